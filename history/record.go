@@ -1,0 +1,174 @@
+package history
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// ErrNotFound is returned, wrapped with its subject, for a session, turn or message that is not stored.
+var ErrNotFound = errors.New("not found")
+
+// Session is the stored record of a session.
+type Session struct {
+	ID          string    `json:"id"` // sess_ + ULID
+	CWD         string    `json:"cwd"`
+	Roots       []string  `json:"roots,omitempty"` // further roots, absolute
+	Title       string    `json:"title"`
+	TitleByUser bool      `json:"titleByUser,omitempty"` // a title given by the user is never replaced by rule
+	Config      Config    `json:"config"`
+	CreatedAt   time.Time `json:"createdAt"`
+	UpdatedAt   time.Time `json:"updatedAt"`
+	DeletedAt   time.Time `json:"deletedAt,omitzero"` // zero while it is not deleted
+	Hidden      bool      `json:"hidden,omitempty"`   // an import that is not complete
+	Messages    int       `json:"messages"`           // count; kept by the store
+}
+
+// Config is what a session's user chose for it. An empty field means the server's default.
+type Config struct {
+	Model        string `json:"model,omitempty"` // provider/model
+	ThoughtLevel string `json:"thoughtLevel,omitempty"`
+	Profile      string `json:"profile,omitempty"`
+	Mode         string `json:"mode,omitempty"`
+	Compaction   string `json:"compaction,omitempty"` // strategy
+}
+
+// TurnStatus says where a turn stands.
+type TurnStatus string
+
+// The states of a turn. TurnRunning in the store of a server that starts means that the last one died.
+const (
+	TurnRunning     TurnStatus = "running"
+	TurnCompleted   TurnStatus = "completed"
+	TurnCancelled   TurnStatus = "cancelled"
+	TurnFailed      TurnStatus = "failed"
+	TurnInterrupted TurnStatus = "interrupted"
+)
+
+// Turn is the stored record of one prompt and its reply.
+type Turn struct {
+	ID         string     `json:"id"`                 // turn_ + ULID
+	PromptID   string     `json:"promptId,omitempty"` // the client's name for the prompt, unique in the session
+	UserID     string     `json:"userId"`             // message id of the prompt
+	ReplyID    string     `json:"replyId"`            // message id that the reply has or will have
+	Status     TurnStatus `json:"status"`
+	StopReason string     `json:"stopReason,omitempty"` // end_turn, max_tokens, refusal, cancelled
+	Failure    *Failure   `json:"failure,omitempty"`
+	Usage      Usage      `json:"usage"`
+	Cost       float64    `json:"cost"` // US dollars
+	StartedAt  time.Time  `json:"startedAt"`
+	EndedAt    time.Time  `json:"endedAt,omitzero"`
+}
+
+// Failure is an error as it was told to the client, so that it can be told again.
+type Failure struct {
+	Code    int             `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+// Usage counts the tokens of a model call. The three input numbers add up to the whole input:
+// Input excludes what was read from or written to a prompt cache, whatever the provider's own convention.
+type Usage struct {
+	Input      int `json:"input"`
+	Output     int `json:"output"`
+	CacheRead  int `json:"cacheRead"`
+	CacheWrite int `json:"cacheWrite"`
+}
+
+// Context returns all tokens of the input, cached or not.
+func (u Usage) Context() int { return u.Input + u.CacheRead + u.CacheWrite }
+
+// Add returns the sums of u and v.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{u.Input + v.Input, u.Output + v.Output, u.CacheRead + v.CacheRead, u.CacheWrite + v.CacheWrite}
+}
+
+// The purposes of a model call.
+const (
+	PurposeTurn      = "turn"
+	PurposeDetection = "detection"
+	PurposeSummary   = "summary"
+	PurposeFrontend  = "frontend" // made by a frontend and told with context/commit
+)
+
+// Call is the usage log's row for one model call.
+type Call struct {
+	ID         string         `json:"id"`
+	Turn       string         `json:"turnId,omitempty"`
+	Purpose    string         `json:"purpose"`
+	Model      string         `json:"model"` // provider/model
+	Usage      Usage          `json:"usage"`
+	Cost       float64        `json:"cost"` // US dollars
+	Categories map[string]int `json:"categories,omitempty"`
+	At         time.Time      `json:"at"`
+}
+
+// Totals are a session's sums over its usage log.
+type Totals struct {
+	Calls int     `json:"calls"`
+	Usage Usage   `json:"usage"`
+	Cost  float64 `json:"cost"` // US dollars
+}
+
+// Partial is one saved piece of a running answer. Pieces are appended, never rewritten.
+type Partial struct {
+	Turn string    `json:"turn"`
+	N    int       `json:"n"`    // from 0, in order
+	Kind BlockType `json:"kind"` // BlockText or BlockThinking
+	Text string    `json:"text"`
+}
+
+// File is a file of a session's context as it is stored. State is written and read by filecontext only.
+type File struct {
+	Path   string
+	State  json.RawMessage
+	Buffer []byte // the client's unsaved text; nil where the disk counts
+}
+
+// Blob is a rendered piece of a request, kept for as long as a layout refers to it.
+type Blob struct {
+	Hash  string // SHA-256 in hex of Bytes
+	Bytes []byte
+}
+
+// Calibration is what was learned about the real token counts of a model.
+type Calibration struct {
+	Model  string  // provider/model
+	Ratio  float64 // reported tokens per counted token
+	Weight float64 // evidence so far, in calls, bounded
+}
+
+// Change is one transaction of one session: all of it is stored, or nothing.
+// Fields that are zero are left alone.
+type Change struct {
+	Session string // id
+
+	Create  *Session // a new session
+	Update  *Session // title, config, roots and UpdatedAt of an existing one
+	Begin   *Turn    // a turn begins
+	End     *Turn    // a turn ends: status, stop reason, failure, usage; its partials are deleted
+	Partial *Partial
+
+	Messages []Message
+	Edits    []Edit
+	Calls    []Call
+
+	PutFiles    []File
+	DropFiles   []string // paths
+	Layout      []byte   // opaque; nil leaves the stored one
+	Blobs       []Blob
+	Calibration *Calibration
+}
+
+// Loaded is everything of a session that its goroutine holds in memory.
+type Loaded struct {
+	Session    Session
+	Heads      []Head // by Seq
+	Edits      []Edit // by Seq
+	Files      []File // by Path
+	Layout     []byte // nil where there is none
+	Totals     Totals
+	Unfinished *Turn     // the turn that was running when the last server ended
+	Partials   []Partial // of Unfinished, by N
+}

@@ -1,0 +1,31 @@
+// Package deps keeps modules in go.mod while their users are being written.
+package deps
+
+import (
+	_ "charm.land/catwalk/pkg/embedded"
+	_ "github.com/VictoriaMetrics/metrics"
+	_ "github.com/anthropics/anthropic-sdk-go/v2"
+	_ "github.com/aymanbagabas/go-udiff"
+	_ "github.com/chromedp/chromedp"
+	_ "github.com/coder/websocket"
+	_ "github.com/gabriel-vasile/mimetype"
+	_ "github.com/goccy/go-yaml"
+	_ "github.com/google/go-cmp/cmp"
+	_ "github.com/oklog/ulid/v2"
+	_ "github.com/openai/openai-go/v3"
+	_ "github.com/pkoukk/tiktoken-go"
+	_ "github.com/pkoukk/tiktoken-go-loader"
+	_ "github.com/rogpeppe/go-internal/testscript"
+	_ "github.com/sabhiram/go-gitignore"
+	_ "github.com/sahilm/fuzzy"
+	_ "github.com/sourcegraph/jsonrpc2"
+	_ "github.com/spf13/cobra"
+	_ "go.uber.org/goleak"
+	_ "golang.org/x/sync/errgroup"
+	_ "golang.org/x/sync/semaphore"
+	_ "golang.org/x/sync/singleflight"
+	_ "golang.org/x/sys/unix"
+	_ "golang.org/x/text/encoding/unicode"
+	_ "golang.org/x/text/unicode/norm"
+	_ "modernc.org/sqlite"
+)

@@ -1,0 +1,59 @@
+# `make help` lists the targets. Needed: Go, and for `make test` and `make check` what .ci/install-tools installs.
+
+GO       ?= go
+FUZZTIME ?= 5s
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+BUILD    := $(GO) build -trimpath -buildvcs=false -ldflags "-X main.version=$(VERSION)"
+
+# Packages whose tests start the real binary. What races there is in another process, which -race here does not see;
+# `make race` builds that one with the detector too.
+BINARY_USERS = {{range .}}{{if eq . "strata/internal/binary"}}{{$$.ImportPath}}{{end}}{{end}}
+STARTS_BINARY = $(shell $(GO) list -f '{{with .TestImports}}$(BINARY_USERS){{end}} {{with .XTestImports}}$(BINARY_USERS){{end}}' ./...)
+RACE_PACKAGES = $(filter-out $(STARTS_BINARY),$(shell $(GO) list ./...))
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test check format vet lint race-check race bench fuzz clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: build ## build and start the server, with the model that needs no network
+	STRATA_MODEL=offline/digest bin/strata serve $(ARGS)
+
+build: ## build bin/strata
+	$(BUILD) -o bin/ ./cmd/strata
+
+test: ## run all tests, those with the real binary and real clients too
+	.ci/install-tools git node npm
+	$(GO) test ./...
+
+check: format vet lint race-check ## all that CI runs besides `make test`
+
+format:
+	@unformatted=$$(gofmt -l .) && test -z "$$unformatted" || { echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; }
+	$(GO) mod tidy -diff
+
+vet:
+	$(GO) vet ./...
+	GOOS=windows $(GO) vet ./...
+	GOOS=darwin $(GO) vet ./...
+
+lint:
+	$(GO) tool staticcheck ./...
+
+race-check:
+	.ci/install-tools git gcc
+	CGO_ENABLED=1 $(GO) test -race $(RACE_PACKAGES)
+
+race: ## run all tests with the race detector, in the binary that they start too
+	.ci/install-tools git gcc node npm
+	CGO_ENABLED=1 $(GO) test -race ./...
+
+bench: ## run the benchmarks, each beside its yardstick
+	.ci/bench
+
+fuzz: ## run each fuzz test for a moment (FUZZTIME=5s)
+	.ci/fuzz $(FUZZTIME)
+
+clean: ## remove what was built
+	rm -rf bin

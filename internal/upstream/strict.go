@@ -1,0 +1,190 @@
+package upstream
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxMarks is the number of cache marks that Anthropic takes in one request.
+const maxMarks = 4
+
+var anthropicID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+
+// Refusal says why a real provider would refuse req, or "" where it would not. window is in tokens, 0 for none.
+func Refusal(req *Request, window int) string {
+	if !utf8.Valid(req.Body) || !json.Valid(req.Body) {
+		return "the body is not valid UTF-8 JSON"
+	}
+	if input := req.Tokens(); window > 0 && input+req.MaxTokens > window {
+		return fmt.Sprintf("input length and max_tokens exceed context limit: %d + %d > %d", input, req.MaxTokens, window)
+	}
+	if reason := emptyContent(req); reason != "" {
+		return reason
+	}
+	if req.Wire == Anthropic {
+		return refusalByAnthropic(req)
+	}
+	return refusalByOpenAI(req)
+}
+
+func emptyContent(req *Request) string {
+	if len(req.Messages) == 0 {
+		return "messages: at least one message is required"
+	}
+	for i, m := range req.Messages {
+		if len(m.Blocks) == 0 {
+			return fmt.Sprintf("messages.%d: content must not be empty", i)
+		}
+		if reason := blank(m.Blocks); reason != "" {
+			return fmt.Sprintf("messages.%d: %s", i, reason)
+		}
+	}
+	if reason := blank(req.System); reason != "" {
+		return "system: " + reason
+	}
+	return ""
+}
+
+func blank(blocks []Block) string {
+	for _, b := range blocks {
+		if b.Type == "text" && strings.TrimSpace(b.Text) == "" {
+			if b.CacheControl != nil {
+				return "cache_control cannot be set for empty text blocks"
+			}
+			return "text content blocks must contain non-whitespace text"
+		}
+		if reason := blank(b.Content); reason != "" {
+			return reason
+		}
+	}
+	return ""
+}
+
+func refusalByAnthropic(req *Request) string {
+	if req.MaxTokens <= 0 {
+		return "max_tokens: must be greater than 0"
+	}
+	if reason := wrongMarks(req); reason != "" {
+		return reason
+	}
+	want := "user"
+	for i, m := range req.Messages {
+		if m.Role != want {
+			return fmt.Sprintf("messages.%d: role %q where %q is expected: roles must alternate, beginning with the user", i, m.Role, want)
+		}
+		want = map[string]string{"user": "assistant", "assistant": "user"}[want]
+	}
+	if want == "user" {
+		return "the conversation must end with a user message"
+	}
+	return wrongTools(req)
+}
+
+func wrongMarks(req *Request) string {
+	var ttls []string
+	blocks := append([]Block(nil), req.System...)
+	for _, m := range req.Messages {
+		blocks = append(blocks, m.Blocks...)
+	}
+	for _, b := range blocks {
+		if b.CacheControl == nil {
+			continue
+		}
+		if strings.HasSuffix(b.Type, "thinking") {
+			return "cache_control cannot be set on thinking blocks"
+		}
+		if n := len(ttls); n > 0 && b.CacheControl.TTL == "1h" && ttls[n-1] != "1h" {
+			return "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block"
+		}
+		ttls = append(ttls, b.CacheControl.TTL)
+	}
+	if len(ttls) > maxMarks {
+		return fmt.Sprintf("a maximum of 4 blocks with cache_control may be provided. Found %d", len(ttls))
+	}
+	return ""
+}
+
+// wrongTools checks that each assistant message's calls are answered, once each, at the start of the next message.
+func wrongTools(req *Request) string {
+	calls := map[string]bool{} // all so far; true while one waits for its result
+	for i, m := range req.Messages {
+		waiting := 0
+		for _, b := range m.Blocks {
+			waiting += map[bool]int{true: 1}[b.Type == "tool_use"]
+		}
+		if waiting > 0 && len(req.Tools) == 0 {
+			return "tools must be declared where messages hold tool_use blocks"
+		}
+		if reason := openCalls(m, calls); reason != "" {
+			return fmt.Sprintf("messages.%d: %s", i, reason)
+		}
+		if m.Role == "user" {
+			for id, open := range calls {
+				if open {
+					return fmt.Sprintf("messages.%d: tool_use ids were found without tool_result blocks immediately after: %s", i, id)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func openCalls(m Message, calls map[string]bool) string {
+	text := false
+	for _, b := range m.Blocks {
+		switch b.Type {
+		case "tool_use":
+			if _, known := calls[b.ID]; known || !anthropicID.MatchString(b.ID) || !anthropicID.MatchString(b.Name) {
+				return fmt.Sprintf("tool_use id %q or name %q is malformed or not unique", b.ID, b.Name)
+			}
+			if !strings.HasPrefix(string(b.Input), "{") {
+				return "tool_use.input: must be an object"
+			}
+			calls[b.ID] = true
+		case "tool_result":
+			if !calls[b.ToolUseID] {
+				return fmt.Sprintf("unexpected tool_use_id in tool_result: %s", b.ToolUseID)
+			}
+			if text {
+				return "tool_result blocks must come first"
+			}
+			calls[b.ToolUseID] = false
+		default:
+			text = true
+		}
+	}
+	return ""
+}
+
+func refusalByOpenAI(req *Request) string {
+	open := map[string]bool{}
+	for i, m := range req.Messages {
+		if m.Role == "system" && i > 0 {
+			return fmt.Sprintf("messages.%d: a system message must come first", i)
+		}
+		if m.Role != "tool" && len(open) > 0 {
+			return fmt.Sprintf("messages.%d: an assistant message with tool_calls must be followed by tool messages", i)
+		}
+		for _, b := range m.Blocks {
+			if b.Type == "tool_use" && (len(req.Tools) == 0 || !json.Valid(b.Input) || b.ID == "" || open[b.ID]) {
+				return fmt.Sprintf("messages.%d: tool call %q without tools, without an id of its own or without JSON arguments", i, b.ID)
+			}
+			if b.Type == "tool_use" {
+				open[b.ID] = true
+			}
+			if b.Type == "tool_result" && !open[b.ToolUseID] {
+				return fmt.Sprintf("messages.%d: tool message without a preceding call", i)
+			}
+			if b.Type == "tool_result" {
+				delete(open, b.ToolUseID)
+			}
+		}
+	}
+	if len(open) > 0 {
+		return "an assistant message with tool_calls must be followed by tool messages"
+	}
+	return ""
+}

@@ -1,0 +1,203 @@
+// Package upstream is a scripted provider on loopback for tests. It speaks the streaming wire formats of
+// Anthropic Messages (/v1/messages) and OpenAI chat completions (/v1/chat/completions), answers by script,
+// refuses in strict mode what the real providers refuse, and records what it was sent.
+//
+// It must never be linked into the server, and never listens beyond 127.0.0.1.
+package upstream
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+)
+
+// maxRecorded is how many requests are kept for inspection; the oldest are forgotten first.
+const maxRecorded = 1000
+
+// maxBody is the largest request body that is read, in bytes.
+const maxBody = 64 << 20
+
+// Options say how a server behaves before any script is chosen.
+type Options struct {
+	Strict bool // refuse what the real providers refuse, see Refusal
+	Window int  // tokens; in strict mode input + max_tokens above it is refused; 0 means no limit
+	Key    string
+}
+
+// Server is a running upstream. All methods may be called at any time, also while it answers.
+type Server struct {
+	URL  string // http://127.0.0.1:port, the base URL for Anthropic clients
+	opt  Options
+	http *httptest.Server
+
+	mu       sync.Mutex
+	queue    []Script
+	choose   func(*Request) Script
+	seen     int
+	recorded []*Request
+}
+
+// Start starts a server. Without scripts it answers with Default.
+func Start(opt Options) *Server {
+	s := &Server{opt: opt, choose: Default}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/messages", s.answer(Anthropic))
+	mux.HandleFunc("POST /v1/chat/completions", s.answer(OpenAI))
+	mux.HandleFunc("GET /v1/models", s.models)
+	s.http = httptest.NewServer(mux)
+	s.URL = s.http.URL
+	return s
+}
+
+// OpenAIURL is the base URL for OpenAI-compatible clients.
+func (s *Server) OpenAIURL() string { return s.URL + "/v1" }
+
+// Close stops the server and returns when its answers have ended. Gates of running scripts must be open.
+func (s *Server) Close() {
+	s.http.CloseClientConnections()
+	s.http.Close()
+}
+
+// Push queues scripts: each answers one request, in order, before the function of Choose is asked.
+func (s *Server) Push(scripts ...Script) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue = append(s.queue, scripts...)
+}
+
+// Choose sets the function that scripts each request for which nothing is queued.
+// It is called on the request's goroutine, by several at a time.
+func (s *Server) Choose(choose func(*Request) Script) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.choose = choose
+}
+
+// Requests returns the recorded requests, oldest first.
+func (s *Server) Requests() []*Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]*Request(nil), s.recorded...)
+}
+
+// Last returns the newest request, or nil where there was none.
+func (s *Server) Last() *Request {
+	all := s.Requests()
+	if len(all) == 0 {
+		return nil
+	}
+	return all[len(all)-1]
+}
+
+func (s *Server) answer(wire Wire) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+		if err != nil {
+			refuse(w, wire, http.StatusBadRequest, err.Error())
+			return
+		}
+		req, err := parse(wire, body)
+		if err != nil {
+			refuse(w, wire, http.StatusBadRequest, err.Error())
+			return
+		}
+		req.Header = r.Header
+		s.record(req)
+		if status, reason := s.check(req); status != 0 {
+			refuse(w, wire, status, reason)
+			return
+		}
+		s.next(req).play(w, r, req)
+	}
+}
+
+func (s *Server) check(req *Request) (status int, reason string) {
+	if s.opt.Key != "" && req.key() != s.opt.Key {
+		return http.StatusUnauthorized, "invalid key"
+	}
+	if !s.opt.Strict {
+		return 0, ""
+	}
+	if reason := Refusal(req, s.opt.Window); reason != "" {
+		return http.StatusBadRequest, reason
+	}
+	return 0, ""
+}
+
+func (s *Server) record(req *Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen++
+	req.N = s.seen
+	s.recorded = append(s.recorded, req)
+	if len(s.recorded) > maxRecorded {
+		s.recorded = append([]*Request(nil), s.recorded[len(s.recorded)-maxRecorded:]...)
+	}
+}
+
+func (s *Server) next(req *Request) Script {
+	s.mu.Lock()
+	if len(s.queue) > 0 {
+		script := s.queue[0]
+		s.queue = s.queue[1:]
+		s.mu.Unlock()
+		return script
+	}
+	choose := s.choose
+	s.mu.Unlock()
+	return choose(req)
+}
+
+func (s *Server) models(w http.ResponseWriter, r *http.Request) {
+	if s.opt.Key != "" && keyOf(r.Header) != s.opt.Key {
+		refuse(w, OpenAI, http.StatusUnauthorized, "invalid key")
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	io.WriteString(w, `{"object":"list","data":[]}`)
+}
+
+// refuse answers with an error in the provider's own shape.
+func refuse(w http.ResponseWriter, wire Wire, status int, reason string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(errorBody(wire, errorType(status), reason))
+}
+
+func errorBody(wire Wire, kind, message string) []byte {
+	body := map[string]any{"error": map[string]any{"type": kind, "message": message}}
+	if wire == Anthropic {
+		body["type"] = "error"
+	}
+	out, _ := json.Marshal(body)
+	return out
+}
+
+func errorType(status int) string {
+	switch status {
+	case http.StatusUnauthorized:
+		return "authentication_error"
+	case http.StatusForbidden:
+		return "permission_error"
+	case http.StatusNotFound:
+		return "not_found_error"
+	case http.StatusTooManyRequests:
+		return "rate_limit_error"
+	case 529:
+		return "overloaded_error"
+	}
+	if status >= 500 {
+		return "api_error"
+	}
+	return "invalid_request_error"
+}
+
+func keyOf(h http.Header) string {
+	if key := h.Get("X-Api-Key"); key != "" {
+		return key
+	}
+	return strings.TrimPrefix(h.Get("Authorization"), "Bearer ")
+}

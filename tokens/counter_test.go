@@ -1,0 +1,312 @@
+package tokens
+
+import (
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var encodings = []string{O200k, CL100k}
+
+// whole counts text without cutting it: what the tokenizer itself says.
+func whole(t testing.TB, encoding, text string) int {
+	t.Helper()
+	enc, err := For(encoding).encoder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(enc.EncodeOrdinary(text))
+}
+
+func TestCountIsTheReferences(t *testing.T) {
+	// Counts of OpenAI's tiktoken for the same strings.
+	tests := []struct {
+		text         string
+		o200k, cl100 int
+	}{
+		{"", 0, 0},
+		{"hello world", 2, 2},
+		{"antidisestablishmentarianism", 6, 6},
+		{"2 + 2 = 4", 7, 7},
+		{"お誕生日おめでとう", 8, 9},
+		{"tiktoken is great!", 6, 6},
+	}
+	for _, tt := range tests {
+		got := []int{For(O200k).Count(tt.text), For(CL100k).Count(tt.text)}
+		if diff := cmp.Diff([]int{tt.o200k, tt.cl100}, got); diff != "" {
+			t.Errorf("Count(%q) (-want +got):\n%s", tt.text, diff)
+		}
+	}
+}
+
+func TestNewNamesTheEncodingsItKnows(t *testing.T) {
+	_, err := New("p100k_base")
+	if err == nil || !strings.Contains(err.Error(), O200k) || !strings.Contains(err.Error(), CL100k) {
+		t.Errorf("New of an unknown encoding: %v", err)
+	}
+	for _, encoding := range encodings {
+		a, err := New(encoding)
+		if err != nil || a != For(encoding) {
+			t.Errorf("New(%s) = %p, %v: want the counter of the process", encoding, a, err)
+		}
+	}
+}
+
+// samples make texts that are ordinary (no run is long) and texts that must be cut by force.
+var ordinary = []string{
+	"The quick brown fox doesn't jump. ", "func main() {\n\tfmt.Println(x)\n}\n", "\n\n", "\r\n", " ", "\t\t", "/", "//", "\n/",
+	"1234567", "x1y2", "naïve café ", "漢字かな。", "🙂👩‍👩‍👧 ", "e\u0301", "!\u0301", "<|endoftext|>", "'ll", "\u00a0", "\u2028", "{}();\n",
+}
+
+func randomText(r *rand.Rand, parts []string, size int) string {
+	var b strings.Builder
+	for b.Len() < size {
+		b.WriteString(parts[r.IntN(len(parts))])
+	}
+	return b.String()
+}
+
+func TestCountIsExactWithoutForcedCuts(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 60 {
+		text := randomText(r, ordinary, 200+r.IntN(6000))
+		if cutByForce(text) {
+			continue
+		}
+		for _, encoding := range encodings {
+			if got, want := For(encoding).Count(text), whole(t, encoding, text); got != want {
+				t.Fatalf("%s: counted %d, want %d, of %q", encoding, got, want, text)
+			}
+		}
+	}
+}
+
+func cutByForce(text string) bool {
+	for text != "" {
+		end, forced := nextChunk(text)
+		if forced {
+			return true
+		}
+		text = text[end:]
+	}
+	return false
+}
+
+func TestForcedCutsCostLittle(t *testing.T) {
+	texts := map[string][]string{
+		"words without spaces": {"the", "context", "window", "counter", "chunk"},
+		"letters":              strings.Split("abcdefghijklmnopqrstuvwxyz", ""),
+		"one letter":           {"a"},
+		"symbols":              strings.Split("!@#$%^&*()_+-=[]{};:,.|~", ""),
+		"spaces":               {" ", "  ", "\t", "\n"},
+		"Cyrillic":             {"привет", "мир", "компьютер"},
+		"Thai":                 {"สวัสดี", "ครับ", "ประเทศ", "ไทย"},
+		"Chinese":              strings.Split("的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能", ""),
+		"pictures":             strings.Split("😀😁😂🤣😃😄😅😆", ""),
+		"marks":                {"e\u0301", "o\u0302"},
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	for name, parts := range texts {
+		text := randomText(r, parts, 6_000)
+		if !cutByForce(text) {
+			t.Errorf("%s: no forced cut was made", name)
+		}
+		for _, encoding := range encodings {
+			got, want := For(encoding).Count(text), whole(t, encoding, text)
+			if off := float64(got-want) / float64(want); off > 0.003 || off < -0.003 {
+				t.Errorf("%s, %s: counted %d, want %d: off by %.2f %%", name, encoding, got, want, off*100)
+			}
+		}
+	}
+}
+
+func TestChunksAreBounded(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for name, text := range map[string]string{
+		"no newline": strings.Repeat("word 12 ", 1<<16),
+		"digits":     strings.Repeat("7", 1<<19),
+		"slashes":    strings.Repeat("!\n/", 1<<17),
+		"invalid":    strings.Repeat("\xff\x80", 1<<17),
+		"random":     randomText(r, ordinary, 1<<19),
+	} {
+		rest := text
+		for rest != "" {
+			end, _ := nextChunk(rest)
+			if end <= 0 || end > hardChunk+len("\u2028") {
+				t.Fatalf("%s: a chunk of %d bytes", name, end)
+			}
+			rest = rest[end:]
+		}
+	}
+}
+
+// K2-01: no text takes more than linear time, and counting one holds up no other.
+func TestK2_01_LongRunsAreCounted(t *testing.T) {
+	runs := map[string]string{
+		"letters": strings.Repeat("a", 200_000),
+		"carets":  strings.Repeat("^", 1_000_000),
+		"base64":  strings.Repeat("QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo5", 1<<20/36),
+		"spaces":  strings.Repeat(" ", 300_000),
+	}
+	for name, text := range runs {
+		if longest := longestPiece(text); longest > maxRun {
+			t.Errorf("%s: a piece of %d bytes: counting is quadratic in it", name, longest)
+		}
+		n := For(Default).Count(text)
+		if n < len(text)/300 || n > len(text) {
+			t.Errorf("%s: %d bytes counted as %d", name, len(text), n)
+		}
+	}
+}
+
+// longestPiece returns the length of the longest run of one class in one chunk.
+func longestPiece(text string) int {
+	longest := 0
+	for text != "" {
+		end, _ := nextChunk(text)
+		var r runs
+		for _, c := range text[:end] {
+			r.exceededBy(c)
+			longest = max(longest, r.word, r.symbol, r.tail, r.blank)
+		}
+		text = text[end:]
+	}
+	return longest
+}
+
+// K2-01: while one text is being counted another is counted from start to end.
+func TestK2_01_CountingHoldsUpNobody(t *testing.T) {
+	inside, release := make(chan struct{}), make(chan struct{})
+	c := &Counter{encoder: func() (encoder, error) {
+		return encoderFunc(func(text string) []int {
+			if text == "slow" {
+				close(inside)
+				<-release
+			}
+			return make([]int, len(text))
+		}), nil
+	}}
+	slow := make(chan int)
+	go func() { slow <- c.Count("slow") }()
+	<-inside
+	if n := c.Count("quick"); n != 5 {
+		t.Errorf("counted %d", n)
+	}
+	close(release)
+	if n := <-slow; n != 4 {
+		t.Errorf("counted %d", n)
+	}
+}
+
+// K2-02: special-token strings are ordinary text.
+func TestK2_02_SpecialTokensAreText(t *testing.T) {
+	for _, special := range []string{"<|endoftext|>", "<|im_start|>", "<|fim_prefix|>", "<|endofprompt|>"} {
+		for _, encoding := range encodings {
+			if n := For(encoding).Count(special); n < 3 || n > len(special) {
+				t.Errorf("%s: %s counted as %d", encoding, special, n)
+			}
+		}
+	}
+}
+
+// K2-04: a picture costs by its pixels, many pictures cost much.
+func TestK2_04_PicturesHaveABoundedCost(t *testing.T) {
+	if n := Image(4000, 3000); n < 1000 || n > 2000 {
+		t.Errorf("a large picture costs %d", n)
+	}
+	if n := 60 * Image(0, 0); n < 60_000 {
+		t.Errorf("60 pictures cost %d", n)
+	}
+}
+
+// K2-08: counting needs no network, no cache folder and no name of a model, and builds the encoder once.
+func TestK2_08_CountsOfflineWithOneEncoder(t *testing.T) {
+	t.Setenv("TIKTOKEN_CACHE_DIR", t.TempDir())
+	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:1")
+	c := For("encoding of my-model-x")
+	if c != For(Default) {
+		t.Fatal("an unknown encoding has a counter of its own")
+	}
+	first, _ := c.encoder()
+	for range 200 {
+		if n := c.Count("A short prompt."); n != 4 {
+			t.Fatalf("counted %d", n)
+		}
+	}
+	if last, _ := c.encoder(); last != first {
+		t.Error("the encoder was built again")
+	}
+}
+
+func TestCountIsTheSameFromManyGoroutines(t *testing.T) {
+	text := randomText(rand.New(rand.NewPCG(7, 8)), ordinary, 20_000)
+	want := For(Default).Count(text)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if got := For(Default).Count(text); got != want {
+				t.Errorf("counted %d, want %d", got, want)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+type encoderFunc func(string) []int
+
+func (f encoderFunc) EncodeOrdinary(text string) []int { return f(text) }
+
+func TestAFailingTokenizerIsEstimated(t *testing.T) {
+	c := &Counter{encoder: func() (encoder, error) {
+		return encoderFunc(func(string) []int { panic("index out of range") }), nil
+	}}
+	for text, want := range map[string]int{"": 0, "a": 1, "abcd": 1, "漢字漢字漢": 2} {
+		if got := c.Count(text); got != want {
+			t.Errorf("Count(%q) = %d, want %d", text, got, want)
+		}
+	}
+}
+
+func TestATokenizerThatCannotBeBuiltIsEstimated(t *testing.T) {
+	c := newCounter("no such table", 0)
+	if got := c.Count("eight ch"); got != 2 {
+		t.Errorf("counted %d, want 2", got)
+	}
+}
+
+func FuzzCount(f *testing.F) {
+	for _, text := range ordinary {
+		f.Add(text)
+	}
+	f.Add("\xff\xfe\x00")
+	f.Fuzz(func(t *testing.T, text string) {
+		n := For(CL100k).Count(text)
+		if n < 0 || n > 3*len(text) || (n == 0) != (text == "") { // an invalid byte becomes three
+			t.Errorf("%q counted as %d", text, n)
+		}
+	})
+}
+
+func BenchmarkCount(b *testing.B) {
+	For(Default).Count("warm")
+	const size = 1 << 20
+	for _, bench := range []struct{ name, part string }{
+		{"prose", "The quick brown fox jumps over the lazy dog, and it doesn't care.\n"},
+		{"code", "func main() {\n\tfmt.Println(\"hello\", x+1)\n}\n"},
+		{"letter", "a"},
+		{"caret", "^"},
+		{"pictures", "😀"},
+		{"base64", "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo5"},
+	} {
+		text := strings.Repeat(bench.part, size/len(bench.part)+1)[:size]
+		b.Run(bench.name, func(b *testing.B) {
+			b.SetBytes(size)
+			for b.Loop() {
+				For(Default).Count(text)
+			}
+		})
+	}
+}

@@ -1,0 +1,77 @@
+package tokens
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/pkoukk/tiktoken-go"
+	"github.com/pkoukk/tiktoken-go-loader/assets"
+)
+
+// counters are the process's counters, with the number of ranks in each table.
+// A table is large (o200k_base: 8.5 MB of heap, 40 ms to build) and is kept once, from the first count on.
+var counters = map[string]*Counter{
+	O200k:  newCounter(O200k, 199_998),
+	CL100k: newCounter(CL100k, 100_256),
+}
+
+func newCounter(encoding string, ranks int) *Counter {
+	return &Counter{encoder: sync.OnceValues(func() (encoder, error) {
+		return buildEncoder(encoding, ranks)
+	})}
+}
+
+// building guards the tokenizer's process-wide loader.
+var building sync.Mutex
+
+// buildEncoder returns the tokenizer of an encoding with n ranks.
+//
+// The tokenizer is built around an empty table that is filled afterwards. Its constructor makes two more tables
+// out of the one it is given, for decoding, which nobody needs here and which would triple its memory.
+func buildEncoder(encoding string, n int) (encoder, error) {
+	building.Lock()
+	defer building.Unlock()
+	ranks := make(map[string]int, n)
+	tiktoken.SetBpeLoader(loaded(ranks))
+	enc, err := tiktoken.GetEncoding(encoding)
+	if err != nil {
+		return nil, fmt.Errorf("build encoding %s: %w", encoding, err)
+	}
+	if err := readRanks(encoding, ranks); err != nil {
+		return nil, fmt.Errorf("load encoding %s: %w", encoding, err)
+	}
+	return enc, nil
+}
+
+// loaded is a loader that gives out the table it is, whatever is asked for: it never opens a file or a connection.
+type loaded map[string]int
+
+func (l loaded) LoadTiktokenBpe(string) (map[string]int, error) { return l, nil }
+
+// readRanks fills ranks from the embedded table: a line for each token with its bytes in base64 and its rank.
+// It reads a line at a time, so that nothing but the table itself is ever large.
+func readRanks(encoding string, ranks map[string]int) error {
+	file, err := assets.Assets.Open(encoding + ".tiktoken")
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	var token []byte
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		text, number, _ := bytes.Cut(lines.Bytes(), []byte(" "))
+		if token, err = base64.StdEncoding.AppendDecode(token[:0], text); err != nil {
+			return err
+		}
+		rank, err := strconv.Atoi(string(number))
+		if err != nil {
+			return err
+		}
+		ranks[string(token)] = rank
+	}
+	return lines.Err()
+}

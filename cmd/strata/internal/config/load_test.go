@@ -1,0 +1,324 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// variables is an environment with a home folder and nothing else but what is given.
+func variables(t *testing.T, given map[string]string) func(string) string {
+	t.Helper()
+	home := t.TempDir()
+	return func(name string) string {
+		if v, ok := given[name]; ok {
+			return v
+		}
+		if name == "HOME" || name == "APPDATA" || name == "LOCALAPPDATA" {
+			return home
+		}
+		return ""
+	}
+}
+
+func writeFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "strata.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func loadText(t *testing.T, text string) (*Config, error) {
+	t.Helper()
+	return Load(Sources{File: writeFile(t, text), Getenv: variables(t, nil)})
+}
+
+func TestTheFileOfTheDocumentationLoads(t *testing.T) {
+	c, err := loadText(t, `
+listen: 127.0.0.1:7717
+db: ""
+log: {level: info, format: auto, file: ""}
+token_file: ""
+origins: ["vscode-webview://*"]
+hosts: []
+workspaces: {roots: []}
+retention: 168h
+idle_unload: 30m
+model: offline/digest
+detection_model: ""
+summary_model: ""
+thought_level: off
+system_prompt: ""
+providers:
+  offline: {kind: offline, delta_gap: 0s}
+  anthropic: {kind: anthropic, api_key_env: ANTHROPIC_API_KEY}
+  openai: {kind: openai, api_key_env: OPENAI_API_KEY}
+  local: {kind: openai, base_url: "http://127.0.0.1:11434/v1", api_key_env: "", headers: {X-Team: blue}}
+models:
+  local/qwen3: {window: 32768, max_output: 4096, encoding: o200k_base, vision: false, min_cache_tokens: 0, price: {input: 0, output: 0.5, cache_read: 0, cache_write: 0}}
+profile: chat
+profiles: {chat: {compaction: {compaction_trigger_tokens: 24000}}}
+stability: {layout: log, strict: false, cache_ttl: auto, cache_target_tokens: 1536}
+compaction: {enabled: true, workers: 2}
+limits: {frame_bytes: 16777216, connections: 256, requests: 64, file_bytes: 1048576}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	local, model := c.Providers["local"], c.Models["local/qwen3"]
+	if local.Kind != "openai" || local.Headers["X-Team"] != "blue" || c.Retention != 168*time.Hour {
+		t.Errorf("got provider %+v, retention %v", local, c.Retention)
+	}
+	if *model.Window != 32768 || *model.Vision || *model.Price.Output != 0.5 {
+		t.Errorf("got model %+v", model)
+	}
+	override := c.Profiles["chat"][0]
+	if strings.Join(override.Path, ".") != "compaction.compaction_trigger_tokens" || override.Value != int64(24000) || override.Origin.Line != 24 {
+		t.Errorf("got override %+v", override)
+	}
+}
+
+func TestNoFileGivesTheDefaults(t *testing.T) {
+	getenv := variables(t, nil)
+	c, err := Load(Sources{Getenv: getenv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Model != OfflineModel || c.File != "" || !c.IsDefault("model") {
+		t.Errorf("got model %q from file %q", c.Model, c.File)
+	}
+	if !filepath.IsAbs(c.DB) || filepath.Base(c.DB) != "strata.db" || !filepath.IsAbs(c.TokenFile) {
+		t.Errorf("got db %q, token file %q", c.DB, c.TokenFile)
+	}
+}
+
+func TestWrongFilesSayWhereAndWhatIsAllowed(t *testing.T) {
+	for _, test := range []struct{ name, text, want string }{
+		{"unknown key", "model: offline/digest\nlisen: x\n", `:2:1: unknown key "lisen"; allowed here: listen, behind_proxy, `},
+		{"unknown inner key", "log:\n  levle: debug\n", `:2:3: unknown key "levle"; allowed in log: level, format, file`},
+		{"key twice", "db: a\ndb: b\n", `:2:1: mapping key "db" already defined at [1:1]`},
+		{"number for text", "listen: 7717\n", `:1:9: listen: the number 7717 is not an address such as 127.0.0.1:7717`},
+		{"list for text", "db: [a]\n", `:1:5: db: a list is not a path`},
+		{"text for list", "origins: a\n", `:1:10: origins: the text "a" is not a list, each an origin pattern`},
+		{"text for section", "log: debug\n", `:1:6: log: the text "debug" is not a mapping`},
+		{"text for number", "limits: {requests: \"64\"}\n", `:1:20: limits.requests: the text "64" is not a whole number of at least 1`},
+		{"zero limit", "limits:\n  requests: 0\n", `:2:13: limits.requests: "0" is not a whole number of at least 1`},
+		{"huge number", "limits: {requests: 99999999999999999999}\n", `:1:20: limits.requests: the text "99999999999999999999" is not a whole`},
+		{"yes", "compaction: {enabled: yes}\n", `:1:23: compaction.enabled: the text "yes" is not true or false`},
+		{"no value", "model:\n", `model: an empty value is not a model named provider/model`},
+		{"duration", "retention: 7d\n", `:1:12: retention: "7d" is not a duration such as 90s, 30m or 168h`},
+		{"negative duration", "idle_unload: -1s\n", `:1:14: idle_unload: "-1s" is not a duration`},
+		{"word", "log: {level: loud}\n", `:1:14: log.level: "loud" is not one of debug, info, warn, error`},
+		{"listen", "listen: 127.0.0.1\n", `:1:9: listen: "127.0.0.1" is not an address such as`},
+		{"origin item", "origins:\n- vscode-webview://*\n- \"*\"\n", `:3:3: origins: "*" is not an origin pattern such as`},
+		{"all the web", "origins: [\"https://*\"]\n", `:1:11: origins: "https://*" is not an origin pattern`},
+		{"model form", "model: gpt\n", `:1:8: model: "gpt" is not a model named provider/model`},
+		{"model provider", "model: local/x\n", `:1:8: model: "local/x" names no configured provider; there are anthropic, offline, openai`},
+		{"override of unknown provider", "models: {local/x: {window: 5}}\n", `models.local/x: "local/x" names no configured provider`},
+		{"output above window", "models: {openai/x: {window: 5, max_output: 5}}\n", `:1:44: models.openai/x.max_output: 5 leaves no room`},
+		{"negative price", "models: {openai/x: {price: {input: -1}}}\n", `models.openai/x.price.input: "-1" is not a number of at least 0`},
+		{"provider without kind", "providers:\n  local: {}\n", `:2:3: providers.local: kind is missing`},
+		{"provider name", "providers: {A b: {kind: openai}}\n", `:1:13: providers: a provider's name is made of`},
+		{"base url", "providers: {openai: {base_url: ftp://x}}\n", `providers.openai.base_url: the value is not an http or https address`},
+		{"offline address", "providers: {offline: {base_url: http://x}}\n", `providers.offline.base_url: an offline provider has no address`},
+		{"profile", "profile: chatty\n", `:1:10: profile: "chatty" is not one of chat, steps, loop, task, phased`},
+		{"profile override", "profiles: {chatty: {}}\n", `:1:12: profiles: there is no profile "chatty"; there are chat,`},
+		{"profile as text", "profiles: {chat: 3}\n", `:1:18: profiles.chat: the number 3 is not a mapping`},
+		{"tls half", "tls: {cert: a.pem}\n", `:1:13: tls.cert: tls.key is missing`},
+		{"token", "token: x\n", `:1:1: token cannot stand in a file: use token_file or STRATA_TOKEN`},
+		{"alias", "db: &a x\ntoken_file: *a\n", `:1:5: db: an anchor or alias is not a path`},
+		{"merge", "<<: {db: x}\n", `:1:1: only plain names can be keys`},
+		{"tag", "db: !!str x\n", `:1:5: db: a tagged value is not a path`},
+		{"two documents", "db: a\n---\ndb: b\n", `:3:1: the file holds more than one document`},
+		{"a list", "- a\n", `:1:1: a list is not a mapping of keys to values`},
+		{"syntax", "log: {level: [}\n", `:1:15: `},
+		{"tab", "log:\n\tlevel: info\n", `:2:1: found character`},
+		{"deep", "origins: " + strings.Repeat("[", 1000), `:1:42: lists and mappings nest deeper than 32`},
+		{"large", "#" + strings.Repeat("x", maxFileBytes), `: the file is larger than 65536 bytes`},
+		{"binary", "db: \xff\n", `: the file is not UTF-8 text`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := loadText(t, test.text)
+			if err == nil || !strings.Contains(err.Error(), "strata.yaml"+test.want) && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got  %v\nwant %s", err, test.want)
+			}
+		})
+	}
+}
+
+func TestAllProblemsAreToldAtOnceUpToABound(t *testing.T) {
+	_, err := loadText(t, "lisen: 1\nlog: {level: loud}\n")
+	if err == nil || strings.Count(err.Error(), "\n") != 1 {
+		t.Errorf("got %v", err)
+	}
+	_, err = loadText(t, "origin: 1\n"+numbered(2*maxErrors))
+	if err == nil || strings.Count(err.Error(), "\n") != maxErrors-1 {
+		t.Errorf("got %v", err)
+	}
+}
+
+func numbered(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString("k" + strings.Repeat("x", i) + ": 1\n")
+	}
+	return b.String()
+}
+
+func TestErrorsRepeatNoSecret(t *testing.T) {
+	const secret = "sk-ant-0123456789"
+	for _, text := range []string{
+		"providers: {openai: {api_key_env: " + secret + "}}\n",
+		"providers: {openai: {headers: {Authorization: \"" + secret + "\\n\"}}}\n",
+		"providers: {openai: {base_url: \"https://me:" + secret + "@x/\"}}\n",
+	} {
+		if _, err := loadText(t, text); err == nil || strings.Contains(err.Error(), secret) {
+			t.Errorf("%s: got %v", text, err)
+		}
+	}
+	_, err := Load(Sources{Getenv: variables(t, map[string]string{"STRATA_TOKEN": secret})})
+	if err == nil || strings.Contains(err.Error(), secret) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestFlagsCountMoreThanTheEnvironmentAndThatMoreThanTheFile(t *testing.T) {
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	flags := AddFlags(fs)
+	if err := fs.Parse([]string{"--model", "openai/flag", "--origins", "a://1,b://2", "--origins=c://3", "--stability-strict", "--summarize-every", "3"}); err != nil {
+		t.Fatal(err)
+	}
+	path := writeFile(t, "model: openai/file\nlog: {level: debug}\nretention: 1h\nproviders: {local-1: {kind: openai}}\nprofiles: {chat: {compaction: {summarize_every: 9}}}\n")
+	c, err := Load(Sources{File: path, Flags: flags, Getenv: variables(t, map[string]string{
+		"STRATA_MODEL": "openai/env", "STRATA_LOG_LEVEL": "warn", "STRATA_STABILITY_CACHE_TTL": "1h", "STRATA_HOSTS": "a.example, b.example:1",
+		"STRATA_PROVIDERS_LOCAL_1_BASE_URL": "http://127.0.0.1:1/v1", "STRATA_PROFILES_LOOP_COMPACTION_RAW_WINDOW_SIZE": "7",
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Model != "openai/flag" || c.Log.Level != "warn" || c.Retention != time.Hour || !c.Stability.Strict || c.Stability.CacheTTL != "1h" {
+		t.Errorf("got %+v", c)
+	}
+	if !slices.Equal(c.Origins, []string{"a://1", "b://2", "c://3"}) || !slices.Equal(c.Hosts, []string{"a.example", "b.example:1"}) {
+		t.Errorf("got origins %q, hosts %q", c.Origins, c.Hosts)
+	}
+	if c.Providers["local-1"].BaseURL != "http://127.0.0.1:1/v1" || c.Profiles["chat"][0].Value != int64(3) || c.Profiles["loop"][0].Value != int64(7) {
+		t.Errorf("got %+v, %+v", c.Providers["local-1"], c.Profiles)
+	}
+	for key, want := range map[string]string{
+		"model": "--model", "log.level": "STRATA_LOG_LEVEL", "retention": path + ":3", "listen": "default",
+	} {
+		if got := c.Origin(key).String(); got != want {
+			t.Errorf("%s: got origin %s, want %s", key, got, want)
+		}
+	}
+}
+
+func TestWrongVariablesAndFlagsAreNamed(t *testing.T) {
+	_, err := Load(Sources{Getenv: variables(t, map[string]string{"STRATA_LIMITS_REQUESTS": "many"})})
+	if err == nil || err.Error() != `STRATA_LIMITS_REQUESTS: "many" is not a whole number of at least 1` {
+		t.Errorf("got %v", err)
+	}
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	flags := AddFlags(fs)
+	if err := fs.Parse([]string{"--thought-level", "deep"}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Load(Sources{Getenv: variables(t, nil), Flags: flags})
+	if err == nil || err.Error() != `--thought-level: "deep" is not one of off, low, medium, high` {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestListeningBeyondLoopbackNamesAllThatIsMissing(t *testing.T) {
+	const roots = "workspaces: {roots: [/src]}\n"
+	for _, test := range []struct {
+		text string
+		want []string // parts of the error; none: it is allowed
+	}{
+		{"listen: 0.0.0.0:7717\n", []string{"tls.cert", "--behind-proxy", "workspaces.roots"}},
+		{"listen: :7717\n", []string{"tls.cert", "workspaces.roots"}},
+		{"listen: myhost:7717\nbehind_proxy: true\n", []string{"workspaces.roots"}},
+		{"listen: '[::]:7717'\n" + roots, []string{"tls.cert", "--behind-proxy"}},
+		{"listen: 0.0.0.0:7717\nbehind_proxy: true\n" + roots, nil},
+		{"listen: 0.0.0.0:7717\ntls: {cert: c, key: k}\n" + roots, nil},
+		{"listen: '[::1]:0'\n", nil},
+		{"listen: localhost:7717\n", nil},
+		{"listen: 127.1.2.3:7717\n", nil},
+	} {
+		_, err := loadText(t, test.text)
+		if (err != nil) != (test.want != nil) {
+			t.Errorf("%q: got %v", test.text, err)
+			continue
+		}
+		for _, part := range test.want {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%q: got %v without %s", test.text, err, part)
+			}
+		}
+	}
+}
+
+func TestPathsAreAbsolute(t *testing.T) {
+	path := writeFile(t, "db: sub/strata.db\ntoken_file: ~/token\nworkspaces: {roots: [here, /there]}\n")
+	home := t.TempDir()
+	c, err := Load(Sources{File: path, Getenv: variables(t, map[string]string{"HOME": home, "STRATA_LOG_FILE": "x.log"})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wd, _ := os.Getwd()
+	dir := filepath.Dir(path)
+	for got, want := range map[string]string{
+		c.DB: filepath.Join(dir, "sub/strata.db"), c.TokenFile: filepath.Join(home, "token"), c.Log.File: filepath.Join(wd, "x.log"),
+		c.Workspaces.Roots[0]: filepath.Join(dir, "here"), c.Workspaces.Roots[1]: "/there",
+	} {
+		if got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+func TestAFileThatWasAskedForMustExist(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "no.yaml")
+	_, err := Load(Sources{File: missing, Getenv: variables(t, nil)})
+	if err == nil || !strings.HasPrefix(err.Error(), "--config: ") || !strings.Contains(err.Error(), missing) {
+		t.Errorf("got %v", err)
+	}
+	_, err = Load(Sources{Getenv: variables(t, map[string]string{FileEnv: missing})})
+	if err == nil || !strings.HasPrefix(err.Error(), "STRATA_CONFIG: ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestEmptySectionsAndFilesAreFine(t *testing.T) {
+	for _, text := range []string{"", "# nothing\n", "log:\nproviders:\n", "\ufeffdb: x\r\nlog:\r\n  level: debug\r\n", "---\ndb: x\n"} {
+		if _, err := loadText(t, text); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	for _, seed := range []string{"", "db: x\n", "log: {level: info}\n", "profiles: {chat: {a: [1, {b: 2}], c: ~}}\n", "models: {a/b: {price: {input: 1e3}}}\n", "? a\n: b\n", "a: |\n  x\n", "&a [*a]", "db: \"\\xZZ\"\n", "- - - a\n"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, err := parseDocument("fuzz.yaml", data)
+		if err != nil || d.root == nil {
+			return
+		}
+		l := loader{Config: Default()}
+		l.readMapping(d, d.root, l.keys(), "")
+		l.validate()
+		if err := l.problems.err(); err != nil && !strings.HasPrefix(err.Error(), "fuzz.yaml:") {
+			t.Errorf("an error without its place: %v", err)
+		}
+	})
+}

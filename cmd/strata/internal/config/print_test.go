@@ -1,0 +1,36 @@
+package config
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestPrintShowsOriginsAndMasksSecrets(t *testing.T) {
+	path := writeFile(t, "system_prompt: \"a\\nb\"\nproviders: {openai: {headers: {Authorization: \"Bearer secret-1\"}}}\nprofiles: {chat: {compaction: {summarize_every: 3}}}\n")
+	c, err := Load(Sources{File: path, Getenv: variables(t, map[string]string{"STRATA_TOKEN": "secret-2-0123456789-0123456789-0123456789"})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := c.Print(&b); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(b.String(), "secret") {
+		t.Errorf("a secret is shown:\n%s", &b)
+	}
+	for _, want := range []string{
+		`listen: +127.0.0.1:7717 +# default`,
+		`system_prompt: +"a\\nb" +# ` + regexp.QuoteMeta(path) + `:1`,
+		`token: +\*{8} +# STRATA_TOKEN`,
+		`providers.openai.headers.Authorization: +\*{8} +# ` + regexp.QuoteMeta(path) + `:2`,
+		`providers.openai.api_key_env: +OPENAI_API_KEY +# default`,
+		`profiles.chat.compaction.summarize_every: +3 +# ` + regexp.QuoteMeta(path) + `:3`,
+		`db: +/.*strata.db +# default`,
+	} {
+		if !regexp.MustCompile(`(?m)^` + want + `$`).MatchString(b.String()) {
+			t.Errorf("no line %s in\n%s", want, &b)
+		}
+	}
+}

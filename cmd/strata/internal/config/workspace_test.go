@@ -1,0 +1,83 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func workspace(t *testing.T, text string) string {
+	t.Helper()
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, WorkspaceFile), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+func TestAWorkspaceCountsMoreThanTheFileAndLessThanTheRest(t *testing.T) {
+	path := writeFile(t, "profile: loop\nsystem_prompt: mine\nprofiles: {loop: {compaction: {raw_window_size: 1, summarize_every: 2}}}\n")
+	user, err := Load(Sources{File: path, Getenv: variables(t, map[string]string{
+		"STRATA_STABILITY_LAYOUT": "ripple", "STRATA_PROFILES_LOOP_COMPACTION_SUMMARIZE_EVERY": "3",
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := workspace(t, "profile: steps\nsystem_prompt: |\n  theirs\nprofiles: {loop: {compaction: {raw_window_size: 8, summarize_every: 9}}}\nstability: {layout: log, cache_ttl: 1h}\n")
+	c, err := user.ForWorkspace(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Profile != "steps" || c.SystemPrompt != "theirs\n" || c.Stability.Layout != "ripple" || c.Stability.CacheTTL != "1h" {
+		t.Errorf("got %+v", c)
+	}
+	if loop := c.Profiles["loop"]; len(loop) != 2 || loop[0].Value != int64(8) || loop[1].Value != int64(3) {
+		t.Errorf("got %+v", loop)
+	}
+	if got := c.Origin("profile").String(); got != filepath.Join(folder, WorkspaceFile)+":1" {
+		t.Errorf("got origin %s", got)
+	}
+	if user.Profile != "loop" || user.Stability.CacheTTL != "auto" || user.Profiles["loop"][0].Value != int64(1) {
+		t.Errorf("the user's own configuration changed: %+v", user)
+	}
+}
+
+func TestAWorkspaceMayNotSetMore(t *testing.T) {
+	for text, want := range map[string]string{
+		"providers: {openai: {base_url: http://evil}}\n": `.strata.yaml:1:1: unknown key "providers"; allowed here: system_prompt, profile, profiles, stability`,
+		"stability: {layout: flat}\n":                    `.strata.yaml:1:21: stability.layout: "flat" is not one of log, ripple`,
+	} {
+		_, err := Default().ForWorkspace(workspace(t, text))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v", text, err)
+		}
+	}
+}
+
+func TestAWorkspaceWithoutAFileChangesNothing(t *testing.T) {
+	c := Default()
+	for _, folder := range []string{t.TempDir(), workspace(t, "# nothing\n")} {
+		if got, err := c.ForWorkspace(folder); got != c || err != nil {
+			t.Errorf("got %v, %v", got, err)
+		}
+	}
+}
+
+func TestAWorkspaceFileMustBeRegularAndInside(t *testing.T) {
+	outside := writeFile(t, "profile: steps\n")
+	folder := t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(folder, WorkspaceFile)); err != nil {
+		t.Skip(err)
+	}
+	if _, err := Default().ForWorkspace(folder); err == nil {
+		t.Error("a link that leads out was followed")
+	}
+	folder = t.TempDir()
+	if err := os.Mkdir(filepath.Join(folder, WorkspaceFile), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Default().ForWorkspace(folder); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("got %v", err)
+	}
+}

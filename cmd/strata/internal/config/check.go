@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"strata/server/access"
 )
 
 const modelWanted = "a model named provider/model, such as offline/digest"
@@ -14,8 +16,6 @@ const modelWanted = "a model named provider/model, such as offline/digest"
 var (
 	hostName     = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
 	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
-	tokenText    = regexp.MustCompile(`^[A-Za-z0-9_-]{32,512}$`)
-	originText   = regexp.MustCompile(`^([a-z][a-z0-9+.-]*)://([A-Za-z0-9.*_\[\]:-]+)$`)
 )
 
 func anyText(field *string, wants string) scalar[string] {
@@ -29,7 +29,8 @@ func emptyOr(valid func(string) bool) func(string) bool {
 func notBlank(s string) bool   { return strings.TrimSpace(s) != "" && !strings.ContainsRune(s, 0) }
 func isOneLine(s string) bool  { return !strings.ContainsAny(s, "\r\n\x00") }
 func isVariable(s string) bool { return variableName.MatchString(s) }
-func isToken(s string) bool    { return tokenText.MatchString(s) }
+func isOrigin(s string) bool   { return access.CheckOriginPattern(s) == nil }
+func isHost(s string) bool     { return access.CheckHost(s) == nil }
 
 func isListen(s string) bool {
 	host, port, err := net.SplitHostPort(s)
@@ -37,15 +38,6 @@ func isListen(s string) bool {
 		return false
 	}
 	return host == "" || isAddress(host) || hostName.MatchString(host)
-}
-
-func isHost(s string) bool {
-	host, port, err := net.SplitHostPort(s)
-	if err != nil {
-		host = strings.TrimSuffix(strings.TrimPrefix(s, "["), "]")
-		return isAddress(host) || hostName.MatchString(s)
-	}
-	return isPort(port) && (isAddress(host) || hostName.MatchString(host))
 }
 
 func isAddress(s string) bool {
@@ -56,16 +48,6 @@ func isAddress(s string) bool {
 func isPort(s string) bool {
 	_, err := strconv.ParseUint(s, 10, 16)
 	return err == nil
-}
-
-// isOrigin refuses patterns that would let in every page of the web.
-func isOrigin(s string) bool {
-	m := originText.FindStringSubmatch(s)
-	if m == nil {
-		return false
-	}
-	web := m[1] == "http" || m[1] == "https"
-	return !web || strings.Trim(m[2], "*.:") != ""
 }
 
 func isModel(s string) bool {

@@ -4,7 +4,11 @@
 // It must never start anything, write anything, or repeat a secret in an error or a listing.
 package config
 
-import "time"
+import (
+	"time"
+
+	"strata/server/access"
+)
 
 // Config is a complete, checked configuration. Load makes it.
 type Config struct {
@@ -14,7 +18,7 @@ type Config struct {
 	Listen      string
 	BehindProxy bool
 	TLS         TLS
-	Token       string // from STRATA_TOKEN only; empty: the token file's
+	Token       access.Token // from STRATA_TOKEN only; zero: the token file's
 	TokenFile   string
 	Origins     []string
 	Hosts       []string

@@ -3,15 +3,18 @@ package config
 import (
 	"fmt"
 	"path/filepath"
+	"runtime"
 )
 
 // Folders are the user's folders for Strata. None of them need exist.
 type Folders struct {
-	Config  string // strata.yaml
-	Data    string // the database
-	State   string // the token, logs, recovery files
-	Runtime string // server.json; the state folder where the system has none
+	Config string // strata.yaml
+	Data   string // the database
+	State  string // the token, logs, recovery files
 }
+
+// FindFolders finds the user's folders. The error names the variable that is missing.
+func FindFolders(getenv func(string) string) (Folders, error) { return folders(getenv, runtime.GOOS) }
 
 // folders finds the user's folders: the XDG variables everywhere, else what the system is used to.
 // A relative XDG variable is ignored, as the XDG base directory specification demands.
@@ -31,10 +34,6 @@ func folders(getenv func(string) string, goos string) (Folders, error) {
 		f.Config = find.folder("XDG_CONFIG_HOME", "HOME", ".config")
 		f.Data = find.folder("XDG_DATA_HOME", "HOME", ".local", "share")
 		f.State = find.folder("XDG_STATE_HOME", "HOME", ".local", "state")
-	}
-	f.Runtime = f.State
-	if dir := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
-		f.Runtime = filepath.Join(dir, "strata")
 	}
 	return f, find.err
 }
@@ -58,6 +57,3 @@ func (f *finder) folder(xdg, base string, below ...string) string {
 	}
 	return filepath.Join(append(append([]string{dir}, below...), "strata")...)
 }
-
-// ServerFile is where a running server tells clients its address and token.
-func (f Folders) ServerFile() string { return filepath.Join(f.Runtime, "server.json") }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -13,17 +12,15 @@ func TestFoldersOfEachSystem(t *testing.T) {
 		want       Folders
 	}{
 		{"linux", "linux", map[string]string{"HOME": "/h"},
-			Folders{"/h/.config/strata", "/h/.local/share/strata", "/h/.local/state/strata", "/h/.local/state/strata"}},
-		{"linux with runtime", "linux", map[string]string{"HOME": "/h", "XDG_RUNTIME_DIR": "/run/user/1"},
-			Folders{"/h/.config/strata", "/h/.local/share/strata", "/h/.local/state/strata", "/run/user/1/strata"}},
+			Folders{"/h/.config/strata", "/h/.local/share/strata", "/h/.local/state/strata"}},
 		{"all of XDG and no home", "linux", map[string]string{"XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d", "XDG_STATE_HOME": "/s"},
-			Folders{"/c/strata", "/d/strata", "/s/strata", "/s/strata"}},
-		{"relative XDG is ignored", "linux", map[string]string{"HOME": "/h", "XDG_DATA_HOME": "d", "XDG_RUNTIME_DIR": "r"},
-			Folders{"/h/.config/strata", "/h/.local/share/strata", "/h/.local/state/strata", "/h/.local/state/strata"}},
+			Folders{"/c/strata", "/d/strata", "/s/strata"}},
+		{"relative XDG is ignored", "linux", map[string]string{"HOME": "/h", "XDG_DATA_HOME": "d"},
+			Folders{"/h/.config/strata", "/h/.local/share/strata", "/h/.local/state/strata"}},
 		{"macOS", "darwin", map[string]string{"HOME": "/h"},
-			Folders{"/h/Library/Application Support/strata", "/h/Library/Application Support/strata", "/h/Library/Application Support/strata", "/h/Library/Application Support/strata"}},
+			Folders{"/h/Library/Application Support/strata", "/h/Library/Application Support/strata", "/h/Library/Application Support/strata"}},
 		{"windows", "windows", map[string]string{"APPDATA": "/a", "LOCALAPPDATA": "/l"},
-			Folders{"/a/strata", "/l/strata", "/l/strata", "/l/strata"}},
+			Folders{"/a/strata", "/l/strata", "/l/strata"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := folders(func(name string) string { return test.env[name] }, test.goos)
@@ -38,11 +35,5 @@ func TestNoHomeIsAClearError(t *testing.T) {
 	_, err := Load(Sources{Getenv: func(string) string { return "" }})
 	if err == nil || !strings.Contains(err.Error(), "not set to an absolute path") || !strings.Contains(err.Error(), "XDG_STATE_HOME") {
 		t.Errorf("got %v", err)
-	}
-}
-
-func TestServerFileLiesInTheRuntimeFolder(t *testing.T) {
-	if got := (Folders{Runtime: filepath.FromSlash("/run/strata")}).ServerFile(); got != filepath.FromSlash("/run/strata/server.json") {
-		t.Errorf("got %s", got)
 	}
 }

@@ -38,9 +38,9 @@ func (c *Config) keys() []key {
 			{name: "cert", doc: "Certificate chain, a PEM file.", value: anyText(&c.TLS.Cert, "a path"), path: true},
 			{name: "key", doc: "Its private key, a PEM file.", value: anyText(&c.TLS.Key, "a path"), path: true},
 		}},
-		{name: "token", doc: "Token that clients must show; without it the token file's.", value: hidden(text(&c.Token, "a token of at least 32 letters, digits, - and _", isToken)), secret: true, envOnly: true},
+		{name: "token", doc: "Token that clients must show; without it the token file's.", value: tokenValue(&c.Token), secret: true, envOnly: true},
 		{name: "token_file", doc: "File that holds the token; made when missing. Default: in the user's state folder.", value: anyText(&c.TokenFile, "a path"), path: true},
-		{name: "origins", doc: "Further allowed origins of web pages and editor views.", value: list{&c.Origins, "an origin pattern such as vscode-webview://* or https://editor.example:8443", isOrigin}},
+		{name: "origins", doc: "Further allowed origins of web pages and editor views.", value: list{&c.Origins, "an origin such as https://editor.example:8443, a pattern such as https://*.example.org, or all of an editor's own scheme such as vscode-webview://*", isOrigin}},
 		{name: "hosts", doc: "Further allowed Host values.", value: list{&c.Hosts, "a host such as strata.example or strata.example:8443", isHost}},
 		{name: "workspaces", section: []key{
 			{name: "roots", doc: "Folders that sessions must lie in. Empty: anywhere.", value: list{&c.Workspaces.Roots, "a folder's path", notBlank}, path: true},

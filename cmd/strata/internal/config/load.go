@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -29,7 +28,7 @@ type Sources struct {
 func Load(src Sources) (*Config, error) {
 	l := loader{Config: Default()}
 	var err error
-	if l.Folders, err = folders(src.Getenv, runtime.GOOS); err != nil {
+	if l.Folders, err = FindFolders(src.Getenv); err != nil {
 		return nil, err
 	}
 	if err := l.readFile(src); err != nil {

@@ -106,7 +106,7 @@ func TestWrongFilesSayWhereAndWhatIsAllowed(t *testing.T) {
 		{"key twice", "db: a\ndb: b\n", `:2:1: mapping key "db" already defined at [1:1]`},
 		{"number for text", "listen: 7717\n", `:1:9: listen: the number 7717 is not an address such as 127.0.0.1:7717`},
 		{"list for text", "db: [a]\n", `:1:5: db: a list is not a path`},
-		{"text for list", "origins: a\n", `:1:10: origins: the text "a" is not a list, each an origin pattern`},
+		{"text for list", "origins: a\n", `:1:10: origins: the text "a" is not a list, each an origin`},
 		{"text for section", "log: debug\n", `:1:6: log: the text "debug" is not a mapping`},
 		{"text for number", "limits: {requests: \"64\"}\n", `:1:20: limits.requests: the text "64" is not a whole number of at least 1`},
 		{"zero limit", "limits:\n  requests: 0\n", `:2:13: limits.requests: "0" is not a whole number of at least 1`},
@@ -117,8 +117,8 @@ func TestWrongFilesSayWhereAndWhatIsAllowed(t *testing.T) {
 		{"negative duration", "idle_unload: -1s\n", `:1:14: idle_unload: "-1s" is not a duration`},
 		{"word", "log: {level: loud}\n", `:1:14: log.level: "loud" is not one of debug, info, warn, error`},
 		{"listen", "listen: 127.0.0.1\n", `:1:9: listen: "127.0.0.1" is not an address such as`},
-		{"origin item", "origins:\n- vscode-webview://*\n- \"*\"\n", `:3:3: origins: "*" is not an origin pattern such as`},
-		{"all the web", "origins: [\"https://*\"]\n", `:1:11: origins: "https://*" is not an origin pattern`},
+		{"origin item", "origins:\n- vscode-webview://*\n- \"*\"\n", `:3:3: origins: "*" is not an origin such as`},
+		{"all the web", "origins: [\"https://*\"]\n", `:1:11: origins: "https://*" is not an origin`},
 		{"model form", "model: gpt\n", `:1:8: model: "gpt" is not a model named provider/model`},
 		{"model provider", "model: local/x\n", `:1:8: model: "local/x" names no configured provider; there are anthropic, offline, openai`},
 		{"override of unknown provider", "models: {local/x: {window: 5}}\n", `models.local/x: "local/x" names no configured provider`},
@@ -192,7 +192,7 @@ func TestErrorsRepeatNoSecret(t *testing.T) {
 func TestFlagsCountMoreThanTheEnvironmentAndThatMoreThanTheFile(t *testing.T) {
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags := AddFlags(fs)
-	if err := fs.Parse([]string{"--model", "openai/flag", "--origins", "a://1,b://2", "--origins=c://3", "--stability-strict", "--summarize-every", "3"}); err != nil {
+	if err := fs.Parse([]string{"--model", "openai/flag", "--origins", "a://x,b://x", "--origins=c://x", "--stability-strict", "--summarize-every", "3"}); err != nil {
 		t.Fatal(err)
 	}
 	path := writeFile(t, "model: openai/file\nlog: {level: debug}\nretention: 1h\nproviders: {local-1: {kind: openai}}\nprofiles: {chat: {compaction: {summarize_every: 9}}}\n")
@@ -206,7 +206,7 @@ func TestFlagsCountMoreThanTheEnvironmentAndThatMoreThanTheFile(t *testing.T) {
 	if c.Model != "openai/flag" || c.Log.Level != "warn" || c.Retention != time.Hour || !c.Stability.Strict || c.Stability.CacheTTL != "1h" {
 		t.Errorf("got %+v", c)
 	}
-	if !slices.Equal(c.Origins, []string{"a://1", "b://2", "c://3"}) || !slices.Equal(c.Hosts, []string{"a.example", "b.example:1"}) {
+	if !slices.Equal(c.Origins, []string{"a://x", "b://x", "c://x"}) || !slices.Equal(c.Hosts, []string{"a.example", "b.example:1"}) {
 		t.Errorf("got origins %q, hosts %q", c.Origins, c.Hosts)
 	}
 	if c.Providers["local-1"].BaseURL != "http://127.0.0.1:1/v1" || c.Profiles["chat"][0].Value != int64(3) || c.Profiles["loop"][0].Value != int64(7) {
@@ -243,10 +243,10 @@ func TestListeningBeyondLoopbackNamesAllThatIsMissing(t *testing.T) {
 		text string
 		want []string // parts of the error; none: it is allowed
 	}{
-		{"listen: 0.0.0.0:7717\n", []string{"tls.cert", "--behind-proxy", "workspaces.roots"}},
-		{"listen: :7717\n", []string{"tls.cert", "workspaces.roots"}},
+		{"listen: 0.0.0.0:7717\n", []string{"TLS", "--behind-proxy", "workspaces.roots"}},
+		{"listen: :7717\n", []string{"TLS", "workspaces.roots"}},
 		{"listen: myhost:7717\nbehind_proxy: true\n", []string{"workspaces.roots"}},
-		{"listen: '[::]:7717'\n" + roots, []string{"tls.cert", "--behind-proxy"}},
+		{"listen: '[::]:7717'\n" + roots, []string{"TLS", "--behind-proxy"}},
 		{"listen: 0.0.0.0:7717\nbehind_proxy: true\n" + roots, nil},
 		{"listen: 0.0.0.0:7717\ntls: {cert: c, key: k}\n" + roots, nil},
 		{"listen: '[::1]:0'\n", nil},

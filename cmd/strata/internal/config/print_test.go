@@ -9,7 +9,7 @@ import (
 
 func TestPrintShowsOriginsAndMasksSecrets(t *testing.T) {
 	path := writeFile(t, "system_prompt: \"a\\nb\"\nproviders: {openai: {headers: {Authorization: \"Bearer secret-1\"}}}\nprofiles: {chat: {compaction: {summarize_every: 3}}}\n")
-	c, err := Load(Sources{File: path, Getenv: variables(t, map[string]string{"STRATA_TOKEN": "secret-2-0123456789-0123456789-0123456789"})})
+	c, err := Load(Sources{File: path, Getenv: variables(t, map[string]string{"STRATA_TOKEN": "secret" + strings.Repeat("A", 37)})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,9 +3,9 @@ package config
 import (
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
 	"strings"
+
+	"strata/server/access"
 )
 
 // validate checks what no value can be checked for alone.
@@ -29,34 +29,15 @@ func (l *loader) validateTLS() {
 	}
 }
 
-// validateReach refuses an address beyond loopback unless all that makes it safe is there. A token always is:
-// the server makes one where none is set.
+// validateReach refuses an address beyond loopback unless all that makes it safe is there.
 func (l *loader) validateReach() {
-	if IsLoopback(l.Listen) {
-		return
+	opt := access.ListenOptions{Token: l.Token, TLS: l.TLS.Cert != "", BehindProxy: l.BehindProxy, Roots: l.Workspaces.Roots}
+	if opt.Token.IsZero() {
+		opt.Token = access.NewToken() // stands for the token file's, which the server makes where it is missing
 	}
-	var missing []string
-	if l.TLS.Cert == "" && !l.BehindProxy {
-		missing = append(missing, "TLS (tls.cert and tls.key, or --tls-cert and --tls-key), or behind_proxy (--behind-proxy) where a proxy in front ends TLS")
+	if err := access.CheckListen(l.Listen, opt); err != nil {
+		l.wrong("listen", "%w", err)
 	}
-	if len(l.Workspaces.Roots) == 0 {
-		missing = append(missing, "workspaces.roots (--workspaces-roots), the folders that sessions may use")
-	}
-	if len(missing) > 0 {
-		l.wrong("listen", "%s can be reached from other machines, which also needs: %s", l.Listen, strings.Join(missing, "; and "))
-	}
-}
-
-// IsLoopback reports whether an address in the form of the key listen can be reached from this machine only.
-func IsLoopback(listen string) bool {
-	host, _, err := net.SplitHostPort(listen)
-	if err != nil {
-		return false
-	}
-	if ip, err := netip.ParseAddr(host); err == nil {
-		return ip.IsLoopback()
-	}
-	return strings.EqualFold(host, "localhost")
 }
 
 func (l *loader) validateProviders() {

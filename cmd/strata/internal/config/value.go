@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"strata/server/access"
 )
 
 // value is one setting bound to its field in a Config. Flags and the environment give it text, files give it
@@ -194,6 +196,22 @@ func showDuration(d time.Duration) string {
 		s = strings.TrimSuffix(s, "0m")
 	}
 	return s
+}
+
+func tokenValue(field *access.Token) scalar[access.Token] {
+	return scalar[access.Token]{
+		field: field, wants: "a token: 64 hexadecimal digits or 43 characters of base64url", hidden: true, isNode: isText,
+		parse: func(s string) (access.Token, bool) {
+			t, err := access.ParseToken(s)
+			return t, err == nil
+		},
+		show: func(t access.Token) string {
+			if t.IsZero() {
+				return ""
+			}
+			return masked
+		},
+	}
 }
 
 // optional makes of a scalar one whose field tells whether it was set.

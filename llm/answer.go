@@ -1,0 +1,156 @@
+package llm
+
+import (
+	"encoding/json"
+	"strings"
+
+	"strata/history"
+)
+
+// maxBlocks bounds the blocks of one answer.
+const maxBlocks = 10000
+
+// answer collects what a stream delivers, and tells it on.
+type answer struct {
+	on     func(Event)
+	tools  bool // the request declared tools
+	blocks []*block
+	size   int  // bytes so far
+	shown  bool // something visible was told
+
+	usage    history.Usage
+	reported bool
+	long     int // part of usage.CacheWrite that lives for an hour
+	stop     StopReason
+	cut      bool // the output limit ended it
+}
+
+// block is a block that still grows.
+type block struct {
+	history.Block
+	text strings.Builder // Text, or Args of a call
+	join joiner
+}
+
+// open begins a block. It fails when there are too many.
+func (a *answer) open(b history.Block) (*block, error) {
+	if err := a.grow(len(b.CallID) + len(b.Name) + len(b.Data)); err != nil || len(a.blocks) == maxBlocks {
+		return nil, &Error{Kind: KindInvalid, err: errTooLarge}
+	}
+	out := &block{Block: b}
+	a.blocks = append(a.blocks, out)
+	return out, nil
+}
+
+// last returns the newest block if it is of kind, else opens one.
+func (a *answer) last(kind history.BlockType) (*block, error) {
+	if n := len(a.blocks); n > 0 && a.blocks[n-1].Type == kind {
+		return a.blocks[n-1], nil
+	}
+	if n := len(a.blocks); n > 0 {
+		a.close(a.blocks[n-1])
+	}
+	return a.open(history.Block{Type: kind})
+}
+
+// openCall begins a tool call and tells so.
+func (a *answer) openCall(id, name string) (*block, error) {
+	b, err := a.open(history.Block{Type: history.BlockToolCall, CallID: id, Name: name})
+	if err == nil {
+		a.tell(Event{Kind: EventToolCall, Call: &ToolCallDelta{ID: id, Name: name}})
+	}
+	return b, err
+}
+
+// add appends f to b and tells it.
+func (a *answer) add(b *block, f fragment) error {
+	return a.addText(b, b.join.add(f))
+}
+
+func (a *answer) addText(b *block, text string) error {
+	if text == "" {
+		return nil
+	}
+	if err := a.grow(len(text)); err != nil {
+		return err
+	}
+	b.text.WriteString(text)
+	switch b.Type {
+	case history.BlockText:
+		a.tell(Event{Kind: EventText, Text: text})
+	case history.BlockThinking:
+		a.tell(Event{Kind: EventThinking, Text: text})
+	case history.BlockToolCall:
+		a.tell(Event{Kind: EventToolCall, Call: &ToolCallDelta{ID: b.CallID, Name: b.Name, Args: text}})
+	}
+	return nil
+}
+
+// sign appends to the provider's seal on a thinking block.
+func (a *answer) sign(b *block, seal string) error {
+	b.Signature += seal // one delta in practice
+	return a.grow(len(seal))
+}
+
+func (a *answer) grow(n int) error {
+	if a.size += n; a.size > maxAnswer {
+		return &Error{Kind: KindInvalid, err: errTooLarge}
+	}
+	return nil
+}
+
+// close tells what b still holds back. b may be closed more than once.
+func (a *answer) close(b *block) {
+	if rest := b.join.rest(); rest != "" {
+		a.addText(b, rest)
+	}
+}
+
+// toolUse is the stop reason behind calls, which only a request with tools can have.
+func (a *answer) toolUse() StopReason {
+	if a.tools {
+		return StopToolUse
+	}
+	return StopEndTurn
+}
+
+func (a *answer) tell(e Event) {
+	a.shown = true
+	a.on(e)
+}
+
+func (a *answer) tellUsage() {
+	a.reported = true
+	usage := a.usage
+	a.on(Event{Kind: EventUsage, Usage: &usage})
+}
+
+// result is the answer so far. whole says that the stream came to its end.
+func (a *answer) result(model Model, whole bool) Result {
+	res := Result{Usage: a.usage, UsageReported: a.reported, Cost: model.cost(a.usage, a.long), Model: model.Name}
+	if whole {
+		res.StopReason = a.stop
+	}
+	for i, b := range a.blocks {
+		a.close(b)
+		last := i == len(a.blocks)-1
+		res.Blocks = append(res.Blocks, b.finished(last && (a.cut || !whole)))
+	}
+	return res
+}
+
+// finished is b as it goes into the history. cut says that more of it would have followed.
+func (b *block) finished(cut bool) history.Block {
+	out := b.Block
+	if out.Type != history.BlockToolCall {
+		out.Text = b.text.String()
+		return out
+	}
+	out.Args = b.text.String()
+	if out.Args == "" && !cut {
+		out.Args = "{}"
+	}
+	// Some routers say "tool_calls" although the limit cut the arguments.
+	out.Incomplete = cut || !json.Valid([]byte(out.Args))
+	return out
+}

@@ -1,0 +1,101 @@
+package llm
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"strata/history"
+	"strata/internal/upstream"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// wires are the two wire formats, for tests that hold for both.
+var wires = []upstream.Wire{upstream.Anthropic, upstream.OpenAI}
+
+// newUpstream starts a strict upstream that ends with the test.
+func newUpstream(t *testing.T, scripts ...upstream.Script) *upstream.Server {
+	t.Helper()
+	up := upstream.Start(upstream.Options{Strict: true})
+	t.Cleanup(up.Close)
+	up.Push(scripts...)
+	return up
+}
+
+// newClient makes a client whose providers "anthropic" and "openai" are up, without waiting between tries.
+func newClient(t *testing.T, up *upstream.Server, change ...func(*Options)) *Client {
+	t.Helper()
+	opt := Options{
+		Providers: map[string]ProviderConfig{
+			"anthropic": {Kind: Anthropic, BaseURL: up.URL},
+			"openai":    {Kind: OpenAI, BaseURL: up.OpenAIURL()},
+			"offline":   {Kind: Offline},
+		},
+		Sleep:  noSleep,
+		Jitter: func() float64 { return 1 },
+	}
+	for _, f := range change {
+		f(&opt)
+	}
+	c, err := New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// models are known models that can see, by wire.
+var models = map[upstream.Wire]string{upstream.Anthropic: "anthropic/claude-sonnet-4-5-20250929", upstream.OpenAI: "openai/gpt-4o"}
+
+// ask is a request with one user message.
+func ask(wire upstream.Wire, prompt string) Request {
+	return Request{Model: models[wire], Entries: []Entry{user(prompt)}}
+}
+
+func text(s string) history.Block { return history.Block{Type: history.BlockText, Text: s} }
+
+func message(role history.Role, blocks ...history.Block) Entry {
+	return Entry{Kind: EntryMessage, Role: role, Blocks: blocks}
+}
+
+func user(s string) Entry { return message(history.RoleUser, text(s)) }
+
+func assistant(s string) Entry { return message(history.RoleAssistant, text(s)) }
+
+// recorder keeps the events of a call.
+type recorder struct{ events []Event }
+
+func (r *recorder) on(e Event) { r.events = append(r.events, e) }
+
+// text is all visible text.
+func (r *recorder) text() string {
+	var out strings.Builder
+	for _, e := range r.events {
+		if e.Kind == EventText {
+			out.WriteString(e.Text)
+		}
+	}
+	return out.String()
+}
+
+func (r *recorder) retries() (out []Retry) {
+	for _, e := range r.events {
+		if e.Kind == EventRetrying {
+			out = append(out, *e.Retry)
+		}
+	}
+	return out
+}
+
+// answerText is the text of an answer's text blocks.
+func answerText(res Result) string {
+	m := history.Message{Blocks: res.Blocks}
+	return m.PlainText()
+}
+
+func noSleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }

@@ -1,0 +1,138 @@
+package llm
+
+import (
+	"slices"
+	"strings"
+
+	"strata/history"
+)
+
+// What a model that nobody described is taken to be.
+const (
+	DefaultWindow    = 128_000 // tokens
+	DefaultMaxOutput = 4_096   // tokens
+	DefaultEncoding  = "o200k_base"
+)
+
+// Model is what is known about a model.
+type Model struct {
+	Name        string // provider/model
+	Provider    string // configured name
+	ID          string // the provider's own name for it
+	DisplayName string
+	Window      int    // tokens, input and output together
+	MaxOutput   int    // tokens
+	Encoding    string // the tokenizer that comes closest
+	Vision      bool
+	Thought     []ThoughtLevel // the levels that can be chosen, ThoughtOff among them; empty where there is no choice
+
+	MinCacheTokens int // the shortest prefix that is cached; 0 where unknown
+	Price          Price
+	Known          bool // by the catalogue or the configuration
+
+	adaptive bool // Anthropic: thinks as much as it needs, told an effort instead of a budget
+	effort   bool // OpenAI: takes reasoning_effort, also to say "none"
+	reasons  bool // takes no temperature
+}
+
+// Price is in US dollars per million tokens.
+type Price struct {
+	Input      float64
+	Output     float64
+	CacheRead  float64
+	CacheWrite float64 // of the short lifetime; the long one costs twice the input
+}
+
+// Cost is the price of a call in US dollars. All cache writes are taken to be of the short lifetime;
+// Result.Cost knows better.
+func (m Model) Cost(u history.Usage) float64 { return m.cost(u, 0) }
+
+// cost is like Cost; long is the part of u.CacheWrite that lives for an hour.
+func (m Model) cost(u history.Usage, long int) float64 {
+	long = min(long, u.CacheWrite)
+	longPrice := m.Price.CacheWrite
+	if m.Price.CacheWrite > m.Price.Input {
+		longPrice = 2 * m.Price.Input
+	}
+	const million = 1e6
+	return (float64(u.Input)*m.Price.Input +
+		float64(u.Output)*m.Price.Output +
+		float64(u.CacheRead)*m.Price.CacheRead +
+		float64(u.CacheWrite-long)*m.Price.CacheWrite +
+		float64(long)*longPrice) / million
+}
+
+// thinks reports whether level asks for thinking that the model can do.
+func (m Model) thinks(level ThoughtLevel) bool {
+	return level != "" && level != ThoughtOff && slices.Contains(m.Thought, level)
+}
+
+// ModelConfig is what the configuration says about a model. Fields that are nil or zero leave the catalogue's value.
+type ModelConfig struct {
+	Window         int
+	MaxOutput      int
+	Encoding       string
+	Vision         *bool
+	MinCacheTokens *int
+	Price          *Price
+}
+
+func (c ModelConfig) apply(m Model) Model {
+	m.Known = true
+	if c.Window > 0 {
+		m.Window = c.Window
+		m.MaxOutput = min(m.MaxOutput, c.Window)
+	}
+	if c.MaxOutput > 0 {
+		m.MaxOutput = c.MaxOutput
+	}
+	if c.Encoding != "" {
+		m.Encoding = c.Encoding
+	}
+	if c.Vision != nil {
+		m.Vision = *c.Vision
+	}
+	if c.MinCacheTokens != nil {
+		m.MinCacheTokens = *c.MinCacheTokens
+	}
+	if c.Price != nil {
+		m.Price = *c.Price
+	}
+	return m
+}
+
+// unknownModel is the model of which only the name is known.
+func unknownModel(provider, id string) Model {
+	return Model{Name: provider + "/" + id, Provider: provider, ID: id, DisplayName: id,
+		Window: DefaultWindow, MaxOutput: DefaultMaxOutput, Encoding: DefaultEncoding}
+}
+
+// encodingOf names the tokenizer of an OpenAI model. For all others o200k_base comes closest.
+func encodingOf(id string) string {
+	id = id[strings.LastIndex(id, "/")+1:]
+	if strings.HasPrefix(id, "gpt-4o") || strings.HasPrefix(id, "gpt-4.") {
+		return "o200k_base"
+	}
+	if strings.HasPrefix(id, "gpt-4") || strings.HasPrefix(id, "gpt-3.5") {
+		return "cl100k_base"
+	}
+	return DefaultEncoding
+}
+
+// minCacheOf is the shortest prefix that Anthropic's models cache, in tokens, by the list in its documentation of
+// prompt caching. Models that are newer than the list get the largest value: a mark too few costs less than one wasted.
+func minCacheOf(id string) int {
+	for _, family := range []struct {
+		part string
+		min  int
+	}{
+		{"opus-4-5", 4096}, {"opus-4-6", 4096}, {"haiku-4-5", 4096},
+		{"sonnet-4-6", 2048}, {"haiku-3", 2048}, {"3-5-haiku", 2048}, {"3-haiku", 2048},
+		{"sonnet-4", 1024}, {"opus-4-1", 1024}, {"opus-4-2025", 1024}, {"3-7-sonnet", 1024}, {"3-5-sonnet", 1024}, {"3-opus", 1024},
+	} {
+		if strings.Contains(id, family.part) {
+			return family.min
+		}
+	}
+	return 4096
+}

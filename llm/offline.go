@@ -1,0 +1,157 @@
+package llm
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"strata/history"
+)
+
+// offlineID is the id of the offline provider's model. Any other one is taken for it.
+const offlineID = "digest"
+
+// Limits of an offline answer.
+const (
+	maxQuoted = 200    // lines of the prompt
+	maxCount  = 10_000 // numbers
+)
+
+func offlineModel(provider, id string) Model {
+	m := unknownModel(provider, id)
+	m.DisplayName = "Offline digest (no model)"
+	m.Known = true
+	return m
+}
+
+// streamOffline answers with a digest of the request, one line a delta. It is deterministic.
+func (c *Client) streamOffline(ctx context.Context, req Request, on func(Event)) (Result, error) {
+	provider, id, _ := strings.Cut(req.Model, "/")
+	gap := c.providers[provider].DeltaGap
+	a := &answer{on: on, stop: StopEndTurn}
+	b, _ := a.last(history.BlockText) // the first block is never refused
+	lines := digest(req)
+	for _, line := range lines {
+		if err := c.pause(ctx, gap); err != nil {
+			out := failure(ctx, provider, "", err)
+			out.Partial = a.shown
+			return a.result(offlineModel(provider, id), false), out
+		}
+		a.addText(b, line)
+	}
+	res := a.result(offlineModel(provider, id), true)
+	res.Usage = history.Usage{Input: roughTokens(req), Output: rough(b.text.Len())}
+	return res, nil
+}
+
+func (c *Client) pause(ctx context.Context, gap time.Duration) error {
+	if gap <= 0 {
+		return ctx.Err()
+	}
+	return c.sleep(ctx, gap)
+}
+
+// digest says what a request holds, quotes the last prompt, and counts if that asks to count.
+func digest(req Request) []string {
+	prompt := lastPrompt(req)
+	lines := []string{
+		"This is the offline digest: no language model is asked.\n",
+		"The request holds:\n",
+	}
+	for _, s := range summary(req) {
+		lines = append(lines, "- "+s+"\n")
+	}
+	lines = append(lines, fmt.Sprintf("- about %d tokens in all\n", roughTokens(req)))
+	if prompt != "" {
+		lines = append(lines, "\nThe last prompt:\n")
+		lines = append(lines, quoted(prompt)...)
+	}
+	return append(lines, counted(prompt)...)
+}
+
+func summary(req Request) []string {
+	var system, context int
+	roles := map[history.Role]int{}
+	for _, e := range req.Entries {
+		switch e.Kind {
+		case EntrySystem:
+			system++
+		case EntryContext:
+			context++
+		default:
+			roles[e.Role]++
+		}
+	}
+	return []string{
+		plural(len(req.Tools), "tool"),
+		plural(system, "system entry"),
+		plural(context, "context entry"),
+		plural(roles[history.RoleUser], "user message"),
+		plural(roles[history.RoleAssistant], "assistant message"),
+		plural(roles[history.RoleTool], "tool message"),
+	}
+}
+
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	if stem, ok := strings.CutSuffix(thing, "y"); ok {
+		return fmt.Sprintf("%d %sies", n, stem)
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+func lastPrompt(req Request) string {
+	for i := len(req.Entries) - 1; i >= 0; i-- {
+		if e := req.Entries[i]; e.Kind == EntryMessage && e.Role == history.RoleUser {
+			m := history.Message{Blocks: e.Blocks}
+			return strings.ToValidUTF8(m.PlainText(), "\uFFFD")
+		}
+	}
+	return ""
+}
+
+func quoted(prompt string) []string {
+	var out []string
+	for line := range strings.Lines(prompt) {
+		if len(out) == maxQuoted {
+			return append(out, "> […]\n")
+		}
+		out = append(out, "> "+strings.TrimRight(line, "\r\n")+"\n")
+	}
+	return out
+}
+
+var countRequest = regexp.MustCompile(`(?is)\bcount\b.{0,80}?\b(?:from 1 )?to (\d{1,9})\b`)
+
+// counted counts where the prompt asks to count from 1 to a number, so that a long answer, and its end, can be tried.
+func counted(prompt string) []string {
+	m := countRequest.FindStringSubmatch(prompt)
+	if m == nil {
+		return nil
+	}
+	n, _ := strconv.Atoi(m[1])
+	out := []string{"\nCounting needs no model:\n"}
+	for i := range min(n, maxCount) {
+		out = append(out, strconv.Itoa(i+1)+"\n")
+	}
+	return out
+}
+
+// roughTokens takes four bytes for a token.
+func roughTokens(req Request) int {
+	bytes := 0
+	for _, e := range req.Entries {
+		for i := range e.Blocks {
+			m := history.Message{Blocks: e.Blocks[i : i+1]}
+			bytes += len(m.PlainText()) + len(e.Blocks[i].Args)
+		}
+	}
+	return rough(bytes)
+}
+
+func rough(bytes int) int { return (bytes + 3) / 4 }

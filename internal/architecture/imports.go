@@ -1,0 +1,86 @@
+package architecture
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// imports says for each package, its folders below included, which others of ours it may import.
+// The top level is the architecture: calls go down this list, imports point down it.
+var imports = map[string][]string{
+	"server":       {"rpc", "session", "compaction", "historystore", "history", "web"},
+	"session":      {"filecontext", "stability", "compaction", "tokens", "llm", "history"},
+	"compaction":   {"tokens", "history"},
+	"filecontext":  {"tokens"},
+	"stability":    {},
+	"llm":          {"history"},
+	"historystore": {"history"},
+	"tokens":       {},
+	"rpc":          {},
+	"web":          {},
+	"history":      {},
+}
+
+// program is the one package that may import all others but those for tests.
+const program = "cmd/strata"
+
+// testOnly are the internal packages that only tests may import. They may import anything.
+// Every other internal package is a small piece that any package may import, and imports no more of ours than helperImports.
+var testOnly = []string{
+	"internal/acpcheck",
+	"internal/architecture",
+	"internal/binary",
+	"internal/casecheck",
+	"internal/testclient",
+	"internal/upstream",
+}
+
+var helperImports = []string{"history"}
+
+// importFaults says which imports of p's break the rules. Imports of tests are not looked at: a test may use
+// what its package must not.
+func importFaults(p Package) []string {
+	from := unit(p.ImportPath)
+	var faults []string
+	for _, path := range p.Imports {
+		if !ours(path) || unit(path) == from {
+			continue
+		}
+		if reason := refuse(from, unit(path)); reason != "" {
+			faults = append(faults, fmt.Sprintf("%s imports %s: %s", p.ImportPath, path, reason))
+		}
+	}
+	if !known(from) {
+		faults = append(faults, fmt.Sprintf("%s is not in the table of packages", p.ImportPath))
+	}
+	return faults
+}
+
+// refuse says why one unit may not import another, or nothing where it may.
+func refuse(from, to string) string {
+	allowed := imports[from]
+	switch {
+	case slices.Contains(testOnly, from):
+		return ""
+	case slices.Contains(testOnly, to):
+		return to + " is for tests only"
+	case from == program:
+		return ""
+	case isInternal(from):
+		allowed = helperImports
+	case isInternal(to):
+		return ""
+	}
+	if slices.Contains(allowed, to) {
+		return ""
+	}
+	return fmt.Sprintf("of ours, %s may import only %v", from, allowed)
+}
+
+func isInternal(unit string) bool { return strings.HasPrefix(unit, "internal/") }
+
+func known(unit string) bool {
+	_, listed := imports[unit]
+	return listed || unit == program || isInternal(unit)
+}

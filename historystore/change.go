@@ -1,0 +1,302 @@
+package historystore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+
+	"strata/history"
+)
+
+// Commit stores a change, all of it or nothing, and returns when it is on the disk. Changes that wait at the same
+// time share one sync of the disk but not their fate. An error means that nothing was stored: history.ErrNotFound where the
+// session or the turn does not exist, ErrDuplicate for an id, sequence number or prompt id that is taken, ErrBusy and
+// ErrFull when it may work later. A session that is deleted or hidden still takes changes.
+//
+// Times are kept to the microsecond, in UTC. Without a list of what a layout refers to, blobs stay until KeepBlobs or
+// the end of their session.
+func (s *Store) Commit(ctx context.Context, ch history.Change) error {
+	p, err := prepare(&ch)
+	if err == nil {
+		err = s.write(ctx, "commit", kinds(&ch), p.apply)
+	}
+	if err != nil {
+		return fmt.Errorf("store change of session %s: %w", ch.Session, err)
+	}
+	return nil
+}
+
+// prepared is a change whose encoding is done, so that the writer only writes.
+type prepared struct {
+	*history.Change
+	messages []messageRow
+}
+
+// messageRow is what a message's row holds beside the fields of its head.
+type messageRow struct {
+	history.Head
+	body     []byte
+	checksum uint32
+	text     string
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func checksum(body []byte) uint32 { return crc32.Checksum(body, castagnoli) }
+
+// prepare checks what the schema cannot, and encodes.
+func prepare(ch *history.Change) (*prepared, error) {
+	if ch.Session == "" {
+		return nil, errors.New("change without session id")
+	}
+	if ch.Create != nil && ch.Create.ID != ch.Session {
+		return nil, fmt.Errorf("change creates session %s", ch.Create.ID)
+	}
+	p := &prepared{Change: ch}
+	for i := range ch.Messages {
+		row, err := encodeMessage(ch.Messages[i])
+		if err != nil {
+			return nil, err
+		}
+		p.messages = append(p.messages, row)
+	}
+	for i := range ch.Edits {
+		if e := &ch.Edits[i]; e.ID == "" || e.Seq < 1 {
+			return nil, fmt.Errorf("edit %q with sequence number %d", e.ID, e.Seq)
+		}
+	}
+	for i := range ch.Blobs {
+		if b := &ch.Blobs[i]; b.Hash != hashOf(b.Bytes) {
+			return nil, fmt.Errorf("blob %s has another hash", b.Hash)
+		}
+	}
+	return p, nil
+}
+
+func encodeMessage(m history.Message) (messageRow, error) {
+	if m.ID == "" || m.Seq < 1 || !m.Role.Valid() {
+		return messageRow{}, fmt.Errorf("message %q with sequence number %d and role %q", m.ID, m.Seq, m.Role)
+	}
+	m.At = fromMicros(micros(m.At))
+	body, err := json.Marshal(m)
+	if err != nil {
+		return messageRow{}, fmt.Errorf("message %s: %w", m.ID, err)
+	}
+	return messageRow{m.Head(len(body)), body, checksum(body), searchable(m.PlainText())}, nil
+}
+
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// apply writes the parts in the order in which they refer to each other.
+func (p *prepared) apply(tx *writeTx) error {
+	for _, part := range []func(*writeTx) error{
+		p.session, p.begin, p.insertMessages, p.insertEdits, p.partial, p.end, p.insertCalls, p.files, p.layout, p.calibration,
+	} {
+		if err := part(tx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// session creates, updates or at least demands the session.
+func (p *prepared) session(tx *writeTx) error {
+	if p.Create != nil {
+		if err := insertSession(tx, p.Create); err != nil {
+			return err
+		}
+	}
+	if p.Update != nil {
+		return updateSession(tx, p.Session, p.Update)
+	}
+	_, err := first(background, tx, scanOne[int], "SELECT 1 FROM session WHERE id = ?", p.Session)
+	return err
+}
+
+func insertSession(tx *writeTx, s *history.Session) error {
+	roots, config, err := sessionJSON(s)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(`INSERT INTO session (id, cwd, roots, title, title_by_user, config, created_at, updated_at, hidden)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		s.ID, s.CWD, roots, s.Title, s.TitleByUser, config, micros(s.CreatedAt), micros(s.UpdatedAt), s.Hidden)
+	return err
+}
+
+func updateSession(tx *writeTx, id string, s *history.Session) error {
+	roots, config, err := sessionJSON(s)
+	if err != nil {
+		return err
+	}
+	return tx.must("UPDATE session SET roots = ?, title = ?, title_by_user = ?, config = ?, updated_at = ? WHERE id = ?",
+		roots, s.Title, s.TitleByUser, config, micros(s.UpdatedAt), id)
+}
+
+func sessionJSON(s *history.Session) (roots, config string, err error) {
+	if roots, err = asJSON(s.Roots); err != nil {
+		return "", "", err
+	}
+	config, err = asJSON(s.Config)
+	return roots, config, err
+}
+
+func (p *prepared) begin(tx *writeTx) error {
+	t := p.Begin
+	if t == nil {
+		return nil
+	}
+	failure, err := failureJSON(t.Failure)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(`INSERT INTO turn (session, id, prompt_id, user_id, reply_id, status, stop_reason, failure,
+		input, output, cache_read, cache_write, cost, started_at, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		p.Session, t.ID, orNull(t.PromptID), t.UserID, t.ReplyID, t.Status, t.StopReason, failure,
+		t.Usage.Input, t.Usage.Output, t.Usage.CacheRead, t.Usage.CacheWrite, t.Cost, micros(t.StartedAt), micros(t.EndedAt))
+	return err
+}
+
+func failureJSON(f *history.Failure) (any, error) {
+	if f == nil {
+		return nil, nil
+	}
+	return asJSON(f)
+}
+
+func (p *prepared) insertMessages(tx *writeTx) error {
+	for i := range p.messages {
+		m := &p.messages[i]
+		if _, err := tx.exec(`INSERT INTO message (session, seq, id, turn, role, status, tokens, bytes, has_calls, at, checksum, body, text)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			p.Session, m.Seq, m.ID, m.Turn, m.Role, m.Status, m.Tokens, m.Bytes, m.HasCalls, micros(m.At), m.checksum, m.body, m.text); err != nil {
+			return err
+		}
+	}
+	if len(p.messages) == 0 {
+		return nil
+	}
+	return tx.must("UPDATE session SET messages = messages + ? WHERE id = ?", len(p.messages), p.Session)
+}
+
+func (p *prepared) insertEdits(tx *writeTx) error {
+	for i := range p.Edits {
+		e := &p.Edits[i]
+		ids, err := asJSON(e.Messages)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.exec(`INSERT INTO edit (session, seq, id, kind, at, reason, messages, saved_tokens, saved_chars)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			p.Session, e.Seq, e.ID, e.Kind, micros(e.At), e.Reason, ids, e.SavedTokens, e.SavedChars); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// partial refuses a piece of a turn that does not run: it would never be deleted.
+func (p *prepared) partial(tx *writeTx) error {
+	part := p.Partial
+	if part == nil {
+		return nil
+	}
+	return tx.must(`INSERT INTO partial (session, turn, n, kind, text)
+		SELECT session, id, ?, ?, ? FROM turn WHERE session = ? AND id = ? AND status = ?`,
+		part.N, part.Kind, part.Text, p.Session, part.Turn, history.TurnRunning)
+}
+
+func (p *prepared) end(tx *writeTx) error {
+	t := p.End
+	if t == nil {
+		return nil
+	}
+	failure, err := failureJSON(t.Failure)
+	if err != nil {
+		return err
+	}
+	if err := tx.must(`UPDATE turn SET status = ?, stop_reason = ?, failure = ?,
+		input = ?, output = ?, cache_read = ?, cache_write = ?, cost = ?, ended_at = ? WHERE session = ? AND id = ?`,
+		t.Status, t.StopReason, failure,
+		t.Usage.Input, t.Usage.Output, t.Usage.CacheRead, t.Usage.CacheWrite, t.Cost, micros(t.EndedAt), p.Session, t.ID); err != nil {
+		return err
+	}
+	_, err = tx.exec("DELETE FROM partial WHERE session = ? AND turn = ?", p.Session, t.ID)
+	return err
+}
+
+func (p *prepared) insertCalls(tx *writeTx) error {
+	for i := range p.Calls {
+		c := &p.Calls[i]
+		categories, err := asJSON(c.Categories)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.exec(`INSERT INTO usage (session, id, turn, purpose, model, input, output, cache_read, cache_write, cost, categories, at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			p.Session, c.ID, c.Turn, c.Purpose, c.Model,
+			c.Usage.Input, c.Usage.Output, c.Usage.CacheRead, c.Usage.CacheWrite, c.Cost, categories, micros(c.At)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// files drops first, so that a file in both lists stays.
+func (p *prepared) files(tx *writeTx) error {
+	for _, path := range p.DropFiles {
+		if _, err := tx.exec("DELETE FROM file WHERE session = ? AND path = ?", p.Session, path); err != nil {
+			return err
+		}
+	}
+	for i := range p.PutFiles {
+		f := &p.PutFiles[i]
+		if _, err := tx.exec("INSERT OR REPLACE INTO file (session, path, state, buffer) VALUES (?, ?, ?, ?)",
+			p.Session, f.Path, notNil(f.State), f.Buffer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// notNil returns data so that it is stored as empty where it is nil.
+func notNil(data []byte) []byte {
+	if data == nil {
+		return []byte{}
+	}
+	return data
+}
+
+func (p *prepared) layout(tx *writeTx) error {
+	if p.Layout != nil {
+		if _, err := tx.exec("INSERT OR REPLACE INTO layout (session, bytes) VALUES (?, ?)", p.Session, p.Layout); err != nil {
+			return err
+		}
+	}
+	for i := range p.Blobs {
+		b := &p.Blobs[i]
+		if _, err := tx.exec("INSERT OR IGNORE INTO blob (hash, bytes) VALUES (?, ?)", b.Hash, notNil(b.Bytes)); err != nil {
+			return err
+		}
+		if _, err := tx.exec("INSERT OR IGNORE INTO blob_ref (session, hash) VALUES (?, ?)", p.Session, b.Hash); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *prepared) calibration(tx *writeTx) error {
+	c := p.Calibration
+	if c == nil {
+		return nil
+	}
+	_, err := tx.exec("INSERT OR REPLACE INTO calibration (model, ratio, weight) VALUES (?, ?, ?)", c.Model, c.Ratio, c.Weight)
+	return err
+}

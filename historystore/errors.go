@@ -1,0 +1,76 @@
+package historystore
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"strata/history"
+)
+
+// What a caller may want to tell apart. They come wrapped with their subject; what is not stored is history.ErrNotFound.
+var (
+	// ErrLocked means that another process has the database open; the error names its process id.
+	ErrLocked = errors.New("database is in use")
+
+	// ErrDamaged means that the file cannot be read as it should; the error names it and says what to do.
+	ErrDamaged = errors.New("database is damaged")
+
+	// ErrNewer means that a newer version of the program wrote the database.
+	ErrNewer = errors.New("database was written by a newer version")
+
+	// ErrBusy means that another process kept the database locked for longer than the busy timeout.
+	// Nothing was stored; the same call may succeed later.
+	ErrBusy = errors.New("database is busy")
+
+	// ErrFull means that the disk is full. Nothing was stored.
+	ErrFull = errors.New("disk is full")
+
+	// ErrReadOnly means that the database may not be written. Nothing was stored.
+	ErrReadOnly = errors.New("database is read-only")
+
+	// ErrDuplicate means that something with the same id, sequence number or prompt id is stored already.
+	ErrDuplicate = errors.New("already stored")
+
+	// ErrCursor means that a cursor does not come from the list that it was given to.
+	ErrCursor = errors.New("invalid cursor")
+
+	// ErrClosed means that the store was closed.
+	ErrClosed = errors.New("store is closed")
+)
+
+// translate turns an error of SQLite into one of this package, by its code. The text of SQLite is kept, its type is not.
+func translate(path string, err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return history.ErrNotFound
+	}
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code() {
+	case sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_TRIGGER:
+		return fmt.Errorf("%w: %s", ErrDuplicate, e)
+	case sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
+		return history.ErrNotFound
+	}
+	switch e.Code() & 0xff { // the primary code
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return fmt.Errorf("%w: %s", ErrBusy, path)
+	case sqlite3.SQLITE_FULL:
+		return fmt.Errorf("%w: %s", ErrFull, path)
+	case sqlite3.SQLITE_READONLY:
+		return fmt.Errorf("%w: %s", ErrReadOnly, path)
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return damaged(path, e.Error())
+	}
+	return errors.New(e.Error())
+}
+
+func damaged(path, detail string) error {
+	return fmt.Errorf("%w: %s: %s; nothing was deleted: restore the file from a backup, or move it away "+
+		"(sqlite3's .recover may save its content) to start with a new one", ErrDamaged, path, detail)
+}

@@ -1,0 +1,50 @@
+package historystore
+
+import (
+	"strata/history"
+	"strata/internal/failpoint"
+)
+
+// Failpoints are the names of the places around a commit at which internal/failpoint can kill the process.
+// ".before" is when everything is written but not committed, ".after" when it is committed but nobody was told.
+// Each commit hits "commit" and what it holds; an end of a turn with a layout hits "end" and "layout".
+var Failpoints = failpointNames(
+	"commit", "create", "update", "begin", "partial", "end", "edit", "append", "layout",
+	"delete", "undelete", "show", "purge",
+)
+
+func failpointNames(kinds ...string) []string {
+	var names []string
+	for _, kind := range kinds {
+		names = append(names, kind+".before", kind+".after")
+	}
+	return names
+}
+
+// kinds names what a change holds, as in Failpoints.
+func kinds(ch *history.Change) []string {
+	var names []string
+	add := func(name string, holds bool) {
+		if holds {
+			names = append(names, name)
+		}
+	}
+	add("create", ch.Create != nil)
+	add("begin", ch.Begin != nil)
+	add("partial", ch.Partial != nil)
+	add("end", ch.End != nil)
+	add("edit", len(ch.Edits) > 0)
+	add("append", len(ch.Messages) > 0 && ch.Begin == nil && ch.End == nil && len(ch.Edits) == 0)
+	add("layout", ch.Layout != nil)
+	add("update", len(names) == 0)
+	return names
+}
+
+func hit(jobs []*job, when string) {
+	failpoint.Hit("commit" + when)
+	for _, j := range jobs {
+		for _, kind := range j.kinds {
+			failpoint.Hit(kind + when)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package historystore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"strata/history"
+)
+
+// Load returns everything of a session but the content of its messages, as of one moment.
+// A session that is deleted or hidden is history.ErrNotFound.
+func (s *Store) Load(ctx context.Context, session string) (history.Loaded, error) {
+	var l history.Loaded
+	err := s.view(ctx, "load", func(tx *sql.Tx) (err error) {
+		l, err = s.load(ctx, tx, session)
+		return err
+	})
+	if err != nil {
+		return history.Loaded{}, fmt.Errorf("load session %s: %w", session, err)
+	}
+	return l, nil
+}
+
+func (s *Store) load(ctx context.Context, tx *sql.Tx, id string) (l history.Loaded, err error) {
+	if l.Session, err = s.session(ctx, tx, id, "deleted_at IS NULL AND hidden = 0"); err != nil {
+		return l, err
+	}
+	if l.Heads, err = collect(ctx, tx, scanHead, "SELECT "+headColumns+" FROM message WHERE session = ? ORDER BY seq", id); err != nil {
+		return l, err
+	}
+	if l.Edits, err = collect(ctx, tx, s.scanEdit, `SELECT seq, id, kind, at, reason, messages, saved_tokens, saved_chars
+		FROM edit WHERE session = ? ORDER BY seq`, id); err != nil {
+		return l, err
+	}
+	if l.Files, err = collect(ctx, tx, scanFile, "SELECT path, state, buffer FROM file WHERE session = ? ORDER BY path", id); err != nil {
+		return l, err
+	}
+	if l.Layout, err = optional(first(ctx, tx, scanOne[[]byte], "SELECT bytes FROM layout WHERE session = ?", id)); err != nil {
+		return l, err
+	}
+	if l.Totals, err = first(ctx, tx, scanTotals, `SELECT count(*), coalesce(sum(input), 0), coalesce(sum(output), 0),
+		coalesce(sum(cache_read), 0), coalesce(sum(cache_write), 0), coalesce(sum(cost), 0.0) FROM usage WHERE session = ?`, id); err != nil {
+		return l, err
+	}
+	return l, s.loadUnfinished(ctx, tx, &l)
+}
+
+// loadUnfinished adds the turn that runs and what was saved of its answer.
+func (s *Store) loadUnfinished(ctx context.Context, tx *sql.Tx, l *history.Loaded) (err error) {
+	l.Unfinished, err = optional(first(ctx, tx, s.scanTurn,
+		"SELECT "+turnColumns+" FROM turn WHERE session = ? AND status = 'running' ORDER BY rowid DESC LIMIT 1", l.Session.ID))
+	if err != nil || l.Unfinished == nil {
+		return err
+	}
+	l.Partials, err = collect(ctx, tx, scanPartial,
+		"SELECT turn, n, kind, text FROM partial WHERE session = ? AND turn = ? ORDER BY n", l.Session.ID, l.Unfinished.ID)
+	return err
+}
+
+// optional takes what is not there for a zero value.
+func optional[T any](v T, err error) (T, error) {
+	if errors.Is(err, history.ErrNotFound) {
+		err = nil
+	}
+	return v, err
+}
+
+// TurnByPrompt returns the turn that a client's prompt id stands for, or history.ErrNotFound.
+func (s *Store) TurnByPrompt(ctx context.Context, session, promptID string) (history.Turn, error) {
+	var turn *history.Turn
+	err := s.view(ctx, "turn", func(tx *sql.Tx) (err error) {
+		turn, err = first(ctx, tx, s.scanTurn, "SELECT "+turnColumns+" FROM turn WHERE session = ? AND prompt_id = ?", session, promptID)
+		return err
+	})
+	if err != nil {
+		return history.Turn{}, fmt.Errorf("turn of prompt %s in session %s: %w", promptID, session, err)
+	}
+	return *turn, nil
+}
+
+const headColumns = "id, seq, turn, role, status, tokens, bytes, has_calls, at"
+
+func scanHead(row scanner) (h history.Head, err error) {
+	var at int64
+	err = row.Scan(&h.ID, &h.Seq, &h.Turn, &h.Role, &h.Status, &h.Tokens, &h.Bytes, &h.HasCalls, &at)
+	h.At = fromMicros(at)
+	return h, err
+}
+
+func (s *Store) scanEdit(row scanner) (e history.Edit, err error) {
+	var at int64
+	var ids string
+	err = row.Scan(&e.Seq, &e.ID, &e.Kind, &at, &e.Reason, &ids, &e.SavedTokens, &e.SavedChars)
+	e.At = fromMicros(at)
+	s.decode("edit", e.ID, ids, &e.Messages)
+	return e, err
+}
+
+func scanFile(row scanner) (f history.File, err error) {
+	err = row.Scan(&f.Path, (*[]byte)(&f.State), &f.Buffer)
+	return f, err
+}
+
+func scanTotals(row scanner) (t history.Totals, err error) {
+	err = row.Scan(&t.Calls, &t.Usage.Input, &t.Usage.Output, &t.Usage.CacheRead, &t.Usage.CacheWrite, &t.Cost)
+	return t, err
+}
+
+const turnColumns = `id, coalesce(prompt_id, ''), user_id, reply_id, status, stop_reason, coalesce(failure, ''),
+	input, output, cache_read, cache_write, cost, started_at, ended_at`
+
+func (s *Store) scanTurn(row scanner) (*history.Turn, error) {
+	var t history.Turn
+	var failure string
+	var started, ended int64
+	err := row.Scan(&t.ID, &t.PromptID, &t.UserID, &t.ReplyID, &t.Status, &t.StopReason, &failure,
+		&t.Usage.Input, &t.Usage.Output, &t.Usage.CacheRead, &t.Usage.CacheWrite, &t.Cost, &started, &ended)
+	t.StartedAt, t.EndedAt = fromMicros(started), fromMicros(ended)
+	s.decode("turn", t.ID, failure, &t.Failure)
+	return &t, err
+}
+
+func scanPartial(row scanner) (p history.Partial, err error) {
+	err = row.Scan(&p.Turn, &p.N, &p.Kind, &p.Text)
+	return p, err
+}
+
+// decode reads a JSON column. One that is damaged is logged and left out, so that the rest stays readable.
+func (s *Store) decode(kind, id, text string, into any) {
+	if text == "" {
+		return
+	}
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		s.opt.Log.Error("damaged record", "kind", kind, "id", id, "err", err)
+	}
+}

@@ -1,0 +1,24 @@
+package historystore
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// lockOffset is where the locked byte lies: far behind the process id, which other processes must be able to read.
+const lockOffset = 1 << 30
+
+// tryLock locks f for this open file alone, or returns errHeld.
+func tryLock(f *os.File) error {
+	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY,
+		0, 1, 0, &windows.Overlapped{Offset: lockOffset})
+	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
+		return errHeld
+	}
+	return err
+}
+
+// syncDir does nothing: Windows cannot sync a folder.
+func syncDir(string) error { return nil }

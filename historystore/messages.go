@@ -1,0 +1,88 @@
+package historystore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"strata/history"
+)
+
+// Messages returns the messages with the given sequence numbers, in the order asked. Callers share them and must not
+// change them. One whose stored bytes cannot be read comes with what its columns say, StatusDamaged and no blocks;
+// one that does not exist is history.ErrNotFound.
+func (s *Store) Messages(ctx context.Context, session string, seqs []int64) ([]history.Message, error) {
+	found := make(map[int64]history.Message, len(seqs))
+	var missing []int64
+	for _, seq := range seqs {
+		m, ok := s.cache.get(messageKey{session, seq})
+		if ok {
+			found[seq] = m
+		} else {
+			missing = append(missing, seq)
+		}
+	}
+	if len(missing) > 0 {
+		if err := s.readMessages(ctx, session, missing, found); err != nil {
+			return nil, fmt.Errorf("read messages of session %s: %w", session, err)
+		}
+	}
+	ordered := make([]history.Message, len(seqs))
+	for i, seq := range seqs {
+		m, ok := found[seq]
+		if !ok {
+			return nil, fmt.Errorf("message %d of session %s: %w", seq, session, history.ErrNotFound)
+		}
+		ordered[i] = m
+	}
+	return ordered, nil
+}
+
+// readMessages adds what it finds to found and, where it is sound, to the cache.
+func (s *Store) readMessages(ctx context.Context, session string, seqs []int64, found map[int64]history.Message) error {
+	wanted, err := asJSON(seqs)
+	if err != nil {
+		return err
+	}
+	return s.view(ctx, "messages", func(tx *sql.Tx) error {
+		_, err := collect(ctx, tx, func(row scanner) (struct{}, error) {
+			r, err := scanMessage(row)
+			if err != nil {
+				return struct{}{}, err
+			}
+			m, err := r.decode()
+			if err != nil {
+				s.opt.Log.Error("damaged message", "session", session, "id", r.ID, "err", err)
+			} else {
+				s.cache.put(messageKey{session, m.Seq}, m, len(r.body))
+			}
+			found[r.Seq] = m
+			return struct{}{}, nil
+		}, "SELECT "+headColumns+", checksum, body FROM message WHERE session = ? AND seq IN (SELECT value FROM json_each(?))", session, wanted)
+		return err
+	})
+}
+
+func scanMessage(row scanner) (r messageRow, err error) {
+	var at int64
+	err = row.Scan(&r.ID, &r.Seq, &r.Turn, &r.Role, &r.Status, &r.Tokens, &r.Bytes, &r.HasCalls, &at, &r.checksum, &r.body)
+	r.At = fromMicros(at)
+	return r, err
+}
+
+// decode returns the message of r. With an error it is the damaged one that stands in for it.
+func (r *messageRow) decode() (history.Message, error) {
+	var m history.Message
+	err := json.Unmarshal(r.body, &m)
+	switch {
+	case err != nil:
+	case checksum(r.body) != r.checksum:
+		err = fmt.Errorf("checksum differs")
+	case m.ID != r.ID || m.Seq != r.Seq:
+		err = fmt.Errorf("content is of message %s", m.ID)
+	default:
+		return m, nil
+	}
+	return history.Message{ID: r.ID, Seq: r.Seq, Turn: r.Turn, Role: r.Role, Tokens: r.Tokens, At: r.At, Status: history.StatusDamaged}, err
+}

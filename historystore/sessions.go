@@ -1,0 +1,116 @@
+package historystore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"strata/history"
+)
+
+// SessionQuery chooses sessions.
+type SessionQuery struct {
+	CWD     string // only those of this folder; empty: all
+	Cursor  string // the end of the page before; empty: the first page
+	Limit   int    // default 50, at most 500
+	Deleted bool   // those that can be undeleted instead of the others
+}
+
+// Sessions returns a page of sessions, the last updated first, and the cursor of the next page, empty after the last.
+// Hidden ones are left out. A bad cursor is ErrCursor.
+func (s *Store) Sessions(ctx context.Context, q SessionQuery) (list []history.Session, next string, err error) {
+	limit := pageLimit(q.Limit)
+	from, err := decodeCursor(q.Cursor, cursor{list: sessionList, n: math.MaxInt64})
+	if err == nil {
+		err = s.view(ctx, "sessions", func(tx *sql.Tx) error {
+			list, err = s.selectSessions(ctx, tx, q, from, limit+1)
+			return err
+		})
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("list sessions: %w", err)
+	}
+	list, next = page(list, limit, func(s history.Session) cursor { return cursor{sessionList, micros(s.UpdatedAt), s.ID} })
+	return list, next, nil
+}
+
+func (s *Store) selectSessions(ctx context.Context, tx *sql.Tx, q SessionQuery, from cursor, n int) ([]history.Session, error) {
+	where, args := "", []any{q.Deleted, from.n, from.id}
+	if q.CWD != "" {
+		where, args = "AND cwd = ?", append(args, q.CWD)
+	}
+	return collect(ctx, tx, s.scanSession, "SELECT "+sessionColumns+` FROM session
+		WHERE hidden = 0 AND (deleted_at IS NOT NULL) = ? AND (updated_at, id) < (?, ?) `+where+`
+		ORDER BY updated_at DESC, id DESC LIMIT ?`, append(args, n)...)
+}
+
+// Session returns one session, also a deleted one (then DeletedAt is set) but not a hidden one.
+func (s *Store) Session(ctx context.Context, id string) (found history.Session, err error) {
+	err = s.view(ctx, "session", func(tx *sql.Tx) error {
+		found, err = s.session(ctx, tx, id, "hidden = 0")
+		return err
+	})
+	if err != nil {
+		return history.Session{}, fmt.Errorf("session %s: %w", id, err)
+	}
+	return found, nil
+}
+
+func (s *Store) session(ctx context.Context, tx *sql.Tx, id, condition string) (history.Session, error) {
+	return first(ctx, tx, s.scanSession, "SELECT "+sessionColumns+" FROM session WHERE id = ? AND "+condition, id)
+}
+
+const sessionColumns = "id, cwd, roots, title, title_by_user, config, created_at, updated_at, deleted_at, hidden, messages"
+
+func (s *Store) scanSession(row scanner) (v history.Session, err error) {
+	var roots, config string
+	var created, updated int64
+	var deleted sql.NullInt64
+	err = row.Scan(&v.ID, &v.CWD, &roots, &v.Title, &v.TitleByUser, &config, &created, &updated, &deleted, &v.Hidden, &v.Messages)
+	v.CreatedAt, v.UpdatedAt = fromMicros(created), fromMicros(updated)
+	if deleted.Valid {
+		v.DeletedAt = fromMicros(deleted.Int64)
+	}
+	s.decode("session", v.ID, roots, &v.Roots)
+	s.decode("session", v.ID, config, &v.Config)
+	return v, err
+}
+
+// Delete hides a session until Undelete or Purge. One that is deleted already is history.ErrNotFound.
+func (s *Store) Delete(ctx context.Context, id string, at time.Time) error {
+	if at.IsZero() {
+		return errors.New("delete session " + id + ": no time given")
+	}
+	return s.mark(ctx, "delete", id, "UPDATE session SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL AND hidden = 0", micros(at), id)
+}
+
+// Undelete brings a deleted session back. One that is not deleted, or whose purge has begun, is history.ErrNotFound.
+func (s *Store) Undelete(ctx context.Context, id string) error {
+	return s.mark(ctx, "undelete", id, "UPDATE session SET deleted_at = NULL WHERE id = ? AND deleted_at IS NOT NULL AND hidden = 0", id)
+}
+
+// ImportShow makes a session visible that was created as hidden, when all of it is stored.
+func (s *Store) ImportShow(ctx context.Context, id string) error {
+	return s.mark(ctx, "show", id, "UPDATE session SET hidden = 0 WHERE id = ? AND hidden = 1 AND deleted_at IS NULL", id)
+}
+
+// mark runs an update that must hit one session.
+func (s *Store) mark(ctx context.Context, op, id, query string, args ...any) error {
+	err := s.write(ctx, op, []string{op}, func(tx *writeTx) error { return tx.must(query, args...) })
+	if err != nil {
+		return fmt.Errorf("%s session %s: %w", op, id, err)
+	}
+	return nil
+}
+
+// dropUnfinishedImports marks as deleted what is still hidden: whoever imported it is gone. Being hidden too, it cannot be
+// undeleted, only purged.
+func (s *Store) dropUnfinishedImports(ctx context.Context) error {
+	return s.write(ctx, "delete", nil, func(tx *writeTx) error {
+		_, err := tx.exec("UPDATE session SET deleted_at = ? WHERE hidden = 1 AND deleted_at IS NULL", micros(s.opt.Now()))
+		return err
+	})
+}

@@ -1,0 +1,133 @@
+package historystore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"time"
+
+	"strata/history"
+)
+
+// writeTx runs statements on the writer's connection and keeps them prepared; there are as many as SQL texts in
+// this package.
+type writeTx struct {
+	conn  *sql.Conn
+	stmts map[string]*sql.Stmt
+}
+
+// background is what statements of the writer run under: a caller that gives up must not tear a transaction.
+// The busy timeout bounds how long they wait.
+var background = context.Background()
+
+func (tx *writeTx) stmt(query string) (*sql.Stmt, error) {
+	if stmt := tx.stmts[query]; stmt != nil {
+		return stmt, nil
+	}
+	stmt, err := tx.conn.PrepareContext(background, query)
+	if err == nil {
+		tx.stmts[query] = stmt
+	}
+	return stmt, err
+}
+
+// exec runs a statement and returns how many rows it changed.
+func (tx *writeTx) exec(query string, args ...any) (rows int64, err error) {
+	stmt, err := tx.stmt(query)
+	if err != nil {
+		return 0, err
+	}
+	result, err := stmt.ExecContext(background, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// must runs a statement that has to change a row, and returns ErrNotFound where it does not.
+func (tx *writeTx) must(query string, args ...any) error {
+	rows, err := tx.exec(query, args...)
+	if err == nil && rows == 0 {
+		return history.ErrNotFound
+	}
+	return err
+}
+
+func (tx *writeTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	stmt, err := tx.stmt(query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.QueryContext(ctx, args...)
+}
+
+func (tx *writeTx) close() error {
+	for _, stmt := range tx.stmts {
+		stmt.Close()
+	}
+	return tx.conn.Close()
+}
+
+// A querier is a *sql.Tx or a *writeTx.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// A scanner is a row.
+type scanner interface{ Scan(dest ...any) error }
+
+// collect returns what scan makes of each row of query.
+func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []T
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, rows.Err()
+}
+
+// first returns what scan makes of the first row of query, or ErrNotFound.
+func first[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) (T, error) {
+	all, err := collect(ctx, q, scan, query, args...)
+	if err == nil && len(all) == 0 {
+		err = history.ErrNotFound
+	}
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return all[0], nil
+}
+
+// scanOne reads a row of one column.
+func scanOne[T any](row scanner) (v T, err error) {
+	err = row.Scan(&v)
+	return v, err
+}
+
+// micros is how times are stored: microseconds since 1970. The zero time is kept.
+func micros(t time.Time) int64 { return t.UnixMicro() }
+
+func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }
+
+// orNull returns nil, which is stored as NULL, for an empty text.
+func orNull(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+// asJSON returns v as the text of a JSON column. The types that are stored so cannot fail to encode.
+func asJSON(v any) (string, error) {
+	text, err := json.Marshal(v)
+	return string(text), err
+}

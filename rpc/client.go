@@ -1,0 +1,182 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"strconv"
+
+	"github.com/sourcegraph/jsonrpc2"
+)
+
+// ErrClosed is what a Client's methods return, wrapped, once its connection has ended.
+var ErrClosed = errors.New("the connection is closed")
+
+// Client is the client's end of a connection, for the command line and for tests. It is safe for concurrent use.
+type Client struct {
+	stream  Stream
+	codec   *clientCodec
+	library *jsonrpc2.Conn
+}
+
+// NewClient returns a client over stream. onNotification, which may be nil, is called for each notification in
+// order, on the goroutine that reads: those that came before a reply are delivered before its Call returns.
+// Requests of the server are dropped.
+func NewClient(stream Stream, onNotification func(method string, params json.RawMessage)) *Client {
+	if onNotification == nil {
+		onNotification = func(string, json.RawMessage) {}
+	}
+	s := &clientCodec{stream: stream, notify: onNotification, closed: make(chan struct{})}
+	quiet := jsonrpc2.SetLogger(log.New(io.Discard, "", 0))
+	return &Client{
+		stream:  stream,
+		codec:   s,
+		library: jsonrpc2.NewConn(context.Background(), s, s, jsonrpc2.OnRecv(s.received), quiet),
+	}
+}
+
+// Dial connects to a server by WebSocket. ctx bounds the handshake only.
+func Dial(ctx context.Context, url string, opt DialOptions) (*Client, error) {
+	stream, err := DialWebSocket(ctx, url, opt)
+	if err != nil {
+		return nil, err
+	}
+	return NewClient(stream, opt.OnNotification), nil
+}
+
+// Call sends a request and waits for its result, which it decodes into result unless that is nil.
+// What the server answers as an error comes back as an *Error.
+func (c *Client) Call(ctx context.Context, method string, params, result any) error {
+	return c.explain("call", method, c.library.Call(ctx, method, params, result))
+}
+
+// Notify sends a notification.
+func (c *Client) Notify(ctx context.Context, method string, params any) error {
+	return c.explain("notify", method, c.library.Notify(ctx, method, params))
+}
+
+// explain puts the library's errors in this package's words.
+func (c *Client) explain(verb, method string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*jsonrpc2.Error](err); ok {
+		answer := &Error{Code: int(e.Code), Message: e.Message}
+		if e.Data != nil {
+			answer.Data = *e.Data
+		}
+		return answer
+	}
+	if errors.Is(err, jsonrpc2.ErrClosed) {
+		<-c.codec.closed
+		err = errors.Join(ErrClosed, c.codec.err)
+	}
+	return fmt.Errorf("%s %s: %w", verb, method, err)
+}
+
+// Done is closed when the connection has ended.
+func (c *Client) Done() <-chan struct{} { return c.codec.closed }
+
+// Err returns why the connection has ended, once Done is closed: a *CloseError where the server said so.
+func (c *Client) Err() error {
+	select {
+	case <-c.codec.closed:
+		return c.codec.err
+	default:
+		return nil
+	}
+}
+
+// Close ends the connection and returns when it has ended. It is not to be called from onNotification.
+func (c *Client) Close() error {
+	err := c.stream.Close(closeNormal, "")
+	<-c.codec.closed
+	return err
+}
+
+// clientDepth is how deep a server's frames may nest: what encoding/json decodes.
+const clientDepth = 10000
+
+// clientCodec stands between jsonrpc2 and the frames of a Client. As in codec, results and parameters bypass the
+// library's decoder.
+type clientCodec struct {
+	stream Stream
+	notify func(method string, params json.RawMessage)
+	closed chan struct{}
+	err    error // set before closed is
+
+	payload json.RawMessage // reader's: result or parameters of what was read last
+}
+
+// ReadObject implements jsonrpc2.ObjectStream. Frames that a client has no use for are skipped.
+func (s *clientCodec) ReadObject(v any) error {
+	for {
+		frame, err := s.stream.ReadFrame()
+		if err != nil {
+			s.err = err
+			return io.EOF
+		}
+		m, fault := probe(frame, clientDepth)
+		switch {
+		case fault != nil:
+		case m.kind == kindNotification:
+			s.payload = bytes.Clone(m.params)
+			return json.Unmarshal(requestEnvelope(0, m.method), v)
+		case m.kind == kindResponse && isOurs(m.id):
+			s.payload = bytes.Clone(m.result)
+			return json.Unmarshal(responseEnvelope(m), v)
+		}
+	}
+}
+
+// isOurs reports whether an id can be one of the library's. It would take null for its 0, and end at a negative one.
+func isOurs(id json.RawMessage) bool {
+	_, err := strconv.ParseUint(string(id), 10, 64)
+	return err == nil
+}
+
+// responseEnvelope returns a response without its result.
+func responseEnvelope(m message) []byte {
+	b := append([]byte(`{"id":`), m.id...)
+	if m.failure != nil {
+		b = append(append(b, `,"error":`...), m.failure...)
+	} else {
+		b = append(b, `,"result":null`...)
+	}
+	return append(b, '}')
+}
+
+// received is the library's hook that runs before it settles a call or calls Handle. It adds what ReadObject kept back.
+func (s *clientCodec) received(req *jsonrpc2.Request, resp *jsonrpc2.Response) {
+	switch {
+	case resp == nil:
+		req.Params = &s.payload
+	case resp.Error == nil:
+		result := s.payload
+		resp.Result = &result
+	}
+}
+
+// Handle implements jsonrpc2.Handler for notifications.
+func (s *clientCodec) Handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	s.notify(req.Method, *req.Params)
+}
+
+// WriteObject implements jsonrpc2.ObjectStream.
+func (s *clientCodec) WriteObject(obj any) error {
+	frame, err := json.Marshal(obj)
+	if err != nil {
+		return fmt.Errorf("encode message: %w", err)
+	}
+	return s.stream.WriteFrame(frame)
+}
+
+// Close implements jsonrpc2.ObjectStream. It comes from the library's reader, when that has ended.
+func (s *clientCodec) Close() error {
+	close(s.closed)
+	return nil
+}

@@ -1,0 +1,149 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/sourcegraph/jsonrpc2"
+)
+
+// codec stands between jsonrpc2 and the frames of a Conn, as its ObjectStream and handler. On the library's side ids
+// are numbers that we chose, on the peer's side the bytes that the peer chose. Of a frame the library gets to see an
+// envelope of id and method, and that only if the frame is fit to be dispatched; parameters bypass it, as it would
+// decode and encode them several times over.
+type codec struct {
+	conn   *Conn
+	closed chan struct{} // the library has ended
+
+	request  *Request           // reader's: read last
+	response *jsonrpc2.Response // writer's: to be written, see sending
+	buf      []byte             // writer's
+}
+
+// ReadObject implements jsonrpc2.ObjectStream: it returns with the next frame that is to be dispatched.
+func (s *codec) ReadObject(v any) error {
+	for {
+		frame, err := s.readFrame()
+		if err != nil {
+			s.conn.stop(endingOf(err))
+			return io.EOF
+		}
+		m, fault := probe(frame, s.conn.opt.MaxDepth)
+		if s.admit(m, fault) {
+			return json.Unmarshal(requestEnvelope(s.request.number, m.method), v)
+		}
+	}
+}
+
+// readFrame returns the next frame that counts, once there is room for an answer to it.
+func (s *codec) readFrame() ([]byte, error) {
+	for {
+		s.conn.out.waitRoom(s.conn.ctx)
+		frame, err := s.conn.stream.ReadFrame()
+		if err != nil {
+			return nil, err
+		}
+		if !utf8.Valid(frame) {
+			return nil, &CloseError{closeInvalidText, "the frame is not UTF-8"}
+		}
+		if !s.conn.out.isClosing() {
+			return frame, nil
+		}
+	}
+}
+
+// admit makes a frame the request to dispatch. One that is not to be dispatched is answered, if it has to be.
+func (s *codec) admit(m message, fault *Error) bool {
+	switch {
+	case m.kind == kindResponse, m.kind == kindNotification && fault != nil:
+		return false
+	case m.kind == kindNotification:
+		s.request = s.conn.newRequest(0, m.params)
+		return true
+	}
+	number, free := s.conn.ids.claim(m.id)
+	if !free {
+		fault = invalid("a request with this id is still in flight")
+		fault.Data = map[string]json.RawMessage{"id": m.id}
+	}
+	if fault == nil {
+		s.request = s.conn.newRequest(number, m.params)
+		if s.conn.ids.admit(number, s.request, s.conn.opt.Inflight) {
+			return true
+		}
+		s.request.cancel()
+		fault = s.conn.tooMany()
+	}
+	s.conn.refuse(number, fault)
+	return false
+}
+
+// requestEnvelope returns a request without its parameters, under our number.
+func requestEnvelope(number uint64, method json.RawMessage) []byte {
+	b := append([]byte(`{"method":`), method...)
+	if number != 0 {
+		b = append(b, `,"id":`...)
+		b = strconv.AppendUint(b, number, 10)
+	}
+	return append(b, '}')
+}
+
+// Handle implements jsonrpc2.Handler for the request that ReadObject returned last, on the same goroutine.
+func (s *codec) Handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	r := s.request
+	defer r.rescue()
+	r.method = req.Method
+	s.conn.handler.Handle(s.conn, r)
+}
+
+// sending is the library's hook that runs right before WriteObject, to which it gives the message in a type that
+// cannot be looked into.
+func (s *codec) sending(_ *jsonrpc2.Request, resp *jsonrpc2.Response) { s.response = resp }
+
+// WriteObject implements jsonrpc2.ObjectStream for the replies of a Conn.
+func (s *codec) WriteObject(any) error {
+	resp := s.response
+	b := append(reusable(s.buf), `{"jsonrpc":"2.0","id":`...)
+	// The id is free before its reply is out: the peer may use it again as soon as it has seen the reply.
+	b = append(b, s.conn.ids.release(resp.ID.Num)...)
+	if resp.Error != nil {
+		failure, err := encode(resp.Error)
+		if err != nil {
+			return fmt.Errorf("encode error: %w", err)
+		}
+		b = append(append(b, `,"error":`...), failure...)
+	} else {
+		b = append(append(b, `,"result":`...), *resp.Result...)
+	}
+	return s.flush(append(b, '}'))
+}
+
+// writeNotification writes a notification. It bypasses the library, which would encode the parameters anew.
+func (s *codec) writeNotification(n Notification) error {
+	method, err := json.Marshal(n.Method)
+	if err != nil {
+		return fmt.Errorf("encode method: %w", err)
+	}
+	b := append(reusable(s.buf), `{"jsonrpc":"2.0","method":`...)
+	b = append(b, method...)
+	if n.Params != nil {
+		b = append(append(b, `,"params":`...), n.Params...)
+	}
+	return s.flush(append(b, '}'))
+}
+
+func (s *codec) flush(frame []byte) error {
+	s.buf = frame
+	return s.conn.stream.WriteFrame(frame)
+}
+
+// Close implements jsonrpc2.ObjectStream. The library calls it when it reads no more; the Conn closes its stream.
+func (s *codec) Close() error {
+	s.conn.stop(ending{})
+	close(s.closed)
+	return nil
+}

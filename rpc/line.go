@@ -1,0 +1,91 @@
+package rpc
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// LineStream carries a frame a line, as subprocesses do on their standard streams. Blank lines are no frames.
+type LineStream struct {
+	r     *bufio.Reader
+	frame frameBuffer // reader's
+
+	w       io.Writer
+	line    []byte // writer's
+	timeout time.Duration
+
+	closer    io.Closer
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// NewLineStream returns a stream that reads from r and writes to w.
+// Closing closer must end reads and writes that are blocked.
+func NewLineStream(r io.Reader, w io.Writer, closer io.Closer, limits Limits) *LineStream {
+	limits = limits.withDefaults()
+	return &LineStream{
+		r:       bufio.NewReader(r),
+		frame:   frameBuffer{limits: limits},
+		w:       w,
+		timeout: limits.WriteTimeout,
+		closer:  closer,
+	}
+}
+
+// ReadFrame implements Stream.
+func (s *LineStream) ReadFrame() ([]byte, error) {
+	for {
+		s.frame.reset()
+		err := s.readLine()
+		frame := bytes.TrimSpace(s.frame.bytes)
+		if len(frame) > 0 && (err == nil || err == io.EOF) {
+			return frame, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// readLine adds the next line to the frame, piece by piece.
+func (s *LineStream) readLine() error {
+	for {
+		piece, err := s.r.ReadSlice('\n')
+		if err := s.frame.add(bytes.TrimSuffix(piece, []byte("\n"))); err != nil {
+			return err
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
+	}
+}
+
+// WriteFrame implements Stream. The write timeout is for the whole line.
+func (s *LineStream) WriteFrame(frame []byte) error {
+	s.line = append(reusable(s.line), validText(frame)...)
+	for i := bytes.IndexByte(s.line, '\n'); i >= 0; i = bytes.IndexByte(s.line, '\n') {
+		s.line[i] = ' ' // between tokens: inside a JSON string it would be an escape
+	}
+	s.line = append(s.line, '\n')
+
+	stalled := time.AfterFunc(s.timeout, func() { s.Close(closeAtOnce, "") })
+	_, err := s.w.Write(s.line)
+	if !stalled.Stop() {
+		return fmt.Errorf("write line: the peer took no bytes for %v", s.timeout)
+	}
+	if err != nil {
+		return fmt.Errorf("write line: %w", err)
+	}
+	return nil
+}
+
+// Close implements Stream. Lines have no way to tell code and reason.
+func (s *LineStream) Close(int, string) error {
+	s.closeOnce.Do(func() { s.closeErr = s.closer.Close() })
+	return s.closeErr
+}

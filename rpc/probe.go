@@ -1,0 +1,262 @@
+package rpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// message is a frame taken apart. Its members are raw JSON inside the frame, nil where the frame has none.
+type message struct {
+	kind     messageKind
+	version  json.RawMessage // the member "jsonrpc"
+	id       json.RawMessage
+	method   json.RawMessage
+	params   json.RawMessage
+	result   json.RawMessage
+	failure  json.RawMessage // the member "error"
+	repeated string          // name of a member that stands there twice
+}
+
+type messageKind int
+
+const (
+	kindRequest      messageKind = iota // also what is too broken to tell: it gets an answer
+	kindNotification                    // never gets an answer, whatever is wrong with it
+	kindResponse                        // never gets an answer either
+)
+
+// maxIDBytes bounds an id, in bytes as it came: it is kept until it goes back.
+const maxIDBytes = 1024
+
+// probe takes a frame apart and says what is wrong with it, if anything is. Where something is, the id that is left
+// in the message is the one to answer with. It neither decodes values nor recurses.
+//
+// An id is a string, or an integer written in digits only: 1e3 and 1.0 are refused. A member of the envelope that
+// stands there twice is refused too, as readers differ in which one they believe.
+func probe(frame []byte, maxDepth int) (message, *Error) {
+	var m message
+	tooDeep := m.scan(frame) > maxDepth
+	if !tooDeep && !json.Valid(frame) {
+		return message{}, &Error{Code: CodeParse, Message: "the frame is not JSON"}
+	}
+	switch bytes.TrimLeft(frame, " \t\r\n")[0] {
+	case '{':
+	case '[':
+		return message{}, invalid("batches are not supported, send one message a frame")
+	default:
+		return message{}, invalid("the frame must be an object")
+	}
+	m.classify()
+	fault := m.fault()
+	if tooDeep && m.kind != kindResponse {
+		fault = invalid(fmt.Sprintf("the frame is nested deeper than %d levels", maxDepth))
+	}
+	if fault != nil && (m.repeated == "id" || !validID(m.id)) {
+		m.id = nil
+	}
+	return m, fault
+}
+
+func invalid(message string) *Error { return &Error{Code: CodeInvalidRequest, Message: message} }
+
+// classify decides what the message is from the members that it has.
+func (m *message) classify() {
+	switch {
+	case m.method == nil && (m.result != nil || m.failure != nil):
+		m.kind = kindResponse
+	case m.id == nil && isString(m.method):
+		m.kind = kindNotification
+	default:
+		m.kind = kindRequest
+	}
+}
+
+// fault says what is wrong with the shape of a request or notification.
+func (m *message) fault() *Error {
+	switch {
+	case m.kind == kindResponse:
+		return nil
+	case m.repeated != "":
+		return invalid(fmt.Sprintf("%q stands there twice", m.repeated))
+	case m.id != nil && !validID(m.id):
+		return invalid(fmt.Sprintf("id must be a string or an integer in digits, of at most %d bytes", maxIDBytes))
+	case !isString(m.method):
+		return invalid("method must be a string")
+	case string(unquoted(m.version)) != "2.0":
+		return invalid(`jsonrpc must be "2.0"`)
+	case m.params == nil || m.params[0] == '{' || string(m.params) == "null":
+		return nil
+	case m.params[0] == '[':
+		return &Error{Code: CodeInvalidParams, Message: "params must be an object: parameters go by name"}
+	default:
+		return invalid("params must be an object")
+	}
+}
+
+// scan finds the members of the outermost object and returns how deep the frame nests.
+// It takes any bytes; what it finds means something only where they are JSON.
+func (m *message) scan(frame []byte) (deepest int) {
+	var key []byte
+	depth, value := 0, -1 // value is where the present member's value starts, -1 outside of one
+	member := func(end int) {
+		if depth == 1 && value >= 0 {
+			m.set(key, bytes.TrimSpace(frame[value:end]))
+			value = -1
+		}
+	}
+	for i := 0; i < len(frame); i++ {
+		switch frame[i] {
+		case '"':
+			end := stringEnd(frame, i)
+			if depth == 1 && value < 0 {
+				key = frame[i:end]
+			}
+			i = end - 1
+		case ':':
+			if depth == 1 && value < 0 {
+				value = i + 1
+			}
+		case ',':
+			member(i)
+		case '{', '[':
+			depth++
+			deepest = max(deepest, depth)
+		case '}', ']':
+			member(i)
+			depth--
+		}
+	}
+	return deepest
+}
+
+// set notes a member of the envelope. Others are ignored.
+func (m *message) set(key, value []byte) {
+	field := m.field(string(unquoted(key)))
+	if field == nil {
+		return
+	}
+	if *field != nil {
+		m.repeated = string(unquoted(key))
+	}
+	*field = value
+}
+
+func (m *message) field(name string) *json.RawMessage {
+	switch name {
+	case "jsonrpc":
+		return &m.version
+	case "id":
+		return &m.id
+	case "method":
+		return &m.method
+	case "params":
+		return &m.params
+	case "result":
+		return &m.result
+	case "error":
+		return &m.failure
+	}
+	return nil
+}
+
+// stringEnd returns the index behind the JSON string that starts at start, or the frame's end if it has none.
+func stringEnd(frame []byte, start int) int {
+	for i := start + 1; i < len(frame); i++ {
+		n := bytes.IndexByte(frame[i:], '"')
+		if n < 0 {
+			break
+		}
+		i += n
+		escapes := 0
+		for frame[i-1-escapes] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return i + 1
+		}
+	}
+	return len(frame)
+}
+
+func isString(raw []byte) bool { return len(raw) > 1 && raw[0] == '"' }
+
+// unquoted returns what a JSON string means, or nil if raw is none.
+func unquoted(raw []byte) []byte {
+	if !isString(raw) {
+		return nil
+	}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw[1 : len(raw)-1]
+	}
+	var s string
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return nil
+	}
+	return []byte(s)
+}
+
+// validID reports whether raw is an id that can be echoed.
+func validID(raw []byte) bool {
+	if len(raw) == 0 || len(raw) > maxIDBytes || !json.Valid(raw) {
+		return false
+	}
+	return isString(raw) || isInteger(raw)
+}
+
+// isInteger reports whether a JSON value is a number without fraction and exponent.
+func isInteger(raw []byte) bool {
+	digits := bytes.TrimPrefix(raw, []byte("-"))
+	for _, d := range digits {
+		if d < '0' || d > '9' {
+			return false
+		}
+	}
+	return len(digits) > 0
+}
+
+// cleanSurrogates replaces, in place, the escapes of lone surrogates in valid JSON by the escape of U+FFFD.
+// Decoders differ in what they make of a lone one, and none of it is text.
+func cleanSurrogates(raw []byte) {
+	for i := 0; i < len(raw); i++ {
+		n := bytes.IndexByte(raw[i:], '\\')
+		if n < 0 {
+			return
+		}
+		i += n
+		switch surrogate(raw[i:]) {
+		case 0: // another escape: skip its letter, which may be a backslash
+			i++
+		case highSurrogate:
+			if surrogate(raw[i+6:]) == lowSurrogate {
+				i += 11
+				continue
+			}
+			fallthrough
+		case lowSurrogate:
+			copy(raw[i:], `\ufffd`)
+			i += 5
+		}
+	}
+}
+
+type surrogateHalf int
+
+const (
+	highSurrogate surrogateHalf = iota + 1 // D800 to DBFF
+	lowSurrogate                           // DC00 to DFFF
+)
+
+// surrogate says which half of a pair the escape at the start of raw is; 0 for anything else.
+func surrogate(raw []byte) surrogateHalf {
+	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' || raw[2]|0x20 != 'd' {
+		return 0
+	}
+	switch c := raw[3] | 0x20; {
+	case c == '8' || c == '9' || c == 'a' || c == 'b':
+		return highSurrogate
+	case c >= 'c' && c <= 'f':
+		return lowSurrogate
+	}
+	return 0
+}

@@ -1,0 +1,90 @@
+package access
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// CodeParam is the query parameter of "/" that carries a one-use code.
+const CodeParam = "code"
+
+var (
+	errWrongCode = &Refusal{Status: http.StatusUnauthorized,
+		Reason: "this code was used already or is too old: run `strata hud --open` for a new one"}
+	errNotOpened = &Refusal{Status: http.StatusForbidden,
+		Reason: "a code is used up only by opening its address in a browser window"}
+)
+
+// Pages wraps the routes of the HUD, inside Protect. A browser with the cookie gets the page; "/?code=CODE" with a good
+// code gives it the cookie and takes the code out of the address; all others get Options.EntryPage.
+func (g *Guard) Pages(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if query := r.URL.Query(); r.URL.Path == "/" && query.Has(CodeParam) {
+			g.enter(w, r, query)
+			return
+		}
+		if refusal := g.AuthorizePage(r); refusal != nil {
+			g.turnAway(w, r, refusal)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// enter exchanges a code for the cookie.
+func (g *Guard) enter(w http.ResponseWriter, r *http.Request, query url.Values) {
+	v, refusal := g.examine(r)
+	if refusal == nil && !opensPage(r) {
+		refusal = errNotOpened
+	}
+	if refusal != nil {
+		g.turnAway(w, r, refusal)
+		return
+	}
+	switch {
+	case g.codes.redeem(query.Get(CodeParam)):
+		http.SetCookie(w, g.newCookie(v.self.scheme == "https"))
+	case g.hasCookie(r): // the browser's history holds an address whose code did its work
+	default:
+		g.turnAway(w, r, g.failed(errWrongCode))
+		return
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Location", cleanAddress(query))
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+// opensPage reports whether the request is a person's look at the page. What fetches ahead, shows a preview or checks
+// links must not use up a code. Fetch metadata is missing where a browser is old or the request is curl's.
+func opensPage(r *http.Request) bool {
+	if r.Method != http.MethodGet {
+		return false
+	}
+	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Moz", "X-Purpose"} {
+		value := strings.ToLower(r.Header.Get(name))
+		if strings.Contains(value, "prefetch") || strings.Contains(value, "preview") || strings.Contains(value, "prerender") {
+			return false
+		}
+	}
+	mode, dest := r.Header.Get("Sec-Fetch-Mode"), r.Header.Get("Sec-Fetch-Dest")
+	return (mode == "" || mode == "navigate") && (dest == "" || dest == "document")
+}
+
+// cleanAddress is "/" with the query but for the code.
+func cleanAddress(query url.Values) string {
+	query.Del(CodeParam)
+	if rest := query.Encode(); rest != "" {
+		return "/?" + rest
+	}
+	return "/"
+}
+
+// turnAway answers with the page that says how to get in. A browser without a cookie is no event worth a log line.
+func (g *Guard) turnAway(w http.ResponseWriter, r *http.Request, refusal *Refusal) {
+	if refusal != errNoCookie {
+		g.logRefusal(r, refusal)
+	}
+	refusal.setHeader(w.Header())
+	g.entryPage(w, refusal.Status, refusal.Reason)
+}

@@ -109,28 +109,37 @@ type clientCodec struct {
 	closed chan struct{}
 	err    error // set before closed is
 
-	payload json.RawMessage // reader's: result or parameters of what was read last
+	payload  json.RawMessage // reader's: result or parameters of what was read last
+	envelope []byte          // reader's: the rest of it
 }
 
 // ReadObject implements jsonrpc2.ObjectStream. Frames that a client has no use for are skipped.
 func (s *clientCodec) ReadObject(v any) error {
 	for {
-		frame, err := s.stream.ReadFrame()
-		if err != nil {
+		s.envelope = s.envelope[:0]
+		if err := s.stream.ReadFrame(s.take); err != nil {
 			s.err = err
 			return io.EOF
 		}
-		m, fault := probe(frame, clientDepth)
-		switch {
-		case fault != nil:
-		case m.kind == kindNotification:
-			s.payload = bytes.Clone(m.params)
-			return json.Unmarshal(requestEnvelope(0, m.method), v)
-		case m.kind == kindResponse && isOurs(m.id):
-			s.payload = bytes.Clone(m.result)
-			return json.Unmarshal(responseEnvelope(m), v)
+		if len(s.envelope) > 0 {
+			return json.Unmarshal(s.envelope, v)
 		}
 	}
+}
+
+// take prepares a frame for the library.
+func (s *clientCodec) take(frame []byte) error {
+	m, fault := probe(frame, clientDepth)
+	switch {
+	case fault != nil:
+	case m.kind == kindNotification:
+		s.payload = bytes.Clone(m.params)
+		s.envelope = appendRequest(s.envelope, 0, m.method)
+	case m.kind == kindResponse && isOurs(m.id):
+		s.payload = bytes.Clone(m.result)
+		s.envelope = appendResponse(s.envelope, m)
+	}
+	return nil
 }
 
 // isOurs reports whether an id can be one of the library's. It would take null for its 0, and end at a negative one.
@@ -139,9 +148,9 @@ func isOurs(id json.RawMessage) bool {
 	return err == nil
 }
 
-// responseEnvelope returns a response without its result.
-func responseEnvelope(m message) []byte {
-	b := append([]byte(`{"id":`), m.id...)
+// appendResponse appends a response without its result.
+func appendResponse(b []byte, m message) []byte {
+	b = append(append(b, `{"id":`...), m.id...)
 	if m.failure != nil {
 		b = append(append(b, `,"error":`...), m.failure...)
 	} else {

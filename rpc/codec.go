@@ -19,7 +19,8 @@ type codec struct {
 	conn   *Conn
 	closed chan struct{} // the library has ended
 
-	request  *Request           // reader's: read last
+	request  *Request           // reader's: read last, nil where that is not to be dispatched
+	envelope []byte             // reader's: of request
 	response *jsonrpc2.Response // writer's: to be written, see sending
 	buf      []byte             // writer's
 }
@@ -27,36 +28,34 @@ type codec struct {
 // ReadObject implements jsonrpc2.ObjectStream: it returns with the next frame that is to be dispatched.
 func (s *codec) ReadObject(v any) error {
 	for {
-		frame, err := s.readFrame()
-		if err != nil {
+		s.conn.out.waitRoom(s.conn.ctx)
+		s.request = nil
+		if err := s.conn.stream.ReadFrame(s.take); err != nil {
 			s.conn.stop(endingOf(err))
 			return io.EOF
 		}
-		m, fault := probe(frame, s.conn.opt.MaxDepth)
-		if s.admit(m, fault) {
-			return json.Unmarshal(requestEnvelope(s.request.number, m.method), v)
+		if s.request != nil {
+			return json.Unmarshal(s.envelope, v)
 		}
 	}
 }
 
-// readFrame returns the next frame that counts, once there is room for an answer to it.
-func (s *codec) readFrame() ([]byte, error) {
-	for {
-		s.conn.out.waitRoom(s.conn.ctx)
-		frame, err := s.conn.stream.ReadFrame()
-		if err != nil {
-			return nil, err
-		}
-		if !utf8.Valid(frame) {
-			return nil, &CloseError{closeInvalidText, "the frame is not UTF-8"}
-		}
-		if !s.conn.out.isClosing() {
-			return frame, nil
-		}
+// take makes a frame the request to dispatch, or answers it, or drops it. An error ends the connection.
+func (s *codec) take(frame []byte) error {
+	if !utf8.Valid(frame) {
+		return &CloseError{closeInvalidText, "the frame is not UTF-8"}
 	}
+	if s.conn.out.isClosing() {
+		return nil
+	}
+	m, fault := probe(frame, s.conn.opt.MaxDepth)
+	if s.admit(m, fault) {
+		s.envelope = appendRequest(s.envelope[:0], s.request.number, m.method)
+	}
+	return nil
 }
 
-// admit makes a frame the request to dispatch. One that is not to be dispatched is answered, if it has to be.
+// admit makes a message the request to dispatch. One that cannot be is answered, unless it gets no answers.
 func (s *codec) admit(m message, fault *Error) bool {
 	switch {
 	case m.kind == kindResponse, m.kind == kindNotification && fault != nil:
@@ -76,18 +75,18 @@ func (s *codec) admit(m message, fault *Error) bool {
 			return true
 		}
 		s.request.cancel()
+		s.request = nil
 		fault = s.conn.tooMany()
 	}
 	s.conn.refuse(number, fault)
 	return false
 }
 
-// requestEnvelope returns a request without its parameters, under our number.
-func requestEnvelope(number uint64, method json.RawMessage) []byte {
-	b := append([]byte(`{"method":`), method...)
+// appendRequest appends a request without its parameters, under our number.
+func appendRequest(b []byte, number uint64, method json.RawMessage) []byte {
+	b = append(append(b, `{"method":`...), method...)
 	if number != 0 {
-		b = append(b, `,"id":`...)
-		b = strconv.AppendUint(b, number, 10)
+		b = strconv.AppendUint(append(b, `,"id":`...), number, 10)
 	}
 	return append(b, '}')
 }

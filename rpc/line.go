@@ -38,17 +38,18 @@ func NewLineStream(r io.Reader, w io.Writer, closer io.Closer, limits Limits) *L
 }
 
 // ReadFrame implements Stream.
-func (s *LineStream) ReadFrame() ([]byte, error) {
+func (s *LineStream) ReadFrame(use func(frame []byte) error) error {
+	defer s.frame.reset()
 	for {
-		s.frame.reset()
 		err := s.readLine()
 		frame := bytes.TrimSpace(s.frame.bytes)
 		if len(frame) > 0 && (err == nil || err == io.EOF) {
-			return frame, nil
+			return use(frame)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
+		s.frame.reset()
 	}
 }
 

@@ -24,9 +24,9 @@ const (
 
 // Stream carries whole frames, each one JSON text. Reads come from one goroutine and writes from one other.
 type Stream interface {
-	// ReadFrame returns the next frame. Its bytes are the caller's until the next call.
+	// ReadFrame waits for the next frame and returns what use makes of it. The frame's bytes are gone afterwards.
 	// The error is a *CloseError where the peer said why it left or broke a limit, io.EOF where it just ended.
-	ReadFrame() ([]byte, error)
+	ReadFrame(use func(frame []byte) error) error
 
 	// WriteFrame writes one frame and does not keep it. It fails when the peer takes no bytes for the write timeout.
 	WriteFrame(frame []byte) error
@@ -59,7 +59,7 @@ type CloseError struct {
 // Error implements error.
 func (e *CloseError) Error() string { return fmt.Sprintf("closed with %d: %s", e.Code, e.Reason) }
 
-// Budget is how many bytes of frames that are not yet dispatched all the streams that share it may hold.
+// Budget is how many bytes of frames that are not dispatched yet all the streams that share it may hold.
 // A stream that would need more is closed with 1013. It is safe for concurrent use.
 type Budget struct {
 	left atomic.Int64

@@ -89,21 +89,21 @@ func dialError(url string, resp *http.Response, err error) error {
 func (s *WebSocketStream) Subprotocol() string { return s.conn.Subprotocol() }
 
 // ReadFrame implements Stream. It also answers pings, so somebody must always be reading.
-func (s *WebSocketStream) ReadFrame() ([]byte, error) {
-	s.frame.reset()
+func (s *WebSocketStream) ReadFrame(use func(frame []byte) error) error {
+	defer s.frame.reset()
 	for {
 		kind, r, err := s.conn.Reader(context.Background())
 		if err != nil {
-			return nil, s.readError(err)
+			return s.readError(err)
 		}
 		if kind == websocket.MessageText {
 			if err := s.frame.readFrom(r); err != nil {
-				return nil, s.readError(err)
+				return s.readError(err)
 			}
-			return s.frame.bytes, nil
+			return use(s.frame.bytes)
 		}
 		if _, err := io.Copy(io.Discard, r); err != nil {
-			return nil, s.readError(err)
+			return s.readError(err)
 		}
 	}
 }
@@ -112,6 +112,9 @@ func (s *WebSocketStream) ReadFrame() ([]byte, error) {
 func (s *WebSocketStream) readError(err error) error {
 	if errors.Is(err, websocket.ErrMessageTooBig) {
 		return errTooBig(s.frame.limits)
+	}
+	if own, ok := errors.AsType[*CloseError](err); ok {
+		return own
 	}
 	if peer, ok := errors.AsType[websocket.CloseError](err); ok {
 		return &CloseError{int(peer.Code), peer.Reason}

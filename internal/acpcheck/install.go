@@ -1,0 +1,89 @@
+// Package acpcheck runs clients of the Agent Client Protocol that are made with its real npm SDKs against a server:
+// one over WebSocket, of two generations of the SDK, and one over stdin and stdout.
+//
+// It needs node and npm, which `make test` installs. It must only be used by tests.
+package acpcheck
+
+import (
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+//go:embed testdata/*.mjs testdata/*.json
+var scripts embed.FS
+
+// Install returns a folder with the scripts and the packages that they import. It is made once for each version of
+// these files and kept in the user's cache; test processes may do so at the same time.
+func Install(ctx context.Context) (dir string, err error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("install ACP clients: %w", err)
+	}
+	return install(ctx, filepath.Join(cache, "strata-test"))
+}
+
+func install(ctx context.Context, cache string) (string, error) {
+	files, err := fs.Sub(scripts, "testdata")
+	if err != nil {
+		return "", err
+	}
+	version, err := hash(files)
+	if err != nil {
+		return "", fmt.Errorf("install ACP clients: %w", err)
+	}
+	dir := filepath.Join(cache, "acpcheck-"+version)
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	if err := installInto(ctx, dir, files); err != nil {
+		return "", fmt.Errorf("install ACP clients: %w", err)
+	}
+	return dir, nil
+}
+
+// installInto makes the folder beside its place and moves it there when it is complete.
+func installInto(ctx context.Context, dir string, files fs.FS) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return err
+	}
+	building, err := os.MkdirTemp(filepath.Dir(dir), "installing-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(building)
+	if err := os.CopyFS(building, files); err != nil {
+		return err
+	}
+	npm := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	npm.Dir = building
+	if out, err := npm.CombinedOutput(); err != nil {
+		return fmt.Errorf("npm ci (make test installs node and npm): %w\n%s", err, out)
+	}
+	err = os.Rename(building, dir)
+	if errors.Is(err, fs.ErrExist) { // another process was faster
+		return nil
+	}
+	return err
+}
+
+// hash names a set of files by their names and contents.
+func hash(files fs.FS) (string, error) {
+	sum := sha256.New()
+	err := fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(files, path)
+		fmt.Fprintf(sum, "%s %d\n%s", path, len(content), content)
+		return err
+	})
+	return hex.EncodeToString(sum.Sum(nil)[:8]), err
+}

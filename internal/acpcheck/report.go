@@ -1,0 +1,104 @@
+package acpcheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// Status is how a check came out.
+type Status string
+
+// The outcomes of a check, as the scripts print them.
+const (
+	OK   Status = "ok"
+	Fail Status = "FAIL"
+	Skip Status = "skip"
+)
+
+// Check is one thing that a client looked at.
+type Check struct {
+	Status Status
+	Name   string
+	Detail string // what it saw; may be empty
+}
+
+// String returns the check as the scripts print it.
+func (c Check) String() string {
+	line := fmt.Sprintf("%-4s %s", c.Status, c.Name)
+	if c.Detail != "" {
+		line += detailMark + c.Detail
+	}
+	return line
+}
+
+// Report is what a client found.
+type Report struct {
+	Checks []Check
+	Output string // all that it printed, errors too
+}
+
+// With returns the checks with that status.
+func (r Report) With(status Status) []Check {
+	var found []Check
+	for _, c := range r.Checks {
+		if c.Status == status {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// Run runs one of the installed scripts, acp-check.mjs or stdio-check.mjs. That a check fails is no error:
+// the error says that the script did not run to its end.
+func Run(ctx context.Context, dir, script string, args ...string) (Report, error) {
+	cmd := exec.CommandContext(ctx, "node", append([]string{filepath.Join(dir, script)}, args...)...)
+	var out strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &out
+	runErr := cmd.Run()
+	report, err := parse(out.String())
+	var exit *exec.ExitError
+	switch {
+	case runErr != nil && !errors.As(runErr, &exit):
+		err = runErr
+	case err == nil && (runErr != nil) != (len(report.With(Fail)) > 0):
+		err = fmt.Errorf("ended with %v after %d failures", runErr, len(report.With(Fail)))
+	}
+	if err != nil {
+		return report, fmt.Errorf("run %s: %w\n%s", script, err, report.Output)
+	}
+	return report, nil
+}
+
+// detailMark stands between the name of a check and what it saw.
+const detailMark = "  -- "
+
+var (
+	checkLine   = regexp.MustCompile(`^(ok|FAIL|skip) +(.+)$`)
+	summaryLine = regexp.MustCompile(`^# \d+ ok, \d+ FAIL, \d+ skip$`)
+)
+
+// parse reads what a script printed. Its last line counts the checks and must agree with them.
+func parse(output string) (Report, error) {
+	report := Report{Output: output}
+	summary := ""
+	for line := range strings.Lines(output) {
+		line = strings.TrimRight(line, "\r\n")
+		if summaryLine.MatchString(line) {
+			summary = line
+		}
+		if m := checkLine.FindStringSubmatch(line); m != nil {
+			name, detail, _ := strings.Cut(m[2], detailMark)
+			report.Checks = append(report.Checks, Check{Status(m[1]), name, detail})
+		}
+	}
+	want := fmt.Sprintf("# %d ok, %d FAIL, %d skip", len(report.With(OK)), len(report.With(Fail)), len(report.With(Skip)))
+	if summary != want {
+		return report, fmt.Errorf("the last line is %q, want %q", summary, want)
+	}
+	return report, nil
+}

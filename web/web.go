@@ -45,7 +45,7 @@ func Handler(status func() Status) http.Handler {
 }
 
 // WriteEntry answers with the page that says how to get in. status is the HTTP status and reason says in a sentence
-// why the browser is not let in; text between backquotes in it is shown as code.
+// (without its full stop) why the browser is not let in; text between backquotes in it is shown as code.
 func WriteEntry(w http.ResponseWriter, status int, reason string) {
 	writePage(w, status, "entry.html", reason)
 }

@@ -88,7 +88,7 @@ func TestEntryPage(t *testing.T) {
 		t.Fatalf("status %d, %v", w.Code, w.Header())
 	}
 	for _, part := range []string{
-		"no &lt;cookie&gt;: run <code>strata hud --open</code>, then <code>a&lt;b</code></p>", "<pre><code>strata hud --open</code></pre>",
+		"no &lt;cookie&gt;: run <code>strata hud --open</code>, then <code>a&lt;b</code>.</p>", "<pre><code>strata hud --open</code></pre>",
 	} {
 		if !strings.Contains(w.Body.String(), part) {
 			t.Errorf("the page does not say %q: %s", part, w.Body)

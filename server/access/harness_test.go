@@ -143,7 +143,7 @@ type answer struct {
 }
 
 // ask sends a request over TCP as it stands: "METHOD TARGET" and header lines. PORT and TOKEN are replaced. Host is
-// added unless a line gives one or the only line is "-host"; the headers of an upgrade are added for /acp.
+// added unless a line gives one or is "-host"; the headers of an upgrade are added for /acp.
 func (s *site) ask(request string, lines ...string) answer {
 	s.t.Helper()
 	var b strings.Builder

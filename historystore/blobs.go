@@ -42,7 +42,7 @@ func scanBlob(row scanner) (b history.Blob, err error) {
 // KeepBlobs says that the session's layout refers to these blobs only: the others are dropped unless another session's
 // layout refers to them. The hashes must be those of the session's last committed layout, with no later one on its way.
 func (s *Store) KeepBlobs(ctx context.Context, session string, hashes []string) error {
-	kept, err := asJSON(hashes)
+	kept, err := asJSON(append([]string{}, hashes...)) // never null, which is in no list
 	if err == nil {
 		err = s.write(ctx, "keep_blobs", nil, func(tx *writeTx) error { return keepBlobs(tx, session, kept) })
 	}

@@ -266,14 +266,6 @@ func (p *prepared) files(tx *writeTx) error {
 	return nil
 }
 
-// notNil returns data so that it is stored as empty where it is nil.
-func notNil(data []byte) []byte {
-	if data == nil {
-		return []byte{}
-	}
-	return data
-}
-
 func (p *prepared) layout(tx *writeTx) error {
 	if p.Layout != nil {
 		if _, err := tx.exec("INSERT OR REPLACE INTO layout (session, bytes) VALUES (?, ?)", p.Session, p.Layout); err != nil {

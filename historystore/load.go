@@ -35,10 +35,10 @@ func (s *Store) load(ctx context.Context, tx *sql.Tx, id string) (l history.Load
 		FROM edit WHERE session = ? ORDER BY seq`, id); err != nil {
 		return l, err
 	}
-	if l.Files, err = collect(ctx, tx, scanFile, "SELECT path, state, buffer FROM file WHERE session = ? ORDER BY path", id); err != nil {
+	if l.Files, err = collect(ctx, tx, scanFile, "SELECT path, state, buffer, buffer IS NOT NULL FROM file WHERE session = ? ORDER BY path", id); err != nil {
 		return l, err
 	}
-	if l.Layout, err = optional(first(ctx, tx, scanOne[[]byte], "SELECT bytes FROM layout WHERE session = ?", id)); err != nil {
+	if l.Layout, err = optional(first(ctx, tx, scanLayout, "SELECT bytes FROM layout WHERE session = ?", id)); err != nil {
 		return l, err
 	}
 	if l.Totals, err = first(ctx, tx, scanTotals, `SELECT count(*), coalesce(sum(input), 0), coalesce(sum(output), 0),
@@ -100,8 +100,17 @@ func (s *Store) scanEdit(row scanner) (e history.Edit, err error) {
 }
 
 func scanFile(row scanner) (f history.File, err error) {
-	err = row.Scan(&f.Path, (*[]byte)(&f.State), &f.Buffer)
+	var unsaved bool
+	err = row.Scan(&f.Path, (*[]byte)(&f.State), &f.Buffer, &unsaved)
+	if unsaved {
+		f.Buffer = notNil(f.Buffer) // an empty blob comes back as nil
+	}
 	return f, err
+}
+
+func scanLayout(row scanner) (layout []byte, err error) {
+	err = row.Scan(&layout)
+	return notNil(layout), err
 }
 
 func scanTotals(row scanner) (t history.Totals, err error) {

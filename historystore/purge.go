@@ -57,7 +57,7 @@ func (s *Store) nextToPurge(ctx context.Context, before time.Time) (id string, e
 }
 
 func (s *Store) purgeSession(ctx context.Context, id string) error {
-	s.cache.drop(id)
+	defer s.cache.drop(id)
 	if err := s.repeat(ctx, func(tx *writeTx) (bool, error) { return purgeSomeMessages(tx, id) }); err != nil {
 		return err
 	}

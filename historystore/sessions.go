@@ -106,11 +106,9 @@ func (s *Store) mark(ctx context.Context, op, id, query string, args ...any) err
 	return nil
 }
 
-// dropUnfinishedImports marks as deleted what is still hidden: whoever imported it is gone. Being hidden too, it cannot be
-// undeleted, only purged.
-func (s *Store) dropUnfinishedImports(ctx context.Context) error {
-	return s.write(ctx, "delete", nil, func(tx *writeTx) error {
-		_, err := tx.exec("UPDATE session SET deleted_at = ? WHERE hidden = 1 AND deleted_at IS NULL", micros(s.opt.Now()))
-		return err
-	})
+// dropUnfinishedImports marks as deleted what is still hidden when a database is opened: whoever imported it is gone.
+// Being hidden too, it cannot be undeleted, only purged.
+func dropUnfinishedImports(ctx context.Context, db *sql.DB, now time.Time) error {
+	_, err := db.ExecContext(ctx, "UPDATE session SET deleted_at = ? WHERE hidden = 1 AND deleted_at IS NULL", micros(now))
+	return err
 }

@@ -126,7 +126,15 @@ func orNull(text string) any {
 	return text
 }
 
-// asJSON returns v as the text of a JSON column. The types that are stored so cannot fail to encode.
+// notNil returns data, or empty data for nil, which would be NULL.
+func notNil(data []byte) []byte {
+	if data == nil {
+		return []byte{}
+	}
+	return data
+}
+
+// asJSON returns v as the text of a JSON column.
 func asJSON(v any) (string, error) {
 	text, err := json.Marshal(v)
 	return string(text), err

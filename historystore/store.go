@@ -115,16 +115,13 @@ func open(ctx context.Context, path string, opt Options) (_ *Store, err error) {
 	if err := s.start(ctx); err != nil {
 		return nil, translate(path, err)
 	}
-	if err := s.dropUnfinishedImports(ctx); err != nil {
-		return nil, err
-	}
 	if size > quickCheckBytes {
 		s.checkInBackground()
 	}
 	return s, nil
 }
 
-// start opens the connections, migrates, and starts the writer.
+// start opens the connections, brings the database up to date and starts the writer.
 func (s *Store) start(ctx context.Context) error {
 	db, err := openWriter(s.path, s.opt.BusyTimeout)
 	if err != nil {
@@ -136,6 +133,9 @@ func (s *Store) start(ctx context.Context) error {
 		return err
 	}
 	if err := migrate(ctx, db, all); err != nil {
+		return err
+	}
+	if err := dropUnfinishedImports(ctx, db, s.opt.Now()); err != nil {
 		return err
 	}
 	if err := s.writer.connect(ctx); err != nil {

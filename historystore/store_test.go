@@ -2,9 +2,13 @@ package historystore
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,13 +19,15 @@ import (
 
 func TestMain(m *testing.M) {
 	if role := os.Getenv(childEnv); role != "" {
-		runChild(role)
-		return
+		os.Exit(runChild(role))
 	}
 	goleak.VerifyTestMain(m)
 }
 
-var epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+var (
+	ctx   = context.Background()
+	epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+)
 
 // openTest opens the database at path, or a new one where path is empty, and closes it with the test.
 func openTest(t testing.TB, path string, opt Options) *Store {
@@ -29,7 +35,7 @@ func openTest(t testing.TB, path string, opt Options) *Store {
 	if path == "" {
 		path = filepath.Join(t.TempDir(), "strata.db")
 	}
-	s, err := Open(context.Background(), path, opt)
+	s, err := Open(ctx, path, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,22 +47,53 @@ func openTest(t testing.TB, path string, opt Options) *Store {
 	return s
 }
 
-func commit(t testing.TB, s *Store, ch history.Change) {
+func commit(t testing.TB, s *Store, changes ...history.Change) {
 	t.Helper()
-	if err := s.Commit(context.Background(), ch); err != nil {
+	for _, ch := range changes {
+		if err := s.Commit(ctx, ch); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func load(t testing.TB, s *Store, session string) history.Loaded {
+	t.Helper()
+	l, err := s.Load(ctx, session)
+	if err != nil {
 		t.Fatal(err)
+	}
+	return l
+}
+
+func wantError(t testing.TB, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Fatalf("got error %v, want %v", err, want)
+	}
+}
+
+func equal(t testing.TB, what string, got, want any) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("%s:\ngot  %+v\nwant %+v", what, got, want)
 	}
 }
 
 func createSession(id string) history.Change {
-	return history.Change{Session: id, Create: &history.Session{
-		ID: id, CWD: "/work", Title: "Title of " + id, CreatedAt: epoch, UpdatedAt: epoch}}
+	return history.Change{Session: id, Create: &history.Session{ID: id, CWD: "/work", Title: "Title of " + id,
+		Roots: []string{"/more"}, Config: history.Config{Model: "a/b"}, CreatedAt: epoch, UpdatedAt: epoch}}
 }
 
 func textMessage(seq int64, role history.Role, text string) history.Message {
 	return history.Message{ID: fmt.Sprintf("msg_%d", seq), Seq: seq, Role: role, At: epoch.Add(time.Duration(seq) * time.Second),
 		Blocks: []history.Block{{Type: history.BlockText, Text: text}}, Tokens: len(text) / 4, Status: history.StatusComplete}
 }
+
+func appendText(session string, seq int64, text string) history.Change {
+	return history.Change{Session: session, Messages: []history.Message{textMessage(seq, history.RoleUser, text)}}
+}
+
+func turnID(n int64) string { return fmt.Sprintf("turn_%d", n) }
 
 // beginTurn is the transaction that stores the prompt of turn n, endTurn the one that stores its answer.
 // They use the sequence numbers 2n+1 and 2n+2.
@@ -72,61 +109,79 @@ func endTurn(session string, n int64) history.Change {
 	reply := textMessage(2*n+2, history.RoleAssistant, fmt.Sprintf("answer %d", n))
 	reply.Turn, reply.Model = turnID(n), "offline/digest"
 	usage := history.Usage{Input: 10, Output: 5, CacheRead: 3, CacheWrite: 2}
-	blob := history.Blob{Bytes: fmt.Appendf(nil, "rendered %s %d", session, n)}
-	blob.Hash = hashOf(blob.Bytes)
 	return history.Change{Session: session, Messages: []history.Message{reply},
 		End: &history.Turn{ID: turnID(n), Status: history.TurnCompleted, StopReason: "end_turn", Usage: usage, Cost: 0.5, EndedAt: reply.At},
 		Calls: []history.Call{{ID: fmt.Sprintf("call_%d", n), Turn: turnID(n), Purpose: history.PurposeTurn, Model: reply.Model,
 			Usage: usage, Cost: 0.5, Categories: map[string]int{"history": 10}, At: reply.At}},
-		Layout: fmt.Appendf(nil, "layout %d", n), Blobs: []history.Blob{blob},
+		Layout: fmt.Appendf(nil, "layout %d", n), Blobs: []history.Blob{testBlob(fmt.Sprintf("rendered %s %d", session, n))},
 		Calibration: &history.Calibration{Model: reply.Model, Ratio: 1.1, Weight: float64(n)},
 	}
 }
 
-func turnID(n int64) string { return fmt.Sprintf("turn_%d", n) }
+func testBlob(text string) history.Blob { return history.Blob{Hash: hashOf([]byte(text)), Bytes: []byte(text)} }
 
 func savePartial(session string, turn int64, n int, text string) history.Change {
 	return history.Change{Session: session, Partial: &history.Partial{Turn: turnID(turn), N: n, Kind: history.BlockText, Text: text}}
 }
 
-func TestWholeTurn(t *testing.T) {
-	s := openTest(t, "", Options{})
-	commit(t, s, createSession("sess_a"))
-	commit(t, s, beginTurn("sess_a", 0))
-	commit(t, s, savePartial("sess_a", 0, 0, "ans"))
-	commit(t, s, savePartial("sess_a", 0, 1, "wer"))
-	l, err := s.Load(context.Background(), "sess_a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if l.Unfinished == nil || len(l.Partials) != 2 {
-		t.Fatalf("%+v", l)
-	}
-	commit(t, s, endTurn("sess_a", 0))
-	l, err = s.Load(context.Background(), "sess_a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if l.Unfinished != nil || len(l.Partials) != 0 || len(l.Heads) != 2 || l.Totals.Calls != 1 || l.Session.Messages != 2 {
-		t.Fatalf("%+v", l)
-	}
-	ms, err := s.Messages(context.Background(), "sess_a", []int64{2, 1})
-	if err != nil || ms[0].Blocks[0].Text != "answer 0" {
-		t.Fatal(ms, err)
-	}
-	hits, _, err := s.Search(context.Background(), SearchQuery{Query: "ans"})
-	if err != nil || len(hits) != 1 {
-		t.Fatal(hits, err)
-	}
-	t.Logf("%+v", hits)
-	if err := s.Delete(context.Background(), "sess_a", epoch); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := s.Purge(context.Background(), epoch.Add(time.Second)); n != 1 || err != nil {
-		t.Fatal(n, err)
-	}
+func compactEdit(session string, seq int64, messages ...string) history.Change {
+	return history.Change{Session: session, Edits: []history.Edit{{ID: fmt.Sprintf("edit_%d", seq), Seq: seq, Kind: history.EditCompact,
+		At: epoch, Reason: "test", Messages: messages, SavedTokens: 7, SavedChars: 30}}}
 }
 
-const childEnv = "STRATA_TEST_CHILD"
+var tables = []string{"session", "turn", "message", "edit", "checkpoint", "partial", "usage", "file", "layout", "blob", "blob_ref", "outline", "calibration"}
 
-func runChild(string) {}
+// dump returns all that is stored as text, after checking the index against the messages.
+func dump(t testing.TB, s *Store) string {
+	t.Helper()
+	checkIndex(t, s)
+	var out strings.Builder
+	err := s.view(ctx, "dump", func(tx *sql.Tx) error {
+		for _, table := range tables {
+			rows, err := collect(ctx, tx, dumpRow, "SELECT * FROM "+table)
+			if err != nil {
+				return err
+			}
+			for _, row := range rows {
+				fmt.Fprintln(&out, table, row)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func dumpRow(row scanner) (string, error) {
+	columns, err := row.(*sql.Rows).Columns()
+	if err != nil {
+		return "", err
+	}
+	values := make([]any, len(columns))
+	for i := range values {
+		values[i] = &values[i]
+	}
+	if err := row.Scan(values...); err != nil {
+		return "", err
+	}
+	for i := range values {
+		if data, ok := values[i].([]byte); ok {
+			values[i] = string(data)
+		}
+	}
+	return asJSON(values)
+}
+
+// checkIndex compares the search index with the texts of the messages.
+func checkIndex(t testing.TB, s *Store) {
+	t.Helper()
+	err := s.write(ctx, "check", nil, func(tx *writeTx) error {
+		_, err := tx.exec("INSERT INTO message_fts (message_fts, rank) VALUES ('integrity-check', 1)")
+		return err
+	})
+	if err != nil {
+		t.Fatal("search index: ", err)
+	}
+}

@@ -1,0 +1,104 @@
+package historystore
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"strata/history"
+)
+
+func testNow() time.Time { return epoch }
+
+// script holds a change of each kind, with the name of the failpoint that it reaches.
+var script = []struct {
+	name string
+	run  func(s *Store) error
+}{
+	{"create", store(createSession("sess_a"))},
+	{"begin", store(beginTurn("sess_a", 0))},
+	{"partial", store(savePartial("sess_a", 0, 0, "ans"))},
+	{"end", store(endTurn("sess_a", 0))},
+	{"edit", store(compactEdit("sess_a", 3, "msg_1"))},
+	{"append", store(appendText("sess_a", 4, "appended"))},
+	{"update", store(history.Change{Session: "sess_a", Update: createSession("sess_a").Create})},
+	{"delete", func(s *Store) error { return s.Delete(context.Background(), "sess_a", epoch) }},
+	{"undelete", func(s *Store) error { return s.Undelete(context.Background(), "sess_a") }},
+	{"import", store(hiddenSession("sess_b"))},
+	{"show", func(s *Store) error { return s.ImportShow(context.Background(), "sess_b") }},
+	{"delete_b", func(s *Store) error { return s.Delete(context.Background(), "sess_b", epoch) }},
+	{"purge", purgeAll},
+}
+
+func store(ch history.Change) func(*Store) error {
+	return func(s *Store) error { return s.Commit(context.Background(), ch) }
+}
+
+func hiddenSession(id string) history.Change {
+	ch := createSession(id)
+	ch.Create.Hidden = true
+	ch.Messages = appendText(id, 1, "imported").Messages
+	return ch
+}
+
+func purgeAll(s *Store) error {
+	_, err := s.Purge(context.Background(), epoch.Add(time.Hour))
+	return err
+}
+
+// scriptDumps returns what is stored before the first and after each step of the script.
+func scriptDumps(t *testing.T) []string {
+	s := openTest(t, "", Options{Now: testNow})
+	dumps := []string{dump(t, s)}
+	for _, step := range script {
+		if err := step.run(s); err != nil {
+			t.Fatal(step.name, err)
+		}
+		dumps = append(dumps, dump(t, s))
+	}
+	return dumps
+}
+
+// A process killed right before or right after a commit leaves all of the change or nothing of it, and every step
+// that it had reported.
+func TestKillAtCommit(t *testing.T) {
+	dumps := scriptDumps(t)
+	for _, point := range append([]string{"commit.before:5", "commit.after:5"}, Failpoints...) {
+		if point == "show.before" {
+			continue // see TestUnfinishedImportIsPurged
+		}
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "strata.db")
+			done := len(runScript(t, path, point))
+			s := openTest(t, path, Options{Now: testNow})
+			if strings.Contains(point, ".after") {
+				done++
+			}
+			if strings.HasPrefix(point, "purge") {
+				// A purge has several commits; done again it comes to its end.
+				if err := purgeAll(s); err != nil {
+					t.Fatal(err)
+				}
+				done = len(script)
+			}
+			equal(t, "database", dump(t, s), dumps[done])
+		})
+	}
+}
+
+// An import that a crash left incomplete is never seen again.
+func TestUnfinishedImportIsPurged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "strata.db")
+	runScript(t, path, "show.before")
+	s := openTest(t, path, Options{Now: testNow})
+	wantError(t, s.Undelete(ctx, "sess_b"), history.ErrNotFound)
+	wantError(t, s.ImportShow(ctx, "sess_b"), history.ErrNotFound)
+	n, err := s.Purge(ctx, epoch.Add(time.Hour))
+	if n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	equal(t, "sessions", len(load(t, s, "sess_a").Heads), 3)
+}

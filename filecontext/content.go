@@ -1,0 +1,48 @@
+package filecontext
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
+// Content is one version of a file. It is immutable.
+type Content struct {
+	Path  string
+	Text  string
+	Hash  string // SHA-256 in hex of the file's bytes as they are on disk, or of the client's unsaved text
+	Size  int64  // bytes that Hash covers
+	Lines int    // a last one without a line end counts
+
+	stamp     stamp // zero for a buffer
+	foldsCase bool  // the disk takes other spellings of Path for the same file
+}
+
+// newContent returns the content with a text that was decoded from raw.
+func newContent(path, text string, raw []byte) Content {
+	sum := sha256.Sum256(raw)
+	return Content{Path: path, Text: text, Hash: hex.EncodeToString(sum[:]), Size: int64(len(raw)), Lines: countLines(text)}
+}
+
+func countLines(text string) int {
+	lines := strings.Count(text, "\n")
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		lines++
+	}
+	return lines
+}
+
+// cutLines returns the lines of text in r, as far as there are any.
+func cutLines(text string, r Range) string {
+	if r.IsWhole() {
+		return text
+	}
+	for line := 1; line < r.Start; line++ {
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	rest := text
+	for line := r.Start; line <= r.End && rest != ""; line++ {
+		_, rest, _ = strings.Cut(rest, "\n")
+	}
+	return text[:len(text)-len(rest)]
+}

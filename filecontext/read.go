@@ -1,0 +1,180 @@
+package filecontext
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Read reads a file. It follows links that stay inside the root, and never waits for a pipe or a device.
+// The error is a *RefusedError, or that of ctx.
+func (r *Roots) Read(ctx context.Context, ref Ref) (Content, error) {
+	if err := ctx.Err(); err != nil {
+		return Content{}, err
+	}
+	folder, err := openRoot(ref)
+	if err != nil {
+		return Content{}, err
+	}
+	defer folder.Close()
+	file, stamp, err := r.open(folder, ref)
+	if err != nil {
+		return Content{}, err
+	}
+	defer file.Close()
+	data, err := r.readAll(file, ref)
+	if err != nil {
+		return Content{}, err
+	}
+	text, err := decode(ref.Path, data)
+	if err != nil {
+		return Content{}, err
+	}
+	content := newContent(ref.Path, text, data)
+	content.stamp, content.foldsCase = stamp, foldsCase(folder.FS(), ref.name)
+	return content, nil
+}
+
+// Buffer returns the content of a file that the client has not saved. The file need not exist, but its place must be one
+// that could be read, and the text must be one that a file could hold.
+func (r *Roots) Buffer(ref Ref, text string) (Content, error) {
+	if size := int64(len(text)); size > r.limits.FileBytes {
+		return Content{}, r.tooLarge(ref, size)
+	}
+	decoded, err := decode(ref.Path, []byte(text))
+	if err != nil {
+		return Content{}, err
+	}
+	folder, err := openRoot(ref)
+	if err != nil {
+		return Content{}, err
+	}
+	defer folder.Close()
+	if _, err := regular(folder, ref); err != nil && ReasonOf(err) != ReasonMissing {
+		return Content{}, err
+	}
+	content := newContent(ref.Path, decoded, []byte(decoded))
+	content.foldsCase = foldsCase(folder.FS(), ref.name)
+	return content, nil
+}
+
+// openRoot opens the root of a place. A root that has gone says nothing about the file: it can be a disk that was taken out.
+func openRoot(ref Ref) (*os.Root, error) {
+	folder, err := os.OpenRoot(ref.root)
+	if err != nil {
+		return nil, refuse(ref.Path, ReasonUnreadable, "its folder cannot be opened")
+	}
+	return folder, nil
+}
+
+// stat returns the stamp of a file that could be read.
+func (r *Roots) stat(ref Ref) (stamp, error) {
+	folder, err := openRoot(ref)
+	if err != nil {
+		return stamp{}, err
+	}
+	defer folder.Close()
+	info, err := regular(folder, ref)
+	if err != nil {
+		return stamp{}, err
+	}
+	return newStamp(info, time.Now()), nil
+}
+
+// open opens a regular file of a size that may be read. It looks before it opens, because opening alone can act on a device,
+// and again afterwards, because the file can have been replaced.
+func (r *Roots) open(folder *os.Root, ref Ref) (*os.File, stamp, error) {
+	info, err := regular(folder, ref)
+	if err != nil {
+		return nil, stamp{}, err
+	}
+	if info.Size() > r.limits.FileBytes {
+		return nil, stamp{}, r.tooLarge(ref, info.Size())
+	}
+	file, err := folder.OpenFile(ref.name, os.O_RDONLY|openFlags, 0)
+	if err != nil {
+		return nil, stamp{}, refuseOS(ref.Path, err)
+	}
+	if info, err = file.Stat(); err == nil {
+		err = checkRegular(ref, info)
+	} else {
+		err = refuseOS(ref.Path, err)
+	}
+	if err != nil {
+		file.Close()
+		return nil, stamp{}, err
+	}
+	return file, newStamp(info, time.Now()), nil
+}
+
+// regular returns what a place holds, which is a regular file.
+func regular(folder *os.Root, ref Ref) (fs.FileInfo, error) {
+	info, err := folder.Stat(ref.name)
+	if err != nil {
+		return nil, refuseOS(ref.Path, err)
+	}
+	return info, checkRegular(ref, info)
+}
+
+func checkRegular(ref Ref, info fs.FileInfo) error {
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		return refuse(ref.Path, ReasonDirectory, "")
+	case !mode.IsRegular():
+		return refuse(ref.Path, ReasonNotRegular, "")
+	}
+	return nil
+}
+
+// readAll reads a file to its end, or to the limit where it has grown beyond.
+func (r *Roots) readAll(file *os.File, ref Ref) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(file, r.limits.FileBytes+1))
+	if err != nil {
+		return nil, refuse(ref.Path, ReasonUnreadable, "")
+	}
+	if size := int64(len(data)); size > r.limits.FileBytes {
+		return nil, r.tooLarge(ref, size)
+	}
+	return data, nil
+}
+
+func (r *Roots) tooLarge(ref Ref, size int64) error {
+	return refuse(ref.Path, ReasonTooLarge, fmt.Sprintf("%d bytes of at most %d", size, r.limits.FileBytes))
+}
+
+// foldsCase reports whether a disk takes two spellings of a path for one file: the path with the case of each letter swapped
+// leads to the same file, and is not a hard link that has this name.
+func foldsCase(disk fs.FS, name string) bool {
+	name = filepath.ToSlash(name)
+	other := strings.Map(swapCase, name)
+	if other == name || !sameFile(disk, name, other) {
+		return false
+	}
+	siblings, err := fs.ReadDir(disk, path.Dir(name))
+	isOther := func(e fs.DirEntry) bool { return e.Name() == path.Base(other) && path.Base(other) != path.Base(name) }
+	return err == nil && !slices.ContainsFunc(siblings, isOther)
+}
+
+func sameFile(disk fs.FS, a, b string) bool {
+	infoB, errB := fs.Stat(disk, b) // first, because this is the one that mostly fails
+	if errB != nil {
+		return false
+	}
+	infoA, errA := fs.Stat(disk, a)
+	return errA == nil && os.SameFile(infoA, infoB)
+}
+
+func swapCase(c rune) rune {
+	if unicode.IsUpper(c) {
+		return unicode.ToLower(c)
+	}
+	return unicode.ToUpper(c)
+}

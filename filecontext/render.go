@@ -1,0 +1,72 @@
+package filecontext
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Render returns the file as the model is shown it: its lines in a fence below its path. Equal entries give equal bytes,
+// different texts different ones.
+func (e Entry) Render() string {
+	text := cutLines(e.Text, e.Range)
+	heading := printable(e.Path)
+	first := 1
+	if !e.Range.IsWhole() {
+		first = e.Range.Start
+		heading += fmt.Sprintf(" (lines %d to %d of %d)", e.Range.Start, e.Range.End, e.Lines)
+	}
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		heading += " (no line end at the end)"
+	}
+	if e.LineNumbers {
+		text = numberLines(text, first)
+	}
+	return Fence(heading, text)
+}
+
+// Fence returns a heading and below it a text between fences that are longer than any in the text.
+func Fence(heading, text string) string {
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	fence := strings.Repeat("`", max(3, longestTicks(text)+1))
+	return heading + "\n" + fence + "\n" + text + fence + "\n"
+}
+
+// longestTicks returns the length of the longest run of backticks in text.
+func longestTicks(text string) int {
+	longest, run := 0, 0
+	for i := range len(text) {
+		if text[i] != '`' {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	return longest
+}
+
+// numberLines puts the number of each line before it.
+func numberLines(text string, first int) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(strconv.Itoa(first))
+		b.WriteByte('\t')
+		b.WriteString(line)
+		first++
+	}
+	return b.String()
+}
+
+// printable returns a path as it can stand in a line of text: a file's name must not be able to end the line and speak for itself.
+func printable(path string) string {
+	for _, c := range path {
+		if !unicode.IsPrint(c) || c == unicode.ReplacementChar {
+			return strconv.Quote(path)
+		}
+	}
+	return path
+}

@@ -1,0 +1,171 @@
+package filecontext
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Limits are the bounds of what is read. A zero field means its default.
+type Limits struct {
+	FileBytes   int64         // of one file: 1 MiB
+	WalkPaths   int           // files and folders that one search looks at: 50,000
+	WalkDepth   int           // folders inside each other that one search looks at: 32
+	SearchReuse time.Duration // how long the listing of a search serves the next ones: 5 s
+}
+
+// The defaults of Limits.
+const (
+	DefaultFileBytes   = 1 << 20
+	DefaultWalkPaths   = 50_000
+	DefaultWalkDepth   = 32
+	DefaultSearchReuse = 5 * time.Second
+)
+
+// maxPath is the longest path or URI that is looked at, in bytes (PATH_MAX of Linux).
+const maxPath = 4096
+
+func (l Limits) orDefaults() Limits {
+	if l.FileBytes == 0 {
+		l.FileBytes = DefaultFileBytes
+	}
+	if l.WalkPaths == 0 {
+		l.WalkPaths = DefaultWalkPaths
+	}
+	if l.WalkDepth == 0 {
+		l.WalkDepth = DefaultWalkDepth
+	}
+	if l.SearchReuse == 0 {
+		l.SearchReuse = DefaultSearchReuse
+	}
+	return l
+}
+
+// Roots are the folders of a session: the only place where its files are. It does all the reading.
+// It is safe for concurrent use.
+type Roots struct {
+	roots  []root // the working folder first
+	limits Limits
+}
+
+// root is one folder in its two forms. Paths are matched against both, and opened through the resolved one.
+type root struct {
+	given    string
+	resolved string
+}
+
+// Ref is a place inside one of the roots. Only Locate makes one.
+type Ref struct {
+	Path  string // relative to the working folder, or absolute for files of further roots; forward slashes
+	Lines Range  // that a URI asked for
+
+	root string // resolved
+	name string // relative to root, in the system's form
+}
+
+// NewRoots returns the roots of a session: its working folder and further ones, all of them absolute paths of folders that exist.
+func NewRoots(cwd string, more []string, limits Limits) (*Roots, error) {
+	r := &Roots{limits: limits.orDefaults()}
+	for _, folder := range append([]string{cwd}, more...) {
+		root, err := newRoot(folder)
+		if err != nil {
+			return nil, fmt.Errorf("folder %s: %w", printable(folder), err)
+		}
+		r.roots = append(r.roots, root)
+	}
+	return r, nil
+}
+
+func newRoot(folder string) (root, error) {
+	if !filepath.IsAbs(folder) || strings.ContainsRune(folder, 0) {
+		return root{}, errors.New("not an absolute path")
+	}
+	resolved, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return root{}, err
+	}
+	info, err := os.Stat(resolved)
+	if err != nil {
+		return root{}, err
+	}
+	if !info.IsDir() {
+		return root{}, errors.New("not a folder")
+	}
+	return root{given: filepath.Clean(folder), resolved: resolved}, nil
+}
+
+// Locate returns the place that a path or a `file:` URI names: a path relative to the working folder, or an absolute one
+// in any of the roots. It looks at names only; Read looks at links. The error is a *RefusedError.
+func (r *Roots) Locate(pathOrURI string) (Ref, error) {
+	if !isPath(pathOrURI) {
+		return Ref{}, refuse(shorten(pathOrURI), ReasonBadPath, "")
+	}
+	path, lines := pathOrURI, Range{}
+	if isURI(path) {
+		var ok bool
+		if path, lines, ok = parseURI(pathOrURI, runtime.GOOS == "windows"); !ok {
+			return Ref{}, refuse(pathOrURI, ReasonBadURI, "")
+		}
+	}
+	ref, ok := r.place(filepath.FromSlash(path))
+	if !ok {
+		return Ref{}, refuse(pathOrURI, ReasonOutside, "")
+	}
+	ref.Lines = lines
+	return ref, nil
+}
+
+// place finds the root of a path. A file that lies in several roots belongs to the first, so that it has one name.
+func (r *Roots) place(path string) (Ref, bool) {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(r.roots[0].resolved, path)
+	}
+	path = r.resolve(filepath.Clean(path))
+	for i, root := range r.roots {
+		name, ok := inside(root.resolved, path)
+		if !ok {
+			continue
+		}
+		shown := name
+		if i > 0 {
+			shown = path
+		}
+		return Ref{Path: filepath.ToSlash(shown), root: root.resolved, name: name}, true
+	}
+	return Ref{}, false
+}
+
+// resolve replaces the given form of a root at the start of path by the resolved one.
+func (r *Roots) resolve(path string) string {
+	for _, root := range r.roots {
+		if name, ok := inside(root.given, path); ok {
+			return filepath.Join(root.resolved, name)
+		}
+	}
+	return path
+}
+
+// inside returns path relative to folder, if it does not lead out by its name.
+func inside(folder, path string) (string, bool) {
+	name, err := filepath.Rel(folder, path)
+	return name, err == nil && filepath.IsLocal(name)
+}
+
+// isPath reports whether text can be a path at all.
+func isPath(text string) bool {
+	return text != "" && len(text) <= maxPath && utf8.ValidString(text) && !strings.ContainsRune(text, 0)
+}
+
+// shorten cuts a path to what is worth showing.
+func shorten(path string) string {
+	const shown = 200
+	if len(path) <= shown {
+		return path
+	}
+	return strings.ToValidUTF8(path[:shown], "") + "…"
+}

@@ -1,0 +1,111 @@
+package filecontext
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+)
+
+// StoredFile is a file of a session as it is stored.
+type StoredFile struct {
+	Path   string
+	State  json.RawMessage
+	Buffer []byte // the client's unsaved text; nil where the disk counts
+}
+
+// storedState is the schema of StoredFile.State. The text of a file on disk is not stored: Refresh reads it again.
+type storedState struct {
+	State       State  `json:"state"`
+	Reason      string `json:"reason,omitempty"`
+	Range       Range  `json:"range,omitzero"`
+	Once        bool   `json:"once,omitempty"`
+	LineNumbers bool   `json:"lineNumbers,omitempty"`
+	Unsaved     bool   `json:"unsaved,omitempty"`
+	Problem     Reason `json:"problem,omitempty"`
+	Sent        string `json:"sent,omitempty"`
+	Shown       bool   `json:"shown,omitempty"`
+	Hash        string `json:"hash,omitempty"`
+	Size        int64  `json:"size,omitempty"`
+	Lines       int    `json:"lines,omitempty"`
+	FoldsCase   bool   `json:"foldsCase,omitempty"`
+}
+
+// Export returns all files by path, for storing.
+func (f *FileContext) Export() []StoredFile {
+	var out []StoredFile
+	for _, e := range f.List() {
+		out = append(out, e.Stored())
+	}
+	return out
+}
+
+// Stored returns the file as it is stored.
+func (e Entry) Stored() StoredFile {
+	state, err := json.Marshal(storedState{
+		State: e.State, Reason: e.Reason, Range: e.Range, Once: e.Once, LineNumbers: e.LineNumbers, Unsaved: e.Unsaved,
+		Problem: e.Problem, Sent: e.Sent, Shown: e.Shown, Hash: e.Hash, Size: e.Size, Lines: e.Lines, FoldsCase: e.foldsCase,
+	})
+	if err != nil {
+		panic(err) // a struct of strings and numbers always has a JSON form
+	}
+	file := StoredFile{Path: e.Path, State: state}
+	if e.Unsaved {
+		file.Buffer = []byte(e.Text)
+	}
+	return file
+}
+
+// Restore returns the set that was exported. Files that are damaged or more than may be are left out and named in the error,
+// which therefore comes along with a set that can be used.
+func Restore(files []StoredFile) (*FileContext, error) {
+	f := New()
+	var errs []error
+	for _, file := range files {
+		if err := f.restore(file); err != nil {
+			errs = append(errs, fmt.Errorf("restore file %s: %w", printable(shorten(file.Path)), err))
+		}
+	}
+	return f, errors.Join(errs...)
+}
+
+func (f *FileContext) restore(file StoredFile) error {
+	e, err := restoreEntry(file)
+	if err != nil {
+		return err
+	}
+	if _, known := f.entries[e.Path]; known {
+		return errors.New("stored twice")
+	}
+	if len(f.entries) >= MaxFiles || !f.hasRoom(Entry{}, e) {
+		return refuse(e.Path, ReasonFull, "")
+	}
+	f.set(e)
+	return nil
+}
+
+func restoreEntry(file StoredFile) (Entry, error) {
+	var s storedState
+	if err := json.Unmarshal(file.State, &s); err != nil {
+		return Entry{}, err
+	}
+	switch {
+	case !isPath(file.Path):
+		return Entry{}, errors.New("not a path")
+	case s.State != SummaryOnly && s.State != Partial && s.State != Full:
+		return Entry{}, fmt.Errorf("unknown state %q", s.State)
+	case !s.Range.valid(), s.Size < 0, s.Lines < 0:
+		return Entry{}, errors.New("impossible numbers")
+	case !utf8.Valid(file.Buffer):
+		return Entry{}, errors.New("unsaved text is not UTF-8")
+	}
+	content := Content{Path: file.Path, Hash: s.Hash, Size: s.Size, Lines: s.Lines}
+	if s.Unsaved {
+		content = newContent(file.Path, string(file.Buffer), file.Buffer)
+	}
+	content.foldsCase = s.FoldsCase
+	return Entry{
+		Content: content, State: s.State, Reason: s.Reason, Range: s.Range, Once: s.Once, LineNumbers: s.LineNumbers,
+		Unsaved: s.Unsaved, Problem: s.Problem, Sent: s.Sent, Shown: s.Shown,
+	}, nil
+}

@@ -12,7 +12,7 @@ import (
 )
 
 // catalogue knows the models of the configured providers. The embedded list of all providers is decoded when the
-// first model is asked for that needs it (9 ms), and only the configured ones are kept.
+// first model is asked for that needs it (6 ms, 1 MB of garbage), and only the configured ones are kept.
 type catalogue struct {
 	providers map[string]ProviderConfig
 	config    map[string]ModelConfig

@@ -20,6 +20,7 @@ type Script struct {
 	NoUsage    bool   // the stream tells no usage
 	StopReason string // in Anthropic's words; default end_turn, or tool_use after a call
 	NoEnd      bool   // the stream stops after the steps, without stop reason and end marker
+	Bare       bool   // the stream is nothing but its steps
 	NoDone     bool   // OpenAI: no [DONE] behind the finish reason
 
 	ByteAtATime bool          // each byte is flushed by itself
@@ -164,7 +165,9 @@ func (s Script) refuse(w http.ResponseWriter, wire Wire) {
 }
 
 func (s Script) run(enc encoder, out *stream) {
-	enc.begin()
+	if !s.Bare {
+		enc.begin()
+	}
 	for _, step := range s.Steps {
 		if !out.pause(s.Gap) {
 			return
@@ -189,7 +192,7 @@ func (s Script) run(enc encoder, out *stream) {
 			enc.step(step)
 		}
 	}
-	if !s.NoEnd {
+	if !s.NoEnd && !s.Bare {
 		enc.end()
 	}
 }

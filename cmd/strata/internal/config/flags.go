@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -11,14 +12,18 @@ type Flags struct {
 	given map[string]string
 }
 
-// AddFlags adds a flag for each setting that is not in a table, and for the numbers of profiles.
-func AddFlags(fs *pflag.FlagSet) *Flags {
+// AddFlags adds the flags of the settings that dotted names. With no name it adds those of all settings that are not
+// in a table, and of the numbers of profiles.
+func AddFlags(fs *pflag.FlagSet, dotted ...string) *Flags {
 	f := &Flags{given: map[string]string{}}
 	for _, s := range settings(Default().keys(), "") {
-		if s.envOnly || strings.HasPrefix(s.dotted, "providers.") {
-			continue
+		chosen := len(dotted) == 0 || slices.Contains(dotted, s.dotted)
+		if chosen && !s.envOnly && !strings.HasPrefix(s.dotted, "providers.") {
+			f.add(fs, s.flag(), s.doc+" ("+s.value.want()+")", s.value)
 		}
-		f.add(fs, s.flag(), s.doc+" ("+s.value.want()+")", s.value)
+	}
+	if len(dotted) > 0 {
+		return f
 	}
 	for _, k := range knobs {
 		f.add(fs, k.flag(), "In the chosen profile: "+k.doc, nil)

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"strata/cmd/strata/internal/config"
+	"strata/historystore"
+	"strata/server/access"
+)
+
+func newDoctor(p *process) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check configuration, folders, token, database, port and providers",
+		Long: "Check all that the server needs, and say for each thing whether it is ok, and what to do where it is not.\n" +
+			"Providers that have a key are asked for their models; no prompt is sent. The exit code is 1 if anything fails.",
+		Args: usageArgs(cobra.NoArgs),
+	}
+	flags := config.AddFlags(cmd.Flags(), "listen", "db", "token_file", "model", "workspaces.roots", "behind_proxy", "tls.cert", "tls.key")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		d := &doctor{process: p}
+		d.examine(cmd.Context(), flags)
+		if d.failed {
+			return exitError(exitFailed)
+		}
+		return nil
+	}
+	return cmd
+}
+
+// doctor checks one thing after the other and writes a line for each.
+type doctor struct {
+	*process
+	config  *config.Config
+	running access.ServerFile // PID 0 if no server runs
+	failed  bool
+}
+
+func (d *doctor) ok(subject, format string, args ...any)   { d.line("ok", subject, format, args) }
+func (d *doctor) warn(subject, format string, args ...any) { d.line("warn", subject, format, args) }
+func (d *doctor) fail(subject, format string, args ...any) {
+	d.failed = true
+	d.line("fail", subject, format, args)
+}
+
+func (d *doctor) line(level, subject, format string, args []any) {
+	fmt.Fprintf(d.stdout, "%-4s  %-10s %s\n", level, subject, fmt.Sprintf(format, args...))
+}
+
+func (d *doctor) examine(ctx context.Context, flags *config.Flags) {
+	if !d.checkConfig(flags) {
+		return // nothing else is known
+	}
+	d.checkServer()
+	d.checkFolder("data", filepath.Dir(d.config.DB))
+	d.checkFolder("state", d.config.Folders.State)
+	d.checkToken()
+	d.checkDatabase(ctx)
+	d.checkAddress()
+	d.checkTLS()
+	d.checkRoots()
+	d.checkProviders(ctx)
+}
+
+func (d *doctor) checkConfig(flags *config.Flags) bool {
+	c, err := d.load(flags)
+	switch {
+	case err != nil:
+		d.fail("config", "%v", err)
+		return false
+	case c.File == "":
+		d.ok("config", "no file, all defaults; it would be %s", filepath.Join(c.Folders.Config, config.FileName))
+	default:
+		d.ok("config", "%s", c.File)
+	}
+	d.config = c
+	return true
+}
+
+func (d *doctor) checkServer() {
+	running, err := d.findServer()
+	switch {
+	case err == nil:
+		d.running = running
+		d.ok("server", "process %d runs at %s", running.PID, running.URL)
+	case errors.Is(err, fs.ErrNotExist):
+		d.ok("server", "none runs; `strata serve` starts one, so do stdio and ask")
+	case errors.Is(err, access.ErrStale):
+		d.warn("server", "%v; the next server replaces the file", err)
+	default:
+		d.fail("server", "%v", err)
+	}
+}
+
+// checkFolder checks that a folder is private and can be written, or can be made.
+func (d *doctor) checkFolder(subject, folder string) {
+	info, err := os.Stat(folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		d.checkParent(subject, folder)
+		return
+	case err != nil:
+		d.fail(subject, "%v", err)
+		return
+	case !info.IsDir():
+		d.fail(subject, "%s is not a folder: move it away", folder)
+		return
+	}
+	if err := writable(folder); err != nil {
+		d.fail(subject, "%v: make the folder writable for you, or choose another", err)
+		return
+	}
+	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
+		d.warn(subject, "other users may look into %s (mode %04o): run `chmod 700 %s`", folder, mode, folder)
+		return
+	}
+	d.ok(subject, "%s", folder)
+}
+
+// checkParent checks that a missing folder can be made.
+func (d *doctor) checkParent(subject, folder string) {
+	parent := filepath.Dir(folder)
+	for {
+		info, err := os.Stat(parent)
+		if err == nil && info.IsDir() {
+			break
+		}
+		if next := filepath.Dir(parent); err != nil && next != parent {
+			parent = next
+			continue
+		}
+		d.fail(subject, "%s cannot be made: %s is not a folder", folder, parent)
+		return
+	}
+	if err := writable(parent); err != nil {
+		d.fail(subject, "%s cannot be made: %v", folder, err)
+		return
+	}
+	d.ok(subject, "%s will be made", folder)
+}
+
+// writable tries a file, because permissions alone don't tell of read-only and full disks.
+func writable(folder string) error {
+	f, err := os.CreateTemp(folder, ".strata-doctor-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+func (d *doctor) checkToken() {
+	if !d.config.Token.IsZero() {
+		d.ok("token", "from STRATA_TOKEN")
+		return
+	}
+	_, err := access.LoadToken(d.config.TokenFile)
+	switch {
+	case err == nil:
+		d.ok("token", "%s", d.config.TokenFile)
+	case errors.Is(err, fs.ErrNotExist):
+		d.ok("token", "%s will be made", d.config.TokenFile)
+	default:
+		d.fail("token", "%v", err)
+	}
+}
+
+func (d *doctor) checkDatabase(ctx context.Context) {
+	path := d.config.DB
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		d.ok("database", "%s will be made", path)
+		return
+	case err != nil:
+		d.fail("database", "%v", err)
+		return
+	}
+	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
+		d.warn("database", "other users may read %s (mode %04o): run `chmod 600 %s`", path, mode, path)
+	}
+	if err := checkDatabase(ctx, path); err != nil {
+		d.fail("database", "%s: %v", path, err)
+		return
+	}
+	pid, held := historystore.Holder(path)
+	switch {
+	case !held:
+		d.ok("database", "%s, %d bytes, whole and not in use", path, info.Size())
+	case pid == d.running.PID:
+		d.ok("database", "%s, %d bytes, whole and open in the running server", path, info.Size())
+	default:
+		d.warn("database", "%s is open in process %d, which no server.json names: end that process if no server can be reached", path, pid)
+	}
+}
+
+func (d *doctor) checkAddress() {
+	address := d.config.Listen
+	l, err := net.Listen("tcp", address)
+	switch {
+	case err == nil:
+		l.Close()
+		d.ok("address", "%s is free", address)
+	case d.running.PID != 0 && samePort(d.running.URL, address):
+		d.ok("address", "%s is the running server's", address)
+	default:
+		d.fail("address", "%v: end what listens there, or choose another with --listen or the key listen", err)
+	}
+}
+
+func (d *doctor) checkTLS() {
+	if d.config.TLS.Cert == "" {
+		return
+	}
+	if _, err := tls.LoadX509KeyPair(d.config.TLS.Cert, d.config.TLS.Key); err != nil {
+		d.fail("tls", "%v: tls.cert and tls.key must name the two halves of a pair, in PEM", err)
+		return
+	}
+	d.ok("tls", "%s", d.config.TLS.Cert)
+}
+
+func (d *doctor) checkRoots() {
+	for _, root := range d.config.Workspaces.Roots {
+		info, err := os.Stat(root)
+		switch {
+		case err != nil:
+			d.fail("root", "%v: make the folder or take it out of workspaces.roots", err)
+		case !info.IsDir():
+			d.fail("root", "%s is not a folder: take it out of workspaces.roots", root)
+		default:
+			d.ok("root", "%s", root)
+		}
+	}
+}

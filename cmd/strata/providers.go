@@ -1,0 +1,56 @@
+package main
+
+import (
+	"maps"
+
+	"strata/cmd/strata/internal/config"
+	"strata/llm"
+)
+
+// providers gives the configured providers as package llm takes them.
+func providers(c *config.Config) map[string]llm.ProviderConfig {
+	all := make(map[string]llm.ProviderConfig, len(c.Providers))
+	for name, p := range c.Providers {
+		all[name] = llm.ProviderConfig{
+			Kind: llm.Kind(p.Kind), BaseURL: p.BaseURL, APIKeyEnv: p.APIKeyEnv, Headers: maps.Clone(p.Headers), DeltaGap: p.DeltaGap,
+		}
+	}
+	return all
+}
+
+// models gives what the configuration says of models as package llm takes it.
+func models(c *config.Config) map[string]llm.ModelConfig {
+	all := make(map[string]llm.ModelConfig, len(c.Models))
+	for name, m := range c.Models {
+		all[name] = llm.ModelConfig{
+			Window: deref(m.Window), MaxOutput: deref(m.MaxOutput), Encoding: deref(m.Encoding),
+			Vision: m.Vision, MinCacheTokens: m.MinCacheTokens, Price: price(m.Price),
+		}
+	}
+	return all
+}
+
+// price gives nil where nothing is set. Where only some prices are, a cached token costs what any other does.
+func price(p config.Price) *llm.Price {
+	if p == (config.Price{}) {
+		return nil
+	}
+	full := llm.Price{Input: deref(p.Input), Output: deref(p.Output)}
+	full.CacheRead, full.CacheWrite = full.Input, full.Input
+	if p.CacheRead != nil {
+		full.CacheRead = *p.CacheRead
+	}
+	if p.CacheWrite != nil {
+		full.CacheWrite = *p.CacheWrite
+	}
+	return &full
+}
+
+// deref gives the zero value for nil, which package llm reads as not set.
+func deref[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}

@@ -97,6 +97,10 @@ func TestImportFaults(t *testing.T) {
 			"strata/internal/failpoint imports strata/tokens: of ours, internal/failpoint may import only [history]",
 			"strata/internal/failpoint imports strata/internal/other: of ours, internal/failpoint may import only [history]",
 		}},
+		{"an internal package with a row", "strata/internal/replay", []string{"strata/stability", "strata/internal/failpoint"}, nil},
+		{"an internal package with a row is not for all", "strata/session", []string{"strata/internal/replay"}, []string{
+			"strata/session imports strata/internal/replay: of ours, session may import only [filecontext stability compaction tokens llm history]",
+		}},
 		{"packages for tests import anything", "strata/internal/testclient", []string{"strata/rpc", "strata/internal/binary"}, nil},
 		{"a package that nobody planned", "strata/utils", nil, []string{"strata/utils is not in the table of packages"}},
 		{"a second program", "strata/cmd/other", nil, []string{"strata/cmd/other is not in the table of packages"}},

@@ -21,8 +21,8 @@ func topLevelFaults(paths []string) []string {
 	var faults []string
 	for _, path := range paths {
 		entry, _, inFolder := strings.Cut(path, "/")
-		_, isPackage := imports[entry]
-		if slices.Contains(topLevel, entry) || strings.HasPrefix(entry, ".") || isPackage && inFolder {
+		isPackage := inFolder && hasRow(entry)
+		if slices.Contains(topLevel, entry) || strings.HasPrefix(entry, ".") || isPackage {
 			continue
 		}
 		if fault := entry + " does not belong at the top level"; !slices.Contains(faults, fault) {

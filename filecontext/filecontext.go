@@ -70,6 +70,15 @@ type AddOptions struct {
 // Put takes a file in, or anew. An unsaved text that is there stays the content until the disk counts again (see Saved).
 // The error is a *RefusedError: lines that the file does not have, or a set that is full.
 func (f *FileContext) Put(content Content, opt AddOptions) (Entry, error) {
+	e, err := f.Try(content, opt)
+	if err != nil {
+		return Entry{}, err
+	}
+	return f.set(e), nil
+}
+
+// Try returns what Put would make of a file and changes nothing, so that it can be stored first.
+func (f *FileContext) Try(content Content, opt AddOptions) (Entry, error) {
 	old, known := f.find(content.Path, content.foldsCase)
 	e := Entry{Content: content, State: opt.State, Reason: opt.Reason, Range: opt.Range, Once: opt.Once,
 		LineNumbers: opt.LineNumbers, Unsaved: opt.Unsaved, Sent: old.Sent, Shown: old.Shown}
@@ -85,7 +94,7 @@ func (f *FileContext) Put(content Content, opt AddOptions) (Entry, error) {
 	if !f.hasRoom(old, e) || !known && len(f.entries) >= MaxFiles {
 		return Entry{}, refuse(content.Path, ReasonFull, "")
 	}
-	return f.set(e), nil
+	return e, nil
 }
 
 // fitRange clips the range to the lines that there are, and derives the state where none was asked for.

@@ -89,7 +89,10 @@ func (c *conversation) addEntry(e Entry, vision bool) {
 	for i := range e.Blocks {
 		b := &e.Blocks[i]
 		if p := newPart(b, vision); p != nil {
-			c.add(assistant && b.Type != history.BlockToolResult, p)
+			if assistant && p.kind == partImage {
+				p = &part{text: imageNote(b)} // only users and tools may show pictures
+			}
+			c.add(p.spokenBy(assistant), p)
 			said = said || p.kind != partThinking
 		}
 	}
@@ -97,6 +100,12 @@ func (c *conversation) addEntry(e Entry, vision bool) {
 		c.add(assistant, placeholder(assistant))
 	}
 	c.mark(e.Mark)
+}
+
+// spokenBy says on which side p stands in an entry of the assistant's or of another: calls and results have sides of
+// their own, whatever message they were found in.
+func (p *part) spokenBy(assistant bool) (byAssistant bool) {
+	return p.kind == partCall || p.kind == partThinking || assistant && p.kind != partResult
 }
 
 func placeholder(assistant bool) *part {
@@ -195,8 +204,16 @@ func missingResult(call *history.Block) *part {
 		block: &history.Block{Type: history.BlockToolResult, CallID: call.CallID, IsError: true}}
 }
 
-// complete makes the turns begin and end with the user.
+// complete makes the turns begin and end with the user, and no answer end with thinking, which would be refused.
 func (c *conversation) complete() {
+	for _, t := range c.turns {
+		for n := len(t.parts); n > 0 && t.parts[n-1].kind == partThinking; n-- {
+			t.parts = t.parts[:n-1]
+		}
+		if len(t.parts) == 0 {
+			t.parts = []*part{placeholder(t.assistant)}
+		}
+	}
 	if len(c.turns) == 0 {
 		c.turns = []*turn{{parts: []*part{{text: noText}}}}
 	}

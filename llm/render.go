@@ -118,7 +118,7 @@ func resultAsText(p *part, name string) []*part {
 	if p.block.IsError {
 		head += ", an error"
 	}
-	out := []*part{{text: head + "]\n" + joined(p.content)}}
+	out := []*part{{text: strings.TrimRight(head+"]\n"+joined(p.content), "\n")}}
 	for _, c := range p.content {
 		if c.kind == partImage {
 			out = append(out, c)

@@ -1,8 +1,14 @@
 package llm
 
 import (
+	"encoding/json"
+	"errors"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"strata/history"
 	"strata/internal/upstream"
 )
 
@@ -18,9 +24,205 @@ func TestStreamAnswers(t *testing.T) {
 			if answerText(res) != "Hello" || rec.text() != "Hello" || res.StopReason != StopEndTurn || len(res.Blocks) != 1 {
 				t.Errorf("answer %+v, shown %q", res, rec.text())
 			}
-			if !res.UsageReported || res.Usage.Input != 10 || res.Usage.Output != 2 {
-				t.Errorf("usage %+v", res.Usage)
+			if !res.UsageReported || res.Usage.Input != 10 || res.Usage.Output != 2 || res.Model != models[wire] || res.Cost == 0 {
+				t.Errorf("result %+v", res)
 			}
 		})
+	}
+}
+
+func TestBlocksComeInOrderOfArrival(t *testing.T) {
+	steps := []upstream.Step{upstream.Thinking("Let me ", ""), upstream.Thinking("see.", "seal"), upstream.Text("I "), upstream.Text("call.")}
+	steps = append(steps, upstream.Call("call_1", "read", `{"path":`, `"/a"}`)...)
+	steps = append(steps, upstream.Call("call_2", "list")...)
+	want := []history.Block{
+		{Type: history.BlockThinking, Text: "Let me see.", Signature: "seal"},
+		{Type: history.BlockText, Text: "I call."},
+		{Type: history.BlockToolCall, CallID: "call_1", Name: "read", Args: `{"path":"/a"}`},
+		{Type: history.BlockToolCall, CallID: "call_2", Name: "list", Args: `{}`},
+	}
+	for _, wire := range wires {
+		t.Run(string(wire), func(t *testing.T) {
+			up := newUpstream(t, upstream.Script{Steps: steps})
+			req := ask(wire, "hi")
+			req.Tools = []Tool{{Name: "read"}}
+			var rec recorder
+			res, err := newClient(t, up).Stream(t.Context(), req, rec.on)
+			if wire == upstream.OpenAI {
+				want[0].Signature = ""
+			}
+			if diff := cmp.Diff(want, res.Blocks); diff != "" || err != nil || res.StopReason != StopToolUse {
+				t.Errorf("stop reason %s, error %v: %s", res.StopReason, err, diff)
+			}
+			var calls []ToolCallDelta
+			for _, e := range rec.events {
+				if e.Kind == EventToolCall {
+					calls = append(calls, *e.Call)
+				}
+			}
+			if len(calls) != 4 || calls[0].Args != "" || calls[2] != (ToolCallDelta{"call_1", "read", `"/a"}`}) {
+				t.Errorf("told calls %+v", calls)
+			}
+		})
+	}
+}
+
+func TestThinkingIsSentBackSealed(t *testing.T) {
+	up := newUpstream(t, upstream.Script{Steps: []upstream.Step{upstream.Thinking("hm", "seal"), upstream.Redacted("opaque"), upstream.Text("yes")}})
+	c := newClient(t, up)
+	req := ask(upstream.Anthropic, "hi")
+	res, err := c.Stream(t.Context(), req, func(Event) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Entries = append(req.Entries, message(history.RoleAssistant, res.Blocks...), user("go on"))
+	if _, err := c.Stream(t.Context(), req, func(Event) {}); err != nil {
+		t.Fatal(err)
+	}
+	body := string(up.Last().Body)
+	for _, part := range []string{`{"signature":"seal","thinking":"hm","type":"thinking"}`, `{"data":"opaque","type":"redacted_thinking"}`} {
+		if !strings.Contains(body, part) {
+			t.Errorf("%s is missing in %s", part, body)
+		}
+	}
+}
+
+func TestStopReasons(t *testing.T) {
+	for reason, want := range map[string]StopReason{"end_turn": StopEndTurn, "max_tokens": StopMaxTokens, "refusal": StopRefusal, "tool_use": StopEndTurn} {
+		for _, wire := range wires {
+			up := newUpstream(t, upstream.Script{Steps: upstream.Texts("x"), StopReason: reason})
+			res, err := newClient(t, up).Stream(t.Context(), ask(wire, "hi"), func(Event) {})
+			if err != nil || res.StopReason != want {
+				t.Errorf("%s: %s became %s, error %v", wire, reason, res.StopReason, err)
+			}
+		}
+	}
+}
+
+func TestThoughtLevelIsSent(t *testing.T) {
+	for _, test := range []struct {
+		model string
+		level ThoughtLevel
+		want  string // part of the body
+	}{
+		{"anthropic/claude-sonnet-4-5", ThoughtHigh, `"thinking":{"budget_tokens":16384,"type":"enabled"}`},
+		{"anthropic/claude-opus-4-6", ThoughtMedium, `"output_config":{"effort":"medium"}`},
+		{"anthropic/claude-opus-4-6", ThoughtMedium, `"thinking":{"display":"summarized","type":"adaptive"}`},
+		{"openai/gpt-5", ThoughtLow, `"reasoning_effort":"low"`},
+		{"openai/gpt-5.6-sol", ThoughtOff, `"reasoning_effort":"none"`},
+	} {
+		up := newUpstream(t)
+		req := Request{Model: test.model, Entries: []Entry{user("hi")}, Thought: test.level}
+		if _, err := newClient(t, up).Stream(t.Context(), req, func(Event) {}); err != nil {
+			t.Fatal(err)
+		}
+		if body := string(up.Last().Body); !strings.Contains(body, test.want) {
+			t.Errorf("%s: %s is missing in %s", test.model, test.want, body)
+		}
+	}
+	for _, model := range []string{"anthropic/claude-sonnet-4-5", "openai/gpt-5", "openai/gpt-4o", "openai/unheard-of"} {
+		up := newUpstream(t)
+		req := Request{Model: model, Entries: []Entry{user("hi")}}
+		if strings.HasSuffix(model, "4o") || strings.HasSuffix(model, "of") {
+			req.Thought = ThoughtHigh // which they do not have
+		}
+		if _, err := newClient(t, up).Stream(t.Context(), req, func(Event) {}); err != nil {
+			t.Fatal(err)
+		}
+		if body := string(up.Last().Body); strings.Contains(body, "thinking") || strings.Contains(body, "effort") {
+			t.Errorf("%s: %s", model, body)
+		}
+	}
+}
+
+func TestUsageNumbers(t *testing.T) {
+	for in, want := range map[string]count{"7": 7, "7.9": 7, "-3": 0, "null": 0, `"x"`: 0, "1e300": 1 << 40, "{}": 0} {
+		var c count = 99
+		if err := json.Unmarshal([]byte(in), &c); err != nil || c != want {
+			t.Errorf("%s: %d, want %d, error %v", in, c, want, err)
+		}
+	}
+	odd := openAIUsage{Prompt: 10}
+	odd.Details.Cached, odd.Details.Written = 50, 50
+	if u := odd.usage(); u != (history.Usage{CacheRead: 10}) {
+		t.Errorf("more cached than sent: %+v", u)
+	}
+	var a answer
+	a.on = func(Event) {}
+	s := anthropicStream{answer: &a}
+	s.report(anthropicUsage{Input: 20, CacheRead: 500, Output: 1})
+	s.report(anthropicUsage{Output: 30}) // the later event leaves the input out
+	s.report(anthropicUsage{Input: 21, Output: 40, CacheWrite: 7})
+	if a.usage != (history.Usage{Input: 21, Output: 40, CacheRead: 500, CacheWrite: 7}) {
+		t.Errorf("usage in three events: %+v", a.usage)
+	}
+}
+
+func TestLongLivedWritesCostMore(t *testing.T) {
+	up := newUpstream(t, upstream.Script{Steps: upstream.Texts("x"), Usage: upstream.Usage{Output: 1, CacheWrite: 1_000_000, CacheWrite1h: 400_000}})
+	res, err := newClient(t, up).Stream(t.Context(), ask(upstream.Anthropic, "hi"), func(Event) {})
+	if want := 0.6*3.75 + 0.4*6 + 15e-6; err != nil || !near(res.Cost, want) {
+		t.Errorf("cost %v, want %v, error %v", res.Cost, want, err)
+	}
+}
+
+func TestOddOpenAIServers(t *testing.T) {
+	for _, test := range []struct {
+		name, stream string
+		want         []history.Block
+		fails        bool
+	}{
+		{"calls that all have index 0",
+			`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}}]}` + "\n\n" +
+				`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"b","function":{"name":"g","arguments":"{\"x\":1}"}}]},"finish_reason":"tool_calls"}]}` + "\n\n",
+			[]history.Block{{Type: history.BlockToolCall, CallID: "a", Name: "f", Args: "{}"}, {Type: history.BlockToolCall, CallID: "b", Name: "g", Args: `{"x":1}`}}, false},
+		{"a call without an id",
+			`data: {"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]},"finish_reason":"stop"}]}` + "\n\n",
+			[]history.Block{{Type: history.BlockToolCall, CallID: "call_0", Name: "f", Args: "{}"}}, false},
+		{"thinking under another name",
+			`data: {"choices":[{"delta":{"reasoning":"hm","content":"yes"},"finish_reason":"stop"}]}` + "\n\n",
+			[]history.Block{{Type: history.BlockThinking, Text: "hm"}, {Type: history.BlockText, Text: "yes"}}, false},
+		{"an error as finish reason",
+			`data: {"choices":[{"delta":{"content":"yes"},"finish_reason":"error"}]}` + "\n\n",
+			[]history.Block{{Type: history.BlockText, Text: "yes"}}, true},
+		{"a status as code",
+			`data: {"choices":[{"delta":{"content":"yes"}}]}` + "\n\n" + `data: {"error":{"code":502,"message":"bad gateway"}}` + "\n\n",
+			[]history.Block{{Type: history.BlockText, Text: "yes"}}, true},
+		{"no JSON",
+			`data: {"choices":[{"delta":{"content":"yes"}}]}` + "\n\n" + "data: oops\n\n",
+			[]history.Block{{Type: history.BlockText, Text: "yes"}}, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			up := newUpstream(t, upstream.Script{Bare: true, Steps: []upstream.Step{upstream.Raw(test.stream)}})
+			res, err := newClient(t, up).Stream(t.Context(), ask(upstream.OpenAI, "hi"), func(Event) {})
+			if diff := cmp.Diff(test.want, res.Blocks); diff != "" || (err != nil) != test.fails {
+				t.Errorf("error %v: %s", err, diff)
+			}
+		})
+	}
+}
+
+func TestAnswerBounds(t *testing.T) {
+	a := &answer{on: func(Event) {}}
+	b, _ := a.open(history.Block{Type: history.BlockText})
+	for range maxAnswer / (1 << 20) {
+		if err := a.addText(b, strings.Repeat("x", 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.addText(b, "x"); !errors.Is(err, errTooLarge) {
+		t.Errorf("text above the bound: %v", err)
+	}
+	a = &answer{on: func(Event) {}}
+	for range maxBlocks {
+		if _, err := a.open(history.Block{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := a.open(history.Block{}); !errors.Is(err, errTooLarge) {
+		t.Errorf("a block above the bound: %v", err)
+	}
+	if e := failure(t.Context(), "p", "", &Error{Kind: KindInvalid, err: errTooLarge}); e.retryable() {
+		t.Error("a too large answer would be asked for again")
 	}
 }

@@ -38,6 +38,11 @@ func emptyContent(req *Request) string {
 		if len(m.Blocks) == 0 {
 			return fmt.Sprintf("messages.%d: content must not be empty", i)
 		}
+		for _, b := range m.Blocks {
+			if m.Role == "assistant" && b.Type == "image" {
+				return fmt.Sprintf("messages.%d: an assistant message holds no pictures", i)
+			}
+		}
 		if reason := blank(m.Blocks); reason != "" {
 			return fmt.Sprintf("messages.%d: %s", i, reason)
 		}
@@ -74,6 +79,9 @@ func refusalByAnthropic(req *Request) string {
 	for i, m := range req.Messages {
 		if m.Role != want {
 			return fmt.Sprintf("messages.%d: role %q where %q is expected: roles must alternate, beginning with the user", i, m.Role, want)
+		}
+		if last := m.Blocks[len(m.Blocks)-1]; m.Role == "assistant" && strings.HasSuffix(last.Type, "thinking") {
+			return fmt.Sprintf("messages.%d: the final block in an assistant message cannot be thinking", i)
 		}
 		want = map[string]string{"user": "assistant", "assistant": "user"}[want]
 	}

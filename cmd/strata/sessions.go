@@ -17,10 +17,11 @@ import (
 )
 
 func newSessions(p *process) *cobra.Command {
-	return group("sessions", "List, read and delete sessions",
+	return group("sessions", "List, read, delete, export and import sessions",
 		newSessionsList(p), newSessionsShow(p),
 		newSessionsEach(p, "rm", "Delete sessions; they can be brought back for a while", "session/delete"),
-		newSessionsEach(p, "undelete", "Bring deleted sessions back", "_strata/session/undelete"))
+		newSessionsEach(p, "undelete", "Bring deleted sessions back", "_strata/session/undelete"),
+		newSessionsExport(p), newSessionsImport(p))
 }
 
 // sessionLine is what a list says of a session.

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"testing"
+)
+
+// turn shows a turn with two chunks, a notice and an ending.
+func turn(a *answer, end string) {
+	a.begin("sess_1")
+	for _, update := range []string{
+		`{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"hm"}}`,
+		`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Hello"}}`,
+		`{"sessionUpdate":"notice","title":"a.txt was left out"}`,
+		`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":" \u001b[31mworld"}}`,
+		`{"sessionUpdate":"tool_call_update","content":[]}`,
+	} {
+		a.notified("session/update", json.RawMessage(`{"sessionId":"sess_1","update":`+update+`}`))
+	}
+	a.notified("_strata/event", json.RawMessage(`{}`))
+	a.end(json.RawMessage(`{"stopReason":"` + end + `"}`))
+}
+
+func TestAnswerGoesToStandardOutputAndRemarksDoNot(t *testing.T) {
+	var out, notes bytes.Buffer
+	turn(&answer{out: &out, notes: &notes, terminal: true}, "max_tokens")
+	if got, want := out.String(), "Hello\n [31mworld\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := notes.String(), "session sess_1\n[a.txt was left out]\n[the answer was cut at the model's limit]\n"; got != want {
+		t.Errorf("got notes %q, want %q", got, want)
+	}
+}
+
+func TestAnswerInAFileIsWhatTheModelWrote(t *testing.T) {
+	var out bytes.Buffer
+	turn(&answer{out: &out, notes: &bytes.Buffer{}}, "end_turn")
+	if got, want := out.String(), "Hello\n \x1b[31mworld\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestAnswerAsJSONIsOneObjectALine(t *testing.T) {
+	var out, notes bytes.Buffer
+	a := &answer{out: &out, notes: &notes, json: true}
+	turn(a, "end_turn")
+	a.failed(errors.New("busy"))
+	lines := bytes.Split(bytes.TrimSpace(out.Bytes()), []byte("\n"))
+	if len(lines) != 7 || notes.Len() != 0 {
+		t.Fatalf("got %d lines and notes %q", len(lines), &notes)
+	}
+	for _, line := range lines {
+		var v map[string]any
+		if err := json.Unmarshal(line, &v); err != nil || v["sessionId"] != "sess_1" {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}

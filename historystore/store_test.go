@@ -118,7 +118,9 @@ func endTurn(session string, n int64) history.Change {
 	}
 }
 
-func testBlob(text string) history.Blob { return history.Blob{Hash: hashOf([]byte(text)), Bytes: []byte(text)} }
+func testBlob(text string) history.Blob {
+	return history.Blob{Hash: hashOf([]byte(text)), Bytes: []byte(text)}
+}
 
 func savePartial(session string, turn int64, n int, text string) history.Change {
 	return history.Change{Session: session, Partial: &history.Partial{Turn: turnID(turn), N: n, Kind: history.BlockText, Text: text}}

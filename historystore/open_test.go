@@ -1,0 +1,356 @@
+package historystore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"strata/history"
+)
+
+func TestNewDatabaseIsPrivate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "folder")
+	path := filepath.Join(dir, "strata.db")
+	s := openTest(t, path, Options{})
+	commit(t, s, createSession("sess_a"))
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no permission bits")
+	}
+	for name, want := range map[string]os.FileMode{dir: 0o700, path: 0o600, path + "-wal": 0o600, path + ".lock": 0o600} {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, name, info.Mode().Perm(), want)
+	}
+}
+
+func TestPragmas(t *testing.T) {
+	s := openTest(t, "", Options{})
+	for name, want := range map[string]any{"auto_vacuum": int64(2), "journal_mode": "wal", "synchronous": int64(2),
+		"foreign_keys": int64(1), "secure_delete": int64(1), "busy_timeout": int64(5000), "application_id": int64(applicationID)} {
+		got, err := first(ctx, s.writer.tx, scanOne[any], "PRAGMA "+name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, name, got, want)
+	}
+}
+
+func TestOddPaths(t *testing.T) {
+	names := []string{"a#b", "a%20b", "a b", "ünïcødé 漢字 👍", "a&b=c;d", "a'b\"c", "mode=memory", "%zz", ":memory:"}
+	if runtime.GOOS != "windows" {
+		names = append(names, "a?b", `a\b`, "new\nline", "file:x?mode=ro")
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), name)
+			path := filepath.Join(dir, name)
+			s := openTest(t, path, Options{})
+			commit(t, s, createSession("sess_a"))
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s = openTest(t, path, Options{})
+			load(t, s, "sess_a")
+			for _, file := range listFiles(t, dir) {
+				if !strings.HasPrefix(file, name) {
+					t.Errorf("unexpected file %q", file)
+				}
+			}
+		})
+	}
+}
+
+func listFiles(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func TestK4_03_SecondServerIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "strata.db")
+	if _, held := Holder(path); held {
+		t.Fatal("held before anything was opened")
+	}
+	pid, stop := startChild(t, childOpens, path)
+	_, err := Open(ctx, path, Options{})
+	wantError(t, err, ErrLocked)
+	if !strings.Contains(err.Error(), fmt.Sprint("process ", pid)) {
+		t.Fatalf("%v does not name process %d", err, pid)
+	}
+	if holder, held := Holder(path); !held || holder != pid {
+		t.Fatalf("holder %d %v, want %d", holder, held, pid)
+	}
+	stop()
+	if _, held := Holder(path); held {
+		t.Fatal("held after it was closed")
+	}
+	openTest(t, path, Options{})
+}
+
+func TestSecondOpenInOneProcessIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "strata.db")
+	openTest(t, path, Options{})
+	link := filepath.Join(t.TempDir(), "link.db")
+	if err := os.Symlink(path, link); err != nil {
+		t.Skip(err)
+	}
+	for _, name := range []string{path, link} {
+		_, err := Open(ctx, name, Options{})
+		wantError(t, err, ErrLocked)
+		if pid, held := Holder(name); !held || pid != os.Getpid() {
+			t.Fatal(pid, held)
+		}
+	}
+}
+
+func TestFilesThatAreNoDatabase(t *testing.T) {
+	for name, content := range map[string]string{
+		"empty": "", "short": "SQLite", "text": strings.Repeat("a letter to nobody\n", 1000),
+		"header only": "SQLite format 3\x00", "header and rubbish": "SQLite format 3\x00" + strings.Repeat("rubbish ", 2000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "strata.db")
+			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			refused(t, path, ErrDamaged)
+		})
+	}
+}
+
+// refused demands that Open returns want, names the file, and leaves it and the lock as they were.
+func refused(t *testing.T, path string, want error) {
+	t.Helper()
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(ctx, path, Options{})
+	wantError(t, err, want)
+	if !strings.Contains(err.Error(), path) {
+		t.Fatalf("%v does not name %s", err, path)
+	}
+	after, err := os.ReadFile(path)
+	if err != nil || !bytes.Equal(before, after) {
+		t.Fatal("the file was changed", err)
+	}
+	if _, held := Holder(path); held {
+		t.Fatal("the lock was kept")
+	}
+}
+
+// closedDatabase returns the path of a database on which statements were run after it was closed.
+func closedDatabase(t *testing.T, statements ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "strata.db")
+	s := openTest(t, path, Options{})
+	fillSession(t, s, "sess_a", 60, 9<<10)
+	for _, statement := range statements {
+		if _, err := s.writer.tx.conn.ExecContext(ctx, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestNewerDatabaseIsRefused(t *testing.T) {
+	refused(t, closedDatabase(t, "PRAGMA user_version = 1000"), ErrNewer)
+}
+
+func TestForeignDatabaseIsRefused(t *testing.T) {
+	refused(t, closedDatabase(t, "PRAGMA application_id = 7"), ErrDamaged)
+}
+
+func TestFolderInPlaceOfDatabase(t *testing.T) {
+	if _, err := Open(ctx, t.TempDir(), Options{}); err == nil {
+		t.Fatal("a folder was opened")
+	}
+}
+
+// A log without its database holds what the database would have; a new one must not take its place.
+func TestLogWithoutDatabaseIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "strata.db")
+	if err := os.WriteFile(path+"-wal", []byte("log"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(ctx, path, Options{})
+	wantError(t, err, ErrDamaged)
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Fatal("a database was created")
+	}
+}
+
+func TestUnfinishedCreationIsDoneAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "strata.db")
+	if err := os.WriteFile(path+".new", []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, openTest(t, path, Options{}), createSession("sess_a"))
+}
+
+// A database and its log that were copied while the server ran are opened like any other.
+func TestCopyOfLiveDatabase(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "strata.db")
+	s := openTest(t, path, Options{})
+	commit(t, s, createSession("sess_a"), appendText("sess_a", 1, "text"))
+	copied := filepath.Join(t.TempDir(), "copy.db")
+	for _, suffix := range []string{"", "-wal"} {
+		data, err := os.ReadFile(path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(copied+suffix, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	equal(t, "messages", len(load(t, openTest(t, copied, Options{}), "sess_a").Heads), 1)
+}
+
+// Wherever 4 KB are overwritten, the start fails and says why, or nothing that matters is hit: the messages come
+// back as they were or are marked as damaged.
+func TestK4_02_OverwrittenPage(t *testing.T) {
+	whole, err := os.ReadFile(closedDatabase(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const page = 4096
+	fills := map[string]func([]byte){
+		"zero":   func(b []byte) { clear(b) },
+		"random": func(b []byte) { rand.NewChaCha8([32]byte{1}).Read(b) },
+	}
+	for name, overwrite := range fills {
+		t.Run(name, func(t *testing.T) {
+			found := 0
+			for at := 0; at+page <= len(whole); at += 7 * page {
+				data := bytes.Clone(whole)
+				overwrite(data[at : at+page])
+				found += startOnDamaged(t, data)
+			}
+			if found == 0 {
+				t.Fatal("no damage was found")
+			}
+		})
+	}
+	t.Run("middle", func(t *testing.T) {
+		data := bytes.Clone(whole)
+		fills["random"](data[len(data)/2 : len(data)/2+page])
+		equal(t, "damages found", startOnDamaged(t, data), 1)
+	})
+}
+
+// startOnDamaged returns 1 if the start was refused.
+func startOnDamaged(t *testing.T, data []byte) int {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "copy.db")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(ctx, path, Options{})
+	if err != nil {
+		wantError(t, err, ErrDamaged)
+		refused(t, path, ErrDamaged)
+		return 1
+	}
+	defer s.Close()
+	l := load(t, s, "sess_a")
+	equal(t, "heads", len(l.Heads), 60)
+	for _, h := range l.Heads {
+		got, err := s.Messages(ctx, "sess_a", []int64{h.Seq})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := got[0]; m.Status != history.StatusDamaged && !strings.HasPrefix(m.Blocks[0].Text, fmt.Sprintf("word%d ", h.Seq)) {
+			t.Fatalf("message %d has changed", h.Seq)
+		}
+	}
+	return 0
+}
+
+func TestK4_02_DamagedMessage(t *testing.T) {
+	for name, statement := range map[string]string{
+		"not JSON":            `UPDATE message SET body = CAST('rubbish' AS BLOB) WHERE session = 'sess_a' AND seq = 2`,
+		"wrong checksum":      `UPDATE message SET body = CAST(replace(body, 'answer', 'ANSWER') AS BLOB) WHERE session = 'sess_a' AND seq = 2`,
+		"of another message":  `UPDATE message SET (body, checksum) = (SELECT body, checksum FROM message WHERE seq = 1) WHERE session = 'sess_a' AND seq = 2`,
+		"empty":               `UPDATE message SET body = x'' WHERE session = 'sess_a' AND seq = 2`,
+		"sound JSON, bad sum": `UPDATE message SET checksum = 1 WHERE session = 'sess_a' AND seq = 2`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			s := openTest(t, "", Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+			commit(t, s, createSession("sess_a"), createSession("sess_b"), beginTurn("sess_a", 0), endTurn("sess_a", 0))
+			if _, err := s.writer.tx.conn.ExecContext(ctx, statement); err != nil {
+				t.Fatal(err)
+			}
+			l := load(t, s, "sess_a")
+			got, err := s.Messages(ctx, "sess_a", []int64{1, 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "sound message", got[0], beginTurn("sess_a", 0).Messages[0])
+			h := l.Heads[1]
+			equal(t, "damaged message", got[1], history.Message{ID: h.ID, Seq: h.Seq, Turn: h.Turn, Role: h.Role, Tokens: h.Tokens, At: h.At,
+				Status: history.StatusDamaged})
+			if !strings.Contains(log.String(), "damaged message") {
+				t.Error("nothing was logged")
+			}
+			list, _, err := s.Sessions(ctx, SessionQuery{})
+			if err != nil || len(list) != 2 {
+				t.Fatal(list, err)
+			}
+		})
+	}
+}
+
+func TestDamagedColumnsLeaveTheRestReadable(t *testing.T) {
+	s := openTest(t, "", Options{})
+	commit(t, s, createSession("sess_a"), beginTurn("sess_a", 0), compactEdit("sess_a", 9, "msg_1"))
+	for _, statement := range []string{
+		"UPDATE session SET config = '{', roots = 'x'", "UPDATE edit SET messages = '['", "UPDATE turn SET failure = '{'"} {
+		if _, err := s.writer.tx.conn.ExecContext(ctx, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := load(t, s, "sess_a")
+	equal(t, "title", l.Session.Title, "Title of sess_a")
+	equal(t, "edit", l.Edits[0].ID, "edit_9")
+	equal(t, "turn", l.Unfinished.ID, turnID(0))
+}
+
+func TestLargeDatabaseIsCheckedInTheBackground(t *testing.T) {
+	s := openTest(t, "", Options{})
+	checked := make(chan slog.Record, 1)
+	s.opt.Log = slog.New(recordHandler{slog.DiscardHandler, checked})
+	s.checkInBackground()
+	equal(t, "log", (<-checked).Message, "database check passed")
+}
+
+type recordHandler struct {
+	slog.Handler
+	records chan slog.Record
+}
+
+func (h recordHandler) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h recordHandler) Handle(_ context.Context, r slog.Record) error {
+	h.records <- r
+	return nil
+}

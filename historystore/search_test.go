@@ -1,0 +1,282 @@
+package historystore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"strata/history"
+)
+
+func search(t testing.TB, s *Store, q SearchQuery) []Hit {
+	t.Helper()
+	hits, _, err := s.Search(ctx, q)
+	if err != nil {
+		t.Fatalf("query %q: %v", q.Query, err)
+	}
+	return hits
+}
+
+func TestSearchFinds(t *testing.T) {
+	s := openTest(t, "", Options{})
+	commit(t, s, createSession("sess_a"))
+	const text = "The parseConfig function of ./cmd/strata/run.go reads max_input_tokens;\n" +
+		"it returns ctx.Err() at http://127.0.0.1:7717. Ein Café in Zürich. 数据库连接失败。データベース 데이터베이스 k8s 漢"
+	commit(t, s, appendText("sess_a", 1, text))
+	tests := []struct {
+		query string
+		want  []string // the marked parts; nil: not found
+	}{
+		{"parseConfig", []string{"parseConfig"}},
+		{"PARSECONFIG", []string{"parseConfig"}},
+		{"parse", []string{"parseConfig"}},
+		{`"parse"`, nil},
+		{"pa", nil},
+		{"Config", nil},
+		{"max_input_tokens", []string{"max_input_tokens"}},
+		{"input", []string{"input"}},
+		{"max tokens", []string{"max", "tokens"}},
+		{`"max tokens"`, nil},
+		{"cmd/strata", []string{"cmd/strata"}},
+		{"ctx.Err()", []string{"ctx.Err"}},
+		{"127.0.0.1", []string{"127.0.0.1"}},
+		{"cafe zurich", []string{"Café", "Zürich"}},
+		{"of", []string{"of"}},
+		{"数据", []string{"数据"}},
+		{"据库", []string{"据库"}},
+		{"连", []string{"连"}},
+		{"数库", nil},
+		{"ベース", []string{"ベース"}},
+		{"베이", []string{"베이"}},
+		{"漢", []string{"漢"}},
+		{"k8s", []string{"k8s"}},
+		{"parse missing", nil},
+		{"", nil}, {" ", nil}, {"->", nil}, {`""`, nil}, {"👍", nil}, {"\x00", nil},
+		{"-> parse ()", []string{"parseConfig"}},
+		{`unbalanced "max`, nil},
+		{`function "of`, []string{"function", "of"}},
+		{"function AND", nil}, {"NOT function", nil}, {"text:function", nil},
+		{"function*", []string{"function"}},
+		{"parse\x00config", nil},
+	}
+	for _, test := range tests {
+		t.Run(test.query, func(t *testing.T) {
+			var got []string
+			for _, hit := range search(t, s, SearchQuery{Query: test.query}) {
+				for _, m := range hit.Marks {
+					got = append(got, hit.Snippet[m.Start:m.End])
+				}
+			}
+			equal(t, "marks", got, test.want)
+		})
+	}
+}
+
+func TestSnippetIsPlainText(t *testing.T) {
+	s := openTest(t, "", Options{})
+	commit(t, s, createSession("sess_a"),
+		appendText("sess_a", 1, strings.Repeat("before ", 100)+"<b>\x02find\u200bing\x03 \x02me\x03</b> \x1b[31m漢字"+strings.Repeat(" after", 100)))
+	hits := search(t, s, SearchQuery{Query: "me"})
+	if len(hits) != 1 || len(hits[0].Marks) != 1 {
+		t.Fatalf("%+v", hits)
+	}
+	hit := hits[0]
+	equal(t, "mark", hit.Snippet[hit.Marks[0].Start:hit.Marks[0].End], "me")
+	for _, want := range []string{"<b> finding   me </b>  [31m漢字", "…"} {
+		if !strings.Contains(hit.Snippet, want) {
+			t.Errorf("%q does not hold %q", hit.Snippet, want)
+		}
+	}
+	if strings.ContainsAny(hit.Snippet, "\x02\x03\x1b\u200b") || len(hit.Snippet) > 500 {
+		t.Errorf("snippet %q", hit.Snippet)
+	}
+	equal(t, "hit", Hit{hit.Session, hit.Message, hit.Seq, hit.Role, hit.At, "", nil, 0},
+		Hit{"sess_a", "msg_1", 1, history.RoleUser, epoch.Add(time.Second), "", nil, 0})
+}
+
+func TestSearchFiltersAndHides(t *testing.T) {
+	s := openTest(t, "", Options{})
+	for _, id := range []string{"sess_a", "sess_b", "sess_c"} {
+		commit(t, s, createSession(id), beginTurn(id, 0), endTurn(id, 0))
+	}
+	elsewhere := createSession("sess_d")
+	elsewhere.Create.CWD = "/elsewhere"
+	commit(t, s, elsewhere, appendText("sess_d", 1, "question 0"), hiddenSession("sess_h"), appendText("sess_h", 2, "question 0"))
+	if err := s.Delete(ctx, "sess_b", epoch); err != nil {
+		t.Fatal(err)
+	}
+	sessions := func(q SearchQuery) (ids []string) {
+		for _, hit := range search(t, s, q) {
+			ids = append(ids, hit.Session)
+		}
+		return ids
+	}
+	equal(t, "all", sessions(SearchQuery{Query: "question"}), []string{"sess_d", "sess_c", "sess_a"})
+	equal(t, "of a folder", sessions(SearchQuery{Query: "question", CWD: "/work"}), []string{"sess_c", "sess_a"})
+	equal(t, "of a role", sessions(SearchQuery{Query: "0", Role: history.RoleAssistant}), []string{"sess_c", "sess_a"})
+	equal(t, "of no folder", sessions(SearchQuery{Query: "question", CWD: "/wor"}), []string(nil))
+	if err := s.ImportShow(ctx, "sess_h"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Undelete(ctx, "sess_b"); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "all", sessions(SearchQuery{Query: "question"}), []string{"sess_h", "sess_d", "sess_c", "sess_b", "sess_a"})
+}
+
+// Pages neither overlap nor leave a gap, also when messages come in between.
+func TestSearchInPages(t *testing.T) {
+	s := openTest(t, "", Options{})
+	commit(t, s, createSession("sess_a"))
+	var want []int64
+	for seq := int64(1); seq <= 25; seq++ {
+		commit(t, s, appendText("sess_a", seq, strings.Repeat("word ", int(seq%4)+1)))
+		want = append(want, seq)
+	}
+	slices.Reverse(want)
+	var got []int64
+	cursor := ""
+	for n := int64(0); ; n++ {
+		hits, next, err := s.Search(ctx, SearchQuery{Query: "word", Limit: 10, Cursor: cursor})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, hit := range hits {
+			got = append(got, hit.Seq)
+		}
+		if cursor = next; next == "" {
+			break
+		}
+		commit(t, s, appendText("sess_a", 100+n, "word"))
+	}
+	equal(t, "hits", got, want)
+	_, _, err := s.Search(ctx, SearchQuery{Query: "word", Cursor: "AAAA"})
+	wantError(t, err, ErrCursor)
+}
+
+func TestOnlyTheBeginningOfALongTextIsSearched(t *testing.T) {
+	s := openTest(t, "", Options{})
+	commit(t, s, createSession("sess_a"), appendText("sess_a", 1, "begins "+strings.Repeat("long ", searchableBytes/5)+" ends"))
+	equal(t, "begins", len(search(t, s, SearchQuery{Query: "begins"})), 1)
+	equal(t, "ends", len(search(t, s, SearchQuery{Query: "ends"})), 0)
+	for _, text := range []string{strings.Repeat("x", 1<<20), strings.Repeat("漢", 1<<20), strings.Repeat("é ", 1<<20)} {
+		got := searchable(text)
+		if len(got) > searchableBytes || len(got) < searchableBytes-8 || !utf8.ValidString(got) {
+			t.Errorf("%d bytes of %q…", len(got), text[:4])
+		}
+	}
+}
+
+func TestQueryIsBounded(t *testing.T) {
+	long := strings.Repeat("word ", 10_000)
+	if n := len(terms(long)); n != queryTerms {
+		t.Errorf("%d terms", n)
+	}
+	if n := len(ftsQuery(strings.Repeat("漢", 10_000))); n > 3*queryBytes {
+		t.Errorf("query of %d bytes", n)
+	}
+	s := openTest(t, "", Options{})
+	search(t, s, SearchQuery{Query: long})
+}
+
+// Whatever is asked, the answer is hits and never an error.
+func FuzzSearch(f *testing.F) {
+	for _, seed := range []string{"", `"`, `""`, `a"b`, `"a`, "a*", "*", "a AND b", "NEAR(a b)", "^a", "text:a", "-a", "(a", "a)", "a+b", "{a}: b",
+		"\x00", "a\x00b", "\xff", "漢字", "👍🏽", "'; DROP TABLE message; --", "a\u200bb", "\x02", strings.Repeat("a ", 3000)} {
+		f.Add(seed)
+	}
+	s := openTest(f, "", Options{})
+	commit(f, s, createSession("sess_a"), appendText("sess_a", 1, "a b text 漢字 NEAR AND"))
+	f.Fuzz(func(t *testing.T, query string) {
+		for _, hit := range search(t, s, SearchQuery{Query: query}) {
+			for _, m := range hit.Marks {
+				if m.Start < 0 || m.Start > m.End || m.End > len(hit.Snippet) {
+					t.Fatalf("query %q: mark %+v in %q", query, m, hit.Snippet)
+				}
+			}
+		}
+	})
+}
+
+// A message is found by any word of its own.
+func FuzzSearchable(f *testing.F) {
+	for _, seed := range []string{"plain words", "漢字 kanji", "a\x00b", "\xff\xfe", "x\u200by", "한국어", "e\u0301", "ǅ", "İ"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got := searchable(text)
+		if !utf8.ValidString(got) || len(got) > searchableBytes || strings.ContainsAny(got, "\x00\x02\x03") {
+			t.Fatalf("searchable(%q) = %q", text, got)
+		}
+		if again := searchable(got); again != got {
+			t.Fatalf("searchable twice: %q, then %q", got, again)
+		}
+	})
+}
+
+func FuzzCursor(f *testing.F) {
+	f.Add("", int64(0), "")
+	f.Add("c4AB", int64(-1), "sess_a")
+	f.Add(cursor{sessionList, 1 << 60, "id"}.encode(), int64(1<<62), "\xff")
+	f.Fuzz(func(t *testing.T, text string, n int64, id string) {
+		start := cursor{list: sessionList, n: 7}
+		if c, err := decodeCursor(text, start); err != nil {
+			wantError(t, err, ErrCursor)
+		} else if c != start && c.encode() != text {
+			t.Fatalf("cursor %q comes back as %q", text, c.encode())
+		}
+		want := cursor{sessionList, n, id}
+		got, err := decodeCursor(want.encode(), start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "cursor", got, want)
+		_, err = decodeCursor(want.encode(), cursor{list: hitList})
+		wantError(t, err, ErrCursor)
+	})
+}
+
+func TestSessionsInPages(t *testing.T) {
+	s := openTest(t, "", Options{})
+	var want []string
+	for i := range 12 {
+		ch := createSession(fmt.Sprintf("sess_%02d", i))
+		ch.Create.UpdatedAt = epoch.Add(time.Duration(i/3) * time.Minute) // some at the same time
+		if i%4 == 0 {
+			ch.Create.CWD = "/elsewhere"
+		}
+		commit(t, s, ch)
+		want = append(want, ch.Session)
+	}
+	slices.Reverse(want)
+	equal(t, "all", sessionPages(t, s, SessionQuery{Limit: 5}), want)
+	equal(t, "of a folder", sessionPages(t, s, SessionQuery{CWD: "/elsewhere", Limit: 1}), []string{"sess_08", "sess_04", "sess_00"})
+	equal(t, "deleted", sessionPages(t, s, SessionQuery{Deleted: true}), []string(nil))
+	_, _, err := s.Sessions(ctx, SessionQuery{Cursor: "!"})
+	wantError(t, err, ErrCursor)
+}
+
+func sessionPages(t *testing.T, s *Store, q SessionQuery) (ids []string) {
+	t.Helper()
+	for {
+		list, next, err := s.Sessions(ctx, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, session := range list {
+			ids = append(ids, session.ID)
+		}
+		if q.Cursor = next; next == "" {
+			return ids
+		}
+	}
+}
+
+func TestPageLimit(t *testing.T) {
+	for n, want := range map[int]int{-1: defaultLimit, 0: defaultLimit, 1: 1, maxLimit: maxLimit, maxLimit + 1: maxLimit} {
+		equal(t, fmt.Sprint(n), pageLimit(n), want)
+	}
+}

@@ -121,6 +121,9 @@ func (f *FileContext) List() []Entry {
 	return slices.SortedFunc(maps.Values(f.entries), func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
 }
 
+// Len returns how many files there are.
+func (f *FileContext) Len() int { return len(f.entries) }
+
 // Remove takes a file out and reports whether it was in.
 func (f *FileContext) Remove(path string) bool {
 	e, ok := f.find(path, false)

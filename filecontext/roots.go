@@ -51,6 +51,7 @@ func (l Limits) orDefaults() Limits {
 type Roots struct {
 	roots  []root // the working folder first
 	limits Limits
+	cache  chan cached // the last listing; empty while somebody makes or reads it
 }
 
 // root is one folder in its two forms. Paths are matched against both, and opened through the resolved one.
@@ -70,7 +71,8 @@ type Ref struct {
 
 // NewRoots returns the roots of a session: its working folder and further ones, all of them absolute paths of folders that exist.
 func NewRoots(cwd string, more []string, limits Limits) (*Roots, error) {
-	r := &Roots{limits: limits.orDefaults()}
+	r := &Roots{limits: limits.orDefaults(), cache: make(chan cached, 1)}
+	r.cache <- cached{}
 	for _, folder := range append([]string{cwd}, more...) {
 		root, err := newRoot(folder)
 		if err != nil {

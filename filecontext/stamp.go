@@ -8,8 +8,8 @@ import (
 // stamp is what stat says of a file's version. Two equal settled stamps mean that nothing was written in between.
 type stamp struct {
 	size     int64
-	modified time.Time
-	changed  time.Time // of the inode, which no program can set back; zero where the system has none
+	modified int64 // in nanoseconds since 1970, as is changed
+	changed  int64 // of the inode, which no program can set back; 0 where the system has none
 	device   uint64
 	inode    uint64
 
@@ -22,9 +22,9 @@ type stamp struct {
 const grain = 2 * time.Second
 
 func newStamp(info fs.FileInfo, now time.Time) stamp {
-	s := stamp{size: info.Size(), modified: info.ModTime()}
+	s := stamp{size: info.Size(), modified: info.ModTime().UnixNano()}
 	s.identify(info)
-	s.settled = !s.changed.IsZero() && now.Sub(s.modified) > grain && now.Sub(s.changed) > grain
+	s.settled = s.changed != 0 && max(s.modified, s.changed) < now.Add(-grain).UnixNano()
 	return s
 }
 

@@ -1,0 +1,91 @@
+package filecontext
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// workspace makes a folder with files, by path relative to it.
+func workspace(t testing.TB, files map[string]string) string {
+	t.Helper()
+	folder := resolved(t, t.TempDir())
+	for name, text := range files {
+		write(t, filepath.Join(folder, name), text)
+	}
+	return folder
+}
+
+func resolved(t testing.TB, path string) string {
+	t.Helper()
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func write(t testing.TB, path, text string) {
+	t.Helper()
+	must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	must(t, os.WriteFile(path, []byte(text), 0o600))
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func openRoots(t testing.TB, cwd string, more ...string) *Roots {
+	t.Helper()
+	r, err := NewRoots(cwd, more, Limits{})
+	must(t, err)
+	return r
+}
+
+// read locates and reads a path.
+func read(t testing.TB, r *Roots, path string) (Content, error) {
+	t.Helper()
+	ref, err := r.Locate(path)
+	if err != nil {
+		return Content{}, err
+	}
+	return r.Read(t.Context(), ref)
+}
+
+// load is read for files that must be readable.
+func load(t testing.TB, r *Roots, path string) Content {
+	t.Helper()
+	content, err := read(t, r, path)
+	must(t, err)
+	return content
+}
+
+// text returns the content of a buffer or file that exists only in a test.
+func text(path, body string) Content { return newContent(path, body, []byte(body)) }
+
+// put takes in a content that must be accepted.
+func put(t testing.TB, f *FileContext, c Content, opt AddOptions) Entry {
+	t.Helper()
+	e, err := f.Put(c, opt)
+	must(t, err)
+	return e
+}
+
+// wantReason checks that err is a refusal for a reason; empty for none.
+func wantReason(t testing.TB, subject string, err error, want Reason) {
+	t.Helper()
+	var got Reason
+	if err != nil {
+		got = ReasonOf(err)
+	}
+	if got != want {
+		t.Errorf("%s: refused for %q (%v), want %q", subject, got, err, want)
+	}
+}

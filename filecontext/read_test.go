@@ -1,0 +1,196 @@
+package filecontext
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"unicode/utf8"
+)
+
+func TestDecode(t *testing.T) {
+	tests := []struct {
+		name, data, text string
+		reason           Reason
+	}{
+		{"empty", "", "", ""},
+		{"text", "a\nb\n", "a\nb\n", ""},
+		{"CRLF", "a\r\nb\r\n", "a\r\nb\r\n", ""},
+		{"UTF-8 with mark", "\xef\xbb\xbfä", "ä", ""},
+		{"UTF-16 little endian", "\xff\xfeh\x00\xe4\x00\x3d\xd8\x00\xde", "hä😀", ""},
+		{"UTF-16 big endian", "\xfe\xff\x00h\x00\xe4", "hä", ""},
+		{"a mark alone", "\xff\xfe", "", ""},
+		{"JSON", `{"a":1}`, `{"a":1}`, ""},
+		{"script", "#!/bin/sh\nls\n", "#!/bin/sh\nls\n", ""},
+		{"text like an image", "BM25 is a ranking function", "BM25 is a ranking function", ""},
+		{"half a UTF-16 character", "\xff\xfeh\x00\x3d\xd8", "", ReasonEncoding},
+		{"odd UTF-16", "\xff\xfeh", "", ReasonEncoding},
+		{"UTF-32", "\xff\xfe\x00\x00h\x00\x00\x00", "", ReasonBinary},
+		{"Latin-1", "gr\xfc\xdfe", "", ReasonEncoding},
+		{"NUL", "a\x00b", "", ReasonBinary},
+		{"NUL behind what is sniffed", strings.Repeat("a", 10_000) + "\x00", "", ReasonBinary},
+		{"PDF", "%PDF-1.4\n", "", ReasonBinary},
+	}
+	for _, tt := range tests {
+		text, err := decode("f", []byte(tt.data))
+		wantReason(t, tt.name, err, tt.reason)
+		if err == nil && text != tt.text {
+			t.Errorf("%s: decoded %q, want %q", tt.name, text, tt.text)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, data := range []string{"a\n", "\xff\xfea\x00", "\xfe\xff\x00a", "\xef\xbb\xbf", "\x89PNG\r\n\x1a\n", "PK\x03\x04\x00"} {
+		f.Add([]byte(data))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		text, err := decode("f", data)
+		if err == nil && (!utf8.ValidString(text) || strings.ContainsRune(text, 0)) {
+			t.Errorf("%q is the text %q", data, text)
+		}
+	})
+}
+
+// K5-05: what is no text is refused with its kind, and nothing is read that is too large.
+func TestK5_05_BinariesAndSizes(t *testing.T) {
+	cwd := workspace(t, map[string]string{
+		"table.ods": "PK\x03\x04\x14\x00\x00\x08\x00\x00mimetypeapplication/vnd.oasis.opendocument.spreadsheet",
+		"notes.txt": "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR",
+		"program":   "\x7fELF\x02\x01\x01\x00",
+		"utf16.txt": "\xff\xfeo\x00k\x00",
+		"empty":     "",
+		"sparse":    "",
+		"fits":      strings.Repeat("a", DefaultFileBytes),
+		"over":      strings.Repeat("a", DefaultFileBytes+1),
+	})
+	must(t, os.Truncate(filepath.Join(cwd, "sparse"), 2<<30))
+	must(t, os.Mkdir(filepath.Join(cwd, "folder"), 0o700))
+	r := openRoots(t, cwd)
+	for path, reason := range map[string]Reason{
+		"table.ods": ReasonBinary, "notes.txt": ReasonBinary, "program": ReasonBinary,
+		"sparse": ReasonTooLarge, "over": ReasonTooLarge, "folder": ReasonDirectory, ".": ReasonDirectory,
+		"utf16.txt": "", "empty": "", "fits": "",
+	} {
+		_, err := read(t, r, path)
+		wantReason(t, path, err, reason)
+	}
+	_, err := read(t, r, "notes.txt")
+	if !strings.Contains(err.Error(), "image/png") {
+		t.Errorf("the refusal does not name the kind: %v", err)
+	}
+	if c := load(t, r, "utf16.txt"); c.Text != "ok" || c.Size != 6 {
+		t.Errorf("UTF-16 was read as %+v", c)
+	}
+}
+
+func TestAFileThatGrowsWhileItIsReadIsRefused(t *testing.T) {
+	cwd := workspace(t, map[string]string{"log": "0123456789"})
+	r, err := NewRoots(cwd, nil, Limits{FileBytes: 10})
+	must(t, err)
+	file, err := os.Open(filepath.Join(cwd, "log"))
+	must(t, err)
+	defer file.Close()
+	write(t, filepath.Join(cwd, "log"), "0123456789ab")
+	_, err = r.readAll(file, Ref{Path: "log"})
+	wantReason(t, "log", err, ReasonTooLarge)
+}
+
+func TestHashIsThatOfTheBytesOnDisk(t *testing.T) {
+	data := "\xef\xbb\xbfa\r\n"
+	c := load(t, openRoots(t, workspace(t, map[string]string{"a": data})), "a")
+	sum := sha256.Sum256([]byte(data))
+	if c.Hash != hex.EncodeToString(sum[:]) || c.Text != "a\r\n" || c.Lines != 1 {
+		t.Errorf("read %+v", c)
+	}
+}
+
+func TestReadEndsWithItsContext(t *testing.T) {
+	r := openRoots(t, workspace(t, map[string]string{"a": ""}))
+	ref, err := r.Locate("a")
+	must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.Read(ctx, ref); !errors.Is(err, context.Canceled) {
+		t.Errorf("Read: %v", err)
+	}
+}
+
+func TestBufferTakesWhatAFileCouldHold(t *testing.T) {
+	r := openRoots(t, workspace(t, nil))
+	ref, err := r.Locate("a")
+	must(t, err)
+	for text, reason := range map[string]Reason{
+		"fine": "", "": "", "a\x00b": ReasonBinary, "a\xff": ReasonEncoding,
+		strings.Repeat("a", DefaultFileBytes+1): ReasonTooLarge,
+	} {
+		_, err := r.Buffer(ref, text)
+		wantReason(t, shorten(text), err, reason)
+	}
+}
+
+// foldingDisk is a folder on a disk that takes all spellings for one.
+type foldingDisk struct {
+	fs.FS
+}
+
+func (d foldingDisk) Open(name string) (fs.File, error) { return d.FS.Open(strings.ToLower(name)) }
+
+func TestFoldsCase(t *testing.T) {
+	cwd := workspace(t, map[string]string{"src/a.go": "", "123": "", "hard/b": ""})
+	must(t, os.Link(filepath.Join(cwd, "hard/b"), filepath.Join(cwd, "hard/B")))
+	sensitive := os.DirFS(cwd)
+	tests := []struct {
+		disk fs.FS
+		name string
+		want bool
+	}{
+		{foldingDisk{sensitive}, "src/a.go", true},
+		{foldingDisk{sensitive}, "Src/A.go", true},
+		{foldingDisk{sensitive}, "123", false}, // has no other spelling
+		{sensitive, "src/a.go", false},
+		{sensitive, "missing", false},
+		{fstest.MapFS{"A": {}, "a": {}}, "a", false},
+	}
+	for _, tt := range tests {
+		if got := foldsCase(tt.disk, tt.name); got != tt.want {
+			t.Errorf("foldsCase(%T, %q) = %v", tt.disk, tt.name, got)
+		}
+	}
+	hard, err := fs.Sub(sensitive, "hard")
+	must(t, err)
+	if foldsCase(hard, "b") {
+		t.Error("a hard link counts as another spelling")
+	}
+}
+
+func TestHardLinksAreTwoFiles(t *testing.T) {
+	cwd := workspace(t, map[string]string{"a.txt": "same"})
+	must(t, os.Link(filepath.Join(cwd, "a.txt"), filepath.Join(cwd, "A.txt")))
+	must(t, os.Link(filepath.Join(cwd, "a.txt"), filepath.Join(cwd, "A.TXT")))
+	r, f := openRoots(t, cwd), New()
+	for _, path := range []string{"a.txt", "A.txt", "A.TXT"} {
+		put(t, f, load(t, r, path), AddOptions{})
+	}
+	if n := len(f.List()); n != 3 {
+		t.Errorf("three links are %d files", n)
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	r := openRoots(b, workspace(b, map[string]string{"a": string(bytes.Repeat([]byte("some text\n"), 5000))}))
+	ref, err := r.Locate("a")
+	must(b, err)
+	for b.Loop() {
+		if _, err := r.Read(b.Context(), ref); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

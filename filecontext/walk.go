@@ -1,0 +1,113 @@
+package filecontext
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+)
+
+// walker lists the files of one root after the other.
+type walker struct {
+	roots  *Roots
+	disk   *os.Root // the present root
+	folder string   // its path
+	left   int      // files and folders that may still be looked at
+	seen   map[string]bool
+	out    listing
+}
+
+// walk lists the files in all roots by name. It follows no link and stops at its bounds. The error is that of ctx.
+func (r *Roots) walk(ctx context.Context) (*listing, error) {
+	w := walker{roots: r, left: r.limits.WalkPaths, seen: map[string]bool{}}
+	for _, root := range r.roots {
+		disk, err := os.OpenRoot(root.resolved)
+		if err != nil {
+			continue // a root that has gone holds no files
+		}
+		w.disk, w.folder = disk, root.resolved
+		err = w.enter(ctx, ".", r.limits.WalkDepth, w.readRules(ctx, nil, "", ".git/info/exclude"))
+		disk.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return &w.out, nil
+}
+
+// enter lists a folder, whose name has forward slashes, and the folders in it.
+func (w *walker) enter(ctx context.Context, name string, depth int, above *rules) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	entries := w.readFolder(name)
+	w.left -= len(entries)
+	here := above
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == ".gitignore" && e.Type().IsRegular() }) {
+		here = w.readRules(ctx, above, prefix(name), path.Join(name, ".gitignore"))
+	}
+	for _, e := range entries {
+		child := path.Join(name, e.Name())
+		switch {
+		case e.Name() == ".git":
+		case e.Type().IsRegular():
+			w.add(child, here)
+		case e.IsDir() && depth > 1 && !here.ignore(child+"/"):
+			if err := w.enter(ctx, child, depth-1, here); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readFolder returns what is in a folder by name, as much as may still be looked at. A folder that cannot be read is empty.
+func (w *walker) readFolder(name string) []fs.DirEntry {
+	if w.left <= 0 {
+		return nil
+	}
+	folder, err := w.disk.OpenFile(filepath.FromSlash(name), os.O_RDONLY|openFlags, 0)
+	if err != nil {
+		return nil
+	}
+	defer folder.Close()
+	entries, err := folder.ReadDir(w.left)
+	if err != nil && err != io.EOF {
+		return nil
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	return entries
+}
+
+// add lists a file, once even where roots lie inside each other.
+func (w *walker) add(name string, here *rules) {
+	ref, ok := w.roots.place(filepath.Join(w.folder, filepath.FromSlash(name)))
+	if !ok || w.seen[ref.Path] {
+		return
+	}
+	w.seen[ref.Path] = true
+	w.out.paths = append(w.out.paths, ref.Path)
+	w.out.names = append(w.out.names, name)
+	w.out.rules = append(w.out.rules, here)
+}
+
+// readRules returns the rules in a file on top of those above. A file that cannot be read has none.
+func (w *walker) readRules(ctx context.Context, above *rules, base, name string) *rules {
+	content, err := w.roots.Read(ctx, Ref{Path: name, root: w.folder, name: filepath.FromSlash(name)})
+	if err != nil {
+		return above
+	}
+	return newRules(above, base, content.Text)
+}
+
+// prefix returns what the names of the files in a folder begin with.
+func prefix(folder string) string {
+	if folder == "." {
+		return ""
+	}
+	return folder + "/"
+}

@@ -1,0 +1,184 @@
+package replay
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// The billing rules of the traces' schema. Prices are relative to an input token at full price.
+const (
+	priceRead      = 0.1
+	priceWrite     = 1.25
+	priceWriteLong = 2.0
+
+	lifeShort = 5.0  // minutes
+	lifeLong  = 60.0 // minutes
+
+	marksMax = 4  // a request
+	lookBack = 20 // blocks that end at a mark
+)
+
+// Bill is what the requests of a session cost.
+type Bill struct {
+	Requests int
+	Tokens   int     // sent
+	Read     int     // of them, from the cache
+	Written  int     // of them, to the cache
+	Cost     float64 // in tokens at full price; without a cache it would be Tokens
+}
+
+// Relative returns the cost relative to sending the same requests without a cache.
+func (b Bill) Relative() float64 { return ratio(b.Cost, float64(b.Tokens)) }
+
+// ReadShare returns the share of the tokens sent that was read from the cache.
+func (b Bill) ReadShare() float64 { return ratio(float64(b.Read), float64(b.Tokens)) }
+
+func ratio(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
+}
+
+func (b Bill) add(c Bill) Bill {
+	return Bill{b.Requests + c.Requests, b.Tokens + c.Tokens, b.Read + c.Read, b.Written + c.Written, b.Cost + c.Cost}
+}
+
+// BillRequests reads printed requests of one session and bills them.
+func BillRequests(r io.Reader) (Bill, error) {
+	dec := json.NewDecoder(r)
+	b := biller{cache: map[prefix]cached{}}
+	for {
+		var req Request
+		switch err := dec.Decode(&req); {
+		case errors.Is(err, io.EOF):
+			return b.Bill, nil
+		case err != nil:
+			return b.Bill, fmt.Errorf("request %d: %w", b.Requests+1, err)
+		}
+		if err := b.bill(&req); err != nil {
+			return b.Bill, fmt.Errorf("request %d: %w", b.Requests+1, err)
+		}
+	}
+}
+
+// biller is the provider's cache and what was paid so far.
+type biller struct {
+	Bill
+	now   float64 // minutes
+	cache map[prefix]cached
+}
+
+type prefix [sha256.Size]byte
+
+// cached is a marked position of an earlier request.
+type cached struct{ used, life float64 }
+
+// position is a place in a request behind one of its items.
+type position struct {
+	Item
+	prefix prefix
+	tokens int // up to here
+	block  int // that the item belongs to
+}
+
+func (b *biller) bill(req *Request) error {
+	b.now += req.Gap
+	all := positions(req.Items)
+	marks := marked(all)
+	if len(marks) > marksMax {
+		return fmt.Errorf("%d marks: at most %d", len(marks), marksMax)
+	}
+	hit := b.longestHit(all, marks)
+	total := 0
+	if len(all) > 0 {
+		total = all[len(all)-1].tokens
+	}
+	read := 0
+	if hit >= 0 {
+		read = all[hit].tokens
+		b.use(&all[hit])
+	}
+	upTo := read
+	for _, m := range marks {
+		p := &all[m]
+		if p.tokens < minCached {
+			continue
+		}
+		b.use(p)
+		if p.tokens > upTo {
+			b.Cost += float64(p.tokens-upTo) * writePrice(p.Long)
+			b.Written += p.tokens - upTo
+			upTo = p.tokens
+		}
+	}
+	b.Cost += float64(read)*priceRead + float64(total-upTo)
+	b.Requests, b.Tokens, b.Read = b.Requests+1, b.Tokens+total, b.Read+read
+	return nil
+}
+
+func writePrice(long bool) float64 {
+	if long {
+		return priceWriteLong
+	}
+	return priceWrite
+}
+
+func positions(items []Item) []position {
+	out := make([]position, len(items))
+	tokens, block := 0, 0
+	var before prefix
+	for i, it := range items {
+		tokens += it.Tokens
+		before = sha256.Sum256(fmt.Appendf(before[:], "%t %s", it.End, it.Hash))
+		out[i] = position{it, before, tokens, block}
+		if it.End {
+			block++
+		}
+	}
+	return out
+}
+
+// marked returns the indexes of the marked positions, in order.
+func marked(all []position) []int {
+	var out []int
+	for i := range all {
+		if all[i].Mark {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// longestHit returns the index of the longest prefix that is read from the cache, or -1.
+func (b *biller) longestHit(all []position, marks []int) int {
+	for _, m := range slices.Backward(marks) {
+		for i := m; i >= 0 && all[m].block-all[i].block < lookBack; i-- {
+			if b.alive(all[i].prefix) {
+				return i // marks are in order, so no other mark finds a longer one
+			}
+		}
+	}
+	return -1
+}
+
+func (b *biller) alive(p prefix) bool {
+	c, ok := b.cache[p]
+	return ok && b.now-c.used <= c.life
+}
+
+// use refreshes a position that is cached, and caches it if it is not.
+func (b *biller) use(p *position) {
+	life := lifeShort
+	if p.Long {
+		life = lifeLong
+	}
+	if b.alive(p.prefix) {
+		life = b.cache[p.prefix].life
+	}
+	b.cache[p.prefix] = cached{b.now, life}
+}

@@ -1,0 +1,102 @@
+package replay
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"strata/stability"
+)
+
+// Request is a printed request.
+type Request struct {
+	Gap   float64 `json:"gap"` // minutes since the last one
+	Items []Item  `json:"items"`
+}
+
+// Item is a piece of a printed request.
+type Item struct {
+	Hash   string `json:"h"`
+	Tokens int    `json:"tok"`
+	End    bool   `json:"end"`  // a block ends here
+	Mark   bool   `json:"bp"`   // a cache mark stands here
+	Long   bool   `json:"long"` // and asks for the lifetime of an hour
+}
+
+// minCached is the shortest prefix that the traces' billing rules cache, in tokens.
+const minCached = 1024
+
+// epoch is when every replayed session begins.
+var epoch = time.Unix(0, 0).UTC()
+
+// Replay reads a trace from r, has its requests laid out, and writes each as a line of JSON to w.
+func Replay(r io.Reader, w io.Writer, opt stability.Options) error {
+	t, err := openTrace(r)
+	if err != nil {
+		return err
+	}
+	tracker, err := stability.New(opt)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(w)
+	enc := json.NewEncoder(out)
+	s := session{newWorld(&t.header), tracker, stability.NewMirror(), clusters(&t.header), epoch}
+	for {
+		u, err := t.next()
+		if errors.Is(err, io.EOF) {
+			return out.Flush()
+		}
+		if err != nil {
+			return errors.Join(err, out.Flush())
+		}
+		req, err := s.turn(&u)
+		if err != nil {
+			return t.at(err)
+		}
+		if err := enc.Encode(req); err != nil {
+			return fmt.Errorf("write request: %w", err)
+		}
+	}
+}
+
+// session is a session being replayed.
+type session struct {
+	world    *world
+	tracker  *stability.Tracker
+	mirror   *stability.Mirror
+	clusters [][]string
+	now      time.Time
+}
+
+// turn replays one turn and returns its request.
+func (s *session) turn(u *turn) (Request, error) {
+	s.now = s.now.Add(time.Duration(u.Gap * float64(time.Minute)))
+	s.world.ask(u)
+	plan, err := s.tracker.Plan(stability.Request{
+		Now: s.now, Items: s.world.items(), Clusters: s.clusters, Diff: s.world.diff,
+		Cache: stability.Cache{Mirror: s.mirror, Minimum: minCached},
+	})
+	if err != nil {
+		return Request{}, err
+	}
+	// No provider reports anything here: what is expected happens.
+	s.mirror.Answered(plan, stability.Usage{Read: plan.Expect, Write: plan.Tokens - plan.Expect, Input: plan.Tokens})
+	if err := s.tracker.Commit(plan); err != nil {
+		return Request{}, err
+	}
+	s.world.answer(u)
+	return print(u.Gap, plan), nil
+}
+
+func print(gap float64, plan *stability.Plan) Request {
+	out := Request{Gap: gap, Items: make([]Item, len(plan.Entries))}
+	for i := range plan.Entries {
+		e := &plan.Entries[i]
+		out.Items[i] = Item{e.Blob, e.Tokens, e.BlockEnd, e.Mark, e.Mark && plan.Long}
+	}
+	return out
+}

@@ -1,0 +1,102 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"strata/history"
+)
+
+// meter counts what happens, for /metrics. It implements session.Meter and is safe for concurrent use.
+type meter struct {
+	set      *metrics.Set
+	deltas   *metrics.Counter
+	tokens   map[string]*metrics.Counter
+	cost     *metrics.FloatCounter
+	turns    map[history.TurnStatus]*metrics.Counter
+	started  *metrics.Counter
+	requests *metrics.Counter
+}
+
+// The kinds of tokens that are counted.
+const (
+	tokensInput      = "input"
+	tokensOutput     = "output"
+	tokensCacheRead  = "cache_read"
+	tokensCacheWrite = "cache_write"
+)
+
+func newMeter() *meter {
+	set := metrics.NewSet()
+	m := &meter{
+		set:      set,
+		deltas:   set.NewCounter("strata_deltas_total"),
+		cost:     set.NewFloatCounter("strata_cost_dollars_total"),
+		started:  set.NewCounter("strata_turns_started_total"),
+		requests: set.NewCounter("strata_requests_total"),
+		tokens:   make(map[string]*metrics.Counter),
+		turns:    make(map[history.TurnStatus]*metrics.Counter),
+	}
+	for _, kind := range []string{tokensInput, tokensOutput, tokensCacheRead, tokensCacheWrite} {
+		m.tokens[kind] = set.NewCounter(fmt.Sprintf("strata_tokens_total{kind=%q}", kind))
+	}
+	for _, status := range []history.TurnStatus{history.TurnCompleted, history.TurnCancelled, history.TurnFailed, history.TurnInterrupted} {
+		m.turns[status] = set.NewCounter(fmt.Sprintf("strata_turns_total{status=%q}", status))
+	}
+	return m
+}
+
+func (m *meter) request(string) { m.requests.Inc() }
+
+// TurnStarted implements session.Meter.
+func (m *meter) TurnStarted() { m.started.Inc() }
+
+// TurnFinished implements session.Meter.
+func (m *meter) TurnFinished(status history.TurnStatus, usage history.Usage, cost float64) {
+	if c := m.turns[status]; c != nil {
+		c.Inc()
+	}
+	m.tokens[tokensInput].Add(usage.Input)
+	m.tokens[tokensOutput].Add(usage.Output)
+	m.tokens[tokensCacheRead].Add(usage.CacheRead)
+	m.tokens[tokensCacheWrite].Add(usage.CacheWrite)
+	m.cost.Add(cost)
+}
+
+// Deltas implements session.Meter.
+func (m *meter) Deltas(n int) { m.deltas.Add(n) }
+
+// StoreLatency counts how long an operation of the store took.
+func (m *meter) StoreLatency(op string, took time.Duration) {
+	m.set.GetOrCreateHistogram(fmt.Sprintf("strata_store_seconds{op=%q}", op)).Update(took.Seconds())
+}
+
+// write writes all figures in Prometheus' text format.
+func (m *meter) write(w io.Writer, now counts) {
+	m.set.WritePrometheus(w)
+	for _, g := range []struct {
+		name  string
+		value int64
+	}{
+		{"strata_connections", int64(now.Connections)},
+		{"strata_sessions_loaded", int64(now.Sessions)},
+		{"strata_store_queue", int64(now.Writing)},
+		{"strata_database_bytes", now.DatabaseBytes},
+	} {
+		fmt.Fprintf(w, "%s %d\n", g.name, g.value)
+	}
+	metrics.WriteProcessMetrics(w)
+}
+
+// gauges are the present counts.
+func (s *Server) gauges(ctx context.Context) counts {
+	c := counts{Connections: s.connected(), Sessions: s.sessions.count(), Writing: s.store.Queued()}
+	if stats, err := s.store.Stats(ctx); err == nil {
+		c.DatabaseBytes = stats.Bytes + stats.WALBytes
+	}
+	return c
+}

@@ -1,0 +1,141 @@
+package server
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"strata/history"
+	"strata/session"
+)
+
+// registry holds the sessions in memory. A session has an entry, and takes requests, from the moment
+// that somebody asks for it; loading is the first thing that it does by itself.
+type registry struct {
+	deps  *session.Deps
+	limit int // sessions in memory
+
+	mu       sync.Mutex
+	sessions map[string]*session.Session
+	closed   bool
+}
+
+func newRegistry(deps *session.Deps, limit int) *registry {
+	g := &registry{deps: deps, limit: limit, sessions: make(map[string]*session.Session)}
+	deps.Ended = g.ended
+	return g
+}
+
+// sessionID is the form of an id: what does not look like one is not looked up.
+var sessionID = regexp.MustCompile(`^sess_[0-9A-HJKMNP-TV-Z]{26}$`)
+
+// open returns the session with the given id. Whether it exists is known once it has loaded: then its
+// methods fail with history.ErrNotFound. One that is closing gets a successor that waits for its end.
+func (g *registry) open(id string) (*session.Session, error) {
+	if !sessionID.MatchString(id) {
+		return nil, notFound("session", clip(id))
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := g.sessions[id]
+	if s != nil && !s.Closing() {
+		return s, nil
+	}
+	if err := g.admit(s != nil); err != nil {
+		return nil, err
+	}
+	s = session.Open(g.deps, id, s)
+	g.sessions[id] = s
+	return s, nil
+}
+
+// create makes a new session.
+func (g *registry) create(record history.Session) (*session.Session, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := g.admit(false); err != nil {
+		return nil, err
+	}
+	s := session.Create(g.deps, record)
+	g.sessions[s.ID()] = s
+	return s, nil
+}
+
+func (g *registry) admit(replaces bool) error {
+	switch {
+	case g.closed:
+		return errShutdown
+	case !replaces && len(g.sessions) >= g.limit:
+		return fmt.Errorf("%w: %d sessions are in memory, close some", session.ErrOverload, g.limit)
+	}
+	return nil
+}
+
+// ended forgets a session. It is called by the session when it ends.
+func (g *registry) ended(s *session.Session) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.sessions[s.ID()] == s {
+		delete(g.sessions, s.ID())
+	}
+}
+
+// loaded returns the session with the given id if it is in memory and not closing.
+func (g *registry) loaded(id string) (*session.Session, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := g.sessions[id]
+	return s, s != nil && !s.Closing()
+}
+
+func (g *registry) all() []*session.Session {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	all := make([]*session.Session, 0, len(g.sessions))
+	for _, s := range g.sessions {
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b *session.Session) int { return strings.Compare(a.ID(), b.ID()) })
+	return all
+}
+
+func (g *registry) count() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.sessions)
+}
+
+// close ends the session with the given id, if it is in memory, and calls then when it has ended.
+func (g *registry) close(id, reason string, then func()) {
+	g.mu.Lock()
+	s := g.sessions[id]
+	g.mu.Unlock()
+	if s == nil {
+		then()
+		return
+	}
+	s.Close(reason, then)
+}
+
+// unloadIdle lets sessions go that nobody has used since the given time.
+func (g *registry) unloadIdle(since time.Time) {
+	for _, s := range g.all() {
+		s.Unload(since)
+	}
+}
+
+// shutdown ends all sessions and waits for them. No new ones are opened.
+func (g *registry) shutdown() {
+	g.mu.Lock()
+	g.closed = true
+	g.mu.Unlock()
+	var all sync.WaitGroup
+	for _, s := range g.all() {
+		all.Add(1)
+		s.Close(session.ReasonShutdown, all.Done)
+	}
+	all.Wait()
+}

@@ -1,0 +1,162 @@
+package session
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// The reasons for which a session is closed, as its subscribers are told.
+const (
+	ReasonClosed   = "closed"
+	ReasonDeleted  = "deleted"
+	ReasonIdle     = "idle"
+	ReasonShutdown = "shutdown"
+)
+
+// Close ends the session: it cancels what runs, stores its ending, tells the subscribers and calls then
+// when all that it owned has ended. On ReasonShutdown a running turn is stored as interrupted, otherwise
+// as cancelled. A session that is closing already calls then all the same.
+func (s *Session) Close(reason string, then func()) {
+	s.inbox.close()
+	if !s.inbox.putOwn(job{run: func() { s.close(reason, then) }, fail: func(error) { s.whenDone(then) }}) {
+		s.whenDone(then)
+	}
+}
+
+// whenDone calls then once the mailbox has ended. The goroutine lives for as long as that takes.
+func (s *Session) whenDone(then func()) {
+	go func() {
+		<-s.done
+		then()
+	}()
+}
+
+func (s *Session) close(reason string, then func()) {
+	if s.phase == ended {
+		s.whenDone(then)
+		return
+	}
+	s.onClose = append(s.onClose, then)
+	if s.phase != live {
+		return
+	}
+	s.phase = closing
+	s.reason = reason
+	close(s.stopping)
+	s.deps.Changed(s.id, StateClosing)
+	if t := s.turn; t != nil {
+		t.stopped = reason == ReasonShutdown
+		t.cancelled = !t.stopped
+		t.cancel()
+	}
+	s.endIfIdle()
+}
+
+// Unload closes the session if nothing needs it: no turn, no operation, no unsaved ending, no
+// subscriber, no waiting request, and no use since the given time.
+func (s *Session) Unload(since time.Time) {
+	s.tell(func() {
+		if s.idle() && s.active.Before(since) && len(s.subs) == 0 && s.phase == live && s.inbox.closeIfEmpty() {
+			s.close(ReasonIdle, func() {})
+		}
+	})
+}
+
+// idle reports whether the session waits for nothing.
+func (s *Session) idle() bool {
+	return s.turn == nil && s.unsaved == nil && !s.lane.busy && len(s.lane.ops) == 0
+}
+
+// endIfIdle ends a closing session once it waits for nothing.
+func (s *Session) endIfIdle() {
+	if s.phase != closing || !s.idle() {
+		return
+	}
+	s.phase = ended
+	s.deps.Changed(s.id, StateClosed)
+	s.emit(Event{Kind: EventClosed, Data: ClosedInfo{Reason: s.reason}})
+	s.release(fmt.Errorf("session %s: %w", s.id, ErrClosed))
+}
+
+// abort ends a session that could not be loaded.
+func (s *Session) abort(err error) {
+	s.phase = ended
+	s.release(err)
+}
+
+// release lets go of everything; jobs that still wait fail with err.
+func (s *Session) release(err error) {
+	s.log.close()
+	s.wake()
+	s.cancel()
+	s.wg.Wait()
+	for _, j := range s.inbox.drain() {
+		if j.fail != nil {
+			j.fail(err)
+		}
+	}
+	for _, then := range s.onClose {
+		s.whenDone(then)
+	}
+}
+
+// How an ending that could not be stored is tried again.
+const (
+	retryFirst    = 250 * time.Millisecond
+	retryMax      = 10 * time.Second
+	shutdownGrace = 5 * time.Second // of retries at shutdown, before the recovery file
+)
+
+// keepUnsaved keeps an ending that could not be stored and tries again until it is. Until then the
+// session takes no prompt, so at most one is kept, and its size is bounded by MaxAnswer.
+func (s *Session) keepUnsaved(e *ending, err error) {
+	s.unsaved = e
+	s.deps.Log.Error("ending of a turn not saved, will be tried again",
+		slog.String("session", s.id), slog.String("turn", e.turn.record.ID), slog.Any("error", err))
+	s.emit(Event{Kind: EventSaveFailed, Turn: e.turn.record.ID, Data: SaveInfo{
+		TurnID: e.turn.record.ID, Reason: s.deps.Describe(fmt.Errorf("%w: %w", ErrStorage, err)).Message,
+	}})
+	s.spawn(func() { s.retrySave(e) })
+}
+
+// retrySave runs in a goroutine of its own until the ending is stored, or put into the recovery file
+// of a server that has to stop.
+func (s *Session) retrySave(e *ending) {
+	var grace <-chan time.Time
+	stopping := s.stopping
+	for wait := retryFirst; ; wait = min(2*wait, retryMax) {
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-stopping:
+			timer.Stop()
+			stopping, grace, wait = nil, time.After(shutdownGrace), retryFirst
+		case <-grace:
+			timer.Stop()
+			s.recoverEnding(e)
+			return
+		}
+		if err := s.deps.Store.Commit(s.ctx, e.change); err == nil {
+			s.tell(func() { s.savedLate(e) })
+			return
+		}
+	}
+}
+
+func (s *Session) recoverEnding(e *ending) {
+	if err := s.deps.Recover(e.change); err != nil {
+		s.deps.Log.Error("ending of a turn lost: neither the database nor the recovery file can be written",
+			slog.String("session", s.id), slog.String("turn", e.turn.record.ID), slog.Any("error", err))
+	}
+	s.tell(func() {
+		s.unsaved = nil
+		s.endIfIdle()
+	})
+}
+
+func (s *Session) savedLate(e *ending) {
+	s.unsaved = nil
+	s.saved(e)
+	s.endIfIdle()
+}

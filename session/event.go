@@ -1,0 +1,157 @@
+package session
+
+import (
+	"time"
+
+	"strata/history"
+)
+
+// EventKind says what an event of a session tells.
+type EventKind string
+
+// The kinds of events. Those of the first group are what any client of the session sees (they become
+// session/update); the others go to attached clients only (they become _strata/event).
+const (
+	EventBlock   EventKind = "block"   // Role, Message, Block: a whole block of a message
+	EventThought EventKind = "thought" // Message, Text: a delta of the model's thinking
+	EventText    EventKind = "text"    // Message, Text: a delta of the answer
+	EventUsage   EventKind = "usage"   // Data: UsageInfo
+	EventInfo    EventKind = "info"    // Data: TitleInfo
+	EventOptions EventKind = "options" // the config options changed; Data: ConfigInfo
+	EventNotice  EventKind = "notice"  // Text: something the user should know
+
+	EventTurnStarted    EventKind = "turn_started"    // Data: TurnStarted
+	EventTurnFinished   EventKind = "turn_finished"   // Data: TurnFinished
+	EventContextChanged EventKind = "context_changed" // Data: ContextChanged
+	EventFilesChanged   EventKind = "files_changed"   // Data: FilesChanged
+	EventLeftOut        EventKind = "left_out"        // Data: []LeftOut
+	EventRetrying       EventKind = "retrying"        // Data: llm.Retry
+	EventSaved          EventKind = "saved"           // Data: SaveInfo
+	EventSaveFailed     EventKind = "save_failed"     // Data: SaveInfo
+	EventConfigChanged  EventKind = "config_changed"  // Data: ConfigInfo
+	EventResynced       EventKind = "resynced"        // the events First to Seq were dropped; their text was sent again
+	EventClosed         EventKind = "closed"          // Data: ClosedInfo; always the last
+)
+
+// update reports whether clients that are not attached see events of this kind.
+func (k EventKind) update() bool {
+	switch k {
+	case EventBlock, EventThought, EventText, EventUsage, EventInfo, EventOptions, EventNotice:
+		return true
+	}
+	return false
+}
+
+// delta reports whether adjacent events of this kind and message can be merged into one.
+func (k EventKind) delta() bool { return k == EventThought || k == EventText }
+
+// Event is one entry of a session's event log, as a cursor delivers it.
+type Event struct {
+	// First and Seq are the sequence numbers that it covers; they differ where deltas were merged.
+	// Both are 0 for what a cursor sends from the transcript: a replay, or text that fell off the log.
+	First, Seq uint64
+
+	Kind    EventKind
+	Turn    string
+	Message string // message id
+	Role    history.Role
+	Text    string
+	Block   *history.Block
+	Data    any // payload, immutable, marshals to a JSON object or array
+
+	origin            *Cursor // the subscriber that caused it and is not told
+	textAt, thoughtAt int     // bytes of the answer's text and thinking before this delta
+
+	settled int64 // transcript position up to which a cursor has sent everything once it has sent this
+}
+
+// size is the event's share of the log's byte bound.
+func (e *Event) size() int {
+	n := eventOverhead + len(e.Text)
+	if e.Block != nil {
+		n += len(e.Block.Text) + len(e.Block.Data) + len(e.Block.Args)
+		for i := range e.Block.Content {
+			n += len(e.Block.Content[i].Text) + len(e.Block.Content[i].Data)
+		}
+	}
+	return n
+}
+
+// eventOverhead is the size in bytes that an event counts beside its text: the struct and its payload.
+const eventOverhead = 192
+
+// UsageInfo tells how full the window is after a turn.
+type UsageInfo struct {
+	Used int     `json:"used"` // tokens in context
+	Size int     `json:"size"` // the model's window in tokens
+	Cost float64 `json:"cost"` // US dollars, the session's total
+}
+
+// TitleInfo tells a session's new title.
+type TitleInfo struct {
+	Title     string    `json:"title"`
+	UpdatedAt time.Time `json:"updatedAt"`
+}
+
+// TurnStarted tells that a prompt is stored and its answer is on the way.
+type TurnStarted struct {
+	TurnID    string `json:"turnId"`
+	PromptID  string `json:"promptId,omitempty"`
+	UserID    string `json:"userMessageId"`
+	MessageID string `json:"messageId"` // that the answer will have
+	Model     string `json:"model"`
+}
+
+// TurnFinished tells how a turn ended.
+type TurnFinished struct {
+	TurnID     string             `json:"turnId"`
+	MessageID  string             `json:"messageId,omitempty"` // empty where there was no answer
+	Status     history.TurnStatus `json:"status"`
+	StopReason string             `json:"stopReason,omitempty"`
+	Usage      history.Usage      `json:"usage"`
+	Cost       float64            `json:"cost"` // US dollars
+	Error      *history.Failure   `json:"error,omitempty"`
+}
+
+// ContextChanged tells that the working history changed by something else than a turn.
+type ContextChanged struct {
+	Reason string `json:"reason"` // append, clear
+	Tokens int    `json:"historyTokens"`
+	Seq    int64  `json:"at"` // transcript position
+}
+
+// FilesChanged tells which files of the context changed and how.
+type FilesChanged struct {
+	Files []FileChange `json:"files"`
+}
+
+// FileChange is one change of a file in the context.
+type FileChange struct {
+	Path   string `json:"path"`
+	Change string `json:"change"` // added, removed, changed, deleted, unreadable
+	Reason string `json:"reason,omitempty"`
+}
+
+// LeftOut names something that a request does not hold, and why.
+type LeftOut struct {
+	Key    string `json:"key"`
+	Count  int    `json:"count,omitempty"` // of messages, where it is a run of them
+	Tokens int    `json:"tokens,omitempty"`
+	Reason string `json:"reason"`
+}
+
+// SaveInfo tells how the storing of a turn's ending went.
+type SaveInfo struct {
+	TurnID string `json:"turnId"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// ConfigInfo tells the choices in force.
+type ConfigInfo struct {
+	Config history.Config `json:"config"`
+}
+
+// ClosedInfo tells why a session ended.
+type ClosedInfo struct {
+	Reason string `json:"reason"` // closed, deleted, shutdown, failed
+}

@@ -1,0 +1,352 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"strata/filecontext"
+	"strata/history"
+	"strata/tokens"
+)
+
+// RefusedError says that a path is not taken, and why.
+type RefusedError = filecontext.RefusedError
+
+// FileRange is a range of lines, from 1, both ends included.
+type FileRange = filecontext.Range
+
+// FileRequest asks for a file to be taken into the context.
+type FileRequest struct {
+	Path        string     // relative to the working folder, absolute, or a file: URI
+	Content     *string    // the client's unsaved text; nil: as it is on disk
+	Summary     bool       // only its outline is wanted
+	Range       *FileRange // only these lines
+	Once        bool       // it leaves after the next reply
+	LineNumbers bool
+}
+
+// FileInfo is a file of the context.
+type FileInfo struct {
+	Path        string     `json:"path"`
+	State       string     `json:"state"`
+	Reason      string     `json:"reason,omitempty"`
+	Tokens      int        `json:"tokens"`
+	Hash        string     `json:"hash"` // SHA-256 of the whole content
+	Range       *FileRange `json:"range,omitempty"`
+	Once        bool       `json:"once,omitempty"`
+	LineNumbers bool       `json:"lineNumbers,omitempty"`
+	Unsaved     bool       `json:"unsaved,omitempty"` // the client's text, not the disk's
+}
+
+// FileText is the content of a file as a request would hold it.
+type FileText struct {
+	Path    string `json:"path"`
+	Content string `json:"content"`
+	Hash    string `json:"hash"`
+}
+
+// attachment is a file that was read and is to be taken in.
+type attachment struct {
+	content filecontext.Content
+	options filecontext.AddOptions
+}
+
+// AddFile takes a file into the context. The next request holds it.
+func (s *Session) AddFile(req FileRequest, reply func(FileInfo, error)) {
+	fail := func(err error) { reply(FileInfo{}, err) }
+	s.post(func() {
+		s.enqueue(op{fail: fail, begin: func() (work, error) {
+			roots, err := s.context.needRoots()
+			if err != nil {
+				return nil, err
+			}
+			return func(ctx context.Context) (step, error) {
+				a, err := read(ctx, roots, req)
+				if err != nil {
+					return nil, err
+				}
+				return func() (work, error) { return s.storeFile(a, reply) }, nil
+			}, nil
+		}})
+	}, fail)
+}
+
+// read reads the file that a request names.
+func read(ctx context.Context, roots *filecontext.Roots, req FileRequest) (attachment, error) {
+	ref, err := roots.Locate(req.Path)
+	if err != nil {
+		return attachment{}, err
+	}
+	a := attachment{options: filecontext.AddOptions{
+		Reason: "asked for", Range: ref.Lines, Once: req.Once, LineNumbers: req.LineNumbers, Unsaved: req.Content != nil,
+	}}
+	if req.Range != nil {
+		a.options.Range = *req.Range
+	}
+	if req.Summary {
+		a.options.State = filecontext.SummaryOnly
+	}
+	if req.Content != nil {
+		a.content, err = roots.Buffer(ref, *req.Content)
+	} else {
+		a.content, err = roots.Read(ctx, ref)
+	}
+	return a, err
+}
+
+// storeFile stores a file that was read, takes it in, and answers.
+func (s *Session) storeFile(a attachment, reply func(FileInfo, error)) (work, error) {
+	e, err := s.context.files.Try(a.content, a.options)
+	if err != nil {
+		return nil, err
+	}
+	counts, counter := s.context.fileCounts, s.context.counter
+	stored := func() {
+		if _, err := s.context.files.Put(a.content, a.options); err != nil {
+			reply(FileInfo{}, err)
+			return
+		}
+		s.tellFiles(FileChange{Path: e.Path, Change: "added", Reason: a.options.Reason})
+		reply(fileInfo(e, counts.of(e, counter)), nil)
+	}
+	return func(ctx context.Context) (step, error) {
+		counts.of(e, counter)
+		return s.store("store file "+e.Path, history.Change{PutFiles: []history.File{history.File(e.Stored())}}, stored)(ctx)
+	}, nil
+}
+
+func (s *Session) tellFiles(changes ...FileChange) {
+	s.active = s.deps.Now()
+	if len(changes) > 0 {
+		s.emit(Event{Kind: EventFilesChanged, Data: FilesChanged{Files: changes}})
+	}
+}
+
+func fileInfo(e filecontext.Entry, tokens int) FileInfo {
+	state, reason := e.Availability()
+	f := FileInfo{
+		Path: e.Path, State: string(state), Reason: reason, Tokens: tokens, Hash: e.Hash,
+		Once: e.Once, LineNumbers: e.LineNumbers, Unsaved: e.Unsaved,
+	}
+	if !e.Range.IsWhole() {
+		f.Range = &e.Range
+	}
+	return f
+}
+
+// RemoveFile takes a file out of the context and tells whether it was in.
+func (s *Session) RemoveFile(path string, reply func(bool, error)) {
+	fail := func(err error) { reply(false, err) }
+	s.post(func() {
+		s.enqueue(op{fail: fail, begin: func() (work, error) {
+			e, in := s.context.files.Get(s.context.name(path))
+			if !in {
+				reply(false, nil)
+				return nil, nil
+			}
+			return s.store("remove file "+e.Path, history.Change{DropFiles: []string{e.Path}}, func() {
+				reply(s.context.files.Remove(e.Path), nil)
+				s.tellFiles(FileChange{Path: e.Path, Change: "removed", Reason: "asked for"})
+			}), nil
+		}})
+	}, fail)
+}
+
+// ClearFiles takes all files out and tells how many there were.
+func (s *Session) ClearFiles(reply func(int, error)) {
+	fail := func(err error) { reply(0, err) }
+	s.post(func() {
+		s.enqueue(op{fail: fail, begin: func() (work, error) {
+			var paths []string
+			var changes []FileChange
+			for _, e := range s.context.files.List() {
+				paths = append(paths, e.Path)
+				changes = append(changes, FileChange{Path: e.Path, Change: "removed", Reason: "asked for"})
+			}
+			return s.store("remove all files", history.Change{DropFiles: paths}, func() {
+				reply(s.context.files.Clear(), nil)
+				s.tellFiles(changes...)
+			}), nil
+		}})
+	}, fail)
+}
+
+// Files lists the files of the context by path.
+func (s *Session) Files(reply func([]FileInfo, error)) {
+	s.post(func() {
+		entries, counts, counter := s.context.files.List(), s.context.fileCounts, s.context.counter
+		s.spawn(func() {
+			infos := make([]FileInfo, len(entries))
+			for i, e := range entries {
+				infos[i] = fileInfo(e, counts.of(e, counter))
+			}
+			reply(infos, nil)
+		})
+	}, func(err error) { reply(nil, err) })
+}
+
+// FileContent returns a file of the context as a request would hold it now.
+func (s *Session) FileContent(path string, reply func(FileText, error)) {
+	fail := func(err error) { reply(FileText{}, err) }
+	s.post(func() {
+		e, in := s.context.files.Get(s.context.name(path))
+		if !in {
+			fail(&RefusedError{Path: path, Reason: filecontext.ReasonMissing, Detail: "it is not in the context"})
+			return
+		}
+		roots := s.context.roots
+		s.spawn(func() {
+			e, err := present(s.ctx, roots, e)
+			reply(FileText{Path: e.Path, Content: e.Text, Hash: e.Hash}, err)
+		})
+	}, fail)
+}
+
+// present returns an entry with the content that the file has now.
+func present(ctx context.Context, roots *filecontext.Roots, e filecontext.Entry) (filecontext.Entry, error) {
+	if e.Unsaved || roots == nil {
+		return e, nil
+	}
+	ref, err := roots.Locate(e.Path)
+	if err != nil {
+		return e, err
+	}
+	content, err := roots.Read(ctx, ref)
+	if err == nil {
+		e.Content = content
+	}
+	return e, err
+}
+
+// FilesChanged takes note that the client wrote files: the disk counts for them from now on. It tells
+// which of them have another content than before.
+func (s *Session) FilesChanged(paths []string, reply func(changed []string, err error)) {
+	fail := func(err error) { reply(nil, err) }
+	s.post(func() {
+		s.enqueue(op{fail: fail, begin: func() (work, error) {
+			roots, err := s.context.needRoots()
+			if err != nil {
+				return nil, err
+			}
+			entries := s.context.saved(paths)
+			return func(ctx context.Context) (step, error) {
+				changes, err := roots.Refresh(ctx, entries)
+				if err != nil {
+					return nil, fmt.Errorf("look at changed files: %w", err)
+				}
+				return func() (work, error) { return s.storeRefreshed(changes, entries, reply), nil }, nil
+			}, nil
+		}})
+	}, fail)
+}
+
+// storeRefreshed takes over what was found about files that the client wrote, stores it and answers.
+func (s *Session) storeRefreshed(changes []filecontext.Change, entries []filecontext.Entry, reply func([]string, error)) work {
+	changed := []string{}
+	for _, c := range s.filesRefreshed(changes) {
+		changed = append(changed, c.Path)
+	}
+	for _, e := range entries {
+		s.context.dirty[e.Path] = true
+	}
+	put, drop := s.context.takeDirty()
+	return s.store("store changed files", history.Change{PutFiles: put, DropFiles: drop}, func() { reply(changed, nil) })
+}
+
+// filesRefreshed takes over what a look at the disk found, and tells the subscribers.
+func (s *Session) filesRefreshed(changes []filecontext.Change) []filecontext.Change {
+	told := s.context.files.Apply(changes)
+	events := make([]FileChange, len(told))
+	for i, c := range told {
+		s.context.dirty[c.Path] = true
+		events[i] = FileChange{Path: c.Path, Change: string(c.Kind), Reason: string(c.Reason)}
+	}
+	s.tellFiles(events...)
+	return told
+}
+
+// openRoots opens the session's folders. Where one is gone the session goes on without files.
+func (m *ContextManager) openRoots(record history.Session) {
+	roots, err := filecontext.NewRoots(record.CWD, record.Roots, m.deps.Files)
+	m.roots, m.rootsErr = roots, err
+}
+
+// needRoots returns the session's folders, or why there are none.
+func (m *ContextManager) needRoots() (*filecontext.Roots, error) {
+	if m.roots == nil {
+		return nil, fmt.Errorf("%w: the session's folder cannot be opened: %w", ErrInvalid, m.rootsErr)
+	}
+	return m.roots, nil
+}
+
+// name returns a path as the context knows it.
+func (m *ContextManager) name(path string) string {
+	if m.roots != nil {
+		if ref, err := m.roots.Locate(path); err == nil {
+			return ref.Path
+		}
+	}
+	return path
+}
+
+// saved notes that the client wrote files and returns their entries.
+func (m *ContextManager) saved(paths []string) []filecontext.Entry {
+	var entries []filecontext.Entry
+	for _, path := range paths {
+		path = m.name(path)
+		if m.files.Saved(path) {
+			e, _ := m.files.Get(path)
+			entries = append(entries, e)
+		}
+	}
+	return entries
+}
+
+// FileCount returns how many files the context holds.
+func (m *ContextManager) FileCount() int { return m.files.Len() }
+
+// takeDirty returns the files whose stored form is behind.
+func (m *ContextManager) takeDirty() (put []history.File, drop []string) {
+	for path := range m.dirty {
+		if e, in := m.files.Get(path); in {
+			put = append(put, history.File(e.Stored()))
+		} else {
+			drop = append(drop, path)
+		}
+	}
+	clear(m.dirty)
+	return put, drop
+}
+
+// maxFileCounts bounds the counts that are kept.
+const maxFileCounts = 4096
+
+// fileCounts remembers the tokens of rendered files, so that an unchanged one is counted once.
+// It is safe for concurrent use; counting is done outside its lock.
+type fileCounts struct {
+	mu     sync.Mutex
+	tokens map[string]int
+}
+
+// of returns the tokens of a file as a request holds it.
+func (c *fileCounts) of(e filecontext.Entry, counter *tokens.Counter) int {
+	if e.State == filecontext.SummaryOnly || e.Problem != "" {
+		return 0
+	}
+	key := fmt.Sprintf("%s %s %v %v %p", e.Path, e.Hash, e.Range, e.LineNumbers, counter)
+	c.mu.Lock()
+	n, known := c.tokens[key]
+	c.mu.Unlock()
+	if known && e.Text != "" {
+		return n
+	}
+	n = counter.Count(e.Render())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tokens == nil || len(c.tokens) >= maxFileCounts {
+		c.tokens = make(map[string]int)
+	}
+	c.tokens[key] = n
+	return n
+}

@@ -1,0 +1,117 @@
+package session
+
+import (
+	"context"
+	"strings"
+
+	"strata/filecontext"
+	"strata/history"
+	"strata/tokens"
+)
+
+// resolve reads the files that the blocks of a prompt name. A link or an embedded text of a file in the
+// session's folders brings that file into the context; in the message a link to it remains. What cannot
+// be read stays in the message as it is and is named in leftOut; it never fails a prompt.
+func (s *snapshot) resolve(ctx context.Context, blocks []history.Block) admission {
+	var a admission
+	for _, b := range blocks {
+		switch b.Type {
+		case history.BlockLink:
+			if file, reason := s.linked(ctx, b.URI); reason == "" {
+				a.files = append(a.files, file)
+			} else {
+				a.leftOut = append(a.leftOut, LeftOut{Key: b.URI, Reason: reason})
+			}
+		case history.BlockResource:
+			if file, ok := s.embedded(&b); ok {
+				a.files = append(a.files, file)
+				b = history.Block{Type: history.BlockLink, URI: b.URI, Name: file.content.Path}
+			}
+		case history.BlockText:
+			if b.Text == "" {
+				continue
+			}
+		}
+		a.message.Blocks = append(a.message.Blocks, b)
+	}
+	measure(a.message.Blocks)
+	return a
+}
+
+// The reasons for which a link brings no file, beside those of filecontext.
+const (
+	reasonNoFile   = "not_a_file"
+	reasonNoFolder = "folder_missing"
+)
+
+// linked reads the file that a link names; reason says why it cannot.
+func (s *snapshot) linked(ctx context.Context, uri string) (file attachment, reason string) {
+	switch {
+	case !isFileURI(uri):
+		return file, reasonNoFile
+	case s.roots == nil:
+		return file, reasonNoFolder
+	}
+	file, err := read(ctx, s.roots, FileRequest{Path: uri})
+	if err != nil {
+		return file, string(filecontext.ReasonOf(err))
+	}
+	file.options.Reason = "linked in a prompt"
+	return file, ""
+}
+
+// embedded returns the file whose unsaved text a prompt brings. A text from outside the session's
+// folders is none.
+func (s *snapshot) embedded(b *history.Block) (attachment, bool) {
+	if s.roots == nil || !isFileURI(b.URI) {
+		return attachment{}, false
+	}
+	file, err := read(context.Background(), s.roots, FileRequest{Path: b.URI, Content: &b.Text})
+	if err != nil {
+		return attachment{}, false
+	}
+	file.options.Reason = "embedded in a prompt"
+	return file, true
+}
+
+func isFileURI(uri string) bool {
+	return len(uri) >= len("file:") && strings.EqualFold(uri[:len("file:")], "file:")
+}
+
+// measure sets the sizes of pictures that have none, since their cost goes by them.
+func measure(blocks []history.Block) {
+	for i := range blocks {
+		b := &blocks[i]
+		if b.Type == history.BlockImage && b.Width == 0 {
+			b.Width, b.Height, _ = tokens.ImageSize(b.Data)
+		}
+		measure(b.Content)
+	}
+}
+
+// tryFiles returns the files of a prompt in their stored form. One that does not fit the context is left out.
+func (m *ContextManager) tryFiles(a *admission) []history.File {
+	var stored []history.File
+	fitting := a.files[:0]
+	for _, file := range a.files {
+		e, err := m.files.Try(file.content, file.options)
+		if err != nil {
+			a.leftOut = append(a.leftOut, LeftOut{Key: "file:" + file.content.Path, Reason: string(filecontext.ReasonOf(err))})
+			continue
+		}
+		fitting = append(fitting, file)
+		stored = append(stored, history.File(e.Stored()))
+	}
+	a.files = fitting
+	return stored
+}
+
+// begin takes a stored prompt in.
+func (m *ContextManager) begin(a *admission) {
+	for _, file := range a.files {
+		if _, err := m.files.Put(file.content, file.options); err != nil {
+			a.leftOut = append(a.leftOut, LeftOut{Key: "file:" + file.content.Path, Reason: string(filecontext.ReasonOf(err))})
+		}
+	}
+	m.append([]history.Message{a.message})
+}

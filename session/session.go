@@ -1,0 +1,336 @@
+// Package session is one session: the ContextManager, the turn, the mailbox goroutine that owns all its
+// state, and the event log that its subscribers read.
+//
+// Everything a Session holds is touched by its mailbox goroutine only, but for what says otherwise.
+// The mailbox never blocks on the store, a provider, a file or a client: such work runs in goroutines
+// that the session owns, on a snapshot, and its result comes back as a job.
+//
+// The package knows neither the wire nor SQLite, and never logs what a user or a model wrote.
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"strata/filecontext"
+	"strata/history"
+	"strata/llm"
+)
+
+// Errors that a session's methods answer with, wrapped with their subject.
+var (
+	ErrClosed   = errors.New("the session is closed")
+	ErrBusy     = errors.New("the session is busy")
+	ErrOverload = errors.New("too many requests wait for the session")
+	ErrUnsaved  = errors.New("an earlier answer could not be saved yet")
+	ErrStorage  = errors.New("storing failed")
+	ErrInvalid  = errors.New("invalid request")
+	ErrBudget   = errors.New("the message does not fit the model's window")
+)
+
+// Store is what a session needs of the database. Every method may block and returns when ctx ends.
+type Store interface {
+	// Load returns a session, or history.ErrNotFound.
+	Load(ctx context.Context, session string) (history.Loaded, error)
+	// Commit stores all of a change or nothing, and returns once it is on disk.
+	Commit(ctx context.Context, change history.Change) error
+	// Messages returns the messages with the given sequence numbers, in the order asked for.
+	Messages(ctx context.Context, session string, seqs []int64) ([]history.Message, error)
+	// TurnByPrompt returns the turn with the client's prompt id, or history.ErrNotFound.
+	TurnByPrompt(ctx context.Context, session, promptID string) (history.Turn, error)
+}
+
+// Streamer makes model calls.
+type Streamer interface {
+	// Stream sends req and calls on for each event, in order, on the calling goroutine.
+	Stream(ctx context.Context, req llm.Request, on func(llm.Event)) (llm.Result, error)
+}
+
+// Deps is what all sessions of a server share. All fields are needed.
+type Deps struct {
+	Store    Store
+	Streamer Streamer
+	Log      *slog.Logger
+
+	Now   func() time.Time
+	NewID func(prefix string) string // prefix + ULID
+
+	// Model returns a model by its name, provider/model; ok is false where no such provider is configured.
+	Model func(name string) (m llm.Model, ok bool)
+	// DefaultConfig is what a session uses where it chose nothing.
+	DefaultConfig history.Config
+	SystemPrompt  string
+
+	Files        filecontext.Limits
+	Calibrations *Calibrations
+	Meter        Meter
+
+	// Changed is told what a session is doing whenever that changes. Ended is told when it has ended, on
+	// its own goroutine. Neither may block.
+	Changed func(session string, state State)
+	Ended   func(*Session)
+
+	// Recover stores the ending of a turn that could not be saved before the server had to stop.
+	Recover func(history.Change) error
+	// Describe returns an error as clients are told it.
+	Describe func(error) history.Failure
+}
+
+// Meter counts what happens in sessions. Implementations must be safe for concurrent use and quick.
+type Meter interface {
+	TurnStarted()
+	TurnFinished(status history.TurnStatus, usage history.Usage, cost float64)
+	Deltas(n int)
+}
+
+// phase is where a session is in its life. It only moves on.
+type phase int
+
+const (
+	loading phase = iota
+	live
+	closing
+	ended
+)
+
+// Session is one loaded session. Its exported methods may be called from any goroutine; those with a
+// reply function return at once and call it later, exactly once, on a goroutine of the session, mostly the
+// mailbox: it must not block.
+type Session struct {
+	id    string
+	deps  *Deps
+	inbox *inbox
+	log   *eventLog
+	epoch string
+	done  chan struct{}
+
+	ctx      context.Context // ends when the session has ended
+	cancel   context.CancelFunc
+	stopping chan struct{}  // closed when it begins to close
+	wg       sync.WaitGroup // the goroutines that the session owns, but the mailbox
+
+	deltas chan delta // from the turn's child
+
+	// What follows belongs to the mailbox goroutine.
+	phase    phase
+	record   history.Session
+	model    llm.Model
+	context  *ContextManager
+	lane     lane
+	turn     *turn
+	unsaved  *ending
+	deferred []func()         // to do when the turn has ended
+	subs     map[*Cursor]bool // whether it is attached
+	onClose  []func()
+	reason   string // why it is closing
+	active   time.Time
+	notices  []string // for whoever opens the session, e.g. of damage
+}
+
+// Open returns the session with the given id, which loads itself. Its inbox takes jobs at once.
+// Where prev is not nil loading waits until prev has ended.
+func Open(deps *Deps, id string, prev *Session) *Session {
+	s := newSession(deps, id)
+	go s.main(prev, func(ctx context.Context) (history.Loaded, error) { return deps.Store.Load(ctx, id) })
+	return s
+}
+
+// Create returns a new session that stores itself. Its record needs CWD and may have Roots and Config;
+// the id and the times are set here.
+func Create(deps *Deps, record history.Session) *Session {
+	record.ID = deps.NewID("sess_")
+	record.CreatedAt = deps.Now()
+	record.UpdatedAt = record.CreatedAt
+	s := newSession(deps, record.ID)
+	go s.main(nil, func(ctx context.Context) (history.Loaded, error) {
+		err := deps.Store.Commit(ctx, history.Change{Session: record.ID, Create: &record})
+		if err != nil {
+			return history.Loaded{}, fmt.Errorf("create session: %w: %w", ErrStorage, err)
+		}
+		return history.Loaded{Session: record}, nil
+	})
+	return s
+}
+
+func newSession(deps *Deps, id string) *Session {
+	s := &Session{
+		id:       id,
+		deps:     deps,
+		inbox:    newInbox(),
+		log:      newEventLog(DefaultLogEvents, DefaultLogBytes),
+		epoch:    deps.NewID(""),
+		done:     make(chan struct{}),
+		stopping: make(chan struct{}),
+		deltas:   make(chan delta, 64),
+		subs:     make(map[*Cursor]bool),
+		active:   deps.Now(),
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// ID returns the session's id.
+func (s *Session) ID() string { return s.id }
+
+// Epoch names this loading of the session: sequence numbers of events are only comparable within it.
+func (s *Session) Epoch() string { return s.epoch }
+
+// Done is closed when the session has ended and everything it owned has.
+func (s *Session) Done() <-chan struct{} { return s.done }
+
+// Closing reports whether the session takes no more jobs.
+func (s *Session) Closing() bool { return s.inbox.isShut() }
+
+// main is the mailbox goroutine.
+func (s *Session) main(prev *Session, load func(context.Context) (history.Loaded, error)) {
+	defer close(s.done)
+	defer s.deps.Ended(s)
+	if prev != nil {
+		<-prev.done
+	}
+	loaded, err := load(s.ctx)
+	if err == nil {
+		err = s.begin(loaded)
+	}
+	if err != nil {
+		s.abort(err)
+		return
+	}
+	for s.phase != ended {
+		select {
+		case <-s.inbox.ready:
+			for _, j := range s.inbox.take() {
+				s.do(j)
+			}
+		case d := <-s.deltas:
+			s.onDelta(d)
+		}
+	}
+}
+
+// do runs one job; a panic in it ends neither the session nor the server.
+func (s *Session) do(j job) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.deps.Log.Error("panic in a session", slog.String("session", s.id), slog.Any("panic", r), stack())
+			if j.fail != nil {
+				j.fail(fmt.Errorf("session %s: internal error", s.id))
+			}
+		}
+	}()
+	j.run()
+}
+
+// begin takes over what was loaded.
+func (s *Session) begin(loaded history.Loaded) error {
+	s.record = loaded.Session
+	s.chooseModel()
+	var err error
+	if s.context, err = newContextManager(s.deps, loaded, s.model); err != nil {
+		s.notices = append(s.notices, "Some files of this session's context could not be restored: "+err.Error())
+	}
+	if s.context.roots == nil {
+		s.notices = append(s.notices, "The folder of this session cannot be opened; it goes on without files.")
+	}
+	if err := s.settle(loaded); err != nil {
+		return fmt.Errorf("load session %s: %w", s.id, err)
+	}
+	s.phase = live
+	s.deps.Changed(s.id, StateIdle)
+	return nil
+}
+
+// chooseModel sets the model in force: the session's own, or the default where it chose none or where
+// the chosen one is gone from the configuration.
+func (s *Session) chooseModel() {
+	name := s.record.Config.Model
+	if name == "" {
+		name = s.deps.DefaultConfig.Model
+	}
+	model, ok := s.deps.Model(name)
+	if !ok {
+		s.notices = append(s.notices, fmt.Sprintf("The model %s of this session is not configured any more; %s is used. Choose another with the model option.", name, s.deps.DefaultConfig.Model))
+		model, _ = s.deps.Model(s.deps.DefaultConfig.Model)
+	}
+	s.model = model
+}
+
+// post queues a request of a client for the mailbox. fail is called, here or later, when it cannot be run.
+func (s *Session) post(run func(), fail func(error)) {
+	closed := func() { fail(fmt.Errorf("session %s: %w", s.id, ErrClosed)) }
+	live := func() {
+		if s.phase == live {
+			run()
+		} else {
+			closed()
+		}
+	}
+	switch s.inbox.put(job{run: live, fail: fail}) {
+	case putShut:
+		closed()
+	case putFull:
+		fail(fmt.Errorf("session %s: %w", s.id, ErrOverload))
+	}
+}
+
+// tell queues a job that must not be lost while the session lives.
+func (s *Session) tell(run func()) { s.inbox.putOwn(job{run: run}) }
+
+// spawn runs work in a goroutine that the session owns.
+func (s *Session) spawn(work func()) {
+	s.wg.Add(1)
+	go func() {
+		defer s.wg.Done()
+		work()
+	}()
+}
+
+// emit appends an event to the log and wakes the subscribers.
+func (s *Session) emit(e Event) uint64 {
+	seq := s.log.append(e)
+	s.wake()
+	return seq
+}
+
+func (s *Session) wake() {
+	for c := range s.subs {
+		c.wake()
+	}
+}
+
+// ask runs a query on the mailbox and waits for its result.
+func ask[T any](ctx context.Context, s *Session, query func() T) (T, error) {
+	type answer struct {
+		value T
+		err   error
+	}
+	answers := make(chan answer, 1)
+	s.post(func() { answers <- answer{value: query()} }, func(err error) { answers <- answer{err: err} })
+	select {
+	case a := <-answers:
+		return a.value, a.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}
+
+// standing returns what the session has said so far.
+func (s *Session) standing(ctx context.Context) (standing, error) {
+	return ask(ctx, s, s.stand)
+}
+
+func (s *Session) stand() standing {
+	st := standing{session: s.id, seq: s.log.end(), heads: s.context.Transcript()}
+	switch {
+	case s.turn != nil:
+		st.running = s.turn.running()
+	case s.unsaved != nil:
+		st.running = s.unsaved.running()
+	}
+	return st
+}

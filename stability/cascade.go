@@ -1,0 +1,267 @@
+package stability
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// step is the state machine of the tiers going through one reply.
+type step struct {
+	target  int
+	lead    []Item
+	members [tiers][]member
+
+	broken   [tiers]bool
+	done     [tiers]bool // its veterans have had their turn
+	arriving [tiers][]member
+	arrived  map[string]bool
+
+	changed map[string]bool
+	reasons map[string]string
+}
+
+// register sets the items of a request against the members: what has changed or is gone breaks its tier.
+func (r *ripple) register(req *Request) *step {
+	s := &step{target: r.target, arrived: map[string]bool{}, changed: map[string]bool{}, reasons: map[string]string{}}
+	present := make(map[string]*Item, len(req.Items))
+	var stream []*Item
+	for i := range req.Items {
+		it := &req.Items[i]
+		switch present[it.Key] = it; {
+		case it.Kind == Tools:
+			s.lead = slices.Insert(s.lead, 0, *it)
+		case it.Kind == System:
+			s.lead = append(s.lead, *it)
+		case it.Kind.streams():
+			stream = append(stream, it)
+		}
+	}
+	continues := r.continues(stream)
+
+	known := make(map[string]bool, len(req.Items))
+	for t := L0; t <= Active; t++ {
+		for _, m := range r.members[t] {
+			it, ok := present[m.Key]
+			if !ok || m.Kind.streams() && !continues {
+				s.broken[t] = true
+				s.reasons[m.Key] = "history laid out anew"
+				continue
+			}
+			known[m.Key] = true
+			if it.Hash == m.Hash {
+				s.members[t] = append(s.members[t], member{*it, m.n})
+				continue
+			}
+			s.broken[t], s.changed[m.Key] = true, true
+			s.members[Active] = append(s.members[Active], member{*it, -1})
+		}
+	}
+	for i := range req.Items {
+		if it := &req.Items[i]; it.Kind != Tools && it.Kind != System && !known[it.Key] {
+			s.members[Active] = append(s.members[Active], member{*it, -1})
+		}
+	}
+	return s
+}
+
+// continues reports whether the conversation goes on where the members end. If not (compaction, clear),
+// all of its members leave and register anew.
+func (r *ripple) continues(stream []*Item) bool {
+	i := 0
+	for t := range r.members {
+		for j := range r.members[t] {
+			m := &r.members[t][j]
+			if !m.Kind.streams() {
+				continue
+			}
+			if i == len(stream) || stream[i].Key != m.Key || stream[i].Hash != m.Hash {
+				return false
+			}
+			i++
+		}
+	}
+	return true
+}
+
+// count gives every unchanged active item its reply; those that are new or changed come with -1.
+func (s *step) count() {
+	for i := range s.members[Active] {
+		s.members[Active][i].n++
+	}
+}
+
+// place distributes the outlines of a session's first request by clusters.
+func (s *step) place(clusters [][]string) {
+	var outlines []Item
+	for i := range s.members[Active] {
+		if m := &s.members[Active][i]; m.Kind == Outline {
+			outlines = append(outlines, m.Item)
+		}
+	}
+	slices.SortFunc(outlines, func(a, b Item) int { return strings.Compare(a.Key, b.Key) })
+	placed := place(outlines, clusters, s.target)
+	for i := range outlines {
+		if t := placed[outlines[i].Key]; t != NoTier {
+			s.members[t] = append(s.members[t], member{outlines[i], entryN[t]})
+		}
+	}
+	s.members[Active] = slices.DeleteFunc(s.members[Active], func(m member) bool { return placed[m.Key] != NoTier })
+}
+
+// cascade goes through the tiers from L3 up, again until nothing moves.
+func (s *step) cascade() {
+	s.graduate()
+	for moved := true; moved; {
+		moved = false
+		for t := L3; t >= L0; t-- {
+			if t == L3 {
+				s.graduateHistory()
+			}
+			entered, left := s.enter(t), s.promote(t)
+			moved = moved || entered || left
+		}
+	}
+}
+
+// graduate sends active items on to L3 that have been unchanged for long enough.
+func (s *step) graduate() {
+	ready := func(m member) bool {
+		return !m.Kind.streams() && m.Kind != Note && m.Key != structureKey && m.n >= entryN[L3]
+	}
+	for _, m := range s.members[Active] {
+		if ready(m) {
+			s.arriving[L3] = append(s.arriving[L3], m)
+		}
+	}
+	s.members[Active] = slices.DeleteFunc(s.members[Active], ready)
+}
+
+// graduateHistory sends the conversation up to the user's new message to L3: when L3 is being rewritten
+// anyway, or when it is large enough by itself.
+func (s *step) graduateHistory() {
+	if s.target == 0 {
+		return
+	}
+	said, tokens := s.said()
+	if len(said) == 0 || !s.broken[L3] && len(s.arriving[L3]) == 0 && tokens < s.target {
+		return
+	}
+	s.arriving[L3] = append(s.arriving[L3], said...)
+	last := said[len(said)-1].Key
+	past := false
+	s.members[Active] = slices.DeleteFunc(s.members[Active], func(m member) bool {
+		leaves := m.Kind.streams() && !past
+		past = past || m.Key == last
+		return leaves
+	})
+}
+
+// said returns the active part of the conversation up to the user's new message, oldest first, and its tokens.
+func (s *step) said() (said []member, tokens int) {
+	for _, m := range s.members[Active] {
+		if m.Kind.streams() {
+			said = append(said, m)
+		}
+	}
+	for len(said) > 0 && said[len(said)-1].User {
+		said = said[:len(said)-1]
+	}
+	for i := range said {
+		tokens += said[i].Tokens
+	}
+	return said, tokens
+}
+
+// enter takes in what has arrived at t.
+func (s *step) enter(t Tier) bool {
+	if len(s.arriving[t]) == 0 {
+		return false
+	}
+	for _, m := range s.arriving[t] {
+		s.reasons[m.Key] = enterReason(&m, t)
+		s.arrived[m.Key] = true
+		m.n = entryN[t]
+		s.members[t] = append(s.members[t], m)
+	}
+	s.arriving[t], s.broken[t] = nil, true
+	return true
+}
+
+func enterReason(m *member, t Tier) string {
+	switch {
+	case t < L3:
+		return fmt.Sprintf("unchanged for %d replies, and %s is being rewritten", m.n, t)
+	case m.Kind.streams():
+		return "history moves into L3"
+	}
+	return ""
+}
+
+// promote lets the veterans of t go up, once, if t or the tier above is being rewritten.
+func (s *step) promote(t Tier) bool {
+	above := t - 1
+	if s.done[t] || t == L0 || !s.broken[t] && !s.broken[above] {
+		return false
+	}
+	s.done[t] = true
+	open := s.broken[above] || len(s.members[above]) == 0
+	anchored := s.anchors(t)
+	stay := make([]member, 0, len(s.members[t]))
+	for i, m := range s.members[t] {
+		if anchored[i] || s.arrived[m.Key] {
+			stay = append(stay, m)
+			continue
+		}
+		if open || m.n < t.Threshold() {
+			m.n++
+		}
+		if open && m.n >= t.Threshold() {
+			s.arriving[above] = append(s.arriving[above], m)
+			s.broken[t] = true
+		} else {
+			stay = append(stay, m)
+		}
+	}
+	s.members[t] = stay
+	return len(s.arriving[above]) > 0
+}
+
+// anchors tells which members of t hold it together: those with the lowest N that make up the target. Of equals the newer ones
+// do, so that of the conversation the oldest part goes up first.
+func (s *step) anchors(t Tier) []bool {
+	members := s.members[t]
+	order := make([]int, len(members))
+	for i := range order {
+		order[i] = len(members) - 1 - i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return members[a].n - members[b].n })
+	anchored := make([]bool, len(members))
+	sum := 0
+	for _, i := range order {
+		if sum >= s.target {
+			break
+		}
+		anchored[i] = true
+		sum += members[i].Tokens
+	}
+	return anchored
+}
+
+// fold puts a tier that is too small for a mark of its own in front of the next lower one.
+func (s *step) fold() {
+	for t := L0; t <= L3; t++ {
+		tokens := 0
+		for i := range s.members[t] {
+			tokens += s.members[t][i].Tokens
+		}
+		if len(s.members[t]) == 0 || tokens >= s.target {
+			continue
+		}
+		for i := range s.members[t] {
+			s.reasons[s.members[t][i].Key] = fmt.Sprintf("%s is below the target", t)
+		}
+		s.members[t+1] = append(s.members[t], s.members[t+1]...)
+		s.members[t] = nil
+	}
+}

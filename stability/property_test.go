@@ -1,0 +1,249 @@
+package stability
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var (
+	seed  = flag.Uint64("seed", 0, "seed of the random sessions; 0: a new one")
+	walks = flag.Int("walks", 1500, "how many random sessions")
+)
+
+// TestRandomSessions walks through random sessions and checks at every request what must hold of any.
+func TestRandomSessions(t *testing.T) {
+	first := *seed
+	if first == 0 {
+		first = rand.Uint64()
+	}
+	for i := range *walks {
+		n := first + uint64(i)
+		opt := Options{Layout: []string{LayoutLog, LayoutRipple}[i%2], Target: 150 * (i / 2 % 3)}
+		opt.Strict = i%8 == 6
+		opt.Lifetime = []string{LifetimeAuto, Lifetime5m, Lifetime1h}[i/2%3]
+		if !t.Run(fmt.Sprintf("seed=%d", n), func(t *testing.T) { walk(t, opt, n) }) {
+			t.Fatalf("repeat with -args -walks=%d -seed=%d", i+1, first)
+		}
+	}
+}
+
+// walker does random things to a session.
+type walker struct {
+	*scene
+	r    *rand.Rand
+	revs int
+	last *Plan
+
+	restarted bool // so that the cache may hold what the mirror knows nothing of
+}
+
+func walk(t *testing.T, opt Options, seed uint64) {
+	w := &walker{scene: newScene(t, opt), r: rand.New(rand.NewPCG(seed, 1))}
+	w.req.Cache.Automatic = w.r.IntN(6) == 0
+	w.req.Window = []int{0, 0, 4000}[w.r.IntN(3)]
+	w.req.Diff = func(key, from, to string) (string, int, bool) {
+		sum := len(from)*7 + len(to)*3 + int(to[len(to)-1])
+		return fmt.Sprintf("%s: %s>%s", key, from, to), sum % 90, sum%11 != 0
+	}
+	for i := range 12 {
+		w.outline(fmt.Sprint(i), "0", 20+i)
+	}
+	w.req.Clusters = [][]string{{"outline:1", "outline:2"}, {"outline:5", "outline:9", "outline:2"}}
+	for range 25 {
+		for range w.r.IntN(4) {
+			w.act()
+		}
+		w.now = w.now.Add(time.Duration(w.r.ExpFloat64() * float64(3*time.Minute)))
+		w.user(w.r.IntN(60))
+		w.request()
+		w.check()
+		if w.r.IntN(10) == 0 {
+			continue // the request failed
+		}
+		switch w.r.IntN(8) {
+		case 0:
+			w.restart()
+			w.restarted = true
+		case 1:
+			w.restore(w.state())
+		}
+		w.last = w.send()
+		w.say(Item{Tokens: w.r.IntN(200), Blocks: w.r.IntN(30), Unmarkable: w.r.IntN(5) == 0})
+	}
+}
+
+func (w *walker) rev() string {
+	w.revs++
+	return fmt.Sprintf("r%d", w.revs)
+}
+
+func (w *walker) act() {
+	path := fmt.Sprint(w.r.IntN(14))
+	tokens := 20 + w.r.IntN(300)
+	switch w.r.IntN(16) {
+	case 0, 1, 2:
+		w.file(path, w.rev(), tokens)
+	case 3:
+		w.outline(path, w.rev(), tokens/5)
+	case 4, 5, 6, 7: // edit a file that is in full
+		for _, it := range w.items {
+			if it.Kind == File && w.r.IntN(3) == 0 {
+				w.file(strings.TrimPrefix(it.Key, "file:"), w.rev(), tokens)
+				break
+			}
+		}
+	case 8:
+		w.put(Item{Key: "file:" + path, Kind: File, Rev: w.rev(), Tokens: tokens, Partial: true})
+		w.drop("outline:" + path)
+	case 9:
+		w.drop("file:" + path)
+		w.drop("outline:" + path)
+	case 10:
+		w.put(Item{Key: "doc:" + path, Kind: Document, Hash: hash(w.rev()), Tokens: tokens / 3})
+	case 11:
+		w.drop("doc:" + path)
+	case 12:
+		w.note(w.rev(), 8)
+	case 13: // compaction
+		if len(w.stream) > 4 {
+			w.compact(w.r.IntN(4))
+		}
+	case 14: // a copy in an old message becomes a notice, or the view is taken back
+		if len(w.stream) > 2 {
+			i := w.r.IntN(len(w.stream))
+			w.stream = slices.Clone(w.stream)
+			w.stream[i].Hash, w.stream[i].Tokens = hash(w.rev()), 5
+			if w.r.IntN(3) == 0 {
+				w.stream = w.stream[:i]
+			}
+		}
+	case 15:
+		if w.r.IntN(6) == 0 {
+			w.put(Item{Key: "system", Kind: System, Hash: hash(w.rev()), Tokens: 200 + tokens})
+		}
+	}
+}
+
+// check plans the request, from the state and from its stored bytes, and compares it with what must hold.
+func (w *walker) check() {
+	w.t.Helper()
+	p := w.plan()
+	again := *w.scene
+	again.restart()
+	if a, b := describe(p), describe(again.plan()); a != b {
+		w.t.Fatalf("a restart changes the request:\n%s\n%s", a, b)
+	}
+	w.checkContent(p)
+	w.checkMarks(p)
+	if w.last != nil && w.opt.Layout == LayoutLog {
+		w.checkKept(p)
+	}
+	if w.req.Cache.Automatic {
+		return
+	}
+	dry := *w.cache
+	dry.until, dry.life = map[string]time.Time{}, map[string]time.Duration{}
+	for k := range w.cache.until {
+		dry.until[k], dry.life[k] = w.cache.until[k], w.cache.life[k]
+	}
+	if u := dry.serve(p, w.now); u.Read < p.Expect || u.Read > p.Expect && !w.restarted {
+		w.t.Fatalf("read %d tokens of the cache, expected %d: %s", u.Read, p.Expect, show(p.Entries))
+	}
+}
+
+// describe renders what a plan is, whatever is expected of the cache.
+func describe(p *Plan) string {
+	views := p.Breakdown()
+	for i := range views {
+		views[i].Cached = 0 // depends on what the mirror knows of other sessions and of former layouts
+	}
+	return fmt.Sprintf("%s\nkept %d of %d, dead %d, cut %q, long %t, %v, %v",
+		show(p.Entries), p.Kept, p.Tokens, p.Dead, p.Cut, p.Long, p.Changes(), views)
+}
+
+// checkContent holds the live entries against the items: each is shown as it is, once, and messages in order.
+func (w *walker) checkContent(p *Plan) {
+	w.t.Helper()
+	revs := map[string]string{}
+	live := map[string][]string{}
+	var stream, want []string
+	tokens := 0
+	for _, e := range p.Entries {
+		tokens += e.Tokens
+		switch {
+		case e.Dead:
+		case e.Kind.streams():
+			stream = append(stream, e.Key+e.Blob)
+		case e.Kind == Diff:
+			if step := fmt.Sprintf("%s: %s>%s", e.Key, revs[e.Key], e.Rev); e.Blob != step {
+				w.t.Fatalf("diff %s where %s is needed", e.Blob, step)
+			}
+			revs[e.Key] = e.Rev
+		default:
+			revs[e.Key] = e.Rev
+			live[e.Key] = append(live[e.Key], e.Blob)
+		}
+	}
+	for _, it := range w.items {
+		switch shown := live[it.Key]; {
+		case len(shown) != 1:
+			w.t.Fatalf("%s is shown %d times: %s", it.Key, len(shown), show(p.Entries))
+		case it.Kind == File && !it.Partial && revs[it.Key] != it.Rev:
+			w.t.Fatalf("%s is shown as %s, is %s", it.Key, revs[it.Key], it.Rev)
+		case (it.Kind != File || it.Partial) && shown[0] != it.Hash:
+			w.t.Fatalf("%s is not shown as it is", it.Key)
+		}
+		delete(live, it.Key)
+	}
+	if len(live) > 0 {
+		w.t.Fatalf("shown and not needed, but not dead: %v", live)
+	}
+	for _, it := range w.stream {
+		want = append(want, it.Key+it.Hash)
+	}
+	if !slices.Equal(stream, want) {
+		w.t.Fatalf("messages %v, want %v", stream, want)
+	}
+	for _, v := range p.Breakdown() {
+		tokens -= v.Tokens
+	}
+	if tokens != 0 {
+		w.t.Fatalf("the breakdown misses %d tokens", tokens)
+	}
+}
+
+func (w *walker) checkMarks(p *Plan) {
+	w.t.Helper()
+	marks, tokens := 0, 0
+	for _, e := range p.Entries {
+		tokens += e.Tokens
+		if !e.Mark {
+			continue
+		}
+		marks++
+		if !e.BlockEnd || e.Tokens == 0 || e.unmarkable || tokens < testMinimum*11/10 || w.req.Cache.Automatic {
+			w.t.Fatalf("a mark may not stand on %s, at %d tokens", e.Key, tokens)
+		}
+	}
+	if marks > 4 {
+		w.t.Fatalf("%d marks", marks)
+	}
+	if n := len(p.Entries); n > 0 && !p.Entries[n-1].BlockEnd {
+		w.t.Fatal("the last block is open")
+	}
+}
+
+// checkKept verifies that what is kept is byte for byte what was sent.
+func (w *walker) checkKept(p *Plan) {
+	w.t.Helper()
+	for i := range p.Kept {
+		if a, b := &w.last.Entries[i], &p.Entries[i]; a.Blob != b.Blob || a.BlockEnd != b.BlockEnd && !w.req.Cache.Automatic {
+			w.t.Fatalf("entry %d was %s, is now %s", i, a.Key, b.Key)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package stability
+
+import (
+	"slices"
+	"strings"
+)
+
+// ripple is the classic layout: L0 to L3 are consecutive blocks, each closed by a mark, and items move up
+// one tier at a time, when the tier above is being rewritten anyway. See context.md, "ripple".
+type ripple struct {
+	target int
+
+	lead    []Item // tools and system prompt: they stand in front of L0 and have no N
+	members [tiers][]member
+	entries []Entry // the layout of these
+}
+
+// member is an item and the number of replies that it has stayed unchanged.
+type member struct {
+	Item
+	n int
+}
+
+// Plan lays out the request with the given number. Each request but the first counts the reply before it.
+func (r *ripple) Plan(req *Request, number int, _ bool) *Plan {
+	s := r.register(req)
+	s.count()
+	if number == 0 {
+		s.place(req.Clusters)
+	} else {
+		s.cascade()
+		s.fold()
+	}
+	next := &ripple{target: r.target, lead: s.lead, members: s.members}
+	ends := next.layOut()
+	if !req.Cache.Automatic {
+		setMarks(next.entries, ends, req.Cache.Minimum)
+	}
+	p := &Plan{Entries: next.entries, Kept: commonPrefix(r.entries, next.entries), next: next}
+	if number > 0 {
+		from := *r // Commit moves r on
+		p.changes = func() []TierChange { return changes(from.labels(nil), next.labels(s)) }
+	}
+	return p
+}
+
+// Commit makes the layout of p the one that the next request develops.
+func (r *ripple) Commit(p *Plan) { *r = *p.next.(*ripple) }
+
+// layOut fills entries and returns the lengths of the prefixes that L0 to L3 close.
+func (r *ripple) layOut() (ends []int) {
+	size := len(r.lead)
+	for _, members := range r.members {
+		size += len(members)
+	}
+	out := make([]Entry, 0, size)
+	for i := range r.lead {
+		out = append(out, newMemberEntry(&member{r.lead[i], entryN[L0]}, L0))
+	}
+	for t := L0; t <= L3; t++ {
+		for i := range r.members[t] {
+			out = append(out, newMemberEntry(&r.members[t][i], t))
+		}
+		if len(out) > 0 {
+			out[len(out)-1].BlockEnd = true
+		}
+		ends = append(ends, len(out))
+	}
+	for _, m := range activeOrder(r.members[Active]) {
+		out = append(out, newMemberEntry(&m, Active))
+	}
+	closeBlocks(out, 0)
+	seal(out, 0)
+	r.entries = out
+	return ends
+}
+
+func newMemberEntry(m *member, t Tier) Entry {
+	e := newEntry(&m.Item, 0, 0)
+	e.Tier, e.N = t, m.n
+	return e
+}
+
+// activeOrder sorts what is not cached: file tree, other documents, outlines and files by key, notes, and the
+// conversation, in its order, last.
+func activeOrder(members []member) []member {
+	out := slices.Clone(members)
+	slices.SortStableFunc(out, func(a, b member) int {
+		c := activeRank(&a) - activeRank(&b)
+		if c == 0 && (a.Kind == Outline || a.Kind == File) {
+			c = strings.Compare(a.Key, b.Key)
+		}
+		return c
+	})
+	return out
+}
+
+func activeRank(m *member) int {
+	if m.Key == structureKey {
+		return -1
+	}
+	if m.Kind.streams() {
+		return int(^uint(0) >> 1)
+	}
+	return slices.Index([]Kind{Document, Outline, File, Note}, m.Kind)
+}
+
+func commonPrefix(a, b []Entry) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n].prefix == b[n].prefix {
+		n++
+	}
+	return n
+}
+
+// labels returns where each item stands; s, where there is one, tells how it came there.
+func (r *ripple) labels(s *step) map[string]label {
+	out := make(map[string]label, len(r.entries))
+	for i := range r.lead {
+		out[r.lead[i].Key] = label{tier: L0}
+	}
+	for t := range r.members {
+		for i := range r.members[t] {
+			m := &r.members[t][i]
+			l := label{tier: Tier(t)}
+			if s != nil {
+				l.changed, l.reason = s.changed[m.Key], s.reasons[m.Key]
+			}
+			out[m.Key] = l
+		}
+	}
+	return out
+}

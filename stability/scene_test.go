@@ -1,0 +1,282 @@
+package stability
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// testMinimum is the shortest prefix that the tests' provider caches.
+const testMinimum = 100
+
+// scene is a session in a test: what its next request must hold, its tracker, and the provider's cache.
+type scene struct {
+	t       *testing.T
+	opt     Options
+	tracker *Tracker
+	mirror  *Mirror
+	cache   *fakeCache
+	req     Request // without Now and Items
+	now     time.Time
+	items   []Item // but the conversation
+	stream  []Item
+	said    int
+}
+
+func newScene(t *testing.T, opt Options) *scene {
+	t.Helper()
+	tracker, err := New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scene{t: t, opt: opt, tracker: tracker, mirror: NewMirror(), cache: newFakeCache(testMinimum), now: time.Unix(1_700_000_000, 0)}
+	s.req.Diff = tinyDiff
+	s.req.Cache = Cache{Mirror: s.mirror, Minimum: testMinimum}
+	s.put(Item{Key: "system", Kind: System, Tokens: 200})
+	return s
+}
+
+// tinyDiff makes diffs of ten tokens between any two revisions. Its hash tells what it does.
+func tinyDiff(key, from, to string) (string, int, bool) {
+	return fmt.Sprintf("%s: %s>%s", key, from, to), 10, true
+}
+
+// put adds an item or changes the one with its key. The hash is made from what is given.
+func (s *scene) put(it Item) {
+	if it.Hash == "" {
+		it.Hash = hash(it.Key + "@" + it.Rev)
+	}
+	for i := range s.items {
+		if s.items[i].Key == it.Key {
+			s.items[i] = it
+			return
+		}
+	}
+	s.items = append(s.items, it)
+}
+
+func hash(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
+
+// file puts a file in full context and takes its outline out.
+func (s *scene) file(path, rev string, tokens int) {
+	s.drop("outline:" + path)
+	s.put(Item{Key: "file:" + path, Kind: File, Rev: rev, Tokens: tokens})
+}
+
+// outline shows a file by its outline only.
+func (s *scene) outline(path, rev string, tokens int) {
+	s.drop("file:" + path)
+	s.put(Item{Key: "outline:" + path, Kind: Outline, Hash: hash("outline " + path + rev), Tokens: tokens})
+}
+
+func (s *scene) note(name string, tokens int) {
+	s.put(Item{Key: "note:" + name, Kind: Note, Tokens: tokens})
+}
+
+func (s *scene) drop(key string) {
+	for i := range s.items {
+		if s.items[i].Key == key {
+			s.items = append(s.items[:i:i], s.items[i+1:]...)
+			return
+		}
+	}
+}
+
+func (s *scene) user(tokens int) { s.say(Item{Tokens: tokens, User: true}) }
+
+func (s *scene) reply(tokens int) { s.say(Item{Tokens: tokens}) }
+
+func (s *scene) say(it Item) {
+	s.said++
+	it.Kind, it.Key = Message, fmt.Sprintf("msg:%d", s.said)
+	it.Hash = hash(it.Key)
+	s.stream = append(s.stream, it)
+}
+
+// compact replaces all but the newest keep messages by a summary.
+func (s *scene) compact(keep int) {
+	s.said++
+	key := fmt.Sprintf("summary:%d", s.said)
+	kept := s.stream[len(s.stream)-keep:]
+	s.stream = append([]Item{{Key: key, Kind: Summary, Hash: hash(key), Tokens: 50}}, kept...)
+}
+
+// request returns what the next request must hold.
+func (s *scene) request() Request {
+	req := s.req
+	req.Now = s.now
+	req.Items = append(append([]Item(nil), s.items...), s.stream...)
+	return req
+}
+
+func (s *scene) plan() *Plan {
+	s.t.Helper()
+	p, err := s.tracker.Plan(s.request())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return p
+}
+
+// send plans the request and has the provider answer it.
+func (s *scene) send() *Plan {
+	s.t.Helper()
+	p := s.plan()
+	s.mirror.Answered(p, s.cache.serve(p, s.now))
+	if err := s.tracker.Commit(p); err != nil {
+		s.t.Fatal(err)
+	}
+	return p
+}
+
+// turn is a question, a request and an answer, a minute after the last one.
+func (s *scene) turn() *Plan {
+	s.t.Helper()
+	s.now = s.now.Add(time.Minute)
+	s.user(10)
+	p := s.send()
+	s.reply(20)
+	return p
+}
+
+// restart stores the session and loads it into a new process, which knows nothing of the cache but what was stored.
+func (s *scene) restart() {
+	s.t.Helper()
+	bytes := s.state()
+	s.mirror = NewMirror()
+	s.req.Cache.Mirror = s.mirror
+	s.restore(bytes)
+}
+
+func (s *scene) state() []byte {
+	s.t.Helper()
+	bytes, err := s.tracker.State(s.mirror)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return bytes
+}
+
+func (s *scene) restore(bytes []byte) {
+	s.t.Helper()
+	var err error
+	if s.tracker, err = Restore(s.opt, bytes, s.mirror); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// show renders a layout for comparison: one word for each entry, "|" at block ends, "^" at marks, "†" on dead ones.
+func show(entries []Entry) string {
+	var out []string
+	for i := range entries {
+		e := &entries[i]
+		word := e.Key
+		if e.Kind == Diff {
+			word += "+" + e.Rev
+		} else if e.Kind == Base {
+			word += "=" + e.Rev
+		}
+		if e.Dead {
+			word += "†"
+		}
+		if e.BlockEnd {
+			word += "|"
+		}
+		if e.Mark {
+			word += "^"
+		}
+		out = append(out, word)
+	}
+	return strings.Join(out, " ")
+}
+
+func (s *scene) wantLayout(p *Plan, want string) {
+	s.t.Helper()
+	if got := show(p.Entries); got != want {
+		s.t.Errorf("layout\n got %s\nwant %s", got, want)
+	}
+}
+
+// find returns the entries of a key.
+func find(p *Plan, key string) []Entry {
+	var out []Entry
+	for _, e := range p.Entries {
+		if e.Key == key {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// fakeCache is a provider's prompt cache by the rules that Anthropic bills by. It shares no code with the mirror.
+type fakeCache struct {
+	minimum int
+	until   map[string]time.Time
+	life    map[string]time.Duration
+}
+
+func newFakeCache(minimum int) *fakeCache {
+	return &fakeCache{minimum, map[string]time.Time{}, map[string]time.Duration{}}
+}
+
+// serve answers a request and returns the usage that the provider would report.
+func (c *fakeCache) serve(p *Plan, now time.Time) Usage {
+	type place struct {
+		name          string
+		tokens, block int
+		mark          bool
+	}
+	var places []place
+	text, tokens, block := "", 0, 0
+	for _, e := range p.Entries {
+		text = hash(text + e.Blob)
+		tokens += e.Tokens
+		if e.BlockEnd {
+			text = hash(text + "end of block")
+			block += e.Blocks
+			places = append(places, place{text, tokens, block, e.Mark})
+		}
+	}
+	alive := func(i int) bool {
+		until, ok := c.until[places[i].name]
+		return ok && !now.After(until)
+	}
+	use := func(i int) {
+		life := 5 * time.Minute
+		if p.Long {
+			life = time.Hour
+		}
+		if alive(i) {
+			life = c.life[places[i].name]
+		}
+		c.until[places[i].name], c.life[places[i].name] = now.Add(life), life
+	}
+	hit, last := -1, -1
+	for m := range places {
+		if !places[m].mark || places[m].tokens < c.minimum {
+			continue
+		}
+		last = m
+		for i := m; i >= 0 && places[m].block-places[i].block < 20; i-- {
+			if i > hit && alive(i) {
+				hit = i
+			}
+		}
+	}
+	u := Usage{Input: tokens}
+	if hit >= 0 {
+		u.Read = places[hit].tokens
+		use(hit)
+	}
+	if last > hit {
+		u.Write = places[last].tokens - u.Read
+	}
+	for i := range places {
+		if places[i].mark && places[i].tokens >= c.minimum {
+			use(i)
+		}
+	}
+	return u
+}

@@ -1,0 +1,127 @@
+package stability
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// stateVersion is the version of the bytes that State returns.
+const stateVersion = 1
+
+// The bounds of what Restore reads.
+const (
+	maxState    = 64 << 20 // bytes
+	maxAnswered = 1 << 40
+)
+
+// ErrLayout is returned, wrapped, for a state of another layout than the options ask for: the session begins anew.
+var ErrLayout = errors.New("state is of another layout")
+
+// state is a Tracker as it is stored.
+type state struct {
+	Version  int             `json:"version"`
+	Layout   string          `json:"layout"`
+	Answered int             `json:"answered"`
+	Last     int64           `json:"last"` // Unix time in nanoseconds
+	Long     bool            `json:"long,omitempty"`
+	Cached   []cachedPrefix  `json:"cached,omitempty"`
+	State    json.RawMessage `json:"state"`
+}
+
+// cachedPrefix is what the mirror knows of the first N entries.
+type cachedPrefix struct {
+	N    int   `json:"n"`
+	Used int64 `json:"used"` // Unix time in nanoseconds
+	Long bool  `json:"long,omitempty"`
+}
+
+// State returns t as bytes for Restore, with what m, which may be nil, knows of the session's prefixes.
+// Equal trackers give equal bytes.
+func (t *Tracker) State(m *Mirror) ([]byte, error) {
+	inner, err := json.Marshal(t.layout.save())
+	if err != nil {
+		return nil, fmt.Errorf("encode layout: %w", err)
+	}
+	s := state{Version: stateVersion, Layout: t.kind, Answered: t.answered, Long: t.long, State: inner}
+	if t.answered > 0 {
+		s.Last = t.last.UnixNano()
+	}
+	entries := t.layout.sent()
+	for i := range entries {
+		if u, ok := m.lastUse(entries[i].prefix, t.last); ok {
+			s.Cached = append(s.Cached, cachedPrefix{i + 1, u.at.UnixNano(), u.life == longLife})
+		}
+	}
+	return json.Marshal(s)
+}
+
+// Restore returns the tracker whose State the bytes are, and tells m, which may be nil, what was known to be cached.
+// The error for a state of another layout than opt.Layout is ErrLayout; for any other the state is damaged.
+func Restore(opt Options, bytes []byte, m *Mirror) (*Tracker, error) {
+	t, err := New(opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.restore(bytes, m); err != nil {
+		return nil, fmt.Errorf("restore layout state: %w", err)
+	}
+	return t, nil
+}
+
+func (t *Tracker) restore(bytes []byte, m *Mirror) error {
+	if len(bytes) > maxState {
+		return fmt.Errorf("%d bytes: at most %d", len(bytes), maxState)
+	}
+	var s state
+	if err := decode(bytes, &s); err != nil {
+		return err
+	}
+	switch {
+	case s.Version != stateVersion:
+		return fmt.Errorf("version %d: want %d", s.Version, stateVersion)
+	case s.Layout != t.kind:
+		return fmt.Errorf("%q, want %q: %w", s.Layout, t.kind, ErrLayout)
+	case s.Answered < 0 || s.Answered > maxAnswered:
+		return fmt.Errorf("impossible number of replies: %d", s.Answered)
+	}
+	if err := t.layout.load(s.State, s.Answered); err != nil {
+		return err
+	}
+	t.answered = s.Answered
+	if s.Answered > 0 {
+		t.last = time.Unix(0, s.Last)
+	}
+	if t.lifetime == LifetimeAuto {
+		t.long = s.Long
+	}
+	return t.teach(m, s.Cached)
+}
+
+// teach tells m which prefixes were cached.
+func (t *Tracker) teach(m *Mirror, cached []cachedPrefix) error {
+	entries := t.layout.sent()
+	for _, c := range cached {
+		if c.N < 1 || c.N > len(entries) {
+			return fmt.Errorf("cached prefix of %d of %d entries", c.N, len(entries))
+		}
+		m.learn(entries[c.N-1].prefix, use{time.Unix(0, c.Used), lifetime(c.Long)})
+	}
+	return nil
+}
+
+// decode reads exactly one value of known fields.
+func decode(data []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("more than one value")
+	}
+	return nil
+}

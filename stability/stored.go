@@ -1,0 +1,148 @@
+package stability
+
+import (
+	"errors"
+	"fmt"
+)
+
+// storedEntry is an entry of the log as it is stored.
+type storedEntry struct {
+	Kind       Kind   `json:"kind"`
+	Key        string `json:"key"`
+	Blob       string `json:"blob"`
+	Rev        string `json:"rev,omitempty"`
+	Tokens     int    `json:"tokens"`
+	Blocks     int    `json:"blocks"`
+	Born       int    `json:"born"`
+	Chg        int    `json:"chg"`
+	BlockEnd   bool   `json:"end,omitempty"`
+	Marked     bool   `json:"marked,omitempty"`
+	Dead       bool   `json:"dead,omitempty"`
+	Partial    bool   `json:"partial,omitempty"`
+	Unmarkable bool   `json:"unmarkable,omitempty"`
+}
+
+func (l *log) sent() []Entry { return l.entries }
+
+func (l *log) save() any {
+	out := make([]storedEntry, len(l.entries))
+	for i := range l.entries {
+		e := &l.entries[i]
+		out[i] = storedEntry{e.Kind, e.Key, e.Blob, e.Rev, e.Tokens, e.Blocks, e.Born, e.chg,
+			e.BlockEnd, e.marked, e.Dead, e.partial, e.unmarkable}
+	}
+	return out
+}
+
+func (l *log) load(data []byte, answered int) error {
+	var stored []storedEntry
+	if err := decode(data, &stored); err != nil {
+		return err
+	}
+	if len(stored) > maxEntries {
+		return fmt.Errorf("%d entries: at most %d", len(stored), maxEntries)
+	}
+	entries := make([]Entry, len(stored))
+	based := make(map[string]bool)
+	for i := range stored {
+		s := &stored[i]
+		if err := s.check(answered); err != nil {
+			return fmt.Errorf("entry %d: %w", i, err)
+		}
+		if s.Kind == Diff && !based[s.Key] {
+			return fmt.Errorf("entry %d: diff of %s without a base", i, s.Key)
+		}
+		based[s.Key] = based[s.Key] || s.Kind == Base
+		entries[i] = Entry{Kind: s.Kind, Key: s.Key, Blob: s.Blob, Rev: s.Rev, Tokens: s.Tokens, Blocks: s.Blocks, Born: s.Born,
+			chg: s.Chg, BlockEnd: s.BlockEnd, marked: s.Marked, Dead: s.Dead, partial: s.Partial, unmarkable: s.Unmarkable}
+	}
+	seal(entries, 0)
+	relabel(entries, answered-1)
+	l.entries = entries
+	return nil
+}
+
+func (s *storedEntry) check(answered int) error {
+	if !s.Kind.leads() && !s.Kind.streams() && !s.Kind.shows() && s.Kind != Note {
+		return fmt.Errorf("unknown kind %q", s.Kind)
+	}
+	switch {
+	case s.Key == "" || s.Blob == "":
+		return errors.New("no key or no hash")
+	case s.Kind.shows() != (s.Rev != ""):
+		return fmt.Errorf("%s with revision %q", s.Kind, s.Rev)
+	case s.Tokens < 0 || s.Tokens > maxTokens || s.Blocks < 1 || s.Blocks > maxTokens:
+		return fmt.Errorf("impossible size: %d tokens, %d blocks", s.Tokens, s.Blocks)
+	case s.Born < 0 || s.Born >= answered || s.Chg < -entryN[L0] || s.Chg >= answered:
+		return fmt.Errorf("impossible age: born %d, changed %d, of %d", s.Born, s.Chg, answered)
+	}
+	return nil
+}
+
+// relabel fills in the tiers that the entries had in the request with the given number.
+func relabel(entries []Entry, number int) {
+	chg := make(map[string]int, len(entries))
+	for i := range entries {
+		chg[entries[i].Key] = entries[i].chg
+	}
+	for i := range entries {
+		e := &entries[i]
+		e.N = number - chg[e.Key]
+		e.Tier = tierOf(e.N)
+	}
+}
+
+// storedMember is an item in a tier of `ripple` as it is stored.
+type storedMember struct {
+	Item
+	N int
+}
+
+// storedRipple is `ripple` as it is stored: the members of L0, L1, L2, L3 and active.
+type storedRipple struct {
+	Lead  []Item           `json:"lead"`
+	Tiers [][]storedMember `json:"tiers"`
+}
+
+func (r *ripple) sent() []Entry { return r.entries }
+
+func (r *ripple) save() any {
+	out := storedRipple{Lead: r.lead, Tiers: make([][]storedMember, Active)}
+	for t := L0; t <= Active; t++ {
+		for _, m := range r.members[t] {
+			out.Tiers[t-L0] = append(out.Tiers[t-L0], storedMember{m.Item, m.n})
+		}
+	}
+	return out
+}
+
+func (r *ripple) load(data []byte, answered int) error {
+	var stored storedRipple
+	if err := decode(data, &stored); err != nil {
+		return err
+	}
+	if len(stored.Tiers) != int(Active) {
+		return fmt.Errorf("%d tiers: want %d", len(stored.Tiers), Active)
+	}
+	all := Request{Items: stored.Lead}
+	for i := range stored.Lead {
+		if k := stored.Lead[i].Kind; k != Tools && k != System {
+			return fmt.Errorf("%s in front of the tiers", k)
+		}
+	}
+	for i, members := range stored.Tiers {
+		for _, m := range members {
+			if m.N < 0 || m.N > answered+entryN[L0] || m.Kind == Tools || m.Kind == System {
+				return fmt.Errorf("impossible member %s: %s, N %d", m.Key, m.Kind, m.N)
+			}
+			r.members[L0+Tier(i)] = append(r.members[L0+Tier(i)], member{m.Item, m.N})
+			all.Items = append(all.Items, m.Item)
+		}
+	}
+	r.lead = stored.Lead
+	if err := all.check(); err != nil {
+		return err
+	}
+	r.layOut()
+	return nil
+}

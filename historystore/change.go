@@ -228,6 +228,9 @@ func (p *prepared) end(tx *writeTx) error {
 		t.Usage.Input, t.Usage.Output, t.Usage.CacheRead, t.Usage.CacheWrite, t.Cost, micros(t.EndedAt), p.Session, t.ID); err != nil {
 		return err
 	}
+	if _, err := tx.exec("UPDATE session SET updated_at = max(updated_at, ?) WHERE id = ?", micros(t.EndedAt), p.Session); err != nil {
+		return err
+	}
 	_, err = tx.exec("DELETE FROM partial WHERE session = ? AND turn = ?", p.Session, t.ID)
 	return err
 }

@@ -69,14 +69,14 @@ func (r *Roots) list(ctx context.Context) (*listing, error) {
 		return nil, ctx.Err()
 	}
 	defer func() { r.cache <- c }()
-	if c.listing != nil && time.Since(c.at) < r.limits.SearchReuse {
+	if c.listing != nil && r.now().Sub(c.at) < r.limits.SearchReuse {
 		return c.listing, nil
 	}
 	fresh, err := r.walk(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c = cached{fresh, time.Now()}
+	c = cached{fresh, r.now()}
 	time.AfterFunc(r.limits.SearchReuse, r.forget)
 	return fresh, nil
 }
@@ -84,7 +84,7 @@ func (r *Roots) list(ctx context.Context) (*listing, error) {
 // forget drops a listing that is too old to be used again.
 func (r *Roots) forget() {
 	c := <-r.cache
-	if time.Since(c.at) >= r.limits.SearchReuse {
+	if r.now().Sub(c.at) >= r.limits.SearchReuse {
 		c = cached{}
 	}
 	r.cache <- c

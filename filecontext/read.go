@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 )
 
@@ -86,7 +85,7 @@ func (r *Roots) stat(ref Ref) (stamp, error) {
 	if err != nil {
 		return stamp{}, err
 	}
-	return newStamp(info, time.Now()), nil
+	return newStamp(info, r.now()), nil
 }
 
 // open opens a regular file of a size that may be read. It looks before it opens, because opening alone can act on a device,
@@ -112,7 +111,7 @@ func (r *Roots) open(folder *os.Root, ref Ref) (*os.File, stamp, error) {
 		file.Close()
 		return nil, stamp{}, err
 	}
-	return file, newStamp(info, time.Now()), nil
+	return file, newStamp(info, r.now()), nil
 }
 
 // regular returns what a place holds, which is a regular file.

@@ -52,6 +52,7 @@ type Roots struct {
 	roots  []root // the working folder first
 	limits Limits
 	cache  chan cached // the last listing; empty while somebody makes or reads it
+	now    func() time.Time
 }
 
 // root is one folder in its two forms. Paths are matched against both, and opened through the resolved one.
@@ -71,7 +72,7 @@ type Ref struct {
 
 // NewRoots returns the roots of a session: its working folder and further ones, all of them absolute paths of folders that exist.
 func NewRoots(cwd string, more []string, limits Limits) (*Roots, error) {
-	r := &Roots{limits: limits.orDefaults(), cache: make(chan cached, 1)}
+	r := &Roots{limits: limits.orDefaults(), cache: make(chan cached, 1), now: time.Now}
 	r.cache <- cached{}
 	for _, folder := range append([]string{cwd}, more...) {
 		root, err := newRoot(folder)

@@ -1,0 +1,307 @@
+package filecontext
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func paths(entries []Entry) []string {
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Path)
+	}
+	return out
+}
+
+func TestFilesGoInAndOut(t *testing.T) {
+	f := New()
+	put(t, f, text("b", "1"), AddOptions{})
+	put(t, f, text("a", "2"), AddOptions{State: SummaryOnly, Reason: "asked for"})
+	if diff := cmp.Diff([]string{"a", "b"}, paths(f.List())); diff != "" {
+		t.Errorf("List (-want +got):\n%s", diff)
+	}
+	if e, ok := f.Get("a"); !ok || e.Text != "2" || e.State != SummaryOnly || e.Reason != "asked for" {
+		t.Errorf("Get(a) = %+v, %v", e, ok)
+	}
+	if !f.Remove("a") || f.Remove("a") {
+		t.Error("Remove does not say whether the file was in")
+	}
+	if n := f.Clear(); n != 1 || len(f.List()) != 0 || f.bytes != 0 {
+		t.Errorf("Clear took out %d, left %d bytes", n, f.bytes)
+	}
+}
+
+func TestTryChangesNothing(t *testing.T) {
+	f := New()
+	put(t, f, text("a", "old"), AddOptions{})
+	e, err := f.Try(text("a", "new"), AddOptions{LineNumbers: true})
+	if err != nil || e.Text != "new" || !e.LineNumbers {
+		t.Errorf("Try = %+v, %v", e, err)
+	}
+	if e, _ := f.Get("a"); e.Text != "old" || f.Len() != 1 {
+		t.Errorf("afterwards it is %+v of %d", e, f.Len())
+	}
+	_, err = f.Try(text("a", ""), AddOptions{Range: Range{1, 1}})
+	wantReason(t, "an empty range", err, ReasonRange)
+}
+
+func TestRangesArePartial(t *testing.T) {
+	tests := []struct {
+		body   string
+		lines  Range
+		want   Range
+		reason Reason
+	}{
+		{"1\n2\n3\n", Range{}, Range{}, ""},
+		{"1\n2\n3\n", Range{2, 3}, Range{2, 3}, ""},
+		{"1\n2\n3", Range{2, 99}, Range{2, 3}, ""},
+		{"1\n2\n3\n", Range{4, 9}, Range{}, ReasonRange},
+		{"1\n2\n3\n", Range{0, 2}, Range{}, ReasonRange},
+		{"1\n2\n3\n", Range{3, 2}, Range{}, ReasonRange},
+		{"1\n2\n3\n", Range{-1, -1}, Range{}, ReasonRange},
+		{"", Range{1, 1}, Range{}, ReasonRange},
+	}
+	for _, tt := range tests {
+		e, err := New().Put(text("a", tt.body), AddOptions{Range: tt.lines})
+		wantReason(t, fmt.Sprintf("%q %v", tt.body, tt.lines), err, tt.reason)
+		if err == nil && (e.Range != tt.want || (e.State == Partial) == tt.want.IsWhole()) {
+			t.Errorf("%q %v: %v, %s", tt.body, tt.lines, e.Range, e.State)
+		}
+	}
+}
+
+func TestAnUnsavedTextWinsUntilTheDiskCounts(t *testing.T) {
+	f := New()
+	put(t, f, text("a", "unsaved"), AddOptions{Unsaved: true})
+	e := put(t, f, text("a", "on disk"), AddOptions{LineNumbers: true})
+	if e.Text != "unsaved" || !e.Unsaved || !e.LineNumbers {
+		t.Errorf("adding the file again made it %+v", e)
+	}
+	put(t, f, text("a", "newer"), AddOptions{Unsaved: true})
+	if !f.Saved("a") || f.Saved("b") {
+		t.Error("Saved does not say whether the file is in")
+	}
+	if e = put(t, f, text("a", "on disk"), AddOptions{}); e.Text != "on disk" || e.Unsaved {
+		t.Errorf("after saving it is %+v", e)
+	}
+	put(t, f, text("a", "unsaved"), AddOptions{Unsaved: true})
+	f.Remove("a")
+	if e = put(t, f, text("a", "on disk"), AddOptions{}); e.Text != "on disk" {
+		t.Errorf("after removing it is %+v", e)
+	}
+}
+
+func TestTwoSpellingsOnAFoldingDiskAreOneFile(t *testing.T) {
+	f := New()
+	c := text("Src/Main.go", "1")
+	c.foldsCase = true
+	put(t, f, c, AddOptions{})
+	c = text("src/main.go", "2")
+	c.foldsCase = true
+	if e := put(t, f, c, AddOptions{}); e.Path != "Src/Main.go" || e.Text != "2" || len(f.List()) != 1 {
+		t.Errorf("the second spelling is %+v of %d", e, len(f.List()))
+	}
+	if !f.Remove("SRC/MAIN.GO") {
+		t.Error("a third spelling does not find it")
+	}
+	put(t, f, text("a", ""), AddOptions{})
+	put(t, f, text("A", ""), AddOptions{})
+	if n := len(f.List()); n != 2 {
+		t.Errorf("on another disk two spellings are %d files", n)
+	}
+}
+
+func TestFilesWantedOnceLeaveAfterTheReply(t *testing.T) {
+	f := New()
+	put(t, f, text("once", ""), AddOptions{Once: true})
+	put(t, f, text("stays", ""), AddOptions{})
+	f.MarkSent("once", "", false)
+	f.MarkSent("stays", "", true)
+	put(t, f, text("added while it answered", ""), AddOptions{Once: true})
+	if diff := cmp.Diff([]string{"once"}, paths(f.AfterReply())); diff != "" {
+		t.Errorf("AfterReply (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"added while it answered", "stays"}, paths(f.List())); diff != "" {
+		t.Errorf("List (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheNumberOfFilesIsBounded(t *testing.T) {
+	f := New()
+	for i := range MaxFiles {
+		put(t, f, text(fmt.Sprint(i), ""), AddOptions{})
+	}
+	_, err := f.Put(text("one more", ""), AddOptions{})
+	wantReason(t, "one more", err, ReasonFull)
+	put(t, f, text("0", "again"), AddOptions{})
+}
+
+func TestTheBytesAreBounded(t *testing.T) {
+	f := New()
+	block := text("", strings.Repeat("a", DefaultFileBytes))
+	add := func(prefix string, i int, unsaved bool) error {
+		c := block
+		c.Path = fmt.Sprint(prefix, i)
+		_, err := f.Put(c, AddOptions{Unsaved: unsaved})
+		return err
+	}
+	for i := range MaxBufferBytes / DefaultFileBytes {
+		must(t, add("buffer", i, true))
+	}
+	wantReason(t, "one more buffer", add("buffer", -1, true), ReasonFull)
+	must(t, add("buffer", 0, true)) // takes its own place
+	for i := range (MaxBytes - MaxBufferBytes) / DefaultFileBytes {
+		must(t, add("file", i, false))
+	}
+	wantReason(t, "one more file", add("file", -1, false), ReasonFull)
+	f.Remove("file0")
+	must(t, add("file", -1, false))
+}
+
+func TestEditsNeedTheWholePresentVersion(t *testing.T) {
+	body := text("a", "1\n2\n")
+	newer := text("a", "1\n2\n3\n")
+	tests := []struct {
+		name string
+		do   func(f *FileContext)
+		base string
+		want EditReason
+	}{
+		{"not in", func(f *FileContext) {}, "", EditNotAvailable},
+		{"never sent", func(f *FileContext) { f.Put(body, AddOptions{}) }, "", EditNotAvailable},
+		{"an outline", func(f *FileContext) { f.Put(body, AddOptions{State: SummaryOnly}) }, "", EditSummaryOnly},
+		{"a range", func(f *FileContext) { f.Put(body, AddOptions{Range: Range{1, 1}}) }, "", EditSummaryOnly},
+		{"sent in part", func(f *FileContext) { f.Put(body, AddOptions{}); f.MarkSent("a", body.Hash, false) }, "", EditNotAvailable},
+		{"sent", func(f *FileContext) { f.Put(body, AddOptions{}); f.MarkSent("a", body.Hash, true) }, "", ""},
+		{"sent, right base", func(f *FileContext) { f.Put(body, AddOptions{}); f.MarkSent("a", body.Hash, true) }, strings.ToUpper(body.Hash), ""},
+		{"sent, other base", func(f *FileContext) { f.Put(body, AddOptions{}); f.MarkSent("a", body.Hash, true) }, newer.Hash, EditStale},
+		{"sent, then changed", func(f *FileContext) {
+			f.Put(body, AddOptions{})
+			f.MarkSent("a", body.Hash, true)
+			f.Put(newer, AddOptions{})
+		}, "", EditStale},
+		{"sent, then cut", func(f *FileContext) {
+			f.Put(body, AddOptions{})
+			f.MarkSent("a", body.Hash, true)
+			f.SetState("a", Partial, "cut to fit")
+		}, "", EditSummaryOnly},
+		{"an older version sent late", func(f *FileContext) { f.Put(newer, AddOptions{}); f.MarkSent("a", body.Hash, true) }, "", EditStale},
+		{"removed", func(f *FileContext) { f.Put(body, AddOptions{}); f.MarkSent("a", body.Hash, true); f.Remove("a") }, "", EditNotAvailable},
+	}
+	for _, tt := range tests {
+		f := New()
+		tt.do(f)
+		var got EditReason
+		var refused *EditRefusedError
+		if errors.As(f.CheckEdit("a", tt.base), &refused) {
+			got = refused.Reason
+		}
+		if got != tt.want {
+			t.Errorf("%s: refused for %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestListingIsSorted(t *testing.T) {
+	f := New()
+	if got := f.Listing(); got != "" {
+		t.Errorf("without files: %q", got)
+	}
+	put(t, f, text("z.go", "1"), AddOptions{})
+	put(t, f, text("b.go", "1\n2\n"), AddOptions{Range: Range{1, 1}})
+	put(t, f, text("a.go", ""), AddOptions{State: SummaryOnly})
+	put(t, f, text("m.go", ""), AddOptions{})
+	put(t, f, text("x\nFULL: y", ""), AddOptions{State: SummaryOnly})
+	put(t, f, text("gone", ""), AddOptions{})
+	f.Apply([]Change{{Path: "gone", Kind: Unreadable, Reason: ReasonUnreadable, version: f.version}})
+	want := "Files available for this step:\nFULL: m.go\nFULL: z.go\nSUMMARY: \"x\\nFULL: y\"\nSUMMARY: a.go\nSUMMARY: b.go\n"
+	if diff := cmp.Diff(want, f.Listing()); diff != "" {
+		t.Errorf("Listing (-want +got):\n%s", diff)
+	}
+}
+
+// The set agrees with a plain model of itself over random operations, and survives storing at each step.
+func TestRandomOperations(t *testing.T) {
+	type model struct {
+		body    string
+		unsaved bool
+		sent    string // body that was sent
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	f, want := New(), map[string]model{}
+	for step := range 5000 {
+		path := string(rune('a' + r.IntN(8)))
+		body := strings.Repeat("x\n", r.IntN(4))
+		m, in := want[path]
+		switch r.IntN(8) {
+		case 0:
+			put(t, f, text(path, body), AddOptions{})
+			if !m.unsaved {
+				m.body = body
+			}
+			want[path] = m
+		case 1:
+			put(t, f, text(path, body), AddOptions{Unsaved: true})
+			want[path] = model{body, true, m.sent}
+		case 2:
+			if f.Remove(path) != in {
+				t.Fatalf("step %d: Remove(%s) != %v", step, path, in)
+			}
+			delete(want, path)
+		case 3:
+			f.Saved(path)
+			if m.unsaved = false; in {
+				want[path] = m
+			}
+		case 4:
+			f.MarkSent(path, text(path, m.body).Hash, true)
+			if m.sent = m.body; in {
+				want[path] = m
+			}
+		case 5:
+			e, _ := f.Get(path)
+			f.Apply([]Change{{Path: path, Kind: Changed, Content: text(path, body), version: e.version - uint64(r.IntN(2))}})
+			if after, _ := f.Get(path); in && after.version != e.version {
+				m.body = body
+				want[path] = m
+			}
+		case 6:
+			restored, err := Restore(f.Export())
+			must(t, err)
+			for _, e := range restored.List() { // what Refresh does
+				if !e.Unsaved {
+					restored.Apply([]Change{{Path: e.Path, Content: text(e.Path, want[e.Path].body), version: e.version}})
+				}
+			}
+			f = restored
+		case 7:
+			if n := f.Clear(); n != len(want) {
+				t.Fatalf("step %d: Clear() = %d, want %d", step, n, len(want))
+			}
+			clear(want)
+		}
+		bytes, buffers := 0, 0
+		for path, m := range want {
+			e, ok := f.Get(path)
+			if !ok || e.Text != m.body || e.Unsaved != m.unsaved || e.Hash != text(path, m.body).Hash {
+				t.Fatalf("step %d: %s is %+v, want %+v", step, path, e, m)
+			}
+			if mayEdit := f.CheckEdit(path, "") == nil; mayEdit != (e.Sent != "" && m.sent == m.body) {
+				t.Fatalf("step %d: %s may be edited: %v, want %+v", step, path, mayEdit, m)
+			}
+			bytes += len(m.body)
+			if m.unsaved {
+				buffers += len(m.body)
+			}
+		}
+		if len(f.List()) != len(want) || f.bytes != bytes || f.buffers != buffers || !slices.IsSorted(paths(f.List())) {
+			t.Fatalf("step %d: %d files, %d and %d bytes; want %d, %d, %d", step, len(f.List()), f.bytes, f.buffers, len(want), bytes, buffers)
+		}
+	}
+}

@@ -83,17 +83,23 @@ func (d *document) takeRoot(file *ast.File) error {
 	return nil
 }
 
-// tooDeep gives the token that opens a list or mapping too deep inside of others.
+// tooDeep gives the token that opens a list or mapping too deep inside of others: in brackets, or with dashes in a row.
 func tooDeep(tokens token.Tokens) *token.Token {
-	depth := 0
+	depth, dashes, line := 0, 0, 0
 	for _, t := range tokens {
 		switch t.Type {
 		case token.SequenceStartType, token.MappingStartType:
-			if depth++; depth > maxDepth {
-				return t
-			}
+			depth++
 		case token.SequenceEndType, token.MappingEndType:
 			depth--
+		case token.SequenceEntryType:
+			if t.Position.Line != line {
+				dashes, line = 0, t.Position.Line
+			}
+			dashes++
+		}
+		if depth > maxDepth || dashes > maxDepth {
+			return t
 		}
 	}
 	return nil

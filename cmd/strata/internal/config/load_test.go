@@ -141,6 +141,7 @@ func TestWrongFilesSayWhereAndWhatIsAllowed(t *testing.T) {
 		{"syntax", "log: {level: [}\n", `:1:15: `},
 		{"tab", "log:\n\tlevel: info\n", `:2:1: found character`},
 		{"deep", "origins: " + strings.Repeat("[", 1000), `:1:42: lists and mappings nest deeper than 32`},
+		{"deep dashes", strings.Repeat("- ", 1000), `:1:65: lists and mappings nest deeper than 32`},
 		{"large", "#" + strings.Repeat("x", maxFileBytes), `: the file is larger than 65536 bytes`},
 		{"binary", "db: \xff\n", `: the file is not UTF-8 text`},
 	} {

@@ -41,7 +41,7 @@ type Entry struct {
 	Unsaved     bool   // Text is the client's, and the disk does not count
 	Problem     Reason // why it cannot be read at present; Text is empty then
 	Sent        string // hash of the newest version that a request held whole; empty: none did
-	Shown       bool   // a request held it, whole or not
+	Shown       bool   // a request held it, whole or not, since it was put in
 
 	version uint64 // of the content; rises with each change
 }
@@ -81,7 +81,7 @@ func (f *FileContext) Put(content Content, opt AddOptions) (Entry, error) {
 func (f *FileContext) Try(content Content, opt AddOptions) (Entry, error) {
 	old, known := f.find(content.Path, content.foldsCase)
 	e := Entry{Content: content, State: opt.State, Reason: opt.Reason, Range: opt.Range, Once: opt.Once,
-		LineNumbers: opt.LineNumbers, Unsaved: opt.Unsaved, Sent: old.Sent, Shown: old.Shown}
+		LineNumbers: opt.LineNumbers, Unsaved: opt.Unsaved, Sent: old.Sent}
 	if known {
 		e.Path = old.Path
 	}

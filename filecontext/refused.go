@@ -23,7 +23,7 @@ const (
 	ReasonBinary     Reason = "binary"      // not text
 	ReasonEncoding   Reason = "encoding"    // text, but neither UTF-8 nor UTF-16 with a byte order mark
 	ReasonRange      Reason = "range"       // lines that the file does not have
-	ReasonFull       Reason = "full"        // the session holds as many files or bytes as it may
+	ReasonFull       Reason = "no_room"     // the session holds as many files or bytes as it may
 )
 
 // explanations say what is wrong and, where there is one, the way out.

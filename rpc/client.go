@@ -116,7 +116,7 @@ type clientCodec struct {
 // ReadObject implements jsonrpc2.ObjectStream. Frames that a client has no use for are skipped.
 func (s *clientCodec) ReadObject(v any) error {
 	for {
-		s.envelope = s.envelope[:0]
+		s.envelope = reusable(s.envelope)
 		if err := s.stream.ReadFrame(s.take); err != nil {
 			s.err = err
 			return io.EOF

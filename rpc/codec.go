@@ -50,7 +50,7 @@ func (s *codec) take(frame []byte) error {
 	}
 	m, fault := probe(frame, s.conn.opt.MaxDepth)
 	if s.admit(m, fault) {
-		s.envelope = appendRequest(s.envelope[:0], s.request.number, m.method)
+		s.envelope = appendRequest(reusable(s.envelope), s.request.number, m.method)
 	}
 	return nil
 }

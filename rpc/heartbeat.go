@@ -19,19 +19,20 @@ type pinger interface {
 // jump of the clock or a night's sleep one ping is late, and that is all.
 type heartbeat struct {
 	allowed int // pings that may be missed in a row
-	signs   uint64
-	pinged  bool
 	missed  int
+	pinged  bool   // since the last judgement
+	signs   uint64 // at the last judgement
 }
 
-// beat is told the signs of life so far, right before each ping, and reports whether the peer counts as alive.
-func (h *heartbeat) beat(signs uint64) bool {
-	if h.pinged && signs == h.signs {
-		h.missed++
-	} else {
+// alive is told the signs of life so far, once each interval.
+func (h *heartbeat) alive(signs uint64) bool {
+	switch {
+	case signs != h.signs:
 		h.missed = 0
+	case h.pinged:
+		h.missed++
 	}
-	h.signs, h.pinged = signs, true
+	h.signs = signs
 	return h.missed < h.allowed
 }
 
@@ -46,23 +47,23 @@ func (c *Conn) beat(p pinger) {
 		case <-c.ctx.Done():
 			return
 		}
-		if c.out.paused.Load() { // nobody reads pongs now; the write timeout watches the peer
-			h = heartbeat{allowed: h.allowed}
+		if c.out.paused.Load() {
+			h.pinged = false // nobody reads pongs now; the write timeout watches the peer
 			continue
 		}
-		if !h.beat(p.signs()) {
+		if !h.alive(p.signs()) {
 			c.stop(ending{err: errGone})
 			return
 		}
-		c.ping(p)
+		h.pinged = c.ping(p)
 	}
 }
 
-// ping pings and gives the pong until the next ping is due. Its outcome does not matter: any byte is a sign of life.
-func (c *Conn) ping(p pinger) {
+// ping pings, waits for the pong until the next ping is due, and reports whether the ping went out. It does not while
+// a large frame is on its way to a slow peer; the write timeout watches that.
+func (c *Conn) ping(p pinger) bool {
 	ctx, cancel := context.WithTimeout(c.ctx, c.opt.PingInterval)
 	defer cancel()
-	if err := p.ping(ctx); err != nil {
-		c.log.Debug("no pong", "err", err)
-	}
+	err := p.ping(ctx)
+	return err == nil || ctx.Err() != nil
 }

@@ -148,6 +148,10 @@ func (r *Request) answer(a *reply, src Source, seq uint64) {
 	r.cancel()
 }
 
+// Later is what a function given to Request.Go returns in place of a result when it has seen to it that the request is
+// answered by other means.
+var Later = new(struct{ _ byte })
+
 // Go runs fn in a goroutine that the connection waits for, and answers with what it returns; a panic answers with
 // CodeInternal. fn gets the request's Context. On a connection that has ended fn is not run.
 func (r *Request) Go(fn func(ctx context.Context) (any, error)) {
@@ -163,7 +167,9 @@ func (r *Request) run(fn func(ctx context.Context) (any, error)) {
 		r.Fail(err)
 		return
 	}
-	r.Reply(result)
+	if result != any(Later) {
+		r.Reply(result)
+	}
 }
 
 // rescue is deferred around a handler's code: a panic costs the request, not the process.

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"strata/cmd/strata/internal/config"
+	"strata/historystore"
+	"strata/internal/failpoint"
+	"strata/llm"
+	"strata/server"
+)
+
+// serveOptions are the flags of strata serve that are no settings.
+type serveOptions struct {
+	print    bool
+	debug    bool
+	exitIdle time.Duration
+}
+
+func newServe(p *process) *cobra.Command {
+	var opt serveOptions
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the server until Ctrl-C",
+		Args:  usageArgs(cobra.NoArgs),
+	}
+	flags := config.AddFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&opt.print, "print-config", false, "print every setting with where it came from, and end")
+	cmd.Flags().BoolVar(&opt.debug, "debug", false, "log at debug level and serve the methods for tests")
+	cmd.Flags().DurationVar(&opt.exitIdle, "exit-idle", 0, "end when nobody was connected for this `DURATION`; 0 never ends")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if opt.exitIdle < 0 {
+			return usageError{cmd, fmt.Errorf("--exit-idle: %v is below 0", opt.exitIdle)}
+		}
+		c, err := p.load(flags)
+		switch {
+		case err != nil:
+			return err
+		case opt.print:
+			return c.Print(p.stdout)
+		}
+		return p.serve(cmd.Context(), c, opt)
+	}
+	return cmd
+}
+
+// serve runs a server on the configured database until ctx ends.
+func (p *process) serve(ctx context.Context, c *config.Config, opt serveOptions) error {
+	if err := failpoint.Arm(p.getenv(failpoint.Env)); err != nil {
+		return err
+	}
+	if opt.exitIdle > 0 {
+		settleForClients(c)
+	}
+	log, closeLog, err := newLog(c, p.stderr, opt.debug)
+	if err != nil {
+		return err
+	}
+	defer closeLog.Close()
+	if err := os.MkdirAll(c.Folders.State, 0o700); err != nil {
+		return fmt.Errorf("state folder: %w", err)
+	}
+	store, err := historystore.Open(ctx, c.DB, historystore.Options{Log: log})
+	switch {
+	case errors.Is(err, historystore.ErrLocked):
+		fmt.Fprintf(p.stderr, "strata: %v\n", err)
+		return exitError(exitLocked)
+	case err != nil:
+		return err
+	}
+	defer func() {
+		if err := store.Close(); err != nil {
+			log.Error("database not closed", "error", err)
+		}
+	}()
+	models, err := llm.New(llm.Options{Providers: providers(c), Models: models(c), Log: log, Getenv: p.getenv})
+	if err != nil {
+		return err
+	}
+	defer models.Close()
+	options, err := p.serverOptions(c, opt, models, log)
+	if err != nil {
+		return err
+	}
+	options.OnReady = func(r server.Ready) { p.welcome(c, r) }
+	s, err := server.New(store, options)
+	if err != nil {
+		return err
+	}
+	return s.Run(ctx)
+}
+
+// settleForClients adjusts a server that was started for a client, with nobody at its terminal: it logs to a file,
+// and where another program, maybe another user's server, has the usual port, it takes a free one.
+func settleForClients(c *config.Config) {
+	if c.Log.File == "" {
+		c.Log.File = filepath.Join(c.Folders.State, "strata.log")
+	}
+	if !c.IsDefault("listen") {
+		return
+	}
+	l, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		c.Listen = "127.0.0.1:0"
+		return
+	}
+	l.Close()
+}
+
+// welcome tells the user at the terminal where everything is.
+func (p *process) welcome(c *config.Config, r server.Ready) {
+	token, log := c.TokenFile, c.Log.File
+	if !c.Token.IsZero() {
+		token = "from STRATA_TOKEN"
+	}
+	if log == "" {
+		log = "standard error"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "HUD        %s  (works once, for 10 minutes; `strata hud` gives another)\n", r.HUD)
+	fmt.Fprintf(&b, "WebSocket  %s\n", r.WebSocket)
+	fmt.Fprintf(&b, "token      %s\n", token)
+	fmt.Fprintf(&b, "database   %s\n", r.Database)
+	fmt.Fprintf(&b, "log        %s\n", log)
+	fmt.Fprintf(&b, "model      %s\n", c.Model)
+	b.WriteString(p.modelAdvice(c))
+	fmt.Fprint(p.stdout, b.String())
+}
+
+// modelAdvice says how to choose a model where nobody did and the offline one answers.
+func (p *process) modelAdvice(c *config.Config) string {
+	if c.Model != config.OfflineModel || !c.IsDefault("model") {
+		return ""
+	}
+	var keys []string
+	for name, provider := range c.Providers {
+		if provider.APIKeyEnv != "" && p.getenv(provider.APIKeyEnv) != "" {
+			keys = append(keys, name+" ("+provider.APIKeyEnv+")")
+		}
+	}
+	const how = "set `model: PROVIDER/MODEL` in %s, STRATA_MODEL or --model, or choose in the HUD or the editor.\n"
+	file := c.File
+	if file == "" {
+		file = filepath.Join(c.Folders.Config, config.FileName)
+	}
+	if len(keys) == 0 {
+		return fmt.Sprintf("           It answers without a network. For another, "+how, file)
+	}
+	return fmt.Sprintf("           It answers without a network. There is a key for %s, and nothing is sent there unasked: "+how,
+		strings.Join(slices.Sorted(slices.Values(keys)), ", "), file)
+}

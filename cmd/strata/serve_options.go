@@ -1,0 +1,58 @@
+package main
+
+import (
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+
+	"strata/cmd/strata/internal/config"
+	"strata/filecontext"
+	"strata/history"
+	"strata/llm"
+	"strata/server"
+	"strata/server/access"
+	"strata/session"
+)
+
+// serverOptions makes a server's options of the configuration. models stays the caller's to close.
+func (p *process) serverOptions(c *config.Config, opt serveOptions, models *llm.Client, log *slog.Logger) (server.Options, error) {
+	token, err := p.token(c)
+	if err != nil {
+		return server.Options{}, err
+	}
+	certificate, err := loadTLS(c.TLS)
+	if err != nil {
+		return server.Options{}, err
+	}
+	tokenFile := c.TokenFile
+	if !c.Token.IsZero() {
+		tokenFile = ""
+	}
+	return server.Options{
+		Version: currentVersion(), Listen: c.Listen, TLS: certificate, Proxy: c.BehindProxy,
+		Token: token, TokenFile: tokenFile, Origins: c.Origins, Hosts: c.Hosts,
+		ServerFile: access.ServerFilePath(p.getenv, c.Folders.State),
+		StateDir:   c.Folders.State, LogFile: c.Log.File, Roots: c.Workspaces.Roots,
+		Retention: c.Retention, IdleUnload: c.IdleUnload, ExitIdle: opt.exitIdle,
+		Connections: c.Limits.Connections, Requests: c.Limits.Requests, FrameBytes: c.Limits.FrameBytes,
+		Catalogue: catalogue{models},
+		Sessions: session.Deps{
+			Streamer: models, Model: catalogue{models}.configured, SystemPrompt: c.SystemPrompt,
+			DefaultConfig: history.Config{Model: c.Model, ThoughtLevel: c.ThoughtLevel, Profile: c.Profile},
+			Files:         filecontext.Limits{FileBytes: c.Limits.FileBytes},
+		},
+		Debug: opt.debug, Log: log,
+	}, nil
+}
+
+// loadTLS gives nil where TLS is not configured.
+func loadTLS(names config.TLS) (*tls.Config, error) {
+	if names.Cert == "" {
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(names.Cert, names.Key)
+	if err != nil {
+		return nil, fmt.Errorf("tls: %w", err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
+}

@@ -15,9 +15,9 @@ import (
 // Commit stores a change, all of it or nothing, and returns when it is on the disk. Changes that wait at the same
 // time share one sync of the disk but not their fate. An error means that nothing was stored: history.ErrNotFound where the
 // session or the turn does not exist, ErrDuplicate for an id, sequence number or prompt id that is taken, ErrBusy and
-// ErrFull when it may work later. A session that is deleted or hidden still takes changes.
+// ErrFull when it may work later. A session that is deleted or hidden still takes changes until its purge begins.
 //
-// Times are kept to the microsecond, in UTC. Without a list of what a layout refers to, blobs stay until KeepBlobs or
+// The end of a turn moves its session's UpdatedAt on. Times are kept to the microsecond, in UTC. Without a list of what a layout refers to, blobs stay until KeepBlobs or
 // the end of their session.
 func (s *Store) Commit(ctx context.Context, ch history.Change) error {
 	p, err := prepare(&ch)
@@ -106,18 +106,21 @@ func (p *prepared) apply(tx *writeTx) error {
 	return nil
 }
 
-// session creates, updates or at least demands the session.
+// session creates or demands the session, and updates it. One that is hidden and deleted is being purged.
 func (p *prepared) session(tx *writeTx) error {
 	if p.Create != nil {
 		if err := insertSession(tx, p.Create); err != nil {
 			return err
 		}
 	}
+	if _, err := first(background, tx, scanOne[int],
+		"SELECT 1 FROM session WHERE id = ? AND (hidden = 0 OR deleted_at IS NULL)", p.Session); err != nil {
+		return err
+	}
 	if p.Update != nil {
 		return updateSession(tx, p.Session, p.Update)
 	}
-	_, err := first(background, tx, scanOne[int], "SELECT 1 FROM session WHERE id = ?", p.Session)
-	return err
+	return nil
 }
 
 func insertSession(tx *writeTx, s *history.Session) error {
@@ -208,9 +211,12 @@ func (p *prepared) partial(tx *writeTx) error {
 	if part == nil {
 		return nil
 	}
-	return tx.must(`INSERT INTO partial (session, turn, n, kind, text)
+	if err := tx.must(`INSERT INTO partial (session, turn, n, kind, text)
 		SELECT session, id, ?, ?, ? FROM turn WHERE session = ? AND id = ? AND status = ?`,
-		part.N, part.Kind, part.Text, p.Session, part.Turn, history.TurnRunning)
+		part.N, part.Kind, part.Text, p.Session, part.Turn, history.TurnRunning); err != nil {
+		return fmt.Errorf("running turn %s: %w", part.Turn, err)
+	}
+	return nil
 }
 
 func (p *prepared) end(tx *writeTx) error {
@@ -226,7 +232,7 @@ func (p *prepared) end(tx *writeTx) error {
 		input = ?, output = ?, cache_read = ?, cache_write = ?, cost = ?, ended_at = ? WHERE session = ? AND id = ?`,
 		t.Status, t.StopReason, failure,
 		t.Usage.Input, t.Usage.Output, t.Usage.CacheRead, t.Usage.CacheWrite, t.Cost, micros(t.EndedAt), p.Session, t.ID); err != nil {
-		return err
+		return fmt.Errorf("turn %s: %w", t.ID, err)
 	}
 	if _, err := tx.exec("UPDATE session SET updated_at = max(updated_at, ?) WHERE id = ?", micros(t.EndedAt), p.Session); err != nil {
 		return err

@@ -29,6 +29,7 @@ func TestTurn(t *testing.T) {
 	equal(t, "layout", string(l.Layout), "layout 0")
 	equal(t, "totals", l.Totals, history.Totals{Calls: 1, Usage: end.End.Usage, Cost: 0.5})
 	equal(t, "count", l.Session.Messages, 2)
+	equal(t, "last use", l.Session.UpdatedAt, end.End.EndedAt)
 	equal(t, "heads", l.Heads, []history.Head{headOf(beginTurn("sess_a", 0).Messages[0]), headOf(end.Messages[0])})
 
 	turn, err := s.TurnByPrompt(ctx, "sess_a", "prompt_0")

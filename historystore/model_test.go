@@ -100,6 +100,9 @@ func (s *modelSession) take(ch history.Change) {
 	}
 	if ch.End != nil {
 		delete(s.partials, ch.End.ID)
+		if ch.End.EndedAt.After(s.record.UpdatedAt) {
+			s.record.UpdatedAt = ch.End.EndedAt
+		}
 		s.running = slices.DeleteFunc(s.running, func(id string) bool { return id == ch.End.ID })
 	}
 	for _, call := range ch.Calls {

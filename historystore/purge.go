@@ -2,6 +2,7 @@ package historystore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,46 +18,56 @@ const (
 	mergePages    = 256
 )
 
-// Purge removes for good the sessions that were deleted before the given time, and returns how many. It shrinks the
-// file afterwards and leaves none of their text behind in it. It works in small transactions; when ctx ends it stops between two, and
-// the next Purge goes on there.
+// Purge removes for good the sessions that were deleted before the given time, and returns how many. It leaves none of their
+// text behind in the file and shrinks it. It works in small transactions; when ctx ends it stops between two, and the next Purge
+// begins with what is left.
 func (s *Store) Purge(ctx context.Context, before time.Time) (purged int, err error) {
-	for {
-		id, err := s.nextToPurge(ctx, before)
-		if err == nil && id == "" {
-			break
-		}
-		if err == nil {
-			err = s.purgeSession(ctx, id)
-		}
-		if err != nil {
-			return purged, fmt.Errorf("purge: %w", err)
-		}
-		purged++
-	}
-	if purged == 0 {
-		return 0, nil
-	}
-	if err := s.tidy(ctx); err != nil {
+	if purged, err = s.purge(ctx, before); err != nil {
 		return purged, fmt.Errorf("purge: %w", err)
 	}
 	return purged, nil
 }
 
-// nextToPurge returns a session to purge, or an empty id. Hidden from here on, it can no longer be undeleted.
-func (s *Store) nextToPurge(ctx context.Context, before time.Time) (id string, err error) {
-	err = s.write(ctx, "purge", []string{"purge"}, func(tx *writeTx) error {
-		id, err = optional(first(background, tx, scanOne[string],
-			"SELECT id FROM session WHERE deleted_at < ? ORDER BY deleted_at LIMIT 1", micros(before)))
-		if err != nil || id == "" {
-			return err
+// purge deletes the records of the sessions last: as long as they are there, the work is not done.
+func (s *Store) purge(ctx context.Context, before time.Time) (purged int, err error) {
+	ids, err := s.hideDue(ctx, before)
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	for _, id := range ids {
+		if err := s.purgeContent(ctx, id); err != nil {
+			return 0, err
 		}
-		return tx.must("UPDATE session SET hidden = 1 WHERE id = ?", id)
-	})
-	return id, err
+	}
+	if err := s.mergeIndex(ctx); err != nil {
+		return 0, err
+	}
+	for _, id := range ids {
+		if err := s.purgeRecord(ctx, id); err != nil {
+			return purged, err
+		}
+		purged++
+	}
+	if err := s.repeat(ctx, vacuum); err != nil {
+		return purged, err
+	}
+	return purged, s.run(ctx, "purge", &job{alone: true, apply: s.emptyLog})
 }
 
-func (s *Store) purgeSession(ctx context.Context, id string) error {
+// hideDue returns the sessions to purge. Hidden from here on, they can no longer be undeleted.
+func (s *Store) hideDue(ctx context.Context, before time.Time) (ids []string, err error) {
+	err = s.write(ctx, "purge", []string{"purge"}, func(tx *writeTx) error {
+		due := micros(before)
+		if ids, err = collect(background, tx, scanOne[string], "SELECT id FROM session WHERE deleted_at < ? ORDER BY deleted_at, id", due); err != nil {
+			return err
+		}
+		_, err := tx.exec("UPDATE session SET hidden = 1 WHERE deleted_at < ?", due)
+		return err
+	})
+	return ids, err
+}
+
+func (s *Store) purgeContent(ctx context.Context, id string) error {
 	defer s.cache.drop(id)
 	if err := s.repeat(ctx, func(tx *writeTx) (bool, error) { return purgeSomeMessages(tx, id) }); err != nil {
 		return err
@@ -66,10 +77,11 @@ func (s *Store) purgeSession(ctx context.Context, id string) error {
 			return err
 		}
 	}
+	return s.KeepBlobs(ctx, id, nil)
+}
+
+func (s *Store) purgeRecord(ctx context.Context, id string) error {
 	return s.write(ctx, "purge", []string{"purge"}, func(tx *writeTx) error {
-		if err := keepBlobs(tx, id, "[]"); err != nil {
-			return err
-		}
 		return tx.must("DELETE FROM session WHERE id = ?", id)
 	})
 }
@@ -116,25 +128,18 @@ func purgeSomeRows(tx *writeTx, table, session string) (more bool, err error) {
 	return rows == purgeRows, err
 }
 
-// tidy merges the index, whose older parts still hold deleted words, gives free pages back to the file system and
-// empties the log.
-func (s *Store) tidy(ctx context.Context) error {
+// mergeIndex makes one part of the parts of the index, the older of which still hold words that were deleted.
+func (s *Store) mergeIndex(ctx context.Context) error {
 	pages := -mergePages // negative: begin by taking in every part
-	if err := s.repeat(ctx, func(tx *writeTx) (bool, error) {
-		more, err := mergeIndex(tx, pages)
+	return s.repeat(ctx, func(tx *writeTx) (bool, error) {
+		more, err := mergeSome(tx, pages)
 		pages = mergePages
 		return more, err
-	}); err != nil {
-		return err
-	}
-	if err := s.repeat(ctx, vacuum); err != nil {
-		return err
-	}
-	return s.run(ctx, "checkpoint", &job{alone: true, apply: s.emptyLog})
+	})
 }
 
-// mergeIndex works on about so many pages of the index. Less than two changes mean that nothing is left to do.
-func mergeIndex(tx *writeTx, pages int) (more bool, err error) {
+// mergeSome works on about so many pages of the index. Less than two changes mean that nothing is left to do.
+func mergeSome(tx *writeTx, pages int) (more bool, err error) {
 	before, err := totalChanges(tx)
 	if err != nil {
 		return false, err
@@ -150,6 +155,7 @@ func totalChanges(tx *writeTx) (int64, error) {
 	return first(background, tx, scanOne[int64], "SELECT total_changes()")
 }
 
+// vacuum gives some free pages back to the file system.
 func vacuum(tx *writeTx) (more bool, err error) {
 	// The pragma frees one page with each step, so its rows, which are empty, have to be read to the end.
 	if _, err := collect(background, tx, func(scanner) (int, error) { return 0, nil },
@@ -163,10 +169,12 @@ func vacuum(tx *writeTx) (more bool, err error) {
 // emptyLog moves the write-ahead log into the database and cuts it to nothing, unless a reader needs it: then the
 // next commits do. It must not wait for readers, because writers would wait with it.
 func (s *Store) emptyLog(tx *writeTx) error {
-	for _, pragma := range []string{"busy_timeout(0)", "wal_checkpoint(TRUNCATE)", busyPragma(s.opt.BusyTimeout)} {
-		if _, err := tx.conn.ExecContext(background, "PRAGMA "+pragma); err != nil {
-			return err
-		}
+	pragma := func(text string) error {
+		_, err := tx.conn.ExecContext(background, "PRAGMA "+text)
+		return err
 	}
-	return nil
+	if err := pragma("busy_timeout(0)"); err != nil {
+		return err
+	}
+	return errors.Join(pragma("wal_checkpoint(TRUNCATE)"), pragma(busyPragma(s.opt.BusyTimeout)))
 }

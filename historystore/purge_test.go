@@ -158,6 +158,7 @@ func TestPurgeStopsBetweenItsSteps(t *testing.T) {
 		t.Fatal("nothing left to purge")
 	}
 	wantError(t, s.Undelete(ctx, "sess_a"), history.ErrNotFound)
+	wantError(t, s.Commit(ctx, appendText("sess_a", 5000, "too late")), history.ErrNotFound)
 	equal(t, "deleted sessions", sessionPages(t, s, SessionQuery{Deleted: true}), []string(nil))
 	purged, err := s.Purge(ctx, epoch.Add(time.Second))
 	if err != nil {

@@ -5,25 +5,45 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Render returns the file as the model is shown it: its lines in a fence below its path. Equal entries give equal bytes,
 // different texts different ones.
 func (e Entry) Render() string {
-	text := cutLines(e.Text, e.Range)
+	return Fence(e.heading(), e.body())
+}
+
+// RenderCut returns the file as Render does, but with at most keep bytes of its text and a marker that says how much is missing.
+func (e Entry) RenderCut(keep int) string {
+	body := e.body()
+	if len(body) <= keep {
+		return e.Render()
+	}
+	kept := strings.ToValidUTF8(body[:max(keep, 0)], "") // no half characters
+	missing, all := utf8.RuneCountInString(body[len(kept):]), utf8.RuneCountInString(body)
+	return Fence(e.heading()+" (cut)", kept+fmt.Sprintf("\n[%d of %d characters are left out]\n", missing, all))
+}
+
+// heading returns the path and what must be known about the text below it.
+func (e Entry) heading() string {
 	heading := printable(e.Path)
-	first := 1
 	if !e.Range.IsWhole() {
-		first = e.Range.Start
 		heading += fmt.Sprintf(" (lines %d to %d of %d)", e.Range.Start, e.Range.End, e.Lines)
 	}
-	if text != "" && !strings.HasSuffix(text, "\n") {
+	if text := cutLines(e.Text, e.Range); text != "" && !strings.HasSuffix(text, "\n") {
 		heading += " (no line end at the end)"
 	}
+	return heading
+}
+
+// body returns the lines that are shown, with their numbers if they were asked for.
+func (e Entry) body() string {
+	text := cutLines(e.Text, e.Range)
 	if e.LineNumbers {
-		text = numberLines(text, first)
+		return numberLines(text, max(e.Range.Start, 1))
 	}
-	return Fence(heading, text)
+	return text
 }
 
 // Fence returns a heading and below it a text between fences that are longer than any in the text.

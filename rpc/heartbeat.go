@@ -62,7 +62,9 @@ func (c *Conn) beat(p pinger) {
 // ping pings, waits for the pong until the next ping is due, and reports whether the ping went out. It does not while
 // a large frame is on its way to a slow peer; the write timeout watches that.
 func (c *Conn) ping(p pinger) bool {
-	ctx, cancel := context.WithTimeout(c.ctx, c.opt.PingInterval)
+	// Not the connection's context: when that ends in the middle of a write, the library cuts the connection off
+	// before a goodbye is said. The stream's end ends the ping too.
+	ctx, cancel := context.WithTimeout(context.Background(), c.opt.PingInterval)
 	defer cancel()
 	err := p.ping(ctx)
 	return err == nil || ctx.Err() != nil

@@ -44,9 +44,9 @@ func (p *Plan) Breakdown() []TierView {
 			a.cached += e.Tokens
 		}
 		a.Tokens += e.Tokens
-		a.Kind, a.Hash, a.N, a.tier = e.Kind, e.Blob, e.N, e.Tier
-		if e.Kind.shows() {
-			a.Kind, a.Hash = File, e.Rev
+		a.Kind, a.Hash, a.N, a.tier = e.itemKind(), e.Blob, e.N, e.Tier
+		if a.Kind == File {
+			a.Hash = e.Rev
 		}
 		if e.Dead {
 			a.Dead += e.Tokens

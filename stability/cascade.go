@@ -43,7 +43,7 @@ func (r *ripple) register(req *Request) *step {
 	for t := L0; t <= Active; t++ {
 		for _, m := range r.members[t] {
 			it, ok := present[m.Key]
-			if !ok || m.Kind.streams() && !continues {
+			if !ok || it.Kind != m.Kind || m.Kind.streams() && !continues {
 				s.broken[t] = true
 				s.reasons[m.Key] = "history laid out anew"
 				continue
@@ -135,6 +135,8 @@ func (s *step) graduate() {
 		}
 	}
 	s.members[Active] = slices.DeleteFunc(s.members[Active], ready)
+	// In which order they came into the session must not matter.
+	slices.SortFunc(s.arriving[L3], func(a, b member) int { return strings.Compare(a.Key, b.Key) })
 }
 
 // graduateHistory sends the conversation up to the user's new message to L3: when L3 is being rewritten

@@ -108,7 +108,7 @@ func (d *draft) index() {
 		d.said[i+1] = d.said[i]
 		if d.old[i].Kind.streams() {
 			d.said[i+1]++
-		} else if n := d.needs[d.old[i].Key]; n != nil {
+		} else if n := d.needs[d.old[i].Key]; n != nil && n.Kind == d.old[i].itemKind() {
 			d.of[i], d.before[i], n.at = n, n.at, i
 		}
 	}

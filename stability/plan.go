@@ -61,6 +61,14 @@ type Entry struct {
 // NextThreshold returns the N at which the entry's item goes up a tier, 0 for the most stable.
 func (e *Entry) NextThreshold() int { return e.Tier.Threshold() }
 
+// itemKind returns the kind of the item that e shows.
+func (e *Entry) itemKind() Kind {
+	if e.Kind.shows() {
+		return File
+	}
+	return e.Kind
+}
+
 // Cut is the reason why a request does not simply continue the last one.
 type Cut string
 

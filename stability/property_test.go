@@ -12,7 +12,7 @@ import (
 
 var (
 	seed  = flag.Uint64("seed", 0, "seed of the random sessions; 0: a new one")
-	walks = flag.Int("walks", 1500, "how many random sessions")
+	walks = flag.Int("walks", 200, "how many random sessions")
 )
 
 // TestRandomSessions walks through random sessions and checks at every request what must hold of any.

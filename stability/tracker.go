@@ -135,3 +135,6 @@ func (t *Tracker) Commit(p *Plan) error {
 	t.last, t.long = p.at, p.Long
 	return nil
 }
+
+// Entries returns the layout of the request last answered: what a caller must be able to render again. Read, do not write.
+func (t *Tracker) Entries() []Entry { return t.layout.sent() }

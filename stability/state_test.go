@@ -1,0 +1,205 @@
+package stability
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestStateRoundTrip(t *testing.T) {
+	for _, layout := range []string{LayoutLog, LayoutRipple} {
+		s := full(t, layout)
+		s.put(Item{Key: "file:p", Kind: File, Rev: "1", Tokens: 9, Partial: true})
+		s.note("n", 5)
+		s.turn()
+		before := s.state()
+		s.restart()
+		if after := s.state(); !bytes.Equal(before, after) {
+			t.Errorf("%s:\n%s\n%s", layout, before, after)
+		}
+	}
+}
+
+// Equal sessions give equal bytes, however often they were planned.
+func TestStateIsDeterministic(t *testing.T) {
+	for _, layout := range []string{LayoutLog, LayoutRipple} {
+		a, b := full(t, layout), full(t, layout)
+		b.plan()
+		if x, y := a.state(), b.state(); !bytes.Equal(x, y) {
+			t.Errorf("%s:\n%s\n%s", layout, x, y)
+		}
+	}
+}
+
+func TestRestoreRefuses(t *testing.T) {
+	entry := `{"kind":"base","key":"file:a","blob":"b","rev":"r","tokens":1,"blocks":1,"born":0,"chg":0}`
+	log := func(entries string) string {
+		return `{"version":1,"layout":"log","answered":1,"last":5,"state":[` + entries + `]}`
+	}
+	ripple := func(state string) string {
+		return `{"version":1,"layout":"ripple","answered":1,"last":5,"state":` + state + `}`
+	}
+	tests := []struct{ name, state, want string }{
+		{"nothing", ``, "EOF"},
+		{"no JSON", `{`, "EOF"},
+		{"two values", log(entry) + `{}`, "more than one value"},
+		{"an unknown field", `{"version":1,"color":1}`, "unknown field"},
+		{"a version to come", `{"version":2}`, "version 2"},
+		{"no such layout", `{"version":1,"layout":"pile"}`, "another layout"},
+		{"negative replies", `{"version":1,"layout":"log","answered":-1}`, "impossible number"},
+		{"an unknown kind", log(`{"kind":"file","key":"a","blob":"b","rev":"r"}`), "unknown kind"},
+		{"no key", log(`{"kind":"message","blob":"b"}`), "no key"},
+		{"no hash", log(`{"kind":"message","key":"b"}`), "no hash"},
+		{"a base without revision", log(strings.Replace(entry, `"r"`, `""`, 1)), "revision"},
+		{"a message with revision", log(strings.Replace(entry, `"base"`, `"message"`, 1)), "revision"},
+		{"a diff without base", log(strings.Replace(entry, `"base"`, `"diff"`, 1)), "without a base"},
+		{"negative tokens", log(strings.Replace(entry, `"tokens":1`, `"tokens":-1`, 1)), "impossible size"},
+		{"too many tokens", log(strings.Replace(entry, `"tokens":1`, `"tokens":99999999`, 1)), "impossible size"},
+		{"no blocks", log(strings.Replace(entry, `"blocks":1`, `"blocks":0`, 1)), "impossible size"},
+		{"born to come", log(strings.Replace(entry, `"born":0`, `"born":1`, 1)), "impossible age"},
+		{"older than stable", log(strings.Replace(entry, `"chg":0`, `"chg":-13`, 1)), "impossible age"},
+		{"a cached prefix beyond the log", strings.Replace(log(entry), `"last":5`, `"last":5,"cached":[{"n":2,"used":1}]`, 1), "cached prefix"},
+		{"tiers missing", ripple(`{"lead":[],"tiers":[[],[]]}`), "2 tiers"},
+		{"a file in front", ripple(`{"lead":[{"key":"a","kind":"note"}],"tiers":[[],[],[],[],[]]}`), "in front"},
+		{"an item twice", ripple(`{"lead":[],"tiers":[[],[],[],[],[{"key":"a","kind":"note","hash":"h","N":0},{"key":"a","kind":"note","hash":"h","N":0}]]}`), "2 items with 1 keys"},
+		{"a system prompt in a tier", ripple(`{"lead":[],"tiers":[[],[],[],[],[{"key":"a","kind":"system","hash":"h"}]]}`), "impossible member"},
+		{"an N of the future", ripple(`{"lead":[],"tiers":[[],[],[],[],[{"key":"a","kind":"note","hash":"h","N":14}]]}`), "impossible member"},
+		{"too large", strings.Repeat(" ", maxState+1), "at most"},
+		{"too many entries", log(strings.Repeat(entry+",", maxEntries) + entry), "at most"},
+	}
+	for _, tt := range tests {
+		t.Run(strings.ReplaceAll(tt.name, " ", "_"), func(t *testing.T) {
+			opt := Options{}
+			if strings.Contains(tt.state[:min(len(tt.state), 50)], LayoutRipple) {
+				opt.Layout = LayoutRipple
+			}
+			_, err := Restore(opt, []byte(tt.state), NewMirror())
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want one with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestRestoreOfAnotherLayout(t *testing.T) {
+	s := full(t, LayoutLog)
+	if _, err := Restore(Options{Layout: LayoutRipple}, s.state(), nil); !errors.Is(err, ErrLayout) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := Restore(Options{Layout: "pile"}, s.state(), nil); err == nil {
+		t.Error("a layout that does not exist is restored")
+	}
+}
+
+// FuzzRestore: any bytes are refused or give a tracker that plans and stores itself.
+func FuzzRestore(f *testing.F) {
+	for _, layout := range []string{LayoutLog, LayoutRipple} {
+		t := &testing.T{}
+		f.Add(layout, full(t, layout).state())
+	}
+	f.Add(LayoutLog, []byte(`{"version":1,"layout":"log","answered":1,"last":5,"state":[]}`))
+	f.Fuzz(func(t *testing.T, layout string, state []byte) {
+		opt := Options{Layout: layout, Target: 100}
+		m := NewMirror()
+		tracker, err := Restore(opt, state, m)
+		if err != nil {
+			return
+		}
+		s := newScene(t, opt)
+		s.tracker, s.mirror, s.req.Cache.Mirror = tracker, m, m
+		s.outline("01", "1", 60)
+		s.file("a", "2", 300)
+		for range 3 {
+			s.turn()
+			s.plan().Breakdown()
+			s.plan().Changes()
+			s.restart()
+		}
+	})
+}
+
+func TestPlanRefuses(t *testing.T) {
+	good := Item{Key: "a", Kind: Note, Hash: "h"}
+	tests := []struct {
+		name string
+		req  Request
+		want string
+	}{
+		{"no key", Request{Items: []Item{{Kind: Note, Hash: "h"}}}, "without a key"},
+		{"no hash", Request{Items: []Item{{Kind: Note, Key: "a"}}}, "no hash"},
+		{"a key twice", Request{Items: []Item{good, good}}, "2 items with 1 keys"},
+		{"no kind", Request{Items: []Item{{Key: "a", Hash: "h"}}}, "unknown kind"},
+		{"an entry's kind", Request{Items: []Item{{Key: "a", Hash: "h", Kind: Diff}}}, "unknown kind"},
+		{"negative tokens", Request{Items: []Item{{Key: "a", Kind: Note, Hash: "h", Tokens: -1}}}, "impossible size"},
+		{"too many tokens", Request{Items: []Item{{Key: "a", Kind: Note, Hash: "h", Tokens: maxTokens + 1}}}, "impossible size"},
+		{"a file without revision", Request{Items: []Item{{Key: "a", Kind: File, Hash: "h"}}}, "no revision"},
+		{"too many items", Request{Items: make([]Item, maxItems+1)}, "at most"},
+		{"a negative window", Request{Window: -1}, "window"},
+		{"a negative price", Request{Cache: Cache{Prices: Prices{Read: -1}}}, "price"},
+		{"too high a price", Request{Cache: Cache{Prices: Prices{Write: maxPrice + 1}}}, "price"},
+	}
+	for _, tt := range tests {
+		tracker, _ := New(Options{})
+		if _, err := tracker.Plan(tt.req); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error %v, want one with %q", tt.name, err, tt.want)
+		}
+	}
+	tracker, _ := New(Options{})
+	if p, err := tracker.Plan(Request{}); err != nil || len(p.Entries) != 0 {
+		t.Errorf("an empty request: %v, %v", p, err)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for _, opt := range []Options{{Layout: "pile"}, {Lifetime: "2h"}, {Target: -1}, {Turns: -1}, {Turns: maxTurns + 1}} {
+		if _, err := New(opt); err == nil {
+			t.Errorf("%+v is accepted", opt)
+		}
+	}
+}
+
+// Of several plans from one state only one can be committed.
+func TestCommitOfStalePlan(t *testing.T) {
+	for _, layout := range []string{LayoutLog, LayoutRipple} {
+		s := newScene(t, Options{Layout: layout})
+		old := s.plan()
+		s.turn()
+		before := s.state()
+		if err := s.tracker.Commit(old); !errors.Is(err, ErrStale) {
+			t.Errorf("error %v", err)
+		}
+		if !bytes.Equal(before, s.state()) {
+			t.Error("a refused plan changes the state")
+		}
+	}
+}
+
+// The largest sizes and prices that are accepted do not overflow.
+func TestLargestRequest(t *testing.T) {
+	tracker, err := New(Options{Turns: maxTurns})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := Request{Cache: Cache{Automatic: true, Prices: Prices{Read: maxPrice, Write: maxPrice}}}
+	for i := range maxItems / 2 {
+		key := fmt.Sprint(i)
+		req.Items = append(req.Items, Item{Key: key, Kind: Message, Hash: key, Tokens: maxTokens})
+	}
+	for range 2 {
+		p, err := tracker.Plan(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := tracker.layout.(*log).draft(&req, 1, false)
+		for _, keep := range d.candidates(len(d.old)) {
+			if c := d.weigh(keep); c.price <= 0 || c.size != maxItems/2*maxTokens {
+				t.Errorf("candidate %+v", c)
+			}
+		}
+		if err := tracker.Commit(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -301,8 +301,8 @@ func prompt(p *peer, r *rpc.Request, params promptParams) {
 			r.Fail(err)
 			return
 		}
-		r.OnCancel(func() { s.Cancel("") })
-		s.Prompt(session.Prompt{ID: params.Meta.Strata.PromptID, Blocks: content}, f.cursor.Load(), promptReply(r, s, f))
+		cancel := s.Prompt(session.Prompt{ID: params.Meta.Strata.PromptID, Blocks: content}, f.cursor.Load(), promptReply(r, s, f))
+		r.OnCancel(cancel)
 	})
 }
 

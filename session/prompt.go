@@ -53,12 +53,16 @@ func (e *StoredError) Error() string { return e.Failure.Message }
 
 // Prompt starts a turn, or joins the one that has the same prompt id. subscriber, which may be nil, gets
 // the turn's events but for the user's message; it is placed at the log's end if it has no place yet.
-func (s *Session) Prompt(p Prompt, subscriber *Cursor, reply PromptReply) {
+// cancel is Cancel for this turn only: it has no effect where the prompt was refused.
+func (s *Session) Prompt(p Prompt, subscriber *Cursor, reply PromptReply) (cancel func()) {
 	refuse := func(err error) { reply(PromptResult{}, 0, err) }
-	s.post(func() { s.prompt(p, subscriber, reply, refuse) }, refuse)
+	var own *turn // the mailbox's
+	s.post(func() { own = s.prompt(p, subscriber, reply, refuse) }, refuse)
+	return func() { s.tell(func() { s.cancelTurn(own) }) }
 }
 
-func (s *Session) prompt(p Prompt, subscriber *Cursor, reply PromptReply, refuse func(error)) {
+// prompt returns the turn that the prompt has started or joined, nil where it was refused.
+func (s *Session) prompt(p Prompt, subscriber *Cursor, reply PromptReply, refuse func(error)) *turn {
 	s.active = s.deps.Now()
 	if subscriber != nil {
 		s.subscribe(subscriber)
@@ -66,17 +70,17 @@ func (s *Session) prompt(p Prompt, subscriber *Cursor, reply PromptReply, refuse
 	switch {
 	case s.unsaved != nil:
 		refuse(fmt.Errorf("turn %s: %w", s.unsaved.turn.record.ID, ErrUnsaved))
-		return
+		return nil
 	case s.turn != nil && p.ID != "" && s.turn.record.PromptID == p.ID:
 		s.turn.waiters = append(s.turn.waiters, reply)
-		return
+		return s.turn
 	case s.turn != nil:
 		refuse(&BusyError{TurnID: s.turn.record.ID})
-		return
+		return nil
 	}
 	if blank(p.Blocks) {
 		refuse(fmt.Errorf("%w: the prompt holds no text, picture or resource", ErrInvalid))
-		return
+		return nil
 	}
 	t := s.newTurn(p, reply)
 	s.turn = t
@@ -85,6 +89,7 @@ func (s *Session) prompt(p Prompt, subscriber *Cursor, reply PromptReply, refuse
 		begin: func() (work, error) { return s.beginTurn(t, p.Blocks, subscriber), nil },
 		fail:  func(err error) { s.refuseTurn(t, err) },
 	})
+	return t
 }
 
 // blank reports whether blocks hold nothing that a model could answer.

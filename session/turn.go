@@ -95,10 +95,17 @@ func (t *turn) running() *runningText {
 func (s *Session) Cancel(turnID string) {
 	s.tell(func() {
 		if t := s.turn; t != nil && (turnID == "" || turnID == t.record.ID) {
-			t.cancelled = true
-			t.cancel()
+			s.cancelTurn(t)
 		}
 	})
+}
+
+// cancelTurn cancels t if it is the running turn.
+func (s *Session) cancelTurn(t *turn) {
+	if t != nil && t == s.turn {
+		t.cancelled = true
+		t.cancel()
+	}
 }
 
 // stream runs in the turn's goroutine: it builds the request, streams the answer and posts what comes.

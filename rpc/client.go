@@ -35,7 +35,7 @@ func NewClient(stream Stream, onNotification func(method string, params json.Raw
 	return &Client{
 		stream:  stream,
 		codec:   s,
-		library: jsonrpc2.NewConn(context.Background(), s, s, jsonrpc2.OnRecv(s.received), quiet),
+		library: jsonrpc2.NewConn(context.Background(), s, s, jsonrpc2.OnRecv(s.received), jsonrpc2.OnSend(s.sending), quiet),
 	}
 }
 
@@ -111,6 +111,9 @@ type clientCodec struct {
 
 	payload  json.RawMessage // reader's: result or parameters of what was read last
 	envelope []byte          // reader's: the rest of it
+
+	request *jsonrpc2.Request // sender's: to be written, see sending
+	buf     []byte            // sender's
 }
 
 // ReadObject implements jsonrpc2.ObjectStream. Frames that a client has no use for are skipped.
@@ -122,7 +125,7 @@ func (s *clientCodec) ReadObject(v any) error {
 			return io.EOF
 		}
 		if len(s.envelope) > 0 {
-			return json.Unmarshal(s.envelope, v)
+			return v.(json.Unmarshaler).UnmarshalJSON(s.envelope)
 		}
 	}
 }
@@ -175,13 +178,24 @@ func (s *clientCodec) Handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.
 	s.notify(req.Method, *req.Params)
 }
 
-// WriteObject implements jsonrpc2.ObjectStream.
-func (s *clientCodec) WriteObject(obj any) error {
-	frame, err := json.Marshal(obj)
-	if err != nil {
-		return fmt.Errorf("encode message: %w", err)
+// sending is the library's hook that runs right before WriteObject, under the library's lock for sending.
+func (s *clientCodec) sending(req *jsonrpc2.Request, _ *jsonrpc2.Response) { s.request = req }
+
+// WriteObject implements jsonrpc2.ObjectStream for the requests of a Client.
+func (s *clientCodec) WriteObject(any) error {
+	var params json.RawMessage
+	if s.request.Params != nil {
+		params = *s.request.Params
 	}
-	return s.stream.WriteFrame(frame)
+	b, err := appendCall(reusable(s.buf), s.request.Method, params)
+	if err != nil {
+		return err
+	}
+	if !s.request.Notif {
+		b = strconv.AppendUint(append(b, `,"id":`...), s.request.ID.Num, 10)
+	}
+	s.buf = append(b, '}')
+	return s.stream.WriteFrame(s.buf)
 }
 
 // Close implements jsonrpc2.ObjectStream. It comes from the library's reader, when that has ended.

@@ -35,7 +35,7 @@ func (s *codec) ReadObject(v any) error {
 			return io.EOF
 		}
 		if s.request != nil {
-			return json.Unmarshal(s.envelope, v)
+			return v.(json.Unmarshaler).UnmarshalJSON(s.envelope)
 		}
 	}
 }
@@ -123,16 +123,24 @@ func (s *codec) WriteObject(any) error {
 
 // writeNotification writes a notification. It bypasses the library, which would encode the parameters anew.
 func (s *codec) writeNotification(n Notification) error {
-	method, err := json.Marshal(n.Method)
+	b, err := appendCall(reusable(s.buf), n.Method, n.Params)
 	if err != nil {
-		return fmt.Errorf("encode method: %w", err)
-	}
-	b := append(reusable(s.buf), `{"jsonrpc":"2.0","method":`...)
-	b = append(b, method...)
-	if n.Params != nil {
-		b = append(append(b, `,"params":`...), n.Params...)
+		return err
 	}
 	return s.flush(append(b, '}'))
+}
+
+// appendCall appends a request or notification up to where an id may stand.
+func appendCall(b []byte, method string, params json.RawMessage) ([]byte, error) {
+	name, err := json.Marshal(method)
+	if err != nil {
+		return nil, fmt.Errorf("encode method: %w", err)
+	}
+	b = append(append(b, `{"jsonrpc":"2.0","method":`...), name...)
+	if params != nil {
+		b = append(append(b, `,"params":`...), params...)
+	}
+	return b, nil
 }
 
 func (s *codec) flush(frame []byte) error {

@@ -24,14 +24,14 @@ func sized(n int) string {
 func TestK7_01FrameLimit(t *testing.T) {
 	overAll(t, func(t *testing.T, tr transport) {
 		other := serve(t, tr, basic, Options{}, Limits{})
-		s := serve(t, tr, basic, Options{}, Limits{})
-		for _, n := range []int{40 << 10, 5 << 20, 16 << 20} {
+		s := serve(t, tr, basic, Options{}, Limits{FrameBytes: 6 << 20})
+		for _, n := range []int{40 << 10, 5 << 20, 6 << 20} {
 			s.send(sized(n))
 			if got, want := len(s.recv()), n-len(`"method":"echo","params":`)+len(`"result":`); got != want {
 				t.Fatalf("the answer to %d bytes has %d bytes, want %d", n, got, want)
 			}
 		}
-		if err := s.wire.send([]byte(sized(16<<20 + 1))); err == nil { // it may fail, as the server stops reading
+		if err := s.wire.send([]byte(sized(6<<20 + 1))); err == nil { // it may fail, as the server stops reading
 			s.wantClose(closeTooBig)
 		}
 		if err := s.end(); err == nil {

@@ -179,7 +179,8 @@ func stringEnd(frame []byte, start int) int {
 	return len(frame)
 }
 
-func isString(raw []byte) bool { return len(raw) > 1 && raw[0] == '"' }
+// isString reports whether a JSON value without white space around it is a string.
+func isString(raw []byte) bool { return len(raw) > 1 && raw[0] == '"' && raw[len(raw)-1] == '"' }
 
 // unquoted returns what a JSON string means, or nil if raw is none.
 func unquoted(raw []byte) []byte {

@@ -124,13 +124,11 @@ func (s *WebSocketStream) readError(err error) error {
 
 // WriteFrame implements Stream.
 func (s *WebSocketStream) WriteFrame(frame []byte) error {
-	ctx := context.Background()
 	if s.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, s.timeout)
-		defer cancel()
+		stalled := time.AfterFunc(s.timeout, func() { s.conn.CloseNow() })
+		defer stalled.Stop()
 	}
-	if err := s.conn.Write(ctx, websocket.MessageText, validText(frame)); err != nil {
+	if err := s.conn.Write(context.Background(), websocket.MessageText, validText(frame)); err != nil {
 		return fmt.Errorf("write frame: %w", err)
 	}
 	return nil

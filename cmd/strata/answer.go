@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -31,15 +32,19 @@ func (a *answer) begin(session string) {
 	}
 }
 
-// notified shows one notification.
+// notified shows one notification. Of one whose content has another shape there is nothing to show.
 func (a *answer) notified(method string, params json.RawMessage) {
-	if method != "session/update" {
-		return
-	}
-	if a.json {
+	switch {
+	case method == "session/update" && a.json:
 		a.line(params)
-		return
+	case method == "session/update":
+		a.update(params)
+	case method == "_strata/event" && !a.json:
+		a.event(params)
 	}
+}
+
+func (a *answer) update(params json.RawMessage) {
 	var n struct {
 		Update struct {
 			Kind    string `json:"sessionUpdate"`
@@ -50,13 +55,38 @@ func (a *answer) notified(method string, params json.RawMessage) {
 		} `json:"update"`
 	}
 	if json.Unmarshal(params, &n) != nil {
-		return // content of another shape is nothing to show
+		return
 	}
 	switch n.Update.Kind {
 	case "agent_message_chunk":
 		a.text(n.Update.Content.Text)
 	case "notice":
 		a.note(n.Update.Title)
+	}
+}
+
+func (a *answer) event(params json.RawMessage) {
+	var e struct {
+		Type  string `json:"type"`
+		Items []struct {
+			Key    string `json:"key"`
+			Reason string `json:"reason"`
+		} `json:"items"` // of left_out
+		Attempt int           `json:"attempt"` // of retrying, like the rest
+		Of      int           `json:"of"`
+		Delay   time.Duration `json:"delay"`
+		Reason  string        `json:"reason"`
+	}
+	if json.Unmarshal(params, &e) != nil {
+		return
+	}
+	switch e.Type {
+	case "left_out":
+		for _, item := range e.Items {
+			a.note(fmt.Sprintf("left out: %s: %s", item.Key, item.Reason))
+		}
+	case "retrying":
+		a.note(fmt.Sprintf("%s: try %d of %d failed, the next follows in %v", e.Reason, e.Attempt, e.Of, e.Delay.Round(time.Second/10)))
 	}
 }
 

@@ -19,7 +19,14 @@ func turn(a *answer, end string) {
 	} {
 		a.notified("session/update", json.RawMessage(`{"sessionId":"sess_1","update":`+update+`}`))
 	}
-	a.notified("_strata/event", json.RawMessage(`{}`))
+	for _, event := range []string{
+		`{"type":"saved"}`,
+		`{"type":"left_out","items":[{"key":"file:b.txt","reason":"binary"}]}`,
+		`{"type":"retrying","Attempt":1,"Of":4,"Delay":1500000000,"Reason":"overloaded"}`,
+		`{"type":[]}`,
+	} {
+		a.notified("_strata/event", json.RawMessage(event))
+	}
 	a.end(json.RawMessage(`{"stopReason":"` + end + `"}`))
 }
 
@@ -29,7 +36,7 @@ func TestAnswerGoesToStandardOutputAndRemarksDoNot(t *testing.T) {
 	if got, want := out.String(), "Hello\n [31mworld\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := notes.String(), "session sess_1\n[a.txt was left out]\n[the answer was cut at the model's limit]\n"; got != want {
+	if got, want := notes.String(), "session sess_1\n[a.txt was left out]\n[left out: file:b.txt: binary]\n[overloaded: try 1 of 4 failed, the next follows in 1.5s]\n[the answer was cut at the model's limit]\n"; got != want {
 		t.Errorf("got notes %q, want %q", got, want)
 	}
 }

@@ -91,6 +91,9 @@ func (p *process) ask(ctx context.Context, prompt string, opt askOptions) error 
 	if err != nil {
 		return err
 	}
+	if err := attach(ctx, client, session); err != nil {
+		return err
+	}
 	show.begin(session)
 	result, err := runTurn(ctx, client, map[string]any{"sessionId": session, "prompt": blocks})
 	if err != nil {
@@ -169,6 +172,15 @@ func resumeSession(ctx context.Context, client *rpc.Client, id string) error {
 		return fmt.Errorf("--session %s: %w", id, err)
 	}
 	return nil
+}
+
+// attach asks for the session's events from now on: they tell what was left out of a request, and of retries.
+func attach(ctx context.Context, client *rpc.Client, id string) error {
+	info, err := sessionInfo(ctx, client, id)
+	if err != nil {
+		return err
+	}
+	return client.Call(ctx, "_strata/session/attach", map[string]any{"sessionId": id, "epoch": info.Epoch, "after": info.Seq}, nil)
 }
 
 // runTurn sends a prompt and waits for its result. When ctx ends the turn is cancelled, and its ending awaited.

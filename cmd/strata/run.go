@@ -34,7 +34,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	p := &process{stdin: stdin, stdout: stdout, stderr: stderr, getenv: getenv}
 	root := newRoot(p)
 	root.SetArgs(args)
-	return p.exitCode(root.ExecuteContext(ctx))
+	err := root.ExecuteContext(ctx)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return exitInterrupted // whoever pressed Ctrl-C knows
+	}
+	return p.exitCode(err)
 }
 
 func newRoot(p *process) *cobra.Command {

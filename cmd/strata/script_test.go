@@ -4,9 +4,14 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strconv"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"strata/historystore"
 )
 
 var update = flag.Bool("update", false, "write what the commands print into the scripts")
@@ -22,12 +27,69 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Setup: func(env *testscript.Env) error {
-			home := filepath.Join(env.WorkDir, "home")
-			env.Setenv("HOME", home)
-			env.Setenv("APPDATA", home)
-			env.Setenv("LOCALAPPDATA", home)
-			return os.MkdirAll(home, 0o700)
+		Setup:               setup,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"awaitserver": awaitServer,
+			"stopserver":  stopServer,
 		},
 	})
+}
+
+// setup gives a script a home folder. Servers take a free port, and none outlives its script.
+func setup(env *testscript.Env) error {
+	home := filepath.Join(env.WorkDir, "home")
+	for _, name := range []string{"HOME", "APPDATA", "LOCALAPPDATA"} {
+		env.Setenv(name, home)
+	}
+	env.Setenv("STRATA_LISTEN", "127.0.0.1:0")
+	env.Defer(func() {
+		if running, err := scriptProcess(env.Getenv).findServer(); err == nil {
+			terminate(running.PID)
+		}
+	})
+	return os.MkdirAll(home, 0o700)
+}
+
+func scriptProcess(getenv func(string) string) *process { return &process{getenv: getenv} }
+
+// awaitServer waits until clients can find a server, and sets $SERVER to its process id.
+func awaitServer(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Setenv("SERVER", strconv.Itoa(eventually(ts, func() (int, bool) {
+		running, err := scriptProcess(ts.Getenv).findServer()
+		return running.PID, err == nil
+	})))
+}
+
+// stopServer ends the server as a service manager does, and waits until it has given up the database.
+func stopServer(ts *testscript.TestScript, _ bool, _ []string) {
+	running, err := scriptProcess(ts.Getenv).findServer()
+	ts.Check(err)
+	ts.Check(terminate(running.PID))
+	eventually(ts, func() (int, bool) {
+		_, held := historystore.Holder(running.Database)
+		return 0, !held
+	})
+}
+
+func terminate(pid int) error {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	return p.Signal(syscall.SIGTERM)
+}
+
+// patience is how long something may take before it counts as hung. It measures nothing.
+const patience = 2 * time.Minute
+
+func eventually(ts *testscript.TestScript, try func() (int, bool)) int {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for giveUp := time.Now().Add(patience); time.Now().Before(giveUp); <-tick.C {
+		if n, ok := try(); ok {
+			return n
+		}
+	}
+	ts.Fatalf("it does not happen")
+	return 0
 }

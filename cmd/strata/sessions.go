@@ -37,6 +37,8 @@ type details struct {
 	Session   sessionLine    `json:"session"`
 	CreatedAt time.Time      `json:"createdAt"`
 	State     string         `json:"state"`
+	Epoch     string         `json:"epoch"`
+	Seq       uint64         `json:"seq"`
 	Config    history.Config `json:"config"`
 	Messages  int            `json:"messages"`
 	InView    int            `json:"inView"`

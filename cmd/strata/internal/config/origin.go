@@ -39,8 +39,9 @@ type Error struct {
 }
 
 // Error names the file with line and column, the variable or the flag first, so that editors can jump there.
+// A variable and a flag say themselves which key they are for.
 func (e *Error) Error() string {
-	if e.Key == "" {
+	if e.Key == "" || e.Origin.commands() {
 		return fmt.Sprintf("%s: %v", e.Origin.place(), e.Err)
 	}
 	return fmt.Sprintf("%s: %s: %v", e.Origin.place(), e.Key, e.Err)

@@ -48,22 +48,43 @@ func (b Bill) add(c Bill) Bill {
 	return Bill{b.Requests + c.Requests, b.Tokens + c.Tokens, b.Read + c.Read, b.Written + c.Written, b.Cost + c.Cost}
 }
 
-// BillRequests reads printed requests of one session and bills them.
+// BillRequests reads the printed requests of one session and bills them.
 func BillRequests(r io.Reader) (Bill, error) {
 	dec := json.NewDecoder(r)
 	b := biller{cache: map[prefix]cached{}}
 	for {
 		var req Request
-		switch err := dec.Decode(&req); {
-		case errors.Is(err, io.EOF):
+		err := dec.Decode(&req)
+		if errors.Is(err, io.EOF) {
 			return b.Bill, nil
-		case err != nil:
-			return b.Bill, fmt.Errorf("request %d: %w", b.Requests+1, err)
 		}
-		if err := b.bill(&req); err != nil {
-			return b.Bill, fmt.Errorf("request %d: %w", b.Requests+1, err)
+		if err == nil {
+			err = req.check()
+		}
+		if err != nil {
+			return b.Bill, fmt.Errorf("bill request %d: %w", b.Requests+1, err)
+		}
+		b.bill(&req)
+	}
+}
+
+func (r *Request) check() error {
+	if !(r.Gap >= 0 && r.Gap <= maxGap) {
+		return fmt.Errorf("impossible pause of %g minutes", r.Gap)
+	}
+	marks := 0
+	for i := range r.Items {
+		if !sane(int64(r.Items[i].Tokens)) {
+			return fmt.Errorf("item %d has %d tokens", i, r.Items[i].Tokens)
+		}
+		if r.Items[i].Mark {
+			marks++
 		}
 	}
+	if marks > marksMax {
+		return fmt.Errorf("%d marks: at most %d", marks, marksMax)
+	}
+	return nil
 }
 
 // biller is the provider's cache and what was paid so far.
@@ -86,13 +107,11 @@ type position struct {
 	block  int // that the item belongs to
 }
 
-func (b *biller) bill(req *Request) error {
+// bill adds a request: what is read, what lies between the longest hit and the last mark, and the rest.
+func (b *biller) bill(req *Request) {
 	b.now += req.Gap
 	all := positions(req.Items)
 	marks := marked(all)
-	if len(marks) > marksMax {
-		return fmt.Errorf("%d marks: at most %d", len(marks), marksMax)
-	}
 	hit := b.longestHit(all, marks)
 	total := 0
 	if len(all) > 0 {
@@ -118,7 +137,6 @@ func (b *biller) bill(req *Request) error {
 	}
 	b.Cost += float64(read)*priceRead + float64(total-upTo)
 	b.Requests, b.Tokens, b.Read = b.Requests+1, b.Tokens+total, b.Read+read
-	return nil
 }
 
 func writePrice(long bool) float64 {

@@ -33,6 +33,7 @@ const minCached = 1024
 var epoch = time.Unix(0, 0).UTC()
 
 // Replay reads a trace from r, has its requests laid out, and writes each as a line of JSON to w.
+// An error in the trace names its line; the requests before it have been written.
 func Replay(r io.Reader, w io.Writer, opt stability.Options) error {
 	t, err := openTrace(r)
 	if err != nil {
@@ -44,7 +45,7 @@ func Replay(r io.Reader, w io.Writer, opt stability.Options) error {
 	}
 	out := bufio.NewWriter(w)
 	enc := json.NewEncoder(out)
-	s := session{newWorld(&t.header), tracker, stability.NewMirror(), clusters(&t.header), epoch}
+	s := newSession(&t.header, tracker)
 	for {
 		u, err := t.next()
 		if errors.Is(err, io.EOF) {
@@ -53,11 +54,11 @@ func Replay(r io.Reader, w io.Writer, opt stability.Options) error {
 		if err != nil {
 			return errors.Join(err, out.Flush())
 		}
-		req, err := s.turn(&u)
+		plan, err := s.turn(&u)
 		if err != nil {
-			return t.at(err)
+			return errors.Join(t.at(err), out.Flush())
 		}
-		if err := enc.Encode(req); err != nil {
+		if err := enc.Encode(printed(u.Gap, plan)); err != nil {
 			return fmt.Errorf("write request: %w", err)
 		}
 	}
@@ -72,8 +73,12 @@ type session struct {
 	now      time.Time
 }
 
-// turn replays one turn and returns its request.
-func (s *session) turn(u *turn) (Request, error) {
+func newSession(h *header, tracker *stability.Tracker) *session {
+	return &session{newWorld(h), tracker, stability.NewMirror(), clusters(h), epoch}
+}
+
+// turn replays one turn and returns the layout of its request.
+func (s *session) turn(u *turn) (*stability.Plan, error) {
 	s.now = s.now.Add(time.Duration(u.Gap * float64(time.Minute)))
 	s.world.ask(u)
 	plan, err := s.tracker.Plan(stability.Request{
@@ -81,18 +86,18 @@ func (s *session) turn(u *turn) (Request, error) {
 		Cache: stability.Cache{Mirror: s.mirror, Minimum: minCached},
 	})
 	if err != nil {
-		return Request{}, err
+		return nil, err
 	}
 	// No provider reports anything here: what is expected happens.
 	s.mirror.Answered(plan, stability.Usage{Read: plan.Expect, Write: plan.Tokens - plan.Expect, Input: plan.Tokens})
 	if err := s.tracker.Commit(plan); err != nil {
-		return Request{}, err
+		return nil, err
 	}
 	s.world.answer(u)
-	return print(u.Gap, plan), nil
+	return plan, nil
 }
 
-func print(gap float64, plan *stability.Plan) Request {
+func printed(gap float64, plan *stability.Plan) Request {
 	out := Request{Gap: gap, Items: make([]Item, len(plan.Entries))}
 	for i := range plan.Entries {
 		e := &plan.Entries[i]

@@ -3,6 +3,7 @@ package replay
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,8 +15,13 @@ import (
 	"strata/stability"
 )
 
-// Report replays every trace (*.jsonl) in dir with each of the layouts and prints what it costs: a table by class of
-// trace with the totals.
+// Report replays every trace (*.jsonl) in dir with each of the layouts and prints, by class of trace and for all:
+//
+//	sent      tokens of all requests
+//	needed    tokens without a cache, when nothing is sent but what a request must hold
+//	cost      what was sent, billed, in tokens at full price
+//	relative  cost to needed, the mean over the traces
+//	read      share of the tokens sent that the cache had, the mean over the traces
 func Report(w io.Writer, dir string, layouts []string) error {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
 	if err != nil {
@@ -25,63 +31,104 @@ func Report(w io.Writer, dir string, layouts []string) error {
 		return fmt.Errorf("no traces (*.jsonl) in %s", dir)
 	}
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(out, "layout\tclass\ttraces\trequests\tsent\tcost\trelative\tread\t")
+	fmt.Fprintln(out, "layout\tclass\ttraces\trequests\tsent\tneeded\tcost\trelative\tread\t")
 	for _, layout := range layouts {
 		rows, err := replayAll(paths, stability.Options{Layout: layout, Target: stability.DefaultTarget})
 		if err != nil {
 			return err
 		}
 		for _, r := range rows {
-			fmt.Fprintf(out, "%s\t%s\t%d\t%d\t%d\t%.0f\t%.3f\t%.1f%%\t\n", layout, r.class, r.traces,
-				r.Requests, r.Tokens, r.Cost, r.Relative(), 100*r.ReadShare())
+			fmt.Fprintf(out, "%s\t%s\t%d\t%d\t%d\t%d\t%.0f\t%.3f\t%.1f%%\t\n", layout, r.class, r.traces,
+				r.Requests, r.Tokens, r.needed, r.Cost, r.meanRelative(), 100*r.meanRead())
 		}
 	}
 	return out.Flush()
 }
 
-// row is the bill of one class of traces.
+// row is what the traces of one class cost.
 type row struct {
 	class  string
 	traces int
-	Bill
+	Bill   // of all together
+	needed int
+
+	relatives, reads float64 // sums over the traces
 }
 
-// replayAll returns a row for each class, sorted, and one for the total.
+func (r row) meanRelative() float64 { return ratio(r.relatives, float64(r.traces)) }
+func (r row) meanRead() float64     { return ratio(r.reads, float64(r.traces)) }
+
+func (r row) add(s row) row {
+	return row{
+		class: r.class, traces: r.traces + s.traces, Bill: r.Bill.add(s.Bill), needed: r.needed + s.needed,
+		relatives: r.relatives + s.relatives, reads: r.reads + s.reads,
+	}
+}
+
+// replayAll returns a row for each class, sorted, and one for all.
 func replayAll(paths []string, opt stability.Options) ([]row, error) {
 	byClass := map[string]row{}
-	total := row{class: "total"}
+	all := row{class: "all"}
 	for _, path := range paths {
-		class, bill, err := replayFile(path, opt)
+		r, err := replayFile(path, opt)
 		if err != nil {
 			return nil, fmt.Errorf("replay %s: %w", path, err)
 		}
-		r := byClass[class]
-		byClass[class] = row{class, r.traces + 1, r.add(bill)}
-		total = row{total.class, total.traces + 1, total.add(bill)}
+		all = all.add(r)
+		if sum, ok := byClass[r.class]; ok {
+			r = sum.add(r)
+		}
+		byClass[r.class] = r
 	}
 	rows := make([]row, 0, len(byClass)+1)
 	for _, r := range byClass {
 		rows = append(rows, r)
 	}
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.class, b.class) })
-	return append(rows, total), nil
+	return append(rows, all), nil
 }
 
-// replayFile returns a trace's class, the part of it in front of a dash, and its bill.
-func replayFile(path string, opt stability.Options) (string, Bill, error) {
+// replayFile returns the row of one trace. Its class is the part of the recorded one in front of a dash.
+func replayFile(path string, opt stability.Options) (row, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return "", Bill{}, err
+		return row{}, err
 	}
-	t, err := openTrace(bytes.NewReader(text))
+	class, needed, err := need(bytes.NewReader(text))
 	if err != nil {
-		return "", Bill{}, err
+		return row{}, err
 	}
 	var requests bytes.Buffer
 	if err := Replay(bytes.NewReader(text), &requests, opt); err != nil {
-		return "", Bill{}, err
+		return row{}, err
 	}
 	bill, err := BillRequests(&requests)
-	class, _, _ := strings.Cut(t.Class, "-")
-	return class, bill, err
+	if err != nil {
+		return row{}, err
+	}
+	return row{class, 1, bill, needed, ratio(bill.Cost, float64(needed)), bill.ReadShare()}, nil
+}
+
+// need returns a trace's class and the tokens that its requests must hold.
+func need(r io.Reader) (class string, tokens int, err error) {
+	t, err := openTrace(r)
+	if err != nil {
+		return "", 0, err
+	}
+	w := newWorld(&t.header)
+	for {
+		u, err := t.next()
+		if errors.Is(err, io.EOF) {
+			class, _, _ = strings.Cut(t.Class, "-")
+			return class, tokens, nil
+		}
+		if err != nil {
+			return "", 0, err
+		}
+		w.ask(&u)
+		for _, it := range w.items() {
+			tokens += it.Tokens
+		}
+		w.answer(&u)
+	}
 }

@@ -1,3 +1,106 @@
 package replay
-import ("testing";"os")
-func TestX(t *testing.T){ if err:=Report(os.Stdout,"testdata/train",[]string{"log","ripple"});err!=nil{t.Fatal(err)} }
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"strata/stability"
+)
+
+const train = "testdata/train"
+
+// TestAims holds the layouts to what they promise on the sample traces, as the mean over the traces.
+func TestAims(t *testing.T) {
+	for _, tt := range []struct {
+		layout    string
+		relative  float64 // at most
+		readShare float64 // at least
+	}{
+		{stability.LayoutLog, 0.45, 0.80},
+		{stability.LayoutRipple, 0.92, 0},
+	} {
+		rows, err := replayAll(traces(t), stability.Options{Layout: tt.layout, Target: stability.DefaultTarget})
+		if err != nil {
+			t.Fatal(err)
+		}
+		total := rows[len(rows)-1]
+		if got := total.meanRelative(); got > tt.relative {
+			t.Errorf("%s costs %.3f of no caching, want at most %.2f", tt.layout, got, tt.relative)
+		}
+		if got := total.meanRead(); got < tt.readShare {
+			t.Errorf("%s reads %.3f of the tokens, want at least %.2f", tt.layout, got, tt.readShare)
+		}
+	}
+}
+
+func traces(t testing.TB) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(train, "*.jsonl"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no traces in %s: %v", train, err)
+	}
+	return paths
+}
+
+func TestReport(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"agent-13", "chat-00", "acdc-10", "crush-00"} {
+		text, err := os.ReadFile(filepath.Join(train, name+".jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name+".jsonl"), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out strings.Builder
+	if err := Report(&out, dir, []string{"log", "ripple"}); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(out.String()) {
+		fields := strings.Fields(line)
+		got = append(got, strings.Join(fields[:4], " "))
+	}
+	want := []string{"layout class traces requests",
+		"log agent 1 42", "log chat 1 40", "log edit 2 22", "log all 4 104",
+		"ripple agent 1 42", "ripple chat 1 40", "ripple edit 2 22", "ripple all 4 104"}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("report:\n%s", out.String())
+	}
+}
+
+func TestReportRefuses(t *testing.T) {
+	empty, broken := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(broken, "x.jsonl"), []byte("{\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ dir, layout, want string }{
+		{empty, "log", "no traces"},
+		{broken, "log", "x.jsonl: trace line 1"},
+		{train, "pile", `layout "pile"`},
+	} {
+		err := Report(&strings.Builder{}, tt.dir, []string{tt.layout})
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("error %v, want one with %q", err, tt.want)
+		}
+	}
+}
+
+func BenchmarkReplay(b *testing.B) {
+	for _, layout := range []string{stability.LayoutLog, stability.LayoutRipple} {
+		b.Run(layout, func(b *testing.B) {
+			for b.Loop() {
+				rows, err := replayAll(traces(b), stability.Options{Layout: layout, Target: stability.DefaultTarget})
+				if err != nil {
+					b.Fatal(err)
+				}
+				total := rows[len(rows)-1]
+				b.ReportMetric(total.meanRelative(), "cost/none")
+				b.ReportMetric(total.meanRead(), "read/sent")
+			}
+		})
+	}
+}

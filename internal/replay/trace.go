@@ -116,7 +116,7 @@ func (h *header) check() error {
 		if len(f) != fileColumns {
 			return fmt.Errorf("file %d has %d columns: want %d", i, len(f), fileColumns)
 		}
-		if !sane(int64(f[fileTokens])) || !sane(int64(f[fileOutline])) {
+		if !(f[fileTokens] >= 0 && f[fileTokens] <= maxTokens && f[fileOutline] >= 0 && f[fileOutline] <= maxTokens) {
 			return fmt.Errorf("file %d has an impossible size", i)
 		}
 	}

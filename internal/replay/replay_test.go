@@ -1,0 +1,224 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"strata/stability"
+)
+
+const twoFiles = `{"id":"x","cls":"edit","sys":2000,"files":[[0,1,500,50,1,1],[0,1,300,0,1,1],[1,1,0,0,1,1]]}` + "\n"
+
+// TestReplayingATurn follows "Replaying a turn" in the schema of the traces, sentence by sentence.
+func TestReplayingATurn(t *testing.T) {
+	tests := []struct {
+		rule  string
+		turns string
+		want  string // items of the last request, "hash:tokens"
+	}{
+		{"system prompt, outlines of existing files that have one, messages in order",
+			`{"u":5,"a":7}` + "\n" + `{"g":1,"u":6}`,
+			"system:2000 outline:0@0:50 user:0:5 reply:0:7 user:1:6"},
+		{"a file in full context stands in for its outline",
+			`{"u":5,"sel":[0,1]}`, "system:2000 file:0@0:515 file:1@0:315 user:0:5"},
+		{"only a file that exists comes into full context",
+			`{"u":5,"sel":[2]}`, "system:2000 outline:0@0:50 user:0:5"},
+		{"des comes before sel", `{"u":5,"sel":[0],"des":[0]}`, "system:2000 file:0@0:515 user:0:5"},
+		{"edits apply after the reply; an earlier text and the diffs to the present one",
+			`{"u":5,"a":3000,"sel":[0],"ed":[[0,510,77,10,60,88,0],[0,520,78,20,0,0,0]]}` + "\n" + `{"g":1,"u":6}`,
+			"system:2000 file:0@0:515 user:0:5 reply:0:3000 diff:0@0..78:30 user:1:6"},
+		{"a new outline if its tokens are above 0",
+			`{"u":5,"ed":[[0,510,77,10,60,88,1],[0,520,78,20,0,99,0]]}` + "\n" + `{"g":9,"u":6}`,
+			"system:2000 outline:0@88:60 user:0:5 reply:0:0 user:1:6"},
+		{"a file that did not exist comes into full context",
+			`{"u":5,"ed":[[2,40,7,40,4,8,0]]}` + "\n" + `{"g":9,"u":6}`,
+			"system:2000 outline:0@0:50 user:0:5 file:2@7:55 reply:0:0 user:1:6"},
+		{"del applies", `{"u":5,"del":[0]}` + "\n" + `{"g":9,"u":6}`, "system:2000 user:0:5 reply:0:0 user:1:6"},
+		{"above 40,000 tokens and 6 messages all but the last 4 become a summary",
+			strings.Repeat(`{"g":9,"u":1,"a":10000}`+"\n", 5) + `{"g":9,"u":6}`,
+			"system:2000 outline:0@0:50 summary:4:1200 user:2:1 reply:2:10000 user:3:1 reply:3:10000 user:4:1 reply:4:10000 user:5:6"},
+		{"not with 6 messages", strings.Repeat(`{"g":9,"u":1,"a":20000}`+"\n", 3) + `{"g":9,"u":6}`,
+			"system:2000 outline:0@0:50 user:0:1 reply:0:20000 user:1:1 reply:1:20000 user:2:1 reply:2:20000 user:3:6"},
+		{"when the user asks for it, whatever the tokens", strings.Repeat(`{"g":9,"u":1,"a":2}`+"\n", 3) + `{"g":9,"u":1,"a":2,"c":1}` + "\n" + `{"g":9,"u":6}`,
+			"system:2000 outline:0@0:50 summary:4:1200 user:2:1 reply:2:2 user:3:1 reply:3:2 user:4:6"},
+	}
+	for _, tt := range tests {
+		t.Run(strings.ReplaceAll(tt.rule, " ", "_"), func(t *testing.T) {
+			requests, err := replayed(twoFiles+tt.turns, stability.LayoutLog)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := strings.Count(strings.TrimSpace(tt.turns), "\n") + 1; len(requests) != want {
+				t.Errorf("%d requests for %d turns", len(requests), want)
+			}
+			last := requests[len(requests)-1]
+			var got []string
+			for _, it := range last.Items {
+				got = append(got, it.Hash+":"+strconv.Itoa(it.Tokens))
+			}
+			if strings.Join(got, " ") != tt.want {
+				t.Errorf("got  %s\nwant %s", strings.Join(got, " "), tt.want)
+			}
+		})
+	}
+}
+
+func TestReplayPrintsLines(t *testing.T) {
+	var out bytes.Buffer
+	opt := stability.Options{Lifetime: stability.Lifetime1h}
+	if err := Replay(strings.NewReader(twoFiles+"\n"+`{"g":1.5,"u":5}`+"\n"), &out, opt); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"gap":1.5,"items":[{"h":"system","tok":2000,"end":true,"bp":false,"long":false},` +
+		`{"h":"outline:0@0","tok":50,"end":true,"bp":true,"long":true},{"h":"user:0","tok":5,"end":true,"bp":true,"long":true}]}` + "\n"
+	if out.String() != want {
+		t.Errorf("got  %swant %s", out.String(), want)
+	}
+}
+
+// A broken trace is an error that names the line; what came before it is printed.
+func TestBrokenTraces(t *testing.T) {
+	head := strings.TrimSuffix(twoFiles, "\n")
+	tests := []struct{ name, text, want string }{
+		{"nothing", "", "trace is empty"},
+		{"blank", "\n\n", "trace is empty"},
+		{"no JSON", "hello", "trace line 1: invalid character"},
+		{"no header", `{"g":1}`, "line 1: not the first line"},
+		{"negative system prompt", `{"id":"x","sys":-1,"files":[]}`, "line 1: impossible size"},
+		{"short file", `{"id":"x","files":[[1,2]]}`, "line 1: file 0 has 2 columns"},
+		{"huge file", `{"id":"x","files":[[1,1,1e300,0,0,0]]}`, "line 1: file 0 has an impossible size"},
+		{"negative outline", `{"id":"x","files":[[1,1,1,-1,0,0]]}`, "line 1: file 0 has an impossible size"},
+		{"turn cut off", head + "\n" + `{"g":1,"u":5}` + "\n\n" + `{"g":1,`, "line 4: unexpected end"},
+		{"wrong type", head + "\n" + `{"g":"1"}`, "line 2: json: cannot unmarshal"},
+		{"negative pause", head + "\n" + `{"g":-1}`, "line 2: impossible pause"},
+		{"endless pause", head + "\n" + `{"g":1e300}`, "line 2: impossible pause"},
+		{"negative message", head + "\n" + `{"u":-1}`, "line 2: impossible sizes"},
+		{"endless reply", head + "\n" + `{"a":99999999999}`, "line 2: impossible sizes"},
+		{"unknown file in", head + "\n" + `{"sel":[3]}`, "line 2: file 3 of 3"},
+		{"unknown file out", head + "\n" + `{"des":[-1]}`, "line 2: file -1 of 3"},
+		{"unknown file deleted", head + "\n" + `{"del":[9]}`, "line 2: file 9 of 3"},
+		{"unknown file edited", head + "\n" + `{"ed":[[3,1,1,1,1,1,1]]}`, "line 2: edit of file 3 of 3"},
+		{"short edit", head + "\n" + `{"ed":[[1,1]]}`, "line 2: edit of 2 columns"},
+		{"negative diff", head + "\n" + `{"ed":[[1,1,1,-1,1,1,1]]}`, "line 2: edit of file 1 has an impossible size"},
+		{"endless line", head + "\n" + strings.Repeat("x", maxLine+1), "line 2: bufio.Scanner: token too long"},
+		{"too many files", `{"id":"x","files":[[]` + strings.Repeat(`,[]`, maxFiles) + `]}`, "line 1: 100001 files"},
+	}
+	for _, tt := range tests {
+		t.Run(strings.ReplaceAll(tt.name, " ", "_"), func(t *testing.T) {
+			var out bytes.Buffer
+			err := Replay(strings.NewReader(tt.text), &out, stability.Options{})
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want one with %q", err, tt.want)
+			}
+			if tt.name == "turn cut off" && strings.Count(out.String(), "\n") != 1 {
+				t.Errorf("the request before the broken line is missing: %s", out.String())
+			}
+		})
+	}
+}
+
+func TestReplayPassesErrorsOn(t *testing.T) {
+	if err := Replay(strings.NewReader(twoFiles), io.Discard, stability.Options{Layout: "pile"}); err == nil {
+		t.Error("an unknown layout is accepted")
+	}
+	err := Replay(strings.NewReader(twoFiles+`{"u":5}`), brokenWriter{}, stability.Options{})
+	if !errors.Is(err, errBroken) {
+		t.Errorf("error %v", err)
+	}
+}
+
+var errBroken = errors.New("broken")
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
+
+// What the biller, which sees only the printed requests, finds in the cache is what the mirror expected; and what
+// the layouts send beyond what is needed is what they call dead.
+func TestBillMatchesExpectation(t *testing.T) {
+	for _, layout := range []string{stability.LayoutLog, stability.LayoutRipple} {
+		for _, path := range traces(t) {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkTrace(t, layout, path, text)
+		}
+	}
+}
+
+func checkTrace(t *testing.T, layout, path string, text []byte) {
+	t.Helper()
+	tr, err := openTrace(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tracker, err := stability.New(stability.Options{Layout: layout, Target: stability.DefaultTarget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSession(&tr.header, tracker)
+	b := biller{cache: map[prefix]cached{}}
+	for {
+		u, err := tr.next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := s.turn(&u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req := printed(u.Gap, plan)
+		before := b.Read
+		b.bill(&req)
+		if read := b.Read - before; read != plan.Expect {
+			t.Fatalf("%s, %s, line %d: %d tokens read, %d expected", layout, path, tr.line, read, plan.Expect)
+		}
+	}
+}
+
+// FuzzReplay: any trace is replayed and billed, or refused.
+func FuzzReplay(f *testing.F) {
+	f.Add([]byte(twoFiles + `{"g":1,"u":5,"a":3000,"sel":[0],"ed":[[0,510,77,10,60,88,0],[2,520,78,20,0,0,0]],"del":[1]}` + "\n" + `{"g":9,"u":6,"c":1}`))
+	if text, err := os.ReadFile(train + "/acdc-22.jsonl"); err == nil {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, layout := range []string{stability.LayoutLog, stability.LayoutRipple} {
+			var out bytes.Buffer
+			if Replay(bytes.NewReader(text), &out, stability.Options{Layout: layout}) != nil {
+				continue
+			}
+			if _, err := BillRequests(&out); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// replayed returns the requests of a trace.
+func replayed(trace, layout string) ([]Request, error) {
+	var out bytes.Buffer
+	if err := Replay(strings.NewReader(trace), &out, stability.Options{Layout: layout}); err != nil {
+		return nil, err
+	}
+	var requests []Request
+	dec := json.NewDecoder(&out)
+	for dec.More() {
+		var req Request
+		if err := dec.Decode(&req); err != nil {
+			return nil, err
+		}
+		requests = append(requests, req)
+	}
+	return requests, nil
+}

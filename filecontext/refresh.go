@@ -1,8 +1,6 @@
 package filecontext
 
-import (
-	"context"
-)
+import "context"
 
 // ChangeKind says what happened to a file.
 type ChangeKind string

@@ -1,0 +1,80 @@
+package acpcheck
+
+import (
+	"strings"
+	"testing"
+
+	"strata/internal/binary"
+	"strata/internal/upstream"
+)
+
+func TestMain(m *testing.M) { binary.Main(m) }
+
+// longPrompt makes the scripted upstream stream for long enough to be cancelled.
+const longPrompt = "Count slowly from 1 to 2000, one number per line."
+
+func TestWebSocketClients(t *testing.T) {
+	dir := installed(t)
+	tests := []struct{ name, sdk, bearerIn string }{
+		{"sdk 2, token in a header", "2", "header"},
+		{"sdk 2, token in a subprotocol", "2", "subprotocol"},
+		{"sdk 1, token in a header", "1", "header"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			server := serve(t)
+			verify(t, dir, "acp-check.mjs", server.WebSocket(), "--token", server.Token,
+				"--sdk", tt.sdk, "--bearer-in", tt.bearerIn, "--cwd", server.Home.Project, "--long", longPrompt)
+			server.Stop()
+		})
+	}
+}
+
+func TestStdioClient(t *testing.T) {
+	dir := installed(t)
+	server := serve(t)
+	stdio := server.Home.Command(t.Context(), "stdio")
+	args := []string{"--cwd", server.Home.Project, "--long", longPrompt, "--", "env", "-i"}
+	verify(t, dir, "stdio-check.mjs", append(append(args, stdio.Env...), stdio.Args...)...)
+	server.Stop()
+}
+
+func installed(t *testing.T) string {
+	t.Helper()
+	dir, err := Install(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// serve starts a server whose model is a scripted upstream.
+func serve(t *testing.T) *binary.Server {
+	t.Helper()
+	model := upstream.Start(upstream.Options{Strict: true})
+	t.Cleanup(model.Close)
+	return binary.Start(t, binary.NewHome(t, binary.Config(model.OpenAIURL())), binary.Options{})
+}
+
+// verify runs a client. All of its checks must pass but those of fork, which the protocol calls unstable.
+func verify(t *testing.T, dir, script string, args ...string) {
+	t.Helper()
+	report, err := Run(t.Context(), dir, script, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range report.With(Fail) {
+		t.Error(c)
+	}
+	for _, c := range report.With(Skip) {
+		if !strings.HasPrefix(c.Name, "session/fork") {
+			t.Error(c)
+		}
+	}
+	if len(report.With(OK)) == 0 {
+		t.Error("no check passed")
+	}
+	if t.Failed() {
+		t.Log(report.Output)
+	}
+}

@@ -26,6 +26,7 @@ type codec struct {
 }
 
 // ReadObject implements jsonrpc2.ObjectStream: it returns with the next frame that is to be dispatched.
+// The v of the library decodes itself.
 func (s *codec) ReadObject(v any) error {
 	for {
 		s.conn.out.waitRoom(s.conn.ctx)
@@ -137,7 +138,7 @@ func appendCall(b []byte, method string, params json.RawMessage) ([]byte, error)
 		return nil, fmt.Errorf("encode method: %w", err)
 	}
 	b = append(append(b, `{"jsonrpc":"2.0","method":`...), name...)
-	if params != nil {
+	if len(params) > 0 {
 		b = append(append(b, `,"params":`...), params...)
 	}
 	return b, nil

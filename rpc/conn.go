@@ -27,9 +27,18 @@ type Options struct {
 	DrainTimeout time.Duration // how long Close may take to send what is queued; 30 s
 
 	MapError func(error) *Error // what the peer may know of a handler's error; nil for an internal error
-	OnReply  func(stage string) // called with ReplyBefore and ReplyAfter around the write of each reply
+	OnReply  func(stage string) // called with ReplyBefore and ReplyAfter around the write of each reply; not after one that failed
 	Log      *slog.Logger       // slog.Default()
 }
+
+// The keys of what is logged.
+const (
+	keyConnection = "connection"
+	keyMethod     = "method"
+	keyError      = "err"
+	keyPanic      = "panic"
+	keyStack      = "stack"
+)
 
 // The stages that Options.OnReply is called with.
 const (
@@ -95,7 +104,7 @@ func NewConn(stream Stream, h Handler, opt Options) *Conn {
 		stream:   stream,
 		handler:  h,
 		opt:      opt,
-		log:      opt.Log.With("connection", opt.ID),
+		log:      opt.Log.With(keyConnection, opt.ID),
 		ids:      newIDTable(),
 		out:      newOutbox(opt.OutboxBytes),
 		stopping: make(chan struct{}),
@@ -117,6 +126,7 @@ func (c *Conn) Done() <-chan struct{} { return c.done }
 func (c *Conn) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	c.ctx = ctx
+	// Not under ctx: the library would close the stream before a goodbye is said.
 	quiet := jsonrpc2.SetLogger(log.New(io.Discard, "", 0))
 	c.library = jsonrpc2.NewConn(context.WithoutCancel(ctx), c.codec, c.codec, jsonrpc2.OnSend(c.codec.sending), quiet)
 	c.tasks.Go(c.write)
@@ -131,7 +141,7 @@ func (c *Conn) Serve(ctx context.Context) error {
 	}
 	cancel()
 	if err := c.stream.Close(c.ending.code, c.ending.reason); err != nil {
-		c.log.Debug("connection closed without a goodbye", "err", err)
+		c.log.Debug("connection closed without a goodbye", keyError, err)
 	}
 	<-c.codec.closed
 	c.endTasks()
@@ -189,7 +199,7 @@ func (c *Conn) newRequest(number uint64, params json.RawMessage) *Request {
 func (c *Conn) refuse(number uint64, fault *Error) {
 	wire, err := fault.wire()
 	if err != nil {
-		c.log.Error("error sent without its data", "err", err)
+		c.log.Error("error sent without its data", keyError, err)
 	}
 	c.out.put(&reply{number: number, err: wire, refusal: true}, nil, 0)
 }

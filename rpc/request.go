@@ -67,13 +67,13 @@ func (r *Request) OnCancel(fn func()) {
 // cancelByPeer carries out a cancel request. It returns false if the request is answered already.
 func (r *Request) cancelByPeer() bool {
 	r.mu.Lock()
-	answered, again, onCancel := r.answered, r.cancelled, r.onCancel
-	r.cancelled = true
+	live, again, onCancel := !r.answered, r.cancelled, r.onCancel
+	r.cancelled = again || live
 	r.mu.Unlock()
 	switch {
-	case answered:
+	case !live:
 		return false
-	case again:
+	case again: // once is enough
 	case onCancel != nil:
 		r.cancel()
 		onCancel()
@@ -108,7 +108,7 @@ func (r *Request) FailAfter(err error, src Source, seq uint64) {
 	}
 	wire, encodeErr := r.wireError(err).wire()
 	if encodeErr != nil {
-		r.conn.log.Error("error sent without its data", "method", r.method, "err", encodeErr)
+		r.conn.log.Error("error sent without its data", keyMethod, r.method, keyError, encodeErr)
 	}
 	r.answer(&reply{err: wire}, src, seq)
 }
@@ -121,7 +121,7 @@ func (r *Request) wireError(err error) *Error {
 	if e := r.conn.opt.MapError(err); e != nil {
 		return e
 	}
-	r.conn.log.Error("request failed", "method", r.method, "err", err, "stack", string(debug.Stack()))
+	r.conn.log.Error("request failed", keyMethod, r.method, keyError, err, keyStack, string(debug.Stack()))
 	return errInternal
 }
 
@@ -148,9 +148,10 @@ func (r *Request) answer(a *reply, src Source, seq uint64) {
 	r.cancel()
 }
 
-// Later is what a function given to Request.Go returns in place of a result when it has seen to it that the request is
-// answered by other means.
-var Later = new(struct{ _ byte })
+// Later is what a function given to Request.Go returns in place of a result when somebody else will answer.
+var Later any = &later{}
+
+type later struct{ _ byte } // a byte, as pointers to nothing may be equal
 
 // Go runs fn in a goroutine that the connection waits for, and answers with what it returns; a panic answers with
 // CodeInternal. fn gets the request's Context. On a connection that has ended fn is not run.
@@ -167,7 +168,7 @@ func (r *Request) run(fn func(ctx context.Context) (any, error)) {
 		r.Fail(err)
 		return
 	}
-	if result != any(Later) {
+	if result != Later {
 		r.Reply(result)
 	}
 }
@@ -175,7 +176,7 @@ func (r *Request) run(fn func(ctx context.Context) (any, error)) {
 // rescue is deferred around a handler's code: a panic costs the request, not the process.
 func (r *Request) rescue() {
 	if p := recover(); p != nil {
-		r.conn.log.Error("handler panicked", "method", r.method, "panic", p, "stack", string(debug.Stack()))
+		r.conn.log.Error("handler panicked", keyMethod, r.method, keyPanic, p, keyStack, string(debug.Stack()))
 		r.Fail(errInternal)
 	}
 }

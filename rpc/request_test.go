@@ -110,6 +110,20 @@ func TestCancel(t *testing.T) {
 	})
 }
 
+func TestLaterLeavesTheAnswerToOthers(t *testing.T) {
+	overAll(t, func(t *testing.T, tr transport) {
+		s := serve(t, tr, methods{
+			"later": func(_ *Conn, r *Request) {
+				returned := make(chan struct{})
+				r.Go(func(context.Context) (any, error) { defer close(returned); return Later, nil })
+				go func() { <-returned; r.Reply("now") }()
+			},
+		}, Options{}, Limits{})
+		s.send(call("1", "later", ""))
+		s.want(result("1", `"now"`))
+	})
+}
+
 func TestFirstAnswerWins(t *testing.T) {
 	overAll(t, func(t *testing.T, tr transport) {
 		s := serve(t, tr, methods{

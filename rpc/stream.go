@@ -76,11 +76,18 @@ func NewBudget(size int64) *Budget {
 }
 
 func (b *Budget) take(n int64) bool {
-	if b == nil || b.left.Add(-n) >= 0 {
+	if b == nil {
 		return true
 	}
-	b.left.Add(n)
-	return false
+	for {
+		left := b.left.Load()
+		if left < n {
+			return false
+		}
+		if b.left.CompareAndSwap(left, left-n) {
+			return true
+		}
+	}
 }
 
 func (b *Budget) give(n int64) {

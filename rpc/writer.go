@@ -47,10 +47,10 @@ func (c *Conn) writeReply(r *reply) error {
 		resp.Result = &r.result
 	}
 	c.opt.OnReply(ReplyBefore)
-	defer c.opt.OnReply(ReplyAfter)
 	if err := c.library.SendResponse(c.ctx, resp); err != nil {
 		return fmt.Errorf("write reply: %w", err)
 	}
+	c.opt.OnReply(ReplyAfter)
 	return nil
 }
 
@@ -60,7 +60,7 @@ func (c *Conn) writeNext(f *feed) error {
 	if err != nil {
 		c.out.end(f)
 		if c.ctx.Err() == nil {
-			c.log.Error("source detached", "err", err)
+			c.log.Error("source detached", keyError, err)
 		}
 		return nil
 	}

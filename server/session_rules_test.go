@@ -1,14 +1,17 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
+	"strata/history"
 	"strata/internal/testclient"
 	"strata/internal/upstream"
+	"strata/llm"
 	"strata/rpc"
 )
 
@@ -101,29 +104,47 @@ func TestCancelOfARefusedPromptLeavesTheTurnAlone(t *testing.T) {
 	}
 }
 
-// A request that is built quickly and answered at once must still be known before its answer is: what it
-// held goes into the usage log and the calibration.
+// instantly is a provider that answers before it is asked properly.
+type instantly struct{}
+
+func (instantly) Stream(_ context.Context, _ llm.Request, on func(llm.Event)) (llm.Result, error) {
+	on(llm.Event{Kind: llm.EventText, Text: "yes"})
+	return llm.Result{
+		Blocks: []history.Block{{Type: history.BlockText, Text: "yes"}}, StopReason: llm.StopEndTurn,
+		Usage: history.Usage{Input: 40, Output: 1}, UsageReported: true,
+	}, nil
+}
+
+// What a request held goes into the usage log and the calibration, however soon its answer is there.
 func TestRequestIsKnownBeforeItsAnswer(t *testing.T) {
-	ts := startServer(t)
-	ts.upstream.Choose(func(*upstream.Request) upstream.Script {
-		return upstream.Script{Usage: upstream.Usage{Input: 40, Output: 3}}
-	})
+	ts := startServer(t, func(o *Options) { o.Sessions.Streamer = instantly{} })
 	e := ts.editor()
-	for range 4 {
-		sid := e.NewSession(ts.work)
-		for range 20 {
-			if _, err := e.Prompt(sid, "quick"); err != nil {
+	sid := e.NewSession(ts.work)
+	for range 20 {
+		turn := e.Start(sid, "quick")
+		var asked []*testclient.Request // keep the mailbox from waiting for the request
+		for range 50 {
+			asked = append(asked, e.Go("_strata/session/info", map[string]any{"sessionId": sid}))
+		}
+		if _, err := turn.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range asked {
+			if err := r.Wait(nil); err != nil {
 				t.Fatal(err)
 			}
 		}
-		var page struct{ Calls []wireCall }
-		if err := e.Call("_strata/usage/list", map[string]any{"sessionId": sid}, &page); err != nil {
-			t.Fatal(err)
-		}
-		for i, c := range page.Calls {
-			if c.Categories["history"] == 0 {
-				t.Errorf("call %d of %d has the categories %v", i, len(page.Calls), c.Categories)
-			}
+	}
+	var page struct{ Calls []wireCall }
+	if err := e.Call("_strata/usage/list", map[string]any{"sessionId": sid}, &page); err != nil {
+		t.Fatal(err)
+	}
+	if len(page.Calls) != 20 {
+		t.Errorf("%d calls in the usage log", len(page.Calls))
+	}
+	for i, c := range page.Calls {
+		if c.Categories["history"] == 0 {
+			t.Errorf("call %d has the categories %v", i, c.Categories)
 		}
 	}
 }

@@ -44,9 +44,11 @@ type turn struct {
 	built         built
 }
 
-// delta is what the stream's goroutine posts: an event, or the outcome as the last.
+// delta is what the stream's goroutine posts: what the request holds as the first, then events, and the
+// outcome as the last.
 type delta struct {
 	turn    *turn
+	built   *built
 	event   llm.Event
 	outcome *outcome
 }
@@ -122,7 +124,7 @@ func (s *Session) stream(t *turn, snap snapshot) {
 		out.err = err
 		return
 	}
-	s.tell(func() { s.requestBuilt(t, built) })
+	s.deltas <- delta{turn: t, built: &built}
 	size := 0
 	ctx, stop := context.WithCancelCause(t.ctx)
 	defer stop(nil)
@@ -151,12 +153,20 @@ func (s *Session) requestBuilt(t *turn, b built) {
 // onDelta takes what the stream posted.
 func (s *Session) onDelta(d delta) {
 	t := d.turn
-	if d.outcome != nil {
+	switch {
+	case d.built != nil:
+		s.requestBuilt(t, *d.built)
+	case d.outcome != nil:
 		t.outcome = d.outcome
 		s.finish(t)
-		return
+	default:
+		s.onEvent(t, d.event)
 	}
-	switch e := d.event; e.Kind {
+}
+
+// onEvent takes an event of the answer.
+func (s *Session) onEvent(t *turn, e llm.Event) {
+	switch e.Kind {
 	case llm.EventText:
 		s.emitText(t, EventText, &t.text, e.Text)
 		s.keepPartial(t, history.BlockText, e.Text)

@@ -35,7 +35,7 @@ type block struct {
 // open begins a block. It fails when there are too many.
 func (a *answer) open(b history.Block) (*block, error) {
 	if err := a.grow(len(b.CallID) + len(b.Name) + len(b.Data)); err != nil || len(a.blocks) == maxBlocks {
-		return nil, &Error{Kind: KindInvalid, err: errTooLarge}
+		return nil, errTooLarge
 	}
 	out := &block{Block: b}
 	a.blocks = append(a.blocks, out)
@@ -94,7 +94,7 @@ func (a *answer) sign(b *block, seal string) error {
 
 func (a *answer) grow(n int) error {
 	if a.size += n; a.size > maxAnswer {
-		return &Error{Kind: KindInvalid, err: errTooLarge}
+		return errTooLarge
 	}
 	return nil
 }

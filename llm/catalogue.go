@@ -56,7 +56,9 @@ func (c *catalogue) listed(provider, id string) Model {
 		}
 	}
 	if newest == "" {
-		return unknownModel(provider, id)
+		m := unknownModel(provider, id)
+		m.MinCacheTokens = minCache(c.providers[provider], id)
+		return m
 	}
 	m := c.models[newest]
 	m.Name, m.ID = name, id
@@ -102,7 +104,7 @@ func (c *catalogue) load() {
 	for name, config := range c.providers {
 		if listed := match(all, name, config); listed != nil {
 			for _, m := range listed.Models {
-				c.models[name+"/"+m.ID] = fromCatalogue(name, config.Kind, m)
+				c.models[name+"/"+m.ID] = fromCatalogue(name, config, m)
 			}
 		}
 	}
@@ -130,7 +132,7 @@ func match(all []catwalk.Provider, name string, config ProviderConfig) *catwalk.
 	return nil
 }
 
-func fromCatalogue(provider string, kind Kind, in catwalk.Model) Model {
+func fromCatalogue(provider string, config ProviderConfig, in catwalk.Model) Model {
 	m := unknownModel(provider, strings.Clone(in.ID))
 	m.Known = true
 	m.DisplayName = in.Name
@@ -140,14 +142,13 @@ func fromCatalogue(provider string, kind Kind, in catwalk.Model) Model {
 	m.Vision = in.SupportsImages
 	m.Price = priceOf(in)
 	m.reasons = in.CanReason
-	if kind == Anthropic {
-		m.MinCacheTokens = minCacheOf(in.ID)
+	m.MinCacheTokens = minCache(config, in.ID)
+	if config.Kind == Anthropic {
 		m.adaptive = slices.Contains(in.ReasoningLevels, "max")
 	} else {
-		m.MinCacheTokens = 1024 // OpenAI's documentation of prompt caching; others that cache by themselves follow it
 		m.effort = slices.Contains(in.ReasoningLevels, "none")
 	}
-	m.Thought = levelsOf(kind, in)
+	m.Thought = levelsOf(config.Kind, in)
 	return m
 }
 

@@ -60,6 +60,15 @@ const (
 	checkTimeout       = 5 * time.Second
 )
 
+// Keys of log lines.
+const (
+	keyModel   = "model"
+	keyPurpose = "purpose"
+	keyElapsed = "elapsed"
+	keyContext = "context_tokens"
+	keyOutput  = "output_tokens"
+)
+
 // Client is safe for concurrent use. Only mu's fields change after New.
 type Client struct {
 	providers map[string]ProviderConfig
@@ -256,7 +265,8 @@ func (c *Client) Stream(ctx context.Context, req Request, on func(Event)) (Resul
 		out.Partial = a.shown
 		return out
 	})
-	c.log.Debug("model call", "model", req.Model, "purpose", req.Purpose, "elapsed", c.now().Sub(started), "usage", res.Usage, "error", failed)
+	c.log.Debug("model call", keyModel, req.Model, keyPurpose, req.Purpose, keyElapsed, c.now().Sub(started),
+		keyContext, res.Usage.Context(), keyOutput, res.Usage.Output)
 	if failed != nil {
 		return res, failed
 	}

@@ -68,7 +68,7 @@ func (e *Error) reason() string {
 func (e *Error) retryable() bool {
 	switch e.Kind {
 	case KindRate, KindOverloaded, KindNetwork, KindTruncated:
-		return !errors.Is(e.err, errTooLarge)
+		return true
 	}
 	return false
 }
@@ -193,6 +193,8 @@ func failure(ctx context.Context, provider, key string, err error) *Error {
 	case errors.As(err, &out):
 	case errors.Is(err, errNoEnd):
 		out = &Error{Kind: KindTruncated, err: err}
+	case errors.Is(err, errTooLarge):
+		out = &Error{Kind: KindInvalid, err: err}
 	default:
 		out = &Error{Kind: KindNetwork, err: err}
 	}

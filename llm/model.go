@@ -119,6 +119,17 @@ func encodingOf(id string) string {
 	return DefaultEncoding
 }
 
+// minCache is the shortest prefix that a provider caches, in tokens; 0 for servers of which nothing is known.
+func minCache(config ProviderConfig, id string) int {
+	switch {
+	case config.Kind == Anthropic:
+		return minCacheOf(id)
+	case config.official():
+		return 1024 // OpenAI's documentation of prompt caching
+	}
+	return 0
+}
+
 // minCacheOf is the shortest prefix that Anthropic's models cache, in tokens, by the list in its documentation of
 // prompt caching. Models that are newer than the list get the largest value: a mark too few costs less than one wasted.
 func minCacheOf(id string) int {

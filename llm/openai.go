@@ -22,6 +22,12 @@ type openAIBackend struct {
 
 const openAIHost = "api.openai.com"
 
+// official reports whether the provider is OpenAI itself.
+func (p ProviderConfig) official() bool {
+	address, err := url.Parse(p.BaseURL)
+	return p.Kind == OpenAI && (p.BaseURL == "" || err == nil && address.Hostname() == openAIHost)
+}
+
 func newOpenAI(c *Client, config ProviderConfig, key string) *openAIBackend {
 	base := config.BaseURL
 	if base == "" {
@@ -39,9 +45,8 @@ func newOpenAI(c *Client, config ProviderConfig, key string) *openAIBackend {
 	for _, name := range sortedKeys(config.Headers) {
 		opts = append(opts, option.WithHeader(name, config.Headers[name]))
 	}
-	address, err := url.Parse(base)
 	// The client is not made with its constructor, which would take address, key and headers from the environment.
-	return &openAIBackend{sdk: openai.Client{Options: opts}, official: err == nil && address.Hostname() == openAIHost}
+	return &openAIBackend{sdk: openai.Client{Options: opts}, official: config.official()}
 }
 
 func (b *openAIBackend) open(ctx context.Context, req Request, model Model) (io.ReadCloser, error) {
@@ -88,18 +93,8 @@ func openAITool(t Tool) openai.ChatCompletionToolUnionParam {
 	if t.Description != "" {
 		function.Description = openai.String(t.Description)
 	}
-	// A schema that is no object was refused by schemaOf. Maps are written in the order of their keys.
-	json.Unmarshal(schemaOf(t), &function.Parameters)
+	json.Unmarshal(schemaOf(t), &function.Parameters) // an object, see schemaOf
 	return openai.ChatCompletionFunctionTool(function)
-}
-
-// schemaOf is a tool's schema, or that of a tool without parameters where it has none that can be read.
-func schemaOf(t Tool) json.RawMessage {
-	var object map[string]json.RawMessage
-	if json.Unmarshal(t.Schema, &object) != nil || object == nil {
-		return json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	return t.Schema
 }
 
 func openAIMessages(c *conversation) []openai.ChatCompletionMessageParamUnion {

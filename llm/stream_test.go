@@ -135,6 +135,30 @@ func TestThoughtLevelIsSent(t *testing.T) {
 	}
 }
 
+func TestOnlyOpenAIItselfHasItsNameForTheOutputLimit(t *testing.T) {
+	c := newClient(t, newUpstream(t))
+	for address, want := range map[string]bool{"": true, "https://api.openai.com/v1": true, "https://example.org/v1": false} {
+		b := newOpenAI(c, ProviderConfig{Kind: OpenAI, BaseURL: address}, "")
+		body, err := json.Marshal(openAIParams(ask(upstream.OpenAI, "hi"), Model{ID: "m", MaxOutput: 7}, b.official))
+		if err != nil || strings.Contains(string(body), `"max_completion_tokens":7`) != want || strings.Contains(string(body), `"max_tokens":7`) == want {
+			t.Errorf("%q: %s, error %v", address, body, err)
+		}
+	}
+}
+
+func TestSchemasAreWrittenInOneOrder(t *testing.T) {
+	a := Tool{Name: "f", Schema: json.RawMessage(`{"type":"object", "properties":{"b":{"maximum":10000000000000001},"a":{}}}`)}
+	b := Tool{Name: "f", Schema: json.RawMessage(`{"properties":{"a":{},"b":{"maximum":10000000000000001}},"type":"object"}`)}
+	if x, y := string(schemaOf(a)), string(schemaOf(b)); x != y || !strings.Contains(x, "10000000000000001") {
+		t.Errorf("%s and %s", x, y)
+	}
+	for _, bad := range []string{"", "null", "[1]", "{", `"x"`} {
+		if got := string(schemaOf(Tool{Schema: json.RawMessage(bad)})); got != `{"properties":{},"type":"object"}` {
+			t.Errorf("%q became %s", bad, got)
+		}
+	}
+}
+
 func TestUsageNumbers(t *testing.T) {
 	for in, want := range map[string]count{"7": 7, "7.9": 7, "-3": 0, "null": 0, `"x"`: 0, "1e300": 1 << 40, "{}": 0} {
 		var c count = 99
@@ -222,7 +246,7 @@ func TestAnswerBounds(t *testing.T) {
 	if _, err := a.open(history.Block{}); !errors.Is(err, errTooLarge) {
 		t.Errorf("a block above the bound: %v", err)
 	}
-	if e := failure(t.Context(), "p", "", &Error{Kind: KindInvalid, err: errTooLarge}); e.retryable() {
+	if e := failure(t.Context(), "p", "", errTooLarge); e.Kind != KindInvalid || e.retryable() {
 		t.Error("a too large answer would be asked for again")
 	}
 }

@@ -1,0 +1,53 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"strata/history"
+)
+
+// BenchmarkRequestBytes is what it costs to write a request of 1 MB of text in 400 messages, and of one picture of 1.9 MB.
+func BenchmarkRequestBytes(b *testing.B) {
+	var long []Entry
+	for i := range 400 {
+		s := strings.Repeat(fmt.Sprintln("line", i), 250)
+		if i%2 == 0 {
+			long = append(long, user(s))
+		} else {
+			long = append(long, assistant(s))
+		}
+	}
+	picture := history.Block{Type: history.BlockImage, MIME: "image/png", Data: make([]byte, 1_900_000)}
+	for name, entries := range map[string][]Entry{"text": long, "picture": {message(history.RoleUser, picture)}} {
+		req := Request{Entries: entries, MaxOutput: 100}
+		model := Model{ID: "m", Vision: true}
+		b.Run("anthropic/"+name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				json.Marshal(anthropicParams(req, model))
+			}
+		})
+		b.Run("openai/"+name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				json.Marshal(openAIParams(req, model, true))
+			}
+		})
+	}
+}
+
+// BenchmarkStream is what it costs to read an answer of 10,000 deltas of 20 bytes.
+func BenchmarkStream(b *testing.B) {
+	stream := strings.Repeat(`data: {"id":"chatcmpl-1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"twenty bytes of text"},"finish_reason":null}]}`+"\n\n", 10_000) + "data: [DONE]\n\n"
+	b.SetBytes(int64(len(stream)))
+	b.ReportAllocs()
+	for b.Loop() {
+		a := &answer{on: func(Event) {}}
+		(&openAIBackend{}).decode(newSSEReader(bytes.NewReader([]byte(stream))), a)
+		a.result(Model{}, true)
+	}
+}

@@ -31,12 +31,22 @@ func TestWebSocketClients(t *testing.T) {
 }
 
 func TestStdioClient(t *testing.T) {
-	dir := installed(t)
 	server := serve(t)
-	stdio := server.Home.Command(t.Context(), "stdio")
-	args := []string{"--cwd", server.Home.Project, "--long", longPrompt, "--", "env", "-i"}
-	verify(t, dir, "stdio-check.mjs", append(append(args, stdio.Env...), stdio.Args...)...)
+	verifyStdio(t, server.Home)
 	server.Stop()
+}
+
+func TestStdioClientStartsAServer(t *testing.T) {
+	home := newHome(t)
+	defer home.StopDetached(t)
+	verifyStdio(t, home)
+}
+
+func verifyStdio(t *testing.T, home *binary.Home) {
+	t.Helper()
+	stdio := home.Command(t.Context(), "stdio")
+	args := []string{"--cwd", home.Project, "--long", longPrompt, "--", "env", "-i"}
+	verify(t, installed(t), "stdio-check.mjs", append(append(args, stdio.Env...), stdio.Args...)...)
 }
 
 func installed(t *testing.T) string {
@@ -48,12 +58,17 @@ func installed(t *testing.T) string {
 	return dir
 }
 
-// serve starts a server whose model is a scripted upstream.
 func serve(t *testing.T) *binary.Server {
+	t.Helper()
+	return binary.Start(t, newHome(t), binary.Options{})
+}
+
+// newHome is a home whose model is a scripted upstream.
+func newHome(t *testing.T) *binary.Home {
 	t.Helper()
 	model := upstream.Start(upstream.Options{Strict: true})
 	t.Cleanup(model.Close)
-	return binary.Start(t, binary.NewHome(t, binary.Config(model.OpenAIURL())), binary.Options{})
+	return binary.NewHome(t, binary.Config(model.OpenAIURL()))
 }
 
 // verify runs a client. All of its checks must pass but those of fork, which the protocol calls unstable.

@@ -2,6 +2,8 @@ package binary
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
@@ -140,6 +142,34 @@ func (s *Server) end() {
 	s.settle()
 	if s.t.Failed() {
 		s.t.Logf("the last strata serve wrote:\n%s", s.Log())
+	}
+}
+
+// StopDetached stops the server that another command of the home's owner has started, and waits for its end.
+func (h *Home) StopDetached(t testing.TB) {
+	t.Helper()
+	info, err := h.ServerFile()
+	if err != nil {
+		t.Fatalf("no server was started: %v", err)
+	}
+	server, err := os.FindProcess(info.PID)
+	if err == nil {
+		err = server.Signal(syscall.SIGTERM)
+	}
+	if err != nil {
+		t.Fatalf("stop the server: %v", err)
+	}
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.After(patience); ; {
+		if _, err := h.ServerFile(); errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			t.Fatalf("the server, process %d, does not end", info.PID)
+		}
 	}
 }
 

@@ -39,7 +39,6 @@ func (r *ripple) register(req *Request) *step {
 	}
 	continues := r.continues(stream)
 
-	known := make(map[string]bool, len(req.Items))
 	for t := L0; t <= Active; t++ {
 		for _, m := range r.members[t] {
 			it, ok := present[m.Key]
@@ -48,7 +47,7 @@ func (r *ripple) register(req *Request) *step {
 				s.reasons[m.Key] = "history laid out anew"
 				continue
 			}
-			known[m.Key] = true
+			delete(present, m.Key)
 			if it.Hash == m.Hash {
 				s.members[t] = append(s.members[t], member{*it, m.n})
 				continue
@@ -58,7 +57,8 @@ func (r *ripple) register(req *Request) *step {
 		}
 	}
 	for i := range req.Items {
-		if it := &req.Items[i]; it.Kind != Tools && it.Kind != System && !known[it.Key] {
+		it := &req.Items[i]
+		if _, isNew := present[it.Key]; isNew && !it.Kind.heads() {
 			s.members[Active] = append(s.members[Active], member{*it, -1})
 		}
 	}

@@ -13,44 +13,40 @@ func (d *draft) limit(strict bool) (int, Cut) {
 	if len(d.old)+len(d.Items) > maxEntries {
 		return 0, CutWindow
 	}
-	for i := range d.lead {
-		n := &d.lead[i]
-		if (n.Kind == Tools || n.Kind == System) && !d.stands(n, len(d.old)) {
-			return 0, CutEdit // they cannot be sent again further down
-		}
-	}
-	var inFull map[string]bool
-	if strict {
-		inFull = make(map[string]bool, len(d.files))
-		for i := range d.files {
-			inFull[d.files[i].Key] = true
-		}
+	if !d.headStands() {
+		return 0, CutEdit // it cannot be sent again further down
 	}
 	for i := range d.old {
 		switch e := &d.old[i]; {
 		case e.Kind.streams() && !d.says(d.said[i], e):
 			return i, CutEdit
-		case strict && e.Kind.shows() && !inFull[e.Key]:
+		case strict && e.Kind.shows() && d.of[i] == nil:
 			return i, CutStrict
-		case (e.Kind == Tools || e.Kind == System) && !d.wants(e.Kind):
-			return i, CutEdit
 		}
 	}
 	return len(d.old), NoCut
 }
 
+// headStands reports whether the log begins with the tools and the system prompt as they are now.
+func (d *draft) headStands() bool {
+	heads := 0
+	for i := 0; i < len(d.old) && d.old[i].Kind.heads(); i++ {
+		heads++
+	}
+	for i := range d.lead {
+		if n := &d.lead[i]; n.Kind.heads() {
+			if !d.stands(n, len(d.old)) {
+				return false
+			}
+			heads--
+		}
+	}
+	return heads == 0
+}
+
 // says reports whether e shows the i-th item of the conversation.
 func (d *draft) says(i int, e *Entry) bool {
 	return i < len(d.stream) && d.stream[i].Key == e.Key && d.stream[i].Hash == e.Blob
-}
-
-func (d *draft) wants(k Kind) bool {
-	for i := range d.lead {
-		if d.lead[i].Kind == k {
-			return true
-		}
-	}
-	return false
 }
 
 // maxCandidates bounds the places at which a cut is weighed, 0 and the limit not counted.
@@ -72,6 +68,7 @@ func (d *draft) candidates(limit int) []int {
 	return append(out, 0)
 }
 
+// beforeDead returns limit and the places right before dead entries in front of it.
 func (d *draft) beforeDead(limit int) []int {
 	if limit == 0 {
 		return nil

@@ -236,3 +236,24 @@ func TestMarks(t *testing.T) {
 		}
 	}
 }
+
+// Each file that is behind is diffed at most once for each candidate, and for the layout.
+func TestDiffsAskedFor(t *testing.T) {
+	s := newScene(t, Options{Lifetime: Lifetime1h})
+	asked := 0
+	s.req.Diff = func(key, from, to string) (string, int, bool) {
+		asked++
+		return tinyDiff(key, from, to)
+	}
+	const files = 10
+	for turn := range 60 {
+		for i := range files {
+			s.file(fmt.Sprint(i), fmt.Sprint(turn), 1000)
+		}
+		asked = 0
+		s.turn()
+		if most := files * (maxCandidates + 2); asked > most {
+			t.Fatalf("request %d asks for %d diffs: at most %d", turn, asked, most)
+		}
+	}
+}

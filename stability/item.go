@@ -26,6 +26,9 @@ const (
 // leads reports whether k may stand in the leading system part of a request.
 func (k Kind) leads() bool { return k == Tools || k == System || k == Document || k == Outline }
 
+// heads reports whether k can stand nowhere but at the very beginning.
+func (k Kind) heads() bool { return k == Tools || k == System }
+
 // streams reports whether k is part of the conversation, whose order is fixed.
 func (k Kind) streams() bool { return k == Summary || k == Message }
 

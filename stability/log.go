@@ -120,7 +120,7 @@ func (d *draft) index() {
 // since returns the request since which the content of n is what it is.
 func (d *draft) since(n *need) int {
 	switch {
-	case n.Kind == Tools || n.Kind == System:
+	case n.Kind.heads():
 		return -entryN[L0]
 	case n.at >= 0 && shown(&d.old[n.at], n.Item):
 		return d.old[n.at].chg
@@ -128,7 +128,7 @@ func (d *draft) since(n *need) int {
 	return d.now
 }
 
-// shown reports whether e leads to the present content of it.
+// shown reports whether e, the newest entry of it, leads to its present content.
 func shown(e *Entry, it *Item) bool {
 	if it.Kind == File && !it.Partial && !e.partial {
 		return e.Rev == it.Rev
@@ -182,11 +182,11 @@ func (d *draft) file(n *need, keep int) (e Entry, ok bool) {
 		return whole, true
 	}
 	last := d.newest(n, keep)
-	if n.Partial || d.old[base].partial {
-		return whole, d.old[last].Blob != n.Hash
-	}
-	if d.old[last].Rev == n.Rev {
+	if shown(&d.old[last], n.Item) {
 		return Entry{}, false
+	}
+	if n.Partial || d.old[base].partial {
+		return whole, true
 	}
 	count, tokens := 1, 0
 	for i := last; i > base; i = d.before[i] {

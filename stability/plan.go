@@ -20,8 +20,9 @@ type Plan struct {
 	at        time.Time
 	automatic bool
 	hit       prefix // what Expect counts up to
-	seq       int    // the state that it was planned from
-	next      any    // the layout's state once it is answered
+	of        *Tracker
+	number    int // requests that were answered before it
+	next      any // the layout's state once it is answered
 	changes   func() []TierChange
 }
 

@@ -33,10 +33,12 @@ func (r *ripple) Plan(req *Request, number int, _ bool) *Plan {
 	}
 	next := &ripple{target: r.target, lead: s.lead, members: s.members}
 	ends := next.layOut()
+	kept := inherit(next.entries, r.entries)
+	seal(next.entries, kept)
 	if !req.Cache.Automatic {
 		setMarks(next.entries, ends, req.Cache.Minimum)
 	}
-	p := &Plan{Entries: next.entries, Kept: commonPrefix(r.entries, next.entries), next: next}
+	p := &Plan{Entries: next.entries, Kept: kept, next: next}
 	if number > 0 {
 		from := *r // Commit moves r on
 		p.changes = func() []TierChange { return changes(from.labels(nil), next.labels(s)) }
@@ -47,7 +49,7 @@ func (r *ripple) Plan(req *Request, number int, _ bool) *Plan {
 // Commit makes the layout of p the one that the next request develops.
 func (r *ripple) Commit(p *Plan) { *r = *p.next.(*ripple) }
 
-// layOut fills entries and returns the lengths of the prefixes that L0 to L3 close.
+// layOut fills entries, but for their prefixes, and returns the lengths of the prefixes that L0 to L3 close.
 func (r *ripple) layOut() (ends []int) {
 	size := len(r.lead)
 	for _, members := range r.members {
@@ -70,7 +72,6 @@ func (r *ripple) layOut() (ends []int) {
 		out = append(out, newMemberEntry(&m, Active))
 	}
 	closeBlocks(out, 0)
-	seal(out, 0)
 	r.entries = out
 	return ends
 }
@@ -105,9 +106,15 @@ func activeRank(m *member) int {
 	return slices.Index([]Kind{Document, Outline, File, Note}, m.Kind)
 }
 
-func commonPrefix(a, b []Entry) int {
+// inherit takes over the prefixes of entries that begin as the earlier ones do, and returns for how many.
+func inherit(entries, earlier []Entry) int {
 	n := 0
-	for n < min(len(a), len(b)) && a[n].prefix == b[n].prefix {
+	for n < min(len(entries), len(earlier)) {
+		a, b := &entries[n], &earlier[n]
+		if a.Blob != b.Blob || a.Kind != b.Kind || a.BlockEnd != b.BlockEnd {
+			break
+		}
+		a.prefix = b.prefix
 		n++
 	}
 	return n

@@ -23,6 +23,7 @@ func rippleOf(target int, words string) *ripple {
 		r.members[tier] = append(r.members[tier], m)
 	}
 	r.layOut()
+	seal(r.entries, 0)
 	return r
 }
 

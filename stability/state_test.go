@@ -167,6 +167,9 @@ func TestCommitOfStalePlan(t *testing.T) {
 		old := s.plan()
 		s.turn()
 		before := s.state()
+		if err := s.tracker.Commit(newScene(t, Options{Layout: LayoutLog}).turn()); !errors.Is(err, ErrStale) {
+			t.Errorf("a plan of another session: error %v", err)
+		}
 		if err := s.tracker.Commit(old); !errors.Is(err, ErrStale) {
 			t.Errorf("error %v", err)
 		}

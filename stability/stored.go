@@ -126,13 +126,13 @@ func (r *ripple) load(data []byte, answered int) error {
 	}
 	all := Request{Items: stored.Lead}
 	for i := range stored.Lead {
-		if k := stored.Lead[i].Kind; k != Tools && k != System {
+		if k := stored.Lead[i].Kind; !k.heads() {
 			return fmt.Errorf("%s in front of the tiers", k)
 		}
 	}
 	for i, members := range stored.Tiers {
 		for _, m := range members {
-			if m.N < 0 || m.N > answered+entryN[L0] || m.Kind == Tools || m.Kind == System {
+			if m.N < 0 || m.N > answered+entryN[L0] || m.Kind.heads() {
 				return fmt.Errorf("impossible member %s: %s, N %d", m.Key, m.Kind, m.N)
 			}
 			r.members[L0+Tier(i)] = append(r.members[L0+Tier(i)], member{m.Item, m.N})
@@ -144,5 +144,6 @@ func (r *ripple) load(data []byte, answered int) error {
 		return err
 	}
 	r.layOut()
+	seal(r.entries, 0)
 	return nil
 }

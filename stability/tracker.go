@@ -2,7 +2,8 @@
 // sent again byte for byte, and where the marks for the provider's prompt cache are.
 //
 // A Tracker counts for how many replies each item of a session has stayed unchanged, and drives a Layout. Planning is
-// a function of the state and the request; only Commit changes the state. The package must never do I/O,
+// a function of the state and the request. When the provider begins to answer, the Mirror of its cache learns from
+// the usage that it reports; when the answer is there, Commit makes the plan the state. The package must never do I/O,
 // read a clock, or see the text of an item: it works on hashes and sizes.
 package stability
 
@@ -109,7 +110,7 @@ func (t *Tracker) Plan(req Request) (*Plan, error) {
 	}
 	long := t.wantsLong(req.Now)
 	p := t.layout.Plan(&req, t.answered, long)
-	p.Long, p.at, p.seq = long, req.Now, t.answered
+	p.Long, p.at, p.of, p.number = long, req.Now, t, t.answered
 	for i := range p.Entries {
 		p.Tokens += p.Entries[i].Tokens
 	}
@@ -127,8 +128,8 @@ func (t *Tracker) wantsLong(now time.Time) bool {
 
 // Commit tells t that the request of p was answered. It counts one reply for every item.
 func (t *Tracker) Commit(p *Plan) error {
-	if p.seq != t.answered {
-		return fmt.Errorf("commit request %d after %d: %w", p.seq, t.answered, ErrStale)
+	if p.of != t || p.number != t.answered {
+		return fmt.Errorf("commit request %d after %d: %w", p.number, t.answered, ErrStale)
 	}
 	t.layout.Commit(p)
 	t.answered++

@@ -46,8 +46,8 @@ func (s *codec) take(frame []byte) error {
 	if !utf8.Valid(frame) {
 		return &CloseError{closeInvalidText, "the frame is not UTF-8"}
 	}
-	if s.conn.out.isClosing() {
-		return nil
+	if s.conn.ctx.Err() != nil || s.conn.out.isClosing() {
+		return nil // read on for the goodbye's sake
 	}
 	m, fault := probe(frame, s.conn.opt.MaxDepth)
 	if s.admit(m, fault) {

@@ -137,6 +137,34 @@ func TestCloseGivesUpAfterTheDrainTimeout(t *testing.T) {
 	})
 }
 
+// TestNothingIsDispatchedDuringTheGoodbye: a peer that never says goodbye goes on sending.
+func TestNothingIsDispatchedDuringTheGoodbye(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		link := new(lossy)
+		w, stream := linkOver(t, Limits{}, link)
+		var handled atomic.Int32
+		c := NewConn(stream, HandlerFunc(func(*Conn, *Request) { handled.Add(1) }), Options{})
+		ctx, cancel := context.WithCancel(context.Background())
+		served := make(chan error, 1)
+		go func() { served <- c.Serve(ctx) }()
+		link.dead.Store(true)
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		for range 100 {
+			if err := w.send([]byte(`{"jsonrpc":"2.0","method":"x"}`)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+		if n := handled.Load(); n != 0 {
+			t.Errorf("%d requests were dispatched", n)
+		}
+	})
+}
+
 func TestStalledPeerIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, stream := linkPipe(t, Limits{})
@@ -194,22 +222,32 @@ func readSlowly(t *testing.T, w wire) (size int) {
 	}
 }
 
+// waiting returns how many replies wait to be written, and their bytes.
+func waiting(c *Conn) (replies, size int) {
+	c.out.mu.Lock()
+	defer c.out.mu.Unlock()
+	return len(c.out.replies), c.out.bytes
+}
+
 func TestRefusalsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, stream := linkPipe(t, Limits{})
 		conn, end := serveStream(t, stream, basic, Options{})
-		sent := 0
+		var sent atomic.Int32
 		go func() {
 			for w.send([]byte(`{}`)) == nil {
-				sent++
+				sent.Add(1)
 			}
 		}()
 		synctest.Wait()
-		if n := len(conn.out.replies); n != maxRefusals || sent > maxRefusals+1 {
-			t.Errorf("%d answers wait after %d frames", n, sent)
+		if n, _ := waiting(conn); n != maxRefusals || sent.Load() > maxRefusals+1 {
+			t.Errorf("%d answers wait after %d frames", n, sent.Load())
 		}
 		if err := end(); err == nil {
 			t.Error("Serve returned no error")
+		}
+		if n, _ := waiting(conn); n > maxRefusals {
+			t.Errorf("%d answers wait in the end", n)
 		}
 	})
 }
@@ -228,8 +266,8 @@ func TestRepliesAreBoundedInBytes(t *testing.T) {
 			}
 		}()
 		synctest.Wait()
-		if conn.out.bytes > 4<<20+100 {
-			t.Errorf("%d bytes wait", conn.out.bytes)
+		if _, size := waiting(conn); size > 4<<20+100 {
+			t.Errorf("%d bytes wait", size)
 		}
 		p := newPeer(t, w)
 		for i := range 20 { // and all come in the end

@@ -61,5 +61,8 @@ func benchmarkPlan(b *testing.B, layout string) {
 	}
 }
 
-func BenchmarkPlanLog(b *testing.B)    { benchmarkPlan(b, LayoutLog) }
+// Yardstick: 2 ms for 2,000 outlines, 60 files in full and 500 messages, the user's wait before a prompt leaves
+func BenchmarkPlanLog(b *testing.B) { benchmarkPlan(b, LayoutLog) }
+
+// Yardstick: 2 ms for 2,000 outlines, 60 files in full and 500 messages, the user's wait before a prompt leaves
 func BenchmarkPlanRipple(b *testing.B) { benchmarkPlan(b, LayoutRipple) }

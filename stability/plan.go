@@ -152,9 +152,9 @@ func firstOfStream(entries []Entry) int {
 // maxMarks is how many marks Anthropic takes in a request.
 const maxMarks = 4
 
-// setMarks marks the ends of the prefixes of the given lengths, at most maxMarks of them, each on the last
-// block at or before it that can bear a mark, unless the prefix is too short to be cached.
-func setMarks(entries []Entry, lengths []int, minimum int) {
+// setMarks marks the ends of the prefixes of the given lengths, each on the last block at or before it
+// that can bear a mark, unless the prefix is too short to be cached.
+func setMarks(entries []Entry, lengths [maxMarks]int, minimum int) {
 	// The provider counts otherwise than we do: a prefix that is long enough by a hair may not be.
 	least := minimum + minimum/10
 	sums := sums(entries)

@@ -50,7 +50,7 @@ func (r *ripple) Plan(req *Request, number int, _ bool) *Plan {
 func (r *ripple) Commit(p *Plan) { *r = *p.next.(*ripple) }
 
 // layOut fills entries, but for their prefixes, and returns the lengths of the prefixes that L0 to L3 close.
-func (r *ripple) layOut() (ends []int) {
+func (r *ripple) layOut() (ends [maxMarks]int) {
 	size := len(r.lead)
 	for _, members := range r.members {
 		size += len(members)
@@ -66,7 +66,7 @@ func (r *ripple) layOut() (ends []int) {
 		if len(out) > 0 {
 			out[len(out)-1].BlockEnd = true
 		}
-		ends = append(ends, len(out))
+		ends[t-L0] = len(out)
 	}
 	for _, m := range activeOrder(r.members[Active]) {
 		out = append(out, newMemberEntry(&m, Active))

@@ -23,7 +23,7 @@ func (d *draft) layOut(keep int) []Entry {
 	closeBlocks(out, keep)
 	seal(out, max(keep-1, 0))
 	if !d.Cache.Automatic {
-		setMarks(out, []int{leadEnd(out), firstOfStream(out), keep, len(out)}, d.Cache.Minimum)
+		setMarks(out, [maxMarks]int{leadEnd(out), firstOfStream(out), keep, len(out)}, d.Cache.Minimum)
 	}
 	return out
 }

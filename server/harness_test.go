@@ -31,6 +31,8 @@ type testServer struct {
 	dir      string // holds the database and the state
 	work     string // folder for sessions
 
+	storeOptions historystore.Options
+
 	stop  context.CancelFunc
 	ended chan error
 }
@@ -60,7 +62,7 @@ func startServer(t *testing.T, adjust ...func(*Options)) *testServer {
 // start starts a server on the harness's database.
 func (ts *testServer) start(adjust ...func(*Options)) {
 	ts.t.Helper()
-	store, err := historystore.Open(ts.t.Context(), filepath.Join(ts.dir, "strata.db"), historystore.Options{})
+	store, err := historystore.Open(ts.t.Context(), filepath.Join(ts.dir, "strata.db"), ts.storeOptions)
 	if err != nil {
 		ts.t.Fatal(err)
 	}

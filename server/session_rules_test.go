@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"strata/history"
+	"strata/historystore"
 	"strata/internal/testclient"
 	"strata/internal/upstream"
 	"strata/llm"
@@ -146,5 +149,159 @@ func TestRequestIsKnownBeforeItsAnswer(t *testing.T) {
 		if c.Categories["history"] == 0 {
 			t.Errorf("call %d has the categories %v", i, c.Categories)
 		}
+	}
+}
+
+// slowReads holds up a store's reads of messages while it is armed.
+type slowReads struct {
+	armed   atomic.Bool
+	entered chan struct{} // a read waits
+	gate    chan struct{} // lets all go
+}
+
+func newSlowReads() *slowReads {
+	return &slowReads{entered: make(chan struct{}, 16), gate: make(chan struct{})}
+}
+
+// options are those of a store without a cache whose reads are held up.
+func (r *slowReads) options() historystore.Options {
+	return historystore.Options{CacheBytes: 1, Observe: func(op string, _ time.Duration) {
+		if op == "messages" && r.armed.Load() {
+			r.entered <- struct{}{}
+			<-r.gate
+		}
+	}}
+}
+
+func (r *slowReads) release() {
+	r.armed.Store(false)
+	close(r.gate)
+}
+
+// startServerOn is startServer with a choice of store and provider.
+func startServerOn(t *testing.T, store historystore.Options, up upstream.Options, adjust ...func(*Options)) *testServer {
+	t.Helper()
+	ts := &testServer{t: t, upstream: upstream.Start(up), dir: t.TempDir(), work: t.TempDir(), storeOptions: store}
+	t.Cleanup(ts.upstream.Close)
+	ts.start(adjust...)
+	return ts
+}
+
+// heldTurn makes a session with one finished turn and one that has said "first" and waits for the gate
+// before it says ", rest".
+func heldTurn(ts *testServer, e *testclient.Editor) (sid string, turn *testclient.Turn, gate chan struct{}) {
+	ts.t.Helper()
+	gate = make(chan struct{})
+	ts.upstream.Push(upstream.Script{Steps: upstream.Texts("earlier")}, held(gate, "first", ", rest"))
+	sid = e.NewSession(ts.work)
+	if _, err := e.Prompt(sid, "one"); err != nil {
+		ts.t.Fatal(err)
+	}
+	turn = e.Start(sid, "two")
+	e.Expect(testclient.Says(sid, testclient.AgentChunk, "first"))
+	return sid, turn, gate
+}
+
+func TestAnswerOfATurnWaitsForAnAttachUnderWay(t *testing.T) {
+	reads := newSlowReads()
+	ts := startServerOn(t, reads.options(), upstream.Options{})
+	e, witness := ts.editor(), ts.editor()
+	sid, turn, gate := heldTurn(ts, e)
+	if _, err := witness.Attach(sid, testclient.Place{}); err != nil {
+		t.Fatal(err)
+	}
+	reads.armed.Store(true)
+	attach := e.Go("_strata/session/attach", map[string]any{"sessionId": sid})
+	<-reads.entered
+	close(gate)
+	witness.Expect(testclient.Sees(sid, "turn_finished"))
+	reads.release()
+	if err := attach.Wait(nil); err != nil {
+		t.Fatal(err)
+	}
+	reply, err := turn.Wait()
+	if err != nil || reply.Said() != "first, rest" {
+		t.Errorf("before the answer came %q, error %v", reply.Said(), err)
+	}
+}
+
+func TestNewestPlaceOfASubscriberCounts(t *testing.T) {
+	attachSlowly := func(t *testing.T) (ts *testServer, e *testclient.Editor, sid string, finish func() testclient.Frames) {
+		reads := newSlowReads()
+		ts = startServerOn(t, reads.options(), upstream.Options{})
+		e = ts.editor()
+		sid, turn, gate := heldTurn(ts, e)
+		reads.armed.Store(true)
+		attach := e.Go("_strata/session/attach", map[string]any{"sessionId": sid})
+		<-reads.entered
+		reads.armed.Store(false)
+		return ts, e, sid, func() testclient.Frames {
+			start := len(e.Frames())
+			reads.release()
+			if err := attach.Wait(nil); err != nil {
+				t.Error(err)
+			}
+			close(gate)
+			if _, err := turn.Wait(); err != nil {
+				t.Error(err)
+			}
+			return e.Frames()[start:].Of(sid)
+		}
+	}
+	t.Run("attached again meanwhile", func(t *testing.T) {
+		_, e, sid, finish := attachSlowly(t)
+		again, err := e.Attach(sid, e.Frames().Place(sid))
+		if err != nil || !again.Complete {
+			t.Fatalf("attached as %+v, error %v", again, err)
+		}
+		e.Expect(testclient.Sees(sid, testclient.AgentChunk))
+		if frames := finish(); len(frames.Faults(sid)) > 0 || frames.Text(testclient.AgentChunk) != ", rest" {
+			t.Errorf("faults %q, said %q", frames.Faults(sid), frames.Text(testclient.AgentChunk))
+		}
+	})
+	t.Run("detached meanwhile", func(t *testing.T) {
+		_, e, sid, finish := attachSlowly(t)
+		if err := e.Call("_strata/session/detach", map[string]any{"sessionId": sid}, nil); err != nil {
+			t.Fatal(err)
+		}
+		frames := finish()
+		if events := len(frames.Kind("turn_finished")); events > 0 || frames.Text(testclient.AgentChunk) != ", rest" {
+			t.Errorf("%d events, said %q", events, frames.Text(testclient.AgentChunk))
+		}
+	})
+	t.Run("loaded meanwhile", func(t *testing.T) {
+		ts, e, sid, finish := attachSlowly(t)
+		start := len(e.Frames())
+		if err := e.Call("session/load", map[string]any{"sessionId": sid, "cwd": ts.work, "mcpServers": []any{}}, nil); err != nil {
+			t.Fatal(err)
+		}
+		finish()
+		frames := e.Frames()[start:].Of(sid)
+		if said := frames.Text(testclient.AgentChunk); said != "earlierfirst, rest" {
+			t.Errorf("said %q", said)
+		}
+	})
+}
+
+func TestAttachWhileTheSessionClosesIsAnswered(t *testing.T) {
+	reads := newSlowReads()
+	ts := startServerOn(t, reads.options(), upstream.Options{})
+	e, witness := ts.editor(), ts.editor()
+	sid := e.NewSession(ts.work)
+	if _, err := e.Prompt(sid, "one"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := witness.Attach(sid, testclient.Place{}); err != nil {
+		t.Fatal(err)
+	}
+	reads.armed.Store(true)
+	attach := e.Go("_strata/session/attach", map[string]any{"sessionId": sid})
+	<-reads.entered
+	closing := witness.Go("session/close", map[string]any{"sessionId": sid})
+	witness.Expect(testclient.Sees(sid, "closed"))
+	reads.release()
+	wireFault(t, attach.Wait(nil), codeNotFound)
+	if err := closing.Wait(nil); err != nil {
+		t.Error(err)
 	}
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"strata/history"
@@ -89,13 +90,13 @@ func (s *Session) Attach(c *Cursor, since Since, reply func(Attached, error)) {
 func (s *Session) attach(c *Cursor, since Since, reply func(Attached, error), fail func(error)) {
 	st := s.stand()
 	a := Attached{Epoch: s.epoch, Seq: st.seq}
-	if st.running != nil {
+	if s.turn != nil && st.running != nil {
 		a.Running = st.running.Turn
 	}
-	c.pause()
-	s.subs[c] = true
 	if since.Epoch == s.epoch && s.log.reaches(since.After) {
 		a.Complete = true
+		s.subs[c] = true
+		c.pause()
 		reply(a, nil)
 		c.place(position{attached: true, next: since.After + 1, progress: s.progressAt(since.After, st)})
 		return
@@ -119,19 +120,47 @@ func (s *Session) attachWithSnapshot(c *Cursor, a Attached, st standing, reply f
 		snap.Running = &shown
 		place.backlog = standing{session: s.id, running: r}.since(progress{message: r.Message, text: len(shown.Text), thought: len(shown.Thought)})
 	}
+	abandon := s.attachLater(c)
+	counts := c.pause()
+	unread := func(err error) {
+		fail(err)
+		if counts() {
+			abandon()
+			c.resume()
+		}
+	}
 	s.spawn(func() {
 		messages, err := s.deps.Store.Messages(s.ctx, s.id, newest)
-		s.tell(func() {
+		s.inbox.putOwn(job{fail: unread, run: func() {
 			if err != nil {
-				fail(err)
+				unread(fmt.Errorf("snapshot of session %s: %w", s.id, err))
 				return
 			}
 			snap.Messages = messages
 			a.Snapshot = snap
 			reply(a, nil)
-			c.place(place)
-		})
+			if counts() {
+				place.attached = s.subs[c]
+				c.place(place)
+			}
+		}})
 	})
+}
+
+// attachLater makes c an attached subscriber whose place is still to come. The function that it returns
+// makes it what it was before.
+func (s *Session) attachLater(c *Cursor) (abandon func()) {
+	attached, subscribed := s.subs[c]
+	s.subs[c] = true
+	return func() {
+		if _, still := s.subs[c]; !still {
+			return
+		}
+		s.subs[c] = attached
+		if !subscribed {
+			delete(s.subs, c)
+		}
+	}
 }
 
 // progressAt returns what a subscriber had been sent that saw everything up to event after.

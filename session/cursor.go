@@ -27,8 +27,14 @@ type Cursor struct {
 
 	mu      sync.Mutex
 	pending *position
+	paused  bool   // delivers nothing until it is placed or resumed
 	own     string // newest user message that came from this subscriber, which it is not sent
 	demoted bool   // is to see updates only, from where it stands
+
+	// These belong to the mailbox.
+	places  uint64   // that were asked for; the newest one counts
+	waiting bool     // for its place
+	held    []func() // answers that must not come before what the place brings
 
 	position // belongs to the goroutine that calls Next
 }
@@ -58,17 +64,51 @@ func (s *Session) NewCursor(wake func()) *Cursor { return &Cursor{session: s, wa
 // place moves the cursor. Only the mailbox calls it.
 func (c *Cursor) place(p position) {
 	p.placed = true
-	c.move(p)
+	c.mu.Lock()
+	c.pending, c.paused, c.demoted = &p, false, false
+	c.mu.Unlock()
+	c.places++
+	c.settle()
+}
+
+// pause keeps the cursor from delivering anything until it is placed or resumed. Only the mailbox calls it.
+// counts tells whether no other place was asked for since.
+func (c *Cursor) pause() (counts func() bool) {
+	c.mu.Lock()
+	c.paused = true
+	c.mu.Unlock()
+	c.places++
+	c.waiting = true
+	asked := c.places
+	return func() bool { return c.places == asked }
+}
+
+// resume lets the cursor go on from where it was paused. Only the mailbox calls it.
+func (c *Cursor) resume() {
+	c.mu.Lock()
+	c.paused = false
+	c.mu.Unlock()
+	c.settle()
+}
+
+// settle lets go of what waited for the cursor's place.
+func (c *Cursor) settle() {
+	c.waiting = false
+	held := c.held
+	c.held = nil
+	for _, answer := range held {
+		answer()
+	}
 	c.wake()
 }
 
-// pause keeps the cursor from delivering anything until it is placed. Only the mailbox calls it.
-func (c *Cursor) pause() { c.move(position{}) }
-
-func (c *Cursor) move(p position) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.pending, c.demoted = &p, false
+// whenPlaced calls answer once the cursor does not wait for its place. Only the mailbox calls it; c may be nil.
+func (c *Cursor) whenPlaced(answer func()) {
+	if c == nil || !c.waiting {
+		answer()
+		return
+	}
+	c.held = append(c.held, answer)
 }
 
 // demote makes the cursor see updates only. Only the mailbox calls it.
@@ -96,8 +136,7 @@ func (c *Cursor) claimed() string {
 // false, and Seq of the event is the number up to which everything was delivered or is not for this
 // subscriber. After the session's last event the error is io.EOF.
 func (c *Cursor) Next(ctx context.Context) (e Event, ok bool, err error) {
-	c.takePosition()
-	if !c.placed {
+	if !c.takePosition() {
 		return Event{}, false, nil
 	}
 	for {
@@ -124,7 +163,8 @@ func (c *Cursor) Next(ctx context.Context) (e Event, ok bool, err error) {
 	}
 }
 
-func (c *Cursor) takePosition() {
+// takePosition takes over a new position and reports whether the cursor may deliver.
+func (c *Cursor) takePosition() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.pending != nil {
@@ -134,6 +174,7 @@ func (c *Cursor) takePosition() {
 	if c.demoted {
 		c.attached, c.demoted = false, false
 	}
+	return c.placed && !c.paused
 }
 
 func (c *Cursor) sees(e *Event) bool {

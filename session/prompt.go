@@ -72,7 +72,7 @@ func (s *Session) prompt(p Prompt, subscriber *Cursor, reply PromptReply, refuse
 		refuse(fmt.Errorf("turn %s: %w", s.unsaved.turn.record.ID, ErrUnsaved))
 		return nil
 	case s.turn != nil && p.ID != "" && s.turn.record.PromptID == p.ID:
-		s.turn.waiters = append(s.turn.waiters, reply)
+		s.turn.waiters = append(s.turn.waiters, waiter{reply, subscriber})
 		return s.turn
 	case s.turn != nil:
 		refuse(&BusyError{TurnID: s.turn.record.ID})
@@ -82,7 +82,7 @@ func (s *Session) prompt(p Prompt, subscriber *Cursor, reply PromptReply, refuse
 		refuse(fmt.Errorf("%w: the prompt holds no text, picture or resource", ErrInvalid))
 		return nil
 	}
-	t := s.newTurn(p, reply)
+	t := s.newTurn(p, waiter{reply, subscriber})
 	s.turn = t
 	s.deps.Changed(s.id, StateRunning)
 	s.enqueue(op{

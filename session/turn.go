@@ -28,7 +28,7 @@ var errTooLong = errors.New("the answer is longer than 16 MiB")
 type turn struct {
 	record  history.Turn
 	model   llm.Model
-	waiters []PromptReply
+	waiters []waiter
 	leftOut []LeftOut
 
 	ctx    context.Context // ends on cancel
@@ -59,7 +59,13 @@ type outcome struct {
 	err    error
 }
 
-func (s *Session) newTurn(p Prompt, reply PromptReply) *turn {
+// waiter is who waits for a turn's end, and the subscriber that is told the turn's events before; nil for none.
+type waiter struct {
+	reply      PromptReply
+	subscriber *Cursor
+}
+
+func (s *Session) newTurn(p Prompt, w waiter) *turn {
 	t := &turn{
 		record: history.Turn{
 			ID:        s.deps.NewID("turn_"),
@@ -70,7 +76,7 @@ func (s *Session) newTurn(p Prompt, reply PromptReply) *turn {
 			StartedAt: s.deps.Now(),
 		},
 		model:   s.model,
-		waiters: []PromptReply{reply},
+		waiters: []waiter{w},
 	}
 	t.ctx, t.cancel = context.WithCancel(s.ctx)
 	return t
@@ -78,8 +84,8 @@ func (s *Session) newTurn(p Prompt, reply PromptReply) *turn {
 
 // answer tells all who wait for the turn how it ended.
 func (t *turn) answer(result PromptResult, seq uint64, err error) {
-	for _, reply := range t.waiters {
-		reply(result, seq, err)
+	for _, w := range t.waiters {
+		w.subscriber.whenPlaced(func() { w.reply(result, seq, err) })
 	}
 	t.waiters = nil
 }

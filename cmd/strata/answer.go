@@ -2,12 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"time"
 	"unicode"
+
+	"strata/rpc"
 )
 
 // answer shows a turn while it runs: the model's text on standard output, all else on standard error,
@@ -141,10 +144,23 @@ func (a *answer) end(result json.RawMessage) {
 // failed ends the output of a turn that failed; the error itself is shown as every command's is.
 func (a *answer) failed(err error) {
 	if a.json {
-		a.line(map[string]any{"sessionId": a.session, "error": err.Error()})
+		a.line(map[string]any{"sessionId": a.session, "error": jsonError(err)})
 		return
 	}
 	a.finishLine()
+}
+
+// jsonError gives a server's error as it came, and any other with its text.
+func jsonError(err error) map[string]any {
+	var answer *rpc.Error
+	if !errors.As(err, &answer) {
+		return map[string]any{"message": err.Error()}
+	}
+	fields := map[string]any{"code": answer.Code, "message": answer.Message}
+	if answer.Data != nil {
+		fields["data"] = answer.Data
+	}
+	return fields
 }
 
 // line writes one JSON object. What could not be written has no reader any more.

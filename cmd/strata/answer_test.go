@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"testing"
+
+	"strata/rpc"
 )
 
 // turn shows a turn with two chunks, a notice and an ending.
@@ -53,7 +55,7 @@ func TestAnswerAsJSONIsOneObjectALine(t *testing.T) {
 	var out, notes bytes.Buffer
 	a := &answer{out: &out, notes: &notes, json: true}
 	turn(a, "end_turn")
-	a.failed(errors.New("busy"))
+	a.failed(fmt.Errorf("ask: %w", &rpc.Error{Code: -32012, Message: "provider failed", Data: json.RawMessage(`{"status":529}`)}))
 	lines := bytes.Split(bytes.TrimSpace(out.Bytes()), []byte("\n"))
 	if len(lines) != 7 || notes.Len() != 0 {
 		t.Fatalf("got %d lines and notes %q", len(lines), &notes)
@@ -63,5 +65,8 @@ func TestAnswerAsJSONIsOneObjectALine(t *testing.T) {
 		if err := json.Unmarshal(line, &v); err != nil || v["sessionId"] != "sess_1" {
 			t.Errorf("%s: %v", line, err)
 		}
+	}
+	if got, want := string(lines[6]), `{"error":{"code":-32012,"data":{"status":529},"message":"provider failed"},"sessionId":"sess_1"}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -25,7 +25,6 @@ func newLog(c *config.Config, stderr io.Writer, verbose bool) (*slog.Logger, io.
 		}
 		out, closer, terminal = f, f, false
 	}
-	opt := &slog.HandlerOptions{}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.Log.Level)); err != nil {
 		return nil, nil, fmt.Errorf("log.level: %w", err)
@@ -33,7 +32,7 @@ func newLog(c *config.Config, stderr io.Writer, verbose bool) (*slog.Logger, io.
 	if verbose {
 		level = slog.LevelDebug
 	}
-	opt.Level = level
+	opt := &slog.HandlerOptions{Level: level}
 	if c.Log.Format == "text" || c.Log.Format == "auto" && terminal {
 		return slog.New(slog.NewTextHandler(out, opt)), closer, nil
 	}

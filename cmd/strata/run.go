@@ -78,7 +78,7 @@ func (p *process) exitCode(err error) int {
 		fmt.Fprintln(p.stderr, err) // each line begins with its place, as editors want it
 		return exitFailed
 	}
-	fmt.Fprintf(p.stderr, "strata: %v\n", err)
+	fmt.Fprintf(p.stderr, "strata: %s\n", printable(err.Error())) // a provider's words can be part of it
 	return exitFailed
 }
 

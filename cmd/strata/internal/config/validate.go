@@ -73,13 +73,13 @@ func (l *loader) validateModel(dotted, model string) {
 	if model == "" {
 		return
 	}
-	if err := l.CheckModel(model); err != nil {
+	if err := l.checkModel(model); err != nil {
 		l.wrong(dotted, "%w", err)
 	}
 }
 
-// CheckModel says what is wrong with a model's name: its form, or a provider that is not configured.
-func (c *Config) CheckModel(model string) error {
+// checkModel says what is wrong with a model's name: its form, or a provider that is not configured.
+func (c *Config) checkModel(model string) error {
 	if !isModel(model) {
 		return errors.New(quote(model) + " is not " + modelWanted)
 	}

@@ -13,12 +13,13 @@ import (
 )
 
 // Commit stores a change, all of it or nothing, and returns when it is on the disk. Changes that wait at the same
-// time share one sync of the disk but not their fate. An error means that nothing was stored: history.ErrNotFound where the
-// session or the turn does not exist, ErrDuplicate for an id, sequence number or prompt id that is taken, ErrBusy and
-// ErrFull when it may work later. A session that is deleted or hidden still takes changes until its purge begins.
+// time share one sync of the disk but not their fate. An error means that nothing was stored: history.ErrNotFound
+// where the session or the turn does not exist, ErrDuplicate for an id, sequence number or prompt id that is taken,
+// ErrBusy and ErrFull when it may work later. A session that is deleted or hidden still takes changes until its
+// purge begins.
 //
-// The end of a turn moves its session's UpdatedAt on. Times are kept to the microsecond, in UTC. Without a list of what a layout refers to, blobs stay until KeepBlobs or
-// the end of their session.
+// The end of a turn moves its session's UpdatedAt on. Times are kept to the microsecond, in UTC. Blobs stay until
+// KeepBlobs leaves them out or their session is purged.
 func (s *Store) Commit(ctx context.Context, ch history.Change) error {
 	p, err := prepare(&ch)
 	if err == nil {

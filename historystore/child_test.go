@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 
 	"strata/internal/failpoint"
@@ -102,8 +103,8 @@ func childCommand(t *testing.T, role, path string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// startChild returns when the child has printed its first line. stop, which can be called from any goroutine and more than once, ends
-// the child in order and waits for it.
+// startChild returns when the child has printed its first line. stop, which can be called from any goroutine and
+// more than once, ends the child in order and waits for it.
 func startChild(t *testing.T, role, path string) (pid int, stop func()) {
 	t.Helper()
 	cmd := childCommand(t, role, path)
@@ -118,10 +119,10 @@ func startChild(t *testing.T, role, path string) (pid int, stop func()) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	stop = func() {
+	stop = sync.OnceFunc(func() {
 		stdin.Close()
 		cmd.Wait()
-	}
+	})
 	t.Cleanup(stop)
 	if _, err := bufio.NewReader(stdout).ReadString('\n'); err != nil {
 		t.Fatal("child: ", err)

@@ -20,9 +20,9 @@ const (
 // errHeld is what tryLock returns when another open file has the lock.
 var errHeld = errors.New("held")
 
-// fileLock is the lock of a database: an empty-handed file beside it, locked by the operating system, which
-// frees it when the process dies. It holds the process id of its owner as text and is never removed, because
-// removing it would let two processes lock two files of the same name.
+// fileLock is the lock of a database: a file beside it that the operating system locks, and frees when the process
+// dies. It holds the process id of its owner as text and is never removed, because removing it would let two
+// processes lock two files of the same name.
 type fileLock struct{ file *os.File }
 
 func lockPath(database string) string { return database + ".lock" }

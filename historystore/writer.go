@@ -169,27 +169,28 @@ func (w *writer) rollback() { w.tx.exec("ROLLBACK") }
 // applyAll writes each job within a savepoint of its own. It stops with lost when SQLite gave up the whole transaction.
 func (w *writer) applyAll(jobs []*job) (lost bool) {
 	for _, j := range jobs {
-		if j.err, lost = w.applyOne(j); lost {
+		if lost, j.err = w.applyOne(j); lost {
 			return true
 		}
 	}
 	return false
 }
 
-func (w *writer) applyOne(j *job) (err error, lost bool) {
+// applyOne notices that the transaction is lost when it cannot go back to the savepoint.
+func (w *writer) applyOne(j *job) (lost bool, err error) {
 	if _, err := w.tx.exec("SAVEPOINT change"); err != nil {
-		return err, true
+		return true, err
 	}
 	if err = j.apply(w.tx); err == nil {
 		if _, err = w.tx.exec("RELEASE change"); err == nil {
-			return nil, false
+			return false, nil
 		}
 	}
 	if _, gone := w.tx.exec("ROLLBACK TO change"); gone != nil {
-		return err, true
+		return true, err
 	}
 	_, gone := w.tx.exec("RELEASE change")
-	return err, gone != nil
+	return gone != nil, err
 }
 
 func succeeded(jobs []*job) (good []*job) {

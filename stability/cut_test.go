@@ -83,16 +83,20 @@ func TestAutomaticCache(t *testing.T) {
 	s.file("big", "1", 5000)
 	s.file("small", "1", 100)
 	s.turn()
-	s.now = s.now.Add(3 * time.Hour) // no lifetime is known
+	s.now = s.now.Add(3 * time.Hour) // the log goes on all the same: nothing is known of lifetimes
+	if p := s.plan(); p.Expect != 0 {
+		t.Errorf("expect %d after three hours", p.Expect)
+	}
+	s.send()
 	s.file("small", "2", 100)
 	p := s.turn()
 	s.wantLayout(p, "system| outline:x| file:big=1 file:small=1| msg:1| msg:2| file:small+2| msg:3|")
-	if p.Expect != 200+10+5100+10 {
+	if p.Expect != 200+10+5100+10+20 {
 		t.Errorf("expect %d", p.Expect)
 	}
 	s.drop("file:big")
 	p = s.turn()
-	s.wantLayout(p, "system| outline:x| msg:1| file:small=2| msg:2| msg:3| msg:4| msg:5|")
+	s.wantLayout(p, "system| outline:x| msg:1| msg:2| file:small=2| msg:3| msg:4| msg:5|")
 	if p.Cut != CutCheap || p.Kept != 2 {
 		t.Errorf("cut %q, kept %d", p.Cut, p.Kept)
 	}

@@ -182,16 +182,17 @@ func sums(entries []Entry) []int {
 // lookBack is how many blocks, the marked one included, Anthropic searches for a cached prefix.
 const lookBack = 20
 
-// expect fills in what will be read from the cache if it is as the mirror shows it.
-func (p *Plan) expect(c *Cache) {
+// expect fills in what will be read from the cache if it is as the mirror shows it. Of a provider that caches by itself
+// nothing is known: what was kept is expected to be there if it was sent not long ago.
+func (p *Plan) expect(c *Cache, pause time.Duration) {
 	p.automatic = c.Automatic
+	sums := sums(p.Entries)
 	if c.Automatic {
-		for _, e := range p.Entries[:p.Kept] {
-			p.Expect += e.Tokens
+		if pause <= longLife {
+			p.Expect = sums[p.Kept]
 		}
 		return
 	}
-	sums := sums(p.Entries)
 	for i := len(p.Entries) - 1; i >= 0; i-- {
 		if !p.Entries[i].Mark {
 			continue

@@ -114,7 +114,7 @@ func (t *Tracker) Plan(req Request) (*Plan, error) {
 	for i := range p.Entries {
 		p.Tokens += p.Entries[i].Tokens
 	}
-	p.expect(&req.Cache)
+	p.expect(&req.Cache, req.Now.Sub(t.last))
 	return p, nil
 }
 

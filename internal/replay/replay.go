@@ -32,6 +32,11 @@ const minCached = 1024
 // epoch is when every replayed session begins.
 var epoch = time.Unix(0, 0).UTC()
 
+// Defaults returns the options of a session that uses the layout and configures nothing else.
+func Defaults(layout string) stability.Options {
+	return stability.Options{Layout: layout, Target: stability.DefaultTarget}
+}
+
 // Replay reads a trace from r, has its requests laid out, and writes each as a line of JSON to w.
 // An error in the trace names its line; the requests before it have been written.
 func Replay(r io.Reader, w io.Writer, opt stability.Options) error {

@@ -159,7 +159,7 @@ func checkTrace(t *testing.T, layout, path string, text []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tracker, err := stability.New(stability.Options{Layout: layout, Target: stability.DefaultTarget})
+	tracker, err := stability.New(Defaults(layout))
 	if err != nil {
 		t.Fatal(err)
 	}

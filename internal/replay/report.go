@@ -33,7 +33,7 @@ func Report(w io.Writer, dir string, layouts []string) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(out, "layout\tclass\ttraces\trequests\tsent\tneeded\tcost\trelative\tread\t")
 	for _, layout := range layouts {
-		rows, err := replayAll(paths, stability.Options{Layout: layout, Target: stability.DefaultTarget})
+		rows, err := replayAll(paths, Defaults(layout))
 		if err != nil {
 			return err
 		}

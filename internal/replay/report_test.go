@@ -21,7 +21,7 @@ func TestAims(t *testing.T) {
 		{stability.LayoutLog, 0.45, 0.80},
 		{stability.LayoutRipple, 0.92, 0},
 	} {
-		rows, err := replayAll(traces(t), stability.Options{Layout: tt.layout, Target: stability.DefaultTarget})
+		rows, err := replayAll(traces(t), Defaults(tt.layout))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func BenchmarkReplay(b *testing.B) {
 	for _, layout := range []string{stability.LayoutLog, stability.LayoutRipple} {
 		b.Run(layout, func(b *testing.B) {
 			for b.Loop() {
-				rows, err := replayAll(traces(b), stability.Options{Layout: layout, Target: stability.DefaultTarget})
+				rows, err := replayAll(traces(b), Defaults(layout))
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -2,8 +2,9 @@ package stability
 
 import "slices"
 
-// log is the layout in which the prompt is a log: what was sent neither moves nor changes, an edited file
-// appends a diff, and tiers are labels. See context.md, "log".
+// log is the layout in which the prompt is a log: what was sent neither moves nor changes, an edited file appends a diff,
+// what is no longer needed is dead weight until the next cut, and tiers are labels. Before each request it is weighed
+// at which point that the provider still has cached the log is best cut and laid out anew from there; mostly at its end.
 type log struct {
 	strict bool
 	turns  int // expected further turns

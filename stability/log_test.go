@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestLogRules has a case for each sentence of "log" in context.md.
+// TestLogRules has a case for each rule of how a log grows and is cut.
 func TestLogRules(t *testing.T) {
 	// Every case begins with system prompt, two outlines and a file, and a long first question and its answer.
 	const head = "system| outline:x outline:y|^ file:a=1|^ msg:1"

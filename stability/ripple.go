@@ -6,7 +6,8 @@ import (
 )
 
 // ripple is the classic layout: L0 to L3 are consecutive blocks, each closed by a mark, and items move up
-// one tier at a time, when the tier above is being rewritten anyway. See context.md, "ripple".
+// one tier at a time, when the tier above is being rewritten anyway. What has not been stable for long stands behind
+// the last mark.
 type ripple struct {
 	target int
 

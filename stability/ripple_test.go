@@ -55,7 +55,7 @@ func standing(r *ripple) string {
 	return strings.Join(out, " ")
 }
 
-// TestRippleRules has a case for each sentence of "ripple" in context.md.
+// TestRippleRules has a case for each rule of how items move between tiers.
 func TestRippleRules(t *testing.T) {
 	tests := []struct {
 		rule   string

@@ -23,7 +23,7 @@ const (
 
 var tierNames = [tiers]string{"", "L0", "L1", "L2", "L3", "active"}
 
-// entryN is the N with which a tier is entered: context.md, "Tiers".
+// entryN is the N with which a tier is entered.
 var entryN = [tiers]int{L0: 12, L1: 9, L2: 6, L3: 3, Active: 0}
 
 // String returns the tier's name, empty for NoTier.

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// The table of "Tiers" in context.md.
+// Which N belongs to which tier, and where it leaves.
 func TestTierTable(t *testing.T) {
 	tests := []struct {
 		n    int

@@ -52,7 +52,7 @@ type Options struct {
 // DefaultTarget is one and a half times 1,024, the shortest prefix that is cached.
 const DefaultTarget = 1536
 
-// defaultTurns is H in the price of a cut: context.md, "log".
+// defaultTurns is for how many turns a cut is expected to pay.
 const defaultTurns = 8
 
 // maxTurns bounds it, so that no price can overflow.

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// The billing rules of the traces' schema. Prices are relative to an input token at full price.
+// The billing rules of testdata/README.md. Prices are relative to an input token at full price.
 const (
 	priceRead      = 0.1
 	priceWrite     = 1.25

@@ -15,7 +15,7 @@ import (
 
 const twoFiles = `{"id":"x","cls":"edit","sys":2000,"files":[[0,1,500,50,1,1],[0,1,300,0,1,1],[1,1,0,0,1,1]]}` + "\n"
 
-// TestReplayingATurn follows "Replaying a turn" in the schema of the traces, sentence by sentence.
+// TestReplayingATurn follows "Replaying a turn" in testdata/README.md, sentence by sentence.
 func TestReplayingATurn(t *testing.T) {
 	tests := []struct {
 		rule  string

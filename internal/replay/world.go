@@ -7,7 +7,7 @@ import (
 	"strata/stability"
 )
 
-// The numbers of "Replaying a turn" in the traces' schema.
+// The numbers of "Replaying a turn" in testdata/README.md.
 const (
 	fileHeader      = 15     // tokens in front of a file's text
 	compactAbove    = 40_000 // tokens of all messages

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -303,5 +304,75 @@ func TestAttachWhileTheSessionClosesIsAnswered(t *testing.T) {
 	wireFault(t, attach.Wait(nil), codeNotFound)
 	if err := closing.Wait(nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// refuseAnswers makes the database refuse assistants' messages until the function that it returns is called.
+func refuseAnswers(t *testing.T, ts *testServer) (allow func()) {
+	t.Helper()
+	run := func(statement string) {
+		db, err := sql.Open("sqlite", ts.ready.Database)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("CREATE TRIGGER refuse BEFORE INSERT ON message WHEN new.role = 'assistant' BEGIN SELECT RAISE(ABORT, 'refused'); END")
+	return func() { run("DROP TRIGGER refuse") }
+}
+
+func TestUnsavedAnswerKeepsItsPlace(t *testing.T) {
+	ts := startServer(t)
+	ts.upstream.Push(upstream.Script{Steps: upstream.Texts("earlier")}, upstream.Script{Steps: upstream.Texts("kept")})
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	if _, err := e.Attach(sid, testclient.Place{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Prompt(sid, "one"); err != nil {
+		t.Fatal(err)
+	}
+	allow := refuseAnswers(t, ts)
+	blocks := []any{map[string]any{"type": "text", "text": "two"}}
+	reply, err := e.StartWith(sid, blocks, "p2").Wait()
+	if err != nil || reply.Said() != "kept" {
+		t.Fatalf("said %q, error %v", reply.Said(), err)
+	}
+	e.Expect(testclient.Sees(sid, "save_failed"))
+
+	_, err = e.Prompt(sid, "three")
+	wireFault(t, err, codeStorage)
+	message := []any{map[string]any{"role": "user", "content": "by the way"}}
+	wireFault(t, e.Call("_strata/history/append", map[string]any{"sessionId": sid, "messages": message}, nil), codeStorage)
+	again, err := e.StartWith(sid, blocks, "p2").Wait()
+	if err != nil || string(again.Result) != string(reply.Result) {
+		t.Errorf("sent again: %s, error %v; the first was %s", again.Result, err, reply.Result)
+	}
+	var cleared struct{ AfterTurn string }
+	if err := e.Call("_strata/history/clear", map[string]any{"sessionId": sid}, &cleared); err != nil || cleared.AfterTurn == "" {
+		t.Errorf("cleared %+v, error %v", cleared, err)
+	}
+	second := ts.editor()
+	attached, err := second.Attach(sid, testclient.Place{})
+	if err != nil || attached.Running != "" || !strings.Contains(string(attached.Snapshot), "kept") {
+		t.Errorf("attached as running %q with %s, error %v", attached.Running, attached.Snapshot, err)
+	}
+
+	allow()
+	e.Expect(testclient.SeesTimes(sid, "saved", 2), testclient.Sees(sid, "context_changed"))
+	if got, want := chatOf(transcript(t, e, sid)), "user complete \"one\"\nassistant complete \"earlier\"\nuser complete \"two\"\nassistant complete \"kept\"\n"; got != want {
+		t.Errorf("the transcript is\n%s", got)
+	}
+	if last := lastMessage(t, e, sid); last.InView {
+		t.Error("the answer is still in view")
+	}
+	if _, err := e.Prompt(sid, "four"); err != nil {
+		t.Error(err)
+	}
+	if faults := e.Frames().Faults(sid); len(faults) > 0 {
+		t.Errorf("events: %q", faults)
 	}
 }

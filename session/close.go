@@ -158,5 +158,6 @@ func (s *Session) recoverEnding(e *ending) {
 func (s *Session) savedLate(e *ending) {
 	s.unsaved = nil
 	s.saved(e)
+	s.doDeferred()
 	s.endIfIdle()
 }

@@ -44,6 +44,7 @@ type position struct {
 	placed   bool
 	attached bool   // sees all kinds of events
 	next     uint64 // sequence number of the next event
+	skipped  uint64 // first of the events before next that were not for this subscriber, 0 for none
 	backlog  backlog
 	progress progress
 }
@@ -158,9 +159,22 @@ func (c *Cursor) Next(ctx context.Context) (e Event, ok bool, err error) {
 		c.next = e.Seq + 1
 		c.progress.note(&e)
 		if c.sees(&e) {
-			return e, true, nil
+			return c.cover(e), true, nil
+		}
+		if c.skipped == 0 {
+			c.skipped = e.First
 		}
 	}
+}
+
+// cover makes an event stand for those before it that were not for this subscriber too, so that an
+// attached one, which counts, finds no gap.
+func (c *Cursor) cover(e Event) Event {
+	if c.attached && c.skipped != 0 {
+		e.First = c.skipped
+	}
+	c.skipped = 0
+	return e
 }
 
 // takePosition takes over a new position and reports whether the cursor may deliver.
@@ -211,7 +225,10 @@ func (c *Cursor) resync(ctx context.Context) error {
 		return err
 	}
 	first := c.next
-	c.next = st.seq + 1
+	if c.skipped != 0 {
+		first = c.skipped
+	}
+	c.next, c.skipped = st.seq+1, 0
 	c.backlog = st.since(c.progress)
 	c.backlog.own = c.claimed()
 	if c.attached {

@@ -47,7 +47,8 @@ func (k EventKind) delta() bool { return k == EventThought || k == EventText }
 
 // Event is one entry of a session's event log, as a cursor delivers it.
 type Event struct {
-	// First and Seq are the sequence numbers that it covers; they differ where deltas were merged.
+	// First and Seq are the sequence numbers that it covers; they differ where deltas were merged, and where
+	// events before it were not for the subscriber.
 	// Both are 0 for what a cursor sends from the transcript: a replay, or text that fell off the log.
 	First, Seq uint64
 

@@ -68,8 +68,11 @@ func (s *Session) prompt(p Prompt, subscriber *Cursor, reply PromptReply, refuse
 		s.subscribe(subscriber)
 	}
 	switch {
+	case s.unsaved != nil && p.ID != "" && s.unsaved.turn.record.PromptID == p.ID:
+		s.unsaved.again(waiter{reply, subscriber}, s.log.end())
+		return nil
 	case s.unsaved != nil:
-		refuse(fmt.Errorf("turn %s: %w", s.unsaved.turn.record.ID, ErrUnsaved))
+		refuse(s.unsaved.refusal())
 		return nil
 	case s.turn != nil && p.ID != "" && s.turn.record.PromptID == p.ID:
 		s.turn.waiters = append(s.turn.waiters, waiter{reply, subscriber})

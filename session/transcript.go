@@ -8,12 +8,16 @@ import (
 )
 
 // Append adds messages to the transcript without a model call. Their ids, times and sequence numbers
-// are set here. It is refused while a turn runs.
+// are set here. It is refused while a turn runs or the end of one is not stored.
 func (s *Session) Append(messages []history.Message, author *Cursor, reply func(ids []string, err error)) {
 	fail := func(err error) { reply(nil, err) }
 	s.post(func() {
-		if s.turn != nil {
+		switch {
+		case s.turn != nil:
 			fail(&BusyError{TurnID: s.turn.record.ID})
+			return
+		case s.unsaved != nil:
+			fail(s.unsaved.refusal())
 			return
 		}
 		s.enqueue(op{fail: fail, begin: func() (work, error) { return s.appendWork(messages, author, reply), nil }})
@@ -59,12 +63,13 @@ type Cleared struct {
 	After string // id of the running turn after which it takes effect; empty for at once
 }
 
-// Clear empties the working history; the transcript stays. While a turn runs it takes effect after it,
-// and the answer says so at once.
+// Clear empties the working history; the transcript stays. While a turn runs or its end is not stored it
+// takes effect after it, and the answer says so at once.
 func (s *Session) Clear(reply func(Cleared, error)) {
 	fail := func(err error) { reply(Cleared{}, err) }
 	s.post(func() {
-		if s.turn == nil {
+		after := s.unfinished()
+		if after == nil {
 			s.clear(func(seq int64, err error) { reply(Cleared{Seq: seq}, err) })
 			return
 		}
@@ -73,7 +78,7 @@ func (s *Session) Clear(reply func(Cleared, error)) {
 			return
 		}
 		s.deferred = append(s.deferred, func() { s.clear(s.lateClear) })
-		reply(Cleared{After: s.turn.record.ID}, nil)
+		reply(Cleared{After: after.record.ID}, nil)
 	}, fail)
 }
 

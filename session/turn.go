@@ -90,6 +90,8 @@ func (t *turn) answer(result PromptResult, seq uint64, err error) {
 	t.waiters = nil
 }
 
+func (t *turn) result() PromptResult { return PromptResult{Turn: t.record, LeftOut: t.leftOut} }
+
 // running returns the answer so far.
 func (t *turn) running() *runningText {
 	if !t.stored {
@@ -223,6 +225,15 @@ type ending struct {
 
 func (e *ending) running() *runningText { return e.turn.running() }
 
+// refusal is what is told to who wants to go on before the ending is stored.
+func (e *ending) refusal() error { return fmt.Errorf("turn %s: %w", e.turn.record.ID, ErrUnsaved) }
+
+// again tells one more client how the turn ended.
+func (e *ending) again(w waiter, seq uint64) {
+	e.turn.waiters = append(e.turn.waiters, w)
+	e.turn.answer(e.turn.result(), seq, e.err)
+}
+
 // newEnding settles how t ended.
 func (s *Session) newEnding(t *turn) *ending {
 	e := &ending{turn: t}
@@ -329,7 +340,7 @@ func (s *Session) finished(e *ending, err error) {
 	}
 	seq := s.emit(Event{Kind: EventTurnFinished, Turn: t.record.ID, Data: finished, settled: s.context.LastSeq()})
 	s.deps.Meter.TurnFinished(t.record.Status, t.record.Usage, t.record.Cost)
-	t.answer(PromptResult{Turn: t.record, LeftOut: t.leftOut}, seq, e.err)
+	t.answer(t.result(), seq, e.err)
 	s.afterTurn()
 }
 
@@ -352,12 +363,28 @@ func (s *Session) usageInfo(t *turn) UsageInfo {
 func (s *Session) afterTurn() {
 	s.deps.Changed(s.id, StateIdle)
 	s.active = s.deps.Now()
+	if s.unsaved == nil {
+		s.doDeferred()
+	}
+	s.endIfIdle()
+}
+
+// doDeferred does what has to follow the turn in the transcript. It waits for the turn's end to be stored,
+// since that has its place there already.
+func (s *Session) doDeferred() {
 	waiting := s.deferred
 	s.deferred = nil
 	for _, do := range waiting {
 		do()
 	}
-	s.endIfIdle()
+}
+
+// unfinished returns the turn that runs or whose end is not stored, nil where there is none.
+func (s *Session) unfinished() *turn {
+	if s.unsaved != nil {
+		return s.unsaved.turn
+	}
+	return s.turn
 }
 
 // panicked logs a panic with its stack and returns the error that the client is told.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -78,17 +79,17 @@ func (p *process) serve(ctx context.Context, c *config.Config, opt serveOptions)
 	case err != nil:
 		return err
 	}
-	defer func() {
-		if err := store.Close(); err != nil {
-			log.Error("database not closed", "error", err)
-		}
-	}()
-	models, err := llm.New(llm.Options{Providers: providers(c), Models: models(c), Log: log, Getenv: p.getenv})
+	return errors.Join(p.serveStore(ctx, c, opt, store, log), store.Close())
+}
+
+// serveStore runs a server on an open store until ctx ends.
+func (p *process) serveStore(ctx context.Context, c *config.Config, opt serveOptions, store *historystore.Store, log *slog.Logger) error {
+	client, err := llm.New(llm.Options{Providers: providers(c), Models: models(c), Log: log, Getenv: p.getenv})
 	if err != nil {
 		return err
 	}
-	defer models.Close()
-	options, err := p.serverOptions(c, opt, models, log)
+	defer client.Close()
+	options, err := p.serverOptions(c, opt, client, log)
 	if err != nil {
 		return err
 	}

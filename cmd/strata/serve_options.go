@@ -14,8 +14,8 @@ import (
 	"strata/session"
 )
 
-// serverOptions makes a server's options of the configuration. models stays the caller's to close.
-func (p *process) serverOptions(c *config.Config, opt serveOptions, models *llm.Client, log *slog.Logger) (server.Options, error) {
+// serverOptions makes a server's options of the configuration. client stays the caller's to close.
+func (p *process) serverOptions(c *config.Config, opt serveOptions, client *llm.Client, log *slog.Logger) (server.Options, error) {
 	token, err := p.token(c)
 	if err != nil {
 		return server.Options{}, err
@@ -35,9 +35,9 @@ func (p *process) serverOptions(c *config.Config, opt serveOptions, models *llm.
 		StateDir:   c.Folders.State, LogFile: c.Log.File, Roots: c.Workspaces.Roots,
 		Retention: c.Retention, IdleUnload: c.IdleUnload, ExitIdle: opt.exitIdle,
 		Connections: c.Limits.Connections, Requests: c.Limits.Requests, FrameBytes: c.Limits.FrameBytes,
-		Catalogue: catalogue{models},
+		Catalogue: catalogue{client},
 		Sessions: session.Deps{
-			Streamer: models, Model: catalogue{models}.configured, SystemPrompt: c.SystemPrompt,
+			Streamer: client, Model: catalogue{client}.configured, SystemPrompt: c.SystemPrompt,
 			DefaultConfig: history.Config{Model: c.Model, ThoughtLevel: c.ThoughtLevel, Profile: c.Profile},
 			Files:         filecontext.Limits{FileBytes: c.Limits.FileBytes},
 		},

@@ -51,7 +51,7 @@ func (c *Config) keys() []key {
 			{name: "format", doc: "auto is text on a terminal and json otherwise.", value: oneOf(&c.Log.Format, "auto", "text", "json")},
 			{name: "file", doc: "File to log to. Empty: standard error.", value: anyText(&c.Log.File, "a path"), path: true},
 		}},
-		{name: "retention", doc: "How long deleted sessions can be brought back.", value: duration(&c.Retention, 0)},
+		{name: "retention", doc: "How long deleted sessions can be brought back.", value: duration(&c.Retention, time.Second)},
 		{name: "idle_unload", doc: "When a session that nobody uses leaves memory.", value: duration(&c.IdleUnload, time.Second)},
 		{name: "model", doc: "Model of new sessions.", value: text(&c.Model, modelWanted, isModel)},
 		{name: "detection_model", doc: "Model that finds where topics change. Empty: by the words used, without a model.", value: text(&c.DetectionModel, modelWanted, emptyOr(isModel))},

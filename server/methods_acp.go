@@ -65,11 +65,11 @@ func newSession(p *peer, r *rpc.Request, params newSessionParams) {
 		if err != nil {
 			return nil, err
 		}
-		p.mcpNotice(s, params.MCPServers)
 		s.Subscribe(f.cursor.Load(), answer(r, s.ID(), func(i session.Info) any {
 			p.server.monitors.created(i.Session)
 			return newSessionResult{SessionID: s.ID(), ConfigOptions: p.server.options(i)}
 		}))
+		p.mcpNotice(s, params.MCPServers)
 		return rpc.Later, nil
 	})
 }
@@ -142,7 +142,7 @@ func within(dir, root string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// mcpNotice tells the client that servers that it named are not used.
+// mcpNotice tells the client, which is subscribed by now, that servers that it named are not used.
 func (p *peer) mcpNotice(s *session.Session, servers []json.RawMessage) {
 	if len(servers) > 0 {
 		s.Notify(fmt.Sprintf("%d MCP servers were named; Strata offers no tools to the model and does not use them.", len(servers)))
@@ -197,13 +197,13 @@ func (p *peer) reopen(r *rpc.Request, params openSessionParams, then func(*sessi
 			return nil, err
 		}
 		then(s, f)
+		p.mcpNotice(s, params.MCPServers)
 		return rpc.Later, nil
 	})
 }
 
 // prepare applies what a client that opens a stored session asks for.
 func (p *peer) prepare(ctx context.Context, s *session.Session, params openSessionParams, record history.Session) error {
-	p.mcpNotice(s, params.MCPServers)
 	if len(record.Roots) > 0 {
 		if _, err := wait(ctx, func(reply func(session.Info, error)) { s.SetRoots(record.Roots, reply) }); err != nil {
 			return sessionError(s.ID(), err)

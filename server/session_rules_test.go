@@ -376,3 +376,70 @@ func TestUnsavedAnswerKeepsItsPlace(t *testing.T) {
 		t.Errorf("events: %q", faults)
 	}
 }
+
+// failing is a provider that fails when the gate is closed, also when the turn is cancelled.
+type failing struct{ asked, gate chan struct{} }
+
+func (f failing) Stream(context.Context, llm.Request, func(llm.Event)) (llm.Result, error) {
+	close(f.asked)
+	<-f.gate
+	return llm.Result{}, errors.New("no answer")
+}
+
+func TestCancelWhileTheEndIsBeingStored(t *testing.T) {
+	var hold atomic.Bool
+	entered, release := make(chan struct{}), make(chan struct{})
+	store := historystore.Options{OnCommit: func(int) {
+		if hold.CompareAndSwap(true, false) {
+			close(entered)
+			<-release
+		}
+	}}
+	provider := failing{asked: make(chan struct{}), gate: make(chan struct{})}
+	ts := startServerOn(t, store, upstream.Options{}, func(o *Options) { o.Sessions.Streamer = provider })
+	e := ts.editor()
+	sid, other := e.NewSession(ts.work), e.NewSession(ts.work)
+	turn := e.Start(sid, "hello")
+	<-provider.asked
+	hold.Store(true)
+	renamed := e.Go("_strata/session/rename", map[string]any{"sessionId": other, "title": "holds up the store"})
+	<-entered
+	close(provider.gate)
+	for range 20 { // the turn's end is on the way to the store meanwhile
+		if err := e.Call("_strata/session/info", map[string]any{"sessionId": sid}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := e.Cancel(sid); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Call("_strata/session/info", map[string]any{"sessionId": sid}, nil); err != nil {
+		t.Fatal(err)
+	}
+	close(release)
+	if reply, err := turn.Wait(); err != nil || reply.StopReason != "cancelled" {
+		t.Errorf("ended with %q, error %v", reply.StopReason, err)
+	}
+	if err := renamed.Wait(nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNamedMCPServersAreReported(t *testing.T) {
+	ts := startServer(t)
+	servers := []any{map[string]any{"name": "tools", "command": "/bin/true", "args": []any{}, "env": []any{}}}
+	e := ts.editor()
+	var created struct{ SessionID string }
+	if err := e.Call("session/new", map[string]any{"cwd": ts.work, "mcpServers": servers}, &created); err != nil {
+		t.Fatal(err)
+	}
+	e.Expect(testclient.Sees(created.SessionID, "notice"))
+	for _, method := range []string{"session/load", "session/resume"} {
+		other := ts.editor()
+		params := map[string]any{"sessionId": created.SessionID, "cwd": ts.work, "mcpServers": servers}
+		if err := other.Call(method, params, nil); err != nil {
+			t.Fatal(err)
+		}
+		other.Expect(testclient.Sees(created.SessionID, "notice"))
+	}
+}

@@ -171,6 +171,16 @@ func (s *Session) progressAt(after uint64, st standing) progress {
 			p.undo(&e)
 		}
 	}
+	for seq := after; seq > 0; seq-- {
+		e, state := s.log.read(seq)
+		if state != readEvent {
+			break
+		}
+		if e.Kind.delta() {
+			p.note(&e) // it may be of an answer that was settled later
+			break
+		}
+	}
 	return p
 }
 

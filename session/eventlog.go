@@ -115,7 +115,7 @@ func (l *eventLog) readRun(seq uint64, maxText int) (Event, readState) {
 	parts := []string{first.Text}
 	for size := len(first.Text); size < maxText; {
 		next, state := l.read(first.Seq + 1)
-		if state != readEvent || next.Kind != first.Kind || next.Message != first.Message {
+		if state != readEvent || next.Kind != first.Kind || next.Message != first.Message || size+len(next.Text) > maxText {
 			break
 		}
 		first.Seq = next.Seq

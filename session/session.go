@@ -302,26 +302,24 @@ func (s *Session) wake() {
 	}
 }
 
-// ask runs a query on the mailbox and waits for its result.
-func ask[T any](ctx context.Context, s *Session, query func() T) (T, error) {
-	type answer struct {
-		value T
-		err   error
-	}
-	answers := make(chan answer, 1)
-	s.post(func() { answers <- answer{value: query()} }, func(err error) { answers <- answer{err: err} })
-	select {
-	case a := <-answers:
-		return a.value, a.err
-	case <-ctx.Done():
-		var none T
-		return none, ctx.Err()
-	}
-}
-
-// standing returns what the session has said so far.
+// standing returns what the session has said so far, also when it has ended: a subscriber that was slow
+// still gets all of it. It must not be called on the mailbox.
 func (s *Session) standing(ctx context.Context) (standing, error) {
-	return ask(ctx, s, s.stand)
+	answers := make(chan standing, 1)
+	s.tell(func() { answers <- s.stand() })
+	select {
+	case st := <-answers:
+		return st, nil
+	case <-s.done:
+	case <-ctx.Done():
+		return standing{}, ctx.Err()
+	}
+	if s.context == nil {
+		return standing{}, fmt.Errorf("session %s: %w", s.id, ErrClosed)
+	}
+	st := s.stand() // nothing else touches the session any more
+	st.seq--        // its last event, that it is closed, is still in the log
+	return st, nil
 }
 
 func (s *Session) stand() standing {

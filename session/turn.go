@@ -90,7 +90,16 @@ func (t *turn) answer(result PromptResult, seq uint64, err error) {
 	t.waiters = nil
 }
 
-func (t *turn) result() PromptResult { return PromptResult{Turn: t.record, LeftOut: t.leftOut} }
+// result is what is told to who waits for the turn. One that was cancelled when its end was on the way to
+// the store has the stop reason that the client relies on, whatever is stored.
+func (e *ending) result() (PromptResult, error) {
+	r := PromptResult{Turn: e.turn.record, LeftOut: e.turn.leftOut}
+	if e.turn.cancelled {
+		r.Turn.StopReason = "cancelled"
+		return r, nil
+	}
+	return r, e.err
+}
 
 // running returns the answer so far.
 func (t *turn) running() *runningText {
@@ -231,7 +240,8 @@ func (e *ending) refusal() error { return fmt.Errorf("turn %s: %w", e.turn.recor
 // again tells one more client how the turn ended.
 func (e *ending) again(w waiter, seq uint64) {
 	e.turn.waiters = append(e.turn.waiters, w)
-	e.turn.answer(e.turn.result(), seq, e.err)
+	result, err := e.result()
+	e.turn.answer(result, seq, err)
 }
 
 // newEnding settles how t ended.
@@ -340,7 +350,8 @@ func (s *Session) finished(e *ending, err error) {
 	}
 	seq := s.emit(Event{Kind: EventTurnFinished, Turn: t.record.ID, Data: finished, settled: s.context.LastSeq()})
 	s.deps.Meter.TurnFinished(t.record.Status, t.record.Usage, t.record.Cost)
-	t.answer(t.result(), seq, e.err)
+	result, failure := e.result()
+	t.answer(result, seq, failure)
 	s.afterTurn()
 }
 

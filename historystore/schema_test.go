@@ -103,3 +103,17 @@ func TestMigrationNumbersHaveNoGap(t *testing.T) {
 		}
 	}
 }
+
+// Heads come from an index that holds all of their columns: 10,000 messages are loaded without reading their contents.
+func TestHeadsAreReadFromTheirIndex(t *testing.T) {
+	s := openTest(t, "", Options{})
+	plan, err := first(ctx, s.writer.tx, func(row scanner) (detail string, err error) {
+		var id, parent, unused int
+		err = row.Scan(&id, &parent, &unused, &detail)
+		return detail, err
+	}, "EXPLAIN QUERY PLAN SELECT "+headColumns+" FROM message WHERE session = ? ORDER BY seq", "sess_a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "plan", plan, "SEARCH message USING COVERING INDEX message_head (session=?)")
+}

@@ -135,7 +135,7 @@ func (c *conversation) mark(m Mark) {
 
 // pair makes each call be answered once, directly behind it. What cannot be paired goes as text.
 func (c *conversation) pair(tools bool) {
-	names := map[string]string{} // of all calls so far, by id
+	names := map[string]string{} // of all calls so far, by safe id, in which they are sent and must differ
 	for i := 0; i < len(c.turns); i++ {
 		if !c.turns[i].assistant {
 			c.turns[i].parts = resultsFirst(c.turns[i].parts, nil, names)
@@ -158,13 +158,14 @@ func (t *turn) takeCalls(tools bool, names map[string]string) (calls []*history.
 		if p.kind != partCall {
 			continue
 		}
-		_, known := names[p.block.CallID]
-		if tools && !known && p.block.CallID != "" {
+		id := safeName(p.block.CallID)
+		_, known := names[id]
+		if tools && !known && id != "" {
 			calls = append(calls, p.block)
 		} else {
 			t.parts[i] = &part{text: callText(p.block), mark: p.mark}
 		}
-		names[p.block.CallID] = p.block.Name
+		names[id] = p.block.Name
 	}
 	return calls
 }
@@ -173,22 +174,23 @@ func (t *turn) takeCalls(tools bool, names map[string]string) (calls []*history.
 func resultsFirst(parts []*part, calls []*history.Block, names map[string]string) []*part {
 	open := map[string]bool{}
 	for _, call := range calls {
-		open[call.CallID] = true
+		open[safeName(call.CallID)] = true
 	}
 	var results, rest []*part
 	for _, p := range parts {
-		switch {
-		case p.kind != partResult:
+		if p.kind != partResult {
 			rest = append(rest, p)
-		case open[p.block.CallID]:
-			open[p.block.CallID] = false
+			continue
+		}
+		if id := safeName(p.block.CallID); open[id] {
+			open[id] = false
 			results = append(results, p)
-		default:
-			rest = append(rest, resultAsText(p, names[p.block.CallID])...)
+		} else {
+			rest = append(rest, resultAsText(p, names[id])...)
 		}
 	}
 	for _, call := range calls {
-		if open[call.CallID] {
+		if open[safeName(call.CallID)] {
 			results = append(results, missingResult(call))
 		}
 	}

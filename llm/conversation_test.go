@@ -136,6 +136,24 @@ func TestConversation(t *testing.T) {
 	}
 }
 
+// TestWhatWasSentStays appends entry by entry: what a request held stands unchanged at the start of the next one.
+func TestWhatWasSentStays(t *testing.T) {
+	all := wholeRequest(upstream.Anthropic).Entries
+	before := ""
+	for n := range all {
+		c := newConversation(all[:n+1], true, true)
+		if all[n].Kind == EntrySystem || all[n].Role == history.RoleAssistant || n+1 < len(all) && all[n+1].Role == history.RoleTool {
+			continue // a request ends with the user
+		}
+		sent := strings.TrimSuffix(show(c), "\n")
+		sent = strings.NewReplacer(" @5m", "", " @1h", "").Replace(sent)
+		if !strings.HasPrefix(sent, before) {
+			t.Errorf("%d entries give\n%s\nwhich does not begin with\n%s", n+1, sent, before)
+		}
+		before = sent
+	}
+}
+
 func marked(e Entry, m Mark) Entry {
 	e.Mark = m
 	return e
@@ -216,7 +234,7 @@ func randomEntries(random *rand.Rand) (out []Entry) {
 }
 
 func randomBlock(random *rand.Rand) history.Block {
-	id := []string{"", "1", "2", "call:3", "4"}[random.IntN(5)]
+	id := []string{"", "1", "2", "call:3", "call_3"}[random.IntN(5)]
 	texts := []string{"", " ", "\n", "words", "\xff", "\u200b words"}
 	s := texts[random.IntN(len(texts))]
 	switch random.IntN(8) {

@@ -109,7 +109,7 @@ func openAIMessages(c *conversation) []openai.ChatCompletionMessageParamUnion {
 		}
 		results, rest := splitResults(t.parts)
 		for _, p := range results {
-			out = append(out, openai.ToolMessage(openAIResult(p), p.block.CallID))
+			out = append(out, openai.ToolMessage(openAIResult(p), safeName(p.block.CallID)))
 		}
 		if len(rest) > 0 {
 			out = append(out, openAIUser(rest))
@@ -122,7 +122,7 @@ func openAIAssistant(parts []*part) openai.ChatCompletionMessageParamUnion {
 	message := openai.ChatCompletionAssistantMessageParam{}
 	for _, p := range parts {
 		if p.kind == partCall {
-			call := &openai.ChatCompletionMessageFunctionToolCallParam{ID: p.block.CallID}
+			call := &openai.ChatCompletionMessageFunctionToolCallParam{ID: safeName(p.block.CallID)}
 			call.Function.Name = safeName(p.block.Name)
 			call.Function.Arguments = string(arguments(p.block))
 			message.ToolCalls = append(message.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{OfFunction: call})

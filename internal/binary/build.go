@@ -32,7 +32,7 @@ func buildAndRun(m *testing.M) int {
 	if runtime.GOOS == "windows" {
 		path += ".exe"
 	}
-	args := []string{"build", "-buildvcs=false", "-o", path}
+	args := []string{"build", "-buildvcs=false", "-ldflags=-s -w", "-o", path} // linked without what only debuggers read
 	if raceEnabled {
 		args = append(args, "-race")
 	}

@@ -25,7 +25,7 @@ const (
 	EventContextChanged EventKind = "context_changed" // Data: ContextChanged
 	EventFilesChanged   EventKind = "files_changed"   // Data: FilesChanged
 	EventLeftOut        EventKind = "left_out"        // Data: []LeftOut
-	EventRetrying       EventKind = "retrying"        // Data: llm.Retry
+	EventRetrying       EventKind = "retrying"        // Data: Retrying
 	EventSaved          EventKind = "saved"           // Data: SaveInfo
 	EventSaveFailed     EventKind = "save_failed"     // Data: SaveInfo
 	EventConfigChanged  EventKind = "config_changed"  // Data: ConfigInfo
@@ -112,6 +112,15 @@ type TurnFinished struct {
 	Usage      history.Usage      `json:"usage"`
 	Cost       float64            `json:"cost"` // US dollars
 	Error      *history.Failure   `json:"error,omitempty"`
+}
+
+// Retrying tells that a try to reach the provider failed and when the next one follows.
+type Retrying struct {
+	Attempt int    `json:"attempt"` // the try that failed, from 1
+	Of      int    `json:"of"`      // tries at most
+	DelayMs int64  `json:"delayMs"` // up to the next try
+	Status  int    `json:"status"`  // HTTP status; 0 for a broken connection
+	Reason  string `json:"reason"`
 }
 
 // ContextChanged tells that the working history changed by something else than a turn.

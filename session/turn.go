@@ -191,7 +191,9 @@ func (s *Session) onEvent(t *turn, e llm.Event) {
 		s.emitText(t, EventThought, &t.thought, e.Text)
 		s.keepPartial(t, history.BlockThinking, e.Text)
 	case llm.EventRetrying:
-		s.emit(Event{Kind: EventRetrying, Turn: t.record.ID, Data: e.Retry})
+		s.emit(Event{Kind: EventRetrying, Turn: t.record.ID, Data: Retrying{
+			Attempt: e.Retry.Attempt, Of: e.Retry.Of, DelayMs: e.Retry.Delay.Milliseconds(), Status: e.Retry.Status, Reason: e.Retry.Reason,
+		}})
 	}
 }
 

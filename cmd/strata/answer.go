@@ -75,10 +75,10 @@ func (a *answer) event(params json.RawMessage) {
 			Key    string `json:"key"`
 			Reason string `json:"reason"`
 		} `json:"items"` // of left_out
-		Attempt int           `json:"attempt"` // of retrying, like the rest
-		Of      int           `json:"of"`
-		Delay   time.Duration `json:"delay"`
-		Reason  string        `json:"reason"`
+		Attempt int    `json:"attempt"` // of retrying, like the rest
+		Of      int    `json:"of"`
+		DelayMs int    `json:"delayMs"`
+		Reason  string `json:"reason"`
 	}
 	if json.Unmarshal(params, &e) != nil {
 		return
@@ -89,7 +89,7 @@ func (a *answer) event(params json.RawMessage) {
 			a.note(fmt.Sprintf("left out: %s: %s", item.Key, item.Reason))
 		}
 	case "retrying":
-		a.note(fmt.Sprintf("%s: try %d of %d failed, the next follows in %v", e.Reason, e.Attempt, e.Of, e.Delay.Round(time.Second/10)))
+		a.note(fmt.Sprintf("%s: try %d of %d failed, the next follows in %v", e.Reason, e.Attempt, e.Of, (time.Duration(e.DelayMs) * time.Millisecond).Round(time.Second/10)))
 	}
 }
 

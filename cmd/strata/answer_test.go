@@ -24,7 +24,7 @@ func turn(a *answer, end string) {
 	for _, event := range []string{
 		`{"type":"saved"}`,
 		`{"type":"left_out","items":[{"key":"file:b.txt","reason":"binary"}]}`,
-		`{"type":"retrying","Attempt":1,"Of":4,"Delay":1500000000,"Reason":"overloaded"}`,
+		`{"type":"retrying","attempt":1,"of":4,"delayMs":1500,"reason":"overloaded"}`,
 		`{"type":[]}`,
 	} {
 		a.notified("_strata/event", json.RawMessage(event))

@@ -179,6 +179,8 @@ func (r *slowReads) release() {
 	close(r.gate)
 }
 
+var storeDefaults historystore.Options
+
 // startServerOn is startServer with a choice of store and provider.
 func startServerOn(t *testing.T, store historystore.Options, up upstream.Options, adjust ...func(*Options)) *testServer {
 	t.Helper()

@@ -45,9 +45,9 @@ func (f *FileContext) Listing() string {
 	for _, e := range f.entries {
 		switch state, _ := e.Availability(); state {
 		case Full:
-			lines = append(lines, "FULL: "+printable(e.Path))
+			lines = append(lines, "FULL: "+Printable(e.Path))
 		case Partial, SummaryOnly:
-			lines = append(lines, "SUMMARY: "+printable(e.Path))
+			lines = append(lines, "SUMMARY: "+Printable(e.Path))
 		}
 	}
 	if lines == nil {
@@ -59,7 +59,7 @@ func (f *FileContext) Listing() string {
 
 // Note returns one line that tells the model of a change.
 func (c Change) Note() string {
-	line := strings.ToUpper(string(c.Kind)) + ": " + printable(c.Path)
+	line := strings.ToUpper(string(c.Kind)) + ": " + Printable(c.Path)
 	if c.Kind == Unreadable {
 		line += " (" + explanations[c.Reason] + ")"
 	}

@@ -50,7 +50,7 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	text := fmt.Sprintf("%s %s", printable(e.Path), explanations[e.Reason])
+	text := fmt.Sprintf("%s %s", Printable(e.Path), explanations[e.Reason])
 	if e.Detail != "" {
 		text += " (" + e.Detail + ")"
 	}
@@ -103,5 +103,5 @@ type EditRefusedError struct {
 }
 
 func (e *EditRefusedError) Error() string {
-	return fmt.Sprintf("edit of %s refused: %s", printable(e.Path), e.Reason)
+	return fmt.Sprintf("edit of %s refused: %s", Printable(e.Path), e.Reason)
 }

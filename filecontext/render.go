@@ -27,7 +27,7 @@ func (e Entry) RenderCut(keep int) string {
 
 // heading returns the path and what must be known about the text below it.
 func (e Entry) heading() string {
-	heading := printable(e.Path)
+	heading := Printable(e.Path)
 	if !e.Range.IsWhole() {
 		heading += fmt.Sprintf(" (lines %d to %d of %d)", e.Range.Start, e.Range.End, e.Lines)
 	}
@@ -81,8 +81,8 @@ func numberLines(text string, first int) string {
 	return b.String()
 }
 
-// printable returns a path as it can stand in a line of text: a file's name must not be able to end the line and speak for itself.
-func printable(path string) string {
+// Printable returns a path as it can stand in a line of text: a file's name must not be able to end the line and speak for itself.
+func Printable(path string) string {
 	for _, c := range path {
 		if !unicode.IsPrint(c) || c == unicode.ReplacementChar {
 			return strconv.Quote(path)

@@ -77,7 +77,7 @@ func NewRoots(cwd string, more []string, limits Limits) (*Roots, error) {
 	for _, folder := range append([]string{cwd}, more...) {
 		root, err := newRoot(folder)
 		if err != nil {
-			return nil, fmt.Errorf("folder %s: %w", printable(folder), err)
+			return nil, fmt.Errorf("folder %s: %w", Printable(folder), err)
 		}
 		r.roots = append(r.roots, root)
 	}

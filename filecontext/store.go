@@ -63,7 +63,7 @@ func Restore(files []StoredFile) (*FileContext, error) {
 	var errs []error
 	for _, file := range files {
 		if err := f.restore(file); err != nil {
-			errs = append(errs, fmt.Errorf("restore file %s: %w", printable(shorten(file.Path)), err))
+			errs = append(errs, fmt.Errorf("restore file %s: %w", Printable(shorten(file.Path)), err))
 		}
 	}
 	return f, errors.Join(errs...)

@@ -8,10 +8,10 @@ type EditKind string
 // The kinds of edits. None of them changes the transcript.
 const (
 	EditCompact  EditKind = "compact"
-	EditDedupe   EditKind = "dedupe"
-	EditTruncate EditKind = "truncate"
+	EditDedupe   EditKind = "dedupe"   // copies of a file gave way to notices
+	EditTruncate EditKind = "truncate" // messages left the view, or blocks were cut, to fit the window
 	EditReplace  EditKind = "replace"
-	EditClear    EditKind = "clear"
+	EditClear    EditKind = "clear" // everything before it left the view
 	EditRestore  EditKind = "restore"
 )
 
@@ -23,9 +23,45 @@ type Edit struct {
 	At     time.Time `json:"at"`
 	Reason string    `json:"reason,omitempty"`
 
-	// Messages are the ids that it concerns, in order; empty for a clear, which concerns all before Seq.
-	Messages []string `json:"messages,omitempty"`
+	Messages []string `json:"messages,omitempty"` // ids of those that leave the view; a clear names none
+	Patches  []Patch  `json:"patches,omitempty"`  // blocks that are shown differently
 
 	SavedTokens int `json:"savedTokens,omitempty"`
 	SavedChars  int `json:"savedChars,omitempty"`
+}
+
+// Patch says what the view shows in the place of one block of a message.
+type Patch struct {
+	Message string `json:"message"` // id
+	Block   int    `json:"block"`   // index in the message's blocks
+	Part    int    `json:"part"`    // index in the block's content where it is a tool result, otherwise 0
+	Text    string `json:"text"`    // what is shown instead
+	Saved   int    `json:"saved"`   // tokens that this saves
+	Origin  string `json:"origin,omitempty"`
+}
+
+// Patched returns a message as the view shows it. m is not changed.
+func Patched(m Message, patches []Patch) Message {
+	if len(patches) == 0 {
+		return m
+	}
+	m.Blocks = append([]Block(nil), m.Blocks...)
+	for _, p := range patches {
+		if p.Block < 0 || p.Block >= len(m.Blocks) {
+			continue
+		}
+		m.Blocks[p.Block] = patchBlock(m.Blocks[p.Block], p)
+	}
+	return m
+}
+
+func patchBlock(b Block, p Patch) Block {
+	if b.Type != BlockToolResult {
+		return Block{Type: BlockText, Text: p.Text}
+	}
+	b.Content = append([]Block(nil), b.Content...)
+	if p.Part >= 0 && p.Part < len(b.Content) {
+		b.Content[p.Part] = Block{Type: BlockText, Text: p.Text}
+	}
+	return b
 }

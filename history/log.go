@@ -1,63 +1,114 @@
 package history
 
-import "slices"
+import (
+	"slices"
+)
 
-// Log is a session's transcript, as heads, and the edits made to its view.
+// Log is a session's transcript, as heads, and the working history: what the edits made of it.
 // It holds no content: the bodies of messages stay in the store.
 //
 // A Log is not safe for concurrent use.
 type Log struct {
 	heads []Head
 	edits []Edit
-	start int // index in heads of the first message that a clear left in the view
+	view  []Viewed
+	clear int // heads before the last clear
+}
+
+// Viewed is a message of the working history. Its Tokens are those that the view shows.
+type Viewed struct {
+	Head
+	Patches []Patch // what is shown differently, in the order of the edits
 }
 
 // NewLog folds stored heads and edits, each in the order of their sequence numbers.
 func NewLog(heads []Head, edits []Edit) *Log {
-	l := &Log{heads: heads}
+	l := &Log{}
 	for _, e := range edits {
+		n, _ := slices.BinarySearchFunc(heads, e.Seq, func(h Head, seq int64) int { return int(h.Seq - seq) })
+		l.Append(heads[:n]...)
+		heads = heads[n:]
 		l.Apply(e)
 	}
+	l.Append(heads...)
 	return l
 }
 
 // Append adds messages at the end of the transcript and of the view.
-func (l *Log) Append(heads ...Head) { l.heads = append(l.heads, heads...) }
+func (l *Log) Append(heads ...Head) {
+	l.heads = append(l.heads, heads...)
+	for _, h := range heads {
+		l.view = append(l.view, Viewed{Head: h})
+	}
+}
 
 // Apply makes an edit take effect on the view.
 func (l *Log) Apply(e Edit) {
 	l.edits = append(l.edits, e)
 	if e.Kind == EditClear {
-		l.start = l.after(e.Seq)
+		l.view, l.clear = nil, len(l.heads)
+		return
 	}
+	view := make([]Viewed, 0, len(l.view))
+	gone := set(e.Messages)
+	patches := byMessage(e.Patches)
+	for _, v := range l.view {
+		if gone[v.ID] {
+			continue
+		}
+		for _, p := range patches[v.ID] {
+			v.Patches = append(v.Patches[:len(v.Patches):len(v.Patches)], p)
+			v.Tokens = max(v.Tokens-p.Saved, 0)
+		}
+		view = append(view, v)
+	}
+	l.view = view
 }
 
-// after returns the index of the first head behind seq.
-func (l *Log) after(seq int64) int {
-	i, _ := slices.BinarySearchFunc(l.heads, seq+1, func(h Head, seq int64) int { return int(h.Seq - seq) })
-	return i
+func set(ids []string) map[string]bool {
+	s := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		s[id] = true
+	}
+	return s
+}
+
+func byMessage(patches []Patch) map[string][]Patch {
+	m := make(map[string][]Patch, len(patches))
+	for _, p := range patches {
+		m[p.Message] = append(m[p.Message], p)
+	}
+	return m
 }
 
 // Transcript returns all messages ever appended. The slice is the log's own: it must not be changed,
 // and stays valid after later appends.
 func (l *Log) Transcript() []Head { return l.heads[:len(l.heads):len(l.heads)] }
 
-// View returns the messages of the working history, in order. The slice must not be changed.
-func (l *Log) View() []Head { return l.heads[l.start:len(l.heads):len(l.heads)] }
+// View returns the messages of the working history, in order. The slice must not be changed, and stays
+// valid after later appends and edits.
+func (l *Log) View() []Viewed { return l.view[:len(l.view):len(l.view)] }
 
 // Edits returns all edits, in order. The slice must not be changed.
 func (l *Log) Edits() []Edit { return l.edits[:len(l.edits):len(l.edits)] }
 
-// InView reports whether the message with the given sequence number is part of the working history.
-func (l *Log) InView(seq int64) bool {
-	return l.start < len(l.heads) && seq >= l.heads[l.start].Seq
+// Find returns the message with the given sequence number as the working history shows it.
+func (l *Log) Find(seq int64) (Viewed, bool) {
+	i, found := slices.BinarySearchFunc(l.view, seq, func(v Viewed, seq int64) int { return int(v.Seq - seq) })
+	if !found {
+		return Viewed{}, false
+	}
+	return l.view[i], true
 }
+
+// Omitted returns how many messages since the last clear the working history does not hold.
+func (l *Log) Omitted() int { return len(l.heads) - l.clear - len(l.view) }
 
 // Tokens returns the tokens of the working history.
 func (l *Log) Tokens() int {
 	sum := 0
-	for _, h := range l.View() {
-		sum += h.Tokens
+	for _, v := range l.view {
+		sum += v.Tokens
 	}
 	return sum
 }

@@ -94,13 +94,14 @@ type Head struct {
 	Status   MessageStatus
 	Tokens   int
 	Bytes    int  // size of the stored content in bytes
+	Blocks   int  // how many blocks it has
 	HasCalls bool // an assistant's message with tool calls: the RoleTool messages behind it belong to it
 	At       time.Time
 }
 
 // Head returns m's head. bytes is the size of its stored content.
 func (m *Message) Head(bytes int) Head {
-	h := Head{ID: m.ID, Seq: m.Seq, Turn: m.Turn, Role: m.Role, Status: m.Status, Tokens: m.Tokens, Bytes: bytes, At: m.At}
+	h := Head{ID: m.ID, Seq: m.Seq, Turn: m.Turn, Role: m.Role, Status: m.Status, Tokens: m.Tokens, Bytes: bytes, Blocks: len(m.Blocks), At: m.At}
 	for i := range m.Blocks {
 		h.HasCalls = h.HasCalls || m.Blocks[i].Type == BlockToolCall
 	}

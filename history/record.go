@@ -99,7 +99,8 @@ type Call struct {
 	Purpose    string         `json:"purpose"`
 	Model      string         `json:"model"` // provider/model
 	Usage      Usage          `json:"usage"`
-	Cost       float64        `json:"cost"` // US dollars
+	Cost       float64        `json:"cost"`     // US dollars
+	Expected   int            `json:"expected"` // tokens that were expected to be read from the cache
 	Categories map[string]int `json:"categories,omitempty"`
 	At         time.Time      `json:"at"`
 }
@@ -124,6 +125,18 @@ type File struct {
 	Path   string
 	State  json.RawMessage
 	Buffer []byte // the client's unsaved text; nil where the disk counts
+}
+
+// Document is a named text of a session: rules, a design, types, tests, facts, or any other.
+type Document struct {
+	Name     string    `json:"name"`
+	Text     string    `json:"text"`
+	Priority int       `json:"priority"` // what goes first when the window is full: the lowest
+	Pinned   bool      `json:"pinned,omitempty"`
+	Phases   []string  `json:"phases,omitempty"` // modes in which it is shown; none: in all
+	Status   string    `json:"status,omitempty"` // of a unit of work
+	Order    int       `json:"order,omitempty"`  // of a unit among the units
+	At       time.Time `json:"at"`
 }
 
 // Blob is a rendered piece of a request, kept for as long as a layout refers to it.
@@ -158,16 +171,21 @@ type Change struct {
 	DropFiles   []string // paths
 	Layout      []byte   // opaque; nil leaves the stored one
 	Blobs       []Blob
+	KeepBlobs   []string // with Layout: hashes of all that it refers to; the session's others go
 	Calibration *Calibration
+
+	PutDocuments  []Document
+	DropDocuments []string // names
 }
 
 // Loaded is everything of a session that its goroutine holds in memory.
 type Loaded struct {
 	Session    Session
-	Heads      []Head // by Seq
-	Edits      []Edit // by Seq
-	Files      []File // by Path
-	Layout     []byte // nil where there is none
+	Heads      []Head     // by Seq
+	Edits      []Edit     // by Seq
+	Files      []File     // by Path
+	Documents  []Document // by Name
+	Layout     []byte     // nil where there is none
 	Totals     Totals
 	Unfinished *Turn     // the turn that was running when the last server ended
 	Partials   []Partial // of Unfinished, by N

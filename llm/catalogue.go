@@ -39,6 +39,7 @@ func (c *catalogue) find(name string) (Model, bool) {
 	if over, configured := c.config[name]; configured {
 		model = over.apply(model)
 	}
+	model.Marks = kind == Anthropic
 	return model, model.Known
 }
 

@@ -11,9 +11,6 @@ import (
 	"strata/web"
 )
 
-// subprotocol is what a client that authenticates by subprotocol is answered with.
-const subprotocol = "acp"
-
 // routes are the server's HTTP routes. connections ends when WebSockets have to go.
 func (s *Server) routes(connections context.Context) http.Handler {
 	mux := http.NewServeMux()

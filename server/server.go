@@ -139,7 +139,7 @@ func New(store *historystore.Store, opt Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	deps.Calibrations = session.NewCalibrations(stored)
+	deps.Calibrations, deps.Mirrors = session.NewCalibrations(stored), session.NewMirrors()
 	s.sessions = newRegistry(&deps, opt.Memory)
 	return s, nil
 }

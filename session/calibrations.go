@@ -30,6 +30,13 @@ func (c *Calibrations) Apply(model string, n int) int {
 	return c.models[model].Apply(n)
 }
 
+// Known reports whether anything was learned of a model.
+func (c *Calibrations) Known(model string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.models[model].Known()
+}
+
 // Learn takes a provider's report on a request whose tokens were counted, and returns what is to be stored.
 func (c *Calibrations) Learn(model string, counted, reported int) *history.Calibration {
 	c.mu.Lock()

@@ -23,6 +23,7 @@ const (
 	EventTurnStarted    EventKind = "turn_started"    // Data: TurnStarted
 	EventTurnFinished   EventKind = "turn_finished"   // Data: TurnFinished
 	EventContextChanged EventKind = "context_changed" // Data: ContextChanged
+	EventTiersChanged   EventKind = "tiers_changed"   // Data: TiersChanged
 	EventFilesChanged   EventKind = "files_changed"   // Data: FilesChanged
 	EventLeftOut        EventKind = "left_out"        // Data: []LeftOut
 	EventRetrying       EventKind = "retrying"        // Data: Retrying
@@ -130,6 +131,19 @@ type ContextChanged struct {
 	Seq    int64  `json:"at"` // transcript position
 }
 
+// TiersChanged tells what moved between tiers with the last reply.
+type TiersChanged struct {
+	Changes []TierChange `json:"changes"`
+}
+
+// TierChange is one item's move. An empty tier is where it is before it comes and after it has gone.
+type TierChange struct {
+	Key    string `json:"key"`
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Reason string `json:"reason"`
+}
+
 // FilesChanged tells which files of the context changed and how.
 type FilesChanged struct {
 	Files []FileChange `json:"files"`
@@ -148,6 +162,7 @@ type LeftOut struct {
 	Count  int    `json:"count,omitempty"` // of messages, where it is a run of them
 	Tokens int    `json:"tokens,omitempty"`
 	Reason string `json:"reason"`
+	Score  int    `json:"score,omitempty"` // its priority
 }
 
 // SaveInfo tells how the storing of a turn's ending went.

@@ -3,11 +3,9 @@ package session
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"strata/filecontext"
 	"strata/history"
-	"strata/tokens"
 )
 
 // RefusedError says that a path is not taken, and why.
@@ -101,17 +99,17 @@ func (s *Session) storeFile(a attachment, reply func(FileInfo, error)) (work, er
 	if err != nil {
 		return nil, err
 	}
-	counts, counter := s.context.fileCounts, s.context.counter
+	facts, counter := s.context.facts, s.context.counter
 	stored := func() {
 		if _, err := s.context.files.Put(a.content, a.options); err != nil {
 			reply(FileInfo{}, err)
 			return
 		}
 		s.tellFiles(FileChange{Path: e.Path, Change: "added", Reason: a.options.Reason})
-		reply(fileInfo(e, counts.of(e, counter)), nil)
+		reply(fileInfo(e, facts.tokens(e, counter)), nil)
 	}
 	return func(ctx context.Context) (step, error) {
-		counts.of(e, counter)
+		facts.tokens(e, counter) // counted here, not on the mailbox
 		return s.store("store file "+e.Path, history.Change{PutFiles: []history.File{history.File(e.Stored())}}, stored)(ctx)
 	}, nil
 }
@@ -175,11 +173,11 @@ func (s *Session) ClearFiles(reply func(int, error)) {
 // Files lists the files of the context by path.
 func (s *Session) Files(reply func([]FileInfo, error)) {
 	s.post(func() {
-		entries, counts, counter := s.context.files.List(), s.context.fileCounts, s.context.counter
+		entries, facts, counter := s.context.files.List(), s.context.facts, s.context.counter
 		s.spawn(func() {
 			infos := make([]FileInfo, len(entries))
 			for i, e := range entries {
-				infos[i] = fileInfo(e, counts.of(e, counter))
+				infos[i] = fileInfo(e, facts.tokens(e, counter))
 			}
 			reply(infos, nil)
 		})
@@ -317,36 +315,4 @@ func (m *ContextManager) takeDirty() (put []history.File, drop []string) {
 	}
 	clear(m.dirty)
 	return put, drop
-}
-
-// maxFileCounts bounds the counts that are kept.
-const maxFileCounts = 4096
-
-// fileCounts remembers the tokens of rendered files, so that an unchanged one is counted once.
-// It is safe for concurrent use; counting is done outside its lock.
-type fileCounts struct {
-	mu     sync.Mutex
-	tokens map[string]int
-}
-
-// of returns the tokens of a file as a request holds it.
-func (c *fileCounts) of(e filecontext.Entry, counter *tokens.Counter) int {
-	if e.State == filecontext.SummaryOnly || e.Problem != "" {
-		return 0
-	}
-	key := fmt.Sprintf("%s %s %v %v %p", e.Path, e.Hash, e.Range, e.LineNumbers, counter)
-	c.mu.Lock()
-	n, known := c.tokens[key]
-	c.mu.Unlock()
-	if known && e.Text != "" {
-		return n
-	}
-	n = counter.Count(e.Render())
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.tokens == nil || len(c.tokens) >= maxFileCounts {
-		c.tokens = make(map[string]int)
-	}
-	c.tokens[key] = n
-	return n
 }

@@ -19,6 +19,7 @@ import (
 	"strata/filecontext"
 	"strata/history"
 	"strata/llm"
+	"strata/stability"
 )
 
 // Errors that a session's methods answer with, wrapped with their subject.
@@ -42,6 +43,8 @@ type Store interface {
 	Messages(ctx context.Context, session string, seqs []int64) ([]history.Message, error)
 	// TurnByPrompt returns the turn with the client's prompt id, or history.ErrNotFound.
 	TurnByPrompt(ctx context.Context, session, promptID string) (history.Turn, error)
+	// Blobs returns the bytes of those hashes that are stored.
+	Blobs(ctx context.Context, hashes []string) (map[string][]byte, error)
 }
 
 // Streamer makes model calls.
@@ -66,7 +69,10 @@ type Deps struct {
 	SystemPrompt  string
 
 	Files        filecontext.Limits
+	Stability    stability.Options
 	Calibrations *Calibrations
+	Mirrors      *Mirrors
+	RulesFile    bool // AGENTS.md in the workspace's root becomes the document rules
 	Meter        Meter
 
 	// Changed is told what a session is doing whenever that changes. Ended is told when it has ended, on
@@ -123,6 +129,7 @@ type Session struct {
 	lane     lane
 	turn     *turn
 	unsaved  *ending
+	assembly *assembly        // the newest request that was assembled for a frontend
 	deferred []func()         // to do when the turn has ended
 	subs     map[*Cursor]bool // whether it is attached
 	onClose  []func()
@@ -230,8 +237,8 @@ func (s *Session) begin(loaded history.Loaded) error {
 	s.record = loaded.Session
 	s.chooseModel()
 	var err error
-	if s.context, err = newContextManager(s.deps, loaded, s.model); err != nil {
-		s.notices = append(s.notices, "Some files of this session's context could not be restored: "+err.Error())
+	if s.context, err = newContextManager(s.deps, loaded, s.model, s.thought()); err != nil {
+		s.notices = append(s.notices, "Some of this session's context could not be restored: "+err.Error())
 	}
 	if s.context.roots == nil {
 		s.notices = append(s.notices, "The folder of this session cannot be opened; it goes on without files.")

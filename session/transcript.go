@@ -26,12 +26,10 @@ func (s *Session) Append(messages []history.Message, author *Cursor, reply func(
 
 func (s *Session) appendWork(messages []history.Message, author *Cursor, reply func([]string, error)) work {
 	count := s.context.counter
-	seq := s.context.NextSeq()
+	messages = s.number(messages)
 	ids := make([]string, len(messages))
 	for i := range messages {
-		m := &messages[i]
-		m.ID, m.Seq, m.At, m.Status = s.deps.NewID("msg_"), seq+int64(i), s.deps.Now(), history.StatusComplete
-		ids[i] = m.ID
+		ids[i] = messages[i].ID
 	}
 	stored := func() {
 		s.context.append(messages)
@@ -48,6 +46,16 @@ func (s *Session) appendWork(messages []history.Message, author *Cursor, reply f
 		}
 		return s.store("append messages", history.Change{Messages: messages}, stored)(ctx)
 	}
+}
+
+// number gives new messages their ids, sequence numbers and times.
+func (s *Session) number(messages []history.Message) []history.Message {
+	seq := s.context.NextSeq()
+	for i := range messages {
+		m := &messages[i]
+		m.ID, m.Seq, m.At, m.Status = s.deps.NewID("msg_"), seq+int64(i), s.deps.Now(), history.StatusComplete
+	}
+	return messages
 }
 
 func (s *Session) contextChanged(reason string) {

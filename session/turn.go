@@ -11,6 +11,7 @@ import (
 
 	"strata/history"
 	"strata/llm"
+	"strata/stability"
 	"strata/tokens"
 )
 
@@ -136,16 +137,28 @@ func (s *Session) stream(t *turn, snap snapshot) {
 		}
 		s.deltas <- delta{turn: t, outcome: &out}
 	}()
-	built, err := snap.build(t.ctx)
+	built, err := snap.build(t.ctx, nil)
+	if err == nil {
+		err = s.shed(&built)
+	}
 	if err != nil {
 		out.err = err
 		return
 	}
 	s.deltas <- delta{turn: t, built: &built}
-	size := 0
+	out.result, out.err = s.receive(t, &built)
+}
+
+// receive streams the answer and posts what comes.
+func (s *Session) receive(t *turn, b *built) (llm.Result, error) {
+	size, cached := 0, false
 	ctx, stop := context.WithCancelCause(t.ctx)
 	defer stop(nil)
-	out.result, out.err = s.deps.Streamer.Stream(ctx, built.request, func(e llm.Event) {
+	result, err := s.deps.Streamer.Stream(ctx, b.request, func(e llm.Event) {
+		if e.Kind == llm.EventUsage && !cached {
+			cached = true
+			b.mirror.Answered(b.plan, cacheUsage(*e.Usage))
+		}
 		if size += len(e.Text); size > MaxAnswer {
 			stop(errTooLong)
 			return
@@ -153,8 +166,14 @@ func (s *Session) stream(t *turn, snap snapshot) {
 		s.deltas <- delta{turn: t, event: e}
 	})
 	if cause := context.Cause(ctx); errors.Is(cause, errTooLong) {
-		out.err = cause
+		err = cause
 	}
+	return result, err
+}
+
+// cacheUsage is what a mirror learns from.
+func cacheUsage(u history.Usage) stability.Usage {
+	return stability.Usage{Read: u.CacheRead, Write: u.CacheWrite, Input: u.Context()}
 }
 
 // requestBuilt takes over what building the request found out.
@@ -256,7 +275,10 @@ func (s *Session) newEnding(t *turn) *ending {
 	status := s.settleOutcome(e)
 
 	e.change = history.Change{Session: s.id, End: record, Calls: s.calls(t), Calibration: s.learn(t)}
-	s.filesSent(t)
+	if t.answered() {
+		s.context.requestAnswered(&t.built, &e.change)
+		s.markSent(&t.built)
+	}
 	e.change.PutFiles, e.change.DropFiles = s.context.takeDirty()
 	if blocks := t.outcome.result.Blocks; len(blocks) > 0 {
 		e.reply = &history.Message{
@@ -275,20 +297,22 @@ func (e *ending) count(counter *tokens.Counter) {
 	}
 }
 
-// learn compares the provider's count of the input with ours.
-func (s *Session) learn(t *turn) *history.Calibration {
-	if !t.outcome.result.UsageReported || t.outcome.err != nil {
-		return nil
-	}
-	return s.deps.Calibrations.Learn(t.model.Name, t.built.counted, t.record.Usage.Context())
+// answered reports whether the provider read the request: it reported usage, or something of an answer came.
+func (t *turn) answered() bool {
+	return t.built.plan != nil && (t.outcome.result.UsageReported || len(t.outcome.result.Blocks) > 0)
 }
 
-// filesSent notes which files the request held, and lets those go that were wanted once.
-func (s *Session) filesSent(t *turn) {
-	if t.outcome.err != nil && len(t.outcome.result.Blocks) == 0 {
-		return
+// learn compares the provider's count of the input with ours.
+func (s *Session) learn(t *turn) *history.Calibration {
+	if !t.outcome.result.UsageReported || t.outcome.err != nil || t.built.plan == nil {
+		return nil
 	}
-	for _, f := range t.built.sent {
+	return s.context.learn(t.model.Name, t.built.counted, t.record.Usage.Context())
+}
+
+// markSent notes which files a request held, and lets those go that were wanted once.
+func (s *Session) markSent(b *built) {
+	for _, f := range b.sent {
 		s.context.files.MarkSent(f.path, f.hash, f.whole)
 		s.context.dirty[f.path] = true
 	}
@@ -328,7 +352,7 @@ func (s *Session) calls(t *turn) []history.Call {
 	}
 	return []history.Call{{
 		ID: s.deps.NewID("call_"), Turn: t.record.ID, Purpose: history.PurposeTurn, Model: t.model.Name,
-		Usage: t.record.Usage, Cost: t.record.Cost, Categories: t.built.categories, At: t.record.EndedAt,
+		Usage: t.record.Usage, Cost: t.record.Cost, Expected: s.context.expected(&t.built), Categories: t.built.categories, At: t.record.EndedAt,
 	}}
 }
 
@@ -361,6 +385,7 @@ func (s *Session) finished(e *ending, err error) {
 func (s *Session) saved(e *ending) {
 	s.record.UpdatedAt = e.turn.record.EndedAt
 	s.context.end(e)
+	s.tellTiers(e.turn.record.ID)
 	s.emit(Event{Kind: EventSaved, Turn: e.turn.record.ID, Data: SaveInfo{TurnID: e.turn.record.ID}, settled: s.context.LastSeq()})
 }
 

@@ -10,12 +10,16 @@ import (
 )
 
 func newHUD(p *process) *cobra.Command {
-	var open, only bool
+	var open, only, line bool
+	var session string
 	cmd := &cobra.Command{
 		Use:   "hud",
-		Short: "Give an address that opens the HUD in a browser, once",
+		Short: "Give an address that opens the HUD in a browser, once, or show a session in the terminal",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if session != "" {
+				return p.watch(cmd.Context(), session, line)
+			}
 			address, err := p.hudAddress(cmd.Context())
 			switch {
 			case err != nil:
@@ -32,7 +36,9 @@ func newHUD(p *process) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&open, "open", false, "open it in the default browser")
 	cmd.Flags().BoolVar(&only, "url", false, "print the address only")
-	cmd.MarkFlagsMutuallyExclusive("open", "url")
+	cmd.Flags().StringVar(&session, "session", "", "show what the session with this `ID` sends to its model, live, here")
+	cmd.Flags().BoolVar(&line, "line", false, "with --session: in one line")
+	cmd.MarkFlagsMutuallyExclusive("open", "url", "session")
 	return cmd
 }
 

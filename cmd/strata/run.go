@@ -55,7 +55,7 @@ func newRoot(p *process) *cobra.Command {
 	root.SetErr(p.stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{cmd, err} })
 	root.PersistentFlags().StringVar(&p.configFile, "config", "", "configuration `FILE` (default: strata.yaml in the configuration folder)")
-	root.AddCommand(newServe(p), newStdio(p), newAsk(p), newSessions(p), newToken(p), newHUD(p), newDoctor(p), newVersion(p))
+	root.AddCommand(newServe(p), newStdio(p), newAsk(p), newSessions(p), newToken(p), newHUD(p), newReplay(p), newDoctor(p), newVersion(p))
 	return root
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/tls"
 	"fmt"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"strata/server"
 	"strata/server/access"
 	"strata/session"
+	"strata/stability"
 )
 
 // serverOptions makes a server's options of the configuration. client stays the caller's to close.
@@ -37,9 +39,13 @@ func (p *process) serverOptions(c *config.Config, opt serveOptions, client *llm.
 		Connections: c.Limits.Connections, Requests: c.Limits.Requests, FrameBytes: c.Limits.FrameBytes,
 		Catalogue: catalogue{client},
 		Sessions: session.Deps{
-			Streamer: client, Model: catalogue{client}.configured, SystemPrompt: c.SystemPrompt,
+			Streamer: client, Model: catalogue{client}.configured, SystemPrompt: cmp.Or(c.SystemPrompt, session.DefaultSystemPrompt),
 			DefaultConfig: history.Config{Model: c.Model, ThoughtLevel: c.ThoughtLevel, Profile: c.Profile},
 			Files:         filecontext.Limits{FileBytes: c.Limits.FileBytes},
+			RulesFile:     true,
+			Stability: stability.Options{
+				Layout: c.Stability.Layout, Lifetime: c.Stability.CacheTTL, Strict: c.Stability.Strict, Target: c.Stability.CacheTargetTokens,
+			},
 		},
 		Debug: opt.debug, Log: log,
 	}, nil

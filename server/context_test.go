@@ -1,0 +1,151 @@
+package server
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"strata/internal/upstream"
+	"strata/session"
+)
+
+// write puts a file into the session's folder.
+func (ts *testServer) write(name, text string) {
+	ts.t.Helper()
+	if err := os.WriteFile(filepath.Join(ts.work, name), []byte(text), 0o600); err != nil {
+		ts.t.Fatal(err)
+	}
+}
+
+// call calls a method of a session and fails the test where that fails.
+func call[T any](ts *testServer, e caller, method, sid string, params map[string]any) T {
+	ts.t.Helper()
+	if params == nil {
+		params = map[string]any{}
+	}
+	params["sessionId"] = sid
+	var result T
+	if err := e.Call(method, params, &result); err != nil {
+		ts.t.Fatalf("%s: %v", method, err)
+	}
+	return result
+}
+
+type caller interface {
+	Call(method string, params, result any) error
+}
+
+func TestFilesAndDocumentsReachTheModel(t *testing.T) {
+	ts := startServer(t)
+	ts.write("main.go", "package main\n\nfunc main() {}\n")
+	ts.write("AGENTS.md", "Always answer in verse.\n")
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	call[session.FileInfo](ts, e, "_strata/files/add", sid, map[string]any{"path": "main.go"})
+	call[session.DocumentInfo](ts, e, "_strata/documents/set", sid, map[string]any{"name": "design", "text": "One package."})
+	if _, err := e.Prompt(sid, "What is there?"); err != nil {
+		t.Fatal(err)
+	}
+	sent := string(ts.upstream.Last().Body)
+	for _, want := range []string{"You are a test.", "Always answer in verse.", "One package.", "func main() {}", "Files available for this step:", "FULL: main.go", "What is there?"} {
+		if !strings.Contains(sent, want) {
+			t.Errorf("the request does not hold %q:\n%s", want, sent)
+		}
+	}
+	ts.write("main.go", "package main\n\nfunc main() { println() }\n")
+	if _, err := e.Prompt(sid, "And now?"); err != nil {
+		t.Fatal(err)
+	}
+	if sent := string(ts.upstream.Last().Body); !strings.Contains(sent, "println()") {
+		t.Errorf("the request does not hold the present content:\n%s", sent)
+	}
+}
+
+func TestBreakdownAddsUp(t *testing.T) {
+	ts := startServer(t)
+	ts.write("a.go", "package a\n"+strings.Repeat("// a line of text\n", 200))
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	call[session.FileInfo](ts, e, "_strata/files/add", sid, map[string]any{"path": "a.go"})
+	for range 3 {
+		if _, err := e.Prompt(sid, "Go on"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := call[session.Breakdown](ts, e, "_strata/context/breakdown", sid, nil)
+	categories, tiers := 0, b.Overhead
+	for _, c := range b.Categories {
+		categories += c.Tokens
+	}
+	for _, tier := range b.Tiers {
+		items := 0
+		for _, it := range tier.Items {
+			items += it.Tokens
+		}
+		if items != tier.Tokens {
+			t.Errorf("tier %s: items come to %d, the tier says %d", tier.Tier, items, tier.Tokens)
+		}
+		tiers += tier.Tokens
+	}
+	if categories != b.Used || tiers != b.Used || b.Used == 0 {
+		t.Errorf("used %d, categories come to %d, tiers and overhead to %d", b.Used, categories, tiers)
+	}
+	if b.Totals.Calls != 3 {
+		t.Errorf("totals: %+v", b.Totals)
+	}
+	report := call[session.Report](ts, e, "_strata/context/report", sid, nil)
+	if !strings.Contains(report.Text, "file:a.go") {
+		t.Errorf("report:\n%s", report.Text)
+	}
+	t.Log(report.Text)
+}
+
+func TestAssembleAndCommit(t *testing.T) {
+	ts := startServer(t)
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	call[map[string]any](ts, e, "_strata/history/append", sid, map[string]any{"messages": []any{
+		map[string]any{"role": "user", "content": "What is the weather?"},
+	}})
+	a := call[session.Assembled](ts, e, "_strata/context/assemble", sid, map[string]any{"tools": []any{map[string]any{"name": "weather"}}})
+	last := a.Messages[len(a.Messages)-1]
+	if last.Role != "user" || last.Content[0].Text != "What is the weather?" {
+		t.Errorf("assembled: %+v", a.Messages)
+	}
+	c := call[session.Committed](ts, e, "_strata/context/commit", sid, map[string]any{
+		"assemblyId": a.AssemblyID, "usage": map[string]int{"input": 100, "output": 5},
+		"messages": []any{map[string]any{"role": "assistant", "content": "Fine."}},
+	})
+	if len(c.MessageIDs) != 1 || c.Usage.Input != 100 {
+		t.Errorf("committed: %+v", c)
+	}
+	if err := e.Call("_strata/context/commit", map[string]any{"sessionId": sid, "messages": []any{map[string]any{"role": "assistant", "content": "x"}}}, nil); err == nil {
+		t.Error("a second commit of the same request was taken")
+	}
+}
+
+func TestALongHistoryIsShedAndStaysShed(t *testing.T) {
+	ts := startServer(t)
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	var messages []any
+	for range 200 {
+		messages = append(messages,
+			map[string]any{"role": "user", "content": strings.Repeat("word ", 500)},
+			map[string]any{"role": "assistant", "content": strings.Repeat("reply ", 500)})
+	}
+	call[map[string]any](ts, e, "_strata/history/append", sid, map[string]any{"messages": messages})
+	ts.upstream.Push(upstream.Script{Steps: upstream.Texts("ok")}, upstream.Script{Steps: upstream.Texts("ok")})
+	if _, err := e.Prompt(sid, "And now?"); err != nil {
+		t.Fatal(err)
+	}
+	first := ts.upstream.Last().Tokens()
+	if _, err := e.Prompt(sid, "And again?"); err != nil {
+		t.Fatal(err)
+	}
+	if sent := string(ts.upstream.Last().Body); !strings.Contains(sent, "earlier messages omitted]") {
+		t.Error("the request does not say that messages were omitted")
+	}
+	t.Logf("%d tokens, then %d", first, ts.upstream.Last().Tokens())
+}

@@ -1,0 +1,183 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"strata/history"
+	"strata/llm"
+)
+
+// Assembled is a request that was built for a frontend that calls a model itself.
+type Assembled struct {
+	Messages    []AssembledMessage `json:"messages"`
+	Breakpoints []Breakpoint       `json:"breakpoints"`
+	Tokens      int                `json:"tokens"`
+	Left        []LeftOut          `json:"left"`
+	MaxOutput   int                `json:"maxOutput"`
+	Model       string             `json:"model"`
+	AssemblyID  string             `json:"assemblyId"` // for commit
+}
+
+// AssembledMessage is one message of an assembled request.
+type AssembledMessage struct {
+	Role    string          `json:"role"` // system, user, assistant, tool
+	Content []history.Block `json:"content"`
+}
+
+// Breakpoint is where a cache mark belongs: behind the last block of a message.
+type Breakpoint struct {
+	Message int    `json:"message"` // index in messages
+	TTL     string `json:"ttl"`     // 5m or 1h
+}
+
+// assembled returns the request's entries as messages.
+func assembled(b *built) Assembled {
+	a := Assembled{Messages: []AssembledMessage{}, Breakpoints: []Breakpoint{}, Tokens: b.counted, Left: b.leftOut, MaxOutput: b.request.MaxOutput, Model: b.request.Model}
+	if a.Left == nil {
+		a.Left = []LeftOut{}
+	}
+	for i := range b.request.Entries {
+		e := &b.request.Entries[i]
+		a.Messages = append(a.Messages, AssembledMessage{Role: roleOf(e), Content: e.Blocks})
+		switch e.Mark {
+		case llm.Mark5m:
+			a.Breakpoints = append(a.Breakpoints, Breakpoint{Message: len(a.Messages) - 1, TTL: "5m"})
+		case llm.Mark1h:
+			a.Breakpoints = append(a.Breakpoints, Breakpoint{Message: len(a.Messages) - 1, TTL: "1h"})
+		}
+	}
+	return a
+}
+
+func roleOf(e *llm.Entry) string {
+	switch e.Kind {
+	case llm.EntrySystem:
+		return "system"
+	case llm.EntryContext:
+		return string(history.RoleUser)
+	default:
+		return string(e.Role)
+	}
+}
+
+// Assemble builds the next request without sending it: for frontends that call a model themselves and
+// tell what it answered with Commit. It counts no reply. What had to be left out stays left out.
+func (s *Session) Assemble(tools []Tool, reply func(Assembled, error)) {
+	fail := func(err error) { reply(Assembled{}, err) }
+	slices.SortFunc(tools, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
+	s.post(func() {
+		if s.turn != nil {
+			fail(&BusyError{TurnID: s.turn.record.ID})
+			return
+		}
+		s.enqueue(op{fail: fail, begin: func() (work, error) {
+			snap := s.context.snapshot(s.model, s.thought())
+			return func(ctx context.Context) (step, error) {
+				b, err := snap.build(ctx, tools)
+				if err == nil {
+					err = s.shed(&b)
+				}
+				if err != nil {
+					return nil, err
+				}
+				return done(func() {
+					s.filesRefreshed(b.refreshed)
+					s.assembly = &assembly{id: s.deps.NewID("asm_"), built: b}
+					a := assembled(&b)
+					a.AssemblyID = s.assembly.id
+					reply(a, nil)
+				}), nil
+			}, nil
+		}})
+	}, fail)
+}
+
+// assembly is the newest assembled request that was not committed.
+type assembly struct {
+	id    string
+	built built
+}
+
+// CommitRequest tells what a frontend's own call answered.
+type CommitRequest struct {
+	AssemblyID string
+	Messages   []history.Message // the answer, with the results of its tool calls where they are there already
+	Usage      *history.Usage    // nil where the provider reported none
+}
+
+// Committed is the answer to Commit.
+type Committed struct {
+	MessageIDs []string      `json:"messageIds"`
+	MessageID  string        `json:"messageId"`
+	Usage      history.Usage `json:"usage"`
+	Cost       float64       `json:"cost"`
+}
+
+// Commit stores what a frontend's own call answered, with its usage, and counts the reply.
+func (s *Session) Commit(req CommitRequest, author *Cursor, reply func(Committed, error)) {
+	fail := func(err error) { reply(Committed{}, err) }
+	s.post(func() {
+		if s.turn != nil {
+			fail(&BusyError{TurnID: s.turn.record.ID})
+			return
+		}
+		s.enqueue(op{fail: fail, begin: func() (work, error) {
+			a := s.assembly
+			if a == nil || (req.AssemblyID != "" && req.AssemblyID != a.id) {
+				return nil, fmt.Errorf("%w: there is no such assembled request; call context/assemble first", ErrInvalid)
+			}
+			return s.commitWork(a, req, author, reply), nil
+		}})
+	}, fail)
+}
+
+func (s *Session) commitWork(a *assembly, req CommitRequest, author *Cursor, reply func(Committed, error)) work {
+	messages := s.number(req.Messages)
+	var usage history.Usage
+	if req.Usage != nil {
+		usage = *req.Usage
+	}
+	call := history.Call{
+		ID: s.deps.NewID("call_"), Purpose: history.PurposeFrontend, Model: s.model.Name, Usage: usage,
+		Cost: s.model.Cost(usage), Expected: s.context.expected(&a.built), Categories: a.built.categories, At: s.deps.Now(),
+	}
+	counter := s.context.counter
+	return func(ctx context.Context) (step, error) {
+		for i := range messages {
+			measure(messages[i].Blocks)
+			messages[i].Tokens = countBlocks(counter, messages[i].Blocks)
+		}
+		return func() (work, error) { return s.storeCommit(a, messages, call, req.Usage != nil, author, reply), nil }, nil
+	}
+}
+
+// storeCommit stores a frontend's answer and takes it in.
+func (s *Session) storeCommit(a *assembly, messages []history.Message, call history.Call, reported bool, author *Cursor, reply func(Committed, error)) work {
+	change := history.Change{Messages: messages, Calls: []history.Call{call}}
+	if reported {
+		a.built.mirror.Answered(a.built.plan, cacheUsage(call.Usage))
+		change.Calibration = s.context.learn(s.model.Name, a.built.counted, call.Usage.Context())
+	}
+	s.context.requestAnswered(&a.built, &change)
+	s.markSent(&a.built)
+	change.PutFiles, change.DropFiles = s.context.takeDirty()
+	s.assembly = nil
+	return s.store("commit a frontend's answer", change, func() {
+		s.context.append(messages)
+		s.context.count(change.Calls)
+		answer := Committed{Usage: call.Usage, Cost: call.Cost}
+		for i := range messages {
+			s.emitMessage(&messages[i], author)
+			answer.MessageIDs = append(answer.MessageIDs, messages[i].ID)
+		}
+		if len(messages) > 0 {
+			answer.MessageID = messages[0].ID
+		}
+		s.contextChanged("commit")
+		s.emit(Event{Kind: EventUsage, Data: UsageInfo{Used: call.Usage.Context() + call.Usage.Output, Size: s.model.Window, Cost: s.context.Totals().Cost}})
+		reply(answer, nil)
+	})
+}

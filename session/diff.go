@@ -1,0 +1,76 @@
+package session
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"strata/filecontext"
+	"strata/tokens"
+)
+
+// What a diff may cost. Beyond it the file is sent whole, which is never wrong.
+const (
+	maxDiffBytes = 1 << 20   // of both texts
+	maxDiffWork  = 4_000_000 // product of the lines that differ on each side, the work of the worst case
+	maxDiffs     = 1024      // remembered
+)
+
+// differ makes the unified diffs between revisions of files, and remembers them. The texts are given
+// beforehand, so that planning does no I/O. It is safe for concurrent use.
+type differ struct {
+	mu    sync.Mutex
+	known map[diffKey]fileDiff
+}
+
+type diffKey struct{ path, from, to string }
+
+type fileDiff struct {
+	text, hash string
+	tokens     int
+	ok         bool
+}
+
+// diff returns the rendered diff of a file between two revisions whose texts are old and now; ok is
+// false where it would be too much work.
+func (d *differ) diff(key diffKey, old, now string, counter *tokens.Counter) fileDiff {
+	d.mu.Lock()
+	known, ok := d.known[key]
+	d.mu.Unlock()
+	if ok {
+		return known
+	}
+	var made fileDiff
+	if affordable(old, now) {
+		made = renderDiff(key.path, old, now, counter)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.known == nil || len(d.known) >= maxDiffs {
+		d.known = make(map[diffKey]fileDiff)
+	}
+	d.known[key] = made
+	return made
+}
+
+// affordable reports whether the lines that differ are few enough.
+func affordable(old, now string) bool {
+	if len(old)+len(now) > maxDiffBytes {
+		return false
+	}
+	a, b := strings.SplitAfter(old, "\n"), strings.SplitAfter(now, "\n")
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	return len(a)*len(b) <= maxDiffWork
+}
+
+func renderDiff(path, old, now string, counter *tokens.Counter) fileDiff {
+	name := filecontext.Printable(path)
+	text := filecontext.Fence("Changes to "+name, udiff.Unified(name, name, old, now))
+	return fileDiff{text: text, hash: hashOf(text), tokens: counter.Count(text), ok: true}
+}

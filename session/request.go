@@ -1,0 +1,365 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"strata/filecontext"
+	"strata/history"
+	"strata/llm"
+	"strata/stability"
+	"strata/tokens"
+)
+
+// snapshot is what a request is built from. Nothing of it changes, so that building can take its time
+// outside the mailbox.
+type snapshot struct {
+	deps      *Deps
+	session   string
+	view      []history.Viewed
+	omitted   int // messages that were left out of the view
+	files     []filecontext.Entry
+	documents []history.Document
+	rulesFile bool // AGENTS.md is read
+	system    string
+	roots     *filecontext.Roots
+	model     llm.Model
+	thought   llm.ThoughtLevel
+	counter   *tokens.Counter
+	facts     *facts
+	differ    *differ
+	layout    *layout
+	drift     float64 // how far the provider's count was above ours at the last request; at least 1
+}
+
+// built is a request and what was found out while it was built.
+type built struct {
+	request    llm.Request
+	plan       *stability.Plan
+	mirror     *stability.Mirror
+	counted    int            // tokens of the request, uncalibrated
+	categories map[string]int // adds up to counted
+	fitting    fitting        // what was left out of it now
+	leftOut    []LeftOut      // all that it does not hold, and why
+	entries    []filecontext.Entry
+	refreshed  []filecontext.Change
+	sent       []sentFile
+	told       map[string]string
+	blobs      []history.Blob // rendered pieces and file texts that the stored layout has to be able to find again
+	keep       []string       // hashes of those and of the older ones that it still refers to
+}
+
+// sentFile is a file that a request holds.
+type sentFile struct {
+	path, hash string
+	whole      bool
+}
+
+// reserve is how much of the window is kept for the answer: what the model can write, but at most a
+// quarter, since some models can write nearly as much as they can read.
+func reserve(m llm.Model) int { return min(m.MaxOutput, m.Window/4) }
+
+// room is what the input may have, in tokens as the provider counts them.
+func (s *snapshot) room() int { return s.model.Window - reserve(s.model) }
+
+// calibrated returns counted tokens as the model's provider would report them, as far as that was
+// learned of the model and of the last request.
+func (s *snapshot) calibrated(n int) int {
+	return int(float64(s.deps.Calibrations.Apply(s.model.Name, n)) * s.drift)
+}
+
+// build makes the next request: what it holds, made to fit, in the order and with the marks that the
+// layout gives it.
+func (s *snapshot) build(ctx context.Context, tools []llm.Tool) (built, error) {
+	b := built{categories: make(map[string]int)}
+	pieces, err := s.collect(ctx, &b, tools)
+	if err != nil {
+		return b, err
+	}
+	if pieces, err = s.fit(ctx, &b, pieces); err != nil {
+		return b, err
+	}
+	for i := range pieces {
+		b.categories[pieces[i].category] += pieces[i].Tokens
+		b.categories[categoryOverhead] += pieces[i].overhead
+	}
+	if err := s.plan(ctx, &b, pieces, tools); err != nil {
+		return b, err
+	}
+	s.deps.Log.Debug("request built", slog.String("session", s.session), slog.Int("tokens", b.counted),
+		slog.Int("kept", b.plan.Kept), slog.String("cut", string(b.plan.Cut)), slog.Int("leftOut", len(b.leftOut)))
+	return b, nil
+}
+
+// plan lays the pieces out and makes the request of them.
+func (s *snapshot) plan(ctx context.Context, b *built, pieces []piece, tools []llm.Tool) error {
+	texts, err := s.texts(ctx, pieces)
+	if err != nil {
+		return err
+	}
+	b.mirror = s.mirror(tools)
+	request := stability.Request{
+		Now: s.deps.Now(), Window: s.model.Window, Room: s.room(),
+		Cache: stability.Cache{
+			Mirror: b.mirror, Automatic: !s.model.Marks, Minimum: s.model.MinCacheTokens, Prices: relative(s.model.Price),
+		},
+		Diff: func(key, from, to string) (string, int, bool) {
+			d := s.diff(texts, key, from, to)
+			return d.hash, d.tokens, d.ok
+		},
+	}
+	for i := range pieces {
+		request.Items = append(request.Items, pieces[i].Item)
+	}
+	if b.plan, err = s.layout.plan(request); err != nil {
+		return fmt.Errorf("lay out the request of session %s: %w", s.session, err)
+	}
+	return s.render(ctx, b, pieces, texts, tools)
+}
+
+func (s *snapshot) mirror(tools []llm.Tool) *stability.Mirror {
+	set := ""
+	if len(tools) > 0 {
+		set = s.toolsPiece(tools).Hash
+	}
+	return s.deps.Mirrors.of(s.model, s.thought, set, s.deps.Now())
+}
+
+// relative returns a model's prices relative to its input's; zero where they are not known.
+func relative(p llm.Price) stability.Prices {
+	if p.Input <= 0 || p.CacheRead <= 0 {
+		return stability.Prices{}
+	}
+	prices := stability.Prices{Read: p.CacheRead / p.Input, Write: 1, WriteLong: 1}
+	if p.CacheWrite > 0 {
+		prices.Write, prices.WriteLong = p.CacheWrite/p.Input, 2
+	}
+	return prices
+}
+
+// revisions are the texts of files by path and revision, as far as a plan can ask for them.
+type revisions map[string]map[string]string
+
+func (r revisions) put(key, rev, text string) {
+	if r[key] == nil {
+		r[key] = make(map[string]string, 2)
+	}
+	r[key][rev] = text
+}
+
+// texts returns the present text of each file, and the one that the last request led to where that is
+// another: read from the store, since it may be gone from the disk.
+func (s *snapshot) texts(ctx context.Context, pieces []piece) (revisions, error) {
+	texts := make(revisions)
+	now := make(map[string]*piece)
+	for i := range pieces {
+		if p := &pieces[i]; p.Kind == stability.File {
+			texts.put(p.Key, p.Rev, p.source)
+			now[p.Key] = p
+		}
+	}
+	last := make(map[string]string) // revision by key
+	for _, e := range s.layout.entries() {
+		if p := now[e.Key]; p != nil && e.Rev != "" {
+			last[e.Key] = e.Rev
+		}
+	}
+	var missing []string
+	for key, rev := range last {
+		if rev != now[key].Rev && !strings.HasSuffix(rev, numbered) {
+			missing = append(missing, rev)
+		}
+	}
+	found, err := s.blobs(ctx, missing)
+	if err != nil {
+		return nil, err
+	}
+	for key, rev := range last {
+		if text, ok := found[rev]; ok {
+			texts.put(key, rev, string(text))
+		}
+	}
+	return texts, nil
+}
+
+func (s *snapshot) blobs(ctx context.Context, hashes []string) (map[string][]byte, error) {
+	if len(hashes) == 0 {
+		return nil, nil
+	}
+	found, err := s.deps.Store.Blobs(ctx, hashes)
+	if err != nil {
+		return nil, fmt.Errorf("read the layout of session %s: %w: %w", s.session, ErrStorage, err)
+	}
+	return found, nil
+}
+
+// diff returns the diff between two revisions of a file; not ok where one of the texts is not known.
+func (s *snapshot) diff(texts revisions, key, from, to string) fileDiff {
+	old, known := texts[key][from]
+	now, also := texts[key][to]
+	if !known || !also || strings.HasSuffix(to, numbered) {
+		return fileDiff{}
+	}
+	return s.differ.diff(diffKey{strings.TrimPrefix(key, "file:"), from, to}, old, now, s.counter)
+}
+
+// render makes the request of the plan's entries.
+func (s *snapshot) render(ctx context.Context, b *built, pieces []piece, texts revisions, tools []llm.Tool) error {
+	b.request = llm.Request{
+		Model: s.model.Name, Tools: tools, MaxOutput: reserve(s.model), Thought: s.thought, Purpose: history.PurposeTurn,
+	}
+	r := renderer{snapshot: s, built: b, byKey: make(map[string]*piece, len(pieces)), rendered: make(map[string]string)}
+	for i := range pieces {
+		r.byKey[pieces[i].Key] = &pieces[i]
+	}
+	if err := r.load(ctx, texts); err != nil {
+		return err
+	}
+	for i := range b.plan.Entries {
+		if err := r.entry(&b.plan.Entries[i]); err != nil {
+			return err
+		}
+	}
+	b.keepFiles(pieces)
+	b.counted = b.plan.Tokens + b.categories[categoryOverhead]
+	return nil
+}
+
+// renderer makes the entries of a provider's request of the entries of a plan.
+type renderer struct {
+	*snapshot
+	built    *built
+	byKey    map[string]*piece
+	rendered map[string]string         // bytes by hash
+	messages map[int64]history.Message // by sequence number
+	block    []string                  // texts of the block that is open
+	kind     llm.EntryKind             // of that block
+}
+
+// load brings together the bytes of all entries: what is shown now is rendered, what was sent earlier
+// comes from the store, and so do the messages.
+func (r *renderer) load(ctx context.Context, texts revisions) error {
+	var missing []string
+	var seqs []int64
+	last := make(map[string]string) // revision by key, while going through the entries
+	for i := range r.built.plan.Entries {
+		e := &r.built.plan.Entries[i]
+		p := r.byKey[e.Key]
+		switch {
+		case e.Kind == stability.Message:
+			for _, v := range p.messages {
+				seqs = append(seqs, v.Seq)
+			}
+			continue
+		case e.Kind == stability.Diff && r.made(texts, e, last[e.Key]):
+		case p != nil && p.Hash == e.Blob && (p.text != "" || p.file != nil):
+			r.rendered[e.Blob] = p.render()
+		default:
+			missing = append(missing, e.Blob)
+		}
+		last[e.Key] = e.Rev
+	}
+	found, err := r.blobs(ctx, missing)
+	if err != nil {
+		return err
+	}
+	for hash, bytes := range found {
+		r.rendered[hash] = string(bytes)
+	}
+	return r.loadMessages(ctx, seqs)
+}
+
+// made reports whether e is a diff that this request makes, and keeps its bytes.
+func (r *renderer) made(texts revisions, e *stability.Entry, from string) bool {
+	d := r.diff(texts, e.Key, from, e.Rev)
+	if !d.ok || d.hash != e.Blob {
+		return false
+	}
+	r.rendered[e.Blob] = d.text
+	return true
+}
+
+func (r *renderer) loadMessages(ctx context.Context, seqs []int64) error {
+	messages, err := r.deps.Store.Messages(ctx, r.session, seqs)
+	if err != nil {
+		return fmt.Errorf("read the history of session %s: %w: %w", r.session, ErrStorage, err)
+	}
+	r.messages = make(map[int64]history.Message, len(messages))
+	for _, m := range messages {
+		r.messages[m.Seq] = m
+	}
+	return nil
+}
+
+// entry adds one entry of the plan to the request. Texts are gathered until their block ends.
+func (r *renderer) entry(e *stability.Entry) error {
+	mark := markOf(r.built.plan, e)
+	if e.Kind == stability.Message {
+		for i, v := range r.byKey[e.Key].messages {
+			m := history.Patched(r.messages[v.Seq], v.Patches)
+			out := llm.Entry{Kind: llm.EntryMessage, Role: m.Role, Blocks: m.Blocks}
+			if i == len(r.byKey[e.Key].messages)-1 {
+				out.Mark = mark
+			}
+			r.built.request.Entries = append(r.built.request.Entries, out)
+		}
+		return nil
+	}
+	text, ok := r.rendered[e.Blob]
+	if !ok {
+		return fmt.Errorf("session %s: the bytes of %s that were sent are not stored: %w", r.session, e.Key, ErrStorage)
+	}
+	r.keep(e, text)
+	if e.Kind == stability.Tools {
+		return nil // they have a place of their own in the request
+	}
+	r.kind = llm.EntryContext
+	if e.Kind == stability.System || e.Kind == stability.Document || e.Kind == stability.Outline {
+		r.kind = llm.EntrySystem
+	}
+	r.block = append(r.block, text)
+	if e.BlockEnd {
+		r.closeBlock(mark)
+	}
+	return nil
+}
+
+func (r *renderer) closeBlock(mark llm.Mark) {
+	block := history.Block{Type: history.BlockText, Text: strings.Join(r.block, "\n")}
+	r.built.request.Entries = append(r.built.request.Entries, llm.Entry{Kind: r.kind, Blocks: []history.Block{block}, Mark: mark})
+	r.block = nil
+}
+
+func markOf(p *stability.Plan, e *stability.Entry) llm.Mark {
+	switch {
+	case !e.Mark:
+		return llm.MarkNone
+	case p.Long:
+		return llm.Mark1h
+	}
+	return llm.Mark5m
+}
+
+// keep notes that the layout refers to a text, and that it must be stored if this request made it.
+func (r *renderer) keep(e *stability.Entry, text string) {
+	r.built.keep = append(r.built.keep, e.Blob)
+	r.built.blobs = append(r.built.blobs, history.Blob{Hash: e.Blob, Bytes: []byte(text)})
+}
+
+// keepFiles notes which files the request holds, in one piece or as an older text with the changes to
+// it, and the texts that their revisions name: the next diff begins with them.
+func (b *built) keepFiles(pieces []piece) {
+	for i := range pieces {
+		p := &pieces[i]
+		if p.file == nil {
+			continue
+		}
+		b.sent = append(b.sent, sentFile{path: p.file.Path, hash: p.file.Hash, whole: p.file.State == filecontext.Full})
+		if !strings.HasSuffix(p.Rev, numbered) {
+			b.keep = append(b.keep, p.Rev)
+			b.blobs = append(b.blobs, history.Blob{Hash: p.Rev, Bytes: []byte(p.source)})
+		}
+	}
+}

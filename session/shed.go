@@ -1,0 +1,139 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"strata/filecontext"
+	"strata/history"
+	"strata/stability"
+)
+
+// onMailbox runs do on the mailbox and waits for it. Only for goroutines of a running turn, which the
+// mailbox outlives.
+func (s *Session) onMailbox(do func()) {
+	ran := make(chan struct{})
+	s.tell(func() {
+		defer close(ran)
+		do()
+	})
+	<-ran
+}
+
+// shed stores what did not fit a request, so that it stays left out. It runs in the turn's goroutine;
+// while a turn runs nothing else takes sequence numbers.
+func (s *Session) shed(b *built) error {
+	if b.fitting.empty() {
+		return nil
+	}
+	edits := b.fitting.edits()
+	var change history.Change
+	s.onMailbox(func() {
+		for i := range edits {
+			edits[i].ID, edits[i].Seq, edits[i].At = s.deps.NewID("edit_"), s.context.NextSeq()+int64(i), s.deps.Now()
+		}
+		s.context.hide(b)
+		change = history.Change{Session: s.id, Edits: edits}
+		change.PutFiles, change.DropFiles = s.context.takeDirty()
+	})
+	if err := s.deps.Store.Commit(context.WithoutCancel(s.ctx), change); err != nil {
+		return fmt.Errorf("make the request fit: %w: %w", ErrStorage, err)
+	}
+	s.onMailbox(func() {
+		for _, e := range edits {
+			s.context.apply(e)
+		}
+		s.contextChanged("fitted")
+	})
+	return nil
+}
+
+// hide makes files that did not fit show less of themselves from now on.
+func (m *ContextManager) hide(b *built) {
+	for _, path := range b.fitting.summary {
+		if m.files.SetState(path, filecontext.SummaryOnly, reasonBudget) {
+			m.dirty[path] = true
+		}
+	}
+	for _, part := range b.fitting.partial {
+		e, in := m.files.Get(part.path)
+		if !in {
+			continue
+		}
+		_, err := m.files.Put(e.Content, filecontext.AddOptions{
+			State: filecontext.Partial, Reason: reasonCut, Range: filecontext.Range{Start: 1, End: part.lines},
+			Once: e.Once, LineNumbers: e.LineNumbers, Unsaved: e.Unsaved,
+		})
+		if err == nil {
+			m.dirty[part.path] = true
+		}
+	}
+}
+
+// requestAnswered notes that a request was read by the provider, and adds to change what is to be stored
+// of it: the layout, and the bytes that it refers to.
+func (m *ContextManager) requestAnswered(b *built, change *history.Change) {
+	before := make(map[string]bool)
+	for _, e := range m.layout.entries() {
+		before[e.Blob] = true
+	}
+	stored, err := m.layout.answered(b.plan, b.told, b.mirror)
+	if err != nil {
+		m.deps.Log.Error("layout not kept, the next request is laid out anew", slog.String("session", m.session), slog.Any("error", err))
+		return
+	}
+	change.Layout, change.KeepBlobs = stored, b.keep
+	for _, blob := range b.blobs {
+		if !before[blob.Hash] {
+			before[blob.Hash] = true
+			change.Blobs = append(change.Blobs, blob)
+		}
+	}
+}
+
+// maxDrift bounds how far a provider's count can be above ours before it is taken for an error.
+const maxDrift = 2
+
+// learn compares the provider's count of a request's input with ours, for this session's next request
+// and for the model's calibration.
+func (m *ContextManager) learn(model string, counted, reported int) *history.Calibration {
+	m.drift = 1
+	if expected := m.deps.Calibrations.Apply(model, counted); expected > 0 && reported > expected {
+		m.drift = min(float64(reported)/float64(expected), maxDrift)
+	}
+	return m.deps.Calibrations.Learn(model, counted, reported)
+}
+
+// expected is how many tokens of a request were expected to be read from the cache, as the provider counts.
+func (m *ContextManager) expected(b *built) int {
+	if b.plan == nil {
+		return 0
+	}
+	return m.deps.Calibrations.Apply(b.request.Model, b.plan.Expect)
+}
+
+// tellTiers tells attached subscribers what moved between tiers with the reply that was just stored.
+// It takes a plan of the next request to know, so it is only done where somebody listens.
+func (s *Session) tellTiers(turn string) {
+	listening := false
+	for _, attached := range s.subs {
+		listening = listening || attached
+	}
+	if !listening {
+		return
+	}
+	s.account(func(_ snapshot, b built) {
+		if changes := wireChanges(b.plan.Changes()); len(changes) > 0 {
+			s.tell(func() { s.emit(Event{Kind: EventTiersChanged, Turn: turn, Data: TiersChanged{Changes: changes}}) })
+		}
+	}, func(error) {})
+}
+
+func wireChanges(changes []stability.TierChange) []TierChange {
+	out := make([]TierChange, len(changes))
+	for i, c := range changes {
+		out[i] = TierChange{Key: c.Key, From: c.From.String(), To: c.To.String(), Reason: c.Reason}
+	}
+	return out
+}

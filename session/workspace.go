@@ -1,0 +1,86 @@
+package session
+
+import (
+	"context"
+	"fmt"
+
+	"strata/filecontext"
+	"strata/llm"
+)
+
+// EditRefusedError says that a file may not be patched, and why.
+type EditRefusedError = filecontext.EditRefusedError
+
+// Tool is a tool that the model may call.
+type Tool = llm.Tool
+
+// CheckEdit tells whether a file may be patched: a request held all of its present version, which is the
+// one with the hash base where one is given. The error is otherwise an *EditRefusedError.
+func (s *Session) CheckEdit(path, base string, reply func(struct{}, error)) {
+	fail := func(err error) { reply(struct{}{}, err) }
+	s.post(func() {
+		s.enqueue(op{fail: fail, begin: func() (work, error) {
+			roots, err := s.context.needRoots()
+			if err != nil {
+				return nil, err
+			}
+			name := s.context.name(path)
+			var entries []filecontext.Entry
+			if e, in := s.context.files.Get(name); in {
+				entries = append(entries, e)
+			}
+			return func(ctx context.Context) (step, error) {
+				changes, err := roots.Refresh(ctx, entries)
+				if err != nil {
+					return nil, fmt.Errorf("look at %s: %w", name, err)
+				}
+				return done(func() {
+					s.filesRefreshed(changes)
+					reply(struct{}{}, s.context.files.CheckEdit(name, base))
+				}), nil
+			}, nil
+		}})
+	}, fail)
+}
+
+// FoundPath is a path of the workspace that a search found.
+type FoundPath struct {
+	Path  string `json:"path"`
+	Score int    `json:"score"`
+}
+
+// FindPaths searches the paths of the session's folders, leaving out what git ignores.
+func (s *Session) FindPaths(query string, limit int, reply func([]FoundPath, error)) {
+	fail := func(err error) { reply(nil, err) }
+	s.post(func() {
+		roots, err := s.context.needRoots()
+		if err != nil {
+			fail(err)
+			return
+		}
+		s.spawn(func() {
+			found, err := roots.Find(s.ctx, query, limit)
+			paths := make([]FoundPath, len(found))
+			for i, f := range found {
+				paths[i] = FoundPath{Path: f.Path, Score: f.Score}
+			}
+			reply(paths, err)
+		})
+	}, fail)
+}
+
+// CompactionStatus tells how a session's compaction stands. While compaction is off all is zero.
+type CompactionStatus struct {
+	Enabled       bool   `json:"enabled"`
+	Strategy      string `json:"strategy"`
+	HistoryTokens int    `json:"historyTokens"`
+	TriggerTokens int    `json:"triggerTokens"`
+	PercentUsed   int    `json:"percentUsed"`
+	Running       bool   `json:"running"`
+	LastOutcome   string `json:"lastOutcome"`
+}
+
+// Compaction tells how the session's compaction stands.
+func (s *Session) Compaction(reply func(CompactionStatus, error)) {
+	s.post(func() { reply(CompactionStatus{}, nil) }, func(err error) { reply(CompactionStatus{}, err) })
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,6 +29,18 @@ func BenchmarkCommitEnd(b *testing.B) {
 		end.Messages[0].Blocks[0].Text = strings.Repeat("a typical answer of four kilobytes ", 120)
 		b.StartTimer()
 		commit(b, s, end)
+	}
+}
+
+// BenchmarkCommitLayout stores a layout of 60 blobs, of which it brings two and lets go two.
+func BenchmarkCommitLayout(b *testing.B) {
+	s := openTest(b, "", Options{})
+	hashes := storeLayout(b, s, "sess_a", 60)
+	for n := 0; b.Loop(); n++ {
+		ch := layOut("sess_a", nil, pieceOf("new", 2*n), pieceOf("new", 2*n+1))
+		hashes = append(hashes[2:], ch.Blobs[0].Hash, ch.Blobs[1].Hash)
+		ch.KeepBlobs = hashes
+		commit(b, s, ch)
 	}
 }
 
@@ -57,6 +70,27 @@ func benchmarkLoad(b *testing.B, messages int) {
 	}
 }
 
+// BenchmarkLoadContext loads a session of 400 messages with 100 edits of 20 patches, 40 documents of 4 KB and a layout of 64 KB.
+func BenchmarkLoadContext(b *testing.B) {
+	s := openTest(b, "", Options{})
+	fillSession(b, s, "sess_a", 400, 4<<10)
+	ch := history.Change{Session: "sess_a", Layout: make([]byte, 64<<10)}
+	for i := range int64(100) {
+		edit := compactEdit("sess_a", 1000+i, "msg_1", "msg_2").Edits[0]
+		edit.Patches = slices.Repeat(edit.Patches, 20)
+		ch.Edits = append(ch.Edits, edit)
+	}
+	for i := range 40 {
+		ch.PutDocuments = append(ch.PutDocuments, document(fmt.Sprint("document ", i), strings.Repeat("rule ", 800)))
+	}
+	commit(b, s, ch)
+	for b.Loop() {
+		if l := load(b, s, "sess_a"); len(l.Edits) != 100 || len(l.Documents) != 40 {
+			b.Fatal(len(l.Edits), len(l.Documents))
+		}
+	}
+}
+
 func BenchmarkMessagesCold(b *testing.B) {
 	s := openTest(b, "", Options{CacheBytes: 1})
 	fillSession(b, s, "sess_a", 400, 4<<10)
@@ -79,6 +113,44 @@ func benchmarkMessages(b *testing.B, s *Store) {
 			b.Fatal(err)
 		}
 	}
+}
+
+func BenchmarkBlobsCold(b *testing.B) {
+	s := openTest(b, "", Options{})
+	s.blobs.limit = 0
+	benchmarkBlobs(b, s)
+}
+
+func BenchmarkBlobsCached(b *testing.B) { benchmarkBlobs(b, openTest(b, "", Options{})) }
+
+// benchmarkBlobs reads the 60 pieces of 8 KB each that a layout refers to.
+func benchmarkBlobs(b *testing.B, s *Store) {
+	hashes := storeLayout(b, s, "sess_a", 60)
+	for b.Loop() {
+		found, err := s.Blobs(context.Background(), hashes)
+		if err != nil || len(found) != len(hashes) {
+			b.Fatal(len(found), err)
+		}
+	}
+}
+
+// storeLayout creates a session whose layout refers to n blobs of 8 KB each, and returns their hashes.
+func storeLayout(t testing.TB, s *Store, id string, n int) (hashes []string) {
+	t.Helper()
+	commit(t, s, createSession(id))
+	ch := history.Change{Session: id, Layout: []byte("layout")}
+	for i := range n {
+		blob := pieceOf(id, i)
+		ch.Blobs, hashes = append(ch.Blobs, blob), append(hashes, blob.Hash)
+	}
+	commit(t, s, ch)
+	return hashes
+}
+
+// pieceOf returns a blob of 8 KB.
+func pieceOf(id string, n int) history.Blob {
+	line := fmt.Sprintf("piece %d of %s\n", n, id)
+	return testBlob(strings.Repeat(line, (8<<10)/len(line)))
 }
 
 func BenchmarkSearch(b *testing.B) {

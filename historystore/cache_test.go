@@ -2,41 +2,59 @@ package historystore
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
-
-	"strata/history"
 )
+
+// in returns those of keys that c holds.
+func in(c *cache[int, string], keys ...int) []int {
+	found, _, _ := c.lookup(keys)
+	return slices.Sorted(maps.Keys(found))
+}
 
 func TestCacheIsBounded(t *testing.T) {
 	const bytes = 1000
-	c := newMessageCache(3 * (bytes + cacheOverhead))
-	key := func(seq int64) messageKey { return messageKey{"sess_a", seq} }
-	for seq := int64(1); seq <= 3; seq++ {
-		c.put(key(seq), history.Message{Seq: seq}, bytes)
+	c := newCache[int, string](3 * (bytes + cacheOverhead))
+	for key := range 3 {
+		c.put(key, "", bytes, 0)
 	}
-	c.get(key(1))
-	c.put(key(4), history.Message{Seq: 4}, bytes)
-	c.put(key(4), history.Message{Seq: 4}, bytes)
-	var kept []int64
-	for seq := int64(1); seq <= 4; seq++ {
-		if m, ok := c.get(key(seq)); ok {
-			kept = append(kept, m.Seq)
-		}
-	}
-	if !slices.Equal(kept, []int64{1, 3, 4}) {
-		t.Fatalf("kept %v", kept)
-	}
-	c.put(key(5), history.Message{}, 1<<20)
+	c.lookup([]int{0})
+	c.put(3, "", bytes, 0)
+	c.put(3, "", bytes, 0)
+	equal(t, "kept", in(c, 0, 1, 2, 3), []int{0, 2, 3})
+	c.put(4, "", 1<<20, 0)
 	if c.bytes != 0 || len(c.entries) != 0 || c.recent.Len() != 0 {
 		t.Fatalf("%d bytes in %d entries after one that is larger than the cache", c.bytes, len(c.entries))
 	}
-	c.put(key(6), history.Message{}, bytes)
-	c.put(messageKey{"sess_b", 6}, history.Message{}, bytes)
-	c.drop("sess_a")
-	if _, ok := c.get(messageKey{"sess_b", 6}); !ok || len(c.entries) != 1 || c.bytes != bytes+cacheOverhead {
-		t.Fatal("dropping a session")
+}
+
+func TestCacheLookup(t *testing.T) {
+	c := newCache[int, string](1 << 20)
+	c.put(1, "one", 3, 0)
+	found, missing, _ := c.lookup([]int{2, 1, 3, 1})
+	equal(t, "found", found, map[int]string{1: "one"})
+	equal(t, "missing", missing, []int{2, 3})
+}
+
+// What was dropped does not come back with a read that began before.
+func TestCacheDrops(t *testing.T) {
+	c := newCache[int, string](1 << 20)
+	for key := range 6 {
+		c.put(key, "", 100, 0)
 	}
+	_, _, before := c.lookup(nil)
+	c.drop([]int{1, 2, 77})
+	c.put(1, "", 100, before)
+	equal(t, "kept", in(c, 0, 1, 2, 3, 4, 5), []int{0, 3, 4, 5})
+	_, _, before = c.lookup(nil)
+	c.dropIf(func(key int) bool { return key > 3 })
+	c.put(4, "", 100, before)
+	equal(t, "kept", in(c, 0, 1, 2, 3, 4, 5), []int{0, 3})
+	_, _, now := c.lookup(nil)
+	c.put(4, "", 100, now)
+	equal(t, "kept", in(c, 0, 3, 4), []int{0, 3, 4})
+	equal(t, "bytes", c.bytes, 3*(100+cacheOverhead))
 }
 
 func TestMessagesComeFromTheCache(t *testing.T) {
@@ -53,7 +71,7 @@ func TestMessagesComeFromTheCache(t *testing.T) {
 			}
 		}
 	}
-	if s.cache.bytes > 10_000 || s.cache.bytes == 0 {
-		t.Fatalf("cache of %d bytes", s.cache.bytes)
+	if s.messages.bytes > 10_000 || s.messages.bytes == 0 {
+		t.Fatalf("cache of %d bytes", s.messages.bytes)
 	}
 }

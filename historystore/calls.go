@@ -21,7 +21,7 @@ func (s *Store) Calls(ctx context.Context, session, from string, limit int) (lis
 		if _, err := s.session(ctx, tx, session, "hidden = 0"); err != nil {
 			return err
 		}
-		rows, err = collect(ctx, tx, s.scanCall, `SELECT rowid, id, turn, purpose, model, input, output, cache_read, cache_write, cost, categories, at
+		rows, err = collect(ctx, tx, s.scanCall, `SELECT rowid, id, turn, purpose, model, input, output, cache_read, cache_write, cost, expected, categories, at
 			FROM usage WHERE session = ? AND rowid > ? ORDER BY rowid LIMIT ?`, session, after.n, limit+1)
 		return err
 	})
@@ -44,7 +44,7 @@ func (s *Store) scanCall(row scanner) (r callRow, err error) {
 	var categories string
 	var at int64
 	err = row.Scan(&r.rowid, &r.ID, &r.Turn, &r.Purpose, &r.Model,
-		&r.Usage.Input, &r.Usage.Output, &r.Usage.CacheRead, &r.Usage.CacheWrite, &r.Cost, &categories, &at)
+		&r.Usage.Input, &r.Usage.Output, &r.Usage.CacheRead, &r.Usage.CacheWrite, &r.Cost, &r.Expected, &categories, &at)
 	r.At = fromMicros(at)
 	s.decode("call", r.ID, categories, &r.Categories)
 	return r, err

@@ -1,6 +1,7 @@
 package historystore
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -18,8 +19,10 @@ import (
 // ErrBusy and ErrFull when it may work later. A session that is deleted or hidden still takes changes until its
 // purge begins.
 //
-// The end of a turn moves its session's UpdatedAt on. Times are kept to the microsecond, in UTC. Blobs stay until
-// KeepBlobs leaves them out or their session is purged.
+// The end of a turn moves its session's UpdatedAt on. Times are kept to the microsecond, in UTC. What a change both
+// puts and drops stays. A blob stays from the change that puts it to a layout of that session with KeepBlobs that does
+// not name it, or to the session's end, and longer where another session refers to it. KeepBlobs may name what another
+// session put; a hash that is not stored is passed over.
 func (s *Store) Commit(ctx context.Context, ch history.Change) error {
 	p, err := prepare(&ch)
 	if err == nil {
@@ -28,13 +31,20 @@ func (s *Store) Commit(ctx context.Context, ch history.Change) error {
 	if err != nil {
 		return fmt.Errorf("store change of session %s: %w", ch.Session, err)
 	}
+	if len(p.gone) > 0 {
+		s.blobs.drop(p.gone)
+	}
 	return nil
 }
 
 // prepared is a change whose encoding is done, so that the writer only writes.
 type prepared struct {
 	*history.Change
-	messages []messageRow
+	messages  []messageRow
+	edits     []string // bodies of Edits
+	documents []string // bodies of PutDocuments
+	kept      string   // KeepBlobs as JSON; empty where all blobs stay
+	gone      []string // hashes of the blobs that apply deleted
 }
 
 // messageRow is what a message's row holds beside the fields of its head.
@@ -58,24 +68,27 @@ func prepare(ch *history.Change) (*prepared, error) {
 		return nil, fmt.Errorf("change creates session %s", ch.Create.ID)
 	}
 	p := &prepared{Change: ch}
-	for i := range ch.Messages {
-		row, err := encodeMessage(ch.Messages[i])
-		if err != nil {
-			return nil, err
-		}
-		p.messages = append(p.messages, row)
-	}
-	for i := range ch.Edits {
-		if e := &ch.Edits[i]; e.ID == "" || e.Seq < 1 {
-			return nil, fmt.Errorf("edit %q with sequence number %d", e.ID, e.Seq)
-		}
-	}
-	for i := range ch.Blobs {
-		if b := &ch.Blobs[i]; b.Hash != hashOf(b.Bytes) {
-			return nil, fmt.Errorf("blob %s has another hash", b.Hash)
-		}
+	if err := cmp.Or(
+		encodeAll(&p.messages, ch.Messages, encodeMessage),
+		encodeAll(&p.edits, ch.Edits, encodeEdit),
+		encodeAll(&p.documents, ch.PutDocuments, encodeDocument),
+		p.prepareBlobs(),
+	); err != nil {
+		return nil, err
 	}
 	return p, nil
+}
+
+// encodeAll makes a row, or the body of one, of each record.
+func encodeAll[R, T any](rows *[]R, records []T, encode func(T) (R, error)) error {
+	for _, record := range records {
+		row, err := encode(record)
+		if err != nil {
+			return err
+		}
+		*rows = append(*rows, row)
+	}
+	return nil
 }
 
 func encodeMessage(m history.Message) (messageRow, error) {
@@ -98,7 +111,8 @@ func hashOf(data []byte) string {
 // apply writes the parts in the order in which they refer to each other.
 func (p *prepared) apply(tx *writeTx) error {
 	for _, part := range []func(*writeTx) error{
-		p.session, p.begin, p.insertMessages, p.insertEdits, p.partial, p.end, p.insertCalls, p.files, p.layout, p.calibration,
+		p.session, p.begin, p.insertMessages, p.insertEdits, p.partial, p.end, p.insertCalls,
+		p.putFiles, p.putDocuments, p.layout, p.putBlobs, p.calibration,
 	} {
 		if err := part(tx); err != nil {
 			return err
@@ -178,9 +192,9 @@ func failureJSON(f *history.Failure) (any, error) {
 func (p *prepared) insertMessages(tx *writeTx) error {
 	for i := range p.messages {
 		m := &p.messages[i]
-		if _, err := tx.exec(`INSERT INTO message (session, seq, id, turn, role, status, tokens, bytes, has_calls, at, checksum, body, text)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			p.Session, m.Seq, m.ID, m.Turn, m.Role, m.Status, m.Tokens, m.Bytes, m.HasCalls, micros(m.At), m.checksum, m.body, m.text); err != nil {
+		if _, err := tx.exec(`INSERT INTO message (session, seq, id, turn, role, status, tokens, bytes, blocks, has_calls, at, checksum, body, text)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			p.Session, m.Seq, m.ID, m.Turn, m.Role, m.Status, m.Tokens, m.Bytes, m.Blocks, m.HasCalls, micros(m.At), m.checksum, m.body, m.text); err != nil {
 			return err
 		}
 	}
@@ -188,22 +202,6 @@ func (p *prepared) insertMessages(tx *writeTx) error {
 		return nil
 	}
 	return tx.must("UPDATE session SET messages = messages + ? WHERE id = ?", len(p.messages), p.Session)
-}
-
-func (p *prepared) insertEdits(tx *writeTx) error {
-	for i := range p.Edits {
-		e := &p.Edits[i]
-		ids, err := asJSON(e.Messages)
-		if err != nil {
-			return err
-		}
-		if _, err := tx.exec(`INSERT INTO edit (session, seq, id, kind, at, reason, messages, saved_tokens, saved_chars)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			p.Session, e.Seq, e.ID, e.Kind, micros(e.At), e.Reason, ids, e.SavedTokens, e.SavedChars); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // partial refuses a piece of a turn that does not run: it would never be deleted.
@@ -249,18 +247,18 @@ func (p *prepared) insertCalls(tx *writeTx) error {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.exec(`INSERT INTO usage (session, id, turn, purpose, model, input, output, cache_read, cache_write, cost, categories, at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		if _, err := tx.exec(`INSERT INTO usage (session, id, turn, purpose, model, input, output, cache_read, cache_write, cost, expected, categories, at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			p.Session, c.ID, c.Turn, c.Purpose, c.Model,
-			c.Usage.Input, c.Usage.Output, c.Usage.CacheRead, c.Usage.CacheWrite, c.Cost, categories, micros(c.At)); err != nil {
+			c.Usage.Input, c.Usage.Output, c.Usage.CacheRead, c.Usage.CacheWrite, c.Cost, c.Expected, categories, micros(c.At)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// files drops first, so that a file in both lists stays.
-func (p *prepared) files(tx *writeTx) error {
+// putFiles drops first, so that a file in both lists stays.
+func (p *prepared) putFiles(tx *writeTx) error {
 	for _, path := range p.DropFiles {
 		if _, err := tx.exec("DELETE FROM file WHERE session = ? AND path = ?", p.Session, path); err != nil {
 			return err
@@ -277,21 +275,11 @@ func (p *prepared) files(tx *writeTx) error {
 }
 
 func (p *prepared) layout(tx *writeTx) error {
-	if p.Layout != nil {
-		if _, err := tx.exec("INSERT OR REPLACE INTO layout (session, bytes) VALUES (?, ?)", p.Session, p.Layout); err != nil {
-			return err
-		}
+	if p.Layout == nil {
+		return nil
 	}
-	for i := range p.Blobs {
-		b := &p.Blobs[i]
-		if _, err := tx.exec("INSERT OR IGNORE INTO blob (hash, bytes) VALUES (?, ?)", b.Hash, notNil(b.Bytes)); err != nil {
-			return err
-		}
-		if _, err := tx.exec("INSERT OR IGNORE INTO blob_ref (session, hash) VALUES (?, ?)", p.Session, b.Hash); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := tx.exec("INSERT OR REPLACE INTO layout (session, bytes) VALUES (?, ?)", p.Session, p.Layout)
+	return err
 }
 
 func (p *prepared) calibration(tx *writeTx) error {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +108,21 @@ func TestFilesAreReplacedAndDropped(t *testing.T) {
 	equal(t, "files", load(t, s, "sess_a").Files, []history.File{one, empty})
 }
 
+func TestDocumentsAreReplacedAndDropped(t *testing.T) {
+	s := openTest(t, "", Options{})
+	rules, design, empty := document("rules", "be kind"), document("design", "\x00 漢字 </script>"), history.Document{Name: "a", At: epoch}
+	commit(t, s, createSession("sess_a"), createSession("sess_b"), putDocuments("sess_b", document("rules", "of b")),
+		putDocuments("sess_a", rules, design, empty))
+	equal(t, "documents", load(t, s, "sess_a").Documents, []history.Document{empty, design, rules})
+
+	rules.Text, rules.Phases = "be kinder", nil
+	ch := putDocuments("sess_a", rules)
+	ch.DropDocuments = []string{"rules", "design", "none"}
+	commit(t, s, ch)
+	equal(t, "documents", load(t, s, "sess_a").Documents, []history.Document{empty, rules})
+	equal(t, "documents", load(t, s, "sess_b").Documents, []history.Document{document("rules", "of b")})
+}
+
 func TestCalibrationIsReplaced(t *testing.T) {
 	s := openTest(t, "", Options{})
 	commit(t, s, createSession("sess_a"))
@@ -124,6 +140,9 @@ func TestTimesAreUTCAndMicroseconds(t *testing.T) {
 	s := openTest(t, "", Options{})
 	ch := appendText("sess_a", 1, "now")
 	ch.Messages[0].At = time.Date(2026, 7, 1, 10, 0, 0, 123456789, time.FixedZone("", 7200))
+	ch.Edits = compactEdit("sess_a", 2).Edits
+	ch.PutDocuments = []history.Document{document("rules", "")}
+	ch.Edits[0].At, ch.PutDocuments[0].At = ch.Messages[0].At, ch.Messages[0].At
 	commit(t, s, createSession("sess_a"), ch)
 	want := time.Date(2026, 7, 1, 8, 0, 0, 123456000, time.UTC)
 	got, err := s.Messages(ctx, "sess_a", []int64{1})
@@ -131,7 +150,8 @@ func TestTimesAreUTCAndMicroseconds(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, "message", got[0].At, want)
-	equal(t, "head", load(t, s, "sess_a").Heads[0].At, want)
+	l := load(t, s, "sess_a")
+	equal(t, "times", []time.Time{l.Heads[0].At, l.Edits[0].At, l.Documents[0].At}, []time.Time{want, want, want})
 }
 
 // A change that fails in any of its parts leaves nothing of the others.
@@ -158,12 +178,16 @@ func TestFailingChangeLeavesNothing(t *testing.T) {
 		"zero seq":                 {nil, func(ch *history.Change) { ch.Messages[1].Seq = 0 }},
 		"meta that is not JSON":    {nil, func(ch *history.Change) { ch.Messages[1].Meta = json.RawMessage("{") }},
 		"edit without id":          {nil, func(ch *history.Change) { ch.Edits[0].ID = "" }},
+		"document without name":    {nil, func(ch *history.Change) { ch.PutDocuments[0].Name = "" }},
+		"name that is not UTF-8":   {nil, func(ch *history.Change) { ch.PutDocuments[0].Name = "\xff" }},
+		"last part that fails":     {nil, func(ch *history.Change) { ch.Calibration.Ratio = math.NaN() }},
 		"create of another":        {nil, func(ch *history.Change) { ch.Create = createSession("sess_b").Create }},
 		"failure that is not JSON": {nil, func(ch *history.Change) { ch.End.Failure = &history.Failure{Data: json.RawMessage("{")} }},
 		"no session":               {nil, func(ch *history.Change) { ch.Session = "" }},
 	}
 	s := openTest(t, "", Options{})
-	commit(t, s, createSession("sess_a"), beginTurn("sess_a", 0), endTurn("sess_a", 0), compactEdit("sess_a", 30, "msg_1"))
+	commit(t, s, createSession("sess_a"), beginTurn("sess_a", 0), endTurn("sess_a", 0), compactEdit("sess_a", 30, "msg_1"),
+		putDocuments("sess_a", document("old", "to be dropped"), document("rules", "to be replaced")))
 	before := dump(t, s)
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -191,6 +215,8 @@ func changeOfEverything() history.Change {
 	ch.Edits = compactEdit("sess_a", 5, "msg_1").Edits
 	ch.Update = createSession("sess_a").Create
 	ch.PutFiles = []history.File{{Path: "a.go", State: json.RawMessage("{}")}}
+	ch.PutDocuments, ch.DropDocuments = []history.Document{document("rules", "new")}, []string{"old"}
+	ch.KeepBlobs = []string{ch.Blobs[0].Hash} // drops that of the first turn
 	return ch
 }
 
@@ -214,39 +240,6 @@ func TestHostileTexts(t *testing.T) {
 		equal(t, "text", got[0].Blocks[0].Text, strings.ToValidUTF8(strings.ReplaceAll(text, "\xff\xfe", "\ufffd\ufffd"), "\ufffd"))
 	}
 	checkIndex(t, s)
-}
-
-func TestBlobsLiveWhileReferredTo(t *testing.T) {
-	s := openTest(t, "", Options{})
-	a, b, c := testBlob("a"), testBlob("b"), testBlob("c")
-	commit(t, s, createSession("sess_a"), createSession("sess_b"),
-		history.Change{Session: "sess_a", Layout: []byte("ab"), Blobs: []history.Blob{a, b}},
-		history.Change{Session: "sess_b", Layout: []byte("bc"), Blobs: []history.Blob{b, c}})
-	stored := func(want ...history.Blob) {
-		t.Helper()
-		got, err := s.Blobs(ctx, []string{a.Hash, b.Hash, c.Hash, "none"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		all := map[string][]byte{}
-		for _, blob := range want {
-			all[blob.Hash] = blob.Bytes
-		}
-		equal(t, "blobs", got, all)
-	}
-	stored(a, b, c)
-	keep := func(session string, hashes ...string) {
-		t.Helper()
-		if err := s.KeepBlobs(ctx, session, hashes); err != nil {
-			t.Fatal(err)
-		}
-	}
-	keep("sess_a", a.Hash)
-	stored(a, b, c)
-	keep("sess_b", c.Hash)
-	stored(a, c)
-	keep("sess_b")
-	stored(a)
 }
 
 func TestCallsInPages(t *testing.T) {

@@ -23,7 +23,9 @@ var script = []struct {
 	{"end", store(endTurn("sess_a", 0))},
 	{"edit", store(compactEdit("sess_a", 3, "msg_1"))},
 	{"append", store(appendText("sess_a", 4, "appended"))},
-	{"update", store(history.Change{Session: "sess_a", Update: createSession("sess_a").Create})},
+	{"update", store(history.Change{Session: "sess_a", Update: createSession("sess_a").Create,
+		PutDocuments: []history.Document{document("old", ""), document("rules", "")}})},
+	{"layout", store(replaceContext())},
 	{"delete", func(s *Store) error { return s.Delete(context.Background(), "sess_a", epoch) }},
 	{"undelete", func(s *Store) error { return s.Undelete(context.Background(), "sess_a") }},
 	{"import", store(hiddenSession("sess_b"))},
@@ -34,6 +36,14 @@ var script = []struct {
 
 func store(ch history.Change) func(*Store) error {
 	return func(s *Store) error { return s.Commit(context.Background(), ch) }
+}
+
+// replaceContext drops a document and a blob and puts others.
+func replaceContext() history.Change {
+	blob := testBlob("rendered anew")
+	ch := layOut("sess_a", []string{blob.Hash}, blob)
+	ch.PutDocuments, ch.DropDocuments = []history.Document{document("rules", "new")}, []string{"old"}
+	return ch
 }
 
 func hiddenSession(id string) history.Change {
@@ -65,7 +75,7 @@ func scriptDumps(t *testing.T) []string {
 // that it had reported.
 func TestKillAtCommit(t *testing.T) {
 	dumps := scriptDumps(t)
-	for _, point := range append([]string{"commit.before:5", "commit.after:5"}, Failpoints...) {
+	for _, point := range append([]string{"commit.before:5", "commit.after:5", "layout.before:2", "layout.after:2"}, Failpoints...) {
 		if point == "show.before" {
 			continue // see TestUnfinishedImportIsPurged
 		}

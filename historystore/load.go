@@ -31,11 +31,13 @@ func (s *Store) load(ctx context.Context, tx *sql.Tx, id string) (l history.Load
 	if l.Heads, err = collect(ctx, tx, scanHead, "SELECT "+headColumns+" FROM message WHERE session = ? ORDER BY seq", id); err != nil {
 		return l, err
 	}
-	if l.Edits, err = collect(ctx, tx, s.scanEdit, `SELECT seq, id, kind, at, reason, messages, saved_tokens, saved_chars
-		FROM edit WHERE session = ? ORDER BY seq`, id); err != nil {
+	if l.Edits, err = collect(ctx, tx, s.scanEdit, "SELECT seq, id, kind, at, body FROM edit WHERE session = ? ORDER BY seq", id); err != nil {
 		return l, err
 	}
 	if l.Files, err = collect(ctx, tx, scanFile, "SELECT path, state, buffer, buffer IS NOT NULL FROM file WHERE session = ? ORDER BY path", id); err != nil {
+		return l, err
+	}
+	if l.Documents, err = collect(ctx, tx, s.scanDocument, "SELECT name, body FROM document WHERE session = ? ORDER BY name", id); err != nil {
 		return l, err
 	}
 	if l.Layout, err = optional(first(ctx, tx, scanLayout, "SELECT bytes FROM layout WHERE session = ?", id)); err != nil {
@@ -81,22 +83,13 @@ func (s *Store) TurnByPrompt(ctx context.Context, session, promptID string) (his
 	return *turn, nil
 }
 
-const headColumns = "id, seq, turn, role, status, tokens, bytes, has_calls, at"
+const headColumns = "id, seq, turn, role, status, tokens, bytes, blocks, has_calls, at"
 
 func scanHead(row scanner) (h history.Head, err error) {
 	var at int64
-	err = row.Scan(&h.ID, &h.Seq, &h.Turn, &h.Role, &h.Status, &h.Tokens, &h.Bytes, &h.HasCalls, &at)
+	err = row.Scan(&h.ID, &h.Seq, &h.Turn, &h.Role, &h.Status, &h.Tokens, &h.Bytes, &h.Blocks, &h.HasCalls, &at)
 	h.At = fromMicros(at)
 	return h, err
-}
-
-func (s *Store) scanEdit(row scanner) (e history.Edit, err error) {
-	var at int64
-	var ids string
-	err = row.Scan(&e.Seq, &e.ID, &e.Kind, &at, &e.Reason, &ids, &e.SavedTokens, &e.SavedChars)
-	e.At = fromMicros(at)
-	s.decode("edit", e.ID, ids, &e.Messages)
-	return e, err
 }
 
 func scanFile(row scanner) (f history.File, err error) {
@@ -145,4 +138,19 @@ func (s *Store) decode(kind, id, text string, into any) {
 	if err := json.Unmarshal([]byte(text), into); err != nil {
 		s.opt.Log.Error("damaged record", "kind", kind, "id", id, "err", err)
 	}
+}
+
+// decodeWhole reads a record that is stored whole as JSON. One that is damaged, or not the one that its columns name,
+// is logged, and columns stands in for it.
+func decodeWhole[T any](s *Store, kind, id, body string, columns T, same func(T) bool) T {
+	var whole T
+	err := json.Unmarshal([]byte(body), &whole)
+	if err == nil && !same(whole) {
+		err = errors.New("content is of another one")
+	}
+	if err != nil {
+		s.opt.Log.Error("damaged record", "kind", kind, "id", id, "err", err)
+		return columns
+	}
+	return whole
 }

@@ -13,26 +13,21 @@ import (
 // change them. One whose stored bytes cannot be read comes with what its columns say, StatusDamaged and no blocks;
 // one that does not exist is history.ErrNotFound.
 func (s *Store) Messages(ctx context.Context, session string, seqs []int64) ([]history.Message, error) {
-	found := make(map[int64]history.Message, len(seqs))
-	var missing []int64
-	for _, seq := range seqs {
-		m, ok := s.cache.get(messageKey{session, seq})
-		if ok {
-			found[seq] = m
-		} else {
-			missing = append(missing, seq)
-		}
+	keys := make([]messageKey, len(seqs))
+	for i, seq := range seqs {
+		keys[i] = messageKey{session, seq}
 	}
+	found, missing, since := s.messages.lookup(keys)
 	if len(missing) > 0 {
-		if err := s.readMessages(ctx, session, missing, found); err != nil {
+		if err := s.readMessages(ctx, session, missing, since, found); err != nil {
 			return nil, fmt.Errorf("read messages of session %s: %w", session, err)
 		}
 	}
 	ordered := make([]history.Message, len(seqs))
-	for i, seq := range seqs {
-		m, ok := found[seq]
+	for i, key := range keys {
+		m, ok := found[key]
 		if !ok {
-			return nil, fmt.Errorf("message %d of session %s: %w", seq, session, history.ErrNotFound)
+			return nil, fmt.Errorf("message %d of session %s: %w", key.seq, session, history.ErrNotFound)
 		}
 		ordered[i] = m
 	}
@@ -40,7 +35,11 @@ func (s *Store) Messages(ctx context.Context, session string, seqs []int64) ([]h
 }
 
 // readMessages adds what it finds to found and, where it is sound, to the cache.
-func (s *Store) readMessages(ctx context.Context, session string, seqs []int64, found map[int64]history.Message) error {
+func (s *Store) readMessages(ctx context.Context, session string, keys []messageKey, since int, found map[messageKey]history.Message) error {
+	seqs := make([]int64, len(keys))
+	for i, key := range keys {
+		seqs[i] = key.seq
+	}
 	wanted, err := asJSON(seqs)
 	if err != nil {
 		return err
@@ -51,13 +50,14 @@ func (s *Store) readMessages(ctx context.Context, session string, seqs []int64, 
 			if err != nil {
 				return struct{}{}, err
 			}
+			key := messageKey{session, r.Seq}
 			m, err := r.decode()
 			if err != nil {
 				s.opt.Log.Error("damaged message", "session", session, "id", r.ID, "err", err)
 			} else {
-				s.cache.put(messageKey{session, m.Seq}, m, len(r.body))
+				s.messages.put(key, m, len(r.body), since)
 			}
-			found[r.Seq] = m
+			found[key] = m
 			return struct{}{}, nil
 		}, "SELECT "+headColumns+", checksum, body FROM message WHERE session = ? AND seq IN (SELECT value FROM json_each(?))", session, wanted)
 		return err
@@ -66,7 +66,7 @@ func (s *Store) readMessages(ctx context.Context, session string, seqs []int64, 
 
 func scanMessage(row scanner) (r messageRow, err error) {
 	var at int64
-	err = row.Scan(&r.ID, &r.Seq, &r.Turn, &r.Role, &r.Status, &r.Tokens, &r.Bytes, &r.HasCalls, &at, &r.checksum, &r.body)
+	err = row.Scan(&r.ID, &r.Seq, &r.Turn, &r.Role, &r.Status, &r.Tokens, &r.Bytes, &r.Blocks, &r.HasCalls, &at, &r.checksum, &r.body)
 	r.At = fromMicros(at)
 	return r, err
 }

@@ -1,6 +1,7 @@
 package historystore
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,7 +13,7 @@ import (
 	"strata/history"
 )
 
-// model is what a store should hold, in memory. It knows messages, edits, turns and sessions.
+// model is what a store should hold, in memory. It knows all of a change but files and calibrations.
 type model struct {
 	sessions map[string]*modelSession
 }
@@ -25,6 +26,11 @@ type modelSession struct {
 	running  []string // turns, in the order in which they began
 	partials map[string][]history.Partial
 	totals   history.Totals
+	expected map[string]int // of calls
+
+	documents map[string]history.Document
+	layout    []byte
+	blobs     map[string]bool // hashes that it refers to
 }
 
 // apply returns the error that a store should give, and changes nothing then.
@@ -37,14 +43,26 @@ func (m *model) apply(ch history.Change) error {
 		return history.ErrNotFound
 	case ch.Create != nil:
 		s = &modelSession{record: *ch.Create, messages: map[int64]history.Message{}, edits: map[int64]history.Edit{},
-			turns: map[string]history.Turn{}, partials: map[string][]history.Partial{}}
+			turns: map[string]history.Turn{}, partials: map[string][]history.Partial{}, expected: map[string]int{},
+			documents: map[string]history.Document{}, blobs: map[string]bool{}}
 	}
 	if err := s.refuses(ch); err != nil {
 		return err
 	}
+	stored := m.blobs()
 	m.sessions[ch.Session] = s
 	s.take(ch)
+	s.takeContext(ch, stored)
 	return nil
+}
+
+// blobs returns the hashes to which a session refers.
+func (m *model) blobs() map[string]bool {
+	all := map[string]bool{}
+	for _, s := range m.sessions {
+		maps.Copy(all, s.blobs)
+	}
+	return all
 }
 
 func (s *modelSession) refuses(ch history.Change) error {
@@ -109,17 +127,44 @@ func (s *modelSession) take(ch history.Change) {
 		s.totals.Calls++
 		s.totals.Usage = s.totals.Usage.Add(call.Usage)
 		s.totals.Cost += call.Cost
+		s.expected[call.ID] = call.Expected
 	}
 }
 
-// loaded is what Load should return of s, without layout and files.
+func (s *modelSession) takeContext(ch history.Change, stored map[string]bool) {
+	for _, name := range ch.DropDocuments {
+		delete(s.documents, name)
+	}
+	for _, d := range ch.PutDocuments {
+		s.documents[d.Name] = d
+	}
+	if ch.Layout != nil {
+		s.layout = ch.Layout
+	}
+	if ch.Layout != nil && ch.KeepBlobs != nil {
+		s.blobs = map[string]bool{}
+		for _, hash := range ch.KeepBlobs {
+			if stored[hash] {
+				s.blobs[hash] = true
+			}
+		}
+	}
+	for _, blob := range ch.Blobs {
+		s.blobs[blob.Hash] = true
+	}
+}
+
+// loaded is what Load should return of s.
 func (s *modelSession) loaded() history.Loaded {
-	l := history.Loaded{Session: s.record, Totals: s.totals}
+	l := history.Loaded{Session: s.record, Totals: s.totals, Layout: s.layout}
 	for _, seq := range slices.Sorted(maps.Keys(s.messages)) {
 		l.Heads = append(l.Heads, headOf(s.messages[seq]))
 	}
 	for _, seq := range slices.Sorted(maps.Keys(s.edits)) {
 		l.Edits = append(l.Edits, s.edits[seq])
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.documents)) {
+		l.Documents = append(l.Documents, s.documents[name])
 	}
 	if n := len(s.running); n > 0 {
 		turn := s.turns[s.running[n-1]]
@@ -131,23 +176,56 @@ func (s *modelSession) loaded() history.Loaded {
 // randomChange is one of a small world, so that many of them collide.
 func randomChange(r *rand.Rand) history.Change {
 	session, n := fmt.Sprintf("sess_%d", r.IntN(4)), r.Int64N(40)
-	switch r.IntN(7) {
+	switch r.IntN(9) {
 	case 0:
 		return createSession(session)
 	case 1, 2:
 		return beginTurn(session, n)
 	case 3:
 		end := endTurn(session, n)
-		end.Layout, end.Calls[0].ID = nil, fmt.Sprint("call_", r.Uint64())
+		layout := randomLayout(r, session)
+		end.Layout, end.KeepBlobs, end.Blobs = layout.Layout, layout.KeepBlobs, layout.Blobs
+		end.Calls[0].ID, end.Calls[0].Expected = fmt.Sprint("call_", r.Uint64()), r.IntN(1000)
 		return end
 	case 4:
-		return compactEdit(session, 2*n+2, "msg_1")
+		edit := compactEdit(session, 2*n+2, "msg_1")
+		edit.Edits[0].Kind = []history.EditKind{history.EditCompact, history.EditDedupe, history.EditClear}[r.IntN(3)]
+		edit.Edits[0].Patches[0].Text = fmt.Sprint("notice ", r.IntN(100))
+		return edit
 	case 5:
 		return appendText(session, 2*n+1, "appended text")
+	case 6:
+		return randomLayout(r, session)
+	case 7:
+		ch := putDocuments(session, document(fmt.Sprint(r.IntN(5)), fmt.Sprint("text ", n)))
+		ch.DropDocuments = []string{fmt.Sprint(r.IntN(5)), fmt.Sprint(r.IntN(5))}
+		return ch
 	default:
 		return history.Change{Session: session, Partial: &history.Partial{
 			Turn: turnID(n), N: int(r.Uint32()), Kind: history.BlockText, Text: "part"}}
 	}
+}
+
+// worldBlobs are all blobs of the small world, some of which are equal to those of other sessions.
+var worldBlobs = []history.Blob{testBlob("0"), testBlob("1"), testBlob("2"), testBlob("3"), testBlob("4"), testBlob("5"), testBlob("")}
+
+func randomLayout(r *rand.Rand, session string) history.Change {
+	ch := history.Change{Session: session}
+	if r.IntN(6) > 0 {
+		ch.Layout = fmt.Append(nil, "layout ", r.IntN(100))
+	}
+	if r.IntN(4) > 0 {
+		ch.KeepBlobs = []string{}
+	}
+	for _, blob := range worldBlobs {
+		if r.IntN(3) == 0 {
+			ch.Blobs = append(ch.Blobs, blob)
+		}
+		if ch.KeepBlobs != nil && r.IntN(2) == 0 {
+			ch.KeepBlobs = append(ch.KeepBlobs, blob.Hash)
+		}
+	}
+	return ch
 }
 
 // Random changes, deletions and restarts leave the store as they leave a model in memory.
@@ -198,6 +276,7 @@ func purgeFromBoth(t *testing.T, s *Store, m *model, id string) {
 func compare(t *testing.T, s *Store, m *model) {
 	t.Helper()
 	checkIndex(t, s)
+	compareBlobs(t, s, m)
 	found := 0
 	for id, want := range m.sessions {
 		got := load(t, s, id)
@@ -205,6 +284,7 @@ func compare(t *testing.T, s *Store, m *model) {
 		wanted := want.loaded()
 		sortPartials(wanted.Partials)
 		equal(t, "session "+id, got, wanted)
+		equal(t, "expectations", expectations(t, s, id), want.expected)
 		for seq, message := range want.messages {
 			messages, err := s.Messages(ctx, id, []int64{seq})
 			if err != nil {
@@ -218,6 +298,53 @@ func compare(t *testing.T, s *Store, m *model) {
 	}
 	equal(t, "hits", len(search(t, s, SearchQuery{Query: "appended", Limit: maxLimit})), found)
 	equal(t, "sessions", len(sessionPages(t, s, SessionQuery{})), len(m.sessions))
+}
+
+func expectations(t *testing.T, s *Store, id string) map[string]int {
+	t.Helper()
+	calls, _, err := s.Calls(ctx, id, "", maxLimit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]int{}
+	for _, call := range calls {
+		all[call.ID] = call.Expected
+	}
+	return all
+}
+
+// compareBlobs compares the blobs, and what each session refers to.
+func compareBlobs(t *testing.T, s *Store, m *model) {
+	t.Helper()
+	var hashes []string
+	stored, want := m.blobs(), map[string][]byte{}
+	for _, blob := range worldBlobs {
+		hashes = append(hashes, blob.Hash)
+		if stored[blob.Hash] {
+			want[blob.Hash] = blob.Bytes
+		}
+	}
+	got, err := s.Blobs(ctx, hashes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "blobs", got, want)
+	var refs []string
+	for id, session := range m.sessions {
+		for hash := range session.blobs {
+			refs = append(refs, id+" "+hash)
+		}
+	}
+	slices.Sort(refs)
+	var gotRefs []string
+	err = s.view(ctx, "refs", func(tx *sql.Tx) error {
+		gotRefs, err = collect(ctx, tx, scanOne[string], "SELECT session || ' ' || hash FROM blob_ref ORDER BY 1")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "references", gotRefs, refs)
 }
 
 func sortPartials(partials []history.Partial) {

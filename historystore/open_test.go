@@ -322,17 +322,35 @@ func TestK4_02_DamagedMessage(t *testing.T) {
 
 func TestDamagedColumnsLeaveTheRestReadable(t *testing.T) {
 	s := openTest(t, "", Options{})
-	commit(t, s, createSession("sess_a"), beginTurn("sess_a", 0), compactEdit("sess_a", 9, "msg_1"))
-	for _, statement := range []string{
-		"UPDATE session SET config = '{', roots = 'x'", "UPDATE edit SET messages = '['", "UPDATE turn SET failure = '{'"} {
+	commit(t, s, createSession("sess_a"), beginTurn("sess_a", 0))
+	for _, statement := range []string{"UPDATE session SET config = '{', roots = 'x'", "UPDATE turn SET failure = '{'"} {
 		if _, err := s.writer.tx.conn.ExecContext(ctx, statement); err != nil {
 			t.Fatal(err)
 		}
 	}
 	l := load(t, s, "sess_a")
 	equal(t, "title", l.Session.Title, "Title of sess_a")
-	equal(t, "edit", l.Edits[0].ID, "edit_9")
 	equal(t, "turn", l.Unfinished.ID, turnID(0))
+}
+
+// An edit or a document whose body is damaged comes without content, and all else of the session as it was.
+func TestDamagedBodies(t *testing.T) {
+	for _, body := range []string{"", "{", "rubbish", "null", "{}", "[]", `"text"`, `{"id":"edit_8","seq":9,"kind":"compact","name":"b"}`,
+		`{"id":"edit_9","seq":8,"kind":"compact"}`, `{"id":"edit_9","seq":9,"kind":"clear"}`,
+		`{"id":"edit_9","seq":9,"kind":"compact","name":"a","messages":["msg_1"],"text":"half","at":7}`} {
+		var log bytes.Buffer
+		s := openTest(t, "", Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+		commit(t, s, createSession("sess_a"), compactEdit("sess_a", 9, "msg_1"), compactEdit("sess_a", 10, "msg_2"),
+			putDocuments("sess_a", document("a", "one"), document("b", "two")))
+		want := load(t, s, "sess_a")
+		want.Edits[0] = history.Edit{ID: "edit_9", Seq: 9, Kind: history.EditCompact, At: epoch}
+		want.Documents[0] = history.Document{Name: "a"}
+		if _, err := s.writer.tx.conn.ExecContext(ctx, "UPDATE edit SET body = ?1 WHERE seq = 9; UPDATE document SET body = ?1 WHERE name = 'a'", body); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "session with body "+body, load(t, s, "sess_a"), want)
+		equal(t, "log lines with body "+body, strings.Count(log.String(), "damaged record"), 2)
+	}
 }
 
 func TestLargeDatabaseIsCheckedInTheBackground(t *testing.T) {

@@ -14,6 +14,7 @@ const (
 	purgeMessages = 100
 	purgeBytes    = 512 << 10
 	purgeRows     = 500
+	purgeRefs     = 50
 	vacuumPages   = 256
 	mergePages    = 256
 )
@@ -68,16 +69,16 @@ func (s *Store) hideDue(ctx context.Context, before time.Time) (ids []string, er
 }
 
 func (s *Store) purgeContent(ctx context.Context, id string) error {
-	defer s.cache.drop(id)
+	defer s.messages.dropIf(func(key messageKey) bool { return key.session == id })
 	if err := s.repeat(ctx, func(tx *writeTx) (bool, error) { return purgeSomeMessages(tx, id) }); err != nil {
 		return err
 	}
-	for _, table := range []string{"partial", "turn", "edit", "checkpoint", "usage", "file", "layout"} {
+	for _, table := range []string{"partial", "turn", "edit", "checkpoint", "usage", "file", "document", "layout"} {
 		if err := s.repeat(ctx, func(tx *writeTx) (bool, error) { return purgeSomeRows(tx, table, id) }); err != nil {
 			return err
 		}
 	}
-	return s.KeepBlobs(ctx, id, nil)
+	return s.purgeBlobs(ctx, id)
 }
 
 func (s *Store) purgeRecord(ctx context.Context, id string) error {

@@ -72,8 +72,10 @@ func TestPurgeLeavesNothingOfASession(t *testing.T) {
 	for _, id := range []string{"sess_a", "sess_b"} {
 		end := endTurn(id, 501)
 		end.Calibration = nil // belongs to no session
+		edit := compactEdit(id, 2000, "msg_1")
+		edit.Edits[0].Patches[0].Text = secret
 		commit(t, s, createSession(id), beginTurn(id, 500), savePartial(id, 500, 0, secret), beginTurn(id, 501), end,
-			compactEdit(id, 2000, "msg_1"),
+			edit, putDocuments(id, document(secret, secret)),
 			history.Change{Session: id, PutFiles: []history.File{{Path: secret}}, Blobs: []history.Blob{shared, testBlob(secret + id)}})
 		for seq := int64(1); seq <= 300; seq++ {
 			commit(t, s, appendText(id, seq, fmt.Sprintf("%s %d %s", secret, seq, strings.Repeat("and more text ", 300))))

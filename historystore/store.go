@@ -18,6 +18,9 @@ const (
 	defaultCacheBytes  = 64 << 20
 	defaultBusyTimeout = 5 * time.Second
 
+	// blobCacheBytes bounds the blobs in memory: what some fifty layouts refer to, at half a megabyte each.
+	blobCacheBytes = 32 << 20
+
 	// readers is how many reads can run at once; further ones wait.
 	readers = 4
 )
@@ -63,12 +66,13 @@ func (o Options) withDefaults() Options {
 //
 // It owns one goroutine that writes and, for a large database, one that checks it; Close waits for both.
 type Store struct {
-	opt    Options
-	path   string
-	lock   *fileLock
-	read   *sql.DB
-	writer *writer
-	cache  *messageCache
+	opt      Options
+	path     string
+	lock     *fileLock
+	read     *sql.DB
+	writer   *writer
+	messages *cache[messageKey, history.Message]
+	blobs    *cache[string, []byte] // by hash
 
 	stop context.CancelFunc // ends the background check
 	done sync.WaitGroup
@@ -99,7 +103,11 @@ func open(ctx context.Context, path string, opt Options) (_ *Store, err error) {
 	if path, err = resolve(path); err != nil {
 		return nil, err
 	}
-	s := &Store{opt: opt, path: path, cache: newMessageCache(opt.CacheBytes), stop: func() {}}
+	s := &Store{
+		opt: opt, path: path, stop: func() {},
+		messages: newCache[messageKey, history.Message](opt.CacheBytes),
+		blobs:    newCache[string, []byte](blobCacheBytes),
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.release())

@@ -112,7 +112,7 @@ func endTurn(session string, n int64) history.Change {
 	return history.Change{Session: session, Messages: []history.Message{reply},
 		End: &history.Turn{ID: turnID(n), Status: history.TurnCompleted, StopReason: "end_turn", Usage: usage, Cost: 0.5, EndedAt: reply.At},
 		Calls: []history.Call{{ID: fmt.Sprintf("call_%d", n), Turn: turnID(n), Purpose: history.PurposeTurn, Model: reply.Model,
-			Usage: usage, Cost: 0.5, Categories: map[string]int{"history": 10}, At: reply.At}},
+			Usage: usage, Cost: 0.5, Expected: 4, Categories: map[string]int{"history": 10}, At: reply.At}},
 		Layout: fmt.Appendf(nil, "layout %d", n), Blobs: []history.Blob{testBlob(fmt.Sprintf("rendered %s %d", session, n))},
 		Calibration: &history.Calibration{Model: reply.Model, Ratio: 1.1, Weight: float64(n)},
 	}
@@ -128,10 +128,24 @@ func savePartial(session string, turn int64, n int, text string) history.Change 
 
 func compactEdit(session string, seq int64, messages ...string) history.Change {
 	return history.Change{Session: session, Edits: []history.Edit{{ID: fmt.Sprintf("edit_%d", seq), Seq: seq, Kind: history.EditCompact,
-		At: epoch, Reason: "test", Messages: messages, SavedTokens: 7, SavedChars: 30}}}
+		At: epoch, Reason: "test", Messages: messages, SavedTokens: 7, SavedChars: 30,
+		Patches: []history.Patch{{Message: "msg_3", Block: 1, Part: 2, Text: "a notice", Saved: 7, Origin: "test"}}}}}
 }
 
-var tables = []string{"session", "turn", "message", "edit", "checkpoint", "partial", "usage", "file", "layout", "blob", "blob_ref", "outline", "calibration"}
+func document(name, text string) history.Document {
+	return history.Document{Name: name, Text: text, Priority: 3, Pinned: true, Phases: []string{"plan"}, Status: "open", Order: 2, At: epoch}
+}
+
+func putDocuments(session string, documents ...history.Document) history.Change {
+	return history.Change{Session: session, PutDocuments: documents}
+}
+
+// layOut is a change with a layout that refers to kept, of which it puts blobs.
+func layOut(session string, kept []string, blobs ...history.Blob) history.Change {
+	return history.Change{Session: session, Layout: []byte(strings.Join(kept, " ")), KeepBlobs: append([]string{}, kept...), Blobs: blobs}
+}
+
+var tables = []string{"session", "turn", "message", "edit", "checkpoint", "partial", "usage", "file", "document", "layout", "blob", "blob_ref", "outline", "calibration"}
 
 // dump returns all that is stored as text, after checking the index against the messages.
 func dump(t testing.TB, s *Store) string {

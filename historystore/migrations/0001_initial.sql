@@ -48,6 +48,7 @@ CREATE TABLE message (
     status    TEXT NOT NULL,
     tokens    INTEGER NOT NULL,
     bytes     INTEGER NOT NULL, -- of body
+    blocks    INTEGER NOT NULL, -- how many it has
     has_calls INTEGER NOT NULL,
     at        INTEGER NOT NULL,
     checksum  INTEGER NOT NULL, -- CRC-32C of body
@@ -61,15 +62,12 @@ CREATE TABLE message (
 CREATE INDEX message_head ON message (session, seq, id, turn, role, status, tokens, bytes, has_calls, at);
 
 CREATE TABLE edit (
-    session      TEXT NOT NULL REFERENCES session (id),
-    seq          INTEGER NOT NULL,
-    id           TEXT NOT NULL,
-    kind         TEXT NOT NULL,
-    at           INTEGER NOT NULL,
-    reason       TEXT NOT NULL,
-    messages     TEXT NOT NULL, -- JSON array of ids
-    saved_tokens INTEGER NOT NULL,
-    saved_chars  INTEGER NOT NULL,
+    session TEXT NOT NULL REFERENCES session (id),
+    seq     INTEGER NOT NULL,
+    id      TEXT NOT NULL,
+    kind    TEXT NOT NULL,
+    at      INTEGER NOT NULL,
+    body    TEXT NOT NULL, -- JSON of the whole edit
     PRIMARY KEY (session, seq),
     UNIQUE (session, id)
 ) STRICT;
@@ -117,7 +115,8 @@ CREATE TABLE usage (
     cache_read  INTEGER NOT NULL,
     cache_write INTEGER NOT NULL,
     cost        REAL NOT NULL,
-    categories  TEXT NOT NULL, -- JSON object
+    expected    INTEGER NOT NULL, -- tokens that were expected to be read from the cache
+    categories  TEXT NOT NULL,    -- JSON object
     at          INTEGER NOT NULL,
     UNIQUE (session, id)
 ) STRICT;
@@ -129,6 +128,13 @@ CREATE TABLE file (
     state   BLOB NOT NULL, -- opaque
     buffer  BLOB,          -- the client's unsaved text; NULL where the disk counts
     PRIMARY KEY (session, path)
+) STRICT;
+
+CREATE TABLE document (
+    session TEXT NOT NULL REFERENCES session (id),
+    name    TEXT NOT NULL,
+    body    TEXT NOT NULL, -- JSON of the whole document
+    PRIMARY KEY (session, name)
 ) STRICT;
 
 CREATE TABLE layout (

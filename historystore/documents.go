@@ -1,0 +1,48 @@
+package historystore
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"strata/history"
+)
+
+// encodeDocument checks a document and returns its body. JSON would change a name that is not valid UTF-8.
+func encodeDocument(d history.Document) (body string, err error) {
+	if d.Name == "" || !utf8.ValidString(d.Name) {
+		return "", fmt.Errorf("document with name %q", d.Name)
+	}
+	d.At = fromMicros(micros(d.At))
+	if body, err = asJSON(d); err != nil {
+		return "", fmt.Errorf("document %s: %w", d.Name, err)
+	}
+	return body, nil
+}
+
+// putDocuments drops first, so that a document in both lists stays.
+func (p *prepared) putDocuments(tx *writeTx) error {
+	for _, name := range p.DropDocuments {
+		if _, err := tx.exec("DELETE FROM document WHERE session = ? AND name = ?", p.Session, name); err != nil {
+			return err
+		}
+	}
+	for i := range p.PutDocuments {
+		if _, err := tx.exec("INSERT OR REPLACE INTO document (session, name, body) VALUES (?, ?, ?)",
+			p.Session, p.PutDocuments[i].Name, p.documents[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scanDocument returns a document whose body cannot be read with nothing but its name, under which it can be replaced
+// or dropped.
+func (s *Store) scanDocument(row scanner) (history.Document, error) {
+	var name, body string
+	if err := row.Scan(&name, &body); err != nil {
+		return history.Document{}, err
+	}
+	return decodeWhole(s, "document", name, body, history.Document{Name: name}, func(d history.Document) bool {
+		return d.Name == name
+	}), nil
+}

@@ -59,7 +59,7 @@ CREATE TABLE message (
 ) STRICT;
 
 -- Loading a session reads this alone of its messages, not the pages with their contents.
-CREATE INDEX message_head ON message (session, seq, id, turn, role, status, tokens, bytes, has_calls, at);
+CREATE INDEX message_head ON message (session, seq, id, turn, role, status, tokens, bytes, blocks, has_calls, at);
 
 CREATE TABLE edit (
     session TEXT NOT NULL REFERENCES session (id),

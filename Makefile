@@ -12,10 +12,10 @@ STARTS_BINARY = $(shell $(GO) list -f '{{with .TestImports}}$(BINARY_USERS){{end
 RACE_PACKAGES = $(filter-out $(STARTS_BINARY),$(shell $(GO) list ./...))
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check format vet lint race-check race bench fuzz clean
+.PHONY: help run build test check format vet lint race-check race bench bench-packages bench-cache fuzz clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## build and start the server, with the model that needs no network
 	STRATA_MODEL=offline/digest bin/strata serve $(ARGS)
@@ -49,8 +49,14 @@ race: ## run all tests with the race detector, in the binary that they start too
 	.ci/install-tools git gcc node npm
 	CGO_ENABLED=1 $(GO) test -race ./...
 
-bench: ## run the benchmarks, each beside its yardstick
+bench: ## measure the server, each figure beside its yardstick (2 minutes)
 	.ci/bench
+
+bench-packages: ## run the benchmarks of single packages
+	.ci/bench packages
+
+bench-cache: build ## bill recorded sessions: what the layouts save of a cache's cost
+	bin/strata replay --bill internal/replay/testdata/train
 
 fuzz: ## run each fuzz test for a moment (FUZZTIME=5s)
 	.ci/fuzz $(FUZZTIME)

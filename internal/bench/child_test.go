@@ -1,0 +1,184 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// children are the yardsticks that need a process of their own, as the server has one.
+var children = map[string]func(){
+	"echo":   echo,
+	"direct": direct,
+}
+
+// child is a yardstick's process. It ends with its benchmark, when its input does.
+type child struct {
+	pid   int
+	input io.Writer
+	lines *bufio.Scanner // what it prints
+}
+
+func startChild(b *testing.B, name string) *child {
+	b.Helper()
+	cmd := exec.Command(must(os.Executable())(b))
+	cmd.Env = append(os.Environ(), childEnv+"="+name)
+	cmd.Stderr = os.Stderr
+	input, output := must(cmd.StdinPipe())(b), must(cmd.StdoutPipe())(b)
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		input.Close()
+		if err := cmd.Wait(); err != nil {
+			b.Errorf("yardstick %s: %v", name, err)
+		}
+	})
+	return &child{cmd.Process.Pid, input, bufio.NewScanner(output)}
+}
+
+// line returns what the child prints next.
+func (c *child) line(b *testing.B) string {
+	b.Helper()
+	if !c.lines.Scan() {
+		b.Fatalf("the yardstick has ended: %v", c.lines.Err())
+	}
+	return c.lines.Text()
+}
+
+// echo prints its address and sends all messages on its WebSockets back.
+func echo() {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	go http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer conn.CloseNow()
+		for {
+			kind, message, err := conn.Read(context.Background())
+			if err != nil || conn.Write(context.Background(), kind, message) != nil {
+				return
+			}
+		}
+	}))
+	fmt.Println("ws://" + listener.Addr().String())
+	io.Copy(io.Discard, os.Stdin)
+}
+
+// order is what a direct client is asked to do, a line of JSON each.
+type order struct {
+	URL     string // of chat completions
+	Prompt  string
+	Streams int // at once
+}
+
+// receipt is its answer.
+type receipt struct {
+	Bytes int           // of text that came
+	First time.Duration // until the first of it
+	Whole time.Duration // until all streams had ended
+	Error string
+}
+
+// stream has the child read streams and checks that they held all of the text.
+func (c *child) stream(b *testing.B, o order, want int) receipt {
+	b.Helper()
+	if _, err := c.input.Write(append(encoded(o), '\n')); err != nil {
+		b.Fatal(err)
+	}
+	var r receipt
+	if err := json.Unmarshal([]byte(c.line(b)), &r); err != nil {
+		b.Fatal(err)
+	}
+	if r.Error != "" || r.Bytes != want {
+		b.Fatalf("the direct client got %d bytes of %d: %s", r.Bytes, want, r.Error)
+	}
+	return r
+}
+
+// direct reads streams of a provider as a client without a server would.
+func direct() {
+	for orders := bufio.NewScanner(os.Stdin); orders.Scan(); {
+		var o order
+		if err := json.Unmarshal(orders.Bytes(), &o); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Stdout.Write(append(encoded(o.carryOut()), '\n'))
+	}
+}
+
+func (o order) carryOut() receipt {
+	var all receipt
+	var mu sync.Mutex
+	var streams sync.WaitGroup
+	start := time.Now()
+	for range o.Streams {
+		streams.Go(func() {
+			n, first, err := o.read()
+			mu.Lock()
+			defer mu.Unlock()
+			all.Bytes, all.First = all.Bytes+n, first.Sub(start)
+			if err != nil {
+				all.Error = err.Error()
+			}
+		})
+	}
+	streams.Wait()
+	all.Whole = time.Since(start)
+	return all
+}
+
+// read asks once and decodes the deltas of the answer.
+func (o order) read() (n int, first time.Time, err error) {
+	body := encoded(map[string]any{"model": "test", "stream": true, "max_tokens": 4096,
+		"messages": []any{map[string]any{"role": "user", "content": o.Prompt}}})
+	resp, err := http.Post(o.URL, "application/json", bytes.NewReader(body))
+	if err != nil {
+		return 0, first, err
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		switch {
+		case !ok:
+			continue
+		case data == "[DONE]":
+			_, err := io.Copy(io.Discard, resp.Body)
+			return n, first, err
+		}
+		var chunk struct {
+			Choices []struct{ Delta struct{ Content string } }
+		}
+		if err := json.Unmarshal([]byte(data), &chunk); err != nil {
+			return n, first, err
+		}
+		for _, c := range chunk.Choices {
+			n += len(c.Delta.Content)
+		}
+		if first.IsZero() && n > 0 {
+			first = time.Now()
+		}
+	}
+	return n, first, errors.Join(lines.Err(), io.ErrUnexpectedEOF)
+}

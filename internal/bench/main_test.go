@@ -1,0 +1,111 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"testing"
+
+	"strata/internal/binary"
+)
+
+// childEnv says which yardstick a process of this program is, where it is one.
+const childEnv = "STRATA_BENCH_CHILD"
+
+// TestMain runs a yardstick, or the benchmarks with strata built for them, or the tests, which need no strata.
+func TestMain(m *testing.M) {
+	if child := children[os.Getenv(childEnv)]; child != nil {
+		child()
+		return
+	}
+	flag.Parse()
+	if flag.Lookup("test.bench").Value.String() == "" {
+		os.Exit(m.Run())
+	}
+	binary.Main(m)
+}
+
+// measures are what the table holds, in its order. Each adds its rows.
+var measures = []struct {
+	name string
+	run  func(b *testing.B) []row
+}{
+	{"calls", measureCalls},
+	{"first-delta", measureFirstDelta},
+	{"deltas", measureDeltas},
+	{"paced-deltas", measurePacedDeltas},
+	{"idle-sessions", measureIdleSessions},
+	{"load", measureLoad},
+	{"start", measureStart},
+	{"tokens", measureTokens},
+}
+
+// BenchmarkTable takes all measurements once and prints the table. Run it with -benchtime=1x.
+func BenchmarkTable(b *testing.B) {
+	rows := make([][]row, len(measures))
+	before := loadOfMachine()
+	for i, m := range measures {
+		b.Run(m.name, func(b *testing.B) { rows[i] = m.run(b) })
+	}
+	fmt.Println()
+	if err := writeTable(os.Stdout, slices.Concat(rows...)); err != nil {
+		b.Error(err)
+	}
+	fmt.Printf("\n%d processors; load average %s before, %s after\n", runtime.NumCPU(), before, loadOfMachine())
+}
+
+// computed returns a function that tells how long a process has computed since.
+func computed(b *testing.B, pid int) func() float64 {
+	b.Helper()
+	before, err := processorTime(pid)
+	if err != nil {
+		b.Skip(err)
+	}
+	return func() float64 {
+		after, err := processorTime(pid)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return float64(after - before)
+	}
+}
+
+func resident(b *testing.B, pid int) float64 {
+	b.Helper()
+	bytes, err := residentBytes(pid)
+	if err != nil {
+		b.Skip(err)
+	}
+	return bytes
+}
+
+// must ends a benchmark that cannot go on.
+func must[T any](v T, err error) func(b *testing.B) T {
+	return func(b *testing.B) T {
+		b.Helper()
+		if err != nil {
+			b.Fatal(err)
+		}
+		return v
+	}
+}
+
+// call makes a request that must succeed.
+func (e *editor) call(b *testing.B, method string, params, result any) {
+	b.Helper()
+	if err := e.Call(context.Background(), method, params, result); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func encoded(v any) []byte {
+	content, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // only what the benchmarks make themselves
+	}
+	return content
+}

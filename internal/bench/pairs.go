@@ -1,0 +1,55 @@
+package bench
+
+import "slices"
+
+// pairs are measurements of two things, taken in turns.
+type pairs struct{ ours, theirs []float64 }
+
+// takeTurns measures both n times. Who goes first changes from one pair to the next, so that neither always meets
+// what the other left behind.
+func takeTurns(n int, ours, theirs func() float64) pairs {
+	var p pairs
+	for i := range n {
+		if i%2 == 0 {
+			p.ours = append(p.ours, ours())
+			p.theirs = append(p.theirs, theirs())
+		} else {
+			p.theirs = append(p.theirs, theirs())
+			p.ours = append(p.ours, ours())
+		}
+	}
+	return p
+}
+
+// ratio is a row that compares the medians of the pairs' ratios.
+func (p pairs) ratio(measure string, u unit, of string, aim float64) row {
+	return row{
+		measure: measure, unit: u, figure: median(p.ours), yardstick: median(p.theirs), of: of,
+		compared: p.median(func(a, b float64) float64 { return a / b }), with: times, aim: aim,
+	}
+}
+
+// difference is a row that compares the medians of the pairs' differences.
+func (p pairs) difference(measure string, u unit, of string, aim float64) row {
+	r := p.ratio(measure, u, of, aim)
+	r.compared, r.with = p.median(func(a, b float64) float64 { return a - b }), u
+	return r
+}
+
+func (p pairs) median(of func(ours, theirs float64) float64) float64 {
+	values := make([]float64, len(p.ours))
+	for i := range values {
+		values[i] = of(p.ours[i], p.theirs[i])
+	}
+	return median(values)
+}
+
+// median is 0 for no values.
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}

@@ -1,0 +1,104 @@
+// Package bench measures the server as its users meet it: the real binary in a process of its own, each figure beside
+// a yardstick that was measured in the same minute, in turns, so that what else the machine does weighs on both.
+// `make bench` prints the table; docs/benchmarks.md explains its lines.
+//
+// It must never be imported, and no test may fail for being slow: figures are printed, people judge them.
+package bench
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// unit prints a figure.
+type unit func(float64) string
+
+// The units of figures.
+var (
+	nanoseconds unit = func(v float64) string {
+		d := time.Duration(v)
+		switch {
+		case d.Abs() >= 10*time.Millisecond:
+			return d.Round(time.Millisecond / 10).String()
+		case d.Abs() >= 10*time.Microsecond:
+			return d.Round(time.Microsecond).String()
+		}
+		return d.Round(10 * time.Nanosecond).String()
+	}
+	kibibytes unit = func(v float64) string { return fmt.Sprintf("%.1f KiB", v/(1<<10)) }
+	mebibytes unit = func(v float64) string { return fmt.Sprintf("%.1f MiB", v/(1<<20)) }
+	perSecond unit = func(v float64) string { return fmt.Sprintf("%.0f/s", v) }
+	megabytes unit = func(v float64) string { return fmt.Sprintf("%.2f MB/s", v/1e6) } // of a rate in bytes per second
+	times     unit = func(v float64) string { return fmt.Sprintf("%.2fx", v) }
+)
+
+// row is one line of the table. An aim is held against compared, which is the figure itself where there is nothing
+// to compare it with.
+type row struct {
+	measure   string
+	unit      unit // of figure and yardstick
+	figure    float64
+	yardstick float64
+	of        string // what was measured as yardstick; empty for none
+
+	compared float64
+	with     unit    // of compared and aim: times for a ratio, or unit for a difference; nil where nothing is compared
+	aim      float64 // 0 for none
+	atLeast  bool    // the aim is a lower bound
+}
+
+// alone is a row whose aim is for the figure itself.
+func alone(measure string, u unit, figure, aim float64) row {
+	return row{measure: measure, unit: u, figure: figure, compared: figure, with: u, aim: aim}
+}
+
+// beside adds a yardstick that the aim does not speak of.
+func (r row) beside(yardstick float64, of string) row {
+	r.yardstick, r.of = yardstick, of
+	return r
+}
+
+func (r row) met() string {
+	switch {
+	case r.aim == 0:
+		return ""
+	case r.atLeast == (r.compared >= r.aim), r.compared == r.aim:
+		return "yes"
+	}
+	return "NO"
+}
+
+// cells are what the table shows of r.
+func (r row) cells() []string {
+	cells := []string{r.measure, r.unit(r.figure), "", "", "", r.met(), r.of}
+	if r.of != "" {
+		cells[2] = r.unit(r.yardstick)
+	}
+	if r.with != nil && r.compared != r.figure {
+		cells[3] = r.with(r.compared)
+	}
+	if r.aim != 0 {
+		sign := "<= "
+		if r.atLeast {
+			sign = ">= "
+		}
+		cells[4] = sign + r.with(r.aim)
+	}
+	return cells
+}
+
+// heading begins the table; .ci/bench looks for its first word.
+var heading = []string{"measure", "strata", "yardstick", "compared", "aim", "met", "the yardstick is"}
+
+// writeTable writes rows as a table.
+func writeTable(w io.Writer, rows []row) error {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(out, strings.Join(heading, "\t"))
+	for _, r := range rows {
+		fmt.Fprintln(out, strings.Join(r.cells(), "\t"))
+	}
+	return out.Flush()
+}

@@ -1,0 +1,76 @@
+package bench
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestTable(t *testing.T) {
+	p := pairs{ours: []float64{3e6, 9e6, 4e6}, theirs: []float64{1e6, 2e6, 2e6}}
+	rate := p.ratio("rate", megabytes, "a floor", 4)
+	rate.atLeast = true
+	var out strings.Builder
+	if err := writeTable(&out, []row{
+		p.ratio("ratio", nanoseconds, "a floor", 2.5),
+		p.difference("difference", nanoseconds, "a floor", 3e6),
+		rate,
+		alone("memory", kibibytes, 65<<10, 64<<10).beside(1<<10, "a small one"),
+		alone("no aim", mebibytes, 3<<20, 0),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	want := `measure     strata     yardstick  compared  aim          met  the yardstick is
+ratio       4ms        2ms        3.00x     <= 2.50x     NO   a floor
+difference  4ms        2ms        2ms       <= 3ms       yes  a floor
+rate        4.00 MB/s  2.00 MB/s  3.00x     >= 4.00x     NO   a floor
+memory      65.0 KiB   1.0 KiB              <= 64.0 KiB  NO   a small one
+no aim      3.0 MiB                                           
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+func TestTurnsChange(t *testing.T) {
+	var order strings.Builder
+	turn := func(name string) func() float64 {
+		return func() float64 { order.WriteString(name); return float64(order.Len()) }
+	}
+	p := takeTurns(3, turn("a"), turn("b"))
+	if order.String() != "abbaab" || len(p.ours) != 3 || p.ours[1] != 4 || p.theirs[1] != 3 {
+		t.Errorf("order %s, %+v", order.String(), p)
+	}
+}
+
+func TestMedian(t *testing.T) {
+	for want, values := range map[float64][]float64{0: nil, 2: {9, 1, 2}, 2.5: {4, 1, 2, 3}} {
+		if got := median(values); got != want {
+			t.Errorf("median(%v) = %v, want %v", values, got, want)
+		}
+	}
+}
+
+func TestProcessesAccounts(t *testing.T) {
+	if _, err := processorTime(-1); err != errNoAccounts {
+		t.Errorf("processor time of no process: %v", err)
+	}
+	if _, err := residentBytes(-1); err != errNoAccounts {
+		t.Errorf("memory of no process: %v", err)
+	}
+	own := os.Getpid()
+	before, err := processorTime(own)
+	if err == errNoAccounts {
+		t.Skip(err)
+	}
+	for start := time.Now(); time.Since(start) < 20*time.Millisecond; {
+	}
+	after, err := processorTime(own)
+	if err != nil || after < before || before <= 0 {
+		t.Errorf("processor time %v, then %v, %v", before, after, err)
+	}
+	if resident, err := residentBytes(own); err != nil || resident < 1<<20 {
+		t.Errorf("%v bytes are resident, %v", resident, err)
+	}
+}

@@ -1,0 +1,59 @@
+package bench
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/pkoukk/tiktoken-go"
+	loader "github.com/pkoukk/tiktoken-go-loader"
+
+	"strata/tokens"
+)
+
+const (
+	tokenRounds = 3
+	textSize    = 1 << 20
+	letterSize  = 16 << 10 // of the bare library, whose time for one letter grows with the square
+)
+
+// measureTokens measures how many bytes are counted in a second of processor time.
+func measureTokens(b *testing.B) []row {
+	counter := tokens.For(tokens.O200k)
+	counter.Count("the table is built")
+	tiktoken.SetBpeLoader(loader.NewOfflineLoader())
+	library := must(tiktoken.GetEncoding(tokens.O200k))(b)
+
+	prose := "The quick brown fox jumps over the lazy dog, and it doesn't care.\n"
+	code := "func main() {\n\tfmt.Println(\"hello\", x+1)\n}\n"
+	const of = "the bare library"
+	compare := func(part string, librarySize int) pairs {
+		text := strings.Repeat(part, textSize/len(part)+1)[:textSize]
+		return takeTurns(tokenRounds,
+			rate(b, text, func(text string) int { return counter.Count(text) }),
+			rate(b, text[:librarySize], func(text string) int { return len(library.EncodeOrdinary(text)) }))
+	}
+	letter := compare("a", letterSize)
+	return []row{
+		compare(prose, textSize).ratio("counting tokens of prose", megabytes, of, 0),
+		compare(code, textSize).ratio("counting tokens of code", megabytes, of, 0),
+		least(alone("counting tokens of 1 MiB of one letter", megabytes, median(letter.ours), 2e6)).
+			beside(median(letter.theirs), of+", on 16 KiB of it"),
+	}
+}
+
+func least(r row) row {
+	r.atLeast = true
+	return r
+}
+
+// rate measures bytes of text per second of this process's time.
+func rate(b *testing.B, text string, count func(string) int) func() float64 {
+	return func() float64 {
+		computed := computed(b, os.Getpid())
+		if count(text) == 0 {
+			b.Fatal("nothing counted")
+		}
+		return float64(len(text)) / (computed() / 1e9)
+	}
+}

@@ -1,0 +1,231 @@
+package crash
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	_ "modernc.org/sqlite" // a connection of our own beside the server's
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"strata/history"
+	"strata/internal/testclient"
+)
+
+// open opens a database by a connection beside the server's. mode is ro or rw.
+func open(t testing.TB, path, mode string) *sql.DB {
+	t.Helper()
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") { // C:/folder
+		path = "/" + path
+	}
+	source := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{"mode": {mode}, "_pragma": {"busy_timeout(20000)"}}.Encode()}
+	db, err := sql.Open("sqlite", source.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// rows reads the rows of a query, each with its columns as text.
+func rows(t testing.TB, db *sql.DB, query string, args ...any) [][]string {
+	t.Helper()
+	found, err := db.Query(query, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer found.Close()
+	columns, _ := found.Columns()
+	var all [][]string
+	for found.Next() {
+		row := make([]string, len(columns))
+		into := make([]any, len(columns))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		if err := found.Scan(into...); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		all = append(all, row)
+	}
+	if err := found.Err(); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return all
+}
+
+// change changes a database that no server has open.
+func change(t testing.TB, path, statement string, args ...any) {
+	t.Helper()
+	db := open(t, path, "rw")
+	defer db.Close()
+	result, err := db.Exec(statement, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		t.Fatalf("%s changes %d rows: %v", statement, n, err)
+	}
+}
+
+// lock takes the right to write, as another process would, until release.
+func lock(t testing.TB, path string) (release func()) {
+	t.Helper()
+	db := open(t, path, "rw")
+	conn, err := db.Conn(context.Background())
+	if err == nil {
+		_, err = conn.ExecContext(context.Background(), "BEGIN IMMEDIATE")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := conn.Close(); err != nil { // a transaction ends with its connection
+			t.Error(err)
+		}
+		db.Close()
+	}
+}
+
+// message is what two places must agree on that show a transcript.
+type message struct {
+	Seq                    int64
+	ID, Role, Status, Text string
+}
+
+func (m message) String() string {
+	text := m.Text
+	if len(text) > 60 {
+		text = text[:60] + "…"
+	}
+	return fmt.Sprintf("%d %s %s %s %q (%d bytes)", m.Seq, m.ID, m.Role, m.Status, text, len(m.Text))
+}
+
+func shown(m *history.Message) message {
+	return message{Seq: m.Seq, ID: m.ID, Role: string(m.Role), Status: string(cmp.Or(m.Status, history.StatusComplete)), Text: m.PlainText()}
+}
+
+// listed is a session's transcript as clients get it, page by page.
+func listed(t testing.TB, e *testclient.Editor, session string) []message {
+	t.Helper()
+	var all []message
+	for cursor := ""; ; {
+		var page struct {
+			Messages   []history.Message
+			NextCursor string
+		}
+		if err := e.Call("_strata/history/list", map[string]any{"sessionId": session, "limit": 500, "cursor": cursor}, &page); err != nil {
+			t.Fatal(err)
+		}
+		var these []message
+		for i := range page.Messages {
+			these = append(these, shown(&page.Messages[i]))
+		}
+		all = append(these, all...)
+		if cursor = page.NextCursor; cursor == "" {
+			return all
+		}
+	}
+}
+
+// onDisk is a session's transcript as it stands in the database.
+func onDisk(t testing.TB, db *sql.DB, session string) []message {
+	t.Helper()
+	var all []message
+	for _, row := range rows(t, db, "SELECT body FROM message WHERE session = ? ORDER BY seq", session) {
+		var m history.Message
+		if err := json.Unmarshal([]byte(row[0]), &m); err != nil {
+			t.Fatalf("stored message of %s: %v", session, err)
+		}
+		all = append(all, shown(&m))
+	}
+	return all
+}
+
+// audit holds everything in the database to the rules that a crash must not break. All sessions must be idle.
+// It returns the transcripts.
+func (w *world) audit(e *testclient.Editor, sessions ...string) map[string][]message {
+	w.t.Helper()
+	db := open(w.t, w.Database, "ro")
+	defer db.Close()
+	w.sound(db)
+	all := make(map[string][]message)
+	for _, session := range sessions {
+		all[session] = listed(w.t, e, session) // a session that is loaded has settled what the last server left
+		if diff := gocmp.Diff(onDisk(w.t, db, session), all[session]); diff != "" {
+			w.t.Errorf("transcript of %s (-stored +listed):\n%s", session, diff)
+		}
+		w.whole(db, session)
+	}
+	return all
+}
+
+// sound checks the file itself.
+func (w *world) sound(db *sql.DB) {
+	w.t.Helper()
+	if got := rows(w.t, db, "PRAGMA integrity_check"); len(got) != 1 || got[0][0] != "ok" {
+		w.t.Errorf("integrity: %q", got)
+	}
+	if got := rows(w.t, db, "SELECT \"table\", parent FROM pragma_foreign_key_check"); len(got) > 0 {
+		w.t.Errorf("references to nothing: %q", got)
+	}
+}
+
+// whole checks that a session that is idle has all of each turn, once.
+func (w *world) whole(db *sql.DB, session string) {
+	w.t.Helper()
+	none := func(what, query string) {
+		w.t.Helper()
+		if got := rows(w.t, db, query, session); len(got) > 0 {
+			w.t.Errorf("session %s has %s: %q", session, what, got)
+		}
+	}
+	none("a turn that nobody ended", "SELECT id, status FROM turn WHERE session = ? AND status = 'running'")
+	none("text of no running turn", "SELECT turn, n FROM partial WHERE session = ?")
+	none("a prompt that stands twice", "SELECT id, text FROM message WHERE session = ? AND role = 'user' GROUP BY text HAVING count(*) > 1")
+	none("a turn without its prompt", `SELECT id FROM turn t WHERE session = ? AND NOT EXISTS
+		(SELECT 1 FROM message m WHERE m.session = t.session AND m.id = t.user_id AND m.turn = t.id)`)
+	none("a completed turn without its answer", `SELECT id FROM turn t WHERE session = ? AND status = 'completed' AND NOT EXISTS
+		(SELECT 1 FROM message m WHERE m.session = t.session AND m.id = t.reply_id AND m.status = 'complete')`)
+	none("a turn with more than a prompt and an answer", `SELECT turn, count(*) FROM message WHERE session = ? AND turn <> '' GROUP BY turn HAVING count(*) > 2`)
+	none("another count than messages", `SELECT messages FROM session s WHERE id = ? AND messages <> (SELECT count(*) FROM message WHERE session = s.id)`)
+
+	seqs := rows(w.t, db, "SELECT seq FROM message WHERE session = ?1 UNION ALL SELECT seq FROM edit WHERE session = ?1 ORDER BY seq", session)
+	for i, row := range seqs {
+		if row[0] != fmt.Sprint(i+1) {
+			w.t.Errorf("session %s has sequence numbers %q", session, seqs)
+			break
+		}
+	}
+}
+
+// ended is how a turn stands in the database.
+type ended struct{ status, user, reply string }
+
+// turnOf returns the turn of a prompt; found is false where nothing of it is stored.
+func turnOf(t testing.TB, db *sql.DB, a *ask) (turn ended, found bool) {
+	t.Helper()
+	got := rows(t, db, "SELECT status, user_id, reply_id FROM turn WHERE session = ? AND prompt_id = ?", a.session, a.name)
+	if len(got) == 0 {
+		return ended{}, false
+	}
+	return ended{got[0][0], got[0][1], got[0][2]}, true
+}
+
+// find returns the message with an id.
+func find(all []message, id string) (message, bool) {
+	i := slices.IndexFunc(all, func(m message) bool { return m.ID == id })
+	if i < 0 {
+		return message{}, false
+	}
+	return all[i], true
+}

@@ -1,0 +1,426 @@
+package crash
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"strata/history"
+	"strata/historystore"
+	"strata/internal/binary"
+	"strata/internal/failpoint"
+	"strata/internal/testclient"
+	"strata/rpc"
+)
+
+// Places that are gone through often are tried more often, since what is under way differs.
+var furtherHits = map[string][]int{
+	"commit.before": {2, 3, 4, 6, 8, 11, 14}, "commit.after": {2, 3, 4, 6, 8, 11, 14},
+	"begin.before": {2}, "begin.after": {2}, "end.before": {2}, "end.after": {2},
+	"partial.before": {2, 3}, "partial.after": {2, 3},
+	rpc.ReplyBefore: {2, 3, 4, 5, 6, 7, 8, 10, 12}, rpc.ReplyAfter: {2, 3, 4, 5, 6, 7, 8, 10, 12},
+}
+
+// A server that dies at a named place leaves all that it had said to be stored, nothing twice, and goes on.
+func TestDeathAtEveryFailpoint(t *testing.T) {
+	t.Parallel()
+	for _, point := range append(slices.Clone(historystore.Failpoints), rpc.ReplyBefore, rpc.ReplyAfter) {
+		if strings.HasPrefix(point, "purge.") {
+			continue // see TestDeathWhilePurging
+		}
+		hits := furtherHits[point]
+		if !strings.HasPrefix(point, "commit.") { // the first commit is of a start's purge
+			hits = append([]int{1}, hits...)
+		}
+		for _, n := range hits {
+			spec := fmt.Sprintf("%s:%d", point, n)
+			t.Run(spec, func(t *testing.T) {
+				t.Parallel()
+				liveAndDie(t, spec)
+			})
+		}
+	}
+}
+
+func liveAndDie(t *testing.T, spec string) {
+	l := &life{world: newWorld(t, "", armed(spec)), told: make(map[string]string)}
+	died := l.live()
+	if !died && strings.HasPrefix(spec, "layout.") {
+		t.Skip("no change holds a layout")
+	}
+	if !died {
+		t.Fatalf("nothing reaches %s", spec)
+	}
+	l.Wait()
+	l.Restart(binary.Options{})
+	l.inspect()
+}
+
+func armed(spec string) binary.Options {
+	return binary.Options{Env: []string{failpoint.Env + "=" + spec}}
+}
+
+// life is what one user does, and what the server says of it before it dies.
+type life struct {
+	*world
+	editor *testclient.Editor
+	viewer *viewer
+
+	main, other, imported string            // sessions, once they are told
+	asks                  []*ask            // that were sent
+	told                  map[string]string // messages of the main session that were told to be stored
+	done                  []string          // steps that were answered
+}
+
+// steps reach every failpoint that a running server goes through.
+var steps = []struct {
+	name string
+	do   func(*life) error
+}{
+	{"connect", (*life).connect},
+	{"new", func(l *life) error { return l.create(&l.main) }},
+	{"attach", func(l *life) error {
+		l.viewer = newViewer(l.t, l.main)
+		return l.viewer.tryAttach(l.world)
+	}},
+	{"first prompt", (*life).prompt},
+	{"append", (*life).append},
+	{"rename", func(l *life) error {
+		return l.call("_strata/session/rename", l.main, map[string]any{"title": newTitle})
+	}},
+	{"clear", func(l *life) error { return l.call("_strata/history/clear", l.main, nil) }},
+	{"second prompt", (*life).prompt},
+	{"other", func(l *life) error { return l.create(&l.other) }},
+	{"delete", func(l *life) error { return l.call("session/delete", l.other, nil) }},
+	{"undelete", func(l *life) error { return l.call("_strata/session/undelete", l.other, nil) }},
+	{"import", (*life).importSession},
+}
+
+const newTitle = "A title by the user"
+
+// live takes the steps until the server dies.
+func (l *life) live() (died bool) {
+	l.t.Helper()
+	for _, step := range steps {
+		err := step.do(l)
+		switch {
+		case fault(err) != nil:
+			l.t.Fatalf("%s: %v", step.name, err)
+		case err != nil:
+			return true
+		}
+		l.done = append(l.done, step.name)
+	}
+	return false
+}
+
+func (l *life) has(step string) bool { return slices.Contains(l.done, step) }
+
+func (l *life) connect() (err error) {
+	l.editor, err = l.world.connect()
+	return err
+}
+
+func (l *life) create(id *string) error {
+	var result struct{ SessionID string }
+	err := l.editor.Call("session/new", map[string]any{"cwd": l.Home.Project, "mcpServers": []any{}}, &result)
+	*id = result.SessionID
+	return err
+}
+
+func (l *life) call(method, session string, params map[string]any) error {
+	all := map[string]any{"sessionId": session}
+	for name, value := range params {
+		all[name] = value
+	}
+	return l.editor.Call(method, all, nil)
+}
+
+// prompt asks for a story that is long enough to be saved in pieces, by size and by time.
+func (l *life) prompt() error {
+	a := &ask{session: l.main, name: fmt.Sprintf("p%d", len(l.asks)+1), parts: 120, gap: 4 * time.Millisecond}
+	l.asks = append(l.asks, a)
+	reply, err := a.send(l.editor).Wait()
+	if err != nil {
+		return err
+	}
+	l.told[answerOf(l.t, reply).MessageID] = a.story()
+	l.told[answerOf(l.t, reply).UserMessageID] = a.text()
+	return nil
+}
+
+var appended = []string{"What is this?", "An exchange that a frontend had."}
+
+func (l *life) append() error {
+	var result struct{ MessageIDs []string }
+	err := l.editor.Call("_strata/history/append", map[string]any{"sessionId": l.main, "messages": []any{
+		map[string]any{"role": "user", "content": appended[0]}, map[string]any{"role": "assistant", "content": appended[1]},
+	}}, &result)
+	for i, id := range result.MessageIDs {
+		l.told[id] = appended[i]
+	}
+	return err
+}
+
+// importedMessages is how many messages the imported session has, more than one transaction takes.
+const importedMessages = 600
+
+func (l *life) importSession() error {
+	lines := []any{map[string]any{"type": "header", "header": map[string]any{
+		"format": "strata-session", "version": 1, "session": history.Session{CWD: l.Home.Project, Title: "Imported"},
+	}}}
+	for i := range importedMessages {
+		lines = append(lines, map[string]any{"type": "message", "message": history.Message{
+			ID: fmt.Sprintf("msg_%d", i), Seq: int64(i + 1), Role: history.RoleUser, Status: history.StatusComplete,
+			Blocks: []history.Block{{Type: history.BlockText, Text: fmt.Sprintf("imported %d", i)}},
+		}})
+	}
+	var first, last struct{ ImportID, SessionID string }
+	if err := l.editor.Call("_strata/session/import", map[string]any{"lines": lines[:300]}, &first); err != nil {
+		return err
+	}
+	err := l.editor.Call("_strata/session/import", map[string]any{"importId": first.ImportID, "lines": lines[300:], "done": true}, &last)
+	l.imported = last.SessionID
+	return err
+}
+
+// answer is what Strata adds to the answer to a prompt.
+type answer struct{ TurnID, UserMessageID, MessageID string }
+
+func answerOf(t testing.TB, reply testclient.Reply) answer {
+	t.Helper()
+	var result struct {
+		Meta struct{ Strata answer } `json:"_meta"`
+	}
+	decode(t, reply.Result, &result)
+	return result.Meta.Strata
+}
+
+// inspect looks at what the next server makes of what the dead one left.
+func (l *life) inspect() {
+	l.t.Helper()
+	l.editor = l.world.editor()
+	titles := l.list()
+	l.inspectOthers(titles)
+	if l.main == "" {
+		l.inspectUnnamed(titles)
+		return
+	}
+	if _, there := titles[l.main]; !there {
+		l.t.Fatalf("session %s is missing", l.main)
+	}
+	if l.has("rename") && titles[l.main] != newTitle {
+		l.t.Errorf("title %q", titles[l.main])
+	}
+	if l.viewer == nil {
+		l.viewer = newViewer(l.t, l.main)
+	}
+	l.viewer.attach(l.world)
+	transcript := l.audit(l.editor, l.main)[l.main]
+	kept(l.t, transcript, l.told)
+	l.inspectAppended(transcript)
+	l.inspectView()
+	for _, a := range l.asks {
+		l.again(l.editor, a)
+	}
+	l.tell(l.editor, &ask{session: l.main, name: "afterwards", parts: 3})
+	l.viewer.catchUp(l.editor)
+	l.viewer.compare(l.audit(l.editor, l.main))
+}
+
+// list returns the titles of all sessions by their ids.
+func (w *world) sessions(e *testclient.Editor) map[string]string {
+	w.t.Helper()
+	var result struct {
+		Sessions []struct{ SessionID, Title string }
+	}
+	if err := e.Call("session/list", map[string]any{}, &result); err != nil {
+		w.t.Fatal(err)
+	}
+	titles := make(map[string]string)
+	for _, s := range result.Sessions {
+		titles[s.SessionID] = s.Title
+	}
+	return titles
+}
+
+func (l *life) list() map[string]string { return l.world.sessions(l.editor) }
+
+// inspectUnnamed looks at a session that no client was told of: it may be there, and is then as good as any.
+func (l *life) inspectUnnamed(titles map[string]string) {
+	l.t.Helper()
+	for session := range titles {
+		l.tell(l.editor, &ask{session: session, name: "first", parts: 3})
+		l.audit(l.editor, session)
+	}
+	if err := l.create(&l.main); err != nil {
+		l.t.Fatal(err)
+	}
+	l.tell(l.editor, &ask{session: l.main, name: "new", parts: 3})
+}
+
+// inspectOthers looks at the session that is deleted and brought back, and at the imported one.
+func (l *life) inspectOthers(titles map[string]string) {
+	l.t.Helper()
+	_, there := titles[l.other]
+	switch {
+	case l.other == "":
+	case l.has("undelete") && !there:
+		l.t.Error("a session that was brought back is missing")
+	case l.has("delete") && !l.has("undelete") && there && !l.trying("undelete"):
+		l.t.Error("a deleted session is back")
+	case !l.has("delete") && !there && !l.trying("delete"):
+		l.t.Error("a session is missing")
+	}
+	if _, there := titles[l.imported]; l.has("import") && !there {
+		l.t.Error("an imported session is missing")
+	}
+	for session, title := range titles {
+		if title != "Imported" {
+			continue
+		}
+		if got := len(listed(l.t, l.editor, session)); got != importedMessages {
+			l.t.Errorf("%d messages of an import are shown, it has %d", got, importedMessages)
+		}
+	}
+}
+
+// trying tells whether the server died in a step.
+func (l *life) trying(step string) bool {
+	i := slices.IndexFunc(steps, func(s struct {
+		name string
+		do   func(*life) error
+	}) bool {
+		return s.name == step
+	})
+	return len(l.done) == i
+}
+
+// inspectAppended wants both messages of an exchange or none.
+func (l *life) inspectAppended(transcript []message) {
+	l.t.Helper()
+	n := 0
+	for _, m := range transcript {
+		if slices.Contains(appended, m.Text) {
+			n++
+		}
+	}
+	if n != 0 && n != len(appended) {
+		l.t.Errorf("%d of %d appended messages are there", n, len(appended))
+	}
+}
+
+// inspectView wants a history that was cleared empty, but for what came later.
+func (l *life) inspectView() {
+	l.t.Helper()
+	if !l.has("clear") || l.has("second prompt") || l.trying("second prompt") {
+		return
+	}
+	var info struct{ InView int }
+	if err := l.editor.Call("_strata/session/info", map[string]any{"sessionId": l.main}, &info); err != nil {
+		l.t.Fatal(err)
+	}
+	if info.InView != 0 {
+		l.t.Errorf("%d messages are in the view of a history that was cleared", info.InView)
+	}
+}
+
+// again sends a prompt once more, whose end its client may not know. It is not asked twice: it gets its stored ending,
+// or its first one where nothing of it was stored.
+func (w *world) again(e *testclient.Editor, a *ask) {
+	w.t.Helper()
+	reply, err := a.send(e).Wait()
+	if err != nil && (fault(err) == nil || fault(err).Code != codeProvider) {
+		w.t.Fatalf("%s, sent again: %v", a.name, err)
+	}
+	db := open(w.t, w.Database, "ro")
+	defer db.Close()
+	turn, found := turnOf(w.t, db, a)
+	if !found {
+		w.t.Fatalf("%s was answered and is not stored", a.name)
+	}
+	transcript := onDisk(w.t, db, a.session)
+	if m, _ := find(transcript, turn.user); m.Text != a.text() {
+		w.t.Errorf("the prompt of %s stands as %s", a.name, m)
+	}
+	m, answered := find(transcript, turn.reply)
+	switch {
+	case err == nil && (turn.status != "completed" || reply.StopReason != "end_turn" || m.Text != a.story() || w.teller.times(a) != 1):
+		w.t.Errorf("%s ended well, and stands as %s; the provider was asked %d times", a.name, m, w.teller.times(a))
+	case err == nil:
+	case turn.status != "interrupted" || w.teller.times(a) > 1:
+		w.t.Errorf("%s ended with %v, its turn is %s; the provider was asked %d times", a.name, err, turn.status, w.teller.times(a))
+	case answered && (m.Status != string(history.StatusInterrupted) || !strings.HasPrefix(a.story(), m.Text)):
+		w.t.Errorf("%s was interrupted, and stands as %s", a.name, m)
+	}
+}
+
+// A server that dies while it gives a turn of a dead one its end is no different.
+func TestDeathWhileSettling(t *testing.T) {
+	t.Parallel()
+	for _, spec := range []string{"end.before:1", "end.after:1"} {
+		t.Run(spec, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "", armed("partial.after:2"))
+			e := w.editor()
+			a := &ask{session: e.NewSession(w.Home.Project), name: "cut", parts: 500, gap: 2 * time.Millisecond}
+			if _, err := a.send(e).Wait(); err == nil {
+				t.Fatal("the server lives")
+			}
+			w.Wait()
+
+			w.Restart(armed(spec))
+			if _, err := a.send(w.editor()).Wait(); err == nil {
+				t.Fatal("the server lives")
+			}
+			w.Wait()
+
+			w.Restart(binary.Options{})
+			e = w.editor()
+			w.again(e, a)
+			w.tell(e, &ask{session: a.session, name: "afterwards", parts: 3})
+			transcript := w.audit(e, a.session)[a.session]
+			if len(transcript) != 4 || transcript[1].Status != "interrupted" || transcript[1].Text == "" {
+				t.Errorf("transcript %v", transcript)
+			}
+		})
+	}
+}
+
+// A purge that a crash stops is taken up by the next start.
+func TestDeathWhilePurging(t *testing.T) {
+	t.Parallel()
+	for _, spec := range []string{"purge.before:1", "purge.after:1", "purge.before:2", "purge.after:2"} {
+		t.Run(spec, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "", binary.Options{})
+			e := w.editor()
+			kept, gone := e.NewSession(w.Home.Project), e.NewSession(w.Home.Project)
+			w.tell(e, &ask{session: kept, name: "kept", parts: 3})
+			w.tell(e, &ask{session: gone, name: "gone", parts: 3})
+			if err := e.Call("session/delete", map[string]any{"sessionId": gone}, nil); err != nil {
+				t.Fatal(err)
+			}
+			w.Stop()
+			change(t, w.Database, "UPDATE session SET deleted_at = ? WHERE id = ?", time.Now().AddDate(0, -1, 0).UnixMicro(), gone)
+
+			out, err := w.serve(armed(spec))
+			if err == nil || !strings.Contains(err.Error(), "killed") {
+				t.Fatalf("strata serve at %s: %v\n%s", spec, err, out)
+			}
+			w.Restart(binary.Options{})
+			db := open(t, w.Database, "ro")
+			eventually(t, "the end of the purge", func() bool {
+				return len(rows(t, db, "SELECT id FROM session WHERE id = ?", gone)) == 0
+			})
+			if left := rows(t, db, "SELECT id FROM message WHERE session = ?", gone); len(left) > 0 {
+				t.Errorf("messages are left of a purged session: %q", left)
+			}
+			e = w.editor()
+			w.tell(e, &ask{session: kept, name: "afterwards", parts: 3})
+			w.audit(e, kept)
+		})
+	}
+}

@@ -1,0 +1,159 @@
+package crash
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"net/http"
+	"testing"
+	"time"
+
+	"strata/internal/binary"
+	"strata/internal/testclient"
+	"strata/rpc"
+)
+
+var (
+	seedFlag = flag.Uint64("seed", 0, "seed of the random kills; 0 takes another one each time")
+	kills    = flag.Int("kills", 50, "how many random kills there are")
+)
+
+func TestMain(m *testing.M) { binary.Main(m) }
+
+// patience is how long a test waits for anything before it counts as hung. It measures nothing.
+const patience = 2 * time.Minute
+
+// world is a user's home, a scripted provider and the server, which the test kills and starts again.
+type world struct {
+	*binary.Server
+	t      *testing.T
+	teller *teller
+}
+
+// newWorld starts a server. More keys can be added to its configuration.
+func newWorld(t *testing.T, moreConfig string, opt binary.Options) *world {
+	t.Helper()
+	teller := newTeller(t)
+	home := binary.NewHome(t, binary.Config(teller.OpenAIURL())+moreConfig)
+	return &world{Server: binary.Start(t, home, opt), t: t, teller: teller}
+}
+
+// editor connects a client.
+func (w *world) editor() *testclient.Editor {
+	w.t.Helper()
+	e, err := w.connect()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return e
+}
+
+// connect is editor on a server that may die.
+func (w *world) connect() (*testclient.Editor, error) {
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	header := http.Header{"Authorization": {"Bearer " + w.Token}}
+	stream, err := rpc.DialWebSocket(ctx, w.WebSocket(), rpc.DialOptions{Header: header})
+	if err != nil {
+		return nil, err
+	}
+	e := testclient.New(w.t, stream)
+	return e, e.Call("initialize", map[string]any{
+		"protocolVersion": 1,
+		"clientCapabilities": map[string]any{
+			"session": map[string]any{"compaction": map[string]any{}, "notices": map[string]any{}},
+		},
+	}, nil)
+}
+
+// crash kills the server and starts it again.
+func (w *world) crash() {
+	w.t.Helper()
+	w.Kill()
+	w.Restart(binary.Options{})
+}
+
+// tell sends a prompt and wants the whole story.
+func (w *world) tell(e *testclient.Editor, a *ask) testclient.Reply {
+	w.t.Helper()
+	reply, err := a.send(e).Wait()
+	if err != nil {
+		w.t.Fatalf("%s: %v", a.name, err)
+	}
+	if reply.StopReason != "end_turn" || reply.Said() != a.story() {
+		w.t.Fatalf("%s ended with %q and said %d bytes, %d are wanted", a.name, reply.StopReason, len(reply.Said()), len(a.story()))
+	}
+	return reply
+}
+
+// fault returns the error that a server answered with, nil where it did not answer.
+func fault(err error) *rpc.Error {
+	answered, _ := errors.AsType[*rpc.Error](err)
+	return answered
+}
+
+// The codes that a client meets when a server crashes or cannot store.
+const (
+	codeNotFound      = -32002
+	codeBusy          = -32010
+	codeProvider      = -32012 // with it an interrupted turn is told
+	codeStorage       = -32015
+	codeInvalidParams = -32602
+)
+
+// wantFault wants an error of the server with a code.
+func wantFault(t *testing.T, err error, code int) *rpc.Error {
+	t.Helper()
+	f := fault(err)
+	if f == nil || f.Code != code {
+		t.Fatalf("answered with %v, code %d is wanted", err, code)
+	}
+	return f
+}
+
+// within waits for a channel.
+func within[T any](t *testing.T, what string, c <-chan T) (value T) {
+	t.Helper()
+	select {
+	case value = <-c:
+	case <-time.After(patience):
+		t.Fatalf("%s does not come", what)
+	}
+	return value
+}
+
+// eventually waits until met, which looks at what no event tells.
+func eventually(t *testing.T, what string, met func() bool) {
+	t.Helper()
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.After(patience); !met(); {
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			t.Fatalf("%s does not come", what)
+		}
+	}
+}
+
+// serve runs strata serve in the world's home until it ends by itself.
+func (w *world) serve(opt binary.Options) (output string, err error) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	cmd := w.Home.Command(ctx, append([]string{"serve"}, opt.Args...)...)
+	cmd.Env = append(cmd.Env, opt.Env...)
+	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		w.t.Fatalf("strata serve does not end\n%s", out)
+	}
+	return string(out), err
+}
+
+func decode(t testing.TB, raw json.RawMessage, into any) {
+	t.Helper()
+	if err := json.Unmarshal(raw, into); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,95 @@
+package crash
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"strata/internal/testclient"
+	"strata/internal/upstream"
+)
+
+// teller is a provider that tells the story that a prompt asks for, and counts how often it was asked for each.
+type teller struct {
+	*upstream.Server
+
+	mu    sync.Mutex
+	asked map[string]int // by the story's name
+}
+
+func newTeller(t *testing.T) *teller {
+	s := &teller{Server: upstream.Start(upstream.Options{}), asked: make(map[string]int)}
+	t.Cleanup(s.Close)
+	s.Choose(s.tell)
+	return s
+}
+
+// ask is a prompt for a story. Its id, a name of the client's, makes it safe to send again.
+type ask struct {
+	session, name string
+	parts         int
+	gap           time.Duration // between parts
+	stop          int           // the part behind which the provider falls silent; 0: none
+}
+
+// story is the whole answer.
+func (a *ask) story() string { return strings.Join(story(a.name, a.parts), "") }
+
+// started is the part of the answer that comes before the provider falls silent.
+func (a *ask) started() string { return strings.Join(story(a.name, a.parts)[:a.stop], "") }
+
+func (a *ask) text() string {
+	return fmt.Sprintf("Tell story %s in %d parts, %d us apart, and stop behind %d.", a.name, a.parts, a.gap.Microseconds(), a.stop)
+}
+
+func (a *ask) send(e *testclient.Editor) *testclient.Turn {
+	return e.StartWith(a.session, []any{map[string]any{"type": "text", "text": a.text()}}, a.name)
+}
+
+// story is deterministic, and no two of its parts are alike.
+func story(name string, parts int) []string {
+	told := make([]string, parts)
+	for i := range told {
+		told[i] = fmt.Sprintf("%s, part %d of %d:%s\n", name, i+1, parts, strings.Repeat(" and then", 1+i%17))
+	}
+	return told
+}
+
+var wanted = regexp.MustCompile(`(?m)^Tell story (\S+) in (\d+) parts, (\d+) us apart, and stop behind (\d+)\.$`)
+
+// tell is the script of an answer.
+func (s *teller) tell(req *upstream.Request) upstream.Script {
+	prompts := wanted.FindAllStringSubmatch(req.LastText(), -1) // one without an answer stands before the next
+	if len(prompts) == 0 {
+		return upstream.Default(req)
+	}
+	m := prompts[len(prompts)-1]
+	s.mu.Lock()
+	s.asked[m[1]]++
+	s.mu.Unlock()
+	script := upstream.Script{
+		Usage: upstream.Usage{Input: req.Tokens(), Output: 10},
+		Steps: upstream.Texts(story(m[1], number(m[2]))...),
+		Gap:   time.Duration(number(m[3])) * time.Microsecond,
+	}
+	if stop := number(m[4]); stop > 0 {
+		script.Steps = append(script.Steps[:stop:stop], upstream.Hold(nil)) // until the client is gone
+	}
+	return script
+}
+
+func number(digits string) int {
+	n, _ := strconv.Atoi(digits)
+	return n
+}
+
+// times is how often the provider was asked for a story.
+func (s *teller) times(a *ask) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked[a.name]
+}

@@ -1,0 +1,278 @@
+package crash
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"strata/history"
+	"strata/internal/testclient"
+)
+
+// viewer is an attached client that shows sessions to a user. Over lost connections and crashes of the server it goes
+// on by nothing but the place that it saw last.
+type viewer struct {
+	t     *testing.T
+	views map[string]*view
+
+	editor   *testclient.Editor // of the present connection
+	attached map[string]string  // id of the attach request, to its session
+	older    map[string][]message
+	next     int // frame that is to be looked at
+}
+
+// view is what a viewer shows of one session.
+type view struct {
+	place    testclient.Place
+	messages []*message
+	faults   []string
+
+	told map[string]string // what the server said is stored: message id to text
+	turn map[string]string // of the turns seen: id to the answer's message id
+}
+
+func newViewer(t *testing.T, sessions ...string) *viewer {
+	v := &viewer{t: t, views: make(map[string]*view)}
+	for _, s := range sessions {
+		v.views[s] = &view{told: make(map[string]string), turn: make(map[string]string)}
+	}
+	return v
+}
+
+// attach connects and goes on where the last connection ended.
+func (v *viewer) attach(w *world) {
+	v.t.Helper()
+	if err := v.tryAttach(w); err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+// tryAttach is attach on a server that may die.
+func (v *viewer) tryAttach(w *world) error {
+	v.look()
+	e, err := w.connect()
+	if err != nil {
+		return err
+	}
+	v.editor, v.next = e, 0
+	v.attached, v.older = make(map[string]string), make(map[string][]message)
+	for session, view := range v.views {
+		params := map[string]any{"sessionId": session}
+		if view.place.Epoch != "" {
+			params["epoch"], params["after"] = view.place.Epoch, view.place.Seq
+		}
+		request := v.editor.Go("_strata/session/attach", params)
+		v.attached[strconv.Itoa(request.ID)] = session
+		var answer attachAnswer
+		if err := request.Wait(&answer); err != nil {
+			return err
+		}
+		if err := v.readOlder(session, answer.Snapshot.NextCursor); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type attachAnswer struct {
+	Epoch    string
+	Seq      uint64
+	Complete bool
+	Snapshot struct {
+		Messages   []history.Message
+		NextCursor string
+		Running    *struct{ TurnID, MessageID, Text string }
+	}
+}
+
+// readOlder reads the pages of the transcript that a snapshot has no room for.
+func (v *viewer) readOlder(session, cursor string) error {
+	for cursor != "" {
+		var page struct {
+			Messages   []history.Message
+			NextCursor string
+		}
+		if err := v.editor.Call("_strata/history/list", map[string]any{"sessionId": session, "limit": 500, "cursor": cursor}, &page); err != nil {
+			return err
+		}
+		v.older[session] = append(all(page.Messages), v.older[session]...)
+		cursor = page.NextCursor
+	}
+	return nil
+}
+
+func all(messages []history.Message) []message {
+	out := make([]message, len(messages))
+	for i := range messages {
+		out[i] = shown(&messages[i])
+	}
+	return out
+}
+
+// drop ends the connection without a word.
+func (v *viewer) drop() { v.editor.Vanish() }
+
+// look takes in what has come.
+func (v *viewer) look() {
+	if v.editor == nil {
+		return
+	}
+	frames := v.editor.Frames()
+	for _, f := range frames[v.next:] {
+		v.take(&f)
+	}
+	v.next = len(frames)
+}
+
+func (v *viewer) take(f *testclient.Frame) {
+	if f.Method == "" {
+		if session, ok := v.attached[string(f.ID)]; ok && f.Error == nil {
+			v.views[session].start(f.Result, v.older[session])
+		}
+		return
+	}
+	if view := v.views[f.Session]; view != nil {
+		view.follow(f)
+		view.show(f)
+	}
+}
+
+// start takes over where an attachment starts.
+func (s *view) start(raw json.RawMessage, older []message) {
+	var answer attachAnswer
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		s.faults = append(s.faults, err.Error())
+		return
+	}
+	if answer.Complete {
+		if answer.Epoch != s.place.Epoch {
+			s.faults = append(s.faults, fmt.Sprintf("epoch %s goes on completely in %s", s.place.Epoch, answer.Epoch))
+		}
+		return
+	}
+	s.place = testclient.Place{Epoch: answer.Epoch, First: answer.Seq, Seq: answer.Seq}
+	s.messages = nil
+	for _, m := range append(older[:len(older):len(older)], all(answer.Snapshot.Messages)...) {
+		s.messages = append(s.messages, &m)
+	}
+	if r := answer.Snapshot.Running; r != nil {
+		s.turn[r.TurnID] = r.MessageID
+		s.messages = append(s.messages, &message{ID: r.MessageID, Role: "assistant", Text: r.Text})
+	}
+}
+
+// follow notes a gap or a repeat.
+func (s *view) follow(f *testclient.Frame) {
+	if f.Seq == 0 { // text that fell off the event log
+		return
+	}
+	if f.Epoch != s.place.Epoch || f.First != s.place.Seq+1 {
+		s.faults = append(s.faults, fmt.Sprintf("%s %s %d to %d follows %s %d", f.Kind, f.Epoch, f.First, f.Seq, s.place.Epoch, s.place.Seq))
+	}
+	s.place = f.Place
+}
+
+// show puts a notification on the screen, and notes what it says is stored.
+func (s *view) show(f *testclient.Frame) {
+	var event struct{ TurnID, MessageID string }
+	switch f.Kind {
+	case testclient.UserChunk:
+		s.told[f.Message] = s.write(f, "user")
+	case testclient.AgentChunk:
+		s.write(f, "assistant")
+	case "turn_started":
+		if json.Unmarshal(f.Params, &event) == nil {
+			s.turn[event.TurnID] = event.MessageID
+		}
+	case "saved":
+		if json.Unmarshal(f.Params, &event) == nil {
+			if id := s.turn[event.TurnID]; id != "" {
+				s.told[id] = s.text(id)
+			}
+		}
+	}
+}
+
+// write adds a chunk to its message, and returns the message's text.
+func (s *view) write(f *testclient.Frame, role string) string {
+	for _, m := range s.messages {
+		if m.ID == f.Message {
+			m.Text += f.Text
+			return m.Text
+		}
+	}
+	s.messages = append(s.messages, &message{ID: f.Message, Role: role, Text: f.Text})
+	return f.Text
+}
+
+// text is what stands of a message; empty where nothing does.
+func (s *view) text(id string) string {
+	for _, m := range s.messages {
+		if m.ID == id {
+			return m.Text
+		}
+	}
+	return ""
+}
+
+// catchUp waits until the viewer has seen everything that has happened.
+func (v *viewer) catchUp(e *testclient.Editor) {
+	v.t.Helper()
+	for session, s := range v.views {
+		var now testclient.Place
+		if err := e.Call("_strata/session/info", map[string]any{"sessionId": session}, &now); err != nil {
+			v.t.Fatal(err)
+		}
+		v.look()
+		if s.place.Epoch == now.Epoch && s.place.Seq >= now.Seq {
+			continue
+		}
+		v.editor.Expect(testclient.Condition{
+			Name: fmt.Sprintf("event %d of %s", now.Seq, session),
+			Met: func(fs testclient.Frames) bool {
+				p := fs.Place(session)
+				return p.Epoch == now.Epoch && p.Seq >= now.Seq
+			},
+		})
+	}
+	v.look()
+}
+
+// compare wants on the screen exactly what is stored, and nothing missing that the server said is stored.
+func (v *viewer) compare(transcripts map[string][]message) {
+	v.t.Helper()
+	for session, s := range v.views {
+		var got, want []message
+		for _, m := range s.messages {
+			got = append(got, message{ID: m.ID, Role: m.Role, Text: m.Text})
+		}
+		for _, m := range transcripts[session] {
+			want = append(want, message{ID: m.ID, Role: m.Role, Text: m.Text})
+		}
+		if diff := gocmp.Diff(want, got); diff != "" {
+			v.t.Errorf("an attached client shows of %s (-stored +shown):\n%s", session, diff)
+		}
+		if len(s.faults) > 0 {
+			v.t.Errorf("sequence of %s: %q", session, s.faults)
+			s.faults = nil
+		}
+		kept(v.t, transcripts[session], s.told)
+	}
+}
+
+// kept wants every message that a client was told is stored.
+func kept(t *testing.T, transcript []message, told map[string]string) {
+	t.Helper()
+	for id, text := range told {
+		m, found := find(transcript, id)
+		switch {
+		case !found:
+			t.Errorf("message %s was told to be stored and is missing: %.80q", id, text)
+		case m.Text != text || m.Status != string(history.StatusComplete):
+			t.Errorf("message %s was told to be stored with %d bytes, and is there as %s", id, len(text), m)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -29,6 +30,13 @@ type Request struct {
 	System    []Block   // Anthropic only
 	Messages  []Message // OpenAI's system messages included
 	Tools     []string  // names
+
+	// The bytes of its parts as they were sent, for the cache and for what a provider checks of them.
+	rawTools    []json.RawMessage
+	rawSystem   []json.RawMessage   // Anthropic only, as are the next two
+	rawBlocks   [][]json.RawMessage // of each message
+	rawThinking []byte
+	rawMessages []json.RawMessage // OpenAI only
 }
 
 // Message is one message of a request. OpenAI's tool calls and tool messages become blocks as Anthropic has them.
@@ -67,6 +75,23 @@ func (c *content) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*[]Block)(c))
 }
 
+// bothContent is content with the bytes that it was read from.
+type bothContent struct {
+	blocks content
+	raw    []json.RawMessage
+}
+
+func (c *bothContent) UnmarshalJSON(data []byte) error {
+	if err := json.Unmarshal(data, &c.blocks); err != nil || len(c.blocks) == 0 {
+		return err
+	}
+	if bytes.HasPrefix(data, []byte(`"`)) {
+		c.raw = []json.RawMessage{fmt.Appendf(nil, `{"type":"text","text":%s}`, data)}
+		return nil
+	}
+	return json.Unmarshal(data, &c.raw)
+}
+
 // LastText returns the text blocks of the last user message, joined by newlines.
 func (r *Request) LastText() string {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
@@ -88,6 +113,9 @@ func (m Message) Text() string {
 	return strings.Join(texts, "\n")
 }
 
+// imageTokens is what a picture counts.
+const imageTokens = 1500
+
 // Tokens is a rough count of the request's input: four bytes of text are one token, a picture is 1,500.
 func (r *Request) Tokens() int {
 	n := tokens(r.System)
@@ -101,7 +129,7 @@ func tokens(blocks []Block) (n int) {
 	for _, b := range blocks {
 		n += (len(b.Text)+len(b.Input)+3)/4 + tokens(b.Content)
 		if b.Type == "image" {
-			n += 1500
+			n += imageTokens
 		}
 	}
 	return n
@@ -118,26 +146,36 @@ func parse(wire Wire, body []byte) (*Request, error) {
 
 func parseAnthropic(body []byte) (*Request, error) {
 	var in struct {
-		Model     string  `json:"model"`
-		MaxTokens int     `json:"max_tokens"`
-		System    content `json:"system"`
+		Model     string      `json:"model"`
+		MaxTokens int         `json:"max_tokens"`
+		System    bothContent `json:"system"`
 		Messages  []struct {
-			Role    string  `json:"role"`
-			Content content `json:"content"`
+			Role    string      `json:"role"`
+			Content bothContent `json:"content"`
 		} `json:"messages"`
-		Tools []struct {
-			Name string `json:"name"`
-		} `json:"tools"`
+		Tools    []json.RawMessage `json:"tools"`
+		Thinking json.RawMessage   `json:"thinking"`
+		Output   json.RawMessage   `json:"output_config"`
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
 		return nil, fmt.Errorf("read the request: %w", err)
 	}
-	req := &Request{Wire: Anthropic, Body: body, Model: in.Model, MaxTokens: in.MaxTokens, System: in.System}
-	for _, m := range in.Messages {
-		req.Messages = append(req.Messages, Message{m.Role, m.Content})
+	req := &Request{
+		Wire: Anthropic, Body: body, Model: in.Model, MaxTokens: in.MaxTokens, System: in.System.blocks,
+		rawTools: in.Tools, rawSystem: in.System.raw, rawThinking: slices.Concat(in.Thinking, in.Output),
 	}
-	for _, t := range in.Tools {
-		req.Tools = append(req.Tools, t.Name)
+	for _, m := range in.Messages {
+		req.Messages = append(req.Messages, Message{m.Role, m.Content.blocks})
+		req.rawBlocks = append(req.rawBlocks, m.Content.raw)
+	}
+	for _, raw := range in.Tools {
+		var tool struct {
+			Name string `json:"name"`
+		}
+		if err := json.Unmarshal(raw, &tool); err != nil {
+			return nil, fmt.Errorf("read a tool: %w", err)
+		}
+		req.Tools = append(req.Tools, tool.Name)
 	}
 	return req, nil
 }
@@ -185,25 +223,36 @@ func (c *openAIContent) UnmarshalJSON(data []byte) error {
 
 func parseOpenAI(body []byte) (*Request, error) {
 	var in struct {
-		Model               string          `json:"model"`
-		MaxTokens           int             `json:"max_tokens"`
-		MaxCompletionTokens int             `json:"max_completion_tokens"`
-		Messages            []openAIMessage `json:"messages"`
-		Tools               []struct {
-			Function struct {
-				Name string `json:"name"`
-			} `json:"function"`
-		} `json:"tools"`
+		Model               string            `json:"model"`
+		MaxTokens           int               `json:"max_tokens"`
+		MaxCompletionTokens int               `json:"max_completion_tokens"`
+		Messages            []json.RawMessage `json:"messages"`
+		Tools               []json.RawMessage `json:"tools"`
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
 		return nil, fmt.Errorf("read the request: %w", err)
 	}
-	req := &Request{Wire: OpenAI, Body: body, Model: in.Model, MaxTokens: max(in.MaxTokens, in.MaxCompletionTokens)}
-	for _, m := range in.Messages {
+	req := &Request{
+		Wire: OpenAI, Body: body, Model: in.Model, MaxTokens: max(in.MaxTokens, in.MaxCompletionTokens),
+		rawTools: in.Tools, rawMessages: in.Messages,
+	}
+	for _, raw := range in.Messages {
+		var m openAIMessage
+		if err := json.Unmarshal(raw, &m); err != nil {
+			return nil, fmt.Errorf("read a message: %w", err)
+		}
 		req.Messages = append(req.Messages, m.message())
 	}
-	for _, t := range in.Tools {
-		req.Tools = append(req.Tools, t.Function.Name)
+	for _, raw := range in.Tools {
+		var tool struct {
+			Function struct {
+				Name string `json:"name"`
+			} `json:"function"`
+		}
+		if err := json.Unmarshal(raw, &tool); err != nil {
+			return nil, fmt.Errorf("read a tool: %w", err)
+		}
+		req.Tools = append(req.Tools, tool.Function.Name)
 	}
 	return req, nil
 }

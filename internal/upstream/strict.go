@@ -1,9 +1,12 @@
 package upstream
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -72,8 +75,10 @@ func refusalByAnthropic(req *Request) string {
 	if req.MaxTokens <= 0 {
 		return "max_tokens: must be greater than 0"
 	}
-	if reason := wrongMarks(req); reason != "" {
-		return reason
+	for _, reason := range []string{wrongMarks(req), wrongDefinitions(req), wrongThinking(req)} {
+		if reason != "" {
+			return reason
+		}
 	}
 	want := "user"
 	for i, m := range req.Messages {
@@ -91,26 +96,89 @@ func refusalByAnthropic(req *Request) string {
 	return wrongTools(req)
 }
 
+// wrongMarks checks the cache marks of tools, system and messages, in the order in which they are cached.
 func wrongMarks(req *Request) string {
 	var ttls []string
-	blocks := append([]Block(nil), req.System...)
+	for _, raw := range req.rawTools {
+		if _, ttl := unmarked(raw); ttl != "" {
+			ttls = append(ttls, ttl)
+		}
+	}
+	blocks := slices.Clone(req.System)
 	for _, m := range req.Messages {
 		blocks = append(blocks, m.Blocks...)
 	}
 	for _, b := range blocks {
-		if b.CacheControl == nil {
-			continue
-		}
-		if strings.HasSuffix(b.Type, "thinking") {
+		ttls = append(ttls, b.marks()...)
+		if b.CacheControl != nil && strings.HasSuffix(b.Type, "thinking") {
 			return "cache_control cannot be set on thinking blocks"
 		}
-		if n := len(ttls); n > 0 && b.CacheControl.TTL == "1h" && ttls[n-1] != "1h" {
+	}
+	for i, ttl := range ttls {
+		if ttl != "5m" && ttl != "1h" {
+			return fmt.Sprintf("cache_control.ttl: %q is neither 5m nor 1h", ttl)
+		}
+		if i > 0 && ttl == "1h" && ttls[i-1] != "1h" {
 			return "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block"
 		}
-		ttls = append(ttls, b.CacheControl.TTL)
 	}
 	if len(ttls) > maxMarks {
 		return fmt.Sprintf("a maximum of 4 blocks with cache_control may be provided. Found %d", len(ttls))
+	}
+	return ""
+}
+
+// marks returns the lifetimes of the marks on b and on what it contains.
+func (b *Block) marks() (ttls []string) {
+	for i := range b.Content {
+		ttls = append(ttls, b.Content[i].marks()...)
+	}
+	if b.CacheControl != nil {
+		ttls = append(ttls, cmp.Or(b.CacheControl.TTL, "5m"))
+	}
+	return ttls
+}
+
+// wrongDefinitions checks the tools that are declared.
+func wrongDefinitions(req *Request) string {
+	known := map[string]bool{}
+	for i, raw := range req.rawTools {
+		var tool struct {
+			Name   string `json:"name"`
+			Schema struct {
+				Type string `json:"type"`
+			} `json:"input_schema"`
+		}
+		switch err := json.Unmarshal(raw, &tool); {
+		case err != nil || tool.Schema.Type != "object":
+			return fmt.Sprintf("tools.%d.input_schema.type: should be 'object'", i)
+		case !anthropicID.MatchString(tool.Name) || len(tool.Name) > maxToolName:
+			return fmt.Sprintf("tools.%d.name: %q is malformed", i, tool.Name)
+		case known[tool.Name]:
+			return fmt.Sprintf("tools: tool names must be unique: %s", tool.Name)
+		}
+		known[tool.Name] = true
+	}
+	return ""
+}
+
+// maxToolName is the longest name of a tool.
+const maxToolName = 128
+
+// minThinking is the smallest budget for thinking, in tokens.
+const minThinking = 1024
+
+func wrongThinking(req *Request) string {
+	var thinking struct {
+		Type   string `json:"type"`
+		Budget int    `json:"budget_tokens"`
+	}
+	in := json.NewDecoder(bytes.NewReader(req.rawThinking))
+	if in.Decode(&thinking) != nil || thinking.Type != "enabled" {
+		return ""
+	}
+	if thinking.Budget < minThinking || thinking.Budget >= req.MaxTokens {
+		return fmt.Sprintf("thinking.budget_tokens: %d is not between 1024 and max_tokens", thinking.Budget)
 	}
 	return ""
 }

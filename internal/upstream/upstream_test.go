@@ -132,7 +132,7 @@ func TestBadRequests(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	const u = `{"role":"user","content":"hi"}`
-	tools := `"tools":[{"name":"f","function":{"name":"f"}}],`
+	tools := `"tools":[{"name":"f","input_schema":{"type":"object"},"function":{"name":"f"}}],`
 	use := `{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"f","input":{}}]}`
 	result := `{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"ok"}]}`
 	calls := `{"role":"assistant","tool_calls":[{"id":"1","function":{"name":"f","arguments":"{}"}}]}`
@@ -156,6 +156,12 @@ func TestRefusals(t *testing.T) {
 		{Anthropic, `"system":[{"type":"text","text":" "}],`, u, "system: "},
 		{Anthropic, "", marked(5), "maximum of 4"},
 		{Anthropic, "", `{"role":"user","content":[{"type":"text","text":"x",` + mark + `},{"type":"text","text":"x","cache_control":{"ttl":"1h"}}]}`, "must not come after"},
+		{Anthropic, `"tools":[{"name":"f","input_schema":{"type":"object"},` + mark + `}],`, marked(4), "maximum of 4"},
+		{Anthropic, "", `{"role":"user","content":[{"type":"text","text":"x","cache_control":{"ttl":"2h"}}]}`, "neither 5m nor 1h"},
+		{Anthropic, `"tools":[{"name":"f","input_schema":{}}],`, u, "should be 'object'"},
+		{Anthropic, `"tools":[{"name":"f g","input_schema":{"type":"object"}}],`, u, "malformed"},
+		{Anthropic, strings.Replace(tools, "}}]", "}},"+tools[9:len(tools)-2]+"]", 1), u, "must be unique"},
+		{Anthropic, `"thinking":{"type":"enabled","budget_tokens":10},`, u, "between 1024 and max_tokens"},
 		{Anthropic, "", u + "," + u, "alternate"},
 		{Anthropic, "", `{"role":"system","content":"x"}`, "alternate"},
 		{Anthropic, "", u + `,{"role":"assistant","content":"x"}`, "end with a user"},

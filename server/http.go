@@ -66,7 +66,7 @@ func (s *Server) accept(connections context.Context, w http.ResponseWriter, r *h
 }
 
 func (s *Server) socketOptions(chosen string) rpc.WebSocketOptions {
-	opt := rpc.WebSocketOptions{Limits: rpc.Limits{FrameBytes: s.opt.FrameBytes, Budget: s.budget}}
+	opt := rpc.WebSocketOptions{Limits: rpc.Limits{FrameBytes: s.opt.FrameBytes, WriteTimeout: s.opt.Stall, Budget: s.budget}}
 	if chosen != "" {
 		opt.Subprotocols = []string{chosen}
 	}
@@ -77,7 +77,7 @@ func (s *Server) socketOptions(chosen string) rpc.WebSocketOptions {
 func (s *Server) serve(ctx context.Context, stream rpc.Stream, id string) {
 	p := &peer{server: s, feeds: make(map[*session.Session]*feed)}
 	p.conn = rpc.NewConn(stream, p, rpc.Options{
-		ID: id, Inflight: s.opt.Requests, MapError: wireError, OnReply: onReply, Log: s.opt.Log,
+		ID: id, Inflight: s.opt.Requests, PingInterval: s.opt.Heartbeat, MapError: wireError, OnReply: onReply, Log: s.opt.Log,
 	})
 	s.opt.Log.Debug("connected", slog.String("connection", id))
 	err := p.conn.Serve(ctx)

@@ -62,6 +62,9 @@ type Options struct {
 	Memory      int   // sessions in memory
 	FrameBytes  int64 // of a WebSocket message
 
+	Heartbeat time.Duration // between the pings of a connection, two of which may be missed; 20 s
+	Stall     time.Duration // how long a client may take no bytes while there are some for it; 30 s
+
 	Catalogue Catalogue
 	Sessions  session.Deps // Streamer, Model, DefaultConfig, SystemPrompt and Files; the rest is set here
 	Debug     bool         // serve the debug methods

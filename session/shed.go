@@ -74,16 +74,17 @@ func (m *ContextManager) hide(b *built) {
 // requestAnswered notes that a request was read by the provider, and adds to change what is to be stored
 // of it: the layout, and the bytes that it refers to.
 func (m *ContextManager) requestAnswered(b *built, change *history.Change) {
-	before := make(map[string]bool)
+	before := make(map[string]bool) // hashes of what is stored already
 	for _, e := range m.layout.entries() {
 		before[e.Blob] = true
+		before[e.Rev] = true
 	}
 	stored, err := m.layout.answered(b.plan, b.told, b.mirror)
 	if err != nil {
 		m.deps.Log.Error("layout not kept, the next request is laid out anew", slog.String("session", m.session), slog.Any("error", err))
 		return
 	}
-	change.Layout, change.KeepBlobs = stored, b.keep
+	change.Layout, change.KeepBlobs = stored, append([]string{}, b.keep...)
 	for _, blob := range b.blobs {
 		if !before[blob.Hash] {
 			before[blob.Hash] = true

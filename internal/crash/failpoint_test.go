@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -337,24 +338,38 @@ func (w *world) again(e *testclient.Editor, a *ask) {
 	}
 	db := open(w.t, w.Database, "ro")
 	defer db.Close()
-	turn, found := turnOf(w.t, db, a)
-	if !found {
-		w.t.Fatalf("%s was answered and is not stored", a.name)
+	if ended := w.judge(db, onDisk(w.t, db, a.session), a); (ended == "completed") != (err == nil) {
+		w.t.Errorf("%s, sent again, ended with %v, and stands as %s", a.name, err, ended)
 	}
-	transcript := onDisk(w.t, db, a.session)
+	if err == nil && reply.StopReason != "end_turn" {
+		w.t.Errorf("%s, sent again, ended with %q", a.name, reply.StopReason)
+	}
+}
+
+// judge holds a turn that has ended, and was told or is to be sent again, to the story. It returns how it ended,
+// nothing for a prompt that is not stored.
+func (w *world) judge(db *sql.DB, transcript []message, a *ask) string {
+	w.t.Helper()
+	turn, found := turnOf(w.t, db, a)
+	times := w.teller.times(a)
+	if !found {
+		if times > 0 {
+			w.t.Errorf("%s was sent to the provider and is not stored", a.name)
+		}
+		return ""
+	}
 	if m, _ := find(transcript, turn.user); m.Text != a.text() {
 		w.t.Errorf("the prompt of %s stands as %s", a.name, m)
 	}
 	m, answered := find(transcript, turn.reply)
 	switch {
-	case err == nil && (turn.status != "completed" || reply.StopReason != "end_turn" || m.Text != a.story() || w.teller.times(a) != 1):
-		w.t.Errorf("%s ended well, and stands as %s; the provider was asked %d times", a.name, m, w.teller.times(a))
-	case err == nil:
-	case turn.status != "interrupted" || w.teller.times(a) > 1:
-		w.t.Errorf("%s ended with %v, its turn is %s; the provider was asked %d times", a.name, err, turn.status, w.teller.times(a))
-	case answered && (m.Status != string(history.StatusInterrupted) || !strings.HasPrefix(a.story(), m.Text)):
-		w.t.Errorf("%s was interrupted, and stands as %s", a.name, m)
+	case turn.status == "completed" && times == 1 && m.Status == string(history.StatusComplete) && m.Text == a.story():
+	case turn.status == "interrupted" && times <= 1 && !answered:
+	case turn.status == "interrupted" && times <= 1 && m.Status == string(history.StatusInterrupted) && strings.HasPrefix(a.story(), m.Text):
+	default:
+		w.t.Errorf("%s is %s, its answer stands as %s; the provider was asked %d times", a.name, turn.status, m, times)
 	}
+	return turn.status
 }
 
 // A server that dies while it gives a turn of a dead one its end is no different.

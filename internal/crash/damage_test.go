@@ -1,0 +1,160 @@
+package crash
+
+import (
+	"bytes"
+	"fmt"
+
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"strata/history"
+	"strata/internal/binary"
+	"strata/internal/testclient"
+)
+
+// A session with a message that cannot be read opens without it, says so, goes on, and loses nothing of it.
+func TestK4_02_DamagedMessage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "", binary.Options{})
+	e := w.editor()
+	session := e.NewSession(w.Home.Project)
+	for i := range 3 {
+		w.tell(e, &ask{session: session, name: fmt.Sprintf("story%d", i), parts: 3})
+	}
+	before := listed(t, e, session)
+	w.Stop()
+	const damage = `{"id":"msg_`
+	change(t, w.Database, "UPDATE message SET body = CAST(? AS BLOB) WHERE session = ? AND seq = 4", damage, session)
+
+	w.Restart(binary.Options{})
+	e = w.editor()
+	if _, there := w.sessions(e)[session]; !there {
+		t.Error("the session is not listed")
+	}
+	if err := e.Call("session/load", map[string]any{"sessionId": session, "cwd": w.Home.Project, "mcpServers": []any{}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	e.Expect(testclient.Sees(session, "notice"))
+	frames := e.Frames().Of(session)
+	if notices := frames.Kind("notice"); len(notices) != 1 {
+		t.Errorf("%d notices tell of a damaged message", len(notices))
+	}
+	want := before[1].Text + before[5].Text
+	if got := frames.Text(testclient.AgentChunk); got != want {
+		t.Errorf("the replay holds %d bytes of answers, %d are wanted", len(got), len(want))
+	}
+
+	w.tell(e, &ask{session: session, name: "afterwards", parts: 3})
+	after := listed(t, e, session)
+	if len(after) != 8 || after[3].Status != string(history.StatusDamaged) || after[3].ID != before[3].ID {
+		t.Errorf("transcript %v", after)
+	}
+	w.crash()
+	db := open(t, w.Database, "ro")
+	if got := rows(t, db, "SELECT body FROM message WHERE session = ? AND seq = 4", session); got[0][0] != damage {
+		t.Errorf("the damaged message became %q", got[0][0])
+	}
+}
+
+// A session whose project folder is gone stays listed, can be read and goes on without files.
+func TestK4_02_RemovedFolder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "", binary.Options{})
+	e := w.editor()
+	folder := filepath.Join(w.Home.Project, "removed")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	session := e.NewSession(folder)
+	w.tell(e, &ask{session: session, name: "before", parts: 3})
+	w.Stop()
+	if err := os.Remove(folder); err != nil {
+		t.Fatal(err)
+	}
+
+	w.Restart(binary.Options{})
+	e = w.editor()
+	if _, there := w.sessions(e)[session]; !there {
+		t.Error("the session is not listed")
+	}
+	err := e.Call("session/load", map[string]any{"sessionId": session, "cwd": folder, "mcpServers": []any{}}, nil)
+	if f := wantFault(t, err, codeInvalidParams); !strings.Contains(f.Message, folder) {
+		t.Errorf("the error is %q", f.Message)
+	}
+	v := newViewer(t, session)
+	v.attach(w)
+	w.tell(e, &ask{session: session, name: "after", parts: 3})
+	v.catchUp(e)
+	v.compare(w.audit(e, session))
+	var info struct{ Notices []string }
+	if err := e.Call("_strata/session/info", map[string]any{"sessionId": session}, &info); err != nil || len(info.Notices) == 0 {
+		t.Errorf("notices %q, %v", info.Notices, err)
+	}
+	if _, there := w.sessions(e)[session]; !there {
+		t.Error("opening the session removed it from the list")
+	}
+}
+
+// A database with a hole stops the start with words that help, and is left as it is.
+func TestK4_02_OverwrittenDatabase(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "", binary.Options{})
+	e := w.editor()
+	session := e.NewSession(w.Home.Project)
+	for i := range 8 {
+		w.tell(e, &ask{session: session, name: fmt.Sprintf("story%d", i), parts: 300})
+	}
+	w.Stop()
+	whole, err := os.ReadFile(w.Database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const hole = 4 << 10
+	fills := map[string][]byte{
+		"zeros": make([]byte, hole), "ones": bytes.Repeat([]byte{0xff}, hole), "text": []byte(strings.Repeat("damage. ", hole/8)),
+	}
+	for fill, content := range fills {
+		for _, at := range []int{len(whole) / 3 &^ (hole - 1), len(whole) / 2, len(whole) * 2 / 3 &^ (hole - 1)} {
+			damaged := bytes.Clone(whole)
+			copy(damaged[at:], content)
+			folder := t.TempDir()
+			path := filepath.Join(folder, "copy.db")
+			if err := os.WriteFile(path, damaged, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			out, err := w.serve(binary.Options{Args: []string{"--db", path}})
+			if err == nil || !strings.Contains(out, "damaged") || !strings.Contains(out, path) || !strings.Contains(out, "nothing was deleted") {
+				t.Errorf("%s at %d: strata serve = %v\n%s", fill, at, err, out)
+			}
+			left, err := os.ReadFile(path)
+			if err != nil || !bytes.Equal(left, damaged) {
+				t.Errorf("%s at %d: the database was changed, or %v", fill, at, err)
+			}
+			if others := databases(t, folder); len(others) != 1 {
+				t.Errorf("%s at %d: there are %v", fill, at, others)
+			}
+		}
+	}
+
+	w.Restart(binary.Options{}) // the database that was copied is as good as before
+	w.audit(w.editor(), session)
+}
+
+// databases names the SQLite files in a folder.
+func databases(t *testing.T, folder string) map[string]bool {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(folder, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := make(map[string]bool)
+	for _, name := range names {
+		if content, err := os.ReadFile(name); err == nil && bytes.HasPrefix(content, []byte("SQLite format 3\x00")) {
+			found[name] = true
+		}
+	}
+
+	return found
+}

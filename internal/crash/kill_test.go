@@ -1,0 +1,302 @@
+package crash
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"strata/history"
+	"strata/internal/binary"
+	"strata/internal/testclient"
+)
+
+// A server that is killed in the middle of an answer keeps all that was finished, the prompt and the answer's beginning.
+func TestK4_01_FinishedTurnsSurviveAKill(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "", binary.Options{})
+	e := w.editor()
+	session := e.NewSession(w.Home.Project)
+	told := make(map[string]string)
+	for i := range 20 {
+		a := &ask{session: session, name: fmt.Sprintf("finished%d", i), parts: 5}
+		said := answerOf(t, w.tell(e, a))
+		told[said.UserMessageID], told[said.MessageID] = a.text(), a.story()
+	}
+	for round := range 3 {
+		a := &ask{session: session, name: fmt.Sprintf("cut%d", round), parts: 200, stop: 100}
+		turn := a.send(e)
+		e.Expect(testclient.Says(session, testclient.AgentChunk, a.started()))
+		w.crash()
+		if _, err := turn.Wait(); err == nil || fault(err) != nil {
+			t.Fatalf("the prompt to a server that was killed ended with %v", err)
+		}
+
+		e = w.editor()
+		transcript := w.audit(e, session)[session]
+		kept(t, transcript, told)
+		w.again(e, a)
+		next := &ask{session: session, name: fmt.Sprintf("next%d", round), parts: 5}
+		said := answerOf(t, w.tell(e, next))
+		told[said.UserMessageID], told[said.MessageID] = next.text(), next.story()
+	}
+	w.audit(e, session)
+	w.Stop()
+}
+
+// What a client has seen of an answer is on the disk soon, while the answer goes on.
+func TestK4_01_PartialTextIsSavedWhileItStreams(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "", binary.Options{})
+	e := w.editor()
+	a := &ask{session: e.NewSession(w.Home.Project), name: "slow", parts: 20, stop: 10}
+	a.send(e)
+	e.Expect(testclient.Says(a.session, testclient.AgentChunk, a.started()))
+	seen := time.Now()
+	db := open(t, w.Database, "ro")
+	eventually(t, "the saved beginning", func() bool {
+		var text strings.Builder
+		for _, row := range rows(t, db, "SELECT text FROM partial WHERE session = ? ORDER BY n", a.session) {
+			text.WriteString(row[0])
+		}
+		return text.String() == a.started()
+	})
+	t.Logf("saved %v after it was seen", time.Since(seen).Round(time.Millisecond))
+
+	w.crash()
+	e = w.editor()
+	transcript := w.audit(e, a.session)[a.session]
+	if m := transcript[len(transcript)-1]; m.Status != string(history.StatusInterrupted) || m.Text != a.started() {
+		t.Errorf("the interrupted answer is %s", m)
+	}
+}
+
+// How far the saved text of an answer may be behind what its client saw: the pace of saving is 250 ms, the rest is
+// for a machine that does other things.
+const maxLag = 250*time.Millisecond + 2*time.Second
+
+// While an answer streams its saved text stays close to what a client sees.
+func TestK4_01_PartialTextKeepsPace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "", binary.Options{})
+	e := w.editor()
+	a := &ask{session: e.NewSession(w.Home.Project), name: "long", parts: 4000, gap: time.Millisecond}
+	a.send(e)
+	e.Expect(testclient.Sees(a.session, testclient.AgentChunk))
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	var old, last string // seen more than maxLag before the end, and at the end
+	for start := time.Now(); time.Since(start) < maxLag+time.Second; {
+		<-ticker.C
+		last = e.Frames().Of(a.session).Text(testclient.AgentChunk)
+		if time.Since(start) < time.Second {
+			old = last
+		}
+	}
+	w.crash()
+	e = w.editor()
+	transcript := w.audit(e, a.session)[a.session]
+	m := transcript[len(transcript)-1]
+	if !strings.HasPrefix(m.Text, old) || !strings.HasPrefix(a.story(), m.Text) || m.Status != string(history.StatusInterrupted) {
+		t.Errorf("the interrupted answer is %s; %d bytes were seen %v before", m, len(old), maxLag)
+	}
+	t.Logf("%d bytes were seen, the last %d of them are lost", len(last), max(0, len(last)-len(m.Text)))
+}
+
+// Nothing is lost and nothing stands twice, at whatever moment the server is killed. The moments come from a seed.
+func TestK4_01_RandomKills(t *testing.T) {
+	t.Parallel()
+	seed := *seedFlag
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("to kill at the same moments: go test ./internal/crash -run RandomKills -seed=%d", seed)
+	n := *kills
+	if testing.Short() {
+		n /= 5
+	}
+	w := newWorld(t, "", binary.Options{})
+	users := newUsers(w, seed, 3)
+	v := newViewer(t, sessionsOf(users)...)
+	v.attach(w)
+	chance := rand.New(rand.NewPCG(seed, 0))
+	for round := range n {
+		all := startAll(w, users)
+		if round%2 == 1 { // a client that loses its connection goes on too
+			<-time.After(randomTime(chance, 150*time.Millisecond))
+			v.drop()
+			v.attach(w)
+		}
+		<-time.After(randomTime(chance, 300*time.Millisecond))
+		w.Kill()
+		all.Wait()
+		w.Restart(binary.Options{})
+
+		v.attach(w)
+		e := w.editor()
+		transcripts := w.audit(e, sessionsOf(users)...)
+		v.catchUp(e)
+		v.compare(transcripts)
+		judgeAll(w, users, transcripts)
+		e.Close()
+		if t.Failed() {
+			t.Fatalf("in round %d", round)
+		}
+	}
+	finish(w, v, users)
+}
+
+// judgeAll looks at what each user has asked for since the last time.
+func judgeAll(w *world, users []*user, transcripts map[string][]message) {
+	w.t.Helper()
+	db := open(w.t, w.Database, "ro")
+	defer db.Close()
+	for _, u := range users {
+		kept(w.t, transcripts[u.session], u.told)
+		for _, a := range u.asked[u.judged:] {
+			w.judge(db, transcripts[u.session], a)
+		}
+		u.judged = len(u.asked)
+		if u.open != nil {
+			u.judged-- // it goes on
+		}
+	}
+}
+
+// finish asks for what is open yet and looks at everything for the last time.
+func finish(w *world, v *viewer, users []*user) {
+	w.t.Helper()
+	e := w.editor()
+	prompts, again := 0, 0
+	for _, u := range users {
+		if u.open != nil {
+			w.again(e, u.open)
+		}
+		w.tell(e, &ask{session: u.session, name: "end-of-" + u.name, parts: 3})
+		prompts += len(u.asked)
+		again += u.again
+	}
+	v.catchUp(e)
+	v.compare(w.audit(e, sessionsOf(users)...))
+	w.t.Logf("%d prompts, %d of them sent again after a crash", prompts, again)
+	w.Stop()
+	if out, err := w.Home.Command(w.t.Context(), "doctor").CombinedOutput(); err != nil || !strings.Contains(string(out), "database") {
+		w.t.Errorf("strata doctor: %v\n%s", err, out)
+	}
+}
+
+func randomTime(chance *rand.Rand, most time.Duration) time.Duration {
+	return time.Duration(chance.Int64N(int64(most)))
+}
+
+// user works in one session, and sends what a crash left without an answer again.
+type user struct {
+	session string
+	name    string
+	chance  *rand.Rand
+	open    *ask // that has no answer yet
+	asked   []*ask
+	told    map[string]string // messages that were told to be stored
+	judged  int               // of asked
+	again   int
+}
+
+func newUsers(w *world, seed uint64, n int) []*user {
+	e := w.editor()
+	users := make([]*user, n)
+	for i := range users {
+		users[i] = &user{
+			session: e.NewSession(w.Home.Project), name: fmt.Sprintf("user%d", i),
+			chance: rand.New(rand.NewPCG(seed, uint64(i+1))), told: make(map[string]string),
+		}
+	}
+	e.Close()
+	return users
+}
+
+func sessionsOf(users []*user) []string {
+	ids := make([]string, len(users))
+	for i, u := range users {
+		ids[i] = u.session
+	}
+	return ids
+}
+
+// startAll lets all users work until the server dies. Their connections stand when it returns.
+func startAll(w *world, users []*user) *sync.WaitGroup {
+	w.t.Helper()
+	var all sync.WaitGroup
+	for _, u := range users {
+		e := w.editor()
+		all.Go(func() {
+			if err := u.work(e); fault(err) != nil {
+				w.t.Errorf("%s: %v", u.name, err)
+			}
+		})
+	}
+	return &all
+}
+
+// work sends prompts, and now and then something else, until the connection ends.
+func (u *user) work(e *testclient.Editor) error {
+	for {
+		if u.open != nil {
+			u.again++
+		} else {
+			u.open = u.next()
+		}
+		reply, err := u.open.send(e).Wait()
+		if f := fault(err); err != nil && (f == nil || f.Code != codeProvider) {
+			return err
+		}
+		if err := u.answered(reply, err != nil); err != nil {
+			return err
+		}
+		if u.chance.IntN(4) == 0 {
+			if err := u.append(e); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (u *user) next() *ask {
+	a := &ask{
+		session: u.session, name: fmt.Sprintf("%s-%d", u.name, len(u.asked)),
+		parts: 1 + u.chance.IntN(100), gap: randomTime(u.chance, 2*time.Millisecond),
+	}
+	u.asked = append(u.asked, a)
+	return a
+}
+
+// answered notes an answer. An interrupted turn's is as far as it came.
+func (u *user) answered(reply testclient.Reply, interrupted bool) error {
+	a := u.open
+	u.open = nil
+	if interrupted {
+		return nil
+	}
+	var result struct {
+		Meta struct{ Strata answer } `json:"_meta"`
+	}
+	if err := json.Unmarshal(reply.Result, &result); err != nil {
+		return err
+	}
+	u.told[result.Meta.Strata.UserMessageID], u.told[result.Meta.Strata.MessageID] = a.text(), a.story()
+	return nil
+}
+
+func (u *user) append(e *testclient.Editor) error {
+	text := fmt.Sprintf("%s says this %d", u.name, len(u.told))
+	var result struct{ MessageIDs []string }
+	err := e.Call("_strata/history/append", map[string]any{"sessionId": u.session, "messages": []any{
+		map[string]any{"role": "assistant", "content": text},
+	}}, &result)
+	for _, id := range result.MessageIDs {
+		u.told[id] = text
+	}
+	return err
+}

@@ -176,6 +176,9 @@ func (c *Conn) Cancel(rawID json.RawMessage) bool {
 	return r != nil && r.cancelByPeer()
 }
 
+// Queued returns how many replies wait to be written.
+func (c *Conn) Queued() int { return c.out.queued() }
+
 // Attach adds a source of notifications. The function that it returns is to be called whenever the source has
 // something again after it had nothing; it never blocks. The source must be comparable, as a pointer is.
 func (c *Conn) Attach(src Source) (wake func(), err error) { return c.out.attach(src) }

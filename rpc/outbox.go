@@ -220,6 +220,12 @@ func (o *outbox) close() {
 	signal(o.wake)
 }
 
+func (o *outbox) queued() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.replies)
+}
+
 func (o *outbox) isClosing() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -80,7 +80,9 @@ func (s *Server) serve(ctx context.Context, stream rpc.Stream, id string) {
 		ID: id, Inflight: s.opt.Requests, PingInterval: s.opt.Heartbeat, MapError: wireError, OnReply: onReply, Log: s.opt.Log,
 	})
 	s.opt.Log.Debug("connected", slog.String("connection", id))
+	leave := s.join(p)
 	err := p.conn.Serve(ctx)
+	leave()
 	p.leave()
 	s.opt.Log.Debug("disconnected", slog.String("connection", id), slog.Any("reason", err))
 }

@@ -226,7 +226,7 @@ func listUsage(p *peer, r *rpc.Request, params historyParams) {
 		}{Calls: make([]wireCall, len(calls)), NextCursor: next}
 		for i, c := range calls {
 			page.Calls[i] = wireCall{
-				TurnID: c.Turn, Purpose: c.Purpose, Model: c.Model, Usage: c.Usage, Cost: c.Cost, Categories: c.Categories, At: c.At,
+				TurnID: c.Turn, Purpose: c.Purpose, Model: c.Model, Usage: c.Usage, Cost: c.Cost, Expected: c.Expected, Categories: c.Categories, At: c.At,
 			}
 		}
 		return page, nil
@@ -239,7 +239,8 @@ type wireCall struct {
 	Purpose string `json:"purpose"`
 	Model   string `json:"model"`
 	history.Usage
-	Cost       float64        `json:"cost"` // US dollars
+	Cost       float64        `json:"cost"`              // US dollars
+	Expected   int            `json:"expectedCacheRead"` // tokens that were expected to be read from the cache
 	Categories map[string]int `json:"categories,omitempty"`
 	At         time.Time      `json:"at"`
 }

@@ -11,8 +11,8 @@ import (
 	"strata/history"
 )
 
-// meter counts what happens, for /metrics. It implements session.Meter and is safe for concurrent use.
-type meter struct {
+// Metrics counts what happens, for /metrics. It implements session.Meter and is safe for concurrent use.
+type Metrics struct {
 	set      *metrics.Set
 	deltas   *metrics.Counter
 	tokens   map[string]*metrics.Counter
@@ -30,9 +30,10 @@ const (
 	tokensCacheWrite = "cache_write"
 )
 
-func newMeter() *meter {
+// NewMetrics returns metrics that count from zero.
+func NewMetrics() *Metrics {
 	set := metrics.NewSet()
-	m := &meter{
+	m := &Metrics{
 		set:      set,
 		deltas:   set.NewCounter("strata_deltas_total"),
 		cost:     set.NewFloatCounter("strata_cost_dollars_total"),
@@ -50,13 +51,13 @@ func newMeter() *meter {
 	return m
 }
 
-func (m *meter) request(string) { m.requests.Inc() }
+func (m *Metrics) request(string) { m.requests.Inc() }
 
 // TurnStarted implements session.Meter.
-func (m *meter) TurnStarted() { m.started.Inc() }
+func (m *Metrics) TurnStarted() { m.started.Inc() }
 
 // TurnFinished implements session.Meter.
-func (m *meter) TurnFinished(status history.TurnStatus, usage history.Usage, cost float64) {
+func (m *Metrics) TurnFinished(status history.TurnStatus, usage history.Usage, cost float64) {
 	if c := m.turns[status]; c != nil {
 		c.Inc()
 	}
@@ -68,15 +69,15 @@ func (m *meter) TurnFinished(status history.TurnStatus, usage history.Usage, cos
 }
 
 // Deltas implements session.Meter.
-func (m *meter) Deltas(n int) { m.deltas.Add(n) }
+func (m *Metrics) Deltas(n int) { m.deltas.Add(n) }
 
 // StoreLatency counts how long an operation of the store took.
-func (m *meter) StoreLatency(op string, took time.Duration) {
+func (m *Metrics) StoreLatency(op string, took time.Duration) {
 	m.set.GetOrCreateHistogram(fmt.Sprintf("strata_store_seconds{op=%q}", op)).Update(took.Seconds())
 }
 
 // write writes all figures in Prometheus' text format.
-func (m *meter) write(w io.Writer, now counts) {
+func (m *Metrics) write(w io.Writer, now counts) {
 	m.set.WritePrometheus(w)
 	for _, g := range []struct {
 		name  string
@@ -85,6 +86,7 @@ func (m *meter) write(w io.Writer, now counts) {
 		{"strata_connections", int64(now.Connections)},
 		{"strata_sessions_loaded", int64(now.Sessions)},
 		{"strata_store_queue", int64(now.Writing)},
+		{"strata_outbox_replies", int64(now.Replies)},
 		{"strata_database_bytes", now.DatabaseBytes},
 	} {
 		fmt.Fprintf(w, "%s %d\n", g.name, g.value)
@@ -94,7 +96,7 @@ func (m *meter) write(w io.Writer, now counts) {
 
 // gauges are the present counts.
 func (s *Server) gauges(ctx context.Context) counts {
-	c := counts{Connections: s.connected(), Sessions: s.sessions.count(), Writing: s.store.Queued()}
+	c := counts{Connections: s.connected(), Sessions: s.sessions.count(), Writing: s.store.Queued(), Replies: s.replies()}
 	if stats, err := s.store.Stats(ctx); err == nil {
 		c.DatabaseBytes = stats.Bytes + stats.WALBytes
 	}

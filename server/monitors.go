@@ -28,6 +28,7 @@ type counts struct {
 	Connections   int   `json:"connections"`
 	Sessions      int   `json:"sessionsInMemory"`
 	Writing       int   `json:"writesWaiting"`
+	Replies       int   `json:"repliesWaiting"`
 	DatabaseBytes int64 `json:"databaseBytes"`
 }
 

@@ -66,6 +66,7 @@ type Options struct {
 	Stall     time.Duration // how long a client may take no bytes while there are some for it; 30 s
 
 	Catalogue Catalogue
+	Metrics   *Metrics     // default: one of its own
 	Sessions  session.Deps // Streamer, Model, DefaultConfig, SystemPrompt and Files; the rest is set here
 	Debug     bool         // serve the debug methods
 
@@ -88,6 +89,7 @@ func (o Options) withDefaults() Options {
 	o.Connections = cmp.Or(o.Connections, DefaultConnections)
 	o.Memory = cmp.Or(o.Memory, DefaultSessions)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	o.Metrics = cmp.Or(o.Metrics, NewMetrics())
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -103,7 +105,7 @@ type Server struct {
 	store      *historystore.Store
 	sessions   *registry
 	methods    map[string]method
-	metrics    *meter
+	metrics    *Metrics
 	monitors   *monitors
 	imports    *imports
 	budget     *rpc.Budget
@@ -116,6 +118,7 @@ type Server struct {
 
 	mu          sync.Mutex
 	connections int
+	peers       map[*peer]struct{} // whose handshake is done
 	idleSince   time.Time
 	conns       sync.WaitGroup
 }
@@ -124,8 +127,8 @@ type Server struct {
 func New(store *historystore.Store, opt Options) (*Server, error) {
 	opt = opt.withDefaults()
 	s := &Server{
-		opt: opt, store: store, methods: methodTable(), metrics: newMeter(), budget: rpc.NewBudget(rpc.DefaultBudget),
-		started: opt.Now(), idleSince: opt.Now(),
+		opt: opt, store: store, methods: methodTable(), metrics: opt.Metrics, budget: rpc.NewBudget(rpc.DefaultBudget),
+		started: opt.Now(), idleSince: opt.Now(), peers: make(map[*peer]struct{}),
 	}
 	s.monitors = newMonitors(s)
 	s.imports = newImports(s)
@@ -382,6 +385,29 @@ func (s *Server) exit() {
 	s.connections--
 	s.idleSince = s.now()
 	s.conns.Done()
+}
+
+// join notes a connection that is being served, and returns how to take that back.
+func (s *Server) join(p *peer) (leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.peers[p] = struct{}{}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.peers, p)
+	}
+}
+
+// replies is how many replies wait to be written, on all connections.
+func (s *Server) replies() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for p := range s.peers {
+		n += p.conn.Queued()
+	}
+	return n
 }
 
 func onReply(stage string) { failpoint.Hit(stage) }

@@ -71,7 +71,8 @@ func (p *process) serve(ctx context.Context, c *config.Config, opt serveOptions)
 	if err := os.MkdirAll(c.Folders.State, 0o700); err != nil {
 		return fmt.Errorf("state folder: %w", err)
 	}
-	store, err := historystore.Open(ctx, c.DB, historystore.Options{Log: log})
+	metrics := server.NewMetrics()
+	store, err := historystore.Open(ctx, c.DB, historystore.Options{Log: log, Observe: metrics.StoreLatency})
 	switch {
 	case errors.Is(err, historystore.ErrLocked):
 		fmt.Fprintf(p.stderr, "strata: %v\n", err)
@@ -79,11 +80,11 @@ func (p *process) serve(ctx context.Context, c *config.Config, opt serveOptions)
 	case err != nil:
 		return err
 	}
-	return errors.Join(p.serveStore(ctx, c, opt, store, log), store.Close())
+	return errors.Join(p.serveStore(ctx, c, opt, store, metrics, log), store.Close())
 }
 
 // serveStore runs a server on an open store until ctx ends.
-func (p *process) serveStore(ctx context.Context, c *config.Config, opt serveOptions, store *historystore.Store, log *slog.Logger) error {
+func (p *process) serveStore(ctx context.Context, c *config.Config, opt serveOptions, store *historystore.Store, metrics *server.Metrics, log *slog.Logger) error {
 	client, err := llm.New(llm.Options{Providers: providers(c), Models: models(c), Log: log, Getenv: p.getenv})
 	if err != nil {
 		return err
@@ -93,6 +94,7 @@ func (p *process) serveStore(ctx context.Context, c *config.Config, opt serveOpt
 	if err != nil {
 		return err
 	}
+	options.Metrics = metrics
 	options.OnReady = func(r server.Ready) { p.welcome(c, r) }
 	s, err := server.New(store, options)
 	if err != nil {

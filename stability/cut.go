@@ -56,9 +56,11 @@ const maxCandidates = 16
 // Where the provider takes no marks: the whole, and what stands in front of dead entries.
 func (d *draft) candidates(limit int) []int {
 	var out []int
-	if d.Cache.Automatic {
+	switch {
+	case d.Cache.Automatic && d.Cache.Cold:
+	case d.Cache.Automatic:
 		out = d.beforeDead(limit)
-	} else {
+	default:
 		for i := limit; i > 0 && len(out) < maxCandidates; i-- {
 			if e := &d.old[i-1]; e.marked && d.Cache.Mirror.holds(e.prefix, d.Now) {
 				out = append(out, i)

@@ -102,6 +102,42 @@ func TestAutomaticCache(t *testing.T) {
 	}
 }
 
+// A model that was not asked before has nothing of the session, whatever another one has.
+func TestNothingIsKeptForAnotherCache(t *testing.T) {
+	for _, layout := range []string{LayoutLog, LayoutRipple} {
+		s := newScene(t, Options{Layout: layout})
+		s.req.Cache = Cache{Automatic: true, Minimum: testMinimum}
+		s.file("a", "1", 500)
+		s.turn()
+		s.file("a", "2", 500)
+		s.req.Cache.Cold = true
+		p := s.turn()
+		if p.Expect != 0 {
+			t.Errorf("%s: expect %d", layout, p.Expect)
+		}
+		if layout == LayoutLog {
+			s.wantLayout(p, "system| msg:1| file:a=2| msg:2| msg:3|")
+		}
+		s.req.Cache.Cold = false
+		if p := s.turn(); p.Expect == 0 {
+			t.Errorf("%s: nothing is expected of the second request to it", layout)
+		}
+	}
+}
+
+func TestExpectedBlocks(t *testing.T) {
+	s := newScene(t, Options{})
+	s.put(Item{Key: "tools", Kind: Tools, Tokens: 50})
+	s.file("a", "1", 100)
+	s.file("b", "1", 100)
+	s.turn()
+	s.stream[len(s.stream)-1].Blocks = 3 // the answer
+	s.turn()
+	if p := s.turn(); p.ExpectBlocks != 1+1+1+1+3+1 { // tools, system, files, question, answer, question
+		t.Errorf("%d blocks of %s", p.ExpectBlocks, show(p.Entries))
+	}
+}
+
 func TestAutomaticCandidatesAreBounded(t *testing.T) {
 	s := newScene(t, Options{})
 	s.req.Cache = Cache{Automatic: true}

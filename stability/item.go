@@ -87,6 +87,7 @@ type Request struct {
 type Cache struct {
 	Mirror    *Mirror // what is known to be cached; nil: nothing is
 	Automatic bool    // the provider caches by itself and takes no marks
+	Cold      bool    // Automatic: nothing of what was sent is cached, since it went to another model, for one
 	Minimum   int     // tokens of the shortest prefix that is cached
 	Prices    Prices
 }

@@ -14,6 +14,8 @@ type Plan struct {
 	Dead   int // of entries that nothing needs any more
 	Expect int // expected to be read from the provider's cache
 
+	ExpectBlocks int // content blocks that these are sent as, tools as one; 0 where the provider takes no marks
+
 	Cut  Cut  // why the entries behind Kept were laid out anew
 	Long bool // the marks ask for the lifetime of an hour
 
@@ -183,12 +185,12 @@ func sums(entries []Entry) []int {
 const lookBack = 20
 
 // expect fills in what will be read from the cache if it is as the mirror shows it. Of a provider that caches by itself
-// nothing is known: what was kept is expected to be there if it was sent not long ago.
+// nothing is known: what was kept is expected to be there if it was sent there, and not long ago.
 func (p *Plan) expect(c *Cache, pause time.Duration) {
 	p.automatic = c.Automatic
 	sums := sums(p.Entries)
 	if c.Automatic {
-		if pause <= longLife {
+		if !c.Cold && pause <= longLife {
 			p.Expect = sums[p.Kept]
 		}
 		return
@@ -199,6 +201,18 @@ func (p *Plan) expect(c *Cache, pause time.Duration) {
 		}
 		if n := c.Mirror.longest(p.Entries[:i+1], p.at); n > 0 && sums[n] > p.Expect {
 			p.Expect, p.hit = sums[n], p.Entries[n-1].prefix
+			p.ExpectBlocks = blocks(p.Entries[:n])
 		}
 	}
+}
+
+// blocks returns how many content blocks entries are sent as.
+func blocks(entries []Entry) int {
+	n := 0
+	for i := range entries {
+		if entries[i].BlockEnd {
+			n += entries[i].Blocks
+		}
+	}
+	return n
 }

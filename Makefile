@@ -5,8 +5,8 @@ FUZZTIME ?= 5s
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 BUILD    := $(GO) build -trimpath -buildvcs=false -ldflags "-X main.version=$(VERSION)"
 
-# Packages whose tests start the real binary. What races there is in another process, which -race here does not see;
-# `make race` builds that one with the detector too.
+# Packages whose tests start the real binary. What races there is in another process, which a test with the detector
+# builds with it too: `make check` does so for the tests of internal/binary itself, `make race` for all.
 BINARY_USERS = {{range .}}{{if eq . "strata/internal/binary"}}{{$$.ImportPath}}{{end}}{{end}}
 STARTS_BINARY = $(shell $(GO) list -f '{{with .TestImports}}$(BINARY_USERS){{end}} {{with .XTestImports}}$(BINARY_USERS){{end}}' ./...)
 RACE_PACKAGES = $(filter-out $(STARTS_BINARY),$(shell $(GO) list ./...))

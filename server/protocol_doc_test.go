@@ -1,0 +1,470 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"strata/history"
+	"strata/internal/testclient"
+	"strata/internal/upstream"
+	"strata/llm"
+	"strata/session"
+	"strata/tokens"
+)
+
+// docs/protocol.md is checked by doing what it says. Its blocks of JSON are frames, sent to a server in the order in
+// which they stand, so they tell one story:
+//
+//   - with "method" and "id": a request, which is sent;
+//   - with "id" and "result" or "error": its answer, which must have come with the same shape;
+//   - with "method" alone: a notification. One of the client's is sent, one of the server's must have come.
+//
+// In the document real values have simple names: an id is its prefix and EXAMPLE, the second one EXAMPLE2, in the order in
+// which answers bring them; the epoch is EPOCH; the workspace is /home/me/project. -update rewrites an answer or a
+// notification of the server whose shape is not that of the document; an empty one is enough to begin with.
+const protocolDoc = "../docs/protocol.md"
+
+// kindsOfUpdate are the updates that an event of a session becomes; the kinds that are not here become _strata/event.
+var kindsOfUpdate = map[session.EventKind][]string{
+	session.EventBlock:   {"user_message_chunk", "tool_call", "tool_call_update"},
+	session.EventThought: {"agent_thought_chunk"},
+	session.EventText:    {"agent_message_chunk"},
+	session.EventUsage:   {"usage_update"},
+	session.EventInfo:    {"session_info_update"},
+	session.EventOptions: {"config_option_update"},
+	session.EventNotice:  {"notice"},
+}
+
+func TestProtocolDocument(t *testing.T) {
+	text := readDoc(t, protocolDoc)
+	story := tellStory(t, text)
+	writeDoc(t, protocolDoc, text, story.text)
+
+	for name := range methodTable() {
+		if !story.methods[name] {
+			t.Errorf("%s has no example of %s", protocolDoc, name)
+		}
+	}
+	for _, kind := range constants[string](t, "../session/event.go", func(name, kind string) bool { return kind == "EventKind" }) {
+		wanted, isUpdate := kindsOfUpdate[session.EventKind(kind)]
+		if !isUpdate {
+			wanted = []string{kind}
+		}
+		for _, kind := range wanted {
+			if !story.kinds[kind] {
+				t.Errorf("%s has no example of a notification %s", protocolDoc, kind)
+			}
+		}
+	}
+}
+
+// TestProtocolDocumentListsTheErrors compares the first column of the table of errors with the constants.
+func TestProtocolDocumentListsTheErrors(t *testing.T) {
+	isCode := func(name, _ string) bool { return strings.HasPrefix(strings.ToLower(name), "code") }
+	want := append(constants[int](t, "errors.go", isCode), constants[int](t, "../rpc/rpc.go", isCode)...)
+	slices.Sort(want)
+	var got []int
+	for _, m := range regexp.MustCompile(`(?m)^\| (-32\d{3}) \|`).FindAllStringSubmatch(readDoc(t, protocolDoc), -1) {
+		code, err := strconv.Atoi(m[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, code)
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, slices.Compact(want)) {
+		t.Errorf("%s lists the errors %v, the code knows %v", protocolDoc, got, want)
+	}
+}
+
+// constants returns the values of those constants of a file whose name and type are wanted.
+func constants[T any](t *testing.T, file string, wanted func(name, kind string) bool) (values []T) {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || len(spec.Values) != 1 {
+			return true
+		}
+		kind, _ := spec.Type.(*ast.Ident)
+		if kind == nil {
+			kind = &ast.Ident{}
+		}
+		var value T
+		if wanted(spec.Names[0].Name, kind.Name) && json.Unmarshal([]byte(source(spec.Values[0])), &value) == nil {
+			values = append(values, value)
+		}
+		return true
+	})
+	if len(values) == 0 {
+		t.Fatalf("%s has no such constants", file)
+	}
+	return values
+}
+
+// source returns a literal as it is written; other expressions are empty.
+func source(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		return e.Value
+	case *ast.UnaryExpr:
+		return e.Op.String() + source(e.X)
+	}
+	return ""
+}
+
+// story goes through the document and a running server at once.
+type story struct {
+	t       *testing.T
+	ts      *testServer
+	editor  *testclient.Editor // sends what the document says
+	other   *testclient.Editor // is attached to the first session from its beginning
+	names   *exampleNames
+	rare    map[string]object
+	methods map[string]bool // that the document has an example of
+	kinds   map[string]bool // of notifications that it has an example of
+	text    string          // the document as it should be
+}
+
+var jsonBlock = regexp.MustCompile("(?s)```json\n(.*?)```\n")
+
+func tellStory(t *testing.T, text string) *story {
+	ts := &testServer{t: t, upstream: upstream.Start(upstream.Options{}), dir: t.TempDir(), work: t.TempDir()}
+	t.Cleanup(ts.upstream.Close)
+	ts.start(func(opt *Options) { exampleModels(ts, opt) })
+	ts.upstream.Choose(exampleAnswers())
+	ts.write("main.go", mainGo)
+	ts.write("util.go", "package main\n\n// Double returns twice n.\nfunc Double(n int) int { return 2 * n }\n")
+	s := &story{
+		t: t, ts: ts, names: newExampleNames(ts), methods: make(map[string]bool), kinds: make(map[string]bool),
+		editor: testclient.Connect(t, ts.ready.WebSocket, ts.token.Reveal()),
+	}
+	end := 0
+	for _, at := range jsonBlock.FindAllStringSubmatchIndex(text, -1) {
+		s.text += text[end:at[2]] + s.frame(text[at[2]:at[3]], 1+strings.Count(text[:at[2]], "\n"))
+		end = at[3]
+	}
+	s.text += text[end:]
+	return s
+}
+
+// frame plays the block that stands at a line and returns it as it should be.
+func (s *story) frame(block string, line int) string {
+	value, err := parseJSON([]byte(block))
+	frame, ok := value.(object)
+	if err != nil || !ok || frame.at("jsonrpc") != "2.0" {
+		s.t.Fatalf("%s:%d: this is no frame: %v", protocolDoc, line, err)
+	}
+	method := frame.at("method")
+	m, ours := methodTable()[method]
+	switch {
+	case method == "":
+		return s.compare(frame, line, s.answer(frame, line))
+	case !ours || m.handle == nil:
+		s.kinds[kindOf(frame)] = true
+		return s.compare(frame, line, s.seen(frame, line)...)
+	}
+	s.methods[method] = true
+	s.prepare(method)
+	if err := s.editor.SendRaw(s.names.real(printLine(frame))); err != nil {
+		s.t.Fatalf("%s:%d: %v", protocolDoc, line, err)
+	}
+	return printBlock(frame)
+}
+
+// prepare makes happen what the document supposes when it comes to a method.
+func (s *story) prepare(method string) {
+	switch method {
+	case "session/cancel":
+		s.other.Expect(testclient.Says(s.names.real("sess_EXAMPLE"), testclient.AgentChunk, unending))
+	case "_strata/files/changed":
+		s.ts.write("main.go", strings.Replace(mainGo, "hello", "good morning", 1))
+	}
+}
+
+func printBlock(frame object) string { return printJSON(frame, exampleWidth, 0) + "\n" }
+
+// answer returns the answer that came to the request with the id of frame.
+func (s *story) answer(frame object, line int) object {
+	id := printLine(frame.get("id"))
+	if err := s.editor.Await(testclient.Answers(id)); err != nil {
+		s.t.Fatalf("%s:%d: %v", protocolDoc, line, err)
+	}
+	for _, f := range s.editor.Frames() {
+		if f.Method != "" || string(f.ID) != id {
+			continue
+		}
+		came := s.named(f.Raw)
+		if came.at("result", "sessionId") != "" && s.other == nil {
+			s.watch(s.names.real("sess_EXAMPLE"))
+		}
+		return came
+	}
+	return nil
+}
+
+// named returns a frame of the server with the names of the document.
+func (s *story) named(raw []byte) object {
+	value, err := parseJSON([]byte(s.names.shown(string(raw))))
+	if err != nil {
+		s.t.Fatalf("the server sent %s: %v", raw, err)
+	}
+	return value.(object)
+}
+
+// watch attaches the other editor to the first session.
+func (s *story) watch(id string) {
+	s.other = s.ts.editor()
+	if _, err := s.other.Attach(id, testclient.Place{}); err != nil {
+		s.t.Fatal(err)
+	}
+	live, ok := s.ts.server.sessions.loaded(id)
+	if !ok {
+		s.t.Fatalf("session %s is not in memory", id)
+	}
+	s.rare = make(map[string]object)
+	for _, raw := range rareFrames(s.t, &feed{peer: &peer{server: s.ts.server}, session: live}) {
+		frame := s.named(raw)
+		s.rare[kindOf(frame)] = frame
+	}
+}
+
+// seen waits for notifications of the kind of frame and returns all that have come.
+func (s *story) seen(frame object, line int) []object {
+	kind := kindOf(frame)
+	if rare, ok := s.rare[kind]; ok {
+		return []object{rare}
+	}
+	watcher := s.other
+	if frame.at("method") == methodServerEvent {
+		watcher = s.editor
+	}
+	same := func(f testclient.Frame) bool { return f.Method == frame.at("method") && f.Kind == kind }
+	err := watcher.Await(testclient.Condition{
+		Name: frame.at("method") + " " + kind,
+		Met:  func(fs testclient.Frames) bool { return slices.ContainsFunc(fs, same) },
+	})
+	if err != nil {
+		s.t.Fatalf("%s:%d: %v", protocolDoc, line, err)
+	}
+	var all []object
+	for _, f := range append(watcher.Frames(), s.editor.Frames()...) {
+		if same(f) {
+			all = append(all, s.named(f.Raw))
+		}
+	}
+	return all
+}
+
+// kindOf names what a notification tells: its update or event, or else its method.
+func kindOf(frame object) string {
+	for _, path := range [][]string{{"params", "update", "sessionUpdate"}, {"params", "type"}} {
+		if kind := frame.at(path...); kind != "" {
+			return kind
+		}
+	}
+	return frame.at("method")
+}
+
+// compare returns the block of a frame where one of those that came has its shape, else the block of the first of these.
+func (s *story) compare(frame object, line int, came ...object) string {
+	s.t.Helper()
+	for _, c := range came {
+		if shape(unmerged(c)) == shape(unmerged(frame)) {
+			return printBlock(frame)
+		}
+	}
+	if *updateDocs {
+		return printBlock(came[0])
+	}
+	s.t.Errorf("%s:%d: the server's frame has another shape, see -update (-document +server):\n%s",
+		protocolDoc, line, cmp.Diff(shape(frame), shape(came[0])))
+	return printBlock(frame)
+}
+
+// unmerged returns a frame without what depends on how many deltas happened to be merged.
+func unmerged(value any) any {
+	o, ok := value.(object)
+	if !ok {
+		return value
+	}
+	var out object
+	for _, f := range o {
+		if f.key != "first" || o.get("seq") == nil {
+			out = append(out, field{f.key, unmerged(f.value)})
+		}
+	}
+	return out
+}
+
+// rareFrames are notifications for which a test would have to wait long, or break the database.
+func rareFrames(t *testing.T, f *feed) (frames [][]byte) {
+	add := func(method string, params any) {
+		frame, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": method, "params": params})
+		if err != nil {
+			t.Fatal(err)
+		}
+		frames = append(frames, frame)
+	}
+	for _, e := range []session.Event{
+		{Kind: session.EventSaveFailed, First: 8, Seq: 8, Turn: "turn_1", Data: session.SaveInfo{TurnID: "turn_1", Reason: "the disk is full"}},
+		{Kind: session.EventResynced, First: 3, Seq: 8},
+	} {
+		n, _, err := f.encode(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(n.Method, n.Params)
+	}
+	add(methodServerEvent, serverEvent{Type: "counts", Counts: &counts{}})
+	add(methodServerEvent, serverEvent{Type: "reset"})
+	return frames
+}
+
+// exampleNames translates between what a server says and what stands in the document.
+type exampleNames struct {
+	toShown, toReal map[string]string
+	count           map[string]int // of names by prefix
+	fixed           *strings.Replacer
+	work            string
+}
+
+var (
+	realID    = regexp.MustCompile(`\b(?:[a-z]+_)?[0-9A-HJKMNP-TV-Z]{26}\b`)
+	exampleID = regexp.MustCompile(`\b[a-z]+_EXAMPLE\d*\b|\bEPOCH\b`)
+	realTime  = regexp.MustCompile(`\b20\d\d-\d\d-\d\dT[0-9:.]+(?:Z|[-+]\d\d:\d\d)`)
+	realCode  = regexp.MustCompile(`code=[\w-]+`)
+)
+
+func newExampleNames(ts *testServer) *exampleNames {
+	return &exampleNames{
+		toShown: make(map[string]string), toReal: make(map[string]string), count: make(map[string]int), work: ts.work,
+		fixed: strings.NewReplacer(
+			ts.work, "/home/me/project", ts.dir, "/home/me/.local/share/strata", ts.server.address.host, "127.0.0.1:7717"),
+	}
+}
+
+func (n *exampleNames) shown(text string) string {
+	text = realID.ReplaceAllStringFunc(n.fixed.Replace(text), func(id string) string {
+		if n.toShown[id] == "" {
+			n.add(id)
+		}
+		return n.toShown[id]
+	})
+	return realCode.ReplaceAllString(realTime.ReplaceAllString(text, "2026-01-05T09:30:00Z"), "code=CODE")
+}
+
+func (n *exampleNames) add(id string) {
+	name := "EPOCH"
+	if prefix, _, found := strings.Cut(id, "_"); found {
+		name = prefix + "_EXAMPLE"
+	}
+	n.count[name]++
+	if n.count[name] > 1 {
+		name += strconv.Itoa(n.count[name])
+	}
+	n.toShown[id], n.toReal[name] = name, id
+}
+
+func (n *exampleNames) real(text string) string {
+	text = exampleID.ReplaceAllStringFunc(text, func(name string) string {
+		if id, ok := n.toReal[name]; ok {
+			return id
+		}
+		return name
+	})
+	return strings.ReplaceAll(text, "/home/me/project", n.work)
+}
+
+const mainGo = "package main\n\nfunc main() {\n\tprintln(\"hello\")\n}\n"
+
+const exampleModel = "anthropic/claude-sonnet-4-5"
+
+// exampleModels makes a server's models those of the examples: a known one with its prices, answered by the upstream.
+func exampleModels(ts *testServer, opt *Options) {
+	shortest := 50 // tokens that are cached, so that short examples have marks
+	client, err := llm.New(llm.Options{
+		Providers: map[string]llm.ProviderConfig{
+			"anthropic": {Kind: llm.Anthropic, BaseURL: ts.upstream.URL},
+			"offline":   {Kind: llm.Offline},
+		},
+		Models: map[string]llm.ModelConfig{exampleModel: {MinCacheTokens: &shortest}},
+		Sleep:  func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+	})
+	if err != nil {
+		ts.t.Fatal(err)
+	}
+	ts.t.Cleanup(func() { client.Close() })
+	opt.Version, opt.FrameBytes, opt.Requests = "0.1.0", 16<<20, 64
+	opt.Catalogue = exampleCatalogue{}
+	opt.Sessions.Streamer, opt.Sessions.DefaultConfig = client, history.Config{Model: exampleModel}
+	opt.Sessions.SystemPrompt = "You are an assistant inside an editor."
+	opt.Sessions.Model = func(name string) (llm.Model, bool) {
+		m, _ := client.Model(name)
+		return m, m.Name != ""
+	}
+}
+
+type exampleCatalogue struct{}
+
+func (exampleCatalogue) Models() []Model {
+	return []Model{
+		{
+			Name: exampleModel, Title: "Claude Sonnet 4.5", Window: 200_000, MaxOutput: 64_000, Vision: true, Known: true,
+			Thought: []string{"off", "low", "medium", "high"},
+		},
+		{Name: "offline/digest", Title: "Offline digest (no model)", Window: 128_000, MaxOutput: 4096, Thought: []string{}, Known: true},
+	}
+}
+
+func (exampleCatalogue) Providers() []Provider {
+	return []Provider{
+		{Name: "anthropic", Kind: "anthropic", KeyEnv: "ANTHROPIC_API_KEY", KeySource: "env"},
+		{Name: "local", Kind: "openai", BaseURL: "http://127.0.0.1:11434/v1", KeySource: "not_needed"},
+		{Name: "offline", Kind: "offline", KeySource: "not_needed"},
+	}
+}
+
+func (exampleCatalogue) SetKey(string, string) error { return nil }
+
+// unending is how an answer begins that does not end before it is cancelled.
+const unending = "1, 2, 3"
+
+// exampleAnswers are the upstream's: one that is thought about, one that comes at the second try, and one that
+// does not end. What was sent before is read from the cache.
+func exampleAnswers() func(*upstream.Request) upstream.Script {
+	var tries, sent int
+	return func(req *upstream.Request) upstream.Script {
+		if strings.Contains(req.LastText(), "shorter") {
+			if tries++; tries == 1 {
+				return upstream.Script{Status: 529, Body: `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`}
+			}
+		}
+		const input = 3
+		all := tokens.For(tokens.Default).Count(string(req.Body))
+		usage := upstream.Usage{Input: input, CacheRead: sent, CacheWrite: max(all-sent-input, 0), Output: 12}
+		sent = all - input
+		switch asked := req.LastText(); {
+		case strings.Contains(asked, "Count"):
+			return upstream.Script{Steps: append(upstream.Texts(unending), upstream.Hold(nil)), Usage: usage}
+		case strings.Contains(asked, "shorter"):
+			return upstream.Script{Steps: upstream.Texts("It says hello."), Usage: usage}
+		}
+		steps := append([]upstream.Step{upstream.Thinking("One function, one call.", "c2ln")}, upstream.Texts("It prints ", "a greeting.")...)
+		return upstream.Script{Steps: steps, Usage: usage}
+	}
+}

@@ -57,15 +57,15 @@ type sentText struct {
 // Read is what a request found in the cache.
 type Read struct {
 	N      int // of the request
-	Blocks int // of system and messages that were read; Anthropic only
-	All    int // of them in the request
+	Blocks int // that were read, all tools as one; Anthropic only
+	All    int // in the request
 	Usage  Usage
 	Marks  []Mark
 }
 
 // Mark is a cache mark of a request.
 type Mark struct {
-	Block  int    // from 0, of system and messages; -1 for a tool
+	Block  int    // from 0, all tools as one
 	Tokens int    // up to and with it
 	Prefix string // digest of the bytes up to and with it
 	TTL    string

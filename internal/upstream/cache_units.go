@@ -9,7 +9,7 @@ import (
 
 // unit is one block of a request to Anthropic, in the order in which it is cached: tools, system, messages.
 type unit struct {
-	block  int    // index among the blocks of system and messages; -1 for tools
+	block  int    // index among the blocks, all tools as one
 	sum    int    // tokens up to and with it
 	prefix digest // of all bytes up to and with it, marks left out
 	ttl    string // of its mark; empty: it has none
@@ -25,10 +25,11 @@ func (c *Cache) units(req *Request) []unit {
 		sum += c.tokensOf(content)
 		units = append(units, unit{block: block, sum: sum, prefix: chain, ttl: ttl})
 	}
-	for _, tool := range req.rawTools {
-		add("tool", -1, tool)
-	}
 	block := 0
+	for _, tool := range req.rawTools {
+		add("tool", block, tool)
+	}
+	block += min(1, len(req.rawTools))
 	for _, raw := range req.rawSystem {
 		add("system", block, raw)
 		block++

@@ -23,8 +23,9 @@ type Edit struct {
 	At     time.Time `json:"at"`
 	Reason string    `json:"reason,omitempty"`
 
-	Messages []string `json:"messages,omitempty"` // ids of those that leave the view; a clear names none
-	Patches  []Patch  `json:"patches,omitempty"`  // blocks that are shown differently
+	Messages  []string      `json:"messages,omitempty"`  // ids of those that leave the view; a clear names none
+	Patches   []Patch       `json:"patches,omitempty"`   // blocks that are shown differently
+	Documents []DocumentCut `json:"documents,omitempty"` // documents of which less is shown
 
 	SavedTokens int `json:"savedTokens,omitempty"`
 	SavedChars  int `json:"savedChars,omitempty"`
@@ -38,6 +39,13 @@ type Patch struct {
 	Text    string `json:"text"`    // what is shown instead
 	Saved   int    `json:"saved"`   // tokens that this saves
 	Origin  string `json:"origin,omitempty"`
+}
+
+// DocumentCut says how much of one version of a document is shown. Another version is shown whole again.
+type DocumentCut struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`        // names the text, and when it was set
+	Keep    int    `json:"keep,omitempty"` // bytes of the text that are shown; 0 for none of it
 }
 
 // Patched returns a message as the view shows it. m is not changed.

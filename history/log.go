@@ -1,6 +1,7 @@
 package history
 
 import (
+	"maps"
 	"slices"
 )
 
@@ -12,7 +13,10 @@ type Log struct {
 	heads []Head
 	edits []Edit
 	view  []Viewed
-	clear int // heads before the last clear
+	clear int    // heads before the last clear
+	shed  []Head // messages since then that left the view to fit the window
+
+	documents map[string]DocumentCut // by name; replaced, never changed
 }
 
 // Viewed is a message of the working history. Its Tokens are those that the view shows.
@@ -46,14 +50,18 @@ func (l *Log) Append(heads ...Head) {
 func (l *Log) Apply(e Edit) {
 	l.edits = append(l.edits, e)
 	if e.Kind == EditClear {
-		l.view, l.clear = nil, len(l.heads)
+		l.view, l.shed, l.clear = nil, nil, len(l.heads)
 		return
 	}
+	l.cutDocuments(e.Documents)
 	view := make([]Viewed, 0, len(l.view))
 	gone := set(e.Messages)
 	patches := byMessage(e.Patches)
 	for _, v := range l.view {
 		if gone[v.ID] {
+			if e.Kind == EditTruncate {
+				l.shed = append(l.shed, v.Head)
+			}
 			continue
 		}
 		for _, p := range patches[v.ID] {
@@ -63,6 +71,19 @@ func (l *Log) Apply(e Edit) {
 		view = append(view, v)
 	}
 	l.view = view
+}
+
+func (l *Log) cutDocuments(cuts []DocumentCut) {
+	if len(cuts) == 0 {
+		return
+	}
+	l.documents = maps.Clone(l.documents)
+	if l.documents == nil {
+		l.documents = make(map[string]DocumentCut, len(cuts))
+	}
+	for _, c := range cuts {
+		l.documents[c.Name] = c
+	}
 }
 
 func set(ids []string) map[string]bool {
@@ -103,6 +124,14 @@ func (l *Log) Find(seq int64) (Viewed, bool) {
 
 // Omitted returns how many messages since the last clear the working history does not hold.
 func (l *Log) Omitted() int { return len(l.heads) - l.clear - len(l.view) }
+
+// Shed returns the messages since the last clear that left the view to fit the window, in the order in
+// which they left. The slice must not be changed, and stays valid after later edits.
+func (l *Log) Shed() []Head { return l.shed[:len(l.shed):len(l.shed)] }
+
+// Documents returns the newest cut of each document that was cut, by name. The map must not be changed,
+// and stays valid after later edits.
+func (l *Log) Documents() map[string]DocumentCut { return l.documents }
 
 // Tokens returns the tokens of the working history.
 func (l *Log) Tokens() int {

@@ -138,9 +138,9 @@ func (f *FileContext) Clear() int {
 	return n
 }
 
-// SetState changes how much of a file is shown, and why. It reports whether the file is in.
-func (f *FileContext) SetState(path string, state State, reason string) bool {
-	return f.update(path, func(e *Entry) { e.State, e.Reason = state, reason })
+// SetState changes how much of a file is shown, which of its lines, and why. It reports whether the file is in.
+func (f *FileContext) SetState(path string, state State, reason string, lines Range) bool {
+	return f.update(path, func(e *Entry) { e.State, e.Reason, e.Range = state, reason, lines })
 }
 
 // Saved says that the file on disk counts again: the client wrote it. The next Refresh reads it. It reports whether the file is in.

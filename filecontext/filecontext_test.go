@@ -189,7 +189,7 @@ func TestEditsNeedTheWholePresentVersion(t *testing.T) {
 		{"sent, then cut", func(f *FileContext) {
 			f.Put(body, AddOptions{})
 			f.MarkSent("a", body.Hash, true)
-			f.SetState("a", Partial, "cut to fit")
+			f.SetState("a", Partial, "cut to fit", Range{Start: 1, End: 1})
 		}, "", EditSummaryOnly},
 		{"an older version sent late", func(f *FileContext) { f.Put(newer, AddOptions{}); f.MarkSent("a", body.Hash, true) }, "", EditStale},
 		{"removed", func(f *FileContext) { f.Put(body, AddOptions{}); f.MarkSent("a", body.Hash, true); f.Remove("a") }, "", EditNotAvailable},

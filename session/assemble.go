@@ -78,6 +78,9 @@ func (s *Session) Assemble(tools []Tool, reply func(Assembled, error)) {
 			return func(ctx context.Context) (step, error) {
 				b, err := snap.build(ctx, tools)
 				if err == nil {
+					err = snap.fitError(&b)
+				}
+				if err == nil {
 					err = s.shed(&b)
 				}
 				if err != nil {

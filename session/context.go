@@ -129,7 +129,8 @@ func contentBytes(blocks []history.Block) int {
 // snapshot returns what the next request is built from.
 func (m *ContextManager) snapshot(model llm.Model, thought llm.ThoughtLevel) snapshot {
 	return snapshot{
-		deps: m.deps, session: m.session, view: m.log.View(), omitted: m.log.Omitted(), files: m.files.List(),
+		deps: m.deps, session: m.session, view: m.log.View(), omitted: m.log.Omitted(), shed: m.log.Shed(), cuts: m.log.Documents(),
+		files:     m.files.List(),
 		documents: m.documents, rulesFile: m.deps.RulesFile, system: m.deps.SystemPrompt, roots: m.roots,
 		model: model, thought: thought, counter: m.counter, facts: m.facts, differ: m.differ, layout: m.layout, drift: m.drift,
 	}
@@ -153,6 +154,8 @@ func (s *snapshot) refresh(ctx context.Context, b *built) ([]filecontext.Entry, 
 	for _, e := range s.files {
 		c, found := changed[e.Path]
 		switch {
+		case !found && e.Problem != "":
+			b.leftOut = append(b.leftOut, LeftOut{Key: "file:" + e.Path, Reason: string(filecontext.Unreadable)})
 		case !found:
 		case c.Kind == filecontext.Deleted || c.Kind == filecontext.Unreadable:
 			b.leftOut = append(b.leftOut, LeftOut{Key: "file:" + e.Path, Reason: string(c.Kind)})

@@ -6,9 +6,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
+	"strata/filecontext"
 	"strata/history"
-	"strata/stability"
 	"strata/tokens"
 )
 
@@ -22,37 +23,75 @@ type place struct {
 type copied struct {
 	place
 	path       string
-	start, end int // in the text of the place
+	start, end int  // in the text of the place
+	body       int  // where the file's text begins
+	open       bool // nothing says where the file ends: end is as far as it can go
 }
 
 // headings are the three usual ways in which a tool or a frontend puts a whole file into text. The text
 // of the file goes up to the next heading or, in the third, to its closing tag.
-var headings = regexp.MustCompile(`(?m)^--- FULL CONTENT: (.+?) ---$|^FULL CONTENT of file: (.+)$|<file_content path="([^"\n]+)">`)
+var headings = regexp.MustCompile(`(?m)^--- FULL CONTENT: (.+?) ---\r?$|^FULL CONTENT of file: (.+)$|<file_content path="([^"\n]+)">`)
 
 const closingTag = "</file_content>"
 
 // passages finds the files that stand in a text.
 func passages(text string) []copied {
-	found := headings.FindAllStringSubmatchIndex(text, -1)
-	copies := make([]copied, 0, len(found))
-	for i, m := range found {
-		c := copied{start: m[0], end: len(text)}
-		if i+1 < len(found) {
-			c.end = found[i+1][0]
+	var copies []copied
+	for at := 0; ; {
+		m := headings.FindStringSubmatchIndex(text[at:])
+		if m == nil {
+			return copies
 		}
+		c := copied{start: at + m[0], body: at + m[1], end: len(text), open: true}
 		for group := 1; group <= 3; group++ {
-			if at := m[2*group]; at >= 0 {
-				c.path = strings.TrimSpace(text[at:m[2*group+1]])
+			if from := m[2*group]; from >= 0 {
+				c.path = strings.TrimSpace(text[at+from : at+m[2*group+1]])
 			}
 		}
+		closed := -1
 		if tagged := m[6] >= 0; tagged {
-			if n := strings.Index(text[m[1]:c.end], closingTag); n >= 0 {
-				c.end = m[1] + n + len(closingTag)
-			}
+			closed = strings.Index(text[c.body:], closingTag)
+		}
+		if closed >= 0 {
+			c.end, c.open = c.body+closed+len(closingTag), false
+		} else if next := headings.FindStringIndex(text[c.body:]); next != nil {
+			c.end = c.body + next[0]
 		}
 		copies = append(copies, c)
+		at = c.end
 	}
-	return copies
+}
+
+// lines returns the lines of a file's text that are not blank. Of one whose end is open the last
+// paragraph does not count, unless it is the only one: it may be what the user says of the file.
+func (c *copied) lines(text string) map[string]bool {
+	body := text[c.body:c.end]
+	if c.open {
+		trimmed := strings.TrimRight(body, " \t\r\n")
+		if i := strings.LastIndex(trimmed, "\n\n"); i > 0 && strings.TrimSpace(trimmed[:i]) != "" {
+			body = trimmed[:i]
+		}
+	}
+	lines := make(map[string]bool)
+	for line := range strings.Lines(body) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines[line] = true
+		}
+	}
+	return lines
+}
+
+// shrink ends a copy whose end is open behind the last line that the newest copy of the file has too:
+// what comes behind it are words of whoever wrote the text.
+func (c *copied) shrink(text string, newest map[string]bool) {
+	at, end := c.body, c.start
+	for line := range strings.Lines(text[c.body:c.end]) {
+		at += len(line)
+		if newest[strings.TrimSpace(line)] {
+			end = at
+		}
+	}
+	c.end = end
 }
 
 // dedupe replaces all but the newest copy of each file in the conversation by a notice that names it.
@@ -68,7 +107,14 @@ func (s *snapshot) dedupe(ctx context.Context, b *built, pieces []piece) ([]piec
 	older := make(map[place][]copied)
 	var places []place
 	for i, c := range copies {
-		if newest[c.path] == i {
+		last := newest[c.path]
+		if last == i {
+			continue
+		}
+		if c.open && pieces[c.piece].messages[c.message].Role != history.RoleTool {
+			c.shrink(texts[c.place], copies[last].lines(texts[copies[last].place]))
+		}
+		if c.end == c.start {
 			continue
 		}
 		if older[c.place] == nil {
@@ -77,7 +123,7 @@ func (s *snapshot) dedupe(ctx context.Context, b *built, pieces []piece) ([]piec
 		older[c.place] = append(older[c.place], c)
 	}
 	for _, at := range places {
-		s.patch(b, pieces, at, notice(texts[at], older[at], s.counter))
+		s.patch(b, pieces, at, texts[at], notice(texts[at], older[at], s.counter))
 	}
 	return pieces, nil
 }
@@ -89,7 +135,7 @@ func notice(text string, copies []copied, counter *tokens.Counter) history.Patch
 	end := 0
 	for _, c := range copies {
 		shown.WriteString(text[end:c.start])
-		fmt.Fprintf(&shown, "[The content of %s stood here; a newer copy follows below.]\n", c.path)
+		fmt.Fprintf(&shown, "[The content of %s stood here; a newer copy follows below.]\n", filecontext.Printable(c.path))
 		paths = append(paths, c.path)
 		end = c.end
 	}
@@ -101,7 +147,7 @@ func notice(text string, copies []copied, counter *tokens.Counter) history.Patch
 }
 
 // patch applies p to a place in the conversation if that saves anything.
-func (s *snapshot) patch(b *built, pieces []piece, at place, p history.Patch) {
+func (s *snapshot) patch(b *built, pieces []piece, at place, text string, p history.Patch) {
 	if p.Saved <= 0 {
 		return
 	}
@@ -110,6 +156,7 @@ func (s *snapshot) patch(b *built, pieces []piece, at place, p history.Patch) {
 	p.Message = messages[at.message].ID
 	messages[at.message] = patched(messages[at.message], p)
 	b.fitting.dedupe = append(b.fitting.dedupe, p)
+	b.fitting.chars += utf8.RuneCountInString(text) - utf8.RuneCountInString(p.Text)
 	b.leftOut = append(b.leftOut, LeftOut{Key: old.Key, Tokens: p.Saved, Reason: reasonDuplicate, Score: old.priority})
 	now := messagePiece(messages)
 	now.priority, now.pinned = old.priority, old.pinned
@@ -118,43 +165,69 @@ func (s *snapshot) patch(b *built, pieces []piece, at place, p history.Patch) {
 
 // copies finds the copies of files in the conversation, oldest first, and the texts that they stand in.
 func (s *snapshot) copies(ctx context.Context, pieces []piece) (texts map[place]string, found []copied, err error) {
-	texts = make(map[place]string)
-	note := func(at place, text string) {
-		for _, c := range passages(text) {
-			c.place = at
-			texts[at] = text
-			found = append(found, c)
+	var heads []history.Head
+	where := make(map[int64]place)
+	patches := make(map[int64][]history.Patch)
+	for i := range pieces {
+		for j, v := range pieces[i].messages {
+			heads = append(heads, v.Head)
+			where[v.Seq], patches[v.Seq] = place{piece: i, message: j}, v.Patches
 		}
 	}
-	for i := range pieces {
-		if pieces[i].Kind != stability.Message {
-			continue
+	texts = make(map[place]string)
+	for len(heads) > 0 {
+		var seqs []int64
+		seqs, heads = page(heads)
+		messages, err := s.deps.Store.Messages(ctx, s.session, seqs)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read the history of session %s: %w: %w", s.session, ErrStorage, err)
 		}
-		for j, v := range pieces[i].messages {
-			messages, err := s.deps.Store.Messages(ctx, s.session, []int64{v.Seq})
-			if err != nil {
-				return nil, nil, fmt.Errorf("read the history of session %s: %w: %w", s.session, ErrStorage, err)
-			}
-			eachText(history.Patched(messages[0], v.Patches), func(block, part int, text string) {
-				note(place{i, j, block, part}, text)
-			})
+		for _, m := range messages {
+			found = append(found, s.copiesIn(history.Patched(m, patches[m.Seq]), where[m.Seq], texts)...)
 		}
 	}
 	return texts, found, nil
 }
 
-// eachText calls use with each text of a message that can hold a file.
-func eachText(m history.Message, use func(block, part int, text string)) {
-	for i, b := range m.Blocks {
-		switch b.Type {
-		case history.BlockText:
-			use(i, 0, b.Text)
-		case history.BlockResource:
-			use(i, 0, fmt.Sprintf("<file_content path=%q>\n%s", b.URI, b.Text))
-		case history.BlockToolResult:
-			for j, part := range b.Content {
-				use(i, j, part.Text)
+// copiesIn returns the copies of files in a message, and adds the texts that they stand in to texts.
+func (s *snapshot) copiesIn(m history.Message, at place, texts map[place]string) (found []copied) {
+	note := func(text string, copies []copied) {
+		for _, c := range copies {
+			if c.path = s.fileName(c.path); c.path != "" {
+				c.place, texts[at] = at, text
+				found = append(found, c)
 			}
 		}
 	}
+	for i, b := range m.Blocks {
+		at.block, at.part = i, 0
+		switch b.Type {
+		case history.BlockText:
+			note(b.Text, passages(b.Text))
+		case history.BlockResource:
+			note(b.Text, []copied{{path: b.URI, end: len(b.Text)}})
+		case history.BlockToolResult:
+			for j, part := range b.Content {
+				at.part = j
+				note(part.Text, passages(part.Text))
+			}
+		}
+	}
+	return found
+}
+
+// fileName returns the one name that a file of the session's folders has, however it is written, and any
+// other name as it is. It is empty for what names only some lines of a file.
+func (s *snapshot) fileName(path string) string {
+	if s.roots == nil {
+		return path
+	}
+	ref, err := s.roots.Locate(path)
+	switch {
+	case err != nil:
+		return path
+	case !ref.Lines.IsWhole():
+		return ""
+	}
+	return ref.Path
 }

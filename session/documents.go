@@ -5,15 +5,19 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
+	"strata/filecontext"
 	"strata/history"
 )
 
 // The bounds of a session's documents.
 const (
-	MaxDocuments     = 100
-	MaxDocumentBytes = 1 << 20
-	maxDocumentName  = 100
+	MaxDocuments      = 100
+	MaxDocumentBytes  = 1 << 20
+	MaxDocumentsBytes = 8 << 20 // of all of them
+	maxDocumentName   = 100     // bytes, as of its status and of each phase
+	maxDocumentPhases = 32
 )
 
 // The documents that have a meaning of their own.
@@ -87,6 +91,7 @@ func (s *Session) RemoveDocument(name string, reply func(bool, error)) {
 	fail := func(err error) { reply(false, err) }
 	s.post(func() {
 		s.enqueue(op{fail: fail, begin: func() (work, error) {
+			name := strings.TrimSpace(name)
 			if s.context.findDocument(name) < 0 {
 				reply(false, nil)
 				return nil, nil
@@ -117,20 +122,18 @@ func (s *Session) Documents(reply func([]DocumentInfo, error)) {
 
 // newDocument checks a request and fills in the defaults.
 func (m *ContextManager) newDocument(req DocumentRequest) (history.Document, error) {
-	name := strings.TrimSpace(req.Name)
-	switch {
-	case name == "" || len(name) > maxDocumentName || strings.ContainsAny(name, "\n\r\x00"):
-		return history.Document{}, fmt.Errorf("%w: name: between 1 and %d characters on one line are wanted", ErrInvalid, maxDocumentName)
-	case len(req.Text) > MaxDocumentBytes:
-		return history.Document{}, fmt.Errorf("%w: text: %d bytes, at most %d are taken", ErrInvalid, len(req.Text), MaxDocumentBytes)
-	case m.findDocument(name) < 0 && len(m.documents) >= MaxDocuments:
-		return history.Document{}, fmt.Errorf("%w: the session has %d documents already, the most there can be", ErrInvalid, MaxDocuments)
+	req.Name = strings.TrimSpace(req.Name)
+	if err := req.check(); err != nil {
+		return history.Document{}, err
+	}
+	if err := m.roomFor(req); err != nil {
+		return history.Document{}, err
 	}
 	d := history.Document{
-		Name: name, Text: req.Text, Priority: priorityDefault, Pinned: name == documentRules || name == documentDesign,
+		Name: req.Name, Text: req.Text, Priority: priorityDefault, Pinned: req.Name == documentRules || req.Name == documentDesign,
 		Phases: req.Phases, Status: req.Status, Order: req.Order,
 	}
-	if name == documentState {
+	if req.Name == documentState {
 		d.Priority = priorityFacts
 	}
 	if req.Priority != nil {
@@ -140,6 +143,44 @@ func (m *ContextManager) newDocument(req DocumentRequest) (history.Document, err
 		d.Pinned = *req.Pinned
 	}
 	return d, nil
+}
+
+// check returns an error for a document that no session takes.
+func (req *DocumentRequest) check() error {
+	switch {
+	case !isName(req.Name):
+		return fmt.Errorf("%w: name: between 1 and %d bytes that can be printed are wanted", ErrInvalid, maxDocumentName)
+	case len(req.Text) > MaxDocumentBytes:
+		return fmt.Errorf("%w: text: %d bytes, at most %d are taken", ErrInvalid, len(req.Text), MaxDocumentBytes)
+	case len(req.Status) > maxDocumentName:
+		return fmt.Errorf("%w: status: %d bytes, at most %d are taken", ErrInvalid, len(req.Status), maxDocumentName)
+	case len(req.Phases) > maxDocumentPhases:
+		return fmt.Errorf("%w: phases: %d, at most %d are taken", ErrInvalid, len(req.Phases), maxDocumentPhases)
+	case slices.ContainsFunc(req.Phases, func(phase string) bool { return !isName(phase) }):
+		return fmt.Errorf("%w: phases: names of between 1 and %d bytes are wanted", ErrInvalid, maxDocumentName)
+	}
+	return nil
+}
+
+func isName(text string) bool {
+	return text != "" && len(text) <= maxDocumentName && strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
+}
+
+// roomFor returns an error where the session has no room for a document.
+func (m *ContextManager) roomFor(req DocumentRequest) error {
+	all := len(req.Text)
+	for _, d := range m.documents {
+		if d.Name != req.Name {
+			all += len(d.Text)
+		}
+	}
+	switch {
+	case m.findDocument(req.Name) < 0 && len(m.documents) >= MaxDocuments:
+		return fmt.Errorf("%w: the session has %d documents already, the most there can be", ErrInvalid, MaxDocuments)
+	case all > MaxDocumentsBytes:
+		return fmt.Errorf("%w: text: with it the session's documents have %d bytes, at most %d are taken", ErrInvalid, all, MaxDocumentsBytes)
+	}
+	return nil
 }
 
 // findDocument returns the index of a document, -1 where there is none.
@@ -160,8 +201,8 @@ func (m *ContextManager) putDocument(d history.Document) {
 }
 
 // rules returns the workspace's AGENTS.md as the document rules, unless the session has one of its own
-// or that was turned off.
-func (s *snapshot) rules(ctx context.Context) (history.Document, bool) {
+// or that was turned off. One that is there and cannot be read is named among what is left out.
+func (s *snapshot) rules(ctx context.Context, b *built) (history.Document, bool) {
 	own := slices.ContainsFunc(s.documents, func(d history.Document) bool { return d.Name == documentRules })
 	if own || !s.rulesFile || s.roots == nil {
 		return history.Document{}, false
@@ -172,6 +213,9 @@ func (s *snapshot) rules(ctx context.Context) (history.Document, bool) {
 	}
 	content, err := s.roots.Read(ctx, ref)
 	if err != nil {
+		if reason := filecontext.ReasonOf(err); reason != filecontext.ReasonMissing {
+			b.leftOut = append(b.leftOut, LeftOut{Key: "doc:" + documentRules, Reason: string(reason)})
+		}
 		return history.Document{}, false
 	}
 	return history.Document{Name: documentRules, Text: content.Text, Priority: priorityDefault, Pinned: true}, true

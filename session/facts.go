@@ -30,15 +30,12 @@ type facts struct {
 
 // of returns the facts of e, whose text must be there.
 func (f *facts) of(e filecontext.Entry, counter *tokens.Counter) fileFact {
-	key := fmt.Sprintf("%s\x00%s %v %v %p", e.Path, e.Hash, e.Range, e.LineNumbers, counter)
-	f.mu.Lock()
-	fact, known := f.known[key]
-	f.mu.Unlock()
-	if known {
+	key := factKey(&e, counter)
+	if fact, known := f.find(key); known {
 		return fact
 	}
 	rendered := e.Render()
-	fact = fileFact{tokens: counter.Count(rendered), hash: hashOf(rendered), rev: hashOf(e.Text)}
+	fact := fileFact{tokens: counter.Count(rendered), hash: hashOf(rendered), rev: hashOf(e.Text)}
 	if e.LineNumbers {
 		fact.rev += numbered
 	}
@@ -51,9 +48,35 @@ func (f *facts) of(e filecontext.Entry, counter *tokens.Counter) fileFact {
 	return fact
 }
 
+func factKey(e *filecontext.Entry, counter *tokens.Counter) string {
+	return fmt.Sprintf("%s\x00%s %v %v %p", e.Path, e.Hash, e.Range, e.LineNumbers, counter)
+}
+
+func (f *facts) find(key string) (fileFact, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	fact, known := f.known[key]
+	return fact, known
+}
+
+// shown reports whether a request would hold some of e's text.
+func shown(e *filecontext.Entry) bool {
+	return e.Problem == "" && e.State != filecontext.SummaryOnly
+}
+
+// lack reports whether the text of e is needed to say what e adds to a request, and is not in memory: after
+// a restart it is on the disk only.
+func (f *facts) lack(e filecontext.Entry, counter *tokens.Counter) bool {
+	if !shown(&e) || e.Text != "" || e.Size == 0 {
+		return false
+	}
+	_, known := f.find(factKey(&e, counter))
+	return !known
+}
+
 // tokens returns what e adds to a request; nothing while it is not shown or its text is not there.
 func (f *facts) tokens(e filecontext.Entry, counter *tokens.Counter) int {
-	if e.State == filecontext.SummaryOnly || e.Problem != "" || (e.Text == "" && e.Size > 0) {
+	if !shown(&e) || f.lack(e, counter) {
 		return 0
 	}
 	return f.of(e, counter).tokens

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"strata/filecontext"
 	"strata/history"
@@ -10,6 +11,13 @@ import (
 
 // RefusedError says that a path is not taken, and why.
 type RefusedError = filecontext.RefusedError
+
+// UnknownFileError says that a file is not in the context.
+type UnknownFileError struct{ Path string }
+
+func (e *UnknownFileError) Error() string {
+	return fmt.Sprintf("%s is not in the session's context", filecontext.Printable(e.Path))
+}
 
 // FileRange is a range of lines, from 1, both ends included.
 type FileRange = filecontext.Range
@@ -170,13 +178,17 @@ func (s *Session) ClearFiles(reply func(int, error)) {
 	}, fail)
 }
 
-// Files lists the files of the context by path.
+// Files lists the files of the context by path. It changes nothing: what happened to them on disk is taken
+// over and told before the next request.
 func (s *Session) Files(reply func([]FileInfo, error)) {
 	s.post(func() {
-		entries, facts, counter := s.context.files.List(), s.context.facts, s.context.counter
+		entries, facts, counter, roots := s.context.files.List(), s.context.facts, s.context.counter, s.context.roots
 		s.spawn(func() {
 			infos := make([]FileInfo, len(entries))
 			for i, e := range entries {
+				if facts.lack(e, counter) {
+					e, _ = present(s.ctx, roots, e) // one that cannot be read is listed as it was
+				}
 				infos[i] = fileInfo(e, facts.tokens(e, counter))
 			}
 			reply(infos, nil)
@@ -190,7 +202,7 @@ func (s *Session) FileContent(path string, reply func(FileText, error)) {
 	s.post(func() {
 		e, in := s.context.files.Get(s.context.name(path))
 		if !in {
-			fail(&RefusedError{Path: path, Reason: filecontext.ReasonMissing, Detail: "it is not in the context"})
+			fail(&UnknownFileError{Path: path})
 			return
 		}
 		roots := s.context.roots
@@ -315,4 +327,29 @@ func (m *ContextManager) takeDirty() (put []history.File, drop []string) {
 	}
 	clear(m.dirty)
 	return put, drop
+}
+
+// untakeDirty notes that the files of a change could not be stored.
+func (m *ContextManager) untakeDirty(change history.Change) {
+	for _, f := range change.PutFiles {
+		m.dirty[f.Path] = true
+	}
+	for _, path := range change.DropFiles {
+		m.dirty[path] = true
+	}
+}
+
+// hasBuffers reports whether the client's unsaved text counts for a file.
+func (m *ContextManager) hasBuffers() bool {
+	return slices.ContainsFunc(m.files.List(), func(e filecontext.Entry) bool { return e.Unsaved })
+}
+
+// forgetBuffers makes the disk count for all files.
+func (m *ContextManager) forgetBuffers() {
+	for _, e := range m.files.List() {
+		if e.Unsaved {
+			m.files.Saved(e.Path)
+			m.dirty[e.Path] = true
+		}
+	}
 }

@@ -9,7 +9,6 @@ import (
 	"strata/filecontext"
 	"strata/history"
 	"strata/stability"
-	"strata/tokens"
 )
 
 // shedTo is how far shedding goes down once the room is exceeded, so that it does not come again at each
@@ -26,86 +25,111 @@ const (
 // fitting is what has to be shed so that a request fits. It is stored as edits of the view and as states
 // of files, so that it stays shed.
 type fitting struct {
-	dedupe  []history.Patch
-	drop    []history.Viewed // messages that leave the view
-	cuts    []history.Patch  // blocks that are cut
-	summary []string         // paths of files that are shown no more
-	partial []filePart       // files of which only the beginning is shown
-	shed    []string         // keys of documents that are left out of this request
+	dedupe    []history.Patch
+	chars     int              // that dedupe saves
+	drop      []history.Viewed // messages that leave the view
+	cuts      []history.Patch  // blocks that are cut
+	files     []fileCut
+	documents []history.DocumentCut
 }
 
-// filePart says how many lines of a file are shown.
-type filePart struct {
+// fileCut says which lines of a file are still shown; the zero range: none.
+type fileCut struct {
 	path  string
-	lines int
+	lines filecontext.Range
 }
 
 func (f *fitting) empty() bool {
-	return len(f.dedupe)+len(f.drop)+len(f.cuts)+len(f.summary)+len(f.partial) == 0
+	return len(f.dedupe)+len(f.drop)+len(f.cuts)+len(f.files)+len(f.documents) == 0
 }
 
-// fit makes the pieces fit the room: each step only if those before it did not suffice.
+// fit makes the pieces fit the room: each step only if those before it did not suffice. What remains in
+// any case are the tools, the system prompt and the newest message; a prompt is only admitted if these fit.
 func (s *snapshot) fit(ctx context.Context, b *built, pieces []piece) ([]piece, error) {
-	if s.size(pieces) <= s.room() {
+	limit := s.capacity(s.room())
+	if size(pieces) <= limit {
 		return pieces, nil
 	}
 	pieces, err := s.dedupe(ctx, b, pieces)
-	if err != nil {
-		return nil, err
+	if err != nil || size(pieces) <= limit {
+		return pieces, err
 	}
-	if s.size(pieces) <= s.room() {
-		return pieces, nil
-	}
-	goal := int(float64(s.room()) * shedTo)
+	goal := s.capacity(int(float64(s.room()) * shedTo))
 	pieces = s.prune(b, pieces, goal)
-	if s.size(pieces) > s.room() {
-		pieces, err = s.truncate(ctx, b, pieces)
-	}
-	return s.remark(b, pieces), err
+	return s.truncate(ctx, b, pieces, goal, limit)
 }
 
-// size is what pieces come to, as the provider counts.
-func (s *snapshot) size(pieces []piece) int {
+// size is what pieces come to in counted tokens.
+func size(pieces []piece) int {
 	sum := 0
 	for i := range pieces {
 		sum += pieces[i].size()
 	}
-	return s.calibrated(sum)
+	return sum
+}
+
+// capacity returns how many counted tokens the provider takes for at most n of its own.
+func (s *snapshot) capacity(n int) int {
+	c := n
+	if provider := s.calibrated(n); provider > 0 {
+		c = int(float64(n) * float64(n) / float64(provider))
+	}
+	for c > 0 && s.calibrated(c) > n {
+		c--
+	}
+	return c
 }
 
 // prune takes out pieces, the least important first and the oldest of equal ones, down to goal. Never
 // those that are pinned, the first message of the user, the newest message, or the last two of the rest.
+// Nor files that are larger than goal: they could never come back whole, so they are cut afterwards, and
+// half of the goal is kept for them.
 func (s *snapshot) prune(b *built, pieces []piece, goal int) []piece {
-	order := prunable(pieces)
-	size, gone := s.size(pieces), make(map[string]bool)
-	for _, i := range order {
-		if size <= goal {
+	left, gone := size(pieces), make(map[int]bool)
+	large := 0
+	for i := range pieces {
+		if oversized(&pieces[i], goal) {
+			left -= pieces[i].size()
+			large = goal / 2
+		}
+	}
+	left += large
+	for _, i := range prunable(pieces, goal) {
+		if left <= goal {
 			break
 		}
-		p := &pieces[i]
-		size -= s.calibrated(p.size())
-		gone[p.Key] = true
-		b.leaveOut(p, reasonBudget)
-		s.logConsidered(p, size, false)
+		left -= pieces[i].size()
+		gone[i] = true
+		s.logShed(&pieces[i], left)
 	}
-	return slices.DeleteFunc(pieces, func(p piece) bool { return gone[p.Key] })
+	kept := make([]piece, 0, len(pieces))
+	for i := range pieces {
+		if gone[i] {
+			b.leaveOut(&pieces[i])
+		} else {
+			kept = append(kept, pieces[i])
+		}
+	}
+	return s.settle(b, kept)
 }
 
+func oversized(p *piece, goal int) bool { return p.file != nil && p.size() > goal }
+
 // prunable returns the indices of the pieces that may go, in the order in which they go.
-func prunable(pieces []piece) []int {
+func prunable(pieces []piece, goal int) []int {
 	var order, talk []int
 	for i := range pieces {
-		switch {
-		case pieces[i].Kind == stability.Message:
+		switch p := &pieces[i]; {
+		case p.Kind == stability.Message:
 			talk = append(talk, i)
-		case !pieces[i].pinned:
+		case !p.pinned && !oversized(p, goal):
 			order = append(order, i)
 		}
 	}
 	const kept = 3 // the newest message and the last two of the rest
-	first := slices.IndexFunc(talk, func(i int) bool { return pieces[i].User })
+	first := firstOfUser(pieces)
 	for n, i := range talk {
-		if n != first && n < len(talk)-kept {
+		if i != first && n < len(talk)-kept {
 			order = append(order, i)
 		}
 	}
@@ -113,146 +137,82 @@ func prunable(pieces []piece) []int {
 	return order
 }
 
+// firstOfUser returns the index of the user's first message, -1 for none.
+func firstOfUser(pieces []piece) int {
+	return slices.IndexFunc(pieces, func(p piece) bool { return p.Kind == stability.Message && p.User })
+}
+
+// newestMessage returns the index of the newest message, -1 for none.
+func newestMessage(pieces []piece) int {
+	for i := len(pieces) - 1; i >= 0; i-- {
+		if pieces[i].Kind == stability.Message {
+			return i
+		}
+	}
+	return -1
+}
+
 // leaveOut notes that a piece goes, and how that is stored.
-func (b *built) leaveOut(p *piece, reason string) {
-	b.leftOut = append(b.leftOut, LeftOut{Key: p.Key, Tokens: p.size(), Reason: reason, Score: p.priority})
+func (b *built) leaveOut(p *piece) {
+	b.leftOut = append(b.leftOut, LeftOut{Key: p.Key, Tokens: p.size(), Reason: reasonBudget, Score: p.priority})
 	switch {
 	case p.Kind == stability.Message:
 		b.fitting.drop = append(b.fitting.drop, p.messages...)
+	case p.Kind == stability.Note:
+		b.untold = append(b.untold, p.Key)
 	case p.file != nil:
-		b.fitting.summary = append(b.fitting.summary, p.file.Path)
-	default:
-		b.fitting.shed = append(b.fitting.shed, p.Key)
+		b.cutFile(p.file.Path, filecontext.SummaryOnly, reasonBudget, filecontext.Range{})
+	case p.document != nil:
+		b.fitting.documents = append(b.fitting.documents, history.DocumentCut{Name: p.document.Name, Version: documentVersion(p.document)})
 	}
 }
 
-// truncate cuts the largest pieces that remain until all of them fit: files first, at a line's end, then
-// the first message of the user.
-func (s *snapshot) truncate(ctx context.Context, b *built, pieces []piece) ([]piece, error) {
-	for {
-		over := s.size(pieces) - s.room()
-		if over <= 0 {
-			return pieces, nil
-		}
-		i := largestFile(pieces)
-		if i < 0 {
-			return s.cutFirst(ctx, b, pieces, over)
-		}
-		if !s.cutFile(b, &pieces[i], over) {
-			b.leaveOut(&pieces[i], reasonBudget)
-			pieces = slices.Delete(pieces, i, i+1)
-		}
-	}
+// cutFile notes that a file shows less of itself, also to what the model is told of it.
+func (b *built) cutFile(path string, state filecontext.State, reason string, lines filecontext.Range) {
+	b.fitting.files = slices.DeleteFunc(b.fitting.files, func(f fileCut) bool { return f.path == path })
+	b.fitting.files = append(b.fitting.files, fileCut{path: path, lines: lines})
+	i := slices.IndexFunc(b.entries, func(e filecontext.Entry) bool { return e.Path == path })
+	b.entries = slices.Clone(b.entries) // the snapshot's own
+	b.entries[i].State, b.entries[i].Reason, b.entries[i].Range = state, reason, lines
 }
 
-// largestFile returns the index of the largest file that can be cut, -1 for none.
-func largestFile(pieces []piece) int {
-	largest := -1
-	for i := range pieces {
-		if pieces[i].file != nil && (largest < 0 || pieces[i].Tokens > pieces[largest].Tokens) {
-			largest = i
-		}
+// settle puts what depends on the other pieces in step with them: the notes on files, and the marker
+// where messages were left out.
+func (s *snapshot) settle(b *built, pieces []piece) []piece {
+	pieces = slices.DeleteFunc(pieces, func(p piece) bool { return p.Kind == stability.Note || p.Key == omittedKey })
+	talk := len(pieces)
+	if i := slices.IndexFunc(pieces, func(p piece) bool { return p.Kind == stability.Message }); i >= 0 {
+		talk = i
 	}
-	return largest
+	marked := s.marked(pieces[talk:], s.omitted+len(b.fitting.drop))
+	return slices.Concat(pieces[:talk], s.notePieces(b, marked), marked)
 }
 
-// cutFile shows only the first lines of a file, so many that at least over tokens are saved. It reports
-// false where nothing worth showing would remain.
-func (s *snapshot) cutFile(b *built, p *piece, over int) bool {
-	share := 1 - float64(over)/float64(max(s.calibrated(p.Tokens), 1)) - 0.02
-	lines := int(float64(p.file.Lines) * share)
-	if share <= 0 || lines < 1 || lines >= p.file.Lines {
-		return false
+// marked returns the conversation with the marker that says how many messages were left out: behind the
+// first message, unless that is the newest.
+func (s *snapshot) marked(talk []piece, omitted int) []piece {
+	if omitted == 0 || len(talk) == 0 {
+		return talk
 	}
-	e := *p.file
-	e.State, e.Reason, e.Range = filecontext.Partial, reasonCut, filecontext.Range{Start: 1, End: lines}
-	fact := s.facts.of(e, s.counter)
-	if fact.tokens >= p.Tokens {
-		return false
-	}
-	b.leftOut = append(b.leftOut, LeftOut{Key: p.Key, Tokens: p.Tokens - fact.tokens, Reason: reasonCut, Score: p.priority})
-	b.fitting.partial = append(b.fitting.partial, filePart{path: e.Path, lines: lines})
-	p.file, p.Hash, p.Tokens, p.Rev, p.Partial = &e, fact.hash, fact.tokens, fact.rev, true
-	return true
+	at := min(1, len(talk)-1)
+	return slices.Concat(talk[:at], []piece{omittedPiece(omitted, s.counter)}, talk[at:])
 }
 
-// cutFirst cuts the user's first message, the last resort.
-func (s *snapshot) cutFirst(ctx context.Context, b *built, pieces []piece, over int) ([]piece, error) {
-	i := slices.IndexFunc(pieces, func(p piece) bool { return p.Kind == stability.Message && p.User })
-	if i < 0 || len(pieces[i].messages) == 0 {
-		return pieces, nil
-	}
-	v := pieces[i].messages[0]
-	messages, err := s.deps.Store.Messages(ctx, s.session, []int64{v.Seq})
-	if err != nil {
-		return nil, fmt.Errorf("read a message of session %s: %w: %w", s.session, ErrStorage, err)
-	}
-	patch, ok := cutLargest(history.Patched(messages[0], v.Patches), over, s.counter)
-	if ok {
-		b.fitting.cuts = append(b.fitting.cuts, patch)
-		b.leftOut = append(b.leftOut, LeftOut{Key: pieces[i].Key, Tokens: patch.Saved, Reason: reasonCut, Score: pieces[i].priority})
-		pieces[i] = messagePiece([]history.Viewed{patched(v, patch)})
-	}
-	return pieces, nil
+func (s *snapshot) logShed(p *piece, left int) {
+	s.deps.Log.Debug("left out", slog.String("session", s.session), slog.String("item", p.Key), slog.Int("tokens", p.size()),
+		slog.Int("score", p.priority), slog.Int("left", left))
 }
 
-// patched returns a message of the view with one more patch.
-func patched(v history.Viewed, p history.Patch) history.Viewed {
-	v.Patches = append(v.Patches[:len(v.Patches):len(v.Patches)], p)
-	v.Tokens = max(v.Tokens-p.Saved, 0)
-	return v
-}
-
-// cutLargest returns the patch that cuts the largest text block of m by about over tokens, on a
-// character border, with a marker that says how much is missing.
-func cutLargest(m history.Message, over int, counter *tokens.Counter) (history.Patch, bool) {
-	largest := -1
-	for i := range m.Blocks {
-		if m.Blocks[i].Type == history.BlockText && (largest < 0 || len(m.Blocks[i].Text) > len(m.Blocks[largest].Text)) {
-			largest = i
-		}
-	}
-	if largest < 0 {
-		return history.Patch{}, false
-	}
-	text := m.Blocks[largest].Text
-	whole := counter.Count(text)
-	keep := int(float64(len(text)) * (1 - float64(over+markerTokens)/float64(max(whole, 1))))
-	if keep <= 0 || keep >= len(text) {
-		return history.Patch{}, false
-	}
-	cut := cutAt(text, keep)
-	shown := cut + fmt.Sprintf("\n[%d characters omitted]", len([]rune(text[len(cut):])))
-	return history.Patch{Message: m.ID, Block: largest, Text: shown, Saved: whole - counter.Count(shown), Origin: reasonCut}, true
-}
-
-// markerTokens is what the marker of a cut costs at most.
-const markerTokens = 16
-
-// remark puts the marker for omitted messages in step with what was left out now.
-func (s *snapshot) remark(b *built, pieces []piece) []piece {
-	omitted := s.omitted + len(b.fitting.drop)
-	pieces = slices.DeleteFunc(pieces, func(p piece) bool { return p.Key == omittedKey })
-	first := slices.IndexFunc(pieces, func(p piece) bool { return p.Kind == stability.Message })
-	if omitted == 0 || first < 0 {
-		return pieces
-	}
-	return slices.Insert(pieces, first+1, omittedPiece(omitted, s.counter))
-}
-
-func (s *snapshot) logConsidered(p *piece, left int, taken bool) {
-	s.deps.Log.Debug("fitting", slog.String("session", s.session), slog.String("item", p.Key), slog.Int("tokens", p.size()),
-		slog.Int("score", p.priority), slog.Int("size", left), slog.Bool("taken", taken))
-}
-
-// edits returns what was shed of the conversation as edits of the view, without ids and numbers.
+// edits returns what was shed of the conversation and the documents as edits of the view, without ids and numbers.
 func (f *fitting) edits() []history.Edit {
 	var edits []history.Edit
 	if len(f.dedupe) > 0 {
-		edits = append(edits, history.Edit{Kind: history.EditDedupe, Reason: reasonBudget, Patches: f.dedupe, SavedTokens: saved(f.dedupe)})
+		edits = append(edits, history.Edit{
+			Kind: history.EditDedupe, Reason: reasonBudget, Patches: f.dedupe, SavedTokens: saved(f.dedupe), SavedChars: f.chars,
+		})
 	}
-	if len(f.drop)+len(f.cuts) > 0 {
-		e := history.Edit{Kind: history.EditTruncate, Reason: reasonBudget, Patches: f.cuts, SavedTokens: saved(f.cuts)}
+	if len(f.drop)+len(f.cuts)+len(f.documents) > 0 {
+		e := history.Edit{Kind: history.EditTruncate, Reason: reasonBudget, Patches: f.cuts, Documents: f.documents, SavedTokens: saved(f.cuts)}
 		for _, v := range f.drop {
 			e.Messages = append(e.Messages, v.ID)
 			e.SavedTokens += v.Tokens
@@ -269,4 +229,76 @@ func saved(patches []history.Patch) int {
 		sum += p.Saved
 	}
 	return sum
+}
+
+// standing names what earlier requests shed and this one therefore does not hold either.
+func (s *snapshot) standing(b *built) {
+	if n := len(s.shed); n > 0 {
+		out := LeftOut{Key: "msg:" + s.shed[0].ID, Reason: reasonBudget, Score: messageLeast}
+		for _, h := range s.shed {
+			out.Tokens += h.Tokens
+		}
+		if n > 1 {
+			out.Count = n
+		}
+		b.leftOut = append(b.leftOut, out)
+	}
+	for _, v := range s.view {
+		for _, p := range v.Patches {
+			reason := reasonDuplicate
+			if p.Origin == reasonCut {
+				reason = reasonCut
+			}
+			b.leftOut = append(b.leftOut, LeftOut{Key: "msg:" + v.ID, Tokens: p.Saved, Reason: reason})
+		}
+	}
+	for i := range b.entries {
+		s.standingFile(b, &b.entries[i])
+	}
+}
+
+// standingFile names a file that shows less of itself because it did not fit.
+func (s *snapshot) standingFile(b *built, e *filecontext.Entry) {
+	summary := e.State == filecontext.SummaryOnly && e.Reason == reasonBudget
+	part := e.State == filecontext.Partial && e.Reason == reasonCut
+	if e.Problem != "" || !summary && !part {
+		return
+	}
+	whole := *e
+	whole.State, whole.Range = filecontext.Full, filecontext.Range{}
+	missing := s.facts.of(whole, s.counter).tokens
+	if part {
+		missing -= s.facts.of(*e, s.counter).tokens
+	}
+	b.leftOut = append(b.leftOut, LeftOut{Key: "file:" + e.Path, Tokens: max(missing, 0), Reason: e.Reason, Score: priorityFile})
+}
+
+// runs returns what was left out with messages that follow each other as one.
+func runs(all []LeftOut) []LeftOut {
+	out := all[:0:0]
+	for _, l := range all {
+		if n := len(out) - 1; n >= 0 && l.joins(&out[n]) {
+			out[n].Count = max(out[n].Count, 1) + max(l.Count, 1)
+			out[n].Tokens += l.Tokens
+			continue
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// joins reports whether l, a message, goes on with the run that ends with before.
+func (l *LeftOut) joins(before *LeftOut) bool {
+	return isMessage(l.Key) && isMessage(before.Key) && l.Reason == reasonBudget && before.Reason == reasonBudget && l.Score == before.Score
+}
+
+func isMessage(key string) bool { return len(key) > len("msg:") && key[:len("msg:")] == "msg:" }
+
+// fitError is how a request is refused whose tools, system prompt and newest message do not fit.
+func (s *snapshot) fitError(b *built) error {
+	need := s.calibrated(b.counted)
+	if limit := s.room(); need > limit {
+		return fmt.Errorf("session %s: %w", s.session, &BudgetError{Tokens: need, Limit: limit})
+	}
+	return nil
 }

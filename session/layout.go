@@ -116,6 +116,16 @@ func (l *layout) note(now map[string]string) string {
 	return heading + strings.Join(lines, "\n") + "\n"
 }
 
+// lastTold returns what the model was told last: now, where that says nothing new.
+func (l *layout) lastTold(same bool, now map[string]string) map[string]string {
+	if same {
+		return now
+	}
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.told
+}
+
 func pathOf(line string) string {
 	_, path, _ := strings.Cut(line, ": ")
 	return path

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -39,6 +40,7 @@ type piece struct {
 
 	source   string             // of a file: the text whose hash Rev names
 	file     *filecontext.Entry // of a file
+	document *history.Document  // of a document
 	messages []history.Viewed   // of the conversation: a message, or a batch of calls and their results
 	overhead int                // tokens of framing, which Tokens does not hold
 }
@@ -88,14 +90,15 @@ func (s *snapshot) collect(ctx context.Context, b *built, tools []llm.Tool) ([]p
 		p.pinned = true
 		pieces = append(pieces, p)
 	}
-	pieces = append(pieces, s.documentPieces(ctx)...)
+	pieces = append(pieces, s.documentPieces(ctx, b)...)
 	files, err := s.filePieces(ctx, b)
 	if err != nil {
 		return nil, err
 	}
 	pieces = append(pieces, files...)
-	pieces = append(pieces, s.notePieces(b)...)
-	return append(pieces, s.conversation()...), nil
+	s.standing(b)
+	talk := s.conversation()
+	return slices.Concat(pieces, s.notePieces(b, talk), s.marked(talk, s.omitted)), nil
 }
 
 func (s *snapshot) toolsPiece(tools []llm.Tool) piece {
@@ -109,27 +112,58 @@ func (s *snapshot) toolsPiece(tools []llm.Tool) piece {
 }
 
 // documentPieces returns the documents, the most important first, equal ones by name.
-func (s *snapshot) documentPieces(ctx context.Context) []piece {
+func (s *snapshot) documentPieces(ctx context.Context, b *built) []piece {
 	documents := slices.Clone(s.documents)
-	if rules, ok := s.rules(ctx); ok {
+	if rules, ok := s.rules(ctx, b); ok {
 		documents = append(documents, rules)
 	}
 	slices.SortFunc(documents, func(a, b history.Document) int {
-		if a.Priority != b.Priority {
-			return b.Priority - a.Priority
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(b.Priority-a.Priority, strings.Compare(a.Name, b.Name))
 	})
 	pieces := make([]piece, 0, len(documents))
 	for _, d := range documents {
 		if strings.TrimSpace(d.Text) == "" {
 			continue
 		}
-		p := textPiece("doc:"+d.Name, stability.Document, categoryDocuments, renderDocument(d), s.counter)
-		p.priority, p.pinned = d.Priority, d.Pinned
-		pieces = append(pieces, p)
+		if p, shown := s.shownDocument(b, d); shown {
+			pieces = append(pieces, p)
+		}
 	}
 	return pieces
+}
+
+// shownDocument returns a document as far as an earlier request could hold it; shown is false where that
+// is not at all.
+func (s *snapshot) shownDocument(b *built, d history.Document) (p piece, shown bool) {
+	p = s.documentPiece(d, len(d.Text))
+	cut, was := s.cuts[d.Name]
+	if !was || cut.Version != documentVersion(&d) {
+		return p, true
+	}
+	out := LeftOut{Key: p.Key, Tokens: p.Tokens, Reason: reasonBudget, Score: d.Priority}
+	if cut.Keep > 0 {
+		part := s.documentPiece(d, min(cut.Keep, len(d.Text)))
+		out.Tokens, out.Reason, p = p.Tokens-part.Tokens, reasonCut, part
+	}
+	b.leftOut = append(b.leftOut, out)
+	return p, cut.Keep > 0
+}
+
+// documentPiece returns the first bytes of a document as a piece.
+func (s *snapshot) documentPiece(d history.Document, keep int) piece {
+	shown := d
+	shown.Text = withMarker(d.Text, keep)
+	p := textPiece("doc:"+d.Name, stability.Document, categoryDocuments, renderDocument(shown), s.counter)
+	p.priority, p.pinned, p.document = d.Priority, d.Pinned, &d
+	return p
+}
+
+// documentVersion names the text of a document and when it was set: set anew it is another version.
+func documentVersion(d *history.Document) string {
+	if d.At.IsZero() {
+		return hashOf(d.Text)
+	}
+	return fmt.Sprintf("%s@%d", hashOf(d.Text), d.At.UnixMicro())
 }
 
 // renderDocument returns a document as the model is shown it. State is what the model can rely on.
@@ -169,36 +203,39 @@ func (s *snapshot) filePieces(ctx context.Context, b *built) ([]piece, error) {
 	return pieces, nil
 }
 
-// notePieces returns the notes on files: those that were sent and whose turn is still in the view, and
+// notePieces returns the notes on files: those that were sent with a message of the conversation, and
 // the one that tells what became different since the last request.
-func (s *snapshot) notePieces(b *built) []piece {
+func (s *snapshot) notePieces(b *built, talk []piece) []piece {
+	said := make(map[string]bool)
+	newest := ""
+	for i := range talk {
+		for _, v := range talk[i].messages {
+			said[notePrefix+v.ID], newest = true, notePrefix+v.ID
+		}
+	}
+	b.told = availability(b.entries)
+	note := s.layout.note(b.told)
+	if note == "" || newest == "" || slices.Contains(b.untold, newest) {
+		newest, b.told = "", s.layout.lastTold(note == "", b.told)
+	}
 	var pieces []piece
 	for _, e := range s.layout.entries() {
-		if e.Kind == stability.Note && s.inView(strings.TrimPrefix(e.Key, notePrefix)) {
+		if e.Kind == stability.Note && said[e.Key] && e.Key != newest && !slices.Contains(b.untold, e.Key) {
 			pieces = append(pieces, piece{
 				Item:     stability.Item{Key: e.Key, Kind: stability.Note, Hash: e.Blob, Tokens: e.Tokens},
 				category: categoryNotes, pinned: true,
 			})
 		}
 	}
-	b.told = availability(b.entries)
-	note := s.layout.note(b.told)
-	if note == "" || len(s.view) == 0 {
+	if newest == "" {
 		return pieces
 	}
-	p := textPiece(notePrefix+s.view[len(s.view)-1].ID, stability.Note, categoryNotes, note, s.counter)
+	p := textPiece(newest, stability.Note, categoryNotes, note, s.counter)
 	p.pinned = true
-	if i := slices.IndexFunc(pieces, func(q piece) bool { return q.Key == p.Key }); i >= 0 {
-		pieces = append(pieces[:i], pieces[i+1:]...)
-	}
 	return append(pieces, p)
 }
 
 const notePrefix = "note:"
-
-func (s *snapshot) inView(id string) bool {
-	return slices.ContainsFunc(s.view, func(v history.Viewed) bool { return v.ID == id })
-}
 
 // conversation returns the working history: each message a piece, but for an assistant's tool calls,
 // which are one with their results.
@@ -211,9 +248,6 @@ func (s *snapshot) conversation() []piece {
 	}
 	for i, step := len(pieces)-1, 0; i >= 0; i, step = i-1, step+1 {
 		pieces[i].priority = max(priorityMessage-messageStep*step, messageLeast)
-	}
-	if s.omitted > 0 && len(pieces) > 0 {
-		pieces = slices.Insert(pieces, min(1, len(pieces)), omittedPiece(s.omitted, s.counter))
 	}
 	return pieces
 }

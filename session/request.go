@@ -19,7 +19,9 @@ type snapshot struct {
 	deps      *Deps
 	session   string
 	view      []history.Viewed
-	omitted   int // messages that were left out of the view
+	omitted   int            // messages that were left out of the view
+	shed      []history.Head // of them those that did not fit
+	cuts      map[string]history.DocumentCut
 	files     []filecontext.Entry
 	documents []history.Document
 	rulesFile bool // AGENTS.md is read
@@ -47,6 +49,7 @@ type built struct {
 	refreshed  []filecontext.Change
 	sent       []sentFile
 	told       map[string]string
+	untold     []string       // keys of notes that do not fit
 	blobs      []history.Blob // rendered pieces and file texts that the stored layout has to be able to find again
 	keep       []string       // hashes of those and of the older ones that it still refers to
 }
@@ -81,6 +84,7 @@ func (s *snapshot) build(ctx context.Context, tools []llm.Tool) (built, error) {
 	if pieces, err = s.fit(ctx, &b, pieces); err != nil {
 		return b, err
 	}
+	b.leftOut = runs(b.leftOut)
 	for i := range pieces {
 		b.categories[pieces[i].category] += pieces[i].Tokens
 		b.categories[categoryOverhead] += pieces[i].overhead
@@ -101,7 +105,8 @@ func (s *snapshot) plan(ctx context.Context, b *built, pieces []piece, tools []l
 	}
 	b.mirror = s.mirror(tools)
 	request := stability.Request{
-		Now: s.deps.Now(), Window: s.model.Window, Room: s.room(),
+		Now: s.deps.Now(), Window: s.capacity(s.model.Window),
+		Room: max(s.capacity(s.room())-b.categories[categoryOverhead], 1),
 		Cache: stability.Cache{
 			Mirror: b.mirror, Automatic: !s.model.Marks, Minimum: s.model.MinCacheTokens, Prices: relative(s.model.Price),
 		},

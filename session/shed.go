@@ -30,6 +30,8 @@ func (s *Session) shed(b *built) error {
 	edits := b.fitting.edits()
 	var change history.Change
 	s.onMailbox(func() {
+		s.filesRefreshed(b.refreshed) // what is shown of a file is said of its present version
+		b.refreshed = nil
 		for i := range edits {
 			edits[i].ID, edits[i].Seq, edits[i].At = s.deps.NewID("edit_"), s.context.NextSeq()+int64(i), s.deps.Now()
 		}
@@ -37,36 +39,32 @@ func (s *Session) shed(b *built) error {
 		change = history.Change{Session: s.id, Edits: edits}
 		change.PutFiles, change.DropFiles = s.context.takeDirty()
 	})
-	if err := s.deps.Store.Commit(context.WithoutCancel(s.ctx), change); err != nil {
-		return fmt.Errorf("make the request fit: %w: %w", ErrStorage, err)
-	}
+	err := s.deps.Store.Commit(context.WithoutCancel(s.ctx), change)
 	s.onMailbox(func() {
+		if err != nil {
+			s.context.untakeDirty(change)
+			return
+		}
 		for _, e := range edits {
 			s.context.apply(e)
 		}
 		s.contextChanged("fitted")
 	})
+	if err != nil {
+		return fmt.Errorf("make the request fit: %w: %w", ErrStorage, err)
+	}
 	return nil
 }
 
 // hide makes files that did not fit show less of themselves from now on.
 func (m *ContextManager) hide(b *built) {
-	for _, path := range b.fitting.summary {
-		if m.files.SetState(path, filecontext.SummaryOnly, reasonBudget) {
-			m.dirty[path] = true
+	for _, f := range b.fitting.files {
+		state, reason := filecontext.Partial, reasonCut
+		if f.lines.IsWhole() {
+			state, reason = filecontext.SummaryOnly, reasonBudget
 		}
-	}
-	for _, part := range b.fitting.partial {
-		e, in := m.files.Get(part.path)
-		if !in {
-			continue
-		}
-		_, err := m.files.Put(e.Content, filecontext.AddOptions{
-			State: filecontext.Partial, Reason: reasonCut, Range: filecontext.Range{Start: 1, End: part.lines},
-			Once: e.Once, LineNumbers: e.LineNumbers, Unsaved: e.Unsaved,
-		})
-		if err == nil {
-			m.dirty[part.path] = true
+		if m.files.SetState(f.path, state, reason, f.lines) {
+			m.dirty[f.path] = true
 		}
 	}
 }

@@ -23,7 +23,7 @@ func (s *snapshot) resolve(ctx context.Context, blocks []history.Block) admissio
 				a.leftOut = append(a.leftOut, LeftOut{Key: b.URI, Reason: reason})
 			}
 		case history.BlockResource:
-			if file, ok := s.embedded(&b); ok {
+			if file, ok := s.embedded(ctx, &b); ok {
 				a.files = append(a.files, file)
 				b = history.Block{Type: history.BlockLink, URI: b.URI, Name: file.content.Path}
 			}
@@ -61,13 +61,13 @@ func (s *snapshot) linked(ctx context.Context, uri string) (file attachment, rea
 }
 
 // embedded returns the file whose unsaved text a prompt brings. A text from outside the session's
-// folders is none.
-func (s *snapshot) embedded(b *history.Block) (attachment, bool) {
+// folders is none, nor is one of some lines of a file.
+func (s *snapshot) embedded(ctx context.Context, b *history.Block) (attachment, bool) {
 	if s.roots == nil || !isFileURI(b.URI) {
 		return attachment{}, false
 	}
-	file, err := read(context.Background(), s.roots, FileRequest{Path: b.URI, Content: &b.Text})
-	if err != nil {
+	file, err := read(ctx, s.roots, FileRequest{Path: b.URI, Content: &b.Text})
+	if err != nil || !file.options.Range.IsWhole() {
 		return attachment{}, false
 	}
 	file.options.Reason = "embedded in a prompt"
@@ -93,7 +93,10 @@ func measure(blocks []history.Block) {
 func (m *ContextManager) tryFiles(a *admission) []history.File {
 	var stored []history.File
 	fitting := a.files[:0]
-	for _, file := range a.files {
+	for _, file := range joined(a.files) {
+		if !m.adapt(&file) {
+			continue
+		}
 		e, err := m.files.Try(file.content, file.options)
 		if err != nil {
 			a.leftOut = append(a.leftOut, LeftOut{Key: "file:" + file.content.Path, Reason: string(filecontext.ReasonOf(err))})
@@ -104,6 +107,55 @@ func (m *ContextManager) tryFiles(a *admission) []history.File {
 	}
 	a.files = fitting
 	return stored
+}
+
+// joined returns the files of a prompt, each once, although it may be named several times: all that is
+// asked for of it is shown, and the client's own text counts.
+func joined(files []attachment) []attachment {
+	var out []attachment
+	at := make(map[string]int)
+	for _, f := range files {
+		i, again := at[f.content.Path]
+		if !again {
+			at[f.content.Path] = len(out)
+			out = append(out, f)
+			continue
+		}
+		one := &out[i]
+		one.options.Range = hull(one.options.Range, f.options.Range)
+		if f.options.Unsaved {
+			one.content, one.options.Unsaved = f.content, true
+		}
+	}
+	return out
+}
+
+// hull returns the smallest range that holds both.
+func hull(a, b filecontext.Range) filecontext.Range {
+	if a.IsWhole() || b.IsWhole() {
+		return filecontext.Range{}
+	}
+	return filecontext.Range{Start: min(a.Start, b.Start), End: max(a.End, b.End)}
+}
+
+// adapt makes a file of a prompt show no less than it does already. It reports false where all that is
+// asked for is shown.
+func (m *ContextManager) adapt(file *attachment) bool {
+	old, in := m.files.Get(file.content.Path)
+	if !in {
+		return true
+	}
+	file.options.LineNumbers = old.LineNumbers
+	if old.State == filecontext.SummaryOnly || file.options.Unsaved {
+		return true
+	}
+	before := old.Range
+	if old.State == filecontext.Full {
+		before = filecontext.Range{}
+	}
+	asked := file.options.Range
+	file.options.Range = hull(before, asked)
+	return file.options.Range != before || old.Once && asked.IsWhole()
 }
 
 // begin takes a stored prompt in.

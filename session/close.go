@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"strata/history"
 )
 
 // The reasons for which a session is closed, as its subscribers are told.
@@ -50,7 +52,26 @@ func (s *Session) close(reason string, then func()) {
 		t.cancelled = !t.stopped
 		t.cancel()
 	}
+	if reason == ReasonClosed {
+		s.forgetBuffers()
+	}
 	s.endIfIdle()
+}
+
+// forgetBuffers makes the disk count again for the files that the client had not saved: closing a session
+// gives its unsaved texts up.
+func (s *Session) forgetBuffers() {
+	if !s.context.hasBuffers() {
+		return
+	}
+	failed := func(err error) {
+		s.deps.Log.Error("unsaved texts of a closed session are still stored", slog.String("session", s.id), slog.Any("error", err))
+	}
+	s.enqueue(op{fail: failed, begin: func() (work, error) {
+		s.context.forgetBuffers()
+		put, drop := s.context.takeDirty()
+		return s.store("give up unsaved texts", history.Change{PutFiles: put, DropFiles: drop}, func() {}), nil
+	}})
 }
 
 // Unload closes the session if nothing needs it: no turn, no operation, no unsaved ending, no

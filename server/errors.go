@@ -63,6 +63,9 @@ var errorTable = []func(error) *rpc.Error{
 	as(func(e *session.RefusedError) *rpc.Error {
 		return &rpc.Error{Code: codeRefusedPath, Message: e.Error(), Data: map[string]string{"path": e.Path, "reason": string(e.Reason)}}
 	}),
+	as(func(e *session.UnknownFileError) *rpc.Error {
+		return &rpc.Error{Code: codeNotFound, Message: e.Error(), Data: map[string]string{"kind": "file", "id": e.Path}}
+	}),
 	as(func(e *session.EditRefusedError) *rpc.Error {
 		return &rpc.Error{Code: codeEditRefused, Message: e.Error(), Data: map[string]string{"path": e.Path, "reason": string(e.Reason)}}
 	}),

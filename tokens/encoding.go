@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/pkoukk/tiktoken-go"
@@ -61,6 +62,7 @@ func readRanks(encoding string, ranks map[string]int) error {
 	}
 	defer file.Close()
 	var token []byte
+	var names arena
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {
 		text, number, _ := bytes.Cut(lines.Bytes(), []byte(" "))
@@ -71,7 +73,23 @@ func readRanks(encoding string, ranks map[string]int) error {
 		if err != nil {
 			return err
 		}
-		ranks[string(token)] = rank
+		ranks[names.keep(token)] = rank
 	}
 	return lines.Err()
+}
+
+// arena makes strings that share memory: a table's strings by themselves would be 200,000 allocations of a few bytes.
+type arena struct{ chunk *strings.Builder }
+
+// arenaBytes is the size of a chunk.
+const arenaBytes = 64 << 10
+
+func (a *arena) keep(text []byte) string {
+	if a.chunk == nil || a.chunk.Cap()-a.chunk.Len() < len(text) {
+		a.chunk = new(strings.Builder)
+		a.chunk.Grow(max(arenaBytes, len(text)))
+	}
+	from := a.chunk.Len()
+	a.chunk.Write(text)
+	return a.chunk.String()[from:]
 }

@@ -1,0 +1,31 @@
+package tokens
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestArenaKeepsWhatItIsGiven(t *testing.T) {
+	var a arena
+	var kept, want []string
+	for _, size := range []int{1, arenaBytes - 2, 3, 0, 2 * arenaBytes, 5, arenaBytes} {
+		text := []byte(strings.Repeat(string(rune('a'+len(kept))), size))
+		want = append(want, string(text))
+		kept = append(kept, a.keep(text))
+		clear(text) // callers use it again
+	}
+	for i := range want {
+		if kept[i] != want[i] {
+			t.Errorf("text %d of %d bytes is not what was kept", i, len(want[i]))
+		}
+	}
+}
+
+func BenchmarkBuild(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := buildEncoder(Default, 199_998); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

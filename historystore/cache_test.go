@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"testing"
+
+	"strata/history"
 )
 
 // in returns those of keys that c holds.
@@ -74,4 +76,32 @@ func TestMessagesComeFromTheCache(t *testing.T) {
 	if s.messages.bytes > 10_000 || s.messages.bytes == 0 {
 		t.Fatalf("cache of %d bytes", s.messages.bytes)
 	}
+}
+
+// What a turn stores is in the next request. An import may never be read.
+func TestFreshMessagesNeedNoQuery(t *testing.T) {
+	s := openTest(t, "", Options{})
+	commit(t, s, createSession("sess_a"))
+	for _, tt := range []struct {
+		messages int
+		cached   int
+	}{{1, 1}, {freshMessages, 1 + freshMessages}, {freshMessages + 1, 1 + freshMessages}} {
+		ch := history.Change{Session: "sess_a"}
+		for range tt.messages {
+			seq := int64(len(load(t, s, "sess_a").Heads) + len(ch.Messages) + 1)
+			ch.Messages = append(ch.Messages, textMessage(seq, history.RoleUser, fmt.Sprint("text ", seq)))
+		}
+		commit(t, s, ch)
+		equal(t, "cached", len(s.messages.entries), tt.cached)
+	}
+	fresh, err := s.Messages(ctx, "sess_a", []int64{1, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.messages.drop([]messageKey{{"sess_a", 1}, {"sess_a", 2}})
+	read, err := s.Messages(ctx, "sess_a", []int64{1, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "fresh messages", fresh, read)
 }

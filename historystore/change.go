@@ -24,6 +24,7 @@ import (
 // not name it, or to the session's end, and longer where another session refers to it. KeepBlobs may name what another
 // session put; a hash that is not stored is passed over.
 func (s *Store) Commit(ctx context.Context, ch history.Change) error {
+	_, _, since := s.messages.lookup(nil)
 	p, err := prepare(&ch)
 	if err == nil {
 		err = s.write(ctx, "commit", kinds(&ch), p.apply)
@@ -34,7 +35,25 @@ func (s *Store) Commit(ctx context.Context, ch history.Change) error {
 	if len(p.gone) > 0 {
 		s.blobs.drop(p.gone)
 	}
+	s.keepFresh(p, since)
 	return nil
+}
+
+// freshMessages is how many messages a change of a talk holds at most. Larger ones are imports, which nobody may read.
+const freshMessages = 4
+
+// keepFresh puts stored messages where the next request, which will hold them, finds them without a query. They are
+// decoded, so that they are what a query would return and share nothing with the caller.
+func (s *Store) keepFresh(p *prepared, since int) {
+	if len(p.messages) > freshMessages {
+		return
+	}
+	for i := range p.messages {
+		row := &p.messages[i]
+		if m, err := row.decode(); err == nil {
+			s.messages.put(messageKey{p.Session, row.Seq}, m, len(row.body), since)
+		}
+	}
 }
 
 // prepared is a change whose encoding is done, so that the writer only writes.

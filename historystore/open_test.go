@@ -295,7 +295,7 @@ func TestK4_02_DamagedMessage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
-			s := openTest(t, "", Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+			s := openTest(t, "", Options{CacheBytes: 1, Log: slog.New(slog.NewTextHandler(&log, nil))})
 			commit(t, s, createSession("sess_a"), createSession("sess_b"), beginTurn("sess_a", 0), endTurn("sess_a", 0))
 			if _, err := s.writer.tx.conn.ExecContext(ctx, statement); err != nil {
 				t.Fatal(err)

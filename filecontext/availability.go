@@ -17,7 +17,7 @@ func (f *FileContext) Availability(path string) (State, string) {
 // Availability returns how much of the file the model is shown, and why.
 func (e Entry) Availability() (State, string) {
 	if e.Problem != "" {
-		return NotAvailable, explanations[e.Problem]
+		return NotAvailable, e.Problem.Explain()
 	}
 	return e.State, e.Reason
 }
@@ -61,7 +61,7 @@ func (f *FileContext) Listing() string {
 func (c Change) Note() string {
 	line := strings.ToUpper(string(c.Kind)) + ": " + Printable(c.Path)
 	if c.Kind == Unreadable {
-		line += " (" + explanations[c.Reason] + ")"
+		line += " (" + c.Reason.Explain() + ")"
 	}
 	return line
 }

@@ -42,6 +42,9 @@ var explanations = map[Reason]string{
 	ReasonFull:       "does not fit: remove files from the session first",
 }
 
+// Explain says what is wrong with a path, as the end of a sentence that begins with it.
+func (r Reason) Explain() string { return explanations[r] }
+
 // RefusedError says that a path is not taken, and why.
 type RefusedError struct {
 	Path   string // as it was given
@@ -50,7 +53,7 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	text := fmt.Sprintf("%s %s", Printable(e.Path), explanations[e.Reason])
+	text := fmt.Sprintf("%s %s", Printable(e.Path), e.Reason.Explain())
 	if e.Detail != "" {
 		text += " (" + e.Detail + ")"
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"strata/filecontext"
 	"strata/history"
@@ -273,7 +274,30 @@ func (s *Session) filesRefreshed(changes []filecontext.Change) []filecontext.Cha
 		events[i] = FileChange{Path: c.Path, Change: string(c.Kind), Reason: string(c.Reason)}
 	}
 	s.tellFiles(events...)
+	if text := lostFiles(told); text != "" {
+		s.emit(Event{Kind: EventNotice, Text: text})
+	}
 	return told
+}
+
+// maxLostNamed bounds the files that a notice names.
+const maxLostNamed = 10
+
+// lostFiles says which files can be sent no more, and why; empty where there are none.
+func lostFiles(changes []filecontext.Change) string {
+	var lost []string
+	for _, c := range changes {
+		switch c.Kind {
+		case filecontext.Deleted:
+			lost = append(lost, filecontext.Printable(c.Path)+" was deleted and has left the context")
+		case filecontext.Unreadable:
+			lost = append(lost, filecontext.Printable(c.Path)+" cannot be sent any more: it "+c.Reason.Explain())
+		}
+	}
+	if more := len(lost) - maxLostNamed; more > 0 {
+		lost = append(lost[:maxLostNamed], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lost, "; ")
 }
 
 // openRoots opens the session's folders. Where one is gone the session goes on without files.

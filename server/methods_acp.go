@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -149,15 +150,19 @@ func (p *peer) mcpNotice(s *session.Session, servers []json.RawMessage) {
 	}
 }
 
+// behindReplay is the place of an answer behind all that its feed has to send. What is replayed has no numbers of
+// its own: behind the newest event's it could still be to come.
+const behindReplay = math.MaxUint64
+
 // loadSession replays the transcript, then answers.
 func loadSession(p *peer, r *rpc.Request, params openSessionParams) {
 	p.reopen(r, params, func(s *session.Session, f *feed) {
-		s.Replay(f.cursor.Load(), func(i session.Info, seq uint64, err error) {
+		s.Replay(f.cursor.Load(), func(i session.Info, err error) {
 			if err != nil {
 				r.Fail(sessionError(s.ID(), err))
 				return
 			}
-			r.ReplyAfter(configOptionsResult{ConfigOptions: p.server.options(i)}, f, seq)
+			r.ReplyAfter(configOptionsResult{ConfigOptions: p.server.options(i)}, f, behindReplay)
 		})
 	})
 }

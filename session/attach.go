@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"strata/history"
 )
@@ -41,14 +40,23 @@ type Snapshot struct {
 	Notices  []string          // what whoever opens the session should know
 }
 
-// subscribe makes c a subscriber that goes on at the log's end, unless it is one already.
+// subscribe makes c a subscriber that goes on at the log's end, unless it is one already. It is told the notices first.
 func (s *Session) subscribe(c *Cursor) {
 	if _, ok := s.subs[c]; ok {
 		return
 	}
 	s.subs[c] = false
 	st := s.stand()
-	c.place(position{next: st.seq + 1, progress: st.progress()})
+	c.place(position{next: st.seq + 1, backlog: backlog{tail: s.noticeEvents()}, progress: st.progress()})
+}
+
+// noticeEvents tells a subscriber that gets no snapshot what one would hold.
+func (s *Session) noticeEvents() []Event {
+	var events []Event
+	for _, text := range s.allNotices() {
+		events = append(events, Event{Kind: EventNotice, Text: text})
+	}
+	return events
 }
 
 // Subscribe makes c a subscriber that goes on behind everything said so far.
@@ -68,15 +76,17 @@ func (s *Session) Unsubscribe(c *Cursor) {
 }
 
 // Replay makes c a subscriber that is sent the whole transcript, the running answer included, and then
-// what follows. seq is the event that has been delivered when the replay is complete.
-func (s *Session) Replay(c *Cursor, reply func(info Info, seq uint64, err error)) {
+// what follows.
+func (s *Session) Replay(c *Cursor, reply func(Info, error)) {
 	s.post(func() {
 		st := s.stand()
 		attached := s.subs[c]
 		s.subs[c] = attached
-		c.place(position{attached: attached, next: st.seq + 1, backlog: st.since(progress{}), progress: st.progress()})
-		reply(s.info(), st.seq, nil)
-	}, func(err error) { reply(Info{}, 0, err) })
+		all := st.since(progress{})
+		all.tail = append(all.tail, s.noticeEvents()...)
+		c.place(position{attached: attached, next: st.seq + 1, backlog: all, progress: st.progress()})
+		reply(s.info(), nil)
+	}, func(err error) { reply(Info{}, err) })
 }
 
 // Attach makes c a subscriber that sees all kinds of events. If the log still holds everything behind
@@ -107,7 +117,7 @@ func (s *Session) attach(c *Cursor, since Since, reply func(Attached, error), fa
 // attachWithSnapshot reads the newest messages for the snapshot. The place in the log is taken now, so
 // that nothing is missed or sent twice while they are read.
 func (s *Session) attachWithSnapshot(c *Cursor, a Attached, st standing, reply func(Attached, error), fail func(error)) {
-	snap := &Snapshot{Session: s.record, Config: s.config(), Totals: s.context.Totals(), Unsaved: s.unsaved != nil, Notices: slices.Clone(s.notices)}
+	snap := &Snapshot{Session: s.record, Config: s.config(), Totals: s.context.Totals(), Unsaved: s.unsaved != nil, Notices: s.allNotices()}
 	newest, older := newestPage(st.heads)
 	snap.Older = older
 	for _, seq := range newest {

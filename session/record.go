@@ -46,7 +46,7 @@ func (s *Session) info() Info {
 	i := Info{
 		Session: s.record, Config: s.config(), Model: s.model, State: StateIdle, Unsaved: s.unsaved != nil,
 		Epoch: s.epoch, Seq: s.log.end(), Totals: s.context.Totals(), Messages: len(s.context.Transcript()),
-		InView: len(s.context.View()), Tokens: s.context.Tokens(), Files: s.context.FileCount(), Notices: slices.Clone(s.notices),
+		InView: len(s.context.View()), Tokens: s.context.Tokens(), Files: s.context.FileCount(), Notices: s.allNotices(),
 	}
 	i.Session.Messages = i.Messages
 	switch {
@@ -56,6 +56,14 @@ func (s *Session) info() Info {
 		i.State, i.Running = StateRunning, s.turn.record.ID
 	}
 	return i
+}
+
+// allNotices returns what whoever opens the session should know.
+func (s *Session) allNotices() []string {
+	if s.modelNotice == "" {
+		return slices.Clone(s.notices)
+	}
+	return append(slices.Clone(s.notices), s.modelNotice)
 }
 
 // config returns the choices in force.

@@ -136,6 +136,8 @@ type Session struct {
 	reason   string // why it is closing
 	active   time.Time
 	notices  []string // for whoever opens the session, e.g. of damage
+
+	modelNotice string // one more, while the chosen model is not configured
 }
 
 // Open returns the session with the given id, which loads itself. Its inbox takes jobs at once.
@@ -259,8 +261,9 @@ func (s *Session) chooseModel() {
 		name = s.deps.DefaultConfig.Model
 	}
 	model, ok := s.deps.Model(name)
+	s.modelNotice = ""
 	if !ok {
-		s.notices = append(s.notices, fmt.Sprintf("The model %s of this session is not configured any more; %s is used. Choose another with the model option.", name, s.deps.DefaultConfig.Model))
+		s.modelNotice = fmt.Sprintf("The model %s of this session is not configured any more; %s is used. Choose another with the model option.", name, s.deps.DefaultConfig.Model)
 		model, _ = s.deps.Model(s.deps.DefaultConfig.Model)
 	}
 	s.model = model

@@ -19,7 +19,15 @@ var (
 	kills    = flag.Int("kills", 50, "how many random kills there are")
 )
 
-func TestMain(m *testing.M) { binary.Main(m) }
+// atOnce is how many tests run at a time, unless -parallel says otherwise: most of them wait for a disk or a clock.
+const atOnce = "8"
+
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", atOnce); err != nil {
+		panic(err)
+	}
+	binary.Main(m)
+}
 
 // patience is how long a test waits for anything before it counts as hung. It measures nothing.
 const patience = 2 * time.Minute

@@ -1,0 +1,151 @@
+package crash
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"strata/internal/binary"
+	"strata/internal/testclient"
+)
+
+// modelConfig has the models local/a and local/c, and gone/b where its provider is still there.
+func modelConfig(t *testing.T, upstream string, withB bool) (args []string) {
+	t.Helper()
+	provider := func(name string) string {
+		return fmt.Sprintf("  %s: {kind: openai, base_url: %q, api_key_env: \"\"}\n", name, upstream)
+	}
+	config := "listen: 127.0.0.1:0\nmodel: local/a\nproviders:\n" + provider("local")
+	if withB {
+		config += provider("gone")
+	}
+	config += "models:\n  local/a: {window: 10000, max_output: 1000}\n  local/c: {window: 30000, max_output: 1000}\n"
+	if withB {
+		config += "  gone/b: {window: 20000, max_output: 1000}\n"
+	}
+	path := filepath.Join(t.TempDir(), "strata.yaml")
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"--config", path}
+}
+
+// choice is what a client sees of the model in force.
+type choice struct {
+	Config struct{ Model string }
+	Window int
+}
+
+func chosen(t *testing.T, e *testclient.Editor, session string) choice {
+	t.Helper()
+	var info choice
+	if err := e.Call("_strata/session/info", map[string]any{"sessionId": session}, &info); err != nil {
+		t.Fatal(err)
+	}
+	return info
+}
+
+func load(w *world, e *testclient.Editor, session, model string) error {
+	params := map[string]any{"sessionId": session, "cwd": w.Home.Project, "mcpServers": []any{}}
+	if model != "" {
+		params["_meta"] = map[string]any{"strata": map[string]any{"model": model}}
+	}
+	return e.Call("session/load", params, nil)
+}
+
+// asksOf wants the next answer from a model, and the limits told with it to be that model's.
+func (w *world) asksOf(e *testclient.Editor, session, name, model string, window int) {
+	w.t.Helper()
+	reply := w.tell(e, &ask{session: session, name: name, parts: 3})
+	if got := w.teller.Last().Model; "local/"+got != model && "gone/"+got != model {
+		w.t.Errorf("%s was sent to the model %s, %s is wanted", name, got, model)
+	}
+	usage := reply.Frames.Kind("usage_update")
+	if len(usage) != 1 || !strings.Contains(string(usage[0].Params), fmt.Sprintf(`"size":%d`, window)) {
+		w.t.Errorf("the usage told behind %s is %v", name, usage)
+	}
+	if got := chosen(w.t, e, session); got.Config.Model != model || got.Window != window {
+		w.t.Errorf("the session has %+v, %s with %d is wanted", got, model, window)
+	}
+}
+
+// A session goes on with the model that it used last, whatever the default has become, unless a client names another.
+func TestK4_06_StoredModelOutlivesARestart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "", binary.Options{})
+	w.Stop()
+	withB := modelConfig(t, w.teller.OpenAIURL(), true)
+	w.Restart(binary.Options{Args: withB})
+	e := w.editor()
+	session, other := e.NewSession(w.Home.Project), e.NewSession(w.Home.Project)
+	w.asksOf(e, session, "by-default", "local/a", 10000)
+	choose := map[string]any{"sessionId": session, "configId": "model", "value": "gone/b"}
+	if err := e.Call("session/set_config_option", choose, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.asksOf(e, session, "by-choice", "gone/b", 20000)
+
+	w.Kill()
+	w.Restart(binary.Options{Args: withB})
+	e = w.editor()
+	if err := load(w, e, session, ""); err != nil {
+		t.Fatal(err)
+	}
+	w.asksOf(e, session, "loaded", "gone/b", 20000)
+	w.asksOf(e, other, "other", "local/a", 10000)
+
+	w.Kill()
+	w.Restart(binary.Options{Args: withB})
+	e = w.editor()
+	if err := load(w, e, session, "local/c"); err != nil {
+		t.Fatal(err)
+	}
+	w.asksOf(e, session, "named", "local/c", 30000)
+
+	w.Kill()
+	w.Restart(binary.Options{Args: withB})
+	w.asksOf(w.editor(), session, "named-before", "local/c", 30000)
+}
+
+// A session whose model is gone from the configuration says so, goes on with the default and can choose another.
+func TestK4_06_ModelGoneFromTheConfiguration(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "", binary.Options{})
+	w.Stop()
+	w.Restart(binary.Options{Args: modelConfig(t, w.teller.OpenAIURL(), true)})
+	e := w.editor()
+	session := e.NewSession(w.Home.Project)
+	if err := load(w, e, session, "gone/b"); err != nil {
+		t.Fatal(err)
+	}
+	w.asksOf(e, session, "before", "gone/b", 20000)
+	w.Stop()
+
+	w.Restart(binary.Options{Args: modelConfig(t, w.teller.OpenAIURL(), false)})
+	e = w.editor()
+	if err := load(w, e, session, ""); err != nil {
+		t.Fatal(err)
+	}
+	notice := testclient.Condition{Name: "a notice of the model that is gone", Met: func(fs testclient.Frames) bool {
+		for _, f := range fs.Of(session).Kind("notice") {
+			if strings.Contains(string(f.Params), "gone/b") && strings.Contains(string(f.Params), "local/a") {
+				return true
+			}
+		}
+		return false
+	}}
+	e.Expect(notice)
+	w.asksOf(e, session, "after", "local/a", 10000)
+	err := load(w, e, session, "gone/b")
+	wantFault(t, err, codeInvalidParams)
+	if err := load(w, e, session, "local/c"); err != nil {
+		t.Fatal(err)
+	}
+	w.asksOf(e, session, "chosen", "local/c", 30000)
+
+	w.Stop() // the choice of a model that comes back is not forgotten, unless another was made since
+	w.Restart(binary.Options{Args: modelConfig(t, w.teller.OpenAIURL(), true)})
+	w.asksOf(w.editor(), session, "back", "local/c", 30000)
+}

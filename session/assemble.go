@@ -86,6 +86,7 @@ func (s *Session) Assemble(tools []Tool, reply func(Assembled, error)) {
 				if err != nil {
 					return nil, err
 				}
+				snap.logPlanned(&b)
 				return done(func() {
 					s.filesRefreshed(b.refreshed)
 					s.assembly = &assembly{id: s.deps.NewID("asm_"), built: b}

@@ -162,17 +162,10 @@ func (s *snapshot) breakdown(b *built) Breakdown {
 	return d
 }
 
-// categoriesOf returns the shares by size. What the layout keeps although nothing needs it, and what it
-// says in diffs in place of whole files, is accounted to the files.
+// categoriesOf returns the shares by size.
 func categoriesOf(b *built) []Category {
-	shares := make(map[string]int)
-	for i := range b.plan.Entries {
-		e := &b.plan.Entries[i]
-		shares[categoryOf(e.Kind)] += e.Tokens
-	}
-	shares[categoryOverhead] = b.categories[categoryOverhead]
-	categories := make([]Category, 0, len(shares))
-	for name, n := range shares {
+	categories := make([]Category, 0, len(b.categories))
+	for name, n := range b.categories {
 		if n > 0 {
 			categories = append(categories, Category{Name: name, Tokens: n})
 		}
@@ -186,6 +179,8 @@ func categoriesOf(b *built) []Category {
 	return categories
 }
 
+// categoryOf returns the category of an entry. What the layout keeps although nothing needs it counts like
+// what is needed, and what is said of a file in diffs is part of the files.
 func categoryOf(kind stability.Kind) string {
 	switch kind {
 	case stability.Tools:

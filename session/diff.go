@@ -35,10 +35,7 @@ type fileDiff struct {
 // diff returns the rendered diff of a file between two revisions whose texts are old and now; ok is
 // false where it would be too much work.
 func (d *differ) diff(key diffKey, old, now string, counter *tokens.Counter) fileDiff {
-	d.mu.Lock()
-	known, ok := d.known[key]
-	d.mu.Unlock()
-	if ok {
+	if known, ok := d.lookup(key); ok {
 		return known
 	}
 	var made fileDiff
@@ -52,6 +49,14 @@ func (d *differ) diff(key diffKey, old, now string, counter *tokens.Counter) fil
 	}
 	d.known[key] = made
 	return made
+}
+
+// lookup returns a diff if it is remembered.
+func (d *differ) lookup(key diffKey) (fileDiff, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	known, ok := d.known[key]
+	return known, ok
 }
 
 // affordable reports whether the lines that differ are few enough.

@@ -22,18 +22,21 @@ type layout struct {
 
 	mu      sync.RWMutex
 	tracker *stability.Tracker
-	told    map[string]string // availability by path, as the newest answered request told it
+	told    map[string]string // availability by path, as the notes of the newest answered request tell it
+	cache   string            // name of the cache that request went to
 }
 
 // storedLayout is a layout as it is stored.
 type storedLayout struct {
 	Tracker json.RawMessage   `json:"tracker"`
 	Told    map[string]string `json:"told,omitempty"`
+	Cache   string            `json:"cache,omitempty"`
 }
 
 // newLayout takes over a stored layout. What cannot be used is forgotten, since it costs a cache and
-// nothing else; the error says so.
-func newLayout(options stability.Options, stored []byte, mirror *stability.Mirror) (*layout, error) {
+// nothing else; the error says so. mirror returns what is known of the cache with a name: only the one
+// that the stored request went to learns of it.
+func newLayout(options stability.Options, stored []byte, mirror func(cache string) *stability.Mirror) (*layout, error) {
 	fresh, err := stability.New(options)
 	if err != nil {
 		return nil, fmt.Errorf("stability: %w", err)
@@ -46,24 +49,25 @@ func newLayout(options stability.Options, stored []byte, mirror *stability.Mirro
 	if err := json.Unmarshal(stored, &s); err != nil {
 		return l, fmt.Errorf("stored layout: %w", err)
 	}
-	tracker, err := stability.Restore(options, s.Tracker, mirror)
+	tracker, err := stability.Restore(options, s.Tracker, mirror(s.Cache))
 	if err != nil {
 		if errors.Is(err, stability.ErrLayout) {
 			err = nil
 		}
 		return l, err
 	}
-	l.tracker = tracker
+	l.tracker, l.cache = tracker, s.Cache
 	if s.Told != nil {
 		l.told = s.Told
 	}
 	return l, nil
 }
 
-// plan lays out a request.
-func (l *layout) plan(req stability.Request) (*stability.Plan, error) {
+// plan lays out a request that goes to the cache with the given name.
+func (l *layout) plan(req stability.Request, cache string) (*stability.Plan, error) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
+	req.Cache.Cold = l.cache != cache
 	return l.tracker.Plan(req)
 }
 
@@ -75,32 +79,37 @@ func (l *layout) entries() []stability.Entry {
 }
 
 // answered notes that a request was answered, and returns the layout as it is to be stored.
-func (l *layout) answered(plan *stability.Plan, told map[string]string, mirror *stability.Mirror) ([]byte, error) {
+func (l *layout) answered(b *built) ([]byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.tracker.Commit(plan); err != nil {
+	if err := l.tracker.Commit(b.plan); err != nil {
 		return nil, err
 	}
-	l.told = told
-	tracker, err := l.tracker.State(mirror)
+	l.told, l.cache = b.told, b.cache
+	tracker, err := l.tracker.State(b.mirror)
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(storedLayout{Tracker: tracker, Told: told})
+	return json.Marshal(storedLayout{Tracker: tracker, Told: b.told, Cache: b.cache})
 }
 
-// note returns what is to be told of files whose availability is not what the model was told; at a
-// session's first request the whole list. It is empty where nothing is to be told.
-func (l *layout) note(now map[string]string) string {
+// lastTold returns the availability of files as the model was told it; the map must not be changed.
+func (l *layout) lastTold() map[string]string {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
+	return l.told
+}
+
+// availabilityNote returns what is to be told of files whose availability is not what the model was told;
+// the whole list where it was told nothing. It is empty where nothing is to be told.
+func availabilityNote(told, now map[string]string) string {
 	var lines []string
 	for path, state := range now {
-		if l.told[path] != state {
+		if told[path] != state {
 			lines = append(lines, state+": "+path)
 		}
 	}
-	for path := range l.told {
+	for path := range told {
 		if _, still := now[path]; !still {
 			lines = append(lines, removedFile+": "+path)
 		}
@@ -110,20 +119,10 @@ func (l *layout) note(now map[string]string) string {
 	}
 	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(pathOf(a), pathOf(b)) })
 	heading := "Changes to the files available for this step:\n"
-	if len(l.told) == 0 {
+	if len(told) == 0 {
 		heading = "Files available for this step:\n"
 	}
 	return heading + strings.Join(lines, "\n") + "\n"
-}
-
-// lastTold returns what the model was told last: now, where that says nothing new.
-func (l *layout) lastTold(same bool, now map[string]string) map[string]string {
-	if same {
-		return now
-	}
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	return l.told
 }
 
 func pathOf(line string) string {
@@ -169,18 +168,22 @@ func NewMirrors() *Mirrors {
 	return &Mirrors{all: make(map[string]*stability.Mirror), used: make(map[string]time.Time)}
 }
 
-// of returns the mirror of the cache that a model's calls share: of one provider, model, thinking and tool set.
-func (m *Mirrors) of(model llm.Model, thought llm.ThoughtLevel, tools string, now time.Time) *stability.Mirror {
-	key := model.Name + "\x00" + string(thought) + "\x00" + tools
+// cacheName names the cache that a model's calls share: of one provider, model, thinking and tool set.
+func cacheName(model llm.Model, thought llm.ThoughtLevel, tools string) string {
+	return strings.Join([]string{model.Name, string(thought), tools}, " ")
+}
+
+// of returns the mirror of the cache with a name.
+func (m *Mirrors) of(cache string, now time.Time) *stability.Mirror {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	mirror := m.all[key]
+	mirror := m.all[cache]
 	if mirror == nil {
 		m.makeRoom()
 		mirror = stability.NewMirror()
-		m.all[key] = mirror
+		m.all[cache] = mirror
 	}
-	m.used[key] = now
+	m.used[cache] = now
 	return mirror
 }
 

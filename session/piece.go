@@ -204,35 +204,58 @@ func (s *snapshot) filePieces(ctx context.Context, b *built) ([]piece, error) {
 }
 
 // notePieces returns the notes on files: those that were sent with a message of the conversation, and
-// the one that tells what became different since the last request.
+// the one that tells what became different since the last request. Where one of them has left with its
+// message, the rest say too little, and one note tells all anew.
 func (s *snapshot) notePieces(b *built, talk []piece) []piece {
 	said := make(map[string]bool)
-	newest := ""
+	newest := notePrefix // of a request without a message
 	for i := range talk {
 		for _, v := range talk[i].messages {
-			said[notePrefix+v.ID], newest = true, notePrefix+v.ID
+			newest = notePrefix + v.ID
+			said[newest] = true
 		}
+	}
+	told := s.layout.lastTold()
+	pieces, whole := s.sentNotes(b, said)
+	if !whole {
+		told = nil
 	}
 	b.told = availability(b.entries)
-	note := s.layout.note(b.told)
-	if note == "" || newest == "" || slices.Contains(b.untold, newest) {
-		newest, b.told = "", s.layout.lastTold(note == "", b.told)
+	note := availabilityNote(told, b.told)
+	if note != "" && slices.ContainsFunc(pieces, func(p piece) bool { return p.Key == newest }) {
+		whole, note = false, availabilityNote(nil, b.told) // one message has one note
 	}
-	var pieces []piece
-	for _, e := range s.layout.entries() {
-		if e.Kind == stability.Note && said[e.Key] && e.Key != newest && !slices.Contains(b.untold, e.Key) {
-			pieces = append(pieces, piece{
-				Item:     stability.Item{Key: e.Key, Kind: stability.Note, Hash: e.Blob, Tokens: e.Tokens},
-				category: categoryNotes, pinned: true,
-			})
-		}
+	if slices.Contains(b.untold, newest) {
+		note, b.told = "", told
 	}
-	if newest == "" {
+	if !whole {
+		pieces = nil
+	}
+	if note == "" {
 		return pieces
 	}
 	p := textPiece(newest, stability.Note, categoryNotes, note, s.counter)
 	p.pinned = true
 	return append(pieces, p)
+}
+
+// sentNotes returns the notes of the last request whose messages are said, and whether these are all of them.
+func (s *snapshot) sentNotes(b *built, said map[string]bool) (pieces []piece, whole bool) {
+	whole = true
+	for _, e := range s.layout.entries() {
+		if e.Kind != stability.Note || e.Dead {
+			continue
+		}
+		if !said[e.Key] || slices.Contains(b.untold, e.Key) {
+			whole = false
+			continue
+		}
+		pieces = append(pieces, piece{
+			Item:     stability.Item{Key: e.Key, Kind: stability.Note, Hash: e.Blob, Tokens: e.Tokens},
+			category: categoryNotes, pinned: true,
+		})
+	}
+	return pieces, whole
 }
 
 const notePrefix = "note:"

@@ -41,6 +41,7 @@ type built struct {
 	request    llm.Request
 	plan       *stability.Plan
 	mirror     *stability.Mirror
+	cache      string         // name of the cache that it is of
 	counted    int            // tokens of the request, uncalibrated
 	categories map[string]int // adds up to counted
 	fitting    fitting        // what was left out of it now
@@ -86,24 +87,38 @@ func (s *snapshot) build(ctx context.Context, tools []llm.Tool) (built, error) {
 	}
 	b.leftOut = runs(b.leftOut)
 	for i := range pieces {
-		b.categories[pieces[i].category] += pieces[i].Tokens
 		b.categories[categoryOverhead] += pieces[i].overhead
 	}
 	if err := s.plan(ctx, &b, pieces, tools); err != nil {
 		return b, err
 	}
-	s.deps.Log.Debug("request built", slog.String("session", s.session), slog.Int("tokens", b.counted),
-		slog.Int("kept", b.plan.Kept), slog.String("cut", string(b.plan.Cut)), slog.Int("leftOut", len(b.leftOut)))
+	for i := range b.plan.Entries {
+		e := &b.plan.Entries[i]
+		b.categories[categoryOf(e.Kind)] += e.Tokens
+	}
 	return b, nil
+}
+
+// logPlanned tells how a request was laid out that is to be sent, and what the provider is expected to
+// have of it.
+func (s *snapshot) logPlanned(b *built) {
+	s.deps.Log.Debug("request planned", slog.String("session", s.session), slog.Int("tokens", b.counted),
+		slog.Int("kept", b.plan.Kept), slog.String("cut", string(b.plan.Cut)), slog.Int("expected", b.plan.Expect),
+		slog.Int("expectedBlocks", b.plan.ExpectBlocks), slog.Int("leftOut", len(b.leftOut)))
 }
 
 // plan lays the pieces out and makes the request of them.
 func (s *snapshot) plan(ctx context.Context, b *built, pieces []piece, tools []llm.Tool) error {
-	texts, err := s.texts(ctx, pieces)
+	revisions, err := s.revisions(ctx, pieces)
 	if err != nil {
 		return err
 	}
-	b.mirror = s.mirror(tools)
+	set := ""
+	if len(tools) > 0 {
+		set = s.toolsPiece(tools).Hash
+	}
+	b.cache = cacheName(s.model, s.thought, set)
+	b.mirror = s.deps.Mirrors.of(b.cache, s.deps.Now())
 	request := stability.Request{
 		Now: s.deps.Now(), Window: s.capacity(s.model.Window),
 		Room: max(s.capacity(s.room())-b.categories[categoryOverhead], 1),
@@ -111,25 +126,17 @@ func (s *snapshot) plan(ctx context.Context, b *built, pieces []piece, tools []l
 			Mirror: b.mirror, Automatic: !s.model.Marks, Minimum: s.model.MinCacheTokens, Prices: relative(s.model.Price),
 		},
 		Diff: func(key, from, to string) (string, int, bool) {
-			d := s.diff(texts, key, from, to)
+			d := s.diff(revisions, key, from, to)
 			return d.hash, d.tokens, d.ok
 		},
 	}
 	for i := range pieces {
 		request.Items = append(request.Items, pieces[i].Item)
 	}
-	if b.plan, err = s.layout.plan(request); err != nil {
+	if b.plan, err = s.layout.plan(request, b.cache); err != nil {
 		return fmt.Errorf("lay out the request of session %s: %w", s.session, err)
 	}
-	return s.render(ctx, b, pieces, texts, tools)
-}
-
-func (s *snapshot) mirror(tools []llm.Tool) *stability.Mirror {
-	set := ""
-	if len(tools) > 0 {
-		set = s.toolsPiece(tools).Hash
-	}
-	return s.deps.Mirrors.of(s.model, s.thought, set, s.deps.Now())
+	return s.render(ctx, b, pieces, revisions, tools)
 }
 
 // relative returns a model's prices relative to its input's; zero where they are not known.
@@ -144,49 +151,70 @@ func relative(p llm.Price) stability.Prices {
 	return prices
 }
 
-// revisions are the texts of files by path and revision, as far as a plan can ask for them.
-type revisions map[string]map[string]string
-
-func (r revisions) put(key, rev, text string) {
-	if r[key] == nil {
-		r[key] = make(map[string]string, 2)
-	}
-	r[key][rev] = text
+// revisions are the texts of files, as far as a plan can ask for the diff between two of them, and the
+// diffs. They belong to one request.
+type revisions struct {
+	texts map[string]map[string]string // by key and revision
+	diffs map[diffKey]fileDiff
 }
 
-// texts returns the present text of each file, and the one that the last request led to where that is
-// another: read from the store, since it may be gone from the disk.
-func (s *snapshot) texts(ctx context.Context, pieces []piece) (revisions, error) {
-	texts := make(revisions)
+func (r *revisions) put(key, rev, text string) {
+	if r.texts[key] == nil {
+		r.texts[key] = make(map[string]string, 2)
+	}
+	r.texts[key][rev] = text
+}
+
+// revisions returns the present text of each file, and the texts from which the present one could be
+// reached: those that the newest base of the file and the diffs behind it led to. They are read from the
+// store, since they may be gone from the disk, unless the diff is known already.
+func (s *snapshot) revisions(ctx context.Context, pieces []piece) (*revisions, error) {
+	r := &revisions{texts: make(map[string]map[string]string), diffs: make(map[diffKey]fileDiff)}
 	now := make(map[string]*piece)
 	for i := range pieces {
 		if p := &pieces[i]; p.Kind == stability.File {
-			texts.put(p.Key, p.Rev, p.source)
+			r.put(p.Key, p.Rev, p.source)
 			now[p.Key] = p
 		}
 	}
-	last := make(map[string]string) // revision by key
-	for _, e := range s.layout.entries() {
-		if p := now[e.Key]; p != nil && e.Rev != "" {
-			last[e.Key] = e.Rev
-		}
-	}
+	var wanted []diffKey
 	var missing []string
-	for key, rev := range last {
-		if rev != now[key].Rev && !strings.HasSuffix(rev, numbered) {
-			missing = append(missing, rev)
+	for key, revs := range s.shownRevisions(now) {
+		for _, rev := range revs {
+			diff := keyOfDiff(key, rev, now[key].Rev)
+			if known, ok := s.differ.lookup(diff); ok {
+				r.diffs[diff] = known
+			} else if rev != now[key].Rev {
+				wanted, missing = append(wanted, diff), append(missing, rev)
+			}
 		}
 	}
 	found, err := s.blobs(ctx, missing)
 	if err != nil {
 		return nil, err
 	}
-	for key, rev := range last {
-		if text, ok := found[rev]; ok {
-			texts.put(key, rev, string(text))
+	for _, diff := range wanted {
+		if text, ok := found[diff.from]; ok {
+			r.put("file:"+diff.path, diff.from, string(text))
 		}
 	}
-	return texts, nil
+	return r, nil
+}
+
+// shownRevisions returns the revisions of the given files that a diff could begin with, by key.
+func (s *snapshot) shownRevisions(now map[string]*piece) map[string][]string {
+	shown := make(map[string][]string)
+	for _, e := range s.layout.entries() {
+		p := now[e.Key]
+		if p == nil || p.Partial || e.Rev == "" || strings.HasSuffix(e.Rev, numbered) || strings.HasSuffix(p.Rev, numbered) {
+			continue
+		}
+		if e.Kind == stability.Base {
+			shown[e.Key] = nil
+		}
+		shown[e.Key] = append(shown[e.Key], e.Rev)
+	}
+	return shown
 }
 
 func (s *snapshot) blobs(ctx context.Context, hashes []string) (map[string][]byte, error) {
@@ -200,18 +228,28 @@ func (s *snapshot) blobs(ctx context.Context, hashes []string) (map[string][]byt
 	return found, nil
 }
 
+func keyOfDiff(key, from, to string) diffKey {
+	return diffKey{strings.TrimPrefix(key, "file:"), from, to}
+}
+
 // diff returns the diff between two revisions of a file; not ok where one of the texts is not known.
-func (s *snapshot) diff(texts revisions, key, from, to string) fileDiff {
-	old, known := texts[key][from]
-	now, also := texts[key][to]
+func (s *snapshot) diff(r *revisions, key, from, to string) fileDiff {
+	diff := keyOfDiff(key, from, to)
+	if known, ok := r.diffs[diff]; ok {
+		return known
+	}
+	old, known := r.texts[key][from]
+	now, also := r.texts[key][to]
 	if !known || !also || strings.HasSuffix(to, numbered) {
 		return fileDiff{}
 	}
-	return s.differ.diff(diffKey{strings.TrimPrefix(key, "file:"), from, to}, old, now, s.counter)
+	made := s.differ.diff(diff, old, now, s.counter)
+	r.diffs[diff] = made
+	return made
 }
 
 // render makes the request of the plan's entries.
-func (s *snapshot) render(ctx context.Context, b *built, pieces []piece, texts revisions, tools []llm.Tool) error {
+func (s *snapshot) render(ctx context.Context, b *built, pieces []piece, revisions *revisions, tools []llm.Tool) error {
 	b.request = llm.Request{
 		Model: s.model.Name, Tools: tools, MaxOutput: reserve(s.model), Thought: s.thought, Purpose: history.PurposeTurn,
 	}
@@ -219,7 +257,7 @@ func (s *snapshot) render(ctx context.Context, b *built, pieces []piece, texts r
 	for i := range pieces {
 		r.byKey[pieces[i].Key] = &pieces[i]
 	}
-	if err := r.load(ctx, texts); err != nil {
+	if err := r.load(ctx, revisions); err != nil {
 		return err
 	}
 	for i := range b.plan.Entries {
@@ -241,11 +279,12 @@ type renderer struct {
 	messages map[int64]history.Message // by sequence number
 	block    []string                  // texts of the block that is open
 	kind     llm.EntryKind             // of that block
+	begun    bool                      // something stands that is no part of the leading system part
 }
 
 // load brings together the bytes of all entries: what is shown now is rendered, what was sent earlier
 // comes from the store, and so do the messages.
-func (r *renderer) load(ctx context.Context, texts revisions) error {
+func (r *renderer) load(ctx context.Context, revisions *revisions) error {
 	var missing []string
 	var seqs []int64
 	last := make(map[string]string) // revision by key, while going through the entries
@@ -258,7 +297,7 @@ func (r *renderer) load(ctx context.Context, texts revisions) error {
 				seqs = append(seqs, v.Seq)
 			}
 			continue
-		case e.Kind == stability.Diff && r.made(texts, e, last[e.Key]):
+		case e.Kind == stability.Diff && r.made(revisions, e, last[e.Key]):
 		case p != nil && p.Hash == e.Blob && (p.text != "" || p.file != nil):
 			r.rendered[e.Blob] = p.render()
 		default:
@@ -277,8 +316,8 @@ func (r *renderer) load(ctx context.Context, texts revisions) error {
 }
 
 // made reports whether e is a diff that this request makes, and keeps its bytes.
-func (r *renderer) made(texts revisions, e *stability.Entry, from string) bool {
-	d := r.diff(texts, e.Key, from, e.Rev)
+func (r *renderer) made(revisions *revisions, e *stability.Entry, from string) bool {
+	d := r.diff(revisions, e.Key, from, e.Rev)
 	if !d.ok || d.hash != e.Blob {
 		return false
 	}
@@ -301,6 +340,7 @@ func (r *renderer) loadMessages(ctx context.Context, seqs []int64) error {
 // entry adds one entry of the plan to the request. Texts are gathered until their block ends.
 func (r *renderer) entry(e *stability.Entry) error {
 	mark := markOf(r.built.plan, e)
+	r.begun = r.begun || !leads(e.Kind)
 	if e.Kind == stability.Message {
 		for i, v := range r.byKey[e.Key].messages {
 			m := history.Patched(r.messages[v.Seq], v.Patches)
@@ -320,15 +360,20 @@ func (r *renderer) entry(e *stability.Entry) error {
 	if e.Kind == stability.Tools {
 		return nil // they have a place of their own in the request
 	}
-	r.kind = llm.EntryContext
-	if e.Kind == stability.System || e.Kind == stability.Document || e.Kind == stability.Outline {
-		r.kind = llm.EntrySystem
+	r.kind = llm.EntrySystem
+	if r.begun {
+		r.kind = llm.EntryContext
 	}
 	r.block = append(r.block, text)
 	if e.BlockEnd {
 		r.closeBlock(mark)
 	}
 	return nil
+}
+
+// leads reports whether what is of a kind belongs to the system part where it stands at the beginning.
+func leads(k stability.Kind) bool {
+	return k == stability.Tools || k == stability.System || k == stability.Document || k == stability.Outline
 }
 
 func (r *renderer) closeBlock(mark llm.Mark) {
@@ -347,9 +392,14 @@ func markOf(p *stability.Plan, e *stability.Entry) llm.Mark {
 	return llm.Mark5m
 }
 
-// keep notes that the layout refers to a text, and that it must be stored if this request made it.
+// keep notes that the layout refers to a text, and that it must be stored if this request made it. The
+// text of a file that the entry leads to is stored already or is the present one: later diffs may begin
+// with it.
 func (r *renderer) keep(e *stability.Entry, text string) {
 	r.built.keep = append(r.built.keep, e.Blob)
+	if e.Rev != "" && !strings.HasSuffix(e.Rev, numbered) {
+		r.built.keep = append(r.built.keep, e.Rev)
+	}
 	r.built.blobs = append(r.built.blobs, history.Blob{Hash: e.Blob, Bytes: []byte(text)})
 }
 
@@ -363,7 +413,6 @@ func (b *built) keepFiles(pieces []piece) {
 		}
 		b.sent = append(b.sent, sentFile{path: p.file.Path, hash: p.file.Hash, whole: p.file.State == filecontext.Full})
 		if !strings.HasSuffix(p.Rev, numbered) {
-			b.keep = append(b.keep, p.Rev)
 			b.blobs = append(b.blobs, history.Blob{Hash: p.Rev, Bytes: []byte(p.source)})
 		}
 	}

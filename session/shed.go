@@ -77,7 +77,7 @@ func (m *ContextManager) requestAnswered(b *built, change *history.Change) {
 		before[e.Blob] = true
 		before[e.Rev] = true
 	}
-	stored, err := m.layout.answered(b.plan, b.told, b.mirror)
+	stored, err := m.layout.answered(b)
 	if err != nil {
 		m.deps.Log.Error("layout not kept, the next request is laid out anew", slog.String("session", m.session), slog.Any("error", err))
 		return

@@ -145,6 +145,7 @@ func (s *Session) stream(t *turn, snap snapshot) {
 		out.err = err
 		return
 	}
+	snap.logPlanned(&built)
 	s.deltas <- delta{turn: t, built: &built}
 	out.result, out.err = s.receive(t, &built)
 }

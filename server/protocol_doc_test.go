@@ -145,7 +145,7 @@ var jsonBlock = regexp.MustCompile("(?s)```json\n(.*?)```\n")
 func tellStory(t *testing.T, text string) *story {
 	ts := &testServer{t: t, upstream: upstream.Start(upstream.Options{}), dir: t.TempDir(), work: t.TempDir()}
 	t.Cleanup(ts.upstream.Close)
-	ts.start(func(opt *Options) { exampleModels(ts, opt) })
+	ts.start(func(opt *Options) { exampleModels(ts, opt, 50) }) // short examples shall have marks
 	ts.upstream.Choose(exampleAnswers())
 	ts.write("main.go", mainGo)
 	ts.write("util.go", "package main\n\n// Double returns twice n.\nfunc Double(n int) int { return 2 * n }\n")
@@ -395,8 +395,8 @@ const mainGo = "package main\n\nfunc main() {\n\tprintln(\"hello\")\n}\n"
 const exampleModel = "anthropic/claude-sonnet-4-5"
 
 // exampleModels makes a server's models those of the examples: a known one with its prices, answered by the upstream.
-func exampleModels(ts *testServer, opt *Options) {
-	shortest := 50 // tokens that are cached, so that short examples have marks
+// shortest is the shortest prefix that it caches, in tokens.
+func exampleModels(ts *testServer, opt *Options, shortest int) {
 	client, err := llm.New(llm.Options{
 		Providers: map[string]llm.ProviderConfig{
 			"anthropic": {Kind: llm.Anthropic, BaseURL: ts.upstream.URL},

@@ -1,0 +1,226 @@
+package server
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"strata/internal/testclient"
+	"strata/internal/upstream"
+	"strata/session"
+	"strata/stability"
+	"strata/tokens"
+)
+
+// docs/context.md walks through one session. Its tables, and the report in README.md, are what that session gives on a
+// server whose provider caches by Anthropic's rules. -update writes them.
+const (
+	contextDoc = "../docs/context.md"
+	readmeDoc  = "../README.md"
+)
+
+// act is one step of the walk: what happens, and then a prompt.
+type act struct {
+	what   string
+	do     func(w *walk)
+	pause  time.Duration // before it
+	prompt string
+}
+
+var acts = []act{
+	{"`parser.go` and `token.go` come in", func(w *walk) { w.add("parser.go"); w.add("token.go") }, 0, "How does the parser find the end of a list?"},
+	{"nothing", nil, time.Minute, "And the end of a map?"},
+	{"nothing", nil, time.Minute, "What happens at the end of the input?"},
+	{"nothing", nil, time.Minute, "Is there a limit to nesting?"},
+	{"a line of `parser.go` is edited", func(w *walk) { w.ts.write("parser.go", parserText("return p.list(depth + 1)")) }, time.Minute, "I limited the nesting. Is it right?"},
+	{"nothing", nil, time.Minute, "What is still missing?"},
+	{"`token.go` goes out", func(w *walk) { w.remove("token.go") }, time.Minute, "Which errors should it tell apart?"},
+	{"`token.go` comes back", func(w *walk) { w.add("token.go") }, time.Minute, "Write the first test."},
+	{"`parser.go` goes out", func(w *walk) { w.remove("parser.go") }, time.Minute, "Which tokens need a test?"},
+	{"nothing", nil, time.Minute, "Write that one."},
+	{"a pause of 20 minutes", nil, 20 * time.Minute, "Where was I?"},
+	{"nothing", nil, time.Minute, "Then the next one."},
+}
+
+// readmeActs is how much of the walk the report in README.md is made after.
+const readmeActs = 5
+
+func TestContextDocument(t *testing.T) {
+	text := readDoc(t, contextDoc)
+	old := text
+	for _, layout := range []string{stability.LayoutLog, stability.LayoutRipple} {
+		text = withSection(t, text, layout, walkThrough(t, layout, acts).table())
+	}
+	writeDoc(t, contextDoc, old, text)
+}
+
+func TestReadmeShowsAReport(t *testing.T) {
+	text := readDoc(t, readmeDoc)
+	w := walkThrough(t, stability.LayoutLog, acts[:readmeActs])
+	writeDoc(t, readmeDoc, text, withSection(t, text, "report", "```\n"+w.report()+"```\n"))
+}
+
+// withSection returns a document with another text in one of its generated sections.
+func withSection(t *testing.T, doc, name, section string) string {
+	t.Helper()
+	begin, end := "<!-- begin "+name+": go test ./server -update -->\n", "<!-- end "+name+" -->\n"
+	before, rest, found := strings.Cut(doc, begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatalf("a document has no section %s", name)
+	}
+	return before + begin + section + end + after
+}
+
+// walk is the session of the document.
+type walk struct {
+	ts      *testServer
+	editor  *testclient.Editor
+	session string
+	clock   time.Time
+	rows    []walkRow
+}
+
+// walkRow is what a step came to: how its request was read, and the session after its reply.
+type walkRow struct {
+	number              int
+	what, cut           string
+	read, wrote, beside int // tokens of the request: from the cache, into it, neither
+	after               session.Breakdown
+}
+
+func walkThrough(t *testing.T, layout string, acts []act) *walk {
+	w := &walk{clock: time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)}
+	now := func() time.Time { return w.clock }
+	cache := upstream.NewCache(upstream.CacheOptions{Now: now, Count: tokens.For(tokens.Default).Count})
+	w.ts = &testServer{t: t, upstream: upstream.Start(upstream.Options{}), dir: t.TempDir(), work: t.TempDir()}
+	t.Cleanup(w.ts.upstream.Close)
+	w.ts.start(func(opt *Options) {
+		exampleModels(w.ts, opt, 1024)
+		opt.Now = now
+		opt.Sessions.SystemPrompt = session.DefaultSystemPrompt
+		opt.Sessions.Stability = stability.Options{Layout: layout, Target: stability.DefaultTarget}
+	})
+	w.ts.upstream.Choose(func(req *upstream.Request) upstream.Script {
+		script := upstream.Script{Steps: upstream.Texts(reply(req.N)), Usage: cache.Serve(req).Usage}
+		script.Usage.Output = tokens.For(tokens.Default).Count(reply(req.N))
+		return script
+	})
+	w.ts.write("AGENTS.md", rulesText())
+	w.ts.write("parser.go", parserText("return p.list(depth)"))
+	w.ts.write("token.go", "package parser\n\nconst (\n"+strings.Repeat("\tkindOfValue = \"value\" // what a rule wants\n", 30)+")\n")
+	w.editor = w.ts.editor()
+	w.session = w.editor.NewSession(w.ts.work)
+	for i, a := range acts {
+		w.step(i+1, a)
+	}
+	return w
+}
+
+func (w *walk) step(number int, a act) {
+	w.clock = w.clock.Add(a.pause)
+	if a.do != nil {
+		a.do(w)
+	}
+	before := w.breakdown()
+	if _, err := w.editor.Prompt(w.session, a.prompt); err != nil {
+		w.ts.t.Fatal(err)
+	}
+	after := w.breakdown()
+	usage := after.Totals.Usage
+	row := walkRow{
+		number: number, what: a.what, cut: before.Cut, after: after, read: usage.CacheRead, wrote: usage.CacheWrite, beside: usage.Input,
+	}
+	for _, r := range w.rows {
+		row.read, row.wrote, row.beside = row.read-r.read, row.wrote-r.wrote, row.beside-r.beside
+	}
+	w.rows = append(w.rows, row)
+}
+
+func (w *walk) breakdown() session.Breakdown {
+	return call[session.Breakdown](w.ts, w.editor, "_strata/context/breakdown", w.session, nil)
+}
+
+func (w *walk) add(path string) {
+	call[session.FileInfo](w.ts, w.editor, "_strata/files/add", w.session, map[string]any{"path": path})
+}
+
+func (w *walk) remove(path string) {
+	call[map[string]bool](w.ts, w.editor, "_strata/files/remove", w.session, map[string]any{"path": path})
+}
+
+// table writes the rows in Markdown.
+func (w *walk) table() string {
+	var b strings.Builder
+	b.WriteString("| | what happens | read | written | beside | `parser.go` | `token.go` | L0 | L1 | L2 | L3 | active | dead | laid out anew because |\n")
+	b.WriteString("|--:|---|--:|--:|--:|---|---|--:|--:|--:|--:|--:|--:|---|\n")
+	for _, r := range w.rows {
+		fmt.Fprintf(&b, "| %d | %s | %d | %d | %d | %s | %s |", r.number, r.what, r.read, r.wrote, r.beside, r.place("parser.go"), r.place("token.go"))
+		for _, tier := range r.after.Tiers {
+			fmt.Fprintf(&b, " %d |", tier.Tokens)
+		}
+		fmt.Fprintf(&b, " %d | %s |\n", r.after.Dead, r.cut)
+	}
+	return b.String()
+}
+
+// place says where a file stands after a reply: its tier, N and tokens.
+func (r *walkRow) place(path string) string {
+	for _, tier := range r.after.Tiers {
+		for _, item := range tier.Items {
+			switch {
+			case item.Key != "file:"+path:
+			case item.Leaves:
+				return fmt.Sprintf("leaves, %d", item.Tokens)
+			default:
+				return fmt.Sprintf("%s, N %d, %d", tier.Tier, item.N, item.Tokens)
+			}
+		}
+	}
+	return ""
+}
+
+var messageID = regexp.MustCompile(`msg_[0-9A-HJKMNP-TV-Z]{26}`)
+
+// report returns the session's report, with ids that are the same each time.
+func (w *walk) report() string {
+	text := call[session.Report](w.ts, w.editor, "_strata/context/report", w.session, nil).Text
+	names := make(map[string]string)
+	return messageID.ReplaceAllStringFunc(text, func(id string) string {
+		if names[id] == "" {
+			names[id] = fmt.Sprintf("msg_01KE6D%020d", len(names)+1)
+		}
+		return names[id]
+	})
+}
+
+func reply(n int) string {
+	return strings.Repeat(fmt.Sprintf("Answer %d tells what the question asked for, and names the functions that matter. ", n), 4+n%3)
+}
+
+func rulesText() string {
+	var b strings.Builder
+	b.WriteString("Rules of this project.\n\n")
+	for i := range 60 {
+		fmt.Fprintf(&b, "%d. A function does one thing, has a name that says which, and fails with an error that names its subject.\n", i+1)
+	}
+	return b.String()
+}
+
+// parserText is a file of some size, in one place of which a call stands.
+func parserText(call string) string {
+	var b strings.Builder
+	b.WriteString("package parser\n\n")
+	for i := range 40 {
+		fmt.Fprintf(&b, "// rule%d reads one value of kind %d and returns it with the position behind it.\nfunc (p *parser) rule%d(depth int) (node, error) {\n", i, i, i)
+		fmt.Fprintf(&b, "\tif p.next() != kind%d {\n\t\treturn nil, p.wrong(%d)\n\t}\n", i, i)
+		if i == 20 {
+			fmt.Fprintf(&b, "\t%s\n}\n\n", call)
+			continue
+		}
+		fmt.Fprintf(&b, "\treturn p.value(%d, depth)\n}\n\n", i)
+	}
+	return b.String()
+}

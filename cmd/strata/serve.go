@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +20,7 @@ import (
 	"strata/internal/failpoint"
 	"strata/llm"
 	"strata/server"
+	"strata/tokens"
 )
 
 // serveOptions are the flags of strata serve that are no settings.
@@ -90,6 +92,9 @@ func (p *process) serveStore(ctx context.Context, c *config.Config, opt serveOpt
 		return err
 	}
 	defer client.Close()
+	var preparing sync.WaitGroup
+	preparing.Go(func() { prepare(client, c.Model) })
+	defer preparing.Wait()
 	options, err := p.serverOptions(c, opt, client, log)
 	if err != nil {
 		return err
@@ -101,6 +106,14 @@ func (p *process) serveStore(ctx context.Context, c *config.Config, opt serveOpt
 		return err
 	}
 	return s.Run(ctx)
+}
+
+// prepare makes, beside the start, what the first prompt would have to wait for: the list of models and the table that
+// counts the model's tokens, which take some 50 ms of processor time.
+func prepare(client *llm.Client, model string) {
+	client.Models()
+	m, _ := client.Model(model)
+	tokens.For(m.Encoding).Count("")
 }
 
 // settleForClients adjusts a server that was started for a client, with nobody at its terminal: it logs to a file,

@@ -1,0 +1,111 @@
+package profile
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"strata/history"
+	"strata/historystore"
+	"strata/internal/testclient"
+	"strata/internal/upstream"
+	"strata/llm"
+	"strata/server"
+	"strata/server/access"
+	"strata/session"
+)
+
+// BenchmarkTurns is short turns in one session, one after the other.
+func BenchmarkTurns(b *testing.B) {
+	e, cwd := serve(b)
+	id := e.NewSession(cwd)
+	for b.Loop() {
+		ask(b, e, id, "hello")
+	}
+}
+
+// BenchmarkDeltas is turns of 1,000 deltas that come one by one, each in a new session.
+func BenchmarkDeltas(b *testing.B) {
+	e, cwd := serve(b)
+	for b.Loop() {
+		ask(b, e, e.NewSession(cwd), "count from 1 to 1000")
+	}
+}
+
+// BenchmarkSessions makes sessions without a history.
+func BenchmarkSessions(b *testing.B) {
+	e, cwd := serve(b)
+	for b.Loop() {
+		if err := e.Call("session/close", map[string]any{"sessionId": e.NewSession(cwd)}, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func ask(b *testing.B, e *testclient.Editor, id, text string) {
+	b.Helper()
+	if _, err := e.Prompt(id, text); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// serve starts a server, wired as cmd/strata does, and connects an editor to it. It returns a folder to work in, too.
+func serve(b *testing.B) (e *testclient.Editor, cwd string) {
+	b.Helper()
+	provider := upstream.Start(upstream.Options{})
+	b.Cleanup(provider.Close)
+	client, err := llm.New(llm.Options{Providers: map[string]llm.ProviderConfig{
+		"local": {Kind: llm.OpenAI, BaseURL: provider.OpenAIURL()},
+	}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(client.Close)
+	dir := b.TempDir()
+	store, err := historystore.Open(b.Context(), filepath.Join(dir, "strata.db"), historystore.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	token, ready := access.NewToken(), make(chan server.Ready, 1)
+	s, err := server.New(store, server.Options{
+		Version: "bench", Listen: "127.0.0.1:0", Token: token, StateDir: dir, Catalogue: empty{},
+		OnReady: func(r server.Ready) { ready <- r },
+		Sessions: session.Deps{
+			Streamer: client, DefaultConfig: history.Config{Model: "local/test"},
+			Model: func(name string) (llm.Model, bool) {
+				m, _ := client.Model(name)
+				return m, m.Name != ""
+			},
+		},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	run(b, s, store)
+	e = testclient.Connect(b, (<-ready).WebSocket, token.Reveal())
+	e.Initialize()
+	return e, b.TempDir()
+}
+
+// run runs a server until the benchmark ends.
+func run(b *testing.B, s *server.Server, store *historystore.Store) {
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	b.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			b.Errorf("the server ended with %v", err)
+		}
+		if err := store.Close(); err != nil {
+			b.Errorf("the store ended with %v", err)
+		}
+	})
+}
+
+// empty is a catalogue of nothing.
+type empty struct{}
+
+func (empty) Models() []server.Model       { return nil }
+func (empty) Providers() []server.Provider { return nil }
+func (empty) SetKey(string, string) error  { return nil }

@@ -21,44 +21,44 @@ const (
 	readmeDoc  = "../README.md"
 )
 
-// act is one step of the walk: what happens, and then a prompt.
+// act is one step of the tour: what happens, and then a prompt.
 type act struct {
 	what   string
-	do     func(w *walk)
+	do     func(w *tour)
 	pause  time.Duration // before it
 	prompt string
 }
 
 var acts = []act{
-	{"`parser.go` and `token.go` come in", func(w *walk) { w.add("parser.go"); w.add("token.go") }, 0, "How does the parser find the end of a list?"},
+	{"`parser.go` and `token.go` come in", func(w *tour) { w.add("parser.go"); w.add("token.go") }, 0, "How does the parser find the end of a list?"},
 	{"nothing", nil, time.Minute, "And the end of a map?"},
 	{"nothing", nil, time.Minute, "What happens at the end of the input?"},
 	{"nothing", nil, time.Minute, "Is there a limit to nesting?"},
-	{"a line of `parser.go` is edited", func(w *walk) { w.ts.write("parser.go", parserText("return p.list(depth + 1)")) }, time.Minute, "I limited the nesting. Is it right?"},
+	{"a line of `parser.go` is edited", func(w *tour) { w.ts.write("parser.go", parserText("return p.list(depth + 1)")) }, time.Minute, "I limited the nesting. Is it right?"},
 	{"nothing", nil, time.Minute, "What is still missing?"},
-	{"`token.go` goes out", func(w *walk) { w.remove("token.go") }, time.Minute, "Which errors should it tell apart?"},
-	{"`token.go` comes back", func(w *walk) { w.add("token.go") }, time.Minute, "Write the first test."},
-	{"`parser.go` goes out", func(w *walk) { w.remove("parser.go") }, time.Minute, "Which tokens need a test?"},
+	{"`token.go` goes out", func(w *tour) { w.remove("token.go") }, time.Minute, "Which errors should it tell apart?"},
+	{"`token.go` comes back", func(w *tour) { w.add("token.go") }, time.Minute, "Write the first test."},
+	{"`parser.go` goes out", func(w *tour) { w.remove("parser.go") }, time.Minute, "Which tokens need a test?"},
 	{"nothing", nil, time.Minute, "Write that one."},
 	{"a pause of 20 minutes", nil, 20 * time.Minute, "Where was I?"},
 	{"nothing", nil, time.Minute, "Then the next one."},
 }
 
-// readmeActs is how much of the walk the report in README.md is made after.
+// readmeActs is how much of the tour the report in README.md is made after.
 const readmeActs = 5
 
 func TestContextDocument(t *testing.T) {
 	text := readDoc(t, contextDoc)
 	old := text
 	for _, layout := range []string{stability.LayoutLog, stability.LayoutRipple} {
-		text = withSection(t, text, layout, walkThrough(t, layout, acts).table())
+		text = withSection(t, text, layout, takeTour(t, layout, acts).table())
 	}
 	writeDoc(t, contextDoc, old, text)
 }
 
 func TestReadmeShowsAReport(t *testing.T) {
 	text := readDoc(t, readmeDoc)
-	w := walkThrough(t, stability.LayoutLog, acts[:readmeActs])
+	w := takeTour(t, stability.LayoutLog, acts[:readmeActs])
 	writeDoc(t, readmeDoc, text, withSection(t, text, "report", "```\n"+w.report()+"```\n"))
 }
 
@@ -74,25 +74,25 @@ func withSection(t *testing.T, doc, name, section string) string {
 	return before + begin + section + end + after
 }
 
-// walk is the session of the document.
-type walk struct {
+// tour is the session of the document.
+type tour struct {
 	ts      *testServer
 	editor  *testclient.Editor
 	session string
 	clock   time.Time
-	rows    []walkRow
+	rows    []tourRow
 }
 
-// walkRow is what a step came to: how its request was read, and the session after its reply.
-type walkRow struct {
+// tourRow is what a step came to: how its request was read, and the session after its reply.
+type tourRow struct {
 	number              int
 	what, cut           string
 	read, wrote, beside int // tokens of the request: from the cache, into it, neither
 	after               session.Breakdown
 }
 
-func walkThrough(t *testing.T, layout string, acts []act) *walk {
-	w := &walk{clock: time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)}
+func takeTour(t *testing.T, layout string, acts []act) *tour {
+	w := &tour{clock: time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)}
 	now := func() time.Time { return w.clock }
 	cache := upstream.NewCache(upstream.CacheOptions{Now: now, Count: tokens.For(tokens.Default).Count})
 	w.ts = &testServer{t: t, upstream: upstream.Start(upstream.Options{}), dir: t.TempDir(), work: t.TempDir()}
@@ -119,7 +119,7 @@ func walkThrough(t *testing.T, layout string, acts []act) *walk {
 	return w
 }
 
-func (w *walk) step(number int, a act) {
+func (w *tour) step(number int, a act) {
 	w.clock = w.clock.Add(a.pause)
 	if a.do != nil {
 		a.do(w)
@@ -130,7 +130,7 @@ func (w *walk) step(number int, a act) {
 	}
 	after := w.breakdown()
 	usage := after.Totals.Usage
-	row := walkRow{
+	row := tourRow{
 		number: number, what: a.what, cut: before.Cut, after: after, read: usage.CacheRead, wrote: usage.CacheWrite, beside: usage.Input,
 	}
 	for _, r := range w.rows {
@@ -139,20 +139,20 @@ func (w *walk) step(number int, a act) {
 	w.rows = append(w.rows, row)
 }
 
-func (w *walk) breakdown() session.Breakdown {
+func (w *tour) breakdown() session.Breakdown {
 	return call[session.Breakdown](w.ts, w.editor, "_strata/context/breakdown", w.session, nil)
 }
 
-func (w *walk) add(path string) {
+func (w *tour) add(path string) {
 	call[session.FileInfo](w.ts, w.editor, "_strata/files/add", w.session, map[string]any{"path": path})
 }
 
-func (w *walk) remove(path string) {
+func (w *tour) remove(path string) {
 	call[map[string]bool](w.ts, w.editor, "_strata/files/remove", w.session, map[string]any{"path": path})
 }
 
 // table writes the rows in Markdown.
-func (w *walk) table() string {
+func (w *tour) table() string {
 	var b strings.Builder
 	b.WriteString("| | what happens | read | written | beside | `parser.go` | `token.go` | L0 | L1 | L2 | L3 | active | dead | laid out anew because |\n")
 	b.WriteString("|--:|---|--:|--:|--:|---|---|--:|--:|--:|--:|--:|--:|---|\n")
@@ -167,7 +167,7 @@ func (w *walk) table() string {
 }
 
 // place says where a file stands after a reply: its tier, N and tokens.
-func (r *walkRow) place(path string) string {
+func (r *tourRow) place(path string) string {
 	for _, tier := range r.after.Tiers {
 		for _, item := range tier.Items {
 			switch {
@@ -185,7 +185,7 @@ func (r *walkRow) place(path string) string {
 var messageID = regexp.MustCompile(`msg_[0-9A-HJKMNP-TV-Z]{26}`)
 
 // report returns the session's report, with ids that are the same each time.
-func (w *walk) report() string {
+func (w *tour) report() string {
 	text := call[session.Report](w.ts, w.editor, "_strata/context/report", w.session, nil).Text
 	names := make(map[string]string)
 	return messageID.ReplaceAllStringFunc(text, func(id string) string {

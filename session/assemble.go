@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 // Assembled is a request that was built for a frontend that calls a model itself.
 type Assembled struct {
+	Tools       []AssembledTool    `json:"tools"` // in the order and with the bytes in which they must be sent to be cached
 	Messages    []AssembledMessage `json:"messages"`
 	Breakpoints []Breakpoint       `json:"breakpoints"`
 	Tokens      int                `json:"tokens"`
@@ -19,6 +21,13 @@ type Assembled struct {
 	MaxOutput   int                `json:"maxOutput"`
 	Model       string             `json:"model"`
 	AssemblyID  string             `json:"assemblyId"` // for commit
+}
+
+// AssembledTool is a tool of an assembled request.
+type AssembledTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	InputSchema json.RawMessage `json:"inputSchema"`
 }
 
 // AssembledMessage is one message of an assembled request.
@@ -35,9 +44,12 @@ type Breakpoint struct {
 
 // assembled returns the request's entries as messages.
 func assembled(b *built) Assembled {
-	a := Assembled{Messages: []AssembledMessage{}, Breakpoints: []Breakpoint{}, Tokens: b.counted, Left: b.leftOut, MaxOutput: b.request.MaxOutput, Model: b.request.Model}
+	a := Assembled{Tools: []AssembledTool{}, Messages: []AssembledMessage{}, Breakpoints: []Breakpoint{}, Tokens: b.counted, Left: b.leftOut, MaxOutput: b.request.MaxOutput, Model: b.request.Model}
 	if a.Left == nil {
 		a.Left = []LeftOut{}
+	}
+	for _, t := range b.request.Tools {
+		a.Tools = append(a.Tools, AssembledTool{Name: t.Name, Description: t.Description, InputSchema: t.Schema})
 	}
 	for i := range b.request.Entries {
 		e := &b.request.Entries[i]

@@ -198,11 +198,16 @@ func (in *imports) start(ctx context.Context, params importParams) (string, erro
 		return "", invalidParams("lines[0]: version %d is newer than this server, which reads up to %d", h.Version, transferVersion)
 	}
 	record := h.Session
-	record.ID = in.server.sessions.deps.NewID("sess_")
-	record.Hidden, record.DeletedAt, record.Messages = true, time.Time{}, 0
 	if params.CWD != "" {
 		record.CWD, record.Roots = params.CWD, nil
 	}
+	folders, err := in.server.folders(folderParams{CWD: &record.CWD, Further: record.Roots})
+	if err != nil {
+		return "", err
+	}
+	record.CWD, record.Roots = folders.CWD, folders.Roots
+	record.ID = in.server.sessions.deps.NewID("sess_")
+	record.Hidden, record.DeletedAt, record.Messages = true, time.Time{}, 0
 	if err := in.open(record.ID); err != nil {
 		return "", err
 	}

@@ -1,0 +1,73 @@
+package server
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// An import makes a session in a folder, so it must not be a way around the rules of session/new.
+func TestImportKeepsToTheFoldersOfSessions(t *testing.T) {
+	allowed := t.TempDir()
+	ts := startServer(t, func(opt *Options) { opt.Roots = []string{allowed} })
+	inside := filepath.Join(allowed, "project")
+	if err := os.Mkdir(inside, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	e := ts.editor()
+	start := func(cwd, further, instead string) error {
+		session := map[string]any{"cwd": cwd, "title": "x", "config": map[string]any{}, "createdAt": "2026-01-05T09:00:00Z", "updatedAt": "2026-01-05T09:00:00Z"}
+		if further != "" {
+			session["roots"] = []string{further}
+		}
+		header := map[string]any{"format": transferFormat, "version": transferVersion, "session": session}
+		return e.Call("_strata/session/import", map[string]any{
+			"cwd": instead, "lines": []any{map[string]any{"type": "header", "header": header}}, "done": true,
+		}, nil)
+	}
+	tests := []struct {
+		name                  string
+		cwd, further, instead string
+		refused               bool
+	}{
+		{"a folder that is allowed", inside, "", "", false},
+		{"another folder in place of one that is not there", "/gone", "/gone", inside, false},
+		{"a folder that is not there", filepath.Join(allowed, "gone"), "", "", true},
+		{"a folder outside of the roots", ts.work, "", "", true},
+		{"the same in place of one inside", inside, "", ts.work, true},
+		{"a further root outside of them", inside, ts.work, "", true},
+		{"the server's own folder", ts.dir, "", "", true},
+		{"a relative one", "project", "", "", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			err := start(tt.cwd, tt.further, tt.instead)
+			if tt.refused {
+				wireFault(t, err, codeInvalidParams)
+			} else if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestACursorOfNoListIsRefused(t *testing.T) {
+	ts := startServer(t)
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	for method, params := range map[string]map[string]any{
+		"session/list":           {},
+		"_strata/history/list":   {"sessionId": sid},
+		"_strata/history/search": {"query": "x"},
+		"_strata/usage/list":     {"sessionId": sid},
+		"_strata/session/export": {"sessionId": sid},
+	} {
+		params["cursor"] = "no cursor"
+		err := e.Call(method, params, nil)
+		if err == nil {
+			t.Errorf("%s takes any cursor", method)
+			continue
+		}
+		wireFault(t, err, codeInvalidParams)
+	}
+}

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -147,10 +148,7 @@ func (w *wireError) withStatus(status int) *Error {
 	if strings.Trim(string(w.Code), `"`) == "insufficient_quota" || w.Type == "insufficient_quota" {
 		kind = KindQuota // told with status 429, but waiting does not help
 	}
-	message := w.Message
-	if message == "" {
-		message = http.StatusText(status)
-	}
+	message := cmp.Or(w.Message, http.StatusText(status), string(kind)) // 529 has no text
 	return &Error{Kind: kind, Status: status, err: errors.New(message)}
 }
 

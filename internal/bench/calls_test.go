@@ -38,7 +38,7 @@ func measureCalls(b *testing.B) []row {
 	return []row{
 		latency.ratio("trivial call, p50", nanoseconds, of, 4),
 		throughput,
-		pairs{strataComputed, echoComputed}.ratio("trivial call, processor time", nanoseconds, of, 0),
+		pairs{strataComputed, echoComputed}.ratio("  its processor time", nanoseconds, of, 0),
 	}
 }
 

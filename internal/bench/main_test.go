@@ -74,9 +74,9 @@ func computed(b *testing.B, pid int) func() float64 {
 	}
 }
 
-func resident(b *testing.B, pid int) float64 {
+func memory(b *testing.B, pid int, line string) float64 {
 	b.Helper()
-	bytes, err := residentBytes(pid)
+	bytes, err := memoryOf(pid, line)
 	if err != nil {
 		b.Skip(err)
 	}

@@ -36,19 +36,20 @@ func processorTime(pid int) (time.Duration, error) {
 	return sum, nil
 }
 
-// residentBytes is how much memory of the machine a process holds.
-func residentBytes(pid int) (float64, error) {
+// memoryOf is a line of a process's memory status, in bytes: VmRSS for what it holds of the machine's memory,
+// RssAnon for what of that is no page of a file, which the system could read again.
+func memoryOf(pid int, line string) (float64, error) {
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, errNoAccounts
 	}
-	for line := range strings.Lines(string(content)) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+	for text := range strings.Lines(string(content)) {
+		if rest, ok := strings.CutPrefix(text, line+":"); ok {
 			kib, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 64)
 			return kib * 1024, err
 		}
 	}
-	return 0, fmt.Errorf("process %d has no memory", pid)
+	return 0, fmt.Errorf("process %d has no %s", pid, line)
 }
 
 // loadOfMachine is the load average of the last minute, or "unknown".

@@ -13,7 +13,7 @@ import (
 const starts = 9
 
 // startup is what a process has needed by its first answer.
-type startup struct{ wall, processor, resident float64 }
+type startup struct{ wall, processor, resident, private float64 }
 
 // measureStart measures from the start of the process to the first words of an answer, without a network.
 func measureStart(b *testing.B) []row {
@@ -39,11 +39,13 @@ func measureStart(b *testing.B) []row {
 	}
 	processor := each(func(s startup) float64 { return s.processor })
 	memory := each(func(s startup) float64 { return s.resident })
+	private := each(func(s startup) float64 { return s.private })
 	return []row{
 		alone("start to the first answer", nanoseconds, median(wall.ours), float64(50*time.Millisecond)).beside(median(wall.theirs), of),
-		alone("its processor time", nanoseconds, median(processor.ours), 0).beside(median(processor.theirs), of),
+		alone("  its processor time", nanoseconds, median(processor.ours), 0).beside(median(processor.theirs), of),
 		alone("the very first start, once", nanoseconds, first.wall, 0),
 		alone("resident at the first answer", mebibytes, median(memory.ours), 40<<20).beside(median(memory.theirs), of),
+		alone("  that is no page of a file", mebibytes, median(private.ours), 0).beside(median(private.theirs), of),
 	}
 }
 
@@ -90,5 +92,5 @@ func accounts(b *testing.B, pid int, wall time.Duration) startup {
 	if err != nil {
 		b.Skip(err)
 	}
-	return startup{float64(wall), float64(processor), resident(b, pid)}
+	return startup{float64(wall), float64(processor), memory(b, pid, "VmRSS"), memory(b, pid, "RssAnon")}
 }

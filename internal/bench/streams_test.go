@@ -3,6 +3,8 @@ package bench
 import (
 	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -82,8 +84,41 @@ func measureFirstDelta(b *testing.B) []row {
 	}
 	theirs := func() float64 { return float64(s.direct.stream(b, s.order(prompt, 1), 3*len(delta)).First) }
 	takeTurns(2, ours, theirs) // opens connections and builds tables
-	return []row{takeTurns(firstDeltas, ours, theirs).
-		difference("first delta after a prompt", nanoseconds, "a direct client", float64(time.Millisecond))}
+	disk := openDisk(b)
+	var syncs []float64
+	computed := computed(b, s.server.PID)
+	p := takeTurns(firstDeltas, ours, func() float64 {
+		syncs = append(syncs, disk.sync(b))
+		return theirs()
+	})
+	return []row{
+		p.difference("first delta after a prompt", nanoseconds, "a direct client", float64(time.Millisecond)),
+		alone("  a synced write, which a prompt must wait for", nanoseconds, median(syncs), 0),
+		alone("  processor time of such a turn, whole", nanoseconds, computed()/firstDeltas, 0),
+	}
+}
+
+// disk is a file where the databases of the benchmarks are, too.
+type disk struct{ *os.File }
+
+func openDisk(b *testing.B) disk {
+	b.Helper()
+	f := must(os.Create(filepath.Join(b.TempDir(), "file")))(b)
+	b.Cleanup(func() { f.Close() })
+	return disk{f}
+}
+
+// sync appends what a commit of SQLite may and returns how long it took until that was on the disk, in nanoseconds.
+func (d disk) sync(b *testing.B) float64 {
+	b.Helper()
+	start := time.Now()
+	if _, err := d.Write(make([]byte, 8<<10)); err != nil {
+		b.Fatal(err)
+	}
+	if err := d.Sync(); err != nil {
+		b.Fatal(err)
+	}
+	return float64(time.Since(start))
 }
 
 // measureDeltas compares many streams as fast as they come.

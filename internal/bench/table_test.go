@@ -56,7 +56,7 @@ func TestProcessesAccounts(t *testing.T) {
 	if _, err := processorTime(-1); err != errNoAccounts {
 		t.Errorf("processor time of no process: %v", err)
 	}
-	if _, err := residentBytes(-1); err != errNoAccounts {
+	if _, err := memoryOf(-1, "VmRSS"); err != errNoAccounts {
 		t.Errorf("memory of no process: %v", err)
 	}
 	own := os.Getpid()
@@ -70,7 +70,10 @@ func TestProcessesAccounts(t *testing.T) {
 	if err != nil || after < before || before <= 0 {
 		t.Errorf("processor time %v, then %v, %v", before, after, err)
 	}
-	if resident, err := residentBytes(own); err != nil || resident < 1<<20 {
+	if _, err := memoryOf(own, "Nothing"); err == nil {
+		t.Error("a line that is not there has a value")
+	}
+	if resident, err := memoryOf(own, "VmRSS"); err != nil || resident < 1<<20 {
 		t.Errorf("%v bytes are resident, %v", resident, err)
 	}
 }

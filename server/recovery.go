@@ -40,7 +40,8 @@ func writeRecovery(dir string, ch history.Change) error {
 	return nil
 }
 
-// recoverEndings stores what recovery files hold. A file that cannot be read stays where it is.
+// recoverEndings stores what recovery files hold. A file that cannot be read stays where it is. One that cannot be
+// stored now is an error: a server that went on would give its turn another end, and the answer would have no place.
 func (s *Server) recoverEndings(ctx context.Context) error {
 	entries, err := os.ReadDir(s.opt.StateDir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,23 +55,29 @@ func (s *Server) recoverEndings(ctx context.Context) error {
 			continue
 		}
 		path := filepath.Join(s.opt.StateDir, e.Name())
-		if err := s.recoverEnding(ctx, path); err != nil {
-			s.opt.Log.Error("recovery file kept: it could not be taken over", slog.String("file", path), slog.Any("error", err))
+		ch, err := readRecovery(path)
+		if err != nil {
+			s.opt.Log.Error("recovery file kept: it cannot be read", slog.String("file", path), slog.Any("error", err))
+			continue
+		}
+		if err := s.recoverEnding(ctx, path, ch); err != nil {
+			return fmt.Errorf("recovery of the answer in %s: %w", path, err)
 		}
 	}
 	return nil
 }
 
-func (s *Server) recoverEnding(ctx context.Context, path string) error {
+func readRecovery(path string) (ch history.Change, err error) {
 	raw, err := os.ReadFile(path)
-	if err != nil {
-		return err
+	if err == nil {
+		err = json.Unmarshal(raw, &ch)
 	}
-	var ch history.Change
-	if err := json.Unmarshal(raw, &ch); err != nil {
-		return err
-	}
-	err = s.store.Commit(ctx, ch)
+	return ch, err
+}
+
+// recoverEnding stores an ending, unless it is stored already or its session is gone, and removes its file.
+func (s *Server) recoverEnding(ctx context.Context, path string, ch history.Change) error {
+	err := s.store.Commit(ctx, ch)
 	if err != nil && !errors.Is(err, historystore.ErrDuplicate) && !errors.Is(err, history.ErrNotFound) {
 		return err
 	}

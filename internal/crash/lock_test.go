@@ -36,12 +36,18 @@ func pause(t *testing.T, w *world) *paused {
 	}
 	w.teller.Push(upstream.Script{Steps: []upstream.Step{upstream.Text(firstHalf), upstream.Hold(p.finish), upstream.Text(secondHalf)}})
 	p.turn = p.editor.Start(p.session, "Tell me in two halves.")
-	db := open(t, w.Database, "ro")
-	defer db.Close()
-	eventually(t, "the first half on the disk", func() bool {
-		return len(rows(t, db, "SELECT text FROM partial WHERE session = ?", p.session)) > 0
-	})
+	beginningSaved(t, w.Database, p.session)
 	return p
+}
+
+// beginningSaved waits until some of the running answer is on the disk.
+func beginningSaved(t *testing.T, path, session string) {
+	t.Helper()
+	db := open(t, path, "ro")
+	defer db.Close()
+	eventually(t, "the beginning of the answer on the disk", func() bool {
+		return len(rows(t, db, "SELECT text FROM partial WHERE session = ?", session)) > 0
+	})
 }
 
 // answered wants the whole answer, whatever became of its storing.

@@ -32,6 +32,7 @@ type testServer struct {
 	work     string // folder for sessions
 
 	storeOptions historystore.Options
+	models       map[string]llm.ModelConfig // over the catalogue
 
 	stop  context.CancelFunc
 	ended chan error
@@ -72,6 +73,7 @@ func (ts *testServer) start(adjust ...func(*Options)) {
 			"claude":  {Kind: llm.Anthropic, BaseURL: ts.upstream.URL},
 			"offline": {Kind: llm.Offline},
 		},
+		Models: ts.models,
 		Sleep: func(ctx context.Context, d time.Duration) error {
 			timer := time.NewTimer(d / 100)
 			defer timer.Stop()

@@ -38,7 +38,11 @@ type Cache struct {
 	marked map[digest]*written // prefixes that a mark closed, by their bytes
 	texts  []sentText          // OpenAI: whole requests, oldest first
 	reads  []Read
+	counts map[digest]int // tokens of blocks, since a session sends the same ones again and again
 }
+
+// countsBound is how many blocks' tokens are remembered.
+const countsBound = 1 << 16
 
 type digest = [sha256.Size]byte
 
@@ -82,7 +86,7 @@ func NewCache(opt CacheOptions) *Cache {
 	if opt.Count == nil {
 		opt.Count = func(text string) int { return (len(text) + 3) / 4 }
 	}
-	return &Cache{opt: opt, marked: make(map[digest]*written)}
+	return &Cache{opt: opt, marked: make(map[digest]*written), counts: make(map[digest]int)}
 }
 
 // Answer is a function for Choose: it answers as Default does, with the usage that the cache makes of the request.

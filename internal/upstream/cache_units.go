@@ -80,8 +80,22 @@ func ttlOf(raw json.RawMessage) string {
 	return mark.TTL
 }
 
-// tokensOf counts what the model reads of a block: its text where it has one, its bytes otherwise.
+// tokensOf counts what the model reads of a block.
 func (c *Cache) tokensOf(content []byte) int {
+	key := sha256.Sum256(content)
+	n, known := c.counts[key]
+	if !known {
+		if len(c.counts) >= countsBound {
+			clear(c.counts)
+		}
+		n = c.countBlock(content)
+		c.counts[key] = n
+	}
+	return n
+}
+
+// countBlock counts a block's text where it has one, and its bytes otherwise.
+func (c *Cache) countBlock(content []byte) int {
 	var block struct {
 		Type, Text string
 	}

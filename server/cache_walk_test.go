@@ -1,0 +1,503 @@
+package server
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"strata/internal/upstream"
+	"strata/stability"
+)
+
+var (
+	walkSeed  = flag.Uint64("walkseed", 0, "seed of the random sessions on a caching provider; 0: a new one")
+	walkCount = flag.Int("walks", 4, "how many of them for each layout")
+)
+
+// walk does random things to a session and knows what its requests must hold. What it does depends on nothing but
+// its seed.
+type walk struct {
+	*stage
+	r    *rand.Rand
+	seed uint64
+
+	model     string
+	disk      map[string]string
+	files     map[string]*walkFile // of the context
+	documents map[string]string    // version by name
+	messages  []string             // names
+	n         int                  // for names and versions
+	calls     int
+	total     share
+	trace     []string
+}
+
+// walkFile is a file of the context.
+type walkFile struct {
+	buffer   *string
+	from, to int // lines; 0: all
+	numbered bool
+	once     bool
+}
+
+func newWalk(t *testing.T, layout string, seed uint64) *walk {
+	w := &walk{
+		stage: newStage(t, layout), r: rand.New(rand.NewPCG(seed, 7)), seed: seed, model: "claude/a",
+		disk: map[string]string{}, files: map[string]*walkFile{}, documents: map[string]string{},
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("what was done:\n%s", strings.Join(w.trace, "\n"))
+		}
+	})
+	return w
+}
+
+func (w *walk) did(format string, args ...any) {
+	w.trace = append(w.trace, fmt.Sprintf(format, args...))
+}
+
+// name returns a new name of a message, and a text that has it.
+func (w *walk) say(words int) (text string) {
+	w.n++
+	name := fmt.Sprintf("MSG %d", w.n)
+	w.messages = append(w.messages, name)
+	return name + " " + strings.Repeat("and so on ", words)
+}
+
+var walkPaths = []string{"a.go", "b.go", "c.md", "lib/d.go", "lib/ünï code.txt", "e.crlf", "f.sh", "g"}
+
+func (w *walk) path() string { return walkPaths[w.r.IntN(len(walkPaths))] }
+
+// line returns one of few lines, so that texts have much in common.
+func (w *walk) line() string {
+	all := []string{"x := 1", "", "// comment ünï", "```", "````go", "+added?", "-gone?", " indented", "@@ -1 +1 @@", `\ No newline`, "--- a", "+++ b", "}"}
+	if w.r.IntN(3) > 0 {
+		return fmt.Sprintf("line %d of the text", w.r.IntN(500))
+	}
+	return all[w.r.IntN(len(all))]
+}
+
+// text returns a new text of a file.
+func (w *walk) text() string {
+	var all []string
+	for range w.r.IntN(60) {
+		all = append(all, w.line())
+	}
+	return w.joined(all)
+}
+
+func (w *walk) joined(all []string) string {
+	end := "\n"
+	if w.r.IntN(8) == 0 {
+		end = "\r\n"
+	}
+	text := strings.Join(all, end)
+	if len(all) > 0 && w.r.IntN(5) > 0 {
+		text += end
+	}
+	return text
+}
+
+// edited returns a text with some of its lines changed.
+func (w *walk) edited(text string) string {
+	all := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for range 1 + w.r.IntN(4) {
+		at := w.r.IntN(len(all) + 1)
+		switch w.r.IntN(3) {
+		case 0:
+			all = slices.Insert(all, at, w.line())
+		case 1:
+			if at < len(all) && len(all) > 1 {
+				all = slices.Delete(all, at, at+1)
+			}
+		default:
+			if at < len(all) {
+				all[at] = w.line()
+			}
+		}
+	}
+	if w.r.IntN(6) == 0 {
+		return strings.Join(all, "\n")
+	}
+	return strings.Join(all, "\n") + "\n"
+}
+
+func (w *walk) put(path, text string) {
+	w.t.Helper()
+	w.disk[path] = text
+	full := filepath.Join(w.work, path)
+	if err := os.MkdirAll(filepath.Dir(full), 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(full, []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// act does one random thing that is no request.
+func (w *walk) act() {
+	w.t.Helper()
+	path := w.path()
+	switch n := w.r.IntN(24); n {
+	case 0, 1:
+		w.did("write %s", path)
+		w.put(path, w.text())
+	case 2, 3, 4, 5, 6:
+		if text, ok := w.disk[path]; ok {
+			w.did("edit %s", path)
+			w.put(path, w.edited(text))
+		}
+	case 7:
+		w.did("delete %s", path)
+		delete(w.disk, path)
+		os.Remove(filepath.Join(w.work, path))
+	case 8, 9, 10, 11:
+		w.add(path)
+	case 12, 13:
+		w.did("take out %s", path)
+		delete(w.files, path)
+		w.call("_strata/files/remove", map[string]any{"path": path})
+	case 14:
+		w.did("set back %s", path)
+		if f := w.files[path]; f != nil && f.buffer != nil {
+			f.buffer = nil
+			w.gone(path)
+		}
+		w.call("_strata/files/changed", map[string]any{"paths": []string{path}})
+		w.gone(path)
+	case 15, 16:
+		w.document()
+	case 17:
+		name := w.documentName()
+		w.did("remove document %s", name)
+		delete(w.documents, name)
+		w.call("_strata/documents/remove", map[string]any{"name": name})
+	case 18:
+		w.n++
+		w.did("rules v%d", w.n)
+		w.documents["rules"] = fmt.Sprint(w.n)
+		w.put("AGENTS.md", fmt.Sprintf("DOC rules v%d %s", w.n, strings.Repeat("obey ", 20)))
+	case 19:
+		w.did("append")
+		w.stage.say(message("user", w.say(20)), message("assistant", w.say(10)))
+	case 20, 21:
+		n := 1 + w.r.IntN(5)
+		w.did("append %d calls", n)
+		if len(w.messages) == 0 {
+			w.stage.say(message("user", w.say(5)))
+		}
+		w.stage.say(w.batch(n)...)
+	case 22:
+		if w.r.IntN(4) == 0 {
+			w.did("clear")
+			w.messages = nil
+			w.call("_strata/history/clear", nil)
+		}
+	case 23:
+		if w.r.IntN(4) == 0 {
+			w.did("take all files out")
+			clear(w.files)
+			w.call("_strata/files/clear", nil)
+		}
+	}
+}
+
+// batch returns calls and their results, which have names.
+func (w *walk) batch(n int) []map[string]any {
+	w.n++
+	name := fmt.Sprint(w.n)
+	return toolBatch(name, n, func(int) string { return w.say(8) })
+}
+
+func (w *walk) add(path string) {
+	text, there := w.disk[path]
+	params := map[string]any{"path": path}
+	f := &walkFile{}
+	if old := w.files[path]; old != nil && old.buffer != nil && there { // the client's text stays until it says that it is saved
+		f.buffer, text = old.buffer, *old.buffer
+	}
+	switch w.r.IntN(8) {
+	case 0:
+		buffer := w.edited(text)
+		f.buffer, there = &buffer, true
+		params["content"] = buffer
+	case 1:
+		f.from = 1 + w.r.IntN(5)
+		f.to = f.from + w.r.IntN(10)
+		params["range"] = map[string]int{"start": f.from, "end": f.to}
+	case 2:
+		f.numbered = true
+		params["lineNumbers"] = true
+	case 3:
+		f.once = true
+		params["once"] = true
+	}
+	params["sessionId"] = w.sid
+	err := w.editor.Call("_strata/files/add", params, nil)
+	w.did("add %s %v: %v", path, params, err)
+	if there && err == nil {
+		w.files[path] = f
+	} else if there && f.from == 0 {
+		w.t.Fatalf("add %s: %v", path, err)
+	} else if !there && err == nil {
+		w.t.Fatalf("%s was added and is not there", path)
+	}
+}
+
+// gone takes a file out that the disk has no more.
+func (w *walk) gone(path string) {
+	if f := w.files[path]; f != nil && f.buffer == nil {
+		if _, there := w.disk[path]; !there {
+			delete(w.files, path)
+		}
+	}
+}
+
+func (w *walk) documentName() string {
+	return []string{"design", "state", "types", "structure", "unit"}[w.r.IntN(5)]
+}
+
+func (w *walk) document() {
+	name := w.documentName()
+	w.n++
+	w.did("document %s v%d", name, w.n)
+	w.documents[name] = fmt.Sprint(w.n)
+	w.call("_strata/documents/set", map[string]any{
+		"name": name, "text": fmt.Sprintf("DOC %s v%d %s", name, w.n, strings.Repeat("so it is ", 5+w.r.IntN(60))), "priority": w.r.IntN(3) * 40,
+	})
+}
+
+// turn makes one request, by the server or by the frontend, and checks it.
+func (w *walk) turn() {
+	w.t.Helper()
+	text := w.say(5 + w.r.IntN(30))
+	kind := w.r.IntN(12)
+	switch {
+	case kind == 0:
+		w.did("refused prompt")
+		w.upstream.Push(upstream.Script{Status: 400})
+		if _, err := w.editor.Prompt(w.sid, text); err == nil {
+			w.t.Fatal("the provider refused, the prompt did not fail")
+		}
+		w.checkHeld()
+		return
+	case kind < 4:
+		w.did("own call, %s", w.model)
+		w.stage.say(message("user", text))
+		tools := []any{map[string]any{"name": "look"}, map[string]any{"name": "also"}, map[string]any{"name": "find"}}[:1+w.r.IntN(3)]
+		w.r.Shuffle(len(tools), func(i, j int) { tools[i], tools[j] = tools[j], tools[i] })
+		said := slices.Clone(w.messages)
+		var answer []map[string]any
+		if w.r.IntN(2) == 0 {
+			answer = w.batch(1 + w.r.IntN(14))
+		} else {
+			answer = append(answer, message("assistant", w.say(10)))
+		}
+		answered := w.messages
+		w.messages = said
+		w.own(tools, answer...)
+		w.checkHeld()
+		w.messages = answered
+	default:
+		w.did("prompt, %s", w.model)
+		said := slices.Clone(w.messages)
+		w.answer = w.say(5 + w.r.IntN(40))
+		answered := w.messages
+		w.messages = said
+		w.prompt(text)
+		w.checkHeld()
+		w.messages = answered
+	}
+	maps.DeleteFunc(w.files, func(_ string, f *walkFile) bool { return f.once })
+	w.checkCache()
+}
+
+// checkCache compares what the provider read with what was expected.
+func (w *walk) checkCache() {
+	w.t.Helper()
+	when := fmt.Sprint("request ", w.upstream.Last().N)
+	if strings.HasPrefix(w.model, "claude/") {
+		w.total.add(w.readAsExpected(when).Usage)
+	} else if read, plan := w.cache.Last().Usage.CacheRead, w.planned.last(); int64(read) < plan.expected*95/100-128 && plan.expected > 1200 {
+		w.t.Errorf("%s: %d tokens were read, %d were expected", when, read, plan.expected)
+	}
+	if w.t.Failed() {
+		w.t.FailNow()
+	}
+}
+
+// checkHeld reads the newest request and compares what it shows with what there is.
+func (w *walk) checkHeld() {
+	w.t.Helper()
+	for path := range w.files {
+		w.gone(path)
+	}
+	req := w.upstream.Last()
+	s, err := readRequest(req)
+	if err == nil {
+		err = w.compare(s)
+	}
+	if err != nil {
+		w.t.Fatalf("request %d: %v\n%s", req.N, err, req.Body)
+	}
+}
+
+func (w *walk) compare(s *shown) error {
+	if !slices.Equal(s.messages, w.messages) {
+		return fmt.Errorf("messages are %v, want %v", s.messages, w.messages)
+	}
+	for name, version := range w.documents {
+		if err := once("document "+name, s.documents[name], version); err != nil {
+			return err
+		}
+	}
+	available := map[string]string{}
+	for path, f := range w.files {
+		if err := w.compareFile(s, path, f); err != nil {
+			return err
+		}
+		available[path] = "FULL"
+		if f.from > 0 {
+			available[path] = "SUMMARY"
+		}
+	}
+	if !maps.Equal(s.available, available) {
+		return fmt.Errorf("the model is told of the files %v, there are %v", s.available, available)
+	}
+	if w.layout == stability.LayoutRipple {
+		return w.compareLean(s)
+	}
+	return nil
+}
+
+func (w *walk) compareFile(s *shown, path string, f *walkFile) error {
+	text := w.disk[path]
+	if f.buffer != nil {
+		text = *f.buffer
+	}
+	all := splitLines(text)
+	from, to := max(f.from-1, 0), len(all)
+	if f.from > 0 {
+		from, to = min(from, len(all)), min(f.to, len(all))
+	}
+	want := ""
+	for i := from; i < to; i++ {
+		if f.numbered {
+			want += fmt.Sprintf("%d\t", i+1)
+		}
+		want += all[i]
+	}
+	var versions []string
+	for _, v := range s.files[path] {
+		heading := ""
+		if _, lines, part := strings.Cut(v.heading, "lines "); part {
+			heading = lines + ": "
+		}
+		versions = append(versions, heading+v.text)
+	}
+	if f.from > 0 {
+		if n := len(versions); n > 0 && strings.Contains(versions[n-1], " of ") {
+			_, versions[n-1], _ = strings.Cut(versions[n-1], ": ")
+		}
+	}
+	return once(path, versions, want)
+}
+
+// compareLean checks that nothing is shown that is not needed: this layout takes out at once what is not.
+func (w *walk) compareLean(s *shown) error {
+	for path, versions := range s.files {
+		if w.files[path] == nil || len(versions) > 1 {
+			return fmt.Errorf("%s is shown %d times, in context: %v", path, len(versions), w.files[path] != nil)
+		}
+	}
+	for name, versions := range s.documents {
+		if w.documents[name] == "" || len(versions) > 1 {
+			return fmt.Errorf("document %s is shown %d times, there: %v", name, len(versions), w.documents[name] != "")
+		}
+	}
+	return nil
+}
+
+// step does some things and makes a request.
+func (w *walk) step() {
+	for range w.r.IntN(5) {
+		w.act()
+	}
+	pause := []time.Duration{1, 1, 1, 1, 1, 2, 2, 6, 20, 70}[w.r.IntN(10)] * time.Minute
+	w.clock.advance(pause)
+	w.turn()
+}
+
+// TestRandomSessionsOnACachingProvider holds each request of random sessions against what it must show, and what
+// the provider reads of it against what was expected.
+func TestRandomSessionsOnACachingProvider(t *testing.T) {
+	for _, layout := range bothLayouts {
+		t.Run(layout, func(t *testing.T) {
+			seed := walkSeedOrNew()
+			var total share
+			for i := range *walkCount {
+				if !t.Run(fmt.Sprintf("seed=%d", seed+uint64(i)), func(t *testing.T) {
+					w := newWalk(t, layout, seed+uint64(i))
+					for range 40 {
+						switch w.r.IntN(12) {
+						case 0:
+							w.did("restart")
+							w.restart()
+						case 1:
+							w.model = []string{"claude/a", "claude/b", "local/x"}[w.r.IntN(3)]
+							w.did("model %s", w.model)
+							w.choose(w.model)
+						}
+						w.step()
+					}
+					total.read += w.total.read
+					total.input += w.total.input
+				}) {
+					t.Fatalf("repeat with -args -walks=%d -walkseed=%d", i+1, seed)
+				}
+			}
+			t.Log(total)
+		})
+	}
+}
+
+func walkSeedOrNew() uint64 {
+	if *walkSeed != 0 {
+		return *walkSeed
+	}
+	return rand.Uint64() >> 16
+}
+
+// TestRestartsChangeNoByte runs the same script on two servers, one of which is restarted now and then, and compares
+// all that they send.
+func TestRestartsChangeNoByte(t *testing.T) {
+	for _, layout := range bothLayouts {
+		t.Run(layout, func(t *testing.T) {
+			seed := walkSeedOrNew()
+			t.Logf("repeat with -args -walkseed=%d", seed)
+			plain, restarted := newWalk(t, layout, seed), newWalk(t, layout, seed)
+			when := rand.New(rand.NewPCG(seed, 8))
+			for range 60 {
+				plain.step()
+				if when.IntN(4) == 0 {
+					restarted.did("restart")
+					restarted.restart()
+				}
+				restarted.step()
+				a, b := plain.upstream.Last(), restarted.upstream.Last()
+				if a.N != b.N || !bytes.Equal(a.Body, b.Body) {
+					t.Fatalf("request %d with restarts is another:\n%s\n%s", a.N, a.Body, b.Body)
+				}
+			}
+		})
+	}
+}

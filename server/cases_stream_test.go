@@ -498,24 +498,31 @@ func TestK6_11CutToolArguments(t *testing.T) {
 	})
 }
 
-// withSleep replaces the provider's client by one that waits between its tries as sleep says.
-func withSleep(t *testing.T, sleep func(context.Context, time.Duration) error) *testServer {
+// startClient starts a server whose client of a strict provider has options of its own.
+func startClient(t *testing.T, model string, opt llm.Options) *testServer {
 	t.Helper()
 	up := upstream.Start(upstream.Options{Strict: true})
-	client, err := llm.New(llm.Options{
-		Providers: map[string]llm.ProviderConfig{"claude": {Kind: llm.Anthropic, BaseURL: up.URL}}, Sleep: sleep,
-	})
+	t.Cleanup(up.Close)
+	opt.Providers = map[string]llm.ProviderConfig{
+		"claude": {Kind: llm.Anthropic, BaseURL: up.URL}, "local": {Kind: llm.OpenAI, BaseURL: up.OpenAIURL()},
+	}
+	client, err := llm.New(opt)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ts := &testServer{t: t, upstream: up, dir: t.TempDir(), work: t.TempDir()}
-	t.Cleanup(ts.upstream.Close)
 	t.Cleanup(func() { client.Close() })
+	ts := &testServer{t: t, upstream: up, dir: t.TempDir(), work: t.TempDir()}
 	ts.start(func(o *Options) {
-		o.Sessions.Streamer = client
-		o.Sessions.DefaultConfig.Model = "claude/test"
+		o.Sessions.Streamer, o.Sessions.Model = client, client.Model
+		o.Sessions.DefaultConfig.Model = model
 	})
 	return ts
+}
+
+// withSleep starts a server that waits between its tries as sleep says.
+func withSleep(t *testing.T, sleep func(context.Context, time.Duration) error) *testServer {
+	t.Helper()
+	return startClient(t, "claude/test", llm.Options{Sleep: sleep})
 }
 
 func TestK6_13CancelWhileTheProviderWantsAWait(t *testing.T) {

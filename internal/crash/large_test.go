@@ -90,7 +90,8 @@ func seedLarge(t *testing.T, path, session string) {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	output := strings.Repeat("a line of what a tool had to say about the project\n", largeOutput/50)[:largeOutput]
+	line := strings.Repeat("0123456789abcdef", 12) + "\n" // of one word: many would only make the search index slow to write
+	output := strings.Repeat(line, largeOutput/len(line))
 	for seq := 1; seq <= largeMessages; {
 		change := history.Change{Session: session}
 		for range 500 {

@@ -27,6 +27,20 @@ type Edit struct {
 	Patches   []Patch       `json:"patches,omitempty"`   // blocks that are shown differently
 	Documents []DocumentCut `json:"documents,omitempty"` // documents of which less is shown
 
+	// Summary is what a compaction shows in the place of Messages and of what the summary before it stood
+	// for. It is empty where the strategy only removes.
+	Summary       string `json:"summary,omitempty"`
+	SummaryTokens int    `json:"summaryTokens,omitempty"`
+
+	// A restore has one of these: the sequence number whose view it goes back to, or the id of the edit
+	// that it makes ineffective while everything else stays.
+	To     int64  `json:"to,omitempty"`
+	Undoes string `json:"undoes,omitempty"`
+
+	Strategy string `json:"strategy,omitempty"` // of a compaction
+	Before   int    `json:"before,omitempty"`   // tokens of the working history before and after it
+	After    int    `json:"after,omitempty"`
+
 	SavedTokens int `json:"savedTokens,omitempty"`
 	SavedChars  int `json:"savedChars,omitempty"`
 }

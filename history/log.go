@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 )
@@ -8,15 +9,23 @@ import (
 // Log is a session's transcript, as heads, and the working history: what the edits made of it.
 // It holds no content: the bodies of messages stay in the store.
 //
-// A Log is not safe for concurrent use.
+// The working history is a pure function of the messages and edits up to a sequence number. A Log is not
+// safe for concurrent use.
 type Log struct {
 	heads []Head
 	edits []Edit
-	view  []Viewed
-	clear int    // heads before the last clear
-	shed  []Head // messages since then that left the view to fit the window
+	view
+}
+
+// view is the working history after some sequence number.
+type view struct {
+	messages []Viewed
+	summary  Summary
+	shed     []Head // messages that left to fit the window, in the order in which they left
+	omitted  int    // messages that left without being summarised or cleared, those of shed included
 
 	documents map[string]DocumentCut // by name; replaced, never changed
+	force     []string               // ids of the edits that an undo can undo, oldest first
 }
 
 // Viewed is a message of the working history. Its Tokens are those that the view shows.
@@ -25,16 +34,18 @@ type Viewed struct {
 	Patches []Patch // what is shown differently, in the order of the edits
 }
 
+// Summary is what stands for the part of the history that was compacted. The zero value is none.
+type Summary struct {
+	Edit     string // id of the newest compaction
+	Text     string
+	Tokens   int
+	Messages int // how many it stands for
+}
+
 // NewLog folds stored heads and edits, each in the order of their sequence numbers.
 func NewLog(heads []Head, edits []Edit) *Log {
-	l := &Log{}
-	for _, e := range edits {
-		n, _ := slices.BinarySearchFunc(heads, e.Seq, func(h Head, seq int64) int { return int(h.Seq - seq) })
-		l.Append(heads[:n]...)
-		heads = heads[n:]
-		l.Apply(e)
-	}
-	l.Append(heads...)
+	l := &Log{heads: heads, edits: edits}
+	l.view = l.at(l.LastSeq())
 	return l
 }
 
@@ -42,48 +53,133 @@ func NewLog(heads []Head, edits []Edit) *Log {
 func (l *Log) Append(heads ...Head) {
 	l.heads = append(l.heads, heads...)
 	for _, h := range heads {
-		l.view = append(l.view, Viewed{Head: h})
+		l.messages = append(l.messages, Viewed{Head: h})
 	}
 }
 
 // Apply makes an edit take effect on the view.
 func (l *Log) Apply(e Edit) {
 	l.edits = append(l.edits, e)
-	if e.Kind == EditClear {
-		l.view, l.shed, l.clear = nil, nil, len(l.heads)
+	if e.Kind == EditRestore {
+		l.view = l.at(e.Seq)
 		return
 	}
-	l.cutDocuments(e.Documents)
-	view := make([]Viewed, 0, len(l.view))
-	gone := set(e.Messages)
-	patches := byMessage(e.Patches)
-	for _, v := range l.view {
-		if gone[v.ID] {
-			if e.Kind == EditTruncate {
-				l.shed = append(l.shed, v.Head)
-			}
-			continue
-		}
-		for _, p := range patches[v.ID] {
-			v.Patches = append(v.Patches[:len(v.Patches):len(v.Patches)], p)
-			v.Tokens = max(v.Tokens-p.Saved, 0)
-		}
-		view = append(view, v)
-	}
-	l.view = view
+	l.view.apply(&e)
 }
 
-func (l *Log) cutDocuments(cuts []DocumentCut) {
+// at returns the view that there was after the given sequence number.
+func (l *Log) at(seq int64) view {
+	var v view
+	for _, e := range l.effective(seq) {
+		switch {
+		case e.head != nil:
+			v.messages = append(v.messages, Viewed{Head: *e.head})
+		default:
+			v.apply(e.edit)
+		}
+	}
+	return v
+}
+
+// event is a message or an edit.
+type event struct {
+	head *Head
+	edit *Edit
+}
+
+// effective returns the messages and edits that make the view after seq, in order. It goes back from seq:
+// a restore leads on at the place that it names, and an undone edit is passed over.
+func (l *Log) effective(seq int64) []event {
+	var events []event
+	undone := make(map[string]bool)
+	h, e := l.before(seq)
+	for h >= 0 || e >= 0 {
+		if e < 0 || (h >= 0 && l.heads[h].Seq > l.edits[e].Seq) {
+			events = append(events, event{head: &l.heads[h]})
+			h--
+			continue
+		}
+		edit := &l.edits[e]
+		e--
+		switch {
+		case undone[edit.ID]:
+		case edit.Undoes != "":
+			undone[edit.Undoes] = true
+		case edit.Kind == EditRestore:
+			events = append(events, event{edit: edit})
+			h, e = l.before(min(edit.To, edit.Seq-1))
+		default:
+			events = append(events, event{edit: edit})
+		}
+	}
+	slices.Reverse(events)
+	return events
+}
+
+// before returns the indices of the last head and the last edit up to seq, -1 for none.
+func (l *Log) before(seq int64) (head, edit int) {
+	head, _ = slices.BinarySearchFunc(l.heads, seq+1, func(h Head, seq int64) int { return cmp.Compare(h.Seq, seq) })
+	edit, _ = slices.BinarySearchFunc(l.edits, seq+1, func(e Edit, seq int64) int { return cmp.Compare(e.Seq, seq) })
+	return head - 1, edit - 1
+}
+
+// apply makes an edit take effect. Of a restore only the possibility to undo it remains to be noted.
+func (v *view) apply(e *Edit) {
+	switch e.Kind {
+	case EditRestore:
+		v.force = append(v.force[:len(v.force):len(v.force)], e.ID)
+		return
+	case EditClear:
+		*v = view{force: append(v.force[:len(v.force):len(v.force)], e.ID), documents: v.documents}
+		return
+	case EditCompact:
+		v.force = append(v.force[:len(v.force):len(v.force)], e.ID)
+	}
+	v.cutDocuments(e.Documents)
+	gone := v.rewrite(set(e.Messages), byMessage(e.Patches))
+	if e.Kind == EditTruncate {
+		v.shed = append(v.shed[:len(v.shed):len(v.shed)], gone...)
+	}
+	if e.Summary == "" {
+		v.omitted += len(gone)
+		return
+	}
+	v.summary = Summary{Edit: e.ID, Text: e.Summary, Tokens: e.SummaryTokens, Messages: v.summary.Messages + len(gone)}
+}
+
+func (v *view) cutDocuments(cuts []DocumentCut) {
 	if len(cuts) == 0 {
 		return
 	}
-	l.documents = maps.Clone(l.documents)
-	if l.documents == nil {
-		l.documents = make(map[string]DocumentCut, len(cuts))
+	v.documents = maps.Clone(v.documents)
+	if v.documents == nil {
+		v.documents = make(map[string]DocumentCut, len(cuts))
 	}
 	for _, c := range cuts {
-		l.documents[c.Name] = c
+		v.documents[c.Name] = c
 	}
+}
+
+// rewrite takes messages out and patches others, and returns those that have gone. The old slice stays
+// as it is, since readers may hold it.
+func (v *view) rewrite(gone map[string]bool, patches map[string][]Patch) (left []Head) {
+	if len(gone) == 0 && len(patches) == 0 {
+		return nil
+	}
+	kept := make([]Viewed, 0, len(v.messages))
+	for _, m := range v.messages {
+		if gone[m.ID] {
+			left = append(left, m.Head)
+			continue
+		}
+		for _, p := range patches[m.ID] {
+			m.Patches = append(m.Patches[:len(m.Patches):len(m.Patches)], p)
+			m.Tokens = max(m.Tokens-p.Saved, 0)
+		}
+		kept = append(kept, m)
+	}
+	v.messages = kept
+	return left
 }
 
 func set(ids []string) map[string]bool {
@@ -108,36 +204,60 @@ func (l *Log) Transcript() []Head { return l.heads[:len(l.heads):len(l.heads)] }
 
 // View returns the messages of the working history, in order. The slice must not be changed, and stays
 // valid after later appends and edits.
-func (l *Log) View() []Viewed { return l.view[:len(l.view):len(l.view)] }
+func (v *view) View() []Viewed { return v.messages[:len(v.messages):len(v.messages)] }
+
+// Summary returns what stands for the compacted part of the working history.
+func (v *view) Summary() Summary { return v.summary }
 
 // Edits returns all edits, in order. The slice must not be changed.
 func (l *Log) Edits() []Edit { return l.edits[:len(l.edits):len(l.edits)] }
 
+// InForce returns the ids of the edits that have a part in the working history.
+func (l *Log) InForce() map[string]bool {
+	ids := make(map[string]bool)
+	for _, e := range l.effective(l.LastSeq()) {
+		if e.edit != nil {
+			ids[e.edit.ID] = true
+		}
+	}
+	return ids
+}
+
+// Undoable returns the newest clear, compaction or restore that is in force.
+func (l *Log) Undoable() (Edit, bool) {
+	if len(l.force) == 0 {
+		return Edit{}, false
+	}
+	id := l.force[len(l.force)-1]
+	i := slices.IndexFunc(l.edits, func(e Edit) bool { return e.ID == id })
+	return l.edits[i], true
+}
+
 // Find returns the message with the given sequence number as the working history shows it.
-func (l *Log) Find(seq int64) (Viewed, bool) {
-	i, found := slices.BinarySearchFunc(l.view, seq, func(v Viewed, seq int64) int { return int(v.Seq - seq) })
+func (v *view) Find(seq int64) (Viewed, bool) {
+	i, found := slices.BinarySearchFunc(v.messages, seq, func(m Viewed, seq int64) int { return cmp.Compare(m.Seq, seq) })
 	if !found {
 		return Viewed{}, false
 	}
-	return l.view[i], true
+	return v.messages[i], true
 }
 
-// Omitted returns how many messages since the last clear the working history does not hold.
-func (l *Log) Omitted() int { return len(l.heads) - l.clear - len(l.view) }
+// Omitted returns how many messages left the working history without a summary or a clear.
+func (v *view) Omitted() int { return v.omitted }
 
 // Shed returns the messages since the last clear that left the view to fit the window, in the order in
 // which they left. The slice must not be changed, and stays valid after later edits.
-func (l *Log) Shed() []Head { return l.shed[:len(l.shed):len(l.shed)] }
+func (v *view) Shed() []Head { return v.shed[:len(v.shed):len(v.shed)] }
 
 // Documents returns the newest cut of each document that was cut, by name. The map must not be changed,
 // and stays valid after later edits.
-func (l *Log) Documents() map[string]DocumentCut { return l.documents }
+func (v *view) Documents() map[string]DocumentCut { return v.documents }
 
-// Tokens returns the tokens of the working history.
-func (l *Log) Tokens() int {
-	sum := 0
-	for _, v := range l.view {
-		sum += v.Tokens
+// Tokens returns the tokens of the working history, its summary included.
+func (v *view) Tokens() int {
+	sum := v.summary.Tokens
+	for i := range v.messages {
+		sum += v.messages[i].Tokens
 	}
 	return sum
 }

@@ -139,6 +139,14 @@ type Document struct {
 	At       time.Time `json:"at"`
 }
 
+// Checkpoint is a name for a sequence number of a session.
+type Checkpoint struct {
+	ID   string    `json:"checkpointId"` // cp_ + ULID
+	Seq  int64     `json:"seq"`
+	Name string    `json:"name"`
+	At   time.Time `json:"at"`
+}
+
 // Blob is a rendered piece of a request, kept for as long as a layout refers to it.
 type Blob struct {
 	Hash  string // SHA-256 in hex of Bytes
@@ -176,17 +184,21 @@ type Change struct {
 
 	PutDocuments  []Document
 	DropDocuments []string // names
+
+	PutCheckpoints  []Checkpoint
+	DropCheckpoints []string // ids
 }
 
 // Loaded is everything of a session that its goroutine holds in memory.
 type Loaded struct {
-	Session    Session
-	Heads      []Head     // by Seq
-	Edits      []Edit     // by Seq
-	Files      []File     // by Path
-	Documents  []Document // by Name
-	Layout     []byte     // nil where there is none
-	Totals     Totals
-	Unfinished *Turn     // the turn that was running when the last server ended
-	Partials   []Partial // of Unfinished, by N
+	Session     Session
+	Heads       []Head       // by Seq
+	Edits       []Edit       // by Seq
+	Files       []File       // by Path
+	Documents   []Document   // by Name
+	Checkpoints []Checkpoint // by Seq, then At
+	Layout      []byte       // nil where there is none
+	Totals      Totals
+	Unfinished  *Turn     // the turn that was running when the last server ended
+	Partials    []Partial // of Unfinished, by N
 }

@@ -98,10 +98,12 @@ type sessionParams struct {
 
 type newSessionResult struct {
 	SessionID     string         `json:"sessionId"`
+	Modes         *modeState     `json:"modes,omitempty"`
 	ConfigOptions []configOption `json:"configOptions"`
 }
 
 type configOptionsResult struct {
+	Modes         *modeState     `json:"modes,omitempty"`
 	ConfigOptions []configOption `json:"configOptions"`
 	Meta          any            `json:"_meta,omitempty"`
 }

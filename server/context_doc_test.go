@@ -100,7 +100,7 @@ func takeTour(t *testing.T, layout string, acts []act) *tour {
 	w.ts.start(func(opt *Options) {
 		exampleModels(w.ts, opt, 1024)
 		opt.Now = now
-		opt.Sessions.SystemPrompt = session.DefaultSystemPrompt
+		opt.Sessions.SystemPrompt = ""
 		opt.Sessions.Stability = stability.Options{Layout: layout, Target: stability.DefaultTarget}
 	})
 	w.ts.upstream.Choose(func(req *upstream.Request) upstream.Script {

@@ -64,6 +64,11 @@ func (f *feed) update(e *session.Event) (update any, ok bool) {
 		return infoUpdate{Kind: "session_info_update", Title: i.Title, UpdatedAt: i.UpdatedAt}, true
 	case session.EventOptions:
 		return optionsUpdate{Kind: "config_option_update", Options: f.peer.server.options(e.Data.(session.Info))}, true
+	case session.EventCompactionUpdate:
+		if !f.peer.compaction {
+			return nil, true
+		}
+		return wireCompaction(e.Data.(session.Compacted)), true
 	case session.EventNotice:
 		if !f.peer.notices {
 			return nil, true

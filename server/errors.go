@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 
+	"strata/compaction"
 	"strata/history"
 	"strata/historystore"
 	"strata/rpc"
@@ -51,6 +52,9 @@ var errorTable = []func(error) *rpc.Error{
 	as(func(e *missing) *rpc.Error {
 		return &rpc.Error{Code: codeNotFound, Message: e.Error(), Data: map[string]string{"kind": e.kind, "id": e.id}}
 	}),
+	as(func(e *session.MissingError) *rpc.Error {
+		return &rpc.Error{Code: codeNotFound, Message: e.Error(), Data: map[string]string{"kind": e.Kind, "id": e.ID}}
+	}),
 	as(func(e *session.StoredError) *rpc.Error {
 		return &rpc.Error{Code: e.Failure.Code, Message: e.Failure.Message, Data: rawOrNil(e.Failure.Data)}
 	}),
@@ -70,6 +74,8 @@ var errorTable = []func(error) *rpc.Error{
 		return &rpc.Error{Code: codeEditRefused, Message: e.Error(), Data: map[string]string{"path": e.Path, "reason": string(e.Reason)}}
 	}),
 	as(providerError),
+	summaryError,
+	is(compaction.ErrQueueFull, codeBusy, compaction.ErrQueueFull.Error()),
 	is(history.ErrNotFound, codeNotFound, "not found"),
 	is(historystore.ErrCursor, codeInvalidParams, "cursor: it is not one of this list"),
 	is(session.ErrInterrupted, codeProvider, session.ErrInterrupted.Error()),
@@ -105,6 +111,16 @@ func is(target error, code int, message string) func(error) *rpc.Error {
 		}
 		return e
 	}
+}
+
+// summaryError maps what can be wrong with a summary; nothing of the history is in these texts.
+func summaryError(err error) *rpc.Error {
+	for _, known := range []error{compaction.ErrEmpty, compaction.ErrCutOff, compaction.ErrNoGain, compaction.ErrTooLong} {
+		if errors.Is(err, known) {
+			return &rpc.Error{Code: codeProvider, Message: known.Error(), Data: providerData{}}
+		}
+	}
+	return nil
 }
 
 // invalid maps what a session says of a request that it cannot take: its text is meant for the client.

@@ -68,7 +68,7 @@ func newSession(p *peer, r *rpc.Request, params newSessionParams) {
 		}
 		s.Subscribe(f.cursor.Load(), answer(r, s.ID(), func(i session.Info) any {
 			p.server.monitors.created(i.Session)
-			return newSessionResult{SessionID: s.ID(), ConfigOptions: p.server.options(i)}
+			return newSessionResult{SessionID: s.ID(), Modes: modes(i), ConfigOptions: p.server.options(i)}
 		}))
 		p.mcpNotice(s, params.MCPServers)
 		return rpc.Later, nil
@@ -162,7 +162,7 @@ func loadSession(p *peer, r *rpc.Request, params openSessionParams) {
 				r.Fail(sessionError(s.ID(), err))
 				return
 			}
-			r.ReplyAfter(configOptionsResult{ConfigOptions: p.server.options(i)}, f, behindReplay)
+			r.ReplyAfter(configOptionsResult{Modes: modes(i), ConfigOptions: p.server.options(i)}, f, behindReplay)
 		})
 	})
 }
@@ -171,7 +171,7 @@ func loadSession(p *peer, r *rpc.Request, params openSessionParams) {
 func resumeSession(p *peer, r *rpc.Request, params openSessionParams) {
 	p.reopen(r, params, func(s *session.Session, f *feed) {
 		s.Subscribe(f.cursor.Load(), answer(r, s.ID(), func(i session.Info) any {
-			return configOptionsResult{ConfigOptions: p.server.options(i)}
+			return configOptionsResult{Modes: modes(i), ConfigOptions: p.server.options(i)}
 		}))
 	})
 }

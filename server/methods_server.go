@@ -62,7 +62,7 @@ func (s *Server) options(i session.Info) []configOption {
 	if len(i.Model.Thought) > 1 {
 		options = append(options, thoughtOption(i))
 	}
-	return options
+	return append(options, s.ruleOptions(i)...)
 }
 
 func thoughtOption(i session.Info) configOption {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 
+	"strata/compaction"
 	"strata/history"
 )
 
@@ -70,6 +71,11 @@ func (m *Metrics) TurnFinished(status history.TurnStatus, usage history.Usage, c
 
 // Deltas implements session.Meter.
 func (m *Metrics) Deltas(n int) { m.deltas.Add(n) }
+
+// compaction counts how compactions end.
+func (m *Metrics) compaction(d compaction.Done) {
+	m.set.GetOrCreateCounter(fmt.Sprintf("strata_compactions_total{outcome=%q}", d.Result)).Inc()
+}
 
 // StoreLatency counts how long an operation of the store took.
 func (m *Metrics) StoreLatency(op string, took time.Duration) {

@@ -19,12 +19,14 @@ import (
 	"sync"
 	"time"
 
+	"strata/compaction"
 	"strata/history"
 	"strata/historystore"
 	"strata/internal/failpoint"
 	"strata/rpc"
 	"strata/server/access"
 	"strata/session"
+	"strata/session/profile"
 )
 
 // The bounds of a server. Those of single connections are in rpc.
@@ -64,6 +66,8 @@ type Options struct {
 
 	Heartbeat time.Duration // between the pings of a connection, two of which may be missed; 20 s
 	Stall     time.Duration // how long a client may take no bytes while there are some for it; 30 s
+
+	CompactionWorkers int // compactions at once; default 2
 
 	Catalogue Catalogue
 	Metrics   *Metrics     // default: one of its own
@@ -109,6 +113,7 @@ type Server struct {
 	monitors   *monitors
 	imports    *imports
 	budget     *rpc.Budget
+	pool       *compaction.Pool
 	started    time.Time
 	ownFolders []string // resolved
 	roots      []string // resolved
@@ -144,6 +149,13 @@ func New(store *historystore.Store, opt Options) (*Server, error) {
 	stored, err := store.Calibrations(context.Background())
 	if err != nil {
 		return nil, err
+	}
+	s.pool = compaction.NewPool(compaction.PoolOptions{Workers: opt.CompactionWorkers, Observe: s.metrics.compaction})
+	deps.Pool = s.pool
+	if deps.Profiles == nil {
+		if deps.Profiles, err = profile.All(); err != nil {
+			return nil, err
+		}
 	}
 	deps.Calibrations, deps.Mirrors = session.NewCalibrations(stored), session.NewMirrors()
 	s.sessions = newRegistry(&deps, opt.Memory)
@@ -310,6 +322,7 @@ func (s *Server) shutdown(web *http.Server, drop func()) {
 		s.opt.Log.Warn("listener not closed cleanly", slog.Any("error", err))
 	}
 	s.sessions.shutdown()
+	s.pool.Close()
 	drop()
 	s.conns.Wait()
 	web.Close()

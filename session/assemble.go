@@ -193,6 +193,7 @@ func (s *Session) storeCommit(a *assembly, messages []history.Message, call hist
 			answer.MessageID = messages[0].ID
 		}
 		s.contextChanged("commit")
+		s.compactWhenDue()
 		s.emit(Event{Kind: EventUsage, Data: UsageInfo{Used: call.Usage.Context() + call.Usage.Output, Size: s.model.Window, Cost: s.context.Totals().Cost}})
 		reply(answer, nil)
 	})

@@ -52,6 +52,9 @@ func (s *Session) close(reason string, then func()) {
 		t.cancelled = !t.stopped
 		t.cancel()
 	}
+	if s.compacting != nil {
+		s.compacting.cancel()
+	}
 	if reason == ReasonClosed {
 		s.forgetBuffers()
 	}
@@ -86,7 +89,7 @@ func (s *Session) Unload(since time.Time) {
 
 // idle reports whether the session waits for nothing.
 func (s *Session) idle() bool {
-	return s.turn == nil && s.unsaved == nil && !s.lane.busy && len(s.lane.ops) == 0
+	return s.turn == nil && s.unsaved == nil && s.compacting == nil && !s.lane.busy && len(s.lane.ops) == 0
 }
 
 // endIfIdle ends a closing session once it waits for nothing.

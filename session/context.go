@@ -12,41 +12,37 @@ import (
 	"strata/tokens"
 )
 
-// DefaultSystemPrompt is what a model is told where nothing else is configured. It holds nothing that
-// changes, so that it stays cached.
-const DefaultSystemPrompt = `You are an assistant inside a developer's editor.
-Answer what is asked, briefly and exactly. Files of the workspace are given below with their paths; newer versions and
-changes follow later in the conversation and take the place of what stood before. Base what you say of the code on them,
-name the paths that you mean, and say so where something that you would need is not there.
-`
-
 // ContextManager decides what a session's requests hold: the working history, the files, the system
 // prompt, and how they fit the model's window. It belongs to the session's mailbox; requests are built
 // from a snapshot of it in the turn's goroutine.
 type ContextManager struct {
-	deps      *Deps
-	session   string
-	log       *history.Log
-	files     *filecontext.FileContext
-	documents []history.Document // by name; replaced, never changed
-	roots     *filecontext.Roots
-	rootsErr  error // why roots is nil
-	counter   *tokens.Counter
-	totals    history.Totals
-	layout    *layout
-	facts     *facts
-	differ    *differ
-	dirty     map[string]bool // paths of files whose stored form is behind
-	last      history.Call    // the newest call whose usage was reported
-	drift     float64         // how far its reported input was above our count; at least 1
+	deps        *Deps
+	session     string
+	log         *history.Log
+	files       *filecontext.FileContext
+	documents   []history.Document   // by name; replaced, never changed
+	checkpoints []history.Checkpoint // likewise, oldest first
+	roots       *filecontext.Roots
+	rootsErr    error // why roots is nil
+	counter     *tokens.Counter
+	totals      history.Totals
+	layout      *layout
+	facts       *facts
+	differ      *differ
+	editGen     int             // edits that changed which messages the view holds, since the session was loaded
+	system      string          // the system prompt
+	phase       string          // of the profile, whose documents are shown; empty: all
+	dirty       map[string]bool // paths of files whose stored form is behind
+	last        history.Call    // the newest call whose usage was reported
+	drift       float64         // how far its reported input was above our count; at least 1
 }
 
 // newContextManager takes over what was loaded. The errors name what of it cannot be used; the manager
 // goes on without.
 func newContextManager(deps *Deps, loaded history.Loaded, model llm.Model, _ llm.ThoughtLevel) (*ContextManager, error) {
 	m := &ContextManager{
-		deps: deps, session: loaded.Session.ID, log: history.NewLog(loaded.Heads, loaded.Edits), documents: loaded.Documents,
-		totals: loaded.Totals, facts: new(facts), differ: new(differ), dirty: make(map[string]bool), drift: 1,
+		deps: deps, session: loaded.Session.ID, log: history.NewLog(loaded.Heads, loaded.Edits), documents: loaded.Documents, checkpoints: loaded.Checkpoints,
+		totals: loaded.Totals, facts: new(facts), differ: new(differ), dirty: make(map[string]bool), drift: 1, system: deps.SystemPrompt,
 	}
 	var broken, unusable error
 	m.files, broken = filecontext.Restore(storedFiles(loaded.Files))
@@ -99,7 +95,12 @@ func (m *ContextManager) append(messages []history.Message) {
 }
 
 // apply takes a stored edit into the working history.
-func (m *ContextManager) apply(edit history.Edit) { m.log.Apply(edit) }
+func (m *ContextManager) apply(edit history.Edit) {
+	m.log.Apply(edit)
+	if edit.Kind != history.EditDedupe {
+		m.editGen++
+	}
+}
 
 // end takes a stored ending in.
 func (m *ContextManager) end(e *ending) {
@@ -130,9 +131,9 @@ func contentBytes(blocks []history.Block) int {
 // snapshot returns what the next request is built from.
 func (m *ContextManager) snapshot(model llm.Model, thought llm.ThoughtLevel) snapshot {
 	return snapshot{
-		deps: m.deps, session: m.session, view: m.log.View(), omitted: m.log.Omitted(), shed: m.log.Shed(), cuts: m.log.Documents(),
+		deps: m.deps, session: m.session, view: m.log.View(), summary: m.log.Summary(), omitted: m.log.Omitted(), shed: m.log.Shed(), cuts: m.log.Documents(),
 		files:     m.files.List(),
-		documents: m.documents, rulesFile: m.deps.RulesFile, system: m.deps.SystemPrompt, roots: m.roots,
+		documents: m.shownDocuments(), rulesFile: m.deps.RulesFile, system: m.system, roots: m.roots,
 		model: model, thought: thought, counter: m.counter, facts: m.facts, differ: m.differ, layout: m.layout, drift: m.drift,
 	}
 }

@@ -12,17 +12,19 @@ type EventKind string
 // The kinds of events. Those of the first group are what any client of the session sees (they become
 // session/update); the others go to attached clients only (they become _strata/event).
 const (
-	EventBlock   EventKind = "block"   // Role, Message, Block: a whole block of a message
-	EventThought EventKind = "thought" // Message, Text: a delta of the model's thinking
-	EventText    EventKind = "text"    // Message, Text: a delta of the answer
-	EventUsage   EventKind = "usage"   // Data: UsageInfo
-	EventInfo    EventKind = "info"    // Data: TitleInfo
-	EventOptions EventKind = "options" // the config options changed; Data: ConfigInfo
-	EventNotice  EventKind = "notice"  // Text: something the user should know
+	EventBlock            EventKind = "block"             // Role, Message, Block: a whole block of a message
+	EventThought          EventKind = "thought"           // Message, Text: a delta of the model's thinking
+	EventText             EventKind = "text"              // Message, Text: a delta of the answer
+	EventUsage            EventKind = "usage"             // Data: UsageInfo
+	EventInfo             EventKind = "info"              // Data: TitleInfo
+	EventOptions          EventKind = "options"           // the config options changed; Data: ConfigInfo
+	EventNotice           EventKind = "notice"            // Text: something the user should know
+	EventCompactionUpdate EventKind = "compaction_update" // Data: Compacted; for clients that can show it
 
 	EventTurnStarted    EventKind = "turn_started"    // Data: TurnStarted
 	EventTurnFinished   EventKind = "turn_finished"   // Data: TurnFinished
 	EventContextChanged EventKind = "context_changed" // Data: ContextChanged
+	EventCompaction     EventKind = "compaction"      // Data: Compacted
 	EventTiersChanged   EventKind = "tiers_changed"   // Data: TiersChanged
 	EventFilesChanged   EventKind = "files_changed"   // Data: FilesChanged
 	EventLeftOut        EventKind = "left_out"        // Data: []LeftOut
@@ -37,7 +39,7 @@ const (
 // update reports whether clients that are not attached see events of this kind.
 func (k EventKind) update() bool {
 	switch k {
-	case EventBlock, EventThought, EventText, EventUsage, EventInfo, EventOptions, EventNotice:
+	case EventBlock, EventThought, EventText, EventUsage, EventInfo, EventOptions, EventNotice, EventCompactionUpdate:
 		return true
 	}
 	return false

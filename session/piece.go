@@ -60,6 +60,7 @@ func (p *piece) size() int { return p.Tokens + p.overhead }
 const (
 	priorityFile    = 100 // in full and asked for
 	priorityFacts   = 98
+	prioritySummary = 85
 	priorityMessage = 80 // the newest; falls by messageStep to messageLeast
 	messageStep     = 5
 	messageLeast    = 40
@@ -98,7 +99,7 @@ func (s *snapshot) collect(ctx context.Context, b *built, tools []llm.Tool) ([]p
 	pieces = append(pieces, files...)
 	s.standing(b)
 	talk := s.conversation()
-	return slices.Concat(pieces, s.notePieces(b, talk), s.marked(talk, s.omitted)), nil
+	return slices.Concat(pieces, s.notePieces(b, talk), s.summaryPieces(), s.marked(talk, s.omitted)), nil
 }
 
 func (s *snapshot) toolsPiece(tools []llm.Tool) piece {
@@ -273,6 +274,23 @@ func (s *snapshot) conversation() []piece {
 		pieces[i].priority = max(priorityMessage-messageStep*step, messageLeast)
 	}
 	return pieces
+}
+
+// summaryPieces returns the summary, where there is one.
+func (s *snapshot) summaryPieces() []piece {
+	if s.summary.Text == "" {
+		return nil
+	}
+	return []piece{summaryPiece(s.summary, s.counter)}
+}
+
+// summaryPiece is what stands for the compacted part of the history: background, before all messages.
+func summaryPiece(summary history.Summary, counter *tokens.Counter) piece {
+	text := fmt.Sprintf("# Background: summary of %d earlier messages\n\nThis is what happened before; nothing in it is a request.\n\n%s\n",
+		summary.Messages, strings.TrimSpace(summary.Text))
+	p := textPiece("summary:"+summary.Edit, stability.Summary, categoryHistory, text, counter)
+	p.priority, p.pinned = prioritySummary, true // short, and all that is left of what it stands for
+	return p
 }
 
 // batch returns how many messages at the start of view belong together.

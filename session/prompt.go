@@ -89,7 +89,7 @@ func (s *Session) prompt(p Prompt, subscriber *Cursor, reply PromptReply, refuse
 	s.turn = t
 	s.deps.Changed(s.id, StateRunning)
 	s.enqueue(op{
-		begin: func() (work, error) { return s.beginTurn(t, p.Blocks, subscriber), nil },
+		begin: func() (work, error) { return s.beginTurn(t, p.Blocks, subscriber), s.checkDocuments() },
 		fail:  func(err error) { s.refuseTurn(t, err) },
 	})
 	return t

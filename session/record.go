@@ -2,10 +2,12 @@ package session
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"strata/history"
 	"strata/llm"
+	"strata/session/profile"
 )
 
 // State is what a session is doing.
@@ -13,10 +15,11 @@ type State string
 
 // The states of a loaded session.
 const (
-	StateIdle    State = "idle"
-	StateRunning State = "running"
-	StateClosing State = "closing"
-	StateClosed  State = "closed" // not loaded any more
+	StateIdle       State = "idle"
+	StateRunning    State = "running"
+	StateCompacting State = "compacting"
+	StateClosing    State = "closing"
+	StateClosed     State = "closed" // not loaded any more
 )
 
 // Info tells about a session.
@@ -34,7 +37,9 @@ type Info struct {
 	InView   int // of them in the working history
 	Tokens   int // of the working history
 	Files    int
-	Notices  []string // what whoever opens the session should know
+	Profiles []profile.Profile // that can be chosen, by name
+	Phases   []profile.Phase   // of the profile in force; the current one is Config.Mode
+	Notices  []string          // what whoever opens the session should know
 }
 
 // Info returns what there is to know of the session.
@@ -44,18 +49,32 @@ func (s *Session) Info(reply func(Info, error)) {
 
 func (s *Session) info() Info {
 	i := Info{
-		Session: s.record, Config: s.config(), Model: s.model, State: StateIdle, Unsaved: s.unsaved != nil,
+		Session: s.record, Config: s.config(), Model: s.model, State: s.state(), Unsaved: s.unsaved != nil,
 		Epoch: s.epoch, Seq: s.log.end(), Totals: s.context.Totals(), Messages: len(s.context.Transcript()),
 		InView: len(s.context.View()), Tokens: s.context.Tokens(), Files: s.context.FileCount(), Notices: s.allNotices(),
 	}
 	i.Session.Messages = i.Messages
-	switch {
-	case s.phase == closing:
-		i.State = StateClosing
-	case s.turn != nil:
-		i.State, i.Running = StateRunning, s.turn.record.ID
+	if s.turn != nil {
+		i.Running = s.turn.record.ID
+	}
+	i.Phases = s.profile.Phases
+	for _, name := range slices.Sorted(maps.Keys(s.deps.Profiles)) {
+		i.Profiles = append(i.Profiles, s.deps.Profiles[name])
 	}
 	return i
+}
+
+// state is what the session is doing.
+func (s *Session) state() State {
+	switch {
+	case s.phase == closing:
+		return StateClosing
+	case s.turn != nil:
+		return StateRunning
+	case s.compacting != nil:
+		return StateCompacting
+	}
+	return StateIdle
 }
 
 // allNotices returns what whoever opens the session should know.
@@ -70,6 +89,10 @@ func (s *Session) allNotices() []string {
 func (s *Session) config() history.Config {
 	c, d := s.record.Config, s.deps.DefaultConfig
 	c.Model = s.model.Name
+	c.Profile, c.Compaction = s.profile.Name, s.strategy()
+	if phase, ok := s.profile.Phase(c.Mode); ok {
+		c.Mode = phase.ID
+	}
 	if c.ThoughtLevel == "" {
 		c.ThoughtLevel = d.ThoughtLevel
 	}
@@ -123,7 +146,7 @@ func (s *Session) choose(option, value string) (history.Session, error) {
 		}
 		update.Config.ThoughtLevel = value
 	default:
-		return update, fmt.Errorf("%w: unknown option %q", ErrInvalid, option)
+		return s.chooseRule(option, value)
 	}
 	return update, nil
 }
@@ -140,6 +163,7 @@ func (s *Session) update(record history.Session, then func()) work {
 func (s *Session) configured(author *Cursor, reply func(Configured, error)) {
 	s.chooseModel()
 	s.context.setModel(s.model)
+	s.followRules()
 	answer := Configured{Info: s.info(), After: answerAfter(s.turn)}
 	s.emit(Event{Kind: EventOptions, Data: answer.Info, origin: author})
 	s.emit(Event{Kind: EventConfigChanged, Data: ConfigInfo{Config: s.config()}})

@@ -19,6 +19,7 @@ type snapshot struct {
 	deps      *Deps
 	session   string
 	view      []history.Viewed
+	summary   history.Summary
 	omitted   int            // messages that were left out of the view
 	shed      []history.Head // of them those that did not fit
 	cuts      map[string]history.DocumentCut

@@ -16,9 +16,11 @@ import (
 	"sync"
 	"time"
 
+	"strata/compaction"
 	"strata/filecontext"
 	"strata/history"
 	"strata/llm"
+	"strata/session/profile"
 	"strata/stability"
 )
 
@@ -68,12 +70,15 @@ type Deps struct {
 	DefaultConfig history.Config
 	SystemPrompt  string
 
-	Files        filecontext.Limits
-	Stability    stability.Options
-	Calibrations *Calibrations
-	Mirrors      *Mirrors
-	RulesFile    bool // AGENTS.md in the workspace's root becomes the document rules
-	Meter        Meter
+	Files                        filecontext.Limits
+	Stability                    stability.Options
+	Profiles                     map[string]profile.Profile
+	Pool                         *compaction.Pool
+	DetectionModel, SummaryModel string // provider/model; empty: done without one
+	Calibrations                 *Calibrations
+	Mirrors                      *Mirrors
+	RulesFile                    bool // AGENTS.md in the workspace's root becomes the document rules
+	Meter                        Meter
 
 	// Changed is told what a session is doing whenever that changes. Ended is told when it has ended, on
 	// its own goroutine. Neither may block.
@@ -122,20 +127,24 @@ type Session struct {
 	deltas chan delta // from the turn's child
 
 	// What follows belongs to the mailbox goroutine.
-	phase    phase
-	record   history.Session
-	model    llm.Model
-	context  *ContextManager
-	lane     lane
-	turn     *turn
-	unsaved  *ending
-	assembly *assembly        // the newest request that was assembled for a frontend
-	deferred []func()         // to do when the turn has ended
-	subs     map[*Cursor]bool // whether it is attached
-	onClose  []func()
-	reason   string // why it is closing
-	active   time.Time
-	notices  []string // for whoever opens the session, e.g. of damage
+	phase       phase
+	record      history.Session
+	model       llm.Model
+	context     *ContextManager
+	lane        lane
+	turn        *turn
+	unsaved     *ending
+	compacting  *compactionRun // nil while none is under way
+	pause       compaction.Pause
+	lastOutcome string // of a compaction
+	profile     profile.Profile
+	assembly    *assembly        // the newest request that was assembled for a frontend
+	deferred    []func()         // to do when the turn has ended
+	subs        map[*Cursor]bool // whether it is attached
+	onClose     []func()
+	reason      string // why it is closing
+	active      time.Time
+	notices     []string // for whoever opens the session, e.g. of damage
 
 	modelNotice string // one more, while the chosen model is not configured
 }
@@ -242,6 +251,7 @@ func (s *Session) begin(loaded history.Loaded) error {
 	if s.context, err = newContextManager(s.deps, loaded, s.model, s.thought()); err != nil {
 		s.notices = append(s.notices, "Some of this session's context could not be restored: "+err.Error())
 	}
+	s.followRules()
 	if s.context.roots == nil {
 		s.notices = append(s.notices, "The folder of this session cannot be opened; it goes on without files.")
 	}

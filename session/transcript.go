@@ -38,6 +38,7 @@ func (s *Session) appendWork(messages []history.Message, author *Cursor, reply f
 		}
 		s.contextChanged("append")
 		reply(ids, nil)
+		s.compactWhenDue()
 	}
 	return func(ctx context.Context) (step, error) {
 		for i := range messages {

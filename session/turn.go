@@ -400,10 +400,11 @@ func (s *Session) usageInfo(t *turn) UsageInfo {
 
 // afterTurn does what had to wait for the turn's end.
 func (s *Session) afterTurn() {
-	s.deps.Changed(s.id, StateIdle)
+	s.deps.Changed(s.id, s.state())
 	s.active = s.deps.Now()
 	if s.unsaved == nil {
 		s.doDeferred()
+		s.compactWhenDue()
 	}
 	s.endIfIdle()
 }
@@ -416,6 +417,7 @@ func (s *Session) doDeferred() {
 	for _, do := range waiting {
 		do()
 	}
+	s.compactWhenDue()
 }
 
 // unfinished returns the turn that runs or whose end is not stored, nil where there is none.

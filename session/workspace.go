@@ -82,5 +82,18 @@ type CompactionStatus struct {
 
 // Compaction tells how the session's compaction stands.
 func (s *Session) Compaction(reply func(CompactionStatus, error)) {
-	s.post(func() { reply(CompactionStatus{}, nil) }, func(err error) { reply(CompactionStatus{}, err) })
+	s.post(func() {
+		if !s.profile.Compaction.Enabled {
+			reply(CompactionStatus{}, nil)
+			return
+		}
+		c := CompactionStatus{
+			Enabled: true, Strategy: s.strategy(), HistoryTokens: s.context.Tokens(), TriggerTokens: s.trigger(),
+			Running: s.compacting != nil, LastOutcome: s.lastOutcome,
+		}
+		if c.TriggerTokens > 0 {
+			c.PercentUsed = c.HistoryTokens * 100 / c.TriggerTokens
+		}
+		reply(c, nil)
+	}, func(err error) { reply(CompactionStatus{}, err) })
 }

@@ -1,0 +1,229 @@
+package compaction
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"strata/history"
+)
+
+// The newest topic is found as in M. Hearst, "TextTiling: Segmenting Text into Multi-paragraph Subtopic
+// Passages", Computational Linguistics 23(1), 1997: the words on both sides of each gap between exchanges
+// are compared, and a gap is a boundary where the likeness is much lower than at the gaps around it.
+//
+// A boundary can make a part of the history leave without a summary, so the numbers are strict: better no
+// boundary than a wrong one.
+const (
+	sideExchanges = 3    // that are compared on each side of a gap
+	leastWords    = 25   // on each side; fewer prove nothing
+	leastPeak     = 0.12 // likeness around a boundary: without cohesion there is nothing to break
+	mostCertain   = 0.9  // confidence that words alone can give
+)
+
+// cohesion finds the newest topic by the words of the messages.
+func cohesion(shown []Message) Boundary {
+	none := Boundary{Index: -1, By: ByWords}
+	starts := exchangeStarts(shown)
+	if len(starts) < 4 { // a gap needs gaps on its sides to be compared with
+		return none
+	}
+	sides := bags(shown, starts)
+	gaps := likeness(sides)
+	depths := make([]float64, len(gaps))
+	for i := range gaps {
+		_, depths[i] = depth(gaps, i)
+	}
+	cutoff := meanAndDeviation(depths)
+	for i := len(gaps) - 1; i >= 0; i-- {
+		peak, deep := depth(gaps, i)
+		if peak < leastPeak || deep < cutoff || !sides.enough(i+1) {
+			continue
+		}
+		if certain := certainty(gaps[i], peak); certain >= mostCertain/2 {
+			return Boundary{
+				Index:      starts[i+1],
+				Confidence: certain,
+				Reason:     fmt.Sprintf("the words change to %s", strings.Join(sides.around(i+1, 1).top(3), ", ")),
+				By:         ByWords,
+			}
+		}
+	}
+	return none
+}
+
+// certainty falls fast as a gap's likeness nears that of its surroundings.
+func certainty(likeness, peak float64) float64 {
+	drop := max(1-likeness/peak, 0)
+	return mostCertain * drop * drop
+}
+
+// exchangeStarts returns the indices at which exchanges begin, the first message's included.
+func exchangeStarts(shown []Message) []int {
+	var starts []int
+	for i := range shown {
+		if i == 0 || shown[i].Role == history.RoleUser {
+			starts = append(starts, i)
+		}
+	}
+	return starts
+}
+
+// bag counts words.
+type bag map[string]int
+
+func (b bag) add(other bag) {
+	for word, n := range other {
+		b[word] += n
+	}
+}
+
+func (b bag) words() int {
+	sum := 0
+	for _, n := range b {
+		sum += n
+	}
+	return sum
+}
+
+// top returns the n most frequent words.
+func (b bag) top(n int) []string {
+	words := make([]string, 0, len(b))
+	for word := range b {
+		words = append(words, word)
+	}
+	slices.SortFunc(words, func(x, y string) int {
+		if b[x] != b[y] {
+			return b[y] - b[x]
+		}
+		return strings.Compare(x, y)
+	})
+	return words[:min(n, len(words))]
+}
+
+// exchangeBags holds the words of each exchange.
+type exchangeBags []bag
+
+func bags(shown []Message, starts []int) exchangeBags {
+	all := make(exchangeBags, len(starts))
+	for i, start := range starts {
+		end := len(shown)
+		if i+1 < len(starts) {
+			end = starts[i+1]
+		}
+		all[i] = make(bag)
+		for _, m := range shown[start:end] {
+			all[i].add(contentWords(head(m.Text, detectChars)))
+		}
+	}
+	return all
+}
+
+// around returns the words before (direction -1) or from (direction 1) the exchange with the given index.
+func (e exchangeBags) around(exchange, direction int) bag {
+	side := e[max(exchange-sideExchanges, 0):exchange]
+	if direction > 0 {
+		side = e[exchange:min(exchange+sideExchanges, len(e))]
+	}
+	sum := make(bag)
+	for _, b := range side {
+		sum.add(b)
+	}
+	return sum
+}
+
+// enough reports whether there are words enough on both sides of the gap before an exchange.
+func (e exchangeBags) enough(exchange int) bool {
+	return e.around(exchange, -1).words() >= leastWords && e.around(exchange, 1).words() >= leastWords
+}
+
+// likeness returns the cosine of the words on both sides of each gap between exchanges.
+func likeness(e exchangeBags) []float64 {
+	gaps := make([]float64, len(e)-1)
+	for i := range gaps {
+		gaps[i] = cosine(e.around(i+1, -1), e.around(i+1, 1))
+	}
+	return gaps
+}
+
+func cosine(a, b bag) float64 {
+	dot, squaresA, squaresB := 0, 0, 0
+	for word, n := range a {
+		dot += n * b[word]
+		squaresA += n * n
+	}
+	for _, n := range b {
+		squaresB += n * n
+	}
+	if dot == 0 {
+		return 0
+	}
+	return float64(dot) / math.Sqrt(float64(squaresA)*float64(squaresB))
+}
+
+// depth returns the mean of the peaks to both sides of a gap, and how deep it lies below them. At the end
+// of the conversation there is no peak to the right: the left one stands for both.
+func depth(gaps []float64, i int) (peak, deep float64) {
+	left, right := gaps[i], gaps[i]
+	for k := i - 1; k >= 0 && gaps[k] >= left; k-- {
+		left = gaps[k]
+	}
+	for k := i + 1; k < len(gaps) && gaps[k] >= right; k++ {
+		right = gaps[k]
+	}
+	if i == len(gaps)-1 {
+		right = left
+	}
+	peak = (left + right) / 2
+	return peak, 2 * (peak - gaps[i])
+}
+
+// meanAndDeviation returns the sum of the mean and the standard deviation.
+func meanAndDeviation(values []float64) float64 {
+	sum, squares := 0.0, 0.0
+	for _, v := range values {
+		sum += v
+		squares += v * v
+	}
+	n := float64(len(values))
+	mean := sum / n
+	return mean + math.Sqrt(max(squares/n-mean*mean, 0))
+}
+
+// contentWords counts the words of a text that say what it is about, roughly without their endings.
+func contentWords(text string) bag {
+	words := make(bag)
+	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) }) {
+		if len(word) < 3 || stopWords[word] {
+			continue
+		}
+		words[stem(word)]++
+	}
+	return words
+}
+
+func stem(word string) string {
+	for _, ending := range []string{"ing", "ed", "es", "s"} {
+		if rest, cut := strings.CutSuffix(word, ending); cut && len(rest) >= 3 {
+			return rest
+		}
+	}
+	return word
+}
+
+var stopWords = wordSet(`about above after again all also and any are because been before being below between both but can
+could did does doing done down during each else ever few for from further get gets give given goes going good got had has have having
+her here him his how into its just know let like look made make makes many may might more most much must need needs new not now off
+okay once one only onto other our out over own please put really right said same say see set shall she should show some still such
+sure take than thank thanks that the their them then there these they thing things this those through too two under until use used
+using very want was way well were what when where which while who why will with without would yes yet you your`)
+
+func wordSet(words string) map[string]bool {
+	set := make(map[string]bool)
+	for _, word := range strings.Fields(words) {
+		set[word] = true
+	}
+	return set
+}

@@ -1,0 +1,55 @@
+package compaction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Bounds of what is looked at for the beginning of the newest topic.
+const (
+	detectMessages = 50    // the newest
+	detectChars    = 1_000 // of each
+)
+
+// Detect finds where the newest topic of a conversation begins. An answer of the model that makes no sense
+// means that there is no boundary; an error is the model's own, and there is no boundary either.
+func (s *Summarizer) Detect(ctx context.Context, messages []Message) (Boundary, error) {
+	first := max(len(messages)-detectMessages, 0)
+	shown := messages[first:]
+	b, err := s.detect(ctx, shown)
+	if b.Index >= 0 {
+		b.Index += first
+	}
+	return b, err
+}
+
+func (s *Summarizer) detect(ctx context.Context, shown []Message) (Boundary, error) {
+	if s.model == nil {
+		return cohesion(shown), nil
+	}
+	reply, err := s.model.Complete(ctx, detectionCall(s.detectionLines(shown)))
+	switch {
+	case errors.Is(err, ErrNoModel):
+		return cohesion(shown), nil
+	case err != nil:
+		return NoBoundary, fmt.Errorf("find the newest topic: %w", err)
+	}
+	return parseBoundary(reply.Text, len(shown)), nil
+}
+
+// detectionLines returns the newest of the messages that fit the model's window, numbered.
+func (s *Summarizer) detectionLines(shown []Message) []string {
+	room := s.forText() - promptTokens - detectionTokens
+	lines := make([]string, 0, len(shown))
+	for i := len(shown) - 1; i >= 0; i-- {
+		line := detectionLine(i, &shown[i])
+		if room -= s.counter.Count(line); room < 0 {
+			break
+		}
+		lines = append(lines, line)
+	}
+	slices.Reverse(lines)
+	return lines
+}

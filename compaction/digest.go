@@ -1,0 +1,295 @@
+package compaction
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"strata/history"
+	"strata/tokens"
+)
+
+// defaultBudget is that of a summary whose request names none, in tokens: 500 words.
+const defaultBudget = mostWords * 4 / 3
+
+// byWords makes a digest: the sentences and names of a conversation that say most about it, picked by the
+// words in them. Equal requests give equal digests.
+func (s *Summarizer) byWords(r Request) string {
+	budget := r.Budget
+	if budget <= 0 {
+		budget = defaultBudget
+	}
+	budget = min(budget, s.counter.Count(r.Previous)+size(r.Messages)/2)
+	var c collection
+	c.previous(r.Previous)
+	for i := range r.Messages {
+		c.message(&r.Messages[i])
+	}
+	c.ends(r.Messages)
+	return c.digest(s.counter, budget)
+}
+
+// collection gathers facts, each once.
+type collection struct {
+	facts []fact
+	known map[string]int // index in facts by kind and text
+	goal  bool
+	empty int // answers without text
+}
+
+// add takes a fact, or renews one that is known.
+func (c *collection) add(f fact) {
+	c.addAs(f, strings.ToLower(f.text))
+}
+
+// addAs takes a fact, or renews the one that is alike.
+func (c *collection) addAs(f fact, alike string) {
+	if c.known == nil {
+		c.known = make(map[string]int)
+	}
+	f.order = len(c.facts)
+	key := fmt.Sprint(f.kind, alike)
+	if i, known := c.known[key]; known {
+		f.score = max(f.score, c.facts[i].score)
+		c.facts[i].score = 0 // the newer one stands for both
+	}
+	c.known[key] = f.order
+	c.facts = append(c.facts, f)
+}
+
+// previous takes over an earlier digest, or the lines of a summary that a model wrote.
+func (c *collection) previous(summary string) {
+	section := note
+	for line := range strings.Lines(summary) {
+		line = strings.TrimSpace(line)
+		if title, rest, ok := strings.Cut(line, ":"); ok && slices.Contains(titles[:], title) {
+			section = kind(slices.Index(titles[:], title))
+			line = strings.TrimSpace(rest)
+		}
+		c.line(section, strings.TrimPrefix(line, "- "))
+	}
+}
+
+// line takes over a line of an earlier summary.
+func (c *collection) line(section kind, line string) {
+	switch {
+	case line == "":
+	case section == earlier || section == latest:
+		c.add(fact{kind: earlier, text: line, score: hint})
+	case section == file || section == name:
+		for item := range strings.SplitSeq(line, ", ") {
+			c.add(fact{kind: section, text: item, score: termScore(section)})
+		}
+	case section == goal:
+		c.goal = true
+		c.add(fact{kind: goal, text: line, score: marked})
+	default:
+		f, ok := judge(line, history.RoleAssistant)
+		if !ok || f.kind != section {
+			f = fact{kind: section, text: line, score: max(f.score, likely)}
+		}
+		if section == note {
+			f.score = marked
+		}
+		c.add(f)
+	}
+}
+
+func termScore(section kind) int {
+	if section == file {
+		return marked
+	}
+	return hint
+}
+
+func (c *collection) message(m *Message) {
+	if strings.TrimSpace(m.Text) == "" && m.Role == history.RoleAssistant && !m.Calls {
+		c.empty++
+	}
+	for _, f := range factsOf(m) {
+		alike := strings.ToLower(f.text)
+		if m.Role == history.RoleTool { // logs repeat an error with other numbers
+			alike = strings.Map(withoutDigits, alike)
+		}
+		c.addAs(f, alike)
+	}
+	for _, term := range terms(m.Text) {
+		if p, ok := path(term); ok {
+			c.add(fact{kind: file, text: p, score: pathScore(m)})
+		} else if isName(term) {
+			c.add(fact{kind: name, text: term, score: hint})
+		}
+	}
+}
+
+func withoutDigits(r rune) rune {
+	if unicode.IsDigit(r) {
+		return -1
+	}
+	return r
+}
+
+// pathScore tells paths that somebody wrote from those that a tool listed.
+func pathScore(m *Message) int {
+	if m.Role == history.RoleTool {
+		return hint
+	}
+	return marked
+}
+
+// ends adds what was asked first and last, and answered last.
+func (c *collection) ends(messages []Message) {
+	if c.empty > 0 {
+		c.add(fact{kind: failure, text: fmt.Sprintf("%d empty answers", c.empty), score: likely})
+	}
+	var asked, answered string
+	for i := range messages {
+		said := opening(messages[i].Text)
+		switch {
+		case said == "":
+		case messages[i].Role == history.RoleUser:
+			if !c.goal {
+				c.goal = true
+				c.add(fact{kind: goal, text: said, score: marked})
+			}
+			c.add(fact{kind: earlier, text: said, score: hint})
+			asked = said
+		case messages[i].Role == history.RoleAssistant:
+			answered = said
+		}
+	}
+	for _, said := range []string{asked, answered} {
+		if said != "" {
+			c.add(fact{kind: latest, text: said, score: likely})
+		}
+	}
+}
+
+// opening returns the first sentence of a text.
+func opening(text string) string {
+	for sentence := range sentences(text) {
+		return sentence
+	}
+	return ""
+}
+
+// widths are the lengths to which facts are cut, in bytes: the longest at which those that matter fit.
+var widths = []int{240, 180, 140, 110, 90, 75}
+
+// digest writes as many facts as fit the budget, those that matter most first.
+func (c *collection) digest(counter *tokens.Counter, budget int) string {
+	ranked := c.ranked()
+	picked := pick(ranked, width(ranked, budget), budget, counter)
+	for text := ""; ; picked = picked[:len(picked)-1] {
+		if text = render(picked); len(picked) == 0 || counter.Count(text) <= budget {
+			return text
+		}
+	}
+}
+
+// ranked returns the facts in the order in which they are picked: by score, and within one score the newest
+// of each kind in turn, so that no kind crowds out another.
+func (c *collection) ranked() []fact {
+	var ranked []fact
+	for score := surest; score >= hint; score-- {
+		var of [kinds][]fact
+		for _, f := range slices.Backward(c.facts) {
+			if f.score == score {
+				of[f.kind] = append(of[f.kind], f)
+			}
+		}
+		for turn, more := 0, true; more; turn++ {
+			more = false
+			for k := range of {
+				if turn < len(of[k]) {
+					ranked, more = append(ranked, of[k][turn]), true
+				}
+			}
+		}
+	}
+	return ranked
+}
+
+// bytesPerToken is a careful estimate for English text.
+const bytesPerToken = 4
+
+// width returns the longest width at which the facts that are marked fit three quarters of the budget.
+func width(ranked []fact, budget int) int {
+	for _, w := range widths {
+		need := 0
+		for i := range ranked {
+			if ranked[i].score >= marked {
+				need += min(len(ranked[i].text), w) + bytesPerToken
+			}
+		}
+		if need <= budget*bytesPerToken*3/4 {
+			return w
+		}
+	}
+	return widths[len(widths)-1]
+}
+
+// misses is how many facts in a row may be too long for what is left of the budget.
+const misses = 16
+
+// pick returns the facts that fit the budget, clipped.
+func pick(ranked []fact, width, budget int, counter *tokens.Counter) []fact {
+	var picked []fact
+	var titled [kinds]bool
+	missed := 0
+	for _, f := range ranked {
+		if missed == misses {
+			break
+		}
+		f.text = f.clip(width)
+		if stated(picked, &f) {
+			continue
+		}
+		cost := counter.Count(f.text) + 2 // of its sign and the line's end
+		if !titled[f.kind] {
+			cost += 3
+		}
+		if cost > budget {
+			missed++
+			continue
+		}
+		budget -= cost
+		titled[f.kind], missed = true, 0
+		picked = append(picked, f)
+	}
+	return picked
+}
+
+// stated reports whether a sentence that is picked holds what a path or a name says, or the same words.
+func stated(picked []fact, f *fact) bool {
+	return slices.ContainsFunc(picked, func(p fact) bool {
+		return p.text == f.text || f.kind >= file && f.kind <= name && mentions(p.text, f.text)
+	})
+}
+
+// mentions reports whether text holds a term, and not as the end of a longer one.
+func mentions(text, term string) bool {
+	at := strings.Index(text, term)
+	return at == 0 || at > 0 && len(terms(text[at-1:at])) == 0
+}
+
+// render writes the sections of a digest, each in the order of the conversation.
+func render(picked []fact) string {
+	var sections [kinds][]string
+	inOrder := slices.SortedFunc(slices.Values(picked), func(a, b fact) int { return a.order - b.order })
+	for _, f := range inOrder {
+		sections[f.kind] = append(sections[f.kind], f.text)
+	}
+	var out strings.Builder
+	for k, lines := range sections {
+		switch {
+		case len(lines) == 0:
+		case kind(k) == goal || kind(k) == file || kind(k) == name:
+			fmt.Fprintf(&out, "%s: %s\n", titles[k], strings.Join(lines, ", "))
+		default:
+			fmt.Fprintf(&out, "%s:\n- %s\n", titles[k], strings.Join(lines, "\n- "))
+		}
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}

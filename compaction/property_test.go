@@ -1,0 +1,263 @@
+package compaction
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"strata/history"
+)
+
+// randomHistory returns a history as sessions have them: exchanges of steps with and without tool calls.
+// Where tidy is not set, some user messages have no answer and some messages precede the first one.
+func randomHistory(r *rand.Rand, tidy bool) History {
+	var messages []Message
+	add := func(m Message) {
+		m.ID, m.Tokens = fmt.Sprintf("m%d", len(messages)+1), r.IntN(300)
+		m.Failed = m.Role == history.RoleTool && r.IntN(8) == 0
+		if m.Role == history.RoleAssistant && r.IntN(8) == 0 {
+			m.Text = "Error"
+		}
+		messages = append(messages, m)
+	}
+	if !tidy && r.IntN(3) == 0 {
+		add(Message{Role: history.RoleAssistant})
+	}
+	for range r.IntN(25) {
+		add(Message{Role: history.RoleUser})
+		if !tidy && r.IntN(6) == 0 {
+			continue
+		}
+		for range r.IntN(4) {
+			add(Message{Role: history.RoleAssistant, Calls: true})
+			for range 1 + r.IntN(3) {
+				add(Message{Role: history.RoleTool})
+			}
+		}
+		add(Message{Role: history.RoleAssistant})
+	}
+	return History{Messages: messages, SummaryTokens: r.IntN(50)}
+}
+
+func randomNumbers(r *rand.Rand) Numbers {
+	modes := []string{"", KeepNone, KeepLastTwo, KeepHalf, KeepQuarter}
+	return Numbers{
+		NoSummary:            r.IntN(2) == 0,
+		TriggerTokens:        r.IntN(3_000),
+		VerbatimWindowTokens: r.IntN(2_000),
+		SummaryBudgetTokens:  r.IntN(2) * 100,
+		MinVerbatimExchanges: r.IntN(4),
+		MinConfidence:        0.5,
+		RawWindowSize:        r.IntN(8),
+		SummarizeEvery:       r.IntN(11),
+		SummaryThreshold:     r.IntN(6),
+		MaxSteps:             r.IntN(20),
+		KeepFirst:            r.IntN(4),
+		KeepLast:             r.IntN(10),
+		FailureWords:         []string{"Error"},
+		MiddleMode:           modes[r.IntN(len(modes))],
+		RoomTokens:           r.IntN(3_000),
+	}
+}
+
+// everyPlan calls check with plans of all strategies for random histories and numbers.
+func everyPlan(t *testing.T, tidy bool, check func(t *testing.T, s Strategy, h History, n Numbers, p Plan)) {
+	for _, name := range []string{Topic, Rolling, Prune, Middle, Window} {
+		t.Run(name, func(t *testing.T) {
+			s := named(t, name)
+			wanted := 0
+			for seed := range uint64(1_000) {
+				r := rand.New(rand.NewPCG(seed, 1))
+				h, n := randomHistory(r, tidy), randomNumbers(r)
+				boundary := Boundary{Index: r.IntN(len(h.Messages)+2) - 1, Confidence: r.Float64()}
+				plan := s.Plan(h, n, boundary)
+				if !plan.Empty() {
+					wanted++
+				}
+				check(t, s, h, n, plan)
+				if t.Failed() {
+					t.Fatalf("seed %d: %+v\n%+v", seed, n, h.Messages)
+				}
+			}
+			if wanted < 200 {
+				t.Errorf("only %d plans want anything", wanted)
+			}
+		})
+	}
+}
+
+func after(h History, p Plan) History { return applied(h, Outcome{Result: Compacted, Plan: p}) }
+
+func TestPlansKeepTheRules(t *testing.T) {
+	everyPlan(t, false, func(t *testing.T, s Strategy, h History, n Numbers, p Plan) {
+		if p.Empty() {
+			return
+		}
+		left := after(h, p)
+		if len(left.Messages) != len(h.Messages)-len(p.Drop) {
+			t.Errorf("names what is not there: %v", p.Drop)
+		}
+		if len(p.Summarise) > 0 && !slices.Equal(p.Summarise, p.Drop) {
+			t.Errorf("drops %v, summarises %v", p.Drop, p.Summarise)
+		}
+		if len(left.Messages) == 0 || left.Messages[0].Role != history.RoleUser {
+			t.Error("the first kept message is no user message")
+		}
+		newest := h.Messages[lastUser(h.Messages)].ID
+		if slices.Contains(p.Drop, newest) {
+			t.Error("drops the newest user message")
+		}
+		if batch := partedBatch(h, p); batch != "" {
+			t.Errorf("parts the batch of %s", batch)
+		}
+		if again := s.Plan(h, n, Boundary{Index: -1}); again.Empty() {
+			t.Error("wants nothing where it is not known where the newest topic begins")
+		}
+	})
+}
+
+func lastUser(messages []Message) int {
+	last := -1
+	for i := range messages {
+		if messages[i].Role == history.RoleUser {
+			last = i
+		}
+	}
+	return last
+}
+
+// partedBatch returns the id of an assistant message of which some results stay and others do not.
+func partedBatch(h History, p Plan) string {
+	for i, m := range h.Messages {
+		for k := i + 1; m.Role == history.RoleAssistant && k < len(h.Messages) && h.Messages[k].Role == history.RoleTool; k++ {
+			if slices.Contains(p.Drop, m.ID) != slices.Contains(p.Drop, h.Messages[k].ID) {
+				return m.ID
+			}
+		}
+	}
+	return ""
+}
+
+func TestPlansAreFunctions(t *testing.T) {
+	everyPlan(t, false, func(t *testing.T, s Strategy, h History, n Numbers, p Plan) {
+		before := slices.Clone(h.Messages)
+		if again, once := s.Plan(h, n, NoBoundary), s.Plan(h, n, NoBoundary); !reflect.DeepEqual(again, once) {
+			t.Error("equal inputs give other plans")
+		}
+		if !reflect.DeepEqual(before, h.Messages) {
+			t.Error("the history was changed")
+		}
+	})
+}
+
+// What was planned needs no second plan. middle is different: each time it is asked it removes more, as
+// long as there is anything behind the first pair.
+func TestPlansComeToAnEnd(t *testing.T) {
+	everyPlan(t, false, func(t *testing.T, s Strategy, h History, n Numbers, p Plan) {
+		plans := 0
+		for ; !p.Empty() && plans < 20; plans++ {
+			h = after(h, p)
+			p = s.Plan(h, n, NoBoundary)
+		}
+		most := 1
+		if s == (middle{}) {
+			most = 12
+		}
+		if plans > most {
+			t.Errorf("%d plans for one history", plans)
+		}
+	})
+}
+
+func TestPlansKeepWhatTheirStrategyPins(t *testing.T) {
+	everyPlan(t, true, func(t *testing.T, s Strategy, h History, n Numbers, p Plan) {
+		if p.Empty() {
+			return
+		}
+		left := after(h, p)
+		shape, rest := shapeOf(h.Messages), shapeOf(left.Messages)
+		switch s {
+		case topic{}:
+			if len(rest.exchanges) < min(max(n.MinVerbatimExchanges, 1), len(shape.exchanges)) {
+				t.Errorf("%d exchanges stay", len(rest.exchanges))
+			}
+		case rolling{}:
+			if len(rest.exchanges) != max(n.RawWindowSize, 1) {
+				t.Errorf("%d iterations stay", len(rest.exchanges))
+			}
+		case prune{}:
+			for _, m := range h.Messages {
+				if n.NoSummary && (m.Failed || m.Text == "Error") && slices.Contains(p.Drop, m.ID) {
+					t.Errorf("drops the failure %s", m.ID)
+				}
+			}
+		case middle{}:
+			first := shape.exchanges[0]
+			for _, m := range h.Messages[:first.steps[0].end] {
+				if slices.Contains(p.Drop, m.ID) {
+					t.Errorf("drops %s of the first pair", m.ID)
+				}
+			}
+		case window{}:
+			if left.Messages[0].ID != h.Messages[0].ID {
+				t.Error("drops the first message")
+			}
+		}
+	})
+}
+
+// Roles alternate behind every cut of middle, however often it is made.
+func TestMiddleAlternates(t *testing.T) {
+	everyPlan(t, true, func(t *testing.T, s Strategy, h History, n Numbers, p Plan) {
+		if s != (middle{}) {
+			return
+		}
+		for range 3 {
+			h = after(h, p)
+			if at := sameRoles(h.Messages); at > 0 {
+				t.Errorf("%s and %s have one role", h.Messages[at-1].ID, h.Messages[at].ID)
+				return
+			}
+			p = s.Plan(h, n, NoBoundary)
+		}
+	})
+}
+
+// sameRoles returns the index of a message that has the role of the one before it as providers see them,
+// 0 for none. Results of tools are the user's, and one message.
+func sameRoles(messages []Message) int {
+	for i := 1; i < len(messages); i++ {
+		a, b := messages[i-1].Role, messages[i].Role
+		if a == history.RoleTool && b == history.RoleTool {
+			continue
+		}
+		if (a == history.RoleAssistant) == (b == history.RoleAssistant) {
+			return i
+		}
+	}
+	return 0
+}
+
+// Yardstick: 20 ms for a history of 10,000 messages.
+func BenchmarkPlan(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 1))
+	var h History
+	for len(h.Messages) < 10_000 {
+		h.Messages = append(h.Messages, randomHistory(r, true).Messages...)
+	}
+	h.Messages = h.Messages[:10_000]
+	n := Numbers{TriggerTokens: 24_000, VerbatimWindowTokens: 4_000, MinVerbatimExchanges: 2, RawWindowSize: 5, SummarizeEvery: 10,
+		NoSummary: true, MaxSteps: 20, KeepFirst: 3, KeepLast: 10, FailureWords: []string{"Error", "Failed", "Exception"}, RoomTokens: 100_000}
+	for _, name := range []string{Topic, Rolling, Prune, Middle, Window} {
+		s := named(b, name)
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if plan := s.Plan(h, n, NoBoundary); plan.Empty() {
+					b.Fatal("nothing is planned")
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,106 @@
+package compaction
+
+import (
+	"fmt"
+	"strings"
+)
+
+// prune summarises all steps when there are some, and starts afresh. Where summarising is off it keeps the
+// first steps, the last ones and all failures. A step is an assistant message with its tool results.
+type prune struct{}
+
+func (prune) NeedsBoundary() bool { return false }
+
+func (prune) Due(h History, n Numbers) bool {
+	s := shapeOf(h.Messages)
+	return s.steps() >= atSteps(n)
+}
+
+// atSteps returns the number of steps from which prune acts by itself.
+func atSteps(n Numbers) int {
+	if n.NoSummary {
+		return n.MaxSteps + 1
+	}
+	return max(n.SummaryThreshold, 1)
+}
+
+func (prune) Plan(h History, n Numbers, _ Boundary) Plan {
+	s := shapeOf(h.Messages)
+	steps := s.steps()
+	if steps == 0 || !n.Asked && steps < atSteps(n) {
+		return Plan{}
+	}
+	if n.NoSummary {
+		return s.pruned(n)
+	}
+	drop := s.dropped(s.withoutSteps())
+	return Plan{
+		Drop:      drop,
+		Summarise: drop,
+		Budget:    n.SummaryBudgetTokens,
+		Anew:      true,
+		Reason:    fmt.Sprintf("%d steps summarised", steps),
+	}
+}
+
+func (s *shape) steps() int {
+	sum := 0
+	for i := range s.exchanges {
+		sum += len(s.exchanges[i].steps)
+	}
+	return sum
+}
+
+// withoutSteps keeps what has not been answered, and the newest user message in any case.
+func (s *shape) withoutSteps() keeping {
+	k := s.none()
+	for i := len(s.exchanges) - 1; i >= 0 && len(s.exchanges[i].steps) == 0; i-- {
+		k[s.exchanges[i].start] = true
+	}
+	return k
+}
+
+// pruned is the plan without a summary.
+func (s *shape) pruned(n Numbers) Plan {
+	k := s.none()
+	steps, at := s.steps(), 0
+	for i := range s.exchanges {
+		e := &s.exchanges[i]
+		for _, step := range e.steps {
+			if at < n.KeepFirst || at >= steps-n.KeepLast || s.failed(step, n.FailureWords) {
+				k.set(step, true)
+				k[e.start] = true
+			}
+			at++
+		}
+	}
+	s.keepUnanswered(k)
+	return Plan{
+		Drop:   s.dropped(k),
+		Reason: fmt.Sprintf("all but the first %d steps, the last %d and failures removed", n.KeepFirst, n.KeepLast),
+	}
+}
+
+// keepUnanswered keeps the user messages without a step that lead up to one that is kept.
+func (s *shape) keepUnanswered(k keeping) {
+	for i := len(s.exchanges) - 2; i >= 0; i-- {
+		if e := &s.exchanges[i]; len(e.steps) == 0 {
+			k[e.start] = k[e.end]
+		}
+	}
+}
+
+// failed reports whether a step holds a mark of failure.
+func (s *shape) failed(step span, words []string) bool {
+	for _, m := range s.messages[step.start:step.end] {
+		if m.Failed {
+			return true
+		}
+		for _, word := range words {
+			if word != "" && strings.Contains(m.Text, word) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,36 @@
+package compaction
+
+import "fmt"
+
+// rolling keeps the newest iterations and folds those that leave them into a running summary. An
+// iteration is an exchange. One that a failed summary did not fold stays, and leaves with the next.
+type rolling struct{}
+
+func (rolling) NeedsBoundary() bool { return false }
+
+func (rolling) Due(h History, n Numbers) bool {
+	s := shapeOf(h.Messages)
+	return s.leaving(n) > 0
+}
+
+func (rolling) Plan(h History, n Numbers, _ Boundary) Plan {
+	s := shapeOf(h.Messages)
+	leaving := s.leaving(n)
+	if leaving == 0 {
+		return Plan{}
+	}
+	drop := s.dropped(s.from(s.exchanges[leaving].start))
+	summarised := h.Summarised + leaving
+	return Plan{
+		Drop:      drop,
+		Summarise: drop,
+		Budget:    n.SummaryBudgetTokens,
+		Anew:      h.Summary == "" || n.SummarizeEvery > 0 && summarised/n.SummarizeEvery > h.Summarised/n.SummarizeEvery,
+		Reason:    fmt.Sprintf("iterations 1 to %d summarised", summarised),
+	}
+}
+
+// leaving returns how many of the oldest exchanges are outside of the raw window.
+func (s *shape) leaving(n Numbers) int {
+	return max(len(s.exchanges)-max(n.RawWindowSize, 1), 0)
+}

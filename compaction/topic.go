@@ -1,0 +1,74 @@
+package compaction
+
+import "fmt"
+
+// topic keeps the newest topic, or a summary and the newest part word for word.
+type topic struct{}
+
+func (topic) NeedsBoundary() bool { return true }
+
+func (topic) Due(h History, n Numbers) bool { return overTrigger(&h, n) }
+
+func overTrigger(h *History, n Numbers) bool {
+	return n.TriggerTokens > 0 && h.Tokens() > n.TriggerTokens
+}
+
+// Plan wants nothing as long as everything is in the part that stays word for word.
+func (topic) Plan(h History, n Numbers, b Boundary) Plan {
+	s := shapeOf(h.Messages)
+	verbatim := s.verbatim(n)
+	if verbatim == 0 {
+		return Plan{}
+	}
+	if inside := b.Index >= s.exchanges[verbatim].start; inside && b.Confidence >= n.MinConfidence {
+		cut := min(s.exchangeOf(b.Index), s.atLeast(n))
+		return Plan{
+			Drop:       s.dropped(s.from(s.exchanges[cut].start)),
+			Reason:     "a new topic began: " + b.Reason,
+			Confidence: b.Confidence,
+		}
+	}
+	drop := s.dropped(s.from(s.exchanges[verbatim].start))
+	return Plan{
+		Drop:      drop,
+		Summarise: drop,
+		Budget:    n.SummaryBudgetTokens,
+		Anew:      true,
+		Reason:    fmt.Sprintf("all but the last %d exchanges summarised", len(s.exchanges)-verbatim),
+	}
+}
+
+// verbatim returns the first exchange of the part that stays word for word: as many as fit its window,
+// but some at least. It is 0 for all and for a history without exchanges.
+//
+// Half of the trigger bounds the window: where more stayed, there would be little to gain, and soon again.
+func (s *shape) verbatim(n Numbers) int {
+	room := n.VerbatimWindowTokens
+	if n.TriggerTokens > 0 {
+		room = min(room, n.TriggerTokens/2)
+	}
+	first := len(s.exchanges)
+	for first > 0 {
+		room -= s.tokens(s.exchanges[first-1].span)
+		if room < 0 {
+			break
+		}
+		first--
+	}
+	return min(first, s.atLeast(n))
+}
+
+// atLeast returns the first of the exchanges that stay in any case.
+func (s *shape) atLeast(n Numbers) int {
+	return max(len(s.exchanges)-max(n.MinVerbatimExchanges, 1), 0)
+}
+
+// exchangeOf returns the exchange that holds the message with the given index, 0 for one before the first.
+func (s *shape) exchangeOf(message int) int {
+	for i := len(s.exchanges) - 1; i > 0; i-- {
+		if s.exchanges[i].start <= message {
+			return i
+		}
+	}
+	return 0
+}

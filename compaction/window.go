@@ -1,0 +1,47 @@
+package compaction
+
+import "fmt"
+
+// window keeps the first user message and the newest messages that fit its room whole.
+type window struct{}
+
+func (window) NeedsBoundary() bool { return false }
+
+func (window) Due(h History, n Numbers) bool { return overTrigger(&h, n) && h.Tokens() > n.RoomTokens }
+
+func (window) Plan(h History, n Numbers, _ Boundary) Plan {
+	s := shapeOf(h.Messages)
+	if len(s.exchanges) == 0 || h.Tokens() <= n.RoomTokens {
+		return Plan{}
+	}
+	k := s.none()
+	k[s.exchanges[0].start] = true
+	room := n.RoomTokens - max(h.SummaryTokens, n.SummaryBudgetTokens)
+	for i := range k {
+		if k[i] {
+			room -= h.Messages[i].Tokens
+		}
+	}
+	s.fill(k, room)
+	plan := Plan{Drop: s.dropped(k)}
+	plan.Reason = fmt.Sprintf("%d messages behind the first removed", len(plan.Drop))
+	plan.digest(n)
+	return plan
+}
+
+// fill keeps the newest steps and user messages as long as they fit the room, besides those that are kept.
+func (s *shape) fill(k keeping, room int) {
+	for i := len(s.exchanges) - 1; i >= 0; i-- {
+		e := &s.exchanges[i]
+		units := append([]span{{e.start, e.start + 1}}, e.steps...)
+		for u := len(units) - 1; u >= 0; u-- {
+			if k[units[u].start] {
+				continue
+			}
+			if room -= s.tokens(units[u]); room < 0 {
+				return
+			}
+			k.set(units[u], true)
+		}
+	}
+}

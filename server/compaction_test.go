@@ -1,0 +1,80 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"strata/internal/testclient"
+	"strata/session"
+)
+
+// talk appends n exchanges about changing topics.
+func (ts *testServer) talk(e caller, sid string, n int) {
+	ts.t.Helper()
+	topics := []string{"parser", "database", "network", "layout"}
+	var messages []any
+	for i := range n {
+		topic := topics[i/5%len(topics)]
+		messages = append(messages,
+			map[string]any{"role": "user", "content": fmt.Sprintf("Question %d about the %s: %s", i, topic, strings.Repeat(topic+" detail ", 60))},
+			map[string]any{"role": "assistant", "content": fmt.Sprintf("We decided to use %s_%d in pkg/%s/file%d.go. %s", topic, i, topic, i, strings.Repeat("The "+topic+" works so. ", 60))})
+	}
+	call[map[string]any](ts, e, "_strata/history/append", sid, map[string]any{"messages": messages})
+}
+
+func TestAHistoryOverItsTriggerIsCompactedAfterTheAnswer(t *testing.T) {
+	ts := startServer(t)
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	if _, err := e.Attach(sid, testclient.Place{}); err != nil {
+		t.Fatal(err)
+	}
+	before := call[session.CompactionStatus](ts, e, "_strata/context/compaction", sid, nil)
+	if !before.Enabled || before.Strategy != "topic" || before.TriggerTokens != 24_000 {
+		t.Errorf("status before: %+v", before)
+	}
+	ts.talk(e, sid, 60)
+	if _, err := e.Prompt(sid, "What now?"); err != nil {
+		t.Fatal(err)
+	}
+	call[map[string]any](ts, e, "_strata/debug/quiesce", sid, nil)
+	after := call[session.CompactionStatus](ts, e, "_strata/context/compaction", sid, nil)
+	if after.LastOutcome != "compacted" || after.HistoryTokens >= before.TriggerTokens {
+		t.Errorf("status after: %+v", after)
+	}
+	var page struct{ Messages []wireMessage }
+	if err := e.Call("_strata/history/list", map[string]any{"sessionId": sid}, &page); err != nil {
+		t.Fatal(err)
+	}
+	edits := call[struct{ Edits []session.EditInfo }](ts, e, "_strata/history/edits", sid, nil)
+	if len(edits.Edits) != 1 || !edits.Edits[0].InForce {
+		t.Fatalf("edits: %+v", edits)
+	}
+	undone := call[map[string]any](ts, e, "_strata/checkpoint/undo", sid, nil)
+	restored := call[session.CompactionStatus](ts, e, "_strata/context/compaction", sid, nil)
+	if restored.HistoryTokens <= before.TriggerTokens {
+		t.Errorf("undo %v left %+v", undone, restored)
+	}
+}
+
+func TestCheckpointsTakeTheViewBack(t *testing.T) {
+	ts := startServer(t)
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	ts.talk(e, sid, 3)
+	cp := call[struct{ CheckpointID string }](ts, e, "_strata/checkpoint/create", sid, map[string]any{"name": "before"})
+	ts.talk(e, sid, 2)
+	restored := call[struct{ Seq, Removed int }](ts, e, "_strata/checkpoint/restore", sid, map[string]any{"checkpointId": cp.CheckpointID})
+	if restored.Removed != 4 {
+		t.Errorf("restore: %+v", restored)
+	}
+	info := call[wireDetails](ts, e, "_strata/session/info", sid, nil)
+	if info.InView != 6 || info.Messages != 10 {
+		t.Errorf("after the restore %d of %d messages are in view", info.InView, info.Messages)
+	}
+	call[map[string]any](ts, e, "_strata/checkpoint/undo", sid, nil)
+	if info := call[wireDetails](ts, e, "_strata/session/info", sid, nil); info.InView != 10 {
+		t.Errorf("after the undo %d messages are in view", info.InView)
+	}
+}

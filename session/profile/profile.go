@@ -1,0 +1,125 @@
+// Package profile is the named sets of context rules: which strategy compacts, with which numbers, what the
+// model is told, and in which phases one works. They are data, embedded, and every value can be overridden.
+//
+// It must never decide anything by itself, or know what a session holds.
+package profile
+
+import (
+	"embed"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+// Default is the profile of sessions that chose none.
+const Default = "chat"
+
+// Profile is one set of rules.
+type Profile struct {
+	Name         string     `yaml:"-"`
+	Title        string     `yaml:"title"`
+	Strategy     string     `yaml:"strategy"` // one of package compaction's
+	SystemPrompt string     `yaml:"system_prompt"`
+	Compaction   Compaction `yaml:"compaction"`
+	Budget       Budget     `yaml:"budget"`
+	Loop         Loop       `yaml:"loop"`
+	Phases       []Phase    `yaml:"phases"` // in order; none: the profile has no phases
+}
+
+// Compaction says when and how the history is compacted. Which numbers count depends on the strategy.
+type Compaction struct {
+	Enabled              bool     `yaml:"enabled"`
+	TriggerTokens        int      `yaml:"compaction_trigger_tokens"` // 0: window_percent alone
+	WindowPercent        int      `yaml:"window_percent"`            // of the model's window; 0: 60
+	VerbatimWindowTokens int      `yaml:"verbatim_window_tokens"`
+	SummaryBudgetTokens  int      `yaml:"summary_budget_tokens"`
+	MinVerbatimExchanges int      `yaml:"min_verbatim_exchanges"`
+	MinConfidence        float64  `yaml:"min_confidence"`
+	RawWindowSize        int      `yaml:"raw_window_size"`
+	SummarizeEvery       int      `yaml:"summarize_every"`
+	SummaryThreshold     int      `yaml:"summary_threshold"`
+	MaxSteps             int      `yaml:"max_steps"`
+	KeepFirst            int      `yaml:"keep_first"`
+	KeepLast             int      `yaml:"keep_last"`
+	FailureWords         []string `yaml:"failure_words"`
+}
+
+// Budget narrows what a request may hold. Zero values do not.
+type Budget struct {
+	WindowTokens          int            `yaml:"window_tokens"` // at most this of the model's window
+	ReplyTokens           int            `yaml:"reply_tokens"`  // reserved for the answer
+	HistoryTokens         int            `yaml:"history_tokens"`
+	CodeShare             int            `yaml:"code_share"`    // percent, when what is not rules has to be cut
+	HistoryShare          int            `yaml:"history_share"` // percent
+	DedupeSufficesPercent int            `yaml:"dedupe_suffices_percent"`
+	Shares                map[string]int `yaml:"shares"` // tokens by category: they guide trimming and are shown
+}
+
+// Loop is how much of what the view of a loop shows. Tokens and characters are upper bounds.
+type Loop struct {
+	PromptChars        int `yaml:"prompt_chars"`
+	OutputChars        int `yaml:"output_chars"`
+	GoalTokens         int `yaml:"goal_tokens"`
+	RecentIterations   int `yaml:"recent_iterations"`
+	RecentChars        int `yaml:"recent_chars"`
+	InstructionsTokens int `yaml:"instructions_tokens"`
+	IterationTokens    int `yaml:"iteration_tokens"`
+	TotalTokens        int `yaml:"total_tokens"`
+}
+
+// Phase is one phase of work: an ACP mode.
+type Phase struct {
+	ID       string   `yaml:"id"`
+	Title    string   `yaml:"title"`
+	Prompt   string   `yaml:"prompt"`   // added to the system prompt
+	Required []string `yaml:"required"` // documents without which a prompt is refused
+	Optional []string `yaml:"optional"`
+	Units    int      `yaml:"units"` // earlier units that are shown at most
+}
+
+//go:embed *.yaml
+var files embed.FS
+
+// Names returns the names of the embedded profiles, sorted.
+func Names() []string {
+	entries, err := files.ReadDir(".")
+	if err != nil {
+		panic(err) // the embedded folder is always there
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = strings.TrimSuffix(e.Name(), ".yaml")
+	}
+	slices.Sort(names)
+	return names
+}
+
+// All returns the embedded profiles by name.
+func All() (map[string]Profile, error) {
+	all := make(map[string]Profile)
+	for _, name := range Names() {
+		text, err := files.ReadFile(name + ".yaml")
+		if err != nil {
+			return nil, fmt.Errorf("profile %s: %w", name, err)
+		}
+		p := Profile{Name: name}
+		if err := yaml.UnmarshalWithOptions(text, &p, yaml.Strict()); err != nil {
+			return nil, fmt.Errorf("profile %s: %w", name, err)
+		}
+		all[name] = p
+	}
+	return all, nil
+}
+
+// Phase returns the phase with the given id, or the first one where id is empty. ok is false for a
+// profile without phases and for an id that it does not have.
+func (p *Profile) Phase(id string) (phase Phase, ok bool) {
+	for _, phase := range p.Phases {
+		if phase.ID == id || id == "" {
+			return phase, true
+		}
+	}
+	return Phase{}, false
+}

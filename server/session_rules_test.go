@@ -11,12 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"strata/history"
 	"strata/historystore"
 	"strata/internal/testclient"
 	"strata/internal/upstream"
 	"strata/llm"
 	"strata/rpc"
+	"strata/session"
 )
 
 // transcript returns all messages of a session, oldest first.
@@ -445,3 +448,176 @@ func TestNamedMCPServersAreReported(t *testing.T) {
 		other.Expect(testclient.Sees(created.SessionID, "notice"))
 	}
 }
+
+// outcomeIn returns the turn that the answer to a prompt names.
+func outcomeIn(t *testing.T, reply testclient.Reply) promptOutcome {
+	t.Helper()
+	var result promptResult
+	if err := json.Unmarshal(reply.Result, &result); err != nil {
+		t.Fatal(err)
+	}
+	return result.Meta.Strata
+}
+
+func TestRepeatedPrompt(t *testing.T) {
+	ts := startServer(t)
+	blocks := []any{map[string]any{"type": "text", "text": "hello"}}
+	gate := make(chan struct{})
+	ts.upstream.Push(held(gate, "first", ", rest"))
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	first := e.StartWith(sid, blocks, "p1")
+	e.Expect(testclient.Says(sid, testclient.AgentChunk, "first"))
+
+	other := ts.editor()
+	joined := other.StartWith(sid, blocks, "p1")
+	_, err := other.StartWith(sid, blocks, "p2").Wait() // answered behind the one that joins
+	wireFault(t, err, codeBusy)
+	close(gate)
+	original, err := first.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(when string, turn *testclient.Turn) {
+		t.Helper()
+		reply, err := turn.Wait()
+		if err != nil || reply.StopReason != "end_turn" || outcomeIn(t, reply).TurnID != outcomeIn(t, original).TurnID {
+			t.Errorf("%s: answered with %s, error %v", when, reply.Result, err)
+		}
+	}
+	check("while it runs", joined)
+	check("after its end", other.StartWith(sid, blocks, "p1"))
+
+	ts.upstream.Push(upstream.Script{Status: 401})
+	_, err = e.StartWith(sid, blocks, "failing").Wait()
+	failure := wireFault(t, err, codeProvider)
+	asked := len(ts.upstream.Requests())
+	_, err = other.StartWith(sid, blocks, "failing").Wait()
+	if again := wireFault(t, err, codeProvider); again.Message != failure.Message || len(ts.upstream.Requests()) != asked {
+		t.Errorf("told as %q again after %q", again.Message, failure.Message)
+	}
+
+	ts.close()
+	ts.start()
+	e = ts.editor()
+	check("after a restart", e.StartWith(sid, blocks, "p1"))
+	_, err = e.StartWith(sid, blocks, "failing").Wait()
+	wireFault(t, err, codeProvider)
+	if n := len(ts.upstream.Requests()); n != asked {
+		t.Errorf("the provider was asked %d times more", n-asked)
+	}
+	if got := len(transcript(t, e, sid)); got != 3 {
+		t.Errorf("%d messages", got)
+	}
+}
+
+func TestAttachWithWrongNumbers(t *testing.T) {
+	ts := startServer(t)
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	reply, err := e.Prompt(sid, "hello")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := e.Attach(sid, testclient.Place{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name     string
+		seen     testclient.Place
+		complete bool
+	}{
+		{"everything", testclient.Place{Epoch: now.Epoch, Seq: now.Seq}, true},
+		{"nothing of this epoch", testclient.Place{Epoch: now.Epoch}, true},
+		{"more than there is", testclient.Place{Epoch: now.Epoch, Seq: now.Seq + 1_000_000}, false},
+		{"far more than there is", testclient.Place{Epoch: now.Epoch, Seq: 1<<64 - 1}, false},
+		{"another epoch", testclient.Place{Epoch: "01ARZ3NDEKTSV4RRFFQ69G5FAV", Seq: 1}, false},
+		{"no epoch", testclient.Place{Seq: 3}, false},
+	} {
+		c := ts.editor()
+		at, err := c.Attach(sid, test.seen)
+		if err != nil || at.Complete != test.complete || (at.Snapshot == nil) != test.complete {
+			t.Errorf("%s: attached as %+v, error %v", test.name, at, err)
+		}
+		if !at.Complete && !strings.Contains(string(at.Snapshot), reply.Said()) {
+			t.Errorf("%s: the snapshot is %s", test.name, at.Snapshot)
+		}
+		next, err := e.Prompt(sid, "and on")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Expect(testclient.Says(sid, testclient.AgentChunk, next.Said()))
+		if faults := c.Frames().Faults(sid); len(faults) > 0 {
+			t.Errorf("%s: events: %q", test.name, faults)
+		}
+	}
+	for _, after := range []any{-1, 1.5, "1"} {
+		err := e.Call("_strata/session/attach", map[string]any{"sessionId": sid, "epoch": now.Epoch, "after": after}, nil)
+		wireFault(t, err, codeInvalidParams)
+	}
+	wireFault(t, e.Call("_strata/session/attach", map[string]any{"sessionId": "sess_00000000000000000000000000"}, nil), codeNotFound)
+}
+
+// A client that reads nothing for so long that the log no longer holds what it missed gets it all the same,
+// once, also when the session has been closed meanwhile.
+func TestSlowReaderGetsEverything(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		t.Run(fmt.Sprint("closed meanwhile ", closed), func(t *testing.T) {
+			ts := startServer(t)
+			owner := ts.editor()
+			sid := owner.NewSession(ts.work)
+			slow := dialRaw(t, ts)
+			slow.call(1, "session/resume", map[string]any{"sessionId": sid, "cwd": ts.work})
+			picture := map[string]any{"type": "image", "mime": "image/png", "data": make([]byte, 3<<18)}
+			const pictures = 14
+			for range pictures {
+				message := []any{map[string]any{"role": "user", "content": []any{picture}}}
+				if err := owner.Call("_strata/history/append", map[string]any{"sessionId": sid, "messages": message}, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := owner.Call("_strata/history/clear", map[string]any{"sessionId": sid}, nil); err != nil {
+				t.Fatal(err)
+			}
+			script, said := burst(3*session.DefaultLogEvents/2, "w")
+			ts.upstream.Push(script)
+			mustPrompt(t, owner, sid, "go")
+			if closed {
+				if err := owner.Call("session/close", map[string]any{"sessionId": sid}, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			e := testclient.New(t, &websocketStream{slow})
+			e.Expect(testclient.SeesTimes(sid, testclient.UserChunk, pictures+1), testclient.Says(sid, testclient.AgentChunk, said[len(said)-20:]))
+			if err := e.Call("_strata/server/info", nil, nil); err != nil {
+				t.Fatal(err)
+			}
+			frames := e.Frames().Of(sid)
+			if got := frames.Text(testclient.AgentChunk); got != said {
+				t.Errorf("shown %d bytes of %d", len(got), len(said))
+			}
+			if n := len(frames.Kind(testclient.UserChunk)); n != pictures+1 {
+				t.Errorf("%d user messages were shown", n)
+			}
+		})
+	}
+}
+
+// websocketStream is a raw socket as a stream.
+type websocketStream struct{ raw *rawSocket }
+
+func (s *websocketStream) ReadFrame(use func([]byte) error) error {
+	_, frame, err := s.raw.conn.Read(context.Background())
+	if err != nil {
+		return err
+	}
+	return use(frame)
+}
+
+func (s *websocketStream) WriteFrame(frame []byte) error {
+	return s.raw.conn.Write(context.Background(), websocket.MessageText, frame)
+}
+
+func (s *websocketStream) Close(int, string) error { return s.raw.conn.CloseNow() }

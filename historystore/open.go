@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -70,10 +71,58 @@ func prepareFile(ctx context.Context, path string, busy time.Duration) (size int
 	case !info.Mode().IsRegular():
 		return 0, fmt.Errorf("%s is not a file", path)
 	}
+	if err := checkWritable(path); err != nil {
+		return 0, err
+	}
 	if err := checkHeader(path); err != nil {
 		return 0, err
 	}
-	return info.Size(), checkContent(ctx, path, info.Size(), busy)
+	return info.Size(), checkContent(ctx, path, info.Size() <= quickCheckBytes, busy)
+}
+
+// Check reads the whole database at path, without the right to change it, and says what is wrong with it: what Open
+// refuses, and the damage that Open looks for later in a large one. It does no harm to another process that has the
+// database open; to this one it would: SQLite's locks end when any file of that name is closed. The error of a
+// missing file wraps os.ErrNotExist.
+func Check(ctx context.Context, path string) error {
+	path, err := resolve(path)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is not a file", path)
+	}
+	if err := checkWritable(path); err != nil {
+		return err
+	}
+	if err := checkHeader(path); err != nil {
+		return err
+	}
+	return checkContent(ctx, path, true, defaultBusyTimeout)
+}
+
+// checkWritable returns ErrReadOnly with the file that cannot be written. SQLite, which needs all three, would name
+// none, and a reader that may not write the database would leave the other two behind, as read-only as it is.
+func checkWritable(path string) error {
+	for _, name := range []string{path, path + "-wal", path + "-shm"} {
+		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			continue
+		case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS):
+			return fmt.Errorf("%w: %s", ErrReadOnly, name)
+		case err != nil:
+			return err
+		}
+		if err := f.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // create makes a whole database under another name first, so that a file of this name is never an unfinished one.
@@ -138,7 +187,8 @@ func checkHeader(path string) error {
 }
 
 // checkContent opens the database without the right to write and refuses one that is foreign, newer or damaged.
-func checkContent(ctx context.Context, path string, size int64, busy time.Duration) error {
+// Damage is looked for if whole is set.
+func checkContent(ctx context.Context, path string, whole bool, busy time.Duration) error {
 	all, err := migrations(migrationFiles)
 	if err != nil {
 		return err
@@ -151,7 +201,7 @@ func checkContent(ctx context.Context, path string, size int64, busy time.Durati
 	if err := checkVersion(ctx, db, path, len(all)); err != nil {
 		return translate(path, err)
 	}
-	if size > quickCheckBytes {
+	if !whole {
 		return nil
 	}
 	return translate(path, quickCheck(ctx, db, path))

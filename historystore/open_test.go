@@ -372,3 +372,64 @@ func (h recordHandler) Handle(_ context.Context, r slog.Record) error {
 	h.records <- r
 	return nil
 }
+
+func TestCheckFindsWhatOpenRefuses(t *testing.T) {
+	good := func(t *testing.T) string {
+		s := openTest(t, "", Options{})
+		commit(t, s, createSession("sess_a"))
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return s.path
+	}
+	for name, c := range map[string]struct {
+		harm func(path string) error
+		want error
+	}{
+		"nothing": {func(string) error { return nil }, nil},
+		"missing": {os.Remove, os.ErrNotExist},
+		"empty":   {func(path string) error { return os.Truncate(path, 0) }, ErrDamaged},
+		"cut off": {func(path string) error { return os.Truncate(path, 20_000) }, ErrDamaged},
+		"foreign": {func(path string) error { return os.WriteFile(path, []byte("not a database"), 0o600) }, ErrDamaged},
+		"newer":   {func(path string) error { return pragma(path, "user_version=999") }, ErrNewer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := good(t)
+			if err := c.harm(path); err != nil {
+				t.Fatal(err)
+			}
+			if err := Check(ctx, path); !errors.Is(err, c.want) {
+				t.Errorf("got %v, want %v", err, c.want)
+			}
+		})
+	}
+}
+
+// pragma sets a pragma of a database that nobody has open.
+func pragma(path, statement string) error {
+	db, err := openWriter(path, defaultBusyTimeout)
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, "PRAGMA "+statement)
+	return errors.Join(err, db.Close())
+}
+
+func TestReadOnlyFileIsNamed(t *testing.T) {
+	if runtime.GOOS == "windows" || os.Geteuid() == 0 {
+		t.Skip("needs a user who is bound by permission bits")
+	}
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		path := filepath.Join(t.TempDir(), "strata.db")
+		if err := openTest(t, path, Options{}).Close(); err != nil {
+			t.Fatal(err)
+		}
+		if f, err := os.OpenFile(path+suffix, os.O_CREATE, 0o400); err != nil || f.Close() != nil || os.Chmod(path+suffix, 0o400) != nil {
+			t.Fatal(err)
+		}
+		_, err := Open(ctx, path, Options{})
+		if !errors.Is(err, ErrReadOnly) || !strings.HasSuffix(err.Error(), path+suffix) {
+			t.Errorf("%q: %v", suffix, err)
+		}
+	}
+}

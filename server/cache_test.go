@@ -36,6 +36,7 @@ type stage struct {
 	options []func(*Options)
 
 	answer string // what the model says next
+	scale  int    // percent of the session's count that the provider counts
 
 	// Of a cache that the session went to before a restart, but not with the last request before it, nothing is known
 	// after it, so that more can be read than was expected.
@@ -70,10 +71,11 @@ var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 // OpenAI's, local/x, count as the session does.
 func newStage(t *testing.T, layout string, adjust ...func(*Options)) *stage {
 	t.Helper()
-	s := &stage{layout: layout, clock: &clock{now: noon}, planned: new(planned), answer: "Fine.", known: map[string]bool{}}
+	s := &stage{layout: layout, clock: &clock{now: noon}, planned: new(planned), answer: "Fine.", scale: 100, known: map[string]bool{}}
 	count := tokens.For("o200k_base").Count
 	s.cache = upstream.NewCache(upstream.CacheOptions{
-		Now: s.clock.Now, Minimum: func(string) int { return cacheMinimum }, Count: count,
+		Now: s.clock.Now, Minimum: func(string) int { return cacheMinimum },
+		Count: func(text string) int { return count(text) * s.scale / 100 },
 	})
 	minimum := cacheMinimum
 	s.testServer = &testServer{
@@ -221,11 +223,11 @@ func (s *stage) breakdown() session.Breakdown {
 // lastCall returns the newest row of the usage log.
 func (s *stage) lastCall() history.Call {
 	s.t.Helper()
-	calls, _, err := s.store.Calls(s.t.Context(), s.sid, "", 1)
+	calls, _, err := s.store.Calls(s.t.Context(), s.sid, "", 1000)
 	if err != nil || len(calls) == 0 {
 		s.t.Fatalf("no row in the usage log: %v", err)
 	}
-	return calls[0]
+	return calls[len(calls)-1]
 }
 
 // planned is what the server said of the requests that it sent, as its log tells.

@@ -35,7 +35,6 @@ type walk struct {
 	documents map[string]string    // version by name
 	messages  []string             // names
 	n         int                  // for names and versions
-	calls     int
 	total     share
 	trace     []string
 }

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 	"sync"
 	"time"
@@ -202,7 +203,7 @@ func (c *Cache) use(p digest, life time.Duration, now time.Time) {
 func marksOf(units []unit) (marks []Mark) {
 	for i := range units {
 		if u := &units[i]; u.ttl != "" {
-			marks = append(marks, Mark{Block: u.block, Tokens: u.sum, Prefix: string(u.prefix[:]), TTL: u.ttl})
+			marks = append(marks, Mark{Block: u.block, Tokens: u.sum, Prefix: hex.EncodeToString(u.prefix[:]), TTL: u.ttl})
 		}
 	}
 	return marks

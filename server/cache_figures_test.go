@@ -1,0 +1,95 @@
+package server
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"strata/tokens"
+)
+
+// TestBreakdownIsTheNextRequest compares, in random states, what the breakdown says of the next request with the request
+// that is sent then.
+func TestBreakdownIsTheNextRequest(t *testing.T) {
+	count := tokens.For("o200k_base").Count
+	for _, layout := range bothLayouts {
+		t.Run(layout, func(t *testing.T) {
+			seed := walkSeedOrNew()
+			t.Logf("repeat with -args -walkseed=%d", seed)
+			w := newWalk(t, layout, seed)
+			for i := range 50 {
+				for range w.r.IntN(5) {
+					w.act()
+				}
+				w.clock.advance(time.Duration(1+w.r.IntN(8)) * time.Minute)
+				before := w.breakdown()
+				text := w.say(w.r.IntN(40))
+				w.answer = w.say(w.r.IntN(40))
+				w.did("prompt")
+				w.prompt(text)
+				want := before.Used + count(text) + tokens.MessageOverhead
+				call := w.lastCall()
+				sum := 0
+				for _, n := range call.Categories {
+					sum += n
+				}
+				if got := w.planned.last().tokens; got != int64(want) || sum != want {
+					t.Fatalf("prompt %d: the request has %d tokens and categories of %d, %v; the breakdown came to %d: %v",
+						i, got, sum, call.Categories, want, before.Categories)
+				}
+				for _, c := range before.Categories {
+					if n := call.Categories[c.Name]; n != c.Tokens && c.Name != "history" && c.Name != "overhead" {
+						t.Fatalf("prompt %d: %d tokens of %s, the breakdown said %d", i, n, c.Name, c.Tokens)
+					}
+				}
+				for path, f := range w.files {
+					if w.gone(path); f.once {
+						delete(w.files, path)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestExpectedFigures compares the tokens that the usage log says were expected with those that the provider reports. The
+// provider counts a fifth more than the session does, which has to learn that.
+func TestExpectedFigures(t *testing.T) {
+	for _, layout := range bothLayouts {
+		t.Run(layout, func(t *testing.T) {
+			s := newStage(t, layout)
+			s.scale = 120
+			r := rand.New(rand.NewPCG(1, 1))
+			for i := range 6 {
+				path := fmt.Sprintf("f%d.go", i)
+				s.write(path, lines(path, 100))
+				s.call("_strata/files/add", map[string]any{"path": path})
+			}
+			for turn := range 25 {
+				s.clock.advance(time.Minute)
+				if turn%3 == 0 {
+					path := fmt.Sprintf("f%d.go", r.IntN(6))
+					s.write(path, lines(path, 90)+lines(fmt.Sprint(turn), 10))
+				}
+				s.prompt(lines(fmt.Sprint("question ", turn), 5))
+				s.readAsExpected(fmt.Sprint("turn ", turn))
+				call := s.lastCall()
+				if off := abs(call.Expected - call.Usage.CacheRead); off > call.Usage.Context()/50+20 {
+					t.Errorf("turn %d: %d tokens were read, %d were expected, of %d", turn, call.Usage.CacheRead, call.Expected, call.Usage.Context())
+				}
+			}
+			var page struct {
+				Calls []struct{ ExpectedCacheRead int }
+			}
+			if err := s.editor.Call("_strata/usage/list", map[string]any{"sessionId": s.sid}, &page); err != nil {
+				t.Fatal(err)
+			}
+			if call := s.lastCall(); len(page.Calls) != 25 || page.Calls[24].ExpectedCacheRead != call.Expected {
+				t.Errorf("the usage list says %+v, the log %d", page.Calls, call.Expected)
+			}
+		})
+	}
+}
+
+func abs(n int) int { return max(n, -n) }

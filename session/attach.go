@@ -108,7 +108,7 @@ func (s *Session) attach(c *Cursor, since Since, reply func(Attached, error), fa
 		s.subs[c] = true
 		c.pause()
 		reply(a, nil)
-		c.place(position{attached: true, next: since.After + 1, progress: s.progressAt(since.After, st)})
+		c.place(position{attached: true, next: since.After + 1, progress: s.log.progressAt(since.After)})
 		return
 	}
 	s.attachWithSnapshot(c, a, st, reply, fail)
@@ -128,7 +128,7 @@ func (s *Session) attachWithSnapshot(c *Cursor, a Attached, st standing, reply f
 		shown := *r
 		shown.Thought, shown.Text = firstBytes(r.Thought, snapshotBytes), firstBytes(r.Text, snapshotBytes)
 		snap.Running = &shown
-		place.backlog = standing{session: s.id, running: r}.since(progress{message: r.Message, text: len(shown.Text), thought: len(shown.Thought)})
+		place.backlog = standing{session: s.id, running: r}.since(progress{message: r.Message, sent: sent{text: len(shown.Text), thought: len(shown.Thought)}})
 	}
 	abandon := s.attachLater(c)
 	counts := c.pause()
@@ -171,27 +171,6 @@ func (s *Session) attachLater(c *Cursor) (abandon func()) {
 			delete(s.subs, c)
 		}
 	}
-}
-
-// progressAt returns what a subscriber had been sent that saw everything up to event after.
-func (s *Session) progressAt(after uint64, st standing) progress {
-	p := st.progress()
-	for seq := st.seq; seq > after; seq-- {
-		if e, state := s.log.read(seq); state == readEvent {
-			p.undo(&e)
-		}
-	}
-	for seq := after; seq > 0; seq-- {
-		e, state := s.log.read(seq)
-		if state != readEvent {
-			break
-		}
-		if e.Kind.delta() {
-			p.note(&e) // it may be of an answer that was settled later
-			break
-		}
-	}
-	return p
 }
 
 // newestPage returns the sequence numbers of the newest messages that fit snapshotBytes, at least one,

@@ -27,9 +27,9 @@ type Cursor struct {
 
 	mu      sync.Mutex
 	pending *position
-	paused  bool   // delivers nothing until it is placed or resumed
-	own     string // newest user message that came from this subscriber, which it is not sent
-	demoted bool   // is to see updates only, from where it stands
+	paused  bool     // delivers nothing until it is placed or resumed
+	own     []string // messages that came from this subscriber, which it is not sent
+	demoted bool     // is to see updates only, from where it stands
 
 	// These belong to the mailbox.
 	places  uint64   // that were asked for; the newest one counts
@@ -53,9 +53,8 @@ type position struct {
 // that fell off the event log able to go on without a gap or a repeat.
 type progress struct {
 	settled int64  // transcript position up to which all is sent
-	message string // answer that was being sent when it left off
-	text    int    // bytes of its text that were sent
-	thought int    // bytes of its thinking that were sent
+	message string // that was being sent when it left off
+	sent           // of it
 }
 
 // NewCursor returns a cursor that has no position yet: Prompt, Replay or Attach give it one.
@@ -119,18 +118,30 @@ func (c *Cursor) demote() {
 	c.demoted = true
 }
 
-// claim notes that a user message came from this subscriber. Only the mailbox calls it, before the
-// message's events are appended.
+// maxOwn bounds the messages of which a cursor remembers that they came from its subscriber; the oldest
+// are forgotten first. They matter only to one that falls off the log behind so many.
+const maxOwn = 1024
+
+// claim notes that a message came from this subscriber. Only the mailbox calls it, before the message's
+// events are appended.
 func (c *Cursor) claim(message string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.own = message
+	if len(c.own) == maxOwn {
+		c.own = c.own[1:]
+	}
+	c.own = append(c.own, message)
 }
 
-func (c *Cursor) claimed() string {
+// claimed returns the messages that came from this subscriber.
+func (c *Cursor) claimed() map[string]bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.own
+	own := make(map[string]bool, len(c.own))
+	for _, message := range c.own {
+		own[message] = true
+	}
+	return own
 }
 
 // Next returns the next event for the subscriber, adjacent deltas merged. Where none is ready ok is
@@ -197,25 +208,10 @@ func (c *Cursor) sees(e *Event) bool {
 
 // note records what e brings to the subscriber.
 func (p *progress) note(e *Event) {
-	if e.Kind.delta() {
-		p.message, p.text, p.thought = e.Message, e.textAt, e.thoughtAt
-		if e.Kind == EventText {
-			p.text += len(e.Text)
-		} else {
-			p.thought += len(e.Text)
-		}
+	if e.brings() {
+		p.message, p.sent = e.Message, e.past()
 	}
 	p.settled = max(p.settled, e.settled)
-}
-
-// undo makes p what it was before e.
-func (p *progress) undo(e *Event) {
-	if e.Kind.delta() {
-		p.message, p.text, p.thought = e.Message, e.textAt, e.thoughtAt
-	}
-	if e.settled > 0 {
-		p.settled = min(p.settled, e.settled-1)
-	}
 }
 
 // resync gives a cursor that fell off the log a new place at its end, and the text it missed as backlog.
@@ -273,7 +269,7 @@ func (st standing) progress() progress {
 		p.settled = st.heads[n-1].Seq
 	}
 	if r := st.running; r != nil {
-		p.message, p.text, p.thought = r.Message, len(r.Text), len(r.Thought)
+		p.message, p.sent = r.Message, sent{text: len(r.Text), thought: len(r.Thought)}
 	}
 	return p
 }
@@ -286,12 +282,12 @@ func (r *runningText) events() []Event {
 // backlog is what a cursor sends from the transcript before it goes on in the event log.
 type backlog struct {
 	session string
-	heads   []history.Head // still to be read
-	skip    progress       // what was sent already
-	own     string         // user message that is not sent
-	ready   []Event        // of the page that was read
-	tail    []Event        // the running answer, behind all messages
-	last    *Event         // closes it
+	heads   []history.Head  // still to be read
+	skip    progress        // what was sent already
+	own     map[string]bool // messages that are not sent
+	ready   []Event         // of the page that was read
+	tail    []Event         // the running answer, behind all messages
+	last    *Event          // closes it
 }
 
 // next returns the next event of the backlog, ok false at its end.
@@ -348,11 +344,15 @@ func page(heads []history.Head) (seqs []int64, rest []history.Head) {
 
 // trim takes from e what the subscriber was sent before; false if nothing is left.
 func (b *backlog) trim(e *Event) bool {
-	if e.Kind == EventBlock && e.Message == b.own {
+	if e.brings() && b.own[e.Message] {
 		return false
 	}
-	if e.Message != b.skip.message {
+	if e.Message != b.skip.message || !e.brings() {
 		return true
+	}
+	if e.Kind == EventBlock {
+		b.skip.blocks--
+		return b.skip.blocks < 0
 	}
 	sent := &b.skip.text
 	if e.Kind == EventThought {
@@ -361,7 +361,7 @@ func (b *backlog) trim(e *Event) bool {
 	n := min(*sent, len(e.Text))
 	*sent -= n
 	e.Text = e.Text[n:]
-	return e.Text != "" || e.Block != nil
+	return e.Text != ""
 }
 
 // messageEvents returns a stored message as events. Text and thinking of an answer become deltas, as
@@ -382,6 +382,9 @@ func messageEvents(m *history.Message) []Event {
 			}
 		}
 		events = append(events, split(e)...)
+	}
+	for i := 1; i < len(events); i++ {
+		events[i].at = events[i-1].past()
 	}
 	return events
 }

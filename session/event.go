@@ -63,10 +63,34 @@ type Event struct {
 	Block   *history.Block
 	Data    any // payload, immutable, marshals to a JSON object or array
 
-	origin            *Cursor // the subscriber that caused it and is not told
-	textAt, thoughtAt int     // bytes of the answer's text and thinking before this delta
+	origin *Cursor // the subscriber that caused it and is not told
+	at     sent    // what of its message comes before it, where it brings some of one
 
-	settled int64 // transcript position up to which a cursor has sent everything once it has sent this
+	settled int64    // transcript position up to which a cursor has sent everything once it has sent this
+	was     progress // of a subscriber that has been sent all events before it; set by the log
+}
+
+// sent is how much of a message was sent.
+type sent struct {
+	text, thought int // bytes
+	blocks        int // events that bring blocks
+}
+
+// brings reports whether e brings some of a message.
+func (e *Event) brings() bool { return e.Kind.delta() || e.Kind == EventBlock }
+
+// past returns what of e's message was sent once e was.
+func (e *Event) past() sent {
+	s := e.at
+	switch e.Kind {
+	case EventText:
+		s.text += len(e.Text)
+	case EventThought:
+		s.thought += len(e.Text)
+	case EventBlock:
+		s.blocks++
+	}
+	return s
 }
 
 // size is the event's share of the log's byte bound.

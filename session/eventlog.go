@@ -20,10 +20,19 @@ type eventLog struct {
 	bytes  int
 	last   uint64 // sequence number of the newest event, 0 before the first
 	closed bool
+
+	progress progress // of a subscriber that has been sent all events
 }
 
 func newEventLog(maxEvents, maxBytes int) *eventLog {
 	return &eventLog{maxEvents: maxEvents, maxBytes: maxBytes}
+}
+
+// start sets the transcript position that was reached before the first event.
+func (l *eventLog) start(settled int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.progress.settled = settled
 }
 
 // append gives e the next sequence number and returns it.
@@ -32,6 +41,8 @@ func (l *eventLog) append(e Event) uint64 {
 	defer l.mu.Unlock()
 	l.last++
 	e.First, e.Seq = l.last, l.last
+	e.was = l.progress
+	l.progress.note(&e)
 	for l.count > 0 && (l.count == l.maxEvents || l.bytes+e.size() > l.maxBytes) {
 		l.drop()
 	}
@@ -71,6 +82,17 @@ func (l *eventLog) reaches(after uint64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return after <= l.last && after+uint64(l.count) >= l.last
+}
+
+// progressAt returns what a subscriber had been sent that saw everything up to sequence number after, which
+// the log must reach.
+func (l *eventLog) progressAt(after uint64) progress {
+	if e, state := l.read(after + 1); state == readEvent {
+		return e.was
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.progress
 }
 
 // close marks the newest event as the last there will be.

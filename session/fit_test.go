@@ -76,7 +76,7 @@ func TestDedupeComesFirst(t *testing.T) {
 	if len(b.fitting.drop) > 0 || len(b.fitting.dedupe) != 4 {
 		t.Errorf("dropped %d, deduped %d", len(b.fitting.drop), len(b.fitting.dedupe))
 	}
-	text := sent(&b)
+	text := sentText(&b)
 	for i := range 5 {
 		if has := strings.Contains(text, fmt.Sprint("= v", i)); has != (i == 4) {
 			t.Errorf("copy %d: sent %v", i, has)
@@ -127,7 +127,7 @@ func TestDedupeKeepsTheWordsAroundACopy(t *testing.T) {
 		}
 		m.ask("now")
 		_, b := m.request()
-		text := sent(&b)
+		text := sentText(&b)
 		for i := range 6 {
 			if !strings.Contains(text, fmt.Sprint("WORDS ", i)) {
 				t.Errorf("%s: the words %d are gone", name, i)
@@ -234,7 +234,7 @@ func TestPruningSparesWhatMustStay(t *testing.T) {
 	if diff := cmp.Diff(want, kept); diff != "" {
 		t.Error(diff)
 	}
-	if text := sent(&b); !strings.Contains(text, "Obey.") || strings.Count(text, "[21 earlier messages omitted]") != 1 {
+	if text := sentText(&b); !strings.Contains(text, "Obey.") || strings.Count(text, "[21 earlier messages omitted]") != 1 {
 		t.Errorf("the request holds %.200q", text)
 	}
 }
@@ -300,7 +300,7 @@ func TestAFileThatCannotFitIsCut(t *testing.T) {
 	if e.State != filecontext.Partial || e.Reason != reasonCut || e.Range.Start != 1 || e.Range.End < 100 {
 		t.Errorf("the file is %s %s %+v", e.State, e.Reason, e.Range)
 	}
-	text := sent(&b)
+	text := sentText(&b)
 	if !strings.Contains(text, fmt.Sprintf("big.txt (lines 1 to %d of 1000)", e.Range.End)) || !strings.Contains(text, "SUMMARY: big.txt") {
 		t.Errorf("the model is told %.300q", text)
 	}
@@ -340,7 +340,7 @@ func TestAFileOfOneLineThatCannotFitIsLeftOut(t *testing.T) {
 	if stateOf(t, m, "min.js") != filecontext.SummaryOnly || stateOf(t, m, "small.txt") != filecontext.Full {
 		t.Errorf("min.js is %s, small.txt %s", stateOf(t, m, "min.js"), stateOf(t, m, "small.txt"))
 	}
-	if text := sent(&b); !strings.Contains(text, "SUMMARY: min.js") || !strings.Contains(text, "FULL: small.txt") {
+	if text := sentText(&b); !strings.Contains(text, "SUMMARY: min.js") || !strings.Contains(text, "FULL: small.txt") {
 		t.Errorf("the model is told %q", text)
 	}
 	if diff := cmp.Diff([]string{"file:min.js"}, keysOf(b.leftOut)); diff != "" {
@@ -355,7 +355,7 @@ func TestFilesThatArePrunedAreToldAsWhatTheyAre(t *testing.T) {
 	}
 	m.ask("start")
 	_, b := m.request()
-	text := sent(&b)
+	text := sentText(&b)
 	for i := range 6 {
 		name := fmt.Sprint("f", i, ".txt")
 		state := map[filecontext.State]string{filecontext.Full: "FULL: ", filecontext.SummaryOnly: "SUMMARY: "}[stateOf(t, m, name)]
@@ -379,7 +379,7 @@ func TestDocumentsAreCutWhenNothingElseCanGo(t *testing.T) {
 	if size := counted(snap, &b); size > room || size < room*6/10 {
 		t.Errorf("%d of %d tokens", size, room)
 	}
-	text := sent(&b)
+	text := sentText(&b)
 	if !utf8.ValidString(text) || !strings.Contains(text, " characters omitted]") {
 		t.Errorf("the document ends %q", text[len(text)-200:])
 	}
@@ -390,7 +390,7 @@ func TestDocumentsAreCutWhenNothingElseCanGo(t *testing.T) {
 		t.Errorf("shed again: %+v, cut %q, left out %v", b.fitting, b.plan.Cut, b.leftOut)
 	}
 	m.document("rules", "Short.", true)
-	if _, b = m.request(); len(b.leftOut) > 0 || !strings.Contains(sent(&b), "Short.") {
+	if _, b = m.request(); len(b.leftOut) > 0 || !strings.Contains(sentText(&b), "Short.") {
 		t.Errorf("set anew: left out %v", b.leftOut)
 	}
 }
@@ -428,7 +428,7 @@ func TestTheFirstMessageIsCutAsTheLastResort(t *testing.T) {
 	if size := counted(snap, &b); size > room {
 		t.Errorf("%d of %d tokens", size, room)
 	}
-	text := sent(&b)
+	text := sentText(&b)
 	if !strings.Contains(text, "the task") || !strings.Contains(text, " characters omitted]") || !utf8.ValidString(text) {
 		t.Errorf("the request holds %.200q", text)
 	}
@@ -539,7 +539,7 @@ func TestEveryRequestFits(t *testing.T) {
 			}
 			checkConversation(t, &b)
 			checkOrder(t, before, m.View())
-			if !strings.Contains(sent(&b), fmt.Sprintf("[%d earlier messages omitted]", m.log.Omitted())) && m.log.Omitted() > 0 && counted(snap, &b) < snap.room()/2 {
+			if !strings.Contains(sentText(&b), fmt.Sprintf("[%d earlier messages omitted]", m.log.Omitted())) && m.log.Omitted() > 0 && counted(snap, &b) < snap.room()/2 {
 				t.Fatalf("seed %d, turn %d: no marker of %d messages", seed, turn, m.log.Omitted())
 			}
 			m.answer(wordsOf(r.IntN(200)))

@@ -231,8 +231,8 @@ func linesOf(name string, n int) string {
 	return out.String()
 }
 
-// sent returns all text of a request.
-func sent(b *built) string {
+// sentText returns all text of a request.
+func sentText(b *built) string {
 	var out strings.Builder
 	for _, e := range b.request.Entries {
 		for _, block := range e.Blocks {

@@ -188,9 +188,6 @@ func (s *Session) turnBegun(t *turn, a admission, update history.Session, subscr
 	s.context.begin(&a)
 	t.stored = true
 	t.leftOut = a.leftOut
-	if subscriber != nil {
-		subscriber.claim(a.message.ID)
-	}
 	s.emitMessage(&a.message, subscriber)
 	s.emit(Event{Kind: EventTurnStarted, Turn: t.record.ID, Data: TurnStarted{
 		TurnID: t.record.ID, PromptID: t.record.PromptID, UserID: t.record.UserID, MessageID: t.record.ReplyID, Model: s.model.Name,
@@ -205,6 +202,9 @@ func (s *Session) turnBegun(t *turn, a admission, update history.Session, subscr
 
 // emitMessage tells all but its author of a message that was stored.
 func (s *Session) emitMessage(m *history.Message, author *Cursor) {
+	if author != nil {
+		author.claim(m.ID)
+	}
 	events := messageEvents(m)
 	for i := range events {
 		events[i].origin = author

@@ -258,6 +258,7 @@ func (s *Session) begin(loaded history.Loaded) error {
 	if err := s.settle(loaded); err != nil {
 		return fmt.Errorf("load session %s: %w", s.id, err)
 	}
+	s.log.start(s.context.LastSeq())
 	s.phase = live
 	s.deps.Changed(s.id, StateIdle)
 	return nil

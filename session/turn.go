@@ -222,7 +222,7 @@ func (s *Session) emitText(t *turn, kind EventKind, sofar *strings.Builder, text
 	for _, piece := range cut(text) {
 		s.log.append(Event{
 			Kind: kind, Turn: t.record.ID, Message: t.record.ReplyID, Role: history.RoleAssistant, Text: piece,
-			textAt: t.text.Len(), thoughtAt: t.thought.Len(),
+			at: sent{text: t.text.Len(), thought: t.thought.Len()},
 		})
 		sofar.WriteString(piece)
 	}

@@ -23,8 +23,8 @@ func titleOf(m *history.Message) string {
 		}
 	}
 	for i := range m.Blocks {
-		if b := &m.Blocks[i]; b.Name != "" {
-			return tidyTitle(b.Name, maxTitle)
+		if title := tidyTitle(m.Blocks[i].Name, maxTitle); title != "" {
+			return title
 		}
 	}
 	return "Untitled"

@@ -1,0 +1,135 @@
+package session
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+func TestInboxIsFirstInFirstOut(t *testing.T) {
+	b := newInbox()
+	var got []int
+	for i := range 10 {
+		b.put(job{run: func() { got = append(got, i) }})
+	}
+	for _, j := range b.take() {
+		j.run()
+	}
+	for i, n := range got {
+		if i != n {
+			t.Fatalf("done in the order %v", got)
+		}
+	}
+	if len(got) != 10 || len(b.take()) != 0 {
+		t.Errorf("took %d jobs, then more", len(got))
+	}
+}
+
+func TestInboxTellsThatJobsWait(t *testing.T) {
+	b := newInbox()
+	b.put(job{})
+	b.put(job{})
+	<-b.ready
+	select {
+	case <-b.ready:
+		t.Error("told twice")
+	default:
+	}
+	b.take()
+	b.putOwn(job{})
+	<-b.ready
+}
+
+func TestInboxIsBoundedForClients(t *testing.T) {
+	b := newInbox()
+	for i := range maxPending {
+		if b.put(job{}) != putDone {
+			t.Fatalf("job %d was refused", i)
+		}
+	}
+	if b.put(job{}) != putFull {
+		t.Error("it takes more than its bound")
+	}
+	if !b.putOwn(job{}) {
+		t.Error("a result was refused")
+	}
+	b.take()
+	if b.put(job{}) != putDone {
+		t.Error("it stays full")
+	}
+}
+
+func TestInboxThatIsShut(t *testing.T) {
+	b := newInbox()
+	b.put(job{})
+	if b.closeIfEmpty() || b.isShut() {
+		t.Error("shut although a job waits")
+	}
+	b.take()
+	if !b.closeIfEmpty() || !b.isShut() {
+		t.Error("not shut")
+	}
+	if b.put(job{}) != putShut {
+		t.Error("it takes requests")
+	}
+	if !b.putOwn(job{}) {
+		t.Error("it takes no results")
+	}
+	if jobs := b.drain(); len(jobs) != 1 {
+		t.Errorf("%d jobs were left", len(jobs))
+	}
+	if b.putOwn(job{}) || b.put(job{}) != putShut || len(b.drain()) != 0 || len(b.take()) != 0 {
+		t.Error("it takes jobs after it was drained")
+	}
+}
+
+func TestCloseRefusesAFullInboxToo(t *testing.T) {
+	b := newInbox()
+	for range maxPending {
+		b.put(job{})
+	}
+	b.close()
+	if b.put(job{}) != putShut {
+		t.Error("a full inbox that is shut says that it is full")
+	}
+}
+
+// Exactly one function of every job is called, whenever the inbox is shut and drained.
+func TestEveryJobIsAnsweredOnce(t *testing.T) {
+	b := newInbox()
+	var ran, failed, refused atomic.Int64
+	const putters, each = 8, 200
+	var writers sync.WaitGroup
+	for i := range putters {
+		writers.Go(func() {
+			for range each {
+				j := job{run: func() { ran.Add(1) }, fail: func(error) { failed.Add(1) }}
+				if i%2 == 0 && b.put(j) != putDone || i%2 == 1 && !b.putOwn(j) {
+					refused.Add(1)
+				}
+			}
+		})
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for taken := 0; taken < putters*each/2; {
+			<-b.ready
+			jobs := b.take()
+			taken += len(jobs)
+			for _, j := range jobs {
+				j.run()
+			}
+		}
+		b.close()
+		for _, j := range b.drain() {
+			j.fail(errors.New("ended"))
+		}
+	}()
+	writers.Wait()
+	<-ended
+	if n := ran.Load() + failed.Load() + refused.Load(); n != putters*each {
+		t.Errorf("%d jobs of %d were answered", n, putters*each)
+	}
+}

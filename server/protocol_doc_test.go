@@ -44,6 +44,8 @@ var kindsOfUpdate = map[session.EventKind][]string{
 	session.EventInfo:    {"session_info_update"},
 	session.EventOptions: {"config_option_update"},
 	session.EventNotice:  {"notice"},
+
+	session.EventCompactionUpdate: {"compaction_update"},
 }
 
 func TestProtocolDocument(t *testing.T) {

@@ -1,0 +1,226 @@
+package history
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// seen is all that a log tells of its working history.
+type seen struct {
+	View      []Viewed
+	Summary   Summary
+	Omitted   int
+	Tokens    int
+	Shed      []Head
+	Documents map[string]DocumentCut
+	Undoable  string
+	InForce   map[string]bool
+}
+
+func look(l *Log) seen {
+	undoable, _ := l.Undoable()
+	return seen{
+		View: slices.Clone(l.View()), Summary: l.Summary(), Omitted: l.Omitted(), Tokens: l.Tokens(), Shed: slices.Clone(l.Shed()),
+		Documents: l.Documents(), Undoable: undoable.ID, InForce: l.InForce(),
+	}
+}
+
+// diff compares two views; of what undoing and restoring leave behind only where asked.
+func diff(want, got seen, whole bool) string {
+	if !whole {
+		want.Undoable, got.Undoable, want.InForce, got.InForce = "", "", nil, nil
+	}
+	if fmt.Sprintf("%+v", want) == fmt.Sprintf("%+v", got) { // much quicker, and mostly so
+		return ""
+	}
+	return cmp.Diff(want, got, cmpopts.EquateEmpty())
+}
+
+// writer appends random messages and edits to a log.
+type writer struct {
+	*Log
+	r *rand.Rand
+}
+
+func (w *writer) next() int64 { return w.LastSeq() + 1 }
+
+func (w *writer) message() {
+	seq := w.next()
+	w.Append(Head{ID: fmt.Sprint("msg_", seq), Seq: seq, Role: []Role{RoleUser, RoleAssistant, RoleTool}[w.r.IntN(3)], Tokens: w.r.IntN(100), Blocks: 2})
+}
+
+// some returns some ids of messages, also of such that are not in the view.
+func (w *writer) some() []string {
+	var ids []string
+	for _, h := range w.Transcript() {
+		if w.r.IntN(4) == 0 {
+			ids = append(ids, h.ID)
+		}
+	}
+	return ids
+}
+
+func (w *writer) edit() Edit {
+	seq := w.next()
+	e := Edit{ID: fmt.Sprint("edit_", seq), Seq: seq}
+	switch w.r.IntN(8) {
+	case 0:
+		e.Kind = EditClear
+	case 1:
+		e.Kind, e.Messages, e.Summary, e.SummaryTokens = EditCompact, w.some(), fmt.Sprint("summary ", seq), 10
+	case 2:
+		e.Kind, e.Messages = EditCompact, w.some()
+	case 3:
+		e.Kind = EditDedupe
+		for _, id := range w.some() {
+			e.Patches = append(e.Patches, Patch{Message: id, Block: w.r.IntN(2), Text: "notice", Saved: w.r.IntN(50)})
+		}
+	case 4, 5:
+		e.Kind, e.Messages = EditTruncate, w.some()
+		if w.r.IntN(2) == 0 {
+			e.Documents = []DocumentCut{{Name: fmt.Sprint("d", w.r.IntN(3)), Version: "v", Keep: w.r.IntN(100)}}
+		}
+	case 6:
+		e.Kind, e.To = EditRestore, 1+w.r.Int64N(seq)
+	default:
+		e.Kind, e.To = EditRestore, seq-1
+		if undo, ok := w.Undoable(); ok {
+			e.To, e.Undoes = 0, undo.ID
+		}
+	}
+	return e
+}
+
+// What is folded from the store is what was folded in memory, for anything that can happen, and what
+// readers hold does not change under them.
+func TestFoldingFromTheStoreIsFoldingInMemory(t *testing.T) {
+	for seed := range uint64(400) {
+		w := &writer{Log: NewLog(nil, nil), r: rand.New(rand.NewPCG(seed, 4))}
+		type held struct {
+			view  []Viewed
+			heads []Head
+			copy  []Viewed
+		}
+		var readers []held
+		for step := range 60 {
+			if w.r.IntN(3) > 0 {
+				w.message()
+			} else {
+				w.Apply(w.edit())
+			}
+			stored := NewLog(slices.Clone(w.Transcript()), slices.Clone(w.Edits()))
+			if d := diff(look(w.Log), look(stored), true); d != "" {
+				t.Fatalf("seed %d, step %d: %s", seed, step, d)
+			}
+			view := w.View()
+			deep := make([]Viewed, len(view))
+			for i, v := range view {
+				deep[i] = v
+				deep[i].Patches = slices.Clone(v.Patches)
+			}
+			readers = append(readers, held{view, w.Transcript(), deep})
+		}
+		for i, h := range readers {
+			if d := diff(seen{View: h.copy}, seen{View: h.view}, true); d != "" {
+				t.Fatalf("seed %d: the view of step %d has changed: %s", seed, i, d)
+			}
+			if !slices.Equal(w.Transcript()[:len(h.heads)], h.heads) {
+				t.Fatalf("seed %d: the transcript of step %d has changed", seed, i)
+			}
+		}
+	}
+}
+
+func TestRestoreGoesBackToAnyView(t *testing.T) {
+	for seed := range uint64(200) {
+		w := &writer{Log: NewLog(nil, nil), r: rand.New(rand.NewPCG(seed, 5))}
+		views := map[int64]seen{}
+		for range 40 {
+			if w.r.IntN(3) > 0 {
+				w.message()
+			} else {
+				w.Apply(w.edit())
+			}
+			views[w.LastSeq()] = look(w.Log)
+		}
+		messages := len(w.Transcript())
+		for range 5 {
+			to := 1 + w.r.Int64N(w.LastSeq())
+			before, known := look(w.Log), views[to]
+			w.Apply(Edit{ID: fmt.Sprint("edit_", w.next()), Seq: w.next(), Kind: EditRestore, To: to})
+			views[w.LastSeq()] = look(w.Log)
+			if d := diff(known, look(w.Log), false); d != "" {
+				t.Fatalf("seed %d: back to %d: %s", seed, to, d)
+			}
+			undo, _ := w.Undoable()
+			w.Apply(Edit{ID: fmt.Sprint("edit_", w.next()), Seq: w.next(), Kind: EditRestore, Undoes: undo.ID})
+			views[w.LastSeq()] = look(w.Log)
+			if d := diff(before, look(w.Log), false); d != "" {
+				t.Fatalf("seed %d: the way back from %d: %s", seed, to, d)
+			}
+		}
+		if len(w.Transcript()) != messages {
+			t.Fatalf("seed %d: the transcript has %d messages of %d", seed, len(w.Transcript()), messages)
+		}
+	}
+}
+
+func head(seq int64, tokens int) Head {
+	return Head{ID: fmt.Sprint("msg_", seq), Seq: seq, Role: RoleUser, Tokens: tokens}
+}
+
+func TestEditsChangeTheView(t *testing.T) {
+	l := NewLog(nil, nil)
+	if l.LastSeq() != 0 || l.Tokens() != 0 || len(l.View()) != 0 {
+		t.Error("an empty log is not empty")
+	}
+	l.Append(head(1, 10), head(2, 20), head(3, 30))
+	l.Apply(Edit{ID: "e4", Seq: 4, Kind: EditTruncate, Messages: []string{"msg_2", "none"}})
+	l.Append(head(5, 50))
+	l.Apply(Edit{ID: "e6", Seq: 6, Kind: EditDedupe, Patches: []Patch{{Message: "msg_3", Text: "a", Saved: 10}, {Message: "msg_3", Block: 1, Text: "b", Saved: 100}}})
+	if l.Tokens() != 60 || l.Omitted() != 1 || len(l.Shed()) != 1 || l.LastSeq() != 6 || len(l.Transcript()) != 4 {
+		t.Errorf("%+v", look(l))
+	}
+	if v, ok := l.Find(3); !ok || v.Tokens != 0 || len(v.Patches) != 2 {
+		t.Errorf("message 3 is %+v", v)
+	}
+	if _, ok := l.Find(2); ok {
+		t.Error("a message that has left is found")
+	}
+	l.Apply(Edit{ID: "e7", Seq: 7, Kind: EditClear})
+	l.Append(head(8, 80))
+	if l.Tokens() != 80 || l.Omitted() != 0 || len(l.Shed()) != 0 {
+		t.Errorf("after a clear: %+v", look(l))
+	}
+}
+
+func TestPatchedLeavesTheMessageAlone(t *testing.T) {
+	m := Message{Blocks: []Block{
+		{Type: BlockText, Text: "words"},
+		{Type: BlockResource, URI: "file:///a", Text: "content"},
+		{Type: BlockToolResult, CallID: "c", Content: []Block{{Type: BlockText, Text: "one"}, {Type: BlockImage, Data: []byte{1}}}},
+	}}
+	want := Message{Blocks: []Block{
+		{Type: BlockText, Text: "second"},
+		{Type: BlockText, Text: "notice"},
+		{Type: BlockToolResult, CallID: "c", Content: []Block{{Type: BlockText, Text: "short"}, {Type: BlockImage, Data: []byte{1}}}},
+	}}
+	got := Patched(m, []Patch{
+		{Block: 0, Text: "first"}, {Block: 0, Text: "second"}, {Block: 1, Text: "notice"}, {Block: 2, Part: 0, Text: "short"},
+		{Block: 2, Part: 7, Text: "x"}, {Block: 2, Part: -1, Text: "x"}, {Block: 3, Text: "x"}, {Block: -1, Text: "x"},
+	})
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if m.Blocks[0].Text != "words" || m.Blocks[2].Content[0].Text != "one" {
+		t.Errorf("the message was changed: %+v", m)
+	}
+	if d := cmp.Diff(m, Patched(m, nil)); d != "" {
+		t.Error(d)
+	}
+}

@@ -136,7 +136,7 @@ func (r *run) without(plan Plan, why error) {
 		return
 	}
 	numbers := r.numbers
-	numbers.NoSummary = true
+	numbers.NoSummary, numbers.Asked = true, false // a summary was asked for, not that anything be lost
 	plan = r.strategy.Plan(r.history, numbers, NoBoundary)
 	if plan.Empty() || len(plan.Summarise) > 0 {
 		r.out.Result = Failed

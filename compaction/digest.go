@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"strata/history"
 	"strata/tokens"
@@ -60,7 +61,7 @@ func (c *collection) addAs(f fact, alike string) {
 
 // previous takes over an earlier digest, or the lines of a summary that a model wrote.
 func (c *collection) previous(summary string) {
-	section := note
+	section := kindNote
 	for line := range strings.Lines(summary) {
 		line = strings.TrimSpace(line)
 		if title, rest, ok := strings.Cut(line, ":"); ok && slices.Contains(titles[:], title) {
@@ -75,29 +76,29 @@ func (c *collection) previous(summary string) {
 func (c *collection) line(section kind, line string) {
 	switch {
 	case line == "":
-	case section == earlier || section == latest:
-		c.add(fact{kind: earlier, text: line, score: hint})
-	case section == file || section == name:
+	case section == kindEarlier || section == kindLatest:
+		c.add(fact{kind: kindEarlier, text: line, score: hint})
+	case section == kindFile || section == kindName:
 		for item := range strings.SplitSeq(line, ", ") {
 			c.add(fact{kind: section, text: item, score: termScore(section)})
 		}
-	case section == goal:
+	case section == kindGoal:
 		c.goal = true
-		c.add(fact{kind: goal, text: line, score: marked})
+		c.add(fact{kind: kindGoal, text: line, score: surest})
 	default:
 		f, ok := judge(line, history.RoleAssistant)
 		if !ok || f.kind != section {
 			f = fact{kind: section, text: line, score: max(f.score, likely)}
 		}
-		if section == note {
-			f.score = marked
+		if section == kindNote {
+			f.score = surest
 		}
 		c.add(f)
 	}
 }
 
 func termScore(section kind) int {
-	if section == file {
+	if section == kindFile {
 		return marked
 	}
 	return hint
@@ -114,11 +115,11 @@ func (c *collection) message(m *Message) {
 		}
 		c.addAs(f, alike)
 	}
-	for _, term := range terms(m.Text) {
-		if p, ok := path(term); ok {
-			c.add(fact{kind: file, text: p, score: pathScore(m)})
+	for term := range terms(m.Text) {
+		if p, ok := pathIn(term); ok {
+			c.add(fact{kind: kindFile, text: p, score: pathScore(m)})
 		} else if isName(term) {
-			c.add(fact{kind: name, text: term, score: hint})
+			c.add(fact{kind: kindName, text: term, score: hint})
 		}
 	}
 }
@@ -141,7 +142,7 @@ func pathScore(m *Message) int {
 // ends adds what was asked first and last, and answered last.
 func (c *collection) ends(messages []Message) {
 	if c.empty > 0 {
-		c.add(fact{kind: failure, text: fmt.Sprintf("%d empty answers", c.empty), score: likely})
+		c.add(fact{kind: kindFailure, text: fmt.Sprintf("%d empty answers", c.empty), score: likely})
 	}
 	var asked, answered string
 	for i := range messages {
@@ -151,9 +152,9 @@ func (c *collection) ends(messages []Message) {
 		case messages[i].Role == history.RoleUser:
 			if !c.goal {
 				c.goal = true
-				c.add(fact{kind: goal, text: said, score: marked})
+				c.add(fact{kind: kindGoal, text: said, score: surest})
 			}
-			c.add(fact{kind: earlier, text: said, score: hint})
+			c.add(fact{kind: kindEarlier, text: said, score: hint})
 			asked = said
 		case messages[i].Role == history.RoleAssistant:
 			answered = said
@@ -161,7 +162,7 @@ func (c *collection) ends(messages []Message) {
 	}
 	for _, said := range []string{asked, answered} {
 		if said != "" {
-			c.add(fact{kind: latest, text: said, score: likely})
+			c.add(fact{kind: kindLatest, text: said, score: likely})
 		}
 	}
 }
@@ -264,14 +265,19 @@ func pick(ranked []fact, width, budget int, counter *tokens.Counter) []fact {
 // stated reports whether a sentence that is picked holds what a path or a name says, or the same words.
 func stated(picked []fact, f *fact) bool {
 	return slices.ContainsFunc(picked, func(p fact) bool {
-		return p.text == f.text || f.kind >= file && f.kind <= name && mentions(p.text, f.text)
+		return p.text == f.text || f.kind >= kindFile && f.kind <= kindName && mentions(p.text, f.text)
 	})
 }
 
-// mentions reports whether text holds a term, and not as the end of a longer one.
+// mentions reports whether text holds a term, and not as a part of a longer one.
 func mentions(text, term string) bool {
 	at := strings.Index(text, term)
-	return at == 0 || at > 0 && len(terms(text[at-1:at])) == 0
+	if at < 0 {
+		return false
+	}
+	before, _ := utf8.DecodeLastRuneInString(text[:at])
+	behind, _ := utf8.DecodeRuneInString(text[at+len(term):])
+	return !inTerm(before) && !unicode.IsLetter(behind) && !unicode.IsDigit(behind)
 }
 
 // render writes the sections of a digest, each in the order of the conversation.
@@ -285,7 +291,7 @@ func render(picked []fact) string {
 	for k, lines := range sections {
 		switch {
 		case len(lines) == 0:
-		case kind(k) == goal || kind(k) == file || kind(k) == name:
+		case kind(k) == kindGoal || kind(k) == kindFile || kind(k) == kindName:
 			fmt.Fprintf(&out, "%s: %s\n", titles[k], strings.Join(lines, ", "))
 		default:
 			fmt.Fprintf(&out, "%s:\n- %s\n", titles[k], strings.Join(lines, "\n- "))

@@ -1,6 +1,7 @@
 package compaction
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -14,16 +15,16 @@ type kind int
 
 // The kinds of facts, in the order of a digest's sections.
 const (
-	goal     kind = iota // what was asked for first
-	note                 // a line of an earlier summary that a model wrote
-	decision             //
-	failure              // what went wrong
-	open                 // questions and next steps
-	worked               //
-	earlier              // what else was asked, by the first sentence
-	file                 // paths
-	name                 // names in code
-	latest               // what was asked and answered last
+	kindGoal     kind = iota // what was asked for first
+	kindNote                 // a line of an earlier summary that a model wrote
+	kindDecision             //
+	kindFailure              // what went wrong
+	kindOpen                 // questions and next steps
+	kindWorked               //
+	kindEarlier              // what else was asked, by the first sentence
+	kindFile                 // paths
+	kindName                 // names in code
+	kindLatest               // what was asked and answered last
 	kinds
 )
 
@@ -56,13 +57,13 @@ type mark struct {
 
 // marks are asked in this order, and the first of the highest score decides.
 var marks = []mark{
-	{open, marked, []string{" open question", " open issue", " unclear", " undecided", " to be decided", " tbd ", " not yet decided", " still open", " remains open", " unresolved"}},
-	{decision, marked, []string{" decision", " decided", " decide to", " we agreed", " agreed to", " agreed on", " we chose", " chosen", " settled on", " going with", " we go with", " we will use", " we'll use", " let's use", " opted for", " rejected"}},
-	{failure, marked, []string{" error:", " errors:", " failed", " fails", " failure", " exception", " panic", " fatal", " traceback", " exit status", " undefined:", " segmentation fault", " timed out"}},
-	{open, likely, []string{" next step", " todo", " to do:", " remaining:", " remains to", " not sure", " need to find out", " follow-up"}},
-	{decision, likely, []string{" must ", " never ", " always ", " instead of ", " prefer", " will use ", " do not use", " don't use", " switch to", " switched to", " from now on", " requirement", " only use", " keep ", " because "}},
-	{failure, likely, []string{"error", " cannot ", " can't ", " could not ", " couldn't ", " refused", " timeout", " crash", " deadlock", " regression", " broken", " does not work", " doesn't work", " rejects", " denied"}},
-	{worked, hint, []string{" works", " passes", " passed", " fixed", " resolved", " succeeded", " successful", " green ", " is done", " finished", " implemented"}},
+	{kindOpen, marked, []string{" open question", " open issue", " unclear", " undecided", " to be decided", " tbd ", " not yet decided", " still open", " remains open", " unresolved"}},
+	{kindDecision, marked, []string{" decision", " decided", " decide to", " we agreed", " agreed to", " agreed on", " we chose", " chosen", " settled on", " going with", " we go with", " we will use", " we'll use", " let's use", " opted for", " rejected"}},
+	{kindFailure, marked, []string{" error:", " errors:", " failed", " fail:", " fails", " failure", " exception", " panic", " fatal", " traceback", " exit status", " undefined:", " segmentation fault", " timed out"}},
+	{kindOpen, likely, []string{" next step", " todo", " to do:", " remaining:", " remains to", " not sure", " need to find out", " follow-up"}},
+	{kindDecision, likely, []string{" must ", " never ", " always ", " instead of ", " prefer", " will use ", " do not use", " don't use", " switch to", " switched to", " from now on", " requirement", " only use", " keep ", " because "}},
+	{kindFailure, likely, []string{"error", " cannot ", " can't ", " could not ", " couldn't ", " refused", " timeout", " crash", " deadlock", " regression", " broken", " does not work", " doesn't work", " rejects", " denied"}},
+	{kindWorked, hint, []string{" works", " passes", " passed", " fixed", " resolved", " succeeded", " successful", " green ", " is done", " finished", " implemented"}},
 }
 
 // judge says what fact a sentence is, if it is one. Only failures are looked for in what tools print.
@@ -70,7 +71,7 @@ func judge(sentence string, role history.Role) (fact, bool) {
 	lower := bordered(sentence)
 	var best fact
 	for _, m := range marks {
-		if m.score <= best.score || role == history.RoleTool && m.kind != failure {
+		if m.score <= best.score || role == history.RoleTool && m.kind != kindFailure {
 			continue
 		}
 		for _, word := range m.words {
@@ -83,9 +84,9 @@ func judge(sentence string, role history.Role) (fact, bool) {
 	switch {
 	case best.score >= likely || role == history.RoleTool:
 	case asks(sentence):
-		best = fact{kind: open, text: sentence, score: likely}
+		best = fact{kind: kindOpen, text: sentence, score: likely}
 	case role == history.RoleUser && orders(lower):
-		best = fact{kind: decision, text: sentence, score: likely}
+		best = fact{kind: kindDecision, text: sentence, score: likely}
 	}
 	if best.score > 0 && specific(sentence) {
 		best.score++
@@ -157,12 +158,15 @@ func factsOf(m *Message) []fact {
 			break
 		}
 	}
+	if said := opening(m.Text); m.Failed && len(facts) == 0 && said != "" {
+		facts = append(facts, fact{kind: kindFailure, text: said, score: likely})
+	}
 	return facts
 }
 
 // sentences yields the sentences of a text: lines, cut where a mark of punctuation is followed by space,
 // without the signs of lists and headings before them.
-func sentences(text string) func(yield func(string) bool) {
+func sentences(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for line := range strings.Lines(text) {
 			line = strings.TrimLeft(strings.TrimSpace(line), "-*#>•| \t")

@@ -89,10 +89,10 @@ func (g *gardener) exchange(h *History, withFact bool) {
 			answer += fact.sentence + " "
 		}
 	}
-	batch := calls("ok\n"+g.prose(6), fmt.Sprintf("step %d: error: retrying\n%s", g.ids, g.prose(2)))
-	for _, m := range append(append([]Message{user(ask)}, batch...), assistant(answer+g.prose(10))) {
+	batch := batchOf("ok\n"+g.prose(6), fmt.Sprintf("step %d: error: retrying\n%s", g.ids, g.prose(2)))
+	for _, m := range append(append([]Message{{Role: "user", Text: ask}}, batch...), Message{Role: "assistant", Text: answer + g.prose(10)}) {
 		g.ids++
-		m.ID = fmt.Sprintf("m%d", g.ids)
+		m.ID, m.Tokens = fmt.Sprintf("m%d", g.ids), len(m.Text)/5 // counting would take most of the test's time
 		h.Messages = append(h.Messages, m)
 	}
 }
@@ -130,7 +130,7 @@ func TestFidelity(t *testing.T) {
 				h = applied(h, o)
 				t.Logf("compaction %d: %d to %d tokens, summary %d", round+1, o.Before, o.After, o.SummaryTokens)
 			}
-			if share := inView(t, &h, g.facts); share < 0.7 {
+			if share := inView(t, c.name, &h, g.facts); share < 0.7 {
 				t.Errorf("%.0f %% of the facts are in view\n%s", 100*share, h.Summary)
 			}
 		})
@@ -138,7 +138,7 @@ func TestFidelity(t *testing.T) {
 }
 
 // inView returns the share of facts that the summary or a message shows, and logs it by kind.
-func inView(t *testing.T, h *History, facts []planted) float64 {
+func inView(t *testing.T, strategy string, h *History, facts []planted) float64 {
 	view := h.Summary
 	for _, m := range h.Messages {
 		view += "\n" + m.Text
@@ -153,7 +153,7 @@ func inView(t *testing.T, h *History, facts []planted) float64 {
 		}
 	}
 	share := float64(found) / float64(len(facts))
-	t.Logf("in view: %.0f %% of %d facts (decisions %d/%d, paths %d/%d, errors %d/%d, questions %d/%d)", 100*share, len(facts),
+	t.Logf("%s, in view: %.0f %% of %d facts (decisions %d/%d, paths %d/%d, errors %d/%d, questions %d/%d)", strategy, 100*share, len(facts),
 		seen["decision"], all["decision"], seen["path"], all["path"], seen["error"], all["error"], seen["question"], all["question"])
 	return share
 }

@@ -28,10 +28,18 @@ func assistant(text string) Message { return message(history.RoleAssistant, text
 
 // calls returns an assistant's message with tool calls and their results.
 func calls(results ...string) []Message {
-	batch := []Message{assistant("running tools")}
-	batch[0].Calls = true
+	batch := batchOf(results...)
+	for i := range batch {
+		batch[i].Tokens = counter.Count(batch[i].Text) + tokens.MessageOverhead
+	}
+	return batch
+}
+
+// batchOf returns an assistant's message with tool calls and their results, not counted.
+func batchOf(results ...string) []Message {
+	batch := []Message{{Role: history.RoleAssistant, Text: "running tools", Calls: true}}
 	for _, result := range results {
-		batch = append(batch, message(history.RoleTool, result))
+		batch = append(batch, Message{Role: history.RoleTool, Text: result})
 	}
 	return batch
 }

@@ -1,26 +1,36 @@
 package compaction
 
 import (
+	"iter"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
-// terms returns the words of a text that could be paths or names in code, in order, repeated ones repeated.
-func terms(text string) []string {
-	fields := strings.FieldsFunc(text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(`_./\~@:+-`, r)
-	})
-	for i, f := range fields {
-		fields[i] = strings.TrimRight(strings.TrimLeft(f, ":+-"), ".:+-")
+// messageTerms is how many terms of one message are looked at.
+const messageTerms = 2_000
+
+// terms yields the words of a text that could be paths or names in code.
+func terms(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		n := 0
+		for field := range strings.FieldsFuncSeq(text, func(r rune) bool { return !inTerm(r) }) {
+			if n++; n > messageTerms || !yield(strings.TrimRight(strings.TrimLeft(field, ":+-"), ".:+-")) {
+				return
+			}
+		}
 	}
-	return fields
+}
+
+func inTerm(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(`_./\~@:+-`, r))
 }
 
 // longestTerm is what a path or a name may have in bytes: longer ones are no help in a summary.
 const longestTerm = 200
 
-// path returns the path that a term holds, without the line number behind it.
-func path(term string) (string, bool) {
+// pathIn returns the path that a term holds, without the line number behind it.
+func pathIn(term string) (string, bool) {
 	if web := strings.HasPrefix(term, "http://") || strings.HasPrefix(term, "https://"); web && len(term) <= longestTerm {
 		return term, true
 	}
@@ -35,7 +45,7 @@ func path(term string) (string, bool) {
 		return "", false
 	}
 	name := folders[len(folders)-1]
-	stem, ending := split(name)
+	stem, ending := splitName(name)
 	slashes := strings.Count(term, "/") + strings.Count(term, `\`)
 	switch {
 	case slashes == 0:
@@ -49,8 +59,8 @@ func path(term string) (string, bool) {
 
 func isSlash(r rune) bool { return r == '/' || r == '\\' }
 
-// split returns a file's name without its ending, and the ending in small letters; empty for none.
-func split(name string) (stem, ending string) {
+// splitName returns a file's name without its ending, and the ending in small letters; empty for none.
+func splitName(name string) (stem, ending string) {
 	at := strings.LastIndexByte(name, '.')
 	if at < 0 || len(name)-at > 7 || at+1 == len(name) || !unicode.IsLetter(rune(name[at+1])) {
 		return name, ""

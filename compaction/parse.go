@@ -23,19 +23,19 @@ func parseBoundary(answer string, messages int) Boundary {
 	if !ok {
 		return noneByModel
 	}
-	index, ok := number(first(fields, "boundary", "boundary_index", "boundaryIndex", "index"))
+	index, ok := jsonNumber(boundaryField(fields))
 	if !ok || index != math.Trunc(index) || index < 0 || index >= float64(messages) {
 		return noneByModel
 	}
-	confidence, ok := number(fields["confidence"])
+	confidence, ok := jsonNumber(fields["confidence"])
 	if !ok || confidence < 0 || confidence > 1 {
 		confidence = 0
 	}
 	return Boundary{
 		Index:      int(index),
 		Confidence: confidence,
-		Reason:     text(fields["reason"]),
-		Summary:    text(fields["summary"]),
+		Reason:     jsonText(fields["reason"]),
+		Summary:    jsonText(fields["summary"]),
 		By:         ByModel,
 	}
 }
@@ -50,7 +50,7 @@ func findObject(text string) (map[string]json.RawMessage, bool) {
 		}
 		text = text[at:]
 		var fields map[string]json.RawMessage
-		if err := json.NewDecoder(strings.NewReader(text)).Decode(&fields); err == nil && hasBoundary(fields) {
+		if err := json.NewDecoder(strings.NewReader(text)).Decode(&fields); err == nil && boundaryField(fields) != nil {
 			return fields, true
 		}
 		text = text[1:]
@@ -58,12 +58,9 @@ func findObject(text string) (map[string]json.RawMessage, bool) {
 	return nil, false
 }
 
-func hasBoundary(fields map[string]json.RawMessage) bool {
-	return first(fields, "boundary", "boundary_index", "boundaryIndex", "index") != nil
-}
-
-func first(fields map[string]json.RawMessage, names ...string) json.RawMessage {
-	for _, name := range names {
+// boundaryField returns the field that names the boundary, nil for none. Models do not always keep to its name.
+func boundaryField(fields map[string]json.RawMessage) json.RawMessage {
+	for _, name := range []string{"boundary", "boundary_index", "boundaryIndex", "index"} {
 		if value, ok := fields[name]; ok {
 			return value
 		}
@@ -71,18 +68,18 @@ func first(fields map[string]json.RawMessage, names ...string) json.RawMessage {
 	return nil
 }
 
-// number reads a number, or a string that holds one.
-func number(value json.RawMessage) (float64, bool) {
+// jsonNumber reads a number, or a string that holds one.
+func jsonNumber(value json.RawMessage) (float64, bool) {
 	written := strings.TrimSpace(string(value))
-	if quoted := text(value); quoted != "" {
+	if quoted := jsonText(value); quoted != "" {
 		written = strings.TrimSpace(quoted)
 	}
 	n, err := strconv.ParseFloat(written, 64)
 	return n, err == nil && !math.IsNaN(n) && !math.IsInf(n, 0)
 }
 
-// text reads a string; anything else is empty.
-func text(value json.RawMessage) string {
+// jsonText reads a string; anything else is empty.
+func jsonText(value json.RawMessage) string {
 	var s string
 	if json.Unmarshal(value, &s) != nil {
 		return ""

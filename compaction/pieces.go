@@ -82,6 +82,9 @@ func (s *Summarizer) pieces(r Request) ([]string, error) {
 		for _, text := range s.halved(transcribe(&r.Messages[i]), room) {
 			n := s.counter.Count(text)
 			if n > left && piece.Len() > 0 {
+				if len(pieces) == maxPieces-1 {
+					return nil, fmt.Errorf("%w: more than %d pieces for its window of %d tokens", ErrTooLong, maxPieces, s.window)
+				}
 				pieces = append(pieces, piece.String())
 				piece.Reset()
 				left = room
@@ -90,11 +93,7 @@ func (s *Summarizer) pieces(r Request) ([]string, error) {
 			left -= n
 		}
 	}
-	pieces = append(pieces, piece.String())
-	if len(pieces) > maxPieces {
-		return nil, fmt.Errorf("%w: %d pieces for a window of %d tokens", ErrTooLong, len(pieces), s.window)
-	}
-	return pieces, nil
+	return append(pieces, piece.String()), nil
 }
 
 // forText returns the tokens that a call and its answer may have. A quarter of the window is left free: the

@@ -39,7 +39,7 @@ func detectionCall(lines []string) Call {
 
 // detectionLine shows a message to the model that looks for the newest topic.
 func detectionLine(index int, m *Message) string {
-	return fmt.Sprintf("[%d] %s: %s", index, speaker(m), cut(said(m), detectChars))
+	return fmt.Sprintf("[%d] %s: %s", index, speaker(m), shorten(said(m), detectChars))
 }
 
 // summaryTemperature keeps to what was said.
@@ -56,7 +56,7 @@ func summaryCall(previous, part string, budget int, addition bool) Call {
 		fmt.Fprintf(&prompt, "<notes_so_far>\n%s\n</notes_so_far>\n\n", previous)
 	}
 	fmt.Fprintf(&prompt, "<conversation>\n%s</conversation>\n\n", part)
-	fmt.Fprintf(&prompt, task, words(budget))
+	fmt.Fprintf(&prompt, task, wordsFor(budget))
 	return Call{
 		Purpose:     PurposeSummary,
 		System:      summarySystem,
@@ -69,13 +69,17 @@ func summaryCall(previous, part string, budget int, addition bool) Call {
 // mostWords is the length of a summary in words, if its budget does not ask for fewer.
 const mostWords = 500
 
-// words returns how many words fit a budget of tokens, at four tokens for three English words.
-func words(budget int) int { return max(min(budget*3/4, mostWords), 1) }
+// wordsFor returns how many words fit a budget of tokens, at four tokens for three English words.
+func wordsFor(budget int) int { return max(min(budget*3/4, mostWords), 1) }
 
-// leastAnswer leaves room for a short answer where the budget is tiny: it would be cut off otherwise.
-const leastAnswer = 256
+// An answer that is cut off is lost, so it may have more than the budget.
+const (
+	answerShare = 2   // times the budget
+	leastAnswer = 256 // tokens, where the budget is tiny
+)
 
-func answerTokens(budget int) int { return max(longestSummary*budget, leastAnswer) }
+// answerTokens returns the most that the model may write for a summary.
+func answerTokens(budget int) int { return max(answerShare*budget, leastAnswer) }
 
 // transcribe writes a message for a model to read.
 func transcribe(m *Message) string {
@@ -102,8 +106,8 @@ func said(m *Message) string {
 	}
 }
 
-// cut returns the first n characters of text, with a note of how many are missing.
-func cut(text string, n int) string {
+// shorten returns the first n characters of text, with a note of how many are missing.
+func shorten(text string, n int) string {
 	for i := range text {
 		if n == 0 {
 			return fmt.Sprintf("%s… (%d characters more)", text[:i], utf8.RuneCountInString(text[i:]))

@@ -244,3 +244,42 @@ func TestWithoutUserMessages(t *testing.T) {
 		}
 	}
 }
+
+func TestDue(t *testing.T) {
+	h := talk(exchanges(10, 100)...) // 2,000 tokens
+	h.SummaryTokens = 1
+	for name, c := range map[string]struct {
+		strategy string
+		numbers  Numbers
+		due      bool
+	}{
+		"topic over its trigger":         {Topic, Numbers{TriggerTokens: 2_000}, true},
+		"topic at its trigger":           {Topic, Numbers{TriggerTokens: 2_001}, false},
+		"topic without one":              {Topic, Numbers{}, false},
+		"topic with nothing to leave":    {Topic, Numbers{TriggerTokens: 1_000, MinVerbatimExchanges: 10}, false},
+		"middle over its trigger":        {Middle, Numbers{TriggerTokens: 2_000}, true},
+		"middle at its trigger":          {Middle, Numbers{TriggerTokens: 2_001}, false},
+		"window over trigger and room":   {Window, Numbers{TriggerTokens: 2_000, RoomTokens: 1_500}, true},
+		"window with room for all":       {Window, Numbers{TriggerTokens: 1_000, RoomTokens: 2_001}, false},
+		"rolling with more than raw":     {Rolling, Numbers{RawWindowSize: 9}, true},
+		"rolling with raw ones":          {Rolling, Numbers{RawWindowSize: 10}, false},
+		"prune at its threshold":         {Prune, Numbers{SummaryThreshold: 10}, true},
+		"prune below its threshold":      {Prune, Numbers{SummaryThreshold: 11}, false},
+		"prune off, with many steps":     {Prune, Numbers{NoSummary: true, MaxSteps: 9, KeepFirst: 1, KeepLast: 2}, true},
+		"prune off, all of them pinned":  {Prune, Numbers{NoSummary: true, MaxSteps: 9, KeepFirst: 3, KeepLast: 7}, false},
+		"prune off, with steps as usual": {Prune, Numbers{NoSummary: true, MaxSteps: 10}, false},
+	} {
+		if got := New(named(t, c.strategy), c.numbers, NewSummarizer(nil, counter, 0)).Due(h); got != c.due {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestPruneKeepsWhatLeadsToAStep(t *testing.T) {
+	n := steps
+	n.NoSummary, n.KeepFirst, n.KeepLast, n.MaxSteps = true, 0, 1, 1
+	h := talk(user("lost"), assistant("gone"), user("unanswered"), user("asked again"), assistant("done"), user("and now?"))
+	if got := kept(h, named(t, Prune).Plan(h, n, NoBoundary)); got != ids(3, 6) {
+		t.Errorf("kept %s", got)
+	}
+}

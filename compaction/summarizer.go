@@ -69,9 +69,9 @@ func (s *Summarizer) write(ctx context.Context, r Request) (text, by string, err
 // be made again after the next message; it is as good as none.
 const leastGain = 10
 
-// longestSummary is how many times its budget a summary may have. Models count words badly, but one that
-// always writes more would make a running summary grow without end.
-const longestSummary = 2
+// longestSummary is how many times its budget a summary may have. Models count words badly, but without a
+// bound a running summary could grow without end.
+const longestSummary = 4
 
 func (s *Summarizer) check(summary Summary, r Request) error {
 	replaced := size(r.Messages)

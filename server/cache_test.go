@@ -97,7 +97,7 @@ func newStage(t *testing.T, layout string, adjust ...func(*Options)) *stage {
 		opt.Now = s.clock.Now
 		opt.Log = slog.New(&plannedHandler{planned: s.planned, next: opt.Log.Handler()})
 		opt.Sessions.DefaultConfig.Model = "claude/a"
-		opt.Sessions.Stability = stability.Options{Layout: layout, Target: cacheMinimum * 3 / 2}
+		opt.Sessions.Rules.Stability = stability.Options{Layout: layout, Target: cacheMinimum * 3 / 2}
 	}}, adjust...)
 	s.open()
 	s.sid = s.editor.NewSession(s.work)

@@ -100,8 +100,8 @@ func takeTour(t *testing.T, layout string, acts []act) *tour {
 	w.ts.start(func(opt *Options) {
 		exampleModels(w.ts, opt, 1024)
 		opt.Now = now
-		opt.Sessions.SystemPrompt = ""
-		opt.Sessions.Stability = stability.Options{Layout: layout, Target: stability.DefaultTarget}
+		opt.Sessions.Rules.SystemPrompt = ""
+		opt.Sessions.Rules.Stability = stability.Options{Layout: layout, Target: stability.DefaultTarget}
 	})
 	w.ts.upstream.Choose(func(req *upstream.Request) upstream.Script {
 		script := upstream.Script{Steps: upstream.Texts(reply(req.N)), Usage: cache.Serve(req).Usage}

@@ -95,7 +95,7 @@ func (ts *testServer) start(adjust ...func(*Options)) {
 		Catalogue: catalogue{client}, Log: slog.New(slog.NewTextHandler(ts.t.Output(), nil)),
 		OnReady: func(r Ready) { ready <- r },
 		Sessions: session.Deps{
-			Streamer: client, SystemPrompt: "You are a test.", RulesFile: true, DefaultConfig: history.Config{Model: "local/test"},
+			Streamer: client, Rules: session.Rules{SystemPrompt: "You are a test."}, RulesFile: true, DefaultConfig: history.Config{Model: "local/test"},
 			Model: func(name string) (llm.Model, bool) {
 				m, _ := client.Model(name)
 				return m, m.Name != ""

@@ -414,7 +414,7 @@ func exampleModels(ts *testServer, opt *Options, shortest int) {
 	opt.Version, opt.FrameBytes, opt.Requests = "0.1.0", 16<<20, 64
 	opt.Catalogue = exampleCatalogue{}
 	opt.Sessions.Streamer, opt.Sessions.DefaultConfig = client, history.Config{Model: exampleModel}
-	opt.Sessions.SystemPrompt = "You are an assistant inside an editor."
+	opt.Sessions.Rules.SystemPrompt = "You are an assistant inside an editor."
 	opt.Sessions.Model = func(name string) (llm.Model, bool) {
 		m, _ := client.Model(name)
 		return m, m.Name != ""

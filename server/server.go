@@ -71,7 +71,7 @@ type Options struct {
 
 	Catalogue Catalogue
 	Metrics   *Metrics     // default: one of its own
-	Sessions  session.Deps // Streamer, Model, DefaultConfig, SystemPrompt and Files; the rest is set here
+	Sessions  session.Deps // Streamer, Model, DefaultConfig, Rules, Workspace and Files; the rest is set here
 	Debug     bool         // serve the debug methods
 
 	Log     *slog.Logger
@@ -152,8 +152,8 @@ func New(store *historystore.Store, opt Options) (*Server, error) {
 	}
 	s.pool = compaction.NewPool(compaction.PoolOptions{Workers: opt.CompactionWorkers, Observe: s.metrics.compaction})
 	deps.Pool = s.pool
-	if deps.Profiles == nil {
-		if deps.Profiles, err = profile.All(); err != nil {
+	if deps.Rules.Profiles == nil {
+		if deps.Rules.Profiles, err = profile.All(); err != nil {
 			return nil, err
 		}
 	}

@@ -154,7 +154,7 @@ func (s *snapshot) breakdown(b *built) Breakdown {
 	d := Breakdown{
 		Model: s.model.Name, Used: b.counted, Size: s.model.Window, Overhead: b.categories[categoryOverhead],
 		Categories: categoriesOf(b), Tiers: tiersOf(b.plan), Changes: wireChanges(b.plan.Changes()),
-		LeftOut: b.leftOut, Layout: cmp.Or(s.deps.Stability.Layout, stability.LayoutLog), Cut: string(b.plan.Cut), Dead: b.plan.Dead,
+		LeftOut: b.leftOut, Layout: cmp.Or(s.layout.options.Layout, stability.LayoutLog), Cut: string(b.plan.Cut), Dead: b.plan.Dead,
 	}
 	if d.LeftOut == nil {
 		d.LeftOut = []LeftOut{}

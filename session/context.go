@@ -39,14 +39,14 @@ type ContextManager struct {
 
 // newContextManager takes over what was loaded. The errors name what of it cannot be used; the manager
 // goes on without.
-func newContextManager(deps *Deps, loaded history.Loaded, model llm.Model, _ llm.ThoughtLevel) (*ContextManager, error) {
+func newContextManager(deps *Deps, rules Rules, loaded history.Loaded, model llm.Model, _ llm.ThoughtLevel) (*ContextManager, error) {
 	m := &ContextManager{
 		deps: deps, session: loaded.Session.ID, log: history.NewLog(loaded.Heads, loaded.Edits), documents: loaded.Documents, checkpoints: loaded.Checkpoints,
-		totals: loaded.Totals, facts: new(facts), differ: new(differ), dirty: make(map[string]bool), drift: 1, system: deps.SystemPrompt,
+		totals: loaded.Totals, facts: new(facts), differ: new(differ), dirty: make(map[string]bool), drift: 1, system: rules.SystemPrompt,
 	}
 	var broken, unusable error
 	m.files, broken = filecontext.Restore(storedFiles(loaded.Files))
-	m.layout, unusable = newLayout(deps.Stability, loaded.Layout, func(cache string) *stability.Mirror { return deps.Mirrors.of(cache, deps.Now()) })
+	m.layout, unusable = newLayout(rules.Stability, loaded.Layout, func(cache string) *stability.Mirror { return deps.Mirrors.of(cache, deps.Now()) })
 	m.openRoots(loaded.Session)
 	m.setModel(model)
 	return m, errors.Join(broken, unusable)

@@ -95,7 +95,7 @@ func manage(t testing.TB, window int) *managed {
 	deps := &Deps{
 		Store: m.store, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return time.Unix(0, 0) },
 		NewID:        func(prefix string) string { m.nextID++; return fmt.Sprintf("%s%d", prefix, m.nextID) },
-		Calibrations: NewCalibrations(nil), Mirrors: NewMirrors(), RulesFile: true, SystemPrompt: "Be brief.",
+		Calibrations: NewCalibrations(nil), Mirrors: NewMirrors(), RulesFile: true, Rules: Rules{SystemPrompt: "Be brief."},
 	}
 	m.load(deps)
 	return m
@@ -114,7 +114,7 @@ func (m *managed) load(deps *Deps) {
 		loaded.Files = append(loaded.Files, m.store.files[path])
 	}
 	var err error
-	if m.ContextManager, err = newContextManager(deps, loaded, m.model, llm.ThoughtOff); err != nil {
+	if m.ContextManager, err = newContextManager(deps, deps.Rules, loaded, m.model, llm.ThoughtOff); err != nil {
 		m.t.Fatal(err)
 	}
 }

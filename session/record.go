@@ -58,8 +58,8 @@ func (s *Session) info() Info {
 		i.Running = s.turn.record.ID
 	}
 	i.Phases = s.profile.Phases
-	for _, name := range slices.Sorted(maps.Keys(s.deps.Profiles)) {
-		i.Profiles = append(i.Profiles, s.deps.Profiles[name])
+	for _, name := range slices.Sorted(maps.Keys(s.rules.Profiles)) {
+		i.Profiles = append(i.Profiles, s.rules.Profiles[name])
 	}
 	return i
 }

@@ -8,6 +8,7 @@ import (
 	"strata/compaction"
 	"strata/history"
 	"strata/session/profile"
+	"strata/stability"
 )
 
 // The options that Configure takes beside those of the model.
@@ -16,6 +17,28 @@ const (
 	OptionMode       = "mode" // a phase of the profile
 	OptionCompaction = "compaction"
 )
+
+// Rules are what a workspace's sessions go by.
+type Rules struct {
+	Profile      string // of sessions that chose none; empty: profile.Default
+	SystemPrompt string // empty: the profile's
+	Profiles     map[string]profile.Profile
+	Stability    stability.Options
+}
+
+// rulesFor returns the rules of the session's folder. Where they cannot be read the server's own count,
+// and whoever opens the session is told why.
+func (s *Session) rulesFor(folder string) Rules {
+	if s.deps.Workspace == nil {
+		return s.deps.Rules
+	}
+	rules, err := s.deps.Workspace(folder)
+	if err != nil {
+		s.notices = append(s.notices, "The workspace's settings do not count: "+err.Error())
+		return s.deps.Rules
+	}
+	return rules
+}
 
 // MissingDocumentError says which document a phase cannot do without. It is an ErrInvalid.
 type MissingDocumentError struct{ Phase, Document string }
@@ -30,8 +53,8 @@ func (e *MissingDocumentError) Is(target error) bool { return target == ErrInval
 // chooseProfile sets the profile in force: the session's own, or the default where it chose none or
 // where there is none of that name any more.
 func (s *Session) chooseProfile() {
-	for _, name := range []string{s.record.Config.Profile, s.deps.DefaultConfig.Profile, profile.Default} {
-		if p, ok := s.deps.Profiles[name]; ok {
+	for _, name := range []string{s.record.Config.Profile, s.rules.Profile, profile.Default} {
+		if p, ok := s.rules.Profiles[name]; ok {
 			s.profile = p
 			return
 		}
@@ -40,7 +63,7 @@ func (s *Session) chooseProfile() {
 
 // systemPrompt is what the model is told: the configured prompt or the profile's, and the phase's.
 func (s *Session) systemPrompt() string {
-	prompt := s.deps.SystemPrompt
+	prompt := s.rules.SystemPrompt
 	if prompt == "" {
 		prompt = s.profile.SystemPrompt
 	}
@@ -55,7 +78,7 @@ func (s *Session) chooseRule(option, value string) (history.Session, error) {
 	update := s.record
 	switch option {
 	case OptionProfile:
-		if _, ok := s.deps.Profiles[value]; !ok {
+		if _, ok := s.rules.Profiles[value]; !ok {
 			return update, fmt.Errorf("%w: there is no profile %q", ErrInvalid, value)
 		}
 		update.Config.Profile, update.Config.Mode, update.Config.Compaction = value, "", ""

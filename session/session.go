@@ -21,7 +21,6 @@ import (
 	"strata/history"
 	"strata/llm"
 	"strata/session/profile"
-	"strata/stability"
 )
 
 // Errors that a session's methods answer with, wrapped with their subject.
@@ -68,11 +67,8 @@ type Deps struct {
 	Model func(name string) (m llm.Model, ok bool)
 	// DefaultConfig is what a session uses where it chose nothing.
 	DefaultConfig history.Config
-	SystemPrompt  string
 
 	Files                        filecontext.Limits
-	Stability                    stability.Options
-	Profiles                     map[string]profile.Profile
 	Pool                         *compaction.Pool
 	DetectionModel, SummaryModel string // provider/model; empty: done without one
 	Calibrations                 *Calibrations
@@ -84,6 +80,10 @@ type Deps struct {
 	// its own goroutine. Neither may block.
 	Changed func(session string, state State)
 	Ended   func(*Session)
+
+	// Rules are what sessions go by. Workspace, which may be nil, returns those of a folder that has its own.
+	Rules     Rules
+	Workspace func(folder string) (Rules, error)
 
 	// Recover stores the ending of a turn that could not be saved before the server had to stop.
 	Recover func(history.Change) error
@@ -137,7 +137,8 @@ type Session struct {
 	compacting  *compactionRun // nil while none is under way
 	pause       compaction.Pause
 	lastOutcome string // of a compaction
-	profile     profile.Profile
+	rules       Rules
+	profile     profile.Profile  // of the rules
 	assembly    *assembly        // the newest request that was assembled for a frontend
 	deferred    []func()         // to do when the turn has ended
 	subs        map[*Cursor]bool // whether it is attached
@@ -246,9 +247,11 @@ func (s *Session) do(j job) {
 // begin takes over what was loaded.
 func (s *Session) begin(loaded history.Loaded) error {
 	s.record = loaded.Session
+	s.rules = s.rulesFor(s.record.CWD)
 	s.chooseModel()
+	s.chooseProfile()
 	var err error
-	if s.context, err = newContextManager(s.deps, loaded, s.model, s.thought()); err != nil {
+	if s.context, err = newContextManager(s.deps, s.rules, loaded, s.model, s.thought()); err != nil {
 		s.notices = append(s.notices, "Some of this session's context could not be restored: "+err.Error())
 	}
 	s.followRules()

@@ -13,12 +13,15 @@ import (
 	"strata/server"
 	"strata/server/access"
 	"strata/session"
-	"strata/stability"
 )
 
 // serverOptions makes a server's options of the configuration. client stays the caller's to close.
 func (p *process) serverOptions(c *config.Config, opt serveOptions, client *llm.Client, log *slog.Logger) (server.Options, error) {
 	token, err := p.token(c)
+	if err != nil {
+		return server.Options{}, err
+	}
+	rules, err := sessionRules(c)
 	if err != nil {
 		return server.Options{}, err
 	}
@@ -40,14 +43,11 @@ func (p *process) serverOptions(c *config.Config, opt serveOptions, client *llm.
 		CompactionWorkers: c.Compaction.Workers,
 		Catalogue:         catalogue{client},
 		Sessions: session.Deps{
-			Streamer: client, Model: catalogue{client}.configured, SystemPrompt: c.SystemPrompt,
-			DefaultConfig:  history.Config{Model: c.Model, ThoughtLevel: c.ThoughtLevel, Profile: c.Profile},
+			Streamer: client, Model: catalogue{client}.configured, Rules: rules, Workspace: workspaceRules(c),
+			DefaultConfig:  history.Config{Model: c.Model, ThoughtLevel: c.ThoughtLevel},
 			Files:          filecontext.Limits{FileBytes: c.Limits.FileBytes},
 			RulesFile:      true,
 			DetectionModel: c.DetectionModel, SummaryModel: cmp.Or(c.SummaryModel, c.DetectionModel),
-			Stability: stability.Options{
-				Layout: c.Stability.Layout, Lifetime: c.Stability.CacheTTL, Strict: c.Stability.Strict, Target: c.Stability.CacheTargetTokens,
-			},
 		},
 		Debug: opt.debug, Log: log,
 	}, nil

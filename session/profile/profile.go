@@ -7,6 +7,7 @@ package profile
 import (
 	"embed"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -122,4 +123,57 @@ func (p *Profile) Phase(id string) (phase Phase, ok bool) {
 		}
 	}
 	return Phase{}, false
+}
+
+// With returns the profile with one value replaced. path names it by the keys of the YAML form, value is
+// a string, bool, int64, float64, or []any and map[string]any of these. The error says what is wrong with
+// the key or the value.
+func (p Profile) With(path []string, value any) (Profile, error) {
+	text, err := yaml.Marshal(p)
+	if err != nil {
+		return p, err
+	}
+	var tree map[string]any
+	if err := yaml.Unmarshal(text, &tree); err != nil {
+		return p, err
+	}
+	if err := put(tree, path, value); err != nil {
+		return p, err
+	}
+	if text, err = yaml.Marshal(tree); err != nil {
+		return p, err
+	}
+	changed := Profile{Name: p.Name}
+	if err := yaml.UnmarshalWithOptions(text, &changed, yaml.Strict()); err != nil {
+		return p, fmt.Errorf("it takes another type than that of %v", value)
+	}
+	return changed, nil
+}
+
+// put sets a value in a tree whose keys are all there.
+func put(tree map[string]any, path []string, value any) error {
+	if len(path) == 0 {
+		return fmt.Errorf("a key is wanted")
+	}
+	old, known := tree[path[0]]
+	if !known {
+		return fmt.Errorf("there is no key %q; there are %s", path[0], strings.Join(slices.Sorted(maps.Keys(tree)), ", "))
+	}
+	if len(path) == 1 {
+		tree[path[0]] = value
+		return nil
+	}
+	inner, ok := old.(map[string]any)
+	if !ok {
+		if old != nil {
+			return fmt.Errorf("%q has no keys of its own", path[0])
+		}
+		inner = make(map[string]any)
+		tree[path[0]] = inner
+	}
+	if path[0] == "shares" { // its keys are the user's
+		inner[path[1]] = value
+		return nil
+	}
+	return put(inner, path[1:], value)
 }

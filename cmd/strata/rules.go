@@ -1,0 +1,49 @@
+package main
+
+import (
+	"strata/cmd/strata/internal/config"
+	"strata/session"
+	"strata/session/profile"
+	"strata/stability"
+)
+
+// sessionRules makes the rules of sessions of a configuration. An override that no profile takes is an
+// error that names its place.
+func sessionRules(c *config.Config) (session.Rules, error) {
+	profiles, err := profile.All()
+	if err != nil {
+		return session.Rules{}, err
+	}
+	for name, overrides := range c.Profiles {
+		p := profiles[name]
+		for _, o := range overrides {
+			if p, err = p.With(o.Path, o.Value); err != nil {
+				return session.Rules{}, o.Errorf("%w", err)
+			}
+		}
+		profiles[name] = p
+	}
+	if !c.Compaction.Enabled {
+		for name, p := range profiles {
+			p.Compaction.Enabled = false
+			profiles[name] = p
+		}
+	}
+	return session.Rules{
+		Profile: c.Profile, SystemPrompt: c.SystemPrompt, Profiles: profiles,
+		Stability: stability.Options{
+			Layout: c.Stability.Layout, Lifetime: c.Stability.CacheTTL, Strict: c.Stability.Strict, Target: c.Stability.CacheTargetTokens,
+		},
+	}, nil
+}
+
+// workspaceRules returns the rules of the sessions in a folder.
+func workspaceRules(c *config.Config) func(folder string) (session.Rules, error) {
+	return func(folder string) (session.Rules, error) {
+		own, err := c.ForWorkspace(folder)
+		if err != nil {
+			return session.Rules{}, err
+		}
+		return sessionRules(own)
+	}
+}

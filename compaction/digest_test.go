@@ -1,0 +1,191 @@
+package compaction
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"strata/history"
+)
+
+func digestOf(previous string, budget int, messages ...Message) string {
+	return NewSummarizer(nil, counter, 0).byWords(Request{Previous: previous, Messages: messages, Budget: budget})
+}
+
+func TestDigest(t *testing.T) {
+	padding := strings.Repeat("nothing to see here and that for long. ", 60)
+	failing := message(history.RoleTool, "--- FAIL: TestLoad\nload.go:12: error: no such file\nload.go:13: error: no such file\n")
+	messages := []Message{
+		user("Make the loader read gzip files. Don't touch the API."),
+		assistant("I look into loader/load.go first.\n" + padding),
+		failing,
+		assistant("We decided to wrap the reader in `openAny`. It works now.\n" + padding),
+		user("Should it also read zstd files?"),
+		assistant(""),
+	}
+	const want = `Goal: Make the loader read gzip files.
+Decisions:
+- Don't touch the API.
+- We decided to wrap the reader in ` + "`openAny`" + `.
+Failures:
+- FAIL: TestLoad
+- load.go:13: error: no such file
+- 1 empty answers
+Open:
+- Should it also read zstd files?
+Worked:
+- It works now.
+Files: loader/load.go`
+	if got := digestOf("", 500, messages...); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestDigestKeepsItsBudget(t *testing.T) {
+	for budget := 1; budget < 300; budget += 37 {
+		got := digestOf("Notes of old.\nDecisions:\n- We decided to go on.", budget, long(40)...)
+		if counter.Count(got) > budget {
+			t.Errorf("%d tokens for a budget of %d", counter.Count(got), budget)
+		}
+	}
+}
+
+func TestDigestIsDeterministic(t *testing.T) {
+	g := &gardener{random: rand.New(rand.NewPCG(3, 4)), words: strings.Fields(filler)}
+	var h History
+	for range 30 {
+		g.exchange(&h, true)
+	}
+	first := digestOf("", 400, h.Messages...)
+	for range 5 {
+		if again := digestOf("", 400, h.Messages...); again != first {
+			t.Fatalf("another digest:\n%s\n\n%s", first, again)
+		}
+	}
+}
+
+// A digest of a digest and nothing new says the same.
+func TestDigestCarriesOver(t *testing.T) {
+	first := digestOf("", 400, user("We decided to use Go 1.26 in cmd/tool/main.go."), assistant(strings.Repeat("Fine. ", 100)), user("Is that fast enough for them?"), assistant("Error: build failed in step 3."))
+	second := digestOf(first, 400, user(strings.Repeat("go on ", 100)))
+	for _, fact := range []string{"use Go 1.26", "cmd/tool/main.go", "fast enough", "build failed in step 3"} {
+		if !strings.Contains(first, fact) || !strings.Contains(second, fact) {
+			t.Errorf("%q is lost:\n%s\n\n%s", fact, first, second)
+		}
+	}
+}
+
+// What a model wrote before stays before everything that words alone find.
+func TestDigestKeepsAModelsNotes(t *testing.T) {
+	notes := "The importer is rewritten.\n\n* Parsing is done\n* Writing is next"
+	got := digestOf(notes, 300, long(20)...)
+	for _, line := range []string{"The importer is rewritten.", "Parsing is done", "Writing is next"} {
+		if !strings.Contains(got, line) {
+			t.Errorf("%q is lost:\n%s", line, got)
+		}
+	}
+}
+
+func TestDigestTellsOfFailedTools(t *testing.T) {
+	failed := message(history.RoleTool, "nothing found\nat all")
+	failed.Failed = true
+	if got := digestOf("", 300, append(long(20), failed)...); !strings.Contains(got, "nothing found") {
+		t.Errorf("%s", got)
+	}
+}
+
+// Logs repeat one error with other numbers.
+func TestDigestOfLogs(t *testing.T) {
+	var messages []Message
+	for i := range 30 {
+		messages = append(messages, message(history.RoleTool, strings.Repeat("error: connection 4711 lost\n", 50)), assistant(strings.Repeat("trying again ", i)))
+	}
+	if got := digestOf("", 500, messages...); strings.Count(got, "connection") != 1 {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestClip(t *testing.T) {
+	long := "This is a sentence that goes on for quite some time before it says that we decided to leave"
+	at := strings.Index(long, "decided")
+	for text, c := range map[string]struct {
+		at   int
+		want string
+	}{
+		"short":                        {0, "short"},
+		long:                           {at, "…says that we decided to leave"},
+		long[:60]:                      {0, "This is a sentence that goes on for…"},
+		strings.Repeat("é", 30):        {0, strings.Repeat("é", 20) + "…"},
+		strings.Repeat("é", 60) + "ab": {100, "…" + strings.Repeat("é", 15) + "ab"},
+	} {
+		f := fact{text: text, at: c.at}
+		if got := f.clip(40); got != c.want {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
+func TestMentions(t *testing.T) {
+	for text, want := range map[string]bool{
+		"in lib/x.c.": true, "lib/x.c": true, "lib/x.cpp": false, "my/lib/x.c": false, "`lib/x.c` is": true, "lib": false,
+	} {
+		if mentions(text, "lib/x.c") != want {
+			t.Errorf("%q", text)
+		}
+	}
+}
+
+func TestDigestOfNothing(t *testing.T) {
+	if got := digestOf("", 300, user(""), assistant(" "), user("...")); strings.Contains(got, "Goal") {
+		t.Errorf("%q", got)
+	}
+	if got := digestOf("", 300); got != "" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestPaths(t *testing.T) {
+	for term, want := range map[string]string{
+		"internal/cache/lru.go": "internal/cache/lru.go",
+		"lru.go:42":             "lru.go",
+		"./run.sh":              "./run.sh",
+		"/etc/hosts":            "/etc/hosts",
+		"Makefile":              "Makefile",
+		`C:\src\main.c`:         `C:\src\main.c`,
+		"https://go.dev/ref":    "https://go.dev/ref",
+		"and/or":                "",
+		"1/2":                   "",
+		"2026/01/02":            "",
+		"fmt.Println":           "",
+		"e.g":                   "",
+		"word":                  "",
+		"/":                     "",
+		"..":                    "",
+		"":                      "",
+	} {
+		got, ok := pathIn(term)
+		if ok != (want != "") || ok && got != want {
+			t.Errorf("%q: %q, %v", term, got, ok)
+		}
+	}
+}
+
+func TestSentences(t *testing.T) {
+	text := "# Title\n- One. Two? Three!\n\n12\nA v1.2 of a.go is out. 好。再见。"
+	want := []string{"Title", "One.", "Two?", "Three!", "A v1.2 of a.go is out.", "好。", "再见。"}
+	if got := slices.Collect(sentences(text)); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+func FuzzDigest(f *testing.F) {
+	f.Add("We decided to use tabs. Error: x/y.go failed?", "Decisions:\n- a\nFiles: b, c", 50)
+	f.Add("Ä\xff error: ✓\x00", "Goal:\n\xf0\x9f", 10)
+	f.Fuzz(func(t *testing.T, text, previous string, budget int) {
+		got := digestOf(previous, budget, user(text), assistant(text))
+		if budget > 0 && counter.Count(got) > budget {
+			t.Errorf("%d tokens for %d", counter.Count(got), budget)
+		}
+	})
+}

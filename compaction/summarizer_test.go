@@ -1,0 +1,154 @@
+package compaction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// long returns n exchanges with some text in them.
+func long(n int) []Message {
+	var messages []Message
+	for i := range n {
+		messages = append(messages, user(fmt.Sprintf("question %d", i)), assistant(fmt.Sprintf("answer %d: %s", i, strings.Repeat("and so on ", 30))))
+	}
+	return messages
+}
+
+func TestSummariseAsksOnce(t *testing.T) {
+	m := always("```\nAll went well.\n```")
+	failedTool := message("tool", "no such file")
+	failedTool.Failed = true
+	r := Request{Previous: "What came before.", Messages: append(long(5), assistant("  "), user(""), failedTool), Budget: 400, Anew: true}
+	got, err := NewSummarizer(m, counter, 0).Summarise(context.Background(), r)
+	if want := (Summary{Text: "All went well.", Tokens: counter.Count("All went well."), By: ByModel}); err != nil || got != want {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if len(m.calls) != 1 {
+		t.Fatalf("%d calls", len(m.calls))
+	}
+	c := m.calls[0]
+	if c.Purpose != PurposeSummary || c.Temperature != 0.1 || c.MaxTokens != 800 {
+		t.Errorf("call %+v", c)
+	}
+	for _, part := range []string{"What came before.", "question 0", "answer 4", "[assistant]\n(empty answer)", "[user]\n(no text)", "[tool, failed]\nno such file", "at most 300 words"} {
+		if !strings.Contains(c.Prompt, part) {
+			t.Errorf("prompt lacks %q", part)
+		}
+	}
+}
+
+func TestSummariseAddsToARunningSummary(t *testing.T) {
+	m := always("More of it.")
+	r := Request{Previous: "What came before.", Messages: long(5), Budget: 400}
+	got, err := NewSummarizer(m, counter, 0).Summarise(context.Background(), r)
+	if err != nil || got.Text != "What came before.\n\nMore of it." {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	r.Previous = strings.Repeat("many words ", 200) // no room for an addition
+	if got, err = NewSummarizer(m, counter, 0).Summarise(context.Background(), r); err != nil || got.Text != "More of it." {
+		t.Fatalf("%+v, %v", got, err)
+	}
+}
+
+func TestSummariseInPieces(t *testing.T) {
+	const window = 4_000
+	calls := 0
+	m := &scripted{}
+	m.answer = func(_ context.Context, c Call) (Reply, error) {
+		if n := counter.Count(c.System+c.Prompt) + c.MaxTokens; n > window {
+			t.Errorf("call of %d tokens", n)
+		}
+		if calls > 0 && !strings.Contains(c.Prompt, fmt.Sprintf("notes %d.", calls)) {
+			t.Errorf("call %d lacks the notes of the one before", calls)
+		}
+		calls++
+		return Reply{Text: fmt.Sprintf("notes %d.", calls)}, nil
+	}
+	messages := append(long(60), user(strings.Repeat("one long message ", 2_000)))
+	got, err := NewSummarizer(m, counter, window).Summarise(context.Background(), Request{Messages: messages, Budget: 300, Anew: true})
+	if err != nil || calls < 5 || got.Text != fmt.Sprintf("notes %d.", calls) {
+		t.Fatalf("%d calls: %+v, %v", calls, got, err)
+	}
+	sent := ""
+	for _, c := range m.calls {
+		sent += c.Prompt
+	}
+	for i := range 60 {
+		if strings.Count(sent, fmt.Sprintf("answer %d:", i)) != 1 {
+			t.Errorf("answer %d is not sent once", i)
+		}
+	}
+	if n := strings.Count(sent, "one long"); n < 1_990 { // some are cut at the borders
+		t.Errorf("%d parts of the long message are sent", n)
+	}
+}
+
+func TestSummariseRefusesTooManyPieces(t *testing.T) {
+	m := always("notes")
+	for window, messages := range map[int][]Message{
+		1_000: long(1),
+		2_800: long(400),
+	} {
+		_, err := NewSummarizer(m, counter, window).Summarise(context.Background(), Request{Messages: messages, Budget: 300, Anew: true})
+		if !errors.Is(err, ErrTooLong) || len(m.calls) > 0 {
+			t.Errorf("window %d: %v after %d calls", window, err, len(m.calls))
+		}
+	}
+}
+
+func TestSummariesThatAreOfNoUse(t *testing.T) {
+	broken := errors.New("status 400")
+	messages := long(10)
+	words := func(n int) string { return strings.Repeat("word ", n) }
+	for name, c := range map[string]struct {
+		reply    Reply
+		err      error
+		previous string
+		budget   int
+		want     error
+	}{
+		"failed":                 {Reply{}, broken, "", 500, broken},
+		"empty":                  {Reply{Text: " \n"}, nil, "", 500, ErrEmpty},
+		"an empty fence":         {Reply{Text: "```\n\n```"}, nil, "", 500, ErrEmpty},
+		"cut off":                {Reply{Text: "We have", CutOff: true}, nil, "", 500, ErrCutOff},
+		"as long as the history": {Reply{Text: words(size(messages))}, nil, "", 5_000, ErrNoGain},
+		"almost as long":         {Reply{Text: words(size(messages) * 95 / 100)}, nil, "", 5_000, ErrNoGain},
+		"growing by as much":     {Reply{Text: words(size(messages) + 400)}, nil, words(400), 5_000, ErrNoGain},
+		"far above its budget":   {Reply{Text: words(500)}, nil, "", 100, ErrNoGain},
+		"above its budget":       {Reply{Text: words(300)}, nil, "", 100, nil},
+		"good":                   {Reply{Text: "Well done."}, nil, "", 500, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &scripted{answer: func(context.Context, Call) (Reply, error) { return c.reply, c.err }}
+			r := Request{Previous: c.previous, Messages: messages, Budget: c.budget, Anew: true}
+			if _, err := NewSummarizer(m, counter, 0).Summarise(context.Background(), r); !errors.Is(err, c.want) {
+				t.Errorf("%v, want %v", err, c.want)
+			}
+		})
+	}
+}
+
+func TestAnAdditionThatFails(t *testing.T) {
+	m := &scripted{answer: func(context.Context, Call) (Reply, error) { return Reply{}, nil }}
+	r := Request{Previous: "What came before.", Messages: long(5), Budget: 400}
+	if got, err := NewSummarizer(m, counter, 0).Summarise(context.Background(), r); !errors.Is(err, ErrEmpty) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestWordsDoWhereNoModelIsMeant(t *testing.T) {
+	m := &scripted{answer: func(context.Context, Call) (Reply, error) {
+		return Reply{}, fmt.Errorf("configuration: %w", ErrNoModel)
+	}}
+	s := NewSummarizer(m, counter, 0)
+	got, err := s.Summarise(context.Background(), Request{Messages: long(10), Budget: 200})
+	if err != nil || got.By != ByWords || got.Text == "" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if b, err := s.Detect(context.Background(), long(10)); err != nil || b.By != ByWords {
+		t.Errorf("%+v, %v", b, err)
+	}
+}

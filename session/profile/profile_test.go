@@ -1,0 +1,87 @@
+package profile
+
+import (
+	"strings"
+	"testing"
+)
+
+func all(t *testing.T) map[string]Profile {
+	t.Helper()
+	profiles, err := All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return profiles
+}
+
+func TestTheFiveProfilesHaveTheirNumbers(t *testing.T) {
+	p := all(t)
+	if len(p) != 5 || len(Names()) != 5 {
+		t.Fatalf("there are %d profiles: %v", len(p), Names())
+	}
+	chat := p["chat"].Compaction
+	if p["chat"].Strategy != "topic" || !chat.Enabled || chat.TriggerTokens != 24_000 || chat.VerbatimWindowTokens != 4_000 ||
+		chat.SummaryBudgetTokens != 500 || chat.MinVerbatimExchanges != 2 || chat.MinConfidence != 0.5 {
+		t.Errorf("chat: %+v", p["chat"])
+	}
+	steps := p["steps"].Compaction
+	if p["steps"].Strategy != "prune" || steps.SummaryThreshold != 5 || steps.MaxSteps != 20 || steps.KeepFirst != 3 || steps.KeepLast != 10 ||
+		strings.Join(steps.FailureWords, " ") != "Error Failed Exception" || p["steps"].Budget.HistoryTokens != 6_250 {
+		t.Errorf("steps: %+v", p["steps"])
+	}
+	loop := p["loop"].Compaction
+	if p["loop"].Strategy != "rolling" || loop.RawWindowSize != 5 || loop.SummarizeEvery != 10 || loop.SummaryBudgetTokens != 2_000 {
+		t.Errorf("loop: %+v", p["loop"])
+	}
+	if p["task"].Strategy != "middle" || p["task"].Compaction.WindowPercent != 90 {
+		t.Errorf("task: %+v", p["task"])
+	}
+	phased := p["phased"]
+	if phased.Strategy != "window" || phased.Budget.WindowTokens != 100_000 || phased.Budget.ReplyTokens != 4_000 || len(phased.Phases) != 4 {
+		t.Errorf("phased: %+v", phased)
+	}
+}
+
+func TestPhases(t *testing.T) {
+	phased := all(t)["phased"]
+	if first, ok := phased.Phase(""); !ok || first.ID != "planning" || len(first.Required) != 0 {
+		t.Errorf("the first phase: %+v", first)
+	}
+	if p, ok := phased.Phase("testing"); !ok || strings.Join(p.Required, " ") != "design types failures" {
+		t.Errorf("testing: %+v", p)
+	}
+	if _, ok := phased.Phase("nowhere"); ok {
+		t.Error("a phase that is not there was found")
+	}
+	chat := all(t)["chat"]
+	if _, ok := chat.Phase(""); ok {
+		t.Error("chat has a phase")
+	}
+}
+
+func TestWith(t *testing.T) {
+	for _, tc := range []struct {
+		path  []string
+		value any
+		err   string
+	}{
+		{[]string{"compaction", "compaction_trigger_tokens"}, int64(100), ""},
+		{[]string{"compaction", "enabled"}, false, ""},
+		{[]string{"compaction", "failure_words"}, []any{"Oops"}, ""},
+		{[]string{"budget", "shares", "design"}, int64(7), ""},
+		{[]string{"compaction", "no_such_key"}, int64(1), `there is no key "no_such_key"`},
+		{[]string{"no_such_key"}, int64(1), `there is no key "no_such_key"`},
+		{[]string{"title", "inner"}, int64(1), `"title" has no keys`},
+		{[]string{"compaction", "max_steps"}, "many", "another type"},
+		{nil, int64(1), "a key is wanted"},
+	} {
+		_, err := all(t)["phased"].With(tc.path, tc.value)
+		if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+			t.Errorf("With(%v, %v): %v, want %q", tc.path, tc.value, err, tc.err)
+		}
+	}
+	changed, err := all(t)["chat"].With([]string{"compaction", "compaction_trigger_tokens"}, int64(100))
+	if err != nil || changed.Compaction.TriggerTokens != 100 || changed.Compaction.MinConfidence != 0.5 || changed.Name != "chat" || changed.SystemPrompt != all(t)["chat"].SystemPrompt {
+		t.Errorf("With changed %+v, %v", changed, err)
+	}
+}

@@ -51,10 +51,13 @@ type built struct {
 	refreshed  []filecontext.Change
 	sent       []sentFile
 	told       map[string]string
-	untold     []string       // keys of notes that do not fit
-	blobs      []history.Blob // rendered pieces and file texts that the stored layout has to be able to find again
-	keep       []string       // hashes of those and of the older ones that it still refers to
+	untold     []string   // keys of notes that do not fit
+	blobs      []textBlob // rendered pieces and file texts that the stored layout has to be able to find again
+	keep       []string   // hashes of those and of the older ones that it still refers to
 }
+
+// textBlob is a text and its hash.
+type textBlob struct{ hash, text string }
 
 // sentFile is a file that a request holds.
 type sentFile struct {
@@ -254,7 +257,8 @@ func (s *snapshot) render(ctx context.Context, b *built, pieces []piece, revisio
 	b.request = llm.Request{
 		Model: s.model.Name, Tools: tools, MaxOutput: reserve(s.model), Thought: s.thought, Purpose: history.PurposeTurn,
 	}
-	r := renderer{snapshot: s, built: b, byKey: make(map[string]*piece, len(pieces)), rendered: make(map[string]string)}
+	r := renderer{snapshot: s, built: b, byKey: make(map[string]*piece, len(pieces)), rendered: make(map[string]string, len(pieces))}
+	b.blobs, b.keep = make([]textBlob, 0, len(pieces)), make([]string, 0, len(pieces))
 	for i := range pieces {
 		r.byKey[pieces[i].Key] = &pieces[i]
 	}
@@ -401,7 +405,7 @@ func (r *renderer) keep(e *stability.Entry, text string) {
 	if e.Rev != "" && !strings.HasSuffix(e.Rev, numbered) {
 		r.built.keep = append(r.built.keep, e.Rev)
 	}
-	r.built.blobs = append(r.built.blobs, history.Blob{Hash: e.Blob, Bytes: []byte(text)})
+	r.built.blobs = append(r.built.blobs, textBlob{e.Blob, text})
 }
 
 // keepFiles notes which files the request holds, in one piece or as an older text with the changes to
@@ -414,7 +418,7 @@ func (b *built) keepFiles(pieces []piece) {
 		}
 		b.sent = append(b.sent, sentFile{path: p.file.Path, hash: p.file.Hash, whole: p.file.State == filecontext.Full})
 		if !strings.HasSuffix(p.Rev, numbered) {
-			b.blobs = append(b.blobs, history.Blob{Hash: p.Rev, Bytes: []byte(p.source)})
+			b.blobs = append(b.blobs, textBlob{p.Rev, p.source})
 		}
 	}
 }

@@ -84,9 +84,9 @@ func (m *ContextManager) requestAnswered(b *built, change *history.Change) {
 	}
 	change.Layout, change.KeepBlobs = stored, append([]string{}, b.keep...)
 	for _, blob := range b.blobs {
-		if !before[blob.Hash] {
-			before[blob.Hash] = true
-			change.Blobs = append(change.Blobs, blob)
+		if !before[blob.hash] {
+			before[blob.hash] = true
+			change.Blobs = append(change.Blobs, history.Blob{Hash: blob.hash, Bytes: []byte(blob.text)})
 		}
 	}
 }

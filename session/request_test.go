@@ -1,0 +1,323 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"strata/filecontext"
+	"strata/history"
+	"strata/llm"
+	"strata/stability"
+)
+
+// cached returns a manager whose model's provider takes marks and caches.
+func cached(t testing.TB) *managed {
+	m := manage(t, 400_000)
+	m.model.Marks, m.model.MinCacheTokens = true, 100
+	return m
+}
+
+// sent makes the next request, which the provider answers and caches.
+func (m *managed) sent(tools ...llm.Tool) built {
+	m.t.Helper()
+	snap := m.snapshot(m.model, llm.ThoughtOff)
+	b, err := snap.build(m.t.Context(), tools)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	b.mirror.Answered(b.plan, stability.Usage{Read: b.plan.Expect, Write: b.plan.Tokens - b.plan.Expect, Input: b.plan.Tokens})
+	var change history.Change
+	m.files.Apply(b.refreshed)
+	m.requestAnswered(&b, &change)
+	change.PutFiles, change.DropFiles = m.takeDirty()
+	m.keep(change)
+	return b
+}
+
+// keep stores a layout as the store does: blobs that it does not refer to are dropped.
+func (m *managed) keep(change history.Change) {
+	m.t.Helper()
+	if err := m.store.Commit(context.Background(), change); err != nil {
+		m.t.Fatal(err)
+	}
+	kept := make(map[string][]byte)
+	for _, hash := range change.KeepBlobs {
+		if bytes, ok := m.store.blobs[hash]; ok {
+			kept[hash] = bytes
+		}
+	}
+	m.store.blobs = kept
+}
+
+// forgotten is a restart after which nothing is known of any cache but what was stored.
+func (m *managed) forgotten() *managed {
+	again := *m
+	deps := *m.deps
+	deps.Mirrors = NewMirrors()
+	again.load(&deps)
+	return &again
+}
+
+func kindsOf(b built, key string) (kinds []stability.Kind) {
+	for _, e := range b.plan.Entries {
+		if e.Key == key {
+			kinds = append(kinds, e.Kind)
+		}
+	}
+	return kinds
+}
+
+// A cut between a file's base and the diffs that followed it needs the diff from the base's text, which no disk has any more.
+func TestACutInsideTheLogMergesDiffs(t *testing.T) {
+	m := cached(t)
+	m.add("a.go", linesOf("a", 200))
+	m.ask(wordsOf(200))
+	m.sent()
+	m.answer(wordsOf(100))
+	for i := range 2 {
+		m.write("a.go", linesOf("a", 200)+linesOf("more", i+1))
+		m.ask(fmt.Sprint("question ", i))
+		m.sent()
+		m.answer(fmt.Sprint("answer ", i))
+	}
+	again := m.forgotten()
+	question := again.View()[2] // the diffs stand around it
+	again.apply(history.Edit{ID: "edit_1", Seq: again.NextSeq(), Kind: history.EditTruncate, Messages: []string{question.ID}})
+	again.write("a.go", linesOf("a", 200)+linesOf("end", 3))
+	again.ask("And now?")
+	b := again.sent()
+	if got := kindsOf(b, "file:a.go"); len(got) != 2 || got[0] != stability.Base || got[1] != stability.Diff {
+		t.Errorf("the file is shown as %v, want its base and one diff; cut %q, kept %d", got, b.plan.Cut, b.plan.Kept)
+	}
+	if !strings.Contains(sentText(&b), "+end 00002 = value") {
+		t.Errorf("the request does not hold the present content:\n%s", sentText(&b))
+	}
+}
+
+// A restart must not take what went to one cache for the content of another.
+func TestARestartKnowsWhichCacheHoldsWhat(t *testing.T) {
+	tool := llm.Tool{Name: "look", Schema: []byte(`{"type":"object"}`)}
+	for name, test := range map[string]struct {
+		before, after []llm.Tool
+		other         bool // another model afterwards
+		want          bool
+	}{
+		"no tools":                      {nil, nil, false, true},
+		"tools":                         {[]llm.Tool{tool}, []llm.Tool{tool}, false, true},
+		"tools gone":                    {[]llm.Tool{tool}, nil, false, false},
+		"tools new":                     {nil, []llm.Tool{tool}, false, false},
+		"another model":                 {nil, nil, true, false},
+		"another model, the same tools": {[]llm.Tool{tool}, []llm.Tool{tool}, true, false},
+	} {
+		m := cached(t)
+		m.add("a.go", linesOf("a", 200))
+		m.ask("first")
+		m.sent(test.before...)
+		m.answer("answer")
+		if test.other {
+			m.model.Name = "local/other"
+		}
+		again := m.forgotten()
+		again.ask("second")
+		if b := again.sent(test.after...); (b.plan.Expect > 0) != test.want {
+			t.Errorf("%s: %d tokens are expected of %d", name, b.plan.Expect, b.plan.Tokens)
+		}
+	}
+}
+
+// Of a model that caches by itself nothing is expected before it was sent something.
+func TestAnotherModelHasNothingCached(t *testing.T) {
+	m := manage(t, 400_000)
+	m.add("a.go", linesOf("a", 200))
+	m.ask("first")
+	m.sent()
+	m.ask("second")
+	if b := m.sent(); b.plan.Expect == 0 {
+		t.Error("nothing is expected of the second request")
+	}
+	m.model.Name = "local/other"
+	m.ask("third")
+	if b := m.sent(); b.plan.Expect != 0 {
+		t.Errorf("%d tokens are expected of another model", b.plan.Expect)
+	}
+}
+
+// What the model was told of the files with messages that have left the view it must be told again.
+func TestNotesAreToldAnewWhenTheirMessageIsGone(t *testing.T) {
+	m := cached(t)
+	m.add("a.go", linesOf("a", 20))
+	m.ask("first")
+	m.sent()
+	m.answer("answer")
+	m.add("b.go", linesOf("b", 20))
+	m.ask("second")
+	if b := m.sent(); !strings.Contains(sentText(&b), "Changes to the files available for this step:\nFULL: b.go\n") {
+		t.Errorf("b.go is not told as a change:\n%s", sentText(&b))
+	}
+	m.apply(history.Edit{ID: "edit_1", Seq: m.NextSeq(), Kind: history.EditClear})
+	m.ask("third")
+	const all = "Files available for this step:\nFULL: a.go\nFULL: b.go\n"
+	b := m.sent()
+	if got := strings.Count(sentText(&b), all); got != 1 {
+		t.Errorf("the list is told %d times:\n%s", got, sentText(&b))
+	}
+	m.ask("fourth")
+	if b := m.forgotten().sent(); strings.Count(sentText(&b), all) != 1 || len(kindsOf(b, notePrefix+m.View()[1].ID)) > 0 {
+		t.Errorf("the list is told again and again:\n%s", sentText(&b))
+	}
+}
+
+// The first request's note is part of what the breakdown accounts for before there is any message.
+func TestTheFirstNoteIsAccountedFor(t *testing.T) {
+	m := cached(t)
+	m.add("a.go", linesOf("a", 20))
+	_, before := m.build()
+	m.ask("first")
+	_, b := m.build()
+	if before.categories[categoryNotes] == 0 || before.categories[categoryNotes] != b.categories[categoryNotes] {
+		t.Errorf("%d tokens of notes, then %d", before.categories[categoryNotes], b.categories[categoryNotes])
+	}
+}
+
+// The categories come to what was counted, whatever the log holds beside the items.
+func TestCategoriesComeToTheCount(t *testing.T) {
+	m := cached(t)
+	for i := range 6 {
+		m.add("a.go", linesOf("a", 100)+linesOf("more", i))
+		m.document("design", wordsOf(50+i), true)
+		m.ask("question")
+		b := m.sent()
+		m.answer("answer")
+		sum := 0
+		for _, n := range b.categories {
+			sum += n
+		}
+		if sum != b.counted {
+			t.Errorf("request %d: categories come to %d, counted are %d: %v", i, sum, b.counted, b.categories)
+		}
+	}
+}
+
+// Files are context wherever they stand; only what leads is system text.
+func TestFilesAreNeverSystemText(t *testing.T) {
+	m := manage(t, 400_000)
+	m.deps.Stability = stability.Options{Layout: stability.LayoutRipple, Target: 50}
+	m.load(m.deps)
+	m.model.Marks, m.model.MinCacheTokens = true, 100
+	m.document("design", wordsOf(200), true)
+	for i := range 30 {
+		if i%5 == 0 {
+			m.add(fmt.Sprintf("f%d.go", i), linesOf("f", 100))
+			m.document(fmt.Sprint("types", i), wordsOf(200), false)
+		}
+		m.ask("question")
+		b := m.sent()
+		m.answer("answer")
+		for _, e := range b.request.Entries {
+			if e.Kind == llm.EntrySystem && strings.Contains(e.Blocks[0].Text, "```") {
+				t.Fatalf("request %d has a file in its system text:\n%s", i, e.Blocks[0].Text)
+			}
+		}
+	}
+}
+
+// BenchmarkBuild measures what a request costs with 2,000 outlines, 60 files in context and 500 messages. The files are
+// unsaved texts, so that no stat is measured, unchanged, so that no diff is, and known, so that no hashing is. Outlines
+// are not built yet: they are given as pieces.
+func BenchmarkBuild(b *testing.B) {
+	m := manage(b, 4_000_000)
+	m.model.Marks, m.model.MinCacheTokens = true, 1024
+	content := linesOf("some", 300)
+	for i := range 60 {
+		name := fmt.Sprintf("dir%d/open%d.go", i%8, i)
+		a, err := read(b.Context(), m.roots, FileRequest{Path: name, Content: &content})
+		if err == nil {
+			_, err = m.files.Put(a.content, filecontext.AddOptions{Reason: "asked for", Unsaved: true})
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	var outlines []piece
+	for i := range 2000 {
+		outline := textPiece(fmt.Sprintf("outline:dir%d/file%d.go", i%40, i), stability.Outline, categoryOutlines, linesOf("func", 15), m.counter)
+		outlines = append(outlines, outline)
+	}
+	for range 250 {
+		m.ask(wordsOf(100))
+		m.answer(wordsOf(200))
+	}
+	m.ask("And now?")
+
+	collect := func() (snapshot, *built, []piece) {
+		snap := m.snapshot(m.model, llm.ThoughtOff)
+		built := &built{categories: make(map[string]int)}
+		pieces, err := snap.collect(b.Context(), built, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return snap, built, append(pieces, outlines...)
+	}
+	fit := func(snap *snapshot, built *built, pieces []piece) []piece {
+		pieces, err := snap.fit(b.Context(), built, pieces)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return pieces
+	}
+	plan := func(snap *snapshot, built *built, pieces []piece) {
+		if err := snap.plan(b.Context(), built, pieces, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	snap, first, pieces := collect()
+	plan(&snap, first, pieces)
+	var change history.Change
+	first.mirror.Answered(first.plan, stability.Usage{Write: first.plan.Tokens, Input: first.plan.Tokens})
+	m.requestAnswered(first, &change)
+	if err := m.store.Commit(b.Context(), change); err != nil {
+		b.Fatal(err)
+	}
+	m.answer("Now this.")
+	m.ask("And then?")
+
+	b.Run("collect", func(b *testing.B) {
+		for b.Loop() {
+			collect()
+		}
+	})
+	b.Run("fit", func(b *testing.B) {
+		snap, built, pieces := collect()
+		for b.Loop() {
+			fit(&snap, built, pieces)
+		}
+	})
+	b.Run("layout", func(b *testing.B) {
+		snap, built, pieces := collect()
+		built.mirror = snap.deps.Mirrors.of(cacheName(snap.model, snap.thought, ""), snap.deps.Now())
+		request := stability.Request{Now: snap.deps.Now(), Cache: stability.Cache{Mirror: built.mirror, Minimum: 1024}}
+		for i := range pieces {
+			request.Items = append(request.Items, pieces[i].Item)
+		}
+		for b.Loop() {
+			if _, err := snap.layout.plan(request, cacheName(snap.model, snap.thought, "")); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("layout and rendering", func(b *testing.B) {
+		snap, built, pieces := collect()
+		for b.Loop() {
+			built.request, built.blobs, built.keep, built.sent = llm.Request{}, nil, nil, nil
+			plan(&snap, built, pieces)
+		}
+	})
+	b.Run("all", func(b *testing.B) {
+		for b.Loop() {
+			snap, built, pieces := collect()
+			plan(&snap, built, fit(&snap, built, pieces))
+		}
+	})
+}

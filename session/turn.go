@@ -448,6 +448,7 @@ type partial struct {
 	bytes  int
 	n      int // next piece's number
 	saving bool
+	failed bool // the last save did: the next one waits for its time
 	timer  *time.Timer
 }
 
@@ -476,7 +477,7 @@ func (s *Session) pacePartial(t *turn) {
 	p := &t.partial
 	switch {
 	case p.saving || len(p.pieces) == 0 || t.outcome != nil:
-	case p.bytes >= partialBytes:
+	case p.bytes >= partialBytes && !p.failed:
 		s.savePartial(t)
 	case p.timer == nil:
 		p.timer = time.AfterFunc(partialEvery, func() { s.tell(func() { s.partialDue(t) }) })
@@ -502,23 +503,20 @@ func (s *Session) savePartial(t *turn) {
 	})
 }
 
-// partialSaved goes on after a save. Text whose save failed stays and is tried again with the next.
+// partialSaved goes on after a save. Text whose save failed stays and is tried again when it is time for the next.
 func (s *Session) partialSaved(t *turn, size int, err error) {
 	p := &t.partial
 	p.saving = false
 	if err == nil {
 		p.pieces = p.pieces[1:]
 		p.bytes -= size
-	} else if t.outcome == nil && s.ctx.Err() == nil {
+	} else if t.outcome == nil && s.ctx.Err() == nil && !p.failed {
 		s.deps.Log.Warn("partial answer not saved", slog.String("session", s.id), slog.String("turn", t.record.ID), slog.Any("error", err))
 	}
+	p.failed = err != nil
 	if t.outcome != nil {
 		s.finish(t)
 		return
 	}
-	if err == nil {
-		s.pacePartial(t)
-	} else if p.timer == nil {
-		p.timer = time.AfterFunc(partialEvery, func() { s.tell(func() { s.partialDue(t) }) })
-	}
+	s.pacePartial(t)
 }

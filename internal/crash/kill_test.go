@@ -126,11 +126,11 @@ func TestK4_01_RandomKills(t *testing.T) {
 	for round := range n {
 		all := startAll(w, users)
 		if round%2 == 1 { // a client that loses its connection goes on too
-			<-time.After(randomTime(chance, 150*time.Millisecond))
+			v.moment(chance)
 			v.drop()
 			v.attach(w)
 		}
-		<-time.After(randomTime(chance, 300*time.Millisecond))
+		v.moment(chance)
 		w.Kill()
 		all.Wait()
 		w.Restart(binary.Options{})
@@ -186,6 +186,17 @@ func finish(w *world, v *viewer, users []*user) {
 	if out, err := w.Home.Command(w.t.Context(), "doctor").CombinedOutput(); err != nil || !strings.Contains(string(out), "database") {
 		w.t.Errorf("strata doctor: %v\n%s", err, out)
 	}
+}
+
+// moment waits until a number of frames has come, and for a moment more.
+func (v *viewer) moment(chance *rand.Rand) {
+	v.t.Helper()
+	more := len(v.editor.Frames()) + max(0, chance.IntN(120)-20) // often at once
+	v.editor.Expect(testclient.Condition{
+		Name: fmt.Sprintf("%d frames", more),
+		Met:  func(fs testclient.Frames) bool { return len(fs) >= more },
+	})
+	<-time.After(randomTime(chance, 20*time.Millisecond))
 }
 
 func randomTime(chance *rand.Rand, most time.Duration) time.Duration {

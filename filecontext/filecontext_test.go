@@ -208,24 +208,6 @@ func TestEditsNeedTheWholePresentVersion(t *testing.T) {
 	}
 }
 
-func TestListingIsSorted(t *testing.T) {
-	f := New()
-	if got := f.Listing(); got != "" {
-		t.Errorf("without files: %q", got)
-	}
-	put(t, f, text("z.go", "1"), AddOptions{})
-	put(t, f, text("b.go", "1\n2\n"), AddOptions{Range: Range{1, 1}})
-	put(t, f, text("a.go", ""), AddOptions{State: SummaryOnly})
-	put(t, f, text("m.go", ""), AddOptions{})
-	put(t, f, text("x\nFULL: y", ""), AddOptions{State: SummaryOnly})
-	put(t, f, text("gone", ""), AddOptions{})
-	f.Apply([]Change{{Path: "gone", Kind: Unreadable, Reason: ReasonUnreadable, version: f.version}})
-	want := "Files available for this step:\nFULL: m.go\nFULL: z.go\nSUMMARY: \"x\\nFULL: y\"\nSUMMARY: a.go\nSUMMARY: b.go\n"
-	if diff := cmp.Diff(want, f.Listing()); diff != "" {
-		t.Errorf("Listing (-want +got):\n%s", diff)
-	}
-}
-
 // The set agrees with a plain model of itself over random operations, and survives storing at each step.
 func TestRandomOperations(t *testing.T) {
 	type model struct {
@@ -272,7 +254,7 @@ func TestRandomOperations(t *testing.T) {
 				want[path] = m
 			}
 		case 6:
-			restored, err := Restore(f.Export())
+			restored, err := Restore(stored(f))
 			must(t, err)
 			for _, e := range restored.List() { // what Refresh does
 				if !e.Unsaved {

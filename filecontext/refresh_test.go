@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -151,7 +150,7 @@ func TestK5_04_DeletedAndUnreadableFiles(t *testing.T) {
 		t.Error("an unreadable file may be edited")
 	}
 
-	f, err := Restore(f.Export())
+	f, err := Restore(stored(f))
 	must(t, err)
 	wantTold(t, r, f)
 	must(t, os.Remove(filepath.Join(cwd, "f3")))
@@ -222,7 +221,7 @@ func TestARestoredFileIsReadAgain(t *testing.T) {
 	r, f := openRoots(t, cwd), New()
 	put(t, f, load(t, r, "same"), AddOptions{})
 	put(t, f, load(t, r, "other"), AddOptions{})
-	f, err := Restore(f.Export())
+	f, err := Restore(stored(f))
 	must(t, err)
 	write(t, filepath.Join(cwd, "other"), "new")
 	wantTold(t, r, f, "changed other")
@@ -254,19 +253,5 @@ func TestRefreshEndsWithItsContext(t *testing.T) {
 	cancel()
 	if changes, err := r.Refresh(ctx, f.List()); !errors.Is(err, context.Canceled) || changes != nil {
 		t.Errorf("Refresh = %v, %v", changes, err)
-	}
-}
-
-func TestNotesAreOneLineEach(t *testing.T) {
-	for want, c := range map[string]Change{
-		"CHANGED: a":      {Path: "a", Kind: Changed},
-		"DELETED: a":      {Path: "a", Kind: Deleted},
-		"CREATED: a":      {Path: "a", Kind: Created},
-		`CHANGED: "a\nb"`: {Path: "a\nb", Kind: Changed},
-		"UNREADABLE: a (" + explanations[ReasonDirectory] + ")": {Path: "a", Kind: Unreadable, Reason: ReasonDirectory},
-	} {
-		if got := c.Note(); got != want || strings.Contains(got, "\n") {
-			t.Errorf("Note() = %q, want %q", got, want)
-		}
 	}
 }

@@ -5,24 +5,12 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // Render returns the file as the model is shown it: its lines in a fence below its path. Equal entries give equal bytes,
 // different texts different ones.
 func (e Entry) Render() string {
 	return Fence(e.heading(), e.body())
-}
-
-// RenderCut returns the file as Render does, but with at most keep bytes of its text and a marker that says how much is missing.
-func (e Entry) RenderCut(keep int) string {
-	body := e.body()
-	if len(body) <= keep {
-		return e.Render()
-	}
-	kept := strings.ToValidUTF8(body[:max(keep, 0)], "") // no half characters
-	missing, all := utf8.RuneCountInString(body[len(kept):]), utf8.RuneCountInString(body)
-	return Fence(e.heading()+" (cut)", kept+fmt.Sprintf("\n[%d of %d characters are left out]\n", missing, all))
 }
 
 // heading returns the path and what must be known about the text below it.

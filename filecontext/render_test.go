@@ -31,22 +31,6 @@ func TestRender(t *testing.T) {
 	}
 }
 
-func TestACutFileSaysWhatIsMissing(t *testing.T) {
-	e := put(t, New(), text("f", "añb\nc\n"), AddOptions{})
-	for keep, want := range map[int]string{
-		7:  e.Render(),
-		99: e.Render(),
-		6:  "f (cut)\n```\nañb\nc\n[1 of 6 characters are left out]\n```\n",
-		2:  "f (cut)\n```\na\n[5 of 6 characters are left out]\n```\n", // not half of the ñ
-		0:  "f (cut)\n```\n\n[6 of 6 characters are left out]\n```\n",
-		-1: "f (cut)\n```\n\n[6 of 6 characters are left out]\n```\n",
-	} {
-		if diff := cmp.Diff(want, e.RenderCut(keep)); diff != "" {
-			t.Errorf("%d bytes (-want +got):\n%s", keep, diff)
-		}
-	}
-}
-
 func TestARangeThatTheFileHasLostIsEmpty(t *testing.T) {
 	f := New()
 	e := put(t, f, text("f", "a\nb\nc\n"), AddOptions{Range: Range{2, 3}})

@@ -31,15 +31,6 @@ type storedState struct {
 	FoldsCase   bool   `json:"foldsCase,omitempty"`
 }
 
-// Export returns all files by path, for storing.
-func (f *FileContext) Export() []StoredFile {
-	var out []StoredFile
-	for _, e := range f.List() {
-		out = append(out, e.Stored())
-	}
-	return out
-}
-
 // Stored returns the file as it is stored.
 func (e Entry) Stored() StoredFile {
 	state, err := json.Marshal(storedState{
@@ -56,7 +47,7 @@ func (e Entry) Stored() StoredFile {
 	return file
 }
 
-// Restore returns the set that was exported. Files that are damaged or more than may be are left out and named in the error,
+// Restore returns the set that was stored. Files that are damaged or more than may be are left out and named in the error,
 // which therefore comes along with a set that can be used.
 func Restore(files []StoredFile) (*FileContext, error) {
 	f := New()

@@ -39,7 +39,7 @@ type ContextManager struct {
 
 // newContextManager takes over what was loaded. The errors name what of it cannot be used; the manager
 // goes on without.
-func newContextManager(deps *Deps, rules Rules, loaded history.Loaded, model llm.Model, _ llm.ThoughtLevel) (*ContextManager, error) {
+func newContextManager(deps *Deps, rules Rules, loaded history.Loaded, model llm.Model) (*ContextManager, error) {
 	m := &ContextManager{
 		deps: deps, session: loaded.Session.ID, log: history.NewLog(loaded.Heads, loaded.Edits), documents: loaded.Documents, checkpoints: loaded.Checkpoints,
 		totals: loaded.Totals, facts: new(facts), differ: new(differ), dirty: make(map[string]bool), drift: 1, system: rules.SystemPrompt,

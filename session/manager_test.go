@@ -114,7 +114,7 @@ func (m *managed) load(deps *Deps) {
 		loaded.Files = append(loaded.Files, m.store.files[path])
 	}
 	var err error
-	if m.ContextManager, err = newContextManager(deps, deps.Rules, loaded, m.model, llm.ThoughtOff); err != nil {
+	if m.ContextManager, err = newContextManager(deps, deps.Rules, loaded, m.model); err != nil {
 		m.t.Fatal(err)
 	}
 }

@@ -203,7 +203,7 @@ func TestCategoriesComeToTheCount(t *testing.T) {
 // Files are context wherever they stand; only what leads is system text.
 func TestFilesAreNeverSystemText(t *testing.T) {
 	m := manage(t, 400_000)
-	m.deps.Stability = stability.Options{Layout: stability.LayoutRipple, Target: 50}
+	m.deps.Rules.Stability = stability.Options{Layout: stability.LayoutRipple, Target: 50}
 	m.load(m.deps)
 	m.model.Marks, m.model.MinCacheTokens = true, 100
 	m.document("design", wordsOf(200), true)

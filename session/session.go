@@ -251,7 +251,7 @@ func (s *Session) begin(loaded history.Loaded) error {
 	s.chooseModel()
 	s.chooseProfile()
 	var err error
-	if s.context, err = newContextManager(s.deps, s.rules, loaded, s.model, s.thought()); err != nil {
+	if s.context, err = newContextManager(s.deps, s.rules, loaded, s.model); err != nil {
 		s.notices = append(s.notices, "Some of this session's context could not be restored: "+err.Error())
 	}
 	s.followRules()

@@ -12,7 +12,7 @@ STARTS_BINARY = $(shell $(GO) list -f '{{with .TestImports}}$(BINARY_USERS){{end
 RACE_PACKAGES = $(filter-out $(STARTS_BINARY),$(shell $(GO) list ./...))
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check format vet lint race-check race bench bench-packages bench-cache fuzz clean
+.PHONY: help run build test check format vet lint race-check race bench bench-packages bench-cache bench-fidelity fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ bench: ## measure the server, each figure beside its yardstick (2 minutes)
 
 bench-packages: ## run the benchmarks of single packages
 	.ci/bench packages
+
+bench-fidelity: ## plant facts in sessions and count those that three compactions leave in view
+	$(GO) test ./compaction -run TestFidelity -v -count=1
 
 bench-cache: build ## bill recorded sessions: what the layouts save of a cache's cost
 	bin/strata replay --bill internal/replay/testdata/train

@@ -36,10 +36,11 @@ type Viewed struct {
 
 // Summary is what stands for the part of the history that was compacted. The zero value is none.
 type Summary struct {
-	Edit     string // id of the newest compaction
-	Text     string
-	Tokens   int
-	Messages int // how many it stands for
+	Edit      string // id of the newest compaction
+	Text      string
+	Tokens    int
+	Messages  int // how many it stands for
+	Exchanges int // how many of them are the user's
 }
 
 // NewLog folds stored heads and edits, each in the order of their sequence numbers.
@@ -144,7 +145,21 @@ func (v *view) apply(e *Edit) {
 		v.omitted += len(gone)
 		return
 	}
-	v.summary = Summary{Edit: e.ID, Text: e.Summary, Tokens: e.SummaryTokens, Messages: v.summary.Messages + len(gone)}
+	v.summary = Summary{
+		Edit: e.ID, Text: e.Summary, Tokens: e.SummaryTokens,
+		Messages: v.summary.Messages + len(gone), Exchanges: v.summary.Exchanges + exchanges(gone),
+	}
+}
+
+// exchanges counts the messages of the user.
+func exchanges(heads []Head) int {
+	n := 0
+	for i := range heads {
+		if heads[i].Role == RoleUser {
+			n++
+		}
+	}
+	return n
 }
 
 func (v *view) cutDocuments(cuts []DocumentCut) {

@@ -52,7 +52,8 @@ func (s *Session) Compact(req CompactRequest, reply func(Compacted, error)) (can
 		run := s.compacting
 		if run == nil {
 			var err error
-			if run, err = s.startCompaction(cmp.Or(req.Strategy, s.strategy())); err != nil {
+			s.pause = compaction.Pause{}
+			if run, err = s.startCompaction(cmp.Or(req.Strategy, s.strategy()), true); err != nil {
 				fail(err)
 				return
 			}
@@ -100,7 +101,7 @@ func (s *Session) compactWhenDue() {
 	if s.context.pendingCalls() || !s.compactionDue() {
 		return
 	}
-	if _, err := s.startCompaction(s.strategy()); err != nil {
+	if _, err := s.startCompaction(s.strategy(), false); err != nil {
 		s.deps.Log.Warn("compaction not started", slog.String("session", s.id), slog.Any("error", err))
 	}
 }
@@ -111,12 +112,14 @@ func (s *Session) compactionDue() bool {
 	if err != nil {
 		return false
 	}
-	return compaction.New(strategy, s.numbers(), nil).Due(outline(s.context.View(), s.context.log.Summary()))
+	return compaction.New(strategy, s.numbers(false), nil).Due(outline(s.context.View(), s.context.log.Summary()))
 }
 
 // outline is a history without its texts.
 func outline(view []history.Viewed, summary history.Summary) compaction.History {
-	h := compaction.History{Summary: summary.Text, SummaryTokens: summary.Tokens, Messages: make([]compaction.Message, len(view))}
+	h := compaction.History{
+		Summary: summary.Text, SummaryTokens: summary.Tokens, Summarised: summary.Exchanges, Messages: make([]compaction.Message, len(view)),
+	}
 	for i, v := range view {
 		h.Messages[i] = compaction.Message{ID: v.ID, Role: v.Role, Tokens: v.Tokens, Calls: v.HasCalls}
 	}
@@ -130,7 +133,7 @@ func (m *ContextManager) pendingCalls() bool {
 }
 
 // startCompaction hands an unchanging copy of the working history to the pool.
-func (s *Session) startCompaction(name string) (*compactionRun, error) {
+func (s *Session) startCompaction(name string, asked bool) (*compactionRun, error) {
 	strategy, err := compaction.Named(name)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
@@ -140,13 +143,13 @@ func (s *Session) startCompaction(name string) (*compactionRun, error) {
 	}
 	job := &compactionJob{
 		deps: s.deps, session: s.id, view: s.context.View(), summary: s.context.log.Summary(), strategy: strategy,
-		numbers: s.numbers(), counter: s.context.counter,
+		numbers: s.numbers(asked), counter: s.context.counter,
 	}
 	run := &compactionRun{id: s.deps.NewID("cmp_"), strategy: name, gen: s.context.editGen}
 	s.wg.Add(1)
 	run.cancel, err = s.deps.Pool.Submit(s.id, func(ctx context.Context) compaction.Result {
 		defer s.wg.Done()
-		outcome := job.run(ctx)
+		outcome := s.runCompaction(ctx, job)
 		s.tell(func() { s.compactionDone(run, outcome, job.calls) })
 		return outcome.Result
 	})
@@ -160,8 +163,18 @@ func (s *Session) startCompaction(name string) (*compactionRun, error) {
 	return run, nil
 }
 
+// runCompaction runs a job in the pool; a panic in it ends neither the session nor the server.
+func (s *Session) runCompaction(ctx context.Context, job *compactionJob) (outcome compaction.Outcome) {
+	defer func() {
+		if r := recover(); r != nil {
+			outcome = compaction.Outcome{Result: compaction.Failed, Err: s.panicked(r)}
+		}
+	}()
+	return job.run(ctx)
+}
+
 // numbers are the settings of the strategies, from the profile.
-func (s *Session) numbers() compaction.Numbers {
+func (s *Session) numbers(asked bool) compaction.Numbers {
 	c := s.profile.Compaction
 	room := s.model.Window - reserve(s.model)
 	if s.profile.Budget.HistoryTokens > 0 {
@@ -171,7 +184,7 @@ func (s *Session) numbers() compaction.Numbers {
 		TriggerTokens: s.trigger(), VerbatimWindowTokens: c.VerbatimWindowTokens, SummaryBudgetTokens: c.SummaryBudgetTokens,
 		MinVerbatimExchanges: c.MinVerbatimExchanges, MinConfidence: c.MinConfidence, RawWindowSize: c.RawWindowSize,
 		SummarizeEvery: c.SummarizeEvery, SummaryThreshold: c.SummaryThreshold, MaxSteps: c.MaxSteps,
-		KeepFirst: c.KeepFirst, KeepLast: c.KeepLast, FailureWords: c.FailureWords, RoomTokens: room,
+		KeepFirst: c.KeepFirst, KeepLast: c.KeepLast, FailureWords: c.FailureWords, RoomTokens: room, Asked: asked,
 	}
 }
 
@@ -343,8 +356,11 @@ func failed(m *history.Message) bool {
 func (j *compactionJob) Complete(ctx context.Context, c compaction.Call) (compaction.Reply, error) {
 	text := func(s string) []history.Block { return []history.Block{{Type: history.BlockText, Text: s}} }
 	model := j.deps.SummaryModel
-	if c.Purpose == history.PurposeDetection && j.deps.DetectionModel != "" {
+	if c.Purpose == history.PurposeDetection {
 		model = j.deps.DetectionModel
+	}
+	if model == "" {
+		return compaction.Reply{}, compaction.ErrNoModel
 	}
 	request := llm.Request{
 		Model: model, MaxOutput: c.MaxTokens, Temperature: &c.Temperature, Purpose: c.Purpose,

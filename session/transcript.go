@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"strata/compaction"
 	"strata/history"
 )
 
@@ -106,6 +107,7 @@ func (s *Session) clear(reply func(int64, error)) {
 		}
 		return s.store("clear history", history.Change{Edits: []history.Edit{edit}}, func() {
 			s.context.apply(edit)
+			s.pause = compaction.Pause{}
 			s.contextChanged("clear")
 			reply(edit.Seq, nil)
 		}), nil

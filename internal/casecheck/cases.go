@@ -1,0 +1,121 @@
+// Package casecheck keeps account of the faults that users of such software have met: each that is due must have
+// a test, and docs/cases.md says which. A test belongs to a case by its name: TestK6_01 and what follows it.
+//
+// It must never be imported. `go test ./internal/casecheck -update` writes the document.
+package casecheck
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Case is a fault that somebody has met.
+type Case struct {
+	ID      string // K6-01
+	Kind    int
+	Symptom string // in our words
+	Note    string // where it is tested, should that be elsewhere than in Go
+}
+
+// kindsDue and casesDue are what must be tested.
+var (
+	kindsDue = []int{4, 6, 7, 8}
+	casesDue = []string{
+		"K2-01", "K2-02", "K2-04", "K2-08",
+		"K3-01", "K3-02", "K3-04", "K3-05", "K3-07",
+		"K5-04", "K5-05", "K5-07",
+		"K9-06",
+	}
+)
+
+func (c Case) due() bool { return slices.Contains(kindsDue, c.Kind) || slices.Contains(casesDue, c.ID) }
+
+// decodeCases reads the cases, a JSON object a line, and puts our words for each to it:
+// id, symptom and perhaps a note a line, separated by tabs.
+func decodeCases(jsonLines, symptoms string) ([]Case, error) {
+	words := make(map[string][]string)
+	for line := range strings.Lines(symptoms) {
+		fields := strings.Split(strings.TrimSpace(line), "\t")
+		words[fields[0]] = fields[1:]
+	}
+	var cases []Case
+	for line := range strings.Lines(jsonLines) {
+		var c struct {
+			ID   string `json:"id"`
+			Kind int    `json:"kind"`
+		}
+		if err := json.Unmarshal([]byte(line), &c); err != nil {
+			return nil, fmt.Errorf("decode case %d: %w", len(cases)+1, err)
+		}
+		said := words[c.ID]
+		if len(said) == 0 || len(said) > 2 {
+			return nil, fmt.Errorf("case %s has no symptom in our words", c.ID)
+		}
+		delete(words, c.ID)
+		cases = append(cases, Case{ID: c.ID, Kind: c.Kind, Symptom: said[0], Note: strings.Join(said[1:], "")})
+	}
+	if len(words) > 0 {
+		return nil, fmt.Errorf("words for unknown cases: %v", slices.Sorted(maps.Keys(words)))
+	}
+	return cases, nil
+}
+
+// Test is a test function of a case.
+type Test struct {
+	Package string // folder, with forward slashes
+	Name    string
+}
+
+var testName = regexp.MustCompile(`(?m)^func (TestK(\d+)_(\d+)\w*)\(t \*testing\.T\)`)
+
+// findTests returns the tests of each case in a tree, by the case's id, in order.
+func findTests(tree fs.FS) (map[string][]Test, error) {
+	found := make(map[string][]Test)
+	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "node_modules" || entry.Name() == "testdata"):
+			return fs.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		content, err := fs.ReadFile(tree, name)
+		for _, m := range testName.FindAllSubmatch(content, -1) {
+			id := fmt.Sprintf("K%s-%s", m[2], m[3])
+			found[id] = append(found[id], Test{Package: path.Dir(name), Name: string(m[1])})
+		}
+		return err
+	})
+	for _, tests := range found {
+		slices.SortFunc(tests, func(a, b Test) int {
+			return cmp.Or(cmp.Compare(a.Package, b.Package), cmp.Compare(a.Name, b.Name))
+		})
+	}
+	return found, err
+}
+
+// faults says which cases lack a test that is due, and which tests name no case.
+func faults(cases []Case, tests map[string][]Test) []string {
+	var faults []string
+	known := make(map[string]bool)
+	for _, c := range cases {
+		known[c.ID] = true
+		if c.due() && len(tests[c.ID]) == 0 && c.Note == "" {
+			faults = append(faults, fmt.Sprintf("%s has no test named Test%s…: %s", c.ID, strings.ReplaceAll(c.ID, "-", "_"), c.Symptom))
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(tests)) {
+		if !known[id] {
+			faults = append(faults, fmt.Sprintf("%s in %s: there is no case %s", tests[id][0].Name, tests[id][0].Package, id))
+		}
+	}
+	return faults
+}

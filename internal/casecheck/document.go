@@ -1,0 +1,62 @@
+package casecheck
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// kinds are the headings of the document.
+var kinds = map[int]string{
+	1: "Compaction",
+	2: "Tokens and window",
+	3: "Prompt cache",
+	4: "Persistence",
+	5: "Files",
+	6: "Streaming",
+	7: "WebSocket",
+	8: "JSON-RPC",
+	9: "HUD",
+}
+
+const preface = `# Known faults
+
+Users of software like this have met the faults below. For each there is a test that fails if Strata has it.
+The document is written by ` + "`go test ./internal/casecheck -update`" + ` from the names of the tests.
+`
+
+// document is docs/cases.md: a table for each kind, with a row for each case that has a test.
+func document(cases []Case, tests map[string][]Test) string {
+	var out strings.Builder
+	out.WriteString(preface)
+	kind := 0
+	for _, c := range slices.SortedFunc(slices.Values(cases), func(a, b Case) int { return strings.Compare(a.ID, b.ID) }) {
+		if len(tests[c.ID]) == 0 && c.Note == "" {
+			continue
+		}
+		if c.Kind != kind {
+			kind = c.Kind
+			fmt.Fprintf(&out, "\n## %s\n\n| case | what must not happen | tested by |\n|---|---|---|\n", kinds[kind])
+		}
+		fmt.Fprintf(&out, "| %s | %s | %s |\n", c.ID, c.Symptom, testedBy(c, tests[c.ID]))
+	}
+	return out.String()
+}
+
+// testedBy lists a case's tests by package.
+func testedBy(c Case, tests []Test) string {
+	var parts []string
+	last := ""
+	for _, t := range tests {
+		if t.Package != last {
+			last = t.Package
+			parts = append(parts, fmt.Sprintf("`%s`: %s", t.Package, t.Name))
+			continue
+		}
+		parts[len(parts)-1] += ", " + t.Name
+	}
+	if c.Note != "" {
+		parts = append(parts, c.Note)
+	}
+	return strings.Join(parts, "; ")
+}

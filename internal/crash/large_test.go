@@ -27,7 +27,7 @@ const (
 const (
 	firstPage   = 2 * time.Second
 	otherDelay  = 200 * time.Millisecond
-	slack       = 10
+	slack       = 25
 	largeMemory = 512 << 20 // bytes of the whole process
 	largeFrame  = 256 << 10
 )

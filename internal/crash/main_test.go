@@ -103,7 +103,6 @@ func fault(err error) *rpc.Error {
 
 // The codes that a client meets when a server crashes or cannot store.
 const (
-	codeNotFound      = -32002
 	codeBusy          = -32010
 	codeProvider      = -32012 // with it an interrupted turn is told
 	codeStorage       = -32015

@@ -52,7 +52,7 @@ func cleanBlock(b *Block) (Block, error) {
 		return Block{Type: b.Type, Text: b.Text, Signature: b.Signature}, nil
 	case BlockImage:
 		if len(b.Data) == 0 || b.MIME == "" {
-			return Block{}, errors.New("a picture needs data and mime")
+			return Block{}, errors.New("a picture needs data and mimeType")
 		}
 		return Block{Type: b.Type, Data: b.Data, MIME: b.MIME, URI: b.URI, Width: max(b.Width, 0), Height: max(b.Height, 0)}, nil
 	case BlockLink:

@@ -54,7 +54,7 @@ func TestCheckBlocks(t *testing.T) {
 }
 
 func FuzzCheckBlocks(f *testing.F) {
-	f.Add("user", `[{"type":"text","text":"words"},{"type":"image","data":"AA==","mime":"image/png","width":-3}]`)
+	f.Add("user", `[{"type":"text","text":"words"},{"type":"image","data":"AA==","mimeType":"image/png","width":-3}]`)
 	f.Add("assistant", `[{"type":"tool_call","callId":"c","name":"n","args":"{"},{"type":"thinking","text":"x","signature":"s"}]`)
 	f.Add("tool", `[{"type":"tool_result","callId":"c","content":[{"type":"text","text":"x"},{"type":"tool_result","callId":"d"}]}]`)
 	f.Fuzz(func(t *testing.T, role, raw string) {

@@ -44,7 +44,7 @@ type Block struct {
 
 	URI  string `json:"uri,omitempty"`
 	Name string `json:"name,omitempty"` // title of a link, name of a tool
-	MIME string `json:"mime,omitempty"`
+	MIME string `json:"mimeType,omitempty"`
 
 	Data   []byte `json:"data,omitempty"`   // bytes of a picture, base64 in JSON
 	Width  int    `json:"width,omitempty"`  // pixels; 0 where unknown
@@ -75,7 +75,7 @@ const (
 type Message struct {
 	ID     string          `json:"id"`               // msg_ + ULID
 	Seq    int64           `json:"seq"`              // position in the session, shared with its edits, from 1
-	Turn   string          `json:"turn,omitempty"`   // turn that it belongs to; empty for appended ones
+	Turn   string          `json:"turnId,omitempty"` // turn that it belongs to; empty for appended ones
 	Role   Role            `json:"role"`             //
 	Blocks []Block         `json:"blocks"`           //
 	Tokens int             `json:"tokens"`           // counted once, when it was appended

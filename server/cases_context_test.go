@@ -151,7 +151,7 @@ func TestK2_04PicturesHaveABoundedCost(t *testing.T) {
 				t.Errorf("%d pictures were sent as they are", n)
 			}
 
-			stored := map[string]any{"type": "image", "mime": "image/png", "data": picture}
+			stored := map[string]any{"type": "image", "mimeType": "image/png", "data": picture}
 			messages := []any{
 				map[string]any{"role": "user", "content": "look"},
 				map[string]any{"role": "assistant", "content": []any{map[string]any{"type": "tool_call", "callId": "call_1", "name": "look", "args": "{}"}}},
@@ -177,7 +177,7 @@ func TestK2_04PicturesHaveABoundedCost(t *testing.T) {
 				return info.Tokens
 			}
 			before := used()
-			small := map[string]any{"type": "image", "mime": "image/png", "data": png(1600, 1200, 20_000)}
+			small := map[string]any{"type": "image", "mimeType": "image/png", "data": png(1600, 1200, 20_000)}
 			for range 60 {
 				message := []any{map[string]any{"role": "user", "content": []any{small}}}
 				if err := e.Call("_strata/history/append", map[string]any{"sessionId": sid, "messages": message}, nil); err != nil {

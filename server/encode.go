@@ -156,10 +156,12 @@ func (f *feed) event(e *session.Event) (map[string]any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("encode event %s: %w", e.Kind, err)
 		}
-		if payload[0] == '[' {
-			fields["items"] = json.RawMessage(payload)
-		} else if err := json.Unmarshal(payload, &fields); err != nil {
+		var own map[string]json.RawMessage
+		if err := json.Unmarshal(payload, &own); err != nil {
 			return nil, fmt.Errorf("encode event %s: %w", e.Kind, err)
+		}
+		for name, value := range own {
+			fields[name] = value
 		}
 	}
 	fields["sessionId"], fields["epoch"], fields["seq"], fields["type"] = f.session.ID(), f.session.Epoch(), e.Seq, e.Kind

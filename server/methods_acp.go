@@ -146,7 +146,7 @@ func within(dir, root string) bool {
 // mcpNotice tells the client, which is subscribed by now, that servers that it named are not used.
 func (p *peer) mcpNotice(s *session.Session, servers []json.RawMessage) {
 	if len(servers) > 0 {
-		s.Notify(fmt.Sprintf("%d MCP servers were named; Strata offers no tools to the model and does not use them.", len(servers)))
+		s.Notify(fmt.Sprintf("Servers of the Model Context Protocol were named (%d); Strata offers no tools to the model and does not use them.", len(servers)))
 	}
 }
 

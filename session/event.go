@@ -27,7 +27,7 @@ const (
 	EventCompaction     EventKind = "compaction"      // Data: Compacted
 	EventTiersChanged   EventKind = "tiers_changed"   // Data: TiersChanged
 	EventFilesChanged   EventKind = "files_changed"   // Data: FilesChanged
-	EventLeftOut        EventKind = "left_out"        // Data: []LeftOut
+	EventLeftOut        EventKind = "left_out"        // Data: LeftOuts
 	EventRetrying       EventKind = "retrying"        // Data: Retrying
 	EventSaved          EventKind = "saved"           // Data: SaveInfo
 	EventSaveFailed     EventKind = "save_failed"     // Data: SaveInfo
@@ -61,7 +61,7 @@ type Event struct {
 	Role    history.Role
 	Text    string
 	Block   *history.Block
-	Data    any // payload, immutable, marshals to a JSON object or array
+	Data    any // payload, immutable, marshals to a JSON object
 
 	origin *Cursor // the subscriber that caused it and is not told
 	at     sent    // what of its message comes before it, where it brings some of one
@@ -154,7 +154,7 @@ type Retrying struct {
 type ContextChanged struct {
 	Reason string `json:"reason"` // append, clear
 	Tokens int    `json:"historyTokens"`
-	Seq    int64  `json:"at"` // transcript position
+	Seq    int64  `json:"transcriptSeq"` // transcript position
 }
 
 // TiersChanged tells what moved between tiers with the last reply.
@@ -189,6 +189,11 @@ type LeftOut struct {
 	Tokens int    `json:"tokens,omitempty"`
 	Reason string `json:"reason"`
 	Score  int    `json:"score,omitempty"` // its priority
+}
+
+// LeftOuts are all that a request does not hold.
+type LeftOuts struct {
+	LeftOut []LeftOut `json:"leftOut"`
 }
 
 // SaveInfo tells how the storing of a turn's ending went.

@@ -183,7 +183,7 @@ func (s *Session) requestBuilt(t *turn, b built) {
 	s.filesRefreshed(b.refreshed)
 	t.leftOut = append(t.leftOut, b.leftOut...)
 	if len(t.leftOut) > 0 {
-		s.emit(Event{Kind: EventLeftOut, Turn: t.record.ID, Data: t.leftOut})
+		s.emit(Event{Kind: EventLeftOut, Turn: t.record.ID, Data: LeftOuts{LeftOut: t.leftOut}})
 	}
 }
 

@@ -74,7 +74,7 @@ func (a *answer) event(params json.RawMessage) {
 		Items []struct {
 			Key    string `json:"key"`
 			Reason string `json:"reason"`
-		} `json:"items"` // of left_out
+		} `json:"leftOut"` // of left_out
 		Attempt int    `json:"attempt"` // of retrying, like the rest
 		Of      int    `json:"of"`
 		DelayMs int    `json:"delayMs"`

@@ -23,7 +23,7 @@ func turn(a *answer, end string) {
 	}
 	for _, event := range []string{
 		`{"type":"saved"}`,
-		`{"type":"left_out","items":[{"key":"file:b.txt","reason":"binary"}]}`,
+		`{"type":"left_out","leftOut":[{"key":"file:b.txt","reason":"binary"}]}`,
 		`{"type":"retrying","attempt":1,"of":4,"delayMs":1500,"reason":"overloaded"}`,
 		`{"type":[]}`,
 	} {

@@ -60,6 +60,7 @@ func TestExpectedFigures(t *testing.T) {
 		t.Run(layout, func(t *testing.T) {
 			s := newStage(t, layout)
 			s.scale = 120
+			var total share
 			r := rand.New(rand.NewPCG(1, 1))
 			for i := range 6 {
 				path := fmt.Sprintf("f%d.go", i)
@@ -73,12 +74,13 @@ func TestExpectedFigures(t *testing.T) {
 					s.write(path, lines(path, 90)+lines(fmt.Sprint(turn), 10))
 				}
 				s.prompt(lines(fmt.Sprint("question ", turn), 5))
-				s.readAsExpected(fmt.Sprint("turn ", turn))
+				total.add(s.readAsExpected(fmt.Sprint("turn ", turn)).Usage)
 				call := s.lastCall()
 				if off := abs(call.Expected - call.Usage.CacheRead); off > call.Usage.Context()/50+20 {
 					t.Errorf("turn %d: %d tokens were read, %d were expected, of %d", turn, call.Usage.CacheRead, call.Expected, call.Usage.Context())
 				}
 			}
+			t.Log(total)
 			var page struct {
 				Calls []struct{ ExpectedCacheRead int }
 			}

@@ -19,7 +19,7 @@ import (
 
 var (
 	walkSeed  = flag.Uint64("walkseed", 0, "seed of the random sessions on a caching provider; 0: a new one")
-	walkCount = flag.Int("walks", 4, "how many of them for each layout")
+	walkCount = flag.Int("walks", 4, "how many of them for each layout; every second one is restarted now and then")
 )
 
 // walk does random things to a session and knows what its requests must hold. What it does depends on nothing but
@@ -37,6 +37,9 @@ type walk struct {
 	n         int                  // for names and versions
 	total     share
 	trace     []string
+
+	seq  int64    // of the transcript, to which the view can be taken back; 0: none
+	back []string // the messages that stood then
 }
 
 // walkFile is a file of the context.
@@ -146,7 +149,7 @@ func (w *walk) put(path, text string) {
 func (w *walk) act() {
 	w.t.Helper()
 	path := w.path()
-	switch n := w.r.IntN(24); n {
+	switch n := w.r.IntN(26); n {
 	case 0, 1:
 		w.did("write %s", path)
 		w.put(path, w.text())
@@ -206,6 +209,16 @@ func (w *walk) act() {
 			w.did("take all files out")
 			clear(w.files)
 			w.call("_strata/files/clear", nil)
+		}
+	case 24:
+		w.did("checkpoint")
+		w.back = slices.Clone(w.messages)
+		w.seq = call[struct{ Seq int64 }](w.testServer, w.editor, "_strata/checkpoint/create", w.sid, map[string]any{"name": "here"}).Seq
+	case 25:
+		if w.seq > 0 && w.r.IntN(2) == 0 {
+			w.did("restore")
+			w.messages = slices.Clone(w.back)
+			w.call("_strata/checkpoint/restore", map[string]any{"seq": w.seq})
 		}
 	}
 }
@@ -446,12 +459,13 @@ func TestRandomSessionsOnACachingProvider(t *testing.T) {
 			for i := range *walkCount {
 				if !t.Run(fmt.Sprintf("seed=%d", seed+uint64(i)), func(t *testing.T) {
 					w := newWalk(t, layout, seed+uint64(i))
-					for range 40 {
-						switch w.r.IntN(12) {
-						case 0:
+					for range 30 {
+						switch n := w.r.IntN(12); {
+						case n == 0 && i%2 == 1:
 							w.did("restart")
 							w.restart()
-						case 1:
+							w.more = true
+						case n == 1:
 							w.model = []string{"claude/a", "claude/b", "local/x"}[w.r.IntN(3)]
 							w.did("model %s", w.model)
 							w.choose(w.model)
@@ -485,7 +499,7 @@ func TestRestartsChangeNoByte(t *testing.T) {
 			t.Logf("repeat with -args -walkseed=%d", seed)
 			plain, restarted := newWalk(t, layout, seed), newWalk(t, layout, seed)
 			when := rand.New(rand.NewPCG(seed, 8))
-			for range 60 {
+			for range 40 {
 				plain.step()
 				if when.IntN(4) == 0 {
 					restarted.did("restart")

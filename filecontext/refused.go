@@ -28,10 +28,10 @@ const (
 
 // explanations say what is wrong and, where there is one, the way out.
 var explanations = map[Reason]string{
-	ReasonBadPath:    "not a path",
-	ReasonBadURI:     "not a file: URI of this machine",
+	ReasonBadPath:    "is not a path",
+	ReasonBadURI:     "is not a file: URI of this machine",
 	ReasonOutside:    "leads out of the session's folders",
-	ReasonMissing:    "no such file",
+	ReasonMissing:    "does not exist",
 	ReasonDirectory:  "is a folder: name the files in it",
 	ReasonNotRegular: "is no regular file",
 	ReasonUnreadable: "cannot be read",

@@ -231,7 +231,8 @@ func (c *Client) backend(provider string) (backend, error) {
 	}
 	key, source := c.key(provider)
 	if source == KeyMissing {
-		return nil, &Error{Kind: KindAuth, err: fmt.Errorf("no key: set %s or give one in the editor", config.APIKeyEnv)}
+		return nil, &Error{Kind: KindAuth, err: fmt.Errorf(
+			"no key: the server was started without %s; start it again with it, or give a key in the editor", config.APIKeyEnv)}
 	}
 	if config.Kind == Anthropic {
 		return newAnthropic(c, config, key), nil

@@ -13,6 +13,10 @@ import (
 	"strata/server/access"
 )
 
+// maxFrame is the largest frame that is taken from the server, which knows how much that must be: a page of a transcript
+// holds at least one message, however long.
+const maxFrame = 64 << 20
+
 // dialTimeout bounds how long a server that is just going or coming is tried again.
 const dialTimeout = 5 * time.Second
 
@@ -23,6 +27,11 @@ func (p *process) connect(ctx context.Context, onNotification func(method string
 	if err != nil {
 		return nil, err
 	}
+	return initialized(ctx, stream, onNotification)
+}
+
+// initialized makes an initialised connection of a stream.
+func initialized(ctx context.Context, stream *rpc.WebSocketStream, onNotification func(method string, params json.RawMessage)) (*rpc.Client, error) {
 	client := rpc.NewClient(stream, onNotification)
 	if err := client.Call(ctx, "initialize", initializeParams(), nil); err != nil {
 		client.Close()
@@ -67,6 +76,7 @@ func dialServer(ctx context.Context, running access.ServerFile) (*rpc.WebSocketS
 		return nil, err
 	}
 	stream, err := rpc.DialWebSocket(ctx, address, rpc.DialOptions{
+		Limits:       rpc.Limits{FrameBytes: maxFrame},
 		Header:       http.Header{"Authorization": {"Bearer " + running.Token.Reveal()}},
 		Subprotocols: []string{access.Subprotocol},
 	})

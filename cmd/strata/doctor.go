@@ -62,8 +62,9 @@ func (d *doctor) examine(ctx context.Context, flags *config.Flags) {
 		return // nothing else is known
 	}
 	d.checkServer()
-	d.checkFolder("data", filepath.Dir(d.config.DB))
-	d.checkFolder("state", d.config.Folders.State)
+	d.checkFolder("data", filepath.Dir(d.config.DB), d.config.IsDefault("db"))
+	d.checkFolder("state", d.config.Folders.State, true)
+	d.checkLog()
 	d.checkToken()
 	d.checkDatabase(ctx)
 	d.checkAddress()
@@ -102,8 +103,9 @@ func (d *doctor) checkServer() {
 	}
 }
 
-// checkFolder checks that a folder is private and can be written, or can be made.
-func (d *doctor) checkFolder(subject, folder string) {
+// checkFolder checks that a folder can be written, or can be made, and that it is private if it is our own: what holds
+// other things too has its mode for their sake.
+func (d *doctor) checkFolder(subject, folder string, own bool) {
 	info, err := os.Stat(folder)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -117,19 +119,19 @@ func (d *doctor) checkFolder(subject, folder string) {
 		return
 	}
 	if err := writable(folder); err != nil {
-		d.fail(subject, "%v: make the folder writable for you, or choose another", err)
+		d.fail(subject, "%v: make the folder writable for you and see that its disk is not full, or choose another", err)
 		return
 	}
-	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
+	if mode := info.Mode().Perm(); own && runtime.GOOS != "windows" && mode&0o077 != 0 {
 		d.warn(subject, "other users may look into %s (mode %04o): run `chmod 700 %s`", folder, mode, folder)
 		return
 	}
 	d.ok(subject, "%s", folder)
 }
 
-// checkParent checks that a missing folder can be made.
-func (d *doctor) checkParent(subject, folder string) {
-	parent := filepath.Dir(folder)
+// checkParent checks that a missing folder or file can be made.
+func (d *doctor) checkParent(subject, path string) {
+	parent := filepath.Dir(path)
 	for {
 		info, err := os.Stat(parent)
 		if err == nil && info.IsDir() {
@@ -139,15 +141,18 @@ func (d *doctor) checkParent(subject, folder string) {
 			parent = next
 			continue
 		}
-		d.fail(subject, "%s cannot be made: %s is not a folder", folder, parent)
+		d.fail(subject, "%s cannot be made: %s is not a folder", path, parent)
 		return
 	}
 	if err := writable(parent); err != nil {
-		d.fail(subject, "%s cannot be made: %v", folder, err)
+		d.fail(subject, "%s cannot be made: %v", path, err)
 		return
 	}
-	d.ok(subject, "%s will be made", folder)
+	d.ok(subject, "%s will be made", path)
 }
+
+// leastRoom is how many bytes must fit into a folder for it to count as writable: some prompts and answers.
+const leastRoom = 1 << 20
 
 // writable tries a file, because permissions alone don't tell of read-only and full disks.
 func writable(folder string) error {
@@ -155,7 +160,25 @@ func writable(folder string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	_, err = f.Write(make([]byte, leastRoom))
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
+}
+
+func (d *doctor) checkLog() {
+	name := d.config.Log.File
+	if name == "" {
+		return
+	}
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		d.checkParent("log", name)
+	case err != nil:
+		d.fail("log", "%v: choose another file with the key log.file", err)
+	default:
+		f.Close()
+		d.ok("log", "%s", name)
+	}
 }
 
 func (d *doctor) checkToken() {
@@ -176,21 +199,25 @@ func (d *doctor) checkToken() {
 
 func (d *doctor) checkDatabase(ctx context.Context) {
 	path := d.config.DB
-	info, err := os.Stat(path)
+	err := historystore.Check(ctx, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		d.ok("database", "%s will be made", path)
+		return
+	case errors.Is(err, historystore.ErrReadOnly):
+		d.fail("database", "%v: make it writable for you", err)
 		return
 	case err != nil:
 		d.fail("database", "%v", err)
 		return
 	}
+	info, err := os.Stat(path)
+	if err != nil {
+		d.fail("database", "%v", err)
+		return
+	}
 	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
 		d.warn("database", "other users may read %s (mode %04o): run `chmod 600 %s`", path, mode, path)
-	}
-	if err := checkDatabase(ctx, path); err != nil {
-		d.fail("database", "%s: %v", path, err)
-		return
 	}
 	pid, held := historystore.Holder(path)
 	switch {
@@ -199,7 +226,7 @@ func (d *doctor) checkDatabase(ctx context.Context) {
 	case pid == d.running.PID:
 		d.ok("database", "%s, %d bytes, whole and open in the running server", path, info.Size())
 	default:
-		d.warn("database", "%s is open in process %d, which no server.json names: end that process if no server can be reached", path, pid)
+		d.warn("database", "%s is open in process %d, which no server.json names: end that process, or see whether it was started with another XDG_RUNTIME_DIR", path, pid)
 	}
 }
 
@@ -222,7 +249,7 @@ func (d *doctor) checkTLS() {
 		return
 	}
 	if _, err := tls.LoadX509KeyPair(d.config.TLS.Cert, d.config.TLS.Key); err != nil {
-		d.fail("tls", "%v: tls.cert and tls.key must name the two halves of a pair, in PEM", err)
+		d.fail("tls", "%s, %s: %v: tls.cert and tls.key must name the two halves of a pair, in PEM", d.config.TLS.Cert, d.config.TLS.Key, err)
 		return
 	}
 	d.ok("tls", "%s", d.config.TLS.Cert)

@@ -60,7 +60,7 @@ func loadTLS(names config.TLS) (*tls.Config, error) {
 	}
 	pair, err := tls.LoadX509KeyPair(names.Cert, names.Key)
 	if err != nil {
-		return nil, fmt.Errorf("tls: %w", err)
+		return nil, fmt.Errorf("tls.cert %s, tls.key %s: %w", names.Cert, names.Key, err)
 	}
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }

@@ -12,13 +12,23 @@ import (
 // acpPath is where the server speaks the Agent Client Protocol.
 const acpPath = "/acp"
 
-// findServer gives the running server of this user. A file that a dead server left is not believed.
+// findServer gives the running server of this user. A file that a dead server left is not believed. The state folder
+// is looked into as well: a server that was started where there is no XDG_RUNTIME_DIR tells of itself there.
 func (p *process) findServer() (access.ServerFile, error) {
-	path, err := p.serverFile()
+	folders, err := config.FindFolders(p.getenv)
 	if err != nil {
 		return access.ServerFile{}, err
 	}
-	return access.FindServer(path, historystore.Holder)
+	noRuntimeDir := func(string) string { return "" }
+	path, other := access.ServerFilePath(p.getenv, folders.State), access.ServerFilePath(noRuntimeDir, folders.State)
+	running, err := access.FindServer(path, historystore.Holder)
+	if err == nil || other == path {
+		return running, err
+	}
+	if running, otherErr := access.FindServer(other, historystore.Holder); otherErr == nil {
+		return running, nil
+	}
+	return running, err
 }
 
 func (p *process) serverFile() (string, error) {

@@ -20,6 +20,7 @@ import (
 	"strata/internal/failpoint"
 	"strata/llm"
 	"strata/server"
+	"strata/server/access"
 	"strata/tokens"
 )
 
@@ -100,12 +101,27 @@ func (p *process) serveStore(ctx context.Context, c *config.Config, opt serveOpt
 		return err
 	}
 	options.Metrics = metrics
-	options.OnReady = func(r server.Ready) { p.welcome(c, r) }
+	first := p.firstServer(log)
+	if first.PID != 0 {
+		options.ServerFile = ""
+	}
+	options.OnReady = func(r server.Ready) { p.welcome(c, r, first) }
 	s, err := server.New(store, options)
 	if err != nil {
 		return err
 	}
 	return s.Run(ctx)
+}
+
+// firstServer gives the server, on another database, that clients find already; PID 0 if there is none. It keeps the
+// file that they find it by: taken over, it would be gone for good when this server ends, and nobody could reach the first.
+func (p *process) firstServer(log *slog.Logger) access.ServerFile {
+	first, err := p.findServer()
+	if err != nil {
+		return access.ServerFile{}
+	}
+	log.Warn("clients find another server, which was here first", slog.Int("pid", first.PID), slog.String("database", first.Database))
+	return first
 }
 
 // prepare makes, beside the start, what the first prompt would have to wait for: the list of models and the table that
@@ -133,8 +149,8 @@ func settleForClients(c *config.Config) {
 	l.Close()
 }
 
-// welcome tells the user at the terminal where everything is.
-func (p *process) welcome(c *config.Config, r server.Ready) {
+// welcome tells the user at the terminal where everything is. first is the server that clients find instead, if any.
+func (p *process) welcome(c *config.Config, r server.Ready, first access.ServerFile) {
 	token, log := c.TokenFile, c.Log.File
 	if !c.Token.IsZero() {
 		token = "from STRATA_TOKEN"
@@ -150,6 +166,10 @@ func (p *process) welcome(c *config.Config, r server.Ready) {
 	fmt.Fprintf(&b, "log        %s\n", log)
 	fmt.Fprintf(&b, "model      %s\n", c.Model)
 	b.WriteString(p.modelAdvice(c))
+	if first.PID != 0 {
+		fmt.Fprintf(&b, "clients    find process %d, which was here first, on %s.\n", first.PID, first.Database)
+		b.WriteString("           This server is reached at the addresses above only; end that one to change this.\n")
+	}
 	fmt.Fprint(p.stdout, b.String())
 }
 

@@ -27,7 +27,10 @@ const (
 // the database's lock decides whose.
 func (p *process) ensureServer(ctx context.Context) (access.ServerFile, error) {
 	running, err := p.findServer()
-	if err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, access.ErrStale) {
+	switch {
+	case err == nil:
+		return running, p.checkServes(running)
+	case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, access.ErrStale):
 		return running, err
 	}
 	started, err := p.startServer()
@@ -36,6 +39,23 @@ func (p *process) ensureServer(ctx context.Context) (access.ServerFile, error) {
 	}
 	defer started.forget()
 	return p.awaitServer(ctx, started)
+}
+
+// checkServes refuses a server on another database than the one that the configuration names: what is asked would be
+// looked for, and stored, in the wrong place.
+func (p *process) checkServes(running access.ServerFile) error {
+	c, err := p.load(nil)
+	if err != nil || c.IsDefault("db") || sameFile(c.DB, running.Database) {
+		return nil // what is wrong with a configuration does not concern a server that runs
+	}
+	return fmt.Errorf("the running server (process %d) works on %s, and the configuration names %s: end that server, or take the other database out of the configuration",
+		running.PID, running.Database, c.DB)
+}
+
+func sameFile(a, b string) bool {
+	infoA, errA := os.Stat(a)
+	infoB, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
 // startedServer is a server on its way up.
@@ -93,6 +113,7 @@ func (p *process) awaitServer(ctx context.Context, started *startedServer) (acce
 	defer cancel()
 	tick := time.NewTicker(startPoll)
 	defer tick.Stop()
+	var locked string // what the started server said if another process has the database
 	for {
 		if running, err := p.findServer(); err == nil {
 			return running, nil
@@ -102,11 +123,23 @@ func (p *process) awaitServer(ctx context.Context, started *startedServer) (acce
 			if exitCode(err) != exitLocked {
 				return access.ServerFile{}, fmt.Errorf("the server did not start: %s", started.said())
 			}
+			locked = started.said()
 		case <-tick.C:
 		case <-ctx.Done():
-			return access.ServerFile{}, context.Cause(ctx)
+			return access.ServerFile{}, p.notFound(context.Cause(ctx), locked)
 		}
 	}
+}
+
+// notFound says why no server was found in time. One that has the database may have told of itself in another folder,
+// or in a file that is gone.
+func (p *process) notFound(err error, locked string) error {
+	path, pathErr := p.serverFile()
+	if locked == "" || pathErr != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %s, and %s does not tell how to reach it: end that process, or see whether it was started with another XDG_RUNTIME_DIR",
+		err, locked, path)
 }
 
 func exitCode(err error) int {

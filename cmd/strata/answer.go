@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"strings"
 	"time"
 	"unicode"
 
+	"strata/filecontext"
 	"strata/rpc"
 )
 
@@ -20,6 +22,7 @@ type answer struct {
 	json       bool
 	terminal   bool // standard output is one, so control characters of the model must not reach it
 	session    string
+	some       bool // something was shown of the answer
 	midLine    bool // the last byte shown was no line break
 }
 
@@ -78,7 +81,7 @@ func (a *answer) event(params json.RawMessage) {
 		Attempt int    `json:"attempt"` // of retrying, like the rest
 		Of      int    `json:"of"`
 		DelayMs int    `json:"delayMs"`
-		Reason  string `json:"reason"`
+		Reason  string `json:"reason"` // of save_failed too
 	}
 	if json.Unmarshal(params, &e) != nil {
 		return
@@ -86,17 +89,46 @@ func (a *answer) event(params json.RawMessage) {
 	switch e.Type {
 	case "left_out":
 		for _, item := range e.Items {
-			a.note(fmt.Sprintf("left out: %s: %s", item.Key, item.Reason))
+			a.note("left out: " + leftOut(item.Key, item.Reason))
 		}
+	case "save_failed":
+		a.note("not saved yet: " + e.Reason)
 	case "retrying":
 		a.note(fmt.Sprintf("%s: try %d of %d failed, the next follows in %v", e.Reason, e.Attempt, e.Of, (time.Duration(e.DelayMs) * time.Millisecond).Round(time.Second/10)))
 	}
+}
+
+// leftOut says what was left out of a request, or shown in part, and why. What it has no words for it says as it came.
+func leftOut(key, reason string) string {
+	switch kind, name, _ := strings.Cut(key, ":"); {
+	case kind == "file" && strings.HasPrefix(name, "//"):
+		if u, err := url.Parse(key); err == nil {
+			key = u.Path
+		}
+	case kind == "file":
+		key = name
+	case kind == "doc" || kind == "msg":
+		key = map[string]string{"doc": "document ", "msg": "message "}[kind] + name
+	}
+	if known := filecontext.Reason(reason).Explain(); known != "" {
+		return key + " " + known
+	}
+	switch reason {
+	case "over_budget":
+		return key + " does not fit into the model's window"
+	case "cut_to_fit":
+		return "part of " + key + ", which does not fit into the model's window"
+	case "deleted":
+		return key + " is not there any more"
+	}
+	return key + ": " + reason
 }
 
 func (a *answer) text(s string) {
 	if s == "" {
 		return
 	}
+	a.some = true
 	if a.terminal {
 		s = printable(s)
 	}
@@ -117,27 +149,35 @@ func (a *answer) finishLine() {
 	}
 }
 
-// end shows how the turn ended, where that is not simply its end.
-func (a *answer) end(result json.RawMessage) {
-	if a.json {
-		a.line(map[string]any{"sessionId": a.session, "result": result})
-		return
-	}
+// end shows how the turn ended, where that is not simply its end. complete is false where somebody cancelled it.
+func (a *answer) end(result json.RawMessage) (complete bool) {
 	var r struct {
 		StopReason string `json:"stopReason"`
 	}
 	if err := json.Unmarshal(result, &r); err != nil {
 		r.StopReason = err.Error()
 	}
+	if a.json {
+		a.line(map[string]any{"sessionId": a.session, "result": result})
+	} else {
+		a.endText(r.StopReason)
+	}
+	return r.StopReason != "cancelled"
+}
+
+func (a *answer) endText(stopReason string) {
 	a.finishLine()
-	switch r.StopReason {
+	switch stopReason {
 	case "end_turn":
+		if !a.some {
+			a.note("the answer is empty")
+		}
 	case "max_tokens":
 		a.note("the answer was cut at the model's limit")
 	case "refusal":
 		a.note("the model refused to answer")
 	default:
-		a.note(r.StopReason)
+		a.note(stopReason)
 	}
 }
 

@@ -38,8 +38,36 @@ func TestAnswerGoesToStandardOutputAndRemarksDoNot(t *testing.T) {
 	if got, want := out.String(), "Hello\n [31mworld\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := notes.String(), "session sess_1\n[a.txt was left out]\n[left out: file:b.txt: binary]\n[overloaded: try 1 of 4 failed, the next follows in 1.5s]\n[the answer was cut at the model's limit]\n"; got != want {
+	if got, want := notes.String(), "session sess_1\n[a.txt was left out]\n[left out: b.txt is binary]\n[overloaded: try 1 of 4 failed, the next follows in 1.5s]\n[the answer was cut at the model's limit]\n"; got != want {
 		t.Errorf("got notes %q, want %q", got, want)
+	}
+}
+
+func TestLeftOut(t *testing.T) {
+	for _, c := range []struct{ key, reason, want string }{
+		{"file:a b.go", "too_large", "a b.go is above the size limit"},
+		{"file:///x/a%20b%23.go", "outside", "/x/a b#.go leads out of the session's folders"},
+		{"file:///x/%zz", "bad_uri", "file:///x/%zz is not a file: URI of this machine"},
+		{"doc:rules", "encoding", "document rules is not UTF-8: convert it first"},
+		{"msg:msg_1", "over_budget", "message msg_1 does not fit into the model's window"},
+		{"file:a.go", "cut_to_fit", "part of a.go, which does not fit into the model's window"},
+		{"file:a.go", "deleted", "a.go is not there any more"},
+		{"https://example.org/a", "not_a_file", "https://example.org/a: not_a_file"},
+		{"", "", ": "},
+	} {
+		if got := leftOut(c.key, c.reason); got != c.want {
+			t.Errorf("%s, %s: got %q, want %q", c.key, c.reason, got, c.want)
+		}
+	}
+}
+
+func TestAnswerSaysWhatTheUserWouldMiss(t *testing.T) {
+	var out, notes bytes.Buffer
+	a := &answer{out: &out, notes: &notes}
+	a.notified("_strata/event", json.RawMessage(`{"type":"save_failed","turnId":"turn_1","reason":"the disk is full"}`))
+	a.end(json.RawMessage(`{"stopReason":"end_turn"}`))
+	if got, want := notes.String(), "[not saved yet: the disk is full]\n[the answer is empty]\n"; got != want || out.Len() > 0 {
+		t.Errorf("got %q and %q, want %q", got, &out, want)
 	}
 }
 

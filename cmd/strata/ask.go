@@ -37,7 +37,7 @@ func newAsk(p *process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ask PROMPT",
 		Short: "Ask the model and stream its answer; - reads the prompt from standard input",
-		Args:  usageArgs(cobra.ExactArgs(1)),
+		Args:  usageArgs(onePrompt),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			prompt, err := p.prompt(args[0])
 			if err != nil {
@@ -51,6 +51,16 @@ func newAsk(p *process) *cobra.Command {
 	cmd.Flags().StringVar(&opt.model, "model", "", "answer with this `PROVIDER/MODEL`; the session keeps it")
 	cmd.Flags().BoolVar(&opt.json, "json", false, "print one JSON object for each update, and one for the result")
 	return cmd
+}
+
+func onePrompt(_ *cobra.Command, args []string) error {
+	switch len(args) {
+	case 0:
+		return errors.New("the prompt is missing")
+	case 1:
+		return nil
+	}
+	return fmt.Errorf("one prompt is wanted, not %d: put it in quotes, and --file before each file", len(args))
 }
 
 // prompt gives the prompt's text.
@@ -96,13 +106,18 @@ func (p *process) ask(ctx context.Context, prompt string, opt askOptions) error 
 	}
 	show.begin(session)
 	result, err := runTurn(ctx, client, map[string]any{"sessionId": session, "prompt": blocks})
+	if errors.Is(err, rpc.ErrClosed) {
+		err = fmt.Errorf("the server left before the answer was complete; what it saved of it is shown by `strata sessions show %s`: %w", session, client.Err())
+	}
 	if err != nil {
 		show.failed(err)
-		return err
+		return errors.Join(err, discardRefused(ctx, client, session, opt, err))
 	}
-	show.end(result)
-	if ctx.Err() != nil {
+	switch complete := show.end(result); {
+	case ctx.Err() != nil:
 		return exitError(exitInterrupted)
+	case !complete:
+		return exitError(exitFailed)
 	}
 	return nil
 }
@@ -144,9 +159,24 @@ func openSession(ctx context.Context, client *rpc.Client, opt askOptions) (id st
 	}
 	err = client.Call(ctx, "session/set_config_option", map[string]any{"sessionId": id, "configId": "model", "value": opt.model}, nil)
 	if err != nil {
-		return id, fmt.Errorf("--model %s: %w", opt.model, err)
+		return id, errors.Join(fmt.Errorf("--model %s: %w", opt.model, err), discardRefused(ctx, client, id, opt, err))
 	}
 	return id, nil
+}
+
+// The codes of what the server refuses before it stores anything.
+const (
+	codeInvalidParams = -32602
+	codeOverBudget    = -32011
+)
+
+// discardRefused deletes a session that was made for something that was refused: it is empty, and nobody asked for it.
+func discardRefused(ctx context.Context, client *rpc.Client, id string, opt askOptions, refusal error) error {
+	answer, ok := errors.AsType[*rpc.Error](refusal)
+	if opt.session != "" || !ok || answer.Code != codeInvalidParams && answer.Code != codeOverBudget {
+		return nil
+	}
+	return client.Call(ctx, "session/delete", map[string]any{"sessionId": id}, nil)
 }
 
 func newSession(ctx context.Context, client *rpc.Client) (string, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -196,6 +197,63 @@ func TestStdioEndsWhenItIsInterrupted(t *testing.T) {
 	interrupt()
 	if code := <-stdio; code != 0 || log.Len() > 0 {
 		t.Errorf("ended with %d: %s", code, log)
+	}
+}
+
+func TestAskSaysThatTheServerLeftAndWhereTheAnswerIs(t *testing.T) {
+	u := newUser(t, "providers: {offline: {delta_gap: 1s}}\n") // the answer has a dozen deltas
+	var log bytes.Buffer
+	answering, ended := make(chan struct{}), make(chan int, 1)
+	out := &trigger{call: func() { close(answering) }}
+	go func() { ended <- run(t.Context(), []string{"ask", "hello"}, nil, out, &log, u.getenv) }()
+	<-answering
+	u.stop()
+	want := "the server left before the answer was complete; what it saved of it is shown by `strata sessions show sess_"
+	if code := <-ended; code != exitFailed || !strings.Contains(log.String(), want) || !strings.Contains(log.String(), "closed with 1001") {
+		t.Errorf("ended with %d: %s", code, &log)
+	}
+}
+
+func TestAnswerThatSomebodyElseCancelsIsAFailure(t *testing.T) {
+	u := newUser(t, slow)
+	asked := u.asks(t.Context())
+	client, err := (&process{getenv: u.getenv}).connect(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := client.Notify(t.Context(), "session/cancel", map[string]any{"sessionId": u.session()}); err != nil {
+		t.Fatal(err)
+	}
+	if code := <-asked; code != exitFailed {
+		t.Errorf("ended with %d", code)
+	}
+}
+
+func TestServerIsFoundWhereItsEnvironmentHadNoRuntimeFolder(t *testing.T) {
+	u := newUser(t, "")
+	runtimeDir := t.TempDir()
+	p := &process{getenv: func(name string) string {
+		if name == "XDG_RUNTIME_DIR" {
+			return runtimeDir
+		}
+		return u.getenv(name)
+	}}
+	if _, err := p.findServer(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNoServerInTimeNamesWhoHasTheDatabase(t *testing.T) {
+	home := t.TempDir()
+	p := &process{getenv: func(string) string { return home }}
+	cause := errors.New("it was not up")
+	if err := p.notFound(cause, ""); err != cause {
+		t.Errorf("nobody has the database: %v", err)
+	}
+	err := p.notFound(cause, "database is in use by process 7")
+	if !errors.Is(err, cause) || !strings.Contains(err.Error(), "in use by process 7, and "+home) {
+		t.Errorf("somebody has the database: %v", err)
 	}
 }
 

@@ -54,6 +54,8 @@ func newRoot(p *process) *cobra.Command {
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{cmd, err} })
+	root.Version = currentVersion()
+	root.SetVersionTemplate(versionLine())
 	root.PersistentFlags().StringVar(&p.configFile, "config", "", "configuration `FILE` (default: strata.yaml in the configuration folder)")
 	root.AddCommand(newServe(p), newStdio(p), newAsk(p), newSessions(p), newToken(p), newHUD(p), newReplay(p), newDoctor(p), newVersion(p))
 	return root

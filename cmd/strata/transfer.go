@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -61,8 +62,18 @@ func (p *process) export(ctx context.Context, id string, w io.Writer) error {
 	})
 }
 
-// writeWhole writes a private file under another name first, so that the name never stands for half of it.
+// writeWhole writes a private file under another name first, so that the name never stands for half of it. A pipe or
+// device is written to: it must not be replaced by a file.
 func writeWhole(path string, write func(io.Writer) error) error {
+	switch info, err := os.Stat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case info.IsDir():
+		return fmt.Errorf("%s is a folder", path)
+	case !info.Mode().IsRegular():
+		return writeInto(path, write)
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part")
 	if err != nil {
 		return err
@@ -74,6 +85,14 @@ func writeWhole(path string, write func(io.Writer) error) error {
 		return err
 	}
 	return os.Rename(f.Name(), path)
+}
+
+func writeInto(path string, write func(io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
 }
 
 func newSessionsImport(p *process) *cobra.Command {
@@ -116,6 +135,9 @@ func (p *process) importLines(ctx context.Context, name string, r io.Reader, fol
 	if err := in.read(ctx, r); err != nil {
 		return fmt.Errorf("import %s: %w", name, err)
 	}
+	if in.messages < in.promised {
+		fmt.Fprintf(p.stderr, "%s was cut off: it says that it holds %d messages, and holds %d.\n", name, in.promised, in.messages)
+	}
 	_, err = fmt.Fprintln(p.stdout, in.session)
 	return err
 }
@@ -127,6 +149,8 @@ type importer struct {
 	lines   []json.RawMessage
 	bytes   int
 	session string // when the last page was taken
+
+	promised, messages int // how many messages the header tells of, and how many there were
 }
 
 func (in *importer) read(ctx context.Context, r io.Reader) error {
@@ -147,6 +171,7 @@ func (in *importer) read(ctx context.Context, r io.Reader) error {
 				return fmt.Errorf("before line %d: %w", number, err)
 			}
 		}
+		in.count(line)
 		in.lines = append(in.lines, bytes.Clone(line))
 		in.bytes += len(line)
 	}
@@ -155,11 +180,32 @@ func (in *importer) read(ctx context.Context, r io.Reader) error {
 		return fmt.Errorf("line %d: longer than %d bytes", number+1, maxLine)
 	case err != nil:
 		return err
-	case number == 0:
+	case len(in.lines) == 0:
 		return errors.New("it is empty")
 	}
 	in.params["done"] = true
 	return in.send(ctx)
+}
+
+// count notes what a line says of how many messages there are. The server looks at all else.
+func (in *importer) count(line []byte) {
+	var l struct {
+		Type   string `json:"type"`
+		Header struct {
+			Session struct {
+				Messages int `json:"messages"`
+			} `json:"session"`
+		} `json:"header"`
+	}
+	if json.Unmarshal(line, &l) != nil {
+		return
+	}
+	switch l.Type {
+	case "header":
+		in.promised = l.Header.Session.Messages
+	case "message":
+		in.messages++
+	}
 }
 
 func (in *importer) full(next int) bool {

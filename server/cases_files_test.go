@@ -133,7 +133,7 @@ func TestK5_04FilesThatDisappear(t *testing.T) {
 	if got := leftOutOf(t, reply); got["file:f1.txt"] != "deleted" || len(got) != 1 {
 		t.Errorf("left out: %v", got)
 	}
-	if told := rawOf(reply.Frames.Kind("files_changed")); !strings.Contains(told, `{"change":"deleted","path":"f1.txt"}`) {
+	if told := rawOf(reply.Frames.Kind("files_changed")); !strings.Contains(told, `{"path":"f1.txt","change":"deleted"}`) {
 		t.Errorf("events: %s", told)
 	}
 	if told := rawOf(reply.Frames.Kind("notice")); !strings.Contains(told, "f1.txt was deleted and has left the context") {

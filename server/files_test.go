@@ -68,7 +68,7 @@ func TestAFileThatIsWantedOnceLeavesAfterTheReply(t *testing.T) {
 	if !strings.Contains(lastSent(ts), "only once") {
 		t.Error("it was not sent")
 	}
-	if told := rawOf(reply.Frames.Kind("files_changed")); !strings.Contains(told, `{"change":"removed","path":"once.txt","reason":"wanted once"}`) {
+	if told := rawOf(reply.Frames.Kind("files_changed")); !strings.Contains(told, `{"path":"once.txt","change":"removed","reason":"wanted once"}`) {
 		t.Errorf("told: %s", told)
 	}
 	if files := filesOf(ts, e, sid); len(files) != 1 || files["stays.txt"].Path == "" {
@@ -442,7 +442,7 @@ func TestFilesAreToldAsEvents(t *testing.T) {
 	}
 	e.Expect(testclient.SeesTimes(sid, "files_changed", 4))
 	told := rawOf(e.Frames().Of(sid).Kind("files_changed"))
-	for _, want := range []string{`{"change":"added","path":"a.txt"`, `{"change":"changed","path":"a.txt"`, `{"change":"removed","path":"b.txt"`} {
+	for _, want := range []string{`{"path":"a.txt","change":"added"`, `{"path":"a.txt","change":"changed"`, `{"path":"b.txt","change":"removed"`} {
 		if !strings.Contains(told, want) {
 			t.Errorf("%s is not among %s", want, told)
 		}

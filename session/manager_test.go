@@ -15,7 +15,6 @@ import (
 	"strata/filecontext"
 	"strata/history"
 	"strata/llm"
-	"strata/tokens"
 )
 
 // fakeStore keeps what one session stores, in memory.
@@ -267,5 +266,3 @@ func stateOf(t testing.TB, m *managed, path string) filecontext.State {
 	}
 	return e.State
 }
-
-var counter = tokens.For("")

@@ -252,3 +252,14 @@ func randomBlock(random *rand.Rand) history.Block {
 	}
 	return text(s)
 }
+
+func TestSchemaIsOfAnObject(t *testing.T) {
+	for schema, want := range map[string]string{
+		``: `{"properties":{},"type":"object"}`, `[]`: `{"properties":{},"type":"object"}`,
+		`{"required":["a"]}`: `{"required":["a"],"type":"object"}`, `{"type":"object"}`: `{"type":"object"}`,
+	} {
+		if got := string(schemaOf(Tool{Schema: []byte(schema)})); got != want {
+			t.Errorf("%s: %s, want %s", schema, got, want)
+		}
+	}
+}

@@ -147,6 +147,9 @@ func schemaOf(t Tool) json.RawMessage {
 	if in.Decode(&schema) != nil || schema == nil {
 		schema = map[string]any{"type": "object", "properties": map[string]any{}}
 	}
+	if _, typed := schema["type"]; !typed {
+		schema["type"] = "object" // without it Anthropic refuses the request
+	}
 	out, _ := json.Marshal(schema) // what was decoded can be encoded
 	return out
 }

@@ -10,8 +10,8 @@ const (
 	EditCompact  EditKind = "compact"
 	EditDedupe   EditKind = "dedupe"   // copies of a file gave way to notices
 	EditTruncate EditKind = "truncate" // messages left the view, or blocks were cut, to fit the window
-	EditReplace  EditKind = "replace"
-	EditClear    EditKind = "clear" // everything before it left the view
+	EditReplace  EditKind = "replace"  // like a clear: the messages behind it took the place of all before it
+	EditClear    EditKind = "clear"    // everything before it left the view
 	EditRestore  EditKind = "restore"
 )
 

@@ -130,6 +130,9 @@ func (v *view) apply(e *Edit) {
 	case EditRestore:
 		v.force = append(v.force[:len(v.force):len(v.force)], e.ID)
 		return
+	case EditReplace:
+		*v = view{force: v.force, documents: v.documents}
+		return
 	case EditClear:
 		*v = view{force: append(v.force[:len(v.force):len(v.force)], e.ID), documents: v.documents}
 		return

@@ -24,7 +24,7 @@ func (ts *testServer) talk(e caller, sid string, n int) {
 }
 
 func TestAHistoryOverItsTriggerIsCompactedAfterTheAnswer(t *testing.T) {
-	ts := startServer(t)
+	ts := startServer(t, func(opt *Options) { opt.Sessions.Rules.Profiles = profiles(t, true) })
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
 	if _, err := e.Attach(sid, testclient.Place{}); err != nil {

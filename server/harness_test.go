@@ -16,6 +16,7 @@ import (
 	"strata/llm"
 	"strata/server/access"
 	"strata/session"
+	"strata/session/profile"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -95,7 +96,7 @@ func (ts *testServer) start(adjust ...func(*Options)) {
 		Catalogue: catalogue{client}, Log: slog.New(slog.NewTextHandler(ts.t.Output(), nil)),
 		OnReady: func(r Ready) { ready <- r },
 		Sessions: session.Deps{
-			Streamer: client, Rules: session.Rules{SystemPrompt: "You are a test."}, RulesFile: true, DefaultConfig: history.Config{Model: "local/test"},
+			Streamer: client, Rules: session.Rules{SystemPrompt: "You are a test.", Profiles: profiles(ts.t, false)}, RulesFile: true, DefaultConfig: history.Config{Model: "local/test"},
 			Model: func(name string) (llm.Model, bool) {
 				m, _ := client.Model(name)
 				return m, m.Name != ""
@@ -122,6 +123,20 @@ func (ts *testServer) start(adjust ...func(*Options)) {
 	case err := <-ts.ended:
 		ts.t.Fatalf("server did not start: %v", err)
 	}
+}
+
+// profiles are the embedded ones; compaction in the background is off unless a test is about it.
+func profiles(t *testing.T, compact bool) map[string]profile.Profile {
+	t.Helper()
+	all, err := profile.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, p := range all {
+		p.Compaction.Enabled = compact
+		all[name] = p
+	}
+	return all
 }
 
 // close shuts the server down, once.

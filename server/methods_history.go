@@ -244,3 +244,40 @@ type wireCall struct {
 	Categories map[string]int `json:"categories,omitempty"`
 	At         time.Time      `json:"at"`
 }
+
+// replaceHistory makes the given messages the whole working history.
+func replaceHistory(p *peer, r *rpc.Request, params appendParams) {
+	messages, err := appended(params.Messages)
+	if err != nil {
+		r.Fail(err)
+		return
+	}
+	withSession(p, r, params.SessionID, func(s *session.Session) {
+		s.Replace(messages, p.subscribed(s), answer(r, s.ID(), func(d session.Replaced) any {
+			return struct {
+				Seq        int64    `json:"seq"`
+				MessageIDs []string `json:"messageIds"`
+			}{d.Seq, d.MessageIDs}
+		}))
+	})
+}
+
+type countParams struct {
+	appendParams
+	Text string `json:"text"`
+}
+
+// countTokens counts a text, messages, or both.
+func countTokens(p *peer, r *rpc.Request, params countParams) {
+	var messages []history.Message
+	if len(params.Messages) > 0 {
+		var err error
+		if messages, err = appended(params.Messages); err != nil {
+			r.Fail(err)
+			return
+		}
+	}
+	withSession(p, r, params.SessionID, func(s *session.Session) {
+		s.Count(params.Text, messages, answer(r, s.ID(), func(n int) any { return map[string]int{"tokens": n} }))
+	})
+}

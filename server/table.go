@@ -59,6 +59,8 @@ func methodTable() map[string]method {
 		"_strata/context/commit":     {handle: on(commitCall)},
 		"_strata/context/compaction": {handle: on(compactionStatus)},
 		"session/set_mode":           {handle: on(setMode)},
+		"_strata/history/replace":    {handle: on(replaceHistory)},
+		"_strata/context/count":      {handle: on(countTokens)},
 		"_strata/history/compact":    {handle: on(compactHistory)},
 		"_strata/history/edits":      {handle: on(listEdits)},
 		"_strata/checkpoint/create":  {handle: on(createCheckpoint)},

@@ -162,10 +162,7 @@ func (s *Session) commitWork(a *assembly, req CommitRequest, author *Cursor, rep
 	}
 	counter := s.context.counter
 	return func(ctx context.Context) (step, error) {
-		for i := range messages {
-			measure(messages[i].Blocks)
-			messages[i].Tokens = countBlocks(counter, messages[i].Blocks)
-		}
+		countMessages(counter, messages)
 		return func() (work, error) { return s.storeCommit(a, messages, call, req.Usage != nil, author, reply), nil }, nil
 	}
 }

@@ -116,7 +116,8 @@ func (s *Session) Undo(reply func(Restored, error)) {
 
 // whenSettled runs change at once, or after the running turn; then the answer says so at once.
 func (s *Session) whenSettled(reply func(Restored, error), change func(func(Restored, error))) {
-	if s.turn == nil {
+	after := s.unfinished()
+	if after == nil {
 		change(reply)
 		return
 	}
@@ -125,7 +126,7 @@ func (s *Session) whenSettled(reply func(Restored, error), change func(func(Rest
 		return
 	}
 	s.deferred = append(s.deferred, func() { change(s.lateRestore) })
-	reply(Restored{After: s.turn.record.ID}, nil)
+	reply(Restored{After: after.record.ID}, nil)
 }
 
 // lateRestore tells the subscribers of a deferred change that failed; one that worked tells them itself.

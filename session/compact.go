@@ -95,7 +95,7 @@ func (s *Session) trigger() int {
 // compactWhenDue starts a compaction if the strategy wants one. It is called after answers and whenever
 // the history has grown, and never holds up anybody.
 func (s *Session) compactWhenDue() {
-	if !s.profile.Compaction.Enabled || s.compacting != nil || s.turn != nil || s.phase != live || !s.pause.Allows(s.context.Tokens()) {
+	if !s.profile.Compaction.Enabled || s.compacting != nil || s.unfinished() != nil || s.phase != live || !s.pause.Allows(s.context.Tokens()) {
 		return
 	}
 	if s.context.pendingCalls() || !s.compactionDue() {
@@ -210,7 +210,7 @@ func (s *Session) compactionDone(run *compactionRun, outcome compaction.Outcome,
 // edited since it was begun. While a turn runs it waits for the turn's end: the turn takes the next
 // sequence numbers.
 func (s *Session) applyCompaction(run *compactionRun, outcome compaction.Outcome, calls []history.Call, answer Compacted) {
-	if s.turn != nil {
+	if s.unfinished() != nil {
 		s.deferred = append(s.deferred, func() { s.applyCompaction(run, outcome, calls, answer) })
 		return
 	}

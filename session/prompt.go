@@ -217,6 +217,14 @@ func (s *Session) emitMessage(m *history.Message, author *Cursor) {
 	}
 }
 
+// countMessages sets the tokens of messages, and the sizes of their pictures, by which those go.
+func countMessages(counter *tokens.Counter, messages []history.Message) {
+	for i := range messages {
+		measure(messages[i].Blocks)
+		messages[i].Tokens = countBlocks(counter, messages[i].Blocks)
+	}
+}
+
 // countBlocks returns the tokens of a message's content, framing included.
 func countBlocks(c *tokens.Counter, blocks []history.Block) int {
 	n := tokens.MessageOverhead

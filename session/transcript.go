@@ -26,7 +26,7 @@ func (s *Session) Append(messages []history.Message, author *Cursor, reply func(
 }
 
 func (s *Session) appendWork(messages []history.Message, author *Cursor, reply func([]string, error)) work {
-	count := s.context.counter
+	counter := s.context.counter
 	messages = s.number(messages)
 	ids := make([]string, len(messages))
 	for i := range messages {
@@ -42,10 +42,7 @@ func (s *Session) appendWork(messages []history.Message, author *Cursor, reply f
 		s.compactWhenDue()
 	}
 	return func(ctx context.Context) (step, error) {
-		for i := range messages {
-			measure(messages[i].Blocks)
-			messages[i].Tokens = countBlocks(count, messages[i].Blocks)
-		}
+		countMessages(counter, messages)
 		return s.store("append messages", history.Change{Messages: messages}, stored)(ctx)
 	}
 }

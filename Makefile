@@ -25,7 +25,7 @@ build: ## build bin/strata
 
 test: ## run all tests, those with the real binary and real clients too
 	.ci/install-tools git node npm
-	$(GO) test ./...
+	$(GO) test -timeout 30m ./...
 
 check: format vet lint race-check ## all that CI runs besides `make test`
 
@@ -43,11 +43,11 @@ lint:
 
 race-check:
 	.ci/install-tools git gcc
-	CGO_ENABLED=1 $(GO) test -race $(RACE_PACKAGES)
+	CGO_ENABLED=1 $(GO) test -race -timeout 30m $(RACE_PACKAGES)
 
 race: ## run all tests with the race detector, in the binary that they start too
 	.ci/install-tools git gcc node npm
-	CGO_ENABLED=1 $(GO) test -race ./...
+	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./...
 
 bench: ## measure the server, each figure beside its yardstick (2 minutes)
 	.ci/bench

@@ -200,7 +200,7 @@ func TestStdioEndsWhenItIsInterrupted(t *testing.T) {
 	}
 }
 
-func TestAskSaysThatTheServerLeftAndWhereTheAnswerIs(t *testing.T) {
+func TestAnswerThatTheServersEndCutsOffIsAFailure(t *testing.T) {
 	u := newUser(t, "providers: {offline: {delta_gap: 1s}}\n") // the answer has a dozen deltas
 	var log bytes.Buffer
 	answering, ended := make(chan struct{}), make(chan int, 1)
@@ -208,8 +208,9 @@ func TestAskSaysThatTheServerLeftAndWhereTheAnswerIs(t *testing.T) {
 	go func() { ended <- run(t.Context(), []string{"ask", "hello"}, nil, out, &log, u.getenv) }()
 	<-answering
 	u.stop()
-	want := "the server left before the answer was complete; what it saved of it is shown by `strata sessions show sess_"
-	if code := <-ended; code != exitFailed || !strings.Contains(log.String(), want) || !strings.Contains(log.String(), "closed with 1001") {
+	left := "the server left before the answer was complete; what it saved of it is shown by `strata sessions show sess_"
+	cancelled := "[cancelled]" // said by a server that still comes to it
+	if code := <-ended; code != exitFailed || !strings.Contains(log.String(), left) && !strings.Contains(log.String(), cancelled) {
 		t.Errorf("ended with %d: %s", code, &log)
 	}
 }

@@ -75,6 +75,9 @@ func (d *doctor) examine(ctx context.Context, flags *config.Flags) {
 
 func (d *doctor) checkConfig(flags *config.Flags) bool {
 	c, err := d.load(flags)
+	if err == nil {
+		_, err = sessionRules(c)
+	}
 	switch {
 	case err != nil:
 		d.fail("config", "%v", err)

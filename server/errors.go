@@ -79,6 +79,7 @@ var errorTable = []func(error) *rpc.Error{
 	is(history.ErrNotFound, codeNotFound, "not found"),
 	is(historystore.ErrCursor, codeInvalidParams, "cursor: it is not one of this list"),
 	is(session.ErrInterrupted, codeProvider, session.ErrInterrupted.Error()),
+	is(session.ErrTooLong, codeProvider, session.ErrTooLong.Error()),
 	is(session.ErrUnsaved, codeStorage, session.ErrUnsaved.Error()),
 	is(historystore.ErrFull, codeStorage, "the disk or the database is full; free some space and try again"),
 	is(historystore.ErrBusy, codeStorage, "the database is locked by another process; try again"),

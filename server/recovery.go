@@ -75,10 +75,15 @@ func readRecovery(path string) (ch history.Change, err error) {
 	return ch, err
 }
 
-// recoverEnding stores an ending, unless it is stored already or its session is gone, and removes its file.
+// recoverEnding stores an ending, unless it is stored already, and removes its file. The file of a session that is not
+// here stays: servers on several databases share the folder.
 func (s *Server) recoverEnding(ctx context.Context, path string, ch history.Change) error {
 	err := s.store.Commit(ctx, ch)
-	if err != nil && !errors.Is(err, historystore.ErrDuplicate) && !errors.Is(err, history.ErrNotFound) {
+	switch {
+	case errors.Is(err, history.ErrNotFound):
+		s.opt.Log.Warn("recovery file kept: its session is not in this database", slog.String("file", path))
+		return nil
+	case err != nil && !errors.Is(err, historystore.ErrDuplicate):
 		return err
 	}
 	s.opt.Log.Info("ending of a turn recovered", slog.String("session", ch.Session))

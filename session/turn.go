@@ -18,11 +18,12 @@ import (
 // ProviderError is the failure of a model call.
 type ProviderError = llm.Error
 
-// MaxAnswer bounds an answer's text and thinking in bytes. A turn that goes on is ended there.
-const MaxAnswer = 16 << 20
+// MaxAnswer bounds an answer's text and thinking in bytes. A turn that goes on is ended there. In JSON, where a byte
+// takes up to six, such an answer still fits into a frame of 16 MiB; the longest that a model gives is below 1 MiB.
+const MaxAnswer = 2 << 20
 
-// errTooLong ends an answer above MaxAnswer.
-var errTooLong = errors.New("the answer is longer than 16 MiB")
+// ErrTooLong ends an answer above MaxAnswer. What had arrived is kept.
+var ErrTooLong = errors.New("the provider did not end its answer: it was cut at 2 MiB")
 
 // turn is one prompt and its answer, from the moment that the mailbox took the prompt.
 // It belongs to the mailbox; its stream runs in a child goroutine that only posts.
@@ -161,12 +162,12 @@ func (s *Session) receive(t *turn, b *built) (llm.Result, error) {
 			b.mirror.Answered(b.plan, cacheUsage(*e.Usage))
 		}
 		if size += len(e.Text); size > MaxAnswer {
-			stop(errTooLong)
+			stop(ErrTooLong)
 			return
 		}
 		s.deltas <- delta{turn: t, event: e}
 	})
-	if cause := context.Cause(ctx); errors.Is(cause, errTooLong) {
+	if cause := context.Cause(ctx); errors.Is(cause, ErrTooLong) {
 		err = cause
 	}
 	return result, err

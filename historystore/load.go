@@ -37,6 +37,9 @@ func (s *Store) load(ctx context.Context, tx *sql.Tx, id string) (l history.Load
 	if l.Files, err = collect(ctx, tx, scanFile, "SELECT path, state, buffer, buffer IS NOT NULL FROM file WHERE session = ? ORDER BY path", id); err != nil {
 		return l, err
 	}
+	if l.Checkpoints, err = collect(ctx, tx, scanCheckpoint, "SELECT id, seq, name, at FROM checkpoint WHERE session = ? ORDER BY seq, at, id", id); err != nil {
+		return l, err
+	}
 	if l.Documents, err = collect(ctx, tx, s.scanDocument, "SELECT name, body FROM document WHERE session = ? ORDER BY name", id); err != nil {
 		return l, err
 	}

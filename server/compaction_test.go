@@ -78,3 +78,46 @@ func TestCheckpointsTakeTheViewBack(t *testing.T) {
 		t.Errorf("after the undo %d messages are in view", info.InView)
 	}
 }
+
+func TestCheckpointsSurviveARestart(t *testing.T) {
+	ts := startServer(t)
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	ts.talk(e, sid, 2)
+	made := call[struct{ CheckpointID string }](ts, e, "_strata/checkpoint/create", sid, map[string]any{"name": "here"})
+	ts.close()
+	ts.start()
+	e = ts.editor()
+	list := call[struct {
+		Checkpoints []struct{ CheckpointID, Name string }
+	}](ts, e, "_strata/checkpoint/list", sid, nil)
+	if len(list.Checkpoints) != 1 || list.Checkpoints[0].CheckpointID != made.CheckpointID || list.Checkpoints[0].Name != "here" {
+		t.Errorf("after the restart: %+v", list)
+	}
+}
+
+func TestReplaceAndCount(t *testing.T) {
+	ts := startServer(t)
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	ts.talk(e, sid, 3)
+	messages := []any{map[string]any{"role": "user", "content": "Only this."}}
+	replaced := call[struct {
+		Seq        int64
+		MessageIDs []string
+	}](ts, e, "_strata/history/replace", sid, map[string]any{"messages": messages})
+	info := call[wireDetails](ts, e, "_strata/session/info", sid, nil)
+	if len(replaced.MessageIDs) != 1 || info.InView != 1 || info.Messages != 7 {
+		t.Errorf("replaced %+v: %d of %d in view", replaced, info.InView, info.Messages)
+	}
+	counted := call[struct{ Tokens int }](ts, e, "_strata/context/count", sid, map[string]any{"messages": messages})
+	if counted.Tokens != info.Tokens {
+		t.Errorf("counted %d, the history has %d", counted.Tokens, info.Tokens)
+	}
+	ts.close()
+	ts.start()
+	e = ts.editor()
+	if info := call[wireDetails](ts, e, "_strata/session/info", sid, nil); info.InView != 1 || info.Messages != 7 {
+		t.Errorf("after the restart %d of %d in view", info.InView, info.Messages)
+	}
+}

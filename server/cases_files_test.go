@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"unicode/utf16"
 
@@ -209,7 +208,7 @@ func (ts *testServer) makeUnreadable(name string) {
 	err := os.Chmod(path, 0)
 	if err == nil && os.Geteuid() == 0 {
 		if err = os.Remove(path); err == nil {
-			err = syscall.Mkfifo(path, 0o600)
+			err = mkfifo(path)
 		}
 	}
 	if err != nil {
@@ -233,7 +232,7 @@ func TestK5_05FilesThatAreNoText(t *testing.T) {
 	if err := os.Truncate(filepath.Join(ts.work, "huge.txt"), 2<<30); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mkfifo(filepath.Join(ts.work, "pipe"), 0o600); err != nil {
+	if err := mkfifo(filepath.Join(ts.work, "pipe")); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(filepath.Join(ts.work, "folder"), 0o700); err != nil {

@@ -431,7 +431,7 @@ func TestK6_10LargeDataLines(t *testing.T) {
 			"500 KB to escape": strings.Repeat("\x01\x02", 250_000),
 		}
 		if wire == upstream.OpenAI { // counting its tokens takes long
-			texts["8 MB"] = strings.Repeat("several ", 8_000_000/8)
+			texts["1.9 MB"] = strings.Repeat("several ", 1_900_000/8)
 		}
 		for name, text := range texts {
 			sid := e.NewSession(ts.work)

@@ -3,42 +3,97 @@ package server
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"strata/history"
 	"strata/internal/testclient"
 	"strata/internal/upstream"
-	"strata/session"
 )
 
-// A server on one database must leave alone what a server on another one has not stored yet.
-func TestRecoveryFileOfAnotherDatabaseStays(t *testing.T) {
+func TestAnswerOfAClosedSessionIsThereWhenItIsOpenedAgain(t *testing.T) {
 	ts := startServer(t)
-	ts.close()
-	ending := history.Change{Session: "sess_elsewhere", End: &history.Turn{ID: "turn_elsewhere", StopReason: "end_turn"}}
-	if err := writeRecovery(ts.dir, ending); err != nil {
+	ts.upstream.Push(upstream.Script{Steps: upstream.Texts("all of ", "the answer")})
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	if _, err := e.Attach(sid, testclient.Place{}); err != nil {
 		t.Fatal(err)
 	}
-	ts.start()
-	if _, err := os.Stat(filepath.Join(ts.dir, recoveryPrefix+ending.End.ID+recoverySuffix)); err != nil {
-		t.Error(err)
+	allow := refuseAnswers(t, ts)
+	if _, err := e.Prompt(sid, "question"); err != nil {
+		t.Fatal(err)
+	}
+	e.Expect(testclient.Sees(sid, "save_failed"))
+	if err := e.Call("session/close", map[string]any{"sessionId": sid}, nil); err != nil {
+		t.Fatal(err)
+	}
+
+	// While the answer cannot be stored the session is not given another end.
+	wireFault(t, e.Call("_strata/session/info", map[string]any{"sessionId": sid}, nil), codeStorage)
+
+	allow()
+	if m := lastMessage(t, e, sid); m.PlainText() != "all of the answer" || m.Status != "complete" {
+		t.Errorf("the transcript ends with %s %q", m.Status, m.PlainText())
+	}
+	left, err := filepath.Glob(filepath.Join(ts.dir, recoveryPrefix+"*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("recovery files: %q, %v", left, err)
 	}
 }
 
-// The answer is one of the worst: each of its bytes takes six in JSON.
-func TestAnAnswerWithoutEndIsCutWhereItCanStillBeRead(t *testing.T) {
+func TestRecoveryFileThatCannotBeReadHoldsUpOnlyItsSession(t *testing.T) {
 	ts := startServer(t)
-	long := strings.Repeat("<", session.MaxAnswer/8)
-	ts.upstream.Push(upstream.Script{Steps: upstream.Texts(long, long, long, long, long, long, long, long, long)})
+	e := ts.editor()
+	sid, other := e.NewSession(ts.work), e.NewSession(ts.work)
+	for _, id := range []string{sid, other} {
+		if err := e.Call("session/close", map[string]any{"sessionId": id}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(ts.dir, recoveryName(sid, "turn_1"))
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{sid, other} {
+		if err := e.Call("_strata/session/info", map[string]any{"sessionId": id}, nil); err != nil {
+			t.Errorf("session %s: %v", id, err)
+		}
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("the file is gone: %v", err)
+	}
+}
+
+func TestRecoveryFileOfATurnWithAnotherEndIsKept(t *testing.T) {
+	ts := startServer(t)
+	ts.upstream.Push(upstream.Script{Steps: upstream.Texts("the end")})
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
-	_, err := e.Prompt(sid, "go on")
-	wireFault(t, err, codeProvider)
-	if last := lastMessage(t, e, sid); last.Role != history.RoleAssistant || last.Status == history.StatusComplete {
-		t.Errorf("the last message is one of %s, %s", last.Role, last.Status)
+	if _, err := e.Prompt(sid, "question"); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := e.Attach(sid, testclient.Place{}); err != nil {
-		t.Error(err)
+	stored := lastMessage(t, e, sid).Message
+	if err := e.Call("session/close", map[string]any{"sessionId": sid}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		text string
+		kept bool
+	}{{"the end", false}, {"another end", true}} {
+		m := stored
+		m.Blocks = []history.Block{{Type: history.BlockText, Text: tc.text}}
+		ch := history.Change{Session: sid, End: &history.Turn{ID: stored.Turn, Status: history.TurnCompleted}, Messages: []history.Message{m}}
+		if err := writeRecovery(ts.dir, ch); err != nil {
+			t.Fatal(err)
+		}
+		if err := ts.server.recoverEndings(t.Context(), sid); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(ts.dir, recoveryName(sid, stored.Turn))
+		if _, err := os.Stat(path); (err == nil) != tc.kept {
+			t.Errorf("%s: the file is there: %v", tc.text, err == nil)
+		}
+	}
+	if m := lastMessage(t, e, sid); m.PlainText() != "the end" {
+		t.Errorf("the transcript ends with %q", m.PlainText())
 	}
 }

@@ -145,6 +145,7 @@ func New(store *historystore.Store, opt Options) (*Server, error) {
 	deps.NewID = newIDs(opt.Now)
 	deps.Describe = func(err error) history.Failure { return describe(opt.Log, err) }
 	deps.Recover = func(ch history.Change) error { return writeRecovery(opt.StateDir, ch) }
+	deps.Recovered = s.recoverEndings
 	deps.Changed = s.monitors.state
 	stored, err := store.Calibrations(context.Background())
 	if err != nil {
@@ -207,7 +208,7 @@ func (a address) socket() string {
 // Run listens and serves until ctx ends, then shuts down in order: no new work, running turns are
 // stored as interrupted, sessions end, sockets close with 1001. It returns when all of that is done.
 func (s *Server) Run(ctx context.Context) error {
-	if err := s.recoverEndings(ctx); err != nil {
+	if err := s.recoverEndings(ctx, ""); err != nil {
 		return err
 	}
 	listener, err := s.listen()

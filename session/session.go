@@ -85,8 +85,10 @@ type Deps struct {
 	Rules     Rules
 	Workspace func(folder string) (Rules, error)
 
-	// Recover stores the ending of a turn that could not be saved before the server had to stop.
-	Recover func(history.Change) error
+	// Recover keeps the ending of a turn that could not be stored before its session had to end. Recovered
+	// stores what was kept of a session; it is called before the session is loaded.
+	Recover   func(history.Change) error
+	Recovered func(ctx context.Context, session string) error
 	// Describe returns an error as clients are told it.
 	Describe func(error) history.Failure
 }
@@ -154,8 +156,16 @@ type Session struct {
 // Where prev is not nil loading waits until prev has ended.
 func Open(deps *Deps, id string, prev *Session) *Session {
 	s := newSession(deps, id)
-	go s.main(prev, func(ctx context.Context) (history.Loaded, error) { return deps.Store.Load(ctx, id) })
+	go s.main(prev, s.load)
 	return s
+}
+
+// load reads the session, with what was kept of an ending that could not be stored when it was open last.
+func (s *Session) load(ctx context.Context) (history.Loaded, error) {
+	if err := s.deps.Recovered(ctx, s.id); err != nil {
+		return history.Loaded{}, fmt.Errorf("load session %s: %w: %w", s.id, ErrStorage, err)
+	}
+	return s.deps.Store.Load(ctx, s.id)
 }
 
 // Create returns a new session that stores itself. Its record needs CWD and may have Roots and Config;

@@ -50,7 +50,7 @@ func (s *Session) advance() {
 // proceed takes one step of an operation, and starts the work behind it.
 func (s *Session) proceed(o op, do step) {
 	s.lane.busy = true
-	next, err := do()
+	next, err := s.attempt(do)
 	if err == nil && next != nil {
 		s.spawn(func() { s.perform(o, next) })
 		return
@@ -75,12 +75,21 @@ func (s *Session) perform(o op, w work) {
 
 // guard turns a panic of w into an error, so that a hostile file or message cannot end the server.
 func (s *Session) guard(w work) (do step, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = s.panicked(r)
-		}
-	}()
+	defer s.rescue(&err)
 	return w(s.ctx)
+}
+
+// attempt turns a panic of a step into an error: the lane goes on with the next operation.
+func (s *Session) attempt(do step) (next work, err error) {
+	defer s.rescue(&err)
+	return do()
+}
+
+// rescue is deferred around code that must end neither the session nor the server: a panic becomes *err.
+func (s *Session) rescue(err *error) {
+	if r := recover(); r != nil {
+		*err = s.panicked(r)
+	}
 }
 
 // done ends an operation: do runs on the mailbox.

@@ -236,7 +236,7 @@ func (s *Session) main(prev *Session, load func(context.Context) (history.Loaded
 				s.do(j)
 			}
 		case d := <-s.deltas:
-			s.onDelta(d)
+			s.take(d)
 		}
 	}
 }

@@ -188,6 +188,22 @@ func (s *Session) requestBuilt(t *turn, b built) {
 	}
 }
 
+// take takes what the stream posted. Where that panics with the outcome the turn is given up, so that the session can
+// go on; the next load settles it with the text that was saved.
+func (s *Session) take(d delta) {
+	var err error
+	func() {
+		defer s.rescue(&err)
+		s.onDelta(d)
+	}()
+	if err == nil || d.outcome == nil || s.turn != d.turn {
+		return
+	}
+	s.turn = nil
+	d.turn.answer(PromptResult{Turn: d.turn.record}, 0, err)
+	s.afterTurn()
+}
+
 // onDelta takes what the stream posted.
 func (s *Session) onDelta(d delta) {
 	t := d.turn

@@ -1,0 +1,119 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"strata/history"
+	"strata/llm"
+)
+
+// lockedStore is a fakeStore for the goroutines of a session.
+type lockedStore struct {
+	mu sync.Mutex
+	*fakeStore
+}
+
+func (s *lockedStore) Commit(ctx context.Context, ch history.Change) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fakeStore.Commit(ctx, ch)
+}
+
+func (s *lockedStore) Messages(ctx context.Context, session string, seqs []int64) ([]history.Message, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fakeStore.Messages(ctx, session, seqs)
+}
+
+// failOnce fails its first call and answers the others.
+type failOnce struct{ calls int }
+
+func (f *failOnce) Stream(_ context.Context, _ llm.Request, on func(llm.Event)) (llm.Result, error) {
+	if f.calls++; f.calls == 1 {
+		return llm.Result{}, errors.New("no answer")
+	}
+	on(llm.Event{Kind: llm.EventText, Text: "fine"})
+	return llm.Result{Blocks: []history.Block{{Type: history.BlockText, Text: "fine"}}, StopReason: llm.StopEndTurn}, nil
+}
+
+// fragile returns a session whose errors cannot be described: that panics on its mailbox.
+func fragile(t *testing.T) *Session {
+	t.Helper()
+	model := llm.Model{Name: "local/test", Window: 8000, MaxOutput: 1000}
+	ids := 0
+	var mu sync.Mutex
+	deps := &Deps{
+		Store:    &lockedStore{fakeStore: &fakeStore{messages: map[int64]history.Message{}, files: map[string]history.File{}, blobs: map[string][]byte{}}},
+		Streamer: &failOnce{}, Log: slog.New(slog.DiscardHandler), Now: time.Now, Meter: noMeter{},
+		NewID: func(prefix string) string {
+			mu.Lock()
+			defer mu.Unlock()
+			ids++
+			return prefix + strings.Repeat("i", ids)
+		},
+		Model:        func(string) (llm.Model, bool) { return model, true },
+		Calibrations: NewCalibrations(nil), Mirrors: NewMirrors(),
+		Changed: func(string, State) {}, Ended: func(*Session) {}, Recover: func(history.Change) error { return nil },
+		Describe: func(error) history.Failure { panic("cannot be described") },
+	}
+	s := Create(deps, history.Session{CWD: t.TempDir()})
+	t.Cleanup(func() {
+		s.Close(ReasonClosed, func() {})
+		<-s.Done()
+	})
+	return s
+}
+
+// answerOf waits for the answer of a call.
+func answerOf[T any](call func(reply func(T, error))) (T, error) {
+	type answer struct {
+		value T
+		err   error
+	}
+	answers := make(chan answer, 1)
+	call(func(value T, err error) { answers <- answer{value, err} })
+	a := <-answers
+	return a.value, a.err
+}
+
+func TestPanicOfAStepCostsItsOperationOnly(t *testing.T) {
+	s := fragile(t)
+	for name, broken := range map[string]step{
+		"at once": func() (work, error) { panic("broken") },
+		"behind its work": func() (work, error) {
+			return func(context.Context) (step, error) { return done(func() { panic("broken") }), nil }, nil
+		},
+		"in its work": func() (work, error) {
+			return func(context.Context) (step, error) { panic("broken") }, nil
+		},
+	} {
+		_, err := answerOf(func(reply func(int, error)) {
+			s.post(func() { s.enqueue(op{begin: broken, fail: func(err error) { reply(0, err) }}) }, func(err error) { reply(0, err) })
+		})
+		if err == nil || strings.Contains(err.Error(), "broken") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := answerOf(func(reply func(Info, error)) { s.Rename(name, reply) }); err != nil {
+			t.Errorf("%s: the lane does not go on: %v", name, err)
+		}
+	}
+}
+
+func TestPanicAtTheEndOfATurnCostsThatTurnOnly(t *testing.T) {
+	s := fragile(t)
+	for i, wantErr := range []bool{true, false} {
+		result, err := answerOf(func(reply func(PromptResult, error)) {
+			prompt := Prompt{Blocks: []history.Block{{Type: history.BlockText, Text: "hello"}}}
+			s.Prompt(prompt, nil, func(result PromptResult, _ uint64, err error) { reply(result, err) })
+		})
+		if (err != nil) != wantErr || !wantErr && result.Turn.StopReason != "end_turn" {
+			t.Errorf("prompt %d: %+v, %v", i, result.Turn, err)
+		}
+	}
+}

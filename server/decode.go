@@ -35,6 +35,7 @@ func decode(raw json.RawMessage, into any) error {
 // The bounds of a prompt or an appended message.
 const (
 	maxBlocks   = 1000
+	maxPromptID = 200 // bytes
 	maxMessages = 500
 )
 

@@ -296,6 +296,9 @@ func deleteSession(p *peer, r *rpc.Request, params sessionParams) {
 
 func prompt(p *peer, r *rpc.Request, params promptParams) {
 	content, err := blocks(params.Prompt)
+	if err == nil && len(params.Meta.Strata.PromptID) > maxPromptID {
+		err = invalidParams("_meta.strata.promptId: %d bytes, at most %d are taken", len(params.Meta.Strata.PromptID), maxPromptID)
+	}
 	if err != nil {
 		r.Fail(err)
 		return

@@ -58,12 +58,7 @@ func wireRestored(d session.Restored) any {
 }
 
 func listEdits(p *peer, r *rpc.Request, params historyParams) {
-	before, err := parseSeqCursor(params.Cursor)
-	if err != nil {
-		r.Fail(err)
-		return
-	}
-	limit, err := params.limit()
+	before, limit, err := params.seqPage()
 	if err != nil {
 		r.Fail(err)
 		return

@@ -53,6 +53,15 @@ func parseSeqCursor(cursor string) (int64, error) {
 	return before, nil
 }
 
+// seqPage returns the sequence number before which a page of a list by sequence numbers ends, and its length.
+func (p pageParams) seqPage() (before int64, limit int, err error) {
+	if before, err = parseSeqCursor(p.Cursor); err != nil {
+		return 0, 0, err
+	}
+	limit, err = p.limit()
+	return before, limit, err
+}
+
 // wireMessage is a message of the transcript and what the view does to it.
 type wireMessage struct {
 	history.Message
@@ -65,12 +74,7 @@ type historyParams struct {
 }
 
 func listHistory(p *peer, r *rpc.Request, params historyParams) {
-	before, err := parseSeqCursor(params.Cursor)
-	if err != nil {
-		r.Fail(err)
-		return
-	}
-	limit, err := params.limit()
+	before, limit, err := params.seqPage()
 	if err != nil {
 		r.Fail(err)
 		return

@@ -621,3 +621,18 @@ func (s *websocketStream) WriteFrame(frame []byte) error {
 }
 
 func (s *websocketStream) Close(int, string) error { return s.raw.conn.CloseNow() }
+
+func TestPromptIDIsBounded(t *testing.T) {
+	ts := startServer(t)
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	blocks := []any{map[string]any{"type": "text", "text": "hello"}}
+	_, err := e.StartWith(sid, blocks, strings.Repeat("p", maxPromptID+1)).Wait()
+	wireFault(t, err, codeInvalidParams)
+	if _, err := e.StartWith(sid, blocks, strings.Repeat("p", maxPromptID)).Wait(); err != nil {
+		t.Error(err)
+	}
+	if n := len(transcript(t, e, sid)); n != 2 {
+		t.Errorf("%d messages are stored", n)
+	}
+}

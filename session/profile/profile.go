@@ -147,7 +147,21 @@ func (p Profile) With(path []string, value any) (Profile, error) {
 	if err := yaml.UnmarshalWithOptions(text, &changed, yaml.Strict()); err != nil {
 		return p, fmt.Errorf("it takes another type than that of %v", value)
 	}
+	if below(value) {
+		return p, fmt.Errorf("%v is below 0", value)
+	}
 	return changed, nil
+}
+
+// below reports whether a number is below 0: no setting of a profile is.
+func below(value any) bool {
+	switch n := value.(type) {
+	case int64:
+		return n < 0
+	case float64:
+		return n < 0
+	}
+	return false
 }
 
 // put sets a value in a tree whose keys are all there.

@@ -73,6 +73,8 @@ func TestWith(t *testing.T) {
 		{[]string{"no_such_key"}, int64(1), `there is no key "no_such_key"`},
 		{[]string{"title", "inner"}, int64(1), `"title" has no keys`},
 		{[]string{"compaction", "max_steps"}, "many", "another type"},
+		{[]string{"compaction", "compaction_trigger_tokens"}, int64(-5), "below 0"},
+		{[]string{"compaction", "min_confidence"}, -0.1, "below 0"},
 		{nil, int64(1), "a key is wanted"},
 	} {
 		_, err := all(t)["phased"].With(tc.path, tc.value)

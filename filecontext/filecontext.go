@@ -35,7 +35,7 @@ type Entry struct {
 
 	State       State
 	Reason      string // how State came about
-	Range       Range  // the lines that are shown; zero: all
+	Range       Range  // the lines that were asked for, more than there are perhaps; zero: all
 	Once        bool   // it leaves after the next reply
 	LineNumbers bool
 	Unsaved     bool   // Text is the client's, and the disk does not count
@@ -88,8 +88,11 @@ func (f *FileContext) Try(content Content, opt AddOptions) (Entry, error) {
 	if old.Unsaved && !opt.Unsaved {
 		e.Content, e.Unsaved = old.Content, true
 	}
-	if !e.fitRange() {
+	if !e.Range.valid() || e.Range.Start > e.Lines && !e.Range.IsWhole() {
 		return Entry{}, refuse(content.Path, ReasonRange, "")
+	}
+	if e.State == "" {
+		e.State = stateOf(e.Range)
 	}
 	if !f.hasRoom(old, e) || !known && len(f.entries) >= MaxFiles {
 		return Entry{}, refuse(content.Path, ReasonFull, "")
@@ -97,20 +100,21 @@ func (f *FileContext) Try(content Content, opt AddOptions) (Entry, error) {
 	return e, nil
 }
 
-// fitRange clips the range to the lines that there are, and derives the state where none was asked for.
-// It reports false for a range that holds no line.
-func (e *Entry) fitRange() bool {
-	if !e.Range.IsWhole() {
-		e.Range.End = min(e.Range.End, e.Lines)
+// stateOf returns how available a file is of which these lines are shown.
+func stateOf(lines Range) State {
+	if lines.IsWhole() {
+		return Full
 	}
-	switch {
-	case e.State != "":
-	case e.Range.IsWhole():
-		e.State = Full
-	default:
-		e.State = Partial
+	return Partial
+}
+
+// Visible returns those of the lines that were asked for which the file has at present: it can grow into the
+// range and shrink out of it. The zero Range is the whole file.
+func (e *Entry) Visible() Range {
+	if e.Range.IsWhole() || e.Range.Start > e.Lines {
+		return e.Range
 	}
-	return e.Range.valid()
+	return Range{Start: e.Range.Start, End: min(e.Range.End, e.Lines)}
 }
 
 // Get returns the file at path.

@@ -51,6 +51,26 @@ func TestTryChangesNothing(t *testing.T) {
 	wantReason(t, "an empty range", err, ReasonRange)
 }
 
+func TestAFileGrowsIntoItsRange(t *testing.T) {
+	e, err := New().Put(text("a", "1\n2\n3\n"), AddOptions{Range: Range{2, 4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		body string
+		want string
+	}{
+		{"1\n2\n3\n", "a (lines 2 to 3 of 3)\n```\n2\n3\n```\n"},
+		{"1\n2\n3\n4\n5\n", "a (lines 2 to 4 of 5)\n```\n2\n3\n4\n```\n"},
+		{"1\n", "a (lines 2 to 4 of 1)\n```\n```\n"},
+	} {
+		e.Content = text("a", tt.body)
+		if got := e.Render(); got != tt.want {
+			t.Errorf("of %q is shown %q, want %q", tt.body, got, tt.want)
+		}
+	}
+}
+
 func TestRangesArePartial(t *testing.T) {
 	tests := []struct {
 		body   string
@@ -70,8 +90,8 @@ func TestRangesArePartial(t *testing.T) {
 	for _, tt := range tests {
 		e, err := New().Put(text("a", tt.body), AddOptions{Range: tt.lines})
 		wantReason(t, fmt.Sprintf("%q %v", tt.body, tt.lines), err, tt.reason)
-		if err == nil && (e.Range != tt.want || (e.State == Partial) == tt.want.IsWhole()) {
-			t.Errorf("%q %v: %v, %s", tt.body, tt.lines, e.Range, e.State)
+		if err == nil && (e.Visible() != tt.want || (e.State == Partial) == tt.want.IsWhole()) {
+			t.Errorf("%q %v: %v, %s", tt.body, tt.lines, e.Visible(), e.State)
 		}
 	}
 }

@@ -16,8 +16,8 @@ func (e Entry) Render() string {
 // heading returns the path and what must be known about the text below it.
 func (e Entry) heading() string {
 	heading := Printable(e.Path)
-	if !e.Range.IsWhole() {
-		heading += fmt.Sprintf(" (lines %d to %d of %d)", e.Range.Start, e.Range.End, e.Lines)
+	if lines := e.Visible(); !lines.IsWhole() {
+		heading += fmt.Sprintf(" (lines %d to %d of %d)", lines.Start, lines.End, e.Lines)
 	}
 	if text := cutLines(e.Text, e.Range); text != "" && !strings.HasSuffix(text, "\n") {
 		heading += " (no line end at the end)"

@@ -3,6 +3,7 @@ package historystore
 import (
 	"database/sql"
 	"errors"
+	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -228,11 +229,11 @@ func randomLayout(r *rand.Rand, session string) history.Change {
 	return ch
 }
 
+var modelSeed = flag.Uint64("seed", 1, "seed of the random changes of a store")
+
 // Random changes, deletions and restarts leave the store as they leave a model in memory.
 func TestStoreIsAsItsModel(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := rand.New(rand.NewPCG(*modelSeed, 0))
 	path := t.TempDir() + "/strata.db"
 	s := openTest(t, path, Options{CacheBytes: 4 << 10})
 	m := &model{sessions: map[string]*modelSession{}}

@@ -15,9 +15,7 @@ func TestBreakdownIsTheNextRequest(t *testing.T) {
 	count := tokens.For("o200k_base").Count
 	for _, layout := range bothLayouts {
 		t.Run(layout, func(t *testing.T) {
-			seed := walkSeedOrNew()
-			t.Logf("repeat with -args -walkseed=%d", seed)
-			w := newWalk(t, layout, seed)
+			w := newWalk(t, layout, *walkSeed)
 			for i := range 50 {
 				for range w.r.IntN(5) {
 					w.act()

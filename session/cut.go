@@ -65,7 +65,7 @@ func wanted(p *piece, all, goal, limit int) int {
 // It reports false where nothing worth showing would remain.
 func (s *snapshot) cutFile(b *built, p *piece, want int) bool {
 	e := *p.file
-	if e.Range.IsWhole() {
+	if e.Range = e.Visible(); e.Range.IsWhole() {
 		e.Range = filecontext.Range{Start: 1, End: e.Lines}
 	}
 	e.State, e.Reason = filecontext.Partial, reasonCut

@@ -136,8 +136,8 @@ func fileInfo(e filecontext.Entry, tokens int) FileInfo {
 		Path: e.Path, State: string(state), Reason: reason, Tokens: tokens, Hash: e.Hash,
 		Once: e.Once, LineNumbers: e.LineNumbers, Unsaved: e.Unsaved,
 	}
-	if !e.Range.IsWhole() {
-		f.Range = &e.Range
+	if lines := e.Visible(); !lines.IsWhole() {
+		f.Range = &lines
 	}
 	return f
 }

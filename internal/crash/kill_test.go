@@ -110,10 +110,7 @@ func TestK4_01_PartialTextKeepsPace(t *testing.T) {
 func TestK4_01_RandomKills(t *testing.T) {
 	t.Parallel()
 	seed := *seedFlag
-	if seed == 0 {
-		seed = rand.Uint64()
-	}
-	t.Logf("to kill at the same moments: go test ./internal/crash -run RandomKills -seed=%d", seed)
+	t.Logf("seed %d", seed)
 	n := *kills
 	if testing.Short() {
 		n /= 5

@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	seedFlag = flag.Uint64("seed", 0, "seed of the random kills; 0 takes another one each time")
+	seedFlag = flag.Uint64("seed", 1, "seed of the random kills")
 	kills    = flag.Int("kills", 50, "how many random kills there are")
 )
 

@@ -131,10 +131,8 @@ func (d *draft) since(n *need) int {
 
 // shown reports whether e, the newest entry of it, leads to its present content.
 func shown(e *Entry, it *Item) bool {
-	if it.Kind == File && !it.Partial && !e.partial {
-		return e.Rev == it.Rev
-	}
-	return e.Blob == it.Hash
+	whole := it.Kind == File && !it.Partial && !e.partial
+	return e.Blob == it.Hash || whole && e.Rev == it.Rev
 }
 
 // backdate counts a session's first outlines as unchanged for as long as the tier asks in which clusters place them.

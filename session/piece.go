@@ -33,12 +33,10 @@ const (
 // conversation in the store.
 type piece struct {
 	stability.Item
-	category string
 	priority int  // what goes first when the window is full: the lowest
 	pinned   bool // never goes
 	text     string
 
-	source   string             // of a file: the text whose hash Rev names
 	file     *filecontext.Entry // of a file
 	document *history.Document  // of a document
 	messages []history.Viewed   // of the conversation: a message, or a batch of calls and their results
@@ -51,6 +49,11 @@ func (p *piece) render() string {
 		return p.file.Render()
 	}
 	return p.text
+}
+
+// shows reports whether the piece, which may be nil, can render the bytes with a hash.
+func (p *piece) shows(hash string) bool {
+	return p != nil && p.Hash == hash && (p.text != "" || p.file != nil)
 }
 
 // size is what the piece adds to a request, in counted tokens.
@@ -73,10 +76,10 @@ func hashOf(text string) string {
 }
 
 // textPiece returns a piece that is a text.
-func textPiece(key string, kind stability.Kind, category, text string, counter *tokens.Counter) piece {
+func textPiece(key string, kind stability.Kind, text string, counter *tokens.Counter) piece {
 	return piece{
-		Item:     stability.Item{Key: key, Kind: kind, Hash: hashOf(text), Tokens: counter.Count(text)},
-		category: category, text: text,
+		Item: stability.Item{Key: key, Kind: kind, Hash: hashOf(text), Tokens: counter.Count(text)},
+		text: text,
 	}
 }
 
@@ -87,7 +90,7 @@ func (s *snapshot) collect(ctx context.Context, b *built, tools []llm.Tool) ([]p
 		pieces = append(pieces, s.toolsPiece(tools))
 	}
 	if s.system != "" {
-		p := textPiece("system", stability.System, categorySystem, s.system, s.counter)
+		p := textPiece("system", stability.System, s.system, s.counter)
 		p.pinned = true
 		pieces = append(pieces, p)
 	}
@@ -107,7 +110,7 @@ func (s *snapshot) toolsPiece(tools []llm.Tool) piece {
 	if err != nil {
 		panic(err) // tools were decoded from JSON
 	}
-	p := textPiece("tools", stability.Tools, categoryTools, string(text), s.counter)
+	p := textPiece("tools", stability.Tools, string(text), s.counter)
 	p.pinned = true
 	return p
 }
@@ -154,7 +157,7 @@ func (s *snapshot) shownDocument(b *built, d history.Document) (p piece, shown b
 func (s *snapshot) documentPiece(d history.Document, keep int) piece {
 	shown := d
 	shown.Text = withMarker(d.Text, keep)
-	p := textPiece("doc:"+d.Name, stability.Document, categoryDocuments, renderDocument(shown), s.counter)
+	p := textPiece("doc:"+d.Name, stability.Document, renderDocument(shown), s.counter)
 	p.priority, p.pinned, p.document = d.Priority, d.Pinned, &d
 	return p
 }
@@ -197,7 +200,7 @@ func (s *snapshot) filePieces(ctx context.Context, b *built) ([]piece, error) {
 				Key: "file:" + e.Path, Kind: stability.File, Hash: fact.hash, Tokens: fact.tokens,
 				Rev: fact.rev, Partial: state == filecontext.Partial,
 			},
-			category: categoryFiles, priority: priorityFile, source: e.Text, file: e,
+			priority: priorityFile, file: e,
 		}
 		pieces = append(pieces, p)
 	}
@@ -235,7 +238,7 @@ func (s *snapshot) notePieces(b *built, talk []piece) []piece {
 	if note == "" {
 		return pieces
 	}
-	p := textPiece(newest, stability.Note, categoryNotes, note, s.counter)
+	p := textPiece(newest, stability.Note, note, s.counter)
 	p.pinned = true
 	return append(pieces, p)
 }
@@ -252,8 +255,8 @@ func (s *snapshot) sentNotes(b *built, said map[string]bool) (pieces []piece, wh
 			continue
 		}
 		pieces = append(pieces, piece{
-			Item:     stability.Item{Key: e.Key, Kind: stability.Note, Hash: e.Blob, Tokens: e.Tokens},
-			category: categoryNotes, pinned: true,
+			Item:   stability.Item{Key: e.Key, Kind: stability.Note, Hash: e.Blob, Tokens: e.Tokens},
+			pinned: true,
 		})
 	}
 	return pieces, whole
@@ -264,7 +267,7 @@ const notePrefix = "note:"
 // conversation returns the working history: each message a piece, but for an assistant's tool calls,
 // which are one with their results.
 func (s *snapshot) conversation() []piece {
-	var pieces []piece
+	pieces := make([]piece, 0, len(s.view)+1) // and the marker of what was left out
 	for i := 0; i < len(s.view); {
 		n := batch(s.view[i:])
 		pieces = append(pieces, messagePiece(s.view[i:i+n]))
@@ -288,7 +291,7 @@ func (s *snapshot) summaryPieces() []piece {
 func summaryPiece(summary history.Summary, counter *tokens.Counter) piece {
 	text := fmt.Sprintf("# Background: summary of %d earlier messages\n\nThis is what happened before; nothing in it is a request.\n\n%s\n",
 		summary.Messages, strings.TrimSpace(summary.Text))
-	p := textPiece("summary:"+summary.Edit, stability.Summary, categoryHistory, text, counter)
+	p := textPiece("summary:"+summary.Edit, stability.Summary, text, counter)
 	p.priority, p.pinned = prioritySummary, true // short, and all that is left of what it stands for
 	return p
 }
@@ -307,27 +310,38 @@ func batch(view []history.Viewed) int {
 // messagePiece returns messages as one piece. Messages never change, so their ids stand for their bytes;
 // what an edit made of them is added.
 func messagePiece(messages []history.Viewed) piece {
-	p := piece{category: categoryHistory, messages: messages}
-	var identity strings.Builder
-	for _, v := range messages {
+	p := piece{messages: messages}
+	for i := range messages {
+		v := &messages[i]
 		p.Tokens += max(v.Tokens-tokens.MessageOverhead, 0)
 		p.overhead += min(v.Tokens, tokens.MessageOverhead)
 		p.Blocks += v.Blocks
-		identity.WriteString(v.ID)
-		for _, patch := range v.Patches {
-			fmt.Fprintf(&identity, "\x00%d.%d %s", patch.Block, patch.Part, patch.Text)
-		}
-		identity.WriteByte('\n')
 	}
-	p.Key, p.Kind, p.Hash = "msg:"+messages[0].ID, stability.Message, hashOf(identity.String())
+	p.Key, p.Kind, p.Hash = "msg:"+messages[0].ID, stability.Message, identity(messages)
 	p.User = messages[0].Role == history.RoleUser
 	return p
+}
+
+// identity returns what is the same as long as messages are sent as the same bytes.
+func identity(messages []history.Viewed) string {
+	if len(messages) == 1 && len(messages[0].Patches) == 0 {
+		return messages[0].ID
+	}
+	var all strings.Builder
+	for i := range messages {
+		all.WriteString(messages[i].ID)
+		for _, patch := range messages[i].Patches {
+			fmt.Fprintf(&all, "\x00%d.%d %s", patch.Block, patch.Part, patch.Text)
+		}
+		all.WriteByte('\n')
+	}
+	return hashOf(all.String())
 }
 
 // omittedPiece is the marker that stands where messages were left out.
 func omittedPiece(n int, counter *tokens.Counter) piece {
 	text := fmt.Sprintf("[%d earlier messages omitted]", n)
-	p := textPiece(omittedKey, stability.Summary, categoryHistory, text, counter)
+	p := textPiece(omittedKey, stability.Summary, text, counter)
 	p.pinned = true
 	return p
 }

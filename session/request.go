@@ -93,7 +93,11 @@ func (s *snapshot) build(ctx context.Context, tools []llm.Tool) (built, error) {
 	for i := range pieces {
 		b.categories[categoryOverhead] += pieces[i].overhead
 	}
-	if err := s.plan(ctx, &b, pieces, tools); err != nil {
+	revisions, err := s.layOut(ctx, &b, pieces, tools)
+	if err != nil {
+		return b, err
+	}
+	if err := s.render(ctx, &b, pieces, revisions, tools); err != nil {
 		return b, err
 	}
 	for i := range b.plan.Entries {
@@ -111,11 +115,12 @@ func (s *snapshot) logPlanned(b *built) {
 		slog.Int("expectedBlocks", b.plan.ExpectBlocks), slog.Int("leftOut", len(b.leftOut)))
 }
 
-// plan lays the pieces out and makes the request of them.
-func (s *snapshot) plan(ctx context.Context, b *built, pieces []piece, tools []llm.Tool) error {
+// layOut plans in which order the pieces are sent and where the marks are. It returns the texts of files that
+// rendering the plan needs.
+func (s *snapshot) layOut(ctx context.Context, b *built, pieces []piece, tools []llm.Tool) (*revisions, error) {
 	revisions, err := s.revisions(ctx, pieces)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	set := ""
 	if len(tools) > 0 {
@@ -134,13 +139,14 @@ func (s *snapshot) plan(ctx context.Context, b *built, pieces []piece, tools []l
 			return d.hash, d.tokens, d.ok
 		},
 	}
+	request.Items = make([]stability.Item, len(pieces))
 	for i := range pieces {
-		request.Items = append(request.Items, pieces[i].Item)
+		request.Items[i] = pieces[i].Item
 	}
 	if b.plan, err = s.layout.plan(request, b.cache); err != nil {
-		return fmt.Errorf("lay out the request of session %s: %w", s.session, err)
+		return nil, fmt.Errorf("lay out the request of session %s: %w", s.session, err)
 	}
-	return s.render(ctx, b, pieces, revisions, tools)
+	return revisions, nil
 }
 
 // relative returns a model's prices relative to its input's; zero where they are not known.
@@ -177,7 +183,7 @@ func (s *snapshot) revisions(ctx context.Context, pieces []piece) (*revisions, e
 	now := make(map[string]*piece)
 	for i := range pieces {
 		if p := &pieces[i]; p.Kind == stability.File {
-			r.put(p.Key, p.Rev, p.source)
+			r.put(p.Key, p.Rev, p.file.Text)
 			now[p.Key] = p
 		}
 	}
@@ -257,7 +263,8 @@ func (s *snapshot) render(ctx context.Context, b *built, pieces []piece, revisio
 	b.request = llm.Request{
 		Model: s.model.Name, Tools: tools, MaxOutput: reserve(s.model), Thought: s.thought, Purpose: history.PurposeTurn,
 	}
-	r := renderer{snapshot: s, built: b, byKey: make(map[string]*piece, len(pieces)), rendered: make(map[string]string, len(pieces))}
+	r := renderer{snapshot: s, built: b, byKey: make(map[string]*piece, len(pieces)), earlier: make(map[string]string)}
+	b.request.Entries = make([]llm.Entry, 0, len(b.plan.Entries))
 	b.blobs, b.keep = make([]textBlob, 0, len(pieces)), make([]string, 0, len(pieces))
 	for i := range pieces {
 		r.byKey[pieces[i].Key] = &pieces[i]
@@ -280,18 +287,18 @@ type renderer struct {
 	*snapshot
 	built    *built
 	byKey    map[string]*piece
-	rendered map[string]string         // bytes by hash
+	earlier  map[string]string         // bytes by hash, of what was sent before and of diffs
 	messages map[int64]history.Message // by sequence number
 	block    []string                  // texts of the block that is open
 	kind     llm.EntryKind             // of that block
 	begun    bool                      // something stands that is no part of the leading system part
 }
 
-// load brings together the bytes of all entries: what is shown now is rendered, what was sent earlier
-// comes from the store, and so do the messages.
+// load gets the bytes of the entries that no piece has: those of earlier requests and the messages come from
+// the store, diffs are made.
 func (r *renderer) load(ctx context.Context, revisions *revisions) error {
 	var missing []string
-	var seqs []int64
+	seqs := make([]int64, 0, len(r.view))
 	last := make(map[string]string) // revision by key, while going through the entries
 	for i := range r.built.plan.Entries {
 		e := &r.built.plan.Entries[i]
@@ -303,19 +310,20 @@ func (r *renderer) load(ctx context.Context, revisions *revisions) error {
 			}
 			continue
 		case e.Kind == stability.Diff && r.made(revisions, e, last[e.Key]):
-		case p != nil && p.Hash == e.Blob && (p.text != "" || p.file != nil):
-			r.rendered[e.Blob] = p.render()
+		case p.shows(e.Blob):
 		default:
 			missing = append(missing, e.Blob)
 		}
-		last[e.Key] = e.Rev
+		if e.Rev != "" {
+			last[e.Key] = e.Rev
+		}
 	}
 	found, err := r.blobs(ctx, missing)
 	if err != nil {
 		return err
 	}
 	for hash, bytes := range found {
-		r.rendered[hash] = string(bytes)
+		r.earlier[hash] = string(bytes)
 	}
 	return r.loadMessages(ctx, seqs)
 }
@@ -326,7 +334,7 @@ func (r *renderer) made(revisions *revisions, e *stability.Entry, from string) b
 	if !d.ok || d.hash != e.Blob {
 		return false
 	}
-	r.rendered[e.Blob] = d.text
+	r.earlier[e.Blob] = d.text
 	return true
 }
 
@@ -357,7 +365,7 @@ func (r *renderer) entry(e *stability.Entry) error {
 		}
 		return nil
 	}
-	text, ok := r.rendered[e.Blob]
+	text, ok := r.text(e)
 	if !ok {
 		return fmt.Errorf("session %s: the bytes of %s that were sent are not stored: %w", r.session, e.Key, ErrStorage)
 	}
@@ -374,6 +382,15 @@ func (r *renderer) entry(e *stability.Entry) error {
 		r.closeBlock(mark)
 	}
 	return nil
+}
+
+// text returns the bytes of an entry that is no message.
+func (r *renderer) text(e *stability.Entry) (text string, ok bool) {
+	if p := r.byKey[e.Key]; p.shows(e.Blob) {
+		return p.render(), true
+	}
+	text, ok = r.earlier[e.Blob]
+	return text, ok
 }
 
 // leads reports whether what is of a kind belongs to the system part where it stands at the beginning.
@@ -418,7 +435,7 @@ func (b *built) keepFiles(pieces []piece) {
 		}
 		b.sent = append(b.sent, sentFile{path: p.file.Path, hash: p.file.Hash, whole: p.file.State == filecontext.Full})
 		if !strings.HasSuffix(p.Rev, numbered) {
-			b.blobs = append(b.blobs, textBlob{p.Rev, p.source})
+			b.blobs = append(b.blobs, textBlob{p.Rev, p.file.Text})
 		}
 	}
 }

@@ -223,9 +223,10 @@ func TestFilesAreNeverSystemText(t *testing.T) {
 	}
 }
 
-// BenchmarkBuild measures what a request costs with 2,000 outlines, 60 files in context and 500 messages. The files are
-// unsaved texts, so that no stat is measured, unchanged, so that no diff is, and known, so that no hashing is. Outlines
-// are not built yet: they are given as pieces.
+// BenchmarkBuild measures what a request costs with 2,000 outlines, 60 files in context and 500 messages: to plan it,
+// that is to collect, fit and lay out its pieces, and to render its 2 MB. The files are unsaved texts, so that no stat is
+// measured, unchanged, so that no diff is, and known, so that no hashing is. Outlines are not built yet: they are given
+// as pieces.
 func BenchmarkBuild(b *testing.B) {
 	m := manage(b, 4_000_000)
 	m.model.Marks, m.model.MinCacheTokens = true, 1024
@@ -242,7 +243,7 @@ func BenchmarkBuild(b *testing.B) {
 	}
 	var outlines []piece
 	for i := range 2000 {
-		outline := textPiece(fmt.Sprintf("outline:dir%d/file%d.go", i%40, i), stability.Outline, categoryOutlines, linesOf("func", 15), m.counter)
+		outline := textPiece(fmt.Sprintf("outline:dir%d/file%d.go", i%40, i), stability.Outline, linesOf("func", 15), m.counter)
 		outlines = append(outlines, outline)
 	}
 	for range 250 {
@@ -267,13 +268,20 @@ func BenchmarkBuild(b *testing.B) {
 		}
 		return pieces
 	}
-	plan := func(snap *snapshot, built *built, pieces []piece) {
-		if err := snap.plan(b.Context(), built, pieces, nil); err != nil {
+	layOut := func(snap *snapshot, built *built, pieces []piece) *revisions {
+		revisions, err := snap.layOut(b.Context(), built, pieces, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return revisions
+	}
+	render := func(snap *snapshot, built *built, pieces []piece, revisions *revisions) {
+		if err := snap.render(b.Context(), built, pieces, revisions, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
 	snap, first, pieces := collect()
-	plan(&snap, first, pieces)
+	render(&snap, first, pieces, layOut(&snap, first, pieces))
 	var change history.Change
 	first.mirror.Answered(first.plan, stability.Usage{Write: first.plan.Tokens, Input: first.plan.Tokens})
 	m.requestAnswered(first, &change)
@@ -283,41 +291,18 @@ func BenchmarkBuild(b *testing.B) {
 	m.answer("Now this.")
 	m.ask("And then?")
 
-	b.Run("collect", func(b *testing.B) {
-		for b.Loop() {
-			collect()
-		}
-	})
-	b.Run("fit", func(b *testing.B) {
-		snap, built, pieces := collect()
-		for b.Loop() {
-			fit(&snap, built, pieces)
-		}
-	})
-	b.Run("layout", func(b *testing.B) {
-		snap, built, pieces := collect()
-		built.mirror = snap.deps.Mirrors.of(cacheName(snap.model, snap.thought, ""), snap.deps.Now())
-		request := stability.Request{Now: snap.deps.Now(), Cache: stability.Cache{Mirror: built.mirror, Minimum: 1024}}
-		for i := range pieces {
-			request.Items = append(request.Items, pieces[i].Item)
-		}
-		for b.Loop() {
-			if _, err := snap.layout.plan(request, cacheName(snap.model, snap.thought, "")); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("layout and rendering", func(b *testing.B) {
-		snap, built, pieces := collect()
-		for b.Loop() {
-			built.request, built.blobs, built.keep, built.sent = llm.Request{}, nil, nil, nil
-			plan(&snap, built, pieces)
-		}
-	})
-	b.Run("all", func(b *testing.B) {
+	b.Run("plan", func(b *testing.B) {
 		for b.Loop() {
 			snap, built, pieces := collect()
-			plan(&snap, built, fit(&snap, built, pieces))
+			layOut(&snap, built, fit(&snap, built, pieces))
+		}
+	})
+	b.Run("render", func(b *testing.B) {
+		snap, built, pieces := collect()
+		revisions := layOut(&snap, built, pieces)
+		for b.Loop() {
+			built.request, built.blobs, built.keep, built.sent = llm.Request{}, nil, nil, nil
+			render(&snap, built, pieces, revisions)
 		}
 	})
 }

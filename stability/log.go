@@ -1,7 +1,5 @@
 package stability
 
-import "slices"
-
 // log is the layout in which the prompt is a log: what was sent neither moves nor changes, an edited file appends a diff,
 // what is no longer needed is dead weight until the next cut, and tiers are labels. Before each request it is weighed
 // at which point that the provider still has cached the log is best cut and laid out anew from there; mostly at its end.
@@ -77,21 +75,31 @@ func (l *log) draft(req *Request, now int, long bool) *draft {
 
 // sort tells the items apart.
 func (d *draft) sort() {
-	kinds := map[Kind][]need{}
+	d.stream = make([]*Item, 0, len(d.Items))
 	for i := range d.Items {
-		it := &d.Items[i]
-		if it.Kind.streams() {
+		if it := &d.Items[i]; it.Kind.streams() {
 			d.stream = append(d.stream, it)
-			continue
 		}
-		kinds[it.Kind] = append(kinds[it.Kind], need{Item: it, at: -1})
 	}
-	d.lead = slices.Concat(kinds[Tools], kinds[System], kinds[Document], kinds[Outline])
-	d.files, d.notes = kinds[File], kinds[Note]
+	d.lead = d.ofKinds(Tools, System, Document, Outline)
+	d.files, d.notes = d.ofKinds(File), d.ofKinds(Note)
 	d.sizes = make([]int, len(d.stream)+1)
 	for i, it := range d.stream {
 		d.sizes[i+1] = d.sizes[i] + it.Tokens
 	}
+}
+
+// ofKinds returns the items of some kinds, those of the first kind first.
+func (d *draft) ofKinds(kinds ...Kind) []need {
+	var needs []need
+	for _, kind := range kinds {
+		for i := range d.Items {
+			if d.Items[i].Kind == kind {
+				needs = append(needs, need{Item: &d.Items[i], at: -1})
+			}
+		}
+	}
+	return needs
 }
 
 // index finds the entries of each need, and with them its age.

@@ -97,6 +97,11 @@ func (s *Store) ImportShow(ctx context.Context, id string) error {
 	return s.mark(ctx, "show", id, "UPDATE session SET hidden = 0 WHERE id = ? AND hidden = 1 AND deleted_at IS NULL", id)
 }
 
+// ImportDrop gives up a session that was created as hidden: it is deleted, and being hidden cannot be undeleted.
+func (s *Store) ImportDrop(ctx context.Context, id string, at time.Time) error {
+	return s.mark(ctx, "delete", id, "UPDATE session SET deleted_at = ? WHERE id = ? AND hidden = 1 AND deleted_at IS NULL", micros(at), id)
+}
+
 // mark runs an update that must hit one session.
 func (s *Store) mark(ctx context.Context, op, id, query string, args ...any) error {
 	err := s.write(ctx, op, []string{op}, func(tx *writeTx) error { return tx.must(query, args...) })

@@ -58,6 +58,7 @@ type sessionCapabilities struct {
 	Resume                struct{} `json:"resume"`
 	Close                 struct{} `json:"close"`
 	Delete                struct{} `json:"delete"`
+	Fork                  struct{} `json:"fork"`
 	AdditionalDirectories struct{} `json:"additionalDirectories"`
 }
 

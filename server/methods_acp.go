@@ -68,11 +68,16 @@ func newSession(p *peer, r *rpc.Request, params newSessionParams) {
 		}
 		s.Subscribe(f.cursor.Load(), answer(r, s.ID(), func(i session.Info) any {
 			p.server.monitors.created(i.Session)
-			return newSessionResult{SessionID: s.ID(), Modes: modes(i), ConfigOptions: p.server.options(i)}
+			return p.opened(s, i)
 		}))
 		p.mcpNotice(s, params.MCPServers)
 		return rpc.Later, nil
 	})
+}
+
+// opened is the answer to whoever made a session.
+func (p *peer) opened(s *session.Session, i session.Info) newSessionResult {
+	return newSessionResult{SessionID: s.ID(), Modes: modes(i), ConfigOptions: p.server.options(i)}
 }
 
 // folders checks the folders that a session is to work in.

@@ -22,7 +22,7 @@ const transferVersion = 1
 const (
 	transferBytes = 256 << 10 // a page of an export ends behind the line that reaches this
 	transferLines = 500       // at most in one page, either way
-	maxImports    = 16        // under way at once
+	maxImports    = 16        // under way at once, forks included
 )
 
 // transferLine is one line of an export. Exactly the field that Type names is set.
@@ -97,24 +97,28 @@ func (s *Server) exportMessages(ctx context.Context, id string, from int) (expor
 	if err != nil {
 		return exportPage{}, sessionError(clip(id), err)
 	}
-	var seqs []int64
-	next, size := from, 0
-	for ; next < len(l.Heads) && len(seqs) < transferLines && size < transferBytes; next++ {
-		seqs = append(seqs, l.Heads[next].Seq)
-		size += l.Heads[next].Bytes
-	}
+	seqs, rest := transferPage(l.Heads[min(from, len(l.Heads)):])
 	messages, err := s.store.Messages(ctx, id, seqs)
 	if err != nil {
 		return exportPage{}, err
 	}
-	page := exportPage{Lines: []transferLine{}, NextCursor: fmt.Sprintf("m:%d", next)}
-	if next >= len(l.Heads) {
+	page := exportPage{Lines: []transferLine{}, NextCursor: fmt.Sprintf("m:%d", len(l.Heads)-len(rest))}
+	if len(rest) == 0 {
 		page.NextCursor = "c:"
 	}
 	for i := range messages {
 		page.Lines = append(page.Lines, transferLine{Type: "message", Message: &messages[i]})
 	}
 	return page, nil
+}
+
+// transferPage returns the sequence numbers of the first messages, as many as a page holds, and the messages behind them.
+func transferPage(heads []history.Head) (seqs []int64, rest []history.Head) {
+	for size := 0; len(heads) > 0 && len(seqs) < transferLines && size < transferBytes; heads = heads[1:] {
+		seqs = append(seqs, heads[0].Seq)
+		size += heads[0].Bytes
+	}
+	return seqs, heads
 }
 
 func (s *Server) exportCalls(ctx context.Context, id, cursor string) (exportPage, error) {
@@ -132,8 +136,8 @@ func (s *Server) exportCalls(ctx context.Context, id, cursor string) (exportPage
 	return page, nil
 }
 
-// imports are the imports under way. Until the last page the session is hidden, and the next start of
-// the server drops it. It is safe for concurrent use.
+// imports are the sessions that are being made of others: imports, page by page, and forks. Until it is complete such a
+// session is hidden, and the next start of the server drops it. It is safe for concurrent use.
 type imports struct {
 	server *Server
 
@@ -238,30 +242,25 @@ func (in *imports) take(ctx context.Context, id string, lines []transferLine) er
 
 // addLine adds a line to a change, with ids that are the imported session's own.
 func addLine(ch *history.Change, line *transferLine) error {
+	own := func(id string) string { return ownID(ch.Session, id) }
 	switch {
 	case line.Message != nil:
 		m := *line.Message
 		if m.Seq < 1 || !m.Role.Valid() {
 			return invalidParams("lines: a message without sequence number or role")
 		}
-		m.ID, m.Turn = ownID(ch.Session, m.ID), ownID(ch.Session, m.Turn)
-		ch.Messages = append(ch.Messages, m)
+		ch.Messages = append(ch.Messages, m.WithIDs(own))
 	case line.Edit != nil:
 		e := *line.Edit
 		if e.Seq < 1 {
 			return invalidParams("lines: an edit without sequence number")
 		}
-		e.ID = ownID(ch.Session, e.ID)
-		e.Messages = nil
-		for _, id := range line.Edit.Messages {
-			e.Messages = append(e.Messages, ownID(ch.Session, id))
-		}
-		ch.Edits = append(ch.Edits, e)
+		ch.Edits = append(ch.Edits, e.WithIDs(own))
 	case line.File != nil:
 		ch.PutFiles = append(ch.PutFiles, history.File{Path: line.File.Path, State: line.File.State, Buffer: line.File.Buffer})
 	case line.Call != nil:
 		c := *line.Call
-		c.ID, c.Turn = ownID(ch.Session, c.ID), ownID(ch.Session, c.Turn)
+		c.ID, c.Turn = own(c.ID), own(c.Turn)
 		ch.Calls = append(ch.Calls, c)
 	default:
 		return invalidParams("lines: a line of type %q", clip(line.Type))
@@ -290,7 +289,7 @@ func (in *imports) open(id string) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if len(in.all) >= maxImports {
-		return &rpc.Error{Code: codeBusy, Message: fmt.Sprintf("%d imports are under way already", maxImports)}
+		return &rpc.Error{Code: codeBusy, Message: fmt.Sprintf("%d imports and forks are under way already", maxImports)}
 	}
 	in.all[id] = struct{}{}
 	return nil

@@ -1,9 +1,16 @@
 package server
 
 import (
+	"encoding/json"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"strata/history"
 )
 
 // An import makes a session in a folder, so it must not be a way around the rules of session/new.
@@ -69,5 +76,38 @@ func TestACursorOfNoListIsRefused(t *testing.T) {
 			continue
 		}
 		wireFault(t, err, codeInvalidParams)
+	}
+}
+
+// An imported session shows what the exported one showed, also where an edit names another one.
+func TestAnImportShowsWhatWasExported(t *testing.T) {
+	for seed := range uint64(3) {
+		ts := startServer(t)
+		e := ts.editor()
+		sid := e.NewSession(ts.work)
+		r := rand.New(rand.NewPCG(seed, 8))
+		for step := range 20 {
+			ts.wander(e, sid, r, step)
+		}
+		ts.talk(e, sid, 1)
+		call[map[string]any](ts, e, "_strata/history/clear", sid, nil)
+		call[map[string]any](ts, e, "_strata/checkpoint/undo", sid, nil)
+		var lines []json.RawMessage
+		for cursor := "first"; cursor != ""; {
+			page := call[struct {
+				Lines      []json.RawMessage
+				NextCursor string
+			}](ts, e, "_strata/session/export", sid, map[string]any{"cursor": strings.TrimPrefix(cursor, "first")})
+			lines, cursor = append(lines, page.Lines...), page.NextCursor
+		}
+		var imported importResult
+		if err := e.Call("_strata/session/import", map[string]any{"lines": lines, "done": true}, &imported); err != nil {
+			t.Fatal(err)
+		}
+		source, got := ts.stored(sid), ts.stored(imported.SessionID)
+		want := ts.viewed(sid, history.NewLog(source.Heads, source.Edits))
+		if d := cmp.Diff(want, ts.viewed(imported.SessionID, history.NewLog(got.Heads, got.Edits))); d != "" {
+			t.Errorf("seed %d: %s", seed, d)
+		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 var furtherHits = map[string][]int{
 	"commit.before": {2, 3, 4, 6, 8, 11, 14}, "commit.after": {2, 3, 4, 6, 8, 11, 14},
 	"begin.before": {2}, "begin.after": {2}, "end.before": {2}, "end.after": {2},
+	"show.before": {2}, "show.after": {2},
 	"partial.before": {2, 3}, "partial.after": {2, 3},
 	rpc.ReplyBefore: {2, 3, 4, 5, 6, 7, 8, 10, 12}, rpc.ReplyAfter: {2, 3, 4, 5, 6, 7, 8, 10, 12},
 }
@@ -66,10 +67,10 @@ type life struct {
 	editor *testclient.Editor
 	viewer *viewer
 
-	main, other, imported string            // sessions, once they are told
-	asks                  []*ask            // that were sent
-	told                  map[string]string // messages of the main session that were told to be stored
-	done                  []string          // steps that were answered
+	main, other, imported, forked string            // sessions, once they are told
+	asks                          []*ask            // that were sent
+	told                          map[string]string // messages of the main session that were told to be stored
+	done                          []string          // steps that were answered
 }
 
 // steps reach every failpoint that a running server goes through.
@@ -94,6 +95,7 @@ var steps = []struct {
 	{"delete", func(l *life) error { return l.call("session/delete", l.other, nil) }},
 	{"undelete", func(l *life) error { return l.call("_strata/session/undelete", l.other, nil) }},
 	{"import", (*life).importSession},
+	{"fork", (*life).fork},
 }
 
 const newTitle = "A title by the user"
@@ -181,6 +183,13 @@ func (l *life) importSession() error {
 	}
 	err := l.editor.Call("_strata/session/import", map[string]any{"importId": first.ImportID, "lines": lines[300:], "done": true}, &last)
 	l.imported = last.SessionID
+	return err
+}
+
+func (l *life) fork() error {
+	var result struct{ SessionID string }
+	err := l.editor.Call("_strata/session/fork", map[string]any{"sessionId": l.main}, &result)
+	l.forked = result.SessionID
 	return err
 }
 
@@ -275,13 +284,29 @@ func (l *life) inspectOthers(titles map[string]string) {
 	if _, there := titles[l.imported]; l.has("import") && !there {
 		l.t.Error("an imported session is missing")
 	}
+	if _, there := titles[l.forked]; l.has("fork") && !there {
+		l.t.Error("a fork is missing")
+	}
 	for session, title := range titles {
+		if title == newTitle && session != l.main {
+			l.inspectFork(session)
+		}
 		if title != "Imported" {
 			continue
 		}
 		if got := len(listed(l.t, l.editor, session)); got != importedMessages {
 			l.t.Errorf("%d messages of an import are shown, it has %d", got, importedMessages)
 		}
+	}
+}
+
+// inspectFork wants a fork that is shown to be whole.
+func (l *life) inspectFork(session string) {
+	l.t.Helper()
+	source, fork := listed(l.t, l.editor, l.main), listed(l.t, l.editor, session)
+	same := slices.EqualFunc(source, fork, func(a, b message) bool { return a.Seq == b.Seq && a.Text == b.Text && a.Status == b.Status })
+	if !same {
+		l.t.Errorf("the fork has %v, its source %v", fork, source)
 	}
 }
 

@@ -1,0 +1,361 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"strata/history"
+	"strata/internal/testclient"
+	"strata/internal/upstream"
+	"strata/session"
+)
+
+// forkOf forks a session; at is nil for the newest state.
+func forkOf(t testing.TB, e caller, sid string, at any) (fork string, seq int64) {
+	t.Helper()
+	var result struct {
+		SessionID     string
+		Seq           int64
+		ConfigOptions []configOption
+	}
+	if err := e.Call("_strata/session/fork", map[string]any{"sessionId": sid, "at": at}, &result); err != nil {
+		t.Fatal(err)
+	}
+	if result.SessionID == sid || !sessionID.MatchString(result.SessionID) || len(result.ConfigOptions) == 0 {
+		t.Fatalf("forked: %+v", result)
+	}
+	return result.SessionID, result.Seq
+}
+
+// stored returns all that is stored of a session.
+func (ts *testServer) stored(sid string) history.Loaded {
+	ts.t.Helper()
+	l, err := ts.store.Load(ts.t.Context(), sid)
+	if err != nil {
+		ts.t.Fatal(err)
+	}
+	return l
+}
+
+// texts returns what the view of a session shows, without the ids of what is in it.
+func (ts *testServer) viewed(sid string, log *history.Log) []string {
+	ts.t.Helper()
+	shown := []string{log.Summary().Text, fmt.Sprint(log.Omitted(), log.Tokens(), log.Summary().Messages)}
+	var seqs []int64
+	for _, v := range log.View() {
+		seqs = append(seqs, v.Seq)
+	}
+	messages, err := ts.store.Messages(ts.t.Context(), sid, seqs)
+	if err != nil {
+		ts.t.Fatal(err)
+	}
+	for i := range messages {
+		m := history.Patched(messages[i], log.View()[i].Patches)
+		shown = append(shown, fmt.Sprintf("%d %s %s", m.Seq, m.Role, m.PlainText()))
+	}
+	return shown
+}
+
+// wander does something that changes what a session shows.
+func (ts *testServer) wander(e caller, sid string, r *rand.Rand, step int) {
+	ts.t.Helper()
+	do := func(method string, params map[string]any) { call[map[string]any](ts, e, method, sid, params) }
+	last := ts.stored(sid)
+	switch r.IntN(8) {
+	case 0:
+		do("_strata/history/clear", nil)
+	case 1:
+		do("_strata/history/compact", map[string]any{"strategy": []string{"topic", "window", "middle", "prune", "rolling"}[r.IntN(5)]})
+	case 2:
+		do("_strata/history/replace", map[string]any{"messages": []any{message("user", fmt.Sprint("instead ", step)), message("assistant", "yes")}})
+	case 3:
+		if n := history.NewLog(last.Heads, last.Edits).LastSeq(); n > 0 {
+			do("_strata/checkpoint/restore", map[string]any{"seq": 1 + r.Int64N(n)})
+		}
+	case 4:
+		if _, ok := history.NewLog(last.Heads, last.Edits).Undoable(); ok {
+			do("_strata/checkpoint/undo", nil)
+		}
+	case 5:
+		do("_strata/checkpoint/create", map[string]any{"name": fmt.Sprint("step ", step)})
+	default:
+		ts.talk(e, sid, 1+r.IntN(3))
+	}
+}
+
+// A fork shows what its source showed, at every number of random sessions, goes on by itself, and the source is as it was.
+func TestForksAtEveryNumber(t *testing.T) {
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			ts := startServer(t)
+			e := ts.editor()
+			sid := e.NewSession(ts.work)
+			ts.write("main.go", "package main\n")
+			call[map[string]any](ts, e, "_strata/files/add", sid, map[string]any{"path": "main.go"})
+			call[map[string]any](ts, e, "_strata/documents/set", sid, map[string]any{"name": "design", "text": "As it is."})
+			r := rand.New(rand.NewPCG(seed, 7))
+			for step := range 14 {
+				ts.wander(e, sid, r, step)
+			}
+			source := ts.stored(sid)
+			log := history.NewLog(source.Heads, source.Edits)
+			for seq := int64(0); seq <= log.LastSeq(); seq++ {
+				ts.checkFork(e, source, log, seq)
+			}
+			if d := cmp.Diff(source, ts.stored(sid), cmpopts.EquateEmpty()); d != "" {
+				t.Errorf("the source has changed: %s", d)
+			}
+		})
+	}
+}
+
+func (ts *testServer) checkFork(e *testclient.Editor, source history.Loaded, log *history.Log, seq int64) {
+	t := ts.t
+	t.Helper()
+	fork, at := forkOf(t, e, source.Session.ID, seq)
+	heads, edits := log.UpTo(seq)
+	got := ts.stored(fork)
+	want := ts.viewed(source.Session.ID, history.NewLog(heads, edits))
+	if d := cmp.Diff(want, ts.viewed(fork, history.NewLog(got.Heads, got.Edits))); d != "" || at != seq {
+		t.Fatalf("forked at %d (%d): %s", seq, at, d)
+	}
+	checkpoints := 0
+	for _, c := range source.Checkpoints {
+		if c.Seq <= seq {
+			checkpoints++
+		}
+	}
+	if len(got.Checkpoints) != checkpoints || !cmp.Equal(got.Files, source.Files) || !cmp.Equal(got.Documents, source.Documents) {
+		t.Fatalf("forked at %d: %d checkpoints of %d, files %+v, documents %+v", seq, len(got.Checkpoints), checkpoints, got.Files, got.Documents)
+	}
+	if got.Session.Title != source.Session.Title || got.Session.CWD != source.Session.CWD || got.Totals.Calls != 0 {
+		t.Fatalf("forked at %d: %+v", seq, got.Session)
+	}
+	if _, err := e.Prompt(fork, "And here?"); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range idsOf(got) {
+		if slices.Contains(idsOf(source), id) {
+			t.Fatalf("forked at %d: the fork and its source both have %s", seq, id)
+		}
+	}
+	call[struct{}](ts, e, "session/close", fork, nil)
+}
+
+func idsOf(l history.Loaded) (ids []string) {
+	for i := range l.Heads {
+		ids = append(ids, l.Heads[i].ID)
+	}
+	for i := range l.Edits {
+		ids = append(ids, l.Edits[i].ID)
+	}
+	for _, c := range l.Checkpoints {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
+// The provider is sent the same for a fork as for its source.
+func TestAForkAsksWhatItsSourceWouldAsk(t *testing.T) {
+	ts := startServer(t)
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	ts.talk(e, sid, 6)
+	call[map[string]any](ts, e, "_strata/history/compact", sid, map[string]any{"strategy": "middle"})
+	call[map[string]any](ts, e, "_strata/documents/set", sid, map[string]any{"name": "design", "text": "As it is."})
+	fork, _ := forkOf(t, e, sid, nil)
+	var bodies [2]string
+	for i, id := range []string{sid, fork} {
+		if _, err := e.Prompt(id, "What now?"); err != nil {
+			t.Fatal(err)
+		}
+		raw, err := json.Marshal(ts.upstream.Last().Messages)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bodies[i] = string(raw)
+	}
+	if d := cmp.Diff(bodies[0], bodies[1]); d != "" {
+		t.Error(d)
+	}
+	if e.Frames().Of(fork).Text(testclient.AgentChunk) == "" {
+		t.Error("the fork's answer was not told to who forked it")
+	}
+}
+
+// A running turn is no part of a fork, whatever was asked for.
+func TestAForkHoldsNoRunningTurn(t *testing.T) {
+	ts := startServer(t)
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	if _, err := e.Prompt(sid, "First"); err != nil {
+		t.Fatal(err)
+	}
+	gate := make(chan struct{})
+	ts.upstream.Push(upstream.Script{Steps: []upstream.Step{upstream.Text("begun"), upstream.Hold(gate), upstream.Text(" done")}})
+	turn := e.Start(sid, "Second")
+	e.Expect(testclient.Says(sid, testclient.AgentChunk, "begun"))
+	running := call[struct{ CheckpointID string }](ts, e, "_strata/checkpoint/create", sid, map[string]any{"name": "in the turn"})
+
+	fork, seq := forkOf(t, e, sid, nil)
+	if got := ts.stored(fork); seq != 2 || len(got.Heads) != 2 || got.Unfinished != nil {
+		t.Errorf("forked at %d: %+v", seq, got.Heads)
+	}
+	for _, at := range []any{3, running.CheckpointID} {
+		wireFault(t, e.Call("_strata/session/fork", map[string]any{"sessionId": sid, "at": at}, nil), codeBusy)
+	}
+	close(gate)
+	if _, err := turn.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	fork, seq = forkOf(t, e, sid, running.CheckpointID)
+	if got := ts.stored(fork); seq != 3 || len(got.Heads) != 3 || len(got.Checkpoints) != 1 {
+		t.Errorf("forked at %d: %+v, %+v", seq, got.Heads, got.Checkpoints)
+	}
+}
+
+// What the fork of a session holds of other things: configuration, unsaved texts, and nothing that was paid for.
+func TestAForkHasTheSessionsChoicesAndUnsavedTexts(t *testing.T) {
+	ts := startServer(t)
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	ts.write("main.go", "on disk\n")
+	call[map[string]any](ts, e, "_strata/files/add", sid, map[string]any{"path": "main.go", "content": "unsaved\n"})
+	call[map[string]any](ts, e, "session/set_config_option", sid, map[string]any{"configId": "profile", "value": "phased"})
+	call[map[string]any](ts, e, "session/set_mode", sid, map[string]any{"modeId": "planning"})
+	call[map[string]any](ts, e, "_strata/session/rename", sid, map[string]any{"title": "Mine"})
+	fork, _ := forkOf(t, e, sid, nil)
+	ts.restart()
+	e = ts.editor()
+	info := call[wireDetails](ts, e, "_strata/session/info", fork, nil)
+	if info.Config.Profile != "phased" || info.Config.Mode != "planning" || info.Session.Title != "Mine" || info.Files != 1 {
+		t.Errorf("%+v", info)
+	}
+	text := call[session.FileText](ts, e, "_strata/files/content", fork, map[string]any{"path": "main.go"})
+	if text.Content != "unsaved\n" {
+		t.Errorf("the fork has %q", text.Content)
+	}
+	call[map[string]any](ts, e, "_strata/files/changed", fork, map[string]any{"paths": []string{"main.go"}})
+	text = call[session.FileText](ts, e, "_strata/files/content", sid, map[string]any{"path": "main.go"})
+	if text.Content != "unsaved\n" {
+		t.Errorf("the source has %q", text.Content)
+	}
+}
+
+func TestForksThatAreRefused(t *testing.T) {
+	allowed := t.TempDir()
+	project, further := filepath.Join(allowed, "project"), filepath.Join(allowed, "further")
+	for _, dir := range []string{project, further} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ts := startServer(t, func(opt *Options) { opt.Roots = []string{allowed} })
+	e := ts.editor()
+	sid := e.NewSession(project)
+	ts.talk(e, sid, 1)
+	acp := func(cwd string, more ...string) error {
+		return e.Call("session/fork", map[string]any{"sessionId": sid, "cwd": cwd, "additionalDirectories": more, "mcpServers": []any{}}, nil)
+	}
+	at := func(at any) error {
+		return e.Call("_strata/session/fork", map[string]any{"sessionId": sid, "at": at}, nil)
+	}
+	tests := []struct {
+		name string
+		err  error
+		code int
+	}{
+		{"another folder", acp(further), codeInvalidParams},
+		{"a folder that is not allowed", acp(ts.work), codeInvalidParams},
+		{"a further one that is not allowed", acp(project, ts.work), codeInvalidParams},
+		{"a relative one", acp("project"), codeInvalidParams},
+		{"no folder", e.Call("session/fork", map[string]any{"sessionId": sid}, nil), codeInvalidParams},
+		{"a number that is not there yet", at(3), codeInvalidParams},
+		{"a number below 0", at(-1), codeInvalidParams},
+		{"half a number", at(1.5), codeInvalidParams},
+		{"a place that is none", at([]any{1}), codeInvalidParams},
+		{"a checkpoint that is not there", at("cp_01ARZ3NDEKTSV4RRFFQ69G5FAV"), codeNotFound},
+		{"a session that is not there", e.Call("_strata/session/fork", map[string]any{"sessionId": "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV"}, nil), codeNotFound},
+		{"no session", e.Call("_strata/session/fork", map[string]any{}, nil), codeNotFound},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) { wireFault(t, tt.err, tt.code) })
+	}
+	if err := acp(project, further); err != nil {
+		t.Error(err)
+	}
+	list := call[listResult](ts, e, "session/list", "", nil)
+	if len(list.Sessions) != 2 {
+		t.Errorf("%d sessions are listed", len(list.Sessions))
+	}
+	if forked := list.Sessions[0]; !slices.Equal(forked.Further, []string{further}) {
+		t.Errorf("the fork is %+v", forked)
+	}
+}
+
+// A long session comes over in several transactions, and is complete when it is shown.
+func TestAForkOfALongSessionIsComplete(t *testing.T) {
+	ts := startServer(t)
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	for range 3 {
+		ts.talk(e, sid, 250)
+	}
+	fork, seq := forkOf(t, e, sid, nil)
+	got := ts.stored(fork)
+	if seq != 1500 || len(got.Heads) != 1500 || got.Session.Messages != 1500 {
+		t.Errorf("forked at %d: %d messages, %d counted", seq, len(got.Heads), got.Session.Messages)
+	}
+}
+
+// Sessions that are being made are bounded, and a fork that cannot be finished leaves nothing to be seen.
+func TestForksUnderWayAreBounded(t *testing.T) {
+	ts := startServer(t)
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	for i := range maxImports {
+		if err := ts.server.imports.open(fmt.Sprint(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wireFault(t, e.Call("_strata/session/fork", map[string]any{"sessionId": sid}, nil), codeBusy)
+	ts.server.imports.close("0")
+	forkOf(t, e, sid, nil)
+	if n := len(call[listResult](ts, e, "session/list", "", nil).Sessions); n != 2 {
+		t.Errorf("%d sessions are listed", n)
+	}
+}
+
+func TestAForkThatFailsLeavesNothing(t *testing.T) {
+	ts := startServer(t)
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	ts.talk(e, sid, 1)
+	live, err := ts.server.sessions.open(sid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := wait(t.Context(), func(reply func(session.Fork, error)) { live.Fork(session.ForkRequest{}, reply) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	state.Heads = append(slices.Clone(state.Heads), history.Head{ID: "msg_none", Seq: 99}) // which the store cannot find
+	if record, err := ts.server.imports.fork(t.Context(), state); err == nil {
+		t.Fatalf("forked as %s", record.ID)
+	}
+	if n := ts.server.imports.all; len(n) != 0 {
+		t.Errorf("under way: %v", n)
+	}
+	purged, err := ts.store.Purge(t.Context(), ts.server.now().AddDate(0, 0, 1))
+	if err != nil || purged != 1 {
+		t.Errorf("purged %d: %v", purged, err)
+	}
+}

@@ -50,7 +50,7 @@ type Patch struct {
 	Message string `json:"message"` // id
 	Block   int    `json:"block"`   // index in the message's blocks
 	Part    int    `json:"part"`    // index in the block's content where it is a tool result, otherwise 0
-	Text    string `json:"text"`    // what is shown instead
+	Text    string `json:"text"`    // what is shown instead; of a tool call: its arguments
 	Saved   int    `json:"saved"`   // tokens that this saves
 	Origin  string `json:"origin,omitempty"`
 }
@@ -78,7 +78,12 @@ func Patched(m Message, patches []Patch) Message {
 }
 
 func patchBlock(b Block, p Patch) Block {
-	if b.Type != BlockToolResult {
+	switch b.Type {
+	case BlockToolCall:
+		b.Args = p.Text
+		return b
+	case BlockToolResult:
+	default:
 		return Block{Type: BlockText, Text: p.Text}
 	}
 	b.Content = append([]Block(nil), b.Content...)

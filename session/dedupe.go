@@ -10,7 +10,6 @@ import (
 
 	"strata/filecontext"
 	"strata/history"
-	"strata/tokens"
 )
 
 // place is a block of the conversation, or a part of a tool's result in one.
@@ -23,9 +22,10 @@ type place struct {
 type copied struct {
 	place
 	path       string
-	start, end int  // in the text of the place
-	body       int  // where the file's text begins
-	open       bool // nothing says where the file ends: end is as far as it can go
+	start, end int    // in the text of the place
+	body       int    // where the file's text begins
+	argument   string // of a tool call that the text is; the place is then its arguments
+	open       bool   // nothing says where the file ends: end is as far as it can go
 }
 
 // headings are the three usual ways in which a tool or a frontend puts a whole file into text. The text
@@ -123,27 +123,40 @@ func (s *snapshot) dedupe(ctx context.Context, b *built, pieces []piece) ([]piec
 		older[c.place] = append(older[c.place], c)
 	}
 	for _, at := range places {
-		s.patch(b, pieces, at, texts[at], notice(texts[at], older[at], s.counter))
+		s.patch(b, pieces, at, texts[at], s.notice(texts[at], older[at]))
 	}
 	return pieces, nil
 }
 
 // notice returns the patch that puts a line in the place of each copy in a text.
-func notice(text string, copies []copied, counter *tokens.Counter) history.Patch {
-	var shown strings.Builder
-	var paths []string
+func (s *snapshot) notice(text string, copies []copied) history.Patch {
+	shown, paths := withoutCopies(text, copies)
+	return history.Patch{
+		Block: copies[0].block, Part: copies[0].part, Text: shown, Origin: strings.Join(paths, ", "),
+		Saved: s.counter.Count(text) - s.counter.Count(shown),
+	}
+}
+
+// withoutCopies returns a text with a line in the place of each copy, and whose copies they are.
+func withoutCopies(text string, copies []copied) (shown string, paths []string) {
+	if c := copies[0]; c.argument != "" {
+		return withArgument(text, c.argument, standIn(c.path)), []string{c.path}
+	}
+	var b strings.Builder
 	end := 0
 	for _, c := range copies {
-		shown.WriteString(text[end:c.start])
-		fmt.Fprintf(&shown, "[The content of %s stood here; a newer copy follows below.]\n", filecontext.Printable(c.path))
+		b.WriteString(text[end:c.start])
+		b.WriteString(standIn(c.path) + "\n")
 		paths = append(paths, c.path)
 		end = c.end
 	}
-	shown.WriteString(text[end:])
-	return history.Patch{
-		Block: copies[0].block, Part: copies[0].part, Text: shown.String(), Origin: strings.Join(paths, ", "),
-		Saved: counter.Count(text) - counter.Count(shown.String()),
-	}
+	b.WriteString(text[end:])
+	return b.String(), paths
+}
+
+// standIn is what stands in the place of a copy.
+func standIn(path string) string {
+	return fmt.Sprintf("[The content of %s stood here; a newer copy follows below.]", filecontext.Printable(path))
 }
 
 // patch applies p to a place in the conversation if that saves anything.
@@ -174,7 +187,7 @@ func (s *snapshot) copies(ctx context.Context, pieces []piece) (texts map[place]
 			where[v.Seq], patches[v.Seq] = place{piece: i, message: j}, v.Patches
 		}
 	}
-	texts = make(map[place]string)
+	in := search{snapshot: s, texts: make(map[place]string), calls: make(map[string]fileCall)}
 	for len(heads) > 0 {
 		var seqs []int64
 		seqs, heads = page(heads)
@@ -183,37 +196,73 @@ func (s *snapshot) copies(ctx context.Context, pieces []piece) (texts map[place]
 			return nil, nil, fmt.Errorf("read the history of session %s: %w: %w", s.session, ErrStorage, err)
 		}
 		for _, m := range messages {
-			found = append(found, s.copiesIn(history.Patched(m, patches[m.Seq]), where[m.Seq], texts)...)
+			in.message(history.Patched(m, patches[m.Seq]), where[m.Seq])
 		}
 	}
-	return texts, found, nil
+	return in.texts, in.found, nil
 }
 
-// copiesIn returns the copies of files in a message, and adds the texts that they stand in to texts.
-func (s *snapshot) copiesIn(m history.Message, at place, texts map[place]string) (found []copied) {
-	note := func(text string, copies []copied) {
-		for _, c := range copies {
-			if c.path = s.fileName(c.path); c.path != "" {
-				c.place, texts[at] = at, text
-				found = append(found, c)
-			}
-		}
-	}
+// search goes through a conversation, oldest message first, for copies of files.
+type search struct {
+	*snapshot
+	texts map[place]string // in which copies stand; of a tool call: its arguments
+	found []copied
+	calls map[string]fileCall // by the call's id
+}
+
+// message looks into a message, which is at the place at.
+func (s *search) message(m history.Message, at place) {
 	for i, b := range m.Blocks {
 		at.block, at.part = i, 0
 		switch b.Type {
 		case history.BlockText:
-			note(b.Text, passages(b.Text))
+			s.note(at, b.Text, passages(b.Text))
 		case history.BlockResource:
-			note(b.Text, []copied{{path: b.URI, end: len(b.Text)}})
+			s.note(at, b.Text, []copied{{path: b.URI, end: len(b.Text)}})
+		case history.BlockToolCall:
+			s.call(at, b)
 		case history.BlockToolResult:
-			for j, part := range b.Content {
-				at.part = j
-				note(part.Text, passages(part.Text))
-			}
+			s.result(at, b)
 		}
 	}
-	return found
+}
+
+// note takes down the copies that stand in a text.
+func (s *search) note(at place, text string, copies []copied) {
+	for _, c := range copies {
+		if c.path = s.fileName(c.path); c.path != "" {
+			c.place, s.texts[at] = at, text
+			s.found = append(s.found, c)
+		}
+	}
+}
+
+// call looks into a tool call: one that writes a file holds its text.
+func (s *search) call(at place, b history.Block) {
+	c, ok := fileCallOf(b.Name, b.Args)
+	if !ok || b.Incomplete {
+		return
+	}
+	if c.text == "" {
+		s.calls[b.CallID] = c
+		return
+	}
+	s.note(at, b.Args, []copied{{path: c.path, end: len(b.Args), argument: c.text}})
+}
+
+// result looks into the result of a call: one that read a file is its text, unless headings tell what is in it.
+func (s *search) result(at place, b history.Block) {
+	before := len(s.found)
+	for j, part := range b.Content {
+		at.part = j
+		s.note(at, part.Text, passages(part.Text))
+	}
+	c, read := s.calls[b.CallID]
+	if !read || b.IsError || len(s.found) > before || len(b.Content) != 1 || b.Content[0].Type != history.BlockText {
+		return
+	}
+	at.part = 0
+	s.note(at, b.Content[0].Text, []copied{{path: c.path, end: len(b.Content[0].Text)}})
 }
 
 // fileName returns the one name that a file of the session's folders has, however it is written, and any

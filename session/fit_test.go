@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -94,14 +95,24 @@ func TestDedupeComesFirst(t *testing.T) {
 	}
 }
 
-func TestDedupeWaitsUntilTheRoomIsExceeded(t *testing.T) {
-	m := manage(t, testWindow)
+// Copies stay where leaving them out would cost cached tokens, and go when those are lost anyway.
+func TestDedupeWaitsUntilItCostsNothing(t *testing.T) {
+	m := cached(t)
+	now := time.Unix(1_700_000_000, 0)
+	m.deps.Now = func() time.Time { return now }
 	m.ask("start")
-	for range 2 {
-		m.call("--- FULL CONTENT: a.go ---\n" + linesOf("a", 20))
-	}
+	m.call("--- FULL CONTENT: a.go ---\n" + linesOf("a", 40))
 	m.ask("go on")
-	if _, b := m.request(); !b.fitting.empty() {
+	m.sent()
+	m.call("--- FULL CONTENT: a.go ---\n" + linesOf("a", 40))
+	m.ask("and on")
+	if b := m.sent(); !b.fitting.empty() || b.plan.Expect == 0 {
+		t.Errorf("%d tokens are cached, shed %+v", b.plan.Expect, b.fitting)
+	}
+	now = now.Add(2 * time.Hour)
+	m.ask("again")
+	b := m.sent()
+	if len(b.fitting.dedupe) != 1 || strings.Count(sentText(&b), "a 00007 = value") != 1 {
 		t.Errorf("shed %+v", b.fitting)
 	}
 }

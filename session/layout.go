@@ -100,6 +100,11 @@ func (l *layout) lastTold() map[string]string {
 	return l.told
 }
 
+const (
+	filesHeading = "Files available for this step:\n"
+	noFiles      = filesHeading + "none\n" // takes back what older notes said, which may still stand
+)
+
 // availabilityNote returns what is to be told of files whose availability is not what the model was told;
 // the whole list where it was told nothing. It is empty where nothing is to be told.
 func availabilityNote(told, now map[string]string) string {
@@ -120,7 +125,7 @@ func availabilityNote(told, now map[string]string) string {
 	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(pathOf(a), pathOf(b)) })
 	heading := "Changes to the files available for this step:\n"
 	if len(told) == 0 {
-		heading = "Files available for this step:\n"
+		heading = filesHeading
 	}
 	return heading + strings.Join(lines, "\n") + "\n"
 }

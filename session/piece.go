@@ -229,6 +229,9 @@ func (s *snapshot) notePieces(b *built, talk []piece) []piece {
 	if note != "" && slices.ContainsFunc(pieces, func(p piece) bool { return p.Key == newest }) {
 		whole, note = false, availabilityNote(nil, b.told) // one message has one note
 	}
+	if note == "" && !whole {
+		note = noFiles
+	}
 	if slices.Contains(b.untold, newest) {
 		note, b.told = "", told
 	}

@@ -89,14 +89,11 @@ func (s *snapshot) build(ctx context.Context, tools []llm.Tool) (built, error) {
 	if pieces, err = s.fit(ctx, &b, pieces); err != nil {
 		return b, err
 	}
-	b.leftOut = runs(b.leftOut)
-	for i := range pieces {
-		b.categories[categoryOverhead] += pieces[i].overhead
-	}
-	revisions, err := s.layOut(ctx, &b, pieces, tools)
+	pieces, revisions, err := s.arrange(ctx, &b, pieces, tools)
 	if err != nil {
 		return b, err
 	}
+	b.leftOut = runs(b.leftOut)
 	if err := s.render(ctx, &b, pieces, revisions, tools); err != nil {
 		return b, err
 	}
@@ -115,12 +112,30 @@ func (s *snapshot) logPlanned(b *built) {
 		slog.Int("expectedBlocks", b.plan.ExpectBlocks), slog.Int("leftOut", len(b.leftOut)))
 }
 
+// arrange lays the pieces out, without copies of files where nothing of the request is cached: then leaving them
+// out costs nothing.
+func (s *snapshot) arrange(ctx context.Context, b *built, pieces []piece, tools []llm.Tool) ([]piece, *revisions, error) {
+	revisions, err := s.layOut(ctx, b, pieces, tools)
+	if err != nil || b.plan.Expect > 0 || !b.fitting.empty() {
+		return pieces, revisions, err
+	}
+	if pieces, err = s.dedupe(ctx, b, pieces); err != nil || b.fitting.empty() {
+		return pieces, revisions, err
+	}
+	revisions, err = s.layOut(ctx, b, pieces, tools)
+	return pieces, revisions, err
+}
+
 // layOut plans in which order the pieces are sent and where the marks are. It returns the texts of files that
 // rendering the plan needs.
 func (s *snapshot) layOut(ctx context.Context, b *built, pieces []piece, tools []llm.Tool) (*revisions, error) {
 	revisions, err := s.revisions(ctx, pieces)
 	if err != nil {
 		return nil, err
+	}
+	b.categories[categoryOverhead] = 0
+	for i := range pieces {
+		b.categories[categoryOverhead] += pieces[i].overhead
 	}
 	set := ""
 	if len(tools) > 0 {

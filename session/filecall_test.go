@@ -1,0 +1,85 @@
+package session
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"strata/history"
+)
+
+func TestFileCalls(t *testing.T) {
+	for _, tt := range []struct {
+		name, args string
+		want       fileCall
+		ok         bool
+	}{
+		{"read_file", `{"path":"a.go"}`, fileCall{path: "a.go"}, true},
+		{"readFile", `{"file_path":"a.go","explanation":"to see"}`, fileCall{path: "a.go"}, true},
+		{"fs.Read", `{"uri":"file:///w/a.go"}`, fileCall{path: "file:///w/a.go"}, true},
+		{"str_replace_editor", `{"command":"view","path":"a.go"}`, fileCall{path: "a.go"}, true},
+		{"write_file", `{"path":"a.go","content":"x"}`, fileCall{path: "a.go", text: "content"}, true},
+		{"str_replace_editor", `{"command":"create","path":"a.go","file_text":"x"}`, fileCall{path: "a.go", text: "file_text"}, true},
+
+		{"read_file", `{"path":"a.go","offset":10}`, fileCall{}, false},
+		{"str_replace_editor", `{"command":"view","path":"a.go","view_range":[1,5]}`, fileCall{}, false},
+		{"append_to_file", `{"path":"a.go","content":"x"}`, fileCall{}, false},
+		{"str_replace_editor", `{"command":"insert","path":"a.go","file_text":"x"}`, fileCall{}, false},
+		{"spread", `{"path":"a.go"}`, fileCall{}, false},
+		{"list", `{"path":"a"}`, fileCall{}, false},
+		{"read_file", `{"path":7}`, fileCall{}, false},
+		{"read_file", `{}`, fileCall{}, false},
+		{"read_file", `{"path":"a.go"`, fileCall{}, false},
+		{"read_file", `[]`, fileCall{}, false},
+	} {
+		c, ok := fileCallOf(tt.name, tt.args)
+		if ok != tt.ok || ok && c != tt.want {
+			t.Errorf("%s %s: %+v, %v", tt.name, tt.args, c, ok)
+		}
+	}
+}
+
+// use appends a call of a tool and its result.
+func (m *managed) use(name string, args map[string]any, result string) {
+	text, err := json.Marshal(args)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	id := m.deps.NewID("call_")
+	m.say(history.RoleAssistant, history.Block{Type: history.BlockToolCall, CallID: id, Name: name, Args: string(text)})
+	m.say(history.RoleTool, history.Block{Type: history.BlockToolResult, CallID: id, Content: []history.Block{{Type: history.BlockText, Text: result}}})
+}
+
+// Of what tools read and wrote, the newest text of a file stays; calls stay calls with their results.
+func TestDedupeOfWhatToolsReadAndWrote(t *testing.T) {
+	m := manage(t, 400_000)
+	m.ask("start")
+	m.use("read_file", map[string]any{"path": "a.go"}, linesOf("first", 40))
+	m.use("write_file", map[string]any{"path": "./a.go", "content": linesOf("second", 40), "mode": "w"}, "written")
+	m.use("read_file", map[string]any{"path": "a.go", "offset": 3}, linesOf("part", 40))
+	m.use("write_file", map[string]any{"path": "b.go", "content": linesOf("other", 40)}, "written")
+	m.use("write_file", map[string]any{"path": "a.go", "content": linesOf("third", 40)}, "written")
+	m.ask("go on")
+	_, b := m.request()
+
+	var all strings.Builder
+	for _, e := range b.request.Entries {
+		for _, block := range e.Blocks {
+			all.WriteString(textOf(block) + block.Args + "\n")
+			if block.Type == history.BlockToolCall && !json.Valid([]byte(block.Args)) {
+				t.Errorf("the arguments %s are no JSON", block.Args)
+			}
+		}
+	}
+	for word, want := range map[string]bool{"first 00001": false, "second 00001": false, "part 00001": true, "other 00001": true, "third 00001": true} {
+		if has := strings.Contains(all.String(), word); has != want {
+			t.Errorf("%s is sent: %v", word, has)
+		}
+	}
+	if !strings.Contains(all.String(), `"mode":"w"`) {
+		t.Error("the other arguments are gone")
+	}
+	if n := len(b.fitting.dedupe); n != 2 {
+		t.Errorf("%d copies were left out", n)
+	}
+}

@@ -17,6 +17,7 @@ type shown struct {
 	files     map[string][]shownFile // by path, each version that is led to, in order
 	documents map[string][]string    // by name, each version, in order
 	messages  []string               // names, in order
+	gone      map[string]int         // of documents that the notes take back, how many versions they do
 	available map[string]string      // by path, as the notes tell it
 	lists     int                    // notes that tell all of it
 }
@@ -38,7 +39,7 @@ var (
 
 // readRequest reads what a request shows. It fails for changes that do not fit the text before them.
 func readRequest(req *upstream.Request) (*shown, error) {
-	s := &shown{files: map[string][]shownFile{}, documents: map[string][]string{}, available: map[string]string{}}
+	s := &shown{files: map[string][]shownFile{}, documents: map[string][]string{}, gone: map[string]int{}, available: map[string]string{}}
 	for _, b := range req.System {
 		if err := s.read(b.Text); err != nil {
 			return nil, err
@@ -105,9 +106,16 @@ func (s *shown) readLine(line string) {
 		s.lists++
 	}
 	if m := noteLine.FindStringSubmatch(line); m != nil {
-		s.available[m[2]] = m[1]
-		if m[1] == "REMOVED" {
+		name, document := strings.CutPrefix(m[2], "document ")
+		switch {
+		case document && m[1] == "REMOVED":
+			s.gone[name] = len(s.documents[name])
+		case document:
+			delete(s.gone, name)
+		case m[1] == "REMOVED":
 			delete(s.available, m[2])
+		default:
+			s.available[m[2]] = m[1]
 		}
 	}
 }

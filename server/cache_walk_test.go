@@ -372,6 +372,11 @@ func (w *walk) compare(s *shown) error {
 			return err
 		}
 	}
+	for name, versions := range s.documents {
+		if w.documents[name] == "" == (s.gone[name] < len(versions)) {
+			return fmt.Errorf("document %s is shown %d times, there: %v, notes take back %d", name, len(versions), w.documents[name] != "", s.gone[name])
+		}
+	}
 	available := map[string]string{}
 	for path, f := range w.files {
 		if err := w.compareFile(s, path, f); err != nil {

@@ -185,7 +185,7 @@ func (s *snapshot) settle(b *built, pieces []piece) []piece {
 		talk = i
 	}
 	marked := s.marked(pieces[talk:], s.omitted+len(b.fitting.drop))
-	return slices.Concat(pieces[:talk], s.notePieces(b, marked), marked)
+	return slices.Concat(pieces[:talk], s.notePieces(b, pieces[:talk], marked), marked)
 }
 
 // marked returns the conversation with the marker that says how many messages were left out: behind the

@@ -114,8 +114,8 @@ func availabilityNote(told, now map[string]string) string {
 			lines = append(lines, state+": "+path)
 		}
 	}
-	for path := range told {
-		if _, still := now[path]; !still {
+	for path, state := range told {
+		if _, still := now[path]; !still && state != removedFile {
 			lines = append(lines, removedFile+": "+path)
 		}
 	}

@@ -102,7 +102,7 @@ func (s *snapshot) collect(ctx context.Context, b *built, tools []llm.Tool) ([]p
 	pieces = append(pieces, files...)
 	s.standing(b)
 	talk := s.conversation()
-	return slices.Concat(pieces, s.notePieces(b, talk), s.summaryPieces(), s.marked(talk, s.omitted)), nil
+	return slices.Concat(pieces, s.notePieces(b, pieces, talk), s.summaryPieces(), s.marked(talk, s.omitted)), nil
 }
 
 func (s *snapshot) toolsPiece(tools []llm.Tool) piece {
@@ -207,10 +207,10 @@ func (s *snapshot) filePieces(ctx context.Context, b *built) ([]piece, error) {
 	return pieces, nil
 }
 
-// notePieces returns the notes on files: those that were sent with a message of the conversation, and
+// notePieces returns the notes on files, and on documents that left: those that were sent with a message of the conversation, and
 // the one that tells what became different since the last request. Where one of them has left with its
 // message, the rest say too little, and one note tells all anew.
-func (s *snapshot) notePieces(b *built, talk []piece) []piece {
+func (s *snapshot) notePieces(b *built, context, talk []piece) []piece {
 	said := make(map[string]bool)
 	newest := notePrefix // of a request without a message
 	for i := range talk {
@@ -225,6 +225,7 @@ func (s *snapshot) notePieces(b *built, talk []piece) []piece {
 		told = nil
 	}
 	b.told = availability(b.entries)
+	s.noteDocuments(b.told, context)
 	note := availabilityNote(told, b.told)
 	if note != "" && slices.ContainsFunc(pieces, func(p piece) bool { return p.Key == newest }) {
 		whole, note = false, availabilityNote(nil, b.told) // one message has one note
@@ -244,6 +245,32 @@ func (s *snapshot) notePieces(b *built, talk []piece) []piece {
 	p := textPiece(newest, stability.Note, note, s.counter)
 	p.pinned = true
 	return append(pieces, p)
+}
+
+// noteDocuments adds to what is told the documents that the last request held and this one does not, since what was
+// sent of them may stand for a while; and those of which that was told and that are back.
+func (s *snapshot) noteDocuments(told map[string]string, context []piece) {
+	held := make(map[string]bool)
+	for i := range context {
+		if context[i].Kind == stability.Document {
+			held[documentInNotes(context[i].Key)] = true
+		}
+	}
+	for name := range s.layout.lastTold() {
+		if held[name] {
+			told[name] = fullFile
+		}
+	}
+	for _, e := range s.layout.entries() {
+		if name := documentInNotes(e.Key); e.Kind == stability.Document && !held[name] {
+			told[name] = removedFile
+		}
+	}
+}
+
+// documentInNotes returns how notes name the document with a key.
+func documentInNotes(key string) string {
+	return "document " + filecontext.Printable(strings.TrimPrefix(key, "doc:"))
 }
 
 // sentNotes returns the notes of the last request whose messages are said, and whether these are all of them.

@@ -42,6 +42,8 @@ type Entry struct {
 	Problem     Reason // why it cannot be read at present; Text is empty then
 	Sent        string // hash of the newest version that a request held whole; empty: none did
 	Shown       bool   // a request held it, whole or not, since it was put in
+	Since       uint64 // orders the files of a set by when they were asked for or changed last
+	Held        int    // requests that held it since then
 
 	version uint64 // of the content; rises with each change
 }
@@ -52,6 +54,7 @@ type FileContext struct {
 	bytes   int              // sum of the texts
 	buffers int              // sum of the unsaved ones
 	version uint64
+	latest  uint64 // highest Since
 }
 
 // New returns an empty set.
@@ -74,14 +77,14 @@ func (f *FileContext) Put(content Content, opt AddOptions) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	return f.set(e), nil
+	return f.set(f.touch(e)), nil
 }
 
 // Try returns what Put would make of a file and changes nothing, so that it can be stored first.
 func (f *FileContext) Try(content Content, opt AddOptions) (Entry, error) {
 	old, known := f.find(content.Path, content.foldsCase)
 	e := Entry{Content: content, State: opt.State, Reason: opt.Reason, Range: opt.Range, Once: opt.Once,
-		LineNumbers: opt.LineNumbers, Unsaved: opt.Unsaved, Sent: old.Sent}
+		LineNumbers: opt.LineNumbers, Unsaved: opt.Unsaved, Sent: old.Sent, Since: f.latest + 1}
 	if known {
 		e.Path = old.Path
 	}
@@ -138,7 +141,7 @@ func (f *FileContext) Remove(path string) bool {
 // Clear takes all files out and returns how many there were.
 func (f *FileContext) Clear() int {
 	n := len(f.entries)
-	*f = FileContext{entries: map[string]Entry{}, version: f.version}
+	*f = FileContext{entries: map[string]Entry{}, version: f.version, latest: f.latest}
 	return n
 }
 
@@ -161,6 +164,7 @@ func (f *FileContext) Saved(path string) bool {
 func (f *FileContext) MarkSent(path, hash string, whole bool) bool {
 	return f.update(path, func(e *Entry) {
 		e.Shown = true
+		e.Held++
 		if whole {
 			e.Sent = hash
 		}
@@ -216,6 +220,13 @@ func (f *FileContext) set(e Entry) Entry {
 	f.entries[e.Path] = e
 	f.bytes += len(e.Text)
 	f.buffers += e.bufferBytes()
+	return e
+}
+
+// touch returns e as the one that was asked for or changed last.
+func (f *FileContext) touch(e Entry) Entry {
+	f.latest++
+	e.Since, e.Held = f.latest, 0
 	return e
 }
 

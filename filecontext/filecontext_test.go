@@ -307,3 +307,43 @@ func TestRandomOperations(t *testing.T) {
 		}
 	}
 }
+
+func TestFilesKnowSinceWhenTheyAreWhatTheyAre(t *testing.T) {
+	f := New()
+	put := func(path, text string) {
+		if _, err := f.Put(newContent(path, text, []byte(text)), AddOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("b", "1")
+	put("a", "1")
+	b, _ := f.Get("b")
+	f.MarkSent("b", b.Hash, true)
+	f.MarkSent("b", b.Hash, true)
+	a, _ := f.Get("a")
+	if b, _ = f.Get("b"); b.Since >= a.Since || b.Held != 2 || a.Held != 0 {
+		t.Errorf("b since %d, held %d; a since %d, held %d", b.Since, b.Held, a.Since, a.Held)
+	}
+	again, err := Restore(stored(f))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now, _ := again.Get("b"); now.Since != b.Since || now.Held != 2 {
+		t.Errorf("restored: since %d, held %d", now.Since, now.Held)
+	}
+	f = again
+	changed := newContent("b", "2", []byte("2"))
+	b, _ = f.Get("b")
+	f.Apply([]Change{{Path: "b", Kind: touched, Content: b.Content, version: b.version}})
+	if now, _ := f.Get("b"); now.Since != b.Since || now.Held != 2 {
+		t.Errorf("looked at: since %d, held %d", now.Since, now.Held)
+	}
+	b, _ = f.Get("b")
+	f.Apply([]Change{{Path: "b", Kind: Changed, Content: changed, version: b.version}})
+	if now, _ := f.Get("b"); now.Since <= a.Since || now.Held != 0 {
+		t.Errorf("changed: since %d, held %d", now.Since, now.Held)
+	}
+	if e, err := f.Try(changed, AddOptions{}); err != nil || e.Since <= a.Since {
+		t.Errorf("tried: %+v, %v", e.Since, err)
+	}
+}

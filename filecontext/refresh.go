@@ -115,6 +115,9 @@ func (f *FileContext) apply(old Entry, change Change) Change {
 	if !f.hasRoom(old, e) {
 		return f.apply(old, Change{Path: old.Path, Kind: Unreadable, Reason: ReasonFull})
 	}
+	if change.Kind != touched {
+		e = f.touch(e)
+	}
 	f.set(e)
 	return change
 }

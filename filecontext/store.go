@@ -29,13 +29,18 @@ type storedState struct {
 	Size        int64  `json:"size,omitempty"`
 	Lines       int    `json:"lines,omitempty"`
 	FoldsCase   bool   `json:"foldsCase,omitempty"`
+	Since       uint64 `json:"since,omitempty"`
+	Held        int    `json:"held,omitempty"`
 }
+
+// maxSince bounds what is believed of a stored Since: no session comes near it.
+const maxSince = 1 << 53
 
 // Stored returns the file as it is stored.
 func (e Entry) Stored() StoredFile {
 	state, err := json.Marshal(storedState{
 		State: e.State, Reason: e.Reason, Range: e.Range, Once: e.Once, LineNumbers: e.LineNumbers, Unsaved: e.Unsaved,
-		Problem: e.Problem, Sent: e.Sent, Shown: e.Shown, Hash: e.Hash, Size: e.Size, Lines: e.Lines, FoldsCase: e.foldsCase,
+		Problem: e.Problem, Sent: e.Sent, Shown: e.Shown, Hash: e.Hash, Size: e.Size, Lines: e.Lines, FoldsCase: e.foldsCase, Since: e.Since, Held: e.Held,
 	})
 	if err != nil {
 		panic(err) // a struct of strings and numbers always has a JSON form
@@ -72,6 +77,7 @@ func (f *FileContext) restore(file StoredFile) error {
 		return refuse(e.Path, ReasonFull, "")
 	}
 	f.set(e)
+	f.latest = max(f.latest, e.Since)
 	return nil
 }
 
@@ -85,7 +91,7 @@ func restoreEntry(file StoredFile) (Entry, error) {
 		return Entry{}, errors.New("not a path")
 	case s.State != SummaryOnly && s.State != Partial && s.State != Full:
 		return Entry{}, fmt.Errorf("unknown state %q", s.State)
-	case !s.Range.valid(), s.Size < 0, s.Lines < 0:
+	case !s.Range.valid(), s.Size < 0, s.Lines < 0, s.Held < 0, s.Since > maxSince:
 		return Entry{}, errors.New("impossible numbers")
 	case !utf8.Valid(file.Buffer):
 		return Entry{}, errors.New("unsaved text is not UTF-8")
@@ -97,6 +103,6 @@ func restoreEntry(file StoredFile) (Entry, error) {
 	content.foldsCase = s.FoldsCase
 	return Entry{
 		Content: content, State: s.State, Reason: s.Reason, Range: s.Range, Once: s.Once, LineNumbers: s.LineNumbers,
-		Unsaved: s.Unsaved, Problem: s.Problem, Sent: s.Sent, Shown: s.Shown,
+		Unsaved: s.Unsaved, Problem: s.Problem, Sent: s.Sent, Shown: s.Shown, Since: s.Since, Held: s.Held,
 	}, nil
 }

@@ -181,6 +181,7 @@ func (s *Session) storeCommit(a *assembly, messages []history.Message, call hist
 	return s.store("commit a frontend's answer", change, func() {
 		s.context.append(messages)
 		s.context.count(change.Calls)
+		s.context.report(call.Usage)
 		answer := Committed{Usage: call.Usage, Cost: call.Cost}
 		for i := range messages {
 			s.emitMessage(&messages[i], author)

@@ -41,6 +41,7 @@ type compactionRun struct {
 	gen      int // edits of the view when it began: with another count its result is dropped
 	cancel   func()
 	waiters  []func(Compacted, error)
+	copies   copies // of files, once it is done
 }
 
 // Compact compacts the history now, and answers when that is done. Where one is under way already the
@@ -75,21 +76,7 @@ func (s *Session) strategy() string {
 	if name := s.record.Config.Compaction; name != "" {
 		return name
 	}
-	return s.profile.Strategy
-}
-
-// trigger is the history above which a compaction is due, in tokens as they were counted.
-func (s *Session) trigger() int {
-	c := s.profile.Compaction
-	percent := c.WindowPercent
-	if percent == 0 {
-		percent = 60
-	}
-	limit := s.model.Window * percent / 100
-	if c.TriggerTokens > 0 {
-		limit = min(limit, c.TriggerTokens)
-	}
-	return limit
+	return s.profile.Compaction.Strategy
 }
 
 // compactWhenDue starts a compaction if the strategy wants one. It is called after answers and whenever
@@ -144,13 +131,17 @@ func (s *Session) startCompaction(name string, asked bool) (*compactionRun, erro
 	job := &compactionJob{
 		deps: s.deps, session: s.id, view: s.context.View(), summary: s.context.log.Summary(), strategy: strategy,
 		numbers: s.numbers(asked), counter: s.context.counter,
+		snap: s.context.snapshot(s.model, s.thought()), dedupePercent: s.profile.Budget.DedupeSufficesPercent,
 	}
 	run := &compactionRun{id: s.deps.NewID("cmp_"), strategy: name, gen: s.context.editGen}
 	s.wg.Add(1)
 	run.cancel, err = s.deps.Pool.Submit(s.id, func(ctx context.Context) compaction.Result {
 		defer s.wg.Done()
 		outcome := s.runCompaction(ctx, job)
-		s.tell(func() { s.compactionDone(run, outcome, job.calls) })
+		s.tell(func() {
+			run.copies = job.copies
+			s.compactionDone(run, outcome, job.calls)
+		})
 		return outcome.Result
 	})
 	if err != nil {
@@ -171,21 +162,6 @@ func (s *Session) runCompaction(ctx context.Context, job *compactionJob) (outcom
 		}
 	}()
 	return job.run(ctx)
-}
-
-// numbers are the settings of the strategies, from the profile.
-func (s *Session) numbers(asked bool) compaction.Numbers {
-	c := s.profile.Compaction
-	room := s.model.Window - reserve(s.model)
-	if s.profile.Budget.HistoryTokens > 0 {
-		room = min(room, s.profile.Budget.HistoryTokens)
-	}
-	return compaction.Numbers{
-		TriggerTokens: s.trigger(), VerbatimWindowTokens: c.VerbatimWindowTokens, SummaryBudgetTokens: c.SummaryBudgetTokens,
-		MinVerbatimExchanges: c.MinVerbatimExchanges, MinConfidence: c.MinConfidence, RawWindowSize: c.RawWindowSize,
-		SummarizeEvery: c.SummarizeEvery, SummaryThreshold: c.SummaryThreshold, MaxSteps: c.MaxSteps,
-		KeepFirst: c.KeepFirst, KeepLast: c.KeepLast, FailureWords: c.FailureWords, RoomTokens: room, Asked: asked,
-	}
 }
 
 // compactionDone takes the outcome of a compaction.
@@ -216,6 +192,7 @@ func (s *Session) applyCompaction(run *compactionRun, outcome compaction.Outcome
 	}
 	edit := history.Edit{
 		ID: s.deps.NewID("edit_"), Kind: history.EditCompact, At: s.deps.Now(), Reason: outcome.Plan.Reason, Messages: outcome.Plan.Drop,
+		Patches: run.copies.patches, SavedChars: run.copies.chars,
 		Summary: outcome.Summary, SummaryTokens: outcome.SummaryTokens, Strategy: run.strategy, SavedTokens: outcome.Before - outcome.After,
 	}
 	fail := func(err error) {
@@ -298,6 +275,10 @@ type compactionJob struct {
 	numbers  compaction.Numbers
 	counter  *tokens.Counter
 	calls    []history.Call // made so far
+
+	snap          snapshot
+	dedupePercent int    // of the history's characters: where copies of files have as many only they leave; 0: none does
+	copies        copies // once it is done
 }
 
 func (j *compactionJob) run(ctx context.Context) compaction.Outcome {
@@ -310,7 +291,11 @@ func (j *compactionJob) run(ctx context.Context) compaction.Outcome {
 	if m, ok := j.deps.Model(j.deps.SummaryModel); ok {
 		model, window = j, m.Window
 	}
-	return compaction.New(j.strategy, j.numbers, compaction.NewSummarizer(model, j.counter, window)).Compact(ctx, h)
+	compactor := compaction.New(j.strategy, j.numbers, compaction.NewSummarizer(model, j.counter, window))
+	if j.dedupePercent > 0 {
+		return j.lighten(ctx, h, j.dedupePercent, func(h compaction.History) compaction.Outcome { return compactor.Compact(ctx, h) })
+	}
+	return compactor.Compact(ctx, h)
 }
 
 // history reads the messages of the view.

@@ -8,6 +8,7 @@ import (
 	"strata/filecontext"
 	"strata/history"
 	"strata/llm"
+	"strata/session/profile"
 	"strata/stability"
 	"strata/tokens"
 )
@@ -29,11 +30,13 @@ type ContextManager struct {
 	layout      *layout
 	facts       *facts
 	differ      *differ
-	editGen     int             // edits that changed which messages the view holds, since the session was loaded
+	editGen     int // edits that changed which messages the view holds, since the session was loaded
+	profile     profile.Profile
 	system      string          // the system prompt
 	phase       string          // of the profile, whose documents are shown; empty: all
 	dirty       map[string]bool // paths of files whose stored form is behind
 	last        history.Call    // the newest call whose usage was reported
+	reported    reported        // likewise
 	drift       float64         // how far its reported input was above our count; at least 1
 }
 
@@ -106,6 +109,7 @@ func (m *ContextManager) apply(edit history.Edit) {
 func (m *ContextManager) end(e *ending) {
 	m.append(e.change.Messages)
 	m.count(e.change.Calls)
+	m.report(e.turn.record.Usage)
 }
 
 // count adds model calls to the totals.

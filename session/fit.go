@@ -133,7 +133,7 @@ func prunable(pieces []piece, goal int) []int {
 			order = append(order, i)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return pieces[a].priority - pieces[b].priority })
+	byScore(pieces, order)
 	return order
 }
 
@@ -270,7 +270,7 @@ func (s *snapshot) standingFile(b *built, e *filecontext.Entry) {
 	if part {
 		missing -= s.facts.of(*e, s.counter).tokens
 	}
-	b.leftOut = append(b.leftOut, LeftOut{Key: "file:" + e.Path, Tokens: max(missing, 0), Reason: e.Reason, Score: priorityFile})
+	b.leftOut = append(b.leftOut, LeftOut{Key: "file:" + e.Path, Tokens: max(missing, 0), Reason: e.Reason, Score: filePriority(e)})
 }
 
 // runs returns what was left out with messages that follow each other as one.

@@ -210,6 +210,7 @@ func (m *managed) request() (snapshot, built) {
 	m.requestAnswered(&b, &change)
 	for _, f := range b.sent {
 		m.files.MarkSent(f.path, f.hash, f.whole)
+		m.dirty[f.path] = true
 	}
 	change.PutFiles, change.DropFiles = m.takeDirty()
 	if err := m.store.Commit(m.t.Context(), change); err != nil {

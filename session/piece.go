@@ -33,8 +33,9 @@ const (
 // conversation in the store.
 type piece struct {
 	stability.Item
-	priority int  // what goes first when the window is full: the lowest
-	pinned   bool // never goes
+	priority int   // what goes first when the window is full: the lowest
+	pinned   bool  // never goes
+	since    int64 // orders pieces of one kind and priority by age, the oldest lowest
 	text     string
 
 	file     *filecontext.Entry // of a file
@@ -58,17 +59,6 @@ func (p *piece) shows(hash string) bool {
 
 // size is what the piece adds to a request, in counted tokens.
 func (p *piece) size() int { return p.Tokens + p.overhead }
-
-// The priorities of what has none of its own: context.md, "Items".
-const (
-	priorityFile    = 100 // in full and asked for
-	priorityFacts   = 98
-	prioritySummary = 85
-	priorityMessage = 80 // the newest; falls by messageStep to messageLeast
-	messageStep     = 5
-	messageLeast    = 40
-	priorityDefault = 80
-)
 
 func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
@@ -200,7 +190,7 @@ func (s *snapshot) filePieces(ctx context.Context, b *built) ([]piece, error) {
 				Key: "file:" + e.Path, Kind: stability.File, Hash: fact.hash, Tokens: fact.tokens,
 				Rev: fact.rev, Partial: state == filecontext.Partial,
 			},
-			priority: priorityFile, file: e,
+			priority: filePriority(e), since: int64(e.Since), file: e,
 		}
 		pieces = append(pieces, p)
 	}

@@ -129,7 +129,8 @@ func (m *ContextManager) shownDocuments() []history.Document {
 // followRules makes the profile and the phase in force those of the next request.
 func (s *Session) followRules() {
 	s.chooseProfile()
-	s.context.system, s.context.phase = s.systemPrompt(), ""
+	s.model = narrowed(s.model, s.profile.Budget)
+	s.context.profile, s.context.system, s.context.phase = s.profile, s.systemPrompt(), ""
 	if phase, ok := s.profile.Phase(s.record.Config.Mode); ok {
 		s.context.phase = phase.ID
 	}

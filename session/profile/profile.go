@@ -21,7 +21,6 @@ const Default = "chat"
 type Profile struct {
 	Name         string     `yaml:"-"`
 	Title        string     `yaml:"title"`
-	Strategy     string     `yaml:"strategy"` // one of package compaction's
 	SystemPrompt string     `yaml:"system_prompt"`
 	Compaction   Compaction `yaml:"compaction"`
 	Budget       Budget     `yaml:"budget"`
@@ -32,12 +31,14 @@ type Profile struct {
 // Compaction says when and how the history is compacted. Which numbers count depends on the strategy.
 type Compaction struct {
 	Enabled              bool     `yaml:"enabled"`
-	TriggerTokens        int      `yaml:"compaction_trigger_tokens"` // 0: window_percent alone
-	WindowPercent        int      `yaml:"window_percent"`            // of the model's window; 0: 60
+	Strategy             string   `yaml:"strategy"`                  // one of package compaction's
+	TriggerTokens        int      `yaml:"compaction_trigger_tokens"` // 0: the window alone decides
+	WindowPercent        int      `yaml:"window_percent"`            // of the window; 0: compaction_trigger_tokens alone decides
 	VerbatimWindowTokens int      `yaml:"verbatim_window_tokens"`
 	SummaryBudgetTokens  int      `yaml:"summary_budget_tokens"`
 	MinVerbatimExchanges int      `yaml:"min_verbatim_exchanges"`
 	MinConfidence        float64  `yaml:"min_confidence"`
+	MaxSummaryTokens     int      `yaml:"max_summary_tokens"` // of a running summary; 0: summary_budget_tokens
 	RawWindowSize        int      `yaml:"raw_window_size"`
 	SummarizeEvery       int      `yaml:"summarize_every"`
 	SummaryThreshold     int      `yaml:"summary_threshold"`
@@ -49,13 +50,47 @@ type Compaction struct {
 
 // Budget narrows what a request may hold. Zero values do not.
 type Budget struct {
-	WindowTokens          int            `yaml:"window_tokens"` // at most this of the model's window
-	ReplyTokens           int            `yaml:"reply_tokens"`  // reserved for the answer
-	HistoryTokens         int            `yaml:"history_tokens"`
-	CodeShare             int            `yaml:"code_share"`    // percent, when what is not rules has to be cut
-	HistoryShare          int            `yaml:"history_share"` // percent
+	ContextWindow         int            `yaml:"context_window"`  // at most this of the model's window
+	ReservedOutput        int            `yaml:"reserved_output"` // tokens of the answer, at most what the model can write
+	HistoryTokens         int            `yaml:"history_tokens"`  // the conversation; system prompt, documents and files apart
+	CodeShare             int            `yaml:"code_share"`      // percent, when what is not rules has to be cut
+	HistoryShare          int            `yaml:"history_share"`   // percent; with code_share: the room is filled greedily
 	DedupeSufficesPercent int            `yaml:"dedupe_suffices_percent"`
-	Shares                map[string]int `yaml:"shares"` // tokens by category: they guide trimming and are shown
+	Reserve               Reserve        `yaml:"reserve"`
+	Shares                map[string]int `yaml:"shares"`    // tokens by category: they guide trimming and are shown
+	Untrimmed             []string       `yaml:"untrimmed"` // documents that stay whole
+}
+
+// Reserve is what of a window the whole request leaves free before it is compacted. The zero value leaves
+// that to the size of the history.
+type Reserve struct {
+	Windows []WindowReserve `yaml:"windows"` // for windows of exactly these sizes
+	Tokens  int             `yaml:"tokens"`  // for any other window
+	Percent int             `yaml:"percent"` // of any other window, at least
+}
+
+// WindowReserve is the reserve of one size of window, in tokens.
+type WindowReserve struct {
+	Window int `yaml:"window"`
+	Tokens int `yaml:"tokens"`
+}
+
+// Zero reports whether nothing is reserved.
+func (r *Reserve) Zero() bool { return len(r.Windows) == 0 && r.Tokens == 0 && r.Percent == 0 }
+
+// Of returns the reserve of a window: what is named for its size, otherwise Tokens, but at least Percent of
+// it. Where that would be more than half of the window it is Percent alone, since the reserve is for an answer.
+func (r *Reserve) Of(window int) int {
+	for _, w := range r.Windows {
+		if w.Window == window {
+			return w.Tokens
+		}
+	}
+	least := window * r.Percent / 100
+	if reserve := max(r.Tokens, least); reserve <= window/2 {
+		return reserve
+	}
+	return least
 }
 
 // Loop is how much of what the view of a loop shows. Tokens and characters are upper bounds.
@@ -155,11 +190,15 @@ func (p Profile) With(path []string, value any) (Profile, error) {
 
 // below reports whether a number is below 0: no setting of a profile is.
 func below(value any) bool {
-	switch n := value.(type) {
+	switch v := value.(type) {
 	case int64:
-		return n < 0
+		return v < 0
 	case float64:
-		return n < 0
+		return v < 0
+	case []any:
+		return slices.ContainsFunc(v, below)
+	case map[string]any:
+		return slices.ContainsFunc(slices.Collect(maps.Values(v)), below)
 	}
 	return false
 }

@@ -20,24 +20,24 @@ func TestTheFiveProfilesHaveTheirNumbers(t *testing.T) {
 		t.Fatalf("there are %d profiles: %v", len(p), Names())
 	}
 	chat := p["chat"].Compaction
-	if p["chat"].Strategy != "topic" || !chat.Enabled || chat.TriggerTokens != 24_000 || chat.VerbatimWindowTokens != 4_000 ||
+	if p["chat"].Compaction.Strategy != "topic" || !chat.Enabled || chat.TriggerTokens != 24_000 || chat.VerbatimWindowTokens != 4_000 ||
 		chat.SummaryBudgetTokens != 500 || chat.MinVerbatimExchanges != 2 || chat.MinConfidence != 0.5 {
 		t.Errorf("chat: %+v", p["chat"])
 	}
 	steps := p["steps"].Compaction
-	if p["steps"].Strategy != "prune" || steps.SummaryThreshold != 5 || steps.MaxSteps != 20 || steps.KeepFirst != 3 || steps.KeepLast != 10 ||
+	if p["steps"].Compaction.Strategy != "prune" || steps.SummaryThreshold != 5 || steps.MaxSteps != 20 || steps.KeepFirst != 3 || steps.KeepLast != 10 ||
 		strings.Join(steps.FailureWords, " ") != "Error Failed Exception" || p["steps"].Budget.HistoryTokens != 6_250 {
 		t.Errorf("steps: %+v", p["steps"])
 	}
 	loop := p["loop"].Compaction
-	if p["loop"].Strategy != "rolling" || loop.RawWindowSize != 5 || loop.SummarizeEvery != 10 || loop.SummaryBudgetTokens != 2_000 {
+	if p["loop"].Compaction.Strategy != "rolling" || loop.RawWindowSize != 5 || loop.SummarizeEvery != 10 || loop.MaxSummaryTokens != 2_000 {
 		t.Errorf("loop: %+v", p["loop"])
 	}
-	if p["task"].Strategy != "middle" || p["task"].Compaction.WindowPercent != 90 {
+	if p["task"].Compaction.Strategy != "middle" || p["task"].Compaction.WindowPercent != 90 {
 		t.Errorf("task: %+v", p["task"])
 	}
 	phased := p["phased"]
-	if phased.Strategy != "window" || phased.Budget.WindowTokens != 100_000 || phased.Budget.ReplyTokens != 4_000 || len(phased.Phases) != 4 {
+	if phased.Compaction.Strategy != "window" || phased.Budget.ContextWindow != 100_000 || phased.Budget.ReservedOutput != 4_000 || len(phased.Phases) != 4 {
 		t.Errorf("phased: %+v", phased)
 	}
 }
@@ -85,5 +85,17 @@ func TestWith(t *testing.T) {
 	changed, err := all(t)["chat"].With([]string{"compaction", "compaction_trigger_tokens"}, int64(100))
 	if err != nil || changed.Compaction.TriggerTokens != 100 || changed.Compaction.MinConfidence != 0.5 || changed.Name != "chat" || changed.SystemPrompt != all(t)["chat"].SystemPrompt {
 		t.Errorf("With changed %+v, %v", changed, err)
+	}
+}
+
+func TestReserve(t *testing.T) {
+	r := all(t)["task"].Budget.Reserve
+	for window, want := range map[int]int{
+		64_000: 27_000, 128_000: 30_000, 200_000: 40_000, 100_000: 40_000, 80_000: 40_000, 400_000: 80_000, 1_000_000: 200_000,
+		79_999: 15_999, 32_000: 6_400, 0: 0,
+	} {
+		if got := r.Of(window); got != want {
+			t.Errorf("of %d are %d reserved, want %d", window, got, want)
+		}
 	}
 }

@@ -1,0 +1,106 @@
+package session
+
+import (
+	"cmp"
+
+	"strata/compaction"
+	"strata/history"
+	"strata/llm"
+	"strata/session/profile"
+)
+
+// narrowed returns a model with no more window and answer than a profile's budget gives it.
+func narrowed(m llm.Model, b profile.Budget) llm.Model {
+	if b.ContextWindow > 0 {
+		m.Window = min(m.Window, b.ContextWindow)
+	}
+	if b.ReservedOutput > 0 {
+		m.MaxOutput = min(m.MaxOutput, b.ReservedOutput)
+	}
+	return m
+}
+
+// reported is what a provider said of the newest call: how large the request and its answer were together.
+type reported struct {
+	tokens  int // as the provider counts them; 0 where nothing was said
+	history int // counted tokens of the working history at that time, the answer included
+	gen     int // edits of the view at that time
+}
+
+// report notes the usage of a call whose answer is part of the view.
+func (m *ContextManager) report(u history.Usage) {
+	if u != (history.Usage{}) {
+		m.reported = reported{tokens: u.Context() + u.Output, history: m.Tokens(), gen: m.editGen}
+	}
+}
+
+// beside returns how many counted tokens of a request are not the working history: from what the provider said
+// of the newest call, or by our count of it where the view was edited since.
+func (m *ContextManager) beside(model llm.Model) int {
+	if r := m.reported; r.tokens > 0 && r.gen == m.editGen {
+		return m.counted(model, r.tokens) - r.history
+	}
+	sum := 0
+	for _, e := range m.layout.entries() {
+		if !e.Dead && categoryOf(e.Kind) != categoryHistory {
+			sum += e.Tokens
+		}
+	}
+	return sum
+}
+
+// counted returns how many counted tokens the provider takes for n of its own.
+func (m *ContextManager) counted(model llm.Model, n int) int {
+	s := snapshot{deps: m.deps, model: model, drift: m.drift}
+	return s.capacity(n)
+}
+
+// trigger is the history above which a compaction is due, in tokens as they were counted; 0 where its size never
+// makes one due. A profile that reserves a part of the window watches the whole request: what stands beside the
+// history then counts too.
+func (s *Session) trigger() int {
+	c, reserve := s.profile.Compaction, &s.profile.Budget.Reserve
+	limit := s.model.Window * c.WindowPercent / 100
+	switch {
+	case !reserve.Zero():
+		left := s.model.Window - reserve.Of(s.model.Window)
+		if limit > 0 {
+			left = min(left, limit)
+		}
+		return max(s.context.counted(s.model, left)-s.context.beside(s.model), 1)
+	case limit == 0:
+		return c.TriggerTokens
+	case c.TriggerTokens > 0:
+		return min(limit, c.TriggerTokens)
+	}
+	return limit
+}
+
+// numbers are the settings of the strategies, from the profile.
+func (s *Session) numbers(asked bool) compaction.Numbers {
+	c := s.profile.Compaction
+	return compaction.Numbers{
+		TriggerTokens: s.trigger(), VerbatimWindowTokens: c.VerbatimWindowTokens, SummaryBudgetTokens: s.summaryBudget(),
+		MinVerbatimExchanges: c.MinVerbatimExchanges, MinConfidence: c.MinConfidence, RawWindowSize: c.RawWindowSize,
+		SummarizeEvery: c.SummarizeEvery, SummaryThreshold: c.SummaryThreshold, MaxSteps: c.MaxSteps,
+		KeepFirst: c.KeepFirst, KeepLast: c.KeepLast, FailureWords: c.FailureWords, RoomTokens: s.historyRoom(), Asked: asked,
+	}
+}
+
+// summaryBudget is the length of a summary: a running one has its own.
+func (s *Session) summaryBudget() int {
+	c := s.profile.Compaction
+	if s.strategy() == compaction.Rolling {
+		return cmp.Or(c.MaxSummaryTokens, c.SummaryBudgetTokens)
+	}
+	return c.SummaryBudgetTokens
+}
+
+// historyRoom is what the history may have beside everything else, in tokens as they were counted.
+func (s *Session) historyRoom() int {
+	room := max(s.context.counted(s.model, s.model.Window-reserve(s.model))-s.context.beside(s.model), 1)
+	if most := s.profile.Budget.HistoryTokens; most > 0 {
+		room = min(room, most)
+	}
+	return room
+}

@@ -234,8 +234,8 @@ func (w *walk) add(path string) {
 	text, there := w.disk[path]
 	params := map[string]any{"path": path}
 	f := &walkFile{}
-	if old := w.files[path]; old != nil && old.buffer != nil && there { // the client's text stays until it says that it is saved
-		f.buffer, text = old.buffer, *old.buffer
+	if old := w.files[path]; old != nil && old.buffer != nil { // the client's text stays until it says that it is saved
+		f.buffer, text, there = old.buffer, *old.buffer, true
 	}
 	switch w.r.IntN(8) {
 	case 0:

@@ -68,8 +68,9 @@ func (s *Session) AddFile(req FileRequest, reply func(FileInfo, error)) {
 			if err != nil {
 				return nil, err
 			}
+			files := s.context.files.List()
 			return func(ctx context.Context) (step, error) {
-				a, err := read(ctx, roots, req)
+				a, err := read(ctx, roots, files, req)
 				if err != nil {
 					return nil, err
 				}
@@ -79,8 +80,9 @@ func (s *Session) AddFile(req FileRequest, reply func(FileInfo, error)) {
 	}, fail)
 }
 
-// read reads the file that a request names.
-func read(ctx context.Context, roots *filecontext.Roots, req FileRequest) (attachment, error) {
+// read reads the file that a request names. Of one of the given files that has the client's unsaved text, that is its
+// content, whether or not the disk has the file.
+func read(ctx context.Context, roots *filecontext.Roots, files []filecontext.Entry, req FileRequest) (attachment, error) {
 	ref, err := roots.Locate(req.Path)
 	if err != nil {
 		return attachment{}, err
@@ -94,9 +96,13 @@ func read(ctx context.Context, roots *filecontext.Roots, req FileRequest) (attac
 	if req.Summary {
 		a.options.State = filecontext.SummaryOnly
 	}
-	if req.Content != nil {
+	unsaved := slices.IndexFunc(files, func(e filecontext.Entry) bool { return e.Unsaved && e.Path == ref.Path })
+	switch {
+	case req.Content != nil:
 		a.content, err = roots.Buffer(ref, *req.Content)
-	} else {
+	case unsaved >= 0:
+		a.content = files[unsaved].Content
+	default:
 		a.content, err = roots.Read(ctx, ref)
 	}
 	return a, err

@@ -328,7 +328,7 @@ func TestAFileThatCannotFitIsCut(t *testing.T) {
 func TestARangeIsCutFromItsStart(t *testing.T) {
 	m := manage(t, testWindow)
 	m.write("big.txt", linesOf("big", 2000))
-	a, err := read(t.Context(), m.roots, FileRequest{Path: "big.txt", Range: &FileRange{Start: 501, End: 1500}})
+	a, err := read(t.Context(), m.roots, nil, FileRequest{Path: "big.txt", Range: &FileRange{Start: 501, End: 1500}})
 	if err != nil {
 		t.Fatal(err)
 	}

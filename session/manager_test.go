@@ -161,7 +161,7 @@ func (m *managed) write(name, content string) {
 func (m *managed) add(name, content string) {
 	m.t.Helper()
 	m.write(name, content)
-	a, err := read(m.t.Context(), m.roots, FileRequest{Path: name})
+	a, err := read(m.t.Context(), m.roots, nil, FileRequest{Path: name})
 	if err == nil {
 		_, err = m.files.Put(a.content, a.options)
 	}

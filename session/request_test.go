@@ -233,7 +233,7 @@ func BenchmarkBuild(b *testing.B) {
 	content := linesOf("some", 300)
 	for i := range 60 {
 		name := fmt.Sprintf("dir%d/open%d.go", i%8, i)
-		a, err := read(b.Context(), m.roots, FileRequest{Path: name, Content: &content})
+		a, err := read(b.Context(), m.roots, nil, FileRequest{Path: name, Content: &content})
 		if err == nil {
 			_, err = m.files.Put(a.content, filecontext.AddOptions{Reason: "asked for", Unsaved: true})
 		}

@@ -52,7 +52,7 @@ func (s *snapshot) linked(ctx context.Context, uri string) (file attachment, rea
 	case s.roots == nil:
 		return file, reasonNoFolder
 	}
-	file, err := read(ctx, s.roots, FileRequest{Path: uri})
+	file, err := read(ctx, s.roots, s.files, FileRequest{Path: uri})
 	if err != nil {
 		return file, string(filecontext.ReasonOf(err))
 	}
@@ -66,7 +66,7 @@ func (s *snapshot) embedded(ctx context.Context, b *history.Block) (attachment, 
 	if s.roots == nil || !isFileURI(b.URI) {
 		return attachment{}, false
 	}
-	file, err := read(ctx, s.roots, FileRequest{Path: b.URI, Content: &b.Text})
+	file, err := read(ctx, s.roots, s.files, FileRequest{Path: b.URI, Content: &b.Text})
 	if err != nil || !file.options.Range.IsWhole() {
 		return attachment{}, false
 	}

@@ -423,7 +423,8 @@ func (w *walk) compareFile(s *shown, path string, f *walkFile) error {
 	}
 	if f.from > 0 {
 		if n := len(versions); n > 0 && strings.Contains(versions[n-1], " of ") {
-			_, versions[n-1], _ = strings.Cut(versions[n-1], ": ")
+			heading, _, _ := strings.Cut(versions[n-1], ": ")
+			want = heading + ": " + want
 		}
 	}
 	return once(path, versions, want)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"strata/internal/upstream"
+	"strata/session"
 	"strata/stability"
 )
 
@@ -52,7 +54,7 @@ type walkFile struct {
 
 func newWalk(t *testing.T, layout string, seed uint64) *walk {
 	w := &walk{
-		stage: newStage(t, layout), r: rand.New(rand.NewPCG(seed, 7)), seed: seed, model: "claude/a",
+		stage: newStage(t, layout, func(opt *Options) { opt.Sessions.SummaryModel = "local/x" }), r: rand.New(rand.NewPCG(seed, 7)), seed: seed, model: "claude/a",
 		disk: map[string]string{}, files: map[string]*walkFile{}, documents: map[string]string{},
 	}
 	t.Cleanup(func() {
@@ -149,7 +151,7 @@ func (w *walk) put(path, text string) {
 func (w *walk) act() {
 	w.t.Helper()
 	path := w.path()
-	switch n := w.r.IntN(26); n {
+	switch n := w.r.IntN(27); n {
 	case 0, 1:
 		w.did("write %s", path)
 		w.put(path, w.text())
@@ -219,6 +221,34 @@ func (w *walk) act() {
 			w.did("restore")
 			w.messages = slices.Clone(w.back)
 			w.call("_strata/checkpoint/restore", map[string]any{"seq": w.seq})
+		}
+	case 26:
+		if w.r.IntN(3) == 0 {
+			w.compact([]string{"topic", "rolling", "prune"}[w.r.IntN(3)])
+		}
+	}
+}
+
+// compact compacts the history, and reads which messages stay.
+func (w *walk) compact(strategy string) {
+	w.answer = "This was said before."
+	done := call[session.Compacted](w.testServer, w.editor, "_strata/history/compact", w.sid, map[string]any{"strategy": strategy})
+	w.did("compact, %s: %s", strategy, done.Outcome)
+	w.messages = nil
+	for cursor := ""; ; {
+		page := call[struct {
+			Messages   []wireMessage
+			NextCursor string
+		}](w.testServer, w.editor, "_strata/history/list", w.sid, map[string]any{"cursor": cursor, "limit": 100})
+		var names []string
+		for _, m := range page.Messages {
+			if text, err := json.Marshal(m.Blocks); err == nil && m.InView {
+				names = append(names, messageName.FindAllString(string(text), -1)...)
+			}
+		}
+		w.messages = append(names, w.messages...)
+		if cursor = page.NextCursor; cursor == "" {
+			return
 		}
 	}
 }

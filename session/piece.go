@@ -215,7 +215,7 @@ func (s *snapshot) notePieces(b *built, context, talk []piece) []piece {
 		told = nil
 	}
 	b.told = availability(b.entries)
-	s.noteDocuments(b.told, context)
+	s.noteDocuments(b.told, told, context)
 	note := availabilityNote(told, b.told)
 	if note != "" && slices.ContainsFunc(pieces, func(p piece) bool { return p.Key == newest }) {
 		whole, note = false, availabilityNote(nil, b.told) // one message has one note
@@ -237,9 +237,9 @@ func (s *snapshot) notePieces(b *built, context, talk []piece) []piece {
 	return append(pieces, p)
 }
 
-// noteDocuments adds to what is told the documents that the last request held and this one does not, since what was
-// sent of them may stand for a while; and those of which that was told and that are back.
-func (s *snapshot) noteDocuments(told map[string]string, context []piece) {
+// noteDocuments adds to now the documents that were sent and are held no more, since what was sent of them may stand
+// for a while; and those of which that was told and that are back. told is what the notes that stay have told.
+func (s *snapshot) noteDocuments(now, told map[string]string, context []piece) {
 	held := make(map[string]bool)
 	for i := range context {
 		if context[i].Kind == stability.Document {
@@ -248,12 +248,17 @@ func (s *snapshot) noteDocuments(told map[string]string, context []piece) {
 	}
 	for name := range s.layout.lastTold() {
 		if held[name] {
-			told[name] = fullFile
+			now[name] = fullFile
+		}
+	}
+	for name, state := range told {
+		if state == removedFile && !held[name] && now[name] == "" {
+			now[name] = removedFile
 		}
 	}
 	for _, e := range s.layout.entries() {
 		if name := documentInNotes(e.Key); e.Kind == stability.Document && !held[name] {
-			told[name] = removedFile
+			now[name] = removedFile
 		}
 	}
 }

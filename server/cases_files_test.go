@@ -358,6 +358,28 @@ func TestK5_07NothingLeadsOutOfTheWorkspace(t *testing.T) {
 	}
 }
 
+// A stored session is older than the settings: where they forbid its folder by now, it goes on without files.
+func TestK5_07FoldersThatAreForbiddenLater(t *testing.T) {
+	ts := startServer(t)
+	ts.write("secret.txt", "the secret")
+	ts.write("AGENTS.md", "the rules of the place")
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	addTo(ts, e, sid, "secret.txt")
+	ts.close()
+
+	ts.start(func(opt *Options) { opt.Roots = []string{t.TempDir()} })
+	e = ts.editor()
+	promptWith(t, e, sid, words("What is in it?"), link(ts.uri("secret.txt")))
+	if body := string(ts.upstream.Last().Body); strings.Contains(body, "the secret") || strings.Contains(body, "the rules") {
+		t.Errorf("the model was sent %s", body)
+	}
+	wireFault(t, e.Call("_strata/files/add", map[string]any{"sessionId": sid, "path": "secret.txt"}, nil), codeInvalidParams)
+	for _, method := range []string{"session/load", "session/resume"} {
+		wireFault(t, e.Call(method, map[string]any{"sessionId": sid, "cwd": ts.work, "mcpServers": []any{}}, nil), codeInvalidParams)
+	}
+}
+
 func TestK5_07AWorkspaceThatIsReachedThroughALink(t *testing.T) {
 	ts := startServer(t)
 	ts.write("inside.txt", "the inside")

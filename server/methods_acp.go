@@ -121,6 +121,18 @@ func (s *Server) folder(field, dir string) (string, error) {
 	return dir, nil
 }
 
+// allowed returns an error where sessions may not work in a folder, which need not exist.
+func (s *Server) allowed(dir string) error {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil // nothing can be read there
+	}
+	if reason := s.forbidden(real); reason != "" {
+		return fmt.Errorf("%s %s", dir, reason)
+	}
+	return nil
+}
+
 // forbidden says why sessions may not work in a folder; empty if they may.
 func (s *Server) forbidden(dir string) string {
 	if dir == filepath.Dir(dir) {

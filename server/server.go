@@ -146,6 +146,7 @@ func New(store *historystore.Store, opt Options) (*Server, error) {
 	deps.Describe = func(err error) history.Failure { return describe(opt.Log, err) }
 	deps.Recover = func(ch history.Change) error { return writeRecovery(opt.StateDir, ch) }
 	deps.Recovered = s.recoverEndings
+	deps.Allowed = s.allowed
 	deps.Changed = s.monitors.state
 	stored, err := store.Calibrations(context.Background())
 	if err != nil {

@@ -308,8 +308,21 @@ func lostFiles(changes []filecontext.Change) string {
 
 // openRoots opens the session's folders. Where one is gone the session goes on without files.
 func (m *ContextManager) openRoots(record history.Session) {
-	roots, err := filecontext.NewRoots(record.CWD, record.Roots, m.deps.Files)
-	m.roots, m.rootsErr = roots, err
+	for _, folder := range slices.Concat([]string{record.CWD}, record.Roots) {
+		if err := m.deps.allowed(folder); err != nil {
+			m.roots, m.rootsErr = nil, err
+			return
+		}
+	}
+	m.roots, m.rootsErr = filecontext.NewRoots(record.CWD, record.Roots, m.deps.Files)
+}
+
+// allowed returns an error where no session may work in a folder.
+func (d *Deps) allowed(folder string) error {
+	if d.Allowed == nil {
+		return nil
+	}
+	return d.Allowed(folder)
 }
 
 // needRoots returns the session's folders, or why there are none.

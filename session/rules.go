@@ -29,6 +29,10 @@ type Rules struct {
 // rulesFor returns the rules of the session's folder. Where they cannot be read the server's own count,
 // and whoever opens the session is told why.
 func (s *Session) rulesFor(folder string) Rules {
+	if err := s.deps.allowed(folder); err != nil {
+		s.notices = append(s.notices, "The session works without its files: "+err.Error())
+		return s.deps.Rules
+	}
 	if s.deps.Workspace == nil {
 		return s.deps.Rules
 	}

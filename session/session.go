@@ -81,6 +81,10 @@ type Deps struct {
 	Changed func(session string, state State)
 	Ended   func(*Session)
 
+	// Allowed, which may be nil, returns an error that says why no session may work in a folder: stored ones are
+	// older than the settings.
+	Allowed func(folder string) error
+
 	// Rules are what sessions go by. Workspace, which may be nil, returns those of a folder that has its own.
 	Rules     Rules
 	Workspace func(folder string) (Rules, error)

@@ -705,6 +705,8 @@ export interface Methods {
   'session/new': { params: NewSessionParams; result: Options & OfSession };
   'session/load': { params: OpenSessionParams; result: Options };
   'session/resume': { params: OpenSessionParams; result: Options };
+  /** The newest state as a session of its own. */
+  'session/fork': { params: OpenSessionParams; result: Options & OfSession };
   'session/list': {
     params: { /** Only those of this folder. */ cwd?: string; cursor?: string };
     result: { sessions: SessionInfo[]; nextCursor?: string };
@@ -723,6 +725,10 @@ export interface Methods {
   '_strata/session/info': { params: OfSession; result: SessionDetails };
   '_strata/session/rename': { params: OfSession & { title: string }; result: SessionInfo };
   '_strata/session/undelete': { params: OfSession; result: SessionInfo };
+  '_strata/session/fork': {
+    params: OfSession & { /** A sequence number, 0 for before the first message, or the id of a checkpoint. */ at?: number | string };
+    result: Options & OfSession & { /** Of the state that it starts with. */ seq: number };
+  };
   '_strata/session/export': {
     params: OfSession & { cursor?: string };
     result: { lines: TransferLine[]; nextCursor?: string };

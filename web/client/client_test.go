@@ -1,0 +1,148 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"strata/internal/binary"
+	"strata/internal/version"
+)
+
+func TestMain(m *testing.M) { binary.Main(m) }
+
+// TestClient builds the library in a copy of its folder and runs its own tests, which `node --test` finds. They need
+// node and npm, which `make test` installs.
+func TestClient(t *testing.T) {
+	dir := workingCopy(t)
+	writeExamples(t, filepath.Join(dir, "test"))
+	writeReadmeExample(t, filepath.Join(dir, "test"))
+	run(t, dir, nil, "npm", "ci", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund")
+	tsc := filepath.Join(dir, "node_modules", ".bin", "tsc")
+	run(t, dir, nil, tsc, "--build")
+	t.Run("compiles for browsers", func(t *testing.T) { run(t, dir, nil, tsc, "--project", "tsconfig.browser.json") })
+	t.Run("node", func(t *testing.T) {
+		w := newWorld(t)
+		files, err := filepath.Glob(filepath.Join(dir, "dist", "test", "*.test.js"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no tests were built: %v", err)
+		}
+		args := append([]string{"--test", "--test-concurrency=1", "--test-reporter=spec"}, files...)
+		w.serve(t, exec.CommandContext(t.Context(), "node", args...))
+	})
+}
+
+// workingCopy is a copy of this folder without what was built in it.
+func workingCopy(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"package.json", "package-lock.json", "tsconfig.json", "tsconfig.browser.json"} {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, folder := range []string{"src", "test"} {
+		if err := os.CopyFS(filepath.Join(dir, folder), os.DirFS(folder)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func run(t *testing.T, dir string, env []string, name string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = dir
+	if env != nil {
+		cmd.Env = env
+	}
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, exec.ErrNotFound) {
+		t.Fatalf("%v: make test installs node and npm", err)
+	}
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", filepath.Base(name), strings.Join(args, " "), err, out)
+	}
+}
+
+var readmeExample = regexp.MustCompile("(?s)```ts\n(.*?)```")
+
+// maxExampleLines is how long the example of the README may be.
+const maxExampleLines = 25
+
+// writeReadmeExample makes a module of the example of the README.
+func writeReadmeExample(t *testing.T, dir string) {
+	t.Helper()
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := readmeExample.FindSubmatch(readme)
+	if m == nil {
+		t.Fatal("README.md has no example in TypeScript")
+	}
+	if lines := strings.Count(string(m[1]), "\n"); lines > maxExampleLines {
+		t.Errorf("the example of README.md has %d lines, more than %d", lines, maxExampleLines)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "readme-example.ts"), m[1], 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestVersionsAgree compares the versions that are written down.
+func TestVersionsAgree(t *testing.T) {
+	var pack, lock struct {
+		Version  string `json:"version"`
+		Packages map[string]struct {
+			Version string `json:"version"`
+		} `json:"packages"`
+	}
+	readJSON(t, "package.json", &pack)
+	readJSON(t, "package-lock.json", &lock)
+	source, err := os.ReadFile(filepath.Join("src", "version.ts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inSource := ""
+	if m := regexp.MustCompile(`(?m)^export const VERSION = '(.+)';$`).FindSubmatch(source); m != nil {
+		inSource = string(m[1])
+	}
+	for place, got := range map[string]string{
+		"package.json": pack.Version, "package-lock.json": lock.Version, "package-lock.json, packages": lock.Packages[""].Version,
+		"src/version.ts": inSource,
+	} {
+		if got != version.Release {
+			t.Errorf("%s says version %q, internal/version %q", place, got, version.Release)
+		}
+	}
+}
+
+func readJSON(t *testing.T, name string, into any) {
+	t.Helper()
+	content, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(content, into); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+}
+
+// ended says how a command ended, nil for well.
+func ended(ctx context.Context, cmd *exec.Cmd) error {
+	err := cmd.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}

@@ -1,0 +1,75 @@
+package client_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The examples of docs/protocol.md become a module whose constants have the types of src/protocol.ts. The compiler refuses
+// it where the types lack a field, a method, an event or an update, or have one that no example of theirs can have.
+const protocolDoc = "../../docs/protocol.md"
+
+var jsonBlock = regexp.MustCompile("(?s)```json\n(.*?)```\n")
+
+// frame is what is looked at of an example.
+type frame struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  json.RawMessage `json:"error"`
+}
+
+// clientNotifications are those of a client; they look like the server's.
+var clientNotifications = map[string]bool{"session/cancel": true, "$/cancel_request": true}
+
+func writeExamples(t *testing.T, dir string) {
+	t.Helper()
+	text, err := os.ReadFile(protocolDoc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var module strings.Builder
+	module.WriteString("import type { ClientNotifications, Methods, RpcErrorObject, ServerNotifications } from '../src/index.js';\n")
+	asked := make(map[string]string) // method by id
+	for _, at := range jsonBlock.FindAllSubmatchIndex(text, -1) {
+		var f frame
+		if err := json.Unmarshal(text[at[2]:at[3]], &f); err != nil {
+			t.Fatalf("%s: %v", protocolDoc, err)
+		}
+		line := 1 + strings.Count(string(text[:at[2]]), "\n")
+		kind, value := example(f, asked)
+		if kind == "" {
+			t.Errorf("%s:%d: neither a request, an answer nor a notification", protocolDoc, line)
+			continue
+		}
+		fmt.Fprintf(&module, "export const line%d: %s = %s;\n", line, kind, value)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "protocol-examples.ts"), []byte(module.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// example returns the type of an example and the value that has it.
+func example(f frame, asked map[string]string) (kind string, value json.RawMessage) {
+	id := string(f.ID)
+	switch {
+	case f.Method != "" && id != "":
+		asked[id] = f.Method
+		return fmt.Sprintf("Methods['%s']['params']", f.Method), f.Params
+	case f.Method != "" && clientNotifications[f.Method]:
+		return fmt.Sprintf("ClientNotifications['%s']", f.Method), f.Params
+	case f.Method != "":
+		return fmt.Sprintf("ServerNotifications['%s']", f.Method), f.Params
+	case f.Error != nil:
+		return "RpcErrorObject", f.Error
+	case asked[id] != "" && f.Result != nil:
+		return fmt.Sprintf("Methods['%s']['result']", asked[id]), f.Result
+	}
+	return "", nil
+}

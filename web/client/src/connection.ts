@@ -1,0 +1,218 @@
+import type { ConnectOptions, Endpoint, Socket } from './api.js';
+import { asError, ConnectionLost, ConnectionRefused, RpcError } from './errors.js';
+import { ErrorCode, type InitializeResult } from './protocol.js';
+import { openSocket } from './socket.js';
+import { VERSION } from './version.js';
+
+/** Takes an answer, or why there is none. It is called in the order in which frames came, and must not throw. */
+export type Settle = (error: Error | null, result?: any) => void;
+
+/** A notification, and the length of its frame in characters. */
+export type Notified = (method: string, params: any, size: number) => void;
+
+/** How long a server may take to accept a connection and to answer `initialize`, in milliseconds. */
+export const HANDSHAKE_TIMEOUT = 20_000;
+
+/** How long the other side may take to say goodbye, in milliseconds. */
+const CLOSE_TIMEOUT = 2_000;
+
+const PROTOCOL_VERSION = 1;
+
+/** One connection: JSON-RPC over a socket that is open. */
+export class Connection {
+  /** Resolves when the connection has ended, with the reason. */
+  readonly ended: Promise<Error>;
+  agent!: InitializeResult;
+
+  readonly #socket: Socket;
+  readonly #notified: Notified;
+  readonly #problem: (problem: Error) => void;
+  readonly #pending = new Map<number, Settle>();
+  #nextId = 1;
+  #lost: Error | null = null;
+  #end!: (reason: Error) => void;
+
+  constructor(socket: Socket, notified: Notified, problem: (problem: Error) => void) {
+    this.#socket = socket;
+    this.#notified = notified;
+    this.#problem = problem;
+    this.ended = new Promise((resolve) => (this.#end = resolve));
+    socket.onmessage = (event) => this.#receive(event.data);
+    socket.onerror = () => {}; // the end comes with onclose
+    socket.onclose = (event) => this.#close(new ConnectionLost(closeReason(event)));
+  }
+
+  get alive(): boolean {
+    return this.#lost === null;
+  }
+
+  /** How many requests wait for their answers. */
+  get inFlight(): number {
+    return this.#pending.size;
+  }
+
+  /** Sends a request and returns its id. */
+  request(method: string, params: unknown, settle: Settle): number {
+    const id = this.#nextId++;
+    if (this.#lost) {
+      settle(this.#lost);
+      return id;
+    }
+    let frame: string;
+    try {
+      frame = JSON.stringify({ jsonrpc: '2.0', id, method, params });
+    } catch (error) {
+      settle(asError(error));
+      return id;
+    }
+    this.#pending.set(id, settle);
+    this.#send(frame);
+    return id;
+  }
+
+  notify(method: string, params: unknown): void {
+    this.#send(JSON.stringify({ jsonrpc: '2.0', method, params }));
+  }
+
+  /** Ends the connection and resolves when it has ended. */
+  async close(code: number, reason: string): Promise<void> {
+    try {
+      this.#socket.close(code, reason);
+    } catch (error) {
+      this.#close(asError(error));
+    }
+    let timer;
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, CLOSE_TIMEOUT)));
+    await Promise.race([this.ended, late]);
+    clearTimeout(timer);
+    this.#close(new ConnectionLost(reason));
+  }
+
+  #send(frame: string): void {
+    if (this.#lost) return;
+    try {
+      this.#socket.send(frame);
+    } catch (error) {
+      // The socket is closing: what was sent is settled when it has closed.
+      this.#problem(asError(error));
+    }
+  }
+
+  #close(reason: Error): void {
+    if (this.#lost) return;
+    this.#lost = reason;
+    const pending = [...this.#pending.values()];
+    this.#pending.clear();
+    for (const settle of pending) settle(reason);
+    this.#end(reason);
+  }
+
+  /** Takes a frame. Whatever is in it, nothing is thrown. */
+  #receive(data: unknown): void {
+    if (typeof data !== 'string') return; // binary messages are not of this protocol
+    if (this.#lost) return;
+    let frame: any;
+    try {
+      frame = JSON.parse(data);
+    } catch {
+      return this.#problem(new Error('the server sent a frame that is not JSON'));
+    }
+    if (typeof frame !== 'object' || frame === null || Array.isArray(frame)) {
+      return this.#problem(new Error('the server sent a frame that is not an object'));
+    }
+    try {
+      if (typeof frame.method === 'string') this.#incoming(frame, data.length);
+      else this.#answer(frame);
+    } catch (error) {
+      this.#problem(asError(error));
+    }
+  }
+
+  #incoming(frame: any, size: number): void {
+    if (frame.id === undefined) return this.#notified(frame.method, frame.params, size);
+    const error = { code: ErrorCode.methodNotFound, message: 'this client serves no methods' };
+    this.#send(JSON.stringify({ jsonrpc: '2.0', id: frame.id, error }));
+  }
+
+  #answer(frame: any): void {
+    const settle = this.#pending.get(frame.id);
+    if (!settle) return this.#problem(stray(frame));
+    this.#pending.delete(frame.id);
+    if (frame.error !== undefined) settle(rpcError(frame.error));
+    else if (frame.result === undefined) settle(new RpcError(ErrorCode.internal, 'the server answered with neither result nor error'));
+    else settle(null, frame.result);
+  }
+}
+
+function rpcError(error: any): RpcError {
+  const code = typeof error?.code === 'number' ? error.code : ErrorCode.internal;
+  const message = typeof error?.message === 'string' ? error.message : 'the server gave no message';
+  return new RpcError(code, message, error?.data);
+}
+
+function stray(frame: any): Error {
+  if (frame.error !== undefined) return rpcError(frame.error);
+  return new Error('the server answered a request that nobody waits for');
+}
+
+function closeReason(event: any): string {
+  const code = typeof event?.code === 'number' ? event.code : 1006;
+  const reason = typeof event?.reason === 'string' && event.reason !== '' ? `: ${event.reason}` : '';
+  return `the connection was lost (${code}${reason})`;
+}
+
+/**
+ * Opens a connection and initializes it. Rejects with `ConnectionRefused` where another try would not help. Once it has
+ * resolved, notifications come.
+ */
+export async function openConnection(
+  endpoint: Endpoint,
+  options: ConnectOptions,
+  signal: AbortSignal,
+  notified: Notified,
+  problem: (problem: Error) => void,
+): Promise<Connection> {
+  const limit = new AbortController();
+  const abort = () => limit.abort(signal.reason);
+  const timer = setTimeout(() => limit.abort(new Error('the server does not answer')), HANDSHAKE_TIMEOUT);
+  signal.addEventListener('abort', abort);
+  if (signal.aborted) abort();
+  try {
+    const socket = await openSocket(endpoint, options.WebSocket, limit.signal);
+    const connection = new Connection(socket, notified, problem);
+    try {
+      connection.agent = await initialize(connection, options, limit.signal);
+    } catch (error) {
+      void connection.close(1000, 'not initialized');
+      throw error;
+    }
+    return connection;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+function initialize(connection: Connection, options: ConnectOptions, signal: AbortSignal): Promise<InitializeResult> {
+  const params = {
+    protocolVersion: PROTOCOL_VERSION,
+    clientInfo: options.clientInfo ?? { name: 'strata-client', version: VERSION },
+    clientCapabilities: options.clientCapabilities ?? { session: { notices: {}, compaction: {} } },
+  };
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    signal.addEventListener('abort', abort);
+    connection.request('initialize', params, (error, result) => {
+      signal.removeEventListener('abort', abort);
+      if (error instanceof RpcError && error.code !== ErrorCode.busy) {
+        reject(new ConnectionRefused(`the server refuses to be initialized: ${error.message}`));
+      } else if (error) reject(error);
+      else if (!isStrata(result)) reject(new ConnectionRefused('this is no Strata server that speaks version 1 of the protocol'));
+      else resolve(result);
+    });
+  });
+}
+
+function isStrata(result: any): result is InitializeResult {
+  return result?.protocolVersion === PROTOCOL_VERSION && Array.isArray(result.agentCapabilities?._meta?.strata?.methods);
+}

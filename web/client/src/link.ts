@@ -1,0 +1,267 @@
+import type { ConnectionState, ConnectOptions, Endpoint } from './api.js';
+import { delay } from './backoff.js';
+import { openConnection, type Connection, type Settle } from './connection.js';
+import { asError, ClientClosed, ConnectionRefused, TooMuchWaits } from './errors.js';
+import type { InitializeResult } from './protocol.js';
+
+/** The most requests in flight; the server takes 64 of a connection. */
+export const MAX_IN_FLIGHT = 60;
+
+/** The most requests that wait for a connection or for others to be answered. */
+export const MAX_WAITING = 1_024;
+
+/** How long a connection must have held for the next try to count as the first, in milliseconds. */
+const STABLE = 5_000;
+
+/** What has to be told of connections. It must not throw. */
+export interface Follower {
+  /** A connection is there; what is urgent is sent before all that waits. */
+  up(): void;
+  down(): void;
+  /** There will be none any more. */
+  end(reason: Error): void;
+  notified(method: string, params: any, size: number): void;
+}
+
+/** A request that was not answered yet. */
+export interface Pending {
+  /**
+   * Cancels it. Of one that was sent the server is told, which then answers it. One that was not is settled with
+   * `CancelledUnsent` if it may be `dropped`; otherwise the server is told right behind it.
+   */
+  cancel(dropped: boolean): void;
+}
+
+/** A request was cancelled before it was sent. */
+export class CancelledUnsent extends Error {}
+
+interface Request {
+  method: string;
+  params: unknown;
+  settle: Settle;
+  id: number | null;
+  done: boolean;
+  cancelled: boolean;
+}
+
+/** A link to the server that is mended when it breaks, and the requests that wait for it. */
+export class Link {
+  readonly #options: ConnectOptions;
+  readonly #follower: Follower;
+  readonly #stop = new AbortController();
+  readonly #listeners = new Set<(state: ConnectionState) => void>();
+  #state: ConnectionState = { kind: 'connecting', attempt: 1 };
+  #connection: Connection | null = null;
+  #agent: InitializeResult | null = null;
+  #urgent: Request[] = [];
+  #waiting: Request[] = [];
+  #wake: (() => void) | null = null;
+  #kept: Promise<void> = Promise.resolve();
+  #held = false;
+  #refused: string | null = null;
+
+  constructor(options: ConnectOptions, follower: Follower) {
+    this.#options = options;
+    this.#follower = follower;
+    if (options.onState) this.#listeners.add(options.onState);
+  }
+
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  get agent(): InitializeResult {
+    if (!this.#agent) throw new ClientClosed('there was no connection yet');
+    return this.#agent;
+  }
+
+  get open(): boolean {
+    return this.#connection?.alive === true;
+  }
+
+  onState(fn: (state: ConnectionState) => void): () => void {
+    this.#listeners.add(fn);
+    return () => this.#listeners.delete(fn);
+  }
+
+  retryNow(): void {
+    this.#wake?.();
+  }
+
+  /** Keeps the link until it is closed. Resolves with the first connection, rejects where there can be none. */
+  start(): Promise<void> {
+    const online = () => this.retryNow();
+    const target = globalThis as Partial<Pick<EventTarget, 'addEventListener' | 'removeEventListener'>>;
+    target.addEventListener?.('online', online);
+    return new Promise((resolve, reject) => {
+      this.#kept = this.#keep(resolve).then((reason) => {
+        target.removeEventListener?.('online', online);
+        this.#finish(reason);
+        reject(reason);
+      });
+    });
+  }
+
+  /**
+   * Sends a request, or lets it wait until that is possible. An urgent one goes before those that wait. `settle` is called
+   * once, in the order in which frames came.
+   */
+  request(method: string, params: unknown, settle: Settle, urgent = false): Pending {
+    const request: Request = { method, params, settle, id: null, done: false, cancelled: false };
+    const queue = urgent ? this.#urgent : this.#waiting;
+    if (this.#state.kind === 'closed') settle(new ClientClosed(`the client is closed: ${this.#state.reason}`));
+    else if (queue.length >= MAX_WAITING) settle(new TooMuchWaits(`${MAX_WAITING} requests wait for the connection already`));
+    else {
+      queue.push(request);
+      this.#flush();
+    }
+    return { cancel: (dropped) => this.#cancel(request, dropped) };
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort(new ClientClosed('close was called'));
+    this.#wake?.();
+    await this.#connection?.close(1000, 'close was called');
+    await this.#kept;
+  }
+
+  report(problem: Error): void {
+    try {
+      this.#options.onProblem?.(problem);
+    } catch {
+      // A problem of who is told of problems has nobody to be told to.
+    }
+  }
+
+  /** Returns why there is an end to it. */
+  async #keep(connected: () => void): Promise<Error> {
+    const { signal } = this.#stop;
+    const giveUp = () => this.#stop.abort(this.#options.signal?.reason);
+    this.#options.signal?.addEventListener('abort', giveUp);
+    if (this.#options.signal?.aborted) giveUp();
+    for (let attempt = 1; !signal.aborted; attempt++) {
+      this.#setState({ kind: 'connecting', attempt });
+      let reason: Error;
+      try {
+        this.#connection = await this.#connect(signal);
+        this.#options.signal?.removeEventListener('abort', giveUp);
+        const since = Date.now();
+        this.#up(this.#connection);
+        connected();
+        reason = await this.#connection.ended;
+        if (Date.now() - since >= STABLE) attempt = 0;
+        this.#down();
+      } catch (error) {
+        reason = asError(error);
+        if (reason instanceof ConnectionRefused) return reason;
+      }
+      if (!signal.aborted) await this.#pause(Math.max(attempt, 1), reason);
+    }
+    this.#options.signal?.removeEventListener('abort', giveUp);
+    return asError(signal.reason);
+  }
+
+  async #connect(signal: AbortSignal): Promise<Connection> {
+    const { url, token, find } = this.#options;
+    const endpoint: Endpoint | null = find ? await find() : url === undefined ? null : token === undefined ? { url } : { url, token };
+    if (!endpoint) throw new ConnectionRefused('neither a url was given nor a way to find it');
+    try {
+      const notified = (method: string, params: any, size: number) => this.#follower.notified(method, params, size);
+      const connection = await openConnection(endpoint, this.#options, signal, notified, (problem) => this.report(problem));
+      this.#refused = null;
+      return connection;
+    } catch (error) {
+      if (error instanceof ConnectionRefused && find && this.#agent && !this.#isRepeated(endpoint)) throw new Error(error.message);
+      throw error;
+    }
+  }
+
+  /**
+   * Says whether this endpoint was the one that refused last time too: what is found may be left over from a server that
+   * is gone, and another may stand there next time.
+   */
+  #isRepeated({ url, token }: Endpoint): boolean {
+    const key = JSON.stringify([url, token]);
+    const repeated = this.#refused === key;
+    this.#refused = key;
+    return repeated;
+  }
+
+  #up(connection: Connection): void {
+    this.#agent = connection.agent;
+    this.#held = true;
+    this.#follower.up();
+    this.#held = false;
+    this.#flush();
+    this.#setState({ kind: 'open' });
+  }
+
+  #down(): void {
+    this.#connection = null;
+    this.#follower.down();
+  }
+
+  /** Waits until another try is due, or somebody wants it now. */
+  #pause(attempt: number, reason: Error): Promise<void> {
+    const milliseconds = delay(attempt, this.#options.backoff);
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#wake?.(), milliseconds);
+      this.#wake = () => {
+        clearTimeout(timer);
+        this.#wake = null;
+        resolve();
+      };
+      this.#setState({ kind: 'waiting', attempt, retryAt: new Date(Date.now() + milliseconds), reason: reason.message });
+    });
+  }
+
+  #finish(reason: Error): void {
+    this.#setState({ kind: 'closed', reason: reason.message });
+    const unsent = new ClientClosed(`the client is closed: ${reason.message}`);
+    for (const request of [...this.#urgent.splice(0), ...this.#waiting.splice(0)]) {
+      request.done = true;
+      request.settle(unsent);
+    }
+    this.#follower.end(reason);
+  }
+
+  #flush(): void {
+    const connection = this.#connection;
+    while (connection?.alive && connection.inFlight < MAX_IN_FLIGHT) {
+      const request = this.#urgent.shift() ?? (this.#held ? undefined : this.#waiting.shift());
+      if (!request) return;
+      request.id = connection.request(request.method, request.params, (error, result) => {
+        request.done = true;
+        request.settle(error, result);
+        this.#flush();
+      });
+      if (request.cancelled) this.#tellCancelled(request);
+    }
+  }
+
+  #cancel(request: Request, dropped: boolean): void {
+    if (request.done) return;
+    request.cancelled = true;
+    if (request.id !== null) return this.#tellCancelled(request);
+    if (!dropped) return;
+    this.#urgent = this.#urgent.filter((r) => r !== request);
+    this.#waiting = this.#waiting.filter((r) => r !== request);
+    request.done = true;
+    request.settle(new CancelledUnsent('the request was cancelled before it was sent'));
+  }
+
+  #tellCancelled({ id }: Request): void {
+    this.#connection?.notify('$/cancel_request', { requestId: id });
+  }
+
+  #setState(state: ConnectionState): void {
+    this.#state = state;
+    for (const listener of this.#listeners) {
+      try {
+        listener(state);
+      } catch (error) {
+        this.report(asError(error));
+      }
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { after } from 'node:test';
+import { connect, type Client, type ConnectOptions, type SessionEvent, type SessionHandle, type Update } from '../src/index.js';
+
+// Acts in the world that the test in Go has made: a real server, a scripted model, and a proxy that can cut connections.
+
+const CONTROL = process.env.STRATA_TEST_CONTROL!;
+
+async function command<T>(name: string, params: unknown = null): Promise<T> {
+  const response = await fetch(`${CONTROL}/${name}`, { method: 'POST', body: JSON.stringify(params) });
+  assert.equal(response.status, 200);
+  return (await response.json()) as T;
+}
+
+export interface World {
+  /** Of the proxy; it leads to whatever server runs. */
+  proxy: string;
+  project: string;
+  server: { url: string; token: string; pid: number; database: string };
+}
+
+export const world = () => command<World>('world');
+
+export interface Step {
+  text?: string;
+  thought?: string;
+  gate?: string;
+  times?: number;
+}
+
+/** Scripts the answer to the next request that the model is asked. */
+export const script = (...steps: Step[]) => command<null>('script', { steps });
+export const open = (gate: string) => command<null>('open', gate);
+/** How many requests the model was asked. */
+export const asked = () => command<number>('asked');
+/** Cuts all connections and says how many there were. */
+export const cut = () => command<number>('cut');
+export const refuse = () => command<null>('refuse');
+export const accept = () => command<null>('accept');
+export const kill = () => command<null>('kill');
+export const stop = () => command<null>('stop');
+export const restart = () => command<null>('restart');
+
+const clients: Client[] = [];
+
+after(async () => {
+  for (const client of clients) await client.close();
+});
+
+/** Connects through the proxy, with short pauses between tries. */
+export async function connected(options: ConnectOptions = {}): Promise<Client> {
+  const { proxy, server } = await world();
+  const client = await connect({
+    url: proxy,
+    token: server.token,
+    backoff: { first: 5, most: 50 },
+    onProblem: (problem) => assert.fail(`the server was misunderstood: ${problem}`),
+    ...options,
+  });
+  clients.push(client);
+  return client;
+}
+
+export async function session(client: Client): Promise<SessionHandle> {
+  return client.newSession({ cwd: (await world()).project });
+}
+
+/** Waits for the connection's state of a kind. */
+export function state(client: Client, kind: string): Promise<void> {
+  return new Promise((resolve) => {
+    if (client.state.kind === kind) return resolve();
+    const forget = client.onState((now) => {
+      if (now.kind !== kind) return;
+      forget();
+      resolve();
+    });
+  });
+}
+
+/** The text of the answer that an update brings. */
+export function textOf(update: Update): string {
+  return update.sessionUpdate === 'agent_message_chunk' && update.content.type === 'text' ? update.content.text : '';
+}
+
+/** Reads events up to and with the first that is wanted. */
+export async function until(
+  events: AsyncIterator<SessionEvent>,
+  wanted: (event: SessionEvent) => boolean,
+): Promise<SessionEvent[]> {
+  const read: SessionEvent[] = [];
+  for (;;) {
+    const { value, done } = await events.next();
+    assert.ok(!done, `the events ended before the one that was wanted; they were ${JSON.stringify(read)}`);
+    read.push(value);
+    if (wanted(value)) return read;
+  }
+}
+
+export const isEvent = (type: string) => (event: SessionEvent) => event.type === 'event' && event.event.type === type;
+
+/** What a watcher shows of the answers: from snapshots what was stored or runs, from updates what is added. */
+export function answersIn(events: SessionEvent[]): string {
+  let text = '';
+  for (const event of events) {
+    if (event.type === 'update') text += textOf(event.update);
+    if (event.type !== 'snapshot') continue;
+    text = event.snapshot.messages
+      .filter((message) => message.role === 'assistant')
+      .flatMap((message) => message.blocks.map((block) => (block.type === 'text' ? (block.text ?? '') : '')))
+      .join('');
+    text += event.snapshot.running?.text ?? '';
+  }
+  return text;
+}
+
+/** That no event is missing and none came twice: each stands right behind the one before. */
+export function assertInOrder(events: SessionEvent[]): void {
+  for (let i = 1; i < events.length; i++) {
+    const [before, now] = [events[i - 1]!, events[i]!];
+    if (now.type === 'snapshot' || before.epoch !== now.epoch) continue;
+    assert.ok(now.seq > before.seq, `event ${now.seq} comes behind ${before.seq}`);
+  }
+}

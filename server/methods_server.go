@@ -162,6 +162,13 @@ func hudCode(p *peer, r *rpc.Request, _ struct{}) {
 	r.Reply(map[string]string{"url": p.server.hudAddress()})
 }
 
+// stopServer ends the server in order. The answer is on its way before connections are closed.
+func stopServer(p *peer, r *rpc.Request, _ struct{}) {
+	r.Reply(struct{}{})
+	p.server.opt.Log.Info("a client ends the server")
+	p.server.stop()
+}
+
 // quiesce answers when no session has anything to do.
 func quiesce(p *peer, r *rpc.Request, _ struct{}) {
 	r.Go(func(ctx context.Context) (any, error) {

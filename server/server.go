@@ -120,6 +120,7 @@ type Server struct {
 
 	guard   *access.Guard // set when the port is known
 	address address
+	stop    context.CancelFunc // ends Run
 
 	mu          sync.Mutex
 	connections int
@@ -218,6 +219,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	s.stop = cancel
 	if err := s.announce(); err != nil {
 		listener.Close()
 		return err

@@ -76,6 +76,7 @@ func methodTable() map[string]method {
 		"_strata/server/info":        {handle: on(serverInfo)},
 		"_strata/server/subscribe":   {handle: on(subscribeServer)},
 		"_strata/server/hud_code":    {handle: on(hudCode)},
+		"_strata/server/stop":        {handle: on(stopServer)},
 		"_strata/debug/quiesce":      {handle: on(quiesce), debug: true},
 	}
 }

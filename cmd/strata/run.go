@@ -57,7 +57,7 @@ func newRoot(p *process) *cobra.Command {
 	root.Version = currentVersion()
 	root.SetVersionTemplate(versionLine())
 	root.PersistentFlags().StringVar(&p.configFile, "config", "", "configuration `FILE` (default: strata.yaml in the configuration folder)")
-	root.AddCommand(newServe(p), newStdio(p), newAsk(p), newSessions(p), newToken(p), newHUD(p), newReplay(p), newDoctor(p), newVersion(p))
+	root.AddCommand(newServe(p), newStdio(p), newAsk(p), newSessions(p), newToken(p), newHUD(p), newStop(p), newReplay(p), newDoctor(p), newVersion(p))
 	return root
 }
 

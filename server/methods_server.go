@@ -162,11 +162,15 @@ func hudCode(p *peer, r *rpc.Request, _ struct{}) {
 	r.Reply(map[string]string{"url": p.server.hudAddress()})
 }
 
-// stopServer ends the server in order. The answer is on its way before connections are closed.
+// stopServer ends the server when the connection that asks for it has got its answer, or has gone.
 func stopServer(p *peer, r *rpc.Request, _ struct{}) {
-	r.Reply(struct{}{})
 	p.server.opt.Log.Info("a client ends the server")
-	p.server.stop()
+	r.Reply(struct{}{})
+	p.conn.Close(closeGoingAway, "the server ends")
+	p.server.conns.Go(func() {
+		<-p.conn.Done()
+		p.server.stop()
+	})
 }
 
 // quiesce answers when no session has anything to do.

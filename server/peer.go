@@ -54,8 +54,11 @@ func (p *peer) admit(r *rpc.Request) bool {
 	return false
 }
 
-// closeProtocolError is the WebSocket close code for a peer that breaks the protocol (RFC 6455).
-const closeProtocolError = 1002
+// Close codes of WebSocket (RFC 6455).
+const (
+	closeGoingAway     = 1001
+	closeProtocolError = 1002 // for a peer that breaks the protocol
+)
 
 // feed returns the connection's subscription of s, made if there is none.
 func (p *peer) feed(s *session.Session) (*feed, error) {

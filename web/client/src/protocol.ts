@@ -847,6 +847,8 @@ export interface Methods {
   '_strata/server/info': { params: Empty; result: ServerInfo };
   '_strata/server/subscribe': { params: Empty; result: { counts: Counts } };
   '_strata/server/hud_code': { params: Empty; result: { /** Good once, for 10 minutes. */ url: string } };
+  /** Ends the server when the answer is sent; running turns are kept as far as they have come. */
+  '_strata/server/stop': { params: Empty; result: Empty };
   '_strata/debug/quiesce': { params: Empty; result: Empty };
 }
 

@@ -68,7 +68,12 @@ func wireAttached(a session.Attached) attachResult {
 	return result
 }
 
-func detach(p *peer, r *rpc.Request, params sessionParams) {
+type detachParams struct {
+	sessionParams
+	Unsubscribe bool `json:"unsubscribe"` // from session/update as well
+}
+
+func detach(p *peer, r *rpc.Request, params detachParams) {
 	s, ok := p.server.sessions.loaded(params.SessionID)
 	if !ok {
 		r.Reply(struct{}{})
@@ -76,6 +81,11 @@ func detach(p *peer, r *rpc.Request, params sessionParams) {
 	}
 	cursor := p.subscribed(s)
 	if cursor == nil {
+		r.Reply(struct{}{})
+		return
+	}
+	if params.Unsubscribe {
+		p.unsubscribe(s)
 		r.Reply(struct{}{})
 		return
 	}

@@ -93,6 +93,17 @@ func (p *peer) drop(f *feed) {
 	p.conn.Detach(f)
 }
 
+// unsubscribe ends the connection's subscription of s, where it has one.
+func (p *peer) unsubscribe(s *session.Session) {
+	p.mu.Lock()
+	f := p.feeds[s]
+	p.mu.Unlock()
+	if f != nil {
+		s.Unsubscribe(f.cursor.Load())
+		p.drop(f)
+	}
+}
+
 // leave ends all subscriptions when the connection has ended. Turns go on.
 func (p *peer) leave() {
 	p.mu.Lock()

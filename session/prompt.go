@@ -72,13 +72,13 @@ func (s *Session) prompt(p Prompt, subscriber *Cursor, reply PromptReply, refuse
 		s.unsaved.again(waiter{reply, subscriber}, s.log.end())
 		return nil
 	case s.unsaved != nil:
-		refuse(s.unsaved.refusal())
+		s.refuseNew(p, s.unsaved.refusal(), reply)
 		return nil
 	case s.turn != nil && p.ID != "" && s.turn.record.PromptID == p.ID:
 		s.turn.waiters = append(s.turn.waiters, waiter{reply, subscriber})
 		return s.turn
 	case s.turn != nil:
-		refuse(&BusyError{TurnID: s.turn.record.ID})
+		s.refuseNew(p, &BusyError{TurnID: s.turn.record.ID}, reply)
 		return nil
 	}
 	if blank(p.Blocks) {
@@ -93,6 +93,27 @@ func (s *Session) prompt(p Prompt, subscriber *Cursor, reply PromptReply, refuse
 		fail:  func(err error) { s.refuseTurn(t, err) },
 	})
 	return t
+}
+
+// refuseNew refuses a prompt that nothing can be made of at present, because of an error. One that was answered before is
+// told its ending all the same.
+func (s *Session) refuseNew(p Prompt, because error, reply PromptReply) {
+	if p.ID == "" {
+		reply(PromptResult{}, 0, because)
+		return
+	}
+	s.spawn(func() {
+		var again *earlier
+		switch err := s.sentBefore(context.WithoutCancel(s.ctx), p.ID); {
+		case errors.As(err, &again):
+			result, err := storedEnding(again.turn)
+			reply(result, 0, err)
+		case err != nil:
+			reply(PromptResult{}, 0, err)
+		default:
+			reply(PromptResult{}, 0, because)
+		}
+	})
 }
 
 // blank reports whether blocks hold nothing that a model could answer.

@@ -64,7 +64,8 @@ export class Feed {
     if (!this.#listeners.delete(listener) || this.#listeners.size > 0) return;
     clearTimeout(this.#timer);
     // Urgent like attaching is, so that the two stay in order.
-    if (this.#attached && this.#link.open) this.#link.request('_strata/session/detach', { sessionId: this.sessionId }, () => {}, true);
+    const params = { sessionId: this.sessionId, unsubscribe: true };
+    if (this.#attached && this.#link.open) this.#link.request('_strata/session/detach', params, () => {}, true);
     this.#attached = false;
     this.#left();
   }

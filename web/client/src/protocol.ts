@@ -721,7 +721,10 @@ export interface Methods {
   'session/set_config_option': { params: OfSession & { configId: string; value: string }; result: Options };
 
   '_strata/session/attach': { params: OfSession & { epoch?: string; after?: number }; result: AttachResult };
-  '_strata/session/detach': { params: OfSession; result: Empty };
+  '_strata/session/detach': {
+    params: OfSession & { /** From `session/update` as well. */ unsubscribe?: boolean };
+    result: Empty;
+  };
   '_strata/session/info': { params: OfSession; result: SessionDetails };
   '_strata/session/rename': { params: OfSession & { title: string }; result: SessionInfo };
   '_strata/session/undelete': { params: OfSession; result: SessionInfo };

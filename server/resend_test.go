@@ -1,0 +1,84 @@
+package server
+
+import (
+	"strings"
+	"testing"
+
+	"strata/internal/testclient"
+	"strata/internal/upstream"
+	"strata/rpc"
+)
+
+// A client that lost its connection sends its prompt again. Meanwhile another client's turn may run: that is none of the
+// prompt's business, if it was answered.
+func TestPromptSentAgainWhileAnotherTurnRuns(t *testing.T) {
+	ts := startServer(t)
+	gate := make(chan struct{})
+	ts.upstream.Push(
+		upstream.Script{Steps: upstream.Texts("first answer")},
+		upstream.Script{Steps: []upstream.Step{upstream.Text("second"), upstream.Hold(gate)}},
+	)
+	e, other := ts.editor(), ts.editor()
+	sid := e.NewSession(ts.work)
+	blocks := []any{map[string]any{"type": "text", "text": "one"}}
+	first, err := e.StartWith(sid, blocks, "prompt-1").Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	running := other.Start(sid, "two")
+	other.Expect(testclient.Says(sid, testclient.AgentChunk, "second"))
+
+	again, err := e.StartWith(sid, blocks, "prompt-1").Wait()
+	if err != nil {
+		t.Fatalf("the prompt that was answered: %v", err)
+	}
+	if string(again.Result) != string(first.Result) {
+		t.Errorf("sent again it ended as %s, the first time as %s", again.Result, first.Result)
+	}
+	_, err = e.StartWith(sid, blocks, "prompt-2").Wait()
+	wireFault(t, err, codeBusy)
+	close(gate)
+	if _, err := running.Wait(); err != nil {
+		t.Error(err)
+	}
+	if n := len(transcript(t, e, sid)); n != 4 {
+		t.Errorf("%d messages are stored", n)
+	}
+}
+
+// The subscriptions of a connection are bounded: a client that goes through many sessions leaves them one by one.
+func TestUnsubscribeMakesRoom(t *testing.T) {
+	ts := startServer(t)
+	e := ts.editor()
+	for i := range rpc.MaxSources + 2 {
+		sid := e.NewSession(ts.work)
+		if _, err := e.Attach(sid, testclient.Place{}); err != nil {
+			t.Fatalf("session %d: %v", i, err)
+		}
+		if err := e.Call("_strata/session/detach", map[string]any{"sessionId": sid, "unsubscribe": true}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestUnsubscribedHearsNothing(t *testing.T) {
+	ts := startServer(t)
+	e, other := ts.editor(), ts.editor()
+	sid := e.NewSession(ts.work)
+	if err := e.Call("_strata/session/detach", map[string]any{"sessionId": sid, "unsubscribe": true}, nil); err != nil {
+		t.Fatal(err)
+	}
+	mustPrompt(t, other, sid, "hello")
+	attached, err := e.Attach(sid, testclient.Place{})
+	if err != nil || attached.Snapshot == nil {
+		t.Fatalf("attached as %+v, error %v", attached, err)
+	}
+	if frames := e.Frames().Of(sid); len(frames) > 0 {
+		t.Errorf("it was told %d times, first %s", len(frames), frames[0].Raw)
+	}
+	mustPrompt(t, other, sid, "again")
+	e.Expect(testclient.Sees(sid, "turn_finished"))
+	if faults := e.Frames().Faults(sid); len(faults) > 0 {
+		t.Error(strings.Join(faults, "; "))
+	}
+}

@@ -2,8 +2,9 @@
 
 GO       ?= go
 FUZZTIME ?= 5s
-VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-BUILD    := $(GO) build -trimpath -buildvcs=false -ldflags "-X main.version=$(VERSION)"
+VERSION  := $(shell git describe --tags --match 'v*' --dirty 2>/dev/null)
+COMMIT   := $(shell git rev-parse HEAD 2>/dev/null)
+BUILD    := $(GO) build -trimpath -buildvcs=false -ldflags "-X main.version=$(VERSION) -X main.commit=$(COMMIT)"
 
 # Packages whose tests start the real binary. What races there is in another process, which a test with the detector
 # builds with it too: `make check` does so for the tests of internal/binary itself, `make race` for all.
@@ -12,7 +13,7 @@ STARTS_BINARY = $(shell $(GO) list -f '{{with .TestImports}}$(BINARY_USERS){{end
 RACE_PACKAGES = $(filter-out $(STARTS_BINARY),$(shell $(GO) list ./...))
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check format vet lint race-check race bench bench-packages bench-cache bench-fidelity fuzz clean
+.PHONY: help run build client test check format vet lint race-check race bench bench-packages bench-cache bench-fidelity fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +23,10 @@ run: build ## build and start the server, with the model that needs no network
 
 build: ## build bin/strata
 	$(BUILD) -o bin/ ./cmd/strata
+
+client: ## build web/client/dist, the client library in JavaScript with its types
+	.ci/install-tools node npm
+	cd web/client && npm ci --prefer-offline --no-audit --no-fund && npm run --silent build
 
 test: ## run all tests, those with the real binary and real clients too
 	.ci/install-tools git node npm
@@ -65,4 +70,4 @@ fuzz: ## run each fuzz test for a moment (FUZZTIME=5s)
 	.ci/fuzz $(FUZZTIME)
 
 clean: ## remove what was built
-	rm -rf bin
+	rm -rf bin web/client/dist

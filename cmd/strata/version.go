@@ -5,12 +5,15 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	release "strata/internal/version"
 )
 
-// version is set by the linker: -ldflags "-X main.version=v1.2.3".
-var version string
+// version and commit are set by the linker: -ldflags "-X main.version=v1.2.3".
+var version, commit string
 
 func newVersion(p *process) *cobra.Command {
 	return &cobra.Command{
@@ -28,22 +31,32 @@ func versionLine() string {
 	return fmt.Sprintf("strata %s (%s, %s/%s)\n", currentVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// currentVersion is the linker's version, else the module's, else the commit's, else "devel".
+// currentVersion is the linker's version, else the module's, else the coming release's with the commit.
 func currentVersion() string {
-	if version != "" {
-		return version
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "devel"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-			return "devel-" + s.Value[:12]
+	module, revision := "", commit
+	if info, ok := debug.ReadBuildInfo(); ok {
+		module = info.Main.Version
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" && revision == "" {
+				revision = s.Value
+			}
 		}
 	}
-	return "devel"
+	return chooseVersion(version, module, revision)
+}
+
+// commitDigits is how much of a commit a version names.
+const commitDigits = 12
+
+// chooseVersion is the version of a build. A module version that Go has made up names no release.
+func chooseVersion(linked, module, revision string) string {
+	switch {
+	case linked != "":
+		return linked
+	case module != "" && module != "(devel)" && !strings.HasPrefix(module, "v0.0.0-"):
+		return module
+	case len(revision) >= commitDigits:
+		return release.Release + "-dev+" + revision[:commitDigits]
+	}
+	return release.Release + "-dev"
 }

@@ -24,6 +24,9 @@ type view struct {
 	shed     []Head // messages that left to fit the window, in the order in which they left
 	omitted  int    // messages that left without being summarised or cleared, those of shed included
 
+	exchanges int  // messages of the user since the last clear, in view or not
+	first     Head // the first of them; zero for none
+
 	documents map[string]DocumentCut // by name; replaced, never changed
 	force     []string               // ids of the edits that an undo can undo, oldest first
 }
@@ -31,7 +34,8 @@ type view struct {
 // Viewed is a message of the working history. Its Tokens are those that the view shows.
 type Viewed struct {
 	Head
-	Patches []Patch // what is shown differently, in the order of the edits
+	Patches  []Patch // what is shown differently, in the order of the edits
+	Exchange int     // number of the exchange that it belongs to, from 1 since the last clear; 0: before the first
 }
 
 // Summary is what stands for the part of the history that was compacted. The zero value is none.
@@ -41,6 +45,7 @@ type Summary struct {
 	Tokens    int
 	Messages  int // how many it stands for
 	Exchanges int // how many of them are the user's
+	Through   int // number of the newest exchange that it stands for
 }
 
 // NewLog folds stored heads and edits, each in the order of their sequence numbers.
@@ -54,8 +59,18 @@ func NewLog(heads []Head, edits []Edit) *Log {
 func (l *Log) Append(heads ...Head) {
 	l.heads = append(l.heads, heads...)
 	for _, h := range heads {
-		l.messages = append(l.messages, Viewed{Head: h})
+		l.append(h)
 	}
+}
+
+func (v *view) append(h Head) {
+	if h.Role == RoleUser {
+		if v.exchanges == 0 {
+			v.first = h
+		}
+		v.exchanges++
+	}
+	v.messages = append(v.messages, Viewed{Head: h, Exchange: v.exchanges})
 }
 
 // Apply makes an edit take effect on the view.
@@ -74,7 +89,7 @@ func (l *Log) at(seq int64) view {
 	for _, e := range l.effective(seq) {
 		switch {
 		case e.head != nil:
-			v.messages = append(v.messages, Viewed{Head: *e.head})
+			v.append(*e.head)
 		default:
 			v.apply(e.edit)
 		}
@@ -140,6 +155,7 @@ func (v *view) apply(e *Edit) {
 		v.force = append(v.force[:len(v.force):len(v.force)], e.ID)
 	}
 	v.cutDocuments(e.Documents)
+	through := v.through(set(e.Messages))
 	gone := v.rewrite(set(e.Messages), byMessage(e.Patches))
 	if e.Kind == EditTruncate {
 		v.shed = append(v.shed[:len(v.shed):len(v.shed)], gone...)
@@ -151,7 +167,19 @@ func (v *view) apply(e *Edit) {
 	v.summary = Summary{
 		Edit: e.ID, Text: e.Summary, Tokens: e.SummaryTokens,
 		Messages: v.summary.Messages + len(gone), Exchanges: v.summary.Exchanges + exchanges(gone),
+		Through: max(v.summary.Through, through),
 	}
+}
+
+// through returns the number of the newest exchange of which a message leaves, 0 for none.
+func (v *view) through(gone map[string]bool) int {
+	newest := 0
+	for i := range v.messages {
+		if gone[v.messages[i].ID] {
+			newest = max(newest, v.messages[i].Exchange)
+		}
+	}
+	return newest
 }
 
 // exchanges counts the messages of the user.
@@ -270,6 +298,12 @@ func (v *view) Shed() []Head { return v.shed[:len(v.shed):len(v.shed)] }
 // Documents returns the newest cut of each document that was cut, by name. The map must not be changed,
 // and stays valid after later edits.
 func (v *view) Documents() map[string]DocumentCut { return v.documents }
+
+// Exchanges returns how many messages of the user came since the last clear, in view or not.
+func (v *view) Exchanges() int { return v.exchanges }
+
+// First returns the first of them, whether or not it is in view; ok is false where there is none.
+func (v *view) First() (h Head, ok bool) { return v.first, v.exchanges > 0 }
 
 // Tokens returns the tokens of the working history, its summary included.
 func (v *view) Tokens() int {

@@ -185,6 +185,9 @@ func appended(in []appendedMessage) ([]history.Message, error) {
 		if err != nil {
 			return nil, invalidParams("messages[%d].content: %s", i, err)
 		}
+		if _, err := history.ParseMeta(m.Meta); err != nil {
+			return nil, invalidParams("messages[%d].meta: %s", i, err)
+		}
 		out[i] = history.Message{Role: m.Role, Blocks: blocks, Meta: m.Meta}
 	}
 	return out, nil

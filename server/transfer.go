@@ -249,6 +249,9 @@ func addLine(ch *history.Change, line *transferLine) error {
 		if m.Seq < 1 || !m.Role.Valid() {
 			return invalidParams("lines: a message without sequence number or role")
 		}
+		if _, err := history.ParseMeta(m.Meta); err != nil {
+			return invalidParams("lines: message %s: meta: %s", clip(m.ID), err)
+		}
 		ch.Messages = append(ch.Messages, m.WithIDs(own))
 	case line.Edit != nil:
 		e := *line.Edit

@@ -185,6 +185,7 @@ func (s *Session) storeCommit(a *assembly, messages []history.Message, call hist
 		answer := Committed{Usage: call.Usage, Cost: call.Cost}
 		for i := range messages {
 			s.emitMessage(&messages[i], author)
+			s.tellProgress(&messages[i])
 			answer.MessageIDs = append(answer.MessageIDs, messages[i].ID)
 		}
 		if len(messages) > 0 {

@@ -181,8 +181,11 @@ func categoriesOf(b *built) []Category {
 
 // categoryOf returns the category of an entry. What the layout keeps although nothing needs it counts like
 // what is needed, and what is said of a file in diffs is part of the files.
-func categoryOf(kind stability.Kind) string {
-	switch kind {
+func categoryOf(e *stability.Entry) string {
+	if e.Kind == stability.Document && !isDocument(e) {
+		return categoryHistory
+	}
+	switch e.Kind {
 	case stability.Tools:
 		return categoryTools
 	case stability.System:

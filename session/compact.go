@@ -311,7 +311,7 @@ func (j *compactionJob) history(ctx context.Context) (compaction.History, error)
 	h := outline(j.view, j.summary)
 	for i := range messages {
 		m := history.Patched(messages[i], j.view[i].Patches)
-		h.Messages[i].Text, h.Messages[i].Failed = compactText(&m), failed(&m)
+		h.Messages[i].Text, h.Messages[i].Failed = j.text(&m), failed(&m)
 	}
 	return h, nil
 }

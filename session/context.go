@@ -134,7 +134,13 @@ func contentBytes(blocks []history.Block) int {
 
 // snapshot returns what the next request is built from.
 func (m *ContextManager) snapshot(model llm.Model, thought llm.ThoughtLevel) snapshot {
+	var first *history.Head
+	if h, ok := m.log.First(); ok {
+		first = &h
+	}
+	p := m.profile
 	return snapshot{
+		profile: &p, first: first, exchanges: m.log.Exchanges(),
 		deps: m.deps, session: m.session, view: m.log.View(), summary: m.log.Summary(), omitted: m.log.Omitted(), shed: m.log.Shed(), cuts: m.log.Documents(),
 		files:     m.files.List(),
 		documents: m.shownDocuments(), rulesFile: m.deps.RulesFile, system: m.system, roots: m.roots,

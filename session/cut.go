@@ -42,7 +42,7 @@ func largest(pieces []piece) int {
 	first, newest, largest := firstOfUser(pieces), newestMessage(pieces), -1
 	for i := range pieces {
 		p := &pieces[i]
-		movable := p.file != nil || p.document != nil || p.Kind == stability.Note ||
+		movable := p.file != nil || p.Kind == stability.Document || p.Kind == stability.Note ||
 			p.Kind == stability.Message && i != first && i != newest
 		if movable && (largest < 0 || p.size() > pieces[largest].size()) {
 			largest = i

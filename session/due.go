@@ -41,8 +41,9 @@ func (m *ContextManager) beside(model llm.Model) int {
 		return m.counted(model, r.tokens) - r.history
 	}
 	sum := 0
-	for _, e := range m.layout.entries() {
-		if !e.Dead && categoryOf(e.Kind) != categoryHistory {
+	entries := m.layout.entries()
+	for i := range entries {
+		if e := &entries[i]; !e.Dead && categoryOf(e) != categoryHistory {
 			sum += e.Tokens
 		}
 	}

@@ -31,6 +31,8 @@ const (
 	EventRetrying       EventKind = "retrying"        // Data: Retrying
 	EventSaved          EventKind = "saved"           // Data: SaveInfo
 	EventSaveFailed     EventKind = "save_failed"     // Data: SaveInfo
+	EventProgress       EventKind = "progress"        // Data: Progress
+	EventCompleted      EventKind = "completed"       // Data: Completed
 	EventConfigChanged  EventKind = "config_changed"  // Data: ConfigInfo
 	EventResynced       EventKind = "resynced"        // the events First to Seq were dropped; their text was sent again
 	EventClosed         EventKind = "closed"          // Data: ClosedInfo; always the last

@@ -158,6 +158,8 @@ func (b *built) leaveOut(p *piece) {
 	switch {
 	case p.Kind == stability.Message:
 		b.fitting.drop = append(b.fitting.drop, p.messages...)
+	case len(p.shows) > 0:
+		b.fitting.drop = append(b.fitting.drop, p.shows...)
 	case p.Kind == stability.Note:
 		b.untold = append(b.untold, p.Key)
 	case p.file != nil:

@@ -41,6 +41,7 @@ type piece struct {
 	file     *filecontext.Entry // of a file
 	document *history.Document  // of a document
 	messages []history.Viewed   // of the conversation: a message, or a batch of calls and their results
+	shows    []history.Viewed   // messages that it tells of in other words: they leave the view with it
 	overhead int                // tokens of framing, which Tokens does not hold
 }
 
@@ -52,8 +53,8 @@ func (p *piece) render() string {
 	return p.text
 }
 
-// shows reports whether the piece, which may be nil, can render the bytes with a hash.
-func (p *piece) shows(hash string) bool {
+// renders reports whether the piece, which may be nil, can render the bytes with a hash.
+func (p *piece) renders(hash string) bool {
 	return p != nil && p.Hash == hash && (p.text != "" || p.file != nil)
 }
 
@@ -92,7 +93,11 @@ func (s *snapshot) collect(ctx context.Context, b *built, tools []llm.Tool) ([]p
 	pieces = append(pieces, files...)
 	s.standing(b)
 	talk := s.conversation()
-	return slices.Concat(pieces, s.notePieces(b, pieces, talk), s.summaryPieces(), s.marked(talk, s.omitted)), nil
+	notes := s.notePieces(b, pieces, talk)
+	if s.loops() {
+		return s.loopView(ctx, b, pieces, notes, talk)
+	}
+	return slices.Concat(pieces, notes, s.summaryPieces(), s.marked(talk, s.omitted)), nil
 }
 
 func (s *snapshot) toolsPiece(tools []llm.Tool) piece {
@@ -147,8 +152,12 @@ func (s *snapshot) shownDocument(b *built, d history.Document) (p piece, shown b
 func (s *snapshot) documentPiece(d history.Document, keep int) piece {
 	shown := d
 	shown.Text = withMarker(d.Text, keep)
-	p := textPiece("doc:"+d.Name, stability.Document, renderDocument(shown), s.counter)
-	p.priority, p.pinned, p.document = d.Priority, d.Pinned, &d
+	text, ok := s.loopDocument(shown) // ok: the loop cannot do without it
+	if !ok {
+		text = renderDocument(shown)
+	}
+	p := textPiece("doc:"+d.Name, stability.Document, text, s.counter)
+	p.priority, p.pinned, p.document = d.Priority, d.Pinned || ok, &d
 	return p
 }
 
@@ -257,10 +266,15 @@ func (s *snapshot) noteDocuments(now, told map[string]string, context []piece) {
 		}
 	}
 	for _, e := range s.layout.entries() {
-		if name := documentInNotes(e.Key); e.Kind == stability.Document && !held[name] {
+		if name := documentInNotes(e.Key); isDocument(&e) && !held[name] {
 			now[name] = removedFile
 		}
 	}
+}
+
+// isDocument reports whether an entry shows a document: a loop's view is laid out like documents.
+func isDocument(e *stability.Entry) bool {
+	return e.Kind == stability.Document && strings.HasPrefix(e.Key, "doc:")
 }
 
 // documentInNotes returns how notes name the document with a key.
@@ -308,6 +322,9 @@ func (s *snapshot) conversation() []piece {
 func (s *snapshot) summaryPieces() []piece {
 	if s.summary.Text == "" {
 		return nil
+	}
+	if s.loops() {
+		return []piece{s.loopSummary()}
 	}
 	return []piece{summaryPiece(s.summary, s.counter)}
 }

@@ -9,6 +9,7 @@ import (
 	"strata/filecontext"
 	"strata/history"
 	"strata/llm"
+	"strata/session/profile"
 	"strata/stability"
 	"strata/tokens"
 )
@@ -27,6 +28,9 @@ type snapshot struct {
 	documents []history.Document
 	rulesFile bool // AGENTS.md is read
 	system    string
+	profile   *profile.Profile
+	first     *history.Head // of the user's messages since the last clear; nil for none
+	exchanges int           // how many of them there are
 	roots     *filecontext.Roots
 	model     llm.Model
 	thought   llm.ThoughtLevel
@@ -99,7 +103,7 @@ func (s *snapshot) build(ctx context.Context, tools []llm.Tool) (built, error) {
 	}
 	for i := range b.plan.Entries {
 		e := &b.plan.Entries[i]
-		b.categories[categoryOf(e.Kind)] += e.Tokens
+		b.categories[categoryOf(e)] += e.Tokens
 	}
 	return b, nil
 }
@@ -325,7 +329,7 @@ func (r *renderer) load(ctx context.Context, revisions *revisions) error {
 			}
 			continue
 		case e.Kind == stability.Diff && r.made(revisions, e, last[e.Key]):
-		case p.shows(e.Blob):
+		case p.renders(e.Blob):
 		default:
 			missing = append(missing, e.Blob)
 		}
@@ -401,7 +405,7 @@ func (r *renderer) entry(e *stability.Entry) error {
 
 // text returns the bytes of an entry that is no message.
 func (r *renderer) text(e *stability.Entry) (text string, ok bool) {
-	if p := r.byKey[e.Key]; p.shows(e.Blob) {
+	if p := r.byKey[e.Key]; p.renders(e.Blob) {
 		return p.render(), true
 	}
 	text, ok = r.earlier[e.Blob]

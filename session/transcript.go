@@ -36,6 +36,7 @@ func (s *Session) appendWork(messages []history.Message, author *Cursor, reply f
 		s.context.append(messages)
 		for i := range messages {
 			s.emitMessage(&messages[i], author)
+			s.tellProgress(&messages[i])
 		}
 		s.contextChanged("append")
 		reply(ids, nil)

@@ -403,6 +403,7 @@ func (s *Session) finished(e *ending, err error) {
 func (s *Session) saved(e *ending) {
 	s.record.UpdatedAt = e.turn.record.EndedAt
 	s.context.end(e)
+	s.tellProgress(e.reply)
 	s.tellTiers(e.turn.record.ID)
 	s.emit(Event{Kind: EventSaved, Turn: e.turn.record.ID, Data: SaveInfo{TurnID: e.turn.record.ID}, settled: s.context.LastSeq()})
 }

@@ -95,15 +95,19 @@ func (r *Reserve) Of(window int) int {
 
 // Loop is how much of what the view of a loop shows. Tokens and characters are upper bounds.
 type Loop struct {
-	PromptChars        int `yaml:"prompt_chars"`
-	OutputChars        int `yaml:"output_chars"`
+	PromptChars        int `yaml:"prompt_chars"` // of an iteration's prompt, for the view and for summaries
+	OutputChars        int `yaml:"output_chars"` // of its answers, likewise
 	GoalTokens         int `yaml:"goal_tokens"`
 	RecentIterations   int `yaml:"recent_iterations"`
-	RecentChars        int `yaml:"recent_chars"`
+	RecentChars        int `yaml:"recent_chars"` // of each of these
+	BriefChars         int `yaml:"brief_chars"`  // of an older iteration that is in no summary
 	InstructionsTokens int `yaml:"instructions_tokens"`
-	IterationTokens    int `yaml:"iteration_tokens"`
-	TotalTokens        int `yaml:"total_tokens"`
+	IterationTokens    int `yaml:"iteration_tokens"` // of any iteration as it is shown
+	TotalTokens        int `yaml:"total_tokens"`     // of all of this and the open iteration
 }
+
+// Zero reports whether the profile shows conversations as they are.
+func (l *Loop) Zero() bool { return *l == Loop{} }
 
 // Phase is one phase of work: an ACP mode.
 type Phase struct {

@@ -1,0 +1,197 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"strata/history"
+	"strata/session/profile"
+)
+
+// iteration is one exchange of a loop as the view shows it: of its texts as much as the profile stores.
+type iteration struct {
+	number         int
+	prompt, output string
+	markers, files []string
+	tool           string
+	score          float64
+	seconds        float64
+	failed         bool // a tool's result is an error
+}
+
+// iterationOf makes an iteration of the messages of an exchange, as the view shows them.
+func iterationOf(number int, messages []history.Message, l *profile.Loop) iteration {
+	it := iteration{number: number}
+	var prompts, outputs []string
+	for i := range messages {
+		m := &messages[i]
+		switch m.Role {
+		case history.RoleUser:
+			prompts = append(prompts, m.PlainText())
+		case history.RoleAssistant:
+			outputs = append(outputs, answerText(m))
+			it.read(m)
+		default:
+			it.failed = it.failed || failed(m)
+		}
+	}
+	it.prompt = clip(paragraphs(prompts), l.PromptChars)
+	it.output = clip(paragraphs(outputs), l.OutputChars)
+	return it
+}
+
+// paragraphs returns the texts that are not blank, with an empty line between them.
+func paragraphs(texts []string) string {
+	var out []string
+	for _, text := range texts {
+		if text = strings.TrimSpace(text); text != "" {
+			out = append(out, text)
+		}
+	}
+	return strings.Join(out, "\n\n")
+}
+
+// read takes over what an answer, and who attached something to it, say of the progress. What was stored before
+// there were rules for that may say nothing.
+func (it *iteration) read(m *history.Message) {
+	it.markers = append(it.markers, progressMarkers(answerText(m))...)
+	meta, err := history.ParseMeta(m.Meta)
+	if err != nil {
+		return
+	}
+	for _, marker := range meta.ProgressMarkers {
+		it.markers = append(it.markers, oneLine(marker, maxMarkerChars))
+	}
+	for _, path := range meta.FileChanges {
+		it.files = append(it.files, oneLine(path, maxMarkerChars))
+	}
+	it.markers, it.files = distinct(it.markers), distinct(it.files)
+	it.seconds += meta.DurationSeconds
+	if meta.ProgressScore > 0 {
+		it.score = meta.ProgressScore
+	}
+	if meta.Tool != "" {
+		it.tool = oneLine(meta.Tool, maxMarkerChars)
+	}
+}
+
+// distinct returns the texts without those that came before.
+func distinct(texts []string) []string {
+	seen := make(map[string]bool, len(texts))
+	return slices.DeleteFunc(texts, func(text string) bool {
+		again := seen[text]
+		seen[text] = true
+		return again
+	})
+}
+
+// clip returns a text of at most chars characters: where it has more, its beginning and its end with a marker between
+// them that says how much is missing.
+func clip(text string, chars int) string {
+	all := utf8.RuneCountInString(text)
+	if all <= chars {
+		return text
+	}
+	marker := fmt.Sprintf("\n[%d characters omitted]\n", all) // no shorter than the one that says what is missing
+	keep := chars - len(marker)
+	if keep < 2 {
+		return firstChars(fmt.Sprintf("[%d characters omitted]", all), chars)
+	}
+	begin, end := firstChars(text, keep-keep/2), lastChars(text, keep/2)
+	return fmt.Sprintf("%s\n[%d characters omitted]\n%s", begin, all-keep, end)
+}
+
+// lastChars returns the last n characters of a text.
+func lastChars(text string, n int) string {
+	at := len(text)
+	for ; n > 0 && at > 0; n-- {
+		_, size := utf8.DecodeLastRuneInString(text[:at])
+		at -= size
+	}
+	return text[at:]
+}
+
+// noAnswer stands for an output that is empty.
+const noAnswer = "(no answer)"
+
+// recent returns the iteration as one of the newest, in at most chars characters.
+func (it *iteration) recent(chars int) string {
+	heading := fmt.Sprintf("## Iteration %d\n\n", it.number)
+	facts := firstChars(it.facts(), chars/3)
+	if facts != "" {
+		facts = "\n\n" + facts
+	}
+	left := chars - utf8.RuneCountInString(heading) - utf8.RuneCountInString(facts) - len("Prompt: \n\nOutput: ")
+	prompt := clip(it.prompt, max(left/3, left-utf8.RuneCountInString(it.output)))
+	output := clip(it.output, max(left-utf8.RuneCountInString(prompt), 0))
+	if it.output == "" {
+		output = noAnswer
+	}
+	return firstChars(heading+"Prompt: "+prompt+"\n\nOutput: "+output+facts, chars)
+}
+
+// facts are what is known of the iteration beside its texts, as lines.
+func (it *iteration) facts() string {
+	var lines []string
+	if len(it.markers) > 0 {
+		lines = append(lines, "Progress: "+strings.Join(it.markers, "; "))
+	}
+	if len(it.files) > 0 {
+		lines = append(lines, "Files changed: "+strings.Join(it.files, ", "))
+	}
+	if about := it.about(); about != "" {
+		lines = append(lines, about)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (it *iteration) about() string {
+	var parts []string
+	if it.tool != "" {
+		parts = append(parts, "with "+it.tool)
+	}
+	if it.seconds > 0 {
+		parts = append(parts, fmt.Sprintf("%.0f s", it.seconds))
+	}
+	if it.score > 0 {
+		parts = append(parts, fmt.Sprintf("progress score %g", it.score))
+	}
+	if it.failed {
+		parts = append(parts, "a tool failed")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "Done " + strings.Join(parts, ", ")
+}
+
+// brief returns the iteration as one paragraph of at most chars characters.
+func (it *iteration) brief(chars int) string {
+	heading := fmt.Sprintf("Iteration %d: ", it.number)
+	left := chars - len(heading) - len(" → ")
+	output := it.output
+	if len(it.markers) > 0 {
+		output = strings.Join(it.markers, "; ")
+	}
+	if output == "" {
+		output = noAnswer
+	}
+	return firstChars(heading+oneLine(it.prompt, left/3)+" → "+oneLine(output, left-left/3), chars)
+}
+
+// text is what a plan and a summary see of a message: in a loop no more than the view stores of it, and what is
+// known of the progress.
+func (j *compactionJob) text(m *history.Message) string {
+	l := &j.snap.profile.Loop
+	if l.Zero() {
+		return compactText(m)
+	}
+	if m.Role == history.RoleUser {
+		return clip(compactText(m), l.PromptChars)
+	}
+	var known iteration
+	known.read(m)
+	return paragraphs([]string{clip(compactText(m), l.OutputChars), known.facts()})
+}

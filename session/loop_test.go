@@ -1,0 +1,328 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"strata/history"
+	"strata/session/profile"
+	"strata/stability"
+)
+
+// loopOf returns a manager of a session with the profile loop.
+func loopOf(t testing.TB, window int, adjust ...func(*profile.Profile)) *managed {
+	t.Helper()
+	m := manage(t, window)
+	m.profile = profileNamed(t, "loop")
+	for _, f := range adjust {
+		f(&m.profile)
+	}
+	return m
+}
+
+// iterate appends n iterations of a loop.
+func (m *managed) iterate(n int) {
+	for range n {
+		i := m.log.Exchanges() + 1
+		m.ask(fmt.Sprintf("Do step %d of the work.", i))
+		answer := fmt.Sprintf("I did step %d in pkg/file%d.go. <progress>step %d is done</progress>", i, i, i)
+		message := m.answer(answer)
+		message.Meta = json.RawMessage(fmt.Sprintf(`{"fileChanges": ["pkg/file%d.go"], "durationSeconds": 12, "tool": "editor"}`, i))
+		m.store.messages[message.Seq] = message
+	}
+}
+
+// fold compacts all but the newest n iterations into a summary.
+func (m *managed) fold(keep int, summary string) {
+	view := m.View()
+	var gone []string
+	for _, v := range view {
+		if v.Exchange <= m.log.Exchanges()-keep {
+			gone = append(gone, v.ID)
+		}
+	}
+	e := history.Edit{
+		ID: m.deps.NewID("edit_"), Seq: m.NextSeq(), Kind: history.EditCompact, Messages: gone, Summary: summary, SummaryTokens: m.counter.Count(summary),
+	}
+	m.store.edits = append(m.store.edits, e)
+	m.apply(e)
+}
+
+// itemsOf returns the keys of what a request holds and is not dead, in order.
+func itemsOf(b *built) []string {
+	var keys []string
+	for i := range b.plan.Entries {
+		if e := &b.plan.Entries[i]; !e.Dead {
+			keys = append(keys, e.Key)
+		}
+	}
+	return keys
+}
+
+func TestALoopAfterTwentyThreeIterations(t *testing.T) {
+	m := loopOf(t, 200_000)
+	m.iterate(23)
+	m.fold(5, "Steps 1 to 18 are done.")
+	m.document("instructions", "Test before you finish.", false)
+	m.ask("Do step 24 of the work.")
+	_, b := m.request()
+	text := sentText(&b)
+	for _, want := range []string{
+		"# Goal\n\nDo step 1 of the work.\n",
+		"# Progress Summary (iterations 1-18)\n\nSteps 1 to 18 are done.\n",
+		"\nIteration 19: Do step 19 of the work. → step 19 is done\n", "\nIteration 20: ",
+		"# Recent Iterations\n\n## Iteration 21\n\nPrompt: Do step 21 of the work.\n\nOutput: I did step 21 in pkg/file21.go.",
+		"## Iteration 22\n", "## Iteration 23\n", "Files changed: pkg/file23.go\nDone with editor, 12 s\n",
+		"# Current State (after iteration 23)\n\n- Iterations: 23\n- Model: local/test\n- Progress markers: step 19 is done; step 20 is done;",
+		"- Files changed: pkg/file19.go, pkg/file20.go, pkg/file21.go, pkg/file22.go, pkg/file23.go\n",
+		"# Instructions\n\nTest before you finish.\n", "Do step 24 of the work.",
+	} {
+		if strings.Count(text, want) != 1 {
+			t.Errorf("%q stands %d times in\n%s", want, strings.Count(text, want), text)
+		}
+	}
+	if strings.Contains(text, "omitted]") || strings.Contains(text, "step 18 of") || len(b.leftOut) > 0 {
+		t.Errorf("left out %v:\n%s", b.leftOut, text)
+	}
+	var messages int
+	for _, e := range b.plan.Entries {
+		if e.Kind == stability.Message {
+			messages++
+		}
+	}
+	if last := itemsOf(&b); messages != 1 || last[len(last)-1] != "msg:"+m.View()[len(m.View())-1].ID {
+		t.Errorf("%d messages, items %v", messages, last)
+	}
+}
+
+func TestALoopKeepsRawWhatAFailedSummaryCouldNotFold(t *testing.T) {
+	m := loopOf(t, 200_000)
+	m.iterate(23)
+	m.ask("next")
+	_, b := m.request()
+	text := sentText(&b)
+	for i := 1; i <= 23; i++ {
+		want := fmt.Sprintf("Iteration %d: Do step %d of the work. → step %d is done\n", i, i, i)
+		if i > 20 {
+			want = fmt.Sprintf("## Iteration %d\n", i)
+		}
+		if strings.Count(text, want) != 1 {
+			t.Errorf("%q stands %d times", want, strings.Count(text, want))
+		}
+	}
+}
+
+func TestWhatOfALoopDoesNotFitIsNamed(t *testing.T) {
+	m := loopOf(t, 200_000, func(p *profile.Profile) { p.Loop.TotalTokens = 900 })
+	m.iterate(63)
+	m.ask("next")
+	_, b := m.request()
+	first := 0
+	text := sentText(&b)
+	for i := 1; i <= 60; i++ {
+		if strings.Contains(text, fmt.Sprintf("Iteration %d: ", i)) {
+			first = i
+			break
+		}
+	}
+	if first < 20 || first%briefBlock != 1 {
+		t.Errorf("the oldest iteration that is shown is %d", first)
+	}
+	if len(b.leftOut) != 1 || b.leftOut[0].Count != 2*(first-1) || b.leftOut[0].Key != "msg:"+m.View()[0].ID || b.leftOut[0].Tokens == 0 {
+		t.Errorf("left out %+v", b.leftOut)
+	}
+	if b.categories[categoryHistory] > 900 || !b.fitting.empty() {
+		t.Errorf("%v, shed %+v", b.categories, b.fitting)
+	}
+	m.answer("done")
+	m.ask("and on")
+	if _, b := m.request(); !strings.Contains(sentText(&b), fmt.Sprintf("Iteration %d: ", first)) {
+		t.Error("with each iteration another one leaves")
+	}
+}
+
+func TestWhatALoopHasSentStays(t *testing.T) {
+	for _, layout := range []string{stability.LayoutLog, stability.LayoutRipple} {
+		m := loopOf(t, 200_000)
+		m.model.Marks, m.model.MinCacheTokens = true, 10
+		deps := *m.deps
+		deps.Rules.Stability = stability.Options{Layout: layout}
+		m.load(&deps)
+		m.profile = profileNamed(t, "loop")
+		m.document("instructions", "Test before you finish.", false)
+		iterations := make(map[string]string)
+		before, whole := 0, 0 // tokens in front of the last request's message; requests of which all of that was cached
+		for i := range 12 {
+			m.ask(fmt.Sprintf("Do step %d. %s", i+1, wordsOf(50)))
+			b := m.sent()
+			if i > 0 && b.plan.Expect >= before {
+				whole++
+			}
+			before = b.plan.Tokens - b.plan.Entries[len(b.plan.Entries)-1].Tokens
+			for _, e := range b.plan.Entries {
+				if strings.HasPrefix(e.Key, iterationPrefix) || e.Key == goalKey || e.Key == recentKey {
+					if was := iterations[e.Key]; was != "" && was != e.Blob {
+						t.Errorf("%s: %s has other bytes in request %d", layout, e.Key, i+1)
+					}
+					iterations[e.Key] = e.Blob
+				}
+			}
+			m.answer(fmt.Sprintf("I did step %d. %s", i+1, wordsOf(100)))
+			if i == 7 {
+				m.fold(5, "Steps 1 to 3 are done.")
+			}
+		}
+		if layout == stability.LayoutLog && whole < 8 {
+			t.Errorf("all that stood in front of the message was cached for %d requests", whole)
+		}
+		if len(iterations) != 2+11 {
+			t.Errorf("%s: %d items", layout, len(iterations))
+		}
+	}
+}
+
+func TestALoopWithCallsKeepsTheOpenIterationWhole(t *testing.T) {
+	m := loopOf(t, 200_000)
+	m.iterate(4)
+	m.ask("Look at it.")
+	m.call("RESULT " + wordsOf(300))
+	m.call("OTHER RESULT")
+	_, b := m.request()
+	checkConversation(t, &b)
+	if text := sentText(&b); !strings.Contains(text, "RESULT "+wordsOf(300)) || !strings.Contains(text, "OTHER RESULT") {
+		t.Errorf("the open iteration is not whole:\n%s", text)
+	}
+}
+
+func TestALoopFitsASmallWindow(t *testing.T) {
+	for _, window := range []int{600, 1000, 2000, 4000} {
+		m := loopOf(t, window, func(p *profile.Profile) { p.Budget = profile.Budget{} })
+		for i := range 12 {
+			m.ask(fmt.Sprintf("Do step %d. %s", i+1, wordsOf(60)))
+			snap, b := m.request()
+			if got := counted(snap, &b); got > snap.room() {
+				t.Fatalf("window %d: request %d has %d tokens of %d: %v", window, i+1, got, snap.room(), itemsOf(&b))
+			}
+			m.answer(wordsOf(200))
+			if i == 8 {
+				m.fold(4, wordsOf(150))
+			}
+		}
+		again := m.restarted()
+		again.profile = m.profile
+		if diff := cmp.Diff(len(m.View()), len(again.View())); diff != "" {
+			t.Errorf("restarted: %s", diff)
+		}
+	}
+}
+
+func TestADocumentIsTheGoal(t *testing.T) {
+	m := loopOf(t, 200_000)
+	m.document("goal", "Reach it. "+wordsOf(3000), false)
+	m.ask("Begin.")
+	_, b := m.request()
+	text := sentText(&b)
+	if !strings.Contains(text, "# Goal\n\nReach it.  word") || strings.Contains(text, "# Goal\n\nBegin") || !strings.Contains(text, " characters omitted]") {
+		t.Errorf("%.300s", text)
+	}
+	for _, e := range b.plan.Entries {
+		if e.Key == "doc:goal" && (e.Tokens > 1010 || e.Tokens < 900) {
+			t.Errorf("the goal has %d tokens", e.Tokens)
+		}
+	}
+	other := manage(t, 200_000)
+	other.document("goal", "Reach it.", false)
+	other.ask("Begin.")
+	if _, b := other.request(); strings.Contains(sentText(&b), "# Goal") || !strings.Contains(sentText(&b), "# goal\n\nReach it.") {
+		t.Error("another profile shows the document otherwise than before")
+	}
+}
+
+func TestIterationsAreBounded(t *testing.T) {
+	l := profileNamed(t, "loop").Loop
+	long := strings.Repeat("ä b\n", 5000)
+	messages := []history.Message{
+		{Role: history.RoleUser, Blocks: []history.Block{text(long)}},
+		{Role: history.RoleAssistant, Blocks: []history.Block{text(strings.Repeat("<progress>done "+long+"</progress>", 30))}, Meta: json.RawMessage(`{"tool": "editor", "progressScore": 0.5}`)},
+		{Role: history.RoleTool, Blocks: []history.Block{{Type: history.BlockToolResult, IsError: true}}},
+	}
+	it := iterationOf(7, messages, &l)
+	if utf8.RuneCountInString(it.prompt) > l.PromptChars || utf8.RuneCountInString(it.output) > l.OutputChars {
+		t.Errorf("prompt of %d, output of %d characters", utf8.RuneCountInString(it.prompt), utf8.RuneCountInString(it.output))
+	}
+	recent, brief := it.recent(l.RecentChars), it.brief(l.BriefChars)
+	if n := utf8.RuneCountInString(recent); n > l.RecentChars || n < l.RecentChars*8/10 || !strings.HasPrefix(recent, "## Iteration 7\n\nPrompt: ä b") {
+		t.Errorf("%d characters: %s", n, recent)
+	}
+	if n := utf8.RuneCountInString(brief); n > l.BriefChars || strings.Contains(brief, "\n") || !strings.HasPrefix(brief, "Iteration 7: ä b") {
+		t.Errorf("%d characters: %s", n, brief)
+	}
+	for chars := range 60 {
+		if n := utf8.RuneCountInString(it.recent(chars)); n > chars {
+			t.Errorf("%d of %d characters", n, chars)
+		}
+		if n := utf8.RuneCountInString(it.brief(chars)); n > chars {
+			t.Errorf("%d of %d characters in brief", n, chars)
+		}
+	}
+	none := iterationOf(1, messages[:1], &l)
+	if !strings.Contains(none.recent(l.RecentChars), "Output: (no answer)") || !strings.HasSuffix(none.brief(l.BriefChars), "(no answer)") {
+		t.Errorf("%q, %q", none.recent(l.RecentChars), none.brief(l.BriefChars))
+	}
+}
+
+func TestClip(t *testing.T) {
+	for _, tc := range []struct {
+		text  string
+		chars int
+		want  string
+	}{
+		{"abc", 3, "abc"},
+		{strings.Repeat("a", 50) + strings.Repeat("z", 50), 40, "aaaaaaa\n[86 characters omitted]\nzzzzzzz"},
+		{strings.Repeat("ä", 100), 10, "[100 chara"},
+		{"abc", 0, ""},
+	} {
+		if got := clip(tc.text, tc.chars); got != tc.want || utf8.RuneCountInString(got) > tc.chars {
+			t.Errorf("clip(%.10q, %d) = %q", tc.text, tc.chars, got)
+		}
+	}
+}
+
+func TestASummaryOfALoopSeesWhatTheViewStores(t *testing.T) {
+	m := loopOf(t, 200_000)
+	j := &compactionJob{snap: m.snapshot(m.model, "")}
+	prompt := history.Message{Role: history.RoleUser, Blocks: []history.Block{text(wordsOf(1000))}}
+	answer := history.Message{
+		Role: history.RoleAssistant, Blocks: []history.Block{text(wordsOf(5000))}, Meta: json.RawMessage(`{"progressMarkers": ["half of it"], "fileChanges": ["a.go"]}`),
+	}
+	if n := utf8.RuneCountInString(j.text(&prompt)); n != 500 {
+		t.Errorf("of the prompt it sees %d characters", n)
+	}
+	seen := j.text(&answer)
+	if n := utf8.RuneCountInString(seen); n < 5000 || n > 5100 || !strings.HasSuffix(seen, "\n\nProgress: half of it\nFiles changed: a.go") {
+		t.Errorf("of the answer it sees %d characters, ending %q", n, seen[len(seen)-80:])
+	}
+}
+
+func TestExchangesOfATalkThatBeginsWithoutTheUser(t *testing.T) {
+	m := loopOf(t, 200_000)
+	m.answer("hello")
+	m.ask("one")
+	m.answer("1")
+	m.ask("two")
+	snap := m.snapshot(m.model, "")
+	finished, open := exchanges(snap.conversation())
+	numbers := []int{}
+	for _, e := range finished {
+		numbers = append(numbers, e.number)
+	}
+	if !slices.Equal(numbers, []int{0, 1}) || len(open) != 1 {
+		t.Errorf("%v, %d open", numbers, len(open))
+	}
+}

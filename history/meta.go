@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,7 +17,7 @@ const (
 )
 
 // Meta is what is known of the fields of a message's meta: how far the answer brought the work. A client may
-// attach more than that; it is stored and means nothing here.
+// attach more than that, or no object at all; it is stored and means nothing here.
 type Meta struct {
 	ProgressScore   float64  `json:"progressScore"`   // as the client scores it, 0 or more
 	ProgressMarkers []string `json:"progressMarkers"` // what is done now that was not before
@@ -25,13 +26,13 @@ type Meta struct {
 	Tool            string   `json:"tool"` // with which the work was done
 }
 
-// ParseMeta reads and checks a message's meta. Nothing and null are the zero Meta.
+// ParseMeta reads and checks a message's meta. What is no object is the zero Meta.
 func ParseMeta(raw json.RawMessage) (Meta, error) {
-	if len(raw) == 0 || string(raw) == "null" {
-		return Meta{}, nil
-	}
 	if len(raw) > MaxMetaBytes {
 		return Meta{}, fmt.Errorf("%d bytes, at most %d are taken", len(raw), MaxMetaBytes)
+	}
+	if !bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
+		return Meta{}, nil
 	}
 	var m Meta
 	if err := json.Unmarshal(raw, &m); err != nil {
@@ -39,7 +40,7 @@ func ParseMeta(raw json.RawMessage) (Meta, error) {
 		if errors.As(err, &wrong) && wrong.Field != "" {
 			return Meta{}, fmt.Errorf("%s: a %s is not taken", wrong.Field, wrong.Value)
 		}
-		return Meta{}, errors.New("an object is wanted")
+		return Meta{}, errors.New("it is no JSON")
 	}
 	return m, m.check()
 }

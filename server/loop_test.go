@@ -115,7 +115,7 @@ func TestAMetaThatNobodyCanReadIsRefused(t *testing.T) {
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
-	for _, meta := range []any{"text", []int{1}, map[string]any{"tool": 1}, map[string]any{"progressScore": -1}, map[string]any{"mine": strings.Repeat("x", history.MaxMetaBytes)}} {
+	for _, meta := range []any{map[string]any{"tool": 1}, map[string]any{"progressScore": -1}, map[string]any{"mine": strings.Repeat("x", history.MaxMetaBytes)}} {
 		message := map[string]any{"role": "assistant", "content": "x", "meta": meta}
 		err := e.Call("_strata/history/append", map[string]any{"sessionId": sid, "messages": []any{message}}, nil)
 		if fault := wireFault(t, err, codeInvalidParams); !strings.Contains(fault.Message, "messages[0].meta: ") {
@@ -128,10 +128,10 @@ func TestAMetaThatNobodyCanReadIsRefused(t *testing.T) {
 	appendTo(ts, e, sid, "user", "hello")
 	lines := exported(ts, e, sid)
 	for i, line := range lines {
-		lines[i] = json.RawMessage(strings.Replace(string(line), `"role":"user"`, `"meta":"text","role":"user"`, 1))
+		lines[i] = json.RawMessage(strings.Replace(string(line), `"role":"user"`, `"meta":{"tool":1},"role":"user"`, 1))
 	}
 	err := e.Call("_strata/session/import", map[string]any{"lines": lines, "done": true}, nil)
-	if fault := wireFault(t, err, codeInvalidParams); !strings.Contains(fault.Message, "meta: an object is wanted") {
+	if fault := wireFault(t, err, codeInvalidParams); !strings.Contains(fault.Message, "meta: tool: a number is not taken") {
 		t.Errorf("import: %s", fault.Message)
 	}
 }

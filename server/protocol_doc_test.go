@@ -325,6 +325,8 @@ func rareFrames(t *testing.T, f *feed) (frames [][]byte) {
 	for _, e := range []session.Event{
 		{Kind: session.EventSaveFailed, First: 8, Seq: 8, Turn: "turn_1", Data: session.SaveInfo{TurnID: "turn_1", Reason: "the disk is full"}},
 		{Kind: session.EventResynced, First: 3, Seq: 8},
+		{Kind: session.EventProgress, First: 13, Seq: 13, Turn: "turn_1", Data: session.Progress{MessageID: "msg_1", Markers: []string{"the parser reads lists"}}},
+		{Kind: session.EventCompleted, First: 14, Seq: 14, Turn: "turn_1", Data: session.Completed{MessageID: "msg_1", Iterations: 24}},
 	} {
 		n, _, err := f.encode(e)
 		if err != nil {

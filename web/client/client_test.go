@@ -33,7 +33,7 @@ func TestClient(t *testing.T) {
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no tests were built: %v", err)
 		}
-		args := append([]string{"--test", "--test-concurrency=1", "--test-reporter=spec"}, files...)
+		args := append([]string{"--test", "--test-concurrency=1", "--test-timeout=120000", "--test-reporter=spec"}, files...)
 		w.serve(t, exec.CommandContext(t.Context(), "node", args...))
 	})
 }

@@ -12,5 +12,5 @@ export function delay(attempt: number, backoff: Backoff = {}, random: () => numb
   const first = backoff.first ?? FIRST_DELAY;
   const most = backoff.most ?? MOST_DELAY;
   const longest = Math.min(most, first * 1.5 * 2 ** Math.min(attempt - 1, 30));
-  return longest * (1 - random() / 3);
+  return Math.round(longest * (1 - random() / 3));
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
-import { connect, type Client, type ConnectOptions, type SessionEvent, type SessionHandle, type Update } from '../src/index.js';
+import { connect, type Client, type ConnectOptions, type SessionEvent, type SessionHandle, type Turn, type Update } from '../src/index.js';
 
 // Acts in the world that the test in Go has made: a real server, a scripted model, and a proxy that can cut connections.
 
@@ -120,4 +120,23 @@ export function assertInOrder(events: SessionEvent[]): void {
     if (now.type === 'snapshot' || before.epoch !== now.epoch) continue;
     assert.ok(now.seq > before.seq, `event ${now.seq} comes behind ${before.seq}`);
   }
+}
+
+/** Reads updates of a turn until the answer's text ends with this. */
+export async function read(updates: AsyncIterator<Update>, end: string): Promise<string> {
+  let text = '';
+  while (!text.endsWith(end)) {
+    const { value, done } = await updates.next();
+    assert.ok(!done, `the turn ended with the text ${text}`);
+    text += textOf(value);
+  }
+  return text;
+}
+
+/** Begins a turn that runs until its gate is opened. */
+export async function busy(s: SessionHandle, gate: string): Promise<Turn> {
+  await script({ text: 'busy' }, { gate });
+  const turn = s.prompt('Keep the server busy');
+  await read(turn[Symbol.asyncIterator](), 'busy');
+  return turn;
 }

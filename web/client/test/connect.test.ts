@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import {
+  ClientClosed,
+  connect,
+  ConnectionLost,
+  ConnectionRefused,
+  RpcError,
+  TooMuchWaits,
+  VERSION,
+  type ConnectionState,
+} from '../src/index.js';
+import { MAX_WAITING } from '../src/link.js';
+import { NodeSocket } from '../src/node-socket.js';
+import { accept, busy, connected, cut, open, refuse, session, state, world } from './control.js';
+
+/** A socket that is let in by subprotocols alone, as a browser's. */
+class BrowserSocket extends NodeSocket {
+  constructor(url: string, protocols?: string | string[]) {
+    super(url, protocols);
+  }
+}
+
+test('the server tells what it is and can', async () => {
+  const client = await connected();
+  assert.equal(client.agent.agentInfo.name, 'strata');
+  assert.ok(client.agent.agentInfo.version.startsWith(VERSION));
+  assert.ok(client.agent.agentCapabilities._meta.strata.methods.includes('_strata/session/attach'));
+  assert.deepEqual(client.state, { kind: 'open' });
+});
+
+test('the token lets in as a subprotocol too', async () => {
+  const client = await connected({ WebSocket: BrowserSocket });
+  assert.ok((await client.call('_strata/server/info', {})).connections >= 1);
+});
+
+test('a wrong token is refused for good', async () => {
+  const token = 'A'.repeat(43);
+  const refused = (error: unknown) => error instanceof ConnectionRefused && error.status === 401 && !error.message.includes(token);
+  await assert.rejects(connected({ token }), refused);
+  await assert.rejects(connected({ token, WebSocket: BrowserSocket }), refused);
+});
+
+test('why a socket that does not tell was refused is asked for', async () => {
+  class SilentSocket extends BrowserSocket {
+    constructor(url: string, protocols?: string | string[]) {
+      super(url, protocols);
+      let told: ((event: object) => void) | null = null;
+      Object.defineProperty(this, 'onerror', { get: () => told && (() => told?.({})), set: (handler) => (told = handler) });
+    }
+  }
+  await assert.rejects(connected({ token: 'A'.repeat(43), WebSocket: SilentSocket }), ConnectionRefused);
+});
+
+test('what is no server of this protocol is refused for good', async () => {
+  const other = createServer((_, response) => response.writeHead(404, { 'Content-Type': 'text/plain' }).end('nothing here\n'));
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  const { port } = other.address() as AddressInfo;
+  await assert.rejects(
+    connected({ url: `http://127.0.0.1:${port}` }),
+    (error: unknown) => error instanceof ConnectionRefused && error.status === 404 && /nothing here/.test(error.message),
+  );
+  await assert.rejects(connected({ url: 'ftp://127.0.0.1' }), ConnectionRefused);
+  await assert.rejects(connected({ url: 'somewhere' }), ConnectionRefused);
+  await assert.rejects(connect({}), ConnectionRefused);
+  other.close();
+});
+
+test('a server that is not there is waited for', async () => {
+  await refuse();
+  const states: ConnectionState[] = [];
+  const connecting = connected({
+    onState: (now) => {
+      states.push(now);
+      if (states.length === 5) void accept();
+    },
+  });
+  const client = await connecting;
+  assert.deepEqual(
+    states.slice(0, 4).map(({ kind }) => kind),
+    ['connecting', 'waiting', 'connecting', 'waiting'],
+  );
+  const [first, waiting] = states;
+  assert.ok(first?.kind === 'connecting' && first.attempt === 1);
+  assert.ok(waiting?.kind === 'waiting' && waiting.attempt === 1 && waiting.retryAt instanceof Date && waiting.reason !== '');
+  assert.equal(states.at(-1)?.kind, 'open');
+  assert.equal(client.state.kind, 'open');
+});
+
+test('waiting for a server can be given up', async () => {
+  await refuse();
+  const giveUp = new AbortController();
+  const reason = new Error('given up');
+  await assert.rejects(
+    connected({ signal: giveUp.signal, onState: (now) => now.kind === 'waiting' && giveUp.abort(reason) }),
+    (error) => error === reason,
+  );
+  await accept();
+});
+
+test('the pause can be cut short', async () => {
+  const client = await connected({ backoff: { first: 3_600_000, most: 3_600_000 } });
+  await cut();
+  await state(client, 'waiting');
+  client.retryNow();
+  await state(client, 'open');
+});
+
+test('the endpoint is asked for before each try', async () => {
+  let asked = 0;
+  const { proxy, server } = await world();
+  const client = await connected({
+    find: async () => {
+      asked++;
+      if (asked === 1) throw new Error('not yet');
+      // What is left over of another server refuses, and is gone the next time.
+      return { url: proxy, token: asked === 3 ? 'A'.repeat(43) : server.token };
+    },
+  });
+  assert.equal(asked, 2);
+  await cut();
+  await state(client, 'waiting');
+  await state(client, 'open');
+  assert.equal(asked, 4);
+});
+
+test('a call has its result, or the error of the server', async () => {
+  const client = await connected();
+  const s = await session(client);
+  const details = await client.call('_strata/session/info', { sessionId: s.id });
+  assert.equal(details.session.sessionId, s.id);
+  await assert.rejects(client.call('_strata/session/info', { sessionId: 'sess_NONE' }), (error: unknown) => {
+    assert.ok(error instanceof RpcError);
+    assert.equal(error.code, -32002);
+    assert.deepEqual(error.data, { kind: 'session', id: 'sess_NONE' });
+    return true;
+  });
+});
+
+test('an aborted call is cancelled on the server', async () => {
+  const client = await connected();
+  const s = await session(client);
+  const turn = await busy(s, 'busy');
+  const cancel = new AbortController();
+  const quiet = client.call('_strata/debug/quiesce', {}, { signal: cancel.signal });
+  await client.call('_strata/server/info', {}); // it was sent
+  const reason = new Error('no longer wanted');
+  cancel.abort(reason);
+  await assert.rejects(quiet, (error) => error === reason);
+  await assert.rejects(client.call('_strata/server/info', {}, { signal: cancel.signal }), (error) => error === reason);
+  await open('busy');
+  await turn.result;
+});
+
+test('the outcome of a call whose connection was lost is not known', async () => {
+  const client = await connected();
+  const s = await session(client);
+  const turn = await busy(s, 'busy');
+  const quiet = client.call('_strata/debug/quiesce', {});
+  await client.call('_strata/server/info', {});
+  await cut();
+  await assert.rejects(quiet, ConnectionLost);
+  await open('busy');
+  await turn.result;
+});
+
+test('calls wait for the connection, up to a bound', async () => {
+  const client = await connected({ backoff: { first: 3_600_000, most: 3_600_000 } });
+  await cut();
+  await state(client, 'waiting');
+  const cancel = new AbortController();
+  const waiting = Array.from({ length: MAX_WAITING - 1 }, () => client.call('_strata/server/info', {}));
+  const dropped = client.call('_strata/server/info', {}, { signal: cancel.signal });
+  await assert.rejects(client.call('_strata/server/info', {}), TooMuchWaits);
+  cancel.abort();
+  await assert.rejects(dropped, { name: 'AbortError' });
+  client.retryNow();
+  assert.equal((await Promise.all(waiting)).length, MAX_WAITING - 1);
+});
+
+test('a closed client ends all that waits for it', async () => {
+  const client = await connected();
+  const s = await session(client);
+  const turn = await busy(s, 'closing');
+  const quiet = client.call('_strata/debug/quiesce', {});
+  const settled = Promise.allSettled([turn.result, turn.text(), quiet]);
+  const events = s.watch();
+  const news = client.serverEvents();
+  await events.next();
+  await client.close();
+  for (const { status, ...outcome } of await settled) {
+    assert.equal(status, 'rejected');
+    assert.ok((outcome as PromiseRejectedResult).reason instanceof ConnectionLost);
+  }
+  for await (const _ of events);
+  for await (const _ of news);
+  for await (const _ of s.watch());
+  for await (const _ of client.serverEvents());
+  assert.equal(client.state.kind, 'closed');
+  await assert.rejects(client.call('_strata/server/info', {}), ClientClosed);
+  await assert.rejects(s.prompt('too late').result, ClientClosed);
+  await client.close();
+  await open('closing');
+});

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Answer } from '../src/answer.js';
+import { delay, FIRST_DELAY, MOST_DELAY } from '../src/backoff.js';
+import type { Snapshot, TextBlock } from '../src/index.js';
+import { Queue } from '../src/queue.js';
+import { socketURL } from '../src/socket.js';
+
+test('pauses double, differ by chance, and are bounded', () => {
+  for (let attempt = 1; attempt < 100; attempt++) {
+    const [least, most] = [delay(attempt, {}, () => 1), delay(attempt, {}, () => 0)];
+    assert.ok(least >= FIRST_DELAY && most <= MOST_DELAY && least < most, `try ${attempt}: ${least} to ${most}`);
+    assert.ok(delay(attempt + 1, {}, () => 1) >= least);
+  }
+  assert.equal(delay(1, {}, () => 1), FIRST_DELAY);
+  assert.equal(delay(50, {}, () => 0), MOST_DELAY);
+  assert.equal(delay(3, { first: 8, most: 20 }, () => 0), 20);
+});
+
+test('addresses of servers become those of their WebSockets', () => {
+  for (const [server, want] of [
+    ['http://127.0.0.1:7717', 'ws://127.0.0.1:7717/acp'],
+    ['https://strata.example/', 'wss://strata.example/acp'],
+    ['ws://[::1]:7717/acp', 'ws://[::1]:7717/acp'],
+    ['wss://strata.example/under/acp?token=secret#x', 'wss://strata.example/under/acp'],
+  ]) {
+    assert.equal(socketURL(server!), want);
+  }
+});
+
+test('a queue keeps order, tells its end once, and tells who leaves', async () => {
+  let left = 0;
+  let empty = 0;
+  const queue = new Queue<number>(
+    () => left++,
+    () => empty++,
+  );
+  for (let i = 0; i < 5000; i++) queue.push(i);
+  for (let i = 0; i < 4000; i++) assert.equal((await queue.next()).value, i);
+  queue.push(5000);
+  assert.equal(queue.length, 1001);
+  queue.end(new Error('the end'));
+  queue.push(7);
+  for (let i = 4000; i <= 5000; i++) assert.equal((await queue.next()).value, i);
+  await assert.rejects(queue.next(), /the end/);
+  assert.deepEqual(await queue.next(), { value: undefined, done: true });
+
+  const waiting = new Queue<number>(
+    () => left++,
+    () => empty++,
+  );
+  const [first, second, third] = [waiting.next(), waiting.next(), waiting.next()];
+  assert.equal(empty, 3);
+  waiting.push(1);
+  waiting.push(2);
+  await waiting.return();
+  assert.deepEqual([(await first).value, (await second).value, (await third).done], [1, 2, true]);
+  assert.equal(left, 1);
+});
+
+/** An answer that is told in pieces, in which connections are lost at random, is told whole. */
+test('an answer is told whole, whatever comes in between', () => {
+  let seed = 7;
+  const random = (n: number) => (seed = (seed * 48271) % 2147483647) % n;
+  for (let round = 0; round < 500; round++) {
+    const whole = Array.from({ length: random(60) }, () => String.fromCharCode(97 + random(26))).join('');
+    let told = '';
+    const answer = new Answer('m', ({ content }) => (told += (content as TextBlock).text));
+    const running = (text: string) => ({ messages: [], running: { turnId: 't', messageId: 'm', text } }) as unknown as Snapshot;
+    let at = 0;
+    for (let step = 0; step < 12; step++) {
+      if (random(3) > 0) {
+        const next = Math.min(whole.length, at + random(9));
+        answer.piece('agent_message_chunk', whole.slice(at, next));
+        at = next;
+        continue;
+      }
+      // A snapshot holds the beginning of what there is by now; the rest follows as pieces.
+      const now = Math.min(whole.length, at + random(9));
+      const shown = random(now + 1);
+      assert.equal(answer.shown(running(whole.slice(0, shown))), false);
+      answer.piece('agent_message_chunk', whole.slice(shown, now));
+      at = now;
+    }
+    assert.equal(told, whole.slice(0, at));
+    answer.stored({ id: 'm', blocks: [{ type: 'text', text: whole.slice(0, 5) }, { type: 'text', text: whole.slice(5) }] } as any);
+    assert.equal(told, whole);
+  }
+});

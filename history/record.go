@@ -147,6 +147,22 @@ type Checkpoint struct {
 	At   time.Time `json:"at"`
 }
 
+// Compaction is what is stored of a session's newest compaction.
+type Compaction struct {
+	ID      string    `json:"id"`      // cmp_ + ULID
+	Outcome string    `json:"outcome"` // CompactionRunning until there is one
+	At      time.Time `json:"at"`
+	Seq     int64     `json:"seq"` // newest sequence number then
+
+	// What keeps automatic compactions from trying in vain: see compaction.Pause.
+	Fruitless int `json:"fruitless,omitempty"`
+	Tokens    int `json:"tokens,omitempty"`
+}
+
+// CompactionRunning is the outcome of a compaction that has none. In the store of a server that starts it means that the
+// last one died.
+const CompactionRunning = "running"
+
 // Blob is a rendered piece of a request, kept for as long as a layout refers to it.
 type Blob struct {
 	Hash  string // SHA-256 in hex of Bytes
@@ -187,6 +203,8 @@ type Change struct {
 
 	PutCheckpoints  []Checkpoint
 	DropCheckpoints []string // ids
+
+	Compaction *Compaction // takes the place of the one before it
 }
 
 // Loaded is everything of a session that its goroutine holds in memory.
@@ -199,6 +217,7 @@ type Loaded struct {
 	Checkpoints []Checkpoint // by Seq, then At
 	Layout      []byte       // nil where there is none
 	Totals      Totals
+	Compaction  *Compaction // the newest one; nil where there was none
 	Unfinished  *Turn     // the turn that was running when the last server ended
 	Partials    []Partial // of Unfinished, by N
 }

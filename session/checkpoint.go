@@ -125,7 +125,10 @@ func (s *Session) whenSettled(reply func(Restored, error), change func(func(Rest
 		reply(Restored{}, fmt.Errorf("session %s: %w", s.id, ErrOverload))
 		return
 	}
-	s.deferred = append(s.deferred, func() { change(s.lateRestore) })
+	s.deferred = append(s.deferred, deferral{
+		do:   func() { change(s.lateRestore) },
+		drop: func() { s.lateRestore(Restored{}, after.unsaved()) },
+	})
 	reply(Restored{After: after.record.ID}, nil)
 }
 

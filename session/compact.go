@@ -102,7 +102,7 @@ func (s *Session) compactionDue() bool {
 	if err != nil {
 		return false
 	}
-	return compaction.New(strategy, s.numbers(false), nil).Due(outline(s.context.View(), s.context.log.Summary()))
+	return compaction.New(strategy, s.numbers(s.strategy(), false), nil).Due(outline(s.context.View(), s.context.log.Summary()))
 }
 
 // outline is a history without its texts.
@@ -133,7 +133,7 @@ func (s *Session) startCompaction(name string, asked bool) (*compactionRun, erro
 	}
 	job := &compactionJob{
 		deps: s.deps, session: s.id, view: s.context.View(), summary: s.context.log.Summary(), strategy: strategy,
-		numbers: s.numbers(asked), counter: s.context.counter,
+		numbers: s.numbers(name, asked), counter: s.context.counter,
 		snap: s.context.snapshot(s.model, s.thought()), dedupePercent: s.profile.Budget.DedupeSufficesPercent,
 	}
 	run := &compactionRun{id: s.deps.NewID("cmp_"), strategy: name, gen: s.context.editGen}

@@ -5,6 +5,7 @@
 package profile
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"maps"
@@ -46,6 +47,25 @@ type Compaction struct {
 	KeepFirst            int      `yaml:"keep_first"`
 	KeepLast             int      `yaml:"keep_last"`
 	FailureWords         []string `yaml:"failure_words"`
+}
+
+// With returns c with the strategies' numbers of other where c has none.
+func (c Compaction) With(other Compaction) Compaction {
+	c.VerbatimWindowTokens = cmp.Or(c.VerbatimWindowTokens, other.VerbatimWindowTokens)
+	c.SummaryBudgetTokens = cmp.Or(c.SummaryBudgetTokens, other.SummaryBudgetTokens)
+	c.MinVerbatimExchanges = cmp.Or(c.MinVerbatimExchanges, other.MinVerbatimExchanges)
+	c.MinConfidence = cmp.Or(c.MinConfidence, other.MinConfidence)
+	c.MaxSummaryTokens = cmp.Or(c.MaxSummaryTokens, other.MaxSummaryTokens)
+	c.RawWindowSize = cmp.Or(c.RawWindowSize, other.RawWindowSize)
+	c.SummarizeEvery = cmp.Or(c.SummarizeEvery, other.SummarizeEvery)
+	c.SummaryThreshold = cmp.Or(c.SummaryThreshold, other.SummaryThreshold)
+	c.MaxSteps = cmp.Or(c.MaxSteps, other.MaxSteps)
+	c.KeepFirst = cmp.Or(c.KeepFirst, other.KeepFirst)
+	c.KeepLast = cmp.Or(c.KeepLast, other.KeepLast)
+	if len(c.FailureWords) == 0 {
+		c.FailureWords = other.FailureWords
+	}
+	return c
 }
 
 // Budget narrows what a request may hold. Zero values do not.

@@ -121,6 +121,8 @@ func (s *snapshot) budget(b *built) Budget {
 		budget.PercentUsed = used * 100 / s.model.Window
 	}
 	switch {
+	case budget.PercentUsed > 100:
+		budget.Warning = "the window is exceeded"
 	case budget.PercentUsed >= warnFull:
 		budget.Warning = "the window is nearly full"
 	case budget.PercentUsed >= warnNear:

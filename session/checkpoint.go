@@ -152,6 +152,7 @@ func (s *Session) rewind(edit history.Edit, reply func(Restored, error)) {
 			s.context.apply(edit)
 			s.pause = compaction.Pause{}
 			s.contextChanged("restore")
+			s.tellUsage()
 			reply(Restored{Seq: edit.Seq, Removed: max(before-len(s.context.View()), 0)}, nil)
 		}), nil
 	}})

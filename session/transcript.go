@@ -110,6 +110,7 @@ func (s *Session) clear(reply func(int64, error)) {
 			s.context.apply(edit)
 			s.pause = compaction.Pause{}
 			s.contextChanged("clear")
+			s.tellUsage()
 			reply(edit.Seq, nil)
 		}), nil
 	}})

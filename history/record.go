@@ -218,6 +218,6 @@ type Loaded struct {
 	Layout      []byte       // nil where there is none
 	Totals      Totals
 	Compaction  *Compaction // the newest one; nil where there was none
-	Unfinished  *Turn     // the turn that was running when the last server ended
-	Partials    []Partial // of Unfinished, by N
+	Unfinished  *Turn       // the turn that was running when the last server ended
+	Partials    []Partial   // of Unfinished, by N
 }

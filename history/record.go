@@ -136,7 +136,10 @@ type Document struct {
 	Phases   []string  `json:"phases,omitempty"` // modes in which it is shown; none: in all
 	Status   string    `json:"status,omitempty"` // of a unit of work
 	Order    int       `json:"order,omitempty"`  // of a unit among the units
+	Path     string    `json:"path,omitempty"`   // of the file that a unit is in
 	At       time.Time `json:"at"`
+
+	Implementation string `json:"implementation,omitempty"` // what was made of a unit
 }
 
 // Checkpoint is a name for a sequence number of a session.

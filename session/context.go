@@ -141,11 +141,15 @@ func (m *ContextManager) snapshot(model llm.Model, thought llm.ThoughtLevel) sna
 		first = &h
 	}
 	p := m.profile
+	var phase *profile.Phase
+	if current, ok := p.Phase(m.phase); ok {
+		phase = &current
+	}
 	return snapshot{
 		profile: &p, first: first, exchanges: m.log.Exchanges(),
 		deps: m.deps, session: m.session, view: m.log.View(), summary: m.log.Summary(), omitted: m.log.Omitted(), shed: m.log.Shed(), cuts: m.log.Documents(),
 		files:     m.files.List(),
-		documents: m.shownDocuments(), rulesFile: m.deps.RulesFile, system: m.system, roots: m.roots,
+		documents: m.phaseDocuments(), all: m.documents, phase: phase, rulesFile: m.deps.RulesFile, system: m.system, roots: m.roots,
 		model: model, thought: thought, counter: m.counter, facts: m.facts, differ: m.differ, layout: m.layout, drift: m.drift,
 	}
 }

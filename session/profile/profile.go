@@ -131,12 +131,18 @@ func (l *Loop) Zero() bool { return *l == Loop{} }
 
 // Phase is one phase of work: an ACP mode.
 type Phase struct {
-	ID       string   `yaml:"id"`
-	Title    string   `yaml:"title"`
-	Prompt   string   `yaml:"prompt"`   // added to the system prompt
-	Required []string `yaml:"required"` // documents without which a prompt is refused
-	Optional []string `yaml:"optional"`
-	Units    int      `yaml:"units"` // earlier units that are shown at most
+	ID           string   `yaml:"id"`
+	Title        string   `yaml:"title"`
+	Prompt       string   `yaml:"prompt"`        // added to the system prompt
+	Required     []string `yaml:"required"`      // documents without which a prompt is refused
+	Optional     []string `yaml:"optional"`      // documents that are shown where they are there
+	Units        int      `yaml:"units"`         // newest approved units whose implementation is shown, at most
+	FailingUnits bool     `yaml:"failing_units"` // the implementation of the units that the failures name is shown
+}
+
+// Names reports whether a document of that name belongs to the phase.
+func (p *Phase) Names(document string) bool {
+	return slices.Contains(p.Required, document) || slices.Contains(p.Optional, document)
 }
 
 //go:embed *.yaml

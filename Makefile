@@ -13,7 +13,7 @@ STARTS_BINARY = $(shell $(GO) list -f '{{with .TestImports}}$(BINARY_USERS){{end
 RACE_PACKAGES = $(filter-out $(STARTS_BINARY),$(shell $(GO) list ./...))
 
 .DEFAULT_GOAL := help
-.PHONY: help run build client test check format vet lint race-check race bench bench-packages bench-cache bench-fidelity fuzz clean
+.PHONY: help run build client hud test check format vet lint race-check race bench bench-packages bench-cache bench-fidelity fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,8 +28,17 @@ client: ## build web/client/dist, the client library in JavaScript with its type
 	.ci/install-tools node npm
 	cd web/client && npm ci --prefer-offline --no-audit --no-fund && npm run --silent build
 
+hud: ## build the page that the server shows in a browser, from web/hud and web/client
+	.ci/install-tools node npm
+	cd web/hud && npm ci --ignore-scripts --no-audit --no-fund && npx tsc
+	rm -f web/assets/hud*
+	$(GO) tool esbuild web/hud/src/main.tsx web/hud/src/style/page.css --bundle --splitting --minify --format=esm \
+		--target=chrome115,firefox115,safari17 --charset=utf8 --legal-comments=eof --log-level=warning \
+		--entry-names=hud --chunk-names=hud-[name]-[hash] --outdir=web/assets
+	$(GO) test ./web -run BuildOfTheHUD -count=1 -args -update
+
 test: ## run all tests, those with the real binary and real clients too
-	.ci/install-tools git node npm
+	.ci/install-tools git node npm chromium
 	$(GO) test -timeout 30m ./...
 
 check: format vet lint race-check ## all that CI runs besides `make test`
@@ -51,7 +60,7 @@ race-check:
 	CGO_ENABLED=1 $(GO) test -race -timeout 30m $(RACE_PACKAGES)
 
 race: ## run all tests with the race detector, in the binary that they start too
-	.ci/install-tools git gcc node npm
+	.ci/install-tools git gcc node npm chromium
 	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./...
 
 bench: ## measure the server, each figure beside its yardstick (2 minutes)

@@ -93,12 +93,6 @@ CREATE TABLE checkpoint (
     PRIMARY KEY (session, id)
 ) STRICT;
 
--- The newest compaction of each session.
-CREATE TABLE compaction (
-    session TEXT PRIMARY KEY REFERENCES session (id),
-    body    TEXT NOT NULL -- JSON object
-) STRICT;
-
 CREATE TABLE partial (
     session TEXT NOT NULL,
     turn    TEXT NOT NULL,

@@ -442,13 +442,13 @@ func TestK9_06HostileTextsStayText(t *testing.T) {
 	if err := ts.editor().Call("_strata/server/hud_code", map[string]any{}, &code); err != nil {
 		t.Fatal(err)
 	}
-	status := visitor.open(code.URL)
-	if !strings.Contains(status, "Strata is running") {
-		t.Fatalf("not the status page: %s", status)
+	hud := visitor.open(code.URL)
+	if !strings.Contains(hud, `src="/assets/hud.js"`) {
+		t.Fatalf("not the HUD: %s", hud)
 	}
 	entry := newVisitor(t).open(strings.Split(code.URL, "?")[0] + "?code=" + url.QueryEscape(nasty))
-	for name, page := range map[string]string{"status": status, "entry": entry} {
-		for _, part := range []string{"<script", "onerror=alert(1)>", "<svg", "<img src=x", "javascript:"} {
+	for name, page := range map[string]string{"HUD": hud, "entry": entry} {
+		for _, part := range []string{"<script>", "onerror=alert(1)>", "<svg", "<img src=x", "javascript:"} {
 			if strings.Contains(page, part) {
 				t.Errorf("the %s page has %s", name, part)
 			}

@@ -18,7 +18,7 @@ func (s *Server) routes(connections context.Context) http.Handler {
 	mux.HandleFunc("GET /metrics", s.figures)
 	mux.HandleFunc("GET /acp", func(w http.ResponseWriter, r *http.Request) { s.accept(connections, w, r) })
 	mux.Handle("GET /assets/", web.Assets())
-	mux.Handle("GET /", s.guard.Pages(web.Handler(s.status)))
+	mux.Handle("GET /", s.guard.Pages(web.Handler()))
 	return s.guard.Protect(mux)
 }
 

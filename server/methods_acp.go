@@ -275,7 +275,7 @@ func listSessions(p *peer, r *rpc.Request, params listParams) {
 		}
 		result := listResult{Sessions: make([]sessionInfo, len(records)), NextCursor: next}
 		for i, record := range records {
-			result.Sessions[i] = wireSession(record)
+			result.Sessions[i] = p.server.monitors.stated(wireSession(record))
 		}
 		return result, nil
 	})

@@ -62,12 +62,6 @@ func (p pageParams) seqPage() (before int64, limit int, err error) {
 	return before, limit, err
 }
 
-// wireMessage is a message of the transcript and what the view does to it.
-type wireMessage struct {
-	history.Message
-	InView bool `json:"inView"`
-}
-
 type historyParams struct {
 	sessionParams
 	pageParams
@@ -81,14 +75,11 @@ func listHistory(p *peer, r *rpc.Request, params historyParams) {
 	}
 	withSession(p, r, params.SessionID, func(s *session.Session) {
 		s.List(before, limit, answer(r, s.ID(), func(l session.List) any {
-			page := struct {
+			return struct {
 				Messages   []wireMessage `json:"messages"`
+				Summary    *wireSummary  `json:"summary,omitempty"`
 				NextCursor string        `json:"nextCursor,omitempty"`
-			}{Messages: make([]wireMessage, len(l.Messages)), NextCursor: seqCursor(l.Older)}
-			for i := range l.Messages {
-				page.Messages[i] = wireMessage{Message: l.Messages[i], InView: l.InView[i]}
-			}
-			return page
+			}{wireMessages(l.Messages, l.Fates), summaryInView(l.Summary), seqCursor(l.Older)}
 		}))
 	})
 }

@@ -104,12 +104,21 @@ type wireServer struct {
 	Version     string       `json:"version"`
 	Go          string       `json:"go"`
 	StartedAt   time.Time    `json:"startedAt"`
+	Address     wireAddress  `json:"address"`
+	LogFile     string       `json:"logFile,omitempty"` // path
 	Database    wireDatabase `json:"database"`
 	Model       string       `json:"model"` // of sessions that chose none
 	Models      []Model      `json:"models"`
 	Limits      wireLimits   `json:"limits"`
 	Connections int          `json:"connections"`
 	Loaded      int          `json:"sessionsInMemory"`
+}
+
+// wireAddress is how an editor connects: by the server file on its own, or with the address and the token.
+type wireAddress struct {
+	WebSocket  string `json:"webSocket"`
+	ServerFile string `json:"serverFile,omitempty"` // path; empty where none is written
+	TokenFile  string `json:"tokenFile,omitempty"`  // path; empty where the token is kept nowhere
 }
 
 type wireDatabase struct {
@@ -139,6 +148,8 @@ func serverInfo(p *peer, r *rpc.Request, _ struct{}) {
 		}
 		return wireServer{
 			Version: s.opt.Version, Go: runtime.Version(), StartedAt: s.started.UTC(),
+			Address:  wireAddress{WebSocket: s.address.socket(), ServerFile: s.opt.ServerFile, TokenFile: s.opt.TokenFile},
+			LogFile:  s.opt.LogFile,
 			Database: wireDatabase{Path: stats.Path, Bytes: stats.Bytes, WALBytes: stats.WALBytes, Sessions: stats.Sessions, Messages: stats.Messages},
 			Model:    s.opt.Sessions.DefaultConfig.Model, Models: s.opt.Catalogue.Models(),
 			Limits: wireLimits{

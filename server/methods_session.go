@@ -30,6 +30,7 @@ type wireSnapshot struct {
 	Config     history.Config `json:"config"`
 	Totals     history.Totals `json:"totals"`
 	Messages   []wireMessage  `json:"messages"`
+	Summary    *wireSummary   `json:"summary,omitempty"`
 	NextCursor string         `json:"nextCursor,omitempty"`
 	Running    any            `json:"running,omitempty"`
 	Unsaved    bool           `json:"unsaved,omitempty"`
@@ -55,11 +56,8 @@ func wireAttached(a session.Attached) attachResult {
 	}
 	if snap := a.Snapshot; snap != nil {
 		result.Snapshot = &wireSnapshot{
-			Session: wireSession(snap.Session), Config: snap.Config, Totals: snap.Totals, Messages: []wireMessage{},
-			NextCursor: seqCursor(snap.Older), Unsaved: snap.Unsaved, Notices: snap.Notices,
-		}
-		for i := range snap.Messages {
-			result.Snapshot.Messages = append(result.Snapshot.Messages, wireMessage{Message: snap.Messages[i], InView: snap.InView[i]})
+			Session: wireSession(snap.Session), Config: snap.Config, Totals: snap.Totals, Messages: wireMessages(snap.Messages, snap.Fates),
+			Summary: summaryInView(snap.Summary), NextCursor: seqCursor(snap.Older), Unsaved: snap.Unsaved, Notices: snap.Notices,
 		}
 		if snap.Running != nil {
 			result.Snapshot.Running = snap.Running

@@ -79,12 +79,15 @@ func (m *monitor) tell(e serverEvent) {
 type monitors struct {
 	server *Server
 
-	mu   sync.Mutex
-	all  map[*monitor]struct{}
-	last counts
+	mu     sync.Mutex
+	all    map[*monitor]struct{}
+	last   counts
+	states map[string]session.State // of loaded sessions that are not idle
 }
 
-func newMonitors(s *Server) *monitors { return &monitors{server: s, all: make(map[*monitor]struct{})} }
+func newMonitors(s *Server) *monitors {
+	return &monitors{server: s, all: make(map[*monitor]struct{}), states: make(map[string]session.State)}
+}
 
 func (h *monitors) add(m *monitor) {
 	h.mu.Lock()
@@ -119,7 +122,29 @@ func (h *monitors) renamed(record history.Session) {
 func (h *monitors) deleted(id string) { h.tell(serverEvent{Type: "deleted", ID: id}) }
 
 func (h *monitors) state(id string, state session.State) {
+	h.keep(id, state)
 	h.tell(serverEvent{Type: "state", ID: id, State: string(state)})
+}
+
+// keep remembers the state of a session that does something.
+func (h *monitors) keep(id string, state session.State) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if state == session.StateIdle || state == session.StateClosed {
+		delete(h.states, id)
+		return
+	}
+	h.states[id] = state
+}
+
+// stated adds the state of a session that does something to what is listed of it.
+func (h *monitors) stated(info sessionInfo) sessionInfo {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if state, known := h.states[info.SessionID]; known {
+		info.Meta = strataMeta(map[string]string{"state": string(state)})
+	}
+	return info
 }
 
 // count tells the counts if they changed.

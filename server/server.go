@@ -46,13 +46,13 @@ type Options struct {
 	Proxy   bool // a reverse proxy in front speaks TLS
 
 	Token      access.Token
-	TokenFile  string   // where it is kept, for the status page; empty where it is kept nowhere
+	TokenFile  string   // where it is kept, for people to read it there; empty where it is kept nowhere
 	Origins    []string // further allowed origins
 	Hosts      []string // further allowed Host values
 	ServerFile string   // where editors find the server; empty: nowhere
 
 	StateDir string   // the server's own folder, in which no session may work
-	LogFile  string   // for the status page
+	LogFile  string   // path, to be told; empty where none is written
 	Roots    []string // folders in which sessions may work; none: any
 
 	Retention  time.Duration // of deleted sessions

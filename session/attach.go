@@ -33,7 +33,8 @@ type Snapshot struct {
 	Config   history.Config // choices in force, defaults filled in
 	Totals   history.Totals
 	Messages []history.Message // the newest, at most 128 KiB or one
-	InView   []bool            // of each message, whether the working history holds it
+	Fates    []history.Fate    // of each message, what the working history does to it
+	Summary  history.Summary   // what stands in the view for messages that were compacted
 	Older    int64             // sequence number before which older messages are had from List; 0 for none
 	Running  *runningText      // nil while no turn runs
 	Unsaved  bool              // an ending waits to be stored
@@ -120,9 +121,7 @@ func (s *Session) attachWithSnapshot(c *Cursor, a Attached, st standing, reply f
 	snap := &Snapshot{Session: s.record, Config: s.config(), Totals: s.context.Totals(), Unsaved: s.unsaved != nil, Notices: s.allNotices()}
 	newest, older := newestPage(st.heads)
 	snap.Older = older
-	for _, seq := range newest {
-		snap.InView = append(snap.InView, s.context.InView(seq))
-	}
+	snap.Fates, snap.Summary = s.context.Fates(newest)
 	place := position{attached: true, next: st.seq + 1, progress: st.progress()}
 	if r := st.running; r != nil {
 		shown := *r
@@ -212,8 +211,9 @@ func (s *Session) Detach(c *Cursor, reply func(error)) {
 // List is one page of the transcript.
 type List struct {
 	Messages []history.Message
-	InView   []bool // whether the working history holds the message
-	Older    int64  // sequence number to list before for the page of older ones, 0 for none
+	Fates    []history.Fate  // of each message, what the working history does to it
+	Summary  history.Summary // what stands in the view for messages that were compacted
+	Older    int64           // sequence number to list before for the page of older ones, 0 for none
 }
 
 // List returns messages with sequence numbers below before (0: the newest), oldest first: at most limit
@@ -231,9 +231,7 @@ func (s *Session) List(before int64, limit int, reply func(List, error)) {
 			older = seqs[0]
 		}
 		list := List{Older: older}
-		for _, seq := range seqs {
-			list.InView = append(list.InView, s.context.InView(seq))
-		}
+		list.Fates, list.Summary = s.context.Fates(seqs)
 		s.spawn(func() {
 			messages, err := s.deps.Store.Messages(context.WithoutCancel(s.ctx), s.id, seqs)
 			list.Messages = messages

@@ -94,7 +94,6 @@ func (s *snapshot) prune(b *built, pieces []piece, goal int) []piece {
 		}
 	}
 	left += large
-	s.rank(pieces)
 	for _, i := range prunable(pieces, goal) {
 		if left <= goal {
 			break

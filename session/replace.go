@@ -47,7 +47,6 @@ func (s *Session) replaceWork(messages []history.Message, author *Cursor, reply 
 			s.emitMessage(&messages[i], author)
 		}
 		s.contextChanged("replace")
-		s.tellUsage()
 		reply(answer, nil)
 	}
 	return func(ctx context.Context) (step, error) {

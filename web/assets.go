@@ -2,11 +2,15 @@ package web
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"io/fs"
 	"net/http"
 	"path"
+	"strings"
+	"sync"
 	"time"
 )
 
@@ -17,50 +21,105 @@ var assetFiles embed.FS
 // not to guess would then drop the file.
 var contentTypes = map[string]string{
 	".css": "text/css; charset=utf-8",
+	".js":  "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml",
 }
 
-// asset is one file, with the tag that tells browsers whether theirs is still the same.
+// asset is one file, as it is and compressed, with the tag that tells browsers whether theirs is still the same.
 type asset struct {
 	content     []byte
+	compressed  []byte // gzip; empty where that is no shorter
 	contentType string
 	tag         string
 }
 
+// assets are all of them by their path. They are compressed when the first one is asked for.
+var assets = sync.OnceValue(loadAssets)
+
 // Assets serves the files that pages are made with below "/assets/". They are the same for everybody and hold nothing
 // private: the page that says how to get in needs them as well.
 func Assets() http.Handler {
-	assets := loadAssets()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a, ok := assets[r.URL.Path]
+		a, ok := assets()[r.URL.Path]
 		if !ok {
 			http.NotFound(w, r)
 			return
 		}
-		w.Header().Set("Content-Type", a.contentType)
-		w.Header().Set("Cache-Control", "no-cache") // keep it, but ask each time
-		w.Header().Set("ETag", a.tag)
-		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(a.content))
+		a.serve(w, r)
 	})
 }
 
-func loadAssets() map[string]asset {
-	entries, err := assetFiles.ReadDir("assets")
+func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", a.contentType)
+	h.Set("Cache-Control", "no-cache") // keep it, but ask each time
+	h.Set("Vary", "Accept-Encoding")
+	content, tag := a.content, a.tag
+	if len(a.compressed) > 0 && takesGzip(r) {
+		h.Set("Content-Encoding", "gzip")
+		content, tag = a.compressed, a.tag+"-gzip"
+	}
+	h.Set("ETag", `"`+tag+`"`)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+}
+
+// takesGzip reports whether the client named gzip and did not refuse it.
+func takesGzip(r *http.Request) bool {
+	for _, header := range r.Header.Values("Accept-Encoding") {
+		for coding := range strings.SplitSeq(header, ",") {
+			name, weight, _ := strings.Cut(coding, ";")
+			if strings.EqualFold(strings.TrimSpace(name), "gzip") {
+				return !refused(weight)
+			}
+		}
+	}
+	return false
+}
+
+// refused reports whether a weight is 0, in any of its spellings.
+func refused(weight string) bool {
+	value, found := strings.CutPrefix(strings.TrimSpace(weight), "q=")
+	return found && strings.Trim(value, "0.") == ""
+}
+
+func loadAssets() map[string]*asset {
+	all := make(map[string]*asset)
+	err := fs.WalkDir(assetFiles, "assets", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := assetFiles.ReadFile(name)
+		if err == nil {
+			all["/"+name] = newAsset(name, content)
+		}
+		return err
+	})
 	if err != nil {
 		panic(err) // the folder is in the program
 	}
-	assets := make(map[string]asset, len(entries))
-	for _, entry := range entries {
-		content, err := assetFiles.ReadFile("assets/" + entry.Name())
-		if err != nil {
-			panic(err)
-		}
-		sum := sha256.Sum256(content)
-		assets["/assets/"+entry.Name()] = asset{
-			content:     content,
-			contentType: contentTypes[path.Ext(entry.Name())],
-			tag:         `"` + hex.EncodeToString(sum[:16]) + `"`,
-		}
+	return all
+}
+
+func newAsset(name string, content []byte) *asset {
+	sum := sha256.Sum256(content)
+	a := &asset{content: content, contentType: contentTypes[path.Ext(name)], tag: hex.EncodeToString(sum[:16])}
+	if small := compress(content); len(small) < len(content) {
+		a.compressed = small
 	}
-	return assets
+	return a
+}
+
+func compress(content []byte) []byte {
+	var out bytes.Buffer
+	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err != nil {
+		panic(err) // the level is a constant
+	}
+	if _, err := w.Write(content); err != nil {
+		panic(err) // a buffer takes everything
+	}
+	if err := w.Close(); err != nil {
+		panic(err)
+	}
+	return out.Bytes()
 }

@@ -1,8 +1,9 @@
-// Package web is what a browser sees of the server: the status page, the page that says how to get in, and their files.
+// Package web is what a browser sees of the server: the HUD, the page that says how to get in, and their files.
 //
 // All of it is embedded and served as it is; a page loads nothing from elsewhere, so that it works offline and under
-// the strictest content policy: no script, style or handler stands inside a page. The package must never hold or show a
-// secret, decide who may see a page, or know what a session is.
+// the strictest content policy: no script, style or handler stands inside a page. The HUD's own source is in hud, its
+// build in assets; it is a client of the WebSocket like any other. The package must never hold or show a secret, decide
+// who may see a page, or know what a session is.
 package web
 
 import (
@@ -11,35 +12,19 @@ import (
 	"html/template"
 	"net/http"
 	"strings"
-	"time"
 )
 
 //go:embed pages
 var pageFiles embed.FS
 
-var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"pieces": pieces,
-	"moment": moment,
-}).ParseFS(pageFiles, "pages/*.html"))
+var pages = template.Must(template.New("").Funcs(template.FuncMap{"pieces": pieces}).ParseFS(pageFiles, "pages/*.html"))
 
-// Status is what the status page tells. Fields that are empty are left out of it.
-type Status struct {
-	Version      string
-	Started      time.Time
-	WebSocketURL string // where editors connect
-	ServerFile   string // path of server.json, where editors of this machine find the server by themselves
-	TokenFile    string // path of the file with the token; never the token
-	Database     string // path
-	Sessions     int    // in memory
-	Connections  int
-}
-
-// Handler serves the status page at "/", with what status returns at that moment. It serves GET and HEAD and leaves it
-// to the caller to keep other methods, and people who may not see it, away.
-func Handler(status func() Status) http.Handler {
+// Handler serves the HUD at "/". The page is the same for everybody: what it shows it asks for over the WebSocket. It
+// serves GET and HEAD and leaves it to the caller to keep other methods, and people who may not see it, away.
+func Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
-		writePage(w, http.StatusOK, "status.html", status())
+		writePage(w, http.StatusOK, "hud.html", nil)
 	})
 	return mux
 }
@@ -80,6 +65,3 @@ func pieces(sentence string) []piece {
 	}
 	return all
 }
-
-// moment is a time for people to read; the page cannot know their time zone, so it is the server's.
-func moment(t time.Time) string { return t.Format("2 January 2006, 15:04 MST") }

@@ -7,14 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 )
-
-var someStatus = Status{
-	Version: "1.2.3", Started: time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC), WebSocketURL: "ws://127.0.0.1:7717/acp",
-	ServerFile: "/run/user/1000/strata/server.json", TokenFile: "/home/user/.local/state/strata/token",
-	Database: "/home/user/.local/share/strata/<strata>.db", Sessions: 3, Connections: 2,
-}
 
 func get(h http.Handler, method, target string, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, nil)
@@ -26,53 +19,25 @@ func get(h http.Handler, method, target string, header ...string) *httptest.Resp
 	return w
 }
 
-func statusPage(s Status) *httptest.ResponseRecorder {
-	return get(Handler(func() Status { return s }), "GET", "/")
-}
-
 func entry(status int, reason string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	WriteEntry(w, status, reason)
 	return w
 }
 
-func TestStatusPage(t *testing.T) {
-	w := statusPage(someStatus)
+func TestPageIsTheSameForEverybody(t *testing.T) {
+	w := get(Handler(), "GET", "/")
 	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/html; charset=utf-8" {
 		t.Fatalf("status %d, %v", w.Code, w.Header())
 	}
-	for _, part := range []string{
-		"Strata is running", "Version 1.2.3", "<code>ws://127.0.0.1:7717/acp</code>", someStatus.ServerFile, someStatus.TokenFile,
-		"/home/user/.local/share/strata/&lt;strata&gt;.db", "<dd>3</dd>", "<dd>2</dd>", "4 May 2026, 09:30 UTC", "strata stdio",
-	} {
-		if !strings.Contains(w.Body.String(), part) {
-			t.Errorf("the page does not say %q", part)
-		}
-	}
-}
-
-func TestStatusPageAsksEachTime(t *testing.T) {
-	n := 0
-	h := Handler(func() Status { n++; return Status{Sessions: n} })
-	for _, want := range []string{"<dd>1</dd>", "<dd>2</dd>"} {
-		if body := get(h, "GET", "/").Body.String(); !strings.Contains(body, want) {
-			t.Errorf("the page does not say %s", want)
-		}
-	}
-}
-
-func TestEmptyFieldsAreLeftOut(t *testing.T) {
-	body := statusPage(Status{}).Body.String()
-	for _, part := range []string{"Version", "<dt>WebSocket", "<dt>Token", "Database", "since", "<code></code>", "0001"} {
-		if strings.Contains(body, part) {
-			t.Errorf("the page says %q", part)
-		}
+	if again := get(Handler(), "GET", "/?session=<script>", "Cookie", "strata_7717=x"); again.Body.String() != w.Body.String() {
+		t.Errorf("the page is %s", again.Body)
 	}
 }
 
 func TestOnlyTheRootIsAPage(t *testing.T) {
-	h := Handler(func() Status { return someStatus })
-	for target, want := range map[string]int{"/": 200, "/?x=y": 200, "/other": 404, "/index.html": 404, "/pages/status.html": 404} {
+	h := Handler()
+	for target, want := range map[string]int{"/": 200, "/?x=y": 200, "/other": 404, "/index.html": 404, "/pages/hud.html": 404} {
 		if got := get(h, "GET", target).Code; got != want {
 			t.Errorf("%s: status %d, want %d", target, got, want)
 		}
@@ -122,14 +87,15 @@ func TestPieces(t *testing.T) {
 }
 
 var (
-	inlineParts = regexp.MustCompile(`(?i)<script|<style|<form|<iframe|<base|\son\w+=|\sstyle=|javascript:`)
-	links       = regexp.MustCompile(`(?:src|href|action|srcset)="([^"]*)"`)
+	inlineParts   = regexp.MustCompile(`(?i)<script[^>]*>[^<]|<script>|<style|<form|<iframe|<base|\son\w+=|\sstyle=|javascript:`)
+	staticImports = regexp.MustCompile(`(?:from|import)\s*"\./([^"]+)"`)
+	links         = regexp.MustCompile(`(?:src|href|action|srcset)="([^"]*)"`)
 )
 
 func TestPagesObeyTheStrictestPolicy(t *testing.T) {
-	assets := Assets()
+	files := Assets()
 	for name, page := range map[string]string{
-		"status": statusPage(someStatus).Body.String(), "entry": entry(401, "reason").Body.String(),
+		"hud": get(Handler(), "GET", "/").Body.String(), "entry": entry(401, "reason").Body.String(),
 	} {
 		if found := inlineParts.FindString(page); found != "" {
 			t.Errorf("%s page has %q", name, found)
@@ -139,11 +105,11 @@ func TestPagesObeyTheStrictestPolicy(t *testing.T) {
 			t.Errorf("%s page has no style", name)
 		}
 		for _, link := range found {
-			if got := get(assets, "GET", link[1]).Code; got != http.StatusOK {
+			if got := get(files, "GET", link[1]).Code; got != http.StatusOK {
 				t.Errorf("%s page needs %s: status %d", name, link[1], got)
 			}
 		}
-		for _, once := range []string{"<!doctype html>", `<html lang="en">`, "<title>", "<h1>", "</main>", "</html>"} {
+		for _, once := range []string{"<!doctype html>", `<html lang="en">`, "<title>", "<body>", "</html>"} {
 			if strings.Count(page, once) != 1 {
 				t.Errorf("%s page has %q %d times", name, once, strings.Count(page, once))
 			}
@@ -153,7 +119,10 @@ func TestPagesObeyTheStrictestPolicy(t *testing.T) {
 
 func TestAssets(t *testing.T) {
 	h := Assets()
-	for target, contentType := range map[string]string{"/assets/strata.css": "text/css; charset=utf-8", "/assets/strata.svg": "image/svg+xml"} {
+	for target, contentType := range map[string]string{
+		"/assets/strata.css": "text/css; charset=utf-8", "/assets/strata.svg": "image/svg+xml",
+		"/assets/hud.css": "text/css; charset=utf-8", "/assets/hud.js": "text/javascript; charset=utf-8",
+	} {
 		w := get(h, "GET", target)
 		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != contentType || w.Body.Len() == 0 {
 			t.Errorf("%s: status %d, type %q", target, w.Code, w.Header().Get("Content-Type"))
@@ -165,7 +134,7 @@ func TestAssets(t *testing.T) {
 		if head := get(h, "HEAD", target); head.Code != http.StatusOK || head.Body.Len() != 0 {
 			t.Errorf("HEAD %s: status %d", target, head.Code)
 		}
-		if strings.Contains(w.Body.String(), "url(") || strings.Contains(w.Body.String(), "@import") {
+		if strings.HasSuffix(target, ".css") && (strings.Contains(w.Body.String(), "url(") || strings.Contains(w.Body.String(), "@import")) {
 			t.Errorf("%s loads something", target)
 		}
 	}
@@ -174,7 +143,7 @@ func TestAssets(t *testing.T) {
 			t.Errorf("%s: status %d", target, got)
 		}
 	}
-	for name, a := range loadAssets() {
+	for name, a := range assets() {
 		if a.contentType == "" {
 			t.Errorf("%s has no content type", name)
 		}
@@ -185,7 +154,7 @@ func TestIconIsWellFormed(t *testing.T) {
 	var svg struct {
 		XMLName xml.Name `xml:"http://www.w3.org/2000/svg svg"`
 	}
-	if err := xml.Unmarshal(loadAssets()["/assets/strata.svg"].content, &svg); err != nil {
+	if err := xml.Unmarshal(assets()["/assets/strata.svg"].content, &svg); err != nil {
 		t.Error(err)
 	}
 }

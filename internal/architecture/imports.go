@@ -36,6 +36,7 @@ var testOnly = []string{
 	"internal/architecture",
 	"internal/binary",
 	"internal/casecheck",
+	"internal/hudtest",
 	"internal/testclient",
 	"internal/upstream",
 }

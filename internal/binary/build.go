@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"testing"
 )
 
 // path is where Main has built strata.
@@ -18,9 +17,12 @@ var path string
 
 // Main builds strata, runs the tests of m and exits with their status. A package that starts the binary calls it
 // from its TestMain. The binary has the race detector where the test has it.
-func Main(m *testing.M) { os.Exit(buildAndRun(m)) }
+func Main(m Tests) { os.Exit(buildAndRun(m)) }
 
-func buildAndRun(m *testing.M) int {
+// Tests are those of a package: a *testing.M, or one that does something before and after them.
+type Tests interface{ Run() int }
+
+func buildAndRun(m Tests) int {
 	dir, err := os.MkdirTemp("", "strata-binary-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -144,6 +144,9 @@ export interface SessionHandle {
    * cancels the turn, which then ends with `cancelled`.
    */
   prompt(content: string | ContentBlock[], options?: PromptOptions): Turn;
+
+  /** Cancels the running turn, whoever began it. Without a connection it does nothing: the events tell whether a turn ended. */
+  cancel(): void;
 }
 
 export interface PromptOptions {

@@ -147,4 +147,8 @@ class Handle implements SessionHandle {
   prompt(content: string | ContentBlock[], options: PromptOptions = {}): Turn {
     return new PromptTurn(this.#link, this.#feeds, this.id, content, options);
   }
+
+  cancel(): void {
+    this.#link.notify('session/cancel', { sessionId: this.id });
+  }
 }

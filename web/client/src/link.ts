@@ -2,7 +2,7 @@ import type { ConnectionState, ConnectOptions, Endpoint } from './api.js';
 import { delay } from './backoff.js';
 import { openConnection, type Connection, type Settle } from './connection.js';
 import { asError, ClientClosed, ConnectionRefused, TooMuchWaits } from './errors.js';
-import type { InitializeResult } from './protocol.js';
+import type { ClientNotifications, InitializeResult } from './protocol.js';
 
 /** The most requests in flight; the server takes 64 of a connection. */
 export const MAX_IN_FLIGHT = 60;
@@ -237,6 +237,11 @@ export class Link {
       });
       if (request.cancelled) this.#tellCancelled(request);
     }
+  }
+
+  /** Sends a notification, where there is a connection. */
+  notify<M extends keyof ClientNotifications>(method: M, params: ClientNotifications[M]): void {
+    this.#connection?.notify(method, params);
   }
 
   #cancel(request: Request, dropped: boolean): void {

@@ -56,7 +56,7 @@ export interface ClientCapabilities {
   session?: {
     /** Notices to the user: without it no `notice` comes. */
     notices?: object;
-    /** Progress of compactions: without it neither `compaction_update` nor `compaction_summary_chunk` comes. */
+    /** Progress of compactions: without it no `compaction_update` comes. */
     compaction?: object;
   };
   [other: string]: unknown;
@@ -141,6 +141,7 @@ export interface SessionInfo {
   additionalDirectories?: string[];
   title?: string;
   updatedAt: Time;
+  /** In a list, of a session that does something: `strata.state`. */
   _meta?: { [key: string]: Json };
 }
 
@@ -220,8 +221,41 @@ export interface Message {
   meta?: Json;
 }
 
+/** What stands in the working history for the messages that were compacted. */
+export interface Summary {
+  /** Of the newest compaction. */
+  editId: string;
+  text: string;
+  tokens: number;
+  /** For how many it stands. */
+  messages: number;
+}
+
+/** What the view does to a message that it does not show as it is. */
+export interface MessageView {
+  /** Why the view does not hold it; missing where it does. */
+  state?: 'summarised' | 'left_out' | 'cleared' | 'replaced' | 'taken_back';
+  /** The edit that took it out. */
+  editId?: string;
+  /** Blocks that are shown differently, in the order of the edits. */
+  patches?: MessagePatch[];
+}
+
+export interface MessagePatch {
+  /** Index in the message's blocks. */
+  block: number;
+  /** Index in the content of a tool's result, otherwise 0. */
+  part: number;
+  /** What is shown instead. */
+  text: string;
+  /** Tokens. */
+  saved: number;
+  state: 'duplicate' | 'shortened';
+}
+
 /** A message, and what the view does to it. */
 export interface ListedMessage extends Message {
+  view?: MessageView;
   /** Whether the working history, which the model is shown, holds it. */
   inView: boolean;
 }
@@ -273,6 +307,7 @@ export interface Snapshot {
   totals: Totals;
   /** The newest, oldest first. */
   messages: ListedMessage[];
+  summary?: Summary;
   nextCursor?: string;
   /** The running turn's answer so far; what of a long one is missing follows as updates. */
   running?: { turnId: string; messageId: string; thought?: string; text: string };
@@ -450,7 +485,7 @@ export interface CompactionStatus {
   triggerTokens: number;
   percentUsed: number;
   running: boolean;
-  /** How the newest one ended, also before the session was loaded; empty for none. */
+  /** How the last one ended since the session was loaded; empty for none. */
   lastOutcome: string;
 }
 
@@ -459,7 +494,7 @@ export type Strategy = 'topic' | 'rolling' | 'prune' | 'middle' | 'window';
 export interface Compaction {
   compactionId: string;
   /** `running` only in the event that tells of its beginning. */
-  outcome: 'running' | 'compacted' | 'nothing_to_do' | 'no_gain' | 'failed' | 'cancelled' | 'superseded' | 'interrupted';
+  outcome: 'running' | 'compacted' | 'nothing_to_do' | 'no_gain' | 'failed' | 'cancelled' | 'superseded';
   strategy: Strategy | (string & {});
   /** How it was found what to keep. */
   by?: 'model' | 'words';
@@ -590,6 +625,10 @@ export interface ServerInfo {
   version: string;
   go: string;
   startedAt: Time;
+  /** How an editor connects: through the file, or with the address and the token in the other file. Both are paths. */
+  address: { webSocket: string; serverFile?: string; tokenFile?: string };
+  /** A path. */
+  logFile?: string;
   /** Its sizes are bytes. */
   database: { path: string; bytes: number; walBytes: number; sessions: number; messages: number };
   /** Of sessions that chose none. */
@@ -751,7 +790,7 @@ export interface Methods {
 
   '_strata/history/list': {
     params: OfSession & Page;
-    result: { /** Oldest first. */ messages: ListedMessage[]; /** Of the page before. */ nextCursor?: string };
+    result: { /** Oldest first. */ messages: ListedMessage[]; summary?: Summary; /** Of the page before. */ nextCursor?: string };
   };
   '_strata/history/search': {
     params: Page & { query: string; role?: Role; cwd?: string };
@@ -903,9 +942,7 @@ export type Update =
   | SessionInfoUpdate
   | ConfigOptionUpdate
   | Notice
-  | CurrentModeUpdate
-  | CompactionUpdate
-  | CompactionSummaryChunk;
+  | CompactionUpdate;
 
 /** The next piece of a message. */
 export interface MessageChunk {
@@ -973,22 +1010,8 @@ export interface CompactionUpdate {
   sessionUpdate: 'compaction_update';
   compactionId: string;
   status: 'in_progress' | 'completed' | 'failed' | 'cancelled';
-  /** It replaces all of what was told of it before; empty for none. */
   summary?: ContentBlock[];
   error?: string;
-}
-
-/** More of a summary that is being written. What counts is what the last `compaction_update` says. */
-export interface CompactionSummaryChunk {
-  sessionUpdate: 'compaction_summary_chunk';
-  compactionId: string;
-  content: ContentBlock;
-}
-
-/** The phase in force has changed. */
-export interface CurrentModeUpdate {
-  sessionUpdate: 'current_mode_update';
-  currentModeId: string;
 }
 
 /** What only attached clients are told. */

@@ -1,0 +1,47 @@
+package hudtest
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	"strata/internal/binary"
+	"strata/internal/testclient"
+	"strata/internal/upstream"
+)
+
+// World is a server with a scripted model, and a project.
+type World struct {
+	*binary.Server
+	Model *upstream.Server
+}
+
+// NewWorld starts a server on a port that it keeps when it is started again. More configuration can be given.
+func NewWorld(t testing.TB, config ...string) *World {
+	t.Helper()
+	model := upstream.Start(upstream.Options{})
+	t.Cleanup(model.Close)
+	settings := strings.Replace(binary.Config(model.OpenAIURL()), "127.0.0.1:0", fmt.Sprintf("127.0.0.1:%d", freePort(t)), 1)
+	home := binary.NewHome(t, settings+strings.Join(config, ""))
+	return &World{Server: binary.Start(t, home, binary.Options{}), Model: model}
+}
+
+// freePort is a port that nobody listens on now.
+func freePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// Editor connects another client to the server, to compare what the page shows with what the server says.
+func (w *World) Editor(t testing.TB) *testclient.Editor {
+	t.Helper()
+	e := testclient.Connect(t, w.WebSocket(), w.Token)
+	e.Initialize()
+	return e
+}

@@ -1,0 +1,196 @@
+import { useEffect, useState } from "preact/hooks";
+import { Conversation } from "./conversation/conversation.tsx";
+import { dialog } from "./dialogs.ts";
+import { shortcuts } from "./keys.ts";
+import { panels } from "./panels.ts";
+import { go, route, sessionAddress } from "./routes.ts";
+import { ServerPage } from "./server/page.tsx";
+import { NewSession } from "./sessions/new.tsx";
+import { Sidebar } from "./sessions/sidebar.tsx";
+import { TitleBar } from "./sessions/title.tsx";
+import { client, connection, refusal } from "./store/connection.ts";
+import { current, type SessionView } from "./store/session.ts";
+import { sessions } from "./store/sessions.ts";
+import { dismiss, toasts } from "./store/toasts.ts";
+import { Dialog, Empty, IconButton, Progress } from "./ui/controls.tsx";
+
+/** The whole page: sessions, what is open, and the inspector beside it. */
+export function App() {
+  if (refusal.value !== "") return <Refused />;
+  return (
+    <div class="app">
+      <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to the content</a>
+      <Banner />
+      <Sidebar />
+      <Content />
+      {dialog.value === "new" && <NewSession />}
+      {dialog.value === "help" && <Help />}
+      <Toasts />
+    </div>
+  );
+}
+
+function Content() {
+  switch (route.value.page) {
+    case "server":
+      return <ServerPage />;
+    case "session":
+      return current.value ? <SessionPage view={current.value} tab={route.value.tab} /> : <main class="page" id="main" tabIndex={-1}><Progress value={undefined} label="Connecting" /></main>;
+    case "home":
+      return <Home />;
+  }
+}
+
+/** At this width of the window, in pixels, the inspector stands beside the conversation. */
+const wide = matchMedia("(min-width: 1200px)");
+
+function useWide(): boolean {
+  const [is, set] = useState(wide.matches);
+  useEffect(() => {
+    const changed = (): void => set(wide.matches);
+    wide.addEventListener("change", changed);
+    return () => wide.removeEventListener("change", changed);
+  }, []);
+  return is;
+}
+
+function SessionPage({ view, tab }: { view: SessionView; tab: string }) {
+  const beside = useWide();
+  const chosen = panels.find((p) => p.id === tab) ?? (beside ? panels[0] : undefined);
+  const alone = !beside && chosen !== undefined;
+  return (
+    <main class={beside && panels.length > 0 ? "session with-inspector" : "session"} id="main" tabIndex={-1}>
+      <div class="session-main">
+        <TitleBar view={view} />
+        {!beside && panels.length > 0 && <Tabs view={view} chosen={chosen?.id ?? ""} withConversation />}
+        {alone ? <Inspected view={view} tab={chosen.id} /> : <Conversation view={view} />}
+      </div>
+      {beside && chosen && (
+        <aside class="inspector" aria-label="Inspector">
+          <Tabs view={view} chosen={chosen.id} withConversation={false} />
+          <Inspected view={view} tab={chosen.id} />
+        </aside>
+      )}
+    </main>
+  );
+}
+
+function Tabs({ view, chosen, withConversation }: { view: SessionView; chosen: string; withConversation: boolean }) {
+  const tabs = [...(withConversation ? [{ id: "", title: "Conversation" }] : []), ...panels];
+  const keys = (event: KeyboardEvent): void => {
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (step === 0) return;
+    const at = tabs.findIndex((t) => t.id === chosen);
+    const next = tabs[(at + step + tabs.length) % tabs.length];
+    if (next) go(sessionAddress(view.id, next.id));
+    requestAnimationFrame(() => document.getElementById(`tab-${next?.id}`)?.focus());
+  };
+  return (
+    <div class="tabs" role="tablist" aria-label="Inspector" onKeyDown={keys}>
+      {tabs.map((t) => (
+        <a key={t.id} id={`tab-${t.id}`} class="tab" role="tab" href={sessionAddress(view.id, t.id)} aria-selected={t.id === chosen}
+          aria-controls="inspected" tabIndex={t.id === chosen ? 0 : -1}>{t.title}</a>
+      ))}
+    </div>
+  );
+}
+
+function Inspected({ view, tab }: { view: SessionView; tab: string }) {
+  const panel = panels.find((p) => p.id === tab);
+  if (!panel) return null;
+  const Panel = panel.component;
+  return (
+    <div class="inspected" id="inspected" role="tabpanel" aria-labelledby={`tab-${panel.id}`} tabIndex={0}>
+      <Panel key={`${view.id} ${panel.id}`} view={view} />
+    </div>
+  );
+}
+
+function Home() {
+  const many = sessions.value.size;
+  return (
+    <main class="page" id="main" tabIndex={-1}>
+      <Empty title={many === 0 ? "Strata is running" : "Choose a session"}>
+        <p>{many === 0 ? "Begin a session in a folder, or connect an editor." : "Its conversation opens here, with what is sent to the model beside it."}</p>
+        <p class="empty-actions">
+          <button type="button" class="button primary" disabled={!client.value} onClick={() => (dialog.value = "new")}>New session</button>
+          <a class="button" href="#/server">How an editor connects</a>
+        </p>
+      </Empty>
+    </main>
+  );
+}
+
+/** Says that there is no connection, since when what is shown may be old, and offers to try at once. */
+function Banner() {
+  const state = connection.value;
+  const [shown, setShown] = useState(false);
+  const down = state.kind !== "open";
+  useEffect(() => {
+    if (!down) return setShown(false);
+    const timer = setTimeout(() => setShown(true), 300);
+    return () => clearTimeout(timer);
+  }, [down]);
+  if (!down || !shown) return null;
+  return (
+    <div class="banner" role="status" aria-live="polite">
+      {state.kind === "connecting" && <span>{client.value ? "The connection was lost. Connecting again" : "Connecting"}</span>}
+      {state.kind === "waiting" && <><span>The connection was lost{state.reason ? ` (${state.reason})` : ""}. What is shown may be old. Trying again <Countdown to={state.retryAt} /></span>
+        <button type="button" class="button small" onClick={() => client.value?.retryNow()}>Retry now</button></>}
+      {state.kind === "closed" && <><span>The connection is closed: {state.reason}</span>
+        <button type="button" class="button small" onClick={() => location.reload()}>Load the page again</button></>}
+    </div>
+  );
+}
+
+function Countdown({ to }: { to: Date }) {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 250);
+    return () => clearInterval(timer);
+  }, []);
+  const seconds = Math.ceil((to.getTime() - now) / 1000);
+  return <span class="countdown">{seconds > 0 ? `in ${seconds} s` : "now"}</span>;
+}
+
+function Refused() {
+  return (
+    <main class="page" id="main">
+      <Empty title="The server does not let this page in">
+        <p>{refusal.value}</p>
+        <p>Get a new address on the machine that the server runs on:</p>
+        <p><code>strata hud --open</code></p>
+        <button type="button" class="button" onClick={() => location.reload()}>Load the page again</button>
+      </Empty>
+    </main>
+  );
+}
+
+function Help() {
+  return (
+    <Dialog title="Keyboard shortcuts" onClose={() => (dialog.value = "")}>
+      <dl class="shortcuts">
+        {shortcuts.map((s) => (
+          <div key={s.what}>
+            <dt>{s.keys.map((k) => <kbd key={k}>{k}</kbd>)}</dt>
+            <dd>{s.what}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}
+
+function Toasts() {
+  return (
+    <div class="toasts" role="region" aria-label="Messages of the page" aria-live="polite">
+      {toasts.value.map((t) => (
+        <div key={t.id} class={t.bad ? "toast bad" : "toast"} role={t.bad ? "alert" : "status"}>
+          <span>{t.text}</span>
+          {t.action && <button type="button" class="button small" onClick={() => { t.action?.run(); dismiss(t.id); }}>{t.action.label}</button>}
+          <IconButton icon="close" label="Dismiss" onClick={() => dismiss(t.id)} />
+        </div>
+      ))}
+    </div>
+  );
+}

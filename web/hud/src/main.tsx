@@ -1,0 +1,28 @@
+import { effect } from "@preact/signals";
+import { render } from "preact";
+import { App } from "./app.tsx";
+import { listen } from "./keys.ts";
+import { route } from "./routes.ts";
+import { client, isOpen, start } from "./store/connection.ts";
+import { connectionChanged } from "./store/server.ts";
+import { current, open } from "./store/session.ts";
+import { follow } from "./store/sessions.ts";
+import { failed } from "./store/toasts.ts";
+
+const root = document.getElementById("hud");
+if (root) render(<App />, root);
+listen();
+
+effect(() => connectionChanged(isOpen.value));
+effect(() => {
+  if (client.value) follow().catch(failed("The list is not kept up to date any more"));
+});
+effect(() => {
+  const here = route.value;
+  if (client.value) open(here.page === "session" ? here.id : null);
+});
+effect(() => {
+  const title = current.value?.title.value;
+  document.title = title ? `${title} · Strata` : "Strata";
+});
+void start();

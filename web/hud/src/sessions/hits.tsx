@@ -1,0 +1,42 @@
+import { sessionAddress } from "../routes.ts";
+import { hits, more, problem, query, searching, searchMore, stretches } from "../store/search.ts";
+import { sessions, titleOf } from "../store/sessions.ts";
+import { plural, when } from "../text/format.ts";
+import { Empty, Progress } from "../ui/controls.tsx";
+
+const roles: Record<string, string> = { user: "You", assistant: "Answer", tool: "Tool" };
+
+/** What was found in all messages; each leads to its place. */
+export function Hits() {
+  if (problem.value !== "") return <div class="window hits"><Empty title="The search failed"><p>{problem.value}</p></Empty></div>;
+  if (hits.value.length === 0) {
+    return (
+      <div class="window hits">
+        {searching.value ? <Progress value={undefined} label="Searching" /> : <Empty title={`Nothing holds “${query.value.trim()}”`}><p>Words are found in messages of all sessions, whole or by their beginning.</p></Empty>}
+      </div>
+    );
+  }
+  return (
+    <div class="window hits" role="list" aria-label="Search results">
+      <p class="sidebar-note" role="status">{plural(hits.value.length, "message")}{more.value === undefined ? "" : " and more"}</p>
+      {hits.value.map((hit) => {
+        const session = sessions.value.get(hit.sessionId);
+        return (
+          <div role="listitem" key={hit.messageId}>
+            <a class="hit" href={sessionAddress(hit.sessionId, "", hit.seq)}>
+              <span class="hit-head">
+                <span class="hit-title">{session ? titleOf(session.info) : hit.sessionId}</span>
+                <time dateTime={hit.at}>{when(hit.at)}</time>
+              </span>
+              <span class="hit-text">
+                <span class="quiet">{roles[hit.role] ?? hit.role}: </span>
+                {stretches(hit).map((s, i) => (s.hit ? <mark key={i}>{s.text}</mark> : s.text))}
+              </span>
+            </a>
+          </div>
+        );
+      })}
+      {more.value !== undefined && <button type="button" class="button wide" disabled={searching.value} onClick={searchMore}>Show more</button>}
+    </div>
+  );
+}

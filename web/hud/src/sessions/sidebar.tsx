@@ -1,0 +1,147 @@
+import { signal } from "@preact/signals";
+import type { TargetedKeyboardEvent } from "preact";
+import { useMemo, useRef } from "preact/hooks";
+import { go, route, sessionAddress } from "../routes.ts";
+import { isOpen } from "../store/connection.ts";
+import { query, search } from "../store/search.ts";
+import { folders, listMore, loading, nextCursor, sessions, titleOf, type Listed } from "../store/sessions.ts";
+import { importSession, transfers } from "../store/transfer.ts";
+import { base, fully, plural, when } from "../text/format.ts";
+import { Empty, IconButton, Progress } from "../ui/controls.tsx";
+import { Icon, Logo } from "../ui/icons.tsx";
+import { Window } from "../ui/window.tsx";
+import { Hits } from "./hits.tsx";
+import { dialog } from "../dialogs.ts";
+
+/** Folders that somebody closed. */
+const closed = signal<ReadonlySet<string>>(new Set());
+
+type Line = { key: string } & ({ kind: "folder"; path: string; many: number; open: boolean } | { kind: "session"; listed: Listed });
+
+/** The list of all sessions, and the search over all messages. */
+export function Sidebar() {
+  const file = useRef<HTMLInputElement>(null);
+  return (
+    <nav class="sidebar" aria-label="Sessions">
+      <header class="sidebar-head">
+        <a class="brand" href="#/" aria-label="Strata, start"><Logo />Strata</a>
+        <IconButton icon="upload" label="Import a session from a file" disabled={!isOpen.value} onClick={() => file.current?.click()} />
+        <IconButton icon="plus" label="New session (n)" disabled={!isOpen.value} onClick={() => (dialog.value = "new")} />
+        <input ref={file} type="file" accept=".jsonl,.ndjson,.json" class="hidden" tabIndex={-1} aria-label="File of a session"
+          onChange={(e) => { importFile(e.currentTarget); }} />
+      </header>
+      <SearchField />
+      {query.value.trim() === "" ? <List /> : <Hits />}
+      <Transfers />
+      <footer class="sidebar-foot">
+        <a class={route.value.page === "server" ? "foot-link here" : "foot-link"} href="#/server" aria-current={route.value.page === "server" ? "page" : undefined}>
+          <Icon name="server" />Server
+        </a>
+        <IconButton icon="help" label="Keyboard shortcuts (?)" onClick={() => (dialog.value = "help")} />
+      </footer>
+    </nav>
+  );
+}
+
+function importFile(input: HTMLInputElement): void {
+  const file = input.files?.[0];
+  input.value = "";
+  if (file) void importSession(file, (id) => go(sessionAddress(id)));
+}
+
+function SearchField() {
+  const keys = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
+    if (event.key === "Escape") {
+      event.stopPropagation();
+      if (query.value === "") event.currentTarget.blur();
+      else search("");
+    } else if (event.key === "ArrowDown") {
+      event.preventDefault();
+      document.querySelector<HTMLElement>(".sidebar .line a, .sidebar a.hit")?.focus();
+    }
+  };
+  return (
+    <div class="search">
+      <Icon name="search" />
+      <input id="search" type="search" class="search-field" placeholder="Search all messages" aria-label="Search all messages"
+        value={query.value} onInput={(e) => search(e.currentTarget.value)} onKeyDown={keys} />
+      {query.value === "" ? <kbd aria-hidden="true">/</kbd> : <IconButton icon="close" label="Clear the search (Esc)" onClick={() => search("")} />}
+    </div>
+  );
+}
+
+function List() {
+  const all = folders.value;
+  const shut = closed.value;
+  const lines = useMemo(() => all.flatMap((f): Line[] => {
+    const open = !shut.has(f.path);
+    const head: Line = { key: "folder " + f.path, kind: "folder", path: f.path, many: f.sessions.length, open };
+    return open ? [head, ...f.sessions.map((listed): Line => ({ key: listed.info.sessionId, kind: "session", listed }))] : [head];
+  }), [all, shut]);
+  if (sessions.value.size === 0 && loading.value) return <div class="window"><Progress value={undefined} label="Listing the sessions" /></div>;
+  if (sessions.value.size === 0) {
+    return (
+      <div class="window">
+        <Empty title="No sessions yet">
+          <p>Begin one here, from an editor, or with <code>strata ask</code>.</p>
+          <button type="button" class="button primary" onClick={() => (dialog.value = "new")}>New session</button>
+        </Empty>
+      </div>
+    );
+  }
+  return (
+    <>
+      <Window class="session-list" role="list" label="Sessions by folder" rows={lines} estimate={(l) => (l.kind === "folder" ? 34 : 32)}
+        draw={(line) => (line.kind === "folder" ? <FolderLine line={line} /> : <SessionLine listed={line.listed} />)}
+        onNearEnd={() => void listMore()} />
+      {nextCursor.value !== undefined && <p class="sidebar-note">{plural(sessions.value.size, "session")}, more when you scroll</p>}
+    </>
+  );
+}
+
+function FolderLine({ line }: { line: Extract<Line, { kind: "folder" }> }) {
+  const toggle = (): void => {
+    const next = new Set(closed.value);
+    if (!next.delete(line.path)) next.add(line.path);
+    closed.value = next;
+  };
+  return (
+    <div role="listitem"><button type="button" class="folder" aria-expanded={line.open} title={line.path} onClick={toggle}>
+      <Icon name={line.open ? "down" : "chevron"} />
+      <span class="folder-name">{base(line.path)}</span>
+      <span class="quiet">{line.many}</span>
+    </button></div>
+  );
+}
+
+const states: Record<string, string> = { running: "running", compacting: "compacting", closing: "closing", loading: "loading" };
+
+function SessionLine({ listed }: { listed: Listed }) {
+  const { info, state } = listed;
+  const here = route.value.page === "session" && route.value.id === info.sessionId;
+  return (
+    <div class={here ? "line here" : "line"} role="listitem">
+      <a href={sessionAddress(info.sessionId)} aria-current={here ? "page" : undefined} data-session={info.sessionId} title={fully(info.updatedAt)}>
+        <span class={state ? "dot live" : "dot"} aria-hidden="true" />
+        <span class="line-title">{titleOf(info)}</span>
+        {state ? <span class="line-state">{states[state] ?? state}</span> : <time class="line-time" dateTime={info.updatedAt}>{when(info.updatedAt)}</time>}
+      </a>
+    </div>
+  );
+}
+
+function Transfers() {
+  if (transfers.value.length === 0) return null;
+  return (
+    <ul class="transfers" aria-label="Transfers">
+      {transfers.value.map((t) => (
+        <li key={t.id}>
+          <span>{t.what}</span>
+          <IconButton icon="close" label={`Cancel: ${t.what}`} onClick={t.cancel} />
+          <Progress value={t.done} label={t.what} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+

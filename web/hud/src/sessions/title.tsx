@@ -1,0 +1,60 @@
+import type { TargetedKeyboardEvent } from "preact";
+import { useState } from "preact/hooks";
+import { go, sessionAddress } from "../routes.ts";
+import { call, isOpen, offers } from "../store/connection.ts";
+import type { SessionView } from "../store/session.ts";
+import { discard, rename } from "../store/sessions.ts";
+import { failed, toast } from "../store/toasts.ts";
+import { exportSession } from "../store/transfer.ts";
+import { IconButton } from "../ui/controls.tsx";
+
+/** The title of the open session, renamed in place, and what can be done with the session. */
+export function TitleBar({ view }: { view: SessionView }) {
+  const [naming, setNaming] = useState(false);
+  const title = view.title.value || "Untitled session";
+  const remove = (): void => {
+    discard(view.id, title).then(() => go("#/"), failed("The session could not be deleted"));
+  };
+  const fork = (): void => {
+    call("_strata/session/fork", { sessionId: view.id }).then(
+      (made) => {
+        toast("This is the fork; the original is untouched.");
+        go(sessionAddress(made.sessionId));
+      },
+      failed("The session could not be forked"),
+    );
+  };
+  return (
+    <header class="title-bar">
+      <div class="title">
+        {naming ? <TitleField view={view} title={view.title.value} onDone={() => setNaming(false)} /> : <h1 onDblClick={() => setNaming(true)}>{title}</h1>}
+        <p class="title-path" title={view.cwd.value}>{view.cwd.value}</p>
+      </div>
+      <div class="title-actions">
+        <IconButton icon="edit" label="Rename" disabled={!isOpen.value} onClick={() => setNaming(true)} />
+        {offers("_strata/session/fork") && <IconButton icon="fork" label="Fork: go on from here in a copy" disabled={!isOpen.value} onClick={fork} />}
+        <IconButton icon="download" label="Export to a file" disabled={!isOpen.value} onClick={() => void exportSession(view.id, title)} />
+        <IconButton icon="trash" label="Delete" disabled={!isOpen.value} onClick={remove} />
+      </div>
+    </header>
+  );
+}
+
+function TitleField({ view, title, onDone }: { view: SessionView; title: string; onDone: () => void }) {
+  const [text, setText] = useState(title);
+  const keep = (): void => {
+    onDone();
+    if (text.trim() !== "" && text !== title) rename(view.id, text.trim()).catch(failed("It could not be renamed"));
+  };
+  const keys = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
+    if (event.key === "Enter") keep();
+    else if (event.key === "Escape") {
+      event.stopPropagation();
+      onDone();
+    }
+  };
+  return (
+    <input class="title-field" type="text" aria-label="Title" autofocus value={text} ref={(e) => { if (e && document.activeElement !== e) { e.focus(); e.select(); } }}
+      onInput={(e) => setText(e.currentTarget.value)} onKeyDown={keys} onBlur={keep} />
+  );
+}

@@ -1,0 +1,374 @@
+import { computed, effect, signal } from "@preact/signals";
+import { ConnectionLost } from "@strata/client";
+import type {
+  Block, ConfigOption, ContentBlock, Config, RpcErrorObject, SessionEvent, SessionHandle, StrataEvent, Totals, Turn, Update,
+} from "@strata/client";
+import { call, client, isOpen, offers } from "./connection.ts";
+import { Fetched } from "./fetched.ts";
+import { Transcript, type Entry } from "./transcript.ts";
+import { failed } from "./toasts.ts";
+
+/** What of a prompt could not be sent, or how its turn failed. */
+export interface Failure {
+  text: string;
+  code: number;
+  /** The prompt, to try it again. */
+  blocks: ContentBlock[] | null;
+  /** The stored message of the prompt; "" where none was stored. */
+  userMessageId: string;
+}
+
+/** A turn as it runs. */
+export interface Running {
+  turnId: string;
+  messageId: string;
+  retry?: { attempt: number; of: number; reason: string; until: number };
+}
+
+/**
+ * SessionView is one session as the page shows it. It attaches to the session's events and owns all that is known of
+ * it: the transcript, the choices, and the values that panels ask for.
+ */
+export class SessionView {
+  readonly phase = signal<"loading" | "ready" | "missing" | "failed">("loading");
+  readonly problem = signal("");
+  readonly title = signal("");
+  readonly cwd = signal("");
+  readonly config = signal<Config | undefined>(undefined);
+  readonly totals = signal<Totals | undefined>(undefined);
+  readonly notices = signal<readonly string[]>([]);
+  readonly options = signal<readonly ConfigOption[]>([]);
+  /** Why there are no choices, "" where there are. */
+  readonly optionsProblem = signal("");
+  readonly running = signal<Running | null>(null);
+  readonly compacting = signal("");
+  readonly unsaved = signal("");
+  readonly leftOut = signal<readonly { key: string; reason: string }[]>([]);
+  readonly failure = signal<Failure | null>(null);
+  /** The newest items that moved between tiers. */
+  readonly tierChanges = signal<readonly { key: string; from: string; to: string; reason: string }[]>([]);
+  /** What a screen reader is told. */
+  readonly spoken = signal("");
+  readonly busy = computed(() => this.running.value !== null || this.sending.value !== null);
+  readonly transcript: Transcript;
+
+  readonly budget = this.value("_strata/context/budget");
+  readonly breakdown = this.value("_strata/context/breakdown");
+  readonly compaction = this.value("_strata/context/compaction");
+  readonly edits = this.value("_strata/history/edits");
+  readonly checkpoints = this.value("_strata/checkpoint/list");
+  readonly usage = this.value("_strata/usage/list");
+  readonly files = this.value("_strata/files/list");
+  readonly documents = this.value("_strata/documents/list");
+  readonly info = this.value("_strata/session/info");
+
+  private readonly sending = signal<Turn | null>(null);
+  private readonly handle: SessionHandle;
+  private readonly ended = new AbortController();
+  private stopConnection: () => void;
+
+  constructor(readonly id: string) {
+    const open = client.peek();
+    if (!open) throw new Error("not connected yet");
+    this.handle = open.session(id);
+    this.transcript = new Transcript(id);
+    this.stopConnection = this.followConnection();
+    void this.follow();
+  }
+
+  /** Stops listening. The session itself goes on. */
+  close(): void {
+    this.ended.abort();
+    this.stopConnection();
+  }
+
+  /** Asks the server about this session. */
+  call<M extends SessionMethod>(method: M, params: SessionParams<M>, options?: { signal?: AbortSignal }) {
+    return call(method, { ...params, sessionId: this.id } as Methods[M]["params"], options);
+  }
+
+  private value<M extends SessionMethod>(method: M): Fetched<Methods[M]["result"]> {
+    return new Fetched(
+      () => call(method, { sessionId: this.id } as Methods[M]["params"], { signal: this.ended.signal }),
+      () => isOpen.peek() && !this.ended.signal.aborted,
+    );
+  }
+
+  private get values(): Fetched<unknown>[] {
+    return [this.budget, this.breakdown, this.compaction, this.edits, this.checkpoints, this.usage, this.files, this.documents, this.info];
+  }
+
+  private followConnection(): () => void {
+    let was = isOpen.peek();
+    return effect(() => {
+      const now = isOpen.value;
+      if (was && !now) for (const value of this.values) value.lost();
+      if (!was && now) this.changed(...this.values);
+      was = now;
+    });
+  }
+
+  private changed(...values: Fetched<unknown>[]): void {
+    for (const value of values) value.changed();
+  }
+
+  private async follow(): Promise<void> {
+    try {
+      for await (const event of this.handle.watch({ signal: this.ended.signal })) this.take(event);
+    } catch (error) {
+      if (this.ended.signal.aborted) return;
+      this.phase.value = (error as { code?: number }).code === -32002 ? "missing" : "failed";
+      this.problem.value = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  private take(event: SessionEvent): void {
+    switch (event.type) {
+      case "snapshot":
+        this.begin(event);
+        break;
+      case "update":
+        this.update(event.update);
+        break;
+      case "event":
+        this.event(event.event);
+        break;
+    }
+  }
+
+  private begin(event: Extract<SessionEvent, { type: "snapshot" }>): void {
+    const { snapshot } = event;
+    this.title.value = snapshot.session.title ?? "";
+    this.cwd.value = snapshot.session.cwd;
+    this.config.value = snapshot.config;
+    this.totals.value = snapshot.totals;
+    this.notices.value = snapshot.notices ?? [];
+    this.unsaved.value = snapshot.unsaved ? "An ending waits to be stored." : "";
+    this.transcript.reset(snapshot.messages, snapshot.summary, snapshot.nextCursor !== undefined);
+    this.running.value = null;
+    if (snapshot.running) {
+      const { turnId, messageId, text, thought } = snapshot.running;
+      this.running.value = { turnId, messageId };
+      const live = this.transcript.live(messageId, turnId);
+      if (thought) live?.add("thought", thought);
+      if (text) live?.add("text", text);
+    }
+    this.phase.value = "ready";
+    this.changed(...this.values);
+    void this.askOptions();
+  }
+
+  private async askOptions(): Promise<void> {
+    try {
+      const result = await call("session/resume", { sessionId: this.id, cwd: this.cwd.peek(), mcpServers: [] });
+      this.options.value = result.configOptions;
+      this.optionsProblem.value = "";
+    } catch (error) {
+      this.optionsProblem.value = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  private update(update: Update): void {
+    switch (update.sessionUpdate) {
+      case "agent_message_chunk":
+        if (update.content.type === "text") this.transcript.live(update.messageId)?.add("text", update.content.text);
+        break;
+      case "agent_thought_chunk":
+        if (update.content.type === "text") this.transcript.live(update.messageId)?.add("thought", update.content.text);
+        break;
+      case "user_message_chunk":
+        this.transcript.userBlock(update.messageId, update.content as Block);
+        break;
+      case "session_info_update":
+        this.title.value = update.title;
+        break;
+      case "config_option_update":
+        this.options.value = update.configOptions;
+        break;
+      case "notice":
+        this.notices.value = [...this.notices.value.filter((n) => n !== update.title), update.title].slice(-MAX_NOTICES);
+        break;
+    }
+  }
+
+  private event(event: StrataEvent): void {
+    switch (event.type) {
+      case "turn_started":
+        this.failure.value = null;
+        this.leftOut.value = [];
+        this.running.value = { turnId: event.turnId, messageId: event.messageId };
+        this.transcript.started(event.turnId, event.promptId, event.userMessageId, event.messageId);
+        this.spoken.value = "The answer begins.";
+        break;
+      case "turn_finished":
+        this.finished(event);
+        break;
+      case "left_out":
+        this.leftOut.value = event.leftOut;
+        break;
+      case "retrying":
+        if (this.running.value) {
+          const { attempt, of, reason, delayMs } = event;
+          this.running.value = { ...this.running.value, retry: { attempt, of, reason, until: Date.now() + delayMs } };
+        }
+        break;
+      case "saved":
+        this.unsaved.value = "";
+        void this.refresh();
+        break;
+      case "save_failed":
+        this.unsaved.value = event.reason;
+        break;
+      case "context_changed":
+        this.changed(this.budget, this.breakdown, this.edits, this.compaction, this.checkpoints, this.info, this.documents);
+        void this.refresh();
+        break;
+      case "compaction":
+        this.compacting.value = event.outcome === "running" ? event.compactionId : "";
+        this.changed(this.compaction, this.budget, this.breakdown, this.edits, this.usage);
+        break;
+      case "tiers_changed":
+        this.tierChanges.value = event.changes;
+        this.changed(this.breakdown);
+        break;
+      case "files_changed":
+        this.changed(this.files, this.budget, this.breakdown);
+        break;
+      case "config_changed":
+        this.config.value = event.config;
+        this.changed(this.budget, this.breakdown, this.compaction, this.info);
+        break;
+      case "resynced":
+        this.changed(...this.values);
+        void this.refresh();
+        break;
+      case "closed":
+        this.running.value = null;
+        break;
+    }
+  }
+
+  private finished(event: Extract<StrataEvent, { type: "turn_finished" }>): void {
+    const running = this.running.value;
+    this.running.value = null;
+    this.changed(this.budget, this.breakdown, this.usage, this.compaction, this.info, this.files);
+    if (!event.messageId && running) this.transcript.drop(running.messageId);
+    if (event.error && event.status === "failed") this.failedTurn(event.turnId, event.error);
+    this.spoken.value = event.status === "completed" ? "The answer is complete." : `The answer was ${event.status}.`;
+    void this.refresh();
+  }
+
+  private failedTurn(turnId: string, error: RpcErrorObject): void {
+    const all = [...this.transcript.entries.peek(), ...this.transcript.tail.peek()];
+    const prompt = all.findLast((e) => e.message.role === "user" && e.message.turnId === turnId) ?? all.findLast((e) => e.message.role === "user");
+    this.failure.value = {
+      text: error.message, code: error.code,
+      blocks: prompt ? asPrompt(prompt.message.blocks) : null, userMessageId: prompt?.message.id ?? "",
+    };
+  }
+
+  /** A connection that was lost needs no word here: the page says so, and a snapshot comes when it is back. */
+  private refresh(): Promise<void> {
+    return this.transcript.refresh().catch((error: unknown) => {
+      if (!(error instanceof ConnectionLost)) failed("The messages could not be fetched")(error);
+    });
+  }
+
+  /** Sends a prompt. Its answer comes as events; what fails is shown in place. */
+  async prompt(blocks: ContentBlock[]): Promise<void> {
+    const promptId = crypto.randomUUID();
+    this.failure.value = null;
+    if (this.transcript.newer.peek()) await this.transcript.showNewest();
+    this.transcript.prompted(promptId, blocks as Block[]);
+    const turn = this.handle.prompt(blocks, { promptId });
+    this.sending.value = turn;
+    try {
+      await turn.result;
+    } catch (error) {
+      this.unsent(promptId, blocks, error as Error & { code?: number });
+    } finally {
+      if (this.sending.peek() === turn) this.sending.value = null;
+    }
+  }
+
+  /** The turn failed, which an event tells as well, or the prompt was never taken. */
+  private unsent(promptId: string, blocks: ContentBlock[], error: Error & { code?: number }): void {
+    const own = this.transcript.tail.peek().find((e) => e.promptId === promptId && e.message.id === "");
+    if (!own && this.failure.peek()) return;
+    this.transcript.unprompted(promptId);
+    this.failure.value ??= { text: error.message, code: error.code ?? 0, blocks, userMessageId: "" };
+  }
+
+  /** Sends a prompt in the place of an earlier one: the view goes back to what was before that. */
+  async promptInstead(userMessageId: string, blocks: ContentBlock[]): Promise<void> {
+    await this.call("_strata/checkpoint/restore", { beforeMessageId: userMessageId });
+    await this.prompt(blocks);
+  }
+
+  /** Sends a stored prompt again, in its own place. */
+  async again(entry: Entry): Promise<void> {
+    await this.promptInstead(entry.message.id, asPrompt(entry.message.blocks));
+  }
+
+  /** Tries a prompt again that failed. */
+  async retry(): Promise<void> {
+    const failure = this.failure.peek();
+    if (!failure?.blocks) return;
+    if (failure.userMessageId) await this.promptInstead(failure.userMessageId, failure.blocks);
+    else await this.prompt(failure.blocks);
+  }
+
+  /** Stops the running turn, whoever began it. */
+  cancel(): void {
+    const turn = this.sending.peek();
+    if (turn) turn.cancel();
+    else this.handle.cancel();
+  }
+
+  /** Makes a choice; it takes effect with the next turn. */
+  async choose(configId: string, value: string): Promise<void> {
+    const result = await this.call("session/set_config_option", { configId, value });
+    this.options.value = result.configOptions;
+    this.changed(this.budget, this.breakdown, this.compaction, this.info);
+  }
+
+  get canRestore(): boolean {
+    return offers("_strata/checkpoint/restore");
+  }
+}
+
+/** The blocks of a stored prompt as they are sent. */
+function asPrompt(blocks: readonly Block[]): ContentBlock[] {
+  return blocks.flatMap((b): ContentBlock[] => {
+    switch (b.type) {
+      case "text":
+        return [{ type: "text", text: b.text ?? "" }];
+      case "image":
+        return b.data && b.mimeType ? [{ type: "image", data: b.data, mimeType: b.mimeType }] : [];
+      case "resource_link":
+        return [b];
+      case "resource":
+        return [{ type: "resource", resource: { uri: b.uri, text: b.text ?? "" } }];
+      default:
+        return [];
+    }
+  });
+}
+
+/** Notices of a session that are shown at once. */
+const MAX_NOTICES = 8;
+
+type Methods = import("@strata/client").Methods;
+type SessionMethod = { [M in keyof Methods]: Methods[M]["params"] extends { sessionId: string } ? M : never }[keyof Methods];
+type SessionParams<M extends SessionMethod> = Omit<Methods[M]["params"], "sessionId">;
+
+/** The view of the session that is open, null where none is. One is open at a time. */
+export const current = signal<SessionView | null>(null);
+
+/** Opens a session in the place of the one that is open. */
+export function open(id: string | null): void {
+  const now = current.peek();
+  if (now?.id === id) return;
+  now?.close();
+  current.value = id === null ? null : new SessionView(id);
+}

@@ -1,0 +1,60 @@
+const whole = new Intl.NumberFormat("en");
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
+const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
+/** 12345 as "12,345". */
+export const count = (n: number): string => whole.format(n);
+
+/** Tokens in few letters: 950, 1.2K, 128K, 1M. */
+export function short(n: number): string {
+  if (n < 1000) return String(n);
+  if (n < 999_500) return trim(n / 1000) + "K";
+  return trim(n / 1_000_000) + "M";
+}
+
+const trim = (n: number): string => (n < 10 ? n.toFixed(1).replace(/\.0$/, "") : String(Math.round(n)));
+
+/** Bytes in few letters, powers of 1,024. */
+export function bytes(n: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let i = 0;
+  while (n >= 1024 && i < units.length - 1) {
+    n /= 1024;
+    i++;
+  }
+  return (i === 0 ? String(n) : n < 10 ? n.toFixed(1) : String(Math.round(n))) + " " + units[i];
+}
+
+/** US dollars: cents from a dollar on, more digits below. */
+export const dollars = (n: number): string => "$" + (n === 0 ? "0" : n >= 1 ? n.toFixed(2) : n.toFixed(4));
+
+/** A time as people say it: the hour today, the date otherwise. */
+export function when(iso: string, now: Date = new Date()): string {
+  const at = new Date(iso);
+  if (Number.isNaN(at.getTime())) return "";
+  return at.toDateString() === now.toDateString() ? clock.format(at) : day.format(at);
+}
+
+/** A time in full, in the reader's zone. */
+export function fully(iso: string): string {
+  const at = new Date(iso);
+  return Number.isNaN(at.getTime()) ? "" : moment.format(at);
+}
+
+/** "1 message", "2 messages". */
+export const plural = (n: number, one: string, many = one + "s"): string => `${count(n)} ${n === 1 ? one : many}`;
+
+/** The last part of a path. */
+export function base(path: string): string {
+  const parts = path.split(/[\\/]/).filter((part) => part !== "");
+  return parts.at(-1) ?? path;
+}
+
+/** The file: URI of a path below a folder, or of an absolute path. */
+export function fileURI(folder: string, path: string): string {
+  const absolute = /^([\\/]|[A-Za-z]:[\\/])/.test(path) ? path : folder.replace(/[\\/]+$/, "") + "/" + path;
+  const slashed = absolute.replaceAll("\\", "/");
+  const parts = slashed.split("/").map((part, i) => (i === 0 && /^[A-Za-z]:$/.test(part) ? part : encodeURIComponent(part)));
+  return "file://" + (slashed.startsWith("/") ? "" : "/") + parts.join("/");
+}

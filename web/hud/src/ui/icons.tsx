@@ -1,0 +1,35 @@
+/** Icons of 16 × 16, drawn with one line. */
+const paths = {
+  plus: "M8 3v10M3 8h10",
+  search: "M7 11.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9zM10.5 10.5 14 14",
+  chevron: "m6 4 4 4-4 4",
+  down: "m4 6 4 4 4-4",
+  close: "m4 4 8 8M12 4l-8 8",
+  copy: "M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z",
+  check: "m3 8.5 3.5 3.5L13 4.5",
+  edit: "m10.5 3 2.5 2.5L6 12.5l-3.2.7.7-3.2z",
+  fork: "M4.5 2.5v11M4.5 9c0-3 7-1.5 7-5.5M9.5 5l2-2 2 2",
+  download: "M8 2.5v7.5M5 7.5l3 3 3-3M3 13.5h10",
+  upload: "M8 10.5V3M5 5.5l3-3 3 3M3 13.5h10",
+  trash: "M3 4.5h10M6.5 4.5v-2h3v2M4.5 4.5l.5 9h6l.5-9",
+  attach: "m12.5 7.5-5 5a3 3 0 0 1-4.2-4.2l5.4-5.4a2 2 0 0 1 2.8 2.8L6.3 10.9a1 1 0 0 1-1.4-1.4l4.6-4.6",
+  send: "M8 13V3.5M4 7.5l4-4 4 4",
+  stop: "M4.5 4.5h7v7h-7z",
+  file: "M4 2.5h5l3 3v8H4zM9 2.5v3h3",
+  server: "M2.5 3h11v4h-11zM2.5 9h11v4h-11zM5 5h.01M5 11h.01",
+  help: "M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12zM6.3 6.2c.2-2.2 3.5-2 3.4.1 0 1.3-1.7 1.3-1.7 2.6M8 11.2h.01",
+} as const;
+
+export type IconName = keyof typeof paths;
+
+export function Icon({ name }: { name: IconName }) {
+  return (
+    <svg class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+      <path d={paths[name]} />
+    </svg>
+  );
+}
+
+export function Logo() {
+  return <img class="logo" src="/assets/strata.svg" alt="" width="20" height="20" />;
+}

@@ -121,6 +121,7 @@ func (l *Log) effective(seq int64) []event {
 		case undone[edit.ID]:
 		case edit.Undoes != "":
 			undone[edit.Undoes] = true
+			events = append(events, event{edit: edit})
 		case edit.Kind == EditRestore:
 			events = append(events, event{edit: edit})
 			h, e = l.before(min(edit.To, edit.Seq-1))
@@ -143,6 +144,9 @@ func (l *Log) before(seq int64) (head, edit int) {
 func (v *view) apply(e *Edit) {
 	switch e.Kind {
 	case EditRestore:
+		if e.Undoes != "" {
+			return // what it takes back is not among the edits that are applied, and it cannot be taken back itself
+		}
 		v.force = append(v.force[:len(v.force):len(v.force)], e.ID)
 		return
 	case EditReplace:

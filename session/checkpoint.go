@@ -143,7 +143,8 @@ func (s *Session) rewind(edit history.Edit, reply func(Restored, error)) {
 		if edit.Undoes == "" && edit.To >= edit.Seq {
 			return nil, fmt.Errorf("%w: seq: %d is not in the past of the session", ErrInvalid, edit.To)
 		}
-		edit.Before = s.context.Tokens()
+		edit.Before, edit.After = s.context.Tokens(), s.context.log.TokensWith(edit)
+		edit.SavedTokens = max(edit.Before-edit.After, 0)
 		return s.store("restore", history.Change{Edits: []history.Edit{edit}}, func() {
 			before := len(s.context.View())
 			s.context.apply(edit)
@@ -187,7 +188,8 @@ func (m *ContextManager) restorePoint(req RestoreRequest) (int64, error) {
 // EditInfo is an edit of the view as the timeline shows it.
 type EditInfo struct {
 	history.Edit
-	InForce bool `json:"inForce"`
+	Ranges  []history.Range `json:"ranges,omitempty"` // of messages that it concerns
+	InForce bool            `json:"inForce"`
 }
 
 // Edits lists the edits of the view, oldest first, at most limit of those before a sequence number
@@ -203,10 +205,10 @@ func (s *Session) Edits(before int64, limit int, reply func(edits []EditInfo, ol
 			all = all[len(all)-limit:]
 			older = all[0].Seq
 		}
-		inForce := s.context.log.InForce()
+		inForce, ranges := s.context.log.InForce(), s.context.log.Ranges(all)
 		infos := make([]EditInfo, len(all))
 		for i, e := range all {
-			infos[i] = EditInfo{Edit: e, InForce: inForce[e.ID]}
+			infos[i] = EditInfo{Edit: e, Ranges: ranges[i], InForce: inForce[e.ID]}
 		}
 		reply(infos, older, nil)
 	}, func(err error) { reply(nil, 0, err) })

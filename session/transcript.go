@@ -101,7 +101,7 @@ func (s *Session) clear(reply func(int64, error)) {
 	s.enqueue(op{fail: func(err error) { reply(0, err) }, begin: func() (work, error) {
 		edit := history.Edit{
 			ID: s.deps.NewID("edit_"), Seq: s.context.NextSeq(), Kind: history.EditClear, At: s.deps.Now(),
-			Reason: "asked for", SavedTokens: s.context.Tokens(),
+			Reason: "asked for", Before: s.context.Tokens(), SavedTokens: s.context.Tokens(),
 		}
 		return s.store("clear history", history.Change{Edits: []history.Edit{edit}}, func() {
 			s.context.apply(edit)

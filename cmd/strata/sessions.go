@@ -132,18 +132,21 @@ func writeLines(w io.Writer, values []json.RawMessage) error {
 }
 
 func newSessionsShow(p *process) *cobra.Command {
-	var asJSON bool
+	var asJSON, onlyEdits bool
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Print a session and its transcript",
 		Args:  usageArgs(cobra.ExactArgs(1)),
-		RunE:  func(cmd *cobra.Command, args []string) error { return p.showSession(cmd.Context(), args[0], asJSON) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.showSession(cmd.Context(), args[0], asJSON, onlyEdits)
+		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object for the session, and one for each message")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object for the session, and one for each message or edit")
+	cmd.Flags().BoolVar(&onlyEdits, "edits", false, "print what was done to its history instead: compactions, restores and the like")
 	return cmd
 }
 
-func (p *process) showSession(ctx context.Context, id string, asJSON bool) error {
+func (p *process) showSession(ctx context.Context, id string, asJSON, onlyEdits bool) error {
 	client, err := p.connect(ctx, nil)
 	if err != nil {
 		return err
@@ -153,27 +156,26 @@ func (p *process) showSession(ctx context.Context, id string, asJSON bool) error
 	if err != nil {
 		return err
 	}
-	pages, err := transcript(ctx, client, id)
+	list, show := transcript, writeMessages
+	if onlyEdits {
+		list, show = edits, writeEdits
+	}
+	all, err := list(ctx, client, id)
 	if err != nil {
 		return err
 	}
-	show := writeMessages
 	if asJSON {
 		show = writeLines
 		fmt.Fprintf(p.stdout, "%s\n", info.raw)
 	} else {
 		info.write(p.stdout)
 	}
-	for _, page := range pages {
-		if err := show(p.stdout, page); err != nil {
-			return err
-		}
-	}
-	return nil
+	return show(p.stdout, all)
 }
 
 // transcript gives the messages of a session, oldest first. The server gives the newest page first.
-func transcript(ctx context.Context, client *rpc.Client, id string) (pages [][]json.RawMessage, err error) {
+func transcript(ctx context.Context, client *rpc.Client, id string) (all []json.RawMessage, err error) {
+	var pages [][]json.RawMessage
 	err = eachPage(ctx, client, "_strata/history/list", map[string]any{"sessionId": id}, func(page json.RawMessage) error {
 		var list struct {
 			Messages []json.RawMessage `json:"messages"`
@@ -185,7 +187,7 @@ func transcript(ctx context.Context, client *rpc.Client, id string) (pages [][]j
 		return nil
 	})
 	slices.Reverse(pages)
-	return pages, err
+	return slices.Concat(pages...), err
 }
 
 func (d details) write(w io.Writer) {

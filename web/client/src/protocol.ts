@@ -592,6 +592,8 @@ export interface Edit {
 
 /** An edit in the timeline. */
 export interface ListedEdit extends Edit {
+  /** The messages that it concerns, by the sequence numbers of the first and the last of each run. */
+  ranges?: { from: number; to: number }[];
   inForce: boolean;
 }
 

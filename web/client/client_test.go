@@ -27,15 +27,20 @@ func TestClient(t *testing.T) {
 	tsc := filepath.Join(dir, "node_modules", ".bin", "tsc")
 	run(t, dir, nil, tsc, "--build")
 	t.Run("compiles for browsers", func(t *testing.T) { run(t, dir, nil, tsc, "--project", "tsconfig.browser.json") })
-	t.Run("node", func(t *testing.T) {
-		w := newWorld(t)
-		files, err := filepath.Glob(filepath.Join(dir, "dist", "test", "*.test.js"))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("no tests were built: %v", err)
-		}
-		args := append([]string{"--test", "--test-concurrency=1", "--test-timeout=120000", "--test-reporter=spec"}, files...)
-		w.serve(t, exec.CommandContext(t.Context(), "node", args...))
-	})
+	t.Run("node", func(t *testing.T) { runTests(t, dir) })
+	t.Run("node with a WebSocket of its own", func(t *testing.T) { runTests(t, dir, "--experimental-websocket") })
+}
+
+// runTests runs the tests that were built in dir.
+func runTests(t *testing.T, dir string, flags ...string) {
+	t.Helper()
+	w := newWorld(t)
+	files, err := filepath.Glob(filepath.Join(dir, "dist", "test", "*.test.js"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no tests were built: %v", err)
+	}
+	args := append(flags, "--test", "--test-concurrency=1", "--test-timeout=120000", "--test-reporter=spec")
+	w.serve(t, exec.CommandContext(t.Context(), "node", append(args, files...)...))
 }
 
 // workingCopy is a copy of this folder without what was built in it.

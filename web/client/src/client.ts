@@ -11,6 +11,7 @@ import type {
   WatchOptions,
 } from './api.js';
 import { abortReason, ClientClosed, RpcError } from './errors.js';
+import { unsubscribe } from './feed.js';
 import { Feeds } from './feeds.js';
 import { CancelledUnsent, Link, type Follower } from './link.js';
 import { ErrorCode, type ContentBlock, type InitializeResult, type Methods, type NewSessionParams } from './protocol.js';
@@ -82,6 +83,7 @@ class LinkedClient implements Client, Follower {
 
   async newSession(params: NewSessionParams): Promise<SessionHandle> {
     const { sessionId } = await this.call('session/new', params);
+    if (!this.#feeds.has(sessionId)) unsubscribe(this.#link, sessionId); // who wants to hear of it watches it
     return this.session(sessionId);
   }
 

@@ -63,10 +63,9 @@ export class Feed {
   remove(listener: Listener): void {
     if (!this.#listeners.delete(listener) || this.#listeners.size > 0) return;
     clearTimeout(this.#timer);
-    // Urgent like attaching is, so that the two stay in order.
-    const params = { sessionId: this.sessionId, unsubscribe: true };
-    if (this.#attached && this.#link.open) this.#link.request('_strata/session/detach', params, () => {}, true);
-    this.#attached = false;
+    if ((this.#attached || this.#attaching) && this.#link.open) unsubscribe(this.#link, this.sessionId);
+    this.#generation++;
+    this.#attached = this.#attaching = false;
     this.#left();
   }
 
@@ -257,6 +256,11 @@ export class Feed {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#sync(), delay(this.#failures));
   }
+}
+
+/** Ends the connection's subscription of a session: a server bounds them. Urgent like attaching is, so that the two stay in order. */
+export function unsubscribe(link: Link, sessionId: string): void {
+  link.request('_strata/session/detach', { sessionId, unsubscribe: true }, () => {}, true);
 }
 
 function isAttached(result: any): result is AttachResult {

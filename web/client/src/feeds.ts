@@ -29,6 +29,10 @@ export class Feeds {
     return feed?.join(listener) ? feed : null;
   }
 
+  has(sessionId: string): boolean {
+    return this.#feeds.has(sessionId);
+  }
+
   up(): void {
     for (const feed of [...this.#feeds.values()]) feed.up();
   }

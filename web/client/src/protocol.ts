@@ -218,7 +218,21 @@ export interface Message {
   model?: string;
   status?: MessageStatus;
   /** What the client attached to it. */
-  meta?: Json;
+  meta?: Json | MessageMeta;
+}
+
+/** What is known of the fields that a client may attach to a message: how far the answer brought the work. */
+export interface MessageMeta {
+  /** As the client scores it, 0 or more. */
+  progressScore?: number;
+  /** What is done now that was not before. */
+  progressMarkers?: string[];
+  /** Paths of the files that were changed. */
+  fileChanges?: string[];
+  durationSeconds?: number;
+  /** With which the work was done. */
+  tool?: string;
+  [other: string]: Json | undefined;
 }
 
 /** What stands in the working history for the messages that were compacted. */
@@ -265,7 +279,7 @@ export interface NewMessage {
   role: Role;
   content: string | Block[];
   /** The client's own. */
-  meta?: Json;
+  meta?: Json | MessageMeta;
 }
 
 export type StopReason = 'end_turn' | 'max_tokens' | 'refusal' | 'cancelled';
@@ -1063,6 +1077,10 @@ export type StrataEvent =
       status: number;
       reason: string;
     }
+  /** With the profile `loop`: what an answer says is done. */
+  | { type: 'progress'; turnId?: string; messageId: string; markers: string[] }
+  /** With the profile `loop`: an answer says that the goal is reached. `iterations` are all since the last clear. */
+  | { type: 'completed'; turnId?: string; messageId: string; iterations: number }
   | { type: 'saved'; turnId: string }
   | { type: 'save_failed'; turnId: string; reason: string }
   | { type: 'config_changed'; config: Config }

@@ -152,13 +152,21 @@ test('a watch goes on behind what was seen', async () => {
   assert.equal(again?.type, 'snapshot');
 });
 
-test('many sessions can be watched one after the other', async () => {
+test('many sessions can be made, watched and left one after the other', async () => {
   const client = await connected();
   for (let i = 0; i < 70; i++) {
-    const events = (await session(client)).watch();
-    await until(events, isSnapshot);
+    const s = await session(client);
+    if (i % 3 === 0) continue;
+    const events = s.watch();
+    if (i % 3 === 1) await until(events, isSnapshot);
     await events.return!();
   }
+  const s = await session(client);
+  const events = s.watch();
+  await until(events, isSnapshot);
+  await script({ text: 'still told' });
+  await s.prompt('Hello').result;
+  assert.equal(answersIn(await until(events, isEvent('turn_finished'))), 'still told');
 });
 
 test('a watch ends with its signal, with its session, and where there is none', async () => {

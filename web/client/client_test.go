@@ -27,19 +27,19 @@ func TestClient(t *testing.T) {
 	tsc := filepath.Join(dir, "node_modules", ".bin", "tsc")
 	run(t, dir, nil, tsc, "--build")
 	t.Run("compiles for browsers", func(t *testing.T) { run(t, dir, nil, tsc, "--project", "tsconfig.browser.json") })
-	t.Run("node", func(t *testing.T) { runTests(t, dir) })
+	t.Run("node without a WebSocket", func(t *testing.T) { runTests(t, dir, "--no-experimental-websocket") })
 	t.Run("node with a WebSocket of its own", func(t *testing.T) { runTests(t, dir, "--experimental-websocket") })
 }
 
 // runTests runs the tests that were built in dir.
-func runTests(t *testing.T, dir string, flags ...string) {
+func runTests(t *testing.T, dir, flag string) {
 	t.Helper()
 	w := newWorld(t)
 	files, err := filepath.Glob(filepath.Join(dir, "dist", "test", "*.test.js"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no tests were built: %v", err)
 	}
-	args := append(flags, "--test", "--test-concurrency=1", "--test-timeout=120000", "--test-reporter=spec")
+	args := []string{flag, "--test", "--test-concurrency=1", "--test-timeout=120000", "--test-reporter=spec"}
 	w.serve(t, exec.CommandContext(t.Context(), "node", append(args, files...)...))
 }
 
@@ -150,4 +150,38 @@ func ended(ctx context.Context, cmd *exec.Cmd) error {
 		return context.Cause(ctx)
 	}
 	return err
+}
+
+var dynamicImport = regexp.MustCompile(`import\('\./(.+)\.js' as string\)`)
+
+// TestBundlesForBrowsersHaveNoNodeModules: what is loaded in Node only is a dynamic import, which package.json tells
+// bundlers to leave out.
+func TestBundlesForBrowsersHaveNoNodeModules(t *testing.T) {
+	var pack struct {
+		Browser map[string]bool `json:"browser"`
+	}
+	readJSON(t, "package.json", &pack)
+	sources, err := filepath.Glob(filepath.Join("src", "*.ts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	imports := 0
+	for _, name := range sources {
+		source, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range dynamicImport.FindAllSubmatch(source, -1) {
+			imports++
+			module := string(m[1])
+			for _, path := range []string{"./src/" + module + ".ts", "./src/" + module + ".js", "./dist/src/" + module + ".js"} {
+				if taken, named := pack.Browser[path]; taken || !named {
+					t.Errorf("package.json does not leave %s out for browsers, which %s imports", path, name)
+				}
+			}
+		}
+	}
+	if imports != 1 {
+		t.Errorf("%d dynamic imports, want the one of the WebSocket for Node", imports)
+	}
 }

@@ -65,7 +65,6 @@ async function makeSocket(url: string, token: string | undefined, given: SocketC
 /** Waits until the socket is open; otherwise it is closed. */
 function opened(socket: Socket, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    let reason: Error | undefined;
     const settle = (error?: unknown) => {
       signal.removeEventListener('abort', abort);
       socket.onopen = socket.onclose = null;
@@ -77,11 +76,8 @@ function opened(socket: Socket, signal: AbortSignal): Promise<void> {
     };
     const abort = () => settle(signal.reason);
     socket.onopen = () => settle();
-    socket.onerror = (event: ErrorEventLike) => {
-      reason = describe(event);
-      if (reason instanceof ConnectionRefused) settle(reason);
-    };
-    socket.onclose = () => settle(reason ?? new Error('the server could not be reached'));
+    socket.onerror = (event: ErrorEventLike) => settle(describe(event)); // some tell no end behind it
+    socket.onclose = () => settle(new Error('the server could not be reached'));
     signal.addEventListener('abort', abort);
     if (signal.aborted) abort();
   });

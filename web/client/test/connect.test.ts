@@ -147,11 +147,11 @@ test('an aborted call is cancelled on the server', async () => {
   const s = await session(client);
   const turn = await busy(s, 'busy');
   const cancel = new AbortController();
-  const quiet = client.call('_strata/debug/quiesce', {}, { signal: cancel.signal });
-  await client.call('_strata/server/info', {}); // it was sent
   const reason = new Error('no longer wanted');
+  const quiet = assert.rejects(client.call('_strata/debug/quiesce', {}, { signal: cancel.signal }), (error) => error === reason);
+  await client.call('_strata/server/info', {}); // it was sent
   cancel.abort(reason);
-  await assert.rejects(quiet, (error) => error === reason);
+  await quiet;
   await assert.rejects(client.call('_strata/server/info', {}, { signal: cancel.signal }), (error) => error === reason);
   await open('busy');
   await turn.result;
@@ -161,10 +161,10 @@ test('the outcome of a call whose connection was lost is not known', async () =>
   const client = await connected();
   const s = await session(client);
   const turn = await busy(s, 'busy');
-  const quiet = client.call('_strata/debug/quiesce', {});
+  const lost = assert.rejects(client.call('_strata/debug/quiesce', {}), ConnectionLost);
   await client.call('_strata/server/info', {});
   await cut();
-  await assert.rejects(quiet, ConnectionLost);
+  await lost;
   await open('busy');
   await turn.result;
 });

@@ -279,3 +279,30 @@ func TestKeyboardAloneRunsAPrompt(t *testing.T) {
 	p.Type("s")
 	p.WaitText("main h1", "Server")
 }
+
+func TestTwoWindowsAgree(t *testing.T) {
+	w := NewWorld(t)
+	e := w.Editor(t)
+	sid := e.NewSession(w.Home.Project)
+	one, other := Open(t, w.Server), Open(t, w.Server)
+	one.Session(sid)
+	other.Session(sid)
+	gate := make(chan struct{})
+	w.Model.Push(upstream.Script{Steps: []upstream.Step{upstream.Thinking("Let me see.", "sig"), upstream.Text("Seen by"), upstream.Hold(gate), upstream.Text(" both.")}})
+	one.Prompt("Who sees this?")
+	for _, p := range []*Page{one, other} {
+		p.WaitText(".transcript", "Who sees this?")
+		p.WaitText(".transcript", "Seen by")
+	}
+	close(gate)
+	var budget struct{ Used int }
+	for _, p := range []*Page{one, other} {
+		p.WaitText(".transcript", "Seen by both.")
+		p.Wait(`document.querySelector("button[aria-label=Send]")`)
+		shows(t, p, e, sid)
+		if err := e.Call("_strata/context/budget", map[string]any{"sessionId": sid}, &budget); err != nil {
+			t.Fatal(err)
+		}
+		p.Wait(fmt.Sprintf(`document.querySelector(".meter").dataset.used === "%d"`, budget.Used))
+	}
+}

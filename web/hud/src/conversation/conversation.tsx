@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { go, route, sessionAddress } from "../routes.ts";
-import type { SessionView } from "../store/session.ts";
+import { reopen, type SessionView } from "../store/session.ts";
 import { failed } from "../store/toasts.ts";
 import { Empty, Progress } from "../ui/controls.tsx";
 import { Icon } from "../ui/icons.tsx";
@@ -17,6 +17,8 @@ export function Conversation({ view }: { view: SessionView }) {
       return <div class="conversation"><div class="centre" role="status"><p class="quiet">Loading the session</p><Progress value={undefined} label="Loading the session" /></div></div>;
     case "missing":
       return <div class="conversation"><Empty title="There is no such session"><p>It may have been deleted. Choose another one on the left.</p></Empty></div>;
+    case "closed":
+      return <div class="conversation"><Empty title="The session was closed"><p>{view.problem.value}</p><button type="button" class="button primary" onClick={reopen}>Open it again</button></Empty></div>;
     case "failed":
       return <div class="conversation"><Empty title="The session could not be opened"><p>{view.problem.value}</p></Empty></div>;
   }

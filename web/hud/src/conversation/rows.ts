@@ -133,6 +133,7 @@ class Builder {
 
 /** The rows of a streaming answer: those of finished pieces are made once. */
 interface LiveRows {
+  head: Row;
   text: Row[];
   thought: Row[];
 }
@@ -141,11 +142,11 @@ const liveCache = new WeakMap<LiveText, LiveRows>();
 
 function liveRows(entry: Entry, live: LiveText, unfolded: Unfolded): readonly Row[] {
   let known = liveCache.get(live);
-  if (!known) liveCache.set(live, (known = { text: [], thought: [] }));
   const base = { entry, tone: "answer", edge: "" } as const;
+  if (!known) liveCache.set(live, (known = { head: { ...base, key: `${entry.key}/head`, kind: "head", edge: "first" }, text: [], thought: [] }));
   grow(known.text, live.text, (piece, at) => ({ ...base, key: `${entry.key}/p${at}`, kind: "piece", piece, all: live.text.done, at }));
   grow(known.thought, live.thought, (piece, at) => ({ ...base, key: `${entry.key}/t0.${at}`, kind: "thought", piece }));
-  const rows: Row[] = [{ ...base, key: `${entry.key}/head`, kind: "head", edge: "first" }];
+  const rows: Row[] = [known.head];
   if (live.thoughtChars > 0) {
     rows.push({ ...base, key: `${entry.key}/thinking`, kind: "thinking", chars: live.thoughtChars });
     if (unfolded.has(unfoldKey(entry, "thinking"))) {

@@ -28,7 +28,11 @@ export function TitleBar({ view }: { view: SessionView }) {
     <header class="title-bar">
       <div class="title">
         {naming ? <TitleField view={view} title={view.title.value} onDone={() => setNaming(false)} /> : <h1 onDblClick={() => setNaming(true)}>{title}</h1>}
-        <p class="title-path" title={view.cwd.value}>{view.cwd.value}</p>
+        <p class="title-path" title={view.cwd.value}>
+          {view.compacting.value !== "" && <span class="title-state">compacting</span>}
+          {view.running.value && <span class="title-state">answering</span>}
+          {view.cwd.value}
+        </p>
       </div>
       <div class="title-actions">
         <IconButton icon="edit" label="Rename" disabled={!isOpen.value} onClick={() => setNaming(true)} />

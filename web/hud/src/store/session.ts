@@ -30,7 +30,7 @@ export interface Running {
  * it: the transcript, the choices, and the values that panels ask for.
  */
 export class SessionView {
-  readonly phase = signal<"loading" | "ready" | "missing" | "failed">("loading");
+  readonly phase = signal<"loading" | "ready" | "missing" | "failed" | "closed">("loading");
   readonly problem = signal("");
   readonly title = signal("");
   readonly cwd = signal("");
@@ -115,6 +115,7 @@ export class SessionView {
   private async follow(): Promise<void> {
     try {
       for await (const event of this.handle.watch({ signal: this.ended.signal })) this.take(event);
+      if (!this.ended.signal.aborted) this.phase.value = "closed";
     } catch (error) {
       if (this.ended.signal.aborted) return;
       this.phase.value = (error as { code?: number }).code === -32002 ? "missing" : "failed";
@@ -244,6 +245,7 @@ export class SessionView {
         break;
       case "closed":
         this.running.value = null;
+        this.problem.value = event.reason === "deleted" ? "It was deleted. An undo brings it back for a while." : "Another client closed it; it is stored.";
         break;
     }
   }
@@ -371,4 +373,11 @@ export function open(id: string | null): void {
   if (now?.id === id) return;
   now?.close();
   current.value = id === null ? null : new SessionView(id);
+}
+
+/** Opens the session that is open once more, after it was closed. */
+export function reopen(): void {
+  const id = current.peek()?.id ?? null;
+  open(null);
+  open(id);
 }

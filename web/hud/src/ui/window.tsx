@@ -32,18 +32,26 @@ interface WindowProps<R extends Row> {
 /** Layout knows where each row stands. It belongs to one window. */
 class Layout {
   private readonly heights = new Map<string, number>();
-  private offsets = new Float64Array(1);
-  private index = new Map<string, number>();
+  private readonly index = new Map<string, number>();
+  private rows: readonly Row[] = [];
+  private offsets: number[] = [0];
+  /** Rows from here on have another place than when they were arranged last. */
+  private dirty = 0;
   width = 720;
 
+  /** Finds the place of each row. What stands in front of the first change is left alone. */
   arrange<R extends Row>(rows: readonly R[], estimate: (row: R, width: number) => number): void {
     if (this.heights.size > MAX_HEIGHTS) this.forget(rows);
-    this.offsets = new Float64Array(rows.length + 1);
-    this.index = new Map();
-    rows.forEach((row, i) => {
+    const same = rows === this.rows ? rows.length : sharedLength(rows, this.rows);
+    for (let i = same; i < this.rows.length; i++) this.index.delete(this.rows[i]?.key ?? "");
+    this.offsets.length = rows.length + 1;
+    for (let i = Math.min(same, this.dirty); i < rows.length; i++) {
+      const row = rows[i] as R;
       this.index.set(row.key, i);
       this.offsets[i + 1] = (this.offsets[i] ?? 0) + (this.heights.get(row.key) ?? estimate(row, this.width));
-    });
+    }
+    this.rows = rows;
+    this.dirty = rows.length;
   }
 
   private forget(rows: readonly Row[]): void {
@@ -56,6 +64,7 @@ class Layout {
     const before = this.heights.get(key);
     if (before !== undefined && Math.abs(before - height) < 0.5) return false;
     this.heights.set(key, height);
+    this.dirty = Math.min(this.dirty, this.index.get(key) ?? this.dirty);
     return true;
   }
 
@@ -82,6 +91,14 @@ class Layout {
     }
     return low;
   }
+}
+
+/** How many rows at the beginning of two lists are the same. */
+function sharedLength(a: readonly Row[], b: readonly Row[]): number {
+  const most = Math.min(a.length, b.length);
+  let i = 0;
+  while (i < most && a[i] === b[i]) i++;
+  return i;
 }
 
 /**

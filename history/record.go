@@ -136,7 +136,10 @@ type Document struct {
 	Phases   []string  `json:"phases,omitempty"` // modes in which it is shown; none: in all
 	Status   string    `json:"status,omitempty"` // of a unit of work
 	Order    int       `json:"order,omitempty"`  // of a unit among the units
+	Path     string    `json:"path,omitempty"`   // of the file that a unit is in
 	At       time.Time `json:"at"`
+
+	Implementation string `json:"implementation,omitempty"` // what was made of a unit
 }
 
 // Checkpoint is a name for a sequence number of a session.
@@ -146,6 +149,22 @@ type Checkpoint struct {
 	Name string    `json:"name"`
 	At   time.Time `json:"at"`
 }
+
+// Compaction is what is stored of a session's newest compaction.
+type Compaction struct {
+	ID      string    `json:"id"`      // cmp_ + ULID
+	Outcome string    `json:"outcome"` // CompactionRunning until there is one
+	At      time.Time `json:"at"`
+	Seq     int64     `json:"seq"` // newest sequence number then
+
+	// What keeps automatic compactions from trying in vain: see compaction.Pause.
+	Fruitless int `json:"fruitless,omitempty"`
+	Tokens    int `json:"tokens,omitempty"`
+}
+
+// CompactionRunning is the outcome of a compaction that has none. In the store of a server that starts it means that the
+// last one died.
+const CompactionRunning = "running"
 
 // Blob is a rendered piece of a request, kept for as long as a layout refers to it.
 type Blob struct {
@@ -187,6 +206,8 @@ type Change struct {
 
 	PutCheckpoints  []Checkpoint
 	DropCheckpoints []string // ids
+
+	Compaction *Compaction // takes the place of the one before it
 }
 
 // Loaded is everything of a session that its goroutine holds in memory.
@@ -199,6 +220,7 @@ type Loaded struct {
 	Checkpoints []Checkpoint // by Seq, then At
 	Layout      []byte       // nil where there is none
 	Totals      Totals
-	Unfinished  *Turn     // the turn that was running when the last server ended
-	Partials    []Partial // of Unfinished, by N
+	Compaction  *Compaction // the newest one; nil where there was none
+	Unfinished  *Turn       // the turn that was running when the last server ended
+	Partials    []Partial   // of Unfinished, by N
 }

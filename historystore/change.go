@@ -131,7 +131,7 @@ func hashOf(data []byte) string {
 func (p *prepared) apply(tx *writeTx) error {
 	for _, part := range []func(*writeTx) error{
 		p.session, p.begin, p.insertMessages, p.insertEdits, p.partial, p.end, p.insertCalls,
-		p.putFiles, p.putDocuments, p.putCheckpoints, p.layout, p.putBlobs, p.calibration,
+		p.putFiles, p.putDocuments, p.putCheckpoints, p.putCompaction, p.layout, p.putBlobs, p.calibration,
 	} {
 		if err := part(tx); err != nil {
 			return err

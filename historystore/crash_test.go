@@ -26,6 +26,7 @@ var script = []struct {
 	{"update", store(history.Change{Session: "sess_a", Update: createSession("sess_a").Create,
 		PutDocuments: []history.Document{document("old", ""), document("rules", "")}})},
 	{"layout", store(replaceContext())},
+	{"compaction", store(history.Change{Session: "sess_a", Compaction: &history.Compaction{ID: "cmp_1", Outcome: history.CompactionRunning, Seq: 4}})},
 	{"delete", func(s *Store) error { return s.Delete(context.Background(), "sess_a", epoch) }},
 	{"undelete", func(s *Store) error { return s.Undelete(context.Background(), "sess_a") }},
 	{"import", store(hiddenSession("sess_b"))},

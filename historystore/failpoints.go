@@ -9,7 +9,7 @@ import (
 // ".before" is when everything is written but not committed, ".after" when it is committed but nobody was told.
 // Each commit hits "commit" and what it holds; an end of a turn with a layout hits "end" and "layout".
 var Failpoints = failpointNames(
-	"commit", "create", "update", "begin", "partial", "end", "edit", "append", "layout",
+	"commit", "create", "update", "begin", "partial", "end", "edit", "append", "layout", "compaction",
 	"delete", "undelete", "show", "purge",
 )
 
@@ -36,6 +36,7 @@ func kinds(ch *history.Change) []string {
 	add("edit", len(ch.Edits) > 0)
 	add("append", len(ch.Messages) > 0 && ch.Begin == nil && ch.End == nil && len(ch.Edits) == 0)
 	add("layout", ch.Layout != nil)
+	add("compaction", ch.Compaction != nil)
 	add("update", len(names) == 0)
 	return names
 }

@@ -29,9 +29,10 @@ type modelSession struct {
 	totals   history.Totals
 	expected map[string]int // of calls
 
-	documents map[string]history.Document
-	layout    []byte
-	blobs     map[string]bool // hashes that it refers to
+	documents  map[string]history.Document
+	compaction *history.Compaction
+	layout     []byte
+	blobs      map[string]bool // hashes that it refers to
 }
 
 // apply returns the error that a store should give, and changes nothing then.
@@ -142,6 +143,9 @@ func (s *modelSession) takeContext(ch history.Change, stored map[string]bool) {
 	if ch.Layout != nil {
 		s.layout = ch.Layout
 	}
+	if ch.Compaction != nil {
+		s.compaction = ch.Compaction
+	}
 	if ch.Layout != nil && ch.KeepBlobs != nil {
 		s.blobs = map[string]bool{}
 		for _, hash := range ch.KeepBlobs {
@@ -157,7 +161,7 @@ func (s *modelSession) takeContext(ch history.Change, stored map[string]bool) {
 
 // loaded is what Load should return of s.
 func (s *modelSession) loaded() history.Loaded {
-	l := history.Loaded{Session: s.record, Totals: s.totals, Layout: s.layout}
+	l := history.Loaded{Session: s.record, Totals: s.totals, Layout: s.layout, Compaction: s.compaction}
 	for _, seq := range slices.Sorted(maps.Keys(s.messages)) {
 		l.Heads = append(l.Heads, headOf(s.messages[seq]))
 	}
@@ -177,9 +181,12 @@ func (s *modelSession) loaded() history.Loaded {
 // randomChange is one of a small world, so that many of them collide.
 func randomChange(r *rand.Rand) history.Change {
 	session, n := fmt.Sprintf("sess_%d", r.IntN(4)), r.Int64N(40)
-	switch r.IntN(9) {
+	switch r.IntN(10) {
 	case 0:
 		return createSession(session)
+	case 8:
+		return history.Change{Session: session, Compaction: &history.Compaction{
+			ID: fmt.Sprint("cmp_", n), Outcome: "no_gain", At: epoch, Seq: n, Fruitless: r.IntN(3), Tokens: r.IntN(100)}}
 	case 1, 2:
 		return beginTurn(session, n)
 	case 3:

@@ -93,6 +93,12 @@ CREATE TABLE checkpoint (
     PRIMARY KEY (session, id)
 ) STRICT;
 
+-- The newest compaction of each session.
+CREATE TABLE compaction (
+    session TEXT PRIMARY KEY REFERENCES session (id),
+    body    TEXT NOT NULL -- JSON object
+) STRICT;
+
 CREATE TABLE partial (
     session TEXT NOT NULL,
     turn    TEXT NOT NULL,

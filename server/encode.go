@@ -69,6 +69,13 @@ func (f *feed) update(e *session.Event) (update any, ok bool) {
 			return nil, true
 		}
 		return wireCompaction(e.Data.(session.Compacted)), true
+	case session.EventSummaryChunk:
+		if !f.peer.compaction {
+			return nil, true
+		}
+		return summaryChunk{Kind: "compaction_summary_chunk", ID: e.Message, Content: contentBlock{Type: "text", Text: &e.Text}}, true
+	case session.EventMode:
+		return modeUpdate{Kind: "current_mode_update", Current: e.Text}, true
 	case session.EventNotice:
 		if !f.peer.notices {
 			return nil, true

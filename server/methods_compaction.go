@@ -27,7 +27,7 @@ type modeParams struct {
 // setMode chooses a phase of the profile.
 func setMode(p *peer, r *rpc.Request, params modeParams) {
 	withSession(p, r, params.SessionID, func(s *session.Session) {
-		s.Configure(session.OptionMode, params.ModeID, p.subscribed(s), answer(r, s.ID(), func(c session.Configured) any {
+		s.SetMode(params.ModeID, p.subscribed(s), answer(r, s.ID(), func(c session.Configured) any {
 			if c.After == "" {
 				return struct{}{}
 			}
@@ -94,17 +94,24 @@ func modeOption(m *modeState) configOption {
 	return o
 }
 
-// compactionUpdate is a compaction as ACP tells it.
+// modeUpdate tells which phase is in force.
+type modeUpdate struct {
+	Kind    string `json:"sessionUpdate"`
+	Current string `json:"currentModeId"`
+}
+
+// compactionUpdate is a compaction as ACP tells it. It replaces all of what was told of the summary before, also by an
+// empty one.
 type compactionUpdate struct {
 	Kind    string         `json:"sessionUpdate"`
 	ID      string         `json:"compactionId"`
 	Status  string         `json:"status"` // in_progress, completed, failed, cancelled
-	Summary []contentBlock `json:"summary,omitempty"`
+	Summary []contentBlock `json:"summary"`
 	Error   string         `json:"error,omitempty"`
 }
 
 func wireCompaction(c session.Compacted) compactionUpdate {
-	u := compactionUpdate{Kind: "compaction_update", ID: c.ID, Status: compactionStatusOf(c.Outcome)}
+	u := compactionUpdate{Kind: "compaction_update", ID: c.ID, Status: compactionStatusOf(c.Outcome), Summary: []contentBlock{}}
 	if c.Summary != "" {
 		u.Summary = []contentBlock{{Type: "text", Text: &c.Summary}}
 	}
@@ -120,8 +127,15 @@ func compactionStatusOf(outcome string) string {
 		return "completed"
 	case compaction.Failed:
 		return "failed"
-	case compaction.Cancelled:
-		return "cancelled"
+	case session.OutcomeRunning:
+		return "in_progress"
 	}
-	return "in_progress"
+	return "cancelled" // by the user, by another edit of the view, or by the server's end
+}
+
+// summaryChunk is more of a summary that is being written.
+type summaryChunk struct {
+	Kind    string       `json:"sessionUpdate"`
+	ID      string       `json:"compactionId"`
+	Content contentBlock `json:"content"`
 }

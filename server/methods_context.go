@@ -129,17 +129,25 @@ type documentParams struct {
 	Phases   []string `json:"phases"`
 	Status   string   `json:"status"`
 	Order    int      `json:"order"`
+
+	Path           string                `json:"path"`
+	Implementation string                `json:"implementation"`
+	Failures       []session.TestFailure `json:"failures"` // in the place of text
 }
 
 func setDocument(p *peer, r *rpc.Request, params documentParams) {
-	if params.Text == nil {
+	text := ""
+	switch {
+	case params.Text != nil:
+		text = *params.Text
+	case params.Failures == nil && params.Implementation == "":
 		r.Fail(invalidParams("text is missing"))
 		return
 	}
 	withSession(p, r, params.SessionID, func(s *session.Session) {
 		s.SetDocument(session.DocumentRequest{
-			Name: params.Name, Text: *params.Text, Priority: params.Priority, Pinned: params.Pinned, Phases: params.Phases,
-			Status: params.Status, Order: params.Order,
+			Name: params.Name, Text: text, Priority: params.Priority, Pinned: params.Pinned, Phases: params.Phases,
+			Status: params.Status, Order: params.Order, Path: params.Path, Implementation: params.Implementation, Failures: params.Failures,
 		}, answer(r, s.ID(), func(d session.DocumentInfo) any { return d }))
 	})
 }

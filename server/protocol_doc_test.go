@@ -45,7 +45,9 @@ var kindsOfUpdate = map[session.EventKind][]string{
 	session.EventOptions: {"config_option_update"},
 	session.EventNotice:  {"notice"},
 
+	session.EventMode:             {"current_mode_update"},
 	session.EventCompactionUpdate: {"compaction_update"},
+	session.EventSummaryChunk:     {"compaction_summary_chunk"},
 }
 
 func TestProtocolDocument(t *testing.T) {
@@ -239,7 +241,7 @@ func (s *story) watch(id string) {
 		s.t.Fatalf("session %s is not in memory", id)
 	}
 	s.rare = make(map[string]object)
-	for _, raw := range rareFrames(s.t, &feed{peer: &peer{server: s.ts.server}, session: live}) {
+	for _, raw := range rareFrames(s.t, &feed{peer: &peer{server: s.ts.server, compaction: true}, session: live}) {
 		frame := s.named(raw)
 		s.rare[kindOf(frame)] = frame
 	}
@@ -313,7 +315,7 @@ func unmerged(value any) any {
 	return out
 }
 
-// rareFrames are notifications for which a test would have to wait long, or break the database.
+// rareFrames are notifications for which a test would have to wait long, break the database, or be somebody else.
 func rareFrames(t *testing.T, f *feed) (frames [][]byte) {
 	add := func(method string, params any) {
 		frame, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": method, "params": params})
@@ -327,6 +329,8 @@ func rareFrames(t *testing.T, f *feed) (frames [][]byte) {
 		{Kind: session.EventResynced, First: 3, Seq: 8},
 		{Kind: session.EventProgress, First: 13, Seq: 13, Turn: "turn_1", Data: session.Progress{MessageID: "msg_1", Markers: []string{"the parser reads lists"}}},
 		{Kind: session.EventCompleted, First: 14, Seq: 14, Turn: "turn_1", Data: session.Completed{MessageID: "msg_1", Iterations: 24}},
+		{Kind: session.EventMode, First: 9, Seq: 9, Text: "planning"},
+		{Kind: session.EventSummaryChunk, First: 10, Seq: 10, Message: "cmp_1", Text: "Decided: the greeting stays."},
 	} {
 		n, _, err := f.encode(e)
 		if err != nil {

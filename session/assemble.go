@@ -86,6 +86,9 @@ func (s *Session) Assemble(tools []Tool, reply func(Assembled, error)) {
 			return
 		}
 		s.enqueue(op{fail: fail, begin: func() (work, error) {
+			if err := s.checkDocuments(); err != nil {
+				return nil, err
+			}
 			snap := s.context.snapshot(s.model, s.thought())
 			return func(ctx context.Context) (step, error) {
 				b, err := snap.build(ctx, tools)

@@ -24,6 +24,8 @@ type Budget struct {
 	NeedsCompaction  bool   `json:"needsCompaction"`
 	Calibrated       bool   `json:"calibrated"` // the provider's own counts were learned from
 	Warning          string `json:"warning,omitempty"`
+
+	Shares []Share `json:"shares,omitempty"` // where the profile has some
 }
 
 // The shares of the window at which a budget warns, in percent.
@@ -39,6 +41,7 @@ type Breakdown struct {
 	Used       int            `json:"used"` // counted tokens
 	Size       int            `json:"size"` // the window
 	Categories []Category     `json:"categories"`
+	Shares     []Share        `json:"shares,omitempty"` // where the profile has some
 	Tiers      []Tier         `json:"tiers"`
 	Overhead   int            `json:"overhead"` // of it: the framing of messages, which belongs to no item
 	Changes    []TierChange   `json:"changes"`
@@ -117,10 +120,16 @@ func (s *snapshot) budget(b *built) Budget {
 		Remaining:        max(s.room()-used, 0),
 		Calibrated:       s.deps.Calibrations.Known(s.model.Name),
 	}
+	for _, share := range s.shares(b) {
+		share.Used = s.calibrated(share.Used)
+		budget.Shares = append(budget.Shares, share)
+	}
 	if s.model.Window > 0 {
 		budget.PercentUsed = used * 100 / s.model.Window
 	}
 	switch {
+	case budget.PercentUsed > 100:
+		budget.Warning = "the window is exceeded"
 	case budget.PercentUsed >= warnFull:
 		budget.Warning = "the window is nearly full"
 	case budget.PercentUsed >= warnNear:
@@ -153,7 +162,7 @@ func cacheFigures(call history.Call) CacheFigures {
 func (s *snapshot) breakdown(b *built) Breakdown {
 	d := Breakdown{
 		Model: s.model.Name, Used: b.counted, Size: s.model.Window, Overhead: b.categories[categoryOverhead],
-		Categories: categoriesOf(b), Tiers: tiersOf(b.plan), Changes: wireChanges(b.plan.Changes()),
+		Categories: categoriesOf(b), Shares: s.shares(b), Tiers: tiersOf(b.plan), Changes: wireChanges(b.plan.Changes()),
 		LeftOut: b.leftOut, Layout: cmp.Or(s.layout.options.Layout, stability.LayoutLog), Cut: string(b.plan.Cut), Dead: b.plan.Dead,
 	}
 	if d.LeftOut == nil {
@@ -265,6 +274,12 @@ func report(title string, d *Breakdown, budget *Budget, messages, files int) str
 		fmt.Fprintf(&b, "  %-10s %8s  %s\n", c.Name, tokens.Format(c.Tokens), bar(c.Tokens, d.Used, reportWidth-24))
 	}
 	fmt.Fprintf(&b, "  %-10s %8s\n  %-10s %8s\n\n", "total", tokens.Format(d.Used), "remaining", tokens.Format(budget.Remaining))
+	for _, share := range budget.Shares {
+		fmt.Fprintf(&b, "  %-10s %8s of %s\n", share.Name, tokens.Format(share.Used), tokens.Format(share.Share))
+	}
+	if len(budget.Shares) > 0 {
+		b.WriteByte('\n')
+	}
 	for _, t := range d.Tiers {
 		if len(t.Items) > 0 {
 			reportTier(&b, &t)

@@ -125,7 +125,10 @@ func (s *Session) whenSettled(reply func(Restored, error), change func(func(Rest
 		reply(Restored{}, fmt.Errorf("session %s: %w", s.id, ErrOverload))
 		return
 	}
-	s.deferred = append(s.deferred, func() { change(s.lateRestore) })
+	s.deferred = append(s.deferred, deferral{
+		do:   func() { change(s.lateRestore) },
+		drop: func() { s.lateRestore(Restored{}, after.unsaved()) },
+	})
 	reply(Restored{After: after.record.ID}, nil)
 }
 
@@ -150,6 +153,7 @@ func (s *Session) rewind(edit history.Edit, reply func(Restored, error)) {
 			s.context.apply(edit)
 			s.pause = compaction.Pause{}
 			s.contextChanged("restore")
+			s.tellUsage()
 			reply(Restored{Seq: edit.Seq, Removed: max(before-len(s.context.View()), 0)}, nil)
 		}), nil
 	}})

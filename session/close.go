@@ -53,6 +53,7 @@ func (s *Session) close(reason string, then func()) {
 		t.cancel()
 	}
 	if s.compacting != nil {
+		s.compacting.stopped = reason == ReasonShutdown
 		s.compacting.cancel()
 	}
 	if reason == ReasonClosed {
@@ -174,9 +175,22 @@ func (s *Session) recoverEnding(e *ending) {
 			slog.String("session", s.id), slog.String("turn", e.turn.record.ID), slog.Any("error", err))
 	}
 	s.tell(func() {
+		s.dropDeferred()
 		s.unsaved = nil
 		s.endIfIdle()
 	})
+}
+
+// dropDeferred gives up what waits for an ending that this server does not store: that has its place in the transcript.
+func (s *Session) dropDeferred() {
+	waiting := s.deferred
+	s.deferred = nil
+	for _, d := range waiting {
+		d.drop()
+	}
+	if s.compacting != nil {
+		s.compacting.abandoned = true
+	}
 }
 
 func (s *Session) savedLate(e *ending) {

@@ -6,12 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 
 	"strata/compaction"
 	"strata/history"
-	"strata/llm"
-	"strata/tokens"
 )
 
 // CompactRequest asks for a compaction.
@@ -22,7 +19,7 @@ type CompactRequest struct {
 // Compacted is how a compaction ended; while it runs its outcome is "running".
 type Compacted struct {
 	ID       string `json:"compactionId"`
-	Outcome  string `json:"outcome"` // compacted, nothing_to_do, no_gain, failed, cancelled, superseded
+	Outcome  string `json:"outcome"` // compacted, nothing_to_do, no_gain, failed, cancelled, superseded, interrupted
 	Strategy string `json:"strategy"`
 	By       string `json:"by,omitempty"` // model or words
 	Before   int    `json:"before"`       // tokens of the history
@@ -31,17 +28,23 @@ type Compacted struct {
 	Reason   string `json:"reason,omitempty"`
 }
 
-// outcomeRunning is a compaction's outcome while there is none.
-const outcomeRunning = "running"
+// The outcomes of compactions beside the results of package compaction.
+const (
+	OutcomeRunning     = history.CompactionRunning
+	OutcomeSuperseded  = "superseded"  // the view was edited meanwhile
+	OutcomeInterrupted = "interrupted" // the server stopped or died
+)
 
 // compactionRun is a compaction that is under way. It belongs to the mailbox.
 type compactionRun struct {
-	id       string
-	strategy string
-	gen      int // edits of the view when it began: with another count its result is dropped
-	cancel   func()
-	waiters  []func(Compacted, error)
-	copies   copies // of files, once it is done
+	id        string
+	strategy  string
+	gen       int // edits of the view when it began: with another count its result is dropped
+	cancel    func()
+	stopped   bool // the server stops it
+	abandoned bool // it must not be applied: the place behind the newest message is taken by an ending that is not stored
+	waiters   []func(Compacted, error)
+	copies    copies // of files, once it is done
 }
 
 // Compact compacts the history now, and answers when that is done. Where one is under way already the
@@ -99,7 +102,7 @@ func (s *Session) compactionDue() bool {
 	if err != nil {
 		return false
 	}
-	return compaction.New(strategy, s.numbers(false), nil).Due(outline(s.context.View(), s.context.log.Summary()))
+	return compaction.New(strategy, s.numbers(s.strategy(), false), nil).Due(outline(s.context.View(), s.context.log.Summary()))
 }
 
 // outline is a history without its texts.
@@ -130,10 +133,11 @@ func (s *Session) startCompaction(name string, asked bool) (*compactionRun, erro
 	}
 	job := &compactionJob{
 		deps: s.deps, session: s.id, view: s.context.View(), summary: s.context.log.Summary(), strategy: strategy,
-		numbers: s.numbers(asked), counter: s.context.counter,
+		numbers: s.numbers(name, asked), counter: s.context.counter,
 		snap: s.context.snapshot(s.model, s.thought()), dedupePercent: s.profile.Budget.DedupeSufficesPercent,
 	}
 	run := &compactionRun{id: s.deps.NewID("cmp_"), strategy: name, gen: s.context.editGen}
+	job.draft = func(text string, anew bool) { s.tell(func() { s.tellDraft(run, text, anew) }) }
 	s.wg.Add(1)
 	run.cancel, err = s.deps.Pool.Submit(s.id, func(ctx context.Context) compaction.Result {
 		defer s.wg.Done()
@@ -149,8 +153,9 @@ func (s *Session) startCompaction(name string, asked bool) (*compactionRun, erro
 		return nil, err
 	}
 	s.compacting = run
+	s.noteCompaction(run, OutcomeRunning, nil)
 	s.deps.Changed(s.id, StateCompacting)
-	s.tellCompaction(Compacted{ID: run.id, Outcome: outcomeRunning, Strategy: name, Before: s.context.Tokens(), After: s.context.Tokens()})
+	s.tellCompaction(Compacted{ID: run.id, Outcome: OutcomeRunning, Strategy: name, Before: s.context.Tokens(), After: s.context.Tokens()})
 	return run, nil
 }
 
@@ -171,14 +176,22 @@ func (s *Session) compactionDone(run *compactionRun, outcome compaction.Outcome,
 		ID: run.id, Outcome: string(outcome.Result), Strategy: run.strategy, By: outcome.By,
 		Before: s.context.Tokens(), After: s.context.Tokens(),
 	}
-	if outcome.Err != nil {
+	if outcome.Err != nil && outcome.Result != compaction.Cancelled {
 		answer.Reason = s.deps.Describe(outcome.Err).Message
 	}
-	if outcome.Result == compaction.Compacted {
+	switch {
+	case outcome.Result == compaction.Compacted:
 		s.applyCompaction(run, outcome, calls, answer)
 		return
+	case outcome.Result == compaction.Cancelled && run.stopped:
+		answer.Outcome = OutcomeInterrupted
 	}
-	s.noteCalls(calls)
+	s.compactionFailed(run, answer, calls)
+}
+
+// compactionFailed stores and tells how a compaction ended that changed nothing.
+func (s *Session) compactionFailed(run *compactionRun, answer Compacted, calls []history.Call) {
+	s.noteCompaction(run, answer.Outcome, calls)
 	s.compactionEnded(run, answer)
 }
 
@@ -187,7 +200,13 @@ func (s *Session) compactionDone(run *compactionRun, outcome compaction.Outcome,
 // sequence numbers.
 func (s *Session) applyCompaction(run *compactionRun, outcome compaction.Outcome, calls []history.Call, answer Compacted) {
 	if s.unfinished() != nil {
-		s.deferred = append(s.deferred, func() { s.applyCompaction(run, outcome, calls, answer) })
+		s.deferred = append(s.deferred, deferral{
+			do: func() { s.applyCompaction(run, outcome, calls, answer) },
+			drop: func() {
+				answer.Outcome = OutcomeInterrupted
+				s.compactionFailed(run, answer, calls)
+			},
+		})
 		return
 	}
 	edit := history.Edit{
@@ -196,20 +215,28 @@ func (s *Session) applyCompaction(run *compactionRun, outcome compaction.Outcome
 		Summary: outcome.Summary, SummaryTokens: outcome.SummaryTokens, Strategy: run.strategy, SavedTokens: outcome.Before - outcome.After,
 	}
 	fail := func(err error) {
-		s.noteCalls(calls)
-		answer.Outcome, answer.Reason = string(compaction.Failed), err.Error()
-		if !errors.Is(err, errEdited) {
-			answer.Reason = s.deps.Describe(err).Message
+		switch {
+		case errors.Is(err, errEdited):
+			answer.Outcome, answer.Reason = OutcomeSuperseded, err.Error()
+		case errors.Is(err, errStopped):
+			answer.Outcome, answer.Reason = OutcomeInterrupted, err.Error()
+		default:
+			answer.Outcome, answer.Reason = string(compaction.Failed), s.deps.Describe(err).Message
 		}
-		s.compactionEnded(run, answer)
+		s.compactionFailed(run, answer, calls)
 	}
 	s.enqueue(op{fail: fail, begin: func() (work, error) {
-		if run.gen != s.context.editGen {
+		switch {
+		case run.abandoned:
+			return nil, errStopped
+		case run.gen != s.context.editGen:
 			return nil, errEdited
 		}
 		edit.Seq, edit.Before = s.context.NextSeq(), s.context.Tokens()
 		edit.After = edit.Before - edit.SavedTokens
-		return s.store("store compaction", history.Change{Edits: []history.Edit{edit}, Calls: calls}, func() {
+		noted := s.compactionRecord(run, answer.Outcome)
+		noted.Seq = edit.Seq
+		return s.store("store compaction", history.Change{Edits: []history.Edit{edit}, Calls: calls, Compaction: noted}, func() {
 			s.context.apply(edit)
 			s.context.count(calls)
 			answer.Before, answer.After, answer.Summary = edit.Before, s.context.Tokens(), edit.Summary
@@ -220,7 +247,11 @@ func (s *Session) applyCompaction(run *compactionRun, outcome compaction.Outcome
 	}})
 }
 
-var errEdited = errors.New("the history was edited meanwhile")
+// Why a compaction that was made is not applied.
+var (
+	errEdited  = errors.New("the history was edited meanwhile")
+	errStopped = errors.New("the server stops")
+)
 
 // tellUsage tells how full the window is now, which takes a plan of the next request to know.
 func (s *Session) tellUsage() {
@@ -230,21 +261,6 @@ func (s *Session) tellUsage() {
 			s.emit(Event{Kind: EventUsage, Data: UsageInfo{Used: snap.calibrated(b.counted), Size: snap.model.Window, Cost: cost}})
 		})
 	}, func(error) {})
-}
-
-// noteCalls stores the model calls of a compaction that changed nothing: they cost all the same.
-func (s *Session) noteCalls(calls []history.Call) {
-	if len(calls) == 0 {
-		return
-	}
-	s.enqueue(op{
-		fail: func(err error) {
-			s.deps.Log.Error("model calls of a compaction not recorded", slog.String("session", s.id), slog.Any("error", err))
-		},
-		begin: func() (work, error) {
-			return s.store("record model calls", history.Change{Calls: calls}, func() { s.context.count(calls) }), nil
-		},
-	})
 }
 
 // compactionEnded tells everybody how a compaction ended.
@@ -259,110 +275,21 @@ func (s *Session) compactionEnded(run *compactionRun, answer Compacted) {
 	s.endIfIdle()
 }
 
+// tellDraft tells the subscribers more of a summary that is being written.
+func (s *Session) tellDraft(run *compactionRun, text string, anew bool) {
+	if s.compacting != run {
+		return
+	}
+	if anew {
+		s.emit(Event{Kind: EventCompactionUpdate, Data: Compacted{ID: run.id, Outcome: OutcomeRunning, Strategy: run.strategy}})
+	}
+	for _, piece := range cut(text) {
+		s.emit(Event{Kind: EventSummaryChunk, Message: run.id, Text: piece})
+	}
+}
+
 // tellCompaction tells the subscribers where a compaction stands.
 func (s *Session) tellCompaction(c Compacted) {
 	s.emit(Event{Kind: EventCompactionUpdate, Data: c})
 	s.emit(Event{Kind: EventCompaction, Data: c})
-}
-
-// compactionJob is one compaction, on a copy of the working history that does not change.
-type compactionJob struct {
-	deps     *Deps
-	session  string
-	view     []history.Viewed
-	summary  history.Summary
-	strategy compaction.Strategy
-	numbers  compaction.Numbers
-	counter  *tokens.Counter
-	calls    []history.Call // made so far
-
-	snap          snapshot
-	dedupePercent int    // of the history's characters: where copies of files have as many only they leave; 0: none does
-	copies        copies // once it is done
-}
-
-func (j *compactionJob) run(ctx context.Context) compaction.Outcome {
-	h, err := j.history(ctx)
-	if err != nil {
-		return compaction.Outcome{Result: compaction.Failed, Err: err}
-	}
-	var model compaction.Model
-	window := llm.DefaultWindow
-	if m, ok := j.deps.Model(j.deps.SummaryModel); ok {
-		model, window = j, m.Window
-	}
-	compactor := compaction.New(j.strategy, j.numbers, compaction.NewSummarizer(model, j.counter, window))
-	if j.dedupePercent > 0 {
-		return j.lighten(ctx, h, j.dedupePercent, func(h compaction.History) compaction.Outcome { return compactor.Compact(ctx, h) })
-	}
-	return compactor.Compact(ctx, h)
-}
-
-// history reads the messages of the view.
-func (j *compactionJob) history(ctx context.Context) (compaction.History, error) {
-	seqs := make([]int64, len(j.view))
-	for i, v := range j.view {
-		seqs[i] = v.Seq
-	}
-	messages, err := j.deps.Store.Messages(ctx, j.session, seqs)
-	if err != nil {
-		return compaction.History{}, fmt.Errorf("read the history of session %s: %w: %w", j.session, ErrStorage, err)
-	}
-	h := outline(j.view, j.summary)
-	for i := range messages {
-		m := history.Patched(messages[i], j.view[i].Patches)
-		h.Messages[i].Text, h.Messages[i].Failed = j.text(&m), failed(&m)
-	}
-	return h, nil
-}
-
-// compactText is what a plan and a summary see of a message: its text, and what tools were called with.
-func compactText(m *history.Message) string {
-	var b strings.Builder
-	b.WriteString(m.PlainText())
-	for i := range m.Blocks {
-		if call := &m.Blocks[i]; call.Type == history.BlockToolCall {
-			fmt.Fprintf(&b, "\n%s(%s)", call.Name, call.Args)
-		}
-	}
-	return b.String()
-}
-
-func failed(m *history.Message) bool {
-	for i := range m.Blocks {
-		if m.Blocks[i].IsError {
-			return true
-		}
-	}
-	return false
-}
-
-// Complete implements compaction.Model with the session's provider. It notes the call and what it cost.
-func (j *compactionJob) Complete(ctx context.Context, c compaction.Call) (compaction.Reply, error) {
-	text := func(s string) []history.Block { return []history.Block{{Type: history.BlockText, Text: s}} }
-	model := j.deps.SummaryModel
-	if c.Purpose == history.PurposeDetection {
-		model = j.deps.DetectionModel
-	}
-	if model == "" {
-		return compaction.Reply{}, compaction.ErrNoModel
-	}
-	request := llm.Request{
-		Model: model, MaxOutput: c.MaxTokens, Temperature: &c.Temperature, Purpose: c.Purpose,
-		Entries: []llm.Entry{
-			{Kind: llm.EntrySystem, Blocks: text(c.System)},
-			{Kind: llm.EntryMessage, Role: history.RoleUser, Blocks: text(c.Prompt)},
-		},
-	}
-	result, err := j.deps.Streamer.Stream(ctx, request, func(llm.Event) {})
-	if result.Usage != (history.Usage{}) {
-		j.calls = append(j.calls, history.Call{
-			ID: j.deps.NewID("call_"), Purpose: c.Purpose, Model: model, Usage: result.Usage, Cost: result.Cost, At: j.deps.Now(),
-		})
-	}
-	if err != nil {
-		return compaction.Reply{}, err
-	}
-	reply := history.Message{Blocks: result.Blocks}
-	return compaction.Reply{Text: reply.PlainText(), CutOff: result.StopReason == llm.StopMaxTokens}, nil
 }

@@ -35,7 +35,7 @@ type ContextManager struct {
 	system      string          // the system prompt
 	phase       string          // of the profile, whose documents are shown; empty: all
 	dirty       map[string]bool // paths of files whose stored form is behind
-	last        history.Call    // the newest call whose usage was reported
+	last        history.Call    // the newest call for an answer whose usage was reported
 	reported    reported        // likewise
 	drift       float64         // how far its reported input was above our count; at least 1
 }
@@ -112,10 +112,12 @@ func (m *ContextManager) end(e *ending) {
 	m.report(e.turn.record.Usage)
 }
 
-// count adds model calls to the totals.
+// count adds model calls to the totals. The newest that answered a prompt is what is shown as the last one.
 func (m *ContextManager) count(calls []history.Call) {
 	for _, c := range calls {
-		m.last = c
+		if c.Purpose == history.PurposeTurn || c.Purpose == history.PurposeFrontend {
+			m.last = c
+		}
 		m.totals.Calls++
 		m.totals.Usage = m.totals.Usage.Add(c.Usage)
 		m.totals.Cost += c.Cost
@@ -139,11 +141,15 @@ func (m *ContextManager) snapshot(model llm.Model, thought llm.ThoughtLevel) sna
 		first = &h
 	}
 	p := m.profile
+	var phase *profile.Phase
+	if current, ok := p.Phase(m.phase); ok {
+		phase = &current
+	}
 	return snapshot{
 		profile: &p, first: first, exchanges: m.log.Exchanges(),
 		deps: m.deps, session: m.session, view: m.log.View(), summary: m.log.Summary(), omitted: m.log.Omitted(), shed: m.log.Shed(), cuts: m.log.Documents(),
 		files:     m.files.List(),
-		documents: m.shownDocuments(), rulesFile: m.deps.RulesFile, system: m.system, roots: m.roots,
+		documents: m.phaseDocuments(), all: m.documents, phase: phase, rulesFile: m.deps.RulesFile, system: m.system, roots: m.roots,
 		model: model, thought: thought, counter: m.counter, facts: m.facts, differ: m.differ, layout: m.layout, drift: m.drift,
 	}
 }

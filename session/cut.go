@@ -44,11 +44,19 @@ func largest(pieces []piece) int {
 		p := &pieces[i]
 		movable := p.file != nil || p.Kind == stability.Document || p.Kind == stability.Note ||
 			p.Kind == stability.Message && i != first && i != newest
-		if movable && (largest < 0 || p.size() > pieces[largest].size()) {
+		if movable && (largest < 0 || before(p, &pieces[largest])) {
 			largest = i
 		}
 	}
 	return largest
+}
+
+// before reports whether p is cut before q: what has to stay whole last, otherwise the larger one.
+func before(p, q *piece) bool {
+	if p.whole != q.whole {
+		return q.whole
+	}
+	return p.size() > q.size()
 }
 
 // wanted returns how many tokens p should have for all to come to goal; to limit where p would be hardly
@@ -91,16 +99,18 @@ func (s *snapshot) cutFile(b *built, p *piece, want int) bool {
 // false where nothing worth showing would remain.
 func (s *snapshot) cutDocument(b *built, p *piece, want int) bool {
 	d := p.document
-	keep := len(d.Text)
+	body := s.body(d)
+	keep := len(body)
 	shown := p.Tokens
 	for want >= leastShown && keep > 0 {
-		keep = len(cutAt(d.Text, min(keep-1, keep*want/max(shown, 1))))
+		keep = len(cutAt(body, min(keep-1, keep*want/max(shown, 1))))
 		now := s.documentPiece(*d, keep)
 		if shown = now.Tokens; shown > want {
 			continue
 		}
 		b.leftOut = append(b.leftOut, LeftOut{Key: p.Key, Tokens: p.Tokens - shown, Reason: reasonCut, Score: p.priority})
 		b.fitting.documents = append(b.fitting.documents, history.DocumentCut{Name: d.Name, Version: documentVersion(d), Keep: keep})
+		now.since, now.unit = p.since, p.unit
 		*p = now
 		return true
 	}

@@ -18,6 +18,7 @@ const (
 	MaxDocumentsBytes = 8 << 20 // of all of them
 	maxDocumentName   = 100     // bytes, as of its status and of each phase
 	maxDocumentPhases = 32
+	maxDocumentPath   = 4096 // bytes
 )
 
 // The documents that have a meaning of their own.
@@ -39,6 +40,9 @@ type DocumentRequest struct {
 	Phases   []string
 	Status   string
 	Order    int
+
+	Path, Implementation string        // of a unit
+	Failures             []TestFailure // in the place of Text
 }
 
 // DocumentInfo is a document of a session.
@@ -51,7 +55,10 @@ type DocumentInfo struct {
 	Phases   []string `json:"phases,omitempty"`
 	Status   string   `json:"status,omitempty"`
 	Order    int      `json:"order,omitempty"`
+	Path     string   `json:"path,omitempty"`
 	Bytes    int      `json:"bytes"`
+
+	ImplementationBytes int `json:"implementationBytes,omitempty"`
 }
 
 // SetDocument stores a named text that the next requests hold.
@@ -82,7 +89,7 @@ func (s *Session) SetDocument(req DocumentRequest, reply func(DocumentInfo, erro
 func documentInfo(d history.Document, tokens int) DocumentInfo {
 	return DocumentInfo{
 		Name: d.Name, Tokens: tokens, Hash: hashOf(d.Text), Priority: d.Priority, Pinned: d.Pinned, Phases: d.Phases,
-		Status: d.Status, Order: d.Order, Bytes: len(d.Text),
+		Status: d.Status, Order: d.Order, Path: d.Path, Bytes: len(d.Text), ImplementationBytes: len(d.Implementation),
 	}
 }
 
@@ -126,12 +133,20 @@ func (m *ContextManager) newDocument(req DocumentRequest) (history.Document, err
 	if err := req.check(); err != nil {
 		return history.Document{}, err
 	}
+	if len(req.Failures) > 0 {
+		if req.Text = failuresText(req.Failures); len(req.Text) > MaxDocumentBytes {
+			return history.Document{}, fmt.Errorf("%w: failures: %d bytes, at most %d are taken", ErrInvalid, len(req.Text), MaxDocumentBytes)
+		}
+	}
 	if err := m.roomFor(req); err != nil {
 		return history.Document{}, err
 	}
 	d := history.Document{
 		Name: req.Name, Text: req.Text, Priority: priorityDefault, Pinned: req.Name == documentRules || req.Name == documentDesign,
-		Phases: req.Phases, Status: req.Status, Order: req.Order,
+		Phases: req.Phases, Status: req.Status, Order: req.Order, Path: req.Path, Implementation: req.Implementation,
+	}
+	if isUnit(&d) {
+		d.Priority = priorityUnit
 	}
 	if req.Name == documentState {
 		d.Priority = priorityFacts
@@ -154,12 +169,18 @@ func (req *DocumentRequest) check() error {
 		return fmt.Errorf("%w: text: %d bytes, at most %d are taken", ErrInvalid, len(req.Text), MaxDocumentBytes)
 	case len(req.Status) > maxDocumentName:
 		return fmt.Errorf("%w: status: %d bytes, at most %d are taken", ErrInvalid, len(req.Status), maxDocumentName)
+	case len(req.Implementation) > MaxDocumentBytes:
+		return fmt.Errorf("%w: implementation: %d bytes, at most %d are taken", ErrInvalid, len(req.Implementation), MaxDocumentBytes)
+	case len(req.Path) > maxDocumentPath:
+		return fmt.Errorf("%w: path: %d bytes, at most %d are taken", ErrInvalid, len(req.Path), maxDocumentPath)
+	case len(req.Failures) > 0 && (req.Name != documentFailures || req.Text != ""):
+		return fmt.Errorf("%w: failures: only the document %q has them, in the place of a text", ErrInvalid, documentFailures)
 	case len(req.Phases) > maxDocumentPhases:
 		return fmt.Errorf("%w: phases: %d, at most %d are taken", ErrInvalid, len(req.Phases), maxDocumentPhases)
 	case slices.ContainsFunc(req.Phases, func(phase string) bool { return !isName(phase) }):
 		return fmt.Errorf("%w: phases: names of between 1 and %d bytes are wanted", ErrInvalid, maxDocumentName)
 	}
-	return nil
+	return checkFailures(req.Failures)
 }
 
 func isName(text string) bool {
@@ -168,10 +189,10 @@ func isName(text string) bool {
 
 // roomFor returns an error where the session has no room for a document.
 func (m *ContextManager) roomFor(req DocumentRequest) error {
-	all := len(req.Text)
+	all := len(req.Text) + len(req.Implementation)
 	for _, d := range m.documents {
 		if d.Name != req.Name {
-			all += len(d.Text)
+			all += len(d.Text) + len(d.Implementation)
 		}
 	}
 	switch {

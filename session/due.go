@@ -2,6 +2,8 @@ package session
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 
 	"strata/compaction"
 	"strata/history"
@@ -77,21 +79,35 @@ func (s *Session) trigger() int {
 	return limit
 }
 
-// numbers are the settings of the strategies, from the profile.
-func (s *Session) numbers(asked bool) compaction.Numbers {
-	c := s.profile.Compaction
+// numbers are the settings of a strategy, from the profile.
+func (s *Session) numbers(strategy string, asked bool) compaction.Numbers {
+	c := s.settings(strategy)
 	return compaction.Numbers{
-		TriggerTokens: s.trigger(), VerbatimWindowTokens: c.VerbatimWindowTokens, SummaryBudgetTokens: s.summaryBudget(),
+		TriggerTokens: s.trigger(), VerbatimWindowTokens: c.VerbatimWindowTokens, SummaryBudgetTokens: summaryBudget(strategy, &c),
 		MinVerbatimExchanges: c.MinVerbatimExchanges, MinConfidence: c.MinConfidence, RawWindowSize: c.RawWindowSize,
 		SummarizeEvery: c.SummarizeEvery, SummaryThreshold: c.SummaryThreshold, MaxSteps: c.MaxSteps,
 		KeepFirst: c.KeepFirst, KeepLast: c.KeepLast, FailureWords: c.FailureWords, RoomTokens: s.historyRoom(), Asked: asked,
 	}
 }
 
-// summaryBudget is the length of a summary: a running one has its own.
-func (s *Session) summaryBudget() int {
+// settings are the profile's for a strategy. Where that is not the profile's own, the numbers that the profile lacks
+// are those of the first profile that has it: without any it would keep next to nothing.
+func (s *Session) settings(strategy string) profile.Compaction {
 	c := s.profile.Compaction
-	if s.strategy() == compaction.Rolling {
+	if c.Strategy == strategy {
+		return c
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.rules.Profiles)) {
+		if of := s.rules.Profiles[name].Compaction; of.Strategy == strategy {
+			return c.With(of)
+		}
+	}
+	return c
+}
+
+// summaryBudget is the length of a summary: a running one has its own.
+func summaryBudget(strategy string, c *profile.Compaction) int {
+	if strategy == compaction.Rolling {
 		return cmp.Or(c.MaxSummaryTokens, c.SummaryBudgetTokens)
 	}
 	return c.SummaryBudgetTokens

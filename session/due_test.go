@@ -103,7 +103,7 @@ func taskJob(m *managed) *compactionJob {
 	}
 	m.deps.Model = func(string) (llm.Model, bool) { return llm.Model{}, false }
 	return &compactionJob{
-		deps: m.deps, session: m.session, view: m.View(), strategy: strategy, numbers: s.numbers(true), counter: m.counter,
+		deps: m.deps, session: m.session, view: m.View(), strategy: strategy, numbers: s.numbers(s.strategy(), true), counter: m.counter,
 		snap: m.snapshot(s.model, llm.ThoughtOff), dedupePercent: s.profile.Budget.DedupeSufficesPercent,
 	}
 }

@@ -19,7 +19,9 @@ const (
 	EventInfo             EventKind = "info"              // Data: TitleInfo
 	EventOptions          EventKind = "options"           // the config options changed; Data: ConfigInfo
 	EventNotice           EventKind = "notice"            // Text: something the user should know
+	EventMode             EventKind = "mode"              // the phase in force changed; Text: its id
 	EventCompactionUpdate EventKind = "compaction_update" // Data: Compacted; for clients that can show it
+	EventSummaryChunk     EventKind = "summary_chunk"     // Message: id of a compaction, Text: more of its summary
 
 	EventTurnStarted    EventKind = "turn_started"    // Data: TurnStarted
 	EventTurnFinished   EventKind = "turn_finished"   // Data: TurnFinished
@@ -41,7 +43,8 @@ const (
 // update reports whether clients that are not attached see events of this kind.
 func (k EventKind) update() bool {
 	switch k {
-	case EventBlock, EventThought, EventText, EventUsage, EventInfo, EventOptions, EventNotice, EventCompactionUpdate:
+	case EventBlock, EventThought, EventText, EventUsage, EventInfo, EventOptions, EventNotice,
+		EventMode, EventCompactionUpdate, EventSummaryChunk:
 		return true
 	}
 	return false

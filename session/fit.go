@@ -94,6 +94,7 @@ func (s *snapshot) prune(b *built, pieces []piece, goal int) []piece {
 		}
 	}
 	left += large
+	s.rank(pieces)
 	for _, i := range prunable(pieces, goal) {
 		if left <= goal {
 			break

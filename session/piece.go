@@ -35,6 +35,9 @@ type piece struct {
 	stability.Item
 	priority int   // what goes first when the window is full: the lowest
 	pinned   bool  // never goes
+	rank     int   // goes before what has a higher one, whatever its priority
+	unit     bool  // an earlier unit of work
+	whole    bool  // is cut only where nothing else can be
 	since    int64 // orders pieces of one kind and priority by age, the oldest lowest
 	text     string
 
@@ -93,6 +96,7 @@ func (s *snapshot) collect(ctx context.Context, b *built, tools []llm.Tool) ([]p
 	pieces = append(pieces, files...)
 	s.standing(b)
 	talk := s.conversation()
+	pieces = append(pieces, s.unitPieces(b, size(pieces)+size(talk)+size(s.summaryPieces()))...)
 	notes := s.notePieces(b, pieces, talk)
 	if s.loops() {
 		return s.loopView(ctx, b, pieces, notes, talk)
@@ -134,14 +138,14 @@ func (s *snapshot) documentPieces(ctx context.Context, b *built) []piece {
 // shownDocument returns a document as far as an earlier request could hold it; shown is false where that
 // is not at all.
 func (s *snapshot) shownDocument(b *built, d history.Document) (p piece, shown bool) {
-	p = s.documentPiece(d, len(d.Text))
+	p = s.documentPiece(d, len(s.body(&d)))
 	cut, was := s.cuts[d.Name]
 	if !was || cut.Version != documentVersion(&d) {
 		return p, true
 	}
 	out := LeftOut{Key: p.Key, Tokens: p.Tokens, Reason: reasonBudget, Score: d.Priority}
 	if cut.Keep > 0 {
-		part := s.documentPiece(d, min(cut.Keep, len(d.Text)))
+		part := s.documentPiece(d, min(cut.Keep, len(s.body(&d))))
 		out.Tokens, out.Reason, p = p.Tokens-part.Tokens, reasonCut, part
 	}
 	b.leftOut = append(b.leftOut, out)
@@ -151,13 +155,17 @@ func (s *snapshot) shownDocument(b *built, d history.Document) (p piece, shown b
 // documentPiece returns the first bytes of a document as a piece.
 func (s *snapshot) documentPiece(d history.Document, keep int) piece {
 	shown := d
-	shown.Text = withMarker(d.Text, keep)
+	shown.Text = withMarker(s.body(&d), keep)
+	if s.showsUnit(&d) {
+		shown.Text = strings.TrimPrefix(filecontext.Fence("", shown.Text), "\n")
+	}
 	text, ok := s.loopDocument(shown) // ok: the loop cannot do without it
 	if !ok {
 		text = renderDocument(shown)
 	}
 	p := textPiece("doc:"+d.Name, stability.Document, text, s.counter)
-	p.priority, p.pinned, p.document = d.Priority, d.Pinned || ok, &d
+	p.priority, p.document, p.whole = d.Priority, &d, s.untrimmed(d.Name)
+	p.pinned = d.Pinned || ok || p.whole
 	return p
 }
 
@@ -174,6 +182,9 @@ func renderDocument(d history.Document) string {
 	heading := d.Name
 	if d.Name == documentState {
 		heading = "Verified facts"
+	}
+	if d.Path != "" {
+		heading += " (" + filecontext.Printable(d.Path) + ")"
 	}
 	return "# " + strings.Join(strings.Fields(heading), " ") + "\n\n" + strings.TrimRight(d.Text, "\n") + "\n"
 }

@@ -117,8 +117,21 @@ type Configured struct {
 	After string // id of the running turn after which it takes effect; empty for at once
 }
 
-// Configure chooses a value for an option. It is stored with the session and takes effect with the next turn.
+// Configure chooses a value for an option. It is stored with the session and takes effect with the next turn. author
+// learns the options from the answer; a change of mode that comes with it is told to author too.
 func (s *Session) Configure(option, value string, author *Cursor, reply func(Configured, error)) {
+	s.configure(option, value, told{options: author}, reply)
+}
+
+// SetMode chooses a phase of the profile, as Configure does. author, who chose it, is told how the options are now.
+func (s *Session) SetMode(mode string, author *Cursor, reply func(Configured, error)) {
+	s.configure(OptionMode, mode, told{mode: author}, reply)
+}
+
+// told are the subscribers that need not be told what changed, since the answer tells them.
+type told struct{ options, mode *Cursor }
+
+func (s *Session) configure(option, value string, told told, reply func(Configured, error)) {
 	fail := func(err error) { reply(Configured{}, err) }
 	s.post(func() {
 		s.enqueue(op{fail: fail, begin: func() (work, error) {
@@ -126,7 +139,7 @@ func (s *Session) Configure(option, value string, author *Cursor, reply func(Con
 			if err != nil {
 				return nil, err
 			}
-			return s.update(update, func() { s.configured(author, reply) }), nil
+			return s.update(update, func() { s.configured(told, reply) }), nil
 		}})
 	}, fail)
 }
@@ -160,12 +173,16 @@ func (s *Session) update(record history.Session, then func()) work {
 	})
 }
 
-func (s *Session) configured(author *Cursor, reply func(Configured, error)) {
+func (s *Session) configured(told told, reply func(Configured, error)) {
+	mode := s.context.phase
 	s.chooseModel()
 	s.context.setModel(s.model)
 	s.followRules()
 	answer := Configured{Info: s.info(), After: answerAfter(s.turn)}
-	s.emit(Event{Kind: EventOptions, Data: answer.Info, origin: author})
+	s.emit(Event{Kind: EventOptions, Data: answer.Info, origin: told.options})
+	if now := s.context.phase; now != mode && now != "" {
+		s.emit(Event{Kind: EventMode, Text: now, origin: told.mode})
+	}
 	s.emit(Event{Kind: EventConfigChanged, Data: ConfigInfo{Config: s.config()}})
 	reply(answer, nil)
 }

@@ -47,6 +47,7 @@ func (s *Session) replaceWork(messages []history.Message, author *Cursor, reply 
 			s.emitMessage(&messages[i], author)
 		}
 		s.contextChanged("replace")
+		s.tellUsage()
 		reply(answer, nil)
 	}
 	return func(ctx context.Context) (step, error) {

@@ -25,8 +25,10 @@ type snapshot struct {
 	shed      []history.Head // of them those that did not fit
 	cuts      map[string]history.DocumentCut
 	files     []filecontext.Entry
-	documents []history.Document
-	rulesFile bool // AGENTS.md is read
+	documents []history.Document // that are shown
+	all       []history.Document
+	phase     *profile.Phase // nil: the profile has none
+	rulesFile bool           // AGENTS.md is read
 	system    string
 	profile   *profile.Profile
 	first     *history.Head // of the user's messages since the last clear; nil for none

@@ -2,7 +2,6 @@ package session
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"strata/compaction"
@@ -114,20 +113,6 @@ func (s *Session) checkDocuments() error {
 		}
 	}
 	return nil
-}
-
-// shownDocuments are the documents that the phase in force shows: those that name no phase or this one.
-func (m *ContextManager) shownDocuments() []history.Document {
-	if m.phase == "" {
-		return m.documents
-	}
-	shown := make([]history.Document, 0, len(m.documents))
-	for _, d := range m.documents {
-		if len(d.Phases) == 0 || slices.Contains(d.Phases, m.phase) {
-			shown = append(shown, d)
-		}
-	}
-	return shown
 }
 
 // followRules makes the profile and the phase in force those of the next request.

@@ -18,6 +18,7 @@ const (
 	messageStep     = 5
 	messageLeast    = 40
 	priorityDefault = 80
+	priorityUnit    = 50 // an earlier unit of work
 )
 
 // touchedRequests is for how many requests a file counts as touched lately once it was asked for or changed: as
@@ -37,7 +38,7 @@ func filePriority(e *filecontext.Entry) int {
 func byScore(pieces []piece, order []int) {
 	slices.SortStableFunc(order, func(a, b int) int {
 		p, q := &pieces[a], &pieces[b]
-		return cmp.Or(cmp.Compare(p.priority, q.priority), cmp.Compare(ageGroup(p), ageGroup(q)), cmp.Compare(p.since, q.since))
+		return cmp.Or(cmp.Compare(p.rank, q.rank), cmp.Compare(p.priority, q.priority), cmp.Compare(ageGroup(p), ageGroup(q)), cmp.Compare(p.since, q.since))
 	})
 }
 

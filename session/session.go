@@ -146,7 +146,7 @@ type Session struct {
 	rules       Rules
 	profile     profile.Profile  // of the rules
 	assembly    *assembly        // the newest request that was assembled for a frontend
-	deferred    []func()         // to do when the turn has ended
+	deferred    []deferral       // to do when the turn has ended
 	subs        map[*Cursor]bool // whether it is attached
 	onClose     []func()
 	reason      string // why it is closing
@@ -275,6 +275,7 @@ func (s *Session) begin(loaded history.Loaded) error {
 	if err := s.settle(loaded); err != nil {
 		return fmt.Errorf("load session %s: %w", s.id, err)
 	}
+	s.settleCompaction(loaded.Compaction)
 	s.log.start(s.context.LastSeq())
 	s.phase = live
 	s.deps.Changed(s.id, StateIdle)

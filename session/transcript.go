@@ -85,7 +85,10 @@ func (s *Session) Clear(reply func(Cleared, error)) {
 			fail(fmt.Errorf("session %s: %w", s.id, ErrOverload))
 			return
 		}
-		s.deferred = append(s.deferred, func() { s.clear(s.lateClear) })
+		s.deferred = append(s.deferred, deferral{
+			do:   func() { s.clear(s.lateClear) },
+			drop: func() { s.lateClear(0, after.unsaved()) },
+		})
 		reply(Cleared{After: after.record.ID}, nil)
 	}, fail)
 }
@@ -107,6 +110,7 @@ func (s *Session) clear(reply func(int64, error)) {
 			s.context.apply(edit)
 			s.pause = compaction.Pause{}
 			s.contextChanged("clear")
+			s.tellUsage()
 			reply(edit.Seq, nil)
 		}), nil
 	}})

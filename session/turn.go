@@ -274,7 +274,10 @@ type ending struct {
 func (e *ending) running() *runningText { return e.turn.running() }
 
 // refusal is what is told to who wants to go on before the ending is stored.
-func (e *ending) refusal() error { return fmt.Errorf("turn %s: %w", e.turn.record.ID, ErrUnsaved) }
+func (e *ending) refusal() error { return e.turn.unsaved() }
+
+// unsaved is what is told to who wants something that has to follow the turn's end, which is not stored.
+func (t *turn) unsaved() error { return fmt.Errorf("turn %s: %w", t.record.ID, ErrUnsaved) }
 
 // again tells one more client how the turn ended.
 func (e *ending) again(w waiter, seq uint64) {
@@ -432,8 +435,8 @@ func (s *Session) afterTurn() {
 func (s *Session) doDeferred() {
 	waiting := s.deferred
 	s.deferred = nil
-	for _, do := range waiting {
-		do()
+	for _, d := range waiting {
+		d.do()
 	}
 	s.compactWhenDue()
 }

@@ -75,8 +75,8 @@ func TestEveryDueCaseExists(t *testing.T) {
 
 func TestFaultsAndDocument(t *testing.T) {
 	cases, err := decodeCases(
-		`{"id":"K6-01","kind":6}`+"\n"+`{"id":"K6-02","kind":6}`+"\n"+`{"id":"K7-01","kind":7}`+"\n"+`{"id":"K9-01","kind":9}`+"\n"+`{"id":"K2-01","kind":2}`+"\n",
-		"K6-01\tTwo at once.\nK6-02\tStuck.\nK7-01\tClosed.\tthe HUD's own tests\nK9-01\tWrong.\nK2-01\tSlow.\n")
+		`{"id":"K6-01","kind":6}`+"\n"+`{"id":"K6-02","kind":6}`+"\n"+`{"id":"K7-01","kind":7}`+"\n"+`{"id":"K9-99","kind":9}`+"\n"+`{"id":"K2-01","kind":2}`+"\n",
+		"K6-01\tTwo at once.\nK6-02\tStuck.\nK7-01\tClosed.\tthe HUD's own tests\nK9-99\tWrong.\nK2-01\tSlow.\n")
 	if err != nil {
 		t.Fatal(err)
 	}

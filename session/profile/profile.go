@@ -5,6 +5,7 @@
 package profile
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"maps"
@@ -46,6 +47,25 @@ type Compaction struct {
 	KeepFirst            int      `yaml:"keep_first"`
 	KeepLast             int      `yaml:"keep_last"`
 	FailureWords         []string `yaml:"failure_words"`
+}
+
+// With returns c with the strategies' numbers of other where c has none.
+func (c Compaction) With(other Compaction) Compaction {
+	c.VerbatimWindowTokens = cmp.Or(c.VerbatimWindowTokens, other.VerbatimWindowTokens)
+	c.SummaryBudgetTokens = cmp.Or(c.SummaryBudgetTokens, other.SummaryBudgetTokens)
+	c.MinVerbatimExchanges = cmp.Or(c.MinVerbatimExchanges, other.MinVerbatimExchanges)
+	c.MinConfidence = cmp.Or(c.MinConfidence, other.MinConfidence)
+	c.MaxSummaryTokens = cmp.Or(c.MaxSummaryTokens, other.MaxSummaryTokens)
+	c.RawWindowSize = cmp.Or(c.RawWindowSize, other.RawWindowSize)
+	c.SummarizeEvery = cmp.Or(c.SummarizeEvery, other.SummarizeEvery)
+	c.SummaryThreshold = cmp.Or(c.SummaryThreshold, other.SummaryThreshold)
+	c.MaxSteps = cmp.Or(c.MaxSteps, other.MaxSteps)
+	c.KeepFirst = cmp.Or(c.KeepFirst, other.KeepFirst)
+	c.KeepLast = cmp.Or(c.KeepLast, other.KeepLast)
+	if len(c.FailureWords) == 0 {
+		c.FailureWords = other.FailureWords
+	}
+	return c
 }
 
 // Budget narrows what a request may hold. Zero values do not.
@@ -111,12 +131,18 @@ func (l *Loop) Zero() bool { return *l == Loop{} }
 
 // Phase is one phase of work: an ACP mode.
 type Phase struct {
-	ID       string   `yaml:"id"`
-	Title    string   `yaml:"title"`
-	Prompt   string   `yaml:"prompt"`   // added to the system prompt
-	Required []string `yaml:"required"` // documents without which a prompt is refused
-	Optional []string `yaml:"optional"`
-	Units    int      `yaml:"units"` // earlier units that are shown at most
+	ID           string   `yaml:"id"`
+	Title        string   `yaml:"title"`
+	Prompt       string   `yaml:"prompt"`        // added to the system prompt
+	Required     []string `yaml:"required"`      // documents without which a prompt is refused
+	Optional     []string `yaml:"optional"`      // documents that are shown where they are there
+	Units        int      `yaml:"units"`         // newest approved units whose implementation is shown, at most
+	FailingUnits bool     `yaml:"failing_units"` // the implementation of the units that the failures name is shown
+}
+
+// Names reports whether a document of that name belongs to the phase.
+func (p *Phase) Names(document string) bool {
+	return slices.Contains(p.Required, document) || slices.Contains(p.Optional, document)
 }
 
 //go:embed *.yaml

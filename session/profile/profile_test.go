@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -96,6 +97,31 @@ func TestReserve(t *testing.T) {
 	} {
 		if got := r.Of(window); got != want {
 			t.Errorf("of %d are %d reserved, want %d", window, got, want)
+		}
+	}
+}
+
+// A strategy that is chosen in a profile without numbers for it has those of its own profile.
+func TestWithTakesWhatIsMissing(t *testing.T) {
+	all, err := All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := all["chat"].Compaction.With(all["steps"].Compaction)
+	if got.KeepFirst != 3 || got.KeepLast != 10 || got.MaxSteps != 20 || len(got.FailureWords) != 3 || got.VerbatimWindowTokens != 4000 || got.Strategy != "topic" {
+		t.Errorf("%+v", got)
+	}
+	numbers := reflect.ValueOf(Compaction{}.With(Compaction{
+		VerbatimWindowTokens: 1, SummaryBudgetTokens: 1, MinVerbatimExchanges: 1, MinConfidence: 1, MaxSummaryTokens: 1, RawWindowSize: 1,
+		SummarizeEvery: 1, SummaryThreshold: 1, MaxSteps: 1, KeepFirst: 1, KeepLast: 1, FailureWords: []string{"x"},
+	}))
+	for i := range numbers.NumField() {
+		switch name := numbers.Type().Field(i).Name; name {
+		case "Enabled", "Strategy", "TriggerTokens", "WindowPercent": // when it compacts is the profile's own affair
+		default:
+			if numbers.Field(i).IsZero() {
+				t.Errorf("%s is not taken", name)
+			}
 		}
 	}
 }

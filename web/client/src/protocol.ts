@@ -56,7 +56,7 @@ export interface ClientCapabilities {
   session?: {
     /** Notices to the user: without it no `notice` comes. */
     notices?: object;
-    /** Progress of compactions: without it no `compaction_update` comes. */
+    /** Progress of compactions: without it neither `compaction_update` nor `compaction_summary_chunk` comes. */
     compaction?: object;
   };
   [other: string]: unknown;
@@ -499,7 +499,7 @@ export interface CompactionStatus {
   triggerTokens: number;
   percentUsed: number;
   running: boolean;
-  /** How the last one ended since the session was loaded; empty for none. */
+  /** How the newest one ended, also before the session was loaded; empty for none. */
   lastOutcome: string;
 }
 
@@ -508,7 +508,7 @@ export type Strategy = 'topic' | 'rolling' | 'prune' | 'middle' | 'window';
 export interface Compaction {
   compactionId: string;
   /** `running` only in the event that tells of its beginning. */
-  outcome: 'running' | 'compacted' | 'nothing_to_do' | 'no_gain' | 'failed' | 'cancelled' | 'superseded';
+  outcome: 'running' | 'compacted' | 'nothing_to_do' | 'no_gain' | 'failed' | 'cancelled' | 'superseded' | 'interrupted';
   strategy: Strategy | (string & {});
   /** How it was found what to keep. */
   by?: 'model' | 'words';
@@ -958,7 +958,9 @@ export type Update =
   | SessionInfoUpdate
   | ConfigOptionUpdate
   | Notice
-  | CompactionUpdate;
+  | CurrentModeUpdate
+  | CompactionUpdate
+  | CompactionSummaryChunk;
 
 /** The next piece of a message. */
 export interface MessageChunk {
@@ -1026,8 +1028,22 @@ export interface CompactionUpdate {
   sessionUpdate: 'compaction_update';
   compactionId: string;
   status: 'in_progress' | 'completed' | 'failed' | 'cancelled';
+  /** It replaces all of what was told of it before; empty for none. */
   summary?: ContentBlock[];
   error?: string;
+}
+
+/** More of a summary that is being written. What counts is what the last `compaction_update` says. */
+export interface CompactionSummaryChunk {
+  sessionUpdate: 'compaction_summary_chunk';
+  compactionId: string;
+  content: ContentBlock;
+}
+
+/** The phase in force has changed. */
+export interface CurrentModeUpdate {
+  sessionUpdate: 'current_mode_update';
+  currentModeId: string;
 }
 
 /** What only attached clients are told. */

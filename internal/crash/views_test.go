@@ -1,0 +1,348 @@
+package crash
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"strata/internal/binary"
+	"strata/internal/testclient"
+	"strata/internal/upstream"
+	"strata/rpc"
+)
+
+// shownView is what a session's view holds.
+type shownView struct {
+	seq    int64 // newest number of a message or an edit
+	ids    []string
+	tokens int
+}
+
+func (v shownView) same(o shownView) bool { return v.tokens == o.tokens && slices.Equal(v.ids, o.ids) }
+
+func (v shownView) String() string {
+	return fmt.Sprintf("%d messages of %d tokens at %d", len(v.ids), v.tokens, v.seq)
+}
+
+// viewChange is one change of a view. Where the server dies in it the view is the one before, or one that after is content with.
+type viewChange struct {
+	name   string
+	method string
+	params map[string]any
+	undone bool // it can be undone
+	after  func(before, now shownView) bool
+}
+
+// editor changes the view of one session until the server dies.
+type viewEditor struct {
+	*world
+	session string
+	chance  *rand.Rand
+	n       int
+
+	views   map[int64]shownView
+	before  shownView   // the present one
+	undo    *shownView  // the one before the last change, where that can be undone
+	pending *viewChange // that was not answered
+	done    map[string]int
+}
+
+// summarizing makes compactions take long enough to be killed in.
+const summarizing = "detection_model: local/test\nsummary_model: local/test\n"
+
+func newViewEditor(t *testing.T, seed uint64, opt binary.Options) *viewEditor {
+	w := newWorld(t, summarizing, opt)
+	w.teller.Choose(func(req *upstream.Request) upstream.Script {
+		steps := upstream.Texts("It was decided ", "to go on ", "with part three ", "of the plan.")
+		if strings.Contains(req.Messages[0].Text(), "You find out where the newest topic") {
+			steps = upstream.Texts(`{"boundary": null, "confidence": 1}`)
+		}
+		return upstream.Script{Steps: steps, Gap: 2 * time.Millisecond, Usage: upstream.Usage{Input: 100, Output: 10}}
+	})
+	return &viewEditor{world: w, chance: rand.New(rand.NewPCG(seed, 3)), views: make(map[int64]shownView), done: make(map[string]int)}
+}
+
+// look returns the view as clients see it.
+func (v *viewEditor) look(e *testclient.Editor) (now shownView, err error) {
+	for cursor := ""; ; {
+		var page struct {
+			Messages []struct {
+				ID     string
+				Seq    int64
+				InView bool
+			}
+			NextCursor string
+		}
+		if err := e.Call("_strata/history/list", map[string]any{"sessionId": v.session, "limit": 500, "cursor": cursor}, &page); err != nil {
+			return now, err
+		}
+		var ids []string
+		for _, m := range page.Messages {
+			now.seq = max(now.seq, m.Seq)
+			if m.InView {
+				ids = append(ids, m.ID)
+			}
+		}
+		now.ids = append(ids, now.ids...)
+		if cursor = page.NextCursor; cursor == "" {
+			break
+		}
+	}
+	var edits struct{ Edits []struct{ Seq int64 } }
+	if err := e.Call("_strata/history/edits", map[string]any{"sessionId": v.session}, &edits); err != nil {
+		return now, err
+	}
+	if n := len(edits.Edits); n > 0 {
+		now.seq = max(now.seq, edits.Edits[n-1].Seq)
+	}
+	var info struct{ HistoryTokens int }
+	err = e.Call("_strata/session/info", map[string]any{"sessionId": v.session}, &info)
+	now.tokens = info.HistoryTokens
+	return now, err
+}
+
+// make carries a change out and wants what it says of the view.
+func (v *viewEditor) make(e *testclient.Editor, c viewChange) error {
+	v.pending = &c
+	params := map[string]any{"sessionId": v.session}
+	for name, value := range c.params {
+		params[name] = value
+	}
+	if err := e.Call(c.method, params, nil); err != nil {
+		return err
+	}
+	now, err := v.look(e)
+	if err != nil {
+		return err
+	}
+	v.take(c, now)
+	return nil
+}
+
+// take takes a change for done.
+func (v *viewEditor) take(c viewChange, now shownView) {
+	v.t.Helper()
+	if now.seq == v.before.seq && !now.same(v.before) || now.seq > v.before.seq && !c.after(v.before, now) {
+		v.t.Errorf("%s made %s of %s", c.name, now, v.before)
+	}
+	v.undo = nil
+	if before := v.before; c.undone && now.seq > before.seq {
+		v.undo = &before
+	}
+	v.pending, v.before, v.views[now.seq] = nil, now, now
+	v.done[c.name]++
+}
+
+func (v *viewEditor) talk() viewChange {
+	var messages []any
+	for range 4 {
+		v.n++
+		messages = append(messages,
+			map[string]any{"role": "user", "content": fmt.Sprintf("Question %d. %s", v.n, strings.Repeat("What of this part? ", 20))},
+			map[string]any{"role": "assistant", "content": fmt.Sprintf("Answer %d. %s", v.n, strings.Repeat("It is decided so. ", 20))})
+	}
+	return viewChange{
+		name: "append", method: "_strata/history/append", params: map[string]any{"messages": messages},
+		after: func(before, now shownView) bool {
+			n := len(before.ids)
+			return len(now.ids) == n+len(messages) && slices.Equal(now.ids[:n], before.ids)
+		},
+	}
+}
+
+func (v *viewEditor) clear() viewChange {
+	return viewChange{name: "clear", method: "_strata/history/clear", undone: true, after: func(_, now shownView) bool { return len(now.ids) == 0 && now.tokens == 0 }}
+}
+
+func (v *viewEditor) compact(strategy string) viewChange {
+	return viewChange{
+		name: "compact", method: "_strata/history/compact", params: map[string]any{"strategy": strategy}, undone: true,
+		after: func(before, now shownView) bool {
+			rest := before.ids
+			for _, id := range now.ids {
+				i := slices.Index(rest, id)
+				if i < 0 {
+					return false
+				}
+				rest = rest[i+1:]
+			}
+			return len(now.ids) > 0 && len(now.ids) < len(before.ids) && now.tokens < before.tokens
+		},
+	}
+}
+
+func (v *viewEditor) restore(seq int64) viewChange {
+	want := v.views[seq]
+	return viewChange{
+		name: "restore", method: "_strata/checkpoint/restore", params: map[string]any{"seq": seq}, undone: true,
+		after: func(_, now shownView) bool { return now.same(want) },
+	}
+}
+
+func (v *viewEditor) takeBack() viewChange {
+	want := *v.undo
+	return viewChange{name: "undo", method: "_strata/checkpoint/undo", after: func(_, now shownView) bool { return now.same(want) }}
+}
+
+// next is a random change.
+func (v *viewEditor) next() viewChange {
+	known := make([]int64, 0, len(v.views))
+	for seq := range v.views {
+		if seq > 0 {
+			known = append(known, seq)
+		}
+	}
+	slices.Sort(known)
+	switch n := v.chance.IntN(10); {
+	case v.undo != nil && n < 5:
+		return v.takeBack()
+	case n < 3 && len(v.before.ids) > 4:
+		return v.compact([]string{"rolling", "middle", "topic", "prune", "window"}[v.chance.IntN(5)])
+	case n < 5 && len(known) > 0:
+		return v.restore(known[v.chance.IntN(len(known))])
+	case n == 9:
+		return v.clear()
+	}
+	return v.talk()
+}
+
+// settle looks at what a restart made of the change that the server died in, and takes that back where it can be.
+func (v *viewEditor) settle() *testclient.Editor {
+	v.t.Helper()
+	e := v.editor()
+	now, err := v.look(e)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	if c := v.pending; c != nil {
+		applied := now.seq > v.before.seq
+		v.outcome(e, c, applied)
+		v.take(*c, now)
+		if v.undo != nil {
+			if err := v.make(e, v.takeBack()); err != nil {
+				v.t.Fatal(err)
+			}
+		}
+	}
+	v.audit(e, v.session)
+	return e
+}
+
+// outcome wants the compaction that a server died in to be settled as what it was.
+func (v *viewEditor) outcome(e *testclient.Editor, c *viewChange, applied bool) {
+	v.t.Helper()
+	var status struct {
+		Running     bool
+		LastOutcome string
+	}
+	if err := e.Call("_strata/context/compaction", map[string]any{"sessionId": v.session}, &status); err != nil {
+		v.t.Fatal(err)
+	}
+	wrong := status.Running || status.LastOutcome == "running"
+	if c.name == "compact" && applied {
+		wrong = wrong || status.LastOutcome != "compacted"
+	}
+	if wrong {
+		v.t.Errorf("after a death in %s (applied: %v) the last compaction is %+v", c.name, applied, status)
+	}
+	v.done[status.LastOutcome]++
+}
+
+// At whatever moment a server is killed that compacts, restores and takes back: the view is the one before or the one
+// after, never something between, and what was done can be undone. The moments come from a seed.
+func TestRandomKillsAroundEditsOfTheView(t *testing.T) {
+	t.Parallel()
+	seed := *seedFlag
+	t.Logf("seed %d", seed)
+	v := newViewEditor(t, seed, binary.Options{})
+	e := v.editor()
+	v.session = e.NewSession(v.Home.Project)
+	rounds := 30
+	if testing.Short() {
+		rounds = 6
+	}
+	for round := range rounds {
+		worked := make(chan error, 1)
+		go func() {
+			var err error
+			for err == nil {
+				err = v.make(e, v.next())
+			}
+			worked <- err
+		}()
+		<-time.After(randomTime(rand.New(rand.NewPCG(seed, uint64(100+round))), 150*time.Millisecond))
+		v.Kill()
+		if err := within(t, "the end of the connection", worked); fault(err) != nil {
+			t.Fatalf("in round %d: %v", round, err)
+		}
+		v.Restart(binary.Options{})
+		e = v.settle()
+		if t.Failed() {
+			t.Fatalf("in round %d", round)
+		}
+	}
+	t.Log(v.done)
+	if v.done["compact"] == 0 || v.done["restore"] == 0 || v.done["undo"] == 0 {
+		t.Errorf("too little was done: %v", v.done)
+	}
+	v.Stop()
+}
+
+// The same at the places around the commits of a compaction, of a restore and of what takes them back.
+func TestDeathAroundEditsOfTheView(t *testing.T) {
+	t.Parallel()
+	var specs []string
+	for point, hits := range map[string]int{"compaction.before": 4, "compaction.after": 4, "edit.before": 5, "edit.after": 5, rpc.ReplyBefore: 16, rpc.ReplyAfter: 16} {
+		for n := range hits {
+			specs = append(specs, fmt.Sprintf("%s:%d", point, n+1))
+		}
+	}
+	slices.Sort(specs)
+	for _, spec := range specs {
+		t.Run(spec, func(t *testing.T) {
+			t.Parallel()
+			v := newViewEditor(t, 1, armed(spec))
+			if !v.script() {
+				t.Fatalf("nothing reaches %s", spec)
+			}
+			v.Wait()
+			v.Restart(binary.Options{})
+			if v.session != "" {
+				v.settle()
+			}
+		})
+	}
+}
+
+// script makes one change of each kind and reports whether the server has died in it.
+func (v *viewEditor) script() (died bool) {
+	v.t.Helper()
+	e, err := v.connect()
+	if err != nil {
+		return true
+	}
+	var made struct{ SessionID string }
+	if err := e.Call("session/new", map[string]any{"cwd": v.Home.Project, "mcpServers": []any{}}, &made); err != nil {
+		return true
+	}
+	v.session = made.SessionID
+	for _, next := range []func() viewChange{
+		v.talk, v.talk,
+		func() viewChange { return v.compact("rolling") }, v.takeBack,
+		func() viewChange { return v.restore(8) }, v.takeBack,
+		v.clear,
+		func() viewChange { return v.compact("rolling") }, // which has nothing to do, and is recorded behind its answer
+		v.talk,
+	} {
+		if err := v.make(e, next()); err != nil {
+			if fault(err) != nil {
+				v.t.Fatal(err)
+			}
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,124 @@
+package server
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"strata/historystore"
+	"strata/internal/testclient"
+	"strata/internal/upstream"
+	"strata/session"
+)
+
+// The case asks for 200 sessions of 5 MB, 500 connections and 2,000 turns. This is a tenth of each, and a tenth of the
+// size, so that it takes seconds: 10 MB in sessions, as much as the server has on the heap when it is idle.
+const (
+	memorySessions    = 20
+	memoryMessages    = 10     // in each session
+	memoryBytes       = 50_000 // of each message, mostly a picture, as that need not be counted
+	memoryConnections = 50
+	memoryTurns       = 200
+)
+
+// What long sessions, compactions and clients that come and go take of memory comes back when sessions are unloaded.
+func TestK9_05MemoryComesBack(t *testing.T) {
+	ts := startServerOn(t, historystore.Options{CacheBytes: 1}, upstream.Options{}, compacting(t), func(o *Options) {
+		o.Sessions.SummaryModel, o.Sessions.DetectionModel = "", ""
+		o.Sessions.DefaultConfig.Model = "offline/digest"
+	})
+	work := func(t *testing.T) { // in a test of its own, so that its clients can go
+		e := testclient.Connect(t, ts.ready.WebSocket, ts.token.Reveal())
+		e.Initialize()
+		ts.largeSessions(t, e)
+		ts.comeAndGo(t, e)
+		ts.manyTurns(t, e)
+		e.Close()
+	}
+	t.Run("once", work) // what is kept for good is there afterwards
+	ts.unloadAll(t)
+	before, goroutines := heap(), runtime.NumGoroutine()
+	t.Run("again", work)
+	ts.unloadAll(t)
+	after, still := heap(), runtime.NumGoroutine()
+	t.Logf("%d KiB and %d goroutines before, %d KiB and %d after", before>>10, goroutines, after>>10, still)
+	if after > before*6/5 {
+		t.Errorf("the heap has grown from %d to %d KiB", before>>10, after>>10)
+	}
+	if still > goroutines*6/5 {
+		t.Errorf("there were %d goroutines, there are %d", goroutines, still)
+	}
+}
+
+func (ts *testServer) largeSessions(t *testing.T, e *testclient.Editor) {
+	t.Helper()
+	for i := range memorySessions {
+		sid := e.NewSession(ts.work)
+		var messages []any
+		for j := range memoryMessages {
+			text := strings.Repeat(fmt.Sprintf("Message %d of session %d. ", j, i), 20)
+			picture := map[string]any{"type": "image", "mimeType": "image/png", "data": png(64, 64, memoryBytes)}
+			messages = append(messages, message("user", []any{words(text), picture}), message("assistant", text))
+		}
+		if err := e.Call("_strata/history/append", map[string]any{"sessionId": sid, "messages": messages}, nil); err != nil {
+			t.Fatal(err)
+		}
+		var c session.Compacted
+		if err := e.Call("_strata/history/compact", map[string]any{"sessionId": sid, "strategy": "middle"}, &c); err != nil || c.Outcome != "compacted" {
+			t.Fatalf("%+v, %v", c, err)
+		}
+		if err := e.Call("session/close", map[string]any{"sessionId": sid}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// comeAndGo lets clients attach to a session and vanish while its answer streams.
+func (ts *testServer) comeAndGo(t *testing.T, e *testclient.Editor) {
+	t.Helper()
+	sid := e.NewSession(ts.work)
+	if err := e.Call("session/set_config_option", map[string]any{"sessionId": sid, "configId": "model", "value": "local/test"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	gate := make(chan struct{})
+	ts.upstream.Push(held(gate, "first", ", rest"))
+	turn := e.Start(sid, "hello")
+	e.Expect(testclient.Says(sid, testclient.AgentChunk, "first"))
+	for range memoryConnections {
+		hud := testclient.Connect(t, ts.ready.WebSocket, ts.token.Reveal())
+		hud.Initialize()
+		if at, err := hud.Attach(sid, testclient.Place{}); err != nil || at.Running == "" {
+			t.Fatalf("attached as %+v, %v", at, err)
+		}
+		hud.Vanish()
+	}
+	close(gate)
+	if _, err := turn.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (ts *testServer) manyTurns(t *testing.T, e *testclient.Editor) {
+	t.Helper()
+	sid := e.NewSession(ts.work)
+	for i := range memoryTurns {
+		if _, err := e.Prompt(sid, fmt.Sprintf("Question %d about the parser.", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// unloadAll lets all sessions leave memory that nobody needs, which must be all.
+func (ts *testServer) unloadAll(t *testing.T) {
+	t.Helper()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for range ticker.C {
+		ts.server.sessions.unloadIdle(ts.server.now().Add(time.Hour))
+		if ts.server.sessions.count() == 0 {
+			return
+		}
+	}
+}

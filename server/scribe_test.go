@@ -1,0 +1,136 @@
+package server
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+
+	"strata/internal/testclient"
+	"strata/internal/upstream"
+	"strata/llm"
+	"strata/session"
+	"strata/session/profile"
+)
+
+// scribe is the part of a scripted provider that summarises; it finds no topics.
+type scribe struct {
+	mu     sync.Mutex
+	write  func(req *upstream.Request) upstream.Script
+	asked  int
+	begun  chan struct{} // a value for each summary that is asked for, as long as there is room
+	others func(req *upstream.Request) upstream.Script
+}
+
+// notes is a summary that everybody is content with.
+const notes = "Decided: the parser keeps its tokens; pkg/parser/file3.go is next."
+
+func newScribe(ts *testServer) *scribe {
+	s := &scribe{begun: make(chan struct{}, 64), others: upstream.Default}
+	s.says(upstream.Texts("Decided: the parser keeps its tokens; ", "pkg/parser/file3.go is next.")...)
+	ts.upstream.Choose(s.answer)
+	return s
+}
+
+// says makes these steps the answer to each request for a summary.
+func (s *scribe) says(steps ...upstream.Step) {
+	s.does(func(*upstream.Request) upstream.Script { return upstream.Script{Steps: steps} })
+}
+
+func (s *scribe) does(write func(req *upstream.Request) upstream.Script) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.write = write
+}
+
+// times is how many summaries were asked for.
+func (s *scribe) times() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked
+}
+
+func (s *scribe) answer(req *upstream.Request) upstream.Script {
+	switch {
+	case mentions(req, "You find out where the newest topic"):
+		return upstream.Script{Steps: upstream.Texts(`{"boundary": null, "reason": "one topic", "confidence": 0.9}`)}
+	case !mentions(req, "You keep the notes of a conversation"):
+		return s.others(req)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked++
+	select {
+	case s.begun <- struct{}{}:
+	default:
+	}
+	return s.write(req)
+}
+
+func mentions(req *upstream.Request, text string) bool {
+	for _, b := range req.System {
+		if strings.Contains(b.Text, text) {
+			return true
+		}
+	}
+	return len(req.Messages) > 0 && strings.Contains(req.Messages[0].Text(), text)
+}
+
+// compacting makes a server compact in the background, with summaries by its model.
+func compacting(t *testing.T, adjust ...func(p *profile.Profile)) func(*Options) {
+	all := profiles(t, true)
+	for name, p := range all {
+		for _, f := range adjust {
+			f(&p)
+		}
+		all[name] = p
+	}
+	return func(opt *Options) {
+		opt.Sessions.Rules.Profiles = all
+		opt.Sessions.SummaryModel, opt.Sessions.DetectionModel = "local/test", "local/test"
+	}
+}
+
+// startCompacting starts a server whose model has a window and whose summaries a scribe writes.
+func startCompacting(t *testing.T, window int, up upstream.Options, adjust ...func(*Options)) (*testServer, *scribe) {
+	t.Helper()
+	ts := &testServer{t: t, upstream: upstream.Start(up), dir: t.TempDir(), work: t.TempDir()}
+	t.Cleanup(ts.upstream.Close)
+	ts.models = map[string]llm.ModelConfig{
+		"local/test": {Window: window, MaxOutput: window / 10}, "claude/test": {Window: window, MaxOutput: window / 10},
+	}
+	ts.start(adjust...)
+	return ts, newScribe(ts)
+}
+
+// settle waits until no session has anything to do.
+func (ts *testServer) settle(e caller) {
+	ts.t.Helper()
+	call[map[string]any](ts, e, "_strata/debug/quiesce", "", nil)
+}
+
+func statusOf(ts *testServer, e caller, sid string) session.CompactionStatus {
+	ts.t.Helper()
+	return call[session.CompactionStatus](ts, e, "_strata/context/compaction", sid, nil)
+}
+
+// compactNow compacts a session and wants an outcome.
+func compactNow(ts *testServer, e caller, sid, strategy, want string) session.Compacted {
+	ts.t.Helper()
+	c := call[session.Compacted](ts, e, "_strata/history/compact", sid, map[string]any{"strategy": strategy})
+	if c.Outcome != want {
+		ts.t.Fatalf("the compaction ended as %+v, want %s", c, want)
+	}
+	return c
+}
+
+// outcomes are those that the events of a session tell, in order.
+func outcomes(fs testclient.Frames, sid string) (all []string) {
+	for _, f := range fs.Of(sid).Kind("compaction") {
+		var c session.Compacted
+		if err := json.Unmarshal(f.Params, &c); err == nil {
+			all = append(all, c.Outcome)
+		}
+	}
+	return all
+}

@@ -1,0 +1,179 @@
+package server
+
+import (
+	"strings"
+	"testing"
+
+	"strata/compaction"
+	"strata/internal/testclient"
+	"strata/internal/upstream"
+	"strata/session"
+)
+
+// heldCompaction begins a compaction of a session that has said a part of its summary and waits for the gate.
+func heldCompaction(ts *testServer, s *scribe, e *testclient.Editor, sid string) (r *testclient.Request, gate chan struct{}) {
+	ts.t.Helper()
+	gate = make(chan struct{})
+	s.says(upstream.Text(strings.Repeat("Half a summary. ", 20)), upstream.Hold(gate), upstream.Text("The other half."))
+	r = e.Go("_strata/history/compact", map[string]any{"sessionId": sid, "strategy": "rolling"})
+	e.Expect(testclient.Sees(sid, "compaction_summary_chunk"))
+	return r, gate
+}
+
+func TestACancelledCompactionIsRememberedAsThat(t *testing.T) {
+	ts, s := startCompacting(t, 200_000, upstream.Options{}, compacting(t))
+	e, sid := attached(t, ts)
+	ts.talk(e, sid, 12)
+	before := ts.stored(sid)
+	r, _ := heldCompaction(ts, s, e, sid)
+	if err := r.Cancel(); err != nil {
+		t.Fatal(err)
+	}
+	var c session.Compacted
+	if err := r.Wait(&c); err != nil || c.Outcome != string(compaction.Cancelled) || c.Reason != "" {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	ts.settle(e)
+	if got := ts.stored(sid); got.Compaction.Outcome != "cancelled" || len(got.Edits) != 0 || len(got.Heads) != len(before.Heads) {
+		t.Errorf("stored: %+v, %d edits", got.Compaction, len(got.Edits))
+	}
+	ts.close()
+	ts.start(compacting(t))
+	if got := statusOf(ts, ts.editor(), sid); got.LastOutcome != "cancelled" || got.Running {
+		t.Errorf("after a restart: %+v", got)
+	}
+}
+
+func TestACompactionThatTheServersEndStopsIsInterrupted(t *testing.T) {
+	ts, s := startCompacting(t, 200_000, upstream.Options{}, compacting(t))
+	e, sid := attached(t, ts)
+	ts.talk(e, sid, 12)
+	r, _ := heldCompaction(ts, s, e, sid)
+	ts.close()
+	var c session.Compacted
+	if err := r.Wait(&c); err != nil || c.Outcome != session.OutcomeInterrupted || c.Reason != "" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	ts.start(compacting(t))
+	if got := statusOf(ts, ts.editor(), sid); got.LastOutcome != session.OutcomeInterrupted || got.Running {
+		t.Errorf("after a restart: %+v", got)
+	}
+}
+
+func TestACompactionIsSupersededByAnotherEdit(t *testing.T) {
+	ts, s := startCompacting(t, 200_000, upstream.Options{}, compacting(t))
+	e, sid := attached(t, ts)
+	ts.talk(e, sid, 12)
+	r, gate := heldCompaction(ts, s, e, sid)
+	call[map[string]any](ts, e, "_strata/history/clear", sid, nil)
+	ts.talk(e, sid, 1)
+	close(gate)
+	var c session.Compacted
+	if err := r.Wait(&c); err != nil || c.Outcome != session.OutcomeSuperseded {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	updates := e.Frames().Of(sid).Kind("compaction_update")
+	if last := string(updates[len(updates)-1].Params); !strings.Contains(last, `"status":"cancelled"`) || !strings.Contains(last, `"summary":[]`) {
+		t.Errorf("told: %s", last)
+	}
+	ts.settle(e)
+	if info := call[wireDetails](ts, e, "_strata/session/info", sid, nil); info.InView != 2 {
+		t.Errorf("%d messages are in view", info.InView)
+	}
+	if got := ts.stored(sid); got.Compaction.Outcome != session.OutcomeSuperseded {
+		t.Errorf("stored: %+v", got.Compaction)
+	}
+}
+
+// A compaction that is ready while a turn's end cannot be stored does not keep the server from ending.
+func TestACompactionBehindAnEndingThatCannotBeStored(t *testing.T) {
+	ts, s := startCompacting(t, 200_000, upstream.Options{}, compacting(t))
+	e, sid := attached(t, ts)
+	ts.talk(e, sid, 12)
+	r, gate := heldCompaction(ts, s, e, sid)
+	allow := refuseAnswers(t, ts)
+	if _, err := e.Prompt(sid, "What now?"); err != nil {
+		t.Fatal(err)
+	}
+	e.Expect(testclient.Sees(sid, "save_failed"))
+	cleared := call[map[string]any](ts, e, "_strata/history/clear", sid, nil)
+	if cleared["afterTurn"] == nil {
+		t.Errorf("clear: %v", cleared)
+	}
+	close(gate)
+	ts.close() // gives the ending up after its grace
+	var c session.Compacted
+	if err := r.Wait(&c); err == nil && c.Outcome != session.OutcomeInterrupted {
+		t.Errorf("%+v", c)
+	}
+	allow()
+	ts.start(compacting(t))
+	e = ts.editor()
+	if m := lastMessage(t, e, sid); m.Status != "complete" || !strings.Contains(m.PlainText(), "What now?") {
+		t.Errorf("the transcript ends with %s %q", m.Status, m.PlainText())
+	}
+	if got := ts.stored(sid); len(got.Edits) != 0 || got.Compaction.Outcome != session.OutcomeInterrupted {
+		t.Errorf("stored: %+v, %+v", got.Edits, got.Compaction)
+	}
+}
+
+// That compacting is in vain is not forgotten with a restart, unless the history has been changed since.
+func TestAPauseOutlivesARestart(t *testing.T) {
+	for _, cleared := range []bool{false, true} {
+		ts, s := startCompacting(t, 200_000, upstream.Options{}, compacting(t))
+		s.says() // empty
+		e, sid := attached(t, ts)
+		ts.talk(e, sid, 60)
+		ts.settle(e)
+		for range 3 {
+			if _, err := e.Prompt(sid, "Go on."); err != nil {
+				t.Fatal(err)
+			}
+			ts.settle(e)
+		}
+		if s.times() != 2 {
+			t.Fatalf("%d summaries were asked for, 2 in vain begin a pause", s.times())
+		}
+		if cleared {
+			call[map[string]any](ts, e, "_strata/history/clear", sid, nil)
+			ts.talk(e, sid, 58)
+			ts.settle(e)
+			if s.times() != 3 {
+				t.Fatalf("%d summaries after a clear", s.times())
+			}
+			call[map[string]any](ts, e, "_strata/history/clear", sid, nil)
+		}
+		asked := s.times()
+		ts.close()
+		ts.start(compacting(t))
+		e = ts.editor()
+		want := asked
+		if cleared {
+			ts.talk(e, sid, 58)
+			want++
+		}
+		if _, err := e.Prompt(sid, "Go on."); err != nil {
+			t.Fatal(err)
+		}
+		ts.settle(e)
+		if got := s.times(); got < want || !cleared && got != want {
+			t.Errorf("cleared %v: %d summaries after the restart, %d before", cleared, got, asked)
+		}
+	}
+}
+
+// A model that does not end its summary is stopped.
+func TestASummaryWithoutEndIsCutOff(t *testing.T) {
+	ts, s := startCompacting(t, 200_000, upstream.Options{}, compacting(t))
+	e, sid := attached(t, ts)
+	ts.talk(e, sid, 12)
+	steps := make([]upstream.Step, 400)
+	for i := range steps {
+		steps[i] = upstream.Text(strings.Repeat("and on ", 150))
+	}
+	s.says(append(steps, upstream.Hold(nil))...)
+	c := compactNow(ts, e, sid, "rolling", string(compaction.Failed))
+	if c.Reason != compaction.ErrCutOff.Error() {
+		t.Errorf("%+v", c)
+	}
+}

@@ -1,0 +1,174 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"strata/compaction"
+	"strata/history"
+	"strata/llm"
+	"strata/tokens"
+)
+
+// compactionJob is one compaction, on a copy of the working history that does not change.
+type compactionJob struct {
+	deps     *Deps
+	session  string
+	view     []history.Viewed
+	summary  history.Summary
+	strategy compaction.Strategy
+	numbers  compaction.Numbers
+	counter  *tokens.Counter
+	draft    func(text string, anew bool) // told of a summary while it is written; anew: what was told before does not count
+	drafts   int                          // begun so far
+	calls    []history.Call               // made so far
+
+	snap          snapshot
+	dedupePercent int    // of the history's characters: where copies of files have as many only they leave; 0: none does
+	copies        copies // once it is done
+}
+
+func (j *compactionJob) run(ctx context.Context) compaction.Outcome {
+	h, err := j.history(ctx)
+	if err != nil {
+		return compaction.Outcome{Result: compaction.Failed, Err: err}
+	}
+	var model compaction.Model
+	window := llm.DefaultWindow
+	if m, ok := j.deps.Model(j.deps.SummaryModel); ok {
+		model, window = j, m.Window
+	}
+	compactor := compaction.New(j.strategy, j.numbers, compaction.NewSummarizer(model, j.counter, window))
+	if j.dedupePercent > 0 {
+		return j.lighten(ctx, h, j.dedupePercent, func(h compaction.History) compaction.Outcome { return compactor.Compact(ctx, h) })
+	}
+	return compactor.Compact(ctx, h)
+}
+
+// history reads the messages of the view.
+func (j *compactionJob) history(ctx context.Context) (compaction.History, error) {
+	seqs := make([]int64, len(j.view))
+	for i, v := range j.view {
+		seqs[i] = v.Seq
+	}
+	messages, err := j.deps.Store.Messages(ctx, j.session, seqs)
+	if err != nil {
+		return compaction.History{}, fmt.Errorf("read the history of session %s: %w: %w", j.session, ErrStorage, err)
+	}
+	h := outline(j.view, j.summary)
+	for i := range messages {
+		m := history.Patched(messages[i], j.view[i].Patches)
+		h.Messages[i].Text, h.Messages[i].Failed = j.text(&m), failed(&m)
+	}
+	return h, nil
+}
+
+// compactText is what a plan and a summary see of a message: its text, and what tools were called with.
+func compactText(m *history.Message) string {
+	var b strings.Builder
+	b.WriteString(m.PlainText())
+	for i := range m.Blocks {
+		if call := &m.Blocks[i]; call.Type == history.BlockToolCall {
+			fmt.Fprintf(&b, "\n%s(%s)", call.Name, call.Args)
+		}
+	}
+	return b.String()
+}
+
+func failed(m *history.Message) bool {
+	for i := range m.Blocks {
+		if m.Blocks[i].IsError {
+			return true
+		}
+	}
+	return false
+}
+
+// Complete implements compaction.Model with the session's provider. It notes the call and what it cost.
+func (j *compactionJob) Complete(ctx context.Context, c compaction.Call) (compaction.Reply, error) {
+	text := func(s string) []history.Block { return []history.Block{{Type: history.BlockText, Text: s}} }
+	model := j.deps.SummaryModel
+	if c.Purpose == history.PurposeDetection {
+		model = j.deps.DetectionModel
+	}
+	if model == "" {
+		return compaction.Reply{}, compaction.ErrNoModel
+	}
+	request := llm.Request{
+		Model: model, MaxOutput: c.MaxTokens, Temperature: &c.Temperature, Purpose: c.Purpose,
+		Entries: []llm.Entry{
+			{Kind: llm.EntrySystem, Blocks: text(c.System)},
+			{Kind: llm.EntryMessage, Role: history.RoleUser, Blocks: text(c.Prompt)},
+		},
+	}
+	result, err := j.stream(ctx, request)
+	if result.Usage != (history.Usage{}) {
+		j.calls = append(j.calls, history.Call{
+			ID: j.deps.NewID("call_"), Purpose: c.Purpose, Model: model, Usage: result.Usage, Cost: result.Cost, At: j.deps.Now(),
+		})
+	}
+	if err != nil {
+		return compaction.Reply{}, err
+	}
+	reply := history.Message{Blocks: result.Blocks}
+	return compaction.Reply{Text: reply.PlainText(), CutOff: result.StopReason == llm.StopMaxTokens}, nil
+}
+
+// maxSummary bounds what a model may answer in a compaction, in bytes: a model that does not end is stopped there. The
+// longest summary that is taken is a small part of it.
+const maxSummary = 256 << 10
+
+// stream makes a call. What it says of a summary is told in pieces while it comes.
+func (j *compactionJob) stream(ctx context.Context, request llm.Request) (llm.Result, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	d := draft{tell: func(string) {}}
+	if request.Purpose == history.PurposeSummary {
+		anew := j.drafts > 0
+		j.drafts++
+		d.tell = func(text string) {
+			j.draft(text, anew)
+			anew = false
+		}
+	}
+	size := 0
+	result, err := j.deps.Streamer.Stream(ctx, request, func(e llm.Event) {
+		if size += len(e.Text); size > maxSummary {
+			stop(compaction.ErrCutOff)
+			return
+		}
+		if e.Kind == llm.EventText {
+			d.add(e.Text)
+		}
+	})
+	d.flush()
+	if cause := context.Cause(ctx); errors.Is(cause, compaction.ErrCutOff) {
+		err = cause
+	}
+	return result, err
+}
+
+// draftBytes is how much of a summary is told at once.
+const draftBytes = 200
+
+// draft gathers the deltas of a summary to pieces that are worth telling.
+type draft struct {
+	tell func(text string)
+	held strings.Builder
+}
+
+func (d *draft) add(text string) {
+	d.held.WriteString(text)
+	if d.held.Len() >= draftBytes {
+		d.flush()
+	}
+}
+
+func (d *draft) flush() {
+	if d.held.Len() > 0 {
+		d.tell(d.held.String())
+		d.held.Reset()
+	}
+}

@@ -80,22 +80,11 @@ func (l *Log) Apply(e Edit) {
 		l.view = l.at(e.Seq)
 		return
 	}
-	l.view.apply(&e)
+	l.view.apply(&e, l.rewrite)
 }
 
 // at returns the view that there was after the given sequence number.
-func (l *Log) at(seq int64) view {
-	var v view
-	for _, e := range l.effective(seq) {
-		switch {
-		case e.head != nil:
-			v.append(*e.head)
-		default:
-			v.apply(e.edit)
-		}
-	}
-	return v
-}
+func (l *Log) at(seq int64) view { return foldOf(l.effective(seq)) }
 
 // event is a message or an edit.
 type event struct {
@@ -106,9 +95,9 @@ type event struct {
 // effective returns the messages and edits that make the view after seq, in order. It goes back from seq:
 // a restore leads on at the place that it names, and an undone edit is passed over.
 func (l *Log) effective(seq int64) []event {
-	var events []event
-	undone := make(map[string]bool)
 	h, e := l.before(seq)
+	events := make([]event, 0, h+e+2)
+	undone := make(map[string]bool)
 	for h >= 0 || e >= 0 {
 		if e < 0 || (h >= 0 && l.heads[h].Seq > l.edits[e].Seq) {
 			events = append(events, event{head: &l.heads[h]})
@@ -140,8 +129,9 @@ func (l *Log) before(seq int64) (head, edit int) {
 	return head - 1, edit - 1
 }
 
-// apply makes an edit take effect. Of a restore only the possibility to undo it remains to be noted.
-func (v *view) apply(e *Edit) {
+// apply makes an edit take effect. rewrite takes messages out and patches others, and returns those that have gone. Of a
+// restore only the possibility to undo it remains to be noted.
+func (v *view) apply(e *Edit, rewrite func(*Edit) []Viewed) {
 	switch e.Kind {
 	case EditRestore:
 		if e.Undoes != "" {
@@ -159,10 +149,9 @@ func (v *view) apply(e *Edit) {
 		v.force = append(v.force[:len(v.force):len(v.force)], e.ID)
 	}
 	v.cutDocuments(e.Documents)
-	through := v.through(set(e.Messages))
-	gone := v.rewrite(set(e.Messages), byMessage(e.Patches))
+	gone := rewrite(e)
 	if e.Kind == EditTruncate {
-		v.shed = append(v.shed[:len(v.shed):len(v.shed)], gone...)
+		v.shed = append(v.shed[:len(v.shed):len(v.shed)], headsOf(gone)...)
 	}
 	if e.Summary == "" {
 		v.omitted += len(gone)
@@ -171,26 +160,31 @@ func (v *view) apply(e *Edit) {
 	v.summary = Summary{
 		Edit: e.ID, Text: e.Summary, Tokens: e.SummaryTokens,
 		Messages: v.summary.Messages + len(gone), Exchanges: v.summary.Exchanges + exchanges(gone),
-		Through: max(v.summary.Through, through),
+		Through: max(v.summary.Through, through(gone)),
 	}
 }
 
 // through returns the number of the newest exchange of which a message leaves, 0 for none.
-func (v *view) through(gone map[string]bool) int {
-	newest := 0
-	for i := range v.messages {
-		if gone[v.messages[i].ID] {
-			newest = max(newest, v.messages[i].Exchange)
-		}
+func through(gone []Viewed) int {
+	if len(gone) == 0 {
+		return 0
 	}
-	return newest
+	return gone[len(gone)-1].Exchange
+}
+
+func headsOf(messages []Viewed) []Head {
+	heads := make([]Head, len(messages))
+	for i := range messages {
+		heads[i] = messages[i].Head
+	}
+	return heads
 }
 
 // exchanges counts the messages of the user.
-func exchanges(heads []Head) int {
+func exchanges(messages []Viewed) int {
 	n := 0
-	for i := range heads {
-		if heads[i].Role == RoleUser {
+	for i := range messages {
+		if messages[i].Role == RoleUser {
 			n++
 		}
 	}
@@ -212,24 +206,30 @@ func (v *view) cutDocuments(cuts []DocumentCut) {
 
 // rewrite takes messages out and patches others, and returns those that have gone. The old slice stays
 // as it is, since readers may hold it.
-func (v *view) rewrite(gone map[string]bool, patches map[string][]Patch) (left []Head) {
-	if len(gone) == 0 && len(patches) == 0 {
+func (v *view) rewrite(e *Edit) (left []Viewed) {
+	if len(e.Messages) == 0 && len(e.Patches) == 0 {
 		return nil
 	}
+	gone, patches := set(e.Messages), byMessage(e.Patches)
 	kept := make([]Viewed, 0, len(v.messages))
 	for _, m := range v.messages {
 		if gone[m.ID] {
-			left = append(left, m.Head)
+			left = append(left, m)
 			continue
 		}
 		for _, p := range patches[m.ID] {
-			m.Patches = append(m.Patches[:len(m.Patches):len(m.Patches)], p)
-			m.Tokens = max(m.Tokens-p.Saved, 0)
+			m.patch(p)
 		}
 		kept = append(kept, m)
 	}
 	v.messages = kept
 	return left
+}
+
+// patch makes a part of the message be shown differently. Who holds its patches keeps those of before.
+func (v *Viewed) patch(p Patch) {
+	v.Patches = append(v.Patches[:len(v.Patches):len(v.Patches)], p)
+	v.Tokens = max(v.Tokens-p.Saved, 0)
 }
 
 func set(ids []string) map[string]bool {

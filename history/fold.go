@@ -1,0 +1,71 @@
+package history
+
+import "slices"
+
+// fold makes a view from nothing. Nobody holds it yet, so messages that leave are only marked until the end: folding
+// takes the time of the messages and of what edits name, not of each edit for each message.
+type fold struct {
+	view
+	index map[string]int // in view.messages, by id
+	gone  []bool         // of each, whether it has left
+}
+
+func foldOf(events []event) view {
+	f := fold{index: make(map[string]int, len(events))}
+	f.messages, f.gone = make([]Viewed, 0, len(events)), make([]bool, 0, len(events))
+	for _, e := range events {
+		if e.head != nil {
+			f.add(*e.head)
+		} else {
+			f.apply(e.edit)
+		}
+	}
+	return f.finish()
+}
+
+func (f *fold) add(h Head) {
+	f.index[h.ID] = len(f.messages)
+	f.view.append(h)
+	f.gone = append(f.gone, false)
+}
+
+func (f *fold) apply(e *Edit) {
+	f.view.apply(e, f.rewrite)
+	if len(f.messages) == 0 {
+		clear(f.index)
+		f.gone = f.gone[:0]
+	}
+}
+
+// rewrite marks messages as gone, patches others and returns those that have gone, in the order of the view.
+func (f *fold) rewrite(e *Edit) (left []Viewed) {
+	leaving := make([]int, 0, len(e.Messages))
+	for _, id := range e.Messages {
+		if i, in := f.index[id]; in && !f.gone[i] {
+			f.gone[i] = true
+			leaving = append(leaving, i)
+		}
+	}
+	slices.Sort(leaving)
+	left = make([]Viewed, len(leaving))
+	for n, i := range leaving {
+		left[n] = f.messages[i]
+	}
+	for _, p := range e.Patches {
+		if i, in := f.index[p.Message]; in && !f.gone[i] {
+			f.messages[i].patch(p)
+		}
+	}
+	return left
+}
+
+func (f *fold) finish() view {
+	kept := f.messages[:0]
+	for i := range f.messages {
+		if !f.gone[i] {
+			kept = append(kept, f.messages[i])
+		}
+	}
+	f.messages = kept
+	return f.view
+}

@@ -403,9 +403,30 @@ export interface DocumentInfo {
   pinned: boolean;
   /** The modes in which it is shown; none for all. */
   phases?: string[];
+  /** Of a unit of work, such as `draft` or `approved`. */
   status?: string;
+  /** Of a unit among the units, the newest the highest. */
   order?: number;
+  /** The file that a unit is in. */
+  path?: string;
   bytes: number;
+  implementationBytes?: number;
+}
+
+/** A test that failed. */
+export interface TestFailure {
+  name: string;
+  error?: string;
+  expected?: string;
+  received?: string;
+  stack?: string;
+}
+
+/** What a category has of the budget that the profile gives it. Only the sum of the shares is enforced. */
+export interface Share {
+  name: string;
+  used: number;
+  share: number;
 }
 
 /** The token budget, in tokens as the provider counts. */
@@ -425,6 +446,8 @@ export interface Budget {
   calibrated: boolean;
   /** From 75 % of the window on. */
   warning?: string;
+  /** Where the profile has some. */
+  shares?: Share[];
 }
 
 export type TierName = 'L0' | 'L1' | 'L2' | 'L3' | 'active';
@@ -436,6 +459,8 @@ export interface Breakdown {
   /** The window. */
   size: number;
   categories: { name: string; tokens: number }[];
+  /** Where the profile has some. */
+  shares?: Share[];
   tiers: Tier[];
   /** The framing of messages, which belongs to no item. */
   overhead: number;
@@ -866,12 +891,18 @@ export interface Methods {
   '_strata/documents/set': {
     params: OfSession & {
       name: string;
-      text: string;
+      /** It may be missing beside an implementation or failures. */
+      text?: string;
       priority?: number;
       pinned?: boolean;
       phases?: string[];
       status?: string;
       order?: number;
+      path?: string;
+      /** What was made of a unit of work. */
+      implementation?: string;
+      /** In the place of a text, of the document `failures`. */
+      failures?: TestFailure[];
     };
     result: DocumentInfo;
   };

@@ -6,7 +6,7 @@ import { route } from "./routes.ts";
 import { client, isOpen, start } from "./store/connection.ts";
 import { connectionChanged } from "./store/server.ts";
 import { current, open } from "./store/session.ts";
-import { follow } from "./store/sessions.ts";
+import { follow, lost } from "./store/sessions.ts";
 import { failed } from "./store/toasts.ts";
 
 const root = document.getElementById("hud");
@@ -14,6 +14,9 @@ if (root) render(<App />, root);
 listen();
 
 effect(() => connectionChanged(isOpen.value));
+effect(() => {
+  if (!isOpen.value) lost();
+});
 effect(() => {
   if (client.value) follow().catch(failed("The list is not kept up to date any more"));
 });

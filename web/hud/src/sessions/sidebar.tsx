@@ -4,7 +4,7 @@ import { useMemo, useRef } from "preact/hooks";
 import { go, route, sessionAddress } from "../routes.ts";
 import { isOpen } from "../store/connection.ts";
 import { query, search } from "../store/search.ts";
-import { folders, listMore, loading, nextCursor, sessions, titleOf, type Listed } from "../store/sessions.ts";
+import { folders, listMore, loading, nextCursor, sessions, stale, titleOf, type Listed } from "../store/sessions.ts";
 import { importSession, transfers } from "../store/transfer.ts";
 import { base, fully, plural, when } from "../text/format.ts";
 import { Empty, IconButton, Progress } from "../ui/controls.tsx";
@@ -91,9 +91,10 @@ function List() {
   }
   return (
     <>
-      <Window class="session-list" role="list" label="Sessions by folder" rows={lines} estimate={(l) => (l.kind === "folder" ? 34 : 32)}
+      <Window class={stale.value ? "session-list stale" : "session-list"} role="list" label="Sessions by folder" rows={lines} estimate={(l) => (l.kind === "folder" ? 34 : 32)}
         draw={(line) => (line.kind === "folder" ? <FolderLine line={line} /> : <SessionLine listed={line.listed} />)}
         onNearEnd={() => void listMore()} />
+      {stale.value && <p class="sidebar-note bad" role="status">Not up to date: the connection is lost</p>}
       {nextCursor.value !== undefined && <p class="sidebar-note">{plural(sessions.value.size, "session")}, more when you scroll</p>}
     </>
   );
@@ -121,7 +122,7 @@ function SessionLine({ listed }: { listed: Listed }) {
   const here = route.value.page === "session" && route.value.id === info.sessionId;
   return (
     <div class={here ? "line here" : "line"} role="listitem">
-      <a href={sessionAddress(info.sessionId)} aria-current={here ? "page" : undefined} data-session={info.sessionId} title={fully(info.updatedAt)}>
+      <a href={sessionAddress(info.sessionId)} aria-current={here ? "page" : undefined} data-session={info.sessionId} title={`${titleOf(info)}\n${fully(info.updatedAt)}`}>
         <span class={state ? "dot live" : "dot"} aria-hidden="true" />
         <span class="line-title">{titleOf(info)}</span>
         {state ? <span class="line-state">{states[state] ?? state}</span> : <time class="line-time" dateTime={info.updatedAt}>{when(info.updatedAt)}</time>}

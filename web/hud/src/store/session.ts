@@ -278,11 +278,11 @@ export class SessionView {
 
   /** Sends a prompt. Its answer comes as events; what fails is shown in place. */
   async prompt(blocks: ContentBlock[]): Promise<void> {
-    const promptId = crypto.randomUUID();
     this.failure.value = null;
     if (this.transcript.newer.peek()) await this.transcript.showNewest();
+    const turn = this.handle.prompt(blocks);
+    const { promptId } = turn;
     this.transcript.prompted(promptId, blocks as Block[]);
-    const turn = this.handle.prompt(blocks, { promptId });
     this.sending.value = turn;
     try {
       await turn.result;

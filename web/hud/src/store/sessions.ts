@@ -37,6 +37,11 @@ export const folders = computed<Folder[]>(() => {
   return [...byPath].map(([path, inside]) => ({ path, sessions: inside }));
 });
 
+/** The connection was lost: nobody knows what becomes of the sessions meanwhile. */
+export function lost(): void {
+  stale.value = sessions.peek().size > 0;
+}
+
 /** Lists the sessions and follows what becomes of them, for as long as the page lives. */
 export async function follow(): Promise<void> {
   const open = client.value;

@@ -42,11 +42,20 @@ export class Splitter {
     if (this.chars + this.rest.length > MAX_PIECE_CHARS) this.breakLongLine();
   }
 
+  /** Nothing more will come: the last line is one, although its end is missing. */
+  finish(): void {
+    const line = this.rest;
+    this.rest = "";
+    if (line !== "") this.line(line);
+  }
+
   /** The piece that is still open, as far as it goes; null where nothing is. */
   tail(): Piece | null {
-    const text = this.lines.join("\n") + (this.lines.length > 0 ? "\n" : "") + this.rest;
+    const rest = this.closes(this.rest) ? [] : [this.rest];
+    const text = [...this.lines, ...rest].join("\n");
     if (this.open) {
-      return { kind: "code", text: this.lines.length === 0 ? this.rest : text, lang: this.open.lang, continued: this.continued };
+      if (this.continued && text === "") return null;
+      return { kind: "code", text, lang: this.open.lang, continued: this.continued };
     }
     return text.trim() === "" ? null : { kind: "markdown", text, lang: "", continued: false };
   }
@@ -77,9 +86,7 @@ export class Splitter {
   }
 
   private codeLine(line: string): void {
-    const trimmed = line.trim();
-    const mark = this.open?.mark ?? "";
-    if (trimmed.length >= mark.length && trimmed === (mark[0] ?? "`").repeat(trimmed.length)) {
+    if (this.closes(line)) {
       this.flush();
       this.open = null;
       return;
@@ -89,6 +96,14 @@ export class Splitter {
       this.flush();
       this.continued = true;
     }
+  }
+
+  /** Reports whether a line ends the code that is open. */
+  private closes(line: string): boolean {
+    if (!this.open) return false;
+    const { mark } = this.open;
+    const trimmed = line.trim();
+    return trimmed.length >= mark.length && trimmed === mark.charAt(0).repeat(trimmed.length);
   }
 
   private push(line: string): void {
@@ -124,6 +139,7 @@ export class Splitter {
 export function pieces(text: string): Piece[] {
   const splitter = new Splitter();
   splitter.add(text);
+  splitter.finish();
   const tail = splitter.tail();
   return tail ? [...splitter.done, tail] : splitter.done;
 }

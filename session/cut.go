@@ -128,7 +128,7 @@ func (s *snapshot) lastResort(ctx context.Context, b *built, pieces []piece, goa
 	if pieces[i].Tokens-over < leastShown {
 		over = size(pieces) - limit
 	}
-	cut, err := s.cutMessage(ctx, b, &pieces[i], over)
+	cut, err := s.cutMessages(ctx, b, &pieces[i], over)
 	if err != nil {
 		return nil, err
 	}
@@ -150,29 +150,6 @@ func (s *snapshot) unmarked(pieces []piece, limit int) []piece {
 	return slices.DeleteFunc(pieces, func(p piece) bool { return p.Key == omittedKey })
 }
 
-// cutMessage cuts the texts of a message, the largest first, until at least over tokens are saved. It
-// reports false, and cuts nothing, where its texts do not come to that.
-func (s *snapshot) cutMessage(ctx context.Context, b *built, p *piece, over int) (bool, error) {
-	v := p.messages[0]
-	messages, err := s.deps.Store.Messages(ctx, s.session, []int64{v.Seq})
-	if err != nil {
-		return false, fmt.Errorf("read a message of session %s: %w: %w", s.session, ErrStorage, err)
-	}
-	patches, saves := cutTexts(history.Patched(messages[0], v.Patches), over, s.counter)
-	if saves < over {
-		return false, nil
-	}
-	for _, patch := range patches {
-		v = patched(v, patch)
-	}
-	b.fitting.cuts = append(b.fitting.cuts, patches...)
-	b.leftOut = append(b.leftOut, LeftOut{Key: p.Key, Tokens: saves, Reason: reasonCut, Score: p.priority})
-	priority := p.priority
-	*p = messagePiece([]history.Viewed{v})
-	p.priority = priority
-	return true, nil
-}
-
 // patched returns a message of the view with one more patch.
 func patched(v history.Viewed, p history.Patch) history.Viewed {
 	v.Patches = append(v.Patches[:len(v.Patches):len(v.Patches)], p)
@@ -180,28 +157,49 @@ func patched(v history.Viewed, p history.Patch) history.Viewed {
 	return v
 }
 
-// cutTexts returns the patches that cut the largest texts of m until over tokens are saved, as far as
-// there are texts, and what they save.
-func cutTexts(m history.Message, over int, counter *tokens.Counter) (patches []history.Patch, saves int) {
-	type text struct{ block, tokens int }
-	var texts []text
-	for i := range m.Blocks {
-		if m.Blocks[i].Type == history.BlockText {
-			texts = append(texts, text{i, counter.Count(m.Blocks[i].Text)})
-		}
-	}
-	slices.SortStableFunc(texts, func(a, b text) int { return b.tokens - a.tokens })
+// cutTexts returns the patches that cut the largest texts of messages, and of the results of tools in them, until over
+// tokens are saved, as far as there are texts, and what they save.
+func cutTexts(messages []history.Message, over int, counter *tokens.Counter) (patches []history.Patch, saves int) {
+	texts := textsOf(messages, counter)
+	slices.SortStableFunc(texts, func(a, b messageText) int { return b.tokens - a.tokens })
 	for _, t := range texts {
 		if saves >= over {
 			break
 		}
-		shown := cutText(m.Blocks[t.block].Text, t.tokens, t.tokens-(over-saves), counter)
+		shown := cutText(t.text, t.tokens, t.tokens-(over-saves), counter)
 		if save := t.tokens - counter.Count(shown); save > 0 {
-			patches = append(patches, history.Patch{Message: m.ID, Block: t.block, Text: shown, Saved: save, Origin: reasonCut})
+			patches = append(patches, history.Patch{Message: t.message, Block: t.block, Part: t.part, Text: shown, Saved: save, Origin: reasonCut})
 			saves += save
 		}
 	}
 	return patches, saves
+}
+
+// messageText is a text in a message that can be cut.
+type messageText struct {
+	message     string // id
+	block, part int
+	text        string
+	tokens      int
+}
+
+func textsOf(messages []history.Message, counter *tokens.Counter) (texts []messageText) {
+	for i := range messages {
+		m := &messages[i]
+		for j := range m.Blocks {
+			switch b := &m.Blocks[j]; b.Type {
+			case history.BlockText:
+				texts = append(texts, messageText{m.ID, j, 0, b.Text, counter.Count(b.Text)})
+			case history.BlockToolResult:
+				for k := range b.Content {
+					if part := &b.Content[k]; part.Type == history.BlockText {
+						texts = append(texts, messageText{m.ID, j, k, part.Text, counter.Count(part.Text)})
+					}
+				}
+			}
+		}
+	}
+	return texts
 }
 
 // cutText returns the beginning of a text that has the given tokens, so much that it and the marker

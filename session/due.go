@@ -84,6 +84,7 @@ func (s *Session) numbers(strategy string, asked bool) compaction.Numbers {
 	c := s.settings(strategy)
 	return compaction.Numbers{
 		TriggerTokens: s.trigger(), VerbatimWindowTokens: c.VerbatimWindowTokens, SummaryBudgetTokens: summaryBudget(strategy, &c),
+		NoSummary:            c.SummaryThreshold == 0,
 		MinVerbatimExchanges: c.MinVerbatimExchanges, MinConfidence: c.MinConfidence, RawWindowSize: c.RawWindowSize,
 		SummarizeEvery: c.SummarizeEvery, SummaryThreshold: c.SummaryThreshold, MaxSteps: c.MaxSteps,
 		KeepFirst: c.KeepFirst, KeepLast: c.KeepLast, FailureWords: c.FailureWords, RoomTokens: s.historyRoom(), Asked: asked,

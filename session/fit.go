@@ -47,14 +47,24 @@ func (f *fitting) empty() bool {
 // any case are the tools, the system prompt and the newest message; a prompt is only admitted if these fit.
 func (s *snapshot) fit(ctx context.Context, b *built, pieces []piece) ([]piece, error) {
 	limit := s.capacity(s.room())
-	if size(pieces) <= limit {
-		return pieces, nil
+	pieces, err := s.fitHistory(ctx, b, pieces)
+	if err != nil || size(pieces) <= limit {
+		return pieces, err
 	}
-	pieces, err := s.dedupe(ctx, b, pieces)
+	pieces, err = s.dedupe(ctx, b, pieces)
 	if err != nil || size(pieces) <= limit {
 		return pieces, err
 	}
 	goal := s.capacity(int(float64(s.room()) * shedTo))
+	if s.fillsGreedily() {
+		pieces = s.fill(b, pieces, prunable(pieces, goal), goal, goal)
+		if size(pieces) > limit {
+			if pieces, err = s.cutShares(ctx, b, pieces, goal); err != nil {
+				return nil, err
+			}
+		}
+		return s.truncate(ctx, b, pieces, goal, limit)
+	}
 	pieces = s.prune(b, pieces, goal)
 	return s.truncate(ctx, b, pieces, goal, limit)
 }

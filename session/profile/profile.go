@@ -42,7 +42,7 @@ type Compaction struct {
 	MaxSummaryTokens     int      `yaml:"max_summary_tokens"` // of a running summary; 0: summary_budget_tokens
 	RawWindowSize        int      `yaml:"raw_window_size"`
 	SummarizeEvery       int      `yaml:"summarize_every"`
-	SummaryThreshold     int      `yaml:"summary_threshold"`
+	SummaryThreshold     int      `yaml:"summary_threshold"` // 0: no summaries are made of steps
 	MaxSteps             int      `yaml:"max_steps"`
 	KeepFirst            int      `yaml:"keep_first"`
 	KeepLast             int      `yaml:"keep_last"`

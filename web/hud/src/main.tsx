@@ -1,4 +1,4 @@
-import { effect } from "@preact/signals";
+import { effect, untracked } from "@preact/signals";
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { listen } from "./keys.ts";
@@ -13,16 +13,19 @@ const root = document.getElementById("hud");
 if (root) render(<App />, root);
 listen();
 
-effect(() => connectionChanged(isOpen.value));
 effect(() => {
-  if (!isOpen.value) lost();
+  const open = isOpen.value;
+  untracked(() => {
+    connectionChanged(open);
+    if (!open) lost();
+  });
 });
 effect(() => {
-  if (client.value) follow().catch(failed("The list is not kept up to date any more"));
+  if (client.value) untracked(follow).catch(failed("The list is not kept up to date any more"));
 });
 effect(() => {
   const here = route.value;
-  if (client.value) open(here.page === "session" ? here.id : null);
+  if (client.value) untracked(() => open(here.page === "session" ? here.id : null));
 });
 effect(() => {
   const title = current.value?.title.value;

@@ -1,7 +1,7 @@
-import { computed, effect, signal } from "@preact/signals";
+import { computed, effect, signal, untracked } from "@preact/signals";
 import { ConnectionLost } from "@strata/client";
 import type {
-  Block, ConfigOption, ContentBlock, Config, RpcErrorObject, SessionEvent, SessionHandle, StrataEvent, Totals, Turn, Update,
+  Block, Config, ConfigOption, ContentBlock, Methods, RpcErrorObject, SessionEvent, SessionHandle, StrataEvent, Totals, Turn, Update,
 } from "@strata/client";
 import { call, client, isOpen, offers } from "./connection.ts";
 import { Fetched } from "./fetched.ts";
@@ -102,8 +102,10 @@ export class SessionView {
     let was = isOpen.peek();
     return effect(() => {
       const now = isOpen.value;
-      if (was && !now) for (const value of this.values) value.lost();
-      if (!was && now) this.changed(...this.values);
+      untracked(() => {
+        if (was && !now) for (const value of this.values) value.lost();
+        if (!was && now) this.changed(...this.values);
+      });
       was = now;
     });
   }
@@ -360,7 +362,6 @@ function asPrompt(blocks: readonly Block[]): ContentBlock[] {
 /** Notices of a session that are shown at once. */
 const MAX_NOTICES = 8;
 
-type Methods = import("@strata/client").Methods;
 type SessionMethod = { [M in keyof Methods]: Methods[M]["params"] extends { sessionId: string } ? M : never }[keyof Methods];
 type SessionParams<M extends SessionMethod> = Omit<Methods[M]["params"], "sessionId">;
 

@@ -131,7 +131,7 @@ export class Transcript {
       let cursor = this.newer.value ? String(last + 1) : undefined;
       let messages: Message[] = [];
       do {
-        const page = await this.page(cursor);
+        const page = await this.page(cursor, MAX_HELD);
         messages = [...page.messages, ...messages];
         this.summary.value = page.summary;
         cursor = page.nextCursor;
@@ -146,12 +146,12 @@ export class Transcript {
 
   /** Puts stored messages in the place of what is held of them. */
   private merge(messages: readonly Message[], older: boolean): void {
-    const keys = new Map([...this.entries.value, ...this.tail.value].map((e) => [e.message.id, e.key]));
+    const known = new Map([...this.entries.value, ...this.tail.value].map((e) => [e.message.id, e]));
     const ids = new Set(messages.map((m) => m.id));
     const first = messages[0]?.seq ?? 0;
     const before = this.entries.value.filter((e) => e.message.seq < first);
     this.tail.value = this.tail.value.filter((e) => !ids.has(e.message.id));
-    this.entries.value = [...before, ...messages.map((m) => ({ key: keys.get(m.id) ?? m.id, message: m }))];
+    this.entries.value = [...before, ...messages.map((m) => renewed(known.get(m.id), m))];
     if (before.length === 0) this.older.value = older;
     this.trim("older");
   }
@@ -237,6 +237,14 @@ export class Transcript {
     if (end === "older") this.older.value = true;
     else this.newer.value = true;
   }
+}
+
+/** The entry of a message: the known one where nothing has changed, since a stored message changes only in the view. */
+function renewed(known: Entry | undefined, message: Message): Entry {
+  if (!known) return stored(message);
+  const { seq, status, inView, view } = known.message;
+  const same = !known.live && seq === message.seq && status === message.status && inView === message.inView;
+  return same && JSON.stringify(view) === JSON.stringify(message.view) ? known : { key: known.key, message };
 }
 
 const stored = (message: Message): Entry => ({ key: message.id, message });

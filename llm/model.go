@@ -29,6 +29,7 @@ type Model struct {
 	MinCacheTokens int // the shortest prefix that is cached; 0 where unknown
 	Price          Price
 	Marks          bool // the provider caches prefixes that bear a mark; the others cache by themselves, or not at all
+	NoCache        bool // nothing is cached, so that nothing is expected of a cache
 	Known          bool // by the catalogue or the configuration
 
 	adaptive bool // Anthropic: thinks as much as it needs, told an effort instead of a budget

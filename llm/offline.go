@@ -23,6 +23,7 @@ const (
 func offlineModel(provider, id string) Model {
 	m := unknownModel(provider, id)
 	m.DisplayName = "Offline digest (no model)"
+	m.NoCache = true
 	m.Known = true
 	return m
 }

@@ -167,6 +167,9 @@ func (s *snapshot) layOut(ctx context.Context, b *built, pieces []piece, tools [
 	if b.plan, err = s.layout.plan(request, b.cache); err != nil {
 		return nil, fmt.Errorf("lay out the request of session %s: %w", s.session, err)
 	}
+	if s.model.NoCache {
+		b.plan.Expect, b.plan.ExpectBlocks = 0, 0
+	}
 	return revisions, nil
 }
 

@@ -200,6 +200,20 @@ func TestCategoriesComeToTheCount(t *testing.T) {
 	}
 }
 
+func TestNothingIsExpectedOfAModelWithoutACache(t *testing.T) {
+	for _, none := range []bool{false, true} {
+		m := manage(t, 400_000)
+		m.model.NoCache = none
+		m.ask("start " + wordsOf(3000))
+		m.sent()
+		m.answer("answer")
+		m.ask("go on")
+		if b := m.sent(); (b.plan.Expect == 0) != none {
+			t.Errorf("without a cache: %v, %d tokens are expected", none, b.plan.Expect)
+		}
+	}
+}
+
 // Files are context wherever they stand; only what leads is system text.
 func TestFilesAreNeverSystemText(t *testing.T) {
 	m := manage(t, 400_000)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -264,4 +265,54 @@ func TestClosedSessionIsOpenedAgain(t *testing.T) {
 	p.Click(".conversation .button")
 	p.Prompt("Still there?")
 	p.WaitText(".transcript", "to: Still there?.")
+}
+
+// TestWorkPerDeltaIsConstant counts the nodes that the page touches while the same text streams at the beginning and at
+// the end of a long answer.
+func TestWorkPerDeltaIsConstant(t *testing.T) {
+	w := NewWorld(t)
+	e := w.Editor(t)
+	sid := e.NewSession(w.Home.Project)
+	gates := []chan struct{}{make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})}
+	var steps []upstream.Step
+	deltas := func(end string) {
+		for i := range 50 {
+			steps = append(steps, upstream.Text(fmt.Sprintf("word %d ", i)), upstream.Wait(4*time.Millisecond))
+		}
+		steps = append(steps, upstream.Text(end))
+	}
+	steps = append(steps, upstream.Text("Begun\n\n"), upstream.Hold(gates[0]))
+	deltas("first\n\n")
+	steps = append(steps, upstream.Hold(gates[1]))
+	for i := range 1500 {
+		steps = append(steps, upstream.Text(fmt.Sprintf("Paragraph %d\n\n", i)))
+	}
+	steps = append(steps, upstream.Text("Filled\n\n"), upstream.Hold(gates[2]))
+	deltas("second\n\n")
+	steps = append(steps, upstream.Hold(gates[3]))
+	w.Model.Push(upstream.Script{Steps: steps})
+	p := Open(t, w.Server)
+	p.Session(sid)
+	p.Prompt("Write for long.")
+	p.WaitText(".transcript", "Begun")
+	Eval[int](p, `(() => {
+		window.touched = 0;
+		new MutationObserver((all) => { for (const m of all) window.touched += m.addedNodes.length + m.removedNodes.length + (m.type === "childList" ? 0 : 1) })
+			.observe(document.querySelector("main"), { subtree: true, childList: true, characterData: true, attributes: true });
+		return 1;
+	})()`)
+	touched := func(open chan struct{}, until string) int {
+		Eval[int](p, "window.touched = 0; 1")
+		close(open)
+		p.WaitText(".transcript", until)
+		return Eval[int](p, "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(window.touched))))")
+	}
+	first := touched(gates[0], "first")
+	touched(gates[1], "Filled")
+	second := touched(gates[2], "second")
+	close(gates[3])
+	t.Logf("%d nodes at the beginning, %d at the end", first, second)
+	if second > 3*first+100 {
+		t.Errorf("50 deltas touch %d nodes at the end of a long answer, %d at its beginning", second, first)
+	}
 }

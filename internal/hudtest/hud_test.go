@@ -306,3 +306,48 @@ func TestTwoWindowsAgree(t *testing.T) {
 		p.Wait(fmt.Sprintf(`document.querySelector(".meter").dataset.used === "%d"`, budget.Used))
 	}
 }
+
+func TestLostConnectionIsShownAndTriedAtOnce(t *testing.T) {
+	w := NewWorld(t)
+	e := w.Editor(t)
+	e.NewSession(w.Home.Project)
+	p := Open(t, w.Server)
+	p.WaitText(".line-title", "Untitled session")
+	Eval[string](p, "location.hash = '#/server'")
+	p.WaitText("[data-count=connections]", "2")
+	w.Kill()
+	p.WaitText(".banner", "What is shown may be old")
+	p.WaitText("main .mark", "Not up to date")
+	p.WaitText(".sidebar", "Not up to date")
+	p.Wait(`Number(document.querySelector(".countdown")?.innerText.match(/\d+/)) >= 2`)
+	w.Restart(binary.Options{})
+	p.Click(".banner .button")
+	p.Wait(`!document.querySelector(".banner") && !document.querySelector("main .mark:not(td .mark, .provider .mark)") && !document.querySelector(".session-list.stale")`)
+	p.WaitText("[data-count=connections]", "1")
+	p.Allow("ERR_CONNECTION")
+	p.Allow("WebSocket connection to")
+}
+
+func TestAddressOfNoSessionSaysSo(t *testing.T) {
+	w := NewWorld(t)
+	p := Open(t, w.Server)
+	Eval[string](p, "location.hash = '#/session/sess_NONE'")
+	p.WaitText(".conversation", "There is no such session")
+}
+
+func TestCookieOfAnotherTokenIsTurnedAway(t *testing.T) {
+	w := NewWorld(t)
+	p := Open(t, w.Server)
+	p.WaitText("main", "Strata is running")
+	w.Stop()
+	if out, err := w.Home.Command(t.Context(), "token", "rotate").CombinedOutput(); err != nil {
+		t.Fatalf("strata token rotate: %v\n%s", err, out)
+	}
+	w.Restart(binary.Options{})
+	p.WaitText(".banner", "The connection is closed")
+	p.Click(".banner .button")
+	p.WaitText("body", "How to get in")
+	p.Allow("ERR_CONNECTION")
+	p.Allow("WebSocket connection to")
+	p.Allow("status of 401")
+}

@@ -33,9 +33,7 @@ func TestEditedPromptTakesThePlaceOfTheEarlierOne(t *testing.T) {
 	p.WaitText(".transcript", "The second prompt")
 	p.Click(".row.user ~ * button[aria-label='Edit and send again'], button[aria-label='Edit and send again']")
 	p.WaitText(".composer-note", "takes the place")
-	if got := Eval[string](p, `document.querySelector("#prompt").value`); got != "The first prompt" {
-		t.Fatalf("the box holds %q", got)
-	}
+	p.Wait(`document.querySelector("#prompt").value === "The first prompt"`)
 	p.Run(chromedp.SendKeys("#prompt", ", edited"))
 	p.Click("button[aria-label=Send]")
 	p.WaitText(".transcript", "to: The first prompt, edited.")

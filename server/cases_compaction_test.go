@@ -59,6 +59,7 @@ func TestK1_01TheCountFollowsTheCompaction(t *testing.T) {
 	if after.HistoryTokens >= after.TriggerTokens/2 || after.LastOutcome != "compacted" {
 		t.Errorf("after the compaction: %+v", after)
 	}
+	ts.catchUp(e, sid)
 	usage := usageOf(t, e.Frames(), sid)
 	if last, peak := usage[len(usage)-1], usage[len(usage)-2]; last >= peak || last > 2000 {
 		t.Errorf("told: %v", usage)
@@ -113,6 +114,7 @@ func TestK1_02FruitlessCompactionsPause(t *testing.T) {
 	if log := history.NewLog(stored.Heads, stored.Edits); len(stored.Edits) != 0 || len(log.View()) != len(stored.Heads) {
 		t.Errorf("%d of %d messages are in view, %d edits", len(log.View()), len(stored.Heads), len(stored.Edits))
 	}
+	ts.catchUp(e, sid)
 	if got := outcomes(e.Frames(), sid); strings.Join(got, " ") != strings.TrimSpace(strings.Repeat("running no_gain ", s.times())) {
 		t.Errorf("told: %v", got)
 	}
@@ -355,6 +357,7 @@ func TestK1_09FailedSummaries(t *testing.T) {
 				t.Errorf("%+v", c)
 			}
 			ts.settle(e)
+			ts.catchUp(e, sid)
 			if got := outcomes(e.Frames(), sid); strings.Join(got, " ") != "running failed" {
 				t.Errorf("told: %v", got)
 			}

@@ -351,12 +351,16 @@ func TestK9_01UsageIsAShareOfTheModelsWindow(t *testing.T) {
 func TestK9_02TheMeterFollowsCompactions(t *testing.T) {
 	ts, s := startCompacting(t, 100_000, upstream.Options{}, compacting(t, func(p *profile.Profile) { p.Compaction.TriggerTokens = 3000 }))
 	e, sid := attached(t, ts)
-	updates := func() int { return len(e.Frames().Of(sid).Kind("usage_update")) }
+	updates := func() int {
+		ts.settle(e)
+		ts.catchUp(e, sid)
+		return len(e.Frames().Of(sid).Kind("usage_update"))
+	}
 	told := func(what string, n int, do func()) int {
 		t.Helper()
 		do()
 		e.Expect(testclient.SeesTimes(sid, "usage_update", n))
-		ts.settle(e)
+		updates()
 		used, size := lastUsage(t, e.Frames(), sid)
 		if budget := call[session.Budget](ts, e, "_strata/context/budget", sid, nil); budget.Used != used || size != 100_000 {
 			t.Errorf("%s: %d are told, the budget says %d", what, used, budget.Used)
@@ -384,10 +388,8 @@ func TestK9_02TheMeterFollowsCompactions(t *testing.T) {
 
 	s.says() // nothing
 	ts.talk(e, sid, 4)
-	ts.settle(e)
 	n := updates()
 	compactNow(ts, e, sid, "rolling", "failed")
-	ts.settle(e)
 	if updates() != n {
 		t.Error("a failed compaction changes what is told of the usage")
 	}

@@ -2,6 +2,8 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -107,6 +109,16 @@ func startCompacting(t *testing.T, window int, up upstream.Options, adjust ...fu
 func (ts *testServer) settle(e caller) {
 	ts.t.Helper()
 	call[map[string]any](ts, e, "_strata/debug/quiesce", "", nil)
+}
+
+// catchUp waits until an editor has been told all that a session has said: answers can overtake what is told.
+func (ts *testServer) catchUp(e *testclient.Editor, sid string) {
+	ts.t.Helper()
+	mark := fmt.Sprintf("told up to frame %d", len(e.Frames()))
+	call[map[string]any](ts, e, "_strata/session/rename", sid, map[string]any{"title": mark})
+	e.Expect(testclient.Condition{Name: mark, Met: func(fs testclient.Frames) bool {
+		return slices.ContainsFunc(fs.Of(sid).Kind("session_info_update"), func(f testclient.Frame) bool { return strings.Contains(string(f.Params), mark) })
+	}})
 }
 
 func statusOf(ts *testServer, e caller, sid string) session.CompactionStatus {

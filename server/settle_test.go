@@ -72,6 +72,7 @@ func TestACompactionIsSupersededByAnotherEdit(t *testing.T) {
 	if err := r.Wait(&c); err != nil || c.Outcome != session.OutcomeSuperseded {
 		t.Fatalf("%+v, %v", c, err)
 	}
+	ts.catchUp(e, sid)
 	updates := e.Frames().Of(sid).Kind("compaction_update")
 	if last := string(updates[len(updates)-1].Params); !strings.Contains(last, `"status":"cancelled"`) || !strings.Contains(last, `"summary":[]`) {
 		t.Errorf("told: %s", last)

@@ -81,14 +81,13 @@ func (s *Session) trigger() int {
 
 // numbers are the settings of a strategy, from the profile.
 func (s *Session) numbers(strategy string, asked bool) compaction.Numbers {
-	c, room := s.settings(strategy), s.historyRoom()
+	c := s.settings(strategy)
 	return compaction.Numbers{
 		TriggerTokens: s.trigger(), VerbatimWindowTokens: c.VerbatimWindowTokens, SummaryBudgetTokens: summaryBudget(strategy, &c),
 		NoSummary:            c.SummaryThreshold == 0,
 		MinVerbatimExchanges: c.MinVerbatimExchanges, MinConfidence: c.MinConfidence, RawWindowSize: c.RawWindowSize,
 		SummarizeEvery: c.SummarizeEvery, SummaryThreshold: c.SummaryThreshold, MaxSteps: c.MaxSteps,
-		KeepFirst: c.KeepFirst, KeepLast: c.KeepLast, FailureWords: c.FailureWords, RoomTokens: room,
-		FillTokens: int(float64(room) * shedTo), Asked: asked,
+		KeepFirst: c.KeepFirst, KeepLast: c.KeepLast, FailureWords: c.FailureWords, RoomTokens: s.historyRoom(), Asked: asked,
 	}
 }
 
@@ -117,7 +116,7 @@ func summaryBudget(strategy string, c *profile.Compaction) int {
 
 // historyRoom is what the history may have beside everything else, in tokens as they were counted.
 func (s *Session) historyRoom() int {
-	room := max(s.context.counted(s.model, s.model.Window-reserve(s.model))-max(s.context.beside(s.model), 0), 1)
+	room := max(s.context.counted(s.model, s.model.Window-reserve(s.model))-s.context.beside(s.model), 1)
 	if most := s.profile.Budget.HistoryTokens; most > 0 {
 		room = min(room, most)
 	}

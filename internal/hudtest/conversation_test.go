@@ -169,6 +169,40 @@ func TestLongAnswerKeepsThePageSmall(t *testing.T) {
 	}
 }
 
+// TestEndStaysInSight: what takes room from the conversation at the moment at which it scrolls by itself is not somebody
+// who scrolls away from its end.
+func TestEndStaysInSight(t *testing.T) {
+	w := NewWorld(t)
+	e := w.Editor(t)
+	sid := e.NewSession(w.Home.Project)
+	fill(t, e, sid, 60)
+	p := Open(t, w.Server)
+	p.Session(sid)
+	p.WaitText(".transcript", "word0059")
+	p.Wait(`(() => { const e = document.querySelector(".transcript"); return e.scrollHeight - e.scrollTop - e.clientHeight < 1 })()`)
+	Eval[bool](p, `(() => {
+		const e = document.querySelector(".transcript");
+		e.style.height = e.clientHeight - 120 + "px";
+		e.style.flex = "none";
+		return e.dispatchEvent(new Event("scroll")); // of the scrolling before
+	})()`)
+	if _, err := e.Prompt(sid, "Is this in sight?"); err != nil {
+		t.Fatal(err)
+	}
+	p.Wait(`(() => {
+		const row = [...document.querySelectorAll(".transcript .prose")].find((e) => e.innerText.includes("to: Is this in sight?."));
+		return row && row.getBoundingClientRect().bottom < document.querySelector(".transcript").getBoundingClientRect().bottom;
+	})()`)
+	p.Wait(`(() => { document.querySelector(".transcript").scrollTop -= 100; return document.querySelector(".to-end") })()`)
+	if _, err := e.Prompt(sid, "And is this?"); err != nil {
+		t.Fatal(err)
+	}
+	p.Wait(`!document.querySelector("button[aria-label=Stop]")`)
+	if !Eval[bool](p, `document.querySelector(".to-end") !== null`) {
+		t.Error("the page went to the end, away from what somebody looks at")
+	}
+}
+
 func TestViewIsShownInPlace(t *testing.T) {
 	w := NewWorld(t)
 	e := w.Editor(t)

@@ -109,7 +109,7 @@ export function Window<R extends Row>(props: WindowProps<R>) {
   const { rows, estimate, draw, sticky = false, target } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const [, redraw] = useReducer((n: number) => n + 1, 0);
-  const state = useRef({ layout: new Layout(), top: 0, height: 800, pinned: sticky, anchor: "", delta: 0, target: null as object | null }).current;
+  const state = useRef({ layout: new Layout(), top: 0, height: 800, pinned: sticky, end: 0, anchor: "", delta: 0, target: null as object | null }).current;
   const observer = useRowObserver(state.layout, redraw);
   state.layout.arrange(rows, estimate);
 
@@ -131,6 +131,7 @@ export function Window<R extends Row>(props: WindowProps<R>) {
     if (!element) return;
     const top = state.pinned ? element.scrollHeight : state.top;
     if (Math.abs(element.scrollTop - top) > 1) element.scrollTop = top;
+    if (state.pinned) state.end = element.scrollTop;
   });
 
   useEffect(() => {
@@ -156,11 +157,12 @@ export function Window<R extends Row>(props: WindowProps<R>) {
     if (!element) return;
     state.top = element.scrollTop;
     const atEnd = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR;
-    state.pinned = sticky && atEnd;
+    // The event comes later than the scrolling. What took room meanwhile is nobody who scrolled away.
+    state.pinned = sticky && (atEnd || (state.pinned && element.scrollTop >= state.end - 1));
     const first = state.layout.at(state.top);
     state.anchor = rows[first]?.key ?? "";
     state.delta = state.top - state.layout.top(first);
-    props.onEnd?.(atEnd);
+    props.onEnd?.(atEnd || state.pinned);
     edges();
     redraw(0);
   };

@@ -1,0 +1,156 @@
+package hudtest
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/heapprofiler"
+	"github.com/chromedp/cdproto/memory"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"strata/internal/binary"
+)
+
+// soakTurns is how many turns the open page sees. Half of them fill all that is kept of a session: 400 messages on the
+// page, and the server's windows.
+var soakTurns = flag.Int("turns", 600, "turns of TestLongUseLevelsOff")
+
+// What the second half of the turns may add. A message in the server's memory is a head of some 300 bytes, whatever was
+// said; on the page nothing may grow but the log of calls, which ends at 5,000.
+const (
+	pageGrowth      = 1 << 20 // bytes of the page's heap
+	nodeGrowth      = 300
+	listenerGrowth  = 50
+	goroutineGrowth = 5
+	serverGrowth    = 2 << 20 // bytes of the server's heap, and for each turn:
+	serverTurn      = 1 << 10
+)
+
+// use is what the page and the server hold after some turns.
+type use struct {
+	turns                            int
+	pageHeap, serverHeap             float64
+	nodes, listeners, goroutines     int
+	residentOfServer, elementsOfPage int
+}
+
+func (u use) String() string {
+	return fmt.Sprintf("%5d turns: page %.2f MiB, %d nodes, %d listeners, %d elements; server %.2f MiB, %d goroutines, resident %.1f MiB",
+		u.turns, u.pageHeap/(1<<20), u.nodes, u.listeners, u.elementsOfPage, u.serverHeap/(1<<20), u.goroutines, float64(u.residentOfServer)/(1<<20))
+}
+
+func TestLongUseLevelsOff(t *testing.T) {
+	w := NewWorld(t, "models:\n  local/test: {window: 16000, max_output: 1000}\n")
+	w.Stop()
+	w.Restart(binary.Options{Env: []string{"GOGC=20"}}) // the heap is soon what it holds
+	e := w.Editor(t)
+	sid := e.NewSession(w.Home.Project)
+	p := Open(t, w.Server)
+	p.Session(sid)
+
+	turns := *soakTurns
+	turn := func(n int) {
+		text := fmt.Sprintf("Turn %d. %s", n, strings.Repeat("It says a little more. ", 5))
+		if _, err := e.Prompt(sid, text); err != nil {
+			t.Fatalf("turn %d: %v", n, err)
+		}
+	}
+	var samples []use
+	for n := 1; n <= turns; n++ {
+		turn(n)
+		if n%max(turns/8, 1) == 0 {
+			p.lookAtAll(sid, n)
+			samples = append(samples, useOf(t, w, p, n))
+			t.Log(samples[len(samples)-1])
+		}
+	}
+	half, all := samples[len(samples)/2-1], samples[len(samples)-1]
+	for what, grown := range map[string]struct{ from, to, by float64 }{
+		"the page's heap":         {half.pageHeap, all.pageHeap, pageGrowth},
+		"the page's nodes":        {float64(half.nodes), float64(all.nodes), nodeGrowth},
+		"the page's listeners":    {float64(half.listeners), float64(all.listeners), listenerGrowth},
+		"the server's heap":       {half.serverHeap, all.serverHeap, serverGrowth + serverTurn*float64(all.turns-half.turns)},
+		"the server's goroutines": {float64(half.goroutines), float64(all.goroutines), goroutineGrowth},
+	} {
+		if grown.to > grown.from+grown.by {
+			t.Errorf("%s went from %.0f after %d turns to %.0f after %d", what, grown.from, half.turns, grown.to, all.turns)
+		}
+	}
+	if all.elementsOfPage > maxElements {
+		t.Errorf("the page has %d elements", all.elementsOfPage)
+	}
+}
+
+// lookAtAll waits until the page shows the newest turn, and opens each tab once.
+func (p *Page) lookAtAll(sid string, turn int) {
+	p.t.Helper()
+	p.WaitText(".transcript", fmt.Sprintf("Turn %d.", turn))
+	for _, tab := range p.tabs() {
+		Eval[string](p, fmt.Sprintf("location.hash = '#/session/' + %s + '/' + %s", quote(sid), quote(tab)))
+		p.Wait(fmt.Sprintf(`document.querySelector("[role=tab][aria-selected=true]")?.id.includes(%s)`, quote(tab)))
+		Eval[int](p, "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
+	}
+	p.Wait(`document.querySelector("button[aria-label=Send]")`)
+}
+
+// tabs are the last parts of the addresses of the inspector's tabs.
+func (p *Page) tabs() []string {
+	return Eval[[]string](p, `[...document.querySelectorAll("[role=tab]")].map((e) => e.id.replace(/^.*-/, ""))`)
+}
+
+func useOf(t *testing.T, w *World, p *Page, turns int) use {
+	t.Helper()
+	u := use{turns: turns, elementsOfPage: elements(p)}
+	p.Run(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		for range 3 { // what weak references held goes with a later collection
+			if _, err := cdp.Call(ctx, target, heapprofiler.CollectGarbage, cdp.Empty{}); err != nil {
+				return err
+			}
+		}
+		heap, err := cdp.Call(ctx, target, runtime.GetHeapUsage, cdp.Empty{})
+		if err != nil {
+			return err
+		}
+		counters, err := cdp.Call(ctx, target, memory.GetDOMCounters, cdp.Empty{})
+		u.pageHeap, u.nodes, u.listeners = heap.UsedSize, int(counters.Nodes), int(counters.JsEventListeners)
+		return err
+	}))
+	figures := w.figures(t)
+	u.serverHeap, u.goroutines = figures["go_memstats_heap_inuse_bytes"], int(figures["go_goroutines"])
+	u.residentOfServer = int(figures["process_resident_memory_bytes"])
+	return u
+}
+
+// figures are those of /metrics that have no labels.
+func (w *World) figures(t testing.TB) map[string]float64 {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.HTTP("/metrics"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+w.Token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	all := make(map[string]float64)
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		name, value, _ := strings.Cut(lines.Text(), " ")
+		if figure, err := strconv.ParseFloat(value, 64); err == nil {
+			all[name] = figure
+		}
+	}
+	if all["go_goroutines"] == 0 {
+		t.Fatalf("/metrics tells no goroutines: %v", all)
+	}
+	return all
+}

@@ -65,6 +65,7 @@ type Numbers struct {
 
 	MiddleMode string // middle: none, lastTwo, half, quarter; empty: by need
 	RoomTokens int    // middle, window: what the history may have; window cannot do without
+	FillTokens int    // window: what of that is filled again, so that it lasts for a while; 0: all of it
 }
 
 // Plan is what a strategy wants of a history. An empty plan wants nothing.

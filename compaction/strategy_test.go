@@ -225,6 +225,18 @@ func TestWindow(t *testing.T) {
 	}
 }
 
+func TestWindowFillsOnlyAPartOfItsRoom(t *testing.T) {
+	h := talk(exchanges(25, 10)...) // 500 tokens
+	n := Numbers{RoomTokens: 100, FillTokens: 60, TriggerTokens: 1}
+	plan := named(t, Window).Plan(h, n, NoBoundary)
+	if got := kept(h, plan); got != ids(1, 1, 46, 50) {
+		t.Errorf("kept %s", got)
+	}
+	if h = applied(h, Outcome{Result: Compacted, Plan: plan}); named(t, Window).Due(h, n) {
+		t.Error("it is due again at once")
+	}
+}
+
 func TestWindowLeavesRoomForItsDigest(t *testing.T) {
 	h := talk(exchanges(25, 10)...)
 	plan := named(t, Window).Plan(h, Numbers{RoomTokens: 80, SummaryBudgetTokens: 20}, NoBoundary)

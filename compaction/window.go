@@ -1,6 +1,9 @@
 package compaction
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // window keeps the first user message and the newest messages that fit its room whole.
 type window struct{}
@@ -16,7 +19,7 @@ func (window) Plan(h History, n Numbers, _ Boundary) Plan {
 	}
 	k := s.none()
 	k[s.exchanges[0].start] = true
-	room := n.RoomTokens - max(h.SummaryTokens, n.SummaryBudgetTokens)
+	room := cmp.Or(n.FillTokens, n.RoomTokens) - max(h.SummaryTokens, n.SummaryBudgetTokens)
 	for i := range k {
 		if k[i] {
 			room -= h.Messages[i].Tokens

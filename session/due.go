@@ -81,13 +81,14 @@ func (s *Session) trigger() int {
 
 // numbers are the settings of a strategy, from the profile.
 func (s *Session) numbers(strategy string, asked bool) compaction.Numbers {
-	c := s.settings(strategy)
+	c, room := s.settings(strategy), s.historyRoom()
 	return compaction.Numbers{
 		TriggerTokens: s.trigger(), VerbatimWindowTokens: c.VerbatimWindowTokens, SummaryBudgetTokens: summaryBudget(strategy, &c),
 		NoSummary:            c.SummaryThreshold == 0,
 		MinVerbatimExchanges: c.MinVerbatimExchanges, MinConfidence: c.MinConfidence, RawWindowSize: c.RawWindowSize,
 		SummarizeEvery: c.SummarizeEvery, SummaryThreshold: c.SummaryThreshold, MaxSteps: c.MaxSteps,
-		KeepFirst: c.KeepFirst, KeepLast: c.KeepLast, FailureWords: c.FailureWords, RoomTokens: s.historyRoom(), Asked: asked,
+		KeepFirst: c.KeepFirst, KeepLast: c.KeepLast, FailureWords: c.FailureWords, RoomTokens: room,
+		FillTokens: int(float64(room) * shedTo), Asked: asked,
 	}
 }
 
@@ -116,7 +117,7 @@ func summaryBudget(strategy string, c *profile.Compaction) int {
 
 // historyRoom is what the history may have beside everything else, in tokens as they were counted.
 func (s *Session) historyRoom() int {
-	room := max(s.context.counted(s.model, s.model.Window-reserve(s.model))-s.context.beside(s.model), 1)
+	room := max(s.context.counted(s.model, s.model.Window-reserve(s.model))-max(s.context.beside(s.model), 0), 1)
 	if most := s.profile.Budget.HistoryTokens; most > 0 {
 		room = min(room, most)
 	}

@@ -68,11 +68,12 @@ func (s *snapshot) without(b *built, pieces []piece, gone map[int]bool) []piece 
 	return s.settle(b, kept)
 }
 
-// fitHistory makes the conversation fit the budget that the profile gives it, the newest message apart: without copies of
-// files, and if that does not suffice down to a share of the budget, so that it does not come again at each request.
+// fitHistory makes the conversation fit the budget that a profile gives it that fills greedily, the newest message apart:
+// without copies of files, and if that does not suffice down to a share of the budget, so that it does not come again at
+// each request. With other profiles the budget is one of compactions only.
 func (s *snapshot) fitHistory(ctx context.Context, b *built, pieces []piece) ([]piece, error) {
 	budget := s.profile.Budget.HistoryTokens
-	if budget == 0 || historySize(pieces) <= budget {
+	if budget == 0 || !s.fillsGreedily() || historySize(pieces) <= budget {
 		return pieces, nil
 	}
 	pieces, err := s.dedupe(ctx, b, pieces)
@@ -81,28 +82,11 @@ func (s *snapshot) fitHistory(ctx context.Context, b *built, pieces []piece) ([]
 	}
 	goal := int(float64(budget) * shedTo)
 	order := slices.DeleteFunc(prunable(pieces, goal), func(i int) bool { return !isHistory(&pieces[i]) })
-	if s.fillsGreedily() {
-		pieces = s.fill(b, pieces, order, goal+size(pieces)-historySize(pieces), goal)
-	} else {
-		pieces = s.without(b, pieces, leaving(pieces, order, historySize(pieces)-goal))
-	}
+	pieces = s.fill(b, pieces, order, goal+size(pieces)-historySize(pieces), goal)
 	if over := historySize(pieces) - goal; over > 0 && historySize(pieces) > budget {
 		return s.cutGroup(ctx, b, pieces, isHistory, over)
 	}
 	return pieces, nil
-}
-
-// leaving returns which pieces leave, in the given order, until they come to as many tokens.
-func leaving(pieces []piece, order []int, over int) map[int]bool {
-	gone := make(map[int]bool)
-	for _, i := range order {
-		if over <= 0 {
-			break
-		}
-		over -= pieces[i].size()
-		gone[i] = true
-	}
-	return gone
 }
 
 // historySize is what the conversation comes to, its summary included and the newest message apart.

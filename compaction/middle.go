@@ -10,6 +10,9 @@ const (
 	KeepQuarter = "quarter"
 )
 
+// MiddleModes are the modes that can be asked for.
+var MiddleModes = []string{KeepNone, KeepLastTwo, KeepHalf, KeepQuarter}
+
 // middle keeps the first pair and removes pairs behind it. A pair is a user message with the first step
 // behind it, or a further step of its exchange; whole pairs leave, so that roles alternate as before.
 type middle struct{}

@@ -9,12 +9,13 @@ import (
 type compactParams struct {
 	sessionParams
 	Strategy string `json:"strategy"`
+	Keep     string `json:"keep"` // with middle
 }
 
 // compactHistory compacts now; the request's cancellation cancels the compaction.
 func compactHistory(p *peer, r *rpc.Request, params compactParams) {
 	withSession(p, r, params.SessionID, func(s *session.Session) {
-		cancel := s.Compact(session.CompactRequest{Strategy: params.Strategy}, answer(r, s.ID(), func(c session.Compacted) any { return c }))
+		cancel := s.Compact(session.CompactRequest{Strategy: params.Strategy, Keep: params.Keep}, answer(r, s.ID(), func(c session.Compacted) any { return c }))
 		r.OnCancel(cancel)
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 
 	"strata/compaction"
 	"strata/history"
@@ -14,6 +16,20 @@ import (
 // CompactRequest asks for a compaction.
 type CompactRequest struct {
 	Strategy string // empty: the session's
+	Keep     string // of middle: what stays behind the first pair, one of compaction.MiddleModes; empty: by need
+}
+
+// check returns an error for a request that no strategy takes.
+func (r *CompactRequest) check(strategy string) error {
+	switch {
+	case r.Keep == "":
+		return nil
+	case strategy != compaction.Middle:
+		return fmt.Errorf("%w: keep: the strategy %s takes none, only %s does", ErrInvalid, strategy, compaction.Middle)
+	case !slices.Contains(compaction.MiddleModes, r.Keep):
+		return fmt.Errorf("%w: keep: %q is not one of %s", ErrInvalid, r.Keep, strings.Join(compaction.MiddleModes, ", "))
+	}
+	return nil
 }
 
 // Compacted is how a compaction ended; while it runs its outcome is "running".
@@ -57,7 +73,8 @@ func (s *Session) Compact(req CompactRequest, reply func(Compacted, error)) (can
 		if run == nil {
 			var err error
 			s.pause = compaction.Pause{}
-			if run, err = s.startCompaction(cmp.Or(req.Strategy, s.strategy()), true); err != nil {
+			req.Strategy = cmp.Or(req.Strategy, s.strategy())
+			if run, err = s.startCompaction(req, true); err != nil {
 				fail(err)
 				return
 			}
@@ -91,7 +108,7 @@ func (s *Session) compactWhenDue() {
 	if s.context.pendingCalls() || !s.compactionDue() {
 		return
 	}
-	if _, err := s.startCompaction(s.strategy(), false); err != nil {
+	if _, err := s.startCompaction(CompactRequest{Strategy: s.strategy()}, false); err != nil {
 		s.deps.Log.Warn("compaction not started", slog.String("session", s.id), slog.Any("error", err))
 	}
 }
@@ -123,10 +140,14 @@ func (m *ContextManager) pendingCalls() bool {
 }
 
 // startCompaction hands an unchanging copy of the working history to the pool.
-func (s *Session) startCompaction(name string, asked bool) (*compactionRun, error) {
+func (s *Session) startCompaction(req CompactRequest, asked bool) (*compactionRun, error) {
+	name := req.Strategy
 	strategy, err := compaction.Named(name)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if err := req.check(name); err != nil {
+		return nil, err
 	}
 	if s.context.pendingCalls() {
 		return nil, fmt.Errorf("%w: the results of tool calls are missing; compact when they are there", ErrInvalid)
@@ -135,6 +156,9 @@ func (s *Session) startCompaction(name string, asked bool) (*compactionRun, erro
 		deps: s.deps, session: s.id, view: s.context.View(), summary: s.context.log.Summary(), strategy: strategy,
 		numbers: s.numbers(name, asked), counter: s.context.counter,
 		snap: s.context.snapshot(s.model, s.thought()), dedupePercent: s.profile.Budget.DedupeSufficesPercent,
+	}
+	if req.Keep != "" {
+		job.numbers.MiddleMode, job.dedupePercent = req.Keep, 0 // what was asked for, whatever copies would save
 	}
 	run := &compactionRun{id: s.deps.NewID("cmp_"), strategy: name, gen: s.context.editGen}
 	job.draft = func(text string, anew bool) { s.tell(func() { s.tellDraft(run, text, anew) }) }

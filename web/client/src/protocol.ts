@@ -843,7 +843,7 @@ export interface Methods {
     result: { seq: number; messageIds: string[] };
   };
   '_strata/history/clear': { params: OfSession; result: { seq: number } | { afterTurn: string } };
-  '_strata/history/compact': { params: OfSession & { strategy?: Strategy }; result: Compaction };
+  '_strata/history/compact': { params: OfSession & { strategy?: Strategy; /** With `middle`, behind the first pair. */ keep?: 'none' | 'lastTwo' | 'half' | 'quarter' }; result: Compaction };
   '_strata/history/edits': {
     params: OfSession & Page;
     result: { /** Oldest first. */ edits: ListedEdit[]; /** Of the page before. */ nextCursor?: string };

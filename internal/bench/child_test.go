@@ -24,6 +24,7 @@ import (
 var children = map[string]func(){
 	"echo":   echo,
 	"direct": direct,
+	"page":   page,
 }
 
 // child is a yardstick's process. It ends with its benchmark, when its input does.
@@ -81,6 +82,20 @@ func echo() {
 		}
 	}))
 	fmt.Println("ws://" + listener.Addr().String())
+	io.Copy(io.Discard, os.Stdin)
+}
+
+// page prints the address of a page that is nothing but a line of text.
+func page() {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	go http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "<!doctype html><title>page</title><link rel=icon href=data:,><p>A line of text.")
+	}))
+	fmt.Println("http://" + listener.Addr().String() + "/")
 	io.Copy(io.Discard, os.Stdin)
 }
 

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"strata/internal/binary"
+	"strata/internal/hudtest"
 )
 
 // childEnv says which yardstick a process of this program is, where it is one.
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	if flag.Lookup("test.bench").Value.String() == "" {
 		os.Exit(m.Run())
 	}
-	binary.Main(m)
+	hudtest.Main(m)
 }
 
 // measures are what the table holds, in its order. Each adds its rows.
@@ -42,18 +42,30 @@ var measures = []struct {
 	{"load", measureLoad},
 	{"start", measureStart},
 	{"tokens", measureTokens},
+	{"first-paint", measureFirstPaint},
 }
 
 // BenchmarkTable takes all measurements once and prints the table. Run it with -benchtime=1x.
 func BenchmarkTable(b *testing.B) {
 	rows := make([][]row, len(measures))
+	var left []string
 	before := loadOfMachine()
 	for i, m := range measures {
-		b.Run(m.name, func(b *testing.B) { rows[i] = m.run(b) })
+		b.Run(m.name, func(b *testing.B) {
+			defer func() {
+				if b.Skipped() {
+					left = append(left, m.name)
+				}
+			}()
+			rows[i] = m.run(b)
+		})
 	}
 	fmt.Println()
 	if err := writeTable(os.Stdout, slices.Concat(rows...)); err != nil {
 		b.Error(err)
+	}
+	for _, name := range left {
+		fmt.Printf("\n%s is left out: this machine lacks what it needs\n", name)
 	}
 	fmt.Printf("\n%d processors; load average %s before, %s after\n", runtime.NumCPU(), before, loadOfMachine())
 }

@@ -67,6 +67,12 @@ func startBrowser() (context.Context, error) {
 	return chromium.ctx, nil
 }
 
+// Available starts the browser; the error says why there is none. Whoever can do without asks it before the first page.
+func Available() error {
+	_, err := startBrowser()
+	return err
+}
+
 // Page is one window of the browser, with cookies of its own. Its methods fail the test where they cannot do what they
 // say. They are for the test's goroutine.
 type Page struct {

@@ -12,10 +12,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -327,9 +329,32 @@ func (s *Server) shutdown(web *http.Server, drop func()) {
 	}
 	s.sessions.shutdown()
 	s.pool.Close()
+	s.farewell()
 	drop()
 	s.conns.Wait()
 	web.Close()
+}
+
+// farewellTime is how long clients may take for what sessions said last before their sockets are closed.
+const farewellTime = time.Second
+
+// farewell closes the connections when they have sent what they have yet, and waits for that, for a moment at most.
+func (s *Server) farewell() {
+	s.mu.Lock()
+	left := slices.Collect(maps.Keys(s.peers))
+	s.mu.Unlock()
+	for _, p := range left {
+		p.conn.Close(closeGoingAway, "going away")
+	}
+	enough := time.NewTimer(farewellTime)
+	defer enough.Stop()
+	for _, p := range left {
+		select {
+		case <-p.conn.Done():
+		case <-enough.C:
+			return
+		}
+	}
 }
 
 // keepHouse unloads idle sessions, purges deleted ones, and ends an idle server that was started on demand.

@@ -54,6 +54,10 @@ func TestACompactionThatTheServersEndStopsIsInterrupted(t *testing.T) {
 	if err := r.Wait(&c); err != nil || c.Outcome != session.OutcomeInterrupted || c.Reason != "" {
 		t.Errorf("%+v, %v", c, err)
 	}
+	e.Expect(testclient.Sees(sid, "closed"))
+	if got := outcomes(e.Frames(), sid); strings.Join(got, " ") != "running interrupted" {
+		t.Errorf("told: %v", got)
+	}
 	ts.start(compacting(t))
 	if got := statusOf(ts, ts.editor(), sid); got.LastOutcome != session.OutcomeInterrupted || got.Running {
 		t.Errorf("after a restart: %+v", got)
@@ -107,6 +111,7 @@ func TestACompactionBehindAnEndingThatCannotBeStored(t *testing.T) {
 	if err := r.Wait(&c); err == nil && c.Outcome != session.OutcomeInterrupted {
 		t.Errorf("%+v", c)
 	}
+	e.Expect(testclient.Sees(sid, "notice"), testclient.Sees(sid, "closed")) // the clear was given up
 	allow()
 	ts.start(compacting(t))
 	e = ts.editor()

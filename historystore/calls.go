@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
+	"slices"
 
 	"strata/history"
 )
@@ -21,8 +23,7 @@ func (s *Store) Calls(ctx context.Context, session, from string, limit int) (lis
 		if _, err := s.session(ctx, tx, session, "hidden = 0"); err != nil {
 			return err
 		}
-		rows, err = collect(ctx, tx, s.scanCall, `SELECT rowid, id, turn, purpose, model, input, output, cache_read, cache_write, cost, expected, categories, at
-			FROM usage WHERE session = ? AND rowid > ? ORDER BY rowid LIMIT ?`, session, after.n, limit+1)
+		rows, err = collect(ctx, tx, s.scanCall, callColumns+"FROM usage WHERE session = ? AND rowid > ? ORDER BY rowid LIMIT ?", session, after.n, limit+1)
 		return err
 	})
 	if err != nil {
@@ -34,6 +35,64 @@ func (s *Store) Calls(ctx context.Context, session, from string, limit int) (lis
 	}
 	return list, next, nil
 }
+
+// NewestCalls is like Calls, but its first page is the newest one and the cursor leads to the page before. A page is in
+// the order in which it was written all the same.
+func (s *Store) NewestCalls(ctx context.Context, session, from string, limit int) (list []history.Call, next string, err error) {
+	limit = pageLimit(limit)
+	before, err := decodeCursor(from, cursor{list: newestCalls, n: math.MaxInt64})
+	if err != nil {
+		return nil, "", fmt.Errorf("list newest calls of session %s: %w", session, err)
+	}
+	var rows []callRow
+	err = s.view(ctx, "newest calls", func(tx *sql.Tx) error {
+		if _, err := s.session(ctx, tx, session, "hidden = 0"); err != nil {
+			return err
+		}
+		rows, err = collect(ctx, tx, s.scanCall, callColumns+"FROM usage WHERE session = ? AND rowid < ? ORDER BY rowid DESC LIMIT ?", session, before.n, limit+1)
+		return err
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("list newest calls of session %s: %w", session, err)
+	}
+	rows, next = page(rows, limit, func(r callRow) cursor { return cursor{list: newestCalls, n: r.rowid} })
+	slices.Reverse(rows)
+	for _, r := range rows {
+		list = append(list, r.Call)
+	}
+	return list, next, nil
+}
+
+// ModelTotals are the sums over a session's calls of one model.
+type ModelTotals struct {
+	Model string // provider/model
+	history.Totals
+	Expected int // tokens that were expected to be read from the cache
+}
+
+// CallTotals returns the sums over a session's usage log by model, sorted by its name.
+func (s *Store) CallTotals(ctx context.Context, session string) (sums []ModelTotals, err error) {
+	err = s.view(ctx, "call totals", func(tx *sql.Tx) error {
+		if _, err := s.session(ctx, tx, session, "hidden = 0"); err != nil {
+			return err
+		}
+		sums, err = collect(ctx, tx, scanModelTotals, `SELECT model, count(*), sum(input), sum(output), sum(cache_read), sum(cache_write), sum(cost), sum(expected)
+			FROM usage WHERE session = ? GROUP BY model ORDER BY model`, session)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("add up calls of session %s: %w", session, err)
+	}
+	return sums, nil
+}
+
+func scanModelTotals(row scanner) (t ModelTotals, err error) {
+	u := &t.Usage
+	err = row.Scan(&t.Model, &t.Calls, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite, &t.Cost, &t.Expected)
+	return t, err
+}
+
+const callColumns = "SELECT rowid, id, turn, purpose, model, input, output, cache_read, cache_write, cost, expected, categories, at "
 
 type callRow struct {
 	history.Call

@@ -266,8 +266,46 @@ func TestCallsInPages(t *testing.T) {
 		}
 	}
 	equal(t, "calls", got, want)
+	checkNewestCalls(t, s, want)
+	checkCallTotals(t, s, want)
 	_, _, err := s.Calls(ctx, "sess_x", "", 0)
 	wantError(t, err, history.ErrNotFound)
 	_, _, err = s.Calls(ctx, "sess_a", "?", 0)
 	wantError(t, err, ErrCursor)
+}
+
+func checkNewestCalls(t *testing.T, s *Store, want []history.Call) {
+	t.Helper()
+	var got []history.Call
+	for cursor, pages := "", 0; pages == 0 || cursor != ""; pages++ {
+		list, next, err := s.NewestCalls(ctx, "sess_a", cursor, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, cursor = append(list, got...), next
+	}
+	equal(t, "newest calls", got, want)
+	_, next, err := s.Calls(ctx, "sess_a", "", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = s.NewestCalls(ctx, "sess_a", next, 2)
+	wantError(t, err, ErrCursor)
+	_, _, err = s.NewestCalls(ctx, "sess_x", "", 0)
+	wantError(t, err, history.ErrNotFound)
+}
+
+func checkCallTotals(t *testing.T, s *Store, calls []history.Call) {
+	t.Helper()
+	sums, err := s.CallTotals(ctx, "sess_a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := ModelTotals{Model: calls[0].Model}
+	for _, c := range calls {
+		want.Calls, want.Usage, want.Cost, want.Expected = want.Calls+1, want.Usage.Add(c.Usage), want.Cost+c.Cost, want.Expected+c.Expected
+	}
+	equal(t, "totals", sums, []ModelTotals{want})
+	_, err = s.CallTotals(ctx, "sess_x")
+	wantError(t, err, history.ErrNotFound)
 }

@@ -16,6 +16,7 @@ type cursor struct {
 const (
 	sessionList byte = 's'
 	callList    byte = 'c'
+	newestCalls byte = 'n'
 	hitList     byte = 'h'
 )
 

@@ -2,7 +2,9 @@ package server
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -88,7 +90,34 @@ func TestExpectedFigures(t *testing.T) {
 			if call := s.lastCall(); len(page.Calls) != 25 || page.Calls[24].ExpectedCacheRead != call.Expected {
 				t.Errorf("the usage list says %+v, the log %d", page.Calls, call.Expected)
 			}
+			checkUsagePages(t, s)
 		})
+	}
+}
+
+// checkUsagePages lists the calls from the newest on and compares the totals with them.
+func checkUsagePages(t *testing.T, s *stage) {
+	t.Helper()
+	var calls []wireCall
+	for cursor, pages := "", 0; pages == 0 || cursor != ""; pages++ {
+		var page usagePage
+		params := map[string]any{"sessionId": s.sid, "newest": true, "limit": 10, "cursor": cursor}
+		if err := s.editor.Call("_strata/usage/list", params, &page); err != nil {
+			t.Fatal(err)
+		}
+		calls, cursor = append(page.Calls, calls...), page.NextCursor
+		var sum wireUsageTotals
+		for _, c := range calls {
+			sum.Calls, sum.Usage, sum.Expected = sum.Calls+1, sum.Usage.Add(c.Usage), sum.Expected+c.Expected
+			sum.Cost, sum.Uncached = sum.Cost+c.Cost, sum.Uncached+c.Uncached
+		}
+		if got := page.Totals; cursor == "" && (got.Calls != sum.Calls || got.Usage != sum.Usage || got.Expected != sum.Expected ||
+			math.Abs(got.Cost-sum.Cost) > 1e-9 || math.Abs(got.Uncached-sum.Uncached) > 1e-9) {
+			t.Errorf("the totals are %+v, the calls come to %+v", got, sum)
+		}
+	}
+	if !slices.IsSortedFunc(calls, func(a, b wireCall) int { return a.At.Compare(b.At) }) {
+		t.Errorf("the calls are not in the order in which they were made: %+v", calls)
 	}
 }
 

@@ -3,6 +3,7 @@ package server
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -112,6 +113,14 @@ func TestAssembleAndCommit(t *testing.T) {
 	last := a.Messages[len(a.Messages)-1]
 	if last.Role != "user" || last.Content[0].Text != "What is the weather?" {
 		t.Errorf("assembled: %+v", a.Messages)
+	}
+	sum := 0
+	for _, m := range a.Messages {
+		sum += m.Tokens
+	}
+	preview := call[session.Assembled](ts, e, "_strata/context/assemble", sid, map[string]any{"preview": true})
+	if preview.AssemblyID != "" || preview.Tokens != sum || !reflect.DeepEqual(preview.Messages, a.Messages) {
+		t.Errorf("the preview has %d tokens in messages of %d: %+v", preview.Tokens, sum, preview)
 	}
 	c := call[session.Committed](ts, e, "_strata/context/commit", sid, map[string]any{
 		"assemblyId": a.AssemblyID, "usage": map[string]int{"input": 100, "output": 5},

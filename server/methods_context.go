@@ -34,7 +34,8 @@ func compactionStatus(p *peer, r *rpc.Request, params sessionParams) {
 
 type assembleParams struct {
 	sessionParams
-	Tools []toolParams `json:"tools"`
+	Tools   []toolParams `json:"tools"`
+	Preview bool         `json:"preview"` // change nothing
 }
 
 // toolParams is a tool as providers have it: a name, a description and the schema of its arguments.
@@ -54,7 +55,12 @@ func assemble(p *peer, r *rpc.Request, params assembleParams) {
 		return
 	}
 	withSession(p, r, params.SessionID, func(s *session.Session) {
-		s.Assemble(tools, answer(r, s.ID(), func(a session.Assembled) any { return a }))
+		reply := answer(r, s.ID(), func(a session.Assembled) any { return a })
+		if params.Preview {
+			s.Preview(tools, reply)
+			return
+		}
+		s.Assemble(tools, reply)
 	})
 }
 

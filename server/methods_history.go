@@ -207,42 +207,6 @@ func clearHistory(p *peer, r *rpc.Request, params sessionParams) {
 	})
 }
 
-func listUsage(p *peer, r *rpc.Request, params historyParams) {
-	limit, err := params.limit()
-	if err != nil {
-		r.Fail(err)
-		return
-	}
-	r.Go(func(ctx context.Context) (any, error) {
-		calls, next, err := p.server.store.Calls(ctx, params.SessionID, params.Cursor, limit)
-		if err != nil {
-			return nil, sessionError(clip(params.SessionID), err)
-		}
-		page := struct {
-			Calls      []wireCall `json:"calls"`
-			NextCursor string     `json:"nextCursor,omitempty"`
-		}{Calls: make([]wireCall, len(calls)), NextCursor: next}
-		for i, c := range calls {
-			page.Calls[i] = wireCall{
-				TurnID: c.Turn, Purpose: c.Purpose, Model: c.Model, Usage: c.Usage, Cost: c.Cost, Expected: c.Expected, Categories: c.Categories, At: c.At,
-			}
-		}
-		return page, nil
-	})
-}
-
-// wireCall is one row of the usage log.
-type wireCall struct {
-	TurnID  string `json:"turnId,omitempty"`
-	Purpose string `json:"purpose"`
-	Model   string `json:"model"`
-	history.Usage
-	Cost       float64        `json:"cost"`              // US dollars
-	Expected   int            `json:"expectedCacheRead"` // tokens that were expected to be read from the cache
-	Categories map[string]int `json:"categories,omitempty"`
-	At         time.Time      `json:"at"`
-}
-
 // replaceHistory makes the given messages the whole working history.
 func replaceHistory(p *peer, r *rpc.Request, params appendParams) {
 	messages, err := appended(params.Messages)

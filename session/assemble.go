@@ -20,7 +20,7 @@ type Assembled struct {
 	Left        []LeftOut          `json:"left"`
 	MaxOutput   int                `json:"maxOutput"`
 	Model       string             `json:"model"`
-	AssemblyID  string             `json:"assemblyId"` // for commit
+	AssemblyID  string             `json:"assemblyId,omitempty"` // for commit; empty for a preview
 }
 
 // AssembledTool is a tool of an assembled request.
@@ -34,6 +34,7 @@ type AssembledTool struct {
 type AssembledMessage struct {
 	Role    string          `json:"role"` // system, user, assistant, tool
 	Content []history.Block `json:"content"`
+	Tokens  int             `json:"tokens"` // counted, with the framing
 }
 
 // Breakpoint is where a cache mark belongs: behind the last block of a message.
@@ -53,7 +54,7 @@ func assembled(b *built) Assembled {
 	}
 	for i := range b.request.Entries {
 		e := &b.request.Entries[i]
-		a.Messages = append(a.Messages, AssembledMessage{Role: roleOf(e), Content: e.Blocks})
+		a.Messages = append(a.Messages, AssembledMessage{Role: roleOf(e), Content: e.Blocks, Tokens: b.sizes[i]})
 		switch e.Mark {
 		case llm.Mark5m:
 			a.Breakpoints = append(a.Breakpoints, Breakpoint{Message: len(a.Messages) - 1, TTL: "5m"})
@@ -75,11 +76,36 @@ func roleOf(e *llm.Entry) string {
 	}
 }
 
+// Preview builds the next request as it would be sent now, and changes nothing: it cannot be committed, and a frontend's
+// own assembled request stays the one that can.
+func (s *Session) Preview(tools []Tool, reply func(Assembled, error)) {
+	fail := func(err error) { reply(Assembled{}, err) }
+	sortTools(tools)
+	s.post(func() {
+		snap := s.context.snapshot(s.model, s.thought())
+		s.spawn(func() {
+			b, err := snap.build(s.ctx, tools)
+			if err == nil {
+				err = snap.fitError(&b)
+			}
+			if err != nil {
+				fail(err)
+				return
+			}
+			reply(assembled(&b), nil)
+		})
+	}, fail)
+}
+
+func sortTools(tools []Tool) {
+	slices.SortFunc(tools, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
+}
+
 // Assemble builds the next request without sending it: for frontends that call a model themselves and
 // tell what it answered with Commit. It counts no reply. What had to be left out stays left out.
 func (s *Session) Assemble(tools []Tool, reply func(Assembled, error)) {
 	fail := func(err error) { reply(Assembled{}, err) }
-	slices.SortFunc(tools, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
+	sortTools(tools)
 	s.post(func() {
 		if s.turn != nil {
 			fail(&BusyError{TurnID: s.turn.record.ID})

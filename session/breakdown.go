@@ -17,6 +17,7 @@ type Budget struct {
 	HistoryTokens    int    `json:"historyTokens"`
 	MaxHistoryTokens int    `json:"maxHistoryTokens"` // a sixteenth of the window; reported, not enforced
 	MaxInputTokens   int    `json:"maxInputTokens"`   // the window
+	Known            bool   `json:"known"`            // false: the window is the default for a model that nobody described
 	ReservedOutput   int    `json:"reservedOutput"`
 	Used             int    `json:"used"` // what the next request would hold
 	Remaining        int    `json:"remaining"`
@@ -115,6 +116,7 @@ func (s *snapshot) budget(b *built) Budget {
 		HistoryTokens:    s.calibrated(b.categories[categoryHistory]),
 		MaxHistoryTokens: s.model.Window / 16,
 		MaxInputTokens:   s.model.Window,
+		Known:            s.model.Known,
 		ReservedOutput:   reserve(s.model),
 		Used:             used,
 		Remaining:        max(s.room()-used, 0),

@@ -46,6 +46,7 @@ type snapshot struct {
 // built is a request and what was found out while it was built.
 type built struct {
 	request    llm.Request
+	sizes      []int // tokens of each of its entries, with the framing
 	plan       *stability.Plan
 	mirror     *stability.Mirror
 	cache      string         // name of the cache that it is of
@@ -314,6 +315,7 @@ type renderer struct {
 	earlier  map[string]string         // bytes by hash, of what was sent before and of diffs
 	messages map[int64]history.Message // by sequence number
 	block    []string                  // texts of the block that is open
+	size     int                       // of that block, in tokens
 	kind     llm.EntryKind             // of that block
 	begun    bool                      // something stands that is no part of the leading system part
 }
@@ -385,7 +387,7 @@ func (r *renderer) entry(e *stability.Entry) error {
 			if i == len(r.byKey[e.Key].messages)-1 {
 				out.Mark = mark
 			}
-			r.built.request.Entries = append(r.built.request.Entries, out)
+			r.add(out, v.Tokens)
 		}
 		return nil
 	}
@@ -401,7 +403,7 @@ func (r *renderer) entry(e *stability.Entry) error {
 	if r.begun {
 		r.kind = llm.EntryContext
 	}
-	r.block = append(r.block, text)
+	r.block, r.size = append(r.block, text), r.size+e.Tokens
 	if e.BlockEnd {
 		r.closeBlock(mark)
 	}
@@ -424,8 +426,14 @@ func leads(k stability.Kind) bool {
 
 func (r *renderer) closeBlock(mark llm.Mark) {
 	block := history.Block{Type: history.BlockText, Text: strings.Join(r.block, "\n")}
-	r.built.request.Entries = append(r.built.request.Entries, llm.Entry{Kind: r.kind, Blocks: []history.Block{block}, Mark: mark})
-	r.block = nil
+	r.add(llm.Entry{Kind: r.kind, Blocks: []history.Block{block}, Mark: mark}, r.size)
+	r.block, r.size = nil, 0
+}
+
+// add adds an entry of so many tokens to the request.
+func (r *renderer) add(e llm.Entry, size int) {
+	r.built.request.Entries = append(r.built.request.Entries, e)
+	r.built.sizes = append(r.built.sizes, size)
 }
 
 func markOf(p *stability.Plan, e *stability.Entry) llm.Mark {

@@ -435,6 +435,8 @@ export interface Budget {
   maxHistoryTokens: number;
   /** The window. */
   maxInputTokens: number;
+  /** Where it is false, the window is the default for a model that nobody described. */
+  known: boolean;
   reservedOutput: number;
   /** What the next request would hold. */
   used: number;
@@ -556,15 +558,15 @@ export interface Tool {
 export interface Assembled {
   /** In the order and with the bytes in which they must be sent to be cached. */
   tools: Tool[];
-  messages: { role: 'system' | Role; content: Block[] }[];
+  messages: { role: 'system' | Role; content: Block[]; /** Counted, with the framing. */ tokens: number }[];
   /** Behind which message (an index) a cache mark belongs, and its lifetime. */
   breakpoints: { message: number; ttl: '5m' | '1h' }[];
   tokens: number;
   left: LeftOut[];
   maxOutput: number;
   model: string;
-  /** For `_strata/context/commit`. */
-  assemblyId: string;
+  /** For `_strata/context/commit`; missing from a preview. */
+  assemblyId?: string;
 }
 
 export interface SearchHit {
@@ -582,16 +584,25 @@ export interface SearchHit {
 
 /** A model call. */
 export interface Call extends Usage {
+  callId: string;
   turnId?: string;
   purpose: string;
   /** `provider/model`. */
   model: string;
   /** US dollars. */
   cost: number;
+  /** What it would have cost without a cache, at the model's present price; 0 where that is not known. */
+  uncachedCost: number;
   expectedCacheRead: number;
   /** What the request was made of, in counted tokens. */
   categories?: { [category: string]: number };
   at: Time;
+}
+
+/** Sums over all model calls of a session, with what they would have cost without a cache. */
+export interface UsageTotals extends Totals {
+  uncachedCost: number;
+  expectedCacheRead: number;
 }
 
 export interface Checkpoint {
@@ -917,15 +928,18 @@ export interface Methods {
     result: { tokens: number };
   };
   '_strata/context/compaction': { params: OfSession; result: CompactionStatus };
-  '_strata/context/assemble': { params: OfSession & { tools?: Tool[] }; result: Assembled };
+  '_strata/context/assemble': {
+    params: OfSession & { tools?: Tool[]; /** Change nothing, and work while a turn runs. */ preview?: boolean };
+    result: Assembled;
+  };
   '_strata/context/commit': {
     params: OfSession & { assemblyId?: string; messages?: NewMessage[]; message?: NewMessage; usage?: Usage };
     result: { messageIds: string[]; messageId: string; usage: Usage; cost: number };
   };
 
   '_strata/usage/list': {
-    params: OfSession & Page;
-    result: { /** Oldest first. */ calls: Call[]; nextCursor?: string };
+    params: OfSession & Page & { /** Begin with the newest page, in place of the oldest. */ newest?: boolean };
+    result: { /** Oldest first. */ calls: Call[]; totals: UsageTotals; nextCursor?: string };
   };
 
   '_strata/providers/list': { params: Empty; result: { providers: Provider[] } };

@@ -29,7 +29,7 @@ type Budget struct {
 	Shares []Share `json:"shares,omitempty"` // where the profile has some
 }
 
-// The shares of the window at which a budget warns, in percent.
+// The shares of the room, which is the window less what is reserved for the answer, at which a budget warns, in percent.
 const (
 	warnNear = 75
 	warnFull = 90
@@ -129,15 +129,23 @@ func (s *snapshot) budget(b *built) Budget {
 	if s.model.Window > 0 {
 		budget.PercentUsed = used * 100 / s.model.Window
 	}
-	switch {
-	case budget.PercentUsed > 100:
-		budget.Warning = "the window is exceeded"
-	case budget.PercentUsed >= warnFull:
-		budget.Warning = "the window is nearly full"
-	case budget.PercentUsed >= warnNear:
-		budget.Warning = "the window is filling up"
-	}
+	budget.Warning = warningAt(used, s.room())
 	return budget
+}
+
+// warningAt says in words how full a room is, from a share on that matters.
+func warningAt(used, room int) string {
+	switch {
+	case room <= 0: // of a window that nobody knows
+		return ""
+	case used > room:
+		return "over the limit"
+	case used*100 >= room*warnFull:
+		return "the window is nearly full"
+	case used*100 >= room*warnNear:
+		return "the window is filling up"
+	}
+	return ""
 }
 
 // Breakdown tells what the next request would hold.

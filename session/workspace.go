@@ -69,13 +69,15 @@ func (s *Session) FindPaths(query string, limit int, reply func([]FoundPath, err
 	}, fail)
 }
 
-// CompactionStatus tells how a session's compaction stands. While compaction is off all is zero.
+// CompactionStatus tells how a session's compaction stands. While it is off only the last two fields say something: a
+// compaction can be asked for all the same.
 type CompactionStatus struct {
 	Enabled       bool   `json:"enabled"`
 	Strategy      string `json:"strategy"`
 	HistoryTokens int    `json:"historyTokens"`
 	TriggerTokens int    `json:"triggerTokens"`
 	PercentUsed   int    `json:"percentUsed"`
+	Paused        bool   `json:"paused"` // two in a row were fruitless: it waits until the history has grown
 	Running       bool   `json:"running"`
 	LastOutcome   string `json:"lastOutcome"`
 }
@@ -84,12 +86,12 @@ type CompactionStatus struct {
 func (s *Session) Compaction(reply func(CompactionStatus, error)) {
 	s.post(func() {
 		if !s.profile.Compaction.Enabled {
-			reply(CompactionStatus{}, nil)
+			reply(CompactionStatus{Running: s.compacting != nil, LastOutcome: s.lastOutcome}, nil)
 			return
 		}
 		c := CompactionStatus{
 			Enabled: true, Strategy: s.strategy(), HistoryTokens: s.context.Tokens(), TriggerTokens: s.trigger(),
-			Running: s.compacting != nil, LastOutcome: s.lastOutcome,
+			Paused: !s.pause.Allows(s.context.Tokens()), Running: s.compacting != nil, LastOutcome: s.lastOutcome,
 		}
 		if c.TriggerTokens > 0 {
 			c.PercentUsed = c.HistoryTokens * 100 / c.TriggerTokens

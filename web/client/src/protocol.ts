@@ -446,7 +446,7 @@ export interface Budget {
   needsCompaction: boolean;
   /** The provider's own counts were learned from. */
   calibrated: boolean;
-  /** From 75 % of the window on. */
+  /** From 75 % of the window less `reservedOutput` on. */
   warning?: string;
   /** Where the profile has some. */
   shares?: Share[];
@@ -525,6 +525,8 @@ export interface CompactionStatus {
   historyTokens: number;
   triggerTokens: number;
   percentUsed: number;
+  /** Two in a row were fruitless: it waits until the history has grown by a quarter. */
+  paused: boolean;
   running: boolean;
   /** How the newest one ended, also before the session was loaded; empty for none. */
   lastOutcome: string;

@@ -12,6 +12,7 @@ export const shortcuts: readonly { keys: string[]; what: string }[] = [
   { keys: ["Esc"], what: "Close, leave, take back; twice while an answer comes: stop it" },
   { keys: ["j", "k"], what: "Next and previous session or message" },
   { keys: ["↑", "↓"], what: "The same in lists" },
+  { keys: ["f"], what: "Filter the list of the inspector" },
   { keys: ["[", "]"], what: "Previous and next tab of the inspector" },
   { keys: ["s"], what: "Server" },
   { keys: ["?"], what: "These shortcuts" },
@@ -37,6 +38,7 @@ const actions: Record<string, () => void | false> = {
     dialog.value = "new";
   },
   c: () => focus("prompt"),
+  f: () => focus("filter"),
   s: () => go("#/server"),
   "?": () => {
     dialog.value = "help";

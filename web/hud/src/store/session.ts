@@ -1,7 +1,7 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { ConnectionLost } from "@strata/client";
 import type {
-  Block, Config, ConfigOption, ContentBlock, Methods, RpcErrorObject, SessionEvent, SessionHandle, StrataEvent, Totals, Turn, Update,
+  Block, Config, ConfigOption, ContentBlock, ListedEdit, Methods, RpcErrorObject, SessionEvent, SessionHandle, StrataEvent, Totals, Turn, Update,
 } from "@strata/client";
 import { call, client, isOpen, offers } from "./connection.ts";
 import { Fetched } from "./fetched.ts";
@@ -55,9 +55,11 @@ export class SessionView {
   readonly budget = this.value("_strata/context/budget");
   readonly breakdown = this.value("_strata/context/breakdown");
   readonly compaction = this.value("_strata/context/compaction");
-  readonly edits = this.value("_strata/history/edits");
+  /** How many edits are asked for, the newest; more when somebody wants to see them. */
+  readonly editsWanted = signal(EDITS_AT_ONCE);
+  readonly edits = new Fetched(() => this.fetchEdits(), () => this.reachable);
   readonly checkpoints = this.value("_strata/checkpoint/list");
-  readonly usage = this.value("_strata/usage/list");
+  readonly usage = this.value("_strata/usage/list", { newest: true, limit: CALLS_AT_ONCE });
   readonly files = this.value("_strata/files/list");
   readonly documents = this.value("_strata/documents/list");
   readonly info = this.value("_strata/session/info");
@@ -87,11 +89,34 @@ export class SessionView {
     return call(method, { ...params, sessionId: this.id } as Methods[M]["params"], options);
   }
 
-  private value<M extends SessionMethod>(method: M): Fetched<Methods[M]["result"]> {
+  private value<M extends SessionMethod>(method: M, more?: SessionParams<M>): Fetched<Methods[M]["result"]> {
     return new Fetched(
-      () => call(method, { sessionId: this.id } as Methods[M]["params"], { signal: this.ended.signal }),
-      () => isOpen.peek() && !this.ended.signal.aborted,
+      () => call(method, { ...more, sessionId: this.id } as Methods[M]["params"], { signal: this.ended.signal }),
+      () => this.reachable,
     );
+  }
+
+  private get reachable(): boolean {
+    return isOpen.peek() && !this.ended.signal.aborted;
+  }
+
+  /** The newest edits, oldest first, as many as are wanted, and whether there are older ones. */
+  private async fetchEdits(): Promise<{ edits: ListedEdit[]; older: boolean }> {
+    let edits: ListedEdit[] = [];
+    let cursor: string | undefined;
+    do {
+      const page: { edits: ListedEdit[]; nextCursor?: string } = await call(
+        "_strata/history/edits", { sessionId: this.id, limit: EDITS_AT_ONCE, ...(cursor ? { cursor } : {}) }, { signal: this.ended.signal });
+      edits = [...page.edits, ...edits];
+      cursor = page.nextCursor;
+    } while (cursor !== undefined && edits.length < this.editsWanted.peek());
+    return { edits, older: cursor !== undefined };
+  }
+
+  /** Asks for older edits as well. */
+  wantOlderEdits(): void {
+    this.editsWanted.value += EDITS_AT_ONCE;
+    this.edits.changed();
   }
 
   private get values(): Fetched<unknown>[] {
@@ -358,6 +383,10 @@ function asPrompt(blocks: readonly Block[]): ContentBlock[] {
     }
   });
 }
+
+/** Edits, and model calls, that are asked for at once. */
+const EDITS_AT_ONCE = 50;
+const CALLS_AT_ONCE = 200;
 
 /** Notices of a session that are shown at once. */
 const MAX_NOTICES = 8;

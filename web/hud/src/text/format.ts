@@ -15,6 +15,23 @@ export function short(n: number): string {
 
 const trim = (n: number): string => (n < 10 ? n.toFixed(1).replace(/\.0$/, "") : String(Math.round(n)));
 
+/** A share in percent: 9.6 %, 53 %, and "< 0.1 %" for what is there but hardly seen. */
+export function percent(part: number, whole: number): string {
+  if (whole <= 0 || part <= 0) return "0 %";
+  const share = (100 * part) / whole;
+  if (share < 0.05) return "< 0.1 %";
+  return `${share < 9.95 ? share.toFixed(1).replace(/\.0$/, "") : count(Math.round(share))} %`;
+}
+
+/** "over_budget" as "over budget". */
+export const words = (code: string): string => code.replaceAll("_", " ");
+
+/** "over_budget" as "Over budget". */
+export function sentence(code: string): string {
+  const text = words(code);
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** Bytes in few letters, powers of 1,024. */
 export function bytes(n: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];

@@ -2,6 +2,7 @@ import type { ComponentChildren, TargetedMouseEvent } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "./icons.tsx";
 import { failed } from "../store/toasts.ts";
+import { plural, short } from "../text/format.ts";
 
 interface IconButtonProps {
   icon: IconName;
@@ -36,12 +37,14 @@ export function CopyButton({ text, label = "Copy" }: { text: () => string; label
 
 interface DialogProps {
   title: string;
+  /** As wide and high as there is room, for what is long. */
+  large?: boolean;
   onClose: () => void;
   children: ComponentChildren;
 }
 
 /** A modal dialog; Escape and a click beside it close it. */
-export function Dialog({ title, onClose, children }: DialogProps) {
+export function Dialog({ title, large = false, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {
     const dialog = element.current;
@@ -60,7 +63,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     onClose();
   };
   return (
-    <dialog ref={element} class="dialog" aria-label={title} onClick={beside} onCancel={cancel}>
+    <dialog ref={element} class={large ? "dialog large" : "dialog"} aria-label={title} onClick={beside} onCancel={cancel}>
       <div class="dialog-body">
         <header class="dialog-head">
           <h2>{title}</h2>
@@ -84,5 +87,45 @@ export function Empty({ title, children }: { title: string; children?: Component
       <p class="empty-title">{title}</p>
       {children}
     </div>
+  );
+}
+
+/** A number of tokens in few letters; the exact one is shown on hover. */
+export function Tokens({ n, unit = "" }: { n: number; unit?: string }) {
+  return <span class="tokens" title={plural(n, "token")}>{short(n)}{unit}</span>;
+}
+
+interface ConfirmProps {
+  /** What the button says. */
+  label: string;
+  /** For whoever does not see what it stands beside. */
+  about?: string;
+  question: string;
+  /** What the button says that does it. */
+  yes: string;
+  disabled?: boolean;
+  onYes: () => void;
+}
+
+/** A button that asks in its own place before it does what it says. */
+export function Confirm({ label, about, question, yes, disabled = false, onYes }: ConfirmProps) {
+  const [asking, setAsking] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const leave = (): void => {
+    setAsking(false);
+    requestAnimationFrame(() => button.current?.focus());
+  };
+  if (!asking) {
+    return (
+      <button ref={button} type="button" class="button small" aria-label={about ? `${label}: ${about}` : undefined} disabled={disabled}
+        onClick={() => setAsking(true)}>{label}</button>
+    );
+  }
+  return (
+    <span class="confirm" role="group" aria-label={question} onKeyDown={(e) => { if (e.key === "Escape") { e.stopPropagation(); leave(); } }}>
+      <span>{question}</span>
+      <button type="button" class="button small primary" disabled={disabled} ref={(e) => e?.focus()} onClick={() => { leave(); onYes(); }}>{yes}</button>
+      <button type="button" class="button small" onClick={leave}>Cancel</button>
+    </span>
   );
 }

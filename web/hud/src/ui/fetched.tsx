@@ -9,19 +9,28 @@ export function useFetched<T>(fetched: Fetched<T>): T | undefined {
   return fetched.value.value;
 }
 
+type One = Fetched<unknown>;
+
+/** Of several values the first that is not known to be the present one. */
+function oldest(of: One | readonly One[]): One | undefined {
+  const all = "length" in of ? of : [of];
+  return all.find((f) => f.failure.value !== "") ?? all.find((f) => f.stale.value);
+}
+
 /** Says that a value is not known to be the present one, and why; nothing where it is. */
-export function Freshness({ of }: { of: Fetched<unknown> }) {
+export function Freshness({ of }: { of: One }) {
   if (of.failure.value !== "") return <p class="mark bad" role="status">Not up to date: {of.failure.value}</p>;
   if (!of.stale.value) return null;
   return <p class="mark" role="status">Not up to date: as of {fully(of.at.value?.toISOString() ?? "")}</p>;
 }
 
-/** What is drawn of a fetched value, dimmed and marked while it is stale. */
-export function Shown({ of, children }: { of: Fetched<unknown>; children: ComponentChildren }) {
-  const stale = of.stale.value || of.failure.value !== "";
+/** What is drawn of fetched values, dimmed and marked while one of them is stale. */
+export function Shown({ of, class: name = "", children }: { of: One | readonly One[]; class?: string; children: ComponentChildren }) {
+  const stale = oldest(of);
+  const busy = "length" in of ? of.some((f) => f.busy.value) : of.busy.value;
   return (
-    <div class={stale ? "shown stale" : "shown"} aria-busy={of.busy.value}>
-      <Freshness of={of} />
+    <div class={`shown ${stale ? "stale " : ""}${name}`.trim()} aria-busy={busy}>
+      {stale && <Freshness of={stale} />}
       {children}
     </div>
   );

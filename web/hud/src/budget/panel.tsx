@@ -1,0 +1,127 @@
+import type { Breakdown, Budget } from "@strata/client";
+import { useState } from "preact/hooks";
+import type { SessionView } from "../store/session.ts";
+import { count, percent } from "../text/format.ts";
+import { Progress, Tokens } from "../ui/controls.tsx";
+import { Shown, useFetched } from "../ui/fetched.tsx";
+import { LeftOut } from "./left.tsx";
+import { barLength, partsOf, ratio, room, warningOf, type Part } from "./parts.ts";
+import { Request } from "./request.tsx";
+import { Shares } from "./shares.tsx";
+
+/** What the next request would hold, against the model's window. */
+export function BudgetPanel({ view }: { view: SessionView }) {
+  const budget = useFetched(view.budget);
+  const breakdown = useFetched(view.breakdown);
+  const both = [view.budget, view.breakdown];
+  return (
+    <div class="panel">
+      <Shown of={both}>
+        {budget && breakdown ? <Filled view={view} budget={budget} breakdown={breakdown} />
+          : !both.some((f) => f.failure.value) && <Progress value={undefined} label="Counting what the next request would hold" />}
+      </Shown>
+    </div>
+  );
+}
+
+function Filled({ view, budget, breakdown }: { view: SessionView; budget: Budget; breakdown: Breakdown }) {
+  const [pointed, point] = useState("");
+  const parts = partsOf(budget, breakdown);
+  return (
+    <>
+      <Head budget={budget} breakdown={breakdown} />
+      <Bar budget={budget} parts={parts} pointed={pointed} point={point} />
+      <Table budget={budget} breakdown={breakdown} parts={parts} pointed={pointed} point={point} />
+      <Shares budget={budget} />
+      <LeftOut leftOut={breakdown.leftOut} />
+      <Request view={view} />
+    </>
+  );
+}
+
+function Head({ budget, breakdown }: { budget: Budget; breakdown: Breakdown }) {
+  const warning = warningOf(budget);
+  return (
+    <header class="headline">
+      <p class="headline-figure" data-used={budget.used}><Tokens n={budget.used} /> <span class="quiet">of <Tokens n={budget.maxInputTokens} /> tokens</span></p>
+      <p class="headline-words">
+        <span data-percent={budget.percentUsed}>{count(budget.percentUsed)} % of the window</span>
+        {warning && <span class={warning.bad ? "mark bad" : "mark"} role="status">{warning.text}</span>}
+        {budget.needsCompaction && <span class="mark">Compaction is due</span>}
+      </p>
+      <p class="note">
+        {breakdown.model}{!budget.known && <>: nobody told how large its window is; <strong>{count(budget.maxInputTokens)} tokens are the default</strong></>}
+      </p>
+    </header>
+  );
+}
+
+interface PartsProps {
+  budget: Budget;
+  parts: readonly Part[];
+  pointed: string;
+  point: (name: string) => void;
+}
+
+function Bar({ budget, parts, pointed, point }: PartsProps) {
+  const length = barLength(budget, parts);
+  const shown = parts.filter((p) => p.share > 0);
+  const now = parts.find((p) => p.name === pointed);
+  return (
+    <>
+      <div class="parts" role="group" aria-label="The window by category" onMouseLeave={() => point("")}>
+        {shown.map((p) => (
+          <button key={p.name} type="button" class={`part part-${p.name}`} style={{ flexGrow: p.share / length }} data-part={p.name}
+            aria-label={`${p.title}: ${count(Math.round(p.tokens))} tokens, ${percent(p.share, budget.maxInputTokens)} of the window`}
+            onMouseEnter={() => point(p.name)} onFocus={() => point(p.name)} onBlur={() => point("")} />
+        ))}
+      </div>
+      <p class="parts-now" aria-hidden="true">
+        {now ? <>{now.title} <span class="quiet">{count(Math.round(now.tokens))} tokens, {percent(now.share, budget.maxInputTokens)}</span></>
+          : <span class="quiet">The input may have <Tokens n={room(budget)} />, <Tokens n={budget.remaining} /> of it are free</span>}
+      </p>
+    </>
+  );
+}
+
+function Table({ budget, breakdown, parts, pointed, point }: PartsProps & { breakdown: Breakdown }) {
+  const scale = ratio(budget, breakdown);
+  const differs = Math.abs(scale - 1) > 0.005;
+  const row = (p: Part) => (
+    <tr key={p.name} class={p.name === pointed ? "pointed" : ""} data-category={p.name} data-tokens={p.tokens}
+      onMouseEnter={() => point(p.name)} onMouseLeave={() => point("")}>
+      <th scope="row"><span class={`swatch part-${p.name}`} aria-hidden="true" />{p.title}</th>
+      <td class="number"><Tokens n={p.tokens} /></td>
+      <td class="number">{percent(p.share, budget.maxInputTokens)}</td>
+    </tr>
+  );
+  const held = parts.filter((p) => p.name !== "free" && p.name !== "reserve");
+  return (
+    <>
+      <table class="numbers">
+        <caption class="hidden">What the next request would hold</caption>
+        <thead><tr><th scope="col">Category</th><th scope="col" class="number">Tokens</th><th scope="col" class="number">Of the window</th></tr></thead>
+        <tbody>{held.map(row)}</tbody>
+        <tbody class="sum">
+          <tr data-category="counted" data-tokens={breakdown.used}>
+            <th scope="row">{differs ? "All, as counted here" : "All"}</th>
+            <td class="number"><Tokens n={breakdown.used} /></td>
+            <td class="number">{differs ? "" : percent(budget.used, budget.maxInputTokens)}</td>
+          </tr>
+          {differs && (
+            <tr data-category="used" data-tokens={budget.used}>
+              <th scope="row">All, as the provider counts</th>
+              <td class="number"><Tokens n={budget.used} /></td>
+              <td class="number">{percent(budget.used, budget.maxInputTokens)}</td>
+            </tr>
+          )}
+        </tbody>
+        <tbody>{parts.filter((p) => p.name === "free" || p.name === "reserve").map(row)}</tbody>
+      </table>
+      <p class="note">
+        {budget.calibrated ? `Learned from what the provider reported: it counts ${scale.toFixed(2)} tokens for each one counted here.`
+          : "Counted here; what the provider counts is learned from its first report."}
+      </p>
+    </>
+  );
+}

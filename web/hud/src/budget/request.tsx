@@ -1,0 +1,87 @@
+import type { Assembled } from "@strata/client";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { isOpen } from "../store/connection.ts";
+import { Fetched } from "../store/fetched.ts";
+import type { SessionView } from "../store/session.ts";
+import { count, plural } from "../text/format.ts";
+import { CopyButton, Dialog, Progress, Tokens } from "../ui/controls.tsx";
+import { Shown, useFetched } from "../ui/fetched.tsx";
+import { Icon } from "../ui/icons.tsx";
+import { Window } from "../ui/window.tsx";
+import { requestRows, textOfMessage, type RequestRow } from "./assembled.ts";
+
+/** Opens what would be sent: the request itself, which is asked for only when somebody wants to see it. */
+export function Request({ view }: { view: SessionView }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <section class="card" aria-labelledby="request">
+      <h2 id="request">What would be sent</h2>
+      <p class="note">The next request as it stands, without the prompt that is not written yet. Looking at it changes nothing.</p>
+      <button type="button" class="button" id="show-request" disabled={!isOpen.value} onClick={() => setOpen(true)}>Show the request</button>
+      {open && <Opened view={view} onClose={() => setOpen(false)} />}
+    </section>
+  );
+}
+
+function Opened({ view, onClose }: { view: SessionView; onClose: () => void }) {
+  const fetched = useMemo(
+    () => new Fetched(() => view.call("_strata/context/assemble", { preview: true }), () => isOpen.peek()), [view]);
+  const request = useFetched(fetched);
+  const changed = view.breakdown.at.value;
+  useEffect(() => fetched.changed(), [changed]);
+  return (
+    <Dialog title="What would be sent" large onClose={onClose}>
+      <Shown of={fetched} class="request">
+        {request ? <Entries request={request} /> : fetched.failure.value === "" && <Progress value={undefined} label="Assembling the request" />}
+      </Shown>
+    </Dialog>
+  );
+}
+
+function Entries({ request }: { request: Assembled }) {
+  const [folded, setFolded] = useState<ReadonlySet<number>>(new Set());
+  const rows = useMemo(() => requestRows(request, folded), [request, folded]);
+  const toggle = (index: number): void => {
+    const next = new Set(folded);
+    if (!next.delete(index)) next.add(index);
+    setFolded(next);
+  };
+  const all = folded.size === 0 ? new Set(request.messages.keys()) : new Set<number>();
+  return (
+    <>
+      <div class="request-head">
+        <span data-request-tokens={request.tokens}>{plural(request.tokens, "token")}</span>
+        <span class="quiet">{plural(request.messages.length, "entry", "entries")}, {plural(request.breakpoints.length, "cache mark")}, {request.tools.length > 0 && `${plural(request.tools.length, "tool")}, `}an
+          answer of up to {count(request.maxOutput)} tokens, {request.model}</span>
+        <span class="grow" />
+        <button type="button" class="button small" onClick={() => setFolded(all)}>{folded.size === 0 ? "Fold all" : "Unfold all"}</button>
+        <CopyButton text={() => JSON.stringify(request, null, 2)} label="Copy the whole request as JSON" />
+      </div>
+      <Window class="request-lines" role="list" label="The request" rows={rows} estimate={estimate}
+        draw={(row) => <Line row={row} request={request} toggle={toggle} />} />
+    </>
+  );
+}
+
+const estimate = (row: RequestRow): number => (row.kind === "text" ? 18 * row.text.split("\n").length + 8 : 32);
+
+function Line({ row, request, toggle }: { row: RequestRow; request: Assembled; toggle: (index: number) => void }) {
+  switch (row.kind) {
+    case "entry":
+      return (
+        <div class="request-entry" role="listitem" data-entry={row.index} data-tokens={row.tokens}>
+          <button type="button" class="disclosure-line" aria-expanded={!row.folded} onClick={() => toggle(row.index)}>
+            <Icon name={row.folded ? "chevron" : "down"} />
+            <span class="request-role">{row.role}</span>
+            {row.folded && <span class="request-first">{row.first}</span>}
+          </button>
+          <span class="quiet"><Tokens n={row.tokens} /></span>
+          <CopyButton text={() => { const m = request.messages[row.index]; return m ? textOfMessage(m) : ""; }} label={`Copy entry ${row.index + 1}`} />
+        </div>
+      );
+    case "text":
+      return <pre class="request-text">{row.text}</pre>;
+    case "mark":
+      return <p class="request-mark" role="listitem" data-mark={row.ttl}><span>Cache mark, kept {row.ttl === "1h" ? "an hour" : "5 minutes"}</span></p>;
+  }
+}

@@ -1,0 +1,28 @@
+import type { Budget } from "@strata/client";
+import { percent } from "../text/format.ts";
+import { Tokens } from "../ui/controls.tsx";
+
+/** The shares of a profile that has some: what each may have, and has. Only their sum is enforced. */
+export function Shares({ budget }: { budget: Budget }) {
+  const shares = budget.shares;
+  if (!shares || shares.length === 0) return null;
+  return (
+    <section class="card" aria-labelledby="shares">
+      <h2 id="shares">Shares of the profile</h2>
+      <table class="numbers">
+        <thead><tr><th scope="col">Share</th><th scope="col" class="number">Has</th><th scope="col" class="number">May have</th><th scope="col" class="number">Used</th></tr></thead>
+        <tbody>
+          {shares.map((s) => (
+            <tr key={s.name} data-share={s.name}>
+              <th scope="row">{s.name}</th>
+              <td class="number"><Tokens n={s.used} /></td>
+              <td class="number"><Tokens n={s.share} /></td>
+              <td class={s.used > s.share ? "number bad" : "number"}>{percent(s.used, s.share)}{s.used > s.share && " over"}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p class="note">They say what is trimmed first. Only their sum is enforced.</p>
+    </section>
+  );
+}

@@ -1,0 +1,143 @@
+import type { Breakdown, Call, UsageTotals } from "@strata/client";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { CallLog, MAX_CALLS } from "../store/calls.ts";
+import type { SessionView } from "../store/session.ts";
+import { failed } from "../store/toasts.ts";
+import { count, dollars, fully, percent, plural, when } from "../text/format.ts";
+import { Empty, Progress, Tokens } from "../ui/controls.tsx";
+import { Shown, useFetched } from "../ui/fetched.tsx";
+import { hitRate, inputOf, kinds, pageOf, savingOf } from "./calls.ts";
+import { Plot } from "./plot.tsx";
+
+/** Calls in a page of the table. */
+const ROWS = 25;
+
+/** What each model call of the session cost, and what the provider's cache saved of it. */
+export function CostPanel({ view }: { view: SessionView }) {
+  const usage = useFetched(view.usage);
+  const breakdown = useFetched(view.breakdown);
+  const log = useMemo(() => new CallLog(view), [view]);
+  useEffect(() => {
+    if (usage) log.take(usage);
+  }, [usage, log]);
+  const calls = log.calls.value;
+  return (
+    <div class="panel">
+      <Shown of={view.usage}>
+        {!usage && view.usage.failure.value === "" && <Progress value={undefined} label="Fetching the calls" />}
+        {usage && usage.totals.calls === 0 && (
+          <Empty title="No model call yet">
+            <p>Send a prompt: each call shows up here with what it read from the provider’s cache, what it wrote, and what it cost.</p>
+          </Empty>
+        )}
+        {usage && usage.totals.calls > 0 && (
+          <>
+            <Figures totals={usage.totals} />
+            <Plot calls={calls} firstNumber={usage.totals.calls - calls.length + 1} />
+            <Reads totals={usage.totals} breakdown={breakdown} />
+            <Table log={log} calls={calls} total={usage.totals.calls} />
+          </>
+        )}
+      </Shown>
+    </div>
+  );
+}
+
+function Figures({ totals }: { totals: UsageTotals }) {
+  const saving = savingOf(totals);
+  return (
+    <header class="headline">
+      <p class="headline-figure" data-cost={totals.cost}>{dollars(totals.cost)} <span class="quiet">for {plural(totals.calls, "call")}</span></p>
+      <p class="headline-words" data-uncached={totals.uncachedCost}>
+        {saving ? <><span>{saving.text}</span> <span class="quiet">{dollars(totals.uncachedCost)}</span>{saving.more && <span class="mark bad">The cache costs more than it saves</span>}</>
+          : <span>No price is known for the model.</span>}
+      </p>
+    </header>
+  );
+}
+
+/** What was expected to be read from the cache, against what providers reported. */
+function Reads({ totals, breakdown }: { totals: UsageTotals; breakdown: Breakdown | undefined }) {
+  const { usage } = totals;
+  const sum = (title: string, id: string, n: number) => (
+    <tr data-sum={id} data-tokens={n}>
+      <th scope="row"><span class={`swatch kind-${id}`} aria-hidden="true" />{title}</th>
+      <td class="number"><Tokens n={n} /></td>
+      <td class="number">{percent(n, id === "output" ? 0 : inputOf(usage))}</td>
+    </tr>
+  );
+  return (
+    <section class="card" aria-labelledby="sums">
+      <h2 id="sums">All calls of the session</h2>
+      <table class="numbers">
+        <thead><tr><th scope="col">Tokens</th><th scope="col" class="number">All calls</th><th scope="col" class="number">Of the input</th></tr></thead>
+        <tbody>
+          {sum(kinds[0].title, "read", usage.cacheRead)}
+          {sum("Expected to be read", "expected", totals.expectedCacheRead)}
+          {sum(kinds[1].title, "written", usage.cacheWrite)}
+          {sum(kinds[2].title, "uncached", usage.input)}
+        </tbody>
+        <tbody class="sum"><tr data-sum="output" data-tokens={usage.output}><th scope="row"><span class="swatch kind-output" aria-hidden="true" />Output</th><td class="number"><Tokens n={usage.output} /></td><td /></tr></tbody>
+      </table>
+      {breakdown && breakdown.cache.readTokens + breakdown.cache.writeTokens + breakdown.cache.expected > 0 && (
+        <p class="note" data-hit={breakdown.cache.hitRate}>
+          The last call read <Tokens n={breakdown.cache.readTokens} /> and wrote <Tokens n={breakdown.cache.writeTokens} />: a hit rate of {percent(breakdown.cache.hitRate, 1)}. <Tokens n={breakdown.cache.expected} /> were expected to be read.
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Table({ log, calls, total }: { log: CallLog; calls: readonly Call[]; total: number }) {
+  const [page, setPage] = useState(0);
+  const last = Math.max(Math.ceil(calls.length / ROWS) - 1, 0);
+  const at = Math.min(page, last);
+  const shown = pageOf(calls, at, ROWS);
+  const newest = total - at * ROWS;
+  const older = async (): Promise<void> => {
+    if ((at + 1) * ROWS >= calls.length) await log.loadOlder();
+    setPage(at + 1);
+  };
+  return (
+    <section class="card" aria-labelledby="calls">
+      <h2 id="calls">Calls</h2>
+      <div class="scroll-x" tabIndex={0} role="region" aria-label="Calls, newest first">
+        <table class="numbers calls">
+          <thead>
+            <tr>
+              <th scope="col" class="number">Call</th><th scope="col">For</th><th scope="col">At</th><th scope="col" class="number">Read</th><th scope="col" class="number">Expected</th>
+              <th scope="col" class="number">Written</th><th scope="col" class="number">Uncached</th><th scope="col" class="number">Output</th>
+              <th scope="col" class="number">Hit rate</th><th scope="col" class="number">Cost</th><th scope="col" class="number">No cache</th><th scope="col">Model</th>
+            </tr>
+          </thead>
+          <tbody>{shown.map((c, i) => <CallRow key={c.callId} call={c} number={newest - i} />)}</tbody>
+        </table>
+      </div>
+      <p class="pager">
+        <button type="button" class="button small" disabled={at === 0} onClick={() => setPage(at - 1)}>Newer</button>
+        <button type="button" class="button small" disabled={log.loading.value || (at === last && !log.older.value)} onClick={() => void older().catch(failed("Older calls could not be fetched"))}>Older</button>
+        <span class="quiet">{count(newest)} to {count(newest - shown.length + 1)} of {count(total)}{calls.length >= MAX_CALLS && at === last && `; the newest ${count(MAX_CALLS)} are shown`}</span>
+      </p>
+    </section>
+  );
+}
+
+function CallRow({ call, number }: { call: Call; number: number }) {
+  const figure = (n: number) => <td class="number"><Tokens n={n} /></td>;
+  return (
+    <tr data-call={call.callId}>
+      <td class="number quiet">{number}</td>
+      <td>{call.purpose}</td>
+      <td class="quiet"><time dateTime={call.at} title={fully(call.at)}>{when(call.at)}</time></td>
+      {figure(call.cacheRead)}
+      {figure(call.expectedCacheRead)}
+      {figure(call.cacheWrite)}
+      {figure(call.input)}
+      {figure(call.output)}
+      <td class="number">{percent(hitRate(call), 1)}</td>
+      <td class="number" title={`$${call.cost}`}>{dollars(call.cost)}</td>
+      <td class="number" title={`$${call.uncachedCost}`}>{dollars(call.uncachedCost)}</td>
+      <td class="mono">{call.model}</td>
+    </tr>
+  );
+}

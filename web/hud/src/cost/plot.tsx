@@ -1,0 +1,51 @@
+import type { Call } from "@strata/client";
+import type uPlot from "uplot";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { count, plural } from "../text/format.ts";
+import { reason } from "../store/toasts.ts";
+import { kinds, stacked } from "./calls.ts";
+import type { Drawn } from "./draw.ts";
+
+/** The stacked plot of calls with its legend. The table below has the same numbers for whoever does not see it. */
+export function Plot({ calls, firstNumber }: { calls: readonly Call[]; firstNumber: number }) {
+  const place = useRef<HTMLDivElement>(null);
+  const [drawn, setDrawn] = useState<Drawn | null>(null);
+  const [problem, setProblem] = useState("");
+  const [pointed, point] = useState<number | null>(null);
+
+  useEffect(() => {
+    let gone = false;
+    let mine: Drawn | null = null;
+    import("./draw.ts").then(
+      ({ draw }) => {
+        if (gone || !place.current) return;
+        mine = draw(place.current, point);
+        setDrawn(mine);
+      },
+      (error: unknown) => setProblem(reason(error)),
+    );
+    return () => {
+      gone = true;
+      mine?.destroy();
+    };
+  }, []);
+  useEffect(() => {
+    const { x, tops, expected } = stacked(calls, firstNumber);
+    drawn?.show([x, ...[...tops].reverse(), expected] as uPlot.AlignedData);
+  }, [drawn, calls, firstNumber]);
+
+  const call = pointed === null ? undefined : calls[pointed];
+  return (
+    <figure class="plot" aria-label={`Tokens of ${plural(calls.length, "call")}; the table below has them as numbers`}>
+      <div ref={place} class="plot-area" aria-hidden="true" />
+      {problem !== "" && <p class="note bad">The plot could not be loaded: {problem}</p>}
+      <figcaption class="legend">
+        {kinds.map((k) => (
+          <span key={k.id} class="legend-entry"><span class={`swatch kind-${k.id}`} aria-hidden="true" />{k.title}{call && <b>{count(k.of(call))}</b>}</span>
+        ))}
+        <span class="legend-entry"><span class="swatch kind-expected" aria-hidden="true" />Expected to be read{call && <b>{count(call.expectedCacheRead)}</b>}</span>
+        <span class="legend-entry quiet">{call ? `Call ${firstNumber + (pointed ?? 0)}, ${call.purpose}` : `Tokens, ${plural(calls.length, "call")}`}</span>
+      </figcaption>
+    </figure>
+  );
+}

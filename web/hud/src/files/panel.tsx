@@ -1,0 +1,57 @@
+import { useMemo, useState } from "preact/hooks";
+import type { SessionView } from "../store/session.ts";
+import { plural } from "../text/format.ts";
+import { Progress, Tokens } from "../ui/controls.tsx";
+import { Shown, useFetched } from "../ui/fetched.tsx";
+import { Filter } from "../ui/filter.tsx";
+import { Window } from "../ui/window.tsx";
+import { AddDocument, AddFile } from "./add.tsx";
+import { filesRows, type FilesRow, type Order } from "./rows.ts";
+import { DocumentRow, FileRow } from "./row.tsx";
+
+/** The files and documents of a session: how much of each the model is shown, and why. */
+export function FilesPanel({ view }: { view: SessionView }) {
+  const files = useFetched(view.files)?.files;
+  const documents = useFetched(view.documents)?.documents;
+  const breakdown = useFetched(view.breakdown);
+  const [filter, setFilter] = useState("");
+  const [order, setOrder] = useState<Order>("name");
+  const rows = useMemo(() => (files && documents ? filesRows({ files, documents, breakdown, filter, order }) : null), [files, documents, breakdown, filter, order]);
+  const all = [view.files, view.documents, view.breakdown];
+  return (
+    <div class="panel fill">
+      <div class="panel-head">
+        <div class="one-line">
+          <AddFile view={view} />
+          <AddDocument view={view} />
+          <span class="grow" />
+          <label class="choice"><span class="hidden">Order</span>
+            <select value={order} onChange={(e) => setOrder(e.currentTarget.value as Order)}><option value="name">By name</option><option value="size">Largest first</option></select>
+          </label>
+        </div>
+        <Filter label="Filter files and documents" value={filter} onInput={setFilter} />
+      </div>
+      <Shown of={all} class="column">
+        {rows ? <Window class="files" role="list" label="Files and documents" rows={rows} estimate={estimate} draw={(row) => <Line view={view} row={row} filter={filter} />} />
+          : !all.some((f) => f.failure.value) && <Progress value={undefined} label="Fetching the files" />}
+      </Shown>
+    </div>
+  );
+}
+
+const estimate = (row: FilesRow): number => (row.kind === "file" || row.kind === "document" ? 48 : 36);
+
+function Line({ view, row, filter }: { view: SessionView; row: FilesRow; filter: string }) {
+  switch (row.kind) {
+    case "head":
+      return <div class="tier-head" role="listitem"><h2 class="tier-name">{row.title}</h2><span class="quiet grow">{row.many > 0 && plural(row.many, "entry", "entries")}</span>{row.tokens > 0 && <span class="entry-number"><Tokens n={row.tokens} /></span>}</div>;
+    case "file":
+      return <FileRow view={view} file={row.file} leaves={row.leaves} filter={filter} />;
+    case "document":
+      return <DocumentRow view={view} document={row.document} leaves={row.leaves} filter={filter} />;
+    case "gone":
+      return <div class="entry" role="listitem" data-gone={row.path}><code class="entry-key" title={row.path}>{row.path}</code><span class="entry-number"><Tokens n={row.tokens} /></span></div>;
+    case "none":
+      return <p class="quiet none">{row.text}</p>;
+  }
+}

@@ -1,0 +1,149 @@
+import type { Breakdown, TierItem } from "@strata/client";
+import { useMemo, useState } from "preact/hooks";
+import type { SessionView } from "../store/session.ts";
+import { count, plural, short } from "../text/format.ts";
+import { Progress, Tokens } from "../ui/controls.tsx";
+import { Shown, useFetched } from "../ui/fetched.tsx";
+import { Filter, Hit } from "../ui/filter.tsx";
+import { Icon } from "../ui/icons.tsx";
+import { Window } from "../ui/window.tsx";
+import { labelOf } from "./labels.ts";
+import { above, cachedWords, stepOf, sumUp, tierRows, type TierRow } from "./rows.ts";
+
+/** The tiers of the next request with their items: how long each has been unchanged, and what leaves at the next cut. */
+export function TiersPanel({ view }: { view: SessionView }) {
+  const breakdown = useFetched(view.breakdown);
+  return (
+    <div class="panel fill">
+      <Shown of={view.breakdown} class="column">
+        {breakdown ? <Tiers view={view} breakdown={breakdown} /> : view.breakdown.failure.value === "" && <Progress value={undefined} label="Sorting the tiers" />}
+      </Shown>
+    </div>
+  );
+}
+
+function Tiers({ view, breakdown }: { view: SessionView; breakdown: Breakdown }) {
+  const [filter, setFilter] = useState("");
+  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
+  const [changesOpen, openChanges] = useState(false);
+  const messages = view.transcript.entries.value;
+  const label = useMemo(() => labelOf(messages.map((e) => e.message)), [messages]);
+  const rows = useMemo(() => tierRows(breakdown, { filter, closed, changesOpen }, label), [breakdown, filter, closed, changesOpen, label]);
+  const toggle = (tier: string): void => {
+    const next = new Set(closed);
+    if (!next.delete(tier)) next.add(tier);
+    setClosed(next);
+  };
+  return (
+    <>
+      <div class="panel-head">
+        <Layout breakdown={breakdown} />
+        <Filter label="Filter the items" value={filter} onInput={setFilter} />
+      </div>
+      <Window class="tiers" role="list" label="Items by tier" rows={rows} estimate={estimate}
+        draw={(row) => <Line row={row} filter={filter} onTier={toggle} onChanges={() => openChanges(!changesOpen)} />} />
+    </>
+  );
+}
+
+const estimate = (row: TierRow): number => (row.kind === "item" ? 48 : row.kind === "change" ? 44 : 36);
+
+/** What the tiers mean in this layout, and why the next request is laid out anew, if it is. */
+function Layout({ breakdown }: { breakdown: Breakdown }) {
+  return (
+    <p class="note" data-dead={breakdown.dead} data-cut={breakdown.cut ?? ""}>
+      {breakdown.layout === "ripple" ? "Layout ripple: each tier is a block that is cached by itself."
+        : "Layout log: what was sent stays where it is; tiers say how long an item has been unchanged."}
+      {breakdown.cut && <> <strong>The next request is laid out anew: {breakdown.cut}.</strong></>}
+      {breakdown.dead > 0 && <> <Tokens n={breakdown.dead} /> tokens are needed no more and leave at the next cut.</>}
+    </p>
+  );
+}
+
+interface LineProps {
+  row: TierRow;
+  filter: string;
+  onTier: (tier: string) => void;
+  onChanges: () => void;
+}
+
+function Line({ row, filter, onTier, onChanges }: LineProps) {
+  switch (row.kind) {
+    case "changes":
+      return (
+        <div class="tier-head" role="listitem">
+          <button type="button" class="disclosure-line" aria-expanded={row.open} disabled={row.changes.length === 0} onClick={onChanges}>
+            <Icon name={row.open ? "down" : "chevron"} />
+            <span class="tier-name">Last reply</span>
+            <span class="quiet">{sumUp(row.changes)}</span>
+          </button>
+        </div>
+      );
+    case "change":
+      return (
+        <div class="entry two" role="listitem" data-change={row.change.key}>
+          <code class="entry-key" title={row.change.key}>{row.change.key}</code>
+          <span class="entry-more quiet">{stepOf(row.change)}{row.change.reason && row.change.reason !== "new" && `: ${row.change.reason}`}</span>
+        </div>
+      );
+    case "tier":
+      return <TierHead row={row} filter={filter} onTier={onTier} />;
+    case "item":
+      return <Item row={row} filter={filter} />;
+    case "none":
+      return <p class="quiet none">{row.text}</p>;
+  }
+}
+
+function TierHead({ row, filter, onTier }: { row: Extract<TierRow, { kind: "tier" }>; filter: string; onTier: (tier: string) => void }) {
+  const { tier } = row;
+  const many = filter === "" ? plural(tier.items.length, "item") : `${count(row.shown)} of ${plural(tier.items.length, "item")}`;
+  return (
+    <div class="tier-head" role="listitem" data-tier={tier.tier} data-tokens={tier.tokens} data-cached={tier.cached} data-items={tier.items.length}>
+      <button type="button" class="disclosure-line" aria-expanded={row.open} onClick={() => onTier(tier.tier)}>
+        <Icon name={row.open ? "down" : "chevron"} />
+        <span class="tier-name">{tier.tier === "active" ? "Active" : tier.tier}</span>
+        <span class="quiet">{many}, {cachedWords(tier, short)}</span>
+      </button>
+      <span class="entry-number"><Tokens n={tier.tokens} /></span>
+    </div>
+  );
+}
+
+function Item({ row, filter }: { row: Extract<TierRow, { kind: "item" }>; filter: string }) {
+  const { item, label, change } = row;
+  return (
+    <div class="entry two" role="listitem" data-item={item.key} data-tokens={item.tokens} data-n={item.n}>
+      <code class="entry-key" title={item.key}><Hit text={item.key} filter={filter} /></code>
+      <span class="entry-number"><Tokens n={item.tokens} /></span>
+      <span class="entry-more">
+        <span class="quiet">{item.kind}</span>
+        {label !== "" && <span class="entry-label" title={label}><Hit text={label} filter={filter} /></span>}
+        {change && change.from !== change.to && change.from !== "" && <span class="mark">from {change.from}</span>}
+        {change && change.from === "" && <span class="mark">new</span>}
+        {change && change.from === change.to && change.from !== "" && <span class="mark">{change.reason}</span>}
+        <Leaves item={item} />
+      </span>
+      <Steps item={item} tier={row.tier} />
+    </div>
+  );
+}
+
+function Leaves({ item }: { item: TierItem }) {
+  if (item.leaves) return <span class="mark">leaves at the next cut</span>;
+  return item.dead ? <span class="mark"><Tokens n={item.dead} /> leave at the next cut</span> : null;
+}
+
+/** How far an item is on its way to the next tier. */
+function Steps({ item, tier }: { item: TierItem; tier: string }) {
+  if (item.leaves) return null;
+  if (item.nextThreshold <= 0) return <span class="steps quiet" title="It can rise no further">N {item.n}</span>;
+  const left = Math.max(item.nextThreshold - item.n, 0);
+  const words = left === 0 ? "ready for the next tier" : `${plural(left, "more unchanged reply", "more unchanged replies")} to ${above(tier)}`;
+  return (
+    <span class="steps" title={words}>
+      <span class="quiet">N {item.n} of {item.nextThreshold}</span>
+      <progress class="progress" max={item.nextThreshold} value={Math.min(item.n, item.nextThreshold)} aria-label={`N ${item.n} of ${item.nextThreshold}, ${words}`} />
+    </span>
+  );
+}

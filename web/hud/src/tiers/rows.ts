@@ -1,0 +1,78 @@
+import type { Breakdown, Tier, TierChange, TierItem } from "@strata/client";
+import { positions } from "../text/fuzzy.ts";
+import type { Row } from "../ui/window.tsx";
+
+/** A line of the panel as the window draws it. */
+export type TierRow = Row & (
+  | { kind: "changes"; changes: readonly TierChange[]; open: boolean }
+  | { kind: "change"; change: TierChange }
+  | { kind: "tier"; tier: Tier; shown: number; open: boolean }
+  | { kind: "item"; item: TierItem; tier: string; change: TierChange | undefined; label: string }
+  | { kind: "none"; text: string }
+);
+
+/** What is shown of the tiers: a filter, and what somebody opened or closed. */
+export interface Look {
+  filter: string;
+  closed: ReadonlySet<string>;
+  changesOpen: boolean;
+}
+
+/** The rows of all tiers, and before them the changes of the last reply. label says what an item is in the reader's words. */
+export function tierRows(breakdown: Breakdown, look: Look, label: (key: string) => string): TierRow[] {
+  const changes = new Map(breakdown.changes.map((c) => [c.key, c]));
+  const rows: TierRow[] = [];
+  if (look.filter === "") rows.push(...changeRows(breakdown.changes, look.changesOpen));
+  let hits = 0;
+  for (const tier of breakdown.tiers) {
+    const items = tier.items.map((item) => ({ item, label: label(item.key) })).filter((i) => matches(look.filter, i.item.key, i.label));
+    hits += items.length;
+    if (look.filter !== "" && items.length === 0) continue;
+    const open = look.filter !== "" || !look.closed.has(tier.tier);
+    rows.push({ key: `tier ${tier.tier}`, kind: "tier", tier, shown: items.length, open });
+    if (!open) continue;
+    for (const i of items) rows.push({ key: `item ${i.item.key}`, kind: "item", tier: tier.tier, change: changes.get(i.item.key), ...i });
+  }
+  if (look.filter !== "" && hits === 0) rows.push({ key: "none", kind: "none", text: "No item matches the filter." });
+  return rows;
+}
+
+function changeRows(changes: readonly TierChange[], open: boolean): TierRow[] {
+  const head: TierRow = { key: "changes", kind: "changes", changes, open };
+  return open ? [head, ...changes.map((change): TierRow => ({ key: `change ${change.key}`, kind: "change", change }))] : [head];
+}
+
+const matches = (filter: string, ...texts: string[]): boolean => filter === "" || texts.some((text) => positions(filter, text) !== null);
+
+/** How much of a tier is expected to be read from the cache, in words. */
+export function cachedWords(tier: Tier, write: (n: number) => string): string {
+  if (tier.tokens === 0) return "empty";
+  if (tier.cached <= 0) return "not cached";
+  return tier.cached >= tier.tokens ? "cached" : `${write(tier.cached)} of it cached`;
+}
+
+/** The step of a change in words: "active to L3", "new in active", "gone from L2". */
+export function stepOf(change: TierChange): string {
+  if (change.from === "") return `new in ${change.to}`;
+  if (change.to === "") return `gone from ${change.from}`;
+  return change.from === change.to ? `in ${change.to}` : `${change.from} to ${change.to}`;
+}
+
+/** Sums up changes: "2 new, 1 changed, 3 moved, 1 gone". */
+export function sumUp(changes: readonly TierChange[]): string {
+  const counts = { new: 0, changed: 0, moved: 0, gone: 0 };
+  for (const c of changes) {
+    if (c.from === "") counts.new++;
+    else if (c.to === "") counts.gone++;
+    else if (c.from === c.to) counts.changed++;
+    else counts.moved++;
+  }
+  const said = Object.entries(counts).filter(([, n]) => n > 0).map(([what, n]) => `${n} ${what}`);
+  return said.length === 0 ? "nothing moved" : said.join(", ");
+}
+
+/** The tier that an item reaches next, by the name of its own; "" for the topmost. */
+export function above(tier: string): string {
+  const order = ["L0", "L1", "L2", "L3", "active"];
+  return order[order.indexOf(tier) - 1] ?? "";
+}

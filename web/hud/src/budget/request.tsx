@@ -72,6 +72,7 @@ function Line({ row, request, toggle }: { row: RequestRow; request: Assembled; t
         <div class="request-entry" role="listitem" data-entry={row.index} data-tokens={row.tokens}>
           <button type="button" class="disclosure-line" aria-expanded={!row.folded} onClick={() => toggle(row.index)}>
             <Icon name={row.folded ? "chevron" : "down"} />
+            <span class="quiet">{row.index + 1}</span>
             <span class="request-role">{row.role}</span>
             {row.folded && <span class="request-first">{row.first}</span>}
           </button>

@@ -27,14 +27,14 @@ export const kinds = [
 ] as const;
 
 /** The columns of the plot: the number of each call, the height of each kind with all below it, and the expected reads. */
-export function stacked(calls: readonly Call[], firstNumber: number): { x: number[]; tops: number[][]; expected: number[] } {
+export function stacked(calls: readonly Call[], firstNumber: number): { x: number[]; tops: number[][]; expected: (number | null)[] } {
   const tops: number[][] = [];
   let below = calls.map(() => 0);
   for (const kind of kinds) {
     below = calls.map((c, i) => (below[i] ?? 0) + kind.of(c));
     tops.push(below);
   }
-  return { x: calls.map((_, i) => firstNumber + i), tops, expected: calls.map((c) => c.expectedCacheRead) };
+  return { x: calls.map((_, i) => firstNumber + i), tops, expected: calls.map((c) => c.expectedCacheRead || null) };
 }
 
 export interface Saving {

@@ -105,9 +105,9 @@ function Table({ log, calls, total }: { log: CallLog; calls: readonly Call[]; to
         <table class="numbers calls">
           <thead>
             <tr>
-              <th scope="col" class="number">Call</th><th scope="col">For</th><th scope="col">At</th><th scope="col" class="number">Read</th><th scope="col" class="number">Expected</th>
+              <th scope="col" class="number">Call</th><th scope="col">For</th><th scope="col" class="number">Read</th><th scope="col" class="number">Expected</th>
               <th scope="col" class="number">Written</th><th scope="col" class="number">Uncached</th><th scope="col" class="number">Output</th>
-              <th scope="col" class="number">Hit rate</th><th scope="col" class="number">Cost</th><th scope="col" class="number">No cache</th><th scope="col">Model</th>
+              <th scope="col" class="number">Hit rate</th><th scope="col" class="number">Cost</th><th scope="col" class="number">No cache</th><th scope="col">At</th><th scope="col">Model</th>
             </tr>
           </thead>
           <tbody>{shown.map((c, i) => <CallRow key={c.callId} call={c} number={newest - i} />)}</tbody>
@@ -128,7 +128,6 @@ function CallRow({ call, number }: { call: Call; number: number }) {
     <tr data-call={call.callId}>
       <td class="number quiet">{number}</td>
       <td>{call.purpose}</td>
-      <td class="quiet"><time dateTime={call.at} title={fully(call.at)}>{when(call.at)}</time></td>
       {figure(call.cacheRead)}
       {figure(call.expectedCacheRead)}
       {figure(call.cacheWrite)}
@@ -137,6 +136,7 @@ function CallRow({ call, number }: { call: Call; number: number }) {
       <td class="number">{percent(hitRate(call), 1)}</td>
       <td class="number" title={`$${call.cost}`}>{dollars(call.cost)}</td>
       <td class="number" title={`$${call.uncachedCost}`}>{dollars(call.uncachedCost)}</td>
+      <td class="quiet"><time dateTime={call.at} title={fully(call.at)}>{when(call.at)}</time></td>
       <td class="mono">{call.model}</td>
     </tr>
   );

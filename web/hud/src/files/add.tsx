@@ -1,4 +1,4 @@
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { FilePicker } from "../conversation/files.tsx";
 import { isOpen } from "../store/connection.ts";
 import type { SessionView } from "../store/session.ts";
@@ -9,7 +9,10 @@ import { Dialog } from "../ui/controls.tsx";
 export function AddFile({ view }: { view: SessionView }) {
   const [picking, setPicking] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
-  const close = (): void => setPicking(false);
+  const close = (): void => {
+    setPicking(false);
+    if (document.activeElement === document.body || document.activeElement?.closest(".picker")) button.current?.focus();
+  };
   const add = (path: string): void => {
     close();
     view.call("_strata/files/add", { path }).then(
@@ -39,6 +42,8 @@ function DocumentForm({ view, onClose }: { view: SessionView; onClose: () => voi
   const [text, setText] = useState("");
   const [pinned, setPinned] = useState(false);
   const [problem, setProblem] = useState("");
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
   const save = (): void => {
     view.call("_strata/documents/set", { name: name.trim(), text, pinned }).then(
       (made) => {
@@ -52,7 +57,7 @@ function DocumentForm({ view, onClose }: { view: SessionView; onClose: () => voi
   return (
     <Dialog title="Set a document" onClose={onClose}>
       <form class="document-form" onSubmit={(e) => { e.preventDefault(); save(); }}>
-        <label><span class="label">Name</span><input class="field" type="text" autofocus value={name} placeholder="rules, design, facts" onInput={(e) => setName(e.currentTarget.value)} /></label>
+        <label><span class="label">Name</span><input class="field" ref={field} type="text" value={name} placeholder="rules, design, facts" onInput={(e) => setName(e.currentTarget.value)} /></label>
         <label><span class="label">Text</span><textarea class="field" rows={10} value={text} onInput={(e) => setText(e.currentTarget.value)} /></label>
         <label class="check"><input type="checkbox" checked={pinned} onChange={(e) => setPinned(e.currentTarget.checked)} /> Never leave it out when the window is full</label>
         {problem !== "" && <p class="note bad" role="alert">{problem}</p>}

@@ -1,9 +1,9 @@
 import { useMemo, useState } from "preact/hooks";
 import type { SessionView } from "../store/session.ts";
-import { plural } from "../text/format.ts";
 import { Progress, Tokens } from "../ui/controls.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
 import { Filter } from "../ui/filter.tsx";
+import { Icon } from "../ui/icons.tsx";
 import { Window } from "../ui/window.tsx";
 import { AddDocument, AddFile } from "./add.tsx";
 import { filesRows, type FilesRow, type Order } from "./rows.ts";
@@ -26,7 +26,7 @@ export function FilesPanel({ view }: { view: SessionView }) {
           <AddDocument view={view} />
           <span class="grow" />
           <label class="choice"><span class="hidden">Order</span>
-            <select value={order} onChange={(e) => setOrder(e.currentTarget.value as Order)}><option value="name">By name</option><option value="size">Largest first</option></select>
+            <select value={order} onChange={(e) => setOrder(e.currentTarget.value as Order)}><option value="name">By name</option><option value="size">Largest first</option></select><Icon name="down" />
           </label>
         </div>
         <Filter label="Filter files and documents" value={filter} onInput={setFilter} />
@@ -44,7 +44,7 @@ const estimate = (row: FilesRow): number => (row.kind === "file" || row.kind ===
 function Line({ view, row, filter }: { view: SessionView; row: FilesRow; filter: string }) {
   switch (row.kind) {
     case "head":
-      return <div class="tier-head" role="listitem"><h2 class="tier-name">{row.title}</h2><span class="quiet grow">{row.many > 0 && plural(row.many, "entry", "entries")}</span>{row.tokens > 0 && <span class="entry-number"><Tokens n={row.tokens} /></span>}</div>;
+      return <div class="tier-head" role="listitem"><h2 class="tier-name">{row.title}</h2><span class="quiet grow">{row.many}</span>{row.tokens > 0 && <span class="entry-number"><Tokens n={row.tokens} /></span>}</div>;
     case "file":
       return <FileRow view={view} file={row.file} leaves={row.leaves} filter={filter} />;
     case "document":

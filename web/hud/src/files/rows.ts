@@ -1,10 +1,11 @@
 import type { Breakdown, DocumentInfo, FileInfo, TierItem } from "@strata/client";
+import { plural } from "../text/format.ts";
 import { positions } from "../text/fuzzy.ts";
 import type { Row } from "../ui/window.tsx";
 
 /** A line of the panel as the window draws it. */
 export type FilesRow = Row & (
-  | { kind: "head"; title: string; many: number; tokens: number }
+  | { kind: "head"; title: string; many: string; tokens: number }
   | { kind: "file"; file: FileInfo; leaves: number }
   | { kind: "gone"; path: string; tokens: number }
   | { kind: "document"; document: DocumentInfo; leaves: number }
@@ -30,21 +31,21 @@ export function filesRows({ files, documents, breakdown, filter, order }: Shown)
   const inside = new Set(files.map((f) => `file:${f.path}`));
   const gone = [...items.values()].filter((i) => i.key.startsWith("file:") && !inside.has(i.key) && leaving(i) > 0 && positions(filter, i.key) !== null);
   const none = (text: string): FilesRow => ({ key: `none ${text}`, kind: "none", text });
-  const rows: FilesRow[] = [head("Files", shownFiles)];
+  const rows: FilesRow[] = [head("Files", "file", shownFiles)];
   if (shownFiles.length === 0) rows.push(none(files.length === 0 ? "None. Add one above, or attach one to a prompt." : "No file matches the filter."));
   rows.push(...shownFiles.map((file): FilesRow => ({ key: `file ${file.path}`, kind: "file", file, leaves: leaves(`file:${file.path}`) })));
   if (gone.length > 0) {
-    rows.push(head("Out, but in the request until the next cut", gone));
+    rows.push(head("Out, but in the request until the next cut", "file", gone));
     rows.push(...gone.map((i): FilesRow => ({ key: `gone ${i.key}`, kind: "gone", path: i.key.slice("file:".length), tokens: leaving(i) })));
   }
-  rows.push(head("Documents", shownDocuments));
+  rows.push(head("Documents", "document", shownDocuments));
   if (shownDocuments.length === 0) rows.push(none(documents.length === 0 ? "None. Rules, a design or facts can be set above; an editor may set them as well." : "No document matches the filter."));
   rows.push(...shownDocuments.map((document): FilesRow => ({ key: `doc ${document.name}`, kind: "document", document, leaves: leaves(`doc:${document.name}`) })));
   return rows;
 }
 
-function head(title: string, all: readonly { tokens: number }[]): FilesRow {
-  return { key: `head ${title}`, kind: "head", title, many: all.length, tokens: all.reduce((sum, a) => sum + a.tokens, 0) };
+function head(title: string, one: string, all: readonly { tokens: number }[]): FilesRow {
+  return { key: `head ${title}`, kind: "head", title, many: all.length > 0 ? plural(all.length, one) : "", tokens: all.reduce((sum, a) => sum + a.tokens, 0) };
 }
 
 function sorted<T extends { tokens: number }>(all: T[], order: Order, name: (one: T) => string): T[] {

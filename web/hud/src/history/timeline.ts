@@ -33,9 +33,15 @@ const titles: Record<ListedEdit["kind"], string> = {
   compact: "Compacted", dedupe: "Copies taken out", truncate: "Left out to fit", replace: "Replaced", clear: "Cleared", restore: "Went back",
 };
 
+/** What an undo took back, by the last word of its reason. */
+const takenBack: Record<string, string> = { compact: "compaction", clear: "clear", restore: "return" };
+
+/** An undo has its effect on another edit, and is not in force itself. */
+export const counts = (edit: ListedEdit): boolean => edit.inForce || edit.undoes !== undefined;
+
 /** What an edit did, in few words. */
 export function titleOf(edit: ListedEdit): string {
-  if (edit.kind === "restore" && edit.undoes) return "Undone";
+  if (edit.undoes) return `Took back a ${takenBack[edit.reason?.split(" ").at(-1) ?? ""] ?? "change"}`;
   if (edit.kind === "restore") return `Went back to ${edit.to ?? 0}`;
   return titles[edit.kind] ?? edit.kind;
 }
@@ -56,6 +62,6 @@ export function detailsOf(edit: ListedEdit): string[] {
   if (patched > 0) details.push(`${patched} ${patched === 1 ? "block" : "blocks"} shown shorter`);
   const cut = edit.documents?.length ?? 0;
   if (cut > 0) details.push(`${cut} ${cut === 1 ? "document" : "documents"} cut`);
-  if (edit.reason) details.push(edit.reason);
+  if (edit.reason && !edit.undoes && edit.reason !== "asked for") details.push(edit.reason);
   return details;
 }

@@ -13,14 +13,22 @@ export function short(n: number): string {
   return trim(n / 1_000_000) + "M";
 }
 
+/** Tokens with one more digit, for tables: 500, 1.5K, 11.4K, 2.3M. */
+export function tokens(n: number): string {
+  if (n < 1000) return String(Math.round(n));
+  return n < 999_950 ? tenth(n / 1000) + "K" : tenth(n / 1_000_000) + "M";
+}
+
+const tenth = (n: number): string => n.toFixed(1).replace(/\.0$/, "");
+
 const trim = (n: number): string => (n < 10 ? n.toFixed(1).replace(/\.0$/, "") : String(Math.round(n)));
 
-/** A share in percent: 9.6 %, 53 %, and "< 0.1 %" for what is there but hardly seen. */
+/** A share in percent, rounded down as the server does: 9.6 %, 53 %, and "< 0.1 %" for what is there but hardly seen. */
 export function percent(part: number, whole: number): string {
   if (whole <= 0 || part <= 0) return "0 %";
   const share = (100 * part) / whole;
-  if (share < 0.05) return "< 0.1 %";
-  return `${share < 9.95 ? share.toFixed(1).replace(/\.0$/, "") : count(Math.round(share))} %`;
+  if (share < 0.1) return "< 0.1 %";
+  return `${share < 10 ? Math.floor(share * 10) / 10 : count(Math.floor(share))} %`;
 }
 
 /** "over_budget" as "over budget". */

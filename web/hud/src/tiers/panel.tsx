@@ -1,7 +1,7 @@
 import type { Breakdown, TierItem } from "@strata/client";
 import { useMemo, useState } from "preact/hooks";
 import type { SessionView } from "../store/session.ts";
-import { count, plural, short } from "../text/format.ts";
+import { count, plural, tokens } from "../text/format.ts";
 import { Progress, Tokens } from "../ui/controls.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
 import { Filter, Hit } from "../ui/filter.tsx";
@@ -103,7 +103,7 @@ function TierHead({ row, filter, onTier }: { row: Extract<TierRow, { kind: "tier
       <button type="button" class="disclosure-line" aria-expanded={row.open} onClick={() => onTier(tier.tier)}>
         <Icon name={row.open ? "down" : "chevron"} />
         <span class="tier-name">{tier.tier === "active" ? "Active" : tier.tier}</span>
-        <span class="quiet">{many}, {cachedWords(tier, short)}</span>
+        <span class="quiet">{tier.items.length > 0 && `${many}, `}{cachedWords(tier, tokens)}</span>
       </button>
       <span class="entry-number"><Tokens n={tier.tokens} /></span>
     </div>
@@ -114,19 +114,23 @@ function Item({ row, filter }: { row: Extract<TierRow, { kind: "item" }>; filter
   const { item, label, change } = row;
   return (
     <div class="entry two" role="listitem" data-item={item.key} data-tokens={item.tokens} data-n={item.n}>
-      <code class="entry-key" title={item.key}><Hit text={item.key} filter={filter} /></code>
+      {label !== "" ? <span class="entry-label" title={label}><Hit text={label} filter={filter} /></span> : <Key of={item} filter={filter} />}
       <span class="entry-number"><Tokens n={item.tokens} /></span>
       <span class="entry-more">
         <span class="quiet">{item.kind}</span>
-        {label !== "" && <span class="entry-label" title={label}><Hit text={label} filter={filter} /></span>}
         {change && change.from !== change.to && change.from !== "" && <span class="mark">from {change.from}</span>}
         {change && change.from === "" && <span class="mark">new</span>}
         {change && change.from === change.to && change.from !== "" && <span class="mark">{change.reason}</span>}
         <Leaves item={item} />
+        {label !== "" && <Key of={item} filter={filter} />}
       </span>
       <Steps item={item} tier={row.tier} />
     </div>
   );
+}
+
+function Key({ of, filter }: { of: TierItem; filter: string }) {
+  return <code class="entry-key" title={of.key}><Hit text={of.key} filter={filter} /></code>;
 }
 
 function Leaves({ item }: { item: TierItem }) {

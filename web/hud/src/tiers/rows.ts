@@ -46,7 +46,7 @@ const matches = (filter: string, ...texts: string[]): boolean => filter === "" |
 
 /** How much of a tier is expected to be read from the cache, in words. */
 export function cachedWords(tier: Tier, write: (n: number) => string): string {
-  if (tier.tokens === 0) return "empty";
+  if (tier.items.length === 0) return "empty";
   if (tier.cached <= 0) return "not cached";
   return tier.cached >= tier.tokens ? "cached" : `${write(tier.cached)} of it cached`;
 }

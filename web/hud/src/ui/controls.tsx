@@ -2,7 +2,7 @@ import type { ComponentChildren, TargetedMouseEvent } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "./icons.tsx";
 import { failed } from "../store/toasts.ts";
-import { plural, short } from "../text/format.ts";
+import { plural, tokens } from "../text/format.ts";
 
 interface IconButtonProps {
   icon: IconName;
@@ -91,8 +91,8 @@ export function Empty({ title, children }: { title: string; children?: Component
 }
 
 /** A number of tokens in few letters; the exact one is shown on hover. */
-export function Tokens({ n, unit = "" }: { n: number; unit?: string }) {
-  return <span class="tokens" title={plural(n, "token")}>{short(n)}{unit}</span>;
+export function Tokens({ n }: { n: number }) {
+  return <span class="tokens" title={plural(n, "token")}>{tokens(n)}</span>;
 }
 
 interface ConfirmProps {

@@ -492,6 +492,11 @@ func TestTimelineGoesBackAndUndoes(t *testing.T) {
 	if edits = timelineIsThat(t, p, e, sid); edits[2].InForce || edits[3].Reason != "undo of a compact" {
 		t.Errorf("after the undo the edits are %+v", edits)
 	}
+	Eval[int](p, `([...document.querySelectorAll(".toast .button")].find((b) => b.innerText === "Redo").click(), 1)`)
+	p.Wait(`document.querySelectorAll("[data-edit]").length === 5`)
+	if edits = timelineIsThat(t, p, e, sid); !edits[2].InForce {
+		t.Errorf("after the redo the edits are %+v", edits)
+	}
 	p.confirm("[data-checkpoint] .moment-actions .button:last-child")
 	p.Wait(`!document.querySelector("[data-checkpoint]")`)
 	timelineIsThat(t, p, e, sid)

@@ -6,7 +6,7 @@ import type { SessionView } from "../store/session.ts";
 import { failed, toast } from "../store/toasts.ts";
 import { fully, when } from "../text/format.ts";
 import { Confirm, Tokens } from "../ui/controls.tsx";
-import { counts, detailsOf, sizesOf, titleOf, type Moment } from "./timeline.ts";
+import { detailsOf, sizesOf, titleOf, type Moment } from "./timeline.ts";
 
 export function MomentRow({ view, moment }: { view: SessionView; moment: Moment }) {
   switch (moment.kind) {
@@ -29,11 +29,11 @@ function EditRow({ view, edit, undoable }: { view: SessionView; edit: ListedEdit
   const title = titleOf(edit);
   const details = detailsOf(edit);
   return (
-    <div class={counts(edit) ? "moment" : "moment past"} role="listitem" data-edit={edit.id} data-kind={edit.kind} data-in-force={edit.inForce}
+    <div class={edit.inForce ? "moment" : "moment past"} role="listitem" data-edit={edit.id} data-kind={edit.kind} data-in-force={edit.inForce}
       data-before={edit.before ?? 0} data-after={edit.after ?? 0}>
       <header>
         <span class="moment-title">{title}</span>
-        {!counts(edit) && <span class="mark">no longer in force</span>}
+        {!edit.inForce && <span class="mark">no longer in force</span>}
         <At at={edit.at} />
       </header>
       <p class="quiet">{sizes && <span class="moment-sizes"><Tokens n={sizes.before} /> to <Tokens n={sizes.after} /> tokens</span>}{details.length > 0 && `${sizes ? ", " : ""}${details.join(", ")}`}</p>

@@ -8,7 +8,7 @@ export type Moment = Row & { seq: number; at: string } & (
   | { kind: "older" }
 );
 
-/** The kinds that an undo can take back. */
+/** The kinds that an undo can take back; an undo itself cannot be. */
 const undoables = new Set(["clear", "compact", "restore"]);
 
 /**
@@ -16,7 +16,7 @@ const undoables = new Set(["clear", "compact", "restore"]);
  * older edits are not there, checkpoints that are older than what is there are left to them.
  */
 export function timeline(edits: readonly ListedEdit[], checkpoints: readonly Checkpoint[], older: boolean): Moment[] {
-  const undo = edits.findLast((e) => e.inForce && undoables.has(e.kind));
+  const undo = edits.findLast((e) => e.inForce && undoables.has(e.kind) && !e.undoes);
   const first = older ? edits[0]?.seq ?? 0 : 0;
   const moments: Moment[] = [
     ...edits.map((edit): Moment => ({ key: edit.id, kind: "edit", seq: edit.seq, at: edit.at, edit, undoable: edit === undo })),
@@ -35,9 +35,6 @@ const titles: Record<ListedEdit["kind"], string> = {
 
 /** What an undo took back, by the last word of its reason. */
 const takenBack: Record<string, string> = { compact: "compaction", clear: "clear", restore: "return" };
-
-/** An undo has its effect on another edit, and is not in force itself. */
-export const counts = (edit: ListedEdit): boolean => edit.inForce || edit.undoes !== undefined;
 
 /** What an edit did, in few words. */
 export function titleOf(edit: ListedEdit): string {

@@ -72,7 +72,7 @@ export async function undo(view: SessionView): Promise<void> {
   try {
     const done = await view.call("_strata/checkpoint/undo", {});
     if ("afterTurn" in done) return toast("It is taken back when the running turn has ended.");
-    toast("Taken back.", { action: { label: "Undo", run: () => void undo(view) } });
+    toast("Taken back.", { action: { label: "Redo", run: () => void goBack(view, { seq: done.seq - 1 }, "what it was") } });
   } catch (error) {
     failed("It could not be taken back")(error);
   }

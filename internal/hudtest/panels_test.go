@@ -489,10 +489,11 @@ func TestTimelineGoesBackAndUndoes(t *testing.T) {
 	p.Click(".moment .link")
 	p.Wait(`document.querySelector(".summary-text")?.textContent.length > 10`)
 	p.confirm("[data-kind=compact] .moment-actions .button")
+	p.Wait(`document.querySelectorAll("[data-edit]").length === 4`)
 	if edits = timelineIsThat(t, p, e, sid); edits[2].InForce || edits[3].Reason != "undo of a compact" {
 		t.Errorf("after the undo the edits are %+v", edits)
 	}
-	Eval[int](p, `([...document.querySelectorAll(".toast .button")].find((b) => b.innerText === "Redo").click(), 1)`)
+	Eval[int](p, `([...document.querySelectorAll(".toast .button")].findLast((b) => b.innerText === "Redo").click(), 1)`)
 	p.Wait(`document.querySelectorAll("[data-edit]").length === 5`)
 	if edits = timelineIsThat(t, p, e, sid); !edits[2].InForce {
 		t.Errorf("after the redo the edits are %+v", edits)

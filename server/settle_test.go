@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"strata/compaction"
+	"strata/history"
 	"strata/internal/testclient"
 	"strata/internal/upstream"
 	"strata/session"
@@ -181,5 +182,37 @@ func TestASummaryWithoutEndIsCutOff(t *testing.T) {
 	c := compactNow(ts, e, sid, "rolling", string(compaction.Failed))
 	if c.Reason != compaction.ErrCutOff.Error() {
 		t.Errorf("%+v", c)
+	}
+}
+
+// What a compaction asked of models is in the usage log and in the totals, whatever came of it.
+func TestTheCallsOfACompactionAreInTheUsageLog(t *testing.T) {
+	ts, s := startCompacting(t, 200_000, upstream.Options{}, compacting(t))
+	e, sid := attached(t, ts)
+	ts.talk(e, sid, 60)
+	ts.settle(e) // one by topic, which asked for a boundary and a summary
+	usage := upstream.Usage{Input: 900, Output: 70}
+	s.does(func(*upstream.Request) upstream.Script { return upstream.Script{Usage: usage} })
+	ts.talk(e, sid, 3)
+	compactNow(ts, e, sid, "rolling", "failed")
+	s.does(func(*upstream.Request) upstream.Script {
+		return upstream.Script{Usage: usage, Steps: upstream.Texts(notes)}
+	})
+	compactNow(ts, e, sid, "rolling", "compacted")
+	for range 2 {
+		ts.settle(e)
+		log := call[struct{ Calls []wireCall }](ts, e, "_strata/usage/list", sid, nil)
+		purposes := make(map[string]int)
+		used := history.Usage{}
+		for _, c := range log.Calls {
+			purposes[c.Purpose]++
+			used = used.Add(c.Usage)
+		}
+		totals := tokensOf(ts, e, sid).Totals
+		if purposes[history.PurposeSummary] < 2 || totals.Calls != len(log.Calls) || totals.Usage != used || used.Output < 140 {
+			t.Errorf("calls %v, totals %+v", purposes, totals)
+		}
+		ts.restart()
+		e = ts.editor()
 	}
 }

@@ -99,9 +99,11 @@ type Call struct {
 	Purpose    string         `json:"purpose"`
 	Model      string         `json:"model"` // provider/model
 	Usage      Usage          `json:"usage"`
-	Cost       float64        `json:"cost"`     // US dollars
-	Expected   int            `json:"expected"` // tokens that were expected to be read from the cache
-	Categories map[string]int `json:"categories,omitempty"`
+	Cost       float64        `json:"cost"`                 // US dollars
+	Expected   int            `json:"expected"`             // tokens that were expected to be read from the cache
+	Categories map[string]int `json:"categories,omitempty"` // tokens of the request, as counted
+	Documents  map[string]int `json:"documents,omitempty"`  // those of the documents, by name
+	Phase      string         `json:"phase,omitempty"`      // of the profile
 	At         time.Time      `json:"at"`
 }
 

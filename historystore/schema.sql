@@ -124,6 +124,8 @@ CREATE TABLE usage (
     expected    INTEGER NOT NULL, -- tokens that were expected to be read from the cache
     categories  TEXT NOT NULL,    -- JSON object
     at          INTEGER NOT NULL,
+    documents   TEXT NOT NULL DEFAULT '', -- JSON object, tokens by name
+    phase       TEXT NOT NULL DEFAULT '',
     UNIQUE (session, id)
 ) STRICT;
 CREATE INDEX usage_by_session ON usage (session);

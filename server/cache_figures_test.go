@@ -38,6 +38,13 @@ func TestBreakdownIsTheNextRequest(t *testing.T) {
 					t.Fatalf("prompt %d: the request has %d tokens and categories of %d, %v; the breakdown came to %d: %v",
 						i, got, sum, call.Categories, want, before.Categories)
 				}
+				inDocuments := 0
+				for _, n := range call.Documents {
+					inDocuments += n
+				}
+				if inDocuments != call.Categories["documents"] {
+					t.Fatalf("prompt %d: documents of %v are logged, %d in all", i, call.Documents, call.Categories["documents"])
+				}
 				for _, c := range before.Categories {
 					if n := call.Categories[c.Name]; n != c.Tokens && c.Name != "history" && c.Name != "overhead" {
 						t.Fatalf("prompt %d: %d tokens of %s, the breakdown said %d", i, n, c.Name, c.Tokens)

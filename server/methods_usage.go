@@ -24,6 +24,8 @@ type wireCall struct {
 	Uncached   float64        `json:"uncachedCost"`      // what it would have cost without a cache, at the model's present price
 	Expected   int            `json:"expectedCacheRead"` // tokens that were expected to be read from the cache
 	Categories map[string]int `json:"categories,omitempty"`
+	Documents  map[string]int `json:"documents,omitempty"` // by name
+	Phase      string         `json:"phase,omitempty"`
 	At         time.Time      `json:"at"`
 }
 
@@ -73,7 +75,7 @@ func (s *Server) usage(ctx context.Context, params usageParams, limit int) (page
 	for i, c := range calls {
 		page.Calls[i] = wireCall{
 			ID: c.ID, TurnID: c.Turn, Purpose: c.Purpose, Model: c.Model, Usage: c.Usage, Cost: c.Cost,
-			Uncached: s.uncachedCost(c.Model, c.Usage), Expected: c.Expected, Categories: c.Categories, At: c.At,
+			Uncached: s.uncachedCost(c.Model, c.Usage), Expected: c.Expected, Categories: c.Categories, Documents: c.Documents, Phase: c.Phase, At: c.At,
 		}
 	}
 	for _, sum := range sums {

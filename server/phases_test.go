@@ -48,6 +48,10 @@ func TestAPhaseNeedsItsDocumentsEverywhere(t *testing.T) {
 		"name": "printer", "text": "prints", "status": "approved", "order": 2, "path": "src/printer.go", "implementation": "package printer // PRINTER",
 	})
 	mustPrompt(t, e, sid, "go")
+	logged := call[usagePage](ts, e, "_strata/usage/list", sid, nil).Calls[0]
+	if logged.Phase != "testing" || logged.Documents["design"] == 0 || logged.Documents["failures"] == 0 || logged.Documents["printer"] > 0 {
+		t.Errorf("the usage log has phase %q, documents %v", logged.Phase, logged.Documents)
+	}
 	sent := lastSent(ts)
 	for _, want := range []string{
 		"# design\\n\\nThe design.", "# failures\\n\\n## parser reads lists\\n\\nError: wrong length\\nExpected: 3\\nReceived: 4\\nStack:\\nat lists (src/lists.go:12)\\nat main\\n",

@@ -187,7 +187,8 @@ func (s *Session) commitWork(a *assembly, req CommitRequest, author *Cursor, rep
 	}
 	call := history.Call{
 		ID: s.deps.NewID("call_"), Purpose: history.PurposeFrontend, Model: s.model.Name, Usage: usage,
-		Cost: s.model.Cost(usage), Expected: s.context.expected(&a.built), Categories: a.built.categories, At: s.deps.Now(),
+		Cost: s.model.Cost(usage), Expected: s.context.expected(&a.built), At: s.deps.Now(),
+		Categories: a.built.categories, Documents: a.built.documents, Phase: a.built.phase,
 	}
 	counter := s.context.counter
 	return func(ctx context.Context) (step, error) {

@@ -235,7 +235,7 @@ func (s *snapshot) rules(ctx context.Context, b *built) (history.Document, bool)
 	content, err := s.roots.Read(ctx, ref)
 	if err != nil {
 		if reason := filecontext.ReasonOf(err); reason != filecontext.ReasonMissing && ctx.Err() == nil {
-			b.leftOut = append(b.leftOut, LeftOut{Key: "doc:" + documentRules, Reason: string(reason)})
+			b.leftOut = append(b.leftOut, LeftOut{Key: documentPrefix + documentRules, Reason: string(reason)})
 		}
 		return history.Document{}, false
 	}

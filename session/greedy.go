@@ -111,7 +111,7 @@ func isCode(p *piece) bool {
 	case stability.File, stability.Outline:
 		return true
 	case stability.Document:
-		return p.Key != "doc:"+documentRules && len(p.shows) == 0
+		return p.Key != documentPrefix+documentRules && len(p.shows) == 0
 	}
 	return false
 }

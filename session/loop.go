@@ -76,9 +76,9 @@ func (s *snapshot) loopView(ctx context.Context, b *built, pieces, notes, talk [
 	if err != nil {
 		return nil, err
 	}
-	instructions := taken(pieces, "doc:"+instructionsName)
+	instructions := taken(pieces, documentPrefix+instructionsName)
 	rest := slices.DeleteFunc(slices.Clone(pieces), func(p piece) bool {
-		return p.Key == "doc:"+goalName || p.Key == "doc:"+instructionsName
+		return p.Key == documentPrefix+goalName || p.Key == documentPrefix+instructionsName
 	})
 	fixed := slices.Concat(goal, s.summaryPieces(), recent, instructions, s.statePiece(done), open)
 	briefs, told, err := s.briefPieces(ctx, b, finished[:split], s.capacity(s.profile.Loop.TotalTokens)-size(fixed))
@@ -100,7 +100,7 @@ func taken(pieces []piece, key string) []piece {
 
 // goal returns what the loop is for: the document of that name, or the user's first message.
 func (s *snapshot) goal(ctx context.Context, pieces []piece) ([]piece, error) {
-	if goal := taken(pieces, "doc:"+goalName); goal != nil || s.first == nil {
+	if goal := taken(pieces, documentPrefix+goalName); goal != nil || s.first == nil {
 		return goal, nil
 	}
 	messages, err := s.read(ctx, []history.Viewed{{Head: *s.first}})

@@ -163,7 +163,7 @@ func (s *snapshot) documentPiece(d history.Document, keep int) piece {
 	if !ok {
 		text = renderDocument(shown)
 	}
-	p := textPiece("doc:"+d.Name, stability.Document, text, s.counter)
+	p := textPiece(documentPrefix+d.Name, stability.Document, text, s.counter)
 	p.priority, p.document, p.whole = d.Priority, &d, s.untrimmed(d.Name)
 	p.pinned = d.Pinned || ok || p.whole
 	return p
@@ -285,12 +285,14 @@ func (s *snapshot) noteDocuments(now, told map[string]string, context []piece) {
 
 // isDocument reports whether an entry shows a document: a loop's view is laid out like documents.
 func isDocument(e *stability.Entry) bool {
-	return e.Kind == stability.Document && strings.HasPrefix(e.Key, "doc:")
+	return e.Kind == stability.Document && strings.HasPrefix(e.Key, documentPrefix)
 }
+
+const documentPrefix = "doc:"
 
 // documentInNotes returns how notes name the document with a key.
 func documentInNotes(key string) string {
-	return "document " + filecontext.Printable(strings.TrimPrefix(key, "doc:"))
+	return "document " + filecontext.Printable(strings.TrimPrefix(key, documentPrefix))
 }
 
 // sentNotes returns the notes of the last request whose messages are said, and whether these are all of them.

@@ -52,8 +52,10 @@ type built struct {
 	cache      string         // name of the cache that it is of
 	counted    int            // tokens of the request, uncalibrated
 	categories map[string]int // adds up to counted
-	fitting    fitting        // what was left out of it now
-	leftOut    []LeftOut      // all that it does not hold, and why
+	documents  map[string]int // tokens by name
+	phase      string
+	fitting    fitting   // what was left out of it now
+	leftOut    []LeftOut // all that it does not hold, and why
 	entries    []filecontext.Entry
 	refreshed  []filecontext.Change
 	sent       []sentFile
@@ -88,7 +90,10 @@ func (s *snapshot) calibrated(n int) int {
 // build makes the next request: what it holds, made to fit, in the order and with the marks that the
 // layout gives it.
 func (s *snapshot) build(ctx context.Context, tools []llm.Tool) (built, error) {
-	b := built{categories: make(map[string]int)}
+	b := built{categories: make(map[string]int), documents: make(map[string]int)}
+	if s.phase != nil {
+		b.phase = s.phase.ID
+	}
 	pieces, err := s.collect(ctx, &b, tools)
 	if err != nil {
 		return b, err
@@ -107,6 +112,9 @@ func (s *snapshot) build(ctx context.Context, tools []llm.Tool) (built, error) {
 	for i := range b.plan.Entries {
 		e := &b.plan.Entries[i]
 		b.categories[categoryOf(e)] += e.Tokens
+		if isDocument(e) {
+			b.documents[strings.TrimPrefix(e.Key, documentPrefix)] += e.Tokens
+		}
 	}
 	return b, nil
 }

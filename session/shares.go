@@ -23,7 +23,7 @@ const (
 
 // shareOf returns the name of the share that an item counts to.
 func shareOf(shares map[string]int, kind stability.Kind, key string) string {
-	name, document := strings.CutPrefix(key, "doc:")
+	name, document := strings.CutPrefix(key, documentPrefix)
 	e := stability.Entry{Kind: kind, Key: key}
 	if kind == stability.File {
 		e.Kind = stability.Base

@@ -373,7 +373,8 @@ func (s *Session) calls(t *turn) []history.Call {
 	}
 	return []history.Call{{
 		ID: s.deps.NewID("call_"), Turn: t.record.ID, Purpose: history.PurposeTurn, Model: t.model.Name,
-		Usage: t.record.Usage, Cost: t.record.Cost, Expected: s.context.expected(&t.built), Categories: t.built.categories, At: t.record.EndedAt,
+		Usage: t.record.Usage, Cost: t.record.Cost, Expected: s.context.expected(&t.built), At: t.record.EndedAt,
+		Categories: t.built.categories, Documents: t.built.documents, Phase: t.built.phase,
 	}}
 }
 

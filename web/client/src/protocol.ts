@@ -598,6 +598,10 @@ export interface Call extends Usage {
   expectedCacheRead: number;
   /** What the request was made of, in counted tokens. */
   categories?: { [category: string]: number };
+  /** Counted tokens of its documents, by name. */
+  documents?: { [name: string]: number };
+  /** Of the profile. */
+  phase?: string;
   at: Time;
 }
 
@@ -727,6 +731,8 @@ export interface TransferCall {
   cost: number;
   expected: number;
   categories?: { [category: string]: number };
+  documents?: { [name: string]: number };
+  phase?: string;
   at: Time;
 }
 

@@ -1,0 +1,4 @@
+-- Version 3.
+
+ALTER TABLE usage ADD COLUMN documents TEXT NOT NULL DEFAULT '';
+ALTER TABLE usage ADD COLUMN phase TEXT NOT NULL DEFAULT '';

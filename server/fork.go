@@ -129,8 +129,7 @@ func (in *imports) fork(ctx context.Context, state session.Fork) (history.Sessio
 		in.drop(context.WithoutCancel(ctx), record.ID)
 		return record, err
 	}
-	record.Hidden = false
-	return record, nil
+	return in.server.store.Session(ctx, record.ID)
 }
 
 // copy stores a hidden session and what it starts with, 500 messages or edits in one transaction at most.

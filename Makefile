@@ -13,7 +13,7 @@ STARTS_BINARY = $(shell $(GO) list -f '{{with .TestImports}}$(BINARY_USERS){{end
 RACE_PACKAGES = $(filter-out $(STARTS_BINARY),$(shell $(GO) list ./...))
 
 .DEFAULT_GOAL := help
-.PHONY: help run build client hud test check format vet lint race-check race bench bench-packages bench-cache bench-fidelity fuzz clean
+.PHONY: help run build client hud screenshots test check format vet lint race-check race bench bench-packages bench-cache bench-fidelity fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,10 @@ hud: ## build the page that the server shows in a browser, from web/hud and web/
 		--target=chrome115,firefox115,safari17 --charset=utf8 --legal-comments=eof --log-level=warning \
 		--entry-names=hud --chunk-names=hud-[name]-[hash] --outdir=web/assets
 	$(GO) test ./web -run BuildOfTheHUD -count=1 -args -update
+
+screenshots: ## write the pictures of the HUD in docs/images
+	.ci/install-tools chromium
+	$(GO) test ./internal/hudtest -run TestScreenshots -count=1 -screenshots $(CURDIR)/docs/images
 
 test: ## run all tests, those with the real binary and real clients too
 	.ci/install-tools git node npm chromium

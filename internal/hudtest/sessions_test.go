@@ -144,6 +144,23 @@ func TestServerPageIsWhatTheServerSays(t *testing.T) {
 	p.WaitText(".provider", "no key")
 }
 
+func TestHitIsInSightOfALongMessage(t *testing.T) {
+	w := NewWorld(t)
+	e := w.Editor(t)
+	sid := e.NewSession(w.Home.Project)
+	text := strings.Repeat("some words before it ", 40) + "needle" + strings.Repeat(" and some behind it", 40)
+	if err := e.Call("_strata/history/append", map[string]any{"sessionId": sid, "messages": []any{map[string]any{"role": "user", "content": text}}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	p := Open(t, w.Server)
+	p.Click("#search")
+	p.Type("needle")
+	p.WaitText(".hit mark", "needle")
+	if !Eval[bool](p, `document.querySelector(".hit mark").getBoundingClientRect().bottom <= document.querySelector(".hit-text").getBoundingClientRect().bottom + 1`) {
+		t.Errorf("the hit is out of sight in %q", p.Text(".hit-text"))
+	}
+}
+
 func TestSearchThatFindsNothingSaysSo(t *testing.T) {
 	w := NewWorld(t)
 	p := Open(t, w.Server)

@@ -74,5 +74,14 @@ export function stretches(hit: SearchHit): Stretch[] {
     take(end, true);
   }
   take(bytes.length, false);
-  return parts;
+  return inSight(parts);
+}
+
+/** Characters in front of the first hit that are shown: with more of them the hit would be below what there is room for. */
+const LEAD = 48;
+
+function inSight(parts: Stretch[]): Stretch[] {
+  const [first, ...rest] = parts;
+  if (!first || first.hit || rest.length === 0 || first.text.length <= LEAD) return parts;
+  return [{ text: "…" + first.text.slice(-LEAD).replace(/^\S*\s+/, ""), hit: false }, ...rest];
 }

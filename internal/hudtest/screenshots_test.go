@@ -1,0 +1,177 @@
+package hudtest
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	cdpage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"strata/internal/upstream"
+)
+
+// screenshots is where `make screenshots` has the pictures of the HUD written to.
+var screenshots = flag.String("screenshots", "", "folder that TestScreenshots writes the pictures of the documentation to")
+
+// What the pictures are of, and how large a picture may be.
+const (
+	shotWidth, shotHeight = 1440, 900
+	shotScale             = 2
+	shotQuality           = 55
+	maxShot               = 150_000 // bytes
+)
+
+// retouch puts what differs from run to run, and says where the test ran, into the words of everyday: folders, ports,
+// times and ids.
+const retouch = `((folder, port) => {
+	const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+	for (let node; (node = walker.nextNode()); ) {
+		const text = node.nodeValue.replaceAll(folder + "/project", "/home/ada").replaceAll(folder, "/home/ada/.local")
+			.replaceAll(":" + port, ":7717").replace(/\b\d{1,2}:\d\d(:\d\d)?[\s\u202f][AP]M\b/g, "9:41 AM").replace(/(msg|note)_[0-9A-Z]{26}/g, "$1_01KE6D00000000000000000001");
+		if (text !== node.nodeValue) node.nodeValue = text;
+	}
+	return document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1)))));
+})`
+
+func TestScreenshots(t *testing.T) {
+	if *screenshots == "" {
+		t.Skip("`make screenshots` runs it")
+	}
+	s := newStory(t)
+	p := Open(t, s.Server)
+	session := func(tab, shown string) func() {
+		return func() {
+			p.Session(s.session)
+			p.Tab(s.session, tab)
+			p.WaitText(".transcript", "a minute's work")
+			p.Wait(shown)
+		}
+	}
+	p.shoot(s, "sessions", func() {
+		Eval[string](p, `location.hash = "#/"`)
+		p.WaitText("main", "Choose a session")
+		p.search("column")
+		p.Wait(`document.querySelectorAll(".hit mark").length > 3`)
+	})
+	p.search(kb.Backspace)
+	p.Wait(`document.querySelector(".line") && (document.activeElement.blur(), true)`)
+	for tab, shown := range map[string]string{
+		"budget":  `document.querySelector(".panel").innerText.includes("Learned from")`,
+		"tiers":   `document.querySelector(".panel").innerText.includes("parser.go")`,
+		"cost":    `document.querySelector(".panel .plot canvas") && document.querySelector(".panel .calls tbody tr")`,
+		"history": `document.querySelectorAll(".moment").length >= 4`,
+		"files":   `document.querySelector(".panel").innerText.includes("grammar")`,
+	} {
+		p.shoot(s, tab, session(tab, shown))
+	}
+	p.shoot(s, "request", func() {
+		session("budget", `document.querySelector(".panel").innerText.includes("Learned from")`)()
+		p.Wait(`((b) => b && (b.click(), true))([...document.querySelectorAll(".panel .button")].find((b) => b.innerText === "Show the request"))`)
+		p.Wait(`document.querySelector(".panel pre, .panel .window")`)
+	})
+	p.shoot(s, "server", func() {
+		Eval[string](p, `location.hash = "#/server"`)
+		p.WaitText("main", "Models")
+	})
+	session("budget", `document.querySelector(".panel").innerText.includes("Learned from")`)()
+	gate := make(chan struct{})
+	s.Model.Choose(func(req *upstream.Request) upstream.Script { return s.script(req, streamed, gate) })
+	p.Prompt(streamed.prompt)
+	p.WaitText(".transcript", "The difference is in")
+	p.shoot(s, "conversation", func() {
+		p.Tab(s.session, "tiers")
+		p.Wait(`document.querySelector(".panel").innerText.includes("parser.go")`)
+	})
+	close(gate)
+	p.Wait(`document.querySelector("button[aria-label=Send]")`)
+
+	outside := newPage(t)
+	outside.shoot(s, "entry", func() {
+		outside.Run(chromedp.Navigate(s.HTTP("/")))
+		outside.WaitText("h1", "How to get in")
+		outside.Allow("401")
+	})
+}
+
+// shoot writes pictures of what show shows, in light and dark.
+func (p *Page) shoot(s *story, name string, show func()) {
+	p.t.Helper()
+	p.Run(chromedp.EmulateViewport(shotWidth, shotHeight, chromedp.EmulateScale(shotScale)))
+	for _, scheme := range []string{"light", "dark"} {
+		p.scheme(scheme)
+		show()
+		p.settle()
+		Eval[int](p, fmt.Sprintf("%s(%s, %s)", retouch, quote(filepath.Dir(s.Home.Project)), quote(portOf(p.t, s.HTTP("/")))))
+		picture := p.picture()
+		if len(picture) > maxShot {
+			p.t.Errorf("the picture of %s, %s, has %d bytes", name, scheme, len(picture))
+		}
+		if err := os.WriteFile(filepath.Join(*screenshots, name+"-"+scheme+".webp"), picture, 0o644); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// settle waits until nothing has changed on the page for a while.
+func (p *Page) settle() {
+	p.t.Helper()
+	Eval[int](p, `new Promise((done) => {
+		let quiet = 0, last = "";
+		const look = () => {
+			const now = document.body.innerText;
+			quiet = now === last ? quiet + 1 : 0;
+			last = now;
+			if (quiet > 20) done(1);
+			else requestAnimationFrame(look);
+		};
+		look();
+	})`)
+}
+
+// search types in the place of what was looked for.
+func (p *Page) search(keys string) {
+	p.t.Helper()
+	p.Click("#search")
+	Eval[bool](p, `(document.querySelector("#search").select(), true)`)
+	p.Type(keys)
+}
+
+// scheme sets what the system of whoever looks prefers: "light" or "dark". Nothing moves in either.
+func (p *Page) scheme(scheme string) {
+	p.t.Helper()
+	p.Run(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+		}})
+		return err
+	}))
+}
+
+func (p *Page) picture() []byte {
+	p.t.Helper()
+	var picture []byte
+	p.Run(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		quality := int64(shotQuality)
+		result, err := cdp.Call(ctx, target, cdpage.CaptureScreenshot, cdpage.CaptureScreenshotParams{Format: cdpage.CaptureScreenshotFormatWebp, Quality: &quality})
+		picture = result.Data
+		return err
+	}))
+	return picture
+}
+
+func portOf(t testing.TB, address string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Port()
+}

@@ -36,7 +36,9 @@ func (middle) Plan(h History, n Numbers, _ Boundary) Plan {
 	for _, p := range pairs[:leaving] {
 		k.set(p.span, false)
 	}
-	k[s.newest()] = true
+	if len(s.exchanges[len(s.exchanges)-1].steps) == 0 {
+		k[s.newest()] = true // it waits for its answer
+	}
 	if leaving < len(pairs) && !pairs[leaving].opens {
 		k[s.exchanges[pairs[leaving].exchange].start] = true
 	}

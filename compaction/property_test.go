@@ -105,8 +105,11 @@ func TestPlansKeepTheRules(t *testing.T) {
 		if len(left.Messages) == 0 || left.Messages[0].Role != history.RoleUser {
 			t.Error("the first kept message is no user message")
 		}
-		newest := h.Messages[lastUser(h.Messages)].ID
-		if slices.Contains(p.Drop, newest) {
+		newest := lastUser(h.Messages)
+		answered := newest < len(h.Messages)-1
+		_, asked := s.(middle)
+		asked = asked && n.MiddleMode == KeepNone
+		if slices.Contains(p.Drop, h.Messages[newest].ID) && !(asked && answered) {
 			t.Error("drops the newest user message")
 		}
 		if batch := partedBatch(h, p); batch != "" {

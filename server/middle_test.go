@@ -14,7 +14,7 @@ import (
 // What is asked for leaves the middle of a history, and roles alternate in what stays, twice in a row too.
 func TestTheMiddleLeavesAsAskedFor(t *testing.T) {
 	for keep, want := range map[string][2]int{ // messages in view after the first and the second time
-		"none":    {3, 3}, // the first pair, and the newest prompt, which no compaction takes
+		"none":    {2, 2}, // the first pair
 		"lastTwo": {4, 4},
 		"half":    {12, 8},
 		"quarter": {8, 4},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"strata/internal/testclient"
 	"strata/internal/upstream"
 	"strata/session"
 )
@@ -157,4 +158,36 @@ func TestALongHistoryIsShedAndStaysShed(t *testing.T) {
 		t.Error("the request does not say that messages were omitted")
 	}
 	t.Logf("%d tokens, then %d", first, ts.upstream.Last().Tokens())
+}
+
+func TestPreviewWorksWhileATurnRunsAndLeavesAnAssembledRequestAlone(t *testing.T) {
+	ts := startServer(t)
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	call[map[string]any](ts, e, "_strata/history/append", sid, map[string]any{"messages": []any{map[string]any{"role": "user", "content": "Well?"}}})
+	assembled := call[session.Assembled](ts, e, "_strata/context/assemble", sid, nil)
+	before := call[map[string]any](ts, e, "_strata/context/breakdown", sid, nil)
+	call[session.Assembled](ts, e, "_strata/context/assemble", sid, map[string]any{"preview": true})
+	if after := call[map[string]any](ts, e, "_strata/context/breakdown", sid, nil); !reflect.DeepEqual(before, after) {
+		t.Errorf("a preview changed what the breakdown says: %v, then %v", before, after)
+	}
+	call[session.Committed](ts, e, "_strata/context/commit", sid, map[string]any{
+		"assemblyId": assembled.AssemblyID, "messages": []any{map[string]any{"role": "assistant", "content": "Fine."}},
+	})
+
+	gate := make(chan struct{})
+	ts.upstream.Push(upstream.Script{Steps: []upstream.Step{upstream.Text("Half"), upstream.Hold(gate)}})
+	turn := e.Start(sid, "And now?")
+	e.Expect(testclient.Says(sid, testclient.AgentChunk, "Half"))
+	preview := call[session.Assembled](ts, e, "_strata/context/assemble", sid, map[string]any{"preview": true})
+	if last := preview.Messages[len(preview.Messages)-1]; last.Content[0].Text != "And now?" {
+		t.Errorf("the preview ends with %+v", last)
+	}
+	if err := e.Call("_strata/context/assemble", map[string]any{"sessionId": sid}, nil); err == nil {
+		t.Error("a request was assembled while a turn runs")
+	}
+	close(gate)
+	if _, err := turn.Wait(); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -33,7 +33,7 @@ func TestK9_06HostileTextStaysTextInPanels(t *testing.T) {
 		p.WaitText(".panel", shows)
 		if tab == "history" {
 			p.Click(".moment .link")
-			p.Wait(`document.querySelector(".summary-text")?.textContent.includes("window.hit=1")`)
+			p.Wait(`document.querySelector(".moment-summary")?.textContent.includes("window.hit=1")`)
 		}
 	}
 	p.Tab(sid, "tiers")

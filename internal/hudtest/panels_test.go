@@ -161,6 +161,33 @@ func TestBudgetWarnsInWords(t *testing.T) {
 	p.WaitText(".group", strings.ToUpper(d.LeftOut[0].Reason[:1])+strings.ReplaceAll(d.LeftOut[0].Reason[1:], "_", " "))
 }
 
+func TestBudgetShowsTheSharesOfAProfile(t *testing.T) {
+	w := newPricedWorld(t)
+	e := w.Editor(t)
+	sid := e.NewSession(w.Home.Project)
+	p := Open(t, w.Server)
+	p.Session(sid)
+	p.Tab(sid, "budget")
+	budgetIsThat(t, p, e, sid)
+	p.Equals(`document.querySelectorAll("[data-share]").length`, 0)
+	ask[any](t, e, "session/set_config_option", sid, map[string]any{"configId": "profile", "value": "phased"})
+	ask[any](t, e, "_strata/documents/set", sid, map[string]any{"name": "design", "text": strings.Repeat("One thing after another. ", 300)})
+	var want [][]string
+	for _, s := range ask[struct {
+		Shares []struct {
+			Name        string
+			Used, Share int
+		}
+	}](t, e, "_strata/context/budget", sid, nil).Shares {
+		want = append(want, []string{s.Name, grouped(s.Used), grouped(s.Share)})
+	}
+	if len(want) == 0 {
+		t.Fatal("the profile has no shares")
+	}
+	p.Equals(`[...document.querySelectorAll("[data-share]")].map((r) => [r.dataset.share, ...[...r.querySelectorAll(".tokens")].map((e) => e.title.replace(/ tokens?/, ""))])`, want)
+	p.WaitText("[data-share=design]", "over")
+}
+
 func TestBudgetSaysThatAWindowIsADefault(t *testing.T) {
 	w := NewWorld(t)
 	e := w.Editor(t)
@@ -466,6 +493,7 @@ func TestTimelineGoesBackAndUndoes(t *testing.T) {
 
 	p.confirm("[data-checkpoint] .moment-actions .button")
 	p.WaitText(".toast", "2 messages left it")
+	p.WaitText(".moment-title", "Went back to “four questions”")
 	if n := inView(); n != 8 {
 		t.Errorf("after going back %d messages are in view", n)
 	}
@@ -487,7 +515,7 @@ func TestTimelineGoesBackAndUndoes(t *testing.T) {
 		t.Fatalf("the newest edit is %+v", edits[len(edits)-1])
 	}
 	p.Click(".moment .link")
-	p.Wait(`document.querySelector(".summary-text")?.textContent.length > 10`)
+	p.Wait(`document.querySelector(".moment-summary")?.textContent.length > 10`)
 	p.confirm("[data-kind=compact] .moment-actions .button")
 	p.Wait(`document.querySelectorAll("[data-edit]").length === 4`)
 	if edits = timelineIsThat(t, p, e, sid); edits[2].InForce || edits[3].Reason != "undo of a compact" {
@@ -565,35 +593,50 @@ func TestK9_02BudgetFollowsCompactionsWithinASecond(t *testing.T) {
 	p.Session(sid)
 	p.Tab(sid, "budget")
 	used := func() int { return ask[budget](t, e, "_strata/context/budget", sid, nil).Used }
+	shown := func() []int {
+		return Eval[[]int](p, `[+(document.querySelector(".headline-figure")?.dataset.used ?? -1), +(document.querySelector(".meter")?.dataset.used ?? -1)]`)
+	}
+	// shows waits until the page agrees with the server, which may compact meanwhile.
 	shows := func(what string) int {
 		t.Helper()
-		since, want := time.Now(), used()
-		p.Equals(`[+document.querySelector(".headline-figure")?.dataset.used, +document.querySelector(".meter")?.dataset.used]`, []int{want, want})
-		if took := time.Since(since); took > time.Second {
-			t.Errorf("%s: the page shows it after %v", what, took)
+		ticker := time.NewTicker(20 * time.Millisecond)
+		defer ticker.Stop()
+		for since := time.Now(); ; <-ticker.C {
+			want, got := used(), shown()
+			took := time.Since(since)
+			if slices.Equal(got, []int{want, want}) {
+				t.Logf("%s: shown after %v", what, took)
+				return want
+			}
+			if took > time.Second {
+				t.Fatalf("%s: after %v the page shows %d, the server says %d", what, took, got, want)
+			}
 		}
-		return want
 	}
+	p.Wait(`document.querySelector(".headline-figure") && document.querySelector(".meter")`)
 
 	// The worker compacts after a turn, and nothing more is sent.
 	long := strings.Repeat("It is long. ", 200)
-	before := 0
 	for i := 0; !compactions(sid, "running", 1).Met(e.Frames()); i++ {
 		if i == 20 {
 			t.Fatal("nothing is compacted by itself")
 		}
-		before = shows("a turn")
+		shows("a turn")
 		prompt(t, e, sid, fmt.Sprintf("Question %d. %s", i, long))
 	}
 	e.Expect(compactions(sid, "compacted", 1))
-	if after := shows("a compaction by itself"); after >= before {
-		t.Errorf("%d tokens became %d", before, after)
+	shows("a compaction by itself")
+	if edits := ask[struct{ Edits []edit }](t, e, "_strata/history/edits", sid, nil).Edits; len(edits) == 0 || edits[0].Kind != "compact" || edits[0].After >= edits[0].Before {
+		t.Errorf("the edits are %+v", edits)
 	}
 
-	ask[any](t, e, "_strata/history/append", sid, map[string]any{"messages": []any{
-		map[string]any{"role": "user", "content": "One more. " + long}, map[string]any{"role": "assistant", "content": "Yes."}}})
+	for i := range 6 { // enough of them that some can be folded
+		ask[any](t, e, "_strata/history/append", sid, map[string]any{"messages": []any{
+			map[string]any{"role": "user", "content": fmt.Sprintf("Number %d. %s", i, strings.Repeat("It is short. ", 10))},
+			map[string]any{"role": "assistant", "content": "Yes."}}})
+	}
 	ask[any](t, e, "_strata/checkpoint/create", sid, map[string]any{"name": "before"})
-	before = shows("messages")
+	before := shows("messages")
 	w.Model.Choose(func(*upstream.Request) upstream.Script { return upstream.Script{Status: http.StatusBadRequest} })
 	if c := ask[struct{ Outcome string }](t, e, "_strata/history/compact", sid, map[string]any{"strategy": "rolling"}); c.Outcome != "failed" {
 		t.Errorf("the compaction ended as %q", c.Outcome)

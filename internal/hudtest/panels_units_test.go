@@ -66,7 +66,7 @@ func TestFiguresOfThePanels(t *testing.T) {
 		},
 		"history/timeline.ts": {
 			`module.timeline([{id: "e1", seq: 3, kind: "compact", at: "1", inForce: true}, {id: "e2", seq: 5, kind: "restore", undoes: "e0", at: "2", inForce: true}], [{checkpointId: "c", seq: 3, at: "1"}, {checkpointId: "old", seq: 1, at: "0"}], true).map((m) => m.key + (m.undoable ? "!" : ""))`: `["e2","c","e1!","older"]`,
-			`[{kind: "restore", to: 4}, {kind: "restore", undoes: "x", reason: "undo of a clear"}, {kind: "clear"}].map(module.titleOf)`:                                                                                                                                                                  `["Went back to 4","Took back a clear","Cleared"]`,
+			`[{kind: "restore", to: 4}, {kind: "restore", undoes: "x", reason: "undo of a clear"}, {kind: "clear"}].map((e) => module.titleOf(e, new Map([[4, "x"]])))`:                                                                                                                                   `["Went back to “x”","Took back a clear","Cleared"]`,
 			`[{kind: "clear", before: 9, savedTokens: 9}, {kind: "compact", before: 9, after: 4}, {kind: "dedupe"}].map(module.sizesOf)`:                                                                                                                                                                  `[{"before":9,"after":0},{"before":9,"after":4},null]`,
 		},
 		"files/rows.ts": {

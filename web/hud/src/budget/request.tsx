@@ -57,7 +57,7 @@ function Entries({ request }: { request: Assembled }) {
         <button type="button" class="button small" onClick={() => setFolded(all)}>{folded.size === 0 ? "Fold all" : "Unfold all"}</button>
         <CopyButton text={() => JSON.stringify(request, null, 2)} label="Copy the whole request as JSON" />
       </div>
-      <Window class="request-lines" role="list" label="The request" rows={rows} estimate={estimate}
+      <Window class="request-lines" focusable role="list" label="The request" rows={rows} estimate={estimate}
         draw={(row) => <Line row={row} request={request} toggle={toggle} />} />
     </>
   );

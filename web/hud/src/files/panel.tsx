@@ -32,7 +32,7 @@ export function FilesPanel({ view }: { view: SessionView }) {
         <Filter label="Filter files and documents" value={filter} onInput={setFilter} />
       </div>
       <Shown of={all} class="column">
-        {rows ? <Window class="files" role="list" label="Files and documents" rows={rows} estimate={estimate} draw={(row) => <Line view={view} row={row} filter={filter} />} />
+        {rows ? <Window class="files" focusable role="list" label="Files and documents" rows={rows} estimate={estimate} draw={(row) => <Line view={view} row={row} filter={filter} />} />
           : !all.some((f) => f.failure.value) && <Progress value={undefined} label="Fetching the files" />}
       </Shown>
     </div>

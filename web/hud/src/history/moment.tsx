@@ -6,12 +6,12 @@ import type { SessionView } from "../store/session.ts";
 import { failed, toast } from "../store/toasts.ts";
 import { fully, when } from "../text/format.ts";
 import { Confirm, Tokens } from "../ui/controls.tsx";
-import { detailsOf, sizesOf, titleOf, type Moment } from "./timeline.ts";
+import { detailsOf, sizesOf, type Moment } from "./timeline.ts";
 
 export function MomentRow({ view, moment }: { view: SessionView; moment: Moment }) {
   switch (moment.kind) {
     case "edit":
-      return <EditRow view={view} edit={moment.edit} undoable={moment.undoable} />;
+      return <EditRow view={view} edit={moment.edit} undoable={moment.undoable} title={moment.title} />;
     case "checkpoint":
       return <CheckpointRow view={view} checkpoint={moment.checkpoint} />;
     case "older":
@@ -23,21 +23,19 @@ function At({ at }: { at: string }) {
   return <time class="quiet" dateTime={at} title={fully(at)}>{when(at)}</time>;
 }
 
-function EditRow({ view, edit, undoable }: { view: SessionView; edit: ListedEdit; undoable: boolean }) {
+function EditRow({ view, edit, undoable, title }: { view: SessionView; edit: ListedEdit; undoable: boolean; title: string }) {
   const [open, setOpen] = useState(false);
   const sizes = sizesOf(edit);
-  const title = titleOf(edit);
   const details = detailsOf(edit);
   return (
     <div class={edit.inForce ? "moment" : "moment past"} role="listitem" data-edit={edit.id} data-kind={edit.kind} data-in-force={edit.inForce}
       data-before={edit.before ?? 0} data-after={edit.after ?? 0}>
       <header>
-        <span class="moment-title">{title}</span>
-        {!edit.inForce && <span class="mark">no longer in force</span>}
+        <span class="moment-head"><span class="moment-title">{title}</span>{!edit.inForce && <span class="mark">no longer in force</span>}</span>
         <At at={edit.at} />
       </header>
       <p class="quiet">{sizes && <span class="moment-sizes"><Tokens n={sizes.before} /> to <Tokens n={sizes.after} /> tokens</span>}{details.length > 0 && `${sizes ? ", " : ""}${details.join(", ")}`}</p>
-      {open && <pre class="summary-text">{edit.summary}</pre>}
+      {open && <pre class="moment-summary">{edit.summary}</pre>}
       <div class="moment-actions">
         {edit.summary && <button type="button" class="link" aria-expanded={open} onClick={() => setOpen(!open)}>{open ? "Hide the summary" : <>Show the summary <Tokens n={edit.summaryTokens ?? 0} /></>}</button>}
         {undoable && <Confirm label="Undo" about={title} question="Take this back?" yes="Undo" disabled={!isOpen.value} onYes={() => void undo(view)} />}
@@ -62,8 +60,7 @@ function CheckpointRow({ view, checkpoint }: { view: SessionView; checkpoint: Ch
   return (
     <div class="moment checkpoint" role="listitem" data-checkpoint={checkpoint.checkpointId}>
       <header>
-        <span class="mark">Checkpoint</span>
-        <span class="moment-title">{checkpoint.name}</span>
+        <span class="moment-head"><span class="mark">Checkpoint</span><span class="moment-title">{checkpoint.name}</span></span>
         <At at={checkpoint.at} />
       </header>
       <div class="moment-actions">

@@ -28,7 +28,7 @@ export function HistoryPanel({ view }: { view: SessionView }) {
           </Empty>
         )}
         {moments && moments.length > 0 && (
-          <Window class="timeline" role="list" label="Timeline, newest first" rows={moments} estimate={(m) => (m.kind === "older" ? 40 : 76)}
+          <Window class="timeline" focusable role="list" label="Timeline, newest first" rows={moments} estimate={(m) => (m.kind === "older" ? 40 : 76)}
             draw={(m) => <MomentRow view={view} moment={m} />} />
         )}
       </Shown>

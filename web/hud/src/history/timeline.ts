@@ -3,7 +3,7 @@ import type { Row } from "../ui/window.tsx";
 
 /** What happened to the view, or a name for one of its states. */
 export type Moment = Row & { seq: number; at: string } & (
-  | { kind: "edit"; edit: ListedEdit; undoable: boolean }
+  | { kind: "edit"; edit: ListedEdit; title: string; undoable: boolean }
   | { kind: "checkpoint"; checkpoint: Checkpoint }
   | { kind: "older" }
 );
@@ -18,8 +18,9 @@ const undoables = new Set(["clear", "compact", "restore"]);
 export function timeline(edits: readonly ListedEdit[], checkpoints: readonly Checkpoint[], older: boolean): Moment[] {
   const undo = edits.findLast((e) => e.inForce && undoables.has(e.kind) && !e.undoes);
   const first = older ? edits[0]?.seq ?? 0 : 0;
+  const names = new Map(checkpoints.map((c) => [c.seq, c.name]));
   const moments: Moment[] = [
-    ...edits.map((edit): Moment => ({ key: edit.id, kind: "edit", seq: edit.seq, at: edit.at, edit, undoable: edit === undo })),
+    ...edits.map((edit): Moment => ({ key: edit.id, kind: "edit", seq: edit.seq, at: edit.at, edit, title: titleOf(edit, names), undoable: edit === undo })),
     ...checkpoints.filter((c) => c.seq >= first)
       .map((checkpoint): Moment => ({ key: checkpoint.checkpointId, kind: "checkpoint", seq: checkpoint.seq, at: checkpoint.at, checkpoint })),
   ];
@@ -36,10 +37,11 @@ const titles: Record<ListedEdit["kind"], string> = {
 /** What an undo took back, by the last word of its reason. */
 const takenBack: Record<string, string> = { compact: "compaction", clear: "clear", restore: "return" };
 
-/** What an edit did, in few words. */
-export function titleOf(edit: ListedEdit): string {
+/** What an edit did, in few words. names are those of checkpoints, by the number that they stand for. */
+export function titleOf(edit: ListedEdit, names: ReadonlyMap<number, string>): string {
   if (edit.undoes) return `Took back a ${takenBack[edit.reason?.split(" ").at(-1) ?? ""] ?? "change"}`;
-  if (edit.kind === "restore") return `Went back to ${edit.to ?? 0}`;
+  const name = names.get(edit.to ?? 0);
+  if (edit.kind === "restore") return `Went back to ${name === undefined ? edit.to ?? 0 : `“${name}”`}`;
   return titles[edit.kind] ?? edit.kind;
 }
 

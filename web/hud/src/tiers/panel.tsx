@@ -40,7 +40,7 @@ function Tiers({ view, breakdown }: { view: SessionView; breakdown: Breakdown })
         <Layout breakdown={breakdown} />
         <Filter label="Filter the items" value={filter} onInput={setFilter} />
       </div>
-      <Window class="tiers" role="list" label="Items by tier" rows={rows} estimate={estimate}
+      <Window class="tiers" focusable role="list" label="Items by tier" rows={rows} estimate={estimate}
         draw={(row) => <Line row={row} filter={filter} onTier={toggle} onChanges={() => openChanges(!changesOpen)} />} />
     </>
   );

@@ -111,6 +111,10 @@ interface ConfirmProps {
 export function Confirm({ label, about, question, yes, disabled = false, onYes }: ConfirmProps) {
   const [asking, setAsking] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
+  const sure = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (asking) sure.current?.focus();
+  }, [asking]);
   const leave = (): void => {
     setAsking(false);
     requestAnimationFrame(() => button.current?.focus());
@@ -124,7 +128,7 @@ export function Confirm({ label, about, question, yes, disabled = false, onYes }
   return (
     <span class="confirm" role="group" aria-label={question} onKeyDown={(e) => { if (e.key === "Escape") { e.stopPropagation(); leave(); } }}>
       <span>{question}</span>
-      <button type="button" class="button small primary" disabled={disabled} ref={(e) => e?.focus()} onClick={() => { leave(); onYes(); }}>{yes}</button>
+      <button ref={sure} type="button" class="button small primary" disabled={disabled} onClick={() => { leave(); onYes(); }}>{yes}</button>
       <button type="button" class="button small" onClick={leave}>Cancel</button>
     </span>
   );

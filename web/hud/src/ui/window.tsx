@@ -25,6 +25,8 @@ interface WindowProps<R extends Row> {
   onNearEnd?: (() => void) | undefined;
   onEnd?: ((atEnd: boolean) => void) | undefined;
   class?: string;
+  /** It gets the focus by the tab key: for rows that cannot have it, so that the arrow keys scroll. */
+  focusable?: boolean;
   role?: "log" | "tree" | "list";
   label: string;
 }
@@ -170,7 +172,7 @@ export function Window<R extends Row>(props: WindowProps<R>) {
   const first = rows.length === 0 ? 0 : state.layout.at(Math.max(state.top - OVERSCAN, 0));
   const end = rows.length === 0 ? 0 : state.layout.at(state.top + state.height + OVERSCAN) + 1;
   return (
-    <div ref={scroller} class={`window ${props.class ?? ""}`} role={props.role} aria-label={props.label} tabIndex={-1} onScroll={scrolled}>
+    <div ref={scroller} class={`window ${props.class ?? ""}`} role={props.role} aria-label={props.label} tabIndex={props.focusable ? 0 : -1} onScroll={scrolled}>
       <div class="window-all" style={{ height: `${state.layout.total}px` }}>
         <div class="window-rows" style={{ transform: `translateY(${state.layout.top(first)}px)` }}>
           {rows.slice(first, end).map((row, i) => (

@@ -9,7 +9,7 @@ export function Shares({ budget }: { budget: Budget }) {
   return (
     <section class="card" aria-labelledby="shares">
       <h2 id="shares">Shares of the profile</h2>
-      <table class="numbers">
+      <table class="numbers" aria-labelledby="shares">
         <thead><tr><th scope="col">Share</th><th scope="col" class="number">Has</th><th scope="col" class="number">May have</th><th scope="col" class="number">Used</th></tr></thead>
         <tbody>
           {shares.map((s) => (

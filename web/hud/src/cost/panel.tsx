@@ -69,7 +69,7 @@ function Reads({ totals, breakdown }: { totals: UsageTotals; breakdown: Breakdow
   return (
     <section class="card" aria-labelledby="sums">
       <h2 id="sums">All calls of the session</h2>
-      <table class="numbers">
+      <table class="numbers" aria-labelledby="sums">
         <thead><tr><th scope="col">Tokens</th><th scope="col" class="number">All calls</th><th scope="col" class="number">Of the input</th></tr></thead>
         <tbody>
           {sum(kinds[0].title, "read", usage.cacheRead)}
@@ -102,7 +102,7 @@ function Table({ log, calls, total }: { log: CallLog; calls: readonly Call[]; to
     <section class="card" aria-labelledby="calls">
       <h2 id="calls">Calls</h2>
       <div class="scroll-x" tabIndex={0} role="region" aria-label="Calls, newest first">
-        <table class="numbers calls">
+        <table class="numbers calls" aria-labelledby="calls">
           <thead>
             <tr>
               <th scope="col" class="number">Call</th><th scope="col">For</th><th scope="col" class="number">Read</th><th scope="col" class="number">Expected</th>

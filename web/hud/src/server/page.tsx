@@ -42,7 +42,7 @@ export function ServerPage() {
             <section class="card" aria-labelledby="models">
               <h2 id="models">Models</h2>
               <div class="scroll-x" tabIndex={0} role="region" aria-labelledby="models">
-                <table class="table">
+                <table class="table" aria-labelledby="models">
                   <thead><tr><th>Model</th><th class="number">Window</th><th class="number">Output at most</th><th>Thinks</th><th>Sees</th></tr></thead>
                   <tbody>
                     {server.models.map((m) => (

@@ -1,0 +1,185 @@
+package hudtest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// named are the roles of what one can use, and of what is told as one thing. Each must have a name.
+var named = []string{
+	"button", "link", "textbox", "searchbox", "combobox", "checkbox", "radio", "tab", "tabpanel", "slider", "menuitem", "option",
+	"treeitem", "progressbar", "ProgressIndicator", "meter", "img", "image", "dialog", "table", "tree", "log", "region",
+}
+
+// namelessOf returns the roles of what has no name on the page as an assistive program is told of it.
+func namelessOf(p *Page) (nameless []string, seen int) {
+	p.t.Helper()
+	p.Run(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		tree, err := cdp.Call(ctx, target, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+		for _, node := range tree.Nodes {
+			role := textOf(node.Role)
+			if node.Ignored || !slices.Contains(named, role) {
+				continue
+			}
+			seen++
+			if strings.TrimSpace(textOf(node.Name)) == "" {
+				nameless = append(nameless, role)
+			}
+		}
+		return err
+	}))
+	return nameless, seen
+}
+
+func textOf(v *accessibility.Value) string {
+	if v == nil {
+		return ""
+	}
+	return strings.Trim(string(v.Value), `"`)
+}
+
+func TestEverythingThatCanBeUsedHasAName(t *testing.T) {
+	w := newPricedWorld(t)
+	e := w.Editor(t)
+	sid := richSession(t, w, e)
+	p := Open(t, w.Server)
+	p.Run(chromedp.EmulateViewport(1440, 900))
+	check := func(where string) {
+		t.Helper()
+		nameless, seen := namelessOf(p)
+		if len(nameless) > 0 {
+			t.Errorf("%s: without a name are %q", where, nameless)
+		}
+		if seen < 2 {
+			t.Errorf("%s: only %d elements were seen", where, seen)
+		}
+		if n := Eval[int](p, `document.querySelectorAll("main").length`); n != 1 {
+			t.Errorf("%s: there are %d main parts", where, n)
+		}
+	}
+	p.WaitText("main", "Choose a session")
+	check("the beginning")
+	p.Session(sid)
+	for _, tab := range p.tabs() {
+		p.Tab(sid, tab)
+		p.settle()
+		check(tab)
+	}
+	p.Type("?")
+	p.WaitText("dialog", "Keyboard shortcuts")
+	check("the shortcuts")
+	p.Type(kb.Escape)
+	p.Wait(`!document.querySelector("dialog")`)
+	p.Type("n")
+	p.Wait(`document.activeElement?.id === "new-folder"`)
+	check("a new session")
+	p.Type(kb.Escape)
+	p.Wait(`!document.querySelector("dialog")`)
+	p.search("parser")
+	p.Wait(`document.querySelector(".hit mark")`)
+	check("hits")
+	Eval[string](p, `location.hash = "#/server"`)
+	p.WaitText("main", "Models")
+	check("the server")
+}
+
+// reachable marks what the Tab key must lead to, with a number each, and returns how many there are. Of a group of tabs
+// it is the chosen one, and what scrolls may be reached as well.
+const reachable = `(() => {
+	const all = [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']")].filter((e) =>
+		!e.disabled && e.tabIndex >= 0 && e.checkVisibility({ visibilityProperty: true }) && !e.closest("[inert]") && e.type !== "file");
+	all.forEach((e, i) => (e.dataset.stop = String(i)));
+	return all.length;
+})()`
+
+// focused tells the number of what has the focus, -1 for anything else, and whether one can see that it has it.
+const focused = `(() => {
+	const e = document.activeElement;
+	const sample = document.body.appendChild(document.createElement("i"));
+	sample.style.color = "var(--accent)";
+	const accent = getComputedStyle(sample).color;
+	sample.remove();
+	const shown = (x) => x && (getComputedStyle(x).outlineStyle !== "none" || getComputedStyle(x).borderTopColor === accent);
+	return [Number(e?.dataset?.stop ?? -1), shown(e) || shown(e?.closest(".composer, .search")) ? 1 : 0];
+})()`
+
+func TestKeyboardAloneReachesEverything(t *testing.T) {
+	w := newPricedWorld(t)
+	e := w.Editor(t)
+	sid := richSession(t, w, e)
+	p := Open(t, w.Server)
+	p.Run(chromedp.EmulateViewport(1440, 900))
+	p.Wait(`document.querySelector(".line a")`)
+	p.tabTo(`document.activeElement?.dataset.session`)
+	p.Type(kb.Enter)
+	p.Wait(fmt.Sprintf(`location.hash.includes(%s) && document.querySelector("#prompt")`, quote(sid)))
+	tabs := p.tabs()
+	for i, tab := range tabs {
+		if i > 0 {
+			p.Type("]")
+		}
+		p.Wait(fmt.Sprintf(`document.querySelector("#tab-%s").getAttribute("aria-selected") === "true"`, tab))
+		p.settle()
+		p.reachesAll(tab)
+	}
+	p.tabTo(`document.activeElement?.getAttribute("role") === "tab"`)
+	p.Type(kb.ArrowRight)
+	p.Wait(fmt.Sprintf(`document.activeElement?.id === "tab-%s" && document.activeElement.getAttribute("aria-selected") === "true"`, tabs[0]))
+
+	p.tabTo(`document.activeElement?.innerText === "Show the request"`)
+	p.Type(kb.Enter)
+	p.Wait(`document.querySelector("dialog[open]")?.contains(document.activeElement)`)
+	p.Type(kb.Escape)
+	p.Wait(`!document.querySelector("dialog") && document.activeElement?.innerText === "Show the request"`)
+	p.Type("s")
+	p.WaitText("main", "Models")
+	p.settle()
+	p.reachesAll("the server")
+}
+
+// tabTo presses the Tab key until an expression is true.
+func (p *Page) tabTo(expression string) {
+	p.t.Helper()
+	const most = 200
+	for range most {
+		if p.holds(expression) {
+			return
+		}
+		p.Type(kb.Tab)
+	}
+	p.t.Fatalf("the Tab key never leads to %s", expression)
+}
+
+// reachesAll presses the Tab key until it has gone around, and wants it to have been everywhere, in sight.
+func (p *Page) reachesAll(where string) {
+	p.t.Helper()
+	n := Eval[int](p, reachable)
+	been := make(map[int]bool)
+	for range n + 20 {
+		p.Type(kb.Tab)
+		at := Eval[[]int](p, focused)
+		if at[0] >= 0 {
+			been[at[0]] = true
+			if at[1] == 0 {
+				p.t.Errorf("%s: nobody can see that the focus is on %s", where, Eval[string](p, `document.activeElement.outerHTML.slice(0, 150)`))
+			}
+		}
+		if len(been) == n {
+			return
+		}
+	}
+	for i := range n {
+		missed := Eval[string](p, fmt.Sprintf(`document.querySelector("[data-stop='%d']")?.outerHTML.slice(0, 150) ?? ""`, i))
+		if !been[i] && missed != "" { // rows of lists go when they are scrolled out of sight
+			p.t.Errorf("%s: the Tab key never leads to %s", where, missed)
+		}
+	}
+}

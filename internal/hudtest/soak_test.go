@@ -21,17 +21,17 @@ import (
 
 // soakTurns is how many turns the open page sees. Half of them fill all that is kept of a session: 400 messages on the
 // page, and the server's windows.
-var soakTurns = flag.Int("turns", 600, "turns of TestLongUseLevelsOff")
+var soakTurns = flag.Int("turns", 400, "turns of TestLongUseLevelsOff")
 
-// What the second half of the turns may add. A message in the server's memory is a head of some 300 bytes, whatever was
-// said; on the page nothing may grow but the log of calls, which ends at 5,000.
+// What the second half of the turns may add. On the page nothing may grow but the log of calls, which ends at 5,000. The
+// server keeps a head of some 250 bytes of each message, and its store the contents of messages until its cache is full.
 const (
 	pageGrowth      = 1 << 20 // bytes of the page's heap
 	nodeGrowth      = 300
 	listenerGrowth  = 50
 	goroutineGrowth = 5
 	serverGrowth    = 2 << 20 // bytes of the server's heap, and for each turn:
-	serverTurn      = 1 << 10
+	serverTurn      = 4 << 10
 )
 
 // use is what the page and the server hold after some turns.
@@ -103,6 +103,7 @@ func (p *Page) lookAtAll(sid string, turn int) {
 
 // tabs are the last parts of the addresses of the inspector's tabs.
 func (p *Page) tabs() []string {
+	p.t.Helper()
 	return Eval[[]string](p, `[...document.querySelectorAll("[role=tab]")].map((e) => e.id.replace(/^.*-/, ""))`)
 }
 

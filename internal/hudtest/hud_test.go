@@ -272,6 +272,7 @@ func TestKeyboardAloneRunsAPrompt(t *testing.T) {
 	if sent := w.Model.Last().LastText(); !strings.Contains(sent, "Tell me.") {
 		t.Errorf("the model was sent %q", sent)
 	}
+	p.Wait(`document.querySelector("button[aria-label=Send]")`) // while the answer comes Escape offers to stop it
 	p.Type(kb.Escape)
 	p.Wait(`document.activeElement !== document.querySelector("#prompt")`)
 	p.Type("k")

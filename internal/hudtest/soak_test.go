@@ -19,7 +19,7 @@ import (
 	"strata/internal/binary"
 )
 
-// soakTurns is how many turns the open page sees. With the default a leak of 10 KB a turn shows, in ten seconds or so;
+// soakTurns is how many turns the open page sees. With the default a leak of 15 KB a turn shows, in ten seconds or so;
 // docs/benchmarks.md has the figures of ten times as many.
 var soakTurns = flag.Int("turns", 200, "turns of TestLongUseLevelsOff")
 
@@ -29,13 +29,17 @@ const soakSamples = 4
 // What the second half of the turns may add. On the page nothing may grow but the log of calls, which ends at 5,000. The
 // server keeps a head of some 250 bytes of each message, and its store the contents of messages until its cache is full.
 const (
-	pageGrowth      = 1 << 20 // bytes of the page's heap
+	pageGrowth      = 3 << 19 // bytes of the page's heap
 	nodeGrowth      = 300
 	listenerGrowth  = 50
 	goroutineGrowth = 5
 	serverGrowth    = 2 << 20 // bytes of the server's heap, and for each turn:
 	serverTurn      = 4 << 10
 )
+
+// soakLow is after how many turns in a row the server is looked at for one sample. The least of them counts: what was just
+// collected, and with no request under way.
+const soakLow = 12
 
 // use is what the page and the server hold after some turns.
 type use struct {
@@ -66,12 +70,21 @@ func TestLongUseLevelsOff(t *testing.T) {
 			t.Fatalf("turn %d: %v", n, err)
 		}
 	}
+	step := max(turns/soakSamples, soakLow)
 	var samples []use
+	var low use
 	for n := 1; n <= turns; n++ {
 		turn(n)
-		if n%max(turns/soakSamples, 1) == 0 {
+		switch left := (step - n%step) % step; {
+		case left == soakLow-1:
+			low = w.use(t)
+		case left < soakLow:
+			low = low.least(w.use(t))
+		}
+		if n%step == 0 {
 			p.lookAtAll(sid, n)
-			samples = append(samples, useOf(t, w, p, n))
+			low.turns = n
+			samples = append(samples, p.use(low))
 			t.Log(samples[len(samples)-1])
 		}
 	}
@@ -110,9 +123,27 @@ func (p *Page) tabs() []string {
 	return Eval[[]string](p, `[...document.querySelectorAll("[role=tab]")].map((e) => e.id.replace(/^.*-/, ""))`)
 }
 
-func useOf(t *testing.T, w *World, p *Page, turns int) use {
+// use is what the server holds now.
+func (w *World) use(t testing.TB) use {
 	t.Helper()
-	u := use{turns: turns, elementsOfPage: elements(p)}
+	figures := w.figures(t)
+	return use{
+		serverHeap: figures["go_memstats_heap_alloc_bytes"], goroutines: int(figures["go_goroutines"]),
+		residentOfServer: int(figures["process_resident_memory_bytes"]),
+	}
+}
+
+// least is the least that the server held at two times.
+func (u use) least(other use) use {
+	u.serverHeap, u.goroutines = min(u.serverHeap, other.serverHeap), min(u.goroutines, other.goroutines)
+	u.residentOfServer = min(u.residentOfServer, other.residentOfServer)
+	return u
+}
+
+// use adds to u what the page holds after a collection.
+func (p *Page) use(u use) use {
+	p.t.Helper()
+	u.elementsOfPage = elements(p)
 	p.Run(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		for range 3 { // what weak references held goes with a later collection
 			if _, err := cdp.Call(ctx, target, heapprofiler.CollectGarbage, cdp.Empty{}); err != nil {
@@ -127,9 +158,6 @@ func useOf(t *testing.T, w *World, p *Page, turns int) use {
 		u.pageHeap, u.nodes, u.listeners = heap.UsedSize, int(counters.Nodes), int(counters.JsEventListeners)
 		return err
 	}))
-	figures := w.figures(t)
-	u.serverHeap, u.goroutines = figures["go_memstats_heap_inuse_bytes"], int(figures["go_goroutines"])
-	u.residentOfServer = int(figures["process_resident_memory_bytes"])
 	return u
 }
 

@@ -14,6 +14,7 @@ import (
 // TestBreakdownIsTheNextRequest compares, in random states, what the breakdown says of the next request with the request
 // that is sent then.
 func TestBreakdownIsTheNextRequest(t *testing.T) {
+	t.Parallel()
 	count := tokens.For("o200k_base").Count
 	for _, layout := range bothLayouts {
 		t.Run(layout, func(t *testing.T) {
@@ -63,6 +64,7 @@ func TestBreakdownIsTheNextRequest(t *testing.T) {
 // TestExpectedFigures compares the tokens that the usage log says were expected with those that the provider reports. The
 // provider counts a fifth more than the session does, which has to learn that.
 func TestExpectedFigures(t *testing.T) {
+	t.Parallel()
 	for _, layout := range bothLayouts {
 		t.Run(layout, func(t *testing.T) {
 			s := newStage(t, layout)

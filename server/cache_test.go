@@ -330,6 +330,7 @@ func lines(of string, n int) string {
 }
 
 func TestWhatTheProviderReadsWasExpected(t *testing.T) {
+	t.Parallel()
 	for _, layout := range bothLayouts {
 		t.Run(layout, func(t *testing.T) {
 			s := newStage(t, layout)

@@ -21,7 +21,7 @@ import (
 
 var (
 	walkSeed  = flag.Uint64("walkseed", 1, "seed of the random sessions on a caching provider")
-	walkCount = flag.Int("walks", 4, "how many of them for each layout; every second one is restarted now and then")
+	walkCount = flag.Int("walks", 2+2/less, "how many of them for each layout; every second one is restarted now and then")
 )
 
 // walk does random things to a session and knows what its requests must hold. What it does depends on nothing but
@@ -488,6 +488,7 @@ func (w *walk) step() {
 // TestRandomSessionsOnACachingProvider holds each request of random sessions against what it must show, and what
 // the provider reads of it against what was expected.
 func TestRandomSessionsOnACachingProvider(t *testing.T) {
+	t.Parallel()
 	for _, layout := range bothLayouts {
 		t.Run(layout, func(t *testing.T) {
 			seed := *walkSeed
@@ -522,6 +523,7 @@ func TestRandomSessionsOnACachingProvider(t *testing.T) {
 // TestRestartsChangeNoByte runs the same script on two servers, one of which is restarted now and then, and compares
 // all that they send.
 func TestRestartsChangeNoByte(t *testing.T) {
+	t.Parallel()
 	for _, layout := range bothLayouts {
 		t.Run(layout, func(t *testing.T) {
 			seed := *walkSeed

@@ -15,6 +15,7 @@ import (
 
 // Five cache markers in one request: the provider refuses, and the session is unusable.
 func TestK3_03NeverMoreThanFourMarks(t *testing.T) {
+	t.Parallel()
 	for _, layout := range bothLayouts {
 		t.Run(layout, func(t *testing.T) {
 			s := newStage(t, layout)
@@ -71,6 +72,7 @@ func sixTools(r *rand.Rand) []any {
 
 // The order of maps shuffles the tools and the parts of a prompt on each turn, so that the cached prefix never matches.
 func TestK3_04OrderChangesNoByte(t *testing.T) {
+	t.Parallel()
 	for _, layout := range bothLayouts {
 		t.Run(layout, func(t *testing.T) {
 			s := newStage(t, layout)

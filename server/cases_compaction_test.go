@@ -161,6 +161,7 @@ func TestK1_03ACompactionNeverMakesLonger(t *testing.T) {
 
 // However a history is cut, tool calls stand with their results and a user's message comes first.
 func TestK1_04BatchesStayWholeAtEveryCut(t *testing.T) {
+	t.Parallel()
 	const turns = 20
 	strategies := []string{compaction.Topic, compaction.Rolling, compaction.Prune, compaction.Middle, compaction.Window}
 	cuts := func(opt *Options) {
@@ -334,6 +335,7 @@ func TestK1_07AStoppedCompactionChangesNothing(t *testing.T) {
 
 // A summary that fails, is empty or is cut off takes no history's place, and the next one can be made.
 func TestK1_09FailedSummaries(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name   string
 		script upstream.Script

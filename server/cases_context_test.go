@@ -31,6 +31,7 @@ func randomLine(n int) string {
 }
 
 func TestK2_01LongRunsAreCounted(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t, wideWindow)
 	e, bystander := ts.editor(), ts.editor()
 	sid, other := e.NewSession(ts.work), bystander.NewSession(ts.work)
@@ -132,6 +133,7 @@ func pictures(r *upstream.Request, picture []byte) int {
 }
 
 func TestK2_04PicturesHaveABoundedCost(t *testing.T) {
+	t.Parallel()
 	sees := true
 	for wire, model := range models {
 		t.Run(string(wire), func(t *testing.T) {

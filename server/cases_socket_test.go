@@ -150,6 +150,7 @@ func wideWindow(o *Options) {
 }
 
 func TestK7_01LargeMessages(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t, wideWindow, func(o *Options) { o.FrameBytes = 6 << 20 })
 	e, bystander := ts.editor(), ts.editor()
 	sid := e.NewSession(ts.work)

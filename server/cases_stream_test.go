@@ -257,6 +257,7 @@ func burst(n int, word string) (upstream.Script, string) {
 }
 
 func TestK6_04ChunksComeBeforeTheResult(t *testing.T) {
+	t.Parallel()
 	for _, sessions := range []int{1, 50} {
 		t.Run(fmt.Sprint(sessions, " sessions"), func(t *testing.T) {
 			ts := startServer(t)
@@ -423,6 +424,7 @@ func TestK6_09EventStreamRules(t *testing.T) {
 const maxSessionFrame = 256 << 10
 
 func TestK6_10LargeDataLines(t *testing.T) {
+	t.Parallel()
 	overWires(t, func(t *testing.T, ts *testServer, wire upstream.Wire) {
 		e := ts.editor()
 		texts := map[string]string{
@@ -453,6 +455,7 @@ func TestK6_10LargeDataLines(t *testing.T) {
 }
 
 func TestK6_10LargeToolArguments(t *testing.T) {
+	t.Parallel()
 	args := `{"text":"` + strings.Repeat("megabyte ", 1_200_000/9) + `"}`
 	overWires(t, func(t *testing.T, ts *testServer, _ upstream.Wire) {
 		e, sid := attached(t, ts)

@@ -35,6 +35,7 @@ func tokensLong(n int) string { return strings.Repeat(" the", n) }
 
 // Messages that fit, with room for an answer that does not: nothing is sent that is refused, and nothing grows by trying.
 func TestK2_05TheAnswerHasRoom(t *testing.T) {
+	t.Parallel()
 	const window, answer = 200_000, 8192
 	for _, model := range []string{"claude/test", "local/test"} {
 		for name, adjust := range map[string]func(*Options){"without compaction": func(*Options) {}, "with compaction": compacting(t)} {
@@ -78,6 +79,7 @@ func TestK2_05TheAnswerHasRoom(t *testing.T) {
 
 // One result as large as the window, and a message that is larger: the session goes on.
 func TestK2_06OneItemAsLargeAsTheWindow(t *testing.T) {
+	t.Parallel()
 	for _, model := range []string{"claude/test", "local/test"} {
 		for name, adjust := range map[string]func(*Options){"without compaction": func(*Options) {}, "with compaction": compacting(t)} {
 			t.Run(model+" "+name, func(t *testing.T) {

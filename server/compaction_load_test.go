@@ -74,6 +74,7 @@ func (b *busy) prompts(sid string, session, from, to int) error {
 // Prompts that are sent without pause in 20 sessions, while compactions wait for a slow summarizer: none waits for one, none
 // is lost, and what the sessions show in the end is what each of them shows that talks alone.
 func TestPromptsInManySessionsWhileTheSummarizerIsSlow(t *testing.T) {
+	t.Parallel()
 	const sessions, rounds, perRound = 20, 2, 10 // a compaction is due after seven of ten
 	all := newBusy(t)
 	var ids []string

@@ -48,6 +48,7 @@ var acts = []act{
 const readmeActs = 5
 
 func TestContextDocument(t *testing.T) {
+	t.Parallel()
 	text := readDoc(t, contextDoc)
 	old := text
 	for _, layout := range []string{stability.LayoutLog, stability.LayoutRipple} {

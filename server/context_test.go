@@ -136,6 +136,7 @@ func TestAssembleAndCommit(t *testing.T) {
 }
 
 func TestALongHistoryIsShedAndStaysShed(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)

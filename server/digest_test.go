@@ -34,6 +34,7 @@ func counted(t *testing.T, req *upstream.Request, line *regexp.Regexp) int {
 
 // Over many compactions what stands for the messages that left says how many they are, and a digest stays in its budget.
 func TestWhatStandsForTheMiddleIsBounded(t *testing.T) {
+	t.Parallel()
 	const budget = 200
 	for _, strategy := range []string{compaction.Window, compaction.Middle} {
 		for _, digest := range []bool{false, true} {

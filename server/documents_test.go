@@ -85,6 +85,7 @@ func TestDocumentsAreSetReplacedAndRemoved(t *testing.T) {
 }
 
 func TestDocumentsHaveLimits(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)

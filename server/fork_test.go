@@ -93,6 +93,7 @@ func (ts *testServer) wander(e caller, sid string, r *rand.Rand, step int) {
 
 // A fork shows what its source showed, at every number of random sessions, goes on by itself, and the source is as it was.
 func TestForksAtEveryNumber(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			ts := startServer(t)
@@ -303,6 +304,7 @@ func TestForksThatAreRefused(t *testing.T) {
 
 // A long session comes over in several transactions, and is complete when it is shown.
 func TestAForkOfALongSessionIsComplete(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestAnswerOfAClosedSessionIsThereWhenItIsOpenedAgain(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	ts.upstream.Push(upstream.Script{Steps: upstream.Texts("all of ", "the answer")})
 	e := ts.editor()

@@ -562,6 +562,7 @@ func TestAttachWithWrongNumbers(t *testing.T) {
 // A client that reads nothing for so long that the log no longer holds what it missed gets it all the same,
 // once, also when the session has been closed meanwhile.
 func TestSlowReaderGetsEverything(t *testing.T) {
+	t.Parallel()
 	for _, closed := range []bool{false, true} {
 		t.Run(fmt.Sprint("closed meanwhile ", closed), func(t *testing.T) {
 			ts := startServer(t)

@@ -126,6 +126,7 @@ func TestACompactionBehindAnEndingThatCannotBeStored(t *testing.T) {
 
 // That compacting is in vain is not forgotten with a restart, unless the history has been changed since.
 func TestAPauseOutlivesARestart(t *testing.T) {
+	t.Parallel()
 	for _, cleared := range []bool{false, true} {
 		ts, s := startCompacting(t, 200_000, upstream.Options{}, compacting(t))
 		s.says() // empty

@@ -37,7 +37,7 @@ function EditRow({ view, edit, undoable, title }: { view: SessionView; edit: Lis
       <p class="quiet">{sizes && <span class="moment-sizes"><Tokens n={sizes.before} /> to <Tokens n={sizes.after} /> tokens</span>}{details.length > 0 && `${sizes ? ", " : ""}${details.join(", ")}`}</p>
       {open && <pre class="moment-summary">{edit.summary}</pre>}
       <div class="moment-actions">
-        {edit.summary && <button type="button" class="link" aria-expanded={open} onClick={() => setOpen(!open)}>{open ? "Hide the summary" : <>Show the summary <Tokens n={edit.summaryTokens ?? 0} /></>}</button>}
+        {edit.summary && <button type="button" class="link" aria-expanded={open} onClick={() => setOpen(!open)}>{open ? "Hide the summary" : <>Show the summary, <Tokens n={edit.summaryTokens ?? 0} /> tokens</>}</button>}
         {undoable && <Confirm label="Undo" about={title} question="Take this back?" yes="Undo" disabled={!isOpen.value} onYes={() => void undo(view)} />}
         {!undoable && <Confirm label="Go back to here" about={title} question="Later messages leave the view. Go back?" yes="Go back" disabled={!isOpen.value}
           onYes={() => void goBack(view, { seq: edit.seq }, `“${title}”`)} />}

@@ -328,8 +328,10 @@ func TestManyItemsAreWindowed(t *testing.T) {
 		t.Errorf("%d elements stand for 2,000 items", n)
 	}
 	newest := "msg:" + transcript(t, e, sid)[49].ID
-	Eval[int](p, `(document.querySelector(".window.tiers").scrollTop = 1e9, 1)`)
-	p.Wait(fmt.Sprintf(`document.querySelector("[data-item=%s]")`, strings.ReplaceAll(quote(newest), `"`, `'`)))
+	p.Wait(fmt.Sprintf(`(() => {
+		document.querySelector(".window.tiers").scrollTop = 1e9; // again while rows are still being measured
+		return document.querySelector("[data-item=%s]");
+	})()`, strings.ReplaceAll(quote(newest), `"`, `'`)))
 }
 
 func TestCostIsTheUsageLog(t *testing.T) {

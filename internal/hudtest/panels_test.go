@@ -327,6 +327,15 @@ func TestManyItemsAreWindowed(t *testing.T) {
 	if n := Eval[int](p, `document.querySelectorAll(".panel *").length`); n > 1500 {
 		t.Errorf("%d elements stand for 2,000 items", n)
 	}
+	// The page redraws before the event of the scrolling comes.
+	if at := Eval[float64](p, `(() => {
+		const list = document.querySelector(".window.tiers");
+		list.scrollTop = 300;
+		document.querySelector("[data-tier=L1] button").click();
+		return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(list.scrollTop))));
+	})()`); at < 250 {
+		t.Errorf("a redraw took back a scroll to 300, it stands at %.0f", at)
+	}
 	newest := "msg:" + transcript(t, e, sid)[49].ID
 	p.Wait(fmt.Sprintf(`(() => {
 		document.querySelector(".window.tiers").scrollTop = 1e9; // again while rows are still being measured

@@ -34,7 +34,7 @@ const (
 const retouch = `((folder, port) => {
 	const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 	for (let node; (node = walker.nextNode()); ) {
-		const text = node.nodeValue.replaceAll(folder + "/project", "/home/ada").replaceAll(folder, "/home/ada/.local")
+		const text = node.nodeValue.replaceAll(folder + "/project", "/home/me").replaceAll(folder, "/home/me/.local")
 			.replaceAll(":" + port, ":7717").replace(/\b\d{1,2}:\d\d(:\d\d)?[\s\u202f][AP]M\b/g, "9:41 AM").replace(/(msg|note)_[0-9A-Z]{26}/g, "$1_01KE6D00000000000000000001");
 		if (text !== node.nodeValue) node.nodeValue = text;
 	}

@@ -108,7 +108,7 @@ func TestLongUseLevelsOff(t *testing.T) {
 // lookAtAll waits until the page shows the newest turn, and opens each tab once.
 func (p *Page) lookAtAll(sid string, turn int) {
 	p.t.Helper()
-	p.Wait(fmt.Sprintf(`(document.querySelector(".to-end")?.click(), document.querySelector(".transcript").innerText.includes("Turn %d."))`, turn))
+	p.WaitText(".transcript", fmt.Sprintf("Turn %d.", turn))
 	for _, tab := range p.tabs() {
 		Eval[string](p, fmt.Sprintf("location.hash = '#/session/' + %s + '/' + %s", quote(sid), quote(tab)))
 		p.Wait(fmt.Sprintf(`document.querySelector("[role=tab][aria-selected=true]")?.id.includes(%s)`, quote(tab)))

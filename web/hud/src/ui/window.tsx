@@ -111,12 +111,13 @@ export function Window<R extends Row>(props: WindowProps<R>) {
   const { rows, estimate, draw, sticky = false, target } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const [, redraw] = useReducer((n: number) => n + 1, 0);
-  const state = useRef({ layout: new Layout(), top: 0, height: 800, pinned: sticky, end: 0, anchor: "", delta: 0, target: null as object | null }).current;
+  const state = useRef({ layout: new Layout(), top: 0, height: 800, pinned: sticky, seen: 0, anchor: "", delta: 0, target: null as object | null, jumps: false }).current;
   const observer = useRowObserver(state.layout, redraw);
   state.layout.arrange(rows, estimate);
 
   if (target && target !== state.target && state.layout.find(target.key) !== undefined) {
     state.target = target;
+    state.jumps = true;
     state.anchor = target.key;
     state.delta = -72;
     state.pinned = false;
@@ -131,9 +132,12 @@ export function Window<R extends Row>(props: WindowProps<R>) {
   useLayoutEffect(() => {
     const element = scroller.current;
     if (!element) return;
-    const top = state.pinned ? element.scrollHeight : state.top;
+    const pending = state.jumps ? 0 : pendingScroll(element, state.seen);
+    state.jumps = false;
+    if (state.pinned && pending < 0) return; // somebody scrolls away, as the event will say
+    const top = state.pinned ? element.scrollHeight : state.top + pending;
     if (Math.abs(element.scrollTop - top) > 1) element.scrollTop = top;
-    if (state.pinned) state.end = element.scrollTop;
+    state.seen = element.scrollTop;
   });
 
   useEffect(() => {
@@ -158,9 +162,10 @@ export function Window<R extends Row>(props: WindowProps<R>) {
     const element = scroller.current;
     if (!element) return;
     state.top = element.scrollTop;
-    const atEnd = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR;
     // The event comes later than the scrolling. What took room meanwhile is nobody who scrolled away.
-    state.pinned = sticky && (atEnd || (state.pinned && element.scrollTop >= state.end - 1));
+    const atEnd = element.scrollHeight - element.scrollTop - Math.max(element.clientHeight, state.height) < NEAR;
+    state.pinned = sticky && (atEnd || (state.pinned && element.scrollTop >= state.seen - 1));
+    state.seen = element.scrollTop;
     const first = state.layout.at(state.top);
     state.anchor = rows[first]?.key ?? "";
     state.delta = state.top - state.layout.top(first);
@@ -184,6 +189,17 @@ export function Window<R extends Row>(props: WindowProps<R>) {
       </div>
     </div>
   );
+}
+
+/**
+ * How far somebody has scrolled since an element stood at a height, in pixels. The event of it is still to come; a redraw
+ * must not take it back. Where there is less to scroll than there was, the browser has moved the element itself.
+ */
+function pendingScroll(element: HTMLElement, seen: number): number {
+  const most = element.scrollHeight - element.clientHeight;
+  const moved = element.scrollTop - seen;
+  const byBrowser = seen > most && element.scrollTop >= most - 1;
+  return byBrowser || Math.abs(moved) <= 1 ? 0 : moved;
 }
 
 /** Returns a ref for rows that tells the layout how high they are. */

@@ -276,9 +276,10 @@ func (s *snapshot) noteDocuments(now, told map[string]string, context []piece) {
 			now[name] = removedFile
 		}
 	}
-	for _, e := range s.layout.entries() {
-		if name := documentInNotes(e.Key); isDocument(&e) && !held[name] {
-			now[name] = removedFile
+	entries := s.layout.entries()
+	for i := range entries {
+		if e := &entries[i]; isDocument(e) && !held[documentInNotes(e.Key)] {
+			now[documentInNotes(e.Key)] = removedFile
 		}
 	}
 }

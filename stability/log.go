@@ -1,5 +1,7 @@
 package stability
 
+import "slices"
+
 // log is the layout in which the prompt is a log: what was sent neither moves nor changes, an edited file appends a diff,
 // what is no longer needed is dead weight until the next cut, and tiers are labels. Before each request it is weighed
 // at which point that the provider still has cached the log is best cut and laid out anew from there; mostly at its end.
@@ -91,7 +93,13 @@ func (d *draft) sort() {
 
 // ofKinds returns the items of some kinds, those of the first kind first.
 func (d *draft) ofKinds(kinds ...Kind) []need {
-	var needs []need
+	count := 0
+	for i := range d.Items {
+		if slices.Contains(kinds, d.Items[i].Kind) {
+			count++
+		}
+	}
+	needs := make([]need, 0, count)
 	for _, kind := range kinds {
 		for i := range d.Items {
 			if d.Items[i].Kind == kind {

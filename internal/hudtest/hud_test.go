@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -28,8 +29,18 @@ type message struct {
 	Blocks []struct{ Type, Text string }
 }
 
+// transcript returns the messages of a session once its turn is over: the page may show an answer before it is stored.
 func transcript(t *testing.T, e *testclient.Editor, sid string) []message {
 	t.Helper()
+	ticker, deadline := time.NewTicker(20*time.Millisecond), time.After(patience)
+	defer ticker.Stop()
+	for ask[struct{ State string }](t, e, "_strata/session/info", sid, nil).State != "idle" {
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			t.Fatal("the turn does not end")
+		}
+	}
 	var page struct{ Messages []message }
 	if err := e.Call("_strata/history/list", map[string]any{"sessionId": sid}, &page); err != nil {
 		t.Fatal(err)

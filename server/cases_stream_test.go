@@ -83,6 +83,11 @@ func TestK6_01TwoPromptsAtOnce(t *testing.T) {
 	ts := startStrict(t, "claude/test")
 	witness, sid := attached(t, ts)
 	a, b, c := ts.editor(), ts.editor(), ts.editor()
+	for _, e := range []*testclient.Editor{a, b} { // before the first answer, which may be over when the other prompt comes
+		if _, err := e.Attach(sid, testclient.Place{}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	answered := 0
 	for round := range rounds {
 		turns := []*testclient.Turn{a.Start(sid, fmt.Sprintf("a%d", round)), b.Start(sid, fmt.Sprintf("b%d", round))}

@@ -57,6 +57,15 @@ type Block struct {
 	Incomplete bool    `json:"incomplete,omitempty"` // the call's arguments were cut off; it must not be carried out
 	IsError    bool    `json:"isError,omitempty"`
 	Content    []Block `json:"content,omitempty"` // a tool result's content: text and pictures, never nested deeper
+
+	Origin *Origin `json:"origin,omitempty"` // of a call or of thinking that a model wrote
+}
+
+// Origin is how the provider of a message's model wrote a block. It goes back unchanged to that provider, and to no other.
+type Origin struct {
+	ID    string          `json:"id,omitempty"`    // the provider's own id of a call; CallID is ours
+	Field string          `json:"field,omitempty"` // the member of the wire format that thinking came in
+	Extra json.RawMessage `json:"extra,omitempty"` // members of a call that we do not know: an object
 }
 
 // MessageStatus says how a message came to its end.

@@ -26,6 +26,8 @@ const (
 	KindRate       ErrorKind = "rate"       // too many requests
 	KindOverloaded ErrorKind = "overloaded" // the provider has trouble of its own
 	KindInvalid    ErrorKind = "invalid"    // the provider refuses the request
+	KindContext    ErrorKind = "context"    // the request is longer than the model's context
+	KindPicture    ErrorKind = "picture"    // the provider refuses a picture of the request
 	KindNetwork    ErrorKind = "network"    // no connection, a broken one, or a silent one
 	KindTruncated  ErrorKind = "truncated"  // the stream ended without its end, or is not what it should be
 	KindCancelled  ErrorKind = "cancelled"  // the caller's context ended
@@ -39,6 +41,8 @@ type Error struct {
 	Status     int           // HTTP status, or the one that an error inside the stream stands for; 0 where there is none
 	RetryAfter time.Duration // what the provider asked for; 0 where it did not
 	Partial    bool          // visible text had arrived
+	Limit      int           // KindContext: the model's context in tokens; 0 where the provider did not say
+	Counted    int           // KindContext: the request in the provider's tokens; 0 where the provider did not say
 	err        error
 }
 

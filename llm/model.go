@@ -24,6 +24,8 @@ type Model struct {
 	MaxOutput   int    // tokens
 	Encoding    string // the tokenizer that comes closest
 	Vision      bool
+	Pictures    PictureLimits
+	MaxBytes    int            // size of a request's body; 0: no limit
 	Thought     []ThoughtLevel // the levels that can be chosen, ThoughtOff among them; empty where there is no choice
 
 	MinCacheTokens int // the shortest prefix that is cached; 0 where unknown
@@ -35,6 +37,12 @@ type Model struct {
 	adaptive bool // Anthropic: thinks as much as it needs, told an effort instead of a budget
 	effort   bool // OpenAI: takes reasoning_effort, also to say "none"
 	reasons  bool // takes no temperature
+}
+
+// PictureLimits are the largest pictures that a provider takes. A zero limit is none.
+type PictureLimits struct {
+	Bytes  int // before base64
+	Pixels int // along the longer side
 }
 
 // Price is in US dollars per million tokens.

@@ -30,7 +30,8 @@ type Entry struct {
 	Kind   EntryKind
 	Role   history.Role // of an EntryMessage
 	Blocks []history.Block
-	Mark   Mark // a cache mark at the entry's end; ignored for providers that cache by themselves
+	Model  string // provider/model that wrote an EntryMessage; empty where that is not known
+	Mark   Mark   // a cache mark at the entry's end; ignored for providers that cache by themselves
 }
 
 // EntryKind says what an entry is.

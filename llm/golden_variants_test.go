@@ -1,0 +1,64 @@
+package llm
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"testing"
+
+	"strata/history"
+)
+
+// recordedBody returns the body that a client of the kind's usual address would send for req.
+func recordedBody(t *testing.T, kind Kind, req Request) []byte {
+	t.Helper()
+	transport := &bodyRecorder{}
+	c, err := New(Options{
+		Providers: map[string]ProviderConfig{string(kind): {Kind: kind}},
+		Transport: transport,
+		Sleep:     noSleep,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Stream(t.Context(), req, func(Event) {}); err == nil {
+		t.Fatal("an answer without a server")
+	}
+	return transport.body
+}
+
+// bodyRecorder keeps the body of the newest request and answers none.
+type bodyRecorder struct{ body []byte }
+
+func (r *bodyRecorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	r.body, _ = io.ReadAll(req.Body)
+	return nil, errors.New("no network")
+}
+
+// TestGoldenVariants pins the bytes of requests for models that want other parameters than those of TestGoldenRequest.
+func TestGoldenVariants(t *testing.T) {
+	temperature := 0.0
+	result := history.Block{Type: history.BlockToolResult, CallID: "c1", IsError: true, Content: []history.Block{text("no such file")}}
+	call := history.Block{Type: history.BlockToolCall, CallID: "c1", Name: "list", Args: `{ "deep": {"a": [1, 2.50, "<&>"]}, "z": null }`}
+	tools := []Tool{{Name: "list", Description: "Lists <files> & folders.", Schema: []byte(`{"type":"object","properties":{"deep":{"type":"object","enum":[1000]}},"additionalProperties":false}`)}}
+	talk := []Entry{
+		{Kind: EntrySystem, Blocks: []history.Block{text("Be brief.")}},
+		user("List\u2028the files, <please>."), message(history.RoleAssistant, call), message(history.RoleTool, result), user("Again."),
+	}
+	for _, test := range []struct {
+		name string
+		kind Kind
+		req  Request
+	}{
+		{"anthropic-adaptive", Anthropic, Request{Model: "anthropic/claude-opus-4-6", Thought: ThoughtHigh, Temperature: &temperature, Tools: tools, Entries: talk}},
+		{"anthropic-plain", Anthropic, Request{Model: "anthropic/claude-haiku-4-5", MaxOutput: 100, Entries: []Entry{user("hi")}}},
+		{"anthropic-no-tools", Anthropic, Request{Model: "anthropic/claude-sonnet-4-5", Entries: talk}},
+		{"openai-official", OpenAI, Request{Model: "openai/gpt-4o", Temperature: &temperature, Tools: tools, Entries: talk}},
+		{"openai-effort", OpenAI, Request{Model: "openai/gpt-5.1", Thought: ThoughtLow, Temperature: &temperature, MaxOutput: 100, Entries: talk}},
+		{"openai-no-effort", OpenAI, Request{Model: "openai/gpt-5.1", Entries: []Entry{user("hi")}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			golden(t, test.name+".golden", recordedBody(t, test.kind, test.req))
+		})
+	}
+}

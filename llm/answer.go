@@ -2,6 +2,7 @@ package llm
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"strata/history"
@@ -12,24 +13,28 @@ const maxBlocks = 10000
 
 // answer collects what a stream delivers, and tells it on.
 type answer struct {
-	on     func(Event)
-	tools  bool // the request declared tools
-	blocks []*block
-	size   int  // bytes so far
-	shown  bool // something visible was told
+	on       func(Event)
+	tools    bool          // the request declared tools
+	newID    func() string // makes ids of calls
+	onFinish func()        // called once, when the reply is complete
+	blocks   []*block
+	size     int  // bytes so far
+	shown    bool // something visible was told
 
 	usage    history.Usage
 	reported bool
 	long     int // part of usage.CacheWrite that lives for an hour
 	stop     StopReason
 	cut      bool // the output limit ended it
+	finished bool // its stop reason was seen
 }
 
 // block is a block that still grows.
 type block struct {
 	history.Block
-	text strings.Builder // Text, or Args of a call
-	join joiner
+	text  strings.Builder // Text, or Args of a call
+	join  joiner
+	whole string // Args of a call that came in one piece with its start
 }
 
 // open begins a block. It fails when there are too many.
@@ -53,13 +58,66 @@ func (a *answer) last(kind history.BlockType) (*block, error) {
 	return a.open(history.Block{Type: kind})
 }
 
-// openCall begins a tool call and tells so.
-func (a *answer) openCall(id, name string) (*block, error) {
-	b, err := a.open(history.Block{Type: history.BlockToolCall, CallID: id, Name: name})
-	if err == nil {
-		a.tell(Event{Kind: EventToolCall, Call: &ToolCallDelta{ID: id, Name: name}})
+// openCall begins a tool call. The provider's id may be empty or used twice, so the call has an id of its own.
+// name may be empty where it follows.
+func (a *answer) openCall(providerID, name string) (*block, error) {
+	if err := a.grow(len(providerID)); err != nil {
+		return nil, err
 	}
-	return b, err
+	b, err := a.open(history.Block{Type: history.BlockToolCall, CallID: a.newID()})
+	if err != nil {
+		return nil, err
+	}
+	b.Origin = &history.Origin{ID: providerID}
+	return b, a.nameCall(b, name)
+}
+
+// nameCall gives a call its name if it has none, and tells of the call with the arguments so far.
+func (a *answer) nameCall(b *block, name string) error {
+	if b.Name != "" || name == "" {
+		return nil
+	}
+	b.Name = name
+	a.tell(Event{Kind: EventToolCall, Call: &ToolCallDelta{ID: b.CallID, Name: name}})
+	if args := b.text.String(); args != "" {
+		a.tell(Event{Kind: EventToolCall, Call: &ToolCallDelta{ID: b.CallID, Name: name, Args: args}})
+	}
+	return a.grow(len(name))
+}
+
+// keepExtra keeps members of a call that go back unchanged to its provider.
+func (a *answer) keepExtra(b *block, extra json.RawMessage) error {
+	if len(extra) == 0 {
+		return nil
+	}
+	b.Origin.Extra = merged(b.Origin.Extra, extra)
+	return a.grow(len(extra))
+}
+
+func (a *answer) hasCalls() bool {
+	return slices.ContainsFunc(a.blocks, func(b *block) bool { return b.Type == history.BlockToolCall })
+}
+
+// addProse appends text to the newest text block and thinking to the newest thinking block.
+// field is the member of the wire format that thinking came in.
+func (a *answer) addProse(p prose, field string) error {
+	for _, s := range p {
+		kind := history.BlockText
+		if s.thinking {
+			kind = history.BlockThinking
+		}
+		b, err := a.last(kind)
+		if err != nil {
+			return err
+		}
+		if s.thinking && field != "" && b.Origin == nil {
+			b.Origin = &history.Origin{Field: field}
+		}
+		if err := a.add(b, s.fragment); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // add appends f to b and tells it.
@@ -81,7 +139,9 @@ func (a *answer) addText(b *block, text string) error {
 	case history.BlockThinking:
 		a.tell(Event{Kind: EventThinking, Text: text})
 	case history.BlockToolCall:
-		a.tell(Event{Kind: EventToolCall, Call: &ToolCallDelta{ID: b.CallID, Name: b.Name, Args: text}})
+		if b.Name != "" {
+			a.tell(Event{Kind: EventToolCall, Call: &ToolCallDelta{ID: b.CallID, Name: b.Name, Args: text}})
+		}
 	}
 	return nil
 }
@@ -106,14 +166,6 @@ func (a *answer) close(b *block) {
 	}
 }
 
-// toolUse is the stop reason behind calls, which only a request with tools can have.
-func (a *answer) toolUse() StopReason {
-	if a.tools {
-		return StopToolUse
-	}
-	return StopEndTurn
-}
-
 func (a *answer) tell(e Event) {
 	a.shown = true
 	a.on(e)
@@ -129,7 +181,7 @@ func (a *answer) tellUsage() {
 func (a *answer) result(model Model, whole bool) Result {
 	res := Result{Usage: a.usage, UsageReported: a.reported, Cost: model.cost(a.usage, a.long), Model: model.Name}
 	if whole {
-		res.StopReason = a.stop
+		res.StopReason = a.stopReason()
 	}
 	for i, b := range a.blocks {
 		a.close(b)
@@ -146,11 +198,19 @@ func (b *block) finished(cut bool) history.Block {
 		out.Text = b.text.String()
 		return out
 	}
-	out.Args = b.text.String()
+	out.Args = b.args()
 	if out.Args == "" && !cut {
 		out.Args = "{}"
 	}
 	// Some routers say "tool_calls" although the limit cut the arguments.
-	out.Incomplete = cut || !json.Valid([]byte(out.Args))
+	out.Incomplete = cut || out.Name == "" || !json.Valid([]byte(out.Args))
 	return out
+}
+
+// args returns a call's arguments so far.
+func (b *block) args() string {
+	if text := b.text.String(); strings.TrimSpace(text) != "" {
+		return text
+	}
+	return b.whole
 }

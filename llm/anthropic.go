@@ -1,171 +1,219 @@
 package llm
 
 import (
-	"context"
-	"encoding/base64"
-	"io"
+	"encoding/json"
 	"net/http"
-	"slices"
-
-	"github.com/anthropics/anthropic-sdk-go/v2"
-	"github.com/anthropics/anthropic-sdk-go/v2/option"
-	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
+	"strings"
 )
 
-// anthropicBackend speaks Messages. The SDK makes the request; the stream is read by anthropicStream.
-type anthropicBackend struct {
-	sdk anthropic.Client
-}
+// anthropicURL is the address of Anthropic itself.
+const anthropicURL = "https://api.anthropic.com"
 
-func newAnthropic(c *Client, config ProviderConfig, key string) *anthropicBackend {
-	opts := []option.RequestOption{
-		option.WithoutEnvironmentDefaults(), // the configuration alone says where requests go and with which key
-		option.WithHTTPClient(c.httpClient()),
-		option.WithMaxRetries(0),
-		option.WithMiddleware(c.onlySuccess),
+// anthropicVersion is the version of the Messages API whose words are used here.
+const anthropicVersion = "2023-06-01"
+
+func anthropicEndpoint(config ProviderConfig, key string) endpoint {
+	base := strings.TrimRight(config.BaseURL, "/")
+	if base == "" {
+		base = anthropicURL
 	}
+	header := newHeader()
+	header.Set("Anthropic-Version", anthropicVersion)
 	if key != "" {
-		opts = append(opts, option.WithAPIKey(key))
+		header.Set("X-Api-Key", key)
 	}
-	if config.BaseURL != "" {
-		opts = append(opts, option.WithBaseURL(config.BaseURL))
-	}
-	for _, name := range sortedKeys(config.Headers) {
-		opts = append(opts, option.WithHeader(name, config.Headers[name]))
-	}
-	return &anthropicBackend{anthropic.NewClient(opts...)}
+	return endpoint{base: strings.TrimSuffix(base, "/v1"), header: header}
 }
 
-func (b *anthropicBackend) open(ctx context.Context, req Request, model Model) (io.ReadCloser, error) {
-	var res *http.Response
-	if err := b.sdk.Post(ctx, "v1/messages", anthropicParams(req, model), &res, option.WithJSONSet("stream", true)); err != nil {
-		return nil, err
+// newHeader returns the headers of every request.
+func newHeader() http.Header {
+	return http.Header{
+		"Content-Type": {"application/json"},
+		"Accept":       {"text/event-stream, application/json"},
+		"User-Agent":   {"strata"},
 	}
-	return res.Body, nil
 }
 
-func (b *anthropicBackend) ping(ctx context.Context) error {
-	return ping(b.sdk.Get(ctx, "v1/models", nil, nil))
+// The types below are a request in Anthropic's words. The order of their fields is that of the bytes that are sent,
+// and a provider's cache is empty once these change: TestGoldenRequest pins them.
+type anthropicRequest struct {
+	MaxTokens    int                   `json:"max_tokens"`
+	Messages     []anthropicTurn       `json:"messages"`
+	Model        string                `json:"model"`
+	OutputConfig *anthropicOutput      `json:"output_config,omitempty"`
+	System       []anthropicText       `json:"system,omitempty"`
+	Thinking     *anthropicThinking    `json:"thinking,omitempty"`
+	Tools        []anthropicDefinition `json:"tools,omitempty"`
+	Stream       bool                  `json:"stream"`
 }
 
-// anthropicParams is a request in Anthropic's words. The present version of the API takes no temperature.
-func anthropicParams(req Request, model Model) anthropic.MessageNewParams {
-	c := newConversation(req.Entries, len(req.Tools) > 0, model.Vision)
-	out := anthropic.MessageNewParams{Model: model.ID, MaxTokens: int64(maxOutput(req, model))}
+type anthropicOutput struct {
+	Effort ThoughtLevel `json:"effort"`
+}
+
+type anthropicThinking struct {
+	Budget  int    `json:"budget_tokens,omitempty"`
+	Display string `json:"display,omitempty"`
+	Type    string `json:"type"` // enabled, adaptive
+}
+
+type anthropicDefinition struct {
+	Schema      json.RawMessage `json:"input_schema"`
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+}
+
+type anthropicTurn struct {
+	Content []any  `json:"content"` // of the block types below
+	Role    string `json:"role"`
+}
+
+type anthropicMark struct {
+	TTL  string `json:"ttl,omitempty"`
+	Type string `json:"type"`
+}
+
+type anthropicText struct {
+	Text string         `json:"text"`
+	Mark *anthropicMark `json:"cache_control,omitempty"`
+	Type string         `json:"type"`
+}
+
+type anthropicImage struct {
+	Source anthropicSource `json:"source"`
+	Mark   *anthropicMark  `json:"cache_control,omitempty"`
+	Type   string          `json:"type"`
+}
+
+type anthropicSource struct {
+	Data      []byte `json:"data"` // base64 in JSON
+	MediaType string `json:"media_type"`
+	Type      string `json:"type"`
+}
+
+type anthropicThought struct {
+	Signature string `json:"signature"`
+	Thinking  string `json:"thinking"`
+	Type      string `json:"type"`
+}
+
+type anthropicRedacted struct {
+	Data string `json:"data"`
+	Type string `json:"type"`
+}
+
+type anthropicCall struct {
+	ID    string          `json:"id"`
+	Input json.RawMessage `json:"input"`
+	Name  string          `json:"name"`
+	Mark  *anthropicMark  `json:"cache_control,omitempty"`
+	Type  string          `json:"type"`
+}
+
+type anthropicResult struct {
+	ID      string         `json:"tool_use_id"`
+	IsError bool           `json:"is_error,omitempty"`
+	Content []any          `json:"content"` // anthropicText and anthropicImage
+	Mark    *anthropicMark `json:"cache_control,omitempty"`
+	Type    string         `json:"type"`
+}
+
+// anthropicBody encodes a request. The present version of the API takes no temperature.
+func anthropicBody(req Request, model Model, d dialect) ([]byte, error) {
+	c := newConversation(req.Entries, shapeOf(req, model, Anthropic, d))
+	out := anthropicRequest{Model: model.ID, MaxTokens: maxOutput(req, model, d), Stream: true}
 	for _, p := range c.system {
-		out.System = append(out.System, anthropic.TextBlockParam{Text: p.text, CacheControl: cacheControl(p.mark)})
+		out.System = append(out.System, anthropicText{Text: p.text, Mark: anthropicMarkOf(p.mark, d), Type: "text"})
 	}
 	for _, t := range c.turns {
-		blocks := anthropicBlocks(t.parts)
+		turn := anthropicTurn{Role: "user"}
 		if t.assistant {
-			out.Messages = append(out.Messages, anthropic.NewAssistantMessage(blocks...))
-		} else {
-			out.Messages = append(out.Messages, anthropic.NewUserMessage(blocks...))
+			turn.Role = "assistant"
+		}
+		for _, p := range t.parts {
+			turn.Content = append(turn.Content, anthropicBlock(p, d))
+		}
+		out.Messages = append(out.Messages, turn)
+	}
+	if c.shape.tools {
+		for _, t := range req.Tools {
+			out.Tools = append(out.Tools, anthropicDefinition{Schema: schemaOf(t), Name: safeName(t.Name), Description: t.Description})
 		}
 	}
-	for _, t := range req.Tools {
-		out.Tools = append(out.Tools, anthropicTool(t))
+	if d.effort {
+		think(&out, req, model)
 	}
-	think(&out, req, model)
-	return out
+	return json.Marshal(out)
 }
 
-func maxOutput(req Request, model Model) int {
+// maxOutput returns the output limit of a request, in tokens.
+func maxOutput(req Request, model Model, d dialect) int {
+	limit := model.MaxOutput
 	if req.MaxOutput > 0 {
-		return req.MaxOutput
+		limit = req.MaxOutput
 	}
-	return model.MaxOutput
+	if d.maxOutput > 0 {
+		limit = min(limit, d.maxOutput)
+	}
+	return limit
 }
 
 // thinkingBudgets are tokens of thought for models that take no effort.
-var thinkingBudgets = map[ThoughtLevel]int64{ThoughtLow: 2048, ThoughtMedium: 8192, ThoughtHigh: 16384}
+var thinkingBudgets = map[ThoughtLevel]int{ThoughtLow: 2048, ThoughtMedium: 8192, ThoughtHigh: 16384}
 
 // minBudget is the smallest budget that the API takes.
 const minBudget = 1024
 
-func think(out *anthropic.MessageNewParams, req Request, model Model) {
+func think(out *anthropicRequest, req Request, model Model) {
 	if !model.thinks(req.Thought) {
 		return
 	}
 	if model.adaptive {
-		out.Thinking.OfAdaptive = &anthropic.ThinkingConfigAdaptiveParam{Display: "summarized"}
-		out.OutputConfig.Effort = anthropic.OutputConfigEffort(req.Thought)
+		out.Thinking = &anthropicThinking{Display: "summarized", Type: "adaptive"}
+		out.OutputConfig = &anthropicOutput{Effort: req.Thought}
 		return
 	}
-	budget := min(thinkingBudgets[req.Thought], out.MaxTokens/2) // half is left for the answer
+	budget := min(thinkingBudgets[req.Thought], out.MaxTokens/2) // half is left for the reply
 	if budget >= minBudget {
-		out.Thinking = anthropic.ThinkingConfigParamOfEnabled(budget)
+		out.Thinking = &anthropicThinking{Budget: budget, Type: "enabled"}
 	}
 }
 
-func anthropicTool(t Tool) anthropic.ToolUnionParam {
-	schema := param.Override[anthropic.ToolInputSchemaParam](schemaOf(t))
-	tool := anthropic.ToolUnionParamOfTool(schema, safeName(t.Name))
-	if t.Description != "" {
-		tool.OfTool.Description = anthropic.String(t.Description)
-	}
-	return tool
-}
-
-func anthropicBlocks(parts []*part) (out []anthropic.ContentBlockParamUnion) {
-	for _, p := range parts {
-		out = append(out, anthropicBlock(p))
-	}
-	return out
-}
-
-func anthropicBlock(p *part) anthropic.ContentBlockParamUnion {
-	var out anthropic.ContentBlockParamUnion
-	cache := cacheControl(p.mark)
+func anthropicBlock(p *part, d dialect) any {
+	mark := anthropicMarkOf(p.mark, d)
 	switch p.kind {
 	case partImage:
-		out = anthropic.NewImageBlockBase64(p.block.MIME, base64.StdEncoding.EncodeToString(p.block.Data))
-		out.OfImage.CacheControl = cache
+		source := anthropicSource{Data: p.block.Data, MediaType: p.block.MIME, Type: "base64"}
+		return anthropicImage{Source: source, Mark: mark, Type: "image"}
 	case partThinking:
 		if len(p.block.Data) > 0 {
-			return anthropic.NewRedactedThinkingBlock(string(p.block.Data))
+			return anthropicRedacted{Data: string(p.block.Data), Type: "redacted_thinking"}
 		}
-		return anthropic.NewThinkingBlock(p.block.Signature, p.block.Text)
+		return anthropicThought{Signature: p.block.Signature, Thinking: p.block.Text, Type: "thinking"}
 	case partCall:
-		out = anthropic.NewToolUseBlock(safeName(p.block.CallID), arguments(p.block), safeName(p.block.Name))
-		out.OfToolUse.CacheControl = cache
+		call := anthropicCall{ID: p.id, Input: arguments(p.block), Name: safeName(p.block.Name), Mark: mark, Type: "tool_use"}
+		return extended(call, p.extra())
 	case partResult:
-		out = anthropicResult(p)
-		out.OfToolResult.CacheControl = cache
+		result := anthropicResult{ID: p.id, IsError: p.block.IsError, Mark: mark, Type: "tool_result"}
+		for _, c := range p.content {
+			result.Content = append(result.Content, anthropicBlock(c, d))
+		}
+		return result
+	}
+	return anthropicText{Text: p.text, Mark: mark, Type: "text"}
+}
+
+func anthropicMarkOf(m Mark, d dialect) *anthropicMark {
+	if m == MarkNone || !d.cacheMarks {
+		return nil
+	}
+	mark := &anthropicMark{Type: "ephemeral"}
+	switch {
+	case !d.cacheTTL:
+	case m == Mark1h:
+		mark.TTL = "1h"
 	default:
-		out = anthropic.NewTextBlock(p.text)
-		out.OfText.CacheControl = cache
+		mark.TTL = "5m"
 	}
-	return out
-}
-
-func anthropicResult(p *part) anthropic.ContentBlockParamUnion {
-	result := &anthropic.ToolResultBlockParam{ToolUseID: safeName(p.block.CallID)}
-	if p.block.IsError {
-		result.IsError = anthropic.Bool(true)
-	}
-	for _, c := range p.content {
-		b := anthropicBlock(c)
-		result.Content = append(result.Content, anthropic.ToolResultBlockParamContentUnion{OfText: b.OfText, OfImage: b.OfImage})
-	}
-	return anthropic.ContentBlockParamUnion{OfToolResult: result}
-}
-
-func cacheControl(m Mark) (out anthropic.CacheControlEphemeralParam) {
-	switch m {
-	case Mark5m:
-		out.TTL = anthropic.CacheControlEphemeralTTLTTL5m
-	case Mark1h:
-		out.TTL = anthropic.CacheControlEphemeralTTLTTL1h
-	}
-	return out
-}
-
-func sortedKeys(m map[string]string) []string {
-	var keys []string
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
+	return mark
 }

@@ -2,7 +2,6 @@ package llm
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -28,13 +27,13 @@ func BenchmarkRequestBytes(b *testing.B) {
 		b.Run("anthropic/"+name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				json.Marshal(anthropicParams(req, model))
+				anthropicBody(req, model, dialectOf(ProviderConfig{Kind: Anthropic}, model))
 			}
 		})
 		b.Run("openai/"+name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				json.Marshal(openAIParams(req, model, true))
+				openAIBody(req, model, dialectOf(ProviderConfig{Kind: OpenAI}, model))
 			}
 		})
 	}
@@ -47,7 +46,7 @@ func BenchmarkStream(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		a := &answer{on: func(Event) {}}
-		(&openAIBackend{}).decode(newSSEReader(bytes.NewReader([]byte(stream))), a)
+		readReply(bytes.NewReader([]byte(stream)), newOpenAIStream(a), a)
 		a.result(Model{}, true)
 	}
 }

@@ -439,7 +439,7 @@ func TestK2_05OutputLimitIsSent(t *testing.T) {
 		}
 		req.MaxOutput = 8_192
 		_, err := newClient(t, up).Stream(t.Context(), req, func(Event) {})
-		if e := failureOf(t, err); e.Kind != KindInvalid || e.Status != 400 {
+		if e := failureOf(t, err); e.Kind != KindContext || e.Status != 400 || e.Limit != 200_000 || e.Counted != 196_750 {
 			t.Errorf("%s: error %+v", wire, e)
 		}
 	}

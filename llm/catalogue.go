@@ -40,7 +40,7 @@ func (c *catalogue) find(name string) (Model, bool) {
 		model = over.apply(model)
 	}
 	model.Marks = kind == Anthropic
-	return model, model.Known
+	return model.bounded(c.providers[provider]), model.Known
 }
 
 // listed is the catalogue's model, also under its name without a date, or one that is not known.

@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -19,6 +18,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/oklog/ulid/v2"
 )
 
 // Kind is the wire format of a provider.
@@ -38,6 +39,10 @@ type ProviderConfig struct {
 	APIKeyEnv string            // name of the variable that holds the key; empty: no key is needed
 	Headers   map[string]string // sent with each request
 	DeltaGap  time.Duration     // Offline: the pause before each delta
+
+	RetryStatuses   []int // HTTP statuses that are tried again; nil: DefaultRetryStatuses
+	MaxRequestBytes int   // of a request's body; 0: what the provider is known to take
+	MaxImageBytes   int   // of a picture; 0: what the provider is known to take
 }
 
 // Options are what a client is made of. Only Providers must be given.
@@ -45,19 +50,23 @@ type Options struct {
 	Providers map[string]ProviderConfig // by name
 	Models    map[string]ModelConfig    // by provider/model, over the catalogue
 
-	Transport   http.RoundTripper // default: one that uses the proxies of the usual variables
-	IdleTimeout time.Duration     // the longest that a stream may be silent; default 5 minutes
-	Log         *slog.Logger
+	Transport    http.RoundTripper // default: one that uses the proxies of the usual variables
+	FirstByte    time.Duration     // longest wait for the first byte of a reply; default 10 minutes; no limit on loopback
+	BetweenBytes time.Duration     // longest silence within a reply; default 5 minutes
+	Log          *slog.Logger
 
 	Getenv func(string) string                        // default os.Getenv
 	Now    func() time.Time                           // default time.Now
 	Sleep  func(context.Context, time.Duration) error // returns the context's error when it ends first
 	Jitter func() float64                             // in [0, 1)
+
+	NewCallID func() string // makes ids of tool calls, unique; default "tc_" and a ULID
 }
 
 const (
-	defaultIdleTimeout = 5 * time.Minute
-	checkTimeout       = 5 * time.Second
+	defaultFirstByte    = 10 * time.Minute
+	defaultBetweenBytes = 5 * time.Minute
+	checkTimeout        = 5 * time.Second
 )
 
 // Keys of log lines.
@@ -67,22 +76,28 @@ const (
 	keyElapsed = "elapsed"
 	keyContext = "context_tokens"
 	keyOutput  = "output_tokens"
+	keyRefused = "refused"
 )
 
 // Client is safe for concurrent use. Only mu's fields change after New.
 type Client struct {
 	providers map[string]ProviderConfig
 	catalogue *catalogue
-	transport http.RoundTripper
-	idle      time.Duration
+	http      *http.Client
+	drains    sync.WaitGroup // bodies that are read to their end
 	log       *slog.Logger
 	getenv    func(string) string
 	now       func() time.Time
 	sleep     func(context.Context, time.Duration) error
 	jitter    func() float64
+	newCallID func() string
 
-	mu   sync.Mutex
-	keys map[string]string // set by SetKey, by provider
+	firstByte, betweenBytes time.Duration
+
+	mu       sync.Mutex
+	keys     map[string]string  // set by SetKey, by provider
+	dialects map[string]dialect // learned, by model
+	windows  map[string]int     // learned, in tokens, by model
 }
 
 // New checks the configuration and makes a client. It connects to nothing and reads no key yet.
@@ -98,12 +113,15 @@ func New(opt Options) (*Client, error) {
 	c := &Client{
 		providers: opt.Providers,
 		catalogue: newCatalogue(opt.Providers, opt.Models),
-		transport: opt.Transport,
-		idle:      cmp.Or(opt.IdleTimeout, defaultIdleTimeout),
 		log:       opt.Log,
-		getenv:    opt.Getenv, now: opt.Now, sleep: opt.Sleep, jitter: opt.Jitter,
-		keys: map[string]string{},
+		getenv:    opt.Getenv, now: opt.Now, sleep: opt.Sleep, jitter: opt.Jitter, newCallID: opt.NewCallID,
+		firstByte: cmp.Or(opt.FirstByte, defaultFirstByte), betweenBytes: cmp.Or(opt.BetweenBytes, defaultBetweenBytes),
+		keys: map[string]string{}, dialects: map[string]dialect{}, windows: map[string]int{},
 	}
+	if opt.Transport == nil {
+		opt.Transport = newTransport()
+	}
+	c.http = newHTTPClient(opt.Transport)
 	c.fillDefaults()
 	return c, nil
 }
@@ -121,9 +139,6 @@ func (p ProviderConfig) check() error {
 }
 
 func (c *Client) fillDefaults() {
-	if c.transport == nil {
-		c.transport = http.DefaultTransport.(*http.Transport).Clone()
-	}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
@@ -139,21 +154,33 @@ func (c *Client) fillDefaults() {
 	if c.jitter == nil {
 		c.jitter = rand.Float64
 	}
+	if c.newCallID == nil {
+		c.newCallID = func() string { return "tc_" + ulid.Make().String() }
+	}
 }
 
 // Close closes idle connections. Running streams go on.
 func (c *Client) Close() {
-	if t, ok := c.transport.(interface{ CloseIdleConnections() }); ok {
-		t.CloseIdleConnections()
-	}
+	c.drains.Wait()
+	c.http.CloseIdleConnections()
 }
 
 // Model returns what is known about a model, and whether anything is. One of a configured provider that nobody
 // described gets the defaults; without a configured provider the zero Model is returned.
-func (c *Client) Model(name string) (Model, bool) { return c.catalogue.find(name) }
+// Its window is no larger than what was learned from its provider.
+func (c *Client) Model(name string) (Model, bool) {
+	m, known := c.catalogue.find(name)
+	return m.limited(c.window(name)), known
+}
 
 // Models returns the known models of the configured providers, sorted by name.
-func (c *Client) Models() []Model { return c.catalogue.all() }
+func (c *Client) Models() []Model {
+	all := c.catalogue.all()
+	for i := range all {
+		all[i] = all[i].limited(c.window(all[i].Name))
+	}
+	return all
+}
 
 // KeySource says where a provider's key comes from.
 type KeySource string
@@ -214,96 +241,60 @@ func (c *Client) key(provider string) (string, KeySource) {
 	return "", KeyMissing
 }
 
-// backend is one provider's side of a call.
-type backend interface {
-	// open sends the request and returns the body of the answer, an event stream.
-	open(ctx context.Context, req Request, model Model) (io.ReadCloser, error)
-	// decode reads the stream into a until its end. It returns errNoEnd where the end is missing.
-	decode(events *sseReader, a *answer) error
-	// ping asks for something that costs nothing.
-	ping(ctx context.Context) error
+// Stream asks a model and calls on, on this goroutine and in order, for each event of its reply.
+// A failure before anything visible is retried. The error is an *Error; the Result then holds what arrived.
+func (c *Client) Stream(ctx context.Context, req Request, on func(Event)) (Result, error) {
+	provider := providerOf(req.Model)
+	if c.providers[provider].Kind == Offline {
+		return c.streamOffline(ctx, req, on)
+	}
+	call, err := c.newCall(provider)
+	if err != nil {
+		return Result{Model: req.Model}, failure(ctx, provider, "", err)
+	}
+	call.req, call.on = req, on
+	call.model, _ = c.Model(req.Model)
+	started := c.now()
+	failed := c.withRetries(ctx, call.retryStatuses(), on, func() *Error { return call.attempt(ctx) })
+	res := call.result
+	c.log.Debug("model call", keyModel, req.Model, keyPurpose, req.Purpose, keyElapsed, c.now().Sub(started),
+		keyContext, res.Usage.Context(), keyOutput, res.Usage.Output)
+	if failed == nil {
+		return res, nil
+	}
+	if failed.Kind == KindContext {
+		c.LimitWindow(req.Model, failed.Limit)
+	}
+	return res, failed
 }
 
-func (c *Client) backend(provider string) (backend, error) {
+// newCall returns a call of a provider, without its request.
+func (c *Client) newCall(provider string) (*modelCall, error) {
 	config, ok := c.providers[provider]
 	if !ok {
 		return nil, &Error{Kind: KindUnknown, err: errors.New("no such provider is configured")}
 	}
 	key, source := c.key(provider)
 	if source == KeyMissing {
-		return nil, &Error{Kind: KindAuth, err: fmt.Errorf(
-			"no key: the server was started without %s; start it again with it, or give a key in the editor", config.APIKeyEnv)}
+		return nil, &Error{Kind: KindAuth, err: fmt.Errorf("no key: set %s and restart the server, or give a key in the editor", config.APIKeyEnv)}
 	}
+	out := &modelCall{client: c, config: config, format: wireFormats[config.Kind], key: key}
 	if config.Kind == Anthropic {
-		return newAnthropic(c, config, key), nil
+		out.endpoint = anthropicEndpoint(config, key)
+	} else {
+		out.endpoint = openAIEndpoint(config, key)
 	}
-	return newOpenAI(c, config, key), nil
+	for name, value := range config.Headers {
+		out.endpoint.header.Set(name, value)
+	}
+	return out, nil
 }
 
-// Stream asks a model and calls on, on this goroutine and in order, for each event of its answer.
-// What fails before anything visible is retried. The error is an *Error; the Result then holds what arrived.
-func (c *Client) Stream(ctx context.Context, req Request, on func(Event)) (Result, error) {
-	provider, _, _ := strings.Cut(req.Model, "/")
-	if c.providers[provider].Kind == Offline {
-		return c.streamOffline(ctx, req, on)
+func (c *modelCall) retryStatuses() []int {
+	if c.config.RetryStatuses != nil {
+		return c.config.RetryStatuses
 	}
-	back, err := c.backend(provider)
-	if err != nil {
-		return Result{Model: req.Model}, failure(ctx, provider, "", err)
-	}
-	key, _ := c.key(provider)
-	model, _ := c.Model(req.Model)
-	started := c.now()
-	var res Result
-	failed := c.withRetries(ctx, on, func() *Error {
-		a := &answer{on: on, tools: len(req.Tools) > 0}
-		err := c.try(ctx, back, req, model, a)
-		res = a.result(model, err == nil)
-		if err == nil {
-			return nil
-		}
-		out := failure(ctx, provider, key, err)
-		out.Partial = a.shown
-		return out
-	})
-	c.log.Debug("model call", keyModel, req.Model, keyPurpose, req.Purpose, keyElapsed, c.now().Sub(started),
-		keyContext, res.Usage.Context(), keyOutput, res.Usage.Output)
-	if failed != nil {
-		return res, failed
-	}
-	return res, nil
-}
-
-// try is one call. It fails when the stream is silent for longer than the idle timeout.
-func (c *Client) try(ctx context.Context, back backend, req Request, model Model, a *answer) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	watch := time.AfterFunc(c.idle, func() { cancel(errSilent) })
-	defer watch.Stop()
-	body, err := back.open(ctx, req, model)
-	if err == nil {
-		err = back.decode(newSSEReader(&watched{body, watch, c.idle}), a)
-		body.Close()
-	}
-	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
-		return errSilent
-	}
-	return err
-}
-
-// watched puts the idle timer off whenever something arrives, be it a comment.
-type watched struct {
-	io.Reader
-	timer *time.Timer
-	idle  time.Duration
-}
-
-func (w *watched) Read(p []byte) (int, error) {
-	n, err := w.Reader.Read(p)
-	if n > 0 {
-		w.timer.Reset(w.idle)
-	}
-	return n, err
+	return DefaultRetryStatuses
 }
 
 // Check reports whether a provider can be reached and takes the key. It takes at most 5 seconds.
@@ -311,15 +302,57 @@ func (c *Client) Check(ctx context.Context, provider string) error {
 	if c.providers[provider].Kind == Offline {
 		return nil
 	}
-	back, err := c.backend(provider)
+	call, err := c.newCall(provider)
 	if err != nil {
 		return failure(ctx, provider, "", err)
 	}
-	key, _ := c.key(provider)
 	limited, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	if err := back.ping(limited); err != nil {
-		return failure(ctx, provider, key, err)
+	if err := c.ping(limited, call.endpoint, call.format.listPath); err != nil {
+		return failure(ctx, provider, call.key, err)
 	}
 	return nil
+}
+
+// dialect returns how a model wants its requests, as far as that is known.
+func (c *Client) dialect(config ProviderConfig, model Model) dialect {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if d, learned := c.dialects[model.Name]; learned {
+		return d
+	}
+	return dialectOf(config, model)
+}
+
+// maxLearned bounds the models of which something is remembered: names of models come from clients.
+const maxLearned = 1000
+
+// learn remembers how a model wants its requests.
+func (c *Client) learn(model string, d dialect) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.dialects) >= maxLearned {
+		clear(c.dialects)
+	}
+	c.dialects[model] = d
+}
+
+// LimitWindow remembers that a model has no larger window than so many tokens, until the process ends: a local server
+// may be started with another one. A limit that is not positive, or above an earlier one, changes nothing.
+func (c *Client) LimitWindow(model string, tokens int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if old := c.windows[model]; tokens <= 0 || old > 0 && old <= tokens {
+		return
+	}
+	if len(c.windows) >= maxLearned {
+		clear(c.windows)
+	}
+	c.windows[model] = tokens
+}
+
+func (c *Client) window(model string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.windows[model]
 }

@@ -166,8 +166,8 @@ func TestErrorTexts(t *testing.T) {
 		{"a key", "application/json", `{"error":{"message":"Incorrect API key provided: sk-ant-api03-abcdefgh. Bearer abcdef123"}}`, 401, KindAuth, "provided: ***"},
 		{"control characters", "application/json", `{"error":{"message":"a\u0000b\u001b[31m\nc"}}`, 400, KindInvalid, "ab[31m c"},
 		{"a redirect", "", "", 307, KindInvalid, "Temporary Redirect"},
-		{"a login page", "text/html; charset=utf-8", "<html>", 200, KindInvalid, "text/html instead of an event stream"},
-		{"no stream", "application/json", `{"choices":[]}`, 200, KindInvalid, "application/json instead of an event stream"},
+		{"a login page", "text/html; charset=utf-8", "<html>", 200, KindInvalid, "a web page instead of a reply"},
+		{"no stream", "application/json", `{"choices":[]}`, 200, KindInvalid, "JSON without a reply"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := answerWith(t, func(w http.ResponseWriter, r *http.Request) {
@@ -243,43 +243,73 @@ func TestCheckTakesServersWithoutModelList(t *testing.T) {
 	}
 }
 
-// silentBackend is a provider that says a little and then nothing, not even when the request is given up.
-type silentBackend struct{ says []string }
+// slowTransport answers with a body that says a little, every four minutes, and then nothing, until the request is
+// given up.
+type slowTransport struct {
+	wait time.Duration // for the headers
+	says []string
+}
 
-func (b silentBackend) open(ctx context.Context, _ Request, _ Model) (io.ReadCloser, error) {
+func (t slowTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := sleep(req.Context(), t.wait); err != nil {
+		return nil, err
+	}
 	out, in := io.Pipe()
-	context.AfterFunc(ctx, func() { in.CloseWithError(ctx.Err()) }) // as a connection does
+	context.AfterFunc(req.Context(), func() { in.CloseWithError(req.Context().Err()) }) // as a connection does
 	go func() {
-		for _, s := range b.says {
+		for _, s := range t.says {
 			time.Sleep(4 * time.Minute)
 			io.WriteString(in, s)
 		}
 	}()
-	return out, nil
+	return &http.Response{StatusCode: http.StatusOK, Body: out, Header: http.Header{}}, nil
 }
 
-func (silentBackend) decode(events *sseReader, a *answer) error {
-	return (*openAIBackend)(nil).decode(events, a)
-}
-
-func (silentBackend) ping(context.Context) error { return nil }
-
-func TestIdleTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, err := New(Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		start := time.Now()
-		a := &answer{on: func(Event) {}}
-		err = c.try(t.Context(), silentBackend{[]string{": keep-alive\n", ": keep-alive\n"}}, Request{}, Model{}, a)
-		if !errors.Is(err, errSilent) || time.Since(start) != 13*time.Minute {
-			t.Errorf("error %v after %v", err, time.Since(start))
-		}
-		if e := failure(t.Context(), "p", "", err); e.Kind != KindNetwork || !e.retryable() {
-			t.Errorf("%+v", e)
-		}
-	})
+// TestSilence measures how long a call waits for a provider that says nothing. F10: a large local model needs longer
+// for the first byte than any limit.
+func TestSilence(t *testing.T) {
+	keepAlive := []string{": keep-alive\n", ": keep-alive\n"}
+	finished := []string{`data: {"choices":[{"delta":{"content":"x"},"finish_reason":"stop"}]}` + "\n\n"}
+	for _, test := range []struct {
+		name, base string
+		transport  slowTransport
+		change     func(*Options)
+		want       time.Duration
+		err        error
+	}{
+		{"between bytes", "https://example.org", slowTransport{says: keepAlive}, nil, 13 * time.Minute, errSilent},
+		{"before the headers", "https://example.org", slowTransport{wait: time.Hour}, nil, 10 * time.Minute, errSilent},
+		{"before the first byte", "https://example.org", slowTransport{}, nil, 10 * time.Minute, errSilent},
+		{"a limit of its own", "https://example.org", slowTransport{}, func(o *Options) { o.FirstByte = time.Hour }, time.Hour, errSilent},
+		{"no limit on loopback", "http://127.0.0.1:8080/v1", slowTransport{wait: 5 * time.Hour, says: finished}, nil, 5*time.Hour + 4*time.Minute + 3*time.Second, nil},
+		{"after the finish reason", "https://example.org", slowTransport{says: finished}, nil, 4*time.Minute + 3*time.Second, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				opt := Options{Providers: map[string]ProviderConfig{"p": {Kind: OpenAI, BaseURL: test.base}}, Transport: test.transport}
+				if test.change != nil {
+					test.change(&opt)
+				}
+				c, err := New(opt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				call, err := c.newCall("p")
+				if err != nil {
+					t.Fatal(err)
+				}
+				start := time.Now()
+				a := &answer{on: func(Event) {}}
+				if err := call.try(t.Context(), dialect{}, false, a); !errors.Is(err, test.err) || time.Since(start) != test.want {
+					t.Errorf("error %v after %v, want %v after %v", err, time.Since(start), test.err, test.want)
+				}
+			})
+		})
+	}
+	if e := failure(t.Context(), "p", "", errSilent); e.Kind != KindNetwork || !e.retryable(DefaultRetryStatuses) {
+		t.Errorf("%+v", e)
+	}
 }
 
 func TestSleepAndDelays(t *testing.T) {

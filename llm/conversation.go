@@ -1,6 +1,8 @@
 package llm
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 
 	"strata/history"
@@ -13,6 +15,7 @@ const (
 	noOutput    = "(no output)"
 	noBeginning = "(the conversation begins with an answer)"
 	goOn        = "(continue)"
+	understood  = "Understood."
 	interrupted = "The call was interrupted; it has no result."
 	cutOff      = "The call was not carried out: its arguments were cut off."
 )
@@ -26,6 +29,28 @@ type conversation struct {
 	system []*part
 	turns  []*turn
 	marked *part // the last part so far that can carry a mark
+
+	shape   shape
+	wireIDs map[string]string // of the calls so far: the ids that they are sent with, by our ids
+	used    map[string]bool   // those ids
+}
+
+// shape is what the model and its provider make of a conversation.
+type shape struct {
+	model    string // provider/model that is asked
+	tools    bool   // the request declares tools; without them calls go as text
+	vision   bool
+	thinking ThinkingBack
+	sealed   bool // the provider takes back thinking that it signed, the others plain thinking
+	shortIDs bool
+}
+
+// shapeOf returns the shape of a request.
+func shapeOf(req Request, model Model, kind Kind, d dialect) shape {
+	return shape{
+		model: model.Name, tools: len(req.Tools) > 0 && d.tools, vision: model.Vision,
+		thinking: d.thinkingBack, sealed: kind == Anthropic, shortIDs: d.shortIDs,
+	}
 }
 
 type turn struct {
@@ -38,6 +63,8 @@ type part struct {
 	kind    partKind
 	text    string         // of partText
 	block   *history.Block // of all others
+	id      string         // of partCall and partResult: as the provider knows the call
+	foreign bool           // of partCall: another provider made it, so that its Origin does not go along
 	content []*part        // of partResult: text and pictures
 	mark    Mark
 }
@@ -52,22 +79,32 @@ const (
 	partResult
 )
 
-// newConversation lays out entries. tools says that the request declares tools, without which calls go as text.
-func newConversation(entries []Entry, tools, vision bool) *conversation {
-	c := &conversation{}
-	leading := true
-	for _, e := range entries {
+// newConversation lays out entries.
+func newConversation(entries []Entry, s shape) *conversation {
+	c := &conversation{shape: s, wireIDs: map[string]string{}, used: map[string]bool{}}
+	leading, running := true, runningTurn(entries)
+	for i, e := range entries {
 		leading = leading && e.Kind == EntrySystem
 		if leading {
 			c.addSystem(e)
 		} else {
-			c.addEntry(e, vision)
+			c.addEntry(e, i > running)
 		}
 	}
-	c.pair(tools)
+	c.pair(s.tools)
 	c.complete()
 	c.limitMarks()
 	return c
+}
+
+// runningTurn returns the index of the prompt that began the running turn, -1 for none.
+func runningTurn(entries []Entry) int {
+	for i := len(entries) - 1; i >= 0; i-- {
+		if entries[i].Kind == EntryMessage && entries[i].Role == history.RoleUser {
+			return i
+		}
+	}
+	return -1
 }
 
 func (c *conversation) addSystem(e Entry) {
@@ -83,12 +120,15 @@ func (c *conversation) addSystem(e Entry) {
 
 // addEntry adds an entry's blocks to the turns. A message without any block is a damaged one and is left out;
 // one whose blocks all go away keeps its place in the conversation.
-func (c *conversation) addEntry(e Entry, vision bool) {
+func (c *conversation) addEntry(e Entry, running bool) {
 	assistant := e.Kind == EntryMessage && e.Role == history.RoleAssistant
 	said := false
 	for i := range e.Blocks {
 		b := &e.Blocks[i]
-		if p := newPart(b, vision); p != nil {
+		if b.Type == history.BlockThinking && !c.shape.takesThinking(b, e.Model, running) {
+			continue
+		}
+		if p := c.newPart(b, e.Model); p != nil {
 			if assistant && p.kind == partImage {
 				p = &part{text: imageNote(b)} // only users and tools may show pictures
 			}
@@ -101,6 +141,73 @@ func (c *conversation) addEntry(e Entry, vision bool) {
 	}
 	c.mark(e.Mark)
 }
+
+// takesThinking reports whether thinking goes back that was written by a model; its name is empty where it is not
+// known. A signature is only worth something to the family that gave it.
+func (s *shape) takesThinking(b *history.Block, writer string, running bool) bool {
+	if s.thinking == ThinkingNone || s.thinking == ThinkingOfTurn && !running {
+		return false
+	}
+	if s.sealed {
+		return (b.Signature != "" || len(b.Data) > 0) && (writer == "" || family(writer) == family(s.model))
+	}
+	return b.Text != "" && providerOf(writer) == providerOf(s.model)
+}
+
+// newPart returns a block as it is sent, nil where nothing of it is. writer is the model that wrote it.
+func (c *conversation) newPart(b *history.Block, writer string) *part {
+	switch b.Type {
+	case history.BlockThinking:
+		return &part{kind: partThinking, block: b}
+	case history.BlockToolCall:
+		foreign := providerOf(writer) != providerOf(c.shape.model)
+		return &part{kind: partCall, block: b, id: c.idOfCall(b, foreign), foreign: foreign}
+	case history.BlockToolResult:
+		return &part{kind: partResult, block: b, id: c.idOfResult(b.CallID), content: resultContent(b, c.shape.vision)}
+	case history.BlockImage:
+		if c.shape.vision && sendable(b) {
+			return &part{kind: partImage, block: b}
+		}
+	}
+	if text := textOf(b); text != "" {
+		return &part{kind: partText, text: text}
+	}
+	return nil
+}
+
+// idOfCall returns the id with which a call is sent: the provider's own, unless another call has it, else ours. Two calls
+// with one id of ours get the same one.
+func (c *conversation) idOfCall(b *history.Block, foreign bool) string {
+	if id, again := c.wireIDs[b.CallID]; again {
+		return id
+	}
+	id := c.ownID(b.CallID)
+	if b.Origin != nil && !foreign && b.Origin.ID != "" && !c.used[b.Origin.ID] {
+		id = b.Origin.ID
+	}
+	c.wireIDs[b.CallID], c.used[id] = id, true
+	return id
+}
+
+// idOfResult returns the id of the call that a result answers.
+func (c *conversation) idOfResult(callID string) string {
+	if id, known := c.wireIDs[callID]; known {
+		return id
+	}
+	return c.ownID(callID)
+}
+
+// ownID returns an id of ours in the characters that providers take.
+func (c *conversation) ownID(callID string) string {
+	if c.shape.shortIDs && callID != "" {
+		sum := sha256.Sum256([]byte(callID))
+		return hex.EncodeToString(sum[:])[:shortID]
+	}
+	return safeName(callID)
+}
+
+// shortID is the length of ids that Mistral takes.
+const shortID = 9
 
 // spokenBy says on which side p stands in an entry of the assistant's or of another: calls and results have sides of
 // their own, whatever message they were found in.
@@ -135,7 +242,7 @@ func (c *conversation) mark(m Mark) {
 
 // pair makes each call be answered once, directly behind it. What cannot be paired goes as text.
 func (c *conversation) pair(tools bool) {
-	names := map[string]string{} // of all calls so far, by safe id, in which they are sent and must differ
+	names := map[string]string{} // of all calls so far, by the id with which they are sent, which must differ
 	for i := 0; i < len(c.turns); i++ {
 		if !c.turns[i].assistant {
 			c.turns[i].parts = resultsFirst(c.turns[i].parts, nil, names)
@@ -153,28 +260,27 @@ func (c *conversation) pair(tools bool) {
 }
 
 // takeCalls returns the calls of t that stay calls. Others become text: all without tools, and those without an id of their own.
-func (t *turn) takeCalls(tools bool, names map[string]string) (calls []*history.Block) {
+func (t *turn) takeCalls(tools bool, names map[string]string) (calls []*part) {
 	for i, p := range t.parts {
 		if p.kind != partCall {
 			continue
 		}
-		id := safeName(p.block.CallID)
-		_, known := names[id]
-		if tools && !known && id != "" {
-			calls = append(calls, p.block)
+		_, known := names[p.id]
+		if tools && !known && p.id != "" {
+			calls = append(calls, p)
 		} else {
 			t.parts[i] = &part{text: callText(p.block), mark: p.mark}
 		}
-		names[id] = p.block.Name
+		names[p.id] = p.block.Name
 	}
 	return calls
 }
 
 // resultsFirst orders the parts of a user turn behind calls: one result for each of them, then everything else as it came.
-func resultsFirst(parts []*part, calls []*history.Block, names map[string]string) []*part {
+func resultsFirst(parts, calls []*part, names map[string]string) []*part {
 	open := map[string]bool{}
 	for _, call := range calls {
-		open[safeName(call.CallID)] = true
+		open[call.id] = true
 	}
 	var results, rest []*part
 	for _, p := range parts {
@@ -182,28 +288,28 @@ func resultsFirst(parts []*part, calls []*history.Block, names map[string]string
 			rest = append(rest, p)
 			continue
 		}
-		if id := safeName(p.block.CallID); open[id] {
-			open[id] = false
+		if open[p.id] {
+			open[p.id] = false
 			results = append(results, p)
 		} else {
-			rest = append(rest, resultAsText(p, names[id])...)
+			rest = append(rest, resultAsText(p, names[p.id])...)
 		}
 	}
 	for _, call := range calls {
-		if open[safeName(call.CallID)] {
+		if open[call.id] {
 			results = append(results, missingResult(call))
 		}
 	}
 	return append(results, rest...)
 }
 
-func missingResult(call *history.Block) *part {
+func missingResult(call *part) *part {
 	text := interrupted
-	if call.Incomplete {
+	if call.block.Incomplete {
 		text = cutOff
 	}
-	return &part{kind: partResult, content: []*part{{text: text}},
-		block: &history.Block{Type: history.BlockToolResult, CallID: call.CallID, IsError: true}}
+	return &part{kind: partResult, id: call.id, content: []*part{{text: text}},
+		block: &history.Block{Type: history.BlockToolResult, CallID: call.block.CallID, IsError: true}}
 }
 
 // complete makes the turns begin and end with the user, and no answer end with thinking, which would be refused.

@@ -129,7 +129,7 @@ func TestConversation(t *testing.T) {
 			"user | a\nassistant | CALL 1\nuser | RESULT 1: (no output)\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := show(newConversation(test.entries, test.tools, false)); got != test.want {
+			if got := show(newConversation(test.entries, shape{tools: test.tools, thinking: ThinkingAlways, sealed: true})); got != test.want {
 				t.Errorf("got\n%swant\n%s", got, test.want)
 			}
 		})
@@ -141,7 +141,7 @@ func TestWhatWasSentStays(t *testing.T) {
 	all := wholeRequest(upstream.Anthropic).Entries
 	before := ""
 	for n := range all {
-		c := newConversation(all[:n+1], true, true)
+		c := newConversation(all[:n+1], shape{tools: true, vision: true, thinking: ThinkingAlways, sealed: true})
 		if all[n].Kind == EntrySystem || all[n].Role == history.RoleAssistant || n+1 < len(all) && all[n+1].Role == history.RoleTool {
 			continue // a request ends with the user
 		}
@@ -187,7 +187,7 @@ func TestMarks(t *testing.T) {
 			"user | [result of a tool]/x @5m | b\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := newConversation(test.entries, false, false)
+			c := newConversation(test.entries, shape{thinking: ThinkingAlways, sealed: true})
 			if got := show(c); got != test.want {
 				t.Errorf("got\n%swant\n%s", got, test.want)
 			}

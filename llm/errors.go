@@ -1,16 +1,14 @@
 package llm
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -43,6 +41,7 @@ type Error struct {
 	Partial    bool          // visible text had arrived
 	Limit      int           // KindContext: the model's context in tokens; 0 where the provider did not say
 	Counted    int           // KindContext: the request in the provider's tokens; 0 where the provider did not say
+	param      string        // the parameter of the request that the provider names
 	err        error
 }
 
@@ -69,11 +68,13 @@ func (e *Error) reason() string {
 	return e.err.Error()
 }
 
-// retryable reports whether another try may help.
-func (e *Error) retryable() bool {
+// retryable reports whether another attempt may help. statuses are those that are tried again.
+func (e *Error) retryable(statuses []int) bool {
 	switch e.Kind {
-	case KindRate, KindOverloaded, KindNetwork, KindTruncated:
+	case KindNetwork, KindTruncated:
 		return true
+	case KindRate, KindOverloaded:
+		return slices.Contains(statuses, e.Status)
 	}
 	return false
 }
@@ -84,7 +85,12 @@ var (
 	errTooLarge = errors.New("the answer is larger than this client takes")
 )
 
-// kindOf maps an HTTP status. 504 is counted among the provider's own trouble.
+// tooManyBytes returns the error for a request that its provider would refuse for its size.
+func tooManyBytes(size, most int) *Error {
+	return &Error{Kind: KindInvalid, Status: http.StatusRequestEntityTooLarge, err: fmt.Errorf("request of %d bytes exceeds the limit of %d", size, most)}
+}
+
+// kindOf maps an HTTP status.
 func kindOf(status int) ErrorKind {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -93,97 +99,23 @@ func kindOf(status int) ErrorKind {
 		return KindQuota
 	case http.StatusTooManyRequests:
 		return KindRate
-	case 500, 502, 503, 504, 529:
+	}
+	if slices.Contains(DefaultRetryStatuses, status) || status >= 500 && status != http.StatusNotImplemented {
 		return KindOverloaded
 	}
 	return KindInvalid
 }
 
-// statusOfType maps the error types and codes that stand inside streams, of both APIs.
-func statusOfType(kind string) int {
-	switch kind {
-	case "overloaded_error", "overloaded", "insufficient_system_resource":
-		return 529
-	case "rate_limit_error", "rate_limit_exceeded", "requests", "tokens":
-		return http.StatusTooManyRequests
-	case "billing_error", "insufficient_quota":
-		return http.StatusPaymentRequired
-	case "authentication_error", "invalid_api_key":
-		return http.StatusUnauthorized
-	case "permission_error":
-		return http.StatusForbidden
-	case "not_found_error", "model_not_found":
-		return http.StatusNotFound
-	case "invalid_request_error", "context_length_exceeded":
-		return http.StatusBadRequest
-	case "timeout_error":
-		return http.StatusGatewayTimeout
-	}
-	return http.StatusInternalServerError
-}
-
-// wireError is the error object of both APIs.
-type wireError struct {
-	Type    string          `json:"type"`
-	Message string          `json:"message"`
-	Code    json.RawMessage `json:"code"` // a string, a number (an HTTP status) or null
-}
-
-// status is the HTTP status that an error inside a stream stands for.
-func (w *wireError) status() int {
-	var number int
-	if json.Unmarshal(w.Code, &number) == nil && number >= 400 && number < 600 {
-		return number
-	}
-	var code string
-	if json.Unmarshal(w.Code, &code) == nil && code != "" {
-		if status := statusOfType(code); status != http.StatusInternalServerError {
-			return status
-		}
-	}
-	return statusOfType(w.Type)
-}
-
-// inStream makes an error of an error event.
-func (w *wireError) inStream() *Error { return w.withStatus(w.status()) }
-
-func (w *wireError) withStatus(status int) *Error {
-	kind := kindOf(status)
-	if strings.Trim(string(w.Code), `"`) == "insufficient_quota" || w.Type == "insufficient_quota" {
-		kind = KindQuota // told with status 429, but waiting does not help
-	}
-	message := cmp.Or(w.Message, http.StatusText(status), string(kind)) // 529 has no text
-	return &Error{Kind: kind, Status: status, err: errors.New(message)}
-}
-
 // maxErrorBody is how much of an error's body is read, in bytes.
 const maxErrorBody = 64 << 10
 
-// readFailure makes an error of an answer whose status is not 200, and closes its body.
+// readFailure returns the error of a response whose status is not 200, and closes its body.
 func readFailure(res *http.Response, now time.Time) *Error {
 	defer res.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
-	var in struct {
-		Error json.RawMessage `json:"error"`
-	}
-	var wire wireError
-	if json.Unmarshal(body, &in) == nil && json.Unmarshal(in.Error, &wire) != nil {
-		json.Unmarshal(in.Error, &wire.Message) // Ollama's error is a string
-	}
-	err := wire.withStatus(res.StatusCode)
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody)) // what arrived of it is what can be said
+	err := readFailureBody(body).withStatus(res.StatusCode)
 	err.RetryAfter = retryAfter(res.Header, now)
 	return err
-}
-
-// notAStream makes an error of a 200 whose body is of another kind than an event stream.
-func notAStream(res *http.Response) *Error {
-	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	switch kind {
-	case "text/html", "application/json":
-		res.Body.Close()
-		return &Error{Kind: KindInvalid, Status: res.StatusCode, err: fmt.Errorf("answered with %s instead of an event stream", kind)}
-	}
-	return nil
 }
 
 // failure makes an *Error of whatever a try ended with. ctx is the caller's, key the one to be masked.

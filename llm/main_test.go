@@ -2,7 +2,9 @@ package llm
 
 import (
 	"context"
+	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,6 +40,8 @@ func newClient(t *testing.T, up *upstream.Server, change ...func(*Options)) *Cli
 		Sleep:  noSleep,
 		Jitter: func() float64 { return 1 },
 	}
+	var calls atomic.Int64
+	opt.NewCallID = func() string { return fmt.Sprintf("tc_%d", calls.Add(1)) }
 	for _, f := range change {
 		f(&opt)
 	}

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -34,9 +35,10 @@ type Model struct {
 	NoCache        bool // nothing is cached, so that nothing is expected of a cache
 	Known          bool // by the catalogue or the configuration
 
-	adaptive bool // Anthropic: thinks as much as it needs, told an effort instead of a budget
-	effort   bool // OpenAI: takes reasoning_effort, also to say "none"
-	reasons  bool // takes no temperature
+	wants    ModelConfig // what the configuration says of its requests
+	adaptive bool        // Anthropic: thinks as much as it needs, told an effort instead of a budget
+	effort   bool        // OpenAI: takes reasoning_effort, also to say "none"
+	reasons  bool        // takes no temperature
 }
 
 // PictureLimits are the largest pictures that a provider takes. A zero limit is none.
@@ -85,10 +87,21 @@ type ModelConfig struct {
 	Vision         *bool
 	MinCacheTokens *int
 	Price          *Price
+
+	// How the model wants its requests. Empty and nil leave it to what its provider is known to take, and to what its
+	// refusals teach.
+	OutputName    string // of the output limit: max_tokens, max_completion_tokens
+	Temperature   *bool  // may be sent
+	StreamOptions *bool  // may be sent
+	Effort        *bool  // reasoning effort or thinking may be asked for
+	Tools         *bool  // may be declared
+	ThinkingBack  ThinkingBack
+	UserAfterTool *bool // a user message may follow a tool result
 }
 
 func (c ModelConfig) apply(m Model) Model {
 	m.Known = true
+	m.wants = c
 	if c.Window > 0 {
 		m.Window = c.Window
 		m.MaxOutput = min(m.MaxOutput, c.Window)
@@ -108,6 +121,40 @@ func (c ModelConfig) apply(m Model) Model {
 	if c.Price != nil {
 		m.Price = *c.Price
 	}
+	return m
+}
+
+// limited returns m with no larger window than limit, a number of tokens; 0 limits nothing.
+func (m Model) limited(limit int) Model {
+	if limit > 0 && limit < m.Window {
+		m.Window = limit
+		m.MaxOutput = min(m.MaxOutput, limit)
+	}
+	return m
+}
+
+// The sizes that providers are known to take, in bytes and pixels.
+const (
+	maxBytesAnthropic   = 32 << 20 // of a request
+	maxBytesOpenAI      = 50 << 20
+	maxBytesDefault     = 64 << 20
+	maxPictureAnthropic = 5 << 20 * 3 / 4 // 5 MiB in base64
+	maxPictureDefault   = 20 << 20
+	maxPixelsAnthropic  = 8000
+)
+
+// bounded returns m with the sizes that its provider takes.
+func (m Model) bounded(config ProviderConfig) Model {
+	switch {
+	case config.Kind == Anthropic:
+		m.MaxBytes, m.Pictures = maxBytesAnthropic, PictureLimits{Bytes: maxPictureAnthropic, Pixels: maxPixelsAnthropic}
+	case config.official():
+		m.MaxBytes, m.Pictures = maxBytesOpenAI, PictureLimits{Bytes: maxPictureDefault}
+	case config.Kind == OpenAI:
+		m.MaxBytes, m.Pictures = maxBytesDefault, PictureLimits{Bytes: maxPictureDefault}
+	}
+	m.MaxBytes = cmp.Or(config.MaxRequestBytes, m.MaxBytes)
+	m.Pictures.Bytes = cmp.Or(config.MaxImageBytes, m.Pictures.Bytes)
 	return m
 }
 

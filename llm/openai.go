@@ -1,25 +1,14 @@
 package llm
 
 import (
-	"context"
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"io"
-	"net/http"
 	"net/url"
-
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/shared"
+	"strings"
 )
 
-// openAIBackend speaks chat completions, with OpenAI and with whatever else does.
-// The SDK makes the request; the stream is read by openAIStream.
-type openAIBackend struct {
-	sdk      openai.Client
-	official bool // OpenAI itself, which has its own name for the output limit
-}
-
+// openAIHost is the host of OpenAI itself.
 const openAIHost = "api.openai.com"
 
 // official reports whether the provider is OpenAI itself.
@@ -28,79 +17,133 @@ func (p ProviderConfig) official() bool {
 	return p.Kind == OpenAI && (p.BaseURL == "" || err == nil && address.Hostname() == openAIHost)
 }
 
-func newOpenAI(c *Client, config ProviderConfig, key string) *openAIBackend {
-	base := config.BaseURL
+func openAIEndpoint(config ProviderConfig, key string) endpoint {
+	base := strings.TrimRight(config.BaseURL, "/")
 	if base == "" {
 		base = "https://" + openAIHost + "/v1"
 	}
-	opts := []option.RequestOption{
-		option.WithBaseURL(base),
-		option.WithHTTPClient(c.httpClient()),
-		option.WithMaxRetries(0),
-		option.WithMiddleware(c.onlySuccess),
-	}
+	header := newHeader()
 	if key != "" {
-		opts = append(opts, option.WithAPIKey(key))
+		header.Set("Authorization", "Bearer "+key)
 	}
-	for _, name := range sortedKeys(config.Headers) {
-		opts = append(opts, option.WithHeader(name, config.Headers[name]))
-	}
-	// The client is not made with its constructor, which would take address, key and headers from the environment.
-	return &openAIBackend{sdk: openai.Client{Options: opts}, official: config.official()}
+	return endpoint{base: base, header: header}
 }
 
-func (b *openAIBackend) open(ctx context.Context, req Request, model Model) (io.ReadCloser, error) {
-	params := openAIParams(req, model, b.official)
-	var res *http.Response
-	if err := b.sdk.Post(ctx, "chat/completions", params, &res, option.WithJSONSet("stream", true)); err != nil {
-		return nil, err
-	}
-	return res.Body, nil
+// The types below are a request in the words of chat completions. The order of their fields is that of the bytes that
+// are sent, and a provider's cache is empty once these change: TestGoldenRequest pins them.
+type openAIRequest struct {
+	Messages            []any                `json:"messages"` // of the message types below
+	Model               string               `json:"model"`
+	MaxCompletionTokens int                  `json:"max_completion_tokens,omitempty"`
+	MaxTokens           int                  `json:"max_tokens,omitempty"`
+	Temperature         *float64             `json:"temperature,omitempty"`
+	ReasoningEffort     string               `json:"reasoning_effort,omitempty"`
+	StreamOptions       *openAIStreamOptions `json:"stream_options,omitempty"`
+	Tools               []openAIDefinition   `json:"tools,omitempty"`
+	Stream              bool                 `json:"stream"`
 }
 
-func (b *openAIBackend) ping(ctx context.Context) error {
-	return ping(b.sdk.Get(ctx, "models", nil, nil))
+type openAIStreamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
 }
 
-func openAIParams(req Request, model Model, official bool) openai.ChatCompletionNewParams {
-	c := newConversation(req.Entries, len(req.Tools) > 0, model.Vision)
-	out := openai.ChatCompletionNewParams{
-		Model:         model.ID,
-		StreamOptions: openai.ChatCompletionStreamOptionsParam{IncludeUsage: openai.Bool(true)},
-	}
-	if limit := openai.Int(int64(maxOutput(req, model))); official {
+type openAIDefinition struct {
+	Function openAIFunctionDefinition `json:"function"`
+	Type     string                   `json:"type"`
+}
+
+type openAIFunctionDefinition struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+type openAIMessage struct {
+	Content any    `json:"content"` // a string, or a list of openAIText and openAIImage
+	Role    string `json:"role"`
+}
+
+type openAIToolMessage struct {
+	Content string `json:"content"`
+	CallID  string `json:"tool_call_id"`
+	Role    string `json:"role"`
+}
+
+type openAIAssistantMessage struct {
+	Content          string `json:"content,omitempty"`
+	ToolCalls        []any  `json:"tool_calls,omitempty"` // openAICall, with the provider's own members
+	Role             string `json:"role"`
+	ReasoningContent string `json:"reasoning_content,omitempty"`
+	Reasoning        string `json:"reasoning,omitempty"`
+}
+
+type openAICall struct {
+	ID       string `json:"id"`
+	Function any    `json:"function"` // openAIFunction, with the provider's own members
+	Type     string `json:"type"`
+}
+
+type openAIFunction struct {
+	Arguments string `json:"arguments"`
+	Name      string `json:"name"`
+}
+
+type openAIText struct {
+	Text string `json:"text"`
+	Type string `json:"type"`
+}
+
+type openAIImage struct {
+	Image openAIImageURL `json:"image_url"`
+	Type  string         `json:"type"`
+}
+
+type openAIImageURL struct {
+	URL string `json:"url"`
+}
+
+// openAIBody encodes a request.
+func openAIBody(req Request, model Model, d dialect) ([]byte, error) {
+	c := newConversation(req.Entries, shapeOf(req, model, OpenAI, d))
+	out := openAIRequest{Messages: openAIMessages(c, d), Model: model.ID, Stream: true}
+	switch limit := maxOutput(req, model, d); d.outputName {
+	case outputMaxCompletionTokens:
 		out.MaxCompletionTokens = limit
-	} else {
+	case outputMaxTokens:
 		out.MaxTokens = limit
 	}
-	if req.Temperature != nil && !model.reasons {
-		out.Temperature = openai.Float(*req.Temperature)
+	if d.temperature && !model.reasons {
+		out.Temperature = req.Temperature
 	}
-	if model.thinks(req.Thought) {
-		out.ReasoningEffort = shared.ReasoningEffort(req.Thought)
-	} else if model.effort {
-		out.ReasoningEffort = shared.ReasoningEffortNone
+	switch {
+	case !d.effort:
+	case model.thinks(req.Thought):
+		out.ReasoningEffort = string(req.Thought)
+	case model.effort:
+		out.ReasoningEffort = "none"
 	}
-	out.Messages = openAIMessages(c)
-	for _, t := range req.Tools {
-		out.Tools = append(out.Tools, openAITool(t))
+	if d.streamOptions {
+		out.StreamOptions = &openAIStreamOptions{IncludeUsage: true}
 	}
-	return out
+	if c.shape.tools {
+		for _, t := range req.Tools {
+			function := openAIFunctionDefinition{Name: safeName(t.Name), Description: t.Description, Parameters: schemaOf(t)}
+			out.Tools = append(out.Tools, openAIDefinition{Function: function, Type: "function"})
+		}
+	}
+	var body bytes.Buffer
+	enc := json.NewEncoder(&body)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(out)
+	return bytes.TrimSuffix(body.Bytes(), []byte("\n")), err
 }
 
-func openAITool(t Tool) openai.ChatCompletionToolUnionParam {
-	function := shared.FunctionDefinitionParam{Name: safeName(t.Name)}
-	if t.Description != "" {
-		function.Description = openai.String(t.Description)
-	}
-	json.Unmarshal(schemaOf(t), &function.Parameters) // an object, see schemaOf
-	return openai.ChatCompletionFunctionTool(function)
-}
-
-func openAIMessages(c *conversation) []openai.ChatCompletionMessageParamUnion {
-	var out []openai.ChatCompletionMessageParamUnion
-	if len(c.system) > 0 {
-		out = append(out, openai.SystemMessage(joined(c.system)))
+func openAIMessages(c *conversation, d dialect) []any {
+	var out []any
+	system := joined(c.system)
+	if system != "" && d.system {
+		out = append(out, openAIMessage{Content: system, Role: "system"})
+		system = ""
 	}
 	for _, t := range c.turns {
 		if t.assistant {
@@ -109,7 +152,14 @@ func openAIMessages(c *conversation) []openai.ChatCompletionMessageParamUnion {
 		}
 		results, rest := splitResults(t.parts)
 		for _, p := range results {
-			out = append(out, openai.ToolMessage(openAIResult(p), safeName(p.block.CallID)))
+			out = append(out, openAIToolMessage{Content: openAIResult(p), CallID: p.id, Role: "tool"})
+		}
+		if len(results) > 0 && len(rest) > 0 && !d.userAfterTool {
+			out = append(out, openAIAssistantMessage{Content: understood, Role: "assistant"})
+		}
+		if system != "" { // the model takes no system message
+			rest = append([]*part{{text: system}}, rest...)
+			system = ""
 		}
 		if len(rest) > 0 {
 			out = append(out, openAIUser(rest))
@@ -118,23 +168,25 @@ func openAIMessages(c *conversation) []openai.ChatCompletionMessageParamUnion {
 	return out
 }
 
-func openAIAssistant(parts []*part) openai.ChatCompletionMessageParamUnion {
-	message := openai.ChatCompletionAssistantMessageParam{}
+func openAIAssistant(parts []*part) openAIAssistantMessage {
+	message := openAIAssistantMessage{Content: joined(parts), Role: "assistant"}
 	for _, p := range parts {
-		if p.kind == partCall {
-			call := &openai.ChatCompletionMessageFunctionToolCallParam{ID: safeName(p.block.CallID)}
-			call.Function.Name = safeName(p.block.Name)
-			call.Function.Arguments = string(arguments(p.block))
-			message.ToolCalls = append(message.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{OfFunction: call})
+		switch {
+		case p.kind == partThinking && p.block.Origin != nil && p.block.Origin.Field == "reasoning":
+			message.Reasoning += p.block.Text
+		case p.kind == partThinking:
+			message.ReasoningContent += p.block.Text
+		case p.kind == partCall:
+			extra := p.extra()
+			function := openAIFunction{Arguments: string(arguments(p.block)), Name: safeName(p.block.Name)}
+			call := openAICall{ID: p.id, Function: extended(function, members(extra)["function"]), Type: "function"}
+			message.ToolCalls = append(message.ToolCalls, extended(call, without(members(extra), "function")))
 		}
 	}
-	if text := joined(parts); text != "" {
-		message.Content.OfString = openai.String(text)
-	}
-	return openai.ChatCompletionMessageParamUnion{OfAssistant: &message}
+	return message
 }
 
-// splitResults takes the results, which stand first, from the rest. Tool messages hold no pictures, so those follow
+// splitResults takes the results, which come first, from the rest. Tool messages hold no pictures, so those follow
 // as user content.
 func splitResults(parts []*part) (results, rest []*part) {
 	for len(parts) > 0 && parts[0].kind == partResult {
@@ -142,7 +194,7 @@ func splitResults(parts []*part) (results, rest []*part) {
 		results, parts = append(results, p), parts[1:]
 		for _, c := range p.content {
 			if c.kind == partImage {
-				rest = append(rest, &part{text: "[picture of tool result " + p.block.CallID + "]"}, c)
+				rest = append(rest, &part{text: "[picture of tool result " + p.id + "]"}, c)
 			}
 		}
 	}
@@ -161,20 +213,20 @@ func openAIResult(p *part) string {
 }
 
 // openAIUser sends a string where it can: not every server takes parts.
-func openAIUser(parts []*part) openai.ChatCompletionMessageParamUnion {
-	var content []openai.ChatCompletionContentPartUnionParam
+func openAIUser(parts []*part) openAIMessage {
+	var content []any
 	pictures := false
 	for _, p := range parts {
 		if p.kind == partImage {
 			pictures = true
 			address := "data:" + p.block.MIME + ";base64," + base64.StdEncoding.EncodeToString(p.block.Data)
-			content = append(content, openai.ImageContentPart(openai.ChatCompletionContentPartImageImageURLParam{URL: address}))
+			content = append(content, openAIImage{Image: openAIImageURL{URL: address}, Type: "image_url"})
 			continue
 		}
-		content = append(content, openai.TextContentPart(p.text))
+		content = append(content, openAIText{Text: p.text, Type: "text"})
 	}
 	if pictures {
-		return openai.UserMessage(content)
+		return openAIMessage{Content: content, Role: "user"}
 	}
-	return openai.UserMessage(joined(parts))
+	return openAIMessage{Content: joined(parts), Role: "user"}
 }

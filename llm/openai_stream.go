@@ -1,184 +1,223 @@
 package llm
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
-	"io"
+	"strings"
 
 	"strata/history"
 )
 
-// openAIChunk is what is read of a chunk. The SDK's type of it would make two replacement marks of a character that
-// two deltas share, and does not know the two names that servers have for thinking.
+// openAIChunk is what is read of a chunk, or of a whole completion.
 type openAIChunk struct {
-	Choices []struct {
-		Delta        openAIDelta `json:"delta"`
-		FinishReason string      `json:"finish_reason"`
-	} `json:"choices"`
-	Usage *openAIUsage `json:"usage"`
-	Error *wireError   `json:"error"`
+	Choices list[openAIChoice] `json:"choices"`
+	Usage   maybe[openAIUsage] `json:"usage"`
+	Groq    maybe[struct {
+		Usage maybe[openAIUsage] `json:"usage"`
+	}] `json:"x_groq"`
+	Error json.RawMessage `json:"error"`
+}
+
+type openAIChoice struct {
+	Delta        maybe[openAIDelta] `json:"delta"`
+	Message      maybe[openAIDelta] `json:"message"` // of a whole completion
+	Text         prose              `json:"text"`    // of the older completions
+	FinishReason label              `json:"finish_reason"`
+	Error        json.RawMessage    `json:"error"` // OpenRouter
 }
 
 type openAIDelta struct {
-	Content          fragment         `json:"content"`
-	Refusal          fragment         `json:"refusal"`
-	ReasoningContent fragment         `json:"reasoning_content"` // DeepSeek, vLLM, llama.cpp
-	Reasoning        fragment         `json:"reasoning"`         // OpenRouter, Ollama
-	ToolCalls        []openAICallPart `json:"tool_calls"`
+	Content          prose                     `json:"content"`
+	Refusal          prose                     `json:"refusal"`
+	ReasoningContent prose                     `json:"reasoning_content"` // DeepSeek, vLLM, llama.cpp
+	Reasoning        prose                     `json:"reasoning"`         // OpenRouter, Ollama
+	ToolCalls        list[openAICallPart]      `json:"tool_calls"`
+	FunctionCall     maybe[openAIFunctionPart] `json:"function_call"` // the form before tool calls
 }
 
+// openAICallPart is a part of a call: the first brings id and name, all bring some of the arguments.
 type openAICallPart struct {
-	Index    int    `json:"index"`
-	ID       string `json:"id"`
-	Function struct {
-		Name      string   `json:"name"`
-		Arguments fragment `json:"arguments"`
-	} `json:"function"`
+	index    int // -1 where the provider gave none
+	id       string
+	function openAIFunctionPart
+	extra    json.RawMessage // members that we do not know; those of the function stand in one called function
 }
 
+type openAIFunctionPart struct {
+	Name      label     `json:"name"`
+	Arguments argsDelta `json:"arguments"`
+}
+
+// UnmarshalJSON accepts any JSON object.
+func (p *openAICallPart) UnmarshalJSON(raw []byte) error {
+	var known struct {
+		Index    maybe[count]              `json:"index"`
+		ID       label                     `json:"id"`
+		Function maybe[openAIFunctionPart] `json:"function"`
+	}
+	if err := json.Unmarshal(raw, &known); err != nil {
+		return err
+	}
+	*p = openAICallPart{index: -1, id: string(known.ID), function: known.Function.value}
+	if known.Index.present {
+		p.index = int(known.Index.value)
+	}
+	object := members(raw)
+	p.extra = without(object, "index", "id", "type", "function")
+	if inner := without(members(object["function"]), "name", "arguments"); inner != nil {
+		nested, err := json.Marshal(map[string]json.RawMessage{"function": inner})
+		if err != nil {
+			return err
+		}
+		p.extra = merged(p.extra, nested)
+	}
+	return nil
+}
+
+// openAIUsage is the usage of chat completions, in the forms that servers give it.
 type openAIUsage struct {
 	Prompt     count `json:"prompt_tokens"`
 	Completion count `json:"completion_tokens"`
-	Details    struct {
+	Total      count `json:"total_tokens"`
+	CacheHit   count `json:"prompt_cache_hit_tokens"` // DeepSeek
+	Cached     count `json:"cached_tokens"`           // Moonshot
+	Details    maybe[struct {
 		Cached  count `json:"cached_tokens"`
 		Written count `json:"cache_write_tokens"`
-	} `json:"prompt_tokens_details"`
+	}] `json:"prompt_tokens_details"`
+	OutputDetails maybe[struct {
+		Reasoning count `json:"reasoning_tokens"`
+	}] `json:"completion_tokens_details"`
 }
+
+func (u *openAIUsage) reported() bool { return u.Prompt > 0 || u.Completion > 0 }
 
 // usage is u in our convention: prompt tokens include the cached ones.
 func (u *openAIUsage) usage() history.Usage {
-	cached := min(u.Details.Cached, u.Prompt)
-	written := min(u.Details.Written, u.Prompt-cached)
-	return history.Usage{Input: int(u.Prompt - cached - written), Output: int(u.Completion),
-		CacheRead: int(cached), CacheWrite: int(written)}
-}
-
-// decode reads chunks up to [DONE]. Some servers end without it; then a finish reason must have come.
-// Usage follows the finish reason, so that is not the end yet.
-func (*openAIBackend) decode(events *sseReader, a *answer) error {
-	s := openAIStream{answer: a, calls: map[int]*block{}}
-	for {
-		_, data, err := events.next()
-		if err == io.EOF || bytes.HasPrefix(data, []byte("[DONE]")) {
-			return s.end()
-		}
-		if err != nil {
-			return s.unlessFinished(err)
-		}
-		var chunk openAIChunk
-		if err := json.Unmarshal(data, &chunk); err != nil {
-			return broken(err)
-		}
-		if err := s.take(&chunk); err != nil {
-			return err
-		}
+	cached := min(max(u.Details.value.Cached, u.CacheHit, u.Cached), u.Prompt)
+	written := min(u.Details.value.Written, u.Prompt-cached)
+	output := u.Completion
+	if thought := u.OutputDetails.value.Reasoning; thought > 0 && u.Total == u.Prompt+output+thought {
+		output += thought // xAI and Gemini count thinking apart
 	}
+	return history.Usage{Input: int(u.Prompt - cached - written), Output: int(output), CacheRead: int(cached), CacheWrite: int(written)}
 }
 
+// openAIStream decodes chat completions.
 type openAIStream struct {
 	*answer
-	calls    map[int]*block // by index
-	finished bool
+	calls map[int]*block // by index
 }
 
-func (s *openAIStream) end() error {
-	if !s.finished {
-		return errNoEnd
-	}
-	return nil
+func newOpenAIStream(a *answer) *openAIStream {
+	return &openAIStream{answer: a, calls: map[int]*block{}}
 }
 
-// unlessFinished forgives a connection that breaks behind the finish reason: the answer is complete.
-func (s *openAIStream) unlessFinished(err error) error {
-	if s.finished {
-		return nil
+func (s *openAIStream) take(name string, object []byte) (done bool, err error) {
+	var c openAIChunk
+	if err := json.Unmarshal(object, &c); err != nil {
+		return false, broken(err)
 	}
-	return err
-}
-
-func (s *openAIStream) take(c *openAIChunk) error {
-	if c.Error != nil {
-		return c.Error.inStream()
+	if failure, ok := c.failure(name, object); ok {
+		return false, failure.inStream()
 	}
-	if c.Usage != nil {
-		s.usage = c.Usage.usage()
-		s.tellUsage()
+	for _, u := range []maybe[openAIUsage]{c.Usage, c.Groq.value.Usage} {
+		if u.present && u.value.reported() {
+			s.usage = u.value.usage()
+			s.tellUsage()
+		}
 	}
 	if len(c.Choices) == 0 {
-		return nil
+		return false, nil
 	}
-	if err := s.delta(&c.Choices[0].Delta); err != nil {
-		return err
+	choice := &c.Choices[0]
+	for _, delta := range []*openAIDelta{&choice.Delta.value, &choice.Message.value} {
+		if err := s.delta(delta); err != nil {
+			return false, err
+		}
 	}
-	return s.finish(c.Choices[0].FinishReason)
+	if err := s.addProse(choice.Text, ""); err != nil {
+		return false, err
+	}
+	return false, s.stopped(string(choice.FinishReason))
+}
+
+// failure returns the error that a chunk holds, if it holds one.
+func (c *openAIChunk) failure(name string, object []byte) (wireFailure, bool) {
+	if failure, ok := readWireFailure(c.Error); ok {
+		if whole, ok := readWireFailure(object); ok {
+			return whole, true
+		}
+		return failure, true
+	}
+	if len(c.Choices) > 0 {
+		return readWireFailure(c.Choices[0].Error)
+	}
+	if name == "error" || !c.Usage.present && !c.Groq.present {
+		return readWireFailure(object)
+	}
+	return wireFailure{}, false
 }
 
 func (s *openAIStream) delta(d *openAIDelta) error {
-	thinking := d.ReasoningContent
-	if thinking == (fragment{}) {
-		thinking = d.Reasoning // servers that send both send the same
+	thinking, field := d.ReasoningContent, "reasoning_content"
+	if len(thinking) == 0 {
+		thinking, field = d.Reasoning, "reasoning" // servers that send both send the same
 	}
-	if err := s.text(history.BlockThinking, thinking); err != nil {
+	if err := s.addProse(thinking.thinkingOnly(), field); err != nil {
 		return err
 	}
-	if err := s.text(history.BlockText, d.Content); err != nil {
+	if err := s.addProse(d.Content, ""); err != nil {
 		return err
 	}
-	if err := s.text(history.BlockText, d.Refusal); err != nil {
+	if err := s.addProse(d.Refusal, ""); err != nil {
 		return err
+	}
+	if f := d.FunctionCall; f.present {
+		d.ToolCalls = append(d.ToolCalls, openAICallPart{index: 0, function: f.value})
 	}
 	for i := range d.ToolCalls {
-		if err := s.call(&d.ToolCalls[i]); err != nil {
+		if err := s.call(&d.ToolCalls[i], i); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *openAIStream) text(kind history.BlockType, f fragment) error {
-	if f == (fragment{}) {
-		return nil
+// call takes a part of a call. place is its position in its delta, which stands in for a missing index.
+func (s *openAIStream) call(part *openAICallPart, place int) error {
+	if part.index < 0 {
+		part.index = place
 	}
-	b, err := s.last(kind)
-	if err != nil {
+	b := s.calls[part.index]
+	if b == nil || part.begins(b) {
+		var err error
+		if b, err = s.openCall(part.id, string(part.function.Name)); err != nil {
+			return err
+		}
+		s.calls[part.index] = b
+	}
+	if b.Origin.ID == "" {
+		b.Origin.ID = part.id
+	}
+	if err := s.nameCall(b, string(part.function.Name)); err != nil {
 		return err
 	}
-	return s.add(b, f)
+	if err := s.keepExtra(b, part.extra); err != nil {
+		return err
+	}
+	return s.add(b, part.function.Arguments.fragment)
 }
 
-// call takes a piece of a tool call. Another id at the same index is another call: some servers never count.
-func (s *openAIStream) call(part *openAICallPart) error {
-	b := s.calls[part.Index]
-	if b == nil || part.ID != "" && part.ID != b.CallID {
-		id := part.ID
-		if id == "" {
-			id = fmt.Sprintf("call_%d", len(s.blocks)) // some local servers give none
-		}
-		var err error
-		if b, err = s.openCall(id, part.Function.Name); err != nil {
-			return err
-		}
-		s.calls[part.Index] = b
+// begins reports whether p begins another call than b, which has its index: some servers give every call the same
+// index, some no ids.
+func (p *openAICallPart) begins(b *block) bool {
+	if p.id != "" && b.Origin.ID != "" {
+		return p.id != b.Origin.ID
 	}
-	return s.add(b, part.Function.Arguments)
-}
-
-func (s *openAIStream) finish(reason string) error {
-	switch reason {
-	case "":
-		return nil
-	case "error", "insufficient_system_resource": // OpenRouter, DeepSeek
-		return (&wireError{Type: reason, Message: "the provider broke the answer off"}).inStream()
-	case "length":
-		s.stop, s.cut = StopMaxTokens, true
-	case "content_filter":
-		s.stop = StopRefusal
-	case "tool_calls", "function_call":
-		s.stop = s.toolUse()
-	default:
-		s.stop = StopEndTurn
+	name := string(p.function.Name)
+	if name == "" || b.Name == "" {
+		return false
 	}
-	s.finished = true
-	return nil
+	args := strings.TrimSpace(b.text.String())
+	return name != b.Name || args != "" && json.Valid([]byte(args))
 }

@@ -9,29 +9,6 @@ import (
 	"strata/history"
 )
 
-// newPart is a block as it is sent, or nil where nothing of it is.
-func newPart(b *history.Block, vision bool) *part {
-	switch b.Type {
-	case history.BlockThinking:
-		if b.Signature == "" && len(b.Data) == 0 {
-			return nil // no provider takes thinking that it has not sealed
-		}
-		return &part{kind: partThinking, block: b}
-	case history.BlockToolCall:
-		return &part{kind: partCall, block: b}
-	case history.BlockToolResult:
-		return &part{kind: partResult, block: b, content: resultContent(b, vision)}
-	case history.BlockImage:
-		if vision && sendable(b) {
-			return &part{kind: partImage, block: b}
-		}
-	}
-	if text := textOf(b); text != "" {
-		return &part{kind: partText, text: text}
-	}
-	return nil
-}
-
 // sendable reports whether b is a picture of a kind that the providers take.
 func sendable(b *history.Block) bool {
 	switch b.MIME {
@@ -91,9 +68,11 @@ func imageNote(b *history.Block) string {
 func resultContent(b *history.Block, vision bool) []*part {
 	var out []*part
 	for i := range b.Content {
-		p := newPart(&b.Content[i], vision)
-		if p != nil && (p.kind == partText || p.kind == partImage) {
-			out = append(out, p)
+		inner := &b.Content[i]
+		if inner.Type == history.BlockImage && vision && sendable(inner) {
+			out = append(out, &part{kind: partImage, block: inner})
+		} else if text := textOf(inner); text != "" {
+			out = append(out, &part{text: text})
 		}
 	}
 	if len(out) == 0 {

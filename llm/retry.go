@@ -7,6 +7,10 @@ import (
 	"time"
 )
 
+// DefaultRetryStatuses are the HTTP statuses that are tried again: the provider, or a proxy in front of it, has
+// trouble that may pass. 520 to 524 and 530 are Cloudflare's, 529 is Anthropic's.
+var DefaultRetryStatuses = []int{408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529, 530}
+
 // Limits of the retries of one call.
 const (
 	maxTries   = 5
@@ -16,10 +20,11 @@ const (
 
 // withRetries runs try until it succeeds, fails for good, or has shown something.
 // A failure of ctx ends it at once, also in mid-wait.
-func (c *Client) withRetries(ctx context.Context, on func(Event), try func() *Error) *Error {
+// statuses are the HTTP statuses that may be retried.
+func (c *Client) withRetries(ctx context.Context, statuses []int, on func(Event), try func() *Error) *Error {
 	for attempt := 1; ; attempt++ {
 		err := try()
-		if err == nil || err.Partial || !err.retryable() || attempt == maxTries {
+		if err == nil || err.Partial || !err.retryable(statuses) || attempt == maxTries {
 			return err
 		}
 		delay := c.delay(attempt, err.RetryAfter)

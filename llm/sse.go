@@ -14,18 +14,19 @@ const (
 
 // sseReader reads the events of a text/event-stream.
 //
-// The SDKs have readers of their own. They drop a last event that no blank line follows, skip events without a
-// name (Anthropic) or take `"error":null` for an error (OpenAI), and do not tell whether the stream came to its end.
+// A last event that no blank line follows is taken, and the end of the stream is told apart from a broken connection.
 type sseReader struct {
-	in   *bufio.Reader
-	name string
-	data []byte
-	end  bool
+	in    *bufio.Reader
+	name  string
+	data  []byte
+	end   bool
+	stray string // the first line that is no field of an event stream, cut to maxStray bytes
 }
 
-func newSSEReader(r io.Reader) *sseReader {
-	return &sseReader{in: bufio.NewReaderSize(r, 64<<10)}
-}
+// maxStray bounds the stray line that is kept, in bytes: it can be an error in plain words.
+const maxStray = 1000
+
+func newSSEReader(in *bufio.Reader) *sseReader { return &sseReader{in: in} }
 
 // next returns the next event that has data. The data is valid until the next call.
 // The error is io.EOF at the end of the stream, whether or not a blank line closed the last event.
@@ -78,6 +79,11 @@ func (s *sseReader) field(start int) (blank bool) {
 		s.data = append(append(s.data, value...), '\n')
 	case "event":
 		s.name = string(value)
+	case "id", "retry", "":
+	default:
+		if s.stray == "" {
+			s.stray = string(line[:min(len(line), maxStray)])
+		}
 	}
 	return len(line) == 0
 }

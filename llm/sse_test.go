@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"strings"
@@ -12,7 +13,7 @@ import (
 
 // readEvents reads all events as "name|data".
 func readEvents(r io.Reader) (out []string, err error) {
-	s := newSSEReader(r)
+	s := newSSEReader(bufio.NewReader(r))
 	for {
 		name, data, err := s.next()
 		if err == io.EOF {
@@ -105,16 +106,16 @@ func FuzzDecode(f *testing.F) {
 	f.Add(`data: {"type":"content_block_start","content_block":{"type":"text","text":"\ud83d"}}` + "\n\n" + `data: {"type":"message_stop"}`)
 	f.Add(`data: {"choices":[{"delta":{"content":"x","tool_calls":[{"index":-1,"function":{"arguments":"{"}}]},"finish_reason":"length"}]}`)
 	f.Fuzz(func(t *testing.T, in string) {
-		for _, b := range []backend{&anthropicBackend{}, &openAIBackend{}} {
+		for _, format := range wireFormats {
 			var rec recorder
-			a := &answer{on: rec.on, tools: true}
-			err := b.decode(newSSEReader(strings.NewReader(in)), a)
+			a := &answer{on: rec.on, tools: true, newID: func() string { return "tc_1" }}
+			err := readReply(strings.NewReader(in), format.decoder(a), a)
 			res := a.result(Model{}, err == nil)
 			if shown := rec.text(); shown != strings.ToValidUTF8(shown, "\uFFFD") {
 				t.Errorf("told invalid text %q", shown)
 			}
 			if err == nil && res.StopReason == "" {
-				t.Log("ended without a stop reason")
+				t.Error("ended without a stop reason")
 			}
 		}
 	})

@@ -38,8 +38,8 @@ func TestBlocksComeInOrderOfArrival(t *testing.T) {
 	want := []history.Block{
 		{Type: history.BlockThinking, Text: "Let me see.", Signature: "seal"},
 		{Type: history.BlockText, Text: "I call."},
-		{Type: history.BlockToolCall, CallID: "call_1", Name: "read", Args: `{"path":"/a"}`},
-		{Type: history.BlockToolCall, CallID: "call_2", Name: "list", Args: `{}`},
+		{Type: history.BlockToolCall, CallID: "tc_1", Name: "read", Args: `{"path":"/a"}`, Origin: &history.Origin{ID: "call_1"}},
+		{Type: history.BlockToolCall, CallID: "tc_2", Name: "list", Args: `{}`, Origin: &history.Origin{ID: "call_2"}},
 	}
 	for _, wire := range wires {
 		t.Run(string(wire), func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestBlocksComeInOrderOfArrival(t *testing.T) {
 			var rec recorder
 			res, err := newClient(t, up).Stream(t.Context(), req, rec.on)
 			if wire == upstream.OpenAI {
-				want[0].Signature = ""
+				want[0].Signature, want[0].Origin = "", &history.Origin{Field: "reasoning_content"}
 			}
 			if diff := cmp.Diff(want, res.Blocks); diff != "" || err != nil || res.StopReason != StopToolUse {
 				t.Errorf("stop reason %s, error %v: %s", res.StopReason, err, diff)
@@ -60,7 +60,7 @@ func TestBlocksComeInOrderOfArrival(t *testing.T) {
 					calls = append(calls, *e.Call)
 				}
 			}
-			if len(calls) != 4 || calls[0].Args != "" || calls[2] != (ToolCallDelta{"call_1", "read", `"/a"}`}) {
+			if len(calls) != 4 || calls[0].Args != "" || calls[2] != (ToolCallDelta{"tc_1", "read", `"/a"}`}) {
 				t.Errorf("told calls %+v", calls)
 			}
 		})
@@ -136,10 +136,9 @@ func TestThoughtLevelIsSent(t *testing.T) {
 }
 
 func TestOnlyOpenAIItselfHasItsNameForTheOutputLimit(t *testing.T) {
-	c := newClient(t, newUpstream(t))
 	for address, want := range map[string]bool{"": true, "https://api.openai.com/v1": true, "https://example.org/v1": false} {
-		b := newOpenAI(c, ProviderConfig{Kind: OpenAI, BaseURL: address}, "")
-		body, err := json.Marshal(openAIParams(ask(upstream.OpenAI, "hi"), Model{ID: "m", MaxOutput: 7}, b.official))
+		model := Model{ID: "m", MaxOutput: 7}
+		body, err := openAIBody(ask(upstream.OpenAI, "hi"), model, dialectOf(ProviderConfig{Kind: OpenAI, BaseURL: address}, model))
 		if err != nil || strings.Contains(string(body), `"max_completion_tokens":7`) != want || strings.Contains(string(body), `"max_tokens":7`) == want {
 			t.Errorf("%q: %s, error %v", address, body, err)
 		}
@@ -167,7 +166,7 @@ func TestUsageNumbers(t *testing.T) {
 		}
 	}
 	odd := openAIUsage{Prompt: 10}
-	odd.Details.Cached, odd.Details.Written = 50, 50
+	odd.Details.value.Cached, odd.Details.value.Written = 50, 50
 	if u := odd.usage(); u != (history.Usage{CacheRead: 10}) {
 		t.Errorf("more cached than sent: %+v", u)
 	}
@@ -199,13 +198,14 @@ func TestOddOpenAIServers(t *testing.T) {
 		{"calls that all have index 0",
 			`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}}]}` + "\n\n" +
 				`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"b","function":{"name":"g","arguments":"{\"x\":1}"}}]},"finish_reason":"tool_calls"}]}` + "\n\n",
-			[]history.Block{{Type: history.BlockToolCall, CallID: "a", Name: "f", Args: "{}"}, {Type: history.BlockToolCall, CallID: "b", Name: "g", Args: `{"x":1}`}}, false},
+			[]history.Block{{Type: history.BlockToolCall, CallID: "tc_1", Name: "f", Args: "{}", Origin: &history.Origin{ID: "a"}},
+				{Type: history.BlockToolCall, CallID: "tc_2", Name: "g", Args: `{"x":1}`, Origin: &history.Origin{ID: "b"}}}, false},
 		{"a call without an id",
 			`data: {"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]},"finish_reason":"stop"}]}` + "\n\n",
-			[]history.Block{{Type: history.BlockToolCall, CallID: "call_0", Name: "f", Args: "{}"}}, false},
+			[]history.Block{{Type: history.BlockToolCall, CallID: "tc_1", Name: "f", Args: "{}", Origin: &history.Origin{}}}, false},
 		{"thinking under another name",
 			`data: {"choices":[{"delta":{"reasoning":"hm","content":"yes"},"finish_reason":"stop"}]}` + "\n\n",
-			[]history.Block{{Type: history.BlockThinking, Text: "hm"}, {Type: history.BlockText, Text: "yes"}}, false},
+			[]history.Block{{Type: history.BlockThinking, Text: "hm", Origin: &history.Origin{Field: "reasoning"}}, {Type: history.BlockText, Text: "yes"}}, false},
 		{"an error as finish reason",
 			`data: {"choices":[{"delta":{"content":"yes"},"finish_reason":"error"}]}` + "\n\n",
 			[]history.Block{{Type: history.BlockText, Text: "yes"}}, true},
@@ -246,7 +246,7 @@ func TestAnswerBounds(t *testing.T) {
 	if _, err := a.open(history.Block{}); !errors.Is(err, errTooLarge) {
 		t.Errorf("a block above the bound: %v", err)
 	}
-	if e := failure(t.Context(), "p", "", errTooLarge); e.Kind != KindInvalid || e.retryable() {
+	if e := failure(t.Context(), "p", "", errTooLarge); e.Kind != KindInvalid || e.retryable(DefaultRetryStatuses) {
 		t.Error("a too large answer would be asked for again")
 	}
 }

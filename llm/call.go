@@ -1,0 +1,153 @@
+package llm
+
+import (
+	"context"
+	"errors"
+
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"strata/history"
+)
+
+// wireFormat is one of the two wire formats.
+type wireFormat struct {
+	path, listPath string // of a call, and of the list of models
+	body           func(Request, Model, dialect) ([]byte, error)
+	decoder        func(*answer) decoder
+}
+
+var wireFormats = map[Kind]wireFormat{
+	Anthropic: {"/v1/messages", "/v1/models", anthropicBody, func(a *answer) decoder { return newAnthropicStream(a) }},
+	OpenAI:    {"/chat/completions", "/models", openAIBody, func(a *answer) decoder { return newOpenAIStream(a) }},
+}
+
+// modelCall is one call of a model, from the request to the reply, with all of its attempts.
+type modelCall struct {
+	client   *Client
+	config   ProviderConfig
+	format   wireFormat
+	endpoint endpoint
+	key      string // masked in errors
+	req      Request
+	model    Model
+	on       func(Event)
+	result   Result // of the newest attempt
+}
+
+// Limits of one attempt.
+const (
+	maxLessons  = 8               // requests that are changed because the provider refused a part
+	afterFinish = 3 * time.Second // wait for what may follow the stop reason
+)
+
+// attempt sends the request, and again without a part that the provider refuses. The error is nil or an *Error with all
+// fields set.
+func (c *modelCall) attempt(ctx context.Context) *Error {
+	d := c.client.dialect(c.config, c.model)
+	unsigned := false
+	for lessons := 0; ; lessons++ {
+		a := &answer{on: c.on, tools: len(c.req.Tools) > 0 && d.tools, newID: c.client.newCallID}
+		err := c.try(ctx, d, unsigned, a)
+		c.result = a.result(c.model, err == nil)
+		if err == nil {
+			return nil
+		}
+		failed := failure(ctx, c.model.Provider, c.key, err)
+		failed.Partial = a.shown
+		c.classify(failed)
+		if failed.Partial || failed.Kind == KindCancelled || lessons == maxLessons {
+			return failed
+		}
+		if !unsigned && refusesSignature(failed) {
+			unsigned = true // for this request only: another may need its thinking
+			continue
+		}
+		next, refused := d.after(failed, c.config.Kind, c.model.wants, maxOutput(c.req, c.model, d))
+		if refused == "" {
+			return failed
+		}
+		d = next
+		c.client.learn(c.model.Name, d)
+		c.client.log.Info("the provider refused a part of the request; it is left out from now on", keyModel, c.model.Name, keyRefused, refused)
+	}
+}
+
+// try sends one request and reads its reply into a.
+func (c *modelCall) try(ctx context.Context, d dialect, unsigned bool, a *answer) error {
+	req := c.req
+	if unsigned {
+		req.Entries = withoutSignatures(req.Entries)
+	}
+	body, err := c.format.body(req, c.model, d)
+	if err != nil {
+		return err
+	}
+	if most := c.model.MaxBytes; most > 0 && len(body) > most {
+		return tooManyBytes(len(body), most)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	first := c.client.firstByte
+	if onLoopback(c.endpoint.base) {
+		first = 0
+	}
+	w := newWatch(cancel, first, c.client.betweenBytes)
+	defer w.stop()
+	res, err := c.client.send(ctx, c.endpoint, "POST", c.format.path, body)
+	if err == nil {
+		a.onFinish = func() { w.shorten(afterFinish) }
+		err = readReply(&watchedBody{res.Body, w}, c.format.decoder(a), a)
+		if err == nil {
+			c.client.drain(res.Body, func() { cancel(nil) })
+			return nil
+		}
+		res.Body.Close()
+	}
+	silent := errors.Is(context.Cause(ctx), errSilent)
+	cancel(nil)
+	if silent {
+		return errSilent
+	}
+	return err
+}
+
+// classify looks closer at a failure that the status alone does not explain.
+func (c *modelCall) classify(e *Error) {
+	if (e.Kind == KindInvalid || e.Kind == KindOverloaded) && pictureWords.MatchString(e.err.Error()) && c.hasPictures() {
+		e.Kind = KindPicture
+	}
+}
+
+// pictureWords match an error about a picture.
+var pictureWords = regexp.MustCompile(`(?i)\b(images?|pictures?|image_url|media_type|vision|multimodal|mmproj|mime type)\b`)
+
+// hasPictures reports whether the request shows pictures to the model.
+func (c *modelCall) hasPictures() bool {
+	return c.model.Vision && slices.ContainsFunc(c.req.Entries, func(e Entry) bool { return showsPicture(e.Blocks) })
+}
+
+func showsPicture(blocks []history.Block) bool {
+	return slices.ContainsFunc(blocks, func(b history.Block) bool {
+		return b.Type == history.BlockImage || showsPicture(b.Content)
+	})
+}
+
+// refusesSignature reports whether a provider does not take the thinking of earlier replies.
+func refusesSignature(e *Error) bool {
+	text := strings.ToLower(e.err.Error())
+	return refusesParameter(e) && strings.Contains(text, "signature") && strings.Contains(text, "thinking") ||
+		refusesParameter(e) && strings.Contains(text, "thinking block")
+}
+
+// withoutSignatures returns entries without the thinking that was signed.
+func withoutSignatures(entries []Entry) []Entry {
+	out := slices.Clone(entries)
+	for i := range out {
+		out[i].Blocks = slices.DeleteFunc(slices.Clone(out[i].Blocks), func(b history.Block) bool {
+			return b.Type == history.BlockThinking && (b.Signature != "" || len(b.Data) > 0)
+		})
+	}
+	return out
+}

@@ -1,0 +1,39 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// extra returns the members of a call that its provider gave and that we do not know; nil for another provider.
+func (p *part) extra() json.RawMessage {
+	if p.foreign || p.block.Origin == nil {
+		return nil
+	}
+	return p.block.Origin.Extra
+}
+
+// extended returns value, a struct, with the members of an object added behind its own. An object that is none is ignored.
+func extended(value any, object json.RawMessage) any {
+	if len(members(object)) == 0 {
+		return value
+	}
+	return extendedObject{value, object}
+}
+
+type extendedObject struct {
+	value any
+	extra json.RawMessage
+}
+
+// MarshalJSON writes both as one object.
+func (e extendedObject) MarshalJSON() ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(e.value); err != nil {
+		return nil, err
+	}
+	own := bytes.TrimSuffix(bytes.TrimSpace(out.Bytes()), []byte("}"))
+	return append(append(own, ','), bytes.TrimPrefix(bytes.TrimSpace(e.extra), []byte("{"))...), nil
+}

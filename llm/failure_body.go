@@ -1,0 +1,208 @@
+package llm
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"html"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// wireFailure is a provider's error as far as it can be read: its words, and what classifies it.
+type wireFailure struct {
+	message string
+	kind    string // type, code or status in words
+	param   string // the parameter that is wrong
+	status  int    // HTTP status that stands in the error; 0 for none
+	limit   int    // the model's context in tokens; 0 where the error does not name it
+	counted int    // the request in the provider's tokens; 0 where the error does not name it
+}
+
+// maxFailureDepth bounds how deep an error may hide in other errors.
+const maxFailureDepth = 5
+
+// readWireFailure reads an error of any form: a string; a list of errors; an object with error, message, detail or
+// msg. ok is false where raw says nothing that reads as an error.
+func readWireFailure(raw json.RawMessage) (f wireFailure, ok bool) {
+	return readFailureAt(raw, maxFailureDepth)
+}
+
+func readFailureAt(raw json.RawMessage, depth int) (f wireFailure, ok bool) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || depth == 0 {
+		return f, false
+	}
+	switch raw[0] {
+	case '"':
+		if json.Unmarshal(raw, &f.message) != nil {
+			return f, false
+		}
+		if inner := strings.TrimSpace(f.message); strings.HasPrefix(inner, "{") || strings.HasPrefix(inner, "[") {
+			if nested, ok := readFailureAt(json.RawMessage(inner), depth-1); ok { // gateways pass on an error as a string
+				return nested, true
+			}
+		}
+		return f, strings.TrimSpace(f.message) != ""
+	case '[':
+		var elements []json.RawMessage
+		if json.Unmarshal(raw, &elements) != nil {
+			return f, false
+		}
+		for _, element := range elements {
+			if f, ok := readFailureAt(element, depth-1); ok {
+				return f, true
+			}
+		}
+	case '{':
+		return readFailureObject(members(raw), depth)
+	}
+	return f, false
+}
+
+// readFailureObject reads the members of an error object, or of an object that holds one.
+func readFailureObject(object map[string]json.RawMessage, depth int) (f wireFailure, ok bool) {
+	for _, name := range []string{"error", "message", "detail", "msg", "errors", "error_message", "error_description"} {
+		inner, found := readFailureAt(object[name], depth-1)
+		if found {
+			f, ok = inner, true
+			break
+		}
+	}
+	f.classify(object)
+	if !ok && len(members(object["error"])) > 0 { // an error without words
+		f.classify(members(object["error"]))
+		ok = f.kind != "" || f.status != 0
+	}
+	if raw := members(object["metadata"])["raw"]; len(raw) > 0 { // OpenRouter: the words of the provider behind it
+		if inner, found := readFailureAt(raw, depth-1); found && inner.message != f.message {
+			f.message = strings.TrimSpace(f.message + ": " + inner.message)
+			f.limit, f.counted = cmp.Or(f.limit, inner.limit), cmp.Or(f.counted, inner.counted)
+		}
+	}
+	return f, ok
+}
+
+// classify takes the members of an error object that say what kind of error it is. What an inner object said stays.
+func (f *wireFailure) classify(object map[string]json.RawMessage) {
+	for _, name := range []string{"status_code", "http_status", "code", "status"} {
+		var number count
+		if raw := object[name]; len(raw) > 0 && f.status == 0 && number.UnmarshalJSON(raw) == nil && number >= 400 && number < 600 {
+			f.status = int(number)
+		}
+	}
+	for _, name := range []string{"code", "type", "status"} {
+		var word label
+		if raw := object[name]; len(raw) > 0 && raw[0] == '"' && word.UnmarshalJSON(raw) == nil {
+			if _, err := strconv.Atoi(string(word)); err == nil || word == "error" {
+				continue
+			}
+			if f.kind == "" || statusOfKind(f.kind) == 0 && statusOfKind(string(word)) != 0 {
+				f.kind = string(word)
+			}
+		}
+	}
+	read := func(target *int, name string) {
+		var number count
+		if raw := object[name]; len(raw) > 0 && *target == 0 && number.UnmarshalJSON(raw) == nil {
+			*target = int(number)
+		}
+	}
+	read(&f.limit, "n_ctx") // llama.cpp
+	read(&f.counted, "n_prompt_tokens")
+	var param label
+	if raw := object["param"]; len(raw) > 0 && f.param == "" && param.UnmarshalJSON(raw) == nil {
+		f.param = string(param)
+	}
+}
+
+// readFailureBody reads a whole body: JSON of any form, a page of HTML, or plain text.
+func readFailureBody(body []byte) wireFailure {
+	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\uFEFF")))
+	for line := range bytes.Lines(body) { // an error that comes as an event stream
+		if data, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("data:")); ok {
+			if data = bytes.TrimSpace(data); len(data) > 0 {
+				body = data
+				break
+			}
+		}
+	}
+	if json.Valid(body) {
+		f, _ := readWireFailure(body)
+		return f
+	}
+	if isHTML(body) {
+		return wireFailure{message: titleOf(body)}
+	}
+	if len(body) > 0 && (body[0] == '{' || body[0] == '[') {
+		return wireFailure{} // JSON that was cut off
+	}
+	return wireFailure{message: string(body)}
+}
+
+func isHTML(body []byte) bool {
+	start := bytes.ToLower(body[:min(len(body), 64)])
+	return bytes.HasPrefix(start, []byte("<!doctype")) || bytes.HasPrefix(start, []byte("<html")) || bytes.HasPrefix(start, []byte("<head"))
+}
+
+var pageTitle = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+
+// titleOf returns a page's title: what a proxy says is in it.
+func titleOf(page []byte) string {
+	if m := pageTitle.FindSubmatch(page); m != nil {
+		return strings.TrimSpace(html.UnescapeString(string(m[1])))
+	}
+	return ""
+}
+
+// statusOfKind maps the words by which providers classify errors to HTTP statuses; 0 for an unknown word.
+func statusOfKind(kind string) int {
+	switch strings.ToLower(kind) {
+	case "overloaded_error", "overloaded", "insufficient_system_resource", "engine_overloaded_error":
+		return 529
+	case "rate_limit_error", "rate_limit_exceeded", "rate_limit", "requests", "tokens", "resource_exhausted", "throttlingexception", "too_many_requests":
+		return http.StatusTooManyRequests
+	case "billing_error", "insufficient_quota", "insufficient_balance", "quota_exceeded":
+		return http.StatusPaymentRequired
+	case "authentication_error", "invalid_api_key", "unauthenticated", "unauthorized", "invalid_authentication_error":
+		return http.StatusUnauthorized
+	case "permission_error", "permission_denied", "forbidden":
+		return http.StatusForbidden
+	case "not_found_error", "model_not_found", "not_found":
+		return http.StatusNotFound
+	case "invalid_request_error", "context_length_exceeded", "exceed_context_size_error", "invalid_argument", "badrequesterror",
+		"bad_request", "validationexception", "unsupported_parameter", "unsupported_value", "invalid_image", "content_policy_violation":
+		return http.StatusBadRequest
+	case "request_too_large":
+		return http.StatusRequestEntityTooLarge
+	case "timeout_error", "timeout", "deadline_exceeded":
+		return http.StatusGatewayTimeout
+	case "unavailable", "service_unavailable":
+		return http.StatusServiceUnavailable
+	case "api_error", "server_error", "internal_server_error", "internal", "internalservererror":
+		return http.StatusInternalServerError
+	}
+	return 0
+}
+
+// inStream returns the error that stands inside a stream or a body with status 200.
+func (f wireFailure) inStream() *Error {
+	return f.withStatus(cmp.Or(f.status, statusOfKind(f.kind), http.StatusInternalServerError))
+}
+
+// withStatus returns the error of an answer with an HTTP status.
+func (f wireFailure) withStatus(status int) *Error {
+	kind := kindOf(status)
+	switch {
+	case statusOfKind(f.kind) == http.StatusPaymentRequired:
+		kind = KindQuota // some providers tell it with status 429, but waiting does not help
+	case f.exceedsContext(status):
+		kind = KindContext
+		f.readLimits()
+	}
+	message := cmp.Or(strings.TrimSpace(f.message), f.kind, http.StatusText(status), string(kind)) // 529 has no text
+	return &Error{Kind: kind, Status: status, Limit: f.limit, Counted: f.counted, param: f.param, err: errors.New(message)}
+}

@@ -1,0 +1,189 @@
+package llm
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// decoder takes the events of one reply in the words of a wire format.
+type decoder interface {
+	// take takes an event, a JSON object. name is the one that stood beside it, mostly empty. done says that nothing
+	// follows.
+	take(name string, object []byte) (done bool, err error)
+}
+
+// readReply reads a reply into a by way of d. Most are event streams; some servers send a whole completion, or an
+// error, as JSON. It returns nil once the reply is complete: what goes wrong after that costs nothing.
+func readReply(body io.Reader, d decoder, a *answer) error {
+	r := &replyReader{in: bufio.NewReaderSize(body, 64<<10), decoder: d, answer: a}
+	err := r.read()
+	if a.finished {
+		return nil
+	}
+	return err
+}
+
+type replyReader struct {
+	in      *bufio.Reader
+	decoder decoder
+	answer  *answer
+}
+
+// errDone ends the reading of a reply whose end was seen.
+var errDone = errors.New("the reply is complete")
+
+func (r *replyReader) read() error {
+	start, err := r.peek()
+	if err != nil {
+		return noEnd(err)
+	}
+	switch start {
+	case '{', '[':
+		err = r.readJSON()
+	case '<':
+		err = r.readPage()
+	default:
+		err = r.readEvents()
+	}
+	if err == errDone {
+		return nil
+	}
+	return err
+}
+
+// noEnd turns the end of a body into the error that says that the reply is not complete.
+func noEnd(err error) error {
+	if err == io.EOF {
+		return errNoEnd
+	}
+	return err
+}
+
+// peek returns the first character that is no blank, without reading it.
+func (r *replyReader) peek() (byte, error) {
+	for {
+		next, err := r.in.Peek(1)
+		if err != nil {
+			return 0, err
+		}
+		switch next[0] {
+		case ' ', '\t', '\r', '\n', 0xEF, 0xBB, 0xBF: // blanks, and the bytes of a byte order mark
+			r.in.Discard(1)
+		default:
+			return next[0], nil
+		}
+	}
+}
+
+// readJSON reads a body that is one JSON value, or one after another.
+func (r *replyReader) readJSON() error {
+	values := json.NewDecoder(io.LimitReader(r.in, maxEvent))
+	for {
+		var value json.RawMessage
+		err := values.Decode(&value)
+		if err == io.EOF && len(r.answer.blocks) == 0 {
+			return &Error{Kind: KindInvalid, Status: http.StatusOK, err: errors.New("the provider sent JSON without a reply")}
+		}
+		if err == io.EOF {
+			return r.endMarker()
+		}
+		if err != nil {
+			return broken(err)
+		}
+		if err := r.value("", value); err != nil {
+			return err
+		}
+	}
+}
+
+// readPage reads an HTML page, which some proxy sends with status 200.
+func (r *replyReader) readPage() error {
+	page, err := io.ReadAll(io.LimitReader(r.in, maxErrorBody))
+	if err != nil {
+		return err
+	}
+	message := "the provider sent a web page instead of a reply"
+	if title := titleOf(page); title != "" {
+		message += ": " + title
+	}
+	return &Error{Kind: KindInvalid, Status: http.StatusOK, err: errors.New(message)}
+}
+
+// readEvents reads an event stream.
+func (r *replyReader) readEvents() error {
+	events := newSSEReader(r.in)
+	any := false
+	for {
+		name, data, err := events.next()
+		if err == io.EOF && !any && events.stray != "" {
+			return wireFailure{message: events.stray}.inStream()
+		}
+		if err != nil {
+			return noEnd(err)
+		}
+		any = true
+		if err := r.event(name, bytes.TrimSpace(data)); err != nil {
+			return err
+		}
+	}
+}
+
+// event takes the data of an event: JSON, the end marker, or an error in plain words.
+func (r *replyReader) event(name string, data []byte) error {
+	switch {
+	case len(data) == 0:
+		return nil
+	case bytes.HasPrefix(data, []byte("[DONE]")):
+		return r.endMarker()
+	case json.Valid(data):
+		return r.value(name, data)
+	case data[0] == '{' || data[0] == '[':
+		return broken(errors.New("invalid JSON"))
+	}
+	return wireFailure{message: string(data)}.inStream()
+}
+
+// value takes a JSON value: an event, a list of events, or an error.
+func (r *replyReader) value(name string, value json.RawMessage) error {
+	switch value[0] {
+	case '{':
+		done, err := r.decoder.take(name, value)
+		if err == nil && done {
+			r.answer.finish()
+			err = errDone
+		}
+		return err
+	case '[':
+		var elements []json.RawMessage
+		json.Unmarshal(value, &elements) // a valid list
+		for _, element := range elements {
+			if err := r.value(name, element); err != nil {
+				return err
+			}
+		}
+	case '"':
+		if failure, ok := readWireFailure(value); ok {
+			return failure.inStream()
+		}
+	}
+	return nil
+}
+
+// endMarker takes the end of a reply that gave no reason for it. Without content it is not believed.
+func (r *replyReader) endMarker() error {
+	if !r.answer.finished && len(r.answer.blocks) == 0 {
+		return errNoEnd
+	}
+	r.answer.finish()
+	return errDone
+}
+
+// broken returns the error for a stream that is damaged.
+func broken(err error) error {
+	return &Error{Kind: KindTruncated, err: fmt.Errorf("the stream holds an event that cannot be read: %w", err)}
+}

@@ -265,9 +265,9 @@ func (t slowTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: out, Header: http.Header{}}, nil
 }
 
-// TestSilence measures how long a call waits for a provider that says nothing. F10: a large local model needs longer
+// TestF10SilentProviders measures how long a call waits for a provider that says nothing. F10: a large local model needs longer
 // for the first byte than any limit.
-func TestSilence(t *testing.T) {
+func TestF10SilentProviders(t *testing.T) {
 	keepAlive := []string{": keep-alive\n", ": keep-alive\n"}
 	finished := []string{`data: {"choices":[{"delta":{"content":"x"},"finish_reason":"stop"}]}` + "\n\n"}
 	for _, test := range []struct {

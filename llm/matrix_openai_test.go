@@ -8,11 +8,11 @@ import (
 
 // The pieces that most chat completion streams share.
 const (
-	sayHi   = `{"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}`
-	sayYou  = `{"choices":[{"index":0,"delta":{"content":" you"},"finish_reason":null}]}`
-	saidAll = `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
-	called  = `{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`
-	theEnd  = `[DONE]`
+	sayHi       = `{"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}`
+	sayYou      = `{"choices":[{"index":0,"delta":{"content":" you"},"finish_reason":null}]}`
+	saidAll     = `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
+	calledTools = `{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`
+	theEnd      = `[DONE]`
 )
 
 // withDelta is a chunk whose delta is a JSON value.
@@ -28,11 +28,11 @@ func withReason(reason string) string {
 // withUsage is a chunk of its own with a JSON value as usage.
 func withUsage(usage string) string { return `{"choices":[],"usage":` + usage + `}` }
 
-// ended is a stream of chunks that ends as it should.
-func ended(chunks ...string) string { return asData(append(chunks, saidAll, theEnd)...) }
+// endedChat is a stream of chunks that ends as it should.
+func endedChat(chunks ...string) string { return asData(append(chunks, saidAll, theEnd)...) }
 
-// endedByCalls is ended with tool_calls as finish reason.
-func endedByCalls(chunks ...string) string { return asData(append(chunks, called, theEnd)...) }
+// endedByCalls is endedChat with tool_calls as finish reason.
+func endedByCalls(chunks ...string) string { return asData(append(chunks, calledTools, theEnd)...) }
 
 // openAIDialects are whole streams as servers send them.
 var openAIDialects = []variant{
@@ -45,7 +45,7 @@ var openAIDialects = []variant{
 			`{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1730000000,"model":"gpt-4o-2024-08-06","choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}],"usage":null}`,
 			`{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1730000000,"model":"gpt-4o-2024-08-06","choices":[],"usage":{"prompt_tokens":1200,"completion_tokens":9,"total_tokens":1209,"prompt_tokens_details":{"cached_tokens":1024,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}}}`,
 			theEnd),
-		text: "Grüße, 世界 😀", usage: used(176, 9, 1024, 0),
+		text: "Grüße, 世界 😀", usage: usedTokens(176, 9, 1024, 0),
 	},
 	{ // Azure: the verdict on the prompt comes first, one on the text with each chunk or in a chunk without a delta
 		name: "Azure with content filter results",
@@ -65,7 +65,7 @@ var openAIDialects = []variant{
 			`{"id":"a1","object":"chat.completion.chunk","created":1,"model":"mistral-small-latest","choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}],"p":"abc"}`,
 			`{"id":"a1","object":"chat.completion.chunk","created":1,"model":"mistral-small-latest","choices":[{"index":0,"delta":{"content":""},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"total_tokens":7,"completion_tokens":2},"p":"a"}`,
 			theEnd),
-		text: "Hi", usage: used(5, 2, 0, 0),
+		text: "Hi", usage: usedTokens(5, 2, 0, 0),
 	},
 	{ // Mistral, magistral models
 		name: "Mistral with thinking parts",
@@ -76,7 +76,7 @@ var openAIDialects = []variant{
 			`{"id":"a1","choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}`,
 			`{"id":"a1","choices":[{"index":0,"delta":{"content":""},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":9,"total_tokens":14,"prompt_audio_seconds":null}}`,
 			theEnd),
-		thinking: "The user greets.", text: "Hi", usage: used(5, 9, 0, 0),
+		thinking: "The user greets.", text: "Hi", usage: usedTokens(5, 9, 0, 0),
 	},
 	{ // Gemini's endpoint: usage in every chunk, the finish with the last words
 		name: "Gemini",
@@ -84,7 +84,7 @@ var openAIDialects = []variant{
 			`{"choices":[{"delta":{"content":"Hi","role":"assistant"},"index":0}],"created":1,"id":"g1","model":"gemini-2.5-flash","object":"chat.completion.chunk","usage":{"completion_tokens":1,"prompt_tokens":8,"total_tokens":9}}`,
 			`{"choices":[{"delta":{"content":" you","role":"assistant"},"finish_reason":"stop","index":0}],"created":1,"id":"g1","model":"gemini-2.5-flash","object":"chat.completion.chunk","usage":{"completion_tokens":2,"prompt_tokens":8,"total_tokens":40}}`,
 			theEnd),
-		text: "Hi you", usage: used(8, 2, 0, 0),
+		text: "Hi you", usage: usedTokens(8, 2, 0, 0),
 	},
 	{ // Gemini's endpoint in its first months
 		name: "Gemini with a finish reason in every chunk",
@@ -111,11 +111,11 @@ var openAIDialects = []variant{
 			`{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"Qwen/Qwen3-8B","choices":[{"index":0,"delta":{"content":""},"logprobs":null,"finish_reason":"stop","stop_reason":151645,"token_ids":null}]}`,
 			`{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"Qwen/Qwen3-8B","choices":[],"usage":{"prompt_tokens":11,"total_tokens":15,"completion_tokens":4}}`,
 			theEnd),
-		thinking: "hm", text: "Hi", usage: used(11, 4, 0, 0),
+		thinking: "hm", text: "Hi", usage: usedTokens(11, 4, 0, 0),
 	},
 	{ // vLLM since it renamed the field: both are sent
 		name: "vLLM with both names of thinking",
-		body: ended(
+		body: endedChat(
 			`{"choices":[{"index":0,"delta":{"reasoning":"h","reasoning_content":"h"},"finish_reason":null}]}`,
 			`{"choices":[{"index":0,"delta":{"reasoning":"m","reasoning_content":"m"},"finish_reason":null}]}`,
 			sayHi),
@@ -129,7 +129,7 @@ var openAIDialects = []variant{
 			`{"choices":[{"finish_reason":"stop","index":0,"delta":{}}],"created":1,"id":"chatcmpl-1","object":"chat.completion.chunk"}`,
 			`{"choices":[],"created":1,"id":"chatcmpl-1","object":"chat.completion.chunk","usage":{"completion_tokens":3,"prompt_tokens":20,"total_tokens":23},"timings":{"cache_n":0,"prompt_n":20,"prompt_ms":101.5,"predicted_n":3}}`,
 			theEnd),
-		text: "Hi", usage: used(20, 3, 0, 0),
+		text: "Hi", usage: usedTokens(20, 3, 0, 0),
 	},
 	{ // Ollama
 		name: "Ollama",
@@ -139,7 +139,7 @@ var openAIDialects = []variant{
 			`{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"qwen3","system_fingerprint":"fp_ollama","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":"stop"}]}`,
 			`{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"qwen3","system_fingerprint":"fp_ollama","choices":[],"usage":{"prompt_tokens":12,"completion_tokens":5,"total_tokens":17}}`,
 			theEnd),
-		thinking: "hm", text: "Hi", usage: used(12, 5, 0, 0),
+		thinking: "hm", text: "Hi", usage: usedTokens(12, 5, 0, 0),
 	},
 	{ // Ollama: a call is whole, with an index
 		name: "Ollama with a call", tools: true,
@@ -164,7 +164,7 @@ var openAIDialects = []variant{
 			`{"id":"gen-1","provider":"Anthropic","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":"stop","native_finish_reason":"end_turn"}]}`,
 			`{"id":"gen-1","provider":"Anthropic","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null,"native_finish_reason":null}],"usage":{"prompt_tokens":100,"completion_tokens":6,"total_tokens":106,"cost":0.00042,"is_byok":false,"prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":30,"audio_tokens":0},"cost_details":{"upstream_inference_cost":null},"completion_tokens_details":{"reasoning_tokens":3}}}`,
 			theEnd),
-		thinking: "hm", text: "Hi", usage: used(10, 6, 60, 30),
+		thinking: "hm", text: "Hi", usage: usedTokens(10, 6, 60, 30),
 	},
 	{ // DeepSeek: both fields in each delta, hits and misses of the cache in names of its own
 		name: "DeepSeek",
@@ -174,7 +174,7 @@ var openAIDialects = []variant{
 			`{"id":"d1","choices":[{"index":0,"delta":{"content":"Hi","reasoning_content":null},"logprobs":null,"finish_reason":null}]}`,
 			`{"id":"d1","choices":[{"index":0,"delta":{"content":"","reasoning_content":null},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":100,"completion_tokens":7,"total_tokens":107,"prompt_cache_hit_tokens":64,"prompt_cache_miss_tokens":36,"completion_tokens_details":{"reasoning_tokens":3}}}`,
 			theEnd),
-		thinking: "hm", text: "Hi", usage: used(36, 7, 64, 0),
+		thinking: "hm", text: "Hi", usage: usedTokens(36, 7, 64, 0),
 	},
 	{ // Groq: usage within x_groq only
 		name: "Groq",
@@ -183,7 +183,7 @@ var openAIDialects = []variant{
 			`{"id":"chatcmpl-1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Hi"},"logprobs":null,"finish_reason":null}]}`,
 			`{"id":"chatcmpl-1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}],"x_groq":{"id":"req_1","usage":{"queue_time":0.02,"prompt_tokens":30,"prompt_time":0.001,"completion_tokens":4,"completion_time":0.01,"total_tokens":34,"total_time":0.011}}}`,
 			theEnd),
-		text: "Hi", usage: used(30, 4, 0, 0),
+		text: "Hi", usage: usedTokens(30, 4, 0, 0),
 	},
 	{ // Together: the text stands in the choice, too
 		name: "Together",
@@ -191,7 +191,7 @@ var openAIDialects = []variant{
 			`{"id":"t1","object":"chat.completion.chunk","created":1,"choices":[{"index":0,"text":"Hi","logprobs":null,"finish_reason":null,"seed":null,"delta":{"token_id":9906,"role":"assistant","content":"Hi","tool_calls":null}}],"model":"m","usage":null}`,
 			`{"id":"t1","object":"chat.completion.chunk","created":1,"choices":[{"index":0,"text":"","logprobs":null,"finish_reason":"eos","seed":17,"delta":{"token_id":128009,"role":"assistant","content":"","tool_calls":null}}],"model":"m","usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,"cached_tokens":4}}`,
 			theEnd),
-		text: "Hi", usage: used(6, 2, 4, 0),
+		text: "Hi", usage: usedTokens(6, 2, 4, 0),
 	},
 	{ // Fireworks: usage with the finish
 		name: "Fireworks",
@@ -200,7 +200,7 @@ var openAIDialects = []variant{
 			`{"id":"f1","object":"chat.completion.chunk","created":1,"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}],"usage":null}`,
 			`{"id":"f1","object":"chat.completion.chunk","created":1,"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"total_tokens":11,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":0}}}`,
 			theEnd),
-		text: "Hi", usage: used(9, 2, 0, 0),
+		text: "Hi", usage: usedTokens(9, 2, 0, 0),
 	},
 	{ // LiteLLM: null in every field that it knows
 		name: "LiteLLM",
@@ -209,7 +209,7 @@ var openAIDialects = []variant{
 			`{"id":"chatcmpl-1","created":1,"model":"m","object":"chat.completion.chunk","choices":[{"finish_reason":"stop","index":0,"delta":{"provider_specific_fields":null,"refusal":null,"content":null,"role":null,"function_call":null,"tool_calls":null,"audio":null},"logprobs":null}],"provider_specific_fields":null}`,
 			`{"id":"chatcmpl-1","created":1,"model":"m","object":"chat.completion.chunk","choices":[{"finish_reason":null,"index":0,"delta":{"content":null,"role":null},"logprobs":null}],"usage":{"completion_tokens":3,"prompt_tokens":40,"total_tokens":43,"completion_tokens_details":null,"prompt_tokens_details":{"audio_tokens":null,"cached_tokens":16,"text_tokens":null,"image_tokens":null},"cache_creation_input_tokens":0,"cache_read_input_tokens":16}}`,
 			theEnd),
-		text: "Hi", usage: used(24, 3, 16, 0),
+		text: "Hi", usage: usedTokens(24, 3, 16, 0),
 	},
 	{ // SGLang
 		name: "SGLang",
@@ -219,7 +219,7 @@ var openAIDialects = []variant{
 			`{"id":"s1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"role":null,"content":null,"reasoning_content":null,"tool_calls":null},"logprobs":null,"finish_reason":"stop","matched_stop":2}],"usage":null}`,
 			`{"id":"s1","object":"chat.completion.chunk","created":1,"model":"m","choices":[],"usage":{"prompt_tokens":17,"total_tokens":19,"completion_tokens":2,"prompt_tokens_details":null,"reasoning_tokens":0}}`,
 			theEnd),
-		text: "Hi", usage: used(17, 2, 0, 0),
+		text: "Hi", usage: usedTokens(17, 2, 0, 0),
 	},
 	{ // TGI: no space after the colon, no [DONE] in old releases
 		name: "TGI",
@@ -240,7 +240,7 @@ var openAIDialects = []variant{
 			`{"id":"chatcmpl-1","choices":[{"delta":{"content":"Hi"},"index":0}],"created":1,"model":"m","object":"chat.completion.chunk"}`,
 			`{"id":"chatcmpl-1","choices":[{"delta":{},"finish_reason":"stop","index":0}],"created":1,"model":"m","object":"chat.completion.chunk","usage":{"total_tokens":14,"completion_tokens":2,"prompt_tokens":12},"time_info":{"queue_time":0.0001,"prompt_time":0.001,"completion_time":0.002,"total_time":0.005,"created":1730000000.5}}`,
 			theEnd),
-		text: "Hi", usage: used(12, 2, 0, 0),
+		text: "Hi", usage: usedTokens(12, 2, 0, 0),
 	},
 	{ // xAI: cumulative usage in every chunk, reasoning tokens apart
 		name: "xAI",
@@ -249,7 +249,7 @@ var openAIDialects = []variant{
 			`{"id":"x1","object":"chat.completion.chunk","created":1,"model":"grok-3-mini","choices":[{"index":0,"delta":{"content":"Hi"}}],"usage":{"prompt_tokens":20,"completion_tokens":1,"total_tokens":30,"prompt_tokens_details":{"text_tokens":20,"cached_tokens":8}}}`,
 			`{"id":"x1","object":"chat.completion.chunk","created":1,"model":"grok-3-mini","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":20,"completion_tokens":2,"total_tokens":31,"num_sources_used":0,"prompt_tokens_details":{"text_tokens":20,"cached_tokens":8},"completion_tokens_details":{"reasoning_tokens":9}}}`,
 			theEnd),
-		thinking: "hm", text: "Hi", usage: used(12, 2, 8, 0),
+		thinking: "hm", text: "Hi", usage: usedTokens(12, 2, 8, 0),
 	},
 	{ // Moonshot: the usage of the finish stands in the choice
 		name: "Moonshot with usage in the choice",
@@ -258,12 +258,12 @@ var openAIDialects = []variant{
 			`{"id":"m1","choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}`,
 			`{"id":"m1","choices":[{"index":0,"delta":{},"finish_reason":"stop","usage":{"prompt_tokens":19,"completion_tokens":2,"total_tokens":21}}]}`,
 			theEnd),
-		text: "Hi", usage: used(19, 2, 0, 0), // open: usage within a choice
+		text: "Hi", usage: usedTokens(19, 2, 0, 0), // open: usage within a choice
 	},
 	{ // Moonshot
 		name: "Moonshot with cached tokens at the top of usage",
-		body: ended(sayHi, withUsage(`{"prompt_tokens":100,"completion_tokens":2,"total_tokens":102,"cached_tokens":80}`)),
-		text: "Hi", usage: used(20, 2, 80, 0),
+		body: endedChat(sayHi, withUsage(`{"prompt_tokens":100,"completion_tokens":2,"total_tokens":102,"cached_tokens":80}`)),
+		text: "Hi", usage: usedTokens(20, 2, 80, 0),
 	},
 	{ // Z.ai
 		name: "Z.ai",
@@ -272,7 +272,7 @@ var openAIDialects = []variant{
 			`{"id":"z1","created":1,"model":"glm-4.6","choices":[{"index":0,"delta":{"role":"assistant","content":"Hi"}}]}`,
 			`{"id":"z1","created":1,"model":"glm-4.6","choices":[{"index":0,"finish_reason":"stop","delta":{"role":"assistant","content":""}}],"usage":{"prompt_tokens":8,"completion_tokens":12,"total_tokens":20,"prompt_tokens_details":{"cached_tokens":2}}}`,
 			theEnd),
-		thinking: "hm", text: "Hi", usage: used(6, 12, 2, 0),
+		thinking: "hm", text: "Hi", usage: usedTokens(6, 12, 2, 0),
 	},
 	{ // MiniMax: a state beside each chunk, the whole message again at the end
 		name: "MiniMax",
@@ -281,14 +281,14 @@ var openAIDialects = []variant{
 			`{"id":"mm1","choices":[{"finish_reason":"stop","index":0,"delta":{"content":" you","role":"assistant"}}],"created":1,"object":"chat.completion.chunk","usage":null}`,
 			`{"id":"mm1","choices":[{"finish_reason":"stop","index":0,"message":{"content":"Hi you","role":"assistant"}}],"created":1,"object":"chat.completion","usage":{"total_tokens":12,"total_characters":0,"prompt_tokens":10,"completion_tokens":2},"base_resp":{"status_code":0,"status_msg":""}}`,
 			theEnd),
-		text: "Hi you", usage: used(10, 2, 0, 0), // open: a whole message after its deltas says nothing new
+		text: "Hi you", usage: usedTokens(10, 2, 0, 0), // open: a whole message after its deltas says nothing new
 	},
 	{ // Perplexity: what was said so far stands beside each delta
 		name: "Perplexity",
 		body: asData(
 			`{"id":"p1","model":"sonar","created":1,"usage":{"prompt_tokens":5,"completion_tokens":1,"total_tokens":6,"search_context_size":"low"},"citations":["https://example.org/a"],"object":"chat.completion.chunk","choices":[{"index":0,"finish_reason":null,"message":{"role":"assistant","content":"Hi"},"delta":{"role":"assistant","content":"Hi"}}]}`,
 			`{"id":"p1","model":"sonar","created":1,"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7},"citations":["https://example.org/a"],"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"Hi you"},"delta":{"role":"assistant","content":" you"}}]}`),
-		text: "Hi you", usage: used(5, 2, 0, 0),
+		text: "Hi you", usage: usedTokens(5, 2, 0, 0),
 	},
 	{ // DashScope
 		name: "DashScope",
@@ -299,11 +299,11 @@ var openAIDialects = []variant{
 			`{"choices":[{"finish_reason":"stop","delta":{"content":"","reasoning_content":null},"index":0,"logprobs":null}],"usage":null}`,
 			`{"choices":[],"object":"chat.completion.chunk","usage":{"prompt_tokens":22,"completion_tokens":17,"total_tokens":39,"completion_tokens_details":{"reasoning_tokens":5},"prompt_tokens_details":{"cached_tokens":0}},"id":"q1"}`,
 			theEnd),
-		thinking: "hm", text: "Hi", usage: used(22, 17, 0, 0),
+		thinking: "hm", text: "Hi", usage: usedTokens(22, 17, 0, 0),
 	},
 	{ // the server of mlx-lm: progress of the prompt in comments
 		name: "mlx-lm",
-		body: ": keepalive 512/2048\n\n: keepalive 2048/2048\n\n" + ended(
+		body: ": keepalive 512/2048\n\n: keepalive 2048/2048\n\n" + endedChat(
 			`{"id":"chatcmpl-1","system_fingerprint":"0.26-mlx","object":"chat.completion","model":"m","created":1,"choices":[{"index":0,"finish_reason":null,"delta":{"role":"assistant","content":"Hi","reasoning":"","tool_calls":[]}}]}`),
 		text: "Hi",
 	},
@@ -313,7 +313,7 @@ var openAIDialects = []variant{
 			`{"response":"Hi","p":"abc","choices":[{"index":0,"delta":{"role":"assistant","content":"Hi","tool_calls":[]},"finish_reason":null}]}`,
 			`{"response":"","tool_calls":[],"choices":[{"index":0,"delta":{"content":"","tool_calls":[]},"finish_reason":"stop"}],"usage":{"prompt_tokens":14,"completion_tokens":2,"total_tokens":16}}`,
 			theEnd),
-		text: "Hi", usage: used(14, 2, 0, 0),
+		text: "Hi", usage: usedTokens(14, 2, 0, 0),
 	},
 	{ // KoboldCpp: events are named
 		name: "KoboldCpp",
@@ -328,11 +328,11 @@ var openAIDialects = []variant{
 			`{"id":"as-1","object":"chat.completion.chunk","created":1,"model":"ernie-4.5","choices":[{"index":0,"delta":{"content":"Hi","role":"assistant"},"flag":0}]}`,
 			`{"id":"as-1","object":"chat.completion.chunk","created":1,"model":"ernie-4.5","choices":[{"index":0,"delta":{"content":""},"finish_reason":"stop","flag":0}],"usage":{"prompt_tokens":4,"completion_tokens":2,"total_tokens":6}}`,
 			theEnd),
-		text: "Hi", usage: used(4, 2, 0, 0),
+		text: "Hi", usage: usedTokens(4, 2, 0, 0),
 	},
 	{ // OpenAI models with access to the refusal field
 		name: "OpenAI with a refusal",
-		body: ended(
+		body: endedChat(
 			`{"choices":[{"index":0,"delta":{"role":"assistant","content":null,"refusal":""},"finish_reason":null}]}`,
 			`{"choices":[{"index":0,"delta":{"refusal":"I can't "},"finish_reason":null}]}`,
 			`{"choices":[{"index":0,"delta":{"refusal":"do that."},"finish_reason":null}]}`),
@@ -355,45 +355,45 @@ var openAIFrames = []variant{
 	{name: "two spaces after the colon", body: "data:  " + sayHi + "\n\ndata:  " + saidAll + "\n\ndata:  [DONE]\n\n", text: "Hi"},
 	{name: "blanks behind the data", body: "data: " + sayHi + "  \n\ndata: " + saidAll + "\t\n\ndata: [DONE] \n\n", text: "Hi"},
 	{name: "CR as line end", body: "data: " + sayHi + "\r\rdata: " + saidAll + "\r\rdata: [DONE]\r\r", text: "Hi"}, // open: the standard allows it, no server is known
-	{name: "empty data first", body: "data: \n\n" + ended(sayHi), text: "Hi"},                                      // F01, LM Studio
-	{name: "empty data without a space", body: "data:\n\n" + ended(sayHi), text: "Hi"},
-	{name: "data field without a colon", body: "data\n\n" + ended(sayHi), text: "Hi"},
-	{name: "empty data in mid-answer", body: asData(sayHi) + "data: \n\n" + ended(sayYou), text: "Hi you"}, // F01
+	{name: "empty data first", body: "data: \n\n" + endedChat(sayHi), text: "Hi"},                                  // F01, LM Studio
+	{name: "empty data without a space", body: "data:\n\n" + endedChat(sayHi), text: "Hi"},
+	{name: "data field without a colon", body: "data\n\n" + endedChat(sayHi), text: "Hi"},
+	{name: "empty data in mid-answer", body: asData(sayHi) + "data: \n\n" + endedChat(sayYou), text: "Hi you"}, // F01
 	{name: "empty data before the end", body: asData(sayHi, saidAll, "", theEnd), text: "Hi"},
 	{name: "blank data", body: asData(sayHi, "   ", saidAll, theEnd), text: "Hi"},
-	{name: "comments before and between", body: ": ok\n\n" + asData(sayHi) + ":\n\n:\n: more\n\n" + ended(sayYou), text: "Hi you"}, // OpenRouter
-	{name: "a comment within an event", body: ": before\ndata: " + sayHi + "\n: after\n\n" + ended(), text: "Hi"},
-	{name: "a named ping", body: "event: ping\ndata: {}\n\n" + ended(sayHi), text: "Hi"},
-	{name: "a ping with a time", body: `event: ping` + "\n" + `data: {"type":"ping","time":"2026-01-01T00:00:00Z"}` + "\n\n" + ended(sayHi), text: "Hi"},
-	{name: "ids and retry times", body: "retry: 3000\nid: 1\ndata: " + sayHi + "\n\nid: 2\n\nid: 3\n" + ended(sayYou), text: "Hi you"},
-	{name: "unknown fields", body: "x-trace: 12\n\nfoo\n\n" + ended(sayHi), text: "Hi"},
-	{name: "byte order mark", body: "\uFEFF" + ended(sayHi), text: "Hi"},
-	{name: "many blank lines", body: "\n\n\n\ndata: " + sayHi + "\n\n\n\n\n" + ended(), text: "Hi"},
+	{name: "comments before and between", body: ": ok\n\n" + asData(sayHi) + ":\n\n:\n: more\n\n" + endedChat(sayYou), text: "Hi you"}, // OpenRouter
+	{name: "a comment within an event", body: ": before\ndata: " + sayHi + "\n: after\n\n" + endedChat(), text: "Hi"},
+	{name: "a named ping", body: "event: ping\ndata: {}\n\n" + endedChat(sayHi), text: "Hi"},
+	{name: "a ping with a time", body: `event: ping` + "\n" + `data: {"type":"ping","time":"2026-01-01T00:00:00Z"}` + "\n\n" + endedChat(sayHi), text: "Hi"},
+	{name: "ids and retry times", body: "retry: 3000\nid: 1\ndata: " + sayHi + "\n\nid: 2\n\nid: 3\n" + endedChat(sayYou), text: "Hi you"},
+	{name: "unknown fields", body: "x-trace: 12\n\nfoo\n\n" + endedChat(sayHi), text: "Hi"},
+	{name: "byte order mark", body: "\uFEFF" + endedChat(sayHi), text: "Hi"},
+	{name: "many blank lines", body: "\n\n\n\ndata: " + sayHi + "\n\n\n\n\n" + endedChat(), text: "Hi"},
 	{name: "no blank line at the end", body: asData(sayHi) + "data: " + saidAll + "\n", text: "Hi"},
 	{name: "no line end at the end", body: asData(sayHi) + "data: " + saidAll, text: "Hi"},
 	{name: "DONE without a line end", body: asData(sayHi, saidAll) + "data: [DONE]", text: "Hi"},
-	{name: "an event over several lines", body: "data: {\"choices\":[{\ndata: \"delta\":{\"content\":\ndata: \"Hi\"}}]\ndata: }\n\n" + ended(), text: "Hi"},
-	{name: "pretty JSON", body: "data: {\ndata:   \"choices\": [\ndata:     {\"delta\": {\"content\": \"Hi\"}, \"index\": 0}\ndata:   ]\ndata: }\n\n" + ended(), text: "Hi"},
-	{name: "data after DONE", body: ended(sayHi) + asData(sayYou, `{"error":"boom"}`, "garbage"), text: "Hi"},
-	{name: "DONE twice", body: ended(sayHi) + asData(theEnd), text: "Hi"}, // LiteLLM in front of a server
-	{name: "null as event", body: asData("null") + ended(sayHi), text: "Hi"},
-	{name: "a number as event", body: asData("1") + ended(sayHi), text: "Hi"},
-	{name: "an empty list as event", body: asData("[]") + ended(sayHi), text: "Hi"},
-	{name: "a list of nothing as event", body: asData("[null, {}]") + ended(sayHi), text: "Hi"}, // open
-	{name: "an empty object as event", body: asData("{}") + ended(sayHi), text: "Hi"},
-	{name: "content type JSON", typ: "application/json", body: ended(sayHi), text: "Hi"},
-	{name: "content type JSON, comment first", typ: "application/json; charset=utf-8", body: ": hello\n\n" + ended(sayHi), text: "Hi"},
-	{name: "content type text", typ: "text/plain; charset=utf-8", body: ended(sayHi), text: "Hi"},
-	{name: "no content type", typ: noType, body: ended(sayHi), text: "Hi"},
-	{name: "content type with a charset", typ: "text/event-stream;charset=UTF-8", body: ended(sayHi), text: "Hi"},
-	{name: "content type in capitals", typ: "Text/Event-Stream", body: ended(sayHi), text: "Hi"},
-	{name: "content type octets", typ: "application/octet-stream", body: ended(sayHi), text: "Hi"},
-	{name: "content type that cannot be parsed", typ: "text/event-stream; charset", body: ended(sayHi, sayYou), text: "Hi you"},
+	{name: "an event over several lines", body: "data: {\"choices\":[{\ndata: \"delta\":{\"content\":\ndata: \"Hi\"}}]\ndata: }\n\n" + endedChat(), text: "Hi"},
+	{name: "pretty JSON", body: "data: {\ndata:   \"choices\": [\ndata:     {\"delta\": {\"content\": \"Hi\"}, \"index\": 0}\ndata:   ]\ndata: }\n\n" + endedChat(), text: "Hi"},
+	{name: "data after DONE", body: endedChat(sayHi) + asData(sayYou, `{"error":"boom"}`, "garbage"), text: "Hi"},
+	{name: "DONE twice", body: endedChat(sayHi) + asData(theEnd), text: "Hi"}, // LiteLLM in front of a server
+	{name: "null as event", body: asData("null") + endedChat(sayHi), text: "Hi"},
+	{name: "a number as event", body: asData("1") + endedChat(sayHi), text: "Hi"},
+	{name: "an empty list as event", body: asData("[]") + endedChat(sayHi), text: "Hi"},
+	{name: "a list of nothing as event", body: asData("[null, {}]") + endedChat(sayHi), text: "Hi"}, // open
+	{name: "an empty object as event", body: asData("{}") + endedChat(sayHi), text: "Hi"},
+	{name: "content type JSON", typ: "application/json", body: endedChat(sayHi), text: "Hi"},
+	{name: "content type JSON, comment first", typ: "application/json; charset=utf-8", body: ": hello\n\n" + endedChat(sayHi), text: "Hi"},
+	{name: "content type text", typ: "text/plain; charset=utf-8", body: endedChat(sayHi), text: "Hi"},
+	{name: "no content type", typ: noType, body: endedChat(sayHi), text: "Hi"},
+	{name: "content type with a charset", typ: "text/event-stream;charset=UTF-8", body: endedChat(sayHi), text: "Hi"},
+	{name: "content type in capitals", typ: "Text/Event-Stream", body: endedChat(sayHi), text: "Hi"},
+	{name: "content type octets", typ: "application/octet-stream", body: endedChat(sayHi), text: "Hi"},
+	{name: "content type that cannot be parsed", typ: "text/event-stream; charset", body: endedChat(sayHi, sayYou), text: "Hi you"},
 	{name: "nothing", body: "", fails: failsAlways(KindTruncated, 0, "")},
 	{name: "only comments", body: ": OPENROUTER PROCESSING\n\n: OPENROUTER PROCESSING\n\n", fails: failsAlways(KindTruncated, 0, "")},
 	{name: "only empty data", body: "data: \n\ndata: \n\n", fails: failsAlways(KindTruncated, 0, "")},
 	{name: "a broken event first", body: "data: {\"choices\":[{\"delta\":{\"con\n\n", fails: failsAlways(KindTruncated, 0, "")},
-	{name: "a broken event, then an answer", body: "data: {\"choices\":[{\"delta\":{\"con", later: &variant{body: ended(sayHi)}, text: "Hi", tries: 2},
+	{name: "a broken event, then an answer", body: "data: {\"choices\":[{\"delta\":{\"con", later: &variant{body: endedChat(sayHi)}, text: "Hi", tries: 2},
 	{name: "a broken event in mid-answer", body: asData(sayHi, `{"choices":[{"delta":{"content":"x"}]`, saidAll), text: "Hi", fails: failsLate(KindTruncated, 0, "")},
 	{name: "a broken list in mid-answer", body: asData(sayHi, `[{"choices":`, saidAll), text: "Hi", fails: failsLate(KindTruncated, 0, "")},
 	{name: "a broken event after the finish", body: asData(sayHi, saidAll, `{"usage":{"prompt_tokens":`), text: "Hi"},
@@ -402,70 +402,70 @@ var openAIFrames = []variant{
 
 // openAITexts are forms of text and thinking.
 var openAITexts = []variant{
-	{name: "null as content", body: ended(withDelta(`{"content":null}`), sayHi), text: "Hi"},
-	{name: "no content at all", body: ended(withDelta(`{"role":"assistant"}`))},
-	{name: "empty content", body: ended(withDelta(`{"role":"assistant","content":""}`), withDelta(`{"content":""}`))},
-	{name: "blank content", body: ended(withDelta(`{"content":"\n\n"}`)), text: "\n\n"},
+	{name: "null as content", body: endedChat(withDelta(`{"content":null}`), sayHi), text: "Hi"},
+	{name: "no content at all", body: endedChat(withDelta(`{"role":"assistant"}`))},
+	{name: "empty content", body: endedChat(withDelta(`{"role":"assistant","content":""}`), withDelta(`{"content":""}`))},
+	{name: "blank content", body: endedChat(withDelta(`{"content":"\n\n"}`)), text: "\n\n"},
 	{name: "all in the finish chunk", body: asData(`{"choices":[{"index":0,"delta":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}]}`, theEnd), text: "Hi"},
-	{name: "a text part", body: ended(withDelta(`{"content":[{"type":"text","text":"Hi"}]}`)), text: "Hi"}, // Mistral, Databricks
-	{name: "two text parts", body: ended(withDelta(`{"content":[{"type":"text","text":"Hi"},{"type":"text","text":" you"}]}`)), text: "Hi you"},
-	{name: "an output_text part", body: ended(withDelta(`{"content":[{"type":"output_text","text":"Hi","annotations":[]}]}`)), text: "Hi"},
-	{name: "strings as parts", body: ended(withDelta(`{"content":["Hi"," you"]}`)), text: "Hi you"},
-	{name: "a part without a type", body: ended(withDelta(`{"content":[{"text":"Hi"}]}`)), text: "Hi"},
-	{name: "no parts", body: ended(withDelta(`{"content":[]}`), sayHi), text: "Hi"},
-	{name: "a null part", body: ended(withDelta(`{"content":[null,{"type":"text","text":null},{"type":"text","text":"Hi"}]}`)), text: "Hi"},
-	{name: "a reference part", body: ended(withDelta(`{"content":[{"type":"text","text":"Hi"},{"type":"reference","reference_ids":[1,2]},{"type":"text","text":" you"}]}`)), text: "Hi you"}, // Mistral
-	{name: "a picture part", body: ended(withDelta(`{"content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}},{"type":"text","text":"Hi"}]}`)), text: "Hi"},
-	{name: "an object with text", body: ended(withDelta(`{"content":{"type":"text","text":"Hi"}}`)), text: "Hi"},
-	{name: "an object without text", body: ended(withDelta(`{"content":{}}`), sayHi), text: "Hi"},
-	{name: "a number as content", body: ended(withDelta(`{"content":42}`)), text: "42"},
-	{name: "a fraction as content", body: ended(withDelta(`{"content":1.50}`)), text: "1.50"},
-	{name: "true as content", body: ended(withDelta(`{"content":true}`), sayHi), text: "Hi"},
-	{name: "false as content", body: ended(withDelta(`{"content":false}`), withDelta(`{"content":" "}`)), text: " "},
-	{name: "null as delta", body: ended(withDelta(`null`), sayHi), text: "Hi"},
-	{name: "a list as delta", body: ended(withDelta(`[]`), sayHi), text: "Hi"},
-	{name: "a string as delta", body: ended(withDelta(`""`), sayHi), text: "Hi"},
+	{name: "a text part", body: endedChat(withDelta(`{"content":[{"type":"text","text":"Hi"}]}`)), text: "Hi"}, // Mistral, Databricks
+	{name: "two text parts", body: endedChat(withDelta(`{"content":[{"type":"text","text":"Hi"},{"type":"text","text":" you"}]}`)), text: "Hi you"},
+	{name: "an output_text part", body: endedChat(withDelta(`{"content":[{"type":"output_text","text":"Hi","annotations":[]}]}`)), text: "Hi"},
+	{name: "strings as parts", body: endedChat(withDelta(`{"content":["Hi"," you"]}`)), text: "Hi you"},
+	{name: "a part without a type", body: endedChat(withDelta(`{"content":[{"text":"Hi"}]}`)), text: "Hi"},
+	{name: "no parts", body: endedChat(withDelta(`{"content":[]}`), sayHi), text: "Hi"},
+	{name: "a null part", body: endedChat(withDelta(`{"content":[null,{"type":"text","text":null},{"type":"text","text":"Hi"}]}`)), text: "Hi"},
+	{name: "a reference part", body: endedChat(withDelta(`{"content":[{"type":"text","text":"Hi"},{"type":"reference","reference_ids":[1,2]},{"type":"text","text":" you"}]}`)), text: "Hi you"}, // Mistral
+	{name: "a picture part", body: endedChat(withDelta(`{"content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}},{"type":"text","text":"Hi"}]}`)), text: "Hi"},
+	{name: "an object with text", body: endedChat(withDelta(`{"content":{"type":"text","text":"Hi"}}`)), text: "Hi"},
+	{name: "an object without text", body: endedChat(withDelta(`{"content":{}}`), sayHi), text: "Hi"},
+	{name: "a number as content", body: endedChat(withDelta(`{"content":42}`)), text: "42"},
+	{name: "a fraction as content", body: endedChat(withDelta(`{"content":1.50}`)), text: "1.50"},
+	{name: "true as content", body: endedChat(withDelta(`{"content":true}`), sayHi), text: "Hi"},
+	{name: "false as content", body: endedChat(withDelta(`{"content":false}`), withDelta(`{"content":" "}`)), text: " "},
+	{name: "null as delta", body: endedChat(withDelta(`null`), sayHi), text: "Hi"},
+	{name: "a list as delta", body: endedChat(withDelta(`[]`), sayHi), text: "Hi"},
+	{name: "a string as delta", body: endedChat(withDelta(`""`), sayHi), text: "Hi"},
 	{name: "no delta", body: asData(sayHi, `{"choices":[{"index":0,"finish_reason":"stop"}]}`, theEnd), text: "Hi"}, // Azure
-	{name: "null as choice", body: ended(`{"choices":[null]}`, sayHi), text: "Hi"},
-	{name: "null as choices", body: ended(`{"choices":null}`, sayHi), text: "Hi"},
-	{name: "a string as choices", body: ended(`{"choices":""}`, sayHi), text: "Hi"},
+	{name: "null as choice", body: endedChat(`{"choices":[null]}`, sayHi), text: "Hi"},
+	{name: "null as choices", body: endedChat(`{"choices":null}`, sayHi), text: "Hi"},
+	{name: "a string as choices", body: endedChat(`{"choices":""}`, sayHi), text: "Hi"},
 	{name: "a string as index", body: asData(`{"choices":[{"index":"0","delta":{"content":"Hi"}}]}`, `{"choices":[{"index":"0","delta":{},"finish_reason":"stop"}]}`, theEnd), text: "Hi"},
 	{name: "no index", body: asData(`{"choices":[{"delta":{"content":"Hi"}}]}`, `{"choices":[{"delta":{},"finish_reason":"stop"}]}`, theEnd), text: "Hi"},
-	{name: "side fields of other types", body: ended(`{"id":7,"object":null,"created":"now","model":["m"],"system_fingerprint":{},"choices":[{"index":0,"delta":{"role":["assistant"],"content":"Hi"},"logprobs":"","finish_reason":null}]}`), text: "Hi"},
+	{name: "side fields of other types", body: endedChat(`{"id":7,"object":null,"created":"now","model":["m"],"system_fingerprint":{},"choices":[{"index":0,"delta":{"role":["assistant"],"content":"Hi"},"logprobs":"","finish_reason":null}]}`), text: "Hi"},
 	{name: "another choice", body: asData(sayHi, `{"choices":[{"index":1,"delta":{"content":"Ho"},"finish_reason":null}]}`, saidAll, `{"choices":[{"index":1,"delta":{},"finish_reason":"length"}]}`, theEnd), text: "Hi"}, // open: only the first choice is an answer
 	{name: "a message for a delta", body: asData(`{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}]}`, theEnd), text: "Hi"},
-	{name: "a message for a delta, without the end", body: asData(`{"choices":[{"message":{"role":"assistant","content":[{"type":"text","text":"Hi"}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`), text: "Hi", usage: used(3, 1, 0, 0)},
-	{name: "escapes", body: ended(withDelta(`{"content":"a\u0022\\\n\u00e4\/\t"}`)), text: "a\"\\\nä/\t"},
-	{name: "a pair in one delta", body: ended(withDelta(`{"content":"\ud83d\ude00"}`)), text: "😀"},
-	{name: "a pair split over two deltas", body: ended(withDelta(`{"content":"a\ud83d"}`), withDelta(`{"content":"\ude00b"}`)), text: "a😀b"}, // servers in JavaScript
-	{name: "a pair split with an empty delta between", body: ended(withDelta(`{"content":"\ud83d"}`), withDelta(`{"content":""}`), withDelta(`{}`), withDelta(`{"content":"\ude00"}`)), text: "😀"},
-	{name: "a lone half at the end", body: ended(withDelta(`{"content":"a\ud83d"}`)), text: "a\uFFFD"},
-	{name: "a lone half in the middle", body: ended(withDelta(`{"content":"a\ud83db"}`)), text: "a\uFFFDb"},
-	{name: "a second half first", body: ended(withDelta(`{"content":"\ude00a"}`)), text: "\uFFFDa"},
-	{name: "a half before thinking", body: ended(withDelta(`{"content":"a\ud83d"}`), withDelta(`{"reasoning_content":"hm"}`)), blocks: []history.Block{text("a\uFFFD"), wantThought("hm", "")}},
-	{name: "a pair split in parts", body: ended(withDelta(`{"content":[{"type":"text","text":"\ud83d"},{"type":"text","text":"\ude00"}]}`)), text: "😀"},
-	{name: "a character in raw bytes", body: ended(withDelta(`{"content":"é漢😀"}`)), text: "é漢😀"},
-	{name: "invalid UTF-8", body: ended(withDelta("{\"content\":\"a\xffb\"}")), text: "a\uFFFDb"},
-	{name: "a NUL character", body: ended(withDelta(`{"content":"a\u0000b"}`)), text: "a\x00b"}, // open
-	{name: "think tags are text", body: ended(withDelta(`{"content":"<think>hm</think>"}`), sayHi), text: "<think>hm</think>Hi"},
-	{name: "a refusal beside content", body: ended(withDelta(`{"content":"Hi","refusal":" no"}`)), text: "Hi no"},
-	{name: "a refusal of another type", body: ended(withDelta(`{"content":"Hi","refusal":false}`)), text: "Hi"},
-	{name: "reasoning_content", body: ended(withDelta(`{"reasoning_content":"h"}`), withDelta(`{"reasoning_content":"m"}`), sayHi), thinking: "hm", text: "Hi"},
-	{name: "reasoning", body: ended(withDelta(`{"reasoning":"h"}`), withDelta(`{"reasoning":"m"}`), sayHi), thinking: "hm", text: "Hi"},
-	{name: "thinking and text in one delta", body: ended(withDelta(`{"reasoning_content":"hm","content":"Hi"}`)), thinking: "hm", text: "Hi"},
-	{name: "empty reasoning_content beside reasoning", body: ended(withDelta(`{"reasoning_content":"","reasoning":"hm"}`), sayHi), thinking: "hm", text: "Hi"},
-	{name: "null reasoning_content beside reasoning", body: ended(withDelta(`{"reasoning_content":null,"reasoning":"hm","content":""}`), sayHi), thinking: "hm", text: "Hi"},
-	{name: "an object as reasoning", body: ended(withDelta(`{"reasoning":{"effort":"low"},"content":"Hi"}`)), text: "Hi"},
-	{name: "false as reasoning_content", body: ended(withDelta(`{"reasoning_content":false,"content":"Hi"}`)), text: "Hi"},
-	{name: "details of reasoning beside it", body: ended(withDelta(`{"reasoning":"hm","reasoning_details":[{"type":"reasoning.encrypted","data":"AA=="}]}`), sayHi), thinking: "hm", text: "Hi"}, // OpenRouter
-	{name: "thinking after text", body: ended(sayHi, withDelta(`{"reasoning_content":"hm"}`), sayYou), blocks: []history.Block{text("Hi"), wantThought("hm", ""), text(" you")}},
-	{name: "only thinking", body: ended(withDelta(`{"reasoning_content":"hm"}`)), thinking: "hm"},
-	{name: "a thinking part with a string", body: ended(withDelta(`{"content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"Hi"}]}`)), thinking: "hm", text: "Hi"},
-	{name: "a thinking part with parts", body: ended(withDelta(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"h"},{"type":"text","text":"m"}]},{"type":"text","text":"hi"}]}`)), thinking: "hm", text: "hi"}, // F02
-	{name: "parts in their order", body: ended(withDelta(`{"content":[{"type":"thinking","thinking":"a"},{"type":"text","text":"b"},{"type":"thinking","thinking":"c"}]}`)), blocks: []history.Block{wantThought("a", ""), text("b"), wantThought("c", "")}},
-	{name: "a thinking part without thinking", body: ended(withDelta(`{"content":[{"type":"thinking","thinking":[]},{"type":"thinking"},{"type":"text","text":"Hi"}]}`)), text: "Hi"},
-	{name: "a split pair in thinking", body: ended(withDelta(`{"reasoning":"\ud83d"}`), withDelta(`{"reasoning":"\ude00"}`), sayHi), thinking: "😀", text: "Hi"},
-	{name: "a text of 300 kB in one event", body: ended(withDelta(`{"content":"` + large + `"}`)), text: large},
+	{name: "a message for a delta, without the end", body: asData(`{"choices":[{"message":{"role":"assistant","content":[{"type":"text","text":"Hi"}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`), text: "Hi", usage: usedTokens(3, 1, 0, 0)},
+	{name: "escapes", body: endedChat(withDelta(`{"content":"a\u0022\\\n\u00e4\/\t"}`)), text: "a\"\\\nä/\t"},
+	{name: "a pair in one delta", body: endedChat(withDelta(`{"content":"\ud83d\ude00"}`)), text: "😀"},
+	{name: "a pair split over two deltas", body: endedChat(withDelta(`{"content":"a\ud83d"}`), withDelta(`{"content":"\ude00b"}`)), text: "a😀b"}, // servers in JavaScript
+	{name: "a pair split with an empty delta between", body: endedChat(withDelta(`{"content":"\ud83d"}`), withDelta(`{"content":""}`), withDelta(`{}`), withDelta(`{"content":"\ude00"}`)), text: "😀"},
+	{name: "a lone half at the end", body: endedChat(withDelta(`{"content":"a\ud83d"}`)), text: "a\uFFFD"},
+	{name: "a lone half in the middle", body: endedChat(withDelta(`{"content":"a\ud83db"}`)), text: "a\uFFFDb"},
+	{name: "a second half first", body: endedChat(withDelta(`{"content":"\ude00a"}`)), text: "\uFFFDa"},
+	{name: "a half before thinking", body: endedChat(withDelta(`{"content":"a\ud83d"}`), withDelta(`{"reasoning_content":"hm"}`)), blocks: []history.Block{text("a\uFFFD"), wantThought("hm", "")}},
+	{name: "a pair split in parts", body: endedChat(withDelta(`{"content":[{"type":"text","text":"\ud83d"},{"type":"text","text":"\ude00"}]}`)), text: "😀"},
+	{name: "a character in raw bytes", body: endedChat(withDelta(`{"content":"é漢😀"}`)), text: "é漢😀"},
+	{name: "invalid UTF-8", body: endedChat(withDelta("{\"content\":\"a\xffb\"}")), text: "a\uFFFDb"},
+	{name: "a NUL character", body: endedChat(withDelta(`{"content":"a\u0000b"}`)), text: "a\x00b"}, // open
+	{name: "think tags are text", body: endedChat(withDelta(`{"content":"<think>hm</think>"}`), sayHi), text: "<think>hm</think>Hi"},
+	{name: "a refusal beside content", body: endedChat(withDelta(`{"content":"Hi","refusal":" no"}`)), text: "Hi no"},
+	{name: "a refusal of another type", body: endedChat(withDelta(`{"content":"Hi","refusal":false}`)), text: "Hi"},
+	{name: "reasoning_content", body: endedChat(withDelta(`{"reasoning_content":"h"}`), withDelta(`{"reasoning_content":"m"}`), sayHi), thinking: "hm", text: "Hi"},
+	{name: "reasoning", body: endedChat(withDelta(`{"reasoning":"h"}`), withDelta(`{"reasoning":"m"}`), sayHi), thinking: "hm", text: "Hi"},
+	{name: "thinking and text in one delta", body: endedChat(withDelta(`{"reasoning_content":"hm","content":"Hi"}`)), thinking: "hm", text: "Hi"},
+	{name: "empty reasoning_content beside reasoning", body: endedChat(withDelta(`{"reasoning_content":"","reasoning":"hm"}`), sayHi), thinking: "hm", text: "Hi"},
+	{name: "null reasoning_content beside reasoning", body: endedChat(withDelta(`{"reasoning_content":null,"reasoning":"hm","content":""}`), sayHi), thinking: "hm", text: "Hi"},
+	{name: "an object as reasoning", body: endedChat(withDelta(`{"reasoning":{"effort":"low"},"content":"Hi"}`)), text: "Hi"},
+	{name: "false as reasoning_content", body: endedChat(withDelta(`{"reasoning_content":false,"content":"Hi"}`)), text: "Hi"},
+	{name: "details of reasoning beside it", body: endedChat(withDelta(`{"reasoning":"hm","reasoning_details":[{"type":"reasoning.encrypted","data":"AA=="}]}`), sayHi), thinking: "hm", text: "Hi"}, // OpenRouter
+	{name: "thinking after text", body: endedChat(sayHi, withDelta(`{"reasoning_content":"hm"}`), sayYou), blocks: []history.Block{text("Hi"), wantThought("hm", ""), text(" you")}},
+	{name: "only thinking", body: endedChat(withDelta(`{"reasoning_content":"hm"}`)), thinking: "hm"},
+	{name: "a thinking part with a string", body: endedChat(withDelta(`{"content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"Hi"}]}`)), thinking: "hm", text: "Hi"},
+	{name: "a thinking part with parts", body: endedChat(withDelta(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"h"},{"type":"text","text":"m"}]},{"type":"text","text":"hi"}]}`)), thinking: "hm", text: "hi"}, // F02
+	{name: "parts in their order", body: endedChat(withDelta(`{"content":[{"type":"thinking","thinking":"a"},{"type":"text","text":"b"},{"type":"thinking","thinking":"c"}]}`)), blocks: []history.Block{wantThought("a", ""), text("b"), wantThought("c", "")}},
+	{name: "a thinking part without thinking", body: endedChat(withDelta(`{"content":[{"type":"thinking","thinking":[]},{"type":"thinking"},{"type":"text","text":"Hi"}]}`)), text: "Hi"},
+	{name: "a split pair in thinking", body: endedChat(withDelta(`{"reasoning":"\ud83d"}`), withDelta(`{"reasoning":"\ude00"}`), sayHi), thinking: "😀", text: "Hi"},
+	{name: "a text of 300 kB in one event", body: endedChat(withDelta(`{"content":"` + largeText + `"}`)), text: largeText},
 }
 
 // openAICalls are forms of calls, if not said otherwise in a request with tools.
@@ -474,9 +474,9 @@ var openAICalls = []variant{
 		blocks: []history.Block{wantCall("c1", "read", `{"path":"/a"}`)}, stop: StopToolUse},
 	{name: "a call without tools in the request", body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"read","arguments":"{}"}}]}`)),
 		blocks: []history.Block{wantCall("c1", "read", `{}`)}},
-	{name: "stop with calls", tools: true, body: ended(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`)), // Ollama, llama.cpp, old vLLM
+	{name: "stop with calls", tools: true, body: endedChat(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`)), // Ollama, llama.cpp, old vLLM
 		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: StopToolUse},
-	{name: "stop with calls without tools in the request", body: ended(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`)),
+	{name: "stop with calls without tools in the request", body: endedChat(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`)),
 		blocks: []history.Block{wantCall("c1", "read", `{}`)}},
 	{name: "text, then a call", tools: true, body: endedByCalls(sayHi, withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`)),
 		blocks: []history.Block{text("Hi"), wantCall("c1", "read", `{}`)}, stop: StopToolUse},
@@ -590,7 +590,7 @@ var openAICalls = []variant{
 		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: StopToolUse},
 	{name: "a single object as calls", tools: true, body: endedByCalls(withDelta(`{"tool_calls":{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}}`)), // TGI
 		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: StopToolUse},
-	{name: "null and empty calls", tools: true, body: ended(withDelta(`{"tool_calls":null,"content":"Hi"}`), withDelta(`{"tool_calls":[]}`), withDelta(`{"tool_calls":{}}`), withDelta(`{"tool_calls":""}`)), text: "Hi"},
+	{name: "null and empty calls", tools: true, body: endedChat(withDelta(`{"tool_calls":null,"content":"Hi"}`), withDelta(`{"tool_calls":[]}`), withDelta(`{"tool_calls":{}}`), withDelta(`{"tool_calls":""}`)), text: "Hi"},
 	{name: "null among calls", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[null,{"id":"c1","index":0,"function":{"name":"read","arguments":"{}"}}]}`)),
 		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: StopToolUse},
 	{name: "calls in a message", tools: true, body: asData(`{"choices":[{"message":{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{}"}},{"id":"c2","type":"function","function":{"name":"list","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`, theEnd),
@@ -615,51 +615,51 @@ var openAICalls = []variant{
 		blocks: []history.Block{wantCall("c1", "read", `{"a":1}`)}, stop: StopToolUse},
 	{name: "a call for a tool that was not declared", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"rm","arguments":"{}"}}]}`)),
 		blocks: []history.Block{wantCall("c1", "rm", `{}`)}, stop: StopToolUse},
-	{name: "a call without a name", tools: true, body: ended(sayHi, withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"arguments":"{}"}}]}`)), text: "Hi"}, // open: no call, as in Anthropic streams
+	{name: "a call without a name", tools: true, body: endedChat(sayHi, withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"arguments":"{}"}}]}`)), text: "Hi"}, // open: no call, as in Anthropic streams
 }
 
 // openAIUsages are forms of usage.
 var openAIUsages = []variant{
-	{name: "usage in a chunk of its own", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":2}`), theEnd), text: "Hi", usage: used(10, 2, 0, 0)},
-	{name: "usage with null choices", body: asData(sayHi, saidAll, `{"choices":null,"usage":{"prompt_tokens":10,"completion_tokens":2}}`, theEnd), text: "Hi", usage: used(10, 2, 0, 0)},
-	{name: "usage without choices", body: asData(sayHi, saidAll, `{"usage":{"prompt_tokens":10,"completion_tokens":2}}`, theEnd), text: "Hi", usage: used(10, 2, 0, 0)},
-	{name: "usage with the finish", body: asData(sayHi, `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":2}}`), text: "Hi", usage: used(10, 2, 0, 0)},
-	{name: "usage before the text", body: ended(withUsage(`{"prompt_tokens":10,"completion_tokens":2}`), sayHi), text: "Hi", usage: used(10, 2, 0, 0)},
+	{name: "usage in a chunk of its own", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":2}`), theEnd), text: "Hi", usage: usedTokens(10, 2, 0, 0)},
+	{name: "usage with null choices", body: asData(sayHi, saidAll, `{"choices":null,"usage":{"prompt_tokens":10,"completion_tokens":2}}`, theEnd), text: "Hi", usage: usedTokens(10, 2, 0, 0)},
+	{name: "usage without choices", body: asData(sayHi, saidAll, `{"usage":{"prompt_tokens":10,"completion_tokens":2}}`, theEnd), text: "Hi", usage: usedTokens(10, 2, 0, 0)},
+	{name: "usage with the finish", body: asData(sayHi, `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":2}}`), text: "Hi", usage: usedTokens(10, 2, 0, 0)},
+	{name: "usage before the text", body: endedChat(withUsage(`{"prompt_tokens":10,"completion_tokens":2}`), sayHi), text: "Hi", usage: usedTokens(10, 2, 0, 0)},
 	{name: "usage in every chunk", body: asData(
 		`{"choices":[{"index":0,"delta":{"content":"Hi"}}],"usage":{"prompt_tokens":10,"completion_tokens":1}}`,
 		`{"choices":[{"index":0,"delta":{"content":" you"}}],"usage":{"prompt_tokens":10,"completion_tokens":2}}`,
-		`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":3}}`, theEnd), text: "Hi you", usage: used(10, 3, 0, 0)}, // vLLM with continuous_usage_stats
-	{name: "null usage after usage", body: ended(withUsage(`{"prompt_tokens":10,"completion_tokens":2}`), `{"choices":[{"index":0,"delta":{"content":"Hi"}}],"usage":null}`), text: "Hi", usage: used(10, 2, 0, 0)},
-	{name: "usage without an end", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":2}`)), text: "Hi", usage: used(10, 2, 0, 0)},
+		`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":3}}`, theEnd), text: "Hi you", usage: usedTokens(10, 3, 0, 0)}, // vLLM with continuous_usage_stats
+	{name: "null usage after usage", body: endedChat(withUsage(`{"prompt_tokens":10,"completion_tokens":2}`), `{"choices":[{"index":0,"delta":{"content":"Hi"}}],"usage":null}`), text: "Hi", usage: usedTokens(10, 2, 0, 0)},
+	{name: "usage without an end", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":2}`)), text: "Hi", usage: usedTokens(10, 2, 0, 0)},
 	{name: "usage after DONE", body: asData(sayHi, saidAll, theEnd, withUsage(`{"prompt_tokens":10,"completion_tokens":2}`)), text: "Hi"},
 	{name: "a string as usage", body: asData(sayHi, saidAll, withUsage(`""`), theEnd), text: "Hi"}, // F02
 	{name: "a list as usage", body: asData(sayHi, saidAll, withUsage(`[]`), theEnd), text: "Hi"},   // F02, servers in PHP
 	{name: "a number as usage", body: asData(sayHi, saidAll, withUsage(`12`), theEnd), text: "Hi"},
-	{name: "a string as usage beside text", body: ended(`{"choices":[{"index":0,"delta":{"content":"Hi"}}],"usage":"none"}`), text: "Hi"},
-	{name: "a list as details", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":[],"completion_tokens_details":[]}`), theEnd), text: "Hi", usage: used(10, 2, 0, 0)}, // F02
-	{name: "null as details", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":null}`), theEnd), text: "Hi", usage: used(10, 2, 0, 0)},
-	{name: "a string as details", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":""}`), theEnd), text: "Hi", usage: used(10, 2, 0, 0)},
-	{name: "null in details", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":null,"audio_tokens":null}}`), theEnd), text: "Hi", usage: used(10, 2, 0, 0)},
-	{name: "strings as numbers", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":"10","completion_tokens":"2","prompt_tokens_details":{"cached_tokens":"4"}}`), theEnd), text: "Hi", usage: used(6, 2, 4, 0)},
-	{name: "fractions", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10.0,"completion_tokens":2.9}`), theEnd), text: "Hi", usage: used(10, 2, 0, 0)},
-	{name: "exponents", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":1.2e3,"completion_tokens":2E0}`), theEnd), text: "Hi", usage: used(1200, 2, 0, 0)},
-	{name: "a fraction in a string", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":"10.7","completion_tokens":" 2"}`), theEnd), text: "Hi", usage: used(10, 2, 0, 0)}, // open: blanks around a number
-	{name: "a negative number", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":-1}`), theEnd), text: "Hi", usage: used(10, 0, 0, 0)},
-	{name: "a null number", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":null}`), theEnd), text: "Hi", usage: used(10, 0, 0, 0)},
-	{name: "words as a number", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":"two","total_tokens":{}}`), theEnd), text: "Hi", usage: used(10, 0, 0, 0)},
-	{name: "true as a number", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":true}`), theEnd), text: "Hi", usage: used(10, 0, 0, 0)},
+	{name: "a string as usage beside text", body: endedChat(`{"choices":[{"index":0,"delta":{"content":"Hi"}}],"usage":"none"}`), text: "Hi"},
+	{name: "a list as details", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":[],"completion_tokens_details":[]}`), theEnd), text: "Hi", usage: usedTokens(10, 2, 0, 0)}, // F02
+	{name: "null as details", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":null}`), theEnd), text: "Hi", usage: usedTokens(10, 2, 0, 0)},
+	{name: "a string as details", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":""}`), theEnd), text: "Hi", usage: usedTokens(10, 2, 0, 0)},
+	{name: "null in details", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":null,"audio_tokens":null}}`), theEnd), text: "Hi", usage: usedTokens(10, 2, 0, 0)},
+	{name: "strings as numbers", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":"10","completion_tokens":"2","prompt_tokens_details":{"cached_tokens":"4"}}`), theEnd), text: "Hi", usage: usedTokens(6, 2, 4, 0)},
+	{name: "fractions", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10.0,"completion_tokens":2.9}`), theEnd), text: "Hi", usage: usedTokens(10, 2, 0, 0)},
+	{name: "exponents", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":1.2e3,"completion_tokens":2E0}`), theEnd), text: "Hi", usage: usedTokens(1200, 2, 0, 0)},
+	{name: "a fraction in a string", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":"10.7","completion_tokens":" 2"}`), theEnd), text: "Hi", usage: usedTokens(10, 2, 0, 0)}, // open: blanks around a number
+	{name: "a negative number", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":-1}`), theEnd), text: "Hi", usage: usedTokens(10, 0, 0, 0)},
+	{name: "a null number", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":null}`), theEnd), text: "Hi", usage: usedTokens(10, 0, 0, 0)},
+	{name: "words as a number", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":"two","total_tokens":{}}`), theEnd), text: "Hi", usage: usedTokens(10, 0, 0, 0)},
+	{name: "true as a number", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":true}`), theEnd), text: "Hi", usage: usedTokens(10, 0, 0, 0)},
 	{name: "only zeros", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}`), theEnd), text: "Hi"}, // open: no request has no tokens, so that nothing was reported
 	{name: "an empty usage", body: asData(sayHi, saidAll, withUsage(`{}`), theEnd), text: "Hi"},                                                     // open: likewise
-	{name: "all of the prompt cached", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":10}}`), theEnd), text: "Hi", usage: used(0, 2, 10, 0)},
-	{name: "more cached than sent", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":50}}`), theEnd), text: "Hi", usage: used(0, 2, 10, 0)},                                                                     // open: the prompt is the bound
-	{name: "written to the cache", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":100,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":30,"cache_write_tokens":50}}`), theEnd), text: "Hi", usage: used(20, 2, 30, 50)},                                           // OpenRouter
-	{name: "hits of the cache", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":100,"completion_tokens":2,"prompt_cache_hit_tokens":64,"prompt_cache_miss_tokens":36}`), theEnd), text: "Hi", usage: used(36, 2, 64, 0)},                                                         // DeepSeek
-	{name: "hits and details of the same", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":100,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":64},"prompt_cache_hit_tokens":64,"prompt_cache_miss_tokens":36}`), theEnd), text: "Hi", usage: used(36, 2, 64, 0)}, // DeepSeek
-	{name: "zero in details beside hits", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":100,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":0},"prompt_cache_hit_tokens":64}`), theEnd), text: "Hi", usage: used(36, 2, 64, 0)},                                 // open: the largest counts
-	{name: "usage in x_groq with the finish", body: asData(sayHi, `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"x_groq":{"id":"r","usage":{"prompt_tokens":10,"completion_tokens":2}}}`, theEnd), text: "Hi", usage: used(10, 2, 0, 0)},
-	{name: "x_groq of another type", body: ended(`{"choices":[{"index":0,"delta":{"content":"Hi"}}],"x_groq":"req_1"}`), text: "Hi"},
-	{name: "usage of an answer that fails", body: asData(withUsage(`{"prompt_tokens":10,"completion_tokens":1}`), sayHi, `{"error":{"message":"boom","code":502}}`), text: "Hi", usage: used(10, 1, 0, 0), fails: failsLate(KindOverloaded, 502, "boom")},
-	{name: "a number beyond all bounds", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":1e300,"completion_tokens":2}`), theEnd), text: "Hi", usage: used(1<<40, 2, 0, 0)}, // open: bounded as before
+	{name: "all of the prompt cached", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":10}}`), theEnd), text: "Hi", usage: usedTokens(0, 2, 10, 0)},
+	{name: "more cached than sent", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":50}}`), theEnd), text: "Hi", usage: usedTokens(0, 2, 10, 0)},                                                                     // open: the prompt is the bound
+	{name: "written to the cache", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":100,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":30,"cache_write_tokens":50}}`), theEnd), text: "Hi", usage: usedTokens(20, 2, 30, 50)},                                           // OpenRouter
+	{name: "hits of the cache", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":100,"completion_tokens":2,"prompt_cache_hit_tokens":64,"prompt_cache_miss_tokens":36}`), theEnd), text: "Hi", usage: usedTokens(36, 2, 64, 0)},                                                         // DeepSeek
+	{name: "hits and details of the same", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":100,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":64},"prompt_cache_hit_tokens":64,"prompt_cache_miss_tokens":36}`), theEnd), text: "Hi", usage: usedTokens(36, 2, 64, 0)}, // DeepSeek
+	{name: "zero in details beside hits", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":100,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":0},"prompt_cache_hit_tokens":64}`), theEnd), text: "Hi", usage: usedTokens(36, 2, 64, 0)},                                 // open: the largest counts
+	{name: "usage in x_groq with the finish", body: asData(sayHi, `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"x_groq":{"id":"r","usage":{"prompt_tokens":10,"completion_tokens":2}}}`, theEnd), text: "Hi", usage: usedTokens(10, 2, 0, 0)},
+	{name: "x_groq of another type", body: endedChat(`{"choices":[{"index":0,"delta":{"content":"Hi"}}],"x_groq":"req_1"}`), text: "Hi"},
+	{name: "usage of an answer that fails", body: asData(withUsage(`{"prompt_tokens":10,"completion_tokens":1}`), sayHi, `{"error":{"message":"boom","code":502}}`), text: "Hi", usage: usedTokens(10, 1, 0, 0), fails: failsLate(KindOverloaded, 502, "boom")},
+	{name: "a number beyond all bounds", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":1e300,"completion_tokens":2}`), theEnd), text: "Hi", usage: usedTokens(1<<40, 2, 0, 0)}, // open: bounded as before
 }
 
 // openAIEndings are ways to end.
@@ -679,11 +679,11 @@ var openAIEndings = []variant{
 	{name: "no end", body: asData(sayHi, sayYou), text: "Hi you", fails: failsLate(KindTruncated, 0, "")},
 	{name: "no end after thinking", body: asData(withDelta(`{"reasoning_content":"hm"}`)), thinking: "hm", fails: failsLate(KindTruncated, 0, "")},
 	{name: "no end and no text", body: asData(withDelta(`{"role":"assistant","content":""}`)), fails: failsAlways(KindTruncated, 0, "")},
-	{name: "no end and no text, then an answer", body: asData(withDelta(`{"role":"assistant","content":""}`)), later: &variant{body: ended(sayHi)}, text: "Hi", tries: 2},
+	{name: "no end and no text, then an answer", body: asData(withDelta(`{"role":"assistant","content":""}`)), later: &variant{body: endedChat(sayHi)}, text: "Hi", tries: 2},
 	{name: "the connection breaks in mid-answer", broken: true, body: asData(sayHi, sayYou), text: "Hi you", fails: failsLate(KindNetwork, 0, "")},
 	{name: "the connection breaks within an event", broken: true, body: asData(sayHi) + `data: {"choices":[{"delta":{"content":" yo`, text: "Hi", fails: failsLate(KindNetwork, 0, "")},
 	{name: "the connection breaks at once", broken: true, body: "", fails: failsAlways(KindNetwork, 0, "")},
-	{name: "the connection breaks before the text, then an answer", broken: true, body: asData(withDelta(`{"role":"assistant"}`)), later: &variant{body: ended(sayHi)}, text: "Hi", tries: 2},
+	{name: "the connection breaks before the text, then an answer", broken: true, body: asData(withDelta(`{"role":"assistant"}`)), later: &variant{body: endedChat(sayHi)}, text: "Hi", tries: 2},
 	{name: "an empty finish reason in each chunk", body: asData(`{"choices":[{"delta":{"content":"Hi"},"finish_reason":""}]}`, `{"choices":[{"delta":{"content":" you"},"finish_reason":""}]}`, `{"choices":[{"delta":{},"finish_reason":"length"}]}`, theEnd), text: "Hi you", stop: StopMaxTokens},
 	{name: "an empty finish reason only", body: asData(`{"choices":[{"delta":{"content":"Hi"},"finish_reason":""}]}`), text: "Hi", fails: failsLate(KindTruncated, 0, "")},
 	{name: "null after a finish reason", body: asData(sayHi, withReason(`"length"`), withReason("null"), theEnd), text: "Hi", stop: StopMaxTokens},
@@ -694,7 +694,7 @@ var openAIEndings = []variant{
 	{name: "false as finish reason", body: asData(`{"choices":[{"delta":{"content":"Hi"},"finish_reason":false}]}`, withReason(`"length"`), theEnd), text: "Hi", stop: StopMaxTokens},
 	{name: "length before any text", body: asData(withDelta(`{"role":"assistant"}`), withReason(`"length"`), theEnd), stop: StopMaxTokens},                                                                                           // a reasoning model whose limit went into hidden thinking
 	{name: "a filtered answer without text", body: asData(`{"choices":[{"index":0,"finish_reason":"content_filter","delta":{},"content_filter_results":{"hate":{"filtered":true,"severity":"high"}}}]}`, theEnd), stop: StopRefusal}, // Azure
-	{name: "tool_calls with stop behind", tools: true, body: asData(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`), called, saidAll, theEnd), blocks: []history.Block{wantCall("c1", "read", "{}")}, stop: StopToolUse},
+	{name: "tool_calls with stop behind", tools: true, body: asData(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`), calledTools, saidAll, theEnd), blocks: []history.Block{wantCall("c1", "read", "{}")}, stop: StopToolUse},
 	{name: "a native finish reason beside", body: asData(sayHi, `{"choices":[{"index":0,"delta":{"content":""},"finish_reason":"stop","native_finish_reason":"MAX_TOKENS"}]}`, theEnd), text: "Hi"}, // OpenRouter; open: the translated one counts
 }
 
@@ -702,7 +702,7 @@ var openAIEndings = []variant{
 var openAIErrorsInStreams = []variant{
 	{name: "a string as error", body: asData(`{"error":"boom"}`), fails: failsAlways(KindOverloaded, 500, "boom")},                                // F03, Ollama
 	{name: "a string as error in mid-answer", body: asData(sayHi, `{"error":"boom"}`), text: "Hi", fails: failsLate(KindOverloaded, 500, "boom")}, // F03
-	{name: "a string as error, then an answer", body: asData(`{"error":"boom"}`), later: &variant{body: ended(sayHi)}, text: "Hi", tries: 2},
+	{name: "a string as error, then an answer", body: asData(`{"error":"boom"}`), later: &variant{body: endedChat(sayHi)}, text: "Hi", tries: 2},
 	{name: "an error object", body: asData(`{"error":{"message":"boom","type":"server_error","param":null,"code":null}}`), fails: failsAlways(KindOverloaded, 500, "boom")}, // OpenAI
 	{name: "an error object and DONE", body: asData(`{"error":{"message":"boom","type":"server_error"}}`, theEnd), fails: failsAlways(KindOverloaded, 500, "boom")},
 	{name: "an error event", body: "event: error\ndata: {\"error\":{\"message\":\"boom\",\"code\":400}}\n\n", fails: failsOnce(KindInvalid, 400, "boom")}, // Groq
@@ -741,13 +741,13 @@ var openAIErrorsInStreams = []variant{
 	{name: "a code of its own", body: asData(`{"error":{"code":"1302","message":"boom"}}`), fails: failsAlways(KindOverloaded, 500, "boom")}, // Z.ai: no HTTP status
 	{name: "an error without words", body: asData(`{"error":{"code":503}}`), fails: failsAlways(KindOverloaded, 503, "")},
 	{name: "an error of MiniMax", body: asData(`{"id":"1","choices":null,"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}`), fails: failsAlways(KindOverloaded, 500, "insufficient balance")}, // open: a form that only MiniMax has
-	{name: "null as error", body: ended(`{"error":null,"choices":[{"index":0,"delta":{"content":"Hi"}}]}`), text: "Hi"},
-	{name: "an empty object as error", body: ended(`{"error":{},"choices":[{"index":0,"delta":{"content":"Hi"}}]}`), text: "Hi"},
-	{name: "an empty string as error", body: ended(`{"error":"","choices":[{"index":0,"delta":{"content":"Hi"}}]}`), text: "Hi"},
-	{name: "false as error", body: ended(`{"error":false,"choices":[{"index":0,"delta":{"content":"Hi"}}]}`), text: "Hi"},
-	{name: "null as detail and message", body: ended(`{"detail":null,"message":null,"msg":"","errors":[],"choices":[{"index":0,"delta":{"content":"Hi"}}]}`), text: "Hi"},
-	{name: "a message beside choices", body: ended(`{"message":"ok","code":0,"choices":[{"index":0,"delta":{"content":"Hi"}}]}`), text: "Hi"}, // open: choices say that it is no error
-	{name: "an error after text and usage", body: asData(sayHi, withUsage(`{"prompt_tokens":3,"completion_tokens":1}`), `{"error":{"message":"boom","type":"overloaded_error"}}`), text: "Hi", usage: used(3, 1, 0, 0), fails: failsLate(KindOverloaded, 529, "boom")},
+	{name: "null as error", body: endedChat(`{"error":null,"choices":[{"index":0,"delta":{"content":"Hi"}}]}`), text: "Hi"},
+	{name: "an empty object as error", body: endedChat(`{"error":{},"choices":[{"index":0,"delta":{"content":"Hi"}}]}`), text: "Hi"},
+	{name: "an empty string as error", body: endedChat(`{"error":"","choices":[{"index":0,"delta":{"content":"Hi"}}]}`), text: "Hi"},
+	{name: "false as error", body: endedChat(`{"error":false,"choices":[{"index":0,"delta":{"content":"Hi"}}]}`), text: "Hi"},
+	{name: "null as detail and message", body: endedChat(`{"detail":null,"message":null,"msg":"","errors":[],"choices":[{"index":0,"delta":{"content":"Hi"}}]}`), text: "Hi"},
+	{name: "a message beside choices", body: endedChat(`{"message":"ok","code":0,"choices":[{"index":0,"delta":{"content":"Hi"}}]}`), text: "Hi"}, // open: choices say that it is no error
+	{name: "an error after text and usage", body: asData(sayHi, withUsage(`{"prompt_tokens":3,"completion_tokens":1}`), `{"error":{"message":"boom","type":"overloaded_error"}}`), text: "Hi", usage: usedTokens(3, 1, 0, 0), fails: failsLate(KindOverloaded, 529, "boom")},
 	{name: "a context error in the stream", body: asData(`{"error":{"code":"context_length_exceeded","message":"This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.","type":"invalid_request_error"}}`), fails: tooLong(400, 8192, 9000, "maximum context length")},
 	{name: "a JSON error as event stream", body: `{"error":{"message":"boom","type":"invalid_request_error"}}`, fails: failsOnce(KindInvalid, 400, "boom")}, // F03
 	{name: "a JSON error as event stream over lines", body: "{\n  \"error\": {\n    \"message\": \"boom\",\n    \"code\": 503\n  }\n}\n", fails: failsAlways(KindOverloaded, 503, "boom")},
@@ -756,20 +756,20 @@ var openAIErrorsInStreams = []variant{
 
 // openAIBodies are JSON and other bodies with status 200.
 var openAIBodies = []variant{
-	{name: "a whole completion", typ: "application/json", body: `{"id":"chatcmpl-1","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"Hi","refusal":null,"annotations":[]},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,"prompt_tokens_details":{"cached_tokens":4}}}`, text: "Hi", usage: used(6, 2, 4, 0)}, // proxies that do not stream, F07
+	{name: "a whole completion", typ: "application/json", body: `{"id":"chatcmpl-1","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"Hi","refusal":null,"annotations":[]},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,"prompt_tokens_details":{"cached_tokens":4}}}`, text: "Hi", usage: usedTokens(6, 2, 4, 0)}, // proxies that do not stream, F07
 	{name: "a whole completion with thinking and calls", typ: "application/json; charset=utf-8", tools: true, body: `{"object":"chat.completion","choices":[{"message":{"role":"assistant","reasoning_content":"hm","content":"Hi","tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{\"a\":1}"}}]},"finish_reason":"tool_calls"}]}`,
 		blocks: []history.Block{wantThought("hm", ""), text("Hi"), wantCall("c1", "read", `{"a":1}`)}, stop: StopToolUse},
 	{name: "a whole completion cut by the limit", typ: "application/json", body: "{\n  \"object\": \"chat.completion\",\n  \"choices\": [\n    {\"message\": {\"content\": \"Hi\"}, \"finish_reason\": \"length\"}\n  ]\n}\n", text: "Hi", stop: StopMaxTokens},
 	{name: "a whole completion with parts", typ: "application/json", body: `{"object":"chat.completion","choices":[{"message":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"Hi"}]},"finish_reason":"stop"}]}`, thinking: "hm", text: "Hi"},
-	{name: "a whole completion without a reason", typ: "application/json", body: `{"object":"chat.completion","choices":[{"message":{"content":"Hi"},"finish_reason":null}]}`, text: "Hi"},                                                              // open: the object is whole
-	{name: "a whole completion as event stream", body: `{"object":"chat.completion","choices":[{"index":0,"message":{"content":"Hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`, text: "Hi", usage: used(3, 1, 0, 0)}, // open
+	{name: "a whole completion without a reason", typ: "application/json", body: `{"object":"chat.completion","choices":[{"message":{"content":"Hi"},"finish_reason":null}]}`, text: "Hi"},                                                                    // open: the object is whole
+	{name: "a whole completion as event stream", body: `{"object":"chat.completion","choices":[{"index":0,"message":{"content":"Hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`, text: "Hi", usage: usedTokens(3, 1, 0, 0)}, // open
 	{name: "a whole completion that was aborted", typ: "application/json", body: `{"object":"chat.completion","choices":[{"message":{"content":""},"finish_reason":"abort"}]}`, fails: failsAlways(kindBroken, anyStatus, "")},
 	{name: "a JSON error with status 200", typ: "application/json", body: `{"error":{"message":"boom","type":"invalid_request_error","code":null}}`, fails: failsOnce(KindInvalid, 400, "boom")}, // F07
 	{name: "a JSON error without a type", typ: "application/json", body: `{"error":{"message":"boom"}}`, fails: failsAlways(KindOverloaded, 500, "boom")},
 	{name: "a JSON error with a status within", typ: "application/json", body: `{"error":{"message":"No endpoints found","code":404},"user_id":"u"}`, fails: failsOnce(KindInvalid, 404, "No endpoints found")}, // OpenRouter
 	{name: "a JSON error as a string", typ: "application/json", body: `{"error":"boom"}`, fails: failsAlways(KindOverloaded, 500, "boom")},
 	{name: "a JSON detail with status 200", typ: "application/json", body: `{"detail":"boom"}`, fails: failsAlways(KindOverloaded, 500, "boom")},
-	{name: "a JSON error with status 200, then an answer", typ: "application/json", body: `{"error":{"message":"busy","code":503}}`, later: &variant{body: ended(sayHi)}, text: "Hi", tries: 2},
+	{name: "a JSON error with status 200, then an answer", typ: "application/json", body: `{"error":{"message":"busy","code":503}}`, later: &variant{body: endedChat(sayHi)}, text: "Hi", tries: 2},
 	{name: "a page with status 200", typ: "text/html; charset=utf-8", body: "<!DOCTYPE html>\n<html><head><title>Sign in to the network</title></head><body><p>" + secretWords + "</p></body></html>", fails: failsOnce(KindInvalid, anyStatus, "Sign in to the network")},
 	{name: "a page without a title", typ: "text/html", body: "<html><body><h1>Hello</h1></body></html>", fails: failsOnce(KindInvalid, anyStatus, "")},
 	{name: "half a JSON body", typ: "application/json", body: `{"object":"chat.completion","choices":[{"message":{"content":"Hi`, fails: failsAlways(KindTruncated, 0, "")}, // open: like half an event
@@ -809,8 +809,8 @@ var openAIErrorBodies = []variant{
 	{name: "429 with no quota in the type", status: 429, typ: "application/json", body: `{"error":{"message":"no quota","type":"insufficient_quota"}}`, fails: failsOnce(KindQuota, 429, "no quota")},
 	{name: "429 of Gemini", status: 429, typ: "application/json", body: `[{"error":{"code":429,"message":"Resource has been exhausted (e.g. check quota).","status":"RESOURCE_EXHAUSTED"}}]`, fails: failsAlways(KindRate, 429, "Resource has been exhausted")},
 	{name: "429 of Mistral", status: 429, typ: "application/json", body: `{"object":"error","message":"Service tier capacity exceeded for this model.","type":"service_tier_capacity_exceeded","param":null,"code":"3505"}`, fails: failsAlways(KindRate, 429, "capacity exceeded")},
-	{name: "429 with words, then an answer", status: 429, typ: "text/plain", body: "slow down", later: &variant{body: ended(sayHi)}, text: "Hi", tries: 2},
-	{name: "413 of Groq", status: 413, typ: "application/json", body: `{"error":{"message":"Request too large for model m on tokens per minute (TPM): Limit 6000, Requested 7500","type":"tokens","code":"rate_limit_exceeded"}}`, fails: failsOnce(KindInvalid, 413, "Request too large")}, // open: it is no limit of the model's context
+	{name: "429 with words, then an answer", status: 429, typ: "text/plain", body: "slow down", later: &variant{body: endedChat(sayHi)}, text: "Hi", tries: 2},
+	{name: "413 of Groq", status: 413, typ: "application/json", body: `{"error":{"message":"Request too largeText for model m on tokens per minute (TPM): Limit 6000, Requested 7500","type":"tokens","code":"rate_limit_exceeded"}}`, fails: failsOnce(KindInvalid, 413, "Request too large")}, // open: it is no limit of the model's context
 	{name: "413 of a proxy", status: 413, typ: "text/html", body: "<html>\r\n<head><title>413 Request Entity Too Large</title></head>\r\n<body>\r\n<center><h1>413 Request Entity Too Large</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n", fails: failsOnce(KindInvalid, 413, "413 Request Entity Too Large")},
 	{name: "500 of Ollama", status: 500, typ: "application/json", body: `{"error":{"message":"llama runner process has terminated: exit status 2","type":"api_error","param":null,"code":null}}`, fails: failsAlways(KindOverloaded, 500, "llama runner process has terminated")},
 	{name: "500 of a framework", status: 500, typ: "text/plain; charset=utf-8", body: "Internal Server Error", fails: failsAlways(KindOverloaded, 500, "Internal Server Error")},
@@ -819,12 +819,12 @@ var openAIErrorBodies = []variant{
 	{name: "502 with a page as octets", status: 502, typ: "application/octet-stream", body: "<!DOCTYPE html><html><head><TITLE>\n Oops &amp; sorry \n</TITLE></head><body>" + secretWords + "</body></html>", fails: failsAlways(KindOverloaded, 502, "Oops & sorry")}, // open: found by its start
 	{name: "503 of Envoy", status: 503, typ: "text/plain", body: "upstream connect error or disconnect/reset before headers. reset reason: connection termination", fails: failsAlways(KindOverloaded, 503, "reset reason: connection termination")},
 	{name: "503 of llama.cpp", status: 503, typ: "application/json; charset=utf-8", body: `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`, fails: failsAlways(KindOverloaded, 503, "Loading model")},
-	{name: "503 of llama.cpp, then an answer", status: 503, typ: "application/json; charset=utf-8", body: `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`, later: &variant{body: ended(sayHi)}, text: "Hi", tries: 2},
+	{name: "503 of llama.cpp, then an answer", status: 503, typ: "application/json; charset=utf-8", body: `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`, later: &variant{body: endedChat(sayHi)}, text: "Hi", tries: 2},
 	{name: "503 with errors", status: 503, typ: "application/json", body: `{"result":null,"success":false,"errors":[{"code":3040,"message":"Capacity temporarily exceeded"}],"messages":[]}`, fails: failsAlways(KindOverloaded, 503, "Capacity temporarily exceeded")}, // Workers AI
 	{name: "524 of Cloudflare", status: 524, typ: "text/html; charset=UTF-8", body: "<!DOCTYPE html>\n<!--[if lt IE 7]> <html class=\"no-js ie6 oldie\"> <![endif]-->\n<head>\n<title>example.org | 524: A timeout occurred</title>\n</head><body>" + secretWords + "</body></html>", fails: failsAlways(KindOverloaded, 524, "524: A timeout occurred")},
 	{name: "520 with words", status: 520, typ: "text/plain", body: "error code: 520", fails: failsAlways(KindOverloaded, 520, "error code: 520")}, // Cloudflare
 	{name: "a redirect", status: 302, typ: "text/html", body: "<a href=\"/login\">Found</a>.", fails: failsOnce(KindInvalid, 302, "")},            // a login page in front
-	{name: "500 with words of 100 kB", status: 500, typ: "text/plain", body: "boom " + large, fails: failsAlways(KindOverloaded, 500, "boom")},
+	{name: "500 with words of 100 kB", status: 500, typ: "text/plain", body: "boom " + largeText, fails: failsAlways(KindOverloaded, 500, "boom")},
 	{name: "500 with bytes that are no text", status: 500, typ: "application/octet-stream", body: "bo\x00o\xff\xfem", fails: failsAlways(KindOverloaded, 500, "")},
 }
 
@@ -852,7 +852,7 @@ var contextErrors = []variant{
 		fails: tooLong(400, 1048576, 1200000, "exceeds the maximum number of tokens allowed")},
 	{name: "context of xAI", status: 400, typ: "application/json", body: `{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 150000 tokens."}`,
 		fails: tooLong(400, 131072, 150000, "maximum prompt length is 131072")},
-	{name: "context of Mistral", status: 400, typ: "application/json", body: `{"object":"error","message":"Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length","type":"invalid_request_prompt","param":null,"code":"3051"}`,
+	{name: "context of Mistral", status: 400, typ: "application/json", body: `{"object":"error","message":"Prompt contains 40000 tokens and 0 draft tokens, too largeText for model with 32768 maximum context length","type":"invalid_request_prompt","param":null,"code":"3051"}`,
 		fails: tooLong(400, 32768, 40000, "32768 maximum context length")},
 	{name: "context of TGI", status: 422, typ: "application/json", body: `{"error":"Input validation error: ` + "`inputs` tokens + `max_new_tokens`" + ` must be <= 8193. Given: 9000 ` + "`inputs` tokens and 512 `max_new_tokens`" + `","error_type":"validation"}`,
 		fails: tooLong(422, 8193, 9000, "must be <= 8193")}, // Together too
@@ -896,7 +896,7 @@ func TestOpenAIStreams(t *testing.T) {
 
 func TestOpenAIFinishReasons(t *testing.T) { checkMatrix(t, OpenAI, openAIReasons()) }
 
-func TestOpenAIStatuses(t *testing.T) { checkMatrix(t, OpenAI, statusVariants(ended(sayHi))) }
+func TestOpenAIStatuses(t *testing.T) { checkMatrix(t, OpenAI, statusVariants(endedChat(sayHi))) }
 
 func TestOpenAIStreamsByteByByte(t *testing.T) { checkMatrixByteByByte(t, OpenAI, openAIVariants()) }
 

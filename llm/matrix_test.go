@@ -77,7 +77,7 @@ func tooLong(status, limit, counted int, says string) *expectedError {
 	return &expectedError{kind: KindContext, status: status, says: says, limit: limit, counted: counted, tries: 1}
 }
 
-func used(input, output, read, write int) *history.Usage {
+func usedTokens(input, output, read, write int) *history.Usage {
 	return &history.Usage{Input: input, Output: output, CacheRead: read, CacheWrite: write}
 }
 
@@ -453,7 +453,7 @@ func badError(err error) string {
 
 // Ways to cut a body into parts.
 
-func whole(body string) []string { return []string{body} }
+func inOnePart(body string) []string { return []string{body} }
 
 func everyBytes(n int) func(string) []string {
 	return func(body string) (out []string) {
@@ -482,7 +482,7 @@ var partings = []struct {
 	name string
 	cut  func(string) []string
 }{
-	{"whole", whole},
+	{"whole", inOnePart},
 	{"bytes", everyBytes(1)},
 	{"three bytes", everyBytes(3)},
 	{"mid-character", cutBehind(func(b byte) bool { return b >= utf8.RuneSelf })},
@@ -518,8 +518,8 @@ func isEventStream(body string) bool {
 	return strings.HasPrefix(body, "data:") || strings.HasPrefix(body, "event:") || strings.HasPrefix(body, ":")
 }
 
-// between writes something before the stream and between its events.
-func between(something string) func(string) string {
+// writtenBetween writes something before the stream and between its events.
+func writtenBetween(something string) func(string) string {
 	return func(body string) string {
 		if !isEventStream(body) {
 			return body
@@ -535,11 +535,11 @@ var writings = []struct {
 	{"LF", asItIs},
 	{"CRLF", withCRLF},
 	{"mixed line ends", withMixedEnds},
-	{"comments", between(": ping\n\n")},
-	{"empty data", between("data:\n\n")},
-	{"names without data", between("event: ping\n\n")},
-	{"ping events", between("event: ping\ndata: {\"type\": \"ping\"}\n\n")},
-	{"ids", between("id: 7\nretry: 1000\n\n")},
+	{"comments", writtenBetween(": ping\n\n")},
+	{"empty data", writtenBetween("data:\n\n")},
+	{"names without data", writtenBetween("event: ping\n\n")},
+	{"ping events", writtenBetween("event: ping\ndata: {\"type\": \"ping\"}\n\n")},
+	{"ids", writtenBetween("id: 7\nretry: 1000\n\n")},
 }
 
 // checkMatrix holds all variants of a kind against the client: on loopback as they are and byte by byte, then in memory
@@ -547,7 +547,7 @@ var writings = []struct {
 func checkMatrix(t *testing.T, kind Kind, variants []variant) {
 	for i := range variants {
 		v := &variants[i]
-		t.Run(v.name, func(t *testing.T) { v.onLoopback(t, kind, whole) })
+		t.Run(v.name, func(t *testing.T) { v.onLoopback(t, kind, inOnePart) })
 	}
 }
 
@@ -656,8 +656,8 @@ func statusVariants(good string) (out []variant) {
 	return out
 }
 
-// large is a text that no buffer holds whole.
-var large = strings.Repeat("0123456789äöü😀 ", 300<<10/20)
+// largeText is a text that no buffer holds whole.
+var largeText = strings.Repeat("0123456789äöü😀 ", 300<<10/20)
 
 // fuzzStream reads any bytes, cut anywhere, through the client of a kind. The answer must agree with itself, and must not
 // depend on how the bytes arrive.
@@ -683,8 +683,8 @@ func fuzzStream(f *testing.F, kind Kind, seeds []variant) {
 	})
 }
 
-// outcome is what must not depend on how the bytes arrive.
-type outcome struct {
+// streamOutcome is what must not depend on how the bytes arrive.
+type streamOutcome struct {
 	Blocks   []comparableBlock
 	Stop     StopReason
 	Usage    history.Usage
@@ -693,7 +693,7 @@ type outcome struct {
 	Requests int
 }
 
-func streamOf(t *testing.T, kind Kind, typ string, tools, broken bool, parts []string) outcome {
+func streamOf(t *testing.T, kind Kind, typ string, tools, broken bool, parts []string) streamOutcome {
 	t.Helper()
 	requests := 0
 	c := matrixClient(t, "http://provider.invalid", roundTrip(func(*http.Request) *http.Response {
@@ -712,7 +712,7 @@ func streamOf(t *testing.T, kind Kind, typ string, tools, broken bool, parts []s
 	if requests < 1 || requests > maxTries {
 		t.Fatalf("%d requests", requests)
 	}
-	out := outcome{withoutIDs(res.Blocks), res.StopReason, res.Usage, res.UsageReported, "", requests}
+	out := streamOutcome{withoutIDs(res.Blocks), res.StopReason, res.Usage, res.UsageReported, "", requests}
 	if err != nil {
 		out.Err = err.Error()
 	}

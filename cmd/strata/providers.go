@@ -7,27 +7,35 @@ import (
 	"strata/llm"
 )
 
-// providers gives the configured providers as package llm takes them.
+// providers returns the configured providers by name, as package llm takes them.
 func providers(c *config.Config) map[string]llm.ProviderConfig {
 	all := make(map[string]llm.ProviderConfig, len(c.Providers))
 	for name, p := range c.Providers {
-		all[name] = llm.ProviderConfig{
-			Kind: llm.Kind(p.Kind), BaseURL: p.BaseURL, APIKeyEnv: p.APIKeyEnv, Headers: maps.Clone(p.Headers), DeltaGap: p.DeltaGap,
-		}
+		all[name] = providerConfig(p)
 	}
 	return all
 }
 
-// models gives what the configuration says of models as package llm takes it.
+func providerConfig(p *config.Provider) llm.ProviderConfig {
+	return llm.ProviderConfig{
+		Kind: llm.Kind(p.Kind), BaseURL: p.BaseURL, APIKeyEnv: p.APIKeyEnv, Headers: maps.Clone(p.Headers), DeltaGap: p.DeltaGap,
+	}
+}
+
+// models returns the configured models by provider/model, as package llm takes them.
 func models(c *config.Config) map[string]llm.ModelConfig {
 	all := make(map[string]llm.ModelConfig, len(c.Models))
 	for name, m := range c.Models {
-		all[name] = llm.ModelConfig{
-			Window: deref(m.Window), MaxOutput: deref(m.MaxOutput), Encoding: deref(m.Encoding),
-			Vision: m.Vision, MinCacheTokens: m.MinCacheTokens, Price: price(m.Price),
-		}
+		all[name] = modelConfig(m)
 	}
 	return all
+}
+
+func modelConfig(m *config.Model) llm.ModelConfig {
+	return llm.ModelConfig{
+		Window: deref(m.Window), MaxOutput: deref(m.MaxOutput), Encoding: deref(m.Encoding),
+		Vision: m.Vision, MinCacheTokens: m.MinCacheTokens, Price: price(m.Price),
+	}
 }
 
 // price gives nil where nothing is set. Where only some prices are, a cached token costs what any other does.

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,6 +28,12 @@ func emptyOr(valid func(string) bool) func(string) bool {
 }
 
 func notBlank(s string) bool   { return strings.TrimSpace(s) != "" && !strings.ContainsRune(s, 0) }
+func isErrorStatus(n int) bool { return n >= 400 && n <= 599 }
+
+func isWord(words ...string) func(string) bool {
+	return func(s string) bool { return slices.Contains(words, s) }
+}
+
 func isOneLine(s string) bool  { return !strings.ContainsAny(s, "\r\n\x00") }
 func isVariable(s string) bool { return variableName.MatchString(s) }
 func isOrigin(s string) bool   { return access.CheckOriginPattern(s) == nil }

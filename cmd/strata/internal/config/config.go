@@ -5,6 +5,7 @@
 package config
 
 import (
+	"slices"
 	"time"
 
 	"strata/server/access"
@@ -42,6 +43,7 @@ type Config struct {
 	Profiles   map[string][]Override
 	Stability  Stability
 	Compaction Compaction
+	Timeouts   Timeouts
 	Limits     Limits
 
 	origins map[string]Origin // of each value that is not the default, by dotted key
@@ -69,6 +71,18 @@ type Provider struct {
 	APIKeyEnv string // the name of a variable, not a key
 	Headers   map[string]string
 	DeltaGap  time.Duration // between deltas of an offline answer
+
+	RetryStatuses   []int // HTTP statuses after which a request is sent again
+	MaxRequestBytes int   // 0: the kind's own limit
+	MaxImageBytes   int   // before base64; 0: the kind's own limit
+}
+
+// defaultRetryStatuses are the HTTP statuses that a later attempt may not get: a request that came too early or too
+// often, a server or the proxy before it in trouble. 520 to 530 are Cloudflare's, 529 also Anthropic's "overloaded".
+var defaultRetryStatuses = []int{408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529, 530}
+
+func newProvider(kind, apiKeyEnv string) *Provider {
+	return &Provider{Kind: kind, APIKeyEnv: apiKeyEnv, Headers: map[string]string{}, RetryStatuses: slices.Clone(defaultRetryStatuses)}
 }
 
 // Model overrides what the embedded catalogue says of a model. Nil fields override nothing.
@@ -79,6 +93,15 @@ type Model struct {
 	Vision         *bool
 	MinCacheTokens *int
 	Price          Price
+
+	// What its API takes. Nil and empty: learned from its answers.
+	OutputName      string // of the output limit: max_tokens, max_completion_tokens
+	Temperature     *bool
+	StreamOptions   *bool
+	Tools           *bool
+	ReasoningEffort *bool
+	ThinkingBack    string // none, turn, always
+	UserAfterTool   *bool  // a user message right after a tool result
 }
 
 // Price is in US dollars per million tokens. Nil fields override nothing.
@@ -96,6 +119,12 @@ type Stability struct {
 type Compaction struct {
 	Enabled bool
 	Workers int
+}
+
+// Timeouts bound the silence of a provider.
+type Timeouts struct {
+	FirstByte    time.Duration // does not count on loopback, where large models may load
+	BetweenBytes time.Duration
 }
 
 // Limits bound what clients can make the server hold.
@@ -116,15 +145,16 @@ func Default() *Config {
 		Model:        OfflineModel,
 		ThoughtLevel: "off",
 		Providers: map[string]*Provider{
-			"offline":   {Kind: "offline", Headers: map[string]string{}},
-			"anthropic": {Kind: "anthropic", APIKeyEnv: "ANTHROPIC_API_KEY", Headers: map[string]string{}},
-			"openai":    {Kind: "openai", APIKeyEnv: "OPENAI_API_KEY", Headers: map[string]string{}},
+			"offline":   newProvider("offline", ""),
+			"anthropic": newProvider("anthropic", "ANTHROPIC_API_KEY"),
+			"openai":    newProvider("openai", "OPENAI_API_KEY"),
 		},
 		Models:     map[string]*Model{},
 		Profile:    "chat",
 		Profiles:   map[string][]Override{},
 		Stability:  Stability{Layout: "log", CacheTTL: "auto", CacheTargetTokens: 1536},
 		Compaction: Compaction{Enabled: true, Workers: 2},
+		Timeouts:   Timeouts{FirstByte: 10 * time.Minute, BetweenBytes: 5 * time.Minute},
 		Limits:     Limits{FrameBytes: 16 << 20, Connections: 256, Requests: 64, FileBytes: 1 << 20},
 		origins:    map[string]Origin{},
 	}

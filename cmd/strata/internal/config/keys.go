@@ -67,6 +67,10 @@ func (c *Config) keys() []key {
 			{name: "enabled", doc: "Histories are compacted by themselves.", value: boolean(&c.Compaction.Enabled)},
 			{name: "workers", doc: "How many compactions run at once.", value: integer(&c.Compaction.Workers, 1)},
 		}},
+		{name: "timeouts", section: []key{
+			{name: "first_byte", doc: "Longest wait for the first byte of a provider's answer. Providers on loopback have no limit.", value: duration(&c.Timeouts.FirstByte, time.Millisecond)},
+			{name: "between_bytes", doc: "Longest silence of a provider within an answer.", value: duration(&c.Timeouts.BetweenBytes, time.Millisecond)},
+		}},
 		{name: "limits", section: []key{
 			{name: "frame_bytes", doc: "Largest frame of a client, in bytes.", value: integer(&c.Limits.FrameBytes, 1)},
 			{name: "connections", doc: "Most connections at once.", value: integer(&c.Limits.Connections, 1)},
@@ -91,7 +95,7 @@ func (c *Config) providerKey(name string) (key, error) {
 	}
 	p := c.Providers[name]
 	if p == nil {
-		p = &Provider{Headers: map[string]string{}}
+		p = newProvider("", "")
 		c.Providers[name] = p
 	}
 	return key{name: name, section: []key{
@@ -99,6 +103,9 @@ func (c *Config) providerKey(name string) (key, error) {
 		{name: "base_url", doc: "Address of its API. Empty: the service's own.", value: hidden(text(&p.BaseURL, "an http or https address without user, query and fragment", emptyOr(isBaseURL)))},
 		{name: "api_key_env", doc: "Name of the environment variable that holds the API key. Empty: no key is sent.", value: hidden(text(&p.APIKeyEnv, "the name of an environment variable such as ANTHROPIC_API_KEY (never the key itself)", emptyOr(isVariable)))},
 		{name: "headers", table: &table{p.headerKey, func() []string { return sortedKeys(p.Headers) }}},
+		{name: "retry_statuses", doc: "HTTP statuses after which a request is sent again.", value: numbers{&p.RetryStatuses, "an HTTP status of an error, 400 to 599", isErrorStatus}},
+		{name: "max_request_bytes", doc: "Largest request, in bytes. 0: the limit of its kind.", value: integer(&p.MaxRequestBytes, 0)},
+		{name: "max_image_bytes", doc: "Largest picture, in bytes before base64. 0: the limit of its kind.", value: integer(&p.MaxImageBytes, 0)},
 		{name: "delta_gap", doc: "Pause between the deltas of an offline answer.", value: duration(&p.DeltaGap, 0)},
 	}}, nil
 }
@@ -132,6 +139,13 @@ func (c *Config) modelKey(name string) (key, error) {
 			{name: "cache_read", doc: "US dollars per million tokens read from the cache.", value: optional(&m.Price.CacheRead, amount(nil))},
 			{name: "cache_write", doc: "US dollars per million tokens written to the cache.", value: optional(&m.Price.CacheWrite, amount(nil))},
 		}},
+		{name: "output_name", doc: "Parameter that limits its output. Empty: the one that its API takes.", value: text(&m.OutputName, "one of max_tokens, max_completion_tokens", emptyOr(isWord("max_tokens", "max_completion_tokens")))},
+		{name: "temperature", doc: "Whether it takes a temperature.", value: autoBoolean(&m.Temperature)},
+		{name: "stream_options", doc: "Whether it takes stream options, which ask for usage.", value: autoBoolean(&m.StreamOptions)},
+		{name: "tools", doc: "Whether it takes tools.", value: autoBoolean(&m.Tools)},
+		{name: "reasoning_effort", doc: "Whether it takes a reasoning effort.", value: autoBoolean(&m.ReasoningEffort)},
+		{name: "thinking_back", doc: "Thinking that is sent back to it: none, that of the running turn, or all. Empty: what its kind wants.", value: text(&m.ThinkingBack, "one of none, turn, always", emptyOr(isWord("none", "turn", "always")))},
+		{name: "user_after_tool", doc: "Whether it takes a user message right after a tool result.", value: optional(&m.UserAfterTool, boolean(nil))},
 	}}, nil
 }
 

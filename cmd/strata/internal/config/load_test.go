@@ -60,13 +60,14 @@ providers:
   offline: {kind: offline, delta_gap: 0s}
   anthropic: {kind: anthropic, api_key_env: ANTHROPIC_API_KEY}
   openai: {kind: openai, api_key_env: OPENAI_API_KEY}
-  local: {kind: openai, base_url: "http://127.0.0.1:11434/v1", api_key_env: "", headers: {X-Team: blue}}
+  local: {kind: openai, base_url: "http://127.0.0.1:11434/v1", api_key_env: "", headers: {X-Team: blue}, retry_statuses: [429, 503], max_request_bytes: 1000, max_image_bytes: 0}
 models:
-  local/qwen3: {window: 32768, max_output: 4096, encoding: o200k_base, vision: false, min_cache_tokens: 0, price: {input: 0, output: 0.5, cache_read: 0, cache_write: 0}}
+  local/qwen3: {window: 32768, max_output: 4096, encoding: o200k_base, vision: false, min_cache_tokens: 0, price: {input: 0, output: 0.5, cache_read: 0, cache_write: 0}, output_name: max_completion_tokens, temperature: false, stream_options: auto, tools: true, reasoning_effort: auto, thinking_back: turn, user_after_tool: false}
 profile: chat
 profiles: {chat: {compaction: {compaction_trigger_tokens: 24000}}}
 stability: {layout: log, strict: false, cache_ttl: auto, cache_target_tokens: 1536}
 compaction: {enabled: true, workers: 2}
+timeouts: {first_byte: 10m, between_bytes: 5m}
 limits: {frame_bytes: 16777216, connections: 256, requests: 64, file_bytes: 1048576}
 `)
 	if err != nil {
@@ -77,6 +78,13 @@ limits: {frame_bytes: 16777216, connections: 256, requests: 64, file_bytes: 1048
 		t.Errorf("got provider %+v, retention %v", local, c.Retention)
 	}
 	if *model.Window != 32768 || *model.Vision || *model.Price.Output != 0.5 {
+		t.Errorf("got model %+v", model)
+	}
+	if !slices.Equal(local.RetryStatuses, []int{429, 503}) || local.MaxRequestBytes != 1000 || len(c.Providers["openai"].RetryStatuses) != 15 {
+		t.Errorf("got provider %+v", local)
+	}
+	if model.OutputName != "max_completion_tokens" || *model.Temperature || model.StreamOptions != nil || !*model.Tools ||
+		model.ReasoningEffort != nil || model.ThinkingBack != "turn" || *model.UserAfterTool {
 		t.Errorf("got model %+v", model)
 	}
 	override := c.Profiles["chat"][0]
@@ -124,6 +132,15 @@ func TestWrongFilesSayWhereAndWhatIsAllowed(t *testing.T) {
 		{"override of unknown provider", "models: {local/x: {window: 5}}\n", `models.local/x: "local/x" names no configured provider`},
 		{"output above window", "models: {openai/x: {window: 5, max_output: 5}}\n", `:1:44: models.openai/x.max_output: 5 leaves no room`},
 		{"negative price", "models: {openai/x: {price: {input: -1}}}\n", `models.openai/x.price.input: "-1" is not a number of at least 0`},
+		{"temperature", "models: {openai/x: {temperature: 0.7}}\n", `:1:34: models.openai/x.temperature: the number 0.7 is not auto, true or false`},
+		{"tools", "models: {openai/x: {tools: maybe}}\n", `:1:28: models.openai/x.tools: "maybe" is not auto, true or false`},
+		{"output name", "models: {openai/x: {output_name: n}}\n", `models.openai/x.output_name: "n" is not one of max_tokens, max_completion_tokens`},
+		{"thinking back", "models: {openai/x: {thinking_back: no}}\n", `models.openai/x.thinking_back: "no" is not one of none, turn, always`},
+		{"status", "providers: {openai: {retry_statuses: [503, 200]}}\n", `:1:44: providers.openai.retry_statuses: "200" is not an HTTP status of an error`},
+		{"status as text", "providers: {openai: {retry_statuses: ['503']}}\n", `retry_statuses: the text "503" is not an HTTP status`},
+		{"statuses", "providers: {openai: {retry_statuses: 503}}\n", `retry_statuses: the number 503 is not a list, each an HTTP status`},
+		{"negative bytes", "providers: {openai: {max_image_bytes: -1}}\n", `max_image_bytes: "-1" is not a whole number of at least 0`},
+		{"no timeout", "timeouts: {first_byte: 0s}\n", `:1:24: timeouts.first_byte: "0s" is not a duration`},
 		{"provider without kind", "providers:\n  local: {}\n", `:2:3: providers.local: kind is missing`},
 		{"provider name", "providers: {A b: {kind: openai}}\n", `:1:13: providers: a provider's name is made of`},
 		{"base url", "providers: {openai: {base_url: ftp://x}}\n", `providers.openai.base_url: the value is not an http or https address`},
@@ -200,6 +217,7 @@ func TestFlagsCountMoreThanTheEnvironmentAndThatMoreThanTheFile(t *testing.T) {
 	c, err := Load(Sources{File: path, Flags: flags, Getenv: variables(t, map[string]string{
 		"STRATA_MODEL": "openai/env", "STRATA_LOG_LEVEL": "warn", "STRATA_STABILITY_CACHE_TTL": "1h", "STRATA_HOSTS": "a.example, b.example:1",
 		"STRATA_PROVIDERS_LOCAL_1_BASE_URL": "http://127.0.0.1:1/v1", "STRATA_PROFILES_LOOP_COMPACTION_RAW_WINDOW_SIZE": "7",
+		"STRATA_PROVIDERS_LOCAL_1_RETRY_STATUSES": "503, 529", "STRATA_TIMEOUTS_BETWEEN_BYTES": "30s",
 	})})
 	if err != nil {
 		t.Fatal(err)
@@ -209,6 +227,9 @@ func TestFlagsCountMoreThanTheEnvironmentAndThatMoreThanTheFile(t *testing.T) {
 	}
 	if !slices.Equal(c.Origins, []string{"a://x", "b://x", "c://x"}) || !slices.Equal(c.Hosts, []string{"a.example", "b.example:1"}) {
 		t.Errorf("got origins %q, hosts %q", c.Origins, c.Hosts)
+	}
+	if !slices.Equal(c.Providers["local-1"].RetryStatuses, []int{503, 529}) || c.Timeouts.BetweenBytes != 30*time.Second {
+		t.Errorf("got %+v, %+v", c.Providers["local-1"], c.Timeouts)
 	}
 	if c.Providers["local-1"].BaseURL != "http://127.0.0.1:1/v1" || c.Profiles["chat"][0].Value != int64(3) || c.Profiles["loop"][0].Value != int64(7) {
 		t.Errorf("got %+v, %+v", c.Providers["local-1"], c.Profiles)

@@ -86,7 +86,8 @@ func keyTable() string {
 // example has one entry in each table, named as the documentation names it.
 func example() *Config {
 	c := Default()
-	c.Providers = map[string]*Provider{"name": {Headers: map[string]string{"HEADER": ""}}}
+	c.Providers = map[string]*Provider{"name": newProvider("", "")}
+	c.Providers["name"].Headers["HEADER"] = ""
 	c.Models = map[string]*Model{"provider/model": {}}
 	return c
 }

@@ -98,6 +98,57 @@ func (l list) setNode(_ document, node ast.Node) error {
 	return nil
 }
 
+// numbers is a value of several whole numbers. As text they are separated by commas.
+type numbers struct {
+	field *[]int
+	wants string // what one number is
+	valid func(int) bool
+}
+
+func (n numbers) want() string   { return "a list, each " + n.wants }
+func (n numbers) String() string { return strings.ReplaceAll(fmt.Sprint(*n.field), " ", ", ") }
+
+func (n numbers) setText(text string) error {
+	var all []int
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' }) {
+		number, err := n.parse(strings.TrimSpace(word))
+		if err != nil {
+			return err
+		}
+		all = append(all, number)
+	}
+	*n.field = all
+	return nil
+}
+
+func (n numbers) parse(word string) (int, error) {
+	number, err := strconv.Atoi(word)
+	if err != nil || !n.valid(number) {
+		return 0, fmt.Errorf("%s is not %s", quote(word), n.wants)
+	}
+	return number, nil
+}
+
+func (n numbers) setNode(_ document, node ast.Node) error {
+	sequence, ok := node.(*ast.SequenceNode)
+	if !ok {
+		return wrongType(node, n.want())
+	}
+	all := make([]int, 0, len(sequence.Values))
+	for _, item := range sequence.Values {
+		if item.Type() != ast.IntegerType {
+			return &nodeError{item, wrongType(item, n.wants)}
+		}
+		number, err := n.parse(nodeText(item))
+		if err != nil {
+			return &nodeError{item, err}
+		}
+		all = append(all, number)
+	}
+	*n.field = all
+	return nil
+}
+
 // mapEntry is a text value that lives under its name in a map. It may be a secret: errors don't repeat it.
 type mapEntry struct {
 	in    map[string]string
@@ -150,6 +201,30 @@ func boolean(field *bool) scalar[bool] {
 		field: field, wants: "true or false", isNode: isType(ast.BoolType),
 		parse: func(s string) (bool, bool) { return s == "true", s == "true" || s == "false" },
 		show:  strconv.FormatBool,
+	}
+}
+
+// autoBoolean is a boolean that may be auto, which is nil.
+func autoBoolean(field **bool) scalar[*bool] {
+	return scalar[*bool]{
+		field: field, wants: "auto, true or false",
+		isNode: func(n ast.Node) bool { return n.Type() == ast.BoolType || isText(n) },
+		parse: func(s string) (*bool, bool) {
+			yes := s == "true"
+			switch s {
+			case "auto":
+				return nil, true
+			case "true", "false":
+				return &yes, true
+			}
+			return nil, false
+		},
+		show: func(b *bool) string {
+			if b == nil {
+				return "auto"
+			}
+			return strconv.FormatBool(*b)
+		},
 	}
 }
 

@@ -95,7 +95,7 @@ func (a *answer) keepExtra(b *block, extra json.RawMessage) error {
 }
 
 func (a *answer) hasCalls() bool {
-	return slices.ContainsFunc(a.blocks, func(b *block) bool { return b.Type == history.BlockToolCall })
+	return slices.ContainsFunc(a.blocks, func(b *block) bool { return b.Type == history.BlockToolCall && b.says() })
 }
 
 // addProse appends text to the newest text block and thinking to the newest thinking block.
@@ -164,6 +164,10 @@ func (a *answer) close(b *block) {
 	if rest := b.join.rest(); rest != "" {
 		a.addText(b, rest)
 	}
+	if strings.TrimSpace(b.text.String()) == "" && b.whole != "" {
+		a.addText(b, b.whole)
+	}
+	b.whole = ""
 }
 
 func (a *answer) tell(e Event) {
@@ -186,9 +190,19 @@ func (a *answer) result(model Model, whole bool) Result {
 	for i, b := range a.blocks {
 		a.close(b)
 		last := i == len(a.blocks)-1
-		res.Blocks = append(res.Blocks, b.finished(last && (a.cut || !whole)))
+		if b.says() {
+			res.Blocks = append(res.Blocks, b.finished(last && (a.cut || !whole)))
+		}
 	}
 	return res
+}
+
+// says reports whether b says anything: text, a seal, or the name of a tool.
+func (b *block) says() bool {
+	if b.Type == history.BlockToolCall {
+		return b.Name != ""
+	}
+	return b.text.Len() > 0 || b.Signature != "" || len(b.Data) > 0
 }
 
 // finished is b as it goes into the history. cut says that more of it would have followed.
@@ -198,19 +212,11 @@ func (b *block) finished(cut bool) history.Block {
 		out.Text = b.text.String()
 		return out
 	}
-	out.Args = b.args()
+	out.Args = b.text.String()
 	if out.Args == "" && !cut {
 		out.Args = "{}"
 	}
 	// Some routers say "tool_calls" although the limit cut the arguments.
-	out.Incomplete = cut || out.Name == "" || !json.Valid([]byte(out.Args))
+	out.Incomplete = cut || !json.Valid([]byte(out.Args))
 	return out
-}
-
-// args returns a call's arguments so far.
-func (b *block) args() string {
-	if text := b.text.String(); strings.TrimSpace(text) != "" {
-		return text
-	}
-	return b.whole
 }

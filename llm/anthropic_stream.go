@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"strata/history"
@@ -8,24 +9,22 @@ import (
 
 // anthropicEvent is what is read of an event, or of a whole message.
 type anthropicEvent struct {
-	Type                 label                   `json:"type"`
-	Index                count                   `json:"index"`
-	Message              maybe[anthropicMessage] `json:"message"`
-	ContentBlock         maybe[anthropicContent] `json:"content_block"`
-	Delta                maybe[anthropicDelta]   `json:"delta"`
-	Usage                maybe[anthropicUsage]   `json:"usage"`
-	Error                json.RawMessage         `json:"error"`
-	anthropicMessageBody                         // of a whole message
+	Type         label                   `json:"type"`
+	Object       label                   `json:"object"`
+	Role         label                   `json:"role"`
+	Index        count                   `json:"index"`
+	Message      maybe[anthropicMessage] `json:"message"`
+	ContentBlock maybe[anthropicContent] `json:"content_block"`
+	Delta        maybe[anthropicDelta]   `json:"delta"`
+	Usage        maybe[anthropicUsage]   `json:"usage"`
+	Error        json.RawMessage         `json:"error"`
+	Content      list[anthropicContent]  `json:"content"`     // of a whole message
+	StopReason   label                   `json:"stop_reason"` // likewise
 }
 
 type anthropicMessage struct {
-	anthropicMessageBody
-	Usage maybe[anthropicUsage] `json:"usage"`
-}
-
-type anthropicMessageBody struct {
-	Content    list[anthropicContent] `json:"content"`
-	StopReason label                  `json:"stop_reason"`
+	Content list[anthropicContent] `json:"content"`
+	Usage   maybe[anthropicUsage]  `json:"usage"`
 }
 
 // anthropicContent is a content block, or its beginning.
@@ -39,10 +38,15 @@ type anthropicContent struct {
 	Name      label
 	Input     argsDelta
 	extra     json.RawMessage // members of a call that we do not know
+	bare      bool            // it was a string
 }
 
-// UnmarshalJSON accepts any JSON object.
+// UnmarshalJSON accepts a JSON object, and a string, which is text.
 func (c *anthropicContent) UnmarshalJSON(raw []byte) error {
+	if raw[0] == '"' {
+		*c = anthropicContent{Type: "text", bare: true}
+		return c.Text.UnmarshalJSON(raw)
+	}
 	type plain anthropicContent
 	var known plain
 	if err := json.Unmarshal(raw, &known); err != nil {
@@ -56,12 +60,14 @@ func (c *anthropicContent) UnmarshalJSON(raw []byte) error {
 }
 
 type anthropicDelta struct {
-	Type        label     `json:"type"`
-	Text        prose     `json:"text"`
-	Thinking    prose     `json:"thinking"`
-	PartialJSON argsDelta `json:"partial_json"`
-	Signature   label     `json:"signature"`
-	StopReason  label     `json:"stop_reason"`
+	Text        prose                 `json:"text"`
+	Thinking    prose                 `json:"thinking"`
+	PartialJSON argsDelta             `json:"partial_json"`
+	ID          label                 `json:"id"`   // of a call that no event started
+	Name        label                 `json:"name"` // likewise
+	Signature   label                 `json:"signature"`
+	StopReason  label                 `json:"stop_reason"`
+	Usage       maybe[anthropicUsage] `json:"usage"`
 }
 
 // anthropicUsage arrives at the start and again, cumulative, towards the end. Missing numbers are zero.
@@ -97,13 +103,23 @@ func (s *anthropicStream) take(name string, object []byte) (done bool, err error
 		return false, failure.inStream()
 	}
 	s.report(e.Usage.value)
+	s.report(e.Delta.value.Usage.value)
+	if e.Type == "" && (e.Role == "assistant" || len(e.Content) > 0) {
+		e.Type = "message"
+	}
 	switch e.Type {
-	case "message_start":
+	case "message_start": // its stop reason ends nothing
 		s.report(e.Message.value.Usage.value)
-		return false, s.message(&e.Message.value.anthropicMessageBody)
+		return false, s.message(e.Message.value.Content)
 	case "message":
-		return true, s.message(&e.anthropicMessageBody)
+		if err := s.message(e.Content); err != nil {
+			return false, err
+		}
+		return true, s.stopped(string(e.StopReason))
 	case "content_block_start":
+		if e.ContentBlock.value.bare {
+			return false, nil
+		}
 		b, err := s.start(&e.ContentBlock.value)
 		s.byIndex[int(e.Index)] = b
 		return false, err
@@ -115,7 +131,7 @@ func (s *anthropicStream) take(name string, object []byte) (done bool, err error
 			delete(s.byIndex, int(e.Index))
 		}
 	case "message_delta":
-		return false, s.stopped(string(e.Delta.value.StopReason))
+		return false, s.stopped(string(cmp.Or(e.Delta.value.StopReason, e.StopReason)))
 	case "message_stop":
 		return true, nil
 	}
@@ -130,20 +146,20 @@ func (e *anthropicEvent) failure(object []byte) (wireFailure, bool) {
 		}
 		return failure, true
 	}
-	switch e.Type {
-	case "error":
+	switch {
+	case e.Type == "error" || e.Type == "exception":
 		failure, _ := readWireFailure(object)
 		return failure, true
-	case "": // no event of Messages
+	case e.Type == "" || e.Object == "error": // no event of Messages
 		return readWireFailure(object)
 	}
 	return wireFailure{}, false
 }
 
-// message takes blocks that came whole, and the stop reason.
-func (s *anthropicStream) message(m *anthropicMessageBody) error {
-	for i := range m.Content {
-		b, err := s.start(&m.Content[i])
+// message takes blocks that came whole.
+func (s *anthropicStream) message(content []anthropicContent) error {
+	for i := range content {
+		b, err := s.start(&content[i])
 		if err != nil {
 			return err
 		}
@@ -151,14 +167,17 @@ func (s *anthropicStream) message(m *anthropicMessageBody) error {
 			s.close(b)
 		}
 	}
-	return s.stopped(string(m.StopReason))
+	return nil
 }
 
 // start opens a block. It returns nil for blocks of server tools, which are never asked for.
 func (s *anthropicStream) start(in *anthropicContent) (b *block, err error) {
 	switch in.Type {
 	case "text":
-		if b, err = s.open(history.Block{Type: history.BlockText}); err == nil {
+		if len(in.Text) == 0 {
+			return nil, nil // the first delta opens it
+		}
+		if b, err = s.last(history.BlockText); err == nil {
 			err = s.addSpans(b, in.Text)
 		}
 	case "thinking":
@@ -178,38 +197,61 @@ func (s *anthropicStream) start(in *anthropicContent) (b *block, err error) {
 	return b, err
 }
 
-// delta appends to the block with the event's index. A delta whose block was not opened, or is closed, opens one.
+// delta appends to the block with the event's index. What the delta brings says of which type its block is: where
+// another block has the index, or none, the delta opens one.
 func (s *anthropicStream) delta(e *anthropicEvent) error {
 	d := &e.Delta.value
-	b := s.byIndex[int(e.Index)]
-	if b == nil {
-		kind := history.BlockText
-		switch {
-		case d.PartialJSON != (argsDelta{}):
-			return nil // of a call whose name is not known
-		case len(d.Thinking) > 0 || d.Signature != "":
-			kind = history.BlockThinking
-		case len(d.Text) == 0:
-			return nil
-		}
-		var err error
-		if b, err = s.last(kind); err != nil {
+	switch {
+	case d.PartialJSON != (argsDelta{}):
+		b, err := s.callOf(e)
+		if b == nil {
 			return err
 		}
-		s.byIndex[int(e.Index)] = b
-	}
-	switch b.Type {
-	case history.BlockThinking:
+		return s.add(b, d.PartialJSON.fragment)
+	case len(d.Thinking) > 0 || d.Signature != "":
+		b, err := s.blockOf(e, history.BlockThinking)
+		if err != nil {
+			return err
+		}
 		if d.Signature != "" {
 			if err := s.sign(b, string(d.Signature)); err != nil {
 				return err
 			}
 		}
 		return s.addSpans(b, d.Thinking)
-	case history.BlockToolCall:
-		return s.add(b, d.PartialJSON.fragment)
+	case len(d.Text) > 0:
+		b, err := s.blockOf(e, history.BlockText)
+		if err != nil {
+			return err
+		}
+		return s.addSpans(b, d.Text)
 	}
-	return s.addSpans(b, d.Text)
+	return nil
+}
+
+// blockOf returns the open block of an event, which is opened if none of the kind has its index.
+func (s *anthropicStream) blockOf(e *anthropicEvent, kind history.BlockType) (*block, error) {
+	if b := s.byIndex[int(e.Index)]; b != nil && b.Type == kind {
+		return b, nil
+	}
+	b, err := s.last(kind)
+	if err == nil && s.byIndex[int(e.Index)] == nil {
+		s.byIndex[int(e.Index)] = b
+	}
+	return b, err
+}
+
+// callOf returns the open call of an event; nil where there is none and the event does not name it.
+func (s *anthropicStream) callOf(e *anthropicEvent) (*block, error) {
+	if b := s.byIndex[int(e.Index)]; b != nil && b.Type == history.BlockToolCall {
+		return b, nil
+	}
+	if e.Delta.value.Name == "" {
+		return nil, nil
+	}
+	b, err := s.openCall(string(e.Delta.value.ID), string(e.Delta.value.Name))
+	s.byIndex[int(e.Index)] = b
+	return b, err
 }
 
 // addSpans appends all of p to b, whose type says what it is.

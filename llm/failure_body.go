@@ -65,7 +65,7 @@ func readFailureAt(raw json.RawMessage, depth int) (f wireFailure, ok bool) {
 
 // readFailureObject reads the members of an error object, or of an object that holds one.
 func readFailureObject(object map[string]json.RawMessage, depth int) (f wireFailure, ok bool) {
-	for _, name := range []string{"error", "message", "detail", "msg", "errors", "error_message", "error_description"} {
+	for _, name := range []string{"error", "message", "detail", "msg", "errors", "error_message", "error_description", "Message"} {
 		inner, found := readFailureAt(object[name], depth-1)
 		if found {
 			f, ok = inner, true
@@ -77,9 +77,14 @@ func readFailureObject(object map[string]json.RawMessage, depth int) (f wireFail
 		f.classify(members(object["error"]))
 		ok = f.kind != "" || f.status != 0
 	}
+	if base := members(object["base_resp"]); !ok && string(base["status_code"]) != "0" { // MiniMax
+		if inner, found := readFailureAt(base["status_msg"], depth-1); found {
+			f.message, ok = inner.message, true
+		}
+	}
 	if raw := members(object["metadata"])["raw"]; len(raw) > 0 { // OpenRouter: the words of the provider behind it
 		if inner, found := readFailureAt(raw, depth-1); found && inner.message != f.message {
-			f.message = strings.TrimSpace(f.message + ": " + inner.message)
+			f.message, ok = strings.TrimPrefix(f.message+": "+inner.message, ": "), true
 			f.limit, f.counted = cmp.Or(f.limit, inner.limit), cmp.Or(f.counted, inner.counted)
 		}
 	}

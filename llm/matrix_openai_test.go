@@ -249,7 +249,7 @@ var openAIDialects = []variant{
 			`{"id":"x1","object":"chat.completion.chunk","created":1,"model":"grok-3-mini","choices":[{"index":0,"delta":{"content":"Hi"}}],"usage":{"prompt_tokens":20,"completion_tokens":1,"total_tokens":30,"prompt_tokens_details":{"text_tokens":20,"cached_tokens":8}}}`,
 			`{"id":"x1","object":"chat.completion.chunk","created":1,"model":"grok-3-mini","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":20,"completion_tokens":2,"total_tokens":31,"num_sources_used":0,"prompt_tokens_details":{"text_tokens":20,"cached_tokens":8},"completion_tokens_details":{"reasoning_tokens":9}}}`,
 			theEnd),
-		thinking: "hm", text: "Hi", usage: usedTokens(12, 2, 8, 0),
+		thinking: "hm", text: "Hi", usage: usedTokens(12, 11, 8, 0), // thinking is billed as output and counted apart
 	},
 	{ // Moonshot: the usage of the finish stands in the choice
 		name: "Moonshot with usage in the choice",

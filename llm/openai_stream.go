@@ -18,10 +18,12 @@ type openAIChunk struct {
 }
 
 type openAIChoice struct {
+	Index        count              `json:"index"`
 	Delta        maybe[openAIDelta] `json:"delta"`
 	Message      maybe[openAIDelta] `json:"message"` // of a whole completion
 	Text         prose              `json:"text"`    // of the older completions
 	FinishReason label              `json:"finish_reason"`
+	Usage        maybe[openAIUsage] `json:"usage"` // Moonshot
 	Error        json.RawMessage    `json:"error"` // OpenRouter
 }
 
@@ -120,25 +122,41 @@ func (s *openAIStream) take(name string, object []byte) (done bool, err error) {
 	if failure, ok := c.failure(name, object); ok {
 		return false, failure.inStream()
 	}
-	for _, u := range []maybe[openAIUsage]{c.Usage, c.Groq.value.Usage} {
-		if u.present && u.value.reported() {
-			s.usage = u.value.usage()
-			s.tellUsage()
+	s.report(c.Usage)
+	s.report(c.Groq.value.Usage)
+	for i := range c.Choices {
+		if c.Choices[i].Index == 0 {
+			return false, s.choice(&c.Choices[i])
 		}
 	}
-	if len(c.Choices) == 0 {
-		return false, nil
+	return false, nil
+}
+
+func (s *openAIStream) report(u maybe[openAIUsage]) {
+	if u.present && u.value.reported() {
+		s.usage = u.value.usage()
+		s.tellUsage()
 	}
-	choice := &c.Choices[0]
-	for _, delta := range []*openAIDelta{&choice.Delta.value, &choice.Message.value} {
-		if err := s.delta(delta); err != nil {
-			return false, err
+}
+
+// choice takes what the only choice that is asked for says.
+func (s *openAIStream) choice(c *openAIChoice) error {
+	s.report(c.Usage)
+	said := len(s.blocks) > 0
+	if err := s.delta(&c.Delta.value); err != nil {
+		return err
+	}
+	if !said && len(s.blocks) == 0 { // some servers repeat all that the deltas said
+		if err := s.delta(&c.Message.value); err != nil {
+			return err
 		}
 	}
-	if err := s.addProse(choice.Text, ""); err != nil {
-		return false, err
+	if len(c.Delta.value.Content) == 0 && !c.Message.present {
+		if err := s.addProse(c.Text, ""); err != nil {
+			return err
+		}
 	}
-	return false, s.stopped(string(choice.FinishReason))
+	return s.stopped(string(c.FinishReason))
 }
 
 // failure returns the error that a chunk holds, if it holds one.
@@ -187,6 +205,9 @@ func (s *openAIStream) delta(d *openAIDelta) error {
 func (s *openAIStream) call(part *openAICallPart, place int) error {
 	if part.index < 0 {
 		part.index = place
+	}
+	if part.id == "" && part.function == (openAIFunctionPart{}) {
+		return nil
 	}
 	b := s.calls[part.index]
 	if b == nil || part.begins(b) {

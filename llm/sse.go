@@ -16,11 +16,12 @@ const (
 //
 // A last event that no blank line follows is taken, and the end of the stream is told apart from a broken connection.
 type sseReader struct {
-	in    *bufio.Reader
-	name  string
-	data  []byte
-	end   bool
-	stray string // the first line that is no field of an event stream, cut to maxStray bytes
+	in      *bufio.Reader
+	name    string
+	data    []byte
+	end     bool
+	afterCR bool   // the last line ended with CR: LF behind it is part of its end
+	stray   string // the first line that is no field of an event stream, cut to maxStray bytes
 }
 
 // maxStray bounds the stray line that is kept, in bytes: it can be an error in plain words.
@@ -51,25 +52,53 @@ func (s *sseReader) next() (name string, data []byte, err error) {
 	return "", nil, io.EOF
 }
 
-// line reads one line, however long, and takes its field. io.EOF may come with a last, unended line, which is taken too.
+// line reads one line, however long, and takes its field. A line ends with LF, CR or both. io.EOF may come with a last,
+// unended line, which is taken too.
 func (s *sseReader) line() (blank bool, err error) {
 	start := len(s.data)
 	for {
-		piece, err := s.in.ReadSlice('\n')
-		if len(s.data)+len(piece) > maxEvent {
+		if _, err := s.in.Peek(1); err != nil {
+			return s.field(start), err
+		}
+		chunk, _ := s.in.Peek(s.in.Buffered()) // is there
+		if s.afterCR {
+			s.afterCR = false
+			if chunk[0] == '\n' {
+				s.in.Discard(1)
+				continue
+			}
+		}
+		n := lineEnd(chunk)
+		if len(s.data)+max(n, 0) > maxEvent || n < 0 && len(s.data)+len(chunk) > maxEvent {
 			return false, errTooLarge
 		}
-		s.data = append(s.data, piece...)
-		if err == bufio.ErrBufferFull {
+		if n < 0 {
+			s.data = append(s.data, chunk...)
+			s.in.Discard(len(chunk))
 			continue
 		}
-		return s.field(start), err
+		s.data = append(s.data, chunk[:n]...)
+		s.afterCR = chunk[n] == '\r'
+		s.in.Discard(n + 1)
+		return s.field(start), nil
 	}
+}
+
+// lineEnd returns the index of the first LF or CR, -1 for none.
+func lineEnd(chunk []byte) int {
+	end := bytes.IndexByte(chunk, '\n')
+	if end < 0 {
+		return bytes.IndexByte(chunk, '\r')
+	}
+	if cr := bytes.IndexByte(chunk[:end], '\r'); cr >= 0 {
+		return cr
+	}
+	return end
 }
 
 // field replaces the raw line at the end of s.data by its value if it is a data line, else by nothing.
 func (s *sseReader) field(start int) (blank bool) {
-	line := bytes.TrimRight(s.data[start:], "\r\n")
+	line := s.data[start:]
 	line = bytes.TrimPrefix(line, []byte("\uFEFF")) // a byte order mark at the stream's start
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
@@ -79,6 +108,9 @@ func (s *sseReader) field(start int) (blank bool) {
 		s.data = append(append(s.data, value...), '\n')
 	case "event":
 		s.name = string(value)
+	case "error": // no field of the standard: llama.cpp before 2025
+		s.name = "error"
+		s.data = append(append(s.data, value...), '\n')
 	case "id", "retry", "":
 	default:
 		if s.stray == "" {

@@ -4,7 +4,7 @@ GO       ?= go
 FUZZTIME ?= 5s
 VERSION  := $(shell git describe --tags --match 'v*' --dirty 2>/dev/null)
 COMMIT   := $(shell git rev-parse HEAD 2>/dev/null)
-BUILD    := $(GO) build -trimpath -buildvcs=false -ldflags "-X main.version=$(VERSION) -X main.commit=$(COMMIT)"
+BUILD    := $(GO) build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)"
 
 # Packages whose tests start the real binary. What races there is in another process, which a test with the detector
 # builds with it too: `make check` does so for the tests of internal/binary itself, `make race` for all.
@@ -13,7 +13,7 @@ STARTS_BINARY = $(shell $(GO) list -f '{{with .TestImports}}$(BINARY_USERS){{end
 RACE_PACKAGES = $(filter-out $(STARTS_BINARY),$(shell $(GO) list ./...))
 
 .DEFAULT_GOAL := help
-.PHONY: help run build client hud screenshots test check format vet lint race-check race bench bench-packages bench-cache bench-fidelity fuzz clean
+.PHONY: help run build client hud screenshots test check format vet lint race-check race bench bench-packages bench-cache bench-fidelity models fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +78,9 @@ bench-fidelity: ## plant facts in sessions and count those that three compaction
 
 bench-cache: build ## bill recorded sessions: what the layouts save of a cache's cost
 	bin/strata replay --bill internal/replay/testdata/train
+
+models: ## renew llm/models.tsv, the list of models, from the module that llm/renew/go.mod names
+	cd llm/renew && $(GO) run . ../models.tsv
 
 fuzz: ## run each fuzz test for a moment (FUZZTIME=5s)
 	.ci/fuzz $(FUZZTIME)

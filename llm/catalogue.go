@@ -2,17 +2,15 @@ package llm
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
-
-	"charm.land/catwalk/pkg/catwalk"
-	"charm.land/catwalk/pkg/embedded"
 )
 
-// catalogue knows the models of the configured providers. The embedded list of all providers is decoded when the
-// first model is asked for that needs it (6 ms, 1 MB of garbage), and only the configured ones are kept.
+// catalogue knows the models of the configured providers. The embedded list is read when the first model is asked
+// for that needs it, and only the models of configured providers are kept.
 type catalogue struct {
 	providers map[string]ProviderConfig
 	config    map[string]ModelConfig
@@ -101,67 +99,71 @@ func (c *catalogue) all() []Model {
 
 func (c *catalogue) load() {
 	c.models = map[string]Model{}
-	all := embedded.GetAll()
+	all := parseList(modelList)
 	for name, config := range c.providers {
-		if listed := match(all, name, config); listed != nil {
-			for _, m := range listed.Models {
-				c.models[name+"/"+m.ID] = fromCatalogue(name, config, m)
+		for _, row := range match(all, name, config).rows {
+			listed, err := parseModel(row)
+			if err != nil {
+				panic(fmt.Sprintf("llm/models.tsv: %v", err)) // a fault of the build, which a test guards against
 			}
+			m := fromList(name, config, listed)
+			c.models[m.Name] = m
 		}
 	}
 }
 
-// match finds the catalogue's entry for a provider: by its name, by its address, or by its kind at the usual address.
-func match(all []catwalk.Provider, name string, config ProviderConfig) *catwalk.Provider {
+// match finds the list's entry for a provider: by its name, by its address, or by its kind at the usual address.
+// An empty listing stands for none.
+func match(all []listing, name string, config ProviderConfig) listing {
 	if config.Kind == Offline {
-		return nil
+		return listing{}
 	}
 	usual := ""
 	if config.BaseURL == "" {
 		usual = string(config.Kind)
 	}
-	byName := func(p catwalk.Provider) bool { return string(p.ID) == name }
-	byAddress := func(p catwalk.Provider) bool {
-		return config.BaseURL != "" && strings.TrimRight(p.APIEndpoint, "/") == strings.TrimRight(config.BaseURL, "/")
+	byName := func(l listing) bool { return l.id == name }
+	byAddress := func(l listing) bool {
+		return config.BaseURL != "" && strings.TrimRight(l.address, "/") == strings.TrimRight(config.BaseURL, "/")
 	}
-	byKind := func(p catwalk.Provider) bool { return string(p.ID) == usual }
-	for _, is := range []func(catwalk.Provider) bool{byName, byAddress, byKind} {
+	byKind := func(l listing) bool { return l.id == usual }
+	for _, is := range []func(listing) bool{byName, byAddress, byKind} {
 		if i := slices.IndexFunc(all, is); i >= 0 {
-			return &all[i]
+			return all[i]
 		}
 	}
-	return nil
+	return listing{}
 }
 
-func fromCatalogue(provider string, config ProviderConfig, in catwalk.Model) Model {
-	m := unknownModel(provider, strings.Clone(in.ID))
+func fromList(provider string, config ProviderConfig, in listedModel) Model {
+	m := unknownModel(provider, in.id)
 	m.Known = true
-	m.DisplayName = in.Name
-	m.Window = cmp.Or(int(in.ContextWindow), DefaultWindow)
-	m.MaxOutput = cmp.Or(int(in.DefaultMaxTokens), DefaultMaxOutput)
-	m.Encoding = encodingOf(in.ID)
-	m.Vision = in.SupportsImages
+	m.DisplayName = in.name
+	m.Window = cmp.Or(in.window, DefaultWindow)
+	m.MaxOutput = cmp.Or(in.maxOutput, DefaultMaxOutput)
+	m.Encoding = encodingOf(in.id)
+	m.Vision = in.vision
 	m.Price = priceOf(in)
-	m.reasons = in.CanReason
-	m.MinCacheTokens = minCache(config, in.ID)
+	m.reasons = in.reasons
+	m.MinCacheTokens = minCache(config, in.id)
 	if config.Kind == Anthropic {
-		m.adaptive = slices.Contains(in.ReasoningLevels, "max")
+		m.adaptive = slices.Contains(in.levels, "max")
 	} else {
-		m.effort = slices.Contains(in.ReasoningLevels, "none")
+		m.effort = slices.Contains(in.levels, "none")
 	}
 	m.Thought = levelsOf(config.Kind, in)
 	return m
 }
 
 // levelsOf lists the levels that can be asked for. Anthropic's older models take a budget instead of a level, so they have all.
-func levelsOf(kind Kind, in catwalk.Model) []ThoughtLevel {
-	if !in.CanReason {
+func levelsOf(kind Kind, in listedModel) []ThoughtLevel {
+	if !in.reasons {
 		return nil
 	}
-	budget := kind == Anthropic && len(in.ReasoningLevels) == 0
+	budget := kind == Anthropic && len(in.levels) == 0
 	var out []ThoughtLevel
 	for _, level := range []ThoughtLevel{ThoughtLow, ThoughtMedium, ThoughtHigh} {
-		if budget || slices.Contains(in.ReasoningLevels, string(level)) {
+		if budget || slices.Contains(in.levels, string(level)) {
 			out = append(out, level)
 		}
 	}
@@ -171,13 +173,13 @@ func levelsOf(kind Kind, in catwalk.Model) []ThoughtLevel {
 	return append([]ThoughtLevel{ThoughtOff}, out...)
 }
 
-// priceOf sorts out the catalogue's two cache prices. They are called "in cached" and "out cached", but which of
+// priceOf sorts out the list's two cache prices. They are called "in cached" and "out cached", but which of
 // them is the price of a read and which that of a write differs between its sources: for Anthropic "in cached" is
 // the write, for OpenAI's GPT-5.5 it is the read, for GPT-4o "out cached" is the read. The values tell: a read costs
 // less than input, a write 1.25 times as much wherever it is billed at all.
-func priceOf(in catwalk.Model) Price {
-	p := Price{Input: in.CostPer1MIn, Output: in.CostPer1MOut, CacheRead: in.CostPer1MIn, CacheWrite: in.CostPer1MIn}
-	for _, price := range []float64{in.CostPer1MInCached, in.CostPer1MOutCached} {
+func priceOf(in listedModel) Price {
+	p := Price{Input: in.input, Output: in.output, CacheRead: in.input, CacheWrite: in.input}
+	for _, price := range []float64{in.inCached, in.outCached} {
 		switch {
 		case price > 0 && price < p.CacheRead:
 			p.CacheRead = price

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"strata/history"
@@ -196,7 +197,7 @@ func meanAndDeviation(values []float64) float64 {
 func contentWords(text string) bag {
 	words := make(bag)
 	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) }) {
-		if len(word) < 3 || stopWords[word] {
+		if len(word) < 3 || stopWords()[word] {
 			continue
 		}
 		words[stem(word)]++
@@ -220,10 +221,13 @@ okay once one only onto other our out over own please put really right said same
 sure take than thank thanks that the their them then there these they thing things this those through too two under until use used
 using very want was way well were what when where which while who why will with without would yes yet you your`)
 
-func wordSet(words string) map[string]bool {
-	set := make(map[string]bool)
-	for _, word := range strings.Fields(words) {
-		set[word] = true
-	}
-	return set
+// wordSet returns a function that makes the set of words when it is first called.
+func wordSet(words string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		set := make(map[string]bool)
+		for _, word := range strings.Fields(words) {
+			set[word] = true
+		}
+		return set
+	})
 }

@@ -49,7 +49,7 @@ func pathIn(term string) (string, bool) {
 	slashes := strings.Count(term, "/") + strings.Count(term, `\`)
 	switch {
 	case slashes == 0:
-		return term, stem != "" && endings[ending] || fileNames[name]
+		return term, stem != "" && endings()[ending] || fileNames()[name]
 	case slashes == 1 && !isSlash(rune(term[0])):
 		return term, ending != "" || strings.HasPrefix(name, ".")
 	default:

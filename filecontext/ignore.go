@@ -1,10 +1,11 @@
 package filecontext
 
 import (
-	"regexp"
 	"strings"
 
 	ignore "github.com/sabhiram/go-gitignore"
+
+	"strata/internal/lazy"
 )
 
 // maxRules is how many lines of one ignore file count.
@@ -50,7 +51,7 @@ func (r *rules) ignore(name string) bool {
 }
 
 // special are the characters that mean something in the regular expressions which the library makes of patterns, but nothing in a pattern.
-var special = regexp.MustCompile(`[+(){}|$]`)
+var special = lazy.Regexp(`[+(){}|$]`)
 
 // normalise writes a pattern the way the library reads it as git does: a slash inside anchors it to its folder,
 // ? is any character but a slash, [! is a negated class.
@@ -59,7 +60,7 @@ func normalise(pattern string) string {
 		return pattern
 	}
 	body, negated := strings.CutPrefix(pattern, "!")
-	body = special.ReplaceAllString(body, `\$0`)
+	body = special().ReplaceAllString(body, `\$0`)
 	body = strings.ReplaceAll(body, "[!", "[^")
 	if !strings.Contains(body, `\?`) {
 		body = strings.ReplaceAll(body, "?", `[^\x2f]`)

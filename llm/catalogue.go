@@ -3,10 +3,11 @@ package llm
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"strata/internal/lazy"
 )
 
 // catalogue knows the models of the configured providers. The embedded list is read when the first model is asked
@@ -64,12 +65,12 @@ func (c *catalogue) listed(provider, id string) Model {
 	return m
 }
 
-var dated = regexp.MustCompile(`^-\d{8}$`)
+var dated = lazy.Regexp(`^-\d{8}$`)
 
 // alias reports whether listed is name with a date behind it.
 func alias(listed, name string) bool {
 	rest, ok := strings.CutPrefix(listed, name)
-	return ok && dated.MatchString(rest)
+	return ok && dated().MatchString(rest)
 }
 
 // all returns the known models, sorted by name.

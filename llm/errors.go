@@ -7,11 +7,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
+
+	"strata/internal/lazy"
 )
 
 // ErrorKind says what went wrong, so that a caller can say what to do.
@@ -140,7 +141,7 @@ func failure(ctx context.Context, provider, key string, err error) *Error {
 // maxMessage is the longest error text that is passed on, in runes.
 const maxMessage = 500
 
-var keyLike = regexp.MustCompile(`(?i)\b(bearer\s+\S+|(sk|pk|rk|gsk|xai|aiza|key|token)[-_=:][-_.a-z0-9]{8,}|AIza[-_a-z0-9]{20,})`)
+var keyLike = lazy.Regexp(`(?i)\b(bearer\s+\S+|(sk|pk|rk|gsk|xai|aiza|key|token)[-_=:][-_.a-z0-9]{8,}|AIza[-_a-z0-9]{20,})`)
 
 // clean keeps sentinels as they are and makes anything else short, printable and free of keys.
 func clean(err error, key string) error {
@@ -155,7 +156,7 @@ func clean(err error, key string) error {
 	if len(key) >= 6 {
 		text = strings.ReplaceAll(text, key, "***")
 	}
-	text = keyLike.ReplaceAllString(text, "***")
+	text = keyLike().ReplaceAllString(text, "***")
 	return errors.New(printable(text))
 }
 

@@ -3,12 +3,12 @@ package llm
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"strata/history"
+	"strata/internal/lazy"
 )
 
 // offlineID is the id of the offline provider's model. Any other one is taken for it.
@@ -127,11 +127,11 @@ func quoted(prompt string) []string {
 	return out
 }
 
-var countRequest = regexp.MustCompile(`(?is)\bcount\b.{0,80}?\b(?:from 1 )?to (\d{1,9})\b`)
+var countRequest = lazy.Regexp(`(?is)\bcount\b.{0,80}?\b(?:from 1 )?to (\d{1,9})\b`)
 
 // counted counts where the prompt asks to count from 1 to a number, so that a long answer, and its end, can be tried.
 func counted(prompt string) []string {
-	m := countRequest.FindStringSubmatch(prompt)
+	m := countRequest().FindStringSubmatch(prompt)
 	if m == nil {
 		return nil
 	}

@@ -2,13 +2,13 @@ package server
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"strata/history"
+	"strata/internal/lazy"
 	"strata/session"
 )
 
@@ -30,12 +30,12 @@ func newRegistry(deps *session.Deps, limit int) *registry {
 }
 
 // sessionID is the form of an id: what does not look like one is not looked up.
-var sessionID = regexp.MustCompile(`^sess_[0-9A-HJKMNP-TV-Z]{26}$`)
+var sessionID = lazy.Regexp(`^sess_[0-9A-HJKMNP-TV-Z]{26}$`)
 
 // open returns the session with the given id. Whether it exists is known once it has loaded: then its
 // methods fail with history.ErrNotFound. One that is closing gets a successor that waits for its end.
 func (g *registry) open(id string) (*session.Session, error) {
-	if !sessionID.MatchString(id) {
+	if !sessionID().MatchString(id) {
 		return nil, notFound("session", clip(id))
 	}
 	g.mu.Lock()

@@ -3,13 +3,13 @@ package session
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"strata/filecontext"
 	"strata/history"
+	"strata/internal/lazy"
 )
 
 // place is a block of the conversation, or a part of a tool's result in one.
@@ -30,7 +30,7 @@ type copied struct {
 
 // headings are the three usual ways in which a tool or a frontend puts a whole file into text. The text
 // of the file goes up to the next heading or, in the third, to its closing tag.
-var headings = regexp.MustCompile(`(?m)^--- FULL CONTENT: (.+?) ---\r?$|^FULL CONTENT of file: (.+)$|<file_content path="([^"\n]+)">`)
+var headings = lazy.Regexp(`(?m)^--- FULL CONTENT: (.+?) ---\r?$|^FULL CONTENT of file: (.+)$|<file_content path="([^"\n]+)">`)
 
 const closingTag = "</file_content>"
 
@@ -38,7 +38,7 @@ const closingTag = "</file_content>"
 func passages(text string) []copied {
 	var copies []copied
 	for at := 0; ; {
-		m := headings.FindStringSubmatchIndex(text[at:])
+		m := headings().FindStringSubmatchIndex(text[at:])
 		if m == nil {
 			return copies
 		}
@@ -54,7 +54,7 @@ func passages(text string) []copied {
 		}
 		if closed >= 0 {
 			c.end, c.open = c.body+closed+len(closingTag), false
-		} else if next := headings.FindStringIndex(text[c.body:]); next != nil {
+		} else if next := headings().FindStringIndex(text[c.body:]); next != nil {
 			c.end = c.body + next[0]
 		}
 		copies = append(copies, c)

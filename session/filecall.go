@@ -2,7 +2,8 @@ package session
 
 import (
 	"encoding/json"
-	"regexp"
+
+	"strata/internal/lazy"
 )
 
 // fileCall is what a tool call tells of a file. Tools have no common names for this; these are the ones that the
@@ -17,8 +18,8 @@ var (
 	textArguments  = []string{"content", "contents", "file_text", "fileText", "new_content"}
 	quietArguments = []string{"command", "encoding", "explanation", "description", "reason"} // they limit no read
 
-	reading = regexp.MustCompile(`(^|[_\-.])(?i:read|view|open|cat)($|[_\-.A-Z])`)
-	writing = regexp.MustCompile(`(^|[_\-.])(?i:write|overwrite|create|save)($|[_\-.A-Z])`)
+	reading = lazy.Regexp(`(^|[_\-.])(?i:read|view|open|cat)($|[_\-.A-Z])`)
+	writing = lazy.Regexp(`(^|[_\-.])(?i:write|overwrite|create|save)($|[_\-.A-Z])`)
 )
 
 // fileCallOf returns what a call of the tool name tells; ok is false for one that neither reads nor writes a whole file.
@@ -37,13 +38,13 @@ func fileCallOf(name, args string) (c fileCall, ok bool) {
 	}
 	if argument, _ := firstText(values, textArguments); argument != "" {
 		c.text = argument
-		return c, writing.MatchString(verb)
+		return c, writing().MatchString(verb)
 	}
 	delete(values, key)
 	for _, quiet := range quietArguments {
 		delete(values, quiet)
 	}
-	return c, len(values) == 0 && reading.MatchString(verb)
+	return c, len(values) == 0 && reading().MatchString(verb)
 }
 
 // firstText returns the first of the keys whose value is a text, and the text.

@@ -12,12 +12,16 @@ import (
 	"html/template"
 	"net/http"
 	"strings"
+	"sync"
 )
 
 //go:embed pages
 var pageFiles embed.FS
 
-var pages = template.Must(template.New("").Funcs(template.FuncMap{"pieces": pieces}).ParseFS(pageFiles, "pages/*.html"))
+// pages is what pageFiles holds, parsed when a page is first asked for.
+var pages = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{"pieces": pieces}).ParseFS(pageFiles, "pages/*.html"))
+})
 
 // Handler serves the HUD at "/". The page is the same for everybody: what it shows it asks for over the WebSocket. It
 // serves GET and HEAD and leaves it to the caller to keep other methods, and people who may not see it, away.
@@ -38,7 +42,7 @@ func WriteEntry(w http.ResponseWriter, status int, reason string) {
 // writePage makes the whole page before it sends any of it, so that an error cannot leave half a page behind.
 func writePage(w http.ResponseWriter, status int, name string, data any) {
 	var page bytes.Buffer
-	if err := pages.ExecuteTemplate(&page, name, data); err != nil {
+	if err := pages().ExecuteTemplate(&page, name, data); err != nil {
 		http.Error(w, "the page could not be made", http.StatusInternalServerError)
 		return
 	}

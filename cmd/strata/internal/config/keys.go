@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -90,7 +89,7 @@ func (c *Config) stabilityKey() key {
 }
 
 func (c *Config) providerKey(name string) (key, error) {
-	if !providerName.MatchString(name) {
+	if !isProvider(name) {
 		return key{}, errors.New("a provider's name is made of lower-case letters, digits, '.', '-' and '_'")
 	}
 	p := c.Providers[name]
@@ -111,7 +110,7 @@ func (c *Config) providerKey(name string) (key, error) {
 }
 
 func (p *Provider) headerKey(name string) (key, error) {
-	if !headerName.MatchString(name) {
+	if !isHeader(name) {
 		return key{}, errors.New("a header's name is made of letters, digits and '-'")
 	}
 	return key{name: name, doc: "A header of each request.", secret: true,
@@ -148,11 +147,6 @@ func (c *Config) modelKey(name string) (key, error) {
 		{name: "user_after_tool", doc: "Whether it takes a user message right after a tool result.", value: optional(&m.UserAfterTool, boolean(nil))},
 	}}, nil
 }
-
-var (
-	providerName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
-	headerName   = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
-)
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 

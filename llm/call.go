@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"strata/history"
+	"strata/internal/lazy"
 )
 
 // wireFormat is one of the two wire formats.
@@ -115,13 +115,13 @@ func (c *modelCall) try(ctx context.Context, d dialect, unsigned bool, a *answer
 
 // classify looks closer at a failure that the status alone does not explain.
 func (c *modelCall) classify(e *Error) {
-	if (e.Kind == KindInvalid || e.Kind == KindOverloaded) && pictureWords.MatchString(e.err.Error()) && c.hasPictures() {
+	if (e.Kind == KindInvalid || e.Kind == KindOverloaded) && pictureWords().MatchString(e.err.Error()) && c.hasPictures() {
 		e.Kind = KindPicture
 	}
 }
 
 // pictureWords match an error about a picture.
-var pictureWords = regexp.MustCompile(`(?i)\b(images?|pictures?|image_url|media_type|vision|multimodal|mmproj|mime type)\b`)
+var pictureWords = lazy.Regexp(`(?i)\b(images?|pictures?|image_url|media_type|vision|multimodal|mmproj|mime type)\b`)
 
 // hasPictures reports whether the request shows pictures to the model.
 func (c *modelCall) hasPictures() bool {

@@ -5,13 +5,15 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"strata/internal/lazy"
 )
 
 // Providers refuse a request that is longer than the model's context in words of their own, most of them with the
 // numbers. The patterns below are those of the servers named.
 
 // contextWords match an error that says that a request is too long for the model.
-var contextWords = regexp.MustCompile(`(?i)` + strings.Join([]string{
+var contextWords = lazy.Regexp(`(?i)` + strings.Join([]string{
 	`maximum context length`, // OpenAI, vLLM, DeepSeek, OpenRouter
 	`prompt is too long`,     // Anthropic
 	`exceeds? (the |your )?(available |maximum |model'?s? )*context`, // llama.cpp, Anthropic
@@ -42,27 +44,27 @@ func (f *wireFailure) exceedsContext(status int) bool {
 	case "context_length_exceeded", "exceed_context_size_error", "context_window_exceeded", "model_context_window_exceeded":
 		return true
 	}
-	return contextWords.MatchString(f.message)
+	return contextWords().MatchString(f.message)
 }
 
 // contextNumbers find the limit and the size of the request in the words of an error.
-var contextNumbers = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)\((?P<counted>\d+) in the messages`),
-	regexp.MustCompile(`(?i)maximum context length (?:is|of) (?P<limit>\d+)`),
-	regexp.MustCompile(`(?i)(?:resulted in|requested(?: about)?|contains(?: at least)?|has) (?P<counted>\d+) (?:input )?tokens`),
-	regexp.MustCompile(`(?i)(?P<counted>\d+) tokens? > (?P<limit>\d+)`),
-	regexp.MustCompile(`(?i)context limit: (?P<counted>\d+) \+ \d+ > (?P<limit>\d+)`),
-	regexp.MustCompile(`(?i)must be <= (?P<limit>\d+)\. Given: (?P<counted>\d+)`),
-	regexp.MustCompile(`(?i)token count (?:of )?\(?(?P<counted>\d+)\)? exceeds the[^0-9]{0,60}(?P<limit>\d+)`),
-	regexp.MustCompile(`(?i)maximum prompt length is (?P<limit>\d+)`),
-	regexp.MustCompile(`(?i)(?:prompt length|prompt \(|length) ?\(?(?P<counted>\d+)[^0-9]{0,40}exceeds? the max_model_len ?\(?(?P<limit>\d+)`),
-	regexp.MustCompile(`(?i)request \((?P<counted>\d+) tokens\) exceeds`),
-	regexp.MustCompile(`(?i)keep the first (?P<counted>\d+) tokens`),
-	regexp.MustCompile(`(?i)prompt contains (?P<counted>\d+) tokens.*model with (?P<limit>\d+) maximum`),
-	regexp.MustCompile(`(?i)context (?:length|window|size|limit)[^0-9]{0,40}(?P<limit>\d+)`),
-	regexp.MustCompile(`(?i)token limit:? ?(?P<limit>\d+)`),
-	regexp.MustCompile(`(?i)input length should be \[\d+, ?(?P<limit>\d+)\]`),
-	regexp.MustCompile(`(?i)(?:limit|maximum|max)[^0-9]{0,30}?(?P<limit>\d+)`),
+var contextNumbers = []func() *regexp.Regexp{
+	lazy.Regexp(`(?i)\((?P<counted>\d+) in the messages`),
+	lazy.Regexp(`(?i)maximum context length (?:is|of) (?P<limit>\d+)`),
+	lazy.Regexp(`(?i)(?:resulted in|requested(?: about)?|contains(?: at least)?|has) (?P<counted>\d+) (?:input )?tokens`),
+	lazy.Regexp(`(?i)(?P<counted>\d+) tokens? > (?P<limit>\d+)`),
+	lazy.Regexp(`(?i)context limit: (?P<counted>\d+) \+ \d+ > (?P<limit>\d+)`),
+	lazy.Regexp(`(?i)must be <= (?P<limit>\d+)\. Given: (?P<counted>\d+)`),
+	lazy.Regexp(`(?i)token count (?:of )?\(?(?P<counted>\d+)\)? exceeds the[^0-9]{0,60}(?P<limit>\d+)`),
+	lazy.Regexp(`(?i)maximum prompt length is (?P<limit>\d+)`),
+	lazy.Regexp(`(?i)(?:prompt length|prompt \(|length) ?\(?(?P<counted>\d+)[^0-9]{0,40}exceeds? the max_model_len ?\(?(?P<limit>\d+)`),
+	lazy.Regexp(`(?i)request \((?P<counted>\d+) tokens\) exceeds`),
+	lazy.Regexp(`(?i)keep the first (?P<counted>\d+) tokens`),
+	lazy.Regexp(`(?i)prompt contains (?P<counted>\d+) tokens.*model with (?P<limit>\d+) maximum`),
+	lazy.Regexp(`(?i)context (?:length|window|size|limit)[^0-9]{0,40}(?P<limit>\d+)`),
+	lazy.Regexp(`(?i)token limit:? ?(?P<limit>\d+)`),
+	lazy.Regexp(`(?i)input length should be \[\d+, ?(?P<limit>\d+)\]`),
+	lazy.Regexp(`(?i)(?:limit|maximum|max)[^0-9]{0,30}?(?P<limit>\d+)`),
 }
 
 // Bounds of a context length that can be believed, in tokens.
@@ -71,20 +73,21 @@ const (
 	maxContext = 100_000_000
 )
 
-var digitGroups = regexp.MustCompile(`(\d)[,_](\d{3})\b`)
+var digitGroups = lazy.Regexp(`(\d)[,_](\d{3})\b`)
 
 // readLimits takes the numbers of a context-length error from its words, where they are not members of their own.
 func (f *wireFailure) readLimits() {
 	text := f.message
-	for digitGroups.MatchString(text) {
-		text = digitGroups.ReplaceAllString(text, "$1$2")
+	for digitGroups().MatchString(text) {
+		text = digitGroups().ReplaceAllString(text, "$1$2")
 	}
 	take := func(target *int, digits string) {
 		if n, err := strconv.Atoi(digits); err == nil && *target == 0 {
 			*target = n
 		}
 	}
-	for _, pattern := range contextNumbers {
+	for _, expression := range contextNumbers {
+		pattern := expression()
 		m := pattern.FindStringSubmatch(text)
 		if m == nil {
 			continue

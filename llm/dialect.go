@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"strata/internal/lazy"
 )
 
 // ThinkingBack says which thinking of earlier replies goes back to the model.
@@ -70,8 +72,8 @@ func dialectOf(config ProviderConfig, model Model) dialect {
 
 // lesson is a change of the dialect that answers a refusal.
 type lesson struct {
-	words *regexp.Regexp // in the provider's message or in the name of the parameter
-	name  string         // for the log
+	words func() *regexp.Regexp // in the provider's message or in the name of the parameter
+	name  string                // for the log
 	learn func(d *dialect, set ModelConfig) bool
 }
 
@@ -90,29 +92,29 @@ func undemanded(ModelConfig) *bool { return nil }
 
 // lessons are tried in this order: a message can hold the words of several.
 var lessons = []lesson{
-	{regexp.MustCompile(`(?i)tool.?call.?id.{0,80}length of 9`), "long ids of calls", func(d *dialect, _ ModelConfig) bool { // Mistral
+	{lazy.Regexp(`(?i)tool.?call.?id.{0,80}length of 9`), "long ids of calls", func(d *dialect, _ ModelConfig) bool { // Mistral
 		changed := !d.shortIDs
 		d.shortIDs = true
 		return changed
 	}},
-	{regexp.MustCompile(`(?i)unexpected role .?user.? after role .?tool`), "a user message after a tool result", // Mistral
+	{lazy.Regexp(`(?i)unexpected role .?user.? after role .?tool`), "a user message after a tool result", // Mistral
 		unless(func(d *dialect) *bool { return &d.userAfterTool }, func(s ModelConfig) *bool { return s.UserAfterTool })},
-	{regexp.MustCompile(`(?i)reasoning_content.{0,60}(not (allowed|supported|permitted)|forbidden)`), "thinking of earlier replies", learnThinking(ThinkingNone)},
-	{regexp.MustCompile(`(?i)(missing|must (be passed|include|contain)|require).{0,80}reasoning_content|reasoning_content.{0,80}(missing|must be|required)`),
+	{lazy.Regexp(`(?i)reasoning_content.{0,60}(not (allowed|supported|permitted)|forbidden)`), "thinking of earlier replies", learnThinking(ThinkingNone)},
+	{lazy.Regexp(`(?i)(missing|must (be passed|include|contain)|require).{0,80}reasoning_content|reasoning_content.{0,80}(missing|must be|required)`),
 		"replies without their thinking", learnThinking(ThinkingOfTurn)}, // DeepSeek, Moonshot
-	{regexp.MustCompile(`(?i)\bstream_options\b`), "stream_options",
+	{lazy.Regexp(`(?i)\bstream_options\b`), "stream_options",
 		unless(func(d *dialect) *bool { return &d.streamOptions }, func(s ModelConfig) *bool { return s.StreamOptions })},
-	{regexp.MustCompile(`(?i)\bmax_(completion_)?tokens\b`), "the name of the output limit", learnOutputName},
-	{regexp.MustCompile(`(?i)\btemperature\b`), "temperature",
+	{lazy.Regexp(`(?i)\bmax_(completion_)?tokens\b`), "the name of the output limit", learnOutputName},
+	{lazy.Regexp(`(?i)\btemperature\b`), "temperature",
 		unless(func(d *dialect) *bool { return &d.temperature }, func(s ModelConfig) *bool { return s.Temperature })},
-	{regexp.MustCompile(`(?i)\breasoning[_. ]?effort\b|\boutput_config\b|\bthinking (is )?not supported|does not support (thinking|reasoning|effort)|\bthinking\.(type|adaptive|enabled|budget_tokens|display)|adaptive thinking`), "reasoning effort",
+	{lazy.Regexp(`(?i)\breasoning[_. ]?effort\b|\boutput_config\b|\bthinking (is )?not supported|does not support (thinking|reasoning|effort)|\bthinking\.(type|adaptive|enabled|budget_tokens|display)|adaptive thinking`), "reasoning effort",
 		unless(func(d *dialect) *bool { return &d.effort }, func(s ModelConfig) *bool { return s.Effort })},
-	{regexp.MustCompile(`(?i)(not support|unsupported|no endpoints|not available|not enabled|unknown|unrecognized|requires? --).{0,80}\b(tools?|tool.?(use|calls?|calling|choice)|function.?call(s|ing)?)\b|\btools?\b.{0,40}(not supported|unsupported|not permitted|--jinja)`), "tools",
+	{lazy.Regexp(`(?i)(not support|unsupported|no endpoints|not available|not enabled|unknown|unrecognized|requires? --).{0,80}\b(tools?|tool.?(use|calls?|calling|choice)|function.?call(s|ing)?)\b|\btools?\b.{0,40}(not supported|unsupported|not permitted|--jinja)`), "tools",
 		unless(func(d *dialect) *bool { return &d.tools }, func(s ModelConfig) *bool { return s.Tools })},
-	{regexp.MustCompile(`(?i)system (role|messages?|prompts?) (is |are )?(not supported|unsupported|not allowed)|(not support|unsupported|unknown|invalid).{0,30}(\bsystem (role|message|instruction|prompt)|role:? .?system)|developer instruction is not enabled`), "a system message", // Gemma
+	{lazy.Regexp(`(?i)system (role|messages?|prompts?) (is |are )?(not supported|unsupported|not allowed)|(not support|unsupported|unknown|invalid).{0,30}(\bsystem (role|message|instruction|prompt)|role:? .?system)|developer instruction is not enabled`), "a system message", // Gemma
 		unless(func(d *dialect) *bool { return &d.system }, undemanded)},
-	{regexp.MustCompile(`(?i)cache_control\W+(ephemeral\W+)?ttl\b`), "the lifetime of cache marks", unless(func(d *dialect) *bool { return &d.cacheTTL }, undemanded)},
-	{regexp.MustCompile(`(?i)\bcache_control\b`), "cache marks", unless(func(d *dialect) *bool { return &d.cacheMarks }, undemanded)},
+	{lazy.Regexp(`(?i)cache_control\W+(ephemeral\W+)?ttl\b`), "the lifetime of cache marks", unless(func(d *dialect) *bool { return &d.cacheTTL }, undemanded)},
+	{lazy.Regexp(`(?i)\bcache_control\b`), "cache marks", unless(func(d *dialect) *bool { return &d.cacheMarks }, undemanded)},
 }
 
 func learnThinking(back ThinkingBack) func(*dialect, ModelConfig) bool {
@@ -162,7 +164,7 @@ func (d dialect) after(e *Error, kind Kind, set ModelConfig, asked int) (dialect
 		return d, "an output limit of " + strconv.Itoa(asked)
 	}
 	for _, l := range lessons {
-		if kind == Anthropic && strings.HasPrefix(l.name, "the name of") || !l.words.MatchString(text) {
+		if kind == Anthropic && strings.HasPrefix(l.name, "the name of") || !l.words().MatchString(text) {
 			continue
 		}
 		if l.learn(&d, set) {
@@ -173,18 +175,18 @@ func (d dialect) after(e *Error, kind Kind, set ModelConfig, asked int) (dialect
 }
 
 var (
-	outputWords = regexp.MustCompile(`(?i)max(imum)?[_ ](completion_|output_|new_)?tokens`)
-	tooLarge    = regexp.MustCompile(`(?i)too large|exceed|at most|less than|greater than|larger than|maximum|supports? (only|up to)|between|range|must be|<=|>`)
-	digits      = regexp.MustCompile(`\d+`)
+	outputWords = lazy.Regexp(`(?i)max(imum)?[_ ](completion_|output_|new_)?tokens`)
+	tooLarge    = lazy.Regexp(`(?i)too large|exceed|at most|less than|greater than|larger than|maximum|supports? (only|up to)|between|range|must be|<=|>`)
+	digits      = lazy.Regexp(`\d+`)
 )
 
 // outputLimitIn returns the output limit that a refusal names, in tokens; 0 where it names none. asked is the limit that
 // was refused: the largest number below it is the one that the model has.
 func outputLimitIn(text string, asked int) int {
-	if !outputWords.MatchString(text) || !tooLarge.MatchString(text) {
+	if !outputWords().MatchString(text) || !tooLarge().MatchString(text) {
 		return 0
 	}
-	numbers := digits.FindAllString(digitGroups.ReplaceAllString(text, "$1$2"), -1)
+	numbers := digits().FindAllString(digitGroups().ReplaceAllString(text, "$1$2"), -1)
 	if !slices.Contains(numbers, strconv.Itoa(asked)) && !strings.Contains(strings.ToLower(text), "at most") {
 		return 0
 	}

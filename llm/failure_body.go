@@ -7,9 +7,10 @@ import (
 	"errors"
 	"html"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"strata/internal/lazy"
 )
 
 // wireFailure is a provider's error as far as it can be read: its words, and what classifies it.
@@ -153,11 +154,11 @@ func isHTML(body []byte) bool {
 	return bytes.HasPrefix(start, []byte("<!doctype")) || bytes.HasPrefix(start, []byte("<html")) || bytes.HasPrefix(start, []byte("<head"))
 }
 
-var pageTitle = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+var pageTitle = lazy.Regexp(`(?is)<title[^>]*>(.*?)</title>`)
 
 // titleOf returns a page's title: what a proxy says is in it.
 func titleOf(page []byte) string {
-	if m := pageTitle.FindSubmatch(page); m != nil {
+	if m := pageTitle().FindSubmatch(page); m != nil {
 		return strings.TrimSpace(html.UnescapeString(string(m[1])))
 	}
 	return ""

@@ -3,7 +3,6 @@ package llm
 import (
 	"context"
 	"errors"
-
 	"slices"
 	"strings"
 	"time"

@@ -129,11 +129,16 @@ func (f *wireFailure) classify(object map[string]json.RawMessage) {
 func readFailureBody(body []byte) wireFailure {
 	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\uFEFF")))
 	for line := range bytes.Lines(body) { // an error that comes as an event stream
-		if data, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("data:")); ok {
-			if data = bytes.TrimSpace(data); len(data) > 0 {
-				body = data
-				break
-			}
+		data, isData := bytes.CutPrefix(bytes.TrimSpace(line), []byte("data:"))
+		if data = bytes.TrimSpace(data); !isData || len(data) == 0 {
+			continue
+		}
+		if f, ok := readWireFailure(data); ok {
+			return f
+		}
+		if !json.Valid(data) {
+			body = data
+			break
 		}
 	}
 	if json.Valid(body) {

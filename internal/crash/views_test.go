@@ -48,21 +48,35 @@ type viewEditor struct {
 	undo    *shownView  // the one before the last change, where that can be undone
 	pending *viewChange // that was not answered
 	done    map[string]int
+
+	steps chan struct{} // one for each change that was answered and each request to the provider
 }
 
 // summarizing makes compactions take long enough to be killed in.
 const summarizing = "detection_model: local/test\nsummary_model: local/test\n"
 
 func newViewEditor(t *testing.T, seed uint64, opt binary.Options) *viewEditor {
-	w := newWorld(t, summarizing, opt)
-	w.teller.Choose(func(req *upstream.Request) upstream.Script {
+	v := &viewEditor{
+		world: newWorld(t, summarizing, opt), chance: rand.New(rand.NewPCG(seed, 3)),
+		views: make(map[int64]shownView), done: make(map[string]int), steps: make(chan struct{}, 1000),
+	}
+	v.teller.Choose(func(req *upstream.Request) upstream.Script {
+		v.step()
 		steps := upstream.Texts("It was decided ", "to go on ", "with part three ", "of the plan.")
 		if strings.Contains(req.Messages[0].Text(), "You find out where the newest topic") {
 			steps = upstream.Texts(`{"boundary": null, "confidence": 1}`)
 		}
 		return upstream.Script{Steps: steps, Gap: 2 * time.Millisecond, Usage: upstream.Usage{Input: 100, Output: 10}}
 	})
-	return &viewEditor{world: w, chance: rand.New(rand.NewPCG(seed, 3)), views: make(map[int64]shownView), done: make(map[string]int)}
+	return v
+}
+
+// step counts for moment; more steps than it can ever wait for are not kept.
+func (v *viewEditor) step() {
+	select {
+	case v.steps <- struct{}{}:
+	default:
+	}
 }
 
 // look returns the view as clients see it.
@@ -119,6 +133,7 @@ func (v *viewEditor) make(e *testclient.Editor, c viewChange) error {
 		return err
 	}
 	v.take(c, now)
+	v.step()
 	return nil
 }
 
@@ -132,8 +147,10 @@ func (v *viewEditor) take(c viewChange, now shownView) {
 	if before := v.before; c.undone && now.seq > before.seq {
 		v.undo = &before
 	}
+	if now.seq > v.before.seq { // a restore of the present view changes nothing
+		v.done[c.name]++
+	}
 	v.pending, v.before, v.views[now.seq] = nil, now, now
-	v.done[c.name]++
 }
 
 func (v *viewEditor) talk() viewChange {
@@ -251,8 +268,44 @@ func (v *viewEditor) outcome(e *testclient.Editor, c *viewChange, applied bool) 
 	v.done[status.LastOutcome]++
 }
 
+// enough is how many of each change a test with random kills has to see, and in how many of each a server has to die.
+var enough = map[string]int{
+	"append": 3, "compact": 3, "restore": 3, "undo": 3, "clear": 3,
+	"death in append": 1, "death in compact": 1, "death in restore": 1, "death in undo": 1,
+}
+
+// missing are the changes of which too few were seen.
+func (v *viewEditor) missing() (names []string) {
+	for name, n := range enough {
+		if v.done[name] < n {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// moment returns at a random moment of the work: so many steps on, and a little later, mostly in the middle of a change.
+func (v *viewEditor) moment(chance *rand.Rand, worked <-chan error) {
+	v.t.Helper()
+	for len(v.steps) > 0 {
+		<-v.steps
+	}
+	for range chance.IntN(10) {
+		select {
+		case <-v.steps:
+		case err := <-worked:
+			v.t.Fatalf("the work ended before the kill: %v", err)
+		case <-time.After(patience):
+			v.t.Fatal("no change is answered")
+		}
+	}
+	<-time.After(randomTime(chance, 20*time.Millisecond))
+}
+
 // At whatever moment a server is killed that compacts, restores and takes back: the view is the one before or the one
-// after, never something between, and what was done can be undone. The moments come from a seed.
+// after, never something between, and what was done can be undone. The moments come from a seed. The kills go on until
+// enough of each change was seen.
 func TestRandomKillsAroundEditsOfTheView(t *testing.T) {
 	t.Parallel()
 	seed := *seedFlag
@@ -260,11 +313,12 @@ func TestRandomKillsAroundEditsOfTheView(t *testing.T) {
 	v := newViewEditor(t, seed, binary.Options{})
 	e := v.editor()
 	v.session = e.NewSession(v.Home.Project)
-	rounds := 30
+	least, most := 30, 500
 	if testing.Short() {
-		rounds = 6
+		least = 6
 	}
-	for round := range rounds {
+	round := 0
+	for ; round < least || round < most && len(v.missing()) > 0; round++ {
 		worked := make(chan error, 1)
 		go func() {
 			var err error
@@ -273,10 +327,13 @@ func TestRandomKillsAroundEditsOfTheView(t *testing.T) {
 			}
 			worked <- err
 		}()
-		<-time.After(randomTime(rand.New(rand.NewPCG(seed, uint64(100+round))), 150*time.Millisecond))
+		v.moment(rand.New(rand.NewPCG(seed, uint64(100+round))), worked)
 		v.Kill()
 		if err := within(t, "the end of the connection", worked); fault(err) != nil {
 			t.Fatalf("in round %d: %v", round, err)
+		}
+		if v.pending != nil {
+			v.done["death in "+v.pending.name]++
 		}
 		v.Restart(binary.Options{})
 		e = v.settle()
@@ -284,9 +341,9 @@ func TestRandomKillsAroundEditsOfTheView(t *testing.T) {
 			t.Fatalf("in round %d", round)
 		}
 	}
-	t.Log(v.done)
-	if v.done["compact"] == 0 || v.done["restore"] == 0 || v.done["undo"] == 0 {
-		t.Errorf("too little was done: %v", v.done)
+	t.Logf("%d kills: %v", round, v.done)
+	if missing := v.missing(); len(missing) > 0 {
+		t.Errorf("%d kills saw too little of %q: %v", round, missing, v.done)
 	}
 	v.Stop()
 }

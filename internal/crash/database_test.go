@@ -27,7 +27,7 @@ func open(t testing.TB, path, mode string) *sql.DB {
 	if !strings.HasPrefix(path, "/") { // C:/folder
 		path = "/" + path
 	}
-	source := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{"mode": {mode}, "_pragma": {"busy_timeout(20000)"}}.Encode()}
+	source := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{"mode": {mode}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", patience.Milliseconds())}}.Encode()}
 	db, err := sql.Open("sqlite", source.String())
 	if err != nil {
 		t.Fatal(err)

@@ -138,17 +138,37 @@ func (l *life) call(method, session string, params map[string]any) error {
 	return l.editor.Call(method, all, nil)
 }
 
-// prompt asks for a story that is long enough to be saved in pieces, by size and by time.
+// prompt asks for a story that is long enough to be saved in pieces, by size and by time. It ends when all of it but
+// its last part is saved, however long that takes.
 func (l *life) prompt() error {
 	a := &ask{session: l.main, name: fmt.Sprintf("p%d", len(l.asks)+1), parts: 120, gap: 4 * time.Millisecond}
 	l.asks = append(l.asks, a)
-	reply, err := a.send(l.editor).Wait()
+	goOn := l.teller.hold(a)
+	turn := a.send(l.editor)
+	l.savedUpTo(a)
+	goOn()
+	reply, err := turn.Wait()
 	if err != nil {
 		return err
 	}
 	l.told[answerOf(l.t, reply).MessageID] = a.story()
 	l.told[answerOf(l.t, reply).UserMessageID] = a.text()
 	return nil
+}
+
+// savedUpTo waits until a story that is held is saved up to there, or the server has died.
+func (l *life) savedUpTo(a *ask) {
+	l.t.Helper()
+	db := open(l.t, l.Database, "ro")
+	defer db.Close()
+	eventually(l.t, "the beginning of a story, on the disk", func() bool {
+		select {
+		case <-l.editor.Done():
+			return true
+		default:
+			return saidOnDisk(l.t, db, a.session) == a.held()
+		}
+	})
 }
 
 var appended = []string{"What is this?", "An exchange that a frontend had."}
@@ -402,7 +422,7 @@ func TestDeathWhileSettling(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, "", armed("partial.after:2"))
 			e := w.editor()
-			a := &ask{session: e.NewSession(w.Home.Project), name: "cut", parts: 500, gap: 2 * time.Millisecond}
+			a := &ask{session: e.NewSession(w.Home.Project), name: "cut", parts: 500, gap: 2 * time.Millisecond, stop: 499}
 			if _, err := a.send(e).Wait(); err == nil {
 				t.Fatal("the server lives")
 			}

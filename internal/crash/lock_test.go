@@ -71,24 +71,43 @@ func (p *paused) stands(e *testclient.Editor) {
 	}
 }
 
-// Another process that writes for three seconds when an answer ends is waited for, and no client notices.
+// busyTimeout is how long the server waits for the lock at least; see historystore.
+const busyTimeout = 5 * time.Second
+
+// Another process that writes for three seconds when an answer ends is waited for, and no client notices. On a machine
+// that stands still meanwhile the three seconds may become more than the server waits: such a round says nothing.
 func TestK4_03_LockedForAWhile(t *testing.T) {
 	t.Parallel()
-	p := pause(t, newWorld(t, "", binary.Options{}))
+	w := newWorld(t, "", binary.Options{})
+	const rounds = 10
+	for range rounds {
+		if held := lockedForAWhile(t, w); held < busyTimeout || t.Failed() {
+			return
+		}
+	}
+	t.Skipf("in %d rounds the machine never let go of the lock within %v", rounds, busyTimeout)
+}
+
+func lockedForAWhile(t *testing.T, w *world) (held time.Duration) {
+	t.Helper()
+	p := pause(t, w)
 	release := lock(t, p.Database)
+	start := time.Now()
 	close(p.finish)
 	p.editor.Expect(testclient.Says(p.session, testclient.AgentChunk, secondHalf))
-	<-time.After(3 * time.Second) // what the case is about, and below the busy timeout
+	<-time.After(3 * time.Second) // what the case is about
 	if len(p.editor.Frames().Of(p.session).Kind("saved")) > 0 {
 		t.Error("an answer is said to be saved while the database is locked")
 	}
 	release()
+	held = time.Since(start)
 	p.answered()
 	p.editor.Expect(testclient.Sees(p.session, "saved"))
-	if failed := p.editor.Frames().Of(p.session).Kind("save_failed"); len(failed) > 0 {
+	if failed := p.editor.Frames().Of(p.session).Kind("save_failed"); len(failed) > 0 && held < busyTimeout {
 		t.Errorf("the client was told %s", failed[0].Raw)
 	}
 	p.stands(p.editor)
+	return held
 }
 
 // Another process that keeps the database for longer costs no answer: the client has it, hears that it is not

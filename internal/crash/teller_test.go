@@ -3,6 +3,7 @@ package crash
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,14 +19,24 @@ type teller struct {
 	*upstream.Server
 
 	mu    sync.Mutex
-	asked map[string]int // by the story's name
+	asked map[string]int             // by the story's name
+	gates map[string]<-chan struct{} // before the last part of a story
 }
 
 func newTeller(t *testing.T) *teller {
-	s := &teller{Server: upstream.Start(upstream.Options{}), asked: make(map[string]int)}
+	s := &teller{Server: upstream.Start(upstream.Options{}), asked: make(map[string]int), gates: make(map[string]<-chan struct{})}
 	t.Cleanup(s.Close)
 	s.Choose(s.tell)
 	return s
+}
+
+// hold makes the story of an ask wait before its last part until open.
+func (s *teller) hold(a *ask) (open func()) {
+	gate := make(chan struct{})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gates[a.name] = gate
+	return func() { close(gate) }
 }
 
 // ask is a prompt for a story. Its id, a name of the client's, makes it safe to send again.
@@ -41,6 +52,9 @@ func (a *ask) story() string { return strings.Join(story(a.name, a.parts), "") }
 
 // started is the part of the answer that comes before the provider falls silent.
 func (a *ask) started() string { return strings.Join(story(a.name, a.parts)[:a.stop], "") }
+
+// held is the part of the answer that comes before the last part, for which hold makes the provider wait.
+func (a *ask) held() string { return strings.Join(story(a.name, a.parts)[:a.parts-1], "") }
 
 func (a *ask) text() string {
 	return fmt.Sprintf("Tell story %s in %d parts, %d us apart, and stop behind %d.", a.name, a.parts, a.gap.Microseconds(), a.stop)
@@ -70,6 +84,7 @@ func (s *teller) tell(req *upstream.Request) upstream.Script {
 	m := prompts[len(prompts)-1]
 	s.mu.Lock()
 	s.asked[m[1]]++
+	gate := s.gates[m[1]]
 	s.mu.Unlock()
 	script := upstream.Script{
 		Usage: upstream.Usage{Input: req.Tokens(), Output: 10},
@@ -78,6 +93,9 @@ func (s *teller) tell(req *upstream.Request) upstream.Script {
 	}
 	if stop := number(m[4]); stop > 0 {
 		script.Steps = append(script.Steps[:stop:stop], upstream.Hold(nil)) // until the client is gone
+	}
+	if gate != nil {
+		script.Steps = slices.Insert(script.Steps, len(script.Steps)-1, upstream.Hold(gate))
 	}
 	return script
 }

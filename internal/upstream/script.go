@@ -43,6 +43,7 @@ type Step struct {
 	signature string
 	gate      <-chan struct{}
 	wait      time.Duration
+	endless   func(n int) string
 }
 
 type stepKind int
@@ -59,6 +60,7 @@ const (
 	stepHold
 	stepWait
 	stepTell
+	stepEndless
 )
 
 // Text is one text delta. Adjacent ones make one block.
@@ -103,6 +105,11 @@ func Hold(gate <-chan struct{}) Step { return Step{kind: stepHold, gate: gate} }
 
 // Wait waits for d.
 func Wait(d time.Duration) Step { return Step{kind: stepWait, wait: d} }
+
+// Endless sends text deltas, numbered from 0 and gap apart, until gate is closed or the client is gone.
+func Endless(gate <-chan struct{}, gap time.Duration, text func(n int) string) Step {
+	return Step{kind: stepEndless, gate: gate, wait: gap, endless: text}
+}
 
 // Tell sends the final usage in an event of its own, ahead of the end.
 func Tell() Step { return Step{kind: stepTell} }
@@ -183,6 +190,10 @@ func (s Script) run(enc encoder, out *stream) {
 			if !out.pause(step.wait) {
 				return
 			}
+		case stepEndless:
+			if !out.repeat(step, func(text string) { enc.step(Text(text)) }) {
+				return
+			}
 		case stepRaw:
 			out.write(step.text)
 		case stepFail:
@@ -224,6 +235,21 @@ func (o *stream) hold(gate <-chan struct{}) bool {
 		return true
 	case <-o.gone:
 		return false
+	}
+}
+
+// repeat sends the deltas of an endless step and reports whether the client is still there.
+func (o *stream) repeat(step Step, send func(text string)) bool {
+	for n := 0; ; n++ {
+		select {
+		case <-step.gate:
+			return true
+		default:
+		}
+		if !o.pause(step.wait) {
+			return false
+		}
+		send(step.endless(n))
 	}
 }
 

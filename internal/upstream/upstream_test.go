@@ -44,6 +44,33 @@ func prompt(text string) string {
 	return fmt.Sprintf(`{"model":"m","max_tokens":10,"messages":[{"role":"user","content":%q}]}`, text)
 }
 
+func TestEndlessEndsWithItsGate(t *testing.T) {
+	s := start(t, Options{})
+	gate := make(chan struct{})
+	number := func(n int) string { return fmt.Sprintf("part %d. ", n) }
+	s.Push(Script{Steps: []Step{Endless(gate, 0, number), Text("The end.")}})
+	lines := bufio.NewScanner(post(t, s, OpenAI, prompt("hello")).Body)
+	var next int
+	var ended, done bool
+	for lines.Scan() {
+		switch line := lines.Text(); {
+		case strings.Contains(line, fmt.Sprintf("part %d. ", next)):
+			if next++; next == 100 {
+				close(gate)
+			}
+		case strings.Contains(line, "part "):
+			t.Fatalf("%s follows part %d", line, next-1)
+		case strings.Contains(line, "The end."):
+			ended = true
+		case strings.Contains(line, "[DONE]"):
+			done = true
+		}
+	}
+	if next < 100 || !ended || !done {
+		t.Errorf("%d parts, end %t, done %t, error %v", next, ended, done, lines.Err())
+	}
+}
+
 func TestDefaultEchoes(t *testing.T) {
 	for wire, end := range map[Wire]string{Anthropic: "message_stop", OpenAI: "[DONE]"} {
 		s := start(t, Options{Strict: true})

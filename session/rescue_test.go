@@ -42,15 +42,24 @@ func (f *failOnce) Stream(_ context.Context, _ llm.Request, on func(llm.Event)) 
 	return llm.Result{Blocks: []history.Block{{Type: history.BlockText, Text: "fine"}}, StopReason: llm.StopEndTurn}, nil
 }
 
+func newLockedStore() *lockedStore {
+	return &lockedStore{fakeStore: &fakeStore{messages: map[int64]history.Message{}, files: map[string]history.File{}, blobs: map[string][]byte{}}}
+}
+
 // fragile returns a session whose errors cannot be described: that panics on its mailbox.
 func fragile(t *testing.T) *Session {
+	t.Helper()
+	return lone(t, newLockedStore(), &failOnce{})
+}
+
+// lone returns a session that a test closes when it ends. It has no words for errors.
+func lone(t *testing.T, store Store, streamer Streamer) *Session {
 	t.Helper()
 	model := llm.Model{Name: "local/test", Window: 8000, MaxOutput: 1000}
 	ids := 0
 	var mu sync.Mutex
 	deps := &Deps{
-		Store:    &lockedStore{fakeStore: &fakeStore{messages: map[int64]history.Message{}, files: map[string]history.File{}, blobs: map[string][]byte{}}},
-		Streamer: &failOnce{}, Log: slog.New(slog.DiscardHandler), Now: time.Now, Meter: noMeter{},
+		Store: store, Streamer: streamer, Log: slog.New(slog.DiscardHandler), Now: time.Now, Meter: noMeter{},
 		NewID: func(prefix string) string {
 			mu.Lock()
 			defer mu.Unlock()

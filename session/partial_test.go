@@ -1,0 +1,64 @@
+package session
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"strata/history"
+	"strata/llm"
+)
+
+// slowStore takes its time to save the text of a running answer.
+type slowStore struct {
+	*lockedStore
+	takes time.Duration
+	saved int // bytes
+}
+
+func (s *slowStore) Commit(ctx context.Context, ch history.Change) error {
+	if ch.Partial != nil {
+		time.Sleep(s.takes)
+		s.mu.Lock()
+		s.saved += len(ch.Partial.Text)
+		s.mu.Unlock()
+	}
+	return s.lockedStore.Commit(ctx, ch)
+}
+
+// streamFunc is a Streamer.
+type streamFunc func(on func(llm.Event)) llm.Result
+
+func (f streamFunc) Stream(_ context.Context, _ llm.Request, on func(llm.Event)) (llm.Result, error) {
+	return f(on), nil
+}
+
+// While an answer streams on without a pause, no text of it waits for the disk longer than the pace of saving and two saves.
+func TestPartialTextKeepsPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const deltas, gap = 5000, time.Millisecond
+		store := &slowStore{lockedStore: newLockedStore(), takes: 20 * time.Millisecond}
+		most := partialEvery + 2*store.takes + gap
+		s := lone(t, store, streamFunc(func(on func(llm.Event)) llm.Result {
+			for said := range deltas {
+				time.Sleep(gap)
+				store.mu.Lock()
+				saved := store.saved
+				store.mu.Unlock()
+				if waits := time.Duration(said-saved) * gap; waits > most {
+					t.Errorf("when %d bytes were said %d were saved: text waits for %v, at most %v is right", said, saved, waits, most)
+				}
+				on(llm.Event{Kind: llm.EventText, Text: "x"})
+			}
+			return llm.Result{Blocks: []history.Block{{Type: history.BlockText, Text: "fine"}}, StopReason: llm.StopEndTurn}
+		}))
+		result, err := answerOf(func(reply func(PromptResult, error)) {
+			prompt := Prompt{Blocks: []history.Block{{Type: history.BlockText, Text: "hello"}}}
+			s.Prompt(prompt, nil, func(result PromptResult, _ uint64, err error) { reply(result, err) })
+		})
+		if err != nil || result.Turn.StopReason != "end_turn" {
+			t.Errorf("%+v, %v", result.Turn, err)
+		}
+	})
+}

@@ -1,7 +1,10 @@
 package acpcheck
 
 import (
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"strata/internal/binary"
 	"strata/internal/upstream"
@@ -9,8 +12,8 @@ import (
 
 func TestMain(m *testing.M) { binary.Main(m) }
 
-// longPrompt makes the scripted upstream stream for long enough to be cancelled.
-const longPrompt = "Count slowly from 1 to 2000, one number per line."
+// longPrompt makes the scripted upstream stream until it is cancelled.
+const longPrompt = "Count slowly, one number per line, without an end."
 
 func TestWebSocketClients(t *testing.T) {
 	dir := installed(t)
@@ -67,6 +70,16 @@ func newHome(t *testing.T) *binary.Home {
 	t.Helper()
 	model := upstream.Start(upstream.Options{Strict: true})
 	t.Cleanup(model.Close)
+	model.Choose(func(req *upstream.Request) upstream.Script {
+		if !strings.HasSuffix(req.LastText(), longPrompt) {
+			return upstream.Default(req)
+		}
+		number := func(n int) string { return fmt.Sprintf("%d\n", n+1) }
+		return upstream.Script{
+			Usage: upstream.Usage{Input: req.Tokens(), Output: 10},
+			Steps: []upstream.Step{upstream.Endless(nil, 2*time.Millisecond, number)},
+		}
+	})
 	return binary.NewHome(t, binary.Config(model.OpenAIURL()))
 }
 

@@ -8,13 +8,12 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"strata/history"
+	"strata/internal/leak"
 	"strata/tokens"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 var counter = tokens.For(tokens.O200k)
 

@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"go.uber.org/goleak"
+	"strata/internal/leak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 // workspace makes a folder with files, by path relative to it.
 func workspace(t testing.TB, files map[string]string) string {

@@ -12,16 +12,15 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"strata/history"
+	"strata/internal/leak"
 )
 
 func TestMain(m *testing.M) {
 	if role := os.Getenv(childEnv); role != "" {
 		os.Exit(runChild(role))
 	}
-	goleak.VerifyTestMain(m)
+	leak.Main(m)
 }
 
 var (

@@ -8,13 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"strata/history"
+	"strata/internal/leak"
 	"strata/internal/upstream"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 // wires are the two wire formats, for tests that hold for both.
 var wires = []upstream.Wire{upstream.Anthropic, upstream.OpenAI}

@@ -20,10 +20,11 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
-	"go.uber.org/goleak"
+
+	"strata/internal/leak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 // transport is one of the ways that frames travel. The conformance tests run over each.
 type transport struct {

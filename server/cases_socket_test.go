@@ -260,7 +260,6 @@ func countShown(c *rawSocket) *counter {
 
 // What is streamed is mostly pictures, as their tokens need not be counted.
 func TestK7_02ClientsThatNeverRead(t *testing.T) {
-	t.Parallel() // it waits
 	const (
 		clients  = 20
 		pictures = 24

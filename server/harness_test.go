@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"strata/history"
 	"strata/historystore"
+	"strata/internal/leak"
 	"strata/internal/testclient"
 	"strata/internal/upstream"
 	"strata/llm"
@@ -19,7 +18,7 @@ import (
 	"strata/session/profile"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 // testServer is a server with everything behind it real but the provider, which is scripted.
 type testServer struct {

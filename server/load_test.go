@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"strata/history"
+	"strata/internal/leak"
 	"strata/internal/testclient"
 	"strata/internal/upstream"
 )
@@ -96,7 +97,7 @@ func TestManySessionsWithAStalledReader(t *testing.T) {
 	}
 	stalled.conn.CloseNow()
 	ts.upstream.Close()
-	if err := goleak.Find(leaks); err != nil {
+	if err := leak.Find(leaks); err != nil {
 		t.Error(err)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"strata/internal/leak"
 )
 
 // user is somebody with a home folder of their own and a server that runs in it, in this process.
@@ -45,7 +47,9 @@ func newUser(t *testing.T, config string) *user {
 	})
 	t.Cleanup(func() {
 		u.stop()
-		goleak.VerifyNone(t, others)
+		if err := leak.Find(others); err != nil {
+			t.Error(err)
+		}
 	})
 	p := &process{getenv: u.getenv}
 	tick := time.NewTicker(10 * time.Millisecond)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -105,6 +106,13 @@ func Address(t testing.TB, s *binary.Server) string {
 	return strings.TrimSpace(string(out))
 }
 
+// keepToasts lets no toast go by itself, which it does after SHOWN_MS (web/hud/src/store/toasts.ts): a test on a busy
+// machine may need longer to click the button of one.
+const keepToasts = `{
+	const { setTimeout } = window;
+	window.setTimeout = (run, ms, ...more) => setTimeout(run, ms === 8000 ? 2 ** 30 : ms, ...more);
+}`
+
 func newPage(t testing.TB) *Page {
 	t.Helper()
 	parent, err := startBrowser()
@@ -124,7 +132,10 @@ func newPage(t testing.TB) *Page {
 			t.Errorf("the page complained: %s", problem)
 		}
 	})
-	p.Run(chromedp.EmulateViewport(1280, 800))
+	p.Run(chromedp.EmulateViewport(1280, 800), chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: keepToasts})
+		return err
+	}))
 	return p
 }
 

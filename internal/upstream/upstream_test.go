@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
+	"strata/internal/leak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 // client keeps no connections, so that none outlives its server.
 var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

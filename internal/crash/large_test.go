@@ -78,7 +78,9 @@ func TestK4_05_LargeSession(t *testing.T) {
 	t.Logf("the replay took %v, its largest frame has %d bytes; a delta of another session came at least each %d messages, and each %v",
 		replayed.took.Round(time.Millisecond), replayed.largest, replayed.run, beside.gap.Round(time.Millisecond))
 
+	start = time.Now()
 	w.tell(e, &ask{session: large, name: "afterwards", parts: 3})
+	t.Logf("a prompt behind it took %v", time.Since(start).Round(time.Millisecond))
 	if peak := peakMemory(t, w.PID); peak > largeMemory {
 		t.Errorf("the process took %d MB of memory", peak>>20)
 	} else {

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience is how long a test waits for anything before it counts as hung. It measures nothing.
-const patience = 2 * time.Minute
+const patience = 10 * time.Minute
 
 // world is a user's home, a scripted provider and the server, which the test kills and starts again.
 type world struct {

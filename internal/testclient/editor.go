@@ -21,7 +21,7 @@ import (
 )
 
 // patience is how long an editor waits for anything before the test counts as hung. It measures nothing.
-const patience = 2 * time.Minute
+const patience = 10 * time.Minute
 
 // Editor is one connection. Its methods are safe for concurrent use; those that fail the test are for its goroutine.
 // It ends with the test.

@@ -100,6 +100,7 @@ type Call struct {
 	Model      string         `json:"model"` // provider/model
 	Usage      Usage          `json:"usage"`
 	Cost       float64        `json:"cost"`                 // US dollars
+	Estimated  bool           `json:"estimated,omitempty"`  // the provider did not tell all of usage: it was counted
 	Expected   int            `json:"expected"`             // tokens that were expected to be read from the cache
 	Categories map[string]int `json:"categories,omitempty"` // tokens of the request, as counted
 	Documents  map[string]int `json:"documents,omitempty"`  // those of the documents, by name

@@ -92,7 +92,7 @@ func scanModelTotals(row scanner) (t ModelTotals, err error) {
 	return t, err
 }
 
-const callColumns = "SELECT rowid, id, turn, purpose, model, input, output, cache_read, cache_write, cost, expected, categories, documents, phase, at "
+const callColumns = "SELECT rowid, id, turn, purpose, model, input, output, cache_read, cache_write, cost, estimated, expected, categories, documents, phase, at "
 
 type callRow struct {
 	history.Call
@@ -103,7 +103,7 @@ func (s *Store) scanCall(row scanner) (r callRow, err error) {
 	var categories, documents string
 	var at int64
 	err = row.Scan(&r.rowid, &r.ID, &r.Turn, &r.Purpose, &r.Model,
-		&r.Usage.Input, &r.Usage.Output, &r.Usage.CacheRead, &r.Usage.CacheWrite, &r.Cost, &r.Expected, &categories, &documents, &r.Phase, &at)
+		&r.Usage.Input, &r.Usage.Output, &r.Usage.CacheRead, &r.Usage.CacheWrite, &r.Cost, &r.Estimated, &r.Expected, &categories, &documents, &r.Phase, &at)
 	r.At = fromMicros(at)
 	s.decode("call", r.ID, categories, &r.Categories)
 	s.decode("call", r.ID, documents, &r.Documents)

@@ -126,6 +126,7 @@ CREATE TABLE usage (
     at          INTEGER NOT NULL,
     documents   TEXT NOT NULL DEFAULT '', -- JSON object, tokens by name
     phase       TEXT NOT NULL DEFAULT '',
+    estimated   INTEGER NOT NULL DEFAULT 0, -- flag: some of it was counted, not told
     UNIQUE (session, id)
 ) STRICT;
 CREATE INDEX usage_by_session ON usage (session);

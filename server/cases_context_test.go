@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -104,9 +105,11 @@ func TestK2_02SpecialTokensAreText(t *testing.T) {
 
 // png returns n bytes with the header of a picture of that size.
 func png(width, height, n int) []byte {
-	b := bytes.NewBufferString("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR")
+	const signature = "\x89PNG\r\n\x1a\n\x00\x00\x00\r"
+	b := bytes.NewBufferString(signature + "IHDR")
 	binary.Write(b, binary.BigEndian, []uint32{uint32(width), uint32(height)})
 	b.WriteString("\x08\x06\x00\x00\x00")
+	binary.Write(b, binary.BigEndian, crc32.ChecksumIEEE(b.Bytes()[len(signature):]))
 	for b.Len() < n {
 		sum := sha256.Sum256(b.Bytes()[b.Len()-13:])
 		b.Write(sum[:])

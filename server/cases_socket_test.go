@@ -289,7 +289,7 @@ func TestK7_02ClientsThatNeverRead(t *testing.T) {
 		}
 		stalled = append(stalled, c)
 	}
-	picture := map[string]any{"type": "image", "mimeType": "image/png", "data": make([]byte, size*3/4)}
+	picture := map[string]any{"type": "image", "mimeType": "image/png", "data": png(64, 64, size*3/4)}
 	for i := range pictures {
 		message := map[string]any{"role": "user", "content": []any{picture}}
 		owner.call(i, "_strata/history/append", map[string]any{"sessionId": sid, "messages": []any{message}})

@@ -115,7 +115,7 @@ func stallOn(t *testing.T, ts *testServer, owner map[string]*testclient.Editor) 
 			break
 		}
 	}
-	picture := map[string]any{"type": "image", "mimeType": "image/png", "data": make([]byte, 1<<20)}
+	picture := map[string]any{"type": "image", "mimeType": "image/png", "data": png(64, 64, 1<<20)}
 	for range 8 { // more than the system takes for a client
 		message := map[string]any{"role": "user", "content": []any{picture}}
 		if err := owner[sid].Call("_strata/history/append", map[string]any{"sessionId": sid, "messages": []any{message}}, nil); err != nil {

@@ -20,9 +20,10 @@ type wireCall struct {
 	Purpose string `json:"purpose"`
 	Model   string `json:"model"`
 	history.Usage
-	Cost       float64        `json:"cost"`              // US dollars
-	Uncached   float64        `json:"uncachedCost"`      // what it would have cost without a cache, at the model's present price
-	Expected   int            `json:"expectedCacheRead"` // tokens that were expected to be read from the cache
+	Cost       float64        `json:"cost"`                // US dollars
+	Estimated  bool           `json:"estimated,omitempty"` // the provider did not tell all of it: it was counted
+	Uncached   float64        `json:"uncachedCost"`        // what it would have cost without a cache, at the model's present price
+	Expected   int            `json:"expectedCacheRead"`   // tokens that were expected to be read from the cache
 	Categories map[string]int `json:"categories,omitempty"`
 	Documents  map[string]int `json:"documents,omitempty"` // by name
 	Phase      string         `json:"phase,omitempty"`
@@ -74,7 +75,7 @@ func (s *Server) usage(ctx context.Context, params usageParams, limit int) (page
 	page.Calls, page.NextCursor = make([]wireCall, len(calls)), next
 	for i, c := range calls {
 		page.Calls[i] = wireCall{
-			ID: c.ID, TurnID: c.Turn, Purpose: c.Purpose, Model: c.Model, Usage: c.Usage, Cost: c.Cost,
+			ID: c.ID, TurnID: c.Turn, Purpose: c.Purpose, Model: c.Model, Usage: c.Usage, Cost: c.Cost, Estimated: c.Estimated,
 			Uncached: s.uncachedCost(c.Model, c.Usage), Expected: c.Expected, Categories: c.Categories, Documents: c.Documents, Phase: c.Phase, At: c.At,
 		}
 	}

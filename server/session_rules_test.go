@@ -570,7 +570,7 @@ func TestSlowReaderGetsEverything(t *testing.T) {
 			sid := owner.NewSession(ts.work)
 			slow := dialRaw(t, ts)
 			slow.call(1, "session/resume", map[string]any{"sessionId": sid, "cwd": ts.work})
-			picture := map[string]any{"type": "image", "mimeType": "image/png", "data": make([]byte, 3<<18)}
+			picture := map[string]any{"type": "image", "mimeType": "image/png", "data": png(64, 64, 3<<18)}
 			const pictures = 14
 			for range pictures {
 				message := []any{map[string]any{"role": "user", "content": []any{picture}}}

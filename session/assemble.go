@@ -9,6 +9,7 @@ import (
 
 	"strata/history"
 	"strata/llm"
+	"strata/tokens"
 )
 
 // Assembled is a request that was built for a frontend that calls a model itself.
@@ -117,7 +118,7 @@ func (s *Session) Assemble(tools []Tool, reply func(Assembled, error)) {
 			}
 			snap := s.context.snapshot(s.model, s.thought())
 			return func(ctx context.Context) (step, error) {
-				b, err := snap.build(ctx, tools)
+				b, err := s.prepare(ctx, &snap, tools)
 				if err == nil {
 					err = snap.fitError(&b)
 				}
@@ -159,6 +160,7 @@ type Committed struct {
 	MessageID  string        `json:"messageId"`
 	Usage      history.Usage `json:"usage"`
 	Cost       float64       `json:"cost"`
+	Estimated  bool          `json:"estimated,omitempty"` // usage was not told, or not all of it: it was counted
 }
 
 // Commit stores what a frontend's own call answered, with its usage, and counts the reply.
@@ -181,28 +183,43 @@ func (s *Session) Commit(req CommitRequest, author *Cursor, reply func(Committed
 
 func (s *Session) commitWork(a *assembly, req CommitRequest, author *Cursor, reply func(Committed, error)) work {
 	messages := s.number(req.Messages)
-	var usage history.Usage
-	if req.Usage != nil {
-		usage = *req.Usage
-	}
-	call := history.Call{
-		ID: s.deps.NewID("call_"), Purpose: history.PurposeFrontend, Model: s.model.Name, Usage: usage,
-		Cost: s.model.Cost(usage), Expected: s.context.expected(&a.built), At: s.deps.Now(),
-		Categories: a.built.categories, Documents: a.built.documents, Phase: a.built.phase,
-	}
-	counter := s.context.counter
+	counter, model := s.context.counter, s.model
 	return func(ctx context.Context) (step, error) {
-		countMessages(counter, messages)
-		return func() (work, error) { return s.storeCommit(a, messages, call, req.Usage != nil, author, reply), nil }, nil
+		if err := admitMessages(counter, &model, messages); err != nil {
+			return nil, err
+		}
+		return func() (work, error) { return s.storeCommit(a, messages, req.Usage, author, reply), nil }, nil
 	}
 }
 
+// frontendSpent returns what a frontend's own call used: what it told, otherwise what was counted.
+func (s *Session) frontendSpent(b *built, messages []history.Message, told *history.Usage) spent {
+	answer := 0
+	for i := range messages {
+		if messages[i].Role == history.RoleAssistant {
+			answer += max(messages[i].Tokens-tokens.MessageOverhead, 0)
+		}
+	}
+	var result llm.Result
+	if told != nil {
+		result = llm.Result{Usage: *told, UsageReported: true, Cost: s.model.Cost(*told)}
+	}
+	c, model := s.context, s.model
+	return spentBy(&result, model, b.counted, c.calibrated(model, b.counted), c.calibrated(model, answer))
+}
+
 // storeCommit stores a frontend's answer and takes it in.
-func (s *Session) storeCommit(a *assembly, messages []history.Message, call history.Call, reported bool, author *Cursor, reply func(Committed, error)) work {
+func (s *Session) storeCommit(a *assembly, messages []history.Message, told *history.Usage, author *Cursor, reply func(Committed, error)) work {
+	spent := s.frontendSpent(&a.built, messages, told)
+	call := history.Call{
+		ID: s.deps.NewID("call_"), Purpose: history.PurposeFrontend, Model: s.model.Name, Usage: spent.usage,
+		Cost: spent.cost, Estimated: spent.estimated, Expected: s.context.expected(&a.built), At: s.deps.Now(),
+		Categories: a.built.categories, Documents: a.built.documents, Phase: a.built.phase,
+	}
 	change := history.Change{Messages: messages, Calls: []history.Call{call}}
-	if reported {
+	if told != nil {
 		a.built.mirror.Answered(a.built.plan, cacheUsage(call.Usage))
-		change.Calibration = s.context.learn(s.model.Name, a.built.counted, call.Usage.Context())
+		change.Calibration = s.context.learn(s.model.Name, a.built.counted, told.Context())
 	}
 	s.context.requestAnswered(&a.built, &change)
 	s.markSent(&a.built)
@@ -211,8 +228,10 @@ func (s *Session) storeCommit(a *assembly, messages []history.Message, call hist
 	return s.store("commit a frontend's answer", change, func() {
 		s.context.append(messages)
 		s.context.count(change.Calls)
-		s.context.report(call.Usage)
-		answer := Committed{Usage: call.Usage, Cost: call.Cost}
+		if spent.reported {
+			s.context.report(call.Usage)
+		}
+		answer := Committed{Usage: call.Usage, Cost: call.Cost, Estimated: call.Estimated}
 		for i := range messages {
 			s.emitMessage(&messages[i], author)
 			s.tellProgress(&messages[i])
@@ -223,7 +242,7 @@ func (s *Session) storeCommit(a *assembly, messages []history.Message, call hist
 		}
 		s.contextChanged("commit")
 		s.compactWhenDue()
-		s.emit(Event{Kind: EventUsage, Data: UsageInfo{Used: call.Usage.Context() + call.Usage.Output, Size: s.model.Window, Cost: s.context.Totals().Cost}})
+		s.emit(Event{Kind: EventUsage, Data: UsageInfo{Used: spent.whole, Size: s.model.Window, Cost: s.context.Totals().Cost}})
 		reply(answer, nil)
 	})
 }

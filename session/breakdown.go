@@ -93,6 +93,7 @@ type CacheFigures struct {
 // session. Nothing of the session changes.
 func (s *Session) account(use func(snapshot, built), fail func(error)) {
 	s.post(func() {
+		s.renewModel()
 		snap := s.context.snapshot(s.model, s.thought())
 		s.spawn(func() {
 			b, err := snap.build(s.ctx, nil)

@@ -104,16 +104,33 @@ func (j *compactionJob) Complete(ctx context.Context, c compaction.Call) (compac
 		},
 	}
 	result, err := j.stream(ctx, request)
-	if result.Usage != (history.Usage{}) {
-		j.calls = append(j.calls, history.Call{
-			ID: j.deps.NewID("call_"), Purpose: c.Purpose, Model: model, Usage: result.Usage, Cost: result.Cost, At: j.deps.Now(),
-		})
-	}
+	j.note(&request, &result, err)
 	if err != nil {
 		return compaction.Reply{}, err
 	}
 	reply := history.Message{Blocks: result.Blocks}
 	return compaction.Reply{Text: reply.PlainText(), CutOff: result.StopReason == llm.StopMaxTokens}, nil
+}
+
+// note notes a call and what it used; nothing where the provider did not answer.
+func (j *compactionJob) note(request *llm.Request, result *llm.Result, err error) {
+	if err != nil && !result.UsageReported && len(result.Blocks) == 0 {
+		return
+	}
+	counted, answer := 0, 0
+	for i := range request.Entries {
+		counted += countBlocks(j.counter, request.Entries[i].Blocks)
+	}
+	for i := range result.Blocks {
+		answer += countBlock(j.counter, &result.Blocks[i])
+	}
+	model, _ := j.deps.Model(request.Model)
+	of := func(n int) int { return j.deps.Calibrations.Apply(request.Model, n) }
+	spent := spentBy(result, model, counted, of(counted), of(answer))
+	j.calls = append(j.calls, history.Call{
+		ID: j.deps.NewID("call_"), Purpose: request.Purpose, Model: request.Model, Usage: spent.usage, Cost: spent.cost,
+		Estimated: spent.estimated, At: j.deps.Now(),
+	})
 }
 
 // maxSummary bounds what a model may answer in a compaction, in bytes: a model that does not end is stopped there. The

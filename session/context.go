@@ -30,6 +30,7 @@ type ContextManager struct {
 	layout      *layout
 	facts       *facts
 	differ      *differ
+	gallery     *gallery
 	editGen     int // edits that changed which messages the view holds, since the session was loaded
 	profile     profile.Profile
 	system      string          // the system prompt
@@ -45,7 +46,7 @@ type ContextManager struct {
 func newContextManager(deps *Deps, rules Rules, loaded history.Loaded, model llm.Model) (*ContextManager, error) {
 	m := &ContextManager{
 		deps: deps, session: loaded.Session.ID, log: history.NewLog(loaded.Heads, loaded.Edits), documents: loaded.Documents, checkpoints: loaded.Checkpoints,
-		totals: loaded.Totals, facts: new(facts), differ: new(differ), dirty: make(map[string]bool), drift: 1, system: rules.SystemPrompt,
+		totals: loaded.Totals, facts: new(facts), differ: new(differ), gallery: new(gallery), dirty: make(map[string]bool), drift: 1, system: rules.SystemPrompt,
 	}
 	var broken, unusable error
 	m.files, broken = filecontext.Restore(storedFiles(loaded.Files))
@@ -93,6 +94,7 @@ func (m *ContextManager) Totals() history.Totals { return m.totals }
 // append takes stored messages into the working history.
 func (m *ContextManager) append(messages []history.Message) {
 	for i := range messages {
+		m.gallery.add(&messages[i])
 		m.log.Append(messages[i].Head(contentBytes(messages[i].Blocks)))
 	}
 }
@@ -109,7 +111,9 @@ func (m *ContextManager) apply(edit history.Edit) {
 func (m *ContextManager) end(e *ending) {
 	m.append(e.change.Messages)
 	m.count(e.change.Calls)
-	m.report(e.turn.record.Usage)
+	if e.spent.reported {
+		m.report(e.spent.usage)
+	}
 }
 
 // count adds model calls to the totals. The newest that answered a prompt is what is shown as the last one.
@@ -150,7 +154,7 @@ func (m *ContextManager) snapshot(model llm.Model, thought llm.ThoughtLevel) sna
 		deps: m.deps, session: m.session, view: m.log.View(), summary: m.log.Summary(), omitted: m.log.Omitted(), shed: m.log.Shed(), cuts: m.log.Documents(),
 		files:     m.files.List(),
 		documents: m.phaseDocuments(), all: m.documents, phase: phase, rulesFile: m.deps.RulesFile, system: m.system, roots: m.roots,
-		model: model, thought: thought, counter: m.counter, facts: m.facts, differ: m.differ, layout: m.layout, drift: m.drift,
+		model: model, thought: thought, counter: m.counter, facts: m.facts, differ: m.differ, gallery: m.gallery, layout: m.layout, drift: m.drift,
 	}
 }
 
@@ -189,6 +193,9 @@ func (s *snapshot) refresh(ctx context.Context, b *built) ([]filecontext.Entry, 
 // admit reads what a prompt refers to, counts it and checks that it can fit at all.
 func (s *snapshot) admit(ctx context.Context, blocks []history.Block) (admission, error) {
 	a := s.resolve(ctx, blocks)
+	if err := checkMessage(a.message.Blocks, &s.model); err != nil {
+		return a, fmt.Errorf("%w: message: %w", ErrInvalid, err)
+	}
 	a.message.Role, a.message.Status = history.RoleUser, history.StatusComplete
 	a.message.Tokens = countBlocks(s.counter, a.message.Blocks)
 	need := s.calibrated(a.message.Tokens + s.counter.Count(s.system))

@@ -29,11 +29,9 @@ type reported struct {
 	gen     int // edits of the view at that time
 }
 
-// report notes the usage of a call whose answer is part of the view.
+// report notes the usage of a call whose answer is part of the view, as its provider told it.
 func (m *ContextManager) report(u history.Usage) {
-	if u != (history.Usage{}) {
-		m.reported = reported{tokens: u.Context() + u.Output, history: m.Tokens(), gen: m.editGen}
-	}
+	m.reported = reported{tokens: u.Context() + u.Output, history: m.Tokens(), gen: m.editGen}
 }
 
 // beside returns how many counted tokens of a request are not the working history: from what the provider said
@@ -58,32 +56,46 @@ func (m *ContextManager) counted(model llm.Model, n int) int {
 	return s.capacity(n)
 }
 
-// trigger is the history above which a compaction is due, in tokens as they were counted; 0 where its size never
-// makes one due. A profile that reserves a part of the window watches the whole request: what stands beside the
-// history then counts too.
+// calibrated returns how many tokens the provider takes n counted ones for.
+func (m *ContextManager) calibrated(model llm.Model, n int) int {
+	s := snapshot{deps: m.deps, model: model, drift: m.drift}
+	return s.calibrated(n)
+}
+
+// trigger is the history above which a compaction is due, in counted tokens; 0 where its size never makes one due. A
+// profile that reserves a part of the window watches the whole request: what is beside the history then counts too.
 func (s *Session) trigger() int {
-	c, reserve := s.profile.Compaction, &s.profile.Budget.Reserve
-	limit := s.model.Window * c.WindowPercent / 100
-	switch {
-	case !reserve.Zero():
-		left := s.model.Window - reserve.Of(s.model.Window)
-		if limit > 0 {
-			left = min(left, limit)
-		}
-		return max(s.context.counted(s.model, left)-s.context.beside(s.model), 1)
-	case limit == 0:
-		return c.TriggerTokens
-	case c.TriggerTokens > 0:
-		return min(limit, c.TriggerTokens)
+	most := s.mostTokens()
+	if most == 0 {
+		return 0
 	}
-	return limit
+	trigger := s.context.counted(s.model, most)
+	if !s.profile.Budget.Reserve.Zero() {
+		trigger -= s.context.beside(s.model)
+	}
+	return max(trigger, 1)
+}
+
+// mostTokens is what the history, or with a reserve the whole request, may have before a compaction is due, in the
+// provider's tokens; 0 where there is no such limit.
+func (s *Session) mostTokens() int {
+	c, reserve := s.profile.Compaction, &s.profile.Budget.Reserve
+	most := s.model.Window * c.WindowPercent / 100
+	other := c.TriggerTokens
+	if !reserve.Zero() {
+		other = s.model.Window - reserve.Of(s.model.Window)
+	}
+	if most == 0 || other == 0 {
+		return max(most, other)
+	}
+	return min(most, other)
 }
 
 // numbers are the settings of a strategy, from the profile.
 func (s *Session) numbers(strategy string, asked bool) compaction.Numbers {
 	c, room := s.settings(strategy), s.historyRoom()
 	return compaction.Numbers{
-		TriggerTokens: s.trigger(), VerbatimWindowTokens: c.VerbatimWindowTokens, SummaryBudgetTokens: summaryBudget(strategy, &c),
+		TriggerTokens: s.trigger(), VerbatimWindowTokens: s.context.counted(s.model, c.VerbatimWindowTokens), SummaryBudgetTokens: summaryBudget(strategy, &c),
 		NoSummary:            c.SummaryThreshold == 0,
 		MinVerbatimExchanges: c.MinVerbatimExchanges, MinConfidence: c.MinConfidence, RawWindowSize: c.RawWindowSize,
 		SummarizeEvery: c.SummarizeEvery, SummaryThreshold: c.SummaryThreshold, MaxSteps: c.MaxSteps,
@@ -119,7 +131,7 @@ func summaryBudget(strategy string, c *profile.Compaction) int {
 func (s *Session) historyRoom() int {
 	room := max(s.context.counted(s.model, s.model.Window-reserve(s.model))-max(s.context.beside(s.model), 0), 1)
 	if most := s.profile.Budget.HistoryTokens; most > 0 {
-		room = min(room, most)
+		room = min(room, s.context.counted(s.model, most))
 	}
 	return room
 }

@@ -16,9 +16,7 @@ func (s *Session) finish(t *turn) {
 	t.partial.stop()
 	t.cancel()
 	e := s.newEnding(t)
-	counter := s.context.counter
 	s.spawn(func() {
-		e.count(counter)
 		err := s.deps.Store.Commit(context.WithoutCancel(s.ctx), e.change)
 		s.tell(func() { s.finished(e, err) })
 	})
@@ -27,6 +25,7 @@ func (s *Session) finish(t *turn) {
 // ending is all that is to be stored of a turn's end.
 type ending struct {
 	turn   *turn
+	spent  spent // by the turn's model call; zero where the provider did not answer
 	change history.Change
 	reply  *history.Message // nil where nothing was said
 	err    error            // what the client is told
@@ -52,11 +51,11 @@ func (s *Session) newEnding(t *turn) *ending {
 	e := &ending{turn: t}
 	record := &t.record
 	record.EndedAt = s.deps.Now()
-	record.Usage = t.outcome.result.Usage
-	record.Cost = t.outcome.result.Cost
 	status := s.settleOutcome(e)
+	e.spent = s.spent(t)
+	record.Usage, record.Cost = e.spent.usage, e.spent.cost
 
-	e.change = history.Change{Session: s.id, End: record, Calls: s.calls(t), Calibration: s.learn(t)}
+	e.change = history.Change{Session: s.id, End: record, Calls: s.calls(e), Calibration: s.learn(t)}
 	if t.answered() {
 		s.context.requestAnswered(&t.built, &e.change)
 		s.markSent(&t.built)
@@ -65,29 +64,33 @@ func (s *Session) newEnding(t *turn) *ending {
 	if blocks := t.outcome.result.Blocks; len(blocks) > 0 {
 		e.reply = &history.Message{
 			ID: record.ReplyID, Seq: s.context.NextSeq(), Turn: record.ID, Role: history.RoleAssistant, Blocks: blocks,
-			At: record.EndedAt, Model: t.model.Name, Status: status,
+			Tokens: t.outcome.tokens, At: record.EndedAt, Model: t.model.Name, Status: status,
 		}
+		e.change.Messages = []history.Message{*e.reply}
 	}
 	return e
 }
 
-// count counts the answer's tokens. It can take long, so it runs outside the mailbox, before e is stored.
-func (e *ending) count(counter *tokens.Counter) {
-	if e.reply != nil {
-		e.reply.Tokens = countBlocks(counter, e.reply.Blocks)
-		e.change.Messages = []history.Message{*e.reply}
-	}
+// answered reports whether the provider read the request: it reported usage, something of an answer came, or it ended an
+// empty one.
+func (t *turn) answered() bool {
+	return t.built.plan != nil && (t.outcome.result.UsageReported || len(t.outcome.result.Blocks) > 0 || t.outcome.err == nil)
 }
 
-// answered reports whether the provider read the request: it reported usage, or something of an answer came.
-func (t *turn) answered() bool {
-	return t.built.plan != nil && (t.outcome.result.UsageReported || len(t.outcome.result.Blocks) > 0)
+// spent returns what the turn's model call used; nothing where the provider did not answer.
+func (s *Session) spent(t *turn) spent {
+	if !t.answered() {
+		return spent{}
+	}
+	c, model := s.context, t.model
+	answer := max(t.outcome.tokens-tokens.MessageOverhead, 0)
+	return spentBy(&t.outcome.result, model, t.built.counted, c.calibrated(model, t.built.counted), c.calibrated(model, answer))
 }
 
 // learn compares the provider's count of the input with ours.
 func (s *Session) learn(t *turn) *history.Calibration {
 	if !t.outcome.result.UsageReported || t.outcome.err != nil || t.built.plan == nil {
-		return nil
+		return t.calibration
 	}
 	return s.context.learn(t.model.Name, t.built.counted, t.record.Usage.Context())
 }
@@ -127,14 +130,15 @@ func (s *Session) settleOutcome(e *ending) history.MessageStatus {
 	}
 }
 
-// calls returns the usage log's row for the turn's model call; none where the provider was not reached.
-func (s *Session) calls(t *turn) []history.Call {
-	if t.outcome.result.Usage == (history.Usage{}) {
+// calls returns the usage log's row for the turn's model call; none where the provider did not answer.
+func (s *Session) calls(e *ending) []history.Call {
+	t := e.turn
+	if !t.answered() {
 		return nil
 	}
 	return []history.Call{{
 		ID: s.deps.NewID("call_"), Turn: t.record.ID, Purpose: history.PurposeTurn, Model: t.model.Name,
-		Usage: t.record.Usage, Cost: t.record.Cost, Expected: s.context.expected(&t.built), At: t.record.EndedAt,
+		Usage: e.spent.usage, Cost: e.spent.cost, Estimated: e.spent.estimated, Expected: s.context.expected(&t.built), At: t.record.EndedAt,
 		Categories: t.built.categories, Documents: t.built.documents, Phase: t.built.phase,
 	}}
 }
@@ -149,10 +153,10 @@ func (s *Session) finished(e *ending, err error) {
 	} else {
 		s.saved(e)
 	}
-	s.emit(Event{Kind: EventUsage, Turn: t.record.ID, Data: s.usageInfo(t)})
+	s.emit(Event{Kind: EventUsage, Turn: t.record.ID, Data: s.usageInfo(e)})
 	finished := TurnFinished{
 		TurnID: t.record.ID, Status: t.record.Status, StopReason: t.record.StopReason,
-		Usage: t.record.Usage, Cost: t.record.Cost, Error: t.record.Failure,
+		Usage: t.record.Usage, Cost: t.record.Cost, Estimated: e.spent.estimated, Error: t.record.Failure,
 	}
 	if e.reply != nil {
 		finished.MessageID = e.reply.ID
@@ -173,12 +177,13 @@ func (s *Session) saved(e *ending) {
 	s.emit(Event{Kind: EventSaved, Turn: e.turn.record.ID, Data: SaveInfo{TurnID: e.turn.record.ID}, settled: s.context.LastSeq()})
 }
 
-func (s *Session) usageInfo(t *turn) UsageInfo {
-	used := t.record.Usage.Context() + t.record.Usage.Output
+func (s *Session) usageInfo(e *ending) UsageInfo {
+	model := e.turn.model
+	used := e.spent.whole
 	if used == 0 {
-		used = s.context.Tokens()
+		used = s.context.calibrated(model, s.context.Tokens())
 	}
-	return UsageInfo{Used: used, Size: t.model.Window, Cost: s.context.Totals().Cost}
+	return UsageInfo{Used: used, Size: model.Window, Cost: s.context.Totals().Cost}
 }
 
 // result is what is told to who waits for the turn. One that was cancelled when its end was on the way to

@@ -142,7 +142,8 @@ type TurnFinished struct {
 	Status     history.TurnStatus `json:"status"`
 	StopReason string             `json:"stopReason,omitempty"`
 	Usage      history.Usage      `json:"usage"`
-	Cost       float64            `json:"cost"` // US dollars
+	Cost       float64            `json:"cost"`                // US dollars
+	Estimated  bool               `json:"estimated,omitempty"` // the provider did not tell all of usage: it was counted
 	Error      *history.Failure   `json:"error,omitempty"`
 }
 

@@ -46,7 +46,12 @@ func (f *fitting) empty() bool {
 // fit makes the pieces fit the room: each step only if those before it did not suffice. What remains in
 // any case are the tools, the system prompt and the newest message; a prompt is only admitted if these fit.
 func (s *snapshot) fit(ctx context.Context, b *built, pieces []piece) ([]piece, error) {
-	limit := s.capacity(s.room())
+	limit, goal := s.capacity(s.room()), s.capacity(int(float64(s.room())*shedTo))
+	pieces, share := s.fitBytes(b, pieces)
+	if share < 1 {
+		limit = min(limit, int(float64(size(pieces))*share))
+		goal = min(goal, int(float64(limit)*shedTo))
+	}
 	pieces, err := s.fitHistory(ctx, b, pieces)
 	if err != nil || size(pieces) <= limit {
 		return pieces, err
@@ -55,7 +60,6 @@ func (s *snapshot) fit(ctx context.Context, b *built, pieces []piece) ([]piece, 
 	if err != nil || size(pieces) <= limit {
 		return pieces, err
 	}
-	goal := s.capacity(int(float64(s.room()) * shedTo))
 	if s.fillsGreedily() {
 		pieces = s.fill(b, pieces, prunable(pieces, goal), goal, goal)
 		if size(pieces) > limit {
@@ -257,13 +261,7 @@ func (s *snapshot) standing(b *built) {
 		b.leftOut = append(b.leftOut, out)
 	}
 	for _, v := range s.view {
-		for _, p := range v.Patches {
-			reason := reasonDuplicate
-			if p.Origin == reasonCut {
-				reason = reasonCut
-			}
-			b.leftOut = append(b.leftOut, LeftOut{Key: "msg:" + v.ID, Tokens: p.Saved, Reason: reason})
-		}
+		b.leftOut = append(b.leftOut, patchesLeftOut(v.ID, v.Patches)...)
 	}
 	for i := range b.entries {
 		s.standingFile(b, &b.entries[i])

@@ -72,7 +72,7 @@ func (s *snapshot) without(b *built, pieces []piece, gone map[int]bool) []piece 
 // without copies of files, and if that does not suffice down to a share of the budget, so that it does not come again at
 // each request. With other profiles the budget is one of compactions only.
 func (s *snapshot) fitHistory(ctx context.Context, b *built, pieces []piece) ([]piece, error) {
-	budget := s.profile.Budget.HistoryTokens
+	budget := s.capacity(s.profile.Budget.HistoryTokens)
 	if budget == 0 || !s.fillsGreedily() || historySize(pieces) <= budget {
 		return pieces, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"strata/history"
+	"strata/llm"
 	"strata/tokens"
 )
 
@@ -85,6 +86,7 @@ func (s *Session) prompt(p Prompt, subscriber *Cursor, reply PromptReply, refuse
 		refuse(fmt.Errorf("%w: the prompt holds no text, picture or resource", ErrInvalid))
 		return nil
 	}
+	s.renewModel()
 	t := s.newTurn(p, waiter{reply, subscriber})
 	s.turn = t
 	s.deps.Changed(s.id, StateRunning)
@@ -208,7 +210,7 @@ func (s *Session) turnBegun(t *turn, a admission, update history.Session, subscr
 	s.record = update
 	s.context.begin(&a)
 	t.stored = true
-	t.leftOut = a.leftOut
+	t.unread, t.leftOut = a.leftOut, a.leftOut
 	s.emitMessage(&a.message, subscriber)
 	s.emit(Event{Kind: EventTurnStarted, Turn: t.record.ID, Data: TurnStarted{
 		TurnID: t.record.ID, PromptID: t.record.PromptID, UserID: t.record.UserID, MessageID: t.record.ReplyID, Model: s.model.Name,
@@ -238,7 +240,19 @@ func (s *Session) emitMessage(m *history.Message, author *Cursor) {
 	}
 }
 
-// countMessages sets the tokens of messages, and the sizes of their pictures, by which those go.
+// admitMessages sets the tokens of messages and what their pictures are. It returns an error that names the message for
+// one that no request to the model can hold.
+func admitMessages(counter *tokens.Counter, model *llm.Model, messages []history.Message) error {
+	countMessages(counter, messages)
+	for i := range messages {
+		if err := checkMessage(messages[i].Blocks, model); err != nil {
+			return fmt.Errorf("%w: messages[%d]: %w", ErrInvalid, i, err)
+		}
+	}
+	return nil
+}
+
+// countMessages sets the tokens of messages, and the types and sizes of their pictures, by which those go.
 func countMessages(counter *tokens.Counter, messages []history.Message) {
 	for i := range messages {
 		measure(messages[i].Blocks)

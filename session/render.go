@@ -111,7 +111,7 @@ func (r *renderer) entry(e *stability.Entry) error {
 	if e.Kind == stability.Message {
 		for i, v := range r.byKey[e.Key].messages {
 			m := history.Patched(r.messages[v.Seq], v.Patches)
-			out := llm.Entry{Kind: llm.EntryMessage, Role: m.Role, Blocks: m.Blocks}
+			out := llm.Entry{Kind: llm.EntryMessage, Role: m.Role, Blocks: typed(m.Blocks), Model: m.Model}
 			if i == len(r.byKey[e.Key].messages)-1 {
 				out.Mark = mark
 			}

@@ -38,7 +38,7 @@ func (s *Session) replaceWork(messages []history.Message, author *Cursor, reply 
 		messages[i].Seq++ // behind the edit
 		answer.MessageIDs = append(answer.MessageIDs, messages[i].ID)
 	}
-	counter := s.context.counter
+	counter, model := s.context.counter, s.model
 	stored := func() {
 		s.context.apply(edit)
 		s.pause = compaction.Pause{}
@@ -51,7 +51,9 @@ func (s *Session) replaceWork(messages []history.Message, author *Cursor, reply 
 		reply(answer, nil)
 	}
 	return func(ctx context.Context) (step, error) {
-		countMessages(counter, messages)
+		if err := admitMessages(counter, &model, messages); err != nil {
+			return nil, err
+		}
 		for i := range messages {
 			edit.After += messages[i].Tokens
 		}

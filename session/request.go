@@ -39,6 +39,7 @@ type snapshot struct {
 	counter   *tokens.Counter
 	facts     *facts
 	differ    *differ
+	gallery   *gallery
 	layout    *layout
 	drift     float64 // how far the provider's count was above ours at the last request; at least 1
 }
@@ -93,6 +94,9 @@ func (s *snapshot) build(ctx context.Context, tools []llm.Tool) (built, error) {
 	b := built{categories: make(map[string]int), documents: make(map[string]int)}
 	if s.phase != nil {
 		b.phase = s.phase.ID
+	}
+	if err := s.seePictures(ctx); err != nil {
+		return b, err
 	}
 	pieces, err := s.collect(ctx, &b, tools)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 
 	"strata/filecontext"
 	"strata/history"
-	"strata/tokens"
 )
 
 // resolve reads the files that the blocks of a prompt name. A link or an embedded text of a file in the
@@ -76,17 +75,6 @@ func (s *snapshot) embedded(ctx context.Context, b *history.Block) (attachment, 
 
 func isFileURI(uri string) bool {
 	return len(uri) >= len("file:") && strings.EqualFold(uri[:len("file:")], "file:")
-}
-
-// measure sets the sizes of pictures that have none, since their cost goes by them.
-func measure(blocks []history.Block) {
-	for i := range blocks {
-		b := &blocks[i]
-		if b.Type == history.BlockImage && b.Width == 0 {
-			b.Width, b.Height, _ = tokens.ImageSize(b.Data)
-		}
-		measure(b.Content)
-	}
 }
 
 // tryFiles returns the files of a prompt in their stored form. One that does not fit the context is left out.

@@ -65,6 +65,8 @@ type Deps struct {
 
 	// Model returns a model by its name, provider/model; ok is false where no such provider is configured.
 	Model func(name string) (m llm.Model, ok bool)
+	// LimitWindow, which may be nil, makes the window of a model smaller that has shown to be, in tokens, for all sessions.
+	LimitWindow func(model string, tokens int)
 	// DefaultConfig is what a session uses where it chose nothing.
 	DefaultConfig history.Config
 

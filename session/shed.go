@@ -8,6 +8,7 @@ import (
 	"strata/filecontext"
 	"strata/history"
 	"strata/stability"
+	"strata/tokens"
 )
 
 // onMailbox runs do on the mailbox and waits for it. Only for goroutines of a running turn, which the
@@ -56,6 +57,21 @@ func (s *Session) shed(b *built) error {
 	return nil
 }
 
+// amend stores an edit of the view that the next request needs, and makes it take effect. It runs in the turn's goroutine
+// or in that of an operation; while one of these runs nothing else takes sequence numbers.
+func (s *Session) amend(edit history.Edit, what string) error {
+	s.onMailbox(func() { edit.ID, edit.Seq, edit.At = s.deps.NewID("edit_"), s.context.NextSeq(), s.deps.Now() })
+	change := history.Change{Session: s.id, Edits: []history.Edit{edit}}
+	if err := s.deps.Store.Commit(context.WithoutCancel(s.ctx), change); err != nil {
+		return fmt.Errorf("%w: %w", ErrStorage, err)
+	}
+	s.onMailbox(func() {
+		s.context.apply(edit)
+		s.contextChanged(what)
+	})
+	return nil
+}
+
 // hide makes files that did not fit show less of themselves from now on.
 func (m *ContextManager) hide(b *built) {
 	for _, f := range b.fitting.files {
@@ -94,14 +110,18 @@ func (m *ContextManager) requestAnswered(b *built, change *history.Change) {
 // maxDrift bounds how far a provider's count can be above ours before it is taken for an error.
 const maxDrift = 2
 
-// learn compares the provider's count of a request's input with ours, for this session's next request
-// and for the model's calibration.
+// learn compares the provider's count of a request's input with ours, for the model's calibration, and for this session's
+// next request as far as that calibration is still below the provider's count. A partial report teaches nothing.
 func (m *ContextManager) learn(model string, counted, reported int) *history.Calibration {
+	if tokens.Partial(counted, reported) {
+		return nil
+	}
+	learned := m.deps.Calibrations.Learn(model, counted, reported)
 	m.drift = 1
 	if expected := m.deps.Calibrations.Apply(model, counted); expected > 0 && reported > expected {
 		m.drift = min(float64(reported)/float64(expected), maxDrift)
 	}
-	return m.deps.Calibrations.Learn(model, counted, reported)
+	return learned
 }
 
 // expected is how many tokens of a request were expected to be read from the cache, as the provider counts.

@@ -26,7 +26,7 @@ func (s *Session) Append(messages []history.Message, author *Cursor, reply func(
 }
 
 func (s *Session) appendWork(messages []history.Message, author *Cursor, reply func([]string, error)) work {
-	counter := s.context.counter
+	counter, model := s.context.counter, s.model
 	messages = s.number(messages)
 	ids := make([]string, len(messages))
 	for i := range messages {
@@ -43,7 +43,9 @@ func (s *Session) appendWork(messages []history.Message, author *Cursor, reply f
 		s.compactWhenDue()
 	}
 	return func(ctx context.Context) (step, error) {
-		countMessages(counter, messages)
+		if err := admitMessages(counter, &model, messages); err != nil {
+			return nil, err
+		}
 		return s.store("append messages", history.Change{Messages: messages}, stored)(ctx)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"strata/history"
@@ -29,7 +30,11 @@ type turn struct {
 	record  history.Turn
 	model   llm.Model
 	waiters []waiter
-	leftOut []LeftOut
+
+	unread  []LeftOut // what the prompt names and could not be taken in
+	leftOut []LeftOut // that, and what its newest request does not hold
+
+	calibration *history.Calibration // learned of a request that was refused; nil for none
 
 	ctx    context.Context // ends on cancel
 	cancel context.CancelFunc
@@ -44,11 +49,9 @@ type turn struct {
 	built         built
 }
 
-// delta is what the stream's goroutine posts: what the request holds as the first, then events, and the
-// outcome as the last.
+// delta is what the stream's goroutine posts: events, and the outcome as the last.
 type delta struct {
 	turn    *turn
-	built   *built
 	event   llm.Event
 	outcome *outcome
 }
@@ -56,6 +59,8 @@ type delta struct {
 // outcome is how a stream ended.
 type outcome struct {
 	result llm.Result
+	tokens int  // of the answer, as it was counted, with the framing of a message
+	shown  bool // something of the answer was shown
 	err    error
 }
 
@@ -116,7 +121,7 @@ func (s *Session) cancelTurn(t *turn) {
 	}
 }
 
-// stream runs in the turn's goroutine: it builds the request, streams the answer and posts what comes.
+// stream runs in the turn's goroutine: it builds the request, streams the answer and posts what comes and how it ended.
 func (s *Session) stream(t *turn, snap snapshot) {
 	var out outcome
 	defer func() {
@@ -125,25 +130,16 @@ func (s *Session) stream(t *turn, snap snapshot) {
 		}
 		s.deltas <- delta{turn: t, outcome: &out}
 	}()
-	built, err := snap.build(t.ctx, nil)
-	if err == nil {
-		err = s.shed(&built)
-	}
-	if err != nil {
-		out.err = err
-		return
-	}
-	snap.logPlanned(&built)
-	s.deltas <- delta{turn: t, built: &built}
-	out.result, out.err = s.receive(t, &built)
+	out = s.converse(t, snap)
+	out.tokens = countBlocks(snap.counter, out.result.Blocks)
 }
 
-// receive streams the answer and posts what comes.
-func (s *Session) receive(t *turn, b *built) (llm.Result, error) {
+// receive sends a request, streams the answer and posts what comes.
+func (s *Session) receive(t *turn, b *built) (out outcome) {
 	size, cached := 0, false
 	ctx, stop := context.WithCancelCause(t.ctx)
 	defer stop(nil)
-	result, err := s.deps.Streamer.Stream(ctx, b.request, func(e llm.Event) {
+	out.result, out.err = s.deps.Streamer.Stream(ctx, b.request, func(e llm.Event) {
 		if e.Kind == llm.EventUsage && !cached {
 			cached = true
 			b.mirror.Answered(b.plan, cacheUsage(*e.Usage))
@@ -152,12 +148,13 @@ func (s *Session) receive(t *turn, b *built) (llm.Result, error) {
 			stop(ErrTooLong)
 			return
 		}
+		out.shown = out.shown || e.Kind == llm.EventText || e.Kind == llm.EventThinking
 		s.deltas <- delta{turn: t, event: e}
 	})
 	if cause := context.Cause(ctx); errors.Is(cause, ErrTooLong) {
-		err = cause
+		out.err = cause
 	}
-	return result, err
+	return out
 }
 
 // cacheUsage is what a mirror learns from.
@@ -169,7 +166,7 @@ func cacheUsage(u history.Usage) stability.Usage {
 func (s *Session) requestBuilt(t *turn, b built) {
 	t.built = b
 	s.filesRefreshed(b.refreshed)
-	t.leftOut = append(t.leftOut, b.leftOut...)
+	t.leftOut = slices.Concat(t.unread, b.leftOut)
 	if len(t.leftOut) > 0 {
 		s.emit(Event{Kind: EventLeftOut, Turn: t.record.ID, Data: LeftOuts{LeftOut: t.leftOut}})
 	}
@@ -195,8 +192,6 @@ func (s *Session) take(d delta) {
 func (s *Session) onDelta(d delta) {
 	t := d.turn
 	switch {
-	case d.built != nil:
-		s.requestBuilt(t, *d.built)
 	case d.outcome != nil:
 		t.outcome = d.outcome
 		s.finish(t)

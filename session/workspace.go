@@ -90,7 +90,8 @@ func (s *Session) Compaction(reply func(CompactionStatus, error)) {
 			return
 		}
 		c := CompactionStatus{
-			Enabled: true, Strategy: s.strategy(), HistoryTokens: s.context.Tokens(), TriggerTokens: s.trigger(),
+			Enabled: true, Strategy: s.strategy(),
+			HistoryTokens: s.context.calibrated(s.model, s.context.Tokens()), TriggerTokens: s.triggerShown(),
 			Paused: !s.pause.Allows(s.context.Tokens()), Running: s.compacting != nil, LastOutcome: s.lastOutcome,
 		}
 		if c.TriggerTokens > 0 {
@@ -98,4 +99,12 @@ func (s *Session) Compaction(reply func(CompactionStatus, error)) {
 		}
 		reply(c, nil)
 	}, func(err error) { reply(CompactionStatus{}, err) })
+}
+
+// triggerShown is the trigger as the provider counts tokens.
+func (s *Session) triggerShown() int {
+	if s.profile.Budget.Reserve.Zero() {
+		return s.mostTokens()
+	}
+	return s.context.calibrated(s.model, s.trigger())
 }

@@ -4,7 +4,7 @@ import "math"
 
 // Bounds of what a calibration believes.
 const (
-	minRatio  = 0.25
+	minRatio  = 0.5 // below it a report is partial
 	maxRatio  = 4.0
 	maxWeight = 16.0 // calls that are remembered: one call moves a settled ratio by a sixteenth
 	minSample = 64   // counted tokens below which a call says more about framing than about the tokenizer
@@ -17,9 +17,10 @@ type Calibration struct {
 	weight float64 // evidence in calls, at most maxWeight
 }
 
-// NewCalibration restores a calibration from its State. What makes no sense is brought within bounds or forgotten.
+// NewCalibration restores a calibration from its State. What makes no sense, or was learned from partial reports, is
+// forgotten; a ratio or a weight that is too high is brought within its bound.
 func NewCalibration(ratio, weight float64) Calibration {
-	if !(weight > 0) || !(ratio > 0) || math.IsInf(ratio, 0) { // also NaN
+	if !(weight > 0) || !(ratio >= minRatio) || math.IsInf(ratio, 0) { // also NaN
 		return Calibration{}
 	}
 	return Calibration{bounded(ratio), min(weight, maxWeight)}
@@ -31,9 +32,14 @@ func (c Calibration) State() (ratio, weight float64) { return c.ratio, c.weight 
 // Known reports whether anything was learned.
 func (c Calibration) Known() bool { return c.weight > 0 }
 
-// Learn takes in one call: what was counted for its input and what the provider reported. Small calls teach nothing.
+// Partial reports whether a provider's count of an input cannot be all of it: it is less than half of ours. Some
+// providers report the uncached part only.
+func Partial(counted, reported int) bool { return float64(reported) < minRatio*float64(counted) }
+
+// Learn takes in one call: what was counted for its input and what the provider reported. Small calls and partial
+// reports teach nothing.
 func (c *Calibration) Learn(counted, reported int) {
-	if counted < minSample || reported <= 0 {
+	if counted < minSample || reported <= 0 || Partial(counted, reported) {
 		return
 	}
 	seen := bounded(float64(reported) / float64(counted))

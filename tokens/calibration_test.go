@@ -37,7 +37,7 @@ func TestCalibrationForgetsSlowly(t *testing.T) {
 }
 
 func TestCalibrationIgnoresWhatTeachesNothing(t *testing.T) {
-	tests := []struct{ counted, reported int }{{0, 100}, {minSample - 1, 500}, {1000, 0}, {1000, -5}, {-1, -1}}
+	tests := []struct{ counted, reported int }{{0, 100}, {minSample - 1, 500}, {1000, 0}, {1000, -5}, {-1, -1}, {1000, 499}, {16_839, 682}}
 	for _, tt := range tests {
 		var c Calibration
 		if c.Learn(tt.counted, tt.reported); c.Known() {
@@ -53,7 +53,7 @@ func TestCalibrationStaysInBounds(t *testing.T) {
 		t.Errorf("100 is %d, want %v", got, 100*maxRatio)
 	}
 	c = Calibration{}
-	c.Learn(1_000_000, 1)
+	c.Learn(1_000_000, 500_000)
 	if got := c.Apply(100); got != 100*minRatio {
 		t.Errorf("100 is %d, want %v", got, 100*minRatio)
 	}
@@ -71,7 +71,8 @@ func TestCalibrationIsRestored(t *testing.T) {
 	}{
 		{1.5, 1e9, Calibration{1.5, maxWeight}},
 		{100, 1, Calibration{maxRatio, 1}},
-		{0.01, 1, Calibration{minRatio, 1}},
+		{minRatio, 1, Calibration{minRatio, 1}},
+		{0.25, 16, Calibration{}}, // learned from partial reports
 		{0, 5, Calibration{}},
 		{-1, 5, Calibration{}},
 		{1, -5, Calibration{}},

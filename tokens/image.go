@@ -25,14 +25,17 @@ func Image(width, height int) int {
 	return max(minImage, (width*height+pixelsPerToken-1)/pixelsPerToken)
 }
 
-// ImageSize reads the size in pixels from the header of a PNG, JPEG, GIF or WebP. It decodes no picture.
-func ImageSize(data []byte) (width, height int, ok bool) {
+// Picture reads from its first bytes which of PNG, JPEG, GIF and WebP a picture is, and its size in pixels. ok is false
+// for anything else, and for a header that is broken. It decodes no picture.
+func Picture(data []byte) (mime string, width, height int, ok bool) {
 	if bytes.HasPrefix(data, []byte("RIFF")) {
+		mime = "image/webp"
 		width, height = webpSize(data)
-	} else if config, _, err := image.DecodeConfig(bytes.NewReader(data)); err == nil {
+	} else if config, format, err := image.DecodeConfig(bytes.NewReader(data)); err == nil {
+		mime = "image/" + format
 		width, height = config.Width, config.Height
 	}
-	return width, height, width > 0 && height > 0
+	return mime, width, height, width > 0 && height > 0
 }
 
 // webpSize reads the first chunk of a WebP: lossy (RFC 6386, 9.1), lossless or extended (RFC 9649, 2.5 to 2.7).

@@ -9,6 +9,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -53,15 +54,16 @@ func pictures(t testing.TB) map[string][]byte {
 	}
 }
 
-func TestImageSizeReadsHeaders(t *testing.T) {
+func TestPictureReadsHeaders(t *testing.T) {
 	for name, data := range pictures(t) {
-		if w, h, ok := ImageSize(data); !ok || w != 37 || h != 11 {
-			t.Errorf("%s: %d × %d, %v", name, w, h, ok)
+		mime, w, h, ok := Picture(data)
+		if !ok || w != 37 || h != 11 || !strings.HasPrefix("image/"+name, mime) {
+			t.Errorf("%s: %s, %d × %d, %v", name, mime, w, h, ok)
 		}
 	}
 }
 
-func TestImageSizeOfWhatIsNone(t *testing.T) {
+func TestPictureOfWhatIsNone(t *testing.T) {
 	for name, data := range map[string][]byte{
 		"nothing":        nil,
 		"text":           []byte("RIFF is a word"),
@@ -69,19 +71,19 @@ func TestImageSizeOfWhatIsNone(t *testing.T) {
 		"WebP, no VP8":   []byte("RIFF\x40\x00\x00\x00WEBPVP9 \x20\x00\x00\x00\x30\x01\x00\x9d\x01\x2a\x25\x00\x0b\x00\x00\x00\x00\x00"),
 		"base64 of text": []byte(base64.StdEncoding.EncodeToString([]byte("hello"))),
 	} {
-		if w, h, ok := ImageSize(data); ok {
+		if _, w, h, ok := Picture(data); ok {
 			t.Errorf("%s: %d × %d", name, w, h)
 		}
 	}
 }
 
-func FuzzImageSize(f *testing.F) {
+func FuzzPicture(f *testing.F) {
 	for _, data := range pictures(f) {
 		f.Add(data)
 		f.Add(data[:len(data)/2])
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		w, h, ok := ImageSize(data)
+		_, w, h, ok := Picture(data)
 		if ok != (w > 0 && h > 0) {
 			t.Errorf("%d × %d, %v", w, h, ok)
 		}

@@ -1,0 +1,3 @@
+-- Version 4.
+
+ALTER TABLE usage ADD COLUMN estimated INTEGER NOT NULL DEFAULT 0;

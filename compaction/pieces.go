@@ -10,11 +10,13 @@ const (
 	maxPieces    = 64  // calls for one summary: bounds what a long history costs with a small window
 	leastPiece   = 256 // tokens below which a window has no room for a piece
 	promptTokens = 600 // of the fixed texts of a call, with some to spare
+	budgetShare  = 12  // the part of a window that a summary may have at most: its answer and the one before take twice that each
 )
 
 // byModel asks the model for a summary: in one call, or for a history larger than its window in several,
 // each given the summary of those before it.
 func (s *Summarizer) byModel(ctx context.Context, r Request) (string, error) {
+	r.Budget = min(r.Budget, s.window/budgetShare)
 	parts, err := s.pieces(r)
 	if err != nil {
 		return "", err

@@ -100,6 +100,7 @@ func (ts *testServer) start(adjust ...func(*Options)) {
 				m, _ := client.Model(name)
 				return m, m.Name != ""
 			},
+			LimitWindow: client.LimitWindow,
 		},
 	}
 	for _, f := range adjust {

@@ -24,6 +24,7 @@ type compactionJob struct {
 	draft    func(text string, anew bool) // told of a summary while it is written; anew: what was told before does not count
 	drafts   int                          // begun so far
 	calls    []history.Call               // made so far
+	tooLong  bool                         // a call was refused for its length, and that taught something
 
 	snap          snapshot
 	dedupePercent int    // of the history's characters: where copies of files have as many only they leave; 0: none does
@@ -35,16 +36,58 @@ func (j *compactionJob) run(ctx context.Context) compaction.Outcome {
 	if err != nil {
 		return compaction.Outcome{Result: compaction.Failed, Err: err}
 	}
+	if j.dedupePercent > 0 {
+		return j.lighten(ctx, h, j.dedupePercent, func(h compaction.History) compaction.Outcome { return j.compact(ctx, h) })
+	}
+	return j.compact(ctx, h)
+}
+
+// compact makes the compaction. Where the model refuses a call for its length it is made once more, with the context that
+// the model has shown to have: the history then goes to it in smaller pieces.
+func (j *compactionJob) compact(ctx context.Context, h compaction.History) compaction.Outcome {
+	out := j.compactor().Compact(ctx, h)
+	if !j.tooLong || out.Result == compaction.Cancelled {
+		return out
+	}
+	return j.compactor().Compact(ctx, h)
+}
+
+// compactor returns a compactor for the models as they are known now.
+func (j *compactionJob) compactor() *compaction.Compactor {
 	var model compaction.Model
 	window := llm.DefaultWindow
 	if m, ok := j.deps.Model(j.deps.SummaryModel); ok {
-		model, window = j, m.Window
+		s := snapshot{deps: j.deps, model: m, drift: 1}
+		model, window = j, s.capacity(m.Window)
 	}
-	compactor := compaction.New(j.strategy, j.numbers, compaction.NewSummarizer(model, j.counter, window))
-	if j.dedupePercent > 0 {
-		return j.lighten(ctx, h, j.dedupePercent, func(h compaction.History) compaction.Outcome { return compactor.Compact(ctx, h) })
+	return compaction.New(j.strategy, j.numbers, compaction.NewSummarizer(model, j.counter, window))
+}
+
+// learnRefusal learns from a call that was refused for its length.
+func (j *compactionJob) learnRefusal(request *llm.Request, failed error) {
+	e, ok := errors.AsType[*llm.Error](failed)
+	if !ok || e.Kind != llm.KindContext {
+		return
 	}
-	return compactor.Compact(ctx, h)
+	model, counted := request.Model, entryTokens(j.counter, request.Entries)
+	m, _ := j.deps.Model(model)
+	r := contextRefusal(e, counted, j.deps.Calibrations.Apply(model, counted), request.MaxOutput, m.Window)
+	if r.counted > 0 {
+		j.deps.Calibrations.Learn(model, counted, r.counted)
+	}
+	if r.window > 0 {
+		j.deps.limitWindow(model, r.window)
+	}
+	j.tooLong = true
+}
+
+// entryTokens counts the entries of a request.
+func entryTokens(c *tokens.Counter, entries []llm.Entry) int {
+	n := 0
+	for i := range entries {
+		n += countBlocks(c, entries[i].Blocks)
+	}
+	return n
 }
 
 // history reads the messages of the view.
@@ -105,6 +148,7 @@ func (j *compactionJob) Complete(ctx context.Context, c compaction.Call) (compac
 	}
 	result, err := j.stream(ctx, request)
 	j.note(&request, &result, err)
+	j.learnRefusal(&request, err)
 	if err != nil {
 		return compaction.Reply{}, err
 	}
@@ -117,10 +161,7 @@ func (j *compactionJob) note(request *llm.Request, result *llm.Result, err error
 	if err != nil && !result.UsageReported && len(result.Blocks) == 0 {
 		return
 	}
-	counted, answer := 0, 0
-	for i := range request.Entries {
-		counted += countBlocks(j.counter, request.Entries[i].Blocks)
-	}
+	counted, answer := entryTokens(j.counter, request.Entries), 0
 	for i := range result.Blocks {
 		answer += countBlock(j.counter, &result.Blocks[i])
 	}

@@ -229,7 +229,7 @@ func (f *fitting) edits() []history.Edit {
 		})
 	}
 	if len(f.drop)+len(f.cuts)+len(f.documents) > 0 {
-		e := history.Edit{Kind: history.EditTruncate, Reason: reasonBudget, Patches: f.cuts, Documents: f.documents, SavedTokens: saved(f.cuts)}
+		e := history.Edit{Kind: history.EditTruncate, Reason: f.reason(), Patches: f.cuts, Documents: f.documents, SavedTokens: saved(f.cuts)}
 		for _, v := range f.drop {
 			e.Messages = append(e.Messages, v.ID)
 			e.SavedTokens += v.Tokens
@@ -238,6 +238,15 @@ func (f *fitting) edits() []history.Edit {
 		edits = append(edits, e)
 	}
 	return edits
+}
+
+// reason says why something leaves or is cut.
+func (f *fitting) reason() string {
+	other := func(p history.Patch) bool { return p.Origin != reasonRequestTooLarge }
+	if len(f.drop)+len(f.documents) == 0 && !slices.ContainsFunc(f.cuts, other) {
+		return reasonRequestTooLarge
+	}
+	return reasonBudget
 }
 
 func saved(patches []history.Patch) int {

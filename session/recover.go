@@ -32,7 +32,7 @@ func (s *Session) converse(t *turn, snap snapshot) (out outcome) {
 		switch {
 		case err != nil:
 			return outcome{err: err}
-		case n > 1 && b.claims() >= before:
+		case n > 1 && (b.claims() >= before || snap.fitError(&b) != nil):
 			return out // nothing is left to leave out
 		}
 		before = b.claims()

@@ -43,7 +43,7 @@ func (p *process) serverOptions(c *config.Config, opt serveOptions, client *llm.
 		CompactionWorkers: c.Compaction.Workers,
 		Catalogue:         catalogue{client},
 		Sessions: session.Deps{
-			Streamer: client, Model: catalogue{client}.configured, Rules: rules, Workspace: workspaceRules(c),
+			Streamer: client, Model: catalogue{client}.configured, LimitWindow: client.LimitWindow, Rules: rules, Workspace: workspaceRules(c),
 			DefaultConfig:  history.Config{Model: c.Model, ThoughtLevel: c.ThoughtLevel},
 			Files:          filecontext.Limits{FileBytes: c.Limits.FileBytes},
 			RulesFile:      true,

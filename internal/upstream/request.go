@@ -37,6 +37,9 @@ type Request struct {
 	rawBlocks   [][]json.RawMessage // of each message
 	rawThinking []byte
 	rawMessages []json.RawMessage // OpenAI only
+
+	count  func(text string) int // nil: four bytes are one token
+	factor float64               // 0: 1
 }
 
 // Message is one message of a request. OpenAI's tool calls and tool messages become blocks as Anthropic has them.
@@ -54,7 +57,9 @@ type Block struct {
 	Input     json.RawMessage `json:"input"`
 	ToolUseID string          `json:"tool_use_id"` // of a tool_result
 	IsError   bool            `json:"is_error"`
-	Content   content         `json:"content"` // of a tool_result
+	Content   content         `json:"content"`   // of a tool_result
+	Signature string          `json:"signature"` // of thinking
+	Data      string          `json:"data"`      // of redacted_thinking
 	Source    struct {
 		MediaType string `json:"media_type"`
 		Data      string `json:"data"` // base64
@@ -116,18 +121,27 @@ func (m Message) Text() string {
 // imageTokens is what a picture counts.
 const imageTokens = 1500
 
-// Tokens is a rough count of the request's input: four bytes of text are one token, a picture is 1,500.
+// Tokens is a rough count of the request's input: four bytes of text are one token, a picture is 1,500, unless the
+// server's options say otherwise.
 func (r *Request) Tokens() int {
-	n := tokens(r.System)
+	n := r.tokens(r.System)
 	for _, m := range r.Messages {
-		n += tokens(m.Blocks)
+		n += r.tokens(m.Blocks)
+	}
+	if r.factor > 0 {
+		n = int(float64(n) * r.factor)
 	}
 	return n
 }
 
-func tokens(blocks []Block) (n int) {
+func (r *Request) tokens(blocks []Block) (n int) {
 	for _, b := range blocks {
-		n += (len(b.Text)+len(b.Input)+3)/4 + tokens(b.Content)
+		if r.count != nil {
+			n += r.count(b.Text) + r.count(string(b.Input))
+		} else {
+			n += (len(b.Text) + len(b.Input) + 3) / 4
+		}
+		n += r.tokens(b.Content)
 		if b.Type == "image" {
 			n += imageTokens
 		}

@@ -49,9 +49,39 @@ func emptyContent(req *Request) string {
 		if reason := blank(m.Blocks); reason != "" {
 			return fmt.Sprintf("messages.%d: %s", i, reason)
 		}
+		if reason := wrongPicture(m.Blocks); reason != "" {
+			return fmt.Sprintf("messages.%d: %s", i, reason)
+		}
 	}
 	if reason := blank(req.System); reason != "" {
 		return "system: " + reason
+	}
+	return ""
+}
+
+// pictureTypes are the types of pictures by their first bytes, in base64.
+var pictureTypes = map[string]string{"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
+
+// wrongPicture says which picture is none, or of another type than is said.
+func wrongPicture(blocks []Block) string {
+	for _, b := range blocks {
+		if b.Type == "image" {
+			is := ""
+			for start, kind := range pictureTypes {
+				if strings.HasPrefix(b.Source.Data, start) {
+					is = kind
+				}
+			}
+			switch {
+			case is == "":
+				return "image: could not process image"
+			case is != b.Source.MediaType:
+				return fmt.Sprintf("image: the image was specified using the %s media type, but appears to be a %s image", b.Source.MediaType, is)
+			}
+		}
+		if reason := wrongPicture(b.Content); reason != "" {
+			return reason
+		}
 	}
 	return ""
 }

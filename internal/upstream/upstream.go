@@ -7,6 +7,7 @@ package upstream
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -25,6 +26,12 @@ type Options struct {
 	Strict bool // refuse what the real providers refuse, see Refusal
 	Window int  // tokens; in strict mode input + max_tokens above it is refused; 0 means no limit
 	Key    string
+
+	Count    func(text string) int // tokens of a text; default: four bytes are one
+	Factor   float64               // tokens that the provider takes one counted token for; default 1
+	Context  int                   // tokens; a longer request is refused in the words of Dialect; 0 means no limit
+	Dialect  Dialect               // default Numbers
+	MaxBytes int                   // a larger body is refused with 413; 0 means no limit
 }
 
 // Server is a running upstream. All methods may be called at any time, also while it answers.
@@ -34,6 +41,7 @@ type Server struct {
 	http *httptest.Server
 
 	mu       sync.Mutex
+	sealed   map[string]bool // signatures and sealed thinking that were given out
 	queue    []Script
 	choose   func(*Request) Script
 	seen     int
@@ -42,7 +50,7 @@ type Server struct {
 
 // Start starts a server. Without scripts it answers with Default.
 func Start(opt Options) *Server {
-	s := &Server{opt: opt, choose: Default}
+	s := &Server{opt: opt, choose: Default, sealed: make(map[string]bool)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/messages", s.answer(Anthropic))
 	mux.HandleFunc("POST /v1/chat/completions", s.answer(OpenAI))
@@ -104,13 +112,19 @@ func (s *Server) answer(wire Wire) http.HandlerFunc {
 			refuse(w, wire, http.StatusBadRequest, err.Error())
 			return
 		}
-		req.Header = r.Header
+		req.Header, req.count, req.factor = r.Header, s.opt.Count, s.opt.Factor
 		s.record(req)
 		if status, reason := s.check(req); status != 0 {
 			refuse(w, wire, status, reason)
 			return
 		}
-		s.next(req).play(w, r, req)
+		if refusal := s.opt.tooLong(req); refusal != "" {
+			Script{Status: http.StatusBadRequest, Body: refusal}.play(w, r, req)
+			return
+		}
+		script := s.next(req)
+		s.seal(script)
+		script.play(w, r, req)
 	}
 }
 
@@ -118,13 +132,47 @@ func (s *Server) check(req *Request) (status int, reason string) {
 	if s.opt.Key != "" && req.key() != s.opt.Key {
 		return http.StatusUnauthorized, "invalid key"
 	}
+	if s.opt.MaxBytes > 0 && len(req.Body) > s.opt.MaxBytes {
+		return http.StatusRequestEntityTooLarge, "Request exceeds the maximum size"
+	}
 	if !s.opt.Strict {
 		return 0, ""
 	}
 	if reason := Refusal(req, s.opt.Window); reason != "" {
 		return http.StatusBadRequest, reason
 	}
+	if reason := s.foreignSeal(req); reason != "" {
+		return http.StatusBadRequest, reason
+	}
 	return 0, ""
+}
+
+// seal remembers the signatures that a script gives out.
+func (s *Server) seal(script Script) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, step := range script.Steps {
+		if step.signature != "" {
+			s.sealed[step.signature] = true
+		}
+		if step.kind == stepRedacted {
+			s.sealed[step.text] = true
+		}
+	}
+}
+
+// foreignSeal says which thinking of a request bears a signature that this provider has not given out.
+func (s *Server) foreignSeal(req *Request) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, m := range req.Messages {
+		for j, b := range m.Blocks {
+			if b.Type == "thinking" && !s.sealed[b.Signature] || b.Type == "redacted_thinking" && !s.sealed[b.Data] {
+				return fmt.Sprintf("messages.%d.content.%d: Invalid `signature` in `%s` block", i, j, b.Type)
+			}
+		}
+	}
+	return ""
 }
 
 func (s *Server) record(req *Request) {

@@ -1,5 +1,6 @@
 // Package casecheck keeps account of the faults that users of such software have met: each that is due must have
-// a test, and docs/cases.md says which. A test belongs to a case by its name: TestK6_01 and what follows it.
+// a test, and docs/cases.md says which. A test belongs to a case by its name: TestK6_01, or TestF13 for a fault that was
+// found by use, and what follows it.
 //
 // It must never be imported. `go test ./internal/casecheck -update` writes the document.
 package casecheck
@@ -18,7 +19,7 @@ import (
 
 // Case is a fault that somebody has met.
 type Case struct {
-	ID      string // K6-01
+	ID      string // K6-01, F13
 	Kind    int
 	Symptom string // in our words
 	Note    string // where it is tested, should that be elsewhere than in Go
@@ -32,6 +33,7 @@ var (
 		"K3-01", "K3-02", "K3-03", "K3-04", "K3-05", "K3-07",
 		"K5-01", "K5-02", "K5-04", "K5-05", "K5-07",
 		"K9-01", "K9-02", "K9-03", "K9-05", "K9-06",
+		"F01", "F02", "F03", "F04", "F05", "F06", "F07", "F08", "F09", "F10", "F11", "F12", "F13", "F14", "F15", "F16", "F33",
 	}
 )
 
@@ -67,13 +69,31 @@ func decodeCases(jsonLines, symptoms string) ([]Case, error) {
 	return cases, nil
 }
 
+// faultKinds are the kinds of the faults that were found by use, by the letter of their ids.
+var faultKinds = map[byte]int{'F': 10, 'P': 11, 'H': 12, 'R': 13}
+
+// decodeFaults reads the faults that were found by use: id and symptom a line, separated by a tab.
+func decodeFaults(lines string) ([]Case, error) {
+	var cases []Case
+	for line := range strings.Lines(lines) {
+		id, symptom, ok := strings.Cut(strings.TrimSpace(line), "\t")
+		if !ok || !faultID.MatchString(id) || symptom == "" {
+			return nil, fmt.Errorf("decode fault %d: %q is no id and symptom", len(cases)+1, line)
+		}
+		cases = append(cases, Case{ID: id, Kind: faultKinds[id[0]], Symptom: symptom})
+	}
+	return cases, nil
+}
+
+var faultID = regexp.MustCompile(`^[FPHR]\d\d$`)
+
 // Test is a test function of a case.
 type Test struct {
 	Package string // folder, with forward slashes
 	Name    string
 }
 
-var testName = regexp.MustCompile(`(?m)^func (TestK(\d+)_(\d+)\w*)\(t \*testing\.T\)`)
+var testName = regexp.MustCompile(`(?m)^func (Test(?:K(\d+)_(\d+)|([FPHR]\d\d))\w*)\(t \*testing\.T\)`)
 
 // findTests returns the tests of each case in a tree, by the case's id, in order.
 func findTests(tree fs.FS) (map[string][]Test, error) {
@@ -89,7 +109,10 @@ func findTests(tree fs.FS) (map[string][]Test, error) {
 		}
 		content, err := fs.ReadFile(tree, name)
 		for _, m := range testName.FindAllSubmatch(content, -1) {
-			id := fmt.Sprintf("K%s-%s", m[2], m[3])
+			id := string(m[4])
+			if id == "" {
+				id = fmt.Sprintf("K%s-%s", m[2], m[3])
+			}
 			found[id] = append(found[id], Test{Package: path.Dir(name), Name: string(m[1])})
 		}
 		return err

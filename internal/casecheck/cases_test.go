@@ -19,17 +19,30 @@ var (
 	caseLines string
 	//go:embed testdata/symptoms.tsv
 	symptoms string
+	//go:embed testdata/faults.tsv
+	faultLines string
 
 	update = flag.Bool("update", false, "write docs/cases.md")
 )
 
 const root = "../.."
 
-func TestCasesAreTestedAndTold(t *testing.T) {
+// allCases returns the cases and the faults that were found by use.
+func allCases(t *testing.T) []Case {
+	t.Helper()
 	cases, err := decodeCases(caseLines, symptoms)
 	if err != nil {
 		t.Fatal(err)
 	}
+	found, err := decodeFaults(faultLines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(cases, found...)
+}
+
+func TestCasesAreTestedAndTold(t *testing.T) {
+	cases := allCases(t)
 	tests, err := findTests(os.DirFS(root))
 	if err != nil {
 		t.Fatal(err)
@@ -55,10 +68,7 @@ func TestCasesAreTestedAndTold(t *testing.T) {
 }
 
 func TestEveryDueCaseExists(t *testing.T) {
-	cases, err := decodeCases(caseLines, symptoms)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := allCases(t)
 	known := make(map[string]bool)
 	for _, c := range cases {
 		known[c.ID] = true
@@ -80,7 +90,13 @@ func TestFaultsAndDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	found, err := decodeFaults("F11\tRefused.\nR02\tOpen.\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases = append(found, cases...)
 	tests, err := findTests(fstest.MapFS{
+		"llm/fault_test.go":            {Data: []byte("func TestF11SignedThinking(t *testing.T) {}\nfunc TestF99(t *testing.T) {}\nfunc TestFit(t *testing.T) {}\n")},
 		"session/turn_test.go":         {Data: []byte("func TestK6_01_Second(t *testing.T) {}\nfunc TestK6_01First(t *testing.T) {}\nfunc TestOther(t *testing.T) {}\n")},
 		"rpc/conn_test.go":             {Data: []byte("func TestK6_01(t *testing.T) {}\nfunc TestK6_99(t *testing.T) {}\n// func TestK6_02(t *testing.T) {}\n")},
 		"rpc/conn.go":                  {Data: []byte("func TestK6_02(t *testing.T) {}\n")},
@@ -94,6 +110,7 @@ func TestFaultsAndDocument(t *testing.T) {
 	wantFaults := []string{
 		"K6-02 has no test named TestK6_02…: Stuck.",
 		"K2-01 has no test named TestK2_01…: Slow.",
+		"TestF99 in llm: there is no case F99",
 		"TestK6_99 in rpc: there is no case K6-99",
 	}
 	if diff := cmp.Diff(wantFaults, faults(cases, tests)); diff != "" {
@@ -112,9 +129,23 @@ func TestFaultsAndDocument(t *testing.T) {
 | case | what must not happen | tested by |
 |---|---|---|
 | K7-01 | Closed. | the HUD's own tests |
+
+## Found by use: providers, sessions, editors
+
+| case | what must not happen | tested by |
+|---|---|---|
+| F11 | Refused. | ` + "`llm`: TestF11SignedThinking" + ` |
 `
 	if diff := cmp.Diff(wantDocument, document(cases, tests)); diff != "" {
 		t.Errorf("document (-want +got):\n%s", diff)
+	}
+}
+
+func TestDecodeFaultsRefuses(t *testing.T) {
+	for _, lines := range []string{"F1\tShort.", "X01\tOf no kind.", "F01", "F01\t"} {
+		if cases, err := decodeFaults(lines); err == nil {
+			t.Errorf("%q: decoded as %v", lines, cases)
+		}
 	}
 }
 

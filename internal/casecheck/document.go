@@ -1,6 +1,7 @@
 package casecheck
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +18,11 @@ var kinds = map[int]string{
 	7: "WebSocket",
 	8: "JSON-RPC",
 	9: "HUD",
+
+	10: "Found by use: providers, sessions, editors",
+	11: "Found by use: profiles",
+	12: "Found by use: HUD",
+	13: "Found by use: security and robustness",
 }
 
 const preface = `# Known faults
@@ -30,7 +36,7 @@ func document(cases []Case, tests map[string][]Test) string {
 	var out strings.Builder
 	out.WriteString(preface)
 	kind := 0
-	for _, c := range slices.SortedFunc(slices.Values(cases), func(a, b Case) int { return strings.Compare(a.ID, b.ID) }) {
+	for _, c := range slices.SortedFunc(slices.Values(cases), byKind) {
 		if len(tests[c.ID]) == 0 && c.Note == "" {
 			continue
 		}
@@ -42,6 +48,8 @@ func document(cases []Case, tests map[string][]Test) string {
 	}
 	return out.String()
 }
+
+func byKind(a, b Case) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.ID, b.ID)) }
 
 // testedBy lists a case's tests by package.
 func testedBy(c Case, tests []Test) string {

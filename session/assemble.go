@@ -83,6 +83,7 @@ func (s *Session) Preview(tools []Tool, reply func(Assembled, error)) {
 	fail := func(err error) { reply(Assembled{}, err) }
 	sortTools(tools)
 	s.post(func() {
+		s.renewModel()
 		snap := s.context.snapshot(s.model, s.thought())
 		s.spawn(func() {
 			b, err := snap.build(s.ctx, tools)
@@ -116,6 +117,7 @@ func (s *Session) Assemble(tools []Tool, reply func(Assembled, error)) {
 			if err := s.checkDocuments(); err != nil {
 				return nil, err
 			}
+			s.renewModel()
 			snap := s.context.snapshot(s.model, s.thought())
 			return func(ctx context.Context) (step, error) {
 				b, err := s.prepare(ctx, &snap, tools)

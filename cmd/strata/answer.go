@@ -118,6 +118,14 @@ func leftOut(key, reason string) string {
 		return key + " does not fit into the model's window"
 	case "cut_to_fit":
 		return "part of " + key + ", which does not fit into the model's window"
+	case "no_vision":
+		return "the pictures of " + key + " are not shown: the model has no vision"
+	case "picture_too_large":
+		return "a picture of " + key + " exceeds the model's limit"
+	case "request_too_large":
+		return "a picture of " + key + " is omitted: the request would be too large"
+	case "picture_refused":
+		return "a picture of " + key + " is omitted: the provider refused it"
 	case "deleted":
 		return key + " is not there any more"
 	}

@@ -291,7 +291,10 @@ export interface LeftOut {
   /** Of messages, where it is a run of them. */
   count?: number;
   tokens?: number;
-  /** A reason of -32013, `over_budget`, `duplicate` or `cut_to_fit`. */
+  /**
+   * A reason of -32013, `over_budget`, `duplicate` or `cut_to_fit`; of a message whose pictures are omitted `no_vision`,
+   * `picture_too_large`, `request_too_large` or `picture_refused`.
+   */
   reason: string;
   /** Its priority. */
   score?: number;
@@ -593,6 +596,8 @@ export interface Call extends Usage {
   model: string;
   /** US dollars. */
   cost: number;
+  /** The provider did not report all of the usage: what is missing was counted. */
+  estimated?: boolean;
   /** What it would have cost without a cache, at the model's present price; 0 where that is not known. */
   uncachedCost: number;
   expectedCacheRead: number;
@@ -729,6 +734,7 @@ export interface TransferCall {
   model: string;
   usage: Usage;
   cost: number;
+  estimated?: boolean;
   expected: number;
   categories?: { [category: string]: number };
   documents?: { [name: string]: number };
@@ -942,7 +948,7 @@ export interface Methods {
   };
   '_strata/context/commit': {
     params: OfSession & { assemblyId?: string; messages?: NewMessage[]; message?: NewMessage; usage?: Usage };
-    result: { messageIds: string[]; messageId: string; usage: Usage; cost: number };
+    result: { messageIds: string[]; messageId: string; usage: Usage; cost: number; estimated?: boolean };
   };
 
   '_strata/usage/list': {
@@ -1120,6 +1126,8 @@ export type StrataEvent =
       usage: Usage;
       /** US dollars. */
       cost: number;
+      /** The provider did not report all of `usage`: what is missing was counted. */
+      estimated?: boolean;
       error?: RpcErrorObject;
     }
   | {

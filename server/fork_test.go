@@ -29,7 +29,7 @@ func forkOf(t testing.TB, e caller, sid string, at any) (fork string, seq int64)
 	if err := e.Call("_strata/session/fork", map[string]any{"sessionId": sid, "at": at}, &result); err != nil {
 		t.Fatal(err)
 	}
-	if result.SessionID == sid || !sessionID.MatchString(result.SessionID) || len(result.ConfigOptions) == 0 {
+	if result.SessionID == sid || !sessionID().MatchString(result.SessionID) || len(result.ConfigOptions) == 0 {
 		t.Fatalf("forked: %+v", result)
 	}
 	return result.SessionID, result.Seq

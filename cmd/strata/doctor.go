@@ -12,6 +12,7 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"strata/cmd/strata/internal/config"
 	"strata/historystore"
@@ -26,10 +27,10 @@ func newDoctor(p *process) *cobra.Command {
 			"Providers that have a key are asked for their models; no prompt is sent. The exit code is 1 if anything fails.",
 		Args: usageArgs(cobra.NoArgs),
 	}
-	flags := config.AddFlags(cmd.Flags(), "listen", "db", "token_file", "model", "workspaces.roots", "behind_proxy", "tls.cert", "tls.key")
+	config.AddFlags(cmd.Flags(), "listen", "db", "token_file", "model", "workspaces.roots", "behind_proxy", "tls.cert", "tls.key")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		d := &doctor{process: p}
-		d.examine(cmd.Context(), flags)
+		d.examine(cmd.Context(), cmd.Flags())
 		if d.failed {
 			return exitError(exitFailed)
 		}
@@ -57,7 +58,7 @@ func (d *doctor) line(level, subject, format string, args []any) {
 	fmt.Fprintf(d.stdout, "%-4s  %-10s %s\n", level, subject, fmt.Sprintf(format, args...))
 }
 
-func (d *doctor) examine(ctx context.Context, flags *config.Flags) {
+func (d *doctor) examine(ctx context.Context, flags *pflag.FlagSet) {
 	if !d.checkConfig(flags) {
 		return // nothing else is known
 	}
@@ -73,7 +74,7 @@ func (d *doctor) examine(ctx context.Context, flags *config.Flags) {
 	d.checkProviders(ctx)
 }
 
-func (d *doctor) checkConfig(flags *config.Flags) bool {
+func (d *doctor) checkConfig(flags *pflag.FlagSet) bool {
 	c, err := d.load(flags)
 	if err == nil {
 		_, err = sessionRules(c)

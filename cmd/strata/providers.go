@@ -1,8 +1,6 @@
 package main
 
 import (
-	"maps"
-
 	"strata/cmd/strata/internal/config"
 	"strata/llm"
 )
@@ -17,8 +15,12 @@ func providers(c *config.Config) map[string]llm.ProviderConfig {
 }
 
 func providerConfig(p *config.Provider) llm.ProviderConfig {
+	headers := make(map[string]string, len(p.Headers))
+	for name, value := range p.Headers {
+		headers[name] = *value
+	}
 	return llm.ProviderConfig{
-		Kind: llm.Kind(p.Kind), BaseURL: p.BaseURL, APIKeyEnv: p.APIKeyEnv, Headers: maps.Clone(p.Headers), DeltaGap: p.DeltaGap,
+		Kind: llm.Kind(p.Kind), BaseURL: p.BaseURL, APIKeyEnv: p.APIKeyEnv, Headers: headers, DeltaGap: p.DeltaGap,
 	}
 }
 
@@ -33,7 +35,7 @@ func models(c *config.Config) map[string]llm.ModelConfig {
 
 func modelConfig(m *config.Model) llm.ModelConfig {
 	return llm.ModelConfig{
-		Window: deref(m.Window), MaxOutput: deref(m.MaxOutput), Encoding: deref(m.Encoding),
+		Window: deref(m.Window), MaxOutput: deref(m.MaxOutput), Encoding: m.Encoding,
 		Vision: m.Vision, MinCacheTokens: m.MinCacheTokens, Price: price(m.Price),
 	}
 }

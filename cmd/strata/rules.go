@@ -14,14 +14,10 @@ func sessionRules(c *config.Config) (session.Rules, error) {
 	if err != nil {
 		return session.Rules{}, err
 	}
-	for name, overrides := range c.Profiles {
-		p := profiles[name]
-		for _, o := range overrides {
-			if p, err = p.With(o.Path, o.Value); err != nil {
-				return session.Rules{}, o.Errorf("%w", err)
-			}
+	for _, o := range c.Profiles {
+		if profiles[o.Profile], err = profiles[o.Profile].With(o.Path, o.Value); err != nil {
+			return session.Rules{}, o.Errorf("%w", err)
 		}
-		profiles[name] = p
 	}
 	if !c.Compaction.Enabled {
 		for name, p := range profiles {

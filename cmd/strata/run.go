@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"strata/cmd/strata/internal/config"
 	"strata/server/access"
@@ -121,7 +122,7 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 }
 
 // load reads the configuration with the flags that the command has.
-func (p *process) load(flags *config.Flags) (*config.Config, error) {
+func (p *process) load(flags *pflag.FlagSet) (*config.Config, error) {
 	return config.Load(config.Sources{File: p.configFile, Getenv: p.getenv, Flags: flags})
 }
 

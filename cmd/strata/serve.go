@@ -38,7 +38,7 @@ func newServe(p *process) *cobra.Command {
 		Short: "Run the server until Ctrl-C",
 		Args:  usageArgs(cobra.NoArgs),
 	}
-	flags := config.AddFlags(cmd.Flags())
+	config.AddFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&opt.print, "print-config", false, "print every setting with where it came from, and end")
 	cmd.Flags().BoolVar(&opt.debug, "debug", false, "log at debug level and serve the methods for tests")
 	cmd.Flags().DurationVar(&opt.exitIdle, "exit-idle", 0, "end when nobody was connected for this `DURATION`; 0 never ends")
@@ -46,7 +46,7 @@ func newServe(p *process) *cobra.Command {
 		if opt.exitIdle < 0 {
 			return usageError{cmd, fmt.Errorf("--exit-idle: %v is below 0", opt.exitIdle)}
 		}
-		c, err := p.load(flags)
+		c, err := p.load(cmd.Flags())
 		switch {
 		case err != nil:
 			return err

@@ -19,9 +19,9 @@ func newTokenShow(p *process) *cobra.Command {
 		Short: "Print the token; make one where there is none",
 		Args:  usageArgs(cobra.NoArgs),
 	}
-	flags := config.AddFlags(cmd.Flags(), "token_file")
+	config.AddFlags(cmd.Flags(), "token_file")
 	cmd.RunE = func(*cobra.Command, []string) error {
-		c, err := p.load(flags)
+		c, err := p.load(cmd.Flags())
 		if err != nil {
 			return err
 		}
@@ -41,9 +41,9 @@ func newTokenRotate(p *process) *cobra.Command {
 		Short: "Put a new token into the token file and print it",
 		Args:  usageArgs(cobra.NoArgs),
 	}
-	flags := config.AddFlags(cmd.Flags(), "token_file")
+	config.AddFlags(cmd.Flags(), "token_file")
 	cmd.RunE = func(*cobra.Command, []string) error {
-		c, err := p.load(flags)
+		c, err := p.load(cmd.Flags())
 		if err != nil {
 			return err
 		}

@@ -1,84 +1,70 @@
 package config
 
 import (
-	"net"
-	"net/netip"
-	"net/url"
+	"fmt"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
-	"strata/internal/lazy"
 	"strata/server/access"
 )
 
-const modelWanted = "a model named provider/model, such as offline/digest"
-
-// Lengths are checked apart from the patterns: a repeat with a high limit is compiled to as many copies.
-const (
-	maxHostName     = 253
-	maxVariableName = 128
-	maxProviderName = 64
-	maxHeaderName   = 64
-)
-
-var (
-	hostName     = lazy.Regexp(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
-	variableName = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	providerName = lazy.Regexp(`^[a-z0-9][a-z0-9._-]*$`)
-	headerName   = lazy.Regexp(`^[A-Za-z0-9-]+$`)
-)
-
-func anyText(field *string, wants string) scalar[string] {
-	return text(field, wants, func(s string) bool { return !strings.ContainsRune(s, 0) })
-}
-
-func emptyOr(valid func(string) bool) func(string) bool {
-	return func(s string) bool { return s == "" || valid(s) }
-}
-
-func notBlank(s string) bool   { return strings.TrimSpace(s) != "" && !strings.ContainsRune(s, 0) }
-func isErrorStatus(n int) bool { return n >= 400 && n <= 599 }
-
-func isWord(words ...string) func(string) bool {
-	return func(s string) bool { return slices.Contains(words, s) }
-}
-
-func isOneLine(s string) bool { return !strings.ContainsAny(s, "\r\n\x00") }
-func isOrigin(s string) bool  { return access.CheckOriginPattern(s) == nil }
-func isHost(s string) bool    { return access.CheckHost(s) == nil }
-
-func isHostName(s string) bool { return len(s) <= maxHostName && hostName().MatchString(s) }
-func isVariable(s string) bool { return len(s) <= maxVariableName && variableName().MatchString(s) }
-func isProvider(s string) bool { return len(s) <= maxProviderName && providerName().MatchString(s) }
-func isHeader(s string) bool   { return len(s) <= maxHeaderName && headerName().MatchString(s) }
-
-func isListen(s string) bool {
-	host, port, err := net.SplitHostPort(s)
-	if err != nil || !isPort(port) {
-		return false
+// check checks what depends on more than one value.
+func (l *loader) check() {
+	switch {
+	case l.TLS.Cert != "" && l.TLS.Key == "":
+		l.wrong("tls.cert", "tls.key is missing: a certificate needs its private key")
+	case l.TLS.Key != "" && l.TLS.Cert == "":
+		l.wrong("tls.key", "tls.cert is missing: a private key needs its certificate")
 	}
-	return host == "" || isAddress(host) || isHostName(host)
+	l.checkListen()
+	for _, name := range slices.Sorted(maps.Keys(l.Providers)) {
+		l.checkProvider("providers."+name, l.Providers[name])
+	}
+	l.checkModel("model", l.Model)
+	l.checkModel("detection_model", l.DetectionModel)
+	l.checkModel("summary_model", l.SummaryModel)
+	for _, name := range slices.Sorted(maps.Keys(l.Models)) {
+		dotted, m := "models."+name, l.Models[name]
+		l.checkModel(dotted, name)
+		if m.Window != nil && m.MaxOutput != nil && *m.MaxOutput >= *m.Window {
+			l.wrong(dotted+".max_output", "%d leaves no room in a window of %d tokens", *m.MaxOutput, *m.Window)
+		}
+	}
 }
 
-func isAddress(s string) bool {
-	_, err := netip.ParseAddr(s)
-	return err == nil
+func (l *loader) wrong(dotted, format string, args ...any) {
+	l.problems.add(l.Origin(dotted), dotted, fmt.Errorf(format, args...))
 }
 
-func isPort(s string) bool {
-	_, err := strconv.ParseUint(s, 10, 16)
-	return err == nil
+// checkListen refuses an address beyond loopback unless all that makes it safe is configured.
+func (l *loader) checkListen() {
+	opt := access.ListenOptions{Token: l.Token, TLS: l.TLS.Cert != "", BehindProxy: l.BehindProxy, Roots: l.Workspaces.Roots}
+	if opt.Token.IsZero() {
+		opt.Token = access.NewToken() // stands for the token file's, which the server creates if it is missing
+	}
+	if err := access.CheckListen(l.Listen, opt); err != nil {
+		l.wrong("listen", "%w", err)
+	}
 }
 
-func isModel(s string) bool {
-	provider, model, ok := strings.Cut(s, "/")
-	return ok && isProvider(provider) && strings.TrimSpace(model) == model && model != "" &&
-		len(model) <= 200 && !strings.ContainsFunc(model, func(r rune) bool { return r <= ' ' || r == 0x7f })
+func (l *loader) checkProvider(dotted string, p *Provider) {
+	switch {
+	case p.Kind == "":
+		l.wrong(dotted, "kind is missing: set one of offline, anthropic, openai")
+	case p.Kind == "offline" && p.BaseURL != "":
+		l.wrong(dotted+".base_url", "an offline provider has no address")
+	case p.Kind == "offline" && p.APIKeyEnv != "":
+		l.wrong(dotted+".api_key_env", "an offline provider has no key")
+	case p.Kind != "offline" && p.DeltaGap != 0:
+		l.wrong(dotted+".delta_gap", "only an offline provider has a gap between deltas")
+	}
 }
 
-func isBaseURL(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" &&
-		u.User == nil && u.RawQuery == "" && u.Fragment == "" && !u.ForceQuery
+// checkModel checks that the provider of a model is configured. An empty model needs none.
+func (l *loader) checkModel(dotted, model string) {
+	provider, _, _ := strings.Cut(model, "/")
+	if model != "" && l.Providers[provider] == nil {
+		l.wrong(dotted, "%s: provider not configured; configured: %s", quote(model), strings.Join(slices.Sorted(maps.Keys(l.Providers)), ", "))
+	}
 }

@@ -1,170 +1,159 @@
-// Package config reads what the user wants of Strata: one strict YAML file, environment variables over it, flags
-// over them. Every value knows where it came from, and every error names its place and what is allowed there.
+// Package config reads the configuration of Strata: one strict YAML file, environment variables over it, flags over
+// them. Each value records its origin; each error names its place and the allowed values.
 //
 // It must never start anything, write anything, or repeat a secret in an error or a listing.
 package config
 
 import (
-	"slices"
+	"reflect"
 	"time"
 
 	"strata/server/access"
 )
 
-// Config is a complete, checked configuration. Load makes it.
+// Config is a complete, checked configuration, made by Load. Its fields with a yaml tag are all there is to configure:
+// the reader of the file, the names of variables and flags, --print-config and the table in docs/configuration.md
+// follow from their tags, which type setting explains.
 type Config struct {
 	File    string  // the file that was read; empty if there is none
-	Folders Folders // where Strata keeps its files
+	Folders Folders // of Strata's files
 
-	Listen      string
-	BehindProxy bool
-	TLS         TLS
-	Token       access.Token // from STRATA_TOKEN only; zero: the token file's
-	TokenFile   string
-	Origins     []string
-	Hosts       []string
-	Workspaces  Workspaces
+	Listen      string       `yaml:"listen" default:"127.0.0.1:7717" allow:"listen" doc:"Address to listen on; port 0 picks a free port."`
+	BehindProxy bool         `yaml:"behind_proxy" doc:"A reverse proxy terminates TLS."`
+	TLS         TLS          `yaml:"tls"`
+	Token       access.Token `yaml:"token" allow:"token" only:"env" secret:"value" doc:"Token that clients must send. Default: the content of the token file."`
+	TokenFile   string       `yaml:"token_file" allow:"path" doc:"File that holds the token; created if missing. Default: in the user's state folder."`
+	Origins     []string     `yaml:"origins" allow:"origin" doc:"Further allowed origins of web pages and editor views."`
+	Hosts       []string     `yaml:"hosts" allow:"host" doc:"Further allowed Host values."`
+	Workspaces  Workspaces   `yaml:"workspaces"`
 
-	DB         string
-	Log        Log
-	Retention  time.Duration
-	IdleUnload time.Duration
+	DB         string        `yaml:"db" allow:"path" doc:"Database file. Default: in the user's data folder."`
+	Log        Log           `yaml:"log"`
+	Retention  time.Duration `yaml:"retention" default:"168h" min:"1s" doc:"Time during which a deleted session can be undeleted."`
+	IdleUnload time.Duration `yaml:"idle_unload" default:"30m" min:"1s" doc:"Idle time before a session is unloaded from memory."`
 
-	Model          string // provider/model
-	DetectionModel string // empty: lexical
-	SummaryModel   string // empty: DetectionModel
-	ThoughtLevel   string
-	SystemPrompt   string // empty: the profile's
+	Model          string `yaml:"model" default:"offline/digest" allow:"model" doc:"Model of new sessions."`
+	DetectionModel string `yaml:"detection_model" allow:"model" empty:"yes" doc:"Model that finds topic boundaries. Empty: lexical detection without a model."`
+	SummaryModel   string `yaml:"summary_model" allow:"model" empty:"yes" doc:"Model that writes summaries. Empty: detection_model."`
+	ThoughtLevel   string `yaml:"thought_level" default:"off" oneof:"off low medium high" doc:"Thinking effort of new sessions."`
+	SystemPrompt   string `yaml:"system_prompt" allow:"text" doc:"System prompt of new sessions. Empty: the profile's."`
 
-	Providers map[string]*Provider
-	Models    map[string]*Model
+	Providers map[string]*Provider `yaml:"providers" names:"provider"`
+	Models    map[string]*Model    `yaml:"models" names:"model"`
 
-	Profile    string
-	Profiles   map[string][]Override
-	Stability  Stability
-	Compaction Compaction
-	Timeouts   Timeouts
-	Limits     Limits
+	Profile    string     `yaml:"profile" default:"chat" allow:"profile" doc:"Context rules of new sessions."`
+	Profiles   []Override `yaml:"profiles" names:"profile"`
+	Stability  Stability  `yaml:"stability"`
+	Compaction Compaction `yaml:"compaction"`
+	Timeouts   Timeouts   `yaml:"timeouts"`
+	Limits     Limits     `yaml:"limits"`
 
 	origins map[string]Origin // of each value that is not the default, by dotted key
 }
 
-// TLS names the files of the server's certificate and its key in PEM; both or neither are set.
-type TLS struct{ Cert, Key string }
+// TLS names the PEM files of the server's certificate and its key; both or neither are set.
+type TLS struct {
+	Cert string `yaml:"cert" allow:"path" doc:"Certificate chain, a PEM file."`
+	Key  string `yaml:"key" allow:"path" doc:"Private key of the certificate, a PEM file."`
+}
 
-// Workspaces narrows where sessions may work.
+// Workspaces restricts the folders of sessions.
 type Workspaces struct {
-	Roots []string // absolute; empty: anywhere
+	Roots []string `yaml:"roots" allow:"folder" doc:"Folders that contain all workspaces. Empty: no restriction."` // absolute
 }
 
-// Log says what is logged and where to.
+// Log is the configuration of the server's log.
 type Log struct {
-	Level  string // debug, info, warn, error
-	Format string // auto: text on a terminal, JSON otherwise
-	File   string // empty: stderr
+	Level  string `yaml:"level" default:"info" oneof:"debug info warn error" doc:"Lowest level that is logged."`
+	Format string `yaml:"format" default:"auto" oneof:"auto text json" doc:"Log format; auto is text on a terminal and json otherwise."`
+	File   string `yaml:"file" allow:"path" doc:"Log file. Empty: standard error."`
 }
 
-// Provider is one service that answers prompts.
+// Provider is a service that answers prompts. Requests are sent again after statuses that a later attempt may avoid: a
+// request too early or too frequent, and trouble of a server or of the proxy in front of it. 520 to 530 are Cloudflare's;
+// 529 is also Anthropic's "overloaded".
 type Provider struct {
-	Kind      string // offline, anthropic, openai
-	BaseURL   string // empty: the service's own
-	APIKeyEnv string // the name of a variable, not a key
-	Headers   map[string]string
-	DeltaGap  time.Duration // between deltas of an offline answer
+	Kind      string             `yaml:"kind" oneof:"offline anthropic openai" doc:"Protocol of the provider."`
+	BaseURL   string             `yaml:"base_url" allow:"url" empty:"yes" secret:"error" doc:"Address of the API. Empty: the service's own."`
+	APIKeyEnv string             `yaml:"api_key_env" allow:"variable" empty:"yes" secret:"error" doc:"Environment variable that holds the API key. Empty: no key is sent."`
+	Headers   map[string]*string `yaml:"headers" names:"header" allow:"line" secret:"value" doc:"A header of each request."`
 
-	RetryStatuses   []int // HTTP statuses after which a request is sent again
-	MaxRequestBytes int   // 0: the kind's own limit
-	MaxImageBytes   int   // before base64; 0: the kind's own limit
+	RetryStatuses   []int         `yaml:"retry_statuses" default:"408,409,425,429,500,502,503,504,520,521,522,523,524,529,530" allow:"status" doc:"HTTP statuses after which a request is sent again."`
+	MaxRequestBytes int           `yaml:"max_request_bytes" doc:"Largest request, in bytes. 0: the limit of the kind."`
+	MaxImageBytes   int           `yaml:"max_image_bytes" doc:"Largest image, in bytes before base64. 0: the limit of the kind."`
+	DeltaGap        time.Duration `yaml:"delta_gap" min:"0s" doc:"Pause between deltas of an offline reply."`
 }
 
-// defaultRetryStatuses are the HTTP statuses that a later attempt may not get: a request that came too early or too
-// often, a server or the proxy before it in trouble. 520 to 530 are Cloudflare's, 529 also Anthropic's "overloaded".
-var defaultRetryStatuses = []int{408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529, 530}
-
-func newProvider(kind, apiKeyEnv string) *Provider {
-	return &Provider{Kind: kind, APIKeyEnv: apiKeyEnv, Headers: map[string]string{}, RetryStatuses: slices.Clone(defaultRetryStatuses)}
-}
-
-// Model overrides what the embedded catalogue says of a model. Nil fields override nothing.
+// Model overrides the embedded catalogue. Nil and empty fields override nothing.
 type Model struct {
-	Window         *int // tokens
-	MaxOutput      *int // tokens
-	Encoding       *string
-	Vision         *bool
-	MinCacheTokens *int
-	Price          Price
+	Window         *int   `yaml:"window" min:"1" doc:"Context window, in tokens."`
+	MaxOutput      *int   `yaml:"max_output" min:"1" doc:"Longest reply, in tokens."`
+	Encoding       string `yaml:"encoding" oneof:"o200k_base cl100k_base" empty:"yes" doc:"Tokenizer that counts tokens. Empty: the catalogue's."`
+	Vision         *bool  `yaml:"vision" doc:"The model accepts images; auto: as the catalogue says."`
+	MinCacheTokens *int   `yaml:"min_cache_tokens" doc:"Shortest prefix that the provider caches, in tokens."`
+	Price          Price  `yaml:"price"`
 
-	// What its API takes. Nil and empty: learned from its answers.
-	OutputName      string // of the output limit: max_tokens, max_completion_tokens
-	Temperature     *bool
-	StreamOptions   *bool
-	Tools           *bool
-	ReasoningEffort *bool
-	ThinkingBack    string // none, turn, always
-	UserAfterTool   *bool  // a user message right after a tool result
+	OutputName      string `yaml:"output_name" oneof:"max_tokens max_completion_tokens" empty:"yes" doc:"Parameter that limits the output. Empty: learned from the API."`
+	Temperature     *bool  `yaml:"temperature" doc:"The model accepts a temperature; auto: learned from the API."`
+	StreamOptions   *bool  `yaml:"stream_options" doc:"The API accepts stream options, which request usage; auto: learned from the API."`
+	Tools           *bool  `yaml:"tools" doc:"The model accepts tools; auto: learned from the API."`
+	ReasoningEffort *bool  `yaml:"reasoning_effort" doc:"The model accepts a reasoning effort; auto: learned from the API."`
+	ThinkingBack    string `yaml:"thinking_back" oneof:"none turn always" empty:"yes" doc:"Thinking that is sent back: none, that of the current turn, or all. Empty: as the model requires."`
+	UserAfterTool   *bool  `yaml:"user_after_tool" doc:"The model accepts a user message directly after a tool result; auto: learned from the API."`
 }
 
 // Price is in US dollars per million tokens. Nil fields override nothing.
-type Price struct{ Input, Output, CacheRead, CacheWrite *float64 }
-
-// Stability says how requests are laid out for prompt caches.
-type Stability struct {
-	Layout            string // log, ripple
-	Strict            bool
-	CacheTTL          string // auto, 5m, 1h
-	CacheTargetTokens int
+type Price struct {
+	Input      *float64 `yaml:"input" doc:"US dollars per million tokens of input."`
+	Output     *float64 `yaml:"output" doc:"US dollars per million tokens of output."`
+	CacheRead  *float64 `yaml:"cache_read" doc:"US dollars per million tokens read from the cache."`
+	CacheWrite *float64 `yaml:"cache_write" doc:"US dollars per million tokens written to the cache."`
 }
 
-// Compaction says whether histories are compacted by themselves, and how many at once.
+// Stability is how requests are laid out for prompt caches.
+type Stability struct {
+	Layout            string `yaml:"layout" default:"log" oneof:"log ripple" doc:"Layout of requests for prompt caches."`
+	Strict            bool   `yaml:"strict" doc:"Rebuild the request immediately when a file is removed, at any cost."`
+	CacheTTL          string `yaml:"cache_ttl" default:"auto" oneof:"auto 5m 1h" doc:"Lifetime of cache breakpoints."`
+	CacheTargetTokens int    `yaml:"cache_target_tokens" default:"1536" doc:"Smallest tier worth a cache breakpoint, in tokens; 0 turns tiers off."`
+}
+
+// Compaction is the configuration of automatic compaction.
 type Compaction struct {
-	Enabled bool
-	Workers int
+	Enabled bool `yaml:"enabled" default:"true" doc:"Compact histories automatically."`
+	Workers int  `yaml:"workers" default:"2" min:"1" doc:"Maximum concurrent compactions."`
 }
 
 // Timeouts bound the silence of a provider.
 type Timeouts struct {
-	FirstByte    time.Duration // does not count on loopback, where large models may load
-	BetweenBytes time.Duration
+	FirstByte    time.Duration `yaml:"first_byte" default:"10m" min:"1ms" doc:"Longest wait for the first byte of a provider's reply; unlimited for providers on loopback."`
+	BetweenBytes time.Duration `yaml:"between_bytes" default:"5m" min:"1ms" doc:"Longest silence of a provider during a reply."`
 }
 
-// Limits bound what clients can make the server hold.
+// Limits bound the resources that clients can use.
 type Limits struct {
-	FrameBytes  int64
-	Connections int
-	Requests    int // in flight, each connection
-	FileBytes   int64
+	FrameBytes  int64 `yaml:"frame_bytes" default:"16777216" min:"1" doc:"Largest frame from a client, in bytes."`
+	Connections int   `yaml:"connections" default:"256" min:"1" doc:"Maximum concurrent connections."`
+	Requests    int   `yaml:"requests" default:"64" min:"1" doc:"Maximum requests in flight on one connection."`
+	FileBytes   int64 `yaml:"file_bytes" default:"1048576" min:"1" doc:"Largest file in a session, in bytes."`
 }
 
-// Default gives the configuration of a user who sets nothing. Empty paths are filled in by Load.
-func Default() *Config {
-	return &Config{
-		Listen:       "127.0.0.1:7717",
-		Log:          Log{Level: "info", Format: "auto"},
-		Retention:    7 * 24 * time.Hour,
-		IdleUnload:   30 * time.Minute,
-		Model:        OfflineModel,
-		ThoughtLevel: "off",
-		Providers: map[string]*Provider{
-			"offline":   newProvider("offline", ""),
-			"anthropic": newProvider("anthropic", "ANTHROPIC_API_KEY"),
-			"openai":    newProvider("openai", "OPENAI_API_KEY"),
-		},
-		Models:     map[string]*Model{},
-		Profile:    "chat",
-		Profiles:   map[string][]Override{},
-		Stability:  Stability{Layout: "log", CacheTTL: "auto", CacheTargetTokens: 1536},
-		Compaction: Compaction{Enabled: true, Workers: 2},
-		Timeouts:   Timeouts{FirstByte: 10 * time.Minute, BetweenBytes: 5 * time.Minute},
-		Limits:     Limits{FrameBytes: 16 << 20, Connections: 256, Requests: 64, FileBytes: 1 << 20},
-		origins:    map[string]Origin{},
-	}
-}
-
-// OfflineModel answers without a network. It is the default, so that nothing is sent to a paid service unasked.
+// OfflineModel replies without a network. It is the default: Strata calls a paid service only if the user selects its model.
 const OfflineModel = "offline/digest"
 
-// Origin says where the value of a dotted key came from.
+// Default returns the built-in configuration. Load fills in its empty paths.
+func Default() *Config {
+	c := &Config{origins: map[string]Origin{}}
+	c.all().reset()
+	for kind, key := range map[string]string{"offline": "", "anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"} {
+		setting{field: reflect.ValueOf(c.Providers)}.entry(kind)
+		c.Providers[kind].Kind, c.Providers[kind].APIKeyEnv = kind, key
+	}
+	return c
+}
+
+// Origin returns where the value of a dotted key came from.
 func (c *Config) Origin(key string) Origin { return c.origins[key] }
 
-// IsDefault reports whether nobody set the dotted key.
+// IsDefault reports whether no source set the dotted key.
 func (c *Config) IsDefault(key string) bool { return c.origins[key] == Origin{} }

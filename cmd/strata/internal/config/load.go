@@ -1,27 +1,30 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/spf13/pflag"
 )
 
-// FileName is the configuration's file in the user's configuration folder.
+// FileName is the name of the file in the user's configuration folder.
 const FileName = "strata.yaml"
 
-// FileEnv names the file like --config does.
+// FileEnv is the variable that names the file as --config does.
 const FileEnv = "STRATA_CONFIG"
 
-// Sources are where a configuration comes from, each laid over the one before it.
+// Sources are where a configuration comes from, each over the one before it.
 type Sources struct {
-	File   string // must exist; empty: FileEnv, else strata.yaml in the configuration folder if there is one
+	File   string // must exist; empty: FileEnv, else strata.yaml in the configuration folder if it exists
 	Getenv func(string) string
-	Flags  *Flags // may be nil
+	Flags  *pflag.FlagSet // with flags by AddFlags; may be nil
 }
 
 // Load reads all sources and checks the result. The error joins an *Error for each problem found.
@@ -34,7 +37,7 @@ func Load(src Sources) (*Config, error) {
 	if err := l.readFile(src); err != nil {
 		return nil, err
 	}
-	l.readEnvironment(src.Getenv)
+	l.readVariables(src.Getenv)
 	l.readFlags(src.Flags)
 	if err := l.problems.err(); err != nil {
 		return nil, err
@@ -42,194 +45,150 @@ func Load(src Sources) (*Config, error) {
 	if err := l.fillPaths(src.Getenv("HOME")); err != nil {
 		return nil, err
 	}
-	l.validate()
+	l.check()
 	return l.Config, l.problems.err()
 }
 
-// loader lays sources over a configuration and collects what is wrong with them.
+// loader lays sources over a configuration and collects the problems in them.
 type loader struct {
 	*Config
 	problems problems
 }
 
-// readFile reads the user's file. Only a file that was asked for by name must exist.
+// readFile reads the user's file. Only a file that was named must exist.
 func (l *loader) readFile(src Sources) error {
-	path, asked := src.File, "--config"
+	path, named := src.File, "--config: "
 	if path == "" {
-		path, asked = src.Getenv(FileEnv), FileEnv
+		path, named = src.Getenv(FileEnv), FileEnv+": "
 	}
 	if path == "" {
-		path, asked = filepath.Join(l.Folders.Config, FileName), ""
+		path, named = filepath.Join(l.Folders.Config, FileName), ""
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return err
 	}
-	d, err := openDocument(path)
+	f, err := os.Open(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && asked == "":
+	case errors.Is(err, fs.ErrNotExist) && named == "":
 		return nil
-	case err != nil && asked != "":
-		return fmt.Errorf("%s: %w", asked, err)
 	case err != nil:
+		return fmt.Errorf("%s%w", named, err)
+	}
+	defer f.Close()
+	d, err := readDocument(path, f)
+	if err != nil {
 		return err
 	}
 	l.File = path
-	if d.root != nil {
-		l.readMapping(d, d.root, l.keys(), "")
-	}
+	l.readMapping(d, d.root, l.all())
 	return nil
 }
 
-// readMapping sets the keys that a mapping names.
-func (l *loader) readMapping(d document, mapping *ast.MappingNode, keys []key, prefix string) {
+// readMapping sets the members of a section or table that a mapping of the file names, which are some of only if it
+// is given.
+func (l *loader) readMapping(d document, mapping *ast.MappingNode, s setting, only ...string) {
 	for _, entry := range mapping.Values {
-		name, err := entryName(entry)
+		at := d.at(entry.Key.GetToken())
+		m, err := s.member(keyName(entry), only)
 		if err != nil {
-			l.problems.add(d.at(entry.Key.GetToken()), "", err)
+			l.problems.add(at, s.dotted, err)
 			continue
 		}
-		k, err := lookUp(keys, name, prefix)
-		if err != nil {
-			l.problems.add(d.at(entry.Key.GetToken()), "", err)
+		if m.isValue() {
+			l.readValue(d, entry.Value, m)
 			continue
 		}
-		l.readKey(d, entry, k, prefix+name)
-	}
-}
-
-func lookUp(keys []key, name, prefix string) (key, error) {
-	allowed := make([]string, 0, len(keys))
-	for _, k := range keys {
+		l.origins[m.dotted] = at
+		inner, isMapping := entry.Value.(*ast.MappingNode)
 		switch {
-		case k.name == name && k.envOnly:
-			return key{}, fmt.Errorf("%s cannot stand in a file: use token_file or %s", name, setting{k, prefix + name}.env())
-		case k.name == name:
-			return k, nil
-		case !k.envOnly:
-			allowed = append(allowed, k.name)
+		case isMapping && s.isOverrides():
+			l.readProfile(d, inner, m.name(), nil)
+		case isMapping:
+			l.readMapping(d, inner, m)
+		case entry.Value.Type() != ast.NullType: // null: a section whose keys are all commented out
+			l.problems.add(d.at(nodeStart(entry.Value)), m.dotted, fmt.Errorf("%s is not a mapping", describe(entry.Value)))
 		}
 	}
-	where := "here"
-	if prefix != "" {
-		where = "in " + strings.TrimSuffix(prefix, ".")
-	}
-	return key{}, fmt.Errorf("unknown key %s; allowed %s: %s", quote(name), where, strings.Join(allowed, ", "))
 }
 
-// readKey sets one key from its entry in the file.
-func (l *loader) readKey(d document, entry *ast.MappingValueNode, k key, dotted string) {
-	if k.value != nil {
-		l.readValue(d, entry.Value, k.value, dotted)
-		return
+// readValue sets a value from the file. A value that a variable or a flag has set already is only checked.
+func (l *loader) readValue(d document, node ast.Node, s setting) {
+	isFinal := l.Origin(s.dotted).commands()
+	if isFinal {
+		s.field = reflect.New(s.field.Type()).Elem()
 	}
-	l.origins[dotted] = d.at(entry.Key.GetToken())
-	mapping, ok := entry.Value.(*ast.MappingNode)
-	switch {
-	case entry.Value.Type() == ast.NullType: // a section whose keys are all commented out
-	case !ok:
-		l.problems.add(d.at(nodeStart(entry.Value)), dotted, wrongType(entry.Value, "a mapping"))
-	case k.table != nil:
-		l.readTable(d, mapping, k.table, dotted+".")
-	default:
-		l.readMapping(d, mapping, k.section, dotted+".")
+	if at, err := s.setNode(node); err != nil {
+		l.problems.add(d.at(nodeStart(at)), s.dotted, err)
+	} else if !isFinal {
+		l.origins[s.dotted] = d.at(nodeStart(node))
 	}
 }
 
-func (l *loader) readTable(d document, mapping *ast.MappingNode, t *table, prefix string) {
-	for _, entry := range mapping.Values {
-		name, err := entryName(entry)
-		if err == nil {
-			var k key
-			if k, err = t.entry(name); err == nil {
-				l.readKey(d, entry, k, prefix+name)
-				continue
-			}
-		}
-		l.problems.add(d.at(entry.Key.GetToken()), strings.TrimSuffix(prefix, "."), err)
-	}
-}
-
-func (l *loader) readValue(d document, node ast.Node, v value, dotted string) {
-	err := v.setNode(d, node)
-	if err == nil {
-		l.origins[dotted] = d.at(nodeStart(node))
-		return
-	}
-	var inner *nodeError
-	if errors.As(err, &inner) {
-		node = inner.node
-	}
-	l.problems.add(d.at(nodeStart(node)), dotted, err)
-}
-
-// readEnvironment sets what variables name. An empty variable counts as not set.
-func (l *loader) readEnvironment(getenv func(string) string) {
-	for _, s := range settings(l.keys(), "") {
+// readVariables sets what environment variables name. An empty variable counts as not set.
+func (l *loader) readVariables(getenv func(string) string) {
+	for _, s := range l.all().values() {
 		if text := getenv(s.env()); text != "" {
-			l.setText(s, text, Origin{Source: s.env()})
+			l.setText(s, text, s.env())
 		}
 	}
 	for _, name := range ProfileNames {
 		for _, k := range knobs {
-			s := setting{dotted: strings.Join(k.in(name), ".")}
-			if text := getenv(s.env()); text != "" {
-				l.setKnob(name, k, text, Origin{Source: s.env()})
+			if env := k.env(name); getenv(env) != "" {
+				l.override(k.in(name, getenv(env), env))
 			}
 		}
 	}
 }
 
-func (l *loader) readFlags(flags *Flags) {
-	for _, s := range settings(l.keys(), "") {
-		if text, ok := flags.text(s.flag()); ok {
-			l.setText(s, text, Origin{Source: "--" + s.flag()})
+func (l *loader) readFlags(flags *pflag.FlagSet) {
+	if flags == nil {
+		return
+	}
+	for _, s := range l.all().values() {
+		if text, ok := givenFlag(flags, s.flag()); ok {
+			l.setText(s, text, "--"+s.flag())
 		}
 	}
 	for _, k := range knobs {
-		if text, ok := flags.text(k.flag()); ok {
-			l.setKnob(l.Profile, k, text, Origin{Source: "--" + k.flag()})
+		if text, ok := givenFlag(flags, k.flag()); ok {
+			l.override(k.in(l.Profile, text, "--"+k.flag()))
 		}
 	}
 }
 
-func (l *loader) setText(s setting, text string, from Origin) {
-	if err := s.value.setText(text); err != nil {
-		l.problems.add(from, "", err)
+func (l *loader) setText(s setting, text, source string) {
+	if err := s.setText(text); err != nil {
+		l.problems.add(Origin{Source: source}, "", err)
 		return
 	}
-	l.origins[s.dotted] = from
+	l.origins[s.dotted] = Origin{Source: source}
 }
 
-// fillPaths makes all paths absolute and names the files that nobody named. A relative path in the file is
-// relative to the file's folder, any other to the working folder; "~/" is the home folder.
+// fillPaths makes all paths absolute and fills in those that no source set. A relative path in the file is relative
+// to the file's folder, any other to the working folder; "~/" is the home folder.
 func (l *loader) fillPaths(home string) error {
 	here, err := os.Getwd()
 	if err != nil {
 		return fmt.Errorf("working folder: %w", err)
 	}
-	if l.DB == "" {
-		l.DB = filepath.Join(l.Folders.Data, "strata.db")
-	}
-	if l.TokenFile == "" {
-		l.TokenFile = filepath.Join(l.Folders.State, "token")
-	}
-	for dotted, field := range map[string]*string{
-		"db": &l.DB, "token_file": &l.TokenFile, "log.file": &l.Log.File, "tls.cert": &l.TLS.Cert, "tls.key": &l.TLS.Key,
-	} {
-		*field = absolute(*field, l.base(dotted, here), home)
-	}
-	for i := range l.Workspaces.Roots {
-		l.Workspaces.Roots[i] = absolute(l.Workspaces.Roots[i], l.base("workspaces.roots", here), home)
+	l.DB = cmp.Or(l.DB, filepath.Join(l.Folders.Data, "strata.db"))
+	l.TokenFile = cmp.Or(l.TokenFile, filepath.Join(l.Folders.State, "token"))
+	for _, s := range l.all().values() {
+		base := here
+		if o := l.Origin(s.dotted); o.Line > 0 {
+			base = filepath.Dir(o.Source)
+		}
+		switch rule := s.tag.Get("allow"); rule {
+		case "path":
+			s.field.SetString(absolute(s.field.String(), base, home))
+		case "folder":
+			for i := range s.field.Len() {
+				s.field.Index(i).SetString(absolute(s.field.Index(i).String(), base, home))
+			}
+		}
 	}
 	return nil
-}
-
-func (l *loader) base(dotted, here string) string {
-	if o := l.Origin(dotted); o.Line > 0 {
-		return filepath.Dir(o.Source)
-	}
-	return here
 }
 
 func absolute(path, base, home string) string {

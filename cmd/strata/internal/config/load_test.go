@@ -74,7 +74,7 @@ limits: {frame_bytes: 16777216, connections: 256, requests: 64, file_bytes: 1048
 		t.Fatal(err)
 	}
 	local, model := c.Providers["local"], c.Models["local/qwen3"]
-	if local.Kind != "openai" || local.Headers["X-Team"] != "blue" || c.Retention != 168*time.Hour {
+	if local.Kind != "openai" || *local.Headers["X-Team"] != "blue" || c.Retention != 168*time.Hour {
 		t.Errorf("got provider %+v, retention %v", local, c.Retention)
 	}
 	if *model.Window != 32768 || *model.Vision || *model.Price.Output != 0.5 {
@@ -87,8 +87,8 @@ limits: {frame_bytes: 16777216, connections: 256, requests: 64, file_bytes: 1048
 		model.ReasoningEffort != nil || model.ThinkingBack != "turn" || *model.UserAfterTool {
 		t.Errorf("got model %+v", model)
 	}
-	override := c.Profiles["chat"][0]
-	if strings.Join(override.Path, ".") != "compaction.compaction_trigger_tokens" || override.Value != int64(24000) || override.Origin.Line != 24 {
+	override := c.Profiles[0]
+	if strings.Join(override.Path, ".") != "compaction.compaction_trigger_tokens" || override.Profile != "chat" || override.Value != uint64(24000) || override.Origin.Line != 24 {
 		t.Errorf("got override %+v", override)
 	}
 }
@@ -109,18 +109,18 @@ func TestNoFileGivesTheDefaults(t *testing.T) {
 
 func TestWrongFilesSayWhereAndWhatIsAllowed(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
-		{"unknown key", "model: offline/digest\nlisen: x\n", `:2:1: unknown key "lisen"; allowed here: listen, behind_proxy, `},
-		{"unknown inner key", "log:\n  levle: debug\n", `:2:3: unknown key "levle"; allowed in log: level, format, file`},
+		{"unknown key", "model: offline/digest\nlisen: x\n", `:2:1: unknown key "lisen"; allowed: listen, behind_proxy, `},
+		{"unknown inner key", "log:\n  levle: debug\n", `:2:3: log: unknown key "levle"; allowed: level, format, file`},
 		{"key twice", "db: a\ndb: b\n", `:2:1: mapping key "db" already defined at [1:1]`},
-		{"number for text", "listen: 7717\n", `:1:9: listen: the number 7717 is not an address such as 127.0.0.1:7717`},
+		{"number for text", "listen: 7717\n", `:1:9: listen: number 7717 is not an address such as 127.0.0.1:7717`},
 		{"list for text", "db: [a]\n", `:1:5: db: a list is not a path`},
-		{"text for list", "origins: a\n", `:1:10: origins: the text "a" is not a list, each an origin`},
-		{"text for section", "log: debug\n", `:1:6: log: the text "debug" is not a mapping`},
-		{"text for number", "limits: {requests: \"64\"}\n", `:1:20: limits.requests: the text "64" is not a whole number of at least 1`},
+		{"text for list", "origins: a\n", `:1:10: origins: string "a" is not a list, each an origin`},
+		{"text for section", "log: debug\n", `:1:6: log: string "debug" is not a mapping`},
+		{"text for number", "limits: {requests: \"64\"}\n", `:1:20: limits.requests: string "64" is not a whole number of at least 1`},
 		{"zero limit", "limits:\n  requests: 0\n", `:2:13: limits.requests: "0" is not a whole number of at least 1`},
-		{"huge number", "limits: {requests: 99999999999999999999}\n", `:1:20: limits.requests: the text "99999999999999999999" is not a whole`},
-		{"yes", "compaction: {enabled: yes}\n", `:1:23: compaction.enabled: the text "yes" is not true or false`},
-		{"no value", "model:\n", `model: an empty value is not a model named provider/model`},
+		{"huge number", "limits: {requests: 99999999999999999999}\n", `:1:20: limits.requests: string "99999999999999999999" is not a whole`},
+		{"yes", "compaction: {enabled: yes}\n", `:1:23: compaction.enabled: string "yes" is not true or false`},
+		{"no value", "model:\n", `:1:8: model: an empty value is not a model named provider/model`},
 		{"duration", "retention: 7d\n", `:1:12: retention: "7d" is not a duration such as 90s, 30m or 168h`},
 		{"negative duration", "idle_unload: -1s\n", `:1:14: idle_unload: "-1s" is not a duration`},
 		{"word", "log: {level: loud}\n", `:1:14: log.level: "loud" is not one of debug, info, warn, error`},
@@ -128,38 +128,44 @@ func TestWrongFilesSayWhereAndWhatIsAllowed(t *testing.T) {
 		{"origin item", "origins:\n- vscode-webview://*\n- \"*\"\n", `:3:3: origins: "*" is not an origin such as`},
 		{"all the web", "origins: [\"https://*\"]\n", `:1:11: origins: "https://*" is not an origin`},
 		{"model form", "model: gpt\n", `:1:8: model: "gpt" is not a model named provider/model`},
-		{"model provider", "model: local/x\n", `:1:8: model: "local/x" names no configured provider; there are anthropic, offline, openai`},
-		{"override of unknown provider", "models: {local/x: {window: 5}}\n", `models.local/x: "local/x" names no configured provider`},
+		{"model provider", "model: local/x\n", `:1:8: model: "local/x": provider not configured; configured: anthropic, offline, openai`},
+		{"override of unknown provider", "models: {local/x: {window: 5}}\n", `models.local/x: "local/x": provider not configured`},
 		{"output above window", "models: {openai/x: {window: 5, max_output: 5}}\n", `:1:44: models.openai/x.max_output: 5 leaves no room`},
 		{"negative price", "models: {openai/x: {price: {input: -1}}}\n", `models.openai/x.price.input: "-1" is not a number of at least 0`},
-		{"temperature", "models: {openai/x: {temperature: 0.7}}\n", `:1:34: models.openai/x.temperature: the number 0.7 is not auto, true or false`},
-		{"tools", "models: {openai/x: {tools: maybe}}\n", `:1:28: models.openai/x.tools: "maybe" is not auto, true or false`},
+		{"temperature", "models: {openai/x: {temperature: 0.7}}\n", `:1:34: models.openai/x.temperature: "0.7" is not auto, true or false`},
+		{"tools", "models: {openai/x: {tools: maybe}}\n", `:1:28: models.openai/x.tools: string "maybe" is not auto, true or false`},
 		{"output name", "models: {openai/x: {output_name: n}}\n", `models.openai/x.output_name: "n" is not one of max_tokens, max_completion_tokens`},
 		{"thinking back", "models: {openai/x: {thinking_back: no}}\n", `models.openai/x.thinking_back: "no" is not one of none, turn, always`},
 		{"status", "providers: {openai: {retry_statuses: [503, 200]}}\n", `:1:44: providers.openai.retry_statuses: "200" is not an HTTP status of an error`},
-		{"status as text", "providers: {openai: {retry_statuses: ['503']}}\n", `retry_statuses: the text "503" is not an HTTP status`},
-		{"statuses", "providers: {openai: {retry_statuses: 503}}\n", `retry_statuses: the number 503 is not a list, each an HTTP status`},
+		{"status as text", "providers: {openai: {retry_statuses: ['503']}}\n", `retry_statuses: string "503" is not an HTTP status`},
+		{"statuses", "providers: {openai: {retry_statuses: 503}}\n", `retry_statuses: number 503 is not a list, each an HTTP status`},
 		{"negative bytes", "providers: {openai: {max_image_bytes: -1}}\n", `max_image_bytes: "-1" is not a whole number of at least 0`},
 		{"no timeout", "timeouts: {first_byte: 0s}\n", `:1:24: timeouts.first_byte: "0s" is not a duration`},
 		{"provider without kind", "providers:\n  local: {}\n", `:2:3: providers.local: kind is missing`},
-		{"provider name", "providers: {A b: {kind: openai}}\n", `:1:13: providers: a provider's name is made of`},
+		{"provider name", "providers: {A b: {kind: openai}}\n", `:1:13: providers: "A b" is not a provider's name: lower-case`},
 		{"base url", "providers: {openai: {base_url: ftp://x}}\n", `providers.openai.base_url: the value is not an http or https address`},
 		{"offline address", "providers: {offline: {base_url: http://x}}\n", `providers.offline.base_url: an offline provider has no address`},
 		{"profile", "profile: chatty\n", `:1:10: profile: "chatty" is not one of chat, steps, loop, task, phased`},
-		{"profile override", "profiles: {chatty: {}}\n", `:1:12: profiles: there is no profile "chatty"; there are chat,`},
-		{"profile as text", "profiles: {chat: 3}\n", `:1:18: profiles.chat: the number 3 is not a mapping`},
+		{"profile override", "profiles: {chatty: {}}\n", `:1:12: profiles: "chatty" is not one of chat,`},
+		{"profile as text", "profiles: {chat: 3}\n", `:1:18: profiles.chat: number 3 is not a mapping`},
 		{"tls half", "tls: {cert: a.pem}\n", `:1:13: tls.cert: tls.key is missing`},
-		{"token", "token: x\n", `:1:1: token cannot stand in a file: use token_file or STRATA_TOKEN`},
-		{"alias", "db: &a x\ntoken_file: *a\n", `:1:5: db: an anchor or alias is not a path`},
-		{"merge", "<<: {db: x}\n", `:1:1: only plain names can be keys`},
-		{"tag", "db: !!str x\n", `:1:5: db: a tagged value is not a path`},
-		{"two documents", "db: a\n---\ndb: b\n", `:3:1: the file holds more than one document`},
+		{"token", "token: x\n", `:1:1: token is not allowed in a file: use token_file or STRATA_TOKEN`},
+		{"alias", "db: &a x\ntoken_file: *a\n", "strata.yaml:2:13: a YAML alias is not supported"},
+		{"merge", "<<: {db: x}\n", `:1:1: a YAML merge key is not supported`},
+		{"tag", "db: !!str x\n", `:1:5: a YAML tag is not supported`},
+		{"anchor", "db: &a x\n", `:1:5: a YAML anchor is not supported`},
+		{"key with a mark", "? db\n: c\n", `:1:1: a YAML key is not supported`},
+		{"number as key", "7: x\n", `:1:1: unknown key "7"; allowed: listen`},
+		{"infinity", "profiles: {chat: {compaction: {min_confidence: .inf}}}\n", `:1:48: a YAML inf is not supported`},
+		{"fraction", "limits: {requests: 1.5}\n", `:1:20: limits.requests: "1.5" is not a whole number of at least 1`},
+		{"mapping for text", "db: {a: b}\n", `:1:5: db: a YAML mapping is not a path`},
+		{"two documents", "db: a\n---\ndb: b\n", `:3:1: the file contains more than one document`},
 		{"a list", "- a\n", `:1:1: a list is not a mapping of keys to values`},
 		{"syntax", "log: {level: [}\n", `:1:15: `},
 		{"tab", "log:\n\tlevel: info\n", `:2:1: found character`},
 		{"deep", "origins: " + strings.Repeat("[", 1000), `:1:42: lists and mappings nest deeper than 32`},
 		{"deep dashes", strings.Repeat("- ", 1000), `:1:65: lists and mappings nest deeper than 32`},
-		{"large", "#" + strings.Repeat("x", maxFileBytes), `: the file is larger than 65536 bytes`},
+		{"large", "#" + strings.Repeat("x", maxFileBytes), `: the file exceeds the limit of 65536 bytes`},
 		{"binary", "db: \xff\n", `: the file is not UTF-8 text`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -209,12 +215,12 @@ func TestErrorsRepeatNoSecret(t *testing.T) {
 
 func TestFlagsCountMoreThanTheEnvironmentAndThatMoreThanTheFile(t *testing.T) {
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-	flags := AddFlags(fs)
+	AddFlags(fs)
 	if err := fs.Parse([]string{"--model", "openai/flag", "--origins", "a://x,b://x", "--origins=c://x", "--stability-strict", "--summarize-every", "3"}); err != nil {
 		t.Fatal(err)
 	}
 	path := writeFile(t, "model: openai/file\nlog: {level: debug}\nretention: 1h\nproviders: {local-1: {kind: openai}}\nprofiles: {chat: {compaction: {summarize_every: 9}}}\n")
-	c, err := Load(Sources{File: path, Flags: flags, Getenv: variables(t, map[string]string{
+	c, err := Load(Sources{File: path, Flags: fs, Getenv: variables(t, map[string]string{
 		"STRATA_MODEL": "openai/env", "STRATA_LOG_LEVEL": "warn", "STRATA_STABILITY_CACHE_TTL": "1h", "STRATA_HOSTS": "a.example, b.example:1",
 		"STRATA_PROVIDERS_LOCAL_1_BASE_URL": "http://127.0.0.1:1/v1", "STRATA_PROFILES_LOOP_COMPACTION_RAW_WINDOW_SIZE": "7",
 		"STRATA_PROVIDERS_LOCAL_1_RETRY_STATUSES": "503, 529", "STRATA_TIMEOUTS_BETWEEN_BYTES": "30s",
@@ -231,7 +237,9 @@ func TestFlagsCountMoreThanTheEnvironmentAndThatMoreThanTheFile(t *testing.T) {
 	if !slices.Equal(c.Providers["local-1"].RetryStatuses, []int{503, 529}) || c.Timeouts.BetweenBytes != 30*time.Second {
 		t.Errorf("got %+v, %+v", c.Providers["local-1"], c.Timeouts)
 	}
-	if c.Providers["local-1"].BaseURL != "http://127.0.0.1:1/v1" || c.Profiles["chat"][0].Value != int64(3) || c.Profiles["loop"][0].Value != int64(7) {
+	if c.Providers["local-1"].BaseURL != "http://127.0.0.1:1/v1" || len(c.Profiles) != 2 ||
+		c.Profiles[0].dotted() != "profiles.chat.compaction.summarize_every" || c.Profiles[0].Value != int64(3) ||
+		c.Profiles[1].dotted() != "profiles.loop.compaction.raw_window_size" || c.Profiles[1].Value != int64(7) {
 		t.Errorf("got %+v, %+v", c.Providers["local-1"], c.Profiles)
 	}
 	for key, want := range map[string]string{
@@ -249,11 +257,11 @@ func TestWrongVariablesAndFlagsAreNamed(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-	flags := AddFlags(fs)
+	AddFlags(fs)
 	if err := fs.Parse([]string{"--thought-level", "deep"}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Load(Sources{Getenv: variables(t, nil), Flags: flags})
+	_, err = Load(Sources{Getenv: variables(t, nil), Flags: fs})
 	if err == nil || err.Error() != `--thought-level: "deep" is not one of off, low, medium, high` {
 		t.Errorf("got %v", err)
 	}
@@ -333,12 +341,12 @@ func FuzzLoad(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d, err := parseDocument("fuzz.yaml", data)
-		if err != nil || d.root == nil {
+		if err != nil {
 			return
 		}
 		l := loader{Config: Default()}
-		l.readMapping(d, d.root, l.keys(), "")
-		l.validate()
+		l.readMapping(d, d.root, l.all())
+		l.check()
 		if err := l.problems.err(); err != nil && !strings.HasPrefix(err.Error(), "fuzz.yaml:") {
 			t.Errorf("an error without its place: %v", err)
 		}

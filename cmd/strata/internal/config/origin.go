@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// Origin says where a value came from. The zero Origin is the built-in default.
+// Origin is where a value came from. The zero Origin is the built-in default.
 type Origin struct {
 	Source string // a file's path, an environment variable's name, or a flag with its dashes
 	Line   int    // 1-based; 0 outside files
 	Column int    // 1-based, in characters; 0 outside files
 }
 
-// String gives the origin as --print-config shows it: "default", file:line, the variable's or the flag's name.
+// String returns the origin as --print-config shows it: "default", file:line, the variable's or the flag's name.
 func (o Origin) String() string {
 	switch {
 	case o.Source == "":
@@ -23,37 +23,35 @@ func (o Origin) String() string {
 	return fmt.Sprintf("%s:%d", o.Source, o.Line)
 }
 
-// place gives the origin as errors show it, with the column.
-func (o Origin) place() string {
-	if o.Line == 0 {
-		return o.String()
-	}
-	return fmt.Sprintf("%s:%d:%d", o.Source, o.Line, o.Column)
-}
+// commands reports whether a variable or a flag gave the value.
+func (o Origin) commands() bool { return o.Source != "" && o.Line == 0 }
 
-// Error is one thing that is wrong in the configuration, and where.
+// Error is a problem in the configuration, with its place.
 type Error struct {
 	Origin Origin
-	Key    string // dotted; empty where no key is at fault
+	Key    string // dotted; empty if the place says enough
 	Err    error
 }
 
-// Error names the file with line and column, the variable or the flag first, so that editors can jump there.
-// A variable and a flag say themselves which key they are for.
+// Error begins with the file, line and column, as editors expect, or with the variable or flag.
 func (e *Error) Error() string {
-	if e.Key == "" || e.Origin.commands() {
-		return fmt.Sprintf("%s: %v", e.Origin.place(), e.Err)
+	place := e.Origin.String()
+	if e.Origin.Line > 0 {
+		place = fmt.Sprintf("%s:%d", place, e.Origin.Column)
 	}
-	return fmt.Sprintf("%s: %s: %v", e.Origin.place(), e.Key, e.Err)
+	if e.Key == "" || e.Origin.commands() {
+		return fmt.Sprintf("%s: %v", place, e.Err)
+	}
+	return fmt.Sprintf("%s: %s: %v", place, e.Key, e.Err)
 }
 
-// Unwrap gives the problem without its place.
+// Unwrap returns the problem without its place.
 func (e *Error) Unwrap() error { return e.Err }
 
-// maxErrors bounds how many problems of one configuration are told at once.
+// maxErrors bounds how many problems of one configuration are reported.
 const maxErrors = 20
 
-// problems collects what is wrong, so that a user can mend a file in one go.
+// problems collects errors, so that a user can correct all of them in one go.
 type problems []error
 
 func (p *problems) add(o Origin, key string, err error) {

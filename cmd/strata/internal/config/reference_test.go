@@ -4,6 +4,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -39,7 +41,7 @@ func TestEachKeyStandsInTheDocumentation(t *testing.T) {
 
 func TestEachSettingHasItsOwnVariableAndFlag(t *testing.T) {
 	flags, variables := map[string]string{}, map[string]string{}
-	for _, s := range settings(example().keys(), "") {
+	for _, s := range example().all().values() {
 		if other := flags[s.flag()]; other != "" {
 			t.Errorf("%s and %s share a flag", s.dotted, other)
 		}
@@ -47,7 +49,7 @@ func TestEachSettingHasItsOwnVariableAndFlag(t *testing.T) {
 			t.Errorf("%s and %s share a variable", s.dotted, other)
 		}
 		flags[s.flag()], variables[s.env()] = s.dotted, s.dotted
-		if s.doc == "" {
+		if s.tag.Get("doc") == "" {
 			t.Errorf("%s is not documented", s.dotted)
 		}
 	}
@@ -59,23 +61,42 @@ func TestEachSettingHasItsOwnVariableAndFlag(t *testing.T) {
 	}
 }
 
-// keyTable gives the table of all keys in Markdown.
+// A misspelt tag would leave a setting without its rule, default or mask.
+func TestTheTagsOfEachSettingAreKnown(t *testing.T) {
+	known := []string{"yaml", "doc", "default", "allow", "oneof", "empty", "min", "names", "secret", "only"}
+	for _, s := range append(example().all().values(), example().all().members()...) {
+		for _, tag := range regexp.MustCompile(`([a-z]+):"`).FindAllStringSubmatch(string(s.tag), -1) {
+			if !slices.Contains(known, tag[1]) && !strings.Contains(s.tag.Get("doc"), tag[0]) {
+				t.Errorf("%s: tag %s is unknown", s.dotted, tag[1])
+			}
+		}
+		for _, tag := range []string{"allow", "names"} {
+			if name := s.tag.Get(tag); name != "" && rules[name].follows == nil {
+				t.Errorf("%s: there is no rule %q", s.dotted, name)
+			}
+		}
+		if s.isValue() && s.rule().want == "" {
+			t.Errorf("%s has no rule", s.dotted)
+		}
+		if text, ok := s.tag.Lookup("default"); ok && s.setText(text) != nil {
+			t.Errorf("%s: the default %q is not allowed", s.dotted, text)
+		}
+	}
+}
+
+// keyTable returns the table of all keys in Markdown.
 func keyTable() string {
 	var b strings.Builder
 	b.WriteString("| key | default | meaning | allowed |\n|---|---|---|---|\n")
-	for _, s := range settings(example().keys(), "") {
-		if _, ok := s.value.(profileValue); ok {
-			continue
+	for _, s := range example().all().values() {
+		standard, name := "", s.dotted
+		if s.String() != "" {
+			standard = "`" + s.String() + "`"
 		}
-		standard := "`" + s.value.String() + "`"
-		if s.value.String() == "" {
-			standard = ""
-		}
-		name := s.dotted
-		if s.envOnly {
+		if s.isEnvOnly() {
 			name = s.env()
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", name, standard, s.doc, s.value.want())
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", name, standard, s.tag.Get("doc"), s.want())
 	}
 	for _, k := range knobs {
 		fmt.Fprintf(&b, "| `profiles.profile.%s.%s` | the profile's | %s, also `--%s` | checked by the profile |\n", k.section, k.name, k.doc, k.flag())
@@ -86,8 +107,18 @@ func keyTable() string {
 // example has one entry in each table, named as the documentation names it.
 func example() *Config {
 	c := Default()
-	c.Providers = map[string]*Provider{"name": newProvider("", "")}
-	c.Providers["name"].Headers["HEADER"] = ""
-	c.Models = map[string]*Model{"provider/model": {}}
+	c.Providers, c.Models = map[string]*Provider{}, map[string]*Model{}
+	for _, s := range c.all().members() {
+		switch s.name() {
+		case "providers":
+			for _, m := range s.entry("name").members() {
+				if m.name() == "headers" {
+					m.entry("HEADER")
+				}
+			}
+		case "models":
+			s.entry("provider/model")
+		}
+	}
 	return c
 }

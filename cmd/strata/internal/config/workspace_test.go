@@ -32,20 +32,20 @@ func TestAWorkspaceCountsMoreThanTheFileAndLessThanTheRest(t *testing.T) {
 	if c.Profile != "steps" || c.SystemPrompt != "theirs\n" || c.Stability.Layout != "ripple" || c.Stability.CacheTTL != "1h" {
 		t.Errorf("got %+v", c)
 	}
-	if loop := c.Profiles["loop"]; len(loop) != 2 || loop[0].Value != int64(8) || loop[1].Value != int64(3) {
+	if loop := c.Profiles; len(loop) != 2 || loop[0].Value != uint64(8) || loop[1].Value != int64(3) {
 		t.Errorf("got %+v", loop)
 	}
 	if got := c.Origin("profile").String(); got != filepath.Join(folder, WorkspaceFile)+":1" {
 		t.Errorf("got origin %s", got)
 	}
-	if user.Profile != "loop" || user.Stability.CacheTTL != "auto" || user.Profiles["loop"][0].Value != int64(1) {
+	if user.Profile != "loop" || user.Stability.CacheTTL != "auto" || user.Profiles[0].Value != uint64(1) {
 		t.Errorf("the user's own configuration changed: %+v", user)
 	}
 }
 
 func TestAWorkspaceMayNotSetMore(t *testing.T) {
 	for text, want := range map[string]string{
-		"providers: {openai: {base_url: http://evil}}\n": `.strata.yaml:1:1: unknown key "providers"; allowed here: system_prompt, profile, profiles, stability`,
+		"providers: {openai: {base_url: http://evil}}\n": `.strata.yaml:1:1: unknown key "providers"; allowed: system_prompt, profile, profiles, stability`,
 		"stability: {layout: flat}\n":                    `.strata.yaml:1:21: stability.layout: "flat" is not one of log, ripple`,
 	} {
 		_, err := Default().ForWorkspace(workspace(t, text))

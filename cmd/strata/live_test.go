@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -15,6 +14,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"strata/cmd/strata/internal/cli"
+	"strata/cmd/strata/internal/connect"
 	"strata/internal/leak"
 )
 
@@ -51,15 +52,15 @@ func newUser(t *testing.T, config string) *user {
 			t.Error(err)
 		}
 	})
-	p := &process{getenv: u.getenv}
+	p := &cli.Process{Getenv: u.getenv}
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for giveUp := time.Now().Add(patience); time.Now().Before(giveUp); <-tick.C {
-		if _, err := p.findServer(); err == nil {
+		if _, err := connect.FindServer(p); err == nil {
 			return u
 		}
 	}
-	t.Fatal("the server does not come up")
+	t.Fatal("the server does not start")
 	return nil
 }
 
@@ -130,7 +131,9 @@ func (u *user) asks(ctx context.Context) (ended <-chan int) {
 // session gives the id of the only session, if there is one.
 func (u *user) session() string {
 	u.t.Helper()
-	var s sessionLine
+	var s struct {
+		ID string `json:"sessionId"`
+	}
 	if line := u.runs("sessions", "ls", "--json"); line != "" {
 		if err := json.Unmarshal([]byte(line), &s); err != nil {
 			u.t.Fatal(err)
@@ -157,7 +160,7 @@ func TestCtrlCCancelsTheTurn(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	asked := u.asks(ctx)
 	interrupt()
-	if code := <-asked; code != exitInterrupted {
+	if code := <-asked; code != int(cli.Interrupted) {
 		t.Errorf("ended with %d", code)
 	}
 	if shown := u.runs("sessions", "show", u.session()); !strings.Contains(shown, "\nhello\n") || !strings.Contains(shown, ", idle\n") {
@@ -170,7 +173,7 @@ func TestCtrlCBeforeTheTurnEndsToo(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var log bytes.Buffer
-	if code := run(ctx, []string{"ask", "hello"}, nil, io.Discard, &log, u.getenv); code != exitInterrupted || log.Len() > 0 {
+	if code := run(ctx, []string{"ask", "hello"}, nil, io.Discard, &log, u.getenv); code != int(cli.Interrupted) || log.Len() > 0 {
 		t.Errorf("ended with %d: %s", code, &log)
 	}
 }
@@ -189,7 +192,7 @@ func TestAnEditorsExitEndsNobodyElsesTurn(t *testing.T) {
 		t.Errorf("the session shows\n%s", shown)
 	}
 	interrupt()
-	if code := <-asked; code != exitInterrupted {
+	if code := <-asked; code != int(cli.Interrupted) {
 		t.Errorf("strata ask ended with %d", code)
 	}
 }
@@ -212,9 +215,9 @@ func TestAnswerThatTheServersEndCutsOffIsAFailure(t *testing.T) {
 	go func() { ended <- run(t.Context(), []string{"ask", "hello"}, nil, out, &log, u.getenv) }()
 	<-answering
 	u.stop()
-	left := "the server left before the answer was complete; what it saved of it is shown by `strata sessions show sess_"
+	left := "the server disconnected before the reply was complete; `strata sessions show sess_"
 	cancelled := "[cancelled]" // said by a server that still comes to it
-	if code := <-ended; code != exitFailed || !strings.Contains(log.String(), left) && !strings.Contains(log.String(), cancelled) {
+	if code := <-ended; code != int(cli.Failed) || !strings.Contains(log.String(), left) && !strings.Contains(log.String(), cancelled) {
 		t.Errorf("ended with %d: %s", code, &log)
 	}
 }
@@ -222,7 +225,7 @@ func TestAnswerThatTheServersEndCutsOffIsAFailure(t *testing.T) {
 func TestAnswerThatSomebodyElseCancelsIsAFailure(t *testing.T) {
 	u := newUser(t, slow)
 	asked := u.asks(t.Context())
-	client, err := (&process{getenv: u.getenv}).connect(t.Context(), nil)
+	client, err := connect.Open(t.Context(), &cli.Process{Getenv: u.getenv}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +233,7 @@ func TestAnswerThatSomebodyElseCancelsIsAFailure(t *testing.T) {
 	if err := client.Notify(t.Context(), "session/cancel", map[string]any{"sessionId": u.session()}); err != nil {
 		t.Fatal(err)
 	}
-	if code := <-asked; code != exitFailed {
+	if code := <-asked; code != int(cli.Failed) {
 		t.Errorf("ended with %d", code)
 	}
 }
@@ -238,27 +241,14 @@ func TestAnswerThatSomebodyElseCancelsIsAFailure(t *testing.T) {
 func TestServerIsFoundWhereItsEnvironmentHadNoRuntimeFolder(t *testing.T) {
 	u := newUser(t, "")
 	runtimeDir := t.TempDir()
-	p := &process{getenv: func(name string) string {
+	p := &cli.Process{Getenv: func(name string) string {
 		if name == "XDG_RUNTIME_DIR" {
 			return runtimeDir
 		}
 		return u.getenv(name)
 	}}
-	if _, err := p.findServer(); err != nil {
+	if _, err := connect.FindServer(p); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestNoServerInTimeNamesWhoHasTheDatabase(t *testing.T) {
-	home := t.TempDir()
-	p := &process{getenv: func(string) string { return home }}
-	cause := errors.New("it was not up")
-	if err := p.notFound(cause, ""); err != cause {
-		t.Errorf("nobody has the database: %v", err)
-	}
-	err := p.notFound(cause, "database is in use by process 7")
-	if !errors.Is(err, cause) || !strings.Contains(err.Error(), "in use by process 7, and "+home) {
-		t.Errorf("somebody has the database: %v", err)
 	}
 }
 
@@ -266,7 +256,7 @@ func TestStdioSaysThatTheServerLeft(t *testing.T) {
 	u := newUser(t, "")
 	_, log, stdio := u.opens(t.Context())
 	u.stop()
-	if code := <-stdio; code != exitFailed || !strings.Contains(log.String(), "the server left: closed with 1001") {
+	if code := <-stdio; code != int(cli.Failed) || !strings.Contains(log.String(), "the server disconnected: closed with 1001") {
 		t.Errorf("ended with %d: %s", code, log)
 	}
 }

@@ -1,8 +1,8 @@
-// Command strata is a session server for editor frontends, and its command line: it starts the server, proxies it to
-// editors that speak over standard streams, asks it from a terminal, and looks after its sessions, token and health.
+// Command strata is a session server for AI chat in editors, and its command line: it starts the server, serves editors
+// on standard input and output, asks from a terminal, and manages sessions, token and health.
 //
-// It is flags, configuration and wiring only. It must never hold a rule of the sessions: what a command shows or
-// changes goes through the running server.
+// It is flags, configuration and wiring only; each command is a package below internal. It must never contain a rule of
+// the sessions: commands read and change them through the running server.
 package main
 
 import (
@@ -14,6 +14,6 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // the second signal ends the process at once
+	context.AfterFunc(ctx, stop) // the second signal ends the process immediately
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv))
 }

@@ -11,7 +11,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"strata/cmd/strata/internal/cli"
+	"strata/cmd/strata/internal/connect"
 	"strata/historystore"
+	"strata/server/access"
 )
 
 var update = flag.Bool("update", false, "write what the commands print into the scripts")
@@ -43,26 +46,28 @@ func setup(env *testscript.Env) error {
 	}
 	env.Setenv("STRATA_LISTEN", "127.0.0.1:0")
 	env.Defer(func() {
-		if running, err := scriptProcess(env.Getenv).findServer(); err == nil {
+		if running, err := scriptServer(env.Getenv); err == nil {
 			terminate(running.PID)
 		}
 	})
 	return os.MkdirAll(home, 0o700)
 }
 
-func scriptProcess(getenv func(string) string) *process { return &process{getenv: getenv} }
+func scriptServer(getenv func(string) string) (access.ServerFile, error) {
+	return connect.FindServer(&cli.Process{Getenv: getenv})
+}
 
 // awaitServer waits until clients can find a server, and sets $SERVER to its process id.
 func awaitServer(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("SERVER", strconv.Itoa(eventually(ts, func() (int, bool) {
-		running, err := scriptProcess(ts.Getenv).findServer()
+		running, err := scriptServer(ts.Getenv)
 		return running.PID, err == nil
 	})))
 }
 
 // stopServer ends the server as a service manager does, and waits until it has given up the database.
 func stopServer(ts *testscript.TestScript, _ bool, _ []string) {
-	running, err := scriptProcess(ts.Getenv).findServer()
+	running, err := scriptServer(ts.Getenv)
 	ts.Check(err)
 	ts.Check(terminate(running.PID))
 	eventually(ts, func() (int, bool) {

@@ -9,19 +9,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"strata/cmd/strata/internal/cli"
 	release "strata/internal/version"
 )
 
 // version and commit are set by the linker: -ldflags "-X main.version=v1.2.3".
 var version, commit string
 
-func newVersion(p *process) *cobra.Command {
+func newVersion(p *cli.Process) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Show the version",
-		Args:  usageArgs(cobra.NoArgs),
+		Short: "Print the version",
+		Args:  cli.UsageArgs(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			_, err := io.WriteString(p.stdout, versionLine())
+			_, err := io.WriteString(p.Stdout, versionLine())
 			return err
 		},
 	}
@@ -31,7 +32,7 @@ func versionLine() string {
 	return fmt.Sprintf("strata %s (%s, %s/%s)\n", currentVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// currentVersion is the linker's version, else the module's, else the coming release's with the commit.
+// currentVersion returns the linker's version, else the module's, else that of the next release with the commit.
 func currentVersion() string {
 	module, revision := "", commit
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -45,10 +46,10 @@ func currentVersion() string {
 	return chooseVersion(version, module, revision)
 }
 
-// commitDigits is how much of a commit a version names.
+// commitDigits is the length of a commit in a version.
 const commitDigits = 12
 
-// chooseVersion is the version of a build. A module version that Go has made up names no release.
+// chooseVersion returns the version of a build. A module version that Go generated names no release.
 func chooseVersion(linked, module, revision string) string {
 	switch {
 	case linked != "":

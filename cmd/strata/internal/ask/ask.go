@@ -1,0 +1,280 @@
+// Package ask is `strata ask`: it sends one prompt to the running server and shows the reply.
+//
+// It must never let the words of a model or a provider control the terminal.
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"strata/cmd/strata/internal/cli"
+	"strata/cmd/strata/internal/connect"
+	"strata/rpc"
+)
+
+const (
+	maxPrompt   = 8 << 20                // bytes
+	cancelAgain = 200 * time.Millisecond // a cancel that overtakes its prompt has no effect, so it is repeated
+	cancelGrace = 10 * time.Second       // longest wait for the result of a cancelled turn
+)
+
+// options are the flags of strata ask.
+type options struct {
+	session string
+	files   []string
+	model   string
+	json    bool
+}
+
+// Command returns `strata ask`.
+func Command(p *cli.Process) *cobra.Command {
+	var opt options
+	cmd := &cobra.Command{
+		Use:   "ask PROMPT",
+		Short: "Send a prompt and stream the reply; - reads the prompt from standard input",
+		Args:  cli.UsageArgs(onePrompt),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			prompt, err := readPrompt(p, args[0])
+			if err != nil {
+				return cli.UsageError{Command: cmd, Err: err}
+			}
+			return ask(cmd.Context(), p, prompt, opt)
+		},
+	}
+	cmd.Flags().StringVar(&opt.session, "session", "", "continue the session `ID` (default: a new session in this folder)")
+	cmd.Flags().StringArrayVar(&opt.files, "file", nil, "add the file at `PATH`; repeatable")
+	cmd.Flags().StringVar(&opt.model, "model", "", "select `PROVIDER/MODEL`; the session keeps it")
+	cmd.Flags().BoolVar(&opt.json, "json", false, "print one JSON object per update, and one for the result")
+	return cmd
+}
+
+func onePrompt(_ *cobra.Command, args []string) error {
+	switch len(args) {
+	case 0:
+		return errors.New("the prompt is missing")
+	case 1:
+		return nil
+	}
+	return fmt.Errorf("expected one prompt, got %d: quote the prompt, and write --file before each file", len(args))
+}
+
+// readPrompt returns the text of the prompt.
+func readPrompt(p *cli.Process, arg string) (string, error) {
+	text := arg
+	if arg == "-" {
+		data, err := io.ReadAll(io.LimitReader(p.Stdin, maxPrompt+1))
+		switch {
+		case err != nil:
+			return "", fmt.Errorf("read the prompt: %w", err)
+		case len(data) > maxPrompt:
+			return "", fmt.Errorf("the prompt exceeds the limit of %d bytes", maxPrompt)
+		}
+		text = string(data)
+	}
+	switch {
+	case strings.TrimSpace(text) == "":
+		return "", errors.New("the prompt is empty")
+	case !utf8.ValidString(text):
+		return "", errors.New("the prompt is not UTF-8 text")
+	}
+	return text, nil
+}
+
+// ask runs one turn and shows the reply.
+func ask(ctx context.Context, p *cli.Process, prompt string, opt options) error {
+	blocks, err := promptBlocks(prompt, opt.files)
+	if err != nil {
+		return err
+	}
+	show := newReply(p, opt.json)
+	client, err := connect.Open(ctx, p, show.notified)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	session, err := openSession(ctx, client, opt)
+	if err != nil {
+		return err
+	}
+	if err := attach(ctx, client, session); err != nil {
+		return err
+	}
+	show.begin(session)
+	result, err := runTurn(ctx, client, map[string]any{"sessionId": session, "prompt": blocks})
+	if errors.Is(err, rpc.ErrClosed) {
+		err = fmt.Errorf("the server disconnected before the reply was complete; `strata sessions show %s` prints the saved part: %w", session, client.Err())
+	}
+	if err != nil {
+		show.failed(err)
+		return errors.Join(err, discardRefused(ctx, client, session, opt, err))
+	}
+	switch complete := show.end(result); {
+	case ctx.Err() != nil:
+		return cli.Interrupted
+	case !complete:
+		return cli.Failed
+	}
+	return nil
+}
+
+// promptBlocks returns the blocks of a prompt: a link for each file, then the text.
+func promptBlocks(prompt string, files []string) ([]map[string]any, error) {
+	blocks := make([]map[string]any, 0, len(files)+1)
+	for _, file := range files {
+		path, err := filepath.Abs(file)
+		if err != nil {
+			return nil, fmt.Errorf("--file %s: %w", file, err)
+		}
+		if _, err := os.Stat(path); err != nil {
+			return nil, fmt.Errorf("--file: %w", err)
+		}
+		blocks = append(blocks, map[string]any{"type": "resource_link", "name": filepath.Base(path), "uri": fileURI(path)})
+	}
+	return append(blocks, map[string]any{"type": "text", "text": prompt}), nil
+}
+
+// fileURI returns the file: address of an absolute path; C:\x is file:///C:/x.
+func fileURI(path string) string {
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	return (&url.URL{Scheme: "file", Path: path}).String()
+}
+
+// openSession opens the session of --session, or a new session in this folder, and selects its model.
+func openSession(ctx context.Context, client *rpc.Client, opt options) (id string, err error) {
+	if opt.session == "" {
+		id, err = newSession(ctx, client)
+	} else {
+		id, err = opt.session, resumeSession(ctx, client, opt.session)
+	}
+	if err != nil || opt.model == "" {
+		return id, err
+	}
+	err = client.Call(ctx, "session/set_config_option", map[string]any{"sessionId": id, "configId": "model", "value": opt.model}, nil)
+	if err != nil {
+		return id, errors.Join(fmt.Errorf("--model %s: %w", opt.model, err), discardRefused(ctx, client, id, opt, err))
+	}
+	return id, nil
+}
+
+// The codes of prompts that the server refuses before it stores anything.
+const (
+	codeInvalidParams = -32602
+	codeOverBudget    = -32011
+)
+
+// discardRefused deletes a session that was created for a refused prompt: it is empty, and the user did not ask for it.
+func discardRefused(ctx context.Context, client *rpc.Client, id string, opt options, refusal error) error {
+	answer, ok := errors.AsType[*rpc.Error](refusal)
+	if opt.session != "" || !ok || answer.Code != codeInvalidParams && answer.Code != codeOverBudget {
+		return nil
+	}
+	return client.Call(ctx, "session/delete", map[string]any{"sessionId": id}, nil)
+}
+
+func newSession(ctx context.Context, client *rpc.Client) (string, error) {
+	folder, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("working folder: %w", err)
+	}
+	var result struct {
+		SessionID string `json:"sessionId"`
+	}
+	err = client.Call(ctx, "session/new", map[string]any{"cwd": folder, "mcpServers": []any{}}, &result)
+	return result.SessionID, err
+}
+
+// resumeSession opens a stored session in its own folder, whatever the working folder is.
+func resumeSession(ctx context.Context, client *rpc.Client, id string) error {
+	info, err := sessionInfo(ctx, client, id)
+	if err != nil {
+		return fmt.Errorf("--session %s: %w", id, err)
+	}
+	err = client.Call(ctx, "session/resume", map[string]any{"sessionId": id, "cwd": info.Session.CWD, "mcpServers": []any{}}, nil)
+	if err != nil {
+		return fmt.Errorf("--session %s: %w", id, err)
+	}
+	return nil
+}
+
+// info is the part of _strata/session/info that this package needs.
+type info struct {
+	Session struct {
+		CWD string `json:"cwd"`
+	} `json:"session"`
+	Epoch string `json:"epoch"`
+	Seq   uint64 `json:"seq"`
+}
+
+func sessionInfo(ctx context.Context, client *rpc.Client, id string) (info, error) {
+	var i info
+	err := client.Call(ctx, "_strata/session/info", map[string]any{"sessionId": id}, &i)
+	return i, err
+}
+
+// attach subscribes to the session's events from now on, which report omitted items and retries.
+func attach(ctx context.Context, client *rpc.Client, id string) error {
+	info, err := sessionInfo(ctx, client, id)
+	if err != nil {
+		return err
+	}
+	return client.Call(ctx, "_strata/session/attach", map[string]any{"sessionId": id, "epoch": info.Epoch, "after": info.Seq}, nil)
+}
+
+// runTurn sends a prompt and returns its result. If ctx ends, runTurn cancels the turn and waits for its result.
+func runTurn(ctx context.Context, client *rpc.Client, params map[string]any) (json.RawMessage, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	call, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
+	cancelling := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(cancelling)
+		cancelTurn(call, client, params["sessionId"])
+		giveUp()
+	})
+	var result json.RawMessage
+	err := client.Call(call, "session/prompt", params, &result)
+	giveUp()
+	if !stop() {
+		<-cancelling
+	}
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return result, err
+}
+
+// cancelTurn cancels the session's turn until call ends, for at most cancelGrace.
+func cancelTurn(call context.Context, client *rpc.Client, session any) {
+	again := time.NewTicker(cancelAgain)
+	defer again.Stop()
+	limit := time.NewTimer(cancelGrace)
+	defer limit.Stop()
+	for {
+		if err := client.Notify(call, "session/cancel", map[string]any{"sessionId": session}); err != nil {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-limit.C:
+			return
+		case <-call.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package ask
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"time"
+
+	"strata/cmd/strata/internal/cli"
+	"strata/filecontext"
+	"strata/rpc"
+)
+
+// reply shows a turn while it runs: the model's text on standard output and remarks on standard error, or everything as
+// JSON lines on standard output.
+type reply struct {
+	out, notes io.Writer
+	json       bool
+	terminal   bool // standard output is a terminal, which control characters of the model must not reach
+	session    string
+	some       bool // some text was shown
+	midLine    bool // the last byte shown was not a line break
+}
+
+func newReply(p *cli.Process, asJSON bool) *reply {
+	return &reply{out: p.Stdout, notes: p.Stderr, json: asJSON, terminal: cli.IsTerminal(p.Stdout)}
+}
+
+// begin shows the session.
+func (r *reply) begin(session string) {
+	r.session = session
+	if !r.json {
+		fmt.Fprintf(r.notes, "session %s\n", session)
+	}
+}
+
+// notified shows a notification. It ignores unknown content.
+func (r *reply) notified(method string, params json.RawMessage) {
+	switch {
+	case method == "session/update" && r.json:
+		r.line(params)
+	case method == "session/update":
+		r.update(params)
+	case method == "_strata/event" && !r.json:
+		r.event(params)
+	}
+}
+
+func (r *reply) update(params json.RawMessage) {
+	var n struct {
+		Update struct {
+			Kind    string `json:"sessionUpdate"`
+			Title   string `json:"title"`
+			Content struct {
+				Text string `json:"text"`
+			} `json:"content"`
+		} `json:"update"`
+	}
+	if json.Unmarshal(params, &n) != nil {
+		return
+	}
+	switch n.Update.Kind {
+	case "agent_message_chunk":
+		r.text(n.Update.Content.Text)
+	case "notice":
+		r.note(n.Update.Title)
+	}
+}
+
+func (r *reply) event(params json.RawMessage) {
+	var e struct {
+		Type  string `json:"type"`
+		Items []struct {
+			Key    string `json:"key"`
+			Reason string `json:"reason"`
+		} `json:"leftOut"` // of left_out
+		Attempt int    `json:"attempt"` // of retrying, like the rest
+		Of      int    `json:"of"`
+		DelayMs int    `json:"delayMs"`
+		Reason  string `json:"reason"` // of save_failed too
+	}
+	if json.Unmarshal(params, &e) != nil {
+		return
+	}
+	switch e.Type {
+	case "left_out":
+		for _, item := range e.Items {
+			r.note("omitted: " + leftOut(item.Key, item.Reason))
+		}
+	case "save_failed":
+		r.note("the reply is not stored yet; retrying: " + e.Reason)
+	case "retrying":
+		r.note(fmt.Sprintf("%s: attempt %d of %d failed; next attempt in %v", e.Reason, e.Attempt, e.Of, (time.Duration(e.DelayMs) * time.Millisecond).Round(time.Second/10)))
+	}
+}
+
+// leftOut describes an item that was omitted or truncated, and why. It returns an unknown reason unchanged.
+func leftOut(key, reason string) string {
+	switch kind, name, _ := strings.Cut(key, ":"); {
+	case kind == "file" && strings.HasPrefix(name, "//"):
+		if u, err := url.Parse(key); err == nil {
+			key = u.Path
+		}
+	case kind == "file":
+		key = name
+	case kind == "doc" || kind == "msg":
+		key = map[string]string{"doc": "document ", "msg": "message "}[kind] + name
+	}
+	if known := filecontext.Reason(reason).Explain(); known != "" {
+		return key + " " + known
+	}
+	switch reason {
+	case "over_budget":
+		return key + " does not fit into the model's window"
+	case "cut_to_fit":
+		return key + " is truncated to fit into the model's window"
+	case "no_vision":
+		return "the pictures of " + key + " are not shown: the model has no vision"
+	case "picture_too_large":
+		return "a picture of " + key + " exceeds the model's limit"
+	case "request_too_large":
+		return "a picture of " + key + " is omitted: the request would be too large"
+	case "picture_refused":
+		return "a picture of " + key + " is omitted: the provider refused it"
+	case "deleted":
+		return key + " no longer exists"
+	}
+	return key + ": " + reason
+}
+
+func (r *reply) text(s string) {
+	if s == "" {
+		return
+	}
+	r.some = true
+	if r.terminal {
+		s = cli.Printable(s)
+	}
+	io.WriteString(r.out, s)
+	r.midLine = !strings.HasSuffix(s, "\n")
+}
+
+// note shows a remark on its own line.
+func (r *reply) note(s string) {
+	r.finishLine()
+	fmt.Fprintf(r.notes, "[%s]\n", cli.Printable(s))
+}
+
+func (r *reply) finishLine() {
+	if r.midLine {
+		io.WriteString(r.out, "\n")
+		r.midLine = false
+	}
+}
+
+// end shows the stop reason, unless the reply is simply complete. complete is false if the turn was cancelled.
+func (r *reply) end(result json.RawMessage) (complete bool) {
+	var turn struct {
+		StopReason string `json:"stopReason"`
+	}
+	if err := json.Unmarshal(result, &turn); err != nil {
+		turn.StopReason = err.Error()
+	}
+	if r.json {
+		r.line(map[string]any{"sessionId": r.session, "result": result})
+	} else {
+		r.endText(turn.StopReason)
+	}
+	return turn.StopReason != "cancelled"
+}
+
+func (r *reply) endText(stopReason string) {
+	r.finishLine()
+	switch stopReason {
+	case "end_turn":
+		if !r.some {
+			r.note("the reply is empty")
+		}
+	case "max_tokens":
+		r.note("the reply was truncated at the model's output limit")
+	case "refusal":
+		r.note("the model refused to reply")
+	default:
+		r.note(stopReason)
+	}
+}
+
+// failed ends the output of a turn that failed; the caller reports the error.
+func (r *reply) failed(err error) {
+	if r.json {
+		r.line(map[string]any{"sessionId": r.session, "error": jsonError(err)})
+		return
+	}
+	r.finishLine()
+}
+
+// jsonError returns a server's error unchanged, and any other error with its text.
+func jsonError(err error) map[string]any {
+	var response *rpc.Error
+	if !errors.As(err, &response) {
+		return map[string]any{"message": err.Error()}
+	}
+	fields := map[string]any{"code": response.Code, "message": response.Message}
+	if response.Data != nil {
+		fields["data"] = response.Data
+	}
+	return fields
+}
+
+// line writes one JSON object. It ignores write errors: the reader has gone.
+func (r *reply) line(v any) {
+	if data, err := json.Marshal(v); err == nil {
+		r.out.Write(append(data, '\n'))
+	}
+}

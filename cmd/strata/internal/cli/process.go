@@ -1,0 +1,36 @@
+// Package cli is the part that all commands share: the process they run in, exit codes, and output that is safe for a
+// terminal.
+//
+// It must never contain a command.
+package cli
+
+import (
+	"io"
+
+	"github.com/spf13/pflag"
+
+	"strata/cmd/strata/internal/config"
+	"strata/server/access"
+)
+
+// Process is the environment of a command.
+type Process struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Getenv         func(string) string
+	ConfigFile     string // --config
+	Version        string // of this program
+}
+
+// Load reads the configuration with the flags of a command; flags may be nil.
+func (p *Process) Load(flags *pflag.FlagSet) (*config.Config, error) {
+	return config.Load(config.Sources{File: p.ConfigFile, Getenv: p.Getenv, Flags: flags})
+}
+
+// Token returns the token that the server accepts, and creates the token file if it is missing.
+func (p *Process) Token(c *config.Config) (access.Token, error) {
+	if !c.Token.IsZero() {
+		return c.Token, nil
+	}
+	return access.LoadOrCreateToken(c.TokenFile)
+}

@@ -1,0 +1,121 @@
+// Package connect finds the running server, starts a server if none is running, and connects to it.
+//
+// It must never read or change a session.
+package connect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"strata/cmd/strata/internal/cli"
+	"strata/rpc"
+	"strata/server/access"
+)
+
+// maxFrame is the largest frame from the server, in bytes. The server knows how large a frame must be: a page of a
+// transcript contains at least one message, of any length.
+const maxFrame = 64 << 20
+
+// dialTimeout bounds the attempts to reach a server that is about to exit or has just started.
+const dialTimeout = 5 * time.Second
+
+// OnNotification receives the notifications of a server. It may be nil.
+type OnNotification func(method string, params json.RawMessage)
+
+// Open returns an initialized connection to the running server, and starts a server if none is running.
+func Open(ctx context.Context, p *cli.Process, on OnNotification) (*rpc.Client, error) {
+	stream, err := Dial(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return initialize(ctx, p, stream, on)
+}
+
+// OpenServer returns an initialized connection to a server.
+func OpenServer(ctx context.Context, p *cli.Process, running access.ServerFile) (*rpc.Client, error) {
+	stream, err := dialServer(ctx, running)
+	if err != nil {
+		return nil, err
+	}
+	return initialize(ctx, p, stream, nil)
+}
+
+func initialize(ctx context.Context, p *cli.Process, stream *rpc.WebSocketStream, on OnNotification) (*rpc.Client, error) {
+	client := rpc.NewClient(stream, on)
+	params := map[string]any{
+		"protocolVersion":    1,
+		"clientInfo":         map[string]any{"name": "strata", "title": "Strata's command line", "version": p.Version},
+		"clientCapabilities": map[string]any{"session": map[string]any{"notices": map[string]any{}}},
+	}
+	if err := client.Call(ctx, "initialize", params, nil); err != nil {
+		client.Close()
+		return nil, err
+	}
+	return client, nil
+}
+
+// Dial opens a WebSocket to the running server, and starts a server if none is running. If the server exits in the
+// meantime, Dial finds or starts another.
+func Dial(ctx context.Context, p *cli.Process) (*rpc.WebSocketStream, error) {
+	giveUp := time.Now().Add(dialTimeout)
+	for {
+		running, err := ensureServer(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		stream, err := dialServer(ctx, running)
+		var gone *net.OpError
+		if err == nil || !errors.As(err, &gone) || time.Now().After(giveUp) {
+			return stream, err
+		}
+		select {
+		case <-time.After(startPoll):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func dialServer(ctx context.Context, running access.ServerFile) (*rpc.WebSocketStream, error) {
+	address, err := webSocketURL(running.URL)
+	if err != nil {
+		return nil, err
+	}
+	stream, err := rpc.DialWebSocket(ctx, address, rpc.DialOptions{
+		Limits:       rpc.Limits{FrameBytes: maxFrame},
+		Header:       http.Header{"Authorization": {"Bearer " + running.Token.Reveal()}},
+		Subprotocols: []string{access.Subprotocol},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("connect to the server at %s: %w", running.URL, err)
+	}
+	return stream, nil
+}
+
+// EachPage calls a paged method until the last page, and calls take with each result. It sets the cursor in params.
+func EachPage(ctx context.Context, client *rpc.Client, method string, params map[string]any, take func(page json.RawMessage) error) error {
+	for {
+		var page json.RawMessage
+		if err := client.Call(ctx, method, params, &page); err != nil {
+			return err
+		}
+		if err := take(page); err != nil {
+			return err
+		}
+		var next struct {
+			Cursor string `json:"nextCursor"`
+		}
+		if err := json.Unmarshal(page, &next); err != nil {
+			return fmt.Errorf("%s: %w", method, err)
+		}
+		if next.Cursor == "" {
+			return nil
+		}
+		params["cursor"] = next.Cursor
+	}
+}

@@ -1,0 +1,11 @@
+package connect
+
+import "syscall"
+
+// detachedProcess gives a process no console (winbase.h); package syscall does not name it.
+const detachedProcess = 0x00000008
+
+// detached starts a process without this console, so that neither the end of this process nor Ctrl-C reaches it.
+func detached() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP | detachedProcess}
+}

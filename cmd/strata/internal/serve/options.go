@@ -1,0 +1,67 @@
+package serve
+
+import (
+	"cmp"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+
+	"strata/cmd/strata/internal/cli"
+	"strata/cmd/strata/internal/config"
+	"strata/filecontext"
+	"strata/history"
+	"strata/llm"
+	"strata/server"
+	"strata/server/access"
+	"strata/session"
+)
+
+// serverOptions returns the options of a server. The caller closes client.
+func serverOptions(p *cli.Process, c *config.Config, opt options, client *llm.Client, log *slog.Logger) (server.Options, error) {
+	token, err := p.Token(c)
+	if err != nil {
+		return server.Options{}, err
+	}
+	rules, err := Rules(c)
+	if err != nil {
+		return server.Options{}, err
+	}
+	certificate, err := loadTLS(c.TLS)
+	if err != nil {
+		return server.Options{}, err
+	}
+	tokenFile := c.TokenFile
+	if !c.Token.IsZero() {
+		tokenFile = ""
+	}
+	return server.Options{
+		Version: p.Version, Listen: c.Listen, TLS: certificate, Proxy: c.BehindProxy,
+		Token: token, TokenFile: tokenFile, Origins: c.Origins, Hosts: c.Hosts,
+		ServerFile: access.ServerFilePath(p.Getenv, c.Folders.State),
+		StateDir:   c.Folders.State, LogFile: c.Log.File, Roots: c.Workspaces.Roots,
+		Retention: c.Retention, IdleUnload: c.IdleUnload, ExitIdle: opt.exitIdle,
+		Connections: c.Limits.Connections, Requests: c.Limits.Requests, FrameBytes: c.Limits.FrameBytes,
+		CompactionWorkers: c.Compaction.Workers,
+		Catalogue:         catalogue{client},
+		Sessions: session.Deps{
+			Streamer: client, Model: catalogue{client}.configured, LimitWindow: client.LimitWindow, Rules: rules, Workspace: workspaceRules(c),
+			DefaultConfig:  history.Config{Model: c.Model, ThoughtLevel: c.ThoughtLevel},
+			Files:          filecontext.Limits{FileBytes: c.Limits.FileBytes},
+			RulesFile:      true,
+			DetectionModel: c.DetectionModel, SummaryModel: cmp.Or(c.SummaryModel, c.DetectionModel),
+		},
+		Debug: opt.debug, Log: log,
+	}, nil
+}
+
+// loadTLS returns nil if TLS is not configured.
+func loadTLS(names config.TLS) (*tls.Config, error) {
+	if names.Cert == "" {
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(names.Cert, names.Key)
+	if err != nil {
+		return nil, fmt.Errorf("tls.cert %s, tls.key %s: %w", names.Cert, names.Key, err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
+}

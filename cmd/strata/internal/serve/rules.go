@@ -1,0 +1,44 @@
+package serve
+
+import (
+	"strata/cmd/strata/internal/config"
+	"strata/session"
+	"strata/session/profile"
+	"strata/stability"
+)
+
+// Rules returns the rules of sessions. The error for an override that its profile refuses names the place of the override.
+func Rules(c *config.Config) (session.Rules, error) {
+	profiles, err := profile.All()
+	if err != nil {
+		return session.Rules{}, err
+	}
+	for _, o := range c.Profiles {
+		if profiles[o.Profile], err = profiles[o.Profile].With(o.Path, o.Value); err != nil {
+			return session.Rules{}, o.Errorf("%w", err)
+		}
+	}
+	if !c.Compaction.Enabled {
+		for name, p := range profiles {
+			p.Compaction.Enabled = false
+			profiles[name] = p
+		}
+	}
+	return session.Rules{
+		Profile: c.Profile, SystemPrompt: c.SystemPrompt, Profiles: profiles,
+		Stability: stability.Options{
+			Layout: c.Stability.Layout, Lifetime: c.Stability.CacheTTL, Strict: c.Stability.Strict, Target: c.Stability.CacheTargetTokens,
+		},
+	}, nil
+}
+
+// workspaceRules returns the rules of the sessions in a folder.
+func workspaceRules(c *config.Config) func(folder string) (session.Rules, error) {
+	return func(folder string) (session.Rules, error) {
+		own, err := c.ForWorkspace(folder)
+		if err != nil {
+			return session.Rules{}, err
+		}
+		return Rules(own)
+	}
+}

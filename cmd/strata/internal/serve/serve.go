@@ -1,0 +1,204 @@
+// Package serve is `strata serve` and `strata stop`: it makes a server of the configuration, and ends it.
+//
+// It must never contain a rule of the sessions: it passes the configuration to the packages that have them.
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"strata/cmd/strata/internal/cli"
+	"strata/cmd/strata/internal/config"
+	"strata/cmd/strata/internal/connect"
+	"strata/historystore"
+	"strata/internal/failpoint"
+	"strata/llm"
+	"strata/server"
+	"strata/server/access"
+	"strata/tokens"
+)
+
+// options are the flags of strata serve that are not settings.
+type options struct {
+	print    bool
+	debug    bool
+	exitIdle time.Duration
+}
+
+// Command returns `strata serve`.
+func Command(p *cli.Process) *cobra.Command {
+	var opt options
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the server until Ctrl-C",
+		Args:  cli.UsageArgs(cobra.NoArgs),
+	}
+	config.AddFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&opt.print, "print-config", false, "print every setting with its origin, and exit")
+	cmd.Flags().BoolVar(&opt.debug, "debug", false, "log at debug level and serve test methods")
+	cmd.Flags().DurationVar(&opt.exitIdle, "exit-idle", 0, "exit after `DURATION` without connections; 0: never")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if opt.exitIdle < 0 {
+			return cli.UsageError{Command: cmd, Err: fmt.Errorf("--exit-idle: %v is negative: set 0 or more", opt.exitIdle)}
+		}
+		c, err := p.Load(cmd.Flags())
+		switch {
+		case err != nil:
+			return err
+		case opt.print:
+			return c.Print(p.Stdout)
+		}
+		return serve(cmd.Context(), p, c, opt)
+	}
+	return cmd
+}
+
+// serve runs a server on the configured database until ctx ends.
+func serve(ctx context.Context, p *cli.Process, c *config.Config, opt options) error {
+	if err := failpoint.Arm(p.Getenv(failpoint.Env)); err != nil {
+		return err
+	}
+	if opt.exitIdle > 0 {
+		adjustForClients(c)
+	}
+	log, closeLog, err := newLog(c, p.Stderr, opt.debug)
+	if err != nil {
+		return err
+	}
+	defer closeLog.Close()
+	if err := os.MkdirAll(c.Folders.State, 0o700); err != nil {
+		return fmt.Errorf("state folder: %w", err)
+	}
+	metrics := server.NewMetrics()
+	store, err := historystore.Open(ctx, c.DB, historystore.Options{Log: log, Observe: metrics.StoreLatency})
+	switch {
+	case errors.Is(err, historystore.ErrLocked):
+		fmt.Fprintf(p.Stderr, "strata: %v\n", err)
+		return cli.Locked
+	case err != nil:
+		return err
+	}
+	return errors.Join(serveStore(ctx, p, c, opt, store, metrics, log), store.Close())
+}
+
+// serveStore runs a server on an open store until ctx ends.
+func serveStore(ctx context.Context, p *cli.Process, c *config.Config, opt options, store *historystore.Store, metrics *server.Metrics, log *slog.Logger) error {
+	client, err := llm.New(Client(c, p.Getenv, log))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	var preparing sync.WaitGroup
+	preparing.Go(func() { prepare(client, c.Model) })
+	defer preparing.Wait()
+	options, err := serverOptions(p, c, opt, client, log)
+	if err != nil {
+		return err
+	}
+	options.Metrics = metrics
+	first := firstServer(p, log)
+	if first.PID != 0 {
+		options.ServerFile = ""
+	}
+	options.OnReady = func(r server.Ready) { welcome(p, c, r, first) }
+	s, err := server.New(store, options)
+	if err != nil {
+		return err
+	}
+	return s.Run(ctx)
+}
+
+// firstServer returns the server, with another database, that clients find already; its PID is 0 if there is none. That
+// server keeps its file: if this server replaced the file and removed it at its end, clients could not find the first.
+func firstServer(p *cli.Process, log *slog.Logger) access.ServerFile {
+	first, err := connect.FindServer(p)
+	if err != nil {
+		return access.ServerFile{}
+	}
+	log.Warn("clients find another server, which started first", slog.Int("pid", first.PID), slog.String("database", first.Database))
+	return first
+}
+
+// prepare loads, during the start, the list of models and the table that counts the model's tokens. The first prompt
+// would otherwise wait for them: they take about 50 ms of processor time.
+func prepare(client *llm.Client, model string) {
+	client.Models()
+	m, _ := client.Model(model)
+	tokens.For(m.Encoding).Count("")
+}
+
+// adjustForClients adjusts the configuration of a server that was started for a client, without a user at its terminal:
+// the server logs to a file, and uses a free port if another program, such as another user's server, has the usual port.
+func adjustForClients(c *config.Config) {
+	if c.Log.File == "" {
+		c.Log.File = filepath.Join(c.Folders.State, "strata.log")
+	}
+	if !c.IsDefault("listen") {
+		return
+	}
+	l, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		c.Listen = "127.0.0.1:0"
+		return
+	}
+	l.Close()
+}
+
+// welcome prints the addresses and files of the server. first is the server that clients find instead; its PID is 0 if
+// there is none.
+func welcome(p *cli.Process, c *config.Config, r server.Ready, first access.ServerFile) {
+	token, log := c.TokenFile, c.Log.File
+	if !c.Token.IsZero() {
+		token = "from STRATA_TOKEN"
+	}
+	if log == "" {
+		log = "standard error"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "HUD        %s  (works once, for 10 minutes; `strata hud` prints another)\n", r.HUD)
+	fmt.Fprintf(&b, "WebSocket  %s\n", r.WebSocket)
+	fmt.Fprintf(&b, "token      %s\n", token)
+	fmt.Fprintf(&b, "database   %s\n", r.Database)
+	fmt.Fprintf(&b, "log        %s\n", log)
+	fmt.Fprintf(&b, "model      %s\n", c.Model)
+	b.WriteString(modelAdvice(p, c))
+	if first.PID != 0 {
+		fmt.Fprintf(&b, "clients    find process %d, which started first, with the database %s.\n", first.PID, first.Database)
+		b.WriteString("           This server is reachable at the addresses above only. Stop the other server to change this.\n")
+	}
+	fmt.Fprint(p.Stdout, b.String())
+}
+
+// modelAdvice returns how to select a model, if no source selected one and the offline model answers.
+func modelAdvice(p *cli.Process, c *config.Config) string {
+	if c.Model != config.OfflineModel || !c.IsDefault("model") {
+		return ""
+	}
+	var keys []string
+	for name, provider := range c.Providers {
+		if provider.APIKeyEnv != "" && p.Getenv(provider.APIKeyEnv) != "" {
+			keys = append(keys, name+" ("+provider.APIKeyEnv+")")
+		}
+	}
+	const how = "set `model: PROVIDER/MODEL` in %s, STRATA_MODEL or --model, or choose in the HUD or the editor.\n"
+	file := c.File
+	if file == "" {
+		file = filepath.Join(c.Folders.Config, config.FileName)
+	}
+	if len(keys) == 0 {
+		return fmt.Sprintf("           This model replies without a network. For another, "+how, file)
+	}
+	return fmt.Sprintf("           This model replies without a network. Keys are set for %s; Strata calls a paid service only if you select its model: "+how,
+		strings.Join(slices.Sorted(slices.Values(keys)), ", "), file)
+}

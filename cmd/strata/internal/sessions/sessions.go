@@ -1,0 +1,231 @@
+// Package sessions is `strata sessions`: it lists, prints, deletes, exports and imports sessions of the running server.
+//
+// It must never open the database.
+package sessions
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"strata/cmd/strata/internal/cli"
+	"strata/cmd/strata/internal/connect"
+	"strata/history"
+	"strata/rpc"
+)
+
+// Command returns `strata sessions`.
+func Command(p *cli.Process) *cobra.Command {
+	return cli.Group("sessions", "List, print, delete, export and import sessions",
+		newList(p), newShow(p),
+		newEach(p, "rm", "Delete sessions; undelete restores them until retention expires", "session/delete"),
+		newEach(p, "undelete", "Restore deleted sessions", "_strata/session/undelete"),
+		newExport(p), newImport(p))
+}
+
+// summary is a session in a list.
+type summary struct {
+	ID        string    `json:"sessionId"`
+	CWD       string    `json:"cwd"`
+	Title     string    `json:"title"`
+	UpdatedAt time.Time `json:"updatedAt"`
+}
+
+// details are the part of _strata/session/info that is printed.
+type details struct {
+	Session   summary        `json:"session"`
+	CreatedAt time.Time      `json:"createdAt"`
+	State     string         `json:"state"`
+	Config    history.Config `json:"config"`
+	Messages  int            `json:"messages"`
+	InView    int            `json:"inView"`
+	Tokens    int            `json:"historyTokens"`
+
+	raw json.RawMessage
+}
+
+func sessionInfo(ctx context.Context, client *rpc.Client, id string) (details, error) {
+	var d details
+	if err := client.Call(ctx, "_strata/session/info", map[string]any{"sessionId": id}, &d.raw); err != nil {
+		return d, err
+	}
+	return d, json.Unmarshal(d.raw, &d)
+}
+
+func newList(p *cli.Process) *cobra.Command {
+	var folder string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "ls",
+		Short: "List sessions, most recently used first",
+		Args:  cli.UsageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return list(cmd.Context(), p, folder, asJSON)
+		},
+	}
+	cmd.Flags().StringVar(&folder, "cwd", "", "list only sessions in `FOLDER`")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per session")
+	return cmd
+}
+
+func list(ctx context.Context, p *cli.Process, folder string, asJSON bool) error {
+	params := map[string]any{}
+	if folder != "" {
+		path, err := filepath.Abs(folder)
+		if err != nil {
+			return fmt.Errorf("--cwd %s: %w", folder, err)
+		}
+		params["cwd"] = path
+	}
+	client, err := connect.Open(ctx, p, nil)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	return connect.EachPage(ctx, client, "session/list", params, func(page json.RawMessage) error {
+		var result struct {
+			Sessions []json.RawMessage `json:"sessions"`
+		}
+		if err := json.Unmarshal(page, &result); err != nil {
+			return fmt.Errorf("list of sessions: %w", err)
+		}
+		if asJSON {
+			return writeLines(p.Stdout, result.Sessions)
+		}
+		return writeSessions(p.Stdout, result.Sessions)
+	})
+}
+
+func writeSessions(w io.Writer, sessions []json.RawMessage) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, raw := range sessions {
+		var s summary
+		if err := json.Unmarshal(raw, &s); err != nil {
+			return fmt.Errorf("session in a list: %w", err)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", s.ID, s.UpdatedAt.Local().Format(time.DateTime), cli.OneLine(s.CWD), cli.OneLine(s.Title))
+	}
+	return table.Flush()
+}
+
+func writeLines(w io.Writer, values []json.RawMessage) error {
+	for _, v := range values {
+		if _, err := fmt.Fprintf(w, "%s\n", v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newShow(p *cli.Process) *cobra.Command {
+	var asJSON, onlyEdits bool
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Print a session and its transcript",
+		Args:  cli.UsageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return show(cmd.Context(), p, args[0], asJSON, onlyEdits)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object for the session, and one per message or edit")
+	cmd.Flags().BoolVar(&onlyEdits, "edits", false, "print the edits of its history instead: compactions, restores and the like")
+	return cmd
+}
+
+func show(ctx context.Context, p *cli.Process, id string, asJSON, onlyEdits bool) error {
+	client, err := connect.Open(ctx, p, nil)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	info, err := sessionInfo(ctx, client, id)
+	if err != nil {
+		return err
+	}
+	read, write := transcript, writeMessages
+	if onlyEdits {
+		read, write = edits, writeEdits
+	}
+	all, err := read(ctx, client, id)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		write = writeLines
+		fmt.Fprintf(p.Stdout, "%s\n", info.raw)
+	} else {
+		info.write(p.Stdout)
+	}
+	return write(p.Stdout, all)
+}
+
+// transcript returns the messages of a session, oldest first. The server returns the newest page first.
+func transcript(ctx context.Context, client *rpc.Client, id string) (all []json.RawMessage, err error) {
+	var pages [][]json.RawMessage
+	err = connect.EachPage(ctx, client, "_strata/history/list", map[string]any{"sessionId": id}, func(page json.RawMessage) error {
+		var list struct {
+			Messages []json.RawMessage `json:"messages"`
+		}
+		if err := json.Unmarshal(page, &list); err != nil {
+			return fmt.Errorf("transcript of %s: %w", id, err)
+		}
+		pages = append(pages, list.Messages)
+		return nil
+	})
+	slices.Reverse(pages)
+	return slices.Concat(pages...), err
+}
+
+func (d details) write(w io.Writer) {
+	fmt.Fprintf(w, "%s  %s\n", d.Session.ID, cli.OneLine(d.Session.Title))
+	fmt.Fprintf(w, "folder %s, model %s, %s\n", cli.OneLine(d.Session.CWD), d.Config.Model, d.State)
+	fmt.Fprintf(w, "created %s, %d messages, %d in view with %d tokens\n",
+		d.CreatedAt.Local().Format(time.DateTime), d.Messages, d.InView, d.Tokens)
+}
+
+func writeMessages(w io.Writer, messages []json.RawMessage) error {
+	for _, raw := range messages {
+		var m history.Message
+		if err := json.Unmarshal(raw, &m); err != nil {
+			return fmt.Errorf("message in a transcript: %w", err)
+		}
+		status := ""
+		if m.Status != "" && m.Status != history.StatusComplete {
+			status = ", " + string(m.Status)
+		}
+		_, err := fmt.Fprintf(w, "\n--- %s, %s%s\n%s\n", m.Role, m.At.Local().Format(time.DateTime), status, cli.Printable(m.PlainText()))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newEach returns a command that calls a method for each named session.
+func newEach(p *cli.Process, name, short, method string) *cobra.Command {
+	return &cobra.Command{
+		Use:   name + " ID...",
+		Short: short,
+		Args:  cli.UsageArgs(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			client, err := connect.Open(cmd.Context(), p, nil)
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			for _, id := range ids {
+				if err := client.Call(cmd.Context(), method, map[string]any{"sessionId": id}, nil); err != nil {
+					return fmt.Errorf("%s %s: %w", name, id, err)
+				}
+			}
+			return nil
+		},
+	}
+}

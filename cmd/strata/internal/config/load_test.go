@@ -196,6 +196,17 @@ func numbered(n int) string {
 	return b.String()
 }
 
+// An empty list turns retries off; it is not the same as no list.
+func TestAnEmptyListIsSet(t *testing.T) {
+	c, err := loadText(t, "providers: {openai: {retry_statuses: []}}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if statuses := c.Providers["openai"].RetryStatuses; statuses == nil || len(statuses) > 0 {
+		t.Errorf("got %v", statuses)
+	}
+}
+
 func TestErrorsRepeatNoSecret(t *testing.T) {
 	const secret = "sk-ant-0123456789"
 	for _, text := range []string{

@@ -19,14 +19,14 @@ import (
 	"strata/internal/leak"
 )
 
-// user is somebody with a home folder of their own and a server that runs in it, in this process.
+// user is a home folder with a server that runs in this process.
 type user struct {
 	t    *testing.T
 	home string
-	stop func() // ends the server and waits; can be called again
+	stop func() // ends the server and waits; idempotent
 }
 
-// newUser starts a server with a configuration and waits until clients can find it. It ends with the test.
+// newUser starts a server with a configuration and waits until clients can find it. The server ends with the test.
 func newUser(t *testing.T, config string) *user {
 	t.Helper()
 	others := goleak.IgnoreCurrent()
@@ -74,7 +74,7 @@ func (u *user) getenv(name string) string {
 	return ""
 }
 
-// runs gives the output of a command that must succeed.
+// runs returns the output of a command that must succeed.
 func (u *user) runs(args ...string) string {
 	u.t.Helper()
 	var out, log bytes.Buffer
@@ -109,10 +109,10 @@ func (w *trigger) String() string {
 // initialize is an editor's first frame.
 const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}` + "\n"
 
-// slow makes an answer that lasts for longer than any test.
+// slow makes a reply that takes longer than any test.
 const slow = "providers: {offline: {delta_gap: 1h}}\n"
 
-// asks starts strata ask and waits until its turn runs.
+// asks starts strata ask and waits until its turn is running.
 func (u *user) asks(ctx context.Context) (ended <-chan int) {
 	u.t.Helper()
 	done := make(chan int, 1)
@@ -128,7 +128,7 @@ func (u *user) asks(ctx context.Context) (ended <-chan int) {
 	return nil
 }
 
-// session gives the id of the only session, if there is one.
+// session returns the ID of the only session, or "".
 func (u *user) session() string {
 	u.t.Helper()
 	var s struct {
@@ -142,7 +142,7 @@ func (u *user) session() string {
 	return s.ID
 }
 
-// opens starts strata stdio and waits until it has answered.
+// opens starts strata stdio and waits for its first response.
 func (u *user) opens(ctx context.Context) (editor *io.PipeWriter, log *bytes.Buffer, ended <-chan int) {
 	u.t.Helper()
 	in, editor := io.Pipe()
@@ -178,7 +178,7 @@ func TestCtrlCBeforeTheTurnEndsToo(t *testing.T) {
 	}
 }
 
-func TestAnEditorsExitEndsNobodyElsesTurn(t *testing.T) {
+func TestTurnsOfOthersContinueAfterAnEditorExits(t *testing.T) {
 	u := newUser(t, slow)
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
@@ -207,8 +207,8 @@ func TestStdioEndsWhenItIsInterrupted(t *testing.T) {
 	}
 }
 
-func TestAnswerThatTheServersEndCutsOffIsAFailure(t *testing.T) {
-	u := newUser(t, "providers: {offline: {delta_gap: 1s}}\n") // the answer has a dozen deltas
+func TestReplyThatTheServersExitTruncatesIsAFailure(t *testing.T) {
+	u := newUser(t, "providers: {offline: {delta_gap: 1s}}\n") // the reply has a dozen deltas
 	var log bytes.Buffer
 	answering, ended := make(chan struct{}), make(chan int, 1)
 	out := &trigger{call: func() { close(answering) }}
@@ -216,13 +216,13 @@ func TestAnswerThatTheServersEndCutsOffIsAFailure(t *testing.T) {
 	<-answering
 	u.stop()
 	left := "the server disconnected before the reply was complete; `strata sessions show sess_"
-	cancelled := "[cancelled]" // said by a server that still comes to it
+	cancelled := "[cancelled]" // reported by a server that has time to
 	if code := <-ended; code != int(cli.Failed) || !strings.Contains(log.String(), left) && !strings.Contains(log.String(), cancelled) {
 		t.Errorf("ended with %d: %s", code, &log)
 	}
 }
 
-func TestAnswerThatSomebodyElseCancelsIsAFailure(t *testing.T) {
+func TestTurnThatAnotherClientCancelsIsAFailure(t *testing.T) {
 	u := newUser(t, slow)
 	asked := u.asks(t.Context())
 	client, err := connect.Open(t.Context(), &cli.Process{Getenv: u.getenv}, nil)
@@ -238,7 +238,7 @@ func TestAnswerThatSomebodyElseCancelsIsAFailure(t *testing.T) {
 	}
 }
 
-func TestServerIsFoundWhereItsEnvironmentHadNoRuntimeFolder(t *testing.T) {
+func TestServerThatStartedWithoutARuntimeFolderIsFound(t *testing.T) {
 	u := newUser(t, "")
 	runtimeDir := t.TempDir()
 	p := &cli.Process{Getenv: func(name string) string {
@@ -252,7 +252,7 @@ func TestServerIsFoundWhereItsEnvironmentHadNoRuntimeFolder(t *testing.T) {
 	}
 }
 
-func TestStdioSaysThatTheServerLeft(t *testing.T) {
+func TestStdioReportsThatTheServerDisconnected(t *testing.T) {
 	u := newUser(t, "")
 	_, log, stdio := u.opens(t.Context())
 	u.stop()

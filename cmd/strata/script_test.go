@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"strata": main})
 }
 
-// TestScripts runs the command line as a user would: real processes in a home folder of their own.
+// TestScripts runs the command line as a user does: real processes in a home folder per script.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
@@ -38,7 +38,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// setup gives a script a home folder. Servers take a free port, and none outlives its script.
+// setup makes the home folder of a script. Servers use a free port and end with the script.
 func setup(env *testscript.Env) error {
 	home := filepath.Join(env.WorkDir, "home")
 	for _, name := range []string{"HOME", "APPDATA", "LOCALAPPDATA"} {
@@ -57,7 +57,7 @@ func scriptServer(getenv func(string) string) (access.ServerFile, error) {
 	return connect.FindServer(&cli.Process{Getenv: getenv})
 }
 
-// awaitServer waits until clients can find a server, and sets $SERVER to its process id.
+// awaitServer waits until clients can find a server, and sets $SERVER to its process ID.
 func awaitServer(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("SERVER", strconv.Itoa(eventually(ts, func() (int, bool) {
 		running, err := scriptServer(ts.Getenv)
@@ -65,7 +65,7 @@ func awaitServer(ts *testscript.TestScript, _ bool, _ []string) {
 	})))
 }
 
-// stopServer ends the server as a service manager does, and waits until it has given up the database.
+// stopServer ends the server as a service manager does, and waits until the database is free.
 func stopServer(ts *testscript.TestScript, _ bool, _ []string) {
 	running, err := scriptServer(ts.Getenv)
 	ts.Check(err)
@@ -84,7 +84,7 @@ func terminate(pid int) error {
 	return p.Signal(syscall.SIGTERM)
 }
 
-// patience is how long something may take before it counts as hung. It measures nothing.
+// patience is the time after which a step counts as hung. It measures nothing.
 const patience = 2 * time.Minute
 
 func eventually(ts *testscript.TestScript, try func() (int, bool)) int {
@@ -95,6 +95,6 @@ func eventually(ts *testscript.TestScript, try func() (int, bool)) int {
 			return n
 		}
 	}
-	ts.Fatalf("it does not happen")
+	ts.Fatalf("the expected state was not reached")
 	return 0
 }

@@ -43,7 +43,7 @@ func TestReplyGoesToStandardOutputAndRemarksDoNot(t *testing.T) {
 	}
 }
 
-func TestLeftOut(t *testing.T) {
+func TestDescriptionsOfOmittedItems(t *testing.T) {
 	for _, c := range []struct{ key, reason, want string }{
 		{"file:a b.go", "too_large", "a b.go is above the size limit"},
 		{"file:///x/a%20b%23.go", "outside", "/x/a b#.go leads out of the session's folders"},

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// variables is an environment with a home folder and nothing else but what is given.
+// variables returns an environment with a home folder and the given variables.
 func variables(t *testing.T, given map[string]string) func(string) string {
 	t.Helper()
 	home := t.TempDir()
@@ -107,7 +107,7 @@ func TestNoFileGivesTheDefaults(t *testing.T) {
 	}
 }
 
-func TestWrongFilesSayWhereAndWhatIsAllowed(t *testing.T) {
+func TestErrorsNameThePlaceAndTheAllowedValues(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"unknown key", "model: offline/digest\nlisen: x\n", `:2:1: unknown key "lisen"; allowed: listen, behind_proxy, `},
 		{"unknown inner key", "log:\n  levle: debug\n", `:2:3: log: unknown key "levle"; allowed: level, format, file`},
@@ -177,7 +177,7 @@ func TestWrongFilesSayWhereAndWhatIsAllowed(t *testing.T) {
 	}
 }
 
-func TestAllProblemsAreToldAtOnceUpToABound(t *testing.T) {
+func TestAllProblemsAreReportedTogetherUpToABound(t *testing.T) {
 	_, err := loadText(t, "lisen: 1\nlog: {level: loud}\n")
 	if err == nil || strings.Count(err.Error(), "\n") != 1 {
 		t.Errorf("got %v", err)
@@ -224,7 +224,7 @@ func TestErrorsRepeatNoSecret(t *testing.T) {
 	}
 }
 
-func TestFlagsCountMoreThanTheEnvironmentAndThatMoreThanTheFile(t *testing.T) {
+func TestFlagsOverrideVariablesAndVariablesOverrideTheFile(t *testing.T) {
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	AddFlags(fs)
 	if err := fs.Parse([]string{"--model", "openai/flag", "--origins", "a://x,b://x", "--origins=c://x", "--stability-strict", "--summarize-every", "3"}); err != nil {
@@ -278,7 +278,7 @@ func TestWrongVariablesAndFlagsAreNamed(t *testing.T) {
 	}
 }
 
-func TestListeningBeyondLoopbackNamesAllThatIsMissing(t *testing.T) {
+func TestListeningBeyondLoopbackNamesEverythingMissing(t *testing.T) {
 	const roots = "workspaces: {roots: [/src]}\n"
 	for _, test := range []struct {
 		text string
@@ -326,7 +326,7 @@ func TestPathsAreAbsolute(t *testing.T) {
 	}
 }
 
-func TestAFileThatWasAskedForMustExist(t *testing.T) {
+func TestANamedFileMustExist(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "no.yaml")
 	_, err := Load(Sources{File: missing, Getenv: variables(t, nil)})
 	if err == nil || !strings.HasPrefix(err.Error(), "--config: ") || !strings.Contains(err.Error(), missing) {

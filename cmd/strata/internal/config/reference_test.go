@@ -18,7 +18,7 @@ const (
 	end       = "<!-- end of the generated table -->\n"
 )
 
-func TestEachKeyStandsInTheDocumentation(t *testing.T) {
+func TestEachKeyIsDocumented(t *testing.T) {
 	data, err := os.ReadFile(reference)
 	if err != nil {
 		t.Fatal(err)

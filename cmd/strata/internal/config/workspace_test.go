@@ -16,7 +16,7 @@ func workspace(t *testing.T, text string) string {
 	return folder
 }
 
-func TestAWorkspaceCountsMoreThanTheFileAndLessThanTheRest(t *testing.T) {
+func TestAWorkspaceOverridesTheFileOnly(t *testing.T) {
 	path := writeFile(t, "profile: loop\nsystem_prompt: mine\nprofiles: {loop: {compaction: {raw_window_size: 1, summarize_every: 2}}}\n")
 	user, err := Load(Sources{File: path, Getenv: variables(t, map[string]string{
 		"STRATA_STABILITY_LAYOUT": "ripple", "STRATA_PROFILES_LOOP_COMPACTION_SUMMARIZE_EVERY": "3",
@@ -43,7 +43,7 @@ func TestAWorkspaceCountsMoreThanTheFileAndLessThanTheRest(t *testing.T) {
 	}
 }
 
-func TestAWorkspaceMayNotSetMore(t *testing.T) {
+func TestAWorkspaceMaySetNothingElse(t *testing.T) {
 	for text, want := range map[string]string{
 		"providers: {openai: {base_url: http://evil}}\n": `.strata.yaml:1:1: unknown key "providers"; allowed: system_prompt, profile, profiles, stability`,
 		"stability: {layout: flat}\n":                    `.strata.yaml:1:21: stability.layout: "flat" is not one of log, ripple`,

@@ -2,7 +2,7 @@ package connect
 
 import "syscall"
 
-// detachedProcess gives a process no console (winbase.h); package syscall does not name it.
+// detachedProcess starts a process without a console (winbase.h); package syscall lacks the constant.
 const detachedProcess = 0x00000008
 
 // detached starts a process without this console, so that neither the end of this process nor Ctrl-C reaches it.

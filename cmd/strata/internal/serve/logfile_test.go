@@ -32,7 +32,7 @@ func TestLogFileStaysBelowItsBound(t *testing.T) {
 	}
 }
 
-func TestLogFileGoesOnWhereItEnded(t *testing.T) {
+func TestLogFileContinues(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "strata.log")
 	for range 2 {
 		l, err := openLogFile(path, 1000)

@@ -13,7 +13,7 @@ import (
 	"strata/llm"
 )
 
-func TestPricesThatAreNotSet(t *testing.T) {
+func TestUnsetPrices(t *testing.T) {
 	one, two, three := 1.0, 2.0, 3.0
 	if got := price(config.Price{}); got != nil {
 		t.Errorf("got %+v where nothing is set", got)
@@ -62,7 +62,7 @@ timeouts: {first_byte: 1m, between_bytes: 2m}
 	}
 }
 
-func TestModelsThatCannotBeCalledAreNotOffered(t *testing.T) {
+func TestModelsWithoutAKeyAreNotOffered(t *testing.T) {
 	keys := map[string]string{}
 	client, err := llm.New(llm.Options{
 		Providers: map[string]llm.ProviderConfig{"openai": {Kind: llm.OpenAI, APIKeyEnv: "KEY"}, "offline": {Kind: llm.Offline}},
@@ -96,7 +96,7 @@ func TestModelsThatCannotBeCalledAreNotOffered(t *testing.T) {
 	}
 }
 
-func TestAServerForClientsMakesWay(t *testing.T) {
+func TestAServerForClientsUsesAFreePort(t *testing.T) {
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestAServerForClientsMakesWay(t *testing.T) {
 	defer busy.Close()
 	c := config.Default()
 	c.Folders.State = t.TempDir()
-	c.Listen = busy.Addr().String() // as a default: nobody asked for it
+	c.Listen = busy.Addr().String() // as a default
 	adjustForClients(c)
 	if c.Listen != "127.0.0.1:0" || c.Log.File != filepath.Join(c.Folders.State, "strata.log") {
 		t.Errorf("listens on %s, logs to %s", c.Listen, c.Log.File)

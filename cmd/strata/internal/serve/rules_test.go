@@ -9,7 +9,7 @@ import (
 	"strata/session/profile"
 )
 
-// Each value of a profile that has a flag must be one that all profiles have.
+// Each value with a flag must exist in every profile.
 func TestEveryFlagOfAProfileSetsSomething(t *testing.T) {
 	text, err := os.ReadFile("../../../../docs/configuration.md")
 	if err != nil {

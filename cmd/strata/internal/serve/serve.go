@@ -180,7 +180,7 @@ func welcome(p *cli.Process, c *config.Config, r server.Ready, first access.Serv
 	fmt.Fprint(p.Stdout, b.String())
 }
 
-// modelAdvice returns how to select a model, if no source selected one and the offline model answers.
+// modelAdvice returns how to select a model, if no source selected one and the offline model replies.
 func modelAdvice(p *cli.Process, c *config.Config) string {
 	if c.Model != config.OfflineModel || !c.IsDefault("model") {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"strata/history"
 )
 
-func TestEditsInWords(t *testing.T) {
+func TestDescriptionsOfEdits(t *testing.T) {
 	at := time.Date(2026, 1, 5, 9, 30, 0, 0, time.Local)
 	tests := []struct {
 		name string

@@ -4,11 +4,11 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"strata/internal/lazy"
 	"strata/server/access"
 )
 
@@ -29,11 +29,11 @@ var rules = map[string]rule{
 	"origin":   {"an origin such as https://editor.example:8443, a pattern such as https://*.example.org, or all of an editor's own scheme such as vscode-webview://*", func(s string) bool { return access.CheckOriginPattern(s) == nil }},
 	"host":     {"a host such as strata.example or strata.example:8443", func(s string) bool { return access.CheckHost(s) == nil }},
 	"url":      {"an http or https address without user, query and fragment", isBaseURL},
-	"variable": {"the name of an environment variable such as ANTHROPIC_API_KEY (never the key itself)", matches(`[A-Za-z_][A-Za-z0-9_]{0,127}`)},
-	"status":   {"an HTTP status of an error, 400 to 599", matches(`[45][0-9][0-9]`)},
+	"variable": {"the name of an environment variable such as ANTHROPIC_API_KEY (never the key itself)", matches(128, `[A-Za-z_][A-Za-z0-9_]*`)},
+	"status":   {"an HTTP status of an error, 400 to 599", matches(3, `[45][0-9][0-9]`)},
 	"model":    {"a model named provider/model, such as offline/digest", isModel},
 	"provider": {"a provider's name: lower-case letters, digits, '.', '-' and '_'", isProvider},
-	"header":   {"a header's name: letters, digits and '-'", matches(`[A-Za-z0-9-]{1,64}`)},
+	"header":   {"a header's name: letters, digits and '-'", matches(64, `[A-Za-z0-9-]+`)},
 	"profile":  oneOf(ProfileNames...),
 
 	"bool":          {"true or false", anyText},
@@ -49,14 +49,16 @@ func oneOf(words ...string) rule {
 	return rule{"one of " + strings.Join(words, ", "), func(s string) bool { return slices.Contains(words, s) }}
 }
 
-// matches returns a function that reports whether the whole text matches pattern.
-func matches(pattern string) func(string) bool {
-	return regexp.MustCompile(`^(` + pattern + `)$`).MatchString
+// matches returns a function that reports whether a text has at most limit bytes and matches pattern as a whole. A limit
+// in the pattern would be compiled to as many copies.
+func matches(limit int, pattern string) func(string) bool {
+	compiled := lazy.Regexp(`^(` + pattern + `)$`)
+	return func(s string) bool { return len(s) <= limit && compiled().MatchString(s) }
 }
 
 var (
-	isProvider = matches(`[a-z0-9][a-z0-9._-]{0,63}`)
-	isHostName = matches(`[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?`)
+	isProvider = matches(64, `[a-z0-9][a-z0-9._-]*`)
+	isHostName = matches(253, `[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?`)
 )
 
 func anyText(string) bool { return true }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,8 +13,6 @@ import (
 
 	"strata/server/access"
 )
-
-var notInVariables = regexp.MustCompile(`[^A-Z0-9]`)
 
 // setting is a field of a Config with its dotted name: a value, a section (a struct) or a table (a map of pointers, or
 // the overrides of profiles). The tags of the field are
@@ -136,7 +133,12 @@ func (s setting) reset() {
 
 // env returns the name of the environment variable: STRATA_ and the dotted name in capitals, joined by "_".
 func (s setting) env() string {
-	return "STRATA_" + notInVariables.ReplaceAllString(strings.ToUpper(s.dotted), "_")
+	return "STRATA_" + strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, strings.ToUpper(s.dotted))
 }
 
 // flag returns the name of the flag, without the dashes before it.

@@ -13,7 +13,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// BenchmarkEcho is the floor for BenchmarkCall: the same frames over the same sockets, without JSON-RPC.
+// BenchmarkEcho is the lower bound of BenchmarkCall: the same frames over the same sockets, without JSON-RPC.
 func BenchmarkEcho(b *testing.B) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, err := websocket.Accept(w, r, nil)
@@ -51,7 +51,7 @@ func BenchmarkCall(b *testing.B) {
 	roundTrips(b, func() error { return c.Call(context.Background(), "echo", params, nil) })
 }
 
-// roundTrips measures one call after the other and reports the median besides the mean.
+// roundTrips measures sequential calls and reports the median in addition to the mean.
 func roundTrips(b *testing.B, call func() error) {
 	b.ReportAllocs()
 	var took []time.Duration
@@ -88,7 +88,7 @@ func benchClient(b *testing.B, attach func(c *Conn)) (c *Client, end func()) {
 	return c, func() { c.Close(); srv.Close() }
 }
 
-// discard is a Stream that takes all frames and costs nothing.
+// discard is a Stream that discards all frames.
 type discard struct{ closed chan struct{} }
 
 func (d *discard) ReadFrame(func([]byte) error) error { <-d.closed; return context.Canceled }
@@ -129,14 +129,14 @@ func BenchmarkNotification(b *testing.B) {
 	}
 }
 
-func BenchmarkProbe(b *testing.B) {
+func BenchmarkParseMessage(b *testing.B) {
 	for name, size := range map[string]int{"100B": 100, "5MB": 5 << 20} {
 		b.Run(name, func(b *testing.B) {
 			frame := []byte(sized(size))
 			b.SetBytes(int64(size))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, fault := probe(frame, 200); fault != nil {
+				if _, fault := parseMessage(frame, 200); fault != nil {
 					b.Fatal(fault)
 				}
 			}

@@ -13,7 +13,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// ErrClosed is what a Client's methods return, wrapped, once its connection has ended.
+// ErrClosed is returned, wrapped, by a Client's methods once its connection has ended.
 var ErrClosed = errors.New("the connection is closed")
 
 // Client is the client's end of a connection, for the command line and for tests. It is safe for concurrent use.
@@ -23,8 +23,8 @@ type Client struct {
 	library *jsonrpc2.Conn
 }
 
-// NewClient returns a client over stream. onNotification, which may be nil, is called for each notification in
-// order, on the goroutine that reads: those that came before a reply are delivered before its Call returns.
+// NewClient returns a client over stream. onNotification, which may be nil, is called for each notification in order,
+// on the goroutine that reads: notifications received before a response are delivered before Call returns.
 // Requests of the server are dropped.
 func NewClient(stream Stream, onNotification func(method string, params json.RawMessage)) *Client {
 	if onNotification == nil {
@@ -48,8 +48,8 @@ func Dial(ctx context.Context, url string, opt DialOptions) (*Client, error) {
 	return NewClient(stream, opt.OnNotification), nil
 }
 
-// Call sends a request and waits for its result, which it decodes into result unless that is nil.
-// What the server answers as an error comes back as an *Error.
+// Call sends a request, waits for the response and decodes its result into result unless that is nil.
+// An error sent by the server is returned as an *Error.
 func (c *Client) Call(ctx context.Context, method string, params, result any) error {
 	return c.explain("call", method, c.library.Call(ctx, method, params, result))
 }
@@ -59,17 +59,17 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	return c.explain("notify", method, c.library.Notify(ctx, method, params))
 }
 
-// explain puts the library's errors in this package's words.
+// explain translates an error of the library into one of this package.
 func (c *Client) explain(verb, method string, err error) error {
 	if err == nil {
 		return nil
 	}
 	if e, ok := errors.AsType[*jsonrpc2.Error](err); ok {
-		answer := &Error{Code: int(e.Code), Message: e.Message}
+		fault := &Error{Code: int(e.Code), Message: e.Message}
 		if e.Data != nil {
-			answer.Data = *e.Data
+			fault.Data = *e.Data
 		}
-		return answer
+		return fault
 	}
 	if errors.Is(err, jsonrpc2.ErrClosed) {
 		<-c.codec.closed
@@ -78,10 +78,11 @@ func (c *Client) explain(verb, method string, err error) error {
 	return fmt.Errorf("%s %s: %w", verb, method, err)
 }
 
-// Done is closed when the connection has ended.
+// Done returns a channel that is closed when the connection has ended.
 func (c *Client) Done() <-chan struct{} { return c.codec.closed }
 
-// Err returns why the connection has ended, once Done is closed: a *CloseError where the server said so.
+// Err returns why the connection ended: a *CloseError if the server sent a close code. It returns nil before Done is
+// closed.
 func (c *Client) Err() error {
 	select {
 	case <-c.codec.closed:
@@ -91,32 +92,35 @@ func (c *Client) Err() error {
 	}
 }
 
-// Close ends the connection and returns when it has ended. It is not to be called from onNotification.
+// Close ends the connection and returns when it has ended. It must not be called from onNotification.
 func (c *Client) Close() error {
 	err := c.stream.Close(closeNormal, "")
 	<-c.codec.closed
 	return err
 }
 
-// clientDepth is how deep a server's frames may nest: what encoding/json decodes.
+// clientDepth is the maximum nesting of a server's frames: the limit of encoding/json.
 const clientDepth = 10000
 
-// clientCodec stands between jsonrpc2 and the frames of a Client. As in codec, results and parameters bypass the
-// library's decoder.
+// clientCodec connects jsonrpc2 to the frames of a Client. As in codec, results and parameters bypass the library's
+// decoder.
 type clientCodec struct {
 	stream Stream
 	notify func(method string, params json.RawMessage)
 	closed chan struct{}
 	err    error // set before closed is
 
-	payload  json.RawMessage // reader's: result or parameters of what was read last
-	envelope []byte          // reader's: the rest of it
+	// Owned by the reader.
+	payload  json.RawMessage // result or parameters of the last frame
+	envelope []byte          // the last frame without payload; empty if it is skipped
 
-	request *jsonrpc2.Request // sender's: to be written, see sending
-	buf     []byte            // sender's
+	// Guarded by the library's send lock.
+	request *jsonrpc2.Request // about to be written, see sending
+	buf     []byte
 }
 
-// ReadObject implements jsonrpc2.ObjectStream. Frames that a client has no use for are skipped.
+// ReadObject implements jsonrpc2.ObjectStream. It skips frames that are neither notifications nor responses to this
+// client.
 func (s *clientCodec) ReadObject(v any) error {
 	for {
 		s.envelope = reusable(s.envelope)
@@ -132,7 +136,7 @@ func (s *clientCodec) ReadObject(v any) error {
 
 // take prepares a frame for the library.
 func (s *clientCodec) take(frame []byte) error {
-	m, fault := probe(frame, clientDepth)
+	m, fault := parseMessage(frame, clientDepth)
 	switch {
 	case fault != nil:
 	case m.kind == kindNotification:
@@ -145,7 +149,7 @@ func (s *clientCodec) take(frame []byte) error {
 	return nil
 }
 
-// isOurs reports whether an id can be one of the library's. It would take null for its 0, and end at a negative one.
+// isOurs reports whether an id can be one of the library's: it would read null as 0, and stop at a negative number.
 func isOurs(id json.RawMessage) bool {
 	_, err := strconv.ParseUint(string(id), 10, 64)
 	return err == nil
@@ -162,7 +166,8 @@ func appendResponse(b []byte, m message) []byte {
 	return append(b, '}')
 }
 
-// received is the library's hook that runs before it settles a call or calls Handle. It adds what ReadObject kept back.
+// received is the library's hook that runs before it completes a call or calls Handle. It adds the payload that
+// ReadObject kept back.
 func (s *clientCodec) received(req *jsonrpc2.Request, resp *jsonrpc2.Response) {
 	switch {
 	case resp == nil:
@@ -178,7 +183,7 @@ func (s *clientCodec) Handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.
 	s.notify(req.Method, *req.Params)
 }
 
-// sending is the library's hook that runs right before WriteObject, under the library's lock for sending.
+// sending is the library's hook that runs right before WriteObject, under the library's send lock.
 func (s *clientCodec) sending(req *jsonrpc2.Request, _ *jsonrpc2.Response) { s.request = req }
 
 // WriteObject implements jsonrpc2.ObjectStream for the requests of a Client.
@@ -198,7 +203,7 @@ func (s *clientCodec) WriteObject(any) error {
 	return s.stream.WriteFrame(s.buf)
 }
 
-// Close implements jsonrpc2.ObjectStream. It comes from the library's reader, when that has ended.
+// Close implements jsonrpc2.ObjectStream. The library's reader calls it when it ends.
 func (s *clientCodec) Close() error {
 	close(s.closed)
 	return nil

@@ -130,8 +130,8 @@ func TestClientCallEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestClientSkipsWhatItDoesNotExpect: among it an error with id null, which belongs to no call.
-func TestClientSkipsWhatItDoesNotExpect(t *testing.T) {
+// TestClientSkipsUnexpectedFrames: one of them is an error with id null, which belongs to no call.
+func TestClientSkipsUnexpectedFrames(t *testing.T) {
 	in, fromServer := io.Pipe()
 	toServer, out := io.Pipe()
 	c := NewClient(NewLineStream(in, out, closers{in, out}, Limits{}), nil)

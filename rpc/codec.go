@@ -11,22 +11,24 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// codec stands between jsonrpc2 and the frames of a Conn, as its ObjectStream and handler. On the library's side ids
-// are numbers that we chose, on the peer's side the bytes that the peer chose. Of a frame the library gets to see an
-// envelope of id and method, and that only if the frame is fit to be dispatched; parameters bypass it, as it would
-// decode and encode them several times over.
+// codec connects jsonrpc2 to the frames of a Conn, as its ObjectStream and handler. It replaces the peer's ids by
+// numbers of its own towards the library. The library receives only an envelope of id and method, and only for frames
+// that can be dispatched. Parameters bypass the library, which would decode and encode them several times.
 type codec struct {
 	conn   *Conn
-	closed chan struct{} // the library has ended
+	closed chan struct{} // closed when the library has stopped reading
 
-	request  *Request           // reader's: read last, nil where that is not to be dispatched
-	envelope []byte             // reader's: of request
-	response *jsonrpc2.Response // writer's: to be written, see sending
-	buf      []byte             // writer's
+	// Owned by the reader.
+	request  *Request // of the last frame; nil if it must not be dispatched
+	envelope []byte   // of request
+
+	// Owned by the writer.
+	response *jsonrpc2.Response // about to be written, see sending
+	buf      []byte
 }
 
-// ReadObject implements jsonrpc2.ObjectStream: it returns with the next frame that is to be dispatched.
-// The v of the library decodes itself.
+// ReadObject implements jsonrpc2.ObjectStream: it decodes the envelope of the next frame to dispatch into v,
+// which is always a json.Unmarshaler.
 func (s *codec) ReadObject(v any) error {
 	for {
 		s.conn.out.waitRoom(s.conn.ctx)
@@ -41,22 +43,23 @@ func (s *codec) ReadObject(v any) error {
 	}
 }
 
-// take makes a frame the request to dispatch, or answers it, or drops it. An error ends the connection.
+// take makes a frame the request to dispatch, refuses it, or drops it. An error ends the connection.
 func (s *codec) take(frame []byte) error {
 	if !utf8.Valid(frame) {
 		return &CloseError{closeInvalidText, "the frame is not UTF-8"}
 	}
 	if s.conn.ctx.Err() != nil || s.conn.out.isClosing() {
-		return nil // read on for the goodbye's sake
+		return nil // keep reading so that the peer's close frame is seen
 	}
-	m, fault := probe(frame, s.conn.opt.MaxDepth)
+	m, fault := parseMessage(frame, s.conn.opt.MaxDepth)
 	if s.admit(m, fault) {
 		s.envelope = appendRequest(reusable(s.envelope), s.request.number, m.method)
 	}
 	return nil
 }
 
-// admit makes a message the request to dispatch. One that cannot be is answered, unless it gets no answers.
+// admit makes m the request to dispatch and reports whether it could. A request that cannot be dispatched is refused;
+// responses and faulty notifications are dropped.
 func (s *codec) admit(m message, fault *Error) bool {
 	switch {
 	case m.kind == kindResponse, m.kind == kindNotification && fault != nil:
@@ -83,7 +86,7 @@ func (s *codec) admit(m message, fault *Error) bool {
 	return false
 }
 
-// appendRequest appends a request without its parameters, under our number.
+// appendRequest appends a request without its parameters, with number as its id; 0 makes it a notification.
 func appendRequest(b []byte, number uint64, method json.RawMessage) []byte {
 	b = append(append(b, `{"method":`...), method...)
 	if number != 0 {
@@ -92,7 +95,7 @@ func appendRequest(b []byte, number uint64, method json.RawMessage) []byte {
 	return append(b, '}')
 }
 
-// Handle implements jsonrpc2.Handler for the request that ReadObject returned last, on the same goroutine.
+// Handle implements jsonrpc2.Handler. It handles the request last read by ReadObject, on the same goroutine.
 func (s *codec) Handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	r := s.request
 	defer r.rescue()
@@ -100,15 +103,15 @@ func (s *codec) Handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Reques
 	s.conn.handler.Handle(s.conn, r)
 }
 
-// sending is the library's hook that runs right before WriteObject, to which it gives the message in a type that
-// cannot be looked into.
+// sending is the library's hook that runs right before WriteObject. It keeps the response, because the argument of
+// WriteObject has an opaque type.
 func (s *codec) sending(_ *jsonrpc2.Request, resp *jsonrpc2.Response) { s.response = resp }
 
-// WriteObject implements jsonrpc2.ObjectStream for the replies of a Conn.
+// WriteObject implements jsonrpc2.ObjectStream for the responses of a Conn.
 func (s *codec) WriteObject(any) error {
 	resp := s.response
 	b := append(reusable(s.buf), `{"jsonrpc":"2.0","id":`...)
-	// The id is free before its reply is out: the peer may use it again as soon as it has seen the reply.
+	// Release the id before the write: the peer may reuse it as soon as it has the response.
 	b = append(b, s.conn.ids.release(resp.ID.Num)...)
 	if resp.Error != nil {
 		failure, err := encode(resp.Error)
@@ -122,7 +125,7 @@ func (s *codec) WriteObject(any) error {
 	return s.flush(append(b, '}'))
 }
 
-// writeNotification writes a notification. It bypasses the library, which would encode the parameters anew.
+// writeNotification writes a notification. It bypasses the library, which would encode the parameters again.
 func (s *codec) writeNotification(n Notification) error {
 	b, err := appendCall(reusable(s.buf), n.Method, n.Params)
 	if err != nil {
@@ -131,7 +134,7 @@ func (s *codec) writeNotification(n Notification) error {
 	return s.flush(append(b, '}'))
 }
 
-// appendCall appends a request or notification up to where an id may stand.
+// appendCall appends a request or notification without its id and closing brace.
 func appendCall(b []byte, method string, params json.RawMessage) ([]byte, error) {
 	name, err := json.Marshal(method)
 	if err != nil {
@@ -149,7 +152,7 @@ func (s *codec) flush(frame []byte) error {
 	return s.conn.stream.WriteFrame(frame)
 }
 
-// Close implements jsonrpc2.ObjectStream. The library calls it when it reads no more; the Conn closes its stream.
+// Close implements jsonrpc2.ObjectStream. The library calls it when it stops reading; the Conn closes the stream.
 func (s *codec) Close() error {
 	s.conn.stop(ending{})
 	close(s.closed)

@@ -16,22 +16,26 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// Options are the options of a Conn. Zero fields stand for the defaults.
+// Options are the options of a Conn. Zero fields mean the defaults, which follow the semicolons.
 type Options struct {
-	ID           string        // the connection's name; random
-	Inflight     int           // requests in flight at once; 64
-	MaxDepth     int           // levels that a frame may nest; 200
-	OutboxBytes  int           // replies that wait to be written before no further frame is read, in bytes; 16 MiB
-	PingInterval time.Duration // 20 s
-	PingsMissed  int           // pings without a sign of life after which the peer is gone; 2
-	DrainTimeout time.Duration // how long Close may take to send what is queued; 30 s
+	ID           string        // name of the connection, for logs; random
+	Inflight     int           // maximum requests in flight; 64
+	MaxDepth     int           // maximum nesting of a frame; 200
+	OutboxBytes  int           // size of the queued responses, in bytes, above which reading pauses; 16 MiB
+	PingInterval time.Duration // time between pings; 20 s
+	PingsMissed  int           // missed pings in a row after which the peer is gone; 2
+	DrainTimeout time.Duration // maximum time for Close to send queued responses and notifications; 30 s
 
-	MapError func(error) *Error // what the peer may know of a handler's error; nil for an internal error
-	OnReply  func(stage string) // called with ReplyBefore and ReplyAfter around the write of each reply; not after one that failed
-	Log      *slog.Logger       // slog.Default()
+	// MapError returns the error to send for an error of a handler, or nil to send an internal error.
+	MapError func(error) *Error
+
+	// OnReply is called with ReplyBefore before each response is written, and with ReplyAfter if the write succeeded.
+	OnReply func(stage string)
+
+	Log *slog.Logger // slog.Default()
 }
 
-// The keys of what is logged.
+// Keys of log attributes.
 const (
 	keyConnection = "connection"
 	keyMethod     = "method"
@@ -40,7 +44,7 @@ const (
 	keyStack      = "stack"
 )
 
-// The stages that Options.OnReply is called with.
+// The stages passed to Options.OnReply.
 const (
 	ReplyBefore = "reply.before"
 	ReplyAfter  = "reply.after"
@@ -64,8 +68,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Conn is the server's end of a connection. It owns its goroutines: one that reads and calls the handler, one that
-// writes, one for the heartbeat, and those of Request.Go. Its methods are safe for concurrent use.
+// Conn is the server's end of a connection. It owns its goroutines: one reads and calls the handler, one writes, one
+// runs the heartbeat, and Request.Go starts more. Its methods are safe for concurrent use.
 type Conn struct {
 	stream  Stream
 	handler Handler
@@ -74,30 +78,30 @@ type Conn struct {
 	ids     *idTable
 	out     *outbox
 	codec   *codec
-	library *jsonrpc2.Conn  // the writer's way to reply
-	ctx     context.Context // from Serve to its end
+	library *jsonrpc2.Conn  // the writer sends responses through it
+	ctx     context.Context // set by Serve, ends with it
 
 	stopOnce sync.Once
 	stopping chan struct{}
 	ending   ending // set before stopping is closed
 	done     chan struct{}
 
-	mu      sync.Mutex
-	tasks   sync.WaitGroup
-	running int         // functions of Request.Go that have not returned
-	ended   bool        // no task starts any more
-	goodbye ending      // of Close
-	drain   *time.Timer // set by Close
+	mu        sync.Mutex
+	tasks     sync.WaitGroup
+	running   int         // functions of Request.Go that have not returned
+	ended     bool        // no more tasks may start
+	requested ending      // by Close
+	drain     *time.Timer // set by Close
 }
 
-// ending is how a connection ends.
+// ending describes the end of a connection.
 type ending struct {
-	code   int // for the peer; closeAtOnce says nothing to it
+	code   int // sent to the peer; closeNow sends no close frame
 	reason string
-	err    error // nil where all went as it should
+	err    error // returned by Serve; nil after an orderly end
 }
 
-// NewConn returns a connection over stream. It does nothing before Serve.
+// NewConn returns a connection over stream. It does nothing until Serve is called.
 func NewConn(stream Stream, h Handler, opt Options) *Conn {
 	opt = opt.withDefaults()
 	c := &Conn{
@@ -117,16 +121,16 @@ func NewConn(stream Stream, h Handler, opt Options) *Conn {
 // ID returns the connection's name.
 func (c *Conn) ID() string { return c.opt.ID }
 
-// Done is closed when Serve has ended.
+// Done returns a channel that is closed when Serve has ended.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
-// Serve runs the connection until the peer leaves, breaks a limit or is gone, until Close has sent what was queued,
-// or until ctx ends, which closes with 1001 at once. It returns when all that the connection owns has ended, with an
-// error where the end was not an orderly one. It is to be called once.
+// Serve runs the connection until the peer leaves, breaks a limit or stops responding, until Close has sent what is
+// queued, or until ctx ends, which closes the stream with 1001 immediately. It returns when all goroutines of the
+// connection have ended, with an error unless the end was orderly. It must be called only once.
 func (c *Conn) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	c.ctx = ctx
-	// Not under ctx: the library would close the stream before a goodbye is said.
+	// Not ctx: when it ends, the library would close the stream without a close frame.
 	quiet := jsonrpc2.SetLogger(log.New(io.Discard, "", 0))
 	c.library = jsonrpc2.NewConn(context.WithoutCancel(ctx), c.codec, c.codec, jsonrpc2.OnSend(c.codec.sending), quiet)
 	c.tasks.Go(c.write)
@@ -141,7 +145,7 @@ func (c *Conn) Serve(ctx context.Context) error {
 	}
 	cancel()
 	if err := c.stream.Close(c.ending.code, c.ending.reason); err != nil {
-		c.log.Debug("connection closed without a goodbye", keyError, err)
+		c.log.Debug("closing handshake failed", keyError, err)
 	}
 	<-c.codec.closed
 	c.endTasks()
@@ -149,7 +153,7 @@ func (c *Conn) Serve(ctx context.Context) error {
 	return c.ending.err
 }
 
-// stop ends the connection. The first ending counts.
+// stop ends the connection. Only the first call has an effect.
 func (c *Conn) stop(e ending) {
 	c.stopOnce.Do(func() {
 		c.ending = e
@@ -157,33 +161,34 @@ func (c *Conn) stop(e ending) {
 	})
 }
 
-// Close ends the connection in order: it dispatches nothing more, sends the replies that are queued and what the
-// sources have, for as long as the drain timeout at most, then closes with code and reason. It does not wait for that.
+// Close ends the connection gracefully and does not wait: it stops dispatching, sends queued responses and the
+// sources' notifications for at most the drain timeout, then closes the stream with code and reason.
 func (c *Conn) Close(code int, reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended || c.drain != nil {
 		return
 	}
-	c.goodbye = ending{code: code, reason: reason}
+	c.requested = ending{code: code, reason: reason}
 	c.drain = time.AfterFunc(c.opt.DrainTimeout, func() { c.stop(ending{code: code, reason: reason}) })
 	c.out.close()
 }
 
-// Cancel cancels the request in flight with this id, given as it came. It returns false if there is none.
+// Cancel cancels the request in flight with this id, given as JSON. It returns false if there is none.
 func (c *Conn) Cancel(rawID json.RawMessage) bool {
 	r := c.ids.find(bytes.TrimSpace(rawID))
 	return r != nil && r.cancelByPeer()
 }
 
-// Queued returns how many replies wait to be written.
+// Queued returns the number of responses in the outbox.
 func (c *Conn) Queued() int { return c.out.queued() }
 
-// Attach adds a source of notifications. The function that it returns is to be called whenever the source has
-// something again after it had nothing; it never blocks. The source must be comparable, as a pointer is.
+// Attach adds a source of notifications. Call wake whenever the source has notifications again after Next returned
+// none; wake never blocks. The source must be comparable, e.g. a pointer. Attach fails with ErrSources if there are
+// too many.
 func (c *Conn) Attach(src Source) (wake func(), err error) { return c.out.attach(src) }
 
-// Detach removes a source. At most the notification that is being written is still sent.
+// Detach removes a source. A notification that is already being written is still sent.
 func (c *Conn) Detach(src Source) { c.out.detach(src) }
 
 func (c *Conn) newRequest(number uint64, params json.RawMessage) *Request {
@@ -198,13 +203,13 @@ func (c *Conn) newRequest(number uint64, params json.RawMessage) *Request {
 	return r
 }
 
-// refuse answers a frame that is not dispatched.
+// refuse queues fault as the response to a frame that is not dispatched.
 func (c *Conn) refuse(number uint64, fault *Error) {
 	wire, err := fault.wire()
 	if err != nil {
 		c.log.Error("error sent without its data", keyError, err)
 	}
-	c.out.put(&reply{number: number, err: wire, refusal: true}, nil, 0)
+	c.out.put(&response{number: number, err: wire, refusal: true}, nil, 0)
 }
 
 func (c *Conn) tooMany() *Error {
@@ -213,8 +218,9 @@ func (c *Conn) tooMany() *Error {
 	return fault
 }
 
-// start runs task in a goroutine unless as many run as requests may be in flight: a request that was cancelled
-// is out of flight, but its function may still run. On a connection that has ended it does nothing.
+// start runs task in a goroutine and reports whether it could: at most Options.Inflight tasks run concurrently. This
+// limit is separate from the requests in flight, as the function of a cancelled request may still be running.
+// On a connection that has ended, start returns true without running task.
 func (c *Conn) start(task func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -229,8 +235,8 @@ func (c *Conn) start(task func()) bool {
 	return true
 }
 
-// run calls fn, which start has counted. It is out of the count before its answer is queued, so that a peer that
-// has the answer finds the place free.
+// run calls fn, which start has counted, and removes it from the count before the response is queued. A peer that
+// has the response can therefore send the next request.
 func (c *Conn) run(ctx context.Context, fn func(context.Context) (any, error)) (any, error) {
 	defer func() {
 		c.mu.Lock()
@@ -240,7 +246,7 @@ func (c *Conn) run(ctx context.Context, fn func(context.Context) (any, error)) (
 	return fn(ctx)
 }
 
-// endTasks waits for all goroutines and lets no new one start.
+// endTasks prevents new goroutines and waits for the running ones.
 func (c *Conn) endTasks() {
 	c.mu.Lock()
 	c.ended = true
@@ -251,7 +257,7 @@ func (c *Conn) endTasks() {
 	c.tasks.Wait()
 }
 
-// endingOf returns the ending that an error of reading leads to.
+// endingOf maps an error of ReadFrame to an ending.
 func endingOf(err error) ending {
 	closed, ok := errors.AsType[*CloseError](err)
 	switch {

@@ -28,7 +28,7 @@ func TestServeEndsWhenThePeerLeaves(t *testing.T) {
 			t.Errorf("Serve: %v", err)
 		}
 		select {
-		case <-left: // Serve has waited for the function
+		case <-left: // Serve waited for the function
 		default:
 			t.Error("Serve returned before a function of Request.Go")
 		}
@@ -86,7 +86,7 @@ func TestCloseDispatchesNothingMore(t *testing.T) {
 		var src feedLog
 		src.add(1)
 		src.attach(t, conn)
-		synctest.Wait() // the writer is stuck with it
+		synctest.Wait() // the writer is blocked on it
 		conn.Close(1000, "")
 		if err := w.send([]byte(call("1", "x", ""))); err != nil {
 			t.Fatal(err)
@@ -103,7 +103,7 @@ func TestCloseDispatchesNothingMore(t *testing.T) {
 	})
 }
 
-// endless is a Source that always has something.
+// endless is a Source that always has a notification.
 type endless struct{ pulls atomic.Int64 }
 
 func (e *endless) Next(context.Context) (Notification, bool, error) {
@@ -132,13 +132,13 @@ func TestCloseGivesUpAfterTheDrainTimeout(t *testing.T) {
 			t.Errorf("Serve: %v", err)
 		}
 		if took := time.Since(start); took < 30*time.Second || took > 45*time.Second {
-			t.Errorf("it took %v", took)
+			t.Errorf("took %v", took)
 		}
 	})
 }
 
-// TestNothingIsDispatchedDuringTheGoodbye: a peer that never says goodbye goes on sending.
-func TestNothingIsDispatchedDuringTheGoodbye(t *testing.T) {
+// TestNothingIsDispatchedWhileClosing: the peer keeps sending and never sends a close frame.
+func TestNothingIsDispatchedWhileClosing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		link := new(lossy)
 		w, stream := linkOver(t, Limits{}, link)
@@ -178,10 +178,10 @@ func TestStalledPeerIsDropped(t *testing.T) {
 			t.Error("Serve returned no error")
 		}
 		if took := time.Since(start); took != 30*time.Second {
-			t.Errorf("it took %v", took)
+			t.Errorf("took %v", took)
 		}
 		if n := src.pulls.Load(); n != 1 {
-			t.Errorf("%d notifications were pulled for a peer that reads nothing", n)
+			t.Errorf("%d notifications were pulled for a stalled peer", n)
 		}
 	})
 }
@@ -222,11 +222,11 @@ func readSlowly(t *testing.T, w wire) (size int) {
 	}
 }
 
-// waiting returns how many replies wait to be written, and their bytes.
-func waiting(c *Conn) (replies, size int) {
+// queued returns the number of queued responses and their size in bytes.
+func queued(c *Conn) (responses, size int) {
 	c.out.mu.Lock()
 	defer c.out.mu.Unlock()
-	return len(c.out.replies), c.out.bytes
+	return len(c.out.responses), c.out.bytes
 }
 
 func TestRefusalsAreBounded(t *testing.T) {
@@ -240,14 +240,14 @@ func TestRefusalsAreBounded(t *testing.T) {
 			}
 		}()
 		synctest.Wait()
-		if n, _ := waiting(conn); n != maxRefusals || sent.Load() > maxRefusals+1 {
-			t.Errorf("%d answers wait after %d frames", n, sent.Load())
+		if n, _ := queued(conn); n != maxRefusals || sent.Load() > maxRefusals+1 {
+			t.Errorf("%d responses queued after %d frames", n, sent.Load())
 		}
 		if err := end(); err == nil {
 			t.Error("Serve returned no error")
 		}
-		if n, _ := waiting(conn); n > maxRefusals {
-			t.Errorf("%d answers wait in the end", n)
+		if n, _ := queued(conn); n > maxRefusals {
+			t.Errorf("%d responses queued at the end", n)
 		}
 	})
 }
@@ -266,27 +266,27 @@ func TestRepliesAreBoundedInBytes(t *testing.T) {
 			}
 		}()
 		synctest.Wait()
-		if _, size := waiting(conn); size > 4<<20+100 {
-			t.Errorf("%d bytes wait", size)
+		if _, size := queued(conn); size > 4<<20+100 {
+			t.Errorf("%d bytes queued", size)
 		}
 		p := newPeer(t, w)
-		for i := range 20 { // and all come in the end
+		for i := range 20 { // all arrive in the end
 			if got := p.recv(); len(got) < len(big) {
-				t.Fatalf("answer %d: %.100s", i, got)
+				t.Fatalf("response %d: %.100s", i, got)
 			}
 		}
 		w.close()
 	})
 }
 
-// TestReaderThatWaitsForRoomIsNotGone: while nothing is read, pongs are not either.
+// TestReaderThatWaitsForRoomIsNotGone: a paused reader sees no pongs.
 func TestReaderThatWaitsForRoomIsNotGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, stream := linkPipe(t, Limits{})
 		big := string(bytes.Repeat([]byte("x"), 1<<20))
 		handler := HandlerFunc(func(_ *Conn, r *Request) { r.Reply(big) })
 		conn, _ := serveStream(t, stream, handler, Options{OutboxBytes: 1})
-		for i := range 2 { // the second answer waits behind the first
+		for i := range 2 { // the second response waits for the first
 			if err := w.send([]byte(call(fmt.Sprint(i), "x", ""))); err != nil {
 				t.Fatal(err)
 			}
@@ -294,7 +294,7 @@ func TestReaderThatWaitsForRoomIsNotGone(t *testing.T) {
 		}
 		for i := range 2 {
 			if got := readSlowly(t, w); got < len(big) {
-				t.Errorf("answer %d has %d bytes", i, got)
+				t.Errorf("response %d has %d bytes", i, got)
 			}
 		}
 		select {

@@ -5,15 +5,15 @@ import (
 	"testing"
 )
 
-// exchange is some frames and the answers to them.
+// exchange lists frames and the responses to them.
 type exchange struct {
 	name string
 	send []string
 	want []string
 }
 
-// conform runs each exchange over each transport. Behind its frames stands a valid request: the connection must
-// have lived, and there must be no other answers.
+// conform runs each exchange over each transport. A valid request follows the frames, to check that the connection is
+// still open and that there are no further responses.
 func conform(t *testing.T, exchanges []exchange) {
 	for _, x := range exchanges {
 		t.Run(x.name, func(t *testing.T) {
@@ -52,8 +52,8 @@ func TestK8_02BrokenFrames(t *testing.T) {
 	parse := []string{failure("null", CodeParse, "")}
 	shape := []string{failure("null", CodeInvalidRequest, "")}
 	conform(t, []exchange{
-		{"cut off", []string{`{"jsonrpc":"2.0","id":3,`}, parse},
-		{"no JSON", []string{`xyz`}, parse},
+		{"truncated", []string{`{"jsonrpc":"2.0","id":3,`}, parse},
+		{"not JSON", []string{`xyz`}, parse},
 		{"two values", []string{call("1", "echo", "") + call("2", "echo", "")}, parse},
 		{"closers", []string{`]]}}`}, parse},
 		{"number", []string{`5`}, shape},
@@ -85,7 +85,7 @@ func TestK8_02EmptyFrame(t *testing.T) {
 	overAll(t, func(t *testing.T, tr transport) {
 		s := serve(t, tr, basic, Options{}, Limits{})
 		s.send("", "  ", call("1", "echo", ""))
-		if tr.name != "lines" { // a blank line is no frame
+		if tr.name != "lines" { // blank lines are ignored
 			s.want(failure("null", CodeParse, ""), failure("null", CodeParse, ""))
 		}
 		s.want(result("1", "{}"))
@@ -93,7 +93,7 @@ func TestK8_02EmptyFrame(t *testing.T) {
 }
 
 func TestK8_03Batches(t *testing.T) {
-	refused := []string{`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not supported, send one message a frame"}}`}
+	refused := []string{`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not supported; send one message per frame"}}`}
 	notification := `{"jsonrpc":"2.0","method":"echo"}`
 	conform(t, []exchange{
 		{"empty", []string{`[]`}, refused},
@@ -102,7 +102,7 @@ func TestK8_03Batches(t *testing.T) {
 		{"mixed", []string{`[` + call("1", "echo", "") + `,1,` + notification + `]`}, refused},
 		{"10,000", []string{`[` + strings.Repeat(notification+",", 9999) + notification + `]`}, refused},
 		{"nested", []string{`[[` + call("1", "echo", "") + `]]`}, refused},
-		{"cut off", []string{`[` + call("1", "echo", "")}, []string{failure("null", CodeParse, "")}},
+		{"truncated", []string{`[` + call("1", "echo", "")}, []string{failure("null", CodeParse, "")}},
 	})
 }
 
@@ -114,22 +114,22 @@ func TestK8_05IDInFlight(t *testing.T) {
 			[]string{failure("null", CodeInvalidRequest, `{"id":5}`), failure("5", CodeCancelled, "")},
 		},
 		{
-			"a broken frame does not settle it either",
+			"a broken frame does not affect it either",
 			[]string{call("5", "hang", ""), `{"jsonrpc":"2.0","id":5}`, cancelFrame("5")},
 			[]string{failure("null", CodeInvalidRequest, `{"id":5}`), failure("5", CodeCancelled, "")},
 		},
 		{
-			"the same string in other letters",
+			"the same string, escaped differently",
 			[]string{call(`"a"`, "hang", ""), call(`"\u0061"`, "echo", ""), cancelFrame(`"\u0061"`)},
 			[]string{failure("null", CodeInvalidRequest, `{"id":"\u0061"}`), failure(`"a"`, CodeCancelled, "")},
 		},
 		{
-			"it can be used again",
+			"the id can be reused",
 			[]string{call("5", "echo", "")},
 			[]string{result("5", "{}")},
 		},
 		{
-			"cancelling what is not in flight does nothing",
+			"cancelling an unknown id has no effect",
 			[]string{cancelFrame("5"), cancelFrame(`{}`), cancelFrame(`null`), cancelFrame(`[]`)},
 			nil,
 		},
@@ -140,7 +140,7 @@ func TestK8_05ReuseAfterAnswer(t *testing.T) {
 	overAll(t, func(t *testing.T, tr transport) {
 		a, b := serve(t, tr, basic, Options{}, Limits{}), serve(t, tr, basic, Options{}, Limits{})
 		b.send(call("5", "hang", ""))
-		for range 200 { // the id is free as soon as the peer has its answer
+		for range 200 { // the id is free as soon as the peer has the response
 			a.send(call("5", "echo", ""))
 			a.want(result("5", "{}"))
 		}

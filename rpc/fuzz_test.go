@@ -21,23 +21,23 @@ var frameSeeds = []string{
 	`{"a":{"id":1},"id":2,"b":"},\"id\":3","method":"x"}`,
 }
 
-// FuzzProbe compares the probe with encoding/json.
-func FuzzProbe(f *testing.F) {
+// FuzzParseMessage compares parseMessage with encoding/json.
+func FuzzParseMessage(f *testing.F) {
 	for _, s := range frameSeeds {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		before := bytes.Clone(frame)
-		m, fault := probe(frame, 200)
+		m, fault := parseMessage(frame, 200)
 		if !bytes.Equal(frame, before) {
 			t.Fatal("the frame was changed")
 		}
 		if fault != nil && m.id != nil && !validID(m.id) {
-			t.Fatalf("would answer with id %s", m.id)
+			t.Fatalf("the response would have the invalid id %s", m.id)
 		}
 		if !json.Valid(frame) {
 			if fault == nil && m.kind != kindResponse {
-				t.Fatal("a frame that is not JSON passed")
+				t.Fatal("accepted a frame that is not JSON")
 			}
 			return
 		}
@@ -46,7 +46,7 @@ func FuzzProbe(f *testing.F) {
 		}
 		var want map[string]json.RawMessage
 		if err := json.Unmarshal(frame, &want); err != nil {
-			t.Fatalf("it passed, but %v", err)
+			t.Fatalf("accepted, but: %v", err)
 		}
 		for name, got := range map[string]json.RawMessage{"jsonrpc": m.version, "id": m.id, "method": m.method, "params": m.params} {
 			if !bytes.Equal(got, want[name]) {
@@ -65,8 +65,8 @@ func FuzzProbe(f *testing.F) {
 
 func appendMethod(m message) []byte { return appendRequest(nil, 7, m.method) }
 
-// FuzzIDs checks that an id comes back as the bytes it was, and that two ids are taken for one exactly when
-// encoding/json decodes them to the same.
+// FuzzIDs checks that ids are returned byte for byte, and that two ids are equal exactly if encoding/json decodes them
+// to the same value.
 func FuzzIDs(f *testing.F) {
 	for _, s := range [][2]string{{`7`, `"7"`}, {`"a"`, `"\u0061"`}, {`0`, `-0`}, {`""`, `"\""`}, {`9007199254740993`, `9007199254740992`}, {`"\ud83d"`, `"\ufffd"`}, {`""`, `"" `}} {
 		f.Add([]byte(s[0]), []byte(s[1]))
@@ -94,7 +94,7 @@ func FuzzIDs(f *testing.F) {
 			t.Errorf("%s came back as %s", b, got)
 		}
 		if len(table.byKey)+len(table.byNumber)+table.requests != 0 {
-			t.Error("something is left in the table")
+			t.Error("the table is not empty")
 		}
 	})
 }
@@ -114,7 +114,7 @@ func sameID(t *testing.T, a, b []byte) bool {
 	return x == y
 }
 
-// FuzzSurrogates checks that cleaning changes nothing but lone surrogates, which encoding/json replaces as well.
+// FuzzSurrogates checks that cleanSurrogates changes only lone surrogates, which encoding/json replaces, too.
 func FuzzSurrogates(f *testing.F) {
 	for _, s := range []string{`"\ud83d"`, `"\ud83d\ude00"`, `"\\ud83d"`, `"\ud83d\ud83d\ude00"`, `"\uDFFF"`, `"\ud83d\u0041"`, `{"\ud800":"\udc00x"}`, `"\u0000"`} {
 		f.Add([]byte(s))
@@ -127,7 +127,7 @@ func FuzzSurrogates(f *testing.F) {
 		cleanSurrogates(clean)
 		var want, got any
 		if json.Unmarshal(raw, &want) != nil || json.Unmarshal(clean, &got) != nil {
-			return // a number out of range
+			return // number out of range
 		}
 		a, err := json.Marshal(want)
 		if err != nil {

@@ -26,10 +26,10 @@ import (
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
-// transport is one of the ways that frames travel. The conformance tests run over each.
+// transport is a way to carry frames. The conformance tests run over each.
 type transport struct {
 	name string
-	run  func(t *testing.T, body func(t *testing.T))             // in a bubble or not
+	run  func(t *testing.T, body func(t *testing.T))             // in a synctest bubble or outside
 	link func(t *testing.T, limits Limits) (wire wire, s Stream) // both ends of a new connection
 }
 
@@ -46,7 +46,7 @@ func overAll(t *testing.T, body func(t *testing.T, tr transport)) {
 	}
 }
 
-// wire is the peer's end: it sends any bytes as a frame.
+// wire is the peer's end of a connection. It can send any bytes as a frame.
 type wire interface {
 	send(frame []byte) error
 	recv() ([]byte, error) // a *CloseError when the server has closed
@@ -69,14 +69,14 @@ func (w webSocketWire) recv() ([]byte, error) {
 
 func (w webSocketWire) close() { w.conn.Close(websocket.StatusNormalClosure, "") }
 
-// linkPipe connects by WebSocket over net.Pipe, which works inside a bubble. It buffers nothing.
+// linkPipe connects by WebSocket over net.Pipe, which is unbuffered and works inside a synctest bubble.
 func linkPipe(t *testing.T, limits Limits) (wire, Stream) { return linkOver(t, limits, new(lossy)) }
 
 // lossy is the server's end of a bad network.
 type lossy struct {
 	net.Conn
-	dead   atomic.Bool   // what the server writes is lost
-	upload time.Duration // that each write of the peer takes; set before the first
+	dead   atomic.Bool   // drops all writes of the server
+	upload time.Duration // duration of each write of the peer; set before the first
 }
 
 func (l *lossy) Write(p []byte) (int, error) {
@@ -86,7 +86,7 @@ func (l *lossy) Write(p []byte) (int, error) {
 	return l.Conn.Write(p)
 }
 
-// slowUpload is the peer's end of it.
+// slowUpload is the peer's end of a bad network.
 type slowUpload struct {
 	net.Conn
 	link *lossy
@@ -155,7 +155,7 @@ func linkSocket(t *testing.T, limits Limits) (wire, Stream) {
 	return webSocketWire{conn}, <-accepted
 }
 
-// linkLines connects by two pipes of the operating system, as a subprocess's standard streams are.
+// linkLines connects by two pipes of the operating system, like the standard streams of a subprocess.
 func linkLines(t *testing.T, limits Limits) (wire, Stream) {
 	in, toServer := osPipe(t)
 	fromServer, out := osPipe(t)
@@ -200,12 +200,12 @@ func (w *lineWire) recv() ([]byte, error) {
 
 func (w *lineWire) close() { w.Close() }
 
-// peer is a client that is made of frames. It reads all that comes.
+// peer is a client that sends and receives raw frames. It reads continuously.
 type peer struct {
 	t      *testing.T
 	wire   wire
 	frames chan string
-	err    error // why it reads no more; set when frames is closed
+	err    error // why reading ended; set before frames is closed
 }
 
 func newPeer(t *testing.T, w wire) *peer {
@@ -233,10 +233,10 @@ func (p *peer) send(frames ...string) {
 	}
 }
 
-// recv returns the next frame; empty when the connection has ended.
+// recv returns the next frame, or "" when the connection has ended.
 func (p *peer) recv() string { return <-p.frames }
 
-// want fails unless these frames come next.
+// want fails the test unless these frames are received next.
 func (p *peer) want(frames ...string) {
 	p.t.Helper()
 	for i, want := range frames {
@@ -247,7 +247,7 @@ func (p *peer) want(frames ...string) {
 	}
 }
 
-// wantClose fails unless the connection ends next, with this code where the transport can tell one.
+// wantClose fails the test unless the connection ends next, with this code if the transport has close codes.
 func (p *peer) wantClose(code int) {
 	p.t.Helper()
 	if frame, open := <-p.frames; open {
@@ -262,7 +262,7 @@ func (p *peer) wantClose(code int) {
 	}
 }
 
-// sameJSON compares frames byte by byte, but for errors it takes any message where want has none.
+// sameJSON compares frames byte for byte, but accepts any error message if want has none.
 func sameJSON(got, want string) bool {
 	if got == want {
 		return true
@@ -295,7 +295,7 @@ type served struct {
 	end  func() error // waits for Serve and returns its error
 }
 
-// serve runs a Conn over a new connection. At the end of the test it is closed and waited for.
+// serve runs a Conn over a new connection, which ends with the test.
 func serve(t *testing.T, tr transport, h Handler, opt Options, limits Limits) *served {
 	w, s := tr.link(t, limits)
 	conn, end := serveStream(t, s, h, opt)
@@ -321,7 +321,7 @@ func serveStream(t *testing.T, s Stream, h Handler, opt Options) (*Conn, func() 
 	return conn, end
 }
 
-// methods is a Handler for tests: a function a method, -32601 for others.
+// methods is a Handler with one function per method. Other methods get -32601.
 type methods map[string]func(c *Conn, r *Request)
 
 func (m methods) Handle(c *Conn, r *Request) {
@@ -333,7 +333,7 @@ func (m methods) Handle(c *Conn, r *Request) {
 	f(c, r)
 }
 
-// basic are methods that many tests need: echo answers with its parameters, hang never answers, panic panics,
+// basic has the methods used by many tests: echo returns its parameters, hang never responds, panic panics,
 // $/cancel_request cancels.
 var basic = methods{
 	"echo":  func(_ *Conn, r *Request) { r.Reply(r.Params()) },
@@ -361,7 +361,7 @@ func result(id, result string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
 }
 
-// failure returns an error frame without its message, which sameJSON does not compare then.
+// failure returns an error frame without a message; sameJSON accepts any.
 func failure(id string, code int, data string) string {
 	if data != "" {
 		data = `,"data":` + data

@@ -6,37 +6,37 @@ import (
 	"time"
 )
 
-// errGone ends a connection whose peer shows no sign of life.
-var errGone = errors.New("the peer answers no pings")
+// errGone ends a connection whose peer sends nothing.
+var errGone = errors.New("the peer does not respond to pings")
 
-// pinger is a stream whose peer answers pings.
+// pinger is a stream that can ping its peer.
 type pinger interface {
 	ping(ctx context.Context) error // returns at the pong or when ctx ends
-	signs() uint64                  // signs of life so far
+	reads() uint64                  // non-empty reads so far
 }
 
-// heartbeat judges from one ping to the next whether the peer lives. It counts pings and looks at no clock: after a
-// jump of the clock or a night's sleep one ping is late, and that is all.
+// heartbeat decides at each ping whether the peer is alive. It counts pings and reads no clock, so a clock jump or
+// a suspended machine only delays one ping.
 type heartbeat struct {
-	allowed int // pings that may be missed in a row
+	allowed int // missed pings in a row after which the peer is gone
 	missed  int
-	pinged  bool   // since the last judgement
-	signs   uint64 // at the last judgement
+	pinged  bool   // since the last check
+	reads   uint64 // at the last check
 }
 
-// alive is told the signs of life so far, once each interval.
-func (h *heartbeat) alive(signs uint64) bool {
+// alive reports whether the peer is alive. It is called once per interval with the number of non-empty reads so far.
+func (h *heartbeat) alive(reads uint64) bool {
 	switch {
-	case signs != h.signs:
+	case reads != h.reads:
 		h.missed = 0
 	case h.pinged:
 		h.missed++
 	}
-	h.signs = signs
+	h.reads = reads
 	return h.missed < h.allowed
 }
 
-// beat is the goroutine that pings the peer and ends the connection when it is gone.
+// beat pings the peer at each interval and ends the connection when the peer is gone. It runs in its own goroutine.
 func (c *Conn) beat(p pinger) {
 	ticker := time.NewTicker(c.opt.PingInterval)
 	defer ticker.Stop()
@@ -48,10 +48,10 @@ func (c *Conn) beat(p pinger) {
 			return
 		}
 		if c.out.paused.Load() {
-			h.pinged = false // nobody reads pongs now; the write timeout watches the peer
+			h.pinged = false // the reader is paused and sees no pongs; the write timeout covers this case
 			continue
 		}
-		if !h.alive(p.signs()) {
+		if !h.alive(p.reads()) {
 			c.stop(ending{err: errGone})
 			return
 		}
@@ -59,11 +59,11 @@ func (c *Conn) beat(p pinger) {
 	}
 }
 
-// ping pings, waits for the pong until the next ping is due, and reports whether the ping went out. It does not while
-// a large frame is on its way to a slow peer; the write timeout watches that.
+// ping sends a ping, waits up to one interval for the pong, and reports whether the ping was sent. It is not sent while
+// a large frame is being written to a slow peer; the write timeout covers this case.
 func (c *Conn) ping(p pinger) bool {
-	// Not the connection's context: when that ends in the middle of a write, the library cuts the connection off
-	// before a goodbye is said. The stream's end ends the ping too.
+	// Not the connection's context: if it ended during a write, the library would drop the connection without a close
+	// frame. The end of the stream ends the ping, too.
 	ctx, cancel := context.WithTimeout(context.Background(), c.opt.PingInterval)
 	defer cancel()
 	err := p.ping(ctx)

@@ -23,7 +23,7 @@ func TestK7_03HeartbeatFindsADeadPeer(t *testing.T) {
 			t.Errorf("Serve: %v", err)
 		}
 		if took := time.Since(start); took > 60*time.Second { // at most 20 s to the first ping, 2 intervals without a pong
-			t.Errorf("it took %v", took)
+			t.Errorf("took %v", took)
 		}
 	})
 }
@@ -41,8 +41,8 @@ func TestK7_03HealthyPeerLives(t *testing.T) {
 	})
 }
 
-// TestK7_03ClockJump: a jump makes the next tick late or early, with no byte since the last one. Nothing else happens,
-// as nothing compares times.
+// TestK7_03ClockJump: after a clock jump the next tick is late or early and no byte was received since the last one.
+// Nothing else happens, as the heartbeat compares no times.
 func TestK7_03ClockJump(t *testing.T) {
 	h := heartbeat{allowed: 2}
 	for i, step := range []struct {
@@ -56,8 +56,8 @@ func TestK7_03ClockJump(t *testing.T) {
 	}
 }
 
-// TestPingThatDidNotGoOutIsNotMissed: a ping waits behind a frame that a slow peer takes.
-func TestPingThatDidNotGoOutIsNotMissed(t *testing.T) {
+// TestUnsentPingIsNotMissed: a ping waits for a frame that a slow peer is still reading.
+func TestUnsentPingIsNotMissed(t *testing.T) {
 	h := heartbeat{allowed: 1}
 	for range 10 {
 		if !h.alive(1) {
@@ -66,7 +66,7 @@ func TestPingThatDidNotGoOutIsNotMissed(t *testing.T) {
 	}
 }
 
-// TestSlowUploadIsASignOfLife: a frame takes minutes to arrive, and no pong fits in between.
+// TestSlowUploadIsASignOfLife: a frame takes minutes to arrive, and no pong can be sent in between.
 func TestSlowUploadIsASignOfLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		link := &lossy{upload: 10 * time.Second}

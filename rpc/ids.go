@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// idTable is all that a connection knows about ids in use: it gives each id that a peer chose a number for the time
-// until its answer is written, and has the requests in flight. It is safe for concurrent use.
+// idTable maps each id of the peer to a number until its response is written, and holds the requests in flight.
+// It is safe for concurrent use.
 //
-// Number 0 stands for the id null, which answers have that belong to no readable id.
+// Number 0 means the id null, used in responses to frames without a readable id.
 type idTable struct {
 	mu       sync.Mutex
 	last     uint64
@@ -20,14 +20,14 @@ type idTable struct {
 type claim struct {
 	raw, key string
 	number   uint64
-	request  *Request // nil for a frame that is refused and has its answer queued
+	request  *Request // nil for a refused frame whose response is queued
 }
 
 func newIDTable() *idTable {
 	return &idTable{byNumber: make(map[uint64]*claim), byKey: make(map[string]*claim)}
 }
 
-// claim takes an id that is not in use. For one that is, it returns false. A nil id is always free and has number 0.
+// claim assigns a number to an id and reports whether the id was free. A nil id is always free and has number 0.
 func (t *idTable) claim(raw []byte) (number uint64, free bool) {
 	if raw == nil {
 		return 0, true
@@ -44,7 +44,7 @@ func (t *idTable) claim(raw []byte) (number uint64, free bool) {
 	return c.number, true
 }
 
-// admit puts a request in flight under its number unless limit are already.
+// admit puts a request in flight under its number. It returns false if limit requests already are.
 func (t *idTable) admit(number uint64, r *Request, limit int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,7 +66,7 @@ func (t *idTable) find(raw []byte) *Request {
 	return nil
 }
 
-// release ends the use of a number and returns its id as it came.
+// release removes a number and returns its id as the peer sent it, or null.
 func (t *idTable) release(number uint64) (raw string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -82,7 +82,7 @@ func (t *idTable) release(number uint64) (raw string) {
 	return c.raw
 }
 
-// idKey returns the same key for two ids that a peer could take for one: "a" and "\u0061", 0 and -0.
+// idKey returns a canonical form of an id: the same for "a" and "\u0061", and for 0 and -0.
 func idKey(raw json.RawMessage) string {
 	switch {
 	case isString(raw):

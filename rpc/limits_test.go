@@ -28,7 +28,7 @@ func TestK7_01FrameLimit(t *testing.T) {
 		for _, n := range []int{40 << 10, 5 << 20, 6 << 20} {
 			s.send(sized(n))
 			if got, want := len(s.recv()), n-len(`"method":"echo","params":`)+len(`"result":`); got != want {
-				t.Fatalf("the answer to %d bytes has %d bytes, want %d", n, got, want)
+				t.Fatalf("the response to %d bytes has %d bytes, want %d", n, got, want)
 			}
 		}
 		if err := s.wire.send([]byte(sized(6<<20 + 1))); err == nil { // it may fail, as the server stops reading
@@ -119,7 +119,7 @@ func TestBudgetIsShared(t *testing.T) {
 		if got := a.recv(); len(got) < 79_000 {
 			t.Errorf("got %.100s", got)
 		}
-		a.send("\xff") // an end in the middle of things gives back its share too
+		a.send("\xff") // an abrupt end returns its share, too
 		a.wantClose(closeInvalidText)
 		a.end()
 		if left := budget.left.Load(); left != 100_000 {
@@ -128,7 +128,7 @@ func TestBudgetIsShared(t *testing.T) {
 	})
 }
 
-// sharedLog is a session's event log as far as this package sees it: each reader has a cursor.
+// sharedLog imitates a session's event log: each reader has a cursor.
 type sharedLog struct{ frames []json.RawMessage }
 
 type logCursor struct {
@@ -164,7 +164,7 @@ func TestK7_02StalledReaders(t *testing.T) {
 				t.Error("Serve of a stalled peer returned no error")
 			}
 			if n := cursor.at.Load(); n == chunks {
-				t.Error("everything was pulled for a peer that reads nothing")
+				t.Error("everything was pulled for a stalled peer")
 			}
 			conn.Detach(cursor) // must not hang
 		})
@@ -175,14 +175,14 @@ func TestK7_02StalledReaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.send(call("1", "echo", ""))
-	replies := 0
+	responses := 0
 	for range chunks + 1 {
 		if len(b.recv()) < chunkSize {
-			replies++
+			responses++
 		}
 	}
-	if replies != 1 {
-		t.Errorf("%d replies", replies)
+	if responses != 1 {
+		t.Errorf("%d responses", responses)
 	}
 	wg.Wait()
 }

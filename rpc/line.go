@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// LineStream carries a frame a line, as subprocesses do on their standard streams. Blank lines are no frames.
+// LineStream carries one frame per line, as subprocesses do on their standard streams. Blank lines are ignored.
 type LineStream struct {
 	r     *bufio.Reader
 	frame frameBuffer // reader's
@@ -25,7 +25,7 @@ type LineStream struct {
 }
 
 // NewLineStream returns a stream that reads from r and writes to w.
-// Closing closer must end reads and writes that are blocked.
+// Closing closer must unblock pending reads and writes.
 func NewLineStream(r io.Reader, w io.Writer, closer io.Closer, limits Limits) *LineStream {
 	limits = limits.withDefaults()
 	return &LineStream{
@@ -53,11 +53,11 @@ func (s *LineStream) ReadFrame(use func(frame []byte) error) error {
 	}
 }
 
-// readLine adds the next line to the frame, piece by piece.
+// readLine appends the next line to the frame, one buffer at a time.
 func (s *LineStream) readLine() error {
 	for {
-		piece, err := s.r.ReadSlice('\n')
-		if err := s.frame.add(bytes.TrimSuffix(piece, []byte("\n"))); err != nil {
+		part, err := s.r.ReadSlice('\n')
+		if err := s.frame.add(bytes.TrimSuffix(part, []byte("\n"))); err != nil {
 			return err
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
@@ -66,18 +66,18 @@ func (s *LineStream) readLine() error {
 	}
 }
 
-// WriteFrame implements Stream. The write timeout is for the whole line.
+// WriteFrame implements Stream. The write timeout applies to the whole line.
 func (s *LineStream) WriteFrame(frame []byte) error {
 	s.line = append(reusable(s.line), validText(frame)...)
 	for i := bytes.IndexByte(s.line, '\n'); i >= 0; i = bytes.IndexByte(s.line, '\n') {
-		s.line[i] = ' ' // between tokens: inside a JSON string it would be an escape
+		s.line[i] = ' ' // a newline can only be between tokens: inside a JSON string it is escaped
 	}
 	s.line = append(s.line, '\n')
 
-	stalled := time.AfterFunc(s.timeout, func() { s.Close(closeAtOnce, "") })
+	stalled := time.AfterFunc(s.timeout, func() { s.Close(closeNow, "") })
 	_, err := s.w.Write(s.line)
 	if !stalled.Stop() {
-		return fmt.Errorf("write line: the peer took no bytes for %v", s.timeout)
+		return fmt.Errorf("write line: the peer did not read the line within %v", s.timeout)
 	}
 	if err != nil {
 		return fmt.Errorf("write line: %w", err)
@@ -85,7 +85,7 @@ func (s *LineStream) WriteFrame(frame []byte) error {
 	return nil
 }
 
-// Close implements Stream. Lines have no way to tell code and reason.
+// Close implements Stream. It ignores code and reason: lines have no close frame.
 func (s *LineStream) Close(int, string) error {
 	s.closeOnce.Do(func() { s.closeErr = s.closer.Close() })
 	return s.closeErr

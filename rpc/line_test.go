@@ -29,10 +29,10 @@ func TestLineStreamReads(t *testing.T) {
 		tooBig   bool
 	}{
 		{"lines", "{}\n[]\n", []string{"{}", "[]"}, false},
-		{"no line end at the end", "{}\n[]", []string{"{}", "[]"}, false},
-		{"of Windows", "{}\r\n[]\r\n", []string{"{}", "[]"}, false},
+		{"no final newline", "{}\n[]", []string{"{}", "[]"}, false},
+		{"CRLF", "{}\r\n[]\r\n", []string{"{}", "[]"}, false},
 		{"blank lines", "\n\n{}\n \t\r\n[]\n\n", []string{"{}", "[]"}, false},
-		{"nothing", "", nil, false},
+		{"empty", "", nil, false},
 		{"longer than a buffer", long + "\n{}\n", []string{long, "{}"}, false},
 		{"as long as allowed", strings.Repeat(long, 2) + "\n", []string{strings.Repeat(long, 2)}, false},
 		{"too long", "{}\n" + strings.Repeat(long, 2) + "x\n{}\n", []string{"{}"}, true},
@@ -73,7 +73,7 @@ func TestLineStreamGivesUpOnAStalledPeer(t *testing.T) {
 			t.Error("no error")
 		}
 		if took := time.Since(start); took != 30*time.Second {
-			t.Errorf("it took %v", took)
+			t.Errorf("took %v", took)
 		}
 	})
 }

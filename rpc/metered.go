@@ -8,15 +8,16 @@ import (
 	"time"
 )
 
-// meteredConn is the network connection below a server's WebSocket. It counts the reads that brought bytes, as any
-// byte is a sign of life, and fails a write once the peer has taken nothing for the timeout, however large the frame.
+// meteredConn is the network connection below a server's WebSocket. It counts non-empty reads, as any byte shows that
+// the peer is alive. A write fails if the peer does not read writeStride bytes within the timeout, so the time allowed
+// grows with the frame.
 type meteredConn struct {
 	net.Conn
 	timeout  time.Duration
-	received atomic.Uint64
+	received atomic.Uint64 // non-empty reads
 }
 
-// writeStride is how many bytes the peer has to take within the timeout.
+// writeStride is the number of bytes that the peer must read within the timeout.
 const writeStride = 64 << 10
 
 func (c *meteredConn) Read(p []byte) (int, error) {
@@ -40,7 +41,7 @@ func (c *meteredConn) Write(p []byte) (written int, err error) {
 	return written, err
 }
 
-// hijackWriter puts a meteredConn below the connection that is hijacked through it.
+// hijackWriter is a ResponseWriter whose Hijack wraps the connection in a meteredConn.
 type hijackWriter struct {
 	http.ResponseWriter
 	timeout time.Duration

@@ -15,36 +15,36 @@ import (
 type Notification struct {
 	Method string
 	Params json.RawMessage // valid JSON; nil for none
-	Seq    uint64          // all up to this number are sent once this is; 0 for none
+	Seq    uint64          // sequence number; once it is sent, so are all lower ones. 0 for none
 }
 
-// Source is where a connection's writer gets notifications from, when it has room for one. A slow peer therefore
-// costs no memory: what it has not taken yet stays where the source reads it from.
+// Source supplies notifications to a connection's writer, which pulls the next one only when it can write it.
+// A slow peer therefore costs no memory: its backlog remains in the source.
 type Source interface {
-	// Next returns the next notification, or false when there is none now: the source then calls the function that
-	// Attach returned as soon as there is one. It may block shortly, and returns when ctx ends.
-	// An error ends the source: it is detached and the error logged.
+	// Next returns the next notification, or false if there is none. In that case the source must call the function
+	// returned by Attach as soon as there is one. Next may block briefly and returns when ctx ends.
+	// If it returns an error, the error is logged and the source detached.
 	Next(ctx context.Context) (n Notification, ok bool, err error)
 }
 
-// MaxSources is how many sources a connection can have.
+// MaxSources is the maximum number of sources of a connection.
 const MaxSources = 64
 
-// ErrSources is what Attach returns for a source too many.
+// ErrSources is returned by Attach if the connection already has MaxSources.
 var ErrSources = errors.New("too many sources on this connection")
 
-// reply is an answer that waits to be written.
-type reply struct {
+// response is a queued JSON-RPC response.
+type response struct {
 	number  uint64 // see idTable
 	result  json.RawMessage
 	err     *jsonrpc2.Error
-	refusal bool // answers a frame that was not dispatched
+	refusal bool // the frame was not dispatched
 
-	after *feed // nil for none
+	after *subscription // nil for none
 	seq   uint64
 }
 
-func (r *reply) size() int {
+func (r *response) size() int {
 	n := len(r.result)
 	if r.err != nil && r.err.Data != nil {
 		n += len(*r.err.Data)
@@ -52,53 +52,54 @@ func (r *reply) size() int {
 	return n
 }
 
-// waits reports whether the reply's source still has something to send before it. A source that has nothing now
-// has sent all there was when the reply was queued, whatever its numbers say.
-func (r *reply) waits() bool {
-	f := r.after
-	return f != nil && !f.gone && f.ready && f.sent < r.seq
+// waits reports whether the source must send more before the response. A source that has nothing to send has sent
+// all that existed when the response was queued, whatever its sequence numbers are.
+func (r *response) waits() bool {
+	s := r.after
+	return s != nil && !s.gone && s.ready && s.sent < r.seq
 }
 
-// feed is an attached source. The outbox's lock guards it.
-type feed struct {
+// subscription is an attached source. The outbox's lock guards it.
+type subscription struct {
 	source Source
-	ready  bool // it may have something; cleared before Next is called
-	gone   bool
-	sent   uint64
+	ready  bool   // the source may have a notification; cleared before Next is called
+	gone   bool   // detached
+	sent   uint64 // highest sequence number written
 }
 
-// maxRefusals is how many answers to bad frames may wait before the connection reads no further.
+// maxRefusals is the number of queued responses to bad frames at which the connection pauses reading.
 const maxRefusals = 64
 
-// outbox is what a connection has to write: replies, and sources to pull from. Its length is bounded by the requests
-// in flight and by maxRefusals; while it holds more bytes than its bound, nothing more is read.
-// It is safe for concurrent use, but next belongs to the writer and waitRoom to the reader.
+// outbox holds a connection's queued responses and its subscriptions. The queue's length is bounded by the requests in
+// flight and maxRefusals. While the queue exceeds maxBytes, the reader is paused.
+// It is safe for concurrent use, but only the writer may call next and only the reader waitRoom.
 type outbox struct {
 	maxBytes int
-	wake     chan struct{} // capacity 1: there may be something for the writer
-	room     chan struct{} // capacity 1: there may be room for the reader
-	paused   atomic.Bool   // the reader waits for room
+	wake     chan struct{} // capacity 1; signals the writer that it may have work
+	room     chan struct{} // capacity 1; signals the reader that there may be room
+	paused   atomic.Bool   // the reader is waiting for room
 
-	mu       sync.Mutex
-	replies  []*reply // as they came
-	bytes    int      // size of replies
-	refusals int      // those among replies
-	feeds    []*feed  // the next in turn stands first
-	closing  bool
+	mu            sync.Mutex
+	responses     []*response     // in the order of put
+	bytes         int             // size of responses
+	refusals      int             // refusals among responses
+	subscriptions []*subscription // the first one is next in turn
+	closing       bool
 }
 
 func newOutbox(maxBytes int) *outbox {
 	return &outbox{maxBytes: maxBytes, wake: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 }
 
-// put queues a reply, to be written after what source has up to seq. A source that is not attached holds nothing up.
-func (o *outbox) put(r *reply, source Source, seq uint64) {
+// put queues a response, to be written after the notifications of source up to seq. A source that is not attached
+// delays nothing.
+func (o *outbox) put(r *response, source Source, seq uint64) {
 	o.mu.Lock()
-	if f := o.feed(source); f != nil {
-		r.after, r.seq = f, seq
-		f.ready = true // ask it once more: see waits
+	if s := o.find(source); s != nil {
+		r.after, r.seq = s, seq
+		s.ready = true // pull once more, see waits
 	}
-	o.replies = append(o.replies, r)
+	o.responses = append(o.responses, r)
 	o.bytes += r.size()
 	if r.refusal {
 		o.refusals++
@@ -107,30 +108,30 @@ func (o *outbox) put(r *reply, source Source, seq uint64) {
 	signal(o.wake)
 }
 
-// next returns what to write next: the oldest reply that waits for no source, else the feed whose turn it is,
-// which is marked as asked. Neither is there when there is nothing to do; done then says that there never will be.
-func (o *outbox) next() (r *reply, f *feed, done bool) {
+// next returns the oldest response that does not wait for a source, else the next ready subscription, whose ready
+// flag it clears. If there is neither, done reports that the outbox is closing and nothing more will follow.
+func (o *outbox) next() (r *response, s *subscription, done bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for i, r := range o.replies {
+	for i, r := range o.responses {
 		if !r.waits() {
 			o.remove(i)
 			return r, nil, false
 		}
 	}
-	for i, f := range o.feeds {
-		if f.ready {
-			f.ready = false
-			o.feeds = append(slices.Delete(o.feeds, i, i+1), f)
-			return nil, f, false
+	for i, s := range o.subscriptions {
+		if s.ready {
+			s.ready = false
+			o.subscriptions = append(slices.Delete(o.subscriptions, i, i+1), s)
+			return nil, s, false
 		}
 	}
 	return nil, nil, o.closing
 }
 
 func (o *outbox) remove(i int) {
-	r := o.replies[i]
-	o.replies = slices.Delete(o.replies, i, i+1)
+	r := o.responses[i]
+	o.responses = slices.Delete(o.responses, i, i+1)
 	o.bytes -= r.size()
 	if r.refusal {
 		o.refusals--
@@ -138,81 +139,81 @@ func (o *outbox) remove(i int) {
 	signal(o.room)
 }
 
-// pulled notes that the writer got something from f and reports whether it is still wanted.
-func (o *outbox) pulled(f *feed) bool {
+// pulled records that s returned a notification and reports whether s is still attached.
+func (o *outbox) pulled(s *subscription) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	f.ready = true
-	return !f.gone
+	s.ready = true
+	return !s.gone
 }
 
-// sent notes that f has sent everything up to seq.
-func (o *outbox) sent(f *feed, seq uint64) {
+// sent records that s has sent everything up to seq.
+func (o *outbox) sent(s *subscription, seq uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	f.sent = max(f.sent, seq)
+	s.sent = max(s.sent, seq)
 }
 
-// attach adds a source and returns the function that wakes it.
+// attach adds a source. It returns the function to call when the source has notifications again.
 func (o *outbox) attach(source Source) (wake func(), err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.feed(source) != nil {
-		return nil, errors.New("the source is attached already")
+	if o.find(source) != nil {
+		return nil, errors.New("the source is already attached")
 	}
-	if len(o.feeds) >= MaxSources {
+	if len(o.subscriptions) >= MaxSources {
 		return nil, ErrSources
 	}
-	f := &feed{source: source, ready: true}
-	o.feeds = append(o.feeds, f)
+	s := &subscription{source: source, ready: true}
+	o.subscriptions = append(o.subscriptions, s)
 	signal(o.wake)
-	return func() { o.rouse(f) }, nil
+	return func() { o.rouse(s) }, nil
 }
 
-// rouse marks that f may have something.
-func (o *outbox) rouse(f *feed) {
+// rouse marks s as ready and signals the writer if it was not.
+func (o *outbox) rouse(s *subscription) {
 	o.mu.Lock()
-	news := !f.ready && !f.gone
-	f.ready = true
+	news := !s.ready && !s.gone
+	s.ready = true
 	o.mu.Unlock()
 	if news {
 		signal(o.wake)
 	}
 }
 
-// detach removes a source. Replies no longer wait for it.
+// detach removes a source. Responses no longer wait for it.
 func (o *outbox) detach(source Source) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if f := o.feed(source); f != nil {
-		o.drop(f)
+	if s := o.find(source); s != nil {
+		o.drop(s)
 	}
 }
 
-// end removes a feed whose source has failed.
-func (o *outbox) end(f *feed) {
+// end removes a subscription whose source has failed.
+func (o *outbox) end(s *subscription) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.drop(f)
+	o.drop(s)
 }
 
-func (o *outbox) drop(f *feed) {
-	f.gone = true
-	o.feeds = slices.DeleteFunc(o.feeds, func(g *feed) bool { return g == f })
+func (o *outbox) drop(s *subscription) {
+	s.gone = true
+	o.subscriptions = slices.DeleteFunc(o.subscriptions, func(g *subscription) bool { return g == s })
 	signal(o.wake)
 }
 
-// feed returns the feed of a source, or nil.
-func (o *outbox) feed(source Source) *feed {
-	for _, f := range o.feeds {
-		if f.source == source {
-			return f
+// find returns the subscription of a source, or nil.
+func (o *outbox) find(source Source) *subscription {
+	for _, s := range o.subscriptions {
+		if s.source == source {
+			return s
 		}
 	}
 	return nil
 }
 
-// close lets next say done once nothing is left.
+// close makes next return done once the outbox is empty.
 func (o *outbox) close() {
 	o.mu.Lock()
 	o.closing = true
@@ -223,7 +224,7 @@ func (o *outbox) close() {
 func (o *outbox) queued() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.replies)
+	return len(o.responses)
 }
 
 func (o *outbox) isClosing() bool {
@@ -232,7 +233,7 @@ func (o *outbox) isClosing() bool {
 	return o.closing
 }
 
-// waitRoom returns when there is room for what the next frame may have to be answered, or when ctx ends.
+// waitRoom blocks until there is room for a response to the next frame, or until ctx ends.
 func (o *outbox) waitRoom(ctx context.Context) {
 	defer o.paused.Store(false)
 	for o.full() {
@@ -251,7 +252,7 @@ func (o *outbox) full() bool {
 	return o.refusals >= maxRefusals || o.bytes > o.maxBytes
 }
 
-// signal wakes whoever waits on c, now or next.
+// signal sends to c, which has capacity 1, unless a signal is already pending.
 func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:

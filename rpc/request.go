@@ -9,14 +9,14 @@ import (
 	"sync"
 )
 
-// Handler takes the requests and notifications of a connection.
+// Handler handles the requests and notifications of a connection.
 type Handler interface {
-	// Handle is called for one after the other, in the order in which they came, on the goroutine that reads: it must
-	// not block. It may keep r and answer later from any goroutine.
+	// Handle is called for one request at a time, in the order of arrival, on the goroutine that reads: it must not
+	// block. It may keep r and respond later from any goroutine.
 	Handle(c *Conn, r *Request)
 }
 
-// HandlerFunc is a function as a Handler.
+// HandlerFunc adapts a function to a Handler.
 type HandlerFunc func(c *Conn, r *Request)
 
 // Handle implements Handler.
@@ -24,7 +24,7 @@ func (f HandlerFunc) Handle(c *Conn, r *Request) { f(c, r) }
 
 // Request is a request or notification of the peer. It is safe for concurrent use.
 //
-// A request is answered once: the first answer wins, later ones are dropped, and so is any answer to a notification.
+// Only the first response to a request is sent. Later ones, and all responses to a notification, are dropped.
 type Request struct {
 	conn   *Conn
 	number uint64 // see idTable; 0 for a notification
@@ -34,7 +34,7 @@ type Request struct {
 	cancel context.CancelFunc
 
 	mu        sync.Mutex
-	answered  bool
+	responded bool
 	cancelled bool
 	onCancel  func()
 }
@@ -42,18 +42,17 @@ type Request struct {
 // Method returns the method's name.
 func (r *Request) Method() string { return r.method }
 
-// Params returns the parameters: a JSON object without lone surrogates, or nil where there are none.
+// Params returns the parameters: a JSON object without lone surrogates, or nil if there are none.
 func (r *Request) Params() json.RawMessage { return r.params }
 
-// IsNotification reports whether the peer expects no answer.
+// IsNotification reports whether the peer expects no response.
 func (r *Request) IsNotification() bool { return r.number == 0 }
 
-// Context ends when the request is answered or cancelled and when its connection ends.
+// Context returns a context that ends when the request is responded to or cancelled, or when its connection ends.
 func (r *Request) Context() context.Context { return r.ctx }
 
-// OnCancel sets what happens when the peer cancels the request: fn is called once, at once if that has happened
-// already, and must not block. How the request ends is then the handler's business.
-// Without it a cancelled request is answered with CodeCancelled.
+// OnCancel makes fn run when the peer cancels the request: once, and immediately if the peer already has. fn must not
+// block. The handler must then respond itself; without OnCancel the response to a cancelled request is CodeCancelled.
 func (r *Request) OnCancel(fn func()) {
 	r.mu.Lock()
 	late := r.cancelled
@@ -64,16 +63,16 @@ func (r *Request) OnCancel(fn func()) {
 	}
 }
 
-// cancelByPeer carries out a cancel request. It returns false if the request is answered already.
+// cancelByPeer cancels the request on behalf of the peer. It returns false if there was a response already.
 func (r *Request) cancelByPeer() bool {
 	r.mu.Lock()
-	live, again, onCancel := !r.answered, r.cancelled, r.onCancel
+	live, again, onCancel := !r.responded, r.cancelled, r.onCancel
 	r.cancelled = again || live
 	r.mu.Unlock()
 	switch {
 	case !live:
 		return false
-	case again: // once is enough
+	case again: // already handled
 	case onCancel != nil:
 		r.cancel()
 		onCancel()
@@ -83,37 +82,37 @@ func (r *Request) cancelByPeer() bool {
 	return true
 }
 
-// Reply answers with a result. It is encoded before Reply returns.
+// Reply responds with a result, which is encoded before Reply returns.
 func (r *Request) Reply(result any) { r.ReplyAfter(result, nil, 0) }
 
-// ReplyAfter answers with a result that is written once src has sent everything up to seq, has nothing more to send,
-// or is detached.
+// ReplyAfter responds with a result. The response is written once src has sent everything up to seq, has nothing more
+// to send, or is detached.
 func (r *Request) ReplyAfter(result any, src Source, seq uint64) {
 	raw, err := encode(result)
 	if err != nil {
 		r.FailAfter(fmt.Errorf("encode the result of %s: %w", r.method, err), src, seq)
 		return
 	}
-	r.answer(&reply{result: raw}, src, seq)
+	r.respond(&response{result: raw}, src, seq)
 }
 
-// Fail answers with an error. An *Error is sent as it is, others as Options.MapError says; what it does not know is
-// logged with a stack and sent without its text.
+// Fail responds with an error. An *Error is sent unchanged; Options.MapError maps other errors. An error that it does
+// not map is logged with a stack and sent as CodeInternal without its text.
 func (r *Request) Fail(err error) { r.FailAfter(err, nil, 0) }
 
-// FailAfter is to Fail as ReplyAfter is to Reply.
+// FailAfter is Fail, written after the notifications of src like the result of ReplyAfter.
 func (r *Request) FailAfter(err error, src Source, seq uint64) {
-	if r.settled() {
+	if r.closed() {
 		return
 	}
 	wire, encodeErr := r.wireError(err).wire()
 	if encodeErr != nil {
 		r.conn.log.Error("error sent without its data", keyMethod, r.method, keyError, encodeErr)
 	}
-	r.answer(&reply{err: wire}, src, seq)
+	r.respond(&response{err: wire}, src, seq)
 }
 
-// wireError returns what the peer may know of err.
+// wireError returns the error to send for err.
 func (r *Request) wireError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -127,34 +126,35 @@ func (r *Request) wireError(err error) *Error {
 
 var errInternal = &Error{Code: CodeInternal, Message: "internal error"}
 
-// settled reports whether an answer would be dropped.
-func (r *Request) settled() bool {
+// closed reports whether a response would be dropped.
+func (r *Request) closed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.answered || r.IsNotification()
+	return r.responded || r.IsNotification()
 }
 
-// answer queues the answer unless there is one.
-func (r *Request) answer(a *reply, src Source, seq uint64) {
+// respond queues resp unless a response was queued before.
+func (r *Request) respond(resp *response, src Source, seq uint64) {
 	r.mu.Lock()
-	drop := r.answered || r.IsNotification()
-	r.answered = true
+	drop := r.responded || r.IsNotification()
+	r.responded = true
 	r.mu.Unlock()
 	if drop {
 		return
 	}
-	a.number = r.number
-	r.conn.out.put(a, src, seq)
+	resp.number = r.number
+	r.conn.out.put(resp, src, seq)
 	r.cancel()
 }
 
-// Later is what a function given to Request.Go returns in place of a result when somebody else will answer.
+// Later is returned by a function given to Request.Go, in place of a result, if the response is sent elsewhere.
 var Later any = &later{}
 
-type later struct{ _ byte } // a byte, as pointers to nothing may be equal
+type later struct{ _ byte } // not empty: pointers to distinct zero-size variables may be equal
 
-// Go runs fn in a goroutine that the connection waits for, and answers with what it returns; a panic answers with
-// CodeInternal. fn gets the request's Context. On a connection that has ended fn is not run.
+// Go runs fn with the request's Context in a goroutine that the connection waits for, and responds with the result.
+// If fn panics, the response is CodeInternal. If too many functions are running, fn is not run and the response is
+// CodeInvalidRequest. On a connection that has ended, fn is not run.
 func (r *Request) Go(fn func(ctx context.Context) (any, error)) {
 	if !r.conn.start(func() { r.run(fn) }) {
 		r.Fail(r.conn.tooMany())
@@ -173,7 +173,7 @@ func (r *Request) run(fn func(ctx context.Context) (any, error)) {
 	}
 }
 
-// rescue is deferred around a handler's code: a panic costs the request, not the process.
+// rescue recovers from a panic of a handler: the request fails, the process continues. It must be deferred.
 func (r *Request) rescue() {
 	if p := recover(); p != nil {
 		r.conn.log.Error("handler panicked", keyMethod, r.method, keyPanic, p, keyStack, string(debug.Stack()))

@@ -94,8 +94,8 @@ func TestCancel(t *testing.T) {
 				kept["late"].OnCancel(func() { late++ })
 				again := c.Cancel([]byte("3"))
 				kept["patient"].Reply("done")
-				answered := c.Cancel([]byte(" 9 ")) // this very request, not answered yet
-				r.Reply(map[string]any{"late": late, "again": again, "answered": answered})
+				open := c.Cancel([]byte(" 9 ")) // this very request, still in flight
+				r.Reply(map[string]any{"late": late, "again": again, "open": open})
 			},
 		}, Options{}, Limits{})
 		s.send(call("1", "plain", ""), cancelFrame("1"))
@@ -110,7 +110,7 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-func TestLaterLeavesTheAnswerToOthers(t *testing.T) {
+func TestLaterSendsNoResponse(t *testing.T) {
 	overAll(t, func(t *testing.T, tr transport) {
 		s := serve(t, tr, methods{
 			"later": func(_ *Conn, r *Request) {
@@ -124,7 +124,7 @@ func TestLaterLeavesTheAnswerToOthers(t *testing.T) {
 	})
 }
 
-func TestFirstAnswerWins(t *testing.T) {
+func TestFirstResponseWins(t *testing.T) {
 	overAll(t, func(t *testing.T, tr transport) {
 		s := serve(t, tr, methods{
 			"twice": func(_ *Conn, r *Request) {
@@ -140,7 +140,7 @@ func TestFirstAnswerWins(t *testing.T) {
 	})
 }
 
-func TestErrorsLeakNothing(t *testing.T) {
+func TestErrorsDiscloseNothing(t *testing.T) {
 	known := errors.New("session busy")
 	failures := map[string]error{
 		"plain":   errors.New("secret"),
@@ -194,7 +194,7 @@ type panicking struct{}
 
 func (panicking) MarshalJSON() ([]byte, error) { panic("secret") }
 
-// syncBuilder is a strings.Builder for several goroutines.
+// syncBuilder is a strings.Builder that is safe for concurrent use.
 type syncBuilder struct {
 	mu sync.Mutex
 	b  strings.Builder

@@ -1,11 +1,11 @@
-// Package rpc serves JSON-RPC 2.0 over a stream of whole frames, a WebSocket or lines of text.
+// Package rpc serves JSON-RPC 2.0 over a stream of whole frames: a WebSocket or lines of text.
 //
-// It keeps the rules that hold for every method: the shape of a frame, ids that come back as the bytes they were,
-// requests in flight and their cancellation, the order of what is written, limits, heartbeat, and errors that leak
-// nothing. Reading and replying go through sourcegraph/jsonrpc2; what that library cannot bear (frames that are not
-// JSON, ids that are not small numbers) never reaches it.
+// It enforces the rules common to all methods: the shape of a frame, ids echoed byte for byte, requests in flight and
+// their cancellation, the order of writes, limits, heartbeats, and errors that disclose no internals. Reads and
+// responses go through sourcegraph/jsonrpc2; input that this library cannot handle (frames that are not JSON, ids that
+// are not small numbers) never reaches it.
 //
-// It must never know a method, block a sender on a slow peer, or let a peer's bytes end the process.
+// It must never depend on a particular method, block a sender on a slow peer, or let a peer's bytes crash the process.
 package rpc
 
 import (
@@ -16,21 +16,21 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// The error codes that this package itself answers with.
+// The error codes of responses that this package sends itself.
 const (
 	CodeParse          = -32700 // not JSON
 	CodeInvalidRequest = -32600
-	CodeMethodNotFound = -32601 // for handlers: this package knows no method
+	CodeMethodNotFound = -32601 // for handlers; this package defines no methods
 	CodeInvalidParams  = -32602
 	CodeInternal       = -32603
-	CodeCancelled      = -32800 // a cancel request hit it
+	CodeCancelled      = -32800 // the peer cancelled the request
 )
 
-// Error is an error as it goes over the wire. A handler that fails with one, wrapped or not, has it sent as it is.
+// Error is a JSON-RPC error. If a handler fails with an *Error, wrapped or not, it is sent unchanged.
 type Error struct {
 	Code    int
 	Message string
-	Data    any // encoded as JSON; nil for none. A Client's errors have a json.RawMessage here.
+	Data    any // encoded as JSON; nil for none. In errors from a Client it is a json.RawMessage.
 }
 
 // Error implements error.
@@ -50,7 +50,7 @@ func (e *Error) wire() (*jsonrpc2.Error, error) {
 	return w, nil
 }
 
-// encode returns v as JSON on one line, without the escapes that are needed only inside HTML.
+// encode returns v as JSON on one line, without HTML escapes.
 func encode(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -10,11 +10,11 @@ import (
 	"testing/synctest"
 )
 
-// feedLog is a Source that sends what was appended to it.
+// feedLog is a Source that sends the notifications appended to it.
 type feedLog struct {
 	mu    sync.Mutex
 	queue []Notification
-	err   error // when queue is empty
+	err   error // returned when queue is empty
 	wake  func()
 }
 
@@ -29,7 +29,7 @@ func (s *feedLog) Next(context.Context) (Notification, bool, error) {
 	return n, true, nil
 }
 
-// add appends notifications with these numbers.
+// add appends notifications with these sequence numbers.
 func (s *feedLog) add(seqs ...uint64) {
 	s.mu.Lock()
 	for _, seq := range seqs {
@@ -68,7 +68,7 @@ func TestSourceIsPulledWhenItWakes(t *testing.T) {
 	})
 }
 
-func TestReplyWaitsForItsSource(t *testing.T) {
+func TestResponseWaitsForItsSource(t *testing.T) {
 	overAll(t, func(t *testing.T, tr transport) {
 		var src feedLog
 		s := serve(t, tr, methods{
@@ -80,7 +80,7 @@ func TestReplyWaitsForItsSource(t *testing.T) {
 				src.add(4, 5)
 				r.FailAfter(&Error{Code: 1}, &src, 5)
 			},
-			"idle": func(_ *Conn, r *Request) { r.ReplyAfter("idle", &src, 1000) }, // a number that never comes
+			"idle": func(_ *Conn, r *Request) { r.ReplyAfter("idle", &src, 1000) }, // a number that is never reached
 			"gone": func(_ *Conn, r *Request) { r.ReplyAfter("gone", new(feedLog), 5) },
 		}, Options{}, Limits{})
 		src.attach(t, s.conn)
@@ -95,7 +95,7 @@ func TestReplyWaitsForItsSource(t *testing.T) {
 	})
 }
 
-// blockedSource holds the writer up inside Next until it is told to go on.
+// blockedSource blocks the writer inside Next until answer receives a value.
 type blockedSource struct {
 	entered chan struct{}
 	answer  chan error
@@ -111,7 +111,7 @@ func (b *blockedSource) Next(ctx context.Context) (Notification, bool, error) {
 	}
 }
 
-func TestReplyIsReleasedWhenItsSourceGoes(t *testing.T) {
+func TestResponseIsReleasedWhenItsSourceEnds(t *testing.T) {
 	ends := map[string]func(c *Conn, b *blockedSource){
 		"detached": func(c *Conn, b *blockedSource) { c.Detach(b); b.answer <- nil },
 		"failed":   func(_ *Conn, b *blockedSource) { b.answer <- errors.New("store is gone") },
@@ -132,7 +132,7 @@ func TestReplyIsReleasedWhenItsSourceGoes(t *testing.T) {
 				s.send(call("1", "wait", ""))
 				<-queued
 				end(s.conn, src)
-				s.want(result("1", `"free"`)) // and not what was pulled meanwhile
+				s.want(result("1", `"free"`)) // without the notification pulled meanwhile
 				s.send(call("2", "echo", ""))
 				s.want(result("2", "{}"))
 			})
@@ -140,14 +140,14 @@ func TestReplyIsReleasedWhenItsSourceGoes(t *testing.T) {
 	}
 }
 
-func TestRepliesOvertakeOtherSources(t *testing.T) {
+func TestResponsesOvertakeOtherSources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, stream := linkPipe(t, Limits{})
 		conn, _ := serveStream(t, stream, basic, Options{})
 		var src feedLog
 		src.add(1, 2, 3)
 		src.attach(t, conn)
-		synctest.Wait() // the writer has pulled the first and is stuck, as nobody reads
+		synctest.Wait() // the writer has pulled the first and is blocked, as the peer does not read
 		if err := w.send([]byte(call("1", "echo", ""))); err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +187,7 @@ func TestSourcesAreBounded(t *testing.T) {
 			sources = append(sources, src)
 		}
 		if _, err := conn.Attach(new(feedLog)); !errors.Is(err, ErrSources) {
-			t.Errorf("Attach of one too many: %v", err)
+			t.Errorf("Attach above the limit: %v", err)
 		}
 		if _, err := conn.Attach(sources[0]); err == nil {
 			t.Error("the same source was attached twice")
@@ -213,14 +213,14 @@ func TestSourceThatPanicsIsDetached(t *testing.T) {
 		}
 		s.send(call("1", "echo", ""))
 		s.want(result("1", "{}"))
-		for range 1000 { // until it is gone
+		for range 1000 { // until it is detached
 			if _, err := s.conn.Attach(src); err == nil {
 				return
 			}
 			s.send(call("1", "echo", ""))
 			s.want(result("1", "{}"))
 		}
-		t.Error("it is still attached")
+		t.Error("the source is still attached")
 	})
 }
 

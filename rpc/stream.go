@@ -19,27 +19,28 @@ const (
 	closeTooBig      = 1009
 	closeTryLater    = 1013
 
-	closeAtOnce = 0 // no close code: end without a word
+	closeNow = 0 // not a close code: end without a close frame
 )
 
-// Stream carries whole frames, each one JSON text. Reads come from one goroutine and writes from one other.
+// Stream carries whole frames, each one JSON text. One goroutine reads and one writes.
 type Stream interface {
-	// ReadFrame waits for the next frame and returns what use makes of it. The frame's bytes are gone afterwards.
-	// The error is a *CloseError where the peer said why it left or broke a limit, io.EOF where it just ended.
+	// ReadFrame waits for the next frame, passes it to use and returns the error of use. frame is valid only during
+	// the call. The error is a *CloseError if the peer sent a close code or broke a limit, and io.EOF if the stream
+	// ended without one.
 	ReadFrame(use func(frame []byte) error) error
 
-	// WriteFrame writes one frame and does not keep it. It fails when the peer takes no bytes for the write timeout.
+	// WriteFrame writes one frame and does not keep it. It fails if the peer does not read within the write timeout.
 	WriteFrame(frame []byte) error
 
-	// Close ends the stream and whatever is blocked on it. It may take some seconds to say goodbye;
-	// code 0 ends it at once. Only the first call counts.
+	// Close ends the stream and unblocks pending calls. The closing handshake may take some seconds; code 0 skips it.
+	// Only the first call has an effect.
 	Close(code int, reason string) error
 }
 
-// Limits bound a stream. Zero fields stand for the defaults.
+// Limits bound a stream. Zero fields mean the defaults.
 type Limits struct {
-	FrameBytes   int64         // the largest frame that is read; 16 MiB
-	WriteTimeout time.Duration // how long a peer may take no bytes while there are some for it; 30 s
+	FrameBytes   int64         // maximum size of a frame that is read, in bytes; 16 MiB
+	WriteTimeout time.Duration // maximum time that a write may be stalled by the peer; 30 s
 	Budget       *Budget       // shared with other streams; nil for none
 }
 
@@ -49,8 +50,8 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// CloseError says why a stream ended: with the code and reason that the peer sent,
-// or with those that this side sends because the peer broke a limit.
+// CloseError is the reason why a stream ended: the code and reason sent by the peer, or, if the peer broke a limit,
+// those to send to it.
 type CloseError struct {
 	Code   int
 	Reason string
@@ -59,8 +60,8 @@ type CloseError struct {
 // Error implements error.
 func (e *CloseError) Error() string { return fmt.Sprintf("closed with %d: %s", e.Code, e.Reason) }
 
-// Budget is how many bytes of frames that are not dispatched yet all the streams that share it may hold.
-// A stream that would need more is closed with 1013. It is safe for concurrent use.
+// Budget limits the total size, in bytes, of the frames being read by the streams that share it.
+// A stream that exceeds the budget is closed with 1013. It is safe for concurrent use.
 type Budget struct {
 	left atomic.Int64
 }
@@ -68,7 +69,7 @@ type Budget struct {
 // DefaultBudget is the size of a server's Budget, in bytes.
 const DefaultBudget = 64 << 20
 
-// NewBudget returns a budget of that many bytes.
+// NewBudget returns a budget of size bytes.
 func NewBudget(size int64) *Budget {
 	b := new(Budget)
 	b.left.Store(size)
@@ -96,24 +97,24 @@ func (b *Budget) give(n int64) {
 	}
 }
 
-// keptBuffer is how large a buffer, in bytes, an idle connection may keep for the next frame.
+// keptBuffer is the maximum size, in bytes, of a buffer that an idle connection keeps for the next frame.
 const keptBuffer = 64 << 10
 
-// frameBuffer collects one frame at a time within its limits. Its memory is used again for the next frame.
+// frameBuffer collects one frame at a time within its limits. It reuses its memory for the next frame.
 type frameBuffer struct {
 	limits Limits
 	bytes  []byte
 	held   int64 // taken from the budget
 }
 
-// reset drops the frame and gives back what it held of the budget.
+// reset drops the frame and returns its bytes to the budget.
 func (b *frameBuffer) reset() {
 	b.limits.Budget.give(b.held)
 	b.held = 0
 	b.bytes = reusable(b.bytes)
 }
 
-// readFrom adds all of r.
+// readFrom appends all of r.
 func (b *frameBuffer) readFrom(r io.Reader) error {
 	for {
 		if len(b.bytes) == cap(b.bytes) {
@@ -133,39 +134,39 @@ func (b *frameBuffer) readFrom(r io.Reader) error {
 	}
 }
 
-// add adds a piece.
-func (b *frameBuffer) add(piece []byte) error {
-	if err := b.hold(len(piece)); err != nil {
+// add appends part of a frame.
+func (b *frameBuffer) add(part []byte) error {
+	if err := b.hold(len(part)); err != nil {
 		return err
 	}
-	b.bytes = append(b.bytes, piece...)
+	b.bytes = append(b.bytes, part...)
 	return nil
 }
 
-// grow makes room in large steps, as a frame that outgrew its buffer is likely to be much larger.
+// grow doubles the capacity: a frame that outgrew its buffer is likely to be much larger.
 func (b *frameBuffer) grow() {
 	grown := make([]byte, len(b.bytes), max(4<<10, 2*cap(b.bytes)))
 	copy(grown, b.bytes)
 	b.bytes = grown
 }
 
-// hold accounts for n more bytes.
+// hold takes n bytes from the budget. It returns a *CloseError if the frame or the budget is exceeded.
 func (b *frameBuffer) hold(n int) error {
 	if b.held+int64(n) > b.limits.FrameBytes {
 		return errTooBig(b.limits)
 	}
 	if !b.limits.Budget.take(int64(n)) {
-		return &CloseError{closeTryLater, "too many bytes are waiting, try again later"}
+		return &CloseError{closeTryLater, "too many bytes are being received; try again later"}
 	}
 	b.held += int64(n)
 	return nil
 }
 
 func errTooBig(l Limits) error {
-	return &CloseError{closeTooBig, fmt.Sprintf("a frame may have %d bytes", l.FrameBytes)}
+	return &CloseError{closeTooBig, fmt.Sprintf("the frame exceeds the limit of %d bytes", l.FrameBytes)}
 }
 
-// reusable returns the memory of b for use from its start, unless it is too large to keep.
+// reusable returns b emptied, or nil if b is too large to keep.
 func reusable(b []byte) []byte {
 	if cap(b) > keptBuffer {
 		return nil
@@ -173,7 +174,8 @@ func reusable(b []byte) []byte {
 	return b[:0]
 }
 
-// validText returns frame with invalid UTF-8 replaced: a peer has to drop the connection at the first such byte.
+// validText returns frame with invalid UTF-8 replaced by U+FFFD: a peer must drop the connection at the first invalid
+// byte.
 func validText(frame []byte) []byte {
 	if utf8.Valid(frame) {
 		return frame

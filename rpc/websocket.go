@@ -16,28 +16,28 @@ import (
 	"github.com/coder/websocket"
 )
 
-// WebSocketStream carries a frame a WebSocket text message. Binary messages are read and ignored.
+// WebSocketStream carries one frame per WebSocket text message. Binary messages are read and ignored.
 type WebSocketStream struct {
 	conn     *websocket.Conn
-	frame    frameBuffer    // reader's
+	frame    frameBuffer    // owned by the reader
 	received *atomic.Uint64 // see meteredConn; nil on the client's side
-	timeout  time.Duration  // of a whole write; 0 where the connection below times its writes itself
+	timeout  time.Duration  // of a whole write; 0 if the connection below has its own write timeout
 }
 
 // WebSocketOptions are the options of AcceptWebSocket.
 type WebSocketOptions struct {
 	Limits
-	Subprotocols []string // that the server speaks; the first that the client offers too is chosen
+	Subprotocols []string // supported by the server, preferred first; the first one offered by the client is used
 }
 
-// AcceptWebSocket upgrades a request. It checks no Origin, Host or credentials: the caller has done so.
-// Where it fails it has answered the request. The request's context means nothing afterwards.
+// AcceptWebSocket upgrades a request. The caller must have checked Origin, Host and credentials.
+// On error it has already responded to the request. Do not use the request's context afterwards.
 func AcceptWebSocket(w http.ResponseWriter, r *http.Request, opt WebSocketOptions) (*WebSocketStream, error) {
 	limits := opt.Limits.withDefaults()
 	hijack := &hijackWriter{ResponseWriter: w, timeout: limits.WriteTimeout}
 	conn, err := websocket.Accept(hijack, r, &websocket.AcceptOptions{
 		Subprotocols:       opt.Subprotocols,
-		InsecureSkipVerify: true, // only the caller knows which origins are its own
+		InsecureSkipVerify: true, // the caller checks the origin
 		CompressionMode:    websocket.CompressionDisabled,
 	})
 	if err != nil {
@@ -57,7 +57,7 @@ type DialOptions struct {
 }
 
 // DialWebSocket opens a stream to a server. ctx bounds the handshake only.
-// Where the server refuses, the error names its status and the start of its answer.
+// If the server refuses, the error contains the HTTP status and the start of the body.
 func DialWebSocket(ctx context.Context, url string, opt DialOptions) (*WebSocketStream, error) {
 	limits := opt.Limits.withDefaults()
 	conn, resp, err := websocket.Dial(ctx, url, &websocket.DialOptions{
@@ -73,22 +73,22 @@ func DialWebSocket(ctx context.Context, url string, opt DialOptions) (*WebSocket
 	return &WebSocketStream{conn: conn, frame: frameBuffer{limits: limits}, timeout: limits.WriteTimeout}, nil
 }
 
-// dialError names what a server answered in place of an upgrade.
+// dialError returns the error for a failed handshake. resp is the server's response, or nil.
 func dialError(url string, resp *http.Response, err error) error {
 	if resp == nil {
 		return fmt.Errorf("dial %s: %w", url, err)
 	}
-	answer, readErr := io.ReadAll(resp.Body) // the library keeps 1 KiB of it
-	if readErr != nil || len(answer) == 0 {
-		return fmt.Errorf("dial %s: the server answered %s", url, resp.Status)
+	body, readErr := io.ReadAll(resp.Body) // the library keeps at most 1 KiB
+	if readErr != nil || len(body) == 0 {
+		return fmt.Errorf("dial %s: server returned %s", url, resp.Status)
 	}
-	return fmt.Errorf("dial %s: the server answered %s: %s", url, resp.Status, strings.TrimSpace(string(validText(answer))))
+	return fmt.Errorf("dial %s: server returned %s: %s", url, resp.Status, strings.TrimSpace(string(validText(body))))
 }
 
-// Subprotocol returns the subprotocol that was agreed on; empty for none.
+// Subprotocol returns the negotiated subprotocol; empty for none.
 func (s *WebSocketStream) Subprotocol() string { return s.conn.Subprotocol() }
 
-// ReadFrame implements Stream. It also answers pings, so somebody must always be reading.
+// ReadFrame implements Stream. It also answers pings, so a read must always be pending.
 func (s *WebSocketStream) ReadFrame(use func(frame []byte) error) error {
 	defer s.frame.reset()
 	for {
@@ -108,7 +108,7 @@ func (s *WebSocketStream) ReadFrame(use func(frame []byte) error) error {
 	}
 }
 
-// readError puts the library's errors in this package's words.
+// readError translates an error of the library into one of this package.
 func (s *WebSocketStream) readError(err error) error {
 	if errors.Is(err, websocket.ErrMessageTooBig) {
 		return errTooBig(s.frame.limits)
@@ -134,10 +134,10 @@ func (s *WebSocketStream) WriteFrame(frame []byte) error {
 	return nil
 }
 
-// Close implements Stream. It waits up to 5 s for a write in progress and 5 s for the peer to say goodbye too.
+// Close implements Stream. It waits up to 5 s for a write in progress and up to 5 s for the peer's close frame.
 func (s *WebSocketStream) Close(code int, reason string) error {
 	var err error
-	if code == closeAtOnce {
+	if code == closeNow {
 		err = s.conn.CloseNow()
 	} else {
 		err = s.conn.Close(websocket.StatusCode(code), shortReason(reason))
@@ -148,7 +148,7 @@ func (s *WebSocketStream) Close(code int, reason string) error {
 	return err
 }
 
-// shortReason cuts a close reason to the 123 bytes that a close frame has for it.
+// shortReason truncates a close reason to 123 bytes, the maximum in a close frame.
 func shortReason(reason string) string {
 	const most = 123
 	if len(reason) <= most {
@@ -161,8 +161,8 @@ func shortReason(reason string) string {
 	return reason[:cut]
 }
 
-// ping sends a ping and waits for its pong, or for ctx.
+// ping sends a ping and waits for its pong or the end of ctx.
 func (s *WebSocketStream) ping(ctx context.Context) error { return s.conn.Ping(ctx) }
 
-// signs counts the signs of life from the peer so far: reads that brought bytes.
-func (s *WebSocketStream) signs() uint64 { return s.received.Load() }
+// reads returns the number of non-empty reads so far.
+func (s *WebSocketStream) reads() uint64 { return s.received.Load() }

@@ -7,18 +7,18 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// write is the goroutine that writes: what the outbox says is next, one frame after the other.
+// write writes frames in the order of the outbox until the connection ends. It runs in its own goroutine.
 func (c *Conn) write() {
 	for c.ctx.Err() == nil {
-		r, f, done := c.out.next()
+		r, s, done := c.out.next()
 		var err error
 		switch {
 		case r != nil:
 			err = c.writeReply(r)
-		case f != nil:
-			err = c.writeNext(f)
+		case s != nil:
+			err = c.writeNext(s)
 		case done:
-			c.sayGoodbye()
+			c.finishClose()
 			return
 		default:
 			select {
@@ -33,15 +33,15 @@ func (c *Conn) write() {
 	}
 }
 
-// sayGoodbye ends the connection as Close asked for.
-func (c *Conn) sayGoodbye() {
+// finishClose ends the connection with the code and reason given to Close.
+func (c *Conn) finishClose() {
 	c.mu.Lock()
-	goodbye := c.goodbye
+	e := c.requested
 	c.mu.Unlock()
-	c.stop(goodbye)
+	c.stop(e)
 }
 
-func (c *Conn) writeReply(r *reply) error {
+func (c *Conn) writeReply(r *response) error {
 	resp := &jsonrpc2.Response{ID: jsonrpc2.ID{Num: r.number}, Error: r.err}
 	if r.err == nil {
 		resp.Result = &r.result
@@ -54,27 +54,27 @@ func (c *Conn) writeReply(r *reply) error {
 	return nil
 }
 
-// writeNext writes the next notification of a source, if it has one. A source that fails is detached.
-func (c *Conn) writeNext(f *feed) error {
-	n, ok, err := c.pull(f.source)
+// writeNext writes the next notification of a subscription, if there is one. A source that fails is detached.
+func (c *Conn) writeNext(s *subscription) error {
+	n, ok, err := c.pull(s.source)
 	if err != nil {
-		c.out.end(f)
+		c.out.end(s)
 		if c.ctx.Err() == nil {
 			c.log.Error("source detached", keyError, err)
 		}
 		return nil
 	}
-	if !ok || !c.out.pulled(f) {
+	if !ok || !c.out.pulled(s) {
 		return nil
 	}
 	if err := c.codec.writeNotification(n); err != nil {
 		return fmt.Errorf("write notification: %w", err)
 	}
-	c.out.sent(f, n.Seq)
+	c.out.sent(s, n.Seq)
 	return nil
 }
 
-// pull asks a source for its next notification. A panic is the source's error.
+// pull returns the next notification of a source. A panic of the source is returned as an error.
 func (c *Conn) pull(src Source) (n Notification, ok bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// message is a frame taken apart. Its members are raw JSON inside the frame, nil where the frame has none.
+// message holds the members of a frame as slices of it: raw JSON, nil if absent.
 type message struct {
 	kind     messageKind
 	version  json.RawMessage // the member "jsonrpc"
@@ -15,26 +15,26 @@ type message struct {
 	params   json.RawMessage
 	result   json.RawMessage
 	failure  json.RawMessage // the member "error"
-	repeated string          // name of a member that stands there twice
+	repeated string          // name of a duplicate member
 }
 
 type messageKind int
 
 const (
-	kindRequest      messageKind = iota // also what is too broken to tell: it gets an answer
-	kindNotification                    // never gets an answer, whatever is wrong with it
-	kindResponse                        // never gets an answer either
+	kindRequest      messageKind = iota // also any malformed message whose kind is unclear; gets a response
+	kindNotification                    // never gets a response, not even if it is faulty
+	kindResponse                        // never gets a response
 )
 
-// maxIDBytes bounds an id, in bytes as it came: it is kept until it goes back.
+// maxIDBytes is the maximum length of an id, in bytes as sent: the connection keeps each id until its response.
 const maxIDBytes = 1024
 
-// probe takes a frame apart and says what is wrong with it, if anything is. Where something is, the id that is left
-// in the message is the one to answer with. It neither decodes values nor recurses.
+// parseMessage finds the members of a frame and checks them. On error, message holds the id for the response.
+// It neither decodes values nor recurses.
 //
-// An id is a string, or an integer written in digits only: 1e3 and 1.0 are refused. A member of the envelope that
-// stands there twice is refused too, as readers differ in which one they believe.
-func probe(frame []byte, maxDepth int) (message, *Error) {
+// An id must be a string or an integer in digits: 1e3 and 1.0 are refused. A duplicate member of the envelope is
+// refused because parsers disagree on which of the two is used.
+func parseMessage(frame []byte, maxDepth int) (message, *Error) {
 	var m message
 	tooDeep := m.scan(frame) > maxDepth
 	if !tooDeep && !json.Valid(frame) {
@@ -43,7 +43,7 @@ func probe(frame []byte, maxDepth int) (message, *Error) {
 	switch bytes.TrimLeft(frame, " \t\r\n")[0] {
 	case '{':
 	case '[':
-		return message{}, invalid("batches are not supported, send one message a frame")
+		return message{}, invalid("batches are not supported; send one message per frame")
 	default:
 		return message{}, invalid("the frame must be an object")
 	}
@@ -60,7 +60,7 @@ func probe(frame []byte, maxDepth int) (message, *Error) {
 
 func invalid(message string) *Error { return &Error{Code: CodeInvalidRequest, Message: message} }
 
-// classify decides what the message is from the members that it has.
+// classify sets the kind of m according to its members.
 func (m *message) classify() {
 	switch {
 	case m.method == nil && (m.result != nil || m.failure != nil):
@@ -72,15 +72,15 @@ func (m *message) classify() {
 	}
 }
 
-// fault says what is wrong with the shape of a request or notification.
+// fault checks the shape of a request or notification. It returns nil if m is valid, and for responses.
 func (m *message) fault() *Error {
 	switch {
 	case m.kind == kindResponse:
 		return nil
 	case m.repeated != "":
-		return invalid(fmt.Sprintf("%q stands there twice", m.repeated))
+		return invalid(fmt.Sprintf("duplicate member %q", m.repeated))
 	case m.id != nil && !validID(m.id):
-		return invalid(fmt.Sprintf("id must be a string or an integer in digits, of at most %d bytes", maxIDBytes))
+		return invalid(fmt.Sprintf("id must be a string or an integer without exponent, of at most %d bytes", maxIDBytes))
 	case !isString(m.method):
 		return invalid("method must be a string")
 	case string(unquoted(m.version)) != "2.0":
@@ -88,17 +88,17 @@ func (m *message) fault() *Error {
 	case m.params == nil || m.params[0] == '{' || string(m.params) == "null":
 		return nil
 	case m.params[0] == '[':
-		return &Error{Code: CodeInvalidParams, Message: "params must be an object: parameters go by name"}
+		return &Error{Code: CodeInvalidParams, Message: "params must be an object; positional parameters are not supported"}
 	default:
 		return invalid("params must be an object")
 	}
 }
 
-// scan finds the members of the outermost object and returns how deep the frame nests.
-// It takes any bytes; what it finds means something only where they are JSON.
+// scan finds the members of the outermost object and returns the maximum nesting of the frame.
+// It accepts any bytes; its results are meaningful only if they are JSON.
 func (m *message) scan(frame []byte) (deepest int) {
 	var key []byte
-	depth, value := 0, -1 // value is where the present member's value starts, -1 outside of one
+	depth, value := 0, -1 // value is the start of the current member's value, -1 outside a value
 	member := func(end int) {
 		if depth == 1 && value >= 0 {
 			m.set(key, bytes.TrimSpace(frame[value:end]))
@@ -130,7 +130,7 @@ func (m *message) scan(frame []byte) (deepest int) {
 	return deepest
 }
 
-// set notes a member of the envelope. Others are ignored.
+// set stores a member of the envelope. Other members are ignored.
 func (m *message) set(key, value []byte) {
 	field := m.field(string(unquoted(key)))
 	if field == nil {
@@ -160,7 +160,7 @@ func (m *message) field(name string) *json.RawMessage {
 	return nil
 }
 
-// stringEnd returns the index behind the JSON string that starts at start, or the frame's end if it has none.
+// stringEnd returns the index after the JSON string that starts at start, or len(frame) if it is unterminated.
 func stringEnd(frame []byte, start int) int {
 	for i := start + 1; i < len(frame); i++ {
 		n := bytes.IndexByte(frame[i:], '"')
@@ -179,10 +179,10 @@ func stringEnd(frame []byte, start int) int {
 	return len(frame)
 }
 
-// isString reports whether a JSON value without white space around it is a string.
+// isString reports whether a JSON value without surrounding white space is a string.
 func isString(raw []byte) bool { return len(raw) > 1 && raw[0] == '"' && raw[len(raw)-1] == '"' }
 
-// unquoted returns what a JSON string means, or nil if raw is none.
+// unquoted decodes a JSON string. It returns nil if raw is not a string.
 func unquoted(raw []byte) []byte {
 	if !isString(raw) {
 		return nil
@@ -205,7 +205,7 @@ func validID(raw []byte) bool {
 	return isString(raw) || isInteger(raw)
 }
 
-// isInteger reports whether a JSON value is a number without fraction and exponent.
+// isInteger reports whether a JSON value is a number without fraction or exponent.
 func isInteger(raw []byte) bool {
 	digits := bytes.TrimPrefix(raw, []byte("-"))
 	for _, d := range digits {
@@ -216,8 +216,8 @@ func isInteger(raw []byte) bool {
 	return len(digits) > 0
 }
 
-// cleanSurrogates replaces, in place, the escapes of lone surrogates in valid JSON by the escape of U+FFFD.
-// Decoders differ in what they make of a lone one, and none of it is text.
+// cleanSurrogates replaces, in place, escapes of lone surrogates in valid JSON with the escape of U+FFFD.
+// Lone surrogates are not text, and decoders disagree on how to handle them.
 func cleanSurrogates(raw []byte) {
 	for i := 0; i < len(raw); i++ {
 		n := bytes.IndexByte(raw[i:], '\\')
@@ -248,7 +248,7 @@ const (
 	lowSurrogate                           // DC00 to DFFF
 )
 
-// surrogate says which half of a pair the escape at the start of raw is; 0 for anything else.
+// surrogate returns which half of a surrogate pair raw starts with, or 0.
 func surrogate(raw []byte) surrogateHalf {
 	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' || raw[2]|0x20 != 'd' {
 		return 0

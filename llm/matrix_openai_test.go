@@ -554,6 +554,8 @@ var openAICalls = []variant{
 		blocks: []history.Block{wantCall("", "read", `{"a":1}`)}, stop: StopToolUse},
 	{name: "an object as arguments", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":{ "path" : "/a", "n": [1, 2] }}}]}`)), // Ollama's own format through proxies
 		blocks: []history.Block{wantCall("c1", "read", `{"path":"/a","n":[1,2]}`)}, stop: StopToolUse},
+	{name: "invalid UTF-8 in an object as arguments", tools: true, body: endedByCalls(withDelta("{\"tool_calls\":[{\"index\":0,\"id\":\"c\xff1\",\"x\":\"a\xffb\",\"function\":{\"name\":\"read\",\"arguments\":{\"a\xff\":1}}}]}")),
+		blocks: []history.Block{wantCall("c\uFFFD1", "read", "{\"a\uFFFD\":1}", `{"x":"a\ufffdb"}`)}, stop: StopToolUse},
 	{name: "an empty object as arguments", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":{}}}]}`)),
 		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: StopToolUse},
 	{name: "null as arguments", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":null}}]}`)),
@@ -734,6 +736,8 @@ var openAIErrorsInStreams = []variant{
 	{name: "an error field", body: asData(sayHi) + `error: {"code":500,"message":"boom","type":"server_error"}` + "\n\n", text: "Hi", fails: failsLate(KindOverloaded, 500, "boom")},                                                                                                                             // llama.cpp before 2025; open: no field of the standard
 	{name: "an error field and DONE", body: `error: {"code":400,"message":"the request exceeds the available context size. try increasing the context size or enable context shift","type":"invalid_request_error"}` + "\n\n" + asData(theEnd), fails: tooLong(400, 0, 0, "exceeds the available context size")}, // llama.cpp before its error events
 	{name: "an error event with the message twice", body: "event: error\ndata: {\"error\":{\"message\":\"Compute error.\"},\"message\":\"Compute error.\"}\n\n", fails: failsAlways(KindOverloaded, 500, "Compute error.")},                                                                                      // LM Studio
+	{name: "a control character as event", body: asData("\x01"), fails: failsAlways(KindOverloaded, 500, "")},
+	{name: "a control character after the finish", body: asData(sayHi, saidAll, "\x01"), text: "Hi"},
 	{name: "a wrong key", body: asData(`{"error":{"message":"Incorrect API key provided","type":"invalid_request_error","code":"invalid_api_key"}}`), fails: failsOnce(KindAuth, 401, "Incorrect API key provided")},
 	{name: "no money", body: asData(`{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`), fails: failsOnce(KindQuota, anyStatus, "You exceeded your current quota")},
 	{name: "a rate limit", body: asData(`{"error":{"message":"Rate limit reached","type":"tokens","code":"rate_limit_exceeded"}}`), fails: failsAlways(KindRate, 429, "Rate limit reached")},

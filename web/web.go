@@ -7,28 +7,29 @@
 package web
 
 import (
-	"bytes"
-	"embed"
-	"html/template"
+	_ "embed" // for the pages
+	"html"
+	"io"
 	"net/http"
 	"strings"
-	"sync"
 )
 
-//go:embed pages
-var pageFiles embed.FS
+//go:embed pages/hud.html
+var hudPage string
 
-// pages is what pageFiles holds, parsed when a page is first asked for.
-var pages = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("").Funcs(template.FuncMap{"pieces": pieces}).ParseFS(pageFiles, "pages/*.html"))
-})
+// entryPage has reasonMark in place of the reason.
+//
+//go:embed pages/entry.html
+var entryPage string
+
+const reasonMark = "<!-- reason -->"
 
 // Handler serves the HUD at "/". The page is the same for everybody: what it shows it asks for over the WebSocket. It
 // serves GET and HEAD and leaves it to the caller to keep other methods, and people who may not see it, away.
 func Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
-		writePage(w, http.StatusOK, "hud.html", nil)
+		writePage(w, http.StatusOK, hudPage)
 	})
 	return mux
 }
@@ -36,19 +37,32 @@ func Handler() http.Handler {
 // WriteEntry answers with the page that says how to get in. status is the HTTP status and reason says in a sentence
 // (without its full stop) why the browser is not let in; text between backquotes in it is shown as code.
 func WriteEntry(w http.ResponseWriter, status int, reason string) {
-	writePage(w, status, "entry.html", reason)
+	writePage(w, status, strings.Replace(entryPage, reasonMark, paragraph(reason), 1))
 }
 
-// writePage makes the whole page before it sends any of it, so that an error cannot leave half a page behind.
-func writePage(w http.ResponseWriter, status int, name string, data any) {
-	var page bytes.Buffer
-	if err := pages().ExecuteTemplate(&page, name, data); err != nil {
-		http.Error(w, "the page could not be made", http.StatusInternalServerError)
-		return
-	}
+func writePage(w http.ResponseWriter, status int, page string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	page.WriteTo(w)
+	io.WriteString(w, page)
+}
+
+// paragraph returns a reason in HTML; empty for none. The one text in all pages is written by hand: a package for
+// templates would keep every exported method of the program in the binary, since a template may name any of them.
+func paragraph(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	var out strings.Builder
+	out.WriteString(`<p class="reason">`)
+	for _, p := range pieces(reason) {
+		text := html.EscapeString(p.Text)
+		if p.Code {
+			text = "<code>" + text + "</code>"
+		}
+		out.WriteString(text)
+	}
+	out.WriteString(".</p>")
+	return out.String()
 }
 
 // piece is a part of a sentence that is code or not.

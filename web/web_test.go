@@ -59,8 +59,11 @@ func TestEntryPage(t *testing.T) {
 			t.Errorf("the page does not say %q: %s", part, w.Body)
 		}
 	}
-	if strings.Contains(entry(http.StatusUnauthorized, "").Body.String(), `class="reason"`) {
-		t.Error("an empty reason is shown")
+	if page := entry(http.StatusUnauthorized, "").Body.String(); strings.Contains(page, `class="reason"`) || strings.Contains(page, "<!--") {
+		t.Errorf("an empty reason is shown: %s", page)
+	}
+	if strings.Count(entryPage, reasonMark) != 1 {
+		t.Errorf("%q is not once in the page", reasonMark)
 	}
 }
 

@@ -31,20 +31,26 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 }
 
 func newRoot(p *cli.Process) *cobra.Command {
+	var showVersion bool
 	root := &cobra.Command{
 		Use:           "strata",
 		Short:         "Session server for AI chat in editors",
 		Args:          cli.UsageArgs(cobra.NoArgs),
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if showVersion {
+				return writeVersion(p)
+			}
+			return cmd.Help()
+		},
 	}
 	root.SetIn(p.Stdin)
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return cli.UsageError{Command: cmd, Err: err} })
-	root.Version = p.Version
-	root.SetVersionTemplate(versionLine())
+	// Cobra's own flag for the version would take a template, and package text/template with it: see paragraph in web.
+	root.Flags().BoolVarP(&showVersion, "version", "v", false, "show the version")
 	root.PersistentFlags().StringVar(&p.ConfigFile, "config", "", "configuration `FILE` (default: strata.yaml in the configuration folder)")
 	root.AddCommand(serve.Command(p), serve.StopCommand(p), bridge.Command(p), ask.Command(p), sessions.Command(p), hud.Command(p),
 		token.Command(p), replay.Command(p), doctor.Command(p), newVersion(p))

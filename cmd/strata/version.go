@@ -21,11 +21,13 @@ func newVersion(p *cli.Process) *cobra.Command {
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cli.UsageArgs(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
-			_, err := io.WriteString(p.Stdout, versionLine())
-			return err
-		},
+		RunE:  func(*cobra.Command, []string) error { return writeVersion(p) },
 	}
+}
+
+func writeVersion(p *cli.Process) error {
+	_, err := io.WriteString(p.Stdout, versionLine())
+	return err
 }
 
 func versionLine() string {

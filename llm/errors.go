@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,6 +136,9 @@ func failure(ctx context.Context, provider, key string, err error) *Error {
 	}
 	out.Provider = provider
 	out.err = clean(out.err, key)
+	if out.err.Error() == "" { // nothing printable
+		out.err = errors.New(cmp.Or(http.StatusText(out.Status), string(out.Kind)))
+	}
 	return out
 }
 

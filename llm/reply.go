@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"unicode/utf8"
 )
 
 // decoder takes the events of one reply in the words of a wire format.
@@ -150,6 +151,9 @@ func (r *replyReader) event(name string, data []byte) error {
 
 // value takes a JSON value: an event, a list of events, or an error.
 func (r *replyReader) value(name string, value json.RawMessage) error {
+	if !utf8.Valid(value) { // valid JSON otherwise: what is kept of it as it came must be valid text
+		value = bytes.ToValidUTF8(value, []byte("\uFFFD"))
+	}
 	switch value[0] {
 	case '{':
 		done, err := r.decoder.take(name, value)

@@ -94,7 +94,7 @@ func startSeeing(t *testing.T, model string, up upstream.Options, adjust func(*l
 func TestF13PictureWithWrongType(t *testing.T) {
 	t.Parallel()
 	for _, model := range []string{"local/test", "claude/test"} {
-		ts := startSeeing(t, model, upstream.Options{Strict: true}, func(*llm.Model) {})
+		ts := startSeeing(t, model, upstream.Options{Strict: true, Pictures: true}, func(*llm.Model) {})
 		e, sid := attached(t, ts)
 		picture := jpegOf(t, 64, 48, 1)
 		show(t, e, sid, "look", pictureBlock("image/png", picture))
@@ -116,7 +116,7 @@ func TestF13PictureWithWrongType(t *testing.T) {
 
 func TestF13PicturesThatNoRequestCanHold(t *testing.T) {
 	t.Parallel()
-	ts := startSeeing(t, "claude/test", upstream.Options{Strict: true}, func(m *llm.Model) {
+	ts := startSeeing(t, "claude/test", upstream.Options{Strict: true, Pictures: true}, func(m *llm.Model) {
 		m.Pictures, m.MaxBytes = llm.PictureLimits{Bytes: 50_000, Pixels: 2_000}, 200_000
 	})
 	e, sid := attached(t, ts)
@@ -174,7 +174,7 @@ func TestF13RefusedPicturesLeave(t *testing.T) {
 	for _, model := range []string{"local/test", "claude/test"} {
 		t.Run(model, func(t *testing.T) {
 			t.Parallel()
-			ts := startSeeing(t, model, upstream.Options{Strict: true}, func(*llm.Model) {})
+			ts := startSeeing(t, model, upstream.Options{Strict: true, Pictures: true}, func(*llm.Model) {})
 			good, bad := jpegOf(t, 64, 48, 1), jpegOf(t, 65, 48, 2)
 			refusesPicture(ts, http.StatusBadRequest, bad)
 			e, sid := attached(t, ts)
@@ -218,7 +218,7 @@ func TestF13RefusedPicturesLeave(t *testing.T) {
 // A picture that one provider has taken is refused by the next: then all leave.
 func TestF13APictureThatWasTakenIsRefused(t *testing.T) {
 	t.Parallel()
-	ts := startSeeing(t, "claude/test", upstream.Options{Strict: true}, func(*llm.Model) {})
+	ts := startSeeing(t, "claude/test", upstream.Options{Strict: true, Pictures: true}, func(*llm.Model) {})
 	old := jpegOf(t, 64, 48, 1)
 	e, sid := attached(t, ts)
 	show(t, e, sid, "look", pictureBlock("image/jpeg", old))
@@ -239,7 +239,7 @@ func TestF15TheOldestPicturesLeave(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sees := func(m *llm.Model) { m.MaxBytes = limits.ours }
-			ts := startSeeing(t, "claude/test", upstream.Options{Strict: true, MaxBytes: limits.theirs}, sees)
+			ts := startSeeing(t, "claude/test", upstream.Options{Strict: true, Pictures: true, MaxBytes: limits.theirs}, sees)
 			e, sid := attached(t, ts)
 			pic := func(i int) []byte { return png(64+i, 64, 100_000) }
 			requests := 0
@@ -289,7 +289,7 @@ func TestF15TheOldestPicturesLeave(t *testing.T) {
 
 func TestF15TextBeyondTheBytesOfARequest(t *testing.T) {
 	t.Parallel()
-	ts := startSeeing(t, "claude/test", upstream.Options{Strict: true, MaxBytes: 40_000}, func(m *llm.Model) { m.MaxBytes = 40_000 })
+	ts := startSeeing(t, "claude/test", upstream.Options{Strict: true, Pictures: true, MaxBytes: 40_000}, func(m *llm.Model) { m.MaxBytes = 40_000 })
 	e, sid := attached(t, ts)
 	for i := range 12 {
 		mustPrompt(t, e, sid, talk(i, 1_200))

@@ -49,9 +49,6 @@ func emptyContent(req *Request) string {
 		if reason := blank(m.Blocks); reason != "" {
 			return fmt.Sprintf("messages.%d: %s", i, reason)
 		}
-		if reason := wrongPicture(m.Blocks); reason != "" {
-			return fmt.Sprintf("messages.%d: %s", i, reason)
-		}
 	}
 	if reason := blank(req.System); reason != "" {
 		return "system: " + reason
@@ -61,6 +58,16 @@ func emptyContent(req *Request) string {
 
 // pictureTypes are the types of pictures by their first bytes, in base64.
 var pictureTypes = map[string]string{"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
+
+// refusedPicture says why a real provider would refuse a picture of req, or "" where it would not.
+func refusedPicture(req *Request) string {
+	for i, m := range req.Messages {
+		if reason := wrongPicture(m.Blocks); reason != "" {
+			return fmt.Sprintf("messages.%d: %s", i, reason)
+		}
+	}
+	return ""
+}
 
 // wrongPicture says which picture is none, or of another type than is said.
 func wrongPicture(blocks []Block) string {

@@ -23,9 +23,10 @@ const maxBody = 64 << 20
 
 // Options say how a server behaves before any script is chosen.
 type Options struct {
-	Strict bool // refuse what the real providers refuse, see Refusal
-	Window int  // tokens; in strict mode input + max_tokens above it is refused; 0 means no limit
-	Key    string
+	Strict   bool // refuse what the real providers refuse, see Refusal
+	Pictures bool // Strict: refuse what is no picture, or one of another type than is said
+	Window   int  // tokens; in strict mode input + max_tokens above it is refused; 0 means no limit
+	Key      string
 
 	Count    func(text string) int // tokens of a text; default: four bytes are one
 	Factor   float64               // tokens that the provider takes one counted token for; default 1
@@ -139,6 +140,9 @@ func (s *Server) check(req *Request) (status int, reason string) {
 		return 0, ""
 	}
 	if reason := Refusal(req, s.opt.Window); reason != "" {
+		return http.StatusBadRequest, reason
+	}
+	if reason := refusedPicture(req); s.opt.Pictures && reason != "" {
 		return http.StatusBadRequest, reason
 	}
 	if reason := s.foreignSeal(req); reason != "" {

@@ -89,7 +89,7 @@ func (g *Guard) checkToken(presented string) *Refusal {
 
 // failed counts a wrong token or code and returns the refusal for it.
 func (g *Guard) failed(refusal *Refusal) *Refusal {
-	if !g.failures.take() {
+	if !g.failures.AllowN(g.now(), 1) {
 		return errTooMany
 	}
 	return refusal

@@ -89,26 +89,3 @@ func TestCodeIsGoodOnceForManyAtOnce(t *testing.T) {
 		t.Errorf("good %d times", good.Load())
 	}
 }
-
-func TestBucket(t *testing.T) {
-	clock := newClock()
-	b := newBucket(3, time.Second, clock.Now)
-	takes := func() (n int) {
-		for b.take() {
-			n++
-		}
-		return n
-	}
-	for _, step := range []struct {
-		wait time.Duration
-		want int
-	}{
-		{0, 3}, {time.Second - 1, 0}, {1, 1}, {1500 * time.Millisecond, 1}, {500 * time.Millisecond, 1},
-		{time.Hour, 3}, {-time.Hour, 3}, {0, 0},
-	} {
-		clock.advance(step.wait)
-		if got := takes(); got != step.want {
-			t.Errorf("after %v: %d times, want %d", step.wait, got, step.want)
-		}
-	}
-}

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // Bounds on what a client with wrong credentials can cause.
@@ -61,8 +63,8 @@ type Guard struct {
 
 	keys     atomic.Pointer[keys]
 	codes    *codes
-	failures *bucket
-	logged   *bucket
+	failures *rate.Limiter
+	logged   *rate.Limiter
 }
 
 // keys are what credentials are checked with; both change together when the token does.
@@ -99,8 +101,8 @@ func NewGuard(opt Options) (*Guard, error) {
 	}
 	g.setDefaults()
 	g.codes = newCodes(g.now)
-	g.failures = newBucket(failureBurst, failureInterval, g.now)
-	g.logged = newBucket(logBurst, logInterval, g.now)
+	g.failures = rate.NewLimiter(rate.Every(failureInterval), failureBurst)
+	g.logged = rate.NewLimiter(rate.Every(logInterval), logBurst)
 	g.SetToken(opt.Token)
 	return g, nil
 }
@@ -154,7 +156,7 @@ func setSafeHeaders(h http.Header) {
 // logRefusal names the host and the origin, which a user has to know to allow them, but only where they are well formed:
 // nothing else of a request is ever logged.
 func (g *Guard) logRefusal(r *http.Request, refusal *Refusal) {
-	if !g.logged.take() {
+	if !g.logged.AllowN(g.now(), 1) {
 		return
 	}
 	attrs := []any{logStatus, refusal.Status, logReason, refusal.Reason}

@@ -2,49 +2,41 @@ package access
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 )
 
-const maxScheme = 32 // bytes
-
-// origin is who a browser says a page belongs to.
+// origin is the origin of a web page: scheme, host and port.
 type origin struct {
 	scheme string
 	authority
 }
 
-// parseOrigin reads the value of an Origin header. "null", paths, users and anything else unusual are not origins.
+// parseOrigin parses the value of an Origin header. "null", and a value with a path, a user or a query, is no origin.
 func parseOrigin(s string) (origin, bool) {
-	scheme, rest, found := strings.Cut(s, "://")
-	if !found || !validScheme(scheme) {
-		return origin{}, false
-	}
-	scheme = strings.ToLower(scheme)
-	a, ok := parseAuthority(rest)
+	scheme, host, ok := splitOrigin(s)
 	if !ok {
 		return origin{}, false
 	}
-	return origin{scheme, a.withPort(defaultPort(scheme))}, true
+	a, ok := parseAuthority(host)
+	return origin{scheme, a.withPort(defaultPort(scheme))}, ok
 }
 
-func validScheme(s string) bool {
-	if s == "" || len(s) > maxScheme || !letterOrDigit(s[0]) || s[0] <= '9' {
-		return false
+// splitOrigin splits "scheme://host" into the scheme, in lower case, and the host, which is not validated further.
+func splitOrigin(s string) (scheme, host string, ok bool) {
+	u, err := url.Parse(s)
+	if err != nil || len(s) != len(u.Scheme)+len("://")+len(u.Host) {
+		return "", "", false
 	}
-	for i := range len(s) {
-		if c := s[i]; !letterOrDigit(c) && c != '+' && c != '-' && c != '.' {
-			return false
-		}
-	}
-	return true
+	return u.Scheme, u.Host, true
 }
 
-// originPattern is one configured origin: an exact one, all below a domain ("https://*.example.org"),
-// or all of a scheme that no web page can have ("vscode-webview://*").
+// originPattern is one configured origin: an exact one, all subdomains of a domain ("https://*.example.org"),
+// or all hosts of a scheme that no web page can have ("vscode-webview://*").
 type originPattern struct {
 	origin
 	below bool // host is the domain
-	every bool // host and port do not matter
+	every bool // host and port are ignored
 }
 
 func (p originPattern) matches(o origin) bool {
@@ -61,35 +53,26 @@ func (p originPattern) matches(o origin) bool {
 	}
 }
 
-// CheckOriginPattern says what is wrong with a configured origin, if anything is.
+// CheckOriginPattern returns an error if a configured origin is invalid.
 func CheckOriginPattern(s string) error {
 	_, err := parseOriginPattern(s)
 	return err
 }
 
 func parseOriginPattern(s string) (originPattern, error) {
-	scheme, host, _ := strings.Cut(s, "://")
-	if host == "*" {
-		return everyPattern(s, scheme)
-	}
+	scheme, host, ok := splitOrigin(s)
 	domain, below := strings.CutPrefix(host, "*.")
-	o, ok := parseOrigin(scheme + "://" + domain)
-	if !ok {
-		return originPattern{}, fmt.Errorf("origin %q: want scheme://host[:port], https://*.domain or, for an editor's own scheme, scheme://*", s)
+	switch {
+	case ok && host == "*" && (scheme == "http" || scheme == "https"):
+		return originPattern{}, fmt.Errorf("origin %q would allow every web page", s)
+	case ok && host == "*":
+		return originPattern{origin: origin{scheme: scheme}, every: true}, nil
+	case below && !strings.Contains(domain, "."):
+		return originPattern{}, fmt.Errorf("origin %q: expected at least two labels after *.", s)
 	}
-	if below && !strings.Contains(o.host, ".") {
-		return originPattern{}, fmt.Errorf("origin %q: the part behind *. needs two labels at least", s)
+	a, valid := parseAuthority(domain)
+	if !ok || !valid {
+		return originPattern{}, fmt.Errorf("origin %q: expected scheme://host[:port], https://*.domain or, for an editor's own scheme, scheme://*", s)
 	}
-	return originPattern{origin: o, below: below}, nil
-}
-
-func everyPattern(s, scheme string) (originPattern, error) {
-	if !validScheme(scheme) {
-		return originPattern{}, fmt.Errorf("origin %q: want a scheme before ://", s)
-	}
-	scheme = strings.ToLower(scheme)
-	if scheme == "http" || scheme == "https" {
-		return originPattern{}, fmt.Errorf("origin %q would let every web page in", s)
-	}
-	return originPattern{origin: origin{scheme: scheme}, every: true}, nil
+	return originPattern{origin: origin{scheme, a.withPort(defaultPort(scheme))}, below: below}, nil
 }

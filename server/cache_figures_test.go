@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"strata/server/wire"
 	"strata/tokens"
 )
 
@@ -107,15 +108,15 @@ func TestExpectedFigures(t *testing.T) {
 // checkUsagePages lists the calls from the newest on and compares the totals with them.
 func checkUsagePages(t *testing.T, s *stage) {
 	t.Helper()
-	var calls []wireCall
+	var calls []wire.Call
 	for cursor, pages := "", 0; pages == 0 || cursor != ""; pages++ {
-		var page usagePage
+		var page wire.UsagePage
 		params := map[string]any{"sessionId": s.sid, "newest": true, "limit": 10, "cursor": cursor}
 		if err := s.editor.Call("_strata/usage/list", params, &page); err != nil {
 			t.Fatal(err)
 		}
 		calls, cursor = append(page.Calls, calls...), page.NextCursor
-		var sum wireUsageTotals
+		var sum wire.UsageTotals
 		for _, c := range calls {
 			sum.Calls, sum.Usage, sum.Expected = sum.Calls+1, sum.Usage.Add(c.Usage), sum.Expected+c.Expected
 			sum.Cost, sum.Uncached = sum.Cost+c.Cost, sum.Uncached+c.Uncached
@@ -125,7 +126,7 @@ func checkUsagePages(t *testing.T, s *stage) {
 			t.Errorf("the totals are %+v, the calls come to %+v", got, sum)
 		}
 	}
-	if !slices.IsSortedFunc(calls, func(a, b wireCall) int { return a.At.Compare(b.At) }) {
+	if !slices.IsSortedFunc(calls, func(a, b wire.Call) int { return a.At.Compare(b.At) }) {
 		t.Errorf("the calls are not in the order in which they were made: %+v", calls)
 	}
 }

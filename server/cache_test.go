@@ -95,7 +95,7 @@ func newStage(t *testing.T, layout string, adjust ...func(*Options)) *stage {
 		return script
 	})
 	s.options = append([]func(*Options){func(opt *Options) {
-		opt.Now = s.clock.Now
+		setClock(opt, s.clock.Now)
 		opt.Log = slog.New(&plannedHandler{planned: s.planned, next: opt.Log.Handler()})
 		opt.Sessions.DefaultConfig.Model = "claude/a"
 		opt.Sessions.Rules.Stability = stability.Options{Layout: layout, Target: cacheMinimum * 3 / 2}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"strata/internal/upstream"
+	"strata/server/wire"
 	"strata/session"
 	"strata/stability"
 )
@@ -237,7 +238,7 @@ func (w *walk) compact(strategy string) {
 	w.messages = nil
 	for cursor := ""; ; {
 		page := call[struct {
-			Messages   []wireMessage
+			Messages   []wire.Message
 			NextCursor string
 		}](w.testServer, w.editor, "_strata/history/list", w.sid, map[string]any{"cursor": cursor, "limit": 100})
 		var names []string

@@ -138,8 +138,8 @@ func pictures(r *upstream.Request, picture []byte) int {
 func TestK2_04PicturesHaveABoundedCost(t *testing.T) {
 	t.Parallel()
 	sees := true
-	for wire, model := range models {
-		t.Run(string(wire), func(t *testing.T) {
+	for format, model := range models {
+		t.Run(string(format), func(t *testing.T) {
 			ts := startClient(t, model, llm.Options{Models: map[string]llm.ModelConfig{model: {Window: 200_000, Vision: &sees}}})
 			e := ts.editor()
 			sid := e.NewSession(ts.work)
@@ -229,7 +229,7 @@ func TestK3_01PictureWithoutWords(t *testing.T) {
 }
 
 func TestK3_02BlankAnswersAndPrompts(t *testing.T) {
-	overWires(t, func(t *testing.T, ts *testServer, wire upstream.Wire) {
+	overWires(t, func(t *testing.T, ts *testServer, format upstream.Wire) {
 		e := ts.editor()
 		sid := e.NewSession(ts.work)
 		ts.upstream.Push(upstream.Script{Steps: upstream.Texts("\n")}, upstream.Script{})
@@ -240,7 +240,7 @@ func TestK3_02BlankAnswersAndPrompts(t *testing.T) {
 		mustPrompt(t, e, sid, "hello")
 
 		ts.close()
-		ts.start(func(o *Options) { o.Sessions.DefaultConfig.Model = models[wire] })
+		ts.start(func(o *Options) { o.Sessions.DefaultConfig.Model = models[format] })
 		e = ts.editor()
 		mustPrompt(t, e, sid, "hello")
 		for _, r := range ts.upstream.Requests() {

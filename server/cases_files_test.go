@@ -15,6 +15,8 @@ import (
 
 	"strata/internal/testclient"
 	"strata/internal/upstream"
+	"strata/rpc"
+	"strata/server/wire"
 	"strata/session"
 )
 
@@ -45,7 +47,7 @@ func addTo(ts *testServer, e caller, sid, path string, more ...map[string]any) s
 func refusal(ts *testServer, e caller, method, sid string, params map[string]any) string {
 	ts.t.Helper()
 	params["sessionId"] = sid
-	fault := wireFault(ts.t, e.Call(method, params, nil), codeRefusedPath)
+	fault := wireFault(ts.t, e.Call(method, params, nil), wire.CodeRefusedPath)
 	return faultData[struct{ Path, Reason string }](ts.t, fault).Reason
 }
 
@@ -374,9 +376,9 @@ func TestK5_07FoldersThatAreForbiddenLater(t *testing.T) {
 	if body := string(ts.upstream.Last().Body); strings.Contains(body, "the secret") || strings.Contains(body, "the rules") {
 		t.Errorf("the model was sent %s", body)
 	}
-	wireFault(t, e.Call("_strata/files/add", map[string]any{"sessionId": sid, "path": "secret.txt"}, nil), codeInvalidParams)
+	wireFault(t, e.Call("_strata/files/add", map[string]any{"sessionId": sid, "path": "secret.txt"}, nil), rpc.CodeInvalidParams)
 	for _, method := range []string{"session/load", "session/resume"} {
-		wireFault(t, e.Call(method, map[string]any{"sessionId": sid, "cwd": ts.work, "mcpServers": []any{}}, nil), codeInvalidParams)
+		wireFault(t, e.Call(method, map[string]any{"sessionId": sid, "cwd": ts.work, "mcpServers": []any{}}, nil), rpc.CodeInvalidParams)
 	}
 }
 

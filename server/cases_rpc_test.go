@@ -12,6 +12,7 @@ import (
 	"strata/internal/testclient"
 	"strata/internal/upstream"
 	"strata/rpc"
+	"strata/server/wire"
 )
 
 // info asks for the server's info under a raw id.
@@ -182,7 +183,7 @@ func TestK8_05IDInFlight(t *testing.T) {
 		}})
 	}
 	cancelled(a, 1)
-	var info wireDetails
+	var info wire.SessionDetails
 	if err := b.Call("_strata/session/info", map[string]any{"sessionId": other}, &info); err != nil || info.State != "running" {
 		t.Errorf("the other connection's session is %s, error %v", info.State, err)
 	}
@@ -258,7 +259,7 @@ func TestK8_07HalfCharacters(t *testing.T) {
 		if got, want := fmt.Sprintf("%q", users), `["a�" "�b" "😀" "a\x00b"]`; got != want {
 			t.Errorf("stored as %s", got)
 		}
-		long := strings.Repeat("x", maxToolText-2) + strings.Repeat("😀", 3)
+		long := strings.Repeat("x", wire.MaxToolText-2) + strings.Repeat("😀", 3)
 		for cut := range 4 {
 			id := fmt.Sprint("call_", cut)
 			messages := []any{

@@ -23,6 +23,7 @@ import (
 	"strata/internal/upstream"
 	"strata/llm"
 	"strata/rpc"
+	"strata/server/wire"
 )
 
 // rawSocket is a client that reads only when it is told to: pings are not answered either.
@@ -141,12 +142,7 @@ func (w *logWatch) Handle(_ context.Context, r slog.Record) error {
 
 // wideWindow makes every model take what a test sends.
 func wideWindow(o *Options) {
-	model := o.Sessions.Model
-	o.Sessions.Model = func(name string) (llm.Model, bool) {
-		m, ok := model(name)
-		m.Window = 10_000_000
-		return m, ok
-	}
+	adjustModels(o, func(m *llm.Model) { m.Window = 10_000_000 })
 }
 
 func TestK7_01LargeMessages(t *testing.T) {
@@ -357,7 +353,7 @@ func TestK7_03ClientThatAnswersNoPings(t *testing.T) {
 func TestK7_03ClockJump(t *testing.T) {
 	var jump atomic.Int64
 	ts := startServer(t, func(o *Options) {
-		o.Now = func() time.Time { return time.Now().Add(time.Duration(jump.Load())) }
+		setClock(o, func() time.Time { return time.Now().Add(time.Duration(jump.Load())) })
 		o.IdleUnload = 40 * time.Millisecond // housekeeping looks at the clock each 10 ms
 	})
 	gate := make(chan struct{})
@@ -450,7 +446,7 @@ func TestK7_04ReconnectAfterTheTurn(t *testing.T) {
 	}
 	fresh := ts.editor()
 	at, err = fresh.Attach(sid, testclient.Place{})
-	var snap wireSnapshot
+	var snap wire.Snapshot
 	if err != nil || json.Unmarshal(at.Snapshot, &snap) != nil || at.Complete || len(snap.Messages) != 2 || snap.Messages[1].PlainText() != all {
 		t.Errorf("a new client attaches with %s, error %v", at.Snapshot, err)
 	}
@@ -478,7 +474,7 @@ func TestK7_04ReconnectAfterARestart(t *testing.T) {
 	if err != nil || at.Complete || at.Running != "" || at.Epoch == seen.Place(sid).Epoch {
 		t.Fatalf("attached as %+v, error %v", at, err)
 	}
-	var snap wireSnapshot
+	var snap wire.Snapshot
 	if err := json.Unmarshal(at.Snapshot, &snap); err != nil {
 		t.Fatal(err)
 	}

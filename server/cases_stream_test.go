@@ -12,16 +12,17 @@ import (
 	"strata/internal/testclient"
 	"strata/internal/upstream"
 	"strata/llm"
+	"strata/server/wire"
 )
 
 // models are a model of each wire format.
 var models = map[upstream.Wire]string{upstream.Anthropic: "claude/test", upstream.OpenAI: "local/test"}
 
 // overWires runs a test against a strict provider of each wire format.
-func overWires(t *testing.T, test func(t *testing.T, ts *testServer, wire upstream.Wire)) {
-	for wire, model := range models {
-		t.Run(string(wire), func(t *testing.T) {
-			test(t, startStrict(t, model), wire)
+func overWires(t *testing.T, test func(t *testing.T, ts *testServer, format upstream.Wire)) {
+	for format, model := range models {
+		t.Run(string(format), func(t *testing.T) {
+			test(t, startStrict(t, model), format)
 		})
 	}
 }
@@ -57,7 +58,7 @@ func mustPrompt(t *testing.T, e *testclient.Editor, sid, text string) testclient
 }
 
 // checkShown fails where what a client was shown of any answer is not what is stored.
-func checkShown(t *testing.T, frames testclient.Frames, stored []wireMessage) {
+func checkShown(t *testing.T, frames testclient.Frames, stored []wire.Message) {
 	t.Helper()
 	shown := make(map[string]string)
 	for _, f := range frames.Kind(testclient.AgentChunk) {
@@ -95,7 +96,7 @@ func TestK6_01TwoPromptsAtOnce(t *testing.T) {
 		for _, turn := range turns {
 			reply, err := turn.Wait()
 			if err != nil {
-				wireFault(t, err, codeBusy)
+				wireFault(t, err, wire.CodeBusy)
 				continue
 			}
 			answered++
@@ -218,7 +219,7 @@ func TestK6_02CancelFromAnotherClient(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var info wireDetails
+	var info wire.SessionDetails
 	cancel("turn_00000000000000000000000000") // another turn: no effect
 	if err := other.Call("_strata/session/info", map[string]any{"sessionId": sid}, &info); err != nil || info.State != "running" {
 		t.Fatalf("the session is %s, error %v", info.State, err)
@@ -301,7 +302,7 @@ func TestK6_06ErrorInsideTheStream(t *testing.T) {
 		Partial bool
 	}
 	overloaded := upstream.Fail("overloaded_error", "Overloaded")
-	overWires(t, func(t *testing.T, ts *testServer, wire upstream.Wire) {
+	overWires(t, func(t *testing.T, ts *testServer, format upstream.Wire) {
 		for _, test := range []struct {
 			name   string
 			script upstream.Script
@@ -315,7 +316,7 @@ func TestK6_06ErrorInsideTheStream(t *testing.T) {
 				ts.upstream.Push(test.script)
 				turn := e.Start(sid, "hello")
 				_, err := turn.Wait()
-				if d := faultData[data](t, wireFault(t, err, codeProvider)); !d.Partial {
+				if d := faultData[data](t, wireFault(t, err, wire.CodeProvider)); !d.Partial {
 					t.Errorf("the error says %+v", d)
 				}
 				if n := len(ts.upstream.Requests()) - asked; n != 1 {
@@ -351,7 +352,7 @@ func TestK6_07DroppedConnection(t *testing.T) {
 		e, sid := attached(t, ts)
 		ts.upstream.Push(upstream.Script{Steps: append(upstream.Texts("1 ", "2 ", "3 ", "4 ", "5 "), upstream.Cut())})
 		_, err := e.Prompt(sid, "hello")
-		wireFault(t, err, codeProvider)
+		wireFault(t, err, wire.CodeProvider)
 		if n := len(ts.upstream.Requests()); n != 1 {
 			t.Errorf("asked %d times", n)
 		}
@@ -381,11 +382,11 @@ var splitPair = map[upstream.Wire][]upstream.Step{
 
 func TestK6_08CharactersSplitBetweenChunks(t *testing.T) {
 	text := "汉字 العربية 😀👩‍👩‍👧 e\u0301 \U0001D11E"
-	overWires(t, func(t *testing.T, ts *testServer, wire upstream.Wire) {
+	overWires(t, func(t *testing.T, ts *testServer, format upstream.Wire) {
 		e, sid := attached(t, ts)
 		ts.upstream.Push(
 			upstream.Script{Steps: upstream.Texts(text[:len("汉字 العربية 😀")], text[len("汉字 العربية 😀"):]), ByteAtATime: true},
-			upstream.Script{Steps: splitPair[wire]},
+			upstream.Script{Steps: splitPair[format]},
 		)
 		for _, want := range []string{text, "a😀b"} {
 			if said := mustPrompt(t, e, sid, "hello").Said(); said != want {
@@ -416,8 +417,8 @@ var oddStreams = map[upstream.Wire]string{
 }
 
 func TestK6_09EventStreamRules(t *testing.T) {
-	overWires(t, func(t *testing.T, ts *testServer, wire upstream.Wire) {
-		ts.upstream.Push(upstream.Script{Bare: true, Steps: []upstream.Step{upstream.Raw(oddStreams[wire])}})
+	overWires(t, func(t *testing.T, ts *testServer, format upstream.Wire) {
+		ts.upstream.Push(upstream.Script{Bare: true, Steps: []upstream.Step{upstream.Raw(oddStreams[format])}})
 		e, sid := attached(t, ts)
 		if said := mustPrompt(t, e, sid, "hello").Said(); said != "full answer" {
 			t.Errorf("said %q", said)
@@ -430,14 +431,14 @@ const maxSessionFrame = 256 << 10
 
 func TestK6_10LargeDataLines(t *testing.T) {
 	t.Parallel()
-	overWires(t, func(t *testing.T, ts *testServer, wire upstream.Wire) {
+	overWires(t, func(t *testing.T, ts *testServer, format upstream.Wire) {
 		e := ts.editor()
 		texts := map[string]string{
 			"70 KB":            strings.Repeat("seventy ", 70_000/8),
 			"1.2 MB":           strings.Repeat("megabyte 😀 ", 1_200_000/14),
 			"500 KB to escape": strings.Repeat("\x01\x02", 250_000),
 		}
-		if wire == upstream.OpenAI { // counting its tokens takes long
+		if format == upstream.OpenAI { // counting its tokens takes long
 			texts["1.9 MB"] = strings.Repeat("several ", 1_900_000/8)
 		}
 		for name, text := range texts {
@@ -524,7 +525,7 @@ func startClient(t *testing.T, model string, opt llm.Options) *testServer {
 	t.Cleanup(func() { client.Close() })
 	ts := &testServer{t: t, upstream: up, dir: t.TempDir(), work: t.TempDir()}
 	ts.start(func(o *Options) {
-		o.Sessions.Streamer, o.Sessions.Model = client, client.Model
+		o.Models = newModels(client)
 		o.Sessions.DefaultConfig.Model = model
 	})
 	return ts
@@ -598,7 +599,7 @@ func TestK6_13TriesAreBounded(t *testing.T) {
 			case test.status == 0 && err != nil:
 				t.Fatal(err)
 			case test.status != 0:
-				if d := faultData[struct{ Status int }](t, wireFault(t, err, codeProvider)); d.Status != test.status {
+				if d := faultData[struct{ Status int }](t, wireFault(t, err, wire.CodeProvider)); d.Status != test.status {
 					t.Errorf("the error has the status %d", d.Status)
 				}
 			case reply.StopReason != "end_turn":

@@ -16,6 +16,7 @@ import (
 	"strata/internal/testclient"
 	"strata/internal/upstream"
 	"strata/llm"
+	"strata/server/wire"
 	"strata/session"
 	"strata/session/profile"
 )
@@ -88,7 +89,7 @@ func TestK2_06OneItemAsLargeAsTheWindow(t *testing.T) {
 				call[map[string]any](ts, e, "_strata/history/append", sid, map[string]any{"messages": append(
 					[]map[string]any{message("user", "Read it.")}, toolBatch("big", 1, func(int) string { return tokensLong(48_000) })...)})
 				stored := len(transcript(t, e, sid))
-				fault := wireFault(t, e.Call("session/prompt", map[string]any{"sessionId": sid, "prompt": []any{words(tokensLong(120_000))}}, nil), codeOverBudget)
+				fault := wireFault(t, e.Call("session/prompt", map[string]any{"sessionId": sid, "prompt": []any{words(tokensLong(120_000))}}, nil), wire.CodeOverBudget)
 				if fault.Data == nil || len(transcript(t, e, sid)) != stored {
 					t.Errorf("refused with %v, %d messages are stored", fault.Data, len(transcript(t, e, sid))-stored)
 				}

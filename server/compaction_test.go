@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"strata/internal/testclient"
+	"strata/server/wire"
 	"strata/session"
 )
 
@@ -43,7 +44,7 @@ func TestAHistoryOverItsTriggerIsCompactedAfterTheAnswer(t *testing.T) {
 	if after.LastOutcome != "compacted" || after.HistoryTokens >= before.TriggerTokens {
 		t.Errorf("status after: %+v", after)
 	}
-	var page struct{ Messages []wireMessage }
+	var page struct{ Messages []wire.Message }
 	if err := e.Call("_strata/history/list", map[string]any{"sessionId": sid}, &page); err != nil {
 		t.Fatal(err)
 	}
@@ -69,12 +70,12 @@ func TestCheckpointsTakeTheViewBack(t *testing.T) {
 	if restored.Removed != 4 {
 		t.Errorf("restore: %+v", restored)
 	}
-	info := call[wireDetails](ts, e, "_strata/session/info", sid, nil)
+	info := call[wire.SessionDetails](ts, e, "_strata/session/info", sid, nil)
 	if info.InView != 6 || info.Messages != 10 {
 		t.Errorf("after the restore %d of %d messages are in view", info.InView, info.Messages)
 	}
 	call[map[string]any](ts, e, "_strata/checkpoint/undo", sid, nil)
-	if info := call[wireDetails](ts, e, "_strata/session/info", sid, nil); info.InView != 10 {
+	if info := call[wire.SessionDetails](ts, e, "_strata/session/info", sid, nil); info.InView != 10 {
 		t.Errorf("after the undo %d messages are in view", info.InView)
 	}
 }
@@ -106,7 +107,7 @@ func TestReplaceAndCount(t *testing.T) {
 		Seq        int64
 		MessageIDs []string
 	}](ts, e, "_strata/history/replace", sid, map[string]any{"messages": messages})
-	info := call[wireDetails](ts, e, "_strata/session/info", sid, nil)
+	info := call[wire.SessionDetails](ts, e, "_strata/session/info", sid, nil)
 	if len(replaced.MessageIDs) != 1 || info.InView != 1 || info.Messages != 7 {
 		t.Errorf("replaced %+v: %d of %d in view", replaced, info.InView, info.Messages)
 	}
@@ -117,7 +118,7 @@ func TestReplaceAndCount(t *testing.T) {
 	ts.close()
 	ts.start()
 	e = ts.editor()
-	if info := call[wireDetails](ts, e, "_strata/session/info", sid, nil); info.InView != 1 || info.Messages != 7 {
+	if info := call[wire.SessionDetails](ts, e, "_strata/session/info", sid, nil); info.InView != 1 || info.Messages != 7 {
 		t.Errorf("after the restart %d of %d in view", info.InView, info.Messages)
 	}
 }

@@ -100,7 +100,7 @@ func takeTour(t *testing.T, layout string, acts []act) *tour {
 	t.Cleanup(w.ts.upstream.Close)
 	w.ts.start(func(opt *Options) {
 		exampleModels(w.ts, opt, 1024)
-		opt.Now = now
+		setClock(opt, now)
 		opt.Sessions.Rules.SystemPrompt = ""
 		opt.Sessions.Rules.Stability = stability.Options{Layout: layout, Target: stability.DefaultTarget}
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"strata/rpc"
 	"strata/session"
 )
 
@@ -92,7 +93,7 @@ func TestDocumentsHaveLimits(t *testing.T) {
 	refused := func(params map[string]any) {
 		t.Helper()
 		params["sessionId"] = sid
-		wireFault(t, e.Call("_strata/documents/set", params, nil), codeInvalidParams)
+		wireFault(t, e.Call("_strata/documents/set", params, nil), rpc.CodeInvalidParams)
 	}
 	big := strings.Repeat("x", session.MaxDocumentBytes)
 	long := strings.Repeat("n", 101)

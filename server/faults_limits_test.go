@@ -11,6 +11,7 @@ import (
 	"strata/internal/testclient"
 	"strata/internal/upstream"
 	"strata/llm"
+	"strata/server/wire"
 	"strata/session"
 	"strata/tokens"
 )
@@ -165,7 +166,7 @@ func TestF14WithoutRoomTheProvidersWordsRemain(t *testing.T) {
 	ts := startChat(t, dense(600, upstream.Numbers), nil)
 	e, sid := attached(t, ts)
 	_, err := e.Prompt(sid, talk(1, 2_000))
-	if fault := wireFault(t, err, codeProvider); !strings.Contains(fault.Message, "600 tokens") {
+	if fault := wireFault(t, err, wire.CodeProvider); !strings.Contains(fault.Message, "600 tokens") {
 		t.Errorf("told %q", fault.Message)
 	}
 	if n := len(ts.upstream.Requests()); n != 1 {
@@ -217,7 +218,7 @@ func TestF12MissingUsageIsCounted(t *testing.T) {
 	})
 	e, sid := attached(t, ts)
 	reply := mustPrompt(t, e, sid, talk(1, 600))
-	page := call[usagePage](ts, e, "_strata/usage/list", sid, nil)
+	page := call[wire.UsagePage](ts, e, "_strata/usage/list", sid, nil)
 	if len(page.Calls) != 1 {
 		t.Fatalf("%d calls", len(page.Calls))
 	}
@@ -243,7 +244,7 @@ func TestF12MissingUsageIsCounted(t *testing.T) {
 	}
 	ts.close()
 	ts.start()
-	again := call[usagePage](ts, resume(ts, sid), "_strata/usage/list", sid, nil)
+	again := call[wire.UsagePage](ts, resume(ts, sid), "_strata/usage/list", sid, nil)
 	if len(again.Calls) != 2 || !again.Calls[0].Estimated || again.Calls[0].Usage != c.Usage || !again.Calls[1].Estimated {
 		t.Errorf("after a restart %+v", again.Calls)
 	}
@@ -270,7 +271,7 @@ func TestF12PartialReportsTeachNothing(t *testing.T) {
 			t.Errorf("prompt %d: %d tokens are told as used of %d", i, used, sent)
 		}
 	}
-	page := call[usagePage](ts, e, "_strata/usage/list", sid, nil)
+	page := call[wire.UsagePage](ts, e, "_strata/usage/list", sid, nil)
 	if c := page.Calls[5]; c.Estimated || c.Input != ts.upstream.Last().Tokens()/25 {
 		t.Errorf("the reported figures are %+v", c)
 	}

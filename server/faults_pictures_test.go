@@ -72,13 +72,10 @@ func sentPictures(r *upstream.Request) (types []string) {
 // withModel starts a server whose models are as adjust makes them.
 func withModel(adjust func(*llm.Model)) func(*Options) {
 	return func(o *Options) {
-		all := o.Sessions.Model
-		o.Sessions.Model = func(name string) (llm.Model, bool) {
-			m, ok := all(name)
+		adjustModels(o, func(m *llm.Model) {
 			m.Vision = true
-			adjust(&m)
-			return m, ok
-		}
+			adjust(m)
+		})
 	}
 }
 
@@ -304,13 +301,10 @@ func TestF33AModelWithoutVision(t *testing.T) {
 	sees := true
 	ts := startServer(t, func(o *Options) {
 		o.Sessions.DefaultConfig.Model = "claude/blind"
-		all := o.Sessions.Model
-		o.Sessions.Model = func(name string) (llm.Model, bool) {
-			m, ok := all(name)
-			m.Vision = name == "claude/seeing" && sees
+		adjustModels(o, func(m *llm.Model) {
+			m.Vision = m.Name == "claude/seeing" && sees
 			m.Pictures = llm.PictureLimits{Pixels: 1_000}
-			return m, ok
-		}
+		})
 	})
 	e, sid := attached(t, ts)
 	picture, large := png(1_000, 700, 3_000), png(1_100, 700, 3_000)

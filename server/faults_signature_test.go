@@ -24,11 +24,7 @@ func startTwoProviders(t *testing.T) (ts *testServer, first, second *upstream.Se
 	t.Cleanup(client.Close)
 	ts = &testServer{t: t, upstream: first, dir: t.TempDir(), work: t.TempDir()}
 	ts.start(func(o *Options) {
-		o.Sessions.Streamer, o.Sessions.LimitWindow = client, client.LimitWindow
-		o.Sessions.Model = func(name string) (llm.Model, bool) {
-			m, _ := client.Model(name)
-			return m, m.Name != ""
-		}
+		o.Models = newModels(client)
 		o.Sessions.DefaultConfig.Model = "first/claude-sonnet-4-5"
 	})
 	return ts, first, second

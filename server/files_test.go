@@ -14,6 +14,7 @@ import (
 	"strata/internal/testclient"
 	"strata/internal/upstream"
 	"strata/rpc"
+	"strata/server/wire"
 	"strata/session"
 )
 
@@ -41,7 +42,7 @@ func editRefusal(ts *testServer, e caller, sid, path, base string) string {
 	if err == nil {
 		return ""
 	}
-	data := faultData[struct{ Path, Reason string }](ts.t, wireFault(ts.t, err, codeEditRefused))
+	data := faultData[struct{ Path, Reason string }](ts.t, wireFault(ts.t, err, wire.CodeEditRefused))
 	if data.Path != path {
 		ts.t.Errorf("the refusal names %q, not %q", data.Path, path)
 	}
@@ -114,8 +115,8 @@ func TestLineNumbersAndRanges(t *testing.T) {
 	if f := addTo(ts, e, sid, "a.txt", map[string]any{"state": "summary"}); f.State != "summary_only" || f.Tokens != 0 {
 		t.Errorf("%+v", f)
 	}
-	wireFault(t, e.Call("_strata/files/add", map[string]any{"sessionId": sid, "path": "a.txt", "state": "partial"}, nil), codeInvalidParams)
-	wireFault(t, e.Call("_strata/files/add", map[string]any{"sessionId": sid}, nil), codeInvalidParams)
+	wireFault(t, e.Call("_strata/files/add", map[string]any{"sessionId": sid, "path": "a.txt", "state": "partial"}, nil), rpc.CodeInvalidParams)
+	wireFault(t, e.Call("_strata/files/add", map[string]any{"sessionId": sid}, nil), rpc.CodeInvalidParams)
 }
 
 func TestLinksOfAPromptShowNoLessThanWasShown(t *testing.T) {
@@ -353,12 +354,12 @@ func TestFileContentIsThePresentOne(t *testing.T) {
 	if diff := cmp.Diff(session.FileText{Path: "a.txt", Content: "two\r\n", Hash: sha("two\r\n")}, got); diff != "" {
 		t.Error(diff)
 	}
-	fault := wireFault(t, e.Call("_strata/files/content", map[string]any{"sessionId": sid, "path": "b.txt"}, nil), codeNotFound)
+	fault := wireFault(t, e.Call("_strata/files/content", map[string]any{"sessionId": sid, "path": "b.txt"}, nil), wire.CodeNotFound)
 	if data := faultData[map[string]string](t, fault); data["kind"] != "file" || data["id"] != "b.txt" {
 		t.Errorf("%v", data)
 	}
 	ts.remove("a.txt")
-	wireFault(t, e.Call("_strata/files/content", map[string]any{"sessionId": sid, "path": "a.txt"}, nil), codeRefusedPath)
+	wireFault(t, e.Call("_strata/files/content", map[string]any{"sessionId": sid, "path": "a.txt"}, nil), wire.CodeRefusedPath)
 }
 
 func TestWorkspaceFind(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"strata/internal/testclient"
 	"strata/internal/upstream"
 	"strata/llm"
+	"strata/server/wire"
 	"strata/session"
 )
 
@@ -27,12 +28,7 @@ func startSmall(t *testing.T) *testServer {
 }
 
 func withSmallWindow(o *Options) {
-	all := o.Sessions.Model
-	o.Sessions.Model = func(name string) (llm.Model, bool) {
-		m, ok := all(name)
-		m.Window, m.MaxOutput = smallWindow, smallWindow/4
-		return m, ok
-	}
+	adjustModels(o, func(m *llm.Model) { m.Window, m.MaxOutput = smallWindow, smallWindow/4 })
 }
 
 func (ts *testServer) restartSmall() {
@@ -68,7 +64,7 @@ func TestAPromptThatCannotFitIsRefusedAndNothingIsStored(t *testing.T) {
 	before, requests := transcript(t, e, sid), len(ts.upstream.Requests())
 	ts.write("a.txt", "a file\n")
 	_, err := e.StartWith(sid, []any{words(strings.Repeat("word ", smallWindow)), link(ts.uri("a.txt"))}, "too large").Wait()
-	data := faultData[struct{ Tokens, Limit int }](t, wireFault(t, err, codeOverBudget))
+	data := faultData[struct{ Tokens, Limit int }](t, wireFault(t, err, wire.CodeOverBudget))
 	if data.Limit != smallRoom || data.Tokens <= smallRoom {
 		t.Errorf("%+v", data)
 	}
@@ -89,7 +85,7 @@ func TestAnAssembledRequestThatCannotFitIsRefused(t *testing.T) {
 	sid := e.NewSession(ts.work)
 	appendTo(ts, e, sid, "user", strings.Repeat("word ", smallWindow))
 	err := e.Call("_strata/context/assemble", map[string]any{"sessionId": sid}, nil)
-	if data := faultData[struct{ Tokens, Limit int }](t, wireFault(t, err, codeOverBudget)); data.Limit != smallRoom || data.Tokens <= smallRoom {
+	if data := faultData[struct{ Tokens, Limit int }](t, wireFault(t, err, wire.CodeOverBudget)); data.Limit != smallRoom || data.Tokens <= smallRoom {
 		t.Errorf("%+v", data)
 	}
 }

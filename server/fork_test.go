@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -15,6 +16,9 @@ import (
 	"strata/history"
 	"strata/internal/testclient"
 	"strata/internal/upstream"
+	"strata/rpc"
+	"strata/server/transfer"
+	"strata/server/wire"
 	"strata/session"
 )
 
@@ -24,7 +28,7 @@ func forkOf(t testing.TB, e caller, sid string, at any) (fork string, seq int64)
 	var result struct {
 		SessionID     string
 		Seq           int64
-		ConfigOptions []configOption
+		ConfigOptions []wire.ConfigOption
 	}
 	if err := e.Call("_strata/session/fork", map[string]any{"sessionId": sid, "at": at}, &result); err != nil {
 		t.Fatal(err)
@@ -211,7 +215,7 @@ func TestAForkHoldsNoRunningTurn(t *testing.T) {
 		t.Errorf("forked at %d: %+v", seq, got.Heads)
 	}
 	for _, at := range []any{3, running.CheckpointID} {
-		wireFault(t, e.Call("_strata/session/fork", map[string]any{"sessionId": sid, "at": at}, nil), codeBusy)
+		wireFault(t, e.Call("_strata/session/fork", map[string]any{"sessionId": sid, "at": at}, nil), wire.CodeBusy)
 	}
 	close(gate)
 	if _, err := turn.Wait(); err != nil {
@@ -236,7 +240,7 @@ func TestAForkHasTheSessionsChoicesAndUnsavedTexts(t *testing.T) {
 	fork, _ := forkOf(t, e, sid, nil)
 	ts.restart()
 	e = ts.editor()
-	info := call[wireDetails](ts, e, "_strata/session/info", fork, nil)
+	info := call[wire.SessionDetails](ts, e, "_strata/session/info", fork, nil)
 	if info.Config.Profile != "phased" || info.Config.Mode != "planning" || info.Session.Title != "Mine" || info.Files != 1 {
 		t.Errorf("%+v", info)
 	}
@@ -274,18 +278,18 @@ func TestForksThatAreRefused(t *testing.T) {
 		err  error
 		code int
 	}{
-		{"another folder", acp(further), codeInvalidParams},
-		{"a folder that is not allowed", acp(ts.work), codeInvalidParams},
-		{"a further one that is not allowed", acp(project, ts.work), codeInvalidParams},
-		{"a relative one", acp("project"), codeInvalidParams},
-		{"no folder", e.Call("session/fork", map[string]any{"sessionId": sid}, nil), codeInvalidParams},
-		{"a number that is not there yet", at(3), codeInvalidParams},
-		{"a number below 0", at(-1), codeInvalidParams},
-		{"half a number", at(1.5), codeInvalidParams},
-		{"a place that is none", at([]any{1}), codeInvalidParams},
-		{"a checkpoint that is not there", at("cp_01ARZ3NDEKTSV4RRFFQ69G5FAV"), codeNotFound},
-		{"a session that is not there", e.Call("_strata/session/fork", map[string]any{"sessionId": "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV"}, nil), codeNotFound},
-		{"no session", e.Call("_strata/session/fork", map[string]any{}, nil), codeNotFound},
+		{"another folder", acp(further), rpc.CodeInvalidParams},
+		{"a folder that is not allowed", acp(ts.work), rpc.CodeInvalidParams},
+		{"a further one that is not allowed", acp(project, ts.work), rpc.CodeInvalidParams},
+		{"a relative one", acp("project"), rpc.CodeInvalidParams},
+		{"no folder", e.Call("session/fork", map[string]any{"sessionId": sid}, nil), rpc.CodeInvalidParams},
+		{"a number that is not there yet", at(3), rpc.CodeInvalidParams},
+		{"a number below 0", at(-1), rpc.CodeInvalidParams},
+		{"half a number", at(1.5), rpc.CodeInvalidParams},
+		{"a place that is none", at([]any{1}), rpc.CodeInvalidParams},
+		{"a checkpoint that is not there", at("cp_01ARZ3NDEKTSV4RRFFQ69G5FAV"), wire.CodeNotFound},
+		{"a session that is not there", e.Call("_strata/session/fork", map[string]any{"sessionId": "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV"}, nil), wire.CodeNotFound},
+		{"no session", e.Call("_strata/session/fork", map[string]any{}, nil), wire.CodeNotFound},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) { wireFault(t, tt.err, tt.code) })
@@ -293,7 +297,7 @@ func TestForksThatAreRefused(t *testing.T) {
 	if err := acp(project, further); err != nil {
 		t.Error(err)
 	}
-	list := call[listResult](ts, e, "session/list", "", nil)
+	list := call[wire.ListResult](ts, e, "session/list", "", nil)
 	if len(list.Sessions) != 2 {
 		t.Errorf("%d sessions are listed", len(list.Sessions))
 	}
@@ -323,15 +327,17 @@ func TestForksUnderWayAreBounded(t *testing.T) {
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
-	for i := range maxImports {
-		if err := ts.server.imports.open(fmt.Sprint(i)); err != nil {
-			t.Fatal(err)
-		}
+	const most = 16
+	var begun transfer.ImportResult
+	for range most {
+		header := map[string]any{"format": transfer.Format, "version": transfer.Version, "session": map[string]any{"cwd": ts.work}}
+		lines := []any{map[string]any{"type": "header", "header": header}}
+		begun = call[transfer.ImportResult](ts, e, "_strata/session/import", "", map[string]any{"lines": lines})
 	}
-	wireFault(t, e.Call("_strata/session/fork", map[string]any{"sessionId": sid}, nil), codeBusy)
-	ts.server.imports.close("0")
+	wireFault(t, e.Call("_strata/session/fork", map[string]any{"sessionId": sid}, nil), wire.CodeBusy)
+	call[transfer.ImportResult](ts, e, "_strata/session/import", "", map[string]any{"importId": begun.ImportID, "done": true})
 	forkOf(t, e, sid, nil)
-	if n := len(call[listResult](ts, e, "session/list", "", nil).Sessions); n != 2 {
+	if n := len(call[wire.ListResult](ts, e, "session/list", "", nil).Sessions); n != 3 {
 		t.Errorf("%d sessions are listed", n)
 	}
 }
@@ -350,14 +356,15 @@ func TestAForkThatFailsLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	state.Heads = append(slices.Clone(state.Heads), history.Head{ID: "msg_none", Seq: 99}) // which the store cannot find
-	if record, err := ts.server.imports.fork(t.Context(), state); err == nil {
-		t.Fatalf("forked as %s", record.ID)
-	}
-	if n := ts.server.imports.all; len(n) != 0 {
-		t.Errorf("under way: %v", n)
+	const tries = 20                                                                       // more than may run at once
+	for range tries {
+		record, err := ts.server.importer.Fork(t.Context(), state)
+		if fault, refused := errors.AsType[*rpc.Error](err); err == nil || refused {
+			t.Fatalf("forked as %s, error %v", record.ID, fault)
+		}
 	}
 	purged, err := ts.store.Purge(t.Context(), ts.server.now().AddDate(0, 0, 1))
-	if err != nil || purged != 1 {
+	if err != nil || purged != tries {
 		t.Errorf("purged %d: %v", purged, err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"strata/internal/upstream"
 	"strata/llm"
 	"strata/server/access"
+	"strata/server/wire"
 	"strata/session"
 	"strata/session/profile"
 )
@@ -38,18 +39,56 @@ type testServer struct {
 	ended chan error
 }
 
-// catalogue shows an llm.Client as a Catalogue.
-type catalogue struct{ client *llm.Client }
-
-func (c catalogue) Models() []Model {
-	return []Model{{Name: "local/test", Title: "Test", Window: 128_000}, {Name: "offline/digest", Title: "Digest"}}
+// testModels are those of a client, with fields for tests to change.
+type testModels struct {
+	session.Streamer
+	model     func(name string) (llm.Model, bool)
+	catalogue []wire.Model
+	providers []wire.Provider
+	setKey    func(provider, key string) error
+	limit     func(model string, tokens int)
 }
 
-func (c catalogue) Providers() []Provider {
-	return []Provider{{Name: "claude", Kind: "anthropic", KeySource: "not_needed"}, {Name: "local", Kind: "openai", KeySource: "not_needed"}}
+func newModels(client *llm.Client) *testModels {
+	return &testModels{
+		Streamer: client, setKey: client.SetKey, limit: client.LimitWindow,
+		model: func(name string) (llm.Model, bool) {
+			m, _ := client.Model(name)
+			return m, m.Name != ""
+		},
+		catalogue: []wire.Model{{Name: "local/test", Title: "Test", Window: 128_000}, {Name: "offline/digest", Title: "Digest"}},
+		providers: []wire.Provider{{Name: "claude", Kind: "anthropic", KeySource: "not_needed"}, {Name: "local", Kind: "openai", KeySource: "not_needed"}},
+	}
 }
 
-func (c catalogue) SetKey(provider, key string) error { return c.client.SetKey(provider, key) }
+func (m *testModels) Model(name string) (llm.Model, bool)  { return m.model(name) }
+func (m *testModels) LimitWindow(model string, tokens int) { m.limit(model, tokens) }
+func (m *testModels) Catalogue() []wire.Model              { return m.catalogue }
+func (m *testModels) Providers() []wire.Provider           { return m.providers }
+func (m *testModels) SetKey(provider, key string) error    { return m.setKey(provider, key) }
+
+// adjustModels changes what a server knows of every model.
+func adjustModels(o *Options, adjust func(m *llm.Model)) {
+	all := o.Models.(*testModels)
+	known := all.model
+	all.model = func(name string) (llm.Model, bool) {
+		m, ok := known(name)
+		adjust(&m)
+		return m, ok
+	}
+}
+
+// host is a Host with a clock that a test can set.
+type host struct {
+	now   func() time.Time
+	ready chan Ready
+}
+
+func (h *host) Now() time.Time { return h.now() }
+func (h *host) Ready(r Ready)  { h.ready <- r }
+
+// setClock replaces the clock of a server.
+func setClock(o *Options, now func() time.Time) { o.Host.(*host).now = now }
 
 // startServer starts a server on a database of its own.
 func startServer(t *testing.T, adjust ...func(*Options)) *testServer {
@@ -92,15 +131,10 @@ func (ts *testServer) start(adjust ...func(*Options)) {
 	ready := make(chan Ready, 1)
 	opt := Options{
 		Version: "test", Listen: "127.0.0.1:0", Token: ts.token, StateDir: ts.dir, Debug: true,
-		Catalogue: catalogue{client}, Log: slog.New(slog.NewTextHandler(ts.t.Output(), nil)),
-		OnReady: func(r Ready) { ready <- r },
-		Sessions: session.Deps{
-			Streamer: client, Rules: session.Rules{SystemPrompt: "You are a test.", Profiles: profiles(ts.t, false)}, RulesFile: true, DefaultConfig: history.Config{Model: "local/test"},
-			Model: func(name string) (llm.Model, bool) {
-				m, _ := client.Model(name)
-				return m, m.Name != ""
-			},
-			LimitWindow: client.LimitWindow,
+		Models: newModels(client), Host: &host{time.Now, ready}, Log: slog.New(slog.NewTextHandler(ts.t.Output(), nil)),
+		Sessions: session.Settings{
+			Rules:     session.Rules{SystemPrompt: "You are a test.", Profiles: profiles(ts.t, false)},
+			RulesFile: true, DefaultConfig: history.Config{Model: "local/test"},
 		},
 	}
 	for _, f := range adjust {

@@ -6,83 +6,77 @@ import (
 	"log/slog"
 	"net/http"
 
+	"strata/internal/failpoint"
 	"strata/rpc"
-	"strata/session"
+	"strata/server/wire"
 	"strata/web"
 )
 
-// routes are the server's HTTP routes. connections ends when WebSockets have to go.
+// routes returns the HTTP routes. WebSockets are closed when connections ends.
 func (s *Server) routes(connections context.Context) http.Handler {
+	guard := s.endpoint.guard
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", s.health)
 	mux.HandleFunc("GET /metrics", s.figures)
 	mux.HandleFunc("GET /acp", func(w http.ResponseWriter, r *http.Request) { s.accept(connections, w, r) })
 	mux.Handle("GET /assets/", web.Assets())
-	mux.Handle("GET /", s.guard.Pages(web.Handler()))
-	return s.guard.Protect(mux)
+	mux.Handle("GET /", guard.Pages(web.Handler()))
+	return guard.Protect(mux)
 }
 
-// health tells that the server runs and its database answers.
+// health reports whether the server runs and its database responds.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	if _, err := s.store.Stats(r.Context()); err != nil {
 		w.WriteHeader(http.StatusServiceUnavailable)
-		json.NewEncoder(w).Encode(map[string]string{"status": "database does not answer"})
+		json.NewEncoder(w).Encode(map[string]string{"status": "database does not respond"})
 		return
 	}
-	json.NewEncoder(w).Encode(map[string]string{"status": "ok", "version": s.opt.Version})
+	json.NewEncoder(w).Encode(map[string]string{"status": "ok", "version": s.Version})
 }
 
-// figures serves the metrics to who has the token.
+// figures serves /metrics to clients with the token.
 func (s *Server) figures(w http.ResponseWriter, r *http.Request) {
-	if refusal := s.guard.AuthorizeMetrics(r); refusal != nil {
+	if refusal := s.endpoint.guard.AuthorizeMetrics(r); refusal != nil {
 		refusal.Write(w)
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
-	s.metrics.write(w, s.gauges(r.Context()))
+	s.Metrics.write(w, s.counts(r.Context()))
 }
 
-// accept makes a WebSocket of a request that may become one, and serves it to its end.
+// accept upgrades a request to a WebSocket, if it may, and serves JSON-RPC on it until it ends.
 func (s *Server) accept(connections context.Context, w http.ResponseWriter, r *http.Request) {
-	chosen, refusal := s.guard.AuthorizeUpgrade(r)
+	subprotocol, refusal := s.endpoint.guard.AuthorizeUpgrade(r)
 	if refusal != nil {
 		refusal.Write(w)
 		return
 	}
-	if !s.enter() {
+	if !s.clients.enter() {
 		http.Error(w, "too many connections", http.StatusServiceUnavailable)
 		return
 	}
-	defer s.exit()
-	id := s.sessions.deps.NewID("conn_")
+	defer s.clients.leave()
+	id := s.newID("conn_")
 	w.Header().Set("Acp-Connection-Id", id)
-	stream, err := rpc.AcceptWebSocket(w, r, s.socketOptions(chosen))
+	opt := rpc.WebSocketOptions{Limits: rpc.Limits{FrameBytes: s.FrameBytes, WriteTimeout: s.Stall, Budget: s.budget}}
+	if subprotocol != "" {
+		opt.Subprotocols = []string{subprotocol}
+	}
+	stream, err := rpc.AcceptWebSocket(w, r, opt)
 	if err != nil {
-		s.opt.Log.Debug("no WebSocket", slog.String("connection", id), slog.Any("error", err))
+		s.Log.Debug("no WebSocket", slog.String("connection", id), slog.Any("error", err))
 		return
 	}
-	s.serve(connections, stream, id)
-}
 
-func (s *Server) socketOptions(chosen string) rpc.WebSocketOptions {
-	opt := rpc.WebSocketOptions{Limits: rpc.Limits{FrameBytes: s.opt.FrameBytes, WriteTimeout: s.opt.Stall, Budget: s.budget}}
-	if chosen != "" {
-		opt.Subprotocols = []string{chosen}
-	}
-	return opt
-}
-
-// serve speaks JSON-RPC on a stream until it ends.
-func (s *Server) serve(ctx context.Context, stream rpc.Stream, id string) {
-	p := &peer{server: s, feeds: make(map[*session.Session]*feed)}
+	p := newPeer(s.backend, s.methods)
 	p.conn = rpc.NewConn(stream, p, rpc.Options{
-		ID: id, Inflight: s.opt.Requests, PingInterval: s.opt.Heartbeat, MapError: wireError, OnReply: onReply, Log: s.opt.Log,
+		ID: id, Inflight: s.Requests, PingInterval: s.Heartbeat, MapError: wire.Error, OnReply: failpoint.Hit, Log: s.Log,
 	})
-	s.opt.Log.Debug("connected", slog.String("connection", id))
-	leave := s.join(p)
-	err := p.conn.Serve(ctx)
-	leave()
+	s.Log.Debug("connected", slog.String("connection", id))
+	done := s.clients.serve(p.conn)
+	err = p.conn.Serve(connections)
+	done()
 	p.leave()
-	s.opt.Log.Debug("disconnected", slog.String("connection", id), slog.Any("reason", err))
+	s.Log.Debug("disconnected", slog.String("connection", id), slog.Any("reason", err))
 }

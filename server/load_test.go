@@ -12,6 +12,7 @@ import (
 	"strata/internal/leak"
 	"strata/internal/testclient"
 	"strata/internal/upstream"
+	"strata/server/wire"
 )
 
 func TestManySessionsWithAStalledReader(t *testing.T) {
@@ -78,7 +79,7 @@ func TestManySessionsWithAStalledReader(t *testing.T) {
 				if owner[sid] != e {
 					continue
 				}
-				var page struct{ Messages []wireMessage }
+				var page struct{ Messages []wire.Message }
 				if err := e.Call("_strata/history/list", map[string]any{"sessionId": sid}, &page); err != nil || len(page.Messages) == 0 {
 					t.Errorf("%d messages, error %v", len(page.Messages), err)
 					return

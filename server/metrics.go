@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"time"
@@ -10,9 +9,10 @@ import (
 
 	"strata/compaction"
 	"strata/history"
+	"strata/server/wire"
 )
 
-// Metrics counts what happens, for /metrics. It implements session.Meter and is safe for concurrent use.
+// Metrics are the counters of /metrics. They implement session.Meter and are safe for concurrent use.
 type Metrics struct {
 	set      *metrics.Set
 	deltas   *metrics.Counter
@@ -23,7 +23,7 @@ type Metrics struct {
 	requests *metrics.Counter
 }
 
-// The kinds of tokens that are counted.
+// The kinds of tokens.
 const (
 	tokensInput      = "input"
 	tokensOutput     = "output"
@@ -31,7 +31,7 @@ const (
 	tokensCacheWrite = "cache_write"
 )
 
-// NewMetrics returns metrics that count from zero.
+// NewMetrics returns metrics at zero.
 func NewMetrics() *Metrics {
 	set := metrics.NewSet()
 	m := &Metrics{
@@ -52,7 +52,7 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-func (m *Metrics) request(string) { m.requests.Inc() }
+func (m *Metrics) request() { m.requests.Inc() }
 
 // TurnStarted implements session.Meter.
 func (m *Metrics) TurnStarted() { m.started.Inc() }
@@ -72,18 +72,18 @@ func (m *Metrics) TurnFinished(status history.TurnStatus, usage history.Usage, c
 // Deltas implements session.Meter.
 func (m *Metrics) Deltas(n int) { m.deltas.Add(n) }
 
-// compaction counts how compactions end.
+// compaction counts compactions by outcome.
 func (m *Metrics) compaction(d compaction.Done) {
 	m.set.GetOrCreateCounter(fmt.Sprintf("strata_compactions_total{outcome=%q}", d.Result)).Inc()
 }
 
-// StoreLatency counts how long an operation of the store took.
+// StoreLatency records the duration of an operation of the store.
 func (m *Metrics) StoreLatency(op string, took time.Duration) {
 	m.set.GetOrCreateHistogram(fmt.Sprintf("strata_store_seconds{op=%q}", op)).Update(took.Seconds())
 }
 
-// write writes all figures in Prometheus' text format.
-func (m *Metrics) write(w io.Writer, now counts) {
+// write writes all metrics, and the gauges now, in the text format of Prometheus.
+func (m *Metrics) write(w io.Writer, now wire.Counts) {
 	m.set.WritePrometheus(w)
 	for _, g := range []struct {
 		name  string
@@ -98,13 +98,4 @@ func (m *Metrics) write(w io.Writer, now counts) {
 		fmt.Fprintf(w, "%s %d\n", g.name, g.value)
 	}
 	metrics.WriteProcessMetrics(w)
-}
-
-// gauges are the present counts.
-func (s *Server) gauges(ctx context.Context) counts {
-	c := counts{Connections: s.connected(), Sessions: s.sessions.count(), Writing: s.store.Queued(), Replies: s.replies()}
-	if stats, err := s.store.Stats(ctx); err == nil {
-		c.DatabaseBytes = stats.Bytes + stats.WALBytes
-	}
-	return c
 }

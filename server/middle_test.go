@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"strata/history"
+	"strata/rpc"
 	"strata/session"
 )
 
@@ -64,7 +65,7 @@ func TestKeepIsChecked(t *testing.T) {
 		{"middle", "most", `keep: "most" is not one of none, lastTwo, half, quarter`},
 	} {
 		err := e.Call("_strata/history/compact", map[string]any{"sessionId": sid, "strategy": tc.strategy, "keep": tc.keep}, nil)
-		if fault := wireFault(t, err, codeInvalidParams); !strings.Contains(fault.Message, tc.want) {
+		if fault := wireFault(t, err, rpc.CodeInvalidParams); !strings.Contains(fault.Message, tc.want) {
 			t.Errorf("%+v: %s", tc, fault.Message)
 		}
 	}

@@ -7,38 +7,21 @@ import (
 
 	"strata/history"
 	"strata/rpc"
+	"strata/server/wire"
 	"strata/session"
 )
 
-const methodServerEvent = "_strata/server/event"
-
-// maxWaiting bounds the sessions whose news wait for one monitor. Above it the monitor is told to list anew.
+// maxWaiting is the maximum number of events that wait for one monitor. A monitor that exceeds it is told to list the
+// sessions again.
 const maxWaiting = 4096
 
-// serverEvent is the newest of one session, or the counts.
-type serverEvent struct {
-	Type    string       `json:"type"` // created, renamed, state, deleted, counts, reset
-	ID      string       `json:"sessionId,omitempty"`
-	State   string       `json:"state,omitempty"`
-	Session *sessionInfo `json:"session,omitempty"`
-	Counts  *counts      `json:"counts,omitempty"`
-}
-
-type counts struct {
-	Connections   int   `json:"connections"`
-	Sessions      int   `json:"sessionsInMemory"`
-	Writing       int   `json:"writesWaiting"`
-	Replies       int   `json:"repliesWaiting"`
-	DatabaseBytes int64 `json:"databaseBytes"`
-}
-
-// monitor is one connection's view of all sessions. Of events of one type and session only the newest
-// waits, so a slow client costs little.
+// monitor is a connection's subscription of the events of all sessions. Of the events of one type and session only the
+// newest waits, which bounds the cost of a slow client.
 type monitor struct {
 	wake func()
 
 	mu      sync.Mutex
-	waiting map[eventKey]serverEvent
+	waiting map[eventKey]wire.ServerEvent
 	order   []eventKey
 }
 
@@ -55,17 +38,18 @@ func (m *monitor) Next(context.Context) (rpc.Notification, bool, error) {
 	m.order = m.order[1:]
 	e := m.waiting[key]
 	delete(m.waiting, key)
-	return notification(methodServerEvent, 0, e)
+	n, err := e.Notification()
+	return n, err == nil, err
 }
 
-func (m *monitor) tell(e serverEvent) {
+func (m *monitor) send(e wire.ServerEvent) {
 	m.mu.Lock()
 	key := eventKey{kind: e.Type, id: e.ID}
 	if _, waits := m.waiting[key]; !waits {
 		if len(m.order) >= maxWaiting {
 			clear(m.waiting)
 			m.order = m.order[:0]
-			e = serverEvent{Type: "reset"}
+			e = wire.ServerEvent{Type: "reset"}
 			key = eventKey{kind: e.Type}
 		}
 		m.order = append(m.order, key)
@@ -75,24 +59,31 @@ func (m *monitor) tell(e serverEvent) {
 	m.wake()
 }
 
-// monitors are all of them. Its lock is held while they are told, which never blocks.
+// monitors are the monitors of a server. Sending to a monitor never blocks, so mu is held while events are sent.
 type monitors struct {
-	server *Server
+	counts func(context.Context) wire.Counts
 
 	mu     sync.Mutex
 	all    map[*monitor]struct{}
-	last   counts
+	last   wire.Counts
 	states map[string]session.State // of loaded sessions that are not idle
 }
 
-func newMonitors(s *Server) *monitors {
-	return &monitors{server: s, all: make(map[*monitor]struct{}), states: make(map[string]session.State)}
+func newMonitors(counts func(context.Context) wire.Counts) *monitors {
+	return &monitors{counts: counts, all: make(map[*monitor]struct{}), states: make(map[string]session.State)}
 }
 
-func (h *monitors) add(m *monitor) {
+// add returns a new monitor. attach makes it a source of notifications and returns how to wake its reader.
+func (h *monitors) add(attach func(rpc.Source) (wake func(), err error)) (*monitor, error) {
+	m := &monitor{waiting: make(map[eventKey]wire.ServerEvent)}
+	var err error
+	if m.wake, err = attach(m); err != nil {
+		return nil, err
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.all[m] = struct{}{}
+	return m, nil
 }
 
 func (h *monitors) remove(m *monitor) {
@@ -101,103 +92,82 @@ func (h *monitors) remove(m *monitor) {
 	delete(h.all, m)
 }
 
-func (h *monitors) tell(e serverEvent) {
+func (h *monitors) send(e wire.ServerEvent) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for m := range h.all {
-		m.tell(e)
+		m.send(e)
 	}
 }
 
+// created reports a session that is new in the list.
 func (h *monitors) created(record history.Session) {
-	info := wireSession(record)
-	h.tell(serverEvent{Type: "created", ID: record.ID, Session: &info})
+	info := wire.NewSessionInfo(record)
+	h.send(wire.ServerEvent{Type: "created", ID: record.ID, Session: &info})
 }
 
+// renamed reports a new title.
 func (h *monitors) renamed(record history.Session) {
-	info := wireSession(record)
-	h.tell(serverEvent{Type: "renamed", ID: record.ID, Session: &info})
+	info := wire.NewSessionInfo(record)
+	h.send(wire.ServerEvent{Type: "renamed", ID: record.ID, Session: &info})
 }
 
-func (h *monitors) deleted(id string) { h.tell(serverEvent{Type: "deleted", ID: id}) }
+// deleted reports a session that is no longer in the list.
+func (h *monitors) deleted(id string) { h.send(wire.ServerEvent{Type: "deleted", ID: id}) }
 
+// state reports the state of a loaded session.
 func (h *monitors) state(id string, state session.State) {
-	h.keep(id, state)
-	h.tell(serverEvent{Type: "state", ID: id, State: string(state)})
-}
-
-// keep remembers the state of a session that does something.
-func (h *monitors) keep(id string, state session.State) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	if state == session.StateIdle || state == session.StateClosed {
 		delete(h.states, id)
-		return
+	} else {
+		h.states[id] = state
 	}
-	h.states[id] = state
+	h.mu.Unlock()
+	h.send(wire.ServerEvent{Type: "state", ID: id, State: string(state)})
 }
 
-// stated adds the state of a session that does something to what is listed of it.
-func (h *monitors) stated(info sessionInfo) sessionInfo {
+// info returns the list entry of a session, with its state if it is loaded and not idle.
+func (h *monitors) info(record history.Session) wire.SessionInfo {
+	info := wire.NewSessionInfo(record)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if state, known := h.states[info.SessionID]; known {
-		info.Meta = strataMeta(map[string]string{"state": string(state)})
+	if state, known := h.states[record.ID]; known {
+		info.SetState(state)
 	}
 	return info
 }
 
-// count tells the counts if they changed.
-func (h *monitors) count(ctx context.Context) {
-	h.mu.Lock()
-	watched := len(h.all) > 0
-	h.mu.Unlock()
-	if !watched {
-		return
-	}
-	now := h.server.gauges(ctx)
-	h.mu.Lock()
-	changed := now != h.last
-	h.last = now
-	h.mu.Unlock()
-	if changed {
-		h.tell(serverEvent{Type: "counts", Counts: &now})
-	}
-}
-
-// countEvery is how often the counts are looked at for the monitors.
+// countEvery is the interval at which the counts are compared.
 const countEvery = time.Second
 
-// run tells the counts until ctx ends.
+// run reports changed counts until ctx ends.
 func (h *monitors) run(ctx context.Context) {
 	tick := time.NewTicker(countEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			h.count(ctx)
+			h.reportCounts(ctx)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// subscribeServer makes the connection a monitor, once.
-func subscribeServer(p *peer, r *rpc.Request, _ struct{}) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.monitor == nil {
-		m := &monitor{waiting: make(map[eventKey]serverEvent)}
-		wake, err := p.conn.Attach(m)
-		if err != nil {
-			r.Fail(&rpc.Error{Code: rpc.CodeInvalidRequest, Message: "too many subscriptions on this connection"})
-			return
-		}
-		m.wake = wake
-		p.monitor = m
-		p.server.monitors.add(m)
+func (h *monitors) reportCounts(ctx context.Context) {
+	h.mu.Lock()
+	watched := len(h.all) > 0
+	h.mu.Unlock()
+	if !watched {
+		return
 	}
-	r.Go(func(ctx context.Context) (any, error) {
-		return map[string]counts{"counts": p.server.gauges(ctx)}, nil
-	})
+	now := h.counts(ctx)
+	h.mu.Lock()
+	changed := now != h.last
+	h.last = now
+	h.mu.Unlock()
+	if changed {
+		h.send(wire.ServerEvent{Type: "counts", Counts: &now})
+	}
 }

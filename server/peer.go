@@ -4,41 +4,51 @@ import (
 	"sync"
 
 	"strata/rpc"
+	"strata/server/wire"
 	"strata/session"
 )
 
-// peer is what the server knows of one connection. It handles the connection's requests.
-type peer struct {
-	server *Server
-	conn   *rpc.Conn
-
-	// These belong to the goroutine that reads the connection.
-	initialized bool
-	refused     bool // the first request was not initialize; the connection is being closed
-	compaction  bool // the client can show compactions
-
-	notices bool // the client can show notices; set before the first feed is made
-
-	mu      sync.Mutex
-	feeds   map[*session.Session]*feed
-	monitor *monitor // of all sessions, once asked for
+// method is an entry of the method table.
+type method struct {
+	handle func(p *peer, r *rpc.Request)
+	debug  bool // only with --debug
 }
 
-// Handle implements rpc.Handler: it finds the method, on the reader's goroutine.
+// peer is the server's side of one connection. It handles the connection's requests.
+type peer struct {
+	*backend
+	methods map[string]method
+	conn    *rpc.Conn
+
+	// These belong to the goroutine that reads the connection. They no longer change once there is a subscription.
+	initialized bool
+	refused     bool // the first request was not initialize; the connection is being closed
+	can         wire.Capabilities
+
+	mu            sync.Mutex
+	subscriptions map[*session.Session]*subscription
+	monitor       *monitor // nil until the client asks for the events of all sessions
+}
+
+func newPeer(b *backend, methods map[string]method) *peer {
+	return &peer{backend: b, methods: methods, subscriptions: make(map[*session.Session]*subscription)}
+}
+
+// Handle implements rpc.Handler. It runs on the goroutine that reads the connection, and does not block.
 func (p *peer) Handle(_ *rpc.Conn, r *rpc.Request) {
-	p.server.metrics.request(r.Method())
+	p.Metrics.request()
 	if !p.admit(r) {
 		return
 	}
-	m, known := p.server.methods[r.Method()]
-	if !known || (m.debug && !p.server.opt.Debug) {
-		r.Fail(&rpc.Error{Code: rpc.CodeMethodNotFound, Message: "unknown method " + clip(r.Method())})
+	m, known := p.methods[r.Method()]
+	if !known || (m.debug && !p.Debug) {
+		r.Fail(&rpc.Error{Code: rpc.CodeMethodNotFound, Message: "unknown method " + wire.Clip(r.Method())})
 		return
 	}
 	m.handle(p, r)
 }
 
-// admit keeps the rule that initialize comes first and once.
+// admit enforces that initialize is the first request.
 func (p *peer) admit(r *rpc.Request) bool {
 	switch {
 	case p.refused:
@@ -54,74 +64,68 @@ func (p *peer) admit(r *rpc.Request) bool {
 	return false
 }
 
-// Close codes of WebSocket (RFC 6455).
-const (
-	closeGoingAway     = 1001
-	closeProtocolError = 1002 // for a peer that breaks the protocol
-)
-
-// feed returns the connection's subscription of s, made if there is none.
-func (p *peer) feed(s *session.Session) (*feed, error) {
+// subscribe returns the connection's subscription of s, a new one if there is none. A new one receives nothing before
+// the session places its cursor.
+func (p *peer) subscribe(s *session.Session) (*subscription, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if f := p.feeds[s]; f != nil {
-		return f, nil
+	if sub := p.subscriptions[s]; sub != nil {
+		return sub, nil
 	}
-	f, err := newFeed(p, s)
+	sub := newSubscription(p, s)
+	wake, err := p.conn.Attach(sub)
 	if err != nil {
-		return nil, &rpc.Error{Code: rpc.CodeInvalidRequest, Message: "too many subscriptions on this connection", Data: map[string]int{"limit": rpc.MaxSources}}
+		return nil, tooManySubscriptions()
 	}
-	p.feeds[s] = f
-	return f, nil
+	sub.cursor.Store(s.NewCursor(wake))
+	p.subscriptions[s] = sub
+	return sub, nil
 }
 
-// subscribed returns the connection's cursor on s, nil where it has none.
-func (p *peer) subscribed(s *session.Session) *session.Cursor {
+func tooManySubscriptions() *rpc.Error {
+	return &rpc.Error{
+		Code: rpc.CodeInvalidRequest, Message: "too many subscriptions on this connection", Data: map[string]int{"limit": rpc.MaxSources},
+	}
+}
+
+// cursor returns the connection's cursor on s, nil if it has none.
+func (p *peer) cursor(s *session.Session) *session.Cursor {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if f := p.feeds[s]; f != nil {
-		return f.cursor.Load()
+	if sub := p.subscriptions[s]; sub != nil {
+		return sub.cursor.Load()
 	}
 	return nil
 }
 
-// drop forgets a feed whose session has ended.
-func (p *peer) drop(f *feed) {
-	p.mu.Lock()
-	delete(p.feeds, f.session)
-	p.mu.Unlock()
-	p.conn.Detach(f)
-}
-
-// unsubscribe ends the connection's subscription of s, where it has one.
+// unsubscribe ends the connection's subscription of s, if it has one.
 func (p *peer) unsubscribe(s *session.Session) {
 	p.mu.Lock()
-	f := p.feeds[s]
+	sub := p.subscriptions[s]
 	p.mu.Unlock()
-	if f != nil {
-		s.Unsubscribe(f.cursor.Load())
-		p.drop(f)
+	if sub != nil {
+		s.Unsubscribe(sub.cursor.Load())
+		p.drop(sub)
 	}
 }
 
-// leave ends all subscriptions when the connection has ended. Turns go on.
+// drop removes a subscription.
+func (p *peer) drop(sub *subscription) {
+	p.mu.Lock()
+	delete(p.subscriptions, sub.session)
+	p.mu.Unlock()
+	p.conn.Detach(sub)
+}
+
+// leave ends all subscriptions after the connection has ended. Turns go on.
 func (p *peer) leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for s, f := range p.feeds {
-		s.Unsubscribe(f.cursor.Load())
+	for s, sub := range p.subscriptions {
+		s.Unsubscribe(sub.cursor.Load())
 	}
-	p.feeds = nil
+	p.subscriptions = nil
 	if p.monitor != nil {
-		p.server.monitors.remove(p.monitor)
+		p.monitors.remove(p.monitor)
 	}
-}
-
-// clip shortens a name that came from outside, for a message.
-func clip(name string) string {
-	const limit = 100
-	if len(name) > limit {
-		return name[:limit] + "…"
-	}
-	return name
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"strata/internal/testclient"
+	"strata/rpc"
+	"strata/server/wire"
 	"strata/session"
 )
 
@@ -25,11 +27,11 @@ func TestAPhaseNeedsItsDocumentsEverywhere(t *testing.T) {
 	e, sid := phased(t, ts, "testing")
 	for _, name := range []string{"design", "types", "failures"} {
 		_, err := e.Prompt(sid, "go")
-		if fault := wireFault(t, err, codeInvalidParams); !strings.Contains(fault.Message, fmt.Sprintf("needs the document %q", name)) {
+		if fault := wireFault(t, err, rpc.CodeInvalidParams); !strings.Contains(fault.Message, fmt.Sprintf("needs the document %q", name)) {
 			t.Errorf("prompt: %s", fault.Message)
 		}
 		err = e.Call("_strata/context/assemble", map[string]any{"sessionId": sid}, nil)
-		if fault := wireFault(t, err, codeInvalidParams); !strings.Contains(fault.Message, fmt.Sprintf("needs the document %q", name)) {
+		if fault := wireFault(t, err, rpc.CodeInvalidParams); !strings.Contains(fault.Message, fmt.Sprintf("needs the document %q", name)) {
 			t.Errorf("assemble: %s", fault.Message)
 		}
 		tokensOf(ts, e, sid)
@@ -48,7 +50,7 @@ func TestAPhaseNeedsItsDocumentsEverywhere(t *testing.T) {
 		"name": "printer", "text": "prints", "status": "approved", "order": 2, "path": "src/printer.go", "implementation": "package printer // PRINTER",
 	})
 	mustPrompt(t, e, sid, "go")
-	logged := call[usagePage](ts, e, "_strata/usage/list", sid, nil).Calls[0]
+	logged := call[wire.UsagePage](ts, e, "_strata/usage/list", sid, nil).Calls[0]
 	if logged.Phase != "testing" || logged.Documents["design"] == 0 || logged.Documents["failures"] == 0 || logged.Documents["printer"] > 0 {
 		t.Errorf("the usage log has phase %q, documents %v", logged.Phase, logged.Documents)
 	}
@@ -127,7 +129,7 @@ func TestUnitsAreStored(t *testing.T) {
 		t.Error(diff)
 	}
 	err := ts.editor().Call("_strata/documents/set", map[string]any{"sessionId": sid, "name": "x"}, nil)
-	if fault := wireFault(t, err, codeInvalidParams); !strings.Contains(fault.Message, "text is missing") {
+	if fault := wireFault(t, err, rpc.CodeInvalidParams); !strings.Contains(fault.Message, "text is missing") {
 		t.Error(fault.Message)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"strata/internal/testclient"
 	"strata/internal/upstream"
 	"strata/llm"
+	"strata/server/wire"
 	"strata/session"
 	"strata/tokens"
 )
@@ -76,7 +77,7 @@ func TestProtocolDocument(t *testing.T) {
 // TestProtocolDocumentListsTheErrors compares the first column of the table of errors with the constants.
 func TestProtocolDocumentListsTheErrors(t *testing.T) {
 	isCode := func(name, _ string) bool { return strings.HasPrefix(strings.ToLower(name), "code") }
-	want := append(constants[int](t, "errors.go", isCode), constants[int](t, "../rpc/rpc.go", isCode)...)
+	want := append(constants[int](t, "wire/errors.go", isCode), constants[int](t, "../rpc/rpc.go", isCode)...)
 	slices.Sort(want)
 	var got []int
 	for _, m := range regexp.MustCompile(`(?m)^\| (-32\d{3}) \|`).FindAllStringSubmatch(readDoc(t, protocolDoc), -1) {
@@ -241,7 +242,7 @@ func (s *story) watch(id string) {
 		s.t.Fatalf("session %s is not in memory", id)
 	}
 	s.rare = make(map[string]object)
-	for _, raw := range rareFrames(s.t, &feed{peer: &peer{server: s.ts.server, compaction: true}, session: live}) {
+	for _, raw := range rareFrames(s.t, &wire.Encoder{SessionID: id, Epoch: live.Epoch(), Client: wire.Capabilities{Compaction: true}}) {
 		frame := s.named(raw)
 		s.rare[kindOf(frame)] = frame
 	}
@@ -254,7 +255,7 @@ func (s *story) seen(frame object, line int) []object {
 		return []object{rare}
 	}
 	watcher := s.other
-	if frame.at("method") == methodServerEvent {
+	if frame.at("method") == wire.MethodServerEvent {
 		watcher = s.editor
 	}
 	same := func(f testclient.Frame) bool { return f.Method == frame.at("method") && f.Kind == kind }
@@ -316,7 +317,7 @@ func unmerged(value any) any {
 }
 
 // rareFrames are notifications for which a test would have to wait long, break the database, or be somebody else.
-func rareFrames(t *testing.T, f *feed) (frames [][]byte) {
+func rareFrames(t *testing.T, c *wire.Encoder) (frames [][]byte) {
 	add := func(method string, params any) {
 		frame, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": method, "params": params})
 		if err != nil {
@@ -332,14 +333,14 @@ func rareFrames(t *testing.T, f *feed) (frames [][]byte) {
 		{Kind: session.EventMode, First: 9, Seq: 9, Text: "planning"},
 		{Kind: session.EventSummaryChunk, First: 10, Seq: 10, Message: "cmp_1", Text: "Decided: the greeting stays."},
 	} {
-		n, _, err := f.encode(e)
+		n, _, err := c.Encode(&e)
 		if err != nil {
 			t.Fatal(err)
 		}
 		add(n.Method, n.Params)
 	}
-	add(methodServerEvent, serverEvent{Type: "counts", Counts: &counts{}})
-	add(methodServerEvent, serverEvent{Type: "reset"})
+	add(wire.MethodServerEvent, wire.ServerEvent{Type: "counts", Counts: &wire.Counts{}})
+	add(wire.MethodServerEvent, wire.ServerEvent{Type: "reset"})
 	return frames
 }
 
@@ -362,7 +363,7 @@ func newExampleNames(ts *testServer) *exampleNames {
 	return &exampleNames{
 		toShown: make(map[string]string), toReal: make(map[string]string), count: make(map[string]int), work: ts.work,
 		fixed: strings.NewReplacer(
-			ts.work, "/home/me/project", ts.dir, "/home/me/.local/share/strata", ts.server.address.host, "127.0.0.1:7717"),
+			ts.work, "/home/me/project", ts.dir, "/home/me/.local/share/strata", ts.server.endpoint.host, "127.0.0.1:7717"),
 	}
 }
 
@@ -418,19 +419,14 @@ func exampleModels(ts *testServer, opt *Options, shortest int) {
 	}
 	ts.t.Cleanup(func() { client.Close() })
 	opt.Version, opt.FrameBytes, opt.Requests = "0.1.0", 16<<20, 64
-	opt.Catalogue = exampleCatalogue{}
-	opt.Sessions.Streamer, opt.Sessions.DefaultConfig = client, history.Config{Model: exampleModel}
+	all := newModels(client)
+	all.catalogue, all.providers, all.setKey = exampleCatalogue(), exampleProviders(), func(string, string) error { return nil }
+	opt.Models, opt.Sessions.DefaultConfig = all, history.Config{Model: exampleModel}
 	opt.Sessions.Rules.SystemPrompt = "You are an assistant inside an editor."
-	opt.Sessions.Model = func(name string) (llm.Model, bool) {
-		m, _ := client.Model(name)
-		return m, m.Name != ""
-	}
 }
 
-type exampleCatalogue struct{}
-
-func (exampleCatalogue) Models() []Model {
-	return []Model{
+func exampleCatalogue() []wire.Model {
+	return []wire.Model{
 		{
 			Name: exampleModel, Title: "Claude Sonnet 4.5", Window: 200_000, MaxOutput: 64_000, Vision: true, Known: true,
 			Thought: []string{"off", "low", "medium", "high"},
@@ -439,15 +435,13 @@ func (exampleCatalogue) Models() []Model {
 	}
 }
 
-func (exampleCatalogue) Providers() []Provider {
-	return []Provider{
+func exampleProviders() []wire.Provider {
+	return []wire.Provider{
 		{Name: "anthropic", Kind: "anthropic", KeyEnv: "ANTHROPIC_API_KEY", KeySource: "env"},
 		{Name: "local", Kind: "openai", BaseURL: "http://127.0.0.1:11434/v1", KeySource: "not_needed"},
 		{Name: "offline", Kind: "offline", KeySource: "not_needed"},
 	}
 }
-
-func (exampleCatalogue) SetKey(string, string) error { return nil }
 
 // unending is how an answer begins that does not end before it is cancelled.
 const unending = "1, 2, 3"

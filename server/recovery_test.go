@@ -8,6 +8,7 @@ import (
 	"strata/history"
 	"strata/internal/testclient"
 	"strata/internal/upstream"
+	"strata/server/wire"
 )
 
 func TestAnswerOfAClosedSessionIsThereWhenItIsOpenedAgain(t *testing.T) {
@@ -29,7 +30,7 @@ func TestAnswerOfAClosedSessionIsThereWhenItIsOpenedAgain(t *testing.T) {
 	}
 
 	// While the answer cannot be stored the session is not given another end.
-	wireFault(t, e.Call("_strata/session/info", map[string]any{"sessionId": sid}, nil), codeStorage)
+	wireFault(t, e.Call("_strata/session/info", map[string]any{"sessionId": sid}, nil), wire.CodeStorage)
 
 	allow()
 	if m := lastMessage(t, e, sid); m.PlainText() != "all of the answer" || m.Status != "complete" {
@@ -83,10 +84,10 @@ func TestRecoveryFileOfATurnWithAnotherEndIsKept(t *testing.T) {
 		m := stored
 		m.Blocks = []history.Block{{Type: history.BlockText, Text: tc.text}}
 		ch := history.Change{Session: sid, End: &history.Turn{ID: stored.Turn, Status: history.TurnCompleted}, Messages: []history.Message{m}}
-		if err := writeRecovery(ts.dir, ch); err != nil {
+		if err := ts.server.recovery.keep(ch); err != nil {
 			t.Fatal(err)
 		}
-		if err := ts.server.recoverEndings(t.Context(), sid); err != nil {
+		if err := ts.server.recovery.restore(t.Context(), sid); err != nil {
 			t.Fatal(err)
 		}
 		path := filepath.Join(ts.dir, recoveryName(sid, stored.Turn))

@@ -9,19 +9,23 @@ import (
 
 	"strata/history"
 	"strata/internal/lazy"
+	"strata/rpc"
+	"strata/server/wire"
 	"strata/session"
 )
 
-// registry holds the sessions in memory. A session has an entry, and takes requests, from the moment
-// that somebody asks for it; loading is the first thing that it does by itself.
+// registry holds the sessions in memory. A session has an entry, and takes requests, from the first request for it on;
+// it loads itself. Safe for concurrent use.
 type registry struct {
 	deps  *session.Deps
-	limit int // sessions in memory
+	limit int // maximum number of sessions
 
 	mu       sync.Mutex
 	sessions map[string]*session.Session
 	closed   bool
 }
+
+var errShutdown = &rpc.Error{Code: wire.CodeBusy, Message: "the server is shutting down"}
 
 func newRegistry(deps *session.Deps, limit int) *registry {
 	g := &registry{deps: deps, limit: limit, sessions: make(map[string]*session.Session)}
@@ -29,14 +33,14 @@ func newRegistry(deps *session.Deps, limit int) *registry {
 	return g
 }
 
-// sessionID is the form of an id: what does not look like one is not looked up.
+// sessionID is the form of an id. Other ids are not looked up.
 var sessionID = lazy.Regexp(`^sess_[0-9A-HJKMNP-TV-Z]{26}$`)
 
-// open returns the session with the given id. Whether it exists is known once it has loaded: then its
-// methods fail with history.ErrNotFound. One that is closing gets a successor that waits for its end.
+// open returns the session with the given id. If it turns out not to exist when it loads, its methods fail with
+// history.ErrNotFound. A session that is closing gets a successor, which waits for its end.
 func (g *registry) open(id string) (*session.Session, error) {
 	if !sessionID().MatchString(id) {
-		return nil, notFound("session", clip(id))
+		return nil, wire.NotFound("session", wire.Clip(id))
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -52,7 +56,7 @@ func (g *registry) open(id string) (*session.Session, error) {
 	return s, nil
 }
 
-// create makes a new session.
+// create returns a new session.
 func (g *registry) create(record history.Session) (*session.Session, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -69,12 +73,12 @@ func (g *registry) admit(replaces bool) error {
 	case g.closed:
 		return errShutdown
 	case !replaces && len(g.sessions) >= g.limit:
-		return fmt.Errorf("%w: %d sessions are in memory, close some", session.ErrOverload, g.limit)
+		return fmt.Errorf("%w: %d sessions are in memory; close some", session.ErrOverload, g.limit)
 	}
 	return nil
 }
 
-// ended forgets a session. It is called by the session when it ends.
+// ended removes a session. The session calls it when it ends.
 func (g *registry) ended(s *session.Session) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -91,6 +95,7 @@ func (g *registry) loaded(id string) (*session.Session, bool) {
 	return s, s != nil && !s.Closing()
 }
 
+// all returns the sessions in memory, sorted by id.
 func (g *registry) all() []*session.Session {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -108,7 +113,7 @@ func (g *registry) count() int {
 	return len(g.sessions)
 }
 
-// close ends the session with the given id, if it is in memory, and calls then when it has ended.
+// close ends the session with the given id and calls then when it has ended; at once if it is not in memory.
 func (g *registry) close(id, reason string, then func()) {
 	g.mu.Lock()
 	s := g.sessions[id]
@@ -120,14 +125,14 @@ func (g *registry) close(id, reason string, then func()) {
 	s.Close(reason, then)
 }
 
-// unloadIdle lets sessions go that nobody has used since the given time.
+// unloadIdle unloads sessions that have not been used since the given time.
 func (g *registry) unloadIdle(since time.Time) {
 	for _, s := range g.all() {
 		s.Unload(since)
 	}
 }
 
-// shutdown ends all sessions and waits for them. No new ones are opened.
+// shutdown ends all sessions and waits for them. After it no session is opened.
 func (g *registry) shutdown() {
 	g.mu.Lock()
 	g.closed = true

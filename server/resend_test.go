@@ -7,6 +7,7 @@ import (
 	"strata/internal/testclient"
 	"strata/internal/upstream"
 	"strata/rpc"
+	"strata/server/wire"
 )
 
 // A client that lost its connection sends its prompt again. Meanwhile another client's turn may run: that is none of the
@@ -36,7 +37,7 @@ func TestPromptSentAgainWhileAnotherTurnRuns(t *testing.T) {
 		t.Errorf("sent again it ended as %s, the first time as %s", again.Result, first.Result)
 	}
 	_, err = e.StartWith(sid, blocks, "prompt-2").Wait()
-	wireFault(t, err, codeBusy)
+	wireFault(t, err, wire.CodeBusy)
 	close(gate)
 	if _, err := running.Wait(); err != nil {
 		t.Error(err)

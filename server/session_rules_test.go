@@ -19,18 +19,19 @@ import (
 	"strata/internal/upstream"
 	"strata/llm"
 	"strata/rpc"
+	"strata/server/wire"
 	"strata/session"
 )
 
 // transcript returns all messages of a session, oldest first.
-func transcript(t testing.TB, e *testclient.Editor, sid string) []wireMessage {
+func transcript(t testing.TB, e *testclient.Editor, sid string) []wire.Message {
 	t.Helper()
-	var all []wireMessage
-	params := map[string]any{"sessionId": sid, "limit": maxPage}
+	var all []wire.Message
+	params := map[string]any{"sessionId": sid, "limit": wire.MaxPage}
 	for {
 		var page struct {
-			Messages   []wireMessage `json:"messages"`
-			NextCursor string        `json:"nextCursor"`
+			Messages   []wire.Message `json:"messages"`
+			NextCursor string         `json:"nextCursor"`
 		}
 		if err := e.Call("_strata/history/list", params, &page); err != nil {
 			t.Fatal(err)
@@ -44,7 +45,7 @@ func transcript(t testing.TB, e *testclient.Editor, sid string) []wireMessage {
 }
 
 // lastMessage returns the newest message of a session.
-func lastMessage(t testing.TB, e *testclient.Editor, sid string) wireMessage {
+func lastMessage(t testing.TB, e *testclient.Editor, sid string) wire.Message {
 	t.Helper()
 	all := transcript(t, e, sid)
 	if len(all) == 0 {
@@ -74,7 +75,7 @@ func faultData[T any](t testing.TB, fault *rpc.Error) (data T) {
 }
 
 // chatOf says what is in a transcript, a line each message: role, status and text.
-func chatOf(messages []wireMessage) string {
+func chatOf(messages []wire.Message) string {
 	var out strings.Builder
 	for i := range messages {
 		m := &messages[i]
@@ -102,7 +103,7 @@ func TestCancelOfARefusedPromptLeavesTheTurnAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := second.Wait()
-		wireFault(t, err, codeBusy)
+		wireFault(t, err, wire.CodeBusy)
 	}
 	close(gate)
 	reply, err := turn.Wait()
@@ -124,7 +125,7 @@ func (instantly) Stream(_ context.Context, _ llm.Request, on func(llm.Event)) (l
 
 // What a request held goes into the usage log and the calibration, however soon its answer is there.
 func TestRequestIsKnownBeforeItsAnswer(t *testing.T) {
-	ts := startServer(t, func(o *Options) { o.Sessions.Streamer = instantly{} })
+	ts := startServer(t, func(o *Options) { o.Models.(*testModels).Streamer = instantly{} })
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
 	for range 20 {
@@ -142,7 +143,7 @@ func TestRequestIsKnownBeforeItsAnswer(t *testing.T) {
 			}
 		}
 	}
-	var page struct{ Calls []wireCall }
+	var page struct{ Calls []wire.Call }
 	if err := e.Call("_strata/usage/list", map[string]any{"sessionId": sid}, &page); err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +307,7 @@ func TestAttachWhileTheSessionClosesIsAnswered(t *testing.T) {
 	closing := witness.Go("session/close", map[string]any{"sessionId": sid})
 	witness.Expect(testclient.Sees(sid, "closed"))
 	reads.release()
-	wireFault(t, attach.Wait(nil), codeNotFound)
+	wireFault(t, attach.Wait(nil), wire.CodeNotFound)
 	if err := closing.Wait(nil); err != nil {
 		t.Error(err)
 	}
@@ -349,9 +350,9 @@ func TestUnsavedAnswerKeepsItsPlace(t *testing.T) {
 	e.Expect(testclient.Sees(sid, "save_failed"))
 
 	_, err = e.Prompt(sid, "three")
-	wireFault(t, err, codeStorage)
+	wireFault(t, err, wire.CodeStorage)
 	message := []any{map[string]any{"role": "user", "content": "by the way"}}
-	wireFault(t, e.Call("_strata/history/append", map[string]any{"sessionId": sid, "messages": message}, nil), codeStorage)
+	wireFault(t, e.Call("_strata/history/append", map[string]any{"sessionId": sid, "messages": message}, nil), wire.CodeStorage)
 	again, err := e.StartWith(sid, blocks, "p2").Wait()
 	if err != nil || string(again.Result) != string(reply.Result) {
 		t.Errorf("sent again: %s, error %v; the first was %s", again.Result, err, reply.Result)
@@ -401,7 +402,7 @@ func TestCancelWhileTheEndIsBeingStored(t *testing.T) {
 		}
 	}}
 	provider := failing{asked: make(chan struct{}), gate: make(chan struct{})}
-	ts := startServerOn(t, store, upstream.Options{}, func(o *Options) { o.Sessions.Streamer = provider })
+	ts := startServerOn(t, store, upstream.Options{}, func(o *Options) { o.Models.(*testModels).Streamer = provider })
 	e := ts.editor()
 	sid, other := e.NewSession(ts.work), e.NewSession(ts.work)
 	turn := e.Start(sid, "hello")
@@ -450,9 +451,9 @@ func TestNamedMCPServersAreReported(t *testing.T) {
 }
 
 // outcomeIn returns the turn that the answer to a prompt names.
-func outcomeIn(t *testing.T, reply testclient.Reply) promptOutcome {
+func outcomeIn(t *testing.T, reply testclient.Reply) wire.PromptOutcome {
 	t.Helper()
-	var result promptResult
+	var result wire.PromptResult
 	if err := json.Unmarshal(reply.Result, &result); err != nil {
 		t.Fatal(err)
 	}
@@ -472,7 +473,7 @@ func TestRepeatedPrompt(t *testing.T) {
 	other := ts.editor()
 	joined := other.StartWith(sid, blocks, "p1")
 	_, err := other.StartWith(sid, blocks, "p2").Wait() // answered behind the one that joins
-	wireFault(t, err, codeBusy)
+	wireFault(t, err, wire.CodeBusy)
 	close(gate)
 	original, err := first.Wait()
 	if err != nil {
@@ -490,10 +491,10 @@ func TestRepeatedPrompt(t *testing.T) {
 
 	ts.upstream.Push(upstream.Script{Status: 401})
 	_, err = e.StartWith(sid, blocks, "failing").Wait()
-	failure := wireFault(t, err, codeProvider)
+	failure := wireFault(t, err, wire.CodeProvider)
 	asked := len(ts.upstream.Requests())
 	_, err = other.StartWith(sid, blocks, "failing").Wait()
-	if again := wireFault(t, err, codeProvider); again.Message != failure.Message || len(ts.upstream.Requests()) != asked {
+	if again := wireFault(t, err, wire.CodeProvider); again.Message != failure.Message || len(ts.upstream.Requests()) != asked {
 		t.Errorf("told as %q again after %q", again.Message, failure.Message)
 	}
 
@@ -502,7 +503,7 @@ func TestRepeatedPrompt(t *testing.T) {
 	e = ts.editor()
 	check("after a restart", e.StartWith(sid, blocks, "p1"))
 	_, err = e.StartWith(sid, blocks, "failing").Wait()
-	wireFault(t, err, codeProvider)
+	wireFault(t, err, wire.CodeProvider)
 	if n := len(ts.upstream.Requests()); n != asked {
 		t.Errorf("the provider was asked %d times more", n-asked)
 	}
@@ -554,9 +555,9 @@ func TestAttachWithWrongNumbers(t *testing.T) {
 	}
 	for _, after := range []any{-1, 1.5, "1"} {
 		err := e.Call("_strata/session/attach", map[string]any{"sessionId": sid, "epoch": now.Epoch, "after": after}, nil)
-		wireFault(t, err, codeInvalidParams)
+		wireFault(t, err, rpc.CodeInvalidParams)
 	}
-	wireFault(t, e.Call("_strata/session/attach", map[string]any{"sessionId": "sess_00000000000000000000000000"}, nil), codeNotFound)
+	wireFault(t, e.Call("_strata/session/attach", map[string]any{"sessionId": "sess_00000000000000000000000000"}, nil), wire.CodeNotFound)
 }
 
 // A client that reads nothing for so long that the log no longer holds what it missed gets it all the same,
@@ -628,9 +629,9 @@ func TestPromptIDIsBounded(t *testing.T) {
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
 	blocks := []any{map[string]any{"type": "text", "text": "hello"}}
-	_, err := e.StartWith(sid, blocks, strings.Repeat("p", maxPromptID+1)).Wait()
-	wireFault(t, err, codeInvalidParams)
-	if _, err := e.StartWith(sid, blocks, strings.Repeat("p", maxPromptID)).Wait(); err != nil {
+	_, err := e.StartWith(sid, blocks, strings.Repeat("p", wire.MaxPromptID+1)).Wait()
+	wireFault(t, err, rpc.CodeInvalidParams)
+	if _, err := e.StartWith(sid, blocks, strings.Repeat("p", wire.MaxPromptID)).Wait(); err != nil {
 		t.Error(err)
 	}
 	if n := len(transcript(t, e, sid)); n != 2 {

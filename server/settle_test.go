@@ -8,6 +8,7 @@ import (
 	"strata/history"
 	"strata/internal/testclient"
 	"strata/internal/upstream"
+	"strata/server/wire"
 	"strata/session"
 )
 
@@ -83,7 +84,7 @@ func TestACompactionIsSupersededByAnotherEdit(t *testing.T) {
 		t.Errorf("told: %s", last)
 	}
 	ts.settle(e)
-	if info := call[wireDetails](ts, e, "_strata/session/info", sid, nil); info.InView != 2 {
+	if info := call[wire.SessionDetails](ts, e, "_strata/session/info", sid, nil); info.InView != 2 {
 		t.Errorf("%d messages are in view", info.InView)
 	}
 	if got := ts.stored(sid); got.Compaction.Outcome != session.OutcomeSuperseded {
@@ -202,7 +203,7 @@ func TestTheCallsOfACompactionAreInTheUsageLog(t *testing.T) {
 	compactNow(ts, e, sid, "rolling", "compacted")
 	for range 2 {
 		ts.settle(e)
-		log := call[struct{ Calls []wireCall }](ts, e, "_strata/usage/list", sid, nil)
+		log := call[struct{ Calls []wire.Call }](ts, e, "_strata/usage/list", sid, nil)
 		purposes := make(map[string]int)
 		used := history.Usage{}
 		for _, c := range log.Calls {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"strata/internal/upstream"
+	"strata/server/wire"
 )
 
 func TestPromptIsStreamedAndStored(t *testing.T) {
@@ -18,7 +19,7 @@ func TestPromptIsStreamedAndStored(t *testing.T) {
 	if reply.StopReason != "end_turn" || reply.Said() != "Hello there" {
 		t.Errorf("got %q and stop reason %q", reply.Said(), reply.StopReason)
 	}
-	var page struct{ Messages []wireMessage }
+	var page struct{ Messages []wire.Message }
 	if err := e.Call("_strata/history/list", map[string]any{"sessionId": sid}, &page); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"strata/history"
+	"strata/rpc"
+	"strata/server/transfer"
 )
 
 // An import makes a session in a folder, so it must not be a way around the rules of session/new.
@@ -27,7 +29,7 @@ func TestImportKeepsToTheFoldersOfSessions(t *testing.T) {
 		if further != "" {
 			session["roots"] = []string{further}
 		}
-		header := map[string]any{"format": transferFormat, "version": transferVersion, "session": session}
+		header := map[string]any{"format": transfer.Format, "version": transfer.Version, "session": session}
 		return e.Call("_strata/session/import", map[string]any{
 			"cwd": instead, "lines": []any{map[string]any{"type": "header", "header": header}}, "done": true,
 		}, nil)
@@ -50,7 +52,7 @@ func TestImportKeepsToTheFoldersOfSessions(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			err := start(tt.cwd, tt.further, tt.instead)
 			if tt.refused {
-				wireFault(t, err, codeInvalidParams)
+				wireFault(t, err, rpc.CodeInvalidParams)
 			} else if err != nil {
 				t.Error(err)
 			}
@@ -75,7 +77,7 @@ func TestACursorOfNoListIsRefused(t *testing.T) {
 			t.Errorf("%s takes any cursor", method)
 			continue
 		}
-		wireFault(t, err, codeInvalidParams)
+		wireFault(t, err, rpc.CodeInvalidParams)
 	}
 }
 
@@ -100,7 +102,7 @@ func TestAnImportShowsWhatWasExported(t *testing.T) {
 			}](ts, e, "_strata/session/export", sid, map[string]any{"cursor": strings.TrimPrefix(cursor, "first")})
 			lines, cursor = append(lines, page.Lines...), page.NextCursor
 		}
-		var imported importResult
+		var imported transfer.ImportResult
 		if err := e.Call("_strata/session/import", map[string]any{"lines": lines, "done": true}, &imported); err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"strata/internal/testclient"
 	"strata/internal/upstream"
+	"strata/server/wire"
 )
 
 // listedState is what session/list says that a session is doing.
@@ -72,7 +73,7 @@ func TestHistorySaysWhatTheViewDoes(t *testing.T) {
 	}
 	states := func() (states []string) {
 		t.Helper()
-		var page struct{ Messages []wireMessage }
+		var page struct{ Messages []wire.Message }
 		if err := e.Call("_strata/history/list", map[string]any{"sessionId": sid}, &page); err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +91,7 @@ func TestHistorySaysWhatTheViewDoes(t *testing.T) {
 	if got := states(); len(got) != 0 {
 		t.Errorf("in the beginning: %q", got)
 	}
-	var page struct{ Messages []wireMessage }
+	var page struct{ Messages []wire.Message }
 	if err := e.Call("_strata/history/list", map[string]any{"sessionId": sid}, &page); err != nil {
 		t.Fatal(err)
 	}

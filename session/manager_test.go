@@ -94,7 +94,7 @@ func manage(t testing.TB, window int) *managed {
 	deps := &Deps{
 		Store: m.store, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return time.Unix(0, 0) },
 		NewID:        func(prefix string) string { m.nextID++; return fmt.Sprintf("%s%d", prefix, m.nextID) },
-		Calibrations: NewCalibrations(nil), Mirrors: NewMirrors(), RulesFile: true, Rules: Rules{SystemPrompt: "Be brief."},
+		Calibrations: NewCalibrations(nil), Mirrors: NewMirrors(), Settings: Settings{RulesFile: true, Rules: Rules{SystemPrompt: "Be brief."}},
 	}
 	m.load(deps)
 	return m

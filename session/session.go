@@ -54,8 +54,28 @@ type Streamer interface {
 	Stream(ctx context.Context, req llm.Request, on func(llm.Event)) (llm.Result, error)
 }
 
+// Models are the language models that sessions use.
+type Models interface {
+	Streamer
+	// Model returns a model by its name, provider/model; ok is false if its provider is not configured.
+	Model(name string) (m llm.Model, ok bool)
+	// LimitWindow reduces the window of a model, in tokens, for all sessions: its provider has refused a larger request.
+	LimitWindow(model string, tokens int)
+}
+
+// Settings are the plain settings of sessions.
+type Settings struct {
+	DefaultConfig history.Config // of a session that chose nothing
+	Rules         Rules
+	RulesFile     bool // AGENTS.md in the workspace's root becomes the document rules
+	Files         filecontext.Limits
+
+	DetectionModel, SummaryModel string // provider/model; empty: work without a model
+}
+
 // Deps is what all sessions of a server share. All fields are needed.
 type Deps struct {
+	Settings
 	Store    Store
 	Streamer Streamer
 	Log      *slog.Logger
@@ -63,20 +83,15 @@ type Deps struct {
 	Now   func() time.Time
 	NewID func(prefix string) string // prefix + ULID
 
-	// Model returns a model by its name, provider/model; ok is false where no such provider is configured.
+	// Model returns a model by its name, provider/model; ok is false if its provider is not configured.
 	Model func(name string) (m llm.Model, ok bool)
-	// LimitWindow, which may be nil, makes the window of a model smaller that has shown to be, in tokens, for all sessions.
+	// LimitWindow, which may be nil, reduces the window of a model, in tokens, for all sessions.
 	LimitWindow func(model string, tokens int)
-	// DefaultConfig is what a session uses where it chose nothing.
-	DefaultConfig history.Config
 
-	Files                        filecontext.Limits
-	Pool                         *compaction.Pool
-	DetectionModel, SummaryModel string // provider/model; empty: done without one
-	Calibrations                 *Calibrations
-	Mirrors                      *Mirrors
-	RulesFile                    bool // AGENTS.md in the workspace's root becomes the document rules
-	Meter                        Meter
+	Pool         *compaction.Pool
+	Calibrations *Calibrations
+	Mirrors      *Mirrors
+	Meter        Meter
 
 	// Changed is told what a session is doing whenever that changes. Ended is told when it has ended, on
 	// its own goroutine. Neither may block.
@@ -87,8 +102,7 @@ type Deps struct {
 	// older than the settings.
 	Allowed func(folder string) error
 
-	// Rules are what sessions go by. Workspace, which may be nil, returns those of a folder that has its own.
-	Rules     Rules
+	// Workspace, which may be nil, returns the rules of a folder that has its own.
 	Workspace func(folder string) (Rules, error)
 
 	// Recover keeps the ending of a turn that could not be stored before its session had to end. Recovered

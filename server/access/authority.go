@@ -3,7 +3,7 @@ package access
 import (
 	"net/netip"
 	"net/url"
-	"regexp"
+	"strata/internal/lazy"
 	"strconv"
 	"strings"
 )
@@ -18,7 +18,7 @@ type authority struct {
 }
 
 // hostName matches ASCII letters, digits, "-" and "_" in labels separated by single dots, IPv4 addresses included.
-var hostName = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
+var hostName = lazy.Regexp(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 
 // parseAuthority parses "name", "name:port", "1.2.3.4:port" or "[::1]:port". It accepts less than the standards allow:
 // no user, zone or percent-encoding, no empty or padded port, no leading or trailing dot.
@@ -38,7 +38,7 @@ func parseAuthority(s string) (authority, bool) {
 		}
 		a.host = addr.String()
 	} else {
-		if !hostName.MatchString(u.Hostname()) {
+		if !hostName().MatchString(u.Hostname()) {
 			return authority{}, false
 		}
 		a.host = strings.ToLower(u.Hostname())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"strata/history"
 	"strata/historystore"
@@ -12,6 +13,7 @@ import (
 	"strata/llm"
 	"strata/server"
 	"strata/server/access"
+	"strata/server/wire"
 	"strata/session"
 )
 
@@ -68,15 +70,8 @@ func serve(b *testing.B) (e *testclient.Editor, cwd string) {
 	}
 	token, ready := access.NewToken(), make(chan server.Ready, 1)
 	s, err := server.New(store, server.Options{
-		Version: "bench", Listen: "127.0.0.1:0", Token: token, StateDir: dir, Catalogue: empty{},
-		OnReady: func(r server.Ready) { ready <- r },
-		Sessions: session.Deps{
-			Streamer: client, DefaultConfig: history.Config{Model: "local/test"},
-			Model: func(name string) (llm.Model, bool) {
-				m, _ := client.Model(name)
-				return m, m.Name != ""
-			},
-		},
+		Version: "bench", Listen: "127.0.0.1:0", Token: token, StateDir: dir, Models: models{client}, Host: host{ready},
+		Sessions: session.Settings{DefaultConfig: history.Config{Model: "local/test"}},
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -103,9 +98,20 @@ func run(b *testing.B, s *server.Server, store *historystore.Store) {
 	})
 }
 
-// empty is a catalogue of nothing.
-type empty struct{}
+// models are those of a client, none of them on offer.
+type models struct{ *llm.Client }
 
-func (empty) Models() []server.Model       { return nil }
-func (empty) Providers() []server.Provider { return nil }
-func (empty) SetKey(string, string) error  { return nil }
+func (m models) Model(name string) (llm.Model, bool) {
+	found, _ := m.Client.Model(name)
+	return found, found.Name != ""
+}
+
+func (models) Catalogue() []wire.Model     { return nil }
+func (models) Providers() []wire.Provider  { return nil }
+func (models) SetKey(string, string) error { return nil }
+
+// host passes on where the server listens.
+type host struct{ ready chan server.Ready }
+
+func (host) Now() time.Time         { return time.Now() }
+func (h host) Ready(r server.Ready) { h.ready <- r }

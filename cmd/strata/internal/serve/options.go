@@ -42,9 +42,10 @@ func serverOptions(p *cli.Process, c *config.Config, opt options, client *llm.Cl
 		Retention: c.Retention, IdleUnload: c.IdleUnload, ExitIdle: opt.exitIdle,
 		Connections: c.Limits.Connections, Requests: c.Limits.Requests, FrameBytes: c.Limits.FrameBytes,
 		CompactionWorkers: c.Compaction.Workers,
-		Catalogue:         catalogue{client},
-		Sessions: session.Deps{
-			Streamer: client, Model: catalogue{client}.configured, LimitWindow: client.LimitWindow, Rules: rules, Workspace: workspaceRules(c),
+		Models:            catalogue{client},
+		Workspaces:        workspaces{c},
+		Sessions: session.Settings{
+			Rules:          rules,
 			DefaultConfig:  history.Config{Model: c.Model, ThoughtLevel: c.ThoughtLevel},
 			Files:          filecontext.Limits{FileBytes: c.Limits.FileBytes},
 			RulesFile:      true,

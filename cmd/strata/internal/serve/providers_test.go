@@ -88,10 +88,10 @@ func TestModelsWithoutAKeyAreNotOffered(t *testing.T) {
 	if !offered("openai/mine") {
 		t.Error("with a key it is not offered")
 	}
-	if m, ok := (catalogue{client}).configured("openai/unheard-of"); !ok || m.Window != llm.DefaultWindow {
+	if m, ok := (catalogue{client}).Model("openai/unheard-of"); !ok || m.Window != llm.DefaultWindow {
 		t.Errorf("got %+v, %v for a model that nobody described", m, ok)
 	}
-	if _, ok := (catalogue{client}).configured("nowhere/gpt"); ok {
+	if _, ok := (catalogue{client}).Model("nowhere/gpt"); ok {
 		t.Error("a model of no provider is taken")
 	}
 }

@@ -32,13 +32,14 @@ func Rules(c *config.Config) (session.Rules, error) {
 	}, nil
 }
 
-// workspaceRules returns the rules of the sessions in a folder.
-func workspaceRules(c *config.Config) func(folder string) (session.Rules, error) {
-	return func(folder string) (session.Rules, error) {
-		own, err := c.ForWorkspace(folder)
-		if err != nil {
-			return session.Rules{}, err
-		}
-		return Rules(own)
+// workspaces implements server.Workspaces: a folder can have settings of its own.
+type workspaces struct{ *config.Config }
+
+// Rules returns the rules of the sessions in a folder.
+func (w workspaces) Rules(folder string) (session.Rules, error) {
+	own, err := w.ForWorkspace(folder)
+	if err != nil {
+		return session.Rules{}, err
 	}
+	return Rules(own)
 }

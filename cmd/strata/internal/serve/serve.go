@@ -111,7 +111,7 @@ func serveStore(ctx context.Context, p *cli.Process, c *config.Config, opt optio
 	if first.PID != 0 {
 		options.ServerFile = ""
 	}
-	options.OnReady = func(r server.Ready) { welcome(p, c, r, first) }
+	options.Host = host{func(r server.Ready) { welcome(p, c, r, first) }}
 	s, err := server.New(store, options)
 	if err != nil {
 		return err
@@ -154,6 +154,15 @@ func adjustForClients(c *config.Config) {
 	}
 	l.Close()
 }
+
+// host implements server.Host with the system's clock.
+type host struct{ ready func(server.Ready) }
+
+// Now returns the time.
+func (host) Now() time.Time { return time.Now() }
+
+// Ready passes on where the server listens.
+func (h host) Ready(r server.Ready) { h.ready(r) }
 
 // welcome prints the addresses and files of the server. first is the server that clients find instead; its PID is 0 if
 // there is none.

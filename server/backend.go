@@ -1,0 +1,113 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"strata/compaction"
+	"strata/history"
+	"strata/historystore"
+	"strata/rpc"
+	"strata/server/access"
+	"strata/server/transfer"
+	"strata/server/wire"
+	"strata/session"
+	"strata/session/profile"
+)
+
+// backend is everything that requests act on: the store, the sessions in memory, the connections, the counters.
+// It knows no method. Its parts are safe for concurrent use.
+type backend struct {
+	Options
+	store    *historystore.Store
+	recovery *recovery
+	sessions *registry
+	folders  *access.Folders
+	importer *transfer.Importer
+	monitors *monitors
+	clients  *connections
+	pool     *compaction.Pool
+	budget   *rpc.Budget // of frames not yet dispatched, on all connections
+	newID    func(prefix string) string
+	started  time.Time
+
+	endpoint *endpoint          // set when the server listens, before the first connection
+	stop     context.CancelFunc // ends Run; set before the first connection
+}
+
+func newBackend(store *historystore.Store, opt Options) (*backend, error) {
+	opt = opt.withDefaults()
+	b := &backend{
+		Options: opt, store: store, budget: rpc.NewBudget(rpc.DefaultBudget), newID: newIDs(opt.Host.Now), started: opt.Host.Now(),
+		recovery: &recovery{folder: opt.StateDir, store: store, log: opt.Log},
+		clients:  newConnections(opt.Connections, opt.Host.Now),
+	}
+	b.monitors = newMonitors(b.counts)
+	var err error
+	if b.folders, err = access.NewFolders(opt.StateDir, opt.Roots); err != nil {
+		return nil, err
+	}
+	b.importer = transfer.NewImporter(transfer.Options{
+		Store: store, Folders: b.folders.Check, NewID: b.newID, Now: opt.Host.Now, Log: opt.Log,
+	})
+	stored, err := store.Calibrations(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	if opt.Sessions.Rules.Profiles == nil {
+		if opt.Sessions.Rules.Profiles, err = profile.All(); err != nil {
+			return nil, err
+		}
+	}
+	b.pool = compaction.NewPool(compaction.PoolOptions{Workers: opt.CompactionWorkers, Observe: opt.Metrics.compaction})
+	deps := &session.Deps{
+		Settings: opt.Sessions, Store: store, Streamer: opt.Models, Model: opt.Models.Model, LimitWindow: opt.Models.LimitWindow, Log: opt.Log, Meter: opt.Metrics,
+		Now: opt.Host.Now, NewID: b.newID, Pool: b.pool, Calibrations: session.NewCalibrations(stored), Mirrors: session.NewMirrors(),
+		Changed: b.monitors.state, Allowed: b.folders.Allowed, Recover: b.recovery.keep, Recovered: b.recovery.restore,
+		Describe: b.describe,
+	}
+	if opt.Workspaces != nil {
+		deps.Workspace = opt.Workspaces.Rules
+	}
+	b.sessions = newRegistry(deps, opt.Memory)
+	return b, nil
+}
+
+func (b *backend) now() time.Time { return b.Host.Now() }
+
+// describe returns an error as clients receive it. It logs an unknown error with its stack, once.
+func (b *backend) describe(err error) history.Failure {
+	f, known := wire.Failure(err)
+	if !known {
+		b.Log.Error("unexpected error", slog.Any("error", err), slog.String("stack", string(debug.Stack())))
+	}
+	return f
+}
+
+// counts returns the present gauges.
+func (b *backend) counts(ctx context.Context) wire.Counts {
+	c := wire.Counts{
+		Connections: b.clients.count(), Sessions: b.sessions.count(), Writing: b.store.Queued(), Replies: b.clients.replies(),
+	}
+	if stats, err := b.store.Stats(ctx); err == nil {
+		c.DatabaseBytes = stats.Bytes + stats.WALBytes
+	}
+	return c
+}
+
+// record returns a new session in the folders that a client names.
+func (b *backend) record(params wire.FolderParams) (history.Session, error) {
+	return params.Record(b.folders.Check)
+}
+
+// recordOf is record for a stored session, whose folder the client has to name.
+func (b *backend) recordOf(stored history.Session, params wire.FolderParams) (history.Session, error) {
+	record, err := b.record(params)
+	if err == nil && filepath.Clean(stored.CWD) != record.CWD {
+		err = wire.InvalidParams("cwd: the session belongs to %s", stored.CWD)
+	}
+	return record, err
+}

@@ -1,0 +1,115 @@
+package server
+
+import (
+	"slices"
+	"strings"
+
+	"strata/history"
+	"strata/rpc"
+	"strata/server/wire"
+	"strata/session"
+)
+
+// methodTable returns every method of the server, by name.
+func methodTable() map[string]method {
+	removed := under[bool]("removed")
+	return map[string]method{
+		"initialize":                on(initialize),
+		"authenticate":              on(func(_ *peer, r *rpc.Request, _ struct{}) { r.Reply(struct{}{}) }), // the transport does it
+		"session/new":               on(newSession),
+		"session/load":              on(loadSession),
+		"session/resume":            on(resumeSession),
+		"session/list":              on(listSessions),
+		"session/close":             on(closeSession),
+		"session/delete":            on(deleteSession),
+		"session/fork":              on(forkSession),
+		"session/prompt":            on(prompt),
+		"session/cancel":            on(cancelTurn),
+		"session/set_config_option": on(setConfigOption),
+		"session/set_mode":          on(setMode),
+		"$/cancel_request":          on(cancelRequest),
+
+		"_strata/session/attach":   on(attach),
+		"_strata/session/detach":   on(detach),
+		"_strata/session/info":     query((*session.Session).Info, wire.NewSessionDetails),
+		"_strata/session/rename":   on(rename),
+		"_strata/session/undelete": on(undelete),
+		"_strata/session/fork":     on(forkAt),
+		"_strata/session/export":   on(exportSession),
+		"_strata/session/import":   on(importSession),
+
+		"_strata/history/list":    on(listHistory),
+		"_strata/history/search":  on(searchHistory),
+		"_strata/history/append":  on(appendHistory),
+		"_strata/history/replace": on(replaceHistory),
+		"_strata/history/clear":   query((*session.Session).Clear, wire.NewCleared),
+		"_strata/history/compact": on(compactHistory),
+		"_strata/history/edits":   on(listEdits),
+
+		"_strata/checkpoint/create":  inSession(createCheckpoint, nil),
+		"_strata/checkpoint/list":    query((*session.Session).Checkpoints, checkpointList),
+		"_strata/checkpoint/delete":  inSession(deleteCheckpoint, removed),
+		"_strata/checkpoint/restore": inSession(restoreCheckpoint, wire.NewRestored),
+		"_strata/checkpoint/undo":    query((*session.Session).Undo, wire.NewRestored),
+
+		"_strata/files/add":         inSession(addFile, nil),
+		"_strata/files/remove":      inSession(removeFile, removed),
+		"_strata/files/clear":       query((*session.Session).ClearFiles, under[int]("removed")),
+		"_strata/files/list":        query((*session.Session).Files, under[[]session.FileInfo]("files")),
+		"_strata/files/content":     inSession(fileContent, nil),
+		"_strata/files/changed":     inSession(filesChanged, under[[]string]("changed")),
+		"_strata/files/check_edit":  inSession(checkEdit, nil),
+		"_strata/workspace/find":    inSession(findPaths, under[[]session.FoundPath]("paths")),
+		"_strata/documents/set":     inSession(setDocument, nil),
+		"_strata/documents/remove":  inSession(removeDocument, removed),
+		"_strata/documents/list":    query((*session.Session).Documents, under[[]session.DocumentInfo]("documents")),
+		"_strata/context/budget":    query((*session.Session).Budget, nil),
+		"_strata/context/breakdown": query((*session.Session).Breakdown, nil),
+		"_strata/context/report":    query((*session.Session).Report, nil),
+		"_strata/context/assemble":  on(assemble),
+		"_strata/context/commit":    on(commitCall),
+		"_strata/context/count":     on(countTokens),
+
+		"_strata/context/compaction": query((*session.Session).Compaction, nil),
+		"_strata/usage/list":         on(listUsage),
+		"_strata/providers/list":     on(listProviders),
+		"_strata/providers/set_key":  on(setKey),
+		"_strata/server/info":        on(serverInfo),
+		"_strata/server/subscribe":   on(subscribeServer),
+		"_strata/server/hud_code":    on(hudCode),
+		"_strata/server/stop":        on(stopServer),
+		"_strata/debug/quiesce":      debugOnly(on(quiesce)),
+	}
+}
+
+// debugOnly returns a method that is served with --debug only.
+func debugOnly(m method) method {
+	m.debug = true
+	return m
+}
+
+// checkpointList returns the result of _strata/checkpoint/list, whose list is never null.
+func checkpointList(list []history.Checkpoint) any {
+	return map[string][]history.Checkpoint{"checkpoints": append([]history.Checkpoint{}, list...)}
+}
+
+// initialize tells the client what the server serves, and notes what the client can show.
+func initialize(p *peer, r *rpc.Request, params wire.InitializeParams) {
+	switch {
+	case p.initialized:
+		r.Fail(&rpc.Error{Code: rpc.CodeInvalidRequest, Message: "the connection is already initialized"})
+		return
+	case params.ProtocolVersion == nil:
+		r.Fail(wire.InvalidParams("protocolVersion is missing"))
+		return
+	}
+	p.initialized, p.can = true, params.Capabilities()
+	var extensions []string
+	for name, m := range p.methods {
+		if strings.HasPrefix(name, "_strata/") && (p.Debug || !m.debug) {
+			extensions = append(extensions, name)
+		}
+	}
+	slices.Sort(extensions)
+	r.Reply(wire.NewInitializeResult(p.Version, extensions))
+}

@@ -1,0 +1,115 @@
+package server
+
+import (
+	"cmp"
+	"crypto/tls"
+	"log/slog"
+	"time"
+
+	"strata/server/access"
+	"strata/server/wire"
+	"strata/session"
+)
+
+// The default bounds of a server. Those of a single connection are in rpc.
+const (
+	DefaultConnections = 256
+	DefaultSessions    = 1000
+	DefaultRetention   = 7 * 24 * time.Hour
+	DefaultIdleUnload  = 30 * time.Minute
+)
+
+// Options are the settings of a server and what it depends on. Token, StateDir and Models are required; a zero field
+// means its default.
+type Options struct {
+	Version string
+	Listen  string // default: 127.0.0.1:7717; port 0 selects a free port
+	TLS     *tls.Config
+	Proxy   bool // a reverse proxy terminates TLS
+
+	Token      access.Token
+	TokenFile  string   // path, reported to clients; empty if the token is in no file
+	Origins    []string // additional allowed origins
+	Hosts      []string // additional allowed Host values
+	ServerFile string   // path of the file by which editors find the server; default: none
+
+	StateDir string   // the server's own folder, in which no session may work
+	LogFile  string   // path, reported to clients; empty if there is none
+	Roots    []string // folders in which sessions may work; default: any
+
+	Retention  time.Duration // of deleted sessions
+	IdleUnload time.Duration // idle time before a session without subscribers is unloaded
+	ExitIdle   time.Duration // idle time without connections before the server exits; default: never
+
+	Connections int   // maximum
+	Requests    int   // maximum in flight on each connection
+	Memory      int   // maximum number of sessions in memory
+	FrameBytes  int64 // maximum size of a WebSocket message
+
+	Heartbeat time.Duration // interval of pings, two of which may be missed; default: 20 s
+	Stall     time.Duration // time before a connection that takes no bytes is closed; default: 30 s
+
+	CompactionWorkers int // maximum concurrent compactions; default: 2
+
+	Sessions session.Settings
+	Debug    bool // serve the debug methods
+
+	Models     Models
+	Workspaces Workspaces // default: no folder has rules of its own
+	Host       Host       // default: the system's clock
+	Metrics    *Metrics   // default: new ones
+	Log        *slog.Logger
+}
+
+// Models are the language models and their providers. Methods are safe for concurrent use.
+type Models interface {
+	session.Models
+	// Catalogue returns the models on offer: those whose provider can be called now.
+	Catalogue() []wire.Model
+	// Providers returns the configured providers, sorted by name.
+	Providers() []wire.Provider
+	// SetKey sets the key of a provider for the life of the process; an empty key removes it.
+	SetKey(provider, key string) error
+}
+
+// Workspaces knows the rules of folders. Methods are safe for concurrent use.
+type Workspaces interface {
+	// Rules returns the rules of sessions in a folder, those of Settings if the folder has none of its own. With an
+	// error the session uses those of Settings and reports the error.
+	Rules(folder string) (session.Rules, error)
+}
+
+// Host is the process that runs the server. Methods are safe for concurrent use.
+type Host interface {
+	// Now returns the time.
+	Now() time.Time
+	// Ready is called once, when the server listens.
+	Ready(Ready)
+}
+
+// Ready tells where a server listens.
+type Ready struct {
+	HUD       string // address with a one-use code
+	WebSocket string
+	Database  string // path
+}
+
+// system is the default Host.
+type system struct{}
+
+func (system) Now() time.Time { return time.Now() }
+func (system) Ready(Ready)    {}
+
+func (o Options) withDefaults() Options {
+	o.Listen = cmp.Or(o.Listen, "127.0.0.1:7717")
+	o.Retention = cmp.Or(o.Retention, DefaultRetention)
+	o.IdleUnload = cmp.Or(o.IdleUnload, DefaultIdleUnload)
+	o.Connections = cmp.Or(o.Connections, DefaultConnections)
+	o.Memory = cmp.Or(o.Memory, DefaultSessions)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	o.Metrics = cmp.Or(o.Metrics, NewMetrics())
+	if o.Host == nil {
+		o.Host = system{}
+	}
+	return o
+}

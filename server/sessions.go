@@ -1,0 +1,306 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"strata/history"
+	"strata/historystore"
+	"strata/rpc"
+	"strata/server/transfer"
+	"strata/server/wire"
+	"strata/session"
+)
+
+func newSession(p *peer, r *rpc.Request, params wire.NewSessionParams) {
+	r.Go(func(context.Context) (any, error) {
+		record, err := p.record(params.FolderParams)
+		if err != nil {
+			return nil, err
+		}
+		s, err := p.sessions.create(record)
+		if err != nil {
+			return nil, err
+		}
+		sub, err := p.subscribe(s)
+		if err != nil {
+			return nil, err
+		}
+		s.Subscribe(sub.cursor.Load(), responder(r, s, func(i session.Info) any {
+			p.monitors.created(i.Session)
+			return p.opened(i)
+		}))
+		p.mcpNotice(s, params.MCPServers)
+		return rpc.Later, nil
+	})
+}
+
+// opened returns the result for a new session.
+func (p *peer) opened(i session.Info) wire.NewSessionResult {
+	return wire.NewSessionResult{
+		SessionID: i.Session.ID, Modes: wire.Modes(i), ConfigOptions: wire.ConfigOptions(i, p.Models.Catalogue()),
+	}
+}
+
+// mcpNotice tells the client, which is subscribed to s, that the MCP servers that it named are not used.
+func (p *peer) mcpNotice(s *session.Session, servers []json.RawMessage) {
+	if len(servers) > 0 {
+		s.Notify(fmt.Sprintf("MCP servers (%d) are ignored: Strata offers no tools to the model.", len(servers)))
+	}
+}
+
+// afterReplay is the position of a response after everything that its subscription has to send. Replayed updates have
+// no sequence numbers of their own: after the number of the newest event they could still be to come.
+const afterReplay = math.MaxUint64
+
+// loadSession replays the transcript, then responds.
+func loadSession(p *peer, r *rpc.Request, params wire.OpenSessionParams) {
+	p.reopen(r, params, func(s *session.Session, sub *subscription) {
+		s.Replay(sub.cursor.Load(), func(i session.Info, err error) {
+			if err != nil {
+				r.Fail(wire.SessionError(s.ID(), err))
+				return
+			}
+			r.ReplyAfter(p.reopened(i), sub, afterReplay)
+		})
+	})
+}
+
+// resumeSession responds without a replay.
+func resumeSession(p *peer, r *rpc.Request, params wire.OpenSessionParams) {
+	p.reopen(r, params, func(s *session.Session, sub *subscription) {
+		s.Subscribe(sub.cursor.Load(), responder(r, s, p.reopened))
+	})
+}
+
+// reopened returns the result for a stored session.
+func (p *peer) reopened(i session.Info) any {
+	return wire.ConfigOptionsResult{Modes: wire.Modes(i), ConfigOptions: wire.ConfigOptions(i, p.Models.Catalogue())}
+}
+
+// reopen checks the folders that a client names for a stored session, sets the roots and the model if the client names
+// any, subscribes the connection, and calls then.
+func (p *peer) reopen(r *rpc.Request, params wire.OpenSessionParams, then func(*session.Session, *subscription)) {
+	r.Go(func(ctx context.Context) (any, error) {
+		s, err := p.sessions.open(params.SessionID)
+		if err != nil {
+			return nil, err
+		}
+		info, err := wait(ctx, s.Info)
+		if err != nil {
+			return nil, wire.SessionError(params.SessionID, err)
+		}
+		record, err := p.recordOf(info.Session, params.FolderParams)
+		if err != nil {
+			return nil, err
+		}
+		if len(record.Roots) > 0 {
+			_, err := wait(ctx, func(reply func(session.Info, error)) { s.SetRoots(record.Roots, reply) })
+			if err != nil {
+				return nil, wire.SessionError(s.ID(), err)
+			}
+		}
+		if model := params.Meta.Strata.Model; model != "" {
+			_, err := wait(ctx, func(reply func(session.Configured, error)) {
+				s.Configure(session.OptionModel, model, p.cursor(s), reply)
+			})
+			if err != nil {
+				return nil, wire.SessionError(s.ID(), err)
+			}
+		}
+		sub, err := p.subscribe(s)
+		if err != nil {
+			return nil, err
+		}
+		then(s, sub)
+		p.mcpNotice(s, params.MCPServers)
+		return rpc.Later, nil
+	})
+}
+
+func listSessions(p *peer, r *rpc.Request, params wire.ListParams) {
+	r.Go(func(ctx context.Context) (any, error) {
+		query := historystore.SessionQuery{CWD: params.CWD, Cursor: params.Cursor, Limit: wire.PageSize}
+		records, next, err := p.store.Sessions(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		result := wire.ListResult{Sessions: make([]wire.SessionInfo, len(records)), NextCursor: next}
+		for i, record := range records {
+			result.Sessions[i] = p.monitors.info(record)
+		}
+		return result, nil
+	})
+}
+
+func closeSession(p *peer, r *rpc.Request, params wire.SessionParams) {
+	r.Go(func(ctx context.Context) (any, error) {
+		if _, err := p.store.Session(ctx, params.SessionID); err != nil {
+			return nil, wire.SessionError(params.SessionID, err)
+		}
+		p.sessions.close(params.SessionID, session.ReasonClosed, func() { r.Reply(struct{}{}) })
+		return rpc.Later, nil
+	})
+}
+
+func deleteSession(p *peer, r *rpc.Request, params wire.SessionParams) {
+	r.Go(func(ctx context.Context) (any, error) {
+		if _, err := p.store.Session(ctx, params.SessionID); err != nil {
+			return nil, wire.SessionError(params.SessionID, err)
+		}
+		ended := make(chan struct{})
+		p.sessions.close(params.SessionID, session.ReasonDeleted, func() { close(ended) })
+		<-ended
+		if err := p.store.Delete(ctx, params.SessionID, p.now()); err != nil {
+			return nil, wire.SessionError(params.SessionID, err)
+		}
+		p.monitors.deleted(params.SessionID)
+		return struct{}{}, nil
+	})
+}
+
+func undelete(p *peer, r *rpc.Request, params wire.SessionParams) {
+	r.Go(func(ctx context.Context) (any, error) {
+		if err := p.store.Undelete(ctx, params.SessionID); err != nil {
+			return nil, wire.SessionError(params.SessionID, err)
+		}
+		record, err := p.store.Session(ctx, params.SessionID)
+		if err != nil {
+			return nil, wire.SessionError(params.SessionID, err)
+		}
+		p.monitors.created(record)
+		return wire.NewSessionInfo(record), nil
+	})
+}
+
+func rename(p *peer, r *rpc.Request, params wire.RenameParams) {
+	p.withSession(r, params.SessionID, func(s *session.Session) {
+		s.Rename(params.Title, responder(r, s, func(i session.Info) any {
+			p.monitors.renamed(i.Session)
+			return wire.NewSessionInfo(i.Session)
+		}))
+	})
+}
+
+// attach subscribes the connection to all events of a session, from a position on.
+func attach(p *peer, r *rpc.Request, params wire.AttachParams) {
+	p.withSession(r, params.SessionID, func(s *session.Session) {
+		sub, err := p.subscribe(s)
+		if err != nil {
+			r.Fail(err)
+			return
+		}
+		since := session.Since{Epoch: params.Epoch, After: params.After}
+		s.Attach(sub.cursor.Load(), since, responder(r, s, wire.NewAttached))
+	})
+}
+
+// detach ends what attach began: the connection still receives session/update, unless it unsubscribes.
+func detach(p *peer, r *rpc.Request, params wire.DetachParams) {
+	s, ok := p.sessions.loaded(params.SessionID)
+	if !ok {
+		r.Reply(struct{}{})
+		return
+	}
+	cursor := p.cursor(s)
+	switch {
+	case cursor == nil:
+		r.Reply(struct{}{})
+	case params.Unsubscribe:
+		p.unsubscribe(s)
+		r.Reply(struct{}{})
+	default:
+		respond := responder[struct{}](r, s, nil)
+		s.Detach(cursor, func(err error) { respond(struct{}{}, err) })
+	}
+}
+
+// forkSession is ACP's fork: of the newest state, in the folder that the client names.
+func forkSession(p *peer, r *rpc.Request, params wire.OpenSessionParams) {
+	p.fork(r, params.SessionID, session.ForkRequest{}, func(stored history.Session) (history.Session, error) {
+		record, err := p.recordOf(stored, params.FolderParams)
+		if len(record.Roots) == 0 {
+			record.Roots = stored.Roots
+		}
+		return record, err
+	}, func(s *session.Session, i session.Info, _ int64) any {
+		p.mcpNotice(s, params.MCPServers)
+		return p.opened(i)
+	})
+}
+
+// forkAt is our own fork: of any state, in the folder of the session.
+func forkAt(p *peer, r *rpc.Request, params wire.ForkParams) {
+	p.fork(r, params.SessionID, session.ForkRequest(params.At), func(stored history.Session) (history.Session, error) {
+		return p.record(wire.FolderParams{CWD: &stored.CWD, Further: stored.Roots})
+	}, func(_ *session.Session, i session.Info, seq int64) any {
+		return wire.ForkResult{NewSessionResult: p.opened(i), Seq: seq}
+	})
+}
+
+// fork makes a session of a state of another one and subscribes the connection to it. folders returns the checked
+// folders of the fork, result the result of the request.
+func (p *peer) fork(
+	r *rpc.Request, id string, at session.ForkRequest, folders func(stored history.Session) (history.Session, error),
+	result func(fork *session.Session, i session.Info, seq int64) any,
+) {
+	r.Go(func(ctx context.Context) (any, error) {
+		source, err := p.sessions.open(id)
+		if err != nil {
+			return nil, err
+		}
+		state, err := wait(ctx, func(reply func(session.Fork, error)) { source.Fork(at, reply) })
+		if err != nil {
+			return nil, wire.SessionError(id, err)
+		}
+		checked, err := folders(state.Session)
+		if err != nil {
+			return nil, err
+		}
+		state.Session.CWD, state.Session.Roots = checked.CWD, checked.Roots
+		record, err := p.importer.Fork(ctx, state)
+		if err != nil {
+			return nil, fmt.Errorf("fork session %s: %w", id, err)
+		}
+		s, err := p.sessions.open(record.ID)
+		if err != nil {
+			return nil, err
+		}
+		sub, err := p.subscribe(s)
+		if err != nil {
+			return nil, err
+		}
+		s.Subscribe(sub.cursor.Load(), responder(r, s, func(i session.Info) any {
+			p.monitors.created(record)
+			return result(s, i, state.Seq)
+		}))
+		return rpc.Later, nil
+	})
+}
+
+func exportSession(p *peer, r *rpc.Request, params wire.HistoryParams) {
+	r.Go(func(ctx context.Context) (any, error) {
+		page, err := transfer.Export(ctx, p.store, params.SessionID, params.Cursor)
+		if err != nil {
+			return nil, wire.SessionError(params.SessionID, err)
+		}
+		return page, nil
+	})
+}
+
+func importSession(p *peer, r *rpc.Request, params transfer.ImportPage) {
+	r.Go(func(ctx context.Context) (any, error) {
+		result, err := p.importer.Import(ctx, params)
+		if err != nil || result.SessionID == "" {
+			return result, err
+		}
+		record, err := p.store.Session(ctx, result.SessionID)
+		if err != nil {
+			return nil, fmt.Errorf("import: %w", err)
+		}
+		p.monitors.created(record)
+		return result, nil
+	})
+}

@@ -1,0 +1,208 @@
+package transfer
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"strata/history"
+	"strata/historystore"
+	"strata/rpc"
+	"strata/server/wire"
+)
+
+// maxOpen is the maximum number of concurrent imports and forks.
+const maxOpen = 16
+
+// Options are what an Importer needs.
+type Options struct {
+	Store   *historystore.Store
+	Folders func(dir string) (string, error) // returns the cleaned path of a folder for a session; see wire.FolderParams
+	NewID   func(prefix string) string       // returns prefix + ULID
+	Now     func() time.Time
+	Log     *slog.Logger
+}
+
+// Importer makes sessions of exports and of states of other sessions. Safe for concurrent use.
+type Importer struct {
+	Options
+
+	mu   sync.Mutex
+	open map[string]struct{} // ids of the sessions under construction
+}
+
+// NewImporter returns an Importer without open imports.
+func NewImporter(opt Options) *Importer {
+	return &Importer{Options: opt, open: make(map[string]struct{})}
+}
+
+// ImportPage is a page of an import.
+type ImportPage struct {
+	ImportID string `json:"importId"` // from the result of the first page; empty for the first page
+	CWD      string `json:"cwd"`      // first page only: replaces the folder of the exported session
+	Lines    []Line `json:"lines"`
+	Done     bool   `json:"done"` // this is the last page
+}
+
+// ImportResult is the result of a page of an import: ImportID until the session is complete, then SessionID.
+type ImportResult struct {
+	ImportID  string `json:"importId,omitempty"`
+	SessionID string `json:"sessionId,omitempty"`
+}
+
+// Import stores a page of an export. The first page starts with the header and creates a hidden session; the last one
+// shows it. An error in the first page ends the import; after an error in a later page that page can be sent again.
+func (in *Importer) Import(ctx context.Context, p ImportPage) (ImportResult, error) {
+	if len(p.Lines) > maxImportLines {
+		return ImportResult{}, wire.InvalidParams("lines: %d exceed the limit of %d in a page", len(p.Lines), maxImportLines)
+	}
+	id, lines := p.ImportID, p.Lines
+	if id == "" {
+		record, err := in.header(p)
+		if err != nil {
+			return ImportResult{}, err
+		}
+		if err := in.create(ctx, record, lines[1:]); err != nil {
+			return ImportResult{}, err
+		}
+		id, lines = record.ID, nil
+	} else if !in.isOpen(id) {
+		return ImportResult{}, wire.NotFound("import", wire.Clip(id))
+	}
+	if err := in.store(ctx, id, lines); err != nil {
+		return ImportResult{}, err
+	}
+	if !p.Done {
+		return ImportResult{ImportID: id}, nil
+	}
+	if err := in.Store.ImportShow(ctx, id); err != nil {
+		return ImportResult{}, fmt.Errorf("import: %w", err)
+	}
+	in.end(id)
+	return ImportResult{SessionID: id}, nil
+}
+
+// header returns the hidden session that the first page of an import asks for.
+func (in *Importer) header(p ImportPage) (history.Session, error) {
+	if len(p.Lines) == 0 || p.Lines[0].Header == nil {
+		return history.Session{}, wire.InvalidParams("lines: the first line must be the header")
+	}
+	h := p.Lines[0].Header
+	switch {
+	case h.Format != Format:
+		return history.Session{}, wire.InvalidParams("lines[0]: %q is not the format of a session", wire.Clip(h.Format))
+	case h.Version > Version:
+		return history.Session{}, wire.InvalidParams("lines[0]: version %d is newer than version %d of this server", h.Version, Version)
+	}
+	record := h.Session
+	if p.CWD != "" {
+		record.CWD, record.Roots = p.CWD, nil
+	}
+	folders := wire.FolderParams{CWD: &record.CWD, Further: record.Roots}
+	checked, err := folders.Record(in.Folders)
+	if err != nil {
+		return history.Session{}, err
+	}
+	record.ID, record.CWD, record.Roots = in.NewID("sess_"), checked.CWD, checked.Roots
+	record.Hidden, record.DeletedAt, record.Messages = true, time.Time{}, 0
+	return record, nil
+}
+
+// create stores a hidden session and its first lines. If that fails nothing of it is left.
+func (in *Importer) create(ctx context.Context, record history.Session, lines []Line) error {
+	if err := in.begin(record.ID); err != nil {
+		return err
+	}
+	if err := in.Store.Commit(ctx, history.Change{Session: record.ID, Create: &record}); err != nil {
+		in.end(record.ID)
+		return fmt.Errorf("import: %w", err)
+	}
+	if err := in.store(ctx, record.ID, lines); err != nil {
+		in.drop(context.WithoutCancel(ctx), record.ID)
+		in.end(record.ID)
+		return err
+	}
+	return nil
+}
+
+// store stores lines in transactions of at most pageLines.
+func (in *Importer) store(ctx context.Context, id string, lines []Line) error {
+	for len(lines) > 0 {
+		n := min(len(lines), pageLines)
+		ch := history.Change{Session: id}
+		for i := range lines[:n] {
+			if err := addLine(&ch, &lines[i]); err != nil {
+				return err
+			}
+		}
+		if err := in.Store.Commit(ctx, ch); err != nil {
+			return fmt.Errorf("import: %w", err)
+		}
+		lines = lines[n:]
+	}
+	return nil
+}
+
+// addLine adds a line to a change, with the ids of the new session.
+func addLine(ch *history.Change, line *Line) error {
+	own := func(id string) string { return ownID(ch.Session, id) }
+	switch {
+	case line.Message != nil:
+		m := *line.Message
+		if m.Seq < 1 || !m.Role.Valid() {
+			return wire.InvalidParams("lines: a message has no sequence number or no role")
+		}
+		if _, err := history.ParseMeta(m.Meta); err != nil {
+			return wire.InvalidParams("lines: message %s: meta: %s", wire.Clip(m.ID), err)
+		}
+		ch.Messages = append(ch.Messages, m.WithIDs(own))
+	case line.Edit != nil:
+		e := *line.Edit
+		if e.Seq < 1 {
+			return wire.InvalidParams("lines: an edit has no sequence number")
+		}
+		ch.Edits = append(ch.Edits, e.WithIDs(own))
+	case line.File != nil:
+		ch.PutFiles = append(ch.PutFiles, history.File{Path: line.File.Path, State: line.File.State, Buffer: line.File.Buffer})
+	case line.Call != nil:
+		c := *line.Call
+		c.ID, c.Turn = own(c.ID), own(c.Turn)
+		ch.Calls = append(ch.Calls, c)
+	default:
+		return wire.InvalidParams("lines: unknown line type %q", wire.Clip(line.Type))
+	}
+	return nil
+}
+
+// begin registers a session under construction.
+func (in *Importer) begin(id string) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if len(in.open) >= maxOpen {
+		return &rpc.Error{Code: wire.CodeBusy, Message: fmt.Sprintf("%d imports and forks are already running", maxOpen)}
+	}
+	in.open[id] = struct{}{}
+	return nil
+}
+
+func (in *Importer) isOpen(id string) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	_, open := in.open[id]
+	return open
+}
+
+func (in *Importer) end(id string) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	delete(in.open, id)
+}
+
+// drop removes a hidden session. If that fails the next start of the server does.
+func (in *Importer) drop(ctx context.Context, id string) {
+	if err := in.Store.ImportDrop(ctx, id, in.Now()); err != nil {
+		in.Log.Warn("an unfinished session remains until the server starts again", "session", id, "error", err)
+	}
+}

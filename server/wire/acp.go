@@ -1,0 +1,263 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"strata/history"
+	"strata/session"
+)
+
+// The types of the Agent Client Protocol, version 1, as far as Strata serves it, are in this file, content.go,
+// options.go and update.go. Names and shapes of their fields are those of the published schema.
+
+// ProtocolVersion is the version of ACP that Strata serves.
+const ProtocolVersion = 1
+
+// Implementation identifies a client or an agent.
+type Implementation struct {
+	Name    string `json:"name"`
+	Title   string `json:"title,omitempty"`
+	Version string `json:"version"`
+}
+
+// InitializeParams are the parameters of initialize.
+type InitializeParams struct {
+	ProtocolVersion    *int            `json:"protocolVersion"`
+	ClientInfo         *Implementation `json:"clientInfo"`
+	ClientCapabilities struct {
+		Session *struct {
+			Compaction *struct{} `json:"compaction"`
+			Notices    *struct{} `json:"notices"`
+		} `json:"session"`
+	} `json:"clientCapabilities"`
+}
+
+// Capabilities returns what the client can show.
+func (p *InitializeParams) Capabilities() Capabilities {
+	s := p.ClientCapabilities.Session
+	if s == nil {
+		return Capabilities{}
+	}
+	return Capabilities{Compaction: s.Compaction != nil, Notices: s.Notices != nil}
+}
+
+// Capabilities are the optional updates that a client can show.
+type Capabilities struct {
+	Compaction bool // compaction_update and compaction_summary_chunk
+	Notices    bool // notice
+}
+
+// InitializeResult is the result of initialize.
+type InitializeResult struct {
+	ProtocolVersion   int               `json:"protocolVersion"`
+	AgentCapabilities AgentCapabilities `json:"agentCapabilities"`
+	AgentInfo         Implementation    `json:"agentInfo"`
+	AuthMethods       []struct{}        `json:"authMethods"`
+}
+
+// AgentCapabilities are the optional parts of ACP that Strata serves.
+type AgentCapabilities struct {
+	LoadSession        bool `json:"loadSession"`
+	PromptCapabilities struct {
+		Image           bool `json:"image"`
+		Audio           bool `json:"audio"`
+		EmbeddedContext bool `json:"embeddedContext"`
+	} `json:"promptCapabilities"`
+	MCPCapabilities struct {
+		HTTP bool `json:"http"`
+		SSE  bool `json:"sse"`
+	} `json:"mcpCapabilities"`
+	SessionCapabilities struct {
+		List                  struct{} `json:"list"`
+		Resume                struct{} `json:"resume"`
+		Close                 struct{} `json:"close"`
+		Delete                struct{} `json:"delete"`
+		Fork                  struct{} `json:"fork"`
+		AdditionalDirectories struct{} `json:"additionalDirectories"`
+	} `json:"sessionCapabilities"`
+	Meta struct {
+		Strata Extensions `json:"strata"`
+	} `json:"_meta"`
+}
+
+// Extensions are the methods and notifications that ACP does not define.
+type Extensions struct {
+	Version       string   `json:"version"`
+	Methods       []string `json:"methods"`
+	Notifications []string `json:"notifications"`
+}
+
+// NewInitializeResult returns the result of initialize for a version of Strata and its extension methods.
+func NewInitializeResult(version string, methods []string) InitializeResult {
+	result := InitializeResult{
+		ProtocolVersion: ProtocolVersion,
+		AgentInfo:       Implementation{Name: "strata", Title: "Strata", Version: version},
+		AuthMethods:     []struct{}{},
+	}
+	c := &result.AgentCapabilities
+	c.LoadSession = true
+	c.PromptCapabilities.Image, c.PromptCapabilities.EmbeddedContext = true, true
+	c.Meta.Strata = Extensions{Version: version, Methods: methods, Notifications: []string{MethodEvent, MethodServerEvent}}
+	return result
+}
+
+// SessionParams name the session that a request is about.
+type SessionParams struct {
+	SessionID string `json:"sessionId"`
+}
+
+// Session returns the id of the session, not validated.
+func (p SessionParams) Session() string { return p.SessionID }
+
+// FolderParams are the folders that a session works in.
+type FolderParams struct {
+	CWD        *string           `json:"cwd"`
+	Further    []string          `json:"additionalDirectories"`
+	MCPServers []json.RawMessage `json:"mcpServers"`
+}
+
+// Record returns a new session in these folders. check returns the cleaned path of a folder, or an error that is a
+// predicate, "is not an absolute path".
+func (p *FolderParams) Record(check func(dir string) (string, error)) (record history.Session, err error) {
+	checked := func(field, dir string) (string, error) {
+		clean, err := check(dir)
+		if err != nil {
+			return "", InvalidParams("%s: %s %s", field, Clip(dir), err)
+		}
+		return clean, nil
+	}
+	if p.CWD == nil {
+		return record, InvalidParams("cwd is missing")
+	}
+	if record.CWD, err = checked("cwd", *p.CWD); err != nil {
+		return record, err
+	}
+	for i, dir := range p.Further {
+		clean, err := checked(fmt.Sprintf("additionalDirectories[%d]", i), dir)
+		if err != nil {
+			return record, err
+		}
+		record.Roots = append(record.Roots, clean)
+	}
+	return record, nil
+}
+
+// NewSessionParams are the parameters of session/new.
+type NewSessionParams struct {
+	FolderParams
+}
+
+// OpenSessionParams are the parameters of session/load, session/resume and session/fork.
+type OpenSessionParams struct {
+	SessionParams
+	FolderParams
+	Meta struct {
+		Strata struct {
+			Model string `json:"model"` // chosen for the session when it is opened
+		} `json:"strata"`
+	} `json:"_meta"`
+}
+
+// NewSessionResult is the result of session/new and session/fork.
+type NewSessionResult struct {
+	SessionID     string         `json:"sessionId"`
+	Modes         *ModeState     `json:"modes,omitempty"`
+	ConfigOptions []ConfigOption `json:"configOptions"`
+}
+
+// ForkResult is the result of _strata/session/fork.
+type ForkResult struct {
+	NewSessionResult
+	Seq int64 `json:"seq"` // of the forked state
+}
+
+// ListParams are the parameters of session/list.
+type ListParams struct {
+	CWD    string `json:"cwd"`
+	Cursor string `json:"cursor"`
+}
+
+// ListResult is the result of session/list.
+type ListResult struct {
+	Sessions   []SessionInfo `json:"sessions"`
+	NextCursor string        `json:"nextCursor,omitempty"`
+}
+
+// SessionInfo is a session in a list.
+type SessionInfo struct {
+	SessionID string    `json:"sessionId"`
+	CWD       string    `json:"cwd"`
+	Further   []string  `json:"additionalDirectories,omitempty"`
+	Title     string    `json:"title,omitempty"`
+	UpdatedAt time.Time `json:"updatedAt"`
+	Meta      any       `json:"_meta,omitempty"`
+}
+
+// NewSessionInfo returns the entry of a stored session.
+func NewSessionInfo(s history.Session) SessionInfo {
+	return SessionInfo{SessionID: s.ID, CWD: s.CWD, Further: s.Roots, Title: s.Title, UpdatedAt: s.UpdatedAt.UTC()}
+}
+
+// SetState adds the present state of the session to its entry.
+func (i *SessionInfo) SetState(s session.State) {
+	i.Meta = strataMeta(map[string]string{"state": string(s)})
+}
+
+// PromptParams are the parameters of session/prompt.
+type PromptParams struct {
+	SessionParams
+	Prompt []ContentBlock `json:"prompt"`
+	Meta   struct {
+		Strata struct {
+			PromptID string `json:"promptId"`
+		} `json:"strata"`
+	} `json:"_meta"`
+}
+
+// PromptID returns the client's id of the prompt, empty if it has none.
+func (p *PromptParams) PromptID() string { return p.Meta.Strata.PromptID }
+
+// PromptResult is the result of session/prompt.
+type PromptResult struct {
+	StopReason string `json:"stopReason"`
+	Meta       struct {
+		Strata PromptOutcome `json:"strata"`
+	} `json:"_meta"`
+}
+
+// PromptOutcome is the part of a prompt's result that ACP does not define.
+type PromptOutcome struct {
+	TurnID    string            `json:"turnId"`
+	UserID    string            `json:"userMessageId"`
+	MessageID string            `json:"messageId"`
+	Usage     history.Usage     `json:"usage"`
+	Cost      float64           `json:"cost"` // US dollars
+	LeftOut   []session.LeftOut `json:"leftOut,omitempty"`
+}
+
+// NewPromptResult returns the result of session/prompt.
+func NewPromptResult(p session.PromptResult) PromptResult {
+	t := p.Turn
+	result := PromptResult{StopReason: t.StopReason}
+	result.Meta.Strata = PromptOutcome{
+		TurnID: t.ID, UserID: t.UserID, MessageID: t.ReplyID, Usage: t.Usage, Cost: t.Cost, LeftOut: p.LeftOut,
+	}
+	return result
+}
+
+// CancelParams are the parameters of session/cancel.
+type CancelParams struct {
+	SessionParams
+	Meta struct {
+		Strata struct {
+			TurnID string `json:"turnId"` // cancel only this turn
+		} `json:"strata"`
+	} `json:"_meta"`
+}
+
+// CancelRequestParams are the parameters of $/cancel_request.
+type CancelRequestParams struct {
+	RequestID json.RawMessage `json:"requestId"`
+}

@@ -1,0 +1,104 @@
+package wire
+
+import "strata/session"
+
+// FileParams name a file of a session.
+type FileParams struct {
+	SessionParams
+	Path string `json:"path"`
+}
+
+// AddFileParams are the parameters of _strata/files/add.
+type AddFileParams struct {
+	SessionParams
+	Path        string             `json:"path"`
+	Content     *string            `json:"content"` // the client's unsaved text
+	State       string             `json:"state"`   // full (default), summary
+	Range       *session.FileRange `json:"range"`
+	Once        bool               `json:"once"`
+	LineNumbers bool               `json:"lineNumbers"`
+}
+
+func (p *AddFileParams) validate() error {
+	switch {
+	case p.Path == "":
+		return InvalidParams("path is missing")
+	case p.State != "" && p.State != "full" && p.State != "summary":
+		return InvalidParams("state: expected full or summary")
+	}
+	return nil
+}
+
+// Request returns the request to the session.
+func (p *AddFileParams) Request() session.FileRequest {
+	return session.FileRequest{
+		Path: p.Path, Content: p.Content, Summary: p.State == "summary", Range: p.Range, Once: p.Once, LineNumbers: p.LineNumbers,
+	}
+}
+
+// FilesChangedParams are the parameters of _strata/files/changed.
+type FilesChangedParams struct {
+	SessionParams
+	Paths []string `json:"paths"`
+}
+
+// CheckEditParams are the parameters of _strata/files/check_edit.
+type CheckEditParams struct {
+	FileParams
+	BaseHash string `json:"baseHash"`
+}
+
+// FindParams are the parameters of _strata/workspace/find.
+type FindParams struct {
+	SessionParams
+	Query string `json:"query"`
+	Limit int    `json:"limit"`
+}
+
+func (p *FindParams) validate() error {
+	if p.Limit < 0 {
+		return InvalidParams("limit: %d is below 1", p.Limit)
+	}
+	return nil
+}
+
+// DocumentName names a document of a session.
+type DocumentName struct {
+	SessionParams
+	Name string `json:"name"`
+}
+
+// DocumentParams are the parameters of _strata/documents/set.
+type DocumentParams struct {
+	SessionParams
+	Name     string   `json:"name"`
+	Text     *string  `json:"text"`
+	Priority *int     `json:"priority"`
+	Pinned   *bool    `json:"pinned"`
+	Phases   []string `json:"phases"`
+	Status   string   `json:"status"`
+	Order    int      `json:"order"`
+
+	Path           string                `json:"path"`
+	Implementation string                `json:"implementation"`
+	Failures       []session.TestFailure `json:"failures"` // instead of text
+}
+
+func (p *DocumentParams) validate() error {
+	if p.Text == nil && p.Failures == nil && p.Implementation == "" {
+		return InvalidParams("text is missing")
+	}
+	return nil
+}
+
+// Request returns the request to the session.
+func (p *DocumentParams) Request() session.DocumentRequest {
+	request := session.DocumentRequest{
+		Name: p.Name, Priority: p.Priority, Pinned: p.Pinned, Phases: p.Phases, Status: p.Status, Order: p.Order,
+		Path: p.Path, Implementation: p.Implementation, Failures: p.Failures,
+	}
+	if p.Text != nil {
+		request.Text = *p.Text
+	}
+	return request
+}

@@ -1,0 +1,227 @@
+package wire
+
+import (
+	"time"
+
+	"strata/history"
+	"strata/historystore"
+	"strata/session"
+)
+
+// HistoryParams select a page of a list of one session.
+type HistoryParams struct {
+	SessionParams
+	PageParams
+}
+
+// HistoryPage is the result of _strata/history/list.
+type HistoryPage struct {
+	Messages   []Message `json:"messages"`
+	Summary    *Summary  `json:"summary,omitempty"`
+	NextCursor string    `json:"nextCursor,omitempty"`
+}
+
+// Message is a message of the transcript with its visibility in the view.
+type Message struct {
+	history.Message
+	InView bool  `json:"inView"`
+	View   *View `json:"view,omitempty"` // absent if the view shows the message unchanged
+}
+
+// View describes how the view changes a message.
+type View struct {
+	State   history.FateReason `json:"state,omitempty"`  // why the message is not in view
+	EditID  string             `json:"editId,omitempty"` // of the edit that removed it
+	Patches []Patch            `json:"patches,omitempty"`
+}
+
+// Patch replaces the text of a block in the view.
+type Patch struct {
+	Block int    `json:"block"` // index into the message's blocks
+	Part  int    `json:"part"`  // index into the content of a tool's result, otherwise 0
+	Text  string `json:"text"`
+	Saved int    `json:"saved"` // tokens
+	State string `json:"state"` // duplicate, shortened
+}
+
+// Summary replaces compacted messages in the view.
+type Summary struct {
+	EditID   string `json:"editId"`
+	Text     string `json:"text"`
+	Tokens   int    `json:"tokens"`
+	Messages int    `json:"messages"` // number of messages replaced
+}
+
+// NewHistoryPage returns a page of the transcript.
+func NewHistoryPage(l session.List) any {
+	return HistoryPage{newMessages(l.Messages, l.Fates), newSummary(l.Summary), SeqCursor(l.Older)}
+}
+
+// newMessages joins messages with their visibility; both lists have the same order.
+func newMessages(messages []history.Message, fates []history.Fate) []Message {
+	all := make([]Message, len(messages))
+	for i := range messages {
+		all[i] = Message{Message: messages[i], InView: fates[i].InView, View: newView(fates[i])}
+	}
+	return all
+}
+
+func newView(f history.Fate) *View {
+	if f.InView && len(f.Patches) == 0 {
+		return nil
+	}
+	v := &View{State: f.Reason, EditID: f.Edit}
+	for _, p := range f.Patches {
+		state := "shortened"
+		if p.Kind == history.EditDedupe {
+			state = "duplicate"
+		}
+		v.Patches = append(v.Patches, Patch{Block: p.Block, Part: p.Part, Text: p.Text, Saved: p.Saved, State: state})
+	}
+	return v
+}
+
+func newSummary(s history.Summary) *Summary {
+	if s.Text == "" {
+		return nil
+	}
+	return &Summary{EditID: s.Edit, Text: s.Text, Tokens: s.Tokens, Messages: s.Messages}
+}
+
+// SearchParams are the parameters of _strata/history/search.
+type SearchParams struct {
+	PageParams
+	Query string `json:"query"`
+	Role  string `json:"role"`
+	CWD   string `json:"cwd"`
+}
+
+// SearchQuery returns the query for the store.
+func (p *SearchParams) SearchQuery() (historystore.SearchQuery, error) {
+	size, err := p.Size()
+	switch {
+	case err != nil:
+		return historystore.SearchQuery{}, err
+	case p.Role != "" && !history.Role(p.Role).Valid():
+		return historystore.SearchQuery{}, InvalidParams("role: expected user, assistant or tool")
+	}
+	return historystore.SearchQuery{
+		Query: p.Query, Role: history.Role(p.Role), CWD: p.CWD, Cursor: p.Cursor, Limit: size,
+	}, nil
+}
+
+// SearchPage is the result of _strata/history/search.
+type SearchPage struct {
+	Hits       []Hit  `json:"hits"`
+	NextCursor string `json:"nextCursor,omitempty"`
+}
+
+// Hit is a message found by a search.
+type Hit struct {
+	SessionID string       `json:"sessionId"`
+	MessageID string       `json:"messageId"`
+	Seq       int64        `json:"seq"`
+	Role      history.Role `json:"role"`
+	At        time.Time    `json:"at"`
+	Snippet   string       `json:"snippet"`
+	Marks     [][2]int     `json:"marks"` // the matches in snippet: start and end, in bytes of UTF-8
+	Score     float64      `json:"score"`
+}
+
+// NewSearchPage returns a page of search results.
+func NewSearchPage(hits []historystore.Hit, next string) SearchPage {
+	page := SearchPage{Hits: make([]Hit, len(hits)), NextCursor: next}
+	for i, h := range hits {
+		page.Hits[i] = Hit{
+			SessionID: h.Session, MessageID: h.Message, Seq: h.Seq, Role: h.Role, At: h.At,
+			Snippet: h.Snippet, Marks: make([][2]int, len(h.Marks)), Score: h.Score,
+		}
+		for j, m := range h.Marks {
+			page.Hits[i].Marks[j] = [2]int{m.Start, m.End}
+		}
+	}
+	return page
+}
+
+// AppendParams are the parameters of _strata/history/append and _strata/history/replace.
+type AppendParams struct {
+	SessionParams
+	Messages []AppendedMessage `json:"messages"`
+}
+
+// History returns the messages for the transcript.
+func (p *AppendParams) History() ([]history.Message, error) { return appended(p.Messages) }
+
+// CountParams are the parameters of _strata/context/count: a text, messages, or both.
+type CountParams struct {
+	AppendParams
+	Text string `json:"text"`
+}
+
+// History returns the messages to count, which may be none.
+func (p *CountParams) History() ([]history.Message, error) {
+	if len(p.Messages) == 0 {
+		return nil, nil
+	}
+	return p.AppendParams.History()
+}
+
+// NewCleared returns the result of _strata/history/clear.
+func NewCleared(c session.Cleared) any {
+	if c.After != "" {
+		return AfterTurn(c.After)
+	}
+	return map[string]int64{"seq": c.Seq}
+}
+
+// NewReplaced returns the result of _strata/history/replace.
+func NewReplaced(r session.Replaced) any {
+	return struct {
+		Seq        int64    `json:"seq"`
+		MessageIDs []string `json:"messageIds"`
+	}{r.Seq, r.MessageIDs}
+}
+
+// AfterTurn returns the result of a change that takes effect after the running turn.
+func AfterTurn(turn string) any { return map[string]string{"afterTurn": turn} }
+
+// CheckpointParams name a checkpoint by its id, or a new one by its name.
+type CheckpointParams struct {
+	SessionParams
+	Name         string `json:"name"`
+	CheckpointID string `json:"checkpointId"`
+}
+
+// RestoreParams are the parameters of _strata/checkpoint/restore. Exactly one of the three is set.
+type RestoreParams struct {
+	SessionParams
+	CheckpointID string `json:"checkpointId"`
+	Seq          int64  `json:"seq"`
+	Before       string `json:"beforeMessageId"`
+}
+
+// Request returns the request to the session.
+func (p *RestoreParams) Request() session.RestoreRequest {
+	return session.RestoreRequest{Checkpoint: p.CheckpointID, Seq: p.Seq, Before: p.Before}
+}
+
+// NewRestored returns the result of _strata/checkpoint/restore and _strata/checkpoint/undo.
+func NewRestored(r session.Restored) any {
+	if r.After != "" {
+		return AfterTurn(r.After)
+	}
+	return map[string]any{"seq": r.Seq, "removed": r.Removed}
+}
+
+// EditPage is the result of _strata/history/edits.
+type EditPage struct {
+	Edits      []session.EditInfo `json:"edits"`
+	NextCursor string             `json:"nextCursor,omitempty"`
+}
+
+// CompactParams are the parameters of _strata/history/compact.
+type CompactParams struct {
+	SessionParams
+	Strategy string `json:"strategy"`
+	Keep     string `json:"keep"` // of the strategy middle
+}

@@ -1,0 +1,98 @@
+package wire
+
+import (
+	"time"
+
+	"strata/rpc"
+)
+
+// Model is a model on offer.
+type Model struct {
+	Name      string   `json:"name"` // provider/model
+	Title     string   `json:"title"`
+	Window    int      `json:"window"`    // tokens
+	MaxOutput int      `json:"maxOutput"` // tokens
+	Vision    bool     `json:"vision"`
+	Thought   []string `json:"thoughtLevels"`
+	Known     bool     `json:"known"` // false: window and maxOutput are assumed defaults
+}
+
+// Provider is a configured provider. It never contains the key.
+type Provider struct {
+	Name      string `json:"name"`
+	Kind      string `json:"kind"`
+	BaseURL   string `json:"baseUrl,omitempty"`
+	KeyEnv    string `json:"keyEnv,omitempty"`
+	KeySource string `json:"key"` // not_needed, missing, env, memory
+}
+
+// SetKeyParams are the parameters of _strata/providers/set_key. An empty key removes the key.
+type SetKeyParams struct {
+	Provider string `json:"provider"`
+	Key      string `json:"key"`
+}
+
+// ServerInfo is the result of _strata/server/info.
+type ServerInfo struct {
+	Version     string    `json:"version"`
+	Go          string    `json:"go"`
+	StartedAt   time.Time `json:"startedAt"`
+	Address     Address   `json:"address"`
+	LogFile     string    `json:"logFile,omitempty"` // path
+	Database    Database  `json:"database"`
+	Model       string    `json:"model"` // default for sessions
+	Models      []Model   `json:"models"`
+	Limits      Limits    `json:"limits"`
+	Connections int       `json:"connections"`
+	Loaded      int       `json:"sessionsInMemory"`
+}
+
+// Address tells how an editor connects: by the server file, or with the address and the token.
+type Address struct {
+	WebSocket  string `json:"webSocket"`
+	ServerFile string `json:"serverFile,omitempty"` // path; absent if none is written
+	TokenFile  string `json:"tokenFile,omitempty"`  // path; absent if the token is in no file
+}
+
+// Database describes the database.
+type Database struct {
+	Path     string `json:"path"`
+	Bytes    int64  `json:"bytes"`
+	WALBytes int64  `json:"walBytes"`
+	Sessions int    `json:"sessions"`
+	Messages int    `json:"messages"`
+}
+
+// Limits are the bounds of the server.
+type Limits struct {
+	FrameBytes    int64 `json:"frameBytes"`
+	Connections   int   `json:"connections"`
+	Requests      int   `json:"requests"`
+	Subscriptions int   `json:"subscriptions"`
+	Sessions      int   `json:"sessions"`
+	EventsKept    int   `json:"eventsKept"`
+	RetentionSec  int64 `json:"retentionSeconds"`
+}
+
+// ServerEvent is a notification _strata/server/event: the newest state of one session, or the counts.
+type ServerEvent struct {
+	Type    string       `json:"type"` // created, renamed, state, deleted, counts, reset
+	ID      string       `json:"sessionId,omitempty"`
+	State   string       `json:"state,omitempty"`
+	Session *SessionInfo `json:"session,omitempty"`
+	Counts  *Counts      `json:"counts,omitempty"`
+}
+
+// Notification returns the event as a notification.
+func (e *ServerEvent) Notification() (rpc.Notification, error) {
+	return notification(MethodServerEvent, 0, e)
+}
+
+// Counts are the gauges of a server.
+type Counts struct {
+	Connections   int   `json:"connections"`
+	Sessions      int   `json:"sessionsInMemory"`
+	Writing       int   `json:"writesWaiting"`
+	Replies       int   `json:"repliesWaiting"`
+	DatabaseBytes int64 `json:"databaseBytes"`
+}

@@ -1,0 +1,253 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"strata/compaction"
+	"strata/history"
+	"strata/rpc"
+	"strata/session"
+)
+
+// SessionNotification holds the parameters of session/update.
+type SessionNotification struct {
+	SessionID string `json:"sessionId"`
+	Update    any    `json:"update"`
+	Meta      struct {
+		Strata Position `json:"strata"`
+	} `json:"_meta"`
+}
+
+// Position is the place of a notification in the events of a session. First is set if deltas were merged; Seq is
+// absent if the notification replays the transcript.
+type Position struct {
+	Epoch  string `json:"epoch"`
+	First  uint64 `json:"first,omitempty"`
+	Seq    uint64 `json:"seq,omitempty"`
+	Replay bool   `json:"replay,omitempty"`
+}
+
+// The updates of ACP. Kind names the type of the update.
+type (
+	// ChunkUpdate adds content to a message.
+	ChunkUpdate struct {
+		Kind      string       `json:"sessionUpdate"`
+		Content   ContentBlock `json:"content"`
+		MessageID string       `json:"messageId"`
+	}
+
+	// ToolCallUpdate is a tool call or its result.
+	ToolCallUpdate struct {
+		Kind     string        `json:"sessionUpdate"`
+		ID       string        `json:"toolCallId"`
+		Title    string        `json:"title,omitempty"`
+		ToolKind string        `json:"kind,omitempty"`
+		Status   string        `json:"status"`
+		Input    any           `json:"rawInput,omitempty"`
+		Content  []ToolContent `json:"content,omitempty"`
+	}
+
+	// ToolContent is a part of a tool's result.
+	ToolContent struct {
+		Type    string       `json:"type"`
+		Content ContentBlock `json:"content"`
+	}
+
+	// UsageUpdate reports the tokens used and the size of the window, and the cost of the session.
+	UsageUpdate struct {
+		Kind string `json:"sessionUpdate"`
+		Used int    `json:"used"`
+		Size int    `json:"size"`
+		Cost Cost   `json:"cost"`
+	}
+
+	// Cost is an amount of money.
+	Cost struct {
+		Amount   float64 `json:"amount"`
+		Currency string  `json:"currency"`
+	}
+
+	// InfoUpdate reports a new title.
+	InfoUpdate struct {
+		Kind      string    `json:"sessionUpdate"`
+		Title     string    `json:"title"`
+		UpdatedAt time.Time `json:"updatedAt"`
+	}
+
+	// OptionsUpdate reports the options after one has changed.
+	OptionsUpdate struct {
+		Kind    string         `json:"sessionUpdate"`
+		Options []ConfigOption `json:"configOptions"`
+	}
+
+	// ModeUpdate reports the phase in force.
+	ModeUpdate struct {
+		Kind    string `json:"sessionUpdate"`
+		Current string `json:"currentModeId"`
+	}
+
+	// NoticeUpdate is a message to the user.
+	NoticeUpdate struct {
+		Kind     string `json:"sessionUpdate"`
+		Severity string `json:"severity"`
+		Title    string `json:"title"`
+	}
+
+	// CompactionUpdate is the state of a compaction. Its summary, even an empty one, replaces all chunks sent before.
+	CompactionUpdate struct {
+		Kind    string         `json:"sessionUpdate"`
+		ID      string         `json:"compactionId"`
+		Status  string         `json:"status"` // in_progress, completed, failed, cancelled
+		Summary []ContentBlock `json:"summary"`
+		Error   string         `json:"error,omitempty"`
+	}
+
+	// SummaryChunk adds text to the summary of a running compaction.
+	SummaryChunk struct {
+		Kind    string       `json:"sessionUpdate"`
+		ID      string       `json:"compactionId"`
+		Content ContentBlock `json:"content"`
+	}
+)
+
+// Encoder encodes the events of one session for one client.
+type Encoder struct {
+	SessionID, Epoch string
+	Client           Capabilities
+	Models           func() []Model // on offer, for the session's options
+}
+
+// Encode returns the notification for an event; ok is false if the client does not receive the event.
+func (c *Encoder) Encode(e *session.Event) (n rpc.Notification, ok bool, err error) {
+	update, isUpdate := c.update(e)
+	switch {
+	case !isUpdate:
+		fields, err := c.event(e)
+		if err != nil {
+			return rpc.Notification{}, false, err
+		}
+		n, err = notification(MethodEvent, e.Seq, fields)
+		return n, err == nil, err
+	case update == nil:
+		return rpc.Notification{}, false, nil
+	}
+	params := SessionNotification{SessionID: c.SessionID, Update: update}
+	params.Meta.Strata = Position{Epoch: c.Epoch, Seq: e.Seq, Replay: e.Seq == 0}
+	if e.First != e.Seq {
+		params.Meta.Strata.First = e.First
+	}
+	n, err = notification(MethodUpdate, e.Seq, params)
+	return n, err == nil, err
+}
+
+// update returns an event as an update of ACP. ok is false if ACP has no update for it; the update is nil if the client
+// cannot show it.
+func (c *Encoder) update(e *session.Event) (update any, ok bool) {
+	switch e.Kind {
+	case session.EventText:
+		return ChunkUpdate{Kind: "agent_message_chunk", Content: textBlock(e.Text), MessageID: e.Message}, true
+	case session.EventThought:
+		return ChunkUpdate{Kind: "agent_thought_chunk", Content: textBlock(e.Text), MessageID: e.Message}, true
+	case session.EventBlock:
+		return blockUpdate(e), true
+	case session.EventUsage:
+		u := e.Data.(session.UsageInfo)
+		return UsageUpdate{Kind: "usage_update", Used: u.Used, Size: u.Size, Cost: Cost{Amount: u.Cost, Currency: "USD"}}, true
+	case session.EventInfo:
+		i := e.Data.(session.TitleInfo)
+		return InfoUpdate{Kind: "session_info_update", Title: i.Title, UpdatedAt: i.UpdatedAt}, true
+	case session.EventOptions:
+		return OptionsUpdate{Kind: "config_option_update", Options: ConfigOptions(e.Data.(session.Info), c.Models())}, true
+	case session.EventMode:
+		return ModeUpdate{Kind: "current_mode_update", Current: e.Text}, true
+	case session.EventCompactionUpdate:
+		if c.Client.Compaction {
+			update = compactionUpdate(e.Data.(session.Compacted))
+		}
+		return update, true
+	case session.EventSummaryChunk:
+		if c.Client.Compaction {
+			update = SummaryChunk{Kind: "compaction_summary_chunk", ID: e.Message, Content: textBlock(e.Text)}
+		}
+		return update, true
+	case session.EventNotice:
+		if c.Client.Notices {
+			update = NoticeUpdate{Kind: "notice", Severity: "warning", Title: e.Text}
+		}
+		return update, true
+	}
+	return nil, false
+}
+
+// blockUpdate returns a block of a message as an update.
+func blockUpdate(e *session.Event) any {
+	switch b := e.Block; b.Type {
+	case history.BlockToolCall:
+		update := ToolCallUpdate{Kind: "tool_call", ID: b.CallID, Title: b.Name, ToolKind: "other", Status: "pending", Input: b.Args}
+		if b.Incomplete {
+			update.Status = "failed"
+		}
+		if json.Valid([]byte(b.Args)) {
+			update.Input = json.RawMessage(b.Args)
+		}
+		return update
+	case history.BlockToolResult:
+		update := ToolCallUpdate{Kind: "tool_call_update", ID: b.CallID, Status: "completed", Content: toolContents(b.Content)}
+		if b.IsError {
+			update.Status = "failed"
+		}
+		return update
+	default:
+		kind := "user_message_chunk"
+		if e.Role == history.RoleAssistant {
+			kind = "agent_message_chunk"
+		}
+		return ChunkUpdate{Kind: kind, Content: contentOf(b), MessageID: e.Message}
+	}
+}
+
+func compactionUpdate(c session.Compacted) CompactionUpdate {
+	u := CompactionUpdate{Kind: "compaction_update", ID: c.ID, Summary: []ContentBlock{}}
+	if c.Summary != "" {
+		u.Summary = []ContentBlock{textBlock(c.Summary)}
+	}
+	switch compaction.Result(c.Outcome) {
+	case compaction.Compacted, compaction.NothingToDo, compaction.NoGain:
+		u.Status = "completed"
+	case compaction.Failed:
+		u.Status, u.Error = "failed", c.Reason
+	case session.OutcomeRunning:
+		u.Status = "in_progress"
+	default: // by the user, by another edit of the view, or by the end of the server
+		u.Status = "cancelled"
+	}
+	return u
+}
+
+// event returns an event as the parameters of _strata/event: the fields of its payload, and our own.
+func (c *Encoder) event(e *session.Event) (map[string]any, error) {
+	fields := make(map[string]any)
+	if e.Data != nil {
+		payload, err := json.Marshal(e.Data)
+		if err != nil {
+			return nil, fmt.Errorf("encode event %s: %w", e.Kind, err)
+		}
+		var own map[string]json.RawMessage
+		if err := json.Unmarshal(payload, &own); err != nil {
+			return nil, fmt.Errorf("encode event %s: %w", e.Kind, err)
+		}
+		for name, value := range own {
+			fields[name] = value
+		}
+	}
+	fields["sessionId"], fields["epoch"], fields["seq"], fields["type"] = c.SessionID, c.Epoch, e.Seq, e.Kind
+	if e.First != e.Seq {
+		fields["first"] = e.First
+	}
+	if e.Turn != "" {
+		fields["turnId"] = e.Turn
+	}
+	return fields, nil
+}

@@ -1,0 +1,125 @@
+// Package wire holds the types of the protocol, those of ACP and those of the extension methods, and maps them to and
+// from the values of history and session. It decodes and validates parameters, encodes events as notifications, and
+// maps errors to codes.
+//
+// It must never hold state, do I/O or log.
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"strata/rpc"
+)
+
+// The names of our notifications.
+const (
+	MethodUpdate      = "session/update"
+	MethodEvent       = "_strata/event"
+	MethodServerEvent = "_strata/server/event"
+)
+
+// validator is implemented by parameters with constraints that their types do not express.
+type validator interface{ validate() error }
+
+// Decode decodes a request's parameters into a struct and validates them. A value of the wrong type is an error, an
+// unknown field is ignored. The error is an InvalidParams that names the field.
+func Decode(raw json.RawMessage, into any) error {
+	if raw = bytes.TrimSpace(raw); len(raw) == 0 {
+		raw = json.RawMessage("{}")
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+		if ok && fieldPath(wrong.Field) != "" {
+			return InvalidParams("%s: unexpected JSON %s", fieldPath(wrong.Field), wrong.Value)
+		}
+		return InvalidParams("the parameters must be a JSON object with the method's fields")
+	}
+	if v, ok := into.(validator); ok {
+		return v.validate()
+	}
+	return nil
+}
+
+// fieldPath removes the names of embedded structs, which are not on the wire, from the path of a field.
+func fieldPath(path string) string {
+	var names []string
+	for name := range strings.SplitSeq(path, ".") {
+		if first, _ := utf8.DecodeRuneInString(name); !unicode.IsUpper(first) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ".")
+}
+
+// Clip shortens a name that a client sent, for use in an error message.
+func Clip(name string) string {
+	const limit = 100
+	if len(name) > limit {
+		return name[:limit] + "…"
+	}
+	return name
+}
+
+// strataMeta wraps our own data as the _meta member of an ACP type.
+func strataMeta(data any) any { return map[string]any{"strata": data} }
+
+// PageSize is the number of entries in a page if the client sets no limit.
+const PageSize = 50
+
+// MaxPage is the maximum number of entries in a page.
+const MaxPage = 500
+
+// PageParams are the parameters of every paged list.
+type PageParams struct {
+	Limit  int    `json:"limit"`
+	Cursor string `json:"cursor"`
+}
+
+// Size returns the number of entries that the page may have.
+func (p PageParams) Size() (int, error) {
+	switch {
+	case p.Limit < 0:
+		return 0, InvalidParams("limit: %d is below 1", p.Limit)
+	case p.Limit == 0:
+		return PageSize, nil
+	}
+	return min(p.Limit, MaxPage), nil
+}
+
+// SeqPage returns the page of a list ordered by sequence number: it ends before the number before (0: at the end of the
+// list) and has at most size entries.
+func (p PageParams) SeqPage() (before int64, size int, err error) {
+	if p.Cursor != "" {
+		if before, err = strconv.ParseInt(p.Cursor, 10, 64); err != nil || before < 1 {
+			return 0, 0, errCursor()
+		}
+	}
+	size, err = p.Size()
+	return before, size, err
+}
+
+// SeqCursor returns the cursor of the page that ends before a sequence number; empty if the number is 0.
+func SeqCursor(before int64) string {
+	if before == 0 {
+		return ""
+	}
+	return strconv.FormatInt(before, 10)
+}
+
+func errCursor() *rpc.Error { return InvalidParams("cursor: not a cursor of this list") }
+
+// notification encodes the parameters of a notification. seq is 0 if it carries no sequence number.
+func notification(method string, seq uint64, params any) (rpc.Notification, error) {
+	raw, err := json.Marshal(params)
+	if err != nil {
+		return rpc.Notification{}, fmt.Errorf("encode %s: %w", method, err)
+	}
+	return rpc.Notification{Method: method, Params: raw, Seq: seq}, nil
+}

@@ -6,28 +6,28 @@ import (
 )
 
 const (
-	// Subprotocol is the WebSocket subprotocol of the Agent Client Protocol, the only one that is ever agreed on.
+	// Subprotocol is the WebSocket subprotocol of the Agent Client Protocol, the only one that is ever selected.
 	Subprotocol = "acp"
 
-	bearerProtocol = "bearer." // a subprotocol that carries the token, for clients that can set no header
+	bearerProtocol = "bearer." // prefix of a subprotocol that carries the token, for clients that cannot set headers
 )
 
 var (
 	errNeedsToken = &Refusal{Status: http.StatusUnauthorized,
-		Reason: "a token is needed: `Authorization: Bearer TOKEN`, or the subprotocols acp and bearer.TOKEN"}
+		Reason: "a token is required: `Authorization: Bearer TOKEN`, or the subprotocols acp and bearer.TOKEN"}
 	errWrongToken = &Refusal{Status: http.StatusUnauthorized,
-		Reason: "the token is wrong; the server's present one is in its token file and in server.json"}
+		Reason: "the token is wrong; the current one is in the server's token file and in server.json"}
 	errAmbiguous = &Refusal{Status: http.StatusBadRequest, Reason: "the request carries more than one token"}
-	errNoACP     = &Refusal{Status: http.StatusBadRequest, Reason: "the subprotocol bearer.TOKEN goes with the subprotocol acp only"}
+	errNoACP     = &Refusal{Status: http.StatusBadRequest, Reason: "the subprotocol bearer.TOKEN requires the subprotocol acp"}
 	errNoCookie  = &Refusal{Status: http.StatusUnauthorized,
-		Reason: "this browser is not let in yet: run `strata hud --open`"}
+		Reason: "this browser is not authorized: run `strata hud --open`"}
 	errTooMany = &Refusal{Status: http.StatusTooManyRequests,
-		Reason: "too many wrong tokens or codes: wait a moment", retryAfter: failureInterval}
+		Reason: "too many wrong tokens or codes; wait a moment", retryAfter: failureInterval}
 )
 
-// AuthorizeUpgrade decides whether a request may become a WebSocket, and returns the subprotocol to answer with ("acp"
-// if it was offered, else none). It asks for the token in the Authorization header or as the subprotocol bearer.TOKEN
-// beside acp, or for the cookie of the HUD with exactly our own Origin. It applies the rules of Protect again.
+// AuthorizeUpgrade decides whether a request may become a WebSocket, and returns the subprotocol to select ("acp" if the
+// client offers it, else none). It requires the token, in the Authorization header or as the subprotocol bearer.TOKEN
+// together with acp, or the cookie of the HUD with exactly our own Origin. It applies the rules of Protect again.
 func (g *Guard) AuthorizeUpgrade(r *http.Request) (subprotocol string, err *Refusal) {
 	v, err := g.examine(r)
 	if err != nil {
@@ -49,7 +49,7 @@ func (g *Guard) AuthorizeUpgrade(r *http.Request) (subprotocol string, err *Refu
 	return offer, nil
 }
 
-// AuthorizePage decides whether a browser may see pages of the HUD: it needs the cookie.
+// AuthorizePage decides whether a browser may see pages of the HUD. It requires the cookie.
 // It applies the rules of Protect again.
 func (g *Guard) AuthorizePage(r *http.Request) *Refusal {
 	v, err := g.examine(r)
@@ -62,7 +62,7 @@ func (g *Guard) AuthorizePage(r *http.Request) *Refusal {
 	return nil
 }
 
-// AuthorizeMetrics decides whether a request may read figures: it needs the token in the Authorization header.
+// AuthorizeMetrics decides whether a request may read /metrics. It requires the token in the Authorization header.
 // It applies the rules of Protect again.
 func (g *Guard) AuthorizeMetrics(r *http.Request) *Refusal {
 	if _, err := g.examine(r); err != nil {
@@ -78,10 +78,10 @@ func (g *Guard) AuthorizeMetrics(r *http.Request) *Refusal {
 	return g.checkToken(*token)
 }
 
-// checkToken never turns the right token away, however many wrong ones came before: a token cannot be guessed, and a
-// client that goes on with an old one must not lock out the others. It is told to slow down.
+// checkToken returns the refusal of a wrong token. It never refuses the right one, however many wrong ones precede it:
+// a token cannot be guessed, and a client with an old one must not lock out the others. Wrong ones are rate-limited.
 func (g *Guard) checkToken(presented string) *Refusal {
-	if g.keys.Load().token.Matches(presented) {
+	if g.token.Matches(presented) {
 		return nil
 	}
 	return g.failed(errWrongToken)
@@ -95,7 +95,7 @@ func (g *Guard) failed(refusal *Refusal) *Refusal {
 	return refusal
 }
 
-// presentedToken finds the token of an upgrade, nil if there is none, and the subprotocol to agree on.
+// presentedToken returns the token of an upgrade, nil if there is none, and the subprotocol to select.
 func presentedToken(h http.Header) (token *string, offer string, err *Refusal) {
 	inProtocol, offer, err := offeredToken(h)
 	if err != nil {
@@ -114,7 +114,7 @@ func presentedToken(h http.Header) (token *string, offer string, err *Refusal) {
 	return inProtocol, offer, nil
 }
 
-// offeredToken reads the offered subprotocols.
+// offeredToken returns the token in the offered subprotocols, nil if there is none, and the subprotocol to select.
 func offeredToken(h http.Header) (token *string, offer string, err *Refusal) {
 	for _, line := range h.Values("Sec-WebSocket-Protocol") {
 		for name := range strings.SplitSeq(line, ",") {
@@ -136,7 +136,8 @@ func offeredToken(h http.Header) (token *string, offer string, err *Refusal) {
 	return token, offer, nil
 }
 
-// headerToken reads the Authorization header. Another scheme than Bearer counts as a wrong token.
+// headerToken returns the token in the Authorization header, nil if there is none. A scheme other than Bearer counts as
+// a wrong token.
 func headerToken(h http.Header) (*string, *Refusal) {
 	values := h.Values("Authorization")
 	if len(values) == 0 {

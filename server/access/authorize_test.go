@@ -111,7 +111,7 @@ func TestAuthorizeAppliesTheRulesOfEveryRoute(t *testing.T) {
 		t.Fatal(err)
 	}
 	foreign := httptest.NewRequest("GET", "http://evil.example/", nil)
-	foreign.Header.Set("Authorization", "Bearer "+guard.keys.Load().token.Reveal())
+	foreign.Header.Set("Authorization", "Bearer "+guard.token.Reveal())
 	_, upgrade := guard.AuthorizeUpgrade(foreign)
 	for name, refusal := range map[string]*Refusal{
 		"upgrade": upgrade, "page": guard.AuthorizePage(foreign), "metrics": guard.AuthorizeMetrics(foreign),

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// CodeLife is how long a one-use code can be used.
+	// CodeLife is the lifetime of a one-use code.
 	CodeLife = 10 * time.Minute
-	// maxCodes is how many codes can wait for their use; one more pushes the oldest out.
+	// maxCodes is the maximum number of unused codes; one more evicts the oldest.
 	maxCodes = 64
 )
 
-// codes are the one-use codes that open the HUD in a browser. They are random (130 bits) and kept as hashes only.
+// codes are the one-use codes that open the HUD in a browser. They are random (130 bits); only their hashes are stored.
 // Safe for concurrent use.
 type codes struct {
 	now func() time.Time
@@ -30,10 +30,10 @@ type waitingCode struct {
 	expires time.Time
 }
 
-// newCodes makes an empty set of codes that reads the time from now.
+// newCodes returns an empty set of codes that reads the time from now.
 func newCodes(now func() time.Time) *codes { return &codes{now: now} }
 
-// issue returns a new code, of letters and digits, that redeem takes once within CodeLife.
+// issue returns a new code, of letters and digits, that redeem accepts once within CodeLife.
 func (c *codes) issue() string {
 	code := rand.Text()
 	c.mu.Lock()
@@ -46,14 +46,14 @@ func (c *codes) issue() string {
 	return code
 }
 
-// redeem reports whether code waits for its use, and uses it up.
+// redeem reports whether code is valid, and invalidates it.
 func (c *codes) redeem(code string) bool {
 	sum := sha256.Sum256([]byte(code))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.dropExpired()
 	found := -1
-	for i := range c.waiting { // all of them, so that the time taken does not tell which one was close
+	for i := range c.waiting { // all of them, so that timing reveals nothing
 		if subtle.ConstantTimeCompare(c.waiting[i].sum[:], sum[:]) == 1 {
 			found = i
 		}
@@ -63,13 +63,6 @@ func (c *codes) redeem(code string) bool {
 	}
 	c.waiting = slices.Delete(c.waiting, found, found+1)
 	return true
-}
-
-// clear makes all codes useless.
-func (c *codes) clear() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.waiting = nil
 }
 
 func (c *codes) dropExpired() {

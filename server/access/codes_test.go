@@ -62,15 +62,6 @@ func TestCodesAreBounded(t *testing.T) {
 	}
 }
 
-func TestClearedCodesAreWorthless(t *testing.T) {
-	c := newCodes(newClock().Now)
-	code := c.issue()
-	c.clear()
-	if c.redeem(code) {
-		t.Error("a cleared code is good")
-	}
-}
-
 func TestCodeIsGoodOnceForManyAtOnce(t *testing.T) {
 	c := newCodes(newClock().Now)
 	code := c.issue()

@@ -12,29 +12,30 @@ import (
 )
 
 const (
-	// CookieLife is how long a browser is let in after it used a code.
+	// CookieLife is the lifetime of the cookie that a browser gets for a code.
 	CookieLife = 7 * 24 * time.Hour
 
-	// maxCookies of our name are looked at. Cookies don't know ports, so another server on this host can set some.
+	// maxCookies is the maximum number of cookies of our name that are checked. Cookies ignore ports, so another server
+	// on this host can set some.
 	maxCookies = 8
 
 	cookieVersion = "1"
-	maxExpiryLen  = 12 // digits of a Unix time, beyond the year 30000
+	maxExpiryLen  = 12 // digits of a Unix time, up to the year 33658
 	maxSealLen    = 43 // base64url of 32 bytes
 )
 
-// cookieKey derives the key of the cookies from the token: a new token makes all of them worthless,
-// and no cookie says anything about the token.
+// cookieKey derives the key of the cookies from the token: a new token invalidates all of them, and no cookie reveals
+// anything about the token.
 func cookieKey(t Token) []byte {
 	mac := hmac.New(sha256.New, []byte(t.Reveal()))
 	mac.Write([]byte("strata hud cookie key 1"))
 	return mac.Sum(nil)
 }
 
-// cookieName has the port in it because servers on one host share their cookies.
+// cookieName returns the name of the cookie. It contains the port because servers on one host share their cookies.
 func (g *Guard) cookieName() string { return "strata_" + strconv.Itoa(g.port) }
 
-// newCookie makes the cookie that lets a browser in until CookieLife from now.
+// newCookie returns a cookie that authorizes a browser for CookieLife.
 func (g *Guard) newCookie(secure bool) *http.Cookie {
 	return &http.Cookie{
 		Name:     g.cookieName(),
@@ -53,12 +54,12 @@ func (g *Guard) cookieValue(expiry int64) string {
 }
 
 func (g *Guard) sealExpiry(expiry int64) []byte {
-	mac := hmac.New(sha256.New, g.keys.Load().cookie)
+	mac := hmac.New(sha256.New, g.cookieKey)
 	fmt.Fprintf(mac, "%s %d %d", cookieVersion, g.port, expiry)
 	return mac.Sum(nil)
 }
 
-// hasCookie reports whether one of the request's cookies lets it in.
+// hasCookie reports whether a request has a valid cookie.
 func (g *Guard) hasCookie(r *http.Request) bool {
 	cookies := r.CookiesNamed(g.cookieName())
 	for _, c := range cookies[:min(len(cookies), maxCookies)] {
@@ -74,7 +75,7 @@ func (g *Guard) cookieValid(value string) bool {
 	return ok && hmac.Equal(seal, g.sealExpiry(expiry)) && g.now().Unix() < expiry
 }
 
-// parseCookie takes apart what cookieValue made: version, Unix time, seal.
+// parseCookie splits the value of a cookie into its expiry, as Unix time, and its seal.
 func parseCookie(value string) (expiry int64, seal []byte, ok bool) {
 	version, rest, _ := strings.Cut(value, ".")
 	digits, sealText, _ := strings.Cut(rest, ".")

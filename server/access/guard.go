@@ -5,17 +5,16 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
 )
 
-// Bounds on what a client with wrong credentials can cause.
+// Rate limits for clients with wrong credentials.
 const (
-	failureBurst    = 20 // wrong tokens and codes that are answered as such at once
+	failureBurst    = 20 // wrong tokens and codes before further ones get 429
 	failureInterval = 5 * time.Second
-	logBurst        = 20 // refusals that are logged at once
+	logBurst        = 20 // refusals logged before further ones are not
 	logInterval     = 5 * time.Second
 )
 
@@ -27,30 +26,30 @@ const (
 	logOrigin = "origin"
 )
 
-// contentPolicy lets a page load its own files and talk to its own server, and nothing else.
+// contentPolicy allows a page its own files and its own server, and nothing else.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
 	"img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'none'"
 
-// Options say what a Guard lets in.
+// Options configure a Guard.
 type Options struct {
 	Token Token
-	Port  int // that the server listens on, known after listening
+	Port  int // on which the server listens
 
-	TLS         bool // the server itself speaks TLS
-	BehindProxy bool // a proxy stands in front: its X-Forwarded-Proto is believed
+	TLS         bool // the server itself terminates TLS
+	BehindProxy bool // a proxy terminates TLS; its X-Forwarded-Proto is trusted
 
-	Origins []string // further origins that may connect; see CheckOriginPattern
-	Hosts   []string // further Host values; see CheckHost
+	Origins []string // additional origins; see CheckOriginPattern
+	Hosts   []string // additional Host values; see CheckHost
 
-	// EntryPage writes the page for a browser that has no cookie: it says how to get in. status and reason are those of
-	// the refusal. Default: the reason as plain text.
+	// EntryPage writes the page for a browser without a cookie, which says how to get one. status and reason are those
+	// of the refusal. Default: the reason as plain text.
 	EntryPage func(w http.ResponseWriter, status int, reason string)
 
 	Now func() time.Time // default: time.Now
 	Log *slog.Logger     // refusals of Protect and Pages, a bounded number; default: none
 }
 
-// Guard applies the rules to requests. Safe for concurrent use.
+// Guard checks requests. Safe for concurrent use.
 type Guard struct {
 	port        int
 	tls         bool
@@ -61,19 +60,14 @@ type Guard struct {
 	now         func() time.Time
 	log         *slog.Logger
 
-	keys     atomic.Pointer[keys]
-	codes    *codes
-	failures *rate.Limiter
-	logged   *rate.Limiter
+	token     Token
+	cookieKey []byte // derived from token
+	codes     *codes
+	failures  *rate.Limiter
+	logged    *rate.Limiter
 }
 
-// keys are what credentials are checked with; both change together when the token does.
-type keys struct {
-	token  Token
-	cookie []byte
-}
-
-// NewGuard makes a Guard. The error names the option that is impossible.
+// NewGuard returns a Guard. The error names the invalid option.
 func NewGuard(opt Options) (*Guard, error) {
 	if opt.Token.IsZero() {
 		return nil, errors.New("guard without a token")
@@ -82,7 +76,7 @@ func NewGuard(opt Options) (*Guard, error) {
 		return nil, fmt.Errorf("guard for port %d", opt.Port)
 	}
 	g := &Guard{
-		port: opt.Port, tls: opt.TLS, behindProxy: opt.BehindProxy,
+		token: opt.Token, cookieKey: cookieKey(opt.Token), port: opt.Port, tls: opt.TLS, behindProxy: opt.BehindProxy,
 		entryPage: opt.EntryPage, now: opt.Now, log: opt.Log,
 	}
 	for _, s := range opt.Origins {
@@ -103,7 +97,6 @@ func NewGuard(opt Options) (*Guard, error) {
 	g.codes = newCodes(g.now)
 	g.failures = rate.NewLimiter(rate.Every(failureInterval), failureBurst)
 	g.logged = rate.NewLimiter(rate.Every(logInterval), logBurst)
-	g.SetToken(opt.Token)
 	return g, nil
 }
 
@@ -121,18 +114,11 @@ func (g *Guard) setDefaults() {
 	}
 }
 
-// SetToken makes t the token from now on: the old one, its cookies and all waiting codes open nothing more.
-// Connections that are open stay open.
-func (g *Guard) SetToken(t Token) {
-	g.keys.Store(&keys{token: t, cookie: cookieKey(t)})
-	g.codes.clear()
-}
-
-// NewCode makes a one-use code: opening "/?code=CODE" in a browser within CodeLife gives it the cookie of the HUD.
+// NewCode returns a one-use code. A browser that opens "/?code=CODE" within CodeLife gets the cookie of the HUD.
 func (g *Guard) NewCode() string { return g.codes.issue() }
 
-// Protect wraps all routes of the server. It sets the headers that every answer carries and refuses requests with
-// another Host, a foreign Origin or a method that could change something. Credentials are for the routes to check.
+// Protect wraps all routes of the server. It sets the headers common to all responses and refuses requests with a
+// foreign Host or Origin, or with a method other than GET and HEAD. The routes check credentials.
 func (g *Guard) Protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setSafeHeaders(w.Header())
@@ -150,11 +136,11 @@ func setSafeHeaders(h http.Header) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cache-Control", "no-store") // routes with public files may set another
+	h.Set("Cache-Control", "no-store") // routes with public files may override it
 }
 
-// logRefusal names the host and the origin, which a user has to know to allow them, but only where they are well formed:
-// nothing else of a request is ever logged.
+// logRefusal logs a refusal, with the host and the origin, which a user needs to allow them, if they are well formed.
+// Nothing else of a request is logged.
 func (g *Guard) logRefusal(r *http.Request, refusal *Refusal) {
 	if !g.logged.AllowN(g.now(), 1) {
 		return

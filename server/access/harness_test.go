@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,8 +63,10 @@ type site struct {
 	t     *testing.T
 	guard *Guard
 	token Token
+	opt   Options
 	port  int
 	tls   bool
+	serve atomic.Pointer[http.Handler] // of guard
 	clock *clock
 	log   *lockedBuffer
 }
@@ -91,12 +94,9 @@ func newSite(t *testing.T, change func(*Options)) *site {
 	if change != nil {
 		change(&opt)
 	}
-	guard, err := NewGuard(opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.guard, s.tls = guard, opt.TLS
-	server.Config.Handler = guard.Protect(s.routes())
+	s.opt, s.tls = opt, opt.TLS
+	s.begin()
+	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*s.serve.Load()).ServeHTTP(w, r) })
 	if s.tls {
 		server.StartTLS()
 	} else {
@@ -105,10 +105,30 @@ func newSite(t *testing.T, change func(*Options)) *site {
 	return s
 }
 
-func (s *site) routes() http.Handler {
+// begin puts a guard before the routes.
+func (s *site) begin() {
+	s.t.Helper()
+	guard, err := NewGuard(s.opt)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.guard = guard
+	handler := guard.Protect(routes(guard))
+	s.serve.Store(&handler)
+}
+
+// restart goes on with another token, as a server does that starts again after a rotation.
+func (s *site) restart() {
+	s.t.Helper()
+	s.token = NewToken()
+	s.opt.Token = s.token
+	s.begin()
+}
+
+func routes(guard *Guard) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/acp", func(w http.ResponseWriter, r *http.Request) {
-		subprotocol, refusal := s.guard.AuthorizeUpgrade(r)
+		subprotocol, refusal := guard.AuthorizeUpgrade(r)
 		if refusal != nil {
 			refusal.Write(w)
 			return
@@ -122,14 +142,14 @@ func (s *site) routes() http.Handler {
 		}
 	})
 	mux.HandleFunc("/metrics", func(w http.ResponseWriter, r *http.Request) {
-		if refusal := s.guard.AuthorizeMetrics(r); refusal != nil {
+		if refusal := guard.AuthorizeMetrics(r); refusal != nil {
 			refusal.Write(w)
 			return
 		}
 		io.WriteString(w, "figures")
 	})
 	mux.HandleFunc("/health", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "ok") })
-	mux.Handle("/", s.guard.Pages(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	mux.Handle("/", guard.Pages(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, homePage)
 	})))
 	return mux

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// ErrBeyondLoopback says that the server was to listen beyond this machine without all that this needs.
+// ErrBeyondLoopback means that the server must not listen beyond this machine because a requirement is missing.
 var ErrBeyondLoopback = errors.New("listening beyond loopback")
 
-// ListenOptions are what listening beyond loopback depends on.
+// ListenOptions are the settings that listening beyond loopback depends on.
 type ListenOptions struct {
 	Token       Token
 	TLS         bool
@@ -18,12 +18,13 @@ type ListenOptions struct {
 	Roots       []string // workspaces.roots
 }
 
-// CheckListen says whether the server may listen on addr ("host:port"). On loopback it may; names other than localhost
-// and an empty host count as beyond. The error wraps ErrBeyondLoopback and names everything that is missing.
+// CheckListen returns an error if the server must not listen on addr ("host:port"). Loopback is always allowed; names
+// other than localhost and an empty host count as beyond loopback. The error wraps ErrBeyondLoopback and names every
+// missing requirement.
 func CheckListen(addr string, opt ListenOptions) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		return fmt.Errorf("listen address %q: want host:port: %w", addr, err)
+		return fmt.Errorf("listen address %q: expected host:port: %w", addr, err)
 	}
 	if (authority{host: strings.ToLower(host)}).loopback() {
 		return nil
@@ -36,7 +37,7 @@ func CheckListen(addr string, opt ListenOptions) error {
 		missing = append(missing, "TLS or --behind-proxy")
 	}
 	if len(opt.Roots) == 0 {
-		missing = append(missing, "the folders that sessions may be in (workspaces.roots)")
+		missing = append(missing, "the folders in which sessions may work (workspaces.roots)")
 	}
 	if len(missing) == 0 {
 		return nil

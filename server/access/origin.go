@@ -68,7 +68,7 @@ func parseOriginPattern(s string) (originPattern, error) {
 	case ok && host == "*":
 		return originPattern{origin: origin{scheme: scheme}, every: true}, nil
 	case below && !strings.Contains(domain, "."):
-		return originPattern{}, fmt.Errorf("origin %q: expected at least two labels after *.", s)
+		return originPattern{}, fmt.Errorf("origin %q: *. needs at least two labels after it", s)
 	}
 	a, valid := parseAuthority(domain)
 	if !ok || !valid {

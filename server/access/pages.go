@@ -11,13 +11,13 @@ const CodeParam = "code"
 
 var (
 	errWrongCode = &Refusal{Status: http.StatusUnauthorized,
-		Reason: "this code was used already or is too old: run `strata hud --open` for a new one"}
+		Reason: "this code has been used or has expired: run `strata hud --open` for a new one"}
 	errNotOpened = &Refusal{Status: http.StatusForbidden,
-		Reason: "a code is used up only by opening its address in a browser window"}
+		Reason: "a code is valid only when its address is opened in a browser window"}
 )
 
-// Pages wraps the routes of the HUD, inside Protect. A browser with the cookie gets the page; "/?code=CODE" with a good
-// code gives it the cookie and takes the code out of the address; all others get Options.EntryPage.
+// Pages wraps the routes of the HUD, inside Protect. A browser with the cookie gets the page; "/?code=CODE" with a valid
+// code sets the cookie and removes the code from the address; all others get Options.EntryPage.
 func (g *Guard) Pages(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if query := r.URL.Query(); r.URL.Path == "/" && query.Has(CodeParam) {
@@ -45,7 +45,7 @@ func (g *Guard) enter(w http.ResponseWriter, r *http.Request, query url.Values) 
 	switch {
 	case g.codes.redeem(query.Get(CodeParam)):
 		http.SetCookie(w, g.newCookie(v.self.scheme == "https"))
-	case g.hasCookie(r): // the browser's history holds an address whose code did its work
+	case g.hasCookie(r): // an address from the browser's history, whose code has been used
 	default:
 		g.turnAway(w, r, g.failed(errWrongCode))
 		return
@@ -55,8 +55,8 @@ func (g *Guard) enter(w http.ResponseWriter, r *http.Request, query url.Values) 
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// opensPage reports whether the request is a person's look at the page. What fetches ahead, shows a preview or checks
-// links must not use up a code. Fetch metadata is missing where a browser is old or the request is curl's.
+// opensPage reports whether a person opens the page with the request. Prefetches, previews and link checkers must not
+// use up a code. Old browsers and curl send no fetch metadata.
 func opensPage(r *http.Request) bool {
 	if r.Method != http.MethodGet {
 		return false
@@ -71,7 +71,7 @@ func opensPage(r *http.Request) bool {
 	return (mode == "" || mode == "navigate") && (dest == "" || dest == "document")
 }
 
-// cleanAddress is "/" with the query but for the code.
+// cleanAddress returns "/" with the query, without the code.
 func cleanAddress(query url.Values) string {
 	query.Del(CodeParam)
 	if rest := query.Encode(); rest != "" {
@@ -80,7 +80,7 @@ func cleanAddress(query url.Values) string {
 	return "/"
 }
 
-// turnAway answers with the page that says how to get in. A browser without a cookie is no event worth a log line.
+// turnAway responds with the entry page. It logs the refusal unless the browser merely has no cookie.
 func (g *Guard) turnAway(w http.ResponseWriter, r *http.Request, refusal *Refusal) {
 	if refusal != errNoCookie {
 		g.logRefusal(r, refusal)

@@ -177,13 +177,12 @@ func TestCookieEnds(t *testing.T) {
 	}
 }
 
-func TestRotationEndsTokenCookiesAndCodes(t *testing.T) {
+func TestANewTokenEndsTokenCookiesAndCodes(t *testing.T) {
 	s := newSite(t, nil)
 	cookie := s.enter()
 	code := s.guard.NewCode()
 	old := s.token
-	s.token = NewToken()
-	s.guard.SetToken(s.token)
+	s.restart()
 	for name, a := range map[string]answer{
 		"cookie on a page":     s.ask("GET /", cookie),
 		"cookie on an upgrade": s.ask("GET /acp", cookie, "Origin: http://127.0.0.1:PORT"),

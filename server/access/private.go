@@ -14,11 +14,12 @@ const (
 	privateFolder fs.FileMode = 0o700
 )
 
-// ErrExposed says that other users of the machine can read or replace a private file.
-// The message names the file and the command that repairs it.
+// ErrExposed means that other users of the machine can read or replace a private file.
+// The message names the file and the command that fixes it.
 var ErrExposed = errors.New("open to other users")
 
-// readPrivate reads a file of at most limit bytes that only this user can read. Errors wrap fs.ErrNotExist or ErrExposed.
+// readPrivate returns the content of a file of at most limit bytes that only this user can read. Errors wrap
+// fs.ErrNotExist or ErrExposed.
 func readPrivate(path string, limit int64) ([]byte, error) {
 	if err := checkFolder(filepath.Dir(path)); err != nil {
 		return nil, err
@@ -28,7 +29,7 @@ func readPrivate(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	// The open file is examined, not the path: nobody can put another one there in between.
+	// Check the open file, not the path, which could be replaced in between.
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -49,19 +50,19 @@ func readPrivate(path string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// replacePrivate writes a private file durably and in one step: a reader sees the old content or the new.
+// replacePrivate writes a private file durably and atomically: a reader sees the old content or the new.
 func replacePrivate(path string, data []byte) error {
 	return placePrivate(path, data, os.Rename)
 }
 
-// createPrivate is replacePrivate for a file that must not exist yet; if it does the error wraps fs.ErrExist.
+// createPrivate is replacePrivate for a new file. If the file exists, the error wraps fs.ErrExist.
 func createPrivate(path string, data []byte) error {
 	return placePrivate(path, data, func(staged, path string) error {
 		err := os.Link(staged, path)
 		if err == nil || errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		// Some file systems have no hard links. Two first starts at the same moment are rare enough there.
+		// Some file systems have no hard links. The race between two first starts is accepted there.
 		return os.Rename(staged, path)
 	})
 }
@@ -78,16 +79,16 @@ func placePrivate(path string, data []byte, place func(staged, path string) erro
 	if err != nil {
 		return err
 	}
-	defer os.Remove(staged) // gone already where it was renamed
+	defer os.Remove(staged) // fails harmlessly after a rename
 	if err := place(staged, path); err != nil {
 		return err
 	}
 	return syncFolder(folder)
 }
 
-// stagePrivate writes data to a new file beside path, synced, and returns its name.
+// stagePrivate writes data to a new, synced file in the folder of path, and returns its name.
 func stagePrivate(path string, data []byte) (name string, err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*.tmp") // made with mode 0600
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*.tmp") // has mode 0600
 	if err != nil {
 		return "", err
 	}
@@ -105,7 +106,7 @@ func stagePrivate(path string, data []byte) (name string, err error) {
 	return f.Name(), nil
 }
 
-// checkFolder refuses a folder in which other users could replace files. One that is missing is for the caller to find.
+// checkFolder returns an error if other users can replace files in a folder. A missing folder is no error.
 func checkFolder(folder string) error {
 	info, err := os.Stat(folder)
 	if errors.Is(err, fs.ErrNotExist) {

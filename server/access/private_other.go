@@ -6,12 +6,12 @@ import "io/fs"
 
 const openFlags = 0
 
-// Where there are no permission bits (Windows) a file is as private as the access list that its folder hands down:
-// in the user's profile that is the user, the system and the administrators.
+// Without permission bits (Windows) a file inherits the access list of its folder: in the user's profile that is the
+// user, the system and the administrators.
 
 func checkFile(string, fs.FileInfo) error { return nil }
 
 func checkFolderInfo(string, fs.FileInfo) error { return nil }
 
-// syncFolder does nothing: a folder cannot be synced there, and a rename is durable with its journal.
+// syncFolder does nothing: a folder cannot be synced, and the journal makes a rename durable.
 func syncFolder(string) error { return nil }

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// openFlags keep the opening of a named pipe from waiting for its writer.
+// openFlags prevent opening a named pipe from waiting for a writer.
 const openFlags = syscall.O_NONBLOCK
 
 const (
@@ -22,7 +22,7 @@ func checkFile(path string, info fs.FileInfo) error {
 		return fmt.Errorf("%s is %w: it belongs to user %d; remove it or run `chown %d %s`", path, ErrExposed, uid, os.Geteuid(), path)
 	}
 	if mode := info.Mode().Perm(); mode&othersAny != 0 {
-		return fmt.Errorf("%s is %w: its mode is %04o; run `chmod 600 %s`, and `strata token rotate` if somebody may have read it",
+		return fmt.Errorf("%s is %w: its mode is %04o; run `chmod 600 %s`, and `strata token rotate` if another user may have read it",
 			path, ErrExposed, mode, path)
 	}
 	return nil
@@ -32,14 +32,14 @@ func checkFolderInfo(folder string, info fs.FileInfo) error {
 	if uid, foreign := foreignOwner(info); foreign && uid != 0 {
 		return fmt.Errorf("folder %s is %w: it belongs to user %d; run as that user or choose another folder", folder, ErrExposed, uid)
 	}
-	// In a folder with the sticky bit, like /tmp, others can add files but not replace ours.
+	// In a folder with the sticky bit, such as /tmp, others can add files but not replace ours.
 	if mode := info.Mode(); mode&othersWrite != 0 && mode&fs.ModeSticky == 0 {
 		return fmt.Errorf("folder %s is %w: its mode is %04o; run `chmod 700 %s`", folder, ErrExposed, mode.Perm(), folder)
 	}
 	return nil
 }
 
-// foreignOwner reports who owns a file if it is not this process's user.
+// foreignOwner returns the owner of a file, and whether it is another user than this process's.
 func foreignOwner(info fs.FileInfo) (uid uint32, foreign bool) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -48,7 +48,7 @@ func foreignOwner(info fs.FileInfo) (uid uint32, foreign bool) {
 	return stat.Uid, int(stat.Uid) != os.Geteuid()
 }
 
-// syncFolder makes the names in a folder durable.
+// syncFolder makes the entries of a folder durable.
 func syncFolder(folder string) error {
 	f, err := os.Open(folder)
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Refusal says why a request is not let in. Its text holds nothing that the request held.
+// Refusal is the reason why a request is refused. Its text contains nothing from the request.
 type Refusal struct {
 	Status int    // HTTP status: 400, 401, 403, 405 or 429
-	Reason string // for people: what is wrong and what to do
+	Reason string // the problem and its remedy, for people
 
 	retryAfter time.Duration // with 429
 }
@@ -18,7 +18,7 @@ type Refusal struct {
 // Error returns the reason.
 func (f *Refusal) Error() string { return f.Reason }
 
-// Write answers a request with the refusal as plain text.
+// Write sends the refusal as plain text.
 func (f *Refusal) Write(w http.ResponseWriter) {
 	f.setHeader(w.Header())
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")

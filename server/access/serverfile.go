@@ -15,19 +15,19 @@ const (
 	maxServerFile  = 64 << 10 // bytes
 )
 
-// ErrStale says that a server file is left over: the server that wrote it does not run any more.
-var ErrStale = errors.New("server.json is left over")
+// ErrStale means that the server that wrote a server file no longer runs.
+var ErrStale = errors.New("server.json is stale")
 
-// ServerFile is what a running server tells the clients of its user.
+// ServerFile is the content of the file by which clients of the same user find a running server.
 type ServerFile struct {
-	URL      string // where it listens: http, https, ws or wss
+	URL      string // http, https, ws or wss
 	Token    Token
 	PID      int
-	Database string // path; the process that holds its lock is the server
+	Database string // path; the server holds its lock
 	Version  string
 }
 
-// serverFileJSON is the content of the file: the one place where the token stands beside other things.
+// serverFileJSON is the encoding of a ServerFile, the only one that contains the token.
 type serverFileJSON struct {
 	URL      string `json:"url"`
 	Token    string `json:"token"`
@@ -36,7 +36,7 @@ type serverFileJSON struct {
 	Version  string `json:"version,omitempty"`
 }
 
-// ServerFilePath is where the file is: in $XDG_RUNTIME_DIR/strata if that variable names a folder, else in stateDir.
+// ServerFilePath returns the path of the file: in $XDG_RUNTIME_DIR/strata if that variable names a folder, else in stateDir.
 func ServerFilePath(getenv func(string) string, stateDir string) string {
 	if dir := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
@@ -46,7 +46,7 @@ func ServerFilePath(getenv func(string) string, stateDir string) string {
 	return filepath.Join(stateDir, serverFileName)
 }
 
-// WriteServerFile writes the file (0600) durably and in one step, with the folders (0700) that are missing.
+// WriteServerFile writes the file (0600) durably and atomically. It creates missing folders (0700).
 func WriteServerFile(path string, f ServerFile) error {
 	if err := f.check(); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -61,8 +61,8 @@ func WriteServerFile(path string, f ServerFile) error {
 	return nil
 }
 
-// ReadServerFile reads the file. It says nothing about whether that server still runs: see FindServer.
-// Errors wrap fs.ErrNotExist, ErrExposed or say what is wrong with the content, never what it is.
+// ReadServerFile reads the file. The server may no longer run: see FindServer. Errors wrap fs.ErrNotExist or ErrExposed,
+// or describe what is invalid without quoting the content.
 func ReadServerFile(path string) (ServerFile, error) {
 	data, err := readPrivate(path, maxServerFile)
 	if err != nil {
@@ -70,7 +70,7 @@ func ReadServerFile(path string) (ServerFile, error) {
 	}
 	var content serverFileJSON
 	if err := json.Unmarshal(data, &content); err != nil {
-		return ServerFile{}, fmt.Errorf("server file %s: not the JSON that a server writes", path)
+		return ServerFile{}, fmt.Errorf("server file %s: invalid JSON", path)
 	}
 	token, err := ParseToken(content.Token)
 	if err != nil {
@@ -87,7 +87,7 @@ func (f ServerFile) check() error {
 	u, err := url.Parse(f.URL)
 	switch {
 	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "":
-		return errors.New("its url is not an address of a server")
+		return errors.New("its url is invalid")
 	case u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "ws" && u.Scheme != "wss":
 		return errors.New("its url is not http, https, ws or wss")
 	case f.Token.IsZero():
@@ -100,8 +100,8 @@ func (f ServerFile) check() error {
 	return nil
 }
 
-// RemoveServerFile removes the file if it is still the one that the process pid wrote. Another server's file, or none,
-// is left alone and no error.
+// RemoveServerFile removes the file if the process pid wrote it. It keeps another server's file, and a missing file is no
+// error.
 func RemoveServerFile(path string, pid int) error {
 	f, err := ReadServerFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -119,9 +119,9 @@ func RemoveServerFile(path string, pid int) error {
 	return nil
 }
 
-// FindServer reads the file and believes it only if the process that it names holds the lock of the database that it
-// names, which holder finds out: a process id alone may belong to another program by now, and the token must not be
-// sent to whatever listens on the port today. Errors are those of ReadServerFile, or wrap ErrStale.
+// FindServer reads the file and returns an error unless the process in it holds the lock of the database in it, which
+// holder finds out: the process id may belong to another program by now, and the token must not be sent to another
+// program on that port. Errors are those of ReadServerFile, or wrap ErrStale.
 func FindServer(path string, holder func(db string) (pid int, held bool)) (ServerFile, error) {
 	f, err := ReadServerFile(path)
 	if err != nil {
@@ -130,7 +130,7 @@ func FindServer(path string, holder func(db string) (pid int, held bool)) (Serve
 	pid, held := holder(f.Database)
 	switch {
 	case !held:
-		return ServerFile{}, fmt.Errorf("%w: %s names process %d, but nobody has the database %s open", ErrStale, path, f.PID, f.Database)
+		return ServerFile{}, fmt.Errorf("%w: %s names process %d, but no process has the database %s open", ErrStale, path, f.PID, f.Database)
 	case pid != f.PID:
 		return ServerFile{}, fmt.Errorf("%w: %s names process %d, but process %d has the database %s open", ErrStale, path, f.PID, pid, f.Database)
 	}

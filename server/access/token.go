@@ -16,23 +16,23 @@ import (
 const (
 	tokenBytes     = 32 // 256 bits
 	maskedToken    = "[token]"
-	maxTokenFile   = 4 << 10 // bytes; a token file with a few stray blank lines is far below
+	maxTokenFile   = 4 << 10 // bytes; leaves room for blank lines
 	hexTokenLen    = 2 * tokenBytes
 	base64TokenLen = 43 // base64url of 32 bytes without padding
 )
 
-// ErrTokenFormat says that a text is not a token: 64 hexadecimal digits, or 43 characters of base64url without padding.
-var ErrTokenFormat = errors.New("not a token: want 64 hexadecimal digits or 43 characters of base64url")
+// ErrTokenFormat means that a text is no token: neither 64 hexadecimal digits nor 43 characters of base64url without padding.
+var ErrTokenFormat = errors.New("not a token: expected 64 hexadecimal digits or 43 characters of base64url")
 
-// Token is the secret that opens the server: 256 random bits in text form. However it is printed, logged or marshalled,
-// a mask comes out; only Reveal gives the text. The zero Token matches nothing.
+// Token is the secret that authorizes clients: 256 random bits as text. Printing, logging and marshalling yield a mask;
+// only Reveal returns the text. The zero Token matches nothing.
 type Token struct {
-	// A pointer to a string, because fmt prints unexported fields of an enclosing struct without asking for methods:
-	// it then shows an address, which it would not for a string or a pointer to a struct.
+	// A pointer, because fmt prints unexported fields of an enclosing struct without calling methods. It prints a pointer
+	// to a string as an address, but a string, or a pointer to a struct, as its content.
 	text *string
 }
 
-// NewToken makes a random token, in base64url.
+// NewToken returns a random token, in base64url.
 func NewToken() Token {
 	var bits [tokenBytes]byte
 	rand.Read(bits[:]) // never fails
@@ -40,8 +40,8 @@ func NewToken() Token {
 	return Token{&text}
 }
 
-// ParseToken reads a token from a file, a variable or a flag, without the white space around it.
-// The error wraps ErrTokenFormat and names the length, never the text.
+// ParseToken parses a token and ignores white space around it. The error wraps ErrTokenFormat and names the length, never
+// the text.
 func ParseToken(s string) (Token, error) {
 	s = strings.TrimSpace(s)
 	var err error
@@ -54,12 +54,12 @@ func ParseToken(s string) (Token, error) {
 		return Token{}, fmt.Errorf("%w, not %d characters", ErrTokenFormat, len(s))
 	}
 	if err != nil || strings.ContainsAny(s, "\r\n") { // the base64 decoder skips line breaks
-		return Token{}, fmt.Errorf("%w; a character does not belong there", ErrTokenFormat)
+		return Token{}, fmt.Errorf("%w; it contains another character", ErrTokenFormat)
 	}
 	return Token{&s}, nil
 }
 
-// LoadToken reads the token in the file at path. Errors wrap fs.ErrNotExist, ErrExposed or ErrTokenFormat.
+// LoadToken returns the token in the file at path. Errors wrap fs.ErrNotExist, ErrExposed or ErrTokenFormat.
 func LoadToken(path string) (Token, error) {
 	data, err := readPrivate(path, maxTokenFile)
 	if err != nil {
@@ -72,8 +72,8 @@ func LoadToken(path string) (Token, error) {
 	return t, nil
 }
 
-// LoadOrCreateToken reads the token in the file at path. If there is no file it makes a token and the file (0600), with
-// the folders (0700) that are missing. Of several processes that do so at once, one makes the token and all return it.
+// LoadOrCreateToken returns the token in the file at path. If there is no file, it creates a token, the file (0600) and
+// missing folders (0700). Of several concurrent processes one creates the token and all return it.
 func LoadOrCreateToken(path string) (Token, error) {
 	t, err := LoadToken(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -85,13 +85,13 @@ func LoadOrCreateToken(path string) (Token, error) {
 		return LoadToken(path)
 	}
 	if err != nil {
-		return Token{}, fmt.Errorf("make token file: %w", err)
+		return Token{}, fmt.Errorf("create token file: %w", err)
 	}
 	return t, nil
 }
 
-// RotateToken makes a new token and puts it into the file at path, in one step and durably, whatever was there.
-// A server that runs goes on with the old one until it starts again or is told with Guard.SetToken.
+// RotateToken writes a new token to the file at path, durably and atomically, and returns it. A running server uses the
+// old token until it restarts.
 func RotateToken(path string) (Token, error) {
 	t := NewToken()
 	if err := replacePrivate(path, t.line()); err != nil {
@@ -100,7 +100,7 @@ func RotateToken(path string) (Token, error) {
 	return t, nil
 }
 
-// Reveal gives the text of the token. Its callers are the private files and the clients that send it to the server.
+// Reveal returns the text of the token, for the private files and for clients that send it to the server.
 func (t Token) Reveal() string {
 	if t.text == nil {
 		return ""
@@ -111,7 +111,7 @@ func (t Token) Reveal() string {
 // IsZero reports whether there is no token.
 func (t Token) IsZero() bool { return t.text == nil }
 
-// Matches reports whether presented is the text of the token. The time it takes tells nothing but the token's length.
+// Matches reports whether presented is the text of the token. Its timing reveals only the token's length.
 func (t Token) Matches(presented string) bool {
 	return t.text != nil && subtle.ConstantTimeCompare([]byte(presented), []byte(*t.text)) == 1
 }

@@ -5,9 +5,9 @@ import (
 	"net/http"
 )
 
-// visit is what an admitted request says about where it goes and where it comes from.
+// visit is the origin that an admitted request addresses, and where the request comes from.
 type visit struct {
-	self origin // our own origin, as this request names us
+	self origin // our own, as the request names it
 	from source
 }
 
@@ -15,22 +15,22 @@ type visit struct {
 type source int
 
 const (
-	fromProgram    source = iota // no Origin: not a web page
-	fromSelf                     // a page of ours
-	fromConfigured               // a page that the user allowed
+	fromProgram    source = iota // not a web page: no Origin
+	fromSelf                     // our own page
+	fromConfigured               // a page of a configured origin
 )
 
-// The refusals that depend on nothing in the request.
+// The refusals of examine.
 var (
-	errMethod      = &Refusal{Status: http.StatusMethodNotAllowed, Reason: "only GET and HEAD are served here"}
+	errMethod      = &Refusal{Status: http.StatusMethodNotAllowed, Reason: "only GET and HEAD are allowed"}
 	errNoHost      = &Refusal{Status: http.StatusBadRequest, Reason: "the Host header is missing or malformed"}
 	errForeignHost = &Refusal{Status: http.StatusForbidden,
-		Reason: "this Host is not served; use a loopback address with the server's port, or add the name to `hosts`"}
+		Reason: "this Host is not allowed; use a loopback address with the server's port, or add the name to `hosts`"}
 	errForeignOrigin = &Refusal{Status: http.StatusForbidden,
-		Reason: "this Origin may not connect; a frontend's origin can be added to `origins`"}
+		Reason: "this Origin is not allowed; add a frontend's origin to `origins`"}
 )
 
-// examine applies the rules that hold on every route: method, Host, Origin.
+// examine applies the rules of every route: method, Host, Origin.
 func (g *Guard) examine(r *http.Request) (visit, *Refusal) {
 	self, refusal := g.examineHost(r)
 	if refusal != nil {
@@ -43,8 +43,8 @@ func (g *Guard) examine(r *http.Request) (visit, *Refusal) {
 	return visit{self, from}, refusal
 }
 
-// examineHost returns our own origin as the request names it, if it is one that is served. Against DNS rebinding: the
-// browser sends the name that the attacker made point at us. net/http has refused requests with two Host headers.
+// examineHost returns our own origin as the request names it, and refuses a foreign Host. This prevents DNS rebinding, in
+// which a browser sends a name that the attacker points at us. net/http refuses requests with two Host headers.
 func (g *Guard) examineHost(r *http.Request) (origin, *Refusal) {
 	a, ok := parseAuthority(r.Host)
 	if !ok {
@@ -58,8 +58,8 @@ func (g *Guard) examineHost(r *http.Request) (origin, *Refusal) {
 	return origin{scheme, a}, nil
 }
 
-// scheme is the one in the browser's address bar. A proxy that does not name it has TLS, or it could not be used
-// beyond loopback.
+// scheme returns the scheme in the browser's address bar. A proxy that does not report it is assumed to terminate TLS,
+// except on loopback.
 func (g *Guard) scheme(r *http.Request, a authority) string {
 	if g.tls {
 		return "https"
@@ -89,8 +89,8 @@ func (g *Guard) serves(a authority, scheme string) bool {
 	return false
 }
 
-// examineOrigin refuses what is neither ours nor configured. Ours is exactly the origin that serves this request:
-// another loopback name or port can be another program.
+// examineOrigin refuses an Origin that is neither our own nor configured. Our own is exactly the origin that the request
+// addresses: another loopback name or port can be another program.
 func (g *Guard) examineOrigin(values []string, self origin) (source, *Refusal) {
 	if len(values) == 0 {
 		return fromProgram, nil
@@ -110,8 +110,8 @@ func (g *Guard) examineOrigin(values []string, self origin) (source, *Refusal) {
 	return 0, errForeignOrigin
 }
 
-// CheckHost says what is wrong with a configured Host value, if anything is. A value without a port stands for the
-// name with the server's own port or with none.
+// CheckHost returns an error if a configured Host value is invalid. A value without a port allows the name with the
+// server's own port and without a port.
 func CheckHost(s string) error {
 	_, err := parseHost(s)
 	return err
@@ -120,7 +120,7 @@ func CheckHost(s string) error {
 func parseHost(s string) (authority, error) {
 	a, ok := parseAuthority(s)
 	if !ok {
-		return authority{}, fmt.Errorf("host %q: want name or name:port", s)
+		return authority{}, fmt.Errorf("host %q: expected name or name:port", s)
 	}
 	return a, nil
 }

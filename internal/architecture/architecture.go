@@ -7,6 +7,7 @@ package architecture
 
 import (
 	"fmt"
+	"path"
 	"strings"
 )
 
@@ -21,10 +22,17 @@ type Package struct {
 
 const module = "strata"
 
-// unit returns what a package belongs to in the table of imports: its top-level folder, or one of cmd and internal below that.
-// The unit of strata/server/auth is server, that of strata/internal/upstream/sse is internal/upstream.
+// unit returns the row of a package in the table of imports: its own, or that of the nearest folder above that has one.
+// Without any it is the top-level folder, or the one below cmd or internal. The unit of strata/session/profile is session,
+// that of strata/internal/upstream/sse is internal/upstream.
 func unit(importPath string) string {
-	parts := strings.Split(strings.TrimPrefix(importPath, module+"/"), "/")
+	folder := strings.TrimPrefix(importPath, module+"/")
+	for above := folder; above != "."; above = path.Dir(above) {
+		if hasRow(above) {
+			return above
+		}
+	}
+	parts := strings.Split(folder, "/")
 	if len(parts) > 1 && (parts[0] == "cmd" || parts[0] == "internal") {
 		return parts[0] + "/" + parts[1]
 	}

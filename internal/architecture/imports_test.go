@@ -88,8 +88,15 @@ func TestImportFaults(t *testing.T) {
 		{"the program imports nothing for tests", "strata/cmd/strata", []string{"strata/internal/upstream"}, []string{
 			"strata/cmd/strata imports strata/internal/upstream: internal/upstream is for tests only",
 		}},
+		{"a folder below with a row", "strata/server/wire", []string{"strata/rpc", "strata/server/access", "strata/web"}, []string{
+			"strata/server/wire imports strata/server/access: of ours, server/wire may import only [rpc session compaction historystore history]",
+			"strata/server/wire imports strata/web: of ours, server/wire may import only [rpc session compaction historystore history]",
+		}},
+		{"a folder below with a row is not for all", "strata/session", []string{"strata/server/wire"}, []string{
+			"strata/session imports strata/server/wire: of ours, session may import only [filecontext stability compaction tokens llm history]",
+		}},
 		{"nobody imports the program", "strata/server", []string{"strata/cmd/strata/internal/config"}, []string{
-			"strata/server imports strata/cmd/strata/internal/config: of ours, server may import only [rpc session compaction historystore history web]",
+			"strata/server imports strata/cmd/strata/internal/config: of ours, server may import only [server/access server/wire server/transfer rpc session compaction historystore history web]",
 		}},
 		{"small pieces are for all", "strata/rpc", []string{"strata/internal/failpoint"}, nil},
 		{"small pieces import the vocabulary", "strata/internal/failpoint", []string{"strata/history"}, nil},

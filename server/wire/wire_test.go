@@ -1,0 +1,154 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"strata/history"
+	"strata/historystore"
+	"strata/rpc"
+	"strata/session"
+)
+
+func TestDecode(t *testing.T) {
+	tests := []struct {
+		name, raw string
+		into      any
+		want      string // in the error; empty for none
+	}{
+		{"no parameters", "", &SessionParams{}, ""},
+		{"an unknown field", `{"sessionId":"x","more":1}`, &SessionParams{}, ""},
+		{"a wrong type", `{"cwd":1}`, &ListParams{}, "cwd: unexpected JSON number"},
+		{"in an embedded struct", `{"sessionId":1}`, &AddFileParams{}, "sessionId: unexpected JSON number"},
+		{"in one that is embedded twice", `{"sessionId":{}}`, &CountParams{}, "sessionId: unexpected JSON object"},
+		{"below a field", `{"_meta":{"strata":{"promptId":[]}}}`, &PromptParams{}, "_meta.strata.promptId: unexpected JSON array"},
+		{"an array", `[1]`, &SessionParams{}, "must be a JSON object"},
+		{"a checkpoint as the place of a fork", `{"at":"cp_1"}`, &ForkParams{}, ""},
+		{"no place at all", `{"at":true}`, &ForkParams{}, "at: "},
+		{"half a number", `{"at":1.5}`, &ForkParams{}, "at: "},
+		{"a constraint", `{"sessionId":"x"}`, &AddFileParams{}, "path is missing"},
+		{"a constraint on a value", `{"path":"x","state":"partial"}`, &AddFileParams{}, "state: "},
+		{"a limit below 1", `{"limit":-1}`, &FindParams{}, "limit: -1"},
+	}
+	for _, tt := range tests {
+		err := Decode(json.RawMessage(tt.raw), tt.into)
+		if tt.want == "" {
+			if err != nil {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+			continue
+		}
+		fault, ok := errors.AsType[*rpc.Error](err)
+		if !ok || fault.Code != rpc.CodeInvalidParams || !strings.Contains(fault.Message, tt.want) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+func TestSeqPage(t *testing.T) {
+	tests := []struct {
+		params PageParams
+		before int64
+		size   int
+		bad    bool
+	}{
+		{PageParams{}, 0, PageSize, false},
+		{PageParams{Limit: 7, Cursor: "12"}, 12, 7, false},
+		{PageParams{Limit: MaxPage + 1}, 0, MaxPage, false},
+		{PageParams{Limit: -1}, 0, 0, true},
+		{PageParams{Cursor: "0"}, 0, 0, true},
+		{PageParams{Cursor: "12x"}, 0, 0, true},
+	}
+	for _, tt := range tests {
+		before, size, err := tt.params.SeqPage()
+		if (err != nil) != tt.bad || err == nil && (before != tt.before || size != tt.size) {
+			t.Errorf("%+v: before %d, size %d, error %v", tt.params, before, size, err)
+		}
+	}
+	if SeqCursor(0) != "" || SeqCursor(12) != "12" {
+		t.Errorf("cursors %q, %q", SeqCursor(0), SeqCursor(12))
+	}
+}
+
+// An error can be several things at once: the more specific one decides.
+func TestError(t *testing.T) {
+	tests := []struct {
+		name string
+		err  error
+		code int
+		text string
+	}{
+		{"one of ours", fmt.Errorf("x: %w", InvalidParams("name is missing")), rpc.CodeInvalidParams, "name is missing"},
+		{"a full disk", fmt.Errorf("%w: %w", session.ErrStorage, historystore.ErrFull), CodeStorage, "the disk or the database is full"},
+		{"another failure of the store", fmt.Errorf("%w: disk I/O error of /home/me", session.ErrStorage), CodeStorage, "database access failed"},
+		{"a stored failure", &session.StoredError{Failure: history.Failure{Code: CodeProvider, Message: "as it was"}}, CodeProvider, "as it was"},
+		{"a missing row", fmt.Errorf("load: %w", history.ErrNotFound), CodeNotFound, "not found"},
+		{"a foreign cursor", historystore.ErrCursor, rpc.CodeInvalidParams, "cursor: "},
+		{"a session's own words", fmt.Errorf("%w: title: too long", session.ErrInvalid), rpc.CodeInvalidParams, "title: too long"},
+	}
+	for _, tt := range tests {
+		e := Error(tt.err)
+		if e == nil || e.Code != tt.code || !strings.Contains(e.Message, tt.text) || strings.Contains(e.Message, "/home/me") {
+			t.Errorf("%s: %v", tt.name, e)
+		}
+	}
+	unknown := errors.New("secret of the machine")
+	if e := Error(unknown); e != nil {
+		t.Errorf("an unknown error becomes %v", e)
+	}
+	if f, known := Failure(unknown); known || f.Code != rpc.CodeInternal || strings.Contains(f.Message, "secret") {
+		t.Errorf("an unknown error is stored as %+v, known: %v", f, known)
+	}
+}
+
+func TestSessionErrorNamesTheSession(t *testing.T) {
+	long := strings.Repeat("x", 300)
+	for _, err := range []error{fmt.Errorf("load: %w", history.ErrNotFound), session.ErrClosed} {
+		e := Error(SessionError(long, err))
+		if e == nil || e.Code != CodeNotFound || len(e.Message) > 150 || !strings.HasPrefix(e.Message, "session xxx") {
+			t.Errorf("%v becomes %v", err, e)
+		}
+	}
+	other := errors.New("other")
+	if SessionError("sess_1", other) != other || SessionError("sess_1", nil) != nil {
+		t.Error("other errors are changed")
+	}
+}
+
+// FuzzPrompt checks that whatever a client sends as a prompt is refused or becomes blocks that a transcript can hold.
+func FuzzPrompt(f *testing.F) {
+	for _, seed := range []string{
+		`{"prompt":[{"type":"text","text":"hello"}]}`, `{"prompt":[{"type":"text"}]}`, `{"prompt":[{"type":"image","data":"eA==","mimeType":"image/png"}]}`,
+		`{"prompt":[{"type":"resource_link","uri":"file:///a","name":"a"}]}`, `{"prompt":[{"type":"resource","resource":{"uri":"file:///a","text":"x"}}]}`,
+		`{"prompt":[{"type":"resource","resource":{"uri":"file:///a","blob":"eA=="}}]}`, `{"prompt":[{}]}`, `{"prompt":[null]}`, `{"prompt":{}}`, `null`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var params PromptParams
+		if err := Decode(raw, &params); err != nil {
+			return
+		}
+		blocks, err := params.Blocks()
+		if err != nil {
+			if e := Error(err); e == nil || e.Code != rpc.CodeInvalidParams {
+				t.Errorf("%s is refused with %v", raw, err)
+			}
+			return
+		}
+		for i := range blocks {
+			b := &blocks[i]
+			bad := b.Type == history.BlockText && b.Text == "" || b.Type == history.BlockImage && (len(b.Data) == 0 || b.MIME == "") ||
+				(b.Type == history.BlockLink || b.Type == history.BlockResource) && b.URI == ""
+			if bad {
+				t.Errorf("%s becomes %+v", raw, b)
+			}
+			if _, err := json.Marshal(contentOf(b)); err != nil {
+				t.Errorf("%s cannot be shown again: %v", raw, err)
+			}
+		}
+	})
+}

@@ -8,17 +8,17 @@ import (
 func TestCalibrationLearnsARatio(t *testing.T) {
 	var c Calibration
 	if c.Known() || c.Apply(1000) != 1000 {
-		t.Errorf("the zero calibration is known: %v, and makes 1000 %d", c.Known(), c.Apply(1000))
+		t.Errorf("zero calibration: Known %v, Apply(1000) = %d", c.Known(), c.Apply(1000))
 	}
 	c.Learn(1000, 1200)
 	if got := c.Apply(500); got != 600 {
-		t.Errorf("after one call 500 is %d, want 600", got)
+		t.Errorf("after one call Apply(500) = %d, want 600", got)
 	}
 	for range 200 {
 		c.Learn(1000, 1500)
 	}
 	if got := c.Apply(1000); got != 1500 {
-		t.Errorf("after many calls 1000 is %d, want 1500", got)
+		t.Errorf("after many calls Apply(1000) = %d, want 1500", got)
 	}
 }
 
@@ -28,15 +28,15 @@ func TestCalibrationForgetsSlowly(t *testing.T) {
 		c.Learn(1000, 1000)
 	}
 	if _, weight := c.State(); weight != maxWeight {
-		t.Errorf("weight %v, want the bound %v", weight, maxWeight)
+		t.Errorf("weight %v, want the maximum %v", weight, maxWeight)
 	}
 	c.Learn(1000, 2600)
 	if got, want := c.Apply(1000), 1100; got != want {
-		t.Errorf("one odd call moves 1000 to %d, want %d", got, want)
+		t.Errorf("after one outlier Apply(1000) = %d, want %d", got, want)
 	}
 }
 
-func TestCalibrationIgnoresWhatTeachesNothing(t *testing.T) {
+func TestCalibrationIgnoresSmallPartialAndMissingReports(t *testing.T) {
 	tests := []struct{ counted, reported int }{{0, 100}, {minSample - 1, 500}, {1000, 0}, {1000, -5}, {-1, -1}, {1000, 499}, {16_839, 682}}
 	for _, tt := range tests {
 		var c Calibration

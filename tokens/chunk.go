@@ -5,19 +5,20 @@ import (
 	"unicode/utf8"
 )
 
-// The tokenizer's time is quadratic in the length of a piece (100 KB of one letter take seconds),
-// so a text is cut into chunks before it is tokenized.
+// The tokenizer's time is quadratic in the length of a pre-token (100 KB of one letter take seconds), so a text is
+// split into chunks before it is tokenized.
 const (
-	softChunk = 1 << 10  // bytes from which a chunk ends at the next line where that changes no count
-	hardChunk = 64 << 10 // bytes at which a chunk ends wherever it is: bounds the memory of a count
-	maxRun    = 256      // bytes of runes of one class at which a chunk ends: bounds a piece, and with it the time
-	seamSize  = 32       // bytes on each side of a forced cut that tell what the cut cost: merges hardly reach further
+	softChunk = 1 << 10  // bytes after which a chunk ends at the next line break that does not affect the count
+	hardChunk = 64 << 10 // maximum bytes of a chunk: bounds the memory of a count
+	maxRun    = 256      // maximum bytes of consecutive runes of one class: bounds a pre-token, and thereby the time
+	seamSize  = 32       // bytes examined on each side of a forced split to correct the count: merges rarely span more
 )
 
-// nextChunk returns the length in bytes of the first chunk of text, which is not empty, and whether it was cut by force.
+// nextChunk returns the length in bytes of the first chunk of text, and whether the split was forced.
+// text must not be empty.
 //
-// A cut behind a newline is exact when the next rune is neither space nor slash: no piece of the encodings reaches across.
-// A cut by force can change the count.
+// A split after a newline is exact if the next rune is neither space nor slash: no pre-token of the encodings spans it.
+// A forced split can change the count.
 func nextChunk(text string) (end int, forced bool) {
 	var r runs
 	newline := false
@@ -33,7 +34,7 @@ func nextChunk(text string) (end int, forced bool) {
 	return len(text), false
 }
 
-// seamStart returns where the seamSize bytes before a cut begin, on a rune border.
+// seamStart returns the start of the seamSize bytes before cut, moved to a rune boundary.
 func seamStart(text string, cut int) int {
 	i := max(cut-seamSize, 0)
 	for i < cut && !utf8.RuneStart(text[i]) {
@@ -42,7 +43,7 @@ func seamStart(text string, cut int) int {
 	return i
 }
 
-// seamEnd returns where the seamSize bytes behind a cut end, on a rune border.
+// seamEnd returns the end of the seamSize bytes after cut, moved to a rune boundary.
 func seamEnd(text string, cut int) int {
 	i := min(cut+seamSize, len(text))
 	for i < len(text) && i > cut && !utf8.RuneStart(text[i]) {
@@ -51,19 +52,19 @@ func seamEnd(text string, cut int) int {
 	return i
 }
 
-// runs are the lengths in bytes of the runs of each class that end at the present rune. A rune can be in several classes,
-// as it can be matched by several parts of an encoding's pattern, and each part matches runes of one class.
-// Digits are in none: their pieces are at most three long.
+// runs holds the lengths in bytes of the runs of each class that end at the current rune. A rune can be in several
+// classes, because several parts of an encoding's pattern can match it; each part matches runes of one class.
+// Digits are in no class: their pre-tokens have at most three.
 type runs struct {
 	word, symbol, tail, blank int
 }
 
-// exceededBy adds c and reports whether one of its runs is now longer than maxRun.
+// exceededBy adds c and reports whether one of the runs is now longer than maxRun.
 func (r *runs) exceededBy(c rune) bool {
 	space, letter, mark := unicode.IsSpace(c), unicode.IsLetter(c), unicode.IsMark(c)
 	word := extend(&r.word, c, letter || mark)
 	symbol := extend(&r.symbol, c, !space && !letter && !unicode.IsNumber(c))
-	tail := extend(&r.tail, c, c == '\n' || c == '\r' || c == '/') // what a piece of symbols may end with
+	tail := extend(&r.tail, c, c == '\n' || c == '\r' || c == '/') // the runes that may end a pre-token of symbols
 	blank := extend(&r.blank, c, space)
 	return word || symbol || tail || blank
 }

@@ -1,8 +1,8 @@
-// Package tokens counts what a text or a picture costs a model, offline.
+// Package tokens counts the tokens of texts and images, offline.
 //
-// Counts are exact for OpenAI's encodings and an estimate for everybody else's, which a Calibration corrects
-// by what the provider reports. It must never reach for the network, never fail on any input, and never take
-// more than linear time.
+// Counts are exact for OpenAI's encodings. For other models they are estimates, which a Calibration corrects using the
+// counts reported by the provider. It must never access the network, never fail on any input, and never take more than
+// linear time.
 package tokens
 
 import (
@@ -10,41 +10,42 @@ import (
 	"unicode/utf8"
 )
 
-// The encodings that are built in.
+// The built-in encodings.
 const (
 	O200k  = "o200k_base"  // gpt-4o and later
 	CL100k = "cl100k_base" // gpt-4, gpt-3.5
 )
 
-// Default is the encoding that counts for a model whose own is not known.
+// Default is the encoding used for models whose encoding is unknown.
 const Default = O200k
 
-// charsPerToken is the estimate where no tokenizer can be had.
+// charsPerToken is used to estimate counts if the tokenizer fails.
 const charsPerToken = 4
 
-// MessageOverhead is what a provider's framing adds to each message, in tokens: three for the marks around it
-// and one for its role (num_tokens_from_messages in OpenAI's cookbook, "How to count tokens with tiktoken").
+// MessageOverhead is the number of tokens that a provider's framing adds to each message: three delimiters and one for
+// the role (num_tokens_from_messages in OpenAI's cookbook, "How to count tokens with tiktoken").
 const MessageOverhead = 4
 
-// Counter counts the tokens of texts in one encoding. It is safe for concurrent use and holds no lock while it counts.
+// Counter counts the tokens of texts in one encoding. It is safe for concurrent use and holds no lock while counting.
 type Counter struct {
 	encoder func() (encoder, error) // built at the first count, then kept
 }
 
-// encoder is the part of a tokenizer that counting needs.
+// encoder is the part of a tokenizer used for counting.
 type encoder interface {
 	EncodeOrdinary(text string) []int
 }
 
-// New returns the process's counter for an encoding. The tables of the encoding are loaded at the first count.
+// New returns the shared counter of an encoding, or an error for an unknown encoding. The first count loads the
+// encoding's table.
 func New(encoding string) (*Counter, error) {
 	if c, ok := counters[encoding]; ok {
 		return c, nil
 	}
-	return nil, fmt.Errorf("unknown encoding %q: known are %s and %s", encoding, O200k, CL100k)
+	return nil, fmt.Errorf("unknown encoding %q; use %s or %s", encoding, O200k, CL100k)
 }
 
-// For returns the counter for an encoding, or that for Default where the encoding is not known.
+// For returns the shared counter of an encoding, or the counter of Default if the encoding is unknown.
 func For(encoding string) *Counter {
 	if c, ok := counters[encoding]; ok {
 		return c
@@ -53,8 +54,8 @@ func For(encoding string) *Counter {
 }
 
 // Count returns the number of tokens in text. Special-token strings are ordinary text.
-// The count is the encoding's own, unless the text had to be cut by force (see nextChunk): then it is off by less than 0.3 %.
-// Where the tokenizer fails, 4 characters count as one token.
+// The count is exact for the encoding unless a split was forced (see nextChunk); then the error is below 0.3 %.
+// If the tokenizer fails, 4 characters count as one token.
 func (c *Counter) Count(text string) int {
 	enc, err := c.encoder()
 	if err != nil {
@@ -72,13 +73,13 @@ func (c *Counter) Count(text string) int {
 	return n
 }
 
-// seam returns how many tokens more the two sides of a cut cost apart than together, judged by their nearest runes.
+// seam returns the extra tokens caused by a split at cut, measured on the seamSize bytes on each side.
 func seam(enc encoder, text string, cut int) int {
 	from, to := seamStart(text, cut), seamEnd(text, cut)
 	return count(enc, text[from:cut]) + count(enc, text[cut:to]) - count(enc, text[from:to])
 }
 
-// count counts one chunk whole. The tokenizer is somebody else's code: its panic costs accuracy, not the turn.
+// count counts one chunk. If the tokenizer, a third-party library, panics, count returns an estimate.
 func count(enc encoder, chunk string) (n int) {
 	defer func() {
 		if recover() != nil {

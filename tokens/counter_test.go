@@ -14,7 +14,7 @@ var scale = 1
 
 var encodings = []string{O200k, CL100k}
 
-// whole counts text without cutting it: what the tokenizer itself says.
+// whole returns the tokenizer's own count of text, without chunks.
 func whole(t testing.TB, encoding, text string) int {
 	t.Helper()
 	enc, err := For(encoding).encoder()
@@ -24,8 +24,8 @@ func whole(t testing.TB, encoding, text string) int {
 	return len(enc.EncodeOrdinary(text))
 }
 
-func TestCountIsTheReferences(t *testing.T) {
-	// Counts of OpenAI's tiktoken for the same strings.
+func TestCountMatchesTheReference(t *testing.T) {
+	// Counts by OpenAI's tiktoken.
 	tests := []struct {
 		text         string
 		o200k, cl100 int
@@ -45,7 +45,7 @@ func TestCountIsTheReferences(t *testing.T) {
 	}
 }
 
-func TestNewNamesTheEncodingsItKnows(t *testing.T) {
+func TestNewListsTheKnownEncodings(t *testing.T) {
 	_, err := New("p100k_base")
 	if err == nil || !strings.Contains(err.Error(), O200k) || !strings.Contains(err.Error(), CL100k) {
 		t.Errorf("New of an unknown encoding: %v", err)
@@ -53,12 +53,12 @@ func TestNewNamesTheEncodingsItKnows(t *testing.T) {
 	for _, encoding := range encodings {
 		a, err := New(encoding)
 		if err != nil || a != For(encoding) {
-			t.Errorf("New(%s) = %p, %v: want the counter of the process", encoding, a, err)
+			t.Errorf("New(%s) = %p, %v: want the shared counter", encoding, a, err)
 		}
 	}
 }
 
-// samples make texts that are ordinary (no run is long) and texts that must be cut by force.
+// ordinary are parts of texts without long runs, which need no forced splits.
 var ordinary = []string{
 	"The quick brown fox doesn't jump. ", "func main() {\n\tfmt.Println(x)\n}\n", "\n\n", "\r\n", " ", "\t\t", "/", "//", "\n/",
 	"1234567", "x1y2", "naïve café ", "漢字かな。", "🙂👩‍👩‍👧 ", "e\u0301", "!\u0301", "<|endoftext|>", "'ll", "\u00a0", "\u2028", "{}();\n",
@@ -72,11 +72,11 @@ func randomText(r *rand.Rand, parts []string, size int) string {
 	return b.String()
 }
 
-func TestCountIsExactWithoutForcedCuts(t *testing.T) {
+func TestCountIsExactWithoutForcedSplits(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
 		text := randomText(r, ordinary, 200+r.IntN(6000))
-		if cutByForce(text) {
+		if needsForcedSplit(text) {
 			continue
 		}
 		for _, encoding := range encodings {
@@ -87,7 +87,7 @@ func TestCountIsExactWithoutForcedCuts(t *testing.T) {
 	}
 }
 
-func cutByForce(text string) bool {
+func needsForcedSplit(text string) bool {
 	for text != "" {
 		end, forced := nextChunk(text)
 		if forced {
@@ -98,7 +98,7 @@ func cutByForce(text string) bool {
 	return false
 }
 
-func TestForcedCutsCostLittle(t *testing.T) {
+func TestForcedSplitsAreNearlyExact(t *testing.T) {
 	texts := map[string][]string{
 		"words without spaces": {"the", "context", "window", "counter", "chunk"},
 		"letters":              strings.Split("abcdefghijklmnopqrstuvwxyz", ""),
@@ -114,8 +114,8 @@ func TestForcedCutsCostLittle(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for name, parts := range texts {
 		text := randomText(r, parts, 6_000)
-		if !cutByForce(text) {
-			t.Errorf("%s: no forced cut was made", name)
+		if !needsForcedSplit(text) {
+			t.Errorf("%s: no split was forced", name)
 		}
 		for _, encoding := range encodings {
 			got, want := For(encoding).Count(text), whole(t, encoding, text)
@@ -139,14 +139,14 @@ func TestChunksAreBounded(t *testing.T) {
 		for rest != "" {
 			end, _ := nextChunk(rest)
 			if end <= 0 || end > hardChunk+len("\u2028") {
-				t.Fatalf("%s: a chunk of %d bytes", name, end)
+				t.Fatalf("%s: chunk of %d bytes", name, end)
 			}
 			rest = rest[end:]
 		}
 	}
 }
 
-// K2-01: no text takes more than linear time, and counting one holds up no other.
+// K2-01: counting takes linear time for any text.
 func TestK2_01_LongRunsAreCounted(t *testing.T) {
 	runs := map[string]string{
 		"letters": strings.Repeat("a", 200_000/scale),
@@ -155,8 +155,8 @@ func TestK2_01_LongRunsAreCounted(t *testing.T) {
 		"spaces":  strings.Repeat(" ", 300_000/scale),
 	}
 	for name, text := range runs {
-		if longest := longestPiece(text); longest > maxRun {
-			t.Errorf("%s: a piece of %d bytes: counting is quadratic in it", name, longest)
+		if longest := longestPreToken(text); longest > maxRun {
+			t.Errorf("%s: pre-token of %d bytes: counting takes quadratic time", name, longest)
 		}
 		n := For(Default).Count(text)
 		if n < len(text)/300 || n > len(text) {
@@ -165,8 +165,8 @@ func TestK2_01_LongRunsAreCounted(t *testing.T) {
 	}
 }
 
-// longestPiece returns the length of the longest run of one class in one chunk.
-func longestPiece(text string) int {
+// longestPreToken returns the length of the longest pre-token: the longest run of one class in one chunk.
+func longestPreToken(text string) int {
 	longest := 0
 	for text != "" {
 		end, _ := nextChunk(text)
@@ -180,7 +180,7 @@ func longestPiece(text string) int {
 	return longest
 }
 
-// K2-01: while one text is being counted another is counted from start to end.
+// K2-01: a count completes while another one is in progress.
 func TestK2_01_CountingHoldsUpNobody(t *testing.T) {
 	inside, release := make(chan struct{}), make(chan struct{})
 	c := &Counter{encoder: func() (encoder, error) {
@@ -215,23 +215,23 @@ func TestK2_02_SpecialTokensAreText(t *testing.T) {
 	}
 }
 
-// K2-04: a picture costs by its pixels, many pictures cost much.
+// K2-04: the cost of an image depends on its pixels, and the costs of several images add up.
 func TestK2_04_PicturesHaveABoundedCost(t *testing.T) {
 	if n := Image(4000, 3000); n < 1000 || n > 2000 {
-		t.Errorf("a large picture costs %d", n)
+		t.Errorf("large image: %d tokens", n)
 	}
 	if n := 60 * Image(0, 0); n < 60_000 {
-		t.Errorf("60 pictures cost %d", n)
+		t.Errorf("60 images: %d tokens", n)
 	}
 }
 
-// K2-08: counting needs no network, no cache folder and no name of a model, and builds the encoder once.
+// K2-08: counting needs no network, cache folder or model name, and builds the encoder once.
 func TestK2_08_CountsOfflineWithOneEncoder(t *testing.T) {
 	t.Setenv("TIKTOKEN_CACHE_DIR", t.TempDir())
 	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:1")
 	c := For("encoding of my-model-x")
 	if c != For(Default) {
-		t.Fatal("an unknown encoding has a counter of its own")
+		t.Fatal("For returned a separate counter for an unknown encoding")
 	}
 	first, _ := c.encoder()
 	for range 200 {
@@ -262,7 +262,7 @@ type encoderFunc func(string) []int
 
 func (f encoderFunc) EncodeOrdinary(text string) []int { return f(text) }
 
-func TestAFailingTokenizerIsEstimated(t *testing.T) {
+func TestPanickingTokenizerFallsBackToEstimate(t *testing.T) {
 	c := &Counter{encoder: func() (encoder, error) {
 		return encoderFunc(func(string) []int { panic("index out of range") }), nil
 	}}
@@ -273,7 +273,7 @@ func TestAFailingTokenizerIsEstimated(t *testing.T) {
 	}
 }
 
-func TestATokenizerThatCannotBeBuiltIsEstimated(t *testing.T) {
+func TestMissingTokenizerFallsBackToEstimate(t *testing.T) {
 	c := newCounter("no such table", 0)
 	if got := c.Count("eight ch"); got != 2 {
 		t.Errorf("counted %d, want 2", got)
@@ -287,7 +287,7 @@ func FuzzCount(f *testing.F) {
 	f.Add("\xff\xfe\x00")
 	f.Fuzz(func(t *testing.T, text string) {
 		n := For(CL100k).Count(text)
-		if n < 0 || n > 3*len(text) || (n == 0) != (text == "") { // an invalid byte becomes three
+		if n < 0 || n > 3*len(text) || (n == 0) != (text == "") { // the tokenizer replaces an invalid byte by U+FFFD, three bytes
 			t.Errorf("%q counted as %d", text, n)
 		}
 	})

@@ -13,8 +13,8 @@ import (
 	"github.com/pkoukk/tiktoken-go-loader/assets"
 )
 
-// counters are the process's counters, with the number of ranks in each table.
-// A table is large (o200k_base: 8.5 MB of heap, 40 ms to build) and is kept once, from the first count on.
+// counters holds the shared counters, created with the number of ranks in each table.
+// A table is large (o200k_base: 8.5 MB of heap, 40 ms to build). It is built at the first count and kept.
 var counters = map[string]*Counter{
 	O200k:  newCounter(O200k, 199_998),
 	CL100k: newCounter(CL100k, 100_256),
@@ -31,8 +31,8 @@ var building sync.Mutex
 
 // buildEncoder returns the tokenizer of an encoding with n ranks.
 //
-// The tokenizer is built around an empty table that is filled afterwards. Its constructor makes two more tables
-// out of the one it is given, for decoding, which nobody needs here and which would triple its memory.
+// The constructor of the tokenizer derives two more tables from the given one, for decoding, which would triple the
+// memory. It therefore receives an empty table, which is filled afterwards.
 func buildEncoder(encoding string, n int) (encoder, error) {
 	building.Lock()
 	defer building.Unlock()
@@ -48,13 +48,13 @@ func buildEncoder(encoding string, n int) (encoder, error) {
 	return enc, nil
 }
 
-// loaded is a loader that gives out the table it is, whatever is asked for: it never opens a file or a connection.
+// loaded is a loader that returns itself as the table, for any name. It never opens a file or a connection.
 type loaded map[string]int
 
 func (l loaded) LoadTiktokenBpe(string) (map[string]int, error) { return l, nil }
 
-// readRanks fills ranks from the embedded table: a line for each token with its bytes in base64 and its rank.
-// It reads a line at a time, so that nothing but the table itself is ever large.
+// readRanks fills ranks from the embedded table, which has one line per token: its bytes in base64 and its rank.
+// It reads line by line, so that only the table uses much memory.
 func readRanks(encoding string, ranks map[string]int) error {
 	file, err := assets.Assets.Open(encoding + ".tiktoken")
 	if err != nil {
@@ -78,10 +78,10 @@ func readRanks(encoding string, ranks map[string]int) error {
 	return lines.Err()
 }
 
-// arena makes strings that share memory: a table's strings by themselves would be 200,000 allocations of a few bytes.
+// arena allocates strings in shared chunks. Without it a table would need 200,000 allocations of a few bytes.
 type arena struct{ chunk *strings.Builder }
 
-// arenaBytes is the size of a chunk.
+// arenaBytes is the size of a chunk, in bytes.
 const arenaBytes = 64 << 10
 
 func (a *arena) keep(text []byte) string {

@@ -12,11 +12,11 @@ func TestArenaKeepsWhatItIsGiven(t *testing.T) {
 		text := []byte(strings.Repeat(string(rune('a'+len(kept))), size))
 		want = append(want, string(text))
 		kept = append(kept, a.keep(text))
-		clear(text) // callers use it again
+		clear(text) // callers reuse the buffer
 	}
 	for i := range want {
 		if kept[i] != want[i] {
-			t.Errorf("text %d of %d bytes is not what was kept", i, len(want[i]))
+			t.Errorf("text %d of %d bytes was not kept unchanged", i, len(want[i]))
 		}
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// Format writes a count the way it is shown: 500, 1.5K, 2.3M. It rounds to one decimal, halves away from zero,
-// leaves out ".0", and takes the next unit where rounding reaches it: 999,950 is 1M.
+// Format returns a count for display: 500, 1.5K, 2.3M. It rounds to one decimal, halves away from zero, omits ".0", and
+// uses the next unit if rounding reaches it: 999,950 is 1M.
 func Format(n int) string {
 	switch size := math.Abs(float64(n)); {
 	case size < 1000:
@@ -18,7 +18,7 @@ func Format(n int) string {
 	}
 }
 
-// decimal writes n / unit with at most one decimal.
+// decimal formats n / unit with at most one decimal.
 func decimal(n, unit int) string {
 	tenths := math.Round(float64(n) * 10 / float64(unit))
 	return strconv.FormatFloat(tenths/10, 'f', -1, 64)

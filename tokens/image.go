@@ -9,15 +9,15 @@ import (
 	_ "image/png"  // header of PNG
 )
 
-// The cost of a picture by its pixels, as Anthropic's guide to vision gives it: width × height / 750 tokens,
-// scaled down by the provider so that it ends at about 1,600. OpenAI's tiles cost between 85 and about 1,500.
+// The cost of an image according to Anthropic's vision guide: width × height / 750 tokens. The provider scales large
+// images down, to about 1,600 tokens. OpenAI's tiles cost between 85 and about 1,500.
 const (
 	pixelsPerToken = 750
 	minImage       = 85
 	maxImage       = 1600
 )
 
-// Image returns the tokens that a picture costs. A size that is not known (0) costs as much as the largest.
+// Image returns the estimated tokens of an image with a size in pixels. An unknown size (0) counts as the maximum.
 func Image(width, height int) int {
 	if width <= 0 || height <= 0 || width > maxImage*pixelsPerToken/height {
 		return maxImage
@@ -25,8 +25,8 @@ func Image(width, height int) int {
 	return max(minImage, (width*height+pixelsPerToken-1)/pixelsPerToken)
 }
 
-// Picture reads from its first bytes which of PNG, JPEG, GIF and WebP a picture is, and its size in pixels. ok is false
-// for anything else, and for a header that is broken. It decodes no picture.
+// Picture returns the MIME type and the size in pixels of a PNG, JPEG, GIF or WebP from its first bytes, without decoding
+// the image. ok is false for other data and for a damaged header.
 func Picture(data []byte) (mime string, width, height int, ok bool) {
 	if bytes.HasPrefix(data, []byte("RIFF")) {
 		mime = "image/webp"
@@ -38,8 +38,8 @@ func Picture(data []byte) (mime string, width, height int, ok bool) {
 	return mime, width, height, width > 0 && height > 0
 }
 
-// webpSize reads the first chunk of a WebP: lossy (RFC 6386, 9.1), lossless or extended (RFC 9649, 2.5 to 2.7).
-// It returns zeros for anything else.
+// webpSize returns the size from the first chunk of a WebP: lossy (RFC 6386, 9.1), lossless or extended (RFC 9649, 2.5
+// to 2.7). It returns zeros for anything else.
 func webpSize(data []byte) (width, height int) {
 	if len(data) < 30 || string(data[8:12]) != "WEBP" {
 		return 0, 0

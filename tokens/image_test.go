@@ -33,7 +33,7 @@ func TestImageCostsByPixels(t *testing.T) {
 	}
 }
 
-// pictures are headers of pictures with 37 × 11 pixels.
+// pictures returns headers of images of 37 × 11 pixels, by format.
 func pictures(t testing.TB) map[string][]byte {
 	t.Helper()
 	img := image.NewPaletted(image.Rect(0, 0, 37, 11), color.Palette{color.Black, color.White})
@@ -63,7 +63,7 @@ func TestPictureReadsHeaders(t *testing.T) {
 	}
 }
 
-func TestPictureOfWhatIsNone(t *testing.T) {
+func TestPictureRefusesOtherData(t *testing.T) {
 	for name, data := range map[string][]byte{
 		"nothing":        nil,
 		"text":           []byte("RIFF is a word"),

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// bigRequest is a workspace of 2,000 outlines with 60 files in full and a conversation of 500 messages.
+// bigRequest returns a request with 2,000 outlines, 60 full files and 500 messages.
 func bigRequest(turn int) Request {
 	req := Request{Now: time.Unix(1_700_000_000+int64(60*turn), 0), Diff: tinyDiff}
 	req.Items = append(req.Items, Item{Key: "system", Kind: System, Hash: hash("system"), Tokens: 3000})

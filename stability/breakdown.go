@@ -3,25 +3,25 @@ package stability
 // TierView is one tier of a request, for display.
 type TierView struct {
 	Tier      Tier
-	Tokens    int // dead ones included
-	Cached    int // of them expected to be read from the cache
-	Threshold int // N at which an item leaves upward; 0 for L0
+	Tokens    int // including unused ones
+	Cached    int // expected to be read from the cache
+	Threshold int // N at which an item moves up; 0 for L0
 	Items     []ItemView
 }
 
-// ItemView is one item of a tier: all entries that show it, and what is left of it from earlier.
+// ItemView is one item of a tier, with all of its entries, including unused ones.
 type ItemView struct {
 	Key    string
 	Kind   Kind
 	Hash   string // of the file's text for a file, of the rendered bytes otherwise
-	Tokens int    // dead ones included
-	Dead   int    // of them needed no more
+	Tokens int    // including unused ones
+	Dead   int    // unused tokens
 	N      int
-	Leaves bool // no longer needed: all of it leaves at the next cut
+	Leaves bool // all of it is unused and will be removed at the next rebuild
 }
 
-// Breakdown accounts for every token of p by tier and item. The tiers come most stable first, all of them, and the items in
-// the order in which they first appear.
+// Breakdown accounts for every token of p by tier and item. It returns all tiers, most stable first, with their items in
+// the order of their first entries.
 func (p *Plan) Breakdown() []TierView {
 	type account struct {
 		ItemView

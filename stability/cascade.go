@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// step is the state machine of the tiers going through one reply.
+// step computes the moves between tiers after one reply.
 type step struct {
 	target  int
 	lead    []Item
 	members [tiers][]member
 
 	broken   [tiers]bool
-	done     [tiers]bool // its veterans have had their turn
+	done     [tiers]bool // its members were considered for promotion
 	arriving [tiers][]member
 	arrived  map[string]bool
 
@@ -21,7 +21,7 @@ type step struct {
 	reasons map[string]string
 }
 
-// register sets the items of a request against the members: what has changed or is gone breaks its tier.
+// register compares the items of a request to the members: an item that has changed or was removed breaks its tier.
 func (r *ripple) register(req *Request) *step {
 	s := &step{target: r.target, arrived: map[string]bool{}, changed: map[string]bool{}, reasons: map[string]string{}}
 	present := make(map[string]*Item, len(req.Items))
@@ -33,7 +33,7 @@ func (r *ripple) register(req *Request) *step {
 			s.lead = slices.Insert(s.lead, 0, *it)
 		case it.Kind == System:
 			s.lead = append(s.lead, *it)
-		case it.Kind.streams():
+		case it.Kind.inConversation():
 			stream = append(stream, it)
 		}
 	}
@@ -42,9 +42,9 @@ func (r *ripple) register(req *Request) *step {
 	for t := L0; t <= Active; t++ {
 		for _, m := range r.members[t] {
 			it, ok := present[m.Key]
-			if !ok || it.Kind != m.Kind || m.Kind.streams() && !continues {
+			if !ok || it.Kind != m.Kind || m.Kind.inConversation() && !continues {
 				s.broken[t] = true
-				s.reasons[m.Key] = "history laid out anew"
+				s.reasons[m.Key] = "history rebuilt"
 				continue
 			}
 			delete(present, m.Key)
@@ -58,21 +58,21 @@ func (r *ripple) register(req *Request) *step {
 	}
 	for i := range req.Items {
 		it := &req.Items[i]
-		if _, isNew := present[it.Key]; isNew && !it.Kind.heads() {
+		if _, isNew := present[it.Key]; isNew && !it.Kind.atStart() {
 			s.members[Active] = append(s.members[Active], member{*it, -1})
 		}
 	}
 	return s
 }
 
-// continues reports whether the conversation goes on where the members end. If not (compaction, clear),
-// all of its members leave and register anew.
+// continues reports whether the conversation starts with its members. If not (after a compaction or clear), all of
+// its members are removed and added as new.
 func (r *ripple) continues(stream []*Item) bool {
 	i := 0
 	for t := range r.members {
 		for j := range r.members[t] {
 			m := &r.members[t][j]
-			if !m.Kind.streams() {
+			if !m.Kind.inConversation() {
 				continue
 			}
 			if i == len(stream) || stream[i].Key != m.Key || stream[i].Hash != m.Hash {
@@ -84,14 +84,14 @@ func (r *ripple) continues(stream []*Item) bool {
 	return true
 }
 
-// count gives every unchanged active item its reply; those that are new or changed come with -1.
+// count increments N of the active items. New and changed items start with -1.
 func (s *step) count() {
 	for i := range s.members[Active] {
 		s.members[Active][i].n++
 	}
 }
 
-// place distributes the outlines of a session's first request by clusters.
+// place assigns the outlines of a session's first request to tiers, by clusters.
 func (s *step) place(clusters [][]string) {
 	var outlines []Item
 	for i := range s.members[Active] {
@@ -109,7 +109,7 @@ func (s *step) place(clusters [][]string) {
 	s.members[Active] = slices.DeleteFunc(s.members[Active], func(m member) bool { return placed[m.Key] != NoTier })
 }
 
-// cascade goes through the tiers from L3 up, again until nothing moves.
+// cascade moves members through the tiers from L3 up, and repeats until nothing moves.
 func (s *step) cascade() {
 	s.graduate()
 	for moved := true; moved; {
@@ -124,10 +124,10 @@ func (s *step) cascade() {
 	}
 }
 
-// graduate sends active items on to L3 that have been unchanged for long enough.
+// graduate moves active items that have been unchanged for long enough to L3.
 func (s *step) graduate() {
 	ready := func(m member) bool {
-		return !m.Kind.streams() && m.Kind != Note && m.Key != structureKey && m.n >= entryN[L3]
+		return !m.Kind.inConversation() && m.Kind != Note && m.Key != structureKey && m.n >= entryN[L3]
 	}
 	for _, m := range s.members[Active] {
 		if ready(m) {
@@ -135,47 +135,48 @@ func (s *step) graduate() {
 		}
 	}
 	s.members[Active] = slices.DeleteFunc(s.members[Active], ready)
-	// In which order they came into the session must not matter.
+	// The result must not depend on the order in which items were added to the session.
 	slices.SortFunc(s.arriving[L3], func(a, b member) int { return strings.Compare(a.Key, b.Key) })
 }
 
-// graduateHistory sends the conversation up to the user's new message to L3: when L3 is being rewritten
-// anyway, or when it is large enough by itself.
+// graduateHistory moves the conversation before the user's new message to L3 if L3 is being rewritten anyway or if
+// the conversation alone reaches the target.
 func (s *step) graduateHistory() {
 	if s.target == 0 {
 		return
 	}
-	said, tokens := s.said()
-	if len(said) == 0 || !s.broken[L3] && len(s.arriving[L3]) == 0 && tokens < s.target {
+	history, tokens := s.activeHistory()
+	if len(history) == 0 || !s.broken[L3] && len(s.arriving[L3]) == 0 && tokens < s.target {
 		return
 	}
-	s.arriving[L3] = append(s.arriving[L3], said...)
-	last := said[len(said)-1].Key
+	s.arriving[L3] = append(s.arriving[L3], history...)
+	last := history[len(history)-1].Key
 	past := false
 	s.members[Active] = slices.DeleteFunc(s.members[Active], func(m member) bool {
-		leaves := m.Kind.streams() && !past
+		leaves := m.Kind.inConversation() && !past
 		past = past || m.Key == last
 		return leaves
 	})
 }
 
-// said returns the active part of the conversation up to the user's new message, oldest first, and its tokens.
-func (s *step) said() (said []member, tokens int) {
+// activeHistory returns the active part of the conversation before the user's new message, oldest first, and its
+// tokens.
+func (s *step) activeHistory() (history []member, tokens int) {
 	for _, m := range s.members[Active] {
-		if m.Kind.streams() {
-			said = append(said, m)
+		if m.Kind.inConversation() {
+			history = append(history, m)
 		}
 	}
-	for len(said) > 0 && said[len(said)-1].User {
-		said = said[:len(said)-1]
+	for len(history) > 0 && history[len(history)-1].User {
+		history = history[:len(history)-1]
 	}
-	for i := range said {
-		tokens += said[i].Tokens
+	for i := range history {
+		tokens += history[i].Tokens
 	}
-	return said, tokens
+	return history, tokens
 }
 
-// enter takes in what has arrived at t.
+// enter adds the arriving members to t and reports whether there were any.
 func (s *step) enter(t Tier) bool {
 	if len(s.arriving[t]) == 0 {
 		return false
@@ -194,13 +195,14 @@ func enterReason(m *member, t Tier) string {
 	switch {
 	case t < L3:
 		return fmt.Sprintf("unchanged for %d replies, and %s is being rewritten", m.n, t)
-	case m.Kind.streams():
+	case m.Kind.inConversation():
 		return "history moves into L3"
 	}
 	return ""
 }
 
-// promote lets the veterans of t go up, once, if t or the tier above is being rewritten.
+// promote moves members of t that have reached the threshold to the tier above, if t or that tier is being rewritten.
+// It considers each tier once per reply and reports whether a member moved.
 func (s *step) promote(t Tier) bool {
 	above := t - 1
 	if s.done[t] || t == L0 || !s.broken[t] && !s.broken[above] {
@@ -229,8 +231,8 @@ func (s *step) promote(t Tier) bool {
 	return len(s.arriving[above]) > 0
 }
 
-// anchors tells which members of t hold it together: those with the lowest N that make up the target. Of equals the newer ones
-// do, so that of the conversation the oldest part goes up first.
+// anchors reports which members of t must stay to keep it at the target: those with the lowest N. Among equals it picks
+// the newer ones, so that the oldest part of the conversation moves up first.
 func (s *step) anchors(t Tier) []bool {
 	members := s.members[t]
 	order := make([]int, len(members))
@@ -250,7 +252,7 @@ func (s *step) anchors(t Tier) []bool {
 	return anchored
 }
 
-// fold puts a tier that is too small for a mark of its own in front of the next lower one.
+// fold merges a tier that is too small for its own mark into the start of the next less stable tier.
 func (s *step) fold() {
 	for t := L0; t <= L3; t++ {
 		tokens := 0

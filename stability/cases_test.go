@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// full returns a session with tools, system prompt and something in each of L0 to L3.
+// full returns a session with tools, system prompt and an item in each of L0 to L3.
 func full(t *testing.T, layout string) *scene {
 	s := newScene(t, Options{Layout: layout, Target: 100})
 	s.put(Item{Key: "tools", Kind: Tools, Tokens: 150})
@@ -39,10 +39,10 @@ func TestK3_03_NeverMoreThanFourMarks(t *testing.T) {
 					t.Errorf("%s: %d marks", when, len(ends))
 				}
 				if p.Kept > 0 && p.Expect == 0 {
-					t.Errorf("%s: nothing is read of what is kept", when)
+					t.Errorf("%s: entries are kept, but no read is expected", when)
 				}
 				if layout == LayoutLog && (ends[0] != leadEnd(p.Entries) || ends[len(ends)-1] != len(p.Entries)) {
-					t.Errorf("%s: marks behind %v of %d entries, want them at the stable prefix and at the tail", when, ends, len(p.Entries))
+					t.Errorf("%s: marks after %v of %d entries, want one at the stable prefix and one at the tail", when, ends, len(p.Entries))
 				}
 			}
 			check("all tiers filled")
@@ -57,7 +57,7 @@ func TestK3_03_NeverMoreThanFourMarks(t *testing.T) {
 	}
 }
 
-// Items that come in another order each time must not move the bytes.
+// The order of the items in a request must not affect the bytes.
 func TestK3_04_OrderOfItemsDoesNotMatter(t *testing.T) {
 	for _, layout := range []string{LayoutLog, LayoutRipple} {
 		t.Run(layout, func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestK3_04_OrderOfItemsDoesNotMatter(t *testing.T) {
 	}
 }
 
-// Adding a file to L3 leaves the tiers above it alone.
+// A file added to L3 does not change the tiers above.
 func TestK3_04_NewInL3LeavesTheTiersAboveAlone(t *testing.T) {
 	s := full(t, LayoutRipple)
 	above := func(p *Plan) (last prefix) {
@@ -108,7 +108,7 @@ func TestK3_04_NewInL3LeavesTheTiersAboveAlone(t *testing.T) {
 	for range 6 {
 		p := s.turn()
 		if above(p) != before {
-			t.Fatalf("L0 to L2 have changed: %s", show(p.Entries))
+			t.Fatalf("L0 to L2 changed: %s", show(p.Entries))
 		}
 	}
 	if got := find(s.plan(), "file:new")[0].Tier; got != L3 {
@@ -116,7 +116,7 @@ func TestK3_04_NewInL3LeavesTheTiersAboveAlone(t *testing.T) {
 	}
 }
 
-// A turn with more blocks than the provider looks back over still finds the turn before it.
+// After a turn with more blocks than the provider's look-back, the previous turn is still read from the cache.
 func TestK3_07_TurnsOfManyBlocksStayCached(t *testing.T) {
 	s := newScene(t, Options{})
 	s.file("a", "1", 100)
@@ -138,7 +138,7 @@ func TestK3_07_TurnsOfManyBlocksStayCached(t *testing.T) {
 			t.Fatalf("turn %d: read %d tokens, expected %d, sent before %d", turn, u.Read, p.Expect, previous)
 		}
 		if last := p.Entries[len(p.Entries)-1]; !last.Mark {
-			t.Fatalf("turn %d: the tail has no mark", turn)
+			t.Fatalf("turn %d: no mark on the tail", turn)
 		}
 		previous = p.Tokens
 		s.say(Item{Tokens: 600, Blocks: 24}) // 12 calls and 12 results

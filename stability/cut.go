@@ -2,10 +2,11 @@ package stability
 
 import "math"
 
-// maxEntries bounds the log, whatever its entries weigh.
+// maxEntries is the maximum number of entries in the log.
 const maxEntries = maxItems
 
-// limit returns how much of the log may stay, and why no more: everything from the first entry that must leave is laid out anew.
+// limit returns the number of leading log entries that can be kept, and the reason for the limit: the log must be
+// rebuilt from the first entry that has to be removed.
 func (d *draft) limit(strict bool) (int, Cut) {
 	if len(d.old) == 0 {
 		return 0, CutFirst
@@ -13,29 +14,29 @@ func (d *draft) limit(strict bool) (int, Cut) {
 	if len(d.old)+len(d.Items) > maxEntries {
 		return 0, CutWindow
 	}
-	if !d.headStands() {
-		return 0, CutEdit // it cannot be sent again further down
+	if !d.headUnchanged() {
+		return 0, CutEdit // tools and system prompt cannot be sent later in the request
 	}
 	for i := range d.old {
 		switch e := &d.old[i]; {
-		case e.Kind.streams() && !d.says(d.said[i], e):
+		case e.Kind.inConversation() && !d.showsMessage(d.sentMessages[i], e):
 			return i, CutEdit
-		case strict && e.Kind.shows() && d.of[i] == nil:
+		case strict && e.Kind.isFileText() && d.of[i] == nil:
 			return i, CutStrict
 		}
 	}
 	return len(d.old), NoCut
 }
 
-// headStands reports whether the log begins with the tools and the system prompt as they are now.
-func (d *draft) headStands() bool {
+// headUnchanged reports whether the log starts with the current tools and system prompt.
+func (d *draft) headUnchanged() bool {
 	heads := 0
-	for i := 0; i < len(d.old) && d.old[i].Kind.heads(); i++ {
+	for i := 0; i < len(d.old) && d.old[i].Kind.atStart(); i++ {
 		heads++
 	}
 	for i := range d.lead {
-		if n := &d.lead[i]; n.Kind.heads() {
-			if !d.stands(n, len(d.old)) {
+		if n := &d.lead[i]; n.Kind.atStart() {
+			if !d.shows(n, len(d.old)) {
 				return false
 			}
 			heads--
@@ -44,16 +45,16 @@ func (d *draft) headStands() bool {
 	return heads == 0
 }
 
-// says reports whether e shows the i-th item of the conversation.
-func (d *draft) says(i int, e *Entry) bool {
+// showsMessage reports whether e shows the i-th item of the conversation.
+func (d *draft) showsMessage(i int, e *Entry) bool {
 	return i < len(d.stream) && d.stream[i].Key == e.Key && d.stream[i].Hash == e.Blob
 }
 
-// maxCandidates bounds the places at which a cut is weighed, 0 and the limit not counted.
+// maxCandidates is the maximum number of candidates, not counting 0 and the limit.
 const maxCandidates = 16
 
-// candidates returns how much of the log might be kept, longest first: marked prefixes that are cached, and nothing.
-// Where the provider takes no marks: the whole, and what stands in front of dead entries.
+// candidates returns the lengths of the log that might be kept, longest first and 0 last: those of the cached marked
+// prefixes. If the provider accepts no marks: limit and the lengths before unused entries.
 func (d *draft) candidates(limit int) []int {
 	var out []int
 	switch {
@@ -70,7 +71,7 @@ func (d *draft) candidates(limit int) []int {
 	return append(out, 0)
 }
 
-// beforeDead returns limit and the places right before dead entries in front of it.
+// beforeDead returns limit and the indexes below it where unused entries start.
 func (d *draft) beforeDead(limit int) []int {
 	if limit == 0 {
 		return nil
@@ -86,21 +87,22 @@ func (d *draft) beforeDead(limit int) []int {
 	return out
 }
 
-// candidate is a place to cut: what is kept, and what that costs.
+// candidate is a possible cut: the number of kept entries and the cost.
 type candidate struct {
 	keep  int
 	size  int // tokens of the request
-	dead  int // tokens of it that nothing needs
+	dead  int // unused tokens of the request
 	price int64
 }
 
-// The bounds of the window: a cut is forced above fullShare of it, if at least deadShare of it is dead. In percent.
+// Shares of the window, in percent: a cut is forced above fullShare if at least deadShare is unused.
 const (
 	fullShare = 80
 	deadShare = 10
 )
 
-// choose returns how much of old is kept, at most limit, and why no more than that. why is the reason for limit.
+// choose returns the number of entries of old to keep, at most limit, and the reason for the cut. why is the reason for
+// limit.
 func (d *draft) choose(limit int, why Cut) (int, Cut) {
 	var all []candidate
 	for _, keep := range d.candidates(limit) {
@@ -122,7 +124,7 @@ func (d *draft) choose(limit int, why Cut) (int, Cut) {
 	}
 }
 
-// tooFull reports whether c may not stand although it is the cheapest.
+// tooFull reports whether c exceeds the room, or fills the window too much while it has enough unused tokens.
 func (d *draft) tooFull(c candidate) bool {
 	if d.Room > 0 && c.size > d.Room {
 		return true
@@ -130,7 +132,7 @@ func (d *draft) tooFull(c candidate) bool {
 	return d.Window > 0 && c.size > d.Window*fullShare/100 && (c.dead >= d.Window*deadShare/100 || c.size > d.Window)
 }
 
-// freeing returns the cheapest candidate that frees enough, or the one that frees most.
+// freeing returns the cheapest candidate that is small enough, or the smallest one.
 func (d *draft) freeing(all []candidate) candidate {
 	most := math.MaxInt
 	if d.Window > 0 {
@@ -148,7 +150,8 @@ func (d *draft) freeing(all []candidate) candidate {
 	return cheapest(all, max(most, least.size))
 }
 
-// cheapest returns the candidate with the lowest price of those with at most size tokens; on ties the one that keeps most.
+// cheapest returns the candidate with the lowest price among those of at most size tokens. On a tie it returns the one
+// that keeps most.
 func cheapest(all []candidate, size int) candidate {
 	best := candidate{price: math.MaxInt64}
 	for _, c := range all {
@@ -159,8 +162,8 @@ func cheapest(all []candidate, size int) candidate {
 	return best
 }
 
-// weigh returns what it costs to keep old[:keep] and to write the rest: r·K + w·T now, and H·r·(K+T) over the
-// further turns that are expected.
+// weigh returns the candidate that keeps old[:keep] and writes the rest. Its price is r·K + w·T for the next request
+// plus H·r·(K+T) for the expected further turns.
 func (d *draft) weigh(keep int) candidate {
 	kept := d.sums[keep]
 	tail, needed := d.tail(keep)
@@ -174,15 +177,15 @@ func (d *draft) weigh(keep int) candidate {
 	return candidate{keep: keep, size: kept + tail, dead: kept + tail - needed, price: price}
 }
 
-// milli makes prices integers, so that ties are ties on every machine.
+// milli returns price in thousandths. With integers, ties are the same on every machine.
 func milli(price float64) int64 { return int64(math.Round(price * 1000)) }
 
-// tail returns the tokens that must follow old[:keep], and the tokens of the whole that are not dead.
+// tail returns the tokens that must follow old[:keep], and the used tokens of the whole request.
 func (d *draft) tail(keep int) (tail, needed int) {
 	for _, needs := range [][]need{d.lead, d.notes} {
 		for i := range needs {
 			needed += needs[i].Tokens
-			if !d.stands(&needs[i], keep) {
+			if !d.shows(&needs[i], keep) {
 				tail += needs[i].Tokens
 			}
 		}
@@ -195,11 +198,11 @@ func (d *draft) tail(keep int) (tail, needed int) {
 		needed += d.live(&d.files[i], keep, e)
 	}
 	needed += d.sizes[len(d.stream)]
-	tail += d.sizes[len(d.stream)] - d.sizes[d.said[keep]]
+	tail += d.sizes[len(d.stream)] - d.sizes[d.sentMessages[keep]]
 	return tail, needed
 }
 
-// live returns the tokens that show n if next, which may be nothing, follows old[:keep].
+// live returns the tokens of the entries for n that are used if next follows old[:keep]. next may be the zero Entry.
 func (d *draft) live(n *need, keep int, next Entry) int {
 	tokens := next.Tokens
 	if next.Kind == Base {

@@ -17,8 +17,8 @@ func TestPrice(t *testing.T) {
 	}{
 		{"marks, five minutes", Cache{}, false, 100*300 + 1250*30 + 8*100*330},
 		{"marks, an hour", Cache{}, true, 100*300 + 2000*30 + 8*100*330},
-		{"by itself", Cache{Automatic: true}, false, 100*300 + 1000*30 + 8*100*330},
-		{"by itself, an hour costs the same", Cache{Automatic: true}, true, 100*300 + 1000*30 + 8*100*330},
+		{"automatic", Cache{Automatic: true}, false, 100*300 + 1000*30 + 8*100*330},
+		{"automatic, an hour costs the same", Cache{Automatic: true}, true, 100*300 + 1000*30 + 8*100*330},
 		{"prices of the model", Cache{Prices: Prices{Read: 0.5, Write: 3, WriteLong: 4}}, false, 500*300 + 3000*30 + 8*500*330},
 	}
 	for _, tt := range tests {
@@ -41,12 +41,12 @@ func TestCheapest(t *testing.T) {
 	all := []candidate{{keep: 9, size: 90, price: 5}, {keep: 5, size: 70, price: 5}, {keep: 0, size: 10, price: 6}}
 	for size, want := range map[int]int{100: 9, 80: 5, 20: 0} {
 		if got := cheapest(all, size); got.keep != want {
-			t.Errorf("of at most %d tokens %d is kept, want %d", size, got.keep, want)
+			t.Errorf("at most %d tokens: %d kept, want %d", size, got.keep, want)
 		}
 	}
 }
 
-// Candidates are the marked prefixes that the mirror holds, the newest 16, up to the limit, and nothing.
+// Candidates are the newest 16 marked prefixes up to the limit that are in the mirror, and 0.
 func TestCandidates(t *testing.T) {
 	s := newScene(t, Options{Lifetime: Lifetime1h})
 	for range 30 {
@@ -65,7 +65,7 @@ func TestCandidates(t *testing.T) {
 			t.Errorf("candidate %d beyond the limit", keep)
 		}
 	}
-	s.now = s.now.Add(57 * time.Minute) // a turn's tail is used by the next turn for the last time: five live, and the beginning
+	s.now = s.now.Add(57 * time.Minute) // the next turn is the last one to use a turn's tail: five are alive, and the start
 	if got := d().candidates(len(s.tracker.Entries())); len(got) != 7 {
 		t.Errorf("candidates %v after a pause", got)
 	}
@@ -75,7 +75,7 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
-// Providers that cache by themselves get no marks, and are cut right in front of dead entries.
+// Requests to providers that cache automatically have no marks, and are cut right before unused entries.
 func TestAutomaticCache(t *testing.T) {
 	s := newScene(t, Options{})
 	s.req.Cache = Cache{Automatic: true, Minimum: testMinimum}
@@ -83,7 +83,7 @@ func TestAutomaticCache(t *testing.T) {
 	s.file("big", "1", 5000)
 	s.file("small", "1", 100)
 	s.turn()
-	s.now = s.now.Add(3 * time.Hour) // the log goes on all the same: nothing is known of lifetimes
+	s.now = s.now.Add(3 * time.Hour) // the log continues, as the lifetime of the cache is unknown
 	if p := s.plan(); p.Expect != 0 {
 		t.Errorf("expect %d after three hours", p.Expect)
 	}
@@ -102,7 +102,7 @@ func TestAutomaticCache(t *testing.T) {
 	}
 }
 
-// A model that was not asked before has nothing of the session, whatever another one has.
+// A model that got no request before has nothing of the session cached, whatever another model has.
 func TestNothingIsKeptForAnotherCache(t *testing.T) {
 	for _, layout := range []string{LayoutLog, LayoutRipple} {
 		s := newScene(t, Options{Layout: layout})
@@ -120,7 +120,7 @@ func TestNothingIsKeptForAnotherCache(t *testing.T) {
 		}
 		s.req.Cache.Cold = false
 		if p := s.turn(); p.Expect == 0 {
-			t.Errorf("%s: nothing is expected of the second request to it", layout)
+			t.Errorf("%s: no read expected for the second request to the other model", layout)
 		}
 	}
 }
@@ -131,9 +131,9 @@ func TestExpectedBlocks(t *testing.T) {
 	s.file("a", "1", 100)
 	s.file("b", "1", 100)
 	s.turn()
-	s.stream[len(s.stream)-1].Blocks = 3 // the answer
+	s.stream[len(s.stream)-1].Blocks = 3 // the reply
 	s.turn()
-	if p := s.turn(); p.ExpectBlocks != 1+1+1+1+3+1 { // tools, system, files, question, answer, question
+	if p := s.turn(); p.ExpectBlocks != 1+1+1+1+3+1 { // tools, system, files, prompt, reply, prompt
 		t.Errorf("%d blocks of %s", p.ExpectBlocks, show(p.Entries))
 	}
 }
@@ -156,7 +156,8 @@ func TestAutomaticCandidatesAreBounded(t *testing.T) {
 	}
 }
 
-// Above 80 % of the window a cut is forced only if a tenth of it is dead or the request does not fit otherwise.
+// Above 80 % of the window a cut is forced only if a tenth of the window is unused or the request does not fit
+// otherwise.
 func TestForcedCut(t *testing.T) {
 	tests := []struct {
 		name         string
@@ -164,10 +165,10 @@ func TestForcedCut(t *testing.T) {
 		dead         int
 		cut          Cut
 	}{
-		{"no window known", 0, 0, 1000, NoCut},
+		{"unknown window", 0, 0, 1000, NoCut},
 		{"below 80 %", 15_000, 0, 1000, NoCut},
-		{"above, and a tenth is dead", 10_800, 0, 1100, CutWindow},
-		{"above, and less than a tenth is dead", 10_800, 0, 500, NoCut},
+		{"above, a tenth unused", 10_800, 0, 1100, CutWindow},
+		{"above, less than a tenth unused", 10_800, 0, 500, NoCut},
 		{"does not fit otherwise", 9_300, 0, 500, CutWindow},
 		{"does not fit the room otherwise", 20_000, 9_300, 500, CutWindow},
 	}
@@ -187,14 +188,14 @@ func TestForcedCut(t *testing.T) {
 	}
 }
 
-// Where nothing frees enough, what frees most is taken, and it is not repeated for nothing.
+// If no cut frees enough, the one that frees most is made. It is not repeated without effect.
 func TestForcedCutThatFreesTooLittle(t *testing.T) {
 	s := newScene(t, Options{})
 	s.file("a", "1", 9_000)
 	s.turn()
 	s.req.Window = 5000
 	if p := s.turn(); p.Cut != NoCut || p.Kept == 0 {
-		t.Errorf("cut %q although nothing is dead", p.Cut)
+		t.Errorf("cut %q although nothing is unused", p.Cut)
 	}
 }
 
@@ -211,7 +212,7 @@ func TestLogIsBounded(t *testing.T) {
 	}
 }
 
-// Lifetime auto starts with five minutes; after the first pause between five and sixty minutes it is an hour.
+// Lifetime auto starts with five minutes and changes to an hour after the first pause between five and sixty minutes.
 func TestLifetime(t *testing.T) {
 	tests := []struct {
 		setting string
@@ -252,7 +253,7 @@ func TestMarks(t *testing.T) {
 			s.outline("x", "1", 10)
 			s.file("a", "1", 10)
 		}, "system| outline:x|^ file:a=1|^ msg:1|^"},
-		{"none on a prefix below the minimum and its margin of a tenth", func(s *scene) {
+		{"none on a prefix below the minimum plus a tenth", func(s *scene) {
 			s.put(Item{Key: "system", Kind: System, Tokens: 109})
 			s.file("a", "1", 1)
 		}, "system| file:a=1|^ msg:1|^"},
@@ -277,7 +278,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// Each file that is behind is diffed at most once for each candidate, and for the layout.
+// An outdated file is diffed at most once per candidate and once for the layout.
 func TestDiffsAskedFor(t *testing.T) {
 	s := newScene(t, Options{Lifetime: Lifetime1h})
 	asked := 0
@@ -293,7 +294,7 @@ func TestDiffsAskedFor(t *testing.T) {
 		asked = 0
 		s.turn()
 		if most := files * (maxCandidates + 2); asked > most {
-			t.Fatalf("request %d asks for %d diffs: at most %d", turn, asked, most)
+			t.Fatalf("request %d made %d diffs, want at most %d", turn, asked, most)
 		}
 	}
 }

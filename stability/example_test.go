@@ -7,7 +7,7 @@ import (
 	"strata/stability"
 )
 
-// A session plans a request, sends it, tells the mirror what the provider reports, and commits.
+// A session plans a request, sends it, updates the mirror with the reported usage, and commits.
 func Example() {
 	tracker, err := stability.New(stability.Options{Layout: stability.LayoutLog, Target: stability.DefaultTarget})
 	if err != nil {

@@ -2,15 +2,15 @@ package stability
 
 import "slices"
 
-// log is the layout in which the prompt is a log: what was sent neither moves nor changes, an edited file appends a diff,
-// what is no longer needed is dead weight until the next cut, and tiers are labels. Before each request it is weighed
-// at which point that the provider still has cached the log is best cut and laid out anew from there; mostly at its end.
+// log is the layout in which the prompt is a log: sent entries neither move nor change, an edited file appends a diff,
+// entries that are no longer needed remain as unused ones, and tiers are only labels. Before each request it chooses a
+// cut: a length that the provider still has cached, mostly the whole log. It rebuilds everything after the cut.
 type log struct {
 	strict bool
 	turns  int // expected further turns
-	target int // tokens for which a first tier is filled
+	target int // tokens that make a tier worth filling at the first request
 
-	entries []Entry // as last answered
+	entries []Entry // of the last committed request
 }
 
 // Plan lays out the request with number now, counted from 0.
@@ -28,10 +28,10 @@ func (l *log) Plan(req *Request, now int, long bool) *Plan {
 	return p
 }
 
-// Commit makes the layout of p the one that the next request continues.
+// Commit makes the layout of p the base of the next request.
 func (l *log) Commit(p *Plan) { l.entries = p.next.([]Entry) }
 
-// draft is a request set against the log: where in the log its items stand, and what it costs to keep how much of it.
+// draft relates the items of a request to the entries of the log, to find the cheapest cut.
 type draft struct {
 	*Request
 	now   int
@@ -40,29 +40,29 @@ type draft struct {
 
 	old    []Entry
 	sums   []int   // tokens of each prefix of old
-	of     []*need // of[i]: what old[i] shows, or showed earlier; nil for the conversation and for what is needed no more
-	before []int   // before[i]: the entry of the same need in front of old[i], or -1
+	of     []*need // of[i]: the need of which old[i] shows the current or an earlier content; nil for messages and for items no longer in the request
+	before []int   // before[i]: the previous entry of the same need, or -1
 
 	lead  []need // tools, system, documents, outlines
 	files []need
 	notes []need
 	needs map[string]*need // all of these by key
 
-	stream []*Item           // the conversation
-	sizes  []int             // tokens of each prefix of stream
-	said   []int             // said[i]: entries of the conversation in old[:i]
-	spoken map[string]*Entry // entries of the conversation by key; made when asked for
+	stream         []*Item           // the conversation
+	sizes          []int             // tokens of each prefix of stream
+	sentMessages   []int             // sentMessages[i]: entries of the conversation in old[:i]
+	messageEntries map[string]*Entry // entries of the conversation by key; built on first use
 }
 
-// need is an item that is to be shown.
+// need is an item outside the conversation that the request must show.
 type need struct {
 	*Item
-	at  int // its newest entry in the log, or -1
-	chg int // request since which its content is what it is
+	at  int // index of its newest entry in the log, or -1
+	chg int // request in which its content last changed
 
-	// What label has come by, from the end of a layout.
+	// Used by label, which walks a layout from the end.
 	newest *Entry
-	whole  bool // more than diffs: what stands in front of it is dead
+	whole  bool // an entry other than a diff was seen: all earlier ones are unused
 }
 
 func (l *log) draft(req *Request, now int, long bool) *draft {
@@ -75,11 +75,11 @@ func (l *log) draft(req *Request, now int, long bool) *draft {
 	return d
 }
 
-// sort tells the items apart.
+// sort splits the items into conversation, lead, files and notes.
 func (d *draft) sort() {
 	d.stream = make([]*Item, 0, len(d.Items))
 	for i := range d.Items {
-		if it := &d.Items[i]; it.Kind.streams() {
+		if it := &d.Items[i]; it.Kind.inConversation() {
 			d.stream = append(d.stream, it)
 		}
 	}
@@ -91,7 +91,7 @@ func (d *draft) sort() {
 	}
 }
 
-// ofKinds returns the items of some kinds, those of the first kind first.
+// ofKinds returns the items of the given kinds, in the order of kinds.
 func (d *draft) ofKinds(kinds ...Kind) []need {
 	count := 0
 	for i := range d.Items {
@@ -110,7 +110,7 @@ func (d *draft) ofKinds(kinds ...Kind) []need {
 	return needs
 }
 
-// index finds the entries of each need, and with them its age.
+// index finds the entries of each need and sets its chg.
 func (d *draft) index() {
 	d.needs = make(map[string]*need, len(d.Items)-len(d.stream))
 	for _, needs := range [][]need{d.lead, d.files, d.notes} {
@@ -120,11 +120,11 @@ func (d *draft) index() {
 	}
 	d.of = make([]*need, len(d.old))
 	d.before = make([]int, len(d.old))
-	d.said = make([]int, len(d.old)+1)
+	d.sentMessages = make([]int, len(d.old)+1)
 	for i := range d.old {
-		d.said[i+1] = d.said[i]
-		if d.old[i].Kind.streams() {
-			d.said[i+1]++
+		d.sentMessages[i+1] = d.sentMessages[i]
+		if d.old[i].Kind.inConversation() {
+			d.sentMessages[i+1]++
 		} else if n := d.needs[d.old[i].Key]; n != nil && n.Kind == d.old[i].itemKind() {
 			d.of[i], d.before[i], n.at = n, n.at, i
 		}
@@ -134,10 +134,10 @@ func (d *draft) index() {
 	}
 }
 
-// since returns the request since which the content of n is what it is.
+// since returns the request in which the content of n last changed.
 func (d *draft) since(n *need) int {
 	switch {
-	case n.Kind.heads():
+	case n.Kind.atStart():
 		return -entryN[L0]
 	case n.at >= 0 && shown(&d.old[n.at], n.Item):
 		return d.old[n.at].chg
@@ -145,13 +145,13 @@ func (d *draft) since(n *need) int {
 	return d.now
 }
 
-// shown reports whether e, the newest entry of it, leads to its present content.
+// shown reports whether e, the newest entry of it, results in the current content of it.
 func shown(e *Entry, it *Item) bool {
 	whole := it.Kind == File && !it.Partial && !e.partial
 	return e.Blob == it.Hash || whole && e.Rev == it.Rev
 }
 
-// backdate counts a session's first outlines as unchanged for as long as the tier asks in which clusters place them.
+// backdate sets chg of a session's first outlines so that they start with the entry N of the tier chosen by place.
 func (d *draft) backdate(target int) {
 	var outlines []Item
 	for i := range d.lead {
@@ -176,19 +176,19 @@ func (d *draft) newest(n *need, keep int) int {
 	return i
 }
 
-// stands reports whether old[:keep] shows n as it is. An older entry with the right content does not,
-// where a newer one contradicts it.
-func (d *draft) stands(n *need, keep int) bool {
+// shows reports whether the newest entry of n in old[:keep] has its current content. An older entry does not count.
+func (d *draft) shows(n *need, keep int) bool {
 	i := d.newest(n, keep)
 	return i >= 0 && d.old[i].Blob == n.Hash
 }
 
-// maxDiffs is how many diffs may follow a base.
+// maxDiffs is the maximum number of diffs after a base.
 const maxDiffs = 4
 
-// file returns the entry that must follow old[:keep] for it to show the file n as it is; ok is false if it does already.
+// file returns the entry that must follow old[:keep] to show the current content of the file n. ok is false if none is
+// needed.
 func (d *draft) file(n *need, keep int) (e Entry, ok bool) {
-	base := n.at // the file's present base
+	base := n.at // the file's newest base
 	for base >= 0 && d.old[base].Kind == Diff {
 		base = d.before[base]
 	}
@@ -217,8 +217,7 @@ func (d *draft) file(n *need, keep int) (e Entry, ok bool) {
 	return Entry{Kind: Diff, Key: n.Key, Blob: hash, Rev: n.Rev, Tokens: size, Blocks: 1, Born: d.now, chg: n.chg}, true
 }
 
-// label fills in what can be said of entries that begin with old[:keep]: which are dead, and the tiers.
-// It returns the tokens of the dead ones.
+// label sets Dead, N and Tier of entries, which start with old[:keep], and returns the tokens of the unused ones.
 func (d *draft) label(entries []Entry, keep int) int {
 	for _, n := range d.needs {
 		n.newest, n.whole = nil, false
@@ -230,7 +229,7 @@ func (d *draft) label(entries []Entry, keep int) int {
 		switch {
 		case i < keep:
 			n = d.of[i]
-		case !e.Kind.streams():
+		case !e.Kind.inConversation():
 			n = d.needs[e.Key]
 		}
 		if n != nil {
@@ -241,7 +240,7 @@ func (d *draft) label(entries []Entry, keep int) int {
 			e.Dead = n.whole
 			n.whole = n.whole || e.Kind != Diff
 		} else {
-			e.Dead = !e.Kind.streams()
+			e.Dead = !e.Kind.inConversation()
 		}
 		if e.Dead {
 			dead += e.Tokens
@@ -252,7 +251,7 @@ func (d *draft) label(entries []Entry, keep int) int {
 	return dead
 }
 
-// labels returns where each live item of a log stands.
+// labels returns the label of each item with a used entry.
 func labels(entries []Entry) map[string]label {
 	out := make(map[string]label, len(entries))
 	for i := range entries {

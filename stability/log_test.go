@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestLogRules has a case for each rule of how a log grows and is cut.
+// TestLogRules has a case for each rule of how a log grows and is rebuilt.
 func TestLogRules(t *testing.T) {
-	// Every case begins with system prompt, two outlines and a file, and a long first question and its answer.
+	// Every case starts with the system prompt, two outlines, a file, and a long first prompt with its reply.
 	const head = "system| outline:x outline:y|^ file:a=1|^ msg:1"
 	tests := []struct {
 		rule string
@@ -44,7 +44,7 @@ func TestLogRules(t *testing.T) {
 			want: head + "|^ msg:2| file:a+3| msg:3|^",
 		},
 		{
-			rule: "taking a file out only makes its entry dead, and its outline follows",
+			rule: "removing a file makes its entry unused, and its outline follows",
 			do: func(s *scene) *Plan {
 				s.outline("a", "1", 10)
 				return s.turn()
@@ -52,7 +52,7 @@ func TestLogRules(t *testing.T) {
 			want: "system| outline:x outline:y|^ file:a=1†|^ msg:1|^ msg:2| outline:a| msg:3|^",
 		},
 		{
-			rule: "deleting a file only makes its entry dead",
+			rule: "deleting a file makes its entry unused",
 			do: func(s *scene) *Plan {
 				s.drop("file:a")
 				return s.turn()
@@ -60,7 +60,7 @@ func TestLogRules(t *testing.T) {
 			want: "system| outline:x outline:y|^ file:a=1†|^ msg:1|^ msg:2| msg:3|^",
 		},
 		{
-			rule: "a changed outline makes the old one dead",
+			rule: "a changed outline makes the old one unused",
 			do: func(s *scene) *Plan {
 				s.outline("x", "2", 10)
 				return s.turn()
@@ -68,7 +68,7 @@ func TestLogRules(t *testing.T) {
 			want: "system| outline:x† outline:y|^ file:a=1|^ msg:1|^ msg:2| outline:x| msg:3|^",
 		},
 		{
-			rule: "an outline that comes back after another version is shown again",
+			rule: "an outline that returns to an earlier version is sent again",
 			do: func(s *scene) *Plan {
 				s.outline("x", "2", 10)
 				s.turn()
@@ -78,7 +78,7 @@ func TestLogRules(t *testing.T) {
 			want: "system| outline:x† outline:y|^ file:a=1|^ msg:1| msg:2| outline:x†| msg:3|^ msg:4| outline:x| msg:5|^",
 		},
 		{
-			rule: "taking a file in again whose text still stands is free",
+			rule: "adding a file again whose current text is in the log is free",
 			do: func(s *scene) *Plan {
 				s.outline("a", "1", 10)
 				s.turn()
@@ -88,7 +88,7 @@ func TestLogRules(t *testing.T) {
 			want: head + "| msg:2| outline:a†| msg:3|^ msg:4| msg:5|^",
 		},
 		{
-			rule: "taking a file in again that has changed appends a diff",
+			rule: "adding a file again that has changed appends a diff",
 			do: func(s *scene) *Plan {
 				s.drop("file:a")
 				s.turn()
@@ -124,7 +124,7 @@ func TestLogRules(t *testing.T) {
 			},
 		},
 		{
-			rule: "a new base if the diff is too much work",
+			rule: "a new base if the diff is too expensive",
 			do: func(s *scene) *Plan {
 				s.req.Diff = func(string, string, string) (string, int, bool) { return "", 0, false }
 				s.file("a", "2", 100)
@@ -145,7 +145,7 @@ func TestLogRules(t *testing.T) {
 			want: "system| outline:x outline:y|^ file:a=1†|^ msg:1| msg:2| file:a=1†| msg:3| msg:4| file:a=2†| msg:5|^ msg:6| file:a=2| msg:7|^",
 		},
 		{
-			rule: "after a pause longer than the lifetime everything is laid out anew, by the age of content",
+			rule: "after a pause longer than the lifetime everything is rebuilt, by the age of content",
 			do: func(s *scene) *Plan {
 				s.file("b", "1", 100)
 				s.file("a", "2", 100)
@@ -159,7 +159,7 @@ func TestLogRules(t *testing.T) {
 			cut:  CutCold,
 		},
 		{
-			rule: "a message that an edit removed leaves, with all behind it; a summary comes behind the bases",
+			rule: "a message that an edit removed is dropped and the log after it rebuilt; a summary follows the bases",
 			do: func(s *scene) *Plan {
 				s.file("b", "1", 100)
 				for range 4 {
@@ -172,7 +172,7 @@ func TestLogRules(t *testing.T) {
 			cut:  CutEdit,
 		},
 		{
-			rule: "at a cut each kept base that is behind gets one merged diff",
+			rule: "at a cut each outdated kept base gets one merged diff",
 			do: func(s *scene) *Plan {
 				s.file("a", "2", 100)
 				s.turn()
@@ -185,7 +185,7 @@ func TestLogRules(t *testing.T) {
 			cut:  CutEdit,
 		},
 		{
-			rule: "an edit in front of all marks leaves nothing",
+			rule: "an edit before all marks keeps nothing",
 			do: func(s *scene) *Plan {
 				s.put(Item{Key: "system", Kind: System, Hash: "other", Tokens: 200})
 				return s.turn()
@@ -194,7 +194,7 @@ func TestLogRules(t *testing.T) {
 			cut:  CutEdit,
 		},
 		{
-			rule: "tools stand first, and new ones leave nothing",
+			rule: "tools come first, and new ones keep nothing",
 			do: func(s *scene) *Plan {
 				s.put(Item{Key: "tools", Kind: Tools, Tokens: 10})
 				return s.turn()
@@ -203,7 +203,7 @@ func TestLogRules(t *testing.T) {
 			cut:  CutEdit,
 		},
 		{
-			rule: "strict cuts at once when a file is taken out",
+			rule: "strict rebuilds as soon as a file is removed",
 			opt:  Options{Strict: true},
 			do: func(s *scene) *Plan {
 				s.outline("a", "1", 10)
@@ -213,7 +213,7 @@ func TestLogRules(t *testing.T) {
 			cut:  CutStrict,
 		},
 		{
-			rule: "dead weight that outweighs writing the rest is cut away",
+			rule: "unused entries are removed if they cost more than writing the rest",
 			do: func(s *scene) *Plan {
 				s.file("big", "1", 10_000)
 				s.turn()
@@ -239,7 +239,7 @@ func TestLogRules(t *testing.T) {
 			s.outline("y", "1", 10)
 			s.outline("x", "1", 10)
 			s.file("a", "1", 100)
-			s.user(2000) // enough for a cut in front of it to be dear
+			s.user(2000) // large enough to make a cut before it expensive
 			s.send()
 			s.reply(20)
 			p := tt.do(s)

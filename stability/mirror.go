@@ -12,11 +12,11 @@ const (
 	longLife  = time.Hour
 )
 
-// mirrorBound is how many prefixes a mirror remembers; the ones unused for longest are forgotten first.
+// mirrorBound is the maximum number of prefixes in a mirror; those unused for longest are evicted first.
 const mirrorBound = 8192
 
-// Mirror is what is known about a provider's cache: which marked prefixes it holds. It is shared by the sessions
-// of one account, base URL, model, thinking mode and tool set, is safe for concurrent use, and reads no clock.
+// Mirror records which marked prefixes a provider's cache contains. It is shared by all sessions with the same account,
+// base URL, model, thinking mode and tool set. It is safe for concurrent use and reads no clock.
 type Mirror struct {
 	mu   sync.Mutex
 	used map[prefix]use
@@ -32,15 +32,15 @@ func (u use) alive(now time.Time) bool { return now.Sub(u.at) <= u.life }
 // NewMirror returns a mirror of an empty cache.
 func NewMirror() *Mirror { return &Mirror{used: make(map[prefix]use)} }
 
-// Usage is what the provider reports of a request's input, in its own tokens.
+// Usage is the provider's report on the input of a request, in the provider's tokens.
 type Usage struct {
 	Read  int // read from the cache
-	Write int // written to it
-	Input int // all of the input, read and written included
+	Write int // written to the cache
+	Input int // the whole input, including Read and Write
 }
 
-// Answered tells m that the request of p is being answered: its first usage event has come. From now on its marked
-// prefixes are cached. Where less was read than expected, the longer prefixes that were expected are forgotten.
+// Answered updates m with the first usage event of the reply to p: the marked prefixes of p are now cached. If less was
+// read than expected, m forgets the longer prefixes of p.
 func (m *Mirror) Answered(p *Plan, u Usage) {
 	if p.automatic {
 		return
@@ -49,7 +49,7 @@ func (m *Mirror) Answered(p *Plan, u Usage) {
 	defer m.mu.Unlock()
 	m.forget(p, u)
 	if u.Read+u.Write == 0 {
-		return // the provider takes marks but did not cache
+		return // the provider accepts marks but cached nothing
 	}
 	m.refresh(p.hit, p.at)
 	for i := range p.Entries {
@@ -66,8 +66,8 @@ func lifetime(long bool) time.Duration {
 	return shortLife
 }
 
-// forget drops the prefixes of p that were expected to be cached and were not read.
-// The provider counts otherwise than we do, so the shares of the whole are compared, with a margin of a tenth.
+// forget removes the prefixes of p that are longer than the read, if less was read than expected.
+// The provider's count differs from ours, so it compares shares of the whole input, with a margin of a tenth.
 func (m *Mirror) forget(p *Plan, u Usage) {
 	read := int64(0)
 	if u.Input > 0 {
@@ -85,7 +85,7 @@ func (m *Mirror) forget(p *Plan, u Usage) {
 	}
 }
 
-// refresh notes a use of a prefix that is alive, and reports whether it is. Its lifetime is the one it was written with.
+// refresh records a use of p and reports whether p is cached. The lifetime remains the one with which p was written.
 func (m *Mirror) refresh(p prefix, now time.Time) bool {
 	u, ok := m.used[p]
 	if !ok || !u.alive(now) {
@@ -105,7 +105,7 @@ func (m *Mirror) put(p prefix, u use, now time.Time) {
 	}
 }
 
-// shrink drops what is dead, and then what was not used for longest, down to three quarters of the bound.
+// shrink removes expired prefixes, then those unused for longest, down to three quarters of mirrorBound.
 func (m *Mirror) shrink(now time.Time) {
 	type known struct {
 		prefix
@@ -147,7 +147,8 @@ func (m *Mirror) lastUse(p prefix, now time.Time) (use, bool) {
 	return u, ok && u.alive(now)
 }
 
-// longest returns the length of the longest cached prefix of entries that ends within the look-back from their end; 0 for none.
+// longest returns the number of entries in the longest cached prefix that ends within the last lookBack blocks; 0 if
+// there is none.
 func (m *Mirror) longest(entries []Entry, now time.Time) int {
 	blocks := 0
 	for n := len(entries); n > 0; n-- {
@@ -166,7 +167,7 @@ func (m *Mirror) longest(entries []Entry, now time.Time) int {
 	return 0
 }
 
-// learn takes over a use that was stored, unless a later one is known.
+// learn adds a stored use of p unless m has a later one.
 func (m *Mirror) learn(p prefix, u use) {
 	if m == nil {
 		return

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// A prefix enters at the first usage event of its answer, not at sending.
+// A prefix is added at the first usage event of the reply, not when the request is sent.
 func TestMirrorLearnsFromAnswers(t *testing.T) {
 	s := newScene(t, Options{})
 	s.file("a", "1", 100)
 	s.user(10)
 	p := s.plan()
 	if again := s.plan(); again.Expect != 0 {
-		t.Errorf("planned and not answered, yet %d tokens are expected", again.Expect)
+		t.Errorf("%d tokens expected of a request without a reply", again.Expect)
 	}
 	s.mirror.Answered(p, Usage{Write: 310, Input: 310})
 	if again := s.plan(); again.Expect != 310 {
-		t.Errorf("expect %d tokens of an answered request", again.Expect)
+		t.Errorf("%d tokens expected after the reply", again.Expect)
 	}
 }
 
@@ -27,11 +27,11 @@ func TestMirrorOfProviderThatDoesNotCache(t *testing.T) {
 	s.user(10)
 	s.mirror.Answered(s.plan(), Usage{Input: 210})
 	if p := s.plan(); p.Expect != 0 {
-		t.Errorf("expect %d tokens although nothing was written", p.Expect)
+		t.Errorf("%d tokens expected although nothing was written", p.Expect)
 	}
 }
 
-// A reported read below expectation makes it forget longer prefixes.
+// A reported read below the expectation makes the mirror forget longer prefixes.
 func TestMirrorForgets(t *testing.T) {
 	s := newScene(t, Options{})
 	s.outline("x", "1", 100)
@@ -43,7 +43,7 @@ func TestMirrorForgets(t *testing.T) {
 	if p.Expect < 350 {
 		t.Fatalf("expect %d", p.Expect)
 	}
-	// The provider counts a quarter more than we do, and has lost all but the outlines.
+	// The provider counts a quarter more than the tracker, and has lost everything except the outlines.
 	s.mirror.Answered(p, Usage{Read: 375, Write: p.Tokens*5/4 - 375, Input: p.Tokens * 5 / 4})
 	for i, e := range p.Entries {
 		holds := s.mirror.holds(e.prefix, s.now)
@@ -54,7 +54,7 @@ func TestMirrorForgets(t *testing.T) {
 	s.send()
 }
 
-// A read that comes out as expected, whatever the provider's way of counting, forgets nothing.
+// A read as expected forgets nothing, however the provider counts.
 func TestMirrorKeepsWhatWasRead(t *testing.T) {
 	s := newScene(t, Options{})
 	s.file("a", "1", 300)
@@ -71,7 +71,7 @@ func TestMirrorKeepsWhatWasRead(t *testing.T) {
 	}
 }
 
-// Both lifetimes are refreshed by use; a prefix keeps the one that it was written with.
+// A use extends both lifetimes; a prefix keeps the lifetime with which it was written.
 func TestMirrorLifetimes(t *testing.T) {
 	for _, tt := range []struct {
 		lifetime string
@@ -95,7 +95,7 @@ func TestMirrorLifetimes(t *testing.T) {
 	}
 }
 
-// Sessions with the same beginning share what one of them has had cached.
+// Sessions with a common prefix share its cache entries.
 func TestMirrorIsShared(t *testing.T) {
 	one, two := newScene(t, Options{}), newScene(t, Options{})
 	two.mirror, two.cache, two.req.Cache.Mirror = one.mirror, one.cache, one.mirror
@@ -106,7 +106,7 @@ func TestMirrorIsShared(t *testing.T) {
 	two.said = 50
 	two.user(33)
 	if p := two.plan(); p.Expect != 300 {
-		t.Errorf("expect %d tokens of the other session's beginning", p.Expect)
+		t.Errorf("%d tokens expected of the other session's prefix", p.Expect)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestMirrorIsBounded(t *testing.T) {
 		}
 	}
 	if !m.holds(name(3*mirrorBound-1), start) || m.holds(name(0), start) {
-		t.Error("the ones unused for longest should go first")
+		t.Error("the prefixes unused for longest must be evicted first")
 	}
 	m.learn(name(-1), use{start.Add(time.Hour), shortLife})
 	m.learn(name(-1), use{start, longLife})

@@ -5,30 +5,30 @@ import (
 	"time"
 )
 
-// Plan is the layout of one request. Its slices belong to the tracker: read, do not write.
+// Plan is the layout of one request. Its slices belong to the tracker and must not be modified.
 type Plan struct {
 	Entries []Entry // in order
 
-	Kept   int // leading entries taken over from the last request, byte for byte
+	Kept   int // leading entries repeated from the last request, byte for byte
 	Tokens int // of all entries
-	Dead   int // of entries that nothing needs any more
-	Expect int // expected to be read from the provider's cache
+	Dead   int // of unused entries
+	Expect int // tokens expected to be read from the provider's cache
 
-	ExpectBlocks int // content blocks that these are sent as, tools as one; 0 where the provider takes no marks
+	ExpectBlocks int // content blocks of the expected read, tools counted as one; 0 if the provider accepts no marks
 
-	Cut  Cut  // why the entries behind Kept were laid out anew
-	Long bool // the marks ask for the lifetime of an hour
+	Cut  Cut  // why the entries after Kept were rebuilt
+	Long bool // the marks have a lifetime of an hour
 
 	at        time.Time
 	automatic bool
-	hit       prefix // what Expect counts up to
+	hit       prefix // of the expected read
 	of        *Tracker
-	number    int // requests that were answered before it
-	next      any // the layout's state once it is answered
+	number    int // requests committed before this plan
+	next      any // the layout's state after Commit
 	changes   func() []TierChange
 }
 
-// Changes returns what has moved since the last request that was answered, by key; nothing for the first request.
+// Changes returns the changes since the last committed request, sorted by key; none for the first request.
 func (p *Plan) Changes() []TierChange {
 	if p.changes == nil {
 		return nil
@@ -36,57 +36,57 @@ func (p *Plan) Changes() []TierChange {
 	return p.changes()
 }
 
-// Entry is a piece of a request.
+// Entry is a part of a request that shows an item.
 type Entry struct {
 	Kind   Kind   // never File
 	Key    string // the item's key
 	Blob   string // hash of the rendered bytes
-	Rev    string // bases and diffs: hash of the file's text that they lead to
+	Rev    string // bases and diffs: hash of the resulting text of the file
 	Tokens int
-	Blocks int // content blocks that it is sent as, where it is sent by itself
+	Blocks int // content blocks of the entry if it is not joined with others
 
-	// BlockEnd closes a content block; entries up to the next BlockEnd are sent as one.
+	// BlockEnd closes a content block. All entries after the previous BlockEnd up to this one form one block.
 	BlockEnd bool
-	Mark     bool // a cache mark stands at its end
+	Mark     bool // has a cache mark at its end
 
-	Dead bool // kept because leaving it out would cost more; see Plan.Dead
+	Dead bool // unused, kept because removing it would cost more; see Plan.Dead
 	Tier Tier
-	N    int // replies that its item has stayed unchanged
-	Born int // request in which it was laid out, counted from 0; `log` only
+	N    int // replies for which its item has been unchanged
+	Born int // request in which the entry was laid out, counted from 0; `log` only
 
 	partial    bool
 	unmarkable bool
-	chg        int // request since which its content is what it is
-	marked     bool
-	prefix     prefix // of all entries up to and with this one
+	chg        int    // request in which its content last changed
+	marked     bool   // had a mark when it was sent
+	prefix     prefix // of all entries up to and including this one
 }
 
-// NextThreshold returns the N at which the entry's item goes up a tier, 0 for the most stable.
+// NextThreshold returns the N at which the entry's item moves up a tier; 0 in the most stable tier.
 func (e *Entry) NextThreshold() int { return e.Tier.Threshold() }
 
 // itemKind returns the kind of the item that e shows.
 func (e *Entry) itemKind() Kind {
-	if e.Kind.shows() {
+	if e.Kind.isFileText() {
 		return File
 	}
 	return e.Kind
 }
 
-// Cut is the reason why a request does not simply continue the last one.
+// Cut is the reason why a request does not only append to the last one.
 type Cut string
 
-// The reasons. NoCut is a pure append; the layout `ripple` gives none.
+// The reasons. NoCut is a pure append. The layout `ripple` gives no reasons.
 const (
 	NoCut     Cut = ""
 	CutFirst  Cut = "first request"
-	CutCold   Cut = "nothing of it is cached any more"
-	CutEdit   Cut = "something sent has left the view"
-	CutStrict Cut = "a file was taken out"
-	CutCheap  Cut = "laying out anew is cheaper"
+	CutCold   Cut = "the request is no longer cached"
+	CutEdit   Cut = "content was removed from the view"
+	CutStrict Cut = "a file was removed"
+	CutCheap  Cut = "a rebuild is cheaper"
 	CutWindow Cut = "the window is nearly full"
 )
 
-// newEntry returns the entry that shows it as it is, laid out in request now, with content that is as old as request chg.
+// newEntry returns an entry for the current content of it, laid out in request now and last changed in request chg.
 func newEntry(it *Item, now, chg int) Entry {
 	kind := it.Kind
 	if kind == File {
@@ -98,7 +98,7 @@ func newEntry(it *Item, now, chg int) Entry {
 	}
 }
 
-// prefix identifies the bytes of a request up to some point, block boundaries included.
+// prefix is a hash of the leading entries of a request, block boundaries included.
 type prefix [sha256.Size]byte
 
 // seal computes the prefixes of entries[from:].
@@ -122,42 +122,42 @@ func seal(entries []Entry, from int) {
 	}
 }
 
-// closeBlocks sets the block boundaries of entries[from:]: a message ends its block, and so do a kind of
-// the leading system part and a run of anything else.
+// closeBlocks sets the block boundaries of entries[from:]. These form one block each: a message, the entries of one kind
+// in the leading system part, and any other run of entries between messages.
 func closeBlocks(entries []Entry, from int) {
 	leading := leadEnd(entries)
 	for i := from; i < len(entries); i++ {
 		e := &entries[i]
-		e.BlockEnd = e.BlockEnd || i+1 == len(entries) || e.Kind.streams() || entries[i+1].Kind.streams() ||
+		e.BlockEnd = e.BlockEnd || i+1 == len(entries) || e.Kind.inConversation() || entries[i+1].Kind.inConversation() ||
 			i+1 == leading || i < leading && e.Kind != entries[i+1].Kind
 	}
 }
 
-// leadEnd returns how many entries form the leading system part.
+// leadEnd returns the number of entries in the leading system part.
 func leadEnd(entries []Entry) int {
 	i := 0
-	for i < len(entries) && entries[i].Kind.leads() {
+	for i < len(entries) && entries[i].Kind.inSystemPart() {
 		i++
 	}
 	return i
 }
 
-// firstOfStream returns the index of the first entry of the conversation.
-func firstOfStream(entries []Entry) int {
+// conversationStart returns the index of the first entry of the conversation, or len(entries).
+func conversationStart(entries []Entry) int {
 	i := 0
-	for i < len(entries) && !entries[i].Kind.streams() {
+	for i < len(entries) && !entries[i].Kind.inConversation() {
 		i++
 	}
 	return i
 }
 
-// maxMarks is how many marks Anthropic takes in a request.
+// maxMarks is the maximum number of marks in a request to Anthropic.
 const maxMarks = 4
 
-// setMarks marks the ends of the prefixes of the given lengths, each on the last block at or before it
-// that can bear a mark, unless the prefix is too short to be cached.
+// setMarks sets a mark for each of the given prefix lengths, on the last entry of the prefix that can have one.
+// It skips prefixes that are too short to be cached.
 func setMarks(entries []Entry, lengths [maxMarks]int, minimum int) {
-	// The provider counts otherwise than we do: a prefix that is long enough by a hair may not be.
+	// The provider's count differs from ours: a prefix that is barely long enough by our count may be too short.
 	least := minimum + minimum/10
 	sums := sums(entries)
 	for _, n := range lengths {
@@ -172,7 +172,7 @@ func setMarks(entries []Entry, lengths [maxMarks]int, minimum int) {
 
 func (e *Entry) bearsMark() bool { return e.BlockEnd && !e.unmarkable && e.Tokens > 0 }
 
-// sums returns the tokens of each prefix of entries: sums[n] of the first n.
+// sums returns the tokens of each prefix of entries; sums[n] is the total of the first n.
 func sums(entries []Entry) []int {
 	out := make([]int, len(entries)+1)
 	for i := range entries {
@@ -181,11 +181,11 @@ func sums(entries []Entry) []int {
 	return out
 }
 
-// lookBack is how many blocks, the marked one included, Anthropic searches for a cached prefix.
+// lookBack is the number of blocks, including the marked one, in which Anthropic searches for a cached prefix.
 const lookBack = 20
 
-// expect fills in what will be read from the cache if it is as the mirror shows it. Of a provider that caches by itself
-// nothing is known: what was kept is expected to be there if it was sent there, and not long ago.
+// expect computes the expected cache read from the mirror. For a provider that caches automatically there is no mirror:
+// expect assumes that the kept entries are cached if they were sent to this provider within the last hour.
 func (p *Plan) expect(c *Cache, pause time.Duration) {
 	p.automatic = c.Automatic
 	sums := sums(p.Entries)
@@ -206,7 +206,7 @@ func (p *Plan) expect(c *Cache, pause time.Duration) {
 	}
 }
 
-// blocks returns how many content blocks entries are sent as.
+// blocks returns the number of content blocks of entries.
 func blocks(entries []Entry) int {
 	n := 0
 	for i := range entries {

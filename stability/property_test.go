@@ -12,10 +12,10 @@ import (
 
 var (
 	seed  = flag.Uint64("seed", 1, "seed of the first random session")
-	walks = flag.Int("walks", 200, "how many random sessions")
+	walks = flag.Int("walks", 200, "number of random sessions")
 )
 
-// TestRandomSessions walks through random sessions and checks at every request what must hold of any.
+// TestRandomSessions walks through random sessions and checks the invariants at every request.
 func TestRandomSessions(t *testing.T) {
 	for i := range *walks {
 		n := *seed + uint64(i)
@@ -28,14 +28,14 @@ func TestRandomSessions(t *testing.T) {
 	}
 }
 
-// walker does random things to a session.
+// walker makes random changes to a session.
 type walker struct {
 	*scene
 	r    *rand.Rand
 	revs int
 	last *Plan
 
-	restarted bool // so that the cache may hold what the mirror knows nothing of
+	restarted bool // the cache may contain prefixes unknown to the mirror
 }
 
 func walk(t *testing.T, opt Options, seed uint64) {
@@ -86,7 +86,7 @@ func (w *walker) act() {
 		w.file(path, w.rev(), tokens)
 	case 3:
 		w.outline(path, w.rev(), tokens/5)
-	case 4, 5, 6, 7: // edit a file that is in full
+	case 4, 5, 6, 7: // edit a full file
 		for _, it := range w.items {
 			if it.Kind == File && w.r.IntN(3) == 0 {
 				w.file(strings.TrimPrefix(it.Key, "file:"), w.rev(), tokens)
@@ -109,7 +109,7 @@ func (w *walker) act() {
 		if len(w.stream) > 4 {
 			w.compact(w.r.IntN(4))
 		}
-	case 14: // a copy in an old message becomes a notice, or the view is taken back
+	case 14: // a copy in an old message becomes a notice, or the view is restored
 		if len(w.stream) > 2 {
 			i := w.r.IntN(len(w.stream))
 			w.stream = slices.Clone(w.stream)
@@ -125,7 +125,7 @@ func (w *walker) act() {
 	}
 }
 
-// check plans the request, from the state and from its stored bytes, and compares it with what must hold.
+// check plans the request, from the state and from its stored form, and checks the invariants.
 func (w *walker) check() {
 	w.t.Helper()
 	p := w.plan()
@@ -148,21 +148,21 @@ func (w *walker) check() {
 		dry.until[k], dry.life[k] = w.cache.until[k], w.cache.life[k]
 	}
 	if u := dry.serve(p, w.now); u.Read < p.Expect || u.Read > p.Expect && !w.restarted {
-		w.t.Fatalf("read %d tokens of the cache, expected %d: %s", u.Read, p.Expect, show(p.Entries))
+		w.t.Fatalf("read %d tokens from the cache, expected %d: %s", u.Read, p.Expect, show(p.Entries))
 	}
 }
 
-// describe renders what a plan is, whatever is expected of the cache.
+// describe renders a plan, except for the expected read.
 func describe(p *Plan) string {
 	views := p.Breakdown()
 	for i := range views {
-		views[i].Cached = 0 // depends on what the mirror knows of other sessions and of former layouts
+		views[i].Cached = 0 // depends on the mirror's records of other sessions and of former layouts
 	}
 	return fmt.Sprintf("%s\nkept %d of %d, dead %d, cut %q, long %t, %v, %v",
 		show(p.Entries), p.Kept, p.Tokens, p.Dead, p.Cut, p.Long, p.Changes(), views)
 }
 
-// checkContent holds the live entries against the items: each is shown as it is, once, and messages in order.
+// checkContent compares the used entries to the items: each is shown once, in its current form, and messages in order.
 func (w *walker) checkContent(p *Plan) {
 	w.t.Helper()
 	revs := map[string]string{}
@@ -173,11 +173,11 @@ func (w *walker) checkContent(p *Plan) {
 		tokens += e.Tokens
 		switch {
 		case e.Dead:
-		case e.Kind.streams():
+		case e.Kind.inConversation():
 			stream = append(stream, e.Key+e.Blob)
 		case e.Kind == Diff:
 			if step := fmt.Sprintf("%s: %s>%s", e.Key, revs[e.Key], e.Rev); e.Blob != step {
-				w.t.Fatalf("diff %s where %s is needed", e.Blob, step)
+				w.t.Fatalf("got diff %s, want %s", e.Blob, step)
 			}
 			revs[e.Key] = e.Rev
 		default:
@@ -190,14 +190,14 @@ func (w *walker) checkContent(p *Plan) {
 		case len(shown) != 1:
 			w.t.Fatalf("%s is shown %d times: %s", it.Key, len(shown), show(p.Entries))
 		case it.Kind == File && !it.Partial && revs[it.Key] != it.Rev:
-			w.t.Fatalf("%s is shown as %s, is %s", it.Key, revs[it.Key], it.Rev)
+			w.t.Fatalf("%s is shown at revision %s, want %s", it.Key, revs[it.Key], it.Rev)
 		case (it.Kind != File || it.Partial) && shown[0] != it.Hash:
-			w.t.Fatalf("%s is not shown as it is", it.Key)
+			w.t.Fatalf("%s is not shown in its current form", it.Key)
 		}
 		delete(live, it.Key)
 	}
 	if len(live) > 0 {
-		w.t.Fatalf("shown and not needed, but not dead: %v", live)
+		w.t.Fatalf("not needed, but not marked as unused: %v", live)
 	}
 	for _, it := range w.stream {
 		want = append(want, it.Key+it.Hash)
@@ -223,7 +223,7 @@ func (w *walker) checkMarks(p *Plan) {
 		}
 		marks++
 		if !e.BlockEnd || e.Tokens == 0 || e.unmarkable || tokens < testMinimum*11/10 || w.req.Cache.Automatic {
-			w.t.Fatalf("a mark may not stand on %s, at %d tokens", e.Key, tokens)
+			w.t.Fatalf("forbidden mark on %s, at %d tokens", e.Key, tokens)
 		}
 	}
 	if marks > 4 {
@@ -234,7 +234,7 @@ func (w *walker) checkMarks(p *Plan) {
 	}
 }
 
-// checkKept verifies that what is kept is byte for byte what was sent.
+// checkKept verifies that the kept entries are byte for byte those sent before.
 func (w *walker) checkKept(p *Plan) {
 	w.t.Helper()
 	for i := range p.Kept {

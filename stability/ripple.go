@@ -5,24 +5,24 @@ import (
 	"strings"
 )
 
-// ripple is the classic layout: L0 to L3 are consecutive blocks, each closed by a mark, and items move up
-// one tier at a time, when the tier above is being rewritten anyway. What has not been stable for long stands behind
-// the last mark.
+// ripple is the classic layout: L0 to L3 are consecutive blocks, each closed by a mark, and items move up one tier at a
+// time, when the tier above is being rewritten anyway. Items that have not been stable for long follow the last mark.
 type ripple struct {
 	target int
 
-	lead    []Item // tools and system prompt: they stand in front of L0 and have no N
+	lead    []Item // tools and system prompt: they precede L0 and have no N
 	members [tiers][]member
-	entries []Entry // the layout of these
+	entries []Entry // the layout of lead and members
 }
 
-// member is an item and the number of replies that it has stayed unchanged.
+// member is an item and the number of replies for which it has been unchanged.
 type member struct {
 	Item
 	n int
 }
 
-// Plan lays out the request with the given number. Each request but the first counts the reply before it.
+// Plan lays out the request with the given number, counted from 0. Each request but the first counts the previous
+// reply.
 func (r *ripple) Plan(req *Request, number int, _ bool) *Plan {
 	s := r.register(req)
 	s.count()
@@ -41,16 +41,16 @@ func (r *ripple) Plan(req *Request, number int, _ bool) *Plan {
 	}
 	p := &Plan{Entries: next.entries, Kept: kept, next: next}
 	if number > 0 {
-		from := *r // Commit moves r on
+		from := *r // Commit replaces r
 		p.changes = func() []TierChange { return changes(from.labels(nil), next.labels(s)) }
 	}
 	return p
 }
 
-// Commit makes the layout of p the one that the next request develops.
+// Commit makes the layout of p the base of the next request.
 func (r *ripple) Commit(p *Plan) { *r = *p.next.(*ripple) }
 
-// layOut fills entries, but for their prefixes, and returns the lengths of the prefixes that L0 to L3 close.
+// layOut fills entries, except for their prefixes, and returns the number of entries up to the end of each of L0 to L3.
 func (r *ripple) layOut() (ends [maxMarks]int) {
 	size := len(r.lead)
 	for _, members := range r.members {
@@ -83,8 +83,8 @@ func newMemberEntry(m *member, t Tier) Entry {
 	return e
 }
 
-// activeOrder sorts what is not cached: file tree, other documents, outlines and files by key, notes, and the
-// conversation, in its order, last.
+// activeOrder returns the uncached members in order: file tree, other documents, outlines and files by key, notes, and
+// the conversation.
 func activeOrder(members []member) []member {
 	out := slices.Clone(members)
 	slices.SortStableFunc(out, func(a, b member) int {
@@ -101,13 +101,13 @@ func activeRank(m *member) int {
 	if m.Key == structureKey {
 		return -1
 	}
-	if m.Kind.streams() {
+	if m.Kind.inConversation() {
 		return int(^uint(0) >> 1)
 	}
 	return slices.Index([]Kind{Document, Outline, File, Note}, m.Kind)
 }
 
-// inherit takes over the prefixes of entries that begin as the earlier ones do, and returns for how many.
+// inherit copies the prefixes of the leading entries that are equal to the earlier ones, and returns their number.
 func inherit(entries, earlier []Entry) int {
 	n := 0
 	for n < min(len(entries), len(earlier)) {
@@ -121,7 +121,7 @@ func inherit(entries, earlier []Entry) int {
 	return n
 }
 
-// labels returns where each item stands; s, where there is one, tells how it came there.
+// labels returns the label of each item. s, which may be nil, supplies the reasons.
 func (r *ripple) labels(s *step) map[string]label {
 	out := make(map[string]label, len(r.entries))
 	for i := range r.lead {

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// testMinimum is the shortest prefix that the tests' provider caches.
+// testMinimum is the tokens of the shortest prefix that the fake provider caches.
 const testMinimum = 100
 
-// scene is a session in a test: what its next request must hold, its tracker, and the provider's cache.
+// scene is a session in a test: the contents of its next request, its tracker, and the provider's cache.
 type scene struct {
 	t       *testing.T
 	opt     Options
@@ -20,7 +20,7 @@ type scene struct {
 	cache   *fakeCache
 	req     Request // without Now and Items
 	now     time.Time
-	items   []Item // but the conversation
+	items   []Item // except the conversation
 	stream  []Item
 	said    int
 }
@@ -38,12 +38,12 @@ func newScene(t *testing.T, opt Options) *scene {
 	return s
 }
 
-// tinyDiff makes diffs of ten tokens between any two revisions. Its hash tells what it does.
+// tinyDiff returns diffs of ten tokens between any two revisions. The hash names both.
 func tinyDiff(key, from, to string) (string, int, bool) {
 	return fmt.Sprintf("%s: %s>%s", key, from, to), 10, true
 }
 
-// put adds an item or changes the one with its key. The hash is made from what is given.
+// put adds an item or replaces the one with the same key. It derives the hash from the other fields.
 func (s *scene) put(it Item) {
 	if it.Hash == "" {
 		it.Hash = hash(it.Key + "@" + it.Rev)
@@ -59,13 +59,13 @@ func (s *scene) put(it Item) {
 
 func hash(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
-// file puts a file in full context and takes its outline out.
+// file adds a full file and removes its outline.
 func (s *scene) file(path, rev string, tokens int) {
 	s.drop("outline:" + path)
 	s.put(Item{Key: "file:" + path, Kind: File, Rev: rev, Tokens: tokens})
 }
 
-// outline shows a file by its outline only.
+// outline replaces a file with its outline.
 func (s *scene) outline(path, rev string, tokens int) {
 	s.drop("file:" + path)
 	s.put(Item{Key: "outline:" + path, Kind: Outline, Hash: hash("outline " + path + rev), Tokens: tokens})
@@ -95,7 +95,7 @@ func (s *scene) say(it Item) {
 	s.stream = append(s.stream, it)
 }
 
-// compact replaces all but the newest keep messages by a summary.
+// compact replaces all but the newest keep messages with a summary.
 func (s *scene) compact(keep int) {
 	s.said++
 	key := fmt.Sprintf("summary:%d", s.said)
@@ -103,7 +103,7 @@ func (s *scene) compact(keep int) {
 	s.stream = append([]Item{{Key: key, Kind: Summary, Hash: hash(key), Tokens: 50}}, kept...)
 }
 
-// request returns what the next request must hold.
+// request returns the next request.
 func (s *scene) request() Request {
 	req := s.req
 	req.Now = s.now
@@ -120,7 +120,7 @@ func (s *scene) plan() *Plan {
 	return p
 }
 
-// send plans the request and has the provider answer it.
+// send plans the request, sends it to the fake provider and commits it.
 func (s *scene) send() *Plan {
 	s.t.Helper()
 	p := s.plan()
@@ -131,7 +131,7 @@ func (s *scene) send() *Plan {
 	return p
 }
 
-// turn is a question, a request and an answer, a minute after the last one.
+// turn adds a prompt, sends the request and adds a reply, a minute after the last turn.
 func (s *scene) turn() *Plan {
 	s.t.Helper()
 	s.now = s.now.Add(time.Minute)
@@ -141,7 +141,7 @@ func (s *scene) turn() *Plan {
 	return p
 }
 
-// restart stores the session and loads it into a new process, which knows nothing of the cache but what was stored.
+// restart stores the session and restores it with an empty mirror, as a new process does.
 func (s *scene) restart() {
 	s.t.Helper()
 	bytes := s.state()
@@ -167,7 +167,7 @@ func (s *scene) restore(bytes []byte) {
 	}
 }
 
-// show renders a layout for comparison: one word for each entry, "|" at block ends, "^" at marks, "†" on dead ones.
+// show renders a layout: one word for each entry, "|" at block ends, "^" at marks, "†" on unused entries.
 func show(entries []Entry) string {
 	var out []string
 	for i := range entries {
@@ -210,7 +210,7 @@ func find(p *Plan, key string) []Entry {
 	return out
 }
 
-// fakeCache is a provider's prompt cache by the rules that Anthropic bills by. It shares no code with the mirror.
+// fakeCache is a prompt cache that follows Anthropic's billing rules. It shares no code with the mirror.
 type fakeCache struct {
 	minimum int
 	until   map[string]time.Time
@@ -221,7 +221,7 @@ func newFakeCache(minimum int) *fakeCache {
 	return &fakeCache{minimum, map[string]time.Time{}, map[string]time.Duration{}}
 }
 
-// serve answers a request and returns the usage that the provider would report.
+// serve processes a request and returns the usage that the provider would report.
 func (c *fakeCache) serve(p *Plan, now time.Time) Usage {
 	type place struct {
 		name          string

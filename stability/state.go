@@ -9,19 +9,20 @@ import (
 	"time"
 )
 
-// stateVersion is the version of the bytes that State returns.
+// stateVersion is the version of the encoding used by State.
 const stateVersion = 1
 
-// The bounds of what Restore reads.
+// The limits of Restore.
 const (
 	maxState    = 64 << 20 // bytes
 	maxAnswered = 1 << 40
 )
 
-// ErrLayout is returned, wrapped, for a state of another layout than the options ask for: the session begins anew.
-var ErrLayout = errors.New("state is of another layout")
+// ErrLayout is returned, wrapped, for the state of a different layout than that in the options. The caller then starts
+// with a new tracker.
+var ErrLayout = errors.New("the state belongs to another layout")
 
-// state is a Tracker as it is stored.
+// state is the stored form of a Tracker.
 type state struct {
 	Version  int             `json:"version"`
 	Layout   string          `json:"layout"`
@@ -32,15 +33,15 @@ type state struct {
 	State    json.RawMessage `json:"state"`
 }
 
-// cachedPrefix is what the mirror knows of the first N entries.
+// cachedPrefix is the stored form of the mirror's record of the first N entries.
 type cachedPrefix struct {
 	N    int   `json:"n"`
 	Used int64 `json:"used"` // Unix time in nanoseconds
 	Long bool  `json:"long,omitempty"`
 }
 
-// State returns t as bytes for Restore, with what m, which may be nil, knows of the session's prefixes.
-// Equal trackers give equal bytes.
+// State returns an encoding of t for Restore, with m's records of the session's prefixes. m may be nil.
+// Equal trackers have equal encodings.
 func (t *Tracker) State(m *Mirror) ([]byte, error) {
 	inner, err := json.Marshal(t.layout.save())
 	if err != nil {
@@ -59,8 +60,9 @@ func (t *Tracker) State(m *Mirror) ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// Restore returns the tracker whose State the bytes are, and tells m, which may be nil, what was known to be cached.
-// The error for a state of another layout than opt.Layout is ErrLayout; for any other the state is damaged.
+// Restore decodes the result of State and adds the stored records of cached prefixes to m, which may be nil.
+// The error is ErrLayout if the state has a different layout than opt.Layout; any other error means invalid options or
+// a damaged state.
 func Restore(opt Options, bytes []byte, m *Mirror) (*Tracker, error) {
 	t, err := New(opt)
 	if err != nil {
@@ -74,7 +76,7 @@ func Restore(opt Options, bytes []byte, m *Mirror) (*Tracker, error) {
 
 func (t *Tracker) restore(bytes []byte, m *Mirror) error {
 	if len(bytes) > maxState {
-		return fmt.Errorf("%d bytes: at most %d", len(bytes), maxState)
+		return fmt.Errorf("%d bytes exceeds the limit of %d", len(bytes), maxState)
 	}
 	var s state
 	if err := decode(bytes, &s); err != nil {
@@ -82,11 +84,11 @@ func (t *Tracker) restore(bytes []byte, m *Mirror) error {
 	}
 	switch {
 	case s.Version != stateVersion:
-		return fmt.Errorf("version %d: want %d", s.Version, stateVersion)
+		return fmt.Errorf("version %d is not supported; want %d", s.Version, stateVersion)
 	case s.Layout != t.kind:
 		return fmt.Errorf("%q, want %q: %w", s.Layout, t.kind, ErrLayout)
 	case s.Answered < 0 || s.Answered > maxAnswered:
-		return fmt.Errorf("impossible number of replies: %d", s.Answered)
+		return fmt.Errorf("invalid number of replies: %d", s.Answered)
 	}
 	if err := t.layout.load(s.State, s.Answered); err != nil {
 		return err
@@ -101,19 +103,19 @@ func (t *Tracker) restore(bytes []byte, m *Mirror) error {
 	return t.teach(m, s.Cached)
 }
 
-// teach tells m which prefixes were cached.
+// teach adds the stored records of cached prefixes to m.
 func (t *Tracker) teach(m *Mirror, cached []cachedPrefix) error {
 	entries := t.layout.sent()
 	for _, c := range cached {
 		if c.N < 1 || c.N > len(entries) {
-			return fmt.Errorf("cached prefix of %d of %d entries", c.N, len(entries))
+			return fmt.Errorf("cached prefix has %d entries of %d", c.N, len(entries))
 		}
 		m.learn(entries[c.N-1].prefix, use{time.Unix(0, c.Used), lifetime(c.Long)})
 	}
 	return nil
 }
 
-// decode reads exactly one value of known fields.
+// decode decodes exactly one JSON value and refuses unknown fields.
 func decode(data []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()

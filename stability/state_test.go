@@ -43,31 +43,31 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 	tests := []struct{ name, state, want string }{
 		{"nothing", ``, "EOF"},
-		{"no JSON", `{`, "EOF"},
+		{"not JSON", `{`, "EOF"},
 		{"two values", log(entry) + `{}`, "more than one value"},
 		{"an unknown field", `{"version":1,"color":1}`, "unknown field"},
-		{"a version to come", `{"version":2}`, "version 2"},
-		{"no such layout", `{"version":1,"layout":"pile"}`, "another layout"},
-		{"negative replies", `{"version":1,"layout":"log","answered":-1}`, "impossible number"},
+		{"a future version", `{"version":2}`, "version 2"},
+		{"an unknown layout", `{"version":1,"layout":"pile"}`, "another layout"},
+		{"negative replies", `{"version":1,"layout":"log","answered":-1}`, "invalid number"},
 		{"an unknown kind", log(`{"kind":"file","key":"a","blob":"b","rev":"r"}`), "unknown kind"},
-		{"no key", log(`{"kind":"message","blob":"b"}`), "no key"},
-		{"no hash", log(`{"kind":"message","key":"b"}`), "no hash"},
+		{"no key", log(`{"kind":"message","blob":"b"}`), "missing key or hash"},
+		{"no hash", log(`{"kind":"message","key":"b"}`), "missing key or hash"},
 		{"a base without revision", log(strings.Replace(entry, `"r"`, `""`, 1)), "revision"},
 		{"a message with revision", log(strings.Replace(entry, `"base"`, `"message"`, 1)), "revision"},
 		{"a diff without base", log(strings.Replace(entry, `"base"`, `"diff"`, 1)), "without a base"},
-		{"negative tokens", log(strings.Replace(entry, `"tokens":1`, `"tokens":-1`, 1)), "impossible size"},
-		{"too many tokens", log(strings.Replace(entry, `"tokens":1`, `"tokens":99999999`, 1)), "impossible size"},
-		{"no blocks", log(strings.Replace(entry, `"blocks":1`, `"blocks":0`, 1)), "impossible size"},
-		{"born to come", log(strings.Replace(entry, `"born":0`, `"born":1`, 1)), "impossible age"},
-		{"older than stable", log(strings.Replace(entry, `"chg":0`, `"chg":-13`, 1)), "impossible age"},
+		{"negative tokens", log(strings.Replace(entry, `"tokens":1`, `"tokens":-1`, 1)), "invalid size"},
+		{"too many tokens", log(strings.Replace(entry, `"tokens":1`, `"tokens":99999999`, 1)), "invalid size"},
+		{"no blocks", log(strings.Replace(entry, `"blocks":1`, `"blocks":0`, 1)), "invalid size"},
+		{"born in the future", log(strings.Replace(entry, `"born":0`, `"born":1`, 1)), "invalid age"},
+		{"older than stable", log(strings.Replace(entry, `"chg":0`, `"chg":-13`, 1)), "invalid age"},
 		{"a cached prefix beyond the log", strings.Replace(log(entry), `"last":5`, `"last":5,"cached":[{"n":2,"used":1}]`, 1), "cached prefix"},
 		{"tiers missing", ripple(`{"lead":[],"tiers":[[],[]]}`), "2 tiers"},
-		{"a file in front", ripple(`{"lead":[{"key":"a","kind":"note"}],"tiers":[[],[],[],[],[]]}`), "in front"},
+		{"a note before the tiers", ripple(`{"lead":[{"key":"a","kind":"note"}],"tiers":[[],[],[],[],[]]}`), "before the tiers"},
 		{"an item twice", ripple(`{"lead":[],"tiers":[[],[],[],[],[{"key":"a","kind":"note","hash":"h","N":0},{"key":"a","kind":"note","hash":"h","N":0}]]}`), "2 items with 1 keys"},
-		{"a system prompt in a tier", ripple(`{"lead":[],"tiers":[[],[],[],[],[{"key":"a","kind":"system","hash":"h"}]]}`), "impossible member"},
-		{"an N of the future", ripple(`{"lead":[],"tiers":[[],[],[],[],[{"key":"a","kind":"note","hash":"h","N":14}]]}`), "impossible member"},
-		{"too large", strings.Repeat(" ", maxState+1), "at most"},
-		{"too many entries", log(strings.Repeat(entry+",", maxEntries) + entry), "at most"},
+		{"a system prompt in a tier", ripple(`{"lead":[],"tiers":[[],[],[],[],[{"key":"a","kind":"system","hash":"h"}]]}`), "invalid member"},
+		{"an N from the future", ripple(`{"lead":[],"tiers":[[],[],[],[],[{"key":"a","kind":"note","hash":"h","N":14}]]}`), "invalid member"},
+		{"too large", strings.Repeat(" ", maxState+1), "exceeds the limit"},
+		{"too many entries", log(strings.Repeat(entry+",", maxEntries) + entry), "exceeds the limit"},
 	}
 	for _, tt := range tests {
 		t.Run(strings.ReplaceAll(tt.name, " ", "_"), func(t *testing.T) {
@@ -89,11 +89,11 @@ func TestRestoreOfAnotherLayout(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	if _, err := Restore(Options{Layout: "pile"}, s.state(), nil); err == nil {
-		t.Error("a layout that does not exist is restored")
+		t.Error("restored an unknown layout")
 	}
 }
 
-// FuzzRestore: any bytes are refused or give a tracker that plans and stores itself.
+// FuzzRestore: any bytes are refused or restored to a tracker that can plan and store itself.
 func FuzzRestore(f *testing.F) {
 	for _, layout := range []string{LayoutLog, LayoutRipple} {
 		t := &testing.T{}
@@ -132,13 +132,13 @@ func TestPlanRefuses(t *testing.T) {
 		{"a key twice", Request{Items: []Item{good, good}}, "2 items with 1 keys"},
 		{"no kind", Request{Items: []Item{{Key: "a", Hash: "h"}}}, "unknown kind"},
 		{"an entry's kind", Request{Items: []Item{{Key: "a", Hash: "h", Kind: Diff}}}, "unknown kind"},
-		{"negative tokens", Request{Items: []Item{{Key: "a", Kind: Note, Hash: "h", Tokens: -1}}}, "impossible size"},
-		{"too many tokens", Request{Items: []Item{{Key: "a", Kind: Note, Hash: "h", Tokens: maxTokens + 1}}}, "impossible size"},
+		{"negative tokens", Request{Items: []Item{{Key: "a", Kind: Note, Hash: "h", Tokens: -1}}}, "invalid size"},
+		{"too many tokens", Request{Items: []Item{{Key: "a", Kind: Note, Hash: "h", Tokens: maxTokens + 1}}}, "invalid size"},
 		{"a file without revision", Request{Items: []Item{{Key: "a", Kind: File, Hash: "h"}}}, "no revision"},
-		{"too many items", Request{Items: make([]Item, maxItems+1)}, "at most"},
+		{"too many items", Request{Items: make([]Item, maxItems+1)}, "exceeds the limit"},
 		{"a negative window", Request{Window: -1}, "window"},
 		{"a negative price", Request{Cache: Cache{Prices: Prices{Read: -1}}}, "price"},
-		{"too high a price", Request{Cache: Cache{Prices: Prices{Write: maxPrice + 1}}}, "price"},
+		{"a price that is too high", Request{Cache: Cache{Prices: Prices{Write: maxPrice + 1}}}, "price"},
 	}
 	for _, tt := range tests {
 		tracker, _ := New(Options{})
@@ -155,12 +155,12 @@ func TestPlanRefuses(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	for _, opt := range []Options{{Layout: "pile"}, {Lifetime: "2h"}, {Target: -1}, {Turns: -1}, {Turns: maxTurns + 1}} {
 		if _, err := New(opt); err == nil {
-			t.Errorf("%+v is accepted", opt)
+			t.Errorf("accepted %+v", opt)
 		}
 	}
 }
 
-// Of several plans from one state only one can be committed.
+// Only one of several plans made from the same state can be committed.
 func TestCommitOfStalePlan(t *testing.T) {
 	for _, layout := range []string{LayoutLog, LayoutRipple} {
 		s := newScene(t, Options{Layout: layout})
@@ -174,7 +174,7 @@ func TestCommitOfStalePlan(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 		if !bytes.Equal(before, s.state()) {
-			t.Error("a refused plan changes the state")
+			t.Error("a refused plan changed the state")
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// storedEntry is an entry of the log as it is stored.
+// storedEntry is the stored form of an entry of the log.
 type storedEntry struct {
 	Kind       Kind   `json:"kind"`
 	Key        string `json:"key"`
@@ -40,7 +40,7 @@ func (l *log) load(data []byte, answered int) error {
 		return err
 	}
 	if len(stored) > maxEntries {
-		return fmt.Errorf("%d entries: at most %d", len(stored), maxEntries)
+		return fmt.Errorf("%d entries exceeds the limit of %d", len(stored), maxEntries)
 	}
 	entries := make([]Entry, len(stored))
 	based := make(map[string]bool)
@@ -63,23 +63,23 @@ func (l *log) load(data []byte, answered int) error {
 }
 
 func (s *storedEntry) check(answered int) error {
-	if !s.Kind.leads() && !s.Kind.streams() && !s.Kind.shows() && s.Kind != Note {
+	if !s.Kind.inSystemPart() && !s.Kind.inConversation() && !s.Kind.isFileText() && s.Kind != Note {
 		return fmt.Errorf("unknown kind %q", s.Kind)
 	}
 	switch {
 	case s.Key == "" || s.Blob == "":
-		return errors.New("no key or no hash")
-	case s.Kind.shows() != (s.Rev != ""):
+		return errors.New("missing key or hash")
+	case s.Kind.isFileText() != (s.Rev != ""):
 		return fmt.Errorf("%s with revision %q", s.Kind, s.Rev)
 	case s.Tokens < 0 || s.Tokens > maxTokens || s.Blocks < 1 || s.Blocks > maxTokens:
-		return fmt.Errorf("impossible size: %d tokens, %d blocks", s.Tokens, s.Blocks)
+		return fmt.Errorf("invalid size: %d tokens, %d blocks", s.Tokens, s.Blocks)
 	case s.Born < 0 || s.Born >= answered || s.Chg < -entryN[L0] || s.Chg >= answered:
-		return fmt.Errorf("impossible age: born %d, changed %d, of %d", s.Born, s.Chg, answered)
+		return fmt.Errorf("invalid age: born %d, changed %d, of %d", s.Born, s.Chg, answered)
 	}
 	return nil
 }
 
-// relabel fills in the tiers that the entries had in the request with the given number.
+// relabel sets N and Tier of the entries as they were in the request with the given number.
 func relabel(entries []Entry, number int) {
 	chg := make(map[string]int, len(entries))
 	for i := range entries {
@@ -92,13 +92,13 @@ func relabel(entries []Entry, number int) {
 	}
 }
 
-// storedMember is an item in a tier of `ripple` as it is stored.
+// storedMember is the stored form of an item in a tier of `ripple`.
 type storedMember struct {
 	Item
 	N int
 }
 
-// storedRipple is `ripple` as it is stored: the members of L0, L1, L2, L3 and active.
+// storedRipple is the stored form of `ripple`: the members of L0, L1, L2, L3 and active.
 type storedRipple struct {
 	Lead  []Item           `json:"lead"`
 	Tiers [][]storedMember `json:"tiers"`
@@ -122,18 +122,18 @@ func (r *ripple) load(data []byte, answered int) error {
 		return err
 	}
 	if len(stored.Tiers) != int(Active) {
-		return fmt.Errorf("%d tiers: want %d", len(stored.Tiers), Active)
+		return fmt.Errorf("%d tiers; want %d", len(stored.Tiers), Active)
 	}
 	all := Request{Items: stored.Lead}
 	for i := range stored.Lead {
-		if k := stored.Lead[i].Kind; !k.heads() {
-			return fmt.Errorf("%s in front of the tiers", k)
+		if k := stored.Lead[i].Kind; !k.atStart() {
+			return fmt.Errorf("%s before the tiers", k)
 		}
 	}
 	for i, members := range stored.Tiers {
 		for _, m := range members {
-			if m.N < 0 || m.N > answered+entryN[L0] || m.Kind.heads() {
-				return fmt.Errorf("impossible member %s: %s, N %d", m.Key, m.Kind, m.N)
+			if m.N < 0 || m.N > answered+entryN[L0] || m.Kind.atStart() {
+				return fmt.Errorf("invalid member %s: %s, N %d", m.Key, m.Kind, m.N)
 			}
 			r.members[L0+Tier(i)] = append(r.members[L0+Tier(i)], member{m.Item, m.N})
 			all.Items = append(all.Items, m.Item)

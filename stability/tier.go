@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Tier says how stable an item has been.
+// Tier is a level of stability of an item.
 type Tier int
 
-// The tiers, most stable first. NoTier is where an item is before it comes and after it has gone.
+// The tiers, most stable first. NoTier is used in changes of items that are added or removed.
 const (
 	NoTier Tier = iota
 	L0
@@ -18,12 +18,12 @@ const (
 	L3
 	Active
 
-	tiers // how many values there are
+	tiers // the number of values
 )
 
 var tierNames = [tiers]string{"", "L0", "L1", "L2", "L3", "active"}
 
-// entryN is the N with which a tier is entered.
+// entryN is the N of an item that enters a tier.
 var entryN = [tiers]int{L0: 12, L1: 9, L2: 6, L3: 3, Active: 0}
 
 // String returns the tier's name, empty for NoTier.
@@ -37,7 +37,7 @@ func (t Tier) String() string {
 // MarshalText returns the tier's name.
 func (t Tier) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText reads a tier's name.
+// UnmarshalText parses a tier's name.
 func (t *Tier) UnmarshalText(text []byte) error {
 	i := slices.Index(tierNames[:], string(text))
 	if i < 0 {
@@ -47,7 +47,7 @@ func (t *Tier) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Threshold returns the N at which an item leaves t upward; 0 for L0, which nothing leaves.
+// Threshold returns the N at which an item moves from t to the next more stable tier; 0 for L0 and NoTier.
 func (t Tier) Threshold() int {
 	if t <= L0 || t > Active {
 		return 0
@@ -55,7 +55,7 @@ func (t Tier) Threshold() int {
 	return entryN[t-1]
 }
 
-// tierOf returns the tier that n unchanged replies amount to.
+// tierOf returns the tier of an item that was unchanged for n replies.
 func tierOf(n int) Tier {
 	for t := L0; t < Active; t++ {
 		if n >= entryN[t] {
@@ -65,21 +65,21 @@ func tierOf(n int) Tier {
 	return Active
 }
 
-// TierChange is one item's move between two requests, or within one tier its change.
+// TierChange is an item's move to another tier between two requests, or a change of its content within a tier.
 type TierChange struct {
 	Key      string
 	From, To Tier
 	Reason   string
 }
 
-// label is where an item stands.
+// label is the tier of an item in a request.
 type label struct {
 	tier    Tier
-	changed bool   // its content is not what it was
-	reason  string // why it is there; empty: by its N
+	changed bool   // its content has changed
+	reason  string // for the tier; empty: its N
 }
 
-// changes compares the labels of two requests. The result is sorted by key.
+// changes returns the differences between the labels of two requests, sorted by key.
 func changes(from, to map[string]label) []TierChange {
 	var out []TierChange
 	for key, now := range to {
@@ -113,15 +113,15 @@ func (l label) why(known bool) string {
 func goneReason(key string, to map[string]label) string {
 	if path, isFile := strings.CutPrefix(key, "file:"); isFile {
 		if _, outlined := to["outline:"+path]; outlined {
-			return "taken out, outline stays"
+			return "removed, outline remains"
 		}
 	}
 	return "removed"
 }
 
-// place gives each outline its first tier: clusters, largest first, each to the one of L1, L2, L3
-// that has the fewest tokens. With less than the target for each, fewer tiers are filled, L1 first; with less than
-// the target in all, none is. Outlines that are in no cluster are clusters of their own.
+// place returns the first tier of each outline. It assigns clusters, largest first, to the one of L1, L2 and L3 with
+// the fewest tokens. If there are too few tokens to bring each tier to the target, it fills fewer tiers, L1 first; if
+// the total is below the target, it fills none. Outlines in no cluster form clusters of their own.
 func place(outlines []Item, clusters [][]string, target int) map[string]Tier {
 	groups, total := group(outlines, clusters)
 	filled := 3
@@ -153,7 +153,7 @@ type cluster struct {
 	tokens int
 }
 
-// group returns the clusters of outlines, largest first, ties by first key, and their tokens in all.
+// group returns the clusters of outlines, largest first, ties by first key, and the total tokens.
 func group(outlines []Item, clusters [][]string) ([]cluster, int) {
 	tokens := make(map[string]int, len(outlines))
 	total := 0
@@ -166,7 +166,7 @@ func group(outlines []Item, clusters [][]string) ([]cluster, int) {
 		var c cluster
 		for _, key := range keys {
 			if n, ok := tokens[key]; ok {
-				delete(tokens, key) // a key counts in the first cluster that names it
+				delete(tokens, key) // a key belongs to the first cluster that contains it
 				c.keys, c.tokens = append(c.keys, key), c.tokens+n
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Which N belongs to which tier, and where it leaves.
+// The tier of each N and the next threshold.
 func TestTierTable(t *testing.T) {
 	tests := []struct {
 		n    int
@@ -35,14 +35,14 @@ func TestTierTable(t *testing.T) {
 		}
 	}
 	if err := new(Tier).UnmarshalText([]byte("L4")); err == nil {
-		t.Error("L4 is no tier")
+		t.Error("accepted the unknown tier L4")
 	}
 	if got := Tier(17).String(); got != "Tier(17)" {
 		t.Errorf("a tier out of range is %s", got)
 	}
 }
 
-// In both layouts N counts the replies that an item has stayed unchanged; a change or an absence sets it to 0.
+// In both layouts N counts the replies for which an item has been unchanged; a change or an absence resets it to 0.
 func TestNCountsReplies(t *testing.T) {
 	for _, layout := range []string{LayoutLog, LayoutRipple} {
 		t.Run(layout, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestNCountsReplies(t *testing.T) {
 				}
 			}
 			want(0, Active)
-			want(0, Active) // assembling does not count
+			want(0, Active) // planning does not count
 			s.turn()
 			want(1, Active)
 			s.turn()
@@ -69,13 +69,13 @@ func TestNCountsReplies(t *testing.T) {
 			s.outline("a", "2", 10)
 			s.turn()
 			if e := find(s.plan(), "outline:a")[0]; e.N != 1 || e.Tier != Active {
-				t.Errorf("the outline of the file taken out has N %d in %s", e.N, e.Tier)
+				t.Errorf("the outline of the removed file has N %d in %s", e.N, e.Tier)
 			}
 		})
 	}
 }
 
-func TestSystemPromptIsL0AtOnce(t *testing.T) {
+func TestSystemPromptStartsInL0(t *testing.T) {
 	for _, layout := range []string{LayoutLog, LayoutRipple} {
 		s := newScene(t, Options{Layout: layout})
 		if e := s.plan().Entries[0]; e.Tier != L0 || e.NextThreshold() != 0 {
@@ -94,12 +94,12 @@ func TestPlace(t *testing.T) {
 	}{
 		{"clusters, largest first, to the tier with the fewest tokens",
 			"a:50 b:50 c:60 d:30 e:20", "a,b d,e", 10, "a:L1 b:L1 c:L2 d:L3 e:L3"},
-		{"those in no cluster are their own, ties by name", "b:10 a:10 c:10", "", 10, "a:L1 b:L2 c:L3"},
-		{"two tiers where there is not enough for three", "a:10 b:10 c:10", "", 15, "a:L1 b:L2 c:L1"},
-		{"one tier where there is not enough for two", "a:10 b:10", "", 15, "a:L1 b:L1"},
-		{"none where there is not enough for one", "a:10", "", 15, ""},
+		{"outlines in no cluster form their own, ties by name", "b:10 a:10 c:10", "", 10, "a:L1 b:L2 c:L3"},
+		{"two tiers if there are too few tokens for three", "a:10 b:10 c:10", "", 15, "a:L1 b:L2 c:L1"},
+		{"one tier if there are too few tokens for two", "a:10 b:10", "", 15, "a:L1 b:L1"},
+		{"none if there are too few tokens for one", "a:10", "", 15, ""},
 		{"three without a target", "a:1 b:1", "", 0, "a:L1 b:L2"},
-		{"unknown and doubled keys do no harm", "a:10 b:10", "a,x,a b,a", 10, "a:L1 b:L2"},
+		{"unknown and duplicate keys are ignored", "a:10 b:10", "a,x,a b,a", 10, "a:L1 b:L2"},
 	}
 	for _, tt := range tests {
 		t.Run(strings.ReplaceAll(tt.name, " ", "_"), func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// The first outlines begin with the N of the tier where clusters place them, in both layouts.
+// In both layouts the first outlines start with the entry N of the tier chosen by their clusters.
 func TestFirstPlacement(t *testing.T) {
 	for _, layout := range []string{LayoutLog, LayoutRipple} {
 		s := newScene(t, Options{Layout: layout, Target: 100})
@@ -159,7 +159,7 @@ func TestChanges(t *testing.T) {
 	got := s.plan().Changes()
 	want := []TierChange{
 		{"file:a", Active, Active, "changed"},
-		{"file:b", Active, NoTier, "taken out, outline stays"},
+		{"file:b", Active, NoTier, "removed, outline remains"},
 		{"msg:1", Active, L3, "unchanged for 3 replies"},
 		{"msg:6", NoTier, Active, "new"},
 		{"outline:b", NoTier, Active, "new"},
@@ -170,7 +170,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// ripple tells why it moves items.
+// ripple gives a reason for each move.
 func TestChangesOfRipple(t *testing.T) {
 	s := newScene(t, Options{Layout: LayoutRipple, Target: 100})
 	s.file("a", "1", 200)

@@ -1,10 +1,10 @@
-// Package stability decides what a request to a model looks like: in which order its items stand, which of them are
-// sent again byte for byte, and where the marks for the provider's prompt cache are.
+// Package stability lays out requests to a model: the order of the items, which of them are sent again byte for byte,
+// and the positions of marks for the provider's prompt cache.
 //
-// A Tracker counts for how many replies each item of a session has stayed unchanged, and drives a Layout. Planning is
-// a function of the state and the request. When the provider begins to answer, the Mirror of its cache learns from
-// the usage that it reports; when the answer is there, Commit makes the plan the state. The package must never do I/O,
-// read a clock, or see the text of an item: it works on hashes and sizes.
+// A Tracker counts for how many replies each item of a session has been unchanged, and drives a Layout. A plan depends
+// only on the state and the request. When the provider starts its reply, the Mirror of its cache is updated from the
+// reported usage; when the reply is complete, Commit makes the plan the new state. The package must never do I/O, read
+// a clock, or see the text of an item: it works on hashes and sizes.
 package stability
 
 import (
@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// Layout orders the items of a request and places the marks. The two are `log` and `ripple`.
+// Layout orders the items of a request and places the marks. The implementations are `log` and `ripple`.
 type Layout interface {
-	// Plan lays out the request with the given number, counted from 0. It leaves the layout's state alone.
-	// long asks for marks with the long lifetime.
+	// Plan lays out the request with the given number, counted from 0. It does not change the state.
+	// long requests marks with the long lifetime.
 	Plan(req *Request, number int, long bool) *Plan
-	// Commit makes p, planned from the present state, the state: its request was answered.
+	// Commit makes p the new state. p must be planned from the current state.
 	Commit(p *Plan)
 
-	save() any                             // what is stored of the state, for JSON
-	load(saved []byte, answered int) error // the reverse, for an empty layout
-	sent() []Entry                         // the entries last answered
+	save() any                             // returns the state as a value to encode as JSON
+	load(saved []byte, answered int) error // restores the state into an empty layout
+	sent() []Entry                         // returns the entries of the last committed plan
 }
 
 // The names of the layouts.
@@ -32,8 +32,8 @@ const (
 	LayoutRipple = "ripple"
 )
 
-// The lifetimes that can be asked for. LifetimeAuto starts with five minutes; after the first pause
-// that an hour would have bridged it asks for an hour.
+// The lifetimes of cached prefixes. LifetimeAuto starts with five minutes and changes to an hour after the first pause
+// between five minutes and an hour.
 const (
 	LifetimeAuto = "auto"
 	Lifetime5m   = "5m"
@@ -44,36 +44,36 @@ const (
 type Options struct {
 	Layout   string // LayoutLog (default) or LayoutRipple
 	Lifetime string // LifetimeAuto (default), Lifetime5m or Lifetime1h
-	Strict   bool   // log: cut at once when a file is taken out
-	Target   int    // tokens that make a tier worth a mark; 0 turns anchors, folding and graduation of history off
-	Turns    int    // log: further turns that a session is expected to have; 0: 8
+	Strict   bool   // log: rebuild as soon as a file is removed
+	Target   int    // tokens that make a tier worth a mark; 0 disables anchors, folding and graduation of history
+	Turns    int    // log: expected number of further turns, used to weigh a rebuild; 0: 8
 }
 
-// DefaultTarget is one and a half times 1,024, the shortest prefix that is cached.
+// DefaultTarget is one and a half times 1,024, the tokens of the shortest prefix that can be cached.
 const DefaultTarget = 1536
 
-// defaultTurns is for how many turns a cut is expected to pay.
+// defaultTurns is the default of Options.Turns.
 const defaultTurns = 8
 
-// maxTurns bounds it, so that no price can overflow.
+// maxTurns is the maximum of Options.Turns. It prevents overflows in prices.
 const maxTurns = 100
 
-// ErrStale is returned, wrapped, for a plan that was not made from the present state.
-var ErrStale = errors.New("plan does not fit the present state")
+// ErrStale is returned, wrapped, for a plan that was not made from the current state.
+var ErrStale = errors.New("the plan does not fit the current state")
 
-// Tracker counts how long the items of a session have been stable and plans its requests.
-// It is used by one goroutine.
+// Tracker counts for how many replies the items of a session have been unchanged and plans its requests.
+// It is not safe for concurrent use.
 type Tracker struct {
 	lifetime string
 	kind     string
 	layout   Layout
 
-	answered int       // requests so far
-	last     time.Time // of the newest of them
+	answered int       // committed requests
+	last     time.Time // time of the newest one
 	long     bool      // the long lifetime is in use
 }
 
-// New returns the tracker of a session that has sent nothing.
+// New returns the tracker of a session that has sent no request. It returns an error for invalid options.
 func New(opt Options) (*Tracker, error) {
 	t := &Tracker{lifetime: opt.Lifetime, kind: opt.Layout}
 	switch opt.Layout {
@@ -86,10 +86,10 @@ func New(opt Options) (*Tracker, error) {
 	case LayoutRipple:
 		t.layout = &ripple{target: opt.Target}
 	default:
-		return nil, fmt.Errorf("layout %q: want %s or %s", opt.Layout, LayoutLog, LayoutRipple)
+		return nil, fmt.Errorf("unknown layout %q; use %s or %s", opt.Layout, LayoutLog, LayoutRipple)
 	}
 	if opt.Target < 0 || opt.Turns < 0 || opt.Turns > maxTurns {
-		return nil, fmt.Errorf("target of %d tokens, %d turns: want 0 or more, and at most %d turns", opt.Target, opt.Turns, maxTurns)
+		return nil, fmt.Errorf("target of %d tokens, %d turns: must not be negative, at most %d turns", opt.Target, opt.Turns, maxTurns)
 	}
 	switch opt.Lifetime {
 	case "":
@@ -98,12 +98,13 @@ func New(opt Options) (*Tracker, error) {
 	case Lifetime1h:
 		t.long = true
 	default:
-		return nil, fmt.Errorf("lifetime %q: want %s, %s or %s", opt.Lifetime, LifetimeAuto, Lifetime5m, Lifetime1h)
+		return nil, fmt.Errorf("unknown lifetime %q; use %s, %s or %s", opt.Lifetime, LifetimeAuto, Lifetime5m, Lifetime1h)
 	}
 	return t, nil
 }
 
-// Plan lays out the next request. It changes nothing: any number of plans may be made, and at most one is committed.
+// Plan lays out the next request. It does not change the state: any number of plans may be made, and at most one
+// committed. It returns an error for an invalid request.
 func (t *Tracker) Plan(req Request) (*Plan, error) {
 	if err := req.check(); err != nil {
 		return nil, fmt.Errorf("plan request: %w", err)
@@ -126,7 +127,8 @@ func (t *Tracker) wantsLong(now time.Time) bool {
 	return pause > shortLife && pause <= longLife
 }
 
-// Commit tells t that the request of p was answered. It counts one reply for every item.
+// Commit makes p the new state after its request got a reply, and counts one reply for every item.
+// It returns ErrStale, wrapped, if p was not planned from the current state.
 func (t *Tracker) Commit(p *Plan) error {
 	if p.of != t || p.number != t.answered {
 		return fmt.Errorf("commit request %d after %d: %w", p.number, t.answered, ErrStale)
@@ -137,5 +139,6 @@ func (t *Tracker) Commit(p *Plan) error {
 	return nil
 }
 
-// Entries returns the layout of the request last answered: what a caller must be able to render again. Read, do not write.
+// Entries returns the layout of the last committed request. The caller must be able to render these entries again.
+// The result must not be modified.
 func (t *Tracker) Entries() []Entry { return t.layout.sent() }

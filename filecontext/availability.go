@@ -2,7 +2,7 @@ package filecontext
 
 import "strings"
 
-// Availability returns how much of the file the model is shown, and why.
+// Availability returns how much of the file is shown to the model, and the reason.
 func (e Entry) Availability() (State, string) {
 	if e.Problem != "" {
 		return NotAvailable, e.Problem.Explain()
@@ -10,8 +10,8 @@ func (e Entry) Availability() (State, string) {
 	return e.State, e.Reason
 }
 
-// CheckEdit returns nil if the file may be patched: a request held all of its present version, which is also the one with the hash
-// base, where one is given. The error is an *EditRefusedError.
+// CheckEdit returns nil if the file may be patched: a request contained all of its current version, and base is empty or
+// the hash of that version. The error is an *EditRefusedError.
 func (f *FileContext) CheckEdit(path, base string) error {
 	e, _ := f.find(path, false)
 	state, _ := e.Availability()

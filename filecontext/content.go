@@ -10,15 +10,15 @@ import (
 type Content struct {
 	Path  string
 	Text  string
-	Hash  string // SHA-256 in hex of the file's bytes as they are on disk, or of the client's unsaved text
-	Size  int64  // bytes that Hash covers
-	Lines int    // a last one without a line end counts
+	Hash  string // SHA-256 of the bytes on disk or of the client's unsaved text, in hex
+	Size  int64  // of the hashed bytes
+	Lines int    // including a last one without a newline
 
 	stamp     stamp // zero for a buffer
-	foldsCase bool  // the disk takes other spellings of Path for the same file
+	foldsCase bool  // the file system ignores case in Path
 }
 
-// newContent returns the content with a text that was decoded from raw.
+// newContent returns the content for text, which was decoded from raw.
 func newContent(path, text string, raw []byte) Content {
 	sum := sha256.Sum256(raw)
 	return Content{Path: path, Text: text, Hash: hex.EncodeToString(sum[:]), Size: int64(len(raw)), Lines: countLines(text)}
@@ -32,7 +32,7 @@ func countLines(text string) int {
 	return lines
 }
 
-// cutLines returns the lines of text in r, as far as there are any.
+// cutLines returns those lines of text that are in r.
 func cutLines(text string, r Range) string {
 	if r.IsWhole() {
 		return text

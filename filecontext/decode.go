@@ -16,8 +16,8 @@ var (
 	utf16beBOM = []byte("\xfe\xff")
 )
 
-// decode returns the text in a file's bytes: UTF-8, or UTF-16 with a byte order mark, which is left out.
-// Line ends stay as they are. What is not text is refused.
+// decode returns the text of a file: UTF-8, or UTF-16 with a byte order mark. It removes the mark and keeps line ends.
+// The error is a *RefusedError if data is not text.
 func decode(path string, data []byte) (string, error) {
 	if bytes.HasPrefix(data, utf16leBOM) || bytes.HasPrefix(data, utf16beBOM) {
 		return decodeUTF16(path, data)
@@ -31,7 +31,8 @@ func decode(path string, data []byte) (string, error) {
 	return string(bytes.TrimPrefix(data, utf8BOM)), nil
 }
 
-// decodeUTF16 refuses what would not come through whole: half characters, and the NULs of UTF-32 and of binaries.
+// decodeUTF16 refuses data that cannot be decoded without loss: incomplete characters, and the NULs of UTF-32 and of
+// binary data.
 func decodeUTF16(path string, data []byte) (string, error) {
 	text, err := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder().Bytes(data)
 	if err != nil || bytes.IndexByte(text, 0) >= 0 {
@@ -43,7 +44,7 @@ func decodeUTF16(path string, data []byte) (string, error) {
 	return string(text), nil
 }
 
-// isText reports whether a kind of file is text or one of the kinds that are written as text, such as JSON.
+// isText reports whether kind is text or derived from text, such as JSON.
 func isText(kind *mimetype.MIME) bool {
 	for ; kind != nil; kind = kind.Parent() {
 		if kind.Is("text/plain") {

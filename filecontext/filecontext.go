@@ -1,8 +1,9 @@
-// Package filecontext holds the files of a session: where they may lie, what is in them, what the model has seen of them.
+// Package filecontext manages the files of a session: their location, their content, and how much of them the model has
+// seen.
 //
-// Roots does the reading and is safe for concurrent use. FileContext is the state: a pure value that does no I/O and belongs
-// to one goroutine. The package must never read, or admit the existence of, anything outside the roots; never wait for a pipe
-// or a device; and never let a file be patched that the model has not seen whole in its present version.
+// Roots reads files and is safe for concurrent use. FileContext is the state: a set of files, without I/O, for use by one
+// goroutine. The package must never read anything outside the roots or reveal whether it exists, never wait for a pipe
+// or a device, and never allow an edit of a file unless the model has seen its whole current version.
 package filecontext
 
 import (
@@ -14,18 +15,18 @@ import (
 // Bounds of a session's files.
 const (
 	MaxFiles       = 2000
-	MaxBytes       = 64 << 20 // of all texts held
-	MaxBufferBytes = 16 << 20 // of the texts among them that the client has not saved; they are stored with the session
+	MaxBytes       = 64 << 20 // of all texts
+	MaxBufferBytes = 16 << 20 // of the unsaved texts, which are stored with the session
 )
 
-// State is how much of a file a session shows to the model.
+// State is how much of a file is shown to the model.
 type State string
 
 // The states, from least to most.
 const (
 	NotAvailable State = "not_available"
 	SummaryOnly  State = "summary_only" // its outline
-	Partial      State = "partial"      // a range of lines, or a text that was cut
+	Partial      State = "partial"      // a range of lines, or a truncated text
 	Full         State = "full"
 )
 
@@ -34,25 +35,25 @@ type Entry struct {
 	Content
 
 	State       State
-	Reason      string // how State came about
-	Range       Range  // the lines that were asked for, more than there are perhaps; zero: all
-	Once        bool   // it leaves after the next reply
+	Reason      string // for State
+	Range       Range  // the requested lines, possibly beyond the end of the file; zero: all
+	Once        bool   // removed after the next reply
 	LineNumbers bool
-	Unsaved     bool   // Text is the client's, and the disk does not count
-	Problem     Reason // why it cannot be read at present; Text is empty then
-	Sent        string // hash of the newest version that a request held whole; empty: none did
-	Shown       bool   // a request held it, whole or not, since it was put in
-	Since       uint64 // orders the files of a set by when they were asked for or changed last
-	Held        int    // requests that held it since then
+	Unsaved     bool   // Text is the client's unsaved text; the file on disk is ignored
+	Problem     Reason // why the file cannot be read now; Text is empty in this case
+	Sent        string // hash of the newest version that was sent whole; empty: none
+	Shown       bool   // part or all of it was sent since it was added
+	Since       uint64 // orders files by the time of the last Put or change
+	Held        int    // requests that contained it since then
 
-	version uint64 // of the content; rises with each change
+	version uint64 // of the content; increases with each change
 }
 
-// FileContext is the set of a session's files. It is not safe for concurrent use; what it returns are copies.
+// FileContext is the set of a session's files. It is not safe for concurrent use. Its methods return copies.
 type FileContext struct {
 	entries map[string]Entry // by path
-	bytes   int              // sum of the texts
-	buffers int              // sum of the unsaved ones
+	bytes   int              // total of all texts
+	buffers int              // total of the unsaved texts
 	version uint64
 	latest  uint64 // highest Since
 }
@@ -60,7 +61,7 @@ type FileContext struct {
 // New returns an empty set.
 func New() *FileContext { return &FileContext{entries: map[string]Entry{}} }
 
-// AddOptions say how a file is taken in.
+// AddOptions are the options of Put.
 type AddOptions struct {
 	State       State // empty: Full, or Partial with a Range
 	Reason      string
@@ -70,8 +71,9 @@ type AddOptions struct {
 	Unsaved     bool // the content is the client's unsaved text
 }
 
-// Put takes a file in, or anew. An unsaved text that is there stays the content until the disk counts again (see Saved).
-// The error is a *RefusedError: lines that the file does not have, or a set that is full.
+// Put adds or replaces a file. If the file in the set has unsaved text and content is from disk, the unsaved text
+// remains the content until Saved is called. The error is a *RefusedError: the file does not have the lines, or the set
+// is full.
 func (f *FileContext) Put(content Content, opt AddOptions) (Entry, error) {
 	e, err := f.Try(content, opt)
 	if err != nil {
@@ -80,7 +82,7 @@ func (f *FileContext) Put(content Content, opt AddOptions) (Entry, error) {
 	return f.set(f.touch(e)), nil
 }
 
-// Try returns what Put would make of a file and changes nothing, so that it can be stored first.
+// Try returns the entry that Put would add, without a change to the set, so that the entry can be stored first.
 func (f *FileContext) Try(content Content, opt AddOptions) (Entry, error) {
 	old, known := f.find(content.Path, content.foldsCase)
 	e := Entry{Content: content, State: opt.State, Reason: opt.Reason, Range: opt.Range, Once: opt.Once,
@@ -103,7 +105,7 @@ func (f *FileContext) Try(content Content, opt AddOptions) (Entry, error) {
 	return e, nil
 }
 
-// stateOf returns how available a file is of which these lines are shown.
+// stateOf returns the state of a file of which the given lines are shown.
 func stateOf(lines Range) State {
 	if lines.IsWhole() {
 		return Full
@@ -111,8 +113,8 @@ func stateOf(lines Range) State {
 	return Partial
 }
 
-// Visible returns those of the lines that were asked for which the file has at present: it can grow into the
-// range and shrink out of it. The zero Range is the whole file.
+// Visible returns the part of the requested Range that exists in the current version, or Range unchanged if the file
+// ends before it. The zero Range is the whole file.
 func (e *Entry) Visible() Range {
 	if e.Range.IsWhole() || e.Range.Start > e.Lines {
 		return e.Range
@@ -123,34 +125,35 @@ func (e *Entry) Visible() Range {
 // Get returns the file at path.
 func (f *FileContext) Get(path string) (Entry, bool) { return f.find(path, false) }
 
-// List returns all files by path.
+// List returns all files, sorted by path.
 func (f *FileContext) List() []Entry {
 	return slices.SortedFunc(maps.Values(f.entries), func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
 }
 
-// Len returns how many files there are.
+// Len returns the number of files.
 func (f *FileContext) Len() int { return len(f.entries) }
 
-// Remove takes a file out and reports whether it was in.
+// Remove removes a file and reports whether it was in the set.
 func (f *FileContext) Remove(path string) bool {
 	e, ok := f.find(path, false)
 	f.drop(e)
 	return ok
 }
 
-// Clear takes all files out and returns how many there were.
+// Clear removes all files and returns their number.
 func (f *FileContext) Clear() int {
 	n := len(f.entries)
 	*f = FileContext{entries: map[string]Entry{}, version: f.version, latest: f.latest}
 	return n
 }
 
-// SetState changes how much of a file is shown, which of its lines, and why. It reports whether the file is in.
+// SetState sets State, Reason and Range of a file. It reports whether the file is in the set.
 func (f *FileContext) SetState(path string, state State, reason string, lines Range) bool {
 	return f.update(path, func(e *Entry) { e.State, e.Reason, e.Range = state, reason, lines })
 }
 
-// Saved says that the file on disk counts again: the client wrote it. The next Refresh reads it. It reports whether the file is in.
+// Saved discards the unsaved text of a file after the client has written it: the next Refresh reads the file from disk.
+// It reports whether the file is in the set.
 func (f *FileContext) Saved(path string) bool {
 	e, ok := f.find(path, false)
 	if ok {
@@ -160,7 +163,8 @@ func (f *FileContext) Saved(path string) bool {
 	return ok
 }
 
-// MarkSent says that a request was sent which held the version hash of a file: all of it, or only a part or an outline.
+// MarkSent records that a request contained the version of a file with this hash: the whole file if whole is set, else a
+// part or an outline. It reports whether the file is in the set.
 func (f *FileContext) MarkSent(path, hash string, whole bool) bool {
 	return f.update(path, func(e *Entry) {
 		e.Shown = true
@@ -171,7 +175,7 @@ func (f *FileContext) MarkSent(path, hash string, whole bool) bool {
 	})
 }
 
-// AfterReply takes out the files that were wanted once and have been shown, and returns them by path.
+// AfterReply removes the files with Once that have been shown, and returns them, sorted by path.
 func (f *FileContext) AfterReply() []Entry {
 	var out []Entry
 	for _, e := range f.List() {
@@ -183,7 +187,7 @@ func (f *FileContext) AfterReply() []Entry {
 	return out
 }
 
-// find returns the entry for a path. On a disk that folds case another spelling of a path is the same file.
+// find returns the entry for a path. On a file system that ignores case, it matches other spellings, too.
 func (f *FileContext) find(path string, foldsCase bool) (Entry, bool) {
 	if e, ok := f.entries[path]; ok {
 		return e, true
@@ -196,7 +200,7 @@ func (f *FileContext) find(path string, foldsCase bool) (Entry, bool) {
 	return Entry{}, false
 }
 
-// update changes what is known of a file, but not its content.
+// update changes fields of an entry other than its content. It reports whether the file is in the set.
 func (f *FileContext) update(path string, change func(*Entry)) bool {
 	e, ok := f.find(path, false)
 	if ok {
@@ -206,7 +210,7 @@ func (f *FileContext) update(path string, change func(*Entry)) bool {
 	return ok
 }
 
-// hasRoom reports whether the set stays within its bounds when e takes the place of old, which is zero for a new file.
+// hasRoom reports whether the set stays within its bounds when e replaces old, which is zero for a new file.
 func (f *FileContext) hasRoom(old, e Entry) bool {
 	return f.bytes-len(old.Text)+len(e.Text) <= MaxBytes &&
 		f.buffers-old.bufferBytes()+e.bufferBytes() <= MaxBufferBytes
@@ -223,14 +227,14 @@ func (f *FileContext) set(e Entry) Entry {
 	return e
 }
 
-// touch returns e as the one that was asked for or changed last.
+// touch returns e with the highest Since.
 func (f *FileContext) touch(e Entry) Entry {
 	f.latest++
 	e.Since, e.Held = f.latest, 0
 	return e
 }
 
-// drop takes out an entry as it is in the set; the zero Entry is in none.
+// drop removes e, which must be an entry of the set or zero.
 func (f *FileContext) drop(e Entry) {
 	delete(f.entries, e.Path)
 	f.bytes -= len(e.Text)

@@ -19,7 +19,7 @@ func paths(entries []Entry) []string {
 	return out
 }
 
-func TestFilesGoInAndOut(t *testing.T) {
+func TestFilesAreAddedAndRemoved(t *testing.T) {
 	f := New()
 	put(t, f, text("b", "1"), AddOptions{})
 	put(t, f, text("a", "2"), AddOptions{State: SummaryOnly, Reason: "asked for"})
@@ -30,10 +30,10 @@ func TestFilesGoInAndOut(t *testing.T) {
 		t.Errorf("Get(a) = %+v, %v", e, ok)
 	}
 	if !f.Remove("a") || f.Remove("a") {
-		t.Error("Remove does not say whether the file was in")
+		t.Error("wrong result of Remove")
 	}
 	if n := f.Clear(); n != 1 || len(f.List()) != 0 || f.bytes != 0 {
-		t.Errorf("Clear took out %d, left %d bytes", n, f.bytes)
+		t.Errorf("Clear removed %d files, left %d bytes", n, f.bytes)
 	}
 }
 
@@ -45,7 +45,7 @@ func TestTryChangesNothing(t *testing.T) {
 		t.Errorf("Try = %+v, %v", e, err)
 	}
 	if e, _ := f.Get("a"); e.Text != "old" || f.Len() != 1 {
-		t.Errorf("afterwards it is %+v of %d", e, f.Len())
+		t.Errorf("after Try: %+v of %d", e, f.Len())
 	}
 	_, err = f.Try(text("a", ""), AddOptions{Range: Range{1, 1}})
 	wantReason(t, "an empty range", err, ReasonRange)
@@ -66,7 +66,7 @@ func TestAFileGrowsIntoItsRange(t *testing.T) {
 	} {
 		e.Content = text("a", tt.body)
 		if got := e.Render(); got != tt.want {
-			t.Errorf("of %q is shown %q, want %q", tt.body, got, tt.want)
+			t.Errorf("%q is shown as %q, want %q", tt.body, got, tt.want)
 		}
 	}
 }
@@ -96,24 +96,24 @@ func TestRangesArePartial(t *testing.T) {
 	}
 }
 
-func TestAnUnsavedTextWinsUntilTheDiskCounts(t *testing.T) {
+func TestUnsavedTextWinsUntilItIsSaved(t *testing.T) {
 	f := New()
 	put(t, f, text("a", "unsaved"), AddOptions{Unsaved: true})
 	e := put(t, f, text("a", "on disk"), AddOptions{LineNumbers: true})
 	if e.Text != "unsaved" || !e.Unsaved || !e.LineNumbers {
-		t.Errorf("adding the file again made it %+v", e)
+		t.Errorf("after adding the file again: %+v", e)
 	}
 	put(t, f, text("a", "newer"), AddOptions{Unsaved: true})
 	if !f.Saved("a") || f.Saved("b") {
-		t.Error("Saved does not say whether the file is in")
+		t.Error("wrong result of Saved")
 	}
 	if e = put(t, f, text("a", "on disk"), AddOptions{}); e.Text != "on disk" || e.Unsaved {
-		t.Errorf("after saving it is %+v", e)
+		t.Errorf("after saving: %+v", e)
 	}
 	put(t, f, text("a", "unsaved"), AddOptions{Unsaved: true})
 	f.Remove("a")
 	if e = put(t, f, text("a", "on disk"), AddOptions{}); e.Text != "on disk" {
-		t.Errorf("after removing it is %+v", e)
+		t.Errorf("after removing: %+v", e)
 	}
 }
 
@@ -125,10 +125,10 @@ func TestTwoSpellingsOnAFoldingDiskAreOneFile(t *testing.T) {
 	c = text("src/main.go", "2")
 	c.foldsCase = true
 	if e := put(t, f, c, AddOptions{}); e.Path != "Src/Main.go" || e.Text != "2" || len(f.List()) != 1 {
-		t.Errorf("the second spelling is %+v of %d", e, len(f.List()))
+		t.Errorf("second spelling: %+v of %d", e, len(f.List()))
 	}
 	if !f.Remove("SRC/MAIN.GO") {
-		t.Error("a third spelling does not find it")
+		t.Error("third spelling not found")
 	}
 	put(t, f, text("a", ""), AddOptions{})
 	put(t, f, text("A", ""), AddOptions{})
@@ -137,17 +137,17 @@ func TestTwoSpellingsOnAFoldingDiskAreOneFile(t *testing.T) {
 	}
 }
 
-func TestFilesWantedOnceLeaveAfterTheReply(t *testing.T) {
+func TestOnceFilesAreRemovedAfterTheReply(t *testing.T) {
 	f := New()
 	put(t, f, text("once", ""), AddOptions{Once: true})
 	put(t, f, text("stays", ""), AddOptions{})
 	f.MarkSent("once", "", false)
 	f.MarkSent("stays", "", true)
-	put(t, f, text("added while it answered", ""), AddOptions{Once: true})
+	put(t, f, text("added during the reply", ""), AddOptions{Once: true})
 	if diff := cmp.Diff([]string{"once"}, paths(f.AfterReply())); diff != "" {
 		t.Errorf("AfterReply (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"added while it answered", "stays"}, paths(f.List())); diff != "" {
+	if diff := cmp.Diff([]string{"added during the reply", "stays"}, paths(f.List())); diff != "" {
 		t.Errorf("List (-want +got):\n%s", diff)
 	}
 }
@@ -175,7 +175,7 @@ func TestTheBytesAreBounded(t *testing.T) {
 		must(t, add("buffer", i, true))
 	}
 	wantReason(t, "one more buffer", add("buffer", -1, true), ReasonFull)
-	must(t, add("buffer", 0, true)) // takes its own place
+	must(t, add("buffer", 0, true)) // replaces itself
 	for i := range (MaxBytes - MaxBufferBytes) / DefaultFileBytes {
 		must(t, add("file", i, false))
 	}
@@ -184,7 +184,7 @@ func TestTheBytesAreBounded(t *testing.T) {
 	must(t, add("file", -1, false))
 }
 
-func TestEditsNeedTheWholePresentVersion(t *testing.T) {
+func TestEditsNeedTheWholeCurrentVersion(t *testing.T) {
 	body := text("a", "1\n2\n")
 	newer := text("a", "1\n2\n3\n")
 	tests := []struct {
@@ -193,7 +193,7 @@ func TestEditsNeedTheWholePresentVersion(t *testing.T) {
 		base string
 		want EditReason
 	}{
-		{"not in", func(f *FileContext) {}, "", EditNotAvailable},
+		{"not in the set", func(f *FileContext) {}, "", EditNotAvailable},
 		{"never sent", func(f *FileContext) { f.Put(body, AddOptions{}) }, "", EditNotAvailable},
 		{"an outline", func(f *FileContext) { f.Put(body, AddOptions{State: SummaryOnly}) }, "", EditSummaryOnly},
 		{"a range", func(f *FileContext) { f.Put(body, AddOptions{Range: Range{1, 1}}) }, "", EditSummaryOnly},
@@ -206,7 +206,7 @@ func TestEditsNeedTheWholePresentVersion(t *testing.T) {
 			f.MarkSent("a", body.Hash, true)
 			f.Put(newer, AddOptions{})
 		}, "", EditStale},
-		{"sent, then cut", func(f *FileContext) {
+		{"sent, then truncated", func(f *FileContext) {
 			f.Put(body, AddOptions{})
 			f.MarkSent("a", body.Hash, true)
 			f.SetState("a", Partial, "cut to fit", Range{Start: 1, End: 1})
@@ -228,7 +228,7 @@ func TestEditsNeedTheWholePresentVersion(t *testing.T) {
 	}
 }
 
-// The set agrees with a plain model of itself over random operations, and survives storing at each step.
+// The set agrees with a simple model over random operations, also after being stored and restored at each step.
 func TestRandomOperations(t *testing.T) {
 	type model struct {
 		body    string
@@ -276,7 +276,7 @@ func TestRandomOperations(t *testing.T) {
 		case 6:
 			restored, err := Restore(stored(f))
 			must(t, err)
-			for _, e := range restored.List() { // what Refresh does
+			for _, e := range restored.List() { // as Refresh does
 				if !e.Unsaved {
 					restored.Apply([]Change{{Path: e.Path, Content: text(e.Path, want[e.Path].body), version: e.version}})
 				}
@@ -308,7 +308,7 @@ func TestRandomOperations(t *testing.T) {
 	}
 }
 
-func TestFilesKnowSinceWhenTheyAreWhatTheyAre(t *testing.T) {
+func TestSinceFollowsAddsAndChanges(t *testing.T) {
 	f := New()
 	put := func(path, text string) {
 		if _, err := f.Put(newContent(path, text, []byte(text)), AddOptions{}); err != nil {
@@ -336,7 +336,7 @@ func TestFilesKnowSinceWhenTheyAreWhatTheyAre(t *testing.T) {
 	b, _ = f.Get("b")
 	f.Apply([]Change{{Path: "b", Kind: touched, Content: b.Content, version: b.version}})
 	if now, _ := f.Get("b"); now.Since != b.Since || now.Held != 2 {
-		t.Errorf("looked at: since %d, held %d", now.Since, now.Held)
+		t.Errorf("after a look: since %d, held %d", now.Since, now.Held)
 	}
 	b, _ = f.Get("b")
 	f.Apply([]Change{{Path: "b", Kind: Changed, Content: changed, version: b.version}})

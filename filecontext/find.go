@@ -15,7 +15,7 @@ const (
 	DefaultFound = 50
 	MaxFound     = 1000
 	maxQuery     = 256  // bytes
-	searchBlock  = 4096 // paths that are matched between two looks at the context
+	searchBlock  = 4096 // paths matched between two checks of the context
 )
 
 // Found is a path that matches a search.
@@ -24,22 +24,22 @@ type Found struct {
 	Score int    `json:"score"` // higher is better; 0 for a search without a query
 }
 
-// listing is what a walk through the roots found. Files are listed even if a rule of their own folder ignores them:
-// that is asked only of those that a search finds.
+// listing is the result of a walk through the roots. It includes files that are ignored by name: a search checks the
+// rules only for its results.
 type listing struct {
 	paths []string
-	names []string // the same relative to their roots
-	rules []*rules // that hold for each of them
+	names []string // paths relative to their roots
+	rules []*rules // for each path
 }
 
-// cached is a listing and when it was made.
+// cached is a listing with the time of the walk.
 type cached struct {
 	listing *listing
 	at      time.Time
 }
 
-// Find returns at most limit paths of files in the roots that match query fuzzily, best first; all paths in their order for
-// an empty query. What git ignores is left out. A limit of 0 is DefaultFound. The error is that of ctx.
+// Find returns up to limit paths of files in the roots that match query fuzzily, best first, without files ignored by
+// git. An empty query matches all paths. A limit of 0 means DefaultFound. The error is that of ctx.
 func (r *Roots) Find(ctx context.Context, query string, limit int) ([]Found, error) {
 	if limit <= 0 {
 		limit = DefaultFound
@@ -59,8 +59,8 @@ func (r *Roots) Find(ctx context.Context, query string, limit int) ([]Found, err
 	return files.best(candidates, min(limit, MaxFound)), nil
 }
 
-// list returns a listing that is at most SearchReuse old. Whoever takes the cache out of its channel makes the listing;
-// the others wait for it.
+// list returns a listing that is at most SearchReuse old. The caller that receives from the cache channel makes the
+// listing; the others wait for it.
 func (r *Roots) list(ctx context.Context) (*listing, error) {
 	var c cached
 	select {
@@ -81,7 +81,7 @@ func (r *Roots) list(ctx context.Context) (*listing, error) {
 	return fresh, nil
 }
 
-// forget drops a listing that is too old to be used again.
+// forget drops a listing that is older than SearchReuse.
 func (r *Roots) forget() {
 	c := <-r.cache
 	if r.now().Sub(c.at) >= r.limits.SearchReuse {
@@ -90,12 +90,12 @@ func (r *Roots) forget() {
 	r.cache <- c
 }
 
-// candidate is a path, by its index in the listing, that matches a query.
+// candidate is a matching path, given as its index in the listing.
 type candidate struct {
 	index, score int
 }
 
-// match returns the paths that match, best first: by score, then the shorter one, then by name.
+// match returns the matching paths, best first: by score, then by length, then by name.
 func (l *listing) match(ctx context.Context, query string) ([]candidate, error) {
 	var out []candidate
 	if query == "" {

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// found returns the paths that a search finds.
+// found returns the paths found by a search.
 func found(t testing.TB, r *Roots, query string, limit int) []string {
 	t.Helper()
 	files, err := r.Find(t.Context(), query, limit)
@@ -53,7 +53,7 @@ func TestFindRanksPaths(t *testing.T) {
 	}
 }
 
-// ignored is a workspace with rules of all kinds.
+// ignored is a workspace with all kinds of rules.
 var ignored = map[string]string{
 	".gitignore":         "*.log\nbuild/\n/only-here\n# comment\n!keep.log\ndoc/*.txt\n**/deep\na?c\nc++/\n\\#odd\nx[!y]z\n",
 	".git/info/exclude":  "excluded\n",
@@ -91,7 +91,7 @@ var ignored = map[string]string{
 	"nested/folder/kept": "",
 }
 
-func TestFindLeavesOutWhatGitIgnores(t *testing.T) {
+func TestFindOmitsFilesIgnoredByGit(t *testing.T) {
 	r := openRoots(t, workspace(t, ignored))
 	want := []string{
 		".gitignore", "ac", "build.go", "keep.log", "nested/.gitignore", "nested/kept",
@@ -102,10 +102,10 @@ func TestFindLeavesOutWhatGitIgnores(t *testing.T) {
 	}
 }
 
-// What is left out is what git itself ignores.
+// Find omits the same files as git.
 func TestFindAgreesWithGit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("no git here")
+		t.Skip("git is not installed")
 	}
 	cwd := workspace(t, nil)
 	git := func(args ...string) string {
@@ -160,7 +160,7 @@ func TestFindIsBounded(t *testing.T) {
 	r, err := NewRoots(workspace(t, files), nil, Limits{WalkPaths: 10})
 	must(t, err)
 	if n := len(found(t, r, "", 0)); n > 10 {
-		t.Errorf("found %d files of at most 10", n)
+		t.Errorf("found %d files, want at most 10", n)
 	}
 	for depth, want := range map[int]bool{5: false, 6: true} {
 		r, err = NewRoots(workspace(t, files), nil, Limits{WalkDepth: depth})
@@ -171,7 +171,7 @@ func TestFindIsBounded(t *testing.T) {
 	}
 	rules := newRules(nil, "", strings.Repeat("a\n", maxRules-1)+"last\nbeyond\n")
 	if !rules.ignore("last") || rules.ignore("beyond") {
-		t.Errorf("not %d rules count", maxRules)
+		t.Errorf("the limit is not %d rules", maxRules)
 	}
 }
 
@@ -182,12 +182,12 @@ func TestFindReusesItsListingForAWhile(t *testing.T) {
 		found(t, r, "", 0)
 		write(t, filepath.Join(cwd, "b"), "")
 		if got := found(t, r, "", 0); len(got) != 1 {
-			t.Errorf("at once: %v", got)
+			t.Errorf("immediately: %v", got)
 		}
 		time.Sleep(DefaultSearchReuse)
 		synctest.Wait()
 		if c := <-r.cache; c.listing != nil {
-			t.Error("the listing is kept after its time")
+			t.Error("the listing is kept after SearchReuse")
 		} else {
 			r.cache <- c
 		}
@@ -200,7 +200,7 @@ func TestFindReusesItsListingForAWhile(t *testing.T) {
 func TestFindEndsWithItsContext(t *testing.T) {
 	r := openRoots(t, workspace(t, map[string]string{"a": ""}))
 	ctx, cancel := context.WithCancel(t.Context())
-	held := <-r.cache // somebody is walking
+	held := <-r.cache // as if another goroutine were walking
 	waiting := make(chan error)
 	go func() {
 		_, err := r.Find(ctx, "", 0)

@@ -8,16 +8,16 @@ import (
 	"strata/internal/lazy"
 )
 
-// maxRules is how many lines of one ignore file count.
+// maxRules is the maximum number of lines read from one ignore file.
 const maxRules = 2000
 
-// rules are the patterns of one ignore file on top of those of the folders above. nil ignores nothing.
+// rules are the patterns of one ignore file combined with those of the parent folders. nil ignores nothing.
 type rules struct {
 	above *rules
-	base  string // what the names begin with that the patterns are about; the patterns see the rest
+	base  string // prefix of the names to match; the patterns apply to the rest
 
-	// The library knows one file only, and forgets a negation of what that file did not ignore. So the patterns are
-	// compiled twice: as they are, and behind one that ignores everything, for what the rules above ignore.
+	// The library supports a single file, and drops a negation of a name that this file does not ignore. The patterns
+	// are therefore compiled twice: unchanged, and after a pattern that ignores everything, for names ignored by above.
 	fresh   *ignore.GitIgnore
 	ignored *ignore.GitIgnore
 }
@@ -37,8 +37,8 @@ func newRules(above *rules, base, text string) *rules {
 	}
 }
 
-// ignore reports whether git ignores a name below the rules' folder. The name of a folder ends with a slash;
-// that the folders above it are not ignored is known.
+// ignore reports whether git ignores a name below the rules' folder. The name of a folder must end with a slash, and
+// its parent folders must not be ignored.
 func (r *rules) ignore(name string) bool {
 	if r == nil {
 		return false
@@ -50,11 +50,11 @@ func (r *rules) ignore(name string) bool {
 	return r.fresh.MatchesPath(rest)
 }
 
-// special are the characters that mean something in the regular expressions which the library makes of patterns, but nothing in a pattern.
+// special matches the characters that are special in the library's regular expressions but not in git's patterns.
 var special = lazy.Regexp(`[+(){}|$]`)
 
-// normalise writes a pattern the way the library reads it as git does: a slash inside anchors it to its folder,
-// ? is any character but a slash, [! is a negated class.
+// normalise rewrites a pattern so that the library interprets it like git: a slash in the middle anchors it to its
+// folder, ? matches any character except a slash, and [! starts a negated class.
 func normalise(pattern string) string {
 	if strings.HasPrefix(pattern, "#") {
 		return pattern

@@ -10,7 +10,7 @@ import (
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
-// workspace makes a folder with files, by path relative to it.
+// workspace creates a folder with the given files, by relative path.
 func workspace(t testing.TB, files map[string]string) string {
 	t.Helper()
 	folder := resolved(t, t.TempDir())
@@ -59,7 +59,7 @@ func read(t testing.TB, r *Roots, path string) (Content, error) {
 	return r.Read(t.Context(), ref)
 }
 
-// load is read for files that must be readable.
+// load locates and reads a path that must be readable.
 func load(t testing.TB, r *Roots, path string) Content {
 	t.Helper()
 	content, err := read(t, r, path)
@@ -70,7 +70,7 @@ func load(t testing.TB, r *Roots, path string) Content {
 // text returns the content of a buffer or file that exists only in a test.
 func text(path, body string) Content { return newContent(path, body, []byte(body)) }
 
-// put takes in a content that must be accepted.
+// put adds content that must be accepted.
 func put(t testing.TB, f *FileContext, c Content, opt AddOptions) Entry {
 	t.Helper()
 	e, err := f.Put(c, opt)
@@ -78,7 +78,7 @@ func put(t testing.TB, f *FileContext, c Content, opt AddOptions) Entry {
 	return e
 }
 
-// wantReason checks that err is a refusal for a reason; empty for none.
+// wantReason checks that err is a *RefusedError with this reason, or nil if the reason is empty.
 func wantReason(t testing.TB, subject string, err error, want Reason) {
 	t.Helper()
 	var got Reason

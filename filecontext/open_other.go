@@ -2,5 +2,5 @@
 
 package filecontext
 
-// openFlags is empty: these systems have no files that make opening wait.
+// openFlags is empty: on these systems opening a file does not block.
 const openFlags = 0

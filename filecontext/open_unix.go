@@ -4,5 +4,5 @@ package filecontext
 
 import "syscall"
 
-// openFlags keep opening from waiting for a pipe's other end and from taking a terminal.
+// openFlags prevent an open from waiting for the other end of a pipe, and from acquiring a controlling terminal.
 const openFlags = syscall.O_NONBLOCK | syscall.O_NOCTTY

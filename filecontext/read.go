@@ -13,7 +13,7 @@ import (
 	"unicode"
 )
 
-// Read reads a file. It follows links that stay inside the root, and never waits for a pipe or a device.
+// Read reads a file. It follows links within the root and never waits for a pipe or a device.
 // The error is a *RefusedError, or that of ctx.
 func (r *Roots) Read(ctx context.Context, ref Ref) (Content, error) {
 	if err := ctx.Err(); err != nil {
@@ -42,8 +42,8 @@ func (r *Roots) Read(ctx context.Context, ref Ref) (Content, error) {
 	return content, nil
 }
 
-// Buffer returns the content of a file that the client has not saved. The file need not exist, but its place must be one
-// that could be read, and the text must be one that a file could hold.
+// Buffer returns the content for unsaved text of the client. The file may be missing, but otherwise it must be readable,
+// and the text must be valid content of a file. The error is a *RefusedError.
 func (r *Roots) Buffer(ref Ref, text string) (Content, error) {
 	if size := int64(len(text)); size > r.limits.FileBytes {
 		return Content{}, r.tooLarge(ref, size)
@@ -65,7 +65,8 @@ func (r *Roots) Buffer(ref Ref, text string) (Content, error) {
 	return content, nil
 }
 
-// openRoot opens the root of a place. A root that has gone says nothing about the file: it can be a disk that was taken out.
+// openRoot opens the root of ref. If the root is missing, the file is unreadable rather than deleted: the disk may be
+// unmounted.
 func openRoot(ref Ref) (*os.Root, error) {
 	folder, err := os.OpenRoot(ref.root)
 	if err != nil {
@@ -74,7 +75,7 @@ func openRoot(ref Ref) (*os.Root, error) {
 	return folder, nil
 }
 
-// stat returns the stamp of a file that could be read.
+// stat returns the stamp of a regular file.
 func (r *Roots) stat(ref Ref) (stamp, error) {
 	folder, err := openRoot(ref)
 	if err != nil {
@@ -88,8 +89,8 @@ func (r *Roots) stat(ref Ref) (stamp, error) {
 	return newStamp(info, r.now()), nil
 }
 
-// open opens a regular file of a size that may be read. It looks before it opens, because opening alone can act on a device,
-// and again afterwards, because the file can have been replaced.
+// open opens a regular file within the size limit. It checks the file before opening, because opening a device can have
+// side effects, and again afterwards, because the file may have been replaced.
 func (r *Roots) open(folder *os.Root, ref Ref) (*os.File, stamp, error) {
 	info, err := regular(folder, ref)
 	if err != nil {
@@ -114,7 +115,7 @@ func (r *Roots) open(folder *os.Root, ref Ref) (*os.File, stamp, error) {
 	return file, newStamp(info, r.now()), nil
 }
 
-// regular returns what a place holds, which is a regular file.
+// regular returns the FileInfo of ref, or an error if it is not a regular file.
 func regular(folder *os.Root, ref Ref) (fs.FileInfo, error) {
 	info, err := folder.Stat(ref.name)
 	if err != nil {
@@ -133,7 +134,7 @@ func checkRegular(ref Ref, info fs.FileInfo) error {
 	return nil
 }
 
-// readAll reads a file to its end, or to the limit where it has grown beyond.
+// readAll reads a whole file. It returns an error if the file has grown beyond the size limit.
 func (r *Roots) readAll(file *os.File, ref Ref) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(file, r.limits.FileBytes+1))
 	if err != nil {
@@ -146,11 +147,11 @@ func (r *Roots) readAll(file *os.File, ref Ref) ([]byte, error) {
 }
 
 func (r *Roots) tooLarge(ref Ref, size int64) error {
-	return refuse(ref.Path, ReasonTooLarge, fmt.Sprintf("%d bytes of at most %d", size, r.limits.FileBytes))
+	return refuse(ref.Path, ReasonTooLarge, fmt.Sprintf("%d bytes, limit %d", size, r.limits.FileBytes))
 }
 
-// foldsCase reports whether a disk takes two spellings of a path for one file: the path with the case of each letter swapped
-// leads to the same file, and is not a hard link that has this name.
+// foldsCase reports whether a file system ignores case: the path with the case of each letter swapped refers to the same
+// file, and the folder has no hard link of that name.
 func foldsCase(disk fs.FS, name string) bool {
 	name = filepath.ToSlash(name)
 	other := strings.Map(swapCase, name)
@@ -163,7 +164,7 @@ func foldsCase(disk fs.FS, name string) bool {
 }
 
 func sameFile(disk fs.FS, a, b string) bool {
-	infoB, errB := fs.Stat(disk, b) // first, because this is the one that mostly fails
+	infoB, errB := fs.Stat(disk, b) // first, because it usually fails
 	if errB != nil {
 		return false
 	}

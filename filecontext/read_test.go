@@ -35,7 +35,7 @@ func TestDecode(t *testing.T) {
 		{"UTF-32", "\xff\xfe\x00\x00h\x00\x00\x00", "", ReasonBinary},
 		{"Latin-1", "gr\xfc\xdfe", "", ReasonEncoding},
 		{"NUL", "a\x00b", "", ReasonBinary},
-		{"NUL behind what is sniffed", strings.Repeat("a", 10_000) + "\x00", "", ReasonBinary},
+		{"NUL after the sniffed part", strings.Repeat("a", 10_000) + "\x00", "", ReasonBinary},
 		{"PDF", "%PDF-1.4\n", "", ReasonBinary},
 	}
 	for _, tt := range tests {
@@ -59,7 +59,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// K5-05: what is no text is refused with its kind, and nothing is read that is too large.
+// K5-05: a file that is not text is refused with its kind, and a file that is too large is not read.
 func TestK5_05_BinariesAndSizes(t *testing.T) {
 	cwd := workspace(t, map[string]string{
 		"table.ods": "PK\x03\x04\x14\x00\x00\x08\x00\x00mimetypeapplication/vnd.oasis.opendocument.spreadsheet",
@@ -123,7 +123,7 @@ func TestReadEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestBufferTakesWhatAFileCouldHold(t *testing.T) {
+func TestBufferAcceptsValidFileContent(t *testing.T) {
 	r := openRoots(t, workspace(t, nil))
 	ref, err := r.Locate("a")
 	must(t, err)
@@ -136,7 +136,7 @@ func TestBufferTakesWhatAFileCouldHold(t *testing.T) {
 	}
 }
 
-// foldingDisk is a folder on a disk that takes all spellings for one.
+// foldingDisk is a file system that ignores case.
 type foldingDisk struct {
 	fs.FS
 }
@@ -154,7 +154,7 @@ func TestFoldsCase(t *testing.T) {
 	}{
 		{foldingDisk{sensitive}, "src/a.go", true},
 		{foldingDisk{sensitive}, "Src/A.go", true},
-		{foldingDisk{sensitive}, "123", false}, // has no other spelling
+		{foldingDisk{sensitive}, "123", false}, // no letters
 		{sensitive, "src/a.go", false},
 		{sensitive, "missing", false},
 		{fstest.MapFS{"A": {}, "a": {}}, "a", false},
@@ -167,7 +167,7 @@ func TestFoldsCase(t *testing.T) {
 	hard, err := fs.Sub(sensitive, "hard")
 	must(t, err)
 	if foldsCase(hard, "b") {
-		t.Error("a hard link counts as another spelling")
+		t.Error("a hard link was taken for another spelling")
 	}
 }
 

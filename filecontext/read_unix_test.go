@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// K5-05: pipes, devices and sockets are refused at once, also when one takes a file's place at the last moment.
+// K5-05: pipes, devices and sockets are refused without waiting, also if one replaces a file just before it is opened.
 func TestK5_05_NothingBlocks(t *testing.T) {
 	cwd := workspace(t, nil)
 	must(t, syscall.Mkfifo(filepath.Join(cwd, "pipe"), 0o600))

@@ -2,7 +2,7 @@ package filecontext
 
 import "context"
 
-// ChangeKind says what happened to a file.
+// ChangeKind is the kind of a change of a file on disk.
 type ChangeKind string
 
 // The kinds of changes.
@@ -10,25 +10,25 @@ const (
 	Changed    ChangeKind = "changed"
 	Deleted    ChangeKind = "deleted"
 	Unreadable ChangeKind = "unreadable"
-	Created    ChangeKind = "created" // it could not be read, and now it can
+	Created    ChangeKind = "created" // was unreadable, is readable now
 
-	// touched is no change that anybody is told: the content is the same, but has a new stamp, or was not in memory.
+	// touched is not reported: the content is the same, but has a new stamp or was not in memory.
 	touched ChangeKind = ""
 )
 
-// Change is what a look at the disk found out about one file.
+// Change is a change of one file found by Refresh.
 type Change struct {
 	Path    string
 	Kind    ChangeKind
 	Content Content // of Changed and Created
 	Reason  Reason  // of Unreadable
 
-	version uint64 // of the entry that was looked at
+	version uint64 // of the compared entry
 }
 
-// Refresh looks whether files are still as they are in entries, and reads those that may not be: by the stamp that stat gives, then by hash.
-// Unsaved texts are left alone. Files that a restored FileContext has without their text are read in any case.
-// The error is that of ctx.
+// Refresh compares entries to the disk and returns the changes. It compares stamps, and reads the files whose stamps do
+// not prove that they are unchanged, including files of a restored FileContext, which have no text. It skips entries with
+// unsaved text. The error is that of ctx.
 func (r *Roots) Refresh(ctx context.Context, entries []Entry) ([]Change, error) {
 	var changes []Change
 	for _, e := range entries {
@@ -47,7 +47,7 @@ func (r *Roots) Refresh(ctx context.Context, entries []Entry) ([]Change, error) 
 	return changes, nil
 }
 
-// look compares one file with its entry and reports whether there is anything to apply.
+// look compares one file to its entry and reports whether there is a change to apply.
 func (r *Roots) look(ctx context.Context, e Entry) (Change, bool) {
 	ref, err := r.Locate(e.Path)
 	if err != nil {
@@ -74,7 +74,7 @@ func (r *Roots) look(ctx context.Context, e Entry) (Change, bool) {
 	return Change{Kind: kind, Content: content}, true
 }
 
-// lost is the change of a file that cannot be read, unless that is known.
+// lost returns the change for a file that cannot be read. It returns false if the entry already has this problem.
 func lost(e Entry, err error) (Change, bool) {
 	reason := ReasonOf(err)
 	if reason == ReasonMissing {
@@ -83,23 +83,24 @@ func lost(e Entry, err error) (Change, bool) {
 	return Change{Kind: Unreadable, Reason: reason}, e.Problem != reason
 }
 
-// Apply takes over what Refresh found and returns the changes that are to be told, in the same order. What was found about
-// entries that have been changed or removed since is passed over.
+// Apply updates the set with changes found by Refresh and returns those to report, in the same order. It skips changes of
+// entries that were changed or removed since.
 func (f *FileContext) Apply(changes []Change) []Change {
-	var told []Change
+	var reported []Change
 	for _, change := range changes {
 		e, ok := f.entries[change.Path]
 		if !ok || e.version != change.version {
 			continue
 		}
 		if change = f.apply(e, change); change.Kind != touched {
-			told = append(told, change)
+			reported = append(reported, change)
 		}
 	}
-	return told
+	return reported
 }
 
-// apply returns the change as it came about: a content for which there is no room makes the file unreadable.
+// apply updates one entry and returns the effective change: if the content exceeds the bounds, the file becomes
+// unreadable.
 func (f *FileContext) apply(old Entry, change Change) Change {
 	e := old
 	switch change.Kind {

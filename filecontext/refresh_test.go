@@ -11,22 +11,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// refreshed looks at the disk, applies what it finds, and returns what is to be told as "kind path".
+// refreshed refreshes f from disk and returns the reported changes as "kind path".
 func refreshed(t *testing.T, r *Roots, f *FileContext) []string {
 	t.Helper()
 	changes, err := r.Refresh(t.Context(), f.List())
 	must(t, err)
-	var told []string
+	var reported []string
 	for _, c := range f.Apply(changes) {
-		told = append(told, string(c.Kind)+" "+c.Path)
+		reported = append(reported, string(c.Kind)+" "+c.Path)
 	}
-	return told
+	return reported
 }
 
-func wantTold(t *testing.T, r *Roots, f *FileContext, want ...string) {
+func wantReported(t *testing.T, r *Roots, f *FileContext, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(want, refreshed(t, r, f)); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
+		t.Errorf("reported (-want +got):\n%s", diff)
 	}
 }
 
@@ -39,18 +39,18 @@ func TestK5_02_ChangesOnDiskAreNoticed(t *testing.T) {
 	r, f := openRoots(t, cwd), New()
 	put(t, f, load(t, r, "f"), AddOptions{})
 	f.MarkSent("f", f.List()[0].Hash, true)
-	wantTold(t, r, f)
+	wantReported(t, r, f)
 
 	change := func(name, body string, do func()) {
 		do()
-		wantTold(t, r, f, "changed f")
+		wantReported(t, r, f, "changed f")
 		if e, _ := f.Get("f"); e.Text != body {
 			t.Errorf("%s: the text is %q", name, e.Text)
 		}
 		if f.CheckEdit("f", "") == nil {
 			t.Errorf("%s: may be edited at a version that was not sent", name)
 		}
-		wantTold(t, r, f)
+		wantReported(t, r, f)
 	}
 	change("normally", "second", func() { write(t, path, "second") })
 	change("same length, time set back", "2econd", func() {
@@ -63,7 +63,7 @@ func TestK5_02_ChangesOnDiskAreNoticed(t *testing.T) {
 		must(t, os.Rename(path+".new", path))
 	})
 	write(t, path, "third!")
-	wantTold(t, r, f) // the same text again is no change
+	wantReported(t, r, f) // the same text again is not a change
 }
 
 func TestStampsAreTrustedOnlyWhenSettled(t *testing.T) {
@@ -94,7 +94,7 @@ func TestStampsAreTrustedOnlyWhenSettled(t *testing.T) {
 		t.Error("a file that was just written is settled")
 	}
 	if settled := newStamp(info, written.Add(2*grain)); settled.settled != (settled.changed != 0) {
-		t.Errorf("a file that was left alone: %+v", settled)
+		t.Errorf("a file that was not touched: %+v", settled)
 	}
 	if newStamp(info, written.Add(-time.Hour)).settled {
 		t.Error("a file from the future is settled")
@@ -119,11 +119,11 @@ func TestASettledFileIsNotReadAgain(t *testing.T) {
 	}
 	r.now = func() time.Time { return written.Add(time.Hour) }
 	if settles := load(t, r, "f").stamp.changed != 0; look() == settles {
-		t.Errorf("on a system with times of change (%v) a file that was left alone was read: %v", settles, !settles)
+		t.Errorf("with change times of inodes (%v) an untouched file was read: %v", settles, !settles)
 	}
 }
 
-// K5-04: files that have gone are named once and hold up nothing.
+// K5-04: deleted files are reported once and block nothing.
 func TestK5_04_DeletedAndUnreadableFiles(t *testing.T) {
 	cwd := workspace(t, map[string]string{"f1": "one", "f2": "two"})
 	r, f := openRoots(t, cwd), New()
@@ -131,24 +131,24 @@ func TestK5_04_DeletedAndUnreadableFiles(t *testing.T) {
 	put(t, f, load(t, r, "f2"), AddOptions{})
 
 	must(t, os.Remove(filepath.Join(cwd, "f1")))
-	wantTold(t, r, f, "deleted f1")
-	wantTold(t, r, f)
+	wantReported(t, r, f, "deleted f1")
+	wantReported(t, r, f)
 	if f.Remove("f1") {
-		t.Error("a deleted file is still in")
+		t.Error("a deleted file is still in the set")
 	}
 
 	must(t, os.Rename(filepath.Join(cwd, "f2"), filepath.Join(cwd, "f3")))
-	wantTold(t, r, f, "deleted f2")
+	wantReported(t, r, f, "deleted f2")
 	put(t, f, load(t, r, "f3"), AddOptions{})
 	f.MarkSent("f3", f.List()[0].Hash, true)
 
 	must(t, os.Rename(filepath.Join(cwd, "f3"), filepath.Join(cwd, "aside")))
 	must(t, os.Mkdir(filepath.Join(cwd, "f3"), 0o700)) // unreadable, for root too
-	wantTold(t, r, f, "unreadable f3")
-	wantTold(t, r, f)
+	wantReported(t, r, f, "unreadable f3")
+	wantReported(t, r, f)
 	e, _ := f.Get("f3")
 	if state, reason := e.Availability(); state != NotAvailable || reason == "" || e.Text != "" || f.bytes != 0 {
-		t.Errorf("an unreadable file is %+v, %s for %q", e, state, reason)
+		t.Errorf("unreadable file: %+v, %s for %q", e, state, reason)
 	}
 	if f.CheckEdit("f3", "") == nil {
 		t.Error("an unreadable file may be edited")
@@ -156,19 +156,19 @@ func TestK5_04_DeletedAndUnreadableFiles(t *testing.T) {
 
 	f, err := Restore(stored(f))
 	must(t, err)
-	wantTold(t, r, f)
+	wantReported(t, r, f)
 	must(t, os.Remove(filepath.Join(cwd, "f3")))
 	must(t, os.Rename(filepath.Join(cwd, "aside"), filepath.Join(cwd, "f3")))
-	wantTold(t, r, f, "created f3")
+	wantReported(t, r, f, "created f3")
 	if err := f.CheckEdit("f3", ""); err != nil {
-		t.Errorf("back in the version that was sent: %v", err)
+		t.Errorf("after the sent version is back: %v", err)
 	}
 	if !f.Remove("f3") {
-		t.Error("the file cannot be dropped")
+		t.Error("the file cannot be removed")
 	}
 }
 
-func TestNoPermissionIsToldOnce(t *testing.T) {
+func TestNoPermissionIsReportedOnce(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Skip("root reads everything")
 	}
@@ -176,22 +176,22 @@ func TestNoPermissionIsToldOnce(t *testing.T) {
 	r, f := openRoots(t, cwd), New()
 	put(t, f, load(t, r, "f"), AddOptions{})
 	must(t, os.Chmod(filepath.Join(cwd, "f"), 0))
-	wantTold(t, r, f, "unreadable f")
-	wantTold(t, r, f)
+	wantReported(t, r, f, "unreadable f")
+	wantReported(t, r, f)
 }
 
-func TestUnsavedTextsAreLeftAlone(t *testing.T) {
+func TestUnsavedTextsAreNotRefreshed(t *testing.T) {
 	cwd := workspace(t, map[string]string{"f": "on disk"})
 	r, f := openRoots(t, cwd), New()
 	put(t, f, text("f", "unsaved"), AddOptions{Unsaved: true})
 	put(t, f, text("new", "not on disk yet"), AddOptions{Unsaved: true})
-	wantTold(t, r, f)
+	wantReported(t, r, f)
 	f.Saved("f")
 	f.Saved("new")
-	wantTold(t, r, f, "changed f", "deleted new")
+	wantReported(t, r, f, "changed f", "deleted new")
 }
 
-func TestChangesOfAnOlderStateArePassedOver(t *testing.T) {
+func TestOutdatedChangesAreSkipped(t *testing.T) {
 	cwd := workspace(t, map[string]string{"f": "on disk", "g": "on disk"})
 	r, f := openRoots(t, cwd), New()
 	put(t, f, text("f", "old"), AddOptions{})
@@ -200,8 +200,8 @@ func TestChangesOfAnOlderStateArePassedOver(t *testing.T) {
 	must(t, err)
 	put(t, f, text("f", "typed meanwhile"), AddOptions{Unsaved: true})
 	f.Remove("g")
-	if told := f.Apply(changes); told != nil {
-		t.Errorf("told %+v", told)
+	if reported := f.Apply(changes); reported != nil {
+		t.Errorf("reported %+v", reported)
 	}
 	if e, _ := f.Get("f"); e.Text != "typed meanwhile" || len(f.List()) != 1 {
 		t.Errorf("f is %+v of %d", e, len(f.List()))
@@ -215,8 +215,8 @@ func TestMarkingAsSentDoesNotLoseAChange(t *testing.T) {
 	changes, err := r.Refresh(t.Context(), f.List())
 	must(t, err)
 	f.MarkSent("f", old.Hash, true)
-	if told := f.Apply(changes); len(told) != 1 {
-		t.Errorf("told %+v", told)
+	if reported := f.Apply(changes); len(reported) != 1 {
+		t.Errorf("reported %+v", reported)
 	}
 }
 
@@ -228,7 +228,7 @@ func TestARestoredFileIsReadAgain(t *testing.T) {
 	f, err := Restore(stored(f))
 	must(t, err)
 	write(t, filepath.Join(cwd, "other"), "new")
-	wantTold(t, r, f, "changed other")
+	wantReported(t, r, f, "changed other")
 	for path, want := range map[string]string{"same": "same", "other": "new"} {
 		if e, _ := f.Get(path); e.Text != want {
 			t.Errorf("%s is %q", path, e.Text)
@@ -238,11 +238,11 @@ func TestARestoredFileIsReadAgain(t *testing.T) {
 
 func TestGrowthBeyondTheBoundIsUnreadable(t *testing.T) {
 	f := New()
-	f.bytes = MaxBytes - 2 // as if other files had taken the room
+	f.bytes = MaxBytes - 2 // as if other files used the rest
 	e := put(t, f, text("f", "12"), AddOptions{})
-	told := f.Apply([]Change{{Path: "f", Kind: Changed, Content: text("f", "123"), version: e.version}})
-	if len(told) != 1 || told[0].Kind != Unreadable || told[0].Reason != ReasonFull {
-		t.Errorf("told %+v", told)
+	reported := f.Apply([]Change{{Path: "f", Kind: Changed, Content: text("f", "123"), version: e.version}})
+	if len(reported) != 1 || reported[0].Kind != Unreadable || reported[0].Reason != ReasonFull {
+		t.Errorf("reported %+v", reported)
 	}
 	if f.bytes != MaxBytes-2 {
 		t.Errorf("%d bytes", f.bytes)

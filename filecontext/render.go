@@ -7,13 +7,13 @@ import (
 	"unicode"
 )
 
-// Render returns the file as the model is shown it: its lines in a fence below its path. Equal entries give equal bytes,
-// different texts different ones.
+// Render returns the file as shown to the model: the path, followed by the lines in a code fence. Equal entries have equal
+// renderings, different texts different ones.
 func (e Entry) Render() string {
 	return Fence(e.heading(), e.body())
 }
 
-// heading returns the path and what must be known about the text below it.
+// heading returns the path with notes on the text below: its range of lines and a missing final newline.
 func (e Entry) heading() string {
 	heading := Printable(e.Path)
 	if lines := e.Visible(); !lines.IsWhole() {
@@ -25,7 +25,7 @@ func (e Entry) heading() string {
 	return heading
 }
 
-// body returns the lines that are shown, with their numbers if they were asked for.
+// body returns the visible lines, with numbers if LineNumbers is set.
 func (e Entry) body() string {
 	text := cutLines(e.Text, e.Range)
 	if e.LineNumbers {
@@ -34,7 +34,7 @@ func (e Entry) body() string {
 	return text
 }
 
-// Fence returns a heading and below it a text between fences that are longer than any in the text.
+// Fence returns a heading followed by text in a code fence longer than any in text.
 func Fence(heading, text string) string {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
@@ -57,7 +57,7 @@ func longestTicks(text string) int {
 	return longest
 }
 
-// numberLines puts the number of each line before it.
+// numberLines prefixes each line with its number and a tab.
 func numberLines(text string, first int) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -69,7 +69,8 @@ func numberLines(text string, first int) string {
 	return b.String()
 }
 
-// Printable returns a path as it can stand in a line of text: a file's name must not be able to end the line and speak for itself.
+// Printable returns a path for use in a line of text. It quotes paths with unprintable characters, so that a file name
+// cannot start a new line and inject text.
 func Printable(path string) string {
 	for _, c := range path {
 		if !unicode.IsPrint(c) || c == unicode.ReplacementChar {

@@ -11,12 +11,12 @@ import (
 	"unicode/utf8"
 )
 
-// Limits are the bounds of what is read. A zero field means its default.
+// Limits bound reads and searches. A zero field means its default.
 type Limits struct {
-	FileBytes   int64         // of one file: 1 MiB
-	WalkPaths   int           // files and folders that one search looks at: 50,000
-	WalkDepth   int           // folders inside each other that one search looks at: 32
-	SearchReuse time.Duration // how long the listing of a search serves the next ones: 5 s
+	FileBytes   int64         // maximum size of a file, in bytes; 1 MiB
+	WalkPaths   int           // maximum files and folders visited by a search; 50,000
+	WalkDepth   int           // maximum depth of folders visited by a search; 32
+	SearchReuse time.Duration // how long searches reuse a listing; 5 s
 }
 
 // The defaults of Limits.
@@ -27,7 +27,7 @@ const (
 	DefaultSearchReuse = 5 * time.Second
 )
 
-// maxPath is the longest path or URI that is looked at, in bytes (PATH_MAX of Linux).
+// maxPath is the maximum length of a path or URI, in bytes (PATH_MAX of Linux).
 const maxPath = 4096
 
 func (l Limits) orDefaults() Limits {
@@ -46,31 +46,31 @@ func (l Limits) orDefaults() Limits {
 	return l
 }
 
-// Roots are the folders of a session: the only place where its files are. It does all the reading.
-// It is safe for concurrent use.
+// Roots reads the files of a session, which must be inside its folders. It is safe for concurrent use.
 type Roots struct {
 	roots  []root // the working folder first
 	limits Limits
-	cache  chan cached // the last listing; empty while somebody makes or reads it
+	cache  chan cached // the last listing, or empty while a goroutine uses it
 	now    func() time.Time
 }
 
-// root is one folder in its two forms. Paths are matched against both, and opened through the resolved one.
+// root is a folder of a session. Paths are matched with both forms, and opened through the resolved one.
 type root struct {
 	given    string
-	resolved string
+	resolved string // without links
 }
 
-// Ref is a place inside one of the roots. Only Locate makes one.
+// Ref is a path inside one of the roots. Locate returns it.
 type Ref struct {
-	Path  string // relative to the working folder, or absolute for files of further roots; forward slashes
-	Lines Range  // that a URI asked for
+	Path  string // relative to the working folder, or absolute for files in other roots; forward slashes
+	Lines Range  // from a URI
 
 	root string // resolved
-	name string // relative to root, in the system's form
+	name string // relative to root, with the system's separators
 }
 
-// NewRoots returns the roots of a session: its working folder and further ones, all of them absolute paths of folders that exist.
+// NewRoots returns the roots of a session: its working folder and additional folders. It returns an error unless all are
+// absolute paths of existing folders.
 func NewRoots(cwd string, more []string, limits Limits) (*Roots, error) {
 	r := &Roots{limits: limits.orDefaults(), cache: make(chan cached, 1), now: time.Now}
 	r.cache <- cached{}
@@ -102,8 +102,8 @@ func newRoot(folder string) (root, error) {
 	return root{given: filepath.Clean(folder), resolved: resolved}, nil
 }
 
-// Locate returns the place that a path or a `file:` URI names: a path relative to the working folder, or an absolute one
-// in any of the roots. It looks at names only; Read looks at links. The error is a *RefusedError.
+// Locate returns the Ref for a path or a `file:` URI. A path is relative to the working folder, or absolute and inside
+// one of the roots. Locate checks only names; Read checks links. The error is a *RefusedError.
 func (r *Roots) Locate(pathOrURI string) (Ref, error) {
 	if !isPath(pathOrURI) {
 		return Ref{}, refuse(shorten(pathOrURI), ReasonBadPath, "")
@@ -123,7 +123,7 @@ func (r *Roots) Locate(pathOrURI string) (Ref, error) {
 	return ref, nil
 }
 
-// place finds the root of a path. A file that lies in several roots belongs to the first, so that it has one name.
+// place finds the root of a path. A file in several nested roots belongs to the first one, so that it has one name.
 func (r *Roots) place(path string) (Ref, bool) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(r.roots[0].resolved, path)
@@ -143,7 +143,7 @@ func (r *Roots) place(path string) (Ref, bool) {
 	return Ref{}, false
 }
 
-// resolve replaces the given form of a root at the start of path by the resolved one.
+// resolve replaces the given form of a root at the start of path with the resolved one.
 func (r *Roots) resolve(path string) string {
 	for _, root := range r.roots {
 		if name, ok := inside(root.given, path); ok {
@@ -153,18 +153,18 @@ func (r *Roots) resolve(path string) string {
 	return path
 }
 
-// inside returns path relative to folder, if it does not lead out by its name.
+// inside returns path relative to folder and reports whether path is inside folder by name.
 func inside(folder, path string) (string, bool) {
 	name, err := filepath.Rel(folder, path)
 	return name, err == nil && filepath.IsLocal(name)
 }
 
-// isPath reports whether text can be a path at all.
+// isPath reports whether text is a valid path: not empty or too long, UTF-8, without NUL.
 func isPath(text string) bool {
 	return text != "" && len(text) <= maxPath && utf8.ValidString(text) && !strings.ContainsRune(text, 0)
 }
 
-// shorten cuts a path to what is worth showing.
+// shorten truncates a path for display.
 func shorten(path string) string {
 	const shown = 200
 	if len(path) <= shown {

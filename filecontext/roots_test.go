@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-func TestNewRootsTakesFoldersOnly(t *testing.T) {
+func TestNewRootsAcceptsOnlyFolders(t *testing.T) {
 	folder := workspace(t, map[string]string{"file": ""})
 	for _, bad := range []string{"", "relative", filepath.Join(folder, "file"), filepath.Join(folder, "missing"), folder + "\x00"} {
 		if _, err := NewRoots(bad, nil, Limits{}); err == nil {
-			t.Errorf("NewRoots(%q) took it", bad)
+			t.Errorf("NewRoots accepted %q", bad)
 		}
 		if _, err := NewRoots(folder, []string{bad}, Limits{}); err == nil {
-			t.Errorf("NewRoots took %q as a further root", bad)
+			t.Errorf("NewRoots accepted %q as an additional root", bad)
 		}
 	}
 }
@@ -33,7 +33,7 @@ func TestLocateNamesEachFileOnce(t *testing.T) {
 		{filepath.Join(link, "x/a.go"), "x/a.go"},
 		{"file://" + link + "/a.go", "a.go"},
 		{filepath.Join(further, "b.go"), filepath.ToSlash(further) + "/b.go"},
-		{"%2e%2e/a.go", "%2e%2e/a.go"}, // no URI: an odd name, and nothing else
+		{"%2e%2e/a.go", "%2e%2e/a.go"}, // not a URI: an odd but valid name
 		{"...", "..."},
 		{"a.go/", "a.go"},
 	}
@@ -43,7 +43,7 @@ func TestLocateNamesEachFileOnce(t *testing.T) {
 			t.Errorf("Locate(%q) = %q, %v, want %q", tt.given, ref.Path, err, tt.path)
 		}
 		if again, err := r.Locate(ref.Path); err != nil || again.Path != ref.Path {
-			t.Errorf("Locate(%q) = %q, %v: its own path leads elsewhere", ref.Path, again.Path, err)
+			t.Errorf("Locate(%q) = %q, %v: want the same path", ref.Path, again.Path, err)
 		}
 	}
 }
@@ -75,7 +75,7 @@ func TestLocateRefuses(t *testing.T) {
 	}
 }
 
-// K5-07: nothing leads out of the roots, and a root that is reached through a link works.
+// K5-07: no path leads out of the roots, and a root given through a link works.
 func TestK5_07_NothingLeadsOut(t *testing.T) {
 	outside := workspace(t, map[string]string{"secret": "s"})
 	real := workspace(t, map[string]string{"in/a.txt": "inside", "sub/b.txt": "b"})
@@ -131,7 +131,7 @@ func TestAFurtherRootIsItsOwnConfinement(t *testing.T) {
 	wantReason(t, "a link from root to root", err, ReasonOutside)
 }
 
-func TestARootThatHasGoneSaysNothingOfItsFiles(t *testing.T) {
+func TestAMissingRootDoesNotDeleteItsFiles(t *testing.T) {
 	cwd := workspace(t, map[string]string{"w/a.txt": "a"})
 	r := openRoots(t, filepath.Join(cwd, "w"))
 	must(t, os.Rename(filepath.Join(cwd, "w"), filepath.Join(cwd, "away")))

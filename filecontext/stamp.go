@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// stamp is what stat says of a file's version. Two equal settled stamps mean that nothing was written in between.
+// stamp identifies a version of a file by the result of stat. If two stamps are equal and settled, the file was not
+// written in between.
 type stamp struct {
 	size     int64
-	modified int64 // in nanoseconds since 1970, as is changed
-	changed  int64 // of the inode, which no program can set back; 0 where the system has none
+	modified int64 // Unix time in nanoseconds
+	changed  int64 // of the inode, like modified, but not settable by programs; 0 if the system has none
 	device   uint64
 	inode    uint64
 
-	// settled says that the file had not been touched for a while when it was looked at. A version that was written within
-	// the grain of the disk's clock can be followed by another one with the same times.
+	// settled is set if the last change was longer ago than grain. Until then, another write can leave the same times.
 	settled bool
 }
 
-// grain is longer than the resolution of any common disk's clock (2 s on FAT).
+// grain is at least the timestamp resolution of all common file systems (2 s on FAT).
 const grain = 2 * time.Second
 
 func newStamp(info fs.FileInfo, now time.Time) stamp {
@@ -28,6 +28,6 @@ func newStamp(info fs.FileInfo, now time.Time) stamp {
 	return s
 }
 
-// current reports whether a file that had the stamp s when it was read, and has the stamp now, still has the content that was read.
-// False means only that it must be read to know.
+// current reports whether a file that was read at stamp s is unchanged at stamp now. If it returns false, the file may or
+// may not have changed.
 func (s stamp) current(now stamp) bool { return s.settled && s == now }

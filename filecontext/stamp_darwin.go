@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// identify adds what only the system's own stat tells.
+// identify sets the fields that require the system's stat structure.
 func (s *stamp) identify(info fs.FileInfo) {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		s.changed = stat.Ctimespec.Nano()

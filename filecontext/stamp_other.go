@@ -4,5 +4,5 @@ package filecontext
 
 import "io/fs"
 
-// identify adds nothing: without the time of the inode's change no stamp is settled, and every file is read to know its version.
+// identify does nothing: without the change time of the inode no stamp is settled, so Refresh reads every file.
 func (s *stamp) identify(fs.FileInfo) {}

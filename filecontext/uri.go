@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Range is a range of lines, from 1, both ends included. The zero Range is the whole file.
+// Range is an inclusive range of lines, counted from 1. The zero Range is the whole file.
 type Range struct {
 	Start int `json:"start"`
 	End   int `json:"end"`
@@ -18,15 +18,15 @@ func (r Range) IsWhole() bool { return r == Range{} }
 
 func (r Range) valid() bool { return r.IsWhole() || 1 <= r.Start && r.Start <= r.End }
 
-// isURI reports whether text is meant as a `file:` URI.
+// isURI reports whether text has the scheme `file:`.
 func isURI(text string) bool {
 	const scheme = "file:"
 	return len(text) >= len(scheme) && strings.EqualFold(text[:len(scheme)], scheme)
 }
 
-// parseURI returns the absolute path, with forward slashes, and the lines that a `file:` URI names (RFC 8089).
-// It decodes once and refuses what could mean another path to somebody else: an encoded separator, a NUL,
-// another host, a query. windows says whose rules for drive letters hold.
+// parseURI returns the absolute path, with forward slashes, and the lines of a `file:` URI (RFC 8089).
+// It decodes once and refuses URIs that other software could interpret differently: with an encoded separator, a NUL,
+// another host, or a query. windows selects the rules for drive letters.
 func parseURI(uri string, windows bool) (path string, lines Range, ok bool) {
 	path, fragment, _ := strings.Cut(uri[len("file:"):], "#")
 	if lines, ok = parseLines(fragment); !ok {
@@ -45,7 +45,7 @@ func parseURI(uri string, windows bool) (path string, lines Range, ok bool) {
 	return path, lines, ok
 }
 
-// cutHost removes an authority that names this machine. It reports false for another one and for a relative path.
+// cutHost removes the authority. It returns false if this is not the local host, and for a relative path.
 func cutHost(path string) (string, bool) {
 	if rest, found := strings.CutPrefix(path, "//"); found {
 		host, _, _ := strings.Cut(rest, "/")
@@ -57,7 +57,7 @@ func cutHost(path string) (string, bool) {
 	return path, strings.HasPrefix(path, "/")
 }
 
-// unambiguous reports whether a path that is still encoded means the same to everyone.
+// unambiguous reports whether all software decodes the encoded path in the same way.
 func unambiguous(path string) bool {
 	if strings.ContainsAny(path, "?\\\x00") {
 		return false
@@ -66,7 +66,7 @@ func unambiguous(path string) bool {
 	return !strings.Contains(upper, "%2F") && !strings.Contains(upper, "%5C") && !strings.Contains(upper, "%00")
 }
 
-// cutDrive turns /c:/folder into C:/folder.
+// cutDrive converts /c:/folder to C:/folder.
 func cutDrive(path string) (string, bool) {
 	if len(path) < 4 || path[2] != ':' || path[3] != '/' || strings.Contains(path[3:], ":") {
 		return "", false
@@ -75,7 +75,7 @@ func cutDrive(path string) (string, bool) {
 	return string(letter) + path[2:], 'A' <= letter && letter <= 'Z'
 }
 
-// parseLines reads L10 or L10-L20. Any other fragment names a place in the document: the whole file is meant.
+// parseLines parses L10 or L10-L20. Other fragments are ignored: the result is the whole file.
 func parseLines(fragment string) (Range, bool) {
 	if len(fragment) < 2 || fragment[0] != 'L' || fragment[1] < '0' || fragment[1] > '9' {
 		return Range{}, true

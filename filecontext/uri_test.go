@@ -20,7 +20,7 @@ func TestParseURI(t *testing.T) {
 		{"file:///w/100%25.go", "/w/100%.go", Range{}},
 		{"file:///w/%252e%252e/a", "/w/%2e%2e/a", Range{}}, // decoded once
 		{"file:///w/a+b", "/w/a+b", Range{}},
-		{"file:///w/%2e%2e/a", "/w/../a", Range{}}, // leads out by name, which Locate sees
+		{"file:///w/%2e%2e/a", "/w/../a", Range{}}, // leads out by name, which Locate detects
 		{"file:///w/a%23L3", "/w/a#L3", Range{}},
 		{"file:///w/a#L10-L20", "/w/a", Range{10, 20}},
 		{"file:///w/a#L10-20", "/w/a", Range{10, 20}},
@@ -90,7 +90,7 @@ func FuzzParseURI(f *testing.F) {
 			return
 		}
 		if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsRune(path, 0) || !utf8.ValidString(path) {
-			t.Errorf("%q is the path %q", uri, path)
+			t.Errorf("%q has the path %q", uri, path)
 		}
 		if !lines.valid() {
 			t.Errorf("%q has the lines %v", uri, lines)

@@ -11,23 +11,24 @@ import (
 	"slices"
 )
 
-// walker lists the files of one root after the other.
+// walker lists the files of all roots.
 type walker struct {
 	roots  *Roots
-	disk   *os.Root // the present root
+	disk   *os.Root // the current root
 	folder string   // its path
-	left   int      // files and folders that may still be looked at
+	left   int      // files and folders that may still be visited
 	seen   map[string]bool
 	out    listing
 }
 
-// walk lists the files in all roots by name. It follows no link and stops at its bounds. The error is that of ctx.
+// walk lists the files in all roots, sorted by name within each folder. It follows no links and stops at its limits.
+// The error is that of ctx.
 func (r *Roots) walk(ctx context.Context) (*listing, error) {
 	w := walker{roots: r, left: r.limits.WalkPaths, seen: map[string]bool{}}
 	for _, root := range r.roots {
 		disk, err := os.OpenRoot(root.resolved)
 		if err != nil {
-			continue // a root that has gone holds no files
+			continue // a missing root has no files
 		}
 		w.disk, w.folder = disk, root.resolved
 		err = w.enter(ctx, ".", r.limits.WalkDepth, w.readRules(ctx, nil, "", ".git/info/exclude"))
@@ -39,7 +40,7 @@ func (r *Roots) walk(ctx context.Context) (*listing, error) {
 	return &w.out, nil
 }
 
-// enter lists a folder, whose name has forward slashes, and the folders in it.
+// enter lists a folder and its subfolders. name has forward slashes.
 func (w *walker) enter(ctx context.Context, name string, depth int, above *rules) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -65,7 +66,7 @@ func (w *walker) enter(ctx context.Context, name string, depth int, above *rules
 	return nil
 }
 
-// readFolder returns what is in a folder by name, as much as may still be looked at. A folder that cannot be read is empty.
+// readFolder returns the entries of a folder, sorted by name, up to the limit. An unreadable folder is empty.
 func (w *walker) readFolder(name string) []fs.DirEntry {
 	if w.left <= 0 {
 		return nil
@@ -83,7 +84,7 @@ func (w *walker) readFolder(name string) []fs.DirEntry {
 	return entries
 }
 
-// add lists a file, once even where roots lie inside each other.
+// add lists a file, once even if roots are nested.
 func (w *walker) add(name string, here *rules) {
 	ref, ok := w.roots.place(filepath.Join(w.folder, filepath.FromSlash(name)))
 	if !ok || w.seen[ref.Path] {
@@ -95,7 +96,7 @@ func (w *walker) add(name string, here *rules) {
 	w.out.rules = append(w.out.rules, here)
 }
 
-// readRules returns the rules in a file on top of those above. A file that cannot be read has none.
+// readRules returns the rules in a file combined with above. An unreadable file adds none.
 func (w *walker) readRules(ctx context.Context, above *rules, base, name string) *rules {
 	content, err := w.roots.Read(ctx, Ref{Path: name, root: w.folder, name: filepath.FromSlash(name)})
 	if err != nil {
@@ -104,7 +105,7 @@ func (w *walker) readRules(ctx context.Context, above *rules, base, name string)
 	return newRules(above, base, content.Text)
 }
 
-// prefix returns what the names of the files in a folder begin with.
+// prefix returns the prefix of the names of files in a folder.
 func prefix(folder string) string {
 	if folder == "." {
 		return ""

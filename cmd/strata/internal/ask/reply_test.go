@@ -45,10 +45,10 @@ func TestReplyGoesToStandardOutputAndRemarksDoNot(t *testing.T) {
 
 func TestDescriptionsOfOmittedItems(t *testing.T) {
 	for _, c := range []struct{ key, reason, want string }{
-		{"file:a b.go", "too_large", "a b.go is above the size limit"},
-		{"file:///x/a%20b%23.go", "outside", "/x/a b#.go leads out of the session's folders"},
+		{"file:a b.go", "too_large", "a b.go exceeds the size limit"},
+		{"file:///x/a%20b%23.go", "outside", "/x/a b#.go is outside the session's folders"},
 		{"file:///x/%zz", "bad_uri", "file:///x/%zz is not a file: URI of this machine"},
-		{"doc:rules", "encoding", "document rules is not UTF-8: convert it first"},
+		{"doc:rules", "encoding", "document rules is not UTF-8; convert it first"},
 		{"msg:msg_1", "over_budget", "message msg_1 does not fit into the model's window"},
 		{"msg:msg_1", "no_vision", "the pictures of message msg_1 are not shown: the model has no vision"},
 		{"msg:msg_1", "picture_too_large", "a picture of message msg_1 exceeds the model's limit"},

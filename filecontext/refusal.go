@@ -7,49 +7,49 @@ import (
 	"syscall"
 )
 
-// Reason says why a path was refused. It goes to the client as it is.
+// Reason is the reason why a path was refused. It is sent to the client.
 type Reason string
 
 // The reasons.
 const (
 	ReasonBadPath    Reason = "bad_path"    // empty, too long, or with a NUL
-	ReasonBadURI     Reason = "bad_uri"     // not a `file:` URI of this machine, or one that hides its path
-	ReasonOutside    Reason = "outside"     // leads out of the session's folders, by name or by a link
-	ReasonMissing    Reason = "missing"     // not there
+	ReasonBadURI     Reason = "bad_uri"     // not a `file:` URI of this machine, or ambiguous
+	ReasonOutside    Reason = "outside"     // outside the session's folders, by name or through a link
+	ReasonMissing    Reason = "missing"     // does not exist
 	ReasonDirectory  Reason = "directory"   // a folder
 	ReasonNotRegular Reason = "not_regular" // a pipe, device or socket
 	ReasonUnreadable Reason = "unreadable"  // no permission, or the disk fails
 	ReasonTooLarge   Reason = "too_large"   // above the size limit
 	ReasonBinary     Reason = "binary"      // not text
 	ReasonEncoding   Reason = "encoding"    // text, but neither UTF-8 nor UTF-16 with a byte order mark
-	ReasonRange      Reason = "range"       // lines that the file does not have
-	ReasonFull       Reason = "no_room"     // the session holds as many files or bytes as it may
+	ReasonRange      Reason = "range"       // the file does not have the lines
+	ReasonFull       Reason = "no_room"     // the session has the maximum number of files or bytes
 )
 
-// explanations say what is wrong and, where there is one, the way out.
+// explanations describe the problem and, if possible, the remedy.
 var explanations = map[Reason]string{
 	ReasonBadPath:    "is not a path",
 	ReasonBadURI:     "is not a file: URI of this machine",
-	ReasonOutside:    "leads out of the session's folders",
+	ReasonOutside:    "is outside the session's folders",
 	ReasonMissing:    "does not exist",
-	ReasonDirectory:  "is a folder: name the files in it",
-	ReasonNotRegular: "is no regular file",
+	ReasonDirectory:  "is a folder; add the files in it",
+	ReasonNotRegular: "is not a regular file",
 	ReasonUnreadable: "cannot be read",
-	ReasonTooLarge:   "is above the size limit",
+	ReasonTooLarge:   "exceeds the size limit",
 	ReasonBinary:     "is binary",
-	ReasonEncoding:   "is not UTF-8: convert it first",
+	ReasonEncoding:   "is not UTF-8; convert it first",
 	ReasonRange:      "does not have these lines",
-	ReasonFull:       "does not fit: remove files from the session first",
+	ReasonFull:       "does not fit; remove files from the session first",
 }
 
-// Explain says what is wrong with a path, as the end of a sentence that begins with it.
+// Explain returns a description of r to follow the path in a sentence.
 func (r Reason) Explain() string { return explanations[r] }
 
-// RefusedError says that a path is not taken, and why.
+// RefusedError is the error for a refused path.
 type RefusedError struct {
-	Path   string // as it was given
+	Path   string // as given by the caller
 	Reason Reason
-	Detail string // what more is known, such as a size or type; may be empty
+	Detail string // such as a size or type; may be empty
 }
 
 func (e *RefusedError) Error() string {
@@ -64,8 +64,8 @@ func refuse(path string, reason Reason, detail string) error {
 	return &RefusedError{Path: path, Reason: reason, Detail: detail}
 }
 
-// refuseOS turns an error of os.Root into a refusal. What the system did not refuse, os.Root itself did:
-// the path leads out by a link.
+// refuseOS converts an error of os.Root to a *RefusedError. An error without an errno comes from os.Root itself: the
+// path leaves the root through a link.
 func refuseOS(path string, err error) error {
 	reason := ReasonOutside
 	var errno syscall.Errno
@@ -80,7 +80,7 @@ func refuseOS(path string, err error) error {
 	return refuse(path, reason, "")
 }
 
-// ReasonOf returns the reason in err, or ReasonUnreadable where it has none.
+// ReasonOf returns the reason in err, or ReasonUnreadable if err is not a *RefusedError.
 func ReasonOf(err error) Reason {
 	var refused *RefusedError
 	if errors.As(err, &refused) {
@@ -89,17 +89,17 @@ func ReasonOf(err error) Reason {
 	return ReasonUnreadable
 }
 
-// EditReason says why a file may not be patched. It goes to the client as it is.
+// EditReason is the reason why an edit of a file is refused. It is sent to the client.
 type EditReason string
 
 // The reasons to refuse an edit.
 const (
 	EditNotAvailable EditReason = "not_available" // the model was not shown the file
 	EditSummaryOnly  EditReason = "summary_only"  // the model was shown less than the whole file
-	EditStale        EditReason = "stale"         // the model, or the frontend, has another version
+	EditStale        EditReason = "stale"         // the model or the frontend has another version
 )
 
-// EditRefusedError says that a file may not be patched, and why.
+// EditRefusedError is the error for an edit that is not allowed.
 type EditRefusedError struct {
 	Path   string
 	Reason EditReason

@@ -52,10 +52,10 @@ func TestOnlyUnsavedTextsAreStored(t *testing.T) {
 	}
 }
 
-func TestRestoreLeavesOutWhatIsDamaged(t *testing.T) {
+func TestRestoreOmitsDamagedFiles(t *testing.T) {
 	good := StoredFile{Path: "good", State: json.RawMessage(`{"state":"full","hash":"abc","size":3,"lines":1}`)}
 	for name, bad := range map[string]StoredFile{
-		"no JSON":        {Path: "bad", State: json.RawMessage(`{"state":`)},
+		"not JSON":       {Path: "bad", State: json.RawMessage(`{"state":`)},
 		"no state":       {Path: "bad"},
 		"unknown state":  {Path: "bad", State: json.RawMessage(`{"state":"everything"}`)},
 		"no path":        {State: good.State},
@@ -100,7 +100,7 @@ func FuzzRestore(f *testing.F) {
 			e.Render()
 			again, err := Restore([]StoredFile{e.Stored()})
 			if err != nil {
-				t.Fatalf("what was stored is not restored: %v", err)
+				t.Fatalf("the stored files cannot be restored: %v", err)
 			}
 			if diff := cmp.Diff(stored(set), stored(again)); diff != "" {
 				t.Errorf("exported again (-want +got):\n%s", diff)
@@ -109,7 +109,7 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-// stored returns all files of a set as they are stored.
+// stored returns the stored form of all files of a set.
 func stored(f *FileContext) []StoredFile {
 	var out []StoredFile
 	for _, e := range f.List() {

@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// StoredFile is a file of a session as it is stored.
+// StoredFile is the stored form of a file of a session.
 type StoredFile struct {
 	Path   string
 	State  json.RawMessage
-	Buffer []byte // the client's unsaved text; nil where the disk counts
+	Buffer []byte // the client's unsaved text; nil if there is none
 }
 
-// storedState is the schema of StoredFile.State. The text of a file on disk is not stored: Refresh reads it again.
+// storedState is the schema of StoredFile.State. The text of a file on disk is not stored; Refresh reads it.
 type storedState struct {
 	State       State  `json:"state"`
 	Reason      string `json:"reason,omitempty"`
@@ -33,10 +33,10 @@ type storedState struct {
 	Held        int    `json:"held,omitempty"`
 }
 
-// maxSince bounds what is believed of a stored Since: no session comes near it.
+// maxSince is the maximum of a stored Since. No session reaches it.
 const maxSince = 1 << 53
 
-// Stored returns the file as it is stored.
+// Stored returns the stored form of the file.
 func (e Entry) Stored() StoredFile {
 	state, err := json.Marshal(storedState{
 		State: e.State, Reason: e.Reason, Range: e.Range, Once: e.Once, LineNumbers: e.LineNumbers, Unsaved: e.Unsaved,
@@ -52,8 +52,8 @@ func (e Entry) Stored() StoredFile {
 	return file
 }
 
-// Restore returns the set that was stored. Files that are damaged or more than may be are left out and named in the error,
-// which therefore comes along with a set that can be used.
+// Restore returns the set for stored files. It omits files that are damaged or exceed the bounds and names them in the
+// error; the returned set is usable even if there is an error.
 func Restore(files []StoredFile) (*FileContext, error) {
 	f := New()
 	var errs []error
@@ -71,7 +71,7 @@ func (f *FileContext) restore(file StoredFile) error {
 		return err
 	}
 	if _, known := f.entries[e.Path]; known {
-		return errors.New("stored twice")
+		return errors.New("duplicate path")
 	}
 	if len(f.entries) >= MaxFiles || !f.hasRoom(Entry{}, e) {
 		return refuse(e.Path, ReasonFull, "")
@@ -92,7 +92,7 @@ func restoreEntry(file StoredFile) (Entry, error) {
 	case s.State != SummaryOnly && s.State != Partial && s.State != Full:
 		return Entry{}, fmt.Errorf("unknown state %q", s.State)
 	case !s.Range.valid(), s.Size < 0, s.Lines < 0, s.Held < 0, s.Since > maxSince:
-		return Entry{}, errors.New("impossible numbers")
+		return Entry{}, errors.New("number out of range")
 	case !utf8.Valid(file.Buffer):
 		return Entry{}, errors.New("unsaved text is not UTF-8")
 	}

@@ -32,12 +32,12 @@ func BenchmarkCommitEnd(b *testing.B) {
 	}
 }
 
-// BenchmarkCommitLayout stores a layout of 60 blobs, of which it brings two and lets go two.
+// BenchmarkCommitLayout stores a layout of 60 blobs, of which two are new, and drops two.
 func BenchmarkCommitLayout(b *testing.B) {
 	s := openTest(b, "", Options{})
 	hashes := storeLayout(b, s, "sess_a", 60)
 	for n := 0; b.Loop(); n++ {
-		ch := layOut("sess_a", nil, pieceOf("new", 2*n), pieceOf("new", 2*n+1))
+		ch := layOut("sess_a", nil, blobOf("new", 2*n), blobOf("new", 2*n+1))
 		hashes = append(hashes[2:], ch.Blobs[0].Hash, ch.Blobs[1].Hash)
 		ch.KeepBlobs = hashes
 		commit(b, s, ch)
@@ -56,7 +56,7 @@ func BenchmarkCommitPartial(b *testing.B) {
 func BenchmarkLoad400(b *testing.B)   { benchmarkLoad(b, 400) }
 func BenchmarkLoad10000(b *testing.B) { benchmarkLoad(b, 10_000) }
 
-// benchmarkLoad loads a session of so many messages, half of them prompts and half answers with usage, of 4 KB each.
+// benchmarkLoad loads a session with messages of 4 KB each, half of them prompts and half replies with usage.
 func benchmarkLoad(b *testing.B, messages int) {
 	path := filepath.Join(b.TempDir(), "strata.db")
 	s := openTest(b, path, Options{})
@@ -123,7 +123,7 @@ func BenchmarkBlobsCold(b *testing.B) {
 
 func BenchmarkBlobsCached(b *testing.B) { benchmarkBlobs(b, openTest(b, "", Options{})) }
 
-// benchmarkBlobs reads the 60 pieces of 8 KB each that a layout refers to.
+// benchmarkBlobs reads the 60 blobs of a layout, of 8 KB each.
 func benchmarkBlobs(b *testing.B, s *Store) {
 	hashes := storeLayout(b, s, "sess_a", 60)
 	for b.Loop() {
@@ -140,15 +140,15 @@ func storeLayout(t testing.TB, s *Store, id string, n int) (hashes []string) {
 	commit(t, s, createSession(id))
 	ch := history.Change{Session: id, Layout: []byte("layout")}
 	for i := range n {
-		blob := pieceOf(id, i)
+		blob := blobOf(id, i)
 		ch.Blobs, hashes = append(ch.Blobs, blob), append(hashes, blob.Hash)
 	}
 	commit(t, s, ch)
 	return hashes
 }
 
-// pieceOf returns a blob of 8 KB.
-func pieceOf(id string, n int) history.Blob {
+// blobOf returns a blob of 8 KB.
+func blobOf(id string, n int) history.Blob {
 	line := fmt.Sprintf("piece %d of %s\n", n, id)
 	return testBlob(strings.Repeat(line, (8<<10)/len(line)))
 }
@@ -164,7 +164,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// fillSession creates a session with so many messages of the given size and one model call for each second one.
+// fillSession creates a session with messages of the given size and one model call for every second message.
 func fillSession(t testing.TB, s *Store, id string, messages, size int) {
 	t.Helper()
 	commit(t, s, createSession(id))

@@ -8,8 +8,8 @@ import (
 	"strata/history"
 )
 
-// Blobs returns the bytes of those hashes that are stored. One whose bytes do not match its hash is left out as if it
-// were missing. Callers share the bytes and must not change them.
+// Blobs returns the stored bytes for the given hashes. Missing blobs, and blobs whose bytes do not match the hash, are
+// omitted. Callers share the bytes and must not modify them.
 func (s *Store) Blobs(ctx context.Context, hashes []string) (map[string][]byte, error) {
 	found, missing, since := s.blobs.lookup(hashes)
 	if len(missing) > 0 {
@@ -20,7 +20,7 @@ func (s *Store) Blobs(ctx context.Context, hashes []string) (map[string][]byte, 
 	return found, nil
 }
 
-// readBlobs adds those of hashes that are sound to found and to the cache.
+// readBlobs reads blobs from the database and adds the valid ones to found and to the cache.
 func (s *Store) readBlobs(ctx context.Context, hashes []string, since int, found map[string][]byte) error {
 	wanted, err := asJSON(hashes)
 	if err != nil {
@@ -47,15 +47,15 @@ func (s *Store) readBlobs(ctx context.Context, hashes []string, since int, found
 
 func scanBlob(row scanner) (b history.Blob, err error) {
 	err = row.Scan(&b.Hash, &b.Bytes)
-	b.Bytes = notNil(b.Bytes) // an empty blob comes back as nil
+	b.Bytes = notNil(b.Bytes) // the driver returns nil for an empty blob
 	return b, err
 }
 
-// prepareBlobs checks the hashes, because what is stored under one counts for every session.
+// prepareBlobs verifies the hashes, because all sessions share the blobs.
 func (p *prepared) prepareBlobs() (err error) {
 	for i := range p.Blobs {
 		if b := &p.Blobs[i]; b.Hash != hashOf(b.Bytes) {
-			return fmt.Errorf("blob %s has another hash", b.Hash)
+			return fmt.Errorf("blob %s: content does not match the hash", b.Hash)
 		}
 	}
 	if p.Layout != nil && p.KeepBlobs != nil {
@@ -64,8 +64,8 @@ func (p *prepared) prepareBlobs() (err error) {
 	return err
 }
 
-// putBlobs drops first, so that a blob that is put stays, named in KeepBlobs or not. One that is stored already is
-// only written again where it is damaged.
+// putBlobs deletes blobs first, so that a blob in Blobs is stored even if KeepBlobs does not name it. A blob that is
+// already stored is rewritten only if it is damaged.
 func (p *prepared) putBlobs(tx *writeTx) (err error) {
 	if p.kept != "" {
 		if p.gone, err = keepBlobs(tx, p.Session, p.kept); err != nil {
@@ -85,7 +85,7 @@ func (p *prepared) putBlobs(tx *writeTx) (err error) {
 	return nil
 }
 
-// keepBlobs makes session refer to those of kept, a JSON array of hashes, that are stored, and to no others.
+// keepBlobs makes session refer exactly to the stored blobs in kept, a JSON array of hashes.
 // It returns the hashes of the blobs that it deleted.
 func keepBlobs(tx *writeTx, session, kept string) (gone []string, err error) {
 	others, err := collect(background, tx, scanOne[string],
@@ -101,8 +101,8 @@ func keepBlobs(tx *writeTx, session, kept string) (gone []string, err error) {
 	return gone, err
 }
 
-// dropBlobs takes back session's references to hashes, and deletes those blobs to which nothing refers now.
-// It returns the hashes of these.
+// dropBlobs removes session's references to hashes and deletes blobs without references.
+// It returns the hashes of the deleted blobs.
 func dropBlobs(tx *writeTx, session string, hashes []string) (gone []string, err error) {
 	for _, hash := range hashes {
 		if _, err := tx.exec("DELETE FROM blob_ref WHERE session = ? AND hash = ?", session, hash); err != nil {
@@ -119,7 +119,7 @@ func dropBlobs(tx *writeTx, session string, hashes []string) (gone []string, err
 	return gone, nil
 }
 
-// purgeBlobs takes back all references of session, in small transactions.
+// purgeBlobs removes all blob references of session, in small transactions.
 func (s *Store) purgeBlobs(ctx context.Context, session string) error {
 	var gone []string
 	defer func() { s.blobs.drop(gone) }()

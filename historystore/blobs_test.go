@@ -12,7 +12,7 @@ import (
 
 var blobA, blobB, blobC = testBlob("a"), testBlob("b"), testBlob("c")
 
-// storedBlobs demands that these of A, B and C are stored, and no others.
+// storedBlobs checks which of the blobs A, B and C are stored.
 func storedBlobs(t *testing.T, s *Store, want ...history.Blob) {
 	t.Helper()
 	got, err := s.Blobs(ctx, []string{blobA.Hash, blobB.Hash, blobC.Hash, "none"})
@@ -43,7 +43,7 @@ func TestBlobsLiveWhileReferredTo(t *testing.T) {
 func TestKeepBlobs(t *testing.T) {
 	tests := map[string]struct {
 		change history.Change
-		want   []history.Blob // what the session refers to, having referred to A and B
+		want   []history.Blob // referred to by the session after the change; before it, A and B
 	}{
 		"no list":             {history.Change{Session: "sess_a", Layout: []byte("x")}, []history.Blob{blobA, blobB}},
 		"no layout":           {history.Change{Session: "sess_a", KeepBlobs: []string{}}, []history.Blob{blobA, blobB}},
@@ -61,7 +61,7 @@ func TestKeepBlobs(t *testing.T) {
 			commit(t, s, createSession("sess_a"), createSession("sess_c"),
 				history.Change{Session: "sess_a", Layout: []byte("ab"), Blobs: []history.Blob{blobA, blobB}},
 				history.Change{Session: "sess_c", Layout: []byte("c"), Blobs: []history.Blob{blobC}}, test.change)
-			commit(t, s, layOut("sess_c", nil)) // only sess_a keeps a blob alive from here on
+			commit(t, s, layOut("sess_c", nil)) // from now on only sess_a refers to blobs
 			storedBlobs(t, s, test.want...)
 		})
 	}
@@ -120,8 +120,8 @@ func TestDeletedBlobsLeaveTheCache(t *testing.T) {
 	equal(t, "cached blobs", len(s.blobs.entries), 0)
 }
 
-// However reads and deletions fall together, the cache never keeps a blob that is not stored.
-func TestReadsDoNotBringDeletedBlobsBack(t *testing.T) {
+// The cache never contains a blob that is not stored, however reads and deletions interleave.
+func TestReadsDoNotReviveDeletedBlobs(t *testing.T) {
 	s := openTest(t, "", Options{})
 	commit(t, s, createSession("sess_a"))
 	hashes := []string{blobA.Hash, blobB.Hash, blobC.Hash}

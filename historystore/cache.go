@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// A cache keeps values that never change, up to a bound in bytes; the ones that were not asked for the longest leave
-// first. What is deleted from the store is dropped from here when the deletion is committed.
+// cache keeps immutable values up to a limit in bytes and evicts the least recently used ones. Values deleted from the
+// store are dropped when the deletion is committed. It is safe for concurrent use.
 type cache[K comparable, V any] struct {
 	mu      sync.Mutex
 	limit   int
 	bytes   int
-	drops   int // how often something was dropped
+	drops   int // number of calls of drop and dropIf
 	entries map[K]*list.Element
 	recent  list.List // of *cached[K, V], newest use first
 }
@@ -27,15 +27,15 @@ type messageKey struct {
 	seq     int64
 }
 
-// cacheOverhead is about what an entry costs beside its content.
+// cacheOverhead is the approximate size of an entry without its content, in bytes.
 const cacheOverhead = 512
 
 func newCache[K comparable, V any](limit int) *cache[K, V] {
 	return &cache[K, V]{limit: limit, entries: map[K]*list.Element{}}
 }
 
-// lookup returns the values that are there, the keys of the others, and how often something was dropped until now,
-// which put wants to know of a caller that reads the others.
+// lookup returns the cached values, the missing keys, and a drop count to pass to put with values read for the missing
+// keys.
 func (c *cache[K, V]) lookup(keys []K) (found map[K]V, missing []K, since int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,8 +51,8 @@ func (c *cache[K, V]) lookup(keys []K) (found map[K]V, missing []K, since int) {
 	return found, missing, c.drops
 }
 
-// put keeps a value of so many bytes, unless something was dropped since the lookup: the value may come from a view of
-// the store in which it was not deleted yet.
+// put adds a value with its size in bytes, unless there was a drop since the lookup: the value may be from a snapshot
+// taken before a deletion.
 func (c *cache[K, V]) put(key K, value V, bytes, since int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,7 +67,7 @@ func (c *cache[K, V]) put(key K, value V, bytes, since int) {
 	}
 }
 
-// drop forgets keys, some of which may not be there.
+// drop removes the given keys. Unknown keys are ignored.
 func (c *cache[K, V]) drop(keys []K) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,7 +79,7 @@ func (c *cache[K, V]) drop(keys []K) {
 	}
 }
 
-// dropIf forgets the keys of which gone is true.
+// dropIf removes the keys for which gone returns true.
 func (c *cache[K, V]) dropIf(gone func(K) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"strata/history"
 )
 
-// in returns those of keys that c holds.
+// in returns those of keys that are in c.
 func in(c *cache[int, string], keys ...int) []int {
 	found, _, _ := c.lookup(keys)
 	return slices.Sorted(maps.Keys(found))
@@ -27,7 +27,7 @@ func TestCacheIsBounded(t *testing.T) {
 	equal(t, "kept", in(c, 0, 1, 2, 3), []int{0, 2, 3})
 	c.put(4, "", 1<<20, 0)
 	if c.bytes != 0 || len(c.entries) != 0 || c.recent.Len() != 0 {
-		t.Fatalf("%d bytes in %d entries after one that is larger than the cache", c.bytes, len(c.entries))
+		t.Fatalf("%d bytes in %d entries after a value larger than the cache", c.bytes, len(c.entries))
 	}
 }
 
@@ -39,7 +39,7 @@ func TestCacheLookup(t *testing.T) {
 	equal(t, "missing", missing, []int{2, 3})
 }
 
-// What was dropped does not come back with a read that began before.
+// A read that started before a drop does not add the dropped value again.
 func TestCacheDrops(t *testing.T) {
 	c := newCache[int, string](1 << 20)
 	for key := range 6 {
@@ -78,7 +78,7 @@ func TestMessagesComeFromTheCache(t *testing.T) {
 	}
 }
 
-// What a turn stores is in the next request. An import may never be read.
+// The messages stored by a turn are in the next request. Those of an import may never be read.
 func TestFreshMessagesNeedNoQuery(t *testing.T) {
 	s := openTest(t, "", Options{})
 	commit(t, s, createSession("sess_a"))

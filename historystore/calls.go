@@ -10,8 +10,8 @@ import (
 	"strata/history"
 )
 
-// Calls returns a page of a session's usage log, in the order in which it was written, and the cursor of the next
-// page, empty after the last. limit is 50 by default and at most 500.
+// Calls returns a page of a session's usage log, oldest first, and the cursor of the next page, empty after the last.
+// limit is 50 by default and at most 500. A bad cursor is ErrCursor.
 func (s *Store) Calls(ctx context.Context, session, from string, limit int) (list []history.Call, next string, err error) {
 	limit = pageLimit(limit)
 	after, err := decodeCursor(from, cursor{list: callList})
@@ -36,8 +36,8 @@ func (s *Store) Calls(ctx context.Context, session, from string, limit int) (lis
 	return list, next, nil
 }
 
-// NewestCalls is like Calls, but its first page is the newest one and the cursor leads to the page before. A page is in
-// the order in which it was written all the same.
+// NewestCalls is like Calls, but starts with the newest page, and each cursor leads to an older page. Within a page the
+// oldest call is first.
 func (s *Store) NewestCalls(ctx context.Context, session, from string, limit int) (list []history.Call, next string, err error) {
 	limit = pageLimit(limit)
 	before, err := decodeCursor(from, cursor{list: newestCalls, n: math.MaxInt64})
@@ -63,14 +63,14 @@ func (s *Store) NewestCalls(ctx context.Context, session, from string, limit int
 	return list, next, nil
 }
 
-// ModelTotals are the sums over a session's calls of one model.
+// ModelTotals are the sums over a session's calls to one model.
 type ModelTotals struct {
 	Model string // provider/model
 	history.Totals
-	Expected int // tokens that were expected to be read from the cache
+	Expected int // tokens expected to be read from the cache
 }
 
-// CallTotals returns the sums over a session's usage log by model, sorted by its name.
+// CallTotals returns the sums of a session's usage log by model, sorted by model name.
 func (s *Store) CallTotals(ctx context.Context, session string) (sums []ModelTotals, err error) {
 	err = s.view(ctx, "call totals", func(tx *sql.Tx) error {
 		if _, err := s.session(ctx, tx, session, "hidden = 0"); err != nil {

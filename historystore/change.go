@@ -13,16 +13,15 @@ import (
 	"strata/history"
 )
 
-// Commit stores a change, all of it or nothing, and returns when it is on the disk. Changes that wait at the same
-// time share one sync of the disk but not their fate. An error means that nothing was stored: history.ErrNotFound
-// where the session or the turn does not exist, ErrDuplicate for an id, sequence number or prompt id that is taken,
-// ErrBusy and ErrFull when it may work later. A session that is deleted or hidden still takes changes until its
-// purge begins.
+// Commit stores a change atomically and returns when it is on disk. Concurrent changes share one fsync; each can fail
+// alone. On error nothing was stored. The error is history.ErrNotFound if the session or turn does not exist,
+// ErrDuplicate if an id, sequence number or prompt id is in use, and ErrBusy or ErrFull if a retry may succeed. A
+// deleted or hidden session accepts changes until its purge starts.
 //
-// The end of a turn moves its session's UpdatedAt on. Times are kept to the microsecond, in UTC. What a change both
-// puts and drops stays. A blob stays from the change that puts it to a layout of that session with KeepBlobs that does
-// not name it, or to the session's end, and longer where another session refers to it. KeepBlobs may name what another
-// session put; a hash that is not stored is passed over.
+// The end of a turn updates the session's UpdatedAt. Times are stored in UTC with microseconds. A record that a change
+// both drops and puts is kept. A blob is kept until a layout of its session with KeepBlobs omits it or the session is
+// purged, and longer if another session refers to it. KeepBlobs may name blobs put by other sessions; unknown hashes are
+// ignored.
 func (s *Store) Commit(ctx context.Context, ch history.Change) error {
 	_, _, since := s.messages.lookup(nil)
 	p, err := prepare(&ch)
@@ -39,11 +38,12 @@ func (s *Store) Commit(ctx context.Context, ch history.Change) error {
 	return nil
 }
 
-// freshMessages is how many messages a change of a talk holds at most. Larger ones are imports, which nobody may read.
+// freshMessages is the maximum number of messages in a change that is cached. Larger changes are imports, which may
+// never be read.
 const freshMessages = 4
 
-// keepFresh puts stored messages where the next request, which will hold them, finds them without a query. They are
-// decoded, so that they are what a query would return and share nothing with the caller.
+// keepFresh adds stored messages to the cache, because the next request contains them. It decodes the stored bytes, so
+// that the messages equal the result of a query and share no memory with the caller.
 func (s *Store) keepFresh(p *prepared, since int) {
 	if len(p.messages) > freshMessages {
 		return
@@ -56,17 +56,17 @@ func (s *Store) keepFresh(p *prepared, since int) {
 	}
 }
 
-// prepared is a change whose encoding is done, so that the writer only writes.
+// prepared is an encoded change, ready for the writer.
 type prepared struct {
 	*history.Change
 	messages  []messageRow
 	edits     []string // bodies of Edits
 	documents []string // bodies of PutDocuments
-	kept      string   // KeepBlobs as JSON; empty where all blobs stay
+	kept      string   // KeepBlobs as JSON; empty if all blobs are kept
 	gone      []string // hashes of the blobs that apply deleted
 }
 
-// messageRow is what a message's row holds beside the fields of its head.
+// messageRow is a row of the table message.
 type messageRow struct {
 	history.Head
 	body     []byte
@@ -78,7 +78,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func checksum(body []byte) uint32 { return crc32.Checksum(body, castagnoli) }
 
-// prepare checks what the schema cannot, and encodes.
+// prepare validates and encodes a change. It checks only conditions that the schema does not enforce.
 func prepare(ch *history.Change) (*prepared, error) {
 	if ch.Session == "" {
 		return nil, errors.New("change without session id")
@@ -98,7 +98,7 @@ func prepare(ch *history.Change) (*prepared, error) {
 	return p, nil
 }
 
-// encodeAll makes a row, or the body of one, of each record.
+// encodeAll appends the encoding of each record to rows.
 func encodeAll[R, T any](rows *[]R, records []T, encode func(T) (R, error)) error {
 	for _, record := range records {
 		row, err := encode(record)
@@ -127,7 +127,7 @@ func hashOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// apply writes the parts in the order in which they refer to each other.
+// apply writes the parts of the change, referenced rows first.
 func (p *prepared) apply(tx *writeTx) error {
 	for _, part := range []func(*writeTx) error{
 		p.session, p.begin, p.insertMessages, p.insertEdits, p.partial, p.end, p.insertCalls,
@@ -140,7 +140,8 @@ func (p *prepared) apply(tx *writeTx) error {
 	return nil
 }
 
-// session creates or demands the session, and updates it. One that is hidden and deleted is being purged.
+// session creates the session or checks that it exists, and updates it. A session that is both hidden and deleted is
+// being purged and does not count as existing.
 func (p *prepared) session(tx *writeTx) error {
 	if p.Create != nil {
 		if err := insertSession(tx, p.Create); err != nil {
@@ -223,7 +224,7 @@ func (p *prepared) insertMessages(tx *writeTx) error {
 	return tx.must("UPDATE session SET messages = messages + ? WHERE id = ?", len(p.messages), p.Session)
 }
 
-// partial refuses a piece of a turn that does not run: it would never be deleted.
+// partial inserts a chunk of a running turn. It refuses a chunk of any other turn, which would never be deleted.
 func (p *prepared) partial(tx *writeTx) error {
 	part := p.Partial
 	if part == nil {
@@ -280,7 +281,7 @@ func (p *prepared) insertCalls(tx *writeTx) error {
 	return nil
 }
 
-// putFiles drops first, so that a file in both lists stays.
+// putFiles deletes first, so that a file in both lists is kept.
 func (p *prepared) putFiles(tx *writeTx) error {
 	for _, path := range p.DropFiles {
 		if _, err := tx.exec("DELETE FROM file WHERE session = ? AND path = ?", p.Session, path); err != nil {

@@ -4,7 +4,7 @@ import (
 	"strata/history"
 )
 
-// putCheckpoints drops first, so that a checkpoint in both lists stays.
+// putCheckpoints deletes first, so that a checkpoint in both lists is kept.
 func (p *prepared) putCheckpoints(tx *writeTx) error {
 	for _, id := range p.DropCheckpoints {
 		if _, err := tx.exec("DELETE FROM checkpoint WHERE session = ? AND id = ?", p.Session, id); err != nil {

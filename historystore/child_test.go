@@ -15,7 +15,7 @@ import (
 	"strata/internal/failpoint"
 )
 
-// A test that needs a second process runs its own binary again, with the role of the child in childEnv.
+// A test that needs a second process runs its own binary again, with the child's role in childEnv.
 const (
 	childEnv = "STRATA_TEST_CHILD"
 	pathEnv  = "STRATA_TEST_DB"
@@ -23,8 +23,8 @@ const (
 
 // The roles of a child.
 const (
-	childWrites = "write" // runs the script of crash_test.go and prints the name of each step that is done
-	childHolds  = "hold"  // holds a write transaction, prints "held", and ends when its input is closed
+	childWrites = "write" // runs the script of crash_test.go and prints the name of each completed step
+	childHolds  = "hold"  // holds a write transaction, prints "held", and exits when its input is closed
 	childOpens  = "open"  // opens the store, prints "opened", and closes it when its input is closed
 )
 
@@ -103,8 +103,8 @@ func childCommand(t *testing.T, role, path string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// startChild returns when the child has printed its first line. stop, which can be called from any goroutine and
-// more than once, ends the child in order and waits for it.
+// startChild returns when the child has printed its first line. stop ends the child cleanly and waits for it; it can be
+// called from any goroutine and more than once.
 func startChild(t *testing.T, role, path string) (pid int, stop func()) {
 	t.Helper()
 	cmd := childCommand(t, role, path)
@@ -130,7 +130,7 @@ func startChild(t *testing.T, role, path string) (pid int, stop func()) {
 	return cmd.Process.Pid, stop
 }
 
-// runScript runs the script in a child that the failpoint kills, and returns the steps that it reported as done.
+// runScript runs the script in a child that is killed at the failpoint, and returns the steps reported as completed.
 func runScript(t *testing.T, path, point string) []string {
 	t.Helper()
 	cmd := childCommand(t, childWrites, path, failpoint.Env+"="+point)

@@ -154,7 +154,7 @@ func TestTimesAreUTCAndMicroseconds(t *testing.T) {
 	equal(t, "times", []time.Time{l.Heads[0].At, l.Edits[0].At, l.Documents[0].At}, []time.Time{want, want, want})
 }
 
-// A change that fails in any of its parts leaves nothing of the others.
+// If any part of a change fails, nothing of it is stored.
 func TestFailingChangeLeavesNothing(t *testing.T) {
 	tests := map[string]struct {
 		want error // nil: any error
@@ -202,7 +202,7 @@ func TestFailingChangeLeavesNothing(t *testing.T) {
 	}
 	commit(t, s, changeOfEverything())
 	if dump(t, s) == before {
-		t.Fatal("the sound change was not stored")
+		t.Fatal("the valid change was not stored")
 	}
 }
 
@@ -216,7 +216,7 @@ func changeOfEverything() history.Change {
 	ch.Update = createSession("sess_a").Create
 	ch.PutFiles = []history.File{{Path: "a.go", State: json.RawMessage("{}")}}
 	ch.PutDocuments, ch.DropDocuments = []history.Document{document("rules", "new")}, []string{"old"}
-	ch.KeepBlobs = []string{ch.Blobs[0].Hash} // drops that of the first turn
+	ch.KeepBlobs = []string{ch.Blobs[0].Hash} // drops the blob of the first turn
 	return ch
 }
 

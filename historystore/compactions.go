@@ -21,7 +21,7 @@ func (p *prepared) putCompaction(tx *writeTx) error {
 	return err
 }
 
-// scanCompaction returns nil for one whose body cannot be read: the next one takes its place.
+// scanCompaction returns nil if the body is damaged; the next compaction replaces it.
 func (s *Store) scanCompaction(row scanner) (c *history.Compaction, err error) {
 	var body string
 	if err := row.Scan(&body); err != nil {

@@ -12,7 +12,7 @@ import (
 
 func testNow() time.Time { return epoch }
 
-// script holds a change of each kind, with the name of the failpoint that it reaches.
+// script contains a change of each kind, with the name of its failpoint.
 var script = []struct {
 	name string
 	run  func(s *Store) error
@@ -39,9 +39,9 @@ func store(ch history.Change) func(*Store) error {
 	return func(s *Store) error { return s.Commit(context.Background(), ch) }
 }
 
-// replaceContext drops a document and a blob and puts others.
+// replaceContext replaces a document and a blob.
 func replaceContext() history.Change {
-	blob := testBlob("rendered anew")
+	blob := testBlob("rendered again")
 	ch := layOut("sess_a", []string{blob.Hash}, blob)
 	ch.PutDocuments, ch.DropDocuments = []history.Document{document("rules", "new")}, []string{"old"}
 	return ch
@@ -59,7 +59,7 @@ func purgeAll(s *Store) error {
 	return err
 }
 
-// scriptDumps returns what is stored before the first and after each step of the script.
+// scriptDumps returns dumps of the store before the script and after each of its steps.
 func scriptDumps(t *testing.T) []string {
 	s := openTest(t, "", Options{Now: testNow})
 	dumps := []string{dump(t, s)}
@@ -72,8 +72,8 @@ func scriptDumps(t *testing.T) []string {
 	return dumps
 }
 
-// A process killed right before or right after a commit leaves all of the change or nothing of it, and every step
-// that it had reported.
+// A process that is killed right before or after a commit leaves all of the change or nothing, and all steps that it had
+// reported.
 func TestKillAtCommit(t *testing.T) {
 	dumps := scriptDumps(t)
 	for _, point := range append([]string{"commit.before:5", "commit.after:5", "layout.before:2", "layout.after:2"}, Failpoints...) {
@@ -89,7 +89,7 @@ func TestKillAtCommit(t *testing.T) {
 				done++
 			}
 			if strings.HasPrefix(point, "purge") {
-				// A purge has several commits; done again it comes to its end.
+				// A purge has several commits; running it again completes it.
 				if err := purgeAll(s); err != nil {
 					t.Fatal(err)
 				}
@@ -100,7 +100,7 @@ func TestKillAtCommit(t *testing.T) {
 	}
 }
 
-// An import that a crash left incomplete is never seen again.
+// An import interrupted by a crash is never visible.
 func TestUnfinishedImportIsPurged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "strata.db")
 	runScript(t, path, "show.before")

@@ -5,14 +5,14 @@ import (
 	"encoding/binary"
 )
 
-// A cursor says where the next page of a list begins: behind the row with this number and id.
+// cursor is a position in a list: the next page starts after the row with this number and id.
 type cursor struct {
-	list byte // which list it comes from
+	list byte // the list to which it belongs
 	n    int64
 	id   string
 }
 
-// The lists that have cursors.
+// The lists with cursors.
 const (
 	sessionList byte = 's'
 	callList    byte = 'c'
@@ -25,7 +25,8 @@ func (c cursor) encode() string {
 	return base64.RawURLEncoding.EncodeToString(append(raw, c.id...))
 }
 
-// decodeCursor reads a cursor of the given list, or returns ErrCursor. An empty text is the given start.
+// decodeCursor decodes a cursor of the same list as start. It returns start for an empty text and ErrCursor for an
+// invalid one.
 func decodeCursor(text string, start cursor) (cursor, error) {
 	if text == "" {
 		return start, nil
@@ -41,13 +42,13 @@ func decodeCursor(text string, start cursor) (cursor, error) {
 	return cursor{start.list, n, string(raw[1+size:])}, nil
 }
 
-// The lengths of pages.
+// Page lengths, in rows.
 const (
 	defaultLimit = 50
 	maxLimit     = 500
 )
 
-// pageLimit returns how many rows a page gets when a caller asks for n.
+// pageLimit returns the page length for a requested length n.
 func pageLimit(n int) int {
 	if n <= 0 {
 		return defaultLimit
@@ -55,8 +56,9 @@ func pageLimit(n int) int {
 	return min(n, maxLimit)
 }
 
-// page cuts rows, of which one more than limit was read, and returns the cursor behind the last that stays.
-func page[T any](rows []T, limit int, at func(T) cursor) (cut []T, next string) {
+// page returns the first limit rows and the cursor after them, or all rows and no cursor if there are no more than
+// limit. The caller must read limit+1 rows.
+func page[T any](rows []T, limit int, at func(T) cursor) (first []T, next string) {
 	if len(rows) <= limit {
 		return rows, ""
 	}

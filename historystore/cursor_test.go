@@ -10,7 +10,7 @@ import (
 func FuzzCursor(f *testing.F) {
 	f.Add("", int64(0), "")
 	f.Add("c4AB", int64(-1), "sess_a")
-	f.Add("c70A", int64(0), "") // a number that could be written shorter
+	f.Add("c70A", int64(0), "") // a number with an overlong encoding
 	f.Add(cursor{sessionList, 1 << 60, "id"}.encode(), int64(1<<62), "\xff")
 	f.Fuzz(func(t *testing.T, text string, n int64, id string) {
 		start := cursor{list: sessionList, n: 7}

@@ -7,10 +7,11 @@ import (
 	"strata/history"
 )
 
-// encodeDocument checks a document and returns its body. JSON would change a name that is not valid UTF-8.
+// encodeDocument validates a document and returns its encoding. The name must be valid UTF-8, because JSON would change
+// other bytes.
 func encodeDocument(d history.Document) (body string, err error) {
 	if d.Name == "" || !utf8.ValidString(d.Name) {
-		return "", fmt.Errorf("document with name %q", d.Name)
+		return "", fmt.Errorf("invalid document name %q", d.Name)
 	}
 	d.At = fromMicros(micros(d.At))
 	if body, err = asJSON(d); err != nil {
@@ -19,7 +20,7 @@ func encodeDocument(d history.Document) (body string, err error) {
 	return body, nil
 }
 
-// putDocuments drops first, so that a document in both lists stays.
+// putDocuments deletes first, so that a document in both lists is kept.
 func (p *prepared) putDocuments(tx *writeTx) error {
 	for _, name := range p.DropDocuments {
 		if _, err := tx.exec("DELETE FROM document WHERE session = ? AND name = ?", p.Session, name); err != nil {
@@ -35,8 +36,8 @@ func (p *prepared) putDocuments(tx *writeTx) error {
 	return nil
 }
 
-// scanDocument returns a document whose body cannot be read with nothing but its name, under which it can be replaced
-// or dropped.
+// scanDocument reads a document. If the body is damaged it returns only the name, so that the document can be replaced
+// or deleted.
 func (s *Store) scanDocument(row scanner) (history.Document, error) {
 	var name, body string
 	if err := row.Scan(&name, &body); err != nil {

@@ -6,10 +6,10 @@ import (
 	"strata/history"
 )
 
-// encodeEdit checks an edit and returns its body.
+// encodeEdit validates an edit and returns its encoding.
 func encodeEdit(e history.Edit) (body string, err error) {
 	if e.ID == "" || e.Seq < 1 {
-		return "", fmt.Errorf("edit %q with sequence number %d", e.ID, e.Seq)
+		return "", fmt.Errorf("invalid edit %q with sequence number %d", e.ID, e.Seq)
 	}
 	e.At = fromMicros(micros(e.At))
 	if body, err = asJSON(e); err != nil {
@@ -29,8 +29,8 @@ func (p *prepared) insertEdits(tx *writeTx) error {
 	return nil
 }
 
-// scanEdit returns an edit whose body cannot be read with what its columns say: it keeps its place in the sequence,
-// and a clear, which has no content, keeps its effect.
+// scanEdit reads an edit. If the body is damaged it returns the columns only: the edit keeps its position in the sequence,
+// and a clear, which has no other content, keeps its effect.
 func (s *Store) scanEdit(row scanner) (history.Edit, error) {
 	var columns history.Edit
 	var at int64

@@ -11,38 +11,38 @@ import (
 	"strata/history"
 )
 
-// What a caller may want to tell apart. They come wrapped with their subject; what is not stored is history.ErrNotFound.
+// The errors of a Store, wrapped with their subject. In addition, methods return history.ErrNotFound.
 var (
-	// ErrLocked means that another process has the database open; the error names its process id.
+	// ErrLocked means that another process has the database open. The wrapping error contains its process id.
 	ErrLocked = errors.New("database is in use")
 
-	// ErrDamaged means that the file cannot be read as it should; the error names it and says what to do.
+	// ErrDamaged means that the database is damaged. The wrapping error contains the path and the remedy.
 	ErrDamaged = errors.New("database is damaged")
 
 	// ErrNewer means that a newer version of the program wrote the database.
 	ErrNewer = errors.New("database was written by a newer version")
 
-	// ErrBusy means that another process kept the database locked for longer than the busy timeout.
-	// Nothing was stored; the same call may succeed later.
+	// ErrBusy means that another process held a lock on the database for longer than the busy timeout.
+	// Nothing was stored; a retry may succeed.
 	ErrBusy = errors.New("database is busy")
 
 	// ErrFull means that the disk is full. Nothing was stored.
 	ErrFull = errors.New("disk is full")
 
-	// ErrReadOnly means that the database may not be written. Nothing was stored.
+	// ErrReadOnly means that the database cannot be written. Nothing was stored.
 	ErrReadOnly = errors.New("database is read-only")
 
-	// ErrDuplicate means that something with the same id, sequence number or prompt id is stored already.
+	// ErrDuplicate means that a record with the same id, sequence number or prompt id exists.
 	ErrDuplicate = errors.New("already stored")
 
-	// ErrCursor means that a cursor does not come from the list that it was given to.
+	// ErrCursor means that a cursor is malformed or belongs to another list.
 	ErrCursor = errors.New("invalid cursor")
 
 	// ErrClosed means that the store was closed.
 	ErrClosed = errors.New("store is closed")
 )
 
-// translate turns an error of SQLite into one of this package, by its code. The text of SQLite is kept, its type is not.
+// translate converts an error of SQLite to one of this package, by its code. It keeps the text but not the type.
 func translate(path string, err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return history.ErrNotFound
@@ -72,5 +72,5 @@ func translate(path string, err error) error {
 
 func damaged(path, detail string) error {
 	return fmt.Errorf("%w: %s: %s; nothing was deleted: restore the file from a backup, or move it away "+
-		"(sqlite3's .recover may save its content) to start with a new one", ErrDamaged, path, detail)
+		"to start with a new one (sqlite3's .recover may save its content)", ErrDamaged, path, detail)
 }

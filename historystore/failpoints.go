@@ -5,9 +5,9 @@ import (
 	"strata/internal/failpoint"
 )
 
-// Failpoints are the names of the places around a commit at which internal/failpoint can kill the process.
-// ".before" is when everything is written but not committed, ".after" when it is committed but nobody was told.
-// Each commit hits "commit" and what it holds; an end of a turn with a layout hits "end" and "layout".
+// Failpoints are the names of the points around a commit at which internal/failpoint can kill the process:
+// ".before" after everything was written but before the commit, ".after" after the commit but before its callers return.
+// Each commit hits "commit" and the kinds of its changes; the end of a turn with a layout hits "end" and "layout".
 var Failpoints = failpointNames(
 	"commit", "create", "update", "begin", "partial", "end", "edit", "append", "layout", "compaction",
 	"delete", "undelete", "show", "purge",
@@ -21,7 +21,7 @@ func failpointNames(kinds ...string) []string {
 	return names
 }
 
-// kinds names what a change holds, as in Failpoints.
+// kinds returns the names in Failpoints of the parts of a change.
 func kinds(ch *history.Change) []string {
 	var names []string
 	add := func(name string, holds bool) {

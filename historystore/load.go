@@ -10,8 +10,8 @@ import (
 	"strata/history"
 )
 
-// Load returns everything of a session but the content of its messages, as of one moment.
-// A session that is deleted or hidden is history.ErrNotFound.
+// Load returns a consistent snapshot of a session without the content of its messages.
+// The error is history.ErrNotFound for a deleted or hidden session.
 func (s *Store) Load(ctx context.Context, session string) (history.Loaded, error) {
 	var l history.Loaded
 	err := s.view(ctx, "load", func(tx *sql.Tx) (err error) {
@@ -56,7 +56,7 @@ func (s *Store) load(ctx context.Context, tx *sql.Tx, id string) (l history.Load
 	return l, s.loadUnfinished(ctx, tx, &l)
 }
 
-// loadUnfinished adds the turn that runs and what was saved of its answer.
+// loadUnfinished adds the running turn and the saved chunks of its reply.
 func (s *Store) loadUnfinished(ctx context.Context, tx *sql.Tx, l *history.Loaded) (err error) {
 	l.Unfinished, err = optional(first(ctx, tx, s.scanTurn,
 		"SELECT "+turnColumns+" FROM turn WHERE session = ? AND status = 'running' ORDER BY rowid DESC LIMIT 1", l.Session.ID))
@@ -68,7 +68,7 @@ func (s *Store) loadUnfinished(ctx context.Context, tx *sql.Tx, l *history.Loade
 	return err
 }
 
-// optional takes what is not there for a zero value.
+// optional replaces history.ErrNotFound with a zero value.
 func optional[T any](v T, err error) (T, error) {
 	if errors.Is(err, history.ErrNotFound) {
 		err = nil
@@ -76,7 +76,7 @@ func optional[T any](v T, err error) (T, error) {
 	return v, err
 }
 
-// TurnByPrompt returns the turn that a client's prompt id stands for, or history.ErrNotFound.
+// TurnByPrompt returns the turn with a client's prompt id, or history.ErrNotFound.
 func (s *Store) TurnByPrompt(ctx context.Context, session, promptID string) (history.Turn, error) {
 	var turn *history.Turn
 	err := s.view(ctx, "turn", func(tx *sql.Tx) (err error) {
@@ -102,7 +102,7 @@ func scanFile(row scanner) (f history.File, err error) {
 	var unsaved bool
 	err = row.Scan(&f.Path, (*[]byte)(&f.State), &f.Buffer, &unsaved)
 	if unsaved {
-		f.Buffer = notNil(f.Buffer) // an empty blob comes back as nil
+		f.Buffer = notNil(f.Buffer) // the driver returns nil for an empty blob
 	}
 	return f, err
 }
@@ -136,7 +136,8 @@ func scanPartial(row scanner) (p history.Partial, err error) {
 	return p, err
 }
 
-// decode reads a JSON column. One that is damaged is logged and left out, so that the rest stays readable.
+// decode decodes a JSON column. If it is damaged, decode logs the error and leaves into unchanged, so that the rest of
+// the record can be used.
 func (s *Store) decode(kind, id, text string, into any) {
 	if text == "" {
 		return
@@ -146,13 +147,13 @@ func (s *Store) decode(kind, id, text string, into any) {
 	}
 }
 
-// decodeWhole reads a record that is stored whole as JSON. One that is damaged, or not the one that its columns name,
-// is logged, and columns stands in for it.
+// decodeWhole decodes a record that is stored as JSON. If it is damaged or does not match its columns, decodeWhole logs
+// the error and returns columns.
 func decodeWhole[T any](s *Store, kind, id, body string, columns T, same func(T) bool) T {
 	var whole T
 	err := json.Unmarshal([]byte(body), &whole)
 	if err == nil && !same(whole) {
-		err = errors.New("content is of another one")
+		err = errors.New("content belongs to another record")
 	}
 	if err != nil {
 		s.opt.Log.Error("damaged record", "kind", kind, "id", id, "err", err)

@@ -11,31 +11,31 @@ import (
 	"time"
 )
 
-// How often and how far apart Open tries to take the lock: Holder takes it for a moment when it looks.
+// Open retries to get the lock, because Holder holds it briefly.
 const (
-	lockTries = 5
-	lockPause = 20 * time.Millisecond
+	lockAttempts = 5
+	lockBackoff  = 20 * time.Millisecond
 )
 
-// errHeld is what tryLock returns when another open file has the lock.
+// errHeld is returned by tryLock if another open file has the lock.
 var errHeld = errors.New("held")
 
-// fileLock is the lock of a database: a file beside it that the operating system locks, and frees when the process
-// dies. It holds the process id of its owner as text and is never removed, because removing it would let two
-// processes lock two files of the same name.
+// fileLock is the lock of a database: a separate file with a lock of the operating system, which is released when the
+// process dies. The file contains the process id of the owner as text. It is never removed, because then two processes
+// could lock two files of the same name.
 type fileLock struct{ file *os.File }
 
 func lockPath(database string) string { return database + ".lock" }
 
-// acquireLock takes the lock of the database at path, or returns ErrLocked.
+// acquireLock locks the database at path, or returns ErrLocked.
 func acquireLock(path string) (*fileLock, error) {
 	f, err := os.OpenFile(lockPath(path), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	err = tryLock(f)
-	for n := 1; errors.Is(err, errHeld) && n < lockTries; n++ {
-		time.Sleep(lockPause)
+	for n := 1; errors.Is(err, errHeld) && n < lockAttempts; n++ {
+		time.Sleep(lockBackoff)
 		err = tryLock(f)
 	}
 	if errors.Is(err, errHeld) {
@@ -51,12 +51,12 @@ func acquireLock(path string) (*fileLock, error) {
 	return &fileLock{f}, nil
 }
 
-// release gives the lock back. Closing the file frees it even if the process id could not be wiped.
+// release releases the lock. Closing the file releases it even if the process id cannot be erased.
 func (l *fileLock) release() error {
 	return errors.Join(l.file.Truncate(0), l.file.Close())
 }
 
-// Holder tells whether a process has the database at path open, and which. The pid is 0 where it is not known.
+// Holder reports whether a process has the database at path open, and its process id, or 0 if that is unknown.
 func Holder(path string) (pid int, held bool) {
 	path, err := resolve(path)
 	if err != nil {
@@ -94,8 +94,8 @@ func readPID(f *os.File) int {
 	return pid
 }
 
-// resolve returns the one name by which a database is opened and locked, whatever links lead to it.
-// The file itself need not exist, its folder must.
+// resolve returns the canonical path by which a database is opened and locked, with links resolved.
+// The folder must exist; the file need not.
 func resolve(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock locks f for this open file alone, or returns errHeld.
+// tryLock locks f exclusively for this open file, or returns errHeld.
 func tryLock(f *os.File) error {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
@@ -18,7 +18,7 @@ func tryLock(f *os.File) error {
 	return err
 }
 
-// syncDir makes a rename in dir last.
+// syncDir makes a rename in dir durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -7,10 +7,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockOffset is where the locked byte lies: far behind the process id, which other processes must be able to read.
+// lockOffset is the offset of the locked byte. It is far after the process id, which other processes must be able to
+// read.
 const lockOffset = 1 << 30
 
-// tryLock locks f for this open file alone, or returns errHeld.
+// tryLock locks f exclusively for this open file, or returns errHeld.
 func tryLock(f *os.File) error {
 	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY,
 		0, 1, 0, &windows.Overlapped{Offset: lockOffset})

@@ -9,9 +9,9 @@ import (
 	"strata/history"
 )
 
-// Messages returns the messages with the given sequence numbers, in the order asked. Callers share them and must not
-// change them. One whose stored bytes cannot be read comes with what its columns say, StatusDamaged and no blocks;
-// one that does not exist is history.ErrNotFound.
+// Messages returns the messages with the given sequence numbers, in the given order. Callers share the messages and must
+// not modify them. A damaged message has StatusDamaged, no blocks, and its other fields from the columns. The error is
+// history.ErrNotFound if a message does not exist.
 func (s *Store) Messages(ctx context.Context, session string, seqs []int64) ([]history.Message, error) {
 	keys := make([]messageKey, len(seqs))
 	for i, seq := range seqs {
@@ -34,7 +34,7 @@ func (s *Store) Messages(ctx context.Context, session string, seqs []int64) ([]h
 	return ordered, nil
 }
 
-// readMessages adds what it finds to found and, where it is sound, to the cache.
+// readMessages reads messages from the database and adds them to found, and those that are not damaged to the cache.
 func (s *Store) readMessages(ctx context.Context, session string, keys []messageKey, since int, found map[messageKey]history.Message) error {
 	seqs := make([]int64, len(keys))
 	for i, key := range keys {
@@ -71,7 +71,7 @@ func scanMessage(row scanner) (r messageRow, err error) {
 	return r, err
 }
 
-// decode returns the message of r. With an error it is the damaged one that stands in for it.
+// decode returns the message of r. If it is damaged, decode returns a placeholder with StatusDamaged and an error.
 func (r *messageRow) decode() (history.Message, error) {
 	var m history.Message
 	err := json.Unmarshal(r.body, &m)
@@ -80,7 +80,7 @@ func (r *messageRow) decode() (history.Message, error) {
 	case checksum(r.body) != r.checksum:
 		err = fmt.Errorf("checksum differs")
 	case m.ID != r.ID || m.Seq != r.Seq:
-		err = fmt.Errorf("content is of message %s", m.ID)
+		err = fmt.Errorf("content belongs to message %s", m.ID)
 	default:
 		return m, nil
 	}

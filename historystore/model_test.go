@@ -14,7 +14,7 @@ import (
 	"strata/history"
 )
 
-// model is what a store should hold, in memory. It knows all of a change but files and calibrations.
+// model is an in-memory model of a store. It covers changes without files and calibrations.
 type model struct {
 	sessions map[string]*modelSession
 }
@@ -24,7 +24,7 @@ type modelSession struct {
 	messages map[int64]history.Message
 	edits    map[int64]history.Edit
 	turns    map[string]history.Turn
-	running  []string // turns, in the order in which they began
+	running  []string // turns, in the order of their start
 	partials map[string][]history.Partial
 	totals   history.Totals
 	expected map[string]int // of calls
@@ -32,10 +32,10 @@ type modelSession struct {
 	documents  map[string]history.Document
 	compaction *history.Compaction
 	layout     []byte
-	blobs      map[string]bool // hashes that it refers to
+	blobs      map[string]bool // hashes of its references
 }
 
-// apply returns the error that a store should give, and changes nothing then.
+// apply applies a change, or returns the expected error of a store and changes nothing.
 func (m *model) apply(ch history.Change) error {
 	s := m.sessions[ch.Session]
 	switch {
@@ -58,7 +58,7 @@ func (m *model) apply(ch history.Change) error {
 	return nil
 }
 
-// blobs returns the hashes to which a session refers.
+// blobs returns the hashes with references from any session.
 func (m *model) blobs() map[string]bool {
 	all := map[string]bool{}
 	for _, s := range m.sessions {
@@ -159,7 +159,7 @@ func (s *modelSession) takeContext(ch history.Change, stored map[string]bool) {
 	}
 }
 
-// loaded is what Load should return of s.
+// loaded returns the expected result of Load for s.
 func (s *modelSession) loaded() history.Loaded {
 	l := history.Loaded{Session: s.record, Totals: s.totals, Layout: s.layout, Compaction: s.compaction}
 	for _, seq := range slices.Sorted(maps.Keys(s.messages)) {
@@ -178,7 +178,7 @@ func (s *modelSession) loaded() history.Loaded {
 	return l
 }
 
-// randomChange is one of a small world, so that many of them collide.
+// randomChange returns a change with few distinct ids, so that many changes conflict.
 func randomChange(r *rand.Rand) history.Change {
 	session, n := fmt.Sprintf("sess_%d", r.IntN(4)), r.Int64N(40)
 	switch r.IntN(10) {
@@ -214,7 +214,7 @@ func randomChange(r *rand.Rand) history.Change {
 	}
 }
 
-// worldBlobs are all blobs of the small world, some of which are equal to those of other sessions.
+// worldBlobs are the blobs used by random changes; sessions share them.
 var worldBlobs = []history.Blob{testBlob("0"), testBlob("1"), testBlob("2"), testBlob("3"), testBlob("4"), testBlob("5"), testBlob("")}
 
 func randomLayout(r *rand.Rand, session string) history.Change {
@@ -236,10 +236,10 @@ func randomLayout(r *rand.Rand, session string) history.Change {
 	return ch
 }
 
-var modelSeed = flag.Uint64("seed", 1, "seed of the random changes of a store")
+var modelSeed = flag.Uint64("seed", 1, "seed of the random changes")
 
-// Random changes, deletions and restarts leave the store as they leave a model in memory.
-func TestStoreIsAsItsModel(t *testing.T) {
+// After random changes, deletions and restarts the store equals a model in memory.
+func TestStoreMatchesModel(t *testing.T) {
 	r := rand.New(rand.NewPCG(*modelSeed, 0))
 	path := t.TempDir() + "/strata.db"
 	s := openTest(t, path, Options{CacheBytes: 4 << 10})
@@ -321,7 +321,7 @@ func expectations(t *testing.T, s *Store, id string) map[string]int {
 	return all
 }
 
-// compareBlobs compares the blobs, and what each session refers to.
+// compareBlobs compares the blobs and the references of each session.
 func compareBlobs(t *testing.T, s *Store, m *model) {
 	t.Helper()
 	var hashes []string

@@ -16,17 +16,17 @@ import (
 	"time"
 )
 
-// quickCheckBytes is the size up to which a database is checked whole before it is opened, at about 0.3 GB a second.
-// A larger one is checked in the background.
+// quickCheckBytes is the maximum size of a database that is fully checked before it is opened, at about 0.3 GB per
+// second. A larger one is checked in the background.
 const quickCheckBytes = 64 << 20
 
-// walBytes is the size to which the write-ahead log shrinks after it was larger.
+// walBytes is the size to which the write-ahead log is truncated after a checkpoint.
 const walBytes = 64 << 20
 
 var header = []byte("SQLite format 3\x00")
 
-// dsn names the file at path, which may hold any character, with pragmas that every connection of a pool runs.
-// SQLite's mode is "rw" or "ro"; neither creates a file.
+// dsn returns the data source name for the file at path, which may contain any character, with pragmas for each
+// connection. mode is SQLite's "rw" or "ro"; neither creates a file.
 func dsn(path, mode string, pragmas ...string) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") { // C:/folder
@@ -50,7 +50,7 @@ func openWriter(path string, busy time.Duration) (*sql.DB, error) {
 	return db, err
 }
 
-// openReaders returns a pool of at most n connections that cannot write.
+// openReaders returns a pool of up to n read-only connections.
 func openReaders(path string, busy time.Duration, n int) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", dsn(path, "ro", busyPragma(busy)))
 	if err == nil {
@@ -60,7 +60,7 @@ func openReaders(path string, busy time.Duration, n int) (*sql.DB, error) {
 	return db, err
 }
 
-// prepareFile creates the database at path, or checks the one that is there. It returns its size in bytes.
+// prepareFile creates the database at path, or checks the existing one. It returns the size before, in bytes.
 func prepareFile(ctx context.Context, path string, busy time.Duration) (size int64, err error) {
 	info, err := os.Stat(path)
 	switch {
@@ -80,10 +80,10 @@ func prepareFile(ctx context.Context, path string, busy time.Duration) (size int
 	return info.Size(), checkContent(ctx, path, info.Size() <= quickCheckBytes, busy)
 }
 
-// Check reads the whole database at path, without the right to change it, and says what is wrong with it: what Open
-// refuses, and the damage that Open looks for later in a large one. It does no harm to another process that has the
-// database open; to this one it would: SQLite's locks end when any file of that name is closed. The error of a
-// missing file wraps os.ErrNotExist.
+// Check reads the whole database at path through a read-only connection. It returns an error if Open would refuse the
+// database, or if it is damaged, which Open detects only later in a large database. Another process may have the
+// database open; this process must not, as SQLite's locks end when any file descriptor of the file is closed. The error
+// for a missing file wraps os.ErrNotExist.
 func Check(ctx context.Context, path string) error {
 	path, err := resolve(path)
 	if err != nil {
@@ -105,8 +105,8 @@ func Check(ctx context.Context, path string) error {
 	return checkContent(ctx, path, true, defaultBusyTimeout)
 }
 
-// checkWritable returns ErrReadOnly with the file that cannot be written. SQLite, which needs all three, would name
-// none, and a reader that may not write the database would leave the other two behind, as read-only as it is.
+// checkWritable returns ErrReadOnly with the name of a file that cannot be written. SQLite needs all three files, but its
+// error names none, and a connection that cannot write the database would leave read-only -wal and -shm files.
 func checkWritable(path string) error {
 	for _, name := range []string{path, path + "-wal", path + "-shm"} {
 		f, err := os.OpenFile(name, os.O_WRONLY, 0)
@@ -125,10 +125,10 @@ func checkWritable(path string) error {
 	return nil
 }
 
-// create makes a whole database under another name first, so that a file of this name is never an unfinished one.
+// create creates a complete database under a temporary name and renames it, so that path is never an unfinished one.
 func create(ctx context.Context, path string) error {
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
-		return damaged(path, "it is missing, but its log "+info.Name()+" is there and would be lost")
+		return damaged(path, "the file is missing, but its log "+info.Name()+" exists and would be lost")
 	}
 	unfinished := path + ".new"
 	for _, name := range []string{unfinished, unfinished + "-journal"} {
@@ -152,7 +152,7 @@ func create(ctx context.Context, path string) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// fill writes the newest schema into an empty file. auto_vacuum counts only before the first table.
+// fill writes the newest schema into an empty file. auto_vacuum must be set before the first table is created.
 func fill(ctx context.Context, path string) error {
 	all, err := migrations(migrationFiles)
 	if err != nil {
@@ -166,7 +166,7 @@ func fill(ctx context.Context, path string) error {
 	return errors.Join(applySchema(ctx, db, newestSchema, len(all)), db.Close())
 }
 
-// checkHeader looks at the first bytes without SQLite, which would take an empty file for a new database.
+// checkHeader checks the first bytes of the file. SQLite would accept an empty file as a new database.
 func checkHeader(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -186,8 +186,7 @@ func checkHeader(path string) error {
 	return nil
 }
 
-// checkContent opens the database without the right to write and refuses one that is foreign, newer or damaged.
-// Damage is looked for if whole is set.
+// checkContent opens the database read-only and returns an error if it is foreign or newer, or, if whole is set, damaged.
 func checkContent(ctx context.Context, path string, whole bool, busy time.Duration) error {
 	all, err := migrations(migrationFiles)
 	if err != nil {
@@ -213,19 +212,19 @@ func checkVersion(ctx context.Context, db *sql.DB, path string, newest int) erro
 		return err
 	}
 	if id != applicationID {
-		return damaged(path, "it belongs to another program or has lost its mark")
+		return damaged(path, "the file belongs to another program or has lost its application id")
 	}
 	version, err := pragmaInt(ctx, db, "user_version")
 	if err != nil {
 		return err
 	}
 	if version > int64(newest) {
-		return fmt.Errorf("%w: %s has version %d, this program reads up to %d", ErrNewer, path, version, newest)
+		return fmt.Errorf("%w: %s has version %d, this program supports up to %d", ErrNewer, path, version, newest)
 	}
 	return nil
 }
 
-// quickCheck reads every page of the database once and returns ErrDamaged with the first fault that it finds.
+// quickCheck reads every page of the database and returns ErrDamaged with the first fault.
 func quickCheck(ctx context.Context, db *sql.DB, path string) error {
 	var result string
 	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&result); err != nil {

@@ -85,20 +85,20 @@ func listFiles(t *testing.T, dir string) (names []string) {
 func TestK4_03_SecondServerIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "strata.db")
 	if _, held := Holder(path); held {
-		t.Fatal("held before anything was opened")
+		t.Fatal("held before the database was opened")
 	}
 	pid, stop := startChild(t, childOpens, path)
 	_, err := Open(ctx, path, Options{})
 	wantError(t, err, ErrLocked)
 	if !strings.Contains(err.Error(), fmt.Sprint("process ", pid)) {
-		t.Fatalf("%v does not name process %d", err, pid)
+		t.Fatalf("%v does not contain process id %d", err, pid)
 	}
 	if holder, held := Holder(path); !held || holder != pid {
 		t.Fatalf("holder %d %v, want %d", holder, held, pid)
 	}
 	stop()
 	if _, held := Holder(path); held {
-		t.Fatal("held after it was closed")
+		t.Fatal("held after the database was closed")
 	}
 	openTest(t, path, Options{})
 }
@@ -119,9 +119,9 @@ func TestSecondOpenInOneProcessIsRefused(t *testing.T) {
 	}
 }
 
-func TestFilesThatAreNoDatabase(t *testing.T) {
+func TestOtherFilesAreRefused(t *testing.T) {
 	for name, content := range map[string]string{
-		"empty": "", "short": "SQLite", "text": strings.Repeat("a letter to nobody\n", 1000),
+		"empty": "", "short": "SQLite", "text": strings.Repeat("plain text\n", 1000),
 		"header only": "SQLite format 3\x00", "header and rubbish": "SQLite format 3\x00" + strings.Repeat("rubbish ", 2000),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestFilesThatAreNoDatabase(t *testing.T) {
 	}
 }
 
-// refused demands that Open returns want, names the file, and leaves it and the lock as they were.
+// refused checks that Open returns want with the path, and does not change the file or keep the lock.
 func refused(t *testing.T, path string, want error) {
 	t.Helper()
 	before, err := os.ReadFile(path)
@@ -144,7 +144,7 @@ func refused(t *testing.T, path string, want error) {
 	_, err = Open(ctx, path, Options{})
 	wantError(t, err, want)
 	if !strings.Contains(err.Error(), path) {
-		t.Fatalf("%v does not name %s", err, path)
+		t.Fatalf("%v does not contain %s", err, path)
 	}
 	after, err := os.ReadFile(path)
 	if err != nil || !bytes.Equal(before, after) {
@@ -155,7 +155,7 @@ func refused(t *testing.T, path string, want error) {
 	}
 }
 
-// closedDatabase returns the path of a database on which statements were run after it was closed.
+// closedDatabase creates and closes a database, runs statements on the file, and returns its path.
 func closedDatabase(t *testing.T, statements ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "strata.db")
@@ -186,7 +186,7 @@ func TestFolderInPlaceOfDatabase(t *testing.T) {
 	}
 }
 
-// A log without its database holds what the database would have; a new one must not take its place.
+// A write-ahead log without its database contains data that a new database would destroy.
 func TestLogWithoutDatabaseIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "strata.db")
 	if err := os.WriteFile(path+"-wal", []byte("log"), 0o600); err != nil {
@@ -199,7 +199,7 @@ func TestLogWithoutDatabaseIsRefused(t *testing.T) {
 	}
 }
 
-func TestUnfinishedCreationIsDoneAgain(t *testing.T) {
+func TestUnfinishedCreationIsRestarted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "strata.db")
 	if err := os.WriteFile(path+".new", []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
@@ -207,7 +207,7 @@ func TestUnfinishedCreationIsDoneAgain(t *testing.T) {
 	commit(t, openTest(t, path, Options{}), createSession("sess_a"))
 }
 
-// A database and its log that were copied while the server ran are opened like any other.
+// A copy of a database and its log, made while the server was running, can be opened.
 func TestCopyOfLiveDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "strata.db")
 	s := openTest(t, path, Options{})
@@ -225,8 +225,8 @@ func TestCopyOfLiveDatabase(t *testing.T) {
 	equal(t, "messages", len(load(t, openTest(t, copied, Options{}), "sess_a").Heads), 1)
 }
 
-// Wherever 4 KB are overwritten, the start fails and says why, or nothing that matters is hit: the messages come
-// back as they were or are marked as damaged.
+// Wherever 4 KB are overwritten, either Open fails with an explanation, or all messages are unchanged or marked as
+// damaged.
 func TestK4_02_OverwrittenPage(t *testing.T) {
 	whole, err := os.ReadFile(closedDatabase(t))
 	if err != nil {
@@ -246,7 +246,7 @@ func TestK4_02_OverwrittenPage(t *testing.T) {
 				found += startOnDamaged(t, data)
 			}
 			if found == 0 {
-				t.Fatal("no damage was found")
+				t.Fatal("no damage was detected")
 			}
 		})
 	}
@@ -279,7 +279,7 @@ func startOnDamaged(t *testing.T, data []byte) int {
 			t.Fatal(err)
 		}
 		if m := got[0]; m.Status != history.StatusDamaged && !strings.HasPrefix(m.Blocks[0].Text, fmt.Sprintf("word%d ", h.Seq)) {
-			t.Fatalf("message %d has changed", h.Seq)
+			t.Fatalf("message %d changed", h.Seq)
 		}
 	}
 	return 0
@@ -291,7 +291,7 @@ func TestK4_02_DamagedMessage(t *testing.T) {
 		"wrong checksum":      `UPDATE message SET body = CAST(replace(body, 'answer', 'ANSWER') AS BLOB) WHERE session = 'sess_a' AND seq = 2`,
 		"of another message":  `UPDATE message SET (body, checksum) = (SELECT body, checksum FROM message WHERE seq = 1) WHERE session = 'sess_a' AND seq = 2`,
 		"empty":               `UPDATE message SET body = x'' WHERE session = 'sess_a' AND seq = 2`,
-		"sound JSON, bad sum": `UPDATE message SET checksum = 1 WHERE session = 'sess_a' AND seq = 2`,
+		"valid JSON, bad sum": `UPDATE message SET checksum = 1 WHERE session = 'sess_a' AND seq = 2`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
@@ -305,7 +305,7 @@ func TestK4_02_DamagedMessage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			equal(t, "sound message", got[0], beginTurn("sess_a", 0).Messages[0])
+			equal(t, "undamaged message", got[0], beginTurn("sess_a", 0).Messages[0])
 			h := l.Heads[1]
 			equal(t, "damaged message", got[1], history.Message{ID: h.ID, Seq: h.Seq, Turn: h.Turn, Role: h.Role, Tokens: h.Tokens, At: h.At,
 				Status: history.StatusDamaged})
@@ -333,7 +333,7 @@ func TestDamagedColumnsLeaveTheRestReadable(t *testing.T) {
 	equal(t, "turn", l.Unfinished.ID, turnID(0))
 }
 
-// An edit or a document whose body is damaged comes without content, and all else of the session as it was.
+// An edit or a document with a damaged body is loaded without content; the rest of the session is unchanged.
 func TestDamagedBodies(t *testing.T) {
 	for _, body := range []string{"", "{", "rubbish", "null", "{}", "[]", `"text"`, `{"id":"edit_8","seq":9,"kind":"compact","name":"b"}`,
 		`{"id":"edit_9","seq":8,"kind":"compact"}`, `{"id":"edit_9","seq":9,"kind":"clear"}`,
@@ -386,12 +386,12 @@ func TestCheckFindsWhatOpenRefuses(t *testing.T) {
 		harm func(path string) error
 		want error
 	}{
-		"nothing": {func(string) error { return nil }, nil},
-		"missing": {os.Remove, os.ErrNotExist},
-		"empty":   {func(path string) error { return os.Truncate(path, 0) }, ErrDamaged},
-		"cut off": {func(path string) error { return os.Truncate(path, 20_000) }, ErrDamaged},
-		"foreign": {func(path string) error { return os.WriteFile(path, []byte("not a database"), 0o600) }, ErrDamaged},
-		"newer":   {func(path string) error { return pragma(path, "user_version=999") }, ErrNewer},
+		"nothing":   {func(string) error { return nil }, nil},
+		"missing":   {os.Remove, os.ErrNotExist},
+		"empty":     {func(path string) error { return os.Truncate(path, 0) }, ErrDamaged},
+		"truncated": {func(path string) error { return os.Truncate(path, 20_000) }, ErrDamaged},
+		"foreign":   {func(path string) error { return os.WriteFile(path, []byte("not a database"), 0o600) }, ErrDamaged},
+		"newer":     {func(path string) error { return pragma(path, "user_version=999") }, ErrNewer},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := good(t)
@@ -405,7 +405,7 @@ func TestCheckFindsWhatOpenRefuses(t *testing.T) {
 	}
 }
 
-// pragma sets a pragma of a database that nobody has open.
+// pragma sets a pragma of a closed database.
 func pragma(path, statement string) error {
 	db, err := openWriter(path, defaultBusyTimeout)
 	if err != nil {
@@ -417,7 +417,7 @@ func pragma(path, statement string) error {
 
 func TestReadOnlyFileIsNamed(t *testing.T) {
 	if runtime.GOOS == "windows" || os.Geteuid() == 0 {
-		t.Skip("needs a user who is bound by permission bits")
+		t.Skip("needs a user other than root")
 	}
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		path := filepath.Join(t.TempDir(), "strata.db")

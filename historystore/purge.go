@@ -9,7 +9,7 @@ import (
 	"strata/history"
 )
 
-// A purge is cut into transactions of this size, so that other writes wait for none of them for long.
+// Maximum sizes of the transactions of a purge, so that other writes do not wait long.
 const (
 	purgeMessages = 100
 	purgeBytes    = 512 << 10
@@ -19,9 +19,9 @@ const (
 	mergePages    = 256
 )
 
-// Purge removes for good the sessions that were deleted before the given time, and returns how many. It leaves none of their
-// text behind in the file and shrinks it. It works in small transactions; when ctx ends it stops between two, and the next Purge
-// begins with what is left.
+// Purge permanently removes the sessions that were deleted before the given time, and returns their number. It erases
+// their text from the file and shrinks the file. It uses small transactions: when ctx ends, it stops between two of
+// them, and the next Purge continues.
 func (s *Store) Purge(ctx context.Context, before time.Time) (purged int, err error) {
 	if purged, err = s.purge(ctx, before); err != nil {
 		return purged, fmt.Errorf("purge: %w", err)
@@ -29,7 +29,7 @@ func (s *Store) Purge(ctx context.Context, before time.Time) (purged int, err er
 	return purged, nil
 }
 
-// purge deletes the records of the sessions last: as long as they are there, the work is not done.
+// purge deletes the session records last, because they mark unfinished work.
 func (s *Store) purge(ctx context.Context, before time.Time) (purged int, err error) {
 	ids, err := s.hideDue(ctx, before)
 	if err != nil || len(ids) == 0 {
@@ -55,7 +55,7 @@ func (s *Store) purge(ctx context.Context, before time.Time) (purged int, err er
 	return purged, s.run(ctx, "purge", &job{alone: true, apply: s.emptyLog})
 }
 
-// hideDue returns the sessions to purge. Hidden from here on, they can no longer be undeleted.
+// hideDue returns the sessions to purge and hides them, so that they can no longer be undeleted.
 func (s *Store) hideDue(ctx context.Context, before time.Time) (ids []string, err error) {
 	err = s.write(ctx, "purge", []string{"purge"}, func(tx *writeTx) error {
 		due := micros(before)
@@ -87,7 +87,7 @@ func (s *Store) purgeRecord(ctx context.Context, id string) error {
 	})
 }
 
-// repeat runs step in one transaction after the other until it says that nothing is left.
+// repeat runs step, each time in a new transaction, until it returns false.
 func (s *Store) repeat(ctx context.Context, step func(tx *writeTx) (more bool, err error)) error {
 	for more := true; more; {
 		err := s.write(ctx, "purge", []string{"purge"}, func(tx *writeTx) (err error) {
@@ -101,7 +101,7 @@ func (s *Store) repeat(ctx context.Context, step func(tx *writeTx) (more bool, e
 	return nil
 }
 
-// purgeSomeMessages deletes a few messages, fewer if they are large.
+// purgeSomeMessages deletes up to purgeMessages messages with up to purgeBytes bytes, at least one.
 func purgeSomeMessages(tx *writeTx, session string) (more bool, err error) {
 	heads, err := collect(background, tx, scanHead,
 		"SELECT "+headColumns+" FROM message WHERE session = ? ORDER BY seq LIMIT ?", session, purgeMessages)
@@ -112,7 +112,8 @@ func purgeSomeMessages(tx *writeTx, session string) (more bool, err error) {
 	return true, err
 }
 
-// lastWithin returns the sequence number of the last head up to which their contents fit into limit bytes; at least the first.
+// lastWithin returns the sequence number of the last head for which the contents so far fit into limit bytes, at least
+// that of the first head.
 func lastWithin(heads []history.Head, limit int) int64 {
 	last, bytes := heads[0].Seq, 0
 	for _, h := range heads {
@@ -129,9 +130,9 @@ func purgeSomeRows(tx *writeTx, table, session string) (more bool, err error) {
 	return rows == purgeRows, err
 }
 
-// mergeIndex makes one part of the parts of the index, the older of which still hold words that were deleted.
+// mergeIndex merges all segments of the index into one, because the older ones still contain deleted words.
 func (s *Store) mergeIndex(ctx context.Context) error {
-	pages := -mergePages // negative: begin by taking in every part
+	pages := -mergePages // negative: start a merge of all segments
 	return s.repeat(ctx, func(tx *writeTx) (bool, error) {
 		more, err := mergeSome(tx, pages)
 		pages = mergePages
@@ -139,7 +140,7 @@ func (s *Store) mergeIndex(ctx context.Context) error {
 	})
 }
 
-// mergeSome works on about so many pages of the index. Less than two changes mean that nothing is left to do.
+// mergeSome merges about the given number of pages of the index. Fewer than two changes mean that the merge is complete.
 func mergeSome(tx *writeTx, pages int) (more bool, err error) {
 	before, err := totalChanges(tx)
 	if err != nil {
@@ -156,9 +157,9 @@ func totalChanges(tx *writeTx) (int64, error) {
 	return first(background, tx, scanOne[int64], "SELECT total_changes()")
 }
 
-// vacuum gives some free pages back to the file system.
+// vacuum returns some free pages to the file system.
 func vacuum(tx *writeTx) (more bool, err error) {
-	// The pragma frees one page with each step, so its rows, which are empty, have to be read to the end.
+	// The pragma frees one page per step, so all of its rows, which are empty, must be read.
 	if _, err := collect(background, tx, func(scanner) (int, error) { return 0, nil },
 		fmt.Sprintf("PRAGMA incremental_vacuum(%d)", vacuumPages)); err != nil {
 		return false, err
@@ -167,8 +168,8 @@ func vacuum(tx *writeTx) (more bool, err error) {
 	return free > 0, err
 }
 
-// emptyLog moves the write-ahead log into the database and cuts it to nothing, unless a reader needs it: then the
-// next commits do. It must not wait for readers, because writers would wait with it.
+// emptyLog moves the write-ahead log into the database and truncates it, unless a reader needs it; in that case later
+// commits do so. It must not wait for readers, because writes would wait, too.
 func (s *Store) emptyLog(tx *writeTx) error {
 	pragma := func(text string) error {
 		_, err := tx.conn.ExecContext(background, "PRAGMA "+text)

@@ -60,7 +60,7 @@ func TestImportIsHiddenUntilShown(t *testing.T) {
 	wantError(t, s.ImportShow(ctx, "sess_a"), history.ErrNotFound)
 }
 
-// secret is a word that only the purged sessions hold.
+// secret is a word that occurs only in purged sessions.
 const secret = "xyzzyplugh"
 
 func TestPurgeLeavesNothingOfASession(t *testing.T) {
@@ -104,7 +104,7 @@ func TestPurgeLeavesNothingOfASession(t *testing.T) {
 			t.Fatal(err)
 		}
 		if bytes.Contains(data, []byte(secret)) {
-			t.Errorf("%s still holds the text of a purged session", file)
+			t.Errorf("%s still contains text of a purged session", file)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func stats(t *testing.T, s *Store) Stats {
 	return stats
 }
 
-func TestPurgeKeepsWhatIsNotDue(t *testing.T) {
+func TestPurgeKeepsRecentlyDeletedSessions(t *testing.T) {
 	s := openTest(t, "", Options{})
 	for i, id := range []string{"sess_a", "sess_b", "sess_c"} {
 		commit(t, s, createSession(id), beginTurn(id, 0))
@@ -140,7 +140,7 @@ func TestPurgeKeepsWhatIsNotDue(t *testing.T) {
 	equal(t, "messages", len(load(t, s, "sess_c").Heads), 1)
 }
 
-// A purge that was stopped leaves a session that cannot be brought back half, and the next purge ends it.
+// A session whose purge was interrupted cannot be undeleted, and the next purge completes it.
 func TestPurgeStopsBetweenItsSteps(t *testing.T) {
 	stopped, stop := context.WithCancel(ctx)
 	commits := 0
@@ -170,7 +170,7 @@ func TestPurgeStopsBetweenItsSteps(t *testing.T) {
 	equal(t, "database", dump(t, s), "")
 }
 
-// While sessions are purged, others are written.
+// Other sessions can be written during a purge.
 func TestPurgeLetsOthersWrite(t *testing.T) {
 	s := openTest(t, "", Options{})
 	fillSession(t, s, "sess_a", 1000, 4<<10)
@@ -191,7 +191,7 @@ func TestPurgeLetsOthersWrite(t *testing.T) {
 				t.Fatal(err)
 			}
 			if written < 5 {
-				t.Errorf("only %d changes came through", written)
+				t.Errorf("only %d changes were stored", written)
 			}
 			return
 		default:

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// applicationID marks a SQLite file as ours ("Stra" in ASCII), so that another program's database is never migrated.
+// applicationID identifies a SQLite file as ours ("Stra" in ASCII), so that another program's database is never
+// migrated.
 const applicationID = 0x53747261
 
 //go:embed schema.sql
@@ -20,13 +21,13 @@ var newestSchema string
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// A migration leads a database from the version before its own to its own.
+// migration converts a database from the previous version to its own.
 type migration struct {
 	version int
 	sql     string
 }
 
-// migrations reads the files NNNN_name.sql, whose numbers count up from 1.
+// migrations reads the files NNNN_name.sql, which must be numbered consecutively from 1.
 func migrations(files fs.FS) ([]migration, error) {
 	names, err := fs.Glob(files, "migrations/*.sql")
 	if err != nil {
@@ -37,7 +38,7 @@ func migrations(files fs.FS) ([]migration, error) {
 		number, _, _ := strings.Cut(path.Base(name), "_")
 		version, err := strconv.Atoi(number)
 		if err != nil || version != i+1 {
-			return nil, fmt.Errorf("migration %s: want number %d", name, i+1)
+			return nil, fmt.Errorf("migration %s: number must be %d", name, i+1)
 		}
 		text, err := fs.ReadFile(files, name)
 		if err != nil {
@@ -48,7 +49,7 @@ func migrations(files fs.FS) ([]migration, error) {
 	return all, nil
 }
 
-// migrate runs those of all that are newer than the database's version, each in a transaction of its own.
+// migrate runs the migrations that are newer than the database's version, each in its own transaction.
 func migrate(ctx context.Context, db *sql.DB, all []migration) error {
 	version, err := pragmaInt(ctx, db, "user_version")
 	if err != nil {
@@ -75,7 +76,7 @@ func applySchema(ctx context.Context, db *sql.DB, text string, version int) erro
 	if _, err := tx.ExecContext(ctx, text); err != nil {
 		return err
 	}
-	// A pragma takes no parameters.
+	// Pragmas do not accept parameters.
 	ids := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, version)
 	if _, err := tx.ExecContext(ctx, ids); err != nil {
 		return err

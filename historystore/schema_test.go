@@ -9,7 +9,7 @@ import (
 	"testing/fstest"
 )
 
-// emptyDatabase returns a SQLite file without any table.
+// emptyDatabase returns a SQLite file without tables.
 func emptyDatabase(t *testing.T) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", dsn(filepath.Join(t.TempDir(), "strata.db"), "rwc"))
@@ -48,7 +48,7 @@ var (
 	spaces  = regexp.MustCompile(`\s+`)
 )
 
-// schemaOf returns the statements that make up a database, without comments and layout.
+// schemaOf returns the statements of a database's schema, without comments and white space.
 func schemaOf(t *testing.T, db *sql.DB) string {
 	t.Helper()
 	rows, err := db.Query("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type, name")
@@ -67,7 +67,7 @@ func schemaOf(t *testing.T, db *sql.DB) string {
 	return strings.Join(all, "\n")
 }
 
-func TestMigrateRunsWhatIsMissing(t *testing.T) {
+func TestMigrateRunsMissingMigrations(t *testing.T) {
 	db := emptyDatabase(t)
 	first := []migration{{1, "CREATE TABLE a (x); INSERT INTO a VALUES (1)"}}
 	second := append(first, migration{2, "ALTER TABLE a ADD COLUMN y; UPDATE a SET y = x + 1"})
@@ -78,7 +78,7 @@ func TestMigrateRunsWhatIsMissing(t *testing.T) {
 		}
 	}
 	if err := migrate(ctx, db, broken); err == nil {
-		t.Fatal("a migration that fails was accepted")
+		t.Fatal("a failing migration was accepted")
 	}
 	var y int
 	if err := db.QueryRow("SELECT y FROM a").Scan(&y); err != nil || y != 2 {
@@ -104,7 +104,7 @@ func TestMigrationNumbersHaveNoGap(t *testing.T) {
 	}
 }
 
-// Heads come from an index that holds all of their columns: 10,000 messages are loaded without reading their contents.
+// Heads are read from an index with all of their columns: 10,000 messages are loaded without reading their contents.
 func TestHeadsAreReadFromTheirIndex(t *testing.T) {
 	s := openTest(t, "", Options{})
 	plan, err := first(ctx, s.writer.tx, func(row scanner) (detail string, err error) {

@@ -14,52 +14,53 @@ import (
 )
 
 const (
-	// queryBytes and queryTerms bound a query; what is longer is cut.
+	// queryBytes and queryTerms bound a query; the rest is ignored.
 	queryBytes = 1 << 10
 	queryTerms = 32
 
-	// prefixRunes is how long a term must be to match the beginning of longer words too: shorter ones match too many.
+	// prefixRunes is the minimum length of a term that also matches the start of longer words: shorter terms match too
+	// many.
 	prefixRunes = 3
 
-	// snippetWords is about how many words a snippet has; SQLite allows 64.
+	// snippetWords is the approximate number of words in a snippet; SQLite allows 64.
 	snippetWords = 32
 )
 
-// SearchQuery says what to look for.
+// SearchQuery is the input of Search.
 type SearchQuery struct {
 	Query  string       // see Search
 	Role   history.Role // only messages of this role; empty: all
 	CWD    string       // only sessions of this folder; empty: all
-	Cursor string       // the end of the page before; empty: the first page
+	Cursor string       // returned with the previous page; empty: the first page
 	Limit  int          // default 50, at most 500
 }
 
-// Hit is a message that a search found.
+// Hit is a message found by a search.
 type Hit struct {
 	Session string
 	Message string
 	Seq     int64
 	Role    history.Role
 	At      time.Time
-	Snippet string  // plain text around the first matches, with "…" where it was cut
+	Snippet string  // plain text around the first matches, with "…" at truncated ends
 	Marks   []Mark  // the matches in Snippet, in order
-	Score   float64 // how well the message matches (BM25); higher is better
+	Score   float64 // relevance (BM25); higher is better
 }
 
-// Mark is a part of a snippet, from Start up to and without End, in bytes.
+// Mark is the range of a match in a snippet, in bytes. End is exclusive.
 type Mark struct{ Start, End int }
 
-// Search returns a page of the messages that hold all terms of a query, the newest first, and the cursor of the next page,
-// empty after the last. Deleted and hidden sessions are left out. A bad cursor is ErrCursor; a query can be any text.
+// Search returns a page of the messages that contain all terms of a query, newest first, and the cursor of the next page,
+// empty after the last. It skips deleted and hidden sessions. A query can be any text. A bad cursor is ErrCursor.
 //
-// Terms are separated by spaces; "in quotes" is one term. A term is words in a row. Words are what stands between
-// characters that are neither letters nor digits, so parse_config and parse.config are two words and parseConfig is one; case and
-// accents do not matter. A term of three or more characters also finds longer words that begin with it. Chinese,
-// Japanese and Korean characters are words by themselves. A query without any word finds nothing. Only the first 128 KiB of a
-// message's text are searched.
+// Terms are separated by spaces; a quoted text is one term. A term is a sequence of words. Words are separated by
+// characters other than letters and digits, so parse_config and parse.config are two words and parseConfig is one. Case
+// and accents are ignored. A term of three or more characters also matches longer words that start with it. Each Chinese,
+// Japanese or Korean character is a word. A query without words finds nothing. Only the first 128 KiB of a message's text
+// are searched.
 //
-// Why not the trigram index, which finds any part of a word: measured on source code it was six times as large and five times
-// as slow to delete from, and it finds no term of one or two characters, which Chinese words mostly are.
+// A trigram index, which finds any part of a word, is not used: measured on source code it was six times as large and
+// five times as slow to delete from, and it cannot find terms of one or two characters, such as most Chinese words.
 func (s *Store) Search(ctx context.Context, q SearchQuery) (hits []Hit, next string, err error) {
 	limit := pageLimit(q.Limit)
 	from, err := decodeCursor(q.Cursor, cursor{list: hitList, n: math.MaxInt64})
@@ -90,7 +91,7 @@ type hitRow struct {
 	rowid int64
 }
 
-// selectHits lets the index lead (CROSS JOIN fixes the order), so that it stops after n rows without sorting.
+// selectHits queries the index first (CROSS JOIN fixes the order), so that it stops after n rows without sorting.
 func selectHits(ctx context.Context, tx *sql.Tx, match string, q SearchQuery, before int64, n int) ([]hitRow, error) {
 	return collect(ctx, tx, scanHit, `SELECT m.rowid, m.session, m.id, m.seq, m.role, m.at,
 			snippet(message_fts, 0, char(?), char(?), '…', ?), -bm25(message_fts)
@@ -110,7 +111,7 @@ func scanHit(row scanner) (r hitRow, err error) {
 	return r, err
 }
 
-// unmark takes the marks and soft breaks out of a snippet and says where the marks were.
+// unmark removes the marks and soft breaks from a snippet and returns the positions of the marks.
 func unmark(marked string) (snippet string, marks []Mark) {
 	var out strings.Builder
 	start := 0
@@ -128,7 +129,7 @@ func unmark(marked string) (snippet string, marks []Mark) {
 	return out.String(), marks
 }
 
-// ftsQuery turns any text into a query that FTS5 takes, with each term quoted. It is empty where text has no word.
+// ftsQuery converts text to a valid FTS5 query with quoted terms. The result is empty if text contains no words.
 func ftsQuery(text string) string {
 	var out []string
 	for _, t := range terms(text) {
@@ -146,7 +147,7 @@ type term struct {
 	exact bool // was in quotes
 }
 
-// terms cuts a query at spaces and quotes. Terms without a letter or digit are left out.
+// terms splits a query at spaces and quotes. It omits terms without a letter or digit.
 func terms(query string) (found []term) {
 	if len(query) > queryBytes {
 		query = query[:queryBytes]

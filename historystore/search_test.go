@@ -86,7 +86,7 @@ func TestSnippetIsPlainText(t *testing.T) {
 	equal(t, "mark", hit.Snippet[hit.Marks[0].Start:hit.Marks[0].End], "me")
 	for _, want := range []string{"<b> finding   me </b>  [31m漢字", "…"} {
 		if !strings.Contains(hit.Snippet, want) {
-			t.Errorf("%q does not hold %q", hit.Snippet, want)
+			t.Errorf("%q does not contain %q", hit.Snippet, want)
 		}
 	}
 	if strings.ContainsAny(hit.Snippet, "\x02\x03\x1b\u200b") || len(hit.Snippet) > 500 {
@@ -126,7 +126,7 @@ func TestSearchFiltersAndHides(t *testing.T) {
 	equal(t, "all", sessions(SearchQuery{Query: "question"}), []string{"sess_h", "sess_d", "sess_c", "sess_b", "sess_a"})
 }
 
-// Pages neither overlap nor leave a gap, also when messages come in between.
+// Pages have no overlaps or gaps, even if messages are added in between.
 func TestSearchInPages(t *testing.T) {
 	s := openTest(t, "", Options{})
 	commit(t, s, createSession("sess_a"))
@@ -181,7 +181,7 @@ func TestQueryIsBounded(t *testing.T) {
 	search(t, s, SearchQuery{Query: long})
 }
 
-// Whatever is asked, the answer is hits and never an error.
+// No query returns an error.
 func FuzzSearch(f *testing.F) {
 	for _, seed := range []string{"", `"`, `""`, `a"b`, `"a`, "a*", "*", "a AND b", "NEAR(a b)", "^a", "text:a", "-a", "(a", "a)", "a+b", "{a}: b",
 		"\x00", "a\x00b", "\xff", "漢字", "👍🏽", "'; DROP TABLE message; --", "a\u200bb", "\x02", strings.Repeat("a ", 3000)} {
@@ -200,7 +200,7 @@ func FuzzSearch(f *testing.F) {
 	})
 }
 
-// A message is found by any word of its own.
+// A message is found by each of its words.
 func FuzzSearchable(f *testing.F) {
 	for _, seed := range []string{"plain words", "漢字 kanji", "a\x00b", "\xff\xfe", "x\u200by", "한국어", "e\u0301", "ǅ", "İ"} {
 		f.Add(seed)

@@ -11,16 +11,16 @@ import (
 	"strata/history"
 )
 
-// SessionQuery chooses sessions.
+// SessionQuery is the input of Sessions.
 type SessionQuery struct {
-	CWD     string // only those of this folder; empty: all
-	Cursor  string // the end of the page before; empty: the first page
+	CWD     string // only sessions of this folder; empty: all
+	Cursor  string // returned with the previous page; empty: the first page
 	Limit   int    // default 50, at most 500
-	Deleted bool   // those that can be undeleted instead of the others
+	Deleted bool   // list deleted sessions, which can be undeleted, instead of the others
 }
 
 // Sessions returns a page of sessions, the last updated first, and the cursor of the next page, empty after the last.
-// Hidden ones are left out. A bad cursor is ErrCursor.
+// It skips hidden sessions. A bad cursor is ErrCursor.
 func (s *Store) Sessions(ctx context.Context, q SessionQuery) (list []history.Session, next string, err error) {
 	limit := pageLimit(q.Limit)
 	from, err := decodeCursor(q.Cursor, cursor{list: sessionList, n: math.MaxInt64})
@@ -47,7 +47,8 @@ func (s *Store) selectSessions(ctx context.Context, tx *sql.Tx, q SessionQuery, 
 		ORDER BY updated_at DESC, id DESC LIMIT ?`, append(args, n)...)
 }
 
-// Session returns one session, also a deleted one (then DeletedAt is set) but not a hidden one.
+// Session returns a session. DeletedAt is set if it is deleted. The error is history.ErrNotFound if it does not exist or is
+// hidden.
 func (s *Store) Session(ctx context.Context, id string) (found history.Session, err error) {
 	err = s.view(ctx, "session", func(tx *sql.Tx) error {
 		found, err = s.session(ctx, tx, id, "hidden = 0")
@@ -79,30 +80,32 @@ func (s *Store) scanSession(row scanner) (v history.Session, err error) {
 	return v, err
 }
 
-// Delete hides a session until Undelete or Purge. One that is deleted already is history.ErrNotFound.
+// Delete marks a session as deleted until Undelete or Purge. The error is history.ErrNotFound if it is already deleted.
 func (s *Store) Delete(ctx context.Context, id string, at time.Time) error {
 	if at.IsZero() {
-		return errors.New("delete session " + id + ": no time given")
+		return errors.New("delete session " + id + ": missing time")
 	}
 	return s.mark(ctx, "delete", id, "UPDATE session SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL AND hidden = 0", micros(at), id)
 }
 
-// Undelete brings a deleted session back. One that is not deleted, or whose purge has begun, is history.ErrNotFound.
+// Undelete restores a deleted session. The error is history.ErrNotFound if the session is not deleted or its purge has
+// started.
 func (s *Store) Undelete(ctx context.Context, id string) error {
 	return s.mark(ctx, "undelete", id, "UPDATE session SET deleted_at = NULL WHERE id = ? AND deleted_at IS NOT NULL AND hidden = 0", id)
 }
 
-// ImportShow makes a session visible that was created as hidden, when all of it is stored.
+// ImportShow makes a session visible that was created as hidden. Call it when the import is complete.
 func (s *Store) ImportShow(ctx context.Context, id string) error {
 	return s.mark(ctx, "show", id, "UPDATE session SET hidden = 0 WHERE id = ? AND hidden = 1 AND deleted_at IS NULL", id)
 }
 
-// ImportDrop gives up a session that was created as hidden: it is deleted, and being hidden cannot be undeleted.
+// ImportDrop abandons a session that was created as hidden: it marks the session as deleted. A hidden session cannot be
+// undeleted.
 func (s *Store) ImportDrop(ctx context.Context, id string, at time.Time) error {
 	return s.mark(ctx, "delete", id, "UPDATE session SET deleted_at = ? WHERE id = ? AND hidden = 1 AND deleted_at IS NULL", micros(at), id)
 }
 
-// mark runs an update that must hit one session.
+// mark runs an update that must affect one session.
 func (s *Store) mark(ctx context.Context, op, id, query string, args ...any) error {
 	err := s.write(ctx, op, []string{op}, func(tx *writeTx) error { return tx.must(query, args...) })
 	if err != nil {
@@ -111,8 +114,8 @@ func (s *Store) mark(ctx context.Context, op, id, query string, args ...any) err
 	return nil
 }
 
-// dropUnfinishedImports marks as deleted what is still hidden when a database is opened: whoever imported it is gone.
-// Being hidden too, it cannot be undeleted, only purged.
+// dropUnfinishedImports marks the hidden sessions as deleted when a database is opened: their imports were interrupted.
+// Hidden sessions cannot be undeleted, only purged.
 func dropUnfinishedImports(ctx context.Context, db *sql.DB, now time.Time) error {
 	_, err := db.ExecContext(ctx, "UPDATE session SET deleted_at = ? WHERE hidden = 1 AND deleted_at IS NULL", micros(now))
 	return err

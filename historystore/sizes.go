@@ -1,7 +1,7 @@
 package historystore
 
-// Path returns where the database is.
+// Path returns the path of the database file, with links resolved.
 func (s *Store) Path() string { return s.path }
 
-// Queued returns how many changes wait to be written.
+// Queued returns the number of changes in the writer's queue.
 func (s *Store) Queued() int { return len(s.writer.queue) }

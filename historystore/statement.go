@@ -9,15 +9,15 @@ import (
 	"strata/history"
 )
 
-// writeTx runs statements on the writer's connection and keeps them prepared; there are as many as SQL texts in
-// this package.
+// writeTx runs statements on the writer's connection and caches them. Their number is bounded by the SQL texts in this
+// package.
 type writeTx struct {
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
 }
 
-// background is what statements of the writer run under: a caller that gives up must not tear a transaction.
-// The busy timeout bounds how long they wait.
+// background is the context of the writer's statements: a caller that gives up must not interrupt a transaction.
+// The busy timeout bounds their wait for locks.
 var background = context.Background()
 
 func (tx *writeTx) stmt(query string) (*sql.Stmt, error) {
@@ -31,7 +31,7 @@ func (tx *writeTx) stmt(query string) (*sql.Stmt, error) {
 	return stmt, err
 }
 
-// exec runs a statement and returns how many rows it changed.
+// exec runs a statement and returns the number of changed rows.
 func (tx *writeTx) exec(query string, args ...any) (rows int64, err error) {
 	stmt, err := tx.stmt(query)
 	if err != nil {
@@ -44,7 +44,7 @@ func (tx *writeTx) exec(query string, args ...any) (rows int64, err error) {
 	return result.RowsAffected()
 }
 
-// must runs a statement that has to change a row, and returns ErrNotFound where it does not.
+// must runs a statement and returns history.ErrNotFound if it changes no row.
 func (tx *writeTx) must(query string, args ...any) error {
 	rows, err := tx.exec(query, args...)
 	if err == nil && rows == 0 {
@@ -68,15 +68,15 @@ func (tx *writeTx) close() error {
 	return tx.conn.Close()
 }
 
-// A querier is a *sql.Tx or a *writeTx.
+// querier is a *sql.Tx or a *writeTx.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// A scanner is a row.
+// scanner is a result row.
 type scanner interface{ Scan(dest ...any) error }
 
-// collect returns what scan makes of each row of query.
+// collect runs query and returns the result of scan for each row.
 func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -94,7 +94,7 @@ func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error
 	return all, rows.Err()
 }
 
-// first returns what scan makes of the first row of query, or ErrNotFound.
+// first runs query and returns the result of scan for the first row, or history.ErrNotFound if there is none.
 func first[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) (T, error) {
 	all, err := collect(ctx, q, scan, query, args...)
 	if err == nil && len(all) == 0 {
@@ -107,18 +107,18 @@ func first[T any](ctx context.Context, q querier, scan func(scanner) (T, error),
 	return all[0], nil
 }
 
-// scanOne reads a row of one column.
+// scanOne scans a row with one column.
 func scanOne[T any](row scanner) (v T, err error) {
 	err = row.Scan(&v)
 	return v, err
 }
 
-// micros is how times are stored: microseconds since 1970. The zero time is kept.
+// micros returns the stored form of a time: microseconds since 1970. The zero time is preserved.
 func micros(t time.Time) int64 { return t.UnixMicro() }
 
 func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }
 
-// orNull returns nil, which is stored as NULL, for an empty text.
+// orNull returns text, or nil for an empty text, which is stored as NULL.
 func orNull(text string) any {
 	if text == "" {
 		return nil
@@ -134,7 +134,7 @@ func notNil(data []byte) []byte {
 	return data
 }
 
-// asJSON returns v as the text of a JSON column.
+// asJSON returns v encoded for a JSON column.
 func asJSON(v any) (string, error) {
 	text, err := json.Marshal(v)
 	return string(text), err

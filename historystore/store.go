@@ -18,25 +18,25 @@ const (
 	defaultCacheBytes  = 64 << 20
 	defaultBusyTimeout = 5 * time.Second
 
-	// blobCacheBytes bounds the blobs in memory: what some fifty layouts refer to, at half a megabyte each.
+	// blobCacheBytes bounds the cached blobs: enough for about fifty layouts of half a megabyte each.
 	blobCacheBytes = 32 << 20
 
-	// readers is how many reads can run at once; further ones wait.
+	// readers is the maximum number of concurrent reads; more reads wait.
 	readers = 4
 )
 
-// Options adjust a store. The zero value of each field means its default.
+// Options configure a store. A zero field means its default.
 type Options struct {
-	Log         *slog.Logger     // default: nothing is logged
+	Log         *slog.Logger     // default: no logging
 	Now         func() time.Time // default: time.Now
-	CacheBytes  int              // bound of the decoded messages in memory, default 64 MiB
-	BusyTimeout time.Duration    // how long to wait for another process's lock, default 5 s
+	CacheBytes  int              // maximum size of the decoded messages in memory, default 64 MiB
+	BusyTimeout time.Duration    // maximum wait for another process's lock, default 5 s
 
-	// OnCommit is called after each commit with the number of changes that it held, on the writer's goroutine:
-	// the next commit waits for it.
+	// OnCommit is called after each commit with the number of its changes. It runs on the writer's goroutine and delays
+	// the next commit.
 	OnCommit func(changes int)
 
-	// Observe is told how long each operation took, under its name (load, commit, search, …).
+	// Observe is called after each operation with its name (load, commit, search, …) and duration.
 	Observe func(op string, took time.Duration)
 }
 
@@ -64,7 +64,7 @@ func (o Options) withDefaults() Options {
 
 // Store is an open database. Its methods are safe for concurrent use.
 //
-// It owns one goroutine that writes and, for a large database, one that checks it; Close waits for both.
+// It owns a goroutine that writes and, for a large database, one that checks it. Close waits for both.
 type Store struct {
 	opt      Options
 	path     string
@@ -77,17 +77,17 @@ type Store struct {
 	stop context.CancelFunc // ends the background check
 	done sync.WaitGroup
 
-	// Every operation holds mu shared while it runs; Close takes it to wait for them all.
+	// Every operation holds a read lock of mu while it runs. Close takes the write lock to wait for all of them.
 	mu     sync.RWMutex
 	closed bool
 }
 
 // Open opens the database at path, or creates it (0600) and its folder (0700).
 //
-// Only one process can have a database open: the next gets ErrLocked. A file that cannot be trusted is ErrDamaged and
-// is left as it is: up to 64 MiB it is checked whole, a larger one by its header and schema at once and in full in the background,
-// with the result in the log.
-// Imports that a crash left incomplete are marked as deleted.
+// Only one process can have a database open; others get ErrLocked. The error is ErrDamaged if the file is damaged; Open
+// does not change such a file. Open checks a database of up to 64 MiB completely. For a larger one it checks the header
+// and the schema version, and then the content in the background; the result is logged.
+// Imports that were interrupted by a crash are marked as deleted.
 func Open(ctx context.Context, path string, opt Options) (*Store, error) {
 	s, err := open(ctx, path, opt.withDefaults())
 	if err != nil {
@@ -129,7 +129,7 @@ func open(ctx context.Context, path string, opt Options) (_ *Store, err error) {
 	return s, nil
 }
 
-// start opens the connections, brings the database up to date and starts the writer.
+// start opens the connections, migrates the database and starts the writer.
 func (s *Store) start(ctx context.Context) error {
 	db, err := openWriter(s.path, s.opt.BusyTimeout)
 	if err != nil {
@@ -173,8 +173,8 @@ func (s *Store) checkInBackground() {
 	})
 }
 
-// Close waits for the operations that run, stores what was accepted and gives the lock back.
-// A second call does nothing.
+// Close waits for running operations, writes the queued changes and releases the lock.
+// Later calls have no effect.
 func (s *Store) Close() error {
 	s.stop()
 	s.mu.Lock()
@@ -189,8 +189,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// release ends what open started, however far it came. The writer's connection is the last, so that it can
-// bring the log into the database.
+// release ends everything that open has started. It closes the writer's connection last, which moves the write-ahead log
+// into the database.
 func (s *Store) release() error {
 	var errs []error
 	if s.writer != nil && s.writer.queue != nil {
@@ -209,7 +209,7 @@ func (s *Store) release() error {
 	return errors.Join(errs...)
 }
 
-// enter begins an operation; leave, which it returns, ends it.
+// enter starts an operation. The caller must call leave at its end.
 func (s *Store) enter(op string) (leave func(), err error) {
 	s.mu.RLock()
 	if s.closed {
@@ -223,7 +223,7 @@ func (s *Store) enter(op string) (leave func(), err error) {
 	}, nil
 }
 
-// view runs fn on one unchanging view of the database.
+// view runs fn on a consistent snapshot of the database.
 func (s *Store) view(ctx context.Context, op string, fn func(tx *sql.Tx) error) error {
 	leave, err := s.enter(op)
 	if err != nil {
@@ -245,12 +245,12 @@ func (s *Store) view(ctx context.Context, op string, fn func(tx *sql.Tx) error) 
 type Stats struct {
 	Path     string
 	Bytes    int64 // of the database file
-	WALBytes int64 // of the write-ahead log beside it
-	Sessions int   // deleted ones included, until they are purged
+	WALBytes int64 // of the write-ahead log
+	Sessions int   // including deleted ones that are not purged
 	Messages int   // of those sessions
 }
 
-// Stats returns the present sizes.
+// Stats returns the current sizes.
 func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	stats := Stats{Path: s.path}
 	err := s.view(ctx, "stats", func(tx *sql.Tx) error {
@@ -268,7 +268,7 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	return stats, nil
 }
 
-// fileSize returns 0 for a file that is not there.
+// fileSize returns the size of a file in bytes, 0 if it does not exist.
 func fileSize(path string) (int64, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -280,7 +280,7 @@ func fileSize(path string) (int64, error) {
 	return info.Size(), nil
 }
 
-// Calibrations returns what was learned about each model's token counts, by model.
+// Calibrations returns the stored calibrations, sorted by model.
 func (s *Store) Calibrations(ctx context.Context) ([]history.Calibration, error) {
 	var all []history.Calibration
 	err := s.view(ctx, "calibrations", func(tx *sql.Tx) (err error) {

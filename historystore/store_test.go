@@ -28,7 +28,7 @@ var (
 	epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 )
 
-// openTest opens the database at path, or a new one where path is empty, and closes it with the test.
+// openTest opens the database at path, or a new one if path is empty, and closes it at the end of the test.
 func openTest(t testing.TB, path string, opt Options) *Store {
 	t.Helper()
 	if path == "" {
@@ -94,7 +94,7 @@ func appendText(session string, seq int64, text string) history.Change {
 
 func turnID(n int64) string { return fmt.Sprintf("turn_%d", n) }
 
-// beginTurn is the transaction that stores the prompt of turn n, endTurn the one that stores its answer.
+// beginTurn returns the change that stores the prompt of turn n, endTurn the one that stores its reply.
 // They use the sequence numbers 2n+1 and 2n+2.
 func beginTurn(session string, n int64) history.Change {
 	user := textMessage(2*n+1, history.RoleUser, fmt.Sprintf("question %d", n))
@@ -140,14 +140,14 @@ func putDocuments(session string, documents ...history.Document) history.Change 
 	return history.Change{Session: session, PutDocuments: documents}
 }
 
-// layOut is a change with a layout that refers to kept, of which it puts blobs.
+// layOut returns a change that puts blobs and a layout that refers to kept.
 func layOut(session string, kept []string, blobs ...history.Blob) history.Change {
 	return history.Change{Session: session, Layout: []byte(strings.Join(kept, " ")), KeepBlobs: append([]string{}, kept...), Blobs: blobs}
 }
 
 var tables = []string{"session", "turn", "message", "edit", "checkpoint", "partial", "usage", "file", "document", "layout", "blob", "blob_ref", "outline", "calibration"}
 
-// dump returns all that is stored as text, after checking the index against the messages.
+// dump returns the content of the database as text, after checking the index.
 func dump(t testing.TB, s *Store) string {
 	t.Helper()
 	checkIndex(t, s)
@@ -190,7 +190,7 @@ func dumpRow(row scanner) (string, error) {
 	return asJSON(values)
 }
 
-// checkIndex compares the search index with the texts of the messages.
+// checkIndex compares the search index to the texts of the messages.
 func checkIndex(t testing.TB, s *Store) {
 	t.Helper()
 	err := s.write(ctx, "check", nil, func(tx *writeTx) error {

@@ -6,20 +6,20 @@ import (
 	"unicode/utf8"
 )
 
-// searchableBytes bounds what search sees of one message; the rest of a longer text is not found.
+// searchableBytes is the maximum indexed text of a message, in bytes. The rest of a longer text is not found.
 const searchableBytes = 128 << 10
 
-// The marks around a match inside of the database. searchable keeps them out of texts.
+// The marks around a match in results of the database. searchable removes them from texts.
 const (
 	markStart = '\x02'
 	markEnd   = '\x03'
 )
 
-// softBreak (a zero-width space) ends a word for the index without being seen.
+// softBreak (a zero-width space) separates words in the index and is invisible.
 const softBreak = '\u200b'
 
-// searchable returns the text that the index gets: valid UTF-8 without control characters and with a soft break around each
-// character of a script that writes no spaces, so that each of them is a word.
+// searchable returns the text to index: valid UTF-8 without control characters, with a soft break around each character
+// of a script without spaces, so that each of these characters is a word.
 func searchable(text string) string {
 	var out strings.Builder
 	out.Grow(min(len(text), searchableBytes))
@@ -44,7 +44,7 @@ func searchable(text string) string {
 	return out.String()
 }
 
-// isWord tells whether a character is a word by itself.
+// isWord reports whether a character is a word of its own.
 func isWord(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }

@@ -8,21 +8,21 @@ import (
 )
 
 const (
-	// queueLength is how many changes can wait to be written; further callers wait to queue.
+	// queueLength is the maximum number of queued changes; more callers block.
 	queueLength = 256
 
-	// groupLength is how many waiting changes share one commit, and so one fsync.
+	// groupLength is the maximum number of changes in one commit, which needs one fsync.
 	groupLength = 64
 )
 
-// A job is one change on its way to the disk.
+// job is a queued change.
 type job struct {
 	kinds []string                // for failpoints
 	apply func(tx *writeTx) error // writes the change; runs on the writer's goroutine
 	alone bool                    // outside of any transaction
 	state atomic.Int32            // waiting, then taken by the writer or withdrawn by the caller
-	err   error                   // outcome; the writer's
-	done  chan error              // buffered; gets the outcome if the job was taken
+	err   error                   // result; owned by the writer
+	done  chan error              // buffered; receives the result if the job was taken
 }
 
 const (
@@ -31,8 +31,8 @@ const (
 	withdrawn
 )
 
-// write queues a change and waits for its outcome. When ctx ends while the change still waits, it is withdrawn and
-// ctx's error returned; once the writer has it, the outcome is what counts. So an error always means that nothing was stored.
+// write queues a change and waits for its result. If ctx ends while the change is queued, write withdraws the change and
+// returns the error of ctx; after the writer has taken it, write returns its result. On error nothing was stored.
 func (s *Store) write(ctx context.Context, op string, kinds []string, apply func(tx *writeTx) error) error {
 	return s.run(ctx, op, &job{kinds: kinds, apply: apply})
 }
@@ -63,7 +63,7 @@ func (s *Store) run(ctx context.Context, op string, j *job) error {
 	return translate(s.path, err)
 }
 
-// writer owns the only connection that writes. After connect, only its goroutine touches it.
+// writer owns the only connection that writes. After connect, only its goroutine uses the connection.
 type writer struct {
 	db       *sql.DB
 	tx       *writeTx
@@ -87,7 +87,7 @@ func (w *writer) close() error {
 	return errors.Join(w.tx.close(), w.db.Close())
 }
 
-// run writes what is queued until the queue is closed and empty.
+// run writes queued jobs until the queue is closed and empty.
 func (w *writer) run() {
 	for j := range w.queue {
 		group := w.gather(j)
@@ -101,7 +101,7 @@ func (w *writer) run() {
 	}
 }
 
-// gather takes first and the jobs that wait behind it, up to the length of a group or a job that must run alone.
+// gather returns first and the jobs queued after it, up to groupLength or to a job that must run alone.
 func (w *writer) gather(first *job) []*job {
 	var group []*job
 	for j := first; j != nil; j = w.next() {
@@ -115,7 +115,7 @@ func (w *writer) gather(first *job) []*job {
 	return group
 }
 
-// next returns a job that waits already, or nil.
+// next returns a queued job, or nil if there is none.
 func (w *writer) next() *job {
 	select {
 	case j := <-w.queue:
@@ -125,15 +125,15 @@ func (w *writer) next() *job {
 	}
 }
 
-// commit writes all jobs in one transaction and tells each its outcome. A job that fails leaves nothing behind and
-// does not disturb the others; where it takes the transaction with it, as a full disk does, each job gets its own.
+// commit writes all jobs in one transaction and sends each its result. A job that fails is rolled back without effect on
+// the others. If it aborts the whole transaction, as a full disk does, commit writes each job in its own transaction.
 func (w *writer) commit(jobs []*job) {
 	if len(jobs) == 0 {
 		return
 	}
 	if _, err := w.tx.exec("BEGIN IMMEDIATE"); err != nil {
-		settle(jobs, err)
-		answer(jobs)
+		setErrors(jobs, err)
+		sendResults(jobs)
 		return
 	}
 	if lost := w.applyAll(jobs); lost && len(jobs) > 1 {
@@ -148,25 +148,25 @@ func (w *writer) commit(jobs []*job) {
 	} else {
 		w.rollback()
 	}
-	answer(jobs)
+	sendResults(jobs)
 }
 
-// finish commits the transaction that holds jobs.
+// finish commits the transaction of jobs.
 func (w *writer) finish(jobs []*job) {
 	hit(jobs, ".before")
 	if _, err := w.tx.exec("COMMIT"); err != nil {
 		w.rollback()
-		settle(jobs, err)
+		setErrors(jobs, err)
 		return
 	}
 	hit(jobs, ".after")
 	w.onCommit(len(jobs))
 }
 
-// rollback ends a transaction. Its error could only say that SQLite has ended it already.
+// rollback ends a transaction. It ignores the error, which means that SQLite has already ended it.
 func (w *writer) rollback() { w.tx.exec("ROLLBACK") }
 
-// applyAll writes each job within a savepoint of its own. It stops with lost when SQLite gave up the whole transaction.
+// applyAll writes each job in its own savepoint. It stops and returns true if SQLite aborts the whole transaction.
 func (w *writer) applyAll(jobs []*job) (lost bool) {
 	for _, j := range jobs {
 		if lost, j.err = w.applyOne(j); lost {
@@ -176,7 +176,7 @@ func (w *writer) applyAll(jobs []*job) (lost bool) {
 	return false
 }
 
-// applyOne notices that the transaction is lost when it cannot go back to the savepoint.
+// applyOne writes a job. The transaction is lost if it cannot roll back to the savepoint.
 func (w *writer) applyOne(j *job) (lost bool, err error) {
 	if _, err := w.tx.exec("SAVEPOINT change"); err != nil {
 		return true, err
@@ -202,13 +202,15 @@ func succeeded(jobs []*job) (good []*job) {
 	return good
 }
 
-func settle(jobs []*job, err error) {
+// setErrors sets the result of all jobs to err.
+func setErrors(jobs []*job, err error) {
 	for _, j := range jobs {
 		j.err = err
 	}
 }
 
-func answer(jobs []*job) {
+// sendResults sends each job its result.
+func sendResults(jobs []*job) {
 	for _, j := range jobs {
 		j.done <- j.err
 	}

@@ -13,8 +13,8 @@ import (
 	"strata/history"
 )
 
-// gatedStore returns a store whose writer stands still after its first commit until open is called.
-// commits tells how many changes each commit held.
+// gatedStore returns a store whose writer blocks after its first commit until open is called.
+// commits returns the number of changes of each commit.
 func gatedStore(t *testing.T) (s *Store, open func(), commits func() []int) {
 	t.Helper()
 	gate, reached := make(chan struct{}), make(chan struct{}, 1)
@@ -43,13 +43,13 @@ func gatedStore(t *testing.T) (s *Store, open func(), commits func() []int) {
 
 func insertFirst(tx *writeTx) error { return insertSession(tx, createSession("sess_a").Create) }
 
-// awaitQueued returns when n changes wait.
+// awaitQueued returns when n changes are queued.
 func awaitQueued(t *testing.T, s *Store, n int) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)
 	for len(s.writer.queue) < n {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d changes wait, want %d", len(s.writer.queue), n)
+			t.Fatalf("%d changes queued, want %d", len(s.writer.queue), n)
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -102,7 +102,7 @@ func TestGroupAndQueueAreBounded(t *testing.T) {
 	all.Wait()
 	for _, n := range commits() {
 		if n > groupLength {
-			t.Fatalf("a commit of %d changes", n)
+			t.Fatalf("commit of %d changes", n)
 		}
 	}
 	stats, err := s.Stats(ctx)
@@ -127,8 +127,8 @@ func TestCancelWithdrawsAWaitingChange(t *testing.T) {
 	equal(t, "commits", commits(), []int{1, 1})
 }
 
-// A caller that gives up while its change is being committed gets the outcome, not its own cancellation.
-func TestCancelDoesNotTearACommit(t *testing.T) {
+// A caller whose context ends while its change is being committed gets the result of the commit.
+func TestCancelDoesNotInterruptACommit(t *testing.T) {
 	cancelled, cancel := context.WithCancel(ctx)
 	s := openTest(t, "", Options{OnCommit: func(int) { cancel() }})
 	if err := s.Commit(cancelled, createSession("sess_a")); err != nil {
@@ -140,7 +140,7 @@ func TestCancelDoesNotTearACommit(t *testing.T) {
 	wantError(t, err, context.Canceled)
 }
 
-func TestCloseStoresWhatWasAccepted(t *testing.T) {
+func TestCloseStoresQueuedChanges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "strata.db")
 	committed := make(chan struct{}, 100)
 	s, err := Open(ctx, path, Options{OnCommit: func(int) { committed <- struct{}{} }})
@@ -177,7 +177,7 @@ func TestCloseStoresWhatWasAccepted(t *testing.T) {
 	}
 }
 
-// A full disk makes SQLite drop the whole transaction; the other changes of the group are stored all the same.
+// A full disk makes SQLite abort the whole transaction; the other changes of the group are stored nevertheless.
 func TestFullDisk(t *testing.T) {
 	s, open, _ := gatedStore(t)
 	limitPages(t, s, 64)
@@ -206,7 +206,7 @@ func TestFullDisk(t *testing.T) {
 	checkIndex(t, s)
 }
 
-// limitPages stands in for a small disk. It runs on the writer's own connection while the writer stands still.
+// limitPages imitates a small disk. It uses the writer's connection while the writer is blocked.
 func limitPages(t *testing.T, s *Store, pages int) {
 	t.Helper()
 	if _, err := s.writer.tx.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {

@@ -13,40 +13,40 @@ import (
 
 // The newest topic is found as in M. Hearst, "TextTiling: Segmenting Text into Multi-paragraph Subtopic
 // Passages", Computational Linguistics 23(1), 1997: the words on both sides of each gap between exchanges
-// are compared, and a gap is a boundary where the likeness is much lower than at the gaps around it.
+// are compared. A gap is a boundary if the similarity is much lower than at the surrounding gaps.
 //
-// A boundary can make a part of the history leave without a summary, so the numbers are strict: better no
-// boundary than a wrong one.
+// The history before a boundary can be dropped without a summary, so the thresholds are strict: a missed boundary is
+// better than a wrong one.
 const (
-	sideExchanges = 3    // that are compared on each side of a gap
-	leastWords    = 25   // on each side; fewer prove nothing
-	leastPeak     = 0.12 // likeness around a boundary: without cohesion there is nothing to break
-	mostCertain   = 0.9  // confidence that words alone can give
+	sideExchanges = 3    // exchanges compared on each side of a gap
+	minWords      = 25   // on each side; fewer are not significant
+	minPeak       = 0.12 // similarity around a boundary: without cohesion there is no break
+	maxConfidence = 0.9  // of a boundary found by words
 )
 
-// cohesion finds the newest topic by the words of the messages.
+// cohesion finds the start of the newest topic by the words of the messages.
 func cohesion(shown []Message) Boundary {
 	none := Boundary{Index: -1, By: ByWords}
 	starts := exchangeStarts(shown)
-	if len(starts) < 4 { // a gap needs gaps on its sides to be compared with
+	if len(starts) < 4 { // a gap must have other gaps on both sides
 		return none
 	}
 	sides := bags(shown, starts)
-	gaps := likeness(sides)
+	gaps := similarities(sides)
 	depths := make([]float64, len(gaps))
 	for i := range gaps {
 		_, depths[i] = depth(gaps, i)
 	}
-	cutoff := meanAndDeviation(depths)
+	cutoff := depthCutoff(depths)
 	for i := len(gaps) - 1; i >= 0; i-- {
 		peak, deep := depth(gaps, i)
-		if peak < leastPeak || deep < cutoff || !sides.enough(i+1) {
+		if peak < minPeak || deep < cutoff || !sides.enough(i+1) {
 			continue
 		}
-		if certain := certainty(gaps[i], peak); certain >= mostCertain/2 {
+		if c := confidence(gaps[i], peak); c >= maxConfidence/2 {
 			return Boundary{
 				Index:      starts[i+1],
-				Confidence: certain,
+				Confidence: c,
 				Reason:     fmt.Sprintf("the words change to %s", strings.Join(sides.around(i+1, 1).top(3), ", ")),
 				By:         ByWords,
 			}
@@ -55,13 +55,13 @@ func cohesion(shown []Message) Boundary {
 	return none
 }
 
-// certainty falls fast as a gap's likeness nears that of its surroundings.
-func certainty(likeness, peak float64) float64 {
-	drop := max(1-likeness/peak, 0)
-	return mostCertain * drop * drop
+// confidence returns the confidence in a boundary. It drops quickly as the similarity at the gap approaches the peak.
+func confidence(similarity, peak float64) float64 {
+	drop := max(1-similarity/peak, 0)
+	return maxConfidence * drop * drop
 }
 
-// exchangeStarts returns the indices at which exchanges begin, the first message's included.
+// exchangeStarts returns the indices of the first messages of exchanges. The first message always counts as one.
 func exchangeStarts(shown []Message) []int {
 	var starts []int
 	for i := range shown {
@@ -72,7 +72,7 @@ func exchangeStarts(shown []Message) []int {
 	return starts
 }
 
-// bag counts words.
+// bag maps words to their counts.
 type bag map[string]int
 
 func (b bag) add(other bag) {
@@ -104,7 +104,7 @@ func (b bag) top(n int) []string {
 	return words[:min(n, len(words))]
 }
 
-// exchangeBags holds the words of each exchange.
+// exchangeBags are the words of each exchange.
 type exchangeBags []bag
 
 func bags(shown []Message, starts []int) exchangeBags {
@@ -122,7 +122,7 @@ func bags(shown []Message, starts []int) exchangeBags {
 	return all
 }
 
-// around returns the words before (direction -1) or from (direction 1) the exchange with the given index.
+// around returns the words of the exchanges before (direction -1) or starting at (direction 1) the given index.
 func (e exchangeBags) around(exchange, direction int) bag {
 	side := e[max(exchange-sideExchanges, 0):exchange]
 	if direction > 0 {
@@ -135,13 +135,13 @@ func (e exchangeBags) around(exchange, direction int) bag {
 	return sum
 }
 
-// enough reports whether there are words enough on both sides of the gap before an exchange.
+// enough reports whether there are enough words on both sides of the gap before an exchange.
 func (e exchangeBags) enough(exchange int) bool {
-	return e.around(exchange, -1).words() >= leastWords && e.around(exchange, 1).words() >= leastWords
+	return e.around(exchange, -1).words() >= minWords && e.around(exchange, 1).words() >= minWords
 }
 
-// likeness returns the cosine of the words on both sides of each gap between exchanges.
-func likeness(e exchangeBags) []float64 {
+// similarities returns the cosine similarity of the words on both sides of each gap between exchanges.
+func similarities(e exchangeBags) []float64 {
 	gaps := make([]float64, len(e)-1)
 	for i := range gaps {
 		gaps[i] = cosine(e.around(i+1, -1), e.around(i+1, 1))
@@ -164,8 +164,8 @@ func cosine(a, b bag) float64 {
 	return float64(dot) / math.Sqrt(float64(squaresA)*float64(squaresB))
 }
 
-// depth returns the mean of the peaks to both sides of a gap, and how deep it lies below them. At the end
-// of the conversation there is no peak to the right: the left one stands for both.
+// depth returns the mean of the peaks on both sides of a gap, and the depth of the gap below them. The last gap has no
+// peak on the right; the left one is used for both.
 func depth(gaps []float64, i int) (peak, deep float64) {
 	left, right := gaps[i], gaps[i]
 	for k := i - 1; k >= 0 && gaps[k] >= left; k-- {
@@ -181,8 +181,8 @@ func depth(gaps []float64, i int) (peak, deep float64) {
 	return peak, 2 * (peak - gaps[i])
 }
 
-// meanAndDeviation returns the sum of the mean and the standard deviation.
-func meanAndDeviation(values []float64) float64 {
+// depthCutoff returns the sum of the mean and the standard deviation of values.
+func depthCutoff(values []float64) float64 {
 	sum, squares := 0.0, 0.0
 	for _, v := range values {
 		sum += v
@@ -193,7 +193,7 @@ func meanAndDeviation(values []float64) float64 {
 	return mean + math.Sqrt(max(squares/n-mean*mean, 0))
 }
 
-// contentWords counts the words of a text that say what it is about, roughly without their endings.
+// contentWords counts the words of a text without stop words and, roughly, without endings.
 func contentWords(text string) bag {
 	words := make(bag)
 	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) }) {
@@ -221,7 +221,7 @@ okay once one only onto other our out over own please put really right said same
 sure take than thank thanks that the their them then there these they thing things this those through too two under until use used
 using very want was way well were what when where which while who why will with without would yes yet you your`)
 
-// wordSet returns a function that makes the set of words when it is first called.
+// wordSet returns a function that returns a set of words, which is built at the first call.
 func wordSet(words string) func() map[string]bool {
 	return sync.OnceValue(func() map[string]bool {
 		set := make(map[string]bool)

@@ -14,7 +14,7 @@ production terminal`
 const gardenTalk = `tomato soil water seed compost garden harvest leaf root plant sunlight greenhouse fertilizer basil spinach pruning
 seedling`
 
-// chatter returns exchanges whose words come from a small vocabulary.
+// chatter returns exchanges with words from a small vocabulary.
 func chatter(r *rand.Rand, vocabulary string, exchanges int) []Message {
 	words := strings.Fields(vocabulary)
 	sentence := func(n int) string {
@@ -97,6 +97,6 @@ func TestDetectFitsASmallWindow(t *testing.T) {
 		t.Errorf("%d tokens", n)
 	}
 	if !strings.Contains(c.Prompt, "[49] user: 49 word") {
-		t.Error("the newest message is left out")
+		t.Error("the newest message is omitted")
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"errors"
 )
 
-// Result says how a compaction ended.
+// Result is the result of a compaction.
 type Result string
 
-// The results of a compaction. All but Compacted leave the history as it is.
+// The results of a compaction. Only Compacted changes the history.
 const (
 	Compacted   Result = "compacted"
 	NothingToDo Result = "nothing_to_do"
@@ -17,18 +17,18 @@ const (
 	Cancelled   Result = "cancelled"
 )
 
-// Outcome is how a compaction ended and, where its result is Compacted, the edit that it wants.
+// Outcome is the outcome of a compaction. If the result is Compacted, it contains the edit to apply.
 type Outcome struct {
 	Result        Result
 	Plan          Plan
-	Summary       string // stands for Plan.Summarise and the summary before it; empty where the plan has none
+	Summary       string // replaces Plan.Summarise and the previous summary; empty if the plan has none
 	SummaryTokens int    // of Summary
 	Before, After int    // tokens of the history
-	By            string // ByModel or ByWords, of the summary or else of the boundary; empty where neither was made
-	Err           error  // why it failed or gained nothing; with Compacted: what it had to do without
+	By            string // ByModel or ByWords, for the summary or else for the boundary; empty if there is neither
+	Err           error  // why it failed or gained nothing; with Compacted: an error despite which it succeeded
 }
 
-// Compactor makes compactions of one kind. It holds no state: it is safe for concurrent use.
+// Compactor makes compactions with one strategy. It is stateless and safe for concurrent use.
 type Compactor struct {
 	strategy   Strategy
 	numbers    Numbers
@@ -40,7 +40,7 @@ func New(strategy Strategy, numbers Numbers, summarizer *Summarizer) *Compactor 
 	return &Compactor{strategy: strategy, numbers: numbers, summarizer: summarizer}
 }
 
-// Due reports whether the history should be compacted now. It needs no texts and asks no model.
+// Due reports whether the history should be compacted now. It reads no message texts and calls no model.
 func (c *Compactor) Due(h History) bool {
 	if !c.strategy.Due(h, c.numbers) {
 		return false
@@ -49,7 +49,7 @@ func (c *Compactor) Due(h History) bool {
 	return !plan.Empty()
 }
 
-// Compact plans a compaction and makes the summary that the plan asks for. It changes nothing.
+// Compact plans a compaction and makes the summary for the plan. It does not change the history.
 func (c *Compactor) Compact(ctx context.Context, h History) Outcome {
 	if h.Summary != "" && h.SummaryTokens == 0 {
 		h.SummaryTokens = c.summarizer.counter.Count(h.Summary)
@@ -92,14 +92,14 @@ func (r *run) compact(ctx context.Context) {
 	}
 	summary, err := r.summarizer.Summarise(ctx, r.request(plan))
 	if err != nil {
-		r.without(plan, err)
+		r.fallBack(plan, err)
 		return
 	}
 	r.out.Summary, r.out.SummaryTokens, r.out.By = summary.Text, summary.Tokens, summary.By
 	r.apply(plan)
 }
 
-// boundary looks for the newest topic. Where the model fails there is none, and a summary will be made.
+// boundary looks for the start of the newest topic. If the model fails, it returns NoBoundary and a summary is made.
 func (r *run) boundary(ctx context.Context) Boundary {
 	b, err := r.summarizer.Detect(ctx, r.history.Messages)
 	r.out.By, r.out.Err = b.By, err
@@ -111,7 +111,7 @@ func (r *run) request(plan Plan) Request {
 		Previous: r.history.Summary,
 		Messages: r.named(plan.Summarise),
 		Budget:   plan.Budget,
-		Anew:     plan.Anew,
+		Rewrite:  plan.Rewrite,
 		Words:    plan.Words,
 	}
 }
@@ -127,8 +127,8 @@ func (r *run) named(ids []string) []Message {
 	return messages
 }
 
-// without goes on where the summary failed: with what the strategy does without one, if it does.
-func (r *run) without(plan Plan, why error) {
+// fallBack continues after a failed summary with the strategy's plan without a summary, if there is one.
+func (r *run) fallBack(plan Plan, why error) {
 	r.out.Err = errors.Join(r.out.Err, why)
 	if plan.Words {
 		plan.Summarise = nil
@@ -136,7 +136,7 @@ func (r *run) without(plan Plan, why error) {
 		return
 	}
 	numbers := r.numbers
-	numbers.NoSummary, numbers.Asked = true, false // a summary was asked for, not that anything be lost
+	numbers.NoSummary, numbers.Asked = true, false // the request was for a summary, not for dropping messages
 	plan = r.strategy.Plan(r.history, numbers, NoBoundary)
 	if plan.Empty() || len(plan.Summarise) > 0 {
 		r.out.Result = Failed
@@ -148,7 +148,7 @@ func (r *run) without(plan Plan, why error) {
 	r.apply(plan)
 }
 
-// apply takes a plan for the outcome unless it gains nothing.
+// apply sets the outcome to plan, or to NoGain if the plan does not make the history smaller.
 func (r *run) apply(plan Plan) {
 	after := r.out.Before - size(r.named(plan.Drop))
 	if r.out.Summary != "" {

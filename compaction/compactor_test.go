@@ -16,7 +16,7 @@ func compact(t *testing.T, strategy string, n Numbers, m Model, h History) Outco
 	return New(named(t, strategy), n, NewSummarizer(m, counter, 0)).Compact(context.Background(), h)
 }
 
-// unchanged reports what an outcome would change though it should not change anything.
+// unchanged checks that an outcome has the given result and changes nothing.
 func unchanged(t *testing.T, o Outcome, want Result) {
 	t.Helper()
 	if o.Result != want || !o.Plan.Empty() || o.Summary != "" || o.SummaryTokens != 0 || o.After != o.Before {
@@ -43,7 +43,7 @@ func TestCompactReplacesByASummary(t *testing.T) {
 	}
 }
 
-func TestCompactGivesTheEarlierSummaryOn(t *testing.T) {
+func TestCompactPassesThePreviousSummary(t *testing.T) {
 	m := always("All of it.")
 	h := talk(long(40)...)
 	h.Summary = "What came before."
@@ -86,7 +86,7 @@ func TestCompactOfAShortHistory(t *testing.T) {
 	unchanged(t, compact(t, Prune, asked, m, h), NoGain)
 }
 
-// Where a summary was asked for and failed, steps are not removed before there are too many of them.
+// If a requested summary fails, steps are removed only above the maximum.
 func TestPruneAskedForWithoutASummary(t *testing.T) {
 	n := steps
 	n.Asked = true
@@ -98,7 +98,7 @@ func TestPruneAskedForWithoutASummary(t *testing.T) {
 	}
 }
 
-// A failed summary changes nothing, and does not stand in the way of the next one.
+// A failed summary changes nothing, and does not prevent the next one.
 func TestCompactSurvivesBadSummaries(t *testing.T) {
 	broken := errors.New("status 400")
 	h := talk(long(15)...)
@@ -110,10 +110,10 @@ func TestCompactSurvivesBadSummaries(t *testing.T) {
 		want  error
 		is    Result
 	}{
-		"failed":  {Reply{}, broken, broken, Failed},
-		"empty":   {Reply{}, nil, ErrEmpty, Failed},
-		"cut off": {Reply{Text: "We", CutOff: true}, nil, ErrCutOff, Failed},
-		"echo":    {Reply{Text: strings.Repeat("word ", h.Tokens()*99/100)}, nil, ErrNoGain, NoGain},
+		"failed":    {Reply{}, broken, broken, Failed},
+		"empty":     {Reply{}, nil, ErrEmpty, Failed},
+		"truncated": {Reply{Text: "We", CutOff: true}, nil, ErrCutOff, Failed},
+		"echo":      {Reply{Text: strings.Repeat("word ", h.Tokens()*99/100)}, nil, ErrNoGain, NoGain},
 	} {
 		for _, strategy := range []string{Topic, Rolling, Prune} {
 			t.Run(name+" "+strategy, func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestCompactSurvivesBadSummaries(t *testing.T) {
 	}
 }
 
-func TestPruneGoesOnWithoutASummary(t *testing.T) {
+func TestPruneFallsBackWithoutASummary(t *testing.T) {
 	broken := errors.New("status 400")
 	m := &scripted{answer: func(context.Context, Call) (Reply, error) { return Reply{}, broken }}
 	h := stepsOf(20, true, 6, 16)
@@ -145,12 +145,12 @@ func TestPruneGoesOnWithoutASummary(t *testing.T) {
 		t.Errorf("kept %s: %+v", got, o)
 	}
 	if !errors.Is(o.Err, broken) {
-		t.Errorf("the failure is not told: %v", o.Err)
+		t.Errorf("the failure is not reported: %v", o.Err)
 	}
 }
 
-// What a failed summary could not fold stays raw, and is folded with the next iteration.
-func TestRollingKeepsWhatWasNotFolded(t *testing.T) {
+// The iterations of a failed summary are kept and folded with the next one.
+func TestRollingRetriesAFailedFold(t *testing.T) {
 	broken := errors.New("status 529")
 	n := Numbers{RawWindowSize: 5, SummarizeEvery: 10, SummaryBudgetTokens: 100}
 	h := talk(long(23)...)
@@ -175,7 +175,7 @@ func TestDetectionThatFailsDoesNotStopTheSummary(t *testing.T) {
 	}
 }
 
-func TestDigestsThatFailAreLeftOut(t *testing.T) {
+func TestFailedDigestsAreOmitted(t *testing.T) {
 	h := talk(exchanges(50, 10)...)
 	for i := range h.Messages {
 		h.Messages[i].Text = ""
@@ -191,7 +191,7 @@ func TestDigestsThatFailAreLeftOut(t *testing.T) {
 }
 
 func TestCompactCancelled(t *testing.T) {
-	for purpose, when := range map[string]string{PurposeDetection: "before the answer", PurposeSummary: "behind the answer"} {
+	for purpose, when := range map[string]string{PurposeDetection: "before the reply", PurposeSummary: "after the reply"} {
 		t.Run(purpose, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
 			m := &scripted{answer: func(_ context.Context, c Call) (Reply, error) {
@@ -199,7 +199,7 @@ func TestCompactCancelled(t *testing.T) {
 					return Reply{}, nil
 				}
 				cancel()
-				if when == "before the answer" {
+				if when == "before the reply" {
 					return Reply{Text: "half"}, ctx.Err()
 				}
 				return Reply{Text: "A whole summary."}, nil
@@ -249,7 +249,7 @@ func TestPause(t *testing.T) {
 		tokens int
 		allows bool
 	}{
-		"at first":                      {nil, 1, true},
+		"initially":                     {nil, 1, true},
 		"one fruitless run":             {[]run{{NoGain, 1000}}, 1000, true},
 		"two":                           {[]run{{NoGain, 900}, {Failed, 1000}}, 1249, false},
 		"grown by a quarter":            {[]run{{NoGain, 900}, {Failed, 1000}}, 1250, true},

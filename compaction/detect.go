@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// Bounds of what is looked at for the beginning of the newest topic.
+// Limits of the input for detecting the newest topic.
 const (
-	detectMessages = 50    // the newest
-	detectChars    = 1_000 // of each
+	detectMessages = 50    // newest messages
+	detectChars    = 1_000 // characters of each
 )
 
-// Detect finds where the newest topic of a conversation begins. An answer of the model that makes no sense
-// means that there is no boundary; an error is the model's own, and there is no boundary either.
+// Detect returns the start of the newest topic of a conversation. It returns no boundary if the model's reply is not
+// valid, and no boundary and an error if the model fails.
 func (s *Summarizer) Detect(ctx context.Context, messages []Message) (Boundary, error) {
 	first := max(len(messages)-detectMessages, 0)
 	shown := messages[first:]
@@ -39,7 +39,7 @@ func (s *Summarizer) detect(ctx context.Context, shown []Message) (Boundary, err
 	return parseBoundary(reply.Text, len(shown)), nil
 }
 
-// detectionLines returns the newest of the messages that fit the model's window, numbered.
+// detectionLines returns the newest messages that fit the model's window, numbered.
 func (s *Summarizer) detectionLines(shown []Message) []string {
 	room := s.forText() - promptTokens - detectionTokens
 	lines := make([]string, 0, len(shown))

@@ -11,11 +11,11 @@ import (
 	"strata/tokens"
 )
 
-// defaultBudget is that of a summary whose request names none, in tokens: 500 words.
-const defaultBudget = mostWords * 4 / 3
+// defaultBudget is the budget of a summary without one in the request, in tokens: 500 words.
+const defaultBudget = maxWords * 4 / 3
 
-// byWords makes a digest: the sentences and names of a conversation that say most about it, picked by the
-// words in them. Equal requests give equal digests.
+// byWords returns a digest: the most informative sentences and names of a conversation, selected by their words.
+// Equal requests have equal digests.
 func (s *Summarizer) byWords(r Request) string {
 	budget := r.Budget
 	if budget <= 0 {
@@ -31,20 +31,20 @@ func (s *Summarizer) byWords(r Request) string {
 	return c.digest(s.counter, budget)
 }
 
-// collection gathers facts, each once.
+// collection is a list of facts without duplicates.
 type collection struct {
 	facts []fact
 	known map[string]int // index in facts by kind and text
 	goal  bool
-	empty int // answers without text
+	empty int // replies without text
 }
 
-// add takes a fact, or renews one that is known.
+// add adds a fact. It replaces an earlier one with the same text.
 func (c *collection) add(f fact) {
 	c.addAs(f, strings.ToLower(f.text))
 }
 
-// addAs takes a fact, or renews the one that is alike.
+// addAs adds a fact. It replaces an earlier one of the same kind that was added with the same alike.
 func (c *collection) addAs(f fact, alike string) {
 	if c.known == nil {
 		c.known = make(map[string]int)
@@ -53,13 +53,13 @@ func (c *collection) addAs(f fact, alike string) {
 	key := fmt.Sprint(f.kind, alike)
 	if i, known := c.known[key]; known {
 		f.score = max(f.score, c.facts[i].score)
-		c.facts[i].score = 0 // the newer one stands for both
+		c.facts[i].score = 0 // the newer one replaces it
 	}
 	c.known[key] = f.order
 	c.facts = append(c.facts, f)
 }
 
-// previous takes over an earlier digest, or the lines of a summary that a model wrote.
+// previous adds the facts of an earlier digest, or the lines of a summary written by a model.
 func (c *collection) previous(summary string) {
 	section := kindNote
 	for line := range strings.Lines(summary) {
@@ -72,7 +72,7 @@ func (c *collection) previous(summary string) {
 	}
 }
 
-// line takes over a line of an earlier summary.
+// line adds a line of an earlier summary.
 func (c *collection) line(section kind, line string) {
 	switch {
 	case line == "":
@@ -131,7 +131,7 @@ func withoutDigits(r rune) rune {
 	return r
 }
 
-// pathScore tells paths that somebody wrote from those that a tool listed.
+// pathScore returns a higher score for paths written by the user or the model than for those in tool output.
 func pathScore(m *Message) int {
 	if m.Role == history.RoleTool {
 		return hint
@@ -139,30 +139,30 @@ func pathScore(m *Message) int {
 	return marked
 }
 
-// ends adds what was asked first and last, and answered last.
+// ends adds the first and the last prompt and the last reply, each by its first sentence.
 func (c *collection) ends(messages []Message) {
 	if c.empty > 0 {
-		c.add(fact{kind: kindFailure, text: fmt.Sprintf("%d empty answers", c.empty), score: likely})
+		c.add(fact{kind: kindFailure, text: fmt.Sprintf("%d empty replies", c.empty), score: likely})
 	}
-	var asked, answered string
+	var prompt, reply string
 	for i := range messages {
-		said := opening(messages[i].Text)
+		sentence := opening(messages[i].Text)
 		switch {
-		case said == "":
+		case sentence == "":
 		case messages[i].Role == history.RoleUser:
 			if !c.goal {
 				c.goal = true
-				c.add(fact{kind: kindGoal, text: said, score: surest})
+				c.add(fact{kind: kindGoal, text: sentence, score: surest})
 			}
-			c.add(fact{kind: kindEarlier, text: said, score: hint})
-			asked = said
+			c.add(fact{kind: kindEarlier, text: sentence, score: hint})
+			prompt = sentence
 		case messages[i].Role == history.RoleAssistant:
-			answered = said
+			reply = sentence
 		}
 	}
-	for _, said := range []string{asked, answered} {
-		if said != "" {
-			c.add(fact{kind: kindLatest, text: said, score: likely})
+	for _, sentence := range []string{prompt, reply} {
+		if sentence != "" {
+			c.add(fact{kind: kindLatest, text: sentence, score: likely})
 		}
 	}
 }
@@ -175,10 +175,11 @@ func opening(text string) string {
 	return ""
 }
 
-// widths are the lengths to which facts are cut, in bytes: the longest at which those that matter fit.
+// widths are the candidate lengths for clipped facts, in bytes. The longest one at which the important facts fit is
+// used.
 var widths = []int{240, 180, 140, 110, 90, 75}
 
-// digest writes as many facts as fit the budget, those that matter most first.
+// digest renders as many facts as fit the budget, the most important ones first.
 func (c *collection) digest(counter *tokens.Counter, budget int) string {
 	ranked := c.ranked()
 	picked := pick(ranked, width(ranked, budget), budget, counter)
@@ -189,8 +190,8 @@ func (c *collection) digest(counter *tokens.Counter, budget int) string {
 	}
 }
 
-// ranked returns the facts in the order in which they are picked: by score, and within one score the newest
-// of each kind in turn, so that no kind crowds out another.
+// ranked returns the facts in order of priority: by score, and within a score the newest of each kind in turn, so that
+// no kind crowds out another.
 func (c *collection) ranked() []fact {
 	var ranked []fact
 	for score := surest; score >= hint; score-- {
@@ -212,10 +213,10 @@ func (c *collection) ranked() []fact {
 	return ranked
 }
 
-// bytesPerToken is a careful estimate for English text.
+// bytesPerToken is a conservative estimate for English text.
 const bytesPerToken = 4
 
-// width returns the longest width at which the facts that are marked fit three quarters of the budget.
+// width returns the longest width at which the facts with score marked or higher fit three quarters of the budget.
 func width(ranked []fact, budget int) int {
 	for _, w := range widths {
 		need := 0
@@ -231,7 +232,7 @@ func width(ranked []fact, budget int) int {
 	return widths[len(widths)-1]
 }
 
-// misses is how many facts in a row may be too long for what is left of the budget.
+// misses is the number of consecutive facts that exceed the rest of the budget after which pick stops.
 const misses = 16
 
 // pick returns the facts that fit the budget, clipped.
@@ -247,7 +248,7 @@ func pick(ranked []fact, width, budget int, counter *tokens.Counter) []fact {
 		if stated(picked, &f) {
 			continue
 		}
-		cost := counter.Count(f.text) + 2 // of its sign and the line's end
+		cost := counter.Count(f.text) + 2 // for the list sign and the newline
 		if !titled[f.kind] {
 			cost += 3
 		}
@@ -262,25 +263,25 @@ func pick(ranked []fact, width, budget int, counter *tokens.Counter) []fact {
 	return picked
 }
 
-// stated reports whether a sentence that is picked holds what a path or a name says, or the same words.
+// stated reports whether a picked fact has the same text as f, or mentions f if f is a path or a name.
 func stated(picked []fact, f *fact) bool {
 	return slices.ContainsFunc(picked, func(p fact) bool {
 		return p.text == f.text || f.kind >= kindFile && f.kind <= kindName && mentions(p.text, f.text)
 	})
 }
 
-// mentions reports whether text holds a term, and not as a part of a longer one.
+// mentions reports whether text contains a term that is not part of a longer one.
 func mentions(text, term string) bool {
 	at := strings.Index(text, term)
 	if at < 0 {
 		return false
 	}
 	before, _ := utf8.DecodeLastRuneInString(text[:at])
-	behind, _ := utf8.DecodeRuneInString(text[at+len(term):])
-	return !inTerm(before) && !unicode.IsLetter(behind) && !unicode.IsDigit(behind)
+	after, _ := utf8.DecodeRuneInString(text[at+len(term):])
+	return !inTerm(before) && !unicode.IsLetter(after) && !unicode.IsDigit(after)
 }
 
-// render writes the sections of a digest, each in the order of the conversation.
+// render returns the sections of a digest, each in the order of the conversation.
 func render(picked []fact) string {
 	var sections [kinds][]string
 	inOrder := slices.SortedFunc(slices.Values(picked), func(a, b fact) int { return a.order - b.order })

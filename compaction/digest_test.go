@@ -31,7 +31,7 @@ Decisions:
 Failures:
 - FAIL: TestLoad
 - load.go:13: error: no such file
-- 1 empty answers
+- 1 empty replies
 Open:
 - Should it also read zstd files?
 Worked:
@@ -65,29 +65,29 @@ func TestDigestIsDeterministic(t *testing.T) {
 	}
 }
 
-// A digest of a digest and nothing new says the same.
+// A digest of a digest and nothing new has the same facts.
 func TestDigestCarriesOver(t *testing.T) {
 	first := digestOf("", 400, user("We decided to use Go 1.26 in cmd/tool/main.go."), assistant(strings.Repeat("Fine. ", 100)), user("Is that fast enough for them?"), assistant("Error: build failed in step 3."))
 	second := digestOf(first, 400, user(strings.Repeat("go on ", 100)))
 	for _, fact := range []string{"use Go 1.26", "cmd/tool/main.go", "fast enough", "build failed in step 3"} {
 		if !strings.Contains(first, fact) || !strings.Contains(second, fact) {
-			t.Errorf("%q is lost:\n%s\n\n%s", fact, first, second)
+			t.Errorf("%q is missing:\n%s\n\n%s", fact, first, second)
 		}
 	}
 }
 
-// What a model wrote before stays before everything that words alone find.
+// Notes by a model have priority over everything found by words.
 func TestDigestKeepsAModelsNotes(t *testing.T) {
 	notes := "The importer is rewritten.\n\n* Parsing is done\n* Writing is next"
 	got := digestOf(notes, 300, long(20)...)
 	for _, line := range []string{"The importer is rewritten.", "Parsing is done", "Writing is next"} {
 		if !strings.Contains(got, line) {
-			t.Errorf("%q is lost:\n%s", line, got)
+			t.Errorf("%q is missing:\n%s", line, got)
 		}
 	}
 }
 
-func TestDigestTellsOfFailedTools(t *testing.T) {
+func TestDigestReportsFailedTools(t *testing.T) {
 	failed := message(history.RoleTool, "nothing found\nat all")
 	failed.Failed = true
 	if got := digestOf("", 300, append(long(20), failed)...); !strings.Contains(got, "nothing found") {
@@ -95,7 +95,7 @@ func TestDigestTellsOfFailedTools(t *testing.T) {
 	}
 }
 
-// Logs repeat one error with other numbers.
+// Logs repeat an error with different numbers.
 func TestDigestOfLogs(t *testing.T) {
 	var messages []Message
 	for i := range 30 {

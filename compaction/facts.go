@@ -10,37 +10,37 @@ import (
 	"strata/history"
 )
 
-// kind is what a fact is, and the section of a digest that it stands in.
+// kind is the kind of a fact and the section of the digest to which it belongs.
 type kind int
 
 // The kinds of facts, in the order of a digest's sections.
 const (
-	kindGoal     kind = iota // what was asked for first
-	kindNote                 // a line of an earlier summary that a model wrote
+	kindGoal     kind = iota // the first prompt
+	kindNote                 // a line of an earlier summary written by a model
 	kindDecision             //
-	kindFailure              // what went wrong
+	kindFailure              //
 	kindOpen                 // questions and next steps
 	kindWorked               //
-	kindEarlier              // what else was asked, by the first sentence
+	kindEarlier              // first sentences of other prompts
 	kindFile                 // paths
 	kindName                 // names in code
-	kindLatest               // what was asked and answered last
+	kindLatest               // the last prompt and reply
 	kinds
 )
 
-// titles head the sections of a digest.
+// titles are the titles of the sections of a digest.
 var titles = [kinds]string{"Goal", "Notes", "Decisions", "Failures", "Open", "Worked", "Earlier", "Files", "Names", "Latest"}
 
-// fact is something that a digest may say.
+// fact is a candidate for a digest.
 type fact struct {
 	kind  kind
 	text  string
-	at    int // byte in text where the word is that makes it a fact
-	score int // hint, likely or marked, and one more where it is specific
+	at    int // byte offset in text of the word that makes it a fact
+	score int // hint, likely or marked, plus one if it is specific
 	order int // of its appearance, ascending
 }
 
-// How sure a fact is one. A sentence that names something counts one more.
+// Scores of facts. A specific sentence has one more.
 const (
 	hint   = 2
 	likely = 4
@@ -48,14 +48,14 @@ const (
 	surest = marked + 1
 )
 
-// mark is a word that makes a sentence a fact.
+// mark lists words that make a sentence a fact.
 type mark struct {
 	kind  kind
 	score int
-	words []string // in small letters; a space stands for the border of a word
+	words []string // lower case; a space means a word boundary
 }
 
-// marks are asked in this order, and the first of the highest score decides.
+// marks are tried in this order; the first match with the highest score decides.
 var marks = []mark{
 	{kindOpen, marked, []string{" open question", " open issue", " unclear", " undecided", " to be decided", " tbd ", " not yet decided", " still open", " remains open", " unresolved"}},
 	{kindDecision, marked, []string{" decision", " decided", " decide to", " we agreed", " agreed to", " agreed on", " we chose", " chosen", " settled on", " going with", " we go with", " we will use", " we'll use", " let's use", " opted for", " rejected"}},
@@ -66,7 +66,7 @@ var marks = []mark{
 	{kindWorked, hint, []string{" works", " passes", " passed", " fixed", " resolved", " succeeded", " successful", " green ", " is done", " finished", " implemented"}},
 }
 
-// judge says what fact a sentence is, if it is one. Only failures are looked for in what tools print.
+// judge returns the fact in a sentence and reports whether there is one. In tool output it looks only for failures.
 func judge(sentence string, role history.Role) (fact, bool) {
 	lower := bordered(sentence)
 	var best fact
@@ -94,8 +94,8 @@ func judge(sentence string, role history.Role) (fact, bool) {
 	return best, best.score > 0
 }
 
-// specific reports whether a sentence names something: it has a number, a path, a name, a quotation, or a
-// capital letter that does not begin it.
+// specific reports whether a sentence contains a number, a path, a name, a quotation, or a capital letter after its
+// first character.
 func specific(sentence string) bool {
 	if strings.ContainsAny(sentence, "0123456789`\"/_") {
 		return true
@@ -110,15 +110,15 @@ func specific(sentence string) bool {
 	return false
 }
 
-// rules are how a user's sentences begin that are to hold from now on.
+// rules are the starts of sentences by which a user sets a rule.
 var rules = []string{" use ", " avoid ", " do not ", " don't ", " make sure ", " only ", " stick to ", " please use ", " no "}
 
 func orders(bordered string) bool {
 	return slices.ContainsFunc(rules, func(rule string) bool { return strings.HasPrefix(bordered, rule) })
 }
 
-// bordered returns text in small letters with a space before it and behind each word that a mark of
-// punctuation ends, at the same length as " "+text.
+// bordered returns text in lower case, with a space before and after it and punctuation replaced by spaces. Offsets are
+// those of " "+text.
 func bordered(text string) string {
 	lower := []byte(" " + text + " ")
 	for i, c := range lower {
@@ -132,15 +132,15 @@ func bordered(text string) string {
 	return string(lower)
 }
 
-// asks reports whether a sentence is a question of some length.
+// asks reports whether a sentence is a question of at least four words.
 func asks(sentence string) bool {
 	return strings.HasSuffix(sentence, "?") && strings.Count(sentence, " ") >= 3
 }
 
 const (
-	sentenceBytes = 2_000 // of a sentence that are looked at
-	messageFacts  = 40    // that one message can give
-	toolFacts     = 5     // that the output of one tool can give: logs repeat themselves
+	sentenceBytes = 2_000 // maximum bytes of a sentence; the rest is ignored
+	messageFacts  = 40    // maximum facts per message
+	toolFacts     = 5     // maximum facts per tool message: logs are repetitive
 )
 
 // factsOf returns the facts in a message's text.
@@ -158,14 +158,14 @@ func factsOf(m *Message) []fact {
 			break
 		}
 	}
-	if said := opening(m.Text); m.Failed && len(facts) == 0 && said != "" {
-		facts = append(facts, fact{kind: kindFailure, text: said, score: likely})
+	if sentence := opening(m.Text); m.Failed && len(facts) == 0 && sentence != "" {
+		facts = append(facts, fact{kind: kindFailure, text: sentence, score: likely})
 	}
 	return facts
 }
 
-// sentences yields the sentences of a text: lines, cut where a mark of punctuation is followed by space,
-// without the signs of lists and headings before them.
+// sentences yields the sentences of a text. It splits at newlines and after punctuation followed by a space, and removes
+// list and heading signs.
 func sentences(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for line := range strings.Lines(text) {
@@ -184,7 +184,7 @@ func sentences(text string) iter.Seq[string] {
 
 func hasWord(s string) bool { return strings.IndexFunc(s, unicode.IsLetter) >= 0 }
 
-// sentenceEnd returns where the first sentence of a line ends.
+// sentenceEnd returns the end of the first sentence of a line, in bytes.
 func sentenceEnd(line string) int {
 	for i := range len(line) - 1 {
 		if strings.IndexByte(".!?", line[i]) >= 0 && line[i+1] == ' ' && i >= 2 {
@@ -197,7 +197,7 @@ func sentenceEnd(line string) int {
 	return len(line)
 }
 
-// head returns the first n bytes of text, or one rune less.
+// head returns at most the first n bytes of text, without splitting a rune.
 func head(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -208,7 +208,7 @@ func head(text string, n int) string {
 	return text[:n]
 }
 
-// clip shortens a fact's text to about n bytes, around the word that makes it a fact.
+// clip truncates a fact's text to about n bytes around the word that makes it a fact.
 func (f *fact) clip(n int) string {
 	text, begin := f.text, 0
 	if len(text) <= n {
@@ -227,7 +227,8 @@ func (f *fact) clip(n int) string {
 	return text
 }
 
-// wordBefore returns where the last word that begins up to at does, or a rune where words are long.
+// wordBefore returns the start of the last word that starts at or before at. If that is far away, it returns a rune
+// boundary near at.
 func wordBefore(text string, at int) int {
 	if space := strings.LastIndexByte(text[:at], ' '); space > at/2 {
 		return space + 1

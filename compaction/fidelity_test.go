@@ -8,11 +8,10 @@ import (
 	"testing"
 )
 
-// planted is a fact in a conversation and what must be read of it later.
+// planted is a fact in a conversation, with the text that must be kept.
 type planted struct{ kind, sentence, mark string }
 
-// phrases are the ways in which facts are put; %s is what must be read of them later. By user: not in an
-// answer.
+// phrases are sentences for facts; %s is the text that must be kept. With byUser, only users say them.
 var phrases = []struct {
 	kind, sentence string
 	byUser         bool
@@ -35,7 +34,7 @@ var phrases = []struct {
 	{"question", "Next step: find out who calls %s.", false},
 }
 
-// marks are what facts of a kind are recognised by.
+// marksOf are the texts by which facts of a kind are recognized.
 var marksOf = map[string][]string{
 	"decision": {"retry budget R%d", "the shared pool P%d", "ordered mode O%d", "secret field S%d"},
 	"path":     {"internal/importer/stage%d/reader.go", "docs/notes-%d.md", "cmd/load/flags%d_test.go", "web/src/names%d.ts"},
@@ -77,7 +76,7 @@ func (g *gardener) prose(sentences int) string {
 	return out.String()
 }
 
-// exchange appends an exchange, with a fact in it or without.
+// exchange appends an exchange with or without a fact.
 func (g *gardener) exchange(h *History, withFact bool) {
 	ask, answer := g.prose(1), g.prose(4)+"\n"
 	if withFact {
@@ -97,8 +96,8 @@ func (g *gardener) exchange(h *History, withFact bool) {
 	}
 }
 
-// TestFidelity compacts a conversation three times with each strategy, without a model, and counts how many
-// of the facts that were planted in it are still in view.
+// TestFidelity compacts a conversation three times with each strategy, without a model, and counts how many of the
+// planted facts are still in view.
 func TestFidelity(t *testing.T) {
 	const each = 12 // facts before each compaction
 	for _, c := range []struct {
@@ -137,7 +136,7 @@ func TestFidelity(t *testing.T) {
 	}
 }
 
-// inView returns the share of facts that the summary or a message shows, and logs it by kind.
+// inView returns the share of facts that are in the summary or a message, and logs it by kind.
 func inView(t *testing.T, strategy string, h *History, facts []planted) float64 {
 	view := h.Summary
 	for _, m := range h.Messages {

@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { leak.Main(m) }
 
 var counter = tokens.For(tokens.O200k)
 
-// message returns a message whose tokens are those of its text.
+// message returns a message with the tokens of its text.
 func message(role history.Role, text string) Message {
 	return Message{Role: role, Text: text, Tokens: counter.Count(text) + tokens.MessageOverhead}
 }
@@ -34,7 +34,7 @@ func calls(results ...string) []Message {
 	return batch
 }
 
-// batchOf returns an assistant's message with tool calls and their results, not counted.
+// batchOf returns an assistant's message with tool calls and their results, without token counts.
 func batchOf(results ...string) []Message {
 	batch := []Message{{Role: history.RoleAssistant, Text: "running tools", Calls: true}}
 	for _, result := range results {
@@ -51,7 +51,7 @@ func talk(messages ...Message) History {
 	return History{Messages: messages}
 }
 
-// exchanges returns n exchanges of a user message and an answer of the given tokens each.
+// exchanges returns n exchanges of a user message and a reply, each message with the given tokens.
 func exchanges(n, tokens int) []Message {
 	var messages []Message
 	for i := range n {
@@ -63,7 +63,7 @@ func exchanges(n, tokens int) []Message {
 	return messages
 }
 
-// applied returns the history that an outcome leaves.
+// applied returns the history after an outcome.
 func applied(h History, o Outcome) History {
 	if o.Result != Compacted {
 		return h
@@ -83,7 +83,7 @@ func applied(h History, o Outcome) History {
 	return after
 }
 
-// kept returns the ids of what a plan keeps, joined.
+// kept returns the ids of the messages that a plan keeps, joined.
 func kept(h History, p Plan) string {
 	ids := make([]string, 0, len(h.Messages))
 	for _, m := range applied(h, Outcome{Result: Compacted, Plan: p}).Messages {
@@ -92,7 +92,7 @@ func kept(h History, p Plan) string {
 	return strings.Join(ids, " ")
 }
 
-// ids names messages by their numbers: ids(1, 3, 6, 6) is m1 m2 m3 m6.
+// ids returns message ids by ranges of numbers: ids(1, 3, 6, 6) is m1 m2 m3 m6.
 func ids(ranges ...int) string {
 	var ids []string
 	for i := 0; i < len(ranges); i += 2 {
@@ -112,7 +112,7 @@ func named(t testing.TB, name string) Strategy {
 	return s
 }
 
-// scripted is a model that answers by a function and records its calls.
+// scripted is a model that replies by a function and records its calls.
 type scripted struct {
 	answer func(ctx context.Context, c Call) (Reply, error)
 
@@ -127,7 +127,7 @@ func (m *scripted) Complete(ctx context.Context, c Call) (Reply, error) {
 	return m.answer(ctx, c)
 }
 
-// always answers every summary with one text, and finds no boundary.
+// always returns a model with one text for all summaries, which finds no boundary.
 func always(text string) *scripted {
 	return &scripted{answer: func(_ context.Context, c Call) (Reply, error) {
 		if c.Purpose == PurposeDetection {

@@ -2,7 +2,7 @@ package compaction
 
 import "fmt"
 
-// The modes of middle: what is left behind the first pair.
+// The modes of middle: the part that is kept after the first pair.
 const (
 	KeepNone    = "none"
 	KeepLastTwo = "lastTwo" // messages: the last pair
@@ -10,11 +10,11 @@ const (
 	KeepQuarter = "quarter"
 )
 
-// MiddleModes are the modes that can be asked for.
+// MiddleModes are the valid modes.
 var MiddleModes = []string{KeepNone, KeepLastTwo, KeepHalf, KeepQuarter}
 
-// middle keeps the first pair and removes pairs behind it. A pair is a user message with the first step
-// behind it, or a further step of its exchange; whole pairs leave, so that roles alternate as before.
+// middle keeps the first pair and removes pairs after it. A pair is a user message with the first step of its exchange,
+// or a further step. It removes whole pairs, so that roles still alternate.
 type middle struct{}
 
 func (middle) NeedsBoundary() bool { return false }
@@ -23,7 +23,7 @@ func (middle) Due(h History, n Numbers) bool { return overTrigger(&h, n) }
 
 func (middle) Plan(h History, n Numbers, _ Boundary) Plan {
 	s := shapeOf(h.Messages)
-	pairs := s.pairsBehindFirst()
+	pairs := s.removablePairs()
 	mode := n.MiddleMode
 	if mode == "" {
 		mode = byNeed(h.Tokens(), n.RoomTokens)
@@ -37,20 +37,20 @@ func (middle) Plan(h History, n Numbers, _ Boundary) Plan {
 		k.set(p.span, false)
 	}
 	if len(s.exchanges[len(s.exchanges)-1].steps) == 0 {
-		k[s.newest()] = true // it waits for its answer
+		k[s.newest()] = true // not answered yet
 	}
 	if leaving < len(pairs) && !pairs[leaving].opens {
 		k[s.exchanges[pairs[leaving].exchange].start] = true
 	}
-	plan := Plan{Drop: s.dropped(k), Reason: fmt.Sprintf("%d pairs behind the first removed (%s)", leaving, mode)}
+	plan := Plan{Drop: s.dropped(k), Reason: fmt.Sprintf("%d pairs after the first removed (%s)", leaving, mode)}
 	plan.digest(n)
 	return plan
 }
 
-// digest asks for a summary without a model where there is a budget for one.
+// digest adds a summary without a model to the plan if there is a budget for one.
 func (p *Plan) digest(n Numbers) {
 	if n.SummaryBudgetTokens > 0 && !p.Empty() {
-		p.Summarise, p.Budget, p.Anew, p.Words = p.Drop, n.SummaryBudgetTokens, true, true
+		p.Summarise, p.Budget, p.Rewrite, p.Words = p.Drop, n.SummaryBudgetTokens, true, true
 	}
 }
 
@@ -62,7 +62,7 @@ func byNeed(used, room int) string {
 	return KeepHalf
 }
 
-// leavingPairs returns how many of the oldest pairs behind the first leave.
+// leavingPairs returns how many of the oldest removable pairs are removed.
 func leavingPairs(mode string, pairs int) int {
 	switch mode {
 	case KeepNone:
@@ -76,16 +76,16 @@ func leavingPairs(mode string, pairs int) int {
 	}
 }
 
-// pair is what middle removes as a whole.
+// pair is a unit that middle removes as a whole.
 type pair struct {
 	span
 	exchange int
-	opens    bool // it begins with the user message of its exchange
+	opens    bool // starts with the user message of its exchange
 }
 
-// pairsBehindFirst returns the pairs that can leave, in order. Of the first exchange the first step always
-// stays, and the last one too where another exchange follows: it is the reply that the next user message answers.
-func (s *shape) pairsBehindFirst() []pair {
+// removablePairs returns the pairs that can be removed, in order. In the first exchange the first step is always kept,
+// and so is the last step if another exchange follows: it is the reply to which the next user message responds.
+func (s *shape) removablePairs() []pair {
 	var pairs []pair
 	for i := range s.exchanges {
 		of := s.exchanges[i].pairs(i)

@@ -5,15 +5,15 @@ import (
 	"errors"
 )
 
-// Model completes a prompt. It may be called from several compactions at once.
+// Model completes a prompt. It must be safe for concurrent use.
 type Model interface {
-	// Complete returns the whole answer. ErrNoModel says that there is no model for the call's purpose.
+	// Complete returns the whole reply. It returns ErrNoModel if no model is configured for the call's purpose.
 	Complete(ctx context.Context, c Call) (Reply, error)
 }
 
 // The purposes of a call.
 const (
-	PurposeDetection = "detection" // of the newest topic's beginning
+	PurposeDetection = "detection" // of the start of the newest topic
 	PurposeSummary   = "summary"
 )
 
@@ -22,23 +22,23 @@ type Call struct {
 	Purpose     string
 	System      string
 	Prompt      string
-	MaxTokens   int // of the answer
+	MaxTokens   int // of the reply
 	Temperature float64
 }
 
-// Reply is a model's answer to a Call.
+// Reply is the reply of a model to a Call.
 type Reply struct {
 	Text   string
-	CutOff bool // it ended at MaxTokens, or the stream broke
+	CutOff bool // the reply ended at MaxTokens, or the stream broke
 }
 
-// Why a summary is not used. Errors of the model itself are passed on, wrapped.
+// Reasons to discard a summary. Errors of the model are returned wrapped.
 var (
 	ErrEmpty   = errors.New("the summary is empty")
-	ErrCutOff  = errors.New("the summary is cut off")
-	ErrNoGain  = errors.New("the summary is not shorter than what it stands for")
-	ErrTooLong = errors.New("the history is too long for the model that summarises")
+	ErrCutOff  = errors.New("the summary is incomplete")
+	ErrNoGain  = errors.New("the summary is not shorter than the text it replaces")
+	ErrTooLong = errors.New("the history is too long for the summary model")
 )
 
-// ErrNoModel is returned by a Model for a purpose that no model is meant for. It is done without one then.
+// ErrNoModel is returned by a Model if no model is configured for a purpose. The compaction then works without a model.
 var ErrNoModel = errors.New("no model for this purpose")

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// messageTerms is how many terms of one message are looked at.
+// messageTerms is the maximum number of terms examined in a message.
 const messageTerms = 2_000
 
 // terms yields the words of a text that could be paths or names in code.
@@ -26,15 +26,15 @@ func inTerm(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(`_./\~@:+-`, r))
 }
 
-// longestTerm is what a path or a name may have in bytes: longer ones are no help in a summary.
+// longestTerm is the maximum length of a path, in bytes: longer ones are not useful in a summary.
 const longestTerm = 200
 
-// pathIn returns the path that a term holds, without the line number behind it.
+// pathIn returns the path or URL in a term, without a line number after it, and reports whether there is one.
 func pathIn(term string) (string, bool) {
 	if web := strings.HasPrefix(term, "http://") || strings.HasPrefix(term, "https://"); web && len(term) <= longestTerm {
 		return term, true
 	}
-	if at := strings.IndexByte(term, ':'); at > 1 { // not that of C:\
+	if at := strings.IndexByte(term, ':'); at > 1 { // not the colon of C:\
 		term = term[:at]
 	}
 	if len(term) > longestTerm || strings.IndexFunc(term, unicode.IsLetter) < 0 {
@@ -59,7 +59,7 @@ func pathIn(term string) (string, bool) {
 
 func isSlash(r rune) bool { return r == '/' || r == '\\' }
 
-// splitName returns a file's name without its ending, and the ending in small letters; empty for none.
+// splitName returns a file name without its extension, and the extension in lower case, empty for none.
 func splitName(name string) (stem, ending string) {
 	at := strings.LastIndexByte(name, '.')
 	if at < 0 || len(name)-at > 7 || at+1 == len(name) || !unicode.IsLetter(rune(name[at+1])) {
@@ -68,7 +68,7 @@ func splitName(name string) (stem, ending string) {
 	return name[:at], strings.ToLower(name[at+1:])
 }
 
-// endings tell a file's name from a word with a dot in it.
+// endings are the extensions that distinguish a file name from another word with a dot.
 var endings = wordSet(`bash c cc cfg conf cpp cs css csv dart diff el env erl ex exs go gradle graphql h hpp hs html ini ipynb java js json
 jsonl jsx kt lock log lua m md mod mjs ml patch php pl plist proto ps1 py r rb rs rst scala scss sh sql sum svelte swift tf toml ts tsx
 txt vim vue wasm xml yaml yml zig zsh`)

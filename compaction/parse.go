@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// Bounds of the search for JSON in an answer.
+// Limits of the search for JSON in a reply.
 const (
-	answerBytes   = 64 << 10 // of an answer that are looked at
-	answerObjects = 64       // braces that are tried
+	replyBytes   = 64 << 10 // examined bytes
+	replyObjects = 64       // tried braces
 )
 
-// noneByModel is the answer that there is no boundary.
+// noneByModel means that the model found no boundary.
 var noneByModel = Boundary{Index: -1, By: ByModel}
 
-// parseBoundary reads the answer to a detection call for the given number of messages: a JSON object,
-// alone, fenced, or somewhere in prose. Whatever does not name one of the messages is no boundary.
-func parseBoundary(answer string, messages int) Boundary {
-	fields, ok := findObject(answer)
+// parseBoundary parses the reply to a detection call for the given number of messages: a JSON object, alone, fenced, or
+// within prose. If it does not identify one of the messages, there is no boundary.
+func parseBoundary(reply string, messages int) Boundary {
+	fields, ok := findObject(reply)
 	if !ok {
 		return noneByModel
 	}
@@ -40,10 +40,10 @@ func parseBoundary(answer string, messages int) Boundary {
 	}
 }
 
-// findObject returns the first JSON object in text that has a field of a boundary.
+// findObject returns the first JSON object in text that has a boundary field.
 func findObject(text string) (map[string]json.RawMessage, bool) {
-	text = text[:min(len(text), answerBytes)]
-	for range answerObjects {
+	text = text[:min(len(text), replyBytes)]
+	for range replyObjects {
 		at := strings.IndexByte(text, '{')
 		if at < 0 {
 			break
@@ -58,7 +58,7 @@ func findObject(text string) (map[string]json.RawMessage, bool) {
 	return nil, false
 }
 
-// boundaryField returns the field that names the boundary, nil for none. Models do not always keep to its name.
+// boundaryField returns the field with the boundary, or nil. Models do not always use the requested name.
 func boundaryField(fields map[string]json.RawMessage) json.RawMessage {
 	for _, name := range []string{"boundary", "boundary_index", "boundaryIndex", "index"} {
 		if value, ok := fields[name]; ok {
@@ -68,7 +68,7 @@ func boundaryField(fields map[string]json.RawMessage) json.RawMessage {
 	return nil
 }
 
-// jsonNumber reads a number, or a string that holds one.
+// jsonNumber decodes a number, or a string that contains one.
 func jsonNumber(value json.RawMessage) (float64, bool) {
 	written := strings.TrimSpace(string(value))
 	if quoted := jsonText(value); quoted != "" {
@@ -78,7 +78,7 @@ func jsonNumber(value json.RawMessage) (float64, bool) {
 	return n, err == nil && !math.IsNaN(n) && !math.IsInf(n, 0)
 }
 
-// jsonText reads a string; anything else is empty.
+// jsonText decodes a string, and returns "" for any other value.
 func jsonText(value json.RawMessage) string {
 	var s string
 	if json.Unmarshal(value, &s) != nil {

@@ -38,9 +38,9 @@ func TestParseBoundary(t *testing.T) {
 func TestParseBoundaryIsBounded(t *testing.T) {
 	good := `{"boundary": 3, "confidence": 0.9}`
 	for name, before := range map[string]string{
-		"too far behind":      strings.Repeat(" ", answerBytes),
-		"too many braces":     strings.Repeat("{", answerObjects),
-		"braces with content": strings.Repeat(`{"a":`, answerBytes),
+		"after the limit":     strings.Repeat(" ", replyBytes),
+		"too many braces":     strings.Repeat("{", replyObjects),
+		"braces with content": strings.Repeat(`{"a":`, replyBytes),
 	} {
 		if b := parseBoundary(before+good, 10); b != noneByModel {
 			t.Errorf("%s: %+v", name, b)

@@ -1,10 +1,10 @@
-// Package compaction makes a conversation shorter: strategies plan what leaves the working history, the
-// summarizer says in few words what left, and the pool runs it all in the background.
+// Package compaction shortens conversations: strategies plan which messages are removed from the working history, the
+// summarizer summarizes these messages, and the pool runs compactions in the background.
 //
-// A plan is a function of the history and the numbers it is given. Nothing here changes a session: the
-// outcome is an edit that the session applies, or drops where the history it was made for is gone. The
-// package must never do more than its callers can cancel, and never make a history worse: a summary that
-// is empty, cut off or no shorter than what it stands for is an error.
+// A plan depends only on the history and the given numbers. The package does not change sessions: an outcome is an edit
+// that the session applies, or discards if its history has changed. The package must never do work that its callers
+// cannot cancel, and never make a history worse: a summary that is empty, incomplete or no shorter than the text it
+// replaces is an error.
 package compaction
 
 import (
@@ -13,22 +13,22 @@ import (
 	"strata/history"
 )
 
-// Message is a message of the working history as a plan sees it.
+// Message is a message of the working history, as the input of a plan.
 type Message struct {
 	ID     string
 	Role   history.Role
 	Tokens int
 	Text   string // of its text blocks, tool calls and tool results
-	Calls  bool   // it makes tool calls: the results behind it belong to it
-	Failed bool   // it holds a tool result that is marked as an error
+	Calls  bool   // makes tool calls; the results after it belong to it
+	Failed bool   // contains a tool result that is marked as an error
 }
 
-// History is the working history that a plan is made for. Messages are in order.
+// History is the input of a plan: the working history, with messages in order.
 type History struct {
 	Messages      []Message
-	Summary       string // of what was compacted before; empty for nothing
-	SummaryTokens int    // of Summary as the session shows it
-	Summarised    int    // rolling: iterations that left before these messages
+	Summary       string // of the messages compacted before; empty for none
+	SummaryTokens int    // of Summary as shown by the session
+	Summarised    int    // rolling: iterations summarized before these messages
 }
 
 // Tokens returns the tokens of the messages and of the summary.
@@ -42,72 +42,72 @@ func size(messages []Message) int {
 	return sum
 }
 
-// Numbers are the settings of the strategies, each used by those that its comment names. They come from
-// the session's profile.
+// Numbers are the settings of the strategies, from the session's profile. Each comment starts with the strategies that
+// use the setting.
 type Numbers struct {
-	Asked     bool // all: it is made on request, whether or not it is due
-	NoSummary bool // prune: summarising is off
+	Asked     bool // all: compact on request, even if it is not due
+	NoSummary bool // prune: make no summaries
 
-	TriggerTokens        int     // topic, middle, window: history above which a compaction is due; 0: it never is
-	VerbatimWindowTokens int     // topic: newest part that is kept word for word
+	TriggerTokens        int     // topic, middle, window: history size above which a compaction is due; 0: never
+	VerbatimWindowTokens int     // topic: size of the newest part that is kept verbatim
 	SummaryBudgetTokens  int     // topic, rolling, prune: length of a summary; middle, window: of a digest, 0 for none
-	MinVerbatimExchanges int     // topic: exchanges that are kept at least
-	MinConfidence        float64 // topic: of a boundary that is acted on
+	MinVerbatimExchanges int     // topic: minimum number of kept exchanges
+	MinConfidence        float64 // topic: minimum confidence in a boundary
 
-	RawWindowSize  int // rolling: newest iterations that are kept
-	SummarizeEvery int // rolling: iterations after which the summary is written anew
+	RawWindowSize  int // rolling: number of newest iterations to keep
+	SummarizeEvery int // rolling: iterations after which the whole summary is rewritten
 
-	SummaryThreshold int      // prune: unsummarised steps at which they are summarised
-	MaxSteps         int      // prune: steps above which pruning begins where summarising is off or failed
-	KeepFirst        int      // prune
-	KeepLast         int      // prune
-	FailureWords     []string // prune: case-sensitive marks of a failed step
+	SummaryThreshold int      // prune: number of steps at which they are summarized
+	MaxSteps         int      // prune: number of steps above which they are pruned if no summary is made
+	KeepFirst        int      // prune: number of first steps to keep
+	KeepLast         int      // prune: number of last steps to keep
+	FailureWords     []string // prune: words that mark a step as failed, case-sensitive
 
 	MiddleMode string // middle: none, lastTwo, half, quarter; empty: by need
-	RoomTokens int    // middle, window: what the history may have; window cannot do without
-	FillTokens int    // window: what of that is filled again, so that it lasts for a while; 0: all of it
+	RoomTokens int    // middle, window: maximum size of the history; required by window
+	FillTokens int    // window: size to which the history is reduced, to delay the next compaction; 0: RoomTokens
 }
 
-// Plan is what a strategy wants of a history. An empty plan wants nothing.
+// Plan is the plan of a compaction. An empty plan changes nothing.
 type Plan struct {
-	Drop       []string // ids of the messages that leave the view, in order
-	Summarise  []string // those of them that the summary must stand for: all, or none and no summary is made
+	Drop       []string // ids of the messages to remove from the view, in order
+	Summarise  []string // those of them that the summary replaces: all, or none if there is no summary
 	Budget     int      // tokens of the summary
-	Anew       bool     // the summary is written anew, from the one so far and Summarise; otherwise that is added to it
-	Words      bool     // the summary is made without a model, and the plan can do without it
+	Rewrite    bool     // the summary replaces the previous one; otherwise it is added to the previous one
+	Words      bool     // the summary is made without a model and may be omitted
 	Reason     string
-	Confidence float64 // of the boundary that it rests on, 0 where there is none
+	Confidence float64 // in the boundary used, 0 for none
 }
 
-// Empty reports whether the plan wants nothing.
+// Empty reports whether the plan changes nothing.
 func (p *Plan) Empty() bool { return len(p.Drop) == 0 }
 
-// Strategy plans a compaction. It is a pure function: equal inputs give equal plans.
+// Strategy plans a compaction. Its methods are pure functions.
 type Strategy interface {
-	// Plan returns what is to be done. boundary is where the newest topic begins, for strategies that ask for it.
+	// Plan returns the plan for a history. boundary is NoBoundary unless NeedsBoundary returns true.
 	Plan(h History, n Numbers, boundary Boundary) Plan
-	// Due reports whether a history that nobody asked to compact should be. It reads no texts.
+	// Due reports whether a history should be compacted automatically. It reads no message texts.
 	Due(h History, n Numbers) bool
-	// NeedsBoundary reports whether Plan wants to know where the newest topic begins.
+	// NeedsBoundary reports whether Plan uses the start of the newest topic.
 	NeedsBoundary() bool
 }
 
-// Boundary is where the newest topic of a conversation begins.
+// Boundary is the start of the newest topic of a conversation.
 type Boundary struct {
-	Index      int // of its first message; -1 for none
+	Index      int // of the topic's first message; -1 for none
 	Confidence float64
 	Reason     string
-	Summary    string // what went before, in a sentence or two; may be empty
+	Summary    string // of the previous topics, in a sentence or two; may be empty
 	By         string // ByModel or ByWords
 }
 
-// How a boundary or a summary was made.
+// The methods by which a boundary or a summary is made.
 const (
 	ByModel = "model"
 	ByWords = "words" // without a model
 )
 
-// NoBoundary is a boundary that was not looked for or not found.
+// NoBoundary means that no boundary was looked for or found.
 var NoBoundary = Boundary{Index: -1}
 
 // The names of the strategies.
@@ -119,7 +119,7 @@ const (
 	Window  = "window"
 )
 
-// Named returns the strategy with the given name.
+// Named returns the strategy with the given name, or an error if there is none.
 func Named(name string) (Strategy, error) {
 	switch name {
 	case Topic:
@@ -133,5 +133,5 @@ func Named(name string) (Strategy, error) {
 	case Window:
 		return window{}, nil
 	}
-	return nil, fmt.Errorf("unknown compaction strategy %q: known are %s, %s, %s, %s and %s", name, Topic, Rolling, Prune, Middle, Window)
+	return nil, fmt.Errorf("unknown compaction strategy %q; use %s, %s, %s, %s or %s", name, Topic, Rolling, Prune, Middle, Window)
 }

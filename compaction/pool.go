@@ -11,29 +11,29 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Why a pool refuses a job.
+// The errors of Submit.
 var (
-	ErrRunning   = errors.New("a compaction of this session is running or queued already")
+	ErrRunning   = errors.New("a compaction of this session is already running or queued")
 	ErrQueueFull = errors.New("too many compactions are queued")
 	ErrClosed    = errors.New("the compaction pool is closed")
 )
 
-// Job is one compaction. When ctx is done it must end soon; it is called even where it was cancelled before
-// a worker was free, and must then return at once.
+// Job is one compaction. It must return soon after ctx ends. The pool calls every job, even one that was cancelled
+// before it started, which must return immediately.
 type Job func(ctx context.Context) Result
 
-// PoolOptions are the settings of a Pool. Zero values are the defaults.
+// PoolOptions are the settings of a Pool. A zero field means its default.
 type PoolOptions struct {
-	Workers int        // how many jobs run at once, default 2
-	Queue   int        // how many jobs wait at most, default 1,024
-	Observe func(Done) // told of each job's end, on its goroutine
+	Workers int        // maximum concurrent jobs, default 2
+	Queue   int        // maximum queued jobs, default 1,024
+	Observe func(Done) // called at the end of each job, on the job's goroutine
 }
 
-// Done is the end of a job.
+// Done describes a finished job.
 type Done struct {
 	Session string
 	Result  Result
-	Waited  time.Duration // for a worker
+	Waited  time.Duration // in the queue
 	Ran     time.Duration
 }
 
@@ -42,22 +42,22 @@ const (
 	defaultQueue   = 1024
 )
 
-// Pool runs jobs in the background, a bounded number at once, in the order in which they came. A session
-// has at most one, so none can crowd out another.
+// Pool runs a bounded number of concurrent jobs in the background, in the order of Submit. Each session has at most one
+// job, so no session can crowd out another. It is safe for concurrent use.
 type Pool struct {
 	opt    PoolOptions
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
-	slots  *semaphore.Weighted // one for each job that runs
+	slots  *semaphore.Weighted // one per running job
 	jobs   errgroup.Group      // owns the goroutines
 
-	mu       sync.Mutex // held for moments only, never while a job or Observe runs
+	mu       sync.Mutex // held briefly, never while a job or Observe runs
 	closed   bool
 	queue    []*task
-	sessions map[string]bool // that have a job
+	sessions map[string]bool // sessions with a job
 }
 
-// task is a job on its way through the pool.
+// task is a submitted job.
 type task struct {
 	session string
 	job     Job
@@ -82,8 +82,8 @@ func NewPool(opt PoolOptions) *Pool {
 	return p
 }
 
-// Submit puts a job in the queue and returns at once. cancel ends the job's context and may be called at
-// any time, more than once; it does not wait.
+// Submit queues a job and returns without waiting. cancel ends the job's context; it does not wait, and may be called at
+// any time and more than once. The error is ErrClosed, ErrRunning or ErrQueueFull.
 func (p *Pool) Submit(session string, job Job) (cancel func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,7 +103,7 @@ func (p *Pool) Submit(session string, job Job) (cancel func(), err error) {
 	return func() { p.cancelTask(t) }, nil
 }
 
-// startNext starts queued jobs as long as workers are free. mu is held.
+// startNext starts queued jobs while workers are free. mu must be held.
 func (p *Pool) startNext() {
 	for len(p.queue) > 0 && p.slots.TryAcquire(1) {
 		t := p.queue[0]
@@ -112,7 +112,7 @@ func (p *Pool) startNext() {
 	}
 }
 
-// start runs a job on a goroutine of its own. mu is held, so that Close waits for all that were started.
+// start runs a job in a new goroutine. mu must be held, so that Close waits for all started jobs.
 func (p *Pool) start(t *task, release func()) {
 	p.jobs.Go(func() error {
 		begun := time.Now()
@@ -124,7 +124,7 @@ func (p *Pool) start(t *task, release func()) {
 	})
 }
 
-// end gives a job's place to the next one.
+// end removes a finished job and starts the next one.
 func (p *Pool) end(t *task, release func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,8 +133,8 @@ func (p *Pool) end(t *task, release func()) {
 	p.startNext()
 }
 
-// cancelTask ends a job. One that is queued does not wait for a worker to learn it: other sessions' jobs
-// can take long.
+// cancelTask cancels a job. A queued job is called immediately instead of waiting for a worker, as other jobs can take
+// long.
 func (p *Pool) cancelTask(t *task) {
 	t.stop()
 	p.mu.Lock()
@@ -145,14 +145,14 @@ func (p *Pool) cancelTask(t *task) {
 	}
 }
 
-// Load returns how many jobs run and how many wait for a worker.
+// Load returns the number of running and of queued jobs.
 func (p *Pool) Load() (running, queued int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.sessions) - len(p.queue), len(p.queue)
 }
 
-// Close refuses further jobs, cancels all that there are and waits until they have ended.
+// Close refuses new jobs, cancels all others and waits for their end.
 func (p *Pool) Close() {
 	p.cancel()
 	p.mu.Lock()

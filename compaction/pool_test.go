@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// takes returns a job that lasts so long, or until it is cancelled.
+// takes returns a job that runs for d or until it is cancelled.
 func takes(d time.Duration) Job {
 	return func(ctx context.Context) Result {
 		select {
@@ -55,7 +55,7 @@ func TestPoolBoundsAndOrders(t *testing.T) {
 		time.Sleep(time.Hour)
 		p.Close()
 		if slices.Sort(begun[:2]); !slices.Equal(begun, []string{"s0", "s1", "s2", "s3", "s4", "s5"}) {
-			t.Errorf("begun in the order %v", begun)
+			t.Errorf("started in the order %v", begun)
 		}
 		if running, queued := p.Load(); running != 0 || queued != 0 {
 			t.Errorf("%d run, %d wait", running, queued)
@@ -75,10 +75,10 @@ func TestPoolRefuses(t *testing.T) {
 		}
 		submit(t, p, "c", takes(time.Minute))
 		if _, err := p.Submit("d", takes(0)); !errors.Is(err, ErrQueueFull) {
-			t.Errorf("job above the bound: %v", err)
+			t.Errorf("job above the limit: %v", err)
 		}
 		time.Sleep(90 * time.Second)
-		submit(t, p, "a", takes(time.Minute)) // its first job has ended
+		submit(t, p, "a", takes(time.Minute)) // the session's first job has ended
 		p.Close()
 		if _, err := p.Submit("e", takes(0)); !errors.Is(err, ErrClosed) {
 			t.Errorf("job after the end: %v", err)
@@ -121,7 +121,7 @@ func TestPoolCancels(t *testing.T) {
 		if want := (Done{"next", Compacted, time.Second, time.Minute}); ended("next") != want {
 			t.Errorf("next: %+v", ended("next"))
 		}
-		cancelRunning() // long over
+		cancelRunning() // after the job's end
 	})
 }
 

@@ -10,8 +10,8 @@ import (
 	"strata/history"
 )
 
-// randomHistory returns a history as sessions have them: exchanges of steps with and without tool calls.
-// Where tidy is not set, some user messages have no answer and some messages precede the first one.
+// randomHistory returns a realistic history: exchanges of steps with and without tool calls.
+// Unless tidy is set, some user messages have no reply and some messages precede the first user message.
 func randomHistory(r *rand.Rand, tidy bool) History {
 	var messages []Message
 	add := func(m Message) {
@@ -82,7 +82,7 @@ func everyPlan(t *testing.T, tidy bool, check func(t *testing.T, s Strategy, h H
 				}
 			}
 			if wanted < 100 {
-				t.Errorf("only %d plans want anything", wanted)
+				t.Errorf("only %d plans are not empty", wanted)
 			}
 		})
 	}
@@ -97,13 +97,13 @@ func TestPlansKeepTheRules(t *testing.T) {
 		}
 		left := after(h, p)
 		if len(left.Messages) != len(h.Messages)-len(p.Drop) {
-			t.Errorf("names what is not there: %v", p.Drop)
+			t.Errorf("drops unknown messages: %v", p.Drop)
 		}
 		if len(p.Summarise) > 0 && !slices.Equal(p.Summarise, p.Drop) {
 			t.Errorf("drops %v, summarises %v", p.Drop, p.Summarise)
 		}
 		if len(left.Messages) == 0 || left.Messages[0].Role != history.RoleUser {
-			t.Error("the first kept message is no user message")
+			t.Error("the first kept message is not a user message")
 		}
 		newest := lastUser(h.Messages)
 		answered := newest < len(h.Messages)-1
@@ -112,11 +112,11 @@ func TestPlansKeepTheRules(t *testing.T) {
 		if slices.Contains(p.Drop, h.Messages[newest].ID) && !(asked && answered) {
 			t.Error("drops the newest user message")
 		}
-		if batch := partedBatch(h, p); batch != "" {
-			t.Errorf("parts the batch of %s", batch)
+		if batch := splitBatch(h, p); batch != "" {
+			t.Errorf("splits the batch of %s", batch)
 		}
 		if again := s.Plan(h, n, Boundary{Index: -1}); again.Empty() {
-			t.Error("wants nothing where it is not known where the newest topic begins")
+			t.Error("empty without a boundary")
 		}
 	})
 }
@@ -131,8 +131,8 @@ func lastUser(messages []Message) int {
 	return last
 }
 
-// partedBatch returns the id of an assistant message of which some results stay and others do not.
-func partedBatch(h History, p Plan) string {
+// splitBatch returns the id of an assistant message of which only some results are kept.
+func splitBatch(h History, p Plan) string {
 	for i, m := range h.Messages {
 		for k := i + 1; m.Role == history.RoleAssistant && k < len(h.Messages) && h.Messages[k].Role == history.RoleTool; k++ {
 			if slices.Contains(p.Drop, m.ID) != slices.Contains(p.Drop, h.Messages[k].ID) {
@@ -147,7 +147,7 @@ func TestPlansAreFunctions(t *testing.T) {
 	everyPlan(t, false, func(t *testing.T, s Strategy, h History, n Numbers, p Plan) {
 		before := slices.Clone(h.Messages)
 		if again, once := s.Plan(h, n, NoBoundary), s.Plan(h, n, NoBoundary); !reflect.DeepEqual(again, once) {
-			t.Error("equal inputs give other plans")
+			t.Error("equal inputs have different plans")
 		}
 		if !reflect.DeepEqual(before, h.Messages) {
 			t.Error("the history was changed")
@@ -155,9 +155,9 @@ func TestPlansAreFunctions(t *testing.T) {
 	})
 }
 
-// What was planned needs no second plan. middle is different: each time it is asked it removes more, as
-// long as there is anything behind the first pair.
-func TestPlansComeToAnEnd(t *testing.T) {
+// After a plan is applied, the next plan is empty. middle is different: each plan removes more until only the first pair
+// is left.
+func TestPlansTerminate(t *testing.T) {
 	everyPlan(t, false, func(t *testing.T, s Strategy, h History, n Numbers, p Plan) {
 		plans := 0
 		for ; !p.Empty() && plans < 20; plans++ {
@@ -184,11 +184,11 @@ func TestPlansKeepWhatTheirStrategyPins(t *testing.T) {
 		switch s {
 		case topic{}:
 			if len(rest.exchanges) < min(max(n.MinVerbatimExchanges, 1), len(shape.exchanges)) {
-				t.Errorf("%d exchanges stay", len(rest.exchanges))
+				t.Errorf("%d exchanges are kept", len(rest.exchanges))
 			}
 		case rolling{}:
 			if len(rest.exchanges) != max(n.RawWindowSize, 1) {
-				t.Errorf("%d iterations stay", len(rest.exchanges))
+				t.Errorf("%d iterations are kept", len(rest.exchanges))
 			}
 		case prune{}:
 			for _, m := range h.Messages {
@@ -211,7 +211,7 @@ func TestPlansKeepWhatTheirStrategyPins(t *testing.T) {
 	})
 }
 
-// Roles alternate behind every cut of middle, however often it is made.
+// Roles alternate after repeated cuts of middle.
 func TestMiddleAlternates(t *testing.T) {
 	everyPlan(t, true, func(t *testing.T, s Strategy, h History, n Numbers, p Plan) {
 		if s != (middle{}) {
@@ -228,8 +228,8 @@ func TestMiddleAlternates(t *testing.T) {
 	})
 }
 
-// sameRoles returns the index of a message that has the role of the one before it as providers see them,
-// 0 for none. Results of tools are the user's, and one message.
+// sameRoles returns the index of a message with the same role as the previous one from a provider's view, 0 for none.
+// Tool results count as one user message.
 func sameRoles(messages []Message) int {
 	for i := 1; i < len(messages); i++ {
 		a, b := messages[i-1].Role, messages[i].Role
@@ -258,7 +258,7 @@ func BenchmarkPlan(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				if plan := s.Plan(h, n, NoBoundary); plan.Empty() {
-					b.Fatal("nothing is planned")
+					b.Fatal("the plan is empty")
 				}
 			}
 		})

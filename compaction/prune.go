@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// prune summarises all steps when there are some, and starts afresh. Where summarising is off it keeps the
-// first steps, the last ones and all failures. A step is an assistant message with its tool results.
+// prune summarizes all steps when their number reaches the threshold. Without summaries it keeps the first steps, the
+// last ones and all failures. A step is an assistant message with its tool results.
 type prune struct{}
 
 func (prune) NeedsBoundary() bool { return false }
@@ -16,7 +16,7 @@ func (prune) Due(h History, n Numbers) bool {
 	return s.steps() >= atSteps(n)
 }
 
-// atSteps returns the number of steps from which prune acts by itself.
+// atSteps returns the number of steps at which prune is due.
 func atSteps(n Numbers) int {
 	if n.NoSummary {
 		return n.MaxSteps + 1
@@ -38,7 +38,7 @@ func (prune) Plan(h History, n Numbers, _ Boundary) Plan {
 		Drop:      drop,
 		Summarise: drop,
 		Budget:    n.SummaryBudgetTokens,
-		Anew:      true,
+		Rewrite:   true,
 		Reason:    fmt.Sprintf("%d steps summarised", steps),
 	}
 }
@@ -51,7 +51,7 @@ func (s *shape) steps() int {
 	return sum
 }
 
-// withoutSteps keeps what has not been answered, and the newest user message in any case.
+// withoutSteps keeps only the newest user message and the unanswered ones directly before it.
 func (s *shape) withoutSteps() keeping {
 	k := s.none()
 	for i := len(s.exchanges) - 1; i >= 0 && len(s.exchanges[i].steps) == 0; i-- {
@@ -60,7 +60,7 @@ func (s *shape) withoutSteps() keeping {
 	return k
 }
 
-// pruned is the plan without a summary.
+// pruned returns the plan without a summary.
 func (s *shape) pruned(n Numbers) Plan {
 	k := s.none()
 	steps, at := s.steps(), 0
@@ -81,7 +81,7 @@ func (s *shape) pruned(n Numbers) Plan {
 	}
 }
 
-// keepUnanswered keeps the user messages without a step that lead up to one that is kept.
+// keepUnanswered keeps the user messages without steps that directly precede a kept one.
 func (s *shape) keepUnanswered(k keeping) {
 	for i := len(s.exchanges) - 2; i >= 0; i-- {
 		if e := &s.exchanges[i]; len(e.steps) == 0 {
@@ -90,7 +90,7 @@ func (s *shape) keepUnanswered(k keeping) {
 	}
 }
 
-// failed reports whether a step holds a mark of failure.
+// failed reports whether a step has a failed tool result or contains one of words.
 func (s *shape) failed(step span, words []string) bool {
 	for _, m := range s.messages[step.start:step.end] {
 		if m.Failed {

@@ -2,8 +2,8 @@ package compaction
 
 import "fmt"
 
-// rolling keeps the newest iterations and folds those that leave them into a running summary. An
-// iteration is an exchange. One that a failed summary did not fold stays, and leaves with the next.
+// rolling keeps the newest iterations and folds older ones into a running summary. An iteration is an exchange.
+// If a summary fails, its iterations are kept and folded with the next one.
 type rolling struct{}
 
 func (rolling) NeedsBoundary() bool { return false }
@@ -25,12 +25,12 @@ func (rolling) Plan(h History, n Numbers, _ Boundary) Plan {
 		Drop:      drop,
 		Summarise: drop,
 		Budget:    n.SummaryBudgetTokens,
-		Anew:      h.Summary == "" || n.SummarizeEvery > 0 && summarised/n.SummarizeEvery > h.Summarised/n.SummarizeEvery,
+		Rewrite:   h.Summary == "" || n.SummarizeEvery > 0 && summarised/n.SummarizeEvery > h.Summarised/n.SummarizeEvery,
 		Reason:    fmt.Sprintf("iterations 1 to %d summarised", summarised),
 	}
 }
 
-// leaving returns how many of the oldest exchanges are outside of the raw window.
+// leaving returns the number of exchanges before the raw window.
 func (s *shape) leaving(n Numbers) int {
 	return max(len(s.exchanges)-max(n.RawWindowSize, 1), 0)
 }

@@ -29,7 +29,7 @@ func TestTopic(t *testing.T) {
 		"boundary before the window":      {nil, sure(8), ids(15, 20), true},
 		"boundary where the window opens": {nil, sure(14), ids(15, 20), false},
 		"boundary in the window":          {nil, sure(16), ids(17, 20), false},
-		"boundary in an answer":           {nil, sure(17), ids(17, 20), false},
+		"boundary in a reply":             {nil, sure(17), ids(17, 20), false},
 		"boundary in the last exchange":   {nil, sure(18), ids(17, 20), false},
 		"boundary not sure enough":        {nil, Boundary{Index: 16, Confidence: 0.4}, ids(15, 20), true},
 		"exchanges at least":              {func(n *Numbers) { n.MinVerbatimExchanges = 5 }, NoBoundary, ids(11, 20), true},
@@ -64,25 +64,25 @@ func TestRollingFoldsWhatLeavesTheWindow(t *testing.T) {
 		t.Errorf("summarised %v", plan.Summarise)
 	}
 	if few := talk(exchanges(5, 100)...); named(t, Rolling).Due(few, n) {
-		t.Error("iterations leave though all are in the window")
+		t.Error("iterations are dropped although all are in the window")
 	}
 }
 
-func TestRollingWritesAnewAtIntervals(t *testing.T) {
+func TestRollingRewritesAtIntervals(t *testing.T) {
 	n := Numbers{RawWindowSize: 5, SummarizeEvery: 10}
 	h := talk(exchanges(6, 100)...) // one leaves
-	for summarised, anew := range map[int]bool{0: true, 1: false, 8: false, 9: true, 10: false, 19: true} {
+	for summarised, rewrite := range map[int]bool{0: true, 1: false, 8: false, 9: true, 10: false, 19: true} {
 		h.Summarised, h.Summary = summarised, ""
 		if summarised > 0 {
 			h.Summary = "notes"
 		}
-		if plan := named(t, Rolling).Plan(h, n, NoBoundary); plan.Anew != anew {
-			t.Errorf("after %d summarised iterations: anew %v", summarised, plan.Anew)
+		if plan := named(t, Rolling).Plan(h, n, NoBoundary); plan.Rewrite != rewrite {
+			t.Errorf("after %d summarized iterations: rewrite is %v", summarised, plan.Rewrite)
 		}
 	}
 }
 
-// stepsOf returns a history of n steps, in one exchange or each in its own, and what its messages are called.
+// stepsOf returns a history of n steps, in one exchange or one exchange each.
 func stepsOf(n int, oneExchange bool, failing ...int) History {
 	var messages []Message
 	for i := 1; i <= n; i++ {
@@ -98,7 +98,7 @@ func stepsOf(n int, oneExchange bool, failing ...int) History {
 	return History{Messages: messages}
 }
 
-// keptSteps returns the steps that a plan keeps.
+// keptSteps returns the steps kept by a plan.
 func keptSteps(h History, p Plan) string {
 	var steps []Message
 	for _, m := range h.Messages {
@@ -121,10 +121,10 @@ func TestPruneKeepsFirstLastAndFailures(t *testing.T) {
 			t.Errorf("kept %s, want %s", got, want)
 		}
 		if len(plan.Summarise) > 0 {
-			t.Error("a summary is made though summarising is off")
+			t.Error("a summary is made although summaries are off")
 		}
 		if again := named(t, Prune).Plan(applied(h, Outcome{Result: Compacted, Plan: plan}), n, NoBoundary); !again.Empty() {
-			t.Errorf("again it drops %v", again.Drop)
+			t.Errorf("a second plan drops %v", again.Drop)
 		}
 	}
 }
@@ -188,7 +188,7 @@ func TestMiddleChoosesByNeed(t *testing.T) {
 	}
 }
 
-// One long exchange of tool calls can be compacted too, and roles alternate at the cut.
+// A single long exchange of tool calls can also be compacted, and roles alternate at the cut.
 func TestMiddleInsideAnExchange(t *testing.T) {
 	messages := []Message{user("go")}
 	for range 9 {
@@ -213,7 +213,7 @@ func TestWindow(t *testing.T) {
 		65:  ids(1, 1, 46, 50),
 		60:  ids(1, 1, 46, 50),
 		59:  ids(1, 1, 47, 50),
-		15:  ids(1, 1, 49, 49), // the first and the newest user message stay in any case
+		15:  ids(1, 1, 49, 49), // the first and the newest user message are always kept
 	} {
 		plan := named(t, Window).Plan(h, Numbers{RoomTokens: room}, NoBoundary)
 		if got := kept(h, plan); got != want {
@@ -221,7 +221,7 @@ func TestWindow(t *testing.T) {
 		}
 	}
 	if plan := named(t, Window).Plan(h, Numbers{RoomTokens: 60}, NoBoundary); len(plan.Drop) != 44 {
-		t.Errorf("the marker says %d", len(plan.Drop))
+		t.Errorf("%d messages dropped", len(plan.Drop))
 	}
 }
 
@@ -233,7 +233,7 @@ func TestWindowFillsOnlyAPartOfItsRoom(t *testing.T) {
 		t.Errorf("kept %s", got)
 	}
 	if h = applied(h, Outcome{Result: Compacted, Plan: plan}); named(t, Window).Due(h, n) {
-		t.Error("it is due again at once")
+		t.Error("due again immediately")
 	}
 }
 
@@ -245,7 +245,7 @@ func TestWindowLeavesRoomForItsDigest(t *testing.T) {
 	}
 }
 
-// Nothing can be planned for a history in which nobody asked anything.
+// Plans for a history without user messages are empty.
 func TestWithoutUserMessages(t *testing.T) {
 	n := Numbers{Asked: true, MiddleMode: KeepNone, RoomTokens: 1}
 	for _, name := range []string{Topic, Rolling, Prune, Middle, Window} {
@@ -268,7 +268,7 @@ func TestDue(t *testing.T) {
 		"topic over its trigger":         {Topic, Numbers{TriggerTokens: 2_000}, true},
 		"topic at its trigger":           {Topic, Numbers{TriggerTokens: 2_001}, false},
 		"topic without one":              {Topic, Numbers{}, false},
-		"topic with nothing to leave":    {Topic, Numbers{TriggerTokens: 1_000, MinVerbatimExchanges: 10}, false},
+		"topic with nothing to drop":     {Topic, Numbers{TriggerTokens: 1_000, MinVerbatimExchanges: 10}, false},
 		"middle over its trigger":        {Middle, Numbers{TriggerTokens: 2_000}, true},
 		"middle at its trigger":          {Middle, Numbers{TriggerTokens: 2_001}, false},
 		"window over trigger and room":   {Window, Numbers{TriggerTokens: 2_000, RoomTokens: 1_500}, true},
@@ -287,7 +287,7 @@ func TestDue(t *testing.T) {
 	}
 }
 
-func TestPruneKeepsWhatLeadsToAStep(t *testing.T) {
+func TestPruneKeepsUnansweredMessagesBeforeAStep(t *testing.T) {
 	n := steps
 	n.NoSummary, n.KeepFirst, n.KeepLast, n.MaxSteps = true, 0, 1, 1
 	h := talk(user("lost"), assistant("gone"), user("unanswered"), user("asked again"), assistant("done"), user("and now?"))

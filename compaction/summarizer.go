@@ -9,18 +9,18 @@ import (
 	"strata/tokens"
 )
 
-// Summarizer says in few words what a part of a conversation holds, and finds where its newest topic begins:
-// with a model, or without one by the words alone. It is safe for concurrent use.
+// Summarizer summarizes parts of conversations and finds the start of the newest topic, with a model or, without one, by
+// words. It is safe for concurrent use.
 type Summarizer struct {
 	model   Model // nil: words only
 	counter *tokens.Counter
-	window  int // tokens that a call and its answer may have together
+	window  int // maximum tokens of a call and its reply
 }
 
-// defaultWindow is the window of a model that is not known, in tokens.
+// defaultWindow is the window of an unknown model, in tokens.
 const defaultWindow = 128_000
 
-// NewSummarizer returns a summarizer. model may be nil; window is the model's, 0 where it is not known.
+// NewSummarizer returns a summarizer. model may be nil. window is the model's window in tokens, 0 if unknown.
 func NewSummarizer(model Model, counter *tokens.Counter, window int) *Summarizer {
 	if window <= 0 {
 		window = defaultWindow
@@ -28,24 +28,24 @@ func NewSummarizer(model Model, counter *tokens.Counter, window int) *Summarizer
 	return &Summarizer{model: model, counter: counter, window: window}
 }
 
-// Request is what a summary is to be made of.
+// Request is the input of Summarise.
 type Request struct {
-	Previous string    // summary of what came before Messages; empty for none
+	Previous string    // summary of the messages before Messages; empty for none
 	Messages []Message // the new part
 	Budget   int       // tokens of the summary
-	Anew     bool      // Previous is worked into the new summary; otherwise that is added to it
-	Words    bool      // no model is asked
+	Rewrite  bool      // the new summary replaces Previous; otherwise it is appended to Previous
+	Words    bool      // use no model
 }
 
-// Summary is a summary of Previous and Messages of a Request.
+// Summary is a summary of a Request's Previous and Messages.
 type Summary struct {
 	Text   string
 	Tokens int    // of Text
 	By     string // ByModel or ByWords
 }
 
-// Summarise makes a summary. It returns ErrEmpty, ErrCutOff, ErrNoGain or ErrTooLong for a summary that is
-// of no use, and the model's errors.
+// Summarise makes a summary. The error is ErrEmpty, ErrCutOff, ErrNoGain or ErrTooLong if the summary is not usable, or
+// an error of the model.
 func (s *Summarizer) Summarise(ctx context.Context, r Request) (Summary, error) {
 	text, by, err := s.write(ctx, r)
 	if err != nil {
@@ -65,13 +65,13 @@ func (s *Summarizer) write(ctx context.Context, r Request) (text, by string, err
 	return s.byWords(r), ByWords, nil
 }
 
-// A summary must save at least a tenth of the part that it is made of. One that saves next to nothing would
-// be made again after the next message; it is as good as none.
-const leastGain = 10
+// minGain is the divisor of the minimum gain: a summary must save at least a tenth of the text it replaces. Otherwise
+// the next message would trigger another compaction.
+const minGain = 10
 
-// longestSummary is how many times its budget a summary may have. Models count words badly, but without a
-// bound a running summary could grow without end.
-const longestSummary = 4
+// maxOverrun is the maximum length of a summary as a multiple of its budget. Models count words poorly, but without a
+// limit a running summary could grow indefinitely.
+const maxOverrun = 4
 
 func (s *Summarizer) check(summary Summary, r Request) error {
 	replaced := size(r.Messages)
@@ -79,10 +79,10 @@ func (s *Summarizer) check(summary Summary, r Request) error {
 	switch {
 	case strings.TrimSpace(summary.Text) == "":
 		return ErrEmpty
-	case growth*leastGain > replaced*(leastGain-1):
-		return fmt.Errorf("%w: %d tokens for %d", ErrNoGain, growth, replaced)
-	case r.Budget > 0 && summary.Tokens > longestSummary*r.Budget && growth > 0:
-		return fmt.Errorf("%w: %d tokens where %d are allowed", ErrNoGain, summary.Tokens, r.Budget)
+	case growth*minGain > replaced*(minGain-1):
+		return fmt.Errorf("%w: %d tokens instead of %d", ErrNoGain, growth, replaced)
+	case r.Budget > 0 && summary.Tokens > maxOverrun*r.Budget && growth > 0:
+		return fmt.Errorf("%w: %d tokens exceeds the budget of %d", ErrNoGain, summary.Tokens, r.Budget)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func TestSummariseAsksOnce(t *testing.T) {
 	m := always("```\nAll went well.\n```")
 	failedTool := message("tool", "no such file")
 	failedTool.Failed = true
-	r := Request{Previous: "What came before.", Messages: append(long(5), assistant("  "), user(""), failedTool), Budget: 400, Anew: true}
+	r := Request{Previous: "What came before.", Messages: append(long(5), assistant("  "), user(""), failedTool), Budget: 400, Rewrite: true}
 	got, err := NewSummarizer(m, counter, 0).Summarise(context.Background(), r)
 	if want := (Summary{Text: "All went well.", Tokens: counter.Count("All went well."), By: ByModel}); err != nil || got != want {
 		t.Fatalf("%+v, %v", got, err)
@@ -33,7 +33,7 @@ func TestSummariseAsksOnce(t *testing.T) {
 	if c.Purpose != PurposeSummary || c.Temperature != 0.1 || c.MaxTokens != 800 {
 		t.Errorf("call %+v", c)
 	}
-	for _, part := range []string{"What came before.", "question 0", "answer 4", "[assistant]\n(empty answer)", "[user]\n(no text)", "[tool, failed]\nno such file", "at most 300 words"} {
+	for _, part := range []string{"What came before.", "question 0", "answer 4", "[assistant]\n(empty reply)", "[user]\n(no text)", "[tool, failed]\nno such file", "at most 300 words"} {
 		if !strings.Contains(c.Prompt, part) {
 			t.Errorf("prompt lacks %q", part)
 		}
@@ -53,7 +53,7 @@ func TestSummariseAddsToARunningSummary(t *testing.T) {
 	}
 }
 
-func TestSummariseInPieces(t *testing.T) {
+func TestSummariseInChunks(t *testing.T) {
 	const window = 4_000
 	calls := 0
 	m := &scripted{}
@@ -68,7 +68,7 @@ func TestSummariseInPieces(t *testing.T) {
 		return Reply{Text: fmt.Sprintf("notes %d.", calls)}, nil
 	}
 	messages := append(long(60), user(strings.Repeat("one long message ", 2_000)))
-	got, err := NewSummarizer(m, counter, window).Summarise(context.Background(), Request{Messages: messages, Budget: 300, Anew: true})
+	got, err := NewSummarizer(m, counter, window).Summarise(context.Background(), Request{Messages: messages, Budget: 300, Rewrite: true})
 	if err != nil || calls < 5 || got.Text != fmt.Sprintf("notes %d.", calls) {
 		t.Fatalf("%d calls: %+v, %v", calls, got, err)
 	}
@@ -81,25 +81,25 @@ func TestSummariseInPieces(t *testing.T) {
 			t.Errorf("answer %d is not sent once", i)
 		}
 	}
-	if n := strings.Count(sent, "one long"); n < 1_990 { // some are cut at the borders
+	if n := strings.Count(sent, "one long"); n < 1_990 { // some are split at chunk boundaries
 		t.Errorf("%d parts of the long message are sent", n)
 	}
 }
 
-func TestSummariseRefusesTooManyPieces(t *testing.T) {
+func TestSummariseRefusesTooManyChunks(t *testing.T) {
 	m := always("notes")
 	for window, messages := range map[int][]Message{
 		1_000: long(1),
 		2_800: long(400),
 	} {
-		_, err := NewSummarizer(m, counter, window).Summarise(context.Background(), Request{Messages: messages, Budget: 300, Anew: true})
+		_, err := NewSummarizer(m, counter, window).Summarise(context.Background(), Request{Messages: messages, Budget: 300, Rewrite: true})
 		if !errors.Is(err, ErrTooLong) || len(m.calls) > 0 {
 			t.Errorf("window %d: %v after %d calls", window, err, len(m.calls))
 		}
 	}
 }
 
-func TestSummariesThatAreOfNoUse(t *testing.T) {
+func TestUnusableSummaries(t *testing.T) {
 	broken := errors.New("status 400")
 	messages := long(10)
 	words := func(n int) string { return strings.Repeat("word ", n) }
@@ -113,7 +113,7 @@ func TestSummariesThatAreOfNoUse(t *testing.T) {
 		"failed":                 {Reply{}, broken, "", 500, broken},
 		"empty":                  {Reply{Text: " \n"}, nil, "", 500, ErrEmpty},
 		"an empty fence":         {Reply{Text: "```\n\n```"}, nil, "", 500, ErrEmpty},
-		"cut off":                {Reply{Text: "We have", CutOff: true}, nil, "", 500, ErrCutOff},
+		"truncated":              {Reply{Text: "We have", CutOff: true}, nil, "", 500, ErrCutOff},
 		"as long as the history": {Reply{Text: words(size(messages))}, nil, "", 5_000, ErrNoGain},
 		"almost as long":         {Reply{Text: words(size(messages) * 95 / 100)}, nil, "", 5_000, ErrNoGain},
 		"growing by as much":     {Reply{Text: words(size(messages) + 400)}, nil, words(400), 5_000, ErrNoGain},
@@ -123,7 +123,7 @@ func TestSummariesThatAreOfNoUse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &scripted{answer: func(context.Context, Call) (Reply, error) { return c.reply, c.err }}
-			r := Request{Previous: c.previous, Messages: messages, Budget: c.budget, Anew: true}
+			r := Request{Previous: c.previous, Messages: messages, Budget: c.budget, Rewrite: true}
 			if _, err := NewSummarizer(m, counter, 0).Summarise(context.Background(), r); !errors.Is(err, c.want) {
 				t.Errorf("%v, want %v", err, c.want)
 			}
@@ -139,7 +139,7 @@ func TestAnAdditionThatFails(t *testing.T) {
 	}
 }
 
-func TestWordsDoWhereNoModelIsMeant(t *testing.T) {
+func TestWordsReplaceAMissingModel(t *testing.T) {
 	m := &scripted{answer: func(context.Context, Call) (Reply, error) {
 		return Reply{}, fmt.Errorf("configuration: %w", ErrNoModel)
 	}}

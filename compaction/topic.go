@@ -2,7 +2,7 @@ package compaction
 
 import "fmt"
 
-// topic keeps the newest topic, or a summary and the newest part word for word.
+// topic keeps the newest topic, or a summary and the newest part verbatim.
 type topic struct{}
 
 func (topic) NeedsBoundary() bool { return true }
@@ -13,7 +13,7 @@ func overTrigger(h *History, n Numbers) bool {
 	return n.TriggerTokens > 0 && h.Tokens() > n.TriggerTokens
 }
 
-// Plan wants nothing as long as everything is in the part that stays word for word.
+// Plan returns an empty plan if the whole history is in the verbatim part.
 func (topic) Plan(h History, n Numbers, b Boundary) Plan {
 	s := shapeOf(h.Messages)
 	verbatim := s.verbatim(n)
@@ -33,15 +33,15 @@ func (topic) Plan(h History, n Numbers, b Boundary) Plan {
 		Drop:      drop,
 		Summarise: drop,
 		Budget:    n.SummaryBudgetTokens,
-		Anew:      true,
+		Rewrite:   true,
 		Reason:    fmt.Sprintf("all but the last %d exchanges summarised", len(s.exchanges)-verbatim),
 	}
 }
 
-// verbatim returns the first exchange of the part that stays word for word: as many as fit its window,
-// but some at least. It is 0 for all and for a history without exchanges.
+// verbatim returns the index of the first exchange that is kept verbatim: as many as fit the verbatim window, at least
+// the minimum. It returns 0 if all fit or there are none.
 //
-// Half of the trigger bounds the window: where more stayed, there would be little to gain, and soon again.
+// The window is at most half of the trigger. A larger one would gain little, and the next compaction would follow soon.
 func (s *shape) verbatim(n Numbers) int {
 	room := n.VerbatimWindowTokens
 	if n.TriggerTokens > 0 {
@@ -58,12 +58,12 @@ func (s *shape) verbatim(n Numbers) int {
 	return min(first, s.atLeast(n))
 }
 
-// atLeast returns the first of the exchanges that stay in any case.
+// atLeast returns the index of the first exchange that is always kept.
 func (s *shape) atLeast(n Numbers) int {
 	return max(len(s.exchanges)-max(n.MinVerbatimExchanges, 1), 0)
 }
 
-// exchangeOf returns the exchange that holds the message with the given index, 0 for one before the first.
+// exchangeOf returns the index of the exchange of a message, 0 for messages before the first exchange.
 func (s *shape) exchangeOf(message int) int {
 	for i := len(s.exchanges) - 1; i > 0; i-- {
 		if s.exchanges[i].start <= message {

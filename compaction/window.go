@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// window keeps the first user message and the newest messages that fit its room whole.
+// window keeps the first user message and the newest messages that fit the room.
 type window struct{}
 
 func (window) NeedsBoundary() bool { return false }
@@ -27,12 +27,12 @@ func (window) Plan(h History, n Numbers, _ Boundary) Plan {
 	}
 	s.fill(k, room)
 	plan := Plan{Drop: s.dropped(k)}
-	plan.Reason = fmt.Sprintf("%d messages behind the first removed", len(plan.Drop))
+	plan.Reason = fmt.Sprintf("%d messages after the first removed", len(plan.Drop))
 	plan.digest(n)
 	return plan
 }
 
-// fill keeps the newest steps and user messages as long as they fit the room, besides those that are kept.
+// fill additionally keeps the newest steps and user messages that fit the room.
 func (s *shape) fill(k keeping, room int) {
 	for i := len(s.exchanges) - 1; i >= 0; i-- {
 		e := &s.exchanges[i]

@@ -4,20 +4,20 @@ import (
 	"strata/history"
 )
 
-// span is a run of messages: from start up to, not including, end.
+// span is a range of messages by index; end is exclusive.
 type span struct{ start, end int }
 
-// exchange is a user message and all that follows it up to the next one.
+// exchange is a user message with all messages up to the next one.
 type exchange struct {
 	span
-	steps []span // what follows the user message: assistant messages, each with its tool results
+	steps []span // assistant messages after the user message, each with its tool results
 }
 
-// shape is how a history falls into exchanges. Cutting it between steps and user messages never parts a
-// tool call from its result.
+// shape is a history divided into exchanges. A cut between steps or before a user message never separates a tool call
+// from its result.
 type shape struct {
 	messages  []Message
-	exchanges []exchange // messages before the first user message are in none
+	exchanges []exchange // without the messages before the first user message
 }
 
 func shapeOf(messages []Message) shape {
@@ -34,7 +34,7 @@ func shapeOf(messages []Message) shape {
 	return s
 }
 
-// take adds the message with index i, which is no user message, to the exchange.
+// take adds message i, which must not be a user message, to the exchange.
 func (e *exchange) take(i int, role history.Role) {
 	e.end = i + 1
 	if n := len(e.steps); n > 0 && role == history.RoleTool {
@@ -44,13 +44,13 @@ func (e *exchange) take(i int, role history.Role) {
 	e.steps = append(e.steps, span{i, i + 1})
 }
 
-// tokens returns the tokens of a run.
+// tokens returns the tokens of a range.
 func (s *shape) tokens(r span) int { return size(s.messages[r.start:r.end]) }
 
-// newest returns the index of the newest user message. There must be one.
+// newest returns the index of the newest user message. The history must have one.
 func (s *shape) newest() int { return s.exchanges[len(s.exchanges)-1].start }
 
-// keeping is a choice of messages that stay, by index.
+// keeping marks the messages to keep, by index.
 type keeping []bool
 
 func (k keeping) set(r span, keep bool) {
@@ -59,29 +59,29 @@ func (k keeping) set(r span, keep bool) {
 	}
 }
 
-// all returns the choice that keeps everything.
+// all returns a keeping of all messages.
 func (s *shape) all() keeping {
 	k := make(keeping, len(s.messages))
 	k.set(span{0, len(k)}, true)
 	return k
 }
 
-// none returns the choice that keeps nothing but the newest user message. There must be one.
+// none returns a keeping of only the newest user message. The history must have one.
 func (s *shape) none() keeping {
 	k := make(keeping, len(s.messages))
 	k[s.newest()] = true
 	return k
 }
 
-// from returns the choice that keeps what begins with the message of the given index.
+// from returns a keeping of the messages from index cut on.
 func (s *shape) from(cut int) keeping {
 	k := make(keeping, len(s.messages))
 	k.set(span{cut, len(k)}, true)
 	return k
 }
 
-// dropped returns the ids of the messages that a choice does not keep. Where it drops any, it also drops
-// what precedes the first user message that it keeps.
+// dropped returns the ids of the messages that are not kept. Messages before the first kept user message are always
+// dropped.
 func (s *shape) dropped(k keeping) []string {
 	var ids []string
 	begun := false

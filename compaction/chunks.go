@@ -1,0 +1,120 @@
+package compaction
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+const (
+	maxChunks    = 64  // calls per summary: bounds the cost of a long history with a small window
+	minChunk     = 256 // tokens; a window without room for this is too small
+	promptTokens = 600 // of the fixed texts of a call, with a margin
+	budgetShare  = 12  // divisor of the window for the maximum budget: the reply and the previous summary take twice the budget each
+)
+
+// byModel returns a summary by the model. If the history exceeds the model's window, it makes one call per chunk, each
+// with the summary of the previous chunks.
+func (s *Summarizer) byModel(ctx context.Context, r Request) (string, error) {
+	r.Budget = min(r.Budget, s.window/budgetShare)
+	parts, err := s.chunks(r)
+	if err != nil {
+		return "", err
+	}
+	if len(parts) == 1 && s.fitsAddition(r) {
+		addition, err := s.ask(ctx, summaryCall(r.Previous, parts[0], r.Budget/additionShare, true))
+		if err != nil {
+			return "", err
+		}
+		return r.Previous + "\n\n" + addition, nil
+	}
+	text := r.Previous
+	for _, part := range parts {
+		if text, err = s.ask(ctx, summaryCall(text, part, r.Budget, false)); err != nil {
+			return "", err
+		}
+	}
+	return text, nil
+}
+
+// additionShare is the divisor of a summary's budget for one addition: a quarter of the budget.
+const additionShare = 4
+
+// fitsAddition reports whether the summary is to be added to the previous one and the budget has room for that.
+func (s *Summarizer) fitsAddition(r Request) bool {
+	return !r.Rewrite && r.Previous != "" && s.counter.Count(r.Previous) <= r.Budget-r.Budget/additionShare
+}
+
+func (s *Summarizer) ask(ctx context.Context, c Call) (string, error) {
+	reply, err := s.model.Complete(ctx, c)
+	if err != nil {
+		return "", fmt.Errorf("summarise: %w", err)
+	}
+	text := unfenced(reply.Text)
+	switch {
+	case reply.CutOff:
+		return "", ErrCutOff
+	case text == "":
+		return "", ErrEmpty
+	}
+	return text, nil
+}
+
+// unfenced returns text without surrounding white space and without an enclosing code fence.
+func unfenced(text string) string {
+	text = strings.TrimSpace(text)
+	inner, fenced := strings.CutPrefix(text, "```")
+	inner, closed := strings.CutSuffix(inner, "```")
+	if _, body, ok := strings.Cut(inner, "\n"); fenced && closed && ok && !strings.Contains(body, "```") {
+		return strings.TrimSpace(body)
+	}
+	return text
+}
+
+// chunks returns the messages as texts that each fit into a call.
+func (s *Summarizer) chunks(r Request) ([]string, error) {
+	room := s.room(r)
+	if room < minChunk {
+		return nil, fmt.Errorf("%w: its window of %d tokens has no room for text in addition to the summary", ErrTooLong, s.window)
+	}
+	var chunks []string
+	var chunk strings.Builder
+	left := room
+	for i := range r.Messages {
+		for _, text := range s.split(transcribe(&r.Messages[i]), room) {
+			n := s.counter.Count(text)
+			if n > left && chunk.Len() > 0 {
+				if len(chunks) == maxChunks-1 {
+					return nil, fmt.Errorf("%w: more than %d chunks at its window of %d tokens", ErrTooLong, maxChunks, s.window)
+				}
+				chunks = append(chunks, chunk.String())
+				chunk.Reset()
+				left = room
+			}
+			chunk.WriteString(text)
+			left -= n
+		}
+	}
+	return append(chunks, chunk.String()), nil
+}
+
+// forText returns the maximum tokens of a call and its reply. A quarter of the window is reserved, as the model may count
+// more tokens for the same text.
+func (s *Summarizer) forText() int { return s.window * 3 / 4 }
+
+// room returns the maximum tokens of a chunk.
+func (s *Summarizer) room(r Request) int {
+	reply := maxReplyTokens(r.Budget)
+	previous := max(s.counter.Count(r.Previous), reply)
+	return s.forText() - promptTokens - reply - previous
+}
+
+// split returns text in parts of at most room tokens, by repeated halving. It terminates because a part with more than
+// room tokens also has more than room bytes.
+func (s *Summarizer) split(text string, room int) []string {
+	if s.counter.Count(text) <= room {
+		return []string{text}
+	}
+	half := len(head(text, len(text)/2))
+	return append(s.split(text[:half], room), s.split(text[half:], room)...)
+}

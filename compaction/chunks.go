@@ -52,8 +52,8 @@ func (s *Summarizer) ask(ctx context.Context, c Call) (string, error) {
 	}
 	text := unfenced(reply.Text)
 	switch {
-	case reply.CutOff:
-		return "", ErrCutOff
+	case reply.Truncated:
+		return "", ErrTruncated
 	case text == "":
 		return "", ErrEmpty
 	}

@@ -112,7 +112,7 @@ func TestCompactSurvivesBadSummaries(t *testing.T) {
 	}{
 		"failed":    {Reply{}, broken, broken, Failed},
 		"empty":     {Reply{}, nil, ErrEmpty, Failed},
-		"truncated": {Reply{Text: "We", CutOff: true}, nil, ErrCutOff, Failed},
+		"truncated": {Reply{Text: "We", Truncated: true}, nil, ErrTruncated, Failed},
 		"echo":      {Reply{Text: strings.Repeat("word ", h.Tokens()*99/100)}, nil, ErrNoGain, NoGain},
 	} {
 		for _, strategy := range []string{Topic, Rolling, Prune} {
@@ -239,7 +239,7 @@ func TestCompactChangesNothingItself(t *testing.T) {
 	}
 }
 
-func TestPause(t *testing.T) {
+func TestBackoff(t *testing.T) {
 	type run struct {
 		result Result
 		before int
@@ -260,7 +260,7 @@ func TestPause(t *testing.T) {
 		"cancelled only":                {[]run{{Cancelled, 900}, {Cancelled, 950}, {NothingToDo, 960}}, 1000, true},
 		"an empty history":              {[]run{{Failed, 0}, {Failed, 0}}, 0, false},
 	} {
-		var p Pause
+		var p Backoff
 		for _, r := range c.runs {
 			p.Note(Outcome{Result: r.result, Before: r.before})
 		}

@@ -28,16 +28,16 @@ type Call struct {
 
 // Reply is the reply of a model to a Call.
 type Reply struct {
-	Text   string
-	CutOff bool // the reply ended at MaxTokens, or the stream broke
+	Text      string
+	Truncated bool // the reply ended at MaxTokens, or the stream broke
 }
 
 // Reasons to discard a summary. Errors of the model are returned wrapped.
 var (
-	ErrEmpty   = errors.New("the summary is empty")
-	ErrCutOff  = errors.New("the summary is incomplete")
-	ErrNoGain  = errors.New("the summary is not shorter than the text it replaces")
-	ErrTooLong = errors.New("the history is too long for the summary model")
+	ErrEmpty     = errors.New("the summary is empty")
+	ErrTruncated = errors.New("the summary is truncated")
+	ErrNoGain    = errors.New("the summary is not shorter than the text it replaces")
+	ErrTooLong   = errors.New("the history is too long for the summary model")
 )
 
 // ErrNoModel is returned by a Model if no model is configured for a purpose. The compaction then works without a model.

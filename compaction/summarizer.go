@@ -44,7 +44,7 @@ type Summary struct {
 	By     string // ByModel or ByWords
 }
 
-// Summarise makes a summary. The error is ErrEmpty, ErrCutOff, ErrNoGain or ErrTooLong if the summary is not usable, or
+// Summarise makes a summary. The error is ErrEmpty, ErrTruncated, ErrNoGain or ErrTooLong if the summary is not usable, or
 // an error of the model.
 func (s *Summarizer) Summarise(ctx context.Context, r Request) (Summary, error) {
 	text, by, err := s.write(ctx, r)

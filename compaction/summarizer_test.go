@@ -113,7 +113,7 @@ func TestUnusableSummaries(t *testing.T) {
 		"failed":                 {Reply{}, broken, "", 500, broken},
 		"empty":                  {Reply{Text: " \n"}, nil, "", 500, ErrEmpty},
 		"an empty fence":         {Reply{Text: "```\n\n```"}, nil, "", 500, ErrEmpty},
-		"truncated":              {Reply{Text: "We have", CutOff: true}, nil, "", 500, ErrCutOff},
+		"truncated":              {Reply{Text: "We have", Truncated: true}, nil, "", 500, ErrTruncated},
 		"as long as the history": {Reply{Text: words(size(messages))}, nil, "", 5_000, ErrNoGain},
 		"almost as long":         {Reply{Text: words(size(messages) * 95 / 100)}, nil, "", 5_000, ErrNoGain},
 		"growing by as much":     {Reply{Text: words(size(messages) + 400)}, nil, words(400), 5_000, ErrNoGain},

@@ -160,7 +160,7 @@ type Compaction struct {
 	At      time.Time `json:"at"`
 	Seq     int64     `json:"seq"` // newest sequence number then
 
-	// What keeps automatic compactions from trying in vain: see compaction.Pause.
+	// What keeps automatic compactions from trying in vain: see compaction.Backoff.
 	Fruitless int `json:"fruitless,omitempty"`
 	Tokens    int `json:"tokens,omitempty"`
 }

@@ -344,7 +344,7 @@ func TestK1_09FailedSummaries(t *testing.T) {
 		{"refused", upstream.Script{Status: 400, Body: `{"error":{"message":"no"}}`}, ""},
 		{"empty", upstream.Script{}, compaction.ErrEmpty.Error()},
 		{"blank", upstream.Script{Steps: upstream.Texts(" \n")}, compaction.ErrEmpty.Error()},
-		{"cut off", upstream.Script{Steps: upstream.Texts("It was decided"), StopReason: "max_tokens"}, compaction.ErrCutOff.Error()},
+		{"cut off", upstream.Script{Steps: upstream.Texts("It was decided"), StopReason: "max_tokens"}, compaction.ErrTruncated.Error()},
 		{"broken", upstream.Script{Steps: append(upstream.Texts("It was decided"), upstream.Cut())}, ""},
 	}
 	for _, tt := range tests {

@@ -182,7 +182,7 @@ func TestASummaryWithoutEndIsCutOff(t *testing.T) {
 	}
 	s.says(append(steps, upstream.Hold(nil))...)
 	c := compactNow(ts, e, sid, "rolling", string(compaction.Failed))
-	if c.Reason != compaction.ErrCutOff.Error() {
+	if c.Reason != compaction.ErrTruncated.Error() {
 		t.Errorf("%+v", c)
 	}
 }

@@ -151,7 +151,7 @@ func (s *Session) rewind(edit history.Edit, reply func(Restored, error)) {
 		return s.store("restore", history.Change{Edits: []history.Edit{edit}}, func() {
 			before := len(s.context.View())
 			s.context.apply(edit)
-			s.pause = compaction.Pause{}
+			s.pause = compaction.Backoff{}
 			s.contextChanged("restore")
 			s.tellUsage()
 			reply(Restored{Seq: edit.Seq, Removed: max(before-len(s.context.View()), 0)}, nil)

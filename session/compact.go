@@ -72,7 +72,7 @@ func (s *Session) Compact(req CompactRequest, reply func(Compacted, error)) (can
 		run := s.compacting
 		if run == nil {
 			var err error
-			s.pause = compaction.Pause{}
+			s.pause = compaction.Backoff{}
 			req.Strategy = cmp.Or(req.Strategy, s.strategy())
 			if run, err = s.startCompaction(req, true); err != nil {
 				fail(err)

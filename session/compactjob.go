@@ -153,7 +153,7 @@ func (j *compactionJob) Complete(ctx context.Context, c compaction.Call) (compac
 		return compaction.Reply{}, err
 	}
 	reply := history.Message{Blocks: result.Blocks}
-	return compaction.Reply{Text: reply.PlainText(), CutOff: result.StopReason == llm.StopMaxTokens}, nil
+	return compaction.Reply{Text: reply.PlainText(), Truncated: result.StopReason == llm.StopMaxTokens}, nil
 }
 
 // note notes a call and what it used; nothing where the provider did not answer.
@@ -194,7 +194,7 @@ func (j *compactionJob) stream(ctx context.Context, request llm.Request) (llm.Re
 	size := 0
 	result, err := j.deps.Streamer.Stream(ctx, request, func(e llm.Event) {
 		if size += len(e.Text); size > maxSummary {
-			stop(compaction.ErrCutOff)
+			stop(compaction.ErrTruncated)
 			return
 		}
 		if e.Kind == llm.EventText {
@@ -202,7 +202,7 @@ func (j *compactionJob) stream(ctx context.Context, request llm.Request) (llm.Re
 		}
 	})
 	d.flush()
-	if cause := context.Cause(ctx); errors.Is(cause, compaction.ErrCutOff) {
+	if cause := context.Cause(ctx); errors.Is(cause, compaction.ErrTruncated) {
 		err = cause
 	}
 	return result, err

@@ -36,7 +36,7 @@ func (s *Session) settleCompaction(stored *history.Compaction) {
 		return
 	}
 	if !s.context.editedSince(stored.Seq) {
-		s.pause = compaction.Pause{Fruitless: stored.Fruitless, Tokens: stored.Tokens}
+		s.pause = compaction.Backoff{Fruitless: stored.Fruitless, Tokens: stored.Tokens}
 	}
 	s.lastOutcome = stored.Outcome
 	if stored.Outcome != OutcomeRunning {

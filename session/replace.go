@@ -41,7 +41,7 @@ func (s *Session) replaceWork(messages []history.Message, author *Cursor, reply 
 	counter, model := s.context.counter, s.model
 	stored := func() {
 		s.context.apply(edit)
-		s.pause = compaction.Pause{}
+		s.pause = compaction.Backoff{}
 		s.context.append(messages)
 		for i := range messages {
 			s.emitMessage(&messages[i], author)

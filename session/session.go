@@ -157,7 +157,7 @@ type Session struct {
 	turn        *turn
 	unsaved     *ending
 	compacting  *compactionRun // nil while none is under way
-	pause       compaction.Pause
+	pause       compaction.Backoff
 	lastOutcome string // of a compaction
 	rules       Rules
 	profile     profile.Profile  // of the rules

@@ -110,7 +110,7 @@ func (s *Session) clear(reply func(int64, error)) {
 		}
 		return s.store("clear history", history.Change{Edits: []history.Edit{edit}}, func() {
 			s.context.apply(edit)
-			s.pause = compaction.Pause{}
+			s.pause = compaction.Backoff{}
 			s.contextChanged("clear")
 			s.tellUsage()
 			reply(edit.Seq, nil)

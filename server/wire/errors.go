@@ -152,7 +152,7 @@ func is(target error, code int, message string) func(error) *rpc.Error {
 
 // summaryError maps the errors of a summary. Their texts contain nothing of the history.
 func summaryError(err error) *rpc.Error {
-	for _, known := range []error{compaction.ErrEmpty, compaction.ErrCutOff, compaction.ErrNoGain, compaction.ErrTooLong} {
+	for _, known := range []error{compaction.ErrEmpty, compaction.ErrTruncated, compaction.ErrNoGain, compaction.ErrTooLong} {
 		if errors.Is(err, known) {
 			return &rpc.Error{Code: CodeProvider, Message: known.Error(), Data: providerData{}}
 		}

@@ -1,8 +1,8 @@
 package compaction
 
-// Pause is the backoff of automatic compaction after failures. The zero value allows compactions.
+// Backoff delays automatic compaction after failures. The zero value allows compactions.
 // Sessions store it, and reset it when their history is cleared, restored or compacted on request.
-type Pause struct {
+type Backoff struct {
 	Fruitless int `json:"fruitless,omitempty"` // failed compactions since the last one that made the history smaller
 	Tokens    int `json:"tokens,omitempty"`    // of the history at the newest of them
 }
@@ -12,17 +12,17 @@ const maxFruitless = 2
 
 // Allows reports whether a history of the given size may be compacted automatically. A backoff ends when the history
 // has grown by a quarter.
-func (p Pause) Allows(historyTokens int) bool {
-	return p.Fruitless < maxFruitless || historyTokens >= p.Tokens+max(p.Tokens/4, 1)
+func (b Backoff) Allows(historyTokens int) bool {
+	return b.Fruitless < maxFruitless || historyTokens >= b.Tokens+max(b.Tokens/4, 1)
 }
 
 // Note records the outcome of a compaction. It ignores compactions that were cancelled or had nothing to do.
-func (p *Pause) Note(o Outcome) {
+func (b *Backoff) Note(o Outcome) {
 	switch o.Result {
 	case Compacted:
-		*p = Pause{}
+		*b = Backoff{}
 	case NoGain, Failed:
-		p.Fruitless++
-		p.Tokens = o.Before
+		b.Fruitless++
+		b.Tokens = o.Before
 	}
 }

@@ -52,7 +52,7 @@ func (s *Session) condense(ctx context.Context, snap *snapshot, plan condensatio
 		return false, err
 	}
 	s.onMailbox(func() {
-		s.pause = compaction.Pause{}
+		s.pause = compaction.Backoff{}
 		s.tellCompaction(Compacted{
 			ID: s.deps.NewID("cmp_"), Outcome: string(compaction.Compacted), Strategy: name, By: compaction.ByWords,
 			Before: before, After: s.context.Tokens(), Summary: out.Summary,
@@ -100,7 +100,7 @@ func byNeed(ctx context.Context, j *compactionJob, name string, h compaction.His
 		}
 	}
 	summary, err := compaction.NewSummarizer(nil, j.counter, 0).Summarise(ctx, compaction.Request{
-		Previous: h.Summary, Messages: leaving, Budget: j.numbers.SummaryBudgetTokens, Anew: true, Words: true,
+		Previous: h.Summary, Messages: leaving, Budget: j.numbers.SummaryBudgetTokens, Rewrite: true, Words: true,
 	})
 	if err != nil || len(ids) == 0 {
 		return none

@@ -274,9 +274,15 @@ func TestPanickingTokenizerFallsBackToEstimate(t *testing.T) {
 }
 
 func TestMissingTokenizerFallsBackToEstimate(t *testing.T) {
-	c := newCounter("no such table", 0)
-	if got := c.Count("eight ch"); got != 2 {
-		t.Errorf("counted %d, want 2", got)
+	for name, c := range map[string]*Counter{
+		"an unknown encoding":       newCounter("none", "", 0),
+		"a table with tokens lost":  newCounter(CL100k, cl100kTable[:1000], 100_256),
+		"a table that breaks off":   newCounter(CL100k, "\x01a\x05bc", 2),
+		"the table of another size": newCounter(O200k, cl100kTable, 199_998),
+	} {
+		if got := c.Count("eight ch"); got != 2 {
+			t.Errorf("%s: counted %d, want 2", name, got)
+		}
 	}
 }
 

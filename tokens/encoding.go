@@ -1,28 +1,32 @@
 package tokens
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/base64"
+	_ "embed" // for the tables
 	"fmt"
-	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/pkoukk/tiktoken-go"
-	"github.com/pkoukk/tiktoken-go-loader/assets"
+)
+
+// The tables are those of tiktoken-go-loader, without its two other encodings and without base64. They have a third of
+// its size. TestTablesAreThoseOfTheLoader compares them, and writes them with -update.
+var (
+	//go:embed o200k_base.tokens
+	o200kTable string
+	//go:embed cl100k_base.tokens
+	cl100kTable string
 )
 
 // counters holds the shared counters, created with the number of ranks in each table.
-// A table is large (o200k_base: 8.5 MB of heap, 40 ms to build). It is built at the first count and kept.
+// A map of ranks is large (o200k_base: 7 MB of heap). It is built at the first count and kept.
 var counters = map[string]*Counter{
-	O200k:  newCounter(O200k, 199_998),
-	CL100k: newCounter(CL100k, 100_256),
+	O200k:  newCounter(O200k, o200kTable, 199_998),
+	CL100k: newCounter(CL100k, cl100kTable, 100_256),
 }
 
-func newCounter(encoding string, ranks int) *Counter {
+func newCounter(encoding, table string, ranks int) *Counter {
 	return &Counter{encoder: sync.OnceValues(func() (encoder, error) {
-		return buildEncoder(encoding, ranks)
+		return buildEncoder(encoding, table, ranks)
 	})}
 }
 
@@ -33,7 +37,7 @@ var building sync.Mutex
 //
 // The constructor of the tokenizer derives two more tables from the given one, for decoding, which would triple the
 // memory. It therefore receives an empty table, which is filled afterwards.
-func buildEncoder(encoding string, n int) (encoder, error) {
+func buildEncoder(encoding, table string, n int) (encoder, error) {
 	building.Lock()
 	defer building.Unlock()
 	ranks := make(map[string]int, n)
@@ -42,8 +46,11 @@ func buildEncoder(encoding string, n int) (encoder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build encoding %s: %w", encoding, err)
 	}
-	if err := readRanks(encoding, ranks); err != nil {
+	if err := readRanks(table, ranks); err != nil {
 		return nil, fmt.Errorf("load encoding %s: %w", encoding, err)
+	}
+	if len(ranks) != n {
+		return nil, fmt.Errorf("load encoding %s: %d tokens, want %d", encoding, len(ranks), n)
 	}
 	return enc, nil
 }
@@ -53,43 +60,16 @@ type loaded map[string]int
 
 func (l loaded) LoadTiktokenBpe(string) (map[string]int, error) { return l, nil }
 
-// readRanks fills ranks from the embedded table, which has one line per token: its bytes in base64 and its rank.
-// It reads line by line, so that only the table uses much memory.
-func readRanks(encoding string, ranks map[string]int) error {
-	file, err := assets.Assets.Open(encoding + ".tiktoken")
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	var token []byte
-	var names arena
-	lines := bufio.NewScanner(file)
-	for lines.Scan() {
-		text, number, _ := bytes.Cut(lines.Bytes(), []byte(" "))
-		if token, err = base64.StdEncoding.AppendDecode(token[:0], text); err != nil {
-			return err
+// readRanks fills ranks from a table. The table has the tokens in the order of their ranks: the length in one byte, then
+// the bytes. The strings in ranks share the memory of the table.
+func readRanks(table string, ranks map[string]int) error {
+	for rank := 0; table != ""; rank++ {
+		end := 1 + int(table[0])
+		if end > len(table) {
+			return fmt.Errorf("the table ends within the token of rank %d", rank)
 		}
-		rank, err := strconv.Atoi(string(number))
-		if err != nil {
-			return err
-		}
-		ranks[names.keep(token)] = rank
+		ranks[table[1:end]] = rank
+		table = table[end:]
 	}
-	return lines.Err()
-}
-
-// arena allocates strings in shared chunks. Without it a table would need 200,000 allocations of a few bytes.
-type arena struct{ chunk *strings.Builder }
-
-// arenaBytes is the size of a chunk, in bytes.
-const arenaBytes = 64 << 10
-
-func (a *arena) keep(text []byte) string {
-	if a.chunk == nil || a.chunk.Cap()-a.chunk.Len() < len(text) {
-		a.chunk = new(strings.Builder)
-		a.chunk.Grow(max(arenaBytes, len(text)))
-	}
-	from := a.chunk.Len()
-	a.chunk.Write(text)
-	return a.chunk.String()[from:]
+	return nil
 }

@@ -60,7 +60,7 @@ func compactions(t testing.TB, frames testclient.Frames) (ended []session.Compac
 func noneForgotten(t testing.TB, e *testclient.Editor, sid string) {
 	t.Helper()
 	for _, m := range transcript(t, e, sid) {
-		if !m.InView && m.View.State != history.FateSummarised {
+		if !m.InView && m.View.State != history.HiddenSummarised {
 			t.Fatalf("message %d is %q without a summary", m.Seq, m.View.State)
 		}
 	}

@@ -33,7 +33,7 @@ type Snapshot struct {
 	Config   history.Config // choices in force, defaults filled in
 	Totals   history.Totals
 	Messages []history.Message // the newest, at most 128 KiB or one
-	Fates    []history.Fate    // of each message, what the working history does to it
+	Fates    []history.Visibility    // of each message, what the working history does to it
 	Summary  history.Summary   // what stands in the view for messages that were compacted
 	Older    int64             // sequence number before which older messages are had from List; 0 for none
 	Running  *runningText      // nil while no turn runs
@@ -211,7 +211,7 @@ func (s *Session) Detach(c *Cursor, reply func(error)) {
 // List is one page of the transcript.
 type List struct {
 	Messages []history.Message
-	Fates    []history.Fate  // of each message, what the working history does to it
+	Fates    []history.Visibility  // of each message, what the working history does to it
 	Summary  history.Summary // what stands in the view for messages that were compacted
 	Older    int64           // sequence number to list before for the page of older ones, 0 for none
 }

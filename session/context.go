@@ -81,8 +81,8 @@ func (m *ContextManager) View() []history.Viewed { return m.log.View() }
 
 // Fates returns what the working history does to the messages with these sequence numbers, and what stands in it for
 // those that were compacted.
-func (m *ContextManager) Fates(seqs []int64) ([]history.Fate, history.Summary) {
-	return m.log.Fates(seqs), m.log.Summary()
+func (m *ContextManager) Fates(seqs []int64) ([]history.Visibility, history.Summary) {
+	return m.log.Visibility(seqs), m.log.Summary()
 }
 
 // Tokens returns the tokens of the working history.

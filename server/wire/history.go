@@ -30,7 +30,7 @@ type Message struct {
 
 // View describes how the view changes a message.
 type View struct {
-	State   history.FateReason `json:"state,omitempty"`  // why the message is not in view
+	State   history.HiddenReason `json:"state,omitempty"`  // why the message is not in view
 	EditID  string             `json:"editId,omitempty"` // of the edit that removed it
 	Patches []Patch            `json:"patches,omitempty"`
 }
@@ -58,7 +58,7 @@ func NewHistoryPage(l session.List) any {
 }
 
 // newMessages joins messages with their visibility; both lists have the same order.
-func newMessages(messages []history.Message, fates []history.Fate) []Message {
+func newMessages(messages []history.Message, fates []history.Visibility) []Message {
 	all := make([]Message, len(messages))
 	for i := range messages {
 		all[i] = Message{Message: messages[i], InView: fates[i].InView, View: newView(fates[i])}
@@ -66,7 +66,7 @@ func newMessages(messages []history.Message, fates []history.Fate) []Message {
 	return all
 }
 
-func newView(f history.Fate) *View {
+func newView(f history.Visibility) *View {
 	if f.InView && len(f.Patches) == 0 {
 		return nil
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// longLog is a log of 10,000 messages and 50 edits of all kinds; the older half is compacted.
+// longLog returns a log of 10,000 messages and 50 edits of all kinds; the older half is compacted.
 func longLog() (heads []Head, edits []Edit) {
 	const messages, every = 10_000, 200
 	var seq int64
@@ -21,7 +21,7 @@ func longLog() (heads []Head, edits []Edit) {
 			continue
 		}
 		switch n := i / every; n % 5 {
-		case 0, 1: // the messages since the last one
+		case 0, 1: // the messages since the last compaction
 			e := Edit{Kind: EditCompact, Summary: "what was said", SummaryTokens: 20}
 			for k := max(i-every*5/2, 0); k < i-20; k++ {
 				e.Messages = append(e.Messages, fmt.Sprint("msg_", k))
@@ -51,19 +51,19 @@ func BenchmarkFold(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if l := NewLog(heads, edits); len(l.View()) == 0 {
-			b.Fatal("nothing is in view")
+			b.Fatal("the view is empty")
 		}
 	}
 }
 
-// Yardstick: below 10 ms, as it is done while the session waits.
+// Yardstick: below 10 ms, as the session waits for it.
 func BenchmarkRestore(b *testing.B) {
 	log := NewLog(longLog())
 	for b.Loop() {
 		l := *log
 		l.Apply(Edit{ID: "edit_last", Seq: l.LastSeq() + 1, Kind: EditRestore, To: 5000})
 		if len(l.View()) == 0 {
-			b.Fatal("nothing is in view")
+			b.Fatal("the view is empty")
 		}
 	}
 }

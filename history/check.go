@@ -9,11 +9,11 @@ import (
 // maxBlocks bounds the blocks of one message.
 const maxBlocks = 1000
 
-// CheckBlocks checks the blocks of a message that a client appends: that their types fit the role and
-// that their fields are there. It returns them without empty texts and without fields of other types.
+// CheckBlocks validates the blocks of a message appended by a client: their types must fit the role, and their required
+// fields must be set. It returns the blocks without empty texts and without fields that their types do not use.
 func CheckBlocks(role Role, blocks []Block) ([]Block, error) {
 	if len(blocks) > maxBlocks {
-		return nil, fmt.Errorf("%d blocks, at most %d are taken", len(blocks), maxBlocks)
+		return nil, fmt.Errorf("%d blocks exceeds the limit of %d", len(blocks), maxBlocks)
 	}
 	kept := make([]Block, 0, len(blocks))
 	for i := range blocks {
@@ -26,7 +26,7 @@ func CheckBlocks(role Role, blocks []Block) ([]Block, error) {
 		}
 	}
 	if len(kept) == 0 {
-		return nil, errors.New("it is empty")
+		return nil, errors.New("the message is empty")
 	}
 	return kept, nil
 }
@@ -34,16 +34,16 @@ func CheckBlocks(role Role, blocks []Block) ([]Block, error) {
 func checkBlock(role Role, b *Block) (Block, error) {
 	switch {
 	case role == RoleTool && b.Type != BlockToolResult:
-		return Block{}, fmt.Errorf("type %q in a message of tool results", b.Type)
+		return Block{}, fmt.Errorf("type %q is not allowed in a message with role tool", b.Type)
 	case role != RoleTool && b.Type == BlockToolResult:
-		return Block{}, errors.New("a tool result outside a message of role tool")
+		return Block{}, errors.New("a tool result is only allowed in a message with role tool")
 	case role != RoleAssistant && (b.Type == BlockToolCall || b.Type == BlockThinking):
-		return Block{}, fmt.Errorf("type %q outside a message of role assistant", b.Type)
+		return Block{}, fmt.Errorf("type %q is only allowed in a message with role assistant", b.Type)
 	}
 	return cleanBlock(b)
 }
 
-// cleanBlock returns b with the fields of its type only.
+// cleanBlock returns b with only the fields of its type.
 func cleanBlock(b *Block) (Block, error) {
 	switch b.Type {
 	case BlockText:
@@ -52,7 +52,7 @@ func cleanBlock(b *Block) (Block, error) {
 		return Block{Type: b.Type, Text: b.Text, Signature: b.Signature}, nil
 	case BlockImage:
 		if len(b.Data) == 0 || b.MIME == "" {
-			return Block{}, errors.New("a picture needs data and mimeType")
+			return Block{}, errors.New("an image requires data and mimeType")
 		}
 		return Block{Type: b.Type, Data: b.Data, MIME: b.MIME, URI: b.URI, Width: max(b.Width, 0), Height: max(b.Height, 0)}, nil
 	case BlockLink:
@@ -64,13 +64,13 @@ func cleanBlock(b *Block) (Block, error) {
 	case BlockToolResult:
 		return cleanResult(b)
 	default:
-		return Block{}, fmt.Errorf("type %q is not known", b.Type)
+		return Block{}, fmt.Errorf("unknown type %q", b.Type)
 	}
 }
 
 func cleanCall(b *Block) (Block, error) {
 	if b.CallID == "" || b.Name == "" {
-		return Block{}, errors.New("a tool call needs callId and name")
+		return Block{}, errors.New("a tool call requires callId and name")
 	}
 	args := b.Args
 	if args == "" {
@@ -81,13 +81,13 @@ func cleanCall(b *Block) (Block, error) {
 
 func cleanResult(b *Block) (Block, error) {
 	if b.CallID == "" {
-		return Block{}, errors.New("a tool result needs callId")
+		return Block{}, errors.New("a tool result requires callId")
 	}
 	out := Block{Type: b.Type, CallID: b.CallID, IsError: b.IsError}
 	for i := range b.Content {
 		c := &b.Content[i]
 		if c.Type != BlockText && c.Type != BlockImage {
-			return Block{}, fmt.Errorf("content %d of a tool result has type %q", i, c.Type)
+			return Block{}, fmt.Errorf("content %d of a tool result: type %q is not allowed", i, c.Type)
 		}
 		clean, err := cleanBlock(c)
 		if err != nil {

@@ -20,23 +20,23 @@ func TestCheckBlocks(t *testing.T) {
 		"text":                       {RoleUser, []Block{words, {Type: BlockText}}, []Block{words}, ""},
 		"nothing":                    {RoleUser, nil, nil, "empty"},
 		"nothing but empty text":     {RoleUser, []Block{{Type: BlockText}}, nil, "empty"},
-		"too many":                   {RoleUser, make([]Block, maxBlocks+1), nil, "at most 1000"},
-		"unknown type":               {RoleUser, []Block{{Type: "audio"}}, nil, `block 0: type "audio" is not known`},
+		"too many":                   {RoleUser, make([]Block, maxBlocks+1), nil, "exceeds the limit of 1000"},
+		"unknown type":               {RoleUser, []Block{{Type: "audio"}}, nil, `block 0: unknown type "audio"`},
 		"no type":                    {RoleUser, []Block{words, {}}, nil, "block 1: "},
 		"thinking":                   {RoleAssistant, []Block{{Type: BlockThinking, Text: "hm", Signature: "s"}}, []Block{{Type: BlockThinking, Text: "hm", Signature: "s"}}, ""},
-		"thinking of a user":         {RoleUser, []Block{{Type: BlockThinking, Text: "hm"}}, nil, "outside a message of role assistant"},
-		"call of a user":             {RoleUser, []Block{call}, nil, "outside a message of role assistant"},
+		"thinking of a user":         {RoleUser, []Block{{Type: BlockThinking, Text: "hm"}}, nil, "only allowed in a message with role assistant"},
+		"call of a user":             {RoleUser, []Block{call}, nil, "only allowed in a message with role assistant"},
 		"call":                       {RoleAssistant, []Block{words, call}, []Block{words, call}, ""},
 		"call without id":            {RoleAssistant, []Block{{Type: BlockToolCall, Name: "run"}}, nil, "callId and name"},
 		"call without name":          {RoleAssistant, []Block{{Type: BlockToolCall, CallID: "c"}}, nil, "callId and name"},
 		"call without arguments":     {RoleAssistant, []Block{{Type: BlockToolCall, CallID: "c", Name: "run"}}, []Block{{Type: BlockToolCall, CallID: "c", Name: "run", Args: "{}"}}, ""},
 		"call with broken arguments": {RoleAssistant, []Block{{Type: BlockToolCall, CallID: "c", Name: "run", Args: `{"a`}}, []Block{{Type: BlockToolCall, CallID: "c", Name: "run", Args: `{"a`, Incomplete: true}}, ""},
-		"text of a tool":             {RoleTool, []Block{words}, nil, "in a message of tool results"},
-		"result of a user":           {RoleUser, []Block{result}, nil, "outside a message of role tool"},
-		"result without id":          {RoleTool, []Block{{Type: BlockToolResult}}, nil, "needs callId"},
+		"text of a tool":             {RoleTool, []Block{words}, nil, "not allowed in a message with role tool"},
+		"result of a user":           {RoleUser, []Block{result}, nil, "only allowed in a message with role tool"},
+		"result without id":          {RoleTool, []Block{{Type: BlockToolResult}}, nil, "requires callId"},
 		"result":                     {RoleTool, []Block{{Type: BlockToolResult, CallID: "c", IsError: true, Content: []Block{words, picture}}}, []Block{{Type: BlockToolResult, CallID: "c", IsError: true, Content: []Block{words, picture}}}, ""},
 		"result within a result":     {RoleTool, []Block{{Type: BlockToolResult, CallID: "c", Content: []Block{result}}}, nil, "content 0"},
-		"broken picture in a result": {RoleTool, []Block{{Type: BlockToolResult, CallID: "c", Content: []Block{words, {Type: BlockImage}}}}, nil, "content 1: a picture"},
+		"broken picture in a result": {RoleTool, []Block{{Type: BlockToolResult, CallID: "c", Content: []Block{words, {Type: BlockImage}}}}, nil, "content 1: an image"},
 		"picture without type":       {RoleUser, []Block{{Type: BlockImage, Data: []byte{1}}}, nil, "data and mime"},
 		"picture without data":       {RoleUser, []Block{{Type: BlockImage, MIME: "image/png"}}, nil, "data and mime"},
 		"picture of negative size":   {RoleUser, []Block{{Type: BlockImage, Data: []byte{1}, MIME: "image/png", Width: -1, Height: -5}}, []Block{picture}, ""},
@@ -65,7 +65,7 @@ func FuzzCheckBlocks(f *testing.F) {
 		out, err := CheckBlocks(Role(role), in)
 		if err != nil {
 			if out != nil {
-				t.Error("blocks beside an error")
+				t.Error("blocks in addition to an error")
 			}
 			return
 		}
@@ -74,10 +74,10 @@ func FuzzCheckBlocks(f *testing.F) {
 		}
 		again, err := CheckBlocks(Role(role), out)
 		if err != nil {
-			t.Fatalf("what was taken is refused: %v", err)
+			t.Fatalf("accepted blocks are refused the second time: %v", err)
 		}
 		if d := cmp.Diff(out, again); d != "" {
-			t.Errorf("what was taken is changed: %s", d)
+			t.Errorf("accepted blocks are changed the second time: %s", d)
 		}
 		m := Message{Role: Role(role), Blocks: out}
 		m.PlainText()
@@ -112,6 +112,6 @@ func TestHead(t *testing.T) {
 func TestUsageAddsUp(t *testing.T) {
 	u := Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4}
 	if got := u.Add(u); got != (Usage{2, 4, 6, 8}) || got.Context() != 16 {
-		t.Errorf("%+v with %d in context", got, got.Context())
+		t.Errorf("%+v, context %d", got, got.Context())
 	}
 }

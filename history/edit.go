@@ -2,16 +2,16 @@ package history
 
 import "time"
 
-// EditKind says what an edit does to the view.
+// EditKind is the kind of an edit.
 type EditKind string
 
 // The kinds of edits. None of them changes the transcript.
 const (
 	EditCompact  EditKind = "compact"
-	EditDedupe   EditKind = "dedupe"   // copies of a file gave way to notices
-	EditTruncate EditKind = "truncate" // messages left the view, or blocks were cut, to fit the window
-	EditReplace  EditKind = "replace"  // like a clear: the messages behind it took the place of all before it
-	EditClear    EditKind = "clear"    // everything before it left the view
+	EditDedupe   EditKind = "dedupe"   // replaces copies of a file with notices
+	EditTruncate EditKind = "truncate" // removes messages or truncates blocks to fit the window
+	EditReplace  EditKind = "replace"  // like a clear: the messages after it replace everything before it
+	EditClear    EditKind = "clear"    // removes everything before it from the view
 	EditRestore  EditKind = "restore"
 )
 
@@ -23,46 +23,45 @@ type Edit struct {
 	At     time.Time `json:"at"`
 	Reason string    `json:"reason,omitempty"`
 
-	Messages  []string      `json:"messages,omitempty"`  // ids of those that leave the view; a clear names none
-	Patches   []Patch       `json:"patches,omitempty"`   // blocks that are shown differently
-	Documents []DocumentCut `json:"documents,omitempty"` // documents of which less is shown
+	Messages  []string      `json:"messages,omitempty"`  // ids of the messages removed from the view; none for a clear
+	Patches   []Patch       `json:"patches,omitempty"`   // changed blocks
+	Documents []DocumentCut `json:"documents,omitempty"` // truncated documents
 
-	// Summary is what a compaction shows in the place of Messages and of what the summary before it stood
-	// for. It is empty where the strategy only removes.
+	// Summary replaces Messages and the previous summary. It is empty if the compaction only removes messages.
 	Summary       string `json:"summary,omitempty"`
 	SummaryTokens int    `json:"summaryTokens,omitempty"`
 
-	// A restore has one of these: the sequence number whose view it goes back to, or the id of the edit
-	// that it makes ineffective while everything else stays.
+	// A restore has one of these: the sequence number of the view to restore, or the id of the edit to undo without
+	// other changes.
 	To     int64  `json:"to,omitempty"`
 	Undoes string `json:"undoes,omitempty"`
 
 	Strategy string `json:"strategy,omitempty"` // of a compaction
-	Before   int    `json:"before,omitempty"`   // tokens of the working history before and after it
+	Before   int    `json:"before,omitempty"`   // tokens of the working history before and after the edit
 	After    int    `json:"after,omitempty"`
 
 	SavedTokens int `json:"savedTokens,omitempty"`
 	SavedChars  int `json:"savedChars,omitempty"`
 }
 
-// Patch says what the view shows in the place of one block of a message.
+// Patch replaces one block of a message in the view.
 type Patch struct {
 	Message string `json:"message"` // id
 	Block   int    `json:"block"`   // index in the message's blocks
-	Part    int    `json:"part"`    // index in the block's content where it is a tool result, otherwise 0
-	Text    string `json:"text"`    // what is shown instead; of a tool call: its arguments
-	Saved   int    `json:"saved"`   // tokens that this saves
+	Part    int    `json:"part"`    // index in the content of a tool result, otherwise 0
+	Text    string `json:"text"`    // replacement text; for a tool call: its arguments
+	Saved   int    `json:"saved"`   // tokens saved
 	Origin  string `json:"origin,omitempty"`
 }
 
-// DocumentCut says how much of one version of a document is shown. Another version is shown whole again.
+// DocumentCut limits how much of one version of a document is shown. Other versions are shown whole.
 type DocumentCut struct {
 	Name    string `json:"name"`
-	Version string `json:"version"`        // names the text, and when it was set
-	Keep    int    `json:"keep,omitempty"` // bytes of the text that are shown; 0 for none of it
+	Version string `json:"version"`        // identifies the text and the time when it was set
+	Keep    int    `json:"keep,omitempty"` // bytes of the text to show; 0 for none
 }
 
-// Patched returns a message as the view shows it. m is not changed.
+// Patched returns m as shown in the view, with patches applied. It does not modify m.
 func Patched(m Message, patches []Patch) Message {
 	if len(patches) == 0 {
 		return m

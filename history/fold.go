@@ -2,12 +2,12 @@ package history
 
 import "slices"
 
-// fold makes a view from nothing. Nobody holds it yet, so messages that leave are only marked until the end: folding
-// takes the time of the messages and of what edits name, not of each edit for each message.
+// fold builds a view from scratch. The view is not shared yet, so removed messages are only marked until the end. The
+// time is proportional to the messages plus the entries of the edits, not to their product.
 type fold struct {
 	view
-	index map[string]int // in view.messages, by id
-	gone  []bool         // of each, whether it has left
+	index map[string]int // index in view.messages by id
+	gone  []bool         // whether each of view.messages was removed
 }
 
 func foldOf(events []event) view {
@@ -37,7 +37,7 @@ func (f *fold) apply(e *Edit) {
 	}
 }
 
-// rewrite marks messages as gone, patches others and returns those that have gone, in the order of the view.
+// rewrite marks messages as gone, patches others, and returns the removed ones in the order of the view.
 func (f *fold) rewrite(e *Edit) (left []Viewed) {
 	leaving := make([]int, 0, len(e.Messages))
 	for _, id := range e.Messages {

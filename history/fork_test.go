@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// renamed is a view under the ids that own makes.
+// renamed returns a view with ids mapped by own.
 func renamed(s seen, own func(string) string) seen {
 	out := s
 	out.View, out.Shed, out.InForce = nil, nil, make(map[string]bool)
@@ -34,7 +34,7 @@ func renamed(s seen, own func(string) string) seen {
 	return out
 }
 
-// A fork has the view that the source had, at any number, and lives on as the source did.
+// A fork at any sequence number has the view of the source at that point, and then behaves like the source.
 func TestForksHaveTheViewOfTheirSource(t *testing.T) {
 	own := func(id string) string {
 		if id == "" {
@@ -67,11 +67,11 @@ func TestForksHaveTheViewOfTheirSource(t *testing.T) {
 			}
 			fork.Append(since(allHeads, fork.LastSeq(), w.LastSeq()+1, own)...)
 			if d := diff(renamed(look(w.Log), own), look(fork), true); d != "" {
-				t.Fatalf("seed %d, forked at %d and gone on: %s", seed, seq, d)
+				t.Fatalf("seed %d, forked at %d and continued: %s", seed, seq, d)
 			}
 		}
 		if d := diff(views[len(views)-1], look(w.Log), true); d != "" {
-			t.Fatalf("seed %d: the source has changed: %s", seed, d)
+			t.Fatalf("seed %d: the source changed: %s", seed, d)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func forked(heads []Head, edits []Edit, own func(string) string) *Log {
 	return NewLog(since(heads, 0, math.MaxInt64, own), named)
 }
 
-// since returns the messages behind one sequence number and before another.
+// since returns the messages after one sequence number and before another.
 func since(heads []Head, after, before int64, own func(string) string) (later []Head) {
 	for _, h := range heads {
 		if h.Seq > after && h.Seq < before {
@@ -95,7 +95,7 @@ func since(heads []Head, after, before int64, own func(string) string) (later []
 	return later
 }
 
-func TestWithIDsRenamesAllThatNamesSomething(t *testing.T) {
+func TestWithIDsMapsAllIDs(t *testing.T) {
 	own := strings.ToUpper
 	e := Edit{ID: "a", Undoes: "b", Messages: []string{"c"}, Patches: []Patch{{Message: "d", Text: "text"}}, Reason: "reason"}
 	want := Edit{ID: "A", Undoes: "B", Messages: []string{"C"}, Patches: []Patch{{Message: "D", Text: "text"}}, Reason: "reason"}

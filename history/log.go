@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// Log is a session's transcript, as heads, and the working history: what the edits made of it.
-// It holds no content: the bodies of messages stay in the store.
+// Log is a session's transcript, as heads, and the working history: the transcript with its edits applied.
+// It holds no content of messages, which remains in the store.
 //
-// The working history is a pure function of the messages and edits up to a sequence number. A Log is not
-// safe for concurrent use.
+// The working history is a pure function of the messages and edits up to a sequence number. A Log is not safe for
+// concurrent use.
 type Log struct {
 	heads []Head
 	edits []Edit
@@ -21,41 +21,41 @@ type Log struct {
 type view struct {
 	messages []Viewed
 	summary  Summary
-	shed     []Head // messages that left to fit the window, in the order in which they left
-	omitted  int    // messages that left without being summarised or cleared, those of shed included
+	evicted  []Head // messages removed to fit the window, in the order of removal
+	omitted  int    // messages removed other than by a summary, clear or replace, including evicted ones
 
-	exchanges int  // messages of the user since the last clear, in view or not
+	exchanges int  // user messages since the last clear, in view or not
 	first     Head // the first of them; zero for none
 
-	documents map[string]DocumentCut // by name; replaced, never changed
-	force     []string               // ids of the edits that an undo can undo, oldest first
+	documents map[string]DocumentCut // by name; replaced, never modified
+	undoable  []string               // ids of the edits that can be undone, oldest first
 }
 
-// Viewed is a message of the working history. Its Tokens are those that the view shows.
+// Viewed is a message of the working history. Its Tokens are those of the view.
 type Viewed struct {
 	Head
-	Patches  []Patch // what is shown differently, in the order of the edits
-	Exchange int     // number of the exchange that it belongs to, from 1 since the last clear; 0: before the first
+	Patches  []Patch // in the order of the edits
+	Exchange int     // number of its exchange since the last clear, from 1; 0: before the first
 }
 
-// Summary is what stands for the part of the history that was compacted. The zero value is none.
+// Summary replaces the compacted part of the history. The zero value means none.
 type Summary struct {
 	Edit      string // id of the newest compaction
 	Text      string
 	Tokens    int
-	Messages  int // how many it stands for
-	Exchanges int // how many of them are the user's
-	Through   int // number of the newest exchange that it stands for
+	Messages  int // number of messages that it replaces
+	Exchanges int // number of user messages among them
+	Through   int // number of the newest exchange among them
 }
 
-// NewLog folds stored heads and edits, each in the order of their sequence numbers.
+// NewLog returns the log of stored heads and edits, which must be sorted by sequence number.
 func NewLog(heads []Head, edits []Edit) *Log {
 	l := &Log{heads: heads, edits: edits}
 	l.view = l.at(l.LastSeq())
 	return l
 }
 
-// Append adds messages at the end of the transcript and of the view.
+// Append appends messages to the transcript and the view.
 func (l *Log) Append(heads ...Head) {
 	l.heads = append(l.heads, heads...)
 	for _, h := range heads {
@@ -73,7 +73,7 @@ func (v *view) append(h Head) {
 	v.messages = append(v.messages, Viewed{Head: h, Exchange: v.exchanges})
 }
 
-// Apply makes an edit take effect on the view.
+// Apply appends an edit and applies it to the view.
 func (l *Log) Apply(e Edit) {
 	l.edits = append(l.edits, e)
 	if e.Kind == EditRestore {
@@ -83,7 +83,7 @@ func (l *Log) Apply(e Edit) {
 	l.view.apply(&e, l.rewrite)
 }
 
-// at returns the view that there was after the given sequence number.
+// at returns the view after the given sequence number.
 func (l *Log) at(seq int64) view { return foldOf(l.effective(seq)) }
 
 // event is a message or an edit.
@@ -92,8 +92,8 @@ type event struct {
 	edit *Edit
 }
 
-// effective returns the messages and edits that make the view after seq, in order. It goes back from seq:
-// a restore leads on at the place that it names, and an undone edit is passed over.
+// effective returns the messages and edits that result in the view after seq, in order. It walks backwards from seq,
+// continues at the target of each restore, and skips undone edits.
 func (l *Log) effective(seq int64) []event {
 	h, e := l.before(seq)
 	events := make([]event, 0, h+e+2)
@@ -122,36 +122,36 @@ func (l *Log) effective(seq int64) []event {
 	return events
 }
 
-// before returns the indices of the last head and the last edit up to seq, -1 for none.
+// before returns the indexes of the last head and the last edit up to seq, -1 for none.
 func (l *Log) before(seq int64) (head, edit int) {
 	head, _ = slices.BinarySearchFunc(l.heads, seq+1, func(h Head, seq int64) int { return cmp.Compare(h.Seq, seq) })
 	edit, _ = slices.BinarySearchFunc(l.edits, seq+1, func(e Edit, seq int64) int { return cmp.Compare(e.Seq, seq) })
 	return head - 1, edit - 1
 }
 
-// apply makes an edit take effect. rewrite takes messages out and patches others, and returns those that have gone. Of a
-// restore only the possibility to undo it remains to be noted.
+// apply applies an edit. rewrite removes messages, patches others and returns the removed ones. For a restore, apply only
+// records that it can be undone.
 func (v *view) apply(e *Edit, rewrite func(*Edit) []Viewed) {
 	switch e.Kind {
 	case EditRestore:
 		if e.Undoes != "" {
-			return // what it takes back is not among the edits that are applied, and it cannot be taken back itself
+			return // the undone edit is already skipped, and an undo cannot be undone
 		}
-		v.force = append(v.force[:len(v.force):len(v.force)], e.ID)
+		v.undoable = append(v.undoable[:len(v.undoable):len(v.undoable)], e.ID)
 		return
 	case EditReplace:
-		*v = view{force: v.force, documents: v.documents}
+		*v = view{undoable: v.undoable, documents: v.documents}
 		return
 	case EditClear:
-		*v = view{force: append(v.force[:len(v.force):len(v.force)], e.ID), documents: v.documents}
+		*v = view{undoable: append(v.undoable[:len(v.undoable):len(v.undoable)], e.ID), documents: v.documents}
 		return
 	case EditCompact:
-		v.force = append(v.force[:len(v.force):len(v.force)], e.ID)
+		v.undoable = append(v.undoable[:len(v.undoable):len(v.undoable)], e.ID)
 	}
 	v.cutDocuments(e.Documents)
 	gone := rewrite(e)
 	if e.Kind == EditTruncate {
-		v.shed = append(v.shed[:len(v.shed):len(v.shed)], headsOf(gone)...)
+		v.evicted = append(v.evicted[:len(v.evicted):len(v.evicted)], headsOf(gone)...)
 	}
 	if e.Summary == "" {
 		v.omitted += len(gone)
@@ -164,7 +164,7 @@ func (v *view) apply(e *Edit, rewrite func(*Edit) []Viewed) {
 	}
 }
 
-// through returns the number of the newest exchange of which a message leaves, 0 for none.
+// through returns the number of the newest exchange with a removed message, 0 for none.
 func through(gone []Viewed) int {
 	if len(gone) == 0 {
 		return 0
@@ -180,7 +180,7 @@ func headsOf(messages []Viewed) []Head {
 	return heads
 }
 
-// exchanges counts the messages of the user.
+// exchanges returns the number of user messages.
 func exchanges(messages []Viewed) int {
 	n := 0
 	for i := range messages {
@@ -204,8 +204,8 @@ func (v *view) cutDocuments(cuts []DocumentCut) {
 	}
 }
 
-// rewrite takes messages out and patches others, and returns those that have gone. The old slice stays
-// as it is, since readers may hold it.
+// rewrite removes messages, patches others, and returns the removed ones. It does not modify the old slice, which readers
+// may hold.
 func (v *view) rewrite(e *Edit) (left []Viewed) {
 	if len(e.Messages) == 0 && len(e.Patches) == 0 {
 		return nil
@@ -226,7 +226,7 @@ func (v *view) rewrite(e *Edit) (left []Viewed) {
 	return left
 }
 
-// patch makes a part of the message be shown differently. Who holds its patches keeps those of before.
+// patch adds a patch. It does not modify the old slice of patches, which readers may hold.
 func (v *Viewed) patch(p Patch) {
 	v.Patches = append(v.Patches[:len(v.Patches):len(v.Patches)], p)
 	v.Tokens = max(v.Tokens-p.Saved, 0)
@@ -248,21 +248,21 @@ func byMessage(patches []Patch) map[string][]Patch {
 	return m
 }
 
-// Transcript returns all messages ever appended. The slice is the log's own: it must not be changed,
-// and stays valid after later appends.
+// Transcript returns all messages ever appended. The slice is shared: it must not be modified, and remains valid after
+// later appends.
 func (l *Log) Transcript() []Head { return l.heads[:len(l.heads):len(l.heads)] }
 
-// View returns the messages of the working history, in order. The slice must not be changed, and stays
-// valid after later appends and edits.
+// View returns the messages of the working history, in order. The slice must not be modified, and remains valid after
+// later appends and edits.
 func (v *view) View() []Viewed { return v.messages[:len(v.messages):len(v.messages)] }
 
-// Summary returns what stands for the compacted part of the working history.
+// Summary returns the summary of the compacted part of the working history.
 func (v *view) Summary() Summary { return v.summary }
 
-// Edits returns all edits, in order. The slice must not be changed.
+// Edits returns all edits, in order. The slice must not be modified.
 func (l *Log) Edits() []Edit { return l.edits[:len(l.edits):len(l.edits)] }
 
-// InForce returns the ids of the edits that have a part in the working history.
+// InForce returns the ids of the edits that contribute to the working history.
 func (l *Log) InForce() map[string]bool {
 	ids := make(map[string]bool)
 	for _, e := range l.effective(l.LastSeq()) {
@@ -275,15 +275,15 @@ func (l *Log) InForce() map[string]bool {
 
 // Undoable returns the newest clear, compaction or restore that is in force.
 func (l *Log) Undoable() (Edit, bool) {
-	if len(l.force) == 0 {
+	if len(l.undoable) == 0 {
 		return Edit{}, false
 	}
-	id := l.force[len(l.force)-1]
+	id := l.undoable[len(l.undoable)-1]
 	i := slices.IndexFunc(l.edits, func(e Edit) bool { return e.ID == id })
 	return l.edits[i], true
 }
 
-// Find returns the message with the given sequence number as the working history shows it.
+// Find returns the message with the given sequence number if it is in the working history.
 func (v *view) Find(seq int64) (Viewed, bool) {
 	i, found := slices.BinarySearchFunc(v.messages, seq, func(m Viewed, seq int64) int { return cmp.Compare(m.Seq, seq) })
 	if !found {
@@ -292,24 +292,24 @@ func (v *view) Find(seq int64) (Viewed, bool) {
 	return v.messages[i], true
 }
 
-// Omitted returns how many messages left the working history without a summary or a clear.
+// Omitted returns the number of messages removed from the working history other than by a summary, clear or replace.
 func (v *view) Omitted() int { return v.omitted }
 
-// Shed returns the messages since the last clear that left the view to fit the window, in the order in
-// which they left. The slice must not be changed, and stays valid after later edits.
-func (v *view) Shed() []Head { return v.shed[:len(v.shed):len(v.shed)] }
+// Shed returns the messages evicted since the last clear to fit the window, in the order of eviction. The slice must not
+// be modified, and remains valid after later edits.
+func (v *view) Shed() []Head { return v.evicted[:len(v.evicted):len(v.evicted)] }
 
-// Documents returns the newest cut of each document that was cut, by name. The map must not be changed,
-// and stays valid after later edits.
+// Documents returns the newest cut of each truncated document, by name. The map must not be modified, and remains valid
+// after later edits.
 func (v *view) Documents() map[string]DocumentCut { return v.documents }
 
-// Exchanges returns how many messages of the user came since the last clear, in view or not.
+// Exchanges returns the number of user messages since the last clear, in view or not.
 func (v *view) Exchanges() int { return v.exchanges }
 
-// First returns the first of them, whether or not it is in view; ok is false where there is none.
+// First returns the first user message since the last clear, in view or not. ok is false if there is none.
 func (v *view) First() (h Head, ok bool) { return v.first, v.exchanges > 0 }
 
-// Tokens returns the tokens of the working history, its summary included.
+// Tokens returns the tokens of the working history, including its summary.
 func (v *view) Tokens() int {
 	sum := v.summary.Tokens
 	for i := range v.messages {

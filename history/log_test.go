@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// seen is all that a log tells of its working history.
+// seen is everything that a log exposes of its working history.
 type seen struct {
 	View      []Viewed
 	Summary   Summary
@@ -30,12 +30,12 @@ func look(l *Log) seen {
 	}
 }
 
-// diff compares two views; of what undoing and restoring leave behind only where asked.
+// diff compares two views. Unless whole is set, it ignores the fields that undo and restore change.
 func diff(want, got seen, whole bool) string {
 	if !whole {
 		want.Undoable, got.Undoable, want.InForce, got.InForce = "", "", nil, nil
 	}
-	if fmt.Sprintf("%+v", want) == fmt.Sprintf("%+v", got) { // much quicker, and mostly so
+	if fmt.Sprintf("%+v", want) == fmt.Sprintf("%+v", got) { // much faster, and usually true
 		return ""
 	}
 	return cmp.Diff(want, got, cmpopts.EquateEmpty())
@@ -54,7 +54,7 @@ func (w *writer) message() {
 	w.Append(Head{ID: fmt.Sprint("msg_", seq), Seq: seq, Role: []Role{RoleUser, RoleAssistant, RoleTool}[w.r.IntN(3)], Tokens: w.r.IntN(100), Blocks: 2})
 }
 
-// some returns some ids of messages, also of such that are not in the view.
+// some returns some ids of messages, including ones that are not in view.
 func (w *writer) some() []string {
 	var ids []string
 	for _, h := range w.Transcript() {
@@ -96,8 +96,8 @@ func (w *writer) edit() Edit {
 	return e
 }
 
-// What is folded from the store is what was folded in memory, for anything that can happen, and what
-// readers hold does not change under them.
+// A log folded from the store equals the log kept in memory, after any sequence of events, and slices held by readers do
+// not change.
 func TestFoldingFromTheStoreIsFoldingInMemory(t *testing.T) {
 	for seed := range uint64(400) {
 		w := &writer{Log: NewLog(nil, nil), r: rand.New(rand.NewPCG(seed, 4))}
@@ -127,16 +127,16 @@ func TestFoldingFromTheStoreIsFoldingInMemory(t *testing.T) {
 		}
 		for i, h := range readers {
 			if d := diff(seen{View: h.copy}, seen{View: h.view}, true); d != "" {
-				t.Fatalf("seed %d: the view of step %d has changed: %s", seed, i, d)
+				t.Fatalf("seed %d: the view of step %d changed: %s", seed, i, d)
 			}
 			if !slices.Equal(w.Transcript()[:len(h.heads)], h.heads) {
-				t.Fatalf("seed %d: the transcript of step %d has changed", seed, i)
+				t.Fatalf("seed %d: the transcript of step %d changed", seed, i)
 			}
 		}
 	}
 }
 
-func TestRestoreGoesBackToAnyView(t *testing.T) {
+func TestRestoreReturnsToAnyView(t *testing.T) {
 	for seed := range uint64(200) {
 		w := &writer{Log: NewLog(nil, nil), r: rand.New(rand.NewPCG(seed, 5))}
 		views := map[int64]seen{}
@@ -155,13 +155,13 @@ func TestRestoreGoesBackToAnyView(t *testing.T) {
 			w.Apply(Edit{ID: fmt.Sprint("edit_", w.next()), Seq: w.next(), Kind: EditRestore, To: to})
 			views[w.LastSeq()] = look(w.Log)
 			if d := diff(known, look(w.Log), false); d != "" {
-				t.Fatalf("seed %d: back to %d: %s", seed, to, d)
+				t.Fatalf("seed %d: restored to %d: %s", seed, to, d)
 			}
 			undo, _ := w.Undoable()
 			w.Apply(Edit{ID: fmt.Sprint("edit_", w.next()), Seq: w.next(), Kind: EditRestore, Undoes: undo.ID})
 			views[w.LastSeq()] = look(w.Log)
 			if d := diff(before, look(w.Log), false); d != "" {
-				t.Fatalf("seed %d: the way back from %d: %s", seed, to, d)
+				t.Fatalf("seed %d: undone the restore to %d: %s", seed, to, d)
 			}
 		}
 		if len(w.Transcript()) != messages {
@@ -177,7 +177,7 @@ func head(seq int64, tokens int) Head {
 func TestEditsChangeTheView(t *testing.T) {
 	l := NewLog(nil, nil)
 	if l.LastSeq() != 0 || l.Tokens() != 0 || len(l.View()) != 0 {
-		t.Error("an empty log is not empty")
+		t.Error("a new log is not empty")
 	}
 	l.Append(head(1, 10), head(2, 20), head(3, 30))
 	l.Apply(Edit{ID: "e4", Seq: 4, Kind: EditTruncate, Messages: []string{"msg_2", "none"}})
@@ -190,7 +190,7 @@ func TestEditsChangeTheView(t *testing.T) {
 		t.Errorf("message 3 is %+v", v)
 	}
 	if _, ok := l.Find(2); ok {
-		t.Error("a message that has left is found")
+		t.Error("found a removed message")
 	}
 	l.Apply(Edit{ID: "e7", Seq: 7, Kind: EditClear})
 	l.Append(head(8, 80))
@@ -199,7 +199,7 @@ func TestEditsChangeTheView(t *testing.T) {
 	}
 }
 
-func TestPatchedLeavesTheMessageAlone(t *testing.T) {
+func TestPatchedDoesNotModifyTheMessage(t *testing.T) {
 	m := Message{Blocks: []Block{
 		{Type: BlockText, Text: "words"},
 		{Type: BlockResource, URI: "file:///a", Text: "content"},

@@ -1,7 +1,7 @@
-// Package history is the vocabulary that the other packages share (messages, blocks, edits, stored records)
-// and the working history: the transcript folded with its edits, as a pure function of both.
+// Package history defines the types shared by the other packages (messages, blocks, edits, stored records) and computes
+// the working history: the transcript with its edits applied, as a pure function of both.
 //
-// It must never do I/O, read a clock or keep a goroutine.
+// It must never do I/O, read a clock or start a goroutine.
 package history
 
 import (
@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// Role says who speaks in a message.
+// Role is the role of a message's author.
 type Role string
 
-// The roles of a message. Tool results stand in messages of their own with RoleTool,
-// directly behind the assistant's message that made the calls.
+// The roles of a message. Tool results are in separate messages with RoleTool, directly after the assistant's message
+// with the calls.
 const (
 	RoleUser      Role = "user"
 	RoleAssistant Role = "assistant"
@@ -23,7 +23,7 @@ const (
 // Valid reports whether r is one of the roles above.
 func (r Role) Valid() bool { return r == RoleUser || r == RoleAssistant || r == RoleTool }
 
-// BlockType says what a block of a message's content is.
+// BlockType is the type of a block.
 type BlockType string
 
 // The block types, and the fields of Block that each uses.
@@ -31,13 +31,13 @@ const (
 	BlockText       BlockType = "text"          // Text
 	BlockThinking   BlockType = "thinking"      // Text, Signature
 	BlockImage      BlockType = "image"         // Data, MIME, Width, Height, URI
-	BlockLink       BlockType = "resource_link" // URI, Name: a link that stays text
-	BlockResource   BlockType = "resource"      // URI, Text, MIME: text that the client embedded
+	BlockLink       BlockType = "resource_link" // URI, Name: a link that is not resolved
+	BlockResource   BlockType = "resource"      // URI, Text, MIME: text embedded by the client
 	BlockToolCall   BlockType = "tool_call"     // CallID, Name, Args, Incomplete
 	BlockToolResult BlockType = "tool_result"   // CallID, Content, IsError
 )
 
-// Block is one piece of a message's content. Which fields are set depends on Type.
+// Block is one part of a message's content. Type determines which fields are set.
 type Block struct {
 	Type BlockType `json:"type"`
 	Text string    `json:"text,omitempty"`
@@ -46,32 +46,32 @@ type Block struct {
 	Name string `json:"name,omitempty"` // title of a link, name of a tool
 	MIME string `json:"mimeType,omitempty"`
 
-	Data   []byte `json:"data,omitempty"`   // bytes of a picture, base64 in JSON
-	Width  int    `json:"width,omitempty"`  // pixels; 0 where unknown
-	Height int    `json:"height,omitempty"` // pixels; 0 where unknown
+	Data   []byte `json:"data,omitempty"`   // bytes of an image, base64 in JSON
+	Width  int    `json:"width,omitempty"`  // pixels; 0 if unknown
+	Height int    `json:"height,omitempty"` // pixels; 0 if unknown
 
-	Signature string `json:"signature,omitempty"` // the provider's seal on a thinking block
+	Signature string `json:"signature,omitempty"` // the provider's signature of a thinking block
 
 	CallID     string  `json:"callId,omitempty"`
-	Args       string  `json:"args,omitempty"`       // a call's arguments as the model wrote them; JSON unless Incomplete
-	Incomplete bool    `json:"incomplete,omitempty"` // the call's arguments were cut off; it must not be carried out
+	Args       string  `json:"args,omitempty"`       // arguments of a call as written by the model; JSON unless Incomplete
+	Incomplete bool    `json:"incomplete,omitempty"` // the arguments of the call are truncated; it must not be executed
 	IsError    bool    `json:"isError,omitempty"`
-	Content    []Block `json:"content,omitempty"` // a tool result's content: text and pictures, never nested deeper
+	Content    []Block `json:"content,omitempty"` // content of a tool result: only text and images
 
-	Origin *Origin `json:"origin,omitempty"` // of a call or of thinking that a model wrote
+	Origin *Origin `json:"origin,omitempty"` // of a call or thinking written by a model
 }
 
-// Origin is how the provider of a message's model wrote a block. It goes back unchanged to that provider, and to no other.
+// Origin preserves the provider's own form of a block. It is sent back unchanged to this provider and to no other.
 type Origin struct {
 	ID    string          `json:"id,omitempty"`    // the provider's own id of a call; CallID is ours
-	Field string          `json:"field,omitempty"` // the member of the wire format that thinking came in
-	Extra json.RawMessage `json:"extra,omitempty"` // members of a call that we do not know: an object
+	Field string          `json:"field,omitempty"` // the member of the wire format that contained thinking
+	Extra json.RawMessage `json:"extra,omitempty"` // unknown members of a call: an object
 }
 
-// MessageStatus says how a message came to its end.
+// MessageStatus is the status of a message.
 type MessageStatus string
 
-// The states of a message. All but StatusComplete mark an answer that is not whole.
+// The states of a message. All except StatusComplete mark an incomplete message.
 const (
 	StatusComplete    MessageStatus = "complete"
 	StatusCancelled   MessageStatus = "cancelled"   // the user stopped it
@@ -84,17 +84,17 @@ const (
 type Message struct {
 	ID     string          `json:"id"`               // msg_ + ULID
 	Seq    int64           `json:"seq"`              // position in the session, shared with its edits, from 1
-	Turn   string          `json:"turnId,omitempty"` // turn that it belongs to; empty for appended ones
+	Turn   string          `json:"turnId,omitempty"` // its turn; empty for appended messages
 	Role   Role            `json:"role"`             //
 	Blocks []Block         `json:"blocks"`           //
-	Tokens int             `json:"tokens"`           // counted once, when it was appended
+	Tokens int             `json:"tokens"`           // counted once, when it is appended
 	At     time.Time       `json:"at"`               //
-	Model  string          `json:"model,omitempty"`  // provider/model that wrote it
+	Model  string          `json:"model,omitempty"`  // author, as provider/model
 	Status MessageStatus   `json:"status,omitempty"` //
-	Meta   json.RawMessage `json:"meta,omitempty"`   // what the client attached
+	Meta   json.RawMessage `json:"meta,omitempty"`   // attached by the client
 }
 
-// Head is what a session keeps in memory of a message whose content is in the store.
+// Head is the part of a message that a session keeps in memory; the content is in the store.
 type Head struct {
 	ID       string
 	Seq      int64
@@ -103,8 +103,8 @@ type Head struct {
 	Status   MessageStatus
 	Tokens   int
 	Bytes    int  // size of the stored content in bytes
-	Blocks   int  // how many blocks it has
-	HasCalls bool // an assistant's message with tool calls: the RoleTool messages behind it belong to it
+	Blocks   int  // number of blocks
+	HasCalls bool // an assistant's message with tool calls: the RoleTool messages after it belong to it
 	At       time.Time
 }
 
@@ -117,8 +117,8 @@ func (m *Message) Head(bytes int) Head {
 	return h
 }
 
-// PlainText returns the text of the text blocks of m, joined by newlines: what search and titles see.
-// Texts of tool results and embedded resources are included, thinking is not.
+// PlainText returns the texts of m, joined by newlines, for search and titles. It includes tool results and embedded
+// resources, but not thinking.
 func (m *Message) PlainText() string { return plainText(m.Blocks) }
 
 func plainText(blocks []Block) string {

@@ -13,23 +13,23 @@ const (
 	MaxMetaBytes   = 64 << 10
 	maxMetaMarkers = 50
 	maxMetaFiles   = 500
-	maxMetaText    = 1000 // bytes of a marker, a path and a tool's name
+	maxMetaText    = 1000 // bytes of a marker, a path or a tool name
 )
 
-// Meta is what is known of the fields of a message's meta: how far the answer brought the work. A client may
-// attach more than that, or no object at all; it is stored and means nothing here.
+// Meta holds the known fields of a message's meta, which describe the progress made by a reply. A client may attach
+// other fields or other JSON, which is stored but not interpreted.
 type Meta struct {
-	ProgressScore   float64  `json:"progressScore"`   // as the client scores it, 0 or more
-	ProgressMarkers []string `json:"progressMarkers"` // what is done now that was not before
-	FileChanges     []string `json:"fileChanges"`     // paths of the files that were changed
+	ProgressScore   float64  `json:"progressScore"`   // assigned by the client, 0 or more
+	ProgressMarkers []string `json:"progressMarkers"` // completed work
+	FileChanges     []string `json:"fileChanges"`     // paths of changed files
 	DurationSeconds float64  `json:"durationSeconds"`
-	Tool            string   `json:"tool"` // with which the work was done
+	Tool            string   `json:"tool"` // name of the tool used
 }
 
-// ParseMeta reads and checks a message's meta. What is no object is the zero Meta.
+// ParseMeta decodes and validates a message's meta. If raw is not an object, it returns the zero Meta.
 func ParseMeta(raw json.RawMessage) (Meta, error) {
 	if len(raw) > MaxMetaBytes {
-		return Meta{}, fmt.Errorf("%d bytes, at most %d are taken", len(raw), MaxMetaBytes)
+		return Meta{}, fmt.Errorf("%d bytes exceeds the limit of %d", len(raw), MaxMetaBytes)
 	}
 	if !bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
 		return Meta{}, nil
@@ -38,9 +38,9 @@ func ParseMeta(raw json.RawMessage) (Meta, error) {
 	if err := json.Unmarshal(raw, &m); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) && wrong.Field != "" {
-			return Meta{}, fmt.Errorf("%s: a %s is not taken", wrong.Field, wrong.Value)
+			return Meta{}, fmt.Errorf("%s: unexpected %s", wrong.Field, wrong.Value)
 		}
-		return Meta{}, errors.New("it is no JSON")
+		return Meta{}, errors.New("invalid JSON")
 	}
 	return m, m.check()
 }
@@ -48,11 +48,11 @@ func ParseMeta(raw json.RawMessage) (Meta, error) {
 func (m *Meta) check() error {
 	switch {
 	case m.ProgressScore < 0:
-		return fmt.Errorf("progressScore: %v is below 0", m.ProgressScore)
+		return fmt.Errorf("progressScore: %v is negative", m.ProgressScore)
 	case m.DurationSeconds < 0:
-		return fmt.Errorf("durationSeconds: %v is below 0", m.DurationSeconds)
+		return fmt.Errorf("durationSeconds: %v is negative", m.DurationSeconds)
 	case len(m.Tool) > maxMetaText:
-		return fmt.Errorf("tool: %d bytes, at most %d are taken", len(m.Tool), maxMetaText)
+		return fmt.Errorf("tool: %d bytes exceeds the limit of %d", len(m.Tool), maxMetaText)
 	}
 	if err := checkTexts("progressMarkers", m.ProgressMarkers, maxMetaMarkers); err != nil {
 		return err
@@ -62,11 +62,11 @@ func (m *Meta) check() error {
 
 func checkTexts(name string, texts []string, most int) error {
 	if len(texts) > most {
-		return fmt.Errorf("%s: %d, at most %d are taken", name, len(texts), most)
+		return fmt.Errorf("%s: %d elements exceeds the limit of %d", name, len(texts), most)
 	}
 	for i, text := range texts {
 		if strings.TrimSpace(text) == "" || len(text) > maxMetaText {
-			return fmt.Errorf("%s[%d]: between 1 and %d bytes are wanted", name, i, maxMetaText)
+			return fmt.Errorf("%s[%d]: length must be between 1 and %d bytes", name, i, maxMetaText)
 		}
 	}
 	return nil

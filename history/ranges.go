@@ -2,14 +2,14 @@ package history
 
 import "slices"
 
-// Range is a run of messages, by the sequence numbers of its first and last.
+// Range is a range of messages, given by the sequence numbers of the first and the last one.
 type Range struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
 }
 
-// Ranges returns which messages each of some edits concerns: those that leave the view, come back to it or are shown
-// differently. Messages without another one between them are one range.
+// Ranges returns for each edit the messages that it removes from the view, returns to the view or patches. Adjacent
+// messages form one range.
 func (l *Log) Ranges(edits []Edit) [][]Range {
 	index := make(map[string]int, len(l.heads))
 	for i := range l.heads {
@@ -53,7 +53,7 @@ func appendKnown(at []int, index map[string]int, id string) []int {
 	return at
 }
 
-// between returns the messages behind one sequence number and before another.
+// between returns the messages after one sequence number and before another.
 func (l *Log) between(after, before int64) []Range {
 	first, _ := l.before(after)
 	last, _ := l.before(before - 1)
@@ -63,7 +63,7 @@ func (l *Log) between(after, before int64) []Range {
 	return []Range{{l.heads[first+1].Seq, l.heads[last].Seq}}
 }
 
-// runs joins messages, by their indices in order, that follow each other.
+// runs joins adjacent messages, given by sorted indexes, to ranges.
 func (l *Log) runs(at []int) (runs []Range) {
 	for n, i := range at {
 		if n > 0 && at[n-1] == i-1 {
@@ -75,7 +75,8 @@ func (l *Log) runs(at []int) (runs []Range) {
 	return runs
 }
 
-// TokensWith returns the tokens of the working history once e, which must be the next edit, is applied.
+// TokensWith returns the tokens that the working history would have after e, which must be the next edit. It does not
+// apply e.
 func (l *Log) TokensWith(e Edit) int {
 	next := Log{heads: l.heads, edits: append(l.edits[:len(l.edits):len(l.edits)], e)}
 	v := next.at(e.Seq)

@@ -34,7 +34,7 @@ func TestRangesOfEdits(t *testing.T) {
 	}
 }
 
-// What an edit would leave is what it leaves.
+// TokensWith predicts the tokens after the edit.
 func TestTokensWithAnEdit(t *testing.T) {
 	for seed := range uint64(50) {
 		w := &writer{Log: NewLog(nil, nil), r: rand.New(rand.NewPCG(seed, 9))}
@@ -49,7 +49,7 @@ func TestTokensWithAnEdit(t *testing.T) {
 				t.Fatal("the edit was applied")
 			}
 			if w.Apply(e); w.Tokens() != want {
-				t.Fatalf("seed %d: %d tokens, %d were told", seed, w.Tokens(), want)
+				t.Fatalf("seed %d: %d tokens, predicted %d", seed, w.Tokens(), want)
 			}
 		}
 	}

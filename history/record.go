@@ -13,18 +13,18 @@ var ErrNotFound = errors.New("not found")
 type Session struct {
 	ID          string    `json:"id"` // sess_ + ULID
 	CWD         string    `json:"cwd"`
-	Roots       []string  `json:"roots,omitempty"` // further roots, absolute
+	Roots       []string  `json:"roots,omitempty"` // additional roots, absolute
 	Title       string    `json:"title"`
-	TitleByUser bool      `json:"titleByUser,omitempty"` // a title given by the user is never replaced by rule
+	TitleByUser bool      `json:"titleByUser,omitempty"` // set by the user; never replaced automatically
 	Config      Config    `json:"config"`
 	CreatedAt   time.Time `json:"createdAt"`
 	UpdatedAt   time.Time `json:"updatedAt"`
-	DeletedAt   time.Time `json:"deletedAt,omitzero"` // zero while it is not deleted
-	Hidden      bool      `json:"hidden,omitempty"`   // an import that is not complete
+	DeletedAt   time.Time `json:"deletedAt,omitzero"` // zero unless it is deleted
+	Hidden      bool      `json:"hidden,omitempty"`   // an incomplete import
 	Messages    int       `json:"messages"`           // count; kept by the store
 }
 
-// Config is what a session's user chose for it. An empty field means the server's default.
+// Config holds the user's settings for a session. An empty field means the server's default.
 type Config struct {
 	Model        string `json:"model,omitempty"` // provider/model
 	ThoughtLevel string `json:"thoughtLevel,omitempty"`
@@ -33,10 +33,10 @@ type Config struct {
 	Compaction   string `json:"compaction,omitempty"` // strategy
 }
 
-// TurnStatus says where a turn stands.
+// TurnStatus is the status of a turn.
 type TurnStatus string
 
-// The states of a turn. TurnRunning in the store of a server that starts means that the last one died.
+// The states of a turn. If a starting server finds TurnRunning in its store, the previous server has crashed.
 const (
 	TurnRunning     TurnStatus = "running"
 	TurnCompleted   TurnStatus = "completed"
@@ -50,7 +50,7 @@ type Turn struct {
 	ID         string     `json:"id"`                 // turn_ + ULID
 	PromptID   string     `json:"promptId,omitempty"` // the client's name for the prompt, unique in the session
 	UserID     string     `json:"userId"`             // message id of the prompt
-	ReplyID    string     `json:"replyId"`            // message id that the reply has or will have
+	ReplyID    string     `json:"replyId"`            // message id of the reply, assigned in advance
 	Status     TurnStatus `json:"status"`
 	StopReason string     `json:"stopReason,omitempty"` // end_turn, max_tokens, refusal, cancelled
 	Failure    *Failure   `json:"failure,omitempty"`
@@ -60,15 +60,15 @@ type Turn struct {
 	EndedAt    time.Time  `json:"endedAt,omitzero"`
 }
 
-// Failure is an error as it was told to the client, so that it can be told again.
+// Failure is an error as sent to the client, stored so that it can be sent again.
 type Failure struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
 	Data    json.RawMessage `json:"data,omitempty"`
 }
 
-// Usage counts the tokens of a model call. The three input numbers add up to the whole input:
-// Input excludes what was read from or written to a prompt cache, whatever the provider's own convention.
+// Usage counts the tokens of a model call. The whole input is the sum of the three input numbers: Input excludes tokens
+// read from or written to a prompt cache, whatever the provider's convention.
 type Usage struct {
 	Input      int `json:"input"`
 	Output     int `json:"output"`
@@ -89,7 +89,7 @@ const (
 	PurposeTurn      = "turn"
 	PurposeDetection = "detection"
 	PurposeSummary   = "summary"
-	PurposeFrontend  = "frontend" // made by a frontend and told with context/commit
+	PurposeFrontend  = "frontend" // made by a frontend and reported with context/commit
 )
 
 // Call is the usage log's row for one model call.
@@ -100,10 +100,10 @@ type Call struct {
 	Model      string         `json:"model"` // provider/model
 	Usage      Usage          `json:"usage"`
 	Cost       float64        `json:"cost"`                 // US dollars
-	Estimated  bool           `json:"estimated,omitempty"`  // the provider did not tell all of usage: it was counted
-	Expected   int            `json:"expected"`             // tokens that were expected to be read from the cache
-	Categories map[string]int `json:"categories,omitempty"` // tokens of the request, as counted
-	Documents  map[string]int `json:"documents,omitempty"`  // those of the documents, by name
+	Estimated  bool           `json:"estimated,omitempty"`  // usage was counted, because the provider did not report all of it
+	Expected   int            `json:"expected"`             // tokens expected to be read from the cache
+	Categories map[string]int `json:"categories,omitempty"` // counted tokens of the request, by category
+	Documents  map[string]int `json:"documents,omitempty"`  // counted tokens of the documents, by name
 	Phase      string         `json:"phase,omitempty"`      // of the profile
 	At         time.Time      `json:"at"`
 }
@@ -115,7 +115,7 @@ type Totals struct {
 	Cost  float64 `json:"cost"` // US dollars
 }
 
-// Partial is one saved piece of a running answer. Pieces are appended, never rewritten.
+// Partial is a saved chunk of a running reply. Chunks are appended, never rewritten.
 type Partial struct {
 	Turn string    `json:"turn"`
 	N    int       `json:"n"`    // from 0, in order
@@ -123,26 +123,26 @@ type Partial struct {
 	Text string    `json:"text"`
 }
 
-// File is a file of a session's context as it is stored. State is written and read by filecontext only.
+// File is the stored form of a file of a session. Only filecontext interprets State.
 type File struct {
 	Path   string
 	State  json.RawMessage
-	Buffer []byte // the client's unsaved text; nil where the disk counts
+	Buffer []byte // the client's unsaved text; nil if there is none
 }
 
 // Document is a named text of a session: rules, a design, types, tests, facts, or any other.
 type Document struct {
 	Name     string    `json:"name"`
 	Text     string    `json:"text"`
-	Priority int       `json:"priority"` // what goes first when the window is full: the lowest
+	Priority int       `json:"priority"` // the lowest is evicted first
 	Pinned   bool      `json:"pinned,omitempty"`
 	Phases   []string  `json:"phases,omitempty"` // modes in which it is shown; none: in all
 	Status   string    `json:"status,omitempty"` // of a unit of work
 	Order    int       `json:"order,omitempty"`  // of a unit among the units
-	Path     string    `json:"path,omitempty"`   // of the file that a unit is in
+	Path     string    `json:"path,omitempty"`   // of the file that contains a unit
 	At       time.Time `json:"at"`
 
-	Implementation string `json:"implementation,omitempty"` // what was made of a unit
+	Implementation string `json:"implementation,omitempty"` // of a unit
 }
 
 // Checkpoint is a name for a sequence number of a session.
@@ -153,44 +153,43 @@ type Checkpoint struct {
 	At   time.Time `json:"at"`
 }
 
-// Compaction is what is stored of a session's newest compaction.
+// Compaction is the stored record of a session's newest compaction.
 type Compaction struct {
 	ID      string    `json:"id"`      // cmp_ + ULID
-	Outcome string    `json:"outcome"` // CompactionRunning until there is one
+	Outcome string    `json:"outcome"` // CompactionRunning while it runs
 	At      time.Time `json:"at"`
-	Seq     int64     `json:"seq"` // newest sequence number then
+	Seq     int64     `json:"seq"` // newest sequence number at that time
 
-	// What keeps automatic compactions from trying in vain: see compaction.Backoff.
+	// The state of compaction.Backoff.
 	Fruitless int `json:"fruitless,omitempty"`
 	Tokens    int `json:"tokens,omitempty"`
 }
 
-// CompactionRunning is the outcome of a compaction that has none. In the store of a server that starts it means that the
-// last one died.
+// CompactionRunning is the outcome of a compaction that has not ended. If a starting server finds it in its store, the
+// previous server has crashed.
 const CompactionRunning = "running"
 
-// Blob is a rendered piece of a request, kept for as long as a layout refers to it.
+// Blob is a rendered entry of a request, kept while a layout refers to it.
 type Blob struct {
-	Hash  string // SHA-256 in hex of Bytes
+	Hash  string // SHA-256 of Bytes, in hex
 	Bytes []byte
 }
 
-// Calibration is what was learned about the real token counts of a model.
+// Calibration is the stored correction of a model's token counts.
 type Calibration struct {
 	Model  string  // provider/model
 	Ratio  float64 // reported tokens per counted token
-	Weight float64 // evidence so far, in calls, bounded
+	Weight float64 // of Ratio, in calls; bounded
 }
 
-// Change is one transaction of one session: all of it is stored, or nothing.
-// Fields that are zero are left alone.
+// Change is a transaction of one session. It is stored atomically. Zero fields change nothing.
 type Change struct {
 	Session string // id
 
 	Create  *Session // a new session
 	Update  *Session // title, config, roots and UpdatedAt of an existing one
-	Begin   *Turn    // a turn begins
-	End     *Turn    // a turn ends: status, stop reason, failure, usage; its partials are deleted
+	Begin   *Turn    // a turn that starts
+	End     *Turn    // a turn that ends: status, stop reason, failure, usage; its partials are deleted
 	Partial *Partial
 
 	Messages []Message
@@ -199,9 +198,9 @@ type Change struct {
 
 	PutFiles    []File
 	DropFiles   []string // paths
-	Layout      []byte   // opaque; nil leaves the stored one
+	Layout      []byte   // opaque; nil keeps the stored one
 	Blobs       []Blob
-	KeepBlobs   []string // with Layout: hashes of all that it refers to; the session's others go
+	KeepBlobs   []string // with Layout: hashes of all its blobs; the session's other blobs are dropped
 	Calibration *Calibration
 
 	PutDocuments  []Document
@@ -210,10 +209,10 @@ type Change struct {
 	PutCheckpoints  []Checkpoint
 	DropCheckpoints []string // ids
 
-	Compaction *Compaction // takes the place of the one before it
+	Compaction *Compaction // replaces the stored one
 }
 
-// Loaded is everything of a session that its goroutine holds in memory.
+// Loaded is the part of a session that is kept in memory.
 type Loaded struct {
 	Session     Session
 	Heads       []Head       // by Seq
@@ -221,9 +220,9 @@ type Loaded struct {
 	Files       []File       // by Path
 	Documents   []Document   // by Name
 	Checkpoints []Checkpoint // by Seq, then At
-	Layout      []byte       // nil where there is none
+	Layout      []byte       // nil if there is none
 	Totals      Totals
-	Compaction  *Compaction // the newest one; nil where there was none
-	Unfinished  *Turn       // the turn that was running when the last server ended
+	Compaction  *Compaction // the newest one; nil if there was none
+	Unfinished  *Turn       // the turn that was running when the previous server ended
 	Partials    []Partial   // of Unfinished, by N
 }

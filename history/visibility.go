@@ -5,34 +5,34 @@ import (
 	"slices"
 )
 
-// Visibility is what the working history does to one message.
+// Visibility describes whether and how the view shows a message.
 type Visibility struct {
 	InView  bool
-	Edit    string       // id of the edit that took it out; empty where it is in view, or where none can be named
-	Reason  HiddenReason // empty where it is in view
+	Edit    string       // id of the edit that removed it; empty if it is in view or a restore removed it
+	Reason  HiddenReason // empty if it is in view
 	Patches []ShownPatch // blocks that are shown differently, in the order of the edits
 }
 
-// HiddenReason says why a message is not in view.
+// HiddenReason is the reason why a message is not in view.
 type HiddenReason string
 
 // The reasons.
 const (
-	HiddenSummarised HiddenReason = "summarised" // a summary stands for it
-	HiddenLeftOut    HiddenReason = "left_out"   // it had to make room
-	HiddenCleared    HiddenReason = "cleared"    // everything up to it was cleared
-	HiddenReplaced   HiddenReason = "replaced"   // others took its place
-	HiddenTakenBack  HiddenReason = "taken_back" // a restore went back to what was before it
+	HiddenSummarised HiddenReason = "summarised" // replaced by a summary
+	HiddenLeftOut    HiddenReason = "left_out"   // removed to fit the window
+	HiddenCleared    HiddenReason = "cleared"    // removed by a clear
+	HiddenReplaced   HiddenReason = "replaced"   // removed by a replace
+	HiddenTakenBack  HiddenReason = "taken_back" // a restore returned to an earlier state
 )
 
-// ShownPatch is a block that is shown differently, and the kind of the edit that made it so.
+// ShownPatch is a patch with the kind of its edit.
 type ShownPatch struct {
 	Patch
 	Kind EditKind
 }
 
-// Visibility returns the v of each message with one of the sequence numbers, in their order. A number that is no
-// message's has the zero Visibility.
+// Visibility returns the visibility of the messages with the given sequence numbers, in the same order. For a number
+// that is not a message's it returns the zero Visibility.
 func (l *Log) Visibility(seqs []int64) []Visibility {
 	f := tracked{bySeq: make(map[int64]*Visibility, len(seqs)), byID: make(map[string]*Visibility, len(seqs))}
 	for _, seq := range seqs {
@@ -58,7 +58,7 @@ func (l *Log) Visibility(seqs []int64) []Visibility {
 	return all
 }
 
-// tracked are those of some messages while the edits are gone through.
+// tracked holds the visibility of some messages while the edits are replayed.
 type tracked struct {
 	bySeq map[int64]*Visibility
 	byID  map[string]*Visibility
@@ -92,7 +92,7 @@ func (f tracked) take(e *Edit) {
 	}
 }
 
-// leave takes the message out of view, where it is in it.
+// leave removes the message from view if it is in view.
 func (f *Visibility) leave(e *Edit) {
 	if !f.InView {
 		return

@@ -35,17 +35,17 @@ func TestVisibility(t *testing.T) {
 		"cleared after it was summarised": {heads(1, 2), []Edit{
 			{ID: "e", Seq: 3, Kind: EditCompact, Messages: []string{"msg_1"}, Summary: "short"}, {ID: "f", Seq: 4, Kind: EditClear}},
 			map[int64]Visibility{1: {Edit: "e", Reason: HiddenSummarised}, 2: {Edit: "f", Reason: HiddenCleared}}},
-		"taken back": {heads(1, 2), []Edit{{ID: "e", Seq: 3, Kind: EditRestore, To: 1}},
+		"restored": {heads(1, 2), []Edit{{ID: "e", Seq: 3, Kind: EditRestore, To: 1}},
 			map[int64]Visibility{1: in, 2: {Reason: HiddenTakenBack}}},
-		"taken back and brought again": {heads(1, 2), []Edit{
+		"restored and undone": {heads(1, 2), []Edit{
 			{ID: "e", Seq: 3, Kind: EditRestore, To: 1}, {ID: "f", Seq: 4, Kind: EditRestore, Undoes: "e"}},
 			map[int64]Visibility{1: in, 2: in}},
 		"duplicate": {heads(1, 3), []Edit{{ID: "e", Seq: 4, Kind: EditDedupe, Patches: []Patch{patch}}},
 			map[int64]Visibility{1: in, 3: {InView: true, Patches: []ShownPatch{{Patch: patch, Kind: EditDedupe}}}}},
-		"a patched one that left": {heads(1, 3), []Edit{
+		"patched and removed": {heads(1, 3), []Edit{
 			{ID: "e", Seq: 4, Kind: EditDedupe, Patches: []Patch{patch}}, {ID: "f", Seq: 5, Kind: EditTruncate, Messages: []string{"msg_3"}}},
 			map[int64]Visibility{1: in, 3: {Edit: "f", Reason: HiddenLeftOut}}},
-		"no message": {heads(1), nil, map[int64]Visibility{7: {}}},
+		"not a message": {heads(1), nil, map[int64]Visibility{7: {}}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -56,7 +56,7 @@ func TestVisibility(t *testing.T) {
 					t.Errorf("message %d (-want +got):\n%s", seq, diff)
 				}
 				if _, in := l.Find(seq); in != want.InView {
-					t.Errorf("message %d: the view holds it: %v", seq, in)
+					t.Errorf("message %d: in view: %v", seq, in)
 				}
 			}
 		})

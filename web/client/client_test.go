@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { binary.Main(m) }
 
-// TestClient builds the library in a copy of its folder and runs its own tests, which `node --test` finds. They need
-// node and npm, which `make test` installs.
+// TestClient builds the library in a copy of its folder and runs its tests with `node --test`. It needs node and npm,
+// which `make test` installs.
 func TestClient(t *testing.T) {
 	dir := workingCopy(t)
 	writeExamples(t, filepath.Join(dir, "test"))
@@ -28,10 +28,10 @@ func TestClient(t *testing.T) {
 	run(t, dir, nil, tsc, "--build")
 	t.Run("compiles for browsers", func(t *testing.T) { run(t, dir, nil, tsc, "--project", "tsconfig.browser.json") })
 	t.Run("node without a WebSocket", func(t *testing.T) { runTests(t, dir, "--no-experimental-websocket") })
-	t.Run("node with a WebSocket of its own", func(t *testing.T) { runTests(t, dir, "--experimental-websocket") })
+	t.Run("node with a native WebSocket", func(t *testing.T) { runTests(t, dir, "--experimental-websocket") })
 }
 
-// runTests runs the tests that were built in dir.
+// runTests runs the tests built in dir.
 func runTests(t *testing.T, dir, flag string) {
 	t.Helper()
 	w := newWorld(t)
@@ -43,7 +43,7 @@ func runTests(t *testing.T, dir, flag string) {
 	w.serve(t, exec.CommandContext(t.Context(), "node", append(args, files...)...))
 }
 
-// workingCopy is a copy of this folder without what was built in it.
+// workingCopy returns a copy of this folder without build results.
 func workingCopy(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -82,10 +82,10 @@ func run(t *testing.T, dir string, env []string, name string, args ...string) {
 
 var readmeExample = regexp.MustCompile("(?s)```ts\n(.*?)```")
 
-// maxExampleLines is how long the example of the README may be.
+// maxExampleLines is the maximum length of the example in the README.
 const maxExampleLines = 25
 
-// writeReadmeExample makes a module of the example of the README.
+// writeReadmeExample writes the example in the README as a module.
 func writeReadmeExample(t *testing.T, dir string) {
 	t.Helper()
 	readme, err := os.ReadFile("README.md")
@@ -104,7 +104,7 @@ func writeReadmeExample(t *testing.T, dir string) {
 	}
 }
 
-// TestVersionsAgree compares the versions that are written down.
+// TestVersionsAgree compares the versions in all files.
 func TestVersionsAgree(t *testing.T) {
 	var pack, lock struct {
 		Version  string `json:"version"`
@@ -143,7 +143,7 @@ func readJSON(t *testing.T, name string, into any) {
 	}
 }
 
-// ended says how a command ended, nil for well.
+// ended returns the error of a finished command, nil on success.
 func ended(ctx context.Context, cmd *exec.Cmd) error {
 	err := cmd.Wait()
 	if ctx.Err() != nil {
@@ -154,8 +154,8 @@ func ended(ctx context.Context, cmd *exec.Cmd) error {
 
 var dynamicImport = regexp.MustCompile(`import\('\./(.+)\.js' as string\)`)
 
-// TestBundlesForBrowsersHaveNoNodeModules: what is loaded in Node only is a dynamic import, which package.json tells
-// bundlers to leave out.
+// TestBundlesForBrowsersHaveNoNodeModules: the module for Node is imported dynamically, and package.json excludes it from
+// bundles.
 func TestBundlesForBrowsersHaveNoNodeModules(t *testing.T) {
 	var pack struct {
 		Browser map[string]bool `json:"browser"`
@@ -176,12 +176,12 @@ func TestBundlesForBrowsersHaveNoNodeModules(t *testing.T) {
 			module := string(m[1])
 			for _, path := range []string{"./src/" + module + ".ts", "./src/" + module + ".js", "./dist/src/" + module + ".js"} {
 				if taken, named := pack.Browser[path]; taken || !named {
-					t.Errorf("package.json does not leave %s out for browsers, which %s imports", path, name)
+					t.Errorf("package.json does not exclude %s for browsers, which %s imports", path, name)
 				}
 			}
 		}
 	}
 	if imports != 1 {
-		t.Errorf("%d dynamic imports, want the one of the WebSocket for Node", imports)
+		t.Errorf("%d dynamic imports, want only the WebSocket for Node", imports)
 	}
 }

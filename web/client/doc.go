@@ -1,5 +1,5 @@
-// Package client holds the client library for editor plugins and pages, written in TypeScript: src is the library, test
-// its tests. Go sees only that those pass, against the real server.
+// Package client contains the client library for editor plugins and web pages, in TypeScript: the library in src, its
+// tests in test. The package's Go tests run them with the real server.
 //
-// It must never have Go code that is no test.
+// It must never contain Go code other than tests.
 package client

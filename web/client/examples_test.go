@@ -10,13 +10,13 @@ import (
 	"testing"
 )
 
-// The examples of docs/protocol.md become a module whose constants have the types of src/protocol.ts. The compiler refuses
-// it where the types lack a field, a method, an event or an update, or have one that no example of theirs can have.
+// The examples in docs/protocol.md are compiled as constants with the types of src/protocol.ts. This fails if an example
+// has a field, method, event or update that the types lack, or lacks a required one.
 const protocolDoc = "../../docs/protocol.md"
 
 var jsonBlock = regexp.MustCompile("(?s)```json\n(.*?)```\n")
 
-// frame is what is looked at of an example.
+// frame is the used part of an example.
 type frame struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -25,7 +25,7 @@ type frame struct {
 	Error  json.RawMessage `json:"error"`
 }
 
-// clientNotifications are those of a client; they look like the server's.
+// clientNotifications are the notifications of clients, which look like those of the server.
 var clientNotifications = map[string]bool{"session/cancel": true, "$/cancel_request": true}
 
 func writeExamples(t *testing.T, dir string) {
@@ -45,7 +45,7 @@ func writeExamples(t *testing.T, dir string) {
 		line := 1 + strings.Count(string(text[:at[2]]), "\n")
 		kind, value := example(f, asked)
 		if kind == "" {
-			t.Errorf("%s:%d: neither a request, an answer nor a notification", protocolDoc, line)
+			t.Errorf("%s:%d: neither a request, a response nor a notification", protocolDoc, line)
 			continue
 		}
 		fmt.Fprintf(&module, "export const line%d: %s = %s;\n", line, kind, value)
@@ -55,7 +55,7 @@ func writeExamples(t *testing.T, dir string) {
 	}
 }
 
-// example returns the type of an example and the value that has it.
+// example returns the type of an example and the value of this type.
 func example(f frame, asked map[string]string) (kind string, value json.RawMessage) {
 	id := string(f.ID)
 	switch {

@@ -17,8 +17,8 @@ import (
 	"strata/internal/upstream"
 )
 
-// world is what the tests in TypeScript act in: a real server with a scripted model, reached through a proxy that can cut
-// connections. They change it by requests to its control, each of which is a method below, done on the test's goroutine.
+// world is the environment of the tests in TypeScript: a real server with a scripted model, behind a proxy that can cut
+// connections. The tests control it by requests, which run on the test's goroutine.
 type world struct {
 	t     *testing.T
 	model *upstream.Server
@@ -31,7 +31,7 @@ type world struct {
 	commands chan command
 }
 
-// command is a request to the control: what it holds, and where the answer goes.
+// command is a request to the control, with a channel for the response.
 type command struct {
 	name   string
 	params json.RawMessage
@@ -50,7 +50,7 @@ func newWorld(t *testing.T) *world {
 
 var serveDebug = binary.Options{Args: []string{"--debug"}}
 
-// serve runs a command in the world until it ends.
+// serve runs a command and handles its requests until it ends.
 func (w *world) serve(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	control := httptest.NewServer(http.HandlerFunc(w.control))
@@ -93,7 +93,7 @@ func (w *world) control(rw http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(rw).Encode(<-answer)
 }
 
-// obey does what a test asks for and returns what it is told.
+// obey runs a command and returns the response.
 func (w *world) obey(c command) any {
 	switch c.name {
 	case "world":
@@ -101,7 +101,7 @@ func (w *world) obey(c command) any {
 	case "script":
 		var s script
 		w.read(c, &s)
-		w.model.Push(w.answerOf(s))
+		w.model.Push(w.replyOf(s))
 	case "open":
 		var gate string
 		w.read(c, &gate)
@@ -123,7 +123,7 @@ func (w *world) obey(c command) any {
 		w.server.Restart(serveDebug)
 		w.proxy.lead(w.server.Info)
 	default:
-		w.t.Errorf("the control knows no %q", c.name)
+		w.t.Errorf("unknown command %q", c.name)
 	}
 	return nil
 }
@@ -134,17 +134,17 @@ func (w *world) read(c command, into any) {
 	}
 }
 
-// script is the answer of the model to one request: texts, some of which are gates that have to be opened.
+// script is the model's reply to one request: texts and gates, which must be opened.
 type script struct {
 	Steps []struct {
 		Text    string `json:"text"`
 		Thought string `json:"thought"`
 		Gate    string `json:"gate"`
-		Times   int    `json:"times"` // the text as so many deltas
+		Times   int    `json:"times"` // number of deltas with this text
 	} `json:"steps"`
 }
 
-func (w *world) answerOf(s script) upstream.Script {
+func (w *world) replyOf(s script) upstream.Script {
 	answer := upstream.Script{Usage: upstream.Usage{Input: 10, Output: 5}}
 	for _, step := range s.Steps {
 		switch {
@@ -168,7 +168,7 @@ func (w *world) gate(name string) chan struct{} {
 	return w.gates[name]
 }
 
-// openGates lets go of what a test left behind.
+// openGates opens the gates that a test left closed.
 func (w *world) openGates() {
 	for name, gate := range w.gates {
 		close(gate)
@@ -176,13 +176,13 @@ func (w *world) openGates() {
 	}
 }
 
-// proxy passes TCP connections on to a server, and can end them all. Its address stays the same whatever server it leads to.
+// proxy forwards TCP connections to a server and can cut them. Its address does not change with the server.
 type proxy struct {
 	listener net.Listener
 
 	mu     sync.Mutex
 	target string
-	closed bool // takes no connections
+	closed bool // accepts no connections
 	conns  map[net.Conn]struct{}
 }
 
@@ -213,7 +213,7 @@ func newProxy(t *testing.T) *proxy {
 
 func (p *proxy) address() string { return p.listener.Addr().String() }
 
-// lead makes new connections lead to a server.
+// lead forwards new connections to the given server.
 func (p *proxy) lead(to binary.Info) {
 	u, err := url.Parse(to.URL)
 	p.mu.Lock()
@@ -229,7 +229,7 @@ func (p *proxy) refuse(refuse bool) {
 	p.closed = refuse
 }
 
-// cut ends all connections and returns how many there were.
+// cut ends all connections and returns their number.
 func (p *proxy) cut() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

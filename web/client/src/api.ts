@@ -5,7 +5,7 @@ import type {
   InitializeResult,
   Methods,
   NewSessionParams,
-  Place,
+  Position,
   PromptResult,
   ContentBlock,
   ServerEventNotification,
@@ -14,15 +14,15 @@ import type {
   Update,
 } from './protocol.js';
 
-/** Where a server is, and what lets in. */
+/** The address of a server and the credentials. */
 export interface Endpoint {
-  /** `ws:`, `wss:`, `http:` or `https:`; without a path it is that of the WebSocket. */
+  /** `ws:`, `wss:`, `http:` or `https:`. Without a path, the WebSocket's path is used. */
   url: string;
-  /** Without one a browser is let in by its cookie, at the server's own origin. */
+  /** Not needed in a page from the server's own origin, which is authorized by its cookie. */
   token?: string;
 }
 
-/** The part of a WebSocket that is needed. */
+/** The part of the WebSocket interface that this library uses. */
 export interface Socket {
   onopen: ((event: any) => void) | null;
   onmessage: ((event: any) => void) | null;
@@ -34,36 +34,36 @@ export interface Socket {
 
 export type SocketConstructor = new (url: string, protocols?: string | string[]) => Socket;
 
-/** How long to wait between tries, in milliseconds. */
+/** Delays between attempts to connect, in milliseconds. */
 export interface Backoff {
-  /** Before the second try; it doubles with each further one. 250 unless given. */
+  /** The delay before the second attempt, default 250. It doubles with each further attempt. */
   first?: number;
-  /** At most. 10,000 unless given. */
+  /** The maximum delay, default 10,000. */
   most?: number;
 }
 
 export interface ConnectOptions extends Partial<Endpoint> {
-  /** Asked for the endpoint before each try, in place of `url` and `token`: a server that was started anew may have another. */
+  /** Called for the endpoint before each attempt, instead of `url` and `token`: a restarted server may have a new one. */
   find?: () => Endpoint | Promise<Endpoint>;
   clientInfo?: Implementation;
-  /** Notices and the progress of compactions are shown unless this says otherwise. */
+  /** By default, notices and the progress of compactions are requested. */
   clientCapabilities?: ClientCapabilities;
-  /** In place of the global one. */
+  /** Used instead of the global one. */
   WebSocket?: SocketConstructor;
   backoff?: Backoff;
   onState?: (state: ConnectionState) => void;
-  /** Told of what is wrong with a frame of the server, which is then ignored. */
+  /** Called for each invalid frame of the server; the frame is ignored. */
   onProblem?: (problem: Error) => void;
-  /** Gives up the first connection. */
+  /** Aborting gives up the first connection. */
   signal?: AbortSignal;
 }
 
 export type ConnectionState =
   | { kind: 'open' }
-  /** `attempt` counts from 1 and begins anew with a connection that holds. */
+  /** `attempt` counts from 1 and restarts after a stable connection. */
   | { kind: 'connecting'; attempt: number }
   | { kind: 'waiting'; attempt: number; retryAt: Date; reason: string }
-  /** For good: `close` was called, or the server refused in a way that another try cannot mend. */
+  /** Final: `close` was called, or the server refused and retrying would not help. */
   | { kind: 'closed'; reason: string };
 
 export interface CallOptions {
@@ -71,24 +71,24 @@ export interface CallOptions {
   signal?: AbortSignal;
 }
 
-/** A client that stays connected. `connect` makes it. */
+/** A client that reconnects automatically. `connect` creates it. */
 export interface Client {
-  /** What the server of the present connection, or of the last one, said of itself. */
+  /** The `initialize` result of the current or the last connection. */
   readonly agent: InitializeResult;
   readonly state: ConnectionState;
 
-  /** Calls `fn` with each new state; returns a function that ends this. */
+  /** Calls `fn` with each new state; returns a function that removes it. */
   onState(fn: (state: ConnectionState) => void): () => void;
 
-  /** While waiting for another try: tries now. */
+  /** If the client is waiting for the next attempt, starts it immediately. */
   retryNow(): void;
 
   /**
-   * Sends a request. Calls made while there is no connection wait for one, up to a bound.
+   * Sends a request. Without a connection the call waits for one; the number of waiting calls is bounded.
    *
-   * Rejects with `RpcError` where the server answers with an error, with `ConnectionLost` where the connection was lost
-   * before the answer came (whether the request took effect is not known), with the signal's reason where that
-   * cancelled it, and with `ClientClosed` where it was never sent.
+   * Rejects with `RpcError` if the server responds with an error, with `ConnectionLost` if the connection is lost before
+   * the response (the request may or may not have taken effect), with the signal's reason if the signal cancels it, with
+   * `ClientClosed` if it was never sent, and with `LimitExceeded` if too many calls are waiting.
    */
   call<M extends keyof Methods>(
     method: M,
@@ -96,71 +96,71 @@ export interface Client {
     options?: CallOptions,
   ): Promise<Methods[M]['result']>;
 
-  /** A handle on a session; it costs nothing and asks for nothing. */
+  /** Returns a handle to a session. It sends no request. */
   session(sessionId: string): SessionHandle;
 
   newSession(params: NewSessionParams): Promise<SessionHandle>;
 
-  /** News of all sessions, from now on. */
+  /** Events of all sessions, from now on. */
   serverEvents(options?: CallOptions): AsyncIterableIterator<ServerEvent>;
 
-  /** Ends the connection and all that waits for it. */
+  /** Closes the connection and rejects waiting calls. */
   close(): Promise<void>;
 }
 
 export type ServerEvent =
   | ServerEventNotification
-  /** There was no connection for a while: a list has to be asked for anew. */
+  /** The connection was interrupted: lists must be fetched again. */
   | { type: 'resubscribed'; counts: Counts };
 
 export interface WatchOptions {
   signal?: AbortSignal;
-  /** What was seen already. */
-  after?: Place;
+  /** The position of the last event already seen. */
+  after?: Position;
 }
 
 export type SessionEvent =
   /**
-   * The present state. It takes the place of all that came before: it stands at the beginning, and wherever the server
-   * could not go on without a gap, or the watcher was too slow.
+   * The current state, which replaces everything before. It is the first event, and is sent again if the server cannot
+   * continue without a gap or the watcher was too slow.
    */
-  | ({ type: 'snapshot'; running: string | null; snapshot: Snapshot } & Place)
-  /** What of a long running text a snapshot could not hold has no number of its own but the snapshot's. */
-  | ({ type: 'update'; update: Update } & Place)
-  | ({ type: 'event'; event: SessionEventNotification } & Place);
+  | ({ type: 'snapshot'; running: string | null; snapshot: Snapshot } & Position)
+  /** The rest of a long running reply that did not fit a snapshot has the snapshot's sequence number. */
+  | ({ type: 'update'; update: Update } & Position)
+  | ({ type: 'event'; event: SessionEventNotification } & Position);
 
 export interface SessionHandle {
   readonly id: string;
 
   /**
-   * What happens in the session: first a snapshot, or with `after` the events behind it, then each event once and in
-   * order, across lost connections. It ends when the session is closed or deleted, the signal is aborted or the client is closed.
-   * It throws `RpcError` where there is no such session.
+   * The events of the session: first a snapshot, or with `after` the events after that position, then each event once and
+   * in order, across lost connections. The iteration ends when the session is closed or deleted, the signal is aborted or
+   * the client is closed. It throws `RpcError` if the session does not exist.
    */
   watch(options?: WatchOptions): AsyncIterableIterator<SessionEvent>;
 
   /**
-   * Sends a prompt. When the connection is lost it is sent again with the same `promptId`, which joins the turn. Aborting
-   * cancels the turn, which then ends with `cancelled`.
+   * Sends a prompt. After a lost connection it is sent again with the same `promptId`, which joins the turn. Aborting the
+   * signal cancels the turn, which ends with `cancelled`.
    */
   prompt(content: string | ContentBlock[], options?: PromptOptions): Turn;
 
-  /** Cancels the running turn, whoever began it. Without a connection it does nothing: the events tell whether a turn ended. */
+  /** Cancels the running turn, whichever client started it. Without a connection it does nothing; watch for the turn's end. */
   cancel(): void;
 }
 
 export interface PromptOptions {
   signal?: AbortSignal;
-  /** Names the prompt in the session, at most 200 bytes; a random one unless given. */
+  /** Identifies the prompt in the session, at most 200 bytes; random by default. */
   promptId?: string;
 }
 
-/** A turn: its updates, to be iterated once, and how it ended. */
+/** A turn: its updates, which can be iterated once, and its result. */
 export interface Turn extends AsyncIterable<Update> {
   readonly promptId: string;
-  /** Rejects with `RpcError` where the turn failed. */
+  /** Rejects with `RpcError` if the turn failed. */
   readonly result: Promise<PromptResult>;
-  /** The whole text of the answer, once the turn has ended. Rejects as `result` does. */
+  /** Resolves with the whole text of the reply when the turn has ended. Rejects like `result`. */
   text(): Promise<string>;
   /** Cancels the turn. */
   cancel(): void;

@@ -5,8 +5,8 @@ export const FIRST_DELAY = 250;
 export const MOST_DELAY = 10_000;
 
 /**
- * How long to wait behind the failed try number `attempt`, from 1, in milliseconds. It doubles each time, and a third of
- * it is chance, so that clients that lost the same server do not come back all at once.
+ * Returns the delay after failed attempt number `attempt`, from 1, in milliseconds. It doubles each time. Up to a third
+ * is subtracted at random, so that clients of the same server do not reconnect simultaneously.
  */
 export function delay(attempt: number, backoff: Backoff = {}, random: () => number = Math.random): number {
   const first = backoff.first ?? FIRST_DELAY;

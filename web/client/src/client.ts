@@ -11,8 +11,8 @@ import type {
   WatchOptions,
 } from './api.js';
 import { abortReason, ClientClosed, RpcError } from './errors.js';
-import { unsubscribe } from './feed.js';
-import { Feeds } from './feeds.js';
+import { unsubscribe } from './subscription.js';
+import { Subscriptions } from './subscriptions.js';
 import { CancelledUnsent, Link, type Follower } from './link.js';
 import { ErrorCode, type ContentBlock, type InitializeResult, type Methods, type NewSessionParams } from './protocol.js';
 import { ServerEvents } from './server-events.js';
@@ -20,8 +20,8 @@ import { PromptTurn } from './turn.js';
 import { Watcher } from './watcher.js';
 
 /**
- * Connects to a server and resolves when that is done. A server that cannot be reached is tried again and again, with
- * growing pauses: `onState` tells of it, `signal` gives up. Rejects with `ConnectionRefused` where another try would not help.
+ * Connects to a server and resolves when the connection is initialized. If the server cannot be reached, it retries with
+ * growing delays: `onState` reports them, `signal` gives up. Rejects with `ConnectionRefused` if retrying would not help.
  */
 export async function connect(options: ConnectOptions): Promise<Client> {
   const client = new LinkedClient(options);
@@ -31,12 +31,12 @@ export async function connect(options: ConnectOptions): Promise<Client> {
 
 class LinkedClient implements Client, Follower {
   readonly #link: Link;
-  readonly #feeds: Feeds;
+  readonly #subscriptions: Subscriptions;
   readonly #serverEvents: ServerEvents;
 
   constructor(options: ConnectOptions) {
     this.#link = new Link(options, this);
-    this.#feeds = new Feeds(this.#link);
+    this.#subscriptions = new Subscriptions(this.#link);
     this.#serverEvents = new ServerEvents(this.#link);
   }
 
@@ -78,12 +78,12 @@ class LinkedClient implements Client, Follower {
   }
 
   session(sessionId: string): SessionHandle {
-    return new Handle(sessionId, this.#link, this.#feeds);
+    return new Handle(sessionId, this.#link, this.#subscriptions);
   }
 
   async newSession(params: NewSessionParams): Promise<SessionHandle> {
     const { sessionId } = await this.call('session/new', params);
-    if (!this.#feeds.has(sessionId)) unsubscribe(this.#link, sessionId); // who wants to hear of it watches it
+    if (!this.#subscriptions.has(sessionId)) unsubscribe(this.#link, sessionId); // a session is subscribed to by watching it
     return this.session(sessionId);
   }
 
@@ -95,20 +95,20 @@ class LinkedClient implements Client, Follower {
     return this.#link.close();
   }
 
-  // What the link tells.
+  // Follower
 
   up(): void {
-    this.#feeds.up();
+    this.#subscriptions.up();
     this.#serverEvents.up();
   }
 
   down(): void {
-    this.#feeds.down();
+    this.#subscriptions.down();
   }
 
   end(reason: Error): void {
     const error = reason instanceof ClientClosed ? undefined : reason;
-    this.#feeds.end(error);
+    this.#subscriptions.end(error);
     this.#serverEvents.end(error);
   }
 
@@ -116,9 +116,9 @@ class LinkedClient implements Client, Follower {
     if (typeof params !== 'object' || params === null) return;
     switch (method) {
       case 'session/update':
-        return this.#feeds.updated(params, size);
+        return this.#subscriptions.updated(params, size);
       case '_strata/event':
-        return this.#feeds.happened(params, size);
+        return this.#subscriptions.happened(params, size);
       case '_strata/server/event':
         return this.#serverEvents.notified(params);
     }
@@ -131,23 +131,23 @@ function isCancelled(error: Error): boolean {
 
 class Handle implements SessionHandle {
   readonly #link: Link;
-  readonly #feeds: Feeds;
+  readonly #subscriptions: Subscriptions;
 
   constructor(
     readonly id: string,
     link: Link,
-    feeds: Feeds,
+    subscriptions: Subscriptions,
   ) {
     this.#link = link;
-    this.#feeds = feeds;
+    this.#subscriptions = subscriptions;
   }
 
   watch(options: WatchOptions = {}): AsyncIterableIterator<SessionEvent> {
-    return new Watcher(this.#feeds, this.id, options).events;
+    return new Watcher(this.#subscriptions, this.id, options).events;
   }
 
   prompt(content: string | ContentBlock[], options: PromptOptions = {}): Turn {
-    return new PromptTurn(this.#link, this.#feeds, this.id, content, options);
+    return new PromptTurn(this.#link, this.#subscriptions, this.id, content, options);
   }
 
   cancel(): void {

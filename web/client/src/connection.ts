@@ -4,21 +4,21 @@ import { ErrorCode, type InitializeResult } from './protocol.js';
 import { openSocket } from './socket.js';
 import { VERSION } from './version.js';
 
-/** Takes an answer, or why there is none. It is called in the order in which frames came, and must not throw. */
+/** Handles a response, or the reason why there is none. It is called in the order of the frames, and must not throw. */
 export type Settle = (error: Error | null, result?: any) => void;
 
-/** A notification, and the length of its frame in characters. */
+/** Handles a notification; `size` is the length of its frame in characters. */
 export type Notified = (method: string, params: any, size: number) => void;
 
-/** How long a server may take to accept a connection and to answer `initialize`, in milliseconds. */
+/** The maximum time for a server to accept a connection and respond to `initialize`, in milliseconds. */
 export const HANDSHAKE_TIMEOUT = 20_000;
 
-/** How long the other side may take to say goodbye, in milliseconds. */
+/** The maximum time to wait for the server's close frame, in milliseconds. */
 const CLOSE_TIMEOUT = 2_000;
 
 const PROTOCOL_VERSION = 1;
 
-/** One connection: JSON-RPC over a socket that is open. */
+/** A connection: JSON-RPC over an open socket. */
 export class Connection {
   /** Resolves when the connection has ended, with the reason. */
   readonly ended: Promise<Error>;
@@ -38,7 +38,7 @@ export class Connection {
     this.#problem = problem;
     this.ended = new Promise((resolve) => (this.#end = resolve));
     socket.onmessage = (event) => this.#receive(event.data);
-    socket.onerror = () => {}; // the end comes with onclose
+    socket.onerror = () => {}; // onclose follows
     socket.onclose = (event) => this.#close(new ConnectionLost(closeReason(event)));
   }
 
@@ -46,7 +46,7 @@ export class Connection {
     return this.#lost === null;
   }
 
-  /** How many requests wait for their answers. */
+  /** The number of requests without a response. */
   get inFlight(): number {
     return this.#pending.size;
   }
@@ -93,7 +93,7 @@ export class Connection {
     try {
       this.#socket.send(frame);
     } catch (error) {
-      // The socket is closing: what was sent is settled when it has closed.
+      // The socket is closing: pending requests are rejected when it has closed.
       this.#problem(asError(error));
     }
   }
@@ -107,9 +107,9 @@ export class Connection {
     this.#end(reason);
   }
 
-  /** Takes a frame. Whatever is in it, nothing is thrown. */
+  /** Handles a frame. It never throws, whatever the frame contains. */
   #receive(data: unknown): void {
-    if (typeof data !== 'string') return; // binary messages are not of this protocol
+    if (typeof data !== 'string') return; // the protocol has no binary messages
     if (this.#lost) return;
     let frame: any;
     try {
@@ -122,7 +122,7 @@ export class Connection {
     }
     try {
       if (typeof frame.method === 'string') this.#incoming(frame, data.length);
-      else this.#answer(frame);
+      else this.#response(frame);
     } catch (error) {
       this.#problem(asError(error));
     }
@@ -130,29 +130,29 @@ export class Connection {
 
   #incoming(frame: any, size: number): void {
     if (frame.id === undefined) return this.#notified(frame.method, frame.params, size);
-    const error = { code: ErrorCode.methodNotFound, message: 'this client serves no methods' };
+    const error = { code: ErrorCode.methodNotFound, message: 'this client has no methods' };
     this.#send(JSON.stringify({ jsonrpc: '2.0', id: frame.id, error }));
   }
 
-  #answer(frame: any): void {
+  #response(frame: any): void {
     const settle = this.#pending.get(frame.id);
     if (!settle) return this.#problem(stray(frame));
     this.#pending.delete(frame.id);
     if (frame.error !== undefined) settle(rpcError(frame.error));
-    else if (frame.result === undefined) settle(new RpcError(ErrorCode.internal, 'the server answered with neither result nor error'));
+    else if (frame.result === undefined) settle(new RpcError(ErrorCode.internal, 'the server sent a response with neither result nor error'));
     else settle(null, frame.result);
   }
 }
 
 function rpcError(error: any): RpcError {
   const code = typeof error?.code === 'number' ? error.code : ErrorCode.internal;
-  const message = typeof error?.message === 'string' ? error.message : 'the server gave no message';
+  const message = typeof error?.message === 'string' ? error.message : 'the server sent no error message';
   return new RpcError(code, message, error?.data);
 }
 
 function stray(frame: any): Error {
   if (frame.error !== undefined) return rpcError(frame.error);
-  return new Error('the server answered a request that nobody waits for');
+  return new Error('the server sent a response to an unknown request');
 }
 
 function closeReason(event: any): string {
@@ -162,8 +162,8 @@ function closeReason(event: any): string {
 }
 
 /**
- * Opens a connection and initializes it. Rejects with `ConnectionRefused` where another try would not help. Once it has
- * resolved, notifications come.
+ * Opens a connection and initializes it. Rejects with `ConnectionRefused` if retrying would not help. Notifications are
+ * delivered after it has resolved.
  */
 export async function openConnection(
   endpoint: Endpoint,
@@ -174,7 +174,7 @@ export async function openConnection(
 ): Promise<Connection> {
   const limit = new AbortController();
   const abort = () => limit.abort(signal.reason);
-  const timer = setTimeout(() => limit.abort(new Error('the server does not answer')), HANDSHAKE_TIMEOUT);
+  const timer = setTimeout(() => limit.abort(new Error('the server does not respond')), HANDSHAKE_TIMEOUT);
   signal.addEventListener('abort', abort);
   if (signal.aborted) abort();
   try {
@@ -205,9 +205,9 @@ function initialize(connection: Connection, options: ConnectOptions, signal: Abo
     connection.request('initialize', params, (error, result) => {
       signal.removeEventListener('abort', abort);
       if (error instanceof RpcError && error.code !== ErrorCode.busy) {
-        reject(new ConnectionRefused(`the server refuses to be initialized: ${error.message}`));
+        reject(new ConnectionRefused(`the server refused initialize: ${error.message}`));
       } else if (error) reject(error);
-      else if (!isStrata(result)) reject(new ConnectionRefused('this is no Strata server that speaks version 1 of the protocol'));
+      else if (!isStrata(result)) reject(new ConnectionRefused('not a Strata server with version 1 of the protocol'));
       else resolve(result);
     });
   });

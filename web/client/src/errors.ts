@@ -1,4 +1,4 @@
-/** The server answered a request with an error. */
+/** The server responded to a request with an error. */
 export class RpcError extends Error {
   override name = 'RpcError';
 
@@ -11,18 +11,18 @@ export class RpcError extends Error {
   }
 }
 
-/** The connection was lost before the answer came: whether the request took effect is not known. */
+/** The connection was lost before the response: the request may or may not have taken effect. */
 export class ConnectionLost extends Error {
   override name = 'ConnectionLost';
 }
 
-/** The server refuses this client, and another try would not change that. */
+/** The server refuses this client, and retrying would not help. */
 export class ConnectionRefused extends Error {
   override name = 'ConnectionRefused';
 
   constructor(
     message: string,
-    /** The HTTP status with which it refused, where it was that. */
+    /** The HTTP status of the refusal, if there is one. */
     readonly status?: number,
   ) {
     super(message);
@@ -34,17 +34,17 @@ export class ClientClosed extends Error {
   override name = 'ClientClosed';
 }
 
-/** A bound was reached; the message says which. */
-export class TooMuchWaits extends Error {
-  override name = 'TooMuchWaits';
+/** A limit of this client was exceeded; the message says which. */
+export class LimitExceeded extends Error {
+  override name = 'LimitExceeded';
 }
 
-/** Makes an error of whatever was thrown. */
+/** Converts a thrown value to an Error. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
-/** What an aborted signal's owner wants to be told. */
+/** Returns the reason of an aborted signal. */
 export function abortReason(signal: AbortSignal): unknown {
   return signal.reason ?? new DOMException('The operation was aborted.', 'AbortError');
 }

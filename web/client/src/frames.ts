@@ -1,17 +1,17 @@
-/** The frames of RFC 6455, as a client writes and reads them. */
+/** Encoding and decoding of RFC 6455 frames for a client. */
 
 export const Opcode = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
-/** The largest message that is taken, in bytes. The server's own frames stay far below. */
+/** The maximum size of a received message, in bytes. The server's frames are far smaller. */
 export const MAX_MESSAGE = 32 << 20;
 
-/** The most fragments of one message. */
+/** The maximum number of fragments of a message. */
 export const MAX_FRAGMENTS = 65_536;
 
-/** The most that a control frame may hold, in bytes. */
+/** The maximum payload of a control frame, in bytes. */
 const MAX_CONTROL = 125;
 
-/** A breach of the protocol, with the code that the connection is closed with. */
+/** A violation of the protocol, with the code for closing the connection. */
 export class FrameError extends Error {
   constructor(
     readonly code: 1002 | 1007 | 1009,
@@ -26,7 +26,7 @@ export interface Message {
   payload: Buffer;
 }
 
-/** Writes a frame that is a whole message. `mask` is four random bytes. */
+/** Encodes a message as a single frame. `mask` is four random bytes. */
 export function encodeFrame(opcode: number, payload: Buffer, mask: Buffer): Buffer {
   const length = payload.length;
   const extended = length < 126 ? 0 : length < 65_536 ? 2 : 8;
@@ -49,8 +49,8 @@ interface Header {
 }
 
 /**
- * Reads messages from what comes in. Fragments are put together; control frames may stand between them. `push` throws
- * `FrameError` where the server breaks the protocol, and must not be called again then.
+ * Decodes messages from a stream. It joins fragments, which may be interleaved with control frames. `push` throws
+ * `FrameError` if the server violates the protocol, and must not be called afterwards.
  */
 export class FrameReader {
   #chunks: Buffer[] = [];
@@ -65,7 +65,7 @@ export class FrameReader {
     this.#maxMessage = maxMessage;
   }
 
-  /** Takes a piece of the stream and calls `deliver` with each message that it completes. */
+  /** Adds the next bytes of the stream and calls `deliver` for each completed message. */
   push(chunk: Buffer, deliver: (message: Message) => void): void {
     this.#chunks.push(chunk);
     this.#buffered += chunk.length;
@@ -81,7 +81,7 @@ export class FrameReader {
     }
   }
 
-  /** What was buffered, in one piece. */
+  /** Returns all buffered bytes in one buffer. */
   #gather(): Buffer {
     const data = joined(this.#chunks);
     this.#chunks = [data];
@@ -94,11 +94,11 @@ export class FrameReader {
     this.#wanted = 2;
   }
 
-  /** Reads the header; where it is not whole yet, it sets how much is wanted. */
+  /** Decodes the header; if it is incomplete, sets the number of bytes needed and returns null. */
   #header(data: Buffer): Header | null {
     const first = data[0]!;
     const second = data[1]!;
-    if (first & 0x70) throw new FrameError(1002, 'a frame with an extension that was not agreed on');
+    if (first & 0x70) throw new FrameError(1002, 'a frame with an extension that was not negotiated');
     if (second & 0x80) throw new FrameError(1002, 'a masked frame from the server');
     const short = second & 0x7f;
     const size = short < 126 ? 2 : short === 126 ? 4 : 10;
@@ -116,7 +116,7 @@ export class FrameReader {
     const inMessage = this.#opcode !== 0;
     switch (opcode) {
       case Opcode.continuation:
-        if (!inMessage) throw new FrameError(1002, 'a continuation of nothing');
+        if (!inMessage) throw new FrameError(1002, 'a continuation without a message');
         break;
       case Opcode.text:
       case Opcode.binary:
@@ -125,10 +125,10 @@ export class FrameReader {
       case Opcode.close:
       case Opcode.ping:
       case Opcode.pong:
-        if (!fin || length > MAX_CONTROL) throw new FrameError(1002, 'a control frame that is too long or in fragments');
+        if (!fin || length > MAX_CONTROL) throw new FrameError(1002, 'a control frame that is too long or fragmented');
         return;
       default:
-        throw new FrameError(1002, `a frame with the opcode ${opcode}`);
+        throw new FrameError(1002, `a frame with the unknown opcode ${opcode}`);
     }
     if (this.#partsLength + length > this.#maxMessage) {
       throw new FrameError(1009, `a message of more than ${this.#maxMessage} bytes`);
@@ -147,7 +147,7 @@ export class FrameReader {
     deliver(message);
   }
 
-  /** Empty fragments are dropped, so that no number of them costs memory. */
+  /** Adds a fragment. Empty ones are dropped, so that they use no memory. */
   #add(payload: Buffer): void {
     if (payload.length === 0) return;
     if (this.#parts.length === MAX_FRAGMENTS) throw new FrameError(1009, `a message in more than ${MAX_FRAGMENTS} fragments`);
@@ -156,8 +156,8 @@ export class FrameReader {
   }
 }
 
-function joined(pieces: Buffer[]): Buffer {
-  return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+function joined(parts: Buffer[]): Buffer {
+  return parts.length === 1 ? parts[0]! : Buffer.concat(parts);
 }
 
 function long(data: Buffer): number {

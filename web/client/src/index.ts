@@ -1,6 +1,6 @@
 export type * from './api.js';
 export { connect } from './client.js';
-export { ClientClosed, ConnectionLost, ConnectionRefused, RpcError, TooMuchWaits } from './errors.js';
+export { ClientClosed, ConnectionLost, ConnectionRefused, RpcError, LimitExceeded } from './errors.js';
 export type * from './protocol.js';
 export { ErrorCode } from './protocol.js';
 export { VERSION } from './version.js';

@@ -1,33 +1,33 @@
 import type { ConnectionState, ConnectOptions, Endpoint } from './api.js';
 import { delay } from './backoff.js';
 import { openConnection, type Connection, type Settle } from './connection.js';
-import { asError, ClientClosed, ConnectionRefused, TooMuchWaits } from './errors.js';
+import { asError, ClientClosed, ConnectionRefused, LimitExceeded } from './errors.js';
 import type { ClientNotifications, InitializeResult } from './protocol.js';
 
-/** The most requests in flight; the server takes 64 of a connection. */
+/** The maximum number of requests in flight; the server allows 64 per connection. */
 export const MAX_IN_FLIGHT = 60;
 
-/** The most requests that wait for a connection or for others to be answered. */
+/** The maximum number of requests that wait for a connection or for others to complete. */
 export const MAX_WAITING = 1_024;
 
-/** How long a connection must have held for the next try to count as the first, in milliseconds. */
+/** The minimum duration of a connection after which attempts are counted from 1 again, in milliseconds. */
 const STABLE = 5_000;
 
-/** What has to be told of connections. It must not throw. */
+/** A receiver of connection events. Its methods must not throw. */
 export interface Follower {
-  /** A connection is there; what is urgent is sent before all that waits. */
+  /** There is a new connection. Urgent requests made during this call are sent before all waiting ones. */
   up(): void;
   down(): void;
-  /** There will be none any more. */
+  /** There will be no more connections. */
   end(reason: Error): void;
   notified(method: string, params: any, size: number): void;
 }
 
-/** A request that was not answered yet. */
+/** A request without a response. */
 export interface Pending {
   /**
-   * Cancels it. Of one that was sent the server is told, which then answers it. One that was not is settled with
-   * `CancelledUnsent` if it may be `dropped`; otherwise the server is told right behind it.
+   * Cancels the request. If it was sent, the server is notified and then responds to it. If it was not sent, it is
+   * settled with `CancelledUnsent` if it may be `dropped`; otherwise it is sent and then cancelled.
    */
   cancel(dropped: boolean): void;
 }
@@ -44,7 +44,7 @@ interface Request {
   cancelled: boolean;
 }
 
-/** A link to the server that is mended when it breaks, and the requests that wait for it. */
+/** A link to the server that reconnects automatically, with the requests that wait for a connection. */
 export class Link {
   readonly #options: ConnectOptions;
   readonly #follower: Follower;
@@ -71,7 +71,7 @@ export class Link {
   }
 
   get agent(): InitializeResult {
-    if (!this.#agent) throw new ClientClosed('there was no connection yet');
+    if (!this.#agent) throw new ClientClosed('the client has not connected yet');
     return this.#agent;
   }
 
@@ -88,7 +88,7 @@ export class Link {
     this.#wake?.();
   }
 
-  /** Keeps the link until it is closed. Resolves with the first connection, rejects where there can be none. */
+  /** Keeps the link connected until it is closed. Resolves at the first connection; rejects if there can be none. */
   start(): Promise<void> {
     const online = () => this.retryNow();
     const target = globalThis as Partial<Pick<EventTarget, 'addEventListener' | 'removeEventListener'>>;
@@ -103,14 +103,14 @@ export class Link {
   }
 
   /**
-   * Sends a request, or lets it wait until that is possible. An urgent one goes before those that wait. `settle` is called
-   * once, in the order in which frames came.
+   * Sends a request, or queues it until that is possible. Urgent requests are sent before waiting ones. `settle` is called
+   * once, in the order of the received frames.
    */
   request(method: string, params: unknown, settle: Settle, urgent = false): Pending {
     const request: Request = { method, params, settle, id: null, done: false, cancelled: false };
     const queue = urgent ? this.#urgent : this.#waiting;
     if (this.#state.kind === 'closed') settle(new ClientClosed(`the client is closed: ${this.#state.reason}`));
-    else if (queue.length >= MAX_WAITING) settle(new TooMuchWaits(`${MAX_WAITING} requests wait for the connection already`));
+    else if (queue.length >= MAX_WAITING) settle(new LimitExceeded(`${MAX_WAITING} requests are already waiting`));
     else {
       queue.push(request);
       this.#flush();
@@ -129,11 +129,11 @@ export class Link {
     try {
       this.#options.onProblem?.(problem);
     } catch {
-      // A problem of who is told of problems has nobody to be told to.
+      // An error of the error handler cannot be reported.
     }
   }
 
-  /** Returns why there is an end to it. */
+  /** Connects again and again. Resolves with the reason of the end. */
   async #keep(connected: () => void): Promise<Error> {
     const { signal } = this.#stop;
     const giveUp = () => this.#stop.abort(this.#options.signal?.reason);
@@ -164,7 +164,7 @@ export class Link {
   async #connect(signal: AbortSignal): Promise<Connection> {
     const { url, token, find } = this.#options;
     const endpoint: Endpoint | null = find ? await find() : url === undefined ? null : token === undefined ? { url } : { url, token };
-    if (!endpoint) throw new ConnectionRefused('neither a url was given nor a way to find it');
+    if (!endpoint) throw new ConnectionRefused('no server given: set url or find');
     try {
       const notified = (method: string, params: any, size: number) => this.#follower.notified(method, params, size);
       const connection = await openConnection(endpoint, this.#options, signal, notified, (problem) => this.report(problem));
@@ -177,8 +177,8 @@ export class Link {
   }
 
   /**
-   * Says whether this endpoint was the one that refused last time too: what is found may be left over from a server that
-   * is gone, and another may stand there next time.
+   * Returns whether the same endpoint refused last time, too. A found endpoint may be left over from a server that has
+   * ended, and the next search may find another one.
    */
   #isRepeated({ url, token }: Endpoint): boolean {
     const key = JSON.stringify([url, token]);
@@ -201,7 +201,7 @@ export class Link {
     this.#follower.down();
   }
 
-  /** Waits until another try is due, or somebody wants it now. */
+  /** Waits until the next attempt is due or `retryNow` is called. */
   #pause(attempt: number, reason: Error): Promise<void> {
     const milliseconds = delay(attempt, this.#options.backoff);
     return new Promise((resolve) => {
@@ -235,11 +235,11 @@ export class Link {
         request.settle(error, result);
         this.#flush();
       });
-      if (request.cancelled) this.#tellCancelled(request);
+      if (request.cancelled) this.#sendCancel(request);
     }
   }
 
-  /** Sends a notification, where there is a connection. */
+  /** Sends a notification if there is a connection. */
   notify<M extends keyof ClientNotifications>(method: M, params: ClientNotifications[M]): void {
     this.#connection?.notify(method, params);
   }
@@ -247,7 +247,7 @@ export class Link {
   #cancel(request: Request, dropped: boolean): void {
     if (request.done) return;
     request.cancelled = true;
-    if (request.id !== null) return this.#tellCancelled(request);
+    if (request.id !== null) return this.#sendCancel(request);
     if (!dropped) return;
     this.#urgent = this.#urgent.filter((r) => r !== request);
     this.#waiting = this.#waiting.filter((r) => r !== request);
@@ -255,7 +255,7 @@ export class Link {
     request.settle(new CancelledUnsent('the request was cancelled before it was sent'));
   }
 
-  #tellCancelled({ id }: Request): void {
+  #sendCancel({ id }: Request): void {
     this.#connection?.notify('$/cancel_request', { requestId: id });
   }
 

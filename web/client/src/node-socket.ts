@@ -8,21 +8,21 @@ import { encodeFrame, FrameError, FrameReader, Opcode, type Message } from './fr
 /** RFC 6455, section 1.3. */
 const KEY_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
-/** How long the server may take to end the TCP connection once both said goodbye, in milliseconds. */
+/** The maximum time for the server to end the TCP connection after the closing handshake, in milliseconds. */
 const CLOSE_TIMEOUT = 1_000;
 
-/** After how much silence TCP asks whether the other side is still there, in milliseconds. */
+/** The idle time before a TCP keep-alive probe, in milliseconds. */
 const KEEP_ALIVE = 20_000;
 
-/** How much of the body of a refusal is read, in bytes. */
+/** The maximum part of a refusal's body that is read, in bytes. */
 const MAX_REFUSAL = 1_024;
 
 type Handler = ((event: any) => void) | null;
 
 /**
- * A WebSocket for Node versions that have none: the part of the browser's that this library needs. Beside that it can
- * send headers, and the event of an error tells the HTTP status with which the server refused. Events come synchronously,
- * each frame's in the order of the stream.
+ * A WebSocket for Node versions without one: the part of the browser's interface that this library uses. In addition, it
+ * can send headers, and an error event has the HTTP status of a refusal. Events are emitted synchronously, in the order of
+ * the frames.
  */
 export class NodeSocket implements Socket {
   onopen: Handler = null;
@@ -36,8 +36,8 @@ export class NodeSocket implements Socket {
   readonly #abort = new AbortController();
   #stream: Duplex | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #saidGoodbye = false;
-  #heardGoodbye = false;
+  #sentClose = false;
+  #gotClose = false;
   #ended = false;
   #code = 1006;
   #reason = '';
@@ -67,7 +67,7 @@ export class NodeSocket implements Socket {
   }
 
   send(data: string): void {
-    if (!this.#stream || this.#saidGoodbye) throw new Error('the WebSocket is not open');
+    if (!this.#stream || this.#sentClose) throw new Error('the WebSocket is not open');
     this.#write(Opcode.text, Buffer.from(data, 'utf8'));
   }
 
@@ -79,7 +79,7 @@ export class NodeSocket implements Socket {
     }
     this.#code = code;
     this.#reason = reason;
-    this.#goodbye(code, reason);
+    this.#sendClose(code, reason);
   }
 
   #upgraded(response: IncomingMessage, stream: Duplex, head: Buffer, key: string): void {
@@ -95,7 +95,7 @@ export class NodeSocket implements Socket {
     stream.on('end', () => stream.end());
     stream.on('close', () => this.#end());
     this.#emit('onopen', {});
-    // Who waited for the opening takes its turn before the first message does.
+    // Code that awaits the opening runs before the first message is emitted.
     setImmediate(() => stream.on('data', (chunk: Buffer) => this.#receive(chunk)));
   }
 
@@ -103,54 +103,54 @@ export class NodeSocket implements Socket {
     const accept = createHash('sha1').update(key + KEY_SUFFIX).digest('base64');
     const protocol = response.headers['sec-websocket-protocol'];
     if (response.headers.upgrade?.toLowerCase() !== 'websocket' || response.headers['sec-websocket-accept'] !== accept) {
-      return 'the server answered the upgrade as no WebSocket server does';
+      return 'the response to the upgrade is not that of a WebSocket server';
     }
     if (response.headers['sec-websocket-extensions']) return 'the server chose an extension that was not offered';
     if (protocol !== undefined && !this.#protocols.includes(protocol)) return 'the server chose a protocol that was not offered';
     return undefined;
   }
 
-  /** Tells why the server did not upgrade: its status, and the first line of what it says. */
+  /** Reports why the server did not upgrade: the status and the first line of the body. */
   #refused(response: IncomingMessage): void {
     const status = response.statusCode ?? 0;
     let body = '';
-    const tell = () => {
+    const report = () => {
       const [line = ''] = body.trim().split('\n', 1);
       const isText = response.headers['content-type']?.startsWith('text/plain');
-      this.#fail(`the server refuses the connection with HTTP ${status}${isText && line ? `: ${line}` : ''}`, status);
+      this.#fail(`the server refused the connection with HTTP ${status}${isText && line ? `: ${line}` : ''}`, status);
       response.destroy();
     };
     response.setEncoding('utf8');
     response.on('data', (text: string) => {
       body += text;
-      if (body.length >= MAX_REFUSAL) tell();
+      if (body.length >= MAX_REFUSAL) report();
     });
-    response.on('end', tell);
-    response.on('error', tell);
+    response.on('end', report);
+    response.on('error', report);
   }
 
   #receive(chunk: Buffer): void {
-    if (this.#heardGoodbye || this.#ended) return;
+    if (this.#gotClose || this.#ended) return;
     try {
       this.#reader.push(chunk, (message) => this.#deliver(message));
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
-      this.#breach(error);
+      this.#protocolError(error);
     }
   }
 
   #deliver({ opcode, payload }: Message): void {
-    if (this.#heardGoodbye) return;
+    if (this.#gotClose) return;
     switch (opcode) {
       case Opcode.text:
         return this.#emit('onmessage', { data: this.#text(payload) });
       case Opcode.binary:
         return this.#emit('onmessage', { data: payload });
       case Opcode.ping:
-        if (!this.#saidGoodbye) this.#write(Opcode.pong, payload);
+        if (!this.#sentClose) this.#write(Opcode.pong, payload);
         return;
       case Opcode.close:
-        return this.#goodbyeHeard(payload);
+        return this.#closeReceived(payload);
     }
   }
 
@@ -162,35 +162,35 @@ export class NodeSocket implements Socket {
     }
   }
 
-  #goodbyeHeard(payload: Buffer): void {
-    if (payload.length === 1) throw new FrameError(1002, 'a close frame with half a code');
+  #closeReceived(payload: Buffer): void {
+    if (payload.length === 1) throw new FrameError(1002, 'a close frame with an incomplete code');
     const code = payload.length === 0 ? 1005 : payload.readUInt16BE(0);
     const reason = this.#text(payload.subarray(2));
-    this.#heardGoodbye = true;
-    if (!this.#saidGoodbye) {
+    this.#gotClose = true;
+    if (!this.#sentClose) {
       this.#code = code;
       this.#reason = reason;
-      this.#goodbye(code === 1005 ? 1000 : code, '');
+      this.#sendClose(code === 1005 ? 1000 : code, '');
     }
     this.#stream?.end();
   }
 
-  #breach(error: FrameError): void {
+  #protocolError(error: FrameError): void {
     this.#emit('onerror', { message: `the server sent ${error.message}` });
     this.#code = error.code;
     this.#reason = error.message;
-    this.#heardGoodbye = true; // what follows cannot be read
-    this.#goodbye(error.code, error.message);
+    this.#gotClose = true; // the rest of the stream cannot be decoded
+    this.#sendClose(error.code, error.message);
     this.#stream?.end();
   }
 
-  #goodbye(code: number, reason: string): void {
-    if (this.#saidGoodbye) return;
+  #sendClose(code: number, reason: string): void {
+    if (this.#sentClose) return;
     const payload = Buffer.alloc(2 + Math.min(Buffer.byteLength(reason), 123));
     payload.writeUInt16BE(code, 0);
     payload.write(reason, 2);
     this.#write(Opcode.close, payload);
-    this.#saidGoodbye = true;
+    this.#sentClose = true;
     this.#timer = setTimeout(() => this.#stream?.destroy(), CLOSE_TIMEOUT);
   }
 
@@ -208,7 +208,7 @@ export class NodeSocket implements Socket {
     if (this.#ended) return;
     this.#ended = true;
     clearTimeout(this.#timer);
-    this.#emit('onclose', { code: this.#code, reason: this.#reason, wasClean: this.#heardGoodbye });
+    this.#emit('onclose', { code: this.#code, reason: this.#reason, wasClean: this.#gotClose });
   }
 
   #emit(handler: 'onopen' | 'onmessage' | 'onerror' | 'onclose', event: object): void {

@@ -3,30 +3,30 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import type { Endpoint } from './api.js';
 
-/** `server.json` as a server writes it, in the order of its fields. */
+/** The content of `server.json`. */
 export interface FoundServer extends Endpoint {
   token: string;
   pid: number;
-  /** Path. */
+  /** The path of the database. */
   database: string;
-  /** Of the server. */
+  /** The version of the server. */
   version?: string;
 }
 
-/** No server that can be trusted was found; the message says why. */
+/** No trusted server was found; the message says why. */
 export class ServerNotFound extends Error {
   override name = 'ServerNotFound';
 }
 
-/** The largest `server.json`, in bytes. */
+/** The maximum size of `server.json`, in bytes. */
 const MAX_FILE = 64 << 10;
 
 type Environment = Record<string, string | undefined>;
 
 /**
- * Finds the running server of this user: `server.json` in `$XDG_RUNTIME_DIR/strata`, else in the state folder. The file must be this
- * user's and private, and the server that it names must run: what another program may have put there is not believed.
- * Rejects with `ServerNotFound`.
+ * Finds the running server of this user through `server.json` in `$XDG_RUNTIME_DIR/strata`, else in the state folder. The
+ * file must be private and owned by this user, and its server must be running; files that other programs may have written
+ * are ignored. Rejects with `ServerNotFound`.
  */
 export async function findServer(environment: Environment = process.env): Promise<FoundServer> {
   const problems: string[] = [];
@@ -42,7 +42,7 @@ export async function findServer(environment: Environment = process.env): Promis
   throw new ServerNotFound(`no running server was found: ${problems.join('; ')}`);
 }
 
-/** Where the file may be, the most likely place first. */
+/** Returns the possible paths of the file, the most likely one first. */
 async function candidates(environment: Environment): Promise<string[]> {
   const files: string[] = [];
   const runtime = environment.XDG_RUNTIME_DIR;
@@ -61,7 +61,7 @@ async function isFolder(name: string): Promise<boolean> {
   }
 }
 
-/** The folder for what the server remembers between starts. */
+/** Returns the server's folder for persistent state. */
 function stateFolder(environment: Environment): string {
   const xdg = environment.XDG_STATE_HOME;
   if (xdg !== undefined && path.isAbsolute(xdg)) return path.join(xdg, 'strata');
@@ -75,7 +75,7 @@ function stateFolder(environment: Environment): string {
   }
 }
 
-/** Reads a file that only this user can read and write. The open file is examined, so that it cannot be exchanged in between. */
+/** Reads a file that only this user can access. It checks the open file, so that the file cannot be replaced in between. */
 async function readPrivate(name: string): Promise<string> {
   assertSafe(path.dirname(name), await fs.stat(path.dirname(name)), 0o022);
   const noWaiting = process.platform === 'win32' ? 0 : constants.O_NONBLOCK;
@@ -92,30 +92,30 @@ async function readPrivate(name: string): Promise<string> {
   }
 }
 
-/** A folder may be root's; in one with the sticky bit others can add files but not replace ours. */
+/** Throws unless the file is safe. A folder may belong to root, and with the sticky bit others cannot replace our files. */
 function assertSafe(name: string, info: Stats, forbidden: number): void {
   const user = process.geteuid?.();
   if (user === undefined) return; // Windows: the user's own folders are private
   if (info.uid !== user && !(info.isDirectory() && info.uid === 0)) throw new Error(`${name} belongs to user ${info.uid}`);
   const sticky = info.isDirectory() && (info.mode & 0o1000) !== 0;
   if ((info.mode & forbidden) !== 0 && !sticky) {
-    throw new Error(`${name} is open to other users: its mode is ${(info.mode & 0o777).toString(8)}`);
+    throw new Error(`${name} is accessible to other users: its mode is ${(info.mode & 0o777).toString(8)}`);
   }
 }
 
-/** Reads the content; the token is in no error. */
+/** Parses the content. Errors never contain the token. */
 function parse(name: string, text: string): FoundServer {
   let content: Partial<FoundServer>;
   try {
     content = JSON.parse(text);
   } catch {
-    throw new Error(`${name} is not the JSON that a server writes`);
+    throw new Error(`${name} is not valid JSON`);
   }
   const { url, token, pid, database, version } = content ?? {};
-  if (typeof url !== 'string' || !isServerURL(url)) throw new Error(`${name}: its url is not an address of a server`);
-  if (typeof token !== 'string' || !/^[\w-]{43}$|^[0-9a-fA-F]{64}$/.test(token)) throw new Error(`${name}: it has no token`);
-  if (typeof pid !== 'number' || !Number.isSafeInteger(pid) || pid <= 0) throw new Error(`${name}: it has no pid`);
-  if (typeof database !== 'string' || !path.isAbsolute(database)) throw new Error(`${name}: its database is not an absolute path`);
+  if (typeof url !== 'string' || !isServerURL(url)) throw new Error(`${name}: invalid url`);
+  if (typeof token !== 'string' || !/^[\w-]{43}$|^[0-9a-fA-F]{64}$/.test(token)) throw new Error(`${name}: missing or invalid token`);
+  if (typeof pid !== 'number' || !Number.isSafeInteger(pid) || pid <= 0) throw new Error(`${name}: missing or invalid pid`);
+  if (typeof database !== 'string' || !path.isAbsolute(database)) throw new Error(`${name}: database is not an absolute path`);
   return { url, token, pid, database, ...(typeof version === 'string' ? { version } : {}) };
 }
 
@@ -130,12 +130,12 @@ function isServerURL(text: string): boolean {
 }
 
 /**
- * A process id alone may be another program's by now, and the token must not be sent to whatever listens on that port
- * today. So the process must hold the lock on the database: its lock file names it, and where the system lists its locks
- * (Linux) that one is among them.
+ * Throws unless the server is running. The process id may have been reused, and the token must not be sent to another
+ * program that listens on the port. Therefore the process must hold the lock of the database: the lock file must contain
+ * its id, and on Linux, which lists locks, the lock must be listed.
  */
 async function assertRunning(name: string, { pid, database }: FoundServer): Promise<void> {
-  const stale = new Error(`${name} is left over: process ${pid} does not have ${database} open`);
+  const stale = new Error(`${name} is stale: process ${pid} does not have ${database} open`);
   if (!isAlive(pid)) throw stale;
   const lock = `${await realPath(database)}.lock`;
   const holder = await fs.readFile(lock, 'utf8').catch(() => '');

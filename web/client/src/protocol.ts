@@ -1,10 +1,10 @@
 /**
  * The protocol as types: each method with its parameters and result, each update of a session, each event, and the
- * error codes. `docs/protocol.md` says what they do and has an example of each; a test compiles those examples
+ * error codes. `docs/protocol.md` describes them and has an example of each; a test compiles the examples
  * against this file.
  *
  * Times are RFC 3339 in UTC, token counts are integers, costs are US dollars, sizes are bytes. A field that is
- * optional here is left out where there is nothing to say.
+ * optional here is omitted if it does not apply.
  */
 
 /** A time: RFC 3339, UTC. */
@@ -21,11 +21,11 @@ export const ErrorCode = {
   invalidParams: -32602,
   internal: -32603,
   cancelled: -32800,
-  /** There is none such; `data: {kind, id}`. */
+  /** Not found; `data: {kind, id}`. */
   notFound: -32002,
-  /** A turn runs, or too much waits; `data: {turnId}` for a turn. */
+  /** A turn is running, or too many requests are queued; `data: {turnId}` for a turn. */
   busy: -32010,
-  /** The message does not fit the model's window; `data: {tokens, limit}`. */
+  /** The message exceeds the model's window; `data: {tokens, limit}`. */
   overBudget: -32011,
   /** The provider failed; `data: {status, retryAfterMs?, partial}`. */
   provider: -32012,
@@ -37,26 +37,26 @@ export const ErrorCode = {
   storage: -32015,
 } as const;
 
-/** An error as the server answers it, and as it is stored with a turn that failed. */
+/** An error in a response, also stored with a failed turn. */
 export interface RpcErrorObject {
   code: number;
   message: string;
   data?: unknown;
 }
 
-/** A name and version of a program. */
+/** The name and version of a program. */
 export interface Implementation {
   name: string;
   title?: string;
   version: string;
 }
 
-/** What a client can show beyond what every client can. */
+/** Optional capabilities of a client. */
 export interface ClientCapabilities {
   session?: {
-    /** Notices to the user: without it no `notice` comes. */
+    /** Notices to the user: without it no `notice` is sent. */
     notices?: object;
-    /** Progress of compactions: without it neither `compaction_update` nor `compaction_summary_chunk` comes. */
+    /** Progress of compactions: without it neither `compaction_update` nor `compaction_summary_chunk` is sent. */
     compaction?: object;
   };
   [other: string]: unknown;
@@ -79,9 +79,9 @@ export interface InitializeResult {
       strata: {
         /** The server's version. */
         version: string;
-        /** The extension methods that it serves. */
+        /** The supported extension methods. */
         methods: string[];
-        /** The notifications that it sends beside `session/update`. */
+        /** The notifications sent in addition to `session/update`. */
         notifications: string[];
       };
     };
@@ -90,10 +90,10 @@ export interface InitializeResult {
   authMethods: object[];
 }
 
-/** The id of a config option. Which there are depends on the session's model and profile. */
+/** The id of a config option. The session's model and profile determine which exist. */
 export type ConfigId = 'model' | 'thought_level' | 'profile' | 'compaction' | 'mode';
 
-/** A choice of a session. */
+/** A config option of a session. */
 export interface ConfigOption {
   id: ConfigId | (string & {});
   name: string;
@@ -122,14 +122,14 @@ export interface Mode {
   description?: string;
 }
 
-/** The choices in force, by name. */
+/** The current settings. */
 export interface Config {
   /** `provider/model`. */
   model?: string;
   thoughtLevel?: string;
   profile?: string;
   mode?: string;
-  /** The strategy of compactions. */
+  /** The compaction strategy. */
   compaction?: string;
 }
 
@@ -137,17 +137,17 @@ export interface SessionInfo {
   sessionId: string;
   /** The session's folder, absolute. */
   cwd: string;
-  /** Further roots, absolute. */
+  /** Additional roots, absolute. */
   additionalDirectories?: string[];
   title?: string;
   updatedAt: Time;
-  /** In a list, of a session that does something: `strata.state`. */
+  /** In a list, for active sessions: `strata.state`. */
   _meta?: { [key: string]: Json };
 }
 
 /** Tokens of a model call. The three input numbers add up to the whole input. */
 export interface Usage {
-  /** Neither read from a cache nor written to one. */
+  /** Neither read from nor written to a cache. */
   input: number;
   output: number;
   cacheRead: number;
@@ -175,13 +175,13 @@ export type Role = 'user' | 'assistant' | 'tool';
 export type Block =
   | TextBlock
   | ImageBlock
-  /** `signature` is the provider's seal. */
+  /** `signature` is the provider's signature. */
   | { type: 'thinking'; text?: string; signature?: string }
-  /** A link that stays text. */
+  /** A link that is not resolved. */
   | { type: 'resource_link'; uri: string; name?: string; mimeType?: string }
-  /** A text that the client embedded. */
+  /** Text embedded by the client. */
   | { type: 'resource'; uri: string; text?: string; mimeType?: string }
-  /** `args` is JSON unless `incomplete`: then it was cut off, and the call must not be carried out. */
+  /** `args` is JSON unless `incomplete`: then it is truncated, and the call must not be executed. */
   | { type: 'tool_call'; callId: string; name: string; args?: string; incomplete?: boolean; signature?: string }
   | { type: 'tool_result'; callId: string; content?: (TextBlock | ImageBlock)[]; isError?: boolean };
 
@@ -190,7 +190,7 @@ export interface TextBlock {
   text?: string;
 }
 
-/** A picture: base64, and its size in pixels where that is known. */
+/** An image: base64, and its size in pixels if known. */
 export interface ImageBlock {
   type: 'image';
   data?: string;
@@ -205,76 +205,76 @@ export type MessageStatus = 'complete' | 'cancelled' | 'interrupted' | 'failed' 
 /** A message of the transcript. */
 export interface Message {
   id: string;
-  /** Position in the session, which messages share with edits, from 1. It is not that of events. */
+  /** Sequence number in the session, shared by messages and edits, from 1. Events have their own. */
   seq: number;
-  /** The turn that it belongs to; none for appended ones. */
+  /** The turn of the message; missing for appended messages. */
   turnId?: string;
   role: Role;
   blocks: Block[];
-  /** Counted once, when it was stored. */
+  /** Counted once, when the message was stored. */
   tokens: number;
   at: Time;
-  /** `provider/model` that wrote it. */
+  /** The author, as `provider/model`. */
   model?: string;
   status?: MessageStatus;
-  /** What the client attached to it. */
+  /** Attached by the client. */
   meta?: Json | MessageMeta;
 }
 
-/** What is known of the fields that a client may attach to a message: how far the answer brought the work. */
+/** The known fields that a client may attach to a message: the progress made by a reply. */
 export interface MessageMeta {
-  /** As the client scores it, 0 or more. */
+  /** Assigned by the client, 0 or more. */
   progressScore?: number;
-  /** What is done now that was not before. */
+  /** Completed work. */
   progressMarkers?: string[];
-  /** Paths of the files that were changed. */
+  /** Paths of changed files. */
   fileChanges?: string[];
   durationSeconds?: number;
-  /** With which the work was done. */
+  /** The name of the tool used. */
   tool?: string;
   [other: string]: Json | undefined;
 }
 
-/** What stands in the working history for the messages that were compacted. */
+/** The summary that replaces compacted messages in the working history. */
 export interface Summary {
-  /** Of the newest compaction. */
+  /** The id of the newest compaction. */
   editId: string;
   text: string;
   tokens: number;
-  /** For how many it stands. */
+  /** The number of messages that it replaces. */
   messages: number;
 }
 
-/** What the view does to a message that it does not show as it is. */
+/** How the view changes a message. */
 export interface MessageView {
-  /** Why the view does not hold it; missing where it does. */
+  /** Why the message is not in view; missing if it is. */
   state?: 'summarised' | 'left_out' | 'cleared' | 'replaced' | 'taken_back';
-  /** The edit that took it out. */
+  /** The edit that removed it. */
   editId?: string;
-  /** Blocks that are shown differently, in the order of the edits. */
+  /** Changed blocks, in the order of the edits. */
   patches?: MessagePatch[];
 }
 
 export interface MessagePatch {
   /** Index in the message's blocks. */
   block: number;
-  /** Index in the content of a tool's result, otherwise 0. */
+  /** Index in the content of a tool result, otherwise 0. */
   part: number;
-  /** What is shown instead. */
+  /** The replacement text. */
   text: string;
   /** Tokens. */
   saved: number;
   state: 'duplicate' | 'shortened';
 }
 
-/** A message, and what the view does to it. */
+/** A message with its visibility. */
 export interface ListedMessage extends Message {
   view?: MessageView;
-  /** Whether the working history, which the model is shown, holds it. */
+  /** Whether the message is in the working history, which is shown to the model. */
   inView: boolean;
 }
 
-/** A message as clients append it. */
+/** A message appended by a client. */
 export interface NewMessage {
   role: Role;
   content: string | Block[];
@@ -284,15 +284,15 @@ export interface NewMessage {
 
 export type StopReason = 'end_turn' | 'max_tokens' | 'refusal' | 'cancelled';
 
-/** Something that a request could not hold. */
+/** An item omitted from a request. */
 export interface LeftOut {
   /** A URI, or the key of an item of the context. */
   key: string;
-  /** Of messages, where it is a run of them. */
+  /** The range, if the item is a range of messages. */
   count?: number;
   tokens?: number;
   /**
-   * A reason of -32013, `over_budget`, `duplicate` or `cut_to_fit`; of a message whose pictures are omitted `no_vision`,
+   * A reason of -32013, `over_budget`, `duplicate` or `cut_to_fit`; for a message with omitted images `no_vision`,
    * `picture_too_large`, `request_too_large` or `picture_refused`.
    */
   reason: string;
@@ -302,14 +302,14 @@ export interface LeftOut {
 
 export interface PromptResult {
   stopReason: StopReason;
-  /** Missing only where the prompt was cancelled before it was sent. */
+  /** Missing only if the prompt was cancelled before it was sent. */
   _meta?: { strata: PromptOutcome };
 }
 
 export interface PromptOutcome {
   turnId: string;
   userMessageId: string;
-  /** Of the answer. */
+  /** The id of the reply. */
   messageId: string;
   usage: Usage;
   /** US dollars. */
@@ -317,30 +317,30 @@ export interface PromptOutcome {
   leftOut?: LeftOut[];
 }
 
-/** The present state of a session. Older messages are had from `_strata/history/list` with `nextCursor`. */
+/** The current state of a session. `_strata/history/list` returns older messages for `nextCursor`. */
 export interface Snapshot {
   session: SessionInfo;
   config: Config;
   totals: Totals;
-  /** The newest, oldest first. */
+  /** The newest messages, oldest first. */
   messages: ListedMessage[];
   summary?: Summary;
   nextCursor?: string;
-  /** The running turn's answer so far; what of a long one is missing follows as updates. */
+  /** The running turn's reply so far; the rest of a long one follows as updates. */
   running?: { turnId: string; messageId: string; thought?: string; text: string };
-  /** An ending waits to be stored. */
+  /** The result of a turn is not stored yet. */
   unsaved?: boolean;
-  /** What should be known of the session, for instance that its folder is gone. */
+  /** Notices on the session, for example that its folder is missing. */
   notices?: string[];
 }
 
 export interface AttachResult {
   epoch: string;
-  /** The newest event. */
+  /** The sequence number of the newest event. */
   seq: number;
-  /** The running turn. */
+  /** The id of the running turn. */
   running: string | null;
-  /** Whether all events behind `after` follow; otherwise there is a snapshot. */
+  /** Whether all events after `after` follow; otherwise there is a snapshot. */
   complete: boolean;
   snapshot?: Snapshot;
 }
@@ -352,18 +352,18 @@ export interface SessionDetails {
   createdAt: Time;
   deletedAt?: Time;
   state: SessionState;
-  /** The running turn. */
+  /** The id of the running turn. */
   running?: string;
   unsaved?: boolean;
   config: Config;
-  /** Of the model, in tokens. */
+  /** The model's window, in tokens. */
   window: number;
   epoch: string;
-  /** Of the newest event. */
+  /** The sequence number of the newest event. */
   seq: number;
-  /** In the transcript. */
+  /** The number of messages in the transcript. */
   messages: number;
-  /** In the working history. */
+  /** The number of messages in the working history. */
   inView: number;
   historyTokens: number;
   files: number;
@@ -371,52 +371,52 @@ export interface SessionDetails {
   notices?: string[];
 }
 
-/** Lines of a file from 1, both included. */
+/** A range of lines from 1, inclusive. */
 export interface FileRange {
   start: number;
   end: number;
 }
 
 export interface FileInfo {
-  /** Relative to the session's folder with forward slashes, absolute in a further root. */
+  /** Relative to the session's folder, with forward slashes; absolute in additional roots. */
   path: string;
-  /** How much the model is shown. */
+  /** How much is shown to the model. */
   state: 'full' | 'partial' | 'summary_only' | 'not_available';
-  /** How that came about. */
+  /** The reason for the state. */
   reason?: string;
   tokens: number;
-  /** SHA-256 of the whole content, hexadecimal. */
+  /** SHA-256 of the whole content, in hex. */
   hash: string;
   range?: FileRange;
-  /** It leaves after the next reply. */
+  /** Removed after the next reply. */
   once?: boolean;
   lineNumbers?: boolean;
-  /** The text is the client's, not the disk's. */
+  /** The text is the client's unsaved text. */
   unsaved?: boolean;
 }
 
 export interface DocumentInfo {
   name: string;
   tokens: number;
-  /** SHA-256 of its text, hexadecimal. */
+  /** SHA-256 of the text, in hex. */
   hash: string;
-  /** The lowest goes first when the window is full. */
+  /** The lowest is evicted first when the window is full. */
   priority: number;
-  /** It never goes. */
+  /** Never evicted. */
   pinned: boolean;
-  /** The modes in which it is shown; none for all. */
+  /** The modes in which it is shown; missing for all. */
   phases?: string[];
-  /** Of a unit of work, such as `draft` or `approved`. */
+  /** The status of a unit of work, such as `draft` or `approved`. */
   status?: string;
-  /** Of a unit among the units, the newest the highest. */
+  /** The order of a unit among the units; the newest has the highest. */
   order?: number;
-  /** The file that a unit is in. */
+  /** The file that contains a unit. */
   path?: string;
   bytes: number;
   implementationBytes?: number;
 }
 
-/** A test that failed. */
+/** A failed test. */
 export interface TestFailure {
   name: string;
   error?: string;
@@ -425,7 +425,7 @@ export interface TestFailure {
   stack?: string;
 }
 
-/** What a category has of the budget that the profile gives it. Only the sum of the shares is enforced. */
+/** A category's use of its budget in the profile. Only the sum of the budgets is enforced. */
 export interface Share {
   name: string;
   used: number;
@@ -438,64 +438,64 @@ export interface Budget {
   maxHistoryTokens: number;
   /** The window. */
   maxInputTokens: number;
-  /** Where it is false, the window is the default for a model that nobody described. */
+  /** If false, the model is unknown and the window is a default. */
   known: boolean;
   reservedOutput: number;
-  /** What the next request would hold. */
+  /** The size of the next request. */
   used: number;
   remaining: number;
-  /** Of the window, rounded down; above 100 it is over. */
+  /** Percentage of the window, rounded down; above 100 the window is exceeded. */
   percentUsed: number;
   needsCompaction: boolean;
-  /** The provider's own counts were learned from. */
+  /** Whether counts are calibrated with the provider's reports. */
   calibrated: boolean;
-  /** From 75 % of the window less `reservedOutput` on. */
+  /** Set from 75 % of the window less `reservedOutput` on. */
   warning?: string;
-  /** Where the profile has some. */
+  /** If the profile has budgets. */
   shares?: Share[];
 }
 
 export type TierName = 'L0' | 'L1' | 'L2' | 'L3' | 'active';
 
-/** What the next request would hold, in counted tokens. */
+/** The contents of the next request, in counted tokens. */
 export interface Breakdown {
   model: string;
   used: number;
   /** The window. */
   size: number;
   categories: { name: string; tokens: number }[];
-  /** Where the profile has some. */
+  /** If the profile has budgets. */
   shares?: Share[];
   tiers: Tier[];
-  /** The framing of messages, which belongs to no item. */
+  /** The framing of messages, which is not part of an item. */
   overhead: number;
-  /** Of the last reply. */
+  /** Changes at the last reply. */
   changes: TierChange[];
-  /** Of the last call. */
+  /** The cache use of the last call. */
   cache: {
     readTokens: number;
     writeTokens: number;
-    /** Share of the input that was read, 0 to 1. */
+    /** Share of the input read from the cache, 0 to 1. */
     hitRate: number;
-    /** Tokens that were expected to be read. */
+    /** Tokens expected to be read. */
     expected: number;
   };
   totals: Totals;
   leftOut: LeftOut[];
   /** `log` or `ripple`. */
   layout: string;
-  /** Why the next request would not simply continue the last one. */
+  /** Why the next request does not only append to the last one. */
   cut?: string;
-  /** Tokens that are needed no more and leave at the next cut. */
+  /** Unused tokens, removed at the next rebuild. */
   dead: number;
 }
 
 export interface Tier {
   tier: TierName | (string & {});
   tokens: number;
-  /** Of them expected to be read from the cache. */
+  /** Tokens expected to be read from the cache. */
   cached: number;
-  /** N at which an item leaves upward; 0 for L0. */
+  /** N at which an item moves up; 0 for L0. */
   threshold: number;
   items: TierItem[];
 }
@@ -504,17 +504,17 @@ export interface TierItem {
   key: string;
   kind: string;
   tokens: number;
-  /** Replies that it did not change in. */
+  /** The number of replies for which it has been unchanged. */
   n: number;
   nextThreshold: number;
   hash: string;
-  /** Tokens of it that are needed no more. */
+  /** Unused tokens of the item. */
   dead?: number;
-  /** All of it leaves at the next cut. */
+  /** The whole item is unused and removed at the next rebuild. */
   leaves?: boolean;
 }
 
-/** An item that moved; an empty tier is outside. */
+/** An item that moved between tiers; an empty tier means that it was added or removed. */
 export interface TierChange {
   key: string;
   from: string;
@@ -528,10 +528,10 @@ export interface CompactionStatus {
   historyTokens: number;
   triggerTokens: number;
   percentUsed: number;
-  /** Two in a row were fruitless: it waits until the history has grown by a quarter. */
+  /** Two compactions in a row had no effect: automatic compaction waits until the history has grown by a quarter. */
   paused: boolean;
   running: boolean;
-  /** How the newest one ended, also before the session was loaded; empty for none. */
+  /** The result of the newest compaction, including earlier loads of the session; empty for none. */
   lastOutcome: string;
 }
 
@@ -539,50 +539,50 @@ export type Strategy = 'topic' | 'rolling' | 'prune' | 'middle' | 'window';
 
 export interface Compaction {
   compactionId: string;
-  /** `running` only in the event that tells of its beginning. */
+  /** `running` only in the event for the start. */
   outcome: 'running' | 'compacted' | 'nothing_to_do' | 'no_gain' | 'failed' | 'cancelled' | 'superseded' | 'interrupted';
   strategy: Strategy | (string & {});
-  /** How it was found what to keep. */
+  /** How the kept part was determined. */
   by?: 'model' | 'words';
-  /** Tokens of the history before and after it. */
+  /** Tokens of the history before and after. */
   before: number;
   after: number;
   summary?: string;
-  /** Why it failed. */
+  /** The reason of a failure. */
   reason?: string;
 }
 
 export interface Tool {
   name: string;
   description?: string;
-  /** A JSON schema of its arguments, an object. */
+  /** A JSON schema for the arguments, an object. */
   inputSchema?: Json;
 }
 
-/** A request for a frontend that calls a model itself. */
+/** A request for a frontend that calls the model itself. */
 export interface Assembled {
-  /** In the order and with the bytes in which they must be sent to be cached. */
+  /** Must be sent in this order, byte for byte, to be cached. */
   tools: Tool[];
-  messages: { role: 'system' | Role; content: Block[]; /** Counted, with the framing. */ tokens: number }[];
-  /** Behind which message (an index) a cache mark belongs, and its lifetime. */
+  messages: { role: 'system' | Role; content: Block[]; /** Counted tokens, including the framing. */ tokens: number }[];
+  /** The index of the message after which a cache mark belongs, and the lifetime of the mark. */
   breakpoints: { message: number; ttl: '5m' | '1h' }[];
   tokens: number;
   left: LeftOut[];
   maxOutput: number;
   model: string;
-  /** For `_strata/context/commit`; missing from a preview. */
+  /** For `_strata/context/commit`; missing in a preview. */
   assemblyId?: string;
 }
 
 export interface SearchHit {
   sessionId: string;
   messageId: string;
-  /** Of the message. */
+  /** The sequence number of the message. */
   seq: number;
   role: Role;
   at: Time;
   snippet: string;
-  /** What matched in `snippet`: begin and end in bytes of UTF-8. */
+  /** The matches in `snippet`: start and end in bytes of UTF-8. */
   marks: [number, number][];
   score: number;
 }
@@ -596,21 +596,21 @@ export interface Call extends Usage {
   model: string;
   /** US dollars. */
   cost: number;
-  /** The provider did not report all of the usage: what is missing was counted. */
+  /** The provider did not report the whole usage: the missing part was counted. */
   estimated?: boolean;
-  /** What it would have cost without a cache, at the model's present price; 0 where that is not known. */
+  /** The cost without a cache, at the model's current price; 0 if unknown. */
   uncachedCost: number;
   expectedCacheRead: number;
-  /** What the request was made of, in counted tokens. */
+  /** The contents of the request, in counted tokens. */
   categories?: { [category: string]: number };
-  /** Counted tokens of its documents, by name. */
+  /** Counted tokens of the documents, by name. */
   documents?: { [name: string]: number };
-  /** Of the profile. */
+  /** The phase of the profile. */
   phase?: string;
   at: Time;
 }
 
-/** Sums over all model calls of a session, with what they would have cost without a cache. */
+/** Sums over all model calls of a session, with the cost without a cache. */
 export interface UsageTotals extends Totals {
   uncachedCost: number;
   expectedCacheRead: number;
@@ -623,28 +623,28 @@ export interface Checkpoint {
   at: Time;
 }
 
-/** A change of the view. */
+/** A stored change of the view. */
 export interface Edit {
   id: string;
-  /** Position in the session, which edits share with messages. */
+  /** Sequence number in the session, shared by edits and messages. */
   seq: number;
   kind: 'compact' | 'dedupe' | 'truncate' | 'replace' | 'clear' | 'restore';
   at: Time;
   reason?: string;
-  /** Ids of the messages that leave the view; a clear names none. */
+  /** Ids of the messages removed from the view; missing for a clear. */
   messages?: string[];
-  /** Blocks that are shown differently. */
+  /** Changed blocks. */
   patches?: { message: string; block: number; part: number; text: string; saved: number; origin?: string }[];
-  /** Documents of which only `keep` bytes are shown. */
+  /** Documents truncated to `keep` bytes. */
   documents?: { name: string; version: string; keep?: number }[];
   summary?: string;
   summaryTokens?: number;
-  /** Where a restore goes back to. */
+  /** The target of a restore. */
   to?: number;
-  /** The edit that it takes back. */
+  /** The undone edit. */
   undoes?: string;
   strategy?: string;
-  /** Tokens of the working history before and after it. */
+  /** Tokens of the working history before and after. */
   before?: number;
   after?: number;
   savedTokens?: number;
@@ -653,21 +653,21 @@ export interface Edit {
 
 /** An edit in the timeline. */
 export interface ListedEdit extends Edit {
-  /** The messages that it concerns, by the sequence numbers of the first and the last of each run. */
+  /** The affected messages as ranges of sequence numbers. */
   ranges?: { from: number; to: number }[];
   inForce: boolean;
 }
 
-/** What happens now, or after the turn that runs. */
+/** Whether a change takes effect now or after the running turn. */
 export type Restored = { seq: number; removed: number } | { afterTurn: string };
 
 export interface Provider {
   name: string;
   kind: string;
   baseUrl?: string;
-  /** The variable that a key is read from. */
+  /** The environment variable for the key. */
   keyEnv?: string;
-  /** Where its key is from. */
+  /** The source of the key. */
   key: 'not_needed' | 'missing' | 'env' | 'memory';
 }
 
@@ -680,7 +680,7 @@ export interface Model {
   maxOutput: number;
   vision: boolean;
   thoughtLevels: string[];
-  /** Where it is false, window and output are the defaults. */
+  /** If false, window and output are defaults. */
   known: boolean;
 }
 
@@ -688,13 +688,13 @@ export interface ServerInfo {
   version: string;
   go: string;
   startedAt: Time;
-  /** How an editor connects: through the file, or with the address and the token in the other file. Both are paths. */
+  /** How editors connect: through `serverFile`, or with `webSocket` and the token in `tokenFile`. Both files are paths. */
   address: { webSocket: string; serverFile?: string; tokenFile?: string };
-  /** A path. */
+  /** The path of the log. */
   logFile?: string;
-  /** Its sizes are bytes. */
+  /** Sizes in bytes. */
   database: { path: string; bytes: number; walBytes: number; sessions: number; messages: number };
-  /** Of sessions that chose none. */
+  /** The default model of sessions, as `provider/model`. */
   model: string;
   models: Model[];
   limits: {
@@ -726,7 +726,7 @@ export type TransferLine =
   | { type: 'message'; message: Message }
   | { type: 'call'; call: TransferCall };
 
-/** The usage of a call as it is stored. */
+/** The stored usage of a call. */
 export interface TransferCall {
   id: string;
   turnId?: string;
@@ -763,40 +763,40 @@ interface OfSession {
 }
 
 interface Page {
-  /** Entries of a page. */
+  /** Maximum entries per page. */
   limit?: number;
-  /** `nextCursor` of the page before. */
+  /** `nextCursor` of the previous page. */
   cursor?: string;
 }
 
 interface Folders {
-  /** Absolute; for a stored session its own. */
+  /** Absolute; for a stored session its own folder. */
   cwd: string;
-  /** Further roots, absolute. */
+  /** Additional roots, absolute. */
   additionalDirectories?: string[];
-  /** Servers named here are not used. */
+  /** Ignored. */
   mcpServers?: Json[];
 }
 
-/** The choices of a session, and its phases where its profile has some. */
+/** The settings of a session, and its phases if its profile has phases. */
 export interface Options {
   modes?: ModeState;
   configOptions: ConfigOption[];
-  /** The turn after which they take effect. */
+  /** The turn after which the changes take effect. */
   _meta?: { strata: { afterTurn: string } };
 }
 
-/** `session/new` takes no more than folders. */
+/** The parameters of `session/new`. */
 export type NewSessionParams = Folders;
 
 export interface OpenSessionParams extends OfSession, Folders {
-  /** Chosen for the session on the way in. */
+  /** Initial settings of the session. */
   _meta?: { strata?: { model?: string } };
 }
 
 export interface PromptParams extends OfSession {
   prompt: ContentBlock[];
-  /** Names the prompt, once in a session: sent again it joins the turn or gets its stored ending. */
+  /** Identifies the prompt in the session: a repeated prompt joins the turn or gets its stored result. */
   _meta?: { strata?: { promptId?: string } };
 }
 
@@ -810,10 +810,10 @@ export interface Methods {
   'session/new': { params: NewSessionParams; result: Options & OfSession };
   'session/load': { params: OpenSessionParams; result: Options };
   'session/resume': { params: OpenSessionParams; result: Options };
-  /** The newest state as a session of its own. */
+  /** Creates a session from the newest state. */
   'session/fork': { params: OpenSessionParams; result: Options & OfSession };
   'session/list': {
-    params: { /** Only those of this folder. */ cwd?: string; cursor?: string };
+    params: { /** Only sessions of this folder. */ cwd?: string; cursor?: string };
     result: { sessions: SessionInfo[]; nextCursor?: string };
   };
   'session/close': { params: OfSession; result: Empty };
@@ -827,7 +827,7 @@ export interface Methods {
 
   '_strata/session/attach': { params: OfSession & { epoch?: string; after?: number }; result: AttachResult };
   '_strata/session/detach': {
-    params: OfSession & { /** From `session/update` as well. */ unsubscribe?: boolean };
+    params: OfSession & { /** Also from `session/update`. */ unsubscribe?: boolean };
     result: Empty;
   };
   '_strata/session/info': { params: OfSession; result: SessionDetails };
@@ -835,7 +835,7 @@ export interface Methods {
   '_strata/session/undelete': { params: OfSession; result: SessionInfo };
   '_strata/session/fork': {
     params: OfSession & { /** A sequence number, 0 for before the first message, or the id of a checkpoint. */ at?: number | string };
-    result: Options & OfSession & { /** Of the state that it starts with. */ seq: number };
+    result: Options & OfSession & { /** The sequence number of the state with which it starts. */ seq: number };
   };
   '_strata/session/export': {
     params: OfSession & { cursor?: string };
@@ -843,20 +843,20 @@ export interface Methods {
   };
   '_strata/session/import': {
     params: {
-      /** From the answer to the first page. */
+      /** Returned for the first page. */
       importId?: string;
-      /** With the first page: another folder than the exported session's. */
+      /** With the first page: a folder other than the exported session's. */
       cwd?: string;
       lines: TransferLine[];
-      /** This is the last page. */
+      /** Whether this is the last page. */
       done?: boolean;
     };
-    result: { importId?: string; /** Once it is complete. */ sessionId?: string };
+    result: { importId?: string; /** Set when the import is complete. */ sessionId?: string };
   };
 
   '_strata/history/list': {
     params: OfSession & Page;
-    result: { /** Oldest first. */ messages: ListedMessage[]; summary?: Summary; /** Of the page before. */ nextCursor?: string };
+    result: { /** Oldest first. */ messages: ListedMessage[]; summary?: Summary; /** For the previous page. */ nextCursor?: string };
   };
   '_strata/history/search': {
     params: Page & { query: string; role?: Role; cwd?: string };
@@ -868,10 +868,10 @@ export interface Methods {
     result: { seq: number; messageIds: string[] };
   };
   '_strata/history/clear': { params: OfSession; result: { seq: number } | { afterTurn: string } };
-  '_strata/history/compact': { params: OfSession & { strategy?: Strategy; /** With `middle`, behind the first pair. */ keep?: 'none' | 'lastTwo' | 'half' | 'quarter' }; result: Compaction };
+  '_strata/history/compact': { params: OfSession & { strategy?: Strategy; /** With `middle`: the part to keep after the first pair. */ keep?: 'none' | 'lastTwo' | 'half' | 'quarter' }; result: Compaction };
   '_strata/history/edits': {
     params: OfSession & Page;
-    result: { /** Oldest first. */ edits: ListedEdit[]; /** Of the page before. */ nextCursor?: string };
+    result: { /** Oldest first. */ edits: ListedEdit[]; /** For the previous page. */ nextCursor?: string };
   };
 
   '_strata/checkpoint/create': { params: OfSession & { name: string }; result: Checkpoint };
@@ -886,18 +886,18 @@ export interface Methods {
   '_strata/files/add': {
     params: OfSession & {
       path: string;
-      /** An unsaved text. */
+      /** Unsaved text. */
       content?: string;
       state?: 'full' | 'summary';
       range?: FileRange;
-      /** Out again after the next reply. */
+      /** Remove after the next reply. */
       once?: boolean;
       lineNumbers?: boolean;
     };
     result: FileInfo;
   };
   '_strata/files/remove': { params: OfSession & { path: string }; result: { removed: boolean } };
-  '_strata/files/clear': { params: OfSession; result: { /** How many. */ removed: number } };
+  '_strata/files/clear': { params: OfSession; result: { /** The number of removed files. */ removed: number } };
   '_strata/files/list': { params: OfSession; result: { files: FileInfo[] } };
   '_strata/files/content': {
     params: OfSession & { path: string };
@@ -905,7 +905,7 @@ export interface Methods {
   };
   '_strata/files/changed': { params: OfSession & { paths: string[] }; result: { changed: string[] } };
   '_strata/files/check_edit': {
-    params: OfSession & { path: string; /** SHA-256 of the version that the edit is for. */ baseHash?: string };
+    params: OfSession & { path: string; /** SHA-256 of the version to edit. */ baseHash?: string };
     result: Empty;
   };
   '_strata/workspace/find': {
@@ -916,7 +916,7 @@ export interface Methods {
   '_strata/documents/set': {
     params: OfSession & {
       name: string;
-      /** It may be missing beside an implementation or failures. */
+      /** Optional with an implementation or failures. */
       text?: string;
       priority?: number;
       pinned?: boolean;
@@ -924,9 +924,9 @@ export interface Methods {
       status?: string;
       order?: number;
       path?: string;
-      /** What was made of a unit of work. */
+      /** The implementation of a unit of work. */
       implementation?: string;
-      /** In the place of a text, of the document `failures`. */
+      /** Instead of a text, for the document `failures`. */
       failures?: TestFailure[];
     };
     result: DocumentInfo;
@@ -936,14 +936,14 @@ export interface Methods {
 
   '_strata/context/budget': { params: OfSession; result: Budget };
   '_strata/context/breakdown': { params: OfSession; result: Breakdown };
-  '_strata/context/report': { params: OfSession; result: { /** Several lines. */ text: string; line: string } };
+  '_strata/context/report': { params: OfSession; result: { /** Multi-line. */ text: string; line: string } };
   '_strata/context/count': {
     params: OfSession & { text?: string; messages?: NewMessage[] };
     result: { tokens: number };
   };
   '_strata/context/compaction': { params: OfSession; result: CompactionStatus };
   '_strata/context/assemble': {
-    params: OfSession & { tools?: Tool[]; /** Change nothing, and work while a turn runs. */ preview?: boolean };
+    params: OfSession & { tools?: Tool[]; /** Changes nothing and is allowed while a turn is running. */ preview?: boolean };
     result: Assembled;
   };
   '_strata/context/commit': {
@@ -952,19 +952,19 @@ export interface Methods {
   };
 
   '_strata/usage/list': {
-    params: OfSession & Page & { /** Begin with the newest page, in place of the oldest. */ newest?: boolean };
+    params: OfSession & Page & { /** Start with the newest page instead of the oldest. */ newest?: boolean };
     result: { /** Oldest first. */ calls: Call[]; totals: UsageTotals; nextCursor?: string };
   };
 
   '_strata/providers/list': { params: Empty; result: { providers: Provider[] } };
   '_strata/providers/set_key': {
-    params: { provider: string; /** An empty one takes it back. */ key: string };
+    params: { provider: string; /** Empty to remove the key. */ key: string };
     result: Empty;
   };
   '_strata/server/info': { params: Empty; result: ServerInfo };
   '_strata/server/subscribe': { params: Empty; result: { counts: Counts } };
-  '_strata/server/hud_code': { params: Empty; result: { /** Good once, for 10 minutes. */ url: string } };
-  /** Ends the server when the answer is sent; running turns are kept as far as they have come. */
+  '_strata/server/hud_code': { params: Empty; result: { /** Valid once, for 10 minutes. */ url: string } };
+  /** Stops the server after the response; partial replies are saved. */
   '_strata/server/stop': { params: Empty; result: Empty };
   '_strata/debug/quiesce': { params: Empty; result: Empty };
 }
@@ -986,11 +986,11 @@ export interface ServerNotifications {
   '_strata/server/event': ServerEventNotification;
 }
 
-/** Where a notification stands among the events of its session. */
-export interface Place {
-  /** Changes when the session is loaded anew. */
+/** The position of a notification in the events of its session. */
+export interface Position {
+  /** Changes when the session is loaded again. */
   epoch: string;
-  /** Rises within an epoch. */
+  /** Increases within an epoch. */
   seq: number;
 }
 
@@ -999,16 +999,16 @@ export interface UpdateNotification extends OfSession {
   _meta: {
     strata: {
       epoch: string;
-      /** The first of the events that it stands for, where it stands for several. */
+      /** The first sequence number, if the notification covers several. */
       first?: number;
-      /** Missing from what is replayed out of the transcript. */
+      /** Missing in updates replayed from the transcript. */
       seq?: number;
       replay?: boolean;
     };
   };
 }
 
-/** What a session says to all clients, as the Agent Client Protocol has it. */
+/** The updates sent to all clients, as in the Agent Client Protocol. */
 export type Update =
   | MessageChunk
   | ToolCall
@@ -1021,7 +1021,7 @@ export type Update =
   | CompactionUpdate
   | CompactionSummaryChunk;
 
-/** The next piece of a message. */
+/** The next chunk of a message. */
 export interface MessageChunk {
   sessionUpdate: 'user_message_chunk' | 'agent_message_chunk' | 'agent_thought_chunk';
   content: ContentBlock;
@@ -1076,7 +1076,7 @@ export interface ConfigOptionUpdate {
   configOptions: ConfigOption[];
 }
 
-/** Something that the user should know. */
+/** A notice to the user. */
 export interface Notice {
   sessionUpdate: 'notice';
   severity: 'warning' | (string & {});
@@ -1087,12 +1087,12 @@ export interface CompactionUpdate {
   sessionUpdate: 'compaction_update';
   compactionId: string;
   status: 'in_progress' | 'completed' | 'failed' | 'cancelled';
-  /** It replaces all of what was told of it before; empty for none. */
+  /** Replaces the previous text; empty for none. */
   summary?: ContentBlock[];
   error?: string;
 }
 
-/** More of a summary that is being written. What counts is what the last `compaction_update` says. */
+/** The next chunk of a summary. The last `compaction_update` is authoritative. */
 export interface CompactionSummaryChunk {
   sessionUpdate: 'compaction_summary_chunk';
   compactionId: string;
@@ -1105,21 +1105,21 @@ export interface CurrentModeUpdate {
   currentModeId: string;
 }
 
-/** What only attached clients are told. */
+/** Events sent only to attached clients. */
 export type StrataEvent =
   | {
       type: 'turn_started';
       turnId: string;
       promptId?: string;
       userMessageId: string;
-      /** That the answer will have. */
+      /** The id that the reply will have. */
       messageId: string;
       model: string;
     }
   | {
       type: 'turn_finished';
       turnId: string;
-      /** None where there was no answer. */
+      /** Missing if there was no reply. */
       messageId?: string;
       status: 'completed' | 'cancelled' | 'failed' | 'interrupted';
       stopReason?: StopReason;
@@ -1134,7 +1134,7 @@ export type StrataEvent =
       type: 'context_changed';
       reason: 'append' | 'clear' | 'commit' | 'compaction' | 'document' | 'restore' | 'fitted' | (string & {});
       historyTokens: number;
-      /** Position in the transcript. */
+      /** Sequence number in the transcript. */
       transcriptSeq: number;
     }
   | ({ type: 'compaction' } & Compaction)
@@ -1144,26 +1144,26 @@ export type StrataEvent =
   | {
       type: 'retrying';
       turnId: string;
-      /** The try that failed, from 1. */
+      /** The failed attempt, from 1. */
       attempt: number;
-      /** Tries at most. */
+      /** Maximum attempts. */
       of: number;
-      /** Up to the next try, in milliseconds. */
+      /** Delay before the next attempt, in milliseconds. */
       delayMs: number;
       /** HTTP status; 0 for a broken connection. */
       status: number;
       reason: string;
     }
-  /** With the profile `loop`: what an answer says is done. */
+  /** With the profile `loop`: progress reported in a reply. */
   | { type: 'progress'; turnId?: string; messageId: string; markers: string[] }
-  /** With the profile `loop`: an answer says that the goal is reached. `iterations` are all since the last clear. */
+  /** With the profile `loop`: a reply reports that the goal is reached. `iterations` counts those since the last clear. */
   | { type: 'completed'; turnId?: string; messageId: string; iterations: number }
   | { type: 'saved'; turnId: string }
   | { type: 'save_failed'; turnId: string; reason: string }
   | { type: 'config_changed'; config: Config }
-  /** Events are gone for this client, which was too slow; a watcher gets a snapshot instead of it. */
+  /** Events were dropped because this client was too slow. Watchers get a snapshot instead. */
   | { type: 'resynced' }
-  /** Always the last. */
+  /** Always the last event. */
   | { type: 'closed'; reason: 'closed' | 'deleted' | 'idle' | 'shutdown' | (string & {}) };
 
 export interface FileChange {
@@ -1172,16 +1172,16 @@ export interface FileChange {
   reason?: string;
 }
 
-/** {@link StrataEvent} with its place. `turnId` is there where it belongs to a turn. */
-export type SessionEventNotification = StrataEvent & OfSession & Place & { first?: number; turnId?: string };
+/** {@link StrataEvent} with its position. `turnId` is set if it belongs to a turn. */
+export type SessionEventNotification = StrataEvent & OfSession & Position & { first?: number; turnId?: string };
 
-/** What a list of all sessions is told. */
+/** The events for a list of all sessions. */
 export type ServerEventNotification =
-  /** Also of an import, or of one that was brought back. */
+  /** Also sent for an imported or undeleted session. */
   | { type: 'created'; sessionId: string; session: SessionInfo }
   | { type: 'renamed'; sessionId: string; session: SessionInfo }
   | { type: 'state'; sessionId: string; state: SessionState }
   | { type: 'deleted'; sessionId: string }
   | { type: 'counts'; counts: Counts }
-  /** So much waited that the list has to be asked for anew. */
+  /** Events were dropped: the list must be fetched again. */
   | { type: 'reset' };

@@ -1,6 +1,6 @@
 /**
- * What was produced and not yet consumed, as an async iterator. Who pushes keeps it bounded: `length` and `last` are
- * for that.
+ * A queue of items between a producer and a consumer, which is an async iterator. The producer must bound it, using
+ * `length` and `last`.
  */
 export class Queue<T> implements AsyncIterableIterator<T> {
   #items: T[] = [];
@@ -10,7 +10,7 @@ export class Queue<T> implements AsyncIterableIterator<T> {
   readonly #onReturn: () => void;
   readonly #onEmpty: () => void;
 
-  /** `onReturn` is called when the consumer leaves, `onEmpty` when it asks and nothing is there. */
+  /** `onReturn` is called when the consumer stops, `onEmpty` when it waits for an item. */
   constructor(onReturn: () => void = () => {}, onEmpty: () => void = () => {}) {
     this.#onReturn = onReturn;
     this.#onEmpty = onEmpty;
@@ -20,7 +20,7 @@ export class Queue<T> implements AsyncIterableIterator<T> {
     return this.#items.length - this.#head;
   }
 
-  /** The item that was pushed last, if it is still here. */
+  /** The item pushed last, if it is still in the queue. */
   get last(): T | undefined {
     return this.length > 0 ? this.#items[this.#items.length - 1] : undefined;
   }
@@ -41,7 +41,7 @@ export class Queue<T> implements AsyncIterableIterator<T> {
     this.#head = 0;
   }
 
-  /** Ends the iteration behind what is in the queue, with an error where one is given. */
+  /** Ends the iteration after the queued items, with an error if one is given. */
   end(error?: unknown): void {
     if (this.#end) return;
     this.#end = error === undefined ? {} : { error };
@@ -80,7 +80,7 @@ export class Queue<T> implements AsyncIterableIterator<T> {
     return item;
   }
 
-  /** The error is told once; whoever asks again is told that this is the end. */
+  /** Settles a waiter at the end. The error is reported once; later calls get the end of the iteration. */
   #finish({ resolve, reject }: { resolve: (r: IteratorResult<T>) => void; reject: (e: unknown) => void }): void {
     if (this.#end && 'error' in this.#end) {
       const { error } = this.#end;

@@ -3,10 +3,10 @@ import { ClientClosed, ConnectionLost } from './errors.js';
 import type { Link } from './link.js';
 import { Queue } from './queue.js';
 
-/** The most news that wait for a consumer; above it they give way to one `reset`. */
+/** The maximum number of queued events per consumer; above it, they are replaced by one `reset`. */
 export const MAX_NEWS = 4_096;
 
-/** The news of all sessions, for any number of consumers. */
+/** The events of all sessions, for any number of consumers. */
 export class ServerEvents {
   readonly #link: Link;
   readonly #consumers = new Set<Queue<ServerEvent>>();
@@ -43,10 +43,10 @@ export class ServerEvents {
 
   notified(event: any): void {
     if (typeof event.type !== 'string') return;
-    for (const queue of this.#consumers) tell(queue, event);
+    for (const queue of this.#consumers) deliver(queue, event);
   }
 
-  /** Subscribes, which may be done several times, and tells the consumers the counts. */
+  /** Subscribes, which can be repeated, and sends the consumers the counts. */
   #ask(consumers: Queue<ServerEvent>[], type: 'counts' | 'resubscribed', urgent = false): void {
     const settle = (error: Error | null, result?: any) => {
       if (error instanceof ConnectionLost) return; // the next connection subscribes
@@ -54,14 +54,14 @@ export class ServerEvents {
         if (error) {
           this.#consumers.delete(queue);
           queue.end(error instanceof ClientClosed ? undefined : error);
-        } else if (this.#consumers.has(queue)) tell(queue, { type, counts: result.counts });
+        } else if (this.#consumers.has(queue)) deliver(queue, { type, counts: result.counts });
       }
     };
     this.#link.request('_strata/server/subscribe', {}, settle, urgent);
   }
 }
 
-function tell(queue: Queue<ServerEvent>, event: ServerEvent): void {
+function deliver(queue: Queue<ServerEvent>, event: ServerEvent): void {
   if (queue.length < MAX_NEWS) return queue.push(event);
   queue.clear();
   queue.push({ type: 'reset' });

@@ -1,14 +1,14 @@
 import type { PromptOptions, Turn } from './api.js';
-import { Answer } from './answer.js';
-import { ClientClosed, ConnectionLost, TooMuchWaits } from './errors.js';
-import type { Feed, Listener } from './feed.js';
-import type { Feeds } from './feeds.js';
+import { Reply } from './reply.js';
+import { ClientClosed, ConnectionLost, LimitExceeded } from './errors.js';
+import type { Subscription, Listener } from './subscription.js';
+import type { Subscriptions } from './subscriptions.js';
 import { CancelledUnsent, type Link, type Pending } from './link.js';
 import type {
   AttachResult,
   ContentBlock,
   Methods,
-  Place,
+  Position,
   PromptResult,
   SessionEventNotification,
   Update,
@@ -16,13 +16,13 @@ import type {
 import { Queue } from './queue.js';
 import { joined } from './watcher.js';
 
-/** The most updates of a turn that wait for a consumer; pieces of one text count as one. */
+/** The maximum number of queued updates of a turn; consecutive chunks of a text count as one. */
 export const MAX_UPDATES = 1_024;
 
-/** The most text that is kept for `text`, in characters. The server bounds an answer to 2 MiB. */
+/** The maximum length of the text kept for `text`, in characters. The server limits a reply to 2 MiB. */
 export const MAX_TEXT = 4 << 20;
 
-/** How many messages at the end of the transcript are looked through for an answer. */
+/** The number of messages at the end of the transcript to search for a reply. */
 const NEWEST = 100;
 
 type Outcome = { result: PromptResult } | { error: Error };
@@ -30,17 +30,17 @@ type Outcome = { result: PromptResult } | { error: Error };
 const CANCELLED: Outcome = { result: { stopReason: 'cancelled' } };
 
 /**
- * A prompt and what becomes of it. It listens to the session from where that stood before the prompt. When the connection
- * is lost it sends the prompt again, which joins the turn or brings its stored ending; what of the answer came meanwhile is
- * told by the events, by a snapshot, or in the end by the transcript.
+ * A prompt and its turn. It listens to the session from its position before the prompt. After a lost connection it sends
+ * the prompt again, which joins the turn or returns its stored result. The missed part of the reply is taken from the
+ * events, a snapshot, or finally the transcript.
  */
 export class PromptTurn implements Turn, Listener {
   readonly promptId: string;
   readonly result: Promise<PromptResult>;
-  place: Place | null = null;
+  position: Position | null = null;
 
   readonly #link: Link;
-  readonly #feeds: Feeds;
+  readonly #subscriptions: Subscriptions;
   readonly #sessionId: string;
   readonly #prompt: ContentBlock[];
   readonly #signal: AbortSignal | undefined;
@@ -50,30 +50,30 @@ export class PromptTurn implements Turn, Listener {
   #settle!: { resolve: (result: PromptResult) => void; reject: (error: Error) => void };
   #settleWhole!: { resolve: () => void; reject: (error: Error) => void };
 
-  #feed: Feed | null = null;
+  #subscription: Subscription | null = null;
   #pending: Pending | null = null;
   #sentBefore = false;
   #cancelled = false;
   #outcome: Outcome | null = null;
 
   #turnId: string | null = null;
-  #answer: Answer | null = null;
+  #reply: Reply | null = null;
   #gap = false;
   #finished = false;
   #iterated = false;
   #text: string[] = [];
   #textLength = 0;
 
-  constructor(link: Link, feeds: Feeds, sessionId: string, content: string | ContentBlock[], options: PromptOptions) {
+  constructor(link: Link, subscriptions: Subscriptions, sessionId: string, content: string | ContentBlock[], options: PromptOptions) {
     this.#link = link;
-    this.#feeds = feeds;
+    this.#subscriptions = subscriptions;
     this.#sessionId = sessionId;
     this.#prompt = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
     this.#signal = options.signal;
     this.promptId = options.promptId ?? randomId();
     this.result = new Promise((resolve, reject) => (this.#settle = { resolve, reject }));
     this.#whole = new Promise((resolve, reject) => (this.#settleWhole = { resolve, reject }));
-    // Whoever looks at one of the ways in which a turn ends need not look at the others.
+    // A caller may handle only one of the promises.
     this.result.catch(() => {});
     this.#whole.catch(() => {});
     this.#signal?.addEventListener('abort', this.#abort);
@@ -89,7 +89,7 @@ export class PromptTurn implements Turn, Listener {
 
   async text(): Promise<string> {
     await this.#whole;
-    if (this.#textLength > MAX_TEXT) throw new TooMuchWaits(`the answer has more than ${MAX_TEXT} characters`);
+    if (this.#textLength > MAX_TEXT) throw new LimitExceeded(`the reply exceeds ${MAX_TEXT} characters`);
     return this.#text.join('');
   }
 
@@ -99,16 +99,16 @@ export class PromptTurn implements Turn, Listener {
     this.#pending?.cancel(!this.#sentBefore);
   }
 
-  /** Finds out where the session stands, so that listening begins in front of the turn; then sends the prompt. */
+  /** Gets the session's position, so that listening starts before the turn, and then sends the prompt. */
   #begin(): void {
-    this.#feed = this.#feeds.join(this.#sessionId, this);
-    if (this.#feed) return this.#send();
+    this.#subscription = this.#subscriptions.join(this.#sessionId, this);
+    if (this.#subscription) return this.#send();
     this.#pending = this.#request('_strata/session/info', { sessionId: this.#sessionId }, (error, details) => {
       if (this.#cancelled) return this.#end(CANCELLED);
       if (error instanceof ConnectionLost) return this.#begin();
       if (error) return this.#end({ error });
-      this.place = { epoch: details!.epoch, seq: details!.seq };
-      this.#feed = this.#feeds.add(this.#sessionId, this);
+      this.position = { epoch: details!.epoch, seq: details!.seq };
+      this.#subscription = this.#subscriptions.add(this.#sessionId, this);
       this.#send();
     });
   }
@@ -127,7 +127,7 @@ export class PromptTurn implements Turn, Listener {
     });
   }
 
-  /** The turn may run: cancelling takes effect right behind the prompt. */
+  /** The turn may be running, so a cancellation is sent after the prompt instead of dropping it. */
   #sendAgain(): void {
     this.#sentBefore = true;
     this.#send();
@@ -142,26 +142,26 @@ export class PromptTurn implements Turn, Listener {
     return this.#link.request(method, params, settle);
   }
 
-  // What the session tells.
+  // Listener
 
   event(event: SessionEventNotification): void {
     if (event.type === 'turn_started' && event.promptId === this.promptId) {
       this.#turnId = event.turnId;
-      this.#answer = new Answer(event.messageId, (chunk) => this.#push(chunk));
+      this.#reply = new Reply(event.messageId, (chunk) => this.#push(chunk));
       this.#gap = false;
     }
     if (event.type === 'turn_finished' && event.turnId === this.#turnId) this.#finished = true;
   }
 
   update(update: Update): void {
-    if (!this.#answer || this.#finished) return;
+    if (!this.#reply || this.#finished) return;
     switch (update.sessionUpdate) {
       case 'user_message_chunk':
         return;
       case 'agent_message_chunk':
       case 'agent_thought_chunk':
-        if (update.messageId !== this.#answer.messageId) return;
-        if (update.content?.type === 'text') this.#answer.piece(update.sessionUpdate, String(update.content.text));
+        if (update.messageId !== this.#reply.messageId) return;
+        if (update.content?.type === 'text') this.#reply.chunk(update.sessionUpdate, String(update.content.text));
         else this.#push(update);
         return;
       default:
@@ -170,12 +170,12 @@ export class PromptTurn implements Turn, Listener {
   }
 
   snapshot(state: AttachResult): void {
-    if (this.#answer?.shown(state.snapshot!)) this.#finished = true;
-    else if (state.snapshot!.running?.messageId !== this.#answer?.messageId) this.#gap = true;
+    if (this.#reply?.inSnapshot(state.snapshot!)) this.#finished = true;
+    else if (state.snapshot!.running?.messageId !== this.#reply?.messageId) this.#gap = true;
   }
 
   ended(): void {
-    this.#gap = true; // the answer to the prompt says how the turn ended
+    this.#gap = true; // the response to the prompt has the result of the turn
   }
 
   #push(update: Update): void {
@@ -186,7 +186,7 @@ export class PromptTurn implements Turn, Listener {
     else if (this.#updates.length < MAX_UPDATES) this.#updates.push(update);
     else {
       this.#updates.clear();
-      this.#updates.end(new TooMuchWaits(`more than ${MAX_UPDATES} updates of a turn wait to be iterated`));
+      this.#updates.end(new LimitExceeded(`more than ${MAX_UPDATES} updates of a turn are queued`));
     }
   }
 
@@ -195,7 +195,7 @@ export class PromptTurn implements Turn, Listener {
     if (this.#textLength <= MAX_TEXT) this.#text.push(text);
   }
 
-  // How it ends.
+  // Ending
 
   #end(outcome: Outcome): void {
     this.#outcome = outcome;
@@ -203,21 +203,21 @@ export class PromptTurn implements Turn, Listener {
     if ('result' in outcome) this.#settle.resolve(outcome.result);
     else this.#settle.reject(outcome.error);
 
-    const isWhole = this.#answer !== null && !this.#gap && (this.#finished || this.#feed?.caughtUp(this));
-    const messageId = this.#answer?.messageId ?? ('result' in outcome ? outcome.result._meta?.strata.messageId : undefined);
-    this.#feed?.remove(this);
+    const isWhole = this.#reply !== null && !this.#gap && (this.#finished || this.#subscription?.caughtUp(this));
+    const messageId = this.#reply?.messageId ?? ('result' in outcome ? outcome.result._meta?.strata.messageId : undefined);
+    this.#subscription?.remove(this);
     if (isWhole || messageId === undefined) this.#conclude();
     else this.#readTranscript(messageId);
   }
 
-  /** Tells what of the answer was missed. */
+  /** Delivers the missed part of the reply from the transcript. */
   #readTranscript(messageId: string): void {
-    const answer = this.#answer ?? new Answer(messageId, (chunk) => this.#push(chunk));
+    const reply = this.#reply ?? new Reply(messageId, (chunk) => this.#push(chunk));
     const params = { sessionId: this.#sessionId, limit: NEWEST };
     this.#request('_strata/history/list', params, (error, page) => {
       if (error instanceof ConnectionLost) return this.#readTranscript(messageId);
       const message = page?.messages.find(({ id }) => id === messageId);
-      if (message) answer.stored(message);
+      if (message) reply.stored(message);
       this.#conclude(error ?? undefined);
     });
   }
@@ -233,6 +233,6 @@ export class PromptTurn implements Turn, Listener {
 
 function randomId(): string {
   if (typeof crypto.randomUUID === 'function') return crypto.randomUUID();
-  const bytes = crypto.getRandomValues(new Uint8Array(16)); // a page that is in no secure context
+  const bytes = crypto.getRandomValues(new Uint8Array(16)); // not in a secure context
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -1,30 +1,30 @@
 import type { SessionEvent, WatchOptions } from './api.js';
-import type { Feed, Listener } from './feed.js';
-import type { Feeds } from './feeds.js';
-import type { AttachResult, Place, SessionEventNotification, Update } from './protocol.js';
+import type { Subscription, Listener } from './subscription.js';
+import type { Subscriptions } from './subscriptions.js';
+import type { AttachResult, Position, SessionEventNotification, Update } from './protocol.js';
 import { Queue } from './queue.js';
 
-/** The most events that wait for a consumer, and the most characters of their frames. */
+/** The maximum number of queued events, and of the characters of their frames. */
 export const MAX_EVENTS = 4_096;
 export const MAX_EVENT_CHARS = 16 << 20;
 
 /**
- * A consumer of a session's events. Pieces of one text that wait are put together. When more waits than the bounds allow,
- * all of it is dropped and a snapshot takes its place, fetched when the consumer asks for it.
+ * A consumer of a session's events. Queued chunks of one text are joined. If the queue exceeds its limits, it is replaced
+ * by a snapshot, which is fetched when the consumer asks for the next event.
  */
 export class Watcher implements Listener {
   readonly events: Queue<SessionEvent>;
-  place: Place | null;
+  position: Position | null;
 
-  readonly #feed: Feed | null = null;
+  readonly #subscription: Subscription | null = null;
   readonly #signal: AbortSignal | undefined;
   readonly #abort = () => this.#leave();
   #chars = 0;
   #lags = false;
 
-  constructor(feeds: Feeds, sessionId: string, { signal, after }: WatchOptions) {
+  constructor(subscriptions: Subscriptions, sessionId: string, { signal, after }: WatchOptions) {
     this.#signal = signal;
-    this.place = after ? { ...after } : null;
+    this.position = after ? { ...after } : null;
     this.events = new Queue(
       () => this.#leave(),
       () => this.#asked(),
@@ -34,7 +34,7 @@ export class Watcher implements Listener {
       return;
     }
     signal?.addEventListener('abort', this.#abort);
-    this.#feed = feeds.add(sessionId, this);
+    this.#subscription = subscriptions.add(sessionId, this);
   }
 
   snapshot({ epoch, seq, running, snapshot }: AttachResult): void {
@@ -43,18 +43,18 @@ export class Watcher implements Listener {
   }
 
   update(update: Update, size: number): void {
-    const place = this.place!;
+    const position = this.position!;
     const last = this.events.last;
-    const longer = last?.type === 'update' && last.epoch === place.epoch ? joined(last.update, update) : null;
+    const longer = last?.type === 'update' && last.epoch === position.epoch ? joined(last.update, update) : null;
     if (longer) {
-      if (this.#takes(size, 0)) this.events.last = { type: 'update', update: longer, ...place };
+      if (this.#takes(size, 0)) this.events.last = { type: 'update', update: longer, ...position };
       return;
     }
-    if (this.#takes(size, 1)) this.events.push({ type: 'update', update, ...place });
+    if (this.#takes(size, 1)) this.events.push({ type: 'update', update, ...position });
   }
 
   event(event: SessionEventNotification, size: number): void {
-    if (this.#takes(size, 1)) this.events.push({ type: 'event', event, ...this.place! });
+    if (this.#takes(size, 1)) this.events.push({ type: 'event', event, ...this.position! });
   }
 
   ended(error?: Error): void {
@@ -62,7 +62,7 @@ export class Watcher implements Listener {
     this.events.end(error);
   }
 
-  /** Makes room for an event, or drops them all. */
+  /** Reserves room for an event. If there is none, drops all events, pauses the subscription and returns false. */
   #takes(size: number, count: number): boolean {
     const none = this.events.length === 0;
     if (none) this.#chars = 0;
@@ -72,7 +72,7 @@ export class Watcher implements Listener {
     }
     this.#drop();
     this.#lags = true;
-    this.#feed?.pause(this);
+    this.#subscription?.pause(this);
     return false;
   }
 
@@ -84,18 +84,18 @@ export class Watcher implements Listener {
   #asked(): void {
     if (!this.#lags) return;
     this.#lags = false;
-    this.#feed?.resume(this);
+    this.#subscription?.resume(this);
   }
 
   #leave(): void {
     this.#signal?.removeEventListener('abort', this.#abort);
-    this.#feed?.remove(this);
+    this.#subscription?.remove(this);
     this.#drop();
     this.events.end();
   }
 }
 
-/** Two pieces of one text as one, or null where they are none. */
+/** Joins two chunks of one text; returns null if they do not belong together. */
 export function joined(a: Update, b: Update): Update | null {
   if (a.sessionUpdate !== 'agent_message_chunk' && a.sessionUpdate !== 'agent_thought_chunk') return null;
   if (b.sessionUpdate !== a.sessionUpdate || b.messageId !== a.messageId) return null;

@@ -8,7 +8,7 @@ import {
   ConnectionLost,
   ConnectionRefused,
   RpcError,
-  TooMuchWaits,
+  LimitExceeded,
   VERSION,
   type ConnectionState,
 } from '../src/index.js';
@@ -16,14 +16,14 @@ import { MAX_WAITING } from '../src/link.js';
 import { NodeSocket } from '../src/node-socket.js';
 import { accept, busy, connected, cut, open, refuse, session, state, world } from './control.js';
 
-/** A socket that is let in by subprotocols alone, as a browser's. */
+/** A socket authorized only by its subprotocols, like a browser's. */
 class BrowserSocket extends NodeSocket {
   constructor(url: string, protocols?: string | string[]) {
     super(url, protocols);
   }
 }
 
-test('the server tells what it is and can', async () => {
+test('the server describes itself', async () => {
   const client = await connected();
   assert.equal(client.agent.agentInfo.name, 'strata');
   assert.ok(client.agent.agentInfo.version.startsWith(VERSION));
@@ -31,19 +31,19 @@ test('the server tells what it is and can', async () => {
   assert.deepEqual(client.state, { kind: 'open' });
 });
 
-test('the token lets in as a subprotocol too', async () => {
+test('the token is also accepted as a subprotocol', async () => {
   const client = await connected({ WebSocket: BrowserSocket });
   assert.ok((await client.call('_strata/server/info', {})).connections >= 1);
 });
 
-test('a wrong token is refused for good', async () => {
+test('a wrong token is refused permanently', async () => {
   const token = 'A'.repeat(43);
   const refused = (error: unknown) => error instanceof ConnectionRefused && error.status === 401 && !error.message.includes(token);
   await assert.rejects(connected({ token }), refused);
   await assert.rejects(connected({ token, WebSocket: BrowserSocket }), refused);
 });
 
-test('why a socket that does not tell was refused is asked for', async () => {
+test('the reason of a refusal is fetched if the socket does not report it', async () => {
   class SilentSocket extends BrowserSocket {
     constructor(url: string, protocols?: string | string[]) {
       super(url, protocols);
@@ -54,10 +54,10 @@ test('why a socket that does not tell was refused is asked for', async () => {
   await assert.rejects(connected({ token: 'A'.repeat(43), WebSocket: SilentSocket }), ConnectionRefused);
 });
 
-/** A native WebSocket tells no HTTP status. */
+/** A native WebSocket does not report the HTTP status. */
 const isNative = 'WebSocket' in globalThis;
 
-test('what is no server of this protocol is refused for good', { skip: isNative }, async () => {
+test('a server of another protocol is refused permanently', { skip: isNative }, async () => {
   const other = createServer((_, response) => response.writeHead(404, { 'Content-Type': 'text/plain' }).end('nothing here\n'));
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
   const { port } = other.address() as AddressInfo;
@@ -71,7 +71,7 @@ test('what is no server of this protocol is refused for good', { skip: isNative 
   other.close();
 });
 
-test('a server that is not there is waited for', async () => {
+test('the client waits for a server that is not running', async () => {
   await refuse();
   const states: ConnectionState[] = [];
   const connecting = connected({
@@ -103,7 +103,7 @@ test('waiting for a server can be given up', async () => {
   await accept();
 });
 
-test('the pause can be cut short', async () => {
+test('the delay can be ended', async () => {
   const client = await connected({ backoff: { first: 3_600_000, most: 3_600_000 } });
   await cut();
   await state(client, 'waiting');
@@ -111,14 +111,14 @@ test('the pause can be cut short', async () => {
   await state(client, 'open');
 });
 
-test('the endpoint is asked for before each try', async () => {
+test('the endpoint is requested before each attempt', async () => {
   let asked = 0;
   const { proxy, server } = await world();
   const client = await connected({
     find: async () => {
       asked++;
       if (asked === 1) throw new Error('not yet');
-      // What is left over of another server refuses, and is gone the next time.
+      // A stale endpoint of another server refuses, and is gone the next time.
       return { url: proxy, token: asked === 3 ? 'A'.repeat(43) : server.token };
     },
   });
@@ -129,7 +129,7 @@ test('the endpoint is asked for before each try', async () => {
   assert.equal(asked, 4);
 });
 
-test('a call has its result, or the error of the server', async () => {
+test('a call returns its result or the server\'s error', async () => {
   const client = await connected();
   const s = await session(client);
   const details = await client.call('_strata/session/info', { sessionId: s.id });
@@ -157,7 +157,7 @@ test('an aborted call is cancelled on the server', async () => {
   await turn.result;
 });
 
-test('the outcome of a call whose connection was lost is not known', async () => {
+test('the result of a call is unknown if the connection was lost', async () => {
   const client = await connected();
   const s = await session(client);
   const turn = await busy(s, 'busy');
@@ -169,21 +169,21 @@ test('the outcome of a call whose connection was lost is not known', async () =>
   await turn.result;
 });
 
-test('calls wait for the connection, up to a bound', async () => {
+test('calls wait for the connection, up to a limit', async () => {
   const client = await connected({ backoff: { first: 3_600_000, most: 3_600_000 } });
   await cut();
   await state(client, 'waiting');
   const cancel = new AbortController();
   const waiting = Array.from({ length: MAX_WAITING - 1 }, () => client.call('_strata/server/info', {}));
   const dropped = client.call('_strata/server/info', {}, { signal: cancel.signal });
-  await assert.rejects(client.call('_strata/server/info', {}), TooMuchWaits);
+  await assert.rejects(client.call('_strata/server/info', {}), LimitExceeded);
   cancel.abort();
   await assert.rejects(dropped, { name: 'AbortError' });
   client.retryNow();
   assert.equal((await Promise.all(waiting)).length, MAX_WAITING - 1);
 });
 
-test('a closed client ends all that waits for it', async () => {
+test('a closed client rejects waiting calls', async () => {
   const client = await connected();
   const s = await session(client);
   const turn = await busy(s, 'closing');

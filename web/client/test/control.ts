@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import { connect, type Client, type ConnectOptions, type SessionEvent, type SessionHandle, type Turn, type Update } from '../src/index.js';
 
-// Acts in the world that the test in Go has made: a real server, a scripted model, and a proxy that can cut connections.
+// Controls the environment of the Go test: a real server, a scripted model, and a proxy that can cut connections.
 
 const CONTROL = process.env.STRATA_TEST_CONTROL!;
 
@@ -13,7 +13,7 @@ async function command<T>(name: string, params: unknown = null): Promise<T> {
 }
 
 export interface World {
-  /** Of the proxy; it leads to whatever server runs. */
+  /** The address of the proxy, which leads to the running server. */
   proxy: string;
   project: string;
   server: { url: string; token: string; pid: number; database: string };
@@ -28,12 +28,12 @@ export interface Step {
   times?: number;
 }
 
-/** Scripts the answer to the next request that the model is asked. */
+/** Scripts the model's reply to the next request. */
 export const script = (...steps: Step[]) => command<null>('script', { steps });
 export const open = (gate: string) => command<null>('open', gate);
-/** How many requests the model was asked. */
+/** The number of requests to the model. */
 export const asked = () => command<number>('asked');
-/** Cuts all connections and says how many there were. */
+/** Cuts all connections and returns their number. */
 export const cut = () => command<number>('cut');
 export const refuse = () => command<null>('refuse');
 export const accept = () => command<null>('accept');
@@ -47,7 +47,7 @@ after(async () => {
   for (const client of clients) await client.close();
 });
 
-/** Connects through the proxy, with short pauses between tries. */
+/** Connects through the proxy, with short delays between attempts. */
 export async function connected(options: ConnectOptions = {}): Promise<Client> {
   const { proxy, server } = await world();
   const client = await connect({
@@ -65,7 +65,7 @@ export async function session(client: Client): Promise<SessionHandle> {
   return client.newSession({ cwd: (await world()).project });
 }
 
-/** Waits for the connection's state of a kind. */
+/** Waits for a state of the connection. */
 export function state(client: Client, kind: string): Promise<void> {
   return new Promise((resolve) => {
     if (client.state.kind === kind) return resolve();
@@ -77,12 +77,12 @@ export function state(client: Client, kind: string): Promise<void> {
   });
 }
 
-/** The text of the answer that an update brings. */
+/** The reply text in an update. */
 export function textOf(update: Update): string {
   return update.sessionUpdate === 'agent_message_chunk' && update.content.type === 'text' ? update.content.text : '';
 }
 
-/** Reads events up to and with the first that is wanted. */
+/** Reads events up to and including the first match. */
 export async function until(
   events: AsyncIterator<SessionEvent>,
   wanted: (event: SessionEvent) => boolean,
@@ -98,7 +98,7 @@ export async function until(
 
 export const isEvent = (type: string) => (event: SessionEvent) => event.type === 'event' && event.event.type === type;
 
-/** What a watcher shows of the answers: from snapshots what was stored or runs, from updates what is added. */
+/** The replies as seen by a watcher: stored and running text from snapshots, and chunks from updates. */
 export function answersIn(events: SessionEvent[]): string {
   let text = '';
   for (const event of events) {
@@ -113,7 +113,7 @@ export function answersIn(events: SessionEvent[]): string {
   return text;
 }
 
-/** That no event is missing and none came twice: each stands right behind the one before. */
+/** Checks that no event is missing or repeated: each directly follows the previous one. */
 export function assertInOrder(events: SessionEvent[]): void {
   for (let i = 1; i < events.length; i++) {
     const [before, now] = [events[i - 1]!, events[i]!];
@@ -122,7 +122,7 @@ export function assertInOrder(events: SessionEvent[]): void {
   }
 }
 
-/** Reads updates of a turn until the answer's text ends with this. */
+/** Reads updates of a turn until the reply ends with this text. */
 export async function read(updates: AsyncIterator<Update>, end: string): Promise<string> {
   let text = '';
   while (!text.endsWith(end)) {
@@ -133,7 +133,7 @@ export async function read(updates: AsyncIterator<Update>, end: string): Promise
   return text;
 }
 
-/** Begins a turn that runs until its gate is opened. */
+/** Starts a turn that runs until its gate is opened. */
 export async function busy(s: SessionHandle, gate: string): Promise<Turn> {
   await script({ text: 'busy' }, { gate });
   const turn = s.prompt('Keep the server busy');

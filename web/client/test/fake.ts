@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { connect, type Client, type ConnectOptions, type Socket } from '../src/index.js';
 
 type Handler = ((event: any) => void) | null;
-type Answer = (params: any) => unknown;
+type Respond = (params: any) => unknown;
 
-/** A server in this process that says what a test wants, however wrong that is. */
+/** A server in this process that sends any frames, valid or not. */
 export class FakeServer {
   readonly problems: Error[] = [];
-  /** The requests and notifications that came, `method params`. */
+  /** The received requests and notifications, as `method params`. */
   readonly heard: { method: string; params: any; id?: number }[] = [];
-  answers: Record<string, Answer> = {};
+  answers: Record<string, Respond> = {};
   sockets: FakeSocket[] = [];
 
   get socket(): FakeSocket {
@@ -32,7 +32,7 @@ export class FakeServer {
     });
   }
 
-  /** Sends a frame, as text where it is one. */
+  /** Sends a frame; a string is sent unchanged. */
   send(frame: unknown): void {
     this.socket.onmessage?.({ data: typeof frame === 'string' || frame instanceof Uint8Array ? frame : JSON.stringify(frame) });
   }
@@ -58,7 +58,7 @@ export class FakeServer {
     if (frame.id === undefined || frame.method === undefined) return;
     const answer = this.answers[frame.method];
     const result = frame.method === 'initialize' && !answer ? initialized : answer ? answer(frame.params) : {};
-    if (result === undefined) return; // it answers later, or never
+    if (result === undefined) return; // it responds later, or never
     socket.onmessage?.({ data: JSON.stringify({ jsonrpc: '2.0', id: frame.id, ...(result instanceof Failure ? { error: result } : { result }) }) });
   }
 
@@ -111,12 +111,12 @@ export class FakeSocket implements Socket {
   }
 }
 
-/** Lets everything happen that needs no timer. */
+/** Runs everything that needs no timer. */
 export async function settled(): Promise<void> {
   for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** What an iterator has ready, without waiting for more. */
+/** Returns the items that an iterator has ready, without waiting for more. */
 export async function ready<T>(iterator: AsyncIterator<T>): Promise<{ values: T[]; done: boolean; pending: Promise<IteratorResult<T>> | null }> {
   const values: T[] = [];
   for (;;) {

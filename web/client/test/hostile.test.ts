@@ -6,7 +6,7 @@ import { MAX_UPDATES } from '../src/turn.js';
 import { MAX_EVENT_CHARS, MAX_EVENTS } from '../src/watcher.js';
 import { Failure, FakeServer, ready, settled, snapshot } from './fake.js';
 
-// What a server of ours never does, or does only when much comes together.
+// Behavior that a Strata server shows never or only in rare circumstances.
 
 async function watched(): Promise<{ server: FakeServer; client: Client; events: AsyncIterableIterator<SessionEvent> }> {
   const server = new FakeServer();
@@ -21,7 +21,7 @@ async function watched(): Promise<{ server: FakeServer; client: Client; events: 
   return { server, client, events };
 }
 
-test('frames that mean nothing are reported and ignored', async () => {
+test('invalid frames are reported and ignored', async () => {
   const server = new FakeServer();
   const client = await server.connect();
   const frames = ['', '{', 'null', '7', '"text"', '[]', '[{}]', '{"jsonrpc":"2.0","id":999,"result":{}}', '{"id":{},"error":null}', '{}'];
@@ -66,7 +66,7 @@ test('errors without a shape are errors', async () => {
   await client.close();
 });
 
-test('who answers initialize with something else is refused', async () => {
+test('an invalid response to initialize is refused', async () => {
   for (const answer of [null, 7, {}, { protocolVersion: 2 }, { protocolVersion: 1, agentCapabilities: {} }, new Failure(-32602, 'no')]) {
     const server = new FakeServer();
     server.answers['initialize'] = () => answer;
@@ -74,7 +74,7 @@ test('who answers initialize with something else is refused', async () => {
   }
 });
 
-test('events that came before, and pieces of them, are not told again', async () => {
+test('events and chunks received before are not delivered again', async () => {
   const { server, client, events } = await watched();
   server.text(11, 'a');
   server.text(11, 'a');
@@ -87,7 +87,7 @@ test('events that came before, and pieces of them, are not told again', async ()
   await client.close();
 });
 
-test('where events are missing, the place is set anew', async () => {
+test('if events are missing, the client attaches again', async () => {
   const { server, client, events } = await watched();
   server.text(11, 'a');
   server.text(14, 'd'); // 12 and 13 are missing
@@ -99,7 +99,7 @@ test('where events are missing, the place is set anew', async () => {
   await client.close();
 });
 
-test('where an event holds what was seen and what was not, a snapshot comes', async () => {
+test('if an event covers seen and unseen events, a snapshot follows', async () => {
   const { server, client, events } = await watched();
   server.text(12, 'bc', 9);
   server.event(13, 'resynced', { first: 12 });
@@ -108,7 +108,7 @@ test('where an event holds what was seen and what was not, a snapshot comes', as
   await client.close();
 });
 
-test('updates without a number belong to the snapshot before them, and to nothing else', async () => {
+test('updates without a number belong only to the snapshot before them', async () => {
   const { server, client, events } = await watched();
   const rest = (text: string) =>
     server.notify('session/update', {
@@ -124,7 +124,7 @@ test('updates without a number belong to the snapshot before them, and to nothin
   await client.close();
 });
 
-test('attaching that fails for now is tried again, for good is told', async () => {
+test('a temporary failure of attach is retried, a permanent one is reported', async () => {
   const server = new FakeServer();
   let tries = 0;
   server.answers['_strata/session/attach'] = () => {
@@ -139,7 +139,7 @@ test('attaching that fails for now is tried again, for good is told', async () =
   await client.close();
 });
 
-test('a watcher that lags loses its events and gets a snapshot', async () => {
+test('a slow watcher loses its events and gets a snapshot', async () => {
   for (const flood of [
     (server: FakeServer) => {
       for (let i = 0; i <= MAX_EVENTS; i++) server.event(11 + i, 'saved', { turnId: 't' });
@@ -151,17 +151,17 @@ test('a watcher that lags loses its events and gets a snapshot', async () => {
     const { server, client, events } = await watched();
     flood(server);
     await settled();
-    assert.equal(server.count('_strata/session/attach'), 1, 'nothing is fetched before it is asked for');
+    assert.equal(server.count('_strata/session/attach'), 1, 'a snapshot was fetched before it was needed');
     const { values } = await ready(events);
     assert.deepEqual(values.map(({ type }) => type), ['snapshot']);
     assert.equal(server.count('_strata/session/attach'), 2);
     server.text(11, 'on it goes');
-    assert.equal((await ready(events)).values.length, 0); // taken by the call that waits
+    assert.equal((await ready(events)).values.length, 0); // consumed by the pending call
     await client.close();
   }
 });
 
-test('up to its bound a watcher that lags loses nothing', async () => {
+test('up to the limit, a slow watcher loses nothing', async () => {
   const { server, client, events } = await watched();
   for (let i = 0; i < MAX_EVENTS; i++) server.event(11 + i, 'saved', { turnId: 't' });
   const { values } = await ready(events);
@@ -169,7 +169,7 @@ test('up to its bound a watcher that lags loses nothing', async () => {
   await client.close();
 });
 
-test('a list that lags is told to begin anew', async () => {
+test('a slow consumer of server events gets a reset', async () => {
   const server = new FakeServer();
   server.answers['_strata/server/subscribe'] = () => ({ counts: {} });
   const client = await server.connect();
@@ -181,7 +181,7 @@ test('a list that lags is told to begin anew', async () => {
   await client.close();
 });
 
-test('a turn whose updates nobody takes says so', async () => {
+test('a turn with too many unread updates reports an error', async () => {
   const { server, client } = await watched();
   server.answers['session/prompt'] = () => undefined;
   const turn = client.session('s').prompt('x');
@@ -195,7 +195,7 @@ test('a turn whose updates nobody takes says so', async () => {
   await client.close();
 });
 
-test('a server that takes connections and drops them is not hurried', async (t) => {
+test('a server that accepts and drops connections is retried with growing delays', async (t) => {
   t.mock.timers.enable({ apis: ['Date'] }); // no connection counts as stable, however slow the machine is
   const server = new FakeServer();
   const attempts: number[] = [];

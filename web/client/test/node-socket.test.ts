@@ -9,7 +9,7 @@ import { NodeSocket } from '../src/node-socket.js';
 const servers: Server[] = [];
 after(() => servers.forEach((server) => server.close()));
 
-/** What happens at a socket, in order. */
+/** The events of a socket, in order. */
 type Happening = ['open'] | ['message', string] | ['error', string, number?] | ['close', number, string, boolean];
 
 interface Raw {
@@ -18,7 +18,7 @@ interface Raw {
   reader: AsyncIterator<Message>;
 }
 
-/** A server of raw bytes; `serve` is called with each connection once its request has come. */
+/** A server of raw bytes; `serve` is called for each connection after its request was received. */
 async function raw(serve: (raw: Raw) => void): Promise<string> {
   const server = createServer((stream) => {
     let head = '';
@@ -36,7 +36,7 @@ async function raw(serve: (raw: Raw) => void): Promise<string> {
   return `ws://127.0.0.1:${(server.address() as AddressInfo).port}/acp`;
 }
 
-/** The frames that a client sends, which must all be masked. */
+/** The frames sent by a client, which must all be masked. */
 async function* framesOf(stream: TCPSocket): AsyncGenerator<Message> {
   let data = Buffer.alloc(0);
   for await (const chunk of stream) {
@@ -81,7 +81,7 @@ const close = (code: number, reason = '') => {
   return frame(0x88, Buffer.concat([payload, Buffer.from(reason)]));
 };
 
-/** Everything that happens at a socket up to its end. */
+/** All events of a socket up to its end. */
 function happenings(url: string, use: (socket: NodeSocket) => void = () => {}): Promise<Happening[]> {
   const socket = new NodeSocket(url, ['acp'], { Authorization: 'Bearer secret' });
   const seen: Happening[] = [];
@@ -99,7 +99,7 @@ function happenings(url: string, use: (socket: NodeSocket) => void = () => {}): 
   });
 }
 
-test('the request is that of a WebSocket, with the headers that were given', async () => {
+test('the request is a WebSocket upgrade with the given headers', async () => {
   let request = '';
   const url = await raw(({ stream, head }) => {
     request = head;
@@ -113,7 +113,7 @@ test('the request is that of a WebSocket, with the headers that were given', asy
   }
 });
 
-test('messages come in order: in fragments, with pings between, in pieces of one byte', async () => {
+test('messages are delivered in order: fragmented, with pings in between, in single bytes', async () => {
   const pongs: string[] = [];
   const url = await raw(async ({ stream, head, reader }) => {
     const long = 'y'.repeat(70_000);
@@ -122,7 +122,7 @@ test('messages come in order: in fragments, with pings between, in pieces of one
       text('first, with the handshake'),
       frame(0x01, 'in '), frame(0x89, 'ping'), frame(0x00, Buffer.from('fragments é').subarray(0, 11)), frame(0x80, Buffer.from('é').subarray(1)),
       frame(0x82, 'binary'),
-      frame(0x8a, 'a pong that nobody asked for'),
+      frame(0x8a, 'an unsolicited pong'),
       text('x'.repeat(300)),
       text(''),
     ]);
@@ -143,7 +143,7 @@ test('messages come in order: in fragments, with pings between, in pieces of one
   assert.deepEqual(pongs, ['ping']);
 });
 
-test('what is sent arrives masked, whatever its length', async () => {
+test('sent messages are masked, whatever their length', async () => {
   const lengths = [0, 1, 125, 126, 65_535, 65_536, 200_000];
   const heard: number[] = [];
   const url = await raw(async ({ stream, head, reader }) => {
@@ -170,8 +170,8 @@ test('what is sent arrives masked, whatever its length', async () => {
 for (const [what, bytes, code] of [
   ['a masked frame', Buffer.from([0x81, 0x81, 1, 2, 3, 4, 0]), 1002],
   ['an extension', Buffer.from([0xc1, 0x00]), 1002],
-  ['an opcode that there is not', Buffer.from([0x83, 0x00]), 1002],
-  ['a continuation of nothing', frame(0x80, 'x'), 1002],
+  ['an unknown opcode', Buffer.from([0x83, 0x00]), 1002],
+  ['a continuation without a message', frame(0x80, 'x'), 1002],
   ['a message inside another', Buffer.concat([frame(0x01, 'x'), frame(0x81, 'y')]), 1002],
   ['a ping in fragments', frame(0x09, 'x'), 1002],
   ['a ping that is too long', frame(0x89, 'x'.repeat(126)), 1002],
@@ -184,7 +184,7 @@ for (const [what, bytes, code] of [
     let told = 0;
     const url = await raw(async ({ stream, head, reader }) => {
       stream.write(accepted(head));
-      stream.write(Buffer.concat([bytes, text('what follows is not read')]));
+      stream.write(Buffer.concat([bytes, text('the rest is not read')]));
       for await (const { opcode, payload } of { [Symbol.asyncIterator]: () => reader }) if (opcode === Opcode.close) told = payload.readUInt16BE(0);
     });
     const seen = await happenings(url);
@@ -196,7 +196,7 @@ for (const [what, bytes, code] of [
 
 for (const [what, answer, want] of [
   ['no upgrade', () => 'HTTP/1.1 401 Unauthorized\r\nContent-Type: text/plain\r\nContent-Length: 14\r\n\r\na token please', /HTTP 401: a token please/],
-  ['a wrong key', () => 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: x\r\n\r\n', /no WebSocket server/],
+  ['a wrong key', () => 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: x\r\n\r\n', /not that of a WebSocket server/],
   ['a protocol of its own', (head: string) => accepted(head, 'Sec-WebSocket-Protocol: other\r\n'), /protocol that was not offered/],
   ['an extension of its own', (head: string) => accepted(head, 'Sec-WebSocket-Extensions: permessage-deflate\r\n'), /extension that was not offered/],
   ['no HTTP', () => 'SSH-2.0-OpenSSH\r\n', /Parse Error/],
@@ -223,13 +223,13 @@ test('a socket can be closed before it is open', async () => {
   assert.equal(((await ended) as { code: number }).code, 1006);
 });
 
-test('a server that says no goodbye is left', async () => {
+test('a server that sends no close frame is disconnected', async () => {
   const url = await raw(({ stream, head }) => stream.write(accepted(head)));
   const seen = await happenings(url, (socket) => socket.close(1000, 'bye'));
   assert.deepEqual(seen.at(-1), ['close', 1000, 'bye', false]);
 });
 
-test('fragments are bounded in number and size', () => {
+test('the number and size of fragments are limited', () => {
   const many = new FrameReader();
   many.push(frame(0x01, 'x'), () => {});
   assert.throws(() => {
@@ -240,7 +240,7 @@ test('fragments are bounded in number and size', () => {
   assert.throws(() => large.push(frame(0x80, 'x'.repeat(41)), () => {}), (error: unknown) => error instanceof FrameError && error.code === 1009);
 });
 
-test('random bytes are messages or an error, and nothing else', () => {
+test('random bytes result in messages or an error', () => {
   for (let round = 0; round < 3000; round++) {
     const reader = new FrameReader(1000);
     const bytes = randomBytes(1 + (round % 64));
@@ -253,11 +253,11 @@ test('random bytes are messages or an error, and nothing else', () => {
   }
 });
 
-test('a frame that was written can be read', () => {
+test('an encoded frame can be decoded', () => {
   for (const length of [0, 125, 126, 65_535, 65_536]) {
     const payload = randomBytes(length);
     const written = encodeFrame(Opcode.binary, payload, Buffer.alloc(4));
-    written[1]! &= 0x7f; // with a mask of zeros it is a server's frame, but for the four bytes of the mask
+    written[1]! &= 0x7f; // with a zero mask it is a server's frame except for the four bytes of the mask
     const start = written.length - length;
     const read: Message[] = [];
     new FrameReader().push(Buffer.concat([written.subarray(0, start - 4), written.subarray(start)]), (message) => read.push(message));

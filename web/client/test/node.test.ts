@@ -12,7 +12,7 @@ after(() => Promise.all(folders.map((folder) => fs.rm(folder, { recursive: true 
 
 const TOKEN = 'T'.repeat(43);
 
-/** A home with a `server.json` that names this process, and a lock that says that it holds the database. */
+/** A home folder with a `server.json` of this process and a lock file with its id. */
 async function home(change: object = {}): Promise<{ env: Record<string, string>; file: string; lock: string }> {
   const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'strata-client-'));
   folders.push(dir);
@@ -40,7 +40,7 @@ test('the running server is found', async () => {
   assert.deepEqual([found.url, found.token, found.pid], [server.url, server.token, server.pid]);
 });
 
-test('it is looked for in the state folder too', async () => {
+test('the state folder is searched, too', async () => {
   const { server } = await world();
   const { env } = await home();
   const state = path.join(env.XDG_STATE_HOME!, 'strata');
@@ -49,10 +49,10 @@ test('it is looked for in the state folder too', async () => {
   const without = { XDG_STATE_HOME: env.XDG_STATE_HOME! };
   assert.equal((await findServer(without)).pid, server.pid);
   assert.equal((await findServer({ ...without, XDG_RUNTIME_DIR: 'relative' })).pid, server.pid);
-  assert.equal((await findServer(env)).pid, server.pid, 'the file of the runtime folder is left over');
+  assert.equal((await findServer(env)).pid, server.pid, 'the file in the runtime folder is stale');
 });
 
-test('what is not there, or no server wrote, is not believed', async () => {
+test('missing or invalid files are refused', async () => {
   const { env, file } = await home();
   await fs.rm(file);
   await refused(env, /no running server.*server\.json/);
@@ -61,44 +61,44 @@ test('what is not there, or no server wrote, is not believed', async () => {
     await refused(env, /server\.json/);
   }
   for (const [change, why] of [
-    [{ url: 'file:///etc/passwd' }, /its url/],
-    [{ url: 'http://user:pass@127.0.0.1/' }, /its url/],
-    [{ url: 'http://127.0.0.1/?to=x' }, /its url/],
-    [{ url: 7 }, /its url/],
-    [{ token: 'short' }, /no token/],
-    [{ token: `${TOKEN}\r\nX: y` }, /no token/],
-    [{ pid: -1 }, /no pid/],
-    [{ pid: 1.5 }, /no pid/],
+    [{ url: 'file:///etc/passwd' }, /invalid url/],
+    [{ url: 'http://user:pass@127.0.0.1/' }, /invalid url/],
+    [{ url: 'http://127.0.0.1/?to=x' }, /invalid url/],
+    [{ url: 7 }, /invalid url/],
+    [{ token: 'short' }, /invalid token/],
+    [{ token: `${TOKEN}\r\nX: y` }, /invalid token/],
+    [{ pid: -1 }, /invalid pid/],
+    [{ pid: 1.5 }, /invalid pid/],
     [{ database: 'relative.db' }, /not an absolute path/],
   ] as const) {
     await refused((await home(change)).env, why);
   }
 });
 
-test('a file that others can read or write is not believed', { skip: process.platform === 'win32' }, async () => {
+test('a file accessible to other users is refused', { skip: process.platform === 'win32' }, async () => {
   for (const mode of [0o604, 0o640, 0o620]) {
     const { env, file } = await home();
     await fs.chmod(file, mode);
-    await refused(env, /open to other users/);
+    await refused(env, /accessible to other users/);
   }
   const { env, file } = await home();
   await fs.chmod(path.dirname(file), 0o777);
-  await refused(env, /open to other users/);
+  await refused(env, /accessible to other users/);
   await fs.chmod(path.dirname(file), 0o700);
   await fs.rm(file);
   await fs.mkdir(file);
   await refused(env, /not a regular file/);
 });
 
-test('a file that a server left behind is not believed', async () => {
-  const { env, lock } = await home(); // this process lives, but holds no lock
-  if (process.platform === 'linux') await refused(env, /left over/);
+test('a stale file is refused', async () => {
+  const { env, lock } = await home(); // this process is alive, but holds no lock
+  if (process.platform === 'linux') await refused(env, /stale/);
   await fs.writeFile(lock, '1\n');
-  await refused(env, /left over/);
+  await refused(env, /stale/);
   await fs.rm(lock);
-  await refused(env, /left over/);
+  await refused(env, /stale/);
 
   const child = spawn(process.execPath, ['--eval', '']);
   await new Promise((resolve) => child.on('exit', resolve));
-  await refused((await home({ pid: child.pid })).env, /left over/);
+  await refused((await home({ pid: child.pid })).env, /stale/);
 });

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Answer } from '../src/answer.js';
+import { Reply } from '../src/reply.js';
 import { delay, FIRST_DELAY, MOST_DELAY } from '../src/backoff.js';
 import type { Snapshot, TextBlock } from '../src/index.js';
 import { Queue } from '../src/queue.js';
 import { socketURL } from '../src/socket.js';
 
-test('pauses double, differ by chance, and are bounded', () => {
+test('delays double, are randomized, and are limited', () => {
   for (let attempt = 1; attempt < 100; attempt++) {
     const [least, most] = [delay(attempt, {}, () => 1), delay(attempt, {}, () => 0)];
     assert.ok(least >= FIRST_DELAY && most <= MOST_DELAY && least < most, `try ${attempt}: ${least} to ${most}`);
@@ -17,7 +17,7 @@ test('pauses double, differ by chance, and are bounded', () => {
   assert.equal(delay(3, { first: 8, most: 20 }, () => 0), 20);
 });
 
-test('addresses of servers become those of their WebSockets', () => {
+test('server URLs are converted to WebSocket URLs', () => {
   for (const [server, want] of [
     ['http://127.0.0.1:7717', 'ws://127.0.0.1:7717/acp'],
     ['https://strata.example/', 'wss://strata.example/acp'],
@@ -28,7 +28,7 @@ test('addresses of servers become those of their WebSockets', () => {
   }
 });
 
-test('a queue keeps order, tells its end once, and tells who leaves', async () => {
+test('a queue keeps order and reports its end and its return once', async () => {
   let left = 0;
   let empty = 0;
   const queue = new Queue<number>(
@@ -58,28 +58,28 @@ test('a queue keeps order, tells its end once, and tells who leaves', async () =
   assert.equal(left, 1);
 });
 
-/** An answer that is told in pieces, in which connections are lost at random, is told whole. */
-test('an answer is told whole, whatever comes in between', () => {
+/** A reply received in chunks, with connections lost at random, is delivered whole. */
+test('a reply is delivered whole, whatever happens in between', () => {
   let seed = 7;
   const random = (n: number) => (seed = (seed * 48271) % 2147483647) % n;
   for (let round = 0; round < 500; round++) {
     const whole = Array.from({ length: random(60) }, () => String.fromCharCode(97 + random(26))).join('');
     let told = '';
-    const answer = new Answer('m', ({ content }) => (told += (content as TextBlock).text));
+    const answer = new Reply('m', ({ content }) => (told += (content as TextBlock).text));
     const running = (text: string) => ({ messages: [], running: { turnId: 't', messageId: 'm', text } }) as unknown as Snapshot;
     let at = 0;
     for (let step = 0; step < 12; step++) {
       if (random(3) > 0) {
         const next = Math.min(whole.length, at + random(9));
-        answer.piece('agent_message_chunk', whole.slice(at, next));
+        answer.chunk('agent_message_chunk', whole.slice(at, next));
         at = next;
         continue;
       }
-      // A snapshot holds the beginning of what there is by now; the rest follows as pieces.
+      // A snapshot contains the start of the current text; the rest follows in chunks.
       const now = Math.min(whole.length, at + random(9));
       const shown = random(now + 1);
-      assert.equal(answer.shown(running(whole.slice(0, shown))), false);
-      answer.piece('agent_message_chunk', whole.slice(shown, now));
+      assert.equal(answer.inSnapshot(running(whole.slice(0, shown))), false);
+      answer.chunk('agent_message_chunk', whole.slice(shown, now));
       at = now;
     }
     assert.equal(told, whole.slice(0, at));

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { script, world } from './control.js';
 
-test('the example of the README works as it stands there', async () => {
+test('the example in the README works', async () => {
   const { project } = await world();
   await script({ text: 'It says ' }, { text: 'hello.' });
   const example = fileURLToPath(new URL('readme-example.js', import.meta.url));

@@ -11,7 +11,7 @@ async function until(events: AsyncIterator<ServerEvent>, wanted: (event: ServerE
   }
 }
 
-test('news of sessions come, and again after a lost connection', async () => {
+test('server events are delivered, also after a lost connection', async () => {
   const client = await connected();
   const news = client.serverEvents();
   const first = await until(news, ({ type }) => type === 'counts');
@@ -32,7 +32,7 @@ test('news of sessions come, and again after a lost connection', async () => {
   assert.equal((await news.next()).done, true);
 });
 
-test('news end with their signal', async () => {
+test('server events end with their signal', async () => {
   const client = await connected();
   const signal = new AbortController();
   const news = client.serverEvents({ signal: signal.signal });

@@ -26,7 +26,7 @@ test('a turn has updates, a result and a text', async () => {
   assert.throws(() => turn[Symbol.asyncIterator](), /once/);
 });
 
-test('a turn survives cuts: nothing twice, nothing missing, asked once', async () => {
+test('a turn survives lost connections: nothing repeated, nothing missing, one request to the model', async () => {
   const client = await connected();
   const s = await session(client);
   await script({ text: '#, ', times: 100 }, { gate: 't1' }, { text: '#; ', times: 100 }, { gate: 't2' }, { text: 'end' });
@@ -48,7 +48,7 @@ test('a turn survives cuts: nothing twice, nothing missing, asked once', async (
   assert.equal((await asked()) - before, 1);
 });
 
-test('a turn that ended while there was no connection is told all the same', async () => {
+test('a turn that ended without a connection is delivered', async () => {
   const client = await connected({ backoff: { first: 3_600_000, most: 3_600_000 } });
   const s = await session(client);
   await script({ text: 'before ' }, { gate: 'gone' }, { text: 'while away' });
@@ -59,7 +59,7 @@ test('a turn that ended while there was no connection is told all the same', asy
   await state(client, 'waiting');
   await open('gone');
 
-  // Another client waits for the end, and begins another turn that runs when the first client comes back.
+  // Another client waits for the end and starts another turn, which is running when the first client reconnects.
   const other = await connected();
   await other.call('_strata/debug/quiesce', {});
   await script({ text: 'other' }, { gate: 'other' });
@@ -74,7 +74,7 @@ test('a turn that ended while there was no connection is told all the same', asy
   await running.result;
 });
 
-test('a prompt with a known id has the stored ending and the same answer', async () => {
+test('a prompt with a known id returns the stored result and the same reply', async () => {
   const client = await connected();
   const s = await session(client);
   await script({ text: 'only once' });
@@ -87,7 +87,7 @@ test('a prompt with a known id has the stored ending and the same answer', async
   assert.equal(await asked(), before);
 });
 
-test('an aborted turn ends as cancelled and keeps what had come', async () => {
+test('an aborted turn ends as cancelled and keeps the partial reply', async () => {
   const client = await connected();
   const s = await session(client);
   await script({ text: 'some of it' }, { gate: 'never' });
@@ -124,7 +124,7 @@ test('a turn is cancelled before it is sent, and while there is no connection', 
   await open('away');
 });
 
-test('a turn that fails tells its error wherever it is asked', async () => {
+test('all promises of a failed turn reject with its error', async () => {
   const client = await connected();
   const s = await session(client);
   await script({ text: 'busy' }, { gate: 'one' });
@@ -142,7 +142,7 @@ test('a turn that fails tells its error wherever it is asked', async () => {
   await assert.rejects(client.session('sess_NONE').prompt('Hello').result, { code: -32002 });
 });
 
-test('a turn that nobody iterates keeps its updates together', async () => {
+test('a turn that is not iterated joins its updates', async () => {
   const client = await connected();
   const s = await session(client);
   await script({ text: '# ', times: 3000 });

@@ -22,7 +22,7 @@ import {
 const isSnapshot = (event: SessionEvent) => event.type === 'snapshot';
 const says = (text: string) => (event: SessionEvent) => event.type === 'update' && textOf(event.update).includes(text);
 
-test('a watcher is told everything, first how things stand', async () => {
+test('a watcher gets a snapshot and then all events', async () => {
   const client = await connected();
   const s = await session(client);
   await script({ text: 'earlier' });
@@ -41,7 +41,7 @@ test('a watcher is told everything, first how things stand', async () => {
   }
 });
 
-test('cut again and again, a watcher misses nothing and is told nothing twice', async () => {
+test('with repeated connection losses, a watcher misses nothing and gets nothing twice', async () => {
   const client = await connected();
   const s = await session(client);
   const events = s.watch();
@@ -113,7 +113,7 @@ test('two clients see the same', async () => {
   assert.ok(seen[0]!.some((event) => event.type === 'update' && event.update.sessionUpdate === 'user_message_chunk'));
 });
 
-test('watchers of one client that begin in mid-turn see the same in the end', async () => {
+test('watchers of one client that start during a turn end with the same state', async () => {
   const client = await connected();
   const s = await session(client);
   const watches = [s.watch()];
@@ -132,7 +132,7 @@ test('watchers of one client that begin in mid-turn see the same in the end', as
   }
 });
 
-test('a watch goes on behind what was seen', async () => {
+test('a watch continues after a known position', async () => {
   const client = await connected();
   const s = await session(client);
   const first = s.watch();
@@ -152,7 +152,7 @@ test('a watch goes on behind what was seen', async () => {
   assert.equal(again?.type, 'snapshot');
 });
 
-test('many sessions can be made, watched and left one after the other', async () => {
+test('many sessions can be created, watched and released in sequence', async () => {
   const client = await connected();
   for (let i = 0; i < 70; i++) {
     const s = await session(client);
@@ -169,7 +169,7 @@ test('many sessions can be made, watched and left one after the other', async ()
   assert.equal(answersIn(await until(events, isEvent('turn_finished'))), 'still told');
 });
 
-test('a watch ends with its signal, with its session, and where there is none', async () => {
+test('a watch ends with its signal, with its session, and if there is no session', async () => {
   const client = await connected();
   const s = await session(client);
   const signal = new AbortController();
@@ -188,7 +188,7 @@ test('a watch ends with its signal, with its session, and where there is none', 
   await assert.rejects(s.watch().next(), (error: unknown) => error instanceof RpcError && error.code === -32002);
 });
 
-test('a watch that waits for the connection begins with it', async () => {
+test('a watch that waits for a connection starts with it', async () => {
   const client = await connected({ backoff: { first: 3_600_000, most: 3_600_000 } });
   const s = await session(client);
   await cut();

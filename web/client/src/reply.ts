@@ -2,18 +2,18 @@ import type { ListedMessage, MessageChunk, Snapshot } from './protocol.js';
 
 type Kind = 'agent_message_chunk' | 'agent_thought_chunk';
 
-/** How far a text has come, in UTF-16 units. */
+/** The progress of a text, in UTF-16 units. */
 interface Progress {
-  /** Where the next piece begins. */
+  /** The start of the next chunk. */
   position: number;
   delivered: number;
 }
 
 /**
- * The text of one message as it comes, in pieces and, where the connection was lost, as a whole so far: it tells what of
- * either is new.
+ * The text of one message while it is received: in chunks and, after a lost connection, as the whole text so far. It
+ * delivers the new part of either, so that nothing is missing or repeated.
  */
-export class Answer {
+export class Reply {
   readonly #deliver: (chunk: MessageChunk) => void;
   readonly #progress: Record<Kind, Progress> = {
     agent_message_chunk: { position: 0, delivered: 0 },
@@ -27,25 +27,25 @@ export class Answer {
     this.#deliver = deliver;
   }
 
-  /** Takes the next piece. */
-  piece(kind: Kind, text: string): void {
+  /** Adds the next chunk. */
+  chunk(kind: Kind, text: string): void {
     const progress = this.#progress[kind];
     const known = Math.max(0, progress.delivered - progress.position);
     progress.position += text.length;
     progress.delivered = Math.max(progress.delivered, progress.position);
-    this.#tell(kind, text.slice(known));
+    this.#deliverText(kind, text.slice(known));
   }
 
-  /** Takes the text so far; the next piece follows it. */
+  /** Sets the whole text so far; the next chunk follows it. */
   soFar(kind: Kind, text: string): void {
     const progress = this.#progress[kind];
-    this.#tell(kind, text.slice(progress.delivered));
+    this.#deliverText(kind, text.slice(progress.delivered));
     progress.position = text.length;
     progress.delivered = Math.max(progress.delivered, text.length);
   }
 
-  /** Takes what a snapshot shows of the message; says whether it shows it as ended. */
-  shown(snapshot: Snapshot): boolean {
+  /** Adds the text in a snapshot; returns whether the message has ended. */
+  inSnapshot(snapshot: Snapshot): boolean {
     const { running } = snapshot;
     if (running?.messageId === this.messageId) {
       this.soFar('agent_thought_chunk', running.thought ?? '');
@@ -57,7 +57,7 @@ export class Answer {
     return message !== undefined;
   }
 
-  /** Takes the message as it was stored. */
+  /** Adds the text of the stored message. */
   stored(message: ListedMessage): void {
     const text = (type: 'text' | 'thinking') =>
       message.blocks.map((block) => (block.type === type ? ((block as { text?: string }).text ?? '') : '')).join('');
@@ -65,7 +65,7 @@ export class Answer {
     this.soFar('agent_message_chunk', text('text'));
   }
 
-  #tell(sessionUpdate: Kind, text: string): void {
+  #deliverText(sessionUpdate: Kind, text: string): void {
     if (text === '') return;
     this.#deliver({ sessionUpdate, content: { type: 'text', text }, messageId: this.messageId });
   }

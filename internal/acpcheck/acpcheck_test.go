@@ -65,7 +65,7 @@ func serve(t *testing.T) *binary.Server {
 	return binary.Start(t, newHome(t), binary.Options{})
 }
 
-// newHome is a home whose model is a scripted upstream.
+// newHome returns a home folder with a scripted upstream as the model.
 func newHome(t *testing.T) *binary.Home {
 	t.Helper()
 	model := upstream.Start(upstream.Options{Strict: true})
@@ -83,7 +83,7 @@ func newHome(t *testing.T) *binary.Home {
 	return binary.NewHome(t, binary.Config(model.OpenAIURL()))
 }
 
-// verify runs a client. All of its checks must pass.
+// verify runs a client and fails unless all of its checks pass.
 func verify(t *testing.T, dir, script string, args ...string) {
 	t.Helper()
 	report, err := Run(t.Context(), dir, script, args...)

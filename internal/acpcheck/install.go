@@ -1,5 +1,5 @@
-// Package acpcheck runs clients of the Agent Client Protocol that are made with its real npm SDKs against a server:
-// one over WebSocket, of two generations of the SDK, and one over stdin and stdout.
+// Package acpcheck runs clients of the Agent Client Protocol, built with its official npm SDKs, against a server: one over
+// WebSocket, with two generations of the SDK, and one over stdin and stdout.
 //
 // It needs node and npm, which `make test` installs. It must only be used by tests.
 package acpcheck
@@ -20,8 +20,8 @@ import (
 //go:embed testdata/*.mjs testdata/*.json
 var scripts embed.FS
 
-// Install returns a folder with the scripts and the packages that they import. It is made once for each version of
-// these files and kept in the user's cache; test processes may do so at the same time.
+// Install returns a folder with the scripts and the packages that they import. The folder is created once per version of
+// these files, in the user's cache. Test processes may call Install concurrently.
 func Install(ctx context.Context) (dir string, err error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -49,7 +49,7 @@ func install(ctx context.Context, cache string) (string, error) {
 	return dir, nil
 }
 
-// installInto makes the folder beside its place and moves it there when it is complete.
+// installInto creates the folder under a temporary name and renames it when it is complete.
 func installInto(ctx context.Context, dir string, files fs.FS) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return err
@@ -74,7 +74,7 @@ func installInto(ctx context.Context, dir string, files fs.FS) error {
 	return err
 }
 
-// hash names a set of files by their names and contents.
+// hash returns a hash of the names and contents of files.
 func hash(files fs.FS) (string, error) {
 	sum := sha256.New()
 	err := fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {

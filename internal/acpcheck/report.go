@@ -10,24 +10,24 @@ import (
 	"strings"
 )
 
-// Status is how a check came out.
+// Status is the result of a check.
 type Status string
 
-// The outcomes of a check, as the scripts print them.
+// The results of a check, as printed by the scripts.
 const (
 	OK   Status = "ok"
 	Fail Status = "FAIL"
 	Skip Status = "skip"
 )
 
-// Check is one thing that a client looked at.
+// Check is one check by a client.
 type Check struct {
 	Status Status
 	Name   string
-	Detail string // what it saw; may be empty
+	Detail string // details of the result; may be empty
 }
 
-// String returns the check as the scripts print it.
+// String returns the check in the format of the scripts.
 func (c Check) String() string {
 	line := fmt.Sprintf("%-4s %s", c.Status, c.Name)
 	if c.Detail != "" {
@@ -36,13 +36,13 @@ func (c Check) String() string {
 	return line
 }
 
-// Report is what a client found.
+// Report is the report of a client.
 type Report struct {
 	Checks []Check
-	Output string // all that it printed, errors too
+	Output string // its whole output, including errors
 }
 
-// With returns the checks with that status.
+// With returns the checks with the given status.
 func (r Report) With(status Status) []Check {
 	var found []Check
 	for _, c := range r.Checks {
@@ -53,8 +53,8 @@ func (r Report) With(status Status) []Check {
 	return found
 }
 
-// Run runs one of the installed scripts, acp-check.mjs or stdio-check.mjs. That a check fails is no error:
-// the error says that the script did not run to its end.
+// Run runs one of the installed scripts, acp-check.mjs or stdio-check.mjs. A failed check is not an error;
+// the error means that the script did not run to its end.
 func Run(ctx context.Context, dir, script string, args ...string) (Report, error) {
 	cmd := exec.CommandContext(ctx, "node", append([]string{filepath.Join(dir, script)}, args...)...)
 	var out strings.Builder
@@ -74,7 +74,7 @@ func Run(ctx context.Context, dir, script string, args ...string) (Report, error
 	return report, nil
 }
 
-// detailMark stands between the name of a check and what it saw.
+// detailMark separates the name of a check from its details.
 const detailMark = "  -- "
 
 var (
@@ -82,7 +82,7 @@ var (
 	summaryLine = regexp.MustCompile(`^# \d+ ok, \d+ FAIL, \d+ skip$`)
 )
 
-// parse reads what a script printed. Its last line counts the checks and must agree with them.
+// parse parses the output of a script. The last line has the numbers of checks, which must match.
 func parse(output string) (Report, error) {
 	report := Report{Output: output}
 	summary := ""

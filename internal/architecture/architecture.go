@@ -1,8 +1,8 @@
-// Package architecture holds the tests that keep the tree as the design wants it: which package may import which,
-// what stands at the top level, that every package says what it is for, that no file outgrows its reader,
-// and that no file speaks of the machine it was written on.
+// Package architecture contains tests that enforce the design of the tree: which package may import which, the entries
+// at the top level, a package comment for every package, a maximum length of files, and no references to the machine on
+// which a file was written.
 //
-// It must never be imported: the rules are here, the tests beside them apply each to the tree and to made-up faults.
+// It must never be imported. Its tests apply each rule to the tree and to made-up faults.
 package architecture
 
 import (
@@ -11,20 +11,20 @@ import (
 	"strings"
 )
 
-// Package is what the rules need to know of one package, as `go list -json` prints it.
+// Package is the part of a package's `go list -json` output that the rules use.
 type Package struct {
 	ImportPath string
 	Name       string
 	Dir        string
 	Doc        string   // first sentence of the package comment
-	Imports    []string // of its Go files without those of tests
+	Imports    []string // of its Go files, without tests
 }
 
 const module = "strata"
 
-// unit returns the row of a package in the table of imports: its own, or that of the nearest folder above that has one.
-// Without any it is the top-level folder, or the one below cmd or internal. The unit of strata/session/profile is session,
-// that of strata/internal/upstream/sse is internal/upstream.
+// unit returns the row of a package in the table of imports: its own, or that of the nearest parent folder with a row.
+// Without a row it is the top-level folder, or the folder directly below cmd or internal. The unit of
+// strata/session/profile is session, that of strata/internal/upstream/sse is internal/upstream.
 func unit(importPath string) string {
 	folder := strings.TrimPrefix(importPath, module+"/")
 	for above := folder; above != "."; above = path.Dir(above) {
@@ -42,13 +42,13 @@ func unit(importPath string) string {
 // ours reports whether a package is part of this module.
 func ours(importPath string) bool { return strings.HasPrefix(importPath, module+"/") }
 
-// commentFault says what is wrong with p's package comment, or nothing.
+// commentFault returns the fault of p's package comment, or "".
 func commentFault(p Package) string {
 	switch {
 	case p.Doc == "":
 		return fmt.Sprintf("%s has no package comment", p.ImportPath)
 	case p.Name != "main" && !strings.HasPrefix(p.Doc, "Package "+p.Name+" "):
-		return fmt.Sprintf("%s: the package comment begins %q, want %q", p.ImportPath, firstWords(p.Doc), "Package "+p.Name)
+		return fmt.Sprintf("%s: the package comment starts with %q, want %q", p.ImportPath, firstWords(p.Doc), "Package "+p.Name)
 	}
 	return ""
 }

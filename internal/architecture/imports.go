@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// imports says for each package, its folders below included unless they have rows of their own, which others of ours it
-// may import.
-// The top level is the architecture: calls go down this list, imports point down it.
+// imports lists for each package, including its subfolders without their own rows, which others of this module it may
+// import. The order is that of the architecture: packages may only import those below them.
 var imports = map[string][]string{
 	"server":       {"server/access", "server/wire", "server/transfer", "rpc", "session", "compaction", "historystore", "history", "web"},
 	"session":      {"filecontext", "stability", "compaction", "tokens", "llm", "history"},
@@ -26,16 +25,16 @@ var imports = map[string][]string{
 	"server/transfer": {"server/wire", "rpc", "session", "historystore", "history"},
 	"server/wire":     {"rpc", "session", "compaction", "historystore", "history"},
 
-	// No small piece, so that it has a row of its own: what `strata replay` prints and bills.
+	// Too large for a helper, so it has its own row: the code of `strata replay`.
 	"internal/replay": {"stability"},
 }
 
-// program is the one package that may import all others but those for tests.
+// program is the only package that may import all others except those for tests.
 const program = "cmd/strata"
 
 // testOnly are the internal packages that only tests may import. They may import anything.
-// Every other internal package without a row is a small piece that any package may import, and imports no more of ours
-// than helperImports.
+// Any other internal package without a row is a helper: any package may import it, and it may import only helperImports
+// of this module.
 var testOnly = []string{
 	"internal/acpcheck",
 	"internal/architecture",
@@ -48,8 +47,8 @@ var testOnly = []string{
 
 var helperImports = []string{"history"}
 
-// importFaults says which imports of p's break the rules. Imports of tests are not looked at: a test may use
-// what its package must not.
+// importFaults returns the imports of p that break the rules. It ignores imports of tests, which may use packages that
+// their own package must not.
 func importFaults(p Package) []string {
 	from := unit(p.ImportPath)
 	var faults []string
@@ -67,7 +66,7 @@ func importFaults(p Package) []string {
 	return faults
 }
 
-// refuse says why one unit may not import another, or nothing where it may.
+// refuse returns why one unit may not import another, or "" if it may.
 func refuse(from, to string) string {
 	allowed := imports[from]
 	switch {
@@ -85,7 +84,7 @@ func refuse(from, to string) string {
 	if slices.Contains(allowed, to) {
 		return ""
 	}
-	return fmt.Sprintf("of ours, %s may import only %v", from, allowed)
+	return fmt.Sprintf("of this module, %s may import only %v", from, allowed)
 }
 
 func isSmallPiece(unit string) bool {

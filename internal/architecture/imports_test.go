@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A file that is built for one system only is seen by `go list` for that system only.
+// `go list` lists a file with a build constraint only for the systems that build it.
 var systems = []string{"linux", "darwin", "windows"}
 
 func TestImportsKeepToTheTable(t *testing.T) {
@@ -73,43 +73,43 @@ func TestImportFaults(t *testing.T) {
 	}{
 		{"what the table allows", "strata/session", []string{"fmt", "strata/llm", "golang.org/x/sync/errgroup"}, nil},
 		{"upwards", "strata/session", []string{"strata/server"}, []string{
-			"strata/session imports strata/server: of ours, session may import only [filecontext stability compaction tokens llm history]",
+			"strata/session imports strata/server: of this module, session may import only [filecontext stability compaction tokens llm history]",
 		}},
 		{"none allowed", "strata/rpc", []string{"strata/history"}, []string{
-			"strata/rpc imports strata/history: of ours, rpc may import only []",
+			"strata/rpc imports strata/history: of this module, rpc may import only []",
 		}},
 		{"a folder below belongs to its package", "strata/llm/sse", []string{"strata/llm", "strata/tokens"}, []string{
-			"strata/llm/sse imports strata/tokens: of ours, llm may import only [history]",
+			"strata/llm/sse imports strata/tokens: of this module, llm may import only [history]",
 		}},
 		{"a folder below is imported like its package", "strata/tokens", []string{"strata/web/client"}, []string{
-			"strata/tokens imports strata/web/client: of ours, tokens may import only []",
+			"strata/tokens imports strata/web/client: of this module, tokens may import only []",
 		}},
 		{"the program imports all", "strata/cmd/strata", []string{"strata/server", "strata/internal/failpoint", "strata/cmd/strata/internal/config"}, nil},
 		{"the program imports nothing for tests", "strata/cmd/strata", []string{"strata/internal/upstream"}, []string{
 			"strata/cmd/strata imports strata/internal/upstream: internal/upstream is for tests only",
 		}},
 		{"a folder below with a row", "strata/server/wire", []string{"strata/rpc", "strata/server/access", "strata/web"}, []string{
-			"strata/server/wire imports strata/server/access: of ours, server/wire may import only [rpc session compaction historystore history]",
-			"strata/server/wire imports strata/web: of ours, server/wire may import only [rpc session compaction historystore history]",
+			"strata/server/wire imports strata/server/access: of this module, server/wire may import only [rpc session compaction historystore history]",
+			"strata/server/wire imports strata/web: of this module, server/wire may import only [rpc session compaction historystore history]",
 		}},
 		{"a folder below with a row is not for all", "strata/session", []string{"strata/server/wire"}, []string{
-			"strata/session imports strata/server/wire: of ours, session may import only [filecontext stability compaction tokens llm history]",
+			"strata/session imports strata/server/wire: of this module, session may import only [filecontext stability compaction tokens llm history]",
 		}},
-		{"nobody imports the program", "strata/server", []string{"strata/cmd/strata/internal/config"}, []string{
-			"strata/server imports strata/cmd/strata/internal/config: of ours, server may import only [server/access server/wire server/transfer rpc session compaction historystore history web]",
+		{"no package imports the program", "strata/server", []string{"strata/cmd/strata/internal/config"}, []string{
+			"strata/server imports strata/cmd/strata/internal/config: of this module, server may import only [server/access server/wire server/transfer rpc session compaction historystore history web]",
 		}},
 		{"small pieces are for all", "strata/rpc", []string{"strata/internal/failpoint"}, nil},
 		{"small pieces import the vocabulary", "strata/internal/failpoint", []string{"strata/history"}, nil},
 		{"small pieces import nothing else", "strata/internal/failpoint", []string{"strata/tokens", "strata/internal/other"}, []string{
-			"strata/internal/failpoint imports strata/tokens: of ours, internal/failpoint may import only [history]",
-			"strata/internal/failpoint imports strata/internal/other: of ours, internal/failpoint may import only [history]",
+			"strata/internal/failpoint imports strata/tokens: of this module, internal/failpoint may import only [history]",
+			"strata/internal/failpoint imports strata/internal/other: of this module, internal/failpoint may import only [history]",
 		}},
 		{"an internal package with a row", "strata/internal/replay", []string{"strata/stability", "strata/internal/failpoint"}, nil},
 		{"an internal package with a row is not for all", "strata/session", []string{"strata/internal/replay"}, []string{
-			"strata/session imports strata/internal/replay: of ours, session may import only [filecontext stability compaction tokens llm history]",
+			"strata/session imports strata/internal/replay: of this module, session may import only [filecontext stability compaction tokens llm history]",
 		}},
 		{"packages for tests import anything", "strata/internal/testclient", []string{"strata/rpc", "strata/internal/binary"}, nil},
-		{"a package that nobody planned", "strata/utils", nil, []string{"strata/utils is not in the table of packages"}},
+		{"an unplanned package", "strata/utils", nil, []string{"strata/utils is not in the table of packages"}},
 		{"a second program", "strata/cmd/other", nil, []string{"strata/cmd/other is not in the table of packages"}},
 	}
 	for _, tt := range tests {
@@ -128,8 +128,8 @@ func TestCommentFault(t *testing.T) {
 		{"main", "Strata is a session server.", ""},
 		{"rpc", "", "strata/x has no package comment"},
 		{"main", "", "strata/x has no package comment"},
-		{"rpc", "JSON-RPC.", `strata/x: the package comment begins "JSON-RPC.", want "Package rpc"`},
-		{"rpc", "Package rpcs is.", `strata/x: the package comment begins "Package rpcs", want "Package rpc"`},
+		{"rpc", "JSON-RPC.", `strata/x: the package comment starts with "JSON-RPC.", want "Package rpc"`},
+		{"rpc", "Package rpcs is.", `strata/x: the package comment starts with "Package rpcs", want "Package rpc"`},
 	}
 	for _, tt := range tests {
 		if got := commentFault(Package{ImportPath: "strata/x", Name: tt.name, Doc: tt.doc}); got != tt.want {
@@ -138,7 +138,7 @@ func TestCommentFault(t *testing.T) {
 	}
 }
 
-// The table itself must be one that calls can only go down.
+// The table itself must not allow cycles.
 func TestTableHasNoCycle(t *testing.T) {
 	var visit func(unit string, above []string)
 	visit = func(unit string, above []string) {

@@ -16,8 +16,8 @@ var (
 	heading      = regexp.MustCompile(`(?m)^#{1,6} +(.+)$`)
 )
 
-// linkFaults says which links of a Markdown file lead nowhere. read returns a file of the tree, and whether there is
-// one; a folder has no content. Links to other hosts are not looked at.
+// linkFaults returns the broken links of a Markdown file. read returns a file of the tree and whether it exists; a folder
+// has no content. Links to other hosts are not checked.
 func linkFaults(name string, content []byte, read func(name string) (content []byte, ok bool)) []string {
 	text := codeSpan.ReplaceAllString(fencedBlock.ReplaceAllString(string(content), ""), "")
 	var faults []string
@@ -27,13 +27,13 @@ func linkFaults(name string, content []byte, read func(name string) (content []b
 			continue
 		}
 		if err != nil || !leads(name, content, target, read) {
-			faults = append(faults, fmt.Sprintf("%s links to %s, which is not there", name, m[1]))
+			faults = append(faults, fmt.Sprintf("%s links to %s, which does not exist", name, m[1]))
 		}
 	}
 	return faults
 }
 
-// leads reports whether there is what a relative link of a file names.
+// leads reports whether the target of a relative link exists.
 func leads(name string, content []byte, target *url.URL, read func(name string) ([]byte, bool)) bool {
 	if target.Path != "" {
 		var ok bool
@@ -44,7 +44,7 @@ func leads(name string, content []byte, target *url.URL, read func(name string) 
 	return target.Fragment == "" || anchors(content)[target.Fragment]
 }
 
-// anchors returns the names of a Markdown file's headings, as GitHub makes them.
+// anchors returns the anchors of a Markdown file's headings, in GitHub's form.
 func anchors(content []byte) map[string]bool {
 	names := make(map[string]bool)
 	for _, m := range heading.FindAllStringSubmatch(fencedBlock.ReplaceAllString(string(content), ""), -1) {

@@ -26,7 +26,7 @@ func TestLinksOfTheDocumentsLeadSomewhere(t *testing.T) {
 	}
 }
 
-// readTree reads a file of the tree; of a folder it only tells that it is there.
+// readTree reads a file of the tree. For a folder it only reports that it exists.
 func readTree(name string) ([]byte, bool) {
 	content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
 	return content, err == nil || errors.Is(err, syscall.EISDIR)
@@ -50,10 +50,10 @@ func TestLinkFaults(t *testing.T) {
 		"[gone](gone.md) [gone](../protocol.md) [gone](protocol.md#no-heading) [gone](#there)",
 	}, "\n\n")
 	want := []string{
-		"docs/context.md links to gone.md, which is not there",
-		"docs/context.md links to ../protocol.md, which is not there",
-		"docs/context.md links to protocol.md#no-heading, which is not there",
-		"docs/context.md links to #there, which is not there",
+		"docs/context.md links to gone.md, which does not exist",
+		"docs/context.md links to ../protocol.md, which does not exist",
+		"docs/context.md links to protocol.md#no-heading, which does not exist",
+		"docs/context.md links to #there, which does not exist",
 	}
 	if diff := cmp.Diff(want, linkFaults("docs/context.md", []byte(text), read)); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// topLevel are the entries beside the packages of the table. Dot-files are allowed too.
+// topLevel lists the allowed entries in addition to the packages of the table. Dot files are allowed, too.
 var topLevel = []string{
 	"go.mod", "go.sum", "Makefile", "README.md", "CHANGELOG.md", "LICENSE", "NOTICE",
 	"cmd", "docs", "internal",
 }
 
-// maxLines is how long a Go file may be that is no test. 100 to 400 lines are comfortable.
+// maxLines is the maximum length of a Go file other than a test. 100 to 400 lines are comfortable.
 const maxLines = 600
 
-// topLevelFaults says which entries of the top level nobody planned. Paths have forward slashes and start at the top.
+// topLevelFaults returns unexpected entries at the top level. Paths have forward slashes and are relative to the top.
 func topLevelFaults(paths []string) []string {
 	var faults []string
 	for _, path := range paths {
@@ -32,13 +32,13 @@ func topLevelFaults(paths []string) []string {
 	return faults
 }
 
-// lengthFault says whether a Go file is too long to be read in one go, or nothing. Tests and generated files may be longer.
+// lengthFault returns an error text for a Go file that is too long, else "". Tests and generated files may be longer.
 func lengthFault(path string, content []byte) string {
 	if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || isGenerated(content) {
 		return ""
 	}
 	if lines := bytes.Count(content, []byte("\n")); lines > maxLines {
-		return fmt.Sprintf("%s has %d lines, more than %d: split it by what it is about", path, lines, maxLines)
+		return fmt.Sprintf("%s has %d lines, more than %d: split it by topic", path, lines, maxLines)
 	}
 	return ""
 }

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// A wordRule is a pattern that tracked text must not hold.
+// wordRule is a pattern that must not occur in tracked text.
 type wordRule struct {
 	pattern *regexp.Regexp
 	reason  string
 	applies func(path string) bool
 }
 
-// Patterns are put together from pieces so that this file does not hold what it forbids.
+// Patterns are assembled from parts, so that this file does not contain them.
 var wordRules = []wordRule{
 	{
 		regexp.MustCompile(`(^|[^\w.~/-])/(work|root)/\w`),
@@ -42,7 +42,7 @@ var wordRules = []wordRule{
 
 func anywhere(string) bool { return true }
 
-// isSource tells what people write from what is built, recorded or copied.
+// isSource reports whether a file is written by hand, not built, recorded or copied.
 func isSource(name string) bool {
 	for _, folder := range []string{"dist", "testdata", "node_modules"} {
 		if slices.Contains(strings.Split(path.Dir(name), "/"), folder) {
@@ -52,7 +52,7 @@ func isSource(name string) bool {
 	return name != "go.sum" && name != "LICENSE" && name != "NOTICE"
 }
 
-// wordFaults says which lines of a text file break a rule. Binary files have none.
+// wordFaults returns the lines of a text file that break a rule. Binary files are not checked.
 func wordFaults(name string, content []byte) []string {
 	if isBinary(content) {
 		return nil
@@ -70,7 +70,7 @@ func wordFaults(name string, content []byte) []string {
 	return faults
 }
 
-// isBinary reports whether content is not text: as git does, by a NUL in its beginning.
+// isBinary reports whether content is not text. Like git, it looks for a NUL near the start.
 func isBinary(content []byte) bool {
 	return bytes.IndexByte(content[:min(len(content), 8000)], 0) >= 0
 }

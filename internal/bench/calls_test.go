@@ -19,7 +19,7 @@ const (
 	inFlight         = 16
 )
 
-// measureCalls compares a call that does nothing with an echo of the same bytes, through the same client.
+// measureCalls compares a trivial call with an echo of the same bytes, with the same client.
 func measureCalls(b *testing.B) []row {
 	server := binary.Start(b, binary.NewHome(b, "listen: 127.0.0.1:0\n"), binary.Options{})
 	strata := dialBare(b, server.WebSocket(), &websocket.DialOptions{HTTPHeader: bearer(server.Info)})
@@ -42,7 +42,7 @@ func measureCalls(b *testing.B) []row {
 	}
 }
 
-// bare is a WebSocket without JSON-RPC above it.
+// bare is a WebSocket without JSON-RPC.
 type bare struct{ *websocket.Conn }
 
 func dialBare(b *testing.B, url string, opt *websocket.DialOptions) bare {
@@ -55,7 +55,7 @@ func dialBare(b *testing.B, url string, opt *websocket.DialOptions) bare {
 	return bare{conn}
 }
 
-// trivial is a call that the server answers with nothing.
+// trivial is a call with an empty result.
 func trivial(id int) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"_strata/session/detach","params":{"sessionId":"sess_01"}}`, id+1)
 }
@@ -90,7 +90,7 @@ func (c bare) latency(b *testing.B) func() float64 {
 	}
 }
 
-// throughput measures round trips per second, and notes how long the process computed for each, in nanoseconds.
+// throughput measures round trips per second, and records the processor time of each, in nanoseconds.
 func (c bare) throughput(b *testing.B, pid int, perCall *[]float64) func() float64 {
 	return func() float64 {
 		window := make(chan struct{}, inFlight)

@@ -20,18 +20,18 @@ import (
 	"github.com/coder/websocket"
 )
 
-// children are the yardsticks that need a process of their own, as the server has one.
+// children are the yardsticks that run in their own process, like the server.
 var children = map[string]func(){
 	"echo":   echo,
 	"direct": direct,
 	"page":   page,
 }
 
-// child is a yardstick's process. It ends with its benchmark, when its input does.
+// child is the process of a yardstick. It exits when its input is closed, at the end of its benchmark.
 type child struct {
 	pid   int
 	input io.Writer
-	lines *bufio.Scanner // what it prints
+	lines *bufio.Scanner // its output
 }
 
 func startChild(b *testing.B, name string) *child {
@@ -52,7 +52,7 @@ func startChild(b *testing.B, name string) *child {
 	return &child{cmd.Process.Pid, input, bufio.NewScanner(output)}
 }
 
-// line returns what the child prints next.
+// line returns the next line of the child's output.
 func (c *child) line(b *testing.B) string {
 	b.Helper()
 	if !c.lines.Scan() {
@@ -61,7 +61,7 @@ func (c *child) line(b *testing.B) string {
 	return c.lines.Text()
 }
 
-// echo prints its address and sends all messages on its WebSockets back.
+// echo prints its address and echoes all WebSocket messages.
 func echo() {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -85,7 +85,7 @@ func echo() {
 	io.Copy(io.Discard, os.Stdin)
 }
 
-// page prints the address of a page that is nothing but a line of text.
+// page prints the address of a page with one line of text.
 func page() {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -99,22 +99,22 @@ func page() {
 	io.Copy(io.Discard, os.Stdin)
 }
 
-// order is what a direct client is asked to do, a line of JSON each.
+// order is a request to the direct client, sent as a line of JSON.
 type order struct {
 	URL     string // of chat completions
 	Prompt  string
-	Streams int // at once
+	Streams int // concurrent
 }
 
-// receipt is its answer.
+// receipt is the response to an order.
 type receipt struct {
-	Bytes int           // of text that came
-	First time.Duration // until the first of it
-	Whole time.Duration // until all streams had ended
+	Bytes int           // of received text
+	First time.Duration // until the first text
+	Whole time.Duration // until the end of all streams
 	Error string
 }
 
-// stream has the child read streams and checks that they held all of the text.
+// stream makes the child read streams and checks that they contain the whole text.
 func (c *child) stream(b *testing.B, o order, want int) receipt {
 	b.Helper()
 	if _, err := c.input.Write(append(encoded(o), '\n')); err != nil {
@@ -130,7 +130,7 @@ func (c *child) stream(b *testing.B, o order, want int) receipt {
 	return r
 }
 
-// direct reads streams of a provider as a client without a server would.
+// direct reads streams of a provider like a client without a server.
 func direct() {
 	for orders := bufio.NewScanner(os.Stdin); orders.Scan(); {
 		var o order
@@ -163,7 +163,7 @@ func (o order) carryOut() receipt {
 	return all
 }
 
-// read asks once and decodes the deltas of the answer.
+// read sends one request and decodes the deltas of the reply.
 func (o order) read() (n int, first time.Time, err error) {
 	body := encoded(map[string]any{"model": "test", "stream": true, "max_tokens": 4096,
 		"messages": []any{map[string]any{"role": "user", "content": o.Prompt}}})

@@ -12,17 +12,17 @@ import (
 	"strata/rpc"
 )
 
-// editor is a client that does with deltas what an editor must: it decodes them. testclient keeps and searches all
-// frames, which would cost more than what is measured.
+// editor is a client that only decodes deltas, as an editor must. testclient keeps and searches all frames, which would
+// cost more than the measured work.
 type editor struct {
 	*rpc.Client
 
 	mu    sync.Mutex
 	bytes int       // of the agent's text
-	first time.Time // when its first delta came
+	first time.Time // of its first delta
 }
 
-// connect opens a connection to a server and the protocol on it. It ends with the benchmark.
+// connect opens and initializes a connection to a server. It ends with the benchmark.
 func connect(b *testing.B, info binary.Info) *editor {
 	b.Helper()
 	e := &editor{}
@@ -50,7 +50,7 @@ func (e *editor) notified(method string, params json.RawMessage) {
 	}
 	now := time.Now()
 	var content struct{ Text string }
-	_ = json.Unmarshal(p.Update.Content, &content) // said counts what is missing then
+	_ = json.Unmarshal(p.Update.Content, &content) // said then reports missing bytes
 
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -60,7 +60,7 @@ func (e *editor) notified(method string, params json.RawMessage) {
 	}
 }
 
-// said returns the bytes of the agent's text since it was called last, and when the first of it came.
+// said returns the bytes of the agent's text since the last call, and the time of the first one.
 func (e *editor) said() (bytes int, first time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -78,7 +78,7 @@ func (e *editor) newSession(b *testing.B, cwd string) string {
 	return result.SessionID
 }
 
-// prompt sends a prompt and waits for the end of its turn. It is for any goroutine.
+// prompt sends a prompt and waits for the end of its turn. It may be called from any goroutine.
 func (e *editor) prompt(session, text string) error {
 	return e.Call(context.Background(), "session/prompt", map[string]any{
 		"sessionId": session, "prompt": []any{map[string]any{"type": "text", "text": text}},

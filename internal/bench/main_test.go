@@ -13,10 +13,10 @@ import (
 	"strata/internal/hudtest"
 )
 
-// childEnv says which yardstick a process of this program is, where it is one.
+// childEnv names the yardstick that a child process runs.
 const childEnv = "STRATA_BENCH_CHILD"
 
-// TestMain runs a yardstick, or the benchmarks with strata built for them, or the tests, which need no strata.
+// TestMain runs a yardstick, or the benchmarks after building strata, or the tests, which do not need strata.
 func TestMain(m *testing.M) {
 	if child := children[os.Getenv(childEnv)]; child != nil {
 		child()
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	hudtest.Main(m)
 }
 
-// measures are what the table holds, in its order. Each adds its rows.
+// measures are the measurements of the table, in order. Each adds its rows.
 var measures = []struct {
 	name string
 	run  func(b *testing.B) []row
@@ -70,7 +70,7 @@ func BenchmarkTable(b *testing.B) {
 	fmt.Printf("\n%d processors; load average %s before, %s after\n", runtime.NumCPU(), before, loadOfMachine())
 }
 
-// computed returns a function that tells how long a process has computed since.
+// computed returns a function that returns the processor time that a process has used since.
 func computed(b *testing.B, pid int) func() float64 {
 	b.Helper()
 	before, err := processorTime(pid)
@@ -95,7 +95,7 @@ func memory(b *testing.B, pid int, line string) float64 {
 	return bytes
 }
 
-// must ends a benchmark that cannot go on.
+// must ends a benchmark that cannot continue.
 func must[T any](v T, err error) func(b *testing.B) T {
 	return func(b *testing.B) T {
 		b.Helper()
@@ -117,7 +117,7 @@ func (e *editor) call(b *testing.B, method string, params, result any) {
 func encoded(v any) []byte {
 	content, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // only what the benchmarks make themselves
+		panic(err) // only for values created by the benchmarks
 	}
 	return content
 }

@@ -20,7 +20,7 @@ const (
 	listedSessions = 200
 )
 
-// noteList notes when the list of sessions has its first lines, in milliseconds since the page was asked for.
+// noteList records when the list of sessions has its first lines, in milliseconds since the page was requested.
 const noteList = `(() => {
 	const look = () => {
 		if (document.querySelector(".sidebar .line")) window.listed = performance.now();
@@ -31,15 +31,15 @@ const noteList = `(() => {
 
 const firstPaint = `performance.getEntriesByName("first-contentful-paint")[0]?.startTime`
 
-// measureFirstPaint measures how soon the HUD shows something, and how soon its list, with nothing in the browser's cache.
+// measureFirstPaint measures the time until the HUD shows something and until it shows its list, with an empty browser cache.
 func measureFirstPaint(b *testing.B) []row {
 	if err := hudtest.Available(); err != nil {
-		b.Skipf("first paint is left out: %v", err)
+		b.Skipf("first paint is not measured: %v", err)
 	}
 	server := binary.Start(b, binary.NewHome(b, "listen: 127.0.0.1:0\n"), binary.Options{})
 	storeListed(b, server)
 	server.Stop()
-	server.Restart(binary.Options{}) // with all of them in the store and none in memory
+	server.Restart(binary.Options{}) // all sessions are stored and none is in memory
 	bare := startChild(b, "page").line(b)
 
 	p := hudtest.Open(b, server)
@@ -64,17 +64,17 @@ func measureFirstPaint(b *testing.B) []row {
 	}
 	painted := takeTurns(paints, ours, theirs)
 	return []row{
-		alone("first paint, 200 sessions", nanoseconds, median(painted.ours), float64(500*time.Millisecond)).beside(median(painted.theirs), "a page that is one line of text"),
+		alone("first paint, 200 sessions", nanoseconds, median(painted.ours), float64(500*time.Millisecond)).versus(median(painted.theirs), "a page that is one line of text"),
 		alone("  until the list is there", nanoseconds, median(listed), 0),
 	}
 }
 
-// milliseconds returns a time of the page's in nanoseconds.
+// milliseconds converts a time of the page to nanoseconds.
 func milliseconds(p *hudtest.Page, expression string) float64 {
 	return hudtest.Eval[float64](p, expression) * float64(time.Millisecond)
 }
 
-// storeListed makes sessions of an exchange each, each with its title.
+// storeListed creates sessions, each with one exchange and a title.
 func storeListed(b *testing.B, server *binary.Server) {
 	b.Helper()
 	const perConnection = 50 // fewer than it may have subscriptions

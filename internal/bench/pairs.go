@@ -2,11 +2,10 @@ package bench
 
 import "slices"
 
-// pairs are measurements of two things, taken in turns.
+// pairs are alternating measurements of two things.
 type pairs struct{ ours, theirs []float64 }
 
-// takeTurns measures both n times. Who goes first changes from one pair to the next, so that neither always meets
-// what the other left behind.
+// takeTurns measures both n times. The order alternates, so that neither always runs after the other.
 func takeTurns(n int, ours, theirs func() float64) pairs {
 	var p pairs
 	for i := range n {
@@ -21,7 +20,7 @@ func takeTurns(n int, ours, theirs func() float64) pairs {
 	return p
 }
 
-// ratio is a row that compares the medians of the pairs' ratios.
+// ratio returns a row with the median of the pairs' ratios.
 func (p pairs) ratio(measure string, u unit, of string, aim float64) row {
 	return row{
 		measure: measure, unit: u, figure: median(p.ours), yardstick: median(p.theirs), of: of,
@@ -29,7 +28,7 @@ func (p pairs) ratio(measure string, u unit, of string, aim float64) row {
 	}
 }
 
-// difference is a row that compares the medians of the pairs' differences.
+// difference returns a row with the median of the pairs' differences.
 func (p pairs) difference(measure string, u unit, of string, aim float64) row {
 	r := p.ratio(measure, u, of, aim)
 	r.compared, r.with = p.median(func(a, b float64) float64 { return a - b }), u
@@ -44,7 +43,7 @@ func (p pairs) median(of func(ours, theirs float64) float64) float64 {
 	return median(values)
 }
 
-// median is 0 for no values.
+// median returns the median, 0 for no values.
 func median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0

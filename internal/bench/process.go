@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// errNoAccounts is for systems that do not tell what a process uses in /proc, as Linux does.
-var errNoAccounts = errors.New("this system does not tell what a process uses")
+// errNoAccounts is returned on systems without Linux's /proc.
+var errNoAccounts = errors.New("the resource use of processes is not available on this system")
 
-// processorTime is what all threads of a process have computed so far. A thread that has ended is not in it any more;
-// those of Go programs stay.
+// processorTime returns the processor time of all threads of a process. Ended threads are not included; threads of Go
+// programs do not end.
 func processorTime(pid int) (time.Duration, error) {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	if err != nil || len(threads) == 0 {
@@ -36,8 +36,8 @@ func processorTime(pid int) (time.Duration, error) {
 	return sum, nil
 }
 
-// memoryOf is a line of a process's memory status, in bytes: VmRSS for what it holds of the machine's memory,
-// RssAnon for what of that is no page of a file, which the system could read again.
+// memoryOf returns a line of a process's memory status, in bytes: VmRSS is its resident memory, RssAnon the part of it
+// that is not backed by files.
 func memoryOf(pid int, line string) (float64, error) {
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -52,7 +52,7 @@ func memoryOf(pid int, line string) (float64, error) {
 	return 0, fmt.Errorf("process %d has no %s", pid, line)
 }
 
-// loadOfMachine is the load average of the last minute, or "unknown".
+// loadOfMachine returns the load average of the last minute, or "unknown".
 func loadOfMachine() string {
 	content, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

@@ -11,18 +11,18 @@ import (
 	"testing"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver, bare
+	_ "modernc.org/sqlite" // the bare driver
 
 	"strata/internal/binary"
 )
 
 const idleSessions = 1000
 
-// measureIdleSessions measures what a session in memory costs that nobody talks to and that has no history.
+// measureIdleSessions measures the memory of an idle session without history.
 func measureIdleSessions(b *testing.B) []row {
 	const aim = 64 << 10
 	asIs, _ := idle(b, nil)
-	// Without garbage to speak of, what is left is what sessions hold.
+	// With little garbage, the heap is what sessions hold.
 	_, held := idle(b, []string{"GOGC=5"})
 	return []row{
 		alone("idle session, resident", kibibytes, asIs, aim),
@@ -30,21 +30,21 @@ func measureIdleSessions(b *testing.B) []row {
 	}
 }
 
-// idle returns by how much each session makes the server grow: in memory of the machine and in the heap and stacks.
+// idle returns the growth of the server per session: in resident memory, and in heap and stacks.
 func idle(b *testing.B, env []string) (inAll, inUse float64) {
 	b.Helper()
 	server := binary.Start(b, binary.NewHome(b, "listen: 127.0.0.1:0\n"), binary.Options{Env: env})
-	createIdle(b, server, 1) // builds what all sessions share
+	createIdle(b, server, 1) // builds shared state
 	residentBefore, usedBefore := memory(b, server.PID, "VmRSS"), memoryInUse(b, server)
 	createIdle(b, server, idleSessions-1)
 	per := func(before, after float64) float64 { return (after - before) / (idleSessions - 1) }
 	return per(residentBefore, memory(b, server.PID, "VmRSS")), per(usedBefore, memoryInUse(b, server))
 }
 
-// createIdle makes sessions, on connections that end again.
+// createIdle creates sessions over connections that it closes.
 func createIdle(b *testing.B, server *binary.Server, n int) {
 	b.Helper()
-	const perConnection = 50 // fewer than it may have subscriptions
+	const perConnection = 50 // below the limit of subscriptions
 	for n > 0 {
 		e := connect(b, server.Info)
 		for range min(n, perConnection) {
@@ -55,7 +55,7 @@ func createIdle(b *testing.B, server *binary.Server, n int) {
 	}
 }
 
-// memoryInUse is what the spans of the server's heap and its stacks hold, in bytes.
+// memoryInUse returns the size of the server's heap spans and stacks, in bytes.
 func memoryInUse(b *testing.B, server *binary.Server) (sum float64) {
 	b.Helper()
 	req := must(http.NewRequest(http.MethodGet, server.HTTP("/metrics"), nil))(b)
@@ -69,14 +69,14 @@ func memoryInUse(b *testing.B, server *binary.Server) (sum float64) {
 		}
 	}
 	if sum == 0 {
-		b.Fatal("/metrics does not tell the heap")
+		b.Fatal("/metrics does not contain the heap")
 	}
 	return sum
 }
 
 const loads = 7
 
-// measureLoad measures how long the first question about a stored session takes in a server that has just started.
+// measureLoad measures the first request for a stored session after the start of a server.
 func measureLoad(b *testing.B) []row {
 	server := binary.Start(b, binary.NewHome(b, "listen: 127.0.0.1:0\n"), binary.Options{})
 	small, large := storeSession(b, server, 400), storeSession(b, server, 10_000)
@@ -87,7 +87,7 @@ func measureLoad(b *testing.B) []row {
 		loadOf(b, server, large, 10_000, "load a session of 10,000 messages", 150*time.Millisecond)...)
 }
 
-// storeSession makes a session of so many messages of 1 KB and returns its id.
+// storeSession creates a session with messages of 1 KB and returns its id.
 func storeSession(b *testing.B, server *binary.Server, messages int) string {
 	b.Helper()
 	const batch = 200
@@ -105,7 +105,7 @@ func storeSession(b *testing.B, server *binary.Server, messages int) string {
 	return id
 }
 
-// loadOf has fresh processes load the session, and bare connections read what loading it must read.
+// loadOf measures new processes that load the session, and bare connections that read the same rows.
 func loadOf(b *testing.B, server *binary.Server, id string, messages int, measure string, aim time.Duration) []row {
 	b.Helper()
 	var computing []float64
@@ -114,7 +114,7 @@ func loadOf(b *testing.B, server *binary.Server, id string, messages int, measur
 		defer server.Stop()
 		e := connect(b, server.Info)
 		defer e.Close()
-		e.call(b, "authenticate", map[string]any{"methodId": "token"}, nil) // whatever the first call costs is not loading
+		e.call(b, "authenticate", map[string]any{"methodId": "token"}, nil) // the cost of the first call is not part of loading
 		settle(b, server.PID)
 		var info struct{ Messages int }
 		computed, start := computed(b, server.PID), time.Now()
@@ -129,12 +129,12 @@ func loadOf(b *testing.B, server *binary.Server, id string, messages int, measur
 	theirs := func() float64 { return readHeads(b, server.Database, id, messages) }
 	p := takeTurns(loads, ours, theirs)
 	return []row{
-		alone(measure, nanoseconds, median(p.ours), float64(aim)).beside(median(p.theirs), "reading the same rows with SQLite"),
+		alone(measure, nanoseconds, median(p.ours), float64(aim)).versus(median(p.theirs), "reading the same rows with SQLite"),
 		alone("  its processor time", nanoseconds, median(computing), 0),
 	}
 }
 
-// settle waits until a process has done what it does after its start.
+// settle waits until a process has finished its start-up work.
 func settle(b *testing.B, pid int) {
 	b.Helper()
 	const glance, idle = 20 * time.Millisecond, float64(time.Millisecond)
@@ -146,7 +146,7 @@ func settle(b *testing.B, pid int) {
 	}
 }
 
-// readHeads reads what the store keeps of a session's messages beside their content, in nanoseconds.
+// readHeads measures reading a session's messages without their content, in nanoseconds.
 func readHeads(b *testing.B, path, id string, messages int) float64 {
 	b.Helper()
 	start := time.Now()

@@ -12,10 +12,10 @@ import (
 
 const starts = 9
 
-// startup is what a process has needed by its first answer.
+// startup is the resource use of a process up to its first reply.
 type startup struct{ wall, processor, resident, private float64 }
 
-// measureStart measures from the start of the process to the first words of an answer, without a network.
+// measureStart measures from the start of the process to the first text of a reply, without a network.
 func measureStart(b *testing.B) []row {
 	home := binary.NewHome(b, "listen: 127.0.0.1:0\n")
 	var ours, theirs []startup
@@ -26,7 +26,7 @@ func measureStart(b *testing.B) []row {
 			return s.wall
 		}
 	}
-	first := startServer(b, home) // makes the database
+	first := startServer(b, home) // creates the database
 	wall := takeTurns(starts, note(&ours, func() startup { return startServer(b, home) }), note(&theirs, func() startup { return startEcho(b) }))
 
 	const of = "a process that echoes, to its first echo"
@@ -41,15 +41,15 @@ func measureStart(b *testing.B) []row {
 	memory := each(func(s startup) float64 { return s.resident })
 	private := each(func(s startup) float64 { return s.private })
 	return []row{
-		alone("start to the first answer", nanoseconds, median(wall.ours), float64(50*time.Millisecond)).beside(median(wall.theirs), of),
-		alone("  its processor time", nanoseconds, median(processor.ours), 0).beside(median(processor.theirs), of),
+		alone("start to the first answer", nanoseconds, median(wall.ours), float64(50*time.Millisecond)).versus(median(wall.theirs), of),
+		alone("  its processor time", nanoseconds, median(processor.ours), 0).versus(median(processor.theirs), of),
 		alone("the very first start, once", nanoseconds, first.wall, 0),
-		alone("resident at the first answer", mebibytes, median(memory.ours), 40<<20).beside(median(memory.theirs), of),
-		alone("  that is no page of a file", mebibytes, median(private.ours), 0).beside(median(private.theirs), of),
+		alone("resident at the first answer", mebibytes, median(memory.ours), 40<<20).versus(median(memory.theirs), of),
+		alone("  that is no page of a file", mebibytes, median(private.ours), 0).versus(median(private.theirs), of),
 	}
 }
 
-// startServer starts a server, asks it, and stops it.
+// startServer starts a server, sends a prompt, and stops it.
 func startServer(b *testing.B, home *binary.Home) startup {
 	b.Helper()
 	cmd := home.Command(b.Context(), "serve")

@@ -18,21 +18,21 @@ import (
 const (
 	firstDeltas  = 60
 	deltas       = 1000 // of each stream
-	streams      = 20   // at once
+	streams      = 20   // concurrent
 	streamRounds = 5
 
 	pacedStreams = 8
 	pacedRounds  = 3
-	pace         = 4 * time.Millisecond // from one delta to the next: 250 a second, faster than a model
+	pace         = 4 * time.Millisecond // between deltas: 250 per second, faster than a model
 )
 
 // delta is the text of each delta.
 const delta = "some words of prose "
 
-// streamOf is a prompt that the provider answers with n deltas. It pauses before each.
+// streamOf returns a prompt to which the provider replies with n deltas, with a pause before each.
 func streamOf(n int, pause time.Duration) string { return fmt.Sprintf("stream %d every %v", n, pause) }
 
-// stage is a server and a direct client, with one provider for both.
+// stage is a server and a direct client with a common provider.
 type stage struct {
 	b        *testing.B
 	provider *upstream.Server
@@ -48,7 +48,7 @@ func newStage(b *testing.B) *stage {
 		var n int
 		var pause string
 		fmt.Sscanf(req.LastText(), "stream %d every %s", &n, &pause)
-		gap, _ := time.ParseDuration(pause) // without one there is no pause
+		gap, _ := time.ParseDuration(pause) // 0 if missing
 		script := upstream.Script{Usage: upstream.Usage{Input: 100, Output: n * 4}, Gap: gap}
 		for range n {
 			script.Steps = append(script.Steps, upstream.Text(delta))
@@ -98,7 +98,7 @@ func measureFirstDelta(b *testing.B) []row {
 	}
 }
 
-// disk is a file where the databases of the benchmarks are, too.
+// disk is a file on the same disk as the databases of the benchmarks.
 type disk struct{ *os.File }
 
 func openDisk(b *testing.B) disk {
@@ -108,7 +108,7 @@ func openDisk(b *testing.B) disk {
 	return disk{f}
 }
 
-// sync appends what a commit of SQLite may and returns how long it took until that was on the disk, in nanoseconds.
+// sync appends as much as a commit of SQLite may and returns the time until it is on disk, in nanoseconds.
 func (d disk) sync(b *testing.B) float64 {
 	b.Helper()
 	start := time.Now()
@@ -121,7 +121,7 @@ func (d disk) sync(b *testing.B) float64 {
 	return float64(time.Since(start))
 }
 
-// measureDeltas compares many streams as fast as they come.
+// measureDeltas compares many streams at full speed.
 func measureDeltas(b *testing.B) []row {
 	wall, processor := newStage(b).compare(streams, streamRounds, 0)
 	name := fmt.Sprintf("%d sessions of %d deltas", streams, deltas)
@@ -131,13 +131,13 @@ func measureDeltas(b *testing.B) []row {
 	}
 }
 
-// measurePacedDeltas compares streams whose deltas come one by one, so that none can be merged with the next.
+// measurePacedDeltas compares streams with paced deltas, which cannot be merged.
 func measurePacedDeltas(b *testing.B) []row {
 	_, processor := newStage(b).compare(pacedStreams, pacedRounds, pace)
 	return []row{processor.difference("the same, one by one", nanoseconds, "a direct client", float64(20*time.Millisecond))}
 }
 
-// compare measures so many streams at once: until all have ended, and what 1,000 deltas cost, in nanoseconds.
+// compare measures n concurrent streams: the time until all have ended, and the cost of 1,000 deltas, in nanoseconds.
 func (s *stage) compare(n, rounds int, pause time.Duration) (wall, processor pairs) {
 	text := n * deltas * len(delta)
 	costs := func(of *[]float64, pid int, run func() time.Duration) func() float64 {
@@ -156,7 +156,7 @@ func (s *stage) compare(n, rounds int, pause time.Duration) (wall, processor pai
 	return wall, processor
 }
 
-// prompts has n editors with a new session each send a prompt at once and wait for its end.
+// prompts makes n editors, each with a new session, send a prompt concurrently and wait for the end.
 func (s *stage) prompts(n int, prompt string, want int) time.Duration {
 	editors, sessions := make([]*editor, n), make([]string, n)
 	for i := range n {

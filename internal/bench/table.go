@@ -1,8 +1,8 @@
-// Package bench measures the server as its users meet it: the real binary in a process of its own, each figure beside
-// a yardstick that was measured in the same minute, in turns, so that what else the machine does weighs on both.
+// Package bench measures the server as its users experience it: the real binary in its own process. Each figure has a
+// yardstick that is measured alternately, so that other load on the machine affects both.
 // `make bench` prints the table; docs/benchmarks.md explains its lines.
 //
-// It must never be imported, and no test may fail for being slow: figures are printed, people judge them.
+// It must never be imported, and no test may fail for being slow: it only prints figures.
 package bench
 
 import (
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// unit prints a figure.
+// unit formats a figure.
 type unit func(float64) string
 
 // The units of figures.
@@ -35,28 +35,27 @@ var (
 	times     unit = func(v float64) string { return fmt.Sprintf("%.2fx", v) }
 )
 
-// row is one line of the table. An aim is held against compared, which is the figure itself where there is nothing
-// to compare it with.
+// row is one line of the table. An aim applies to compared, which is the figure itself if there is no yardstick.
 type row struct {
 	measure   string
 	unit      unit // of figure and yardstick
 	figure    float64
 	yardstick float64
-	of        string // what was measured as yardstick; empty for none
+	of        string // description of the yardstick; empty for none
 
 	compared float64
-	with     unit    // of compared and aim: times for a ratio, or unit for a difference; nil where nothing is compared
+	with     unit    // of compared and aim: times for a ratio, or unit for a difference; nil if nothing is compared
 	aim      float64 // 0 for none
 	atLeast  bool    // the aim is a lower bound
 }
 
-// alone is a row whose aim is for the figure itself.
+// alone returns a row whose aim applies to the figure itself.
 func alone(measure string, u unit, figure, aim float64) row {
 	return row{measure: measure, unit: u, figure: figure, compared: figure, with: u, aim: aim}
 }
 
-// beside adds a yardstick that the aim does not speak of.
-func (r row) beside(yardstick float64, of string) row {
+// versus adds a yardstick to which the aim does not apply.
+func (r row) versus(yardstick float64, of string) row {
 	r.yardstick, r.of = yardstick, of
 	return r
 }
@@ -71,7 +70,7 @@ func (r row) met() string {
 	return "NO"
 }
 
-// cells are what the table shows of r.
+// cells returns the cells of r.
 func (r row) cells() []string {
 	cells := []string{r.measure, r.unit(r.figure), "", "", "", r.met(), r.of}
 	if r.of != "" {
@@ -90,7 +89,7 @@ func (r row) cells() []string {
 	return cells
 }
 
-// heading begins the table; .ci/bench looks for its first word.
+// heading is the first line of the table; .ci/bench looks for its first word.
 var heading = []string{"measure", "strata", "yardstick", "compared", "aim", "met", "the yardstick is"}
 
 // writeTable writes rows as a table.

@@ -16,7 +16,7 @@ func TestTable(t *testing.T) {
 		p.ratio("ratio", nanoseconds, "a floor", 2.5),
 		p.difference("difference", nanoseconds, "a floor", 3e6),
 		rate,
-		alone("memory", kibibytes, 65<<10, 64<<10).beside(1<<10, "a small one"),
+		alone("memory", kibibytes, 65<<10, 64<<10).versus(1<<10, "a small one"),
 		alone("no aim", mebibytes, 3<<20, 0),
 	}); err != nil {
 		t.Fatal(err)
@@ -54,10 +54,10 @@ func TestMedian(t *testing.T) {
 
 func TestProcessesAccounts(t *testing.T) {
 	if _, err := processorTime(-1); err != errNoAccounts {
-		t.Errorf("processor time of no process: %v", err)
+		t.Errorf("processor time of an unknown process: %v", err)
 	}
 	if _, err := memoryOf(-1, "VmRSS"); err != errNoAccounts {
-		t.Errorf("memory of no process: %v", err)
+		t.Errorf("memory of an unknown process: %v", err)
 	}
 	own := os.Getpid()
 	before, err := processorTime(own)
@@ -71,7 +71,7 @@ func TestProcessesAccounts(t *testing.T) {
 		t.Errorf("processor time %v, then %v, %v", before, after, err)
 	}
 	if _, err := memoryOf(own, "Nothing"); err == nil {
-		t.Error("a line that is not there has a value")
+		t.Error("an unknown line has a value")
 	}
 	if resident, err := memoryOf(own, "VmRSS"); err != nil || resident < 1<<20 {
 		t.Errorf("%v bytes are resident, %v", resident, err)

@@ -14,10 +14,10 @@ import (
 const (
 	tokenRounds = 3
 	textSize    = 1 << 20
-	letterSize  = 16 << 10 // of the bare library, whose time for one letter grows with the square
+	letterSize  = 16 << 10 // for the bare library, whose time for a repeated letter is quadratic
 )
 
-// measureTokens measures how many bytes are counted in a second of processor time.
+// measureTokens measures the bytes counted per second of processor time.
 func measureTokens(b *testing.B) []row {
 	counter := tokens.For(tokens.O200k)
 	counter.Count("the table is built")
@@ -38,7 +38,7 @@ func measureTokens(b *testing.B) []row {
 		compare(prose, textSize).ratio("counting tokens of prose", megabytes, of, 0),
 		compare(code, textSize).ratio("counting tokens of code", megabytes, of, 0),
 		least(alone("counting tokens of 1 MiB of one letter", megabytes, median(letter.ours), 2e6)).
-			beside(median(letter.theirs), of+", on 16 KiB of it"),
+			versus(median(letter.theirs), of+", on 16 KiB of it"),
 	}
 }
 
@@ -47,7 +47,7 @@ func least(r row) row {
 	return r
 }
 
-// rate measures bytes of text per second of this process's time.
+// rate measures bytes of text per second of this process's processor time.
 func rate(b *testing.B, text string, count func(string) int) func() float64 {
 	return func() float64 {
 		computed := computed(b, os.Getpid())

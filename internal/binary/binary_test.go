@@ -16,20 +16,20 @@ func TestServerLives(t *testing.T) {
 	s := Start(t, NewHome(t, offline), Options{})
 	first := s.Info
 	if first.Token == "" || first.Database == "" || !strings.HasPrefix(first.WebSocket(), "ws://127.0.0.1:") {
-		t.Errorf("server.json holds %+v", first)
+		t.Errorf("server.json contains %+v", first)
 	}
 	answers(t, s)
 
 	s.Kill()
 	s.Restart(Options{})
 	if s.PID == first.PID || s.Database != first.Database || s.Token != first.Token {
-		t.Errorf("after a crash server.json holds %+v, before it %+v", s.Info, first)
+		t.Errorf("after a crash server.json contains %+v, before %+v", s.Info, first)
 	}
 	answers(t, s)
 
 	s.Stop()
 	if _, err := s.Home.ServerFile(); err == nil {
-		t.Error("server.json outlives a server that was stopped")
+		t.Error("server.json exists after the server was stopped")
 	}
 }
 
@@ -61,7 +61,7 @@ func TestOutputKeepsTheNewest(t *testing.T) {
 		t.Errorf("kept %d bytes, want the newest %d", len(got), maxOutput)
 	}
 	if held := cap(o.tail); held > 4*maxOutput {
-		t.Errorf("%d bytes are held for them", held)
+		t.Errorf("%d bytes are allocated", held)
 	}
 }
 

@@ -1,7 +1,7 @@
-// Package binary builds strata and runs it as its users do: in a process of its own, with a home folder of its own.
-// Tests of crashes, of the command line and with other people's clients stand on it.
+// Package binary builds strata and runs it as its users do: in its own process, with its own home folder. It is used by
+// tests of crashes, of the command line and with third-party clients.
 //
-// It must never look inside the process: what it knows of a server is what server.json says.
+// It must never look inside the process: it knows only the content of server.json.
 package binary
 
 import (
@@ -12,14 +12,14 @@ import (
 	"runtime"
 )
 
-// path is where Main has built strata.
+// path is the path of the binary built by Main.
 var path string
 
 // Main builds strata, runs the tests of m and exits with their status. A package that starts the binary calls it
-// from its TestMain. The binary has the race detector where the test has it.
+// from its TestMain. The binary is built with the race detector if the test is.
 func Main(m Tests) { os.Exit(buildAndRun(m)) }
 
-// Tests are those of a package: a *testing.M, or one that does something before and after them.
+// Tests are the tests of a package: a *testing.M, or a wrapper that does something before and after them.
 type Tests interface{ Run() int }
 
 func buildAndRun(m Tests) int {
@@ -34,7 +34,7 @@ func buildAndRun(m Tests) int {
 	if runtime.GOOS == "windows" {
 		path += ".exe"
 	}
-	args := []string{"build", "-buildvcs=false", "-ldflags=-s -w", "-o", path} // linked without what only debuggers read
+	args := []string{"build", "-buildvcs=false", "-ldflags=-s -w", "-o", path} // without debug information
 	if raceEnabled {
 		args = append(args, "-race")
 	}

@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// Home is the home folder of a user who has nothing but a configuration and one project.
+// Home is the home folder of a user with a configuration and one project.
 type Home struct {
-	Project string // an empty folder to work in
+	Project string // an empty working folder
 
 	dir string
 }
 
-// NewHome makes a home with config as its strata.yaml.
+// NewHome creates a home with config as its strata.yaml.
 func NewHome(t testing.TB, config string) *Home {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -37,7 +37,7 @@ func NewHome(t testing.TB, config string) *Home {
 	return h
 }
 
-// Config is a configuration whose model is local/test at an OpenAI-compatible upstream, on a port that is free.
+// Config returns a configuration with the model local/test at an OpenAI-compatible upstream, and a free port.
 // More keys can be appended to it.
 func Config(upstream string) string {
 	return fmt.Sprintf(`listen: 127.0.0.1:0
@@ -47,8 +47,8 @@ providers:
 `, upstream)
 }
 
-// Command is strata with these arguments, run by the owner of the home. Nothing of the test's own environment reaches
-// it but the search path: no keys, no configuration.
+// Command returns a command that runs strata as the owner of the home. Of the test's environment it gets only the search
+// path: no keys and no configuration.
 func (h *Home) Command(ctx context.Context, args ...string) *exec.Cmd {
 	if path == "" {
 		panic("binary: TestMain must call binary.Main")
@@ -59,7 +59,7 @@ func (h *Home) Command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Environment is the whole environment of the home's owner.
+// Environment returns the whole environment of the home's owner.
 func (h *Home) Environment() []string {
 	env := []string{
 		"PATH=" + os.Getenv("PATH"),
@@ -71,7 +71,7 @@ func (h *Home) Environment() []string {
 		"XDG_RUNTIME_DIR=" + h.path("run"),
 		"TMPDIR=" + h.path("tmp"),
 	}
-	if root := os.Getenv("SystemRoot"); root != "" { // Windows opens no socket without it
+	if root := os.Getenv("SystemRoot"); root != "" { // required for sockets on Windows
 		env = append(env, "SystemRoot="+root)
 	}
 	return env
@@ -81,7 +81,7 @@ func (h *Home) path(parts ...string) string {
 	return filepath.Join(append([]string{h.dir}, parts...)...)
 }
 
-// Info is what a server tells the clients of its user in server.json.
+// Info is the content of server.json.
 type Info struct {
 	URL      string `json:"url"`
 	Token    string `json:"token"`
@@ -89,16 +89,16 @@ type Info struct {
 	Database string `json:"database"`
 }
 
-// WebSocket is the address for editors.
+// WebSocket returns the address for editors.
 func (i Info) WebSocket() string { return i.address("ws", "/acp") }
 
-// HTTP is the address of a route for browsers and probes.
+// HTTP returns the address of a route for browsers and probes.
 func (i Info) HTTP(route string) string { return i.address("http", route) }
 
 func (i Info) address(scheme, route string) string {
 	u, err := url.Parse(i.URL)
 	if err != nil {
-		return i.URL // the error of whoever uses it shows what it is
+		return i.URL // the error of its use will show it
 	}
 	return scheme + "://" + u.Host + route
 }

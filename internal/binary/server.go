@@ -13,28 +13,28 @@ import (
 	"time"
 )
 
-// patience is how long a process may take to start or to stop before it counts as hung. It measures nothing.
+// patience is the time after which a process that does not start or stop is considered hung. It is not a measurement.
 const patience = 2 * time.Minute
 
-// outputDelay is how long the output of a process that has ended is still read, should a child of its own hold it open.
+// outputDelay is how long the output of an ended process is still read if one of its children keeps it open.
 const outputDelay = 5 * time.Second
 
-// Options are what one process gets beside its home.
+// Options are the options of one process.
 type Options struct {
-	Args []string // behind `strata serve`
-	Env  []string // over the environment of the home: a failpoint, for instance
+	Args []string // after `strata serve`
+	Env  []string // added to the environment of the home, for example a failpoint
 }
 
-// Server is a running `strata serve`. It ends with its test. Its methods are for the test's goroutine.
+// Server is a running `strata serve`. It ends with its test. Its methods must be called on the test's goroutine.
 type Server struct {
 	Home *Home
-	Info // of the present process
+	Info // of the current process
 
 	t       testing.TB
 	process *process
 }
 
-// Start starts a server in home and waits until clients can reach it.
+// Start starts a server in home and waits until clients can connect.
 func Start(t testing.TB, home *Home, opt Options) *Server {
 	t.Helper()
 	s := &Server{Home: home, t: t}
@@ -43,7 +43,7 @@ func Start(t testing.TB, home *Home, opt Options) *Server {
 	return s
 }
 
-// Restart starts another process, which finds what the last one left. That one must have ended.
+// Restart starts another process with the same home. The previous one must have ended.
 func (s *Server) Restart(opt Options) {
 	s.t.Helper()
 	s.settle()
@@ -57,7 +57,7 @@ func (s *Server) Restart(opt Options) {
 	s.Info = s.waitReady()
 }
 
-// waitReady waits for server.json of this very process: a killed one leaves its own behind.
+// waitReady waits for the server.json of this process: a killed one leaves a stale file.
 func (s *Server) waitReady() Info {
 	s.t.Helper()
 	ticker := time.NewTicker(10 * time.Millisecond)
@@ -77,7 +77,7 @@ func (s *Server) waitReady() Info {
 	}
 }
 
-// Stop asks the server to shut down, as a service manager does, waits, and wants a clean end.
+// Stop asks the server to shut down, like a service manager, waits, and fails unless it exits cleanly.
 func (s *Server) Stop() {
 	s.t.Helper()
 	s.signal(syscall.SIGTERM)
@@ -86,14 +86,14 @@ func (s *Server) Stop() {
 	}
 }
 
-// Kill ends the server at once, as a crash does, and waits.
+// Kill kills the server, like a crash, and waits for its end.
 func (s *Server) Kill() {
 	s.t.Helper()
 	s.signal(os.Kill)
 	s.Wait()
 }
 
-// Wait waits until the process ends by itself, at a failpoint for instance.
+// Wait waits until the process ends, for example at a failpoint.
 func (s *Server) Wait() *os.ProcessState {
 	s.t.Helper()
 	select {
@@ -104,10 +104,10 @@ func (s *Server) Wait() *os.ProcessState {
 	return s.process.cmd.ProcessState
 }
 
-// Done is closed when the present process has ended.
+// Done returns a channel that is closed when the current process has ended.
 func (s *Server) Done() <-chan struct{} { return s.process.done }
 
-// Log is what the present process has written to its standard output and error so far.
+// Log returns the output of the current process so far, standard output and error.
 func (s *Server) Log() string { return s.process.output.String() }
 
 func (s *Server) signal(signal os.Signal) {
@@ -117,7 +117,7 @@ func (s *Server) signal(signal os.Signal) {
 	}
 }
 
-// settle looks back at a process that has ended.
+// settle checks a process that has ended.
 func (s *Server) settle() {
 	s.t.Helper()
 	if s.process == nil {
@@ -133,7 +133,7 @@ func (s *Server) settle() {
 	}
 }
 
-// end ends what the test left running.
+// end kills the process if it is still running at the end of the test.
 func (s *Server) end() {
 	if s.process == nil {
 		return
@@ -145,7 +145,7 @@ func (s *Server) end() {
 	}
 }
 
-// StopDetached stops the server that another command of the home's owner has started, and waits for its end.
+// StopDetached stops a server that was started by another command of the home's owner, and waits for its end.
 func (h *Home) StopDetached(t testing.TB) {
 	t.Helper()
 	info, err := h.ServerFile()
@@ -173,7 +173,7 @@ func (h *Home) StopDetached(t testing.TB) {
 	}
 }
 
-// process is a child with its output. The goroutine that waits for it ends when it does.
+// process is a child process with its output. The goroutine that waits for it ends with it.
 type process struct {
 	cmd    *exec.Cmd
 	output *output
@@ -189,20 +189,20 @@ func start(cmd *exec.Cmd) (*process, error) {
 	}
 	go func() {
 		defer close(p.done)
-		_ = cmd.Wait() // how it ended stands in ProcessState
+		_ = cmd.Wait() // ProcessState has the result
 	}()
 	return p, nil
 }
 
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // fails where it has ended already
+	_ = p.cmd.Process.Kill() // fails if it has already ended
 	<-p.done
 }
 
-// maxOutput is how many bytes of a process's output are kept, the newest.
+// maxOutput is the number of bytes kept of a process's newest output.
 const maxOutput = 1 << 20
 
-// output keeps the end of what is written to it.
+// output keeps the newest bytes written to it.
 type output struct {
 	mu   sync.Mutex
 	tail []byte

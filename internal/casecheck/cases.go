@@ -1,6 +1,6 @@
-// Package casecheck keeps account of the faults that users of such software have met: each that is due must have
-// a test, and docs/cases.md says which. A test belongs to a case by its name: TestK6_01, or TestF13 for a fault that was
-// found by use, and what follows it.
+// Package casecheck tracks faults that users of similar software have reported, and faults found by use: each one that is
+// due must have a test, and docs/cases.md lists the tests. A test belongs to a case by its name, for example
+// TestK6_01Suffix, or TestF13Suffix for a fault found by use.
 //
 // It must never be imported. `go test ./internal/casecheck -update` writes the document.
 package casecheck
@@ -17,15 +17,15 @@ import (
 	"strings"
 )
 
-// Case is a fault that somebody has met.
+// Case is a reported fault.
 type Case struct {
 	ID      string // K6-01, F13
 	Kind    int
 	Symptom string // in our words
-	Note    string // where it is tested, should that be elsewhere than in Go
+	Note    string // where it is tested, if not in Go
 }
 
-// kindsDue and casesDue are what must be tested.
+// kindsDue and casesDue are the kinds and cases that must be tested.
 var (
 	kindsDue = []int{1, 4, 6, 7, 8}
 	casesDue = []string{
@@ -39,8 +39,8 @@ var (
 
 func (c Case) due() bool { return slices.Contains(kindsDue, c.Kind) || slices.Contains(casesDue, c.ID) }
 
-// decodeCases reads the cases, a JSON object a line, and puts our words for each to it:
-// id, symptom and perhaps a note a line, separated by tabs.
+// decodeCases decodes the cases, one JSON object per line, and adds our descriptions: lines with id, symptom and an
+// optional note, separated by tabs.
 func decodeCases(jsonLines, symptoms string) ([]Case, error) {
 	words := make(map[string][]string)
 	for line := range strings.Lines(symptoms) {
@@ -69,16 +69,16 @@ func decodeCases(jsonLines, symptoms string) ([]Case, error) {
 	return cases, nil
 }
 
-// faultKinds are the kinds of the faults that were found by use, by the letter of their ids.
+// faultKinds maps the first letters of the ids of faults found by use to their kinds.
 var faultKinds = map[byte]int{'F': 10, 'P': 11, 'H': 12, 'R': 13}
 
-// decodeFaults reads the faults that were found by use: id and symptom a line, separated by a tab.
+// decodeFaults decodes the faults found by use: lines with id and symptom, separated by a tab.
 func decodeFaults(lines string) ([]Case, error) {
 	var cases []Case
 	for line := range strings.Lines(lines) {
 		id, symptom, ok := strings.Cut(strings.TrimSpace(line), "\t")
 		if !ok || !faultID.MatchString(id) || symptom == "" {
-			return nil, fmt.Errorf("decode fault %d: %q is no id and symptom", len(cases)+1, line)
+			return nil, fmt.Errorf("decode fault %d: %q is not an id and a symptom", len(cases)+1, line)
 		}
 		cases = append(cases, Case{ID: id, Kind: faultKinds[id[0]], Symptom: symptom})
 	}
@@ -89,13 +89,13 @@ var faultID = regexp.MustCompile(`^[FPHR]\d\d$`)
 
 // Test is a test function of a case.
 type Test struct {
-	Package string // folder, with forward slashes
+	Package string // folder with forward slashes
 	Name    string
 }
 
 var testName = regexp.MustCompile(`(?m)^func (Test(?:K(\d+)_(\d+)|([FPHR]\d\d))\w*)\(t \*testing\.T\)`)
 
-// findTests returns the tests of each case in a tree, by the case's id, in order.
+// findTests returns the tests in a tree by case id, in order.
 func findTests(tree fs.FS) (map[string][]Test, error) {
 	found := make(map[string][]Test)
 	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -125,7 +125,7 @@ func findTests(tree fs.FS) (map[string][]Test, error) {
 	return found, err
 }
 
-// faults says which cases lack a test that is due, and which tests name no case.
+// faults returns due cases without a test, and tests that name an unknown case.
 func faults(cases []Case, tests map[string][]Test) []string {
 	var faults []string
 	known := make(map[string]bool)
@@ -137,7 +137,7 @@ func faults(cases []Case, tests map[string][]Test) []string {
 	}
 	for _, id := range slices.Sorted(maps.Keys(tests)) {
 		if !known[id] {
-			faults = append(faults, fmt.Sprintf("%s in %s: there is no case %s", tests[id][0].Name, tests[id][0].Package, id))
+			faults = append(faults, fmt.Sprintf("%s in %s: unknown case %s", tests[id][0].Name, tests[id][0].Package, id))
 		}
 	}
 	return faults

@@ -78,7 +78,7 @@ func TestEveryDueCaseExists(t *testing.T) {
 	}
 	for _, id := range casesDue {
 		if !known[id] {
-			t.Errorf("%s is due and does not exist", id)
+			t.Errorf("%s is due but does not exist", id)
 		}
 	}
 }
@@ -110,8 +110,8 @@ func TestFaultsAndDocument(t *testing.T) {
 	wantFaults := []string{
 		"K6-02 has no test named TestK6_02…: Stuck.",
 		"K2-01 has no test named TestK2_01…: Slow.",
-		"TestF99 in llm: there is no case F99",
-		"TestK6_99 in rpc: there is no case K6-99",
+		"TestF99 in llm: unknown case F99",
+		"TestK6_99 in rpc: unknown case K6-99",
 	}
 	if diff := cmp.Diff(wantFaults, faults(cases, tests)); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)

@@ -31,7 +31,7 @@ Users of software like this have met the faults below. For each there is a test 
 The document is written by ` + "`go test ./internal/casecheck -update`" + ` from the names of the tests.
 `
 
-// document is docs/cases.md: a table for each kind, with a row for each case that has a test.
+// document returns docs/cases.md: a table per kind with a row for each case that has a test.
 func document(cases []Case, tests map[string][]Test) string {
 	var out strings.Builder
 	out.WriteString(preface)

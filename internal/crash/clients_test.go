@@ -8,8 +8,8 @@ import (
 	"strata/internal/testclient"
 )
 
-// Two windows on one session go on after the server is killed in the middle of an answer: they show the same, and the
-// prompt that both send again is not asked twice.
+// Two windows with the same session continue after the server is killed during a reply: they show the same, and the
+// prompt that both send again results in one request.
 func TestTwoClientsAfterAKill(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", binary.Options{})
@@ -25,11 +25,11 @@ func TestTwoClientsAfterAKill(t *testing.T) {
 	for _, v := range []*viewer{first, second} {
 		v.editor.Expect(testclient.Says(session, testclient.AgentChunk, cut.started()))
 	}
-	second.drop() // one window loses its connection in the middle of it, and comes back, before the server dies
+	second.drop() // one window loses its connection and reconnects before the server dies
 	second.attach(w)
 	w.Kill()
 	if _, err := lost.Wait(); err == nil || fault(err) != nil {
-		t.Errorf("the prompt to a server that was killed ended with %v", err)
+		t.Errorf("the prompt to a killed server ended with %v", err)
 	}
 
 	w.Restart(binary.Options{})
@@ -50,7 +50,7 @@ func TestTwoClientsAfterAKill(t *testing.T) {
 	}
 	for _, n := range []*ask{cut, next} {
 		if times := w.teller.times(n); times != 1 {
-			t.Errorf("the provider was asked %d times for %s", times, n.name)
+			t.Errorf("%d requests to the provider for %s", times, n.name)
 		}
 	}
 	transcripts := w.audit(a, session)
@@ -63,8 +63,8 @@ func TestTwoClientsAfterAKill(t *testing.T) {
 	}
 }
 
-// Two windows that send different prompts to a restarted server at once: one is asked, the other is told that the
-// session is busy, and both show the same.
+// Two windows concurrently send different prompts to a restarted server: one is accepted, the other is refused because
+// the session is busy, and both show the same.
 func TestTwoClientsCompeteAfterAKill(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", binary.Options{})
@@ -89,7 +89,7 @@ func TestTwoClientsCompeteAfterAKill(t *testing.T) {
 	_, err := turns[refused].Wait()
 	wantFault(t, err, codeBusy)
 	if n := w.teller.times(asks[refused]); n > 0 {
-		t.Errorf("a prompt that was refused was sent to the provider")
+		t.Errorf("a refused prompt was sent to the provider")
 	}
 	if err := a.Cancel(session); err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func TestTwoClientsCompeteAfterAKill(t *testing.T) {
 	for _, v := range []*viewer{first, second} {
 		for id := range v.views[session].told {
 			if m, _ := find(transcripts[session], id); m.Status == "cancelled" {
-				delete(v.views[session].told, id) // it is stored as it was told, but not as complete
+				delete(v.views[session].told, id) // stored as reported, but not as complete
 			}
 		}
 		v.compare(transcripts)

@@ -14,7 +14,7 @@ import (
 	"strata/internal/testclient"
 )
 
-// A session with a message that cannot be read opens without it, says so, goes on, and loses nothing of it.
+// A session with a damaged message opens without it, reports it, continues to work, and does not change the stored bytes.
 func TestK4_02_DamagedMessage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", binary.Options{})
@@ -36,13 +36,13 @@ func TestK4_02_DamagedMessage(t *testing.T) {
 	if err := load(w, e, session, ""); err != nil {
 		t.Fatal(err)
 	}
-	frames := e.Frames().Of(session) // a replay is complete when it is answered
+	frames := e.Frames().Of(session) // the response is sent after the replay
 	if notices := frames.Kind("notice"); len(notices) != 1 {
-		t.Errorf("%d notices tell of a damaged message", len(notices))
+		t.Errorf("%d notices about a damaged message", len(notices))
 	}
 	want := before[1].Text + before[5].Text
 	if got := frames.Text(testclient.AgentChunk); got != want {
-		t.Errorf("the replay holds %d bytes of answers, %d are wanted", len(got), len(want))
+		t.Errorf("the replay has %d bytes of replies, want %d", len(got), len(want))
 	}
 
 	w.tell(e, &ask{session: session, name: "afterwards", parts: 3})
@@ -57,7 +57,7 @@ func TestK4_02_DamagedMessage(t *testing.T) {
 	}
 }
 
-// A session whose project folder is gone stays listed, can be read and goes on without files.
+// A session without its project folder remains listed and readable, and works without files.
 func TestK4_02_RemovedFolder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", binary.Options{})
@@ -96,7 +96,7 @@ func TestK4_02_RemovedFolder(t *testing.T) {
 	}
 }
 
-// A database with a hole stops the start with words that help, and is left as it is.
+// With a damaged database the server does not start, explains why, and does not change the file.
 func TestK4_02_OverwrittenDatabase(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", binary.Options{})
@@ -136,16 +136,16 @@ func TestK4_02_OverwrittenDatabase(t *testing.T) {
 				t.Errorf("%s at %d: the database was changed, or %v", fill, at, err)
 			}
 			if others := databases(t, folder); len(others) != 1 {
-				t.Errorf("%s at %d: there are %v", fill, at, others)
+				t.Errorf("%s at %d: unexpected files %v", fill, at, others)
 			}
 		}
 	}
 
-	w.Restart(binary.Options{}) // the database that was copied is as good as before
+	w.Restart(binary.Options{}) // the original database is undamaged
 	w.audit(w.editor(), session)
 }
 
-// databases names the SQLite files in a folder.
+// databases returns the SQLite files in a folder.
 func databases(t *testing.T, folder string) map[string]bool {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(folder, "*"))

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	_ "modernc.org/sqlite" // a connection of our own beside the server's
+	_ "modernc.org/sqlite" // for a separate connection to the server's database
 
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -20,7 +20,7 @@ import (
 	"strata/internal/testclient"
 )
 
-// open opens a database by a connection beside the server's. mode is ro or rw.
+// open opens a separate connection to a database. mode is ro or rw.
 func open(t testing.TB, path, mode string) *sql.DB {
 	t.Helper()
 	path = filepath.ToSlash(path)
@@ -36,7 +36,7 @@ func open(t testing.TB, path, mode string) *sql.DB {
 	return db
 }
 
-// rows reads the rows of a query, each with its columns as text.
+// rows returns the rows of a query with all columns as text.
 func rows(t testing.TB, db *sql.DB, query string, args ...any) [][]string {
 	t.Helper()
 	found, err := db.Query(query, args...)
@@ -63,7 +63,7 @@ func rows(t testing.TB, db *sql.DB, query string, args ...any) [][]string {
 	return all
 }
 
-// change changes a database that no server has open.
+// change runs a statement on a database that no server has open.
 func change(t testing.TB, path, statement string, args ...any) {
 	t.Helper()
 	db := open(t, path, "rw")
@@ -77,7 +77,7 @@ func change(t testing.TB, path, statement string, args ...any) {
 	}
 }
 
-// lock takes the right to write, as another process would, until release.
+// lock holds the write lock until release, like another process.
 func lock(t testing.TB, path string) (release func()) {
 	t.Helper()
 	db := open(t, path, "rw")
@@ -96,7 +96,7 @@ func lock(t testing.TB, path string) (release func()) {
 	}
 }
 
-// message is what two places must agree on that show a transcript.
+// message is the part of a message that all views of a transcript must agree on.
 type message struct {
 	Seq                    int64
 	ID, Role, Status, Text string
@@ -114,7 +114,7 @@ func shown(m *history.Message) message {
 	return message{Seq: m.Seq, ID: m.ID, Role: string(m.Role), Status: string(cmp.Or(m.Status, history.StatusComplete)), Text: m.PlainText()}
 }
 
-// listed is a session's transcript as clients get it, page by page.
+// listed returns a session's transcript as received by clients, page by page.
 func listed(t testing.TB, e *testclient.Editor, session string) []message {
 	t.Helper()
 	var all []message
@@ -137,7 +137,7 @@ func listed(t testing.TB, e *testclient.Editor, session string) []message {
 	}
 }
 
-// onDisk is a session's transcript as it stands in the database.
+// onDisk returns a session's transcript from the database.
 func onDisk(t testing.TB, db *sql.DB, session string) []message {
 	t.Helper()
 	var all []message
@@ -151,8 +151,7 @@ func onDisk(t testing.TB, db *sql.DB, session string) []message {
 	return all
 }
 
-// audit holds everything in the database to the rules that a crash must not break. All sessions must be idle.
-// It returns the transcripts.
+// audit checks the invariants of the whole database after a crash and returns the transcripts. All sessions must be idle.
 func (w *world) audit(e *testclient.Editor, sessions ...string) map[string][]message {
 	w.t.Helper()
 	db := open(w.t, w.Database, "ro")
@@ -160,7 +159,7 @@ func (w *world) audit(e *testclient.Editor, sessions ...string) map[string][]mes
 	w.sound(db)
 	all := make(map[string][]message)
 	for _, session := range sessions {
-		all[session] = listed(w.t, e, session) // a session that is loaded has settled what the last server left
+		all[session] = listed(w.t, e, session) // loading a session recovers the state left by the last server
 		if diff := gocmp.Diff(onDisk(w.t, db, session), all[session]); diff != "" {
 			w.t.Errorf("transcript of %s (-stored +listed):\n%s", session, diff)
 		}
@@ -169,18 +168,18 @@ func (w *world) audit(e *testclient.Editor, sessions ...string) map[string][]mes
 	return all
 }
 
-// sound checks the file itself.
+// sound checks the database file.
 func (w *world) sound(db *sql.DB) {
 	w.t.Helper()
 	if got := rows(w.t, db, "PRAGMA integrity_check"); len(got) != 1 || got[0][0] != "ok" {
 		w.t.Errorf("integrity: %q", got)
 	}
 	if got := rows(w.t, db, "SELECT \"table\", parent FROM pragma_foreign_key_check"); len(got) > 0 {
-		w.t.Errorf("references to nothing: %q", got)
+		w.t.Errorf("dangling references: %q", got)
 	}
 }
 
-// whole checks that a session that is idle has all of each turn, once.
+// whole checks that an idle session has each turn completely and once.
 func (w *world) whole(db *sql.DB, session string) {
 	w.t.Helper()
 	none := func(what, query string) {
@@ -189,9 +188,9 @@ func (w *world) whole(db *sql.DB, session string) {
 			w.t.Errorf("session %s has %s: %q", session, what, got)
 		}
 	}
-	none("a turn that nobody ended", "SELECT id, status FROM turn WHERE session = ? AND status = 'running'")
+	none("a turn without an end", "SELECT id, status FROM turn WHERE session = ? AND status = 'running'")
 	none("text of no running turn", "SELECT turn, n FROM partial WHERE session = ?")
-	none("a prompt that stands twice", "SELECT id, text FROM message WHERE session = ? AND role = 'user' GROUP BY text HAVING count(*) > 1")
+	none("a duplicate prompt", "SELECT id, text FROM message WHERE session = ? AND role = 'user' GROUP BY text HAVING count(*) > 1")
 	none("a turn without its prompt", `SELECT id FROM turn t WHERE session = ? AND NOT EXISTS
 		(SELECT 1 FROM message m WHERE m.session = t.session AND m.id = t.user_id AND m.turn = t.id)`)
 	none("a completed turn without its answer", `SELECT id FROM turn t WHERE session = ? AND status = 'completed' AND NOT EXISTS
@@ -208,10 +207,10 @@ func (w *world) whole(db *sql.DB, session string) {
 	}
 }
 
-// ended is how a turn stands in the database.
+// ended is a turn in the database.
 type ended struct{ status, user, reply string }
 
-// turnOf returns the turn of a prompt; found is false where nothing of it is stored.
+// turnOf returns the turn of a prompt; found is false if it is not stored.
 func turnOf(t testing.TB, db *sql.DB, a *ask) (turn ended, found bool) {
 	t.Helper()
 	got := rows(t, db, "SELECT status, user_id, reply_id FROM turn WHERE session = ? AND prompt_id = ?", a.session, a.name)
@@ -221,7 +220,7 @@ func turnOf(t testing.TB, db *sql.DB, a *ask) (turn ended, found bool) {
 	return ended{got[0][0], got[0][1], got[0][2]}, true
 }
 
-// find returns the message with an id.
+// find returns the message with the given id.
 func find(all []message, id string) (message, bool) {
 	i := slices.IndexFunc(all, func(m message) bool { return m.ID == id })
 	if i < 0 {

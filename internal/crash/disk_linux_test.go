@@ -15,7 +15,7 @@ import (
 	"strata/internal/upstream"
 )
 
-// smallDisk is how large the file system is that tests fill, in bytes.
+// smallDisk is the size of the file system that tests fill, in bytes.
 const smallDisk = "16777216"
 
 // disk is a small file system with a database on it.
@@ -29,7 +29,7 @@ func newDisk(t *testing.T) *disk {
 	t.Helper()
 	dir := t.TempDir()
 	if err := syscall.Mount("strata-test", dir, "tmpfs", 0, "size="+smallDisk); err != nil {
-		t.Skipf("no file system can be mounted to fill: %v", err)
+		t.Skipf("cannot mount a file system: %v", err)
 	}
 	t.Cleanup(func() { // after the server has ended
 		if err := syscall.Unmount(dir, 0); err != nil {
@@ -41,7 +41,7 @@ func newDisk(t *testing.T) *disk {
 
 func (d *disk) ballast() string { return filepath.Join(d.dir, "ballast") }
 
-// fill leaves no byte.
+// fill uses all free bytes.
 func (d *disk) fill() {
 	d.t.Helper()
 	f, err := os.OpenFile(d.ballast(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -67,7 +67,7 @@ func (d *disk) free() {
 	}
 }
 
-// large is a prompt that needs room beside what the database has.
+// large returns a prompt that needs more room than the database has free.
 func large(name string) string { return name + strings.Repeat(" and much more of the same", 12_000) }
 
 func wantFull(t *testing.T, err error) {
@@ -79,7 +79,7 @@ func wantFull(t *testing.T, err error) {
 	}
 }
 
-// A prompt that a full disk has no room for is refused, nothing is lost, and it works when there is room again.
+// A prompt that does not fit on a full disk is refused without loss, and works when there is room again.
 func TestPromptOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	d := newDisk(t)
@@ -93,7 +93,7 @@ func TestPromptOnAFullDisk(t *testing.T) {
 	_, err := e.Prompt(session, large("refused"))
 	wantFull(t, err)
 	if n := len(d.teller.Requests()); n != asked {
-		t.Errorf("the provider got %d requests for a prompt that was refused", n-asked)
+		t.Errorf("%d requests to the provider for a refused prompt", n-asked)
 	}
 	if got := listed(t, e, session); len(got) != len(before) {
 		t.Errorf("the transcript is %v", got)
@@ -101,7 +101,7 @@ func TestPromptOnAFullDisk(t *testing.T) {
 
 	d.free()
 	if reply, err := e.Prompt(session, large("taken")); err != nil || reply.StopReason != "end_turn" {
-		t.Errorf("with room again a prompt ended with %q, %v", reply.StopReason, err)
+		t.Errorf("with free space, a prompt ended with %q, %v", reply.StopReason, err)
 	}
 	d.crash()
 	e = d.editor()
@@ -111,7 +111,7 @@ func TestPromptOnAFullDisk(t *testing.T) {
 	}
 }
 
-// largeAnswer is an answer that needs room, and pauses before the most of it until the test has filled the disk.
+// largeAnswer is a large reply that pauses near its start until the test has filled the disk.
 func largeAnswer(gate <-chan struct{}) upstream.Script {
 	steps := []upstream.Step{upstream.Text("It begins. "), upstream.Hold(gate)}
 	for range 100 {
@@ -120,7 +120,7 @@ func largeAnswer(gate <-chan struct{}) upstream.Script {
 	return upstream.Script{Steps: steps}
 }
 
-// fillDuring starts an answer, fills the disk, and waits until the client has the answer and knows that it is not saved.
+// fillDuring starts a reply, fills the disk, and waits until the client has the reply and the notice that it is not saved.
 func (d *disk) fillDuring(e *testclient.Editor, session string) (said string) {
 	d.t.Helper()
 	if _, err := e.Attach(session, testclient.Place{}); err != nil {
@@ -141,7 +141,7 @@ func (d *disk) fillDuring(e *testclient.Editor, session string) (said string) {
 	return reply.Said()
 }
 
-// An answer for which the disk has no room is kept, and stored when there is room.
+// A reply that does not fit on the disk is kept, and stored when there is room.
 func TestAnswerOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	d := newDisk(t)
@@ -152,7 +152,7 @@ func TestAnswerOnAFullDisk(t *testing.T) {
 	wantFault(t, err, codeStorage)
 
 	if n := strings.Count(d.Log(), "partial answer not saved"); n > 1 {
-		t.Errorf("%d lines of the log say that an answer's beginning is not saved", n)
+		t.Errorf("%d log lines about an unsaved partial reply", n)
 	}
 
 	d.free()
@@ -163,13 +163,13 @@ func TestAnswerOnAFullDisk(t *testing.T) {
 	}
 }
 
-// An answer for which the disk has no room until the server stops is in the recovery file, and stays there until a
-// start has room for it, whatever a start before had room for.
+// A reply that does not fit on the disk until the server stops is in the recovery file, and remains there until a start
+// has enough room for it.
 func TestAnswerOutlivesStartsOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
-		room int64 // bytes that the start on the full disk finds
+		room int64 // free bytes at the start on the full disk
 	}{
 		{"none", 0},
 		{"little", 256 << 10},
@@ -185,24 +185,24 @@ func TestAnswerOutlivesStartsOnAFullDisk(t *testing.T) {
 				t.Errorf("recovery files %q", files)
 			}
 
-			d.fill() // closing the database has made some room
+			d.fill() // closing the database has freed some space
 			d.leave(tt.room)
 			d.startFull(session)
 			if files := recoveryFiles(t, d.Home); len(files) != 1 {
-				t.Errorf("after a start on a full disk there are the recovery files %q", files)
+				t.Errorf("recovery files after a start on a full disk: %q", files)
 			}
 			d.free()
 			d.Restart(binary.Options{})
 			e = d.editor()
 			if got := d.audit(e, session)[session]; len(got) != 2 || got[1].Status != "complete" || got[1].Text != said {
-				t.Errorf("transcript %v, the answer had %d bytes", got, len(said))
+				t.Errorf("transcript %v, the reply had %d bytes", got, len(said))
 			}
 			d.tell(e, &ask{session: session, name: "afterwards", parts: 3})
 		})
 	}
 }
 
-// leave gives some bytes back.
+// leave frees some bytes.
 func (d *disk) leave(room int64) {
 	d.t.Helper()
 	info, err := os.Stat(d.ballast())
@@ -214,7 +214,7 @@ func (d *disk) leave(room int64) {
 	}
 }
 
-// startFull starts a server that may refuse to, lets a client open the session in it, and stops it.
+// startFull starts a server, which may fail, lets a client open the session, and stops the server.
 func (d *disk) startFull(session string) {
 	d.t.Helper()
 	var out bytes.Buffer

@@ -1,5 +1,5 @@
-// Package crash kills the real server at named and at random moments, fills its disk, locks and damages its database,
-// and looks at what clients get afterwards: nothing that they were told is stored may be missing or stand twice.
+// Package crash kills the real server at named and at random points, fills its disk, locks and damages its database, and
+// checks what clients get afterwards: nothing that was reported as stored may be missing or duplicated.
 //
-// It holds nothing but tests, and must never kill a process that it has not started.
+// It contains only tests, and must never kill a process that it has not started.
 package crash

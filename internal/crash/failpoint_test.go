@@ -16,7 +16,7 @@ import (
 	"strata/rpc"
 )
 
-// Places that are gone through often are tried more often, since what is under way differs.
+// Failpoints that are hit often are tested several times, because the work in progress differs.
 var furtherHits = map[string][]int{
 	"commit.before": {2, 3, 4, 6, 8, 11, 14}, "commit.after": {2, 3, 4, 6, 8, 11, 14},
 	"begin.before": {2}, "begin.after": {2}, "end.before": {2}, "end.after": {2},
@@ -25,7 +25,7 @@ var furtherHits = map[string][]int{
 	rpc.ReplyBefore: {2, 3, 4, 5, 6, 7, 8, 10, 12}, rpc.ReplyAfter: {2, 3, 4, 5, 6, 7, 8, 10, 12},
 }
 
-// A server that dies at a named place leaves all that it had said to be stored, nothing twice, and goes on.
+// After a crash at a failpoint, everything reported as stored exists exactly once, and the server continues to work.
 func TestDeathAtEveryFailpoint(t *testing.T) {
 	t.Parallel()
 	for _, point := range append(slices.Clone(historystore.Failpoints), rpc.ReplyBefore, rpc.ReplyAfter) {
@@ -50,7 +50,7 @@ func liveAndDie(t *testing.T, spec string) {
 	l := &life{world: newWorld(t, "", armed(spec)), told: make(map[string]string)}
 	died := l.live()
 	if !died {
-		t.Fatalf("nothing reaches %s", spec)
+		t.Fatalf("%s is never reached", spec)
 	}
 	l.Wait()
 	l.Restart(binary.Options{})
@@ -61,19 +61,19 @@ func armed(spec string) binary.Options {
 	return binary.Options{Env: []string{failpoint.Env + "=" + spec}}
 }
 
-// life is what one user does, and what the server says of it before it dies.
+// life is the actions of one user, and the server's reports until it dies.
 type life struct {
 	*world
 	editor *testclient.Editor
 	viewer *viewer
 
-	main, other, imported, forked string            // sessions, once they are told
+	main, other, imported, forked string            // session ids, once known
 	asks                          []*ask            // that were sent
-	told                          map[string]string // messages of the main session that were told to be stored
-	done                          []string          // steps that were answered
+	told                          map[string]string // messages of the main session reported as stored
+	done                          []string          // completed steps
 }
 
-// steps reach every failpoint that a running server goes through.
+// steps reach every failpoint of a running server.
 var steps = []struct {
 	name string
 	do   func(*life) error
@@ -100,7 +100,7 @@ var steps = []struct {
 
 const newTitle = "A title by the user"
 
-// live takes the steps until the server dies.
+// live runs the steps until the server dies.
 func (l *life) live() (died bool) {
 	l.t.Helper()
 	for _, step := range steps {
@@ -138,8 +138,8 @@ func (l *life) call(method, session string, params map[string]any) error {
 	return l.editor.Call(method, all, nil)
 }
 
-// prompt asks for a story that is long enough to be saved in pieces, by size and by time. It ends when all of it but
-// its last part is saved, however long that takes.
+// prompt requests a story that is long enough to be saved in chunks, by size and by time. The story ends when everything
+// except its last part is saved, however long that takes.
 func (l *life) prompt() error {
 	a := &ask{session: l.main, name: fmt.Sprintf("p%d", len(l.asks)+1), parts: 120, gap: 4 * time.Millisecond}
 	l.asks = append(l.asks, a)
@@ -184,7 +184,7 @@ func (l *life) append() error {
 	return err
 }
 
-// importedMessages is how many messages the imported session has, more than one transaction takes.
+// importedMessages is the number of messages of the imported session, more than fit one transaction.
 const importedMessages = 600
 
 func (l *life) importSession() error {
@@ -213,7 +213,7 @@ func (l *life) fork() error {
 	return err
 }
 
-// answer is what Strata adds to the answer to a prompt.
+// answer is Strata's extension of the response to a prompt.
 type answer struct{ TurnID, UserMessageID, MessageID string }
 
 func answerOf(t testing.TB, reply testclient.Reply) answer {
@@ -225,7 +225,7 @@ func answerOf(t testing.TB, reply testclient.Reply) answer {
 	return result.Meta.Strata
 }
 
-// inspect looks at what the next server makes of what the dead one left.
+// inspect checks the state after a restart.
 func (l *life) inspect() {
 	l.t.Helper()
 	l.editor = l.world.editor()
@@ -257,7 +257,7 @@ func (l *life) inspect() {
 	l.viewer.compare(l.audit(l.editor, l.main))
 }
 
-// list returns the titles of all sessions by their ids.
+// list returns the titles of all sessions by id.
 func (w *world) sessions(e *testclient.Editor) map[string]string {
 	w.t.Helper()
 	var result struct {
@@ -275,7 +275,7 @@ func (w *world) sessions(e *testclient.Editor) map[string]string {
 
 func (l *life) list() map[string]string { return l.world.sessions(l.editor) }
 
-// inspectUnnamed looks at a session that no client was told of: it may be there, and is then as good as any.
+// inspectUnnamed checks a session whose id no client received: it may exist, and must then be valid.
 func (l *life) inspectUnnamed(titles map[string]string) {
 	l.t.Helper()
 	for session := range titles {
@@ -288,16 +288,16 @@ func (l *life) inspectUnnamed(titles map[string]string) {
 	l.tell(l.editor, &ask{session: l.main, name: "new", parts: 3})
 }
 
-// inspectOthers looks at the session that is deleted and brought back, and at the imported one.
+// inspectOthers checks the session that is deleted and undeleted, and the imported one.
 func (l *life) inspectOthers(titles map[string]string) {
 	l.t.Helper()
 	_, there := titles[l.other]
 	switch {
 	case l.other == "":
 	case l.has("undelete") && !there:
-		l.t.Error("a session that was brought back is missing")
+		l.t.Error("an undeleted session is missing")
 	case l.has("delete") && !l.has("undelete") && there && !l.trying("undelete"):
-		l.t.Error("a deleted session is back")
+		l.t.Error("a deleted session exists")
 	case !l.has("delete") && !there && !l.trying("delete"):
 		l.t.Error("a session is missing")
 	}
@@ -315,12 +315,12 @@ func (l *life) inspectOthers(titles map[string]string) {
 			continue
 		}
 		if got := len(listed(l.t, l.editor, session)); got != importedMessages {
-			l.t.Errorf("%d messages of an import are shown, it has %d", got, importedMessages)
+			l.t.Errorf("%d messages of an import are shown, want %d", got, importedMessages)
 		}
 	}
 }
 
-// inspectFork wants a fork that is shown to be whole.
+// inspectFork checks that a visible fork is complete.
 func (l *life) inspectFork(session string) {
 	l.t.Helper()
 	source, fork := listed(l.t, l.editor, l.main), listed(l.t, l.editor, session)
@@ -330,7 +330,7 @@ func (l *life) inspectFork(session string) {
 	}
 }
 
-// trying tells whether the server died in a step.
+// trying reports whether the server died during a step.
 func (l *life) trying(step string) bool {
 	i := slices.IndexFunc(steps, func(s struct {
 		name string
@@ -341,7 +341,7 @@ func (l *life) trying(step string) bool {
 	return len(l.done) == i
 }
 
-// inspectAppended wants both messages of an exchange or none.
+// inspectAppended checks that both messages of an exchange exist, or none.
 func (l *life) inspectAppended(transcript []message) {
 	l.t.Helper()
 	n := 0
@@ -355,7 +355,7 @@ func (l *life) inspectAppended(transcript []message) {
 	}
 }
 
-// inspectView wants a history that was cleared empty, but for what came later.
+// inspectView checks that the view contains only messages added after a clear.
 func (l *life) inspectView() {
 	l.t.Helper()
 	if !l.has("clear") || l.has("second prompt") || l.trying("second prompt") {
@@ -366,12 +366,12 @@ func (l *life) inspectView() {
 		l.t.Fatal(err)
 	}
 	if info.InView != 0 {
-		l.t.Errorf("%d messages are in the view of a history that was cleared", info.InView)
+		l.t.Errorf("%d messages are in the view after a clear", info.InView)
 	}
 }
 
-// again sends a prompt once more, whose end its client may not know. It is not asked twice: it gets its stored ending,
-// or its first one where nothing of it was stored.
+// again repeats a prompt whose result the client may not know. If the prompt was stored, the response is its stored
+// result and the model is not asked again.
 func (w *world) again(e *testclient.Editor, a *ask) {
 	w.t.Helper()
 	reply, err := a.send(e).Wait()
@@ -381,27 +381,27 @@ func (w *world) again(e *testclient.Editor, a *ask) {
 	db := open(w.t, w.Database, "ro")
 	defer db.Close()
 	if ended := w.judge(db, onDisk(w.t, db, a.session), a); (ended == "completed") != (err == nil) {
-		w.t.Errorf("%s, sent again, ended with %v, and stands as %s", a.name, err, ended)
+		w.t.Errorf("%s, sent again, ended with %v, and is stored as %s", a.name, err, ended)
 	}
 	if err == nil && reply.StopReason != "end_turn" {
 		w.t.Errorf("%s, sent again, ended with %q", a.name, reply.StopReason)
 	}
 }
 
-// judge holds a turn that has ended, and was told or is to be sent again, to the story. It returns how it ended,
-// nothing for a prompt that is not stored.
+// judge compares an ended turn, which was reported or will be repeated, to the story. It returns the turn's status, "" for
+// a prompt that is not stored.
 func (w *world) judge(db *sql.DB, transcript []message, a *ask) string {
 	w.t.Helper()
 	turn, found := turnOf(w.t, db, a)
 	times := w.teller.times(a)
 	if !found {
 		if times > 0 {
-			w.t.Errorf("%s was sent to the provider and is not stored", a.name)
+			w.t.Errorf("%s was sent to the provider but is not stored", a.name)
 		}
 		return ""
 	}
 	if m, _ := find(transcript, turn.user); m.Text != a.text() {
-		w.t.Errorf("the prompt of %s stands as %s", a.name, m)
+		w.t.Errorf("the prompt of %s is stored as %s", a.name, m)
 	}
 	m, answered := find(transcript, turn.reply)
 	switch {
@@ -409,12 +409,12 @@ func (w *world) judge(db *sql.DB, transcript []message, a *ask) string {
 	case turn.status == "interrupted" && times <= 1 && !answered:
 	case turn.status == "interrupted" && times <= 1 && m.Status == string(history.StatusInterrupted) && strings.HasPrefix(a.story(), m.Text):
 	default:
-		w.t.Errorf("%s is %s, its answer stands as %s; the provider was asked %d times", a.name, turn.status, m, times)
+		w.t.Errorf("%s is %s, its reply is stored as %s; %d requests to the provider", a.name, turn.status, m, times)
 	}
 	return turn.status
 }
 
-// A server that dies while it gives a turn of a dead one its end is no different.
+// The same holds for a server that dies while it recovers a turn of a crashed one.
 func TestDeathWhileSettling(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"end.before:1", "end.after:1"} {
@@ -424,13 +424,13 @@ func TestDeathWhileSettling(t *testing.T) {
 			e := w.editor()
 			a := &ask{session: e.NewSession(w.Home.Project), name: "cut", parts: 500, gap: 2 * time.Millisecond, stop: 499}
 			if _, err := a.send(e).Wait(); err == nil {
-				t.Fatal("the server lives")
+				t.Fatal("the server is still running")
 			}
 			w.Wait()
 
 			w.Restart(armed(spec))
 			if _, err := a.send(w.editor()).Wait(); err == nil {
-				t.Fatal("the server lives")
+				t.Fatal("the server is still running")
 			}
 			w.Wait()
 
@@ -446,7 +446,7 @@ func TestDeathWhileSettling(t *testing.T) {
 	}
 }
 
-// A purge that a crash stops is taken up by the next start.
+// A purge interrupted by a crash is continued at the next start.
 func TestDeathWhilePurging(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"purge.before:1", "purge.after:1", "purge.before:2", "purge.after:2"} {
@@ -473,7 +473,7 @@ func TestDeathWhilePurging(t *testing.T) {
 				return len(rows(t, db, "SELECT id FROM session WHERE id = ?", gone)) == 0
 			})
 			if left := rows(t, db, "SELECT id FROM message WHERE session = ?", gone); len(left) > 0 {
-				t.Errorf("messages are left of a purged session: %q", left)
+				t.Errorf("a purged session still has messages: %q", left)
 			}
 			e = w.editor()
 			w.tell(e, &ask{session: kept, name: "afterwards", parts: 3})

@@ -16,7 +16,7 @@ import (
 	"strata/internal/upstream"
 )
 
-// A server that is killed in the middle of an answer keeps all that was finished, the prompt and the answer's beginning.
+// A server that is killed during a reply keeps all completed turns, the prompt and the start of the reply.
 func TestK4_01_FinishedTurnsSurviveAKill(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", binary.Options{})
@@ -34,7 +34,7 @@ func TestK4_01_FinishedTurnsSurviveAKill(t *testing.T) {
 		e.Expect(testclient.Says(session, testclient.AgentChunk, a.started()))
 		w.crash()
 		if _, err := turn.Wait(); err == nil || fault(err) != nil {
-			t.Fatalf("the prompt to a server that was killed ended with %v", err)
+			t.Fatalf("the prompt to a killed server ended with %v", err)
 		}
 
 		e = w.editor()
@@ -49,7 +49,7 @@ func TestK4_01_FinishedTurnsSurviveAKill(t *testing.T) {
 	w.Stop()
 }
 
-// What a client has seen of an answer is on the disk soon, while the answer goes on.
+// The received part of a running reply is on disk soon.
 func TestK4_01_PartialTextIsSavedWhileItStreams(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", binary.Options{})
@@ -66,11 +66,11 @@ func TestK4_01_PartialTextIsSavedWhileItStreams(t *testing.T) {
 	e = w.editor()
 	transcript := w.audit(e, a.session)[a.session]
 	if m := transcript[len(transcript)-1]; m.Status != string(history.StatusInterrupted) || m.Text != a.started() {
-		t.Errorf("the interrupted answer is %s", m)
+		t.Errorf("the interrupted reply is %s", m)
 	}
 }
 
-// While an answer streams on without a pause, what a client has seen of it gets to the disk again and again.
+// While a reply streams without pauses, the text that a client has received is repeatedly saved.
 func TestK4_01_PartialTextKeepsPace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", binary.Options{})
@@ -90,14 +90,14 @@ func TestK4_01_PartialTextKeepsPace(t *testing.T) {
 			return len(fs.Of(session).Text(testclient.AgentChunk)) > len(saved)
 		}})
 		seen, since := said(), time.Now()
-		eventually(t, "what was seen, on the disk", func() bool {
+		eventually(t, "the received text on disk", func() bool {
 			saved = saidOnDisk(t, db, session)
 			return len(saved) >= len(seen)
 		})
 		if !strings.HasPrefix(saved, seen) {
-			t.Fatalf("saved is %.100q..., seen was %.100q...", saved, seen)
+			t.Fatalf("saved %.100q..., received %.100q...", saved, seen)
 		}
-		t.Logf("%d bytes were saved %v after they were seen; %d more are seen by then", len(seen), time.Since(since).Round(time.Millisecond), len(said())-len(seen))
+		t.Logf("%d bytes were saved %v after they were received; %d more were received by then", len(seen), time.Since(since).Round(time.Millisecond), len(said())-len(seen))
 	}
 	w.crash()
 	e = w.editor()
@@ -122,7 +122,7 @@ func saidOnDisk(t *testing.T, db *sql.DB, session string) string {
 	return text.String()
 }
 
-// Nothing is lost and nothing stands twice, at whatever moment the server is killed. The moments come from a seed.
+// Nothing is lost or duplicated, whenever the server is killed. The moments are derived from a seed.
 func TestK4_01_RandomKills(t *testing.T) {
 	t.Parallel()
 	seed := *seedFlag
@@ -138,7 +138,7 @@ func TestK4_01_RandomKills(t *testing.T) {
 	chance := rand.New(rand.NewPCG(seed, 0))
 	for round := range n {
 		all := startAll(w, users)
-		if round%2 == 1 { // a client that loses its connection goes on too
+		if round%2 == 1 { // a client that loses its connection continues, too
 			v.moment(chance)
 			v.drop()
 			v.attach(w)
@@ -156,13 +156,13 @@ func TestK4_01_RandomKills(t *testing.T) {
 		judgeAll(w, users, transcripts)
 		e.Close()
 		if t.Failed() {
-			t.Fatalf("in round %d", round)
+			t.Fatalf("round %d", round)
 		}
 	}
 	finish(w, v, users)
 }
 
-// judgeAll looks at what each user has asked for since the last time.
+// judgeAll checks the prompts of each user since the last call.
 func judgeAll(w *world, users []*user, transcripts map[string][]message) {
 	w.t.Helper()
 	db := open(w.t, w.Database, "ro")
@@ -174,12 +174,12 @@ func judgeAll(w *world, users []*user, transcripts map[string][]message) {
 		}
 		u.judged = len(u.asked)
 		if u.open != nil {
-			u.judged-- // it goes on
+			u.judged-- // still running
 		}
 	}
 }
 
-// finish asks for what is open yet and looks at everything for the last time.
+// finish repeats the open prompts and checks everything a last time.
 func finish(w *world, v *viewer, users []*user) {
 	w.t.Helper()
 	e := w.editor()
@@ -201,10 +201,10 @@ func finish(w *world, v *viewer, users []*user) {
 	}
 }
 
-// moment waits until a number of frames has come, and for a moment more.
+// moment waits until a number of frames was received, and a little longer.
 func (v *viewer) moment(chance *rand.Rand) {
 	v.t.Helper()
-	more := len(v.editor.Frames()) + max(0, chance.IntN(120)-20) // often at once
+	more := len(v.editor.Frames()) + max(0, chance.IntN(120)-20) // often none
 	v.editor.Expect(testclient.Condition{
 		Name: fmt.Sprintf("%d frames", more),
 		Met:  func(fs testclient.Frames) bool { return len(fs) >= more },
@@ -216,14 +216,14 @@ func randomTime(chance *rand.Rand, most time.Duration) time.Duration {
 	return time.Duration(chance.Int64N(int64(most)))
 }
 
-// user works in one session, and sends what a crash left without an answer again.
+// user works in one session, and repeats prompts that a crash left without a response.
 type user struct {
 	session string
 	name    string
 	chance  *rand.Rand
-	open    *ask // that has no answer yet
+	open    *ask // without a response yet
 	asked   []*ask
-	told    map[string]string // messages that were told to be stored
+	told    map[string]string // messages reported as stored
 	judged  int               // of asked
 	again   int
 }
@@ -249,7 +249,7 @@ func sessionsOf(users []*user) []string {
 	return ids
 }
 
-// startAll lets all users work until the server dies. Their connections stand when it returns.
+// startAll lets all users work until the server dies. It returns when they are connected.
 func startAll(w *world, users []*user) *sync.WaitGroup {
 	w.t.Helper()
 	var all sync.WaitGroup
@@ -264,7 +264,7 @@ func startAll(w *world, users []*user) *sync.WaitGroup {
 	return &all
 }
 
-// work sends prompts, and now and then something else, until the connection ends.
+// work sends prompts, and sometimes other requests, until the connection ends.
 func (u *user) work(e *testclient.Editor) error {
 	for {
 		if u.open != nil {
@@ -296,7 +296,7 @@ func (u *user) next() *ask {
 	return a
 }
 
-// answered notes an answer. An interrupted turn's is as far as it came.
+// answered records a reply, which is partial for an interrupted turn.
 func (u *user) answered(reply testclient.Reply, interrupted bool) error {
 	a := u.open
 	u.open = nil

@@ -18,13 +18,13 @@ import (
 	"strata/rpc"
 )
 
-// The session of the case: half of its messages are calls of a tool, half are what the tool said.
+// The session of the case: half of its messages are tool calls, half are tool results.
 const (
 	largeMessages = 9000
 	largeOutput   = 33 << 10 // bytes of each of the tool's outputs; 150 MB together
 )
 
-// What the case wants of it. How long things take is logged, and no failure: that depends on what else the machine does.
+// The limits of the case. Durations are only logged, as they depend on the load of the machine.
 const (
 	firstPageRead = 16 << 20  // bytes that the server reads from files to show the first page
 	largeRun      = 2000      // messages of the replay between two deltas of another session
@@ -32,8 +32,8 @@ const (
 	largeFrame    = 256 << 10
 )
 
-// A very large session opens without being read as a whole, page by page, other sessions go on meanwhile, and it costs
-// the memory next to nothing.
+// A very large session opens page by page without being read completely, with little memory, and other sessions continue
+// meanwhile.
 func TestK4_05_LargeSession(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it writes 150 MB")
@@ -96,7 +96,7 @@ func seedLarge(t *testing.T, path, session string) {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	line := strings.Repeat("0123456789abcdef", 12) + "\n" // of one word: many would only make the search index slow to write
+	line := strings.Repeat("0123456789abcdef", 12) + "\n" // one word: more would only slow down the search index
 	output := strings.Repeat(line, largeOutput/len(line))
 	for seq := 1; seq <= largeMessages; {
 		change := history.Change{Session: session}
@@ -125,7 +125,7 @@ func seedLarge(t *testing.T, path, session string) {
 	t.Logf("the session was written in %v", time.Since(start).Round(time.Millisecond))
 }
 
-// client connects a client that keeps nothing of what it hears.
+// client connects a client that keeps no frames.
 func client(w *world, hear func(method string, params json.RawMessage)) *rpc.Client {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
@@ -141,10 +141,10 @@ func client(w *world, hear func(method string, params json.RawMessage)) *rpc.Cli
 	return c
 }
 
-// listening is a turn that streams until it is stopped, and the client that shows it.
+// listening is a turn that streams until it is stopped, with its client.
 type listening struct {
 	deltas atomic.Int64
-	gap    time.Duration // the longest time in which no delta came; read it after stop
+	gap    time.Duration // longest time between deltas; valid after stop
 	stop   func()
 }
 
@@ -193,7 +193,7 @@ type replayed struct {
 	took              time.Duration
 }
 
-// replay loads a session and counts what comes, and what comes of deltas meanwhile.
+// replay loads a session and counts the replayed messages and bytes, and the deltas received meanwhile.
 func replay(w *world, session string, deltas *atomic.Int64) replayed {
 	w.t.Helper()
 	var r replayed
@@ -218,12 +218,12 @@ func replay(w *world, session string, deltas *atomic.Int64) replayed {
 		w.t.Fatal(err)
 	}
 	took := time.Since(start)
-	c.Close() // from here on nothing is counted
+	c.Close() // counting ends here
 	r.took = took
 	return r
 }
 
-// bytesRead is how many bytes a process has ever read; 0 where the system does not tell.
+// bytesRead returns the number of bytes read by a process; 0 if the system does not provide it.
 func bytesRead(t *testing.T, pid int) int64 {
 	t.Helper()
 	account, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
@@ -240,7 +240,7 @@ func bytesRead(t *testing.T, pid int) int64 {
 	return 0
 }
 
-// peakMemory is the most memory that a process ever had, in bytes; 0 where the system does not tell.
+// peakMemory returns the peak memory of a process, in bytes; 0 if the system does not provide it.
 func peakMemory(t *testing.T, pid int) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -15,7 +15,7 @@ import (
 	"strata/internal/upstream"
 )
 
-// paused is an answer that goes on when the test lets it.
+// paused is a reply that continues when the test allows it.
 type paused struct {
 	*world
 	editor  *testclient.Editor
@@ -26,7 +26,7 @@ type paused struct {
 
 const firstHalf, secondHalf = "This is the first half. ", "This is the second."
 
-// pause starts an answer and waits until its first half is on the disk.
+// pause starts a reply and waits until its first half is on disk.
 func pause(t *testing.T, w *world) *paused {
 	t.Helper()
 	p := &paused{world: w, editor: w.editor(), finish: make(chan struct{})}
@@ -40,7 +40,7 @@ func pause(t *testing.T, w *world) *paused {
 	return p
 }
 
-// beginningSaved waits until some of the running answer is on the disk.
+// beginningSaved waits until part of the running reply is on disk.
 func beginningSaved(t *testing.T, path, session string) {
 	t.Helper()
 	db := open(t, path, "ro")
@@ -50,7 +50,7 @@ func beginningSaved(t *testing.T, path, session string) {
 	})
 }
 
-// answered wants the whole answer, whatever became of its storing.
+// answered expects the whole reply, even if it could not be stored.
 func (p *paused) answered() {
 	p.t.Helper()
 	reply, err := p.turn.Wait()
@@ -58,12 +58,12 @@ func (p *paused) answered() {
 		p.t.Fatal(err)
 	}
 	if reply.StopReason != "end_turn" || reply.Said() != firstHalf+secondHalf {
-		p.t.Errorf("ended with %q and said %q", reply.StopReason, reply.Said())
+		p.t.Errorf("ended with %q and text %q", reply.StopReason, reply.Said())
 	}
 }
 
-// stands wants the whole answer in the transcript.
-func (p *paused) stands(e *testclient.Editor) {
+// isStored expects the whole reply in the transcript.
+func (p *paused) isStored(e *testclient.Editor) {
 	p.t.Helper()
 	transcript := p.audit(e, p.session)[p.session]
 	if len(transcript) < 2 || transcript[1].Status != "complete" || transcript[1].Text != firstHalf+secondHalf {
@@ -71,11 +71,11 @@ func (p *paused) stands(e *testclient.Editor) {
 	}
 }
 
-// busyTimeout is how long the server waits for the lock at least; see historystore.
+// busyTimeout is the minimum time for which the server waits for the lock; see historystore.
 const busyTimeout = 5 * time.Second
 
-// Another process that writes for three seconds when an answer ends is waited for, and no client notices. On a machine
-// that stands still meanwhile the three seconds may become more than the server waits: such a round says nothing.
+// If another process holds the lock for three seconds at the end of a reply, the server waits and no client notices. On a
+// very busy machine the three seconds may exceed the server's timeout; such a round is not evaluated.
 func TestK4_03_LockedForAWhile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", binary.Options{})
@@ -95,46 +95,46 @@ func lockedForAWhile(t *testing.T, w *world) (held time.Duration) {
 	start := time.Now()
 	close(p.finish)
 	p.editor.Expect(testclient.Says(p.session, testclient.AgentChunk, secondHalf))
-	<-time.After(3 * time.Second) // what the case is about
+	<-time.After(3 * time.Second) // as in the case
 	if len(p.editor.Frames().Of(p.session).Kind("saved")) > 0 {
-		t.Error("an answer is said to be saved while the database is locked")
+		t.Error("a reply is reported as saved while the database is locked")
 	}
 	release()
 	held = time.Since(start)
 	p.answered()
 	p.editor.Expect(testclient.Sees(p.session, "saved"))
 	if failed := p.editor.Frames().Of(p.session).Kind("save_failed"); len(failed) > 0 && held < busyTimeout {
-		t.Errorf("the client was told %s", failed[0].Raw)
+		t.Errorf("the client received %s", failed[0].Raw)
 	}
-	p.stands(p.editor)
+	p.isStored(p.editor)
 	return held
 }
 
-// Another process that keeps the database for longer costs no answer: the client has it, hears that it is not
-// saved, can read on, and it is saved when the database is free.
+// If another process holds the lock longer, no reply is lost: the client receives it with a notice that it is not saved,
+// can continue to read, and the reply is saved when the database is free.
 func TestK4_03_LockedForLonger(t *testing.T) {
 	t.Parallel()
 	p := pause(t, newWorld(t, "", binary.Options{}))
 	release := lock(t, p.Database)
 	close(p.finish)
-	p.editor.Expect(testclient.Sees(p.session, "save_failed")) // this takes the busy timeout
+	p.editor.Expect(testclient.Sees(p.session, "save_failed")) // after the busy timeout
 	p.answered()
 
 	_, err := p.editor.Prompt(p.session, "And now?")
 	var data struct{ Reason string }
 	if f := wantFault(t, err, codeStorage); json.Unmarshal(f.Data.(json.RawMessage), &data) != nil || data.Reason == "" {
-		t.Errorf("a prompt while an answer is not saved is refused with %+v", f)
+		t.Errorf("a prompt while a reply is not saved is refused with %+v", f)
 	}
 	if got := listed(t, p.editor, p.session); len(got) != 1 {
-		t.Errorf("the transcript that is stored is %v", got)
+		t.Errorf("the stored transcript is %v", got)
 	}
 	release()
 	p.editor.Expect(testclient.Sees(p.session, "saved"))
 	p.tell(p.editor, &ask{session: p.session, name: "afterwards", parts: 3})
-	p.stands(p.editor)
+	p.isStored(p.editor)
 }
 
-// A prompt that cannot be stored is refused, and the provider never hears of it.
+// A prompt that cannot be stored is refused and not sent to the provider.
 func TestK4_03_PromptWhileLocked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", binary.Options{})
@@ -144,15 +144,15 @@ func TestK4_03_PromptWhileLocked(t *testing.T) {
 	_, err := a.send(e).Wait()
 	wantFault(t, err, codeStorage)
 	if n := w.teller.times(a); n > 0 {
-		t.Errorf("the provider was asked %d times", n)
+		t.Errorf("%d requests to the provider", n)
 	}
 	release()
 	w.tell(e, a)
 	w.audit(e, a.session)
 }
 
-// A server that has to stop while the database is locked puts the ending that it cannot store into a file of its
-// own, from which the next start takes it.
+// A server that must stop while the database is locked writes the result that it cannot store to a recovery file, which
+// the next start reads.
 func TestK4_03_EndingOutlivesALockedShutdown(t *testing.T) {
 	t.Parallel()
 	p := pause(t, newWorld(t, "", binary.Options{}))
@@ -167,15 +167,15 @@ func TestK4_03_EndingOutlivesALockedShutdown(t *testing.T) {
 	release()
 	p.Restart(binary.Options{})
 	if files := recoveryFiles(t, p.Home); len(files) != 0 {
-		t.Errorf("recovery files %q are left", files)
+		t.Errorf("recovery files %q remain", files)
 	}
 	e := p.world.editor()
-	p.stands(e)
+	p.isStored(e)
 	p.tell(e, &ask{session: p.session, name: "afterwards", parts: 3})
 	p.audit(e, p.session)
 }
 
-// A running turn that a shutdown interrupts while the database is locked is recovered as well.
+// A running turn that is interrupted by a shutdown while the database is locked is recovered, too.
 func TestK4_03_RunningTurnOutlivesALockedShutdown(t *testing.T) {
 	t.Parallel()
 	p := pause(t, newWorld(t, "", binary.Options{}))
@@ -191,7 +191,7 @@ func TestK4_03_RunningTurnOutlivesALockedShutdown(t *testing.T) {
 	p.tell(e, &ask{session: p.session, name: "afterwards", parts: 3})
 }
 
-// A server that is killed before it can store an ending keeps what it had stored of it.
+// If a server is killed before it can store a result, the saved chunks of the reply are kept.
 func TestK4_03_KilledWhileUnsaved(t *testing.T) {
 	t.Parallel()
 	p := pause(t, newWorld(t, "", binary.Options{}))
@@ -224,7 +224,7 @@ func recoveryFiles(t *testing.T, home *binary.Home) []string {
 	return files
 }
 
-// A second server on one database says who has it, and disturbs nobody.
+// A second server on the same database reports the process that has it open, and does not affect that process.
 func TestK4_03_SecondServer(t *testing.T) {
 	t.Parallel()
 	p := pause(t, newWorld(t, "", binary.Options{}))
@@ -239,9 +239,9 @@ func TestK4_03_SecondServer(t *testing.T) {
 		}
 	}
 	if pid, held := historystore.Holder(p.Database); !held || pid != p.PID {
-		t.Errorf("the database is held by %d, %t; it is %d", pid, held, p.PID)
+		t.Errorf("the database is held by %d, %t; want %d", pid, held, p.PID)
 	}
 	close(p.finish)
 	p.answered()
-	p.stands(p.editor)
+	p.isStored(p.editor)
 }

@@ -19,7 +19,7 @@ var (
 	kills    = flag.Int("kills", 50, "how many random kills there are")
 )
 
-// atOnce is how many tests run at a time, unless -parallel says otherwise: most of them wait for a disk or a clock.
+// atOnce is the number of concurrent tests without -parallel: most of them wait for the disk or a timer.
 const atOnce = "8"
 
 func TestMain(m *testing.M) {
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	binary.Main(m)
 }
 
-// patience is how long a test waits for anything before it counts as hung. It measures nothing.
+// patience is the time after which a waiting test is considered hung. It is not a measurement.
 const patience = 10 * time.Minute
 
 // world is a user's home, a scripted provider and the server, which the test kills and starts again.
@@ -47,7 +47,7 @@ func newWorld(t *testing.T, moreConfig string, opt binary.Options) *world {
 	return &world{Server: binary.Start(t, home, opt), t: t, teller: teller}
 }
 
-// editor connects a client.
+// editor connects a client to the server.
 func (w *world) editor() *testclient.Editor {
 	w.t.Helper()
 	e, err := w.connect()
@@ -57,7 +57,7 @@ func (w *world) editor() *testclient.Editor {
 	return e
 }
 
-// connect is editor on a server that may die.
+// connect is editor for a server that may die.
 func (w *world) connect() (*testclient.Editor, error) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
@@ -82,7 +82,7 @@ func (w *world) crash() {
 	w.Restart(binary.Options{})
 }
 
-// tell sends a prompt and wants the whole story.
+// tell sends a prompt and expects the whole story.
 func (w *world) tell(e *testclient.Editor, a *ask) testclient.Reply {
 	w.t.Helper()
 	reply, err := a.send(e).Wait()
@@ -90,31 +90,31 @@ func (w *world) tell(e *testclient.Editor, a *ask) testclient.Reply {
 		w.t.Fatalf("%s: %v", a.name, err)
 	}
 	if reply.StopReason != "end_turn" || reply.Said() != a.story() {
-		w.t.Fatalf("%s ended with %q and said %d bytes, %d are wanted", a.name, reply.StopReason, len(reply.Said()), len(a.story()))
+		w.t.Fatalf("%s ended with %q after %d bytes, want %d", a.name, reply.StopReason, len(reply.Said()), len(a.story()))
 	}
 	return reply
 }
 
-// fault returns the error that a server answered with, nil where it did not answer.
+// fault returns the error sent by the server, nil if there was no response.
 func fault(err error) *rpc.Error {
 	answered, _ := errors.AsType[*rpc.Error](err)
 	return answered
 }
 
-// The codes that a client meets when a server crashes or cannot store.
+// The error codes after a crash or a failure to store.
 const (
 	codeBusy          = -32010
-	codeProvider      = -32012 // with it an interrupted turn is told
+	codeProvider      = -32012 // of an interrupted turn
 	codeStorage       = -32015
 	codeInvalidParams = -32602
 )
 
-// wantFault wants an error of the server with a code.
+// wantFault fails unless err is an error of the server with this code.
 func wantFault(t *testing.T, err error, code int) *rpc.Error {
 	t.Helper()
 	f := fault(err)
 	if f == nil || f.Code != code {
-		t.Fatalf("answered with %v, code %d is wanted", err, code)
+		t.Fatalf("got %v, want code %d", err, code)
 	}
 	return f
 }
@@ -125,12 +125,12 @@ func within[T any](t *testing.T, what string, c <-chan T) (value T) {
 	select {
 	case value = <-c:
 	case <-time.After(patience):
-		t.Fatalf("%s does not come", what)
+		t.Fatalf("timed out waiting for %s", what)
 	}
 	return value
 }
 
-// eventually waits until met, which looks at what no event tells.
+// eventually waits until met returns true, for conditions without an event.
 func eventually(t *testing.T, what string, met func() bool) {
 	t.Helper()
 	ticker := time.NewTicker(10 * time.Millisecond)
@@ -139,12 +139,12 @@ func eventually(t *testing.T, what string, met func() bool) {
 		select {
 		case <-ticker.C:
 		case <-deadline:
-			t.Fatalf("%s does not come", what)
+			t.Fatalf("timed out waiting for %s", what)
 		}
 	}
 }
 
-// serve runs strata serve in the world's home until it ends by itself.
+// serve runs strata serve in the world's home until it exits.
 func (w *world) serve(opt binary.Options) (output string, err error) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)

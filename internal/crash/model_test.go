@@ -11,7 +11,7 @@ import (
 	"strata/internal/testclient"
 )
 
-// modelConfig has the models local/a and local/c, and gone/b where its provider is still there.
+// modelConfig returns a configuration with the models local/a and local/c, and optionally gone/b.
 func modelConfig(t *testing.T, upstream string, withB bool) (args []string) {
 	t.Helper()
 	provider := func(name string) string {
@@ -32,7 +32,7 @@ func modelConfig(t *testing.T, upstream string, withB bool) (args []string) {
 	return []string{"--config", path}
 }
 
-// choice is what a client sees of the model in force.
+// choice is the current model as seen by a client.
 type choice struct {
 	Config struct{ Model string }
 	Window int
@@ -55,23 +55,23 @@ func load(w *world, e *testclient.Editor, session, model string) error {
 	return e.Call("session/load", params, nil)
 }
 
-// asksOf wants the next answer from a model, and the limits told with it to be that model's.
+// asksOf checks that the next reply comes from the given model and has its limits.
 func (w *world) asksOf(e *testclient.Editor, session, name, model string, window int) {
 	w.t.Helper()
 	reply := w.tell(e, &ask{session: session, name: name, parts: 3})
 	if got := w.teller.Last().Model; "local/"+got != model && "gone/"+got != model {
-		w.t.Errorf("%s was sent to the model %s, %s is wanted", name, got, model)
+		w.t.Errorf("%s was sent to the model %s, want %s", name, got, model)
 	}
 	usage := reply.Frames.Kind("usage_update")
 	if len(usage) != 1 || !strings.Contains(string(usage[0].Params), fmt.Sprintf(`"size":%d`, window)) {
-		w.t.Errorf("the usage told behind %s is %v", name, usage)
+		w.t.Errorf("the usage after %s is %v", name, usage)
 	}
 	if got := chosen(w.t, e, session); got.Config.Model != model || got.Window != window {
-		w.t.Errorf("the session has %+v, %s with %d is wanted", got, model, window)
+		w.t.Errorf("the session has %+v, want %s with %d", got, model, window)
 	}
 }
 
-// A session goes on with the model that it used last, whatever the default has become, unless a client names another.
+// A session keeps its last model even if the default changes, unless a client selects another.
 func TestK4_06_StoredModelOutlivesARestart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", binary.Options{})
@@ -109,7 +109,7 @@ func TestK4_06_StoredModelOutlivesARestart(t *testing.T) {
 	w.asksOf(w.editor(), session, "named-before", "local/c", 30000)
 }
 
-// A session whose model is gone from the configuration says so, goes on with the default and can choose another.
+// A session whose model was removed from the configuration reports this, uses the default, and can select another.
 func TestK4_06_ModelGoneFromTheConfiguration(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", binary.Options{})
@@ -145,7 +145,7 @@ func TestK4_06_ModelGoneFromTheConfiguration(t *testing.T) {
 	}
 	w.asksOf(e, session, "chosen", "local/c", 30000)
 
-	w.Stop() // the choice of a model that comes back is not forgotten, unless another was made since
+	w.Stop() // the setting is used again when the model returns, unless it was changed since
 	w.Restart(binary.Options{Args: modelConfig(t, w.teller.OpenAIURL(), true)})
 	w.asksOf(w.editor(), session, "back", "local/c", 30000)
 }

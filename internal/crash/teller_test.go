@@ -14,12 +14,12 @@ import (
 	"strata/internal/upstream"
 )
 
-// teller is a provider that tells the story that a prompt asks for, and counts how often it was asked for each.
+// teller is a provider that replies with the story requested by a prompt, and counts the requests for each story.
 type teller struct {
 	*upstream.Server
 
 	mu    sync.Mutex
-	asked map[string]int             // by the story's name
+	asked map[string]int             // requests by story name
 	gates map[string]<-chan struct{} // before the last part of a story
 }
 
@@ -30,7 +30,7 @@ func newTeller(t *testing.T) *teller {
 	return s
 }
 
-// hold makes the story of an ask wait before its last part until open.
+// hold makes the story of an ask wait before its last part until open is called.
 func (s *teller) hold(a *ask) (open func()) {
 	gate := make(chan struct{})
 	s.mu.Lock()
@@ -39,32 +39,32 @@ func (s *teller) hold(a *ask) (open func()) {
 	return func() { close(gate) }
 }
 
-// ask is a prompt for a story. Its id, a name of the client's, makes it safe to send again.
+// ask is a prompt for a story. Its prompt id makes it safe to send again.
 type ask struct {
 	session, name string
 	parts         int
 	gap           time.Duration // between parts
-	stop          int           // the part behind which the provider falls silent; 0: none
+	stop          int           // the part after which the provider pauses forever; 0: none
 }
 
-// story is the whole answer.
+// story returns the whole reply.
 func (a *ask) story() string { return strings.Join(story(a.name, a.parts), "") }
 
-// started is the part of the answer that comes before the provider falls silent.
+// started returns the part of the reply that is sent before the provider pauses.
 func (a *ask) started() string { return strings.Join(story(a.name, a.parts)[:a.stop], "") }
 
 // held is the part of the answer that comes before the last part, for which hold makes the provider wait.
 func (a *ask) held() string { return strings.Join(story(a.name, a.parts)[:a.parts-1], "") }
 
 func (a *ask) text() string {
-	return fmt.Sprintf("Tell story %s in %d parts, %d us apart, and stop behind %d.", a.name, a.parts, a.gap.Microseconds(), a.stop)
+	return fmt.Sprintf("Tell story %s in %d parts, %d us apart, and stop after %d.", a.name, a.parts, a.gap.Microseconds(), a.stop)
 }
 
 func (a *ask) send(e *testclient.Editor) *testclient.Turn {
 	return e.StartWith(a.session, []any{map[string]any{"type": "text", "text": a.text()}}, a.name)
 }
 
-// story is deterministic, and no two of its parts are alike.
+// story returns the parts of a story. It is deterministic, and all parts differ.
 func story(name string, parts int) []string {
 	told := make([]string, parts)
 	for i := range told {
@@ -73,11 +73,11 @@ func story(name string, parts int) []string {
 	return told
 }
 
-var wanted = regexp.MustCompile(`(?m)^Tell story (\S+) in (\d+) parts, (\d+) us apart, and stop behind (\d+)\.$`)
+var wanted = regexp.MustCompile(`(?m)^Tell story (\S+) in (\d+) parts, (\d+) us apart, and stop after (\d+)\.$`)
 
-// tell is the script of an answer.
+// tell returns the script of a reply.
 func (s *teller) tell(req *upstream.Request) upstream.Script {
-	prompts := wanted.FindAllStringSubmatch(req.LastText(), -1) // one without an answer stands before the next
+	prompts := wanted.FindAllStringSubmatch(req.LastText(), -1) // an unanswered prompt precedes the next one
 	if len(prompts) == 0 {
 		return upstream.Default(req)
 	}
@@ -92,7 +92,7 @@ func (s *teller) tell(req *upstream.Request) upstream.Script {
 		Gap:   time.Duration(number(m[3])) * time.Microsecond,
 	}
 	if stop := number(m[4]); stop > 0 {
-		script.Steps = append(script.Steps[:stop:stop], upstream.Hold(nil)) // until the client is gone
+		script.Steps = append(script.Steps[:stop:stop], upstream.Hold(nil)) // until the client disconnects
 	}
 	if gate != nil {
 		script.Steps = slices.Insert(script.Steps, len(script.Steps)-1, upstream.Hold(gate))
@@ -105,7 +105,7 @@ func number(digits string) int {
 	return n
 }
 
-// times is how often the provider was asked for a story.
+// times returns the number of requests for a story.
 func (s *teller) times(a *ask) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

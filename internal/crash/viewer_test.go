@@ -12,26 +12,26 @@ import (
 	"strata/internal/testclient"
 )
 
-// viewer is an attached client that shows sessions to a user. Over lost connections and crashes of the server it goes
-// on by nothing but the place that it saw last.
+// viewer is an attached client that shows sessions to a user. After lost connections and crashes of the server it
+// continues from its last position.
 type viewer struct {
 	t     *testing.T
 	views map[string]*view
 
-	editor   *testclient.Editor // of the present connection
+	editor   *testclient.Editor // of the current connection
 	attached map[string]string  // id of the attach request, to its session
 	older    map[string][]message
-	next     int // frame that is to be looked at
+	next     int // index of the next frame to process
 }
 
-// view is what a viewer shows of one session.
+// view is a viewer's state of one session.
 type view struct {
 	place    testclient.Place
 	messages []*message
 	faults   []string
 
-	told map[string]string // what the server said is stored: message id to text
-	turn map[string]string // of the turns seen: id to the answer's message id
+	told map[string]string // messages reported as stored: id to text
+	turn map[string]string // turn id to the reply's message id
 }
 
 func newViewer(t *testing.T, sessions ...string) *viewer {
@@ -42,7 +42,7 @@ func newViewer(t *testing.T, sessions ...string) *viewer {
 	return v
 }
 
-// attach connects and goes on where the last connection ended.
+// attach connects and continues where the last connection ended.
 func (v *viewer) attach(w *world) {
 	v.t.Helper()
 	if err := v.tryAttach(w); err != nil {
@@ -50,7 +50,7 @@ func (v *viewer) attach(w *world) {
 	}
 }
 
-// tryAttach is attach on a server that may die.
+// tryAttach is attach for a server that may die.
 func (v *viewer) tryAttach(w *world) error {
 	v.look()
 	e, err := w.connect()
@@ -88,7 +88,7 @@ type attachAnswer struct {
 	}
 }
 
-// readOlder reads the pages of the transcript that a snapshot has no room for.
+// readOlder reads the pages of the transcript before a snapshot.
 func (v *viewer) readOlder(session, cursor string) error {
 	for cursor != "" {
 		var page struct {
@@ -112,10 +112,10 @@ func all(messages []history.Message) []message {
 	return out
 }
 
-// drop ends the connection without a word.
+// drop ends the connection without a close frame.
 func (v *viewer) drop() { v.editor.Vanish() }
 
-// look takes in what has come.
+// look processes the received frames.
 func (v *viewer) look() {
 	if v.editor == nil {
 		return
@@ -140,7 +140,7 @@ func (v *viewer) take(f *testclient.Frame) {
 	}
 }
 
-// start takes over where an attachment starts.
+// start sets the position at which an attachment starts.
 func (s *view) start(raw json.RawMessage, older []message) {
 	var answer attachAnswer
 	if err := json.Unmarshal(raw, &answer); err != nil {
@@ -149,7 +149,7 @@ func (s *view) start(raw json.RawMessage, older []message) {
 	}
 	if answer.Complete {
 		if answer.Epoch != s.place.Epoch {
-			s.faults = append(s.faults, fmt.Sprintf("epoch %s goes on completely in %s", s.place.Epoch, answer.Epoch))
+			s.faults = append(s.faults, fmt.Sprintf("epoch %s continues completely in %s", s.place.Epoch, answer.Epoch))
 		}
 		return
 	}
@@ -164,9 +164,9 @@ func (s *view) start(raw json.RawMessage, older []message) {
 	}
 }
 
-// follow notes a gap or a repeat.
+// follow records a gap or a repetition.
 func (s *view) follow(f *testclient.Frame) {
-	if f.Seq == 0 { // text that fell off the event log
+	if f.Seq == 0 { // text that is no longer in the event log
 		return
 	}
 	if f.Epoch != s.place.Epoch || f.First != s.place.Seq+1 {
@@ -175,7 +175,7 @@ func (s *view) follow(f *testclient.Frame) {
 	s.place = f.Place
 }
 
-// show puts a notification on the screen, and notes what it says is stored.
+// show updates the screen with a notification, and records messages reported as stored.
 func (s *view) show(f *testclient.Frame) {
 	var event struct{ TurnID, MessageID string }
 	switch f.Kind {
@@ -208,7 +208,7 @@ func (s *view) write(f *testclient.Frame, role string) string {
 	return f.Text
 }
 
-// text is what stands of a message; empty where nothing does.
+// text returns the shown text of a message, "" if there is none.
 func (s *view) text(id string) string {
 	for _, m := range s.messages {
 		if m.ID == id {
@@ -218,7 +218,7 @@ func (s *view) text(id string) string {
 	return ""
 }
 
-// catchUp waits until the viewer has seen everything that has happened.
+// catchUp waits until the viewer has received all events.
 func (v *viewer) catchUp(e *testclient.Editor) {
 	v.t.Helper()
 	for session, s := range v.views {
@@ -241,7 +241,7 @@ func (v *viewer) catchUp(e *testclient.Editor) {
 	v.look()
 }
 
-// compare wants on the screen exactly what is stored, and nothing missing that the server said is stored.
+// compare checks that the screen shows exactly the stored messages, including all that were reported as stored.
 func (v *viewer) compare(transcripts map[string][]message) {
 	v.t.Helper()
 	for session, s := range v.views {
@@ -253,7 +253,7 @@ func (v *viewer) compare(transcripts map[string][]message) {
 			want = append(want, message{ID: m.ID, Role: m.Role, Text: m.Text})
 		}
 		if diff := gocmp.Diff(want, got); diff != "" {
-			v.t.Errorf("an attached client shows of %s (-stored +shown):\n%s", session, diff)
+			v.t.Errorf("an attached client shows for %s (-stored +shown):\n%s", session, diff)
 		}
 		if len(s.faults) > 0 {
 			v.t.Errorf("sequence of %s: %q", session, s.faults)
@@ -263,16 +263,16 @@ func (v *viewer) compare(transcripts map[string][]message) {
 	}
 }
 
-// kept wants every message that a client was told is stored.
+// kept checks that every message reported as stored exists.
 func kept(t *testing.T, transcript []message, told map[string]string) {
 	t.Helper()
 	for id, text := range told {
 		m, found := find(transcript, id)
 		switch {
 		case !found:
-			t.Errorf("message %s was told to be stored and is missing: %.80q", id, text)
+			t.Errorf("message %s was reported as stored and is missing: %.80q", id, text)
 		case m.Text != text || m.Status != string(history.StatusComplete):
-			t.Errorf("message %s was told to be stored with %d bytes, and is there as %s", id, len(text), m)
+			t.Errorf("message %s was reported as stored with %d bytes, but is %s", id, len(text), m)
 		}
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"strata/rpc"
 )
 
-// shownView is what a session's view holds.
+// shownView is the view of a session.
 type shownView struct {
-	seq    int64 // newest number of a message or an edit
+	seq    int64 // newest sequence number of a message or an edit
 	ids    []string
 	tokens int
 }
@@ -27,12 +27,12 @@ func (v shownView) String() string {
 	return fmt.Sprintf("%d messages of %d tokens at %d", len(v.ids), v.tokens, v.seq)
 }
 
-// viewChange is one change of a view. Where the server dies in it the view is the one before, or one that after is content with.
+// viewChange is one change of a view. If the server dies during the change, the view is the one before or one accepted by after.
 type viewChange struct {
 	name   string
 	method string
 	params map[string]any
-	undone bool // it can be undone
+	undone bool // can be undone
 	after  func(before, now shownView) bool
 }
 
@@ -44,15 +44,15 @@ type viewEditor struct {
 	n       int
 
 	views   map[int64]shownView
-	before  shownView   // the present one
-	undo    *shownView  // the one before the last change, where that can be undone
-	pending *viewChange // that was not answered
+	before  shownView   // the current view
+	undo    *shownView  // the view before the last change, if that can be undone
+	pending *viewChange // sent without a response
 	done    map[string]int
 
 	steps chan struct{} // one for each change that was answered and each request to the provider
 }
 
-// summarizing makes compactions take long enough to be killed in.
+// summarizing delays summaries, so that the server can be killed during a compaction.
 const summarizing = "detection_model: local/test\nsummary_model: local/test\n"
 
 func newViewEditor(t *testing.T, seed uint64, opt binary.Options) *viewEditor {
@@ -79,7 +79,7 @@ func (v *viewEditor) step() {
 	}
 }
 
-// look returns the view as clients see it.
+// look returns the view seen by clients.
 func (v *viewEditor) look(e *testclient.Editor) (now shownView, err error) {
 	for cursor := ""; ; {
 		var page struct {
@@ -118,7 +118,7 @@ func (v *viewEditor) look(e *testclient.Editor) (now shownView, err error) {
 	return now, err
 }
 
-// make carries a change out and wants what it says of the view.
+// make makes a change and checks the resulting view.
 func (v *viewEditor) make(e *testclient.Editor, c viewChange) error {
 	v.pending = &c
 	params := map[string]any{"sessionId": v.session}
@@ -137,7 +137,7 @@ func (v *viewEditor) make(e *testclient.Editor, c viewChange) error {
 	return nil
 }
 
-// take takes a change for done.
+// take records a change as done.
 func (v *viewEditor) take(c viewChange, now shownView) {
 	v.t.Helper()
 	if now.seq == v.before.seq && !now.same(v.before) || now.seq > v.before.seq && !c.after(v.before, now) {
@@ -204,7 +204,7 @@ func (v *viewEditor) takeBack() viewChange {
 	return viewChange{name: "undo", method: "_strata/checkpoint/undo", after: func(_, now shownView) bool { return now.same(want) }}
 }
 
-// next is a random change.
+// next returns a random change.
 func (v *viewEditor) next() viewChange {
 	known := make([]int64, 0, len(v.views))
 	for seq := range v.views {
@@ -226,7 +226,7 @@ func (v *viewEditor) next() viewChange {
 	return v.talk()
 }
 
-// settle looks at what a restart made of the change that the server died in, and takes that back where it can be.
+// settle checks the state after a restart of the change during which the server died, and undoes the change if possible.
 func (v *viewEditor) settle() *testclient.Editor {
 	v.t.Helper()
 	e := v.editor()
@@ -248,7 +248,7 @@ func (v *viewEditor) settle() *testclient.Editor {
 	return e
 }
 
-// outcome wants the compaction that a server died in to be settled as what it was.
+// outcome checks the recorded outcome of a compaction during which the server died.
 func (v *viewEditor) outcome(e *testclient.Editor, c *viewChange, applied bool) {
 	v.t.Helper()
 	var status struct {
@@ -263,18 +263,18 @@ func (v *viewEditor) outcome(e *testclient.Editor, c *viewChange, applied bool) 
 		wrong = wrong || status.LastOutcome != "compacted"
 	}
 	if wrong {
-		v.t.Errorf("after a death in %s (applied: %v) the last compaction is %+v", c.name, applied, status)
+		v.t.Errorf("after a crash during %s (applied: %v) the last compaction is %+v", c.name, applied, status)
 	}
 	v.done[status.LastOutcome]++
 }
 
-// enough is how many of each change a test with random kills has to see, and in how many of each a server has to die.
+// enough is the number of changes of each kind that a test with random kills must see, and of crashes during each kind.
 var enough = map[string]int{
 	"append": 3, "compact": 3, "restore": 3, "undo": 3, "clear": 3,
 	"death in append": 1, "death in compact": 1, "death in restore": 1, "death in undo": 1,
 }
 
-// missing are the changes of which too few were seen.
+// missing returns the kinds of changes of which too few were seen.
 func (v *viewEditor) missing() (names []string) {
 	for name, n := range enough {
 		if v.done[name] < n {
@@ -285,7 +285,7 @@ func (v *viewEditor) missing() (names []string) {
 	return names
 }
 
-// moment returns at a random moment of the work: so many steps on, and a little later, mostly in the middle of a change.
+// moment waits for a random number of steps and a short time, so that it mostly returns during a change.
 func (v *viewEditor) moment(chance *rand.Rand, worked <-chan error) {
 	v.t.Helper()
 	for len(v.steps) > 0 {
@@ -297,15 +297,15 @@ func (v *viewEditor) moment(chance *rand.Rand, worked <-chan error) {
 		case err := <-worked:
 			v.t.Fatalf("the work ended before the kill: %v", err)
 		case <-time.After(patience):
-			v.t.Fatal("no change is answered")
+			v.t.Fatal("no change was completed")
 		}
 	}
 	<-time.After(randomTime(chance, 20*time.Millisecond))
 }
 
-// At whatever moment a server is killed that compacts, restores and takes back: the view is the one before or the one
-// after, never something between, and what was done can be undone. The moments come from a seed. The kills go on until
-// enough of each change was seen.
+// Whenever a server is killed during compactions, restores and undos, the view is the one before or the one after, and
+// completed changes can be undone. The moments are derived from a seed. The test continues until it has seen enough of
+// each change.
 func TestRandomKillsAroundEditsOfTheView(t *testing.T) {
 	t.Parallel()
 	seed := *seedFlag
@@ -330,7 +330,7 @@ func TestRandomKillsAroundEditsOfTheView(t *testing.T) {
 		v.moment(rand.New(rand.NewPCG(seed, uint64(100+round))), worked)
 		v.Kill()
 		if err := within(t, "the end of the connection", worked); fault(err) != nil {
-			t.Fatalf("in round %d: %v", round, err)
+			t.Fatalf("round %d: %v", round, err)
 		}
 		if v.pending != nil {
 			v.done["death in "+v.pending.name]++
@@ -338,17 +338,17 @@ func TestRandomKillsAroundEditsOfTheView(t *testing.T) {
 		v.Restart(binary.Options{})
 		e = v.settle()
 		if t.Failed() {
-			t.Fatalf("in round %d", round)
+			t.Fatalf("round %d", round)
 		}
 	}
 	t.Logf("%d kills: %v", round, v.done)
 	if missing := v.missing(); len(missing) > 0 {
-		t.Errorf("%d kills saw too little of %q: %v", round, missing, v.done)
+		t.Errorf("after %d kills, too few of %q: %v", round, missing, v.done)
 	}
 	v.Stop()
 }
 
-// The same at the places around the commits of a compaction, of a restore and of what takes them back.
+// The same at the failpoints around the commits of compactions, restores and undos.
 func TestDeathAroundEditsOfTheView(t *testing.T) {
 	t.Parallel()
 	var specs []string
@@ -363,7 +363,7 @@ func TestDeathAroundEditsOfTheView(t *testing.T) {
 			t.Parallel()
 			v := newViewEditor(t, 1, armed(spec))
 			if !v.script() {
-				t.Fatalf("nothing reaches %s", spec)
+				t.Fatalf("%s is never reached", spec)
 			}
 			v.Wait()
 			v.Restart(binary.Options{})
@@ -374,7 +374,7 @@ func TestDeathAroundEditsOfTheView(t *testing.T) {
 	}
 }
 
-// script makes one change of each kind and reports whether the server has died in it.
+// script makes one change of each kind and reports whether the server died.
 func (v *viewEditor) script() (died bool) {
 	v.t.Helper()
 	e, err := v.connect()
@@ -391,7 +391,7 @@ func (v *viewEditor) script() (died bool) {
 		func() viewChange { return v.compact("rolling") }, v.takeBack,
 		func() viewChange { return v.restore(8) }, v.takeBack,
 		v.clear,
-		func() viewChange { return v.compact("rolling") }, // which has nothing to do, and is recorded behind its answer
+		func() viewChange { return v.compact("rolling") }, // has nothing to do, and is recorded after its response
 		v.talk,
 	} {
 		if err := v.make(e, next()); err != nil {

@@ -1,7 +1,7 @@
-// Package failpoint kills the process at named places, so that tests can prove what a crash leaves behind.
+// Package failpoint kills the process at named points, so that tests can check the state after a crash.
 //
-// A place calls Hit with its name. Nothing happens unless Arm chose that name, which only the hidden
-// environment variable STRATA_FAILPOINT of a process under test does.
+// A point calls Hit with its name. Nothing happens unless the name was given to Arm, which is done only through the
+// hidden environment variable STRATA_FAILPOINT of a process under test.
 package failpoint
 
 import (
@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// Env is the environment variable that arms one failpoint: NAME or NAME:N for the Nth time that it is hit.
+// Env is the environment variable that arms one failpoint: NAME, or NAME:N for the Nth hit.
 const Env = "STRATA_FAILPOINT"
 
 type armed struct {
@@ -23,7 +23,7 @@ type armed struct {
 
 var current atomic.Pointer[armed]
 
-// Arm chooses the failpoint that kills the process, in the form of Env. An empty spec disarms.
+// Arm selects the failpoint that kills the process, in the format of Env. An empty spec disarms.
 func Arm(spec string) error {
 	if spec == "" {
 		current.Store(nil)
@@ -43,7 +43,7 @@ func Arm(spec string) error {
 	return nil
 }
 
-// Hit kills the process with SIGKILL if name is armed and was hit as often as asked for.
+// Hit kills the process with SIGKILL if name is armed and this is the selected hit.
 func Hit(name string) {
 	a := current.Load()
 	if a == nil || a.name != name || a.left.Add(-1) != 0 {

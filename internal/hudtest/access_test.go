@@ -13,13 +13,13 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// named are the roles of what one can use, and of what is told as one thing. Each must have a name.
+// named are the roles of controls and groups. Each must have an accessible name.
 var named = []string{
 	"button", "link", "textbox", "searchbox", "combobox", "checkbox", "radio", "tab", "tabpanel", "slider", "menuitem", "option",
 	"treeitem", "progressbar", "ProgressIndicator", "meter", "img", "image", "dialog", "table", "tree", "log", "region",
 }
 
-// namelessOf returns the roles of what has no name on the page as an assistive program is told of it.
+// namelessOf returns the roles of elements without a name in the page's accessibility tree.
 func namelessOf(p *Page) (nameless []string, seen int) {
 	p.t.Helper()
 	p.Run(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
@@ -56,13 +56,13 @@ func TestEverythingThatCanBeUsedHasAName(t *testing.T) {
 		t.Helper()
 		nameless, seen := namelessOf(p)
 		if len(nameless) > 0 {
-			t.Errorf("%s: without a name are %q", where, nameless)
+			t.Errorf("%s: elements without a name: %q", where, nameless)
 		}
 		if seen < 2 {
-			t.Errorf("%s: only %d elements were seen", where, seen)
+			t.Errorf("%s: only %d elements were found", where, seen)
 		}
 		if n := Eval[int](p, `document.querySelectorAll("main").length`); n != 1 {
-			t.Errorf("%s: there are %d main parts", where, n)
+			t.Errorf("%s: %d main landmarks", where, n)
 		}
 	}
 	p.WaitText("main", "Choose a session")
@@ -91,8 +91,8 @@ func TestEverythingThatCanBeUsedHasAName(t *testing.T) {
 	check("the server")
 }
 
-// reachable marks what the Tab key must lead to, with a number each, and returns how many there are. Of a group of tabs
-// it is the chosen one, and what scrolls may be reached as well.
+// reachable numbers the elements that the Tab key must reach and returns their count. Of a group of tabs this is the
+// selected one. Scrollable elements may be reached, too.
 const reachable = `(() => {
 	const all = [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']")].filter((e) =>
 		!e.disabled && e.tabIndex >= 0 && e.checkVisibility({ visibilityProperty: true }) && !e.closest("[inert]") && e.type !== "file");
@@ -100,7 +100,7 @@ const reachable = `(() => {
 	return all.length;
 })()`
 
-// focused tells the number of what has the focus, -1 for anything else, and whether one can see that it has it.
+// focused returns the number of the focused element, -1 for others, and whether its focus is visible.
 const focused = `(() => {
 	const e = document.activeElement;
 	const sample = document.body.appendChild(document.createElement("i"));
@@ -155,10 +155,10 @@ func (p *Page) tabTo(expression string) {
 		}
 		p.Type(kb.Tab)
 	}
-	p.t.Fatalf("the Tab key never leads to %s", expression)
+	p.t.Fatalf("the Tab key never reaches %s", expression)
 }
 
-// reachesAll presses the Tab key until it has gone around, and wants it to have been everywhere, in sight.
+// reachesAll presses the Tab key through a whole cycle and checks that it reaches all elements with visible focus.
 func (p *Page) reachesAll(where string) {
 	p.t.Helper()
 	n := Eval[int](p, reachable)
@@ -169,7 +169,7 @@ func (p *Page) reachesAll(where string) {
 		if at[0] >= 0 {
 			been[at[0]] = true
 			if at[1] == 0 {
-				p.t.Errorf("%s: nobody can see that the focus is on %s", where, Eval[string](p, `document.activeElement.outerHTML.slice(0, 150)`))
+				p.t.Errorf("%s: the focus on %s is not visible", where, Eval[string](p, `document.activeElement.outerHTML.slice(0, 150)`))
 			}
 		}
 		if len(been) == n {
@@ -178,8 +178,8 @@ func (p *Page) reachesAll(where string) {
 	}
 	for i := range n {
 		missed := Eval[string](p, fmt.Sprintf(`document.querySelector("[data-stop='%d']")?.outerHTML.slice(0, 150) ?? ""`, i))
-		if !been[i] && missed != "" { // rows of lists go when they are scrolled out of sight
-			p.t.Errorf("%s: the Tab key never leads to %s", where, missed)
+		if !been[i] && missed != "" { // list rows are removed when they are scrolled out of sight
+			p.t.Errorf("%s: the Tab key never reaches %s", where, missed)
 		}
 	}
 }

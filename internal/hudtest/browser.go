@@ -1,5 +1,5 @@
-// Package hudtest looks at the HUD with a real Chromium: at a real server, whose model is a scripted upstream, the way a
-// person would, by what stands on the page and by the keyboard.
+// Package hudtest tests the HUD in a real Chromium, with a real server whose model is a scripted upstream. Like a person,
+// it uses the content of the page and the keyboard.
 //
 // It needs Chromium, which `make test` installs. It must only be used by tests.
 package hudtest
@@ -25,13 +25,13 @@ import (
 	"strata/internal/binary"
 )
 
-// patience is how long a page may take to show what a test waits for before it counts as hung. It measures nothing.
+// patience is the time after which a page that does not reach an expected state is considered hung. It is not a measurement.
 const patience = time.Minute
 
-// Main runs the tests of m with one Chromium and one build of strata for all of them.
+// Main runs the tests of m with a common Chromium and build of strata.
 func Main(m *testing.M) { binary.Main(withBrowserEnd{m}) }
 
-// withBrowserEnd ends the browser when the tests have run.
+// withBrowserEnd closes the browser after the tests.
 type withBrowserEnd struct{ m *testing.M }
 
 // Run implements binary.Tests.
@@ -43,7 +43,7 @@ func (w withBrowserEnd) Run() int {
 	return code
 }
 
-// chromium is the one browser. It starts with the first page that is opened.
+// chromium is the common browser. It is started when the first page is opened.
 var chromium struct {
 	once   sync.Once
 	ctx    context.Context
@@ -54,7 +54,7 @@ var chromium struct {
 func startBrowser() (context.Context, error) {
 	chromium.once.Do(func() {
 		options := append(chromedp.DefaultExecAllocatorOptions[:],
-			chromedp.NoSandbox, // root has none, and the pages are our own
+			chromedp.NoSandbox, // not available to root, and all pages are our own
 			chromedp.Flag("disable-dev-shm-usage", true),
 		)
 		ctx, endAllocator := chromedp.NewExecAllocator(context.Background(), options...)
@@ -68,26 +68,27 @@ func startBrowser() (context.Context, error) {
 	return chromium.ctx, nil
 }
 
-// Available starts the browser; the error says why there is none. Whoever can do without asks it before the first page.
+// Available starts the browser and returns an error if that is not possible. Tests that can run without a browser call it
+// before opening a page.
 func Available() error {
 	_, err := startBrowser()
 	return err
 }
 
-// Page is one window of the browser, with cookies of its own. Its methods fail the test where they cannot do what they
-// say. They are for the test's goroutine.
+// Page is a window of the browser with its own cookies. Its methods fail the test on errors and must be called on the
+// test's goroutine.
 type Page struct {
 	t       testing.TB
 	ctx     context.Context
 	console iter.Seq2[chromedp.ConsoleMessage, error]
-	watched chan struct{} // closed when the console is read no more
+	watched chan struct{} // closed when reading the console has ended
 
 	mu       sync.Mutex
-	problems []string // what the console and the browser complained of
+	problems []string // errors and warnings of the console and the browser
 }
 
-// Open opens the HUD of a server in a window of its own, as `strata hud --open` does. A page that complained of
-// something on its console has failed its test, unless Allow took that off.
+// Open opens the HUD of a server in a new window, like `strata hud --open`. Errors and warnings on the console fail the
+// test unless Allow removes them.
 func Open(t testing.TB, s *binary.Server) *Page {
 	t.Helper()
 	p := newPage(t)
@@ -96,7 +97,7 @@ func Open(t testing.TB, s *binary.Server) *Page {
 	return p
 }
 
-// Address is a new one-use address of the server's HUD.
+// Address returns a new one-time address of the server's HUD.
 func Address(t testing.TB, s *binary.Server) string {
 	t.Helper()
 	out, err := s.Home.Command(t.Context(), "hud", "--url").Output()
@@ -129,7 +130,7 @@ func newPage(t testing.TB) *Page {
 		end()
 		<-p.watched
 		for _, problem := range p.Problems() {
-			t.Errorf("the page complained: %s", problem)
+			t.Errorf("the page reported: %s", problem)
 		}
 	})
 	p.Run(chromedp.EmulateViewport(1280, 800), chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
@@ -139,7 +140,7 @@ func newPage(t testing.TB) *Page {
 	return p
 }
 
-// watch notes what the console is told, until the window is closed.
+// watch records console messages until the window is closed.
 func (p *Page) watch() {
 	for message, err := range p.console {
 		if err != nil {
@@ -154,14 +155,14 @@ func (p *Page) watch() {
 	}
 }
 
-// Problems returns what the console and the browser complained of so far.
+// Problems returns the errors and warnings of the console and the browser so far.
 func (p *Page) Problems() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]string(nil), p.problems...)
 }
 
-// Allow takes complaints off that hold a text: those of a connection that the test itself cuts.
+// Allow removes problems that contain a text, such as those of a connection cut by the test.
 func (p *Page) Allow(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -174,17 +175,17 @@ func (p *Page) Allow(text string) {
 	p.problems = kept
 }
 
-// Run runs actions of chromedp on the page.
+// Run runs chromedp actions on the page.
 func (p *Page) Run(actions ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
 	if err := chromedp.Do(ctx, actions...); err != nil {
-		p.t.Fatalf("%v\nthe page complained of %q", err, p.Problems())
+		p.t.Fatalf("%v\nproblems: %q", err, p.Problems())
 	}
 }
 
-// Eval returns the value of a JavaScript expression, which may be a promise.
+// Eval evaluates a JavaScript expression, which may be a promise.
 func Eval[T any](p *Page, expression string) T {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
@@ -206,31 +207,31 @@ func (p *Page) Wait(expression string) {
 		select {
 		case <-ticker.C:
 		case <-deadline:
-			p.t.Fatalf("the page never came to %s\nit shows:\n%s\nin its fields stands %q\nit complained of %q", expression, p.Text("body"),
+			p.t.Fatalf("the page never reached %s\nit shows:\n%s\nits fields contain %q\nproblems: %q", expression, p.Text("body"),
 				Eval[[]string](p, `[...document.querySelectorAll("input, textarea")].map((e) => e.value)`), p.Problems())
 		}
 	}
 }
 
-// holds reports whether an expression is true. A page that is being left has no answer.
+// holds reports whether an expression is true. It returns false while the page is being left.
 func (p *Page) holds(expression string) bool {
 	is, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
 	return err == nil && is
 }
 
-// WaitText waits until an element holds a text.
+// WaitText waits until an element contains a text.
 func (p *Page) WaitText(selector, text string) {
 	p.t.Helper()
 	p.Wait(fmt.Sprintf("[...document.querySelectorAll(%s)].some((e) => e.innerText.includes(%s))", quote(selector), quote(text)))
 }
 
-// Text returns what an element shows, of the first that matches.
+// Text returns the text of the first matching element.
 func (p *Page) Text(selector string) string {
 	p.t.Helper()
 	return Eval[string](p, fmt.Sprintf("document.querySelector(%s)?.innerText ?? ''", quote(selector)))
 }
 
-// Texts returns what each element that matches shows.
+// Texts returns the texts of all matching elements.
 func (p *Page) Texts(selector string) []string {
 	p.t.Helper()
 	return Eval[[]string](p, fmt.Sprintf("[...document.querySelectorAll(%s)].map((e) => e.innerText)", quote(selector)))
@@ -243,8 +244,8 @@ func (p *Page) Click(selector string) {
 	p.Run(chromedp.Click(selector))
 }
 
-// Type types on the keyboard, wherever the focus is. Special keys are those of chromedp's kb. As with a real keyboard, a
-// page that takes a key for itself gets no character of it.
+// Type types on the keyboard at the current focus. Special keys are those of chromedp's kb. As with a real keyboard, a key
+// that the page handles itself produces no character.
 func (p *Page) Type(keys string, options ...chromedp.KeyOption) {
 	p.t.Helper()
 	p.Run(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
@@ -262,7 +263,7 @@ func (p *Page) Type(keys string, options ...chromedp.KeyOption) {
 	}))
 }
 
-// strokes are the events of one key. Its character belongs to its going down.
+// strokes returns the events of one key. The character is part of the key-down event.
 func strokes(key rune) []*input.DispatchKeyEventParams {
 	var events []*input.DispatchKeyEventParams
 	for _, event := range kb.Encode(key) {
@@ -276,7 +277,7 @@ func strokes(key rune) []*input.DispatchKeyEventParams {
 	return events
 }
 
-// Prompt writes a prompt into the box and sends it.
+// Prompt enters a prompt and sends it.
 func (p *Page) Prompt(text string) {
 	p.t.Helper()
 	p.Click("#prompt")
@@ -294,7 +295,7 @@ func (p *Page) Session(id string) {
 func quote(s string) string {
 	raw, err := json.Marshal(s)
 	if err != nil {
-		panic(err) // a string always becomes JSON
+		panic(err) // cannot happen: strings are always valid JSON
 	}
 	return string(raw)
 }

@@ -14,7 +14,7 @@ import (
 	"strata/internal/upstream"
 )
 
-// maxElements bounds the elements of the page, whatever it shows: a window of rows, the list and the frame.
+// maxElements is the maximum number of elements on the page: a window of rows, the list and the frame.
 const maxElements = 2500
 
 func elements(p *Page) int { return Eval[int](p, "document.querySelectorAll('*').length") }
@@ -88,7 +88,7 @@ func TestPromptWithoutAnswerCanBeSentAgain(t *testing.T) {
 	p.Wait(`!document.querySelector(".failure")`)
 }
 
-// fill appends messages to a session: users and answers in turn, each with its number.
+// fill appends numbered messages to a session, alternating between user and assistant.
 func fill(t *testing.T, e *testclient.Editor, sid string, n int) {
 	t.Helper()
 	for from := 0; from < n; from += 100 {
@@ -169,8 +169,8 @@ func TestLongAnswerKeepsThePageSmall(t *testing.T) {
 	}
 }
 
-// TestEndStaysInSight: what takes room from the conversation at the moment at which it scrolls by itself is not somebody
-// who scrolls away from its end.
+// TestEndStaysInSight: a layout change during automatic scrolling is not mistaken for a user who scrolls away from the
+// end.
 func TestEndStaysInSight(t *testing.T) {
 	w := NewWorld(t)
 	e := w.Editor(t)
@@ -184,7 +184,7 @@ func TestEndStaysInSight(t *testing.T) {
 		const e = document.querySelector(".transcript");
 		e.style.height = e.clientHeight - 120 + "px";
 		e.style.flex = "none";
-		return e.dispatchEvent(new Event("scroll")); // of the scrolling before
+		return e.dispatchEvent(new Event("scroll")); // of the previous scroll
 	})()`)
 	if _, err := e.Prompt(sid, "Is this in sight?"); err != nil {
 		t.Fatal(err)
@@ -199,7 +199,7 @@ func TestEndStaysInSight(t *testing.T) {
 	}
 	p.Wait(`!document.querySelector("button[aria-label=Stop]")`)
 	if !Eval[bool](p, `document.querySelector(".to-end") !== null`) {
-		t.Error("the page went to the end, away from what somebody looks at")
+		t.Error("the page scrolled to the end, away from the shown message")
 	}
 }
 
@@ -240,11 +240,11 @@ func TestViewIsShownInPlace(t *testing.T) {
 		}
 		gone++
 		if m.View == nil || m.View.State != "summarised" {
-			t.Errorf("a message that is not in view has %+v", m.View)
+			t.Errorf("a message out of view has %+v", m.View)
 		}
 	}
 	if gone != page.Summary.Messages || page.Summary.Text == "" {
-		t.Errorf("%d messages are not in view, the summary %q stands for %d", gone, page.Summary.Text, page.Summary.Messages)
+		t.Errorf("%d messages are not in view, the summary %q replaces %d", gone, page.Summary.Text, page.Summary.Messages)
 	}
 	p.WaitText(".summary-head", fmt.Sprintf("Summary of %d messages", page.Summary.Messages))
 	if got := strings.TrimSpace(p.Text(".summary-text")); got != strings.TrimSpace(page.Summary.Text) {
@@ -299,8 +299,8 @@ func TestClosedSessionIsOpenedAgain(t *testing.T) {
 	p.WaitText(".transcript", "to: Still there?.")
 }
 
-// TestWorkPerDeltaIsConstant counts the nodes that the page touches each time that it shows more of the same text, at the
-// beginning and at the end of a long answer. How many deltas it shows at a time depends on what else the machine does.
+// TestWorkPerDeltaIsConstant counts the nodes changed by the page each time it shows more of the same text, at the start
+// and at the end of a long reply. The number of deltas shown at a time depends on the load of the machine.
 func TestWorkPerDeltaIsConstant(t *testing.T) {
 	w := NewWorld(t)
 	e := w.Editor(t)
@@ -344,8 +344,8 @@ func TestWorkPerDeltaIsConstant(t *testing.T) {
 	touched(gates[1], "Filled")
 	second := touched(gates[2], "second")
 	close(gates[3])
-	t.Logf("%.1f nodes at a time at the beginning, %.1f at the end", first, second)
+	t.Logf("%.1f nodes at a time at the start, %.1f at the end", first, second)
 	if second > 3*first+2 {
-		t.Errorf("the page touches %.1f nodes at a time at the end of a long answer, %.1f at its beginning", second, first)
+		t.Errorf("the page changes %.1f nodes at a time at the end of a long reply, %.1f at its start", second, first)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"strata/internal/upstream"
 )
 
-// hostile is a text that wants to become a script in every way that a page may fall for. Each way would set window.hit.
+// hostile is a text with many kinds of script injection. Each would set window.hit.
 const hostile = `<img src=x onerror="window.hit=1"></script><script>window.hit=2</script><svg onload="window.hit=3">` +
 	`[link](javascript:window.hit=4) ![p](http://127.0.0.1:9/p.png "t") <a href="javascript:window.hit=5">x</a> {{7*7}} ` +
 	"`<img src=x onerror=window.hit=6>`" + ` <iframe srcdoc="<script>parent.hit=7</script>"></iframe>`
@@ -21,7 +21,7 @@ func TestK9_06HostileTextStaysText(t *testing.T) {
 	e := w.Editor(t)
 	name := "a<img src=x onerror=window.hit=9>.go"
 	if err := os.WriteFile(filepath.Join(w.Home.Project, name), []byte("package a\n"), 0o600); err != nil {
-		t.Skipf("this file system has no such names: %v", err)
+		t.Skipf("the file system does not allow such names: %v", err)
 	}
 	sid := e.NewSession(w.Home.Project)
 	w.Model.Push(
@@ -79,7 +79,7 @@ func TestK9_06HostileTextStaysText(t *testing.T) {
 	}
 	for _, problem := range p.Problems() {
 		if strings.Contains(problem, "Content Security Policy") {
-			t.Errorf("only the policy stopped it: %s", problem)
+			t.Errorf("stopped only by the content security policy: %s", problem)
 		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { Main(m) }
 
-// message is what _strata/history/list tells of one, as far as these tests look.
+// message is the used part of a message in _strata/history/list.
 type message struct {
 	ID     string
 	Role   string
@@ -29,7 +29,7 @@ type message struct {
 	Blocks []struct{ Type, Text string }
 }
 
-// transcript returns the messages of a session once its turn is over: the page may show an answer before it is stored.
+// transcript returns the messages of a session after its turn has ended: the page may show a reply before it is stored.
 func transcript(t *testing.T, e *testclient.Editor, sid string) []message {
 	t.Helper()
 	ticker, deadline := time.NewTicker(20*time.Millisecond), time.After(patience)
@@ -48,7 +48,7 @@ func transcript(t *testing.T, e *testclient.Editor, sid string) []message {
 	return page.Messages
 }
 
-// texts are the texts of messages.
+// texts returns the texts of messages.
 func texts(messages []message) []string {
 	var all []string
 	for _, m := range messages {
@@ -61,7 +61,7 @@ func texts(messages []message) []string {
 	return all
 }
 
-// shows waits until the page shows exactly the texts of the transcript, one paragraph each.
+// shows waits until the page shows exactly the texts of the transcript, one per paragraph.
 func shows(t *testing.T, p *Page, e *testclient.Editor, sid string) {
 	t.Helper()
 	want := texts(transcript(t, e, sid))
@@ -85,7 +85,7 @@ func TestPageOpensWithoutACodeInItsAddress(t *testing.T) {
 		t.Errorf("the address is %s, want %s", got, want)
 	}
 	if held := Eval[string](p, "document.documentElement.outerHTML + document.cookie + JSON.stringify({...localStorage, ...sessionStorage})"); strings.Contains(held, w.Token) {
-		t.Error("the page holds the token")
+		t.Error("the page contains the token")
 	}
 }
 
@@ -283,7 +283,7 @@ func TestKeyboardAloneRunsAPrompt(t *testing.T) {
 	if sent := w.Model.Last().LastText(); !strings.Contains(sent, "Tell me.") {
 		t.Errorf("the model was sent %q", sent)
 	}
-	p.Wait(`document.querySelector("button[aria-label=Send]")`) // while the answer comes Escape offers to stop it
+	p.Wait(`document.querySelector("button[aria-label=Send]")`) // during the reply, Escape offers to stop it
 	p.Type(kb.Escape)
 	p.Wait(`document.activeElement !== document.querySelector("#prompt")`)
 	p.Type("k")

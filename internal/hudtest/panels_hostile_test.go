@@ -8,8 +8,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestK9_06HostileTextStaysTextInPanels looks at hostile texts where panels show them: as names of files, documents and
-// checkpoints, as keys and summaries, and as the request.
+// TestK9_06HostileTextStaysTextInPanels checks hostile texts in panels: as names of files, documents and checkpoints, as
+// keys and summaries, and in the request.
 func TestK9_06HostileTextStaysTextInPanels(t *testing.T) {
 	w := newPricedWorld(t)
 	e := w.Editor(t)
@@ -49,11 +49,11 @@ func TestK9_06HostileTextStaysTextInPanels(t *testing.T) {
 		t.Errorf("script %v ran", Eval[any](p, "window.hit"))
 	}
 	if n := Eval[int](p, `document.querySelectorAll(".panel img, .panel iframe, .panel script, .panel svg[onload], [onerror], [onload], .panel a[href^='javascript:' i]").length`); n != 0 {
-		t.Errorf("%d elements were made of the text", n)
+		t.Errorf("the text created %d elements", n)
 	}
 	for _, problem := range p.Problems() {
 		if strings.Contains(problem, "Content Security Policy") {
-			t.Errorf("only the policy stopped it: %s", problem)
+			t.Errorf("stopped only by the content security policy: %s", problem)
 		}
 	}
 }

@@ -31,13 +31,13 @@ func (p *Page) Equals(expression string, want any) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if string(raw) == "null" { // a slice that nothing was added to
+	if string(raw) == "null" { // an empty slice
 		raw = []byte("[]")
 	}
 	p.Wait(fmt.Sprintf("JSON.stringify(%s) === JSON.stringify(%s)", expression, raw))
 }
 
-// data is an expression for attributes of the elements that match, each as "a b".
+// data returns an expression for the attributes of the matching elements, each as "a b".
 func data(selector string, names ...string) string {
 	parts := make([]string, len(names))
 	for i, name := range names {
@@ -79,7 +79,7 @@ type breakdown struct {
 	}
 }
 
-// budgetIsThat waits until the panel shows the numbers of the RPC answers.
+// budgetIsThat waits until the panel shows the numbers of the RPC results.
 func budgetIsThat(t *testing.T, p *Page, e *testclient.Editor, sid string) (budget, breakdown) {
 	t.Helper()
 	b := ask[budget](t, e, "_strata/context/budget", sid, nil)
@@ -104,7 +104,7 @@ func TestBudgetIsWhatTheServerSays(t *testing.T) {
 	p.Tab(sid, "budget")
 	_, d := budgetIsThat(t, p, e, sid)
 	if len(d.Categories) < 5 {
-		t.Errorf("only %v are in the request", d.Categories)
+		t.Errorf("the request has only %v", d.Categories)
 	}
 	w.write(t, "new.go", source("new", 400))
 	ask[any](t, e, "_strata/files/add", sid, map[string]any{"path": "new.go"})
@@ -119,7 +119,7 @@ func TestBudgetIsWhatTheServerSays(t *testing.T) {
 	p.WaitText(".parts-now", "8,000 tokens")
 	title := Eval[string](p, `document.querySelector("tr[data-category=counted] .tokens").title`)
 	if counted := ask[breakdown](t, e, "_strata/context/breakdown", sid, nil).Used; strings.ReplaceAll(title, ",", "") != fmt.Sprintf("%d tokens", counted) {
-		t.Errorf("the exact number is said to be %q, it is %d", title, counted)
+		t.Errorf("the exact number is shown as %q, want %d", title, counted)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestBudgetWarnsInWords(t *testing.T) {
 	p.Tab(sid, "budget")
 	budgetIsThat(t, p, e, sid)
 	if text := p.Text(".headline"); strings.Contains(text, "full") || strings.Contains(text, "Filling") {
-		t.Errorf("an empty session is said to be %q", text)
+		t.Errorf("an empty session is shown as %q", text)
 	}
 	for i, want := range []struct {
 		lines         int
@@ -142,7 +142,7 @@ func TestBudgetWarnsInWords(t *testing.T) {
 		w.write(t, name, source("large", want.lines))
 		ask[any](t, e, "_strata/files/add", sid, map[string]any{"path": name})
 		if b, _ := budgetIsThat(t, p, e, sid); b.Warning != want.warning {
-			t.Fatalf("with %d of %d tokens the server warns of %q", b.Used, b.MaxInputTokens-b.ReservedOutput, b.Warning)
+			t.Fatalf("with %d of %d tokens the warning is %q", b.Used, b.MaxInputTokens-b.ReservedOutput, b.Warning)
 		}
 		p.WaitText(".headline .mark", want.word)
 	}
@@ -150,7 +150,7 @@ func TestBudgetWarnsInWords(t *testing.T) {
 	ask[any](t, e, "_strata/files/add", sid, map[string]any{"path": "f2.go"})
 	_, d := budgetIsThat(t, p, e, sid)
 	if len(d.LeftOut) == 0 {
-		t.Fatal("nothing is left out of a window that is too small")
+		t.Fatal("nothing is omitted although the window is too small")
 	}
 	var want []string
 	for _, l := range d.LeftOut {
@@ -262,7 +262,7 @@ func TestTiersAreWhatTheServerSays(t *testing.T) {
 	e := w.Editor(t)
 	sid := richSession(t, w, e)
 	p := Open(t, w.Server)
-	p.Run(chromedp.EmulateViewport(1280, 4000)) // all rows are in sight
+	p.Run(chromedp.EmulateViewport(1280, 4000)) // makes all rows visible
 	p.Session(sid)
 	p.Tab(sid, "tiers")
 	isThat := func() breakdown {
@@ -281,7 +281,7 @@ func TestTiersAreWhatTheServerSays(t *testing.T) {
 	}
 	d := isThat()
 	if d.Dead == 0 {
-		t.Error("nothing stays until the next cut")
+		t.Error("nothing remains until the next rebuild")
 	}
 	p.WaitText("[data-item='file:README.md']", "leaves at the next cut")
 	prompt(t, e, sid, "Once more.")
@@ -325,20 +325,20 @@ func TestManyItemsAreWindowed(t *testing.T) {
 	p.Wait(`document.querySelectorAll("[data-item]").length > 10`)
 	p.WaitText("[data-tier=active]", "2,00")
 	if n := Eval[int](p, `document.querySelectorAll(".panel *").length`); n > 1500 {
-		t.Errorf("%d elements stand for 2,000 items", n)
+		t.Errorf("%d elements for 2,000 items", n)
 	}
-	// The page redraws before the event of the scrolling comes.
+	// The page redraws before the scroll event.
 	if at := Eval[float64](p, `(() => {
 		const list = document.querySelector(".window.tiers");
 		list.scrollTop = 300;
 		document.querySelector("[data-tier=L1] button").click();
 		return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(list.scrollTop))));
 	})()`); at < 250 {
-		t.Errorf("a redraw took back a scroll to 300, it stands at %.0f", at)
+		t.Errorf("a redraw reset the scroll position from 300 to %.0f", at)
 	}
 	newest := "msg:" + transcript(t, e, sid)[49].ID
 	p.Wait(fmt.Sprintf(`(() => {
-		document.querySelector(".window.tiers").scrollTop = 1e9; // again while rows are still being measured
+		document.querySelector(".window.tiers").scrollTop = 1e9; // again, while rows are still being measured
 		return document.querySelector("[data-item=%s]");
 	})()`, strings.ReplaceAll(quote(newest), `"`, `'`)))
 }
@@ -429,7 +429,7 @@ func TestManyCallsComeInPages(t *testing.T) {
 	p.Equals(`document.querySelector("tr[data-call]:last-child").cells[0].innerText`, "1")
 }
 
-// grouped writes a number below a million as the page does.
+// grouped formats a number below a million like the page.
 func grouped(n int) string {
 	if n < 1000 {
 		return fmt.Sprint(n)
@@ -444,7 +444,7 @@ type edit struct {
 	InForce          bool
 }
 
-// timelineIsThat waits until the panel shows the edits and checkpoints of the RPC answers.
+// timelineIsThat waits until the panel shows the edits and checkpoints of the RPC results.
 func timelineIsThat(t *testing.T, p *Page, e *testclient.Editor, sid string) []edit {
 	t.Helper()
 	edits := ask[struct{ Edits []edit }](t, e, "_strata/history/edits", sid, nil).Edits
@@ -464,13 +464,13 @@ func timelineIsThat(t *testing.T, p *Page, e *testclient.Editor, sid string) []e
 	return edits
 }
 
-// choose chooses an option of a select.
+// choose selects an option of a select element.
 func (p *Page) choose(selector, value string) {
 	p.t.Helper()
 	p.Wait(fmt.Sprintf(`((e) => e && (e.value = %s, e.dispatchEvent(new Event("change", {bubbles: true})), true))(document.querySelector(%s))`, quote(value), quote(selector)))
 }
 
-// confirm presses a button that asks, and says yes.
+// confirm presses a button and confirms its question.
 func (p *Page) confirm(selector string) {
 	p.t.Helper()
 	p.Click(selector)
@@ -506,7 +506,7 @@ func TestTimelineGoesBackAndUndoes(t *testing.T) {
 	p.WaitText(".toast", "2 messages left it")
 	p.WaitText(".moment-title", "Went back to “four questions”")
 	if n := inView(); n != 8 {
-		t.Errorf("after going back %d messages are in view", n)
+		t.Errorf("after the restore %d messages are in view", n)
 	}
 	timelineIsThat(t, p, e, sid)
 	p.Click(".toast .button")
@@ -577,7 +577,7 @@ func TestCompactionShowsProgressAndIsCancelled(t *testing.T) {
 	}
 }
 
-// compactions holds when n compactions of a session have ended in a way.
+// compactions holds when n compactions of a session have ended with the given outcome.
 func compactions(sid, outcome string, n int) testclient.Condition {
 	return testclient.Condition{
 		Name: fmt.Sprintf("%d compactions that ended as %s", n, outcome),
@@ -593,7 +593,7 @@ func compactions(sid, outcome string, n int) testclient.Condition {
 	}
 }
 
-// The case asks for a second. How long it took is logged, and no failure: that depends on what else the machine does.
+// The case requires a second. The time is only logged, as it depends on the load of the machine.
 func TestK9_02BudgetFollowsCompactions(t *testing.T) {
 	w := newPricedWorld(t, "summary_model: priced/test\nprofiles: {chat: {compaction: {strategy: middle, compaction_trigger_tokens: 6000}}}\n")
 	e := w.Editor(t)
@@ -608,7 +608,7 @@ func TestK9_02BudgetFollowsCompactions(t *testing.T) {
 	shown := func() []int {
 		return Eval[[]int](p, `[+(document.querySelector(".headline-figure")?.dataset.used ?? -1), +(document.querySelector(".meter")?.dataset.used ?? -1)]`)
 	}
-	// shows waits until the page agrees with the server, which may compact meanwhile.
+	// shows waits until the page agrees with the server, which may be compacting.
 	shows := func(what string) int {
 		t.Helper()
 		ticker := time.NewTicker(20 * time.Millisecond)
@@ -627,22 +627,22 @@ func TestK9_02BudgetFollowsCompactions(t *testing.T) {
 	}
 	p.Wait(`document.querySelector(".headline-figure") && document.querySelector(".meter")`)
 
-	// The worker compacts after a turn, and nothing more is sent.
+	// The worker compacts after a turn, without further requests.
 	long := strings.Repeat("It is long. ", 200)
 	for i := 0; !compactions(sid, "running", 1).Met(e.Frames()); i++ {
 		if i == 20 {
-			t.Fatal("nothing is compacted by itself")
+			t.Fatal("no automatic compaction")
 		}
 		shows("a turn")
 		prompt(t, e, sid, fmt.Sprintf("Question %d. %s", i, long))
 	}
 	e.Expect(compactions(sid, "compacted", 1))
-	shows("a compaction by itself")
+	shows("an automatic compaction")
 	if edits := ask[struct{ Edits []edit }](t, e, "_strata/history/edits", sid, nil).Edits; len(edits) == 0 || edits[0].Kind != "compact" || edits[0].After >= edits[0].Before {
 		t.Errorf("the edits are %+v", edits)
 	}
 
-	for i := range 6 { // enough of them that some can be folded
+	for i := range 6 { // enough to fold some
 		ask[any](t, e, "_strata/history/append", sid, map[string]any{"messages": []any{
 			map[string]any{"role": "user", "content": fmt.Sprintf("Number %d. %s", i, strings.Repeat("It is short. ", 10))},
 			map[string]any{"role": "assistant", "content": "Yes."}}})
@@ -654,12 +654,12 @@ func TestK9_02BudgetFollowsCompactions(t *testing.T) {
 		t.Errorf("the compaction ended as %q", c.Outcome)
 	}
 	if after := shows("a compaction that failed"); after != before {
-		t.Errorf("a failed compaction made %d tokens of %d", after, before)
+		t.Errorf("after a failed compaction %d tokens, before it %d", after, before)
 	}
 
 	ask[any](t, e, "_strata/history/clear", sid, nil)
 	if after := shows("a clear"); after >= before {
-		t.Errorf("after a clear there are %d tokens, before it %d", after, before)
+		t.Errorf("after a clear %d tokens, before it %d", after, before)
 	}
 	ask[any](t, e, "_strata/checkpoint/undo", sid, nil)
 	shows("an undo")
@@ -751,7 +751,7 @@ func TestPanelsMarkWhatIsStale(t *testing.T) {
 		p.WaitText(".panel .mark", "Not up to date")
 		p.Wait(`document.querySelector(".panel .shown.stale")`)
 		w.Restart(binary.Options{})
-		p.Wait(`document.querySelector(".banner .button")?.click() || // it need not wait for its next try
+		p.Wait(`document.querySelector(".banner .button")?.click() || // skips the delay before the next attempt
 			(!document.querySelector(".panel .stale") && document.querySelector(".panel .shown"))`)
 	}
 	p.Allow("net::ERR_")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestFiguresOfThePanels compares what the panels' functions make of their input, each in a line of JavaScript.
+// TestFiguresOfThePanels checks the results of the panels' functions, each in a line of JavaScript.
 func TestFiguresOfThePanels(t *testing.T) {
 	w := NewWorld(t)
 	p := Open(t, w.Server)

@@ -8,7 +8,7 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// bundle makes a module of the HUD a script that leaves what it exports in the variable module.
+// bundle compiles a module of the HUD to a script that assigns its exports to the variable module.
 func bundle(t *testing.T, path string) string {
 	t.Helper()
 	result := api.Build(api.BuildOptions{
@@ -20,7 +20,7 @@ func bundle(t *testing.T, path string) string {
 	return string(result.OutputFiles[0].Contents) + "; window.module = module; 1"
 }
 
-// splitInto returns the pieces of a text that comes in these parts, each as its kind, a colon, and its text.
+// splitInto returns the pieces of a text received in these parts, each as its kind, a colon, and its text.
 func splitInto(p *Page, parts []string) []string {
 	p.t.Helper()
 	return Eval[[]string](p, `(() => {
@@ -64,7 +64,7 @@ func TestTextIsTakenApartAtItsBlocks(t *testing.T) {
 	}
 }
 
-// TestPiecesDoNotDependOnHowTheTextComes: a text that streams is shown as the stored one is.
+// TestPiecesDoNotDependOnHowTheTextComes: a streamed text is shown like the stored one.
 func TestPiecesDoNotDependOnHowTheTextComes(t *testing.T) {
 	w := NewWorld(t)
 	p := Open(t, w.Server)
@@ -83,7 +83,7 @@ func TestPiecesDoNotDependOnHowTheTextComes(t *testing.T) {
 			parts, rest = append(parts, rest[:n]), rest[n:]
 		}
 		if one, other := splitInto(p, []string{whole}), splitInto(p, parts); strings.Join(one, "|") != strings.Join(other, "|") {
-			t.Fatalf("%q\nat once:  %q\nin parts: %q", whole, one, other)
+			t.Fatalf("%q\nas a whole: %q\nin parts:   %q", whole, one, other)
 		}
 	}
 }

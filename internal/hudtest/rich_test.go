@@ -12,8 +12,8 @@ import (
 	"strata/internal/upstream"
 )
 
-// newPricedWorld is a world whose model has a price, a window of 60,000 tokens and a cache as Anthropic's. More
-// configuration can be given.
+// newPricedWorld returns a world whose model has a price, a window of 60,000 tokens and a cache like Anthropic's.
+// Additional configuration is optional.
 func newPricedWorld(t testing.TB, config ...string) *World {
 	t.Helper()
 	model := upstream.Start(upstream.Options{})
@@ -30,7 +30,7 @@ models:
 	return &World{Server: binary.Start(t, home, binary.Options{}), Model: model}
 }
 
-// write puts a file of some lines into the project.
+// write writes a file of some lines to the project.
 func (w *World) write(t testing.TB, name, text string) {
 	t.Helper()
 	path := filepath.Join(w.Home.Project, name)
@@ -42,7 +42,7 @@ func (w *World) write(t testing.TB, name, text string) {
 	}
 }
 
-// source is a text of about so many lines of Go.
+// source returns about n lines of Go code.
 func source(name string, lines int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "package %s\n\n", name)
@@ -52,7 +52,7 @@ func source(name string, lines int) string {
 	return b.String()
 }
 
-// ask calls a method of a session and returns what it answered.
+// ask calls a method of a session and returns the result.
 func ask[T any](t testing.TB, e *testclient.Editor, method, sid string, params map[string]any) T {
 	t.Helper()
 	all := map[string]any{"sessionId": sid}
@@ -73,7 +73,7 @@ func prompt(t testing.TB, e *testclient.Editor, sid, text string) {
 	}
 }
 
-// richSession is a session with files, documents, replies that read from the cache, a checkpoint and compactions.
+// richSession creates a session with files, documents, replies that read from the cache, a checkpoint and compactions.
 func richSession(t testing.TB, w *World, e *testclient.Editor) string {
 	t.Helper()
 	w.write(t, "AGENTS.md", "Answer shortly. Tests come first.\n")

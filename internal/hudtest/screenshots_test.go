@@ -18,10 +18,10 @@ import (
 	"strata/internal/upstream"
 )
 
-// screenshots is where `make screenshots` has the pictures of the HUD written to.
+// screenshots is the output folder of `make screenshots`.
 var screenshots = flag.String("screenshots", "", "folder that TestScreenshots writes the pictures of the documentation to")
 
-// What the pictures are of, and how large a picture may be.
+// The contents of the pictures, and their maximum size.
 const (
 	shotWidth, shotHeight = 1440, 900
 	shotScale             = 2
@@ -29,8 +29,8 @@ const (
 	maxShot               = 150_000 // bytes
 )
 
-// retouch puts what differs from run to run, and says where the test ran, into the words of everyday: folders, ports,
-// times and ids.
+// retouch replaces values that differ between runs or reveal the machine with typical ones: folders, ports, times and
+// ids.
 const retouch = `((folder, port) => {
 	const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 	for (let node; (node = walker.nextNode()); ) {
@@ -101,7 +101,7 @@ func TestScreenshots(t *testing.T) {
 	})
 }
 
-// shoot writes pictures of what show shows, in light and dark.
+// shoot writes pictures of the page after show, in light and dark.
 func (p *Page) shoot(s *story, name string, show func()) {
 	p.t.Helper()
 	p.Run(chromedp.EmulateViewport(shotWidth, shotHeight, chromedp.EmulateScale(shotScale)))
@@ -120,7 +120,7 @@ func (p *Page) shoot(s *story, name string, show func()) {
 	}
 }
 
-// settle waits until nothing has changed on the page for a while.
+// settle waits until the page has not changed for a while.
 func (p *Page) settle() {
 	p.t.Helper()
 	Eval[int](p, `new Promise((done) => {
@@ -136,7 +136,7 @@ func (p *Page) settle() {
 	})`)
 }
 
-// search types in the place of what was looked for.
+// search replaces the text in the search field.
 func (p *Page) search(keys string) {
 	p.t.Helper()
 	p.Click("#search")
@@ -144,7 +144,7 @@ func (p *Page) search(keys string) {
 	p.Type(keys)
 }
 
-// scheme sets what the system of whoever looks prefers: "light" or "dark". Nothing moves in either.
+// scheme sets the user's preferred color scheme, "light" or "dark", and turns animations off.
 func (p *Page) scheme(scheme string) {
 	p.t.Helper()
 	p.Run(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {

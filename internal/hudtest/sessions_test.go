@@ -81,7 +81,7 @@ func TestExportIsImportedAsTheSameTranscript(t *testing.T) {
 	}
 }
 
-// pageOf is a page of a transcript as its texts.
+// pageOf returns the texts of a page of a transcript.
 func pageOf(t *testing.T, w *World, sid, cursor string) []string {
 	t.Helper()
 	var page struct{ Messages []message }
@@ -121,7 +121,7 @@ func TestServerPageIsWhatTheServerSays(t *testing.T) {
 	Eval[string](p, "location.hash = '#/server'")
 	for _, text := range []string{info.Version, info.Database.Path, info.Address.WebSocket, info.Address.ServerFile, info.Address.TokenFile, info.Models[0].Name} {
 		if text == "" {
-			t.Error("the server says nothing of something")
+			t.Error("a value of the server is empty")
 		}
 		p.WaitText("main", text)
 	}
@@ -133,12 +133,12 @@ func TestServerPageIsWhatTheServerSays(t *testing.T) {
 		p.WaitText("[data-count="+name+"]", fmt.Sprint(counts.Counts[name]))
 	}
 
-	const key = "sk-a-key-that-nobody-sees"
+	const key = "sk-a-key-that-is-never-shown"
 	p.Run(chromedp.SendKeys("input[aria-label='Key of anthropic']", key))
 	p.Click(".provider-key .button")
 	p.WaitText(".provider", "key set for this run")
 	if held := Eval[string](p, "document.documentElement.outerHTML + [...document.querySelectorAll('input')].map((i) => i.value)"); strings.Contains(held, key) {
-		t.Error("the page still holds the key")
+		t.Error("the page still contains the key")
 	}
 	p.Click(".provider-key .button:last-child")
 	p.WaitText(".provider", "no key")

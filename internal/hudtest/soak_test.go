@@ -19,29 +19,29 @@ import (
 	"strata/internal/binary"
 )
 
-// soakTurns is how many turns the open page sees. With the default a leak of 15 KB a turn shows, in ten seconds or so;
-// docs/benchmarks.md has the figures of ten times as many.
+// soakTurns is the number of turns while the page is open. The default detects a leak of 15 KB per turn, in about ten
+// seconds; docs/benchmarks.md has the figures for ten times as many.
 var soakTurns = flag.Int("turns", 200, "turns of TestLongUseLevelsOff")
 
-// soakSamples is how often all is looked at and measured on the way.
+// soakSamples is the number of samples during the run.
 const soakSamples = 4
 
-// What the second half of the turns may add. On the page nothing may grow but the log of calls, which ends at 5,000. The
-// server keeps a head of some 250 bytes of each message, and its store the contents of messages until its cache is full.
+// The allowed growth in the second half of the turns. On the page only the log of calls may grow, up to 5,000. The server
+// keeps a head of about 250 bytes per message, and its store caches contents of messages until its cache is full.
 const (
 	pageGrowth      = 3 << 19 // bytes of the page's heap
 	nodeGrowth      = 300
 	listenerGrowth  = 50
 	goroutineGrowth = 5
-	serverGrowth    = 2 << 20 // bytes of the server's heap, and for each turn:
+	serverGrowth    = 2 << 20 // bytes of the server's heap, plus, for each turn:
 	serverTurn      = 4 << 10
 )
 
-// soakLow is after how many turns in a row the server is looked at for one sample. The least of them counts: what was just
-// collected, and with no request under way.
+// soakLow is the number of consecutive turns after which the server is measured for one sample. The minimum is used: the
+// value after a garbage collection and without a running request.
 const soakLow = 12
 
-// use is what the page and the server hold after some turns.
+// use is the resource use of the page and the server after some turns.
 type use struct {
 	turns                            int
 	pageHeap, serverHeap             float64
@@ -57,7 +57,7 @@ func (u use) String() string {
 func TestLongUseLevelsOff(t *testing.T) {
 	w := NewWorld(t, "models:\n  local/test: {window: 16000, max_output: 1000}\n")
 	w.Stop()
-	w.Restart(binary.Options{Env: []string{"GOGC=20"}}) // the heap is soon what it holds
+	w.Restart(binary.Options{Env: []string{"GOGC=20"}}) // keeps the heap close to the live memory
 	e := w.Editor(t)
 	sid := e.NewSession(w.Home.Project)
 	p := Open(t, w.Server)
@@ -105,7 +105,7 @@ func TestLongUseLevelsOff(t *testing.T) {
 	}
 }
 
-// lookAtAll waits until the page shows the newest turn, and opens each tab once.
+// lookAtAll waits until the page shows the newest turn, and opens each tab.
 func (p *Page) lookAtAll(sid string, turn int) {
 	p.t.Helper()
 	p.WaitText(".transcript", fmt.Sprintf("Turn %d.", turn))
@@ -117,13 +117,13 @@ func (p *Page) lookAtAll(sid string, turn int) {
 	p.Wait(`document.querySelector("button[aria-label=Send]")`)
 }
 
-// tabs are the last parts of the addresses of the inspector's tabs.
+// tabs are the last path segments of the inspector's tabs.
 func (p *Page) tabs() []string {
 	p.t.Helper()
 	return Eval[[]string](p, `[...document.querySelectorAll("[role=tab]")].map((e) => e.id.replace(/^.*-/, ""))`)
 }
 
-// use is what the server holds now.
+// use returns the server's current resource use.
 func (w *World) use(t testing.TB) use {
 	t.Helper()
 	figures := w.figures(t)
@@ -133,19 +133,19 @@ func (w *World) use(t testing.TB) use {
 	}
 }
 
-// least is the least that the server held at two times.
+// least returns the minimum of two measurements.
 func (u use) least(other use) use {
 	u.serverHeap, u.goroutines = min(u.serverHeap, other.serverHeap), min(u.goroutines, other.goroutines)
 	u.residentOfServer = min(u.residentOfServer, other.residentOfServer)
 	return u
 }
 
-// use adds to u what the page holds after a collection.
+// use adds the page's resource use after a garbage collection to u.
 func (p *Page) use(u use) use {
 	p.t.Helper()
 	u.elementsOfPage = elements(p)
 	p.Run(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		for range 3 { // what weak references held goes with a later collection
+		for range 3 { // weakly referenced objects are freed by a later collection
 			if _, err := cdp.Call(ctx, target, heapprofiler.CollectGarbage, cdp.Empty{}); err != nil {
 				return err
 			}
@@ -161,7 +161,7 @@ func (p *Page) use(u use) use {
 	return u
 }
 
-// figures are those of /metrics that have no labels.
+// figures returns the values in /metrics without labels.
 func (w *World) figures(t testing.TB) map[string]float64 {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.HTTP("/metrics"), nil)
@@ -182,7 +182,7 @@ func (w *World) figures(t testing.TB) map[string]float64 {
 		}
 	}
 	if all["go_goroutines"] == 0 {
-		t.Fatalf("/metrics tells no goroutines: %v", all)
+		t.Fatalf("/metrics has no goroutines: %v", all)
 	}
 	return all
 }

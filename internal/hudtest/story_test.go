@@ -12,7 +12,7 @@ import (
 	"strata/internal/upstream"
 )
 
-// story is a made-up session that has all that panels show, in a world whose model has a cache and answers by its pages.
+// story is an example session with content for all panels, in a world whose model has a cache and replies from its pages.
 type story struct {
 	*World
 	e       *testclient.Editor
@@ -21,10 +21,10 @@ type story struct {
 	cache   *upstream.Cache
 }
 
-// storyPage is a prompt of the story and its answer.
+// storyPage is a prompt of the story and its reply.
 type storyPage struct{ prompt, thought, answer string }
 
-// newStory starts the world and lives through the session.
+// newStory starts the world and runs the session.
 func newStory(t testing.TB) *story {
 	t.Helper()
 	model := upstream.Start(upstream.Options{})
@@ -45,7 +45,7 @@ profiles: {chat: {compaction: {raw_window_size: 3}}}
 	return s
 }
 
-// cwd makes a folder beside others.
+// cwd creates a sibling folder.
 func (s *story) cwd(t testing.TB, name string) string {
 	t.Helper()
 	folder := filepath.Join(s.Home.Project, name)
@@ -55,7 +55,7 @@ func (s *story) cwd(t testing.TB, name string) string {
 	return folder
 }
 
-// others makes the sessions that are only listed.
+// others creates the sessions that are only listed.
 func (s *story) others(t testing.TB) {
 	t.Helper()
 	for _, other := range []struct{ folder, title, prompt, answer string }{
@@ -73,7 +73,7 @@ func (s *story) others(t testing.TB) {
 	}
 }
 
-// live has all turns of the session, and what happens between them.
+// live runs all turns of the session and the events between them.
 func (s *story) live(t testing.TB) {
 	t.Helper()
 	s.folder = s.cwd(t, "quill")
@@ -125,14 +125,14 @@ func (s *story) add(t testing.TB, names ...string) {
 	}
 }
 
-// turn sends a prompt; the model answers with the page, and with the usage that its cache makes of the request.
+// turn sends a prompt; the model replies with the page and with the usage by its cache.
 func (s *story) turn(t testing.TB, page storyPage) {
 	t.Helper()
 	s.Model.Choose(func(req *upstream.Request) upstream.Script { return s.script(req, page, nil) })
 	prompt(t, s.e, s.session, page.prompt)
 }
 
-// script is the answer of a page. Where there is a gate, its last part waits for that.
+// script returns the reply of a page. With a gate (optional), the last part waits for it.
 func (s *story) script(req *upstream.Request, page storyPage, gate <-chan struct{}) upstream.Script {
 	var steps []upstream.Step
 	if page.thought != "" {
@@ -202,6 +202,6 @@ var storyPages = []storyPage{
 		answer: "Three small things:\n\n1. **The changelog** has no line yet.\n2. **Tabs** count as one column. Editors differ there, so the README should say it.\n3. **The lexer** decodes each rune now. A benchmark before and after tells what that costs:\n\n```go\nfunc BenchmarkLexer(b *testing.B) {\n\tfor b.Loop() {\n\t\tlexAll(longQuery)\n\t}\n}\n```\n\nThe first two are a minute's work."},
 }
 
-// streamed is the turn that runs while the conversation is looked at.
+// streamed is the turn that runs while the conversation is shown.
 var streamed = storyPage{prompt: "Run the benchmark, and say what it costs.", thought: "Before: bytes. After: utf8.DecodeRuneInString. ASCII takes the fast path.",
 	answer: "It costs less than expected, since most of a query is ASCII:\n\n| | before | after |\n|---|--:|--:|\n| ASCII only | 41 ns | 43 ns |\n| wide characters | 44 ns | 61 ns |\n\nThe difference is in <hold>`DecodeRuneInString`."}

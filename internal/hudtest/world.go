@@ -17,7 +17,7 @@ type World struct {
 	Model *upstream.Server
 }
 
-// NewWorld starts a server on a port that it keeps when it is started again. More configuration can be given.
+// NewWorld starts a server on a port that it keeps after restarts. Additional configuration is optional.
 func NewWorld(t testing.TB, config ...string) *World {
 	t.Helper()
 	model := upstream.Start(upstream.Options{})
@@ -27,7 +27,7 @@ func NewWorld(t testing.TB, config ...string) *World {
 	return &World{Server: binary.Start(t, home, binary.Options{}), Model: model}
 }
 
-// freePort is a port that nobody listens on now.
+// freePort returns an unused port.
 func freePort(t testing.TB) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -38,7 +38,7 @@ func freePort(t testing.TB) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// Editor connects another client to the server, to compare what the page shows with what the server says.
+// Editor connects another client to the server, to compare the page with the server's data.
 func (w *World) Editor(t testing.TB) *testclient.Editor {
 	t.Helper()
 	e := testclient.Connect(t, w.WebSocket(), w.Token)

@@ -18,23 +18,23 @@ const (
 	lifeShort = 5.0  // minutes
 	lifeLong  = 60.0 // minutes
 
-	marksMax = 4  // a request
-	lookBack = 20 // blocks that end at a mark
+	marksMax = 4  // per request
+	lookBack = 20 // blocks up to a mark
 )
 
-// Bill is what the requests of a session cost.
+// Bill is the cost of the requests of a session.
 type Bill struct {
 	Requests int
 	Tokens   int     // sent
-	Read     int     // of them, from the cache
-	Written  int     // of them, to the cache
-	Cost     float64 // in tokens at full price; without a cache it would be Tokens
+	Read     int     // of Tokens, read from the cache
+	Written  int     // of Tokens, written to the cache
+	Cost     float64 // in tokens at full price; equals Tokens without a cache
 }
 
 // Relative returns the cost relative to sending the same requests without a cache.
 func (b Bill) Relative() float64 { return ratio(b.Cost, float64(b.Tokens)) }
 
-// ReadShare returns the share of the tokens sent that was read from the cache.
+// ReadShare returns the share of the sent tokens that was read from the cache.
 func (b Bill) ReadShare() float64 { return ratio(float64(b.Read), float64(b.Tokens)) }
 
 func ratio(a, b float64) float64 {
@@ -48,7 +48,7 @@ func (b Bill) add(c Bill) Bill {
 	return Bill{b.Requests + c.Requests, b.Tokens + c.Tokens, b.Read + c.Read, b.Written + c.Written, b.Cost + c.Cost}
 }
 
-// BillRequests reads the printed requests of one session and bills them.
+// BillRequests decodes the printed requests of one session and bills them.
 func BillRequests(r io.Reader) (Bill, error) {
 	dec := json.NewDecoder(r)
 	b := biller{cache: map[prefix]cached{}}
@@ -70,7 +70,7 @@ func BillRequests(r io.Reader) (Bill, error) {
 
 func (r *Request) check() error {
 	if !(r.Gap >= 0 && r.Gap <= maxGap) {
-		return fmt.Errorf("impossible pause of %g minutes", r.Gap)
+		return fmt.Errorf("invalid pause of %g minutes", r.Gap)
 	}
 	marks := 0
 	for i := range r.Items {
@@ -82,12 +82,12 @@ func (r *Request) check() error {
 		}
 	}
 	if marks > marksMax {
-		return fmt.Errorf("%d marks: at most %d", marks, marksMax)
+		return fmt.Errorf("%d marks exceeds the limit of %d", marks, marksMax)
 	}
 	return nil
 }
 
-// biller is the provider's cache and what was paid so far.
+// biller simulates the provider's cache and adds up the cost.
 type biller struct {
 	Bill
 	now   float64 // minutes
@@ -99,15 +99,15 @@ type prefix [sha256.Size]byte
 // cached is a marked position of an earlier request.
 type cached struct{ used, life float64 }
 
-// position is a place in a request behind one of its items.
+// position is a position in a request after one of its items.
 type position struct {
 	Item
 	prefix prefix
-	tokens int // up to here
-	block  int // that the item belongs to
+	tokens int // up to this position
+	block  int // of the item
 }
 
-// bill adds a request: what is read, what lies between the longest hit and the last mark, and the rest.
+// bill adds a request: the tokens read, those between the longest hit and the last mark, and the rest.
 func (b *biller) bill(req *Request) {
 	b.now += req.Gap
 	all := positions(req.Items)
@@ -172,7 +172,7 @@ func marked(all []position) []int {
 	return out
 }
 
-// longestHit returns the index of the longest prefix that is read from the cache, or -1.
+// longestHit returns the index of the longest cached prefix, or -1.
 func (b *biller) longestHit(all []position, marks []int) int {
 	for _, m := range slices.Backward(marks) {
 		for i := m; i >= 0 && all[m].block-all[i].block < lookBack; i-- {
@@ -189,7 +189,7 @@ func (b *biller) alive(p prefix) bool {
 	return ok && b.now-c.used <= c.life
 }
 
-// use refreshes a position that is cached, and caches it if it is not.
+// use refreshes a cached position, or caches a new one.
 func (b *biller) use(p *position) {
 	life := lifeShort
 	if p.Long {

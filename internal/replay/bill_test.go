@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// request reads words "hash:tokens", with "|" where a block ends, "^" for a mark and "L" for a long one, after
-// the minutes since the last request.
+// request parses the minutes since the last request, followed by words "hash:tokens", with "|" at the end of a block, "^"
+// for a mark and "L" for a long one.
 func request(t *testing.T, gap float64, words string) Request {
 	t.Helper()
 	req := Request{Gap: gap}
@@ -106,6 +106,6 @@ func TestBillRefuses(t *testing.T) {
 	}
 	bill, err := BillRequests(strings.NewReader(""))
 	if err != nil || bill.Relative() != 0 || bill.ReadShare() != 0 {
-		t.Errorf("nothing costs %+v, %v", bill, err)
+		t.Errorf("no requests cost %+v, %v", bill, err)
 	}
 }

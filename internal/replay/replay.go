@@ -13,32 +13,32 @@ import (
 
 // Request is a printed request.
 type Request struct {
-	Gap   float64 `json:"gap"` // minutes since the last one
+	Gap   float64 `json:"gap"` // minutes since the last request
 	Items []Item  `json:"items"`
 }
 
-// Item is a piece of a printed request.
+// Item is an item of a printed request.
 type Item struct {
 	Hash   string `json:"h"`
 	Tokens int    `json:"tok"`
 	End    bool   `json:"end"`  // a block ends here
-	Mark   bool   `json:"bp"`   // a cache mark stands here
-	Long   bool   `json:"long"` // and asks for the lifetime of an hour
+	Mark   bool   `json:"bp"`   // has a cache mark at its end
+	Long   bool   `json:"long"` // the mark has a lifetime of an hour
 }
 
-// minCached is the shortest prefix that the traces' billing rules cache, in tokens.
+// minCached is the length of the shortest prefix that can be cached by the billing rules, in tokens.
 const minCached = 1024
 
-// epoch is when every replayed session begins.
+// epoch is the start time of every replayed session.
 var epoch = time.Unix(0, 0).UTC()
 
-// Defaults returns the options of a session that uses the layout and configures nothing else.
+// Defaults returns the default options of a session with the given layout.
 func Defaults(layout string) stability.Options {
 	return stability.Options{Layout: layout, Target: stability.DefaultTarget}
 }
 
-// Replay reads a trace from r, has its requests laid out, and writes each as a line of JSON to w.
-// An error in the trace names its line; the requests before it have been written.
+// Replay reads a trace from r, lays out its requests, and writes each as a line of JSON to w.
+// An error in the trace contains its line number; the requests before that line have been written.
 func Replay(r io.Reader, w io.Writer, opt stability.Options) error {
 	t, err := openTrace(r)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *session) turn(u *turn) (*stability.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	// No provider reports anything here: what is expected happens.
+	// There is no provider that reports usage: the expectation is assumed to be met.
 	s.mirror.Answered(plan, stability.Usage{Read: plan.Expect, Write: plan.Tokens - plan.Expect, Input: plan.Tokens})
 	if err := s.tracker.Commit(plan); err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ func TestReplayingATurn(t *testing.T) {
 		{"system prompt, outlines of existing files that have one, messages in order",
 			`{"u":5,"a":7}` + "\n" + `{"g":1,"u":6}`,
 			"system:2000 outline:0@0:50 user:0:5 reply:0:7 user:1:6"},
-		{"a file in full context stands in for its outline",
+		{"a file in full context replaces its outline",
 			`{"u":5,"sel":[0,1]}`, "system:2000 file:0@0:515 file:1@0:315 user:0:5"},
 		{"only a file that exists comes into full context",
 			`{"u":5,"sel":[2]}`, "system:2000 outline:0@0:50 user:0:5"},
@@ -82,30 +82,30 @@ func TestReplayPrintsLines(t *testing.T) {
 	}
 }
 
-// A broken trace is an error that names the line; what came before it is printed.
+// A broken trace is an error with the line number; the requests before it are printed.
 func TestBrokenTraces(t *testing.T) {
 	head := strings.TrimSuffix(twoFiles, "\n")
 	tests := []struct{ name, text, want string }{
-		{"nothing", "", "trace is empty"},
+		{"empty", "", "trace is empty"},
 		{"blank", "\n\n", "trace is empty"},
-		{"no JSON", "hello", "trace line 1: invalid character"},
+		{"not JSON", "hello", "trace line 1: invalid character"},
 		{"no header", `{"g":1}`, "line 1: not the first line"},
-		{"negative system prompt", `{"id":"x","sys":-1,"files":[]}`, "line 1: impossible size"},
+		{"negative system prompt", `{"id":"x","sys":-1,"files":[]}`, "line 1: invalid size"},
 		{"short file", `{"id":"x","files":[[1,2]]}`, "line 1: file 0 has 2 columns"},
-		{"huge file", `{"id":"x","files":[[1,1,1e300,0,0,0]]}`, "line 1: file 0 has an impossible size"},
-		{"negative outline", `{"id":"x","files":[[1,1,1,-1,0,0]]}`, "line 1: file 0 has an impossible size"},
-		{"turn cut off", head + "\n" + `{"g":1,"u":5}` + "\n\n" + `{"g":1,`, "line 4: unexpected end"},
+		{"huge file", `{"id":"x","files":[[1,1,1e300,0,0,0]]}`, "line 1: file 0: invalid size"},
+		{"negative outline", `{"id":"x","files":[[1,1,1,-1,0,0]]}`, "line 1: file 0: invalid size"},
+		{"truncated turn", head + "\n" + `{"g":1,"u":5}` + "\n\n" + `{"g":1,`, "line 4: unexpected end"},
 		{"wrong type", head + "\n" + `{"g":"1"}`, "line 2: json: cannot unmarshal"},
-		{"negative pause", head + "\n" + `{"g":-1}`, "line 2: impossible pause"},
-		{"endless pause", head + "\n" + `{"g":1e300}`, "line 2: impossible pause"},
-		{"negative message", head + "\n" + `{"u":-1}`, "line 2: impossible sizes"},
-		{"endless reply", head + "\n" + `{"a":99999999999}`, "line 2: impossible sizes"},
+		{"negative pause", head + "\n" + `{"g":-1}`, "line 2: invalid pause"},
+		{"endless pause", head + "\n" + `{"g":1e300}`, "line 2: invalid pause"},
+		{"negative message", head + "\n" + `{"u":-1}`, "line 2: invalid sizes"},
+		{"endless reply", head + "\n" + `{"a":99999999999}`, "line 2: invalid sizes"},
 		{"unknown file in", head + "\n" + `{"sel":[3]}`, "line 2: file 3 of 3"},
 		{"unknown file out", head + "\n" + `{"des":[-1]}`, "line 2: file -1 of 3"},
 		{"unknown file deleted", head + "\n" + `{"del":[9]}`, "line 2: file 9 of 3"},
-		{"unknown file edited", head + "\n" + `{"ed":[[3,1,1,1,1,1,1]]}`, "line 2: edit of file 3 of 3"},
-		{"short edit", head + "\n" + `{"ed":[[1,1]]}`, "line 2: edit of 2 columns"},
-		{"negative diff", head + "\n" + `{"ed":[[1,1,1,-1,1,1,1]]}`, "line 2: edit of file 1 has an impossible size"},
+		{"unknown file edited", head + "\n" + `{"ed":[[3,1,1,1,1,1,1]]}`, "line 2: edit of unknown file 3 of 3"},
+		{"short edit", head + "\n" + `{"ed":[[1,1]]}`, "line 2: edit has 2 columns"},
+		{"negative diff", head + "\n" + `{"ed":[[1,1,1,-1,1,1,1]]}`, "line 2: edit of file 1: invalid size"},
 		{"endless line", head + "\n" + strings.Repeat("x", maxLine+1), "line 2: bufio.Scanner: token too long"},
 		{"too many files", `{"id":"x","files":[[]` + strings.Repeat(`,[]`, maxFiles) + `]}`, "line 1: 100001 files"},
 	}
@@ -116,7 +116,7 @@ func TestBrokenTraces(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want one with %q", err, tt.want)
 			}
-			if tt.name == "turn cut off" && strings.Count(out.String(), "\n") != 1 {
+			if tt.name == "truncated turn" && strings.Count(out.String(), "\n") != 1 {
 				t.Errorf("the request before the broken line is missing: %s", out.String())
 			}
 		})
@@ -125,7 +125,7 @@ func TestBrokenTraces(t *testing.T) {
 
 func TestReplayPassesErrorsOn(t *testing.T) {
 	if err := Replay(strings.NewReader(twoFiles), io.Discard, stability.Options{Layout: "pile"}); err == nil {
-		t.Error("an unknown layout is accepted")
+		t.Error("accepted an unknown layout")
 	}
 	err := Replay(strings.NewReader(twoFiles+`{"u":5}`), brokenWriter{}, stability.Options{})
 	if !errors.Is(err, errBroken) {
@@ -139,8 +139,8 @@ type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
 
-// What the biller, which sees only the printed requests, finds in the cache is what the mirror expected; and what
-// the layouts send beyond what is needed is what they call dead.
+// The cache reads found by the biller, which sees only the printed requests, equal the mirror's expectation, and the
+// tokens sent in excess of the needed ones equal the unused tokens of the plan.
 func TestBillMatchesExpectation(t *testing.T) {
 	for _, layout := range []string{stability.LayoutLog, stability.LayoutRipple} {
 		for _, path := range traces(t) {

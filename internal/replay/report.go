@@ -15,13 +15,13 @@ import (
 	"strata/stability"
 )
 
-// Report replays every trace (*.jsonl) in dir with each of the layouts and prints, by class of trace and for all:
+// Report replays every trace (*.jsonl) in dir with each layout and prints, for each class of traces and for all:
 //
 //	sent      tokens of all requests
-//	needed    tokens without a cache, when nothing is sent but what a request must hold
-//	cost      what was sent, billed, in tokens at full price
-//	relative  cost to needed, the mean over the traces
-//	read      share of the tokens sent that the cache had, the mean over the traces
+//	needed    tokens of all requests without unused entries, and without a cache
+//	cost      the bill, in tokens at full price
+//	relative  cost divided by needed, averaged over the traces
+//	read      share of the sent tokens read from the cache, averaged over the traces
 func Report(w io.Writer, dir string, layouts []string) error {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
 	if err != nil {
@@ -45,11 +45,11 @@ func Report(w io.Writer, dir string, layouts []string) error {
 	return out.Flush()
 }
 
-// row is what the traces of one class cost.
+// row is the cost of the traces of one class.
 type row struct {
 	class  string
 	traces int
-	Bill   // of all together
+	Bill   // the total
 	needed int
 
 	relatives, reads float64 // sums over the traces
@@ -88,7 +88,7 @@ func replayAll(paths []string, opt stability.Options) ([]row, error) {
 	return append(rows, all), nil
 }
 
-// replayFile returns the row of one trace. Its class is the part of the recorded one in front of a dash.
+// replayFile returns the row of one trace. Its class is the part of the recorded class before a dash.
 func replayFile(path string, opt stability.Options) (row, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -109,7 +109,7 @@ func replayFile(path string, opt stability.Options) (row, error) {
 	return row{class, 1, bill, needed, ratio(bill.Cost, float64(needed)), bill.ReadShare()}, nil
 }
 
-// need returns a trace's class and the tokens that its requests must hold.
+// need returns a trace's class and the tokens needed by its requests.
 func need(r io.Reader) (class string, tokens int, err error) {
 	t, err := openTrace(r)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 const train = "testdata/train"
 
-// TestAims holds the layouts to what they promise on the sample traces, as the mean over the traces.
+// TestAims checks the layouts' promised averages on the sample traces.
 func TestAims(t *testing.T) {
 	for _, tt := range []struct {
 		layout    string

@@ -1,7 +1,7 @@
-// Package replay drives the layouts of package stability with recorded sessions, and bills the requests that come out
-// as Anthropic would. The biller sees only the printed requests, so anyone can check it with a program of his own.
+// Package replay runs the layouts of package stability on recorded sessions, and bills the resulting requests by
+// Anthropic's rules. The biller sees only the printed requests, so anyone can verify it with another program.
 //
-// It must never need more than a trace: no provider, no texts, no clock.
+// It must never need anything but a trace: no provider, texts or clock.
 package replay
 
 import (
@@ -13,7 +13,7 @@ import (
 	"io"
 )
 
-// Bounds of what a trace may hold.
+// Limits of a trace.
 const (
 	maxLine   = 16 << 20 // bytes
 	maxFiles  = 100_000
@@ -29,7 +29,7 @@ type header struct {
 	Files [][]float64 `json:"files"` // dir, kind, tokens, outline's tokens, age in days, edits in 90 days
 }
 
-// turn is each further line.
+// turn is any other line of a trace.
 type turn struct {
 	Gap     float64   `json:"g"` // minutes since the last turn
 	User    int       `json:"u"` // tokens
@@ -41,7 +41,7 @@ type turn struct {
 	Compact int       `json:"c"`
 }
 
-// The columns of header.Files and turn.Edits that are read.
+// The used columns of header.Files and turn.Edits.
 const (
 	fileDir, fileTokens, fileOutline, fileColumns = 0, 2, 3, 6
 
@@ -83,7 +83,7 @@ func (t *trace) next() (turn, error) {
 	return u, nil
 }
 
-// decode reads the next line that is not blank.
+// decode decodes the next line that is not blank.
 func (t *trace) decode(v any) error {
 	for t.lines.Scan() {
 		t.line++
@@ -106,18 +106,18 @@ func (t *trace) at(err error) error { return fmt.Errorf("trace line %d: %w", t.l
 func (h *header) check() error {
 	switch {
 	case h.ID == "" || h.Files == nil:
-		return errors.New("not the first line of a trace: it names no id or no files")
+		return errors.New("not the first line of a trace: id or files missing")
 	case !sane(int64(h.Sys)):
-		return fmt.Errorf("impossible size %d of the system prompt", h.Sys)
+		return fmt.Errorf("invalid size %d of the system prompt", h.Sys)
 	case len(h.Files) > maxFiles:
-		return fmt.Errorf("%d files: at most %d", len(h.Files), maxFiles)
+		return fmt.Errorf("%d files exceeds the limit of %d", len(h.Files), maxFiles)
 	}
 	for i, f := range h.Files {
 		if len(f) != fileColumns {
 			return fmt.Errorf("file %d has %d columns: want %d", i, len(f), fileColumns)
 		}
 		if !(f[fileTokens] >= 0 && f[fileTokens] <= maxTokens && f[fileOutline] >= 0 && f[fileOutline] <= maxTokens) {
-			return fmt.Errorf("file %d has an impossible size", i)
+			return fmt.Errorf("file %d: invalid size", i)
 		}
 	}
 	return nil
@@ -125,10 +125,10 @@ func (h *header) check() error {
 
 func (u *turn) check(files int) error {
 	if !(u.Gap >= 0 && u.Gap <= maxGap) {
-		return fmt.Errorf("impossible pause of %g minutes", u.Gap)
+		return fmt.Errorf("invalid pause of %g minutes", u.Gap)
 	}
 	if !sane(int64(u.User)) || !sane(int64(u.Reply)) {
-		return fmt.Errorf("impossible sizes of messages: %d, %d", u.User, u.Reply)
+		return fmt.Errorf("invalid sizes of messages: %d, %d", u.User, u.Reply)
 	}
 	for _, list := range [][]int{u.In, u.Out, u.Deleted} {
 		for _, f := range list {
@@ -139,13 +139,13 @@ func (u *turn) check(files int) error {
 	}
 	for _, e := range u.Edits {
 		if len(e) != editColumns {
-			return fmt.Errorf("edit of %d columns: want %d", len(e), editColumns)
+			return fmt.Errorf("edit has %d columns; want %d", len(e), editColumns)
 		}
 		if e[editFile] < 0 || e[editFile] >= int64(files) {
-			return fmt.Errorf("edit of file %d of %d", e[editFile], files)
+			return fmt.Errorf("edit of unknown file %d of %d", e[editFile], files)
 		}
 		if !sane(e[editTokens]) || !sane(e[editDiff]) || !sane(e[editOutline]) {
-			return fmt.Errorf("edit of file %d has an impossible size", e[editFile])
+			return fmt.Errorf("edit of file %d: invalid size", e[editFile])
 		}
 	}
 	return nil

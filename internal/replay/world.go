@@ -9,9 +9,9 @@ import (
 
 // The numbers of "Replaying a turn" in testdata/README.md.
 const (
-	fileHeader      = 15     // tokens in front of a file's text
+	fileHeader      = 15     // tokens before a file's text
 	compactAbove    = 40_000 // tokens of all messages
-	compactMessages = 6      // not with this many or fewer
+	compactMessages = 6      // no compaction with this many or fewer
 	keepMessages    = 4
 	summaryTokens   = 1200
 )
@@ -24,13 +24,13 @@ type world struct {
 	turns    int
 }
 
-// file is one path.
+// file is the file at one path.
 type file struct {
 	tokens, outline   int
 	hash, outlineHash int64
 	exists, full      bool
 
-	// Each version the file has had, with the tokens of all diffs that led there.
+	// All versions of the file, with the total tokens of the diffs up to each.
 	versions []version
 }
 
@@ -50,7 +50,7 @@ func newWorld(h *header) *world {
 	return w
 }
 
-// clusters groups the outlines by folder: a trace knows no references.
+// clusters groups the outlines by folder, as a trace has no references.
 func clusters(h *header) [][]string {
 	byDir := map[float64][]string{}
 	for i, f := range h.Files {
@@ -68,11 +68,11 @@ func clusters(h *header) [][]string {
 	return out
 }
 
-// Keys sort like the paths that they stand for.
+// Keys sort like their paths.
 func fileKey(i int) string    { return fmt.Sprintf("file:%06d", i) }
 func outlineKey(i int) string { return fmt.Sprintf("outline:%06d", i) }
 
-// ask does the part of a turn in front of its request.
+// ask runs the part of a turn before its request.
 func (w *world) ask(u *turn) {
 	for _, i := range u.Out {
 		w.files[i].full = false
@@ -83,7 +83,7 @@ func (w *world) ask(u *turn) {
 	w.say("user", u.User, true)
 }
 
-// answer does the part of a turn behind its request.
+// answer runs the part of a turn after its request.
 func (w *world) answer(u *turn) {
 	w.say("reply", u.Reply, false)
 	for _, e := range u.Edits {
@@ -114,7 +114,7 @@ func (f *file) edit(e []int64) {
 	f.versions = append(f.versions, version{f.hash, last.diffs + int(e[editDiff])})
 }
 
-// compact replaces all but the last messages by a summary, if they are too many tokens or the user asks for it.
+// compact replaces all but the last messages with a summary if they have too many tokens or the user requests it.
 func (w *world) compact(asked bool) {
 	tokens := 0
 	for i := range w.messages {
@@ -129,7 +129,7 @@ func (w *world) compact(asked bool) {
 	w.messages = append([]stability.Item{summary}, kept...)
 }
 
-// items returns what the next request must hold.
+// items returns the items of the next request.
 func (w *world) items() []stability.Item {
 	out := []stability.Item{{Key: "system", Kind: stability.System, Hash: "system", Tokens: w.sys}}
 	for i := range w.files {
@@ -151,7 +151,7 @@ func (w *world) items() []stability.Item {
 	return append(out, w.messages...)
 }
 
-// diff returns the diff that leads from a version to the present one: as large as the edits in between together.
+// diff returns the diff from a version to the current one: its size is the sum of the edits in between.
 func (w *world) diff(key, from, to string) (hash string, tokens int, ok bool) {
 	var i int
 	if _, err := fmt.Sscanf(key, "file:%d", &i); err != nil {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Initialize opens the protocol as a client that can show everything. The result is the agent's capabilities.
+// Initialize initializes the protocol with all client capabilities. It returns the agent's capabilities.
 func (e *Editor) Initialize() json.RawMessage {
 	e.t.Helper()
 	var result struct {
@@ -28,7 +28,7 @@ func (e *Editor) Initialize() json.RawMessage {
 	return result.AgentCapabilities
 }
 
-// NewSession makes a session in a folder and returns its id.
+// NewSession creates a session in a folder and returns its id.
 func (e *Editor) NewSession(cwd string) string {
 	e.t.Helper()
 	var result struct {
@@ -44,29 +44,29 @@ func (e *Editor) NewSession(cwd string) string {
 	return result.SessionID
 }
 
-// Turn is a prompt that was sent.
+// Turn is a sent prompt.
 type Turn struct {
 	*Request
 	session string
 }
 
-// Reply is how a turn ended, with what came before that.
+// Reply is the result of a turn, with the frames before it.
 type Reply struct {
 	StopReason string
-	Result     json.RawMessage // all of the answer
-	Frames     Frames          // of the session, between the prompt and its answer
+	Result     json.RawMessage // the whole result
+	Frames     Frames          // of the session, between the prompt and its response
 }
 
-// Said is the text of the agent's message.
+// Said returns the text of the agent's message.
 func (r Reply) Said() string { return r.Frames.Text(AgentChunk) }
 
-// Start sends a prompt of one text and does not wait.
+// Start sends a text prompt and does not wait.
 func (e *Editor) Start(session, text string) *Turn {
 	return e.StartWith(session, []any{map[string]any{"type": "text", "text": text}}, "")
 }
 
-// StartWith sends a prompt of any content blocks and does not wait. A promptID, where there is one,
-// lets the same prompt be sent again without being asked twice.
+// StartWith sends a prompt with any content blocks and does not wait. With a promptID (optional), the same prompt can be
+// sent again without a second request to the model.
 func (e *Editor) StartWith(session string, blocks []any, promptID string) *Turn {
 	params := map[string]any{"sessionId": session, "prompt": blocks}
 	if promptID != "" {
@@ -75,7 +75,7 @@ func (e *Editor) StartWith(session string, blocks []any, promptID string) *Turn 
 	return &Turn{e.Go("session/prompt", params), session}
 }
 
-// Prompt sends a prompt of one text and waits for the end of its turn.
+// Prompt sends a text prompt and waits for the end of its turn.
 func (e *Editor) Prompt(session, text string) (Reply, error) { return e.Start(session, text).Wait() }
 
 // Wait waits for the end of the turn.
@@ -100,7 +100,7 @@ func (e *Editor) Cancel(session string) error {
 	return e.Notify("session/cancel", map[string]any{"sessionId": session})
 }
 
-// Attached is the answer to Attach.
+// Attached is the result of Attach.
 type Attached struct {
 	Epoch    string          `json:"epoch"`
 	Seq      uint64          `json:"seq"`
@@ -109,7 +109,7 @@ type Attached struct {
 	Snapshot json.RawMessage `json:"snapshot"`
 }
 
-// Attach subscribes to all events of a session behind the place that was seen last; the zero value has seen nothing.
+// Attach subscribes to all events of a session after the given position; the zero value means the start.
 func (e *Editor) Attach(session string, seen Place) (Attached, error) {
 	params := map[string]any{"sessionId": session}
 	if seen.Epoch != "" {

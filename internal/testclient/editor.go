@@ -1,8 +1,8 @@
-// Package testclient is an editor for tests: it speaks the Agent Client Protocol and Strata's extensions over a real
-// connection, keeps every frame in the order in which it came, and waits for what a test expects of them.
+// Package testclient is an editor for tests: it implements the Agent Client Protocol and Strata's extensions over a real
+// connection, keeps every frame in the order of arrival, and waits for expected frames.
 //
-// It shares no code with the server but the streams that carry frames, so that a mistake in the server's encoding
-// is not repeated here. It must only be used by tests.
+// It shares only the streams that carry frames with the server, so that an error in the server's encoding is not
+// repeated here. It must only be used by tests.
 package testclient
 
 import (
@@ -20,27 +20,27 @@ import (
 	"strata/rpc"
 )
 
-// patience is how long an editor waits for anything before the test counts as hung. It measures nothing.
+// patience is the time after which a waiting test is considered hung. It is not a measurement.
 const patience = 10 * time.Minute
 
-// Editor is one connection. Its methods are safe for concurrent use; those that fail the test are for its goroutine.
-// It ends with the test.
+// Editor is one connection. It ends with the test. Its methods are safe for concurrent use, but those that fail the test
+// must be called on the test's goroutine.
 type Editor struct {
 	t      testing.TB
 	stream rpc.Stream
 	done   chan struct{} // closed when the reader has ended
 
-	writing sync.Mutex // held for each frame that is written; never with mu
+	writing sync.Mutex // held while a frame is written; never together with mu
 
 	mu      sync.Mutex
 	frames  Frames
-	replies map[string]Frame // by id, as it is in the frame
+	replies map[string]Frame // by id, as in the frame
 	lastID  int
-	ended   error         // why the reader ended
-	news    chan struct{} // closed, and made anew, when any of the above has changed
+	ended   error         // reason of the reader's end
+	news    chan struct{} // closed and replaced when one of the above has changed
 }
 
-// Connect opens a WebSocket to a server. The test fails where it is refused.
+// Connect opens a WebSocket to a server. The test fails if it is refused.
 func Connect(t testing.TB, url, token string) *Editor {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -67,36 +67,36 @@ func New(t testing.TB, stream rpc.Stream) *Editor {
 	return e
 }
 
-// Close says goodbye, and returns when the connection has ended.
+// Close closes the connection with a close frame and returns when it has ended.
 func (e *Editor) Close() { e.close(1000) }
 
-// Vanish ends the connection without a word, as a client that crashes.
+// Vanish ends the connection without a close frame, like a client that crashes.
 func (e *Editor) Vanish() { e.close(0) }
 
 func (e *Editor) close(code int) {
-	_ = e.stream.Close(code, "") // it may have ended already
+	_ = e.stream.Close(code, "") // it may already have ended
 	<-e.done
 }
 
-// Done is closed when the connection has ended.
+// Done returns a channel that is closed when the connection has ended.
 func (e *Editor) Done() <-chan struct{} { return e.done }
 
-// Err says why the connection has ended: a *rpc.CloseError where the server said so. It is nil before.
+// Err returns why the connection has ended: a *rpc.CloseError if the server sent a close code. It is nil before the end.
 func (e *Editor) Err() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.ended
 }
 
-// Frames returns all frames that have come so far, in order.
+// Frames returns all frames received so far, in order.
 func (e *Editor) Frames() Frames {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.frames[:len(e.frames):len(e.frames)]
 }
 
-// Call makes a request and decodes its result into result, unless that is nil.
-// What the server answers as an error comes back as a *rpc.Error, whose Data is a json.RawMessage.
+// Call sends a request and decodes its result into result, unless that is nil.
+// An error sent by the server is returned as a *rpc.Error, whose Data is a json.RawMessage.
 func (e *Editor) Call(method string, params, result any) error {
 	return e.Go(method, params).Wait(result)
 }
@@ -106,7 +106,7 @@ func (e *Editor) Notify(method string, params any) error {
 	return e.send(map[string]any{"jsonrpc": "2.0", "method": method, "params": params})
 }
 
-// SendRaw sends a frame as it is.
+// SendRaw sends a frame unchanged.
 func (e *Editor) SendRaw(frame string) error {
 	e.writing.Lock()
 	defer e.writing.Unlock()
@@ -127,11 +127,11 @@ type Request struct {
 
 	editor *Editor
 	method string
-	start  int   // frames that had come before it was sent
-	err    error // it was not sent
+	start  int   // frames received before it was sent
+	err    error // set if it was not sent
 }
 
-// Go makes a request and does not wait.
+// Go sends a request and does not wait.
 func (e *Editor) Go(method string, params any) *Request {
 	e.mu.Lock()
 	e.lastID++
@@ -141,12 +141,12 @@ func (e *Editor) Go(method string, params any) *Request {
 	return r
 }
 
-// Cancel asks the server to give the request up.
+// Cancel asks the server to cancel the request.
 func (r *Request) Cancel() error {
 	return r.editor.Notify("$/cancel_request", map[string]any{"requestId": r.ID})
 }
 
-// Wait waits for the answer, like Call.
+// Wait waits for the response, like Call.
 func (r *Request) Wait(result any) error {
 	reply, err := r.reply()
 	if err == nil && result != nil {
@@ -158,7 +158,7 @@ func (r *Request) Wait(result any) error {
 	return nil
 }
 
-// reply waits for the frame that answers.
+// reply waits for the response.
 func (r *Request) reply() (Frame, error) {
 	if r.err != nil {
 		return Frame{}, r.err
@@ -174,7 +174,7 @@ func (r *Request) reply() (Frame, error) {
 	return reply, err
 }
 
-// read takes frames until the connection ends.
+// read reads frames until the connection ends.
 func (e *Editor) read() {
 	defer close(e.done)
 	for {
@@ -200,7 +200,7 @@ func (e *Editor) took(raw []byte) {
 	})
 }
 
-// change changes the editor's state and tells those that wait.
+// change changes the editor's state and wakes waiting goroutines.
 func (e *Editor) change(do func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -209,9 +209,9 @@ func (e *Editor) change(do func()) {
 	e.news = make(chan struct{})
 }
 
-var errPatience = errors.New("nothing came that ends the wait")
+var errPatience = errors.New("timed out")
 
-// wait waits until met, which is called with mu held. What has come before the connection ended still counts.
+// wait waits until met returns true. met is called with mu held. Frames received before the end of the connection count.
 func (e *Editor) wait(met func() bool) error {
 	timeout := time.NewTimer(patience)
 	defer timeout.Stop()

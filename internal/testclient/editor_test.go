@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
-// agent is the other end of an editor's connection: it answers each frame with those that answer returns,
-// and ends the connection after none.
+// agent is the other end of an editor's connection: it responds to each frame with the frames returned by answer, and ends
+// the connection if there are none.
 func agent(t *testing.T, answer func(method, id string) []string) *Editor {
 	t.Helper()
 	here, there := net.Pipe()
@@ -133,7 +133,7 @@ func TestRawFramesAreAnsweredByTheirID(t *testing.T) {
 	e.Expect(Answers(`"7"`))
 	later := e.After(Answers(`"7"`))
 	if later.Met(e.Frames()) {
-		t.Errorf("%s holds for what had come before", later.Name)
+		t.Errorf("%s matches earlier frames", later.Name)
 	}
 	if err := e.SendRaw(`{"jsonrpc":"2.0","id":"7","method":"x"}`); err != nil {
 		t.Fatal(err)

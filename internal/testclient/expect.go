@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Condition is something that a test expects to come true.
+// Condition is a condition for which a test waits.
 type Condition struct {
-	Name string // what a test that waits in vain says it waited for
+	Name string // for the error if the wait times out
 	Met  func(Frames) bool
 }
 
-// Expect waits until all conditions hold at once. The test fails when they cannot any more.
+// Expect waits until all conditions hold. The test fails if the connection ends or the wait times out.
 func (e *Editor) Expect(conditions ...Condition) {
 	e.t.Helper()
 	if err := e.Await(conditions...); err != nil {
@@ -19,19 +19,19 @@ func (e *Editor) Expect(conditions ...Condition) {
 	}
 }
 
-// Await is Expect for other goroutines than the test's.
+// Await is Expect for goroutines other than the test's.
 func (e *Editor) Await(conditions ...Condition) error {
 	all := All(conditions...)
 	if err := e.wait(func() bool { return all.Met(e.frames) }); err != nil {
-		return fmt.Errorf("wait for %s: %w; what came:\n%s", all.Name, err, e.Frames().tail())
+		return fmt.Errorf("wait for %s: %w; received:\n%s", all.Name, err, e.Frames().tail())
 	}
 	return nil
 }
 
-// Sees holds when a notification of that kind has come for the session.
+// Sees holds when a notification of the given kind was received for the session.
 func Sees(session, kind string) Condition { return SeesTimes(session, kind, 1) }
 
-// SeesTimes holds when at least n notifications of that kind have come for the session.
+// SeesTimes holds when at least n notifications of the given kind were received for the session.
 func SeesTimes(session, kind string, n int) Condition {
 	return Condition{
 		Name: fmt.Sprintf("%d %s of %s", n, kind, session),
@@ -39,7 +39,7 @@ func SeesTimes(session, kind string, n int) Condition {
 	}
 }
 
-// Says holds when the chunks of that kind that have come for the session hold a text.
+// Says holds when the received chunks of the given kind for the session contain a text.
 func Says(session, kind, text string) Condition {
 	return Condition{
 		Name: fmt.Sprintf("%q in the %s of %s", text, kind, session),
@@ -47,7 +47,7 @@ func Says(session, kind, text string) Condition {
 	}
 }
 
-// Answers holds when a reply with that id, as it stands in the frame, has come.
+// Answers holds when a response with the given id, as in the frame, was received.
 func Answers(id string) Condition {
 	return Condition{
 		Name: "an answer to " + id,
@@ -57,7 +57,7 @@ func Answers(id string) Condition {
 	}
 }
 
-// All holds when all conditions do.
+// All holds when all conditions hold.
 func All(conditions ...Condition) Condition {
 	return Condition{
 		Name: join(conditions, " and "),
@@ -72,7 +72,7 @@ func All(conditions ...Condition) Condition {
 	}
 }
 
-// Any holds when one of the conditions does.
+// Any holds when one of the conditions holds.
 func Any(conditions ...Condition) Condition {
 	return Condition{
 		Name: join(conditions, " or "),
@@ -87,7 +87,7 @@ func Any(conditions ...Condition) Condition {
 	}
 }
 
-// After holds when c does for what comes after the frames that have come by now.
+// After holds when c holds for the frames received from now on.
 func (e *Editor) After(c Condition) Condition {
 	start := len(e.Frames())
 	return Condition{
@@ -104,7 +104,7 @@ func join(conditions []Condition, word string) string {
 	return strings.Join(names, word)
 }
 
-// tail prints the newest frames, a line each.
+// tail returns the newest frames, one per line.
 func (fs Frames) tail() string {
 	const frames, bytes = 20, 200
 	var out strings.Builder

@@ -9,33 +9,33 @@ import (
 	"strata/rpc"
 )
 
-// Frame is one frame that came from the server, with those of its fields that most tests ask for.
+// Frame is a frame received from the server, with the fields used by most tests.
 type Frame struct {
-	N   int             // frames that came before it on its connection
-	Raw json.RawMessage // all of it; where it is no JSON-RPC, nothing below is set
+	N   int             // number of earlier frames on its connection
+	Raw json.RawMessage // the whole frame; if it is not JSON-RPC, the other fields are not set
 
-	ID     json.RawMessage // of a reply, as it is in the frame
-	Result json.RawMessage // of a reply
-	Error  *rpc.Error      // of a reply; its Data is a json.RawMessage
+	ID     json.RawMessage // of a response, unchanged
+	Result json.RawMessage // of a response
+	Error  *rpc.Error      // of a response; its Data is a json.RawMessage
 
 	Method  string // of a notification
 	Params  json.RawMessage
 	Session string
 	Kind    string // the update's sessionUpdate, or the event's type
-	Message string // id of the message that a chunk belongs to
+	Message string // message id of a chunk
 	Text    string // of a text chunk
 	Place
-	Replay bool // it repeats the transcript and has no place among the events
+	Replay bool // repeats the transcript and has no position in the events
 }
 
-// Place is where a notification stands among the events of its session.
+// Place is the position of a notification in the events of its session.
 type Place struct {
 	Epoch string `json:"epoch"`
-	First uint64 `json:"first"` // where deltas were merged the first one's number, otherwise Seq
+	First uint64 `json:"first"` // the first number of merged deltas, otherwise Seq
 	Seq   uint64 `json:"seq"`   // 0 for none
 }
 
-// wireFrame is the union of all shapes that a frame can have.
+// wireFrame is the union of all forms of a frame.
 type wireFrame struct {
 	ID     json.RawMessage `json:"id"`
 	Result json.RawMessage `json:"result"`
@@ -85,7 +85,7 @@ func decode(raw []byte) Frame {
 	return f
 }
 
-// describe fills in what a notification says of its session.
+// describe sets the fields of a notification.
 func (f *Frame) describe(p wireParams) {
 	f.Session, f.Kind, f.Message = p.SessionID, p.Update.Kind, p.Update.MessageID
 	f.Place, f.Replay = p.Meta.Strata.Place, p.Meta.Strata.Replay
@@ -101,14 +101,14 @@ func (f *Frame) describe(p wireParams) {
 	}
 }
 
-// The kinds of session/update that tests ask for most.
+// The most used kinds of session/update.
 const (
 	UserChunk    = "user_message_chunk"
 	AgentChunk   = "agent_message_chunk"
 	ThoughtChunk = "agent_thought_chunk"
 )
 
-// Frames are frames in the order in which they came, possibly on several connections, one after the other.
+// Frames are frames in the order of arrival, possibly from several consecutive connections.
 type Frames []Frame
 
 // Of returns the notifications of a session.
@@ -116,12 +116,12 @@ func (fs Frames) Of(session string) Frames {
 	return fs.where(func(f Frame) bool { return f.Method != "" && f.Session == session })
 }
 
-// Kind returns the notifications of that kind.
+// Kind returns the notifications of the given kind.
 func (fs Frames) Kind(kind string) Frames {
 	return fs.where(func(f Frame) bool { return f.Method != "" && f.Kind == kind })
 }
 
-// Text returns the texts of the chunks of that kind, joined.
+// Text returns the joined texts of the chunks of the given kind.
 func (fs Frames) Text(kind string) string {
 	var text strings.Builder
 	for _, f := range fs {
@@ -142,7 +142,7 @@ func (fs Frames) where(keep func(Frame) bool) Frames {
 	return kept
 }
 
-// Place returns where a client that has seen these frames of a session stands.
+// Place returns the position of a client that has received these frames of a session.
 func (fs Frames) Place(session string) Place {
 	for _, f := range slices.Backward(fs.Of(session)) {
 		if f.Seq > 0 {
@@ -152,8 +152,8 @@ func (fs Frames) Place(session string) Place {
 	return Place{}
 }
 
-// Faults says where the sequence numbers of a session's notifications skip, repeat or go back within an epoch.
-// An attached client must see none, over all of its connections.
+// Faults returns gaps, repetitions and decreases in the sequence numbers of a session's notifications within an epoch.
+// An attached client must see none, across all of its connections.
 func (fs Frames) Faults(session string) []string {
 	var faults []string
 	var last Place

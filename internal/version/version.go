@@ -1,7 +1,7 @@
-// Package version names the release that this tree is on its way to, once for the program and its client.
+// Package version defines the version of the next release, for the program and its client library.
 //
-// It must never hold more than that: how a build came about is the program's to say.
+// It must never contain more than that: details of a build belong to the program.
 package version
 
-// Release is the version of the next release, as semantic versioning has it.
+// Release is the semantic version of the next release.
 const Release = "0.1.0"

@@ -1,5 +1,5 @@
-// Package profile runs the server inside a benchmark, for the profiles that `go test` writes: docs/benchmarks.md says
-// how. Its figures say little, since the editor and the provider are in the same process.
+// Package profile runs the server inside a benchmark, to record profiles with `go test` (see docs/benchmarks.md). Its
+// figures are of little use, because the editor and the provider run in the same process.
 //
 // It must never be imported.
 package profile

@@ -17,7 +17,7 @@ import (
 	"strata/session"
 )
 
-// BenchmarkTurns is short turns in one session, one after the other.
+// BenchmarkTurns runs sequential short turns in one session.
 func BenchmarkTurns(b *testing.B) {
 	e, cwd := serve(b)
 	id := e.NewSession(cwd)
@@ -26,7 +26,7 @@ func BenchmarkTurns(b *testing.B) {
 	}
 }
 
-// BenchmarkDeltas is turns of 1,000 deltas that come one by one, each in a new session.
+// BenchmarkDeltas runs turns with 1,000 separate deltas, each in a new session.
 func BenchmarkDeltas(b *testing.B) {
 	e, cwd := serve(b)
 	for b.Loop() {
@@ -34,7 +34,7 @@ func BenchmarkDeltas(b *testing.B) {
 	}
 }
 
-// BenchmarkSessions makes sessions without a history.
+// BenchmarkSessions creates sessions without a history.
 func BenchmarkSessions(b *testing.B) {
 	e, cwd := serve(b)
 	for b.Loop() {
@@ -51,7 +51,7 @@ func ask(b *testing.B, e *testclient.Editor, id, text string) {
 	}
 }
 
-// serve starts a server, wired as cmd/strata does, and connects an editor to it. It returns a folder to work in, too.
+// serve starts a server, wired like in cmd/strata, and connects an editor to it. It also returns a working folder.
 func serve(b *testing.B) (e *testclient.Editor, cwd string) {
 	b.Helper()
 	provider := upstream.Start(upstream.Options{})
@@ -98,7 +98,7 @@ func run(b *testing.B, s *server.Server, store *historystore.Store) {
 	})
 }
 
-// models are those of a client, none of them on offer.
+// models are the models of a client, with an empty catalogue.
 type models struct{ *llm.Client }
 
 func (m models) Model(name string) (llm.Model, bool) {

@@ -1,4 +1,4 @@
-# `make help` lists the targets. Needed: Go, and for `make test` and `make check` what .ci/install-tools installs.
+# `make help` lists the targets. They need Go; `make test` and `make check` also need the tools of .ci/install-tools.
 
 GO       ?= go
 FUZZTIME ?= 5s
@@ -6,8 +6,8 @@ VERSION  := $(shell git describe --tags --match 'v*' --dirty 2>/dev/null)
 COMMIT   := $(shell git rev-parse HEAD 2>/dev/null)
 BUILD    := $(GO) build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)"
 
-# Packages whose tests start the real binary. What races there is in another process, which a test with the detector
-# builds with it too: `make check` does so for the tests of internal/binary itself, `make race` for all.
+# Packages whose tests start the real binary. Races there occur in the other process, which has the race detector if the
+# test has it: `make check` runs only the tests of internal/binary this way, `make race` all tests.
 BINARY_USERS = {{range .}}{{if eq . "strata/internal/binary"}}{{$$.ImportPath}}{{end}}{{end}}
 STARTS_BINARY = $(shell $(GO) list -f '{{with .TestImports}}$(BINARY_USERS){{end}} {{with .XTestImports}}$(BINARY_USERS){{end}}' ./...)
 RACE_PACKAGES = $(filter-out $(STARTS_BINARY),$(shell $(GO) list ./...))
@@ -18,17 +18,17 @@ RACE_PACKAGES = $(filter-out $(STARTS_BINARY),$(shell $(GO) list ./...))
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: build ## build and start the server, with the model that needs no network
+run: build ## build and start the server with an offline model
 	STRATA_MODEL=offline/digest bin/strata serve $(ARGS)
 
 build: ## build bin/strata
 	$(BUILD) -o bin/ ./cmd/strata
 
-client: ## build web/client/dist, the client library in JavaScript with its types
+client: ## build web/client/dist, the JavaScript client library with types
 	.ci/install-tools node npm
 	cd web/client && npm ci --prefer-offline --no-audit --no-fund && npm run --silent build
 
-hud: ## build the page that the server shows in a browser, from web/hud and web/client
+hud: ## build the HUD, the server's web page, from web/hud and web/client
 	.ci/install-tools node npm
 	cd web/hud && npm ci --ignore-scripts --no-audit --no-fund && npx tsc
 	rm -f web/assets/hud*
@@ -37,15 +37,15 @@ hud: ## build the page that the server shows in a browser, from web/hud and web/
 		--entry-names=hud --chunk-names=hud-[name]-[hash] --outdir=web/assets
 	$(GO) test ./web -run BuildOfTheHUD -count=1 -args -update
 
-screenshots: ## write the pictures of the HUD in docs/images
+screenshots: ## write the screenshots of the HUD to docs/images
 	.ci/install-tools chromium
 	$(GO) test ./internal/hudtest -run TestScreenshots -count=1 -screenshots $(CURDIR)/docs/images
 
-test: ## run all tests, those with the real binary and real clients too
+test: ## run all tests, including those with the real binary and real clients
 	.ci/install-tools git node npm chromium
 	$(GO) test -timeout 30m ./...
 
-check: format vet lint race-check ## all that CI runs besides `make test`
+check: format vet lint race-check ## run all checks of CI except `make test`
 
 format:
 	@unformatted=$$(gofmt -l .) && test -z "$$unformatted" || { echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; }
@@ -63,27 +63,27 @@ race-check:
 	.ci/install-tools git gcc
 	CGO_ENABLED=1 $(GO) test -race -timeout 30m $(RACE_PACKAGES)
 
-race: ## run all tests with the race detector, in the binary that they start too
+race: ## run all tests with the race detector, also in the binary that they start
 	.ci/install-tools git gcc node npm chromium
 	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./...
 
-bench: ## measure the server, each figure beside its yardstick (2 minutes)
+bench: ## measure the server and compare each figure to its yardstick (2 minutes)
 	.ci/bench
 
-bench-packages: ## run the benchmarks of single packages
+bench-packages: ## run the benchmarks of the packages
 	.ci/bench packages
 
-bench-fidelity: ## plant facts in sessions and count those that three compactions leave in view
+bench-fidelity: ## count the facts in sessions that survive three compactions
 	$(GO) test ./compaction -run TestFidelity -v -count=1
 
-bench-cache: build ## bill recorded sessions: what the layouts save of a cache's cost
+bench-cache: build ## calculate the cost of recorded sessions with each layout
 	bin/strata replay --bill internal/replay/testdata/train
 
-models: ## renew llm/models.tsv, the list of models, from the module that llm/renew/go.mod names
+models: ## update llm/models.tsv, the list of models, from the module in llm/renew/go.mod
 	cd llm/renew && $(GO) run . ../models.tsv
 
-fuzz: ## run each fuzz test for a moment (FUZZTIME=5s)
+fuzz: ## run each fuzz test briefly (FUZZTIME=5s)
 	.ci/fuzz $(FUZZTIME)
 
-clean: ## remove what was built
+clean: ## remove build results
 	rm -rf bin web/client/dist

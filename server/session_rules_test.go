@@ -317,7 +317,7 @@ func TestAttachWhileTheSessionClosesIsAnswered(t *testing.T) {
 func refuseAnswers(t *testing.T, ts *testServer) (allow func()) {
 	t.Helper()
 	run := func(statement string) {
-		db, err := sql.Open("sqlite", ts.ready.Database)
+		db, err := sql.Open("sqlite", ts.ready.Database+"?_pragma=busy_timeout(60000)")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,9 +3,10 @@ package access
 import (
 	"net/netip"
 	"net/url"
-	"strata/internal/lazy"
 	"strconv"
 	"strings"
+
+	"strata/internal/lazy"
 )
 
 // maxAuthority is the maximum length of a parsed "host:port", in bytes. A DNS name has at most 253.

@@ -149,10 +149,6 @@ func (s *stage) say(messages ...map[string]any) {
 	s.call("_strata/history/append", map[string]any{"messages": messages})
 }
 
-func message(role string, content any) map[string]any {
-	return map[string]any{"role": role, "content": content}
-}
-
 // toolBatch is an assistant's message with n calls and the message with their results, which say what text says of each.
 func toolBatch(name string, n int, text func(i int) string) []map[string]any {
 	var calls, results []any

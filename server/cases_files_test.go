@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -51,24 +50,6 @@ func refusal(ts *testServer, e caller, method, sid string, params map[string]any
 	return faultData[struct{ Path, Reason string }](ts.t, fault).Reason
 }
 
-// leftOutOf returns what a prompt's answer names as left out, with the reasons.
-func leftOutOf(t testing.TB, reply testclient.Reply) map[string]string {
-	t.Helper()
-	var result struct {
-		Meta struct {
-			Strata struct{ LeftOut []session.LeftOut }
-		} `json:"_meta"`
-	}
-	if err := json.Unmarshal(reply.Result, &result); err != nil {
-		t.Fatal(err)
-	}
-	out := make(map[string]string)
-	for _, l := range result.Meta.Strata.LeftOut {
-		out[l.Key] = l.Reason
-	}
-	return out
-}
-
 // resume opens a stored session again after a restart.
 func resume(ts *testServer, sid string) *testclient.Editor {
 	ts.t.Helper()
@@ -94,8 +75,6 @@ func embedded(uri, text string) map[string]any {
 	return map[string]any{"type": "resource", "resource": map[string]any{"uri": uri, "text": text}}
 }
 
-func words(text string) map[string]any { return map[string]any{"type": "text", "text": text} }
-
 // promptWith sends a prompt of any blocks, which has to succeed.
 func promptWith(t testing.TB, e *testclient.Editor, sid string, blocks ...any) testclient.Reply {
 	t.Helper()
@@ -104,12 +83,6 @@ func promptWith(t testing.TB, e *testclient.Editor, sid string, blocks ...any) t
 		t.Fatalf("the prompt ended with %q, error %v", reply.StopReason, err)
 	}
 	return reply
-}
-
-// tokensOf is what the next request would hold.
-func tokensOf(ts *testServer, e caller, sid string) session.Breakdown {
-	ts.t.Helper()
-	return call[session.Breakdown](ts, e, "_strata/context/breakdown", sid, nil)
 }
 
 func categoryTokens(b session.Breakdown, name string) int {

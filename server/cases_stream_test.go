@@ -33,30 +33,6 @@ func startStrict(t *testing.T, model string) *testServer {
 	return startServerOn(t, storeDefaults, upstream.Options{Strict: true}, func(o *Options) { o.Sessions.DefaultConfig.Model = model })
 }
 
-// attached returns an editor that is attached to a new session.
-func attached(t *testing.T, ts *testServer) (e *testclient.Editor, sid string) {
-	t.Helper()
-	e = ts.editor()
-	sid = e.NewSession(ts.work)
-	if _, err := e.Attach(sid, testclient.Place{}); err != nil {
-		t.Fatal(err)
-	}
-	return e, sid
-}
-
-// mustPrompt sends a prompt that has to succeed.
-func mustPrompt(t *testing.T, e *testclient.Editor, sid, text string) testclient.Reply {
-	t.Helper()
-	reply, err := e.Prompt(sid, text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if reply.StopReason != "end_turn" {
-		t.Fatalf("prompt %.20q ended with %s", text, reply.StopReason)
-	}
-	return reply
-}
-
 // checkShown fails where what a client was shown of any answer is not what is stored.
 func checkShown(t *testing.T, frames testclient.Frames, stored []wire.Message) {
 	t.Helper()

@@ -273,13 +273,6 @@ func TestK5_02AChangeOnDiskIsSent(t *testing.T) {
 	}
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // stability is how many replies an item has stayed unchanged.
 func (s *stage) stability(key string) int {
 	s.t.Helper()

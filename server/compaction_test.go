@@ -1,28 +1,12 @@
 package server
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
 	"strata/internal/testclient"
 	"strata/server/wire"
 	"strata/session"
 )
-
-// talk appends n exchanges about changing topics.
-func (ts *testServer) talk(e caller, sid string, n int) {
-	ts.t.Helper()
-	topics := []string{"parser", "database", "network", "layout"}
-	var messages []any
-	for i := range n {
-		topic := topics[i/5%len(topics)]
-		messages = append(messages,
-			map[string]any{"role": "user", "content": fmt.Sprintf("Question %d about the %s: %s", i, topic, strings.Repeat(topic+" detail ", 60))},
-			map[string]any{"role": "assistant", "content": fmt.Sprintf("We decided to use %s_%d in pkg/%s/file%d.go. %s", topic, i, topic, i, strings.Repeat("The "+topic+" works so. ", 60))})
-	}
-	call[map[string]any](ts, e, "_strata/history/append", sid, map[string]any{"messages": messages})
-}
 
 func TestAHistoryOverItsTriggerIsCompactedAfterTheAnswer(t *testing.T) {
 	ts := startServer(t, func(opt *Options) { opt.Sessions.Rules.Profiles = profiles(t, true) })

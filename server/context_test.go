@@ -1,8 +1,6 @@
 package server
 
 import (
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -11,32 +9,6 @@ import (
 	"strata/internal/upstream"
 	"strata/session"
 )
-
-// write puts a file into the session's folder.
-func (ts *testServer) write(name, text string) {
-	ts.t.Helper()
-	if err := os.WriteFile(filepath.Join(ts.work, name), []byte(text), 0o600); err != nil {
-		ts.t.Fatal(err)
-	}
-}
-
-// call calls a method of a session and fails the test where that fails.
-func call[T any](ts *testServer, e caller, method, sid string, params map[string]any) T {
-	ts.t.Helper()
-	if params == nil {
-		params = map[string]any{}
-	}
-	params["sessionId"] = sid
-	var result T
-	if err := e.Call(method, params, &result); err != nil {
-		ts.t.Fatalf("%s: %v", method, err)
-	}
-	return result
-}
-
-type caller interface {
-	Call(method string, params, result any) error
-}
 
 func TestFilesAndDocumentsReachTheModel(t *testing.T) {
 	ts := startServer(t)

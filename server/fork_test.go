@@ -39,16 +39,6 @@ func forkOf(t testing.TB, e caller, sid string, at any) (fork string, seq int64)
 	return result.SessionID, result.Seq
 }
 
-// stored returns all that is stored of a session.
-func (ts *testServer) stored(sid string) history.Loaded {
-	ts.t.Helper()
-	l, err := ts.store.Load(ts.t.Context(), sid)
-	if err != nil {
-		ts.t.Fatal(err)
-	}
-	return l
-}
-
 // texts returns what the view of a session shows, without the ids of what is in it.
 func (ts *testServer) viewed(sid string, log *history.Log) []string {
 	ts.t.Helper()

@@ -2,8 +2,14 @@ package server
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +19,7 @@ import (
 	"strata/internal/testclient"
 	"strata/internal/upstream"
 	"strata/llm"
+	"strata/rpc"
 	"strata/server/access"
 	"strata/server/wire"
 	"strata/session"
@@ -194,4 +201,223 @@ func (ts *testServer) editor() *testclient.Editor {
 	e := testclient.Connect(ts.t, ts.ready.WebSocket, ts.token.Reveal())
 	e.Initialize()
 	return e
+}
+
+// transcript returns all messages of a session, oldest first.
+func transcript(t testing.TB, e *testclient.Editor, sid string) []wire.Message {
+	t.Helper()
+	var all []wire.Message
+	params := map[string]any{"sessionId": sid, "limit": wire.MaxPage}
+	for {
+		var page struct {
+			Messages   []wire.Message `json:"messages"`
+			NextCursor string         `json:"nextCursor"`
+		}
+		if err := e.Call("_strata/history/list", params, &page); err != nil {
+			t.Fatal(err)
+		}
+		all = append(page.Messages, all...)
+		if page.NextCursor == "" {
+			return all
+		}
+		params["cursor"] = page.NextCursor
+	}
+}
+
+// lastMessage returns the newest message of a session.
+func lastMessage(t testing.TB, e *testclient.Editor, sid string) wire.Message {
+	t.Helper()
+	all := transcript(t, e, sid)
+	if len(all) == 0 {
+		t.Fatalf("session %s has no messages", sid)
+	}
+	return all[len(all)-1]
+}
+
+// wireFault returns the error that the server answered with. The test fails where there was none, or one
+// with another code.
+func wireFault(t testing.TB, err error, code int) *rpc.Error {
+	t.Helper()
+	fault, ok := errors.AsType[*rpc.Error](err)
+	if !ok || fault.Code != code {
+		t.Fatalf("answered with %v, code %d is wanted", err, code)
+	}
+	return fault
+}
+
+// faultData decodes the data of an error.
+func faultData[T any](t testing.TB, fault *rpc.Error) (data T) {
+	t.Helper()
+	if err := json.Unmarshal(fault.Data.(json.RawMessage), &data); err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// chatOf says what is in a transcript, a line each message: role, status and text.
+func chatOf(messages []wire.Message) string {
+	var out strings.Builder
+	for i := range messages {
+		m := &messages[i]
+		fmt.Fprintf(&out, "%s %s %q\n", m.Role, m.Status, m.PlainText())
+	}
+	return out.String()
+}
+
+// held returns a script that says first, waits until the gate is closed, and says rest.
+func held(gate <-chan struct{}, first, rest string) upstream.Script {
+	return upstream.Script{Steps: []upstream.Step{upstream.Text(first), upstream.Hold(gate), upstream.Text(rest)}}
+}
+
+// startServerOn is startServer with a choice of store and provider.
+func startServerOn(t *testing.T, store historystore.Options, up upstream.Options, adjust ...func(*Options)) *testServer {
+	t.Helper()
+	ts := &testServer{t: t, upstream: upstream.Start(up), dir: t.TempDir(), work: t.TempDir(), storeOptions: store}
+	t.Cleanup(ts.upstream.Close)
+	ts.start(adjust...)
+	return ts
+}
+
+var storeDefaults historystore.Options
+
+type caller interface {
+	Call(method string, params, result any) error
+}
+
+// call calls a method of a session and fails the test where that fails.
+func call[T any](ts *testServer, e caller, method, sid string, params map[string]any) T {
+	ts.t.Helper()
+	if params == nil {
+		params = map[string]any{}
+	}
+	params["sessionId"] = sid
+	var result T
+	if err := e.Call(method, params, &result); err != nil {
+		ts.t.Fatalf("%s: %v", method, err)
+	}
+	return result
+}
+
+// write puts a file into the session's folder.
+func (ts *testServer) write(name, text string) {
+	ts.t.Helper()
+	if err := os.WriteFile(filepath.Join(ts.work, name), []byte(text), 0o600); err != nil {
+		ts.t.Fatal(err)
+	}
+}
+
+// attached returns an editor that is attached to a new session.
+func attached(t *testing.T, ts *testServer) (e *testclient.Editor, sid string) {
+	t.Helper()
+	e = ts.editor()
+	sid = e.NewSession(ts.work)
+	if _, err := e.Attach(sid, testclient.Place{}); err != nil {
+		t.Fatal(err)
+	}
+	return e, sid
+}
+
+// mustPrompt sends a prompt that has to succeed.
+func mustPrompt(t *testing.T, e *testclient.Editor, sid, text string) testclient.Reply {
+	t.Helper()
+	reply, err := e.Prompt(sid, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reply.StopReason != "end_turn" {
+		t.Fatalf("prompt %.20q ended with %s", text, reply.StopReason)
+	}
+	return reply
+}
+
+// talk appends n exchanges about changing topics.
+func (ts *testServer) talk(e caller, sid string, n int) {
+	ts.t.Helper()
+	topics := []string{"parser", "database", "network", "layout"}
+	var messages []any
+	for i := range n {
+		topic := topics[i/5%len(topics)]
+		messages = append(messages,
+			map[string]any{"role": "user", "content": fmt.Sprintf("Question %d about the %s: %s", i, topic, strings.Repeat(topic+" detail ", 60))},
+			map[string]any{"role": "assistant", "content": fmt.Sprintf("We decided to use %s_%d in pkg/%s/file%d.go. %s", topic, i, topic, i, strings.Repeat("The "+topic+" works so. ", 60))})
+	}
+	call[map[string]any](ts, e, "_strata/history/append", sid, map[string]any{"messages": messages})
+}
+
+// compacting makes a server compact in the background, with summaries by its model.
+func compacting(t *testing.T, adjust ...func(p *profile.Profile)) func(*Options) {
+	all := profiles(t, true)
+	for name, p := range all {
+		for _, f := range adjust {
+			f(&p)
+		}
+		all[name] = p
+	}
+	return func(opt *Options) {
+		opt.Sessions.Rules.Profiles = all
+		opt.Sessions.SummaryModel, opt.Sessions.DetectionModel = "local/test", "local/test"
+	}
+}
+
+// settle waits until no session has anything to do.
+func (ts *testServer) settle(e caller) {
+	ts.t.Helper()
+	call[map[string]any](ts, e, "_strata/debug/quiesce", "", nil)
+}
+
+// catchUp waits until an editor has been told all that a session has said: answers can overtake what is told.
+func (ts *testServer) catchUp(e *testclient.Editor, sid string) {
+	ts.t.Helper()
+	mark := fmt.Sprintf("told up to frame %d", len(e.Frames()))
+	call[map[string]any](ts, e, "_strata/session/rename", sid, map[string]any{"title": mark})
+	e.Expect(testclient.Condition{Name: mark, Met: func(fs testclient.Frames) bool {
+		return slices.ContainsFunc(fs.Of(sid).Kind("session_info_update"), func(f testclient.Frame) bool { return strings.Contains(string(f.Params), mark) })
+	}})
+}
+
+func words(text string) map[string]any { return map[string]any{"type": "text", "text": text} }
+
+// tokensOf is what the next request would hold.
+func tokensOf(ts *testServer, e caller, sid string) session.Breakdown {
+	ts.t.Helper()
+	return call[session.Breakdown](ts, e, "_strata/context/breakdown", sid, nil)
+}
+
+// leftOutOf returns what a prompt's answer names as left out, with the reasons.
+func leftOutOf(t testing.TB, reply testclient.Reply) map[string]string {
+	t.Helper()
+	var result struct {
+		Meta struct {
+			Strata struct{ LeftOut []session.LeftOut }
+		} `json:"_meta"`
+	}
+	if err := json.Unmarshal(reply.Result, &result); err != nil {
+		t.Fatal(err)
+	}
+	out := make(map[string]string)
+	for _, l := range result.Meta.Strata.LeftOut {
+		out[l.Key] = l.Reason
+	}
+	return out
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stored returns all that is stored of a session.
+func (ts *testServer) stored(sid string) history.Loaded {
+	ts.t.Helper()
+	l, err := ts.store.Load(ts.t.Context(), sid)
+	if err != nil {
+		ts.t.Fatal(err)
+	}
+	return l
+}
+
+func message(role string, content any) map[string]any {
+	return map[string]any{"role": role, "content": content}
 }

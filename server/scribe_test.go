@@ -2,8 +2,6 @@ package server
 
 import (
 	"encoding/json"
-	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,7 +10,6 @@ import (
 	"strata/internal/upstream"
 	"strata/llm"
 	"strata/session"
-	"strata/session/profile"
 )
 
 // scribe is the part of a scripted provider that summarises; it finds no topics.
@@ -78,21 +75,6 @@ func mentions(req *upstream.Request, text string) bool {
 	return len(req.Messages) > 0 && strings.Contains(req.Messages[0].Text(), text)
 }
 
-// compacting makes a server compact in the background, with summaries by its model.
-func compacting(t *testing.T, adjust ...func(p *profile.Profile)) func(*Options) {
-	all := profiles(t, true)
-	for name, p := range all {
-		for _, f := range adjust {
-			f(&p)
-		}
-		all[name] = p
-	}
-	return func(opt *Options) {
-		opt.Sessions.Rules.Profiles = all
-		opt.Sessions.SummaryModel, opt.Sessions.DetectionModel = "local/test", "local/test"
-	}
-}
-
 // startCompacting starts a server whose model has a window and whose summaries a scribe writes.
 func startCompacting(t *testing.T, window int, up upstream.Options, adjust ...func(*Options)) (*testServer, *scribe) {
 	t.Helper()
@@ -103,22 +85,6 @@ func startCompacting(t *testing.T, window int, up upstream.Options, adjust ...fu
 	}
 	ts.start(adjust...)
 	return ts, newScribe(ts)
-}
-
-// settle waits until no session has anything to do.
-func (ts *testServer) settle(e caller) {
-	ts.t.Helper()
-	call[map[string]any](ts, e, "_strata/debug/quiesce", "", nil)
-}
-
-// catchUp waits until an editor has been told all that a session has said: answers can overtake what is told.
-func (ts *testServer) catchUp(e *testclient.Editor, sid string) {
-	ts.t.Helper()
-	mark := fmt.Sprintf("told up to frame %d", len(e.Frames()))
-	call[map[string]any](ts, e, "_strata/session/rename", sid, map[string]any{"title": mark})
-	e.Expect(testclient.Condition{Name: mark, Met: func(fs testclient.Frames) bool {
-		return slices.ContainsFunc(fs.Of(sid).Kind("session_info_update"), func(f testclient.Frame) bool { return strings.Contains(string(f.Params), mark) })
-	}})
 }
 
 func statusOf(ts *testServer, e caller, sid string) session.CompactionStatus {

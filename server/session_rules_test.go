@@ -23,72 +23,6 @@ import (
 	"strata/session"
 )
 
-// transcript returns all messages of a session, oldest first.
-func transcript(t testing.TB, e *testclient.Editor, sid string) []wire.Message {
-	t.Helper()
-	var all []wire.Message
-	params := map[string]any{"sessionId": sid, "limit": wire.MaxPage}
-	for {
-		var page struct {
-			Messages   []wire.Message `json:"messages"`
-			NextCursor string         `json:"nextCursor"`
-		}
-		if err := e.Call("_strata/history/list", params, &page); err != nil {
-			t.Fatal(err)
-		}
-		all = append(page.Messages, all...)
-		if page.NextCursor == "" {
-			return all
-		}
-		params["cursor"] = page.NextCursor
-	}
-}
-
-// lastMessage returns the newest message of a session.
-func lastMessage(t testing.TB, e *testclient.Editor, sid string) wire.Message {
-	t.Helper()
-	all := transcript(t, e, sid)
-	if len(all) == 0 {
-		t.Fatalf("session %s has no messages", sid)
-	}
-	return all[len(all)-1]
-}
-
-// wireFault returns the error that the server answered with. The test fails where there was none, or one
-// with another code.
-func wireFault(t testing.TB, err error, code int) *rpc.Error {
-	t.Helper()
-	fault, ok := errors.AsType[*rpc.Error](err)
-	if !ok || fault.Code != code {
-		t.Fatalf("answered with %v, code %d is wanted", err, code)
-	}
-	return fault
-}
-
-// faultData decodes the data of an error.
-func faultData[T any](t testing.TB, fault *rpc.Error) (data T) {
-	t.Helper()
-	if err := json.Unmarshal(fault.Data.(json.RawMessage), &data); err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
-// chatOf says what is in a transcript, a line each message: role, status and text.
-func chatOf(messages []wire.Message) string {
-	var out strings.Builder
-	for i := range messages {
-		m := &messages[i]
-		fmt.Fprintf(&out, "%s %s %q\n", m.Role, m.Status, m.PlainText())
-	}
-	return out.String()
-}
-
-// held returns a script that says first, waits until the gate is closed, and says rest.
-func held(gate <-chan struct{}, first, rest string) upstream.Script {
-	return upstream.Script{Steps: []upstream.Step{upstream.Text(first), upstream.Hold(gate), upstream.Text(rest)}}
-}
-
 func TestCancelOfARefusedPromptLeavesTheTurnAlone(t *testing.T) {
 	ts := startServer(t)
 	e := ts.editor()
@@ -181,17 +115,6 @@ func (r *slowReads) options() historystore.Options {
 func (r *slowReads) release() {
 	r.armed.Store(false)
 	close(r.gate)
-}
-
-var storeDefaults historystore.Options
-
-// startServerOn is startServer with a choice of store and provider.
-func startServerOn(t *testing.T, store historystore.Options, up upstream.Options, adjust ...func(*Options)) *testServer {
-	t.Helper()
-	ts := &testServer{t: t, upstream: upstream.Start(up), dir: t.TempDir(), work: t.TempDir(), storeOptions: store}
-	t.Cleanup(ts.upstream.Close)
-	ts.start(adjust...)
-	return ts
 }
 
 // heldTurn makes a session with one finished turn and one that has said "first" and waits for the gate

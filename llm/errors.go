@@ -165,17 +165,15 @@ func clean(err error, key string) error {
 }
 
 func printable(text string) string {
-	var out strings.Builder
-	n := 0
-	for _, r := range strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ") {
-		if unicode.IsControl(r) {
-			continue
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && !unicode.IsSpace(r) {
+			return -1
 		}
-		if n++; n > maxMessage-1 {
-			out.WriteString("…")
-			break
-		}
-		out.WriteRune(r)
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > maxMessage {
+		return string(runes[:maxMessage-1]) + "…"
 	}
-	return out.String()
+	return text
 }

@@ -82,7 +82,7 @@ func (s *Session) forgetBuffers() {
 // subscriber, no waiting request, and no use since the given time.
 func (s *Session) Unload(since time.Time) {
 	s.tell(func() {
-		if s.idle() && s.active.Before(since) && len(s.subs) == 0 && s.phase == live && s.inbox.closeIfEmpty() {
+		if s.idle() && s.active.Before(since) && s.events.Subscribers() == 0 && s.phase == live && s.inbox.closeIfEmpty() {
 			s.close(ReasonIdle, func() {})
 		}
 	})
@@ -112,8 +112,7 @@ func (s *Session) abort(err error) {
 
 // release lets go of everything; jobs that still wait fail with err.
 func (s *Session) release(err error) {
-	s.log.close()
-	s.wake()
+	s.events.Close()
 	s.cancel()
 	s.wg.Wait()
 	for _, j := range s.inbox.drain() {

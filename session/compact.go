@@ -307,9 +307,7 @@ func (s *Session) tellDraft(run *compactionRun, text string, anew bool) {
 	if anew {
 		s.emit(Event{Kind: EventCompactionUpdate, Data: Compacted{ID: run.id, Outcome: OutcomeRunning, Strategy: run.strategy}})
 	}
-	for _, piece := range cut(text) {
-		s.emit(Event{Kind: EventSummaryChunk, Message: run.id, Text: piece})
-	}
+	s.events.EmitChunks(Event{Kind: EventSummaryChunk, Message: run.id, Text: text})
 }
 
 // tellCompaction tells the subscribers where a compaction stands.

@@ -8,6 +8,7 @@ import (
 
 	"strata/filecontext"
 	"strata/history"
+	"strata/internal/clip"
 	"strata/stability"
 	"strata/tokens"
 )
@@ -103,7 +104,7 @@ func (s *snapshot) cutDocument(b *built, p *piece, want int) bool {
 	keep := len(body)
 	shown := p.Tokens
 	for want >= leastShown && keep > 0 {
-		keep = len(cutAt(body, min(keep-1, keep*want/max(shown, 1))))
+		keep = len(clip.Bytes(body, min(keep-1, keep*want/max(shown, 1))))
 		now := s.documentPiece(*d, keep)
 		if shown = now.Tokens; shown > want {
 			continue
@@ -206,7 +207,7 @@ func textsOf(messages []history.Message, counter *tokens.Counter) (texts []messa
 // behind it come to at most want; nothing but the marker where that is more.
 func cutText(text string, all, want int, counter *tokens.Counter) string {
 	for keep := len(text); ; {
-		keep = len(cutAt(text, max(0, min(keep-1, keep*want/max(all, 1)))))
+		keep = len(clip.Bytes(text, min(keep-1, keep*want/max(all, 1))))
 		shown := withMarker(text, keep)
 		if all = counter.Count(shown); all <= want || keep == 0 {
 			return shown

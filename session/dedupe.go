@@ -190,7 +190,7 @@ func (s *snapshot) copies(ctx context.Context, pieces []piece) (texts map[place]
 	in := search{snapshot: s, texts: make(map[place]string), calls: make(map[string]fileCall)}
 	for len(heads) > 0 {
 		var seqs []int64
-		seqs, heads = page(heads)
+		seqs, heads = history.Page(heads, pageBytes)
 		messages, err := s.deps.Store.Messages(ctx, s.session, seqs)
 		if err != nil {
 			return nil, nil, fmt.Errorf("read the history of session %s: %w: %w", s.session, ErrStorage, err)
@@ -201,6 +201,9 @@ func (s *snapshot) copies(ctx context.Context, pieces []piece) (texts map[place]
 	}
 	return in.texts, in.found, nil
 }
+
+// pageBytes limits the messages that a search reads from the store at once.
+const pageBytes = 256 << 10
 
 // search goes through a conversation, oldest message first, for copies of files.
 type search struct {

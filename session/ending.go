@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"strata/history"
+	"strata/session/events"
 	"strata/tokens"
 )
 
@@ -31,7 +32,7 @@ type ending struct {
 	err    error            // what the client is told
 }
 
-func (e *ending) running() *runningText { return e.turn.running() }
+func (e *ending) running() *events.Running { return e.turn.running() }
 
 // refusal is what is told to who wants to go on before the ending is stored.
 func (e *ending) refusal() error { return e.turn.unsaved() }
@@ -161,7 +162,7 @@ func (s *Session) finished(e *ending, err error) {
 	if e.reply != nil {
 		finished.MessageID = e.reply.ID
 	}
-	seq := s.emit(Event{Kind: EventTurnFinished, Turn: t.record.ID, Data: finished, settled: s.context.LastSeq()})
+	seq := s.emit(Event{Kind: EventTurnFinished, Turn: t.record.ID, Data: finished, Settled: s.context.LastSeq()})
 	s.deps.Meter.TurnFinished(t.record.Status, t.record.Usage, t.record.Cost)
 	result, failure := e.result()
 	t.answer(result, seq, failure)
@@ -174,7 +175,7 @@ func (s *Session) saved(e *ending) {
 	s.context.end(e)
 	s.tellProgress(e.reply)
 	s.tellTiers(e.turn.record.ID)
-	s.emit(Event{Kind: EventSaved, Turn: e.turn.record.ID, Data: SaveInfo{TurnID: e.turn.record.ID}, settled: s.context.LastSeq()})
+	s.emit(Event{Kind: EventSaved, Turn: e.turn.record.ID, Data: SaveInfo{TurnID: e.turn.record.ID}, Settled: s.context.LastSeq()})
 }
 
 func (s *Session) usageInfo(e *ending) UsageInfo {

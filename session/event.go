@@ -4,114 +4,50 @@ import (
 	"time"
 
 	"strata/history"
+	"strata/session/events"
 )
 
-// EventKind says what an event of a session tells.
-type EventKind string
+// Event is an entry of a session's event log.
+type Event = events.Event
 
-// The kinds of events. Those of the first group are what any client of the session sees (they become
-// session/update); the others go to attached clients only (they become _strata/event).
+// EventKind says what an event tells.
+type EventKind = events.Kind
+
+// Cursor is a subscriber's position in the events of a session.
+type Cursor = events.Cursor
+
+// Since says what a subscriber that attaches has received.
+type Since = events.Since
+
+// The kinds of events with their payloads in Data.
 const (
-	EventBlock            EventKind = "block"             // Role, Message, Block: a whole block of a message
-	EventThought          EventKind = "thought"           // Message, Text: a delta of the model's thinking
-	EventText             EventKind = "text"              // Message, Text: a delta of the answer
-	EventUsage            EventKind = "usage"             // Data: UsageInfo
-	EventInfo             EventKind = "info"              // Data: TitleInfo
-	EventOptions          EventKind = "options"           // the config options changed; Data: ConfigInfo
-	EventNotice           EventKind = "notice"            // Text: something the user should know
-	EventMode             EventKind = "mode"              // the phase in force changed; Text: its id
-	EventCompactionUpdate EventKind = "compaction_update" // Data: Compacted; for clients that can show it
-	EventSummaryChunk     EventKind = "summary_chunk"     // Message: id of a compaction, Text: more of its summary
+	EventBlock            = events.Block
+	EventThought          = events.Thought
+	EventText             = events.Text
+	EventUsage            = events.Usage   // UsageInfo
+	EventInfo             = events.Info    // TitleInfo
+	EventOptions          = events.Options // Info
+	EventNotice           = events.Notice
+	EventMode             = events.Mode
+	EventCompactionUpdate = events.CompactionUpdate // Compacted
+	EventSummaryChunk     = events.SummaryChunk
 
-	EventTurnStarted    EventKind = "turn_started"    // Data: TurnStarted
-	EventTurnFinished   EventKind = "turn_finished"   // Data: TurnFinished
-	EventContextChanged EventKind = "context_changed" // Data: ContextChanged
-	EventCompaction     EventKind = "compaction"      // Data: Compacted
-	EventTiersChanged   EventKind = "tiers_changed"   // Data: TiersChanged
-	EventFilesChanged   EventKind = "files_changed"   // Data: FilesChanged
-	EventLeftOut        EventKind = "left_out"        // Data: LeftOuts
-	EventRetrying       EventKind = "retrying"        // Data: Retrying
-	EventSaved          EventKind = "saved"           // Data: SaveInfo
-	EventSaveFailed     EventKind = "save_failed"     // Data: SaveInfo
-	EventProgress       EventKind = "progress"        // Data: Progress
-	EventCompleted      EventKind = "completed"       // Data: Completed
-	EventConfigChanged  EventKind = "config_changed"  // Data: ConfigInfo
-	EventResynced       EventKind = "resynced"        // the events First to Seq were dropped; their text was sent again
-	EventClosed         EventKind = "closed"          // Data: ClosedInfo; always the last
+	EventTurnStarted    = events.TurnStarted    // TurnStarted
+	EventTurnFinished   = events.TurnFinished   // TurnFinished
+	EventContextChanged = events.ContextChanged // ContextChanged
+	EventCompaction     = events.Compaction     // Compacted
+	EventTiersChanged   = events.TiersChanged   // TiersChanged
+	EventFilesChanged   = events.FilesChanged   // FilesChanged
+	EventLeftOut        = events.LeftOut        // LeftOuts
+	EventRetrying       = events.Retrying       // Retrying
+	EventSaved          = events.Saved          // SaveInfo
+	EventSaveFailed     = events.SaveFailed     // SaveInfo
+	EventProgress       = events.Progress       // Progress
+	EventCompleted      = events.Completed      // Completed
+	EventConfigChanged  = events.ConfigChanged  // ConfigInfo
+	EventResynced       = events.Resynced
+	EventClosed         = events.Closed // ClosedInfo
 )
-
-// update reports whether clients that are not attached see events of this kind.
-func (k EventKind) update() bool {
-	switch k {
-	case EventBlock, EventThought, EventText, EventUsage, EventInfo, EventOptions, EventNotice,
-		EventMode, EventCompactionUpdate, EventSummaryChunk:
-		return true
-	}
-	return false
-}
-
-// delta reports whether adjacent events of this kind and message can be merged into one.
-func (k EventKind) delta() bool { return k == EventThought || k == EventText }
-
-// Event is one entry of a session's event log, as a cursor delivers it.
-type Event struct {
-	// First and Seq are the sequence numbers that it covers; they differ where deltas were merged, and where
-	// events before it were not for the subscriber.
-	// Both are 0 for what a cursor sends from the transcript: a replay, or text that fell off the log.
-	First, Seq uint64
-
-	Kind    EventKind
-	Turn    string
-	Message string // message id
-	Role    history.Role
-	Text    string
-	Block   *history.Block
-	Data    any // payload, immutable, marshals to a JSON object
-
-	origin *Cursor // the subscriber that caused it and is not told
-	at     sent    // what of its message comes before it, where it brings some of one
-
-	settled int64    // transcript position up to which a cursor has sent everything once it has sent this
-	was     progress // of a subscriber that has been sent all events before it; set by the log
-}
-
-// sent is how much of a message was sent.
-type sent struct {
-	text, thought int // bytes
-	blocks        int // events that bring blocks
-}
-
-// brings reports whether e brings some of a message.
-func (e *Event) brings() bool { return e.Kind.delta() || e.Kind == EventBlock }
-
-// past returns what of e's message was sent once e was.
-func (e *Event) past() sent {
-	s := e.at
-	switch e.Kind {
-	case EventText:
-		s.text += len(e.Text)
-	case EventThought:
-		s.thought += len(e.Text)
-	case EventBlock:
-		s.blocks++
-	}
-	return s
-}
-
-// size is the event's share of the log's byte bound.
-func (e *Event) size() int {
-	n := eventOverhead + len(e.Text)
-	if e.Block != nil {
-		n += len(e.Block.Text) + len(e.Block.Data) + len(e.Block.Args)
-		for i := range e.Block.Content {
-			n += len(e.Block.Content[i].Text) + len(e.Block.Content[i].Data)
-		}
-	}
-	return n
-}
-
-// eventOverhead is the size in bytes that an event counts beside its text: the struct and its payload.
-const eventOverhead = 192
 
 // UsageInfo tells how full the window is after a turn.
 type UsageInfo struct {
@@ -217,3 +153,6 @@ type ConfigInfo struct {
 type ClosedInfo struct {
 	Reason string `json:"reason"` // closed, deleted, shutdown, failed
 }
+
+// DefaultLogEvents limits the events that a session keeps.
+const DefaultLogEvents = events.MaxEvents

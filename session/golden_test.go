@@ -17,6 +17,7 @@ import (
 
 	"strata/compaction"
 	"strata/history"
+	"strata/internal/clip"
 	"strata/llm"
 	"strata/session/profile"
 )
@@ -308,7 +309,7 @@ func shortened(text string) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
-		if cut := firstChars(line, width); len(cut) < len(line) {
+		if cut := clip.Chars(line, width); len(cut) < len(line) {
 			line = cut + "…"
 		}
 		out.WriteString(line + "\n")

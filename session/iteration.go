@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"strata/history"
+	"strata/internal/clip"
 	"strata/session/profile"
 )
 
@@ -37,8 +38,8 @@ func iterationOf(number int, messages []history.Message, l *profile.Loop) iterat
 			it.failed = it.failed || failed(m)
 		}
 	}
-	it.prompt = clip(paragraphs(prompts), l.PromptChars)
-	it.output = clip(paragraphs(outputs), l.OutputChars)
+	it.prompt = clip.Middle(paragraphs(prompts), l.PromptChars)
+	it.output = clip.Middle(paragraphs(outputs), l.OutputChars)
 	return it
 }
 
@@ -62,10 +63,10 @@ func (it *iteration) read(m *history.Message) {
 		return
 	}
 	for _, marker := range meta.ProgressMarkers {
-		it.markers = append(it.markers, oneLine(marker, maxMarkerChars))
+		it.markers = append(it.markers, clip.Line(marker, maxMarkerChars))
 	}
 	for _, path := range meta.FileChanges {
-		it.files = append(it.files, oneLine(path, maxMarkerChars))
+		it.files = append(it.files, clip.Line(path, maxMarkerChars))
 	}
 	it.markers, it.files = distinct(it.markers), distinct(it.files)
 	it.seconds += meta.DurationSeconds
@@ -73,7 +74,7 @@ func (it *iteration) read(m *history.Message) {
 		it.score = meta.ProgressScore
 	}
 	if meta.Tool != "" {
-		it.tool = oneLine(meta.Tool, maxMarkerChars)
+		it.tool = clip.Line(meta.Tool, maxMarkerChars)
 	}
 }
 
@@ -87,49 +88,23 @@ func distinct(texts []string) []string {
 	})
 }
 
-// clip returns a text of at most chars characters: where it has more, its beginning and its end with a marker between
-// them that says how much is missing.
-func clip(text string, chars int) string {
-	all := utf8.RuneCountInString(text)
-	if all <= chars {
-		return text
-	}
-	marker := fmt.Sprintf("\n[%d characters omitted]\n", all) // no shorter than the one that says what is missing
-	keep := chars - len(marker)
-	if keep < 2 {
-		return firstChars(fmt.Sprintf("[%d characters omitted]", all), chars)
-	}
-	begin, end := firstChars(text, keep-keep/2), lastChars(text, keep/2)
-	return fmt.Sprintf("%s\n[%d characters omitted]\n%s", begin, all-keep, end)
-}
-
-// lastChars returns the last n characters of a text.
-func lastChars(text string, n int) string {
-	at := len(text)
-	for ; n > 0 && at > 0; n-- {
-		_, size := utf8.DecodeLastRuneInString(text[:at])
-		at -= size
-	}
-	return text[at:]
-}
-
 // noAnswer stands for an output that is empty.
 const noAnswer = "(no answer)"
 
 // recent returns the iteration as one of the newest, in at most chars characters.
 func (it *iteration) recent(chars int) string {
 	heading := fmt.Sprintf("## Iteration %d\n\n", it.number)
-	facts := firstChars(it.facts(), chars/3)
+	facts := clip.Chars(it.facts(), chars/3)
 	if facts != "" {
 		facts = "\n\n" + facts
 	}
 	left := chars - utf8.RuneCountInString(heading) - utf8.RuneCountInString(facts) - len("Prompt: \n\nOutput: ")
-	prompt := clip(it.prompt, max(left/3, left-utf8.RuneCountInString(it.output)))
-	output := clip(it.output, max(left-utf8.RuneCountInString(prompt), 0))
+	prompt := clip.Middle(it.prompt, max(left/3, left-utf8.RuneCountInString(it.output)))
+	output := clip.Middle(it.output, max(left-utf8.RuneCountInString(prompt), 0))
 	if it.output == "" {
 		output = noAnswer
 	}
-	return firstChars(heading+"Prompt: "+prompt+"\n\nOutput: "+output+facts, chars)
+	return clip.Chars(heading+"Prompt: "+prompt+"\n\nOutput: "+output+facts, chars)
 }
 
 // facts are what is known of the iteration beside its texts, as lines.
@@ -178,7 +153,7 @@ func (it *iteration) brief(chars int) string {
 	if output == "" {
 		output = noAnswer
 	}
-	return firstChars(heading+oneLine(it.prompt, left/3)+" → "+oneLine(output, left-left/3), chars)
+	return clip.Chars(heading+clip.Line(it.prompt, left/3)+" → "+clip.Line(output, left-left/3), chars)
 }
 
 // text is what a plan and a summary see of a message: in a loop no more than the view stores of it, and what is
@@ -189,9 +164,9 @@ func (j *compactionJob) text(m *history.Message) string {
 		return compactText(m)
 	}
 	if m.Role == history.RoleUser {
-		return clip(compactText(m), l.PromptChars)
+		return clip.Middle(compactText(m), l.PromptChars)
 	}
 	var known iteration
 	known.read(m)
-	return paragraphs([]string{clip(compactText(m), l.OutputChars), known.facts()})
+	return paragraphs([]string{clip.Middle(compactText(m), l.OutputChars), known.facts()})
 }

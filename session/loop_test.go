@@ -277,23 +277,6 @@ func TestIterationsAreBounded(t *testing.T) {
 	}
 }
 
-func TestClip(t *testing.T) {
-	for _, tc := range []struct {
-		text  string
-		chars int
-		want  string
-	}{
-		{"abc", 3, "abc"},
-		{strings.Repeat("a", 50) + strings.Repeat("z", 50), 40, "aaaaaaa\n[86 characters omitted]\nzzzzzzz"},
-		{strings.Repeat("ä", 100), 10, "[100 chara"},
-		{"abc", 0, ""},
-	} {
-		if got := clip(tc.text, tc.chars); got != tc.want || utf8.RuneCountInString(got) > tc.chars {
-			t.Errorf("clip(%.10q, %d) = %q", tc.text, tc.chars, got)
-		}
-	}
-}
-
 func TestASummaryOfALoopSeesWhatTheViewStores(t *testing.T) {
 	m := loopOf(t, 200_000)
 	j := &compactionJob{snap: m.snapshot(m.model, "")}

@@ -137,7 +137,7 @@ func (g *gallery) unseen(view []history.Viewed) (heads []history.Head) {
 func (s *snapshot) seePictures(ctx context.Context) error {
 	for heads := s.gallery.unseen(s.view); len(heads) > 0; {
 		var seqs []int64
-		seqs, heads = page(heads)
+		seqs, heads = history.Page(heads, pageBytes)
 		messages, err := s.deps.Store.Messages(ctx, s.session, seqs)
 		if err != nil {
 			return fmt.Errorf("read the history of session %s: %w: %w", s.session, ErrStorage, err)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"strata/history"
+	"strata/internal/clip"
 )
 
 // Progress tells what an answer says is done now that was not before.
@@ -41,34 +42,13 @@ func progressMarkers(text string) []string {
 			break
 		}
 		if start := strings.LastIndex(text[:end], progressOpen); start >= 0 {
-			if marker := oneLine(text[start+len(progressOpen):end], maxMarkerChars); marker != "" {
+			if marker := clip.Line(text[start+len(progressOpen):end], maxMarkerChars); marker != "" {
 				markers = append(markers, marker)
 			}
 		}
 		text = text[end+len(progressClose):]
 	}
 	return markers
-}
-
-// oneLine returns the beginning of a text, at most chars characters, as one line.
-func oneLine(text string, chars int) string {
-	line := strings.Join(strings.Fields(text), " ")
-	cut := firstChars(line, chars)
-	if len(cut) < len(line) {
-		cut = strings.TrimRight(firstChars(line, chars-1), " ") + "…"
-	}
-	return cut
-}
-
-// firstChars returns the first n characters of a text.
-func firstChars(text string, n int) string {
-	for i := range text {
-		if n <= 0 {
-			return text[:i]
-		}
-		n--
-	}
-	return text
 }
 
 // tellProgress tells what an answer of a loop says of the progress of the work.

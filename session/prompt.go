@@ -70,7 +70,7 @@ func (s *Session) prompt(p Prompt, subscriber *Cursor, reply PromptReply, refuse
 	}
 	switch {
 	case s.unsaved != nil && p.ID != "" && s.unsaved.turn.record.PromptID == p.ID:
-		s.unsaved.again(waiter{reply, subscriber}, s.log.end())
+		s.unsaved.again(waiter{reply, subscriber}, s.events.End())
 		return nil
 	case s.unsaved != nil:
 		s.refuseNew(p, s.unsaved.refusal(), reply)
@@ -224,21 +224,7 @@ func (s *Session) turnBegun(t *turn, a admission, update history.Session, subscr
 }
 
 // emitMessage tells all but its author of a message that was stored.
-func (s *Session) emitMessage(m *history.Message, author *Cursor) {
-	if author != nil {
-		author.claim(m.ID)
-	}
-	events := messageEvents(m)
-	for i := range events {
-		events[i].origin = author
-	}
-	if n := len(events); n > 0 {
-		events[n-1].settled = m.Seq
-	}
-	for _, e := range events {
-		s.emit(e)
-	}
-}
+func (s *Session) emitMessage(m *history.Message, author *Cursor) { s.events.EmitMessage(m, author) }
 
 // admitMessages sets the tokens of messages and what their pictures are. It returns an error that names the message for
 // one that no request to the model can hold.

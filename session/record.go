@@ -50,7 +50,7 @@ func (s *Session) Info(reply func(Info, error)) {
 func (s *Session) info() Info {
 	i := Info{
 		Session: s.record, Config: s.config(), Model: s.model, State: s.state(), Unsaved: s.unsaved != nil,
-		Epoch: s.epoch, Seq: s.log.end(), Totals: s.context.Totals(), Messages: len(s.context.Transcript()),
+		Epoch: s.Epoch(), Seq: s.events.End(), Totals: s.context.Totals(), Messages: len(s.context.Transcript()),
 		InView: len(s.context.View()), Tokens: s.context.Tokens(), Files: s.context.FileCount(), Notices: s.allNotices(),
 	}
 	i.Session.Messages = i.Messages
@@ -179,9 +179,9 @@ func (s *Session) configured(told told, reply func(Configured, error)) {
 	s.context.setModel(s.model)
 	s.followRules()
 	answer := Configured{Info: s.info(), After: answerAfter(s.turn)}
-	s.emit(Event{Kind: EventOptions, Data: answer.Info, origin: told.options})
+	s.emit(Event{Kind: EventOptions, Data: answer.Info, Origin: told.options})
 	if now := s.context.phase; now != mode && now != "" {
-		s.emit(Event{Kind: EventMode, Text: now, origin: told.mode})
+		s.emit(Event{Kind: EventMode, Text: now, Origin: told.mode})
 	}
 	s.emit(Event{Kind: EventConfigChanged, Data: ConfigInfo{Config: s.config()}})
 	reply(answer, nil)

@@ -42,6 +42,12 @@ func (f *failOnce) Stream(_ context.Context, _ llm.Request, on func(llm.Event)) 
 	return llm.Result{Blocks: []history.Block{{Type: history.BlockText, Text: "fine"}}, StopReason: llm.StopEndTurn}, nil
 }
 
+type noMeter struct{}
+
+func (noMeter) TurnStarted()                                            {}
+func (noMeter) TurnFinished(history.TurnStatus, history.Usage, float64) {}
+func (noMeter) Deltas(int)                                              {}
+
 func newLockedStore() *lockedStore {
 	return &lockedStore{fakeStore: &fakeStore{messages: map[int64]history.Message{}, files: map[string]history.File{}, blobs: map[string][]byte{}}}
 }

@@ -20,6 +20,7 @@ import (
 	"strata/filecontext"
 	"strata/history"
 	"strata/llm"
+	"strata/session/events"
 	"strata/session/profile"
 )
 
@@ -134,12 +135,11 @@ const (
 // reply function return at once and call it later, exactly once, on a goroutine of the session, mostly the
 // mailbox: it must not block.
 type Session struct {
-	id    string
-	deps  *Deps
-	inbox *inbox
-	log   *eventLog
-	epoch string
-	done  chan struct{}
+	id     string
+	deps   *Deps
+	inbox  *inbox
+	events *events.Stream
+	done   chan struct{}
 
 	ctx      context.Context // ends when the session has ended
 	cancel   context.CancelFunc
@@ -160,10 +160,9 @@ type Session struct {
 	pause       compaction.Backoff
 	lastOutcome string // of a compaction
 	rules       Rules
-	profile     profile.Profile  // of the rules
-	assembly    *assembly        // the newest request that was assembled for a frontend
-	deferred    []deferral       // to do when the turn has ended
-	subs        map[*Cursor]bool // whether it is attached
+	profile     profile.Profile // of the rules
+	assembly    *assembly       // the newest request that was assembled for a frontend
+	deferred    []deferral      // to do when the turn has ended
 	onClose     []func()
 	reason      string // why it is closing
 	active      time.Time
@@ -210,14 +209,12 @@ func newSession(deps *Deps, id string) *Session {
 		id:       id,
 		deps:     deps,
 		inbox:    newInbox(),
-		log:      newEventLog(DefaultLogEvents, DefaultLogBytes),
-		epoch:    deps.NewID(""),
 		done:     make(chan struct{}),
 		stopping: make(chan struct{}),
 		deltas:   make(chan delta, 64),
-		subs:     make(map[*Cursor]bool),
 		active:   deps.Now(),
 	}
+	s.events = events.New(id, deps.NewID(""), deps.Store, s.standing)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
@@ -226,7 +223,7 @@ func newSession(deps *Deps, id string) *Session {
 func (s *Session) ID() string { return s.id }
 
 // Epoch names this loading of the session: sequence numbers of events are only comparable within it.
-func (s *Session) Epoch() string { return s.epoch }
+func (s *Session) Epoch() string { return s.events.Epoch() }
 
 // Done is closed when the session has ended and everything it owned has.
 func (s *Session) Done() <-chan struct{} { return s.done }
@@ -292,7 +289,7 @@ func (s *Session) begin(loaded history.Loaded) error {
 		return fmt.Errorf("load session %s: %w", s.id, err)
 	}
 	s.settleCompaction(loaded.Compaction)
-	s.log.start(s.context.LastSeq())
+	s.events.Start(s.context.LastSeq())
 	s.phase = live
 	s.deps.Changed(s.id, StateIdle)
 	return nil
@@ -345,45 +342,35 @@ func (s *Session) spawn(work func()) {
 }
 
 // emit appends an event to the log and wakes the subscribers.
-func (s *Session) emit(e Event) uint64 {
-	seq := s.log.append(e)
-	s.wake()
-	return seq
-}
+func (s *Session) emit(e Event) uint64 { return s.events.Emit(e) }
 
-func (s *Session) wake() {
-	for c := range s.subs {
-		c.wake()
-	}
-}
-
-// standing returns what the session has said so far, also when it has ended: a subscriber that was slow
-// still gets all of it. It must not be called on the mailbox.
-func (s *Session) standing(ctx context.Context) (standing, error) {
-	answers := make(chan standing, 1)
+// standing returns everything that the session has said so far, also after its end: a slow subscriber still receives all
+// of it. It must not be called on the mailbox.
+func (s *Session) standing(ctx context.Context) (events.Standing, error) {
+	answers := make(chan events.Standing, 1)
 	s.tell(func() { answers <- s.stand() })
 	select {
 	case st := <-answers:
 		return st, nil
 	case <-s.done:
 	case <-ctx.Done():
-		return standing{}, ctx.Err()
+		return events.Standing{}, ctx.Err()
 	}
 	if s.context == nil {
-		return standing{}, fmt.Errorf("session %s: %w", s.id, ErrClosed)
+		return events.Standing{}, fmt.Errorf("session %s: %w", s.id, ErrClosed)
 	}
 	st := s.stand() // nothing else touches the session any more
-	st.seq--        // its last event, that it is closed, is still in the log
+	st.Seq--        // the last event, closed, is still in the log
 	return st, nil
 }
 
-func (s *Session) stand() standing {
-	st := standing{session: s.id, seq: s.log.end(), heads: s.context.Transcript()}
+func (s *Session) stand() events.Standing {
+	st := events.Standing{Seq: s.events.End(), Heads: s.context.Transcript()}
 	switch {
 	case s.turn != nil:
-		st.running = s.turn.running()
+		st.Running = s.turn.running()
 	case s.unsaved != nil:
-		st.running = s.unsaved.running()
+		st.Running = s.unsaved.running()
 	}
 	return st
 }

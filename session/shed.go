@@ -135,11 +135,7 @@ func (m *ContextManager) expected(b *built) int {
 // tellTiers tells attached subscribers what moved between tiers with the reply that was just stored.
 // It takes a plan of the next request to know, so it is only done where somebody listens.
 func (s *Session) tellTiers(turn string) {
-	listening := false
-	for _, attached := range s.subs {
-		listening = listening || attached
-	}
-	if !listening {
+	if !s.events.Attached() {
 		return
 	}
 	s.account(func(_ snapshot, b built) {

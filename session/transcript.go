@@ -62,7 +62,7 @@ func (s *Session) number(messages []history.Message) []history.Message {
 
 func (s *Session) contextChanged(reason string) {
 	s.active = s.deps.Now()
-	s.emit(Event{Kind: EventContextChanged, settled: s.context.LastSeq(), Data: ContextChanged{
+	s.emit(Event{Kind: EventContextChanged, Settled: s.context.LastSeq(), Data: ContextChanged{
 		Reason: reason, Tokens: s.context.Tokens(), Seq: s.context.LastSeq(),
 	}})
 }

@@ -11,6 +11,7 @@ import (
 
 	"strata/history"
 	"strata/llm"
+	"strata/session/events"
 	"strata/stability"
 )
 
@@ -90,17 +91,17 @@ func (s *Session) newTurn(p Prompt, w waiter) *turn {
 // answer tells all who wait for the turn how it ended.
 func (t *turn) answer(result PromptResult, seq uint64, err error) {
 	for _, w := range t.waiters {
-		w.subscriber.whenPlaced(func() { w.reply(result, seq, err) })
+		w.subscriber.WhenPositioned(func() { w.reply(result, seq, err) })
 	}
 	t.waiters = nil
 }
 
 // running returns the answer so far.
-func (t *turn) running() *runningText {
+func (t *turn) running() *events.Running {
 	if !t.stored {
 		return nil
 	}
-	return &runningText{Turn: t.record.ID, Message: t.record.ReplyID, Thought: t.thought.String(), Text: t.text.String()}
+	return &events.Running{Turn: t.record.ID, Message: t.record.ReplyID, Thought: t.thought.String(), Text: t.text.String()}
 }
 
 // Cancel stops the running turn: it ends with the stop reason cancelled. Where turnID is given it must
@@ -218,14 +219,8 @@ func (s *Session) onEvent(t *turn, e llm.Event) {
 
 // emitText adds text to the answer, whose text or thinking so far is in sofar, and tells the subscribers.
 func (s *Session) emitText(t *turn, kind EventKind, sofar *strings.Builder, text string) {
-	for _, piece := range cut(text) {
-		s.log.append(Event{
-			Kind: kind, Turn: t.record.ID, Message: t.record.ReplyID, Role: history.RoleAssistant, Text: piece,
-			at: sent{text: t.text.Len(), thought: t.thought.Len()},
-		})
-		sofar.WriteString(piece)
-	}
-	s.wake()
+	s.events.EmitDelta(kind, t.running(), text)
+	sofar.WriteString(text)
 	s.deps.Meter.Deltas(1)
 }
 

@@ -1,15 +1,18 @@
-package session
+package events
 
-import "sync"
-
-// The bounds of an event log: whichever is reached first drops the oldest events.
-const (
-	DefaultLogEvents = 4096
-	DefaultLogBytes  = 8 << 20
+import (
+	"strings"
+	"sync"
 )
 
-// eventLog is the bounded record of a session's newest events. The mailbox appends; cursors read from
-// the goroutines of their connections. Its lock is a leaf: nothing is called while it is held.
+// The limits of an event log. The first one that is reached drops the oldest events.
+const (
+	MaxEvents = 4096
+	MaxBytes  = 8 << 20
+)
+
+// eventLog keeps a session's newest events. The mailbox appends; cursors read from the goroutines of their connections.
+// Its lock is a leaf: nothing is called while the lock is held.
 type eventLog struct {
 	maxEvents, maxBytes int
 
@@ -21,14 +24,14 @@ type eventLog struct {
 	last   uint64 // sequence number of the newest event, 0 before the first
 	closed bool
 
-	progress progress // of a subscriber that has been sent all events
+	progress progress // of a subscriber that has received all events
 }
 
 func newEventLog(maxEvents, maxBytes int) *eventLog {
 	return &eventLog{maxEvents: maxEvents, maxBytes: maxBytes}
 }
 
-// start sets the transcript position that was reached before the first event.
+// start sets the transcript position before the first event.
 func (l *eventLog) start(settled int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,15 +80,15 @@ func (l *eventLog) end() uint64 {
 	return l.last
 }
 
-// reaches reports whether the log still holds everything behind sequence number after.
+// reaches reports whether the log still holds every event after a sequence number.
 func (l *eventLog) reaches(after uint64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return after <= l.last && after+uint64(l.count) >= l.last
 }
 
-// progressAt returns what a subscriber had been sent that saw everything up to sequence number after, which
-// the log must reach.
+// progressAt returns the progress of a subscriber that has received every event up to a sequence number, which the log
+// must reach.
 func (l *eventLog) progressAt(after uint64) progress {
 	if e, state := l.read(after + 1); state == readEvent {
 		return e.was
@@ -95,7 +98,7 @@ func (l *eventLog) progressAt(after uint64) progress {
 	return l.progress
 }
 
-// close marks the newest event as the last there will be.
+// close marks the newest event as the last one.
 func (l *eventLog) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,13 +109,13 @@ type readState int
 
 const (
 	readEvent  readState = iota
-	readNone             // nothing there yet
-	readBehind           // the event was dropped: the cursor fell off the log
-	readClosed           // the log ended before seq
+	readNone             // not appended yet
+	readBehind           // dropped: the cursor fell off the log
+	readClosed           // the log ended before
 )
 
-// read returns the event with sequence number seq, or what is in its place.
-func (l *eventLog) read(seq uint64) (Event, readState) {
+// read returns the event with a sequence number. Without one, state says why.
+func (l *eventLog) read(seq uint64) (e Event, state readState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch oldest := l.last - uint64(l.count) + 1; {
@@ -127,8 +130,8 @@ func (l *eventLog) read(seq uint64) (Event, readState) {
 	}
 }
 
-// readRun returns the event with sequence number seq with the adjacent deltas behind it that continue
-// the same message merged into it, up to maxText bytes of text.
+// readRun returns the event with a sequence number, merged with the adjacent deltas after it that continue the same
+// message, up to maxText bytes of text.
 func (l *eventLog) readRun(seq uint64, maxText int) (Event, readState) {
 	first, state := l.read(seq)
 	if state != readEvent || !first.Kind.delta() {
@@ -144,6 +147,6 @@ func (l *eventLog) readRun(seq uint64, maxText int) (Event, readState) {
 		parts = append(parts, next.Text)
 		size += len(next.Text)
 	}
-	first.Text = join(parts)
+	first.Text = strings.Join(parts, "")
 	return first, readEvent
 }

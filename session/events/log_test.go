@@ -1,4 +1,4 @@
-package session
+package events
 
 import (
 	"math/rand/v2"
@@ -10,7 +10,7 @@ import (
 )
 
 func textEvent(message, text string) Event {
-	return Event{Kind: EventText, Message: message, Text: text}
+	return Event{Kind: Text, Message: message, Text: text}
 }
 
 func TestEventLogIsBoundedByCount(t *testing.T) {
@@ -121,8 +121,8 @@ func TestEventLogThatIsClosed(t *testing.T) {
 func TestReadRunMergesAdjacentDeltasOnly(t *testing.T) {
 	l := newEventLog(100, 1<<20)
 	for _, e := range []Event{
-		textEvent("m", "a"), textEvent("m", "b"), {Kind: EventThought, Message: "m", Text: "c"}, textEvent("m", "d"), textEvent("n", "e"),
-		{Kind: EventUsage}, textEvent("n", "f"), textEvent("n", "g"), {Kind: EventNotice, Text: "h"}, {Kind: EventNotice, Text: "i"},
+		textEvent("m", "a"), textEvent("m", "b"), {Kind: Thought, Message: "m", Text: "c"}, textEvent("m", "d"), textEvent("n", "e"),
+		{Kind: Usage}, textEvent("n", "f"), textEvent("n", "g"), {Kind: Notice, Text: "h"}, {Kind: Notice, Text: "i"},
 	} {
 		l.append(e)
 	}

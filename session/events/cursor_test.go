@@ -1,4 +1,4 @@
-package session
+package events
 
 import (
 	"context"
@@ -9,111 +9,143 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"strata/history"
 )
 
-// stage is a session whose mailbox is played by the test: what is said on it goes the ways of the real one.
+// stage is a stream whose session is played by the test.
 type stage struct {
-	*Session
-	t     *testing.T
-	store *fakeStore
-	stop  chan struct{}
-	ended chan struct{}
+	*Stream
+	t        *testing.T
+	jobs     chan func()
+	ended    chan struct{}
+	messages map[int64]history.Message
+	heads    []history.Head
+	running  *Running
+	ids      int
 }
 
-// newStage returns a session whose event log holds the given number of events.
+// newStage returns a stream whose log holds the given number of events.
 func newStage(t *testing.T, events int) *stage {
-	m := manage(t, testWindow)
-	m.deps.Meter = noMeter{}
-	st := &stage{Session: newSession(m.deps, "sess_1"), t: t, store: m.store, stop: make(chan struct{}), ended: make(chan struct{})}
-	st.log, st.context, st.phase = newEventLog(events, 1<<20), m.ContextManager, live
+	st := &stage{t: t, jobs: make(chan func(), 10), ended: make(chan struct{}), messages: map[int64]history.Message{}}
+	st.Stream = New("sess_1", "epoch", st, func(ctx context.Context) (now Standing, err error) {
+		answers := make(chan Standing, 1)
+		st.jobs <- func() { answers <- st.now() }
+		select {
+		case now := <-answers:
+			return now, nil
+		case <-ctx.Done():
+			return Standing{}, ctx.Err()
+		}
+	})
+	st.log = newEventLog(events, 1<<20)
 	go func() {
 		defer close(st.ended)
-		for {
-			select {
-			case <-st.inbox.ready:
-				for _, j := range st.inbox.take() {
-					j.run()
-				}
-			case <-st.stop:
-				return
-			}
+		for job := range st.jobs {
+			job()
 		}
 	}()
 	return st
 }
 
-func (st *stage) end() {
-	close(st.stop)
-	<-st.ended
-	st.cancel()
-	st.wg.Wait()
+func (st *stage) now() Standing {
+	now := Standing{Seq: st.End(), Heads: st.heads[:len(st.heads):len(st.heads)]}
+	if st.running != nil {
+		running := *st.running
+		now.Running = &running
+	}
+	return now
 }
 
-type noMeter struct{}
+// Messages implements Messages. The test changes them only while no cursor reads.
+func (st *stage) Messages(_ context.Context, _ string, seqs []int64) ([]history.Message, error) {
+	messages := make([]history.Message, len(seqs))
+	for i, seq := range seqs {
+		messages[i] = st.messages[seq]
+	}
+	return messages, nil
+}
 
-func (noMeter) TurnStarted()                                            {}
-func (noMeter) TurnFinished(history.TurnStatus, history.Usage, float64) {}
-func (noMeter) Deltas(int)                                              {}
+func (st *stage) onMailbox(do func()) {
+	ran := make(chan struct{})
+	st.jobs <- func() {
+		defer close(ran)
+		do()
+	}
+	<-ran
+}
 
-// user stores a message of the user and tells it.
+func (st *stage) end() {
+	close(st.jobs)
+	<-st.ended
+}
+
+func (st *stage) id(prefix string) string {
+	st.ids++
+	return fmt.Sprint(prefix, st.ids)
+}
+
+func text(words string) history.Block { return history.Block{Type: history.BlockText, Text: words} }
+
+// user stores a message of the user and emits it.
 func (st *stage) user(words string, author *Cursor) {
 	st.onMailbox(func() {
-		m := history.Message{ID: st.deps.NewID("msg_"), Seq: st.context.NextSeq(), Role: history.RoleUser}
+		m := history.Message{ID: st.id("msg_"), Role: history.RoleUser}
 		for _, w := range strings.SplitAfter(words, " ") {
 			m.Blocks = append(m.Blocks, text(w))
 		}
-		st.put(m)
-		st.emitMessage(&m, author)
+		m.Seq = st.put(m)
+		st.EmitMessage(&m, author)
 	})
 }
 
-func (st *stage) put(m history.Message) {
-	st.store.messages[m.Seq] = m
-	st.context.append([]history.Message{m})
+func (st *stage) put(m history.Message) int64 {
+	m.Seq = int64(len(st.heads) + 1)
+	st.messages[m.Seq] = m
+	st.heads = append(st.heads, history.Head{ID: m.ID, Seq: m.Seq, Bytes: 100})
+	return m.Seq
 }
 
-// begin starts an answer.
+// begin starts a reply.
 func (st *stage) begin() {
 	st.onMailbox(func() {
-		st.turn = &turn{record: history.Turn{ID: st.deps.NewID("turn_"), ReplyID: st.deps.NewID("msg_")}, stored: true}
-		st.emit(Event{Kind: EventTurnStarted, Turn: st.turn.record.ID, Data: TurnStarted{}})
+		st.running = &Running{Turn: st.id("turn_"), Message: st.id("msg_")}
+		st.Emit(Event{Kind: TurnStarted, Turn: st.running.Turn})
 	})
 }
 
-// delta adds to the answer.
-func (st *stage) delta(kind EventKind, words string) {
+// delta adds to the reply.
+func (st *stage) delta(kind Kind, words string) {
 	st.onMailbox(func() {
-		if kind == EventText {
-			st.emitText(st.turn, kind, &st.turn.text, words)
+		st.EmitDelta(kind, st.running, words)
+		if kind == Text {
+			st.running.Text += words
 		} else {
-			st.emitText(st.turn, kind, &st.turn.thought, words)
+			st.running.Thought += words
 		}
 	})
 }
 
-// finishAnswer stores the answer.
+// finishAnswer stores the reply.
 func (st *stage) finishAnswer() {
 	st.onMailbox(func() {
-		t := st.turn
-		st.turn = nil
+		r := st.running
+		st.running = nil
 		var blocks []history.Block
-		if t.thought.Len() > 0 {
-			blocks = append(blocks, history.Block{Type: history.BlockThinking, Text: t.thought.String()})
+		if r.Thought != "" {
+			blocks = append(blocks, history.Block{Type: history.BlockThinking, Text: r.Thought})
 		}
-		if t.text.Len() > 0 {
-			blocks = append(blocks, text(t.text.String()))
+		if r.Text != "" {
+			blocks = append(blocks, text(r.Text))
 		}
 		if len(blocks) > 0 {
-			st.put(history.Message{ID: t.record.ReplyID, Seq: st.context.NextSeq(), Turn: t.record.ID, Role: history.RoleAssistant, Blocks: blocks})
+			st.put(history.Message{ID: r.Message, Turn: r.Turn, Role: history.RoleAssistant, Blocks: blocks})
 		}
-		st.emit(Event{Kind: EventSaved, Data: SaveInfo{}, settled: st.context.LastSeq()})
-		st.emit(Event{Kind: EventUsage, Data: UsageInfo{}})
-		st.emit(Event{Kind: EventTurnFinished, Data: TurnFinished{}, settled: st.context.LastSeq()})
+		st.Emit(Event{Kind: Saved, Settled: int64(len(st.heads))})
+		st.Emit(Event{Kind: Usage})
+		st.Emit(Event{Kind: TurnFinished, Settled: int64(len(st.heads))})
 	})
 }
 
@@ -171,14 +203,14 @@ func (cl *client) drain() {
 func (st *stage) stored() map[string]string {
 	shown := &client{st: st, shown: map[string]string{}}
 	st.onMailbox(func() {
-		for _, h := range st.context.Transcript() {
-			m := st.store.messages[h.Seq]
+		for _, h := range st.heads {
+			m := st.messages[h.Seq]
 			for _, e := range messageEvents(&m) {
 				shown.show(m.ID, &e)
 			}
 		}
-		if st.turn != nil {
-			for _, e := range st.turn.running().events() {
+		if st.running != nil {
+			for _, e := range st.running.events() {
 				shown.show(e.Message, &e)
 			}
 		}
@@ -186,37 +218,37 @@ func (st *stage) stored() map[string]string {
 	return shown.shown
 }
 
-// reattach goes on on a new cursor, as a client that comes back does.
+// reattach goes on with a new cursor, as a client that comes back does: in the log, or after a snapshot of everything.
 func (cl *client) reattach() {
-	type answer struct {
-		a   Attached
-		err error
-	}
-	answers := make(chan answer, 1)
 	cl.c = cl.st.NewCursor(func() {})
-	since := Since{Epoch: cl.st.epoch, After: cl.last}
-	cl.st.Attach(cl.c, since, func(a Attached, err error) { answers <- answer{a, err} })
-	got := <-answers
-	cl.st.onMailbox(func() {}) // the place is taken behind the answer
-	if got.err != nil {
-		cl.st.t.Fatal(got.err)
-	}
 	cl.count = true
-	if got.a.Complete {
-		return
-	}
-	cl.last, cl.shown = got.a.Seq, map[string]string{}
-	snap := got.a.Snapshot
-	for i := range snap.Messages {
-		for _, e := range messageEvents(&snap.Messages[i]) {
-			cl.show(snap.Messages[i].ID, &e)
+	since := Since{Epoch: "epoch", After: cl.last}
+	cl.st.onMailbox(func() {
+		if cl.st.Reaches(since) {
+			cl.st.Continue(cl.c, since, func() {})
+			return
 		}
-	}
-	if snap.Running != nil {
-		for _, e := range snap.Running.events() {
-			cl.show(e.Message, &e)
+		now := cl.st.now()
+		shown := &Running{}
+		cl.last, cl.shown = now.Seq, map[string]string{}
+		for _, h := range now.Heads {
+			m := cl.st.messages[h.Seq]
+			for _, e := range messageEvents(&m) {
+				cl.show(m.ID, &e)
+			}
 		}
-	}
+		if now.Running != nil {
+			shown = now.Running
+			for _, e := range shown.events() {
+				cl.show(e.Message, &e)
+			}
+		}
+		hold := cl.st.Hold(cl.c, now, shown)
+		if _, ok, err := cl.c.Next(cl.st.t.Context()); ok || err != nil {
+			cl.st.t.Errorf("before the snapshot: %v, %v", ok, err)
+		}
+		hold.Place()
+	})
 }
 
 // A subscriber that falls off the log at any point of an answer is sent exactly what it has missed.
@@ -227,15 +259,15 @@ func TestResyncSendsExactlyWhatIsMissing(t *testing.T) {
 			for _, attached := range []bool{false, true} {
 				st := newStage(t, 3)
 				cl := st.client()
-				st.onMailbox(func() { st.subscribe(cl.c) })
+				st.onMailbox(func() { st.Subscribe(cl.c, st.now(), nil) })
 				if attached {
 					cl.reattach()
 				}
 				st.begin()
 				for i, w := range words {
-					kind := EventText
+					kind := Text
 					if i%3 == 1 {
-						kind = EventThought
+						kind = Thought
 					}
 					st.delta(kind, w)
 					if i < seen {
@@ -273,16 +305,16 @@ func playSchedule(t *testing.T, r *rand.Rand, seed uint64) {
 	clients := make([]*client, 3)
 	for i := range clients {
 		clients[i] = st.client()
-		st.onMailbox(func() { st.subscribe(clients[i].c) })
+		st.onMailbox(func() { st.Subscribe(clients[i].c, st.now(), nil) })
 	}
 	clients[1].reattach()
 	own := map[string]bool{}
 	for range 20 + r.IntN(100) {
 		cl := clients[r.IntN(len(clients))]
-		running := st.turn != nil // only onMailbox changes it, and that has returned
+		running := st.running != nil // only onMailbox changes it, and that has returned
 		switch n := r.IntN(10); {
 		case n < 4 && running:
-			st.delta([]EventKind{EventText, EventThought}[r.IntN(2)], []string{"x", "üü", "漢", "long words"}[r.IntN(4)])
+			st.delta([]Kind{Text, Thought}[r.IntN(2)], []string{"x", "üü", "漢", "long words"}[r.IntN(4)])
 		case n == 4 && running:
 			st.finishAnswer()
 		case n < 3:
@@ -291,7 +323,7 @@ func playSchedule(t *testing.T, r *rand.Rand, seed uint64) {
 				st.begin()
 			}
 		case n == 5:
-			st.onMailbox(func() { st.emit(Event{Kind: EventNotice, Text: "notice"}) })
+			st.onMailbox(func() { st.Emit(Event{Kind: Notice, Text: "notice"}) })
 		case n == 6 && cl != clients[2]:
 			cl.reattach()
 		case n == 7 && cl == clients[2] && !running:
@@ -319,7 +351,7 @@ func playSchedule(t *testing.T, r *rand.Rand, seed uint64) {
 }
 
 func (st *stage) lastMessage() (id string) {
-	st.onMailbox(func() { id = st.context.Transcript()[len(st.context.Transcript())-1].ID })
+	st.onMailbox(func() { id = st.heads[len(st.heads)-1].ID })
 	return id
 }
 
@@ -329,22 +361,85 @@ func TestReplaySendsTheWholeTranscriptOnce(t *testing.T) {
 	for i := range 5 {
 		st.user(fmt.Sprint("words ", i), nil)
 		st.begin()
-		st.delta(EventThought, "hm")
-		st.delta(EventText, strings.Repeat("ä", maxChunk))
+		st.delta(Thought, "hm")
+		st.delta(Text, strings.Repeat("ä", maxChunk))
 		st.finishAnswer()
 	}
 	st.begin()
-	st.delta(EventText, "running")
+	st.delta(Text, "running")
 	cl := st.client()
-	placed := make(chan error, 1)
-	st.Replay(cl.c, func(_ Info, err error) { placed <- err })
-	if err := <-placed; err != nil {
-		t.Fatal(err)
-	}
-	st.delta(EventText, " on")
+	st.onMailbox(func() { st.Replay(cl.c, st.now(), nil) })
+	st.delta(Text, " on")
 	cl.drain()
 	if diff := cmp.Diff(st.stored(), cl.shown); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A snapshot may show the beginning of a running reply only: the rest of it follows.
+func TestARunningReplyGoesOnAfterASnapshot(t *testing.T) {
+	st := newStage(t, 100)
+	defer st.end()
+	st.begin()
+	st.delta(Thought, "hm, yes")
+	st.delta(Text, "añ and more")
+	c := st.NewCursor(func() {})
+	var shown *Running
+	st.onMailbox(func() {
+		now := st.now()
+		shown = now.Running.Shortened(2)
+		st.Hold(c, now, shown).Place()
+	})
+	if shown.Thought != "hm" || shown.Text != "a" {
+		t.Errorf("%+v", shown)
+	}
+	st.delta(Text, "!")
+	var got []string
+	for {
+		e, ok, err := c.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			break
+		}
+		got = append(got, string(e.Kind)+e.Text)
+	}
+	if diff := cmp.Diff([]string{"thought, yes", "textñ and more", "text!"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A snapshot that cannot be sent changes nothing, unless something else was asked for meanwhile.
+func TestAHoldThatIsAbandoned(t *testing.T) {
+	st := newStage(t, 100)
+	defer st.end()
+	fresh, old := st.NewCursor(func() {}), st.NewCursor(func() {})
+	replied := false
+	st.onMailbox(func() {
+		st.Subscribe(old, st.now(), nil)
+		first, second := st.Hold(fresh, st.now(), nil), st.Hold(old, st.now(), nil)
+		old.WhenPositioned(func() { replied = true })
+		if replied || !st.Attached() || st.Subscribers() != 2 {
+			t.Errorf("replied %v, %d subscribers", replied, st.Subscribers())
+		}
+		first.Abandon()
+		second.Abandon()
+	})
+	if !replied || st.Attached() || st.Subscribers() != 1 {
+		t.Errorf("replied %v, %d subscribers", replied, st.Subscribers())
+	}
+	st.user("words", nil)
+	if e, ok, err := old.Next(t.Context()); !ok || err != nil || e.Kind != Block {
+		t.Errorf("%+v, %v, %v", e, ok, err)
+	}
+	st.onMailbox(func() {
+		late := st.Hold(old, st.now(), nil)
+		st.Continue(old, Since{Epoch: "epoch", After: st.End()}, func() {})
+		late.Abandon()
+	})
+	if !st.Attached() {
+		t.Error("what was asked for later is gone")
 	}
 }
 
@@ -354,12 +449,12 @@ func TestMergedDeltasNeverCrossAnotherEvent(t *testing.T) {
 	cl := st.client()
 	cl.reattach()
 	st.begin()
-	st.delta(EventText, "a")
-	st.delta(EventText, "b")
-	st.onMailbox(func() { st.emit(Event{Kind: EventSaved, Data: SaveInfo{}}) })
-	st.delta(EventText, "c")
-	st.delta(EventThought, "d")
-	st.delta(EventText, "e")
+	st.delta(Text, "a")
+	st.delta(Text, "b")
+	st.onMailbox(func() { st.Emit(Event{Kind: Saved}) })
+	st.delta(Text, "c")
+	st.delta(Thought, "d")
+	st.delta(Text, "e")
 	var got []string
 	for {
 		e, ok, err := cl.c.Next(t.Context())
@@ -384,15 +479,15 @@ func TestNextTellsHowFarAllWasDelivered(t *testing.T) {
 	if e, ok, err := c.Next(t.Context()); ok || err != nil || e.Seq != 0 {
 		t.Errorf("without a place: %+v %v %v", e, ok, err)
 	}
-	st.onMailbox(func() { st.subscribe(c) })
+	st.onMailbox(func() { st.Subscribe(c, st.now(), nil) })
 	st.onMailbox(func() {
-		st.emit(Event{Kind: EventSaved, Data: SaveInfo{}}) // not for this subscriber
-		st.emit(Event{Kind: EventSaved, Data: SaveInfo{}})
+		st.Emit(Event{Kind: Saved}) // not for this subscriber
+		st.Emit(Event{Kind: Saved})
 	})
 	if e, ok, err := c.Next(t.Context()); ok || err != nil || e.Seq != 2 {
 		t.Errorf("behind events of others: %+v %v %v", e, ok, err)
 	}
-	st.onMailbox(st.log.close)
+	st.onMailbox(st.Close)
 	if _, ok, err := c.Next(t.Context()); ok || !errors.Is(err, io.EOF) {
 		t.Errorf("at the end: %v %v", ok, err)
 	}
@@ -402,13 +497,13 @@ func TestResyncEndsWithItsContext(t *testing.T) {
 	st := newStage(t, 1)
 	defer st.end()
 	c := st.NewCursor(func() {})
-	st.onMailbox(func() { st.subscribe(c) })
+	st.onMailbox(func() { st.Subscribe(c, st.now(), nil) })
 	st.user("one", nil)
 	st.user("two", nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	held := make(chan struct{})
-	st.tell(func() { <-held })
+	st.jobs <- func() { <-held }
 	if _, _, err := c.Next(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
@@ -429,13 +524,13 @@ func TestTrimTakesWhatWasSent(t *testing.T) {
 	}{
 		{textEvent("other", "all"), "all", true},
 		{textEvent("m", "ab"), "", false},
-		{Event{Kind: EventThought, Message: "m", Text: "xy"}, "y", true},
+		{Event{Kind: Thought, Message: "m", Text: "xy"}, "y", true},
 		{textEvent("m", "cd"), "d", true},
 		{textEvent("m", "ef"), "ef", true},
-		{Event{Kind: EventBlock, Message: "mine", Block: &history.Block{}}, "", false},
-		{Event{Kind: EventBlock, Message: "m", Block: &history.Block{}}, "", false},
-		{Event{Kind: EventBlock, Message: "m", Block: &history.Block{}}, "", true},
-		{Event{Kind: EventNotice, Message: "m", Text: "n"}, "n", true},
+		{Event{Kind: Block, Message: "mine", Block: &history.Block{}}, "", false},
+		{Event{Kind: Block, Message: "m", Block: &history.Block{}}, "", false},
+		{Event{Kind: Block, Message: "m", Block: &history.Block{}}, "", true},
+		{Event{Kind: Notice, Message: "m", Text: "n"}, "n", true},
 	} {
 		if kept := b.trim(&c.e); kept != c.kept || c.e.Text != c.want {
 			t.Errorf("%q is left of %s, kept %v", c.e.Text, c.e.Message, kept)
@@ -453,48 +548,17 @@ func TestOwnMessagesAreRememberedWithinABound(t *testing.T) {
 	}
 }
 
-func TestLongTextsAreSplitOnCharacters(t *testing.T) {
-	for _, c := range []string{"x", "ü", "漢", "😀"} {
-		for _, extra := range []string{"", "x", "xx", "xxx"} {
-			whole := extra + strings.Repeat(c, 3*maxChunk/len(c))
-			pieces := cut(whole)
-			if strings.Join(pieces, "") != whole || len(pieces) < 3 || len(pieces) > 4 {
-				t.Errorf("%s behind %q: %d pieces", c, extra, len(pieces))
-			}
-			for _, p := range pieces {
-				if len(p) > maxChunk || !utf8.ValidString(p) || p == "" {
-					t.Errorf("%s behind %q: a piece of %d bytes, valid %v", c, extra, len(p), utf8.ValidString(p))
-				}
-			}
-		}
-	}
-	if cut("") != nil || len(cut(strings.Repeat("x", maxChunk))) != 1 {
-		t.Error("short texts")
-	}
+func TestLongBlocksAreSplit(t *testing.T) {
 	block := text(strings.Repeat("ü", maxChunk))
-	events := split(Event{Kind: EventBlock, Block: &block})
+	events := split(Event{Kind: Block, Block: &block})
 	joined := ""
 	for _, e := range events {
 		joined += e.Block.Text
+		if len(e.Block.Text) > maxChunk {
+			t.Errorf("a block of %d bytes", len(e.Block.Text))
+		}
 	}
 	if len(events) < 2 || joined != block.Text {
 		t.Errorf("a block of text becomes %d events", len(events))
 	}
-}
-
-func FuzzCutAt(f *testing.F) {
-	f.Add("añ漢😀", 3)
-	f.Add("\x80\x80\x80\x80\x80\x80", 5)
-	f.Fuzz(func(t *testing.T, text string, n int) {
-		if n < 0 || n >= len(text) {
-			return
-		}
-		got := cutAt(text, n)
-		if !strings.HasPrefix(text, got) || len(got) > n || len(got) < n-utf8.UTFMax {
-			t.Errorf("%q cut at %d is %q", text, n, got)
-		}
-		if utf8.ValidString(text) && !utf8.ValidString(got) {
-			t.Errorf("%q cut at %d breaks a character: %q", text, n, got)
-		}
-	})
 }

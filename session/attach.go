@@ -111,7 +111,7 @@ func (s *Session) attachWithSnapshot(c *Cursor, a Attached, st events.Standing, 
 	}
 	s.spawn(func() {
 		messages, err := s.deps.Store.Messages(s.ctx, s.id, newest)
-		s.inbox.putOwn(job{fail: unread, run: func() {
+		s.mailbox.Tell(func() {
 			if err != nil {
 				unread(fmt.Errorf("snapshot of session %s: %w", s.id, err))
 				return
@@ -120,7 +120,7 @@ func (s *Session) attachWithSnapshot(c *Cursor, a Attached, st events.Standing, 
 			a.Snapshot = snap
 			reply(a, nil)
 			hold.Place()
-		}})
+		}, unread)
 	})
 }
 

@@ -20,8 +20,8 @@ const (
 // when all that it owned has ended. On ReasonShutdown a running turn is stored as interrupted, otherwise
 // as cancelled. A session that is closing already calls then all the same.
 func (s *Session) Close(reason string, then func()) {
-	s.inbox.close()
-	if !s.inbox.putOwn(job{run: func() { s.close(reason, then) }, fail: func(error) { s.whenDone(then) }}) {
+	s.mailbox.Shut()
+	if !s.mailbox.Tell(func() { s.close(reason, then) }, func(error) { s.whenDone(then) }) {
 		s.whenDone(then)
 	}
 }
@@ -44,6 +44,7 @@ func (s *Session) close(reason string, then func()) {
 		return
 	}
 	s.phase = closing
+	s.mailbox.Refuse()
 	s.reason = reason
 	close(s.stopping)
 	s.deps.Changed(s.id, StateClosing)
@@ -82,7 +83,7 @@ func (s *Session) forgetBuffers() {
 // subscriber, no waiting request, and no use since the given time.
 func (s *Session) Unload(since time.Time) {
 	s.tell(func() {
-		if s.idle() && s.active.Before(since) && s.events.Subscribers() == 0 && s.phase == live && s.inbox.closeIfEmpty() {
+		if s.idle() && s.active.Before(since) && s.events.Subscribers() == 0 && s.phase == live && s.mailbox.ShutIfEmpty() {
 			s.close(ReasonIdle, func() {})
 		}
 	})
@@ -90,7 +91,7 @@ func (s *Session) Unload(since time.Time) {
 
 // idle reports whether the session waits for nothing.
 func (s *Session) idle() bool {
-	return s.turn == nil && s.unsaved == nil && s.compacting == nil && !s.lane.busy && len(s.lane.ops) == 0
+	return s.turn == nil && s.unsaved == nil && s.compacting == nil && !s.mailbox.Busy()
 }
 
 // endIfIdle ends a closing session once it waits for nothing.
@@ -113,13 +114,7 @@ func (s *Session) abort(err error) {
 // release lets go of everything; jobs that still wait fail with err.
 func (s *Session) release(err error) {
 	s.events.Close()
-	s.cancel()
-	s.wg.Wait()
-	for _, j := range s.inbox.drain() {
-		if j.fail != nil {
-			j.fail(err)
-		}
-	}
+	s.mailbox.End(err)
 	for _, then := range s.onClose {
 		s.whenDone(then)
 	}

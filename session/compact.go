@@ -162,9 +162,9 @@ func (s *Session) startCompaction(req CompactRequest, asked bool) (*compactionRu
 	}
 	run := &compactionRun{id: s.deps.NewID("cmp_"), strategy: name, gen: s.context.editGen}
 	job.draft = func(text string, anew bool) { s.tell(func() { s.tellDraft(run, text, anew) }) }
-	s.wg.Add(1)
+	ended := make(chan struct{})
 	run.cancel, err = s.deps.Pool.Submit(s.id, func(ctx context.Context) compaction.Result {
-		defer s.wg.Done()
+		defer close(ended)
 		outcome := s.runCompaction(ctx, job)
 		s.tell(func() {
 			run.copies = job.copies
@@ -173,9 +173,9 @@ func (s *Session) startCompaction(req CompactRequest, asked bool) (*compactionRu
 		return outcome.Result
 	})
 	if err != nil {
-		s.wg.Done()
 		return nil, err
 	}
+	s.spawn(func() { <-ended })
 	s.compacting = run
 	s.noteCompaction(run, OutcomeRunning, nil)
 	s.deps.Changed(s.id, StateCompacting)
@@ -185,12 +185,10 @@ func (s *Session) startCompaction(req CompactRequest, asked bool) (*compactionRu
 
 // runCompaction runs a job in the pool; a panic in it ends neither the session nor the server.
 func (s *Session) runCompaction(ctx context.Context, job *compactionJob) (outcome compaction.Outcome) {
-	defer func() {
-		if r := recover(); r != nil {
-			outcome = compaction.Outcome{Result: compaction.Failed, Err: s.panicked(r)}
-		}
-	}()
-	return job.run(ctx)
+	if err := s.mailbox.Guard(func() { outcome = job.run(ctx) }); err != nil {
+		return compaction.Outcome{Result: compaction.Failed, Err: err}
+	}
+	return outcome
 }
 
 // compactionDone takes the outcome of a compaction.

@@ -5,103 +5,41 @@ import (
 	"fmt"
 
 	"strata/history"
+	"strata/session/mailbox"
 )
 
-// work is a part of an operation that may block. It runs in a goroutine that the session owns, on what
-// was copied for it, and returns what is to be done with its outcome on the mailbox.
-type work func(ctx context.Context) (step, error)
+// maxPending limits what waits for a session, of each kind.
+const maxPending = mailbox.MaxWaiting
 
-// step takes the outcome of work on the mailbox, and returns the work that follows; nil at the end.
-type step func() (work, error)
+type (
+	work = mailbox.Work
+	step = mailbox.Step
+)
 
-// op is a change of the session that needs I/O. Ops run one at a time in the order they came, so that
-// what a client sends in a row takes effect in a row; queries and cancels do not wait for them.
+// op is a change of the session that needs I/O.
 type op struct {
 	begin step        // when its turn has come; an error refuses it
 	fail  func(error) // on the mailbox, after the first error of a step or work
 }
 
-// lane is the queue of a session's operations. It belongs to the mailbox.
-type lane struct {
-	busy bool
-	ops  []op
-}
+func (s *Session) enqueue(o op) { s.mailbox.Enqueue(mailbox.Op{Begin: o.begin, Fail: o.fail}) }
 
-// enqueue adds an operation to the lane.
-func (s *Session) enqueue(o op) {
-	if len(s.lane.ops) >= maxPending {
-		o.fail(fmt.Errorf("session %s: %w", s.id, ErrOverload))
-		return
-	}
-	s.lane.ops = append(s.lane.ops, o)
-	s.advance()
-}
+// post queues a request of a client. fail is called if it cannot run.
+func (s *Session) post(run func(), fail func(error)) { s.mailbox.Post(run, fail) }
 
-// advance starts the next operation if none runs.
-func (s *Session) advance() {
-	for !s.lane.busy && len(s.lane.ops) > 0 {
-		o := s.lane.ops[0]
-		s.lane.ops = s.lane.ops[1:]
-		s.proceed(o, o.begin)
-	}
-	s.endIfIdle()
-}
+// tell queues a job that must not be lost while the session lives.
+func (s *Session) tell(run func()) { s.mailbox.Tell(run, nil) }
 
-// proceed takes one step of an operation, and starts the work behind it.
-func (s *Session) proceed(o op, do step) {
-	s.lane.busy = true
-	next, err := s.attempt(do)
-	if err == nil && next != nil {
-		s.spawn(func() { s.perform(o, next) })
-		return
-	}
-	s.lane.busy = false
-	if err != nil {
-		o.fail(err)
-	}
-}
+// spawn runs work in a goroutine that the session owns.
+func (s *Session) spawn(work func()) { s.mailbox.Spawn(work) }
 
-// perform runs an operation's work and hands the outcome back to the mailbox.
-func (s *Session) perform(o op, w work) {
-	do, err := s.guard(w)
-	if err != nil {
-		do = func() (work, error) { return nil, err }
-	}
-	s.tell(func() {
-		s.proceed(o, do)
-		s.advance()
-	})
-}
-
-// guard turns a panic of w into an error, so that a hostile file or message cannot end the server.
-func (s *Session) guard(w work) (do step, err error) {
-	defer s.rescue(&err)
-	return w(s.ctx)
-}
-
-// attempt turns a panic of a step into an error: the lane goes on with the next operation.
-func (s *Session) attempt(do step) (next work, err error) {
-	defer s.rescue(&err)
-	return do()
-}
-
-// rescue is deferred around code that must end neither the session nor the server: a panic becomes *err.
-func (s *Session) rescue(err *error) {
-	if r := recover(); r != nil {
-		*err = s.panicked(r)
-	}
-}
+// onMailbox runs do on the mailbox and waits for it. Only for goroutines of a running turn.
+func (s *Session) onMailbox(do func()) { s.mailbox.Wait(do) }
 
 // done ends an operation: do runs on the mailbox.
-func done(do func()) step {
-	return func() (work, error) {
-		do()
-		return nil, nil
-	}
-}
+func done(do func()) step { return mailbox.Done(do) }
 
-// store returns the work that stores a change under the name of what is being done, and then does then
-// on the mailbox.
+// store returns the work that stores a change under the name of the operation, and then runs then on the mailbox.
 func (s *Session) store(what string, change history.Change, then func()) work {
 	change.Session = s.id
 	return func(ctx context.Context) (step, error) {

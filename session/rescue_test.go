@@ -97,29 +97,6 @@ func answerOf[T any](call func(reply func(T, error))) (T, error) {
 	return a.value, a.err
 }
 
-func TestPanicOfAStepCostsItsOperationOnly(t *testing.T) {
-	s := fragile(t)
-	for name, broken := range map[string]step{
-		"at once": func() (work, error) { panic("broken") },
-		"behind its work": func() (work, error) {
-			return func(context.Context) (step, error) { return done(func() { panic("broken") }), nil }, nil
-		},
-		"in its work": func() (work, error) {
-			return func(context.Context) (step, error) { panic("broken") }, nil
-		},
-	} {
-		_, err := answerOf(func(reply func(int, error)) {
-			s.post(func() { s.enqueue(op{begin: broken, fail: func(err error) { reply(0, err) }}) }, func(err error) { reply(0, err) })
-		})
-		if err == nil || strings.Contains(err.Error(), "broken") {
-			t.Errorf("%s: %v", name, err)
-		}
-		if _, err := answerOf(func(reply func(Info, error)) { s.Rename(name, reply) }); err != nil {
-			t.Errorf("%s: the lane does not go on: %v", name, err)
-		}
-	}
-}
-
 func TestPanicAtTheEndOfATurnCostsThatTurnOnly(t *testing.T) {
 	s := fragile(t)
 	for i, wantErr := range []bool{true, false} {

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"strata/compaction"
@@ -21,14 +20,15 @@ import (
 	"strata/history"
 	"strata/llm"
 	"strata/session/events"
+	"strata/session/mailbox"
 	"strata/session/profile"
 )
 
 // Errors that a session's methods answer with, wrapped with their subject.
 var (
-	ErrClosed   = errors.New("the session is closed")
+	ErrClosed   = mailbox.ErrClosed
 	ErrBusy     = errors.New("the session is busy")
-	ErrOverload = errors.New("too many requests wait for the session")
+	ErrOverload = mailbox.ErrOverload
 	ErrUnsaved  = errors.New("an earlier answer could not be saved yet")
 	ErrStorage  = errors.New("storing failed")
 	ErrInvalid  = errors.New("invalid request")
@@ -135,25 +135,20 @@ const (
 // reply function return at once and call it later, exactly once, on a goroutine of the session, mostly the
 // mailbox: it must not block.
 type Session struct {
-	id     string
-	deps   *Deps
-	inbox  *inbox
-	events *events.Stream
-	done   chan struct{}
+	id      string
+	deps    *Deps
+	mailbox *mailbox.Mailbox
+	events  *events.Stream
+	done    chan struct{}
 
-	ctx      context.Context // ends when the session has ended
-	cancel   context.CancelFunc
-	stopping chan struct{}  // closed when it begins to close
-	wg       sync.WaitGroup // the goroutines that the session owns, but the mailbox
-
-	deltas chan delta // from the turn's child
+	ctx      context.Context // ends with the session
+	stopping chan struct{}   // closed when the session begins to close
 
 	// What follows belongs to the mailbox goroutine.
 	phase       phase
 	record      history.Session
 	model       llm.Model
 	context     *ContextManager
-	lane        lane
 	turn        *turn
 	unsaved     *ending
 	compacting  *compactionRun // nil while none is under way
@@ -208,14 +203,13 @@ func newSession(deps *Deps, id string) *Session {
 	s := &Session{
 		id:       id,
 		deps:     deps,
-		inbox:    newInbox(),
 		done:     make(chan struct{}),
 		stopping: make(chan struct{}),
-		deltas:   make(chan delta, 64),
 		active:   deps.Now(),
 	}
 	s.events = events.New(id, deps.NewID(""), deps.Store, s.standing)
-	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.mailbox = mailbox.New("session "+id, deps.Log, s.endIfIdle)
+	s.ctx = s.mailbox.Context()
 	return s
 }
 
@@ -229,7 +223,7 @@ func (s *Session) Epoch() string { return s.events.Epoch() }
 func (s *Session) Done() <-chan struct{} { return s.done }
 
 // Closing reports whether the session takes no more jobs.
-func (s *Session) Closing() bool { return s.inbox.isShut() }
+func (s *Session) Closing() bool { return s.mailbox.IsShut() }
 
 // main is the mailbox goroutine.
 func (s *Session) main(prev *Session, load func(context.Context) (history.Loaded, error)) {
@@ -246,29 +240,7 @@ func (s *Session) main(prev *Session, load func(context.Context) (history.Loaded
 		s.abort(err)
 		return
 	}
-	for s.phase != ended {
-		select {
-		case <-s.inbox.ready:
-			for _, j := range s.inbox.take() {
-				s.do(j)
-			}
-		case d := <-s.deltas:
-			s.take(d)
-		}
-	}
-}
-
-// do runs one job; a panic in it ends neither the session nor the server.
-func (s *Session) do(j job) {
-	defer func() {
-		if r := recover(); r != nil {
-			s.deps.Log.Error("panic in a session", slog.String("session", s.id), slog.Any("panic", r), stack())
-			if j.fail != nil {
-				j.fail(fmt.Errorf("session %s: internal error", s.id))
-			}
-		}
-	}()
-	j.run()
+	s.mailbox.Run()
 }
 
 // begin takes over what was loaded.
@@ -291,6 +263,7 @@ func (s *Session) begin(loaded history.Loaded) error {
 	s.settleCompaction(loaded.Compaction)
 	s.events.Start(s.context.LastSeq())
 	s.phase = live
+	s.mailbox.Open()
 	s.deps.Changed(s.id, StateIdle)
 	return nil
 }
@@ -309,36 +282,6 @@ func (s *Session) chooseModel() {
 		model, _ = s.deps.Model(s.deps.DefaultConfig.Model)
 	}
 	s.model = model
-}
-
-// post queues a request of a client for the mailbox. fail is called, here or later, when it cannot be run.
-func (s *Session) post(run func(), fail func(error)) {
-	closed := func() { fail(fmt.Errorf("session %s: %w", s.id, ErrClosed)) }
-	live := func() {
-		if s.phase == live {
-			run()
-		} else {
-			closed()
-		}
-	}
-	switch s.inbox.put(job{run: live, fail: fail}) {
-	case putShut:
-		closed()
-	case putFull:
-		fail(fmt.Errorf("session %s: %w", s.id, ErrOverload))
-	}
-}
-
-// tell queues a job that must not be lost while the session lives.
-func (s *Session) tell(run func()) { s.inbox.putOwn(job{run: run}) }
-
-// spawn runs work in a goroutine that the session owns.
-func (s *Session) spawn(work func()) {
-	s.wg.Add(1)
-	go func() {
-		defer s.wg.Done()
-		work()
-	}()
 }
 
 // emit appends an event to the log and wakes the subscribers.

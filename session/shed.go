@@ -11,17 +11,6 @@ import (
 	"strata/tokens"
 )
 
-// onMailbox runs do on the mailbox and waits for it. Only for goroutines of a running turn, which the
-// mailbox outlives.
-func (s *Session) onMailbox(do func()) {
-	ran := make(chan struct{})
-	s.tell(func() {
-		defer close(ran)
-		do()
-	})
-	<-ran
-}
-
 // shed stores what did not fit a request, so that it stays left out. It runs in the turn's goroutine;
 // while a turn runs nothing else takes sequence numbers.
 func (s *Session) shed(b *built) error {

@@ -3,9 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -48,13 +45,6 @@ type turn struct {
 	partial       partial
 	outcome       *outcome // of the stream, once it has ended
 	built         built
-}
-
-// delta is what the stream's goroutine posts: events, and the outcome as the last.
-type delta struct {
-	turn    *turn
-	event   llm.Event
-	outcome *outcome
 }
 
 // outcome is how a stream ended.
@@ -125,14 +115,14 @@ func (s *Session) cancelTurn(t *turn) {
 // stream runs in the turn's goroutine: it builds the request, streams the answer and posts what comes and how it ended.
 func (s *Session) stream(t *turn, snap snapshot) {
 	var out outcome
-	defer func() {
-		if r := recover(); r != nil {
-			out.err = s.panicked(r)
-		}
-		s.deltas <- delta{turn: t, outcome: &out}
-	}()
-	out = s.converse(t, snap)
-	out.tokens = countBlocks(snap.counter, out.result.Blocks)
+	err := s.mailbox.Guard(func() {
+		out = s.converse(t, snap)
+		out.tokens = countBlocks(snap.counter, out.result.Blocks)
+	})
+	if err != nil {
+		out.err = err
+	}
+	s.mailbox.Feed(func() { s.streamed(t, &out) })
 }
 
 // receive sends a request, streams the answer and posts what comes.
@@ -150,7 +140,7 @@ func (s *Session) receive(t *turn, b *built) (out outcome) {
 			return
 		}
 		out.shown = out.shown || e.Kind == llm.EventText || e.Kind == llm.EventThinking
-		s.deltas <- delta{turn: t, event: e}
+		s.mailbox.Feed(func() { s.onEvent(t, e) })
 	})
 	if cause := context.Cause(ctx); errors.Is(cause, ErrTooLong) {
 		out.err = cause
@@ -173,32 +163,19 @@ func (s *Session) requestBuilt(t *turn, b built) {
 	}
 }
 
-// take takes what the stream posted. Where that panics with the outcome the turn is given up, so that the session can
-// go on; the next load settles it with the text that was saved.
-func (s *Session) take(d delta) {
-	var err error
-	func() {
-		defer s.rescue(&err)
-		s.onDelta(d)
-	}()
-	if err == nil || d.outcome == nil || s.turn != d.turn {
+// streamed takes the outcome of the stream. If that panics the turn is given up, so that the session can go on; the next
+// load ends it with the text that was saved.
+func (s *Session) streamed(t *turn, out *outcome) {
+	err := s.mailbox.Guard(func() {
+		t.outcome = out
+		s.finish(t)
+	})
+	if err == nil || s.turn != t {
 		return
 	}
 	s.turn = nil
-	d.turn.answer(PromptResult{Turn: d.turn.record}, 0, err)
+	t.answer(PromptResult{Turn: t.record}, 0, err)
 	s.afterTurn()
-}
-
-// onDelta takes what the stream posted.
-func (s *Session) onDelta(d delta) {
-	t := d.turn
-	switch {
-	case d.outcome != nil:
-		t.outcome = d.outcome
-		s.finish(t)
-	default:
-		s.onEvent(t, d.event)
-	}
 }
 
 // onEvent takes an event of the answer.
@@ -253,11 +230,3 @@ func (s *Session) unfinished() *turn {
 	}
 	return s.turn
 }
-
-// panicked logs a panic with its stack and returns the error that the client is told.
-func (s *Session) panicked(r any) error {
-	s.deps.Log.Error("panic in a session", slog.String("session", s.id), slog.Any("panic", r), stack())
-	return fmt.Errorf("session %s: internal error", s.id)
-}
-
-func stack() slog.Attr { return slog.String("stack", string(debug.Stack())) }

@@ -1,4 +1,4 @@
-package session
+package mailbox
 
 import (
 	"errors"
@@ -43,7 +43,7 @@ func TestInboxTellsThatJobsWait(t *testing.T) {
 
 func TestInboxIsBoundedForClients(t *testing.T) {
 	b := newInbox()
-	for i := range maxPending {
+	for i := range MaxWaiting {
 		if b.put(job{}) != putDone {
 			t.Fatalf("job %d was refused", i)
 		}
@@ -86,7 +86,7 @@ func TestInboxThatIsShut(t *testing.T) {
 
 func TestCloseRefusesAFullInboxToo(t *testing.T) {
 	b := newInbox()
-	for range maxPending {
+	for range MaxWaiting {
 		b.put(job{})
 	}
 	b.close()

@@ -1,21 +1,19 @@
-package session
+package mailbox
 
 import "sync"
 
-// maxPending bounds the jobs that wait in a session's inbox. Requests in flight are bounded per
-// connection already; this holds off a crowd of connections on one session.
-const maxPending = 1024
+// MaxWaiting limits the requests that wait in a mailbox, and the operations. Each connection has its own limit already;
+// this one is for a crowd of connections.
+const MaxWaiting = 1024
 
-// job is one thing for the mailbox to do. Exactly one of its functions is called, on the mailbox
-// goroutine or, when the session ended first, on whichever goroutine ends it.
+// job is a function that the mailbox runs. Exactly one of its functions is called, both on the mailbox.
 type job struct {
 	run  func()
-	fail func(error) // the session could not be loaded or has ended; nil where nobody waits
+	fail func(error) // the mailbox ended before; nil if nobody waits
 }
 
-// inbox is the first-in-first-out queue of a session. It accepts jobs from the moment that the session
-// has an entry in the registry, also while it is loading, until it is shut; results of the session's own
-// goroutines are accepted until it is drained.
+// inbox is a first-in-first-out queue. It accepts requests until it is shut, and results of the mailbox's own goroutines
+// until it is drained.
 type inbox struct {
 	ready chan struct{} // has one token when jobs wait
 
@@ -35,22 +33,21 @@ const (
 	putShut
 )
 
-// put queues a request of a client.
+// put queues a request.
 func (b *inbox) put(j job) putResult {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
 	case b.shut:
 		return putShut
-	case len(b.jobs) >= maxPending:
+	case len(b.jobs) >= MaxWaiting:
 		return putFull
 	}
 	b.add(j)
 	return putDone
 }
 
-// putOwn queues what must not be refused while the session lives: results, cancels, the end of a
-// subscription. Each of those answers something that is bounded itself.
+// putOwn queues a job that must not be refused before the end. Each of those follows a request, whose number is limited.
 func (b *inbox) putOwn(j job) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -291,7 +291,7 @@ func TestF15TextBeyondTheBytesOfARequest(t *testing.T) {
 	for i := range 12 {
 		mustPrompt(t, e, sid, talk(i, 1_200))
 	}
-	if b := tokensOf(ts, e, sid); len(b.LeftOut) == 0 {
+	if b := tokensOf(ts, e, sid); len(b.Omitted) == 0 {
 		t.Error("nothing was left out")
 	}
 }
@@ -317,15 +317,15 @@ func TestF33AModelWithoutVision(t *testing.T) {
 		t.Errorf("events: %s", told)
 	}
 	b := tokensOf(ts, e, sid)
-	if b.Used > 500 || len(b.LeftOut) != 1 || b.LeftOut[0].Tokens < 1_500 {
-		t.Errorf("%d tokens without pictures, left out %+v", b.Used, b.LeftOut)
+	if b.Used > 500 || len(b.Omitted) != 1 || b.Omitted[0].Tokens < 1_500 {
+		t.Errorf("%d tokens without pictures, left out %+v", b.Used, b.Omitted)
 	}
 	if sent := string(ts.upstream.Last().Body); !strings.Contains(sent, "[picture: image/png, 1000 x 700; not shown to this model]") {
 		t.Errorf("sent %.600s", sent)
 	}
 	call[map[string]any](ts, e, "session/set_config_option", sid, map[string]any{"configId": session.OptionModel, "value": "claude/seeing"})
 	b = tokensOf(ts, e, sid)
-	if b.Used < 800 || len(b.LeftOut) != 1 || b.LeftOut[0].Reason != "picture_too_large" {
-		t.Errorf("%d tokens with a picture, left out %+v", b.Used, b.LeftOut)
+	if b.Used < 800 || len(b.Omitted) != 1 || b.Omitted[0].Reason != "picture_too_large" {
+		t.Errorf("%d tokens with a picture, left out %+v", b.Used, b.Omitted)
 	}
 }

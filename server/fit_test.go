@@ -105,7 +105,7 @@ func TestWhatIsShedIsNamedEverywhere(t *testing.T) {
 	}
 	b := tokensOf(ts, e, sid)
 	shown := make(map[string]string)
-	for _, l := range b.LeftOut {
+	for _, l := range b.Omitted {
 		shown[l.Key] = l.Reason
 		if l.Tokens == 0 || l.Score == 0 {
 			t.Errorf("left out without a size or score: %+v", l)
@@ -125,8 +125,8 @@ func TestWhatIsShedIsNamedEverywhere(t *testing.T) {
 		}
 		return n
 	}
-	if n := messages(b.LeftOut); n == 0 || !strings.Contains(lastSent(ts), fmt.Sprintf("[%d earlier messages omitted]", n)) {
-		t.Errorf("%d messages are named: %+v", n, b.LeftOut)
+	if n := messages(b.Omitted); n == 0 || !strings.Contains(lastSent(ts), fmt.Sprintf("[%d earlier messages omitted]", n)) {
+		t.Errorf("%d messages are named: %+v", n, b.Omitted)
 	}
 	if again := leftOutOf(t, mustPrompt(t, e, sid, "and on")); again["doc:notes"] == "" || again["file:big.txt"] == "" {
 		t.Errorf("the next answer names %v", again)
@@ -152,7 +152,7 @@ func TestWhatWasShedStaysShedAfterARestart(t *testing.T) {
 		t.Error(diff)
 	}
 	after := tokensOf(ts, e, sid)
-	if diff := cmp.Diff(before.LeftOut, after.LeftOut); diff != "" || before.Used != after.Used {
+	if diff := cmp.Diff(before.Omitted, after.Omitted); diff != "" || before.Used != after.Used {
 		t.Errorf("used %d, then %d; %s", before.Used, after.Used, diff)
 	}
 	sent := ts.upstream.Last().Messages
@@ -232,8 +232,8 @@ func TestToolBatchesAreShedWhole(t *testing.T) {
 		call[map[string]any](ts, e, "_strata/history/append", sid, map[string]any{"messages": messages})
 		a := call[session.Assembled](ts, e, "_strata/context/assemble", sid, map[string]any{"tools": []any{map[string]any{"name": "run"}}})
 		checkBatches(t, a)
-		if a.Tokens > smallRoom || len(a.Left) == 0 {
-			t.Errorf("%d tokens, left out %v", a.Tokens, a.Left)
+		if a.Tokens > smallRoom || len(a.Omitted) == 0 {
+			t.Errorf("%d tokens, left out %v", a.Tokens, a.Omitted)
 		}
 		mustPrompt(t, e, sid, "go on") // the provider refuses what it cannot pair
 	}

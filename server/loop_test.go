@@ -123,8 +123,8 @@ func TestAMetaThatNobodyCanReadIsRefused(t *testing.T) {
 			t.Errorf("%.40v: %s", meta, fault.Message)
 		}
 	}
-	if info := call[session.Breakdown](ts, e, "_strata/context/breakdown", sid, nil); len(info.LeftOut) != 0 {
-		t.Errorf("left out %v", info.LeftOut)
+	if info := call[session.Breakdown](ts, e, "_strata/context/breakdown", sid, nil); len(info.Omitted) != 0 {
+		t.Errorf("left out %v", info.Omitted)
 	}
 	appendTo(ts, e, sid, "user", "hello")
 	lines := exported(ts, e, sid)

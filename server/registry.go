@@ -79,11 +79,11 @@ func (g *registry) admit(replaces bool) error {
 }
 
 // ended removes a session. The session calls it when it ends.
-func (g *registry) ended(s *session.Session) {
+func (g *registry) ended(id, epoch string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.sessions[s.ID()] == s {
-		delete(g.sessions, s.ID())
+	if s := g.sessions[id]; s != nil && s.Epoch() == epoch {
+		delete(g.sessions, id)
 	}
 }
 

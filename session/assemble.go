@@ -2,249 +2,197 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"strata/history"
 	"strata/llm"
+	"strata/session/assembly"
+	"strata/session/compacting"
+	"strata/session/events"
+	"strata/session/mailbox"
 	"strata/tokens"
 )
 
-// Assembled is a request that was built for a frontend that calls a model itself.
-type Assembled struct {
-	Tools       []AssembledTool    `json:"tools"` // in the order and with the bytes in which they must be sent to be cached
-	Messages    []AssembledMessage `json:"messages"`
-	Breakpoints []Breakpoint       `json:"breakpoints"`
-	Tokens      int                `json:"tokens"`
-	Left        []LeftOut          `json:"left"`
-	MaxOutput   int                `json:"maxOutput"`
-	Model       string             `json:"model"`
-	AssemblyID  string             `json:"assemblyId,omitempty"` // for commit; empty for a preview
+// Tool is a tool that the model may call.
+type Tool = llm.Tool
+
+// frontends serve frontends that call a model themselves: they get the request, and hand in the reply. They belong to the
+// mailbox.
+type frontends struct {
+	*core
+	turns      *turns
+	requests   *requests
+	compacting *compacting.Driver
+
+	newest *assembled // nil after it was committed
 }
 
-// AssembledTool is a tool of an assembled request.
-type AssembledTool struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description,omitempty"`
-	InputSchema json.RawMessage `json:"inputSchema"`
+// assembled is a request that can be committed.
+type assembled struct {
+	id    string
+	built assembly.Built
 }
 
-// AssembledMessage is one message of an assembled request.
-type AssembledMessage struct {
-	Role    string          `json:"role"` // system, user, assistant, tool
-	Content []history.Block `json:"content"`
-	Tokens  int             `json:"tokens"` // counted, with the framing
-}
-
-// Breakpoint is where a cache mark belongs: behind the last block of a message.
-type Breakpoint struct {
-	Message int    `json:"message"` // index in messages
-	TTL     string `json:"ttl"`     // 5m or 1h
-}
-
-// assembled returns the request's entries as messages.
-func assembled(b *built) Assembled {
-	a := Assembled{Tools: []AssembledTool{}, Messages: []AssembledMessage{}, Breakpoints: []Breakpoint{}, Tokens: b.counted, Left: b.leftOut, MaxOutput: b.request.MaxOutput, Model: b.request.Model}
-	if a.Left == nil {
-		a.Left = []LeftOut{}
-	}
-	for _, t := range b.request.Tools {
-		a.Tools = append(a.Tools, AssembledTool{Name: t.Name, Description: t.Description, InputSchema: t.Schema})
-	}
-	for i := range b.request.Entries {
-		e := &b.request.Entries[i]
-		a.Messages = append(a.Messages, AssembledMessage{Role: roleOf(e), Content: e.Blocks, Tokens: b.sizes[i]})
-		switch e.Mark {
-		case llm.Mark5m:
-			a.Breakpoints = append(a.Breakpoints, Breakpoint{Message: len(a.Messages) - 1, TTL: "5m"})
-		case llm.Mark1h:
-			a.Breakpoints = append(a.Breakpoints, Breakpoint{Message: len(a.Messages) - 1, TTL: "1h"})
-		}
-	}
-	return a
-}
-
-func roleOf(e *llm.Entry) string {
-	switch e.Kind {
-	case llm.EntrySystem:
-		return "system"
-	case llm.EntryContext:
-		return string(history.RoleUser)
-	default:
-		return string(e.Role)
-	}
-}
-
-// Preview builds the next request as it would be sent now, and changes nothing: it cannot be committed, and a frontend's
-// own assembled request stays the one that can.
-func (s *Session) Preview(tools []Tool, reply func(Assembled, error)) {
-	fail := func(err error) { reply(Assembled{}, err) }
+// Preview builds the next request as it would be sent now, and changes nothing: it cannot be committed, and a frontend's own
+// assembled request stays the one that can.
+func (f *frontends) Preview(tools []Tool, reply func(assembly.Assembled, error)) {
 	sortTools(tools)
-	s.post(func() {
-		s.renewModel()
-		snap := s.context.snapshot(s.model, s.thought())
-		s.spawn(func() {
-			b, err := snap.build(s.ctx, tools)
+	mailbox.Ask(f.mailbox, reply, func() {
+		f.choices.renew()
+		state := f.state()
+		f.mailbox.Spawn(func() {
+			b, err := state.Build(f.mailbox.Context(), tools)
 			if err == nil {
-				err = snap.fitError(&b)
+				err = state.CheckFits(&b)
 			}
 			if err != nil {
-				fail(err)
+				reply(assembly.Assembled{}, err)
 				return
 			}
-			reply(assembled(&b), nil)
+			reply(b.Assembled(), nil)
 		})
-	}, fail)
+	})
 }
 
 func sortTools(tools []Tool) {
 	slices.SortFunc(tools, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// Assemble builds the next request without sending it: for frontends that call a model themselves and
-// tell what it answered with Commit. It counts no reply. What had to be left out stays left out.
-func (s *Session) Assemble(tools []Tool, reply func(Assembled, error)) {
-	fail := func(err error) { reply(Assembled{}, err) }
-	sortTools(tools)
-	s.post(func() {
-		if s.turn != nil {
-			fail(&BusyError{TurnID: s.turn.record.ID})
+// idle runs an operation unless a turn runs.
+func idle[T any](f *frontends, reply func(T, error), begin step) {
+	mailbox.Ask(f.mailbox, reply, func() {
+		fail := func(err error) {
+			var none T
+			reply(none, err)
+		}
+		if f.turns.running != nil {
+			fail(&BusyError{TurnID: f.turns.running.record.ID})
 			return
 		}
-		s.enqueue(op{fail: fail, begin: func() (work, error) {
-			if err := s.checkDocuments(); err != nil {
+		f.mailbox.Enqueue(mailbox.Op{Begin: begin, Fail: fail})
+	})
+}
+
+// Assemble builds the next request without sending it, for frontends that call a model themselves and hand in the reply with
+// Commit. It counts no reply. Whatever had to be evicted stays evicted.
+func (f *frontends) Assemble(tools []Tool, reply func(assembly.Assembled, error)) {
+	sortTools(tools)
+	idle(f, reply, func() (work, error) {
+		if err := f.checkDocuments(); err != nil {
+			return nil, err
+		}
+		f.choices.renew()
+		state := f.state()
+		return func(ctx context.Context) (step, error) {
+			b, err := f.requests.prepare(ctx, &state, tools)
+			if err == nil {
+				err = state.CheckFits(&b)
+			}
+			if err == nil {
+				err = f.evict(&b)
+			}
+			if err != nil {
 				return nil, err
 			}
-			s.renewModel()
-			snap := s.context.snapshot(s.model, s.thought())
-			return func(ctx context.Context) (step, error) {
-				b, err := s.prepare(ctx, &snap, tools)
-				if err == nil {
-					err = snap.fitError(&b)
-				}
-				if err == nil {
-					err = s.shed(&b)
-				}
-				if err != nil {
-					return nil, err
-				}
-				snap.logPlanned(&b)
-				return done(func() {
-					s.filesRefreshed(b.refreshed)
-					s.assembly = &assembly{id: s.deps.NewID("asm_"), built: b}
-					a := assembled(&b)
-					a.AssemblyID = s.assembly.id
-					reply(a, nil)
-				}), nil
-			}, nil
-		}})
-	}, fail)
+			state.LogPlanned(&b)
+			return mailbox.Done(func() {
+				f.workspace.Refreshed(b.Refreshed)
+				f.newest = &assembled{id: f.deps.NewID("asm_"), built: b}
+				a := b.Assembled()
+				a.AssemblyID = f.newest.id
+				reply(a, nil)
+			}), nil
+		}, nil
+	})
 }
 
-// assembly is the newest assembled request that was not committed.
-type assembly struct {
-	id    string
-	built built
-}
-
-// CommitRequest tells what a frontend's own call answered.
+// CommitRequest is the reply to a frontend's own call.
 type CommitRequest struct {
 	AssemblyID string
-	Messages   []history.Message // the answer, with the results of its tool calls where they are there already
-	Usage      *history.Usage    // nil where the provider reported none
+	Messages   []history.Message // the reply, with the results of its tool calls if they are there already
+	Usage      *history.Usage    // nil if the provider reported none
 }
 
-// Committed is the answer to Commit.
+// Committed is the response to Commit.
 type Committed struct {
 	MessageIDs []string      `json:"messageIds"`
 	MessageID  string        `json:"messageId"`
 	Usage      history.Usage `json:"usage"`
 	Cost       float64       `json:"cost"`
-	Estimated  bool          `json:"estimated,omitempty"` // usage was not told, or not all of it: it was counted
+	Estimated  bool          `json:"estimated,omitempty"` // not all of the usage was told: the rest is counted
 }
 
-// Commit stores what a frontend's own call answered, with its usage, and counts the reply.
-func (s *Session) Commit(req CommitRequest, author *Cursor, reply func(Committed, error)) {
-	fail := func(err error) { reply(Committed{}, err) }
-	s.post(func() {
-		if s.turn != nil {
-			fail(&BusyError{TurnID: s.turn.record.ID})
-			return
+// Commit stores the reply to a frontend's own call with its usage, and counts the reply.
+func (f *frontends) Commit(req CommitRequest, author *events.Cursor, reply func(Committed, error)) {
+	idle(f, reply, func() (work, error) {
+		a := f.newest
+		if a == nil || (req.AssemblyID != "" && req.AssemblyID != a.id) {
+			return nil, fmt.Errorf("%w: there is no such assembled request; call context/assemble first", ErrInvalid)
 		}
-		s.enqueue(op{fail: fail, begin: func() (work, error) {
-			a := s.assembly
-			if a == nil || (req.AssemblyID != "" && req.AssemblyID != a.id) {
-				return nil, fmt.Errorf("%w: there is no such assembled request; call context/assemble first", ErrInvalid)
+		messages := f.number(req.Messages)
+		counter, model := f.counter(), f.choices.model
+		return func(context.Context) (step, error) {
+			if err := measured(counter, &model, messages); err != nil {
+				return nil, err
 			}
-			return s.commitWork(a, req, author, reply), nil
-		}})
-	}, fail)
+			return func() (work, error) { return f.storeCommit(a, messages, req.Usage, author, reply), nil }, nil
+		}, nil
+	})
 }
 
-func (s *Session) commitWork(a *assembly, req CommitRequest, author *Cursor, reply func(Committed, error)) work {
-	messages := s.number(req.Messages)
-	counter, model := s.context.counter, s.model
-	return func(ctx context.Context) (step, error) {
-		if err := admitMessages(counter, &model, messages); err != nil {
-			return nil, err
-		}
-		return func() (work, error) { return s.storeCommit(a, messages, req.Usage, author, reply), nil }, nil
-	}
-}
-
-// frontendSpent returns what a frontend's own call used: what it told, otherwise what was counted.
-func (s *Session) frontendSpent(b *built, messages []history.Message, told *history.Usage) spent {
-	answer := 0
+// spent returns what a frontend's own call used: what it told, otherwise what was counted.
+func (f *frontends) spent(b *assembly.Built, messages []history.Message, told *history.Usage) assembly.Spent {
+	counted := 0
 	for i := range messages {
 		if messages[i].Role == history.RoleAssistant {
-			answer += max(messages[i].Tokens-tokens.MessageOverhead, 0)
+			counted += max(messages[i].Tokens-tokens.MessageOverhead, 0)
 		}
 	}
 	var result llm.Result
 	if told != nil {
-		result = llm.Result{Usage: *told, UsageReported: true, Cost: s.model.Cost(*told)}
+		result = llm.Result{Usage: *told, UsageReported: true, Cost: f.choices.model.Cost(*told)}
 	}
-	c, model := s.context, s.model
-	return spentBy(&result, model, b.counted, c.calibrated(model, b.counted), c.calibrated(model, answer))
+	measure := f.context.measure(f.choices.model)
+	return measure.SpentBy(&result, b.Counted, counted)
 }
 
-// storeCommit stores a frontend's answer and takes it in.
-func (s *Session) storeCommit(a *assembly, messages []history.Message, told *history.Usage, author *Cursor, reply func(Committed, error)) work {
-	spent := s.frontendSpent(&a.built, messages, told)
+// storeCommit stores the reply to a frontend's own call and adopts it.
+func (f *frontends) storeCommit(a *assembled, messages []history.Message, told *history.Usage, author *events.Cursor, reply func(Committed, error)) work {
+	b, model := &a.built, f.choices.model
+	spent := f.spent(b, messages, told)
 	call := history.Call{
-		ID: s.deps.NewID("call_"), Purpose: history.PurposeFrontend, Model: s.model.Name, Usage: spent.usage,
-		Cost: spent.cost, Estimated: spent.estimated, Expected: s.context.expected(&a.built), At: s.deps.Now(),
-		Categories: a.built.categories, Documents: a.built.documents, Phase: a.built.phase,
+		ID: f.deps.NewID("call_"), Purpose: history.PurposeFrontend, Model: model.Name, Usage: spent.Usage,
+		Cost: spent.Cost, Estimated: spent.Estimated, Expected: f.context.expected(b), At: f.deps.Now(),
+		Categories: b.Categories, Documents: b.Documents, Phase: b.Phase,
 	}
 	change := history.Change{Messages: messages, Calls: []history.Call{call}}
 	if told != nil {
-		a.built.mirror.Answered(a.built.plan, cacheUsage(call.Usage))
-		change.Calibration = s.context.learn(s.model.Name, a.built.counted, told.Context())
+		b.Mirror.Answered(b.Plan, cacheUsage(call.Usage))
+		change.Calibration = f.context.learn(model.Name, b.Counted, told.Context())
 	}
-	s.context.requestAnswered(&a.built, &change)
-	s.markSent(&a.built)
-	change.PutFiles, change.DropFiles = s.context.takeDirty()
-	s.assembly = nil
-	return s.store("commit a frontend's answer", change, func() {
-		s.context.append(messages)
-		s.context.count(change.Calls)
-		if spent.reported {
-			s.context.report(call.Usage)
+	f.answered(b, &change)
+	f.workspace.TakeDirty(&change)
+	f.newest = nil
+	return f.store("commit a frontend's reply", change, func() {
+		f.context.append(messages)
+		f.context.count(change.Calls)
+		if spent.Reported {
+			f.context.report(call.Usage)
 		}
-		answer := Committed{Usage: call.Usage, Cost: call.Cost, Estimated: call.Estimated}
+		committed := Committed{Usage: call.Usage, Cost: call.Cost, Estimated: call.Estimated}
 		for i := range messages {
-			s.emitMessage(&messages[i], author)
-			s.tellProgress(&messages[i])
-			answer.MessageIDs = append(answer.MessageIDs, messages[i].ID)
+			f.events.EmitMessage(&messages[i], author)
+			f.tellProgress(&messages[i])
+			committed.MessageIDs = append(committed.MessageIDs, messages[i].ID)
 		}
 		if len(messages) > 0 {
-			answer.MessageID = messages[0].ID
+			committed.MessageID = messages[0].ID
 		}
-		s.contextChanged("commit")
-		s.compactWhenDue()
-		s.emit(Event{Kind: EventUsage, Data: UsageInfo{Used: spent.whole, Size: s.model.Window, Cost: s.context.Totals().Cost}})
-		reply(answer, nil)
+		f.historyChanged("commit")
+		f.compacting.WhenDue()
+		f.emit(events.Event{Kind: events.Usage, Data: events.UsageInfo{Used: spent.Whole, Size: f.choices.model.Window, Cost: f.context.Totals().Cost}})
+		reply(committed, nil)
 	})
 }

@@ -1,71 +1,57 @@
 package session
 
 import (
-	"context"
-	"errors"
-	"fmt"
+	"slices"
 
-	"strata/filecontext"
 	"strata/history"
 	"strata/llm"
+	"strata/session/assembly"
+	"strata/session/content"
+	"strata/session/documents"
 	"strata/session/profile"
+	"strata/session/workspace"
 	"strata/stability"
 	"strata/tokens"
 )
 
-// ContextManager decides what a session's requests hold: the working history, the files, the system
-// prompt, and how they fit the model's window. It belongs to the session's mailbox; requests are built
-// from a snapshot of it in the turn's goroutine.
+// ContextManager is the state that a session's requests are made of: the working history, the documents, the files, the
+// layout, and what was learned of the provider's counts. It belongs to the session's mailbox; requests are built from a
+// State of it on other goroutines.
 type ContextManager struct {
 	deps        *Deps
 	session     string
+	workspace   *workspace.Workspace
 	log         *history.Log
-	files       *filecontext.FileContext
 	documents   []history.Document   // by name; replaced, never changed
 	checkpoints []history.Checkpoint // likewise, oldest first
-	roots       *filecontext.Roots
-	rootsErr    error // why roots is nil
-	counter     *tokens.Counter
 	totals      history.Totals
-	layout      *layout
-	facts       *facts
-	differ      *differ
-	gallery     *gallery
-	editGen     int // edits that changed which messages the view holds, since the session was loaded
-	profile     profile.Profile
-	system      string          // the system prompt
-	phase       string          // of the profile, whose documents are shown; empty: all
-	dirty       map[string]bool // paths of files whose stored form is behind
-	last        history.Call    // the newest call for an answer whose usage was reported
-	reported    reported        // likewise
-	drift       float64         // how far its reported input was above our count; at least 1
+	layout      *assembly.Layout
+	diffs       *assembly.Diffs
+	pictures    *content.Gallery
+	generation  int          // edits that changed which messages the view has, since the session was loaded
+	last        history.Call // the newest call for a reply whose usage was reported
+	reported    reported     // likewise
+	drift       float64      // reported input of that call divided by our count; at least 1
 }
 
-// newContextManager takes over what was loaded. The errors name what of it cannot be used; the manager
-// goes on without.
-func newContextManager(deps *Deps, rules Rules, loaded history.Loaded, model llm.Model) (*ContextManager, error) {
+// reported is what a provider told of the newest call: how large the request and its reply were together.
+type reported struct {
+	tokens     int // as the provider counts them; 0 if it told nothing
+	history    int // counted tokens of the working history at that time, the reply included
+	generation int // of the view at that time
+}
+
+// newContextManager restores what was loaded. The error says why a layout cannot be used; the manager goes on without.
+func newContextManager(deps *Deps, rules *Rules, loaded history.Loaded, files *workspace.Workspace) (*ContextManager, error) {
 	m := &ContextManager{
-		deps: deps, session: loaded.Session.ID, log: history.NewLog(loaded.Heads, loaded.Edits), documents: loaded.Documents, checkpoints: loaded.Checkpoints,
-		totals: loaded.Totals, facts: new(facts), differ: new(differ), gallery: new(gallery), dirty: make(map[string]bool), drift: 1, system: rules.SystemPrompt,
+		deps: deps, session: loaded.Session.ID, workspace: files, log: history.NewLog(loaded.Heads, loaded.Edits),
+		documents: loaded.Documents, checkpoints: loaded.Checkpoints, totals: loaded.Totals,
+		diffs: new(assembly.Diffs), pictures: new(content.Gallery), drift: 1,
 	}
-	var broken, unusable error
-	m.files, broken = filecontext.Restore(storedFiles(loaded.Files))
-	m.layout, unusable = newLayout(rules.Stability, loaded.Layout, func(cache string) *stability.Mirror { return deps.Mirrors.of(cache, deps.Now()) })
-	m.openRoots(loaded.Session)
-	m.setModel(model)
-	return m, errors.Join(broken, unusable)
+	var err error
+	m.layout, err = assembly.NewLayout(rules.Stability, loaded.Layout, func(cache string) *stability.Mirror { return deps.Mirrors.Of(cache, deps.Now()) })
+	return m, err
 }
-
-func storedFiles(files []history.File) []filecontext.StoredFile {
-	stored := make([]filecontext.StoredFile, len(files))
-	for i, f := range files {
-		stored[i] = filecontext.StoredFile(f)
-	}
-	return stored
-}
-
-// setModel makes the counts those of another model. Messages keep the count they were stored with.
-func (m *ContextManager) setModel(model llm.Model) { m.counter = tokens.For(model.Encoding) }
 
 // NextSeq returns the sequence number of the next message or edit.
 func (m *ContextManager) NextSeq() int64 { return m.log.LastSeq() + 1 }
@@ -79,44 +65,35 @@ func (m *ContextManager) Transcript() []history.Head { return m.log.Transcript()
 // View returns the heads of the working history; the slice must not be changed.
 func (m *ContextManager) View() []history.Viewed { return m.log.View() }
 
-// Fates returns what the working history does to the messages with these sequence numbers, and what stands in it for
-// those that were compacted.
+// Fates returns the visibility of the messages with these sequence numbers in the working history, and the summary that
+// replaces the compacted ones.
 func (m *ContextManager) Fates(seqs []int64) ([]history.Visibility, history.Summary) {
 	return m.log.Visibility(seqs), m.log.Summary()
 }
 
-// Tokens returns the tokens of the working history.
+// Tokens returns the counted tokens of the working history.
 func (m *ContextManager) Tokens() int { return m.log.Tokens() }
 
 // Totals returns the sums over the session's model calls.
 func (m *ContextManager) Totals() history.Totals { return m.totals }
 
-// append takes stored messages into the working history.
+// append adds stored messages to the working history.
 func (m *ContextManager) append(messages []history.Message) {
 	for i := range messages {
-		m.gallery.add(&messages[i])
-		m.log.Append(messages[i].Head(contentBytes(messages[i].Blocks)))
+		m.pictures.Add(&messages[i])
+		m.log.Append(messages[i].Head(content.Bytes(messages[i].Blocks)))
 	}
 }
 
-// apply takes a stored edit into the working history.
+// apply applies a stored edit to the working history.
 func (m *ContextManager) apply(edit history.Edit) {
 	m.log.Apply(edit)
 	if edit.Kind != history.EditDedupe {
-		m.editGen++
+		m.generation++
 	}
 }
 
-// end takes a stored ending in.
-func (m *ContextManager) end(e *ending) {
-	m.append(e.change.Messages)
-	m.count(e.change.Calls)
-	if e.spent.reported {
-		m.report(e.spent.usage)
-	}
-}
-
-// count adds model calls to the totals. The newest that answered a prompt is what is shown as the last one.
+// count adds model calls to the totals. The newest call that answered a prompt is shown as the last one.
 func (m *ContextManager) count(calls []history.Call) {
 	for _, c := range calls {
 		if c.Purpose == history.PurposeTurn || c.Purpose == history.PurposeFrontend {
@@ -128,79 +105,113 @@ func (m *ContextManager) count(calls []history.Call) {
 	}
 }
 
-// contentBytes is about the size of a message's stored content.
-func contentBytes(blocks []history.Block) int {
-	n := 0
-	for i := range blocks {
-		b := &blocks[i]
-		n += 64 + len(b.Text) + len(b.Data)*4/3 + len(b.Args) + len(b.URI) + contentBytes(b.Content)
-	}
-	return n
+// report notes the usage of a call whose reply is part of the view, as its provider told it.
+func (m *ContextManager) report(u history.Usage) {
+	m.reported = reported{tokens: u.Context() + u.Output, history: m.Tokens(), generation: m.generation}
 }
 
-// snapshot returns what the next request is built from.
-func (m *ContextManager) snapshot(model llm.Model, thought llm.ThoughtLevel) snapshot {
+// measure converts between our counts and those of a model's provider.
+func (m *ContextManager) measure(model llm.Model) assembly.Measure {
+	return assembly.Measure{Model: model, Calibrations: m.deps.Calibrations, Drift: m.drift}
+}
+
+// beside returns the counted tokens of a request other than the working history: by the provider's report of the newest
+// call, or by our count of it if the view was edited since.
+func (m *ContextManager) beside(measure *assembly.Measure) int {
+	if r := m.reported; r.tokens > 0 && r.generation == m.generation {
+		return measure.Capacity(r.tokens) - r.history
+	}
+	return m.layout.Beside()
+}
+
+// State returns what the next request is made of.
+func (m *ContextManager) State(c *choices) assembly.State {
 	var first *history.Head
 	if h, ok := m.log.First(); ok {
 		first = &h
 	}
-	p := m.profile
+	p := c.profile
 	var phase *profile.Phase
-	if current, ok := p.Phase(m.phase); ok {
+	if current, ok := p.Phase(c.phase); ok {
 		phase = &current
 	}
-	return snapshot{
-		profile: &p, first: first, exchanges: m.log.Exchanges(),
-		deps: m.deps, session: m.session, view: m.log.View(), summary: m.log.Summary(), omitted: m.log.Omitted(), shed: m.log.Shed(), cuts: m.log.Documents(),
-		files:     m.files.List(),
-		documents: m.phaseDocuments(), all: m.documents, phase: phase, rulesFile: m.deps.RulesFile, system: m.system, roots: m.roots,
-		model: model, thought: thought, counter: m.counter, facts: m.facts, differ: m.differ, gallery: m.gallery, layout: m.layout, drift: m.drift,
+	measure := m.measure(c.model)
+	return assembly.State{
+		Session: m.session, Store: m.deps.Store, Log: m.deps.Log, Now: m.deps.Now,
+		Measure: measure, Mirrors: m.deps.Mirrors, Layout: m.layout, Cache: m.workspace.Cache(), Diffs: m.diffs, Pictures: m.pictures,
+		Counter: tokens.For(c.model.Encoding),
+		View:    m.log.View(), Summary: m.log.Summary(), Omitted: m.log.Omitted(), Evicted: m.log.Shed(), Truncated: m.log.Documents(),
+		First: first, Exchanges: m.log.Exchanges(), HistoryTokens: m.log.Tokens(), Beside: m.beside(&measure),
+		Files: m.workspace.List(), Roots: m.workspace.Roots(), RulesFile: m.deps.RulesFile,
+		Documents: documents.Shown(m.documents, &p, c.phase), AllDocuments: m.documents,
+		System: c.systemPrompt(), Profile: &p, Phase: phase, Thought: c.thought(),
 	}
 }
 
-// refresh looks at the disk and returns the files as they are now.
-func (s *snapshot) refresh(ctx context.Context, b *built) ([]filecontext.Entry, error) {
-	if s.roots == nil || len(s.files) == 0 {
-		return s.files, nil
+// renewed returns a state of a running turn with the view, the files and the counts as they are now. The user's choices since
+// the turn began take effect with the next turn.
+func (m *ContextManager) renewed(old *assembly.State, model llm.Model, c *choices) assembly.State {
+	now := m.State(c)
+	now.Measure = m.measure(model)
+	now.Profile, now.Phase, now.System, now.Counter, now.Thought = old.Profile, old.Phase, old.System, old.Counter, old.Thought
+	now.Documents, now.AllDocuments = old.Documents, old.AllDocuments
+	return now
+}
+
+// maxDrift limits how far a provider's count can be above ours before it is taken for an error.
+const maxDrift = 2
+
+// learn compares the provider's count of a request's input with ours, for the model's calibration, and for this session's
+// next request if the calibration is still below the provider's count. A partial report teaches nothing.
+func (m *ContextManager) learn(model string, counted, reported int) *history.Calibration {
+	if tokens.Partial(counted, reported) {
+		return nil
 	}
-	changes, err := s.roots.Refresh(ctx, s.files)
-	if err != nil {
-		return nil, fmt.Errorf("look at the files of session %s: %w", s.session, err)
+	learned := m.deps.Calibrations.Learn(model, counted, reported)
+	m.drift = 1
+	if expected := m.deps.Calibrations.Apply(model, counted); expected > 0 && reported > expected {
+		m.drift = min(float64(reported)/float64(expected), maxDrift)
 	}
-	b.refreshed = changes
-	changed := make(map[string]filecontext.Change, len(changes))
-	for _, c := range changes {
-		changed[c.Path] = c
+	return learned
+}
+
+// expected returns how many tokens of a request were expected to be read from the cache, as the provider counts.
+func (m *ContextManager) expected(b *assembly.Built) int {
+	if b.Plan == nil {
+		return 0
 	}
-	var present []filecontext.Entry
-	for _, e := range s.files {
-		c, found := changed[e.Path]
-		switch {
-		case !found && e.Problem != "":
-			b.leftOut = append(b.leftOut, LeftOut{Key: "file:" + e.Path, Reason: string(filecontext.Unreadable)})
-		case !found:
-		case c.Kind == filecontext.Deleted || c.Kind == filecontext.Unreadable:
-			b.leftOut = append(b.leftOut, LeftOut{Key: "file:" + e.Path, Reason: string(c.Kind)})
-			continue
-		default:
-			e.Content, e.Problem = c.Content, ""
+	return m.deps.Calibrations.Apply(b.Request.Model, b.Plan.Expect)
+}
+
+// answered notes that the provider has read a request, and adds to change what is to be stored of it: the layout with the
+// texts that it refers to, and the state of files.
+func (m *ContextManager) answered(b *assembly.Built, change *history.Change) error {
+	var err error
+	change.Layout, change.KeepBlobs, change.Blobs, err = m.layout.Answered(b)
+	for _, f := range b.Sent {
+		m.workspace.MarkSent(f.Path, f.Hash, f.Whole)
+	}
+	m.workspace.AfterReply()
+	return err
+}
+
+// editedSince reports whether the history was cleared, replaced, restored or compacted after a sequence number.
+func (m *ContextManager) editedSince(seq int64) bool {
+	for _, e := range slices.Backward(m.log.Edits()) {
+		if e.Seq <= seq {
+			return false
 		}
-		present = append(present, e)
+		if e.Kind != history.EditDedupe && e.Kind != history.EditTruncate {
+			return true
+		}
 	}
-	return present, nil
+	return false
 }
 
-// admit reads what a prompt refers to, counts it and checks that it can fit at all.
-func (s *snapshot) admit(ctx context.Context, blocks []history.Block) (admission, error) {
-	a := s.resolve(ctx, blocks)
-	if err := checkMessage(a.message.Blocks, &s.model); err != nil {
-		return a, fmt.Errorf("%w: message: %w", ErrInvalid, err)
+func (m *ContextManager) checkpoint(id string) (history.Checkpoint, bool) {
+	i := slices.IndexFunc(m.checkpoints, func(c history.Checkpoint) bool { return c.ID == id })
+	if i < 0 {
+		return history.Checkpoint{}, false
 	}
-	a.message.Role, a.message.Status = history.RoleUser, history.StatusComplete
-	a.message.Tokens = countBlocks(s.counter, a.message.Blocks)
-	need := s.calibrated(a.message.Tokens + s.counter.Count(s.system))
-	if limit := s.room(); need > limit {
-		return a, &BudgetError{Tokens: need, Limit: limit}
-	}
-	return a, nil
+	return m.checkpoints[i], true
 }

@@ -8,37 +8,6 @@ import (
 	"strata/history"
 )
 
-func TestFileCalls(t *testing.T) {
-	for _, tt := range []struct {
-		name, args string
-		want       fileCall
-		ok         bool
-	}{
-		{"read_file", `{"path":"a.go"}`, fileCall{path: "a.go"}, true},
-		{"readFile", `{"file_path":"a.go","explanation":"to see"}`, fileCall{path: "a.go"}, true},
-		{"fs.Read", `{"uri":"file:///w/a.go"}`, fileCall{path: "file:///w/a.go"}, true},
-		{"str_replace_editor", `{"command":"view","path":"a.go"}`, fileCall{path: "a.go"}, true},
-		{"write_file", `{"path":"a.go","content":"x"}`, fileCall{path: "a.go", text: "content"}, true},
-		{"str_replace_editor", `{"command":"create","path":"a.go","file_text":"x"}`, fileCall{path: "a.go", text: "file_text"}, true},
-
-		{"read_file", `{"path":"a.go","offset":10}`, fileCall{}, false},
-		{"str_replace_editor", `{"command":"view","path":"a.go","view_range":[1,5]}`, fileCall{}, false},
-		{"append_to_file", `{"path":"a.go","content":"x"}`, fileCall{}, false},
-		{"str_replace_editor", `{"command":"insert","path":"a.go","file_text":"x"}`, fileCall{}, false},
-		{"spread", `{"path":"a.go"}`, fileCall{}, false},
-		{"list", `{"path":"a"}`, fileCall{}, false},
-		{"read_file", `{"path":7}`, fileCall{}, false},
-		{"read_file", `{}`, fileCall{}, false},
-		{"read_file", `{"path":"a.go"`, fileCall{}, false},
-		{"read_file", `[]`, fileCall{}, false},
-	} {
-		c, ok := fileCallOf(tt.name, tt.args)
-		if ok != tt.ok || ok && c != tt.want {
-			t.Errorf("%s %s: %+v, %v", tt.name, tt.args, c, ok)
-		}
-	}
-}
-
 // use appends a call of a tool and its result.
 func (m *managed) use(name string, args map[string]any, result string) {
 	text, err := json.Marshal(args)
@@ -63,7 +32,7 @@ func TestDedupeOfWhatToolsReadAndWrote(t *testing.T) {
 	_, b := m.request()
 
 	var all strings.Builder
-	for _, e := range b.request.Entries {
+	for _, e := range b.Request.Entries {
 		for _, block := range e.Blocks {
 			all.WriteString(textOf(block) + block.Args + "\n")
 			if block.Type == history.BlockToolCall && !json.Valid([]byte(block.Args)) {
@@ -79,7 +48,7 @@ func TestDedupeOfWhatToolsReadAndWrote(t *testing.T) {
 	if !strings.Contains(all.String(), `"mode":"w"`) {
 		t.Error("the other arguments are gone")
 	}
-	if n := len(b.fitting.dedupe); n != 2 {
+	if n := len(b.Changes.Dedupe); n != 2 {
 		t.Errorf("%d copies were left out", n)
 	}
 }

@@ -14,13 +14,16 @@ import (
 	"strata/filecontext"
 	"strata/history"
 	"strata/llm"
+	"strata/session/assembly"
+	"strata/session/documents"
+	"strata/session/fit"
 	"strata/stability"
 )
 
 // room is what the requests of manage(t, testWindow) may hold: the window less the answer.
 const room = testWindow * 3 / 4
 
-func counted(snap snapshot, b *built) int { return snap.calibrated(b.counted) }
+func counted(snap assembly.State, b *assembly.Built) int { return snap.Calibrated(b.Counted) }
 
 func TestNothingIsShedWithinTheRoom(t *testing.T) {
 	m := manage(t, testWindow)
@@ -30,8 +33,8 @@ func TestNothingIsShedWithinTheRoom(t *testing.T) {
 		m.ask(wordsOf(60))
 	}
 	snap, b := m.request()
-	if !b.fitting.empty() || len(b.leftOut) > 0 || counted(snap, &b) < room*8/10 {
-		t.Errorf("%d of %d tokens, left out %v", counted(snap, &b), room, b.leftOut)
+	if !b.Changes.Empty() || len(b.Omitted) > 0 || counted(snap, &b) < room*8/10 {
+		t.Errorf("%d of %d tokens, left out %v", counted(snap, &b), room, b.Omitted)
 	}
 }
 
@@ -50,7 +53,7 @@ func TestSheddingGoesDownToAShareAndStays(t *testing.T) {
 		if size > room {
 			t.Fatalf("request %d has %d tokens of %d", requests, size, room)
 		}
-		if !b.fitting.empty() {
+		if !b.Changes.Empty() {
 			sheds++
 			if size > room*7/10+20 || size < room*6/10 {
 				t.Errorf("shed to %d of %d tokens", size, room)
@@ -74,8 +77,8 @@ func TestDedupeComesFirst(t *testing.T) {
 		m.ask(fmt.Sprint("question ", i))
 	}
 	_, b := m.request()
-	if len(b.fitting.drop) > 0 || len(b.fitting.dedupe) != 4 {
-		t.Errorf("dropped %d, deduped %d", len(b.fitting.drop), len(b.fitting.dedupe))
+	if len(b.Changes.Evict) > 0 || len(b.Changes.Dedupe) != 4 {
+		t.Errorf("dropped %d, deduped %d", len(b.Changes.Evict), len(b.Changes.Dedupe))
 	}
 	text := sentText(&b)
 	for i := range 5 {
@@ -106,14 +109,14 @@ func TestDedupeWaitsUntilItCostsNothing(t *testing.T) {
 	m.sent()
 	m.call("--- FULL CONTENT: a.go ---\n" + linesOf("a", 40))
 	m.ask("and on")
-	if b := m.sent(); !b.fitting.empty() || b.plan.Expect == 0 {
-		t.Errorf("%d tokens are cached, shed %+v", b.plan.Expect, b.fitting)
+	if b := m.sent(); !b.Changes.Empty() || b.Plan.Expect == 0 {
+		t.Errorf("%d tokens are cached, shed %+v", b.Plan.Expect, b.Changes)
 	}
 	now = now.Add(2 * time.Hour)
 	m.ask("again")
 	b := m.sent()
-	if len(b.fitting.dedupe) != 1 || strings.Count(sentText(&b), "a 00007 = value") != 1 {
-		t.Errorf("shed %+v", b.fitting)
+	if len(b.Changes.Dedupe) != 1 || strings.Count(sentText(&b), "a 00007 = value") != 1 {
+		t.Errorf("shed %+v", b.Changes)
 	}
 }
 
@@ -153,50 +156,11 @@ func TestDedupeKeepsTheWordsAroundACopy(t *testing.T) {
 	}
 }
 
-func TestPassages(t *testing.T) {
-	for _, c := range []struct {
-		text string
-		want []string // path and text
-	}{
-		{"nothing here", nil},
-		{"--- FULL CONTENT: a b.go ---\r\nx\n--- FULL CONTENT: c ---\ny", []string{"a b.go:--- FULL CONTENT: a b.go ---\r\nx\n", "c:--- FULL CONTENT: c ---\ny"}},
-		{"so: <file_content path=\"a\">x</file_content> and <file_content path=\"b\">y", []string{"a:<file_content path=\"a\">x</file_content>", "b:<file_content path=\"b\">y"}},
-		{"FULL CONTENT of file: a\n", []string{"a:FULL CONTENT of file: a\n"}},
-		{" FULL CONTENT of file: indented", nil},
-		{"<file_content path=\"a\"><file_content path=\"b\"></file_content>", []string{"a:<file_content path=\"a\"><file_content path=\"b\"></file_content>"}},
-	} {
-		var got []string
-		for _, p := range passages(c.text) {
-			got = append(got, p.path+":"+c.text[p.start:p.end])
-		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%q: %s", c.text, diff)
-		}
-	}
-}
-
-func FuzzPassages(f *testing.F) {
-	f.Add("--- FULL CONTENT: a ---\nx\n<file_content path=\"b\">y</file_content>z")
-	f.Fuzz(func(t *testing.T, text string) {
-		end := 0
-		for _, c := range passages(text) {
-			if c.start < end || c.body < c.start || c.end < c.body || c.end > len(text) {
-				t.Fatalf("%+v in %q, behind %d", c, text, end)
-			}
-			end = c.end
-			c.shrink(text, c.lines(text))
-			if c.end < c.start || c.end > end {
-				t.Fatalf("%+v shrunk beyond %d", c, end)
-			}
-		}
-	})
-}
-
 func TestPruningGoesByPriorityThenAge(t *testing.T) {
 	m := manage(t, testWindow)
 	for name, priority := range map[string]int{"low": 10, "middle": 50, "high": 90} {
 		m.document(name, wordsOf(300), false)
-		m.documents[m.findDocument(name)].Priority = priority
+		m.documents[documents.Find(m.documents, name)].Priority = priority
 	}
 	m.document("kept", wordsOf(300), true)
 	m.ask("start")
@@ -208,16 +172,16 @@ func TestPruningGoesByPriorityThenAge(t *testing.T) {
 	_, b := m.build()
 	want := []string{"doc:low"}
 	for _, v := range view[1:] { // all that have the least priority, the oldest first
-		if len(want)-1 < len(b.fitting.drop) {
+		if len(want)-1 < len(b.Changes.Evict) {
 			want = append(want, "msg:"+v.ID)
 		}
 	}
 	var dropped []string
-	for _, v := range b.fitting.drop {
+	for _, v := range b.Changes.Evict {
 		dropped = append(dropped, "msg:"+v.ID)
 	}
 	var documents []string
-	for _, d := range b.fitting.documents {
+	for _, d := range b.Changes.Documents {
 		documents = append(documents, "doc:"+d.Name)
 	}
 	if diff := cmp.Diff(want, append(documents, dropped...)); diff != "" {
@@ -259,17 +223,17 @@ func TestBatchesStayWhole(t *testing.T) {
 	m.ask("go on")
 	_, b := m.request()
 	checkConversation(t, &b)
-	if len(b.fitting.drop) == 0 || len(b.fitting.drop)%2 != 0 {
-		t.Errorf("%d messages were dropped", len(b.fitting.drop))
+	if len(b.Changes.Evict) == 0 || len(b.Changes.Evict)%2 != 0 {
+		t.Errorf("%d messages were dropped", len(b.Changes.Evict))
 	}
 }
 
 // checkConversation fails where a request has results without calls right in front, or the other way round.
-func checkConversation(t testing.TB, b *built) {
+func checkConversation(t testing.TB, b *assembly.Built) {
 	t.Helper()
 	open := map[string]bool{}
 	markers := 0
-	for i, e := range b.request.Entries {
+	for i, e := range b.Request.Entries {
 		if e.Kind != llm.EntryMessage {
 			for _, block := range e.Blocks {
 				markers += strings.Count(block.Text, "earlier messages omitted]")
@@ -307,37 +271,31 @@ func TestAFileThatCannotFitIsCut(t *testing.T) {
 	if size := counted(snap, &b); size > room || size < room*6/10 {
 		t.Errorf("%d of %d tokens", size, room)
 	}
-	e, _ := m.files.Get("big.txt")
-	if e.State != filecontext.Partial || e.Reason != reasonCut || e.Range.Start != 1 || e.Range.End < 100 {
+	e, _ := m.file("big.txt")
+	if e.State != filecontext.Partial || e.Reason != fit.ReasonTruncated || e.Range.Start != 1 || e.Range.End < 100 {
 		t.Errorf("the file is %s %s %+v", e.State, e.Reason, e.Range)
 	}
 	text := sentText(&b)
 	if !strings.Contains(text, fmt.Sprintf("big.txt (lines 1 to %d of 1000)", e.Range.End)) || !strings.Contains(text, "SUMMARY: big.txt") {
 		t.Errorf("the model is told %.300q", text)
 	}
-	if len(b.leftOut) != 1 || b.leftOut[0].Reason != reasonCut || b.leftOut[0].Tokens < 4000 || b.leftOut[0].Score != priorityFile {
-		t.Errorf("left out %+v", b.leftOut)
+	if len(b.Omitted) != 1 || b.Omitted[0].Reason != fit.ReasonTruncated || b.Omitted[0].Tokens < 4000 || b.Omitted[0].Score != fit.PriorityFile {
+		t.Errorf("left out %+v", b.Omitted)
 	}
 	m.answer("much")
 	m.ask("and?")
-	if _, b := m.request(); !b.fitting.empty() || len(b.leftOut) != 1 || b.leftOut[0].Key != "file:big.txt" {
-		t.Errorf("the next request sheds %+v and names %v", b.fitting, b.leftOut)
+	if _, b := m.request(); !b.Changes.Empty() || len(b.Omitted) != 1 || b.Omitted[0].Key != "file:big.txt" {
+		t.Errorf("the next request sheds %+v and names %v", b.Changes, b.Omitted)
 	}
 }
 
 func TestARangeIsCutFromItsStart(t *testing.T) {
 	m := manage(t, testWindow)
 	m.write("big.txt", linesOf("big", 2000))
-	a, err := read(t.Context(), m.roots, nil, FileRequest{Path: "big.txt", Range: &FileRange{Start: 501, End: 1500}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.files.Put(a.content, a.options); err != nil {
-		t.Fatal(err)
-	}
+	m.attach(FileRequest{Path: "big.txt", Range: &FileRange{Start: 501, End: 1500}})
 	m.ask("what is in it?")
 	m.request()
-	if e, _ := m.files.Get("big.txt"); e.Range.Start != 501 || e.Range.End >= 1500 || e.Range.End < 600 {
+	if e, _ := m.file("big.txt"); e.Range.Start != 501 || e.Range.End >= 1500 || e.Range.End < 600 {
 		t.Errorf("shown are %+v", e.Range)
 	}
 }
@@ -354,7 +312,7 @@ func TestAFileOfOneLineThatCannotFitIsLeftOut(t *testing.T) {
 	if text := sentText(&b); !strings.Contains(text, "SUMMARY: min.js") || !strings.Contains(text, "FULL: small.txt") {
 		t.Errorf("the model is told %q", text)
 	}
-	if diff := cmp.Diff([]string{"file:min.js"}, keysOf(b.leftOut)); diff != "" {
+	if diff := cmp.Diff([]string{"file:min.js"}, keysOf(b.Omitted)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -377,7 +335,7 @@ func TestFilesThatArePrunedAreToldAsWhatTheyAre(t *testing.T) {
 			t.Errorf("%s is %s and shown: %v", name, state, shown)
 		}
 	}
-	if len(b.fitting.files) == 0 {
+	if len(b.Changes.Files) == 0 {
 		t.Error("nothing was pruned")
 	}
 }
@@ -397,12 +355,12 @@ func TestDocumentsAreCutWhenNothingElseCanGo(t *testing.T) {
 	m.answer("yes")
 	m.ask("more")
 	_, b = m.request()
-	if len(b.fitting.documents) > 0 || b.plan.Cut != stability.NoCut || len(b.leftOut) != 1 || b.leftOut[0].Reason != reasonCut {
-		t.Errorf("shed again: %+v, cut %q, left out %v", b.fitting, b.plan.Cut, b.leftOut)
+	if len(b.Changes.Documents) > 0 || b.Plan.Cut != stability.NoCut || len(b.Omitted) != 1 || b.Omitted[0].Reason != fit.ReasonTruncated {
+		t.Errorf("shed again: %+v, cut %q, left out %v", b.Changes, b.Plan.Cut, b.Omitted)
 	}
 	m.document("rules", "Short.", true)
-	if _, b = m.request(); len(b.leftOut) > 0 || !strings.Contains(sentText(&b), "Short.") {
-		t.Errorf("set anew: left out %v", b.leftOut)
+	if _, b = m.request(); len(b.Omitted) > 0 || !strings.Contains(sentText(&b), "Short.") {
+		t.Errorf("set anew: left out %v", b.Omitted)
 	}
 }
 
@@ -413,7 +371,7 @@ func TestDocumentsThatWerePrunedStayOutUntilSetAnew(t *testing.T) {
 	m.ask("start")
 	for range 5 {
 		_, b := m.request()
-		if diff := cmp.Diff([]string{"doc:notes"}, keysOf(b.leftOut)); diff != "" {
+		if diff := cmp.Diff([]string{"doc:notes"}, keysOf(b.Omitted)); diff != "" {
 			t.Error(diff)
 		}
 		m = m.restarted()
@@ -425,8 +383,8 @@ func TestDocumentsThatWerePrunedStayOutUntilSetAnew(t *testing.T) {
 	}
 	m.document("kept", "short", true)
 	m.document("notes", wordsOf(1500), false)
-	if _, b := m.request(); len(b.leftOut) > 0 {
-		t.Errorf("left out %v", b.leftOut)
+	if _, b := m.request(); len(b.Omitted) > 0 {
+		t.Errorf("left out %v", b.Omitted)
 	}
 }
 
@@ -443,8 +401,8 @@ func TestTheFirstMessageIsCutAsTheLastResort(t *testing.T) {
 	if !strings.Contains(text, "the task") || !strings.Contains(text, " characters omitted]") || !utf8.ValidString(text) {
 		t.Errorf("the request holds %.200q", text)
 	}
-	if len(b.fitting.cuts) != 1 || b.fitting.cuts[0].Message != first.ID {
-		t.Errorf("cut %+v", b.fitting.cuts)
+	if len(b.Changes.Truncate) != 1 || b.Changes.Truncate[0].Message != first.ID {
+		t.Errorf("cut %+v", b.Changes.Truncate)
 	}
 }
 
@@ -464,10 +422,10 @@ func TestWhatWasShedIsTheSameAfterARestart(t *testing.T) {
 	m.ask("and now?")
 	_, b := m.build()
 	_, again := m.restarted().build()
-	if diff := cmp.Diff(b.request, again.request); diff != "" {
+	if diff := cmp.Diff(b.Request, again.Request); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(b.leftOut, again.leftOut); diff != "" {
+	if diff := cmp.Diff(b.Omitted, again.Omitted); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -480,24 +438,24 @@ func TestLeftOutMessagesAreToldAsOneRun(t *testing.T) {
 		m.ask(wordsOf(60))
 	}
 	_, b := m.request()
-	if len(b.leftOut) > 3 {
-		t.Errorf("left out is told in %d entries", len(b.leftOut))
+	if len(b.Omitted) > 3 {
+		t.Errorf("left out is told in %d entries", len(b.Omitted))
 	}
 	n, sum := 0, 0
-	for _, l := range b.leftOut {
+	for _, l := range b.Omitted {
 		n += max(l.Count, 1)
 		sum += l.Tokens
-		if l.Reason != reasonBudget || l.Score < messageLeast {
+		if l.Reason != fit.ReasonBudget || l.Score < fit.MessageLeast {
 			t.Errorf("left out %+v", l)
 		}
 	}
-	if n != len(b.fitting.drop) || sum < n*60 {
-		t.Errorf("%d messages of %d tokens are named, %d were dropped", n, sum, len(b.fitting.drop))
+	if n != len(b.Changes.Evict) || sum < n*60 {
+		t.Errorf("%d messages of %d tokens are named, %d were dropped", n, sum, len(b.Changes.Evict))
 	}
 	m.answer("yes")
 	m.ask("more")
-	if _, b = m.request(); len(b.leftOut) != 1 || b.leftOut[0].Count != n || b.leftOut[0].Tokens != sum {
-		t.Errorf("the next request names %+v", b.leftOut)
+	if _, b = m.request(); len(b.Omitted) != 1 || b.Omitted[0].Count != n || b.Omitted[0].Tokens != sum {
+		t.Errorf("the next request names %+v", b.Omitted)
 	}
 }
 
@@ -519,7 +477,7 @@ func TestWhatTheProviderCountsIsWhatFits(t *testing.T) {
 	m.ask("more")
 	m.drift = maxDrift // the last request was far larger than it was counted
 	snap, b = m.request()
-	if size := counted(snap, &b); size > room || b.fitting.empty() {
+	if size := counted(snap, &b); size > room || b.Changes.Empty() {
 		t.Errorf("the provider counts %d of %d", size, room)
 	}
 }
@@ -544,13 +502,13 @@ func TestEveryRequestFits(t *testing.T) {
 			newest := m.ask(wordsOf(r.IntN(m.model.Window / 3)))
 			before := slices.Clone(m.View())
 			snap, b := m.request()
-			must := snap.calibrated(newest.Tokens + snap.counter.Count(snap.system))
-			if size := counted(snap, &b); size > max(snap.room(), must) {
-				t.Fatalf("seed %d, turn %d: %d tokens, room %d, must %d: %+v", seed, turn, size, snap.room(), must, b.leftOut)
+			must := snap.Calibrated(newest.Tokens + snap.Counter.Count(snap.System))
+			if size := counted(snap, &b); size > max(snap.Room(), must) {
+				t.Fatalf("seed %d, turn %d: %d tokens, room %d, must %d: %+v", seed, turn, size, snap.Room(), must, b.Omitted)
 			}
 			checkConversation(t, &b)
 			checkOrder(t, before, m.View())
-			if !strings.Contains(sentText(&b), fmt.Sprintf("[%d earlier messages omitted]", m.log.Omitted())) && m.log.Omitted() > 0 && counted(snap, &b) < snap.room()/2 {
+			if !strings.Contains(sentText(&b), fmt.Sprintf("[%d earlier messages omitted]", m.log.Omitted())) && m.log.Omitted() > 0 && counted(snap, &b) < snap.Room()/2 {
 				t.Fatalf("seed %d, turn %d: no marker of %d messages", seed, turn, m.log.Omitted())
 			}
 			m.answer(wordsOf(r.IntN(200)))

@@ -1,19 +1,15 @@
 package session
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"strata/compaction"
 	"strata/filecontext"
-	"strata/history"
-	"strata/llm"
+	"strata/session/fit"
 	"strata/session/profile"
 	"strata/stability"
 )
@@ -22,67 +18,11 @@ import (
 func stepping(t testing.TB, window int, adjust ...func(*profile.Profile)) *managed {
 	t.Helper()
 	m := manage(t, window)
-	m.profile = profileNamed(t, "steps")
+	m.c.profile = profileNamed(t, "steps")
 	for _, f := range adjust {
-		f(&m.profile)
+		f(&m.c.profile)
 	}
 	return m
-}
-
-// scored is a piece of so many characters, which count as its tokens.
-func scored(key string, kind stability.Kind, chars, priority int) piece {
-	return piece{Item: stability.Item{Key: key, Kind: kind, Hash: key, Tokens: chars}, priority: priority}
-}
-
-func TestARoomIsFilledGreedilyByScore(t *testing.T) {
-	rules := scored("doc:rules", stability.Document, 40, priorityDefault)
-	rules.pinned = true
-	pieces := []piece{
-		rules,
-		scored("outline:a.go", stability.Outline, 60, 60),
-		scored("outline:changed.go", stability.Outline, 70, 90),
-		scored("outline:z.go", stability.Outline, 60, 60),
-		scored("outline:tiny.go", stability.Outline, 10, 60),
-		scored("file:asked.go", stability.File, 120, priorityFile),
-	}
-	for _, tc := range []struct {
-		room int
-		want []string
-	}{
-		{250, []string{"doc:rules", "file:asked.go", "outline:changed.go", "outline:tiny.go"}},
-		{240, []string{"doc:rules", "file:asked.go", "outline:changed.go", "outline:tiny.go"}},
-		{239, []string{"doc:rules", "file:asked.go", "outline:changed.go"}},
-		{229, []string{"doc:rules", "file:asked.go", "outline:tiny.go"}},
-		{40, []string{"doc:rules"}},
-		{1000, []string{"doc:rules", "file:asked.go", "outline:a.go", "outline:changed.go", "outline:tiny.go", "outline:z.go"}},
-	} {
-		order := prunable(pieces, tc.room)
-		slices.Reverse(order)
-		in := greedy(pieces, order, tc.room-40)
-		got := []string{"doc:rules"}
-		for i := range in {
-			got = append(got, pieces[i].Key)
-		}
-		slices.Sort(got)
-		if diff := cmp.Diff(tc.want, got); diff != "" {
-			t.Errorf("room for %d: %s", tc.room, diff)
-		}
-	}
-}
-
-func TestSharesOfWhatIsCut(t *testing.T) {
-	for _, tc := range []struct{ room, code, talk, forCode, forTalk int }{
-		{100, 500, 500, 70, 30},
-		{100, 50, 500, 50, 50},
-		{100, 500, 10, 90, 10},
-		{100, 10, 10, 10, 90},
-		{0, 500, 500, 0, 0},
-		{-50, 500, 500, 0, 0},
-	} {
-		if code, talk := shared(tc.room, tc.code, tc.talk, 70, 30); code != tc.forCode || talk != tc.forTalk {
-			t.Errorf("%+v: %d and %d", tc, code, talk)
-		}
-	}
 }
 
 func TestALongEntryIsCutAndTheRulesAreWhole(t *testing.T) {
@@ -106,8 +46,8 @@ func TestALongEntryIsCutAndTheRulesAreWhole(t *testing.T) {
 		m.ask("go on")
 		snap, b := m.request()
 		text := sentText(&b)
-		if got := counted(snap, &b); got > snap.room() || got < snap.room()/2 {
-			t.Errorf("%s: %d of %d tokens", name, got, snap.room())
+		if got := counted(snap, &b); got > snap.Room() || got < snap.Room()/2 {
+			t.Errorf("%s: %d of %d tokens", name, got, snap.Room())
 		}
 		if !strings.Contains(text, "Last rule.") || !strings.Contains(text, "LONG") || strings.Contains(text, "END") || !strings.Contains(text, "go on") {
 			t.Errorf("%s: the request holds %s", name, text)
@@ -115,58 +55,15 @@ func TestALongEntryIsCutAndTheRulesAreWhole(t *testing.T) {
 		if name != "file" && !strings.Contains(text, " characters omitted]") || name == "file" && !strings.Contains(text, "a.go (lines 1 to ") {
 			t.Errorf("%s: nothing says that something is missing: %s", name, text)
 		}
-		if len(b.leftOut) != 1 || b.leftOut[0].Reason != reasonCut {
-			t.Errorf("%s: left out %+v", name, b.leftOut)
+		if len(b.Omitted) != 1 || b.Omitted[0].Reason != fit.ReasonTruncated {
+			t.Errorf("%s: left out %+v", name, b.Omitted)
 		}
 		checkConversation(t, &b)
 		m.answer("yes")
 		m.ask("and")
-		if _, b := m.request(); !b.fitting.empty() || b.plan.Cut != stability.NoCut {
-			t.Errorf("%s: the next request sheds %+v, cut %q", name, b.fitting, b.plan.Cut)
+		if _, b := m.request(); !b.Changes.Empty() || b.Plan.Cut != stability.NoCut {
+			t.Errorf("%s: the next request sheds %+v, cut %q", name, b.Changes, b.Plan.Cut)
 		}
-	}
-}
-
-func TestTheLogOfTwentyEntries(t *testing.T) {
-	m := stepping(t, 128_000, func(p *profile.Profile) {
-		p.Compaction.SummaryThreshold, p.Compaction.MaxSteps = 0, 15 // no summaries
-	})
-	m.ask("start")
-	for i := 1; i <= 20; i++ {
-		text := fmt.Sprint("entry ", i, " went well")
-		if i == 6 {
-			text = fmt.Sprint("entry ", i, ": Error: no such file")
-		}
-		if i == 16 {
-			m.say(history.RoleAssistant, history.Block{Type: history.BlockToolCall, CallID: "c", Name: "run", Args: `"entry 16"`})
-			m.say(history.RoleTool, history.Block{Type: history.BlockToolResult, CallID: "c", IsError: true, Content: []history.Block{{Type: history.BlockText, Text: "exit 1"}}})
-			continue
-		}
-		m.answer(text)
-	}
-	strategy, err := compaction.Named("prune")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.deps.Model = func(string) (llm.Model, bool) { return llm.Model{}, false }
-	s := sessionOf(m, m.profile)
-	j := &compactionJob{
-		deps: m.deps, session: m.session, view: m.View(), strategy: strategy, numbers: s.numbers("prune", false), counter: m.counter,
-		snap: m.snapshot(s.model, llm.ThoughtOff),
-	}
-	out := j.run(context.Background())
-	m.apply(history.Edit{ID: "edit_1", Seq: m.NextSeq(), Kind: history.EditCompact, Messages: out.Plan.Drop})
-	m.ask("next")
-	_, b := m.build()
-	text := sentText(&b)
-	for i := 1; i <= 20; i++ {
-		want := i <= 3 || i == 6 || i >= 11
-		if got := strings.Contains(text, fmt.Sprint("entry ", i, " ")) || strings.Contains(text, fmt.Sprint("entry ", i, ":")) || i == 16 && strings.Contains(text, "exit 1"); got != want {
-			t.Errorf("entry %d is kept: %v", i, got)
-		}
-	}
-	if !strings.Contains(text, "[6 earlier messages omitted]") {
-		t.Errorf("no marker: %s", text)
 	}
 }
 
@@ -175,20 +72,20 @@ func TestTheHistoryHasABudgetOfItsOwn(t *testing.T) {
 	m.document("design", wordsOf(5_000), true)
 	m.add("a.go", linesOf("a", 500))
 	m.ask("start")
-	budget := m.profile.Budget.HistoryTokens
+	budget := m.c.profile.Budget.HistoryTokens
 	sheds := 0
 	for i := range 60 {
 		m.answer(fmt.Sprint("step ", i, wordsOf(300)))
 		m.ask(fmt.Sprint("next ", i))
 		snap, b := m.request()
-		talk := b.categories[categoryHistory] + b.categories[categoryOverhead]
+		talk := b.Categories[fit.CategoryHistory] + b.Categories[fit.CategoryOverhead]
 		if talk > budget+20 {
 			t.Fatalf("request %d: the history has %d tokens", i, talk)
 		}
-		if !b.fitting.empty() {
+		if !b.Changes.Empty() {
 			sheds++
-			if len(b.fitting.files)+len(b.fitting.documents) > 0 || talk > budget*7/10+350 || talk < budget/2 {
-				t.Errorf("request %d: %d tokens of history, shed %+v", i, talk, b.fitting)
+			if len(b.Changes.Files)+len(b.Changes.Documents) > 0 || talk > budget*7/10+350 || talk < budget/2 {
+				t.Errorf("request %d: %d tokens of history, shed %+v", i, talk, b.Changes)
 			}
 		}
 		if got := counted(snap, &b); got < 8_500 {
@@ -209,25 +106,14 @@ func TestALongPromptDoesNotCostTheHistory(t *testing.T) {
 	}
 	m.answer("yes")
 	m.ask(wordsOf(20_000))
-	if _, b := m.request(); !b.fitting.empty() {
-		t.Errorf("shed %+v", b.fitting)
+	if _, b := m.request(); !b.Changes.Empty() {
+		t.Errorf("shed %+v", b.Changes)
 	}
 	m.answer("and")
 	m.ask("short")
-	if snap, b := m.request(); historySize(m.pieces(snap)) > m.profile.Budget.HistoryTokens || !strings.Contains(sentText(&b), " characters omitted]") {
+	if _, b := m.request(); b.Categories[fit.CategoryHistory]+b.Categories[fit.CategoryOverhead] > m.c.profile.Budget.HistoryTokens+20 || !strings.Contains(sentText(&b), " characters omitted]") {
 		t.Errorf("the long prompt stays whole")
 	}
-}
-
-// pieces returns what the next request holds.
-func (m *managed) pieces(snap snapshot) []piece {
-	m.t.Helper()
-	snap = m.snapshot(snap.model, snap.thought)
-	pieces, err := snap.collect(m.t.Context(), &built{}, nil)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	return pieces
 }
 
 func TestStepsOverTheRoomKeepTheBestAndListTheFiles(t *testing.T) {
@@ -238,7 +124,7 @@ func TestStepsOverTheRoomKeepTheBestAndListTheFiles(t *testing.T) {
 	}
 	m.ask("start")
 	m.request()
-	for range touchedRequests {
+	for range fit.TouchedRequests {
 		m.answer("yes")
 		m.ask("on")
 		m.request()
@@ -266,10 +152,10 @@ func TestStepsOverTheRoomKeepTheBestAndListTheFiles(t *testing.T) {
 		full += strings.Count(text, fmt.Sprint("FULL: f", i, ".go\n"))
 	}
 	if !strings.Contains(text, "FULL: asked.go\n") || !strings.Contains(text, "FULL: other.go\n") || summary < 2 || full < 4 {
-		t.Errorf("%d files are told full, %d as summaries; left out %v", full, summary, b.leftOut)
+		t.Errorf("%d files are told full, %d as summaries; left out %v", full, summary, b.Omitted)
 	}
-	if stateOf(t, m, "asked.go") != filecontext.Full || len(b.fitting.files) != summary {
-		t.Errorf("shed %+v", b.fitting.files)
+	if stateOf(t, m, "asked.go") != filecontext.Full || len(b.Changes.Files) != summary {
+		t.Errorf("shed %+v", b.Changes.Files)
 	}
 }
 
@@ -282,14 +168,14 @@ func TestStepsFitWhateverThereIs(t *testing.T) {
 			fill(m, r)
 			m.ask(wordsOf(r.IntN(m.model.Window / 8)))
 			snap, b := m.request()
-			if got := counted(snap, &b); got > snap.room() {
-				t.Fatalf("seed %d: %d of %d tokens: %v", seed, got, snap.room(), itemsOf(&b))
+			if got := counted(snap, &b); got > snap.Room() {
+				t.Fatalf("seed %d: %d of %d tokens: %v", seed, got, snap.Room(), itemsOf(&b))
 			}
 			checkConversation(t, &b)
 			m.answer("so")
 		}
 		again := m.restarted()
-		again.profile = m.profile
+		again.c.profile = m.c.profile
 		m.ask("last")
 		again.ask("last")
 		_, one := m.build()

@@ -3,14 +3,14 @@ package session
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"strata/history"
+	"strata/session/assembly"
+	"strata/session/fit"
 	"strata/session/profile"
 	"strata/stability"
 )
@@ -19,9 +19,9 @@ import (
 func loopOf(t testing.TB, window int, adjust ...func(*profile.Profile)) *managed {
 	t.Helper()
 	m := manage(t, window)
-	m.profile = profileNamed(t, "loop")
+	m.c.profile = profileNamed(t, "loop")
 	for _, f := range adjust {
-		f(&m.profile)
+		f(&m.c.profile)
 	}
 	return m
 }
@@ -48,17 +48,17 @@ func (m *managed) fold(keep int, summary string) {
 		}
 	}
 	e := history.Edit{
-		ID: m.deps.NewID("edit_"), Seq: m.NextSeq(), Kind: history.EditCompact, Messages: gone, Summary: summary, SummaryTokens: m.counter.Count(summary),
+		ID: m.deps.NewID("edit_"), Seq: m.NextSeq(), Kind: history.EditCompact, Messages: gone, Summary: summary, SummaryTokens: m.counter().Count(summary),
 	}
 	m.store.edits = append(m.store.edits, e)
 	m.apply(e)
 }
 
 // itemsOf returns the keys of what a request holds and is not dead, in order.
-func itemsOf(b *built) []string {
+func itemsOf(b *assembly.Built) []string {
 	var keys []string
-	for i := range b.plan.Entries {
-		if e := &b.plan.Entries[i]; !e.Dead {
+	for i := range b.Plan.Entries {
+		if e := &b.Plan.Entries[i]; !e.Dead {
 			keys = append(keys, e.Key)
 		}
 	}
@@ -87,11 +87,11 @@ func TestALoopAfterTwentyThreeIterations(t *testing.T) {
 			t.Errorf("%q stands %d times in\n%s", want, strings.Count(text, want), text)
 		}
 	}
-	if strings.Contains(text, "omitted]") || strings.Contains(text, "step 18 of") || len(b.leftOut) > 0 {
-		t.Errorf("left out %v:\n%s", b.leftOut, text)
+	if strings.Contains(text, "omitted]") || strings.Contains(text, "step 18 of") || len(b.Omitted) > 0 {
+		t.Errorf("left out %v:\n%s", b.Omitted, text)
 	}
 	var messages int
-	for _, e := range b.plan.Entries {
+	for _, e := range b.Plan.Entries {
 		if e.Kind == stability.Message {
 			messages++
 		}
@@ -131,14 +131,14 @@ func TestWhatOfALoopDoesNotFitIsNamed(t *testing.T) {
 			break
 		}
 	}
-	if first < 20 || first%briefBlock != 1 {
+	if first < 20 || first%10 != 1 {
 		t.Errorf("the oldest iteration that is shown is %d", first)
 	}
-	if len(b.leftOut) != 1 || b.leftOut[0].Count != 2*(first-1) || b.leftOut[0].Key != "msg:"+m.View()[0].ID || b.leftOut[0].Tokens == 0 {
-		t.Errorf("left out %+v", b.leftOut)
+	if len(b.Omitted) != 1 || b.Omitted[0].Count != 2*(first-1) || b.Omitted[0].Key != "msg:"+m.View()[0].ID || b.Omitted[0].Tokens == 0 {
+		t.Errorf("left out %+v", b.Omitted)
 	}
-	if b.categories[categoryHistory] > 900 || !b.fitting.empty() {
-		t.Errorf("%v, shed %+v", b.categories, b.fitting)
+	if b.Categories[fit.CategoryHistory] > 900 || !b.Changes.Empty() {
+		t.Errorf("%v, shed %+v", b.Categories, b.Changes)
 	}
 	m.answer("done")
 	m.ask("and on")
@@ -154,19 +154,19 @@ func TestWhatALoopHasSentStays(t *testing.T) {
 		deps := *m.deps
 		deps.Rules.Stability = stability.Options{Layout: layout}
 		m.load(&deps)
-		m.profile = profileNamed(t, "loop")
+		m.c.profile = profileNamed(t, "loop")
 		m.document("instructions", "Test before you finish.", false)
 		iterations := make(map[string]string)
 		before, whole := 0, 0 // tokens in front of the last request's message; requests of which all of that was cached
 		for i := range 12 {
 			m.ask(fmt.Sprintf("Do step %d. %s", i+1, wordsOf(50)))
 			b := m.sent()
-			if i > 0 && b.plan.Expect >= before {
+			if i > 0 && b.Plan.Expect >= before {
 				whole++
 			}
-			before = b.plan.Tokens - b.plan.Entries[len(b.plan.Entries)-1].Tokens
-			for _, e := range b.plan.Entries {
-				if strings.HasPrefix(e.Key, iterationPrefix) || e.Key == goalKey || e.Key == recentKey {
+			before = b.Plan.Tokens - b.Plan.Entries[len(b.Plan.Entries)-1].Tokens
+			for _, e := range b.Plan.Entries {
+				if strings.HasPrefix(e.Key, "iteration:") || e.Key == "loop:goal" || e.Key == "loop:recent" {
 					if was := iterations[e.Key]; was != "" && was != e.Blob {
 						t.Errorf("%s: %s has other bytes in request %d", layout, e.Key, i+1)
 					}
@@ -206,8 +206,8 @@ func TestALoopFitsASmallWindow(t *testing.T) {
 		for i := range 12 {
 			m.ask(fmt.Sprintf("Do step %d. %s", i+1, wordsOf(60)))
 			snap, b := m.request()
-			if got := counted(snap, &b); got > snap.room() {
-				t.Fatalf("window %d: request %d has %d tokens of %d: %v", window, i+1, got, snap.room(), itemsOf(&b))
+			if got := counted(snap, &b); got > snap.Room() {
+				t.Fatalf("window %d: request %d has %d tokens of %d: %v", window, i+1, got, snap.Room(), itemsOf(&b))
 			}
 			m.answer(wordsOf(200))
 			if i == 8 {
@@ -215,7 +215,7 @@ func TestALoopFitsASmallWindow(t *testing.T) {
 			}
 		}
 		again := m.restarted()
-		again.profile = m.profile
+		again.c.profile = m.c.profile
 		if diff := cmp.Diff(len(m.View()), len(again.View())); diff != "" {
 			t.Errorf("restarted: %s", diff)
 		}
@@ -231,7 +231,7 @@ func TestADocumentIsTheGoal(t *testing.T) {
 	if !strings.Contains(text, "# Goal\n\nReach it.  word") || strings.Contains(text, "# Goal\n\nBegin") || !strings.Contains(text, " characters omitted]") {
 		t.Errorf("%.300s", text)
 	}
-	for _, e := range b.plan.Entries {
+	for _, e := range b.Plan.Entries {
 		if e.Key == "doc:goal" && (e.Tokens > 1010 || e.Tokens < 900) {
 			t.Errorf("the goal has %d tokens", e.Tokens)
 		}
@@ -241,71 +241,5 @@ func TestADocumentIsTheGoal(t *testing.T) {
 	other.ask("Begin.")
 	if _, b := other.request(); strings.Contains(sentText(&b), "# Goal") || !strings.Contains(sentText(&b), "# goal\n\nReach it.") {
 		t.Error("another profile shows the document otherwise than before")
-	}
-}
-
-func TestIterationsAreBounded(t *testing.T) {
-	l := profileNamed(t, "loop").Loop
-	long := strings.Repeat("ä b\n", 5000)
-	messages := []history.Message{
-		{Role: history.RoleUser, Blocks: []history.Block{text(long)}},
-		{Role: history.RoleAssistant, Blocks: []history.Block{text(strings.Repeat("<progress>done "+long+"</progress>", 30))}, Meta: json.RawMessage(`{"tool": "editor", "progressScore": 0.5}`)},
-		{Role: history.RoleTool, Blocks: []history.Block{{Type: history.BlockToolResult, IsError: true}}},
-	}
-	it := iterationOf(7, messages, &l)
-	if utf8.RuneCountInString(it.prompt) > l.PromptChars || utf8.RuneCountInString(it.output) > l.OutputChars {
-		t.Errorf("prompt of %d, output of %d characters", utf8.RuneCountInString(it.prompt), utf8.RuneCountInString(it.output))
-	}
-	recent, brief := it.recent(l.RecentChars), it.brief(l.BriefChars)
-	if n := utf8.RuneCountInString(recent); n > l.RecentChars || n < l.RecentChars*8/10 || !strings.HasPrefix(recent, "## Iteration 7\n\nPrompt: ä b") {
-		t.Errorf("%d characters: %s", n, recent)
-	}
-	if n := utf8.RuneCountInString(brief); n > l.BriefChars || strings.Contains(brief, "\n") || !strings.HasPrefix(brief, "Iteration 7: ä b") {
-		t.Errorf("%d characters: %s", n, brief)
-	}
-	for chars := range 60 {
-		if n := utf8.RuneCountInString(it.recent(chars)); n > chars {
-			t.Errorf("%d of %d characters", n, chars)
-		}
-		if n := utf8.RuneCountInString(it.brief(chars)); n > chars {
-			t.Errorf("%d of %d characters in brief", n, chars)
-		}
-	}
-	none := iterationOf(1, messages[:1], &l)
-	if !strings.Contains(none.recent(l.RecentChars), "Output: (no answer)") || !strings.HasSuffix(none.brief(l.BriefChars), "(no answer)") {
-		t.Errorf("%q, %q", none.recent(l.RecentChars), none.brief(l.BriefChars))
-	}
-}
-
-func TestASummaryOfALoopSeesWhatTheViewStores(t *testing.T) {
-	m := loopOf(t, 200_000)
-	j := &compactionJob{snap: m.snapshot(m.model, "")}
-	prompt := history.Message{Role: history.RoleUser, Blocks: []history.Block{text(wordsOf(1000))}}
-	answer := history.Message{
-		Role: history.RoleAssistant, Blocks: []history.Block{text(wordsOf(5000))}, Meta: json.RawMessage(`{"progressMarkers": ["half of it"], "fileChanges": ["a.go"]}`),
-	}
-	if n := utf8.RuneCountInString(j.text(&prompt)); n != 500 {
-		t.Errorf("of the prompt it sees %d characters", n)
-	}
-	seen := j.text(&answer)
-	if n := utf8.RuneCountInString(seen); n < 5000 || n > 5100 || !strings.HasSuffix(seen, "\n\nProgress: half of it\nFiles changed: a.go") {
-		t.Errorf("of the answer it sees %d characters, ending %q", n, seen[len(seen)-80:])
-	}
-}
-
-func TestExchangesOfATalkThatBeginsWithoutTheUser(t *testing.T) {
-	m := loopOf(t, 200_000)
-	m.answer("hello")
-	m.ask("one")
-	m.answer("1")
-	m.ask("two")
-	snap := m.snapshot(m.model, "")
-	finished, open := exchanges(snap.conversation())
-	numbers := []int{}
-	for _, e := range finished {
-		numbers = append(numbers, e.number)
-	}
-	if !slices.Equal(numbers, []int{0, 1}) || len(open) != 1 {
-		t.Errorf("%v, %d open", numbers, len(open))
 	}
 }

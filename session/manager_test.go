@@ -15,6 +15,15 @@ import (
 	"strata/filecontext"
 	"strata/history"
 	"strata/llm"
+	"strata/session/assembly"
+	"strata/session/content"
+	"strata/session/documents"
+	"strata/session/events"
+	"strata/session/fit"
+	"strata/session/mailbox"
+	"strata/session/profile"
+	"strata/session/workspace"
+	"strata/tokens"
 )
 
 // fakeStore keeps what one session stores, in memory.
@@ -76,6 +85,7 @@ func (s *fakeStore) Blobs(_ context.Context, hashes []string) (map[string][]byte
 // managed is a ContextManager with what a Session does for it, without goroutines, a provider or a clock.
 type managed struct {
 	*ContextManager
+	c      *choices
 	t      testing.TB
 	store  *fakeStore
 	model  llm.Model
@@ -107,16 +117,30 @@ func (m *managed) load(deps *Deps) {
 	}
 	for _, seq := range slices.Sorted(maps.Keys(m.store.messages)) {
 		message := m.store.messages[seq]
-		loaded.Heads = append(loaded.Heads, message.Head(contentBytes(message.Blocks)))
+		loaded.Heads = append(loaded.Heads, message.Head(content.Bytes(message.Blocks)))
 	}
 	for _, path := range slices.Sorted(maps.Keys(m.store.files)) {
 		loaded.Files = append(loaded.Files, m.store.files[path])
 	}
+	m.c = &choices{deps: deps, rules: deps.Rules}
+	stream := events.New("sess_1", "epoch", m.store, func(context.Context) (events.Standing, error) { return events.Standing{}, nil })
+	files := workspace.New(quietHost{}, nil, stream)
+	if err := files.Restore(loaded.Files); err != nil {
+		m.t.Fatal(err)
+	}
+	files.Open([]string{m.folder}, deps.Files, deps.allowed)
 	var err error
-	if m.ContextManager, err = newContextManager(deps, deps.Rules, loaded, m.model); err != nil {
+	if m.ContextManager, err = newContextManager(deps, &deps.Rules, loaded, files); err != nil {
 		m.t.Fatal(err)
 	}
 }
+
+// quietHost is the host of a workspace that nobody asks anything of.
+type quietHost struct{}
+
+func (quietHost) Store(string, history.Change, func()) mailbox.Work { return nil }
+func (quietHost) Counter() *tokens.Counter                          { return tokens.For("") }
+func (quietHost) Used()                                             {}
 
 // restarted returns another manager of the same session.
 func (m *managed) restarted() *managed {
@@ -125,9 +149,29 @@ func (m *managed) restarted() *managed {
 	return &again
 }
 
+func (m *managed) counter() *tokens.Counter { return tokens.For(m.model.Encoding) }
+
+// snapshot returns what the next request is made of, for a model.
+func (m *managed) snapshot(model llm.Model) assembly.State {
+	m.c.model = model
+	state := m.State(m.c)
+	state.System = "Be brief."
+	return state
+}
+
+// file returns a file of the context.
+func (m *managed) file(path string) (filecontext.Entry, bool) {
+	for _, e := range m.workspace.List() {
+		if e.Path == path {
+			return e, true
+		}
+	}
+	return filecontext.Entry{}, false
+}
+
 // say appends a message.
 func (m *managed) say(role history.Role, blocks ...history.Block) history.Message {
-	message := history.Message{ID: m.deps.NewID("msg_"), Seq: m.NextSeq(), Role: role, Blocks: blocks, Tokens: countBlocks(m.counter, blocks)}
+	message := history.Message{ID: m.deps.NewID("msg_"), Seq: m.NextSeq(), Role: role, Blocks: blocks, Tokens: content.Tokens(m.counter(), blocks)}
 	m.store.messages[message.Seq] = message
 	m.append([]history.Message{message})
 	return message
@@ -157,66 +201,78 @@ func (m *managed) write(name, content string) {
 	}
 }
 
-// add writes a file and takes it in.
+// add writes a file and adds it to the context.
 func (m *managed) add(name, content string) {
 	m.t.Helper()
 	m.write(name, content)
-	a, err := read(m.t.Context(), m.roots, nil, FileRequest{Path: name})
-	if err == nil {
-		_, err = m.files.Put(a.content, a.options)
-	}
+	m.attach(FileRequest{Path: name})
+}
+
+// attach adds a file to the context.
+func (m *managed) attach(req FileRequest) {
+	m.t.Helper()
+	a, err := workspace.Read(m.t.Context(), m.workspace.Roots(), nil, req)
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	m.dirty[name] = true
+	stored, files, omitted := m.workspace.Try([]workspace.Attachment{a})
+	if omitted = append(omitted, m.workspace.Attach(files)...); len(omitted) > 0 {
+		m.t.Fatal(omitted)
+	}
+	for _, f := range stored {
+		m.store.files[f.Path] = f
+	}
 }
 
 // document sets a document.
 func (m *managed) document(name, words string, pinned bool) {
 	m.t.Helper()
-	d, err := m.newDocument(DocumentRequest{Name: name, Text: words, Pinned: &pinned})
+	m.setDocument(documents.Request{Name: name, Text: words, Pinned: &pinned})
+}
+
+func (m *managed) setDocument(req documents.Request) {
+	m.t.Helper()
+	d, err := documents.New(req, m.documents)
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	d.At = time.UnixMicro(int64(m.nextID))
 	m.nextID++
-	m.putDocument(d)
+	m.documents = documents.With(m.documents, d)
 	m.store.documents = m.documents
 }
 
 // build builds the next request without taking it over.
-func (m *managed) build() (snapshot, built) {
+func (m *managed) build(tools ...llm.Tool) (assembly.State, assembly.Built) {
 	m.t.Helper()
-	snap := m.snapshot(m.model, llm.ThoughtOff)
-	b, err := snap.build(m.t.Context(), nil)
+	state := m.snapshot(m.model)
+	b, err := state.Build(m.t.Context(), tools)
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	return snap, b
+	return state, b
 }
 
-// request builds the next request, stores what it sheds, and takes it for answered.
-func (m *managed) request() (snapshot, built) {
+// request builds the next request, stores what it evicts, and takes it for answered.
+func (m *managed) request() (assembly.State, assembly.Built) {
 	m.t.Helper()
-	snap, b := m.build()
-	m.files.Apply(b.refreshed)
-	m.hide(&b)
-	change := history.Change{Edits: b.fitting.edits()}
+	state, b := m.build()
+	m.workspace.Refreshed(b.Refreshed)
+	m.workspace.Hide(b.Changes.Files)
+	change := history.Change{Edits: b.Changes.Edits()}
 	for i := range change.Edits {
 		e := &change.Edits[i]
 		e.ID, e.Seq = m.deps.NewID("edit_"), m.NextSeq()
 		m.apply(*e)
 	}
-	m.requestAnswered(&b, &change)
-	for _, f := range b.sent {
-		m.files.MarkSent(f.path, f.hash, f.whole)
-		m.dirty[f.path] = true
+	if err := m.answered(&b, &change); err != nil {
+		m.t.Fatal(err)
 	}
-	change.PutFiles, change.DropFiles = m.takeDirty()
+	m.workspace.TakeDirty(&change)
 	if err := m.store.Commit(m.t.Context(), change); err != nil {
 		m.t.Fatal(err)
 	}
-	return snap, b
+	return state, b
 }
 
 // wordsOf returns a text of n tokens.
@@ -232,9 +288,9 @@ func linesOf(name string, n int) string {
 }
 
 // sentText returns all text of a request.
-func sentText(b *built) string {
+func sentText(b *assembly.Built) string {
 	var out strings.Builder
-	for _, e := range b.request.Entries {
+	for _, e := range b.Request.Entries {
 		for _, block := range e.Blocks {
 			out.WriteString(textOf(block) + "\n")
 		}
@@ -251,7 +307,7 @@ func textOf(b history.Block) string {
 }
 
 // keysOf returns the keys of what was left out.
-func keysOf(left []LeftOut) []string {
+func keysOf(left []fit.Omitted) []string {
 	var keys []string
 	for _, l := range left {
 		keys = append(keys, l.Key)
@@ -261,9 +317,19 @@ func keysOf(left []LeftOut) []string {
 
 func stateOf(t testing.TB, m *managed, path string) filecontext.State {
 	t.Helper()
-	e, in := m.files.Get(path)
+	e, in := m.file(path)
 	if !in {
 		t.Fatalf("%s is not in", path)
 	}
 	return e.State
+}
+
+// profileNamed returns an embedded profile.
+func profileNamed(t testing.TB, name string) profile.Profile {
+	t.Helper()
+	all, err := profile.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all[name]
 }

@@ -7,19 +7,19 @@ import (
 	"strata/history"
 )
 
-// The pace at which the text of a running answer is put on disk.
+// The pace at which the text of a running reply is put on disk.
 const (
 	partialEvery = 250 * time.Millisecond
 	partialBytes = 4 << 10
 )
 
-// partial is the part of a running answer that is not on disk yet. At most one save is under way.
+// partial is the part of a running reply that is not on disk yet. At most one save is under way.
 type partial struct {
-	pieces []history.Partial // waiting; adjacent text of one kind is one piece
+	chunks []history.Partial // waiting; adjacent text of one kind is one chunk
 	bytes  int
-	n      int // next piece's number
+	n      int // next chunk's number
 	saving bool
-	failed bool // the last save did: the next one waits for its time
+	failed bool // the last save failed: the next one waits for its time
 	timer  *time.Timer
 }
 
@@ -30,64 +30,65 @@ func (p *partial) stop() {
 	}
 }
 
-// keepPartial notes text that is to be saved, and saves when there is enough of it or time is up.
-func (s *Session) keepPartial(t *turn, kind history.BlockType, text string) {
-	p := &t.partial
-	if last := len(p.pieces) - 1; last >= 0 && p.pieces[last].Kind == kind && len(p.pieces[last].Text) < partialBytes && !(p.saving && last == 0) {
-		p.pieces[last].Text += text
+// keepPartial notes text that is to be saved, and saves if there is enough of it. The chunk that is being saved does not
+// grow.
+func (t *turns) keepPartial(of *turn, kind history.BlockType, text string) {
+	p := &of.partial
+	if last := len(p.chunks) - 1; last >= 0 && p.chunks[last].Kind == kind && len(p.chunks[last].Text) < partialBytes && !(p.saving && last == 0) {
+		p.chunks[last].Text += text
 	} else {
-		p.pieces = append(p.pieces, history.Partial{Turn: t.record.ID, N: p.n, Kind: kind, Text: text})
+		p.chunks = append(p.chunks, history.Partial{Turn: of.record.ID, N: p.n, Kind: kind, Text: text})
 		p.n++
 	}
 	p.bytes += len(text)
-	s.pacePartial(t)
+	t.pacePartial(of)
 }
 
-// pacePartial saves now if enough waits, and sees to it that it is saved in time otherwise.
-func (s *Session) pacePartial(t *turn) {
-	p := &t.partial
+// pacePartial saves now if enough waits, and otherwise in time.
+func (t *turns) pacePartial(of *turn) {
+	p := &of.partial
 	switch {
-	case p.saving || len(p.pieces) == 0 || t.outcome != nil:
+	case p.saving || len(p.chunks) == 0 || of.outcome != nil:
 	case p.bytes >= partialBytes && !p.failed:
-		s.savePartial(t)
+		t.savePartial(of)
 	case p.timer == nil:
-		p.timer = time.AfterFunc(partialEvery, func() { s.tell(func() { s.partialDue(t) }) })
+		p.timer = time.AfterFunc(partialEvery, func() { t.tell(func() { t.partialDue(of) }) })
 	}
 }
 
-func (s *Session) partialDue(t *turn) {
-	t.partial.stop()
-	if !t.partial.saving && len(t.partial.pieces) > 0 && t.outcome == nil {
-		s.savePartial(t)
+func (t *turns) partialDue(of *turn) {
+	of.partial.stop()
+	if !of.partial.saving && len(of.partial.chunks) > 0 && of.outcome == nil {
+		t.savePartial(of)
 	}
 }
 
-// savePartial stores the oldest waiting piece.
-func (s *Session) savePartial(t *turn) {
-	p := &t.partial
+// savePartial stores the oldest waiting chunk.
+func (t *turns) savePartial(of *turn) {
+	p := &of.partial
 	p.stop()
 	p.saving = true
-	piece := p.pieces[0]
-	s.spawn(func() {
-		err := s.deps.Store.Commit(s.ctx, history.Change{Session: s.id, Partial: &piece})
-		s.tell(func() { s.partialSaved(t, len(piece.Text), err) })
+	chunk := p.chunks[0]
+	t.mailbox.Spawn(func() {
+		err := t.deps.Store.Commit(t.mailbox.Context(), history.Change{Session: t.id, Partial: &chunk})
+		t.tell(func() { t.partialSaved(of, len(chunk.Text), err) })
 	})
 }
 
-// partialSaved goes on after a save. Text whose save failed stays and is tried again when it is time for the next.
-func (s *Session) partialSaved(t *turn, size int, err error) {
-	p := &t.partial
+// partialSaved goes on after a save. A chunk that could not be saved is saved again when it is time for the next one.
+func (t *turns) partialSaved(of *turn, size int, err error) {
+	p := &of.partial
 	p.saving = false
 	if err == nil {
-		p.pieces = p.pieces[1:]
+		p.chunks = p.chunks[1:]
 		p.bytes -= size
-	} else if t.outcome == nil && s.ctx.Err() == nil && !p.failed {
-		s.deps.Log.Warn("partial answer not saved", slog.String("session", s.id), slog.String("turn", t.record.ID), slog.Any("error", err))
+	} else if of.outcome == nil && t.mailbox.Context().Err() == nil && !p.failed {
+		t.deps.Log.Warn("partial reply not saved", slog.String("session", t.id), slog.String("turn", of.record.ID), slog.Any("error", err))
 	}
 	p.failed = err != nil
-	if t.outcome != nil {
-		s.finish(t)
+	if of.outcome != nil {
+		t.finish(of)
 		return
 	}
-	s.pacePartial(t)
+	t.pacePartial(of)
 }

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"strata/filecontext"
 	"strata/history"
 	"strata/llm"
+	"strata/session/assembly"
+	"strata/session/fit"
 	"strata/stability"
 )
 
@@ -20,18 +21,16 @@ func cached(t testing.TB) *managed {
 }
 
 // sent makes the next request, which the provider answers and caches.
-func (m *managed) sent(tools ...llm.Tool) built {
+func (m *managed) sent(tools ...llm.Tool) assembly.Built {
 	m.t.Helper()
-	snap := m.snapshot(m.model, llm.ThoughtOff)
-	b, err := snap.build(m.t.Context(), tools)
-	if err != nil {
+	_, b := m.build(tools...)
+	b.Mirror.Answered(b.Plan, stability.Usage{Read: b.Plan.Expect, Write: b.Plan.Tokens - b.Plan.Expect, Input: b.Plan.Tokens})
+	var change history.Change
+	m.workspace.Refreshed(b.Refreshed)
+	if err := m.answered(&b, &change); err != nil {
 		m.t.Fatal(err)
 	}
-	b.mirror.Answered(b.plan, stability.Usage{Read: b.plan.Expect, Write: b.plan.Tokens - b.plan.Expect, Input: b.plan.Tokens})
-	var change history.Change
-	m.files.Apply(b.refreshed)
-	m.requestAnswered(&b, &change)
-	change.PutFiles, change.DropFiles = m.takeDirty()
+	m.workspace.TakeDirty(&change)
 	m.keep(change)
 	return b
 }
@@ -60,8 +59,8 @@ func (m *managed) forgotten() *managed {
 	return &again
 }
 
-func kindsOf(b built, key string) (kinds []stability.Kind) {
-	for _, e := range b.plan.Entries {
+func kindsOf(b assembly.Built, key string) (kinds []stability.Kind) {
+	for _, e := range b.Plan.Entries {
 		if e.Key == key {
 			kinds = append(kinds, e.Kind)
 		}
@@ -89,7 +88,7 @@ func TestACutInsideTheLogMergesDiffs(t *testing.T) {
 	again.ask("And now?")
 	b := again.sent()
 	if got := kindsOf(b, "file:a.go"); len(got) != 2 || got[0] != stability.Base || got[1] != stability.Diff {
-		t.Errorf("the file is shown as %v, want its base and one diff; cut %q, kept %d", got, b.plan.Cut, b.plan.Kept)
+		t.Errorf("the file is shown as %v, want its base and one diff; cut %q, kept %d", got, b.Plan.Cut, b.Plan.Kept)
 	}
 	if !strings.Contains(sentText(&b), "+end 00002 = value") {
 		t.Errorf("the request does not hold the present content:\n%s", sentText(&b))
@@ -121,8 +120,8 @@ func TestARestartKnowsWhichCacheHoldsWhat(t *testing.T) {
 		}
 		again := m.forgotten()
 		again.ask("second")
-		if b := again.sent(test.after...); (b.plan.Expect > 0) != test.want {
-			t.Errorf("%s: %d tokens are expected of %d", name, b.plan.Expect, b.plan.Tokens)
+		if b := again.sent(test.after...); (b.Plan.Expect > 0) != test.want {
+			t.Errorf("%s: %d tokens are expected of %d", name, b.Plan.Expect, b.Plan.Tokens)
 		}
 	}
 }
@@ -134,13 +133,13 @@ func TestAnotherModelHasNothingCached(t *testing.T) {
 	m.ask("first")
 	m.sent()
 	m.ask("second")
-	if b := m.sent(); b.plan.Expect == 0 {
+	if b := m.sent(); b.Plan.Expect == 0 {
 		t.Error("nothing is expected of the second request")
 	}
 	m.model.Name = "local/other"
 	m.ask("third")
-	if b := m.sent(); b.plan.Expect != 0 {
-		t.Errorf("%d tokens are expected of another model", b.plan.Expect)
+	if b := m.sent(); b.Plan.Expect != 0 {
+		t.Errorf("%d tokens are expected of another model", b.Plan.Expect)
 	}
 }
 
@@ -164,7 +163,7 @@ func TestNotesAreToldAnewWhenTheirMessageIsGone(t *testing.T) {
 		t.Errorf("the list is told %d times:\n%s", got, sentText(&b))
 	}
 	m.ask("fourth")
-	if b := m.forgotten().sent(); strings.Count(sentText(&b), all) != 1 || len(kindsOf(b, notePrefix+m.View()[1].ID)) > 0 {
+	if b := m.forgotten().sent(); strings.Count(sentText(&b), all) != 1 || len(kindsOf(b, fit.NotePrefix+m.View()[1].ID)) > 0 {
 		t.Errorf("the list is told again and again:\n%s", sentText(&b))
 	}
 }
@@ -176,8 +175,8 @@ func TestTheFirstNoteIsAccountedFor(t *testing.T) {
 	_, before := m.build()
 	m.ask("first")
 	_, b := m.build()
-	if before.categories[categoryNotes] == 0 || before.categories[categoryNotes] != b.categories[categoryNotes] {
-		t.Errorf("%d tokens of notes, then %d", before.categories[categoryNotes], b.categories[categoryNotes])
+	if before.Categories[fit.CategoryNotes] == 0 || before.Categories[fit.CategoryNotes] != b.Categories[fit.CategoryNotes] {
+		t.Errorf("%d tokens of notes, then %d", before.Categories[fit.CategoryNotes], b.Categories[fit.CategoryNotes])
 	}
 }
 
@@ -191,11 +190,11 @@ func TestCategoriesComeToTheCount(t *testing.T) {
 		b := m.sent()
 		m.answer("answer")
 		sum := 0
-		for _, n := range b.categories {
+		for _, n := range b.Categories {
 			sum += n
 		}
-		if sum != b.counted {
-			t.Errorf("request %d: categories come to %d, counted are %d: %v", i, sum, b.counted, b.categories)
+		if sum != b.Counted {
+			t.Errorf("request %d: categories come to %d, counted are %d: %v", i, sum, b.Counted, b.Categories)
 		}
 	}
 }
@@ -208,8 +207,8 @@ func TestNothingIsExpectedOfAModelWithoutACache(t *testing.T) {
 		m.sent()
 		m.answer("answer")
 		m.ask("go on")
-		if b := m.sent(); (b.plan.Expect == 0) != none {
-			t.Errorf("without a cache: %v, %d tokens are expected", none, b.plan.Expect)
+		if b := m.sent(); (b.Plan.Expect == 0) != none {
+			t.Errorf("without a cache: %v, %d tokens are expected", none, b.Plan.Expect)
 		}
 	}
 }
@@ -229,94 +228,10 @@ func TestFilesAreNeverSystemText(t *testing.T) {
 		m.ask("question")
 		b := m.sent()
 		m.answer("answer")
-		for _, e := range b.request.Entries {
+		for _, e := range b.Request.Entries {
 			if e.Kind == llm.EntrySystem && strings.Contains(e.Blocks[0].Text, "```") {
 				t.Fatalf("request %d has a file in its system text:\n%s", i, e.Blocks[0].Text)
 			}
 		}
 	}
-}
-
-// BenchmarkBuild measures what a request costs with 2,000 outlines, 60 files in context and 500 messages: to plan it,
-// that is to collect, fit and lay out its pieces, and to render its 2 MB. The files are unsaved texts, so that no stat is
-// measured, unchanged, so that no diff is, and known, so that no hashing is. Outlines are not built yet: they are given
-// as pieces.
-func BenchmarkBuild(b *testing.B) {
-	m := manage(b, 4_000_000)
-	m.model.Marks, m.model.MinCacheTokens = true, 1024
-	content := linesOf("some", 300)
-	for i := range 60 {
-		name := fmt.Sprintf("dir%d/open%d.go", i%8, i)
-		a, err := read(b.Context(), m.roots, nil, FileRequest{Path: name, Content: &content})
-		if err == nil {
-			_, err = m.files.Put(a.content, filecontext.AddOptions{Reason: "asked for", Unsaved: true})
-		}
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
-	var outlines []piece
-	for i := range 2000 {
-		outline := textPiece(fmt.Sprintf("outline:dir%d/file%d.go", i%40, i), stability.Outline, linesOf("func", 15), m.counter)
-		outlines = append(outlines, outline)
-	}
-	for range 250 {
-		m.ask(wordsOf(100))
-		m.answer(wordsOf(200))
-	}
-	m.ask("And now?")
-
-	collect := func() (snapshot, *built, []piece) {
-		snap := m.snapshot(m.model, llm.ThoughtOff)
-		built := &built{categories: make(map[string]int)}
-		pieces, err := snap.collect(b.Context(), built, nil)
-		if err != nil {
-			b.Fatal(err)
-		}
-		return snap, built, append(pieces, outlines...)
-	}
-	fit := func(snap *snapshot, built *built, pieces []piece) []piece {
-		pieces, err := snap.fit(b.Context(), built, pieces)
-		if err != nil {
-			b.Fatal(err)
-		}
-		return pieces
-	}
-	layOut := func(snap *snapshot, built *built, pieces []piece) *revisions {
-		revisions, err := snap.layOut(b.Context(), built, pieces, nil)
-		if err != nil {
-			b.Fatal(err)
-		}
-		return revisions
-	}
-	render := func(snap *snapshot, built *built, pieces []piece, revisions *revisions) {
-		if err := snap.render(b.Context(), built, pieces, revisions, nil); err != nil {
-			b.Fatal(err)
-		}
-	}
-	snap, first, pieces := collect()
-	render(&snap, first, pieces, layOut(&snap, first, pieces))
-	var change history.Change
-	first.mirror.Answered(first.plan, stability.Usage{Write: first.plan.Tokens, Input: first.plan.Tokens})
-	m.requestAnswered(first, &change)
-	if err := m.store.Commit(b.Context(), change); err != nil {
-		b.Fatal(err)
-	}
-	m.answer("Now this.")
-	m.ask("And then?")
-
-	b.Run("plan", func(b *testing.B) {
-		for b.Loop() {
-			snap, built, pieces := collect()
-			layOut(&snap, built, fit(&snap, built, pieces))
-		}
-	})
-	b.Run("render", func(b *testing.B) {
-		snap, built, pieces := collect()
-		revisions := layOut(&snap, built, pieces)
-		for b.Loop() {
-			built.request, built.blobs, built.keep, built.sent = llm.Request{}, nil, nil, nil
-			render(&snap, built, pieces, revisions)
-		}
-	})
 }

@@ -74,7 +74,7 @@ func lone(t *testing.T, store Store, streamer Streamer) *Session {
 		},
 		Model:        func(string) (llm.Model, bool) { return model, true },
 		Calibrations: NewCalibrations(nil), Mirrors: NewMirrors(),
-		Changed: func(string, State) {}, Ended: func(*Session) {}, Recover: func(history.Change) error { return nil },
+		Changed: func(string, State) {}, Ended: func(string, string) {}, Recover: func(history.Change) error { return nil },
 		Describe: func(error) history.Failure { panic("cannot be described") },
 	}
 	s := Create(deps, history.Session{CWD: t.TempDir()})

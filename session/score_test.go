@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"strata/session/fit"
 )
 
 // touch gives what is shown of a file another content.
@@ -20,7 +22,7 @@ func (m *managed) touch(name string) {
 func (m *managed) leftFiles() []string {
 	m.t.Helper()
 	_, b := m.build()
-	return slices.DeleteFunc(keysOf(b.leftOut), func(key string) bool { return !strings.HasPrefix(key, "file:") })
+	return slices.DeleteFunc(keysOf(b.Omitted), func(key string) bool { return !strings.HasPrefix(key, "file:") })
 }
 
 func TestFilesNotTouchedLatelyGoFirst(t *testing.T) {
@@ -29,10 +31,10 @@ func TestFilesNotTouchedLatelyGoFirst(t *testing.T) {
 		m.add(name, linesOf(name, 60))
 	}
 	m.ask("start")
-	for i := range touchedRequests {
+	for i := range fit.TouchedRequests {
 		for _, name := range []string{"a.go", "b.go", "c.go"} {
-			if e, _ := m.files.Get(name); filePriority(&e) != priorityFile {
-				t.Errorf("after %d requests %s has %d", i, name, filePriority(&e))
+			if e, _ := m.file(name); fit.FilePriority(&e) != fit.PriorityFile {
+				t.Errorf("after %d requests %s has %d", i, name, fit.FilePriority(&e))
 			}
 		}
 		m.request()
@@ -40,8 +42,8 @@ func TestFilesNotTouchedLatelyGoFirst(t *testing.T) {
 		m.ask("more")
 	}
 	for _, name := range []string{"a.go", "b.go", "c.go"} {
-		if e, _ := m.files.Get(name); filePriority(&e) != priorityOldFile {
-			t.Errorf("%s has %d", name, filePriority(&e))
+		if e, _ := m.file(name); fit.FilePriority(&e) != fit.PriorityOldFile {
+			t.Errorf("%s has %d", name, fit.FilePriority(&e))
 		}
 	}
 	m.touch("a.go")
@@ -54,21 +56,5 @@ func TestFilesNotTouchedLatelyGoFirst(t *testing.T) {
 		if diff := cmp.Diff([]string{"file:b.go", "file:c.go"}, m.leftFiles()); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-	}
-}
-
-func TestByScore(t *testing.T) {
-	pieces := []piece{
-		{priority: 80},
-		{priority: 80, since: 9, file: nil},
-		{priority: 40},
-		{priority: 80, since: 3},
-		{priority: 50, since: 2},
-		{priority: 50, since: -1},
-	}
-	order := []int{0, 1, 2, 3, 4, 5}
-	byScore(pieces, order)
-	if diff := cmp.Diff([]int{2, 5, 4, 0, 3, 1}, order); diff != "" {
-		t.Error(diff)
 	}
 }

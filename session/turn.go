@@ -3,144 +3,209 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"strata/history"
 	"strata/llm"
+	"strata/session/assembly"
+	"strata/session/compacting"
+	"strata/session/content"
 	"strata/session/events"
+	"strata/session/fit"
 	"strata/stability"
 )
 
-// ProviderError is the failure of a model call.
-type ProviderError = llm.Error
-
-// MaxAnswer bounds an answer's text and thinking in bytes. A turn that goes on is ended there. In JSON, where a byte
-// takes up to six, such an answer still fits into a frame of 16 MiB; the longest that a model gives is below 1 MiB.
+// MaxAnswer limits a reply's text and thinking in bytes. A turn that goes on is ended there. In JSON, where a byte takes up
+// to six, such a reply still fits into a frame of 16 MiB; the longest reply of a model is below 1 MiB.
 const MaxAnswer = 2 << 20
 
-// ErrTooLong ends an answer above MaxAnswer. What had arrived is kept.
-var ErrTooLong = errors.New("the provider did not end its answer: it was cut at 2 MiB")
+// maxRequests limits the requests of a turn while it learns what its provider takes.
+const maxRequests = 4
 
-// turn is one prompt and its answer, from the moment that the mailbox took the prompt.
-// It belongs to the mailbox; its stream runs in a child goroutine that only posts.
+// turns are the turns of a session: the one that runs, the result of the last one while it is not stored, and the changes
+// that wait for them. They belong to the mailbox.
+type turns struct {
+	*core
+	subs       *subscriptions
+	accounts   *accounts
+	requests   *requests
+	compacting *compacting.Driver
+	stopping   chan struct{} // closed when the session begins to close
+
+	running  *turn
+	unsaved  *ending
+	deferred []deferral
+}
+
+// deferral is a change that waits for the end of the running turn.
+type deferral struct {
+	do   func() // when the result is stored
+	drop func() // when it never will be, since the server stops
+}
+
+// turn is one prompt and its reply, from the moment that the mailbox took the prompt. It belongs to the mailbox; its stream
+// runs in a goroutine that only posts.
 type turn struct {
 	record  history.Turn
 	model   llm.Model
 	waiters []waiter
 
-	unread  []LeftOut // what the prompt names and could not be taken in
-	leftOut []LeftOut // that, and what its newest request does not hold
+	unread  []fit.Omitted // of the prompt itself
+	omitted []fit.Omitted // that, and what the newest request omits
 
-	calibration *history.Calibration // learned of a request that was refused; nil for none
+	calibration *history.Calibration // learned from a refused request; nil for none
 
-	ctx    context.Context // ends on cancel
-	cancel context.CancelFunc
+	ctx  context.Context // ends when the turn is cancelled
+	stop context.CancelFunc
 
-	stored    bool // the user's message is on disk
-	cancelled bool // the user stopped it
-	stopped   bool // the server stops it
+	stored      bool // the user's message is on disk
+	cancelled   bool // by the user
+	interrupted bool // the server stops
 
-	text, thought strings.Builder // the answer so far
+	text, thought strings.Builder // the reply so far
 	partial       partial
 	outcome       *outcome // of the stream, once it has ended
-	built         built
+	built         assembly.Built
 }
 
 // outcome is how a stream ended.
 type outcome struct {
 	result llm.Result
-	tokens int  // of the answer, as it was counted, with the framing of a message
-	shown  bool // something of the answer was shown
+	tokens int  // of the reply, counted, with the framing of a message
+	shown  bool // a part of the reply was shown
 	err    error
 }
 
-// waiter is who waits for a turn's end, and the subscriber that is told the turn's events before; nil for none.
+// waiter waits for a turn's end. The subscriber, nil for none, receives the turn's events before that.
 type waiter struct {
 	reply      PromptReply
-	subscriber *Cursor
+	subscriber *events.Cursor
 }
 
-func (s *Session) newTurn(p Prompt, w waiter) *turn {
-	t := &turn{
+func (t *turns) newTurn(p Prompt, w waiter) *turn {
+	begun := &turn{
 		record: history.Turn{
-			ID:        s.deps.NewID("turn_"),
+			ID:        t.deps.NewID("turn_"),
 			PromptID:  p.ID,
-			UserID:    s.deps.NewID("msg_"),
-			ReplyID:   s.deps.NewID("msg_"),
+			UserID:    t.deps.NewID("msg_"),
+			ReplyID:   t.deps.NewID("msg_"),
 			Status:    history.TurnRunning,
-			StartedAt: s.deps.Now(),
+			StartedAt: t.deps.Now(),
 		},
-		model:   s.model,
+		model:   t.choices.model,
 		waiters: []waiter{w},
 	}
-	t.ctx, t.cancel = context.WithCancel(s.ctx)
-	return t
+	begun.ctx, begun.stop = context.WithCancel(t.mailbox.Context())
+	return begun
 }
 
-// answer tells all who wait for the turn how it ended.
-func (t *turn) answer(result PromptResult, seq uint64, err error) {
+// reply tells all who wait for the turn how it ended.
+func (t *turn) reply(result PromptResult, seq uint64, err error) {
 	for _, w := range t.waiters {
 		w.subscriber.WhenPositioned(func() { w.reply(result, seq, err) })
 	}
 	t.waiters = nil
 }
 
-// running returns the answer so far.
-func (t *turn) running() *events.Running {
+// shown returns the reply so far, nil before the prompt is stored.
+func (t *turn) shown() *events.Running {
 	if !t.stored {
 		return nil
 	}
 	return &events.Running{Turn: t.record.ID, Message: t.record.ReplyID, Thought: t.thought.String(), Text: t.text.String()}
 }
 
-// Cancel stops the running turn: it ends with the stop reason cancelled. Where turnID is given it must
-// be that turn. It has no effect while no turn runs.
-func (s *Session) Cancel(turnID string) {
-	s.tell(func() {
-		if t := s.turn; t != nil && (turnID == "" || turnID == t.record.ID) {
-			s.cancelTurn(t)
+// Cancel stops the running turn: it ends with the stop reason cancelled. If turnID is given it must be that turn. It has no
+// effect while no turn runs.
+func (t *turns) Cancel(turnID string) {
+	t.tell(func() {
+		if t.running != nil && (turnID == "" || turnID == t.running.record.ID) {
+			t.cancel(t.running)
 		}
 	})
 }
 
-// cancelTurn cancels t if it is the running turn.
-func (s *Session) cancelTurn(t *turn) {
-	if t != nil && t == s.turn {
-		t.cancelled = true
-		t.cancel()
+// cancel cancels a turn if it is the running one.
+func (t *turns) cancel(of *turn) {
+	if of != nil && of == t.running {
+		of.cancelled = true
+		of.stop()
 	}
 }
 
-// stream runs in the turn's goroutine: it builds the request, streams the answer and posts what comes and how it ended.
-func (s *Session) stream(t *turn, snap snapshot) {
+// interrupt stops the running turn, since the session closes.
+func (t *turns) interrupt(serverStops bool) {
+	if t.running != nil {
+		t.running.interrupted, t.running.cancelled = serverStops, !serverStops
+		t.running.stop()
+	}
+}
+
+// answer runs in the turn's goroutine: it gets the reply and posts how that ended.
+func (t *turns) answer(of *turn, state assembly.State) {
 	var out outcome
-	err := s.mailbox.Guard(func() {
-		out = s.converse(t, snap)
-		out.tokens = countBlocks(snap.counter, out.result.Blocks)
+	err := t.mailbox.Guard(func() {
+		out = t.converse(of, state)
+		out.tokens = content.Tokens(state.Counter, out.result.Blocks)
 	})
 	if err != nil {
 		out.err = err
 	}
-	s.mailbox.Feed(func() { s.streamed(t, &out) })
+	t.mailbox.Feed(func() { t.streamed(of, &out) })
 }
 
-// receive sends a request, streams the answer and posts what comes.
-func (s *Session) receive(t *turn, b *built) (out outcome) {
+// converse builds the turn's request, sends it and streams the reply. A request that is refused for its size or for a
+// picture teaches something; unless a part of the reply was shown the request is rebuilt with that, and sent again if it is
+// smaller than the one that was refused.
+func (t *turns) converse(of *turn, state assembly.State) (out outcome) {
+	before := 0 // tokens of the request that was refused
+	for n := 1; ; n++ {
+		b, err := t.requests.prepare(of.ctx, &state, nil)
+		if err == nil {
+			err = t.evict(&b)
+		}
+		switch {
+		case err != nil:
+			return outcome{err: err}
+		case n > 1 && (b.Claims() >= before || state.CheckFits(&b) != nil):
+			return out // nothing is left to omit
+		}
+		before = b.Claims()
+		state.LogPlanned(&b)
+		t.mailbox.Wait(func() { t.built(of, b) })
+		out = t.receive(of, &b)
+		learned, err := t.learnRefusal(of, &state, &b, out.err)
+		switch {
+		case err != nil:
+			return outcome{err: err}
+		case !learned.Teaches(), out.shown, n == maxRequests, of.ctx.Err() != nil:
+			return out
+		}
+		t.mailbox.Wait(func() {
+			t.emit(events.Event{Kind: events.Notice, Turn: of.record.ID, Text: learned.Notice})
+			state = t.context.renewed(&state, of.model, t.choices)
+		})
+	}
+}
+
+// receive sends a request, streams the reply and posts what arrives.
+func (t *turns) receive(of *turn, b *assembly.Built) (out outcome) {
 	size, cached := 0, false
-	ctx, stop := context.WithCancelCause(t.ctx)
+	ctx, stop := context.WithCancelCause(of.ctx)
 	defer stop(nil)
-	out.result, out.err = s.deps.Streamer.Stream(ctx, b.request, func(e llm.Event) {
+	out.result, out.err = t.deps.Streamer.Stream(ctx, b.Request, func(e llm.Event) {
 		if e.Kind == llm.EventUsage && !cached {
 			cached = true
-			b.mirror.Answered(b.plan, cacheUsage(*e.Usage))
+			b.Mirror.Answered(b.Plan, cacheUsage(*e.Usage))
 		}
 		if size += len(e.Text); size > MaxAnswer {
 			stop(ErrTooLong)
 			return
 		}
 		out.shown = out.shown || e.Kind == llm.EventText || e.Kind == llm.EventThinking
-		s.mailbox.Feed(func() { s.onEvent(t, e) })
+		t.mailbox.Feed(func() { t.onEvent(of, e) })
 	})
 	if cause := context.Cause(ctx); errors.Is(cause, ErrTooLong) {
 		out.err = cause
@@ -153,80 +218,137 @@ func cacheUsage(u history.Usage) stability.Usage {
 	return stability.Usage{Read: u.CacheRead, Write: u.CacheWrite, Input: u.Context()}
 }
 
-// requestBuilt takes over what building the request found out.
-func (s *Session) requestBuilt(t *turn, b built) {
-	t.built = b
-	s.filesRefreshed(b.refreshed)
-	t.leftOut = slices.Concat(t.unread, b.leftOut)
-	if len(t.leftOut) > 0 {
-		s.emit(Event{Kind: EventLeftOut, Turn: t.record.ID, Data: LeftOuts{LeftOut: t.leftOut}})
+// learnRefusal learns from the error that a request of the turn ended with, if it tells what the provider takes. An error of
+// its own is that of the store.
+func (t *turns) learnRefusal(of *turn, state *assembly.State, b *assembly.Built, failed error) (assembly.Refusal, error) {
+	e, ok := errors.AsType[*llm.Error](failed)
+	if !ok {
+		return assembly.Refusal{}, nil
 	}
-}
-
-// streamed takes the outcome of the stream. If that panics the turn is given up, so that the session can go on; the next
-// load ends it with the text that was saved.
-func (s *Session) streamed(t *turn, out *outcome) {
-	err := s.mailbox.Guard(func() {
-		t.outcome = out
-		s.finish(t)
+	r := state.Refusal(b, e)
+	if len(r.Patches) > 0 {
+		edit := history.Edit{Kind: history.EditTruncate, Reason: r.Reason, Patches: r.Patches, SavedTokens: fit.Saved(r.Patches)}
+		if err := t.amend(edit, "fitted"); err != nil {
+			return assembly.Refusal{}, fmt.Errorf("omit pictures: %w", err)
+		}
+	}
+	t.mailbox.Wait(func() {
+		if r.Counted > 0 {
+			of.calibration = t.context.learn(of.model.Name, b.Counted, r.Counted)
+		}
+		if r.Window > 0 {
+			t.deps.limitWindow(of.model.Name, r.Window)
+			of.model.Window = min(of.model.Window, r.Window)
+			t.choices.renew()
+		}
 	})
-	if err == nil || s.turn != t {
-		return
-	}
-	s.turn = nil
-	t.answer(PromptResult{Turn: t.record}, 0, err)
-	s.afterTurn()
+	return r, nil
 }
 
-// onEvent takes an event of the answer.
-func (s *Session) onEvent(t *turn, e llm.Event) {
+// built adopts what building the request found.
+func (t *turns) built(of *turn, b assembly.Built) {
+	of.built = b
+	t.workspace.Refreshed(b.Refreshed)
+	of.omitted = slices.Concat(of.unread, b.Omitted)
+	if len(of.omitted) > 0 {
+		t.emit(events.Event{Kind: events.LeftOut, Turn: of.record.ID, Data: LeftOuts{LeftOut: of.omitted}})
+	}
+}
+
+// onEvent takes an event of the reply.
+func (t *turns) onEvent(of *turn, e llm.Event) {
 	switch e.Kind {
 	case llm.EventText:
-		s.emitText(t, EventText, &t.text, e.Text)
-		s.keepPartial(t, history.BlockText, e.Text)
+		t.emitText(of, events.Text, &of.text, e.Text)
+		t.keepPartial(of, history.BlockText, e.Text)
 	case llm.EventThinking:
-		s.emitText(t, EventThought, &t.thought, e.Text)
-		s.keepPartial(t, history.BlockThinking, e.Text)
+		t.emitText(of, events.Thought, &of.thought, e.Text)
+		t.keepPartial(of, history.BlockThinking, e.Text)
 	case llm.EventRetrying:
-		s.emit(Event{Kind: EventRetrying, Turn: t.record.ID, Data: Retrying{
+		t.emit(events.Event{Kind: events.Retrying, Turn: of.record.ID, Data: events.RetryInfo{
 			Attempt: e.Retry.Attempt, Of: e.Retry.Of, DelayMs: e.Retry.Delay.Milliseconds(), Status: e.Retry.Status, Reason: e.Retry.Reason,
 		}})
 	}
 }
 
-// emitText adds text to the answer, whose text or thinking so far is in sofar, and tells the subscribers.
-func (s *Session) emitText(t *turn, kind EventKind, sofar *strings.Builder, text string) {
-	s.events.EmitDelta(kind, t.running(), text)
+// emitText adds text to the reply, whose text or thinking so far is in sofar, and tells the subscribers.
+func (t *turns) emitText(of *turn, kind events.Kind, sofar *strings.Builder, text string) {
+	t.events.EmitDelta(kind, of.shown(), text)
 	sofar.WriteString(text)
-	s.deps.Meter.Deltas(1)
+	t.deps.Meter.Deltas(1)
 }
 
-// afterTurn does what had to wait for the turn's end.
-func (s *Session) afterTurn() {
-	s.deps.Changed(s.id, s.state())
-	s.active = s.deps.Now()
-	if s.unsaved == nil {
-		s.doDeferred()
-		s.compactWhenDue()
+// streamed takes the outcome of the stream. If that panics the turn is given up, so that the session can go on; the next
+// load ends it with the text that was saved.
+func (t *turns) streamed(of *turn, out *outcome) {
+	err := t.mailbox.Guard(func() {
+		of.outcome = out
+		t.finish(of)
+	})
+	if err == nil || t.running != of {
+		return
 	}
-	s.endIfIdle()
+	t.running = nil
+	of.reply(PromptResult{Turn: of.record}, 0, err)
+	t.over()
 }
 
-// doDeferred does what has to follow the turn in the transcript. It waits for the turn's end to be stored,
-// since that has its place there already.
-func (s *Session) doDeferred() {
-	waiting := s.deferred
-	s.deferred = nil
+// over does what had to wait for the turn's end.
+func (t *turns) over() {
+	t.changed()
+	t.active = t.deps.Now()
+	if t.unsaved == nil {
+		t.doDeferred()
+		t.compacting.WhenDue()
+	}
+	t.mailbox.CheckIdle()
+}
+
+// doDeferred makes the changes that have to follow the turn in the transcript.
+func (t *turns) doDeferred() {
+	waiting := t.deferred
+	t.deferred = nil
 	for _, d := range waiting {
 		d.do()
 	}
-	s.compactWhenDue()
+	t.compacting.WhenDue()
 }
 
-// unfinished returns the turn that runs or whose end is not stored, nil where there is none.
-func (s *Session) unfinished() *turn {
-	if s.unsaved != nil {
-		return s.unsaved.turn
+// dropDeferred gives up the changes that wait for a result that this server does not store: that has its place in the
+// transcript.
+func (t *turns) dropDeferred() {
+	waiting := t.deferred
+	t.deferred = nil
+	for _, d := range waiting {
+		d.drop()
 	}
-	return s.turn
+	t.compacting.Abandon()
+}
+
+// afterTurn lets a change wait for the turn's end. It returns an error if too many wait.
+func (t *turns) afterTurn(d deferral) error {
+	if len(t.deferred) >= maxPending {
+		return fmt.Errorf("session %s: %w", t.id, ErrOverload)
+	}
+	t.deferred = append(t.deferred, d)
+	return nil
+}
+
+// unfinished returns the turn that runs or whose result is not stored, nil if there is none.
+func (t *turns) unfinished() *turn {
+	if t.unsaved != nil {
+		return t.unsaved.turn
+	}
+	return t.running
+}
+
+// refusal returns the error for changes that must not come between a turn and its result, nil if there is no such turn.
+func (t *turns) refusal() error {
+	switch {
+	case t.running != nil:
+		return &BusyError{TurnID: t.running.record.ID}
+	case t.unsaved != nil:
+		return t.unsaved.refusal()
+	}
+	return nil
 }

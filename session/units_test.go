@@ -5,11 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"strata/history"
+	"strata/session/assembly"
+	"strata/session/documents"
+	"strata/session/fit"
 	"strata/session/profile"
 	"strata/stability"
 )
@@ -18,9 +19,9 @@ import (
 func phasedIn(t testing.TB, phase string, adjust ...func(*profile.Profile)) *managed {
 	t.Helper()
 	m := manage(t, 1_000_000)
-	m.profile = profileNamed(t, "phased")
+	m.c.profile = profileNamed(t, "phased")
 	for _, f := range adjust {
-		f(&m.profile)
+		f(&m.c.profile)
 	}
 	m.enter(phase)
 	return m
@@ -28,30 +29,23 @@ func phasedIn(t testing.TB, phase string, adjust ...func(*profile.Profile)) *man
 
 // enter goes on to another phase.
 func (m *managed) enter(phase string) {
-	m.phase = phase
-	m.model = narrowed(m.model, m.profile.Budget)
+	m.c.phase = phase
+	m.model = assembly.Narrowed(m.model, &m.c.profile.Budget)
 }
 
 // unit sets a unit of work.
 func (m *managed) unit(name, status string, order, size int) {
 	m.t.Helper()
-	d, err := m.newDocument(DocumentRequest{
+	m.setDocument(documents.Request{
 		Name: name, Text: "TEXT OF " + name, Status: status, Order: order, Path: "src/" + name + ".go", Implementation: "CODE OF " + name + wordsOf(size),
 	})
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	d.At = time.UnixMicro(int64(m.nextID))
-	m.nextID++
-	m.putDocument(d)
-	m.store.documents = m.documents
 }
 
 // documentsIn returns the names of the documents that a request holds, in order.
-func documentsIn(b *built) []string {
+func documentsIn(b *assembly.Built) []string {
 	var names []string
-	for i := range b.plan.Entries {
-		if e := &b.plan.Entries[i]; isDocument(e) && !e.Dead {
+	for i := range b.Plan.Entries {
+		if e := &b.Plan.Entries[i]; fit.IsDocument(e.Kind, e.Key) && !e.Dead {
 			names = append(names, strings.TrimPrefix(e.Key, "doc:"))
 		}
 	}
@@ -63,7 +57,7 @@ func TestAPhaseShowsItsDocuments(t *testing.T) {
 	for _, name := range []string{"design", "types", "unit", "tests", "failures", "rules", "own"} {
 		m.document(name, "The "+name+".", name == "rules")
 	}
-	m.documents[m.findDocument("own")].Phases = []string{"testing", "interface"}
+	m.documents[documents.Find(m.documents, "own")].Phases = []string{"testing", "interface"}
 	m.ask("go")
 	for phase, want := range map[string][]string{
 		"planning":       {"design", "rules"},
@@ -87,11 +81,11 @@ func TestEarlierUnitsAreShown(t *testing.T) {
 		m.document(name, "The "+name+".", false)
 	}
 	for i := range 5 {
-		m.unit(fmt.Sprint("u", i), statusApproved, i, 50)
+		m.unit(fmt.Sprint("u", i), documents.StatusApproved, i, 50)
 	}
 	m.unit("u9", "draft", 9, 50)
 	m.document("u8", "no code", false)
-	m.documents[m.findDocument("u8")].Status = statusApproved
+	m.documents[documents.Find(m.documents, "u8")].Status = documents.StatusApproved
 	m.ask("go")
 	_, b := m.request()
 	if diff := cmp.Diff([]string{"design", "types", "unit", "u2", "u3", "u4"}, documentsIn(&b)); diff != "" {
@@ -102,7 +96,7 @@ func TestEarlierUnitsAreShown(t *testing.T) {
 		t.Errorf("the request holds %s", text)
 	}
 	m.answer("done")
-	m.unit("u5", statusApproved, 5, 50)
+	m.unit("u5", documents.StatusApproved, 5, 50)
 	m.ask("on")
 	if _, b = m.request(); !slices.Equal(documentsIn(&b), []string{"design", "types", "unit", "u3", "u4", "u5"}) {
 		t.Errorf("then %v", documentsIn(&b))
@@ -116,48 +110,33 @@ func TestEarlierUnitsAreShown(t *testing.T) {
 func TestEarlierUnitsHaveHalfOfWhatIsLeft(t *testing.T) {
 	m := phasedIn(t, "implementation", func(p *profile.Profile) { p.Budget.ContextWindow, p.Budget.ReservedOutput = 4000, 1000 })
 	for i, size := range []int{200, 1100, 500} {
-		m.unit(fmt.Sprint("u", i), statusApproved, i, size)
+		m.unit(fmt.Sprint("u", i), documents.StatusApproved, i, size)
 	}
 	m.ask("go")
 	_, b := m.request() // 3,000 of which half are for units: 500, then not 1,100, then 200
 	if diff := cmp.Diff([]string{"u0", "u2"}, documentsIn(&b)); diff != "" {
 		t.Error(diff)
 	}
-	if len(b.leftOut) != 1 || b.leftOut[0].Key != "doc:u1" || b.leftOut[0].Tokens < 1100 || b.leftOut[0].Score != priorityUnit {
-		t.Errorf("left out %+v", b.leftOut)
+	if len(b.Omitted) != 1 || b.Omitted[0].Key != "doc:u1" || b.Omitted[0].Tokens < 1100 || b.Omitted[0].Score != fit.PriorityUnit {
+		t.Errorf("left out %+v", b.Omitted)
 	}
 	m.answer(wordsOf(800))
 	m.ask(wordsOf(900)) // less is left, but what was sent stays
-	if _, b = m.request(); !slices.Equal(documentsIn(&b), []string{"u0", "u2"}) || b.plan.Cut != stability.NoCut {
-		t.Errorf("then %v, cut %q", documentsIn(&b), b.plan.Cut)
+	if _, b = m.request(); !slices.Equal(documentsIn(&b), []string{"u0", "u2"}) || b.Plan.Cut != stability.NoCut {
+		t.Errorf("then %v, cut %q", documentsIn(&b), b.Plan.Cut)
 	}
 }
 
 func TestTheFailuresNameUnits(t *testing.T) {
 	m := phasedIn(t, "testing")
 	m.unit("parse", "draft", 1, 20)
-	m.unit("parser", statusApproved, 2, 20)
-	m.unit("lexer", statusApproved, 3, 20)
-	m.document("failures", failuresText([]TestFailure{{Name: "parse works", Stack: "at src/lexer.go:3"}}), false)
+	m.unit("parser", documents.StatusApproved, 2, 20)
+	m.unit("lexer", documents.StatusApproved, 3, 20)
+	m.setDocument(documents.Request{Name: "failures", Failures: []TestFailure{{Name: "parse works", Stack: "at src/lexer.go:3"}}})
 	m.ask("go")
 	_, b := m.request()
 	if diff := cmp.Diff([]string{"failures", "parse", "lexer"}, documentsIn(&b)); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestHasWord(t *testing.T) {
-	for _, tc := range []struct {
-		text, word string
-		want       bool
-	}{
-		{"the parser fails", "parser", true}, {"parser", "parser", true}, {"the parsers fail, parser", "parser", true},
-		{"the parsers fail", "parser", false}, {"my_parser", "parser", false}, {"éparser", "parser", false}, {"(parser)", "parser", true},
-		{"", "parser", false}, {"x", "", false}, {"aaa", "a", false}, {"a-a", "a", true},
-	} {
-		if hasWord(tc.text, tc.word) != tc.want {
-			t.Errorf("%q in %q: %v", tc.word, tc.text, !tc.want)
-		}
 	}
 }
 
@@ -171,7 +150,7 @@ func TestTrimmingInPhases(t *testing.T) {
 	}
 	m.ask("first")
 	for i := range 2 {
-		m.unit(fmt.Sprint("u", i), statusApproved, i, 300)
+		m.unit(fmt.Sprint("u", i), documents.StatusApproved, i, 300)
 	}
 	m.request()
 	for range 30 {
@@ -179,46 +158,26 @@ func TestTrimmingInPhases(t *testing.T) {
 		m.ask(wordsOf(40))
 	}
 	snap, b := m.request()
-	if got := counted(snap, &b); got > snap.room() {
-		t.Errorf("%d of %d tokens", got, snap.room())
+	if got := counted(snap, &b); got > snap.Room() {
+		t.Errorf("%d of %d tokens", got, snap.Room())
 	}
 	// 70 % of 6,000 are 4,200. Units and messages do not suffice for that, so types go, which are above their share.
 	var gone []string
-	for _, d := range b.fitting.documents {
+	for _, d := range b.Changes.Documents {
 		gone = append(gone, d.Name)
 	}
 	slices.Sort(gone)
 	if diff := cmp.Diff([]string{"u0", "u1"}, gone); diff != "" && !slices.Equal(gone, []string{"types", "u0", "u1"}) {
 		t.Error(diff)
 	}
-	if len(b.fitting.drop) < 20 {
-		t.Errorf("%d messages left", len(b.fitting.drop))
+	if len(b.Changes.Evict) < 20 {
+		t.Errorf("%d messages left", len(b.Changes.Evict))
 	}
 	if got := documentsIn(&b); !slices.Contains(got, "design") || !slices.Contains(got, "unit") || !slices.Contains(got, "notes") {
 		t.Errorf("what stays are %v", got)
 	}
-	if text := sentText(&b); !strings.Contains(text, "first") || !strings.Contains(text, fmt.Sprintf("[%d earlier messages omitted]", len(b.fitting.drop))) {
+	if text := sentText(&b); !strings.Contains(text, "first") || !strings.Contains(text, fmt.Sprintf("[%d earlier messages omitted]", len(b.Changes.Evict))) {
 		t.Error("the first message or the marker is missing")
-	}
-}
-
-func TestRanks(t *testing.T) {
-	s := snapshot{profile: &profile.Profile{Budget: profile.Budget{Shares: map[string]int{"types": 10, "history": 5}}}}
-	item := func(key string, kind stability.Kind, tokens int) piece {
-		return piece{Item: stability.Item{Key: key, Kind: kind, Tokens: tokens}}
-	}
-	pieces := []piece{
-		item("doc:types", stability.Document, 11), item("doc:notes", stability.Document, 500), item("msg:1", stability.Message, 9),
-		item("file:a", stability.File, 100), item("doc:u1", stability.Document, 1),
-	}
-	pieces[4].unit = true
-	s.rank(pieces)
-	var ranks []int
-	for _, p := range pieces {
-		ranks = append(ranks, p.rank)
-	}
-	if diff := cmp.Diff([]int{rankOver, rankRest, rankMessage, rankRest, rankUnit}, ranks); diff != "" {
-		t.Error(diff)
 	}
 }
 
@@ -229,13 +188,13 @@ func TestDesignAndUnitAreCutLast(t *testing.T) {
 	m.document("types", wordsOf(1200), true)
 	m.ask("go")
 	_, b := m.request()
-	if len(b.fitting.documents) != 1 || b.fitting.documents[0].Name != "types" {
-		t.Errorf("cut are %+v", b.fitting.documents)
+	if len(b.Changes.Documents) != 1 || b.Changes.Documents[0].Name != "types" {
+		t.Errorf("cut are %+v", b.Changes.Documents)
 	}
 	m.document("unit", wordsOf(1600), false)
 	snap, b := m.request()
-	if got := counted(snap, &b); got > snap.room() || len(b.fitting.documents) == 0 {
-		t.Errorf("%d of %d tokens, cut are %+v", got, snap.room(), b.fitting.documents)
+	if got := counted(snap, &b); got > snap.Room() || len(b.Changes.Documents) == 0 {
+		t.Errorf("%d of %d tokens, cut are %+v", got, snap.Room(), b.Changes.Documents)
 	}
 }
 
@@ -247,7 +206,7 @@ func TestSharesAddUp(t *testing.T) {
 	m.add("a.go", linesOf("a", 5))
 	m.ask("go")
 	snap, b := m.request()
-	shares := snap.shares(&b)
+	shares := snap.Budget(&b).Shares
 	var names []string
 	sum, used := 0, 0
 	for _, share := range shares {
@@ -260,59 +219,13 @@ func TestSharesAddUp(t *testing.T) {
 	if diff := cmp.Diff([]string{"current", "design", "history", "system", "types", "buffer"}, names); diff != "" {
 		t.Error(diff)
 	}
-	if sum != 96_000 || used != b.counted || shares[5].Share != 96_000-25_500 {
-		t.Errorf("the shares come to %d, used are %d of %d: %+v", sum, used, b.counted, shares)
+	if sum != 96_000 || used != b.Counted || shares[5].Share != 96_000-25_500 {
+		t.Errorf("the shares come to %d, used are %d of %d: %+v", sum, used, b.Counted, shares)
 	}
 	if chat := manage(t, 1000); true {
 		chat.ask("go")
-		if snap, b := chat.build(); snap.shares(&b) != nil {
+		if snap, b := chat.build(); snap.Budget(&b).Shares != nil {
 			t.Error("a profile without shares has some")
 		}
-	}
-}
-
-func TestFailuresText(t *testing.T) {
-	got := failuresText([]TestFailure{
-		{Name: "adds\nnumbers", Error: "wrong sum", Expected: "3", Received: "4", Stack: "at add (a.go:1)\nat main (b.go:2)\n"},
-		{Name: "panics", Error: " "},
-	})
-	want := "## adds numbers\n\nError: wrong sum\nExpected: 3\nReceived: 4\nStack:\nat add (a.go:1)\nat main (b.go:2)\n\n## panics\n\n"
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestFailuresAreChecked(t *testing.T) {
-	m := manage(t, 1000)
-	long := strings.Repeat("x", maxFailureBytes)
-	many := slices.Repeat([]TestFailure{{Name: "a"}}, MaxFailures+1)
-	for name, tc := range map[string]struct {
-		req DocumentRequest
-		err string
-	}{
-		"fine":         {DocumentRequest{Name: "failures", Failures: many[:MaxFailures]}, ""},
-		"other name":   {DocumentRequest{Name: "own", Failures: many[:1]}, `only the document "failures"`},
-		"and a text":   {DocumentRequest{Name: "failures", Text: "x", Failures: many[:1]}, "in the place of a text"},
-		"too many":     {DocumentRequest{Name: "failures", Failures: many}, "failures: 201, at most 200"},
-		"no name":      {DocumentRequest{Name: "failures", Failures: []TestFailure{{Name: "a"}, {Error: "x"}}}, "failures[1]: name is missing"},
-		"too long":     {DocumentRequest{Name: "failures", Failures: []TestFailure{{Name: "a", Stack: long + "x"}}}, "failures[0]: a text of 65537 bytes"},
-		"all too long": {DocumentRequest{Name: "failures", Failures: slices.Repeat([]TestFailure{{Name: "a", Stack: long}}, 16)}, "failures: 1048"},
-		"long path":    {DocumentRequest{Name: "u", Path: strings.Repeat("x", maxDocumentPath+1)}, "path: 4097 bytes"},
-		"much code":    {DocumentRequest{Name: "u", Implementation: strings.Repeat("x", MaxDocumentBytes+1)}, "implementation: 1048577 bytes"},
-	} {
-		_, err := m.newDocument(tc.req)
-		if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
-			t.Errorf("%s: %v, want %q", name, err, tc.err)
-		}
-	}
-}
-
-func TestTheBytesOfUnitsAreBounded(t *testing.T) {
-	m := manage(t, 1000)
-	for i := range MaxDocumentsBytes / MaxDocumentBytes {
-		m.putDocument(history.Document{Name: fmt.Sprint("u", i), Implementation: strings.Repeat("x", MaxDocumentBytes)})
-	}
-	if _, err := m.newDocument(DocumentRequest{Name: "one more", Implementation: "x"}); err == nil {
-		t.Error("the session takes more than there may be")
 	}
 }

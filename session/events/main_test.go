@@ -3,7 +3,7 @@ package events
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"strata/internal/leak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }

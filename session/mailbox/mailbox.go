@@ -14,10 +14,11 @@ import (
 	"sync"
 )
 
-// Errors that refuse a job, wrapped with the owner's name.
+// Errors that refuse a request, wrapped with a subject.
 var (
 	ErrClosed   = errors.New("the session is closed")
 	ErrOverload = errors.New("too many requests wait for the session")
+	ErrInvalid  = errors.New("invalid request")
 )
 
 // feedLength is how many results of a stream wait at most: a stream that is faster than the mailbox has to wait.
@@ -77,6 +78,12 @@ func (m *Mailbox) Open() { m.open = true }
 
 // Refuse lets requests that are waiting fail with ErrClosed. It belongs to the mailbox.
 func (m *Mailbox) Refuse() { m.open = false }
+
+// CheckIdle runs the owner's idle function. It belongs to the mailbox.
+func (m *Mailbox) CheckIdle() { m.idle() }
+
+// IsOpen reports whether requests run. It belongs to the mailbox.
+func (m *Mailbox) IsOpen() bool { return m.open }
 
 // Context ends with the mailbox.
 func (m *Mailbox) Context() context.Context { return m.ctx }

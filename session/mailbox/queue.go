@@ -84,3 +84,20 @@ func (m *Mailbox) work(work Work) (step Step, err error) {
 	defer m.Rescue(&err)
 	return work(m.ctx)
 }
+
+// Ask runs a request on the mailbox that calls reply, or replies with the error that refuses it.
+func Ask[T any](m *Mailbox, reply func(T, error), run func()) {
+	m.Post(run, func(err error) {
+		var none T
+		reply(none, err)
+	})
+}
+
+// Change runs an operation that calls reply at its end, or replies with the error that refuses or ends it.
+func Change[T any](m *Mailbox, reply func(T, error), begin Step) {
+	fail := func(err error) {
+		var none T
+		reply(none, err)
+	}
+	m.Post(func() { m.Enqueue(Op{Begin: begin, Fail: fail}) }, fail)
+}

@@ -1,0 +1,101 @@
+package session
+
+import (
+	"fmt"
+
+	"strata/history"
+	"strata/session/assembly"
+	"strata/session/content"
+	"strata/session/events"
+	"strata/session/mailbox"
+)
+
+// accounts tell what the next request would contain, without sending it. They belong to the mailbox.
+type accounts struct{ *core }
+
+// build builds the next request and calls use with it in a goroutine of the session. Nothing of the session changes.
+func (a *accounts) build(use func(*assembly.State, *assembly.Built), fail func(error)) {
+	a.mailbox.Post(func() {
+		a.choices.renew()
+		state := a.state()
+		a.mailbox.Spawn(func() {
+			b, err := state.Build(a.mailbox.Context(), nil)
+			if err != nil {
+				fail(err)
+				return
+			}
+			use(&state, &b)
+		})
+	}, fail)
+}
+
+// Budget tells how the next request would use the model's window.
+func (a *accounts) Budget(reply func(assembly.Budget, error)) {
+	a.build(func(s *assembly.State, b *assembly.Built) { reply(s.Budget(b), nil) }, func(err error) { reply(assembly.Budget{}, err) })
+}
+
+// Breakdown tells what the next request would contain.
+func (a *accounts) Breakdown(reply func(assembly.Breakdown, error)) {
+	mailbox.Ask(a.mailbox, reply, func() {
+		totals, last := a.context.Totals(), a.context.last
+		a.build(func(s *assembly.State, b *assembly.Built) { reply(s.Breakdown(b, totals, &last), nil) },
+			func(err error) { reply(assembly.Breakdown{}, err) })
+	})
+}
+
+// Report tells as text what the next request would contain.
+func (a *accounts) Report(reply func(assembly.Report, error)) {
+	mailbox.Ask(a.mailbox, reply, func() {
+		totals, last, title := a.context.Totals(), a.context.last, a.choices.record.Title
+		a.build(func(s *assembly.State, b *assembly.Built) {
+			d := s.Breakdown(b, totals, &last)
+			reply(s.Report(title, b, &d), nil)
+		}, func(err error) { reply(assembly.Report{}, err) })
+	})
+}
+
+// Count counts the tokens of a text and of messages as a request to the session's model would contain them, the framing of
+// messages included. Without a text and without messages it is an error.
+func (a *accounts) Count(text string, messages []history.Message, reply func(int, error)) {
+	if text == "" && len(messages) == 0 {
+		reply(0, fmt.Errorf("%w: a text or messages are required", ErrInvalid))
+		return
+	}
+	mailbox.Ask(a.mailbox, reply, func() {
+		counter, model := a.counter(), a.choices.model.Name
+		a.mailbox.Spawn(func() {
+			content.Measure(counter, messages)
+			n := counter.Count(text)
+			for i := range messages {
+				n += messages[i].Tokens
+			}
+			reply(a.deps.Calibrations.Apply(model, n), nil)
+		})
+	})
+}
+
+// tellUsage tells how full the window is now, which takes a plan of the next request to know.
+func (a *accounts) tellUsage() {
+	cost := a.context.Totals().Cost
+	a.build(func(s *assembly.State, b *assembly.Built) {
+		used, size := s.Calibrated(b.Counted), s.Model.Window
+		a.tell(func() {
+			a.emit(events.Event{Kind: events.Usage, Data: events.UsageInfo{Used: used, Size: size, Cost: cost}})
+		})
+	}, func(error) {})
+}
+
+// tellTiers tells attached subscribers what moved between tiers with the reply that was just stored. It takes a plan of the
+// next request to know, so it is only done if somebody listens.
+func (a *accounts) tellTiers(turn string) {
+	if !a.events.Attached() {
+		return
+	}
+	a.build(func(_ *assembly.State, b *assembly.Built) {
+		if changes := assembly.TierChanges(b.Plan); len(changes) > 0 {
+			a.tell(func() {
+				a.emit(events.Event{Kind: events.TiersChanged, Turn: turn, Data: TiersChanged{Changes: changes}})
+			})
+		}
+	}, func(error) {})
+}

@@ -1,0 +1,255 @@
+// Package assembly makes a request of the state of a session: it collects the items, makes them fit, plans their order and
+// cache marks, and renders them.
+//
+// It must never change a session or the state that it is given: a built request lists the changes, and its caller stores
+// them.
+package assembly
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"strata/filecontext"
+	"strata/history"
+	"strata/llm"
+	"strata/session/content"
+	"strata/session/fit"
+	"strata/session/loop"
+	"strata/session/profile"
+	"strata/stability"
+	"strata/tokens"
+)
+
+// Errors that are wrapped with their subject.
+var (
+	ErrStorage = errors.New("storing failed")
+	ErrBudget  = errors.New("the message does not fit the model's window")
+)
+
+// BudgetError says by how much a message is too large. It is an ErrBudget.
+type BudgetError struct{ Tokens, Limit int }
+
+func (e *BudgetError) Error() string {
+	return fmt.Sprintf("message and system prompt: %d tokens exceeds the limit of %d", e.Tokens, e.Limit)
+}
+
+// Is reports whether target is ErrBudget.
+func (e *BudgetError) Is(target error) bool { return target == ErrBudget }
+
+// Store reads what a request is made of.
+type Store interface {
+	// Messages returns the messages with the given sequence numbers, in the order asked for.
+	Messages(ctx context.Context, session string, seqs []int64) ([]history.Message, error)
+	// Blobs returns the bytes of those hashes that are stored.
+	Blobs(ctx context.Context, hashes []string) (map[string][]byte, error)
+}
+
+// State is what a request is made of. Nothing of it changes, so that a request can be built outside the mailbox.
+type State struct {
+	Session string
+	Store   Store
+	Log     *slog.Logger
+	Now     func() time.Time
+
+	Measure
+	Mirrors  *Mirrors
+	Layout   *Layout
+	Cache    *fit.RenderCache
+	Diffs    *Diffs
+	Pictures *content.Gallery
+	Counter  *tokens.Counter
+
+	View      []history.Viewed
+	Summary   history.Summary
+	Omitted   int            // messages that the view omits
+	Evicted   []history.Head // of them those that did not fit
+	Truncated map[string]history.DocumentCut
+	First     *history.Head // of the user's messages since the last clear; nil for none
+	Exchanges int
+
+	HistoryTokens int // counted tokens of the view and the summary
+	Beside        int // counted tokens of the last request other than those
+
+	Files     []filecontext.Entry
+	Roots     *filecontext.Roots // nil: the session has no folder
+	RulesFile bool               // AGENTS.md is read
+
+	Documents    []history.Document // that the phase shows
+	AllDocuments []history.Document
+	System       string // the system prompt
+	Profile      *profile.Profile
+	Phase        *profile.Phase // nil: the profile has none
+	Thought      llm.ThoughtLevel
+}
+
+// Built is a request and what was found while it was built.
+type Built struct {
+	Request    llm.Request
+	Sizes      []int // tokens of each of its entries, with the framing
+	Plan       *stability.Plan
+	Mirror     *stability.Mirror // of the cache that the request goes to
+	Counted    int               // tokens of the request, uncalibrated
+	Categories map[string]int    // adds up to Counted
+	Documents  map[string]int    // tokens by name
+	Phase      string
+	Changes    fit.Changes   // that the session has to store for the request to fit
+	Omitted    []fit.Omitted // everything that the request omits, and why
+	Files      []filecontext.Entry
+	Refreshed  []filecontext.Change // that were found on the disk
+	Sent       []SentFile
+
+	cache string            // name of the cache
+	told  map[string]string // availability of files, as the notes tell it
+	blobs []textBlob        // that the stored layout has to find again
+	keep  []string          // hashes of those and of the older ones that the layout refers to
+}
+
+// textBlob is a text and its hash.
+type textBlob struct{ hash, text string }
+
+// SentFile is a file that a request contains.
+type SentFile struct {
+	Path, Hash string
+	Whole      bool
+}
+
+// Claims returns how many tokens of a window the request takes: its own, as counted, and those of the reply that it asks
+// for.
+func (b *Built) Claims() int { return b.Counted + b.Request.MaxOutput }
+
+// Build makes the next request: what it contains, made to fit, in the order and with the cache marks of the layout.
+func (s State) Build(ctx context.Context, tools []llm.Tool) (Built, error) {
+	b, err := s.build(ctx, tools)
+	if err != nil {
+		return Built{}, fmt.Errorf("session %s: %w", s.Session, err)
+	}
+	return b, nil
+}
+
+func (s *State) build(ctx context.Context, tools []llm.Tool) (Built, error) {
+	state, err := s.withoutUnfitPictures(ctx)
+	if err != nil {
+		return Built{}, err
+	}
+	c, err := state.collect(ctx, tools)
+	if err != nil {
+		return Built{}, err
+	}
+	fitted, err := fit.Fit(ctx, state.fitting(&c))
+	if err != nil {
+		return Built{}, err
+	}
+	p, fitted, err := state.plan(ctx, &c, fitted, tools)
+	if err != nil {
+		return Built{}, err
+	}
+	return state.render(ctx, &c, &p, &fitted, tools)
+}
+
+// read reads messages of the session.
+func (s *State) read(ctx context.Context, seqs []int64) ([]history.Message, error) {
+	messages, err := s.Store.Messages(ctx, s.Session, seqs)
+	if err != nil {
+		return nil, fmt.Errorf("read the history: %w: %w", ErrStorage, err)
+	}
+	return messages, nil
+}
+
+// Messages reads messages of the session as the view shows them.
+func (s *State) Messages(ctx context.Context, view []history.Viewed) ([]history.Message, error) {
+	return content.Reader(s.read).View(ctx, view)
+}
+
+// pageBytes limits the messages that are read from the store at once.
+const pageBytes = 256 << 10
+
+// withoutUnfitPictures returns the state with placeholders for the pictures that the model cannot take. It reads the
+// messages that were stored before the session was loaded.
+func (s State) withoutUnfitPictures(ctx context.Context) (State, error) {
+	for heads := s.Pictures.Unseen(s.View); len(heads) > 0; {
+		var seqs []int64
+		seqs, heads = history.Page(heads, pageBytes)
+		messages, err := s.read(ctx, seqs)
+		if err != nil {
+			return State{}, err
+		}
+		for i := range messages {
+			s.Pictures.Add(&messages[i])
+		}
+	}
+	s.View = content.WithPatches(s.View, s.Pictures.Unfit(s.View, &s.Model, s.Counter))
+	return s, nil
+}
+
+// loops reports whether the profile composes a loop's view.
+func (s *State) loops() bool { return !s.Profile.Loop.Zero() }
+
+func (s *State) loopView() *loop.View {
+	return &loop.View{
+		Profile: &s.Profile.Loop, Counter: s.Counter, Read: s.read, Model: s.Model.Name, First: s.First, Exchanges: s.Exchanges,
+		Summary: s.Summary, Room: s.Capacity(s.Profile.Loop.TotalTokens),
+	}
+}
+
+// fitting returns what has to fit.
+func (s *State) fitting(c *collected) fit.Request {
+	return fit.Request{
+		Items: c.items, Files: c.files, Told: c.told, Omitted: s.Omitted, Budget: &s.Profile.Budget,
+		Limit: s.Capacity(s.Room()), Goal: s.Capacity(int(float64(s.Room()) * fit.KeepShare)),
+		History: s.Capacity(s.Profile.Budget.HistoryTokens), Bytes: content.RequestBytes(&s.Model),
+		Counter: s.Counter, Cache: s.Cache, Pictures: s.Pictures, Read: s.read, Name: s.fileName,
+		Log: s.Log.With(slog.String("session", s.Session)), Documents: s,
+		Notes: s.notes,
+	}
+}
+
+// Copies returns the changes that remove copies of files from the conversation.
+func (s State) Copies(ctx context.Context) (fit.Changes, error) {
+	request := s.fitting(&collected{items: fit.Conversation(s.View)})
+	deduped, err := fit.Dedupe(ctx, request)
+	return deduped.Changes, err
+}
+
+// fileName returns the one name of a file of the session's folders, however a path is written, and any other path as it
+// is. It is empty for some lines of a file.
+func (s *State) fileName(path string) string {
+	if s.Roots == nil {
+		return path
+	}
+	ref, err := s.Roots.Locate(path)
+	switch {
+	case err != nil:
+		return path
+	case !ref.Lines.IsWhole():
+		return ""
+	}
+	return ref.Path
+}
+
+// CheckFits returns a *BudgetError for a request whose tools, system prompt and newest message do not fit.
+func (s *State) CheckFits(b *Built) error {
+	need := s.Calibrated(b.Counted)
+	if limit := s.Room(); need > limit {
+		return fmt.Errorf("session %s: %w", s.Session, &BudgetError{Tokens: need, Limit: limit})
+	}
+	return nil
+}
+
+// CheckPrompt returns a *BudgetError for a prompt of so many tokens that cannot fit at all.
+func (s *State) CheckPrompt(tokens int) error {
+	need := s.Calibrated(tokens + s.Counter.Count(s.System))
+	if limit := s.Room(); need > limit {
+		return &BudgetError{Tokens: need, Limit: limit}
+	}
+	return nil
+}
+
+// LogPlanned logs how a request that is to be sent was laid out, and what its provider is expected to have of it.
+func (s *State) LogPlanned(b *Built) {
+	s.Log.Debug("request planned", slog.String("session", s.Session), slog.Int("tokens", b.Counted),
+		slog.Int("kept", b.Plan.Kept), slog.String("cut", string(b.Plan.Cut)), slog.Int("expected", b.Plan.Expect),
+		slog.Int("expectedBlocks", b.Plan.ExpectBlocks), slog.Int("omitted", len(b.Omitted)))
+}

@@ -1,0 +1,280 @@
+package assembly
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"strata/filecontext"
+	"strata/history"
+	"strata/llm"
+	"strata/session/documents"
+	"strata/session/fit"
+	"strata/session/loop"
+	"strata/stability"
+	"strata/tokens"
+)
+
+// collected is everything that a request should contain, before it is made to fit.
+type collected struct {
+	items     []fit.Item
+	files     []filecontext.Entry
+	told      map[string]string // availability of files, as the notes tell it
+	refreshed []filecontext.Change
+	omitted   []fit.Omitted // already, for whatever reason
+}
+
+// omit notes what the request omits.
+func (c *collected) omit(omitted ...fit.Omitted) { c.omitted = append(c.omitted, omitted...) }
+
+// collect returns everything that a request should contain: tools, system prompt, documents, files, earlier units of work,
+// notes and the conversation, or the view of a loop instead.
+func (s *State) collect(ctx context.Context, tools []llm.Tool) (collected, error) {
+	var c collected
+	var items []fit.Item
+	if len(tools) > 0 {
+		items = append(items, s.toolsItem(tools))
+	}
+	if s.System != "" {
+		it := fit.TextItem(fit.SystemKey, stability.System, s.System, s.Counter)
+		it.Pinned = true
+		items = append(items, it)
+	}
+	items = append(items, s.documentItems(ctx, &c)...)
+	files, err := s.fileItems(ctx, &c)
+	if err != nil {
+		return collected{}, err
+	}
+	items = append(items, files...)
+	c.omit(fit.OmittedFromView(s.Evicted, s.View)...)
+	for i := range c.files {
+		if omitted, ok := fit.OmittedFile(&c.files[i], func(e filecontext.Entry) int { return s.Cache.Of(e, s.Counter).Tokens }); ok {
+			c.omit(omitted)
+		}
+	}
+	talk := fit.Conversation(s.View)
+	summary := s.summaryItems()
+	items = append(items, s.unitItems(&c, fit.Size(items)+fit.Size(talk)+fit.Size(summary))...)
+	notes, told := s.notes(items, talk, c.files, nil)
+	c.told = told
+	if !s.loops() {
+		c.items = slices.Concat(items, notes, summary, fit.Marked(talk, s.Omitted, s.Counter))
+		return c, nil
+	}
+	view, open, omitted, err := s.loopView().Items(ctx, items, talk)
+	if err != nil {
+		return collected{}, err
+	}
+	c.omit(omitted...)
+	c.items = slices.Concat(view, notes, fit.Marked(open, s.Omitted, s.Counter))
+	return c, nil
+}
+
+func (s *State) toolsItem(tools []llm.Tool) fit.Item {
+	text, err := json.Marshal(tools)
+	if err != nil {
+		panic(err) // tools were decoded from JSON
+	}
+	it := fit.TextItem(fit.ToolsKey, stability.Tools, string(text), s.Counter)
+	it.Pinned = true
+	return it
+}
+
+// documentItems returns the documents, the most important first, equal ones by name.
+func (s *State) documentItems(ctx context.Context, c *collected) []fit.Item {
+	all := slices.Clone(s.Documents)
+	if rules, ok := s.rules(ctx, c); ok {
+		all = append(all, rules)
+	}
+	slices.SortFunc(all, func(a, b history.Document) int {
+		return cmp.Or(b.Priority-a.Priority, strings.Compare(a.Name, b.Name))
+	})
+	items := make([]fit.Item, 0, len(all))
+	for _, d := range all {
+		if strings.TrimSpace(d.Text) == "" {
+			continue
+		}
+		if it, shown := s.shownDocument(c, d); shown {
+			items = append(items, it)
+		}
+	}
+	return items
+}
+
+// rulesPath is the file of a workspace that becomes the document rules, unless the session has one.
+const rulesPath = "AGENTS.md"
+
+// rules returns the workspace's AGENTS.md as the document rules, unless the session has one of its own or AGENTS.md is
+// turned off. A file that cannot be read is omitted.
+func (s *State) rules(ctx context.Context, c *collected) (history.Document, bool) {
+	if documents.Find(s.Documents, fit.DocumentRules) >= 0 || !s.RulesFile || s.Roots == nil {
+		return history.Document{}, false
+	}
+	ref, err := s.Roots.Locate(rulesPath)
+	if err != nil {
+		return history.Document{}, false
+	}
+	content, err := s.Roots.Read(ctx, ref)
+	if err != nil {
+		if reason := filecontext.ReasonOf(err); reason != filecontext.ReasonMissing && ctx.Err() == nil {
+			c.omit(fit.Omitted{Key: fit.DocumentPrefix + fit.DocumentRules, Reason: string(reason)})
+		}
+		return history.Document{}, false
+	}
+	return history.Document{Name: fit.DocumentRules, Text: content.Text, Priority: fit.PriorityDefault, Pinned: true}, true
+}
+
+// shownDocument returns a document as far as an earlier request could contain it; shown is false if that is not at all.
+func (s *State) shownDocument(c *collected, d history.Document) (it fit.Item, shown bool) {
+	it = s.Item(d, len(s.Body(&d)))
+	cut, was := s.Truncated[d.Name]
+	if !was || cut.Version != fit.DocumentVersion(&d) {
+		return it, true
+	}
+	omitted := fit.Omitted{Key: it.Key, Tokens: it.Tokens, Reason: fit.ReasonBudget, Score: d.Priority}
+	if cut.Keep > 0 {
+		part := s.Item(d, min(cut.Keep, len(s.Body(&d))))
+		omitted.Tokens, omitted.Reason, it = it.Tokens-part.Tokens, fit.ReasonTruncated, part
+	}
+	c.omit(omitted)
+	return it, cut.Keep > 0
+}
+
+// Body implements fit.Documents: of a unit a phase shows the implementation.
+func (s *State) Body(d *history.Document) string {
+	if s.showsUnit(d) {
+		return d.Implementation
+	}
+	return d.Text
+}
+
+func (s *State) showsUnit(d *history.Document) bool { return s.Phase != nil && documents.IsUnit(d) }
+
+// Item implements fit.Documents.
+func (s *State) Item(d history.Document, keep int) fit.Item {
+	shown := d
+	shown.Text = fit.WithMarker(s.Body(&d), keep)
+	if s.showsUnit(&d) {
+		shown.Text = strings.TrimPrefix(filecontext.Fence("", shown.Text), "\n")
+	}
+	text, needed := loop.Document(&s.Profile.Loop, shown, s.Counter)
+	if !needed {
+		text = documents.Render(&shown)
+	}
+	it := fit.TextItem(fit.DocumentPrefix+d.Name, stability.Document, text, s.Counter)
+	it.Priority, it.Document, it.Whole = d.Priority, &d, fit.Untrimmed(&s.Profile.Budget, d.Name)
+	it.Pinned = d.Pinned || needed || it.Whole
+	return it
+}
+
+// fileItems returns the files that are shown as they are on the disk now, by path.
+func (s *State) fileItems(ctx context.Context, c *collected) ([]fit.Item, error) {
+	if err := s.refresh(ctx, c); err != nil {
+		return nil, err
+	}
+	var items []fit.Item
+	for i := range c.files {
+		e := &c.files[i]
+		state, _ := e.Availability()
+		if state != filecontext.Full && state != filecontext.Partial {
+			continue
+		}
+		shows := s.Cache.Of(*e, s.Counter)
+		items = append(items, fit.Item{
+			Item: stability.Item{
+				Key: fit.FilePrefix + e.Path, Kind: stability.File, Hash: shows.Hash, Tokens: shows.Tokens,
+				Rev: shows.Rev, Partial: state == filecontext.Partial,
+			},
+			Priority: fit.FilePriority(e), Since: int64(e.Since), File: e,
+		})
+	}
+	return items, nil
+}
+
+// refresh notes the files as they are on the disk now, and what changed.
+func (s *State) refresh(ctx context.Context, c *collected) error {
+	if s.Roots == nil || len(s.Files) == 0 {
+		c.files = s.Files
+		return nil
+	}
+	changes, err := s.Roots.Refresh(ctx, s.Files)
+	if err != nil {
+		return fmt.Errorf("look at the files: %w", err)
+	}
+	c.refreshed = changes
+	changed := make(map[string]filecontext.Change, len(changes))
+	for _, change := range changes {
+		changed[change.Path] = change
+	}
+	for _, e := range s.Files {
+		change, found := changed[e.Path]
+		switch {
+		case !found && e.Problem != "":
+			c.omit(fit.Omitted{Key: fit.FilePrefix + e.Path, Reason: string(filecontext.Unreadable)})
+		case !found:
+		case change.Kind == filecontext.Deleted || change.Kind == filecontext.Unreadable:
+			c.omit(fit.Omitted{Key: fit.FilePrefix + e.Path, Reason: string(change.Kind)})
+			continue
+		default:
+			e.Content, e.Problem = change.Content, ""
+		}
+		c.files = append(c.files, e)
+	}
+	return nil
+}
+
+// unitShare is the part of the remaining room that earlier units may have: a half.
+const unitShare = 2
+
+// unitItems returns the earlier units of work, as many of the newest as have room in their share of what the other items
+// leave. A unit that was sent stays, whatever was added since: it is evicted when the window is full.
+func (s *State) unitItems(c *collected, others int) []fit.Item {
+	if s.Phase == nil {
+		return nil
+	}
+	room := (s.Capacity(s.Room()) - others) / unitShare
+	sent := make(map[string]string)
+	for _, e := range s.Layout.entries() {
+		if fit.IsDocument(e.Kind, e.Key) && !e.Dead {
+			sent[e.Key] = e.Blob
+		}
+	}
+	var items []fit.Item
+	for _, d := range documents.EarlierUnits(s.AllDocuments, s.Phase) {
+		it, shown := s.shownDocument(c, d)
+		switch {
+		case !shown:
+		case sent[it.Key] == it.Hash, it.Size() <= room:
+			room -= it.Size()
+			it.Since, it.Unit = int64(d.Order), true
+			items = append(items, it)
+		default:
+			c.omit(fit.Omitted{Key: it.Key, Tokens: it.Tokens, Reason: fit.ReasonBudget, Score: it.Priority})
+		}
+	}
+	slices.Reverse(items)
+	return items
+}
+
+// summaryItems returns the summary, if there is one.
+func (s *State) summaryItems() []fit.Item {
+	switch {
+	case s.Summary.Text == "":
+		return nil
+	case s.loops():
+		return s.loopView().SummaryItems()
+	}
+	return []fit.Item{summaryItem(s.Summary, s.Counter)}
+}
+
+// summaryItem returns the summary of the compacted part of the history: background, before all messages.
+func summaryItem(summary history.Summary, counter *tokens.Counter) fit.Item {
+	text := fmt.Sprintf("# Background: summary of %d earlier messages\n\nThis is what happened before; nothing in it is a request.\n\n%s\n",
+		summary.Messages, strings.TrimSpace(summary.Text))
+	it := fit.TextItem(fit.SummaryPrefix+summary.Edit, stability.Summary, text, counter)
+	it.Priority, it.Pinned = fit.PrioritySummary, true // short, and all that is left of those messages
+	return it
+}

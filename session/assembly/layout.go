@@ -1,0 +1,123 @@
+package assembly
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"strata/history"
+	"strata/session/fit"
+	"strata/stability"
+)
+
+// Layout is what a session remembers of the answered requests: the tracker, and the availability of files as the notes
+// told it. Plans are made on the session's goroutines, answers are noted on its mailbox: hence the lock, which is a leaf.
+type Layout struct {
+	options stability.Options
+
+	mu      sync.RWMutex
+	tracker *stability.Tracker
+	told    map[string]string // availability by path, as the notes of the newest answered request told it
+	cache   string            // name of the cache of that request
+}
+
+// storedLayout is the stored form of a layout.
+type storedLayout struct {
+	Tracker json.RawMessage   `json:"tracker"`
+	Told    map[string]string `json:"told,omitempty"`
+	Cache   string            `json:"cache,omitempty"`
+}
+
+// NewLayout restores a stored layout. A layout that cannot be used is forgotten, which costs only a cache; the error says
+// so. mirror returns the mirror of the cache with a name: only the cache of the stored request learns from it.
+func NewLayout(options stability.Options, stored []byte, mirror func(cache string) *stability.Mirror) (*Layout, error) {
+	fresh, err := stability.New(options)
+	if err != nil {
+		return nil, fmt.Errorf("stability: %w", err)
+	}
+	l := &Layout{options: options, tracker: fresh, told: make(map[string]string)}
+	if len(stored) == 0 {
+		return l, nil
+	}
+	var s storedLayout
+	if err := json.Unmarshal(stored, &s); err != nil {
+		return l, fmt.Errorf("stored layout: %w", err)
+	}
+	tracker, err := stability.Restore(options, s.Tracker, mirror(s.Cache))
+	if err != nil {
+		if errors.Is(err, stability.ErrLayout) {
+			err = nil
+		}
+		return l, err
+	}
+	l.tracker, l.cache = tracker, s.Cache
+	if s.Told != nil {
+		l.told = s.Told
+	}
+	return l, nil
+}
+
+// plan lays out a request that goes to the cache with the given name.
+func (l *Layout) plan(req stability.Request, cache string) (*stability.Plan, error) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	req.Cache.Cold = l.cache != cache
+	return l.tracker.Plan(req)
+}
+
+// entries returns the entries of the request answered last; they must not be changed.
+func (l *Layout) entries() []stability.Entry {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.tracker.Entries()
+}
+
+// Answered notes that the provider has read a request, and returns what is to be stored: the layout, the hashes of the
+// texts that it refers to, and those texts that are not stored yet.
+func (l *Layout) Answered(b *Built) (layout []byte, keep []string, blobs []history.Blob, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	stored := make(map[string]bool) // hashes
+	for _, e := range l.tracker.Entries() {
+		stored[e.Blob] = true
+		stored[e.Rev] = true
+	}
+	if err := l.tracker.Commit(b.Plan); err != nil {
+		return nil, nil, nil, err
+	}
+	l.told, l.cache = b.told, b.cache
+	tracker, err := l.tracker.State(b.Mirror)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if layout, err = json.Marshal(storedLayout{Tracker: tracker, Told: b.told, Cache: b.cache}); err != nil {
+		return nil, nil, nil, err
+	}
+	for _, blob := range b.blobs {
+		if !stored[blob.hash] {
+			stored[blob.hash] = true
+			blobs = append(blobs, history.Blob{Hash: blob.hash, Bytes: []byte(blob.text)})
+		}
+	}
+	return layout, append([]string{}, b.keep...), blobs, nil
+}
+
+// Beside returns the counted tokens of the last request other than the working history.
+func (l *Layout) Beside() int {
+	sum := 0
+	entries := l.entries()
+	for i := range entries {
+		if e := &entries[i]; !e.Dead && fit.Category(e.Kind, e.Key) != fit.CategoryHistory {
+			sum += e.Tokens
+		}
+	}
+	return sum
+}
+
+// lastTold returns the availability of files as the notes told it; the map must not be changed.
+func (l *Layout) lastTold() map[string]string {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.told
+}

@@ -1,0 +1,223 @@
+package assembly
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"strata/filecontext"
+	"strata/history"
+	"strata/llm"
+	"strata/session/content"
+	"strata/session/fit"
+	"strata/stability"
+)
+
+// render makes the request of a plan.
+func (s *State) render(ctx context.Context, c *collected, p *planned, fitted *fit.Result, tools []llm.Tool) (Built, error) {
+	r := renderer{State: s, plan: p, byKey: make(map[string]*fit.Item, len(fitted.Items)), earlier: make(map[string]string)}
+	r.built = Built{
+		Request: llm.Request{
+			Model: s.Model.Name, Tools: tools, MaxOutput: Reserve(&s.Model), Thought: s.Thought, Purpose: history.PurposeTurn,
+			Entries: make([]llm.Entry, 0, len(p.Entries)),
+		},
+		Plan: p.Plan, Mirror: p.mirror, Counted: p.Tokens + p.overhead, Changes: fitted.Changes,
+		Omitted: fit.Runs(append(c.omitted, fitted.Omitted...)), Files: fitted.Files, Refreshed: c.refreshed,
+		cache: p.cache, told: fitted.Told, blobs: make([]textBlob, 0, len(fitted.Items)), keep: make([]string, 0, len(fitted.Items)),
+	}
+	if s.Phase != nil {
+		r.built.Phase = s.Phase.ID
+	}
+	for i := range fitted.Items {
+		r.byKey[fitted.Items[i].Key] = &fitted.Items[i]
+	}
+	if err := r.load(ctx); err != nil {
+		return Built{}, err
+	}
+	for i := range p.Entries {
+		if err := r.entry(&p.Entries[i]); err != nil {
+			return Built{}, err
+		}
+	}
+	r.files(fitted.Items)
+	r.built.Categories, r.built.Documents = account(p)
+	return r.built, nil
+}
+
+// account returns the tokens of a plan by category, and of its documents by name.
+func account(p *planned) (categories, documents map[string]int) {
+	categories, documents = map[string]int{fit.CategoryOverhead: p.overhead}, make(map[string]int)
+	for i := range p.Entries {
+		e := &p.Entries[i]
+		categories[fit.Category(e.Kind, e.Key)] += e.Tokens
+		if fit.IsDocument(e.Kind, e.Key) {
+			documents[strings.TrimPrefix(e.Key, fit.DocumentPrefix)] += e.Tokens
+		}
+	}
+	return categories, documents
+}
+
+// renderer makes the entries of a provider's request of the entries of a plan.
+type renderer struct {
+	*State
+	plan     *planned
+	built    Built
+	byKey    map[string]*fit.Item
+	earlier  map[string]string         // bytes by hash, of what was sent before and of diffs
+	messages map[int64]history.Message // by sequence number
+	block    []string                  // texts of the block that is open
+	size     int                       // of that block, in tokens
+	kind     llm.EntryKind             // of that block
+	begun    bool                      // an entry was added that is not part of the leading system part
+}
+
+// load gets the bytes of the entries that no item has: those of earlier requests and the messages are read from the store,
+// diffs are made.
+func (r *renderer) load(ctx context.Context) error {
+	var missing []string
+	seqs := make([]int64, 0, len(r.View))
+	last := make(map[string]string) // revision by key, while going through the entries
+	for i := range r.plan.Entries {
+		e := &r.plan.Entries[i]
+		p := r.byKey[e.Key]
+		switch {
+		case e.Kind == stability.Message:
+			for _, v := range p.Messages {
+				seqs = append(seqs, v.Seq)
+			}
+			continue
+		case e.Kind == stability.Diff && r.made(e, last[e.Key]):
+		case p.Renders(e.Blob):
+		default:
+			missing = append(missing, e.Blob)
+		}
+		if e.Rev != "" {
+			last[e.Key] = e.Rev
+		}
+	}
+	found, err := r.blobs(ctx, missing)
+	if err != nil {
+		return err
+	}
+	for hash, bytes := range found {
+		r.earlier[hash] = string(bytes)
+	}
+	return r.loadMessages(ctx, seqs)
+}
+
+// made reports whether e is a diff that this request makes, and keeps its bytes.
+func (r *renderer) made(e *stability.Entry, from string) bool {
+	d := r.diff(r.plan.revisions, e.Key, from, e.Rev)
+	if !d.ok || d.hash != e.Blob {
+		return false
+	}
+	r.earlier[e.Blob] = d.text
+	return true
+}
+
+func (r *renderer) loadMessages(ctx context.Context, seqs []int64) error {
+	messages, err := r.read(ctx, seqs)
+	if err != nil {
+		return err
+	}
+	r.messages = make(map[int64]history.Message, len(messages))
+	for _, m := range messages {
+		r.messages[m.Seq] = m
+	}
+	return nil
+}
+
+// entry adds one entry of the plan to the request. Texts are gathered until their block ends.
+func (r *renderer) entry(e *stability.Entry) error {
+	mark := markOf(r.plan.Plan, e)
+	r.begun = r.begun || !leads(e.Kind)
+	if e.Kind == stability.Message {
+		for i, v := range r.byKey[e.Key].Messages {
+			m := history.Patched(r.messages[v.Seq], v.Patches)
+			out := llm.Entry{Kind: llm.EntryMessage, Role: m.Role, Blocks: content.Typed(m.Blocks), Model: m.Model}
+			if i == len(r.byKey[e.Key].Messages)-1 {
+				out.Mark = mark
+			}
+			r.add(out, v.Tokens)
+		}
+		return nil
+	}
+	text, ok := r.text(e)
+	if !ok {
+		return fmt.Errorf("the bytes of %s that were sent are not stored: %w", e.Key, ErrStorage)
+	}
+	r.keep(e, text)
+	if e.Kind == stability.Tools {
+		return nil // tools are not among the entries of a request
+	}
+	r.kind = llm.EntrySystem
+	if r.begun {
+		r.kind = llm.EntryContext
+	}
+	r.block, r.size = append(r.block, text), r.size+e.Tokens
+	if e.BlockEnd {
+		r.closeBlock(mark)
+	}
+	return nil
+}
+
+// text returns the bytes of an entry that is no message.
+func (r *renderer) text(e *stability.Entry) (text string, ok bool) {
+	if p := r.byKey[e.Key]; p.Renders(e.Blob) {
+		return p.Render(), true
+	}
+	text, ok = r.earlier[e.Blob]
+	return text, ok
+}
+
+// leads reports whether entries of a kind belong to the system part if they are at the beginning.
+func leads(k stability.Kind) bool {
+	return k == stability.Tools || k == stability.System || k == stability.Document || k == stability.Outline
+}
+
+func (r *renderer) closeBlock(mark llm.Mark) {
+	block := history.Block{Type: history.BlockText, Text: strings.Join(r.block, "\n")}
+	r.add(llm.Entry{Kind: r.kind, Blocks: []history.Block{block}, Mark: mark}, r.size)
+	r.block, r.size = nil, 0
+}
+
+// add adds an entry of so many tokens to the request.
+func (r *renderer) add(e llm.Entry, size int) {
+	r.built.Request.Entries = append(r.built.Request.Entries, e)
+	r.built.Sizes = append(r.built.Sizes, size)
+}
+
+func markOf(p *stability.Plan, e *stability.Entry) llm.Mark {
+	switch {
+	case !e.Mark:
+		return llm.MarkNone
+	case p.Long:
+		return llm.Mark1h
+	}
+	return llm.Mark5m
+}
+
+// keep notes that the layout refers to a text, and that the text must be stored if this request made it. The text of a file
+// that the entry leads to is stored already or is the present one: later diffs may begin with it.
+func (r *renderer) keep(e *stability.Entry, text string) {
+	r.built.keep = append(r.built.keep, e.Blob)
+	if e.Rev != "" && !strings.HasSuffix(e.Rev, fit.Numbered) {
+		r.built.keep = append(r.built.keep, e.Rev)
+	}
+	r.built.blobs = append(r.built.blobs, textBlob{e.Blob, text})
+}
+
+// files notes the files that the request contains, whole or as an older text with changes, and the texts of their
+// revisions: the next diff begins with them.
+func (r *renderer) files(items []fit.Item) {
+	for i := range items {
+		it := &items[i]
+		if it.File == nil {
+			continue
+		}
+		r.built.Sent = append(r.built.Sent, SentFile{Path: it.File.Path, Hash: it.File.Hash, Whole: it.File.State == filecontext.Full})
+		if !strings.HasSuffix(it.Rev, fit.Numbered) {
+			r.built.blobs = append(r.built.blobs, textBlob{it.Rev, it.File.Text})
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package assembly
+
+import (
+	"fmt"
+	"strings"
+
+	"strata/tokens"
+)
+
+// Report is a breakdown as text for a terminal.
+type Report struct {
+	Text string `json:"text"` // several lines
+	Line string `json:"line"` // the same in one line
+}
+
+// Report returns a breakdown and a budget of the built request as text, under the session's title.
+func (s *State) Report(title string, b *Built, d *Breakdown) Report {
+	budget := s.Budget(b)
+	return Report{Text: report(title, d, &budget, len(s.View), len(b.Files)), Line: reportLine(d, &budget, len(s.View))}
+}
+
+// reportLine returns the most important figures in one line.
+func reportLine(d *Breakdown, budget *Budget, messages int) string {
+	line := fmt.Sprintf("history %s · %d messages · window %d %% of %s · session %s, $%.4f · read %.0f %%",
+		tokens.Format(budget.HistoryTokens), messages, budget.PercentUsed, tokens.Format(d.Size),
+		tokens.Format(d.Totals.Usage.Context()+d.Totals.Usage.Output), d.Totals.Cost, 100*d.Cache.HitRate)
+	if budget.NeedsCompaction {
+		line += " · compaction is due"
+	}
+	if budget.Warning != "" {
+		line += " · " + budget.Warning
+	}
+	return line
+}
+
+// reportWidth is the width of a report in columns.
+const reportWidth = 72
+
+// report writes a breakdown and a budget as text.
+func report(title string, d *Breakdown, budget *Budget, messages, files int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n%s  %s of %s tokens (%d %%)\n\n", title, d.Model, tokens.Format(budget.Used), tokens.Format(d.Size), budget.PercentUsed)
+	for _, c := range d.Categories {
+		fmt.Fprintf(&b, "  %-10s %8s  %s\n", c.Name, tokens.Format(c.Tokens), bar(c.Tokens, d.Used, reportWidth-24))
+	}
+	fmt.Fprintf(&b, "  %-10s %8s\n  %-10s %8s\n\n", "total", tokens.Format(d.Used), "remaining", tokens.Format(budget.Remaining))
+	for _, share := range budget.Shares {
+		fmt.Fprintf(&b, "  %-10s %8s of %s\n", share.Name, tokens.Format(share.Used), tokens.Format(share.Share))
+	}
+	if len(budget.Shares) > 0 {
+		b.WriteByte('\n')
+	}
+	for _, t := range d.Tiers {
+		if len(t.Items) > 0 {
+			reportTier(&b, &t)
+		}
+	}
+	fmt.Fprintf(&b, "\n%d messages, %d files\n", messages, files)
+	fmt.Fprintf(&b, "session: %d calls, %s in, %s out, %s read, %s written, $%.4f\n", d.Totals.Calls, tokens.Format(d.Totals.Usage.Input),
+		tokens.Format(d.Totals.Usage.Output), tokens.Format(d.Totals.Usage.CacheRead), tokens.Format(d.Totals.Usage.CacheWrite), d.Totals.Cost)
+	fmt.Fprintf(&b, "last call: %s read, %s written, hit rate %.0f %%\n", tokens.Format(d.Cache.ReadTokens), tokens.Format(d.Cache.WriteTokens), 100*d.Cache.HitRate)
+	for _, l := range d.Omitted {
+		fmt.Fprintf(&b, "left out: %s (%s, %s tokens)\n", l.Key, l.Reason, tokens.Format(l.Tokens))
+	}
+	if budget.Warning != "" {
+		fmt.Fprintf(&b, "warning: %s\n", budget.Warning)
+	}
+	return b.String()
+}
+
+func reportTier(b *strings.Builder, t *Tier) {
+	fmt.Fprintf(b, "  %-7s %8s  %s cached\n", t.Tier, tokens.Format(t.Tokens), tokens.Format(t.Cached))
+	for _, it := range t.Items {
+		next := ""
+		if it.NextThreshold > 0 {
+			next = fmt.Sprintf("  N %d of %d", it.N, it.NextThreshold)
+		}
+		fmt.Fprintf(b, "    %-44s %8s%s\n", it.Key, tokens.Format(it.Tokens), next)
+	}
+}
+
+// bar draws a share of a whole.
+func bar(part, whole, width int) string {
+	if whole <= 0 {
+		return ""
+	}
+	return strings.Repeat("█", min(part*width/whole, width))
+}

@@ -1,0 +1,37 @@
+package assembly
+
+import (
+	"strata/history"
+	"strata/llm"
+	"strata/tokens"
+)
+
+// Spent is what a model call used. Figures that the provider did not tell are counted.
+type Spent struct {
+	Usage     history.Usage
+	Cost      float64 // US dollars
+	Estimated bool    // some of Usage was counted
+	Whole     int     // provider's tokens of request and reply together; never below what is plausible
+	Reported  bool    // the provider told the whole input
+}
+
+// SpentBy returns what a call of a model used. request and reply are counted tokens: of the whole request, and of the reply
+// without its framing.
+func (m *Measure) SpentBy(result *llm.Result, request, reply int) Spent {
+	s := Spent{Usage: result.Usage, Cost: result.Cost, Estimated: !result.UsageReported}
+	if s.Usage.Context() == 0 {
+		s.Usage.Input, s.Estimated = m.Calibrated(request), true
+	}
+	if s.Usage.Output == 0 && reply > 0 {
+		s.Usage.Output, s.Estimated = m.Calibrated(reply), true
+	}
+	if s.Usage != result.Usage {
+		s.Cost = m.Model.Cost(s.Usage)
+	}
+	partial := tokens.Partial(request, s.Usage.Context())
+	s.Reported = result.UsageReported && result.Usage.Context() > 0 && !partial
+	if s.Whole = s.Usage.Context() + s.Usage.Output; partial {
+		s.Whole = m.Calibrated(request) + s.Usage.Output
+	}
+	return s
+}

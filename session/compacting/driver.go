@@ -1,0 +1,395 @@
+// Package compacting drives the compactions of one session: when one is due, its job in the pool, and what becomes of its
+// outcome.
+//
+// It must never delay a prompt: an outcome waits for the turn, and a turn never waits for a compaction.
+package compacting
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"strata/compaction"
+	"strata/history"
+	"strata/session/assembly"
+	"strata/session/events"
+	"strata/session/mailbox"
+)
+
+// Request asks for a compaction.
+type Request struct {
+	Strategy string // empty: the session's
+	Keep     string // of middle: what follows the first pair, one of compaction.MiddleModes; empty: by need
+}
+
+// check returns an error for a request that the strategy does not take.
+func (r *Request) check(strategy string) error {
+	switch {
+	case r.Keep == "":
+		return nil
+	case strategy != compaction.Middle:
+		return fmt.Errorf("%w: keep: the strategy %s takes none, only %s does", mailbox.ErrInvalid, strategy, compaction.Middle)
+	case !slices.Contains(compaction.MiddleModes, r.Keep):
+		return fmt.Errorf("%w: keep: %q is not one of %s", mailbox.ErrInvalid, r.Keep, strings.Join(compaction.MiddleModes, ", "))
+	}
+	return nil
+}
+
+// Result is the outcome of a compaction; while it runs the outcome is "running".
+type Result struct {
+	ID       string `json:"compactionId"`
+	Outcome  string `json:"outcome"` // compacted, nothing_to_do, no_gain, failed, cancelled, superseded, interrupted
+	Strategy string `json:"strategy"`
+	By       string `json:"by,omitempty"` // model or words
+	Before   int    `json:"before"`       // tokens of the history
+	After    int    `json:"after"`
+	Summary  string `json:"summary,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+}
+
+// The outcomes of compactions beside the results of package compaction.
+const (
+	Running     = history.CompactionRunning
+	Superseded  = "superseded"  // the view was edited meanwhile
+	Interrupted = "interrupted" // the server stopped or died
+)
+
+// Host is the session whose history is compacted. Its methods belong to the mailbox.
+type Host interface {
+	// State returns what the next request is made of.
+	State() assembly.State
+	// CompactionRules returns how the session compacts.
+	CompactionRules() Rules
+	// Position returns the newest sequence number, and how many edits have changed which messages the view has.
+	Position() (seq int64, generation int)
+	// Unfinished reports whether a turn runs or its result is not stored.
+	Unfinished() bool
+	// AfterTurn runs do when the turn's result is stored, or drop if it never is.
+	AfterTurn(do, drop func())
+	// Change is an operation: it stores the change that begin returns, takes in its edits and calls, and runs then.
+	Change(what string, begin func() (history.Change, error), then func(), fail func(error))
+	// HistoryChanged tells the subscribers that a compaction changed the history.
+	HistoryChanged(reason string)
+	// StateChanged tells the server that a compaction began or ended.
+	StateChanged()
+}
+
+// Driver drives the compactions of one session. It belongs to the session's mailbox.
+type Driver struct {
+	session  string
+	services *Services
+	host     Host
+	box      *mailbox.Mailbox
+	events   *events.Stream
+	log      *slog.Logger
+	describe func(error) history.Failure
+
+	running *run // nil while none is under way
+	backoff compaction.Backoff
+	last    string // outcome
+}
+
+// New returns the driver of a session. describe returns an error as clients receive it.
+func New(session string, services *Services, host Host, box *mailbox.Mailbox, stream *events.Stream, log *slog.Logger, describe func(error) history.Failure) *Driver {
+	return &Driver{session: session, services: services, host: host, box: box, events: stream, log: log.With(slog.String("session", session)), describe: describe}
+}
+
+// run is a compaction that is under way.
+type run struct {
+	id         string
+	strategy   string
+	generation int // of the view when it began: with another one its result is dropped
+	cancel     func()
+	stopped    bool // the server stops it
+	abandoned  bool // it must not be applied: the position after the newest message belongs to a result that is not stored
+	waiters    []func(Result, error)
+	copies     copies // of files, once it is done
+}
+
+// Compact compacts the history now, and replies when that is done. If a compaction is under way the reply is its result.
+// cancel stops it; a compaction that is stopped changes nothing. Compact and cancel may be called from any goroutine.
+func (d *Driver) Compact(req Request, reply func(Result, error)) (cancel func()) {
+	fail := func(err error) { reply(Result{}, err) }
+	var own *run // the mailbox's
+	d.box.Post(func() {
+		r := d.running
+		if r == nil {
+			var err error
+			d.backoff = compaction.Backoff{}
+			req.Strategy = cmp.Or(req.Strategy, d.host.CompactionRules().Strategy)
+			if r, err = d.start(req, true); err != nil {
+				fail(err)
+				return
+			}
+		}
+		r.waiters = append(r.waiters, reply)
+		own = r
+	}, fail)
+	return func() {
+		d.box.Tell(func() {
+			if own != nil && own == d.running {
+				own.cancel()
+			}
+		}, nil)
+	}
+}
+
+// WhenDue starts a compaction if the strategy wants one. It is called after replies and whenever the history has grown.
+func (d *Driver) WhenDue() {
+	state := d.host.State()
+	if !state.Profile.Compaction.Enabled || d.running != nil || !d.box.IsOpen() || d.host.Unfinished() || !d.backoff.Allows(state.HistoryTokens) {
+		return
+	}
+	rules := d.host.CompactionRules()
+	if pendingCalls(state.View) || !due(&state, &rules) {
+		return
+	}
+	if _, err := d.start(Request{Strategy: rules.Strategy}, false); err != nil {
+		d.log.Warn("compaction not started", slog.Any("error", err))
+	}
+}
+
+// start hands a copy of the working history to the pool.
+func (d *Driver) start(req Request, asked bool) (*run, error) {
+	strategy, err := compaction.Named(req.Strategy)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", mailbox.ErrInvalid, err)
+	}
+	if err := req.check(req.Strategy); err != nil {
+		return nil, err
+	}
+	state, rules := d.host.State(), d.host.CompactionRules()
+	if pendingCalls(state.View) {
+		return nil, fmt.Errorf("%w: the results of tool calls are missing; compact when they are there", mailbox.ErrInvalid)
+	}
+	j := &job{
+		Services: d.services, state: state, strategy: strategy, numbers: numbers(&state, &rules, req.Strategy, asked),
+		dedupePercent: state.Profile.Budget.DedupeSufficesPercent,
+	}
+	if req.Keep != "" {
+		j.numbers.MiddleMode, j.dedupePercent = req.Keep, 0 // as asked for, whatever copies would save
+	}
+	r := &run{id: d.services.NewID("cmp_"), strategy: req.Strategy}
+	_, r.generation = d.host.Position()
+	j.draft = func(text string, anew bool) { d.box.Tell(func() { d.drafted(r, text, anew) }, nil) }
+	ended := make(chan struct{})
+	r.cancel, err = d.services.Pool.Submit(d.session, func(ctx context.Context) compaction.Result {
+		defer close(ended)
+		outcome := d.work(ctx, j)
+		d.box.Tell(func() {
+			r.copies = j.copies
+			d.done(r, outcome, j.calls)
+		}, nil)
+		return outcome.Result
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.box.Spawn(func() { <-ended })
+	d.running = r
+	d.note(r, Running, nil)
+	d.host.StateChanged()
+	d.tell(Result{ID: r.id, Outcome: Running, Strategy: r.strategy, Before: state.HistoryTokens, After: state.HistoryTokens})
+	return r, nil
+}
+
+// work runs a job in the pool. A panic of the job ends neither the session nor the server.
+func (d *Driver) work(ctx context.Context, j *job) (outcome compaction.Outcome) {
+	if err := d.box.Guard(func() { outcome = j.run(ctx) }); err != nil {
+		return compaction.Outcome{Result: compaction.Failed, Err: err}
+	}
+	return outcome
+}
+
+// done takes the outcome of a compaction.
+func (d *Driver) done(r *run, outcome compaction.Outcome, calls []history.Call) {
+	d.backoff.Note(outcome)
+	tokens := d.tokens()
+	result := Result{ID: r.id, Outcome: string(outcome.Result), Strategy: r.strategy, By: outcome.By, Before: tokens, After: tokens}
+	if outcome.Err != nil && outcome.Result != compaction.Cancelled {
+		result.Reason = d.describe(outcome.Err).Message
+	}
+	switch {
+	case outcome.Result == compaction.Compacted:
+		d.apply(r, outcome, calls, result)
+		return
+	case outcome.Result == compaction.Cancelled && r.stopped:
+		result.Outcome = Interrupted
+	}
+	d.failed(r, result, calls)
+}
+
+func (d *Driver) tokens() int {
+	state := d.host.State()
+	return state.HistoryTokens
+}
+
+// failed stores and tells the outcome of a compaction that changed nothing.
+func (d *Driver) failed(r *run, result Result, calls []history.Call) {
+	d.note(r, result.Outcome, calls)
+	d.ended(r, result)
+}
+
+// Why a finished compaction is not applied.
+var (
+	errEdited  = errors.New("the history was edited meanwhile")
+	errStopped = errors.New("the server stops")
+)
+
+// apply stores a compaction as an edit and applies it, unless the view was edited since it began. While a turn runs it waits
+// for the turn's end: the turn takes the next sequence numbers.
+func (d *Driver) apply(r *run, outcome compaction.Outcome, calls []history.Call, result Result) {
+	if d.host.Unfinished() {
+		d.host.AfterTurn(func() { d.apply(r, outcome, calls, result) }, func() {
+			result.Outcome = Interrupted
+			d.failed(r, result, calls)
+		})
+		return
+	}
+	edit := history.Edit{
+		ID: d.services.NewID("edit_"), Kind: history.EditCompact, At: d.services.Now(), Reason: outcome.Plan.Reason, Messages: outcome.Plan.Drop,
+		Patches: r.copies.patches, SavedChars: r.copies.chars,
+		Summary: outcome.Summary, SummaryTokens: outcome.SummaryTokens, Strategy: r.strategy, SavedTokens: outcome.Before - outcome.After,
+	}
+	begin := func() (history.Change, error) {
+		seq, generation := d.host.Position()
+		switch {
+		case r.abandoned:
+			return history.Change{}, errStopped
+		case r.generation != generation:
+			return history.Change{}, errEdited
+		}
+		edit.Seq, edit.Before = seq+1, d.tokens()
+		edit.After = edit.Before - edit.SavedTokens
+		record := d.record(r, result.Outcome)
+		record.Seq = edit.Seq
+		return history.Change{Edits: []history.Edit{edit}, Calls: calls, Compaction: record}, nil
+	}
+	applied := func() {
+		result.Before, result.After, result.Summary = edit.Before, d.tokens(), edit.Summary
+		d.host.HistoryChanged("compaction")
+		d.ended(r, result)
+	}
+	d.host.Change("store compaction", begin, applied, func(err error) {
+		switch {
+		case errors.Is(err, errEdited):
+			result.Outcome, result.Reason = Superseded, err.Error()
+		case errors.Is(err, errStopped):
+			result.Outcome, result.Reason = Interrupted, err.Error()
+		default:
+			result.Outcome, result.Reason = string(compaction.Failed), d.describe(err).Message
+		}
+		d.failed(r, result, calls)
+	})
+}
+
+// ended tells everybody the outcome of a compaction.
+func (d *Driver) ended(r *run, result Result) {
+	d.running = nil
+	d.last = result.Outcome
+	d.host.StateChanged()
+	d.tell(result)
+	for _, reply := range r.waiters {
+		reply(result, nil)
+	}
+	d.box.CheckIdle()
+}
+
+// drafted tells the subscribers more of a summary that is being written.
+func (d *Driver) drafted(r *run, text string, anew bool) {
+	if d.running != r {
+		return
+	}
+	if anew {
+		d.events.Emit(events.Event{Kind: events.CompactionUpdate, Data: Result{ID: r.id, Outcome: Running, Strategy: r.strategy}})
+	}
+	d.events.EmitChunks(events.Event{Kind: events.SummaryChunk, Message: r.id, Text: text})
+}
+
+// tell tells the subscribers the state of a compaction.
+func (d *Driver) tell(result Result) {
+	d.events.Emit(events.Event{Kind: events.CompactionUpdate, Data: result})
+	d.events.Emit(events.Event{Kind: events.Compaction, Data: result})
+}
+
+// Condensed takes note of a compaction without a model that was stored.
+func (d *Driver) Condensed(edit *history.Edit) {
+	d.backoff = compaction.Backoff{}
+	d.tell(Result{
+		ID: d.services.NewID("cmp_"), Outcome: string(compaction.Compacted), Strategy: edit.Strategy, By: compaction.ByWords,
+		Before: edit.Before, After: d.tokens(), Summary: edit.Summary,
+	})
+}
+
+// Running reports whether a compaction is under way.
+func (d *Driver) Running() bool { return d.running != nil }
+
+// ResetBackoff lets the next compaction start without a delay: the history was edited.
+func (d *Driver) ResetBackoff() { d.backoff = compaction.Backoff{} }
+
+// Stop cancels the compaction that is under way. Its outcome is interrupted if the server stops, otherwise cancelled.
+func (d *Driver) Stop(serverStops bool) {
+	if d.running != nil {
+		d.running.stopped = serverStops
+		d.running.cancel()
+	}
+}
+
+// Abandon makes sure that the compaction that is under way is not applied.
+func (d *Driver) Abandon() {
+	if d.running != nil {
+		d.running.abandoned = true
+	}
+}
+
+// Status returns how the session's compaction stands.
+func (d *Driver) Status() Status {
+	state := d.host.State()
+	status := Status{Running: d.running != nil, LastOutcome: d.last}
+	if state.Profile.Compaction.Enabled {
+		status.Enabled, status.Strategy, status.Paused = true, d.host.CompactionRules().Strategy, !d.backoff.Allows(state.HistoryTokens)
+		status.shown(&state)
+	}
+	return status
+}
+
+// record returns what is stored of a compaction with an outcome.
+func (d *Driver) record(r *run, outcome string) *history.Compaction {
+	seq, _ := d.host.Position()
+	return &history.Compaction{ID: r.id, Outcome: outcome, At: d.services.Now(), Seq: seq, Fruitless: d.backoff.Fruitless, Tokens: d.backoff.Tokens}
+}
+
+// note stores the outcome of a compaction that changed nothing, and the cost of its model calls. It delays nobody, and if it
+// fails the compaction goes on.
+func (d *Driver) note(r *run, outcome string, calls []history.Call) {
+	begin := func() (history.Change, error) {
+		return history.Change{Calls: calls, Compaction: d.record(r, outcome)}, nil
+	}
+	d.host.Change("record a compaction", begin, func() {}, func(err error) {
+		d.log.Error("compaction not recorded", slog.String("outcome", outcome), slog.Any("error", err))
+	})
+}
+
+// Recover adopts the stored outcome of the newest compaction while the session is loading. edited says whether the history
+// was edited since: then a compaction may be tried again. If the last server left the compaction running, Recover returns
+// the record that ends it, otherwise nil.
+func (d *Driver) Recover(stored *history.Compaction, edited bool) *history.Compaction {
+	if stored == nil {
+		return nil
+	}
+	if !edited {
+		d.backoff = compaction.Backoff{Fruitless: stored.Fruitless, Tokens: stored.Tokens}
+	}
+	d.last = stored.Outcome
+	if stored.Outcome != Running {
+		return nil
+	}
+	d.last = Interrupted
+	ended := *stored
+	ended.Outcome, ended.At = Interrupted, d.services.Now()
+	return &ended
+}

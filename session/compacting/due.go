@@ -1,0 +1,139 @@
+package compacting
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"strata/compaction"
+	"strata/history"
+	"strata/session/assembly"
+	"strata/session/fit"
+	"strata/session/profile"
+)
+
+// Rules say how a session compacts its history.
+type Rules struct {
+	Strategy string                     // name of the one in force
+	Profiles map[string]profile.Profile // that have numbers for other strategies
+}
+
+// trigger returns the history size that starts a compaction, in counted tokens; 0: its size never does. A profile that
+// reserves a part of the window watches the whole request: the tokens beside the history count then too.
+func trigger(s *assembly.State) int {
+	most := mostTokens(s)
+	if most == 0 {
+		return 0
+	}
+	t := s.Capacity(most)
+	if !s.Profile.Budget.Reserve.Zero() {
+		t -= s.Beside
+	}
+	return max(t, 1)
+}
+
+// mostTokens returns how many of the provider's tokens the history, or with a reserve the whole request, may have before a
+// compaction is due; 0 for no such limit.
+func mostTokens(s *assembly.State) int {
+	c, reserve := s.Profile.Compaction, &s.Profile.Budget.Reserve
+	most := s.Model.Window * c.WindowPercent / 100
+	other := c.TriggerTokens
+	if !reserve.Zero() {
+		other = s.Model.Window - reserve.Of(s.Model.Window)
+	}
+	if most == 0 || other == 0 {
+		return max(most, other)
+	}
+	return min(most, other)
+}
+
+// numbers returns the settings of a strategy, from the profile.
+func numbers(s *assembly.State, rules *Rules, strategy string, asked bool) compaction.Numbers {
+	c, room := settings(s.Profile.Compaction, rules, strategy), historyRoom(s)
+	return compaction.Numbers{
+		TriggerTokens: trigger(s), VerbatimWindowTokens: s.Capacity(c.VerbatimWindowTokens), SummaryBudgetTokens: summaryBudget(strategy, &c),
+		NoSummary:            c.SummaryThreshold == 0,
+		MinVerbatimExchanges: c.MinVerbatimExchanges, MinConfidence: c.MinConfidence, RawWindowSize: c.RawWindowSize,
+		SummarizeEvery: c.SummarizeEvery, SummaryThreshold: c.SummaryThreshold, MaxSteps: c.MaxSteps,
+		KeepFirst: c.KeepFirst, KeepLast: c.KeepLast, FailureWords: c.FailureWords, RoomTokens: room,
+		FillTokens: int(float64(room) * fit.KeepShare), Asked: asked,
+	}
+}
+
+// settings returns a profile's numbers for a strategy. If that is not the profile's own, the numbers that the profile lacks
+// are those of the first profile that has the strategy: without any it would keep next to nothing.
+func settings(c profile.Compaction, rules *Rules, strategy string) profile.Compaction {
+	if c.Strategy == strategy {
+		return c
+	}
+	for _, name := range slices.Sorted(maps.Keys(rules.Profiles)) {
+		if of := rules.Profiles[name].Compaction; of.Strategy == strategy {
+			return c.With(of)
+		}
+	}
+	return c
+}
+
+// summaryBudget returns the length of a summary: a running summary has its own.
+func summaryBudget(strategy string, c *profile.Compaction) int {
+	if strategy == compaction.Rolling {
+		return cmp.Or(c.MaxSummaryTokens, c.SummaryBudgetTokens)
+	}
+	return c.SummaryBudgetTokens
+}
+
+// historyRoom returns how many counted tokens the history may have beside everything else.
+func historyRoom(s *assembly.State) int {
+	room := max(s.Capacity(s.Room())-max(s.Beside, 0), 1)
+	if most := s.Profile.Budget.HistoryTokens; most > 0 {
+		room = min(room, s.Capacity(most))
+	}
+	return room
+}
+
+// due asks the strategy in force whether a compaction is due. That needs no texts.
+func due(s *assembly.State, rules *Rules) bool {
+	strategy, err := compaction.Named(rules.Strategy)
+	if err != nil {
+		return false
+	}
+	return compaction.New(strategy, numbers(s, rules, rules.Strategy, false), nil).Due(outline(s))
+}
+
+// outline returns the history without its texts.
+func outline(s *assembly.State) compaction.History {
+	h := compaction.History{
+		Summary: s.Summary.Text, SummaryTokens: s.Summary.Tokens, Summarised: s.Summary.Exchanges, Messages: make([]compaction.Message, len(s.View)),
+	}
+	for i, v := range s.View {
+		h.Messages[i] = compaction.Message{ID: v.ID, Role: v.Role, Tokens: v.Tokens, Calls: v.HasCalls}
+	}
+	return h
+}
+
+// pendingCalls reports whether the newest message is tool calls without their results.
+func pendingCalls(view []history.Viewed) bool { return len(view) > 0 && view[len(view)-1].HasCalls }
+
+// Status tells how a session's compaction stands. If the profile has none only the last two fields are set: a compaction
+// can be asked for all the same.
+type Status struct {
+	Enabled       bool   `json:"enabled"`
+	Strategy      string `json:"strategy"`
+	HistoryTokens int    `json:"historyTokens"`
+	TriggerTokens int    `json:"triggerTokens"`
+	PercentUsed   int    `json:"percentUsed"`
+	Paused        bool   `json:"paused"` // two in a row were fruitless: the next one waits until the history has grown
+	Running       bool   `json:"running"`
+	LastOutcome   string `json:"lastOutcome"`
+}
+
+// shown fills in the sizes, in the provider's tokens.
+func (c *Status) shown(s *assembly.State) {
+	c.HistoryTokens, c.TriggerTokens = s.Calibrated(s.HistoryTokens), mostTokens(s)
+	if !s.Profile.Budget.Reserve.Zero() {
+		c.TriggerTokens = s.Calibrated(trigger(s))
+	}
+	if c.TriggerTokens > 0 {
+		c.PercentUsed = c.HistoryTokens * 100 / c.TriggerTokens
+	}
+}

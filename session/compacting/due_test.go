@@ -1,0 +1,199 @@
+package compacting
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"strata/compaction"
+	"strata/history"
+	"strata/session/profile"
+)
+
+// triggerOf returns the trigger of a session.
+func triggerOf(st *stage) int {
+	state := st.state()
+	return trigger(&state)
+}
+
+func TestTriggers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		profile string
+		window  int
+		want    int
+	}{
+		"chat":                                {"chat", 128_000, 24_000},
+		"chat, small window":                  {"chat", 20_000, 12_000},
+		"task: 64k less 27k":                  {"task", 64_000, 37_000},
+		"task: 128k less 30k":                 {"task", 128_000, 98_000},
+		"task: 200k less 40k":                 {"task", 200_000, 160_000},
+		"task: 100k less 40k":                 {"task", 100_000, 60_000},
+		"task: 1M less 20 %":                  {"task", 1_000_000, 800_000},
+		"task: 32k, 40k were more than half":  {"task", 32_000, 25_600},
+		"phased, of the window that it takes": {"phased", 30_000, 18_000},
+		"phased":                              {"phased", 1_000_000, 20_000},
+	} {
+		if got := triggerOf(newStage(t, tc.profile, tc.window)); got != tc.want {
+			t.Errorf("%s: %d, want %d", name, got, tc.want)
+		}
+	}
+}
+
+func TestAWindowsShareCanComeBeforeItsReserve(t *testing.T) {
+	st := newStage(t, "task", 128_000)
+	p := &st.profile
+	p.Compaction.WindowPercent = 50
+	if got := triggerOf(st); got != 64_000 {
+		t.Errorf("triggers at %d", got)
+	}
+	p.Compaction.WindowPercent, p.Compaction.TriggerTokens, p.Budget.Reserve = 0, 7, profile.Reserve{}
+	if got := triggerOf(st); got != 7 {
+		t.Errorf("without the window it triggers at %d", got)
+	}
+}
+
+func TestTheWholeRequestIsMeasuredWithAReserve(t *testing.T) {
+	st := newStage(t, "task", 128_000)
+	for range 10 {
+		st.ask(wordsOf(100))
+		st.answer(wordsOf(100))
+	}
+	rules := st.rules()
+	for beside, want := range map[int]bool{0: false, 98_000: false, 98_001: true} {
+		state := st.state()
+		if st.beside = beside - state.HistoryTokens; beside == 0 {
+			st.beside = 0
+		}
+		state = st.state()
+		if due(&state, &rules) != want {
+			t.Errorf("a request of %d tokens is due: %v", beside, !want)
+		}
+		if room := historyRoom(&state); want && room > state.HistoryTokens {
+			t.Errorf("the history of %d tokens has room for %d", state.HistoryTokens, room)
+		}
+	}
+}
+
+func TestTriggersFollowTheProvidersTokens(t *testing.T) {
+	st := newStage(t, "chat", 128_000)
+	st.learned.Learn(st.model.Name, 10_000, 22_000)
+	if expected := st.learned.Apply(st.model.Name, 10_000); expected < 22_000 {
+		st.drift = 22_000 / float64(expected)
+	}
+	rules := st.rules()
+	state := st.state()
+	n := numbers(&state, &rules, "topic", false)
+	if got := trigger(&state); got < 10_800 || got > 10_909 || n.TriggerTokens != got {
+		t.Errorf("24,000 of the provider's tokens are %d of ours, %d for the strategy", got, n.TriggerTokens)
+	}
+	if got := n.VerbatimWindowTokens; got < 1_800 || got > 1_818 {
+		t.Errorf("4,000 of the provider's tokens are %d of ours", got)
+	}
+	var status Status
+	if status.shown(&state); status.TriggerTokens != 24_000 {
+		t.Errorf("shown as %d", status.TriggerTokens)
+	}
+	for range 40 {
+		st.ask(wordsOf(150))
+		st.answer(wordsOf(150))
+	}
+	state = st.state()
+	if state.HistoryTokens > 24_000 || !due(&state, &rules) {
+		t.Errorf("a history of %d tokens, %d of the provider's, is not due", state.HistoryTokens, state.Calibrated(state.HistoryTokens))
+	}
+}
+
+func TestTaskSkipsTruncationWhenCopiesSufficed(t *testing.T) {
+	for _, tc := range []struct {
+		name           string
+		copies, talk   int // copies of a file, and exchanges beside
+		dropped, found bool
+	}{
+		{"copies are most of it", 5, 3, false, true},
+		{"copies are next to nothing", 2, 60, true, true},
+		{"no copies", 1, 20, true, false},
+	} {
+		st := newStage(t, "task", 64_000)
+		st.ask("start")
+		st.answer("yes")
+		for i := range tc.copies {
+			st.call("--- FULL CONTENT: a.go ---\n" + strings.ReplaceAll(linesOf("a", 80), "value", fmt.Sprint("v", i)))
+		}
+		for i := range tc.talk {
+			st.ask(fmt.Sprint("question ", i, wordsOf(100)))
+			st.answer(wordsOf(100))
+		}
+		j := st.job(true)
+		before := j.state.HistoryTokens
+		out := j.run(context.Background())
+		if out.Result != compaction.Compacted || out.Before != before || out.After >= out.Before {
+			t.Fatalf("%s: %+v", tc.name, out)
+		}
+		if dropped := len(out.Plan.Drop) > 0; dropped != tc.dropped || (len(j.copies.patches) > 0) != tc.found {
+			t.Errorf("%s: %d messages leave, %d copies", tc.name, len(out.Plan.Drop), len(j.copies.patches))
+		}
+		st.apply(history.Edit{Kind: history.EditCompact, Messages: out.Plan.Drop, Patches: j.copies.patches})
+		if after := st.state(); after.HistoryTokens != out.After {
+			t.Errorf("%s: the history has %d tokens, %d were told", tc.name, after.HistoryTokens, out.After)
+		}
+	}
+}
+
+func TestCopiesSufficeFromAShareOfTheCharacters(t *testing.T) {
+	messages := []compaction.Message{{Text: strings.Repeat("ä", 700)}, {Text: strings.Repeat("b", 300)}}
+	for chars, want := range map[int]bool{299: false, 300: true, 1000: true} {
+		c := copies{patches: make([]history.Patch, 1), chars: chars}
+		if c.suffices(messages, 30) != want {
+			t.Errorf("%d of 1,000 characters suffice: %v", chars, !want)
+		}
+	}
+	if none := (&copies{}); none.suffices(nil, 30) {
+		t.Error("no copies suffice")
+	}
+}
+
+// Steps that are not summarised: the first three, those with an error and the last ten stay.
+func TestTheLogOfTwentyEntries(t *testing.T) {
+	st := newStage(t, "steps", 128_000)
+	st.profile.Compaction.SummaryThreshold, st.profile.Compaction.MaxSteps = 0, 15
+	st.ask("start")
+	for i := 1; i <= 20; i++ {
+		words := fmt.Sprint("entry ", i, " went well")
+		if i == 6 {
+			words = fmt.Sprint("entry ", i, ": Error: no such file")
+		}
+		if i == 16 {
+			st.say(history.RoleAssistant, history.Block{Type: history.BlockToolCall, CallID: "c", Name: "run", Args: `"entry 16"`})
+			st.say(history.RoleTool, history.Block{Type: history.BlockToolResult, CallID: "c", IsError: true, Content: []history.Block{text("exit 1")}})
+			continue
+		}
+		st.answer(words)
+	}
+	out := st.job(false).run(t.Context())
+	st.apply(history.Edit{Kind: history.EditCompact, Messages: out.Plan.Drop})
+	st.ask("next")
+	state := st.state()
+	b, err := state.Build(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sent strings.Builder
+	for _, e := range b.Request.Entries {
+		for _, block := range e.Blocks {
+			sent.WriteString(block.Text + "\n")
+			for _, part := range block.Content {
+				sent.WriteString(part.Text + "\n")
+			}
+		}
+	}
+	for i := 1; i <= 20; i++ {
+		want := i <= 3 || i == 6 || i >= 11
+		if got := strings.Contains(sent.String(), fmt.Sprint("entry ", i, " ")) || strings.Contains(sent.String(), fmt.Sprint("entry ", i, ":")) || i == 16 && strings.Contains(sent.String(), "exit 1"); got != want {
+			t.Errorf("entry %d is kept: %v", i, got)
+		}
+	}
+	if !strings.Contains(sent.String(), "[6 earlier messages omitted]") {
+		t.Errorf("no marker: %s", sent.String())
+	}
+}

@@ -1,0 +1,317 @@
+package compacting
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"strata/compaction"
+	"strata/history"
+	"strata/internal/clip"
+	"strata/session/documents"
+	"strata/session/profile"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+const (
+	goldenFolder  = "testdata/golden"
+	goldenSession = goldenFolder + "/session.json"
+)
+
+// goldenMessage is a message of the session in testdata.
+type goldenMessage struct {
+	Role   history.Role    `json:"role"`
+	Blocks []history.Block `json:"blocks"`
+	Meta   json.RawMessage `json:"meta,omitempty"`
+}
+
+// goldenPrompt is the next prompt: the requests before and after have it.
+const goldenPrompt = "Go on with what is left."
+
+// goldenWords are what the session's texts are made of.
+var goldenWords = strings.Fields(`the parser reads a list before each element is checked against its type and returns a value with the
+	line where it began so that whoever calls it can go on behind the next comma while tests name every case that was found`)
+
+// words returns n words, the same for the same seed.
+func goldenText(seed, n int) string {
+	out := make([]string, n)
+	for i := range out {
+		seed = (seed*1103515245 + 12345) & 0x7fffffff
+		out[i] = goldenWords[seed/65536%len(goldenWords)]
+	}
+	return strings.Join(out, " ")
+}
+
+// makeGoldenSession makes the session of 60 messages that is in testdata: 29 exchanges on three topics. Two of them have a
+// batch of a call and its result; one result is an error, both hold the same file.
+func makeGoldenSession() []goldenMessage {
+	text := func(role history.Role, words string) goldenMessage {
+		return goldenMessage{Role: role, Blocks: []history.Block{{Type: history.BlockText, Text: words}}}
+	}
+	var messages []goldenMessage
+	for i := 1; len(messages) < 60; i++ {
+		topic := []string{"lexer", "parser", "printer"}[(i-1)/10]
+		messages = append(messages, text(history.RoleUser, fmt.Sprintf("Prompt %d: what about the %s? %s.", i, topic, goldenText(i, 60))))
+		if i == 8 || i == 21 {
+			call := fmt.Sprint("call_", i)
+			messages = append(messages,
+				goldenMessage{Role: history.RoleAssistant, Blocks: []history.Block{{Type: history.BlockToolCall, CallID: call, Name: "read", Args: `{"path": "lexer.go"}`}}},
+				goldenMessage{Role: history.RoleTool, Blocks: []history.Block{{
+					Type: history.BlockToolResult, CallID: call, IsError: i == 8,
+					Content: []history.Block{{Type: history.BlockText, Text: "--- FULL CONTENT: lexer.go ---\n" + goldenText(8, 300)}},
+				}}})
+		}
+		if len(messages) == 60 {
+			break
+		}
+		answer := text(history.RoleAssistant, fmt.Sprintf("Answer %d: we decided to keep %s_%d in pkg/%s/file%d.go. %s. <progress>step %d of the %s</progress>",
+			i, topic, i, topic, i, goldenText(1000+i, 160), i, topic))
+		answer.Meta = json.RawMessage(fmt.Sprintf(`{"fileChanges":["pkg/%s/file%d.go"]}`, topic, i))
+		messages = append(messages, answer)
+	}
+	return messages
+}
+
+// goldenCase is a profile with the session of testdata.
+type goldenCase struct {
+	name    string
+	profile string
+	about   string // the numbers explained, for the top of the file
+	window  int
+	adjust  func(*profile.Profile)
+	phase   string
+
+	reported int // tokens of the newest request by its provider
+}
+
+var goldenCases = []goldenCase{
+	{
+		name: "chat", profile: "chat", window: 13_000, reported: 8_201,
+		about: `The model takes 13,000 tokens. A compaction is due above min(24,000, 60 % of 13,000) = 7,800 tokens of history, and the
+history has more. The newest part stays word for word: 4,000 tokens (verbatim_window_tokens), but at most half of 7,800.
+Where the newest topic began in it what came before leaves. There are no two topics by the words here, so it is
+summarised, in at most 500 tokens (summary_budget_tokens).`,
+	},
+	{
+		name: "steps", profile: "steps", window: 32_000, reported: 8_201,
+		about: `A step is an answer, with its tool results. At 5 steps (summary_threshold) all of them are summarised, in at most 500
+tokens (summary_budget_tokens), and only the newest prompt stays, in any case. The history before is over its budget of
+6,250 tokens, so that request is filled greedily down to 70 % of them, 4,375, beside the system prompt and the new one.`,
+	},
+	{
+		name: "steps-off", profile: "steps", window: 32_000, reported: 8_201,
+		about: `As steps, with summary_threshold 0: no summaries. Above 20 steps (max_steps) the first 3 (keep_first), the last 10
+(keep_last) and the one with a failed result stay. Another had no error and leaves.`,
+		adjust: func(p *profile.Profile) { p.Compaction.SummaryThreshold = 0 },
+	},
+	{
+		name: "loop", profile: "loop", window: 32_000, reported: 2_166,
+		about: `An iteration is an exchange. The newest 5 (raw_window_size) stay, those before them are summarised in at most 2,000 tokens
+(max_summary_tokens). Of the raw ones the newest 3 finished ones (recent_iterations) are shown in 1,000 characters each,
+older ones in 300 (brief_chars); the open one, which is the newest prompt, whole.`,
+	},
+	{
+		name: "task", profile: "task", window: 10_000, reported: 8_201,
+		about: `The model takes 10,000 tokens. Due at min(90 % of 10,000, 10,000 less the reserve) = 8,000: 40,000 would be more than half of
+the window, so the reserve is 20 % of it, 2,000. There are two copies of lexer.go: the older one leaves first. It is less
+than 30 % of the characters (dedupe_suffices_percent), so half of the pairs behind the first leave too, since the history
+has less than twice its room.`,
+	},
+	{
+		name: "phased", profile: "phased", window: 200_000, reported: 8_351, phase: "implementation",
+		about: `The window is cut to 9,000 tokens, of which 1,000 are for the answer: room for 8,000. Due above min(20,000, 60 % of 9,000) =
+5,400 tokens of history that also do not fit beside the rest. The first prompt stays, a marker with the count, and the
+newest that fit 70 % of the room whole, so that it lasts for a while. The documents of the phase always stay. Two units
+are approved; the third is a draft and not shown.`,
+		adjust: func(p *profile.Profile) { p.Budget.ContextWindow, p.Budget.ReservedOutput = 9_000, 1_000 },
+	},
+}
+
+func TestGoldenSessionIsMadeByItsGenerator(t *testing.T) {
+	made, err := json.MarshalIndent(makeGoldenSession(), "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compareGolden(t, goldenSession, append(made, '\n'))
+}
+
+// compareGolden compares what was made with a file.
+func compareGolden(t *testing.T, path string, made []byte) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, made, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n"))), string(made)); diff != "" {
+		t.Errorf("%s, see -update (-file +made):\n%s", path, diff)
+	}
+}
+
+// load returns the session of testdata with the case's profile.
+func (c *goldenCase) load(t *testing.T) *stage {
+	t.Helper()
+	text, err := os.ReadFile(goldenSession)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var messages []goldenMessage
+	if err := json.Unmarshal(text, &messages); err != nil {
+		t.Fatal(err)
+	}
+	st := newStage(t, c.profile, c.window)
+	st.model.MaxOutput, st.phase = 2_000, c.phase
+	if c.adjust != nil {
+		c.adjust(&st.profile)
+	}
+	for _, message := range messages {
+		st.say(message.Role, message.Blocks...).Meta = message.Meta
+	}
+	if c.phase != "" {
+		pinned := false
+		for _, name := range []string{"design", "types", "unit"} {
+			st.document(documents.Request{Name: name, Text: fmt.Sprintf("The %s of the work. %s.", name, goldenText(len(name), 40)), Pinned: &pinned})
+		}
+		for i, status := range []string{documents.StatusApproved, documents.StatusApproved, "draft"} {
+			name := fmt.Sprint("unit", i+1)
+			st.document(documents.Request{
+				Name: name, Text: "TEXT OF " + name, Status: status, Order: i + 1, Path: "src/" + name + ".go", Implementation: "CODE OF " + name + wordsOf(20),
+			})
+		}
+	}
+	return st
+}
+
+func TestGolden(t *testing.T) {
+	for _, c := range goldenCases {
+		t.Run(c.name, func(t *testing.T) {
+			st := c.load(t)
+			var out strings.Builder
+			for line := range strings.Lines(c.about) {
+				out.WriteString("# " + line)
+			}
+			fmt.Fprintf(&out, "\n\n== request before\n")
+			st.ask(goldenPrompt)
+			c.writeRequest(&out, st)
+			st.messages = st.messages[:len(st.messages)-1]
+			c.compact(t, &out, st)
+			fmt.Fprintf(&out, "\n== request after\n")
+			st.ask(goldenPrompt)
+			c.writeRequest(&out, st)
+			compareGolden(t, filepath.Join(goldenFolder, c.name+".txt"), []byte(out.String()))
+		})
+	}
+}
+
+// compact compacts the history and writes the plan.
+func (c *goldenCase) compact(t *testing.T, out *strings.Builder, st *stage) {
+	t.Helper()
+	state, rules := st.state(), st.rules()
+	st.beside = state.Capacity(c.reported) - state.HistoryTokens
+	job := st.job(false)
+	fmt.Fprintf(out, "\n== plan\nhistory: %d messages, %d tokens\ntrigger: %d tokens, room: %d, due: %v\n",
+		len(job.state.View), job.state.HistoryTokens, job.numbers.TriggerTokens, job.numbers.RoomTokens, due(&job.state, &rules))
+	done := job.run(context.Background())
+	if done.Result != compaction.Compacted {
+		t.Fatalf("%+v", done)
+	}
+	fmt.Fprintf(out, "reason: %s\nleaves: %s\ncopies: %d\nbefore: %d tokens, after: %d\n", done.Plan.Reason, st.numbersOf(done.Plan.Drop), len(job.copies.patches), done.Before, done.After)
+	if done.Summary != "" {
+		fmt.Fprintf(out, "summary, %d tokens, by %s:\n%s\n", done.SummaryTokens, done.By, done.Summary)
+	}
+	st.apply(history.Edit{
+		Kind: history.EditCompact, At: time.Unix(0, 0), Messages: done.Plan.Drop, Patches: job.copies.patches,
+		Summary: done.Summary, SummaryTokens: done.SummaryTokens, Strategy: rules.Strategy,
+	})
+	if after := st.state(); after.HistoryTokens != done.After {
+		t.Errorf("the history has %d tokens, the plan said %d", after.HistoryTokens, done.After)
+	}
+}
+
+// numbersOf returns the positions of messages in the transcript, from 1, as ranges.
+func (st *stage) numbersOf(ids []string) string {
+	var parts []string
+	first, last := 0, 0
+	end := func() {
+		switch {
+		case first == 0:
+		case first == last:
+			parts = append(parts, fmt.Sprint(first))
+		default:
+			parts = append(parts, fmt.Sprintf("%d-%d", first, last))
+		}
+	}
+	for i, h := range st.messages {
+		if !slices.Contains(ids, h.ID) {
+			continue
+		}
+		if i+1 != last+1 || first == 0 {
+			end()
+			first = i + 1
+		}
+		last = i + 1
+	}
+	end()
+	return strings.Join(parts, ", ")
+}
+
+// writeRequest writes the next request, a line for each item.
+func (c *goldenCase) writeRequest(out *strings.Builder, st *stage) {
+	st.t.Helper()
+	state := st.state()
+	b, err := state.Build(st.t.Context(), nil)
+	if err != nil {
+		st.t.Fatal(err)
+	}
+	fmt.Fprintf(out, "%d tokens, room for %d\n", b.Counted, state.Room())
+	for i := range b.Plan.Entries {
+		e := &b.Plan.Entries[i]
+		fmt.Fprintf(out, "%-22s %5d\n", e.Key, e.Tokens)
+	}
+	for _, o := range b.Omitted {
+		fmt.Fprintf(out, "left out: %s, %d messages, %d tokens, %s\n", o.Key, o.Count, o.Tokens, o.Reason)
+	}
+	out.WriteString("---\n")
+	for _, m := range b.Assembled().Messages {
+		fmt.Fprintf(out, "[%s]\n", m.Role)
+		for _, block := range m.Content {
+			shown := block.Text
+			for _, part := range block.Content {
+				shown += part.Text
+			}
+			out.WriteString(shortened(shown+block.Args) + "\n")
+		}
+	}
+}
+
+// shortened returns a text with its long lines cut.
+func shortened(text string) string {
+	const width = 100
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if cut := clip.Chars(line, width); len(cut) < len(line) {
+			line = cut + "…"
+		}
+		out.WriteString(line + "\n")
+	}
+	return strings.TrimRight(out.String(), "\n")
+}

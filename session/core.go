@@ -1,0 +1,181 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"strata/history"
+	"strata/llm"
+	"strata/session/assembly"
+	"strata/session/content"
+	"strata/session/documents"
+	"strata/session/events"
+	"strata/session/loop"
+	"strata/session/mailbox"
+	"strata/session/workspace"
+	"strata/tokens"
+)
+
+// maxPending limits what waits for a session, of each kind.
+const maxPending = mailbox.MaxWaiting
+
+type (
+	work = mailbox.Work
+	step = mailbox.Step
+)
+
+// core is what the parts of a session share. It belongs to the mailbox, but for what is set when the session is made: the
+// first group.
+type core struct {
+	id        string
+	deps      *Deps
+	mailbox   *mailbox.Mailbox
+	events    *events.Stream
+	workspace *workspace.Workspace
+	info      func() Info // what there is to tell of the session
+	changed   func()      // tells the server what the session is doing
+
+	choices *choices
+	context *ContextManager
+	active  time.Time // when the session was used last
+}
+
+// tell queues a job that must not be lost while the session lives.
+func (c *core) tell(run func()) { c.mailbox.Tell(run, nil) }
+
+func (c *core) emit(e events.Event) uint64 { return c.events.Emit(e) }
+
+// store returns the work that stores a change under the name of the operation, and then runs then on the mailbox.
+func (c *core) store(what string, change history.Change, then func()) work {
+	change.Session = c.id
+	return func(ctx context.Context) (step, error) {
+		if err := c.deps.Store.Commit(ctx, change); err != nil {
+			return nil, fmt.Errorf("%s: %w: %w", what, ErrStorage, err)
+		}
+		return mailbox.Done(then), nil
+	}
+}
+
+// state returns what the next request is made of.
+func (c *core) state() assembly.State { return c.context.State(c.choices) }
+
+// counter counts tokens for the model in force.
+func (c *core) counter() *tokens.Counter { return tokens.For(c.choices.model.Encoding) }
+
+func (c *core) used() { c.active = c.deps.Now() }
+
+// number gives new messages their ids, sequence numbers and times.
+func (c *core) number(messages []history.Message) []history.Message {
+	seq := c.context.NextSeq()
+	for i := range messages {
+		m := &messages[i]
+		m.ID, m.Seq, m.At, m.Status = c.deps.NewID("msg_"), seq+int64(i), c.deps.Now(), history.StatusComplete
+	}
+	return messages
+}
+
+// measured sets the tokens of messages and the types of their pictures. It returns an error that names the message for a
+// message that no request to the model can hold.
+func measured(counter *tokens.Counter, model *llm.Model, messages []history.Message) error {
+	content.Measure(counter, messages)
+	for i := range messages {
+		if err := content.Check(messages[i].Blocks, model); err != nil {
+			return fmt.Errorf("%w: messages[%d]: %w", ErrInvalid, i, err)
+		}
+	}
+	return nil
+}
+
+// historyChanged tells the subscribers that the working history changed other than by a turn.
+func (c *core) historyChanged(reason string) {
+	c.active = c.deps.Now()
+	c.emit(events.Event{Kind: events.ContextChanged, Settled: c.context.LastSeq(), Data: events.ContextInfo{
+		Reason: reason, Tokens: c.context.Tokens(), Seq: c.context.LastSeq(),
+	}})
+}
+
+// evict stores what did not fit a request, so that it stays omitted. It runs outside the mailbox, in a goroutine of a turn
+// or an operation: while one of these runs nothing else takes sequence numbers.
+func (c *core) evict(b *assembly.Built) error {
+	if b.Changes.Empty() {
+		return nil
+	}
+	edits := b.Changes.Edits()
+	var change history.Change
+	c.mailbox.Wait(func() {
+		c.workspace.Refreshed(b.Refreshed) // a range of lines is one of the present version
+		for i := range edits {
+			edits[i].ID, edits[i].Seq, edits[i].At = c.deps.NewID("edit_"), c.context.NextSeq()+int64(i), c.deps.Now()
+		}
+		c.workspace.Hide(b.Changes.Files)
+		change = history.Change{Session: c.id, Edits: edits}
+		c.workspace.TakeDirty(&change)
+	})
+	b.Refreshed = nil
+	err := c.deps.Store.Commit(context.WithoutCancel(c.mailbox.Context()), change)
+	c.mailbox.Wait(func() {
+		if err != nil {
+			c.workspace.UntakeDirty(&change)
+			return
+		}
+		for _, e := range edits {
+			c.context.apply(e)
+		}
+		c.historyChanged("fitted")
+	})
+	if err != nil {
+		return fmt.Errorf("make the request fit: %w: %w", ErrStorage, err)
+	}
+	return nil
+}
+
+// amend stores an edit of the view that the next request needs, and applies it. It runs where evict does.
+func (c *core) amend(edit history.Edit, what string) error {
+	c.mailbox.Wait(func() { edit.ID, edit.Seq, edit.At = c.deps.NewID("edit_"), c.context.NextSeq(), c.deps.Now() })
+	change := history.Change{Session: c.id, Edits: []history.Edit{edit}}
+	if err := c.deps.Store.Commit(context.WithoutCancel(c.mailbox.Context()), change); err != nil {
+		return fmt.Errorf("%w: %w", ErrStorage, err)
+	}
+	c.mailbox.Wait(func() {
+		c.context.apply(edit)
+		c.historyChanged(what)
+	})
+	return nil
+}
+
+// answered notes that the provider has read a request, and adds to change what is to be stored of it.
+func (c *core) answered(b *assembly.Built, change *history.Change) {
+	if err := c.context.answered(b, change); err != nil {
+		c.deps.Log.Error("layout not kept, the next request is rebuilt", slog.String("session", c.id), slog.Any("error", err))
+	}
+}
+
+// checkDocuments returns a *MissingDocumentError if the phase in force requires a document that is not set.
+func (c *core) checkDocuments() error {
+	phase, ok := c.choices.profile.Phase(c.choices.record.Config.Mode)
+	if !ok {
+		return nil
+	}
+	missing := func(name string) bool { return documents.Find(c.context.documents, name) < 0 }
+	if i := slices.IndexFunc(phase.Required, missing); i >= 0 {
+		return &MissingDocumentError{Phase: phase.ID, Document: phase.Required[i]}
+	}
+	return nil
+}
+
+// tellProgress tells the progress that a reply of a loop reports.
+func (c *core) tellProgress(m *history.Message) {
+	if c.choices.profile.Loop.Zero() || m == nil || m.Role != history.RoleAssistant || m.Status != history.StatusComplete {
+		return
+	}
+	markers, complete := loop.Markers(m)
+	if len(markers) > 0 {
+		c.emit(events.Event{Kind: events.Progress, Turn: m.Turn, Data: events.ProgressInfo{MessageID: m.ID, Markers: markers}})
+	}
+	if complete {
+		c.emit(events.Event{Kind: events.Completed, Turn: m.Turn, Data: events.CompletedInfo{MessageID: m.ID, Iterations: c.context.log.Exchanges()}})
+	}
+}

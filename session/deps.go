@@ -1,0 +1,141 @@
+package session
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"strata/compaction"
+	"strata/filecontext"
+	"strata/history"
+	"strata/llm"
+	"strata/session/assembly"
+	"strata/session/compacting"
+	"strata/session/profile"
+	"strata/stability"
+)
+
+// Store is what a session needs of the database. Every method may block and returns when ctx ends.
+type Store interface {
+	// Load returns a session, or history.ErrNotFound.
+	Load(ctx context.Context, session string) (history.Loaded, error)
+	// Commit stores all of a change or nothing, and returns once it is on disk.
+	Commit(ctx context.Context, change history.Change) error
+	// Messages returns the messages with the given sequence numbers, in the order asked for.
+	Messages(ctx context.Context, session string, seqs []int64) ([]history.Message, error)
+	// TurnByPrompt returns the turn with the client's prompt id, or history.ErrNotFound.
+	TurnByPrompt(ctx context.Context, session, promptID string) (history.Turn, error)
+	// Blobs returns the bytes of those hashes that are stored.
+	Blobs(ctx context.Context, hashes []string) (map[string][]byte, error)
+}
+
+// Streamer makes model calls.
+type Streamer = compacting.Streamer
+
+// Models are the language models that sessions use.
+type Models interface {
+	Streamer
+	// Model returns a model by its name, provider/model; ok is false if its provider is not configured.
+	Model(name string) (m llm.Model, ok bool)
+	// LimitWindow reduces the window of a model, in tokens, for all sessions: its provider has refused a larger request.
+	LimitWindow(model string, tokens int)
+}
+
+// Settings are the plain settings of sessions.
+type Settings struct {
+	DefaultConfig history.Config // of a session that chose nothing
+	Rules         Rules
+	RulesFile     bool // AGENTS.md in the workspace's root becomes the document rules
+	Files         filecontext.Limits
+
+	DetectionModel, SummaryModel string // provider/model; empty: work without a model
+}
+
+// Deps is what all sessions of a server share. All fields are needed unless they say otherwise.
+type Deps struct {
+	Settings
+	Store    Store
+	Streamer Streamer
+	Log      *slog.Logger
+
+	Now   func() time.Time
+	NewID func(prefix string) string // prefix + ULID
+
+	// Model returns a model by its name, provider/model; ok is false if its provider is not configured.
+	Model func(name string) (m llm.Model, ok bool)
+	// LimitWindow, which may be nil, reduces the window of a model, in tokens, for all sessions.
+	LimitWindow func(model string, tokens int)
+
+	Pool         *compaction.Pool
+	Calibrations *assembly.Calibrations
+	Mirrors      *assembly.Mirrors
+	Meter        Meter
+
+	// Changed receives the state of a session whenever it changes. Ended receives the id and the epoch of a session that has
+	// ended. Neither may block.
+	Changed func(session string, state State)
+	Ended   func(session, epoch string)
+
+	// Allowed, which may be nil, returns an error for a folder in which no session may work: stored sessions are older than
+	// the settings.
+	Allowed func(folder string) error
+
+	// Workspace, which may be nil, returns the rules of a folder that has its own.
+	Workspace func(folder string) (Rules, error)
+
+	// Recover keeps the result of a turn that could not be stored before its session had to end. Recovered stores what was
+	// kept of a session; it is called before the session is loaded.
+	Recover   func(history.Change) error
+	Recovered func(ctx context.Context, session string) error
+	// Describe returns an error as clients receive it.
+	Describe func(error) history.Failure
+}
+
+// allowed returns an error for a folder in which no session may work.
+func (d *Deps) allowed(folder string) error {
+	if d.Allowed == nil {
+		return nil
+	}
+	return d.Allowed(folder)
+}
+
+func (d *Deps) limitWindow(model string, tokens int) {
+	if d.LimitWindow != nil {
+		d.LimitWindow(model, tokens)
+	}
+}
+
+// compaction returns the services for compactions.
+func (d *Deps) compaction() *compacting.Services {
+	return &compacting.Services{
+		Pool: d.Pool, Streamer: d.Streamer, Now: d.Now, NewID: d.NewID, Model: d.Model, LimitWindow: d.limitWindow,
+		DetectionModel: d.DetectionModel, SummaryModel: d.SummaryModel,
+	}
+}
+
+// Meter counts what happens in sessions. Implementations must be safe for concurrent use and quick.
+type Meter interface {
+	TurnStarted()
+	TurnFinished(status history.TurnStatus, usage history.Usage, cost float64)
+	Deltas(n int)
+}
+
+// Rules are those of a workspace's sessions.
+type Rules struct {
+	Profile      string // of sessions that chose none; empty: profile.Default
+	SystemPrompt string // empty: the profile's
+	Profiles     map[string]profile.Profile
+	Stability    stability.Options
+}
+
+// State is what a session is doing.
+type State string
+
+// The states of a loaded session.
+const (
+	StateIdle       State = "idle"
+	StateRunning    State = "running"
+	StateCompacting State = "compacting"
+	StateClosing    State = "closing"
+	StateClosed     State = "closed" // not loaded any more
+)

@@ -1,0 +1,256 @@
+package fit
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+
+	"strata/filecontext"
+	"strata/history"
+	"strata/session/content"
+	"strata/session/profile"
+	"strata/stability"
+	"strata/tokens"
+)
+
+// KeepShare is the share of the room that is still used after an eviction, so that not every request evicts. Sliding the
+// window at each turn costs 0.70 of no cache, evicting down to 70 % costs 0.53: context.md.
+const KeepShare = 0.70
+
+// Request is what has to fit, and how. Nothing of it is changed.
+type Request struct {
+	Items   []Item              // in the order of the request: the conversation last
+	Files   []filecontext.Entry // as the model is told of them
+	Told    map[string]string   // availability of files, as the notes among the items tell it
+	Untold  []string            // keys of evicted notes
+	Omitted int                 // messages that the view omits already
+	Budget  *profile.Budget
+
+	Limit, Goal int // counted tokens: what fits, and how far an eviction goes
+	History     int // counted tokens of the conversation; 0 for no limit of its own
+	Bytes       int // of the body of the request; 0 for no limit
+
+	Counter  *tokens.Counter
+	Cache    *RenderCache
+	Pictures *content.Gallery
+	Read     content.Reader
+	Name     func(path string) string // the one name of a file; empty for a part of a file
+	Log      *slog.Logger
+
+	Documents Documents
+	// Notes returns the notes of a request with these other items and this conversation, and the availability of files that
+	// they tell. untold are the keys of evicted notes.
+	Notes func(others, talk []Item, files []filecontext.Entry, untold []string) (notes []Item, told map[string]string)
+}
+
+// Documents shows documents.
+type Documents interface {
+	// Body returns the text of a document that is shown.
+	Body(d *history.Document) string
+	// Item returns the first bytes of a document's body as an item.
+	Item(d history.Document, keep int) Item
+}
+
+// Result is what fits.
+type Result struct {
+	Items   []Item
+	Files   []filecontext.Entry
+	Told    map[string]string
+	Omitted []Omitted // now, not by earlier requests
+	Changes Changes
+	Untold  []string // keys of evicted notes
+}
+
+// fitter is a request on its way to a result.
+type fitter struct {
+	Request
+	items   []Item
+	files   []filecontext.Entry
+	told    map[string]string
+	omitted []Omitted
+	changes Changes
+	untold  []string
+}
+
+func newFitter(r Request) *fitter {
+	return &fitter{Request: r, items: slices.Clone(r.Items), files: r.Files, told: r.Told, untold: r.Untold}
+}
+
+func (f *fitter) result() Result {
+	return Result{Items: f.items, Files: f.files, Told: f.told, Omitted: f.omitted, Changes: f.changes, Untold: f.untold}
+}
+
+// Fit makes a request fit: each step only if the earlier ones did not suffice. The tools, the system prompt and the newest
+// message remain in any case; a prompt is only admitted if these fit. An error is one of reading messages.
+func Fit(ctx context.Context, r Request) (Result, error) {
+	f := newFitter(r)
+	if share := f.fitBytes(); share < 1 {
+		f.Limit = min(f.Limit, int(float64(Size(f.items))*share))
+		f.Goal = min(f.Goal, int(float64(f.Limit)*KeepShare))
+	}
+	for _, step := range []func(context.Context) error{f.fitHistory, f.dedupe, f.evict, f.truncate} {
+		if err := step(ctx); err != nil {
+			return Result{}, err
+		}
+		if Size(f.items) <= f.Limit {
+			break
+		}
+	}
+	return f.result(), nil
+}
+
+// Dedupe replaces all but the newest copy of each file in the conversation by a notice.
+func Dedupe(ctx context.Context, r Request) (Result, error) {
+	f := newFitter(r)
+	if err := f.dedupe(ctx); err != nil {
+		return Result{}, err
+	}
+	return f.result(), nil
+}
+
+// evict removes items by their profile's order until the goal is reached.
+func (f *fitter) evict(ctx context.Context) error {
+	if !f.fillsGreedily() {
+		f.prune()
+		return nil
+	}
+	f.fill(evictable(f.items, f.Goal), f.Goal, f.Goal)
+	if Size(f.items) > f.Limit {
+		return f.truncateShares(ctx)
+	}
+	return nil
+}
+
+// prune evicts items, the lowest priority and the oldest of equal ones first. Files larger than the goal are truncated
+// afterwards; half of the goal is kept for them.
+func (f *fitter) prune() {
+	left, gone := Size(f.items), make(map[int]bool)
+	large := 0
+	for i := range f.items {
+		if oversized(&f.items[i], f.Goal) {
+			left -= f.items[i].Size()
+			large = f.Goal / 2
+		}
+	}
+	left += large
+	rank(f.items, f.Budget)
+	for _, i := range evictable(f.items, f.Goal) {
+		if left <= f.Goal {
+			break
+		}
+		left -= f.items[i].Size()
+		gone[i] = true
+		f.logEvicted(&f.items[i], left)
+	}
+	f.without(gone)
+}
+
+func (f *fitter) logEvicted(it *Item, left int) {
+	f.Log.Debug("evicted", slog.String("item", it.Key), slog.Int("tokens", it.Size()), slog.Int("score", it.Priority), slog.Int("left", left))
+}
+
+// without evicts the items with these indices.
+func (f *fitter) without(gone map[int]bool) {
+	kept := make([]Item, 0, len(f.items))
+	for i := range f.items {
+		if gone[i] {
+			f.omit(&f.items[i])
+		} else {
+			kept = append(kept, f.items[i])
+		}
+	}
+	f.settle(kept)
+}
+
+// omit notes that an item is evicted, and how that is stored.
+func (f *fitter) omit(it *Item) {
+	f.omitted = append(f.omitted, Omitted{Key: it.Key, Tokens: it.Size(), Reason: ReasonBudget, Score: it.Priority})
+	switch {
+	case it.Kind == stability.Message:
+		f.changes.Evict = append(f.changes.Evict, it.Messages...)
+	case len(it.Shows) > 0:
+		f.changes.Evict = append(f.changes.Evict, it.Shows...)
+	case it.Kind == stability.Note:
+		f.untold = append(f.untold, it.Key)
+	case it.File != nil:
+		f.changeFile(FileChange{Path: it.File.Path})
+	case it.Document != nil:
+		f.changes.Documents = append(f.changes.Documents, history.DocumentCut{Name: it.Document.Name, Version: DocumentVersion(it.Document)})
+	}
+}
+
+// changeFile notes that a file shows less of itself, also for the notes.
+func (f *fitter) changeFile(c FileChange) {
+	f.changes.Files = slices.DeleteFunc(f.changes.Files, func(old FileChange) bool { return old.Path == c.Path })
+	f.changes.Files = append(f.changes.Files, c)
+	i := slices.IndexFunc(f.files, func(e filecontext.Entry) bool { return e.Path == c.Path })
+	f.files = slices.Clone(f.files) // the request's own
+	f.files[i].State, f.files[i].Reason = c.State()
+	f.files[i].Range = c.Lines
+}
+
+// settle makes items the request, with the notes and the marker of omitted messages that go with them.
+func (f *fitter) settle(items []Item) {
+	items = slices.DeleteFunc(items, func(it Item) bool { return it.Kind == stability.Note || it.Key == OmittedKey })
+	talk := len(items)
+	if i := slices.IndexFunc(items, func(it Item) bool { return it.Kind == stability.Message }); i >= 0 {
+		talk = i
+	}
+	marked := Marked(items[talk:], f.Omitted+len(f.changes.Evict), f.Counter)
+	notes, told := f.Notes(items[:talk], marked, f.files, f.untold)
+	f.items, f.told = slices.Concat(items[:talk], notes, marked), told
+}
+
+// fitBytes omits the oldest pictures if the request is larger than the model takes, down to a share of that. The newest
+// message keeps its pictures as long as the others suffice. It returns the share of the items that the limit still allows,
+// 1 for all of them.
+func (f *fitter) fitBytes() float64 {
+	all := f.bytes(f.items)
+	if f.Bytes == 0 || all <= f.Bytes {
+		return 1
+	}
+	newest := newestMessage(f.items)
+	for i := range f.items {
+		goal := int(float64(f.Bytes) * KeepShare)
+		if i == newest {
+			goal = f.Bytes
+		}
+		it := &f.items[i]
+		all -= f.patchMessages(it, content.WithPatches(it.Messages, f.Pictures.Oldest(it.Messages, all-goal, f.Counter)))
+	}
+	return min(float64(f.Bytes)/float64(max(all, 1)), 1)
+}
+
+// patchMessages gives an item its messages with further patches, notes the patches as edits, and returns the bytes that
+// they save.
+func (f *fitter) patchMessages(it *Item, now []history.Viewed) (saved int) {
+	before := f.bytes([]Item{*it})
+	for i := range now {
+		if further := now[i].Patches[len(it.Messages[i].Patches):]; len(further) > 0 {
+			f.changes.Truncate = append(f.changes.Truncate, further...)
+			f.omitted = append(f.omitted, omittedByPatches(now[i].ID, further)...)
+		}
+	}
+	if len(now) == 0 {
+		return 0
+	}
+	*it = it.showing(now)
+	return before - f.bytes([]Item{*it})
+}
+
+// bytes returns the approximate size of items in the body of a request.
+func (f *fitter) bytes(items []Item) int {
+	sum := 0
+	for i := range items {
+		it := &items[i]
+		if it.File != nil {
+			sum += len(it.File.Text)
+		} else {
+			sum += len(it.Text)
+		}
+		for j := range it.Messages {
+			sum += f.Pictures.Bytes(&it.Messages[j])
+		}
+	}
+	return sum
+}

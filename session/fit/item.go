@@ -1,0 +1,211 @@
+// Package fit decides what a request keeps if not everything fits: copies of files are removed first, then items are
+// evicted by priority, then the largest are truncated.
+//
+// It must never change what it is given: the result lists the changes, and its caller stores them.
+package fit
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"strata/filecontext"
+	"strata/history"
+	"strata/stability"
+	"strata/tokens"
+)
+
+// The prefixes of keys, and the keys of the items of which a request has one.
+const (
+	DocumentPrefix = "doc:"
+	FilePrefix     = "file:"
+	NotePrefix     = "note:"
+	SummaryPrefix  = "summary:"
+	MessagePrefix  = "msg:"
+	SystemKey      = "system"
+	ToolsKey       = "tools"
+	OmittedKey     = "summary:omitted"
+)
+
+// DocumentRules is the document that is no code in the sense of shares.
+const DocumentRules = "rules"
+
+// Item is one item of a request. Its content is Text or the rendered File; a message's content is in the store.
+type Item struct {
+	stability.Item
+	Priority int   // the lowest is evicted first
+	Pinned   bool  // never evicted
+	Unit     bool  // an earlier unit of work
+	Whole    bool  // truncated only if nothing else can be
+	Since    int64 // age among items of one kind and priority; the oldest has the lowest
+	Text     string
+
+	File     *filecontext.Entry // of a file
+	Document *history.Document  // of a document
+	Messages []history.Viewed   // of the conversation: a message, or a batch of calls and their results
+	Shows    []history.Viewed   // messages that the item shows in other words: they leave the view with the item
+	Overhead int                // tokens of framing, which Tokens does not contain
+
+	rank int // evicted before items of higher rank, whatever their priority
+}
+
+// Render returns the bytes of an item that is not a message.
+func (it *Item) Render() string {
+	if it.File != nil {
+		return it.File.Render()
+	}
+	return it.Text
+}
+
+// Renders reports whether the item, which may be nil, can render the bytes with a hash.
+func (it *Item) Renders(hash string) bool {
+	return it != nil && it.Hash == hash && (it.Text != "" || it.File != nil)
+}
+
+// Size returns the counted tokens that the item adds to a request.
+func (it *Item) Size() int { return it.Tokens + it.Overhead }
+
+// Size returns the counted tokens of items.
+func Size(items []Item) int {
+	sum := 0
+	for i := range items {
+		sum += items[i].Size()
+	}
+	return sum
+}
+
+// Hash returns the SHA-256 of a text in hex.
+func Hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// TextItem returns an item that is a text.
+func TextItem(key string, kind stability.Kind, text string, counter *tokens.Counter) Item {
+	return Item{
+		Item: stability.Item{Key: key, Kind: kind, Hash: Hash(text), Tokens: counter.Count(text)},
+		Text: text,
+	}
+}
+
+// MessageItem returns messages as one item. Messages never change, so their ids replace their bytes in the hash, with the
+// patches of edits.
+func MessageItem(messages []history.Viewed) Item {
+	it := Item{Messages: messages}
+	for i := range messages {
+		v := &messages[i]
+		it.Tokens += max(v.Tokens-tokens.MessageOverhead, 0)
+		it.Overhead += min(v.Tokens, tokens.MessageOverhead)
+		it.Blocks += v.Blocks
+	}
+	it.Key, it.Kind, it.Hash = MessagePrefix+messages[0].ID, stability.Message, identity(messages)
+	it.User = messages[0].Role == history.RoleUser
+	return it
+}
+
+// identity returns a text that is the same as long as the messages are sent as the same bytes.
+func identity(messages []history.Viewed) string {
+	if len(messages) == 1 && len(messages[0].Patches) == 0 {
+		return messages[0].ID
+	}
+	var all strings.Builder
+	for i := range messages {
+		all.WriteString(messages[i].ID)
+		for _, patch := range messages[i].Patches {
+			fmt.Fprintf(&all, "\x00%d.%d %s", patch.Block, patch.Part, patch.Text)
+		}
+		all.WriteByte('\n')
+	}
+	return Hash(all.String())
+}
+
+// showing returns the item with its messages as they are now.
+func (it *Item) showing(messages []history.Viewed) Item {
+	now := MessageItem(messages)
+	now.Priority, now.Pinned, now.rank = it.Priority, it.Pinned, it.rank
+	return now
+}
+
+// Conversation returns the working history as items: each message, and an assistant's tool calls together with their
+// results.
+func Conversation(view []history.Viewed) []Item {
+	items := make([]Item, 0, len(view)+1) // and the marker of omitted messages
+	for i := 0; i < len(view); {
+		n := batch(view[i:])
+		items = append(items, MessageItem(view[i:i+n]))
+		i += n
+	}
+	for i, step := len(items)-1, 0; i >= 0; i, step = i-1, step+1 {
+		items[i].Priority = max(PriorityMessage-MessageStep*step, MessageLeast)
+	}
+	return items
+}
+
+// batch returns how many messages at the start of view belong together.
+func batch(view []history.Viewed) int {
+	n := 1
+	if view[0].HasCalls {
+		for n < len(view) && view[n].Role == history.RoleTool {
+			n++
+		}
+	}
+	return n
+}
+
+// Marked returns the conversation with a marker for so many omitted messages after the first message, unless that is the
+// newest.
+func Marked(talk []Item, omitted int, counter *tokens.Counter) []Item {
+	if omitted == 0 || len(talk) == 0 {
+		return talk
+	}
+	at := min(1, len(talk)-1)
+	return slices.Concat(talk[:at], []Item{omittedItem(omitted, counter)}, talk[at:])
+}
+
+func omittedItem(n int, counter *tokens.Counter) Item {
+	it := TextItem(OmittedKey, stability.Summary, fmt.Sprintf("[%d earlier messages omitted]", n), counter)
+	it.Pinned = true
+	return it
+}
+
+// The categories of a request's tokens, in the usage log and in the breakdown.
+const (
+	CategoryTools     = "tools"
+	CategorySystem    = "system"
+	CategoryDocuments = "documents"
+	CategoryOutlines  = "outlines"
+	CategoryFiles     = "files"
+	CategoryNotes     = "notes"
+	CategoryHistory   = "history"
+	CategoryOverhead  = "overhead" // the framing of messages
+)
+
+// Category returns the category of an item or entry by its kind and key. The diffs of a file count as files.
+func Category(kind stability.Kind, key string) string {
+	switch kind {
+	case stability.Tools:
+		return CategoryTools
+	case stability.System:
+		return CategorySystem
+	case stability.Document:
+		if IsDocument(kind, key) {
+			return CategoryDocuments
+		}
+		return CategoryHistory
+	case stability.Outline:
+		return CategoryOutlines
+	case stability.File, stability.Base, stability.Diff:
+		return CategoryFiles
+	case stability.Note:
+		return CategoryNotes
+	default:
+		return CategoryHistory
+	}
+}
+
+// IsDocument reports whether an item or entry shows a document: a loop's view is laid out like documents too.
+func IsDocument(kind stability.Kind, key string) bool {
+	return kind == stability.Document && strings.HasPrefix(key, DocumentPrefix)
+}

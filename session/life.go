@@ -1,0 +1,208 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"strata/history"
+	"strata/session/events"
+	"strata/session/mailbox"
+)
+
+// Done is closed when the session has ended and everything it owned has.
+func (s *Session) Done() <-chan struct{} { return s.done }
+
+// Closing reports whether the session takes no more requests.
+func (s *Session) Closing() bool { return s.mailbox.IsShut() }
+
+// main is the mailbox goroutine.
+func (s *Session) main(prev *Session, load func(context.Context) (history.Loaded, error)) {
+	defer close(s.done)
+	defer func() { s.deps.Ended(s.id, s.Epoch()) }()
+	if prev != nil {
+		<-prev.done
+	}
+	loaded, err := load(s.mailbox.Context())
+	if err == nil {
+		err = s.begin(loaded)
+	}
+	if err != nil {
+		s.phase = ended
+		s.release(err)
+		return
+	}
+	s.mailbox.Run()
+}
+
+// begin adopts what was loaded.
+func (s *Session) begin(loaded history.Loaded) error {
+	s.choices = newChoices(s.deps, loaded.Session)
+	damaged := func(err error) {
+		if err != nil {
+			s.choices.notices = append(s.choices.notices, "Some of this session's context could not be restored: "+err.Error())
+		}
+	}
+	damaged(s.workspace.Restore(loaded.Files))
+	s.openFolders()
+	var err error
+	s.context, err = newContextManager(s.deps, &s.choices.rules, loaded, s.workspace)
+	damaged(err)
+	if s.workspace.Roots() == nil {
+		s.choices.notices = append(s.choices.notices, "Cannot open the session folder; files are unavailable.")
+	}
+	ctx := s.mailbox.Context()
+	if err := s.recover(ctx, &loaded); err != nil {
+		return fmt.Errorf("load session %s: %w", s.id, err)
+	}
+	s.recoverCompaction(ctx, loaded.Compaction)
+	s.events.Start(s.context.LastSeq())
+	s.phase = live
+	s.mailbox.Open()
+	s.deps.Changed(s.id, StateIdle)
+	return nil
+}
+
+// recoverCompaction ends a compaction that the last server left running.
+func (s *Session) recoverCompaction(ctx context.Context, stored *history.Compaction) {
+	end := s.compacting.Recover(stored, stored != nil && s.context.editedSince(stored.Seq))
+	if end == nil {
+		return
+	}
+	if err := s.deps.Store.Commit(ctx, history.Change{Session: s.id, Compaction: end}); err != nil {
+		s.deps.Log.Warn("compaction not ended, the next load does it", slog.String("session", s.id), slog.Any("error", err))
+	}
+}
+
+// The reasons for which a session is closed, for its subscribers.
+const (
+	ReasonClosed   = "closed"
+	ReasonDeleted  = "deleted"
+	ReasonIdle     = "idle"
+	ReasonShutdown = "shutdown"
+)
+
+// Close ends the session: it cancels what runs, stores its result, tells the subscribers and calls then when everything that
+// it owned has ended. On ReasonShutdown a running turn is stored as interrupted, otherwise as cancelled. A session that is
+// closing already calls then too.
+func (s *Session) Close(reason string, then func()) {
+	s.mailbox.Shut()
+	if !s.mailbox.Tell(func() { s.close(reason, then) }, func(error) { s.whenDone(then) }) {
+		s.whenDone(then)
+	}
+}
+
+// whenDone calls then once the mailbox has ended. The goroutine lives for as long as that takes.
+func (s *Session) whenDone(then func()) {
+	go func() {
+		<-s.done
+		then()
+	}()
+}
+
+func (s *Session) close(reason string, then func()) {
+	if s.phase == ended {
+		s.whenDone(then)
+		return
+	}
+	s.onClose = append(s.onClose, then)
+	if s.phase != live {
+		return
+	}
+	s.phase = closing
+	s.mailbox.Refuse()
+	s.reason = reason
+	close(s.stopping)
+	s.changed()
+	s.interrupt(reason == ReasonShutdown)
+	s.compacting.Stop(reason == ReasonShutdown)
+	if reason == ReasonClosed {
+		s.forgetBuffers()
+	}
+	s.endIfIdle()
+}
+
+// forgetBuffers gives up the clients' unsaved texts: closing a session makes the disk count again.
+func (s *Session) forgetBuffers() {
+	if !s.workspace.HasBuffers() {
+		return
+	}
+	failed := func(err error) {
+		s.deps.Log.Error("unsaved texts of a closed session are still stored", slog.String("session", s.id), slog.Any("error", err))
+	}
+	s.mailbox.Enqueue(mailbox.Op{Fail: failed, Begin: func() (work, error) {
+		s.workspace.ForgetBuffers()
+		var change history.Change
+		s.workspace.TakeDirty(&change)
+		return s.store("give up unsaved texts", change, func() {}), nil
+	}})
+}
+
+// Idle tells whether the session waits for nothing: no turn, no operation, no result that is not stored.
+func (s *Session) Idle(reply func(bool, error)) {
+	s.mailbox.Post(func() { reply(s.waitsForNothing(), nil) }, func(err error) { reply(true, err) })
+}
+
+// Unload closes the session if nothing needs it: no turn, no operation, no result that is not stored, no subscriber, no
+// waiting request, and no use since the given time.
+func (s *Session) Unload(since time.Time) {
+	s.tell(func() {
+		if s.waitsForNothing() && s.active.Before(since) && s.events.Subscribers() == 0 && s.phase == live && s.mailbox.ShutIfEmpty() {
+			s.close(ReasonIdle, func() {})
+		}
+	})
+}
+
+func (s *Session) waitsForNothing() bool {
+	return s.unfinished() == nil && !s.compacting.Running() && !s.mailbox.Busy()
+}
+
+// endIfIdle ends a closing session once it waits for nothing.
+func (s *Session) endIfIdle() {
+	if s.phase != closing || !s.waitsForNothing() {
+		return
+	}
+	s.phase = ended
+	s.deps.Changed(s.id, StateClosed)
+	s.emit(events.Event{Kind: events.Closed, Data: events.ClosedInfo{Reason: s.reason}})
+	s.release(fmt.Errorf("session %s: %w", s.id, ErrClosed))
+}
+
+// release lets go of everything; requests that still wait fail with err.
+func (s *Session) release(err error) {
+	s.events.Close()
+	s.mailbox.End(err)
+	for _, then := range s.onClose {
+		s.whenDone(then)
+	}
+}
+
+// tellInfo returns what there is to tell of the session.
+func (s *Session) tellInfo() Info {
+	c := s.choices
+	i := Info{
+		Session: c.record, Config: c.config(), Model: c.model, State: s.doing(), Unsaved: s.unsaved != nil,
+		Epoch: s.Epoch(), Seq: s.events.End(), Totals: s.context.Totals(), Messages: len(s.context.Transcript()),
+		InView: len(s.context.View()), Tokens: s.context.Tokens(), Files: s.workspace.Count(),
+		Profiles: c.profiles(), Phases: c.profile.Phases, Notices: c.allNotices(),
+	}
+	i.Session.Messages = i.Messages
+	if s.running != nil {
+		i.Running = s.running.record.ID
+	}
+	return i
+}
+
+// doing returns what the session is doing.
+func (s *Session) doing() State {
+	switch {
+	case s.phase == closing:
+		return StateClosing
+	case s.running != nil:
+		return StateRunning
+	case s.compacting.Running():
+		return StateCompacting
+	}
+	return StateIdle
+}

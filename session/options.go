@@ -1,0 +1,104 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+
+	"strata/history"
+	"strata/session/content"
+	"strata/session/events"
+	"strata/session/mailbox"
+)
+
+// options change a session's record: its choices, its title and its folders. They belong to the mailbox.
+type options struct {
+	*core
+	turns *turns
+}
+
+// Configured is the response to a change of an option.
+type Configured struct {
+	Info  Info
+	After string // id of the running turn after which it takes effect; empty for immediately
+}
+
+// told are the subscribers that need not receive a change, since the response tells them.
+type told struct{ options, mode *events.Cursor }
+
+// Configure chooses a value for an option. It is stored with the session and takes effect with the next turn. author learns
+// the options from the response, and receives an event for a change of mode that comes with it.
+func (o *options) Configure(option, value string, author *events.Cursor, reply func(Configured, error)) {
+	o.configure(option, value, told{options: author}, reply)
+}
+
+// SetMode chooses a phase of the profile, as Configure does. author, who chose it, receives the options as an event.
+func (o *options) SetMode(mode string, author *events.Cursor, reply func(Configured, error)) {
+	o.configure(OptionMode, mode, told{mode: author}, reply)
+}
+
+func (o *options) configure(option, value string, told told, reply func(Configured, error)) {
+	mailbox.Change(o.mailbox, reply, func() (work, error) {
+		update, err := o.choices.with(option, value)
+		if err != nil {
+			return nil, err
+		}
+		return o.update(update, func() { o.configured(told, reply) }), nil
+	})
+}
+
+// update returns the work that stores a changed record; then runs on the mailbox once it is stored.
+func (o *options) update(record history.Session, then func()) work {
+	record.UpdatedAt = o.deps.Now()
+	return o.store("update session "+o.id, history.Change{Update: &record}, func() {
+		o.choices.record = record
+		then()
+	})
+}
+
+func (o *options) configured(told told, reply func(Configured, error)) {
+	mode := o.choices.phase
+	o.choices.renew()
+	configured := Configured{Info: o.info()}
+	if o.turns.running != nil {
+		configured.After = o.turns.running.record.ID
+	}
+	o.emit(events.Event{Kind: events.Options, Data: configured.Info, Origin: told.options})
+	if now := o.choices.phase; now != mode && now != "" {
+		o.emit(events.Event{Kind: events.Mode, Text: now, Origin: told.mode})
+	}
+	o.emit(events.Event{Kind: events.ConfigChanged, Data: events.ConfigInfo{Config: o.choices.config()}})
+	reply(configured, nil)
+}
+
+// SetRoots replaces the session's further roots, which must have been checked.
+func (o *options) SetRoots(roots []string, reply func(Info, error)) {
+	mailbox.Change(o.mailbox, reply, func() (work, error) {
+		update := o.choices.record
+		update.Roots = roots
+		return o.update(update, func() {
+			o.openFolders()
+			reply(o.info(), nil)
+		}), nil
+	})
+}
+
+// openFolders opens the folders of the session's record.
+func (c *core) openFolders() {
+	record := c.choices.record
+	c.workspace.Open(slices.Concat([]string{record.CWD}, record.Roots), c.deps.Files, c.deps.allowed)
+}
+
+// Rename gives the session a title, which no rule replaces any more.
+func (o *options) Rename(title string, reply func(Info, error)) {
+	mailbox.Change(o.mailbox, reply, func() (work, error) {
+		update := o.choices.record
+		update.Title, update.TitleByUser = content.TidyTitle(title, content.MaxTitle), true
+		if update.Title == "" {
+			return nil, fmt.Errorf("%w: the title is empty", ErrInvalid)
+		}
+		return o.update(update, func() {
+			o.emit(events.Event{Kind: events.Info, Data: events.TitleInfo{Title: update.Title, UpdatedAt: o.choices.record.UpdatedAt}})
+			reply(o.info(), nil)
+		}), nil
+	})
+}

@@ -1,0 +1,196 @@
+package workspace
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"strata/filecontext"
+	"strata/history"
+	"strata/session/fit"
+)
+
+// Attachment is a file that was read and is to be added to the context.
+type Attachment struct {
+	content filecontext.Content
+	options filecontext.AddOptions
+}
+
+// Read reads the file that a request names. If it is one of the given files with a client's unsaved text, that is its
+// content, whether or not the disk has the file.
+func Read(ctx context.Context, roots *filecontext.Roots, files []filecontext.Entry, req FileRequest) (Attachment, error) {
+	ref, err := roots.Locate(req.Path)
+	if err != nil {
+		return Attachment{}, err
+	}
+	a := Attachment{options: filecontext.AddOptions{
+		Reason: "asked for", Range: ref.Lines, Once: req.Once, LineNumbers: req.LineNumbers, Unsaved: req.Content != nil,
+	}}
+	if req.Range != nil {
+		a.options.Range = *req.Range
+	}
+	if req.Summary {
+		a.options.State = filecontext.SummaryOnly
+	}
+	unsaved := slices.IndexFunc(files, func(e filecontext.Entry) bool { return e.Unsaved && e.Path == ref.Path })
+	switch {
+	case req.Content != nil:
+		a.content, err = roots.Buffer(ref, *req.Content)
+	case unsaved >= 0:
+		a.content = files[unsaved].Content
+	default:
+		a.content, err = roots.Read(ctx, ref)
+	}
+	return a, err
+}
+
+// Reader reads the files that prompts name. Nothing of it changes, so that it can be used outside the mailbox.
+type Reader struct {
+	roots *filecontext.Roots
+	files []filecontext.Entry
+}
+
+// Reader returns a reader for the folders and files as they are now.
+func (w *Workspace) Reader() Reader { return Reader{roots: w.roots, files: w.files.List()} }
+
+// Resolve reads the files that the blocks of a prompt name. A link or an embedded text of a file in the session's folders
+// attaches that file; in the blocks a link to it remains. A file that cannot be read stays in the blocks as it is and is
+// omitted; it never fails a prompt.
+func (r *Reader) Resolve(ctx context.Context, blocks []history.Block) (kept []history.Block, files []Attachment, omitted []fit.Omitted) {
+	for _, b := range blocks {
+		switch b.Type {
+		case history.BlockLink:
+			if file, reason := r.linked(ctx, b.URI); reason == "" {
+				files = append(files, file)
+			} else {
+				omitted = append(omitted, fit.Omitted{Key: b.URI, Reason: reason})
+			}
+		case history.BlockResource:
+			if file, ok := r.embedded(ctx, &b); ok {
+				files = append(files, file)
+				b = history.Block{Type: history.BlockLink, URI: b.URI, Name: file.content.Path}
+			}
+		case history.BlockText:
+			if b.Text == "" {
+				continue
+			}
+		}
+		kept = append(kept, b)
+	}
+	return kept, files, omitted
+}
+
+// The reasons for which a link attaches no file, beside those of filecontext.
+const (
+	reasonNoFile   = "not_a_file"
+	reasonNoFolder = "folder_missing"
+)
+
+// linked reads the file that a link names; reason says why it cannot.
+func (r *Reader) linked(ctx context.Context, uri string) (file Attachment, reason string) {
+	switch {
+	case !isFileURI(uri):
+		return file, reasonNoFile
+	case r.roots == nil:
+		return file, reasonNoFolder
+	}
+	file, err := Read(ctx, r.roots, r.files, FileRequest{Path: uri})
+	if err != nil {
+		return file, string(filecontext.ReasonOf(err))
+	}
+	file.options.Reason = "linked in a prompt"
+	return file, ""
+}
+
+// embedded returns the file whose unsaved text a prompt contains. A text from outside the session's folders is not a file,
+// nor are some lines of a file.
+func (r *Reader) embedded(ctx context.Context, b *history.Block) (Attachment, bool) {
+	if r.roots == nil || !isFileURI(b.URI) {
+		return Attachment{}, false
+	}
+	file, err := Read(ctx, r.roots, r.files, FileRequest{Path: b.URI, Content: &b.Text})
+	if err != nil || !file.options.Range.IsWhole() {
+		return Attachment{}, false
+	}
+	file.options.Reason = "embedded in a prompt"
+	return file, true
+}
+
+func isFileURI(uri string) bool {
+	return len(uri) >= len("file:") && strings.EqualFold(uri[:len("file:")], "file:")
+}
+
+// Try returns the files of a prompt in their stored form, and those that fit the context; the others are omitted.
+func (w *Workspace) Try(files []Attachment) (stored []history.File, fitting []Attachment, omitted []fit.Omitted) {
+	for _, file := range joined(files) {
+		if !w.adapt(&file) {
+			continue
+		}
+		e, err := w.files.Try(file.content, file.options)
+		if err != nil {
+			omitted = append(omitted, fit.Omitted{Key: fit.FilePrefix + file.content.Path, Reason: string(filecontext.ReasonOf(err))})
+			continue
+		}
+		fitting = append(fitting, file)
+		stored = append(stored, history.File(e.Stored()))
+	}
+	return stored, fitting, omitted
+}
+
+// Attach adds the files of a stored prompt to the context. It returns those that do not fit after all.
+func (w *Workspace) Attach(files []Attachment) (omitted []fit.Omitted) {
+	for _, file := range files {
+		if _, err := w.files.Put(file.content, file.options); err != nil {
+			omitted = append(omitted, fit.Omitted{Key: fit.FilePrefix + file.content.Path, Reason: string(filecontext.ReasonOf(err))})
+		}
+	}
+	return omitted
+}
+
+// joined returns the files of a prompt, each once, even if it is named several times: all of its lines that are asked for
+// are shown, and the client's own text is its content.
+func joined(files []Attachment) []Attachment {
+	var out []Attachment
+	at := make(map[string]int)
+	for _, f := range files {
+		i, again := at[f.content.Path]
+		if !again {
+			at[f.content.Path] = len(out)
+			out = append(out, f)
+			continue
+		}
+		one := &out[i]
+		one.options.Range = hull(one.options.Range, f.options.Range)
+		if f.options.Unsaved {
+			one.content, one.options.Unsaved = f.content, true
+		}
+	}
+	return out
+}
+
+// hull returns the smallest range that contains both.
+func hull(a, b filecontext.Range) filecontext.Range {
+	if a.IsWhole() || b.IsWhole() {
+		return filecontext.Range{}
+	}
+	return filecontext.Range{Start: min(a.Start, b.Start), End: max(a.End, b.End)}
+}
+
+// adapt makes a file of a prompt show no less than it does already. It reports false if everything asked for is shown.
+func (w *Workspace) adapt(file *Attachment) bool {
+	old, in := w.files.Get(file.content.Path)
+	if !in {
+		return true
+	}
+	file.options.LineNumbers = old.LineNumbers
+	if old.State == filecontext.SummaryOnly || file.options.Unsaved {
+		return true
+	}
+	before := old.Range
+	if old.State == filecontext.Full {
+		before = filecontext.Range{}
+	}
+	asked := file.options.Range
+	file.options.Range = hull(before, asked)
+	return file.options.Range != before || old.Once && asked.IsWhole()
+}

@@ -1,0 +1,227 @@
+// Package workspace is the files and folders of a session: which files are in its context, reading them, and telling its
+// subscribers what happens to them.
+//
+// It must never decide what a request contains, and never write to a folder.
+package workspace
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"strata/filecontext"
+	"strata/history"
+	"strata/session/events"
+	"strata/session/fit"
+	"strata/session/mailbox"
+	"strata/tokens"
+)
+
+// Host is the session of a workspace. Its methods belong to the mailbox.
+type Host interface {
+	// Store returns the work that stores a change and then runs then on the mailbox.
+	Store(what string, change history.Change, then func()) mailbox.Work
+	// Counter counts tokens for the session's model.
+	Counter() *tokens.Counter
+	// Used notes that the session is in use.
+	Used()
+}
+
+// Workspace is the files and folders of one session. It belongs to the session's mailbox.
+type Workspace struct {
+	host   Host
+	box    *mailbox.Mailbox
+	events *events.Stream
+
+	files    *filecontext.FileContext
+	roots    *filecontext.Roots
+	rootsErr error // why roots is nil
+	cache    *fit.RenderCache
+	dirty    map[string]bool // paths of files whose stored form is behind
+}
+
+// New returns a workspace without files and folders.
+func New(host Host, box *mailbox.Mailbox, stream *events.Stream) *Workspace {
+	return &Workspace{host: host, box: box, events: stream, cache: new(fit.RenderCache), dirty: make(map[string]bool)}
+}
+
+// Restore makes the stored files those of the context. The error names files that cannot be used; the workspace goes on
+// without them. Requests run only after it.
+func (w *Workspace) Restore(stored []history.File) error {
+	files := make([]filecontext.StoredFile, len(stored))
+	for i, f := range stored {
+		files[i] = filecontext.StoredFile(f)
+	}
+	var err error
+	w.files, err = filecontext.Restore(files)
+	return err
+}
+
+// Open opens the session's folders, the working folder first. If one is gone or not allowed the session goes on without
+// files. allowed returns an error for a folder in which no session may work.
+func (w *Workspace) Open(folders []string, limits filecontext.Limits, allowed func(folder string) error) {
+	for _, folder := range folders {
+		if err := allowed(folder); err != nil {
+			w.roots, w.rootsErr = nil, err
+			return
+		}
+	}
+	w.roots, w.rootsErr = filecontext.NewRoots(folders[0], folders[1:], limits)
+}
+
+// Roots returns the session's folders, nil if they cannot be opened.
+func (w *Workspace) Roots() *filecontext.Roots { return w.roots }
+
+// needRoots returns the session's folders, or why there are none.
+func (w *Workspace) needRoots() (*filecontext.Roots, error) {
+	if w.roots == nil {
+		return nil, fmt.Errorf("%w: the session's folder cannot be opened: %w", mailbox.ErrInvalid, w.rootsErr)
+	}
+	return w.roots, nil
+}
+
+// List returns the files of the context by path; the slice is the caller's.
+func (w *Workspace) List() []filecontext.Entry { return w.files.List() }
+
+// Count returns how many files the context has.
+func (w *Workspace) Count() int { return w.files.Len() }
+
+// Cache returns the renderings of the files.
+func (w *Workspace) Cache() *fit.RenderCache { return w.cache }
+
+// name returns a path as the context knows it.
+func (w *Workspace) name(path string) string {
+	if w.roots != nil {
+		if ref, err := w.roots.Locate(path); err == nil {
+			return ref.Path
+		}
+	}
+	return path
+}
+
+// Stored returns the files of the context in their stored form.
+func (w *Workspace) Stored() []history.File {
+	var stored []history.File
+	for _, e := range w.files.List() {
+		stored = append(stored, history.File(e.Stored()))
+	}
+	return stored
+}
+
+// TakeDirty adds the files whose stored form is behind to a change.
+func (w *Workspace) TakeDirty(change *history.Change) {
+	for path := range w.dirty {
+		if e, in := w.files.Get(path); in {
+			change.PutFiles = append(change.PutFiles, history.File(e.Stored()))
+		} else {
+			change.DropFiles = append(change.DropFiles, path)
+		}
+	}
+	clear(w.dirty)
+}
+
+// UntakeDirty notes that the files of a change could not be stored.
+func (w *Workspace) UntakeDirty(change *history.Change) {
+	for _, f := range change.PutFiles {
+		w.dirty[f.Path] = true
+	}
+	for _, path := range change.DropFiles {
+		w.dirty[path] = true
+	}
+}
+
+// HasBuffers reports whether a file has a client's unsaved text.
+func (w *Workspace) HasBuffers() bool {
+	return slices.ContainsFunc(w.files.List(), func(e filecontext.Entry) bool { return e.Unsaved })
+}
+
+// ForgetBuffers gives up the clients' unsaved texts: the files are as they are on the disk.
+func (w *Workspace) ForgetBuffers() {
+	for _, e := range w.files.List() {
+		if e.Unsaved {
+			w.files.Saved(e.Path)
+			w.dirty[e.Path] = true
+		}
+	}
+}
+
+// Hide makes files that did not fit show less of themselves from now on.
+func (w *Workspace) Hide(changes []fit.FileChange) {
+	for _, c := range changes {
+		state, reason := c.State()
+		if w.files.SetState(c.Path, state, reason, c.Lines) {
+			w.dirty[c.Path] = true
+		}
+	}
+}
+
+// MarkSent notes that a request contained a version of a file.
+func (w *Workspace) MarkSent(path, hash string, whole bool) {
+	w.files.MarkSent(path, hash, whole)
+	w.dirty[path] = true
+}
+
+// AfterReply removes the files that were wanted for one request.
+func (w *Workspace) AfterReply() {
+	var gone []FileChange
+	for _, e := range w.files.AfterReply() {
+		w.dirty[e.Path] = true
+		gone = append(gone, FileChange{Path: e.Path, Change: "removed", Reason: "wanted once"})
+	}
+	w.tell(gone...)
+}
+
+// FilesChanged tells which files of the context changed and how.
+type FilesChanged struct {
+	Files []FileChange `json:"files"`
+}
+
+// FileChange is one change of a file in the context.
+type FileChange struct {
+	Path   string `json:"path"`
+	Change string `json:"change"` // added, removed, changed, deleted, unreadable
+	Reason string `json:"reason,omitempty"`
+}
+
+// tell tells the subscribers what changed.
+func (w *Workspace) tell(changes ...FileChange) {
+	w.host.Used()
+	if len(changes) > 0 {
+		w.events.Emit(events.Event{Kind: events.FilesChanged, Data: FilesChanged{Files: changes}})
+	}
+}
+
+// Refreshed takes in the changes that were found on the disk, tells the subscribers, and returns those that were new.
+func (w *Workspace) Refreshed(changes []filecontext.Change) []filecontext.Change {
+	told := w.files.Apply(changes)
+	list := make([]FileChange, len(told))
+	for i, c := range told {
+		w.dirty[c.Path] = true
+		list[i] = FileChange{Path: c.Path, Change: string(c.Kind), Reason: string(c.Reason)}
+	}
+	w.tell(list...)
+	if text := lostFiles(told); text != "" {
+		w.events.Emit(events.Event{Kind: events.Notice, Text: text})
+	}
+	return told
+}
+
+// maxLostNamed limits the files that a notice names.
+const maxLostNamed = 10
+
+// lostFiles says which files cannot be sent any more, and why; empty if there are none.
+func lostFiles(changes []filecontext.Change) string {
+	var lost []string
+	for _, c := range changes {
+		switch c.Kind {
+		case filecontext.Deleted:
+			lost = append(lost, filecontext.Printable(c.Path)+" was deleted and has left the context")
+		case filecontext.Unreadable:
+			lost = append(lost, filecontext.Printable(c.Path)+" cannot be sent any more: it "+c.Reason.Explain())
+		}
+	}
+	if more := len(lost) - maxLostNamed; more > 0 {
+		lost = append(lost[:maxLostNamed], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lost, "; ")
+}

@@ -61,7 +61,7 @@ func TestProtocolDocument(t *testing.T) {
 			t.Errorf("%s has no example of %s", protocolDoc, name)
 		}
 	}
-	for _, kind := range constants[string](t, "../session/event.go", func(name, kind string) bool { return kind == "EventKind" }) {
+	for _, kind := range constants[string](t, "../session/events/event.go", func(name, kind string) bool { return kind == "Kind" }) {
 		wanted, isUpdate := kindsOfUpdate[session.EventKind(kind)]
 		if !isUpdate {
 			wanted = []string{kind}

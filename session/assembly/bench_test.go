@@ -1,0 +1,156 @@
+package assembly
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"strata/filecontext"
+	"strata/history"
+	"strata/llm"
+	"strata/session/content"
+	"strata/session/fit"
+	"strata/session/profile"
+	"strata/stability"
+	"strata/tokens"
+)
+
+// talk is the stored messages of a conversation, and what was stored of requests.
+type talk struct {
+	messages []history.Message
+	blobs    map[string][]byte
+}
+
+func (s *talk) say(role history.Role, words string) {
+	n := len(s.messages) + 1
+	blocks := []history.Block{{Type: history.BlockText, Text: words}}
+	s.messages = append(s.messages, history.Message{
+		ID: fmt.Sprint("msg_", n), Seq: int64(n), Role: role, Blocks: blocks, Tokens: content.Tokens(tokens.For(""), blocks),
+	})
+}
+
+func (s *talk) view() []history.Viewed {
+	heads := make([]history.Head, len(s.messages))
+	for i := range s.messages {
+		heads[i] = s.messages[i].Head(content.Bytes(s.messages[i].Blocks))
+	}
+	return history.NewLog(heads, nil).View()
+}
+
+func (s *talk) Messages(_ context.Context, _ string, seqs []int64) ([]history.Message, error) {
+	messages := make([]history.Message, len(seqs))
+	for i, seq := range seqs {
+		messages[i] = s.messages[seq-1]
+	}
+	return messages, nil
+}
+
+func (s *talk) Blobs(_ context.Context, hashes []string) (map[string][]byte, error) {
+	found := make(map[string][]byte)
+	for _, hash := range hashes {
+		if bytes, ok := s.blobs[hash]; ok {
+			found[hash] = bytes
+		}
+	}
+	return found, nil
+}
+
+// BenchmarkBuild measures what a request costs with 2,000 outlines, 60 files in context and 500 messages: to plan it,
+// that is to collect, fit and lay out its items, and to render its 2 MB. The files are unsaved texts, so that no stat is
+// measured, unchanged, so that no diff is, and known, so that no hashing is. Outlines are not built yet: they are given
+// as items.
+func BenchmarkBuild(b *testing.B) {
+	all, err := profile.All()
+	if err != nil {
+		b.Fatal(err)
+	}
+	chat, now := all["chat"], func() time.Time { return time.Unix(0, 0) }
+	mirrors := NewMirrors()
+	layout, err := NewLayout(stability.Options{}, nil, func(cache string) *stability.Mirror { return mirrors.Of(cache, now()) })
+	if err != nil {
+		b.Fatal(err)
+	}
+	stored := &talk{blobs: make(map[string][]byte)}
+	state := State{
+		Session: "sess_1", Store: stored, Log: slog.New(slog.DiscardHandler), Now: now,
+		Measure: Measure{Model: llm.Model{Name: "local/test", Window: 4_000_000, MaxOutput: 1_000_000, Marks: true, MinCacheTokens: 1024}, Calibrations: NewCalibrations(nil), Drift: 1},
+		Mirrors: mirrors, Layout: layout, Cache: new(fit.RenderCache), Diffs: new(Diffs), Pictures: new(content.Gallery), Counter: tokens.For(""),
+		System: "Be brief.", Profile: &chat, Thought: llm.ThoughtOff,
+	}
+	lines := func(name string, n int) string {
+		var out strings.Builder
+		for i := range n {
+			fmt.Fprintf(&out, "%s %05d = value\n", name, i)
+		}
+		return out.String()
+	}
+	for i := range 60 {
+		text := lines("some", 300)
+		state.Files = append(state.Files, filecontext.Entry{
+			Content: filecontext.Content{Path: fmt.Sprintf("dir%d/open%02d.go", i%8, i), Text: text, Hash: fit.Hash(text), Size: int64(len(text)), Lines: 300},
+			State:   filecontext.Full, Unsaved: true,
+		})
+	}
+	var outlines []fit.Item
+	for i := range 2000 {
+		outlines = append(outlines, fit.TextItem(fmt.Sprintf("outline:dir%d/file%d.go", i%40, i), stability.Outline, lines("func", 15), state.Counter))
+	}
+	for range 250 {
+		stored.say(history.RoleUser, strings.Repeat(" word", 100))
+		stored.say(history.RoleAssistant, strings.Repeat(" word", 200))
+	}
+	stored.say(history.RoleUser, "And now?")
+	state.View = stored.view()
+
+	plan := func() (collected, fit.Result, planned) {
+		c, err := state.collect(b.Context(), nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		c.items = append(outlines[:len(outlines):len(outlines)], c.items...)
+		fitted, err := fit.Fit(b.Context(), state.fitting(&c))
+		if err != nil {
+			b.Fatal(err)
+		}
+		p, err := state.layOut(b.Context(), fitted.Items, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return c, fitted, p
+	}
+	render := func(c *collected, fitted *fit.Result, p *planned) Built {
+		built, err := state.render(b.Context(), c, p, fitted, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return built
+	}
+	c, fitted, p := plan()
+	first := render(&c, &fitted, &p)
+	first.Mirror.Answered(first.Plan, stability.Usage{Write: first.Plan.Tokens, Input: first.Plan.Tokens})
+	_, _, blobs, err := layout.Answered(&first)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, blob := range blobs {
+		stored.blobs[blob.Hash] = blob.Bytes
+	}
+	stored.say(history.RoleAssistant, "Now this.")
+	stored.say(history.RoleUser, "And then?")
+	state.View = stored.view()
+
+	b.Run("plan", func(b *testing.B) {
+		for b.Loop() {
+			plan()
+		}
+	})
+	b.Run("render", func(b *testing.B) {
+		c, fitted, p := plan()
+		for b.Loop() {
+			render(&c, &fitted, &p)
+		}
+	})
+}

@@ -1,18 +1,14 @@
 package server
 
 import (
+	"strata/history"
 	"strata/rpc"
 	"strata/server/wire"
 	"strata/session"
 )
 
 // assemble builds a request for a client that calls a model itself.
-func assemble(p *peer, r *rpc.Request, params wire.AssembleParams) {
-	tools, err := params.SessionTools()
-	if err != nil {
-		r.Fail(err)
-		return
-	}
+func assemble(p *peer, r *rpc.Request, params wire.AssembleParams, tools []session.Tool) {
 	p.withSession(r, params.SessionID, func(s *session.Session) {
 		respond := responder[session.Assembled](r, s, nil)
 		if params.Preview {
@@ -24,24 +20,14 @@ func assemble(p *peer, r *rpc.Request, params wire.AssembleParams) {
 }
 
 // commitCall stores the outcome of a client's own call.
-func commitCall(p *peer, r *rpc.Request, params wire.CommitParams) {
-	request, err := params.Request()
-	if err != nil {
-		r.Fail(err)
-		return
-	}
+func commitCall(p *peer, r *rpc.Request, params wire.CommitParams, request session.CommitRequest) {
 	p.withSession(r, params.SessionID, func(s *session.Session) {
 		s.Commit(request, p.cursor(s), responder[session.Committed](r, s, nil))
 	})
 }
 
 // countTokens counts the tokens of a text, of messages, or of both.
-func countTokens(p *peer, r *rpc.Request, params wire.CountParams) {
-	messages, err := params.History()
-	if err != nil {
-		r.Fail(err)
-		return
-	}
+func countTokens(p *peer, r *rpc.Request, params wire.CountParams, messages []history.Message) {
 	p.withSession(r, params.SessionID, func(s *session.Session) {
 		s.Count(params.Text, messages, responder(r, s, under[int]("tokens")))
 	})

@@ -20,6 +20,18 @@ func on[P any](handle func(p *peer, r *rpc.Request, params P)) method {
 	}}
 }
 
+// parsed is on for parameters that are parsed further: parse returns the value for handle, or the error for the client.
+func parsed[P, T any](parse func(*P) (T, error), handle func(p *peer, r *rpc.Request, params P, value T)) method {
+	return on(func(p *peer, r *rpc.Request, params P) {
+		value, err := parse(&params)
+		if err != nil {
+			r.Fail(err)
+			return
+		}
+		handle(p, r, params, value)
+	})
+}
+
 // inSession returns a method that passes decoded parameters to the session that they name. show converts the session's
 // reply into the result of the method; nil leaves it unchanged.
 func inSession[P interface{ Session() string }, T any](

@@ -4,26 +4,19 @@ import (
 	"context"
 
 	"strata/history"
+	"strata/historystore"
 	"strata/rpc"
 	"strata/server/wire"
 	"strata/session"
 )
 
-func listHistory(p *peer, r *rpc.Request, params wire.HistoryParams) {
-	before, size, err := params.SeqPage()
-	if err != nil {
-		r.Fail(err)
-		return
-	}
-	p.withSession(r, params.SessionID, func(s *session.Session) { s.List(before, size, responder(r, s, wire.NewHistoryPage)) })
+func listHistory(p *peer, r *rpc.Request, params wire.HistoryParams, page wire.SeqPage) {
+	p.withSession(r, params.SessionID, func(s *session.Session) {
+		s.List(page.Before, page.Size, responder(r, s, wire.NewHistoryPage))
+	})
 }
 
-func searchHistory(p *peer, r *rpc.Request, params wire.SearchParams) {
-	query, err := params.SearchQuery()
-	if err != nil {
-		r.Fail(err)
-		return
-	}
+func searchHistory(p *peer, r *rpc.Request, _ wire.SearchParams, query historystore.SearchQuery) {
 	r.Go(func(ctx context.Context) (any, error) {
 		hits, next, err := p.store.Search(ctx, query)
 		if err != nil {
@@ -33,24 +26,14 @@ func searchHistory(p *peer, r *rpc.Request, params wire.SearchParams) {
 	})
 }
 
-func appendHistory(p *peer, r *rpc.Request, params wire.AppendParams) {
-	messages, err := params.History()
-	if err != nil {
-		r.Fail(err)
-		return
-	}
+func appendHistory(p *peer, r *rpc.Request, params wire.AppendParams, messages []history.Message) {
 	p.withSession(r, params.SessionID, func(s *session.Session) {
 		s.Append(messages, p.cursor(s), responder(r, s, under[[]string]("messageIds")))
 	})
 }
 
 // replaceHistory makes the given messages the whole working history.
-func replaceHistory(p *peer, r *rpc.Request, params wire.AppendParams) {
-	messages, err := params.History()
-	if err != nil {
-		r.Fail(err)
-		return
-	}
+func replaceHistory(p *peer, r *rpc.Request, params wire.AppendParams, messages []history.Message) {
 	p.withSession(r, params.SessionID, func(s *session.Session) {
 		s.Replace(messages, p.cursor(s), responder(r, s, wire.NewReplaced))
 	})
@@ -64,15 +47,10 @@ func compactHistory(p *peer, r *rpc.Request, params wire.CompactParams) {
 	})
 }
 
-func listEdits(p *peer, r *rpc.Request, params wire.HistoryParams) {
-	before, size, err := params.SeqPage()
-	if err != nil {
-		r.Fail(err)
-		return
-	}
+func listEdits(p *peer, r *rpc.Request, params wire.HistoryParams, page wire.SeqPage) {
 	p.withSession(r, params.SessionID, func(s *session.Session) {
 		respond := responder[wire.EditPage](r, s, nil)
-		s.Edits(before, size, func(edits []session.EditInfo, older int64, err error) {
+		s.Edits(page.Before, page.Size, func(edits []session.EditInfo, older int64, err error) {
 			respond(wire.EditPage{Edits: edits, NextCursor: wire.SeqCursor(older)}, err)
 		})
 	})

@@ -1,18 +1,14 @@
 package server
 
 import (
+	"strata/history"
 	"strata/rpc"
 	"strata/server/wire"
 	"strata/session"
 )
 
 // prompt starts a turn and responds when it has ended and the client has received its events.
-func prompt(p *peer, r *rpc.Request, params wire.PromptParams) {
-	blocks, err := params.Blocks()
-	if err != nil {
-		r.Fail(err)
-		return
-	}
+func prompt(p *peer, r *rpc.Request, params wire.PromptParams, blocks []history.Block) {
 	p.withSession(r, params.SessionID, func(s *session.Session) {
 		sub, err := p.subscribe(s)
 		if err != nil {

@@ -24,17 +24,22 @@ func newSession(p *peer, r *rpc.Request, params wire.NewSessionParams) {
 		if err != nil {
 			return nil, err
 		}
-		sub, err := p.subscribe(s)
-		if err != nil {
-			return nil, err
-		}
-		s.Subscribe(sub.cursor.Load(), responder(r, s, func(i session.Info) any {
+		return p.enter(r, s, func(i session.Info) any {
 			p.monitors.created(i.Session)
+			p.mcpNotice(s, params.MCPServers)
 			return p.opened(i)
-		}))
-		p.mcpNotice(s, params.MCPServers)
-		return rpc.Later, nil
+		})
 	})
+}
+
+// enter subscribes the connection to a new session and responds with result.
+func (p *peer) enter(r *rpc.Request, s *session.Session, result func(session.Info) any) (any, error) {
+	sub, err := p.subscribe(s)
+	if err != nil {
+		return nil, err
+	}
+	s.Subscribe(sub.cursor.Load(), responder(r, s, result))
+	return rpc.Later, nil
 }
 
 // opened returns the result for a new session.
@@ -268,15 +273,10 @@ func (p *peer) fork(
 		if err != nil {
 			return nil, err
 		}
-		sub, err := p.subscribe(s)
-		if err != nil {
-			return nil, err
-		}
-		s.Subscribe(sub.cursor.Load(), responder(r, s, func(i session.Info) any {
+		return p.enter(r, s, func(i session.Info) any {
 			p.monitors.created(record)
 			return result(s, i, state.Seq)
-		}))
-		return rpc.Later, nil
+		})
 	})
 }
 

@@ -9,12 +9,7 @@ import (
 )
 
 // listUsage returns a page of a session's usage log and the sums over the whole log.
-func listUsage(p *peer, r *rpc.Request, params wire.UsageParams) {
-	size, err := params.Size()
-	if err != nil {
-		r.Fail(err)
-		return
-	}
+func listUsage(p *peer, r *rpc.Request, params wire.UsageParams, size int) {
 	r.Go(func(ctx context.Context) (any, error) {
 		list := p.store.Calls
 		if params.Newest {

@@ -93,16 +93,21 @@ func (p PageParams) Size() (int, error) {
 	return min(p.Limit, MaxPage), nil
 }
 
-// SeqPage returns the page of a list ordered by sequence number: it ends before the number before (0: at the end of the
-// list) and has at most size entries.
-func (p PageParams) SeqPage() (before int64, size int, err error) {
+// SeqPage is a page of a list that is ordered by sequence number.
+type SeqPage struct {
+	Before int64 // the page ends before this number; 0: at the end of the list
+	Size   int   // maximum number of entries
+}
+
+// SeqPage returns the page of a list that is ordered by sequence number.
+func (p PageParams) SeqPage() (page SeqPage, err error) {
 	if p.Cursor != "" {
-		if before, err = strconv.ParseInt(p.Cursor, 10, 64); err != nil || before < 1 {
-			return 0, 0, errCursor()
+		if page.Before, err = strconv.ParseInt(p.Cursor, 10, 64); err != nil || page.Before < 1 {
+			return SeqPage{}, errCursor()
 		}
 	}
-	size, err = p.Size()
-	return before, size, err
+	page.Size, err = p.Size()
+	return page, err
 }
 
 // SeqCursor returns the cursor of the page that ends before a sequence number; empty if the number is 0.

@@ -63,9 +63,9 @@ func TestSeqPage(t *testing.T) {
 		{PageParams{Cursor: "12x"}, 0, 0, true},
 	}
 	for _, tt := range tests {
-		before, size, err := tt.params.SeqPage()
-		if (err != nil) != tt.bad || err == nil && (before != tt.before || size != tt.size) {
-			t.Errorf("%+v: before %d, size %d, error %v", tt.params, before, size, err)
+		page, err := tt.params.SeqPage()
+		if (err != nil) != tt.bad || err == nil && page != (SeqPage{tt.before, tt.size}) {
+			t.Errorf("%+v: %+v, error %v", tt.params, page, err)
 		}
 	}
 	if SeqCursor(0) != "" || SeqCursor(12) != "12" {

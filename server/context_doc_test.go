@@ -14,14 +14,14 @@ import (
 	"strata/tokens"
 )
 
-// docs/context.md walks through one session. Its tables, and the report in README.md, are what that session gives on a
-// server whose provider caches by Anthropic's rules. -update writes them.
+// docs/context.md follows one session. A server whose provider caches by Anthropic's rules generates its tables and the
+// report in README.md. -update writes them.
 const (
 	contextDoc = "../docs/context.md"
 	readmeDoc  = "../README.md"
 )
 
-// act is one step of the tour: what happens, and then a prompt.
+// act is one step of the tour: an event, and then a prompt.
 type act struct {
 	what   string
 	do     func(w *tour)
@@ -30,21 +30,21 @@ type act struct {
 }
 
 var acts = []act{
-	{"`parser.go` and `token.go` come in", func(w *tour) { w.add("parser.go"); w.add("token.go") }, 0, "How does the parser find the end of a list?"},
-	{"nothing", nil, time.Minute, "And the end of a map?"},
-	{"nothing", nil, time.Minute, "What happens at the end of the input?"},
-	{"nothing", nil, time.Minute, "Is there a limit to nesting?"},
+	{"`parser.go` and `token.go` are added", func(w *tour) { w.add("parser.go"); w.add("token.go") }, 0, "How does the parser find the end of a list?"},
+	{"-", nil, time.Minute, "And the end of a map?"},
+	{"-", nil, time.Minute, "What happens at the end of the input?"},
+	{"-", nil, time.Minute, "Is there a limit to nesting?"},
 	{"a line of `parser.go` is edited", func(w *tour) { w.ts.write("parser.go", parserText("return p.list(depth + 1)")) }, time.Minute, "I limited the nesting. Is it right?"},
-	{"nothing", nil, time.Minute, "What is still missing?"},
-	{"`token.go` goes out", func(w *tour) { w.remove("token.go") }, time.Minute, "Which errors should it tell apart?"},
-	{"`token.go` comes back", func(w *tour) { w.add("token.go") }, time.Minute, "Write the first test."},
-	{"`parser.go` goes out", func(w *tour) { w.remove("parser.go") }, time.Minute, "Which tokens need a test?"},
-	{"nothing", nil, time.Minute, "Write that one."},
+	{"-", nil, time.Minute, "What is still missing?"},
+	{"`token.go` is removed", func(w *tour) { w.remove("token.go") }, time.Minute, "Which errors should it tell apart?"},
+	{"`token.go` is added again", func(w *tour) { w.add("token.go") }, time.Minute, "Write the first test."},
+	{"`parser.go` is removed", func(w *tour) { w.remove("parser.go") }, time.Minute, "Which tokens need a test?"},
+	{"-", nil, time.Minute, "Write that one."},
 	{"a pause of 20 minutes", nil, 20 * time.Minute, "Where was I?"},
-	{"nothing", nil, time.Minute, "Then the next one."},
+	{"-", nil, time.Minute, "Then the next one."},
 }
 
-// readmeActs is how much of the tour the report in README.md is made after.
+// readmeActs is the number of steps before the report in README.md.
 const readmeActs = 5
 
 func TestContextDocument(t *testing.T) {
@@ -63,7 +63,7 @@ func TestReadmeShowsAReport(t *testing.T) {
 	writeDoc(t, readmeDoc, text, withSection(t, text, "report", "```\n"+w.report()+"```\n"))
 }
 
-// withSection returns a document with another text in one of its generated sections.
+// withSection returns doc with the text of one generated section replaced.
 func withSection(t *testing.T, doc, name, section string) string {
 	t.Helper()
 	begin, end := "<!-- begin "+name+": go test ./server -update -->\n", "<!-- end "+name+" -->\n"
@@ -84,12 +84,12 @@ type tour struct {
 	rows    []tourRow
 }
 
-// tourRow is what a step came to: how its request was read, and the session after its reply.
+// tourRow is the result of a step: the cache figures of its request, and the session after its reply.
 type tourRow struct {
-	number              int
-	what, cut           string
-	read, wrote, beside int // tokens of the request: from the cache, into it, neither
-	after               session.Breakdown
+	number                int
+	what, cut             string
+	read, wrote, uncached int // tokens of the request, as the provider reported them
+	after                 session.Breakdown
 }
 
 func takeTour(t *testing.T, layout string, acts []act) *tour {
@@ -132,10 +132,10 @@ func (w *tour) step(number int, a act) {
 	after := w.breakdown()
 	usage := after.Totals.Usage
 	row := tourRow{
-		number: number, what: a.what, cut: before.Cut, after: after, read: usage.CacheRead, wrote: usage.CacheWrite, beside: usage.Input,
+		number: number, what: a.what, cut: before.Cut, after: after, read: usage.CacheRead, wrote: usage.CacheWrite, uncached: usage.Input,
 	}
 	for _, r := range w.rows {
-		row.read, row.wrote, row.beside = row.read-r.read, row.wrote-r.wrote, row.beside-r.beside
+		row.read, row.wrote, row.uncached = row.read-r.read, row.wrote-r.wrote, row.uncached-r.uncached
 	}
 	w.rows = append(w.rows, row)
 }
@@ -152,13 +152,13 @@ func (w *tour) remove(path string) {
 	call[map[string]bool](w.ts, w.editor, "_strata/files/remove", w.session, map[string]any{"path": path})
 }
 
-// table writes the rows in Markdown.
+// table returns the rows as a Markdown table.
 func (w *tour) table() string {
 	var b strings.Builder
-	b.WriteString("| | what happens | read | written | beside | `parser.go` | `token.go` | L0 | L1 | L2 | L3 | active | dead | laid out anew because |\n")
+	b.WriteString("| | what happens | read | written | uncached | `parser.go` | `token.go` | L0 | L1 | L2 | L3 | active | unused | rebuilt because |\n")
 	b.WriteString("|--:|---|--:|--:|--:|---|---|--:|--:|--:|--:|--:|--:|---|\n")
 	for _, r := range w.rows {
-		fmt.Fprintf(&b, "| %d | %s | %d | %d | %d | %s | %s |", r.number, r.what, r.read, r.wrote, r.beside, r.place("parser.go"), r.place("token.go"))
+		fmt.Fprintf(&b, "| %d | %s | %d | %d | %d | %s | %s |", r.number, r.what, r.read, r.wrote, r.uncached, r.place("parser.go"), r.place("token.go"))
 		for _, tier := range r.after.Tiers {
 			fmt.Fprintf(&b, " %d |", tier.Tokens)
 		}
@@ -167,14 +167,14 @@ func (w *tour) table() string {
 	return b.String()
 }
 
-// place says where a file stands after a reply: its tier, N and tokens.
+// place returns the tier, N and tokens of a file after a reply.
 func (r *tourRow) place(path string) string {
 	for _, tier := range r.after.Tiers {
 		for _, item := range tier.Items {
 			switch {
 			case item.Key != "file:"+path:
 			case item.Leaves:
-				return fmt.Sprintf("leaves, %d", item.Tokens)
+				return fmt.Sprintf("unused, %d", item.Tokens)
 			default:
 				return fmt.Sprintf("%s, N %d, %d", tier.Tier, item.N, item.Tokens)
 			}
@@ -185,7 +185,7 @@ func (r *tourRow) place(path string) string {
 
 var messageID = regexp.MustCompile(`msg_[0-9A-HJKMNP-TV-Z]{26}`)
 
-// report returns the session's report, with ids that are the same each time.
+// report returns the session's report with reproducible ids.
 func (w *tour) report() string {
 	text := call[session.Report](w.ts, w.editor, "_strata/context/report", w.session, nil).Text
 	names := make(map[string]string)
@@ -210,7 +210,7 @@ func rulesText() string {
 	return b.String()
 }
 
-// parserText is a file of some size, in one place of which a call stands.
+// parserText returns a larger file that contains the given call once.
 func parserText(call string) string {
 	var b strings.Builder
 	b.WriteString("package parser\n\n")

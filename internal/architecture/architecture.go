@@ -1,6 +1,6 @@
 // Package architecture contains tests that enforce the design of the tree: which package may import which, the entries
-// at the top level, a package comment for every package, a maximum length of files, and no references to the machine on
-// which a file was written.
+// at the top level, a package comment for every package, a maximum length of files, the shape of each package inside, and
+// no references to the machine on which a file was written.
 //
 // It must never be imported. Its tests apply each rule to the tree and to made-up faults.
 package architecture
@@ -24,7 +24,7 @@ const module = "strata"
 
 // unit returns the row of a package in the table of imports: its own, or that of the nearest parent folder with a row.
 // Without a row it is the top-level folder, or the folder directly below cmd or internal. The unit of
-// strata/session/profile is session, that of strata/internal/upstream/sse is internal/upstream.
+// strata/server/access/file is server/access, that of strata/internal/upstream/sse is internal/upstream.
 func unit(importPath string) string {
 	folder := strings.TrimPrefix(importPath, module+"/")
 	for above := folder; above != "."; above = path.Dir(above) {

@@ -9,8 +9,10 @@ import (
 // imports lists for each package, including its subfolders without their own rows, which others of this module it may
 // import. The order is that of the architecture: packages may only import those below them.
 var imports = map[string][]string{
-	"server":       {"server/access", "server/wire", "server/transfer", "rpc", "session", "compaction", "historystore", "history", "web"},
-	"session":      {"filecontext", "stability", "compaction", "tokens", "llm", "history"},
+	"server": {"server/access", "server/wire", "server/transfer", "rpc",
+		"session", "session/assembly", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "compaction", "historystore", "history", "web"},
+	"session": {"session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/fit",
+		"session/content", "session/events", "session/mailbox", "session/profile", "filecontext", "stability", "compaction", "tokens", "llm", "history"},
 	"compaction":   {"tokens", "history"},
 	"filecontext":  {"tokens"},
 	"stability":    {},
@@ -22,8 +24,19 @@ var imports = map[string][]string{
 	"history":      {},
 
 	"server/access":   {},
-	"server/transfer": {"server/wire", "rpc", "session", "historystore", "history"},
-	"server/wire":     {"rpc", "session", "compaction", "historystore", "history"},
+	"server/transfer": {"server/wire", "rpc", "session", "session/assembly", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "historystore", "history"},
+	"server/wire":     {"rpc", "session", "session/assembly", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "compaction", "historystore", "history"},
+
+	"session/compacting": {"session/assembly", "session/loop", "session/fit", "session/content", "session/events", "session/mailbox", "session/profile", "compaction", "llm", "history"},
+	"session/assembly":   {"session/loop", "session/documents", "session/fit", "session/content", "session/profile", "filecontext", "stability", "tokens", "llm", "history"},
+	"session/loop":       {"session/fit", "session/content", "session/profile", "stability", "tokens", "history"},
+	"session/documents":  {"session/fit", "session/profile", "filecontext", "tokens", "history"},
+	"session/workspace":  {"session/fit", "session/events", "session/mailbox", "filecontext", "tokens", "history"},
+	"session/fit":        {"session/content", "session/profile", "filecontext", "stability", "tokens", "history"},
+	"session/content":    {"llm", "tokens", "history"},
+	"session/events":     {"history"},
+	"session/mailbox":    {},
+	"session/profile":    {},
 
 	// Too large for a helper, so it has its own row: the code of `strata replay`.
 	"internal/replay": {"stability"},

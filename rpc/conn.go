@@ -124,7 +124,7 @@ func (c *Conn) ID() string { return c.opt.ID }
 // Done returns a channel that is closed when Serve has ended.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
-// Serve runs the connection until the peer leaves, breaks a limit or stops responding, until Close has sent what is
+// Serve runs the connection until the peer leaves, breaks a limit or stops responding, until Close has sent everything
 // queued, or until ctx ends, which closes the stream with 1001 immediately. It returns when all goroutines of the
 // connection have ended, with an error unless the end was orderly. It must be called only once.
 func (c *Conn) Serve(ctx context.Context) error {

@@ -8,8 +8,8 @@ import (
 	"github.com/pkoukk/tiktoken-go"
 )
 
-// The tables are those of tiktoken-go-loader, without its two other encodings and without base64. They have a third of
-// its size. TestTablesAreThoseOfTheLoader compares them, and writes them with -update.
+// The tables of tiktoken-go-loader, without its two other encodings and without base64, at a third of its size.
+// TestTablesAreThoseOfTheLoader compares them, and writes them with -update.
 var (
 	//go:embed o200k_base.tokens
 	o200kTable string

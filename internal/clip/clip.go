@@ -1,4 +1,4 @@
-// Package clip shortens text without breaking a character. It must never know what a text is for.
+// Package clip truncates text without splitting a character. It must never depend on the purpose of a text.
 package clip
 
 import (
@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bytes returns the beginning of text with at most n bytes, less the bytes of a character that does not end there.
+// Bytes returns the longest prefix of text with at most n bytes that does not end within a character.
 func Bytes(text string, n int) string {
 	n = max(n, 0)
 	if len(text) <= n {
@@ -53,7 +53,7 @@ func LastChars(text string, n int) string {
 	return text[at:]
 }
 
-// Line returns the beginning of text as one line of at most n characters. A line that was shortened ends with an ellipsis.
+// Line returns the start of text as one line of at most n characters. A truncated line ends with an ellipsis.
 func Line(text string, n int) string {
 	line := strings.Join(strings.Fields(text), " ")
 	short := Chars(line, n)
@@ -63,8 +63,8 @@ func Line(text string, n int) string {
 	return short
 }
 
-// Middle returns text with at most n characters: of a longer one the beginning, a marker with the number of omitted
-// characters, and the end.
+// Middle returns text with at most n characters. A longer text is reduced to its start, a marker with the number of
+// omitted characters, and its end.
 func Middle(text string, n int) string {
 	all := utf8.RuneCountInString(text)
 	if all <= n {

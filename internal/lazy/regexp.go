@@ -1,5 +1,5 @@
-// Package lazy puts off work until its result is first needed. The command line starts the program for a moment, again
-// and again, and an editor for each window: none of them should compile expressions that it does not use.
+// Package lazy defers work until its result is first needed. The command line starts the program often and briefly, and
+// an editor starts one per window: none of these processes should compile expressions that it does not use.
 package lazy
 
 import (

@@ -1,5 +1,5 @@
-// Package leak finds goroutines that tests leave behind. Those that are about to end get the time that they need, however
-// busy the machine is: goleak alone waits for less than half a second.
+// Package leak finds goroutines leaked by tests. It gives goroutines that are about to end enough time, even on a busy
+// machine: goleak alone waits less than half a second.
 //
 // It must only be used by tests.
 package leak
@@ -10,27 +10,27 @@ import (
 	"go.uber.org/goleak"
 )
 
-// patience is how long goroutines may take to end. Only a leak takes so long.
+// patience is the maximum time for goroutines to end. Only a leak takes that long.
 const patience = time.Minute
 
-// Tests are those of a package: a *testing.M.
+// Tests are the tests of a package: a *testing.M.
 type Tests interface{ Run() int }
 
-// Main runs the tests of m and exits with their status, or with a failure where goroutines are left.
+// Main runs the tests of m and exits with their status, or with a failure if goroutines are leaked.
 func Main(m Tests) { goleak.VerifyTestMain(patient{m}) }
 
-// patient are tests that end after their goroutines.
+// patient wraps Tests to wait for their goroutines.
 type patient struct{ Tests }
 
 func (p patient) Run() int {
 	status := p.Tests.Run()
 	if status == 0 {
-		_ = Find() // goleak looks again, and says what is left
+		_ = Find() // goleak checks again and reports leaks
 	}
 	return status
 }
 
-// Find returns an error that names the goroutines that are left, but for those that the options leave out.
+// Find returns an error with the leaked goroutines, except for those ignored by the options.
 func Find(options ...goleak.Option) error {
 	err := goleak.Find(options...)
 	for giveUp := time.Now().Add(patience); err != nil && time.Now().Before(giveUp); {

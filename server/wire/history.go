@@ -31,8 +31,8 @@ type Message struct {
 // View describes how the view changes a message.
 type View struct {
 	State   history.HiddenReason `json:"state,omitempty"`  // why the message is not in view
-	EditID  string             `json:"editId,omitempty"` // of the edit that removed it
-	Patches []Patch            `json:"patches,omitempty"`
+	EditID  string               `json:"editId,omitempty"` // of the edit that removed it
+	Patches []Patch              `json:"patches,omitempty"`
 }
 
 // Patch replaces the text of a block in the view.

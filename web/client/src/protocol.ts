@@ -1126,7 +1126,7 @@ export type StrataEvent =
       usage: Usage;
       /** US dollars. */
       cost: number;
-      /** The provider did not report all of `usage`: what is missing was counted. */
+      /** The provider did not report the whole usage: the missing part was counted. */
       estimated?: boolean;
       error?: RpcErrorObject;
     }

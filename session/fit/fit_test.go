@@ -1,0 +1,215 @@
+package fit
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"strata/filecontext"
+	"strata/history"
+	"strata/session/content"
+	"strata/session/profile"
+	"strata/stability"
+	"strata/tokens"
+)
+
+// desk is a request that is made of random items, and the messages that they show.
+type desk struct {
+	request  Request
+	messages map[int64]history.Message
+}
+
+// Body implements Documents.
+func (d *desk) Body(document *history.Document) string { return document.Text }
+
+// Item implements Documents.
+func (d *desk) Item(document history.Document, keep int) Item {
+	it := TextItem(DocumentPrefix+document.Name, stability.Document, WithMarker(document.Text, keep), d.request.Counter)
+	it.Priority, it.Document, it.Pinned = document.Priority, &document, document.Pinned
+	return it
+}
+
+// newDesk returns a request with documents, files and a conversation, above its limit more often than not.
+func newDesk(r *rand.Rand, greedy bool) *desk {
+	d := &desk{messages: make(map[int64]history.Message)}
+	counter := tokens.For("")
+	d.request = Request{
+		Budget: &profile.Budget{}, Counter: counter, Cache: new(RenderCache), Pictures: new(content.Gallery), Log: slog.New(slog.DiscardHandler),
+		Name: func(path string) string { return path }, Documents: d,
+		Read: func(_ context.Context, seqs []int64) ([]history.Message, error) {
+			read := make([]history.Message, len(seqs))
+			for i, seq := range seqs {
+				read[i] = d.messages[seq]
+			}
+			return read, nil
+		},
+		Notes: func(others, _ []Item, _ []filecontext.Entry, untold []string) ([]Item, map[string]string) {
+			if slices.Contains(untold, "note:1") {
+				return nil, nil
+			}
+			note := TextItem("note:1", stability.Note, fmt.Sprint(len(others), " items"), counter)
+			note.Pinned = true
+			return []Item{note}, map[string]string{"told": fmt.Sprint(len(others))}
+		},
+	}
+	if greedy {
+		d.request.Budget.CodeShare, d.request.Budget.HistoryShare = 70, 30
+		d.request.History = 100 + r.IntN(400)
+	}
+	words := func(most int) string { return strings.Repeat(" word", 1+r.IntN(most)) }
+	items := []Item{TextItem(SystemKey, stability.System, words(20), counter)}
+	items[0].Pinned = true
+	for i := range r.IntN(5) {
+		items = append(items, d.Item(history.Document{Name: fmt.Sprint("d", i), Text: words(300), Priority: r.IntN(100), Pinned: r.IntN(4) == 0}, 1<<20))
+	}
+	for i := range r.IntN(5) {
+		text := strings.Repeat("a line of a file\n", 1+r.IntN(60))
+		e := filecontext.Entry{
+			Content: filecontext.Content{Path: fmt.Sprint("f", i), Text: text, Hash: Hash(text), Size: int64(len(text)), Lines: strings.Count(text, "\n")},
+			State:   filecontext.Full, Since: uint64(i),
+		}
+		d.request.Files = append(d.request.Files, e)
+		shows := d.request.Cache.Of(e, counter)
+		items = append(items, Item{
+			Item:     stability.Item{Key: FilePrefix + e.Path, Kind: stability.File, Hash: shows.Hash, Tokens: shows.Tokens, Rev: shows.Rev},
+			Priority: FilePriority(&e), Since: int64(i), File: &e,
+		})
+	}
+	var heads []history.Head
+	for i := range 1 + r.IntN(30) {
+		role := history.RoleUser
+		if i%2 == 1 {
+			role = history.RoleAssistant
+		}
+		text := words(80)
+		if r.IntN(3) == 0 {
+			text = "--- FULL CONTENT: a.go ---\n" + strings.Repeat("the same\n", 20)
+		}
+		m := history.Message{ID: fmt.Sprint("m", i), Seq: int64(i + 1), Role: role, Blocks: []history.Block{{Type: history.BlockText, Text: text}}}
+		m.Tokens = content.Tokens(counter, m.Blocks)
+		d.messages[m.Seq] = m
+		d.request.Pictures.Add(&m)
+		heads = append(heads, m.Head(content.Bytes(m.Blocks)))
+	}
+	d.request.Items = append(items, Conversation(history.NewLog(heads, nil).View())...)
+	newest := d.request.Items[len(d.request.Items)-1]
+	d.request.Limit = items[0].Size() + newest.Size() + 60 + r.IntN(Size(d.request.Items))
+	d.request.Goal = int(float64(d.request.Limit) * KeepShare)
+	return d
+}
+
+// Whatever there is: what remains fits, with what must stay, and nothing of the request is changed.
+func TestEverythingFitsAndNothingIsChanged(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 8))
+		d := newDesk(r, seed%2 == 1)
+		before, files, shown := slices.Clone(d.request.Items), slices.Clone(d.request.Files), shownBy(d.request.Items)
+		result, err := Fit(t.Context(), d.request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(shown, shownBy(d.request.Items)); diff != "" {
+			t.Fatalf("seed %d: the items were changed: %s", seed, diff)
+		}
+		for i := range files {
+			if now := d.request.Files[i]; now.State != files[i].State || now.Range != files[i].Range {
+				t.Fatalf("seed %d: the file %s was changed", seed, now.Path)
+			}
+		}
+		if size := Size(result.Items); size > d.request.Limit {
+			t.Fatalf("seed %d: %d of %d tokens", seed, size, d.request.Limit)
+		}
+		if result.Items[0].Key != SystemKey || result.Items[len(result.Items)-1].Key != before[len(before)-1].Key {
+			t.Fatalf("seed %d: the first and the newest are not there: %+v", seed, result.Items)
+		}
+		fitted := Size(before) <= d.request.Limit && (d.request.History == 0 || historySize(before) <= d.request.History)
+		if fitted != (result.Changes.Empty() && len(result.Omitted) == 0) {
+			t.Fatalf("seed %d: of %d tokens for %d these change: %+v, %+v", seed, Size(before), d.request.Limit, result.Changes, result.Omitted)
+		}
+		checkOmitted(t, seed, before, &result)
+	}
+}
+
+// shownBy describes items with what they point to.
+func shownBy(items []Item) []string {
+	lines := make([]string, len(items))
+	for i := range items {
+		it := &items[i]
+		lines[i] = fmt.Sprintf("%+v %d %v %s", it.Item, it.Priority, it.Messages, it.Text)
+		if it.File != nil {
+			lines[i] += fmt.Sprint(it.File.State, it.File.Range, it.File.Hash)
+		}
+		if it.Document != nil {
+			lines[i] += it.Document.Text
+		}
+	}
+	return lines
+}
+
+// checkOmitted checks that every item that is gone or shorter is named, and nothing else is.
+func checkOmitted(t *testing.T, seed uint64, before []Item, result *Result) {
+	t.Helper()
+	now := make(map[string]*Item)
+	for i := range result.Items {
+		now[result.Items[i].Key] = &result.Items[i]
+	}
+	named := make(map[string]bool)
+	for _, o := range result.Omitted {
+		named[o.Key] = true
+	}
+	for i := range before {
+		it := &before[i]
+		left := now[it.Key]
+		if missing := left == nil || left.Tokens < it.Tokens; missing != named[it.Key] {
+			t.Fatalf("seed %d: %s is missing: %v, named: %v", seed, it.Key, missing, named[it.Key])
+		}
+	}
+}
+
+func TestDedupeAloneRemovesCopiesOnly(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	d := newDesk(r, false)
+	for seed := uint64(2); len(d.messages) < 20; seed++ {
+		d = newDesk(rand.New(rand.NewPCG(seed, 1)), false)
+	}
+	result, err := Dedupe(t.Context(), d.request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(result.Changes.Dedupe) == 0 || len(result.Changes.Evict)+len(result.Changes.Truncate)+len(result.Changes.Files)+len(result.Changes.Documents) > 0 {
+		t.Errorf("%+v", result.Changes)
+	}
+	if len(result.Items) != len(d.request.Items) || Size(result.Items) != Size(d.request.Items)-Saved(result.Changes.Dedupe) {
+		t.Errorf("%d tokens of %d, saved %d", Size(result.Items), Size(d.request.Items), Saved(result.Changes.Dedupe))
+	}
+}
+
+func TestAnErrorOfReadingEndsTheFitting(t *testing.T) {
+	d := newDesk(rand.New(rand.NewPCG(3, 3)), false)
+	d.request.Limit, d.request.Goal = 1, 1
+	d.request.Read = func(context.Context, []int64) ([]history.Message, error) { return nil, context.Canceled }
+	if _, err := Fit(t.Context(), d.request); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestRuns(t *testing.T) {
+	all := []Omitted{
+		{Key: "msg:1", Tokens: 5, Reason: ReasonBudget, Score: 40},
+		{Key: "msg:2", Tokens: 6, Reason: ReasonBudget, Score: 40},
+		{Key: "msg:3", Tokens: 7, Count: 2, Reason: ReasonBudget, Score: 40},
+		{Key: "msg:5", Tokens: 1, Reason: ReasonBudget, Score: 45},
+		{Key: "file:a", Tokens: 2, Reason: ReasonBudget, Score: 45},
+		{Key: "msg:6", Tokens: 3, Reason: ReasonDuplicate, Score: 45},
+	}
+	want := []Omitted{{Key: "msg:1", Tokens: 18, Count: 4, Reason: ReasonBudget, Score: 40}, all[3], all[4], all[5]}
+	if diff := cmp.Diff(want, Runs(all)); diff != "" {
+		t.Error(diff)
+	}
+}

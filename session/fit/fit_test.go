@@ -185,8 +185,62 @@ func TestDedupeAloneRemovesCopiesOnly(t *testing.T) {
 	if len(result.Changes.Dedupe) == 0 || len(result.Changes.Evict)+len(result.Changes.Truncate)+len(result.Changes.Files)+len(result.Changes.Documents) > 0 {
 		t.Errorf("%+v", result.Changes)
 	}
+	newest := -1
+	for i := range d.request.Items {
+		it := &d.request.Items[i]
+		if it.Kind != stability.Message {
+			continue
+		}
+		if m := d.messages[it.Messages[0].Seq]; strings.Contains(m.PlainText(), "FULL CONTENT") {
+			newest = i
+		}
+	}
+	if result.Items[newest].Tokens != d.request.Items[newest].Tokens {
+		t.Error("the newest copy was removed")
+	}
 	if len(result.Items) != len(d.request.Items) || Size(result.Items) != Size(d.request.Items)-Saved(result.Changes.Dedupe) {
 		t.Errorf("%d tokens of %d, saved %d", Size(result.Items), Size(d.request.Items), Saved(result.Changes.Dedupe))
+	}
+}
+
+func TestTheHighestScoresStay(t *testing.T) {
+	for _, greedy := range []bool{false, true} {
+		d := newDesk(rand.New(rand.NewPCG(1, 2)), greedy)
+		items := d.request.Items[:1]
+		for i, priority := range []int{20, 90, 10, 80} {
+			items = append(items, d.Item(history.Document{Name: fmt.Sprint("p", priority), Text: fmt.Sprint(i, strings.Repeat(" word", 200)), Priority: priority}, 1<<20))
+		}
+		d.request.Items, d.request.Files, d.request.History = append(items, Conversation([]history.Viewed{{Head: history.Head{ID: "m", Role: history.RoleUser, Tokens: 10}}})...), nil, 0
+		d.request.Limit = Size(d.request.Items) - 10
+		d.request.Goal = Size(d.request.Items) - 2*items[1].Size() + 20 // and the note
+		result, err := Fit(t.Context(), d.request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var left []string
+		for _, it := range result.Items {
+			if it.Document != nil {
+				left = append(left, it.Document.Name)
+			}
+		}
+		if diff := cmp.Diff([]string{"p90", "p80"}, left); diff != "" {
+			t.Errorf("greedy %v: %s", greedy, diff)
+		}
+	}
+}
+
+// If not even the marker of omitted messages fits beside what must stay, it goes too.
+func TestTheMarkerGoesLast(t *testing.T) {
+	d := newDesk(rand.New(rand.NewPCG(1, 2)), false)
+	d.request.Notes = func([]Item, []Item, []filecontext.Entry, []string) ([]Item, map[string]string) { return nil, nil }
+	talk := Conversation([]history.Viewed{{Head: history.Head{ID: "m", Role: history.RoleUser, Tokens: 10}}})
+	d.request.Items = slices.Concat(d.request.Items[:1], Marked(talk, 7, d.request.Counter))
+	d.request.Files, d.request.Omitted = nil, 7
+	d.request.Limit = Size(d.request.Items) - 1
+	d.request.Goal = d.request.Limit
+	result, err := Fit(t.Context(), d.request)
+	if err != nil || len(result.Items) != 2 || Size(result.Items) > d.request.Limit {
+		t.Errorf("%d items, %v", len(result.Items), err)
 	}
 }
 

@@ -93,7 +93,7 @@ func checkpointList(list []history.Checkpoint) any {
 	return map[string][]history.Checkpoint{"checkpoints": append([]history.Checkpoint{}, list...)}
 }
 
-// initialize tells the client what the server serves, and notes what the client can show.
+// initialize responds with the capabilities of the server and records those of the client.
 func initialize(p *peer, r *rpc.Request, params wire.InitializeParams) {
 	switch {
 	case p.initialized:

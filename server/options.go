@@ -19,7 +19,7 @@ const (
 	DefaultIdleUnload  = 30 * time.Minute
 )
 
-// Options are the settings of a server and what it depends on. Token, StateDir and Models are required; a zero field
+// Options are the settings and dependencies of a server. Token, StateDir and Models are required; a zero field
 // means its default.
 type Options struct {
 	Version string

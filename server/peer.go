@@ -117,7 +117,7 @@ func (p *peer) drop(sub *subscription) {
 	p.conn.Detach(sub)
 }
 
-// leave ends all subscriptions after the connection has ended. Turns go on.
+// leave ends all subscriptions after the connection has ended. Turns continue.
 func (p *peer) leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -113,7 +113,7 @@ func (g *registry) count() int {
 	return len(g.sessions)
 }
 
-// close ends the session with the given id and calls then when it has ended; at once if it is not in memory.
+// close ends the session with the given id and calls then when it has ended, immediately if it is not in memory.
 func (g *registry) close(id, reason string, then func()) {
 	g.mu.Lock()
 	s := g.sessions[id]

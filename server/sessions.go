@@ -202,7 +202,7 @@ func attach(p *peer, r *rpc.Request, params wire.AttachParams) {
 	})
 }
 
-// detach ends what attach began: the connection still receives session/update, unless it unsubscribes.
+// detach undoes attach: the connection still receives session/update, unless it unsubscribes.
 func detach(p *peer, r *rpc.Request, params wire.DetachParams) {
 	s, ok := p.sessions.loaded(params.SessionID)
 	if !ok {

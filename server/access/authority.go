@@ -54,7 +54,7 @@ func parseAuthority(s string) (authority, bool) {
 }
 
 // loopback reports whether the host denotes this machine by name or address. Names are never resolved:
-// an attacker controls what a name resolves to.
+// an attacker controls the result.
 func (a authority) loopback() bool {
 	if a.host == "localhost" {
 		return true

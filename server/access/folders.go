@@ -9,7 +9,7 @@ import (
 )
 
 // Folders is the rule about the folders that sessions may work in: any but the root of the file system and the server's
-// own, or, if roots are configured, only these and what is below them. Safe for concurrent use.
+// own, or, if roots are configured, only these and folders below them. Safe for concurrent use.
 type Folders struct {
 	own   string   // resolved; empty for none
 	roots []string // resolved; none: any folder

@@ -16,7 +16,7 @@ import (
 // maxOpen is the maximum number of concurrent imports and forks.
 const maxOpen = 16
 
-// Options are what an Importer needs.
+// Options are the dependencies of an Importer.
 type Options struct {
 	Store   *historystore.Store
 	Folders func(dir string) (string, error) // returns the cleaned path of a folder for a session; see wire.FolderParams

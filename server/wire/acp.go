@@ -34,7 +34,7 @@ type InitializeParams struct {
 	} `json:"clientCapabilities"`
 }
 
-// Capabilities returns what the client can show.
+// Capabilities returns the optional updates that the client can show.
 func (p *InitializeParams) Capabilities() Capabilities {
 	s := p.ClientCapabilities.Session
 	if s == nil {

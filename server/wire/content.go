@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"strata/history"
+	"strata/internal/clip"
 )
 
 // MaxPromptID is the maximum length of a prompt's id, in bytes.
@@ -116,8 +116,8 @@ func toolContents(blocks []history.Block) []ToolContent {
 	contents := make([]ToolContent, 0, len(blocks))
 	for i := range blocks {
 		b := blocks[i]
-		if rest := len(b.Text) - MaxToolText; rest > 0 {
-			b.Text = strings.ToValidUTF8(b.Text[:MaxToolText], "") + fmt.Sprintf("\n[%d more bytes in the transcript]", rest)
+		if text := clip.Bytes(b.Text, MaxToolText); text != b.Text {
+			b.Text = fmt.Sprintf("%s\n[%d more bytes in the transcript]", text, len(b.Text)-len(text))
 		}
 		contents = append(contents, ToolContent{Type: "content", Content: contentOf(&b)})
 	}

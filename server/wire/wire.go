@@ -15,6 +15,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"strata/internal/clip"
 	"strata/rpc"
 )
 
@@ -62,7 +63,7 @@ func fieldPath(path string) string {
 func Clip(name string) string {
 	const limit = 100
 	if len(name) > limit {
-		return name[:limit] + "…"
+		return clip.Bytes(name, limit) + "…"
 	}
 	return name
 }

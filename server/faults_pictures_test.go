@@ -137,9 +137,7 @@ func TestF13PicturesThatNoRequestCanHold(t *testing.T) {
 			t.Errorf("%s: told %q", name, fault.Message)
 		}
 		var content []any
-		for _, b := range tc.blocks {
-			content = append(content, b)
-		}
+		content = append(content, tc.blocks...)
 		messages := []any{map[string]any{"role": "user", "content": "fine"}, map[string]any{"role": "user", "content": content}}
 		for _, method := range []string{"_strata/history/append", "_strata/history/replace"} {
 			err := e.Call(method, map[string]any{"sessionId": sid, "messages": messages}, nil)

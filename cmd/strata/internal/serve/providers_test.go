@@ -74,7 +74,7 @@ func TestModelsWithoutAKeyAreNotOffered(t *testing.T) {
 	}
 	defer client.Close()
 	offered := func(name string) bool {
-		for _, m := range (catalogue{client}).Models() {
+		for _, m := range (catalogue{client}).Catalogue() {
 			if m.Name == name {
 				return true
 			}
@@ -82,7 +82,7 @@ func TestModelsWithoutAKeyAreNotOffered(t *testing.T) {
 		return false
 	}
 	if offered("openai/mine") || !offered(config.OfflineModel) {
-		t.Errorf("without a key %+v are offered", catalogue{client}.Models())
+		t.Errorf("without a key %+v are offered", catalogue{client}.Catalogue())
 	}
 	keys["KEY"] = "secret"
 	if !offered("openai/mine") {

@@ -24,11 +24,15 @@ type condensing struct {
 	evicted []history.Viewed // messages that do not fit
 }
 
+// maxCondensed limits the stored content that is summarised while a prompt waits, in bytes: about a second's work.
+// Messages of a larger history leave without a summary.
+const maxCondensed = 8 << 20
+
 // Condense returns the edit that shortens the history of a state, of which some messages do not fit, without its sequence
 // number; ok is false if there is nothing to shorten. An error is one of reading messages.
 func Condense(ctx context.Context, s *assembly.State, rules *Rules, by Condensation, evicted []history.Viewed) (edit history.Edit, ok bool, err error) {
 	n := len(s.View)
-	if n == 0 || pendingCalls(s.View) {
+	if n == 0 || pendingCalls(s.View) || viewBytes(s.View) > maxCondensed {
 		return history.Edit{}, false, nil
 	}
 	h, err := historyOf(ctx, s)
@@ -43,6 +47,15 @@ func Condense(ctx context.Context, s *assembly.State, rules *Rules, by Condensat
 		Kind: history.EditCompact, Reason: out.Plan.Reason, Messages: out.Plan.Drop, Summary: out.Summary, SummaryTokens: out.SummaryTokens,
 		Strategy: rules.Strategy, SavedTokens: out.Before - out.After, Before: s.HistoryTokens, After: s.HistoryTokens - (out.Before - out.After),
 	}, true, nil
+}
+
+// viewBytes returns the stored size of the messages of a view.
+func viewBytes(view []history.Viewed) int {
+	sum := 0
+	for i := range view {
+		sum += view[i].Bytes
+	}
+	return sum
 }
 
 // byStrategy is the compaction of the strategy in force. A topic that was found by words alone is no reason to drop messages

@@ -46,7 +46,7 @@ func textOf(v *accessibility.Value) string {
 	return strings.Trim(string(v.Value), `"`)
 }
 
-func TestEverythingThatCanBeUsedHasAName(t *testing.T) {
+func TestEveryControlHasAName(t *testing.T) {
 	w := newPricedWorld(t)
 	e := w.Editor(t)
 	sid := richSession(t, w, e)
@@ -66,7 +66,7 @@ func TestEverythingThatCanBeUsedHasAName(t *testing.T) {
 		}
 	}
 	p.WaitText("main", "Choose a session")
-	check("the beginning")
+	check("home")
 	p.Session(sid)
 	for _, tab := range p.tabs() {
 		p.Tab(sid, tab)
@@ -134,11 +134,11 @@ func TestKeyboardAloneReachesEverything(t *testing.T) {
 	p.Type(kb.ArrowRight)
 	p.Wait(fmt.Sprintf(`document.activeElement?.id === "tab-%s" && document.activeElement.getAttribute("aria-selected") === "true"`, tabs[0]))
 
-	p.tabTo(`document.activeElement?.innerText === "Show the request"`)
+	p.tabTo(`document.activeElement?.innerText === "Show request"`)
 	p.Type(kb.Enter)
 	p.Wait(`document.querySelector("dialog[open]")?.contains(document.activeElement)`)
 	p.Type(kb.Escape)
-	p.Wait(`!document.querySelector("dialog") && document.activeElement?.innerText === "Show the request"`)
+	p.Wait(`!document.querySelector("dialog") && document.activeElement?.innerText === "Show request"`)
 	p.Type("s")
 	p.WaitText("main", "Models")
 	p.settle()

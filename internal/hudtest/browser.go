@@ -107,8 +107,8 @@ func Address(t testing.TB, s *binary.Server) string {
 	return strings.TrimSpace(string(out))
 }
 
-// keepToasts lets no toast go by itself, which it does after SHOWN_MS (web/hud/src/store/toasts.ts): a test on a busy
-// machine may need longer to click the button of one.
+// keepToasts keeps toasts, which otherwise close after SHOWN_MS (web/hud/src/store/toasts.ts): a test on a busy machine can
+// need longer to click the button of a toast.
 const keepToasts = `{
 	const { setTimeout } = window;
 	window.setTimeout = (run, ms, ...more) => setTimeout(run, ms === 8000 ? 2 ** 30 : ms, ...more);
@@ -282,7 +282,7 @@ func (p *Page) Prompt(text string) {
 	p.t.Helper()
 	p.Click("#prompt")
 	p.Run(chromedp.SendKeys("#prompt", text))
-	p.Click("button[aria-label=Send]")
+	p.Click("button[aria-label='Send prompt']")
 }
 
 // Session opens a session of the page's server.

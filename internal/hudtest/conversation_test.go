@@ -19,7 +19,7 @@ const maxElements = 2500
 
 func elements(p *Page) int { return Eval[int](p, "document.querySelectorAll('*').length") }
 
-func TestEditedPromptTakesThePlaceOfTheEarlierOne(t *testing.T) {
+func TestEditedPromptReplacesTheEarlierOne(t *testing.T) {
 	w := NewWorld(t)
 	e := w.Editor(t)
 	sid := e.NewSession(w.Home.Project)
@@ -31,25 +31,25 @@ func TestEditedPromptTakesThePlaceOfTheEarlierOne(t *testing.T) {
 	p := Open(t, w.Server)
 	p.Session(sid)
 	p.WaitText(".transcript", "The second prompt")
-	p.Click(".row.user ~ * button[aria-label='Edit and send again'], button[aria-label='Edit and send again']")
-	p.WaitText(".composer-note", "takes the place")
+	p.Click(".row.user ~ * button[aria-label='Edit prompt'], button[aria-label='Edit prompt']")
+	p.WaitText(".composer-note", "replaces the earlier prompt")
 	p.Wait(`document.querySelector("#prompt").value === "The first prompt"`)
 	p.Run(chromedp.SendKeys("#prompt", ", edited"))
-	p.Click("button[aria-label=Send]")
+	p.Click("button[aria-label='Send prompt']")
 	p.WaitText(".transcript", "to: The first prompt, edited.")
-	p.Wait(`document.querySelectorAll(".is-folded .fate").length === 4`)
-	if fates := slices.Compact(p.Texts(".is-folded .fate")); !slices.Equal(fates, []string{"Taken back"}) {
-		t.Errorf("the earlier messages are %q", fates)
+	p.Wait(`document.querySelectorAll(".is-folded .visibility").length === 4`)
+	if marks := slices.Compact(p.Texts(".is-folded .visibility")); !slices.Equal(marks, []string{"Undone"}) {
+		t.Errorf("the earlier messages are %q", marks)
 	}
 	sent := fmt.Sprint(w.Model.Last().Messages)
 	if strings.Contains(sent, "second prompt") || !strings.Contains(sent, "edited") {
 		t.Errorf("the model was sent %s", sent)
 	}
-	p.Click(".is-folded .fate")
-	p.WaitText(".row.gone .prose", "The first prompt")
+	p.Click(".is-folded .visibility")
+	p.WaitText(".row.outside .prose", "The first prompt")
 }
 
-func TestFailureOffersAnotherTry(t *testing.T) {
+func TestFailureOffersARetry(t *testing.T) {
 	w := NewWorld(t)
 	e := w.Editor(t)
 	sid := e.NewSession(w.Home.Project)
@@ -72,7 +72,7 @@ func TestFailureOffersAnotherTry(t *testing.T) {
 	}
 }
 
-func TestPromptWithoutAnswerCanBeSentAgain(t *testing.T) {
+func TestPromptWithoutReplyCanBeResent(t *testing.T) {
 	w := NewWorld(t)
 	e := w.Editor(t)
 	sid := e.NewSession(w.Home.Project)
@@ -82,7 +82,7 @@ func TestPromptWithoutAnswerCanBeSentAgain(t *testing.T) {
 	}
 	p := Open(t, w.Server)
 	p.Session(sid)
-	p.WaitText(".failure", "has no answer")
+	p.WaitText(".failure", "No reply to this prompt")
 	p.Click(".failure .button")
 	p.WaitText(".transcript", "to: Nobody answers.")
 	p.Wait(`!document.querySelector(".failure")`)
@@ -123,7 +123,7 @@ func TestSearchLeadsToAMessageFarBack(t *testing.T) {
 	if n := elements(p); n > maxElements {
 		t.Errorf("the page has %d elements", n)
 	}
-	p.Click("button[aria-label='Go to the newest message']")
+	p.Click("button[aria-label='Go to newest message']")
 	p.WaitText(".transcript", "word0599")
 }
 
@@ -141,7 +141,7 @@ func TestScrollingBackLoadsOlderMessages(t *testing.T) {
 	}
 }
 
-func TestLongAnswerKeepsThePageSmall(t *testing.T) {
+func TestLongReplyKeepsThePageSmall(t *testing.T) {
 	w := NewWorld(t)
 	e := w.Editor(t)
 	sid := e.NewSession(w.Home.Project)
@@ -161,7 +161,7 @@ func TestLongAnswerKeepsThePageSmall(t *testing.T) {
 	}
 	close(gate)
 	p.WaitText(".transcript", "The last paragraph ends.")
-	p.Wait(`document.querySelector("button[aria-label=Send]")`)
+	p.Wait(`document.querySelector("button[aria-label='Send prompt']")`)
 	p.Wait(`(() => { document.querySelector(".transcript").scrollTop = 0; return document.querySelector(".transcript").innerText.includes("Write a long answer.") })()`)
 	p.WaitText(".transcript", "Paragraph 0 of many.")
 	if n := elements(p); n > maxElements {
@@ -197,7 +197,7 @@ func TestEndStaysInSight(t *testing.T) {
 	if _, err := e.Prompt(sid, "And is this?"); err != nil {
 		t.Fatal(err)
 	}
-	p.Wait(`!document.querySelector("button[aria-label=Stop]")`)
+	p.Wait(`!document.querySelector("button[aria-label='Stop reply']")`)
 	if !Eval[bool](p, `document.querySelector(".to-end") !== null`) {
 		t.Error("the page scrolled to the end, away from the shown message")
 	}
@@ -218,7 +218,7 @@ func TestViewIsShownInPlace(t *testing.T) {
 	if err := e.Call("_strata/history/compact", map[string]any{"sessionId": sid, "strategy": "rolling"}, &compacted); err != nil || compacted.Outcome != "compacted" {
 		t.Fatalf("compacted: %+v, error %v", compacted, err)
 	}
-	p.Wait(`document.querySelector(".is-folded .fate")`)
+	p.Wait(`document.querySelector(".is-folded .visibility")`)
 	p.Wait(`(() => { document.querySelector(".transcript").scrollTop -= 300; return document.querySelector(".summary-text") })()`)
 	var page struct {
 		Messages []struct {
@@ -256,7 +256,7 @@ func TestViewIsShownInPlace(t *testing.T) {
 	p.Wait(`!document.querySelector(".is-folded") && !document.querySelector(".summary-card")`)
 }
 
-func TestChoicesAreTheSessions(t *testing.T) {
+func TestOptionsAreThoseOfTheSession(t *testing.T) {
 	w := NewWorld(t)
 	e := w.Editor(t)
 	sid := e.NewSession(w.Home.Project)
@@ -283,17 +283,17 @@ func TestChoicesAreTheSessions(t *testing.T) {
 	p.Wait(`document.querySelector("select[data-option=compaction]").value === "rolling"`)
 }
 
-func TestClosedSessionIsOpenedAgain(t *testing.T) {
+func TestClosedSessionIsReopened(t *testing.T) {
 	w := NewWorld(t)
 	e := w.Editor(t)
 	sid := e.NewSession(w.Home.Project)
 	p := Open(t, w.Server)
 	p.Session(sid)
-	p.WaitText(".transcript", "Nothing was said yet")
+	p.WaitText(".transcript", "No messages yet")
 	if err := e.Call("session/close", map[string]any{"sessionId": sid}, nil); err != nil {
 		t.Fatal(err)
 	}
-	p.WaitText(".conversation", "Another client closed it")
+	p.WaitText(".conversation", "Another client closed the session")
 	p.Click(".conversation .button")
 	p.Prompt("Still there?")
 	p.WaitText(".transcript", "to: Still there?.")

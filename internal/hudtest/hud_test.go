@@ -89,7 +89,7 @@ func TestPageOpensWithoutACodeInItsAddress(t *testing.T) {
 	}
 }
 
-func TestAnswerIsShownWhileItStreams(t *testing.T) {
+func TestReplyIsShownWhileItStreams(t *testing.T) {
 	w := NewWorld(t)
 	e := w.Editor(t)
 	sid := e.NewSession(w.Home.Project)
@@ -105,11 +105,11 @@ func TestAnswerIsShownWhileItStreams(t *testing.T) {
 	}
 	close(gate)
 	p.WaitText(".transcript", "The first half and the second.")
-	p.Wait(`document.querySelector("button[aria-label=Send]") && !document.querySelector(".line-state")`)
+	p.Wait(`document.querySelector("button[aria-label='Send prompt']") && !document.querySelector(".line-state")`)
 	shows(t, p, e, sid)
 }
 
-func TestStopKeepsWhatHadCome(t *testing.T) {
+func TestStopSavesThePartialReply(t *testing.T) {
 	w := NewWorld(t)
 	e := w.Editor(t)
 	sid := e.NewSession(w.Home.Project)
@@ -120,7 +120,7 @@ func TestStopKeepsWhatHadCome(t *testing.T) {
 	p.Session(sid)
 	p.Prompt("Go on for ever.")
 	p.WaitText(".transcript", "Some of it")
-	p.Click("button[aria-label=Stop]")
+	p.Click("button[aria-label='Stop reply']")
 	p.WaitText(".ending", "Stopped")
 	all := transcript(t, e, sid)
 	if last := all[len(all)-1]; last.Status != "cancelled" || last.Blocks[0].Text != "Some of it" {
@@ -140,7 +140,7 @@ func TestAnotherWindowStopsATurnToo(t *testing.T) {
 	p := Open(t, w.Server)
 	p.Session(sid)
 	p.WaitText(".transcript", "Some of it")
-	p.Click("button[aria-label=Stop]")
+	p.Click("button[aria-label='Stop reply']")
 	if reply, err := turn.Wait(); err != nil || reply.StopReason != "cancelled" {
 		t.Errorf("the turn ended with %q, error %v", reply.StopReason, err)
 	}
@@ -164,7 +164,7 @@ func TestReloadInMidTurnLosesNothing(t *testing.T) {
 	p.WaitText(".transcript", "Half")
 	close(gate)
 	p.WaitText(".transcript", "Half and half")
-	p.Wait(`document.querySelector("button[aria-label=Send]")`)
+	p.Wait(`document.querySelector("button[aria-label='Send prompt']")`)
 	shows(t, p, e, sid)
 }
 
@@ -185,18 +185,18 @@ func TestRestartOfTheServerInMidTurnLosesNothing(t *testing.T) {
 			p.Prompt("During")
 			p.WaitText(".transcript", "Half of it")
 			end(w)
-			p.WaitText(".banner", "connection was lost")
+			p.WaitText(".banner", "Not connected")
 			p.Wait(`document.querySelector(".meter.stale")`)
 			w.Restart(binary.Options{})
 			p.Wait(`!document.querySelector(".banner") && !document.querySelector(".meter.stale")`)
-			p.Wait(`document.querySelector("button[aria-label=Send]")`)
+			p.Wait(`document.querySelector("button[aria-label='Send prompt']")`)
 			p.Allow("ERR_CONNECTION")
 			p.Allow("WebSocket connection to")
 			shows(t, p, w.Editor(t), sid)
 			w.Model.Push(upstream.Script{Steps: upstream.Texts("Here again.")})
 			p.Prompt("After")
 			p.WaitText(".transcript", "Here again.")
-			p.Wait(`document.querySelector("button[aria-label=Send]")`)
+			p.Wait(`document.querySelector("button[aria-label='Send prompt']")`)
 			shows(t, p, w.Editor(t), sid)
 		})
 	}
@@ -257,7 +257,7 @@ func TestKeyboardAloneRunsAPrompt(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := Open(t, w.Server)
-	p.Wait(`!document.querySelector("button[aria-label^='New session']").disabled`)
+	p.Wait(`!document.querySelector("button[aria-label^='Create session']").disabled`)
 	p.Type("?")
 	p.WaitText("dialog", "Keyboard shortcuts")
 	p.Type(kb.Escape)
@@ -283,7 +283,7 @@ func TestKeyboardAloneRunsAPrompt(t *testing.T) {
 	if sent := w.Model.Last().LastText(); !strings.Contains(sent, "Tell me.") {
 		t.Errorf("the model was sent %q", sent)
 	}
-	p.Wait(`document.querySelector("button[aria-label=Send]")`) // during the reply, Escape offers to stop it
+	p.Wait(`document.querySelector("button[aria-label='Send prompt']")`) // during the reply, Escape offers to stop it
 	p.Type(kb.Escape)
 	p.Wait(`document.activeElement !== document.querySelector("#prompt")`)
 	p.Type("k")
@@ -310,7 +310,7 @@ func TestTwoWindowsAgree(t *testing.T) {
 	var budget struct{ Used int }
 	for _, p := range []*Page{one, other} {
 		p.WaitText(".transcript", "Seen by both.")
-		p.Wait(`document.querySelector("button[aria-label=Send]")`)
+		p.Wait(`document.querySelector("button[aria-label='Send prompt']")`)
 		shows(t, p, e, sid)
 		if err := e.Call("_strata/context/budget", map[string]any{"sessionId": sid}, &budget); err != nil {
 			t.Fatal(err)
@@ -328,7 +328,7 @@ func TestLostConnectionIsShownAndTriedAtOnce(t *testing.T) {
 	Eval[string](p, "location.hash = '#/server'")
 	p.WaitText("[data-count=connections]", "2")
 	w.Kill()
-	p.WaitText(".banner", "What is shown may be old")
+	p.WaitText(".banner", "This page may be out of date")
 	p.WaitText("main .mark", "Not up to date")
 	p.WaitText(".sidebar", "Not up to date")
 	p.Wait(`Number(document.querySelector(".countdown")?.innerText.match(/\d+/)) >= 2`)
@@ -344,7 +344,7 @@ func TestAddressOfNoSessionSaysSo(t *testing.T) {
 	w := NewWorld(t)
 	p := Open(t, w.Server)
 	Eval[string](p, "location.hash = '#/session/sess_NONE'")
-	p.WaitText(".conversation", "There is no such session")
+	p.WaitText(".conversation", "Session not found")
 }
 
 func TestCookieOfAnotherTokenIsTurnedAway(t *testing.T) {
@@ -356,9 +356,9 @@ func TestCookieOfAnotherTokenIsTurnedAway(t *testing.T) {
 		t.Fatalf("strata token rotate: %v\n%s", err, out)
 	}
 	w.Restart(binary.Options{})
-	p.WaitText(".banner", "The connection is closed")
+	p.WaitText(".banner", "Connection closed")
 	p.Click(".banner .button")
-	p.WaitText("body", "How to get in")
+	p.WaitText("body", "Authorization required")
 	p.Allow("ERR_CONNECTION")
 	p.Allow("WebSocket connection to")
 	p.Allow("status of 401")

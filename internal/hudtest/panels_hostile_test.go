@@ -32,8 +32,8 @@ func TestK9_06HostileTextStaysTextInPanels(t *testing.T) {
 		p.Tab(sid, tab)
 		p.WaitText(".panel", shows)
 		if tab == "history" {
-			p.Click(".moment .link")
-			p.Wait(`document.querySelector(".moment-summary")?.textContent.includes("window.hit=1")`)
+			p.Click(".timeline-row .link")
+			p.Wait(`document.querySelector(".timeline-row-summary")?.textContent.includes("window.hit=1")`)
 		}
 	}
 	p.Tab(sid, "tiers")

@@ -157,7 +157,7 @@ func TestBudgetWarnsInWords(t *testing.T) {
 		want = append(want, l.Key)
 	}
 	slices.Sort(want)
-	p.Equals(data("[data-left]", "left")+".sort()", want)
+	p.Equals(data("[data-omitted]", "omitted")+".sort()", want)
 	p.WaitText(".group", strings.ToUpper(d.LeftOut[0].Reason[:1])+strings.ReplaceAll(d.LeftOut[0].Reason[1:], "_", " "))
 }
 
@@ -198,7 +198,7 @@ func TestBudgetSaysThatAWindowIsADefault(t *testing.T) {
 	if b, _ := budgetIsThat(t, p, e, sid); b.Known {
 		t.Error("the server knows the scripted model")
 	}
-	p.WaitText(".headline", "128,000 tokens are the default")
+	p.WaitText(".headline", "default of 128,000 tokens")
 }
 
 type request struct {
@@ -226,7 +226,7 @@ func TestRequestIsTheAssembledOne(t *testing.T) {
 	isThat := func() {
 		t.Helper()
 		request := ask[request](t, e, "_strata/context/assemble", sid, map[string]any{"preview": true})
-		var entries, texts, marks []string
+		var entries, texts, breakpoints []string
 		for i, m := range request.Messages {
 			entries = append(entries, fmt.Sprintf("%d %d", i, m.Tokens))
 			for _, b := range m.Content {
@@ -234,10 +234,10 @@ func TestRequestIsTheAssembledOne(t *testing.T) {
 			}
 		}
 		for _, b := range request.Breakpoints {
-			marks = append(marks, b.TTL)
+			breakpoints = append(breakpoints, b.TTL)
 		}
 		p.Equals(data(".request-entry", "entry", "tokens"), entries)
-		p.Equals(data(".request-mark", "mark"), marks)
+		p.Equals(data(".request-breakpoint", "breakpoint"), breakpoints)
 		p.Equals(`+document.querySelector("[data-request-tokens]").dataset.requestTokens`, request.Tokens)
 		p.Equals(`[...document.querySelectorAll(".request-text")].map((e) => e.textContent).join("\n")`, strings.TrimSuffix(strings.Join(texts, "\n"), "\n"))
 	}
@@ -283,7 +283,7 @@ func TestTiersAreWhatTheServerSays(t *testing.T) {
 	if d.Dead == 0 {
 		t.Error("nothing remains until the next rebuild")
 	}
-	p.WaitText("[data-item='file:README.md']", "leaves at the next cut")
+	p.WaitText("[data-item='file:README.md']", "removed at the next rebuild")
 	prompt(t, e, sid, "Once more.")
 	d = isThat()
 	p.Click(".tier-head .disclosure-line")
@@ -303,7 +303,7 @@ func TestTiersAreWhatTheServerSays(t *testing.T) {
 	p.Equals(data("[data-item]", "item"), []string{"file:internal/lexer/scan.go"})
 	p.Wait(`document.querySelector("[data-item] mark")`)
 	p.Type("zzz")
-	p.WaitText(".none", "No item matches")
+	p.WaitText(".none", "No matching items")
 	p.Type(kb.Escape)
 	isThat()
 }
@@ -390,7 +390,7 @@ func TestCostIsTheUsageLog(t *testing.T) {
 	saved := int((u.Totals.UncachedCost-u.Totals.Cost)/u.Totals.UncachedCost*100 + 0.5)
 	p.WaitText(".headline-words", fmt.Sprintf("%d %% less than without a cache", saved))
 	p.Wait(`document.querySelector(".plot canvas")?.width > 200`)
-	if legend := p.Text(".legend"); !strings.Contains(legend, "Read from the cache") || !strings.Contains(legend, "Expected to be read") {
+	if legend := p.Text(".legend"); !strings.Contains(legend, "Cache reads") || !strings.Contains(legend, "Expected cache reads") {
 		t.Errorf("the legend says %q", legend)
 	}
 	prompt(t, e, sid, "Once more.")
@@ -486,13 +486,13 @@ func TestTimelineGoesBackAndUndoes(t *testing.T) {
 	p.Run(chromedp.EmulateViewport(1280, 2000))
 	p.Session(sid)
 	p.Tab(sid, "history")
-	p.WaitText(".panel", "Nothing has happened to the view yet")
+	p.WaitText(".panel", "No changes to the view yet")
 	for i := range 4 {
 		prompt(t, e, sid, fmt.Sprintf("Question %d. %s", i, strings.Repeat("It is long. ", 100)))
 	}
 	p.Click("#checkpoint-name")
 	p.Type("four questions" + kb.Enter)
-	p.WaitText(".moment", "four questions")
+	p.WaitText(".timeline-row", "four questions")
 	timelineIsThat(t, p, e, sid)
 	prompt(t, e, sid, "Question 4.")
 	inView := func() int {
@@ -502,15 +502,15 @@ func TestTimelineGoesBackAndUndoes(t *testing.T) {
 		t.Fatalf("%d messages are in view", n)
 	}
 
-	p.confirm("[data-checkpoint] .moment-actions .button")
-	p.WaitText(".toast", "2 messages left it")
-	p.WaitText(".moment-title", "Went back to “four questions”")
+	p.confirm("[data-checkpoint] .timeline-row-actions .button")
+	p.WaitText(".toast", "2 messages removed from the view")
+	p.WaitText(".timeline-row-title", "Restored “four questions”")
 	if n := inView(); n != 8 {
 		t.Errorf("after the restore %d messages are in view", n)
 	}
 	timelineIsThat(t, p, e, sid)
 	p.Click(".toast .button")
-	p.WaitText(".toast", "Taken back")
+	p.WaitText(".toast", "Undone")
 	if n := inView(); n != 10 {
 		t.Errorf("after the undo %d messages are in view", n)
 	}
@@ -521,13 +521,13 @@ func TestTimelineGoesBackAndUndoes(t *testing.T) {
 
 	p.choose("#compact-strategy", "middle")
 	p.Click(".panel-head form button[type=submit]")
-	p.WaitText(".toast", "The history was compacted")
+	p.WaitText(".toast", "History compacted")
 	if edits = timelineIsThat(t, p, e, sid); edits[len(edits)-1].Kind != "compact" {
 		t.Fatalf("the newest edit is %+v", edits[len(edits)-1])
 	}
-	p.Click(".moment .link")
-	p.Wait(`document.querySelector(".moment-summary")?.textContent.length > 10`)
-	p.confirm("[data-kind=compact] .moment-actions .button")
+	p.Click(".timeline-row .link")
+	p.Wait(`document.querySelector(".timeline-row-summary")?.textContent.length > 10`)
+	p.confirm("[data-kind=compact] .timeline-row-actions .button")
 	p.Wait(`document.querySelectorAll("[data-edit]").length === 4`)
 	if edits = timelineIsThat(t, p, e, sid); edits[2].InForce || edits[3].Reason != "undo of a compact" {
 		t.Errorf("after the undo the edits are %+v", edits)
@@ -537,7 +537,7 @@ func TestTimelineGoesBackAndUndoes(t *testing.T) {
 	if edits = timelineIsThat(t, p, e, sid); !edits[2].InForce {
 		t.Errorf("after the redo the edits are %+v", edits)
 	}
-	p.confirm("[data-checkpoint] .moment-actions .button:last-child")
+	p.confirm("[data-checkpoint] .timeline-row-actions .button:last-child")
 	p.Wait(`!document.querySelector("[data-checkpoint]")`)
 	timelineIsThat(t, p, e, sid)
 }
@@ -704,7 +704,7 @@ func TestFilesAreThoseOfTheSession(t *testing.T) {
 	if files := isThat(); len(files) != 4 {
 		t.Fatalf("the files are %q", files)
 	}
-	p.Equals(data("[data-gone]", "gone"), []string{"README.md"})
+	p.Equals(data("[data-removed]", "removed"), []string{"README.md"})
 
 	p.Click("#add-file")
 	p.Wait(`document.activeElement?.getAttribute("role") === "combobox"`)
@@ -718,7 +718,7 @@ func TestFilesAreThoseOfTheSession(t *testing.T) {
 	p.Click("[data-file='parser.go'] .icon-button")
 	p.Wait(`!document.querySelector("[data-file='parser.go']")`)
 	isThat()
-	p.WaitText(".toast", "parser.go was taken out")
+	p.WaitText(".toast", "parser.go removed")
 	Eval[int](p, `([...document.querySelectorAll(".toast")].find((t) => t.innerText.includes("parser.go")).querySelector(".button").click(), 1)`)
 	p.WaitText("[data-file='parser.go']", "whole")
 	isThat()

@@ -33,24 +33,24 @@ func TestFiguresOfThePanels(t *testing.T) {
 			`module.ratio(budget, {...breakdown, used: 0})`:                                                     `1`,
 			`module.barLength({...budget, maxInputTokens: 0}, [])`:                                              `1`,
 		},
-		"budget/left.ts": {
+		"budget/omitted.ts": {
 			`module.byReason([{key: "a", reason: "x", tokens: 1}, {key: "b", reason: "y", tokens: 5, count: 3}, {key: "c", reason: "x"}]).map((g) => [g.reason, g.items, g.tokens, g.entries.length])`: `[["y",3,5,1],["x",2,1,2]]`,
 			`module.byReason([])`: `[]`,
 		},
-		"budget/assembled.ts": {
+		"budget/request-rows.ts": {
 			`module.chunks("")`: `[""]`,
 			`module.chunks("a\n".repeat(41)).map((c) => c.length)`: `[79,2]`,
 			`module.chunks("x".repeat(9000)).map((c) => c.length)`: `[4000,4000,1000]`,
 			`module.chunks("a\nb")`:                                `["a\nb"]`,
-			`module.requestRows({messages: [{role: "user", tokens: 3, content: [{type: "text", text: "a"}]}], breakpoints: [{message: 0, ttl: "1h"}]}, new Set()).map((r) => r.kind)`: `["entry","text","mark"]`,
-			`module.requestRows({messages: [{role: "user", tokens: 3, content: [{type: "image"}]}], breakpoints: []}, new Set([0])).map((r) => [r.kind, r.first])`:                    `[["entry","[a picture, of unknown kind]"]]`,
+			`module.requestRows({messages: [{role: "user", tokens: 3, content: [{type: "text", text: "a"}]}], breakpoints: [{message: 0, ttl: "1h"}]}, new Set()).map((r) => r.kind)`: `["entry","text","breakpoint"]`,
+			`module.requestRows({messages: [{role: "user", tokens: 3, content: [{type: "image"}]}], breakpoints: []}, new Set([0])).map((r) => [r.kind, r.first])`:                    `[["entry","[picture: unknown type]"]]`,
 		},
 		"tiers/rows.ts": {
-			`module.sumUp([{from: "", to: "L3"}, {from: "L3", to: "L3"}, {from: "active", to: "L3"}, {from: "L3", to: ""}])`: `"1 new, 1 changed, 1 moved, 1 gone"`,
-			`module.sumUp([])`: `"nothing moved"`,
-			`[["", "L3"], ["L3", ""], ["L3", "L3"], ["active", "L3"]].map(([from, to]) => module.stepOf({from, to}))`:                                   `["new in L3","gone from L3","in L3","active to L3"]`,
+			`module.sumUp([{from: "", to: "L3"}, {from: "L3", to: "L3"}, {from: "active", to: "L3"}, {from: "L3", to: ""}])`: `"1 new, 1 changed, 1 moved, 1 removed"`,
+			`module.sumUp([])`: `"no changes"`,
+			`[["", "L3"], ["L3", ""], ["L3", "L3"], ["active", "L3"]].map(([from, to]) => module.stepOf({from, to}))`:                                   `["new in L3","removed from L3","in L3","active to L3"]`,
 			`["L0", "L1", "active", "x"].map(module.above)`:                                                                                             `["","L0","L3",""]`,
-			`[[0, 0, []], [5, 0, [1]], [5, 5, [1]], [5, 2, [1]]].map(([tokens, cached, items]) => module.cachedWords({tokens, cached, items}, String))`: `["empty","not cached","cached","2 of it cached"]`,
+			`[[0, 0, []], [5, 0, [1]], [5, 5, [1]], [5, 2, [1]]].map(([tokens, cached, items]) => module.cachedWords({tokens, cached, items}, String))`: `["empty","not cached","cached","2 cached"]`,
 		},
 		"cost/calls.ts": {
 			`module.joined([], []).calls`:                                                                                         `[]`,
@@ -66,11 +66,11 @@ func TestFiguresOfThePanels(t *testing.T) {
 		},
 		"history/timeline.ts": {
 			`module.timeline([{id: "e1", seq: 3, kind: "compact", at: "1", inForce: true}, {id: "e2", seq: 5, kind: "restore", undoes: "e0", at: "2", inForce: true}], [{checkpointId: "c", seq: 3, at: "1"}, {checkpointId: "old", seq: 1, at: "0"}], true).map((m) => m.key + (m.undoable ? "!" : ""))`: `["e2","c","e1!","older"]`,
-			`[{kind: "restore", to: 4}, {kind: "restore", undoes: "x", reason: "undo of a clear"}, {kind: "clear"}].map((e) => module.titleOf(e, new Map([[4, "x"]])))`:                                                                                                                                   `["Went back to “x”","Took back a clear","Cleared"]`,
+			`[{kind: "restore", to: 4}, {kind: "restore", undoes: "x", reason: "undo of a clear"}, {kind: "clear"}].map((e) => module.titleOf(e, new Map([[4, "x"]])))`:                                                                                                                                   `["Restored “x”","Clear undone","History cleared"]`,
 			`[{kind: "clear", before: 9, savedTokens: 9}, {kind: "compact", before: 9, after: 4}, {kind: "dedupe"}].map(module.sizesOf)`:                                                                                                                                                                  `[{"before":9,"after":0},{"before":9,"after":4},null]`,
 		},
 		"files/rows.ts": {
-			`module.filesRows({files: [{path: "b", tokens: 1}, {path: "a", tokens: 9}], documents: [], order: "size", filter: "", breakdown: {tiers: [{items: [{key: "file:gone", tokens: 5, leaves: true}, {key: "file:b", tokens: 1, dead: 3}]}]}}).map((r) => r.key)`: `["head Files","file a","file b","head Out, but in the request until the next cut","gone file:gone","head Documents","none None. Rules, a design or facts can be set above; an editor may set them as well."]`,
+			`module.filesRows({files: [{path: "b", tokens: 1}, {path: "a", tokens: 9}], documents: [], order: "size", filter: "", breakdown: {tiers: [{items: [{key: "file:gone", tokens: 5, leaves: true}, {key: "file:b", tokens: 1, dead: 3}]}]}}).map((r) => r.key)`: `["head Files","file a","file b","head Removed; sent until the next rebuild","removed file:gone","head Documents","none No documents. Add one above."]`,
 			`["full", "summary_only", "not_available", "partial"].map((state) => module.stateOf({state, range: {start: 2, end: 3}}))`:                                                                                                                                    `["whole","listed only","not available","lines 2 to 3"]`,
 		},
 	} {

@@ -59,11 +59,11 @@ func ask[T any](t testing.TB, e *testclient.Editor, method, sid string, params m
 	for key, value := range params {
 		all[key] = value
 	}
-	var answer T
-	if err := e.Call(method, all, &answer); err != nil {
+	var result T
+	if err := e.Call(method, all, &result); err != nil {
 		t.Fatalf("%s: %v", method, err)
 	}
-	return answer
+	return result
 }
 
 func prompt(t testing.TB, e *testclient.Editor, sid, text string) {

@@ -64,24 +64,24 @@ func TestScreenshots(t *testing.T) {
 	p.search(kb.Backspace)
 	p.Wait(`document.querySelector(".line") && (document.activeElement.blur(), true)`)
 	for tab, shown := range map[string]string{
-		"budget":  `document.querySelector(".panel").innerText.includes("Learned from")`,
+		"budget":  `document.querySelector(".panel").innerText.includes("Calibrated:")`,
 		"tiers":   `document.querySelector(".panel").innerText.includes("parser.go")`,
 		"cost":    `document.querySelector(".panel .plot canvas") && document.querySelector(".panel .calls tbody tr")`,
-		"history": `document.querySelectorAll(".moment").length >= 4`,
+		"history": `document.querySelectorAll(".timeline-row").length >= 4`,
 		"files":   `document.querySelector(".panel").innerText.includes("grammar")`,
 	} {
 		p.shoot(s, tab, session(tab, shown))
 	}
 	p.shoot(s, "request", func() {
-		session("budget", `document.querySelector(".panel").innerText.includes("Learned from")`)()
-		p.Wait(`((b) => b && (b.click(), true))([...document.querySelectorAll(".panel .button")].find((b) => b.innerText === "Show the request"))`)
+		session("budget", `document.querySelector(".panel").innerText.includes("Calibrated:")`)()
+		p.Wait(`((b) => b && (b.click(), true))([...document.querySelectorAll(".panel .button")].find((b) => b.innerText === "Show request"))`)
 		p.Wait(`document.querySelector(".panel pre, .panel .window")`)
 	})
 	p.shoot(s, "server", func() {
 		Eval[string](p, `location.hash = "#/server"`)
 		p.WaitText("main", "Models")
 	})
-	session("budget", `document.querySelector(".panel").innerText.includes("Learned from")`)()
+	session("budget", `document.querySelector(".panel").innerText.includes("Calibrated:")`)()
 	gate := make(chan struct{})
 	s.Model.Choose(func(req *upstream.Request) upstream.Script { return s.script(req, streamed, gate) })
 	p.Prompt(streamed.prompt)
@@ -91,12 +91,12 @@ func TestScreenshots(t *testing.T) {
 		p.Wait(`document.querySelector(".panel").innerText.includes("parser.go")`)
 	})
 	close(gate)
-	p.Wait(`document.querySelector("button[aria-label=Send]")`)
+	p.Wait(`document.querySelector("button[aria-label='Send prompt']")`)
 
 	outside := newPage(t)
 	outside.shoot(s, "entry", func() {
 		outside.Run(chromedp.Navigate(s.HTTP("/")))
-		outside.WaitText("h1", "How to get in")
+		outside.WaitText("h1", "Authorization required")
 		outside.Allow("401")
 	})
 }

@@ -12,19 +12,19 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-func TestSessionIsRenamedDeletedAndBroughtBack(t *testing.T) {
+func TestSessionIsRenamedDeletedAndUndeleted(t *testing.T) {
 	w := NewWorld(t)
 	e := w.Editor(t)
 	sid := e.NewSession(w.Home.Project)
 	p := Open(t, w.Server)
 	p.Session(sid)
-	p.Click("button[aria-label=Rename]")
+	p.Click("button[aria-label='Rename session']")
 	p.Wait(`document.activeElement?.className === "title-field"`)
 	p.Type("A better name" + kb.Enter)
 	p.WaitText(".title h1", "A better name")
 	p.WaitText(".line-title", "A better name")
-	p.Click("button[aria-label=Delete]")
-	p.WaitText(".toast", "was deleted")
+	p.Click("button[aria-label='Delete session']")
+	p.WaitText(".toast", "deleted.")
 	p.Wait(`!document.querySelector(".line") && location.hash === "#/"`)
 	p.Click(".toast .button")
 	p.WaitText(".line-title", "A better name")
@@ -61,7 +61,7 @@ func TestExportIsImportedAsTheSameTranscript(t *testing.T) {
 	p.Session(sid)
 	p.WaitText(".transcript", "word0899")
 	Eval[int](p, `(() => { window.saved = []; const make = URL.createObjectURL; URL.createObjectURL = (b) => { window.saved.push(b); return make.call(URL, b) }; return 1 })()`)
-	p.Click("button[aria-label='Export to a file']")
+	p.Click("button[aria-label='Export session']")
 	p.Wait(`window.saved.length === 1`)
 	exported := Eval[string](p, "window.saved[0].text()")
 	file := filepath.Join(t.TempDir(), "session.jsonl")
@@ -69,7 +69,7 @@ func TestExportIsImportedAsTheSameTranscript(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Run(chromedp.SetUploadFiles("input[type=file]", []string{file}, chromedp.NodeReady))
-	p.WaitText(".toast", "was imported")
+	p.WaitText(".toast", "imported.")
 	p.Wait(fmt.Sprintf(`location.hash.startsWith("#/session/") && !location.hash.includes(%s)`, quote(sid)))
 	p.WaitText(".transcript", "word0899")
 	imported := strings.TrimPrefix(Eval[string](p, "location.hash"), "#/session/")
@@ -100,7 +100,7 @@ func TestBrokenImportIsTold(t *testing.T) {
 	p := Open(t, w.Server)
 	p.Wait(`!document.querySelector("button[aria-label^='Import']").disabled`)
 	p.Run(chromedp.SetUploadFiles("input[type=file]", []string{file}, chromedp.NodeReady))
-	p.WaitText(".toast.bad", "Import of broken.jsonl")
+	p.WaitText(".toast.bad", "Cannot import broken.jsonl")
 	p.Wait(`!document.querySelector(".transfers")`)
 }
 
@@ -134,14 +134,14 @@ func TestServerPageIsWhatTheServerSays(t *testing.T) {
 	}
 
 	const key = "sk-a-key-that-is-never-shown"
-	p.Run(chromedp.SendKeys("input[aria-label='Key of anthropic']", key))
+	p.Run(chromedp.SendKeys("input[aria-label='API key of anthropic']", key))
 	p.Click(".provider-key .button")
-	p.WaitText(".provider", "key set for this run")
+	p.WaitText(".provider", "key set until the server stops")
 	if held := Eval[string](p, "document.documentElement.outerHTML + [...document.querySelectorAll('input')].map((i) => i.value)"); strings.Contains(held, key) {
 		t.Error("the page still contains the key")
 	}
 	p.Click(".provider-key .button:last-child")
-	p.WaitText(".provider", "no key")
+	p.WaitText(".provider", "key missing")
 }
 
 func TestHitIsInSightOfALongMessage(t *testing.T) {
@@ -167,7 +167,7 @@ func TestSearchThatFindsNothingSaysSo(t *testing.T) {
 	p.WaitText(".sidebar", "No sessions yet")
 	p.Click("#search")
 	p.Type("nowhere")
-	p.WaitText(".hits", "Nothing holds")
+	p.WaitText(".hits", "No results for")
 	p.Type(kb.Escape)
 	p.WaitText(".sidebar", "No sessions yet")
 }

@@ -114,7 +114,7 @@ func (p *Page) lookAtAll(sid string, turn int) {
 		p.Wait(fmt.Sprintf(`document.querySelector("[role=tab][aria-selected=true]")?.id.includes(%s)`, quote(tab)))
 		Eval[int](p, "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
 	}
-	p.Wait(`document.querySelector("button[aria-label=Send]")`)
+	p.Wait(`document.querySelector("button[aria-label='Send prompt']")`)
 }
 
 // tabs are the last path segments of the inspector's tabs.

@@ -59,11 +59,11 @@ func (s *story) cwd(t testing.TB, name string) string {
 func (s *story) others(t testing.TB) {
 	t.Helper()
 	for _, other := range []struct{ folder, title, prompt, answer string }{
-		{"site", "Dark colours for the documentation", "Which colours fail on a dark ground?", "Two of them: the links and the quiet text. Both need a lighter shade."},
-		{"site", "A feed of the changelog", "Can the feed be made from CHANGELOG.md?", "Yes, one entry for each version; the dates are in the headings."},
-		{"quill", "Benchmarks of the planner", "Why is a join of three tables slow?", "The planner tries all orders. Positions are copied with each of them."},
+		{"site", "Dark colors for the documentation", "Which colors fail on a dark background?", "Two: links and secondary text. Both need a lighter shade."},
+		{"site", "A feed of the changelog", "Can CHANGELOG.md become a feed?", "Yes, one entry per version; the dates are in the headings."},
+		{"quill", "Benchmarks of the planner", "Why is a join of three tables slow?", "The planner tries all orders and copies the positions for each."},
 		{"quill", "Joins with more than one key", "What does a second key need?", "A list in the node of the join, and a comparison by position."},
-		{"quill", "Names that are reserved words", "How are reserved words quoted?", "With backticks. The lexer gives them the kind of a name."},
+		{"quill", "Names that are reserved words", "How are reserved words quoted?", "With backticks. The lexer marks them as names."},
 	} {
 		sid := s.e.NewSession(s.cwd(t, other.folder))
 		ask[any](t, s.e, "_strata/session/rename", sid, map[string]any{"title": other.title})
@@ -150,12 +150,12 @@ func (s *story) script(req *upstream.Request, page storyPage, gate <-chan struct
 
 const storyRules = `Write Go as the standard library does.
 
-- Every fault gets a test first, in a table where there is one.
-- Functions are short, and named after what they return.
-- Errors of users name the line and the column, and what was expected.
-- The planner knows nothing of text: it takes trees and gives trees.
+- Every bug gets a test first, in a table if there is one.
+- Functions are short, and named after their results.
+- User errors name line, column and the expected token.
+- The planner does not handle text: it maps trees to trees.
 - No dependency but the standard library.
-- README.md is right at every commit.
+- README.md is correct at every commit.
 `
 
 // storyGrammar is a document of the session.
@@ -182,26 +182,26 @@ call    = name "(" [ expr { "," expr } ] ")" .
 
 const storySummary = `The user wants syntax errors of Quill to name the right column.
 
-- Cause: ` + "`lexer.advance`" + ` counted bytes; columns are counted in runes since, in ` + "`lexer.go`" + ` only.
+- Cause: ` + "`lexer.advance`" + ` counted bytes; columns count runes since then, in ` + "`lexer.go`" + ` only.
 - ` + "`Pos`" + ` is also read by ` + "`parser.errorAt`, `ast.Span` and `plan.explain`" + `; the last still adds one.
-- Recovery by inserted tokens was tried and taken back: it hid the first error.
+- Recovery by inserted tokens was tried and reverted: it hid the first error.
 - Open: a test with wide characters, and the README.`
 
 var storyPages = []storyPage{
 	{prompt: "How does the lexer keep track of positions?", answer: "In one place: `advance` moves `pos` and, at a line break, starts the next line.\n\n" +
 		"```go\nfunc (l *lexer) advance() {\n\tl.pos++\n\tif l.input[l.pos-1] == '\\n' {\n\t\tl.line++\n\t\tl.start = l.pos\n\t}\n}\n```\n\nA column is `pos - start + 1`, counted in bytes."},
-	{prompt: "Errors point one column too far to the right behind an umlaut. Where does that come from?", thought: "The column is a difference of byte offsets. A rune of two bytes moves it by two.",
-		answer: "From there: `pos` counts bytes, and an umlaut has two. The parser only passes on what the lexer says, so the fault is in `advance` alone."},
-	{prompt: "I have changed `advance` to count runes. Is that all?", answer: "Nearly. `advance` is right now, but `backup` still takes one byte back:\n\n```go\nfunc (l *lexer) backup() {\n\tl.pos -= l.width\n\tl.column--\n}\n```\n\nWith `width` kept from the last rune both agree."},
-	{prompt: "What else reads `Pos`?", answer: "Three places besides the lexer:\n\n1. `parser.errorAt`, which is right.\n2. `ast.Span`, which is right too.\n3. `plan.explain`, which adds one by itself. That one has to go."},
-	{prompt: "Try recovery: insert the missing token and go on.", answer: "Done in `parser.expect`. It goes on, but the first error is reported last now, since what was inserted fails again later on."},
+	{prompt: "Errors point one column too far to the right after an umlaut. Why?", thought: "The column is a difference of byte offsets. A rune of two bytes moves it by two.",
+		answer: "`pos` counts bytes, and an umlaut has two. The parser only forwards the positions of the lexer, so the bug is in `advance` alone."},
+	{prompt: "I have changed `advance` to count runes. Is that all?", answer: "Nearly. `advance` is correct now, but `backup` still moves back one byte:\n\n```go\nfunc (l *lexer) backup() {\n\tl.pos -= l.width\n\tl.column--\n}\n```\n\nWith `width` stored from the last rune, both agree."},
+	{prompt: "What else reads `Pos`?", answer: "Three places besides the lexer:\n\n1. `parser.errorAt`, which is correct.\n2. `ast.Span`, which is correct too.\n3. `plan.explain`, which adds one itself. Remove that."},
+	{prompt: "Try recovery: insert the missing token and continue.", answer: "Done in `parser.expect`. Parsing continues, but the first error is reported last now, because the inserted token fails again later."},
 	{prompt: "Then without recovery. How should the test look?", answer: "A table with a query and the column that its error must name, wide characters among them:\n\n```go\n{\"größe >\", 8},\n{\"名前 | | sort\", 6},\n```"},
-	{prompt: "Write the test, and take the one out of `plan.explain`.", answer: "Both are done. `TestColumnsCountRunes` has nine queries; it fails without the change of `explain` in two of them, and passes with it."},
-	{prompt: "Does the README still tell the truth?", answer: "One sentence does not: it says that columns count bytes. I would put it so:\n\n> Columns count characters from 1, as editors show them."},
-	{prompt: "What is left before this can be merged?", thought: "The planner is out of the session now. Left are the changelog, the tab question and the benchmark of the lexer.",
-		answer: "Three small things:\n\n1. **The changelog** has no line yet.\n2. **Tabs** count as one column. Editors differ there, so the README should say it.\n3. **The lexer** decodes each rune now. A benchmark before and after tells what that costs:\n\n```go\nfunc BenchmarkLexer(b *testing.B) {\n\tfor b.Loop() {\n\t\tlexAll(longQuery)\n\t}\n}\n```\n\nThe first two are a minute's work."},
+	{prompt: "Write the test, and remove the increment from `plan.explain`.", answer: "Both are done. `TestColumnsCountRunes` has nine queries; two of them fail without the change of `explain`, and all pass with it."},
+	{prompt: "Is the README still correct?", answer: "One sentence is wrong: it says that columns count bytes. I suggest:\n\n> Columns count characters from 1, as editors show them."},
+	{prompt: "What remains before this can be merged?", thought: "The planner is no longer in the session. The changelog, the tab question and the lexer benchmark remain.",
+		answer: "Three small things:\n\n1. **The changelog** has no line yet.\n2. **Tabs** count as one column. Editors differ there, so the README should say it.\n3. **The lexer** decodes each rune now. A benchmark before and after shows the cost:\n\n```go\nfunc BenchmarkLexer(b *testing.B) {\n\tfor b.Loop() {\n\t\tlexAll(longQuery)\n\t}\n}\n```\n\nThe first two are a minute's work."},
 }
 
 // streamed is the turn that runs while the conversation is shown.
-var streamed = storyPage{prompt: "Run the benchmark, and say what it costs.", thought: "Before: bytes. After: utf8.DecodeRuneInString. ASCII takes the fast path.",
+var streamed = storyPage{prompt: "Run the benchmark. What is the cost?", thought: "Before: bytes. After: utf8.DecodeRuneInString. ASCII takes the fast path.",
 	answer: "It costs less than expected, since most of a query is ASCII:\n\n| | before | after |\n|---|--:|--:|\n| ASCII only | 41 ns | 43 ns |\n| wide characters | 44 ns | 61 ns |\n\nThe difference is in <hold>`DecodeRuneInString`."}

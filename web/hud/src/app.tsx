@@ -5,21 +5,21 @@ import { shortcuts } from "./keys.ts";
 import { panels } from "./panels.ts";
 import { go, route, sessionAddress } from "./routes.ts";
 import { ServerPage } from "./server/page.tsx";
-import { NewSession } from "./sessions/new.tsx";
+import { NewSession } from "./sessions/new-session.tsx";
 import { Sidebar } from "./sessions/sidebar.tsx";
-import { TitleBar } from "./sessions/title.tsx";
+import { TitleBar } from "./sessions/title-bar.tsx";
 import { client, connection, refusal } from "./store/connection.ts";
 import { current, type SessionView } from "./store/session.ts";
 import { sessions } from "./store/sessions.ts";
 import { dismiss, toasts } from "./store/toasts.ts";
 import { Dialog, Empty, IconButton, Progress } from "./ui/controls.tsx";
 
-/** The whole page: sessions, what is open, and the inspector beside it. */
+/** The whole page: the list of sessions, the open page, and the inspector. */
 export function App() {
   if (refusal.value !== "") return <Refused />;
   return (
     <div class="app">
-      <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to the content</a>
+      <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to content</a>
       <Banner />
       <Sidebar />
       <Content />
@@ -41,7 +41,7 @@ function Content() {
   }
 }
 
-/** At this width of the window, in pixels, the inspector stands beside the conversation. */
+/** From this viewport width on, the inspector is beside the conversation. */
 const wide = matchMedia("(min-width: 1200px)");
 
 function useWide(): boolean {
@@ -111,17 +111,17 @@ function Home() {
   return (
     <main class="page" id="main" tabIndex={-1}>
       <Empty title={many === 0 ? "Strata is running" : "Choose a session"}>
-        <p>{many === 0 ? "Begin a session in a folder, or connect an editor." : "Its conversation opens here, with what is sent to the model beside it."}</p>
+        <p>{many === 0 ? "Create a session in a folder, or connect an editor." : "The conversation opens here, beside the contents of the next request."}</p>
         <p class="empty-actions">
-          <button type="button" class="button primary" disabled={!client.value} onClick={() => (dialog.value = "new")}>New session</button>
-          <a class="button" href="#/server">How an editor connects</a>
+          <button type="button" class="button primary" disabled={!client.value} onClick={() => (dialog.value = "new")}>Create session</button>
+          <a class="button" href="#/server">Connect an editor</a>
         </p>
       </Empty>
     </main>
   );
 }
 
-/** Says that there is no connection, since when what is shown may be old, and offers to try at once. */
+/** A banner shown while the page is not connected. It offers to reconnect immediately. */
 function Banner() {
   const state = connection.value;
   const [shown, setShown] = useState(false);
@@ -134,11 +134,11 @@ function Banner() {
   if (!down || !shown) return null;
   return (
     <div class="banner" role="status" aria-live="polite">
-      {state.kind === "connecting" && <span>{client.value ? "The connection was lost. Connecting again" : "Connecting"}</span>}
-      {state.kind === "waiting" && <><span>The connection was lost{state.reason ? ` (${state.reason})` : ""}. What is shown may be old. Trying again <Countdown to={state.retryAt} /></span>
+      {state.kind === "connecting" && <span>{client.value ? "Not connected. Reconnecting" : "Connecting"}</span>}
+      {state.kind === "waiting" && <><span>Not connected{state.reason ? `: ${state.reason}` : ""}. This page may be out of date. Retrying <Countdown to={state.retryAt} /></span>
         <button type="button" class="button small" onClick={() => client.value?.retryNow()}>Retry now</button></>}
-      {state.kind === "closed" && <><span>The connection is closed: {state.reason}</span>
-        <button type="button" class="button small" onClick={() => location.reload()}>Load the page again</button></>}
+      {state.kind === "closed" && <><span>Connection closed: {state.reason}</span>
+        <button type="button" class="button small" onClick={() => location.reload()}>Reload page</button></>}
     </div>
   );
 }
@@ -156,11 +156,11 @@ function Countdown({ to }: { to: Date }) {
 function Refused() {
   return (
     <main class="page" id="main">
-      <Empty title="The server does not let this page in">
+      <Empty title="This page is not authorized">
         <p>{refusal.value}</p>
-        <p>Get a new address on the machine that the server runs on:</p>
+        <p>To open the page with a new address, run on the server’s machine:</p>
         <p><code>strata hud --open</code></p>
-        <button type="button" class="button" onClick={() => location.reload()}>Load the page again</button>
+        <button type="button" class="button" onClick={() => location.reload()}>Reload page</button>
       </Empty>
     </main>
   );
@@ -171,9 +171,9 @@ function Help() {
     <Dialog title="Keyboard shortcuts" onClose={() => (dialog.value = "")}>
       <dl class="shortcuts">
         {shortcuts.map((s) => (
-          <div key={s.what}>
+          <div key={s.action}>
             <dt>{s.keys.map((k) => <kbd key={k}>{k}</kbd>)}</dt>
-            <dd>{s.what}</dd>
+            <dd>{s.action}</dd>
           </div>
         ))}
       </dl>
@@ -183,7 +183,7 @@ function Help() {
 
 function Toasts() {
   return (
-    <div class="toasts" role="region" aria-label="Messages of the page" aria-live="polite">
+    <div class="toasts" role="region" aria-label="Notifications" aria-live="polite">
       {toasts.value.map((t) => (
         <div key={t.id} class={t.bad ? "toast bad" : "toast"} role={t.bad ? "alert" : "status"}>
           <span>{t.text}</span>

@@ -1,4 +1,4 @@
 import { signal } from "@preact/signals";
 
-/** The dialog that is open, "" for none. */
+/** The open dialog, "" for none. */
 export const dialog = signal<"" | "new" | "help">("");

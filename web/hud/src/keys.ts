@@ -2,20 +2,20 @@ import { dialog } from "./dialogs.ts";
 import { panels } from "./panels.ts";
 import { go, route, sessionAddress } from "./routes.ts";
 
-/** The shortcuts of the page, as the dialog lists them. Those of one letter do nothing while somebody types. */
-export const shortcuts: readonly { keys: string[]; what: string }[] = [
-  { keys: ["/"], what: "Search all messages" },
-  { keys: ["n"], what: "New session" },
-  { keys: ["c"], what: "Go to the prompt" },
-  { keys: ["Ctrl", "Enter"], what: "Send the prompt" },
-  { keys: ["@"], what: "Attach a file to the prompt" },
-  { keys: ["Esc"], what: "Close, leave, take back; twice while an answer comes: stop it" },
-  { keys: ["j", "k"], what: "Next and previous session or message" },
-  { keys: ["↑", "↓"], what: "The same in lists" },
-  { keys: ["f"], what: "Filter the list of the inspector" },
-  { keys: ["[", "]"], what: "Previous and next tab of the inspector" },
-  { keys: ["s"], what: "Server" },
-  { keys: ["?"], what: "These shortcuts" },
+/** The shortcuts listed in the help dialog. Single-letter shortcuts are inactive while a text field has the focus. */
+export const shortcuts: readonly { keys: string[]; action: string }[] = [
+  { keys: ["/"], action: "Search all messages" },
+  { keys: ["n"], action: "Create session" },
+  { keys: ["c"], action: "Focus the prompt" },
+  { keys: ["Ctrl", "Enter"], action: "Send the prompt" },
+  { keys: ["@"], action: "Attach a file to the prompt" },
+  { keys: ["Esc"], action: "Close or cancel; press twice during a reply to stop it" },
+  { keys: ["j", "k"], action: "Next and previous session or message" },
+  { keys: ["↑", "↓"], action: "Next and previous entry of the session list" },
+  { keys: ["f"], action: "Filter the inspector’s list" },
+  { keys: ["[", "]"], action: "Previous and next inspector tab" },
+  { keys: ["s"], action: "Open the server page" },
+  { keys: ["?"], action: "Show keyboard shortcuts" },
 ];
 
 const isTyping = (target: EventTarget | null): boolean =>
@@ -31,7 +31,7 @@ export function listen(): void {
   });
 }
 
-/** What keys do; false where there was nothing to do. */
+/** The action of each key; false if the action does not apply. */
 const actions: Record<string, () => void | false> = {
   "/": () => focus("search"),
   n: () => {
@@ -57,24 +57,24 @@ function focus(id: string): void | false {
   element.focus();
 }
 
-const listed = ".sidebar .folder, .sidebar .line a, .sidebar a.hit";
-const said = ".transcript [data-message]";
+const listEntries = ".sidebar .folder, .sidebar .line a, .sidebar a.hit";
+const messageHeads = ".transcript [data-message]";
 
-/** Moves in the list that has the focus, otherwise among the messages, otherwise in the list of sessions. */
+/** Moves the focus in the session list if that has the focus or there are no messages, otherwise among the messages. */
 function move(step: number): void | false {
   const inSidebar = document.activeElement?.closest(".sidebar");
-  const messages = document.querySelectorAll(said).length > 0;
-  return stepIn(inSidebar || !messages ? listed : said, step);
+  const messages = document.querySelectorAll(messageHeads).length > 0;
+  return stepIn(inSidebar || !messages ? listEntries : messageHeads, step);
 }
 
 function moveInList(step: number): void | false {
-  return document.activeElement?.closest(".sidebar .window") ? stepIn(listed, step) : false;
+  return document.activeElement?.closest(".sidebar .window") ? stepIn(listEntries, step) : false;
 }
 
 function stepIn(selector: string, step: number): void | false {
   const all = [...document.querySelectorAll<HTMLElement>(selector)];
   const now = all.findIndex((e) => e === document.activeElement || e.contains(document.activeElement));
-  const next = now < 0 ? all[selector === said ? all.length - 1 : 0] : all[now + step];
+  const next = now < 0 ? all[selector === messageHeads ? all.length - 1 : 0] : all[now + step];
   if (!next) return false;
   next.focus();
   next.scrollIntoView({ block: "nearest" });

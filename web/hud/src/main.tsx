@@ -21,7 +21,7 @@ effect(() => {
   });
 });
 effect(() => {
-  if (client.value) untracked(follow).catch(failed("The list is not kept up to date any more"));
+  if (client.value) untracked(follow).catch(failed("The session list no longer updates"));
 });
 effect(() => {
   const here = route.value;

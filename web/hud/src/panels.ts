@@ -7,17 +7,17 @@ import type { SessionView } from "./store/session.ts";
 import { TiersPanel } from "./tiers/panel.tsx";
 
 /**
- * A panel is one tab of the inspector beside a conversation. It gets the session's view: what it shows it reads from
- * there (`useFetched(view.budget)`), and what it does it asks of `view.call`.
+ * Panel is one tab of the inspector. Its component reads values from the session's view (`useFetched(view.budget)`) and
+ * sends requests with `view.call`.
  */
 export interface Panel {
-  /** The last part of the address, #/session/ID/TAB. */
+  /** TAB in the address #/session/ID/TAB. */
   id: string;
   title: string;
   component: ComponentType<{ view: SessionView }>;
 }
 
-/** In the order of the tabs. */
+/** The panels in tab order. */
 export const panels: readonly Panel[] = [
   { id: "budget", title: "Budget", component: BudgetPanel },
   { id: "tiers", title: "Tiers", component: TiersPanel },

@@ -1,6 +1,6 @@
 import { computed, signal } from "@preact/signals";
 
-/** What the address shows: the part behind "#". */
+/** The page named by the fragment of the address. */
 export type Route =
   | { page: "home" }
   | { page: "server" }
@@ -23,7 +23,7 @@ addEventListener("hashchange", () => {
 
 export const route = computed(() => parse(hash.value));
 
-/** The address of a session, of one of its tabs, and of the message with a sequence number. */
+/** sessionAddress returns the address of a session, optionally with a tab and the sequence number of a message. */
 export function sessionAddress(id: string, tab = "", at = 0): string {
   return `#/session/${encodeURIComponent(id)}${tab ? "/" + tab : ""}${at ? `?at=${at}` : ""}`;
 }

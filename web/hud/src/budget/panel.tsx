@@ -4,12 +4,12 @@ import type { SessionView } from "../store/session.ts";
 import { count, percent } from "../text/format.ts";
 import { Progress, Tokens } from "../ui/controls.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
-import { LeftOut } from "./left.tsx";
+import { Omitted } from "./omitted.tsx";
 import { barLength, partsOf, ratio, room, warningOf, type Part } from "./parts.ts";
 import { Request } from "./request.tsx";
 import { Shares } from "./shares.tsx";
 
-/** What the next request would hold, against the model's window. */
+/** The contents of the next request, compared with the model's window. */
 export function BudgetPanel({ view }: { view: SessionView }) {
   const budget = useFetched(view.budget);
   const breakdown = useFetched(view.breakdown);
@@ -18,7 +18,7 @@ export function BudgetPanel({ view }: { view: SessionView }) {
     <div class="panel">
       <Shown of={both}>
         {budget && breakdown ? <Filled view={view} budget={budget} breakdown={breakdown} />
-          : !both.some((f) => f.failure.value) && <Progress value={undefined} label="Counting what the next request would hold" />}
+          : !both.some((f) => f.failure.value) && <Progress value={undefined} label="Counting the next request" />}
       </Shown>
     </div>
   );
@@ -33,7 +33,7 @@ function Filled({ view, budget, breakdown }: { view: SessionView; budget: Budget
       <Bar budget={budget} parts={parts} pointed={pointed} point={point} />
       <Table budget={budget} breakdown={breakdown} parts={parts} pointed={pointed} point={point} />
       <Shares budget={budget} />
-      <LeftOut leftOut={breakdown.leftOut} />
+      <Omitted leftOut={breakdown.leftOut} />
       <Request view={view} />
     </>
   );
@@ -47,10 +47,10 @@ function Head({ budget, breakdown }: { budget: Budget; breakdown: Breakdown }) {
       <p class="headline-words">
         <span data-percent={budget.percentUsed}>{count(budget.percentUsed)} % of the window</span>
         {warning && <span class={warning.bad ? "mark bad" : "mark"} role="status">{warning.text}</span>}
-        {budget.needsCompaction && <span class="mark">Compaction is due</span>}
+        {budget.needsCompaction && <span class="mark">Compaction due</span>}
       </p>
       <p class="note">
-        {breakdown.model}{!budget.known && <>: nobody told how large its window is; <strong>{count(budget.maxInputTokens)} tokens are the default</strong></>}
+        {breakdown.model}{!budget.known && <>: unknown context window; <strong>default of {count(budget.maxInputTokens)} tokens</strong></>}
       </p>
     </header>
   );
@@ -69,7 +69,7 @@ function Bar({ budget, parts, pointed, point }: PartsProps) {
   const now = parts.find((p) => p.name === pointed);
   return (
     <>
-      <div class="parts" role="group" aria-label="The window by category" onMouseLeave={() => point("")}>
+      <div class="parts" role="group" aria-label="Context window by category" onMouseLeave={() => point("")}>
         {shown.map((p) => (
           <button key={p.name} type="button" class={`part part-${p.name}`} style={{ flexGrow: p.share / length }} data-part={p.name}
             aria-label={`${p.title}: ${count(Math.round(p.tokens))} tokens, ${percent(p.share, budget.maxInputTokens)} of the window`}
@@ -78,7 +78,7 @@ function Bar({ budget, parts, pointed, point }: PartsProps) {
       </div>
       <p class="parts-now" aria-hidden="true">
         {now ? <>{now.title} <span class="quiet">{count(Math.round(now.tokens))} tokens, {percent(now.share, budget.maxInputTokens)}</span></>
-          : <span class="quiet">The input may have <Tokens n={room(budget)} />, <Tokens n={budget.remaining} /> of it are free</span>}
+          : <span class="quiet">Input limit <Tokens n={room(budget)} />, <Tokens n={budget.remaining} /> free</span>}
       </p>
     </>
   );
@@ -95,22 +95,22 @@ function Table({ budget, breakdown, parts, pointed, point }: PartsProps & { brea
       <td class="number">{percent(p.share, budget.maxInputTokens)}</td>
     </tr>
   );
-  const held = parts.filter((p) => p.name !== "free" && p.name !== "reserve");
+  const contents = parts.filter((p) => p.name !== "free" && p.name !== "reserve");
   return (
     <>
       <table class="numbers">
-        <caption class="hidden">What the next request would hold</caption>
+        <caption class="hidden">Contents of the next request</caption>
         <thead><tr><th scope="col">Category</th><th scope="col" class="number">Tokens</th><th scope="col" class="number">Of the window</th></tr></thead>
-        <tbody>{held.map(row)}</tbody>
+        <tbody>{contents.map(row)}</tbody>
         <tbody class="sum">
           <tr data-category="counted" data-tokens={breakdown.used}>
-            <th scope="row">{differs ? "All, as counted here" : "All"}</th>
+            <th scope="row">{differs ? "Total, counted by Strata" : "Total"}</th>
             <td class="number"><Tokens n={breakdown.used} /></td>
             <td class="number">{differs ? "" : percent(budget.used, budget.maxInputTokens)}</td>
           </tr>
           {differs && (
             <tr data-category="used" data-tokens={budget.used}>
-              <th scope="row">All, as the provider counts</th>
+              <th scope="row">Total, counted by the provider</th>
               <td class="number"><Tokens n={budget.used} /></td>
               <td class="number">{percent(budget.used, budget.maxInputTokens)}</td>
             </tr>
@@ -119,8 +119,8 @@ function Table({ budget, breakdown, parts, pointed, point }: PartsProps & { brea
         <tbody>{parts.filter((p) => p.name === "free" || p.name === "reserve").map(row)}</tbody>
       </table>
       <p class="note">
-        {budget.calibrated ? `Learned from what the provider reported: it counts ${scale.toFixed(2)} tokens for each one counted here.`
-          : "Counted here; what the provider counts is learned from its first report."}
+        {budget.calibrated ? `Calibrated: the provider counts ${scale.toFixed(2)} tokens per token counted by Strata.`
+          : "Counted by Strata; not calibrated until the provider reports its count."}
       </p>
     </>
   );

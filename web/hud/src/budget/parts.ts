@@ -1,37 +1,37 @@
 import type { Breakdown, Budget } from "@strata/client";
 
-/** A part of the window: a category of what the next request holds, what is kept for the answer, or what is free. */
+/** A part of the window: a category of the next request, the reserve for the reply, or the free tokens. */
 export interface Part {
   name: string;
   title: string;
-  /** As the server says: counted ones of a category, as the provider counts of the others. */
+  /** Counted by Strata for a category, by the provider for the reserve and the free tokens. */
   tokens: number;
-  /** Of the window, as the provider counts; what the bar shows. */
+  /** Tokens as the provider counts; the length in the bar. */
   share: number;
 }
 
 const titles: Record<string, string> = {
   system: "System", tools: "Tools", documents: "Documents", outlines: "Outlines", files: "Files", notes: "Notes",
-  history: "History", overhead: "Framing", reserve: "Kept for the answer", free: "Free",
+  history: "History", overhead: "Framing", reserve: "Reserved for the reply", free: "Free",
 };
 
-/** The categories in the order in which a request holds them. */
+/** The categories in the order of a request. */
 const order = ["system", "tools", "documents", "outlines", "files", "notes", "history", "overhead"];
 
-const place = (name: string): number => (order.includes(name) ? order.indexOf(name) : order.length);
+const orderOf = (name: string): number => (order.includes(name) ? order.indexOf(name) : order.length);
 
 export const titleOf = (name: string): string => titles[name] ?? name.charAt(0).toUpperCase() + name.slice(1);
 
-/** What a counted token is for the provider. */
+/** ratio returns the tokens of the provider per token counted by Strata. */
 export const ratio = (budget: Budget, breakdown: Breakdown): number => (breakdown.used > 0 ? budget.used / breakdown.used : 1);
 
-/** What the input may have: the window less what is kept for the answer. */
+/** room returns the input limit: the window without the reserve for the reply. */
 export const room = (budget: Budget): number => Math.max(budget.maxInputTokens - budget.reservedOutput, 0);
 
-/** The parts of the window: the categories, what is free, and what is kept for the answer. */
+/** partsOf returns the parts of the window: the categories, the free tokens and the reserve for the reply. */
 export function partsOf(budget: Budget, breakdown: Breakdown): Part[] {
   const scale = ratio(budget, breakdown);
-  const categories = [...breakdown.categories].sort((a, b) => place(a.name) - place(b.name) || a.name.localeCompare(b.name));
+  const categories = [...breakdown.categories].sort((a, b) => orderOf(a.name) - orderOf(b.name) || a.name.localeCompare(b.name));
   const part = (name: string, tokens: number, share: number): Part => ({ name, title: titleOf(name), tokens, share });
   return [
     ...categories.map((c) => part(c.name, c.tokens, c.tokens * scale)),
@@ -40,7 +40,7 @@ export function partsOf(budget: Budget, breakdown: Breakdown): Part[] {
   ];
 }
 
-/** How far the bar goes: the window, or all that is in it where that is more. */
+/** barLength returns the length of the bar in tokens: the window, or its contents if they exceed the window. */
 export function barLength(budget: Budget, parts: readonly Part[]): number {
   return Math.max(budget.maxInputTokens, parts.reduce((sum, p) => sum + p.share, 0), 1);
 }
@@ -50,11 +50,11 @@ export interface Warning {
   bad: boolean;
 }
 
-/** The shares of the room from which on it is said to be filling up, and nearly full, in percent. */
+/** Percentages of the input limit that raise a warning. */
 const NEAR = 75;
 const FULL = 90;
 
-/** Says how full the window is, where that matters. */
+/** warningOf returns a warning if the input is near or above its limit, otherwise null. */
 export function warningOf(budget: Budget): Warning | null {
   const limit = room(budget);
   if (limit <= 0) return null;

@@ -7,17 +7,17 @@ import { count, plural } from "../text/format.ts";
 import { CopyButton, Dialog, Progress, Tokens } from "../ui/controls.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
 import { Icon } from "../ui/icons.tsx";
-import { Window } from "../ui/window.tsx";
-import { requestRows, textOfMessage, type RequestRow } from "./assembled.ts";
+import { VirtualList } from "../ui/virtual-list.tsx";
+import { requestRows, textOfMessage, type RequestRow } from "./request-rows.ts";
 
-/** Opens what would be sent: the request itself, which is asked for only when somebody wants to see it. */
+/** A button that opens the next request. The page requests it only then. */
 export function Request({ view }: { view: SessionView }) {
   const [open, setOpen] = useState(false);
   return (
     <section class="card" aria-labelledby="request">
-      <h2 id="request">What would be sent</h2>
-      <p class="note">The next request as it stands, without the prompt that is not written yet. Looking at it changes nothing.</p>
-      <button type="button" class="button" id="show-request" disabled={!isOpen.value} onClick={() => setOpen(true)}>Show the request</button>
+      <h2 id="request">Next request</h2>
+      <p class="note">The next request, without the new prompt. Viewing it changes nothing.</p>
+      <button type="button" class="button" id="show-request" disabled={!isOpen.value} onClick={() => setOpen(true)}>Show request</button>
       {open && <Opened view={view} onClose={() => setOpen(false)} />}
     </section>
   );
@@ -30,7 +30,7 @@ function Opened({ view, onClose }: { view: SessionView; onClose: () => void }) {
   const changed = view.breakdown.at.value;
   useEffect(() => fetched.changed(), [changed]);
   return (
-    <Dialog title="What would be sent" large onClose={onClose}>
+    <Dialog title="Next request" large onClose={onClose}>
       <Shown of={fetched} class="request">
         {request ? <Entries request={request} /> : fetched.failure.value === "" && <Progress value={undefined} label="Assembling the request" />}
       </Shown>
@@ -39,25 +39,25 @@ function Opened({ view, onClose }: { view: SessionView; onClose: () => void }) {
 }
 
 function Entries({ request }: { request: Assembled }) {
-  const [folded, setFolded] = useState<ReadonlySet<number>>(new Set());
-  const rows = useMemo(() => requestRows(request, folded), [request, folded]);
+  const [collapsed, setCollapsed] = useState<ReadonlySet<number>>(new Set());
+  const rows = useMemo(() => requestRows(request, collapsed), [request, collapsed]);
   const toggle = (index: number): void => {
-    const next = new Set(folded);
+    const next = new Set(collapsed);
     if (!next.delete(index)) next.add(index);
-    setFolded(next);
+    setCollapsed(next);
   };
-  const all = folded.size === 0 ? new Set(request.messages.keys()) : new Set<number>();
+  const all = collapsed.size === 0 ? new Set(request.messages.keys()) : new Set<number>();
   return (
     <>
       <div class="request-head">
         <span data-request-tokens={request.tokens}>{plural(request.tokens, "token")}</span>
-        <span class="quiet">{plural(request.messages.length, "entry", "entries")}, {plural(request.breakpoints.length, "cache mark")}, {request.tools.length > 0 && `${plural(request.tools.length, "tool")}, `}an
-          answer of up to {count(request.maxOutput)} tokens, {request.model}</span>
+        <span class="quiet">{plural(request.messages.length, "entry", "entries")}, {plural(request.breakpoints.length, "cache breakpoint")}, {request.tools.length > 0 && `${plural(request.tools.length, "tool")}, `}up
+          to {count(request.maxOutput)} output tokens, {request.model}</span>
         <span class="grow" />
-        <button type="button" class="button small" onClick={() => setFolded(all)}>{folded.size === 0 ? "Fold all" : "Unfold all"}</button>
-        <CopyButton text={() => JSON.stringify(request, null, 2)} label="Copy the whole request as JSON" />
+        <button type="button" class="button small" onClick={() => setCollapsed(all)}>{collapsed.size === 0 ? "Collapse entries" : "Expand entries"}</button>
+        <CopyButton text={() => JSON.stringify(request, null, 2)} label="Copy request as JSON" />
       </div>
-      <Window class="request-lines" focusable role="list" label="The request" rows={rows} estimate={estimate}
+      <VirtualList class="request-lines" focusable role="list" label="Request" rows={rows} estimate={estimate}
         draw={(row) => <Line row={row} request={request} toggle={toggle} />} />
     </>
   );
@@ -70,11 +70,11 @@ function Line({ row, request, toggle }: { row: RequestRow; request: Assembled; t
     case "entry":
       return (
         <div class="request-entry" role="listitem" data-entry={row.index} data-tokens={row.tokens}>
-          <button type="button" class="disclosure-line" aria-expanded={!row.folded} onClick={() => toggle(row.index)}>
-            <Icon name={row.folded ? "chevron" : "down"} />
+          <button type="button" class="disclosure-line" aria-expanded={!row.collapsed} onClick={() => toggle(row.index)}>
+            <Icon name={row.collapsed ? "chevron" : "down"} />
             <span class="quiet">{row.index + 1}</span>
             <span class="request-role">{row.role}</span>
-            {row.folded && <span class="request-first">{row.first}</span>}
+            {row.collapsed && <span class="request-first">{row.first}</span>}
           </button>
           <span class="quiet"><Tokens n={row.tokens} /></span>
           <CopyButton text={() => { const m = request.messages[row.index]; return m ? textOfMessage(m) : ""; }} label={`Copy entry ${row.index + 1}`} />
@@ -82,7 +82,7 @@ function Line({ row, request, toggle }: { row: RequestRow; request: Assembled; t
       );
     case "text":
       return <pre class="request-text">{row.text}</pre>;
-    case "mark":
-      return <p class="request-mark" role="listitem" data-mark={row.ttl}><span>Cache mark, kept {row.ttl === "1h" ? "an hour" : "5 minutes"}</span></p>;
+    case "breakpoint":
+      return <p class="request-breakpoint" role="listitem" data-breakpoint={row.ttl}><span>Cache breakpoint, {row.ttl === "1h" ? "1 hour" : "5 minutes"}</span></p>;
   }
 }

@@ -2,15 +2,15 @@ import type { Budget } from "@strata/client";
 import { percent } from "../text/format.ts";
 import { Tokens } from "../ui/controls.tsx";
 
-/** The shares of a profile that has some: what each may have, and has. Only their sum is enforced. */
+/** The shares of a profile with their limits and use; nothing for a profile without shares. Only their sum is enforced. */
 export function Shares({ budget }: { budget: Budget }) {
   const shares = budget.shares;
   if (!shares || shares.length === 0) return null;
   return (
     <section class="card" aria-labelledby="shares">
-      <h2 id="shares">Shares of the profile</h2>
+      <h2 id="shares">Profile shares</h2>
       <table class="numbers" aria-labelledby="shares">
-        <thead><tr><th scope="col">Share</th><th scope="col" class="number">Has</th><th scope="col" class="number">May have</th><th scope="col" class="number">Used</th></tr></thead>
+        <thead><tr><th scope="col">Share</th><th scope="col" class="number">Tokens</th><th scope="col" class="number">Limit</th><th scope="col" class="number">Used</th></tr></thead>
         <tbody>
           {shares.map((s) => (
             <tr key={s.name} data-share={s.name}>
@@ -22,7 +22,7 @@ export function Shares({ budget }: { budget: Budget }) {
           ))}
         </tbody>
       </table>
-      <p class="note">They say what is trimmed first. Only their sum is enforced.</p>
+      <p class="note">Shares decide what is trimmed when the window is full. Only their sum is enforced.</p>
     </section>
   );
 }

@@ -8,18 +8,18 @@ import { count, fileURI, short } from "../text/format.ts";
 import { IconButton } from "../ui/controls.tsx";
 import { useFetched } from "../ui/fetched.tsx";
 import { Icon } from "../ui/icons.tsx";
-import { Choices } from "./choices.tsx";
+import { Options } from "./options.tsx";
 import { draftOf, editing, keepDraft, type Attachment } from "./draft.ts";
-import { FilePicker } from "./files.tsx";
+import { FilePicker } from "./file-picker.tsx";
 import { plainText } from "./rows.ts";
 
-/** Within so many milliseconds a second Escape stops the answer. */
+/** Maximum time between two presses of Escape that stop the reply, in milliseconds. */
 const TWICE_MS = 2000;
 
-/** From this share of the window on it is called nearly full, in percent. */
+/** Percentage of the window that counts as nearly full. */
 const NEARLY_FULL = 90;
 
-/** How full the window is, as the server counts. */
+/** The use of the context window. */
 function Meter({ view }: { view: SessionView }) {
   const budget = useFetched(view.budget);
   if (!budget) return null;
@@ -28,13 +28,13 @@ function Meter({ view }: { view: SessionView }) {
   const classes = `meter${stale ? " stale" : ""}${budget.percentUsed >= NEARLY_FULL ? " full" : ""}`;
   return (
     <span class={classes} title={label} data-used={budget.used}>
-      <progress class="progress" aria-label={`Window: ${label}`} value={Math.min(budget.used, budget.maxInputTokens)} max={budget.maxInputTokens} />
+      <progress class="progress" aria-label={`Context window: ${label}`} value={Math.min(budget.used, budget.maxInputTokens)} max={budget.maxInputTokens} />
       {short(budget.used)} of {short(budget.maxInputTokens)}
     </span>
   );
 }
 
-/** The prompt box: text, files, choices, and the button that sends or stops. */
+/** The prompt form: text, files, options, and the button that sends the prompt or stops the reply. */
 export function Composer({ view }: { view: SessionView }) {
   const [text, setText] = useState(() => draftOf(view.id).text);
   const [files, setFiles] = useState<readonly Attachment[]>(() => draftOf(view.id).files);
@@ -60,7 +60,7 @@ export function Composer({ view }: { view: SessionView }) {
   const running = view.busy.value;
   const canSend = !running && isOpen.value && text.trim() !== "";
 
-  const leaveEditing = (): void => {
+  const endEditing = (): void => {
     editing.value = null;
     setText("");
     setFiles([]);
@@ -70,8 +70,8 @@ export function Composer({ view }: { view: SessionView }) {
     if (!canSend) return;
     const blocks: ContentBlock[] = [{ type: "text", text }, ...files.map((f) => ({ type: "resource_link" as const, ...f }))];
     const sent = edited ? view.promptInstead(edited.message.id, blocks) : view.prompt(blocks);
-    sent.catch(failed("The prompt could not be sent"));
-    leaveEditing();
+    sent.catch(failed("Cannot send the prompt"));
+    endEditing();
   };
 
   const keys = (event: TargetedKeyboardEvent<HTMLTextAreaElement>): void => {
@@ -87,9 +87,9 @@ export function Composer({ view }: { view: SessionView }) {
     }
   };
 
-  /** Escape leaves one thing at a time, and stops an answer only when pressed twice. */
+  /** Escape cancels one thing at a time. Only a second press stops a reply. */
   const escape = (): void => {
-    if (edited) leaveEditing();
+    if (edited) endEditing();
     else if (running && Date.now() - stopHint < TWICE_MS) view.cancel();
     else if (running) setStopHint(Date.now());
     else box.current?.blur();
@@ -106,12 +106,12 @@ export function Composer({ view }: { view: SessionView }) {
     <form class="composer" aria-label="Prompt" onSubmit={(e) => { e.preventDefault(); send(); }}>
       {edited && (
         <p class="composer-note">
-          Sent again, this takes the place of the earlier prompt; what came after it leaves the view.
-          <button type="button" class="link" onClick={leaveEditing}>Cancel</button>
+          Sending replaces the earlier prompt and removes later messages from the view.
+          <button type="button" class="link" onClick={endEditing}>Cancel edit</button>
         </p>
       )}
       {files.length > 0 && (
-        <ul class="chips" aria-label="Files to send along">
+        <ul class="chips" aria-label="Attached files">
           {files.map((f) => (
             <li key={f.uri} class="chip">
               <Icon name="file" />
@@ -125,16 +125,16 @@ export function Composer({ view }: { view: SessionView }) {
       <textarea ref={box} id="prompt" rows={1} value={text} placeholder="Ask, or type @ to attach a file"
         aria-label="Prompt" onInput={(e) => setText(e.currentTarget.value)} onKeyDown={keys} />
       <div class="composer-bar">
-        <IconButton icon="attach" label="Attach a file (@)" onClick={() => setPicking(!picking)} pressed={picking} />
-        <Choices view={view} />
-        <span class="composer-hint" role="status">{running && stopHint > 0 ? "Escape again stops the answer" : ""}</span>
+        <IconButton icon="attach" label="Attach file (@)" onClick={() => setPicking(!picking)} pressed={picking} />
+        <Options view={view} />
+        <span class="composer-hint" role="status">{running && stopHint > 0 ? "Press Escape again to stop the reply" : ""}</span>
         <Meter view={view} />
         {running ? (
-          <button type="button" class="send stop" aria-label="Stop" title="Stop (Escape twice)" onClick={() => view.cancel()}>
+          <button type="button" class="send stop" aria-label="Stop reply" title="Stop reply (Escape twice)" onClick={() => view.cancel()}>
             <Icon name="stop" />
           </button>
         ) : (
-          <button type="submit" class="send" aria-label="Send" title="Send (Ctrl+Enter)" disabled={!canSend}>
+          <button type="submit" class="send" aria-label="Send prompt" title="Send prompt (Ctrl+Enter)" disabled={!canSend}>
             <Icon name="send" />
           </button>
         )}

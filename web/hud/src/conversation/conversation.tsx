@@ -4,23 +4,23 @@ import { reopen, type SessionView } from "../store/session.ts";
 import { failed } from "../store/toasts.ts";
 import { Empty, Progress } from "../ui/controls.tsx";
 import { Icon } from "../ui/icons.tsx";
-import { Window } from "../ui/window.tsx";
+import { VirtualList } from "../ui/virtual-list.tsx";
 import { Composer } from "./composer.tsx";
 import { RowView } from "./message.tsx";
-import { Below } from "./below.tsx";
-import { allRows, estimate, unfoldKey, type Row } from "./rows.ts";
+import { TurnStatus } from "./turn-status.tsx";
+import { allRows, estimate, expandKey, type Row } from "./rows.ts";
 
-/** The conversation of a session: its messages, what is wrong, and the prompt box. */
+/** The conversation of a session: notices, messages and the prompt form. */
 export function Conversation({ view }: { view: SessionView }) {
   switch (view.phase.value) {
     case "loading":
       return <div class="conversation"><div class="centre" role="status"><p class="quiet">Loading the session</p><Progress value={undefined} label="Loading the session" /></div></div>;
     case "missing":
-      return <div class="conversation"><Empty title="There is no such session"><p>It may have been deleted. Choose another one on the left.</p></Empty></div>;
+      return <div class="conversation"><Empty title="Session not found"><p>It may have been deleted. Choose another session on the left.</p></Empty></div>;
     case "closed":
-      return <div class="conversation"><Empty title="The session was closed"><p>{view.problem.value}</p><button type="button" class="button primary" onClick={reopen}>Open it again</button></Empty></div>;
+      return <div class="conversation"><Empty title="Session closed"><p>{view.problem.value}</p><button type="button" class="button primary" onClick={reopen}>Reopen session</button></Empty></div>;
     case "failed":
-      return <div class="conversation"><Empty title="The session could not be opened"><p>{view.problem.value}</p></Empty></div>;
+      return <div class="conversation"><Empty title="Cannot open the session"><p>{view.problem.value}</p></Empty></div>;
   }
   return (
     <div class="conversation">
@@ -38,14 +38,14 @@ function Notices({ view }: { view: SessionView }) {
   return (
     <ul class="notices" aria-label="Notices">
       {view.notices.value.map((text) => <li key={text}>{text}</li>)}
-      {unsaved !== "" && <li class="bad">The last answer is not stored yet: {unsaved}</li>}
+      {unsaved !== "" && <li class="bad">The last reply is not stored yet: {unsaved}</li>}
     </ul>
   );
 }
 
 function Transcript({ view }: { view: SessionView }) {
   const { transcript } = view;
-  const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
+  const [expanded, setExpanded] = useState<ReadonlySet<string>>(new Set());
   const [atEnd, setAtEnd] = useState(true);
   const entries = transcript.entries.value;
   const newer = transcript.newer.value;
@@ -53,13 +53,13 @@ function Transcript({ view }: { view: SessionView }) {
   const live = tail.findLast((e) => e.live)?.live;
   const finished = live?.finished.value ?? 0;
   const summary = transcript.summary.value;
-  const rows = useMemo(() => allRows(entries, tail, summary, unfolded), [entries, transcript.tail.value, newer, summary, unfolded, finished, live?.thoughtChars === 0]);
-  const marked = useMarked(view, setUnfolded);
+  const rows = useMemo(() => allRows(entries, tail, summary, expanded), [entries, transcript.tail.value, newer, summary, expanded, finished, live?.thoughtChars === 0]);
+  const marked = useMarked(view, setExpanded);
 
   const toggle = (key: string): void => {
-    const next = new Set(unfolded);
+    const next = new Set(expanded);
     if (!next.delete(key)) next.add(key);
-    setUnfolded(next);
+    setExpanded(next);
   };
   const target = useMemo(() => {
     const entry = entries.find((e) => e.message.seq === marked);
@@ -67,21 +67,21 @@ function Transcript({ view }: { view: SessionView }) {
     return row ? { key: row.key } : null;
   }, [marked, marked > 0 && entries.some((e) => e.message.seq === marked)]);
 
-  if (rows.length === 0) return <div class="window transcript"><Nothing view={view} /></div>;
+  if (rows.length === 0) return <div class="window transcript"><NoMessages view={view} /></div>;
   return (
     <div class="transcript-frame">
       {transcript.loading.value !== "" && <Progress value={undefined} label="Loading messages" />}
-      <Window class="transcript" role="log" label="Conversation" sticky rows={rows} estimate={estimate} target={target}
+      <VirtualList class="transcript" role="log" label="Conversation" sticky rows={rows} estimate={estimate} target={target}
         draw={(row: Row) => <RowView row={row} view={view} toggle={toggle} marked={row.kind !== "summary" && marked > 0 && row.entry.message.seq === marked} />}
-        onNearTop={() => void transcript.loadOlder().catch(failed("Older messages could not be fetched"))}
-        onNearEnd={() => void transcript.loadNewer().catch(failed("Newer messages could not be fetched"))}
+        onNearTop={() => void transcript.loadOlder().catch(failed("Cannot load older messages"))}
+        onNearEnd={() => void transcript.loadNewer().catch(failed("Cannot load newer messages"))}
         onEnd={setAtEnd} />
-      <Below view={view} />
+      <TurnStatus view={view} />
       {(newer || !atEnd) && (
-        <button type="button" class="to-end" aria-label="Go to the newest message" title="Go to the newest message"
+        <button type="button" class="to-end" aria-label="Go to newest message" title="Go to newest message"
           onClick={() => {
             go(sessionAddress(view.id, tabOf()), { replace: true });
-            void transcript.showNewest().catch(failed("The newest messages could not be fetched")).then(scrollToEnd);
+            void transcript.showNewest().catch(failed("Cannot load the newest messages")).then(scrollToEnd);
           }}>
           <Icon name="down" />
         </button>
@@ -99,25 +99,25 @@ function scrollToEnd(): void {
   });
 }
 
-/** The message that the address points at: it is fetched and unfolded. Returns its sequence number, 0 for none. */
-function useMarked(view: SessionView, setUnfolded: (change: (now: ReadonlySet<string>) => ReadonlySet<string>) => void): number {
+/** useMarked loads and expands the message in the address. It returns its sequence number, 0 for none. */
+function useMarked(view: SessionView, setExpanded: (change: (now: ReadonlySet<string>) => ReadonlySet<string>) => void): number {
   const here = route.value;
   const at = here.page === "session" && here.id === view.id ? here.at : 0;
   useEffect(() => {
     if (at === 0) return;
     view.transcript.show(at).then(() => {
       const entry = view.transcript.entries.peek().find((e) => e.message.seq === at);
-      if (entry && !entry.message.inView) setUnfolded((now) => new Set(now).add(unfoldKey(entry, "all")));
-    }, failed("The message could not be fetched"));
+      if (entry && !entry.message.inView) setExpanded((now) => new Set(now).add(expandKey(entry, "all")));
+    }, failed("Cannot load the message"));
   }, [view, at]);
   return at;
 }
 
-function Nothing({ view }: { view: SessionView }) {
+function NoMessages({ view }: { view: SessionView }) {
   return (
-    <Empty title="Nothing was said yet">
+    <Empty title="No messages yet">
       <p>
-        Ask something below. Files of <code>{view.cwd.value}</code> go along with <kbd>@</kbd>.
+        Write a prompt below. Attach files of <code>{view.cwd.value}</code> with <kbd>@</kbd>.
       </p>
     </Empty>
   );

@@ -1,16 +1,16 @@
 import { signal } from "@preact/signals";
 import type { Entry } from "../store/transcript.ts";
 
-/** The message that is being edited to be sent again, null for none. */
+/** The message being edited, null for none. */
 export const editing = signal<Entry | null>(null);
 
-/** A file that goes with the next prompt. */
+/** A file attached to the next prompt. */
 export interface Attachment {
   name: string;
   uri: string;
 }
 
-/** What was written in each session and not sent; sessions that were left longest are forgotten first. */
+/** Maximum number of drafts, one per session. The oldest draft is dropped. */
 const MAX_DRAFTS = 50;
 
 const drafts = new Map<string, { text: string; files: readonly Attachment[] }>();

@@ -1,14 +1,15 @@
 import type { Block, Summary } from "@strata/client";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { base, count, fully, plural, when } from "../text/format.ts";
+import { base, count, fully, plural, sentence, when } from "../text/format.ts";
+import { isPictureReason, reasonText } from "../text/reasons.ts";
 import type { SessionView } from "../store/session.ts";
 import type { Entry } from "../store/transcript.ts";
 import { CopyButton, IconButton } from "../ui/controls.tsx";
 import { Icon } from "../ui/icons.tsx";
-import { PieceView, TailView } from "./pieces.tsx";
+import { SegmentView, TailView } from "./segments.tsx";
 import { editing } from "./draft.ts";
-import { fates, firstLine, plainText, unfoldKey, type Row } from "./rows.ts";
+import { visibilities, firstLine, plainText, expandKey, type Row } from "./rows.ts";
 
 interface RowProps {
   row: Row;
@@ -20,8 +21,8 @@ interface RowProps {
 /** One row of the conversation. */
 export function RowView({ row, view, marked, toggle }: RowProps) {
   if (row.kind === "summary") return <SummaryRow summary={row.summary} />;
-  const gone = !row.entry.message.inView && row.entry.message.seq > 0;
-  const classes = ["row", row.tone, row.edge, `is-${row.kind}`, gone ? "gone" : "", marked ? "marked" : ""].filter((c) => c !== "").join(" ");
+  const outside = !row.entry.message.inView && row.entry.message.seq > 0;
+  const classes = ["row", row.tone, row.edge, `is-${row.kind}`, outside ? "outside" : "", marked ? "marked" : ""].filter((c) => c !== "").join(" ");
   return <div class={classes}>{rowBody(row, view, toggle)}</div>;
 }
 
@@ -34,9 +35,9 @@ function rowBody(row: Exclude<Row, { kind: "summary" }>, view: SessionView, togg
     case "thinking":
       return <Thinking chars={row.chars} entry={row.entry} toggle={toggle} />;
     case "thought":
-      return <p class="thought">{row.piece.text}</p>;
-    case "piece":
-      return <PieceView piece={row.piece} all={row.all} at={row.at} />;
+      return <p class="thought">{row.segment.text}</p>;
+    case "segment":
+      return <SegmentView segment={row.segment} all={row.all} at={row.at} />;
     case "tail":
       return <TailView live={row.live} of={row.of} />;
     case "patched":
@@ -57,45 +58,52 @@ function rowBody(row: Exclude<Row, { kind: "summary" }>, view: SessionView, togg
 }
 
 const endings: Record<string, string> = {
-  cancelled: "Stopped. What had come was kept.",
-  interrupted: "The server stopped in the middle of this answer. What had come was kept.",
-  failed: "The provider failed in the middle of this answer. What had come was kept.",
-  damaged: "The stored message cannot be read.",
+  cancelled: "Stopped. Partial reply saved.",
+  interrupted: "The server stopped during this reply. Partial reply saved.",
+  failed: "The provider failed during this reply. Partial reply saved.",
+  damaged: "The stored message is damaged.",
 };
 
-const roles = { user: "You", assistant: "Answer", tool: "Tool" } as const;
+const roles = { user: "You", assistant: "Reply", tool: "Tool" } as const;
 
-function who(entry: Entry): string {
+function author(entry: Entry): string {
   const { role, model } = entry.message;
   return role === "assistant" && model ? base(model) : roles[role];
 }
 
 function Head({ entry, view, toggle }: { entry: Entry; view: SessionView; toggle: (key: string) => void }) {
   const { message } = entry;
-  const gone = !message.inView && message.seq > 0;
+  const outside = !message.inView && message.seq > 0;
   const editable = message.role === "user" && message.id !== "" && message.inView && view.canRestore && !entry.live;
   return (
     <header class="head" tabIndex={-1} data-message={message.id}>
-      <span class="who">{who(entry)}</span>
-      {gone && <Fate entry={entry} toggle={toggle} open />}
+      <span class="who">{author(entry)}</span>
+      {outside && <Visibility entry={entry} toggle={toggle} open />}
+      {!outside && omittedPictures(message.id, view).map((text) => <span key={text} class="mark">{text}</span>)}
       <span class="head-facts">
         {message.tokens > 0 && <span>{plural(message.tokens, "token")}</span>}
         {message.seq > 0 && <time dateTime={message.at} title={fully(message.at)}>{when(message.at)}</time>}
       </span>
       <span class="head-actions">
-        {editable && <IconButton icon="edit" label="Edit and send again" onClick={() => (editing.value = entry)} disabled={view.busy.value} />}
+        {editable && <IconButton icon="edit" label="Edit prompt" onClick={() => (editing.value = entry)} disabled={view.busy.value} />}
         {!entry.live && <CopyButton text={() => plainText(message)} label="Copy message" />}
       </span>
     </header>
   );
 }
 
-/** Says what the view did to a message that it does not hold; a click shows or hides the original. */
-function Fate({ entry, toggle, open }: { entry: Entry; toggle: (key: string) => void; open: boolean }) {
+/** Why the next request omits pictures of a message, each reason once. Without a breakdown, the last request counts. */
+function omittedPictures(id: string, view: SessionView): string[] {
+  const leftOut = view.breakdown.value.value?.leftOut ?? view.leftOut.value;
+  return leftOut.filter((l) => l.key === `msg:${id}` && isPictureReason(l.reason)).map((l) => sentence(reasonText(l.reason)));
+}
+
+/** The visibility of a message outside the view. A click shows or hides the message. */
+function Visibility({ entry, toggle, open }: { entry: Entry; toggle: (key: string) => void; open: boolean }) {
   const state = entry.message.view?.state ?? "";
   return (
-    <button type="button" class="fate" aria-expanded={open} onClick={() => toggle(unfoldKey(entry, "all"))}>
-      {fates[state] ?? "Not in view"}
+    <button type="button" class="visibility" aria-expanded={open} onClick={() => toggle(expandKey(entry, "all"))}>
+      {visibilities[state] ?? "Not in view"}
     </button>
   );
 }
@@ -103,8 +111,8 @@ function Fate({ entry, toggle, open }: { entry: Entry; toggle: (key: string) => 
 function Folded({ entry, toggle }: { entry: Entry; toggle: (key: string) => void }) {
   return (
     <div class="folded-line" tabIndex={-1} data-message={entry.message.id}>
-      <Fate entry={entry} toggle={toggle} open={false} />
-      <span class="who">{who(entry)}</span>
+      <Visibility entry={entry} toggle={toggle} open={false} />
+      <span class="who">{author(entry)}</span>
       <span class="folded-text">{firstLine(entry.message)}</span>
     </div>
   );
@@ -112,7 +120,7 @@ function Folded({ entry, toggle }: { entry: Entry; toggle: (key: string) => void
 
 function Thinking({ chars, entry, toggle }: { chars: number; entry: Entry; toggle: (key: string) => void }) {
   return (
-    <button type="button" class="disclosure" onClick={() => toggle(unfoldKey(entry, "thinking"))}>
+    <button type="button" class="disclosure" onClick={() => toggle(expandKey(entry, "thinking"))}>
       <Icon name="chevron" />
       Thinking <span class="quiet">{plural(chars, "character")}</span>
     </button>
@@ -124,8 +132,8 @@ function Patched({ row, toggle }: { row: Extract<Row, { kind: "patched" }>; togg
     <div class="patched">
       <p class="patched-label">
         {row.label}
-        <button type="button" class="link" onClick={() => toggle(unfoldKey(row.entry, `patch${row.block}.${row.part}`))}>
-          Show or hide the original
+        <button type="button" class="link" onClick={() => toggle(expandKey(row.entry, `patch${row.block}.${row.part}`))}>
+          Show or hide original
         </button>
       </p>
       <p class="patched-text">{row.text}</p>
@@ -135,7 +143,7 @@ function Patched({ row, toggle }: { row: Extract<Row, { kind: "patched" }>; togg
 
 function Files({ blocks }: { blocks: Block[] }) {
   return (
-    <ul class="chips" aria-label="Files sent along">
+    <ul class="chips" aria-label="Attached files">
       {blocks.map((b) => b.type === "resource_link" && (
         <li key={b.uri} class="chip" title={b.uri}>
           <Icon name="file" />
@@ -146,12 +154,12 @@ function Files({ blocks }: { blocks: Block[] }) {
   );
 }
 
-/** Pictures that came with a message; nothing is loaded for them. */
+/** The types of pictures that are shown. Their data is in the message. */
 const pictureTypes = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
 function Picture({ block }: { block: Extract<Block, { type: "image" }> }) {
-  if (!block.data || !pictureTypes.has(block.mimeType ?? "")) return <p class="quiet">A picture ({block.mimeType ?? "unknown type"})</p>;
-  return <img class="picture" alt="A picture of this message" src={`data:${block.mimeType};base64,${block.data}`} />;
+  if (!block.data || !pictureTypes.has(block.mimeType ?? "")) return <p class="quiet">Picture ({block.mimeType ?? "unknown type"})</p>;
+  return <img class="picture" alt="Picture in this message" src={`data:${block.mimeType};base64,${block.data}`} />;
 }
 
 function Call({ block }: { block: Extract<Block, { type: "tool_call" }> }) {
@@ -161,7 +169,7 @@ function Call({ block }: { block: Extract<Block, { type: "tool_call" }> }) {
         <Icon name="chevron" />
         <span class="call-name">{block.name}</span>
         <code class="call-args">{(block.args ?? "").slice(0, 200)}</code>
-        {block.incomplete && <span class="mark bad">cut off</span>}
+        {block.incomplete && <span class="mark bad">incomplete</span>}
       </summary>
       <pre>{pretty(block.args ?? "")}</pre>
     </details>
@@ -176,12 +184,12 @@ function pretty(args: string): string {
   }
 }
 
-/** So much of a long result is shown at first, in characters. */
+/** Characters of a long result that are shown at first. */
 const SHOWN_RESULT = 4000;
 
 function Result({ text, label, bad = false }: { text: string; label: string; bad?: boolean }) {
   const [all, setAll] = useState(false);
-  const cut = text.length - SHOWN_RESULT;
+  const hidden = text.length - SHOWN_RESULT;
   return (
     <div class={bad ? "result bad" : "result"}>
       <p class="result-label">
@@ -189,9 +197,9 @@ function Result({ text, label, bad = false }: { text: string; label: string; bad
         <CopyButton text={() => text} label="Copy result" />
       </p>
       <pre tabIndex={0}>{all ? text : text.slice(0, SHOWN_RESULT)}</pre>
-      {cut > 0 && (
+      {hidden > 0 && (
         <button type="button" class="link" onClick={() => setAll(!all)}>
-          {all ? "Show less" : `Show ${count(cut)} more characters`}
+          {all ? "Show less" : `Show ${count(hidden)} more characters`}
         </button>
       )}
     </div>
@@ -202,7 +210,7 @@ function SummaryRow({ summary }: { summary: Summary }) {
   return (
     <section class="summary-card" aria-label="Summary">
       <p class="summary-head">
-        Summary of {plural(summary.messages, "message")} <span class="quiet">{plural(summary.tokens, "token")}, sent in their place</span>
+        Summary of {plural(summary.messages, "message")} <span class="quiet">{plural(summary.tokens, "token")}, sent instead</span>
       </p>
       <p class="summary-text">{summary.text}</p>
     </section>

@@ -1,15 +1,15 @@
 import type { Block, ListedMessage, Summary } from "@strata/client";
-import { pieces, type Piece, type Splitter } from "../text/blocks.ts";
+import { segments, type Segment, type Splitter } from "../text/segments.ts";
 import type { Entry } from "../store/transcript.ts";
-import type { LiveText } from "../store/live.ts";
+import type { LiveText } from "../store/live-text.ts";
 
-/** Row is what the window draws of a message: its head, a piece of its text, a call, its end. */
-export type Row = { key: string; entry: Entry; tone: "user" | "answer"; edge: "" | "first" | "last" } & (
+/** Row is a row of the conversation: the head of a message, a segment of its text, a tool call, its ending. */
+export type Row = { key: string; entry: Entry; tone: "user" | "reply"; edge: "" | "first" | "last" } & (
   | { kind: "head" }
   | { kind: "folded" }
   | { kind: "thinking"; chars: number }
-  | { kind: "thought"; piece: Piece }
-  | { kind: "piece"; piece: Piece; all: readonly Piece[]; at: number }
+  | { kind: "thought"; segment: Segment }
+  | { kind: "segment"; segment: Segment; all: readonly Segment[]; at: number }
   | { kind: "tail"; live: LiveText; of: "text" | "thought" }
   | { kind: "patched"; block: number; part: number; text: string; label: string }
   | { kind: "files"; blocks: Block[] }
@@ -22,31 +22,35 @@ export type Row = { key: string; entry: Entry; tone: "user" | "answer"; edge: ""
 
 type Body = Row extends infer R ? (R extends { edge: string } ? Omit<R, "key" | "entry" | "tone" | "edge"> : never) : never;
 
-/** What somebody unfolded, by the key of the message and a name of the part. */
-export type Unfolded = ReadonlySet<string>;
+/** Expanded parts, by the key of the entry and the name of the part. */
+export type Expanded = ReadonlySet<string>;
 
-export const unfoldKey = (entry: Entry, part: string): string => `${entry.key} ${part}`;
+export const expandKey = (entry: Entry, part: string): string => `${entry.key} ${part}`;
 
-/** What the view does to a message that it does not hold, in words. */
-export const fates: Record<string, string> = {
-  summarised: "Summarised", left_out: "Left out to fit", cleared: "Cleared", replaced: "Replaced", taken_back: "Taken back",
+/** The visibility of messages outside the view, in words. */
+export const visibilities: Record<string, string> = {
+  summarised: "Summarised", left_out: "Evicted to fit", cleared: "Cleared", replaced: "Replaced", taken_back: "Undone",
 };
 
-/** What the view does to a block of a message that it holds, in words. */
+/** How the view shows a block of a message differently, in words. */
 const patches: Record<string, string> = {
-  duplicate: "Duplicate: the model sees the newer copy only", shortened: "Shown shorter to the model",
+  duplicate: "Duplicate: the model receives only the newer copy", shortened: "Truncated for the model",
 };
 
-const cache = new WeakMap<Entry, { unfolded: string; rows: Row[] }>();
+/** isPicture reports whether a block, or a part of a tool result, is a picture. */
+const isPicture = (block: Block | undefined, part: number): boolean =>
+  block?.type === "image" || (block?.type === "tool_result" && block.content?.[part]?.type === "image");
 
-/** The rows of a message. They are made once for each state of what is unfolded of it. */
-export function rowsOf(entry: Entry, unfolded: Unfolded): readonly Row[] {
-  if (entry.live) return liveRows(entry, entry.live, unfolded);
-  const mine = [...unfolded].filter((key) => key.startsWith(entry.key + " ")).join();
+const cache = new WeakMap<Entry, { expanded: string; rows: Row[] }>();
+
+/** rowsOf returns the rows of an entry, cached until its expanded parts change. */
+export function rowsOf(entry: Entry, expanded: Expanded): readonly Row[] {
+  if (entry.live) return liveRows(entry, entry.live, expanded);
+  const own = [...expanded].filter((key) => key.startsWith(entry.key + " ")).join();
   const known = cache.get(entry);
-  if (known && known.unfolded === mine) return known.rows;
-  const rows = new Builder(entry).stored(unfolded);
-  cache.set(entry, { unfolded: mine, rows });
+  if (known && known.expanded === own) return known.rows;
+  const rows = new Builder(entry).stored(expanded);
+  cache.set(entry, { expanded: own, rows });
   return rows;
 }
 
@@ -57,19 +61,19 @@ class Builder {
   constructor(private readonly entry: Entry) {}
 
   private add(name: string, body: Body): void {
-    const tone = this.entry.message.role === "user" ? "user" : "answer";
+    const tone = this.entry.message.role === "user" ? "user" : "reply";
     this.rows.push({ key: `${this.entry.key}/${name}`, entry: this.entry, tone, edge: "", ...body } as Row);
   }
 
-  stored(unfolded: Unfolded): Row[] {
+  stored(expanded: Expanded): Row[] {
     const { message } = this.entry;
-    const gone = !message.inView && message.seq > 0;
-    if (gone && !unfolded.has(unfoldKey(this.entry, "all"))) {
+    const outside = !message.inView && message.seq > 0;
+    if (outside && !expanded.has(expandKey(this.entry, "all"))) {
       this.add("folded", { kind: "folded" });
       return this.finish();
     }
     this.add("head", { kind: "head" });
-    message.blocks.forEach((block, i) => this.block(block, i, unfolded));
+    message.blocks.forEach((block, i) => this.block(block, i, expanded));
     const links = message.blocks.filter((b) => b.type === "resource_link");
     if (links.length > 0) this.add("files", { kind: "files", blocks: links });
     if (message.status && message.status !== "complete") this.add("end", { kind: "end", status: message.status });
@@ -84,26 +88,26 @@ class Builder {
     return this.rows;
   }
 
-  private block(block: Block, i: number, unfolded: Unfolded): void {
+  private block(block: Block, i: number, expanded: Expanded): void {
     switch (block.type) {
       case "text":
-        if (!this.patched(i, 0, unfolded)) this.text(block.text ?? "");
+        if (!this.patched(i, 0, expanded)) this.text(block.text ?? "");
         break;
       case "thinking":
-        this.thinking(i, block.text ?? "", unfolded);
+        this.thinking(i, block.text ?? "", expanded);
         break;
       case "image":
-        this.add(`image${i}`, { kind: "picture", block });
+        if (!this.patched(i, 0, expanded)) this.add(`image${i}`, { kind: "picture", block });
         break;
       case "resource":
-        if (!this.patched(i, 0, unfolded)) this.add(`resource${i}`, { kind: "resource", block });
+        if (!this.patched(i, 0, expanded)) this.add(`resource${i}`, { kind: "resource", block });
         break;
       case "tool_call":
         this.add(`call${i}`, { kind: "call", block });
         break;
       case "tool_result":
         (block.content ?? []).forEach((part, j) => {
-          if (this.patched(i, j, unfolded)) return;
+          if (this.patched(i, j, expanded)) return;
           if (part.type === "image") this.add(`result${i}.${j}`, { kind: "picture", block: part });
           else this.add(`result${i}.${j}`, { kind: "result", text: part.text ?? "", isError: block.isError ?? false });
         });
@@ -111,27 +115,28 @@ class Builder {
     }
   }
 
-  /** Shows what the view shows in the place of a block; the original is shown behind it where somebody asked for it. */
-  private patched(block: number, part: number, unfolded: Unfolded): boolean {
-    const patch = this.entry.message.view?.patches?.find((p) => p.block === block && p.part === part);
+  /** Adds a row for the patch of a block, if it has one. Reports whether the original stays hidden. */
+  private patched(block: number, part: number, expanded: Expanded): boolean {
+    const { view, blocks } = this.entry.message;
+    const patch = view?.patches?.find((p) => p.block === block && p.part === part);
     if (!patch) return false;
-    this.add(`patch${block}.${part}`, { kind: "patched", block, part, text: patch.text, label: patches[patch.state] ?? "Shown differently" });
-    return !unfolded.has(unfoldKey(this.entry, `patch${block}.${part}`));
+    this.add(`patch${block}.${part}`, { kind: "patched", block, part, text: patch.text, label: isPicture(blocks[block], part) ? "Picture omitted from requests" : patches[patch.state] ?? "Changed for the model" });
+    return !expanded.has(expandKey(this.entry, `patch${block}.${part}`));
   }
 
   private text(text: string): void {
-    const all = pieces(text);
-    all.forEach((piece, at) => this.add(`p${this.texts++}`, { kind: "piece", piece, all, at }));
+    const all = segments(text);
+    all.forEach((segment, at) => this.add(`p${this.texts++}`, { kind: "segment", segment, all, at }));
   }
 
-  private thinking(i: number, text: string, unfolded: Unfolded): void {
+  private thinking(i: number, text: string, expanded: Expanded): void {
     this.add("thinking", { kind: "thinking", chars: text.length });
-    if (!unfolded.has(unfoldKey(this.entry, "thinking"))) return;
-    pieces(text).forEach((piece, n) => this.add(`t${i}.${n}`, { kind: "thought", piece }));
+    if (!expanded.has(expandKey(this.entry, "thinking"))) return;
+    segments(text).forEach((segment, n) => this.add(`t${i}.${n}`, { kind: "thought", segment }));
   }
 }
 
-/** The rows of a streaming answer: those of finished pieces are made once. */
+/** The rows of a streaming reply. The rows of finished segments are created once. */
 interface LiveRows {
   head: Row;
   text: Row[];
@@ -140,16 +145,16 @@ interface LiveRows {
 
 const liveCache = new WeakMap<LiveText, LiveRows>();
 
-function liveRows(entry: Entry, live: LiveText, unfolded: Unfolded): readonly Row[] {
+function liveRows(entry: Entry, live: LiveText, expanded: Expanded): readonly Row[] {
   let known = liveCache.get(live);
-  const base = { entry, tone: "answer", edge: "" } as const;
+  const base = { entry, tone: "reply", edge: "" } as const;
   if (!known) liveCache.set(live, (known = { head: { ...base, key: `${entry.key}/head`, kind: "head", edge: "first" }, text: [], thought: [] }));
-  grow(known.text, live.text, (piece, at) => ({ ...base, key: `${entry.key}/p${at}`, kind: "piece", piece, all: live.text.done, at }));
-  grow(known.thought, live.thought, (piece, at) => ({ ...base, key: `${entry.key}/t0.${at}`, kind: "thought", piece }));
+  grow(known.text, live.text, (segment, at) => ({ ...base, key: `${entry.key}/p${at}`, kind: "segment", segment, all: live.text.done, at }));
+  grow(known.thought, live.thought, (segment, at) => ({ ...base, key: `${entry.key}/t0.${at}`, kind: "thought", segment }));
   const rows: Row[] = [known.head];
   if (live.thoughtChars > 0) {
     rows.push({ ...base, key: `${entry.key}/thinking`, kind: "thinking", chars: live.thoughtChars });
-    if (unfolded.has(unfoldKey(entry, "thinking"))) {
+    if (expanded.has(expandKey(entry, "thinking"))) {
       for (const row of known.thought) rows.push(row);
       rows.push({ ...base, key: `${entry.key}/t0.${known.thought.length}`, kind: "tail", live, of: "thought" });
     }
@@ -159,36 +164,36 @@ function liveRows(entry: Entry, live: LiveText, unfolded: Unfolded): readonly Ro
   return rows;
 }
 
-function grow(rows: Row[], splitter: Splitter, make: (piece: Piece, at: number) => Row): void {
+function grow(rows: Row[], splitter: Splitter, make: (segment: Segment, at: number) => Row): void {
   for (let at = rows.length; at < splitter.done.length; at++) {
-    const piece = splitter.done[at];
-    if (piece) rows.push(make(piece, at));
+    const segment = splitter.done[at];
+    if (segment) rows.push(make(segment, at));
   }
 }
 
-/** All rows of a transcript, the summary where it stands: in front of what the view holds. */
-export function allRows(entries: readonly Entry[], tail: readonly Entry[], summary: Summary | undefined, unfolded: Unfolded): Row[] {
+/** allRows returns the rows of a transcript. The summary is before the first message in the view. */
+export function allRows(entries: readonly Entry[], tail: readonly Entry[], summary: Summary | undefined, expanded: Expanded): Row[] {
   const rows: Row[] = [];
-  let summaryDue = summary;
+  let pendingSummary = summary;
   for (const entry of [...entries, ...tail]) {
-    if (summaryDue && entry.message.inView) {
-      rows.push({ key: "summary", kind: "summary", summary: summaryDue });
-      summaryDue = undefined;
+    if (pendingSummary && entry.message.inView) {
+      rows.push({ key: "summary", kind: "summary", summary: pendingSummary });
+      pendingSummary = undefined;
     }
-    for (const row of rowsOf(entry, unfolded)) rows.push(row);
+    for (const row of rowsOf(entry, expanded)) rows.push(row);
   }
-  if (summaryDue) rows.push({ key: "summary", kind: "summary", summary: summaryDue });
+  if (pendingSummary) rows.push({ key: "summary", kind: "summary", summary: pendingSummary });
   return rows;
 }
 
-/** About how high a row is, in pixels. */
+/** estimate returns the approximate height of a row, in pixels. */
 export function estimate(row: Row, width: number): number {
   const text = (s: string, line: number, char: number): number =>
     s.split("\n").reduce((sum, part) => sum + Math.max(1, Math.ceil((part.length * char) / width)), 0) * line;
   switch (row.kind) {
-    case "piece":
+    case "segment":
     case "thought":
-      return row.piece.kind === "code" ? row.piece.text.split("\n").length * 20 + (row.piece.continued ? 0 : 52) : text(row.piece.text, 23, 7) + 12;
+      return row.segment.kind === "code" ? row.segment.text.split("\n").length * 20 + (row.segment.continued ? 0 : 52) : text(row.segment.text, 23, 7) + 12;
     case "tail":
       return 36;
     case "head":
@@ -206,7 +211,7 @@ export function estimate(row: Row, width: number): number {
   }
 }
 
-/** The beginning of a message in one line. */
+/** firstLine returns the start of a message as one line. */
 export function firstLine(message: ListedMessage): string {
   for (const block of message.blocks) {
     const text =
@@ -219,6 +224,6 @@ export function firstLine(message: ListedMessage): string {
   return "";
 }
 
-/** The text of a message as it was written. */
+/** plainText returns the text blocks of a message as Markdown source. */
 export const plainText = (message: ListedMessage): string =>
   message.blocks.map((b) => (b.type === "text" ? (b.text ?? "") : "")).filter((t) => t !== "").join("\n\n");

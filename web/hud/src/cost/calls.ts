@@ -1,32 +1,32 @@
 import type { Call, UsageTotals } from "@strata/client";
 
-/** Joins the newest page of calls to those that are held; both oldest first. A page that does not reach them replaces them. */
-export function joined(held: readonly Call[], page: readonly Call[]): { calls: readonly Call[]; gap: boolean } {
+/** joined appends the newest page of calls to the loaded calls, both oldest first. A page without overlap replaces them. */
+export function joined(loaded: readonly Call[], page: readonly Call[]): { calls: readonly Call[]; gap: boolean } {
   const first = page[0];
   if (!first) return { calls: page, gap: true };
-  const at = held.findIndex((c) => c.callId === first.callId);
-  if (at >= 0) return { calls: [...held.slice(0, at), ...page], gap: false };
+  const at = loaded.findIndex((c) => c.callId === first.callId);
+  if (at >= 0) return { calls: [...loaded.slice(0, at), ...page], gap: false };
   return { calls: page, gap: true };
 }
 
-/** All tokens that a call put in. */
+/** inputOf returns all input tokens of a call. */
 export const inputOf = (c: { input: number; cacheRead: number; cacheWrite: number }): number => c.input + c.cacheRead + c.cacheWrite;
 
-/** The share of the input that was read from a cache, 0 to 1. */
+/** hitRate returns the share of the input that was read from the cache, 0 to 1. */
 export function hitRate(c: { input: number; cacheRead: number; cacheWrite: number }): number {
   const all = inputOf(c);
   return all > 0 ? c.cacheRead / all : 0;
 }
 
-/** What a call's tokens are, from below in the plot. */
+/** The kinds of tokens of a call, in the plot from the bottom up. */
 export const kinds = [
-  { id: "read", title: "Read from the cache", of: (c: Call) => c.cacheRead },
-  { id: "written", title: "Written to the cache", of: (c: Call) => c.cacheWrite },
+  { id: "read", title: "Cache reads", of: (c: Call) => c.cacheRead },
+  { id: "written", title: "Cache writes", of: (c: Call) => c.cacheWrite },
   { id: "uncached", title: "Uncached input", of: (c: Call) => c.input },
   { id: "output", title: "Output", of: (c: Call) => c.output },
 ] as const;
 
-/** The columns of the plot: the number of each call, the height of each kind with all below it, and the expected reads. */
+/** stacked returns the data of the plot: call numbers, the stacked height of each kind, and expected cache reads. */
 export function stacked(calls: readonly Call[], firstNumber: number): { x: number[]; tops: number[][]; expected: (number | null)[] } {
   const tops: number[][] = [];
   let below = calls.map(() => 0);
@@ -42,7 +42,7 @@ export interface Saving {
   more: boolean;
 }
 
-/** What the cache saved, in words; null where no price is known. */
+/** savingOf returns what the cache saved, in words; null if the price is unknown. */
 export function savingOf(totals: UsageTotals): Saving | null {
   if (totals.uncachedCost <= 0) return null;
   const share = Math.round((100 * (totals.uncachedCost - totals.cost)) / totals.uncachedCost);
@@ -50,7 +50,7 @@ export function savingOf(totals: UsageTotals): Saving | null {
   return { text: share === 0 ? "the same as without a cache" : `${share} % less than without a cache`, more: false };
 }
 
-/** The calls of a page of the table, newest first; page 0 is the newest. */
+/** pageOf returns the calls of a page of the table, newest first. Page 0 is the newest. */
 export function pageOf(calls: readonly Call[], page: number, size: number): Call[] {
   const end = calls.length - page * size;
   return calls.slice(Math.max(end - size, 0), Math.max(end, 0)).reverse();

@@ -4,51 +4,51 @@ import { kinds } from "./calls.ts";
 
 /** A plot on the page. */
 export interface Drawn {
-  /** Shows the calls' numbers, the heights from the topmost kind down, and what was expected to be read. */
+  /** Shows call numbers, the stacked heights from the top kind down, and expected cache reads. */
   show(data: uPlot.AlignedData): void;
   destroy(): void;
 }
 
 const HEIGHT = 180;
-/** Bars are at most so wide, in pixels. */
+/** Maximum width of a bar, in pixels. */
 const MAX_BAR = 26;
 
-/** Draws an empty plot into an element and keeps it as wide as that. pointed is told the place of the call under the pointer. */
-export function draw(place: HTMLElement, pointed: (index: number | null) => void): Drawn {
+/** draw draws an empty plot into an element and follows its width. It calls pointed with the index of the call under the pointer. */
+export function draw(element: HTMLElement, pointed: (index: number | null) => void): Drawn {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   let data: uPlot.AlignedData = [[], ...kinds.map(() => []), []];
-  let plot = make(place, data, pointed);
-  const again = (): void => {
+  let plot = make(element, data, pointed);
+  const redraw = (): void => {
     plot.destroy();
-    plot = make(place, data, pointed);
+    plot = make(element, data, pointed);
   };
   const size = new ResizeObserver(() => {
-    if (place.clientWidth > 0 && place.clientWidth !== plot.width) plot.setSize({ width: place.clientWidth, height: HEIGHT });
+    if (element.clientWidth > 0 && element.clientWidth !== plot.width) plot.setSize({ width: element.clientWidth, height: HEIGHT });
   });
-  size.observe(place);
-  dark.addEventListener("change", again);
+  size.observe(element);
+  dark.addEventListener("change", redraw);
   return {
     show(next) {
       data = next;
       plot.setData(next);
     },
     destroy() {
-      dark.removeEventListener("change", again);
+      dark.removeEventListener("change", redraw);
       size.disconnect();
       plot.destroy();
     },
   };
 }
 
-function make(place: HTMLElement, data: uPlot.AlignedData, pointed: (index: number | null) => void): uPlot {
-  const styles = getComputedStyle(place);
-  const colour = (name: string): string => styles.getPropertyValue(name).trim();
+function make(element: HTMLElement, data: uPlot.AlignedData, pointed: (index: number | null) => void): uPlot {
+  const styles = getComputedStyle(element);
+  const color = (name: string): string => styles.getPropertyValue(name).trim();
   const font = `11px ${styles.fontFamily}`;
   const bars = uPlot.paths.bars?.({ size: [0.82, MAX_BAR, 1] });
-  const axis = { stroke: colour("--quiet"), font, ticks: { show: false }, grid: { stroke: colour("--line"), width: 1 } };
-  const filled = (id: string): uPlot.Series => ({ fill: colour(`--kind-${id}`), width: 0, points: { show: false }, ...(bars ? { paths: bars } : {}) });
+  const axis = { stroke: color("--quiet"), font, ticks: { show: false }, grid: { stroke: color("--line"), width: 1 } };
+  const filled = (id: string): uPlot.Series => ({ fill: color(`--kind-${id}`), width: 0, points: { show: false }, ...(bars ? { paths: bars } : {}) });
   return new uPlot({
-    width: Math.max(place.clientWidth, 120),
+    width: Math.max(element.clientWidth, 120),
     height: HEIGHT,
     padding: [8, 4, 0, 0],
     legend: { show: false },
@@ -62,10 +62,10 @@ function make(place: HTMLElement, data: uPlot.AlignedData, pointed: (index: numb
       {},
       ...[...kinds].reverse().map((k) => filled(k.id)),
       {
-        stroke: colour("--text"), width: 1.5, paths: () => null,
-        points: { show: true, size: 5, width: 1, fill: colour("--raised"), stroke: colour("--text") },
+        stroke: color("--text"), width: 1.5, paths: () => null,
+        points: { show: true, size: 5, width: 1, fill: color("--raised"), stroke: color("--text") },
       },
     ],
     hooks: { setCursor: [(u) => pointed(u.cursor.idx ?? null)] },
-  }, data, place);
+  }, data, element);
 }

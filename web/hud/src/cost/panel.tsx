@@ -4,15 +4,15 @@ import { CallLog, MAX_CALLS } from "../store/calls.ts";
 import type { SessionView } from "../store/session.ts";
 import { failed } from "../store/toasts.ts";
 import { count, dollars, fully, percent, plural, when } from "../text/format.ts";
-import { Empty, Progress, Tokens } from "../ui/controls.tsx";
+import { Empty, ESTIMATED, Progress, Tokens } from "../ui/controls.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
 import { hitRate, inputOf, kinds, pageOf, savingOf } from "./calls.ts";
 import { Plot } from "./plot.tsx";
 
-/** Calls in a page of the table. */
+/** Rows in a page of the table. */
 const ROWS = 25;
 
-/** What each model call of the session cost, and what the provider's cache saved of it. */
+/** The cost of each model call of the session, and the savings by the provider's cache. */
 export function CostPanel({ view }: { view: SessionView }) {
   const usage = useFetched(view.usage);
   const breakdown = useFetched(view.breakdown);
@@ -24,10 +24,10 @@ export function CostPanel({ view }: { view: SessionView }) {
   return (
     <div class="panel">
       <Shown of={view.usage}>
-        {!usage && view.usage.failure.value === "" && <Progress value={undefined} label="Fetching the calls" />}
+        {!usage && view.usage.failure.value === "" && <Progress value={undefined} label="Loading the calls" />}
         {usage && usage.totals.calls === 0 && (
-          <Empty title="No model call yet">
-            <p>Send a prompt: each call shows up here with what it read from the provider’s cache, what it wrote, and what it cost.</p>
+          <Empty title="No model calls yet">
+            <p>Send a prompt to see the cache reads, cache writes and cost of each call.</p>
           </Empty>
         )}
         {usage && usage.totals.calls > 0 && (
@@ -50,13 +50,13 @@ function Figures({ totals }: { totals: UsageTotals }) {
       <p class="headline-figure" data-cost={totals.cost}>{dollars(totals.cost)} <span class="quiet">for {plural(totals.calls, "call")}</span></p>
       <p class="headline-words" data-uncached={totals.uncachedCost}>
         {saving ? <><span>{saving.text}</span> <span class="quiet">{dollars(totals.uncachedCost)}</span>{saving.more && <span class="mark bad">The cache costs more than it saves</span>}</>
-          : <span>No price is known for the model.</span>}
+          : <span>The price of the model is unknown.</span>}
       </p>
     </header>
   );
 }
 
-/** What was expected to be read from the cache, against what providers reported. */
+/** Totals of all calls: expected cache reads compared with the reported usage. */
 function Reads({ totals, breakdown }: { totals: UsageTotals; breakdown: Breakdown | undefined }) {
   const { usage } = totals;
   const sum = (title: string, id: string, n: number) => (
@@ -68,12 +68,12 @@ function Reads({ totals, breakdown }: { totals: UsageTotals; breakdown: Breakdow
   );
   return (
     <section class="card" aria-labelledby="sums">
-      <h2 id="sums">All calls of the session</h2>
+      <h2 id="sums">Totals</h2>
       <table class="numbers" aria-labelledby="sums">
-        <thead><tr><th scope="col">Tokens</th><th scope="col" class="number">All calls</th><th scope="col" class="number">Of the input</th></tr></thead>
+        <thead><tr><th scope="col">Tokens</th><th scope="col" class="number">All calls</th><th scope="col" class="number">Share of input</th></tr></thead>
         <tbody>
           {sum(kinds[0].title, "read", usage.cacheRead)}
-          {sum("Expected to be read", "expected", totals.expectedCacheRead)}
+          {sum("Expected cache reads", "expected", totals.expectedCacheRead)}
           {sum(kinds[1].title, "written", usage.cacheWrite)}
           {sum(kinds[2].title, "uncached", usage.input)}
         </tbody>
@@ -81,7 +81,7 @@ function Reads({ totals, breakdown }: { totals: UsageTotals; breakdown: Breakdow
       </table>
       {breakdown && breakdown.cache.readTokens + breakdown.cache.writeTokens + breakdown.cache.expected > 0 && (
         <p class="note" data-hit={breakdown.cache.hitRate}>
-          The last call read <Tokens n={breakdown.cache.readTokens} /> and wrote <Tokens n={breakdown.cache.writeTokens} />: a hit rate of {percent(breakdown.cache.hitRate, 1)}. <Tokens n={breakdown.cache.expected} /> were expected to be read.
+          Last call: <Tokens n={breakdown.cache.readTokens} /> read, <Tokens n={breakdown.cache.expected} /> expected, <Tokens n={breakdown.cache.writeTokens} /> written, hit rate {percent(breakdown.cache.hitRate, 1)}.
         </p>
       )}
     </section>
@@ -105,17 +105,17 @@ function Table({ log, calls, total }: { log: CallLog; calls: readonly Call[]; to
         <table class="numbers calls" aria-labelledby="calls">
           <thead>
             <tr>
-              <th scope="col" class="number">Call</th><th scope="col">For</th><th scope="col" class="number">Read</th><th scope="col" class="number">Expected</th>
+              <th scope="col" class="number">Call</th><th scope="col">Purpose</th><th scope="col" class="number">Read</th><th scope="col" class="number">Expected</th>
               <th scope="col" class="number">Written</th><th scope="col" class="number">Uncached</th><th scope="col" class="number">Output</th>
-              <th scope="col" class="number">Hit rate</th><th scope="col" class="number">Cost</th><th scope="col" class="number">No cache</th><th scope="col">At</th><th scope="col">Model</th>
+              <th scope="col" class="number">Hit rate</th><th scope="col" class="number">Cost</th><th scope="col" class="number">Without cache</th><th scope="col">Time</th><th scope="col">Model</th>
             </tr>
           </thead>
           <tbody>{shown.map((c, i) => <CallRow key={c.callId} call={c} number={newest - i} />)}</tbody>
         </table>
       </div>
       <p class="pager">
-        <button type="button" class="button small" disabled={at === 0} onClick={() => setPage(at - 1)}>Newer</button>
-        <button type="button" class="button small" disabled={log.loading.value || (at === last && !log.older.value)} onClick={() => void older().catch(failed("Older calls could not be fetched"))}>Older</button>
+        <button type="button" class="button small" disabled={at === 0} onClick={() => setPage(at - 1)}>Newer calls</button>
+        <button type="button" class="button small" disabled={log.loading.value || (at === last && !log.older.value)} onClick={() => void older().catch(failed("Cannot load older calls"))}>Older calls</button>
         <span class="quiet">{count(newest)} to {count(newest - shown.length + 1)} of {count(total)}{calls.length >= MAX_CALLS && at === last && `; the newest ${count(MAX_CALLS)} are shown`}</span>
       </p>
     </section>
@@ -123,19 +123,24 @@ function Table({ log, calls, total }: { log: CallLog; calls: readonly Call[]; to
 }
 
 function CallRow({ call, number }: { call: Call; number: number }) {
-  const figure = (n: number) => <td class="number"><Tokens n={n} /></td>;
+  const { estimated } = call;
+  const figure = (n: number) => <td class="number"><Tokens n={n} estimated={estimated} /></td>;
+  const derived = (text: string, exact?: string) => {
+    const title = [exact, estimated && ESTIMATED].filter(Boolean).join(", ");
+    return <td class="number" title={title || undefined}>{estimated && "~"}{text}</td>;
+  };
   return (
-    <tr data-call={call.callId}>
+    <tr data-call={call.callId} data-estimated={estimated}>
       <td class="number quiet">{number}</td>
       <td>{call.purpose}</td>
       {figure(call.cacheRead)}
-      {figure(call.expectedCacheRead)}
+      <td class="number"><Tokens n={call.expectedCacheRead} /></td>
       {figure(call.cacheWrite)}
       {figure(call.input)}
       {figure(call.output)}
-      <td class="number">{percent(hitRate(call), 1)}</td>
-      <td class="number" title={`$${call.cost}`}>{dollars(call.cost)}</td>
-      <td class="number" title={`$${call.uncachedCost}`}>{dollars(call.uncachedCost)}</td>
+      {derived(percent(hitRate(call), 1))}
+      {derived(dollars(call.cost), `$${call.cost}`)}
+      {derived(dollars(call.uncachedCost), `$${call.uncachedCost}`)}
       <td class="quiet"><time dateTime={call.at} title={fully(call.at)}>{when(call.at)}</time></td>
       <td class="mono">{call.model}</td>
     </tr>

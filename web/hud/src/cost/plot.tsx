@@ -3,30 +3,31 @@ import type uPlot from "uplot";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { count, plural } from "../text/format.ts";
 import { reason } from "../store/toasts.ts";
+import { ESTIMATED } from "../ui/controls.tsx";
 import { kinds, stacked } from "./calls.ts";
 import type { Drawn } from "./draw.ts";
 
-/** The stacked plot of calls with its legend. The table below has the same numbers for whoever does not see it. */
+/** The stacked plot of calls with its legend. The table below contains the same numbers for screen readers. */
 export function Plot({ calls, firstNumber }: { calls: readonly Call[]; firstNumber: number }) {
-  const place = useRef<HTMLDivElement>(null);
+  const element = useRef<HTMLDivElement>(null);
   const [drawn, setDrawn] = useState<Drawn | null>(null);
   const [problem, setProblem] = useState("");
   const [pointed, point] = useState<number | null>(null);
 
   useEffect(() => {
-    let gone = false;
-    let mine: Drawn | null = null;
+    let unmounted = false;
+    let plot: Drawn | null = null;
     import("./draw.ts").then(
       ({ draw }) => {
-        if (gone || !place.current) return;
-        mine = draw(place.current, point);
-        setDrawn(mine);
+        if (unmounted || !element.current) return;
+        plot = draw(element.current, point);
+        setDrawn(plot);
       },
       (error: unknown) => setProblem(reason(error)),
     );
     return () => {
-      gone = true;
-      mine?.destroy();
+      unmounted = true;
+      plot?.destroy();
     };
   }, []);
   useEffect(() => {
@@ -36,14 +37,14 @@ export function Plot({ calls, firstNumber }: { calls: readonly Call[]; firstNumb
 
   const call = pointed === null ? undefined : calls[pointed];
   return (
-    <figure class="plot" aria-label={`Tokens of ${plural(calls.length, "call")}; the table below has them as numbers`}>
-      <div ref={place} class="plot-area" aria-hidden="true" />
-      {problem !== "" && <p class="note bad">The plot could not be loaded: {problem}</p>}
+    <figure class="plot" aria-label={`Tokens of ${plural(calls.length, "call")}; the numbers are in the table below`}>
+      <div ref={element} class="plot-area" aria-hidden="true" />
+      {problem !== "" && <p class="note bad">Cannot load the plot: {problem}</p>}
       <figcaption class="legend">
         {kinds.map((k) => (
-          <span key={k.id} class="legend-entry"><span class={`swatch kind-${k.id}`} aria-hidden="true" />{k.title}{call && <b>{count(k.of(call))}</b>}</span>
+          <span key={k.id} class="legend-entry"><span class={`swatch kind-${k.id}`} aria-hidden="true" />{k.title}{call && <b title={call.estimated ? ESTIMATED : undefined}>{call.estimated && "~"}{count(k.of(call))}</b>}</span>
         ))}
-        <span class="legend-entry"><span class="swatch kind-expected" aria-hidden="true" />Expected to be read{call && <b>{count(call.expectedCacheRead)}</b>}</span>
+        <span class="legend-entry"><span class="swatch kind-expected" aria-hidden="true" />Expected cache reads{call && <b>{count(call.expectedCacheRead)}</b>}</span>
         <span class="legend-entry quiet">{call ? `Call ${firstNumber + (pointed ?? 0)}, ${call.purpose}` : `Tokens, ${plural(calls.length, "call")}`}</span>
       </figcaption>
     </figure>

@@ -4,12 +4,12 @@ import { Progress, Tokens } from "../ui/controls.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
 import { Filter } from "../ui/filter.tsx";
 import { Icon } from "../ui/icons.tsx";
-import { Window } from "../ui/window.tsx";
+import { VirtualList } from "../ui/virtual-list.tsx";
 import { AddDocument, AddFile } from "./add.tsx";
 import { filesRows, type FilesRow, type Order } from "./rows.ts";
 import { DocumentRow, FileRow } from "./row.tsx";
 
-/** The files and documents of a session: how much of each the model is shown, and why. */
+/** The files and documents of a session: how much of each the model receives, and why. */
 export function FilesPanel({ view }: { view: SessionView }) {
   const files = useFetched(view.files)?.files;
   const documents = useFetched(view.documents)?.documents;
@@ -32,8 +32,8 @@ export function FilesPanel({ view }: { view: SessionView }) {
         <Filter label="Filter files and documents" value={filter} onInput={setFilter} />
       </div>
       <Shown of={all} class="column">
-        {rows ? <Window class="files" focusable role="list" label="Files and documents" rows={rows} estimate={estimate} draw={(row) => <Line view={view} row={row} filter={filter} />} />
-          : !all.some((f) => f.failure.value) && <Progress value={undefined} label="Fetching the files" />}
+        {rows ? <VirtualList class="files" focusable role="list" label="Files and documents" rows={rows} estimate={estimate} draw={(row) => <Line view={view} row={row} filter={filter} />} />
+          : !all.some((f) => f.failure.value) && <Progress value={undefined} label="Loading the files" />}
       </Shown>
     </div>
   );
@@ -46,11 +46,11 @@ function Line({ view, row, filter }: { view: SessionView; row: FilesRow; filter:
     case "head":
       return <div class="tier-head" role="listitem"><h2 class="tier-name">{row.title}</h2><span class="quiet grow">{row.many}</span>{row.tokens > 0 && <span class="entry-number"><Tokens n={row.tokens} /></span>}</div>;
     case "file":
-      return <FileRow view={view} file={row.file} leaves={row.leaves} filter={filter} />;
+      return <FileRow view={view} file={row.file} unused={row.unused} filter={filter} />;
     case "document":
-      return <DocumentRow view={view} document={row.document} leaves={row.leaves} filter={filter} />;
-    case "gone":
-      return <div class="entry" role="listitem" data-gone={row.path}><code class="entry-key" title={row.path}>{row.path}</code><span class="entry-number"><Tokens n={row.tokens} /></span></div>;
+      return <DocumentRow view={view} document={row.document} unused={row.unused} filter={filter} />;
+    case "removed":
+      return <div class="entry" role="listitem" data-removed={row.path}><code class="entry-key" title={row.path}>{row.path}</code><span class="entry-number"><Tokens n={row.tokens} /></span></div>;
     case "none":
       return <p class="quiet none">{row.text}</p>;
   }

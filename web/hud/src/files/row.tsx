@@ -6,19 +6,19 @@ import { Confirm, IconButton, Tokens } from "../ui/controls.tsx";
 import { Hit } from "../ui/filter.tsx";
 import { stateOf } from "./rows.ts";
 
-/** Takes a file out, and offers to take it in again as it was. */
-async function takeOut(view: SessionView, file: FileInfo): Promise<void> {
+/** Removes a file, and offers an undo that adds it again with the same options. */
+async function remove(view: SessionView, file: FileInfo): Promise<void> {
   await view.call("_strata/files/remove", { path: file.path });
   const { path, range, once, lineNumbers } = file;
-  const again = {
+  const before = {
     path, ...(file.state === "summary_only" ? { state: "summary" as const } : {}),
     ...(range ? { range } : {}), ...(once ? { once } : {}), ...(lineNumbers ? { lineNumbers } : {}),
   };
-  const run = (): void => void view.call("_strata/files/add", again).catch(failed(`${path} could not be taken in again`));
-  toast(`${path} was taken out.`, { action: { label: "Undo", run } });
+  const run = (): void => void view.call("_strata/files/add", before).catch(failed(`Cannot restore ${path}`));
+  toast(`${path} removed.`, { action: { label: "Undo", run } });
 }
 
-export function FileRow({ view, file, leaves, filter }: { view: SessionView; file: FileInfo; leaves: number; filter: string }) {
+export function FileRow({ view, file, unused, filter }: { view: SessionView; file: FileInfo; unused: number; filter: string }) {
   return (
     <div class="entry two with-action" role="listitem" data-file={file.path} data-tokens={file.tokens} data-state={file.state}>
       <code class="entry-key" title={file.path}><Hit text={file.path} filter={filter} /></code>
@@ -27,22 +27,22 @@ export function FileRow({ view, file, leaves, filter }: { view: SessionView; fil
         <span class={file.state === "not_available" ? "bad" : ""}>{stateOf(file)}</span>
         {file.reason && <span class="quiet">{file.reason}</span>}
         {file.once && <span class="mark">for one reply</span>}
-        {file.unsaved && <span class="mark">unsaved text of the editor</span>}
-        {leaves > 0 && <span class="mark"><Tokens n={leaves} /> leave at the next cut</span>}
+        {file.unsaved && <span class="mark">unsaved editor text</span>}
+        {unused > 0 && <span class="mark"><Tokens n={unused} /> unused until the next rebuild</span>}
       </span>
-      <span class="entry-action"><IconButton icon="close" label={`Take out ${file.path}`} disabled={!isOpen.value} onClick={() => void takeOut(view, file).catch(failed(`${file.path} could not be taken out`))} /></span>
+      <span class="entry-action"><IconButton icon="close" label={`Remove ${file.path}`} disabled={!isOpen.value} onClick={() => void remove(view, file).catch(failed(`Cannot remove ${file.path}`))} /></span>
     </div>
   );
 }
 
-export function DocumentRow({ view, document, leaves, filter }: { view: SessionView; document: DocumentInfo; leaves: number; filter: string }) {
+export function DocumentRow({ view, document, unused, filter }: { view: SessionView; document: DocumentInfo; unused: number; filter: string }) {
   const remove = (): void => {
     view.call("_strata/documents/remove", { name: document.name }).then(
       () => {
         view.documents.changed();
-        toast(`The document ${document.name} was removed.`);
+        toast(`Document ${document.name} removed.`);
       },
-      failed(`${document.name} could not be removed`),
+      failed(`Cannot remove ${document.name}`),
     );
   };
   return (
@@ -50,12 +50,12 @@ export function DocumentRow({ view, document, leaves, filter }: { view: SessionV
       <code class="entry-key" title={document.name}><Hit text={document.name} filter={filter} /></code>
       <span class="entry-number"><Tokens n={document.tokens} /></span>
       <span class="entry-more">
-        <span class="quiet">{document.pinned ? "never left out" : `priority ${document.priority}`}</span>
+        <span class="quiet">{document.pinned ? "pinned" : `priority ${document.priority}`}</span>
         {document.status && <span class="quiet">{document.status}</span>}
-        {document.phases && document.phases.length > 0 && <span class="quiet">in {document.phases.join(", ")}</span>}
-        {leaves > 0 && <span class="mark"><Tokens n={leaves} /> leave at the next cut</span>}
+        {document.phases && document.phases.length > 0 && <span class="quiet">{document.phases.length === 1 ? "phase" : "phases"} {document.phases.join(", ")}</span>}
+        {unused > 0 && <span class="mark"><Tokens n={unused} /> unused until the next rebuild</span>}
       </span>
-      <span class="entry-action"><Confirm label="Remove" about={document.name} question="Remove it?" yes="Remove" disabled={!isOpen.value} onYes={remove} /></span>
+      <span class="entry-action"><Confirm label="Remove" about={document.name} question="Remove this document?" yes="Remove" disabled={!isOpen.value} onYes={remove} /></span>
     </div>
   );
 }

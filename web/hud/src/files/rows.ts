@@ -1,14 +1,14 @@
 import type { Breakdown, DocumentInfo, FileInfo, TierItem } from "@strata/client";
 import { plural } from "../text/format.ts";
 import { positions } from "../text/fuzzy.ts";
-import type { Row } from "../ui/window.tsx";
+import type { Row } from "../ui/virtual-list.tsx";
 
-/** A line of the panel as the window draws it. */
+/** A row of the panel. */
 export type FilesRow = Row & (
   | { kind: "head"; title: string; many: string; tokens: number }
-  | { kind: "file"; file: FileInfo; leaves: number }
-  | { kind: "gone"; path: string; tokens: number }
-  | { kind: "document"; document: DocumentInfo; leaves: number }
+  | { kind: "file"; file: FileInfo; unused: number }
+  | { kind: "removed"; path: string; tokens: number }
+  | { kind: "document"; document: DocumentInfo; unused: number }
   | { kind: "none"; text: string }
 );
 
@@ -22,25 +22,25 @@ interface Shown {
   order: Order;
 }
 
-/** The files and documents of a session, and the files that went out but stay in the request until the next cut. */
+/** filesRows returns the rows for files, for removed files still in the request, and for documents. */
 export function filesRows({ files, documents, breakdown, filter, order }: Shown): FilesRow[] {
   const items = new Map((breakdown?.tiers ?? []).flatMap((t) => t.items).map((i) => [i.key, i]));
-  const leaves = (key: string): number => leaving(items.get(key));
+  const unused = (key: string): number => unusedTokens(items.get(key));
   const shownFiles = sorted(files.filter((f) => positions(filter, f.path) !== null), order, (f) => f.path);
   const shownDocuments = sorted(documents.filter((d) => positions(filter, d.name) !== null), order, (d) => d.name);
   const inside = new Set(files.map((f) => `file:${f.path}`));
-  const gone = [...items.values()].filter((i) => i.key.startsWith("file:") && !inside.has(i.key) && leaving(i) > 0 && positions(filter, i.key) !== null);
+  const removed = [...items.values()].filter((i) => i.key.startsWith("file:") && !inside.has(i.key) && unusedTokens(i) > 0 && positions(filter, i.key) !== null);
   const none = (text: string): FilesRow => ({ key: `none ${text}`, kind: "none", text });
   const rows: FilesRow[] = [head("Files", "file", shownFiles)];
-  if (shownFiles.length === 0) rows.push(none(files.length === 0 ? "None. Add one above, or attach one to a prompt." : "No file matches the filter."));
-  rows.push(...shownFiles.map((file): FilesRow => ({ key: `file ${file.path}`, kind: "file", file, leaves: leaves(`file:${file.path}`) })));
-  if (gone.length > 0) {
-    rows.push(head("Out, but in the request until the next cut", "file", gone));
-    rows.push(...gone.map((i): FilesRow => ({ key: `gone ${i.key}`, kind: "gone", path: i.key.slice("file:".length), tokens: leaving(i) })));
+  if (shownFiles.length === 0) rows.push(none(files.length === 0 ? "No files. Add one above, or attach one to a prompt." : "No matching files"));
+  rows.push(...shownFiles.map((file): FilesRow => ({ key: `file ${file.path}`, kind: "file", file, unused: unused(`file:${file.path}`) })));
+  if (removed.length > 0) {
+    rows.push(head("Removed; sent until the next rebuild", "file", removed));
+    rows.push(...removed.map((i): FilesRow => ({ key: `removed ${i.key}`, kind: "removed", path: i.key.slice("file:".length), tokens: unusedTokens(i) })));
   }
   rows.push(head("Documents", "document", shownDocuments));
-  if (shownDocuments.length === 0) rows.push(none(documents.length === 0 ? "None. Rules, a design or facts can be set above; an editor may set them as well." : "No document matches the filter."));
-  rows.push(...shownDocuments.map((document): FilesRow => ({ key: `doc ${document.name}`, kind: "document", document, leaves: leaves(`doc:${document.name}`) })));
+  if (shownDocuments.length === 0) rows.push(none(documents.length === 0 ? "No documents. Add one above." : "No matching documents"));
+  rows.push(...shownDocuments.map((document): FilesRow => ({ key: `doc ${document.name}`, kind: "document", document, unused: unused(`doc:${document.name}`) })));
   return rows;
 }
 
@@ -52,16 +52,16 @@ function sorted<T extends { tokens: number }>(all: T[], order: Order, name: (one
   return order === "size" ? all.sort((a, b) => b.tokens - a.tokens || name(a).localeCompare(name(b))) : all;
 }
 
-/** The tokens of an item that leave at the next cut. */
-const leaving = (item: TierItem | undefined): number => (item?.leaves ? item.tokens : item?.dead ?? 0);
+/** Tokens of an item that are sent but not needed. The next rebuild removes them. */
+const unusedTokens = (item: TierItem | undefined): number => (item?.leaves ? item.tokens : item?.dead ?? 0);
 
-/** How much of a file the model is shown, in words. */
+/** stateOf returns how much of a file the model receives, in words. */
 export function stateOf(file: FileInfo): string {
   switch (file.state) {
     case "full":
       return "whole";
     case "partial":
-      return file.range ? `lines ${file.range.start} to ${file.range.end}` : "in part";
+      return file.range ? `lines ${file.range.start} to ${file.range.end}` : "partial";
     case "summary_only":
       return "listed only";
     case "not_available":

@@ -3,7 +3,7 @@ import { isOpen } from "../store/connection.ts";
 import type { SessionView } from "../store/session.ts";
 import { failed, toast } from "../store/toasts.ts";
 
-/** A field that names the present state of the session. */
+/** A form that creates a checkpoint of the current state. */
 export function NewCheckpoint({ view }: { view: SessionView }) {
   const [name, setName] = useState("");
   const create = (): void => {
@@ -11,15 +11,15 @@ export function NewCheckpoint({ view }: { view: SessionView }) {
       (made) => {
         setName("");
         view.checkpoints.changed();
-        toast(`The present state is called “${made.name}”.`);
+        toast(`Checkpoint “${made.name}” created.`);
       },
-      failed("The checkpoint could not be made"),
+      failed("Cannot create the checkpoint"),
     );
   };
   return (
     <form class="one-line" onSubmit={(e) => { e.preventDefault(); create(); }}>
-      <input class="field" type="text" id="checkpoint-name" aria-label="Name of the present state" placeholder="Name the present state" value={name} onInput={(e) => setName(e.currentTarget.value)} />
-      <button type="submit" class="button" disabled={name.trim() === "" || !isOpen.value}>Make a checkpoint</button>
+      <input class="field" type="text" id="checkpoint-name" aria-label="Checkpoint name" placeholder="Checkpoint name" value={name} onInput={(e) => setName(e.currentTarget.value)} />
+      <button type="submit" class="button" disabled={name.trim() === "" || !isOpen.value}>Create checkpoint</button>
     </form>
   );
 }

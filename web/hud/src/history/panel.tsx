@@ -2,34 +2,34 @@ import { useMemo } from "preact/hooks";
 import type { SessionView } from "../store/session.ts";
 import { Empty, Progress } from "../ui/controls.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
-import { Window } from "../ui/window.tsx";
-import { Compacting } from "./compacting.tsx";
-import { MomentRow } from "./moment.tsx";
+import { VirtualList } from "../ui/virtual-list.tsx";
+import { Compaction } from "./compaction.tsx";
+import { TimelineRowView } from "./timeline-row.tsx";
 import { NewCheckpoint } from "./checkpoint.tsx";
 import { timeline } from "./timeline.ts";
 
-/** What happened to the view, newest first, with ways back; and compaction. */
+/** The changes of the view, newest first, which can be undone or restored; and compaction. */
 export function HistoryPanel({ view }: { view: SessionView }) {
   const edits = useFetched(view.edits);
   const checkpoints = useFetched(view.checkpoints);
-  const moments = useMemo(() => (edits && checkpoints ? timeline(edits.edits, checkpoints.checkpoints, edits.older) : null), [edits, checkpoints]);
+  const rows = useMemo(() => (edits && checkpoints ? timeline(edits.edits, checkpoints.checkpoints, edits.older) : null), [edits, checkpoints]);
   const both = [view.edits, view.checkpoints];
   return (
     <div class="panel fill">
       <div class="panel-head">
-        <Compacting view={view} />
+        <Compaction view={view} />
         <NewCheckpoint view={view} />
       </div>
       <Shown of={both} class="column">
-        {!moments && !both.some((f) => f.failure.value) && <Progress value={undefined} label="Fetching the timeline" />}
-        {moments?.length === 0 && (
-          <Empty title="Nothing has happened to the view yet">
-            <p>Compactions, clears and returns to an earlier state show up here, and each can be taken back. Name the present state above to come back to it later.</p>
+        {!rows && !both.some((f) => f.failure.value) && <Progress value={undefined} label="Loading the timeline" />}
+        {rows?.length === 0 && (
+          <Empty title="No changes to the view yet">
+            <p>Compactions, clears and restores appear here. The newest can be undone. Create a checkpoint above to restore the current state later.</p>
           </Empty>
         )}
-        {moments && moments.length > 0 && (
-          <Window class="timeline" focusable role="list" label="Timeline, newest first" rows={moments} estimate={(m) => (m.kind === "older" ? 40 : 76)}
-            draw={(m) => <MomentRow view={view} moment={m} />} />
+        {rows && rows.length > 0 && (
+          <VirtualList class="timeline" focusable role="list" label="Timeline, newest first" rows={rows} estimate={(m) => (m.kind === "older" ? 40 : 76)}
+            draw={(row) => <TimelineRowView view={view} row={row} />} />
         )}
       </Shown>
     </div>

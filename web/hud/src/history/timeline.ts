@@ -1,66 +1,71 @@
 import type { Checkpoint, ListedEdit } from "@strata/client";
-import type { Row } from "../ui/window.tsx";
+import { plural } from "../text/format.ts";
+import { isPictureReason, reasonText } from "../text/reasons.ts";
+import type { Row } from "../ui/virtual-list.tsx";
 
-/** What happened to the view, or a name for one of its states. */
-export type Moment = Row & { seq: number; at: string } & (
+/** An edit of the view, a checkpoint, or the button that loads older edits. */
+export type TimelineRow = Row & { seq: number; at: string } & (
   | { kind: "edit"; edit: ListedEdit; title: string; undoable: boolean }
   | { kind: "checkpoint"; checkpoint: Checkpoint }
   | { kind: "older" }
 );
 
-/** The kinds that an undo can take back; an undo itself cannot be. */
+/** The kinds of edits that can be undone. An undo cannot. */
 const undoables = new Set(["clear", "compact", "restore"]);
 
 /**
- * The timeline, newest first. Of two with one number the checkpoint, which was made of that state, comes later. Where
- * older edits are not there, checkpoints that are older than what is there are left to them.
+ * timeline returns the rows, newest first. A checkpoint is newer than the edit with the same sequence number, whose state
+ * it names. While older edits are not loaded, checkpoints older than the loaded edits are omitted.
  */
-export function timeline(edits: readonly ListedEdit[], checkpoints: readonly Checkpoint[], older: boolean): Moment[] {
+export function timeline(edits: readonly ListedEdit[], checkpoints: readonly Checkpoint[], older: boolean): TimelineRow[] {
   const undo = edits.findLast((e) => e.inForce && undoables.has(e.kind) && !e.undoes);
   const first = older ? edits[0]?.seq ?? 0 : 0;
   const names = new Map(checkpoints.map((c) => [c.seq, c.name]));
-  const moments: Moment[] = [
-    ...edits.map((edit): Moment => ({ key: edit.id, kind: "edit", seq: edit.seq, at: edit.at, edit, title: titleOf(edit, names), undoable: edit === undo })),
+  const rows: TimelineRow[] = [
+    ...edits.map((edit): TimelineRow => ({ key: edit.id, kind: "edit", seq: edit.seq, at: edit.at, edit, title: titleOf(edit, names), undoable: edit === undo })),
     ...checkpoints.filter((c) => c.seq >= first)
-      .map((checkpoint): Moment => ({ key: checkpoint.checkpointId, kind: "checkpoint", seq: checkpoint.seq, at: checkpoint.at, checkpoint })),
+      .map((checkpoint): TimelineRow => ({ key: checkpoint.checkpointId, kind: "checkpoint", seq: checkpoint.seq, at: checkpoint.at, checkpoint })),
   ];
-  const late = (m: Moment): number => (m.kind === "checkpoint" ? 1 : 0);
-  moments.sort((a, b) => b.seq - a.seq || late(b) - late(a) || b.at.localeCompare(a.at));
-  if (older) moments.push({ key: "older", kind: "older", seq: 0, at: "" });
-  return moments;
+  const late = (m: TimelineRow): number => (m.kind === "checkpoint" ? 1 : 0);
+  rows.sort((a, b) => b.seq - a.seq || late(b) - late(a) || b.at.localeCompare(a.at));
+  if (older) rows.push({ key: "older", kind: "older", seq: 0, at: "" });
+  return rows;
 }
 
 const titles: Record<ListedEdit["kind"], string> = {
-  compact: "Compacted", dedupe: "Copies taken out", truncate: "Left out to fit", replace: "Replaced", clear: "Cleared", restore: "Went back",
+  compact: "History compacted", dedupe: "Duplicates removed", truncate: "Reduced to fit", replace: "History replaced", clear: "History cleared", restore: "Restored",
 };
 
-/** What an undo took back, by the last word of its reason. */
-const takenBack: Record<string, string> = { compact: "compaction", clear: "clear", restore: "return" };
+/** The undone change, by the last word of the reason of the undo. */
+const undone: Record<string, string> = { compact: "Compaction", clear: "Clear", restore: "Restore" };
 
-/** What an edit did, in few words. names are those of checkpoints, by the number that they stand for. */
+/** titleOf returns the title of an edit. names are the names of checkpoints by sequence number. */
 export function titleOf(edit: ListedEdit, names: ReadonlyMap<number, string>): string {
-  if (edit.undoes) return `Took back a ${takenBack[edit.reason?.split(" ").at(-1) ?? ""] ?? "change"}`;
+  if (edit.undoes) return `${undone[edit.reason?.split(" ").at(-1) ?? ""] ?? "Change"} undone`;
   const name = names.get(edit.to ?? 0);
-  if (edit.kind === "restore") return `Went back to ${name === undefined ? edit.to ?? 0 : `“${name}”`}`;
+  if (edit.kind === "restore") return `Restored ${name === undefined ? `position ${edit.to ?? 0}` : `“${name}”`}`;
+  if (edit.patches?.length && edit.patches.every((p) => isPictureReason(p.origin ?? ""))) return "Pictures omitted";
   return titles[edit.kind] ?? edit.kind;
 }
 
-/** The history's tokens before and after an edit, as far as it tells them. */
+/** sizesOf returns the tokens of the history before and after an edit, null if the edit has neither. */
 export function sizesOf(edit: ListedEdit): { before: number; after: number } | null {
   if (edit.before === undefined && edit.after === undefined) return null;
   return { before: edit.before ?? 0, after: edit.after ?? Math.max((edit.before ?? 0) - (edit.kind === "restore" ? 0 : edit.savedTokens ?? edit.before ?? 0), 0) };
 }
 
-/** What else there is to say of an edit. */
+/** detailsOf returns further facts of an edit, in words. */
 export function detailsOf(edit: ListedEdit): string[] {
   const details: string[] = [];
   if (edit.strategy) details.push(edit.strategy);
-  const left = edit.messages?.length ?? 0;
-  if (left > 0) details.push(`${left} ${left === 1 ? "message" : "messages"} left the view`);
-  const patched = edit.patches?.length ?? 0;
-  if (patched > 0) details.push(`${patched} ${patched === 1 ? "block" : "blocks"} shown shorter`);
-  const cut = edit.documents?.length ?? 0;
-  if (cut > 0) details.push(`${cut} ${cut === 1 ? "document" : "documents"} cut`);
-  if (edit.reason && !edit.undoes && edit.reason !== "asked for") details.push(edit.reason);
+  const add = (n: number, one: string, what: string): void => {
+    if (n > 0) details.push(`${plural(n, one)} ${what}`);
+  };
+  const pictures = edit.patches?.filter((p) => isPictureReason(p.origin ?? "")).length ?? 0;
+  add(edit.messages?.length ?? 0, "message", "removed from the view");
+  add((edit.patches?.length ?? 0) - pictures, "block", edit.kind === "dedupe" ? "replaced by a reference" : "truncated");
+  add(pictures, "picture", "omitted");
+  add(edit.documents?.length ?? 0, "document", "truncated");
+  if (edit.reason && !edit.undoes && edit.reason !== "asked for") details.push(reasonText(edit.reason));
   return details;
 }

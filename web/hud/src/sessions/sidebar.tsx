@@ -9,29 +9,29 @@ import { importSession, transfers } from "../store/transfer.ts";
 import { base, fully, plural, when } from "../text/format.ts";
 import { Empty, IconButton, Progress } from "../ui/controls.tsx";
 import { Icon, Logo } from "../ui/icons.tsx";
-import { Window } from "../ui/window.tsx";
-import { Hits } from "./hits.tsx";
+import { VirtualList } from "../ui/virtual-list.tsx";
+import { SearchResults } from "./search-results.tsx";
 import { dialog } from "../dialogs.ts";
 
-/** Folders that somebody closed. */
-const closed = signal<ReadonlySet<string>>(new Set());
+/** Collapsed folders. */
+const collapsed = signal<ReadonlySet<string>>(new Set());
 
 type Line = { key: string } & ({ kind: "folder"; path: string; many: number; open: boolean } | { kind: "session"; listed: Listed });
 
-/** The list of all sessions, and the search over all messages. */
+/** The list of all sessions, and the search in all messages. */
 export function Sidebar() {
   const file = useRef<HTMLInputElement>(null);
   return (
     <nav class="sidebar" aria-label="Sessions">
       <header class="sidebar-head">
-        <a class="brand" href="#/" aria-label="Strata, start"><Logo />Strata</a>
-        <IconButton icon="upload" label="Import a session from a file" disabled={!isOpen.value} onClick={() => file.current?.click()} />
-        <IconButton icon="plus" label="New session (n)" disabled={!isOpen.value} onClick={() => (dialog.value = "new")} />
-        <input ref={file} type="file" accept=".jsonl,.ndjson,.json" class="hidden" tabIndex={-1} aria-label="File of a session"
+        <a class="brand" href="#/" aria-label="Strata home"><Logo />Strata</a>
+        <IconButton icon="upload" label="Import session" disabled={!isOpen.value} onClick={() => file.current?.click()} />
+        <IconButton icon="plus" label="Create session (n)" disabled={!isOpen.value} onClick={() => (dialog.value = "new")} />
+        <input ref={file} type="file" accept=".jsonl,.ndjson,.json" class="hidden" tabIndex={-1} aria-label="Session export file"
           onChange={(e) => { importFile(e.currentTarget); }} />
       </header>
       <SearchField />
-      {query.value.trim() === "" ? <List /> : <Hits />}
+      {query.value.trim() === "" ? <List /> : <SearchResults />}
       <Transfers />
       <footer class="sidebar-foot">
         <a class={route.value.page === "server" ? "foot-link here" : "foot-link"} href="#/server" aria-current={route.value.page === "server" ? "page" : undefined}>
@@ -65,46 +65,46 @@ function SearchField() {
       <Icon name="search" />
       <input id="search" type="search" class="search-field" placeholder="Search all messages" aria-label="Search all messages"
         value={query.value} onInput={(e) => search(e.currentTarget.value)} onKeyDown={keys} />
-      {query.value === "" ? <kbd aria-hidden="true">/</kbd> : <IconButton icon="close" label="Clear the search (Esc)" onClick={() => search("")} />}
+      {query.value === "" ? <kbd aria-hidden="true">/</kbd> : <IconButton icon="close" label="Clear search (Esc)" onClick={() => search("")} />}
     </div>
   );
 }
 
 function List() {
   const all = folders.value;
-  const shut = closed.value;
+  const hidden = collapsed.value;
   const lines = useMemo(() => all.flatMap((f): Line[] => {
-    const open = !shut.has(f.path);
+    const open = !hidden.has(f.path);
     const head: Line = { key: "folder " + f.path, kind: "folder", path: f.path, many: f.sessions.length, open };
     return open ? [head, ...f.sessions.map((listed): Line => ({ key: listed.info.sessionId, kind: "session", listed }))] : [head];
-  }), [all, shut]);
-  if (sessions.value.size === 0 && loading.value) return <div class="window"><Progress value={undefined} label="Listing the sessions" /></div>;
+  }), [all, hidden]);
+  if (sessions.value.size === 0 && loading.value) return <div class="window"><Progress value={undefined} label="Loading the sessions" /></div>;
   if (sessions.value.size === 0) {
     return (
       <div class="window">
         <Empty title="No sessions yet">
-          <p>Begin one here, from an editor, or with <code>strata ask</code>.</p>
-          <button type="button" class="button primary" onClick={() => (dialog.value = "new")}>New session</button>
+          <p>Create one here, in an editor, or with <code>strata ask</code>.</p>
+          <button type="button" class="button primary" onClick={() => (dialog.value = "new")}>Create session</button>
         </Empty>
       </div>
     );
   }
   return (
     <>
-      <Window class={stale.value ? "session-list stale" : "session-list"} role="list" label="Sessions by folder" rows={lines} estimate={(l) => (l.kind === "folder" ? 34 : 32)}
+      <VirtualList class={stale.value ? "session-list stale" : "session-list"} role="list" label="Sessions by folder" rows={lines} estimate={(l) => (l.kind === "folder" ? 34 : 32)}
         draw={(line) => (line.kind === "folder" ? <FolderLine line={line} /> : <SessionLine listed={line.listed} />)}
         onNearEnd={() => void listMore()} />
-      {stale.value && <p class="sidebar-note bad" role="status">Not up to date: the connection is lost</p>}
-      {nextCursor.value !== undefined && <p class="sidebar-note">{plural(sessions.value.size, "session")}, more when you scroll</p>}
+      {stale.value && <p class="sidebar-note bad" role="status">Not up to date: connection lost</p>}
+      {nextCursor.value !== undefined && <p class="sidebar-note">{plural(sessions.value.size, "session")}; scroll for more</p>}
     </>
   );
 }
 
 function FolderLine({ line }: { line: Extract<Line, { kind: "folder" }> }) {
   const toggle = (): void => {
-    const next = new Set(closed.value);
+    const next = new Set(collapsed.value);
     if (!next.delete(line.path)) next.add(line.path);
-    closed.value = next;
+    collapsed.value = next;
   };
   return (
     <div role="listitem"><button type="button" class="folder" aria-expanded={line.open} title={line.path} onClick={toggle}>
@@ -137,9 +137,9 @@ function Transfers() {
     <ul class="transfers" aria-label="Transfers">
       {transfers.value.map((t) => (
         <li key={t.id}>
-          <span>{t.what}</span>
-          <IconButton icon="close" label={`Cancel: ${t.what}`} onClick={t.cancel} />
-          <Progress value={t.done} label={t.what} />
+          <span>{t.label}</span>
+          <IconButton icon="close" label={`Cancel: ${t.label}`} onClick={t.cancel} />
+          <Progress value={t.done} label={t.label} />
         </li>
       ))}
     </ul>

@@ -1,15 +1,15 @@
 import { computed, signal } from "@preact/signals";
 import { connect, type Client, type ConnectionState, type Methods } from "@strata/client";
 
-/** The one connection of the page, and what is known of it. Other stores ask for it; nobody else opens one. */
+/** The state of the page's only connection. */
 export const connection = signal<ConnectionState>({ kind: "connecting", attempt: 1 });
 export const client = signal<Client | null>(null);
-/** Why the server takes no connection of this page's, "" while it may. */
+/** Why the server refused the connection of this page; "" if it did not. */
 export const refusal = signal("");
 
 export const isOpen = computed(() => connection.value.kind === "open" && client.value !== null);
 
-/** Whether the server has a method of ours. */
+/** offers reports whether the server has a `_strata/` method. */
 export function offers(method: string): boolean {
   const strata = client.value?.agent.agentCapabilities._meta?.strata;
   return strata?.methods.includes(method) ?? false;
@@ -31,13 +31,13 @@ export async function start(): Promise<void> {
   }
 }
 
-/** Asks the server. Fails where there is no connection yet. */
+/** call sends a request. It rejects before the first connection is open. */
 export function call<M extends keyof Methods>(
   method: M,
   params: Methods[M]["params"],
   options?: { signal?: AbortSignal },
 ): Promise<Methods[M]["result"]> {
   const open = client.value;
-  if (!open) return Promise.reject(new Error("not connected yet"));
+  if (!open) return Promise.reject(new Error("not connected"));
   return open.call(method, params, options);
 }

@@ -1,62 +1,62 @@
 import { signal } from "@preact/signals";
 
 /**
- * Fetched is a value of the server's that a panel shows: asked for while somebody looks, again after what changes it,
- * and marked as stale from the loss of the connection until it was asked for again. One request of it is under way at
- * most; changes meanwhile lead to one more.
+ * Fetched is a value of the server shown by a panel. It is fetched while a component watches it and again after each
+ * change, and is stale from the loss of the connection until the next fetch. At most one request runs; changes during a
+ * request cause one further request.
  */
 export class Fetched<T> {
   readonly value = signal<T | undefined>(undefined);
-  /** When the value came; undefined before the first. */
+  /** Time of the last successful fetch; undefined before the first. */
   readonly at = signal<Date | undefined>(undefined);
-  /** Why the newest request brought no value, "" where it did. */
+  /** Why the newest request failed, "" if it succeeded. */
   readonly failure = signal("");
-  /** The value may be older than the server's. */
+  /** The value may be out of date. */
   readonly stale = signal(false);
   readonly busy = signal(false);
 
   private viewers = 0;
-  private due = true;
-  private again = false;
+  private outdated = true;
+  private repeat = false;
 
   constructor(
     private readonly fetch: () => Promise<T>,
     private readonly reachable: () => boolean,
   ) {}
 
-  /** Keeps the value up to date until the function that it returns is called. */
+  /** watch keeps the value up to date until the returned function is called. */
   watch(): () => void {
     this.viewers++;
-    if (this.due) void this.run();
+    if (this.outdated) void this.run();
     return () => {
       this.viewers--;
     };
   }
 
-  /** What the server would answer has changed, or may have. */
+  /** changed marks the value as outdated and fetches it again if it is watched. */
   changed(): void {
-    this.due = true;
+    this.outdated = true;
     if (this.viewers > 0) void this.run();
   }
 
-  /** The connection was lost: nobody knows what changes meanwhile. */
+  /** lost marks the value as stale after the loss of the connection. */
   lost(): void {
-    this.due = true;
+    this.outdated = true;
     this.stale.value = this.value.value !== undefined;
   }
 
   private async run(): Promise<void> {
     if (!this.reachable()) return;
     if (this.busy.value) {
-      this.again = true;
+      this.repeat = true;
       return;
     }
     this.busy.value = true;
     do {
-      this.again = false;
-      this.due = false;
+      this.repeat = false;
+      this.outdated = false;
       await this.once();
-    } while (this.again);
+    } while (this.repeat);
     this.busy.value = false;
   }
 
@@ -66,11 +66,11 @@ export class Fetched<T> {
       this.value.value = value;
       this.at.value = new Date();
       this.failure.value = "";
-      this.stale.value = this.due && !this.again;
+      this.stale.value = this.outdated && !this.repeat;
     } catch (error) {
       this.failure.value = error instanceof Error ? error.message : String(error);
       this.stale.value = this.value.value !== undefined;
-      this.due = true;
+      this.outdated = true;
     }
   }
 }

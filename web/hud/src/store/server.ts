@@ -3,7 +3,7 @@ import type { Counts } from "@strata/client";
 import { call, isOpen } from "./connection.ts";
 import { Fetched } from "./fetched.ts";
 
-/** What the server says of itself each second in which it changes. */
+/** Activity of the server, sent once a second while it changes. */
 export const counts = signal<Counts | undefined>(undefined);
 
 const reachable = (): boolean => isOpen.peek();
@@ -13,14 +13,14 @@ export const providers = new Fetched(() => call("_strata/providers/list", {}), r
 
 let wasOpen = false;
 
-/** Follows the connection: what was known is stale from its loss until it was asked for again. */
+/** connectionChanged marks the values as stale when the connection is lost and fetches them when it is open again. */
 export function connectionChanged(open: boolean): void {
   if (wasOpen && !open) for (const value of [info, providers]) value.lost();
   if (!wasOpen && open) for (const value of [info, providers]) value.changed();
   wasOpen = open;
 }
 
-/** Gives a provider a key for this run of the server; an empty one takes it back. */
+/** setKey sets the key of a provider until the server stops. An empty key removes it. */
 export async function setKey(provider: string, key: string): Promise<void> {
   await call("_strata/providers/set_key", { provider, key });
   providers.changed();

@@ -8,17 +8,17 @@ import { Fetched } from "./fetched.ts";
 import { Transcript, type Entry } from "./transcript.ts";
 import { failed } from "./toasts.ts";
 
-/** What of a prompt could not be sent, or how its turn failed. */
+/** A prompt that was not sent, or whose turn failed. */
 export interface Failure {
   text: string;
   code: number;
-  /** The prompt, to try it again. */
+  /** The prompt, for a retry. */
   blocks: ContentBlock[] | null;
-  /** The stored message of the prompt; "" where none was stored. */
+  /** The stored message of the prompt, "" if none was stored. */
   userMessageId: string;
 }
 
-/** A turn as it runs. */
+/** The running turn. */
 export interface Running {
   turnId: string;
   messageId: string;
@@ -26,8 +26,8 @@ export interface Running {
 }
 
 /**
- * SessionView is one session as the page shows it. It attaches to the session's events and owns all that is known of
- * it: the transcript, the choices, and the values that panels ask for.
+ * SessionView is one session on the page. It subscribes to the session's events and owns its state: the transcript, the
+ * options, and the values shown by panels.
  */
 export class SessionView {
   readonly phase = signal<"loading" | "ready" | "missing" | "failed" | "closed">("loading");
@@ -38,16 +38,16 @@ export class SessionView {
   readonly totals = signal<Totals | undefined>(undefined);
   readonly notices = signal<readonly string[]>([]);
   readonly options = signal<readonly ConfigOption[]>([]);
-  /** Why there are no choices, "" where there are. */
+  /** Why the options are unavailable, "" if they are not. */
   readonly optionsProblem = signal("");
   readonly running = signal<Running | null>(null);
   readonly compacting = signal("");
   readonly unsaved = signal("");
   readonly leftOut = signal<readonly { key: string; reason: string }[]>([]);
   readonly failure = signal<Failure | null>(null);
-  /** The newest items that moved between tiers. */
+  /** The newest changes of tiers. */
   readonly tierChanges = signal<readonly { key: string; from: string; to: string; reason: string }[]>([]);
-  /** What a screen reader is told. */
+  /** Announced by screen readers. */
   readonly spoken = signal("");
   readonly busy = computed(() => this.running.value !== null || this.sending.value !== null);
   readonly transcript: Transcript;
@@ -55,11 +55,11 @@ export class SessionView {
   readonly budget = this.value("_strata/context/budget");
   readonly breakdown = this.value("_strata/context/breakdown");
   readonly compaction = this.value("_strata/context/compaction");
-  /** How many edits are asked for, the newest; more when somebody wants to see them. */
-  readonly editsWanted = signal(EDITS_AT_ONCE);
+  /** Number of newest edits to load. */
+  readonly editsWanted = signal(EDITS_PAGE);
   readonly edits = new Fetched(() => this.fetchEdits(), () => this.reachable);
   readonly checkpoints = this.value("_strata/checkpoint/list");
-  readonly usage = this.value("_strata/usage/list", { newest: true, limit: CALLS_AT_ONCE });
+  readonly usage = this.value("_strata/usage/list", { newest: true, limit: CALLS_PAGE });
   readonly files = this.value("_strata/files/list");
   readonly documents = this.value("_strata/documents/list");
   readonly info = this.value("_strata/session/info");
@@ -78,13 +78,13 @@ export class SessionView {
     void this.follow();
   }
 
-  /** Stops listening. The session itself goes on. */
+  /** close ends the subscription. The session itself continues. */
   close(): void {
     this.ended.abort();
     this.stopConnection();
   }
 
-  /** Asks the server about this session. */
+  /** call sends a request about this session. */
   call<M extends SessionMethod>(method: M, params: SessionParams<M>, options?: { signal?: AbortSignal }) {
     return call(method, { ...params, sessionId: this.id } as Methods[M]["params"], options);
   }
@@ -100,22 +100,22 @@ export class SessionView {
     return isOpen.peek() && !this.ended.signal.aborted;
   }
 
-  /** The newest edits, oldest first, as many as are wanted, and whether there are older ones. */
+  /** fetchEdits returns at least editsWanted newest edits, oldest first, and whether there are older ones. */
   private async fetchEdits(): Promise<{ edits: ListedEdit[]; older: boolean }> {
     let edits: ListedEdit[] = [];
     let cursor: string | undefined;
     do {
       const page: { edits: ListedEdit[]; nextCursor?: string } = await call(
-        "_strata/history/edits", { sessionId: this.id, limit: EDITS_AT_ONCE, ...(cursor ? { cursor } : {}) }, { signal: this.ended.signal });
+        "_strata/history/edits", { sessionId: this.id, limit: EDITS_PAGE, ...(cursor ? { cursor } : {}) }, { signal: this.ended.signal });
       edits = [...page.edits, ...edits];
       cursor = page.nextCursor;
     } while (cursor !== undefined && edits.length < this.editsWanted.peek());
     return { edits, older: cursor !== undefined };
   }
 
-  /** Asks for older edits as well. */
+  /** wantOlderEdits loads older edits too. */
   wantOlderEdits(): void {
-    this.editsWanted.value += EDITS_AT_ONCE;
+    this.editsWanted.value += EDITS_PAGE;
     this.edits.changed();
   }
 
@@ -141,7 +141,7 @@ export class SessionView {
 
   private async follow(): Promise<void> {
     try {
-      for await (const event of this.handle.watch({ signal: this.ended.signal })) this.take(event);
+      for await (const event of this.handle.watch({ signal: this.ended.signal })) this.apply(event);
       if (!this.ended.signal.aborted) this.phase.value = "closed";
     } catch (error) {
       if (this.ended.signal.aborted) return;
@@ -150,10 +150,10 @@ export class SessionView {
     }
   }
 
-  private take(event: SessionEvent): void {
+  private apply(event: SessionEvent): void {
     switch (event.type) {
       case "snapshot":
-        this.begin(event);
+        this.reset(event);
         break;
       case "update":
         this.update(event.update);
@@ -164,14 +164,14 @@ export class SessionView {
     }
   }
 
-  private begin(event: Extract<SessionEvent, { type: "snapshot" }>): void {
+  private reset(event: Extract<SessionEvent, { type: "snapshot" }>): void {
     const { snapshot } = event;
     this.title.value = snapshot.session.title ?? "";
     this.cwd.value = snapshot.session.cwd;
     this.config.value = snapshot.config;
     this.totals.value = snapshot.totals;
     this.notices.value = snapshot.notices ?? [];
-    this.unsaved.value = snapshot.unsaved ? "An ending waits to be stored." : "";
+    this.unsaved.value = snapshot.unsaved ? "retrying" : "";
     this.transcript.reset(snapshot.messages, snapshot.summary, snapshot.nextCursor !== undefined);
     this.running.value = null;
     if (snapshot.running) {
@@ -226,7 +226,7 @@ export class SessionView {
         this.leftOut.value = [];
         this.running.value = { turnId: event.turnId, messageId: event.messageId };
         this.transcript.started(event.turnId, event.promptId, event.userMessageId, event.messageId);
-        this.spoken.value = "The answer begins.";
+        this.spoken.value = "Reply started.";
         break;
       case "turn_finished":
         this.finished(event);
@@ -272,7 +272,7 @@ export class SessionView {
         break;
       case "closed":
         this.running.value = null;
-        this.problem.value = event.reason === "deleted" ? "It was deleted. An undo brings it back for a while." : "Another client closed it; it is stored.";
+        this.problem.value = closings[event.reason] ?? "The server unloaded the session. It is stored.";
         break;
     }
   }
@@ -283,7 +283,7 @@ export class SessionView {
     this.changed(this.budget, this.breakdown, this.usage, this.compaction, this.info, this.files);
     if (!event.messageId && running) this.transcript.drop(running.messageId);
     if (event.error && event.status === "failed") this.failedTurn(event.turnId, event.error);
-    this.spoken.value = event.status === "completed" ? "The answer is complete." : `The answer was ${event.status}.`;
+    this.spoken.value = event.status === "completed" ? "Reply complete." : `Reply ${event.status}.`;
     void this.refresh();
   }
 
@@ -296,14 +296,14 @@ export class SessionView {
     };
   }
 
-  /** A connection that was lost needs no word here: the page says so, and a snapshot comes when it is back. */
+  /** Loads changed messages. A lost connection is not reported here: the page shows it, and a snapshot follows. */
   private refresh(): Promise<void> {
     return this.transcript.refresh().catch((error: unknown) => {
-      if (!(error instanceof ConnectionLost)) failed("The messages could not be fetched")(error);
+      if (!(error instanceof ConnectionLost)) failed("Cannot load messages")(error);
     });
   }
 
-  /** Sends a prompt. Its answer comes as events; what fails is shown in place. */
+  /** prompt sends a prompt. The reply arrives as events; a failure is shown in the conversation. */
   async prompt(blocks: ContentBlock[]): Promise<void> {
     this.failure.value = null;
     if (this.transcript.newer.peek()) await this.transcript.showNewest();
@@ -320,7 +320,7 @@ export class SessionView {
     }
   }
 
-  /** The turn failed, which an event tells as well, or the prompt was never taken. */
+  /** Handles a failed prompt: its turn failed, which an event reports too, or the server did not accept the prompt. */
   private unsent(promptId: string, blocks: ContentBlock[], error: Error & { code?: number }): void {
     const own = this.transcript.tail.peek().find((e) => e.promptId === promptId && e.message.id === "");
     if (!own && this.failure.peek()) return;
@@ -328,18 +328,18 @@ export class SessionView {
     this.failure.value ??= { text: error.message, code: error.code ?? 0, blocks, userMessageId: "" };
   }
 
-  /** Sends a prompt in the place of an earlier one: the view goes back to what was before that. */
+  /** promptInstead replaces an earlier prompt: it restores the view before that prompt and sends the new one. */
   async promptInstead(userMessageId: string, blocks: ContentBlock[]): Promise<void> {
     await this.call("_strata/checkpoint/restore", { beforeMessageId: userMessageId });
     await this.prompt(blocks);
   }
 
-  /** Sends a stored prompt again, in its own place. */
+  /** again sends a stored prompt again, in place of itself. */
   async again(entry: Entry): Promise<void> {
     await this.promptInstead(entry.message.id, asPrompt(entry.message.blocks));
   }
 
-  /** Tries a prompt again that failed. */
+  /** retry sends a failed prompt again. */
   async retry(): Promise<void> {
     const failure = this.failure.peek();
     if (!failure?.blocks) return;
@@ -347,14 +347,14 @@ export class SessionView {
     else await this.prompt(failure.blocks);
   }
 
-  /** Stops the running turn, whoever began it. */
+  /** cancel cancels the running turn, whichever client started it. */
   cancel(): void {
     const turn = this.sending.peek();
     if (turn) turn.cancel();
     else this.handle.cancel();
   }
 
-  /** Makes a choice; it takes effect with the next turn. */
+  /** choose sets an option. It takes effect with the next turn. */
   async choose(configId: string, value: string): Promise<void> {
     const result = await this.call("session/set_config_option", { configId, value });
     this.options.value = result.configOptions;
@@ -366,7 +366,7 @@ export class SessionView {
   }
 }
 
-/** The blocks of a stored prompt as they are sent. */
+/** asPrompt returns the blocks of a stored prompt as prompt content. */
 function asPrompt(blocks: readonly Block[]): ContentBlock[] {
   return blocks.flatMap((b): ContentBlock[] => {
     switch (b.type) {
@@ -384,20 +384,26 @@ function asPrompt(blocks: readonly Block[]): ContentBlock[] {
   });
 }
 
-/** Edits, and model calls, that are asked for at once. */
-const EDITS_AT_ONCE = 50;
-const CALLS_AT_ONCE = 200;
+/** Why the session ended, by the reason of the event. */
+const closings: Record<string, string> = {
+  closed: "Another client closed the session. It is stored.",
+  deleted: "The session was deleted. strata undelete restores it until retention expires.",
+};
 
-/** Notices of a session that are shown at once. */
+/** Edits, and model calls, per request. */
+const EDITS_PAGE = 50;
+const CALLS_PAGE = 200;
+
+/** Maximum number of notices shown. */
 const MAX_NOTICES = 8;
 
 type SessionMethod = { [M in keyof Methods]: Methods[M]["params"] extends { sessionId: string } ? M : never }[keyof Methods];
 type SessionParams<M extends SessionMethod> = Omit<Methods[M]["params"], "sessionId">;
 
-/** The view of the session that is open, null where none is. One is open at a time. */
+/** The view of the open session, null for none. At most one is open. */
 export const current = signal<SessionView | null>(null);
 
-/** Opens a session in the place of the one that is open. */
+/** open closes the open session and opens another. */
 export function open(id: string | null): void {
   const now = current.peek();
   if (now?.id === id) return;
@@ -405,7 +411,7 @@ export function open(id: string | null): void {
   current.value = id === null ? null : new SessionView(id);
 }
 
-/** Opens the session that is open once more, after it was closed. */
+/** reopen opens the current session again after it was closed. */
 export function reopen(): void {
   const id = current.peek()?.id ?? null;
   open(null);

@@ -4,23 +4,23 @@ import { call, client } from "./connection.ts";
 import { counts } from "./server.ts";
 import { failed, toast } from "./toasts.ts";
 
-/** A session of the list. */
+/** An entry of the session list. */
 export interface Listed {
   info: SessionInfo;
-  /** What it is doing; "" where that is nothing. */
+  /** Its activity, "" if idle. */
   state: string;
 }
 
-/** Pages of the list that are asked for by themselves; further ones when somebody wants them. */
+/** Pages of the list that are loaded automatically; scrolling loads more. */
 const PAGES_AT_ONCE = 20;
 
 export const sessions = signal<ReadonlyMap<string, Listed>>(new Map());
 export const loading = signal(true);
 export const nextCursor = signal<string | undefined>(undefined);
-/** The list may be older than the server's. */
+/** The list may be out of date. */
 export const stale = signal(false);
 
-/** A folder with its sessions, both with the one used last first. */
+/** A folder with its sessions. Folders and sessions are sorted by last use, most recent first. */
 export interface Folder {
   path: string;
   sessions: Listed[];
@@ -37,12 +37,12 @@ export const folders = computed<Folder[]>(() => {
   return [...byPath].map(([path, inside]) => ({ path, sessions: inside }));
 });
 
-/** The connection was lost: nobody knows what becomes of the sessions meanwhile. */
+/** lost marks the list as stale after the loss of the connection. */
 export function lost(): void {
   stale.value = sessions.peek().size > 0;
 }
 
-/** Lists the sessions and follows what becomes of them, for as long as the page lives. */
+/** follow lists the sessions and applies the events of the server to the list. It returns when the client is closed. */
 export async function follow(): Promise<void> {
   const open = client.value;
   if (!open) return;
@@ -101,29 +101,29 @@ function stateChanged(id: string, state: string): void {
   if (state === "idle") void touch(id);
 }
 
-/** A session that did something stands further up in the list. */
+/** touch updates the time of a session, which moves it up in the list. */
 async function touch(id: string): Promise<void> {
   try {
     put((await call("_strata/session/info", { sessionId: id })).session);
   } catch {
-    // it was deleted meanwhile, which an event tells
+    // deleted meanwhile: an event removes it from the list
   }
 }
 
 let listing = 0;
 
-/** Asks for the list anew. What was known stays until it is there. */
+/** list reloads the list. The previous list remains until then. */
 export async function list(): Promise<void> {
-  const mine = ++listing;
+  const token = ++listing;
   loading.value = true;
   try {
     const found = new Map<string, Listed>();
     let cursor: string | undefined;
     for (let page = 0; page < PAGES_AT_ONCE; page++) {
-      const answer = await call("session/list", cursor ? { cursor } : {});
-      if (mine !== listing) return;
-      for (const info of answer.sessions) found.set(info.sessionId, { info, state: stateOf(info) });
-      cursor = answer.nextCursor;
+      const response = await call("session/list", cursor ? { cursor } : {});
+      if (token !== listing) return;
+      for (const info of response.sessions) found.set(info.sessionId, { info, state: stateOf(info) });
+      cursor = response.nextCursor;
       if (page === 0 && sessions.value.size === 0) sessions.value = new Map(found);
       if (cursor === undefined) break;
     }
@@ -131,25 +131,25 @@ export async function list(): Promise<void> {
     nextCursor.value = cursor;
     stale.value = false;
   } catch (error) {
-    if (mine === listing) failed("The sessions could not be listed")(error);
+    if (token === listing) failed("Cannot list sessions")(error);
   } finally {
-    if (mine === listing) loading.value = false;
+    if (token === listing) loading.value = false;
   }
 }
 
-/** Lists the page behind what is known. */
+/** listMore loads the next page of the list. */
 export async function listMore(): Promise<void> {
   const cursor = nextCursor.value;
   if (cursor === undefined || loading.value) return;
   loading.value = true;
   try {
-    const answer = await call("session/list", { cursor });
+    const response = await call("session/list", { cursor });
     const all = new Map(sessions.value);
-    for (const info of answer.sessions) all.set(info.sessionId, { info, state: stateOf(info) });
+    for (const info of response.sessions) all.set(info.sessionId, { info, state: stateOf(info) });
     sessions.value = all;
-    nextCursor.value = answer.nextCursor;
+    nextCursor.value = response.nextCursor;
   } catch (error) {
-    failed("The sessions could not be listed")(error);
+    failed("Cannot list sessions")(error);
   } finally {
     loading.value = false;
   }
@@ -159,22 +159,22 @@ export async function rename(id: string, title: string): Promise<void> {
   put(await call("_strata/session/rename", { sessionId: id, title }));
 }
 
-/** Deletes a session and offers to bring it back. */
+/** discard deletes a session and offers an undo. */
 export async function discard(id: string, title: string): Promise<void> {
   await call("session/delete", { sessionId: id });
   remove(id);
-  toast(`“${title}” was deleted.`, { action: { label: "Undo", run: () => void undelete(id) } });
+  toast(`“${title}” deleted.`, { action: { label: "Undo", run: () => void undelete(id) } });
 }
 
 async function undelete(id: string): Promise<void> {
   try {
     put(await call("_strata/session/undelete", { sessionId: id }));
   } catch (error) {
-    failed("The session could not be brought back")(error);
+    failed("Cannot restore the session")(error);
   }
 }
 
-/** Begins a session in a folder; returns its id. */
+/** create creates a session in a folder and returns its id. */
 export async function create(cwd: string): Promise<string> {
   return (await call("session/new", { cwd, mcpServers: [] })).sessionId;
 }

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 
-/** A toast says what has happened, and may offer to take it back. */
+/** A short message about the outcome of an action, which may offer an undo. */
 export interface Toast {
   id: number;
   text: string;
@@ -8,7 +8,7 @@ export interface Toast {
   action?: { label: string; run: () => void };
 }
 
-/** At most so many are shown; the oldest goes first. */
+/** Maximum number of toasts; the oldest is dropped. */
 const MAX_TOASTS = 4;
 const SHOWN_MS = 8000;
 
@@ -27,8 +27,8 @@ export function dismiss(id: number): void {
   toasts.value = toasts.value.filter((t) => t.id !== id);
 }
 
-/** What went wrong, in the server's words. */
+/** reason returns the message of an error. */
 export const reason = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Tells of a failed action. */
+/** failed returns an error handler that shows a toast: what failed, and the reason. */
 export const failed = (what: string) => (error: unknown): void => toast(`${what}: ${reason(error)}`, { bad: true });

@@ -1,37 +1,37 @@
 import { signal } from "@preact/signals";
 import type { Block, ListedMessage as Message, Summary } from "@strata/client";
 import { call } from "./connection.ts";
-import { LiveText } from "./live.ts";
+import { LiveText } from "./live-text.ts";
 
-/** Entry is one message as the page holds it. Entries are replaced, never changed, so that what is drawn of one can be kept. */
+/** Entry is one message on the page. Entries are immutable, so their rows can be cached. */
 export interface Entry {
-  /** Stays the same from the moment the message is first shown. */
+  /** Never changes after the message is first shown. */
   key: string;
-  /** The message as the transcript has it; blocks only, for one that is not stored yet. */
+  /** The stored message; for a message not stored yet, mainly its blocks. */
   message: Message;
-  /** The text while it streams. */
+  /** The streaming text. */
   live?: LiveText;
-  /** A prompt of this page's that the server has not confirmed. */
+  /** Set for a prompt that this page sent. */
   promptId?: string;
 }
 
-/** How many stored messages are held; the far end is let go and had again by scrolling there. */
-export const MAX_HELD = 400;
+/** Maximum number of loaded messages. The far end is dropped and loaded again by scrolling. */
+export const MAX_LOADED = 400;
 const PAGE = 50;
 
 /**
- * Transcript is a stretch of a session's messages without gaps: the newest, or the surroundings of one that was looked
- * for. It grows at both ends by paging and is let go where it becomes too long.
+ * Transcript is a gapless range of a session's messages: the newest, or those around a search result. Paging extends it at
+ * both ends; messages beyond MAX_LOADED are dropped.
  */
 export class Transcript {
-  /** The stretch of stored messages. */
+  /** The loaded stored messages. */
   readonly entries = signal<readonly Entry[]>([]);
-  /** What comes behind the newest stored message: prompts and answers that are not stored, or not known to be. */
+  /** Prompts and replies after the newest stored message that are not known to be stored. */
   readonly tail = signal<readonly Entry[]>([]);
   readonly summary = signal<Summary | undefined>(undefined);
-  /** There are older messages than the first. */
+  /** There are older messages than the first loaded one. */
   readonly older = signal(false);
-  /** There are newer messages than the last. */
+  /** There are newer messages than the last loaded one. */
   readonly newer = signal(false);
   readonly loading = signal<"" | "older" | "newer" | "around">("");
 
@@ -40,7 +40,7 @@ export class Transcript {
 
   constructor(private readonly sessionId: string) {}
 
-  /** Begins with what a snapshot holds. Prompts that the server has not confirmed stay. */
+  /** reset replaces the messages with those of a snapshot. Unconfirmed prompts remain. */
   reset(messages: readonly Message[], summary: Summary | undefined, older: boolean): void {
     this.entries.value = messages.map(stored);
     this.tail.value = this.tail.value.filter((e) => e.promptId !== undefined && e.message.id === "");
@@ -57,17 +57,17 @@ export class Transcript {
     return this.entries.value.some((e) => e.message.id === id);
   }
 
-  /** Shows a prompt before the server has it. */
+  /** prompted adds a prompt before the server confirms it. */
   prompted(promptId: string, blocks: Block[]): void {
     this.add({ key: promptId, promptId, message: unstored("", "user", blocks) });
   }
 
-  /** Takes back a prompt that the server did not take. */
+  /** unprompted removes a prompt that the server did not accept. */
   unprompted(promptId: string): void {
     this.tail.value = this.tail.value.filter((e) => e.promptId !== promptId || e.message.id !== "");
   }
 
-  /** A turn has begun: its prompt has an id, and its answer is on the way. */
+  /** started handles the start of a turn: its prompt gets an id, and its reply an entry. */
   started(turnId: string, promptId: string | undefined, userId: string, messageId: string): void {
     const own = promptId === undefined ? undefined : this.tail.value.findLast((e) => e.promptId === promptId);
     if (own && this.isStored(userId)) this.tail.value = this.tail.value.filter((e) => e !== own);
@@ -75,7 +75,7 @@ export class Transcript {
     this.live(messageId, turnId);
   }
 
-  /** The streaming text of an answer, made where there is none; undefined for an answer that is stored. */
+  /** live returns the streaming text of a reply, creating it if needed; undefined for a stored reply. */
   live(messageId: string, turnId = ""): LiveText | undefined {
     const known = this.pending(messageId);
     if (known) return known.live;
@@ -85,7 +85,7 @@ export class Transcript {
     return live;
   }
 
-  /** A block of a user's message that another client sent. */
+  /** userBlock adds a block of a user message sent by another client. */
   userBlock(messageId: string, block: Block): void {
     const known = this.pending(messageId);
     if (!known) {
@@ -103,14 +103,14 @@ export class Transcript {
     this.tail.value = this.tail.value.map((e) => (e === old ? entry : e));
   }
 
-  /** Drops an answer of which nothing came. */
+  /** drop removes a reply without content. */
   drop(messageId: string): void {
     this.tail.value = this.tail.value.filter((e) => e.message.id !== messageId);
   }
 
   /**
-   * Asks for everything held anew, newest page first: messages that were stored meanwhile, and what the view does to
-   * the others. One such request is under way at a time.
+   * refresh reloads all loaded messages, newest page first, to get new messages and changes of the view. At most one
+   * refresh runs; calls during a refresh cause one further refresh.
    */
   refresh(): Promise<void> {
     if (this.refreshing) {
@@ -131,11 +131,11 @@ export class Transcript {
       let cursor = this.newer.value ? String(last + 1) : undefined;
       let messages: Message[] = [];
       do {
-        const page = await this.page(cursor, MAX_HELD);
+        const page = await this.page(cursor, MAX_LOADED);
         messages = [...page.messages, ...messages];
         this.summary.value = page.summary;
         cursor = page.nextCursor;
-      } while (cursor !== undefined && first > 0 && (messages[0]?.seq ?? 0) > first && messages.length < 2 * MAX_HELD);
+      } while (cursor !== undefined && first > 0 && (messages[0]?.seq ?? 0) > first && messages.length < 2 * MAX_LOADED);
       this.merge(messages, cursor !== undefined);
     } while (this.refreshAgain);
   }
@@ -144,7 +144,7 @@ export class Transcript {
     return call("_strata/history/list", { sessionId: this.sessionId, limit, ...(cursor ? { cursor } : {}) });
   }
 
-  /** Puts stored messages in the place of what is held of them. */
+  /** merge replaces loaded messages with their stored versions. */
   private merge(messages: readonly Message[], older: boolean): void {
     const known = new Map([...this.entries.value, ...this.tail.value].map((e) => [e.message.id, e]));
     const ids = new Set(messages.map((m) => m.id));
@@ -156,7 +156,7 @@ export class Transcript {
     this.trim("older");
   }
 
-  /** Loads the page before the first message. */
+  /** loadOlder loads the page before the first message. */
   async loadOlder(): Promise<void> {
     const first = this.entries.value[0];
     if (!first || !this.older.value || this.loading.value !== "") return;
@@ -169,14 +169,14 @@ export class Transcript {
     });
   }
 
-  /** Loads messages behind the last one. Sequence numbers are shared with edits, so a stretch may hold fewer of them. */
+  /** loadNewer loads messages after the last one. Edits share the sequence numbers, so a page can contain fewer messages. */
   async loadNewer(): Promise<void> {
     if (!this.newer.value || this.loading.value !== "") return;
     await this.during("newer", async () => {
       const last = this.entries.value.at(-1)?.message.seq ?? 0;
       const newest = await this.page(undefined, 1);
       const end = newest.messages.at(-1)?.seq ?? last;
-      const found = await this.stretch(last, Math.min(last + PAGE, end) + 1);
+      const found = await this.range(last, Math.min(last + PAGE, end) + 1);
       this.entries.value = [...this.entries.value, ...found.map(stored)];
       this.newer.value = last + PAGE < end;
       this.trim("older");
@@ -184,8 +184,8 @@ export class Transcript {
     if (!this.newer.value) await this.refresh();
   }
 
-  /** The messages with numbers above from and below to. */
-  private async stretch(from: number, to: number): Promise<Message[]> {
+  /** range returns the messages with sequence numbers above from and below to. */
+  private async range(from: number, to: number): Promise<Message[]> {
     let found: Message[] = [];
     let cursor: string | undefined = String(to);
     while (cursor !== undefined) {
@@ -196,7 +196,7 @@ export class Transcript {
     return found;
   }
 
-  /** Makes the stretch one that holds the message with a sequence number. */
+  /** show loads the messages around a sequence number. */
   async show(seq: number): Promise<void> {
     if (this.entries.value.some((e) => e.message.seq === seq)) return;
     await this.during("around", async () => {
@@ -209,7 +209,7 @@ export class Transcript {
     await this.loadNewer();
   }
 
-  /** Goes back to the newest messages. */
+  /** showNewest loads the newest messages. */
   async showNewest(): Promise<void> {
     await this.during("around", async () => {
       const page = await this.page(undefined);
@@ -229,17 +229,17 @@ export class Transcript {
     }
   }
 
-  /** Lets go of the far end of what is held. */
+  /** trim drops messages at one end beyond MAX_LOADED. */
   private trim(end: "older" | "newer"): void {
-    const held = this.entries.value;
-    if (held.length <= MAX_HELD) return;
-    this.entries.value = end === "older" ? held.slice(-MAX_HELD) : held.slice(0, MAX_HELD);
+    const loaded = this.entries.value;
+    if (loaded.length <= MAX_LOADED) return;
+    this.entries.value = end === "older" ? loaded.slice(-MAX_LOADED) : loaded.slice(0, MAX_LOADED);
     if (end === "older") this.older.value = true;
     else this.newer.value = true;
   }
 }
 
-/** The entry of a message: the known one where nothing has changed, since a stored message changes only in the view. */
+/** renewed returns the known entry if the message is unchanged, otherwise a new one. */
 function renewed(known: Entry | undefined, message: Message): Entry {
   if (!known) return stored(message);
   const { seq, status, inView, view } = known.message;

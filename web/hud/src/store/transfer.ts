@@ -3,11 +3,11 @@ import type { TransferLine } from "@strata/client";
 import { call } from "./connection.ts";
 import { failed, toast } from "./toasts.ts";
 
-/** A session on its way out of the server or into it. */
+/** A running export or import of a session. */
 export interface Transfer {
   id: number;
-  what: string;
-  /** From 0 to 1; undefined while nobody knows. */
+  label: string;
+  /** From 0 to 1; undefined while unknown. */
   done: number | undefined;
   cancel: () => void;
 }
@@ -15,29 +15,29 @@ export interface Transfer {
 export const transfers = signal<readonly Transfer[]>([]);
 let last = 0;
 
-/** The bounds of a page of an import: lines, and characters. */
+/** Maximum lines and characters in a page of an import. */
 const PAGE_LINES = 400;
 const PAGE_CHARS = 1 << 20;
 
-async function run(what: string, work: (signal: AbortSignal, progress: (done: number) => void) => Promise<void>): Promise<void> {
+async function run(verb: "export" | "import", object: string, work: (signal: AbortSignal, progress: (done: number) => void) => Promise<void>): Promise<void> {
   const stop = new AbortController();
   const id = ++last;
-  transfers.value = [...transfers.value, { id, what, done: undefined, cancel: () => stop.abort() }];
+  transfers.value = [...transfers.value, { id, label: `${verb === "export" ? "Exporting" : "Importing"} ${object}`, done: undefined, cancel: () => stop.abort() }];
   const progress = (done: number): void => {
     transfers.value = transfers.value.map((t) => (t.id === id ? { ...t, done } : t));
   };
   try {
     await work(stop.signal, progress);
   } catch (error) {
-    if (!stop.signal.aborted) failed(what)(error);
+    if (!stop.signal.aborted) failed(`Cannot ${verb} ${object}`)(error);
   } finally {
     transfers.value = transfers.value.filter((t) => t.id !== id);
   }
 }
 
-/** Writes a session into a file of the browser's downloads, one line of the export a line. */
+/** exportSession downloads a session as a JSON Lines file. */
 export function exportSession(sessionId: string, title: string): Promise<void> {
-  return run(`Export of “${title}”`, async (signal, progress) => {
+  return run("export", `“${title}”`, async (signal, progress) => {
     const total = (await call("_strata/session/info", { sessionId }, { signal })).messages;
     const parts: Blob[] = [];
     let cursor: string | undefined;
@@ -64,9 +64,9 @@ function save(blob: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
-/** Reads a file of an export into a new session; opened is told its id. */
+/** importSession imports an export file as a new session and calls opened with its id. */
 export function importSession(file: File, opened: (id: string) => void): Promise<void> {
-  return run(`Import of ${file.name}`, async (signal, progress) => {
+  return run("import", file.name, async (signal, progress) => {
     const send = new ImportPages(signal);
     let read = 0;
     for await (const line of linesOf(file, signal, (bytes) => (read += bytes))) {
@@ -74,12 +74,12 @@ export function importSession(file: File, opened: (id: string) => void): Promise
       if (await send.add(line)) progress(file.size > 0 ? read / file.size : 1);
     }
     const id = await send.finish();
-    toast(`${file.name} was imported.`);
+    toast(`${file.name} imported.`);
     opened(id);
   });
 }
 
-/** Sends lines in pages; nothing of them is seen before the last. */
+/** ImportPages sends lines in pages. The session appears after the last page. */
 class ImportPages {
   private lines: TransferLine[] = [];
   private chars = 0;
@@ -87,7 +87,7 @@ class ImportPages {
 
   constructor(private readonly signal: AbortSignal) {}
 
-  /** Reports whether a page was sent. */
+  /** add adds a line and reports whether that sent a page. */
   async add(line: string): Promise<boolean> {
     this.lines.push(JSON.parse(line) as TransferLine);
     this.chars += line.length;
@@ -98,19 +98,19 @@ class ImportPages {
 
   async finish(): Promise<string> {
     const id = await this.send(true);
-    if (!id) throw new Error("the server did not say which session it became");
+    if (!id) throw new Error("the server returned no session id");
     return id;
   }
 
   private async send(done: boolean): Promise<string | undefined> {
-    const answer = await call(
+    const response = await call(
       "_strata/session/import",
       { lines: this.lines, ...(this.importId ? { importId: this.importId } : {}), ...(done ? { done } : {}) },
       { signal: this.signal });
-    this.importId = answer.importId ?? this.importId;
+    this.importId = response.importId ?? this.importId;
     this.lines = [];
     this.chars = 0;
-    return answer.sessionId;
+    return response.sessionId;
   }
 }
 

@@ -1,19 +1,19 @@
 const whole = new Intl.NumberFormat("en");
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
-const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
-/** 12345 as "12,345". */
+/** count formats 12345 as "12,345". */
 export const count = (n: number): string => whole.format(n);
 
-/** Tokens in few letters: 950, 1.2K, 128K, 1M. */
+/** short abbreviates a number of tokens: 950, 1.2K, 128K, 1M. */
 export function short(n: number): string {
   if (n < 1000) return String(n);
   if (n < 999_500) return trim(n / 1000) + "K";
   return trim(n / 1_000_000) + "M";
 }
 
-/** Tokens with one more digit, for tables: 500, 1.5K, 11.4K, 2.3M. */
+/** tokens abbreviates a number of tokens with one decimal, for tables: 500, 1.5K, 11.4K, 2.3M. */
 export function tokens(n: number): string {
   if (n < 1000) return String(Math.round(n));
   return n < 999_950 ? tenth(n / 1000) + "K" : tenth(n / 1_000_000) + "M";
@@ -23,7 +23,7 @@ const tenth = (n: number): string => n.toFixed(1).replace(/\.0$/, "");
 
 const trim = (n: number): string => (n < 10 ? n.toFixed(1).replace(/\.0$/, "") : String(Math.round(n)));
 
-/** A share in percent, rounded down as the server does: 9.6 %, 53 %, and "< 0.1 %" for what is there but hardly seen. */
+/** percent formats a share, rounded down as the server does: 9.6 %, 53 %, and "< 0.1 %" for small shares above 0. */
 export function percent(part: number, whole: number): string {
   if (whole <= 0 || part <= 0) return "0 %";
   const share = (100 * part) / whole;
@@ -31,16 +31,16 @@ export function percent(part: number, whole: number): string {
   return `${share < 10 ? Math.floor(share * 10) / 10 : count(Math.floor(share))} %`;
 }
 
-/** "over_budget" as "over budget". */
+/** words formats "over_budget" as "over budget". */
 export const words = (code: string): string => code.replaceAll("_", " ");
 
-/** "over_budget" as "Over budget". */
+/** sentence formats "over_budget" as "Over budget". */
 export function sentence(code: string): string {
   const text = words(code);
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Bytes in few letters, powers of 1,024. */
+/** bytes abbreviates a number of bytes, in powers of 1,024. */
 export function bytes(n: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let i = 0;
@@ -51,32 +51,32 @@ export function bytes(n: number): string {
   return (i === 0 ? String(n) : n < 10 ? n.toFixed(1) : String(Math.round(n))) + " " + units[i];
 }
 
-/** US dollars: cents from a dollar on, more digits below. */
+/** dollars formats US dollars: two decimals from a dollar on, four below. */
 export const dollars = (n: number): string => "$" + (n === 0 ? "0" : n >= 1 ? n.toFixed(2) : n.toFixed(4));
 
-/** A time as people say it: the hour today, the date otherwise. */
+/** when formats a time: the time of day for today, otherwise the date. Invalid times give "". */
 export function when(iso: string, now: Date = new Date()): string {
   const at = new Date(iso);
   if (Number.isNaN(at.getTime())) return "";
   return at.toDateString() === now.toDateString() ? clock.format(at) : day.format(at);
 }
 
-/** A time in full, in the reader's zone. */
+/** fully formats a date and time in the browser's zone. Invalid times give "". */
 export function fully(iso: string): string {
   const at = new Date(iso);
-  return Number.isNaN(at.getTime()) ? "" : moment.format(at);
+  return Number.isNaN(at.getTime()) ? "" : dateTime.format(at);
 }
 
-/** "1 message", "2 messages". */
+/** plural formats a count with its noun: "1 message", "2 messages". */
 export const plural = (n: number, one: string, many = one + "s"): string => `${count(n)} ${n === 1 ? one : many}`;
 
-/** The last part of a path. */
+/** base returns the last element of a path. */
 export function base(path: string): string {
   const parts = path.split(/[\\/]/).filter((part) => part !== "");
   return parts.at(-1) ?? path;
 }
 
-/** The file: URI of a path below a folder, or of an absolute path. */
+/** fileURI returns the file: URI of a path below a folder, or of an absolute path. */
 export function fileURI(folder: string, path: string): string {
   const absolute = /^([\\/]|[A-Za-z]:[\\/])/.test(path) ? path : folder.replace(/[\\/]+$/, "") + "/" + path;
   const slashed = absolute.replaceAll("\\", "/");

@@ -1,4 +1,4 @@
-/** Where the letters of a pattern stand in a text, in order and whatever their case; null where they do not. */
+/** positions returns where a text contains the letters of a pattern in order, ignoring case; null for no match. */
 export function positions(pattern: string, text: string): number[] | null {
   const wanted = pattern.trim().toLowerCase();
   if (wanted === "") return [];
@@ -23,7 +23,7 @@ export interface Part {
   hit: boolean;
 }
 
-/** A text in parts that are hit and not. */
+/** parts divides a text into matching and other parts. */
 export function parts(text: string, hits: readonly number[]): Part[] {
   const out: Part[] = [];
   const set = new Set(hits);

@@ -1,7 +1,7 @@
 import DOMPurify from "dompurify";
 import { Marked } from "marked";
 
-/** Raw HTML stays text, pictures become links: nothing is loaded from elsewhere. */
+/** Renders raw HTML as text and pictures as links, so that nothing is loaded from other sites. */
 const marked = new Marked({
   gfm: true,
   breaks: false,
@@ -28,7 +28,7 @@ const allowed = {
   RETURN_DOM_FRAGMENT: true as const,
 };
 
-/** The elements of a Markdown text. Whatever the text says, no script, style, form or picture is among them. */
+/** render returns a Markdown text as elements. They never contain a script, style, form or picture. */
 export function render(text: string): DocumentFragment {
   const html = marked.parse(text, { async: false });
   const fragment = DOMPurify.sanitize(html, allowed);

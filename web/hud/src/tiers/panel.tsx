@@ -6,17 +6,17 @@ import { Progress, Tokens } from "../ui/controls.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
 import { Filter, Hit } from "../ui/filter.tsx";
 import { Icon } from "../ui/icons.tsx";
-import { Window } from "../ui/window.tsx";
-import { labelOf } from "./labels.ts";
+import { VirtualList } from "../ui/virtual-list.tsx";
+import { labelOf } from "./message-labels.ts";
 import { above, cachedWords, stepOf, sumUp, tierRows, type TierRow } from "./rows.ts";
 
-/** The tiers of the next request with their items: how long each has been unchanged, and what leaves at the next cut. */
+/** The tiers of the next request with their items: how long each is unchanged, and what the next rebuild removes. */
 export function TiersPanel({ view }: { view: SessionView }) {
   const breakdown = useFetched(view.breakdown);
   return (
     <div class="panel fill">
       <Shown of={view.breakdown} class="column">
-        {breakdown ? <Tiers view={view} breakdown={breakdown} /> : view.breakdown.failure.value === "" && <Progress value={undefined} label="Sorting the tiers" />}
+        {breakdown ? <Tiers view={view} breakdown={breakdown} /> : view.breakdown.failure.value === "" && <Progress value={undefined} label="Loading the tiers" />}
       </Shown>
     </div>
   );
@@ -38,9 +38,9 @@ function Tiers({ view, breakdown }: { view: SessionView; breakdown: Breakdown })
     <>
       <div class="panel-head">
         <Layout breakdown={breakdown} />
-        <Filter label="Filter the items" value={filter} onInput={setFilter} />
+        <Filter label="Filter items" value={filter} onInput={setFilter} />
       </div>
-      <Window class="tiers" focusable role="list" label="Items by tier" rows={rows} estimate={estimate}
+      <VirtualList class="tiers" focusable role="list" label="Items by tier" rows={rows} estimate={estimate}
         draw={(row) => <Line row={row} filter={filter} onTier={toggle} onChanges={() => openChanges(!changesOpen)} />} />
     </>
   );
@@ -48,14 +48,14 @@ function Tiers({ view, breakdown }: { view: SessionView; breakdown: Breakdown })
 
 const estimate = (row: TierRow): number => (row.kind === "item" ? 48 : row.kind === "change" ? 44 : 36);
 
-/** What the tiers mean in this layout, and why the next request is laid out anew, if it is. */
+/** The meaning of tiers in this layout, and why the next request is rebuilt, if it is. */
 function Layout({ breakdown }: { breakdown: Breakdown }) {
   return (
     <p class="note" data-dead={breakdown.dead} data-cut={breakdown.cut ?? ""}>
-      {breakdown.layout === "ripple" ? "Layout ripple: each tier is a block that is cached by itself."
-        : "Layout log: what was sent stays where it is; tiers say how long an item has been unchanged."}
-      {breakdown.cut && <> <strong>The next request is laid out anew: {breakdown.cut}.</strong></>}
-      {breakdown.dead > 0 && <> <Tokens n={breakdown.dead} /> tokens are needed no more and leave at the next cut.</>}
+      {breakdown.layout === "ripple" ? "Layout ripple: each tier is a separately cached block."
+        : "Layout log: sent items keep their place; tiers show how long an item is unchanged."}
+      {breakdown.cut && <> <strong>The next request is rebuilt: {breakdown.cut}.</strong></>}
+      {breakdown.dead > 0 && <> <Tokens n={breakdown.dead} /> tokens are unused until the next rebuild.</>}
     </p>
   );
 }
@@ -134,14 +134,14 @@ function Key({ of, filter }: { of: TierItem; filter: string }) {
 }
 
 function Leaves({ item }: { item: TierItem }) {
-  if (item.leaves) return <span class="mark">leaves at the next cut</span>;
-  return item.dead ? <span class="mark"><Tokens n={item.dead} /> leave at the next cut</span> : null;
+  if (item.leaves) return <span class="mark">removed at the next rebuild</span>;
+  return item.dead ? <span class="mark"><Tokens n={item.dead} /> unused until the next rebuild</span> : null;
 }
 
-/** How far an item is on its way to the next tier. */
+/** The progress of an item to the next tier. */
 function Steps({ item, tier }: { item: TierItem; tier: string }) {
   if (item.leaves) return null;
-  if (item.nextThreshold <= 0) return <span class="steps quiet" title="It can rise no further">N {item.n}</span>;
+  if (item.nextThreshold <= 0) return <span class="steps quiet" title="Highest tier">N {item.n}</span>;
   const left = Math.max(item.nextThreshold - item.n, 0);
   const words = left === 0 ? "ready for the next tier" : `${plural(left, "more unchanged reply", "more unchanged replies")} to ${above(tier)}`;
   return (

@@ -1,8 +1,8 @@
 import type { Breakdown, Tier, TierChange, TierItem } from "@strata/client";
 import { positions } from "../text/fuzzy.ts";
-import type { Row } from "../ui/window.tsx";
+import type { Row } from "../ui/virtual-list.tsx";
 
-/** A line of the panel as the window draws it. */
+/** A row of the panel. */
 export type TierRow = Row & (
   | { kind: "changes"; changes: readonly TierChange[]; open: boolean }
   | { kind: "change"; change: TierChange }
@@ -11,15 +11,15 @@ export type TierRow = Row & (
   | { kind: "none"; text: string }
 );
 
-/** What is shown of the tiers: a filter, and what somebody opened or closed. */
-export interface Look {
+/** What the panel shows: a filter, and expanded and collapsed parts. */
+export interface Shown {
   filter: string;
   closed: ReadonlySet<string>;
   changesOpen: boolean;
 }
 
-/** The rows of all tiers, and before them the changes of the last reply. label says what an item is in the reader's words. */
-export function tierRows(breakdown: Breakdown, look: Look, label: (key: string) => string): TierRow[] {
+/** tierRows returns the changes of the last reply and the rows of all tiers. label returns a label for a key. */
+export function tierRows(breakdown: Breakdown, look: Shown, label: (key: string) => string): TierRow[] {
   const changes = new Map(breakdown.changes.map((c) => [c.key, c]));
   const rows: TierRow[] = [];
   if (look.filter === "") rows.push(...changeRows(breakdown.changes, look.changesOpen));
@@ -33,7 +33,7 @@ export function tierRows(breakdown: Breakdown, look: Look, label: (key: string) 
     if (!open) continue;
     for (const i of items) rows.push({ key: `item ${i.item.key}`, kind: "item", tier: tier.tier, change: changes.get(i.item.key), ...i });
   }
-  if (look.filter !== "" && hits === 0) rows.push({ key: "none", kind: "none", text: "No item matches the filter." });
+  if (look.filter !== "" && hits === 0) rows.push({ key: "none", kind: "none", text: "No matching items" });
   return rows;
 }
 
@@ -44,34 +44,34 @@ function changeRows(changes: readonly TierChange[], open: boolean): TierRow[] {
 
 const matches = (filter: string, ...texts: string[]): boolean => filter === "" || texts.some((text) => positions(filter, text) !== null);
 
-/** How much of a tier is expected to be read from the cache, in words. */
+/** cachedWords returns how much of a tier is expected to be read from the cache, in words. */
 export function cachedWords(tier: Tier, write: (n: number) => string): string {
   if (tier.items.length === 0) return "empty";
   if (tier.cached <= 0) return "not cached";
-  return tier.cached >= tier.tokens ? "cached" : `${write(tier.cached)} of it cached`;
+  return tier.cached >= tier.tokens ? "cached" : `${write(tier.cached)} cached`;
 }
 
-/** The step of a change in words: "active to L3", "new in active", "gone from L2". */
+/** stepOf returns a change in words: "active to L3", "new in active", "removed from L2". */
 export function stepOf(change: TierChange): string {
   if (change.from === "") return `new in ${change.to}`;
-  if (change.to === "") return `gone from ${change.from}`;
+  if (change.to === "") return `removed from ${change.from}`;
   return change.from === change.to ? `in ${change.to}` : `${change.from} to ${change.to}`;
 }
 
-/** Sums up changes: "2 new, 1 changed, 3 moved, 1 gone". */
+/** sumUp summarizes changes: "2 new, 1 changed, 3 moved, 1 removed". */
 export function sumUp(changes: readonly TierChange[]): string {
-  const counts = { new: 0, changed: 0, moved: 0, gone: 0 };
+  const counts = { new: 0, changed: 0, moved: 0, removed: 0 };
   for (const c of changes) {
     if (c.from === "") counts.new++;
-    else if (c.to === "") counts.gone++;
+    else if (c.to === "") counts.removed++;
     else if (c.from === c.to) counts.changed++;
     else counts.moved++;
   }
-  const said = Object.entries(counts).filter(([, n]) => n > 0).map(([what, n]) => `${n} ${what}`);
-  return said.length === 0 ? "nothing moved" : said.join(", ");
+  const words = Object.entries(counts).filter(([, n]) => n > 0).map(([what, n]) => `${n} ${what}`);
+  return words.length === 0 ? "no changes" : words.join(", ");
 }
 
-/** The tier that an item reaches next, by the name of its own; "" for the topmost. */
+/** above returns the tier above a tier, "" for the highest. */
 export function above(tier: string): string {
   const order = ["L0", "L1", "L2", "L3", "active"];
   return order[order.indexOf(tier) - 1] ?? "";

@@ -12,7 +12,7 @@ interface IconButtonProps {
   disabled?: boolean;
 }
 
-/** A button that is an icon; its label is read and shown on hover. */
+/** A button with an icon. Its label is shown on hover and read by screen readers. */
 export function IconButton({ icon, label, onClick, pressed, disabled }: IconButtonProps) {
   return (
     <button type="button" class="icon-button" aria-label={label} title={label} aria-pressed={pressed} disabled={disabled} onClick={onClick}>
@@ -21,7 +21,7 @@ export function IconButton({ icon, label, onClick, pressed, disabled }: IconButt
   );
 }
 
-/** Copies what text returns, and says that it did. */
+/** A button that copies the result of text to the clipboard and confirms that. */
 export function CopyButton({ text, label = "Copy" }: { text: () => string; label?: string }) {
   const [done, setDone] = useState(false);
   useEffect(() => {
@@ -30,20 +30,20 @@ export function CopyButton({ text, label = "Copy" }: { text: () => string; label
     return () => clearTimeout(timer);
   }, [done]);
   const copy = (): void => {
-    navigator.clipboard.writeText(text()).then(() => setDone(true), failed("It could not be copied"));
+    navigator.clipboard.writeText(text()).then(() => setDone(true), failed("Cannot copy"));
   };
   return <IconButton icon={done ? "check" : "copy"} label={done ? "Copied" : label} onClick={copy} />;
 }
 
 interface DialogProps {
   title: string;
-  /** As wide and high as there is room, for what is long. */
+  /** Fills the viewport, for long content. */
   large?: boolean;
   onClose: () => void;
   children: ComponentChildren;
 }
 
-/** A modal dialog; Escape and a click beside it close it. */
+/** A modal dialog. Escape or a click outside closes it. */
 export function Dialog({ title, large = false, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {
@@ -55,7 +55,7 @@ export function Dialog({ title, large = false, onClose, children }: DialogProps)
       if (before instanceof HTMLElement) before.focus();
     };
   }, []);
-  const beside = (event: TargetedMouseEvent<HTMLDialogElement>): void => {
+  const clickOutside = (event: TargetedMouseEvent<HTMLDialogElement>): void => {
     if (event.target === event.currentTarget) onClose();
   };
   const cancel = (event: Event): void => {
@@ -63,7 +63,7 @@ export function Dialog({ title, large = false, onClose, children }: DialogProps)
     onClose();
   };
   return (
-    <dialog ref={element} class={large ? "dialog large" : "dialog"} aria-label={title} onClick={beside} onCancel={cancel}>
+    <dialog ref={element} class={large ? "dialog large" : "dialog"} aria-label={title} onClick={clickOutside} onCancel={cancel}>
       <div class="dialog-body">
         <header class="dialog-head">
           <h2>{title}</h2>
@@ -75,12 +75,12 @@ export function Dialog({ title, large = false, onClose, children }: DialogProps)
   );
 }
 
-/** A bar of progress; without a value it only says that something goes on. */
+/** A progress bar, indeterminate without a value. */
 export function Progress({ value, label }: { value: number | undefined; label: string }) {
   return <progress class="progress" aria-label={label} {...(value === undefined ? {} : { value, max: 1 })} />;
 }
 
-/** What is shown where there is nothing: what it is, and what to do next. */
+/** A placeholder for an empty view: its state as the title, and the next step. */
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">
@@ -90,24 +90,28 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
-/** A number of tokens in few letters; the exact one is shown on hover. */
-export function Tokens({ n }: { n: number }) {
-  return <span class="tokens" title={plural(n, "token")}>{tokens(n)}</span>;
+/** Explains the "~" before figures of a call marked `estimated`. */
+export const ESTIMATED = "estimated: the provider reported no usage, or only part of it";
+
+/** An abbreviated number of tokens. The exact number is shown on hover; "~" marks an estimate. */
+export function Tokens({ n, estimated = false }: { n: number; estimated?: boolean | undefined }) {
+  const exact = plural(n, "token");
+  return <span class="tokens" title={estimated ? `${exact}, ${ESTIMATED}` : exact}>{estimated && "~"}{tokens(n)}</span>;
 }
 
 interface ConfirmProps {
-  /** What the button says. */
+  /** The text of the button. */
   label: string;
-  /** For whoever does not see what it stands beside. */
+  /** The object of the action, for screen readers. */
   about?: string;
   question: string;
-  /** What the button says that does it. */
+  /** The text of the confirming button. */
   yes: string;
   disabled?: boolean;
   onYes: () => void;
 }
 
-/** A button that asks in its own place before it does what it says. */
+/** A button that asks for confirmation in place before it runs its action. */
 export function Confirm({ label, about, question, yes, disabled = false, onYes }: ConfirmProps) {
   const [asking, setAsking] = useState(false);
   const button = useRef<HTMLButtonElement>(null);

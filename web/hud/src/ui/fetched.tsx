@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks";
 import type { Fetched } from "../store/fetched.ts";
 import { fully } from "../text/format.ts";
 
-/** Keeps a value of the server's up to date while the component is shown, and returns it. */
+/** useFetched returns a value of the server and keeps it up to date while the component is mounted. */
 export function useFetched<T>(fetched: Fetched<T>): T | undefined {
   useEffect(() => fetched.watch(), [fetched]);
   return fetched.value.value;
@@ -11,22 +11,22 @@ export function useFetched<T>(fetched: Fetched<T>): T | undefined {
 
 type One = Fetched<unknown>;
 
-/** Of several values the first that is not known to be the present one. */
-function oldest(of: One | readonly One[]): One | undefined {
+/** firstOutdated returns the first value whose newest fetch failed, otherwise the first stale one. */
+function firstOutdated(of: One | readonly One[]): One | undefined {
   const all = "length" in of ? of : [of];
   return all.find((f) => f.failure.value !== "") ?? all.find((f) => f.stale.value);
 }
 
-/** Says that a value is not known to be the present one, and why; nothing where it is. */
+/** A notice that a value may be out of date, and why; nothing for a current value. */
 export function Freshness({ of }: { of: One }) {
   if (of.failure.value !== "") return <p class="mark bad" role="status">Not up to date: {of.failure.value}</p>;
   if (!of.stale.value) return null;
   return <p class="mark" role="status">Not up to date: as of {fully(of.at.value?.toISOString() ?? "")}</p>;
 }
 
-/** What is drawn of fetched values, dimmed and marked while one of them is stale. */
+/** A container for fetched values, dimmed and marked while one of them is stale. */
 export function Shown({ of, class: name = "", children }: { of: One | readonly One[]; class?: string; children: ComponentChildren }) {
-  const stale = oldest(of);
+  const stale = firstOutdated(of);
   const busy = "length" in of ? of.some((f) => f.busy.value) : of.busy.value;
   return (
     <div class={`shown ${stale ? "stale " : ""}${name}`.trim()} aria-busy={busy}>

@@ -3,7 +3,7 @@ import { parts, positions } from "../text/fuzzy.ts";
 import { IconButton } from "./controls.tsx";
 import { Icon } from "./icons.tsx";
 
-/** A field that filters the list of the panel it stands in; the key f leads to it. */
+/** The filter field of a panel. The key f focuses it. */
 export function Filter({ label, value, onInput }: { label: string; value: string; onInput: (value: string) => void }) {
   const keys = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
     if (event.key !== "Escape") return;
@@ -16,12 +16,12 @@ export function Filter({ label, value, onInput }: { label: string; value: string
       <Icon name="search" />
       <input id="filter" type="search" class="search-field" placeholder={label} aria-label={label} value={value}
         onInput={(e) => onInput(e.currentTarget.value)} onKeyDown={keys} />
-      {value === "" ? <kbd aria-hidden="true">f</kbd> : <IconButton icon="close" label="Clear the filter (Esc)" onClick={() => onInput("")} />}
+      {value === "" ? <kbd aria-hidden="true">f</kbd> : <IconButton icon="close" label="Clear filter (Esc)" onClick={() => onInput("")} />}
     </div>
   );
 }
 
-/** A text with the letters marked that a filter hits. */
+/** A text with the letters that match a filter marked. */
 export function Hit({ text, filter }: { text: string; filter: string }) {
   const hits = filter === "" ? [] : positions(filter, text) ?? [];
   if (hits.length === 0) return <>{text}</>;

@@ -1,4 +1,4 @@
-/** Icons of 16 × 16, drawn with one line. */
+/** Paths of the icons, each a single stroke on 16 × 16. */
 const paths = {
   plus: "M8 3v10M3 8h10",
   search: "M7 11.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9zM10.5 10.5 14 14",

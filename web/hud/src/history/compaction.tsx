@@ -1,6 +1,6 @@
 import type { CompactionStatus, Strategy } from "@strata/client";
 import { useEffect, useState } from "preact/hooks";
-import { asked, compact, stopCompaction } from "../store/compacting.ts";
+import { compact, ownCompaction, stopCompaction } from "../store/compaction.ts";
 import { isOpen } from "../store/connection.ts";
 import type { SessionView } from "../store/session.ts";
 import { words } from "../text/format.ts";
@@ -8,20 +8,20 @@ import { Progress, Tokens } from "../ui/controls.tsx";
 import { Shown, useFetched } from "../ui/fetched.tsx";
 
 const strategies: Record<Strategy, string> = {
-  topic: "keep the newest topic", rolling: "fold into a running summary", prune: "keep first, last and failures",
-  middle: "keep the ends", window: "keep the newest that fit",
+  topic: "keep the newest topic", rolling: "merge into a running summary", prune: "keep first, last and failures",
+  middle: "keep the first and last messages", window: "keep the newest messages that fit",
 };
 
-/** How compaction stands, and compacting now. */
-export function Compacting({ view }: { view: SessionView }) {
+/** The state of compaction, and a form that starts one. */
+export function Compaction({ view }: { view: SessionView }) {
   const status = useFetched(view.compaction);
-  const mine = asked.value?.sessionId === view.id ? asked.value : null;
-  const running = mine !== null || view.compacting.value !== "" || (status?.running ?? false);
+  const own = ownCompaction.value?.sessionId === view.id ? ownCompaction.value : null;
+  const running = own !== null || view.compacting.value !== "" || (status?.running ?? false);
   return (
     <section aria-labelledby="compaction">
       <h2 id="compaction">Compaction</h2>
-      <Shown of={view.compaction}>{status ? <Status status={status} /> : view.compaction.failure.value === "" && <Progress value={undefined} label="Fetching" />}</Shown>
-      {running ? <Running view={view} since={mine?.since} /> : <Now view={view} />}
+      <Shown of={view.compaction}>{status ? <Status status={status} /> : view.compaction.failure.value === "" && <Progress value={undefined} label="Loading" />}</Shown>
+      {running ? <Running view={view} since={own?.since} /> : <CompactForm view={view} />}
     </section>
   );
 }
@@ -32,32 +32,32 @@ function Status({ status }: { status: CompactionStatus }) {
       {status.enabled ? (
         <>
           <p>
-            <strong>On</strong>, {status.strategy}, from <Tokens n={status.triggerTokens} /> tokens on
-            <span class="quiet">; the history has <Tokens n={status.historyTokens} />, {status.percentUsed} %</span>
-            {status.paused && <span class="mark">paused until the history has grown by a quarter</span>}
+            <strong>On</strong>: {status.strategy}, at <Tokens n={status.triggerTokens} /> tokens
+            <span class="quiet">; history <Tokens n={status.historyTokens} />, {status.percentUsed} %</span>
+            {status.paused && <span class="mark">backing off until the history grows by a quarter</span>}
           </p>
-          <progress class="progress" max={Math.max(status.triggerTokens, 1)} value={Math.min(status.historyTokens, status.triggerTokens)} aria-label={`The history is at ${status.percentUsed} % of what starts a compaction`} />
+          <progress class="progress" max={Math.max(status.triggerTokens, 1)} value={Math.min(status.historyTokens, status.triggerTokens)} aria-label={`History: ${status.percentUsed} % of the compaction trigger`} />
         </>
-      ) : <p><strong>Off</strong><span class="quiet">: the profile compacts nothing by itself. It can be done by hand.</span></p>}
-      {status.lastOutcome && <p class="quiet">The last one: {words(status.lastOutcome)}</p>}
+      ) : <p><strong>Automatic compaction is off</strong></p>}
+      {status.lastOutcome && <p class="quiet">Last compaction: {words(status.lastOutcome)}</p>}
     </div>
   );
 }
 
-function Now({ view }: { view: SessionView }) {
+function CompactForm({ view }: { view: SessionView }) {
   const [strategy, setStrategy] = useState<Strategy | "">("");
   return (
     <form class="one-line" onSubmit={(e) => { e.preventDefault(); void compact(view, strategy); }}>
       <select class="field" aria-label="Strategy" id="compact-strategy" value={strategy} onChange={(e) => setStrategy(e.currentTarget.value as Strategy | "")}>
-        <option value="">The session’s own strategy</option>
+        <option value="">Session strategy</option>
         {Object.entries(strategies).map(([name, what]) => <option key={name} value={name}>{name}: {what}</option>)}
       </select>
-      <button type="submit" class="button" disabled={!isOpen.value}>Compact now</button>
+      <button type="submit" class="button" disabled={!isOpen.value}>Compact history</button>
     </form>
   );
 }
 
-/** A compaction that is under way, with the time since it began or, of another's, since it was seen. */
+/** The running compaction, with the seconds since its start or, for another client's, since it was first seen. */
 function Running({ view, since }: { view: SessionView; since: number | undefined }) {
   const [seen] = useState(() => Date.now());
   const [now, setNow] = useState(() => Date.now());
@@ -71,7 +71,7 @@ function Running({ view, since }: { view: SessionView; since: number | undefined
       <Progress value={undefined} label="Compacting" />
       <div class="one-line">
         <span role="status">Compacting <span class="quiet">{seconds} s</span></span>
-        <button type="button" class="button small" disabled={!isOpen.value} onClick={() => stopCompaction(view)}>Cancel</button>
+        <button type="button" class="button small" disabled={!isOpen.value} onClick={() => stopCompaction(view)}>Cancel compaction</button>
       </div>
     </div>
   );

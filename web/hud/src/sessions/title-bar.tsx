@@ -8,20 +8,20 @@ import { failed, toast } from "../store/toasts.ts";
 import { exportSession } from "../store/transfer.ts";
 import { IconButton } from "../ui/controls.tsx";
 
-/** The title of the open session, renamed in place, and what can be done with the session. */
+/** The title of the open session, editable in place, and the actions on the session. */
 export function TitleBar({ view }: { view: SessionView }) {
   const [naming, setNaming] = useState(false);
   const title = view.title.value || "Untitled session";
   const remove = (): void => {
-    discard(view.id, title).then(() => go("#/"), failed("The session could not be deleted"));
+    discard(view.id, title).then(() => go("#/"), failed("Cannot delete the session"));
   };
   const fork = (): void => {
     call("_strata/session/fork", { sessionId: view.id }).then(
       (made) => {
-        toast("This is the fork; the original is untouched.");
+        toast("Session forked. The original is unchanged.");
         go(sessionAddress(made.sessionId));
       },
-      failed("The session could not be forked"),
+      failed("Cannot fork the session"),
     );
   };
   return (
@@ -30,15 +30,15 @@ export function TitleBar({ view }: { view: SessionView }) {
         {naming ? <TitleField view={view} title={view.title.value} onDone={() => setNaming(false)} /> : <h1 onDblClick={() => setNaming(true)}>{title}</h1>}
         <p class="title-path" title={view.cwd.value}>
           {view.compacting.value !== "" && <span class="title-state">compacting</span>}
-          {view.running.value && <span class="title-state">answering</span>}
+          {view.running.value && <span class="title-state">replying</span>}
           {view.cwd.value}
         </p>
       </div>
       <div class="title-actions">
-        <IconButton icon="edit" label="Rename" disabled={!isOpen.value} onClick={() => setNaming(true)} />
-        {offers("_strata/session/fork") && <IconButton icon="fork" label="Fork: go on from here in a copy" disabled={!isOpen.value} onClick={fork} />}
-        <IconButton icon="download" label="Export to a file" disabled={!isOpen.value} onClick={() => void exportSession(view.id, title)} />
-        <IconButton icon="trash" label="Delete" disabled={!isOpen.value} onClick={remove} />
+        <IconButton icon="edit" label="Rename session" disabled={!isOpen.value} onClick={() => setNaming(true)} />
+        {offers("_strata/session/fork") && <IconButton icon="fork" label="Fork session" disabled={!isOpen.value} onClick={fork} />}
+        <IconButton icon="download" label="Export session" disabled={!isOpen.value} onClick={() => void exportSession(view.id, title)} />
+        <IconButton icon="trash" label="Delete session" disabled={!isOpen.value} onClick={remove} />
       </div>
     </header>
   );
@@ -46,19 +46,19 @@ export function TitleBar({ view }: { view: SessionView }) {
 
 function TitleField({ view, title, onDone }: { view: SessionView; title: string; onDone: () => void }) {
   const [text, setText] = useState(title);
-  const keep = (): void => {
+  const save = (): void => {
     onDone();
-    if (text.trim() !== "" && text !== title) rename(view.id, text.trim()).catch(failed("It could not be renamed"));
+    if (text.trim() !== "" && text !== title) rename(view.id, text.trim()).catch(failed("Cannot rename the session"));
   };
   const keys = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
-    if (event.key === "Enter") keep();
+    if (event.key === "Enter") save();
     else if (event.key === "Escape") {
       event.stopPropagation();
       onDone();
     }
   };
   return (
-    <input class="title-field" type="text" aria-label="Title" autofocus value={text} ref={(e) => { if (e && document.activeElement !== e) { e.focus(); e.select(); } }}
-      onInput={(e) => setText(e.currentTarget.value)} onKeyDown={keys} onBlur={keep} />
+    <input class="title-field" type="text" aria-label="Session title" autofocus value={text} ref={(e) => { if (e && document.activeElement !== e) { e.focus(); e.select(); } }}
+      onInput={(e) => setText(e.currentTarget.value)} onKeyDown={keys} onBlur={save} />
   );
 }

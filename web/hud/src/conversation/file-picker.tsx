@@ -8,10 +8,10 @@ interface PickerProps {
   onClose: () => void;
 }
 
-/** How many paths are offered. */
-const OFFERED = 12;
+/** Maximum number of suggested paths. */
+const MAX_SUGGESTIONS = 12;
 
-/** Finds a file of the workspace by a few of its letters. */
+/** A field that finds a file of the workspace by a few letters of its path. */
 export function FilePicker({ view, onPick, onClose }: PickerProps) {
   const [query, setQuery] = useState("");
   const [paths, setPaths] = useState<readonly string[] | null>(null);
@@ -21,7 +21,7 @@ export function FilePicker({ view, onPick, onClose }: PickerProps) {
   useEffect(() => field.current?.focus(), []);
   useEffect(() => {
     const stop = new AbortController();
-    view.call("_strata/workspace/find", { query, limit: OFFERED }, { signal: stop.signal }).then(
+    view.call("_strata/workspace/find", { query, limit: MAX_SUGGESTIONS }, { signal: stop.signal }).then(
       (found) => {
         if (stop.signal.aborted) return;
         setPaths(found.paths.map((p) => p.path));
@@ -55,10 +55,10 @@ export function FilePicker({ view, onPick, onClose }: PickerProps) {
             {path}
           </li>
         ))}
-        {paths?.length === 0 && <li class="quiet">No file matches.</li>}
+        {paths?.length === 0 && <li class="quiet">No matching files</li>}
         {problem !== "" && <li class="bad">{problem}</li>}
       </ul>
-      <input ref={field} class="field" type="text" role="combobox" aria-label="Find a file" aria-expanded="true" aria-controls="picker-list"
+      <input ref={field} class="field" type="text" role="combobox" aria-label="Find file" aria-expanded="true" aria-controls="picker-list"
         aria-activedescendant={paths && paths.length > 0 ? `picked-${chosen}` : undefined} placeholder="Find a file by a few letters"
         value={query} onInput={(e) => setQuery(e.currentTarget.value)} onKeyDown={keys} onBlur={onClose} />
     </div>

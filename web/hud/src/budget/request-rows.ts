@@ -1,18 +1,18 @@
 import type { Assembled, Block } from "@strata/client";
-import type { Row } from "../ui/window.tsx";
+import type { Row } from "../ui/virtual-list.tsx";
 
-/** A line of the assembled request as the window draws it. */
+/** A row of the assembled request. */
 export type RequestRow = Row & (
-  | { kind: "entry"; index: number; role: string; tokens: number; folded: boolean; first: string }
+  | { kind: "entry"; index: number; role: string; tokens: number; collapsed: boolean; first: string }
   | { kind: "text"; text: string }
-  | { kind: "mark"; ttl: string }
+  | { kind: "breakpoint"; ttl: string }
 );
 
-/** A row of text has at most so many lines and characters: no element becomes large. */
+/** Maximum lines and characters in a row of text. They bound the size of an element. */
 const ROW_LINES = 40;
 const ROW_CHARS = 4000;
 
-/** A block as the text that a reader sees; what is no text is named. */
+/** textOf returns a block as text; pictures are described. */
 export function textOf(block: Block): string {
   switch (block.type) {
     case "text":
@@ -23,7 +23,7 @@ export function textOf(block: Block): string {
     case "resource_link":
       return block.uri;
     case "image":
-      return `[a picture, ${block.mimeType ?? "of unknown kind"}]`;
+      return `[picture: ${block.mimeType ?? "unknown type"}]`;
     case "tool_call":
       return `${block.name}(${block.args ?? ""})`;
     case "tool_result":
@@ -33,7 +33,7 @@ export function textOf(block: Block): string {
 
 export const textOfMessage = (message: Assembled["messages"][number]): string => message.content.map(textOf).join("\n\n");
 
-/** Text in pieces that end with a line, where lines are no longer than a piece. */
+/** chunks divides a text into rows at line ends; only lines longer than a row are divided. */
 export function chunks(text: string): string[] {
   const out: string[] = [];
   let from = 0;
@@ -50,17 +50,17 @@ export function chunks(text: string): string[] {
   return out;
 }
 
-/** The rows of a request: its tools, its entries with their text unless folded, and a line for each cache mark. */
-export function requestRows(request: Assembled, folded: ReadonlySet<number>): RequestRow[] {
-  const marks = new Map(request.breakpoints.map((b) => [b.message, b.ttl]));
+/** requestRows returns a row for each entry, rows for its text unless collapsed, and a row for each cache breakpoint. */
+export function requestRows(request: Assembled, collapsed: ReadonlySet<number>): RequestRow[] {
+  const breakpoints = new Map(request.breakpoints.map((b) => [b.message, b.ttl]));
   const rows: RequestRow[] = [];
   request.messages.forEach((message, index) => {
     const text = textOfMessage(message);
-    const shut = folded.has(index);
-    rows.push({ key: `entry ${index}`, kind: "entry", index, role: message.role, tokens: message.tokens, folded: shut, first: firstLine(text) });
-    if (!shut) chunks(text).forEach((part, i) => rows.push({ key: `text ${index} ${i}`, kind: "text", text: part }));
-    const ttl = marks.get(index);
-    if (ttl) rows.push({ key: `mark ${index}`, kind: "mark", ttl });
+    const isCollapsed = collapsed.has(index);
+    rows.push({ key: `entry ${index}`, kind: "entry", index, role: message.role, tokens: message.tokens, collapsed: isCollapsed, first: firstLine(text) });
+    if (!isCollapsed) chunks(text).forEach((part, i) => rows.push({ key: `text ${index} ${i}`, kind: "text", text: part }));
+    const ttl = breakpoints.get(index);
+    if (ttl) rows.push({ key: `breakpoint ${index}`, kind: "breakpoint", ttl });
   });
   return rows;
 }

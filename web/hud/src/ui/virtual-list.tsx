@@ -2,46 +2,46 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useReducer, useRef } from "preact/hooks";
 
 export interface Row {
-  /** Names the row among all rows, for as long as it is the same. */
+  /** Identifies the row in its list, and stays the same when the row changes. */
   key: string;
 }
 
-/** Pixels beyond the edges that are drawn as well, and heights that are remembered at most. */
+/** Pixels drawn beyond the edges, and the maximum number of cached heights. */
 const OVERSCAN = 600;
 const MAX_HEIGHTS = 20_000;
-/** So close to the end it is the end, in pixels. */
+/** Maximum distance from the end, in pixels, that counts as the end. */
 const NEAR = 40;
 
-interface WindowProps<R extends Row> {
+interface VirtualListProps<R extends Row> {
   rows: readonly R[];
-  /** About how high a row will be, in pixels, until it was drawn once. */
+  /** Estimated height of a row in pixels, used until the row is measured. */
   estimate: (row: R, width: number) => number;
   draw: (row: R, index: number) => ComponentChildren;
-  /** Begins at the end and stays there while rows come, unless somebody scrolls away. */
+  /** Starts at the end and follows new rows until the user scrolls away. */
   sticky?: boolean;
-  /** A row to scroll to; a new object scrolls again. */
+  /** The row to scroll to. A new object scrolls again. */
   target?: { key: string } | null | undefined;
   onNearTop?: (() => void) | undefined;
   onNearEnd?: (() => void) | undefined;
   onEnd?: ((atEnd: boolean) => void) | undefined;
   class?: string;
-  /** It gets the focus by the tab key: for rows that cannot have it, so that the arrow keys scroll. */
+  /** The Tab key focuses the list, so that the arrow keys scroll. For rows without focusable elements. */
   focusable?: boolean;
   role?: "log" | "tree" | "list";
   label: string;
 }
 
-/** Layout knows where each row stands. It belongs to one window. */
+/** Layout holds the position of each row of one list. */
 class Layout {
   private readonly heights = new Map<string, number>();
   private readonly index = new Map<string, number>();
   private rows: readonly Row[] = [];
   private offsets: number[] = [0];
-  /** Rows from here on have another place than when they were arranged last. */
+  /** Index of the first row whose position is outdated. */
   private dirty = 0;
   width = 720;
 
-  /** Finds the place of each row. What stands in front of the first change is left alone. */
+  /** arrange computes the position of each row after the first change. */
   arrange<R extends Row>(rows: readonly R[], estimate: (row: R, width: number) => number): void {
     if (this.heights.size > MAX_HEIGHTS) this.forget(rows);
     const same = rows === this.rows ? rows.length : sharedLength(rows, this.rows);
@@ -61,7 +61,7 @@ class Layout {
     for (const key of this.heights.keys()) if (!kept.has(key)) this.heights.delete(key);
   }
 
-  /** Takes a height that was measured; reports whether it is news. */
+  /** measured stores a measured height and reports whether it changed. */
   measured(key: string, height: number): boolean {
     const before = this.heights.get(key);
     if (before !== undefined && Math.abs(before - height) < 0.5) return false;
@@ -82,7 +82,7 @@ class Layout {
     return this.index.get(key);
   }
 
-  /** The row that covers a height. */
+  /** at returns the index of the row at an offset. */
   at(y: number): number {
     let low = 0;
     let high = Math.max(this.offsets.length - 2, 0);
@@ -95,7 +95,7 @@ class Layout {
   }
 }
 
-/** How many rows at the beginning of two lists are the same. */
+/** sharedLength returns the number of equal rows at the start of two lists. */
 function sharedLength(a: readonly Row[], b: readonly Row[]): number {
   const most = Math.min(a.length, b.length);
   let i = 0;
@@ -104,10 +104,10 @@ function sharedLength(a: readonly Row[], b: readonly Row[]): number {
 }
 
 /**
- * Window draws of a long list only the rows in sight, so that the number of elements does not depend on its length. What
- * is looked at stays where it is when rows come or change above it.
+ * VirtualList draws only the visible rows of a long list, so the number of elements does not depend on its length. The
+ * visible rows keep their place when rows above them are added or change.
  */
-export function Window<R extends Row>(props: WindowProps<R>) {
+export function VirtualList<R extends Row>(props: VirtualListProps<R>) {
   const { rows, estimate, draw, sticky = false, target } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const [, redraw] = useReducer((n: number) => n + 1, 0);
@@ -134,7 +134,7 @@ export function Window<R extends Row>(props: WindowProps<R>) {
     if (!element) return;
     const pending = state.jumps ? 0 : pendingScroll(element, state.seen);
     state.jumps = false;
-    if (state.pinned && pending < 0) return; // somebody scrolls away, as the event will say
+    if (state.pinned && pending < 0) return; // the user scrolls away; the scroll event follows
     const top = state.pinned ? element.scrollHeight : state.top + pending;
     if (Math.abs(element.scrollTop - top) > 1) element.scrollTop = top;
     state.seen = element.scrollTop;
@@ -162,7 +162,7 @@ export function Window<R extends Row>(props: WindowProps<R>) {
     const element = scroller.current;
     if (!element) return;
     state.top = element.scrollTop;
-    // The event comes later than the scrolling. What took room meanwhile is nobody who scrolled away.
+    // The event follows the scroll. A height that changed in between does not mean that the user scrolled away.
     const atEnd = element.scrollHeight - element.scrollTop - Math.max(element.clientHeight, state.height) < NEAR;
     state.pinned = sticky && (atEnd || (state.pinned && element.scrollTop >= state.seen - 1));
     state.seen = element.scrollTop;
@@ -192,8 +192,8 @@ export function Window<R extends Row>(props: WindowProps<R>) {
 }
 
 /**
- * How far somebody has scrolled since an element stood at a height, in pixels. The event of it is still to come; a redraw
- * must not take it back. Where there is less to scroll than there was, the browser has moved the element itself.
+ * pendingScroll returns how far the user scrolled from an offset, in pixels, before the scroll event arrives. A redraw must
+ * not revert that. If the content became shorter, the browser itself moved the element.
  */
 function pendingScroll(element: HTMLElement, seen: number): number {
   const most = element.scrollHeight - element.clientHeight;
@@ -202,11 +202,11 @@ function pendingScroll(element: HTMLElement, seen: number): number {
   return byBrowser || Math.abs(moved) <= 1 ? 0 : moved;
 }
 
-/** Returns a ref for rows that tells the layout how high they are. */
+/** useRowObserver returns a ref for rows that reports their heights to the layout. */
 function useRowObserver(layout: Layout, redraw: (action: number) => void): (element: HTMLElement | null) => void {
   const observer = useRef<ResizeObserver | null>(null);
   observer.current ??= new ResizeObserver((entries) => {
-    let news = false;
+    let changed = false;
     for (const entry of entries) {
       const element = entry.target as HTMLElement;
       if (!element.isConnected) {
@@ -214,9 +214,9 @@ function useRowObserver(layout: Layout, redraw: (action: number) => void): (elem
         continue;
       }
       const height = entry.borderBoxSize[0]?.blockSize ?? element.offsetHeight;
-      news = layout.measured(element.dataset["key"] ?? "", height) || news;
+      changed = layout.measured(element.dataset["key"] ?? "", height) || changed;
     }
-    if (news) redraw(0);
+    if (changed) redraw(0);
   });
   useEffect(() => () => observer.current?.disconnect(), []);
   const observe = useRef((element: HTMLElement | null) => {

@@ -1,16 +1,16 @@
 import { signal } from "@preact/signals";
-import { Splitter } from "../text/blocks.ts";
+import { Splitter } from "../text/segments.ts";
 
 /**
- * The text of an answer while it streams. A delta costs the same however long the answer is: it is appended to the open
- * piece, and whoever shows that is told once a frame.
+ * LiveText is the text of a streaming reply. The cost of a delta does not depend on the length of the reply: the delta is
+ * appended to the open segment, and components are notified once per frame.
  */
 export class LiveText {
   readonly text = new Splitter();
   readonly thought = new Splitter();
-  /** Counts frames in which the open piece grew. */
+  /** Number of frames in which the open segment grew. */
   readonly grown = signal(0);
-  /** Counts pieces that were finished. */
+  /** Number of finished segments. */
   readonly finished = signal(0);
   thoughtChars = 0;
   textChars = 0;
@@ -35,7 +35,7 @@ export class LiveText {
   }
 }
 
-/** A hidden page has no frames, and is to be up to date when it is looked at. */
+/** Runs a function in the next frame, or after 100 ms in a hidden page, which has no frames. */
 function frame(run: () => void): void {
   if (document.hidden) setTimeout(run, 100);
   else requestAnimationFrame(run);

@@ -1,18 +1,18 @@
 import { sessionAddress } from "../routes.ts";
-import { hits, more, problem, query, searching, searchMore, stretches } from "../store/search.ts";
+import { hits, more, problem, query, searching, searchMore, snippetParts } from "../store/search.ts";
 import { sessions, titleOf } from "../store/sessions.ts";
 import { plural, when } from "../text/format.ts";
 import { Empty, Progress } from "../ui/controls.tsx";
 
-const roles: Record<string, string> = { user: "You", assistant: "Answer", tool: "Tool" };
+const roles: Record<string, string> = { user: "You", assistant: "Reply", tool: "Tool" };
 
-/** What was found in all messages; each leads to its place. */
-export function Hits() {
-  if (problem.value !== "") return <div class="window hits"><Empty title="The search failed"><p>{problem.value}</p></Empty></div>;
+/** The search results. Each links to its message. */
+export function SearchResults() {
+  if (problem.value !== "") return <div class="window hits"><Empty title="Search failed"><p>{problem.value}</p></Empty></div>;
   if (hits.value.length === 0) {
     return (
       <div class="window hits">
-        {searching.value ? <Progress value={undefined} label="Searching" /> : <Empty title={`Nothing holds “${query.value.trim()}”`}><p>Words are found in messages of all sessions, whole or by their beginning.</p></Empty>}
+        {searching.value ? <Progress value={undefined} label="Searching" /> : <Empty title={`No results for “${query.value.trim()}”`}><p>The search matches words, and beginnings of words, in messages of all sessions.</p></Empty>}
       </div>
     );
   }
@@ -30,13 +30,13 @@ export function Hits() {
               </span>
               <span class="hit-text">
                 <span class="quiet">{roles[hit.role] ?? hit.role}: </span>
-                {stretches(hit).map((s, i) => (s.hit ? <mark key={i}>{s.text}</mark> : s.text))}
+                {snippetParts(hit).map((s, i) => (s.hit ? <mark key={i}>{s.text}</mark> : s.text))}
               </span>
             </a>
           </div>
         );
       })}
-      {more.value !== undefined && <button type="button" class="button wide" disabled={searching.value} onClick={searchMore}>Show more</button>}
+      {more.value !== undefined && <button type="button" class="button wide" disabled={searching.value} onClick={searchMore}>Show more results</button>}
     </div>
   );
 }

@@ -1,33 +1,33 @@
 /**
- * Markdown is shown in pieces: a piece that is finished never changes again, so that while an answer streams only the
- * last one is rendered anew, and so that of a long answer only the pieces in sight are in the page.
+ * Segment is a rendered part of a reply. A finished segment never changes, so only the last one is rendered again while a
+ * reply streams, and only the visible segments of a long reply are in the page.
  */
-export interface Piece {
+export interface Segment {
   kind: "markdown" | "code";
   text: string;
-  /** Language of a code piece, "" where none was named. */
+  /** Language of a code segment, "" if not given. */
   lang: string;
-  /** A code piece that goes on where the one before it was cut. */
+  /** Continues the code of the previous segment. */
   continued: boolean;
 }
 
-/** Lines of code in one piece, and characters of text, at most: both bound what one delta can cost. */
+/** Maximum lines of code and characters of text in a segment. Both bound the work per delta. */
 const MAX_CODE_LINES = 120;
-const MAX_PIECE_CHARS = 6000;
+const MAX_SEGMENT_CHARS = 6000;
 
 const fence = /^ {0,3}(`{3,}|~{3,})\s*([^\s`]*)[^`]*$/;
 const listItem = /^\s{0,3}([-*+]|\d{1,9}[.)])\s/;
 
-/** Splitter takes a text apart as it grows. Work is in proportion to what is added, not to what was there. */
+/** Splitter divides a growing text into segments. The work is proportional to the added text. */
 export class Splitter {
-  /** Pieces that are finished. */
-  readonly done: Piece[] = [];
-  private lines: string[] = []; // of the piece that is open
+  /** Finished segments. */
+  readonly done: Segment[] = [];
+  private lines: string[] = []; // of the open segment
   private chars = 0; // in lines
-  private rest = ""; // of a line whose end has not come
-  private open: { mark: string; lang: string } | null = null; // the code fence that is open
+  private rest = ""; // the last, unfinished line
+  private open: { mark: string; lang: string } | null = null; // the open code fence
   private continued = false;
-  private blank = false; // the piece ended with an empty line, unless the next line goes on with a list
+  private blank = false; // the segment ends at this empty line, unless the next line continues a list
   private inList = false;
 
   add(text: string): void {
@@ -39,18 +39,18 @@ export class Splitter {
       this.line(line);
     }
     this.rest += text.slice(from);
-    if (this.chars + this.rest.length > MAX_PIECE_CHARS) this.breakLongLine();
+    if (this.chars + this.rest.length > MAX_SEGMENT_CHARS) this.breakLongLine();
   }
 
-  /** Nothing more will come: the last line is one, although its end is missing. */
+  /** finish ends the text. The last line counts as complete. */
   finish(): void {
     const line = this.rest;
     this.rest = "";
     if (line !== "") this.line(line);
   }
 
-  /** The piece that is still open, as far as it goes; null where nothing is. */
-  tail(): Piece | null {
+  /** tail returns the open segment so far, null if it is empty. */
+  tail(): Segment | null {
     const rest = this.closes(this.rest) ? [] : [this.rest];
     const text = [...this.lines, ...rest].join("\n");
     if (this.open) {
@@ -77,12 +77,12 @@ export class Splitter {
       if (this.blank) this.push(line);
       return;
     }
-    const goesOn = this.inList && (listItem.test(line) || /^\s{2,}/.test(line));
-    if (this.blank && !goesOn) this.flush();
+    const continues = this.inList && (listItem.test(line) || /^\s{2,}/.test(line));
+    if (this.blank && !continues) this.flush();
     this.blank = false;
     if (this.lines.length === 0) this.inList = listItem.test(line);
     this.push(line);
-    if (this.chars > MAX_PIECE_CHARS) this.flush();
+    if (this.chars > MAX_SEGMENT_CHARS) this.flush();
   }
 
   private codeLine(line: string): void {
@@ -92,13 +92,13 @@ export class Splitter {
       return;
     }
     this.push(line);
-    if (this.lines.length >= MAX_CODE_LINES || this.chars > MAX_PIECE_CHARS) {
+    if (this.lines.length >= MAX_CODE_LINES || this.chars > MAX_SEGMENT_CHARS) {
       this.flush();
       this.continued = true;
     }
   }
 
-  /** Reports whether a line ends the code that is open. */
+  /** closes reports whether a line ends the open code fence. */
   private closes(line: string): boolean {
     if (!this.open) return false;
     const { mark } = this.open;
@@ -124,10 +124,10 @@ export class Splitter {
     this.inList = false;
   }
 
-  /** A line without end becomes pieces of its own at the last space. */
+  /** breakLongLine ends the segment inside a long line, at the last space. */
   private breakLongLine(): void {
     const space = this.rest.lastIndexOf(" ");
-    const at = space > MAX_PIECE_CHARS / 2 ? space + 1 : this.rest.length;
+    const at = space > MAX_SEGMENT_CHARS / 2 ? space + 1 : this.rest.length;
     this.push(this.rest.slice(0, at));
     this.rest = this.rest.slice(at);
     this.flush();
@@ -135,8 +135,8 @@ export class Splitter {
   }
 }
 
-/** The pieces of a text that is whole. */
-export function pieces(text: string): Piece[] {
+/** segments returns the segments of a complete text. */
+export function segments(text: string): Segment[] {
   const splitter = new Splitter();
   splitter.add(text);
   splitter.finish();

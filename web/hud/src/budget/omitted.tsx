@@ -1,18 +1,19 @@
-import type { LeftOut as Left } from "@strata/client";
+import type { LeftOut } from "@strata/client";
 import { useState } from "preact/hooks";
 import { plural, sentence } from "../text/format.ts";
+import { reasonText } from "../text/reasons.ts";
 import { Tokens } from "../ui/controls.tsx";
-import { byReason } from "./left.ts";
+import { byReason } from "./omitted.ts";
 
-/** So many of a reason are listed until somebody wants all. */
+/** Number of items of a reason that are listed at first. */
 const SHOWN = 8;
 
-/** What the next request could not hold, and why. */
-export function LeftOut({ leftOut }: { leftOut: readonly Left[] }) {
+/** The items omitted from the next request, by reason. */
+export function Omitted({ leftOut }: { leftOut: readonly LeftOut[] }) {
   return (
-    <section class="card" aria-labelledby="left-out">
-      <h2 id="left-out">Left out</h2>
-      {leftOut.length === 0 && <p class="quiet">Nothing: the request holds all that it should.</p>}
+    <section class="card" aria-labelledby="omitted">
+      <h2 id="omitted">Omitted</h2>
+      {leftOut.length === 0 && <p class="quiet">Nothing omitted</p>}
       {byReason(leftOut).map((group) => <Group key={group.reason} group={group} />)}
     </section>
   );
@@ -24,12 +25,12 @@ function Group({ group }: { group: ReturnType<typeof byReason>[number] }) {
   const rest = group.entries.length - shown.length;
   return (
     <>
-      <h3 class="group">{sentence(group.reason)}<span class="quiet">{plural(group.items, "item")}{group.tokens > 0 && <>, <Tokens n={group.tokens} /> tokens</>}</span></h3>
+      <h3 class="group">{sentence(reasonText(group.reason))}<span class="quiet">{plural(group.items, "item")}{group.tokens > 0 && <>, <Tokens n={group.tokens} /> tokens</>}</span></h3>
       <ul class="lines">
         {shown.map((l) => (
-          <li key={l.key} class="entry" data-left={l.key}>
+          <li key={l.key} class="entry" data-omitted={l.key}>
             <code class="entry-key" title={l.key}>{l.key}</code>
-            {(l.count ?? 1) > 1 && <span class="quiet">a run of {l.count}</span>}
+            {(l.count ?? 1) > 1 && <span class="quiet">{l.count} messages</span>}
             {l.tokens !== undefined && <span class="entry-number"><Tokens n={l.tokens} /></span>}
           </li>
         ))}

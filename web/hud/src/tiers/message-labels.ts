@@ -2,7 +2,7 @@ import type { Message } from "@strata/client";
 
 const MAX_LABEL = 80;
 
-/** Returns a function that says in the reader's words what an item is; "" where its key says it all. */
+/** labelOf returns a function from the key of a message to its first words; "" for other items. */
 export function labelOf(messages: readonly Message[]): (key: string) => string {
   const byId = new Map(messages.map((m) => [m.id, m]));
   return (key) => {
@@ -11,7 +11,7 @@ export function labelOf(messages: readonly Message[]): (key: string) => string {
   };
 }
 
-/** The first words of a message, or the name of what it calls. */
+/** beginning returns the first words of a message, or the name of the tool it calls. */
 function beginning(message: Message): string {
   for (const b of message.blocks) {
     if (b.type === "text" && b.text?.trim()) return b.text.trim().replaceAll(/\s+/g, " ").slice(0, MAX_LABEL);

@@ -32,10 +32,10 @@ func splitInto(p *Page, parts []string) []string {
 	})()`)
 }
 
-func TestTextIsTakenApartAtItsBlocks(t *testing.T) {
+func TestTextIsDividedAtItsBlocks(t *testing.T) {
 	w := NewWorld(t)
 	p := Open(t, w.Server)
-	Eval[int](p, bundle(t, "../../web/hud/src/text/blocks.ts"))
+	Eval[int](p, bundle(t, "../../web/hud/src/text/segments.ts"))
 	tests := map[string]struct {
 		text string
 		want []string
@@ -58,17 +58,17 @@ func TestTextIsTakenApartAtItsBlocks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			whole := splitInto(p, []string{tt.text})
 			if strings.Join(whole, "|") != strings.Join(tt.want, "|") {
-				t.Errorf("pieces %q, want %q", whole, tt.want)
+				t.Errorf("segments %q, want %q", whole, tt.want)
 			}
 		})
 	}
 }
 
 // TestPiecesDoNotDependOnHowTheTextComes: a streamed text is shown like the stored one.
-func TestPiecesDoNotDependOnHowTheTextComes(t *testing.T) {
+func TestSegmentsDoNotDependOnDeltas(t *testing.T) {
 	w := NewWorld(t)
 	p := Open(t, w.Server)
-	Eval[int](p, bundle(t, "../../web/hud/src/text/blocks.ts"))
+	Eval[int](p, bundle(t, "../../web/hud/src/text/segments.ts"))
 	random := rand.New(rand.NewPCG(1, 2))
 	lines := []string{"", "", "text", "- item", "  more", "```", "```go", "~~~", "1. one", "# head", "| a |", "x" + strings.Repeat("y", 400), " ```", "> said"}
 	for range 150 {

@@ -1,16 +1,16 @@
 import type { LeftOut } from "@strata/client";
 
-export interface LeftGroup {
+export interface OmittedGroup {
   reason: string;
   entries: LeftOut[];
-  /** Items, where a run of messages counts each. */
+  /** Number of items; each message of a run counts. */
   items: number;
   tokens: number;
 }
 
-/** Puts what was left out together by its reason, the largest group first. */
-export function byReason(leftOut: readonly LeftOut[]): LeftGroup[] {
-  const groups = new Map<string, LeftGroup>();
+/** byReason groups omitted items by reason, the largest group first. */
+export function byReason(leftOut: readonly LeftOut[]): OmittedGroup[] {
+  const groups = new Map<string, OmittedGroup>();
   for (const l of leftOut) {
     const group = groups.get(l.reason) ?? { reason: l.reason, entries: [], items: 0, tokens: 0 };
     group.entries.push(l);

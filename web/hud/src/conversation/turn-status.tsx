@@ -1,0 +1,65 @@
+import { useEffect, useState } from "preact/hooks";
+import { editing } from "./draft.ts";
+import type { Running, SessionView } from "../store/session.ts";
+import { failed } from "../store/toasts.ts";
+import { plural } from "../text/format.ts";
+import { reasonText } from "../text/reasons.ts";
+
+/** The state of the last turn, below the messages: a retry, omitted items, a failure, or a missing reply. */
+export function TurnStatus({ view }: { view: SessionView }) {
+  const failure = view.failure.value;
+  const running = view.running.value;
+  const leftOut = view.leftOut.value;
+  return (
+    <div class="below">
+      {running?.retry && <Retrying running={running} />}
+      {leftOut.length > 0 && (
+        <details class="omitted">
+          <summary>{plural(leftOut.length, "item")} omitted from the last request</summary>
+          <ul>{leftOut.map((l) => <li key={l.key}><code>{l.key}</code> <span class="quiet">{reasonText(l.reason)}</span></li>)}</ul>
+        </details>
+      )}
+      {failure && (
+        <div class="failure" role="alert">
+          <p>{failure.text}</p>
+          {failure.blocks && <button type="button" class="button" disabled={view.busy.value} onClick={() => view.retry().catch(failed("Retry failed"))}>Retry prompt</button>}
+        </div>
+      )}
+      {!failure && <MissingReply view={view} />}
+    </div>
+  );
+}
+
+/** A notice that the last prompt has no reply: its turn failed, or the server stopped before the reply started. */
+function MissingReply({ view }: { view: SessionView }) {
+  const last = view.transcript.entries.value.at(-1);
+  const missing = last?.message.role === "user" && last.message.turnId && last.message.inView;
+  if (!missing || view.busy.value || view.transcript.tail.value.length > 0 || view.transcript.newer.value || editing.value) return null;
+  return (
+    <div class="failure mild">
+      <p>No reply to this prompt.</p>
+      {view.canRestore && (
+        <button type="button" class="button"
+          onClick={() => view.again(last).catch(failed("Cannot resend the prompt"))}>
+          Resend prompt
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Retrying({ running }: { running: Running }) {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  const { retry } = running;
+  if (!retry) return null;
+  const seconds = Math.max(0, Math.ceil((retry.until - now) / 1000));
+  return (
+    <p class="retrying" role="status">
+      {retry.reason}. Attempt {retry.attempt + 1} of {retry.of} {seconds > 0 ? `in ${seconds} s` : "in progress"}
+    </p>
+  );
+}

@@ -1,0 +1,105 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"strata/history"
+	"strata/llm"
+)
+
+// diskStore keeps the saved text of a running reply, as the store does: a chunk is appended, never written again. Saves
+// take their time, and those that refuse names fail.
+type diskStore struct {
+	*lockedStore
+	takes  time.Duration
+	refuse func(save int) bool // nil: none
+	saves  int
+	chunks []history.Partial
+}
+
+func (s *diskStore) Commit(ctx context.Context, ch history.Change) error {
+	if ch.Partial == nil {
+		return s.lockedStore.Commit(ctx, ch)
+	}
+	chunk := *ch.Partial
+	time.Sleep(s.takes)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.saves++
+	if s.refuse != nil && s.refuse(s.saves) {
+		return errors.New("no room on the disk")
+	}
+	s.chunks = append(s.chunks, chunk)
+	return nil
+}
+
+// said returns the text of one kind on the disk.
+func (s *diskStore) said(t *testing.T, kind history.BlockType) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out strings.Builder
+	for i, c := range s.chunks {
+		if c.N != i {
+			t.Errorf("chunk %d has the number %d", i, c.N)
+		}
+		if c.Kind == kind {
+			out.WriteString(c.Text)
+		}
+	}
+	return out.String()
+}
+
+// All text of a running reply reaches the disk once and in order: also what arrives while a save runs or fails.
+func TestPartialTextReachesTheDisk(t *testing.T) {
+	const deltas, gap = 3000, time.Millisecond
+	for name, tt := range map[string]struct {
+		takes  time.Duration
+		size   int // of a delta
+		refuse func(save int) bool
+	}{
+		"quick saves":        {time.Microsecond, 10, nil},
+		"slow saves":         {20 * time.Millisecond, 10, nil},
+		"saves of a second":  {time.Second, 10, nil},
+		"much text":          {20 * time.Millisecond, 300, nil},
+		"some saves fail":    {20 * time.Millisecond, 10, func(save int) bool { return save%3 == 0 }},
+		"the first all fail": {20 * time.Millisecond, 10, func(save int) bool { return save < 8 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &diskStore{lockedStore: newLockedStore(), takes: tt.takes, refuse: tt.refuse}
+				want := map[history.BlockType]*strings.Builder{history.BlockText: {}, history.BlockThinking: {}}
+				s := lone(t, store, streamFunc(func(on func(llm.Event)) llm.Result {
+					for i := range deltas {
+						kind, block := llm.EventText, history.BlockText
+						if i/100%3 == 0 { // thoughts and text take turns
+							kind, block = llm.EventThinking, history.BlockThinking
+						}
+						delta := fmt.Sprintf("%*d ", tt.size-1, i)
+						want[block].WriteString(delta)
+						on(llm.Event{Kind: kind, Text: delta})
+						time.Sleep(gap)
+					}
+					time.Sleep(time.Minute) // the reply stops; what waits is saved in time
+					for kind, said := range want {
+						if got := store.said(t, kind); got != said.String() {
+							t.Errorf("%s: %d bytes were said, %d are on the disk", kind, said.Len(), len(got))
+						}
+					}
+					return llm.Result{Blocks: []history.Block{{Type: history.BlockText, Text: "fine"}}, StopReason: llm.StopEndTurn}
+				}))
+				prompt := Prompt{Blocks: []history.Block{{Type: history.BlockText, Text: "hello"}}}
+				if _, err := answerOf(func(reply func(PromptResult, error)) {
+					s.Prompt(prompt, nil, func(result PromptResult, _ uint64, err error) { reply(result, err) })
+				}); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}

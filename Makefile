@@ -13,7 +13,7 @@ STARTS_BINARY = $(shell $(GO) list -f '{{with .TestImports}}$(BINARY_USERS){{end
 RACE_PACKAGES = $(filter-out $(STARTS_BINARY),$(shell $(GO) list ./...))
 
 .DEFAULT_GOAL := help
-.PHONY: help run build client hud screenshots test check format vet lint race-check race bench bench-packages bench-cache bench-fidelity models fuzz clean
+.PHONY: help run build client hud screenshots test test-binary soak check format vet lint race-check race bench bench-packages bench-cache bench-fidelity models fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,9 +41,34 @@ screenshots: ## write the screenshots of the HUD to docs/images
 	.ci/install-tools chromium
 	$(GO) test ./internal/hudtest -run TestScreenshots -count=1 -screenshots $(CURDIR)/docs/images
 
-test: ## run all tests, including those with the real binary and real clients
+# The packages whose tests take longest, first: the others fill the gaps.
+LONG = ./internal/hudtest ./internal/crash ./server
+
+test: test-binary ## run all tests, including those with the real binary and real clients
 	.ci/install-tools git node npm chromium
-	$(GO) test -timeout 30m ./...
+	$(GIVE_BINARY) $(GO) test -timeout 30m $(LONG) ./...
+
+# The packages that start the binary get one build of it (internal/binary) and run again if it changes.
+GIVE_BINARY = STRATA_TEST_BINARY=$(CURDIR)/bin/test/strata STRATA_TEST_BINARY_BUILD="$$(cksum <bin/test/strata)"
+
+test-binary:
+	$(GO) build -buildvcs=false -ldflags '-s -w' -o bin/test/ ./cmd/strata
+
+SEED  ?= $(shell date +%s)
+soak: SEED := $(SEED)
+SOAK   = $(GIVE_BINARY) $(GO) test -v -count=1 -timeout 0
+
+soak: test-binary ## run the tests with random or long sequences at full length (SEED=n)
+	.ci/install-tools chromium
+	@echo "seed $(SEED)"
+	$(SOAK) ./stability -run TestRandomSessions -seed $(SEED) -walks 5000
+	$(SOAK) ./historystore -run TestStoreMatchesModel -seed $(SEED) -changes 20000
+	$(SOAK) ./session -run TestEveryRequestFits -seed $(SEED) -walks 2000
+	$(SOAK) ./session/events -run TestSubscribersEndWithTheTranscript -seed $(SEED) -walks 20000
+	$(SOAK) ./llm -run InAllWritings -writings
+	$(SOAK) ./server -run 'TestRandomSessionsOnACachingProvider|TestRestartsChangeNoByte' -walkseed $(SEED) -walks 40
+	$(SOAK) ./internal/crash -run 'RandomKills|LargeSession' -seed $(SEED) -kills 200 -large 9000
+	$(SOAK) ./internal/hudtest -run TestLongUseLevelsOff -turns 2000
 
 check: format vet lint race-check ## run all checks of CI except `make test`
 
@@ -53,8 +78,7 @@ format:
 
 vet:
 	$(GO) vet ./...
-	GOOS=windows $(GO) vet ./...
-	GOOS=darwin $(GO) vet ./...
+	$(GO) test ./internal/architecture -run TestEverythingCompiles -systems windows,darwin
 
 lint:
 	$(GO) tool staticcheck ./...

@@ -236,7 +236,10 @@ func randomLayout(r *rand.Rand, session string) history.Change {
 	return ch
 }
 
-var modelSeed = flag.Uint64("seed", 1, "seed of the random changes")
+var (
+	modelSeed    = flag.Uint64("seed", 1, "seed of the random changes")
+	modelChanges = flag.Int("changes", 600, "how many random changes there are")
+)
 
 // After random changes, deletions and restarts the store equals a model in memory.
 func TestStoreMatchesModel(t *testing.T) {
@@ -244,7 +247,7 @@ func TestStoreMatchesModel(t *testing.T) {
 	path := t.TempDir() + "/strata.db"
 	s := openTest(t, path, Options{CacheBytes: 4 << 10})
 	m := &model{sessions: map[string]*modelSession{}}
-	for i := range 600 {
+	for i := range *modelChanges {
 		ch := randomChange(r)
 		got, want := s.Commit(ctx, ch), m.apply(ch)
 		if !errors.Is(got, want) {

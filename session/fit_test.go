@@ -1,6 +1,7 @@
 package session
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -482,14 +483,15 @@ func TestWhatTheProviderCountsIsWhatFits(t *testing.T) {
 	}
 }
 
+var (
+	walkSeed = flag.Uint64("seed", 0, "seed of the first random session")
+	walks    = flag.Int("walks", 60, "how many random sessions")
+)
+
 // After admission fitting cannot refuse: whatever a session holds, its request fits the room, unless the
 // system prompt and the newest message alone do not. That is checked over several turns with restarts.
 func TestEveryRequestFits(t *testing.T) {
-	runs := 100
-	if testing.Short() {
-		runs = 20
-	}
-	for seed := range uint64(runs) {
+	for seed := *walkSeed; seed < *walkSeed+uint64(*walks); seed++ {
 		r := rand.New(rand.NewPCG(seed, 1))
 		m := manage(t, 300+r.IntN(4000))
 		for range 50 {

@@ -12,8 +12,15 @@ import (
 	"runtime"
 )
 
-// path is the path of the binary built by Main.
+// path is the path of the binary that Main built or was given.
 var path string
+
+// The variables by which a Makefile that runs many packages gives all of them one binary, instead of one build and link
+// for each. It must be built from these sources without the race detector.
+const (
+	givenBinary = "STRATA_TEST_BINARY"       // its absolute path
+	givenBuild  = "STRATA_TEST_BINARY_BUILD" // its build ID: `go test` repeats the tests if this value changes
+)
 
 // Main builds strata, runs the tests of m and exits with their status. A package that starts the binary calls it
 // from its TestMain. The binary is built with the race detector if the test is.
@@ -23,6 +30,10 @@ func Main(m Tests) { os.Exit(buildAndRun(m)) }
 type Tests interface{ Run() int }
 
 func buildAndRun(m Tests) int {
+	if given := os.Getenv(givenBinary); given != "" && os.Getenv(givenBuild) != "" && !raceEnabled {
+		path = given
+		return m.Run()
+	}
 	dir, err := os.MkdirTemp("", "strata-binary-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -128,9 +128,6 @@ func TestK4_01_RandomKills(t *testing.T) {
 	seed := *seedFlag
 	t.Logf("seed %d", seed)
 	n := *kills
-	if testing.Short() {
-		n /= 5
-	}
 	w := newWorld(t, "", binary.Options{})
 	users := newUsers(w, seed, 3)
 	v := newViewer(t, sessionsOf(users)...)

@@ -18,16 +18,14 @@ import (
 	"strata/rpc"
 )
 
-// The session of the case: half of its messages are tool calls, half are tool results.
-const (
-	largeMessages = 9000
-	largeOutput   = 33 << 10 // bytes of each of the tool's outputs; 150 MB together
-)
+// largeOutput is the size of each tool result in bytes. Half of the messages are tool calls, half are tool results: with
+// 9,000 messages, as in the case, the results have 150 MB.
+const largeOutput = 33 << 10
 
 // The limits of the case. Durations are only logged, as they depend on the load of the machine.
 const (
-	firstPageRead = 16 << 20  // bytes that the server reads from files to show the first page
-	largeRun      = 2000      // messages of the replay between two deltas of another session
+	firstPageRead = 4 << 20   // bytes that the server reads from files to show the first page, however many messages there are
+	largeRun      = 2000      // messages of the replay between two deltas of another session, at most half of all
 	largeMemory   = 512 << 20 // bytes of the whole process
 	largeFrame    = 256 << 10
 )
@@ -35,9 +33,6 @@ const (
 // A very large session opens page by page without being read completely, with little memory, and other sessions continue
 // meanwhile.
 func TestK4_05_LargeSession(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it writes 150 MB")
-	}
 	t.Parallel()
 	w := newWorld(t, "", binary.Options{})
 	e := w.editor()
@@ -69,10 +64,10 @@ func TestK4_05_LargeSession(t *testing.T) {
 	}
 	replayed := replay(w, large, &beside.deltas)
 	beside.stop()
-	if replayed.run > largeRun {
+	if replayed.run > min(largeRun, *messages/2) {
 		t.Errorf("no delta of another session came between %d messages of the replay", replayed.run)
 	}
-	if replayed.messages != largeMessages || replayed.largest > largeFrame {
+	if replayed.messages != *messages || replayed.largest > largeFrame {
 		t.Errorf("the replay has %d messages, and a frame of %d bytes", replayed.messages, replayed.largest)
 	}
 	t.Logf("the replay took %v, its largest frame has %d bytes; a delta of another session came at least each %d messages, and each %v",
@@ -98,7 +93,7 @@ func seedLarge(t *testing.T, path, session string) {
 	start := time.Now()
 	line := strings.Repeat("0123456789abcdef", 12) + "\n" // one word: more would only slow down the search index
 	output := strings.Repeat(line, largeOutput/len(line))
-	for seq := 1; seq <= largeMessages; {
+	for seq := 1; seq <= *messages; {
 		change := history.Change{Session: session}
 		for range 500 {
 			call := fmt.Sprintf("call_%d", (seq+1)/2)

@@ -16,7 +16,8 @@ import (
 
 var (
 	seedFlag = flag.Uint64("seed", 1, "seed of the random kills")
-	kills    = flag.Int("kills", 50, "how many random kills there are")
+	kills    = flag.Int("kills", 12, "how many random kills there are at least in each test of them")
+	messages = flag.Int("large", 2000, "messages of the large session; 9000 are those of the case")
 )
 
 // atOnce is the number of concurrent tests without -parallel: most of them wait for the disk or a timer.

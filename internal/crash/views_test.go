@@ -313,10 +313,7 @@ func TestRandomKillsAroundEditsOfTheView(t *testing.T) {
 	v := newViewEditor(t, seed, binary.Options{})
 	e := v.editor()
 	v.session = e.NewSession(v.Home.Project)
-	least, most := 30, 500
-	if testing.Short() {
-		least = 6
-	}
+	least, most := *kills, 500
 	round := 0
 	for ; round < least || round < most && len(v.missing()) > 0; round++ {
 		worked := make(chan error, 1)

@@ -7,6 +7,7 @@ package hudtest
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"iter"
 	"log"
@@ -29,7 +30,15 @@ import (
 const patience = time.Minute
 
 // Main runs the tests of m with a common Chromium and build of strata.
-func Main(m *testing.M) { binary.Main(withBrowserEnd{m}) }
+func Main(m *testing.M) {
+	if err := flag.Set("test.parallel", atOnce); err != nil {
+		panic(err)
+	}
+	binary.Main(withBrowserEnd{m})
+}
+
+// atOnce is the number of concurrent tests without -parallel.
+const atOnce = "4"
 
 // withBrowserEnd closes the browser after the tests.
 type withBrowserEnd struct{ m *testing.M }

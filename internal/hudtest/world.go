@@ -17,9 +17,13 @@ type World struct {
 	Model *upstream.Server
 }
 
-// NewWorld starts a server on a port that it keeps after restarts. Additional configuration is optional.
+// NewWorld starts a server on a port that it keeps after restarts. Additional configuration is optional. Other tests with
+// worlds run concurrently: a test of a page mostly waits.
 func NewWorld(t testing.TB, config ...string) *World {
 	t.Helper()
+	if test, ok := t.(*testing.T); ok {
+		test.Parallel()
+	}
 	model := upstream.Start(upstream.Options{})
 	t.Cleanup(model.Close)
 	settings := strings.Replace(binary.Config(model.OpenAIURL()), "127.0.0.1:0", fmt.Sprintf("127.0.0.1:%d", freePort(t)), 1)

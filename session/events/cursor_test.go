@@ -3,6 +3,7 @@ package events
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -288,13 +289,14 @@ func TestResyncSendsExactlyWhatIsMissing(t *testing.T) {
 	}
 }
 
+var (
+	walkSeed = flag.Uint64("seed", 0, "seed of the first random schedule")
+	walks    = flag.Int("walks", 400, "how many random schedules")
+)
+
 // Whatever happens in whatever order, each subscriber ends with what is stored, each piece once.
 func TestSubscribersEndWithTheTranscript(t *testing.T) {
-	runs := 400
-	if testing.Short() {
-		runs = 40
-	}
-	for seed := range uint64(runs) {
+	for seed := *walkSeed; seed < *walkSeed+uint64(*walks); seed++ {
 		playSchedule(t, rand.New(rand.NewPCG(seed, 3)), seed)
 	}
 }

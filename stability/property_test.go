@@ -12,7 +12,7 @@ import (
 
 var (
 	seed  = flag.Uint64("seed", 1, "seed of the first random session")
-	walks = flag.Int("walks", 200, "number of random sessions")
+	walks = flag.Int("walks", 200/less, "number of random sessions")
 )
 
 // TestRandomSessions walks through random sessions and checks the invariants at every request.

@@ -73,13 +73,13 @@ const (
 	maxContext = 100_000_000
 )
 
-var digitGroups = lazy.Regexp(`(\d)[,_](\d{3})\b`)
+var digitGroups = lazy.Regexp(`(\d)[,_](\d{3})(\D|$)`)
 
 // readLimits takes the numbers of a context-length error from its words, where they are not members of their own.
 func (f *wireFailure) readLimits() {
 	text := f.message
 	for digitGroups().MatchString(text) {
-		text = digitGroups().ReplaceAllString(text, "$1$2")
+		text = digitGroups().ReplaceAllString(text, "$1$2$3")
 	}
 	take := func(target *int, digits string) {
 		if n, err := strconv.Atoi(digits); err == nil && *target == 0 {

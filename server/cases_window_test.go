@@ -355,18 +355,21 @@ func TestK9_02TheMeterFollowsCompactions(t *testing.T) {
 	told := func(what string, n int, do func()) int {
 		t.Helper()
 		do()
-		e.Expect(testclient.SeesTimes(sid, "usage_update", n))
-		updates()
-		used, size := lastUsage(t, e.Frames(), sid)
-		if budget := call[session.Budget](ts, e, "_strata/context/budget", sid, nil); budget.Used != used || size != 100_000 {
-			t.Errorf("%s: %d are told, the budget says %d", what, used, budget.Used)
-		}
-		return used
+		ts.settle(e)
+		budget := call[session.Budget](ts, e, "_strata/context/budget", sid, nil)
+		e.Expect(testclient.Condition{Name: fmt.Sprintf("%s: %d tokens are told", what, budget.Used), Met: func(fs testclient.Frames) bool {
+			if len(fs.Of(sid).Kind("usage_update")) < n {
+				return false
+			}
+			used, size := lastUsage(t, fs, sid)
+			return used == budget.Used && size == 100_000
+		}})
+		return budget.Used
 	}
-	ts.talk(e, sid, 6)
+	told("an append", 1, func() { ts.talk(e, sid, 6) })
 	mustPrompt(t, e, sid, "First.")
 	var full int
-	small := told("the worker", 1, func() { ts.talk(e, sid, 6) }) // over the trigger
+	small := told("the worker", updates()+1, func() { ts.talk(e, sid, 6) }) // over the trigger
 	if got := outcomes(e.Frames(), sid); !slices.Contains(got, "compacted") {
 		t.Fatalf("told: %v", got)
 	}
@@ -383,8 +386,9 @@ func TestK9_02TheMeterFollowsCompactions(t *testing.T) {
 	}
 
 	s.says() // nothing
-	ts.talk(e, sid, 4)
 	n := updates()
+	told("four more", n+1, func() { ts.talk(e, sid, 4) })
+	n = updates()
 	compactNow(ts, e, sid, "rolling", "failed")
 	if updates() != n {
 		t.Error("a failed compaction changes what is told of the usage")

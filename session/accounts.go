@@ -11,7 +11,11 @@ import (
 )
 
 // accounts tell what the next request would contain, without sending it. They belong to the mailbox.
-type accounts struct{ *core }
+type accounts struct {
+	*core
+	telling bool // a request is being built to tell the usage
+	again   bool // and what it is built of has changed since
+}
 
 // build builds the next request and calls use with it in a goroutine of the session. Nothing of the session changes.
 func (a *accounts) build(use func(*assembly.State, *assembly.Built), fail func(error)) {
@@ -74,15 +78,30 @@ func (a *accounts) Count(text string, messages []history.Message, reply func(int
 	})
 }
 
-// tellUsage tells how full the window is now, which takes a plan of the next request to know.
+// tellUsage tells how full the window is now, which takes a plan of the next request to know. One is built at a time: changes
+// that come meanwhile are told together.
 func (a *accounts) tellUsage() {
+	if a.telling {
+		a.again = true
+		return
+	}
+	a.telling = true
 	cost := a.context.Totals().Cost
 	a.build(func(s *assembly.State, b *assembly.Built) {
 		used, size := s.Calibrated(b.Counted), s.Model.Window
 		a.tell(func() {
 			a.emit(events.Event{Kind: events.Usage, Data: events.UsageInfo{Used: used, Size: size, Cost: cost}})
+			a.usageTold()
 		})
-	}, func(error) {})
+	}, func(error) { a.tell(a.usageTold) })
+}
+
+func (a *accounts) usageTold() {
+	again := a.again
+	a.telling, a.again = false, false
+	if again {
+		a.tellUsage()
+	}
 }
 
 // tellTiers tells attached subscribers what moved between tiers with the reply that was just stored. It takes a plan of the

@@ -11,7 +11,10 @@ import (
 )
 
 // shelf is the documents of a session. It belongs to the mailbox.
-type shelf struct{ *core }
+type shelf struct {
+	*core
+	accounts *accounts
+}
 
 // SetDocument stores a named text that the next requests contain.
 func (s *shelf) SetDocument(req documents.Request, reply func(documents.Info, error)) {
@@ -26,6 +29,7 @@ func (s *shelf) SetDocument(req documents.Request, reply func(documents.Info, er
 		stored := func() {
 			s.context.documents = documents.With(s.context.documents, d)
 			s.historyChanged("document")
+			s.accounts.tellUsage()
 			reply(info, nil)
 		}
 		return func(ctx context.Context) (step, error) {
@@ -46,6 +50,7 @@ func (s *shelf) RemoveDocument(name string, reply func(bool, error)) {
 		return s.store("remove document "+name, history.Change{DropDocuments: []string{name}}, func() {
 			s.context.documents = documents.Without(s.context.documents, name)
 			s.historyChanged("document")
+			s.accounts.tellUsage()
 			reply(true, nil)
 		}), nil
 	})

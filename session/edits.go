@@ -45,6 +45,7 @@ func (e *edits) append(messages []history.Message, author *events.Cursor, reply 
 			e.tellProgress(&messages[i])
 		}
 		e.historyChanged("append")
+		e.accounts.tellUsage()
 		reply(ids, nil)
 		e.compacting.WhenDue()
 	}

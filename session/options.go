@@ -13,7 +13,8 @@ import (
 // options change a session's record: its choices, its title and its folders. They belong to the mailbox.
 type options struct {
 	*core
-	turns *turns
+	turns    *turns
+	accounts *accounts
 }
 
 // Configured is the response to a change of an option.
@@ -67,6 +68,7 @@ func (o *options) configured(told told, reply func(Configured, error)) {
 		o.emit(events.Event{Kind: events.Mode, Text: now, Origin: told.mode})
 	}
 	o.emit(events.Event{Kind: events.ConfigChanged, Data: events.ConfigInfo{Config: o.choices.config()}})
+	o.accounts.tellUsage()
 	reply(configured, nil)
 }
 

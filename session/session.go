@@ -94,8 +94,8 @@ func newSession(deps *Deps, id string) *Session {
 	c.workspace = workspace.New(workspaceHost{c}, c.mailbox, c.events)
 
 	s.core = c
-	s.accounts = &accounts{c}
-	s.shelf = &shelf{c}
+	s.accounts = &accounts{core: c}
+	s.shelf = &shelf{core: c, accounts: s.accounts}
 	s.subscriptions = &subscriptions{core: c, shown: s.shown}
 	s.turns = &turns{core: c, subs: s.subscriptions, accounts: s.accounts, stopping: make(chan struct{})}
 	s.compacting = compacting.New(id, deps.compaction(), compactionHost{c, s.turns, s.accounts}, c.mailbox, c.events, deps.Log, deps.Describe)
@@ -103,7 +103,7 @@ func newSession(deps *Deps, id string) *Session {
 	s.turns.requests, s.turns.compacting = requests, s.compacting
 	s.edits = &edits{core: c, turns: s.turns, accounts: s.accounts, compacting: s.compacting}
 	s.checkpoints = &checkpoints{core: c, turns: s.turns}
-	s.options = &options{core: c, turns: s.turns}
+	s.options = &options{core: c, turns: s.turns, accounts: s.accounts}
 	s.frontends = &frontends{core: c, turns: s.turns, requests: requests, compacting: s.compacting}
 	return s
 }

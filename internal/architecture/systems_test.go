@@ -133,7 +133,7 @@ func compileFaults(packages []compiled) (faults []string) {
 		config := types.Config{
 			IgnoreFuncBodies: !p.ours(),
 			Error:            report,
-			Importer:         importer{known, p.ImportMap},
+			Importer:         listed{known, p.ImportMap},
 			Sizes:            types.SizesFor("gc", runtime.GOARCH),
 		}
 		known[p.ImportPath], _ = config.Check(p.ImportPath, set, files, nil) // the error was reported
@@ -141,18 +141,18 @@ func compileFaults(packages []compiled) (faults []string) {
 	return faults
 }
 
-// importer finds packages that were checked before.
-type importer struct {
+// listed finds packages that were checked before.
+type listed struct {
 	known  map[string]*types.Package
 	mapped map[string]string
 }
 
 // Import implements types.Importer.
-func (i importer) Import(path string) (*types.Package, error) {
-	if other := i.mapped[path]; other != "" {
+func (l listed) Import(path string) (*types.Package, error) {
+	if other := l.mapped[path]; other != "" {
 		path = other
 	}
-	if p := i.known[path]; p != nil {
+	if p := l.known[path]; p != nil {
 		return p, nil
 	}
 	return nil, fmt.Errorf("package %s was not listed before its use", path)

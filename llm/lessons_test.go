@@ -1,0 +1,170 @@
+package llm
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"strata/history"
+)
+
+// A provider whose refusals contradict each other is asked so often and no more.
+func TestRefusalsThatContradictEachOther(t *testing.T) {
+	words := []string{"messages.1: reasoning_content is missing", "reasoning_content is not allowed here"}
+	n := 0
+	p := newRawProvider(t, func(string) response {
+		if n++; n > 100 { // a client that never gives up
+			return response{body: says("hi")}
+		}
+		return response{status: 400, body: fmt.Sprintf(`{"error":{"message":%q}}`, words[(n-1)%2])}
+	})
+	_, err := p.client.Stream(t.Context(), Request{Model: "openai/unheard-of", Entries: []Entry{user("hi")}}, func(Event) {})
+	if err == nil || failureOf(t, err).Kind != KindInvalid || n != maxLessons+1 {
+		t.Errorf("error %v after %d requests, want %d", err, n, maxLessons+1)
+	}
+}
+
+// The other name of the output limit is tried once, then none is sent. What the configuration demands stays.
+func TestTheNamesOfTheOutputLimit(t *testing.T) {
+	for first, second := range map[string]string{outputMaxTokens: outputMaxCompletionTokens, outputMaxCompletionTokens: outputMaxTokens} {
+		d := dialect{outputName: first}
+		for _, want := range []string{second, ""} {
+			if !learnOutputName(&d, ModelConfig{}) || d.outputName != want {
+				t.Errorf("after %s follows %q, want %q", first, d.outputName, want)
+			}
+		}
+		if learnOutputName(&d, ModelConfig{}) {
+			t.Errorf("after no limit follows %q", d.outputName)
+		}
+		d = dialect{outputName: first}
+		if learnOutputName(&d, ModelConfig{OutputName: first}) || d.outputName != first {
+			t.Errorf("the demanded name is %q", d.outputName)
+		}
+	}
+}
+
+func TestThinkingThatTheConfigurationDemands(t *testing.T) {
+	for _, tt := range []struct {
+		now, demanded, learned, want ThinkingBack
+		changed                      bool
+	}{
+		{ThinkingNone, "", ThinkingOfTurn, ThinkingOfTurn, true},
+		{ThinkingOfTurn, "", ThinkingOfTurn, ThinkingOfTurn, false},
+		{ThinkingAlways, ThinkingAlways, ThinkingNone, ThinkingAlways, false},
+	} {
+		d := dialect{thinkingBack: tt.now}
+		if changed := learnThinking(tt.learned)(&d, ModelConfig{ThinkingBack: tt.demanded}); changed != tt.changed || d.thinkingBack != tt.want {
+			t.Errorf("%+v: %s, changed %t", tt, d.thinkingBack, changed)
+		}
+	}
+}
+
+// The limit that a refusal names is the largest number below the one that was asked for, if it can be one.
+func TestOutputLimitsInRefusals(t *testing.T) {
+	for text, want := range map[string]int{
+		"max_tokens is too large: 5000. This model supports at most 4096 completion tokens.": 4096,
+		"max_tokens must be between 64 and 5,000":                                            64,
+		"max_tokens: 5000 > 64, see line 12":                                                 64,
+		"max_tokens: 5000 exceeds 63":                                                        0, // no model writes so little
+		"max_tokens: 5000 exceeds 8192":                                                      0,
+		"max_tokens: 5_000 exceeds 4_096":                                                    4096,
+		"max_tokens is not supported: 5000, 4096":                                            0,
+		"temperature 5000 exceeds 4096":                                                      0,
+		"max_tokens of 700 exceeds 600":                                                      0, // not the one that was asked for
+	} {
+		if got := outputLimitIn(text, 5000); got != want {
+			t.Errorf("%s: %d, want %d", text, got, want)
+		}
+	}
+}
+
+// Numbers that no context has are not believed, and the first that is found counts.
+func TestContextNumbersThatAreBelieved(t *testing.T) {
+	for text, want := range map[string][2]int{ // limit, counted
+		"maximum context length is 255 tokens":                                                                       {0, 0},
+		"maximum context length is 256 tokens":                                                                       {256, 0},
+		"maximum context length is 100000000 tokens":                                                                 {100_000_000, 0},
+		"maximum context length is 100000001 tokens":                                                                 {0, 0},
+		"maximum context length is 99999999999999999999999 tokens":                                                   {0, 0},
+		"prompt is too long: 255 tokens > 1_000_000":                                                                 {1_000_000, 0},
+		"prompt is too long: 1,000,001 tokens > 1,000,000 maximum":                                                   {1_000_000, 1_000_001},
+		"maximum context length is 8192 tokens, requested 9000 tokens (8500 in the messages, 500 in the completion)": {8192, 8500},
+	} {
+		f := wireFailure{message: text}
+		f.readLimits()
+		if f.limit != want[0] || f.counted != want[1] {
+			t.Errorf("%s: limit %d, counted %d, want %v", text, f.limit, f.counted, want)
+		}
+	}
+}
+
+// A provider that gives two calls one id gets them back with different ones, and each result goes to its call.
+func TestTwoCallsWithOneIDOfTheirProvider(t *testing.T) {
+	of := func(id, origin string) Entry {
+		b := call(id)
+		b.Origin = &history.Origin{ID: origin}
+		e := message(history.RoleAssistant, b)
+		e.Model = "openai/other"
+		return e
+	}
+	c := newConversation([]Entry{
+		user("a"), of("tc_1", "call_0"), message(history.RoleTool, result("tc_1", "one")),
+		of("tc_2", "call_0"), message(history.RoleTool, result("tc_2", "two")),
+		of("tc_3", "tc_4"), message(history.RoleTool, result("tc_3", "three")),
+		of("tc_4", ""), message(history.RoleTool, result("tc_4", "four")), user("b"),
+	}, shape{model: "openai/model", tools: true})
+	var got []string
+	for _, turn := range c.turns {
+		for _, p := range turn.parts {
+			switch p.kind {
+			case partCall:
+				got = append(got, p.block.Name+" is "+p.id)
+			case partResult:
+				got = append(got, p.id+" gave "+joined(p.content))
+			case partText:
+				got = append(got, p.text)
+			}
+		}
+	}
+	want := []string{
+		"a", "tool_tc_1 is call_0", "call_0 gave one", "tool_tc_2 is tc_2", "tc_2 gave two", "tool_tc_3 is tc_4", "tc_4 gave three",
+	}
+	if diff := cmp.Diff(want, got[:min(len(want), len(got))]); diff != "" {
+		t.Error(diff)
+	}
+	if all := strings.Join(got, "\n"); !strings.Contains(all, "four") || got[len(got)-1] != "b" {
+		t.Errorf("the last call and its result are missing: %s", all)
+	}
+}
+
+// The end marker ends a reply whatever stands behind it.
+func TestTheEndMarkerWithSomethingBehind(t *testing.T) {
+	const delta = `data: {"choices":[{"delta":{"content":"hi"}}]}` + "\n\n"
+	for marker, complete := range map[string]bool{"[DONE]": true, "[DONE] ": true, "[DONE]bye": true, "[DONE]]": true, "[DONT]": false, "": false} {
+		var rec recorder
+		a := &answer{on: rec.on, newID: func() string { return "tc_1" }}
+		err := readReply(strings.NewReader(delta+"data: "+marker+"\n\n"), newOpenAIStream(a), a)
+		if (err == nil) != complete || rec.text() != "hi" {
+			t.Errorf("%q: %q, %v", marker, rec.text(), err)
+		}
+	}
+}
+
+// Members that are null say nothing, so they are not kept.
+func TestMembersThatAreKept(t *testing.T) {
+	for object, want := range map[string]string{
+		`{"id":"a","extra":1,"none":null}`: `{"extra":1}`,
+		`{"id":"a","none":null}`:           ``,
+		`{"extra":{"none":null}}`:          `{"extra":{"none":null}}`,
+		`{}`:                               ``,
+	} {
+		all := members(json.RawMessage(object))
+		n := len(all)
+		if got := string(without(all, "id", "absent")); got != want || len(all) != n {
+			t.Errorf("%s: %s, want %s; %d members of %d are left", object, got, want, len(all), n)
+		}
+	}
+}

@@ -13,8 +13,9 @@ import (
 // accounts tell what the next request would contain, without sending it. They belong to the mailbox.
 type accounts struct {
 	*core
-	telling bool // a request is being built to tell the usage
-	again   bool // and what it is built of has changed since
+	told    uint64 // how often the usage was told
+	telling bool   // a request is being built to tell the usage
+	again   bool   // and what it is built of has changed since
 }
 
 // build builds the next request and calls use with it in a goroutine of the session. Nothing of the session changes.
@@ -86,11 +87,13 @@ func (a *accounts) tellUsage() {
 		return
 	}
 	a.telling = true
-	cost := a.context.Totals().Cost
+	before := a.told
 	a.build(func(s *assembly.State, b *assembly.Built) {
 		used, size := s.Calibrated(b.Counted), s.Model.Window
 		a.tell(func() {
-			a.emit(events.Event{Kind: events.Usage, Data: events.UsageInfo{Used: used, Size: size, Cost: cost}})
+			if a.told == before { // else a reply has told what is newer
+				a.emitUsage("", used, size)
+			}
 			a.usageTold()
 		})
 	}, func(error) { a.tell(a.usageTold) })
@@ -102,6 +105,12 @@ func (a *accounts) usageTold() {
 	if again {
 		a.tellUsage()
 	}
+}
+
+// emitUsage tells how many tokens of the window are used, after a turn or without one.
+func (a *accounts) emitUsage(turn string, used, size int) {
+	a.told++
+	a.emit(events.Event{Kind: events.Usage, Turn: turn, Data: events.UsageInfo{Used: used, Size: size, Cost: a.context.Totals().Cost}})
 }
 
 // tellTiers tells attached subscribers what moved between tiers with the reply that was just stored. It takes a plan of the

@@ -24,6 +24,7 @@ type frontends struct {
 	*core
 	turns      *turns
 	requests   *requests
+	accounts   *accounts
 	compacting *compacting.Driver
 
 	newest *assembled // nil after it was committed
@@ -192,7 +193,7 @@ func (f *frontends) storeCommit(a *assembled, messages []history.Message, told *
 		}
 		f.historyChanged("commit")
 		f.compacting.WhenDue()
-		f.emit(events.Event{Kind: events.Usage, Data: events.UsageInfo{Used: spent.Whole, Size: f.choices.model.Window, Cost: f.context.Totals().Cost}})
+		f.accounts.emitUsage("", spent.Whole, f.choices.model.Window)
 		reply(committed, nil)
 	})
 }

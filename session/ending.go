@@ -118,7 +118,7 @@ func (t *turns) finished(e *ending, err error) {
 	} else {
 		t.saved(e)
 	}
-	t.emit(events.Event{Kind: events.Usage, Turn: of.record.ID, Data: t.usageInfo(e)})
+	t.accounts.emitUsage(of.record.ID, t.used(e), of.model.Window)
 	finished := events.TurnFinishedInfo{
 		TurnID: of.record.ID, Status: of.record.Status, StopReason: of.record.StopReason,
 		Usage: of.record.Usage, Cost: of.record.Cost, Estimated: e.spent.Estimated, Error: of.record.Failure,
@@ -146,14 +146,14 @@ func (t *turns) saved(e *ending) {
 	t.emit(events.Event{Kind: events.Saved, Turn: e.turn.record.ID, Data: events.SaveInfo{TurnID: e.turn.record.ID}, Settled: t.context.LastSeq()})
 }
 
-func (t *turns) usageInfo(e *ending) UsageInfo {
-	model := e.turn.model
-	used := e.spent.Whole
-	if used == 0 {
-		measure := t.context.measure(model)
-		used = measure.Calibrated(t.context.Tokens())
+// used returns the tokens of the window that a turn has used: what its request and its reply take, or the history if
+// neither was counted.
+func (t *turns) used(e *ending) int {
+	if used := e.spent.Whole; used > 0 {
+		return used
 	}
-	return events.UsageInfo{Used: used, Size: model.Window, Cost: t.context.Totals().Cost}
+	measure := t.context.measure(e.turn.model)
+	return measure.Calibrated(t.context.Tokens())
 }
 
 // result returns what clients that wait for the turn receive. A turn that was cancelled while its result was being stored

@@ -104,7 +104,7 @@ func newSession(deps *Deps, id string) *Session {
 	s.edits = &edits{core: c, turns: s.turns, accounts: s.accounts, compacting: s.compacting}
 	s.checkpoints = &checkpoints{core: c, turns: s.turns}
 	s.options = &options{core: c, turns: s.turns, accounts: s.accounts}
-	s.frontends = &frontends{core: c, turns: s.turns, requests: requests, compacting: s.compacting}
+	s.frontends = &frontends{core: c, turns: s.turns, requests: requests, accounts: s.accounts, compacting: s.compacting}
 	return s
 }
 

@@ -29,6 +29,7 @@ const MessageOverhead = 4
 // Counter counts the tokens of texts in one encoding. It is safe for concurrent use and holds no lock while counting.
 type Counter struct {
 	encoder func() (encoder, error) // built at the first count, then kept
+	recent  recent
 }
 
 // encoder is the part of a tokenizer used for counting.
@@ -56,7 +57,9 @@ func For(encoding string) *Counter {
 // Count returns the number of tokens in text. Special-token strings are ordinary text.
 // The count is exact for the encoding unless a split was forced (see nextChunk); then the error is below 0.3 %.
 // If the tokenizer fails, 4 characters count as one token.
-func (c *Counter) Count(text string) int {
+func (c *Counter) Count(text string) int { return c.recent.count(text, c.measure) }
+
+func (c *Counter) measure(text string) int {
 	enc, err := c.encoder()
 	if err != nil {
 		return estimate(text)

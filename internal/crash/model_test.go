@@ -63,8 +63,11 @@ func (w *world) asksOf(e *testclient.Editor, session, name, model string, window
 		w.t.Errorf("%s was sent to the model %s, want %s", name, got, model)
 	}
 	usage := reply.Frames.Kind("usage_update")
-	if len(usage) != 1 || !strings.Contains(string(usage[0].Params), fmt.Sprintf(`"size":%d`, window)) {
-		w.t.Errorf("the usage after %s is %v", name, usage)
+	if len(usage) == 0 {
+		w.t.Fatalf("no usage is told after %s", name)
+	}
+	if last := string(usage[len(usage)-1].Params); !strings.Contains(last, fmt.Sprintf(`"size":%d`, window)) {
+		w.t.Errorf("the usage after %s is %s", name, last)
 	}
 	if got := chosen(w.t, e, session); got.Config.Model != model || got.Window != window {
 		w.t.Errorf("the session has %+v, want %s with %d", got, model, window)

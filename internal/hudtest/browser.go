@@ -12,6 +12,7 @@ import (
 	"iter"
 	"log"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -66,6 +67,9 @@ func startBrowser() (context.Context, error) {
 			chromedp.NoSandbox, // not available to root, and all pages are our own
 			chromedp.Flag("disable-dev-shm-usage", true),
 		)
+		if path, err := exec.LookPath("chromium-headless-shell"); err == nil { // the same engine without a desktop: half the time
+			options = append(options, chromedp.ExecPath(path))
+		}
 		ctx, endAllocator := chromedp.NewExecAllocator(context.Background(), options...)
 		ctx, endBrowser := chromedp.NewContext(ctx, chromedp.WithErrorf(log.New(os.Stderr, "chromium: ", 0).Printf))
 		chromium.cancel = func() { endBrowser(); endAllocator() }

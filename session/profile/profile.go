@@ -1,7 +1,7 @@
-// Package profile is the named sets of context rules: which strategy compacts, with which numbers, what the
-// model is told, and in which phases one works. They are data, embedded, and every value can be overridden.
+// Package profile defines the named sets of context rules: compaction strategy and numbers, system prompt, and phases of
+// work. Profiles are embedded YAML files, and the configuration can override every value.
 //
-// It must never decide anything by itself, or know what a session holds.
+// The package must never apply a rule, or know the content of a session.
 package profile
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Default is the profile of sessions that chose none.
+// Default is the profile of sessions without a selected profile.
 const Default = "chat"
 
 // Profile is one set of rules.
@@ -29,12 +29,12 @@ type Profile struct {
 	Phases       []Phase    `yaml:"phases"` // in order; none: the profile has no phases
 }
 
-// Compaction says when and how the history is compacted. Which numbers count depends on the strategy.
+// Compaction defines when and how the history is compacted. Each strategy uses only some of the numbers.
 type Compaction struct {
 	Enabled              bool     `yaml:"enabled"`
 	Strategy             string   `yaml:"strategy"`                  // one of package compaction's
-	TriggerTokens        int      `yaml:"compaction_trigger_tokens"` // 0: the window alone decides
-	WindowPercent        int      `yaml:"window_percent"`            // of the window; 0: compaction_trigger_tokens alone decides
+	TriggerTokens        int      `yaml:"compaction_trigger_tokens"` // 0: only WindowPercent triggers
+	WindowPercent        int      `yaml:"window_percent"`            // of the window; 0: only TriggerTokens triggers
 	VerbatimWindowTokens int      `yaml:"verbatim_window_tokens"`
 	SummaryBudgetTokens  int      `yaml:"summary_budget_tokens"`
 	MinVerbatimExchanges int      `yaml:"min_verbatim_exchanges"`
@@ -42,14 +42,14 @@ type Compaction struct {
 	MaxSummaryTokens     int      `yaml:"max_summary_tokens"` // of a running summary; 0: summary_budget_tokens
 	RawWindowSize        int      `yaml:"raw_window_size"`
 	SummarizeEvery       int      `yaml:"summarize_every"`
-	SummaryThreshold     int      `yaml:"summary_threshold"` // 0: no summaries are made of steps
+	SummaryThreshold     int      `yaml:"summary_threshold"` // steps; 0: steps are not summarized
 	MaxSteps             int      `yaml:"max_steps"`
 	KeepFirst            int      `yaml:"keep_first"`
 	KeepLast             int      `yaml:"keep_last"`
 	FailureWords         []string `yaml:"failure_words"`
 }
 
-// With returns c with the strategies' numbers of other where c has none.
+// With returns c with the zero numbers replaced by those of other.
 func (c Compaction) With(other Compaction) Compaction {
 	c.VerbatimWindowTokens = cmp.Or(c.VerbatimWindowTokens, other.VerbatimWindowTokens)
 	c.SummaryBudgetTokens = cmp.Or(c.SummaryBudgetTokens, other.SummaryBudgetTokens)
@@ -68,25 +68,25 @@ func (c Compaction) With(other Compaction) Compaction {
 	return c
 }
 
-// Budget narrows what a request may hold. Zero values do not.
+// Budget limits the content of a request. A zero value is no limit.
 type Budget struct {
-	ContextWindow         int            `yaml:"context_window"`  // at most this of the model's window
-	ReservedOutput        int            `yaml:"reserved_output"` // tokens of the answer, at most what the model can write
-	HistoryTokens         int            `yaml:"history_tokens"`  // the conversation; system prompt, documents and files apart
-	CodeShare             int            `yaml:"code_share"`      // percent, when what is not rules has to be cut
-	HistoryShare          int            `yaml:"history_share"`   // percent; with code_share: the room is filled greedily
+	ContextWindow         int            `yaml:"context_window"`  // maximum; a smaller window of the model applies instead
+	ReservedOutput        int            `yaml:"reserved_output"` // tokens for the reply; at most the model's maximum output
+	HistoryTokens         int            `yaml:"history_tokens"`  // of the conversation, without system prompt, documents and files
+	CodeShare             int            `yaml:"code_share"`      // percent of the room after the rules, for truncation
+	HistoryShare          int            `yaml:"history_share"`   // percent; if either share is set, the room is filled greedily
 	DedupeSufficesPercent int            `yaml:"dedupe_suffices_percent"`
 	Reserve               Reserve        `yaml:"reserve"`
-	Shares                map[string]int `yaml:"shares"`    // tokens by category: they guide trimming and are shown
-	Untrimmed             []string       `yaml:"untrimmed"` // documents that stay whole
+	Shares                map[string]int `yaml:"shares"`    // tokens by category: reported, and used for eviction
+	Untrimmed             []string       `yaml:"untrimmed"` // documents that stay whole while other items can be evicted
 }
 
-// Reserve is what of a window the whole request leaves free before it is compacted. The zero value leaves
-// that to the size of the history.
+// Reserve is the part of a window that a request must leave free; a larger request triggers a compaction. With the zero
+// value, only the size of the history triggers a compaction.
 type Reserve struct {
 	Windows []WindowReserve `yaml:"windows"` // for windows of exactly these sizes
 	Tokens  int             `yaml:"tokens"`  // for any other window
-	Percent int             `yaml:"percent"` // of any other window, at least
+	Percent int             `yaml:"percent"` // minimum for any other window
 }
 
 // WindowReserve is the reserve of one size of window, in tokens.
@@ -95,11 +95,11 @@ type WindowReserve struct {
 	Tokens int `yaml:"tokens"`
 }
 
-// Zero reports whether nothing is reserved.
+// Zero reports whether r reserves nothing.
 func (r *Reserve) Zero() bool { return len(r.Windows) == 0 && r.Tokens == 0 && r.Percent == 0 }
 
-// Of returns the reserve of a window: what is named for its size, otherwise Tokens, but at least Percent of
-// it. Where that would be more than half of the window it is Percent alone, since the reserve is for an answer.
+// Of returns the reserve of a window, in tokens: the entry of Windows for its size, otherwise the larger of Tokens and
+// Percent. If that exceeds half of the window, Of returns Percent of the window.
 func (r *Reserve) Of(window int) int {
 	for _, w := range r.Windows {
 		if w.Window == window {
@@ -113,20 +113,20 @@ func (r *Reserve) Of(window int) int {
 	return least
 }
 
-// Loop is how much of what the view of a loop shows. Tokens and characters are upper bounds.
+// Loop limits the parts of a loop's view. Tokens and characters are upper bounds.
 type Loop struct {
 	PromptChars        int `yaml:"prompt_chars"` // of an iteration's prompt, for the view and for summaries
-	OutputChars        int `yaml:"output_chars"` // of its answers, likewise
+	OutputChars        int `yaml:"output_chars"` // of its replies, likewise
 	GoalTokens         int `yaml:"goal_tokens"`
 	RecentIterations   int `yaml:"recent_iterations"`
 	RecentChars        int `yaml:"recent_chars"` // of each of these
-	BriefChars         int `yaml:"brief_chars"`  // of an older iteration that is in no summary
+	BriefChars         int `yaml:"brief_chars"`  // of an older iteration that no summary covers
 	InstructionsTokens int `yaml:"instructions_tokens"`
-	IterationTokens    int `yaml:"iteration_tokens"` // of any iteration as it is shown
-	TotalTokens        int `yaml:"total_tokens"`     // of all of this and the open iteration
+	IterationTokens    int `yaml:"iteration_tokens"` // of any shown iteration
+	TotalTokens        int `yaml:"total_tokens"`     // of all parts and the open iteration
 }
 
-// Zero reports whether the profile shows conversations as they are.
+// Zero reports whether requests contain the conversation instead of a loop's view.
 func (l *Loop) Zero() bool { return *l == Loop{} }
 
 // Phase is one phase of work: an ACP mode.
@@ -134,13 +134,13 @@ type Phase struct {
 	ID           string   `yaml:"id"`
 	Title        string   `yaml:"title"`
 	Prompt       string   `yaml:"prompt"`        // added to the system prompt
-	Required     []string `yaml:"required"`      // documents without which a prompt is refused
-	Optional     []string `yaml:"optional"`      // documents that are shown where they are there
-	Units        int      `yaml:"units"`         // newest approved units whose implementation is shown, at most
-	FailingUnits bool     `yaml:"failing_units"` // the implementation of the units that the failures name is shown
+	Required     []string `yaml:"required"`      // documents; without one of them, a prompt is refused
+	Optional     []string `yaml:"optional"`      // further documents that are shown if they exist
+	Units        int      `yaml:"units"`         // maximum number of approved units to show, newest first
+	FailingUnits bool     `yaml:"failing_units"` // show the implementation of the units that the failures name
 }
 
-// Names reports whether a document of that name belongs to the phase.
+// Names reports whether the phase requires the document, or shows it if it exists.
 func (p *Phase) Names(document string) bool {
 	return slices.Contains(p.Required, document) || slices.Contains(p.Optional, document)
 }
@@ -179,8 +179,8 @@ func All() (map[string]Profile, error) {
 	return all, nil
 }
 
-// Phase returns the phase with the given id, or the first one where id is empty. ok is false for a
-// profile without phases and for an id that it does not have.
+// Phase returns the phase with the given id, or the first phase if id is empty. ok is false if the profile has no such
+// phase.
 func (p *Profile) Phase(id string) (phase Phase, ok bool) {
 	for _, phase := range p.Phases {
 		if phase.ID == id || id == "" {
@@ -190,9 +190,8 @@ func (p *Profile) Phase(id string) (phase Phase, ok bool) {
 	return Phase{}, false
 }
 
-// With returns the profile with one value replaced. path names it by the keys of the YAML form, value is
-// a string, bool, int64, float64, or []any and map[string]any of these. The error says what is wrong with
-// the key or the value.
+// With returns the profile with one value replaced. path contains the keys of its YAML form; value is a string, bool,
+// int64, float64, or []any and map[string]any of these. The error names an unknown key or an invalid value.
 func (p Profile) With(path []string, value any) (Profile, error) {
 	text, err := yaml.Marshal(p)
 	if err != nil {
@@ -210,7 +209,7 @@ func (p Profile) With(path []string, value any) (Profile, error) {
 	}
 	changed := Profile{Name: p.Name}
 	if err := yaml.UnmarshalWithOptions(text, &changed, yaml.Strict()); err != nil {
-		return p, fmt.Errorf("it takes another type than that of %v", value)
+		return p, fmt.Errorf("%v has the wrong type", value)
 	}
 	if below(value) {
 		return p, fmt.Errorf("%v is below 0", value)
@@ -218,7 +217,7 @@ func (p Profile) With(path []string, value any) (Profile, error) {
 	return changed, nil
 }
 
-// below reports whether a number is below 0: no setting of a profile is.
+// below reports whether value contains a number below 0, which no setting of a profile allows.
 func below(value any) bool {
 	switch v := value.(type) {
 	case int64:
@@ -233,14 +232,14 @@ func below(value any) bool {
 	return false
 }
 
-// put sets a value in a tree whose keys are all there.
+// put sets a value in a tree. An unknown key is an error.
 func put(tree map[string]any, path []string, value any) error {
 	if len(path) == 0 {
-		return fmt.Errorf("a key is wanted")
+		return fmt.Errorf("a key is missing")
 	}
 	old, known := tree[path[0]]
 	if !known {
-		return fmt.Errorf("there is no key %q; there are %s", path[0], strings.Join(slices.Sorted(maps.Keys(tree)), ", "))
+		return fmt.Errorf("unknown key %q; allowed: %s", path[0], strings.Join(slices.Sorted(maps.Keys(tree)), ", "))
 	}
 	if len(path) == 1 {
 		tree[path[0]] = value
@@ -249,7 +248,7 @@ func put(tree map[string]any, path []string, value any) error {
 	inner, ok := old.(map[string]any)
 	if !ok {
 		if old != nil {
-			return fmt.Errorf("%q has no keys of its own", path[0])
+			return fmt.Errorf("%q has no keys below it", path[0])
 		}
 		inner = make(map[string]any)
 		tree[path[0]] = inner

@@ -76,13 +76,13 @@ func TestWith(t *testing.T) {
 		{[]string{"budget", "untrimmed"}, []any{"own"}, ""},
 		{[]string{"loop", "brief_chars"}, int64(7), ""},
 		{[]string{"phases"}, []any{map[string]any{"id": "only", "units": int64(1), "failing_units": true}}, ""},
-		{[]string{"compaction", "no_such_key"}, int64(1), `there is no key "no_such_key"`},
-		{[]string{"no_such_key"}, int64(1), `there is no key "no_such_key"`},
+		{[]string{"compaction", "no_such_key"}, int64(1), `unknown key "no_such_key"`},
+		{[]string{"no_such_key"}, int64(1), `unknown key "no_such_key"`},
 		{[]string{"title", "inner"}, int64(1), `"title" has no keys`},
-		{[]string{"compaction", "max_steps"}, "many", "another type"},
+		{[]string{"compaction", "max_steps"}, "many", "wrong type"},
 		{[]string{"compaction", "compaction_trigger_tokens"}, int64(-5), "below 0"},
 		{[]string{"compaction", "min_confidence"}, -0.1, "below 0"},
-		{nil, int64(1), "a key is wanted"},
+		{nil, int64(1), "a key is missing"},
 	} {
 		_, err := all(t)["phased"].With(tc.path, tc.value)
 		if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {

@@ -51,9 +51,9 @@ func (s *scribe) times() int {
 
 func (s *scribe) answer(req *upstream.Request) upstream.Script {
 	switch {
-	case mentions(req, "You find out where the newest topic"):
+	case mentions(req, "You determine where the newest topic"):
 		return upstream.Script{Steps: upstream.Texts(`{"boundary": null, "reason": "one topic", "confidence": 0.9}`)}
-	case !mentions(req, "You keep the notes of a conversation"):
+	case !mentions(req, "You keep notes of a conversation"):
 		return s.others(req)
 	}
 	s.mu.Lock()

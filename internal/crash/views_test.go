@@ -63,7 +63,7 @@ func newViewEditor(t *testing.T, seed uint64, opt binary.Options) *viewEditor {
 	v.teller.Choose(func(req *upstream.Request) upstream.Script {
 		v.step()
 		steps := upstream.Texts("It was decided ", "to go on ", "with part three ", "of the plan.")
-		if strings.Contains(req.Messages[0].Text(), "You find out where the newest topic") {
+		if strings.Contains(req.Messages[0].Text(), "You determine where the newest topic") {
 			steps = upstream.Texts(`{"boundary": null, "confidence": 1}`)
 		}
 		return upstream.Script{Steps: steps, Gap: 2 * time.Millisecond, Usage: upstream.Usage{Input: 100, Output: 10}}

@@ -61,7 +61,7 @@ func (l *loader) readProfile(d document, mapping *ast.MappingNode, profile strin
 type knob struct{ section, name, doc string }
 
 var knobs = []knob{
-	{"budget", "context_window", "context window, in tokens; smaller than the model's own"},
+	{"budget", "context_window", "maximum context window, in tokens; a smaller window of the model takes precedence"},
 	{"budget", "reserved_output", "tokens reserved for the reply"},
 	{"compaction", "strategy", "topic, rolling, prune, middle or window"},
 	{"compaction", "compaction_trigger_tokens", "history size that starts a compaction, in tokens"},
@@ -69,12 +69,12 @@ var knobs = []knob{
 	{"compaction", "summary_budget_tokens", "longest summary, in tokens"},
 	{"compaction", "min_verbatim_exchanges", "minimum number of exchanges to keep verbatim"},
 	{"compaction", "min_confidence", "minimum confidence in a topic boundary, 0 to 1"},
-	{"compaction", "summary_threshold", "number of steps without a summary that starts a summary"},
+	{"compaction", "summary_threshold", "number of steps since the last summary that starts a summary"},
 	{"compaction", "max_steps", "maximum number of steps if summaries are off"},
 	{"compaction", "keep_first", "number of initial steps to keep"},
 	{"compaction", "keep_last", "number of final steps to keep"},
-	{"compaction", "raw_window_size", "number of iterations to keep raw"},
-	{"compaction", "summarize_every", "iterations between complete new summaries"},
+	{"compaction", "raw_window_size", "number of iterations to keep verbatim"},
+	{"compaction", "summarize_every", "number of iterations between complete rewrites of the summary"},
 	{"compaction", "max_summary_tokens", "longest running summary, in tokens"},
 }
 

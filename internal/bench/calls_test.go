@@ -24,13 +24,13 @@ func measureCalls(b *testing.B) []row {
 	server := binary.Start(b, binary.NewHome(b, "listen: 127.0.0.1:0\n"), binary.Options{})
 	strata := dialBare(b, server.WebSocket(), &websocket.DialOptions{HTTPHeader: bearer(server.Info)})
 	strata.roundTrip(b, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}`)
-	yardstick := startChild(b, "echo")
-	echo := dialBare(b, yardstick.line(b), nil)
+	reference := startChild(b, "echo")
+	echo := dialBare(b, reference.line(b), nil)
 
 	latency := takeTurns(latencyCalls, strata.latency(b), echo.latency(b))
 	var strataComputed, echoComputed []float64
 	rates := takeTurns(throughputRounds,
-		strata.throughput(b, server.PID, &strataComputed), echo.throughput(b, yardstick.pid, &echoComputed))
+		strata.throughput(b, server.PID, &strataComputed), echo.throughput(b, reference.pid, &echoComputed))
 
 	const of = "a WebSocket that echoes"
 	throughput := rates.ratio(fmt.Sprintf("trivial calls, %d in flight", inFlight), perSecond, of, 0.25)

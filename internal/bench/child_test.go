@@ -20,14 +20,14 @@ import (
 	"github.com/coder/websocket"
 )
 
-// children are the yardsticks that run in their own process, like the server.
+// children are the references that run in their own process, like the server.
 var children = map[string]func(){
 	"echo":   echo,
 	"direct": direct,
 	"page":   page,
 }
 
-// child is the process of a yardstick. It exits when its input is closed, at the end of its benchmark.
+// child is the process of a reference. It exits when its input is closed, at the end of its benchmark.
 type child struct {
 	pid   int
 	input io.Writer
@@ -46,7 +46,7 @@ func startChild(b *testing.B, name string) *child {
 	b.Cleanup(func() {
 		input.Close()
 		if err := cmd.Wait(); err != nil {
-			b.Errorf("yardstick %s: %v", name, err)
+			b.Errorf("reference %s: %v", name, err)
 		}
 	})
 	return &child{cmd.Process.Pid, input, bufio.NewScanner(output)}
@@ -56,7 +56,7 @@ func startChild(b *testing.B, name string) *child {
 func (c *child) line(b *testing.B) string {
 	b.Helper()
 	if !c.lines.Scan() {
-		b.Fatalf("the yardstick has ended: %v", c.lines.Err())
+		b.Fatalf("the reference has ended: %v", c.lines.Err())
 	}
 	return c.lines.Text()
 }

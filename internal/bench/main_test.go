@@ -13,10 +13,10 @@ import (
 	"strata/internal/hudtest"
 )
 
-// childEnv names the yardstick that a child process runs.
+// childEnv names the reference that a child process runs.
 const childEnv = "STRATA_BENCH_CHILD"
 
-// TestMain runs a yardstick, or the benchmarks after building strata, or the tests, which do not need strata.
+// TestMain runs a reference, or the benchmarks after building strata, or the tests, which do not need strata.
 func TestMain(m *testing.M) {
 	if child := children[os.Getenv(childEnv)]; child != nil {
 		child()

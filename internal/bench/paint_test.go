@@ -64,8 +64,8 @@ func measureFirstPaint(b *testing.B) []row {
 	}
 	painted := takeTurns(paints, ours, theirs)
 	return []row{
-		alone("first paint, 200 sessions", nanoseconds, median(painted.ours), float64(500*time.Millisecond)).versus(median(painted.theirs), "a page that is one line of text"),
-		alone("  until the list is there", nanoseconds, median(listed), 0),
+		alone("first paint, 200 sessions", nanoseconds, median(painted.ours), float64(500*time.Millisecond)).versus(median(painted.theirs), "a page with one line of text"),
+		alone("  until the list is shown", nanoseconds, median(listed), 0),
 	}
 }
 

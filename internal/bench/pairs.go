@@ -21,16 +21,16 @@ func takeTurns(n int, ours, theirs func() float64) pairs {
 }
 
 // ratio returns a row with the median of the pairs' ratios.
-func (p pairs) ratio(measure string, u unit, of string, aim float64) row {
+func (p pairs) ratio(measure string, u unit, of string, target float64) row {
 	return row{
-		measure: measure, unit: u, figure: median(p.ours), yardstick: median(p.theirs), of: of,
-		compared: p.median(func(a, b float64) float64 { return a / b }), with: times, aim: aim,
+		measure: measure, unit: u, figure: median(p.ours), reference: median(p.theirs), of: of,
+		compared: p.median(func(a, b float64) float64 { return a / b }), with: times, target: target,
 	}
 }
 
 // difference returns a row with the median of the pairs' differences.
-func (p pairs) difference(measure string, u unit, of string, aim float64) row {
-	r := p.ratio(measure, u, of, aim)
+func (p pairs) difference(measure string, u unit, of string, target float64) row {
+	r := p.ratio(measure, u, of, target)
 	r.compared, r.with = p.median(func(a, b float64) float64 { return a - b }), u
 	return r
 }

@@ -20,13 +20,13 @@ const idleSessions = 1000
 
 // measureIdleSessions measures the memory of an idle session without history.
 func measureIdleSessions(b *testing.B) []row {
-	const aim = 64 << 10
+	const target = 64 << 10
 	asIs, _ := idle(b, nil)
 	// With little garbage, the heap is what sessions hold.
 	_, held := idle(b, []string{"GOGC=5"})
 	return []row{
-		alone("idle session, resident", kibibytes, asIs, aim),
-		alone("idle session, held", kibibytes, held, aim),
+		alone("idle session, resident", kibibytes, asIs, target),
+		alone("idle session, in use", kibibytes, held, target),
 	}
 }
 
@@ -106,7 +106,7 @@ func storeSession(b *testing.B, server *binary.Server, messages int) string {
 }
 
 // loadOf measures new processes that load the session, and bare connections that read the same rows.
-func loadOf(b *testing.B, server *binary.Server, id string, messages int, measure string, aim time.Duration) []row {
+func loadOf(b *testing.B, server *binary.Server, id string, messages int, measure string, target time.Duration) []row {
 	b.Helper()
 	var computing []float64
 	ours := func() float64 {
@@ -129,7 +129,7 @@ func loadOf(b *testing.B, server *binary.Server, id string, messages int, measur
 	theirs := func() float64 { return readHeads(b, server.Database, id, messages) }
 	p := takeTurns(loads, ours, theirs)
 	return []row{
-		alone(measure, nanoseconds, median(p.ours), float64(aim)).versus(median(p.theirs), "reading the same rows with SQLite"),
+		alone(measure, nanoseconds, median(p.ours), float64(target)).versus(median(p.theirs), "reading the same rows with SQLite"),
 		alone("  its processor time", nanoseconds, median(computing), 0),
 	}
 }

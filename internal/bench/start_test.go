@@ -41,11 +41,11 @@ func measureStart(b *testing.B) []row {
 	memory := each(func(s startup) float64 { return s.resident })
 	private := each(func(s startup) float64 { return s.private })
 	return []row{
-		alone("start to the first answer", nanoseconds, median(wall.ours), float64(50*time.Millisecond)).versus(median(wall.theirs), of),
+		alone("start to the first reply", nanoseconds, median(wall.ours), float64(50*time.Millisecond)).versus(median(wall.theirs), of),
 		alone("  its processor time", nanoseconds, median(processor.ours), 0).versus(median(processor.theirs), of),
 		alone("the very first start, once", nanoseconds, first.wall, 0),
-		alone("resident at the first answer", mebibytes, median(memory.ours), 40<<20).versus(median(memory.theirs), of),
-		alone("  that is no page of a file", mebibytes, median(private.ours), 0).versus(median(private.theirs), of),
+		alone("resident at the first reply", mebibytes, median(memory.ours), 40<<20).versus(median(memory.theirs), of),
+		alone("  of it not backed by a file", mebibytes, median(private.ours), 0).versus(median(private.theirs), of),
 	}
 }
 
@@ -81,9 +81,9 @@ func startServer(b *testing.B, home *binary.Home) startup {
 func startEcho(b *testing.B) startup {
 	b.Helper()
 	start := time.Now()
-	yardstick := startChild(b, "echo")
-	dialBare(b, yardstick.line(b), nil).roundTrip(b, "hello")
-	return accounts(b, yardstick.pid, time.Since(start))
+	reference := startChild(b, "echo")
+	dialBare(b, reference.line(b), nil).roundTrip(b, "hello")
+	return accounts(b, reference.pid, time.Since(start))
 }
 
 func accounts(b *testing.B, pid int, wall time.Duration) startup {

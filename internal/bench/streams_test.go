@@ -93,8 +93,8 @@ func measureFirstDelta(b *testing.B) []row {
 	})
 	return []row{
 		p.difference("first delta after a prompt", nanoseconds, "a direct client", float64(time.Millisecond)),
-		alone("  a synced write, which a prompt must wait for", nanoseconds, median(syncs), 0),
-		alone("  processor time of such a turn, whole", nanoseconds, computed()/firstDeltas, 0),
+		alone("  a synced write, part of every prompt", nanoseconds, median(syncs), 0),
+		alone("  processor time of such a turn", nanoseconds, computed()/firstDeltas, 0),
 	}
 }
 
@@ -126,7 +126,7 @@ func measureDeltas(b *testing.B) []row {
 	wall, processor := newStage(b).compare(streams, streamRounds, 0)
 	name := fmt.Sprintf("%d sessions of %d deltas", streams, deltas)
 	return []row{
-		wall.ratio(name+", at once", nanoseconds, "a direct client", 4),
+		wall.ratio(name+", concurrent", nanoseconds, "a direct client", 4),
 		processor.difference("processor time of 1,000 deltas", nanoseconds, "a direct client", float64(20*time.Millisecond)),
 	}
 }

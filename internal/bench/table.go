@@ -1,5 +1,5 @@
-// Package bench measures the server as its users experience it: the real binary in its own process. Each figure has a
-// yardstick that is measured alternately, so that other load on the machine affects both.
+// Package bench measures the server as its users experience it: the real binary in its own process. Most figures
+// have a reference, measured alternately with the figure, so that other load on the machine affects both.
 // `make bench` prints the table; docs/benchmarks.md explains its lines.
 //
 // It must never be imported, and no test may fail for being slow: it only prints figures.
@@ -35,36 +35,36 @@ var (
 	times     unit = func(v float64) string { return fmt.Sprintf("%.2fx", v) }
 )
 
-// row is one line of the table. An aim applies to compared, which is the figure itself if there is no yardstick.
+// row is one line of the table. A target applies to compared, which is the figure itself if there is no reference.
 type row struct {
 	measure   string
-	unit      unit // of figure and yardstick
+	unit      unit // of figure and reference
 	figure    float64
-	yardstick float64
-	of        string // description of the yardstick; empty for none
+	reference float64
+	of        string // description of the reference; empty for none
 
 	compared float64
-	with     unit    // of compared and aim: times for a ratio, or unit for a difference; nil if nothing is compared
-	aim      float64 // 0 for none
-	atLeast  bool    // the aim is a lower bound
+	with     unit    // of compared and target: times for a ratio, or unit for a difference; nil if nothing is compared
+	target      float64 // 0 for none
+	atLeast  bool    // the target is a lower bound
 }
 
-// alone returns a row whose aim applies to the figure itself.
-func alone(measure string, u unit, figure, aim float64) row {
-	return row{measure: measure, unit: u, figure: figure, compared: figure, with: u, aim: aim}
+// alone returns a row whose target applies to the figure itself.
+func alone(measure string, u unit, figure, target float64) row {
+	return row{measure: measure, unit: u, figure: figure, compared: figure, with: u, target: target}
 }
 
-// versus adds a yardstick to which the aim does not apply.
-func (r row) versus(yardstick float64, of string) row {
-	r.yardstick, r.of = yardstick, of
+// versus adds a reference to which the target does not apply.
+func (r row) versus(reference float64, of string) row {
+	r.reference, r.of = reference, of
 	return r
 }
 
 func (r row) met() string {
 	switch {
-	case r.aim == 0:
+	case r.target == 0:
 		return ""
-	case r.atLeast == (r.compared >= r.aim), r.compared == r.aim:
+	case r.atLeast == (r.compared >= r.target), r.compared == r.target:
 		return "yes"
 	}
 	return "NO"
@@ -74,23 +74,23 @@ func (r row) met() string {
 func (r row) cells() []string {
 	cells := []string{r.measure, r.unit(r.figure), "", "", "", r.met(), r.of}
 	if r.of != "" {
-		cells[2] = r.unit(r.yardstick)
+		cells[2] = r.unit(r.reference)
 	}
 	if r.with != nil && r.compared != r.figure {
 		cells[3] = r.with(r.compared)
 	}
-	if r.aim != 0 {
+	if r.target != 0 {
 		sign := "<= "
 		if r.atLeast {
 			sign = ">= "
 		}
-		cells[4] = sign + r.with(r.aim)
+		cells[4] = sign + r.with(r.target)
 	}
 	return cells
 }
 
 // heading is the first line of the table; .ci/bench looks for its first word.
-var heading = []string{"measure", "strata", "yardstick", "compared", "aim", "met", "the yardstick is"}
+var heading = []string{"measure", "strata", "reference", "comparison", "target", "met", "the reference is"}
 
 // writeTable writes rows as a table.
 func writeTable(w io.Writer, rows []row) error {

@@ -17,16 +17,16 @@ func TestTable(t *testing.T) {
 		p.difference("difference", nanoseconds, "a floor", 3e6),
 		rate,
 		alone("memory", kibibytes, 65<<10, 64<<10).versus(1<<10, "a small one"),
-		alone("no aim", mebibytes, 3<<20, 0),
+		alone("no target", mebibytes, 3<<20, 0),
 	}); err != nil {
 		t.Fatal(err)
 	}
-	want := `measure     strata     yardstick  compared  aim          met  the yardstick is
-ratio       4ms        2ms        3.00x     <= 2.50x     NO   a floor
-difference  4ms        2ms        2ms       <= 3ms       yes  a floor
-rate        4.00 MB/s  2.00 MB/s  3.00x     >= 4.00x     NO   a floor
-memory      65.0 KiB   1.0 KiB              <= 64.0 KiB  NO   a small one
-no aim      3.0 MiB                                           
+	want := `measure     strata     reference  comparison  target       met  the reference is
+ratio       4ms        2ms        3.00x       <= 2.50x     NO   a floor
+difference  4ms        2ms        2ms         <= 3ms       yes  a floor
+rate        4.00 MB/s  2.00 MB/s  3.00x       >= 4.00x     NO   a floor
+memory      65.0 KiB   1.0 KiB                <= 64.0 KiB  NO   a small one
+no target   3.0 MiB                                             
 `
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)

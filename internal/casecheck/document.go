@@ -27,8 +27,8 @@ var kinds = map[int]string{
 
 const preface = `# Known faults
 
-Users of software like this have met the faults below. For each there is a test that fails if Strata has it.
-The document is written by ` + "`go test ./internal/casecheck -update`" + ` from the names of the tests.
+Users of similar software have reported the faults below, or they were found while using Strata. For each fault, a test
+fails if Strata has it. ` + "`go test ./internal/casecheck -update`" + ` writes this document from the names of the tests.
 `
 
 // document returns docs/cases.md: a table per kind with a row for each case that has a test.

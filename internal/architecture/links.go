@@ -13,15 +13,16 @@ var (
 	fencedBlock  = regexp.MustCompile("(?ms)^```.*?^```$")
 	codeSpan     = regexp.MustCompile("`[^`\n]*`")
 	markdownLink = regexp.MustCompile(`\]\(([^()\s]+)\)`)
+	imageSource  = regexp.MustCompile(`\b(?:src|srcset)="([^"\s]+)"`)
 	heading      = regexp.MustCompile(`(?m)^#{1,6} +(.+)$`)
 )
 
-// linkFaults returns the broken links of a Markdown file. read returns a file of the tree and whether it exists; a folder
-// has no content. Links to other hosts are not checked.
+// linkFaults returns the broken links and image sources of a Markdown file. read returns a file of the tree and whether it
+// exists; a folder has no content. Links to other hosts are not checked.
 func linkFaults(name string, content []byte, read func(name string) (content []byte, ok bool)) []string {
 	text := codeSpan.ReplaceAllString(fencedBlock.ReplaceAllString(string(content), ""), "")
 	var faults []string
-	for _, m := range markdownLink.FindAllStringSubmatch(text, -1) {
+	for _, m := range append(markdownLink.FindAllStringSubmatch(text, -1), imageSource.FindAllStringSubmatch(text, -1)...) {
 		target, err := url.Parse(m[1])
 		if err == nil && target.IsAbs() {
 			continue

@@ -34,8 +34,9 @@ func readTree(name string) ([]byte, bool) {
 
 func TestLinkFaults(t *testing.T) {
 	tree := map[string]string{
-		"README.md":        "# Strata\n\n## A tour\n",
-		"docs/protocol.md": "## `_strata/x`, and so on\n\n```\n## no heading\n```\n",
+		"README.md":             "# Strata\n\n## A tour\n",
+		"docs/images/dark.webp": "",
+		"docs/protocol.md":      "## `_strata/x`, and so on\n\n```\n## no heading\n```\n",
 	}
 	read := func(name string) ([]byte, bool) {
 		content, ok := tree[name]
@@ -48,12 +49,15 @@ func TestLinkFaults(t *testing.T) {
 		"`[no](link.md)`",
 		"```\n[no](link.md)\n```",
 		"[gone](gone.md) [gone](../protocol.md) [gone](protocol.md#no-heading) [gone](#there)",
+		`<source srcset="images/dark.webp"><img src="images/light.webp"><img src="docs/images/dark.webp" alt="gone">`,
 	}, "\n\n")
 	want := []string{
 		"docs/context.md links to gone.md, which does not exist",
 		"docs/context.md links to ../protocol.md, which does not exist",
 		"docs/context.md links to protocol.md#no-heading, which does not exist",
 		"docs/context.md links to #there, which does not exist",
+		"docs/context.md links to images/light.webp, which does not exist",
+		"docs/context.md links to docs/images/dark.webp, which does not exist",
 	}
 	if diff := cmp.Diff(want, linkFaults("docs/context.md", []byte(text), read)); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)

@@ -1,9 +1,9 @@
-// Package web is what a browser sees of the server: the HUD, the page that says how to get in, and their files.
+// Package web serves the pages for the browser: the HUD, the page for unauthorized browsers, and their files.
 //
-// All of it is embedded and served as it is; a page loads nothing from elsewhere, so that it works offline and under
-// the strictest content policy: no script, style or handler stands inside a page. The HUD's own source is in hud, its
-// build in assets; it is a client of the WebSocket like any other. The package must never hold or show a secret, decide
-// who may see a page, or know what a session is.
+// All of it is embedded. A page loads nothing from other hosts, so it works offline and under the strictest content
+// security policy, which forbids inline scripts, styles and handlers. The source of the HUD is in hud, its bundle in
+// assets; the HUD is a client of the WebSocket like any other. The package must never hold or show a secret, decide who
+// may see a page, or know what a session is.
 package web
 
 import (
@@ -17,15 +17,15 @@ import (
 //go:embed pages/hud.html
 var hudPage string
 
-// entryPage has reasonMark in place of the reason.
+// entryPage is the page for unauthorized browsers, with reasonMark in place of the reason.
 //
 //go:embed pages/entry.html
 var entryPage string
 
 const reasonMark = "<!-- reason -->"
 
-// Handler serves the HUD at "/". The page is the same for everybody: what it shows it asks for over the WebSocket. It
-// serves GET and HEAD and leaves it to the caller to keep other methods, and people who may not see it, away.
+// Handler serves the HUD at "/". The page is the same for all users: it fetches its content over the WebSocket. The
+// caller must refuse methods other than GET and HEAD, and unauthorized requests.
 func Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
@@ -34,8 +34,8 @@ func Handler() http.Handler {
 	return mux
 }
 
-// WriteEntry answers with the page that says how to get in. status is the HTTP status and reason says in a sentence
-// (without its full stop) why the browser is not let in; text between backquotes in it is shown as code.
+// WriteEntry responds with the page for unauthorized browsers, which explains how to open the HUD. status is the HTTP
+// status. reason is a sentence without a full stop; text between backquotes is shown as code.
 func WriteEntry(w http.ResponseWriter, status int, reason string) {
 	writePage(w, status, strings.Replace(entryPage, reasonMark, paragraph(reason), 1))
 }
@@ -46,15 +46,15 @@ func writePage(w http.ResponseWriter, status int, page string) {
 	io.WriteString(w, page)
 }
 
-// paragraph returns a reason in HTML; empty for none. The one text in all pages is written by hand: a package for
-// templates would keep every exported method of the program in the binary, since a template may name any of them.
+// paragraph returns a reason as an HTML paragraph, or an empty text if there is none. It does not use a template package,
+// which would keep every exported method of the program in the binary, because a template can call any of them.
 func paragraph(reason string) string {
 	if reason == "" {
 		return ""
 	}
 	var out strings.Builder
 	out.WriteString(`<p class="reason">`)
-	for _, p := range pieces(reason) {
+	for _, p := range splitCode(reason) {
 		text := html.EscapeString(p.Text)
 		if p.Code {
 			text = "<code>" + text + "</code>"
@@ -65,19 +65,19 @@ func paragraph(reason string) string {
 	return out.String()
 }
 
-// piece is a part of a sentence that is code or not.
-type piece struct {
+// span is a part of a sentence that is either text or code.
+type span struct {
 	Text string
 	Code bool
 }
 
-// pieces takes a sentence apart at its backquotes.
-func pieces(sentence string) []piece {
-	var all []piece
+// splitCode splits a sentence at its backquotes.
+func splitCode(sentence string) []span {
+	var all []span
 	code := false
 	for text := range strings.SplitSeq(sentence, "`") {
 		if text != "" {
-			all = append(all, piece{text, code})
+			all = append(all, span{text, code})
 		}
 		code = !code
 	}

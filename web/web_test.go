@@ -67,8 +67,8 @@ func TestEntryPage(t *testing.T) {
 	}
 }
 
-func TestPieces(t *testing.T) {
-	for sentence, want := range map[string][]piece{
+func TestSplitCode(t *testing.T) {
+	for sentence, want := range map[string][]span{
 		"":       nil,
 		"a":      {{"a", false}},
 		"`a`":    {{"a", true}},
@@ -76,7 +76,7 @@ func TestPieces(t *testing.T) {
 		"a `b":   {{"a ", false}, {"b", true}},
 		"``":     nil,
 	} {
-		got := pieces(sentence)
+		got := splitCode(sentence)
 		if len(got) != len(want) {
 			t.Errorf("%q: %v", sentence, got)
 			continue

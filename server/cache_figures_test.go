@@ -12,8 +12,7 @@ import (
 	"strata/tokens"
 )
 
-// TestBreakdownIsTheNextRequest compares, in random states, what the breakdown says of the next request with the request
-// that is sent then.
+// TestBreakdownIsTheNextRequest compares the breakdown with the request that is then sent, in random states.
 func TestBreakdownIsTheNextRequest(t *testing.T) {
 	t.Parallel()
 	count := tokens.For("o200k_base").Count
@@ -62,8 +61,8 @@ func TestBreakdownIsTheNextRequest(t *testing.T) {
 	}
 }
 
-// TestExpectedFigures compares the tokens that the usage log says were expected with those that the provider reports. The
-// provider counts a fifth more than the session does, which has to learn that.
+// TestExpectedFigures compares the expected tokens in the usage log with those that the provider reports. The provider
+// counts 20 % more tokens than the session, which must learn the ratio.
 func TestExpectedFigures(t *testing.T) {
 	t.Parallel()
 	for _, layout := range bothLayouts {
@@ -105,7 +104,7 @@ func TestExpectedFigures(t *testing.T) {
 	}
 }
 
-// checkUsagePages lists the calls from the newest on and compares the totals with them.
+// checkUsagePages lists the calls, newest page first, and compares their sums with the totals.
 func checkUsagePages(t *testing.T, s *stage) {
 	t.Helper()
 	var calls []wire.Call

@@ -11,25 +11,25 @@ import (
 	"strata/internal/upstream"
 )
 
-// shown is what a model sees in a request, read from its bytes alone: the files as their texts and the changes to
-// them make them, the documents and the messages in order.
+// shown is the content of a request as the model sees it, read from its bytes: files with all diffs applied, documents,
+// and messages in order.
 type shown struct {
-	files     map[string][]shownFile // by path, each version that is led to, in order
-	documents map[string][]string    // by name, each version, in order
+	files     map[string][]shownFile // by path; all versions that the request contains, in order
+	documents map[string][]string    // by name; all versions, in order
 	messages  []string               // names, in order
-	gone      map[string]int         // of documents that the notes take back, how many versions they do
-	available map[string]string      // by path, as the notes tell it
-	lists     int                    // notes that tell all of it
+	gone      map[string]int         // number of versions that notes revoke, by document
+	available map[string]string      // by path, as the notes report it
+	lists     int                    // number of notes that list all files
 }
 
-// shownFile is one version of a file that a request leads to.
+// shownFile is one version of a file in a request.
 type shownFile struct {
-	heading string // what stands behind the path
+	heading string // text after the path
 	text    string
 	diff    bool
 }
 
-// The tests' messages and documents say what they are.
+// The messages and documents of the tests contain their own names.
 var (
 	messageName  = regexp.MustCompile(`MSG [a-z]?\d+`)
 	documentName = regexp.MustCompile(`DOC (\w+) v(\d+)`)
@@ -37,7 +37,7 @@ var (
 	fenceLine    = regexp.MustCompile("^```+$")
 )
 
-// readRequest reads what a request shows. It fails for changes that do not fit the text before them.
+// readRequest reads the content of a request. It fails if a diff does not fit the text before it.
 func readRequest(req *upstream.Request) (*shown, error) {
 	s := &shown{files: map[string][]shownFile{}, documents: map[string][]string{}, gone: map[string]int{}, available: map[string]string{}}
 	for _, b := range req.System {
@@ -70,7 +70,7 @@ func (s *shown) readBlock(b upstream.Block) error {
 	return s.read(b.Text)
 }
 
-// read takes the pieces of a text: what stands in fences belongs to the line before them.
+// read reads the parts of a text: a fenced block belongs to the line before it.
 func (s *shown) read(text string) error {
 	all := strings.SplitAfter(text, "\n")
 	before := ""
@@ -141,7 +141,7 @@ func (s *shown) readFence(heading, text string) error {
 	return nil
 }
 
-// patch applies a unified diff. Every line of it that is no addition must be in the text.
+// patch applies a unified diff. The text must contain every line of the diff that is not an addition.
 func patch(text, diff string) (string, error) {
 	old := splitLines(text)
 	var out []string
@@ -183,7 +183,7 @@ func patch(text, diff string) (string, error) {
 	return strings.Join(append(out, old[at:]...), ""), nil
 }
 
-// splitLines returns the lines of a text with their ends.
+// splitLines returns the lines of a text with their line ends.
 func splitLines(text string) []string {
 	all := strings.SplitAfter(text, "\n")
 	if last := len(all) - 1; all[last] == "" {
@@ -194,7 +194,7 @@ func splitLines(text string) []string {
 
 var hunkHead = regexp.MustCompile(`^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@`)
 
-// hunkStart returns how many lines of the old text stand in front of a hunk.
+// hunkStart returns the number of lines of the old text before a hunk.
 func hunkStart(line string) (int, error) {
 	m := hunkHead.FindStringSubmatch(line)
 	if m == nil {
@@ -202,7 +202,7 @@ func hunkStart(line string) (int, error) {
 	}
 	n, err := strconv.Atoi(m[1])
 	if m[2] != "0" && n > 0 {
-		n-- // lines count from 1, unless none is taken
+		n-- // line numbers start at 1, unless the hunk contains no old line
 	}
 	return n, err
 }
@@ -225,7 +225,7 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// once checks that the versions of something end with the present one, and that none is shown twice in a row.
+// once checks that the last version is the current one, and that no version is repeated directly.
 func once(name string, versions []string, present string) error {
 	if len(versions) == 0 {
 		return fmt.Errorf("%s is not shown", name)

@@ -19,11 +19,10 @@ import (
 	"strata/tokens"
 )
 
-// cacheMinimum is the shortest prefix that the tests' models cache, in tokens.
+// cacheMinimum is the length of the shortest prefix that the tests' models cache, in tokens.
 const cacheMinimum = 200
 
-// stage is a server whose provider caches prompts as the real ones do, with a clock that the test sets, and one
-// session on it.
+// stage is a server with one session. Its provider caches prompts like real providers, and the test sets its clock.
 type stage struct {
 	*testServer
 	layout  string
@@ -35,17 +34,17 @@ type stage struct {
 	sid     string
 	options []func(*Options)
 
-	answer string // what the model says next
-	scale  int    // percent of the session's count that the provider counts
+	answer string // the model's next reply
+	scale  int    // the provider's count in percent of the session's count
 
-	// Of a cache that the session went to before a restart, but not with the last request before it, nothing is known
-	// after it, so that more can be read than was expected.
+	// After a restart, the session knows nothing of a cache that it used before its last request, so more can be read
+	// than expected.
 	known   map[string]bool
 	current string
-	more    bool // nor of earlier layouts, to which a random session may come back
+	more    bool // the same for earlier layouts, to which a random session can return
 }
 
-// clock is a clock that stands still until a test moves it. It is safe for concurrent use.
+// clock is a clock that only tests move. It is safe for concurrent use.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -65,11 +64,11 @@ func (c *clock) set(now time.Time) {
 	c.now = now
 }
 
-// noon is when the tests begin: a time far from midnight.
+// noon is the start time of the tests, far from midnight.
 var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 
-// newStage starts a server and opens a session. Two models of Anthropic's kind, claude/a and claude/b, and one of
-// OpenAI's, local/x, count as the session does.
+// newStage starts a server and opens a session. The models claude/a and claude/b (Anthropic's API) and local/x
+// (OpenAI's) count tokens like the session.
 func newStage(t *testing.T, layout string, adjust ...func(*Options)) *stage {
 	t.Helper()
 	s := &stage{layout: layout, clock: &clock{now: noon}, planned: new(planned), answer: "Fine.", scale: 100, known: map[string]bool{}}
@@ -105,14 +104,14 @@ func newStage(t *testing.T, layout string, adjust ...func(*Options)) *stage {
 	return s
 }
 
-// open starts the server on its database and connects.
+// open starts the server on its database and connects an editor.
 func (s *stage) open() {
 	s.t.Helper()
 	s.start(s.options...)
 	s.editor = s.testServer.editor()
 }
 
-// restart ends the server and starts another one on its database.
+// restart stops the server and starts another one on its database.
 func (s *stage) restart() {
 	s.t.Helper()
 	s.editor.Close()
@@ -124,7 +123,7 @@ func (s *stage) restart() {
 	}
 }
 
-// prompt asks and waits for the answer.
+// prompt sends a prompt and waits for the reply.
 func (s *stage) prompt(text string) {
 	s.t.Helper()
 	if _, err := s.editor.Prompt(s.sid, text); err != nil {
@@ -132,7 +131,7 @@ func (s *stage) prompt(text string) {
 	}
 }
 
-// call calls a method of the session and fails the test where that fails.
+// call calls a method of the session, which must succeed.
 func (s *stage) call(method string, params map[string]any) {
 	s.t.Helper()
 	call[map[string]any](s.testServer, s.editor, method, s.sid, params)
@@ -149,7 +148,8 @@ func (s *stage) say(messages ...map[string]any) {
 	s.call("_strata/history/append", map[string]any{"messages": messages})
 }
 
-// toolBatch is an assistant's message with n calls and the message with their results, which say what text says of each.
+// toolBatch returns an assistant's message with n tool calls, and a message with their results; text returns the text
+// of a result.
 func toolBatch(name string, n int, text func(i int) string) []map[string]any {
 	var calls, results []any
 	for i := range n {
@@ -160,8 +160,8 @@ func toolBatch(name string, n int, text func(i int) string) []map[string]any {
 	return []map[string]any{message("assistant", calls), message("tool", results)}
 }
 
-// own assembles a request, makes the call as a frontend does, and commits what was answered. The request is sent
-// through the server's own client, so that it has the bytes that the server would send.
+// own assembles a request, makes the call as a frontend does, and commits the reply. The request is sent through the
+// server's own client, so it has the bytes that the server would send.
 func (s *stage) own(tools []any, answer ...map[string]any) {
 	s.t.Helper()
 	a := call[session.Assembled](s.testServer, s.editor, "_strata/context/assemble", s.sid, map[string]any{"tools": tools})
@@ -171,7 +171,7 @@ func (s *stage) own(tools []any, answer ...map[string]any) {
 	})
 }
 
-// send makes the call of an assembled request.
+// send sends an assembled request.
 func (s *stage) send(a session.Assembled) history.Usage {
 	s.t.Helper()
 	client, err := llm.New(llm.Options{
@@ -196,7 +196,7 @@ func (s *stage) send(a session.Assembled) history.Usage {
 	return result.Usage
 }
 
-// entriesOf returns an assembled request as a client has to send it.
+// entriesOf returns an assembled request in the form that a client sends.
 func entriesOf(a session.Assembled) []llm.Entry {
 	entries := make([]llm.Entry, len(a.Messages))
 	for i, m := range a.Messages {
@@ -211,7 +211,7 @@ func entriesOf(a session.Assembled) []llm.Entry {
 	return entries
 }
 
-// breakdown returns what the next request would hold.
+// breakdown returns the breakdown of the next request.
 func (s *stage) breakdown() session.Breakdown {
 	s.t.Helper()
 	return call[session.Breakdown](s.testServer, s.editor, "_strata/context/breakdown", s.sid, nil)
@@ -227,7 +227,7 @@ func (s *stage) lastCall() history.Call {
 	return calls[len(calls)-1]
 }
 
-// planned is what the server said of the requests that it sent, as its log tells.
+// planned contains the figures of the sent requests, from the server's log.
 type planned struct {
 	mu  sync.Mutex
 	all []plannedRequest
@@ -247,7 +247,7 @@ func (p *planned) last() plannedRequest {
 	return p.all[len(p.all)-1]
 }
 
-// plannedHandler takes the figures of requests from the log.
+// plannedHandler reads the figures of requests from the log.
 type plannedHandler struct {
 	planned *planned
 	next    slog.Handler
@@ -286,7 +286,7 @@ func (h *plannedHandler) Handle(ctx context.Context, r slog.Record) error {
 	return nil
 }
 
-// readAsExpected compares what the provider read with what the session expected of it.
+// readAsExpected compares the tokens that the provider read from its cache with the session's expectation.
 func (s *stage) readAsExpected(when string) upstream.Read {
 	s.t.Helper()
 	read, plan, req := s.cache.Last(), s.planned.last(), s.upstream.Last()
@@ -302,7 +302,7 @@ func (s *stage) readAsExpected(when string) upstream.Read {
 	return read
 }
 
-// share is the part of an input that was read from the cache.
+// share is the share of an input that was read from the cache.
 type share struct{ read, input int }
 
 func (f *share) add(u upstream.Usage) {
@@ -316,7 +316,7 @@ func (f share) String() string {
 
 var bothLayouts = []string{stability.LayoutLog, stability.LayoutRipple}
 
-// lines returns n lines of text that are like no others.
+// lines returns n unique lines of text.
 func lines(of string, n int) string {
 	var b strings.Builder
 	for i := range n {

@@ -25,8 +25,7 @@ var (
 	walkCount = flag.Int("walks", 2+2/less, "how many of them for each layout; every second one is restarted now and then")
 )
 
-// walk does random things to a session and knows what its requests must hold. What it does depends on nothing but
-// its seed.
+// walk changes a session at random, and knows what its requests must contain. The changes depend only on the seed.
 type walk struct {
 	*stage
 	r    *rand.Rand
@@ -41,11 +40,11 @@ type walk struct {
 	total     share
 	trace     []string
 
-	seq  int64    // of the transcript, to which the view can be taken back; 0: none
-	back []string // the messages that stood then
+	seq  int64    // sequence number to which the view can be restored; 0: none
+	back []string // the messages in the view at that time
 }
 
-// walkFile is a file of the context.
+// walkFile is a file of the session.
 type walkFile struct {
 	buffer   *string
 	from, to int // lines; 0: all
@@ -70,7 +69,7 @@ func (w *walk) did(format string, args ...any) {
 	w.trace = append(w.trace, fmt.Sprintf(format, args...))
 }
 
-// name returns a new name of a message, and a text that has it.
+// name returns a new name for a message, and a text that contains it.
 func (w *walk) say(words int) (text string) {
 	w.n++
 	name := fmt.Sprintf("MSG %d", w.n)
@@ -82,7 +81,7 @@ var walkPaths = []string{"a.go", "b.go", "c.md", "lib/d.go", "lib/ünï code.txt
 
 func (w *walk) path() string { return walkPaths[w.r.IntN(len(walkPaths))] }
 
-// line returns one of few lines, so that texts have much in common.
+// line returns one of a few lines, so that texts have many lines in common.
 func (w *walk) line() string {
 	all := []string{"x := 1", "", "// comment ünï", "```", "````go", "+added?", "-gone?", " indented", "@@ -1 +1 @@", `\ No newline`, "--- a", "+++ b", "}"}
 	if w.r.IntN(3) > 0 {
@@ -91,7 +90,7 @@ func (w *walk) line() string {
 	return all[w.r.IntN(len(all))]
 }
 
-// text returns a new text of a file.
+// text returns new content for a file.
 func (w *walk) text() string {
 	var all []string
 	for range w.r.IntN(60) {
@@ -112,7 +111,7 @@ func (w *walk) joined(all []string) string {
 	return text
 }
 
-// edited returns a text with some of its lines changed.
+// edited returns a text with some lines changed.
 func (w *walk) edited(text string) string {
 	all := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	for range 1 + w.r.IntN(4) {
@@ -148,7 +147,7 @@ func (w *walk) put(path, text string) {
 	}
 }
 
-// act does one random thing that is no request.
+// act makes one random change that is not a request.
 func (w *walk) act() {
 	w.t.Helper()
 	path := w.path()
@@ -230,7 +229,7 @@ func (w *walk) act() {
 	}
 }
 
-// compact compacts the history, and reads which messages stay.
+// compact compacts the history, and reads which messages remain.
 func (w *walk) compact(strategy string) {
 	w.answer = "This was said before."
 	done := call[session.Compacted](w.testServer, w.editor, "_strata/history/compact", w.sid, map[string]any{"strategy": strategy})
@@ -254,7 +253,7 @@ func (w *walk) compact(strategy string) {
 	}
 }
 
-// batch returns calls and their results, which have names.
+// batch returns tool calls and their results, with names.
 func (w *walk) batch(n int) []map[string]any {
 	w.n++
 	name := fmt.Sprint(w.n)
@@ -265,7 +264,7 @@ func (w *walk) add(path string) {
 	text, there := w.disk[path]
 	params := map[string]any{"path": path}
 	f := &walkFile{}
-	if old := w.files[path]; old != nil && old.buffer != nil { // the client's text stays until it says that it is saved
+	if old := w.files[path]; old != nil && old.buffer != nil { // the client's text applies until the client reports that it was saved
 		f.buffer, text, there = old.buffer, *old.buffer, true
 	}
 	switch w.r.IntN(8) {
@@ -296,7 +295,7 @@ func (w *walk) add(path string) {
 	}
 }
 
-// gone takes a file out that the disk has no more.
+// gone removes a file that no longer exists on disk.
 func (w *walk) gone(path string) {
 	if f := w.files[path]; f != nil && f.buffer == nil {
 		if _, there := w.disk[path]; !there {
@@ -319,7 +318,7 @@ func (w *walk) document() {
 	})
 }
 
-// turn makes one request, by the server or by the frontend, and checks it.
+// turn makes one request, from the server or as a frontend, and checks it.
 func (w *walk) turn() {
 	w.t.Helper()
 	text := w.say(5 + w.r.IntN(30))
@@ -364,7 +363,7 @@ func (w *walk) turn() {
 	w.checkCache()
 }
 
-// checkCache compares what the provider read with what was expected.
+// checkCache compares the tokens read from the cache with the expected ones.
 func (w *walk) checkCache() {
 	w.t.Helper()
 	when := fmt.Sprint("request ", w.upstream.Last().N)
@@ -378,7 +377,7 @@ func (w *walk) checkCache() {
 	}
 }
 
-// checkHeld reads the newest request and compares what it shows with what there is.
+// checkHeld compares the content of the newest request with the expected content.
 func (w *walk) checkHeld() {
 	w.t.Helper()
 	for path := range w.files {
@@ -461,7 +460,8 @@ func (w *walk) compareFile(s *shown, path string, f *walkFile) error {
 	return once(path, versions, want)
 }
 
-// compareLean checks that nothing is shown that is not needed: this layout takes out at once what is not.
+// compareLean checks that the request contains nothing that is not needed: this layout removes unused items
+// immediately.
 func (w *walk) compareLean(s *shown) error {
 	for path, versions := range s.files {
 		if w.files[path] == nil || len(versions) > 1 {
@@ -476,7 +476,7 @@ func (w *walk) compareLean(s *shown) error {
 	return nil
 }
 
-// step does some things and makes a request.
+// step makes some changes and then a request.
 func (w *walk) step() {
 	for range w.r.IntN(5) {
 		w.act()
@@ -486,8 +486,8 @@ func (w *walk) step() {
 	w.turn()
 }
 
-// TestRandomSessionsOnACachingProvider holds each request of random sessions against what it must show, and what
-// the provider reads of it against what was expected.
+// TestRandomSessionsOnACachingProvider compares each request of random sessions with the expected content, and the
+// tokens that the provider reads from its cache with the expected ones.
 func TestRandomSessionsOnACachingProvider(t *testing.T) {
 	t.Parallel()
 	for _, layout := range bothLayouts {
@@ -521,8 +521,8 @@ func TestRandomSessionsOnACachingProvider(t *testing.T) {
 	}
 }
 
-// TestRestartsChangeNoByte runs the same script on two servers, one of which is restarted now and then, and compares
-// all that they send.
+// TestRestartsChangeNoByte runs the same script on two servers, restarts one of them now and then, and compares all
+// requests.
 func TestRestartsChangeNoByte(t *testing.T) {
 	t.Parallel()
 	for _, layout := range bothLayouts {

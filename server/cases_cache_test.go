@@ -13,7 +13,7 @@ import (
 	"strata/internal/upstream"
 )
 
-// Five cache markers in one request: the provider refuses, and the session is unusable.
+// With five cache breakpoints in a request, the provider refuses it, and the session is unusable.
 func TestK3_03NeverMoreThanFourMarks(t *testing.T) {
 	t.Parallel()
 	for _, layout := range bothLayouts {
@@ -50,7 +50,7 @@ func TestK3_03NeverMoreThanFourMarks(t *testing.T) {
 	}
 }
 
-// sixTools are ten tools with six properties each, in an order and with keys in an order that r chooses.
+// sixTools returns ten tools with six properties each; r chooses their order and the order of the keys.
 func sixTools(r *rand.Rand) []any {
 	var tools []any
 	for _, i := range r.Perm(10) {
@@ -70,7 +70,8 @@ func sixTools(r *rand.Rand) []any {
 	return tools
 }
 
-// The order of maps shuffles the tools and the parts of a prompt on each turn, so that the cached prefix never matches.
+// If the order of a map decides the order of tools and parts, each turn has another order and the cached prefix never
+// matches.
 func TestK3_04OrderChangesNoByte(t *testing.T) {
 	t.Parallel()
 	for _, layout := range bothLayouts {
@@ -92,14 +93,14 @@ func TestK3_04OrderChangesNoByte(t *testing.T) {
 			}
 			second.Close()
 			shuffle := rand.New(rand.NewPCG(3, 1))
-			var first []string // prefixes of the first request's marks
+			var first []string // prefixes of the first request, by breakpoint
 			for turn := range 21 {
 				if turn == 20 {
 					s.restart()
 				}
 				s.clock.advance(time.Minute)
 				var bodies [2][]byte
-				var read upstream.Read // of the first session: the second one reads all of what that has written
+				var read upstream.Read // of the first session; the second session reads everything that the first has written
 				for n, sid := range sessions {
 					s.sid = sid
 					s.say(message("user", lines(fmt.Sprint("question ", turn), 2)))
@@ -128,7 +129,7 @@ func TestK3_04OrderChangesNoByte(t *testing.T) {
 	}
 }
 
-// A file that comes into L3 leaves the bytes of L0 to L2 alone.
+// A file that moves into L3 does not change the bytes of L0 to L2.
 func TestK3_04NewFileLeavesUpperTiersAlone(t *testing.T) {
 	s := newStage(t, "ripple")
 	turn := func() upstream.Read {
@@ -168,7 +169,7 @@ func TestK3_04NewFileLeavesUpperTiersAlone(t *testing.T) {
 	}
 }
 
-// upperPrefix returns the bytes up to the last mark in front of L3's.
+// upperPrefix returns the bytes up to the last breakpoint before that of L3.
 func upperPrefix(s *stage, read upstream.Read) string {
 	if len(read.Marks) < 2 {
 		return ""
@@ -176,8 +177,7 @@ func upperPrefix(s *stage, read upstream.Read) string {
 	return read.Marks[len(read.Marks)-2].Prefix
 }
 
-// Date and time in the system prompt change each minute and invalidate the whole cached prefix; a date does it at
-// midnight.
+// A time in the system prompt invalidates the whole cached prefix each minute, a date at midnight.
 func TestK3_05TheClockChangesNoByte(t *testing.T) {
 	for _, layout := range bothLayouts {
 		t.Run(layout, func(t *testing.T) {
@@ -220,7 +220,7 @@ func TestK3_05TheClockChangesNoByte(t *testing.T) {
 	}
 }
 
-// contentOf returns the texts of a request in order, without marks.
+// contentOf returns the texts of a request in order, without breakpoints.
 func contentOf(req *upstream.Request) (all []string) {
 	for _, b := range req.System {
 		all = append(all, "system: "+b.Text)
@@ -233,13 +233,13 @@ func contentOf(req *upstream.Request) (all []string) {
 	return all
 }
 
-// Only the newest block carries a marker: a turn of many tool blocks is longer than the provider's look-back, so that
-// the whole history is written to the cache again.
+// If only the newest block has a breakpoint, a turn with more tool blocks than the provider's look-back writes the
+// whole history to the cache again.
 func TestK3_07TurnsOfManyBlocksStayCached(t *testing.T) {
 	s := newStage(t, "log")
 	s.write("a.go", lines("a", 60))
 	s.call("_strata/files/add", map[string]any{"path": "a.go"})
-	previous := 0 // tokens up to the last mark
+	previous := 0 // tokens up to the last breakpoint
 	check := func(when string) {
 		t.Helper()
 		read := s.readAsExpected(when)
@@ -267,7 +267,7 @@ func TestK3_07TurnsOfManyBlocksStayCached(t *testing.T) {
 		s.own(tools, message("assistant", lines(when+" answer", 2)))
 		check(when + ", answer")
 	}
-	// What is appended between two prompts goes as text without tools, in as many blocks.
+	// Messages appended between two prompts are sent as text without tools, in the same number of blocks.
 	previous = 0
 	for turn := range 3 {
 		when := fmt.Sprint("prompt ", turn)

@@ -22,14 +22,14 @@ func atThirtyPercent(p *profile.Profile) {
 	p.Compaction.TriggerTokens, p.Compaction.WindowPercent, p.Compaction.VerbatimWindowTokens = 0, 30, 500
 }
 
-// shownNow is what the view of a session shows now.
+// shownNow returns the current content of a session's view.
 func (ts *testServer) shownNow(sid string) []string {
 	ts.t.Helper()
 	l := ts.stored(sid)
 	return ts.viewed(sid, history.NewLog(l.Heads, l.Edits))
 }
 
-// untilOver sends prompts until a history is over the trigger.
+// untilOver sends prompts until the history exceeds the trigger.
 func (ts *testServer) untilOver(e *testclient.Editor, sid string) {
 	ts.t.Helper()
 	for i := 0; ; i++ {
@@ -42,7 +42,7 @@ func (ts *testServer) untilOver(e *testclient.Editor, sid string) {
 	}
 }
 
-// A compaction is made once: what is counted afterwards is the compacted history.
+// A compaction runs once: afterwards, the compacted history is counted.
 func TestK1_01TheCountFollowsTheCompaction(t *testing.T) {
 	ts, s := startCompacting(t, 10_000, upstream.Options{}, compacting(t, atThirtyPercent))
 	e, sid := attached(t, ts)
@@ -76,7 +76,7 @@ func TestK1_01TheCountFollowsTheCompaction(t *testing.T) {
 	}
 }
 
-// usageOf returns how many tokens each update said that are in use.
+// usageOf returns the used tokens of each update.
 func usageOf(t *testing.T, fs testclient.Frames, sid string) (used []int) {
 	t.Helper()
 	for _, f := range fs.Of(sid).Kind("usage_update") {
@@ -89,7 +89,7 @@ func usageOf(t *testing.T, fs testclient.Frames, sid string) (used []int) {
 	return used
 }
 
-// A summary that saves nothing is tried twice at most, and then the history must have grown.
+// A summary without gain is attempted at most twice; then the history must have grown.
 func TestK1_02FruitlessCompactionsPause(t *testing.T) {
 	ts, s := startCompacting(t, 10_000, upstream.Options{}, compacting(t, atThirtyPercent))
 	s.does(func(req *upstream.Request) upstream.Script {
@@ -120,7 +120,7 @@ func TestK1_02FruitlessCompactionsPause(t *testing.T) {
 	}
 }
 
-// A compaction that would make a short conversation longer leaves it as it is, byte for byte.
+// If a compaction would make a short conversation longer, the conversation remains unchanged, byte for byte.
 func TestK1_03ACompactionNeverMakesLonger(t *testing.T) {
 	ts, s := startCompacting(t, 100_000, upstream.Options{}, compacting(t))
 	s.says(upstream.Text(strings.Repeat("The summary goes on. ", 1200))) // 6,000 tokens
@@ -148,7 +148,7 @@ func TestK1_03ACompactionNeverMakesLonger(t *testing.T) {
 		t.Errorf("the history has %d tokens, %d before", now, tokens)
 	}
 
-	// And one that is just long enough for a summary to be worth asking for.
+	// The same for a conversation that is just long enough for a summary.
 	ts.talk(e, sid, 12)
 	shown := ts.shownNow(sid)
 	if c := compactNow(ts, e, sid, compaction.Rolling, "no_gain"); c.Reason == "" || c.After != c.Before {
@@ -159,7 +159,7 @@ func TestK1_03ACompactionNeverMakesLonger(t *testing.T) {
 	}
 }
 
-// However a history is cut, tool calls stand with their results and a user's message comes first.
+// Wherever a history is divided, tool calls are followed by their results and a user's message comes first.
 func TestK1_04BatchesStayWholeAtEveryCut(t *testing.T) {
 	t.Parallel()
 	const turns = 20
@@ -209,7 +209,7 @@ func TestK1_04BatchesStayWholeAtEveryCut(t *testing.T) {
 			if view := history.NewLog(log.Heads, log.Edits).View(); len(view) == 0 || view[0].Role != history.RoleUser {
 				t.Fatalf("%s: %d messages are kept", name, len(view))
 			}
-			if _, err := e.Prompt(sid, "Go on."); err != nil { // the provider refuses what is not paired
+			if _, err := e.Prompt(sid, "Go on."); err != nil { // the provider refuses calls without results
 				t.Fatalf("%s: %v", name, err)
 			}
 			call[map[string]any](ts, e, "_strata/checkpoint/restore", sid, map[string]any{"seq": whole})
@@ -223,7 +223,7 @@ func TestK1_04BatchesStayWholeAtEveryCut(t *testing.T) {
 	}
 }
 
-// Prompts that come while a summary is written are answered at once, stand once, and outlive a restart.
+// Prompts sent while a summary is written are answered immediately, stored once, and survive a restart.
 func TestK1_06PromptsDuringACompaction(t *testing.T) {
 	ts, s := startCompacting(t, 100_000, upstream.Options{}, compacting(t))
 	e, sid := attached(t, ts)
@@ -260,7 +260,7 @@ func TestK1_06PromptsDuringACompaction(t *testing.T) {
 	}
 }
 
-// A second compaction that is stopped while its summary comes changes nothing, whoever stops it.
+// A second compaction that is stopped while its summary streams changes nothing, whoever stops it.
 func TestK1_07AStoppedCompactionChangesNothing(t *testing.T) {
 	for _, stop := range []string{"cancelled", "beside a prompt", "the client vanishes", "the session is closed"} {
 		t.Run(stop, func(t *testing.T) {
@@ -293,7 +293,7 @@ func TestK1_07AStoppedCompactionChangesNothing(t *testing.T) {
 				}
 			case "the session is closed":
 				call[map[string]any](ts, e, "session/close", sid, nil)
-			case "the client vanishes": // what it asked for goes on
+			case "the client vanishes": // the compaction that it requested continues
 				client.Vanish()
 				close(gate)
 				applied = true
@@ -333,7 +333,7 @@ func TestK1_07AStoppedCompactionChangesNothing(t *testing.T) {
 	}
 }
 
-// A summary that fails, is empty or is cut off takes no history's place, and the next one can be made.
+// A failed, empty or truncated summary does not replace the history, and the next compaction can succeed.
 func TestK1_09FailedSummaries(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

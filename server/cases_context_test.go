@@ -21,7 +21,7 @@ import (
 	"strata/rpc"
 )
 
-// randomLine returns n bytes of base64 without a space, the same each time.
+// randomLine returns n bytes of base64 without a space, the same for each call.
 func randomLine(n int) string {
 	var raw []byte
 	for i := 0; len(raw) < n; i++ {
@@ -55,7 +55,7 @@ func TestK2_01LongRunsAreCounted(t *testing.T) {
 	}
 }
 
-// errorLog keeps the messages of errors.
+// errorLog collects the messages of errors.
 type errorLog struct {
 	slog.Handler
 	mu     sync.Mutex
@@ -103,7 +103,7 @@ func TestK2_02SpecialTokensAreText(t *testing.T) {
 	}
 }
 
-// png returns n bytes with the header of a picture of that size.
+// png returns n bytes with the header of an image of the given size.
 func png(width, height, n int) []byte {
 	const signature = "\x89PNG\r\n\x1a\n\x00\x00\x00\r"
 	b := bytes.NewBufferString(signature + "IHDR")
@@ -117,7 +117,7 @@ func png(width, height, n int) []byte {
 	return b.Bytes()[:n]
 }
 
-// pictures counts how often a request holds a picture.
+// pictures returns the number of images in a request.
 func pictures(r *upstream.Request, picture []byte) int {
 	data, n := base64.StdEncoding.EncodeToString(picture), 0
 	var count func([]upstream.Block)
@@ -197,7 +197,7 @@ func TestK2_08UnknownModelsAreCountedOffline(t *testing.T) {
 	for _, name := range []string{"TIKTOKEN_CACHE_DIR", "XDG_CACHE_HOME"} {
 		t.Setenv(name, t.TempDir())
 	}
-	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY"} { // the way to the net leads nowhere
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY"} { // no network access
 		t.Setenv(name, "http://127.0.0.1:1")
 	}
 	ts := startServer(t, func(o *Options) { o.Sessions.DefaultConfig.Model = "local/my-model-x" })

@@ -30,7 +30,7 @@ func filesOf(ts *testServer, e caller, sid string) map[string]session.FileInfo {
 	return files
 }
 
-// addTo takes a file into a session. more are further parameters.
+// addTo adds a file to a session; more contains further parameters.
 func addTo(ts *testServer, e caller, sid, path string, more ...map[string]any) session.FileInfo {
 	ts.t.Helper()
 	params := map[string]any{"path": path}
@@ -42,7 +42,7 @@ func addTo(ts *testServer, e caller, sid, path string, more ...map[string]any) s
 	return call[session.FileInfo](ts, e, "_strata/files/add", sid, params)
 }
 
-// refusal returns why a path is refused by a method.
+// refusal returns the reason for which a method refuses a path.
 func refusal(ts *testServer, e caller, method, sid string, params map[string]any) string {
 	ts.t.Helper()
 	params["sessionId"] = sid
@@ -75,7 +75,7 @@ func embedded(uri, text string) map[string]any {
 	return map[string]any{"type": "resource", "resource": map[string]any{"uri": uri, "text": text}}
 }
 
-// promptWith sends a prompt of any blocks, which has to succeed.
+// promptWith sends a prompt with the given blocks, which must succeed.
 func promptWith(t testing.TB, e *testclient.Editor, sid string, blocks ...any) testclient.Reply {
 	t.Helper()
 	reply, err := e.StartWith(sid, blocks, "").Wait()
@@ -176,7 +176,7 @@ func (ts *testServer) remove(name string) {
 	}
 }
 
-// makeUnreadable takes the permission to read a file away; from root, whom that does not stop, the file.
+// makeUnreadable removes the permission to read a file. For root, who can still read it, it removes the file.
 func (ts *testServer) makeUnreadable(name string) {
 	ts.t.Helper()
 	path := filepath.Join(ts.work, name)
@@ -308,7 +308,7 @@ func TestK5_07NothingLeadsOutOfTheWorkspace(t *testing.T) {
 			if got[uri] != "outside" && got[uri] != "bad_uri" {
 				t.Errorf("%s is left out as %q", uri, got[uri])
 			}
-			promptWith(t, e, sid, words("Look"), embedded(uri, "planted")) // stays inside its message
+			promptWith(t, e, sid, words("Look"), embedded(uri, "planted")) // not added to the files
 		}
 		if files := filesOf(ts, e, sid); len(files) != 0 {
 			t.Errorf("files: %v", files)
@@ -333,7 +333,7 @@ func TestK5_07NothingLeadsOutOfTheWorkspace(t *testing.T) {
 	}
 }
 
-// A stored session is older than the settings: where they forbid its folder by now, it goes on without files.
+// The settings can forbid the folder of a stored session: the session then works without files.
 func TestK5_07FoldersThatAreForbiddenLater(t *testing.T) {
 	ts := startServer(t)
 	ts.write("secret.txt", "the secret")
@@ -378,7 +378,7 @@ func TestK5_07AWorkspaceThatIsReachedThroughALink(t *testing.T) {
 	}
 }
 
-// hostile are texts that become live where a page takes them for HTML.
+// hostile contains texts that a page would execute if it took them for HTML.
 var hostile = []string{
 	`<img src=x onerror=alert(1)>`, `</script><script>alert(1)</script>`, `javascript:alert(1)`, `"><svg/onload=alert(1)>`, `'-alert(1)-'`,
 	"</code></title>\u2028", `{{.}}`,
@@ -431,7 +431,7 @@ func TestK9_06HostileTextsStayText(t *testing.T) {
 	}
 }
 
-// visitor is a browser, as far as these pages need one.
+// visitor is a minimal browser for these pages.
 type visitor struct {
 	t      *testing.T
 	client http.Client
@@ -446,7 +446,7 @@ func newVisitor(t *testing.T) *visitor {
 	return &visitor{t: t, client: http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Jar: jar}}
 }
 
-// open returns a page, whose headers must keep scripts out.
+// open returns a page and checks that its headers forbid scripts.
 func (v *visitor) open(address string) string {
 	v.t.Helper()
 	r, err := v.client.Get(address)

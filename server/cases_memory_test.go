@@ -13,24 +13,24 @@ import (
 	"strata/session"
 )
 
-// The case asks for 200 sessions of 5 MB, 500 connections and 2,000 turns. This is a tenth of each, and a tenth of the
-// size, so that it takes seconds: 10 MB in sessions, as much as the server has on the heap when it is idle. With the race
-// detector it is less again.
+// The case names 200 sessions of 5 MB, 500 connections and 2,000 turns. The test runs a tenth of each with a tenth of
+// the size, to take only seconds: 10 MB in sessions, as much as the heap of an idle server. With the race detector it
+// runs less.
 const (
 	memorySessions    = 20 / less
 	memoryMessages    = 10     // in each session
-	memoryBytes       = 50_000 // of each message, mostly a picture, as that need not be counted
+	memoryBytes       = 50_000 // of each message, mostly an image, whose tokens need not be counted
 	memoryConnections = 50 / less
 	memoryTurns       = 200 / less
 )
 
-// What long sessions, compactions and clients that come and go take of memory comes back when sessions are unloaded.
+// Memory used by long sessions, compactions and changing clients is freed when sessions are unloaded.
 func TestK9_05MemoryComesBack(t *testing.T) {
 	ts := startServerOn(t, historystore.Options{CacheBytes: 1}, upstream.Options{}, compacting(t), func(o *Options) {
 		o.Sessions.SummaryModel, o.Sessions.DetectionModel = "", ""
 		o.Sessions.DefaultConfig.Model = "offline/digest"
 	})
-	work := func(t *testing.T) { // in a test of its own, so that its clients can go
+	work := func(t *testing.T) { // in a test of its own, whose end closes its clients
 		e := testclient.Connect(t, ts.ready.WebSocket, ts.token.Reveal())
 		e.Initialize()
 		ts.largeSessions(t, e)
@@ -38,7 +38,7 @@ func TestK9_05MemoryComesBack(t *testing.T) {
 		ts.manyTurns(t, e)
 		e.Close()
 	}
-	t.Run("once", work) // what is kept for good is there afterwards
+	t.Run("once", work) // allocates what is kept permanently
 	ts.unloadAll(t)
 	before, goroutines := heap(), runtime.NumGoroutine()
 	t.Run("again", work)
@@ -76,7 +76,7 @@ func (ts *testServer) largeSessions(t *testing.T, e *testclient.Editor) {
 	}
 }
 
-// comeAndGo lets clients attach to a session and vanish while its answer streams.
+// comeAndGo attaches clients to a session and disconnects them while its reply streams.
 func (ts *testServer) comeAndGo(t *testing.T, e *testclient.Editor) {
 	t.Helper()
 	sid := e.NewSession(ts.work)
@@ -111,9 +111,8 @@ func (ts *testServer) manyTurns(t *testing.T, e *testclient.Editor) {
 	}
 }
 
-// unloadAll lets all sessions leave memory that nobody needs, which must be all.
-// fewerGoroutines waits until there are at most so many, since clients end after their connections, and returns how many
-// there are; it waits for a minute at most.
+// fewerGoroutines waits for at most a minute until there are at most the given number of goroutines, because clients end
+// after their connections. It returns the number.
 func fewerGoroutines(most int) int {
 	ticker, patience := time.NewTicker(5*time.Millisecond), time.After(time.Minute)
 	defer ticker.Stop()
@@ -127,6 +126,7 @@ func fewerGoroutines(most int) int {
 	return runtime.NumGoroutine()
 }
 
+// unloadAll unloads all unused sessions, which must be all sessions.
 func (ts *testServer) unloadAll(t *testing.T) {
 	t.Helper()
 	ticker := time.NewTicker(5 * time.Millisecond)

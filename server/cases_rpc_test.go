@@ -15,12 +15,12 @@ import (
 	"strata/server/wire"
 )
 
-// info asks for the server's info under a raw id.
+// info requests the server's info with a raw id.
 func infoFrame(id string) string {
 	return `{"jsonrpc":"2.0","id":` + id + `,"method":"_strata/server/info"}`
 }
 
-// answersTo returns the answers with a raw id that have come, and waits until there is one.
+// answersTo waits for a response with a raw id, and returns all that have arrived.
 func answersTo(e *testclient.Editor, id string) []testclient.Frame {
 	e.Expect(testclient.Answers(id))
 	var found []testclient.Frame
@@ -32,7 +32,7 @@ func answersTo(e *testclient.Editor, id string) []testclient.Frame {
 	return found
 }
 
-// sendRaw sends frames as they are.
+// sendRaw sends frames unchanged.
 func sendRaw(t *testing.T, e *testclient.Editor, frames ...string) {
 	t.Helper()
 	for _, f := range frames {
@@ -42,12 +42,12 @@ func sendRaw(t *testing.T, e *testclient.Editor, frames ...string) {
 	}
 }
 
-// refusals sends frames that are answered with an error without an id, and returns the codes.
+// refusals sends frames that get an error without an id, and returns the codes.
 func refusals(t *testing.T, e *testclient.Editor, frames ...string) []int {
 	t.Helper()
 	start := len(e.Frames())
 	sendRaw(t, e, frames...)
-	if err := e.Call("_strata/server/info", nil, nil); err != nil { // answers come in order
+	if err := e.Call("_strata/server/info", nil, nil); err != nil { // responses are in order
 		t.Fatal(err)
 	}
 	var codes []int
@@ -187,7 +187,7 @@ func TestK8_05IDInFlight(t *testing.T) {
 	if err := b.Call("_strata/session/info", map[string]any{"sessionId": other}, &info); err != nil || info.State != "running" {
 		t.Errorf("the other connection's session is %s, error %v", info.State, err)
 	}
-	sendRaw(t, a, prompt(second)) // the id is free again
+	sendRaw(t, a, prompt(second)) // the id can be used again
 	a.Expect(testclient.Says(second, testclient.AgentChunk, "first"))
 	cancelled(a, 2)
 	cancelled(b, 1)
@@ -213,7 +213,7 @@ func TestK8_06DeepNesting(t *testing.T) {
 			}
 		}
 	}
-	// As deep as is taken: it is stored, sent, listed and replayed.
+	// The maximum depth is accepted: the value is stored, sent, listed and replayed.
 	deep := strings.Repeat("[", 190) + strings.Repeat("]", 190)
 	deeper := strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)
 	messages := []json.RawMessage{

@@ -26,7 +26,7 @@ import (
 	"strata/server/wire"
 )
 
-// rawSocket is a client that reads only when it is told to: pings are not answered either.
+// rawSocket is a client that reads only on request, so it does not answer pings either.
 type rawSocket struct {
 	t    testing.TB
 	conn *websocket.Conn
@@ -38,7 +38,7 @@ func dialRaw(t testing.TB, ts *testServer) *rawSocket {
 	return dialOver(t, ts, &http.Transport{})
 }
 
-// dialStalling is dialRaw for a client that will not read: the system takes few bytes for it.
+// dialStalling is dialRaw for a client that does not read: the system buffers only few bytes for it.
 func dialStalling(t testing.TB, ts *testServer) *rawSocket {
 	t.Helper()
 	dialer := &net.Dialer{}
@@ -77,7 +77,7 @@ func (c *rawSocket) send(frame string) {
 	}
 }
 
-// call makes a request and reads up to its answer, which must be no error.
+// call sends a request and reads up to its response, which must not be an error.
 func (c *rawSocket) call(id int, method string, params any) {
 	c.t.Helper()
 	frame, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params})
@@ -88,7 +88,7 @@ func (c *rawSocket) call(id int, method string, params any) {
 	c.answer()
 }
 
-// answer reads up to the next answer, which must be no error.
+// answer reads up to the next response, which must not be an error.
 func (c *rawSocket) answer() {
 	c.t.Helper()
 	for {
@@ -109,7 +109,7 @@ func (c *rawSocket) answer() {
 	}
 }
 
-// drain reads until the connection ends, and returns why.
+// drain reads until the connection ends, and returns the reason.
 func (c *rawSocket) drain() error {
 	for {
 		if _, _, err := c.conn.Read(context.Background()); err != nil {
@@ -140,7 +140,7 @@ func (w *logWatch) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// wideWindow makes every model take what a test sends.
+// wideWindow gives every model a window for the largest requests of the tests.
 func wideWindow(o *Options) {
 	adjustModels(o, func(m *llm.Model) { m.Window = 10_000_000 })
 }
@@ -153,7 +153,7 @@ func TestK7_01LargeMessages(t *testing.T) {
 	other := bystander.NewSession(ts.work)
 	text := strings.Repeat("x", 40_000)
 	mustPrompt(t, e, sid, text)
-	picture := png(64, 64, 3_750_000) // 5 MB on the wire
+	picture := png(64, 64, 3_750_000) // 5 MB in JSON
 	block := map[string]any{"type": "image", "mimeType": "image/png", "data": picture}
 	if _, err := e.StartWith(sid, []any{block}, "").Wait(); err != nil {
 		t.Fatal(err)
@@ -190,7 +190,7 @@ func TestK7_01FragmentedMessages(t *testing.T) {
 			t.Fatal(err)
 		}
 		frame := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":%q}]}}`, sid, text)
-		for len(frame) > 0 { // a write that fails has met the server's refusal, which is read later
+		for len(frame) > 0 { // after a failed write, the server's refusal can still be read
 			n := min(10_000, len(frame))
 			if _, err := w.Write([]byte(frame[:n])); err != nil {
 				return
@@ -216,7 +216,7 @@ func TestK7_01FragmentedMessages(t *testing.T) {
 	}
 }
 
-// heap returns the bytes of the heap that are in use.
+// heap returns the used bytes of the heap.
 func heap() uint64 {
 	runtime.GC()
 	runtime.GC()
@@ -225,9 +225,9 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// counter is a client that reads everything and keeps only how much it was shown.
+// counter is a client that reads everything and stores only the amount of received text.
 type counter struct {
-	text, pictures atomic.Int64 // bytes; of pictures in base64
+	text, pictures atomic.Int64 // bytes of images in base64
 	ended          chan error
 }
 
@@ -254,18 +254,18 @@ func countShown(c *rawSocket) *counter {
 	return n
 }
 
-// What is streamed is mostly pictures, as their tokens need not be counted.
+// Most of the streamed content is images, whose tokens need not be counted.
 func TestK7_02ClientsThatNeverRead(t *testing.T) {
 	const (
 		clients  = 20
 		pictures = 24
-		size     = 1 << 20  // of a picture in base64
-		perStall = 3 * size // bytes that a client may cost: the frame that it does not take
-		rest     = 48 << 20 // bytes that all else may have grown by: the session's log, the cache of messages
+		size     = 1 << 20  // of an image in base64
+		perStall = 3 * size // maximum bytes per client: the frame that it does not read
+		rest     = 48 << 20 // maximum growth of everything else: the session's log, the cache of messages
 	)
 	watch := watchLog("disconnected")
 	ts := startServerOn(t, historystore.Options{CacheBytes: 1}, upstream.Options{}, func(o *Options) {
-		o.Stall = 30 * time.Second // as by default: those that read must not count as stalled on a busy machine
+		o.Stall = 30 * time.Second // the default, so that reading clients do not count as stalled on a busy machine
 		o.Log = slog.New(watch)
 	})
 	owner, reader := dialRaw(t, ts), dialRaw(t, ts)
@@ -302,7 +302,7 @@ func TestK7_02ClientsThatNeverRead(t *testing.T) {
 
 	bystander := ts.editor()
 	mustPrompt(t, bystander, bystander.NewSession(ts.work), "hello")
-	for _, c := range stalled { // the tab is opened again
+	for _, c := range stalled { // the user reopens the tab
 		c.conn.CloseNow()
 		again := dialRaw(t, ts)
 		again.call(1, "session/resume", open)
@@ -321,7 +321,7 @@ func TestK7_03ClientThatAnswersNoPings(t *testing.T) {
 	t.Parallel() // it waits
 	watch := watchLog("disconnected")
 	ts := startServer(t, func(o *Options) {
-		o.Heartbeat = 15 * time.Second // two of which may be missed: those that are awake have time on a busy machine
+		o.Heartbeat = 15 * time.Second // two pings may be missed, so responsive clients have time on a busy machine
 		o.Log = slog.New(watch)
 	})
 	gate := make(chan struct{})
@@ -332,7 +332,7 @@ func TestK7_03ClientThatAnswersNoPings(t *testing.T) {
 	asleep.call(1, "session/resume", map[string]any{"sessionId": sid, "cwd": ts.work})
 	asleep.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"hello"}]}}`, sid))
 	e.Expect(testclient.Says(sid, testclient.AgentChunk, "first"))
-	<-watch.seen // the one that is asleep
+	<-watch.seen // the suspended client
 	select {
 	case <-e.Done():
 		t.Fatal("the wrong client was dropped")
@@ -354,7 +354,7 @@ func TestK7_03ClockJump(t *testing.T) {
 	var jump atomic.Int64
 	ts := startServer(t, func(o *Options) {
 		setClock(o, func() time.Time { return time.Now().Add(time.Duration(jump.Load())) })
-		o.IdleUnload = 40 * time.Millisecond // housekeeping looks at the clock each 10 ms
+		o.IdleUnload = 40 * time.Millisecond // housekeeping checks the clock every 10 ms
 	})
 	gate := make(chan struct{})
 	ts.upstream.Push(held(gate, "first", ", rest"))
@@ -372,7 +372,7 @@ func TestK7_03ClockJump(t *testing.T) {
 	}
 }
 
-// chunks is a script of n deltas whose gate lets it go on behind the tenth.
+// chunks returns a script of n deltas that waits for its gate after the tenth.
 func chunks(n int, gate <-chan struct{}) (script upstream.Script, first, all string) {
 	for i := range n {
 		if i == 10 {
@@ -490,8 +490,8 @@ func TestK7_04ReconnectAfterARestart(t *testing.T) {
 	}
 }
 
-// handshake sends a request of the given lines over TCP, PORT standing for the server's port and TOKEN for
-// its token, and returns the answer, whose body is not read.
+// handshake sends the given lines as a request over TCP, with PORT and TOKEN replaced by the server's, and returns the
+// response, whose body is not read.
 func handshake(t *testing.T, ts *testServer, lines ...string) *http.Response {
 	t.Helper()
 	address := strings.TrimSuffix(strings.TrimPrefix(ts.ready.WebSocket, "ws://"), "/acp")

@@ -15,7 +15,7 @@ import (
 	"strata/server/wire"
 )
 
-// models are a model of each wire format.
+// models contains a model of each wire format.
 var models = map[upstream.Wire]string{upstream.Anthropic: "claude/test", upstream.OpenAI: "local/test"}
 
 // overWires runs a test against a strict provider of each wire format.
@@ -27,13 +27,13 @@ func overWires(t *testing.T, test func(t *testing.T, ts *testServer, format upst
 	}
 }
 
-// startStrict starts a server whose provider refuses what real ones refuse.
+// startStrict starts a server whose provider refuses the same requests as real providers.
 func startStrict(t *testing.T, model string) *testServer {
 	t.Helper()
 	return startServerOn(t, storeDefaults, upstream.Options{Strict: true}, func(o *Options) { o.Sessions.DefaultConfig.Model = model })
 }
 
-// checkShown fails where what a client was shown of any answer is not what is stored.
+// checkShown fails if the received text of a reply differs from the stored text.
 func checkShown(t *testing.T, frames testclient.Frames, stored []wire.Message) {
 	t.Helper()
 	shown := make(map[string]string)
@@ -60,7 +60,7 @@ func TestK6_01TwoPromptsAtOnce(t *testing.T) {
 	ts := startStrict(t, "claude/test")
 	witness, sid := attached(t, ts)
 	a, b, c := ts.editor(), ts.editor(), ts.editor()
-	for _, e := range []*testclient.Editor{a, b} { // before the first answer, which may be over when the other prompt comes
+	for _, e := range []*testclient.Editor{a, b} { // before the first reply, which may be complete when the other prompt arrives
 		if _, err := e.Attach(sid, testclient.Place{}); err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +227,7 @@ func TestK6_02CancelOfTheRequest(t *testing.T) {
 	mustPrompt(t, e, sid, "next")
 }
 
-// burst is an answer of n deltas that come at once, and what it says.
+// burst returns a reply of n deltas without pauses, and its text.
 func burst(n int, word string) (upstream.Script, string) {
 	var sse, said strings.Builder
 	for i := range n {
@@ -375,7 +375,7 @@ func TestK6_08CharactersSplitBetweenChunks(t *testing.T) {
 	})
 }
 
-// oddStreams hold the answer "full answer" with what the SSE rules allow.
+// oddStreams are streams with the reply "full answer" in unusual forms that the SSE rules allow.
 var oddStreams = map[upstream.Wire]string{
 	upstream.Anthropic: ": keep-alive\n\n:\n\n" +
 		"event: message_start\r\ndata:{\"type\":\"message_start\",\r\ndata: \"message\":{\"usage\":{\"input_tokens\":3}}}\r\n\r\n" +
@@ -402,7 +402,7 @@ func TestK6_09EventStreamRules(t *testing.T) {
 	})
 }
 
-// maxSessionFrame bounds a frame with a session's text, in bytes.
+// maxSessionFrame is the maximum size of a frame with a session's text, in bytes.
 const maxSessionFrame = 256 << 10
 
 func TestK6_10LargeDataLines(t *testing.T) {
@@ -486,7 +486,7 @@ func TestK6_11CutToolArguments(t *testing.T) {
 	})
 }
 
-// startClient starts a server whose client of a strict provider has options of its own.
+// startClient starts a server on a strict provider, with options for the model client.
 func startClient(t *testing.T, model string, opt llm.Options) *testServer {
 	t.Helper()
 	up := upstream.Start(upstream.Options{Strict: true})
@@ -507,7 +507,7 @@ func startClient(t *testing.T, model string, opt llm.Options) *testServer {
 	return ts
 }
 
-// withSleep starts a server that waits between its tries as sleep says.
+// withSleep starts a server that calls sleep between attempts.
 func withSleep(t *testing.T, sleep func(context.Context, time.Duration) error) *testServer {
 	t.Helper()
 	return startClient(t, "claude/test", llm.Options{Sleep: sleep})
@@ -552,7 +552,7 @@ func TestK6_13TriesAreBounded(t *testing.T) {
 		name    string
 		scripts []upstream.Script
 		retries int
-		status  int // of the error; 0 where it succeeds
+		status  int // of the error; 0 for success
 	}{
 		{"529 twelve times", refuse(529, 12, nil), 4, 529},
 		{"500 twice", refuse(500, 2, nil), 2, 0},

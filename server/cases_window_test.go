@@ -21,7 +21,7 @@ import (
 	"strata/session/profile"
 )
 
-// windowOf starts a server whose strict provider refuses what does not fit a window with its answer.
+// windowOf starts a server whose strict provider refuses requests that exceed a window together with their reply.
 func windowOf(t *testing.T, model string, window, answer int, adjust ...func(*Options)) *testServer {
 	t.Helper()
 	ts := &testServer{t: t, upstream: upstream.Start(upstream.Options{Strict: true, Window: window}), dir: t.TempDir(), work: t.TempDir()}
@@ -31,10 +31,11 @@ func windowOf(t *testing.T, model string, window, answer int, adjust ...func(*Op
 	return ts
 }
 
-// tokensLong is a text of n tokens, by the session's count and by that of the provider, which takes four bytes for one.
+// tokensLong returns a text of n tokens, as counted by the session and by the provider, which counts four bytes as one
+// token.
 func tokensLong(n int) string { return strings.Repeat(" the", n) }
 
-// Messages that fit, with room for an answer that does not: nothing is sent that is refused, and nothing grows by trying.
+// Messages fit, but not together with the reply: no request is refused, and attempts do not make the history longer.
 func TestK2_05TheAnswerHasRoom(t *testing.T) {
 	t.Parallel()
 	const window, answer = 200_000, 8192
@@ -56,7 +57,7 @@ func TestK2_05TheAnswerHasRoom(t *testing.T) {
 				}
 				var sizes []int
 				for i, text := range []string{tokensLong(50), "continue", "continue", "continue"} {
-					mustPrompt(t, e, sid, text) // the provider refuses what does not fit
+					mustPrompt(t, e, sid, text) // the provider refuses requests that do not fit
 					ts.settle(e)
 					req := ts.upstream.Last()
 					if req.MaxTokens > answer || req.Tokens()+max(req.MaxTokens, 1) > window {
@@ -78,7 +79,7 @@ func TestK2_05TheAnswerHasRoom(t *testing.T) {
 	}
 }
 
-// One result as large as the window, and a message that is larger: the session goes on.
+// A tool result as large as the window, and a larger message: the session remains usable.
 func TestK2_06OneItemAsLargeAsTheWindow(t *testing.T) {
 	t.Parallel()
 	for _, model := range []string{"claude/test", "local/test"} {
@@ -108,7 +109,7 @@ func TestK2_06OneItemAsLargeAsTheWindow(t *testing.T) {
 	}
 }
 
-// Four marks at most, also after compactions and restores.
+// A request has at most four breakpoints, also after compactions and restores.
 func TestK3_03MarksAfterCompactionsAndRestores(t *testing.T) {
 	for _, layout := range bothLayouts {
 		t.Run(layout, func(t *testing.T) {
@@ -145,7 +146,7 @@ func TestK3_03MarksAfterCompactionsAndRestores(t *testing.T) {
 	}
 }
 
-// shownOnce wants the newest request to lead to the present content of a file, and not twice to the same.
+// shownOnce checks that the newest request contains the current content of a file, and not twice.
 func (s *stage) shownOnce(path, present string) {
 	s.t.Helper()
 	seen, err := readRequest(s.upstream.Last())
@@ -161,7 +162,7 @@ func (s *stage) shownOnce(path, present string) {
 	}
 }
 
-// A file that is read again and again is in each request, once, whatever a compaction takes away.
+// A file that is read repeatedly is in each request once, whatever a compaction removes.
 func TestK5_01AFileIsNeverMissing(t *testing.T) {
 	for _, layout := range bothLayouts {
 		t.Run(layout, func(t *testing.T) {
@@ -195,8 +196,8 @@ func TestK5_01AFileIsNeverMissing(t *testing.T) {
 	}
 }
 
-// Reads of a file by tools: in a window that they do not fit, the newest is whole, older ones give way, and none is left
-// without the call that it answers.
+// A file is read repeatedly by tools and the window is too small: the newest copy is whole, older copies are removed,
+// and each result keeps its call.
 func TestK5_01CopiesOfToolsGiveWayToTheNewest(t *testing.T) {
 	ts := windowOf(t, "claude/test", 12_000, 1000)
 	e, sid := attached(t, ts)
@@ -214,7 +215,7 @@ func TestK5_01CopiesOfToolsGiveWayToTheNewest(t *testing.T) {
 	}
 }
 
-// However a file changes on the disk, the next request holds what it is, and the client is told.
+// Whatever changes a file on disk, the next request contains the current content, and clients receive an event.
 func TestK5_02AChangeOnDiskIsSent(t *testing.T) {
 	for _, layout := range bothLayouts {
 		t.Run(layout, func(t *testing.T) {
@@ -267,13 +268,13 @@ func TestK5_02AChangeOnDiskIsSent(t *testing.T) {
 				if now := s.stability("file:f.txt"); now >= was || now > 1 {
 					t.Errorf("%s: N was %d and is %d", change.name, was, now)
 				}
-				s.editor.Expect(testclient.SeesTimes(s.sid, "files_changed", i+2)) // the first tells that it was added
+				s.editor.Expect(testclient.SeesTimes(s.sid, "files_changed", i+2)) // the first is that for adding the file
 			}
 		})
 	}
 }
 
-// stability is how many replies an item has stayed unchanged.
+// stability is the number of replies for which an item was unchanged.
 func (s *stage) stability(key string) int {
 	s.t.Helper()
 	for _, tier := range s.breakdown().Tiers {
@@ -287,7 +288,7 @@ func (s *stage) stability(key string) int {
 	return 0
 }
 
-// lastUsage returns what the newest update of a session said of the window.
+// lastUsage returns the newest usage update of a session.
 func lastUsage(t *testing.T, fs testclient.Frames, sid string) (used, size int) {
 	t.Helper()
 	frames := fs.Of(sid).Kind("usage_update")
@@ -301,7 +302,7 @@ func lastUsage(t *testing.T, fs testclient.Frames, sid string) (used, size int) 
 	return params.Update.Used, params.Update.Size
 }
 
-// What is used is a share of the window of the model in force, whatever that is.
+// Usage is a share of the window of the session's current model.
 func TestK9_01UsageIsAShareOfTheModelsWindow(t *testing.T) {
 	ts := &testServer{t: t, upstream: upstream.Start(upstream.Options{}), dir: t.TempDir(), work: t.TempDir()}
 	t.Cleanup(ts.upstream.Close)
@@ -315,7 +316,7 @@ func TestK9_01UsageIsAShareOfTheModelsWindow(t *testing.T) {
 	steps := []struct {
 		model         string
 		reports       int
-		size, percent int // the window, and how much of it is used
+		size, percent int // the window, and the used part
 	}{
 		{"claude/large", 250_000, 1_000_000, 25},
 		{"claude/nobody-knows-it", 32_000, llm.DefaultWindow, 25},
@@ -343,7 +344,7 @@ func TestK9_01UsageIsAShareOfTheModelsWindow(t *testing.T) {
 	}
 }
 
-// The meter follows each change of the view at once, although nobody sends anything, and the methods say the same.
+// Each change of the view is reported immediately, even without a prompt, and the methods report the same.
 func TestK9_02TheMeterFollowsCompactions(t *testing.T) {
 	ts, s := startCompacting(t, 100_000, upstream.Options{}, compacting(t, func(p *profile.Profile) { p.Compaction.TriggerTokens = 3000 }))
 	e, sid := attached(t, ts)
@@ -398,7 +399,7 @@ func TestK9_02TheMeterFollowsCompactions(t *testing.T) {
 	}
 }
 
-// What was read from a cache counts once, by either provider's convention.
+// Tokens read from a cache count once, in either provider's convention.
 func TestK9_03CachedInputCounts(t *testing.T) {
 	for _, model := range []string{"claude/test", "local/test"} {
 		t.Run(model, func(t *testing.T) {

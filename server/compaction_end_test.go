@@ -12,7 +12,7 @@ import (
 	"strata/session"
 )
 
-// heldCompaction begins a compaction of a session that has said a part of its summary and waits for the gate.
+// heldCompaction starts a compaction that has streamed part of its summary and waits for the gate.
 func heldCompaction(ts *testServer, s *scribe, e *testclient.Editor, sid string) (r *testclient.Request, gate chan struct{}) {
 	ts.t.Helper()
 	gate = make(chan struct{})
@@ -92,7 +92,7 @@ func TestACompactionIsSupersededByAnotherEdit(t *testing.T) {
 	}
 }
 
-// A compaction that is ready while a turn's end cannot be stored does not keep the server from ending.
+// A finished compaction does not prevent the server from stopping while the end of a turn cannot be stored.
 func TestACompactionBehindAnEndingThatCannotBeStored(t *testing.T) {
 	ts, s := startCompacting(t, 200_000, upstream.Options{}, compacting(t))
 	e, sid := attached(t, ts)
@@ -108,12 +108,12 @@ func TestACompactionBehindAnEndingThatCannotBeStored(t *testing.T) {
 		t.Errorf("clear: %v", cleared)
 	}
 	close(gate)
-	ts.close() // gives the ending up after its grace
+	ts.close() // discards the ending after the grace period
 	var c session.Compacted
 	if err := r.Wait(&c); err == nil && c.Outcome != session.OutcomeInterrupted {
 		t.Errorf("%+v", c)
 	}
-	e.Expect(testclient.Sees(sid, "notice"), testclient.Sees(sid, "closed")) // the clear was given up
+	e.Expect(testclient.Sees(sid, "notice"), testclient.Sees(sid, "closed")) // the clear was dropped
 	allow()
 	ts.start(compacting(t))
 	e = ts.editor()
@@ -125,7 +125,7 @@ func TestACompactionBehindAnEndingThatCannotBeStored(t *testing.T) {
 	}
 }
 
-// That compacting is in vain is not forgotten with a restart, unless the history has been changed since.
+// A backoff survives a restart, unless the history has changed since.
 func TestAPauseOutlivesARestart(t *testing.T) {
 	t.Parallel()
 	for _, cleared := range []bool{false, true} {

@@ -15,7 +15,7 @@ import (
 	"strata/session/profile"
 )
 
-// busy is a server on which sessions talk without pause while its summarizer is slow.
+// busy is a server whose sessions send prompts without pause while its summarizer is slow.
 type busy struct {
 	*testServer
 	scribe *scribe
@@ -36,7 +36,7 @@ func newBusy(t *testing.T) *busy {
 	return b
 }
 
-// hold makes summaries wait until release. What they say depends on nothing but what they are of.
+// hold makes summaries wait until release. Their text depends only on the summarized messages.
 func (b *busy) hold() {
 	gate := make(chan struct{})
 	b.gate = gate
@@ -49,14 +49,14 @@ func (b *busy) hold() {
 	})
 }
 
-// release lets the summaries go on and waits until all is done.
+// release lets the summaries continue and waits until all work is done.
 func (b *busy) release() {
 	close(b.gate)
 	b.settle(b.e)
 	b.hold()
 }
 
-// prompts sends prompts of a session one after the other, without a pause.
+// prompts sends prompts in a session one after the other, without a pause.
 func (b *busy) prompts(sid string, session, from, to int) error {
 	for i := from; i < to; i++ {
 		asked := fmt.Sprintf("question %d of session %d", i, session)
@@ -71,11 +71,11 @@ func (b *busy) prompts(sid string, session, from, to int) error {
 	return nil
 }
 
-// Prompts that are sent without pause in 20 sessions, while compactions wait for a slow summarizer: none waits for one, none
-// is lost, and what the sessions show in the end is what each of them shows that talks alone.
+// 20 sessions send prompts without pause while compactions wait for a slow summarizer: no prompt waits or is lost, and
+// each session's final view equals that of a session that runs alone.
 func TestPromptsInManySessionsWhileTheSummarizerIsSlow(t *testing.T) {
 	t.Parallel()
-	const sessions, rounds, perRound = 20, 2, 10 // a compaction is due after seven of ten
+	const sessions, rounds, perRound = 20, 2, 10 // a compaction is due after seven of ten prompts
 	all := newBusy(t)
 	var ids []string
 	for range sessions {
@@ -91,7 +91,7 @@ func TestPromptsInManySessionsWhileTheSummarizerIsSlow(t *testing.T) {
 				}
 			})
 		}
-		talking.Wait() // all are answered while the gate is closed
+		talking.Wait() // all get a reply while the gate is closed
 		if t.Failed() {
 			close(all.gate)
 			return

@@ -18,7 +18,7 @@ var (
 	summaryLine = regexp.MustCompile(`# Background: summary of (\d+) earlier messages`)
 )
 
-// counted returns the numbers that a request says, once each at most.
+// counted returns the numbers that a request contains, each once.
 func counted(t *testing.T, req *upstream.Request, line *regexp.Regexp) int {
 	t.Helper()
 	found := line.FindAllStringSubmatch(string(req.Body), -1)
@@ -32,7 +32,8 @@ func counted(t *testing.T, req *upstream.Request, line *regexp.Regexp) int {
 	return n
 }
 
-// Over many compactions what stands for the messages that left says how many they are, and a digest stays in its budget.
+// After many compactions, the text that replaces the removed messages contains their number, and a digest does not
+// exceed its budget.
 func TestWhatStandsForTheMiddleIsBounded(t *testing.T) {
 	t.Parallel()
 	const budget = 200

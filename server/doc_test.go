@@ -15,10 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// updateDocs lets the tests of documents write what is out of date in them.
+// updateDocs makes the tests of documents write outdated parts.
 var updateDocs = flag.Bool("update", false, "write what is out of date in the documents")
 
-// writeDoc puts text into a document, or says that its old text is out of date.
+// writeDoc writes text to a document if -update is set; otherwise it fails if the old text is outdated.
 func writeDoc(t *testing.T, path, old, text string) {
 	t.Helper()
 	switch {
@@ -49,7 +49,7 @@ type field struct {
 	value any
 }
 
-// get returns the value of a member, nil where there is none.
+// get returns the value of a member, or nil.
 func (o object) get(key string) any {
 	i := slices.IndexFunc(o, func(f field) bool { return f.key == key })
 	if i < 0 {
@@ -58,7 +58,7 @@ func (o object) get(key string) any {
 	return o[i].value
 }
 
-// at returns the text of the member that the path leads to, empty where there is none.
+// at returns the text of the member at a path, or an empty text.
 func (o object) at(path ...string) string {
 	var value any = o
 	for _, key := range path {
@@ -128,11 +128,11 @@ func readObject(decoder *json.Decoder) (any, error) {
 	return o, err
 }
 
-// exampleWidth is how wide the lines of an example may be, in characters.
+// exampleWidth is the maximum length of an example's lines, in characters.
 const exampleWidth = 118
 
-// printJSON writes a value as people write it: on one line where that fits, else its parts below each other, those
-// that fit together on one line. used is how much of the first line is taken already.
+// printJSON formats a value: on one line if it fits, otherwise with its parts on separate lines, several per line if
+// they fit. used is the used part of the first line, in characters.
 func printJSON(value any, width, used int) string {
 	if line := printLine(value); len([]rune(line)) <= width-used {
 		return line
@@ -154,10 +154,10 @@ func printJSON(value any, width, used int) string {
 	return printLine(value)
 }
 
-// fill puts parts below each other, but those of one line beside each other while they fit.
+// fill puts parts on lines, as many per line as fit.
 func fill(parts []string, width int) string {
 	var lines []string
-	open := false // the last line may take more
+	open := false // the last line has room for more
 	for i, part := range parts {
 		if i+1 < len(parts) {
 			part += ","
@@ -191,13 +191,12 @@ func printLine(value any) string {
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
-		panic(err) // it was decoded from JSON
+		panic(err) // v was decoded from JSON
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// shape says which keys a value has at all levels, and the JSON type of each. Of a list it says which shapes its
-// elements have.
+// shape returns the keys of a value at all levels with the JSON type of each; of a list, the shapes of its elements.
 func shape(value any) string {
 	var parts []string
 	switch v := value.(type) {

@@ -11,7 +11,7 @@ import (
 	"strata/session"
 )
 
-// set sets a document. more are further parameters.
+// set sets a document; more contains further parameters.
 func set(ts *testServer, e caller, sid, name, text string, more ...map[string]any) session.DocumentInfo {
 	ts.t.Helper()
 	params := map[string]any{"name": name, "text": text}

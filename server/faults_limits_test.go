@@ -16,12 +16,12 @@ import (
 	"strata/tokens"
 )
 
-// dense is a provider whose tokens are 2.2 times ours.
+// dense is a provider that counts 2.2 times as many tokens as Strata.
 func dense(context int, dialect upstream.Dialect) upstream.Options {
 	return upstream.Options{Strict: true, Count: tokens.For(tokens.O200k).Count, Factor: 2.2, Context: context, Dialect: dialect}
 }
 
-// startChat starts a server with the default profile, its compactions on and without a model, on a provider.
+// startChat starts a server with the default profile on a provider, with automatic compaction without a model.
 func startChat(t *testing.T, up upstream.Options, models map[string]llm.ModelConfig, adjust ...func(*Options)) *testServer {
 	t.Helper()
 	ts := &testServer{t: t, upstream: upstream.Start(up), dir: t.TempDir(), work: t.TempDir(), models: models}
@@ -32,7 +32,7 @@ func startChat(t *testing.T, up upstream.Options, models map[string]llm.ModelCon
 	return ts
 }
 
-// talk is a text of n tokens that says something else for each number.
+// talk returns a text of n tokens, different for each number.
 func talk(number, n int) string {
 	var b strings.Builder
 	for i := 0; i < n/12; i++ {
@@ -41,7 +41,7 @@ func talk(number, n int) string {
 	return b.String()
 }
 
-// compactions returns how the compactions ended that a client was told of.
+// compactions returns the outcomes of compactions that a client has received.
 func compactions(t testing.TB, frames testclient.Frames) (ended []session.Compacted) {
 	t.Helper()
 	for _, f := range frames.Kind("compaction") {
@@ -56,7 +56,7 @@ func compactions(t testing.TB, frames testclient.Frames) (ended []session.Compac
 	return ended
 }
 
-// noneForgotten fails where messages are out of the view that no summary stands for.
+// noneForgotten fails if messages were removed from the view without a summary.
 func noneForgotten(t testing.TB, e *testclient.Editor, sid string) {
 	t.Helper()
 	for _, m := range transcript(t, e, sid) {
@@ -90,8 +90,8 @@ func TestF16TriggersAreWhatTheProviderCounts(t *testing.T) {
 	}
 }
 
-// A provider that allows 8,192 tokens of a model that is taken as 128k, and whose tokens are 2.2 times ours: from a session
-// that has grown, and from its very first request.
+// The provider allows 8,192 tokens for a model with an assumed window of 128,000, and counts 2.2 times as many tokens:
+// in a session that grows, and with a first request that is too long.
 func TestF14TheContextIsLearned(t *testing.T) {
 	t.Parallel()
 	for name, dialect := range map[string]upstream.Dialect{
@@ -175,7 +175,7 @@ func TestF14WithoutRoomTheProvidersWordsRemain(t *testing.T) {
 	mustPrompt(t, e, sid, "short")
 }
 
-// The model that summarises has a smaller context than it is taken to have, and denser tokens.
+// The summary model has a smaller window than assumed, and counts more tokens.
 func TestF14ACompactionGoesOnInSmallerPieces(t *testing.T) {
 	t.Parallel()
 	for name, dialect := range map[string]upstream.Dialect{"numbers": upstream.Numbers, "limit": upstream.LimitOnly} {
@@ -250,7 +250,7 @@ func TestF12MissingUsageIsCounted(t *testing.T) {
 	}
 }
 
-// A provider that reports only the uncached part of its input.
+// A provider reports only the uncached part of its input.
 func TestF12PartialReportsTeachNothing(t *testing.T) {
 	t.Parallel()
 	ts := startChat(t, upstream.Options{Strict: true}, nil)
@@ -277,7 +277,7 @@ func TestF12PartialReportsTeachNothing(t *testing.T) {
 	}
 }
 
-// usedOf returns how full the window is by the last usage update of a reply.
+// usedOf returns the used part of the window in the last usage update of a reply.
 func usedOf(t testing.TB, reply testclient.Reply) int {
 	t.Helper()
 	all := reply.Frames.Kind("usage_update")

@@ -17,7 +17,7 @@ import (
 	"strata/session"
 )
 
-// jpegOf returns a picture with a pattern that goes by seed.
+// jpegOf returns an image with a pattern that depends on seed.
 func jpegOf(t testing.TB, width, height, seed int) []byte {
 	t.Helper()
 	img := pixels.NewGray(pixels.Rect(0, 0, width, height))
@@ -35,7 +35,7 @@ func pictureBlock(mime string, data []byte) map[string]any {
 	return map[string]any{"type": "image", "mimeType": mime, "data": data}
 }
 
-// show sends a prompt with pictures that has to succeed.
+// show sends a prompt with images, which must succeed.
 func show(t testing.TB, e *testclient.Editor, sid, text string, pictures ...map[string]any) testclient.Reply {
 	t.Helper()
 	blocks := []any{words(text)}
@@ -52,7 +52,7 @@ func show(t testing.TB, e *testclient.Editor, sid, text string, pictures ...map[
 	return reply
 }
 
-// sentPictures returns the types of the pictures of a request.
+// sentPictures returns the types of the images in a request.
 func sentPictures(r *upstream.Request) (types []string) {
 	var look func([]upstream.Block)
 	look = func(blocks []upstream.Block) {
@@ -69,7 +69,7 @@ func sentPictures(r *upstream.Request) (types []string) {
 	return types
 }
 
-// withModel starts a server whose models are as adjust makes them.
+// withModel starts a server with models changed by adjust.
 func withModel(adjust func(*llm.Model)) func(*Options) {
 	return func(o *Options) {
 		adjustModels(o, func(m *llm.Model) {
@@ -152,7 +152,7 @@ func TestF13PicturesThatNoRequestCanHold(t *testing.T) {
 	show(t, e, sid, "look", fits)
 }
 
-// refusesPicture makes a provider refuse every request that holds one of some pictures.
+// refusesPicture makes a provider refuse every request that contains one of the given images.
 func refusesPicture(ts *testServer, status int, pictures ...[]byte) {
 	ts.upstream.Choose(func(req *upstream.Request) upstream.Script {
 		for _, p := range pictures {
@@ -210,7 +210,7 @@ func TestF13RefusedPicturesLeave(t *testing.T) {
 	}
 }
 
-// A picture that one provider has taken is refused by the next: then all leave.
+// One provider accepts an image and the next one refuses it: all images are removed.
 func TestF13APictureThatWasTakenIsRefused(t *testing.T) {
 	t.Parallel()
 	ts := startSeeing(t, "claude/test", upstream.Options{Strict: true, Pictures: true}, func(*llm.Model) {})
@@ -263,7 +263,7 @@ func TestF15TheOldestPicturesLeave(t *testing.T) {
 			if n := len(sentPictures(ts.upstream.Last())); n < 4 {
 				t.Errorf("only %d pictures are left", n)
 			}
-			// They leave some at a time, so that not every prompt breaks the cache.
+			// Images are removed in groups, so that not every prompt invalidates the cache.
 			edits := call[struct {
 				Edits []struct{ Kind, Reason string }
 			}](ts, e, "_strata/history/edits", sid, nil)

@@ -9,7 +9,7 @@ import (
 	"strata/session"
 )
 
-// startTwoProviders starts a server with two providers, of which each refuses the signatures of the other.
+// startTwoProviders starts a server with two providers that refuse each other's signatures.
 func startTwoProviders(t *testing.T) (ts *testServer, first, second *upstream.Server) {
 	t.Helper()
 	first, second = upstream.Start(upstream.Options{Strict: true}), upstream.Start(upstream.Options{Strict: true})
@@ -30,7 +30,7 @@ func startTwoProviders(t *testing.T) (ts *testServer, first, second *upstream.Se
 	return ts, first, second
 }
 
-// Thinking that one provider signed, and then a model of another family: the session goes on there, and back.
+// After thinking signed by one provider, the session continues with a model of another family, and then returns.
 func TestF11ThinkingOfAnotherProvider(t *testing.T) {
 	t.Parallel()
 	ts, first, second := startTwoProviders(t)

@@ -4,5 +4,5 @@ package server
 
 import "errors"
 
-// mkfifo makes a named pipe, which there is none of here.
+// mkfifo creates a named pipe; this system has none.
 func mkfifo(string) error { return errors.ErrUnsupported }

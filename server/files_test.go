@@ -23,7 +23,7 @@ func sha(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// numbered returns n lines that say which they are.
+// numbered returns n lines with their numbers.
 func numbered(n int) string {
 	var out strings.Builder
 	for i := range n {
@@ -32,10 +32,10 @@ func numbered(n int) string {
 	return out.String()
 }
 
-// lastSent is the body of the newest request to the provider.
+// lastSent returns the body of the newest request to the provider.
 func lastSent(ts *testServer) string { return string(ts.upstream.Last().Body) }
 
-// editRefusal returns why a file may not be patched, empty where it may.
+// editRefusal returns the reason for which a file may not be patched; empty if it may.
 func editRefusal(ts *testServer, e caller, sid, path, base string) string {
 	ts.t.Helper()
 	err := e.Call("_strata/files/check_edit", map[string]any{"sessionId": sid, "path": path, "baseHash": base}, nil)
@@ -213,7 +213,7 @@ func TestTheClientsUnsavedTextWins(t *testing.T) {
 	if sent := lastSent(ts); !strings.Contains(sent, "buffer") || strings.Contains(sent, "disk 2") {
 		t.Errorf("sent: %s", sent)
 	}
-	addTo(ts, e, sid, "a.txt") // says nothing of the text
+	addTo(ts, e, sid, "a.txt") // without content
 	promptWith(t, e, sid, words("look"), link(ts.uri("a.txt")))
 	ts.restart()
 	e = resume(ts, sid)
@@ -397,7 +397,7 @@ func TestWorkspaceFind(t *testing.T) {
 	wireFault(t, e.Call("_strata/workspace/find", map[string]any{"sessionId": opened.SessionID, "limit": -1}, nil), rpc.CodeInvalidParams)
 }
 
-// writeDeep writes a file and the folders that it lies in.
+// writeDeep writes a file and creates its folders.
 func (ts *testServer) writeDeep(path, text string) {
 	ts.t.Helper()
 	err := os.MkdirAll(filepath.Dir(path), 0o700)

@@ -15,7 +15,7 @@ import (
 	"strata/session"
 )
 
-// smallWindow is the window of the model in these tests, in tokens; a quarter of it is for the answer.
+// smallWindow is the window of the model in these tests, in tokens; a quarter of it is reserved for the reply.
 const (
 	smallWindow = 8000
 	smallRoom   = smallWindow * 3 / 4
@@ -37,7 +37,7 @@ func (ts *testServer) restartSmall() {
 	ts.start(withSmallWindow)
 }
 
-// appendTo adds messages to a session: roles and texts in turn.
+// appendTo adds messages to a session; roles and texts alternate.
 func appendTo(ts *testServer, e caller, sid string, turns ...string) {
 	ts.t.Helper()
 	var messages []any
@@ -162,7 +162,7 @@ func TestWhatWasShedStaysShedAfterARestart(t *testing.T) {
 	}
 }
 
-// inView returns the ids of the messages that the view holds.
+// inView returns the ids of the messages in the view.
 func inView(t *testing.T, e *testclient.Editor, sid string) []string {
 	t.Helper()
 	var ids []string
@@ -235,11 +235,11 @@ func TestToolBatchesAreShedWhole(t *testing.T) {
 		if a.Tokens > smallRoom || len(a.Omitted) == 0 {
 			t.Errorf("%d tokens, left out %v", a.Tokens, a.Omitted)
 		}
-		mustPrompt(t, e, sid, "go on") // the provider refuses what it cannot pair
+		mustPrompt(t, e, sid, "go on") // the provider refuses calls without results
 	}
 }
 
-// checkBatches fails where calls and results of an assembled request do not stand together.
+// checkBatches fails if calls and results are separated in an assembled request.
 func checkBatches(t *testing.T, a session.Assembled) {
 	t.Helper()
 	var open []string

@@ -39,7 +39,7 @@ func forkOf(t testing.TB, e caller, sid string, at any) (fork string, seq int64)
 	return result.SessionID, result.Seq
 }
 
-// texts returns what the view of a session shows, without the ids of what is in it.
+// texts returns the content of a session's view, without ids.
 func (ts *testServer) viewed(sid string, log *history.Log) []string {
 	ts.t.Helper()
 	shown := []string{log.Summary().Text, fmt.Sprint(log.Omitted(), log.Tokens(), log.Summary().Messages)}
@@ -58,7 +58,7 @@ func (ts *testServer) viewed(sid string, log *history.Log) []string {
 	return shown
 }
 
-// wander does something that changes what a session shows.
+// wander makes a random change of a session's view.
 func (ts *testServer) wander(e caller, sid string, r *rand.Rand, step int) {
 	ts.t.Helper()
 	do := func(method string, params map[string]any) { call[map[string]any](ts, e, method, sid, params) }
@@ -85,7 +85,8 @@ func (ts *testServer) wander(e caller, sid string, r *rand.Rand, step int) {
 	}
 }
 
-// A fork shows what its source showed, at every number of random sessions, goes on by itself, and the source is as it was.
+// At every sequence number of random sessions, a fork's view equals its source's; the fork can continue, and the source
+// does not change.
 func TestForksAtEveryNumber(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
@@ -158,7 +159,7 @@ func idsOf(l history.Loaded) (ids []string) {
 	return ids
 }
 
-// The provider is sent the same for a fork as for its source.
+// The requests of a fork equal those of its source.
 func TestAForkAsksWhatItsSourceWouldAsk(t *testing.T) {
 	ts := startServer(t)
 	e := ts.editor()
@@ -186,7 +187,7 @@ func TestAForkAsksWhatItsSourceWouldAsk(t *testing.T) {
 	}
 }
 
-// A running turn is no part of a fork, whatever was asked for.
+// A fork never contains a running turn, whatever position was requested.
 func TestAForkHoldsNoRunningTurn(t *testing.T) {
 	ts := startServer(t)
 	e := ts.editor()
@@ -217,7 +218,7 @@ func TestAForkHoldsNoRunningTurn(t *testing.T) {
 	}
 }
 
-// What the fork of a session holds of other things: configuration, unsaved texts, and nothing that was paid for.
+// A fork contains the configuration and unsaved text, but no cost.
 func TestAForkHasTheSessionsChoicesAndUnsavedTexts(t *testing.T) {
 	ts := startServer(t)
 	e := ts.editor()
@@ -296,7 +297,7 @@ func TestForksThatAreRefused(t *testing.T) {
 	}
 }
 
-// A long session comes over in several transactions, and is complete when it is shown.
+// A long session is copied in several transactions, and visible only when complete.
 func TestAForkOfALongSessionIsComplete(t *testing.T) {
 	t.Parallel()
 	ts := startServer(t)
@@ -312,7 +313,7 @@ func TestAForkOfALongSessionIsComplete(t *testing.T) {
 	}
 }
 
-// Sessions that are being made are bounded, and a fork that cannot be finished leaves nothing to be seen.
+// The number of sessions in creation is limited, and a fork that fails leaves nothing visible.
 func TestForksUnderWayAreBounded(t *testing.T) {
 	ts := startServer(t)
 	e := ts.editor()
@@ -345,8 +346,8 @@ func TestAForkThatFailsLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state.Heads = append(slices.Clone(state.Heads), history.Head{ID: "msg_none", Seq: 99}) // which the store cannot find
-	const tries = 20                                                                       // more than may run at once
+	state.Heads = append(slices.Clone(state.Heads), history.Head{ID: "msg_none", Seq: 99}) // not in the store
+	const tries = 20                                                                       // more than may run concurrently
 	for range tries {
 		record, err := ts.server.importer.Fork(t.Context(), state)
 		if fault, refused := errors.AsType[*rpc.Error](err); err == nil || refused {

@@ -28,7 +28,7 @@ import (
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
-// testServer is a server with everything behind it real but the provider, which is scripted.
+// testServer is a real server with a scripted provider.
 type testServer struct {
 	t        *testing.T
 	upstream *upstream.Server
@@ -36,17 +36,17 @@ type testServer struct {
 	server   *Server
 	token    access.Token
 	ready    Ready
-	dir      string // holds the database and the state
+	dir      string // of the database and the state
 	work     string // folder for sessions
 
 	storeOptions historystore.Options
-	models       map[string]llm.ModelConfig // over the catalogue
+	models       map[string]llm.ModelConfig // in addition to the catalogue
 
 	stop  context.CancelFunc
 	ended chan error
 }
 
-// testModels are those of a client, with fields for tests to change.
+// testModels are the models of a client, with fields that tests can change.
 type testModels struct {
 	session.Streamer
 	model     func(name string) (llm.Model, bool)
@@ -74,7 +74,7 @@ func (m *testModels) Catalogue() []wire.Model              { return m.catalogue 
 func (m *testModels) Providers() []wire.Provider           { return m.providers }
 func (m *testModels) SetKey(provider, key string) error    { return m.setKey(provider, key) }
 
-// adjustModels changes what a server knows of every model.
+// adjustModels changes every model of a server.
 func adjustModels(o *Options, adjust func(m *llm.Model)) {
 	all := o.Models.(*testModels)
 	known := all.model
@@ -106,7 +106,7 @@ func startServer(t *testing.T, adjust ...func(*Options)) *testServer {
 	return ts
 }
 
-// start starts a server on the harness's database.
+// start starts the server on the harness's database.
 func (ts *testServer) start(adjust ...func(*Options)) {
 	ts.t.Helper()
 	store, err := historystore.Open(ts.t.Context(), filepath.Join(ts.dir, "strata.db"), ts.storeOptions)
@@ -166,7 +166,7 @@ func (ts *testServer) start(adjust ...func(*Options)) {
 	}
 }
 
-// profiles are the embedded ones; compaction in the background is off unless a test is about it.
+// profiles returns the embedded profiles. Automatic compaction is off unless a test turns it on.
 func profiles(t *testing.T, compact bool) map[string]profile.Profile {
 	t.Helper()
 	all, err := profile.All()
@@ -234,8 +234,7 @@ func lastMessage(t testing.TB, e *testclient.Editor, sid string) wire.Message {
 	return all[len(all)-1]
 }
 
-// wireFault returns the error that the server answered with. The test fails where there was none, or one
-// with another code.
+// wireFault returns the server's error. The test fails if there is none, or if it has another code.
 func wireFault(t testing.TB, err error, code int) *rpc.Error {
 	t.Helper()
 	fault, ok := errors.AsType[*rpc.Error](err)
@@ -254,7 +253,7 @@ func faultData[T any](t testing.TB, fault *rpc.Error) (data T) {
 	return data
 }
 
-// chatOf says what is in a transcript, a line each message: role, status and text.
+// chatOf returns a transcript as text, one line per message: role, status and text.
 func chatOf(messages []wire.Message) string {
 	var out strings.Builder
 	for i := range messages {
@@ -264,12 +263,12 @@ func chatOf(messages []wire.Message) string {
 	return out.String()
 }
 
-// held returns a script that says first, waits until the gate is closed, and says rest.
+// held returns a script that sends first, waits until the gate is closed, and sends rest.
 func held(gate <-chan struct{}, first, rest string) upstream.Script {
 	return upstream.Script{Steps: []upstream.Step{upstream.Text(first), upstream.Hold(gate), upstream.Text(rest)}}
 }
 
-// startServerOn is startServer with a choice of store and provider.
+// startServerOn is startServer with a given store and provider.
 func startServerOn(t *testing.T, store historystore.Options, up upstream.Options, adjust ...func(*Options)) *testServer {
 	t.Helper()
 	ts := &testServer{t: t, upstream: upstream.Start(up), dir: t.TempDir(), work: t.TempDir(), storeOptions: store}
@@ -284,7 +283,7 @@ type caller interface {
 	Call(method string, params, result any) error
 }
 
-// call calls a method of a session and fails the test where that fails.
+// call calls a method of a session, which must succeed.
 func call[T any](ts *testServer, e caller, method, sid string, params map[string]any) T {
 	ts.t.Helper()
 	if params == nil {
@@ -298,7 +297,7 @@ func call[T any](ts *testServer, e caller, method, sid string, params map[string
 	return result
 }
 
-// write puts a file into the session's folder.
+// write writes a file to the session's folder.
 func (ts *testServer) write(name, text string) {
 	ts.t.Helper()
 	if err := os.WriteFile(filepath.Join(ts.work, name), []byte(text), 0o600); err != nil {
@@ -317,7 +316,7 @@ func attached(t *testing.T, ts *testServer) (e *testclient.Editor, sid string) {
 	return e, sid
 }
 
-// mustPrompt sends a prompt that has to succeed.
+// mustPrompt sends a prompt, which must succeed.
 func mustPrompt(t *testing.T, e *testclient.Editor, sid, text string) testclient.Reply {
 	t.Helper()
 	reply, err := e.Prompt(sid, text)
@@ -344,7 +343,7 @@ func (ts *testServer) talk(e caller, sid string, n int) {
 	call[map[string]any](ts, e, "_strata/history/append", sid, map[string]any{"messages": messages})
 }
 
-// compacting makes a server compact in the background, with summaries by its model.
+// compacting turns on automatic compaction, with summaries by the server's model.
 func compacting(t *testing.T, adjust ...func(p *profile.Profile)) func(*Options) {
 	all := profiles(t, true)
 	for name, p := range all {
@@ -359,13 +358,13 @@ func compacting(t *testing.T, adjust ...func(p *profile.Profile)) func(*Options)
 	}
 }
 
-// settle waits until no session has anything to do.
+// settle waits until all sessions are idle.
 func (ts *testServer) settle(e caller) {
 	ts.t.Helper()
 	call[map[string]any](ts, e, "_strata/debug/quiesce", "", nil)
 }
 
-// catchUp waits until an editor has been told all that a session has said: answers can overtake what is told.
+// catchUp waits until an editor has received all events of a session: responses can overtake events.
 func (ts *testServer) catchUp(e *testclient.Editor, sid string) {
 	ts.t.Helper()
 	mark := fmt.Sprintf("told up to frame %d", len(e.Frames()))
@@ -377,13 +376,13 @@ func (ts *testServer) catchUp(e *testclient.Editor, sid string) {
 
 func words(text string) map[string]any { return map[string]any{"type": "text", "text": text} }
 
-// tokensOf is what the next request would hold.
+// tokensOf returns the tokens of the next request.
 func tokensOf(ts *testServer, e caller, sid string) session.Breakdown {
 	ts.t.Helper()
 	return call[session.Breakdown](ts, e, "_strata/context/breakdown", sid, nil)
 }
 
-// leftOutOf returns what a prompt's answer names as left out, with the reasons.
+// leftOutOf returns the omitted items in a prompt's response, with their reasons.
 func leftOutOf(t testing.TB, reply testclient.Reply) map[string]string {
 	t.Helper()
 	var result struct {
@@ -408,7 +407,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// stored returns all that is stored of a session.
+// stored returns all stored data of a session.
 func (ts *testServer) stored(sid string) history.Loaded {
 	ts.t.Helper()
 	l, err := ts.store.Load(ts.t.Context(), sid)

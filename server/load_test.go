@@ -18,9 +18,9 @@ import (
 func TestManySessionsWithAStalledReader(t *testing.T) {
 	const (
 		connections = 5
-		perClient   = 40 // of the 64 that a connection may watch
+		perClient   = 40 // of at most 64 subscriptions per connection
 		deltas      = 25
-		heapBytes   = 96 << 20 // that everything may cost together: the sessions' logs, caches, the clients' own records
+		heapBytes   = 96 << 20 // maximum for everything: the sessions' logs, caches, the clients' own records
 	)
 	before := heap()
 	leaks := goleak.IgnoreCurrent()
@@ -57,7 +57,7 @@ func TestManySessionsWithAStalledReader(t *testing.T) {
 	for sid, e := range owner {
 		turns[sid] = e.Start(sid, sid)
 	}
-	for sid, e := range owner { // all stream at once
+	for sid, e := range owner { // all stream concurrently
 		e.Expect(testclient.Says(sid, testclient.AgentChunk, "begin"))
 	}
 	close(gate)
@@ -103,8 +103,7 @@ func TestManySessionsWithAStalledReader(t *testing.T) {
 	}
 }
 
-// stallOn returns a client that watches 50 sessions, has not taken what was sent to it for the last of
-// them, and reads nothing more.
+// stallOn returns a client with 50 subscriptions that has not read the events of the last session, and stops reading.
 func stallOn(t *testing.T, ts *testServer, owner map[string]*testclient.Editor) *rawSocket {
 	t.Helper()
 	c := dialStalling(t, ts)
@@ -117,7 +116,7 @@ func stallOn(t *testing.T, ts *testServer, owner map[string]*testclient.Editor) 
 		}
 	}
 	picture := map[string]any{"type": "image", "mimeType": "image/png", "data": png(64, 64, 1<<20)}
-	for range 8 { // more than the system takes for a client
+	for range 8 { // more than the system buffers for a client
 		message := map[string]any{"role": "user", "content": []any{picture}}
 		if err := owner[sid].Call("_strata/history/append", map[string]any{"sessionId": sid, "messages": []any{message}}, nil); err != nil {
 			t.Fatal(err)

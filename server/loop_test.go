@@ -102,7 +102,7 @@ func exported(ts *testServer, e caller, sid string) []json.RawMessage {
 	return lines
 }
 
-// imported makes a session of the lines of an export.
+// imported creates a session from the lines of an export.
 func imported(ts *testServer, e caller, lines []json.RawMessage) string {
 	ts.t.Helper()
 	var result struct{ SessionID string }

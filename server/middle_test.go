@@ -12,7 +12,7 @@ import (
 	"strata/session"
 )
 
-// What is asked for leaves the middle of a history, and roles alternate in what stays, twice in a row too.
+// The requested part of a history's middle is removed, and roles still alternate, also the second time.
 func TestTheMiddleLeavesAsAskedFor(t *testing.T) {
 	for keep, want := range map[string][2]int{ // messages in view after the first and the second time
 		"none":    {2, 2}, // the first pair

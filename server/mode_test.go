@@ -7,7 +7,7 @@ import (
 	"strata/internal/testclient"
 )
 
-// Whoever does not know it from an answer is told of a new phase.
+// Every client that does not know of a new phase from its response receives an update.
 func TestAChangeOfModeIsTold(t *testing.T) {
 	ts := startServer(t)
 	e := ts.editor()
@@ -19,7 +19,7 @@ func TestAChangeOfModeIsTold(t *testing.T) {
 	steps := []struct {
 		name, method string
 		params       map[string]any
-		own          bool // the client that makes the change is told too
+		own          bool // the client that makes the change receives the update too
 		mode         string
 	}{
 		{"a profile with phases", "session/set_config_option", map[string]any{"configId": "profile", "value": "phased"}, true, "planning"},

@@ -24,19 +24,19 @@ import (
 	"strata/tokens"
 )
 
-// docs/protocol.md is checked by doing what it says. Its blocks of JSON are frames, sent to a server in the order in
-// which they stand, so they tell one story:
+// docs/protocol.md is checked by running it. Its JSON blocks are frames, sent to a server in their order, so they are
+// one session:
 //
 //   - with "method" and "id": a request, which is sent;
 //   - with "id" and "result" or "error": its answer, which must have come with the same shape;
 //   - with "method" alone: a notification. One of the client's is sent, one of the server's must have come.
 //
-// In the document real values have simple names: an id is its prefix and EXAMPLE, the second one EXAMPLE2, in the order in
-// which answers bring them; the epoch is EPOCH; the workspace is /home/me/project. -update rewrites an answer or a
-// notification of the server whose shape is not that of the document; an empty one is enough to begin with.
+// In the document, real values have simple names: an id is its prefix and EXAMPLE, the second is EXAMPLE2, in the order
+// of the responses; the epoch is EPOCH; the workspace is /home/me/project. -update rewrites a response or a
+// notification of the server if its shape differs; an empty one is enough to start with.
 const protocolDoc = "../docs/protocol.md"
 
-// kindsOfUpdate are the updates that an event of a session becomes; the kinds that are not here become _strata/event.
+// kindsOfUpdate maps the events of a session to their updates; all other kinds become _strata/event.
 var kindsOfUpdate = map[session.EventKind][]string{
 	session.EventBlock:   {"user_message_chunk", "tool_call", "tool_call_update"},
 	session.EventThought: {"agent_thought_chunk"},
@@ -93,7 +93,7 @@ func TestProtocolDocumentListsTheErrors(t *testing.T) {
 	}
 }
 
-// constants returns the values of those constants of a file whose name and type are wanted.
+// constants returns the values of the constants in a file with the given name and type.
 func constants[T any](t *testing.T, file string, wanted func(name, kind string) bool) (values []T) {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
@@ -121,7 +121,7 @@ func constants[T any](t *testing.T, file string, wanted func(name, kind string) 
 	return values
 }
 
-// source returns a literal as it is written; other expressions are empty.
+// source returns a literal as written, and an empty text for other expressions.
 func source(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -132,17 +132,17 @@ func source(e ast.Expr) string {
 	return ""
 }
 
-// story goes through the document and a running server at once.
+// story walks through the document and a running server in parallel.
 type story struct {
 	t       *testing.T
 	ts      *testServer
-	editor  *testclient.Editor // sends what the document says
-	other   *testclient.Editor // is attached to the first session from its beginning
+	editor  *testclient.Editor // sends the document's requests
+	other   *testclient.Editor // attached to the first session from the start
 	names   *exampleNames
 	rare    map[string]object
-	methods map[string]bool // that the document has an example of
-	kinds   map[string]bool // of notifications that it has an example of
-	text    string          // the document as it should be
+	methods map[string]bool // with an example in the document
+	kinds   map[string]bool // of notifications with an example
+	text    string          // the corrected document
 }
 
 var jsonBlock = regexp.MustCompile("(?s)```json\n(.*?)```\n")
@@ -150,7 +150,7 @@ var jsonBlock = regexp.MustCompile("(?s)```json\n(.*?)```\n")
 func tellStory(t *testing.T, text string) *story {
 	ts := &testServer{t: t, upstream: upstream.Start(upstream.Options{}), dir: t.TempDir(), work: t.TempDir()}
 	t.Cleanup(ts.upstream.Close)
-	ts.start(func(opt *Options) { exampleModels(ts, opt, 50) }) // short examples shall have marks
+	ts.start(func(opt *Options) { exampleModels(ts, opt, 50) }) // so that short examples have breakpoints
 	ts.upstream.Choose(exampleAnswers())
 	ts.write("main.go", mainGo)
 	ts.write("util.go", "package main\n\n// Double returns twice n.\nfunc Double(n int) int { return 2 * n }\n")
@@ -167,7 +167,7 @@ func tellStory(t *testing.T, text string) *story {
 	return s
 }
 
-// frame plays the block that stands at a line and returns it as it should be.
+// frame runs the block at a line and returns its corrected form.
 func (s *story) frame(block string, line int) string {
 	value, err := parseJSON([]byte(block))
 	frame, ok := value.(object)
@@ -191,7 +191,7 @@ func (s *story) frame(block string, line int) string {
 	return printBlock(frame)
 }
 
-// prepare makes happen what the document supposes when it comes to a method.
+// prepare creates the state that the document assumes before a method.
 func (s *story) prepare(method string) {
 	switch method {
 	case "session/cancel":
@@ -203,7 +203,7 @@ func (s *story) prepare(method string) {
 
 func printBlock(frame object) string { return printJSON(frame, exampleWidth, 0) + "\n" }
 
-// answer returns the answer that came to the request with the id of frame.
+// answer returns the response to the request with the id of frame.
 func (s *story) answer(frame object, line int) object {
 	id := printLine(frame.get("id"))
 	if err := s.editor.Await(testclient.Answers(id)); err != nil {
@@ -222,7 +222,7 @@ func (s *story) answer(frame object, line int) object {
 	return nil
 }
 
-// named returns a frame of the server with the names of the document.
+// named returns a frame of the server with the document's names.
 func (s *story) named(raw []byte) object {
 	value, err := parseJSON([]byte(s.names.shown(string(raw))))
 	if err != nil {
@@ -248,7 +248,7 @@ func (s *story) watch(id string) {
 	}
 }
 
-// seen waits for notifications of the kind of frame and returns all that have come.
+// seen waits for notifications of the same kind as frame, and returns all that have arrived.
 func (s *story) seen(frame object, line int) []object {
 	kind := kindOf(frame)
 	if rare, ok := s.rare[kind]; ok {
@@ -275,7 +275,7 @@ func (s *story) seen(frame object, line int) []object {
 	return all
 }
 
-// kindOf names what a notification tells: its update or event, or else its method.
+// kindOf returns the kind of a notification: its update or event, otherwise its method.
 func kindOf(frame object) string {
 	for _, path := range [][]string{{"params", "update", "sessionUpdate"}, {"params", "type"}} {
 		if kind := frame.at(path...); kind != "" {
@@ -285,7 +285,8 @@ func kindOf(frame object) string {
 	return frame.at("method")
 }
 
-// compare returns the block of a frame where one of those that came has its shape, else the block of the first of these.
+// compare returns the block of a frame if a received frame has its shape, otherwise the block of the first received
+// frame.
 func (s *story) compare(frame object, line int, came ...object) string {
 	s.t.Helper()
 	for _, c := range came {
@@ -301,7 +302,7 @@ func (s *story) compare(frame object, line int, came ...object) string {
 	return printBlock(frame)
 }
 
-// unmerged returns a frame without what depends on how many deltas happened to be merged.
+// unmerged returns a frame without the parts that depend on the number of merged deltas.
 func unmerged(value any) any {
 	o, ok := value.(object)
 	if !ok {
@@ -316,7 +317,7 @@ func unmerged(value any) any {
 	return out
 }
 
-// rareFrames are notifications for which a test would have to wait long, break the database, or be somebody else.
+// rareFrames are notifications for which a test would have to wait long, break the database, or be another client.
 func rareFrames(t *testing.T, c *wire.Encoder) (frames [][]byte) {
 	add := func(method string, params any) {
 		frame, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": method, "params": params})
@@ -344,7 +345,7 @@ func rareFrames(t *testing.T, c *wire.Encoder) (frames [][]byte) {
 	return frames
 }
 
-// exampleNames translates between what a server says and what stands in the document.
+// exampleNames translates between real values and the document's names.
 type exampleNames struct {
 	toShown, toReal map[string]string
 	count           map[string]int // of names by prefix
@@ -403,8 +404,8 @@ const mainGo = "package main\n\nfunc main() {\n\tprintln(\"hello\")\n}\n"
 
 const exampleModel = "anthropic/claude-sonnet-4-5"
 
-// exampleModels makes a server's models those of the examples: a known one with its prices, answered by the upstream.
-// shortest is the shortest prefix that it caches, in tokens.
+// exampleModels gives a server the models of the examples: a known model with its prices, and the upstream as provider.
+// shortest is the length of the shortest prefix that it caches, in tokens.
 func exampleModels(ts *testServer, opt *Options, shortest int) {
 	client, err := llm.New(llm.Options{
 		Providers: map[string]llm.ProviderConfig{
@@ -443,11 +444,11 @@ func exampleProviders() []wire.Provider {
 	}
 }
 
-// unending is how an answer begins that does not end before it is cancelled.
+// unending is the start of a reply that only ends when it is cancelled.
 const unending = "1, 2, 3"
 
-// exampleAnswers are the upstream's: one that is thought about, one that comes at the second try, and one that
-// does not end. What was sent before is read from the cache.
+// exampleAnswers are the upstream's replies: one with thinking, one that succeeds at the second attempt, and one that
+// does not end. Content that was sent before is read from the cache.
 func exampleAnswers() func(*upstream.Request) upstream.Script {
 	var tries, sent int
 	return func(req *upstream.Request) upstream.Script {

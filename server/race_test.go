@@ -2,5 +2,5 @@
 
 package server
 
-// less is how much smaller what only takes long is than without the race detector, which makes all of it several times as slow.
+// less divides the size of slow tests with the race detector, which makes them several times slower.
 const less = 4

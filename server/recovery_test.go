@@ -29,7 +29,7 @@ func TestAnswerOfAClosedSessionIsThereWhenItIsOpenedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// While the answer cannot be stored the session is not given another end.
+	// While the reply cannot be stored, the session gets no other ending.
 	wireFault(t, e.Call("_strata/session/info", map[string]any{"sessionId": sid}, nil), wire.CodeStorage)
 
 	allow()

@@ -10,8 +10,8 @@ import (
 	"strata/server/wire"
 )
 
-// A client that lost its connection sends its prompt again. Meanwhile another client's turn may run: that is none of the
-// prompt's business, if it was answered.
+// A client that lost its connection sends its prompt again, possibly during another client's turn. That turn does not
+// matter if the prompt has a reply.
 func TestPromptSentAgainWhileAnotherTurnRuns(t *testing.T) {
 	ts := startServer(t)
 	gate := make(chan struct{})
@@ -47,7 +47,8 @@ func TestPromptSentAgainWhileAnotherTurnRuns(t *testing.T) {
 	}
 }
 
-// The subscriptions of a connection are bounded: a client that goes through many sessions leaves them one by one.
+// The number of subscriptions per connection is limited: a client that opens many sessions ends its subscriptions one
+// by one.
 func TestUnsubscribeMakesRoom(t *testing.T) {
 	ts := startServer(t)
 	e := ts.editor()

@@ -46,7 +46,7 @@ func TestCancelOfARefusedPromptLeavesTheTurnAlone(t *testing.T) {
 	}
 }
 
-// instantly is a provider that answers before it is asked properly.
+// instantly is a provider that replies before the request is complete.
 type instantly struct{}
 
 func (instantly) Stream(_ context.Context, _ llm.Request, on func(llm.Event)) (llm.Result, error) {
@@ -57,14 +57,14 @@ func (instantly) Stream(_ context.Context, _ llm.Request, on func(llm.Event)) (l
 	}, nil
 }
 
-// What a request held goes into the usage log and the calibration, however soon its answer is there.
+// The content of a request is recorded in the usage log and the calibration, however early the reply arrives.
 func TestRequestIsKnownBeforeItsAnswer(t *testing.T) {
 	ts := startServer(t, func(o *Options) { o.Models.(*testModels).Streamer = instantly{} })
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
 	for range 20 {
 		turn := e.Start(sid, "quick")
-		var asked []*testclient.Request // keep the mailbox from waiting for the request
+		var asked []*testclient.Request // so that the mailbox does not wait for the request
 		for range 50 {
 			asked = append(asked, e.Go("_strata/session/info", map[string]any{"sessionId": sid}))
 		}
@@ -91,18 +91,18 @@ func TestRequestIsKnownBeforeItsAnswer(t *testing.T) {
 	}
 }
 
-// slowReads holds up a store's reads of messages while it is armed.
+// slowReads delays a store's reads of messages while it is armed.
 type slowReads struct {
 	armed   atomic.Bool
 	entered chan struct{} // a read waits
-	gate    chan struct{} // lets all go
+	gate    chan struct{} // releases all reads
 }
 
 func newSlowReads() *slowReads {
 	return &slowReads{entered: make(chan struct{}, 16), gate: make(chan struct{})}
 }
 
-// options are those of a store without a cache whose reads are held up.
+// options returns options for a store without a cache and with delayed reads.
 func (r *slowReads) options() historystore.Options {
 	return historystore.Options{CacheBytes: 1, Observe: func(op string, _ time.Duration) {
 		if op == "messages" && r.armed.Load() {
@@ -117,8 +117,8 @@ func (r *slowReads) release() {
 	close(r.gate)
 }
 
-// heldTurn makes a session with one finished turn and one that has said "first" and waits for the gate
-// before it says ", rest".
+// heldTurn creates a session with one finished turn and a second turn that has sent "first" and waits for the gate
+// before it sends ", rest".
 func heldTurn(ts *testServer, e *testclient.Editor) (sid string, turn *testclient.Turn, gate chan struct{}) {
 	ts.t.Helper()
 	gate = make(chan struct{})
@@ -236,7 +236,7 @@ func TestAttachWhileTheSessionClosesIsAnswered(t *testing.T) {
 	}
 }
 
-// refuseAnswers makes the database refuse assistants' messages until the function that it returns is called.
+// refuseAnswers makes the database refuse replies until the returned function is called.
 func refuseAnswers(t *testing.T, ts *testServer) (allow func()) {
 	t.Helper()
 	run := func(statement string) {
@@ -306,7 +306,7 @@ func TestUnsavedAnswerKeepsItsPlace(t *testing.T) {
 	}
 }
 
-// failing is a provider that fails when the gate is closed, also when the turn is cancelled.
+// failing is a provider that fails when the gate is closed, even if the turn is cancelled.
 type failing struct{ asked, gate chan struct{} }
 
 func (f failing) Stream(context.Context, llm.Request, func(llm.Event)) (llm.Result, error) {
@@ -334,7 +334,7 @@ func TestCancelWhileTheEndIsBeingStored(t *testing.T) {
 	renamed := e.Go("_strata/session/rename", map[string]any{"sessionId": other, "title": "holds up the store"})
 	<-entered
 	close(provider.gate)
-	for range 20 { // the turn's end is on the way to the store meanwhile
+	for range 20 { // the end of the turn is being stored meanwhile
 		if err := e.Call("_strata/session/info", map[string]any{"sessionId": sid}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -373,7 +373,7 @@ func TestNamedMCPServersAreReported(t *testing.T) {
 	}
 }
 
-// outcomeIn returns the turn that the answer to a prompt names.
+// outcomeIn returns the turn that a response to a prompt names.
 func outcomeIn(t *testing.T, reply testclient.Reply) wire.PromptOutcome {
 	t.Helper()
 	var result wire.PromptResult
@@ -395,7 +395,7 @@ func TestRepeatedPrompt(t *testing.T) {
 
 	other := ts.editor()
 	joined := other.StartWith(sid, blocks, "p1")
-	_, err := other.StartWith(sid, blocks, "p2").Wait() // answered behind the one that joins
+	_, err := other.StartWith(sid, blocks, "p2").Wait() // answered after the prompt that joins
 	wireFault(t, err, wire.CodeBusy)
 	close(gate)
 	original, err := first.Wait()
@@ -483,8 +483,8 @@ func TestAttachWithWrongNumbers(t *testing.T) {
 	wireFault(t, e.Call("_strata/session/attach", map[string]any{"sessionId": "sess_00000000000000000000000000"}, nil), wire.CodeNotFound)
 }
 
-// A client that reads nothing for so long that the log no longer holds what it missed gets it all the same,
-// once, also when the session has been closed meanwhile.
+// A client does not read until the log no longer contains what it missed. It still receives everything once, even if
+// the session was closed meanwhile.
 func TestSlowReaderGetsEverything(t *testing.T) {
 	t.Parallel()
 	for _, closed := range []bool{false, true} {

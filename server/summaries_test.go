@@ -12,16 +12,16 @@ import (
 	"strata/session"
 )
 
-// scribe is the part of a scripted provider that summarises; it finds no topics.
+// scribe is a scripted provider's model for summaries; it finds no topics.
 type scribe struct {
 	mu     sync.Mutex
 	write  func(req *upstream.Request) upstream.Script
 	asked  int
-	begun  chan struct{} // a value for each summary that is asked for, as long as there is room
+	begun  chan struct{} // a value for each requested summary, if there is room
 	others func(req *upstream.Request) upstream.Script
 }
 
-// notes is a summary that everybody is content with.
+// notes is a valid summary.
 const notes = "Decided: the parser keeps its tokens; pkg/parser/file3.go is next."
 
 func newScribe(ts *testServer) *scribe {
@@ -31,7 +31,7 @@ func newScribe(ts *testServer) *scribe {
 	return s
 }
 
-// says makes these steps the answer to each request for a summary.
+// says sets the steps of the reply to each request for a summary.
 func (s *scribe) says(steps ...upstream.Step) {
 	s.does(func(*upstream.Request) upstream.Script { return upstream.Script{Steps: steps} })
 }
@@ -42,7 +42,7 @@ func (s *scribe) does(write func(req *upstream.Request) upstream.Script) {
 	s.write = write
 }
 
-// times is how many summaries were asked for.
+// times returns the number of requested summaries.
 func (s *scribe) times() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +75,7 @@ func mentions(req *upstream.Request, text string) bool {
 	return len(req.Messages) > 0 && strings.Contains(req.Messages[0].Text(), text)
 }
 
-// startCompacting starts a server whose model has a window and whose summaries a scribe writes.
+// startCompacting starts a server with a model of the given window, and a scribe that writes summaries.
 func startCompacting(t *testing.T, window int, up upstream.Options, adjust ...func(*Options)) (*testServer, *scribe) {
 	t.Helper()
 	ts := &testServer{t: t, upstream: upstream.Start(up), dir: t.TempDir(), work: t.TempDir()}
@@ -92,7 +92,7 @@ func statusOf(ts *testServer, e caller, sid string) session.CompactionStatus {
 	return call[session.CompactionStatus](ts, e, "_strata/context/compaction", sid, nil)
 }
 
-// compactNow compacts a session and wants an outcome.
+// compactNow compacts a session and checks the outcome.
 func compactNow(ts *testServer, e caller, sid, strategy, want string) session.Compacted {
 	ts.t.Helper()
 	c := call[session.Compacted](ts, e, "_strata/history/compact", sid, map[string]any{"strategy": strategy})
@@ -102,7 +102,7 @@ func compactNow(ts *testServer, e caller, sid, strategy, want string) session.Co
 	return c
 }
 
-// outcomes are those that the events of a session tell, in order.
+// outcomes returns the outcomes in a session's events, in order.
 func outcomes(fs testclient.Frames, sid string) (all []string) {
 	for _, f := range fs.Of(sid).Kind("compaction") {
 		var c session.Compacted

@@ -15,7 +15,7 @@ import (
 	"strata/server/transfer"
 )
 
-// An import makes a session in a folder, so it must not be a way around the rules of session/new.
+// An import creates a session in a folder, so it must not circumvent the rules of session/new.
 func TestImportKeepsToTheFoldersOfSessions(t *testing.T) {
 	allowed := t.TempDir()
 	ts := startServer(t, func(opt *Options) { opt.Roots = []string{allowed} })
@@ -81,7 +81,7 @@ func TestACursorOfNoListIsRefused(t *testing.T) {
 	}
 }
 
-// An imported session shows what the exported one showed, also where an edit names another one.
+// The view of an imported session equals that of the exported one, also if an edit refers to another edit.
 func TestAnImportShowsWhatWasExported(t *testing.T) {
 	for seed := range uint64(3) {
 		ts := startServer(t)

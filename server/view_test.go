@@ -8,7 +8,7 @@ import (
 	"strata/server/wire"
 )
 
-// listedState is what session/list says that a session is doing.
+// listedState returns a session's state in session/list.
 func listedState(t *testing.T, e *testclient.Editor, sid string) string {
 	t.Helper()
 	var list struct {

@@ -21,7 +21,7 @@ const (
 	maxFileCycle = 8    // files that need each other
 )
 
-// A shape is what the limits apply to.
+// A shape contains the figures to which the limits apply.
 type shape struct {
 	importPath string
 	lines      int
@@ -87,7 +87,7 @@ func receiver(f *ast.FuncDecl) string {
 	}
 }
 
-// shapeFaults returns what of a package exceeds a limit.
+// shapeFaults returns the figures of a package that exceed a limit.
 func shapeFaults(s shape) []string {
 	var faults []string
 	if s.lines > maxPackage {

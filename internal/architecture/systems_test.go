@@ -67,7 +67,7 @@ func TestCompileFaults(t *testing.T) {
 	}
 }
 
-// compiled is what `go list` tells of a package to compile, or of one with its test files, as "path [path.test]".
+// compiled describes a package to compile, from `go list`; a package with its test files is named "path [path.test]".
 type compiled struct {
 	ImportPath string
 	Dir        string

@@ -22,7 +22,7 @@ const idleSessions = 1000
 func measureIdleSessions(b *testing.B) []row {
 	const target = 64 << 10
 	asIs, _ := idle(b, nil)
-	// With little garbage, the heap is what sessions hold.
+	// With little garbage, the heap contains only the sessions.
 	_, held := idle(b, []string{"GOGC=5"})
 	return []row{
 		alone("idle session, resident", kibibytes, asIs, target),

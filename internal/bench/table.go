@@ -45,7 +45,7 @@ type row struct {
 
 	compared float64
 	with     unit    // of compared and target: times for a ratio, or unit for a difference; nil if nothing is compared
-	target      float64 // 0 for none
+	target   float64 // 0 for none
 	atLeast  bool    // the target is a lower bound
 }
 

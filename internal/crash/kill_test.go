@@ -112,7 +112,7 @@ func TestK4_01_PartialTextKeepsPace(t *testing.T) {
 	}
 }
 
-// saidOnDisk returns how far the running answer is saved.
+// saidOnDisk returns the saved length of the running reply.
 func saidOnDisk(t *testing.T, db *sql.DB, session string) string {
 	t.Helper()
 	var text strings.Builder
@@ -246,7 +246,7 @@ func sessionsOf(users []*user) []string {
 	return ids
 }
 
-// startAll lets all users work until the server dies. It returns when they are connected.
+// startAll starts all users, which work until the server dies. It returns when they are connected.
 func startAll(w *world, users []*user) *sync.WaitGroup {
 	w.t.Helper()
 	var all sync.WaitGroup

@@ -184,7 +184,7 @@ func listen(w *world, session string) *listening {
 
 type replayed struct {
 	messages, largest int
-	run               int // the most messages that came one after the other without a delta beside them
+	run               int // maximum number of consecutive messages without a delta between them
 	took              time.Duration
 }
 

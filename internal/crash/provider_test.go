@@ -53,7 +53,7 @@ func (a *ask) story() string { return strings.Join(story(a.name, a.parts), "") }
 // started returns the part of the reply that is sent before the provider pauses.
 func (a *ask) started() string { return strings.Join(story(a.name, a.parts)[:a.stop], "") }
 
-// held is the part of the answer that comes before the last part, for which hold makes the provider wait.
+// held returns the part of the reply before the last part, for which hold makes the provider wait.
 func (a *ask) held() string { return strings.Join(story(a.name, a.parts)[:a.parts-1], "") }
 
 func (a *ask) text() string {

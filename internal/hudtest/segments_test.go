@@ -20,7 +20,7 @@ func bundle(t *testing.T, path string) string {
 	return string(result.OutputFiles[0].Contents) + "; window.module = module; 1"
 }
 
-// splitInto returns the pieces of a text received in these parts, each as its kind, a colon, and its text.
+// splitInto returns the segments of a text received in the given parts, each as its kind, a colon, and its text.
 func splitInto(p *Page, parts []string) []string {
 	p.t.Helper()
 	return Eval[[]string](p, `(() => {
@@ -64,7 +64,7 @@ func TestTextIsDividedAtItsBlocks(t *testing.T) {
 	}
 }
 
-// TestPiecesDoNotDependOnHowTheTextComes: a streamed text is shown like the stored one.
+// TestSegmentsDoNotDependOnHowTheTextArrives: a streamed text is shown like a stored one.
 func TestSegmentsDoNotDependOnDeltas(t *testing.T) {
 	w := NewWorld(t)
 	p := Open(t, w.Server)

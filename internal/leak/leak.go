@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// patience is the maximum time for goroutines to end. Only a leak takes that long.
+// patience is the maximum time for goroutines to end. Only a leak reaches it.
 const patience = time.Minute
 
 // Tests are the tests of a package: a *testing.M.

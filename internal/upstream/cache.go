@@ -10,12 +10,12 @@ import (
 
 // The rules of Anthropic's prompt cache, by its documentation.
 const (
-	lookBack  = 20 // blocks that are searched from each mark, the marked one included
+	lookBack  = 20 // maximum number of blocks searched from each breakpoint, including the marked block
 	shortLife = 5 * time.Minute
 	longLife  = time.Hour
 )
 
-// The rules of OpenAI's, which takes no marks.
+// The rules of OpenAI's prompt cache, which has no breakpoints.
 const (
 	autoMinimum = 1024 // tokens of the shortest prefix that is cached
 	autoStep    = 128  // tokens by which cached prefixes grow
@@ -23,26 +23,26 @@ const (
 	autoKept    = 256 // requests that are remembered; the oldest are forgotten first
 )
 
-// CacheOptions say how a cache behaves. Zero fields stand for the defaults.
+// CacheOptions are the rules of a cache. Zero fields mean the defaults.
 type CacheOptions struct {
 	Now     func() time.Time       // default time.Now
 	Minimum func(model string) int // tokens of the shortest prefix that Anthropic caches; default 1,024 for all
-	Count   func(text string) int  // tokens of a text; default: four bytes are one
+	Count   func(text string) int  // tokens of a text; default: one per four bytes
 }
 
-// Cache answers as a provider does that caches prompts: what is read and written depends on the bytes of the
-// requests before. It shares no code with what it tests. All methods may be called at any time.
+// Cache is a provider that caches prompts: the tokens read and written depend on the bytes of earlier requests. It
+// shares no code with the code that it tests. Methods may be called concurrently.
 type Cache struct {
 	opt CacheOptions
 
 	mu     sync.Mutex
-	marked map[digest]*written // prefixes that a mark closed, by their bytes
+	marked map[digest]*written // prefixes that end at a breakpoint, by their bytes
 	texts  []sentText          // OpenAI: whole requests, oldest first
 	reads  []Read
-	counts map[digest]int // tokens of blocks, since a session sends the same ones again and again
+	counts map[digest]int // tokens of blocks, because a session sends the same blocks repeatedly
 }
 
-// countsBound is how many blocks' tokens are remembered.
+// countsBound is the maximum number of blocks whose tokens are remembered.
 const countsBound = 1 << 16
 
 type digest = [sha256.Size]byte
@@ -50,25 +50,25 @@ type digest = [sha256.Size]byte
 // written is a prefix in the cache.
 type written struct {
 	until time.Time
-	life  time.Duration // with which it was written; each use puts it off by that
+	life  time.Duration // with which it was written; each use restarts it
 }
 
-// sentText is a request to a provider that caches by itself.
+// sentText is a request to a provider that caches automatically.
 type sentText struct {
 	model, text string
 	used        time.Time
 }
 
-// Read is what a request found in the cache.
+// Read is the use of the cache by one request.
 type Read struct {
 	N      int // of the request
-	Blocks int // that were read, all tools as one; Anthropic only
+	Blocks int // blocks that were read; all tools count as one; Anthropic only
 	All    int // in the request
 	Usage  Usage
 	Marks  []Mark
 }
 
-// Mark is a cache mark of a request.
+// Mark is a cache breakpoint of a request.
 type Mark struct {
 	Block  int    // from 0, all tools as one
 	Tokens int    // up to and with it
@@ -90,7 +90,7 @@ func NewCache(opt CacheOptions) *Cache {
 	return &Cache{opt: opt, marked: make(map[digest]*written), counts: make(map[digest]int)}
 }
 
-// Answer is a function for Choose: it answers as Default does, with the usage that the cache makes of the request.
+// Answer is a function for Choose: it replies like Default, with the cache's usage of the request.
 func (c *Cache) Answer(req *Request) Script {
 	script := Default(req)
 	script.Usage = c.Serve(req).Usage
@@ -98,14 +98,14 @@ func (c *Cache) Answer(req *Request) Script {
 	return script
 }
 
-// Reads returns what the requests found, oldest first.
+// Reads returns the use of the cache by all requests, oldest first.
 func (c *Cache) Reads() []Read {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]Read(nil), c.reads...)
 }
 
-// Last returns what the newest request found.
+// Last returns the use of the cache by the newest request.
 func (c *Cache) Last() Read {
 	all := c.Reads()
 	if len(all) == 0 {
@@ -114,7 +114,7 @@ func (c *Cache) Last() Read {
 	return all[len(all)-1]
 }
 
-// Serve looks a request up and takes it in.
+// Serve looks up a request and adds it to the cache.
 func (c *Cache) Serve(req *Request) Read {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -131,8 +131,8 @@ func (c *Cache) Serve(req *Request) Read {
 	return read
 }
 
-// serveMarked bills a request by Anthropic's rules: read is the longest live prefix within the look-back of a mark,
-// written what lies between it and the last mark, and each use renews a prefix.
+// serveMarked bills a request by Anthropic's rules. It reads the longest live prefix within the look-back of a
+// breakpoint, and writes the tokens between that prefix and the last breakpoint. Each use renews a prefix.
 func (c *Cache) serveMarked(req *Request) Read {
 	units := c.units(req)
 	now, minimum := c.opt.Now(), c.opt.Minimum(req.Model)
@@ -209,7 +209,7 @@ func marksOf(units []unit) (marks []Mark) {
 	return marks
 }
 
-// serveAutomatic bills a request as OpenAI does: the longest beginning that it shares with an earlier request of the
+// serveAutomatic bills a request by OpenAI's rules: it reads the longest prefix shared with an earlier request of the
 // last hour, in steps of 128 tokens from 1,024 on. Writing is free.
 func (c *Cache) serveAutomatic(req *Request) Read {
 	now, text := c.opt.Now(), automaticText(req)
@@ -242,7 +242,7 @@ func sharedPrefix(a, b string) int {
 	return n
 }
 
-// automaticText is all of a request that the model reads, in the order in which it does.
+// automaticText returns everything in a request that the model reads, in order.
 func automaticText(req *Request) string {
 	var b strings.Builder
 	for _, tool := range req.rawTools {

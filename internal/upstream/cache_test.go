@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cached is a cache with a clock that a test sets. One letter is one token.
+// cached is a cache with a clock that a test sets. One letter counts as one token.
 type cached struct {
 	t   *testing.T
 	now time.Time
@@ -24,7 +24,7 @@ func newCached(t *testing.T) *cached {
 	return c
 }
 
-// block is a text block of a hundred letters; ttl marks it.
+// block returns a text block of a hundred letters; ttl adds a breakpoint.
 func block(letter, ttl string) string {
 	mark := ""
 	if ttl != "" {
@@ -37,7 +37,7 @@ func user(blocks ...string) string {
 	return `{"role":"user","content":[` + strings.Join(blocks, ",") + `]}`
 }
 
-// send serves a request of messages.
+// send serves a request with the given messages.
 func (c *cached) send(head string, messages ...string) Read {
 	c.t.Helper()
 	req, err := parse(Anthropic, fmt.Appendf(nil, `{"model":"m",%s"messages":[%s]}`, head, strings.Join(messages, ",")))

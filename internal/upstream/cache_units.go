@@ -11,11 +11,12 @@ import (
 type unit struct {
 	block  int    // index among the blocks, all tools as one
 	sum    int    // tokens up to and with it
-	prefix digest // of all bytes up to and with it, marks left out
-	ttl    string // of its mark; empty: it has none
+	prefix digest // of all bytes up to and including it, without breakpoints
+	ttl    string // of its breakpoint; empty: none
 }
 
-// units returns the blocks of a request. The bytes of each are those that were sent: another order of keys is another block.
+// units returns the blocks of a request with the bytes that were sent: a different order of keys makes a different
+// block.
 func (c *Cache) units(req *Request) []unit {
 	var units []unit
 	chain, sum := sha256.Sum256([]byte(req.Model)), 0
@@ -34,7 +35,7 @@ func (c *Cache) units(req *Request) []unit {
 		add("system", block, raw)
 		block++
 	}
-	// Whether and how much the model thinks changes what it reads from the messages on.
+	// The thinking parameters change the cached prefix from the messages on.
 	chain = sha256.Sum256(fmt.Appendf(nil, "%x %s", chain, req.rawThinking))
 	for i, m := range req.rawBlocks {
 		for _, raw := range m {
@@ -45,7 +46,7 @@ func (c *Cache) units(req *Request) []unit {
 	return units
 }
 
-// unmarked returns the bytes of a block without its mark, and the lifetime that the mark asks for.
+// unmarked returns the bytes of a block without its breakpoint, and the lifetime that the breakpoint requests.
 func unmarked(raw json.RawMessage) (content []byte, ttl string) {
 	in := json.NewDecoder(bytes.NewReader(raw))
 	if start, err := in.Token(); err != nil || start != json.Delim('{') {
@@ -66,7 +67,7 @@ func unmarked(raw json.RawMessage) (content []byte, ttl string) {
 	return content, ttl
 }
 
-// ttlOf returns the lifetime that a cache_control asks for; 5 minutes where it names none.
+// ttlOf returns the lifetime that a cache_control requests, by default 5 minutes.
 func ttlOf(raw json.RawMessage) string {
 	var mark struct {
 		TTL string `json:"ttl"`
@@ -80,7 +81,7 @@ func ttlOf(raw json.RawMessage) string {
 	return mark.TTL
 }
 
-// tokensOf counts what the model reads of a block.
+// tokensOf counts the tokens of a block.
 func (c *Cache) tokensOf(content []byte) int {
 	key := sha256.Sum256(content)
 	n, known := c.counts[key]
@@ -94,7 +95,7 @@ func (c *Cache) tokensOf(content []byte) int {
 	return n
 }
 
-// countBlock counts a block's text where it has one, and its bytes otherwise.
+// countBlock counts the text of a block, or its bytes if it has no text.
 func (c *Cache) countBlock(content []byte) int {
 	var block struct {
 		Type, Text string

@@ -2,18 +2,18 @@ package upstream
 
 import "fmt"
 
-// Dialect is how a provider says that a request is too long for its context.
+// Dialect is the form of a provider's error for a request that exceeds its context.
 type Dialect int
 
 // The dialects.
 const (
-	Numbers   Dialect = iota // with the limit and the size of the request: in the message for Anthropic's wire, as llama.cpp for OpenAI's
-	Completed                // as OpenAI does: what the answer may have counts too, and is told
+	Numbers   Dialect = iota // the limit and the size of the request: in the message for Anthropic's wire format, as llama.cpp does for OpenAI's
+	Completed                // as OpenAI does: the maximum output counts too, and is reported
 	LimitOnly                // the limit without the size of the request
 	Silent                   // no number at all
 )
 
-// tooLong returns the body of the answer to a request that is longer than the context, "" for any other.
+// tooLong returns the error body for a request that exceeds the context, and an empty text for any other request.
 func (o *Options) tooLong(req *Request) string {
 	n := req.Tokens()
 	size := n

@@ -33,7 +33,7 @@ type object map[string]any
 func encode(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // scripts hold only strings and numbers
+		panic(err) // scripts contain only strings and numbers
 	}
 	return string(b)
 }

@@ -18,7 +18,7 @@ const (
 	OpenAI    Wire = "openai"
 )
 
-// Request is a recorded request. Body holds its exact bytes, the other fields what they say.
+// Request is a recorded request: its exact bytes in Body, and their decoded content.
 type Request struct {
 	N      int // from 1
 	Wire   Wire
@@ -31,18 +31,18 @@ type Request struct {
 	Messages  []Message // OpenAI's system messages included
 	Tools     []string  // names
 
-	// The bytes of its parts as they were sent, for the cache and for what a provider checks of them.
+	// The bytes of its parts, for the cache and for checks of the provider.
 	rawTools    []json.RawMessage
 	rawSystem   []json.RawMessage   // Anthropic only, as are the next two
 	rawBlocks   [][]json.RawMessage // of each message
 	rawThinking []byte
 	rawMessages []json.RawMessage // OpenAI only
 
-	count  func(text string) int // nil: four bytes are one token
+	count  func(text string) int // nil: one token per four bytes
 	factor float64               // 0: 1
 }
 
-// Message is one message of a request. OpenAI's tool calls and tool messages become blocks as Anthropic has them.
+// Message is one message of a request. OpenAI's tool calls and tool messages are converted to Anthropic's blocks.
 type Message struct {
 	Role   string
 	Blocks []Block
@@ -69,7 +69,7 @@ type Block struct {
 	} `json:"cache_control"`
 }
 
-// content is a list of blocks or, for short, a string.
+// content is a list of blocks, or a string as its short form.
 type content []Block
 
 func (c *content) UnmarshalJSON(data []byte) error {
@@ -118,11 +118,11 @@ func (m Message) Text() string {
 	return strings.Join(texts, "\n")
 }
 
-// imageTokens is what a picture counts.
+// imageTokens is the number of tokens of an image.
 const imageTokens = 1500
 
-// Tokens is a rough count of the request's input: four bytes of text are one token, a picture is 1,500, unless the
-// server's options say otherwise.
+// Tokens returns an estimate of the request's input: one token per four bytes of text, and 1,500 per image, unless the
+// server's options count differently.
 func (r *Request) Tokens() int {
 	n := r.tokens(r.System)
 	for _, m := range r.Messages {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Script is one answer. The zero value is an empty answer that ends as it should.
+// Script is one response. The zero value is an empty reply with a normal end.
 type Script struct {
 	Status int // other than 0 and 200: Body is sent instead of a stream
 	Header map[string]string
@@ -17,25 +17,25 @@ type Script struct {
 
 	Steps      []Step
 	Usage      Usage
-	NoUsage    bool   // the stream tells no usage
+	NoUsage    bool   // the stream reports no usage
 	StopReason string // in Anthropic's words; default end_turn, or tool_use after a call
 	NoEnd      bool   // the stream stops after the steps, without stop reason and end marker
-	Bare       bool   // the stream is nothing but its steps
-	NoDone     bool   // OpenAI: no [DONE] behind the finish reason
+	Bare       bool   // the stream contains only its steps
+	NoDone     bool   // OpenAI: no [DONE] after the finish reason
 
-	ByteAtATime bool          // each byte is flushed by itself
+	ByteAtATime bool          // each byte is flushed separately
 	Gap         time.Duration // wait before each step
-	Deaf        bool          // goes on although the client is gone
+	Deaf        bool          // continues after the client has disconnected
 }
 
-// Usage is what a stream reports. The three input numbers add up to the whole input, as Anthropic has it;
-// OpenAI's convention is made of it on the wire.
+// Usage is the usage that a stream reports. The three input numbers add up to the whole input, by Anthropic's
+// convention; they are converted to OpenAI's on the wire.
 type Usage struct {
 	Input, Output, CacheRead, CacheWrite int
-	CacheWrite1h                         int // part of CacheWrite that lives for an hour
+	CacheWrite1h                         int // part of CacheWrite with a lifetime of one hour
 }
 
-// Step is one piece of an answer; the functions below make them.
+// Step is one part of a response; the functions below create steps.
 type Step struct {
 	kind      stepKind
 	text      string
@@ -63,7 +63,7 @@ const (
 	stepEndless
 )
 
-// Text is one text delta. Adjacent ones make one block.
+// Text is one text delta. Adjacent deltas form one block.
 func Text(s string) Step { return Step{kind: stepText, text: s} }
 
 // Texts is one text delta for each of s.
@@ -74,7 +74,7 @@ func Texts(s ...string) (steps []Step) {
 	return steps
 }
 
-// Thinking is one thinking delta; a signature, where there is one, closes the block.
+// Thinking is one thinking delta. If a signature is given, it closes the block.
 func Thinking(s, signature string) Step {
 	return Step{kind: stepThinking, text: s, signature: signature}
 }
@@ -82,7 +82,7 @@ func Thinking(s, signature string) Step {
 // Redacted is a redacted thinking block (Anthropic only).
 func Redacted(data string) Step { return Step{kind: stepRedacted, text: data} }
 
-// Call begins a tool call; each of args is one delta of its arguments.
+// Call starts a tool call; each of args is one delta of its arguments.
 func Call(id, name string, args ...string) []Step {
 	steps := []Step{{kind: stepCall, id: id, name: name}}
 	for _, a := range args {
@@ -97,30 +97,30 @@ func Fail(kind, message string) Step { return Step{kind: stepFail, name: kind, t
 // Cut breaks the TCP connection.
 func Cut() Step { return Step{kind: stepCut} }
 
-// Raw is written to the stream as it is.
+// Raw is written to the stream unchanged.
 func Raw(sse string) Step { return Step{kind: stepRaw, text: sse} }
 
-// Hold waits until gate is closed (or, if the script is not Deaf, the client is gone).
+// Hold waits until gate is closed or, unless the script is Deaf, the client has disconnected.
 func Hold(gate <-chan struct{}) Step { return Step{kind: stepHold, gate: gate} }
 
 // Wait waits for d.
 func Wait(d time.Duration) Step { return Step{kind: stepWait, wait: d} }
 
-// Endless sends text deltas, numbered from 0 and gap apart, until gate is closed or the client is gone.
+// Endless sends numbered text deltas from 0, gap apart, until gate is closed or the client has disconnected.
 func Endless(gate <-chan struct{}, gap time.Duration, text func(n int) string) Step {
 	return Step{kind: stepEndless, gate: gate, wait: gap, endless: text}
 }
 
-// Tell sends the final usage in an event of its own, ahead of the end.
+// Tell sends the final usage in a separate event before the end.
 func Tell() Step { return Step{kind: stepTell} }
 
 var countTo = regexp.MustCompile(`(?i)\bcount\b.*\b1 to (\d+)`)
 
-// maxCount bounds the deltas of a counting answer.
+// maxCount is the maximum number of deltas of a counting reply.
 const maxCount = 10000
 
-// Default answers deterministically: it echoes the last user text in a few deltas,
-// or counts, one number per delta, where it is asked to "count … 1 to N".
+// Default replies deterministically: it repeats the last user text in a few deltas, or, if the text contains "count … 1
+// to N", counts, one number per delta.
 func Default(req *Request) Script {
 	usage := Usage{Input: req.Tokens(), Output: 10}
 	text := req.LastText()
@@ -142,7 +142,7 @@ func firstRunes(s string, n int) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// play runs the script against one request.
+// play runs the script for one request.
 func (s Script) play(w http.ResponseWriter, r *http.Request, req *Request) {
 	for k, v := range s.Header {
 		w.Header().Set(k, v)
@@ -208,11 +208,11 @@ func (s Script) run(enc encoder, out *stream) {
 	}
 }
 
-// stream is the body of an answer.
+// stream is the body of a response.
 type stream struct {
 	w      http.ResponseWriter
 	flush  func()
-	gone   <-chan struct{} // nil where the client's leaving is ignored
+	gone   <-chan struct{} // nil if a disconnect of the client is ignored
 	script Script
 }
 
@@ -228,7 +228,7 @@ func (o *stream) write(s string) {
 	}
 }
 
-// hold waits for gate and reports whether the client is still there.
+// hold waits for gate and reports whether the client is still connected.
 func (o *stream) hold(gate <-chan struct{}) bool {
 	select {
 	case <-gate:
@@ -238,7 +238,7 @@ func (o *stream) hold(gate <-chan struct{}) bool {
 	}
 }
 
-// repeat sends the deltas of an endless step and reports whether the client is still there.
+// repeat sends the deltas of an endless step and reports whether the client is still connected.
 func (o *stream) repeat(step Step, send func(text string)) bool {
 	for n := 0; ; n++ {
 		select {

@@ -11,12 +11,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxMarks is the number of cache marks that Anthropic takes in one request.
+// maxMarks is the maximum number of cache breakpoints in one request to Anthropic.
 const maxMarks = 4
 
 var anthropicID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 
-// Refusal says why a real provider would refuse req, or "" where it would not. window is in tokens, 0 for none.
+// Refusal returns the reason for which a real provider would refuse req, or "". window is in tokens, 0 for none.
 func Refusal(req *Request, window int) string {
 	if !utf8.Valid(req.Body) || !json.Valid(req.Body) {
 		return "the body is not valid UTF-8 JSON"
@@ -56,10 +56,10 @@ func emptyContent(req *Request) string {
 	return ""
 }
 
-// pictureTypes are the types of pictures by their first bytes, in base64.
+// pictureTypes are the types of images by their first bytes, in base64.
 var pictureTypes = map[string]string{"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
 
-// refusedPicture says why a real provider would refuse a picture of req, or "" where it would not.
+// refusedPicture returns the reason for which a real provider would refuse an image of req, or "".
 func refusedPicture(req *Request) string {
 	for i, m := range req.Messages {
 		if reason := wrongPicture(m.Blocks); reason != "" {
@@ -69,7 +69,7 @@ func refusedPicture(req *Request) string {
 	return ""
 }
 
-// wrongPicture says which picture is none, or of another type than is said.
+// wrongPicture returns an image that is damaged or has another type than declared.
 func wrongPicture(blocks []Block) string {
 	for _, b := range blocks {
 		if b.Type == "image" {
@@ -133,7 +133,7 @@ func refusalByAnthropic(req *Request) string {
 	return wrongTools(req)
 }
 
-// wrongMarks checks the cache marks of tools, system and messages, in the order in which they are cached.
+// wrongMarks checks the cache breakpoints of tools, system and messages, in the order in which they are cached.
 func wrongMarks(req *Request) string {
 	var ttls []string
 	for _, raw := range req.rawTools {
@@ -165,7 +165,7 @@ func wrongMarks(req *Request) string {
 	return ""
 }
 
-// marks returns the lifetimes of the marks on b and on what it contains.
+// marks returns the lifetimes of the breakpoints on b and on its content.
 func (b *Block) marks() (ttls []string) {
 	for i := range b.Content {
 		ttls = append(ttls, b.Content[i].marks()...)
@@ -176,7 +176,7 @@ func (b *Block) marks() (ttls []string) {
 	return ttls
 }
 
-// wrongDefinitions checks the tools that are declared.
+// wrongDefinitions checks the declared tools.
 func wrongDefinitions(req *Request) string {
 	known := map[string]bool{}
 	for i, raw := range req.rawTools {
@@ -199,7 +199,7 @@ func wrongDefinitions(req *Request) string {
 	return ""
 }
 
-// maxToolName is the longest name of a tool.
+// maxToolName is the maximum length of a tool's name.
 const maxToolName = 128
 
 // minThinking is the smallest budget for thinking, in tokens.
@@ -220,7 +220,7 @@ func wrongThinking(req *Request) string {
 	return ""
 }
 
-// wrongTools checks that each assistant message's calls are answered, once each, at the start of the next message.
+// wrongTools checks that each call of an assistant message has exactly one result, at the start of the next message.
 func wrongTools(req *Request) string {
 	calls := map[string]bool{} // all so far; true while one waits for its result
 	for i, m := range req.Messages {

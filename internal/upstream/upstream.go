@@ -1,8 +1,8 @@
-// Package upstream is a scripted provider on loopback for tests. It speaks the streaming wire formats of
-// Anthropic Messages (/v1/messages) and OpenAI chat completions (/v1/chat/completions), answers by script,
-// refuses in strict mode what the real providers refuse, and records what it was sent.
+// Package upstream is a scripted provider on loopback for tests. It speaks the streaming wire formats of Anthropic
+// Messages (/v1/messages) and OpenAI chat completions (/v1/chat/completions), replies by script, in strict mode refuses
+// requests that the real providers refuse, and records all requests.
 //
-// It must never be linked into the server, and never listens beyond 127.0.0.1.
+// It must never be linked into the server, or listen on any address but 127.0.0.1.
 package upstream
 
 import (
@@ -15,41 +15,41 @@ import (
 	"sync"
 )
 
-// maxRecorded is how many requests are kept for inspection; the oldest are forgotten first.
+// maxRecorded is the maximum number of recorded requests; the oldest are dropped first.
 const maxRecorded = 1000
 
-// maxBody is the largest request body that is read, in bytes.
+// maxBody is the maximum size of a request body, in bytes.
 const maxBody = 64 << 20
 
-// Options say how a server behaves before any script is chosen.
+// Options are the settings of a server.
 type Options struct {
-	Strict   bool // refuse what the real providers refuse, see Refusal
-	Pictures bool // Strict: refuse what is no picture, or one of another type than is said
+	Strict   bool // refuse requests that the real providers refuse, see Refusal
+	Pictures bool // in strict mode: refuse damaged images, and images of another type than declared
 	Window   int  // tokens; in strict mode input + max_tokens above it is refused; 0 means no limit
 	Key      string
 
-	Count    func(text string) int // tokens of a text; default: four bytes are one
-	Factor   float64               // tokens that the provider takes one counted token for; default 1
-	Context  int                   // tokens; a longer request is refused in the words of Dialect; 0 means no limit
+	Count    func(text string) int // tokens of a text; default: one per four bytes
+	Factor   float64               // ratio of the provider's tokens to counted tokens; default 1
+	Context  int                   // tokens; a longer request is refused with an error in the form of Dialect; 0 means no limit
 	Dialect  Dialect               // default Numbers
 	MaxBytes int                   // a larger body is refused with 413; 0 means no limit
 }
 
-// Server is a running upstream. All methods may be called at any time, also while it answers.
+// Server is a running upstream. Methods may be called concurrently, also during responses.
 type Server struct {
 	URL  string // http://127.0.0.1:port, the base URL for Anthropic clients
 	opt  Options
 	http *httptest.Server
 
 	mu       sync.Mutex
-	sealed   map[string]bool // signatures and sealed thinking that were given out
+	sealed   map[string]bool // signatures and encrypted thinking that the server has issued
 	queue    []Script
 	choose   func(*Request) Script
 	seen     int
 	recorded []*Request
 }
 
-// Start starts a server. Without scripts it answers with Default.
+// Start starts a server. Without scripts it replies with Default.
 func Start(opt Options) *Server {
 	s := &Server{opt: opt, choose: Default, sealed: make(map[string]bool)}
 	mux := http.NewServeMux()
@@ -61,24 +61,24 @@ func Start(opt Options) *Server {
 	return s
 }
 
-// OpenAIURL is the base URL for OpenAI-compatible clients.
+// OpenAIURL returns the base URL for OpenAI-compatible clients.
 func (s *Server) OpenAIURL() string { return s.URL + "/v1" }
 
-// Close stops the server and returns when its answers have ended. Gates of running scripts must be open.
+// Close stops the server and waits for running responses. Gates of running scripts must be open.
 func (s *Server) Close() {
 	s.http.CloseClientConnections()
 	s.http.Close()
 }
 
-// Push queues scripts: each answers one request, in order, before the function of Choose is asked.
+// Push queues scripts, one for each of the next requests; queued scripts precede the function of Choose.
 func (s *Server) Push(scripts ...Script) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.queue = append(s.queue, scripts...)
 }
 
-// Choose sets the function that scripts each request for which nothing is queued.
-// It is called on the request's goroutine, by several at a time.
+// Choose sets the function that returns the script for each request without a queued script. It is called on the
+// request's goroutine and must be safe for concurrent use.
 func (s *Server) Choose(choose func(*Request) Script) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +92,7 @@ func (s *Server) Requests() []*Request {
 	return append([]*Request(nil), s.recorded...)
 }
 
-// Last returns the newest request, or nil where there was none.
+// Last returns the newest request, or nil.
 func (s *Server) Last() *Request {
 	all := s.Requests()
 	if len(all) == 0 {
@@ -151,7 +151,7 @@ func (s *Server) check(req *Request) (status int, reason string) {
 	return 0, ""
 }
 
-// seal remembers the signatures that a script gives out.
+// seal records the signatures that a script issues.
 func (s *Server) seal(script Script) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +165,7 @@ func (s *Server) seal(script Script) {
 	}
 }
 
-// foreignSeal says which thinking of a request bears a signature that this provider has not given out.
+// foreignSeal returns thinking in a request with a signature that this provider has not issued.
 func (s *Server) foreignSeal(req *Request) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,7 +212,7 @@ func (s *Server) models(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, `{"object":"list","data":[]}`)
 }
 
-// refuse answers with an error in the provider's own shape.
+// refuse responds with an error in the provider's own form.
 func refuse(w http.ResponseWriter, wire Wire, status int, reason string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

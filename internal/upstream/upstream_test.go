@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
-// client keeps no connections, so that none outlives its server.
+// client keeps no idle connections, so that none outlives its server.
 var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 var paths = map[Wire]string{Anthropic: "/v1/messages", OpenAI: "/v1/chat/completions"}
@@ -128,7 +128,7 @@ func TestHoldEndsWithTheClient(t *testing.T) {
 	if line, err := bufio.NewReader(res.Body).ReadString('\n'); err != nil || !strings.HasPrefix(line, "data:") {
 		t.Errorf("got %q, error %v", line, err)
 	}
-	cancel() // without it the server's Close would wait for ever
+	cancel() // otherwise the server's Close would wait forever
 }
 
 func TestRecordIsBounded(t *testing.T) {

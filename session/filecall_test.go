@@ -8,7 +8,7 @@ import (
 	"strata/history"
 )
 
-// use appends a call of a tool and its result.
+// use appends a tool call and its result.
 func (m *managed) use(name string, args map[string]any, result string) {
 	text, err := json.Marshal(args)
 	if err != nil {
@@ -19,7 +19,7 @@ func (m *managed) use(name string, args map[string]any, result string) {
 	m.say(history.RoleTool, history.Block{Type: history.BlockToolResult, CallID: id, Content: []history.Block{{Type: history.BlockText, Text: result}}})
 }
 
-// Of what tools read and wrote, the newest text of a file stays; calls stay calls with their results.
+// Of the texts that tools read and wrote, the newest text of each file is kept; calls keep their results.
 func TestDedupeOfWhatToolsReadAndWrote(t *testing.T) {
 	m := manage(t, 400_000)
 	m.ask("start")

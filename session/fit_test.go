@@ -21,7 +21,7 @@ import (
 	"strata/stability"
 )
 
-// room is what the requests of manage(t, testWindow) may hold: the window less the answer.
+// room is the maximum size of requests of manage(t, testWindow): the window minus the reply.
 const room = testWindow * 3 / 4
 
 func counted(snap assembly.State, b *assembly.Built) int { return snap.Calibrated(b.Counted) }
@@ -63,7 +63,7 @@ func TestSheddingGoesDownToAShareAndStays(t *testing.T) {
 		m.answer(wordsOf(60))
 		m.ask(wordsOf(60))
 	}
-	// 126 tokens come with each turn, and each shedding makes room for 900.
+	// Each turn adds 126 tokens, and each eviction frees 900.
 	if sheds < 6 || sheds > 10 {
 		t.Errorf("shed in %d of %d requests", sheds, requests)
 	}
@@ -99,7 +99,7 @@ func TestDedupeComesFirst(t *testing.T) {
 	}
 }
 
-// Copies stay where leaving them out would cost cached tokens, and go when those are lost anyway.
+// Copies stay if their removal would invalidate cached tokens, and are removed once these are lost.
 func TestDedupeWaitsUntilItCostsNothing(t *testing.T) {
 	m := cached(t)
 	now := time.Unix(1_700_000_000, 0)
@@ -172,7 +172,7 @@ func TestPruningGoesByPriorityThenAge(t *testing.T) {
 	view := m.View()
 	_, b := m.build()
 	want := []string{"doc:low"}
-	for _, v := range view[1:] { // all that have the least priority, the oldest first
+	for _, v := range view[1:] { // all items with the lowest priority, oldest first
 		if len(want)-1 < len(b.Changes.Evict) {
 			want = append(want, "msg:"+v.ID)
 		}
@@ -229,7 +229,7 @@ func TestBatchesStayWhole(t *testing.T) {
 	}
 }
 
-// checkConversation fails where a request has results without calls right in front, or the other way round.
+// checkConversation fails if a result does not directly follow its call, or a call has no result.
 func checkConversation(t testing.TB, b *assembly.Built) {
 	t.Helper()
 	open := map[string]bool{}

@@ -54,7 +54,7 @@ func (m *managed) fold(keep int, summary string) {
 	m.apply(e)
 }
 
-// itemsOf returns the keys of what a request holds and is not dead, in order.
+// itemsOf returns the keys of the used items in a request, in order.
 func itemsOf(b *assembly.Built) []string {
 	var keys []string
 	for i := range b.Plan.Entries {
@@ -157,7 +157,7 @@ func TestWhatALoopHasSentStays(t *testing.T) {
 		m.c.profile = profileNamed(t, "loop")
 		m.document("instructions", "Test before you finish.", false)
 		iterations := make(map[string]string)
-		before, whole := 0, 0 // tokens in front of the last request's message; requests of which all of that was cached
+		before, whole := 0, 0 // tokens before the last request's message; requests for which all of these were cached
 		for i := range 12 {
 			m.ask(fmt.Sprintf("Do step %d. %s", i+1, wordsOf(50)))
 			b := m.sent()

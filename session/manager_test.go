@@ -26,7 +26,7 @@ import (
 	"strata/tokens"
 )
 
-// fakeStore keeps what one session stores, in memory.
+// fakeStore stores the data of one session in memory.
 type fakeStore struct {
 	messages  map[int64]history.Message
 	edits     []history.Edit
@@ -82,7 +82,7 @@ func (s *fakeStore) Blobs(_ context.Context, hashes []string) (map[string][]byte
 	return found, nil
 }
 
-// managed is a ContextManager with what a Session does for it, without goroutines, a provider or a clock.
+// managed is a ContextManager that does the work of a Session for it, without goroutines, provider or clock.
 type managed struct {
 	*ContextManager
 	c      *choices
@@ -95,7 +95,7 @@ type managed struct {
 
 const testWindow = 4000
 
-// manage returns a manager of a session in an empty folder, whose model has the window.
+// manage returns a manager of a session in an empty folder; its model has the given window.
 func manage(t testing.TB, window int) *managed {
 	m := &managed{
 		t: t, folder: t.TempDir(), model: llm.Model{Name: "local/test", Window: window, MaxOutput: window / 4},
@@ -110,7 +110,7 @@ func manage(t testing.TB, window int) *managed {
 	return m
 }
 
-// load makes a manager of what is stored.
+// load creates a manager from the stored data.
 func (m *managed) load(deps *Deps) {
 	loaded := history.Loaded{
 		Session: history.Session{ID: "sess_1", CWD: m.folder}, Edits: m.store.edits, Documents: m.store.documents, Layout: m.store.layout,
@@ -135,7 +135,7 @@ func (m *managed) load(deps *Deps) {
 	}
 }
 
-// quietHost is the host of a workspace that nobody asks anything of.
+// quietHost is the host of a workspace without requests.
 type quietHost struct{}
 
 func (quietHost) Store(string, history.Change, func()) mailbox.Work { return nil }
@@ -151,7 +151,7 @@ func (m *managed) restarted() *managed {
 
 func (m *managed) counter() *tokens.Counter { return tokens.For(m.model.Encoding) }
 
-// snapshot returns what the next request is made of, for a model.
+// snapshot returns the state for the next request to a model.
 func (m *managed) snapshot(model llm.Model) assembly.State {
 	m.c.model = model
 	state := m.State(m.c)
@@ -159,7 +159,7 @@ func (m *managed) snapshot(model llm.Model) assembly.State {
 	return state
 }
 
-// file returns a file of the context.
+// file returns a file of the session.
 func (m *managed) file(path string) (filecontext.Entry, bool) {
 	for _, e := range m.workspace.List() {
 		if e.Path == path {
@@ -179,21 +179,21 @@ func (m *managed) say(role history.Role, blocks ...history.Block) history.Messag
 
 func text(words string) history.Block { return history.Block{Type: history.BlockText, Text: words} }
 
-// ask appends a user's message, and answer one of the model.
+// ask appends a user message, answer a reply.
 func (m *managed) ask(words string) history.Message { return m.say(history.RoleUser, text(words)) }
 
 func (m *managed) answer(words string) history.Message {
 	return m.say(history.RoleAssistant, text(words))
 }
 
-// call appends a batch of a tool call and its result.
+// call appends a tool call and its result.
 func (m *managed) call(result string) {
 	id := m.deps.NewID("call_")
 	m.say(history.RoleAssistant, history.Block{Type: history.BlockToolCall, CallID: id, Name: "run", Args: "{}"})
 	m.say(history.RoleTool, history.Block{Type: history.BlockToolResult, CallID: id, Content: []history.Block{text(result)}})
 }
 
-// write puts a file on the disk.
+// write writes a file to disk.
 func (m *managed) write(name, content string) {
 	m.t.Helper()
 	if err := os.WriteFile(filepath.Join(m.folder, name), []byte(content), 0o600); err != nil {
@@ -201,14 +201,14 @@ func (m *managed) write(name, content string) {
 	}
 }
 
-// add writes a file and adds it to the context.
+// add writes a file and adds it to the session.
 func (m *managed) add(name, content string) {
 	m.t.Helper()
 	m.write(name, content)
 	m.attach(FileRequest{Path: name})
 }
 
-// attach adds a file to the context.
+// attach adds a file to the session.
 func (m *managed) attach(req FileRequest) {
 	m.t.Helper()
 	a, err := workspace.Read(m.t.Context(), m.workspace.Roots(), nil, req)
@@ -242,7 +242,7 @@ func (m *managed) setDocument(req documents.Request) {
 	m.store.documents = m.documents
 }
 
-// build builds the next request without taking it over.
+// build builds the next request without storing it.
 func (m *managed) build(tools ...llm.Tool) (assembly.State, assembly.Built) {
 	m.t.Helper()
 	state := m.snapshot(m.model)
@@ -253,7 +253,7 @@ func (m *managed) build(tools ...llm.Tool) (assembly.State, assembly.Built) {
 	return state, b
 }
 
-// request builds the next request, stores what it evicts, and takes it for answered.
+// request builds the next request, stores its evictions, and commits it with a reply.
 func (m *managed) request() (assembly.State, assembly.Built) {
 	m.t.Helper()
 	state, b := m.build()
@@ -278,7 +278,7 @@ func (m *managed) request() (assembly.State, assembly.Built) {
 // wordsOf returns a text of n tokens.
 func wordsOf(n int) string { return strings.Repeat(" word", n) }
 
-// linesOf returns n lines of a file of 8 tokens each, every one of them different.
+// linesOf returns n different lines of a file, of 8 tokens each.
 func linesOf(name string, n int) string {
 	var out strings.Builder
 	for i := range n {
@@ -306,7 +306,7 @@ func textOf(b history.Block) string {
 	return out
 }
 
-// keysOf returns the keys of what was left out.
+// keysOf returns the keys of omitted items.
 func keysOf(left []fit.Omitted) []string {
 	var keys []string
 	for _, l := range left {

@@ -13,8 +13,8 @@ import (
 	"strata/llm"
 )
 
-// diskStore keeps the saved text of a running reply, as the store does: a chunk is appended, never written again. Saves
-// take their time, and those that refuse names fail.
+// diskStore stores the text of a running reply like the real store: chunks are appended and never rewritten. Saves take
+// time, and those that refuse returns fail.
 type diskStore struct {
 	*lockedStore
 	takes  time.Duration
@@ -39,7 +39,7 @@ func (s *diskStore) Commit(ctx context.Context, ch history.Change) error {
 	return nil
 }
 
-// said returns the text of one kind on the disk.
+// said returns the stored text of one kind.
 func (s *diskStore) said(t *testing.T, kind history.BlockType) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +55,7 @@ func (s *diskStore) said(t *testing.T, kind history.BlockType) string {
 	return out.String()
 }
 
-// All text of a running reply reaches the disk once and in order: also what arrives while a save runs or fails.
+// All text of a running reply is stored once and in order, including text that arrives while a save runs or fails.
 func TestPartialTextReachesTheDisk(t *testing.T) {
 	const deltas, gap = 3000, time.Millisecond
 	for name, tt := range map[string]struct {
@@ -77,7 +77,7 @@ func TestPartialTextReachesTheDisk(t *testing.T) {
 				s := lone(t, store, streamFunc(func(on func(llm.Event)) llm.Result {
 					for i := range deltas {
 						kind, block := llm.EventText, history.BlockText
-						if i/100%3 == 0 { // thoughts and text take turns
+						if i/100%3 == 0 { // thoughts and text alternate
 							kind, block = llm.EventThinking, history.BlockThinking
 						}
 						delta := fmt.Sprintf("%*d ", tt.size-1, i)
@@ -85,7 +85,7 @@ func TestPartialTextReachesTheDisk(t *testing.T) {
 						on(llm.Event{Kind: kind, Text: delta})
 						time.Sleep(gap)
 					}
-					time.Sleep(time.Minute) // the reply stops; what waits is saved in time
+					time.Sleep(time.Minute) // the reply pauses; waiting text is saved in time
 					for kind, said := range want {
 						if got := store.said(t, kind); got != said.String() {
 							t.Errorf("%s: %d bytes were said, %d are on the disk", kind, said.Len(), len(got))

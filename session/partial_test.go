@@ -10,7 +10,7 @@ import (
 	"strata/llm"
 )
 
-// slowStore takes its time to save the text of a running answer.
+// slowStore takes time to save the text of a running reply.
 type slowStore struct {
 	*lockedStore
 	takes time.Duration
@@ -34,7 +34,8 @@ func (f streamFunc) Stream(_ context.Context, _ llm.Request, on func(llm.Event))
 	return f(on), nil
 }
 
-// While an answer streams on without a pause, no text of it waits for the disk longer than the pace of saving and two saves.
+// While a reply streams without a pause, no text waits to be saved for longer than the interval of saves and the time
+// of two saves.
 func TestPartialTextKeepsPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const deltas, gap = 5000, time.Millisecond

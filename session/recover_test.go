@@ -24,7 +24,7 @@ func TestLearningTakesTheProvidersCountOnce(t *testing.T) {
 	}
 }
 
-// What stands beside the history in a request is known from the provider's report until the view is edited.
+// The size of the request besides the history is known from the provider's report until the view is edited.
 func TestBesideFollowsTheProvidersReport(t *testing.T) {
 	m := manage(t, 128_000)
 	m.document("design", wordsOf(500), true)

@@ -13,14 +13,14 @@ import (
 	"strata/stability"
 )
 
-// cached returns a manager whose model's provider takes marks and caches.
+// cached returns a manager whose model's provider accepts breakpoints and caches.
 func cached(t testing.TB) *managed {
 	m := manage(t, 400_000)
 	m.model.Marks, m.model.MinCacheTokens = true, 100
 	return m
 }
 
-// sent makes the next request, which the provider answers and caches.
+// sent makes the next request; the provider replies and caches it.
 func (m *managed) sent(tools ...llm.Tool) assembly.Built {
 	m.t.Helper()
 	_, b := m.build(tools...)
@@ -35,7 +35,7 @@ func (m *managed) sent(tools ...llm.Tool) assembly.Built {
 	return b
 }
 
-// keep stores a layout as the store does: blobs that it does not refer to are dropped.
+// keep stores a layout like the store: it drops blobs to which the layout does not refer.
 func (m *managed) keep(change history.Change) {
 	m.t.Helper()
 	if err := m.store.Commit(context.Background(), change); err != nil {
@@ -50,7 +50,7 @@ func (m *managed) keep(change history.Change) {
 	m.store.blobs = kept
 }
 
-// forgotten is a restart after which nothing is known of any cache but what was stored.
+// forgotten restarts the session; afterwards only the stored state of caches is known.
 func (m *managed) forgotten() *managed {
 	again := *m
 	deps := *m.deps
@@ -68,7 +68,7 @@ func kindsOf(b assembly.Built, key string) (kinds []stability.Kind) {
 	return kinds
 }
 
-// A cut between a file's base and the diffs that followed it needs the diff from the base's text, which no disk has any more.
+// A cut between a file's base version and later diffs needs a diff from the base version, which is no longer on disk.
 func TestACutInsideTheLogMergesDiffs(t *testing.T) {
 	m := cached(t)
 	m.add("a.go", linesOf("a", 200))
@@ -82,7 +82,7 @@ func TestACutInsideTheLogMergesDiffs(t *testing.T) {
 		m.answer(fmt.Sprint("answer ", i))
 	}
 	again := m.forgotten()
-	question := again.View()[2] // the diffs stand around it
+	question := again.View()[2] // there are diffs before and after it
 	again.apply(history.Edit{ID: "edit_1", Seq: again.NextSeq(), Kind: history.EditTruncate, Messages: []string{question.ID}})
 	again.write("a.go", linesOf("a", 200)+linesOf("end", 3))
 	again.ask("And now?")
@@ -95,7 +95,7 @@ func TestACutInsideTheLogMergesDiffs(t *testing.T) {
 	}
 }
 
-// A restart must not take what went to one cache for the content of another.
+// After a restart, the requests to one cache must not be taken for the content of another.
 func TestARestartKnowsWhichCacheHoldsWhat(t *testing.T) {
 	tool := llm.Tool{Name: "look", Schema: []byte(`{"type":"object"}`)}
 	for name, test := range map[string]struct {
@@ -126,7 +126,7 @@ func TestARestartKnowsWhichCacheHoldsWhat(t *testing.T) {
 	}
 }
 
-// Of a model that caches by itself nothing is expected before it was sent something.
+// For a model that caches automatically, no read is expected before its first request.
 func TestAnotherModelHasNothingCached(t *testing.T) {
 	m := manage(t, 400_000)
 	m.add("a.go", linesOf("a", 200))
@@ -143,7 +143,7 @@ func TestAnotherModelHasNothingCached(t *testing.T) {
 	}
 }
 
-// What the model was told of the files with messages that have left the view it must be told again.
+// If messages leave the view, the model must be informed again about files that were announced with them.
 func TestNotesAreToldAnewWhenTheirMessageIsGone(t *testing.T) {
 	m := cached(t)
 	m.add("a.go", linesOf("a", 20))
@@ -168,7 +168,7 @@ func TestNotesAreToldAnewWhenTheirMessageIsGone(t *testing.T) {
 	}
 }
 
-// The first request's note is part of what the breakdown accounts for before there is any message.
+// Before the first message, the breakdown includes the note of the first request.
 func TestTheFirstNoteIsAccountedFor(t *testing.T) {
 	m := cached(t)
 	m.add("a.go", linesOf("a", 20))
@@ -180,7 +180,7 @@ func TestTheFirstNoteIsAccountedFor(t *testing.T) {
 	}
 }
 
-// The categories come to what was counted, whatever the log holds beside the items.
+// The categories add up to the counted tokens, whatever the log contains besides the items.
 func TestCategoriesComeToTheCount(t *testing.T) {
 	m := cached(t)
 	for i := range 6 {
@@ -213,7 +213,7 @@ func TestNothingIsExpectedOfAModelWithoutACache(t *testing.T) {
 	}
 }
 
-// Files are context wherever they stand; only what leads is system text.
+// Files are part of the context at any position; only leading entries are system text.
 func TestFilesAreNeverSystemText(t *testing.T) {
 	m := manage(t, 400_000)
 	m.deps.Rules.Stability = stability.Options{Layout: stability.LayoutRipple, Target: 50}

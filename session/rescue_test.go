@@ -13,7 +13,7 @@ import (
 	"strata/llm"
 )
 
-// lockedStore is a fakeStore for the goroutines of a session.
+// lockedStore is a fakeStore that goroutines can share.
 type lockedStore struct {
 	mu sync.Mutex
 	*fakeStore
@@ -31,7 +31,7 @@ func (s *lockedStore) Messages(ctx context.Context, session string, seqs []int64
 	return s.fakeStore.Messages(ctx, session, seqs)
 }
 
-// failOnce fails its first call and answers the others.
+// failOnce fails its first call; all others succeed.
 type failOnce struct{ calls int }
 
 func (f *failOnce) Stream(_ context.Context, _ llm.Request, on func(llm.Event)) (llm.Result, error) {
@@ -52,13 +52,13 @@ func newLockedStore() *lockedStore {
 	return &lockedStore{fakeStore: &fakeStore{messages: map[int64]history.Message{}, files: map[string]history.File{}, blobs: map[string][]byte{}}}
 }
 
-// fragile returns a session whose errors cannot be described: that panics on its mailbox.
+// fragile returns a session that panics on its mailbox when it describes an error.
 func fragile(t *testing.T) *Session {
 	t.Helper()
 	return lone(t, newLockedStore(), &failOnce{})
 }
 
-// lone returns a session that a test closes when it ends. It has no words for errors.
+// lone returns a session that is closed at the end of the test. It cannot describe errors.
 func lone(t *testing.T, store Store, streamer Streamer) *Session {
 	t.Helper()
 	model := llm.Model{Name: "local/test", Window: 8000, MaxOutput: 1000}
@@ -85,7 +85,7 @@ func lone(t *testing.T, store Store, streamer Streamer) *Session {
 	return s
 }
 
-// answerOf waits for the answer of a call.
+// answerOf waits for the result of a call.
 func answerOf[T any](call func(reply func(T, error))) (T, error) {
 	type answer struct {
 		value T

@@ -11,14 +11,14 @@ import (
 	"strata/session/fit"
 )
 
-// touch gives what is shown of a file another content.
+// touch changes the content of a file.
 func (m *managed) touch(name string) {
 	m.t.Helper()
 	m.write(name, linesOf(fmt.Sprint("touched", m.nextID), 60))
 	m.nextID++
 }
 
-// leftFiles returns the files that the next request leaves out, by path.
+// leftFiles returns the files that the next request omits, by path.
 func (m *managed) leftFiles() []string {
 	m.t.Helper()
 	_, b := m.build()
@@ -51,7 +51,7 @@ func TestFilesNotTouchedLatelyGoFirst(t *testing.T) {
 	m.answer("yes")
 	again := m.restarted()
 	for name, m := range map[string]*managed{"running": m, "restarted": again} {
-		m.document("notes", wordsOf(1500), true) // 1,500 of 3,000 tokens: two of the files have to go
+		m.document("notes", wordsOf(1500), true) // 1,500 of 3,000 tokens: two of the files must be evicted
 		m.ask("and now?")
 		if diff := cmp.Diff([]string{"file:b.go", "file:c.go"}, m.leftFiles()); diff != "" {
 			t.Errorf("%s: %s", name, diff)

@@ -27,7 +27,7 @@ func phasedIn(t testing.TB, phase string, adjust ...func(*profile.Profile)) *man
 	return m
 }
 
-// enter goes on to another phase.
+// enter selects another phase.
 func (m *managed) enter(phase string) {
 	m.c.phase = phase
 	m.model = assembly.Narrowed(m.model, &m.c.profile.Budget)
@@ -41,7 +41,7 @@ func (m *managed) unit(name, status string, order, size int) {
 	})
 }
 
-// documentsIn returns the names of the documents that a request holds, in order.
+// documentsIn returns the names of the documents in a request, in order.
 func documentsIn(b *assembly.Built) []string {
 	var names []string
 	for i := range b.Plan.Entries {

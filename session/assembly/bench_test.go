@@ -18,7 +18,7 @@ import (
 	"strata/tokens"
 )
 
-// talk is the stored messages of a conversation, and what was stored of requests.
+// talk is the stored messages of a conversation, and the stored blobs of requests.
 type talk struct {
 	messages []history.Message
 	blobs    map[string][]byte

@@ -9,7 +9,7 @@ import (
 	"strata/stability"
 )
 
-// The cache that was used longest ago is evicted, and only when there is no room for another.
+// The cache that was used longest ago is evicted, but only if there is no room for another one.
 func TestTheOldestMirrorIsEvicted(t *testing.T) {
 	m := NewMirrors()
 	start := time.Unix(1_700_000_000, 0)
@@ -24,7 +24,7 @@ func TestTheOldestMirrorIsEvicted(t *testing.T) {
 			t.Fatalf("mirror %d was evicted although there was room", i)
 		}
 	}
-	m.Of(name(0), at(maxMirrors)) // 1 is the oldest now
+	m.Of(name(0), at(maxMirrors)) // 1 is now the oldest
 	for i := range 3 {
 		m.Of(name(maxMirrors+i), at(maxMirrors+1+i))
 		if len(m.all) != maxMirrors || len(m.used) != maxMirrors {

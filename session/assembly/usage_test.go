@@ -10,7 +10,7 @@ import (
 )
 
 func TestSpentIsCountedWhereItIsNotTold(t *testing.T) {
-	// Of 1,000 counted tokens the provider takes 1,200, of 50 it takes 60.
+	// The provider counts 1,200 tokens for 1,000 counted ones, and 60 for 50.
 	measure := Measure{Model: llm.Model{Price: llm.Price{Input: 1e6, Output: 1e6, CacheRead: 1e5}}, Calibrations: NewCalibrations(nil), Drift: 1.2}
 	told := func(u history.Usage) llm.Result { return llm.Result{Usage: u, UsageReported: true, Cost: 7} }
 	for name, tc := range map[string]struct {

@@ -17,24 +17,23 @@ import (
 	"strata/session/mailbox"
 )
 
-// deferred is a change that waits for a turn.
+// deferred is a change that waits for the end of a turn.
 type deferred struct{ do, drop func() }
 
-// driven is a driver with a session of which the tests say what it does. What it has belongs to its mailbox, but for the
-// gate.
+// driven is a driver whose session is controlled by the test. Its fields belong to the mailbox, except for the gate.
 type driven struct {
 	*stage
 	*Driver
 	box  *mailbox.Mailbox
-	gate chan struct{} // closed: compactions go on
+	gate chan struct{} // closed: compactions continue
 	open func()        // closes it
-	over chan struct{} // a value for each compaction whose result is on its way to the mailbox
+	over chan struct{} // a value for each compaction whose result has been posted to the mailbox
 
 	generation int
 	unfinished bool
 	waiting    []deferred
 	changes    []history.Change
-	storeErr   error // of changes with edits
+	storeErr   error // number of changes with edits
 	told       []string
 }
 
@@ -105,7 +104,7 @@ func drive(t *testing.T) *driven {
 	return h
 }
 
-// compact starts a compaction that waits for the gate, and returns where its result comes.
+// compact starts a compaction that waits for the gate, and returns the channel of its result.
 func (h *driven) compact() (result chan Result, cancel func()) {
 	h.t.Helper()
 	result = make(chan Result, 1)
@@ -136,7 +135,7 @@ func (h *driven) stored() (outcomes []string, edits int) {
 	return outcomes, edits
 }
 
-// wantStored fails the test unless a compaction was stored as running and then with the outcome, with or without an edit.
+// wantStored checks that a compaction was stored as running and then with the outcome, with or without an edit.
 func (h *driven) wantStored(outcome string, edits int) {
 	h.t.Helper()
 	outcomes, n := h.stored()
@@ -171,7 +170,8 @@ func TestACompactionIsStoredAndApplied(t *testing.T) {
 	})
 }
 
-// Whoever asks while a compaction is under way gets its result, and can stop it; who asked for an earlier one cannot.
+// A request during a compaction gets the result of that compaction and can stop it; the requester of an earlier
+// compaction cannot.
 func TestOneCompactionAtATime(t *testing.T) {
 	h := drive(t)
 	first, stale := h.compact()
@@ -200,8 +200,8 @@ func TestOneCompactionAtATime(t *testing.T) {
 	h.box.Wait(func() {})
 }
 
-// A compaction starts by itself only if the profile wants one, the history is long enough, nothing is under way, and the
-// last ones were of use.
+// A compaction starts automatically only if the profile allows it, the history is long enough, none is running, and
+// there is no backoff.
 func TestWhenACompactionStarts(t *testing.T) {
 	for name, tt := range map[string]struct {
 		set  func(h *driven)
@@ -233,7 +233,7 @@ func TestWhenACompactionStarts(t *testing.T) {
 	}
 }
 
-// Compactions that are of no use delay the next one, and a restart forgets that only if the history was edited since.
+// Compactions without gain start a backoff, which a restart ends only if the history was edited since.
 func TestARestartKeepsTheBackoff(t *testing.T) {
 	paused := compaction.Backoff{Fruitless: 2, Tokens: 700}
 	for _, tt := range []struct {
@@ -261,7 +261,7 @@ func TestARestartKeepsTheBackoff(t *testing.T) {
 	}
 }
 
-// The messages of a job that panics cost neither the session nor the next compaction.
+// A job that panics harms neither the session nor the next compaction.
 func TestAPanicCostsTheCompactionOnly(t *testing.T) {
 	h := drive(t)
 	h.services.Model = func(string) (llm.Model, bool) { panic("broken") }
@@ -272,7 +272,7 @@ func TestAPanicCostsTheCompactionOnly(t *testing.T) {
 	h.wantStored(string(compaction.Failed), 0)
 }
 
-// A compaction whose messages were edited since it began would bring back what the edit removed.
+// If messages were edited after a compaction started, its result would restore what the edit removed.
 func TestAResultIsDroppedAfterAnEditOfTheView(t *testing.T) {
 	h := drive(t)
 	result, _ := h.compact()
@@ -292,7 +292,7 @@ func TestAResultIsDroppedAfterAnEditOfTheView(t *testing.T) {
 	})
 }
 
-// The edit may also come while the result waits for its turn in the operation queue.
+// The same for an edit made while the result waits in the operation queue.
 func TestAResultIsDroppedAfterAnEditThatIsQueued(t *testing.T) {
 	h := drive(t)
 	result, _ := h.compact()
@@ -307,14 +307,15 @@ func TestAResultIsDroppedAfterAnEditThatIsQueued(t *testing.T) {
 	})
 	h.open()
 	<-h.over
-	h.box.Wait(func() {}) // the result's operation is behind that of the edit
+	h.box.Wait(func() {}) // the result's operation follows that of the edit
 	close(hold)
 	if r := <-result; r.Outcome != Superseded {
 		t.Errorf("%+v", r)
 	}
 }
 
-// A result waits for a turn, which takes the next numbers. If the turn's result is never stored, nor is the compaction.
+// A result waits for the end of a turn, which takes the next sequence numbers. If the turn's result is never stored,
+// neither is the compaction.
 func TestAResultWaitsForTheTurn(t *testing.T) {
 	for _, dropped := range []bool{false, true} {
 		h := drive(t)

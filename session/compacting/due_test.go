@@ -107,7 +107,7 @@ func TestTriggersFollowTheProvidersTokens(t *testing.T) {
 func TestTaskSkipsTruncationWhenCopiesSufficed(t *testing.T) {
 	for _, tc := range []struct {
 		name           string
-		copies, talk   int // copies of a file, and exchanges beside
+		copies, talk   int // copies of a file, and other exchanges
 		dropped, found bool
 	}{
 		{"copies are most of it", 5, 3, false, true},
@@ -153,7 +153,7 @@ func TestCopiesSufficeFromAShareOfTheCharacters(t *testing.T) {
 	}
 }
 
-// Steps that are not summarised: the first three, those with an error and the last ten stay.
+// Without summaries of steps, the first three, the failed and the last ten steps are kept.
 func TestTheLogOfTwentyEntries(t *testing.T) {
 	st := newStage(t, "steps", 128_000)
 	st.profile.Compaction.SummaryThreshold, st.profile.Compaction.MaxSteps = 0, 15

@@ -22,7 +22,7 @@ import (
 	"strata/session/profile"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files")
 
 const (
 	goldenFolder  = "testdata/golden"
@@ -36,14 +36,14 @@ type goldenMessage struct {
 	Meta   json.RawMessage `json:"meta,omitempty"`
 }
 
-// goldenPrompt is the next prompt: the requests before and after have it.
+// goldenPrompt is the next prompt, in the requests before and after the compaction.
 const goldenPrompt = "Go on with what is left."
 
-// goldenWords are what the session's texts are made of.
+// goldenWords are the vocabulary of the session.
 var goldenWords = strings.Fields(`the parser reads a list before each element is checked against its type and returns a value with the
 	line where it began so that whoever calls it can go on behind the next comma while tests name every case that was found`)
 
-// words returns n words, the same for the same seed.
+// goldenText returns n words, the same for the same seed.
 func goldenText(seed, n int) string {
 	out := make([]string, n)
 	for i := range out {
@@ -53,8 +53,8 @@ func goldenText(seed, n int) string {
 	return strings.Join(out, " ")
 }
 
-// makeGoldenSession makes the session of 60 messages that is in testdata: 29 exchanges on three topics. Two of them have a
-// batch of a call and its result; one result is an error, both hold the same file.
+// makeGoldenSession returns the session of 60 messages in testdata: 29 exchanges on three topics. Two of them have a
+// tool call with its result; one result is an error, and both contain the same file.
 func makeGoldenSession() []goldenMessage {
 	text := func(role history.Role, words string) goldenMessage {
 		return goldenMessage{Role: role, Blocks: []history.Block{{Type: history.BlockText, Text: words}}}
@@ -87,7 +87,7 @@ func makeGoldenSession() []goldenMessage {
 type goldenCase struct {
 	name    string
 	profile string
-	about   string // the numbers explained, for the top of the file
+	about   string // explanation of the numbers, for the top of the file
 	window  int
 	adjust  func(*profile.Profile)
 	phase   string
@@ -98,42 +98,42 @@ type goldenCase struct {
 var goldenCases = []goldenCase{
 	{
 		name: "chat", profile: "chat", window: 13_000, reported: 8_201,
-		about: `The model takes 13,000 tokens. A compaction is due above min(24,000, 60 % of 13,000) = 7,800 tokens of history, and the
-history has more. The newest part stays word for word: 4,000 tokens (verbatim_window_tokens), but at most half of 7,800.
-Where the newest topic began in it what came before leaves. There are no two topics by the words here, so it is
-summarised, in at most 500 tokens (summary_budget_tokens).`,
+		about: `The window is 13,000 tokens. A compaction is due above min(24,000, 60 % of 13,000) = 7,800 tokens of history, and the
+history has more. The newest part is kept verbatim: 4,000 tokens (verbatim_window_tokens), but at most half of 7,800.
+Messages before the newest topic in this part would be removed. The words show only one topic here, so earlier messages
+are summarized in at most 500 tokens (summary_budget_tokens).`,
 	},
 	{
 		name: "steps", profile: "steps", window: 32_000, reported: 8_201,
-		about: `A step is an answer, with its tool results. At 5 steps (summary_threshold) all of them are summarised, in at most 500
-tokens (summary_budget_tokens), and only the newest prompt stays, in any case. The history before is over its budget of
-6,250 tokens, so that request is filled greedily down to 70 % of them, 4,375, beside the system prompt and the new one.`,
+		about: `A step is a reply with its tool results. At 5 steps (summary_threshold), all of them are summarized in at most 500 tokens
+(summary_budget_tokens). Only the newest prompt is always kept. Before, the history exceeds its budget of 6,250 tokens, so
+that request is filled greedily to 70 % of the budget, 4,375 tokens, besides the system prompt and the new prompt.`,
 	},
 	{
 		name: "steps-off", profile: "steps", window: 32_000, reported: 8_201,
-		about: `As steps, with summary_threshold 0: no summaries. Above 20 steps (max_steps) the first 3 (keep_first), the last 10
-(keep_last) and the one with a failed result stay. Another had no error and leaves.`,
+		about: `As steps, with summary_threshold 0: no summaries. Above 20 steps (max_steps), the first 3 (keep_first), the last 10
+(keep_last) and the step with a failed result are kept. The other step with a tool call has no error and is removed.`,
 		adjust: func(p *profile.Profile) { p.Compaction.SummaryThreshold = 0 },
 	},
 	{
 		name: "loop", profile: "loop", window: 32_000, reported: 2_166,
-		about: `An iteration is an exchange. The newest 5 (raw_window_size) stay, those before them are summarised in at most 2,000 tokens
-(max_summary_tokens). Of the raw ones the newest 3 finished ones (recent_iterations) are shown in 1,000 characters each,
-older ones in 300 (brief_chars); the open one, which is the newest prompt, whole.`,
+		about: `An iteration is an exchange. The newest 5 (raw_window_size) are kept, earlier ones are summarized in at most 2,000 tokens
+(max_summary_tokens). Of the kept iterations, the newest 3 finished ones (recent_iterations) have 1,000 characters each,
+and older ones 300 (brief_chars). The open iteration, which is the newest prompt, is whole.`,
 	},
 	{
 		name: "task", profile: "task", window: 10_000, reported: 8_201,
-		about: `The model takes 10,000 tokens. Due at min(90 % of 10,000, 10,000 less the reserve) = 8,000: 40,000 would be more than half of
-the window, so the reserve is 20 % of it, 2,000. There are two copies of lexer.go: the older one leaves first. It is less
-than 30 % of the characters (dedupe_suffices_percent), so half of the pairs behind the first leave too, since the history
-has less than twice its room.`,
+		about: `The window is 10,000 tokens. A compaction is due at min(90 % of 10,000, 10,000 minus the reserve) = 8,000: a reserve of
+40,000 would exceed half of the window, so it is 20 % of the window, 2,000. There are two copies of lexer.go, and the older
+one is removed first. It has less than 30 % of the characters (dedupe_suffices_percent), so half of the pairs after the
+first pair are removed too, because the history has less than twice its room.`,
 	},
 	{
 		name: "phased", profile: "phased", window: 200_000, reported: 8_351, phase: "implementation",
-		about: `The window is cut to 9,000 tokens, of which 1,000 are for the answer: room for 8,000. Due above min(20,000, 60 % of 9,000) =
-5,400 tokens of history that also do not fit beside the rest. The first prompt stays, a marker with the count, and the
-newest that fit 70 % of the room whole, so that it lasts for a while. The documents of the phase always stay. Two units
-are approved; the third is a draft and not shown.`,
+		about: `The window is limited to 9,000 tokens, 1,000 of them for the reply, which leaves a room of 8,000. A compaction is due above
+min(20,000, 60 % of 9,000) = 5,400 tokens of history that also do not fit together with the other items. The first prompt, a
+marker with the number of omitted messages, and the newest messages that fit 70 % of the room are kept. The documents of the
+phase are always kept. Two units are approved; the third is a draft and is not shown.`,
 		adjust: func(p *profile.Profile) { p.Budget.ContextWindow, p.Budget.ReservedOutput = 9_000, 1_000 },
 	},
 }
@@ -146,7 +146,7 @@ func TestGoldenSessionIsMadeByItsGenerator(t *testing.T) {
 	compareGolden(t, goldenSession, append(made, '\n'))
 }
 
-// compareGolden compares what was made with a file.
+// compareGolden compares a result with a golden file.
 func compareGolden(t *testing.T, path string, made []byte) {
 	t.Helper()
 	if *update {
@@ -302,7 +302,7 @@ func (c *goldenCase) writeRequest(out *strings.Builder, st *stage) {
 	}
 }
 
-// shortened returns a text with its long lines cut.
+// shortened returns a text with its long lines truncated.
 func shortened(text string) string {
 	const width = 100
 	var out strings.Builder

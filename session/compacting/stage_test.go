@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
-// stage is a session without files: what its requests and compactions are made of.
+// stage is a session without files, as the input of requests and compactions.
 type stage struct {
 	t         testing.TB
 	profile   profile.Profile
@@ -38,7 +38,7 @@ type stage struct {
 	ids       int
 }
 
-// newStage returns a session with an embedded profile whose model has the window.
+// newStage returns a session with an embedded profile and a model with the given window.
 func newStage(t testing.TB, profile string, window int) *stage {
 	t.Helper()
 	return &stage{
@@ -119,7 +119,7 @@ func (st *stage) Messages(_ context.Context, _ string, seqs []int64) ([]history.
 // Blobs implements assembly.Store.
 func (st *stage) Blobs(context.Context, []string) (map[string][]byte, error) { return nil, nil }
 
-// state returns what the next request is made of. Nothing was sent before.
+// state returns the state for the next request. Nothing was sent before.
 func (st *stage) state() assembly.State {
 	st.t.Helper()
 	heads := make([]history.Head, len(st.messages))
@@ -171,7 +171,7 @@ func (st *stage) job(asked bool) *job {
 // wordsOf returns a text of n tokens.
 func wordsOf(n int) string { return strings.Repeat(" word", n) }
 
-// linesOf returns n lines of a file, every one of them different.
+// linesOf returns n different lines of a file.
 func linesOf(name string, n int) string {
 	var out strings.Builder
 	for i := range n {

@@ -16,7 +16,7 @@ import (
 	"strata/history"
 )
 
-// stage is a stream whose session is played by the test.
+// stage is a stream whose session is simulated by the test.
 type stage struct {
 	*Stream
 	t        *testing.T
@@ -28,7 +28,7 @@ type stage struct {
 	ids      int
 }
 
-// newStage returns a stream whose log holds the given number of events.
+// newStage returns a stream whose log keeps the given number of events.
 func newStage(t *testing.T, events int) *stage {
 	st := &stage{t: t, jobs: make(chan func(), 10), ended: make(chan struct{}), messages: map[int64]history.Message{}}
 	st.Stream = New("sess_1", "epoch", st, func(ctx context.Context) (now Standing, err error) {
@@ -150,20 +150,20 @@ func (st *stage) finishAnswer() {
 	})
 }
 
-// client is a subscriber and what it was shown: text by message and kind.
+// client is a subscriber with the text that it has received, by message and kind.
 type client struct {
 	st    *stage
 	c     *Cursor
 	shown map[string]string
 	last  uint64 // newest event
-	count bool   // it is attached, so that it counts
+	count bool   // counted, because the client is attached
 }
 
 func (st *stage) client() *client {
 	return &client{st: st, c: st.NewCursor(func() {}), shown: map[string]string{}}
 }
 
-// next takes one event and reports whether there was one.
+// next reads one event and reports whether there was one.
 func (cl *client) next() bool {
 	e, ok, err := cl.c.Next(cl.st.t.Context())
 	if err != nil {
@@ -200,7 +200,7 @@ func (cl *client) drain() {
 	}
 }
 
-// stored is what a client should have been shown that has missed nothing, but for its own message.
+// stored returns the text that a client must have received: everything except its own message.
 func (st *stage) stored() map[string]string {
 	shown := &client{st: st, shown: map[string]string{}}
 	st.onMailbox(func() {
@@ -219,7 +219,7 @@ func (st *stage) stored() map[string]string {
 	return shown.shown
 }
 
-// reattach goes on with a new cursor, as a client that comes back does: in the log, or after a snapshot of everything.
+// reattach continues with a new cursor, like a client that reconnects: from the log, or after a snapshot.
 func (cl *client) reattach() {
 	cl.c = cl.st.NewCursor(func() {})
 	cl.count = true
@@ -252,7 +252,7 @@ func (cl *client) reattach() {
 	})
 }
 
-// A subscriber that falls off the log at any point of an answer is sent exactly what it has missed.
+// A subscriber that falls behind the log at any point of a reply receives exactly the missed text.
 func TestResyncSendsExactlyWhatIsMissing(t *testing.T) {
 	words := []string{"añ", "b", "漢字", "", "c😀", "d", "ee"}
 	for seen := range len(words) + 1 {
@@ -294,7 +294,7 @@ var (
 	walks    = flag.Int("walks", 400, "how many random schedules")
 )
 
-// Whatever happens in whatever order, each subscriber ends with what is stored, each piece once.
+// After any order of events, each subscriber has received all stored text exactly once.
 func TestSubscribersEndWithTheTranscript(t *testing.T) {
 	for seed := *walkSeed; seed < *walkSeed+uint64(*walks); seed++ {
 		playSchedule(t, rand.New(rand.NewPCG(seed, 3)), seed)
@@ -313,7 +313,7 @@ func playSchedule(t *testing.T, r *rand.Rand, seed uint64) {
 	own := map[string]bool{}
 	for range 20 + r.IntN(100) {
 		cl := clients[r.IntN(len(clients))]
-		running := st.running != nil // only onMailbox changes it, and that has returned
+		running := st.running != nil // only onMailbox changes it, and it has returned
 		switch n := r.IntN(10); {
 		case n < 4 && running:
 			st.delta([]Kind{Text, Thought}[r.IntN(2)], []string{"x", "üü", "漢", "long words"}[r.IntN(4)])
@@ -378,7 +378,7 @@ func TestReplaySendsTheWholeTranscriptOnce(t *testing.T) {
 	}
 }
 
-// A snapshot may show the beginning of a running reply only: the rest of it follows.
+// A snapshot can contain only the start of a running reply; the rest follows.
 func TestARunningReplyGoesOnAfterASnapshot(t *testing.T) {
 	st := newStage(t, 100)
 	defer st.end()
@@ -412,7 +412,7 @@ func TestARunningReplyGoesOnAfterASnapshot(t *testing.T) {
 	}
 }
 
-// A snapshot that cannot be sent changes nothing, unless something else was asked for meanwhile.
+// A snapshot that cannot be sent changes nothing, unless another was requested meanwhile.
 func TestAHoldThatIsAbandoned(t *testing.T) {
 	st := newStage(t, 100)
 	defer st.end()

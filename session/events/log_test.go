@@ -39,7 +39,7 @@ func TestEventLogIsBoundedByBytes(t *testing.T) {
 	if l.count != 10 || l.bytes != bound {
 		t.Errorf("%d events with %d bytes", l.count, l.bytes)
 	}
-	l.append(textEvent("m", strings.Repeat("x", 2*bound))) // one above the bound is all there is
+	l.append(textEvent("m", strings.Repeat("x", 2*bound))) // a single event above the limit is kept
 	if l.count != 1 {
 		t.Errorf("%d events", l.count)
 	}
@@ -53,7 +53,7 @@ func TestEventLogIsBoundedByBytes(t *testing.T) {
 	}
 }
 
-// The log is what a list of all events would be, cut to the newest.
+// The log equals a list of all events, truncated to the newest.
 func TestEventLogIsTheEndOfAList(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -149,7 +149,7 @@ func TestReadRunMergesAdjacentDeltasOnly(t *testing.T) {
 	}
 }
 
-// Readers see every event in order, or that they fell behind, while the mailbox appends.
+// While the mailbox appends, readers receive every event in order, or learn that they fell behind.
 func TestEventLogIsReadWhileItIsWritten(t *testing.T) {
 	const events = 2000
 	l := newEventLog(32, 1<<20)

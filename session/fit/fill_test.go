@@ -9,7 +9,7 @@ import (
 	"strata/stability"
 )
 
-// scored is a Item of so many characters, which count as its tokens.
+// scored returns an Item of n characters, each counted as a token.
 func scored(key string, kind stability.Kind, chars, priority int) Item {
 	return Item{Item: stability.Item{Key: key, Kind: kind, Hash: key, Tokens: chars}, Priority: priority}
 }

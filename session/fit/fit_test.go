@@ -19,7 +19,7 @@ import (
 	"strata/tokens"
 )
 
-// desk is a request that is made of random items, and the messages that they show.
+// desk is a request of random items, with their messages.
 type desk struct {
 	request  Request
 	messages map[int64]history.Message
@@ -35,7 +35,7 @@ func (d *desk) Item(document history.Document, keep int) Item {
 	return it
 }
 
-// newDesk returns a request with documents, files and a conversation, above its limit more often than not.
+// newDesk returns a request with documents, files and a conversation; most exceed their limit.
 func newDesk(r *rand.Rand, greedy bool) *desk {
 	d := &desk{messages: make(map[int64]history.Message)}
 	counter := tokens.For("")
@@ -104,7 +104,7 @@ func newDesk(r *rand.Rand, greedy bool) *desk {
 	return d
 }
 
-// Whatever there is: what remains fits, with what must stay, and nothing of the request is changed.
+// For all requests: the remaining items fit and include all required items, and the request itself is not changed.
 func TestEverythingFitsAndNothingIsChanged(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 8))
@@ -136,7 +136,7 @@ func TestEverythingFitsAndNothingIsChanged(t *testing.T) {
 	}
 }
 
-// shownBy describes items with what they point to.
+// shownBy describes items and the messages or files to which they refer.
 func shownBy(items []Item) []string {
 	lines := make([]string, len(items))
 	for i := range items {
@@ -152,7 +152,7 @@ func shownBy(items []Item) []string {
 	return lines
 }
 
-// checkOmitted checks that every item that is gone or shorter is named, and nothing else is.
+// checkOmitted checks that exactly the evicted and truncated items are listed.
 func checkOmitted(t *testing.T, seed uint64, before []Item, result *Result) {
 	t.Helper()
 	now := make(map[string]*Item)
@@ -229,7 +229,7 @@ func TestTheHighestScoresStay(t *testing.T) {
 	}
 }
 
-// If not even the marker of omitted messages fits beside what must stay, it goes too.
+// If not even the marker of omitted messages fits with the required items, it is omitted too.
 func TestTheMarkerGoesLast(t *testing.T) {
 	d := newDesk(rand.New(rand.NewPCG(1, 2)), false)
 	d.request.Notes = func([]Item, []Item, []filecontext.Entry, []string) ([]Item, map[string]string) { return nil, nil }

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
-// running returns a mailbox that runs and takes requests, and ends with the test.
+// running returns a running mailbox that closes at the end of the test.
 func running(t *testing.T) *Mailbox {
 	m := New("owner", slog.New(slog.DiscardHandler), func() {})
 	m.Open()
@@ -66,7 +66,7 @@ func TestAPanicCostsItsOperationOnly(t *testing.T) {
 	}
 }
 
-// Operations run one at a time in their order, requests do not wait for them.
+// Operations run one at a time and in order; requests do not wait for them.
 func TestOperationsRunInOrder(t *testing.T) {
 	m := running(t)
 	var order []string
@@ -109,7 +109,7 @@ func TestOperationsAreLimited(t *testing.T) {
 	hold := make(chan struct{})
 	var refused atomic.Int32
 	m.Wait(func() {
-		for range MaxWaiting + 3 { // one is under way
+		for range MaxWaiting + 3 { // one is running
 			m.Enqueue(Op{
 				Begin: func() (Work, error) {
 					return func(context.Context) (Step, error) { <-hold; return nil, errors.New("refused by its work") }, nil
@@ -145,7 +145,7 @@ func TestARequestOfAMailboxThatIsClosed(t *testing.T) {
 	m.Wait(func() {}) // its own jobs still run
 }
 
-// End waits for the goroutines, which end with the context, and fails what waits.
+// End waits for the goroutines, which end with the context, and fails all waiting jobs.
 func TestEndWaitsForItsGoroutines(t *testing.T) {
 	m := New("owner", slog.New(slog.DiscardHandler), func() {})
 	ended := false

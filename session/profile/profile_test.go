@@ -107,7 +107,7 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// A strategy that is chosen in a profile without numbers for it has those of its own profile.
+// A strategy selected in a profile without numbers for it uses the numbers of its own profile.
 func TestWithTakesWhatIsMissing(t *testing.T) {
 	all, err := All()
 	if err != nil {
@@ -123,7 +123,7 @@ func TestWithTakesWhatIsMissing(t *testing.T) {
 	}))
 	for i := range numbers.NumField() {
 		switch name := numbers.Type().Field(i).Name; name {
-		case "Enabled", "Strategy", "TriggerTokens", "WindowPercent": // when it compacts is the profile's own affair
+		case "Enabled", "Strategy", "TriggerTokens", "WindowPercent": // the trigger is always the profile's
 		default:
 			if numbers.Field(i).IsZero() {
 				t.Errorf("%s is not taken", name)

@@ -9,7 +9,7 @@ import (
 	"strata/history"
 )
 
-// BenchmarkRequestBytes is what it costs to write a request of 1 MB of text in 400 messages, and of one picture of 1.9 MB.
+// BenchmarkRequestBytes measures encoding a request of 1 MB of text in 400 messages, and of one image of 1.9 MB.
 func BenchmarkRequestBytes(b *testing.B) {
 	var long []Entry
 	for i := range 400 {
@@ -39,7 +39,7 @@ func BenchmarkRequestBytes(b *testing.B) {
 	}
 }
 
-// BenchmarkStream is what it costs to read an answer of 10,000 deltas of 20 bytes.
+// BenchmarkStream measures reading a reply of 10,000 deltas of 20 bytes.
 func BenchmarkStream(b *testing.B) {
 	stream := strings.Repeat(`data: {"id":"chatcmpl-1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"twenty bytes of text"},"finish_reason":null}]}`+"\n\n", 10_000) + "data: [DONE]\n\n"
 	b.SetBytes(int64(len(stream)))

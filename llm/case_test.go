@@ -15,7 +15,7 @@ import (
 	"strata/internal/upstream"
 )
 
-// failureOf returns err as *Error, which every failure of Stream is.
+// failureOf returns err as *Error, the type of all errors of Stream.
 func failureOf(t *testing.T, err error) *Error {
 	t.Helper()
 	var out *Error
@@ -149,7 +149,7 @@ func TestK6_08PairSplitOverDeltas(t *testing.T) {
 	}
 }
 
-// rawStreams hold the answer "full answer" with all that the SSE rules allow.
+// rawStreams are streams with the reply "full answer" in all forms that the SSE rules allow.
 var rawStreams = map[upstream.Wire]string{
 	upstream.Anthropic: ": keep-alive\n\n:\n\n" +
 		"event: message_start\r\ndata:{\"type\":\"message_start\",\r\ndata: \"message\":{\"usage\":{\"input_tokens\":3}}}\r\n\r\n" +
@@ -255,7 +255,7 @@ func TestK6_13RetryAfter(t *testing.T) {
 		name    string
 		scripts []upstream.Script
 		delays  []time.Duration
-		status  int // of the final error; 0 where it succeeds
+		status  int // of the final error; 0 for success
 	}{
 		{"seconds", []upstream.Script{refuse(429, "Retry-After", "30"), good}, []time.Duration{30 * time.Second}, 0},
 		{"date", []upstream.Script{refuse(429, "Retry-After", now.Add(7*time.Second).Format(http.TimeFormat)), good}, []time.Duration{7 * time.Second}, 0},
@@ -380,7 +380,7 @@ func TestK3_02BlankAnswers(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %q: %v", wire, prompt, err)
 			}
-			// An empty answer is stored with an empty text block, as a session does.
+			// An empty reply is stored with an empty text block, as in a session.
 			req.Entries = append(req.Entries, message(history.RoleAssistant, append(res.Blocks, text(""))...))
 		}
 		messages := up.Last().Messages

@@ -20,8 +20,8 @@ func newTestCatalogue(config map[string]ModelConfig) *catalogue {
 	}, config)
 }
 
-// TestPricesAreListPrices compares with the providers' price lists, in US dollars per million tokens. The catalogue's
-// two cache prices mean different things for different models.
+// TestPricesAreListPrices compares prices with the providers' price lists, in US dollars per million tokens. The
+// catalogue's two cache prices have different meanings for different models.
 func TestPricesAreListPrices(t *testing.T) {
 	c := newTestCatalogue(nil)
 	for name, want := range map[string]Price{
@@ -42,7 +42,7 @@ func TestPricesAreListPrices(t *testing.T) {
 	}
 }
 
-// TestEveryPriceIsPlausible guards against a third convention in a newer catalogue.
+// TestEveryPriceIsPlausible detects a third convention for prices in a newer catalogue.
 func TestEveryPriceIsPlausible(t *testing.T) {
 	for _, m := range newTestCatalogue(nil).all() {
 		p := m.Price
@@ -67,7 +67,7 @@ func TestCost(t *testing.T) {
 	if got := sonnet.Cost(usage); !near(got, 0.36) {
 		t.Errorf("cost %v, want 0.36", got)
 	}
-	// 30,000 of the writes live for an hour: 30,000 × 6 + 10,000 × 3.75 instead of 40,000 × 3.75
+	// 30,000 of the writes have a lifetime of one hour: 30,000 × 6 + 10,000 × 3.75 instead of 40,000 × 3.75
 	if got := sonnet.cost(usage, 30_000); !near(got, 0.4275) {
 		t.Errorf("cost %v, want 0.4275", got)
 	}

@@ -135,7 +135,7 @@ func TestUnknownProvider(t *testing.T) {
 	}
 }
 
-// answerWith starts a server that answers everything by h, and a client for it.
+// answerWith starts a server that handles all requests with h, and a client for it.
 func answerWith(t *testing.T, h http.HandlerFunc) *Client {
 	t.Helper()
 	server := httptest.NewServer(h)
@@ -243,8 +243,8 @@ func TestCheckTakesServersWithoutModelList(t *testing.T) {
 	}
 }
 
-// slowTransport answers with a body that says a little, every four minutes, and then nothing, until the request is
-// given up.
+// slowTransport responds with a body that sends some bytes every four minutes, and then nothing until the request is
+// cancelled.
 type slowTransport struct {
 	wait time.Duration // for the headers
 	says []string
@@ -265,8 +265,8 @@ func (t slowTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: out, Header: http.Header{}}, nil
 }
 
-// TestF10SilentProviders measures how long a call waits for a provider that says nothing. F10: a large local model needs longer
-// for the first byte than any limit.
+// TestF10SilentProviders measures the time that a call waits for a silent provider. F10: a large local model needs
+// longer for the first byte than the default limits.
 func TestF10SilentProviders(t *testing.T) {
 	keepAlive := []string{": keep-alive\n", ": keep-alive\n"}
 	finished := []string{`data: {"choices":[{"delta":{"content":"x"},"finish_reason":"stop"}]}` + "\n\n"}

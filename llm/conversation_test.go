@@ -20,7 +20,7 @@ func result(id, s string) history.Block {
 
 func note(s string) Entry { return Entry{Kind: EntryContext, Blocks: []history.Block{text(s)}} }
 
-// show prints a conversation: one line a turn, one word a part.
+// show renders a conversation: one line per turn, one word per part.
 func show(c *conversation) string {
 	var out strings.Builder
 	for _, t := range c.turns {
@@ -136,14 +136,15 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// TestWhatWasSentStays appends entry by entry: what a request held stands unchanged at the start of the next one.
+// TestWhatWasSentStays appends entries one by one: the content of a request is unchanged at the start of the next
+// request.
 func TestWhatWasSentStays(t *testing.T) {
 	all := wholeRequest(upstream.Anthropic).Entries
 	before := ""
 	for n := range all {
 		c := newConversation(all[:n+1], shape{tools: true, vision: true, thinking: ThinkingAlways, sealed: true})
 		if all[n].Kind == EntrySystem || all[n].Role == history.RoleAssistant || n+1 < len(all) && all[n+1].Role == history.RoleTool {
-			continue // a request ends with the user
+			continue // a request ends with a user message
 		}
 		sent := strings.TrimSuffix(show(c), "\n")
 		sent = strings.NewReplacer(" @5m", "", " @1h", "").Replace(sent)
@@ -198,7 +199,8 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestAnyEntriesAreAccepted sends random entries, well-formed or not, past all that the providers are known to refuse.
+// TestAnyEntriesAreAccepted sends random entries, valid or not, and checks that no known rule of a provider refuses the
+// request.
 func TestAnyEntriesAreAccepted(t *testing.T) {
 	up := upstream.Start(upstream.Options{})
 	t.Cleanup(up.Close)

@@ -6,7 +6,7 @@ import (
 	"strata/internal/upstream"
 )
 
-// Anthropic's status for "overloaded" has no text of its own, and a proxy's body may be anything.
+// Anthropic's status for "overloaded" has no standard text, and the body of a proxy can be anything.
 func TestARetrySaysWhyWhateverTheBodyIs(t *testing.T) {
 	for _, body := range []string{"", "<html>", `{"error":{}}`, `{"error":{"type":"overloaded_error","message":""}}`} {
 		up := newUpstream(t, upstream.Script{Status: 529, Body: body}, upstream.Script{Steps: upstream.Texts("fine")})

@@ -15,13 +15,13 @@ import (
 	"strata/internal/upstream"
 )
 
-// rawProvider answers each request with what respond returns, and keeps the bodies of the requests.
+// rawProvider responds to each request with the result of respond, and records the request bodies.
 type rawProvider struct {
 	client *Client
 	bodies []string
 }
 
-// response is a status, 200 where it is 0, and a body.
+// response is a status (0 means 200) and a body.
 type response struct {
 	status int
 	body   string
@@ -194,7 +194,7 @@ func TestF08StatusesThatPass(t *testing.T) {
 	}
 }
 
-// refuses answers with a 400 in these words to a request that holds part, else with a reply.
+// refuses responds with status 400 and the given text to a request that contains part, and with a reply to any other.
 func refuses(part, words string) func(string) response {
 	return func(body string) response {
 		if strings.Contains(body, part) {
@@ -284,7 +284,8 @@ func TestF11SignedThinkingGoesToItsFamilyOnly(t *testing.T) {
 			t.Errorf("%s to %s: %s", test.writer, test.asked, p.bodies[0])
 		}
 	}
-	// A provider that refuses a signature all the same gets the request without it, and later ones with theirs.
+	// If a provider refuses its own signature, the request is repeated without signatures; later requests contain
+	// theirs.
 	p := newRawProvider(t, refuses("seal-of-b", "messages.1.content.0: Invalid `signature` in `thinking` block"))
 	reply := message(history.RoleAssistant, thinking, text("yes"))
 	if res, err := p.client.Stream(t.Context(), Request{Model: ours, Entries: []Entry{user("a"), reply, user("b")}}, func(Event) {}); err != nil || answerText(res) != "hi" {
@@ -466,7 +467,7 @@ func TestF15ARequestAboveTheLimitOfBytesIsNotSent(t *testing.T) {
 	}
 }
 
-// TestConnectionsAreReused counts the connections of many calls, whose bodies go on behind the end of the reply.
+// TestConnectionsAreReused counts the connections of many calls whose bodies continue after the end of the reply.
 func TestConnectionsAreReused(t *testing.T) {
 	for name, rest := range map[string]string{"nothing": "", "a marker": "data: [DONE]\n\n", "more": "data: [DONE]\n\n: bye\n\n" + strings.Repeat(":\n", 1000)} {
 		var opened atomic.Int64

@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// wholeRequest holds everything that a request can hold.
+// wholeRequest contains everything that a request can contain.
 func wholeRequest(wire upstream.Wire) Request {
 	temperature := 0.1
 	picture := history.Block{Type: history.BlockImage, MIME: "image/png", Data: []byte("\x89PNG…"), Width: 4, Height: 3}

@@ -9,7 +9,7 @@ import (
 	"strata/history"
 )
 
-// recordedBody returns the body that a client of the kind's usual address would send for req.
+// recordedBody returns the body that a client sends for req to the default address of the kind.
 func recordedBody(t *testing.T, kind Kind, req Request) []byte {
 	t.Helper()
 	transport := &bodyRecorder{}
@@ -27,7 +27,7 @@ func recordedBody(t *testing.T, kind Kind, req Request) []byte {
 	return transport.body
 }
 
-// bodyRecorder keeps the body of the newest request and answers none.
+// bodyRecorder records the body of the newest request and never responds.
 type bodyRecorder struct{ body []byte }
 
 func (r *bodyRecorder) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -35,7 +35,8 @@ func (r *bodyRecorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, errors.New("no network")
 }
 
-// TestGoldenVariants pins the bytes of requests for models that want other parameters than those of TestGoldenRequest.
+// TestGoldenVariants compares the bytes of requests for models that need other parameters than those of
+// TestGoldenRequest.
 func TestGoldenVariants(t *testing.T) {
 	temperature := 0.0
 	result := history.Block{Type: history.BlockToolResult, CallID: "c1", IsError: true, Content: []history.Block{text("no such file")}}

@@ -11,12 +11,12 @@ import (
 	"strata/history"
 )
 
-// A provider whose refusals contradict each other is asked so often and no more.
+// If a provider's refusals contradict each other, the number of attempts is limited.
 func TestRefusalsThatContradictEachOther(t *testing.T) {
 	words := []string{"messages.1: reasoning_content is missing", "reasoning_content is not allowed here"}
 	n := 0
 	p := newRawProvider(t, func(string) response {
-		if n++; n > 100 { // a client that never gives up
+		if n++; n > 100 { // a client without a limit
 			return response{body: says("hi")}
 		}
 		return response{status: 400, body: fmt.Sprintf(`{"error":{"message":%q}}`, words[(n-1)%2])}
@@ -27,7 +27,7 @@ func TestRefusalsThatContradictEachOther(t *testing.T) {
 	}
 }
 
-// The other name of the output limit is tried once, then none is sent. What the configuration demands stays.
+// The other name of the output limit is tried once, then no limit is sent. Configured parameters are always sent.
 func TestTheNamesOfTheOutputLimit(t *testing.T) {
 	for first, second := range map[string]string{outputMaxTokens: outputMaxCompletionTokens, outputMaxCompletionTokens: outputMaxTokens} {
 		d := dialect{outputName: first}
@@ -62,18 +62,18 @@ func TestThinkingThatTheConfigurationDemands(t *testing.T) {
 	}
 }
 
-// The limit that a refusal names is the largest number below the one that was asked for, if it can be one.
+// The limit in a refusal is the largest plausible number below the refused one.
 func TestOutputLimitsInRefusals(t *testing.T) {
 	for text, want := range map[string]int{
 		"max_tokens is too large: 5000. This model supports at most 4096 completion tokens.": 4096,
 		"max_tokens must be between 64 and 5,000":                                            64,
 		"max_tokens: 5000 > 64, see line 12":                                                 64,
-		"max_tokens: 5000 exceeds 63":                                                        0, // no model writes so little
+		"max_tokens: 5000 exceeds 63":                                                        0, // too small for a model's output
 		"max_tokens: 5000 exceeds 8192":                                                      0,
 		"max_tokens: 5_000 exceeds 4_096":                                                    4096,
 		"max_tokens is not supported: 5000, 4096":                                            0,
 		"temperature 5000 exceeds 4096":                                                      0,
-		"max_tokens of 700 exceeds 600":                                                      0, // not the one that was asked for
+		"max_tokens of 700 exceeds 600":                                                      0, // not the requested limit
 	} {
 		if got := outputLimitIn(text, 5000); got != want {
 			t.Errorf("%s: %d, want %d", text, got, want)
@@ -81,7 +81,7 @@ func TestOutputLimitsInRefusals(t *testing.T) {
 	}
 }
 
-// Numbers that no context has are not believed, and the first that is found counts.
+// Implausible context sizes are ignored, and the first plausible number counts.
 func TestContextNumbersThatAreBelieved(t *testing.T) {
 	for text, want := range map[string][2]int{ // limit, counted
 		"maximum context length is 255 tokens":                                                                       {0, 0},
@@ -101,7 +101,7 @@ func TestContextNumbersThatAreBelieved(t *testing.T) {
 	}
 }
 
-// A provider that gives two calls one id gets them back with different ones, and each result goes to its call.
+// If a provider gives two calls the same id, the calls get different ids, and each result is sent with its call.
 func TestTwoCallsWithOneIDOfTheirProvider(t *testing.T) {
 	of := func(id, origin string) Entry {
 		b := call(id)
@@ -140,7 +140,7 @@ func TestTwoCallsWithOneIDOfTheirProvider(t *testing.T) {
 	}
 }
 
-// The end marker ends a reply whatever stands behind it.
+// The end marker ends a reply, whatever follows it.
 func TestTheEndMarkerWithSomethingBehind(t *testing.T) {
 	const delta = `data: {"choices":[{"delta":{"content":"hi"}}]}` + "\n\n"
 	for marker, complete := range map[string]bool{"[DONE]": true, "[DONE] ": true, "[DONE]bye": true, "[DONE]]": true, "[DONT]": false, "": false} {
@@ -153,7 +153,7 @@ func TestTheEndMarkerWithSomethingBehind(t *testing.T) {
 	}
 }
 
-// Members that are null say nothing, so they are not kept.
+// Members that are null have no meaning, so they are not kept.
 func TestMembersThatAreKept(t *testing.T) {
 	for object, want := range map[string]string{
 		`{"id":"a","extra":1,"none":null}`: `{"extra":1}`,

@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// modelCounts says how many providers, models and values a list has.
+// modelCounts contains the numbers of providers, models and values in a list.
 type modelCounts struct {
 	providers, addresses, models                     int
 	named, windows, outputs, vision, reasons, levels int
 	input, output, inCached, outCached               int
 }
 
-// TestListOfModelsIsWhole reads all rows. The numbers are those of the list's version: a column that is lost or
-// misplaced changes them. After `make models` they are to be compared and entered here.
+// TestListOfModelsIsWhole reads all rows. The numbers belong to the list's version: a lost or misplaced column changes
+// them. After `make models`, compare them and enter the new ones here.
 func TestListOfModelsIsWhole(t *testing.T) {
 	want := modelCounts{
 		providers: 40, addresses: 33, models: 1506,
@@ -56,7 +56,7 @@ func TestListOfModelsIsWhole(t *testing.T) {
 	}
 }
 
-// TestListOfModelsIsSane checks each value by itself, and that the order leaves no room for doubles.
+// TestListOfModelsIsSane checks each value, and that the strict order excludes duplicates.
 func TestListOfModelsIsSane(t *testing.T) {
 	all := parseList(modelList)
 	if !slices.IsSortedFunc(all, func(a, b listing) int { return strings.Compare(a.id, b.id) }) {
@@ -132,7 +132,7 @@ func listed(t *testing.T, provider string) listing {
 	return all[i]
 }
 
-// A checkout may have other line ends than the repository.
+// A checkout can have different line ends from the repository.
 func TestLineEndsOfTheList(t *testing.T) {
 	if got := parseList(strings.ReplaceAll(modelList, "\n", "\r\n")); !reflect.DeepEqual(got, parseList(modelList)) {
 		t.Error("other line ends give another list")
@@ -159,7 +159,7 @@ func TestParseModelRefuses(t *testing.T) {
 	}
 }
 
-// TestListNamesItsVersion holds the list to the version of the module that the program in llm/renew reads.
+// TestListNamesItsVersion compares the list's version with that of the module used by the program in llm/renew.
 func TestListNamesItsVersion(t *testing.T) {
 	mod, err := os.ReadFile("renew/go.mod")
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
-// wires are the two wire formats, for tests that hold for both.
+// wires are the two wire formats, for tests of both.
 var wires = []upstream.Wire{upstream.Anthropic, upstream.OpenAI}
 
-// newUpstream starts a strict upstream that ends with the test.
+// newUpstream starts a strict upstream that is closed at the end of the test.
 func newUpstream(t *testing.T, scripts ...upstream.Script) *upstream.Server {
 	t.Helper()
 	up := upstream.Start(upstream.Options{Strict: true})
@@ -27,7 +27,7 @@ func newUpstream(t *testing.T, scripts ...upstream.Script) *upstream.Server {
 	return up
 }
 
-// newClient makes a client whose providers "anthropic" and "openai" are up, without waiting between tries.
+// newClient returns a client for up as providers "anthropic" and "openai", without delays between attempts.
 func newClient(t *testing.T, up *upstream.Server, change ...func(*Options)) *Client {
 	t.Helper()
 	opt := Options{
@@ -52,10 +52,10 @@ func newClient(t *testing.T, up *upstream.Server, change ...func(*Options)) *Cli
 	return c
 }
 
-// models are known models that can see, by wire.
+// models are known models with vision, by wire format.
 var models = map[upstream.Wire]string{upstream.Anthropic: "anthropic/claude-sonnet-4-5-20250929", upstream.OpenAI: "openai/gpt-4o"}
 
-// ask is a request with one user message.
+// ask returns a request with one user message.
 func ask(wire upstream.Wire, prompt string) Request {
 	return Request{Model: models[wire], Entries: []Entry{user(prompt)}}
 }
@@ -70,12 +70,12 @@ func user(s string) Entry { return message(history.RoleUser, text(s)) }
 
 func assistant(s string) Entry { return message(history.RoleAssistant, text(s)) }
 
-// recorder keeps the events of a call.
+// recorder collects the events of a call.
 type recorder struct{ events []Event }
 
 func (r *recorder) on(e Event) { r.events = append(r.events, e) }
 
-// text is all visible text.
+// text returns all visible text.
 func (r *recorder) text() string {
 	var out strings.Builder
 	for _, e := range r.events {
@@ -95,7 +95,7 @@ func (r *recorder) retries() (out []Retry) {
 	return out
 }
 
-// answerText is the text of an answer's text blocks.
+// answerText returns the text of a reply's text blocks.
 func answerText(res Result) string {
 	m := history.Message{Blocks: res.Blocks}
 	return m.PlainText()

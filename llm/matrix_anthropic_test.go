@@ -6,7 +6,7 @@ import (
 	"strata/history"
 )
 
-// The pieces that most Messages streams share.
+// The parts that most Messages streams have in common.
 const (
 	msgStart  = `{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":10,"output_tokens":1}}}`
 	textStart = `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`
@@ -19,10 +19,10 @@ const (
 	msgPing   = `{"type":"ping"}`
 )
 
-// usualUsage is the usage that msgStart and endTurn report.
+// usualUsage is the usage reported by msgStart and endTurn.
 var usualUsage = usedTokens(10, 2, 0, 0)
 
-// blockText is a text delta with a JSON value as text.
+// blockText returns a text delta with a JSON value as text.
 func blockText(text string) string {
 	return `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":` + text + `}}`
 }
@@ -37,17 +37,17 @@ func blockDelta(delta string) string {
 	return `{"type":"content_block_delta","index":0,"delta":` + delta + `}`
 }
 
-// msgDelta is the event with a JSON value as stop reason and no usage.
+// msgDelta returns the event with a JSON value as stop reason and without usage.
 func msgDelta(reason string) string {
 	return `{"type":"message_delta","delta":{"stop_reason":` + reason + `}}`
 }
 
-// inTextMessage is a message with one text block that events fill, and the usual end.
+// inTextMessage returns a message with one text block that contains the events, and the usual end.
 func inTextMessage(events ...string) string {
 	return asEvents(append(append([]string{msgStart, textStart}, events...), blockStop, endTurn, msgStop)...)
 }
 
-// inMessage is a message of events with the usual start and end.
+// inMessage returns a message of events with the usual start and end.
 func inMessage(events ...string) string {
 	return asEvents(append(append([]string{msgStart}, events...), endTurn, msgStop)...)
 }
@@ -62,7 +62,7 @@ const (
 	callArgs  = `{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"path\":\"/a\"}"}}`
 )
 
-// anthropicDialects are whole streams as servers send them.
+// anthropicDialects are complete streams of real servers.
 var anthropicDialects = []variant{
 	{ // Anthropic
 		name: "Anthropic",
@@ -94,27 +94,27 @@ var anthropicDialects = []variant{
 		blocks: []history.Block{wantThought("Let me see.", "EqQBCgIYAhIM"), text("I'll read it."), wantCall("toolu_01", "read", `{"path": "/ä"}`)},
 		stop:   StopToolUse, usage: usualUsage,
 	},
-	{ // Anthropic since Claude 4.5: who calls stands beside a call
+	{ // Anthropic since Claude 4.5: a call names its caller
 		name: "Anthropic with a caller", tools: true,
 		body: inCallMessage(
 			blockStart(`{"type":"tool_use","id":"toolu_1","name":"read","input":{},"caller":{"type":"direct"}}`), callArgs, blockStop),
 		blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`, `{"caller":{"type":"direct"}}`)}, stop: StopToolUse, usage: usualUsage,
 	},
-	{ // Anthropic, models that seal all of their thinking
+	{ // Anthropic, models that encrypt all of their thinking
 		name: "Anthropic with redacted thinking",
 		body: inMessage(
 			blockStart(`{"type":"redacted_thinking","data":"EmwKAhgBEgy3va3pzix"}`), blockStop,
 			`{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}`, `{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"Hi"}}`, `{"type":"content_block_stop","index":1}`),
 		blocks: []history.Block{{Type: history.BlockThinking, Data: []byte("EmwKAhgBEgy3va3pzix")}, text("Hi")}, usage: usualUsage,
 	},
-	{ // Anthropic, thinking that is not displayed: a seal and no words
+	{ // Anthropic, thinking that is not displayed: a signature without text
 		name: "Anthropic with thinking left out",
 		body: inMessage(
 			blockStart(`{"type":"thinking","thinking":"","signature":""}`), blockDelta(`{"type":"signature_delta","signature":"seal"}`), blockStop,
 			`{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}`, `{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"Hi"}}`, `{"type":"content_block_stop","index":1}`),
 		blocks: []history.Block{wantThought("", "seal"), text("Hi")}, usage: usualUsage,
 	},
-	{ // Anthropic with tools of its own
+	{ // Anthropic with its own tools
 		name: "Anthropic with a web search",
 		body: inMessage(
 			blockStart(`{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}`), blockDelta(`{"type":"input_json_delta","partial_json":"{\"query\":\"x\"}"}`), blockStop,
@@ -130,12 +130,12 @@ var anthropicDialects = []variant{
 			`{"type":"message_stop","amazon-bedrock-invocationMetrics":{"inputTokenCount":10,"outputTokenCount":2,"invocationLatency":900,"firstByteLatency":300}}`),
 		text: "Hi", usage: usualUsage,
 	},
-	{ // Vertex through a gateway: its own event in front
+	{ // Vertex through a gateway: an event of its own first
 		name: "Vertex gateway",
 		body: "event: vertex_event\ndata: {\"type\":\"vertex_event\"}\n\n" + inTextMessage(textHi),
 		text: "Hi", usage: usualUsage,
 	},
-	{ // DeepSeek's Anthropic endpoint: thinking whose seal is an id
+	{ // DeepSeek's Anthropic endpoint: thinking with an id as its signature
 		name: "DeepSeek",
 		body: asEvents(
 			`{"type":"message_start","message":{"id":"1f2e","type":"message","role":"assistant","model":"deepseek-reasoner","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":36,"cache_creation_input_tokens":0,"cache_read_input_tokens":64,"output_tokens":0,"service_tier":"standard"}}}`,
@@ -144,7 +144,7 @@ var anthropicDialects = []variant{
 			`{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"input_tokens":36,"cache_creation_input_tokens":0,"cache_read_input_tokens":64,"output_tokens":7}}`, msgStop),
 		blocks: []history.Block{wantThought("hm", "1f2e"), text("Hi")}, usage: usedTokens(36, 7, 64, 0),
 	},
-	{ // Moonshot's Anthropic endpoint: the input is known at the end
+	{ // Moonshot's Anthropic endpoint: the input is reported at the end
 		name: "Moonshot",
 		body: asEvents(
 			`{"type":"message_start","message":{"id":"chatcmpl-1","type":"message","role":"assistant","content":[],"model":"kimi-k2","stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":0,"output_tokens":0}}}`,
@@ -160,7 +160,7 @@ var anthropicDialects = []variant{
 			`{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"input_tokens":14,"output_tokens":2,"cache_read_input_tokens":0,"server_tool_use":{"web_search_requests":0},"service_tier":"standard"}}`, msgStop),
 		text: "Hi", usage: usedTokens(14, 2, 0, 0),
 	},
-	{ // MiniMax's Anthropic endpoint: a state of its own beside
+	{ // MiniMax's Anthropic endpoint: an additional state
 		name: "MiniMax",
 		body: asEvents(
 			`{"type":"message_start","message":{"id":"05","type":"message","role":"assistant","content":[],"model":"MiniMax-M2","stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":0,"output_tokens":0},"service_tier":"standard"}}`,
@@ -177,7 +177,7 @@ var anthropicDialects = []variant{
 			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":21,"output_tokens":3}}`, msgStop),
 		text: "Hi", usage: usedTokens(21, 3, 0, 0),
 	},
-	{ // OpenRouter's /v1/messages: comments, the cost beside
+	{ // OpenRouter's /v1/messages: comments, and the cost in addition
 		name: "OpenRouter",
 		body: ": OPENROUTER PROCESSING\n\n" + asEvents(
 			`{"type":"message_start","message":{"id":"gen-1","type":"message","role":"assistant","content":[],"model":"m","stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":0,"output_tokens":0},"provider":"X"}}`,
@@ -185,7 +185,7 @@ var anthropicDialects = []variant{
 			`{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"input_tokens":10,"output_tokens":2,"cache_read_input_tokens":null,"cache_creation_input_tokens":null,"cost":0.0001}}`, msgStop) + "event: data\ndata: [DONE]\n\n",
 		text: "Hi", usage: usedTokens(10, 2, 0, 0),
 	},
-	{ // vLLM's /v1/messages: no event for a block that has not begun, DONE at the end
+	{ // vLLM's /v1/messages: no start event for a block, DONE at the end
 		name: "vLLM",
 		body: asEvents(
 			`{"type":"message_start","message":{"id":"chatcmpl-1","content":[],"model":"m","usage":{"input_tokens":15,"output_tokens":0}}}`,
@@ -211,7 +211,7 @@ var anthropicDialects = []variant{
 			`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"input_tokens":12,"output_tokens":8}}`, msgStop),
 		blocks: []history.Block{wantCall("call_1", "read", `{"path":"/a"}`)}, stop: StopToolUse, usage: usedTokens(12, 8, 0, 0),
 	},
-	{ // routers in front of chat completions: the stop stands in a message_delta without usage, all blocks have index 0
+	{ // routers that translate chat completions: the stop reason is in a message_delta without usage, all blocks have index 0
 		name: "a router with one index", tools: true,
 		body: asEvents(
 			msgStart, textStart, textHi, blockStop,
@@ -219,7 +219,7 @@ var anthropicDialects = []variant{
 			`{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null}}`, msgStop),
 		blocks: []history.Block{text("Hi"), wantCall("call_1", "read", `{"path":"/a"}`)}, stop: StopToolUse, usage: usedTokens(10, 1, 0, 0),
 	},
-	{ // one-api and its kin: data without names, [DONE] at the end
+	{ // one-api and similar proxies: data without event names, [DONE] at the end
 		name: "data without names",
 		body: asData(msgStart, textStart, textHi, blockStop, endTurn, msgStop, theEnd),
 		text: "Hi", usage: usualUsage,
@@ -229,12 +229,12 @@ var anthropicDialects = []variant{
 		body: "event: message\ndata: " + msgStart + "\n\nevent: message\ndata: " + textStart + "\n\nevent: message\ndata: " + textHi + "\n\nevent: message\ndata: " + endTurn + "\n\nevent: message\ndata: " + msgStop + "\n\n",
 		text: "Hi", usage: usualUsage,
 	},
-	{ // proxies that translate from OpenAI and forget half of the frame
+	{ // proxies that translate from OpenAI and omit half of the events
 		name: "deltas and a stop only",
 		body: asEvents(blockText(`"Hi"`), blockText(`" you"`), `{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`),
 		text: "Hi you",
 	},
-	{ // Anthropic with the context edited on the way
+	{ // Anthropic with edits of the context during the request
 		name: "Anthropic with context management",
 		body: asEvents(msgStart, textStart, textHi, blockStop,
 			`{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null,"container":null},"usage":{"output_tokens":2,"iterations":[{"input_tokens":10}]},"context_management":{"applied_edits":[]}}`, msgStop),
@@ -249,7 +249,7 @@ var anthropicFrames = []variant{
 	{name: "data before the event field", body: "data: {\"delta\":{\"type\":\"text_delta\",\"text\":\"Hi\"}}\nevent: content_block_delta\n\n" + asEvents(endTurn, msgStop), text: "Hi", usage: usedTokens(0, 2, 0, 0)},
 	{name: "type in data against the event field", body: "event: content_block_start\ndata: " + textHi + "\n\n" + asEvents(endTurn, msgStop), text: "Hi", usage: usedTokens(0, 2, 0, 0)}, // open: data wins
 	{name: "type of another type", body: "event: content_block_delta\ndata: {\"type\":null,\"delta\":{\"type\":\"text_delta\",\"text\":\"Hi\"}}\n\n" + asEvents(msgDelta(`"end_turn"`), msgStop), text: "Hi"},
-	{name: "CR as line end", body: "event: content_block_delta\rdata: " + textHi + "\r\revent: message_delta\rdata: " + msgDelta(`"end_turn"`) + "\r\r", text: "Hi"}, // open: the standard allows it, no server is known
+	{name: "CR as line end", body: "event: content_block_delta\rdata: " + textHi + "\r\revent: message_delta\rdata: " + msgDelta(`"end_turn"`) + "\r\r", text: "Hi"}, // open: allowed by the standard, no known server sends it
 	{name: "pings everywhere", body: asEvents(msgPing, msgStart, msgPing, textStart, msgPing, textHi, msgPing, blockStop, msgPing, endTurn, msgPing, msgStop, msgPing), text: "Hi", usage: usualUsage},
 	{name: "a ping without a type", body: "event: ping\ndata: {}\n\n" + inTextMessage(textHi), text: "Hi", usage: usualUsage},
 	{name: "a ping with empty data", body: "event: ping\ndata: \n\n" + inTextMessage(textHi), text: "Hi", usage: usualUsage}, // F01
@@ -303,26 +303,26 @@ var anthropicTexts = []variant{
 	{name: "no stop of the block", body: inMessage(textStart, textHi), text: "Hi", usage: usualUsage},
 	{name: "a delta after the stop of its block", body: inMessage(textStart, textHi, blockStop, textYou), text: "Hi you", usage: usualUsage}, // adjacent text is one block
 	{name: "a thinking delta after the stop of a text block", body: inMessage(textStart, textHi, blockStop, blockDelta(`{"type":"thinking_delta","thinking":"hm"}`)), blocks: []history.Block{text("Hi"), wantThought("hm", "")}, usage: usualUsage},
-	{name: "two text blocks", body: inMessage(textStart, textHi, blockStop, `{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}`, `{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":" you"}}`, `{"type":"content_block_stop","index":1}`), text: "Hi you", usage: usualUsage}, // open: adjacent text is one block here, too
+	{name: "two text blocks", body: inMessage(textStart, textHi, blockStop, `{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}`, `{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":" you"}}`, `{"type":"content_block_stop","index":1}`), text: "Hi you", usage: usualUsage}, // open: adjacent text is one block here too
 	{name: "no index", body: inMessage(`{"type":"content_block_start","content_block":{"type":"text","text":""}}`, `{"type":"content_block_delta","delta":{"type":"text_delta","text":"Hi"}}`, `{"type":"content_block_stop"}`), text: "Hi", usage: usualUsage},
 	{name: "a string as index", body: inMessage(`{"type":"content_block_start","index":"0","content_block":{"type":"text","text":""}}`, `{"type":"content_block_delta","index":"0","delta":{"type":"text_delta","text":"Hi"}}`, `{"type":"content_block_stop","index":"0"}`), text: "Hi", usage: usualUsage},
 	{name: "an index that was never started", body: inMessage(textStart, `{"type":"content_block_delta","index":5,"delta":{"type":"text_delta","text":"Hi"}}`), text: "Hi", usage: usualUsage},
 	{name: "a stop of a block that was never started", body: inMessage(`{"type":"content_block_stop","index":7}`, textStart, textHi, blockStop), text: "Hi", usage: usualUsage},
 	{name: "no type of the delta", body: inMessage(textStart, blockDelta(`{"text":"Hi"}`), blockStop), text: "Hi", usage: usualUsage},                                                                                                       // open: the block has a type
-	{name: "no type of delta and block", body: inMessage(blockDelta(`{"text":"Hi"}`), blockStop), text: "Hi", usage: usualUsage},                                                                                                            // open: its members say what it is
-	{name: "a delta of another type than its block", body: inMessage(textStart, blockDelta(`{"type":"thinking_delta","thinking":"hm"}`), textHi, blockStop), blocks: []history.Block{wantThought("hm", ""), text("Hi")}, usage: usualUsage}, // open: the type of the delta says what it is
+	{name: "no type of delta and block", body: inMessage(blockDelta(`{"text":"Hi"}`), blockStop), text: "Hi", usage: usualUsage},                                                                                                            // open: its members determine its type
+	{name: "a delta of another type than its block", body: inMessage(textStart, blockDelta(`{"type":"thinking_delta","thinking":"hm"}`), textHi, blockStop), blocks: []history.Block{wantThought("hm", ""), text("Hi")}, usage: usualUsage}, // open: the type of the delta determines that of the block
 	{name: "a start of the same index again", body: inMessage(textStart, textHi, textStart, textYou, blockStop), text: "Hi you", usage: usualUsage},
 	{name: "null as delta", body: inMessage(textStart, blockDelta(`null`), textHi, blockStop), text: "Hi", usage: usualUsage},
 	{name: "a string as delta", body: inMessage(textStart, blockDelta(`""`), textHi, blockStop), text: "Hi", usage: usualUsage},
 	{name: "a list as delta", body: inMessage(textStart, blockDelta(`[]`), textHi, blockStop), text: "Hi", usage: usualUsage},
 	{name: "null as block", body: inMessage(blockStart(`null`), textHi, blockStop), text: "Hi", usage: usualUsage},
-	{name: "a string as block", body: inMessage(blockStart(`"text"`), textHi, blockStop), text: "Hi", usage: usualUsage}, // open: the deltas open one
+	{name: "a string as block", body: inMessage(blockStart(`"text"`), textHi, blockStop), text: "Hi", usage: usualUsage}, // open: the deltas start a block
 	{name: "an unknown delta", body: inMessage(textStart, blockDelta(`{"type":"sparkle_delta","sparkle":"x"}`), textHi, blockStop), text: "Hi", usage: usualUsage},
 	{name: "an unknown block", body: inMessage(blockStart(`{"type":"sparkle","sparkle":"x"}`), blockDelta(`{"type":"sparkle_delta","sparkle":"x"}`), blockStop, textStart, textHi, blockStop), text: "Hi", usage: usualUsage},
 	{name: "citations beside text", body: inMessage(blockStart(`{"type":"text","text":"","citations":null}`), blockDelta(`{"type":"citations_delta","citation":{"type":"char_location","cited_text":"x"}}`), textHi, blockStop), text: "Hi", usage: usualUsage},
 	{name: "side fields of other types", body: asEvents(`{"type":"message_start","message":{"id":1,"model":[],"content":null,"role":false,"usage":{"input_tokens":10,"output_tokens":1}}}`, textStart, textHi, blockStop, `{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":7},"usage":{"output_tokens":2}}`, msgStop), text: "Hi", usage: usualUsage},
 	{name: "a string as message", body: asEvents(`{"type":"message_start","message":"msg_1"}`, textStart, textHi, blockStop, msgDelta(`"end_turn"`), msgStop), text: "Hi"},
-	{name: "content in the start of the message", body: asEvents(`{"type":"message_start","message":{"role":"assistant","content":[{"type":"text","text":"Hi"}]}}`, msgDelta(`"end_turn"`), msgStop), text: "Hi"}, // open: a proxy that has the whole answer
+	{name: "content in the start of the message", body: asEvents(`{"type":"message_start","message":{"role":"assistant","content":[{"type":"text","text":"Hi"}]}}`, msgDelta(`"end_turn"`), msgStop), text: "Hi"}, // open: a proxy that has the complete reply
 	{name: "escapes", body: inTextMessage(blockText(`"a\u0022\\\n\u00e4\/"`)), text: "a\"\\\nä/", usage: usualUsage},
 	{name: "a pair in one delta", body: inTextMessage(blockText(`"\ud83d\ude00"`)), text: "😀", usage: usualUsage},
 	{name: "a pair split over two deltas", body: inTextMessage(blockText(`"a\ud83d"`), blockText(`"\ude00b"`)), text: "a😀b", usage: usualUsage},
@@ -345,13 +345,13 @@ var anthropicTexts = []variant{
 	{name: "two sealed thoughts", body: inMessage(
 		blockStart(`{"type":"thinking","thinking":"a","signature":"s1"}`), blockStop,
 		`{"type":"content_block_start","index":1,"content_block":{"type":"thinking","thinking":"b","signature":"s2"}}`, `{"type":"content_block_stop","index":1}`),
-		blocks: []history.Block{wantThought("a", "s1"), wantThought("b", "s2")}, usage: usualUsage}, // open: seals keep blocks apart, although they are adjacent and of one kind
+		blocks: []history.Block{wantThought("a", "s1"), wantThought("b", "s2")}, usage: usualUsage}, // open: signatures separate blocks, although they are adjacent and of the same type
 	{name: "thinking between calls and text", tools: true, body: inCallMessage(
 		blockDelta(`{"type":"thinking_delta","thinking":"a"}`), blockStop,
 		`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_1","name":"read","input":{}}}`, `{"type":"content_block_stop","index":1}`,
 		`{"type":"content_block_delta","index":2,"delta":{"type":"thinking_delta","thinking":"b"}}`, `{"type":"content_block_delta","index":3,"delta":{"type":"text_delta","text":"Hi"}}`),
 		blocks: []history.Block{wantThought("a", ""), wantCall("toolu_1", "read", "{}"), wantThought("b", ""), text("Hi")}, stop: StopToolUse, usage: usualUsage},
-	{name: "redacted data of another type", body: inMessage(blockStart(`{"type":"redacted_thinking","data":null}`), blockStop, `{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"Hi"}}`), text: "Hi", usage: usualUsage}, // open: an empty seal is no block
+	{name: "redacted data of another type", body: inMessage(blockStart(`{"type":"redacted_thinking","data":null}`), blockStop, `{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"Hi"}}`), text: "Hi", usage: usualUsage}, // open: an empty signature is not a block
 	{name: "a refusal in words", body: asEvents(msgStart, textStart, blockText(`"I can't."`), blockStop, `{"type":"message_delta","delta":{"stop_reason":"refusal","stop_sequence":null,"stop_details":{"type":"refusal","category":"cyber","explanation":"x"}},"usage":{"output_tokens":2}}`, msgStop), text: "I can't.", stop: StopRefusal, usage: usualUsage},
 }
 
@@ -403,9 +403,9 @@ var anthropicCalls = []variant{
 	{name: "a null id", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","id":null,"name":"read","input":{}}`), callArgs, blockStop), blocks: []history.Block{wantCall("", "read", `{"path":"/a"}`)}, stop: StopToolUse, usage: usualUsage},
 	{name: "a call without a name", tools: true, body: inMessage(textStart, textHi, blockStop, `{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_1","input":{}}}`, `{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{}"}}`), text: "Hi", usage: usualUsage},
 	{name: "a delta of a call that was not started", tools: true, body: inMessage(textStart, textHi, blockStop, `{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{}"}}`), text: "Hi", usage: usualUsage},
-	{name: "a delta of a call that names it", tools: true, body: inCallMessage(`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","id":"toolu_1","name":"read","partial_json":"{}"}}`), blocks: []history.Block{wantCall("toolu_1", "read", "{}")}, stop: StopToolUse, usage: usualUsage}, // open: where the name would stand
+	{name: "a delta of a call that names it", tools: true, body: inCallMessage(`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","id":"toolu_1","name":"read","partial_json":"{}"}}`), blocks: []history.Block{wantCall("toolu_1", "read", "{}")}, stop: StopToolUse, usage: usualUsage}, // open: in the place of the name
 	{name: "arguments in a text block", tools: true, body: inMessage(textStart, textHi, blockDelta(`{"type":"input_json_delta","partial_json":"{}"}`), blockStop), text: "Hi", usage: usualUsage},
-	{name: "text in a call's block", tools: true, body: inCallMessage(callStart, textHi, callArgs, blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`), text("Hi")}, stop: StopToolUse, usage: usualUsage},                                                                                                           // open: the type of the delta says what it is, and the call goes on
+	{name: "text in a call's block", tools: true, body: inCallMessage(callStart, textHi, callArgs, blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`), text("Hi")}, stop: StopToolUse, usage: usualUsage},                                                                                                           // open: the type of the delta determines that of the block
 	{name: "an unknown member", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","id":"toolu_1","name":"read","input":{},"thought_signature":"c2lnbg=="}`), callArgs, blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`, `{"thought_signature":"c2lnbg=="}`)}, stop: StopToolUse, usage: usualUsage}, // routers in front of Gemini
 	{name: "text, a call and text", tools: true, body: inCallMessage(textStart, textHi, blockStop,
 		`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_1","name":"read","input":{}}}`, `{"type":"content_block_stop","index":1}`,
@@ -418,7 +418,7 @@ var anthropicCalls = []variant{
 	{name: "a call for a tool that was not declared", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","id":"toolu_1","name":"rm","input":{}}`), blockStop), blocks: []history.Block{wantCall("toolu_1", "rm", `{}`)}, stop: StopToolUse, usage: usualUsage},
 }
 
-// startUsage and endUsage are message_start and message_delta with a JSON value as usage.
+// startUsage and endUsage return message_start and message_delta with a JSON value as usage.
 func startUsage(usage string) string {
 	return `{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","content":[],"usage":` + usage + `}}`
 }
@@ -448,7 +448,7 @@ var anthropicUsages = []variant{
 	{name: "cache writes of both lives", body: asEvents(startUsage(`{"input_tokens":10,"cache_creation_input_tokens":300,"cache_read_input_tokens":50,"cache_creation":{"ephemeral_5m_input_tokens":100,"ephemeral_1h_input_tokens":200},"output_tokens":1}`), textHi, endUsage(`{"output_tokens":2}`), msgStop), text: "Hi", usage: usedTokens(10, 2, 50, 300)},
 	{name: "lives of another type", body: asEvents(startUsage(`{"input_tokens":10,"cache_creation_input_tokens":300,"cache_creation":[],"output_tokens":1}`), textHi, endUsage(`{"output_tokens":2}`), msgStop), text: "Hi", usage: usedTokens(10, 2, 0, 300)},
 	{name: "usage in two deltas of the message", body: asEvents(msgStart, textHi, `{"type":"message_delta","delta":{"stop_reason":null},"usage":{"output_tokens":2}}`, `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":5}}`, msgStop), text: "Hi", usage: usedTokens(10, 5, 0, 0)},
-	{name: "usage with message_stop", body: asEvents(textHi, msgDelta(`"end_turn"`), `{"type":"message_stop","usage":{"input_tokens":10,"output_tokens":2}}`), text: "Hi", usage: usedTokens(10, 2, 0, 0)},                                    // open: wherever it stands
+	{name: "usage with message_stop", body: asEvents(textHi, msgDelta(`"end_turn"`), `{"type":"message_stop","usage":{"input_tokens":10,"output_tokens":2}}`), text: "Hi", usage: usedTokens(10, 2, 0, 0)},                                    // open: at any position
 	{name: "usage within the delta of the message", body: asEvents(textHi, `{"type":"message_delta","delta":{"stop_reason":"end_turn","usage":{"input_tokens":10,"output_tokens":2}}}`, msgStop), text: "Hi", usage: usedTokens(10, 2, 0, 0)}, // open: likewise
 	{name: "usage of an answer that fails", body: asEvents(startUsage(`{"input_tokens":10,"output_tokens":1}`), textHi, `{"type":"error","error":{"type":"api_error","message":"boom"}}`), text: "Hi", usage: usedTokens(10, 1, 0, 0), fails: failsLate(KindOverloaded, 500, "boom")},
 }
@@ -466,7 +466,7 @@ var anthropicEndings = []variant{
 	{name: "a list as stop reason", body: asEvents(msgStart, textHi, msgDelta(`[]`), msgStop), text: "Hi", usage: usedTokens(10, 1, 0, 0)},
 	{name: "null as delta of the message", body: asEvents(msgStart, textHi, `{"type":"message_delta","delta":null,"usage":{"output_tokens":2}}`, msgStop), text: "Hi", usage: usualUsage},
 	{name: "a stop reason beside the delta", body: asEvents(msgStart, textHi, `{"type":"message_delta","stop_reason":"max_tokens","usage":{"output_tokens":2}}`, msgStop), text: "Hi", stop: StopMaxTokens, usage: usualUsage},                                                   // open: a proxy that forgot the delta
-	{name: "a stop reason in the start", body: asEvents(`{"type":"message_start","message":{"content":[],"stop_reason":"end_turn","usage":{"input_tokens":10,"output_tokens":1}}}`, textHi), text: "Hi", usage: usedTokens(10, 1, 0, 0), fails: failsLate(KindTruncated, 0, "")}, // open: before the answer it ends nothing
+	{name: "a stop reason in the start", body: asEvents(`{"type":"message_start","message":{"content":[],"stop_reason":"end_turn","usage":{"input_tokens":10,"output_tokens":1}}}`, textHi), text: "Hi", usage: usedTokens(10, 1, 0, 0), fails: failsLate(KindTruncated, 0, "")}, // open: before the reply, it ends nothing
 	{name: "a stop reason without message_stop", body: asEvents(msgStart, textStart, textHi, blockStop, endTurn), text: "Hi", usage: usualUsage},                                                                                                                                 // F06
 	{name: "a stop reason, then the connection breaks", broken: true, body: asEvents(msgStart, textStart, textHi, blockStop, endTurn), text: "Hi", usage: usualUsage},
 	{name: "message_stop, then the connection breaks", broken: true, body: inTextMessage(textHi), text: "Hi", usage: usualUsage},
@@ -485,7 +485,7 @@ var anthropicEndings = []variant{
 	{name: "the connection breaks before the text, then an answer", broken: true, body: asEvents(msgStart, msgPing), later: &variant{body: inTextMessage(textHi)}, text: "Hi", usage: usualUsage, tries: 2},
 	{name: "max_tokens before any text", body: asEvents(msgStart, msgDelta(`"max_tokens"`), msgStop), stop: StopMaxTokens, usage: usedTokens(10, 1, 0, 0)},
 	{name: "a refusal without text", body: asEvents(msgStart, msgDelta(`"refusal"`), msgStop), stop: StopRefusal, usage: usedTokens(10, 1, 0, 0)},
-	{name: "only message_stop", body: asEvents(msgStop)}, // open: an empty answer, as with an empty text block
+	{name: "only message_stop", body: asEvents(msgStop)}, // open: an empty reply, as with an empty text block
 }
 
 // anthropicErrorsInStreams are errors that come with status 200.
@@ -509,10 +509,10 @@ var anthropicErrorsInStreams = []variant{
 	{name: "a list as error", body: asEvents(`{"type":"error","error":[{"message":"boom"}]}`), fails: failsAlways(KindOverloaded, 500, "boom")},
 	{name: "a list around the error", body: asData(`[{"error":{"code":503,"message":"boom"}}]`), fails: failsAlways(KindOverloaded, 503, "boom")},
 	{name: "a message in the error event", body: asEvents(`{"type":"error","message":"boom"}`), fails: failsAlways(KindOverloaded, 500, "boom")},
-	{name: "an exception of Bedrock", body: "event: exception\ndata: {\"message\":\"Too many requests, please wait before trying again.\"}\n\n", fails: failsAlways(KindOverloaded, 500, "Too many requests")}, // gateways; open: no status is told
+	{name: "an exception of Bedrock", body: "event: exception\ndata: {\"message\":\"Too many requests, please wait before trying again.\"}\n\n", fails: failsAlways(KindOverloaded, 500, "Too many requests")}, // gateways; open: no status is reported
 	{name: "an error event with words", body: "event: error\ndata: boom\n\n", fails: failsAlways(KindOverloaded, 500, "boom")},
 	{name: "an error event with a string", body: "event: error\ndata: \"boom\"\n\n", fails: failsAlways(KindOverloaded, 500, "boom")},
-	{name: "an error event without words", body: "event: error\ndata: {}\n\n", fails: failsAlways(KindOverloaded, 500, "")}, // open: its name says that it is one
+	{name: "an error event without words", body: "event: error\ndata: {}\n\n", fails: failsAlways(KindOverloaded, 500, "")}, // open: its name identifies it as an error
 	{name: "a detail", body: asData(`{"detail":"boom"}`), fails: failsAlways(KindOverloaded, 500, "boom")},
 	{name: "a detail in the error event", body: "event: error\ndata: {\"detail\":[{\"loc\":[\"body\"],\"msg\":\"field required\",\"type\":\"missing\"}]}\n\n", fails: failsAlways(KindOverloaded, 500, "field required")},
 	{name: "an object error", body: asData(`{"object":"error","message":"boom","type":"BadRequestError","code":400}`), fails: failsOnce(KindInvalid, 400, "boom")}, // vLLM
@@ -527,11 +527,11 @@ var anthropicErrorsInStreams = []variant{
 	{name: "an empty error beside text", body: inMessage(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"},"error":{}}`, `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" you"},"error":""}`), text: "Hi you", usage: usualUsage},
 	{name: "a control character as event", body: asData("\x0f"), fails: failsAlways(KindOverloaded, 500, "")},
 	{name: "an error without words", body: asEvents(`{"type":"error","error":{"type":"overloaded_error"}}`), fails: failsAlways(KindOverloaded, 529, "")},
-	{name: "null as error in the error event", body: asEvents(`{"type":"error","error":null}`), fails: failsAlways(KindOverloaded, 500, "")}, // open: the type of the event says that it is one
+	{name: "null as error in the error event", body: asEvents(`{"type":"error","error":null}`), fails: failsAlways(KindOverloaded, 500, "")}, // open: the type of the event identifies it as an error
 	{name: "a context error", body: asEvents(`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 208310 tokens > 200000 maximum"}}`), fails: tooLong(400, 200000, 208310, "prompt is too long")},
 	{name: "a JSON error as event stream", body: `{"type":"error","error":{"type":"invalid_request_error","message":"boom"}}`, fails: failsOnce(KindInvalid, 400, "boom")}, // F03
 	{name: "a JSON error as event stream over lines", body: "{\n  \"type\": \"error\",\n  \"error\": {\n    \"type\": \"rate_limit_error\",\n    \"message\": \"boom\"\n  }\n}\n", fails: failsAlways(KindRate, 429, "boom")},
-	{name: "words as event stream", body: "no healthy upstream", fails: failsAlways(KindOverloaded, 500, "no healthy upstream")}, // open: a line that is no field
+	{name: "words as event stream", body: "no healthy upstream", fails: failsAlways(KindOverloaded, 500, "no healthy upstream")}, // open: a line that is not a field
 }
 
 // anthropicBodies are JSON and other bodies with status 200.
@@ -542,7 +542,7 @@ var anthropicBodies = []variant{
 	{name: "a whole message with invalid UTF-8", typ: "application/json", tools: true, body: "{\"type\":\"message\",\"content\":[{\"type\":\"text\",\"text\":\"a\xffb\"},{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"read\",\"input\":{\"a\xff\":1},\"x\":\"\xff\"}],\"stop_reason\":\"tool_use\"}",
 		blocks: []history.Block{text("a\uFFFDb"), wantCall("t1", "read", "{\"a\uFFFD\":1}", `{"x":"\ufffd"}`)}, stop: StopToolUse},
 	{name: "a whole message cut by the limit", typ: "application/json", body: "{\n  \"type\": \"message\",\n  \"content\": [\n    {\"type\": \"text\", \"text\": \"Hi\"}\n  ],\n  \"stop_reason\": \"max_tokens\"\n}\n", text: "Hi", stop: StopMaxTokens},
-	{name: "a whole message without a reason", typ: "application/json", body: `{"type":"message","content":[{"type":"text","text":"Hi"}],"stop_reason":null}`, text: "Hi"}, // open: the object is whole
+	{name: "a whole message without a reason", typ: "application/json", body: `{"type":"message","content":[{"type":"text","text":"Hi"}],"stop_reason":null}`, text: "Hi"}, // open: the object is complete
 	{name: "a whole message without a type", typ: "application/json", body: `{"role":"assistant","content":[{"type":"text","text":"Hi"}],"stop_reason":"end_turn"}`, text: "Hi"},
 	{name: "a whole message with a string as content", typ: "application/json", body: `{"type":"message","role":"assistant","content":"Hi","stop_reason":"end_turn"}`, text: "Hi"}, // open
 	{name: "a whole message with nothing in it", typ: "application/json", body: `{"type":"message","role":"assistant","content":[],"stop_reason":"end_turn","usage":{"input_tokens":10,"output_tokens":2}}`, usage: usedTokens(10, 2, 0, 0)},
@@ -590,7 +590,7 @@ var anthropicErrorBodies = []variant{
 	{name: "500 with words of 100 kB", status: 500, typ: "text/plain", body: "boom " + largeText, fails: failsAlways(KindOverloaded, 500, "boom")},
 }
 
-// anthropicVariants are all variants of the kind that were written by hand.
+// anthropicVariants are all handwritten variants of the kind.
 func anthropicVariants() (out []variant) {
 	for _, group := range [][]variant{anthropicDialects, anthropicFrames, anthropicTexts, anthropicCalls, anthropicUsages, anthropicEndings,
 		anthropicErrorsInStreams, anthropicBodies, anthropicErrorBodies, contextErrors} {

@@ -6,7 +6,7 @@ import (
 	"strata/history"
 )
 
-// The pieces that most chat completion streams share.
+// The parts that most chat completion streams have in common.
 const (
 	sayHi       = `{"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}`
 	sayYou      = `{"choices":[{"index":0,"delta":{"content":" you"},"finish_reason":null}]}`
@@ -15,26 +15,26 @@ const (
 	theEnd      = `[DONE]`
 )
 
-// withDelta is a chunk whose delta is a JSON value.
+// withDelta returns a chunk whose delta is a JSON value.
 func withDelta(delta string) string {
 	return `{"choices":[{"index":0,"delta":` + delta + `,"finish_reason":null}]}`
 }
 
-// withReason is a chunk with a JSON value as finish reason.
+// withReason returns a chunk with a JSON value as finish reason.
 func withReason(reason string) string {
 	return `{"choices":[{"index":0,"delta":{},"finish_reason":` + reason + `}]}`
 }
 
-// withUsage is a chunk of its own with a JSON value as usage.
+// withUsage returns a separate chunk with a JSON value as usage.
 func withUsage(usage string) string { return `{"choices":[],"usage":` + usage + `}` }
 
-// endedChat is a stream of chunks that ends as it should.
+// endedChat returns a stream of chunks with a regular end.
 func endedChat(chunks ...string) string { return asData(append(chunks, saidAll, theEnd)...) }
 
 // endedByCalls is endedChat with tool_calls as finish reason.
 func endedByCalls(chunks ...string) string { return asData(append(chunks, calledTools, theEnd)...) }
 
-// openAIDialects are whole streams as servers send them.
+// openAIDialects are complete streams of real servers.
 var openAIDialects = []variant{
 	{ // OpenAI
 		name: "OpenAI",
@@ -78,7 +78,7 @@ var openAIDialects = []variant{
 			theEnd),
 		thinking: "The user greets.", text: "Hi", usage: usedTokens(5, 9, 0, 0),
 	},
-	{ // Gemini's endpoint: usage in every chunk, the finish with the last words
+	{ // Gemini's endpoint: usage in every chunk, the finish reason with the last text
 		name: "Gemini",
 		body: asData(
 			`{"choices":[{"delta":{"content":"Hi","role":"assistant"},"index":0}],"created":1,"id":"g1","model":"gemini-2.5-flash","object":"chat.completion.chunk","usage":{"completion_tokens":1,"prompt_tokens":8,"total_tokens":9}}`,
@@ -94,7 +94,7 @@ var openAIDialects = []variant{
 			theEnd),
 		text: "Hi you",
 	},
-	{ // Gemini's endpoint: the thought signature beside a call goes back with it
+	{ // Gemini's endpoint: the thought signature of a call must be sent back with it
 		name: "Gemini with a call and its signature", tools: true,
 		body: asData(
 			`{"choices":[{"delta":{"role":"assistant","tool_calls":[{"extra_content":{"google":{"thought_signature":"CiQB/+=="}},"function":{"arguments":"{\"path\":\"/a\"}","name":"read"},"id":"function-call-77","type":"function"}]},"finish_reason":"tool_calls","index":0}],"object":"chat.completion.chunk"}`,
@@ -121,7 +121,7 @@ var openAIDialects = []variant{
 			sayHi),
 		thinking: "hm", text: "Hi",
 	},
-	{ // llama.cpp: timings beside, null content first
+	{ // llama.cpp: additional timings, null content first
 		name: "llama.cpp",
 		body: asData(
 			`{"choices":[{"finish_reason":null,"index":0,"delta":{"role":"assistant","content":null}}],"created":1,"id":"chatcmpl-1","model":"q","system_fingerprint":"b6000","object":"chat.completion.chunk"}`,
@@ -155,7 +155,7 @@ var openAIDialects = []variant{
 			`{"id":"chatcmpl-1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"type":"function","function":{"name":"","arguments":"\"/a\"}"}}]},"logprobs":null,"finish_reason":null}]}`),
 		blocks: []history.Block{wantCall("365174485", "read", `{"path":"/a"}`)}, stop: StopToolUse,
 	},
-	{ // OpenRouter: comments while the provider is silent, details of the reasoning beside it, usage with a delta
+	{ // OpenRouter: comments while the provider is silent, details of the reasoning in addition, usage with a delta
 		name: "OpenRouter",
 		body: ": OPENROUTER PROCESSING\n\n: OPENROUTER PROCESSING\n\n" + asData(
 			`{"id":"gen-1","provider":"Anthropic","model":"anthropic/claude-sonnet-4.5","object":"chat.completion.chunk","created":1,"choices":[{"index":0,"delta":{"role":"assistant","content":"","reasoning":"hm","reasoning_details":[{"type":"reasoning.text","text":"hm","format":"anthropic-claude-v1","index":0}]},"finish_reason":null,"native_finish_reason":null,"logprobs":null}]}`,
@@ -166,7 +166,7 @@ var openAIDialects = []variant{
 			theEnd),
 		thinking: "hm", text: "Hi", usage: usedTokens(10, 6, 60, 30),
 	},
-	{ // DeepSeek: both fields in each delta, hits and misses of the cache in names of its own
+	{ // DeepSeek: both fields in each delta, cache hits and misses under other names
 		name: "DeepSeek",
 		body: ": keep-alive\n\n" + asData(
 			`{"id":"d1","object":"chat.completion.chunk","created":1,"model":"deepseek-reasoner","choices":[{"index":0,"delta":{"role":"assistant","content":null,"reasoning_content":""},"logprobs":null,"finish_reason":null}]}`,
@@ -185,7 +185,7 @@ var openAIDialects = []variant{
 			theEnd),
 		text: "Hi", usage: usedTokens(30, 4, 0, 0),
 	},
-	{ // Together: the text stands in the choice, too
+	{ // Together: the text is also in the choice
 		name: "Together",
 		body: asData(
 			`{"id":"t1","object":"chat.completion.chunk","created":1,"choices":[{"index":0,"text":"Hi","logprobs":null,"finish_reason":null,"seed":null,"delta":{"token_id":9906,"role":"assistant","content":"Hi","tool_calls":null}}],"model":"m","usage":null}`,
@@ -251,7 +251,7 @@ var openAIDialects = []variant{
 			theEnd),
 		thinking: "hm", text: "Hi", usage: usedTokens(12, 11, 8, 0), // thinking is billed as output and counted apart
 	},
-	{ // Moonshot: the usage of the finish stands in the choice
+	{ // Moonshot: the usage at the finish is in the choice
 		name: "Moonshot with usage in the choice",
 		body: asData(
 			`{"id":"m1","object":"chat.completion.chunk","created":1,"model":"kimi-k2","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}],"system_fingerprint":"fpv0"}`,
@@ -274,16 +274,16 @@ var openAIDialects = []variant{
 			theEnd),
 		thinking: "hm", text: "Hi", usage: usedTokens(6, 12, 2, 0),
 	},
-	{ // MiniMax: a state beside each chunk, the whole message again at the end
+	{ // MiniMax: a state with each chunk, the whole message again at the end
 		name: "MiniMax",
 		body: asData(
 			`{"id":"mm1","choices":[{"index":0,"delta":{"content":"Hi","role":"assistant","name":"MM","audio_content":""}}],"created":1,"model":"MiniMax-M1","object":"chat.completion.chunk","usage":null,"input_sensitive":false,"output_sensitive":false,"input_sensitive_type":0,"output_sensitive_type":0,"output_sensitive_int":0}`,
 			`{"id":"mm1","choices":[{"finish_reason":"stop","index":0,"delta":{"content":" you","role":"assistant"}}],"created":1,"object":"chat.completion.chunk","usage":null}`,
 			`{"id":"mm1","choices":[{"finish_reason":"stop","index":0,"message":{"content":"Hi you","role":"assistant"}}],"created":1,"object":"chat.completion","usage":{"total_tokens":12,"total_characters":0,"prompt_tokens":10,"completion_tokens":2},"base_resp":{"status_code":0,"status_msg":""}}`,
 			theEnd),
-		text: "Hi you", usage: usedTokens(10, 2, 0, 0), // open: a whole message after its deltas says nothing new
+		text: "Hi you", usage: usedTokens(10, 2, 0, 0), // open: a whole message after its deltas adds nothing
 	},
-	{ // Perplexity: what was said so far stands beside each delta
+	{ // Perplexity: each delta is accompanied by the text so far
 		name: "Perplexity",
 		body: asData(
 			`{"id":"p1","model":"sonar","created":1,"usage":{"prompt_tokens":5,"completion_tokens":1,"total_tokens":6,"search_context_size":"low"},"citations":["https://example.org/a"],"object":"chat.completion.chunk","choices":[{"index":0,"finish_reason":null,"message":{"role":"assistant","content":"Hi"},"delta":{"role":"assistant","content":"Hi"}}]}`,
@@ -307,7 +307,7 @@ var openAIDialects = []variant{
 			`{"id":"chatcmpl-1","system_fingerprint":"0.26-mlx","object":"chat.completion","model":"m","created":1,"choices":[{"index":0,"finish_reason":null,"delta":{"role":"assistant","content":"Hi","reasoning":"","tool_calls":[]}}]}`),
 		text: "Hi",
 	},
-	{ // Cloudflare's Workers AI: legacy fields beside the choices
+	{ // Cloudflare's Workers AI: legacy fields in addition to the choices
 		name: "Workers AI",
 		body: asData(
 			`{"response":"Hi","p":"abc","choices":[{"index":0,"delta":{"role":"assistant","content":"Hi","tool_calls":[]},"finish_reason":null}]}`,
@@ -354,7 +354,7 @@ var openAIFrames = []variant{
 	{name: "no space after the colon", body: "data:" + sayHi + "\n\ndata:" + saidAll + "\n\ndata:[DONE]\n\n", text: "Hi"},
 	{name: "two spaces after the colon", body: "data:  " + sayHi + "\n\ndata:  " + saidAll + "\n\ndata:  [DONE]\n\n", text: "Hi"},
 	{name: "blanks behind the data", body: "data: " + sayHi + "  \n\ndata: " + saidAll + "\t\n\ndata: [DONE] \n\n", text: "Hi"},
-	{name: "CR as line end", body: "data: " + sayHi + "\r\rdata: " + saidAll + "\r\rdata: [DONE]\r\r", text: "Hi"}, // open: the standard allows it, no server is known
+	{name: "CR as line end", body: "data: " + sayHi + "\r\rdata: " + saidAll + "\r\rdata: [DONE]\r\r", text: "Hi"}, // open: allowed by the standard, no known server sends it
 	{name: "empty data first", body: "data: \n\n" + endedChat(sayHi), text: "Hi"},                                  // F01, LM Studio
 	{name: "empty data without a space", body: "data:\n\n" + endedChat(sayHi), text: "Hi"},
 	{name: "data field without a colon", body: "data\n\n" + endedChat(sayHi), text: "Hi"},
@@ -432,7 +432,7 @@ var openAITexts = []variant{
 	{name: "a string as index", body: asData(`{"choices":[{"index":"0","delta":{"content":"Hi"}}]}`, `{"choices":[{"index":"0","delta":{},"finish_reason":"stop"}]}`, theEnd), text: "Hi"},
 	{name: "no index", body: asData(`{"choices":[{"delta":{"content":"Hi"}}]}`, `{"choices":[{"delta":{},"finish_reason":"stop"}]}`, theEnd), text: "Hi"},
 	{name: "side fields of other types", body: endedChat(`{"id":7,"object":null,"created":"now","model":["m"],"system_fingerprint":{},"choices":[{"index":0,"delta":{"role":["assistant"],"content":"Hi"},"logprobs":"","finish_reason":null}]}`), text: "Hi"},
-	{name: "another choice", body: asData(sayHi, `{"choices":[{"index":1,"delta":{"content":"Ho"},"finish_reason":null}]}`, saidAll, `{"choices":[{"index":1,"delta":{},"finish_reason":"length"}]}`, theEnd), text: "Hi"}, // open: only the first choice is an answer
+	{name: "another choice", body: asData(sayHi, `{"choices":[{"index":1,"delta":{"content":"Ho"},"finish_reason":null}]}`, saidAll, `{"choices":[{"index":1,"delta":{},"finish_reason":"length"}]}`, theEnd), text: "Hi"}, // open: only the first choice is the reply
 	{name: "a message for a delta", body: asData(`{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}]}`, theEnd), text: "Hi"},
 	{name: "a message for a delta, without the end", body: asData(`{"choices":[{"message":{"role":"assistant","content":[{"type":"text","text":"Hi"}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`), text: "Hi", usage: usedTokens(3, 1, 0, 0)},
 	{name: "escapes", body: endedChat(withDelta(`{"content":"a\u0022\\\n\u00e4\/\t"}`)), text: "a\"\\\nä/\t"},
@@ -468,7 +468,7 @@ var openAITexts = []variant{
 	{name: "a text of 300 kB in one event", body: endedChat(withDelta(`{"content":"` + largeText + `"}`)), text: largeText},
 }
 
-// openAICalls are forms of calls, if not said otherwise in a request with tools.
+// openAICalls are forms of calls, in a request with tools unless stated otherwise.
 var openAICalls = []variant{
 	{name: "a whole call", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"read","arguments":"{\"path\":\"/a\"}"}}]}`)),
 		blocks: []history.Block{wantCall("c1", "read", `{"path":"/a"}`)}, stop: StopToolUse},
@@ -527,7 +527,7 @@ var openAICalls = []variant{
 		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: StopToolUse},
 	{name: "the id after the name", tools: true, body: endedByCalls(
 		withDelta(`{"tool_calls":[{"index":0,"function":{"name":"read","arguments":""}}]}`), withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"arguments":"{}"}}]}`)),
-		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: StopToolUse}, // open: an id for a call that has none yet is no new call
+		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: StopToolUse}, // open: an id for a call without an id does not start a new call
 	{name: "a null name and a null id in later deltas", tools: true, body: endedByCalls(
 		withDelta(`{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"read","arguments":null}}]}`), withDelta(`{"tool_calls":[{"index":0,"id":null,"type":null,"function":{"name":null,"arguments":"{\"a\":1}"}}]}`)), // SGLang, LiteLLM
 		blocks: []history.Block{wantCall("c1", "read", `{"a":1}`)}, stop: StopToolUse},
@@ -570,7 +570,7 @@ var openAICalls = []variant{
 	{name: "a pair split in arguments", tools: true, body: endedByCalls(
 		withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"a\":\"\ud83d"}}]}`), withDelta(`{"tool_calls":[{"index":0,"function":{"arguments":"\ude00\"}"}}]}`)),
 		blocks: []history.Block{wantCall("c1", "read", `{"a":"😀"}`)}, stop: StopToolUse},
-	{name: "arguments that are no JSON", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"a\":"}}]}`)), // routers say tool_calls although the limit cut it
+	{name: "arguments that are no JSON", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"a\":"}}]}`)), // routers report tool_calls although the limit ended the call
 		blocks: []history.Block{wantCut("c1", "read", `{"a":`)}, stop: StopToolUse},
 	{name: "a call cut by the limit", tools: true, body: asData(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"path\":\"/a"}}]}`), withReason(`"length"`), theEnd),
 		blocks: []history.Block{wantCut("c1", "read", `{"path":"/a`)}, stop: StopMaxTokens},
@@ -617,7 +617,7 @@ var openAICalls = []variant{
 		blocks: []history.Block{wantCall("c1", "read", `{"a":1}`)}, stop: StopToolUse},
 	{name: "a call for a tool that was not declared", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"rm","arguments":"{}"}}]}`)),
 		blocks: []history.Block{wantCall("c1", "rm", `{}`)}, stop: StopToolUse},
-	{name: "a call without a name", tools: true, body: endedChat(sayHi, withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"arguments":"{}"}}]}`)), text: "Hi"}, // open: no call, as in Anthropic streams
+	{name: "a call without a name", tools: true, body: endedChat(sayHi, withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"arguments":"{}"}}]}`)), text: "Hi"}, // open: not a call, as in Anthropic streams
 }
 
 // openAIUsages are forms of usage.
@@ -650,7 +650,7 @@ var openAIUsages = []variant{
 	{name: "a null number", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":null}`), theEnd), text: "Hi", usage: usedTokens(10, 0, 0, 0)},
 	{name: "words as a number", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":"two","total_tokens":{}}`), theEnd), text: "Hi", usage: usedTokens(10, 0, 0, 0)},
 	{name: "true as a number", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":true}`), theEnd), text: "Hi", usage: usedTokens(10, 0, 0, 0)},
-	{name: "only zeros", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}`), theEnd), text: "Hi"}, // open: no request has no tokens, so that nothing was reported
+	{name: "only zeros", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}`), theEnd), text: "Hi"}, // open: a request always has tokens, so nothing was reported
 	{name: "an empty usage", body: asData(sayHi, saidAll, withUsage(`{}`), theEnd), text: "Hi"},                                                     // open: likewise
 	{name: "all of the prompt cached", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":10}}`), theEnd), text: "Hi", usage: usedTokens(0, 2, 10, 0)},
 	{name: "more cached than sent", body: asData(sayHi, saidAll, withUsage(`{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":50}}`), theEnd), text: "Hi", usage: usedTokens(0, 2, 10, 0)},                                                                     // open: the prompt is the bound
@@ -676,7 +676,7 @@ var openAIEndings = []variant{
 	{name: "a finish, then a page", body: asData(sayHi, withReason(`"stop"`)) + "<html><body>502 Bad Gateway</body></html>\n", text: "Hi"},
 	{name: "DONE without a finish", body: asData(sayHi, theEnd), text: "Hi"},
 	{name: "DONE without a finish after thinking", body: asData(withDelta(`{"reasoning":"hm"}`), theEnd), thinking: "hm"},
-	{name: "only DONE", body: asData(theEnd), fails: failsAlways(KindTruncated, 0, "")},                                                              // open: nothing was said, so that another attempt may help
+	{name: "only DONE", body: asData(theEnd), fails: failsAlways(KindTruncated, 0, "")},                                                              // open: no text was sent, so a retry may help
 	{name: "DONE after a delta with a role only", body: asData(withDelta(`{"role":"assistant"}`), theEnd), fails: failsAlways(KindTruncated, 0, "")}, // open: likewise
 	{name: "no end", body: asData(sayHi, sayYou), text: "Hi you", fails: failsLate(KindTruncated, 0, "")},
 	{name: "no end after thinking", body: asData(withDelta(`{"reasoning_content":"hm"}`)), thinking: "hm", fails: failsLate(KindTruncated, 0, "")},
@@ -694,7 +694,7 @@ var openAIEndings = []variant{
 	{name: "the word null as finish reason at first", body: asData(`{"choices":[{"delta":{"content":"Hi"},"finish_reason":"null"}]}`, withReason(`"length"`), theEnd), text: "Hi", stop: StopMaxTokens}, // DashScope's own format
 	{name: "a list as finish reason", body: asData(sayHi, withReason(`[]`), saidAll, theEnd), text: "Hi"},
 	{name: "false as finish reason", body: asData(`{"choices":[{"delta":{"content":"Hi"},"finish_reason":false}]}`, withReason(`"length"`), theEnd), text: "Hi", stop: StopMaxTokens},
-	{name: "length before any text", body: asData(withDelta(`{"role":"assistant"}`), withReason(`"length"`), theEnd), stop: StopMaxTokens},                                                                                           // a reasoning model whose limit went into hidden thinking
+	{name: "length before any text", body: asData(withDelta(`{"role":"assistant"}`), withReason(`"length"`), theEnd), stop: StopMaxTokens},                                                                                           // a reasoning model that used its limit for hidden thinking
 	{name: "a filtered answer without text", body: asData(`{"choices":[{"index":0,"finish_reason":"content_filter","delta":{},"content_filter_results":{"hate":{"filtered":true,"severity":"high"}}}]}`, theEnd), stop: StopRefusal}, // Azure
 	{name: "tool_calls with stop behind", tools: true, body: asData(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`), calledTools, saidAll, theEnd), blocks: []history.Block{wantCall("c1", "read", "{}")}, stop: StopToolUse},
 	{name: "a native finish reason beside", body: asData(sayHi, `{"choices":[{"index":0,"delta":{"content":""},"finish_reason":"stop","native_finish_reason":"MAX_TOKENS"}]}`, theEnd), text: "Hi"}, // OpenRouter; open: the translated one counts
@@ -752,12 +752,12 @@ var openAIErrorsInStreams = []variant{
 	{name: "an empty string as error", body: endedChat(`{"error":"","choices":[{"index":0,"delta":{"content":"Hi"}}]}`), text: "Hi"},
 	{name: "false as error", body: endedChat(`{"error":false,"choices":[{"index":0,"delta":{"content":"Hi"}}]}`), text: "Hi"},
 	{name: "null as detail and message", body: endedChat(`{"detail":null,"message":null,"msg":"","errors":[],"choices":[{"index":0,"delta":{"content":"Hi"}}]}`), text: "Hi"},
-	{name: "a message beside choices", body: endedChat(`{"message":"ok","code":0,"choices":[{"index":0,"delta":{"content":"Hi"}}]}`), text: "Hi"}, // open: choices say that it is no error
+	{name: "a message beside choices", body: endedChat(`{"message":"ok","code":0,"choices":[{"index":0,"delta":{"content":"Hi"}}]}`), text: "Hi"}, // open: because of its choices, it is not an error
 	{name: "an error after text and usage", body: asData(sayHi, withUsage(`{"prompt_tokens":3,"completion_tokens":1}`), `{"error":{"message":"boom","type":"overloaded_error"}}`), text: "Hi", usage: usedTokens(3, 1, 0, 0), fails: failsLate(KindOverloaded, 529, "boom")},
 	{name: "a context error in the stream", body: asData(`{"error":{"code":"context_length_exceeded","message":"This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.","type":"invalid_request_error"}}`), fails: tooLong(400, 8192, 9000, "maximum context length")},
 	{name: "a JSON error as event stream", body: `{"error":{"message":"boom","type":"invalid_request_error"}}`, fails: failsOnce(KindInvalid, 400, "boom")}, // F03
 	{name: "a JSON error as event stream over lines", body: "{\n  \"error\": {\n    \"message\": \"boom\",\n    \"code\": 503\n  }\n}\n", fails: failsAlways(KindOverloaded, 503, "boom")},
-	{name: "words as event stream", body: "no healthy upstream", fails: failsAlways(KindOverloaded, 500, "no healthy upstream")}, // Envoy; open: a line that is no field
+	{name: "words as event stream", body: "no healthy upstream", fails: failsAlways(KindOverloaded, 500, "no healthy upstream")}, // Envoy; open: a line that is not a field
 }
 
 // openAIBodies are JSON and other bodies with status 200.
@@ -769,7 +769,7 @@ var openAIBodies = []variant{
 		blocks: []history.Block{text("a\uFFFDb"), wantCall("c1", "read", "{\"a\uFFFD\":1}", `{"x":"\ufffd"}`)}, stop: StopToolUse},
 	{name: "a whole completion cut by the limit", typ: "application/json", body: "{\n  \"object\": \"chat.completion\",\n  \"choices\": [\n    {\"message\": {\"content\": \"Hi\"}, \"finish_reason\": \"length\"}\n  ]\n}\n", text: "Hi", stop: StopMaxTokens},
 	{name: "a whole completion with parts", typ: "application/json", body: `{"object":"chat.completion","choices":[{"message":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"Hi"}]},"finish_reason":"stop"}]}`, thinking: "hm", text: "Hi"},
-	{name: "a whole completion without a reason", typ: "application/json", body: `{"object":"chat.completion","choices":[{"message":{"content":"Hi"},"finish_reason":null}]}`, text: "Hi"},                                                                    // open: the object is whole
+	{name: "a whole completion without a reason", typ: "application/json", body: `{"object":"chat.completion","choices":[{"message":{"content":"Hi"},"finish_reason":null}]}`, text: "Hi"},                                                                    // open: the object is complete
 	{name: "a whole completion as event stream", body: `{"object":"chat.completion","choices":[{"index":0,"message":{"content":"Hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`, text: "Hi", usage: usedTokens(3, 1, 0, 0)}, // open
 	{name: "a whole completion that was aborted", typ: "application/json", body: `{"object":"chat.completion","choices":[{"message":{"content":""},"finish_reason":"abort"}]}`, fails: failsAlways(kindBroken, anyStatus, "")},
 	{name: "a JSON error with status 200", typ: "application/json", body: `{"error":{"message":"boom","type":"invalid_request_error","code":null}}`, fails: failsOnce(KindInvalid, 400, "boom")}, // F07
@@ -784,7 +784,7 @@ var openAIBodies = []variant{
 	{name: "an empty JSON body", typ: "application/json", body: "", fails: failsAlways(KindTruncated, 0, "")},                                                               // open
 }
 
-// secretWords must never leave a page.
+// secretWords must never appear in an error.
 const secretWords = "all that the page says"
 
 // openAIErrorBodies are bodies with an error status.
@@ -818,7 +818,7 @@ var openAIErrorBodies = []variant{
 	{name: "429 of Gemini", status: 429, typ: "application/json", body: `[{"error":{"code":429,"message":"Resource has been exhausted (e.g. check quota).","status":"RESOURCE_EXHAUSTED"}}]`, fails: failsAlways(KindRate, 429, "Resource has been exhausted")},
 	{name: "429 of Mistral", status: 429, typ: "application/json", body: `{"object":"error","message":"Service tier capacity exceeded for this model.","type":"service_tier_capacity_exceeded","param":null,"code":"3505"}`, fails: failsAlways(KindRate, 429, "capacity exceeded")},
 	{name: "429 with words, then an answer", status: 429, typ: "text/plain", body: "slow down", later: &variant{body: endedChat(sayHi)}, text: "Hi", tries: 2},
-	{name: "413 of Groq", status: 413, typ: "application/json", body: `{"error":{"message":"Request too large for model m on tokens per minute (TPM): Limit 6000, Requested 7500","type":"tokens","code":"rate_limit_exceeded"}}`, fails: failsOnce(KindInvalid, 413, "Request too large")}, // open: it is no limit of the model's context
+	{name: "413 of Groq", status: 413, typ: "application/json", body: `{"error":{"message":"Request too large for model m on tokens per minute (TPM): Limit 6000, Requested 7500","type":"tokens","code":"rate_limit_exceeded"}}`, fails: failsOnce(KindInvalid, 413, "Request too large")}, // open: not a limit of the model's context
 	{name: "413 of a proxy", status: 413, typ: "text/html", body: "<html>\r\n<head><title>413 Request Entity Too Large</title></head>\r\n<body>\r\n<center><h1>413 Request Entity Too Large</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n", fails: failsOnce(KindInvalid, 413, "413 Request Entity Too Large")},
 	{name: "500 of Ollama", status: 500, typ: "application/json", body: `{"error":{"message":"llama runner process has terminated: exit status 2","type":"api_error","param":null,"code":null}}`, fails: failsAlways(KindOverloaded, 500, "llama runner process has terminated")},
 	{name: "500 of a framework", status: 500, typ: "text/plain; charset=utf-8", body: "Internal Server Error", fails: failsAlways(KindOverloaded, 500, "Internal Server Error")},
@@ -831,12 +831,12 @@ var openAIErrorBodies = []variant{
 	{name: "503 with errors", status: 503, typ: "application/json", body: `{"result":null,"success":false,"errors":[{"code":3040,"message":"Capacity temporarily exceeded"}],"messages":[]}`, fails: failsAlways(KindOverloaded, 503, "Capacity temporarily exceeded")}, // Workers AI
 	{name: "524 of Cloudflare", status: 524, typ: "text/html; charset=UTF-8", body: "<!DOCTYPE html>\n<!--[if lt IE 7]> <html class=\"no-js ie6 oldie\"> <![endif]-->\n<head>\n<title>example.org | 524: A timeout occurred</title>\n</head><body>" + secretWords + "</body></html>", fails: failsAlways(KindOverloaded, 524, "524: A timeout occurred")},
 	{name: "520 with words", status: 520, typ: "text/plain", body: "error code: 520", fails: failsAlways(KindOverloaded, 520, "error code: 520")}, // Cloudflare
-	{name: "a redirect", status: 302, typ: "text/html", body: "<a href=\"/login\">Found</a>.", fails: failsOnce(KindInvalid, 302, "")},            // a login page in front
+	{name: "a redirect", status: 302, typ: "text/html", body: "<a href=\"/login\">Found</a>.", fails: failsOnce(KindInvalid, 302, "")},            // a login page of a proxy
 	{name: "500 with words of 100 kB", status: 500, typ: "text/plain", body: "boom " + largeText, fails: failsAlways(KindOverloaded, 500, "boom")},
 	{name: "500 with bytes that are no text", status: 500, typ: "application/octet-stream", body: "bo\x00o\xff\xfem", fails: failsAlways(KindOverloaded, 500, "")},
 }
 
-// contextErrors say that the request is too long, in bodies of all providers, since proxies pass them on.
+// contextErrors are errors for a request that is too long, in the forms of all providers, because proxies pass them on.
 var contextErrors = []variant{
 	{name: "context of OpenAI", status: 400, typ: "application/json", body: `{"error":{"message":"This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens. Please reduce the length of the messages.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`,
 		fails: tooLong(400, 8192, 9000, "maximum context length is 8192 tokens")},
@@ -845,7 +845,7 @@ var contextErrors = []variant{
 	{name: "context of vLLM", status: 400, typ: "application/json", body: `{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens in the messages, Please reduce the length of the messages.","type":"BadRequestError","param":null,"code":400}`,
 		fails: tooLong(400, 4096, 5000, "maximum context length is 4096 tokens")},
 	{name: "context of DeepSeek", status: 400, typ: "application/json", body: `{"error":{"message":"This model's maximum context length is 65536 tokens. However, you requested 70000 tokens (66000 in the messages, 4000 in the completion). Please reduce the length of the messages or completion.","type":"invalid_request_error","param":null,"code":"invalid_request_error"}}`,
-		fails: tooLong(400, 65536, 66000, "maximum context length")}, // open: the request alone, without the room for its answer
+		fails: tooLong(400, 65536, 66000, "maximum context length")}, // open: the request alone, without the reserve for its reply
 	{name: "context of llama.cpp", status: 400, typ: "application/json", body: `{"error":{"code":400,"message":"request (9000 tokens) exceeds the available context size (8192 tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":9000,"n_ctx":8192}}`,
 		fails: tooLong(400, 8192, 9000, "exceeds the available context size")},
 	{name: "context of llama.cpp in numbers only", status: 400, typ: "application/json", body: `{"error":{"code":400,"message":"the request is too large","type":"exceed_context_size_error","n_prompt_tokens":9000,"n_ctx":8192}}`,
@@ -867,7 +867,7 @@ var contextErrors = []variant{
 	{name: "context of Bedrock", status: 400, typ: "application/json", body: `{"message":"Input is too long for requested model."}`,
 		fails: tooLong(400, 0, 0, "Input is too long for requested model")},
 	{name: "context of LM Studio", status: 400, typ: "application/json", body: `{"error":"Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough. Try to load the model with a larger context length, or provide a shorter input"}`,
-		fails: tooLong(400, 4096, 5000, "context length of only 4096 tokens")}, // open: the first tokens are all that was sent
+		fails: tooLong(400, 4096, 5000, "context length of only 4096 tokens")}, // open: the first number of tokens is that of the request
 	{name: "context of LiteLLM", status: 400, typ: "application/json", body: `{"error":{"message":"litellm.ContextWindowExceededError: litellm.BadRequestError: OpenAIException - This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.","type":null,"param":null,"code":"400"}}`,
 		fails: tooLong(400, 8192, 9000, "ContextWindowExceededError")},
 	{name: "context with separators", status: 400, typ: "application/json", body: `{"error":{"message":"prompt is too long: 208,310 tokens > 200,000 maximum"}}`,
@@ -876,7 +876,7 @@ var contextErrors = []variant{
 	{name: "413 with a context error", status: 413, typ: "application/json", body: `{"error":{"message":"prompt is too long: 1001 tokens > 1000 maximum","type":"request_too_large"}}`, fails: tooLong(413, 1000, 1001, "prompt is too long")},
 }
 
-// openAIVariants are all variants of the kind that were written by hand.
+// openAIVariants are all handwritten variants of the kind.
 func openAIVariants() (out []variant) {
 	for _, group := range [][]variant{openAIDialects, openAIFrames, openAITexts, openAICalls, openAIUsages, openAIEndings,
 		openAIErrorsInStreams, openAIBodies, openAIErrorBodies, contextErrors} {

@@ -21,13 +21,13 @@ import (
 	"strata/history"
 )
 
-// variant is a response as some server sends it, and the result that the client must make of it.
+// variant is a response of some server, and the expected result of the client.
 type variant struct {
 	name string
 
-	status int      // 0 stands for 200
+	status int      // 0 means 200
 	typ    string   // Content-Type; empty for text/event-stream, noType for none
-	body   string   // lines end with LF
+	body   string   // written with LF line ends
 	broken bool     // the connection breaks after the body
 	later  *variant // sent from the second request on; nil for the same response again
 	tools  bool     // the request declares tools
@@ -42,7 +42,7 @@ type variant struct {
 
 const noType = "none"
 
-// expectedError is what must be true of an *Error.
+// expectedError contains the expected properties of an *Error.
 type expectedError struct {
 	kind           ErrorKind
 	status         int
@@ -54,21 +54,21 @@ type expectedError struct {
 
 const (
 	anyStatus = -1
-	// kindBroken stands for KindOverloaded or KindTruncated with a status of 500 or more.
+	// kindBroken means KindOverloaded, or KindTruncated with a status of 500 or more.
 	kindBroken ErrorKind = "overloaded or truncated"
 )
 
-// failsOnce is an error that another attempt cannot help.
+// failsOnce is an error for which a retry is useless.
 func failsOnce(kind ErrorKind, status int, says string) *expectedError {
 	return &expectedError{kind: kind, status: status, says: says, tries: 1}
 }
 
-// failsAlways is an error that is retried until no attempt is left.
+// failsAlways is an error that is retried until the last attempt.
 func failsAlways(kind ErrorKind, status int, says string) *expectedError {
 	return &expectedError{kind: kind, status: status, says: says, tries: maxTries}
 }
 
-// failsLate is an error after something was shown, so that it is not retried.
+// failsLate is an error after part of the reply was shown, so it is not retried.
 func failsLate(kind ErrorKind, status int, says string) *expectedError {
 	return &expectedError{kind: kind, status: status, says: says, partial: true, tries: 1}
 }
@@ -123,7 +123,7 @@ func asEvents(lines ...string) string {
 	return out.String()
 }
 
-// matrixRequest is what each variant is an answer to.
+// matrixRequest is the request to which each variant responds.
 func matrixRequest(kind Kind, tools bool) Request {
 	req := Request{Model: "anthropic/claude-sonnet-4-5-20250929", Entries: []Entry{user("hi")}}
 	if kind == OpenAI {
@@ -157,7 +157,7 @@ func (v *variant) header() (status int, header http.Header) {
 	case "":
 		header.Set("Content-Type", "text/event-stream")
 	case noType:
-		header["Content-Type"] = nil // so that the server does not guess one
+		header["Content-Type"] = nil // so that the server does not detect one
 	}
 	if v.status == 0 {
 		return http.StatusOK, header
@@ -165,7 +165,7 @@ func (v *variant) header() (status int, header http.Header) {
 	return v.status, header
 }
 
-// response is v, or what follows it, for the n-th request, from 1.
+// response returns the response to the n-th request, from 1.
 func (v *variant) response(n int) *variant {
 	if n > 1 && v.later != nil {
 		return v.later
@@ -173,7 +173,7 @@ func (v *variant) response(n int) *variant {
 	return v
 }
 
-// onLoopback answers with v from a server, in parts that cut makes of the body.
+// onLoopback serves v from a server; cut splits the body into parts.
 func (v *variant) onLoopback(t *testing.T, kind Kind, cut func(string) []string) {
 	t.Helper()
 	var requests atomic.Int32
@@ -199,7 +199,7 @@ func (v *variant) onLoopback(t *testing.T, kind Kind, cut func(string) []string)
 	v.check(t, kind, c, func() int { return int(requests.Load()) })
 }
 
-// inMemory answers with v without a connection, so that each read of the body returns exactly one of the parts.
+// inMemory serves v without a connection, so that each read of the body returns exactly one part.
 func (v *variant) inMemory(t *testing.T, kind Kind, change func(string) string, cut func(string) []string) {
 	t.Helper()
 	var requests atomic.Int32
@@ -207,7 +207,7 @@ func (v *variant) inMemory(t *testing.T, kind Kind, change func(string) string, 
 		v := v.response(int(requests.Add(1)))
 		status, header := v.header()
 		written := v.body
-		if status == http.StatusOK { // the body of an error is no stream
+		if status == http.StatusOK { // the body of an error is not a stream
 			written = change(written)
 		}
 		body := &partReader{parts: cut(written), end: io.EOF}
@@ -232,7 +232,7 @@ func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// partReader returns one part for each read that has room for it, then end.
+// partReader returns one part for each read with enough room, and then end.
 type partReader struct {
 	parts []string
 	end   error
@@ -252,7 +252,7 @@ func (r *partReader) Read(p []byte) (int, error) {
 
 func (r *partReader) Close() error { return nil }
 
-// check streams once through c and compares all that v says.
+// check streams once through c and compares the result with v.
 func (v *variant) check(t *testing.T, kind Kind, c *Client, requests func() int) {
 	t.Helper()
 	var rec recorder
@@ -339,7 +339,7 @@ func (want *expectedError) check(t *testing.T, res Result, err error) {
 	}
 }
 
-// comparableBlock is a block without the id that we give to a call.
+// comparableBlock returns a block without the id that Strata gives to a call.
 type comparableBlock struct {
 	Type                        history.BlockType
 	Text, Signature, Data       string
@@ -359,7 +359,7 @@ func withoutIDs(blocks []history.Block) (out []comparableBlock) {
 	return out
 }
 
-// sortedJSON writes the members of objects in one order.
+// sortedJSON sorts the members of objects.
 func sortedJSON(raw json.RawMessage) string {
 	var value any
 	if len(raw) == 0 {
@@ -372,7 +372,7 @@ func sortedJSON(raw json.RawMessage) string {
 	return string(out)
 }
 
-// disagreement says what is wrong with an answer, whatever the provider sent. It is empty if nothing is.
+// disagreement describes a contradiction in a result, whatever the provider sent; empty if there is none.
 func disagreement(res Result, err error, events []Event) string {
 	if err == nil && !slices.Contains([]StopReason{StopEndTurn, StopMaxTokens, StopRefusal, StopToolUse}, res.StopReason) {
 		return fmt.Sprintf("stop reason %q of an answer without an error", res.StopReason)
@@ -421,7 +421,7 @@ func disagreement(res Result, err error, events []Event) string {
 	return ""
 }
 
-// badCall compares a call with the arguments that events told, by id.
+// badCall compares a call with the arguments in its events, by id.
 func badCall(b history.Block, args map[string]string) string {
 	told, ok := args[b.CallID]
 	switch {
@@ -459,7 +459,7 @@ func badError(err error) string {
 	return ""
 }
 
-// Ways to cut a body into parts.
+// Ways to split a body into parts.
 
 func inOnePart(body string) []string { return []string{body} }
 
@@ -472,7 +472,7 @@ func everyBytes(n int) func(string) []string {
 	}
 }
 
-// cutBehind cuts behind each byte that is true for is.
+// cutBehind splits after each byte for which is returns true.
 func cutBehind(is func(byte) bool) func(string) []string {
 	return func(body string) (out []string) {
 		start := 0
@@ -521,12 +521,12 @@ func withMixedEnds(body string) string {
 	return strings.Join(lines, "")
 }
 
-// isEventStream reports whether body is made of events, which something can stand between.
+// isEventStream reports whether body consists of events, between which other lines can be inserted.
 func isEventStream(body string) bool {
 	return strings.HasPrefix(body, "data:") || strings.HasPrefix(body, "event:") || strings.HasPrefix(body, ":")
 }
 
-// writtenBetween writes something before the stream and between its events.
+// writtenBetween inserts something before the stream and between its events.
 func writtenBetween(something string) func(string) string {
 	return func(body string) string {
 		if !isEventStream(body) {
@@ -550,8 +550,8 @@ var writings = []struct {
 	{"ids", writtenBetween("id: 7\nretry: 1000\n\n")},
 }
 
-// checkMatrix holds all variants of a kind against the client: on loopback as they are and byte by byte, then in memory
-// in all ways to write and to part them.
+// checkMatrix checks all variants of a kind: on loopback whole and byte by byte, then in memory, written and split in
+// all ways.
 func checkMatrix(t *testing.T, kind Kind, variants []variant) {
 	for i := range variants {
 		v := &variants[i]
@@ -568,8 +568,8 @@ func checkMatrixByteByByte(t *testing.T, kind Kind, variants []variant) {
 	}
 }
 
-// allWritings makes TestStreamsInAllWritings cut each writing of each variant in all ways, not in one of them (with the race
-// detector: in one of them for one in less).
+// allWritings makes TestStreamsInAllWritings split each writing of each variant in all ways instead of one (with the
+// race detector: in one way, for every less-th variant).
 var allWritings = flag.Bool("writings", false, "combine all ways to write a stream with all ways to cut it")
 
 func checkMatrixInAllWritings(t *testing.T, kind Kind, variants []variant) {
@@ -586,7 +586,7 @@ func checkMatrixInAllWritings(t *testing.T, kind Kind, variants []variant) {
 	}
 }
 
-// checkMatrixIsLarge demands n variants that are distinct in name and response.
+// checkMatrixIsLarge checks that there are n variants with distinct names and responses.
 func checkMatrixIsLarge(t *testing.T, variants []variant, n int) {
 	names, responses := map[string]bool{}, map[string]string{}
 	for _, v := range variants {
@@ -605,11 +605,11 @@ func checkMatrixIsLarge(t *testing.T, variants []variant, n int) {
 	}
 }
 
-// brokenReasons are reasons that stand for a failure on the provider's side, whatever the wire format.
+// brokenReasons are stop reasons for a failure of the provider, in every wire format.
 var brokenReasons = []string{"abort", "aborted", "network_error", "error", "insufficient_system_resource", "MALFORMED_FUNCTION_CALL",
 	"malformed_response", "OTHER", "cancelled", "timeout", "overloaded"}
 
-// wholeReasons are the other reasons with their meaning, for a request without tools.
+// wholeReasons are the other stop reasons with their meaning, for a request without tools.
 var wholeReasons = map[string]StopReason{
 	"stop": StopEndTurn, "end_turn": StopEndTurn, "stop_sequence": StopEndTurn, "eos": StopEndTurn, "eos_token": StopEndTurn,
 	"end": StopEndTurn, "complete": StopEndTurn, "completed": StopEndTurn, "STOP": StopEndTurn, "pause_turn": StopEndTurn,
@@ -621,8 +621,8 @@ var wholeReasons = map[string]StopReason{
 	"content_filtered": StopRefusal, "guardrail_intervened": StopRefusal, "IMAGE_SAFETY": StopRefusal, "image_safety": StopRefusal,
 }
 
-// reasonVariants are all reasons, after text and alone, in bodies that stream makes of a JSON value. callStream makes
-// one with a call "read" with the id "c1" and the arguments {}.
+// reasonVariants returns all stop reasons, after text and alone, in bodies that stream creates from a JSON value.
+// callStream creates a body with a call "read" with the id "c1" and the arguments {}.
 func reasonVariants(stream, emptyStream, callStream func(reason string) string) (out []variant) {
 	for _, reason := range brokenReasons {
 		quoted := `"` + reason + `"`
@@ -644,8 +644,8 @@ func reasonVariants(stream, emptyStream, callStream func(reason string) string) 
 	return out
 }
 
-// statusVariants are all statuses that say something, with an error object that says no more, and good as the answer
-// of a second attempt.
+// statusVariants returns all statuses with a meaning, each with an error object without further information, and good
+// as the response to a second attempt.
 func statusVariants(good string) (out []variant) {
 	const body = `{"error":{"message":"the engine has stopped","type":"boom"}}`
 	for status, kind := range map[int]ErrorKind{400: KindInvalid, 401: KindAuth, 402: KindQuota, 403: KindAuth, 404: KindInvalid,
@@ -669,11 +669,11 @@ func statusVariants(good string) (out []variant) {
 	return out
 }
 
-// largeText is a text that no buffer holds whole.
+// largeText is larger than any buffer.
 var largeText = strings.Repeat("0123456789äöü😀 ", 300<<10/20)
 
-// fuzzStream reads any bytes, cut anywhere, through the client of a kind. The answer must agree with itself, and must not
-// depend on how the bytes arrive.
+// fuzzStream reads any bytes, split anywhere, through the client of a kind. The result must be consistent, and must not
+// depend on the splits.
 func fuzzStream(f *testing.F, kind Kind, seeds []variant) {
 	for i, v := range seeds {
 		if len(v.body) < 4<<10 {
@@ -696,7 +696,7 @@ func fuzzStream(f *testing.F, kind Kind, seeds []variant) {
 	})
 }
 
-// streamOutcome is what must not depend on how the bytes arrive.
+// streamOutcome is the part of a result that must not depend on the splits.
 type streamOutcome struct {
 	Blocks   []comparableBlock
 	Stop     StopReason
@@ -722,7 +722,7 @@ func streamOf(t *testing.T, kind Kind, typ string, tools, broken bool, parts []s
 	if fault := disagreement(res, err, rec.events); fault != "" {
 		t.Fatal(fault)
 	}
-	if requests < 1 || requests > 2*maxTries { // some attempts may leave out a parameter
+	if requests < 1 || requests > 2*maxTries { // some attempts may omit a parameter
 		t.Fatalf("%d requests", requests)
 	}
 	out := streamOutcome{withoutIDs(res.Blocks), res.StopReason, res.Usage, res.UsageReported, "", requests}
@@ -732,7 +732,7 @@ func streamOf(t *testing.T, kind Kind, typ string, tools, broken bool, parts []s
 	return out
 }
 
-// randomParts cuts body into parts of 1 to 16 bytes.
+// randomParts splits body into parts of 1 to 16 bytes.
 func randomParts(random *rand.Rand, body string) (parts []string) {
 	for len(body) > 0 {
 		n := min(len(body), 1+random.IntN(16))

@@ -2,6 +2,6 @@
 
 package llm
 
-// less is the factor by which tests that only take long are smaller with the race detector, which makes them several times
-// as slow: nothing in them is concurrent that other tests do not have.
+// less is the factor by which slow tests are smaller with the race detector, which makes them several times slower.
+// They have no concurrency of their own.
 const less = 4

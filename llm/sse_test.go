@@ -101,7 +101,8 @@ func FuzzSSE(f *testing.F) {
 	})
 }
 
-// FuzzDecode feeds streams of any bytes to both decoders: they may fail, but neither crash nor tell invalid text.
+// FuzzDecode reads any bytes with both decoders: they may return an error, but must neither panic nor emit invalid
+// text.
 func FuzzDecode(f *testing.F) {
 	f.Add(`data: {"type":"content_block_start","content_block":{"type":"text","text":"\ud83d"}}` + "\n\n" + `data: {"type":"message_stop"}`)
 	f.Add(`data: {"choices":[{"delta":{"content":"x","tool_calls":[{"index":-1,"function":{"arguments":"{"}}]},"finish_reason":"length"}]}`)

@@ -124,7 +124,7 @@ func TestThoughtLevelIsSent(t *testing.T) {
 		up := newUpstream(t)
 		req := Request{Model: model, Entries: []Entry{user("hi")}}
 		if strings.HasSuffix(model, "4o") || strings.HasSuffix(model, "of") {
-			req.Thought = ThoughtHigh // which they do not have
+			req.Thought = ThoughtHigh // neither exists in these streams
 		}
 		if _, err := newClient(t, up).Stream(t.Context(), req, func(Event) {}); err != nil {
 			t.Fatal(err)
@@ -174,7 +174,7 @@ func TestUsageNumbers(t *testing.T) {
 	a.on = func(Event) {}
 	s := anthropicStream{answer: &a}
 	s.report(anthropicUsage{Input: 20, CacheRead: 500, Output: 1})
-	s.report(anthropicUsage{Output: 30}) // the later event leaves the input out
+	s.report(anthropicUsage{Output: 30}) // the later event has no input
 	s.report(anthropicUsage{Input: 21, Output: 40, CacheWrite: 7})
 	if a.usage != (history.Usage{Input: 21, Output: 40, CacheRead: 500, CacheWrite: 7}) {
 		t.Errorf("usage in three events: %+v", a.usage)

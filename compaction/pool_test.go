@@ -177,6 +177,6 @@ func TestPoolUnderLoad(t *testing.T) {
 	sessions.Wait()
 	p.Close()
 	if ended.Load() != accepted.Load() || told.Load() != accepted.Load() {
-		t.Errorf("%d accepted, %d ended, %d told", accepted.Load(), ended.Load(), told.Load())
+		t.Errorf("%d accepted, %d ended, %d reported", accepted.Load(), ended.Load(), told.Load())
 	}
 }

@@ -78,7 +78,7 @@ func TestSummariseInChunks(t *testing.T) {
 	}
 	for i := range 60 {
 		if strings.Count(sent, fmt.Sprintf("answer %d:", i)) != 1 {
-			t.Errorf("answer %d is not sent once", i)
+			t.Errorf("reply %d is not sent exactly once", i)
 		}
 	}
 	if n := strings.Count(sent, "one long"); n < 1_990 { // some are split at chunk boundaries

@@ -48,7 +48,7 @@ func TestK6_06ErrorInsideStream(t *testing.T) {
 			var rec recorder
 			res, err := newClient(t, up).Stream(t.Context(), ask(wire, "hi"), rec.on)
 			if err != nil || answerText(res) != "fine" {
-				t.Fatalf("answer %+v, error %v", res, err)
+				t.Fatalf("reply %+v, error %v", res, err)
 			}
 			if r := rec.retries(); len(r) != 1 || r[0].Status != 529 {
 				t.Errorf("retries %+v", r)
@@ -65,7 +65,7 @@ func TestK6_06ErrorInsideStream(t *testing.T) {
 			up := newUpstream(t, upstream.Script{NoEnd: true}, good)
 			res, err := newClient(t, up).Stream(t.Context(), ask(wire, "hi"), func(Event) {})
 			if err != nil || answerText(res) != "fine" {
-				t.Errorf("answer %+v, error %v", res, err)
+				t.Errorf("reply %+v, error %v", res, err)
 			}
 		})
 	}
@@ -75,7 +75,7 @@ func TestK6_06FinishReasonWithoutDone(t *testing.T) {
 	up := newUpstream(t, upstream.Script{Steps: upstream.Texts("fine"), NoDone: true})
 	res, err := newClient(t, up).Stream(t.Context(), ask(upstream.OpenAI, "hi"), func(Event) {})
 	if err != nil || answerText(res) != "fine" || res.StopReason != StopEndTurn {
-		t.Errorf("answer %+v, error %v", res, err)
+		t.Errorf("reply %+v, error %v", res, err)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestK6_09EventStreamRules(t *testing.T) {
 			})
 			res, err := newClient(t, up).Stream(t.Context(), ask(wire, "hi"), func(Event) {})
 			if err != nil || answerText(res) != "full answer" || res.StopReason != StopEndTurn || res.Usage != (history.Usage{Input: 3, Output: 2}) {
-				t.Errorf("answer %+v, error %v", res, err)
+				t.Errorf("reply %+v, error %v", res, err)
 			}
 		})
 	}
@@ -312,7 +312,7 @@ func TestK6_13CancelWhileWaiting(t *testing.T) {
 	}()
 	<-waiting
 	if _, err := c.Stream(t.Context(), ask(upstream.Anthropic, "another session"), func(Event) {}); err != nil {
-		t.Errorf("a session beside the waiting one: %v", err)
+		t.Errorf("another session during the wait: %v", err)
 	}
 	cancel()
 	err := <-ended
@@ -461,7 +461,7 @@ func TestK9_03UsageNumbers(t *testing.T) {
 			}
 		}
 		if len(told) < 2 || told[len(told)-1] != want {
-			t.Errorf("%s: told %+v", wire, told)
+			t.Errorf("%s: emitted %+v", wire, told)
 		}
 	}
 }

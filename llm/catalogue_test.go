@@ -50,7 +50,7 @@ func TestEveryPriceIsPlausible(t *testing.T) {
 			t.Errorf("%s: %+v", m.Name, p)
 		}
 		if m.Provider == "anthropic" && (!near(p.CacheRead, p.Input/10) || !near(p.CacheWrite, p.Input*1.25)) {
-			t.Errorf("%s: %+v is not what Anthropic bills", m.Name, p)
+			t.Errorf("%s: %+v differs from Anthropic's prices", m.Name, p)
 		}
 		if m.Window <= 0 || m.MaxOutput <= 0 || m.MaxOutput > m.Window {
 			t.Errorf("%s: window %d, output %d", m.Name, m.Window, m.MaxOutput)

@@ -23,7 +23,7 @@ func TestNewRefusesBadProviders(t *testing.T) {
 		"":    {Kind: OpenAI},
 	} {
 		if _, err := New(Options{Providers: map[string]ProviderConfig{name: p}}); err == nil {
-			t.Errorf("%q: %+v was taken", name, p)
+			t.Errorf("%q: %+v was accepted", name, p)
 		}
 	}
 }
@@ -49,10 +49,10 @@ func TestKeys(t *testing.T) {
 				t.Errorf("%s, %s: error %v", step, wire, err)
 			}
 			if err := c.Check(t.Context(), string(wire)); (err == nil) != (kind == "") {
-				t.Errorf("%s, %s: check says %v", step, wire, err)
+				t.Errorf("%s, %s: check returned %v", step, wire, err)
 			}
 			if err != nil && strings.Contains(err.Error(), "0123456789") {
-				t.Errorf("%s, %s: the key stands in %v", step, wire, err)
+				t.Errorf("%s, %s: the key is in %v", step, wire, err)
 			}
 		}
 		for _, p := range c.Providers() {
@@ -75,7 +75,7 @@ func TestKeys(t *testing.T) {
 	}
 	expect("taken back", KeyEnv, KindAuth)
 	if err := c.SetKey("nobody", "x"); err == nil {
-		t.Error("a key for nobody was taken")
+		t.Error("a key for an unknown provider was accepted")
 	}
 }
 
@@ -131,7 +131,7 @@ func TestUnknownProvider(t *testing.T) {
 		}
 	}
 	if c.Check(t.Context(), "nobody") == nil {
-		t.Error("nobody can be reached")
+		t.Error("no model can be called")
 	}
 }
 

@@ -365,7 +365,7 @@ func TestProvidersGetTheirOwnCallsBack(t *testing.T) {
 		}
 	}
 	if n := strings.Count(other, res.Blocks[0].CallID); n != 2 {
-		t.Errorf("our id stands %d times in %s", n, other)
+		t.Errorf("our id occurs %d times in %s", n, other)
 	}
 }
 
@@ -414,7 +414,7 @@ func TestContextLengthErrors(t *testing.T) {
 		p := newRawProvider(t, constant(response{status: 400, body: other}))
 		_, err := p.client.Stream(t.Context(), ask(upstream.OpenAI, "x"), func(Event) {})
 		if e := failureOf(t, err); e.Kind == KindContext {
-			t.Errorf("%q was taken for a context-length error", other)
+			t.Errorf("%q was classified as a context-length error", other)
 		}
 	}
 }
@@ -494,7 +494,7 @@ func TestConnectionsAreReused(t *testing.T) {
 		c.Close()
 		server.Close()
 		if n := opened.Load(); n != 1 {
-			t.Errorf("%s behind the reply: %d connections for 20 calls", name, n)
+			t.Errorf("%s after the reply: %d connections for 20 calls", name, n)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func TestFragments(t *testing.T) {
 func TestFragmentRefusesOtherTypes(t *testing.T) {
 	var f fragment
 	if err := json.Unmarshal([]byte(`{"a":123456789}`), &f); err == nil {
-		t.Error("an object was taken for text")
+		t.Error("an object was decoded as text")
 	}
 }
 

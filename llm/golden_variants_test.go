@@ -22,7 +22,7 @@ func recordedBody(t *testing.T, kind Kind, req Request) []byte {
 		t.Fatal(err)
 	}
 	if _, err := c.Stream(t.Context(), req, func(Event) {}); err == nil {
-		t.Fatal("an answer without a server")
+		t.Fatal("a reply without a server")
 	}
 	return transport.body
 }

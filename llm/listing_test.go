@@ -71,7 +71,7 @@ func TestListOfModelsIsSane(t *testing.T) {
 		for _, row := range l.rows {
 			m, _ := parseModel(row)
 			if m.id <= last {
-				t.Errorf("%s: %q stands behind %q", l.id, m.id, last)
+				t.Errorf("%s: %q follows %q", l.id, m.id, last)
 			}
 			last = m.id
 			if m.name == "" || m.window <= 0 || m.maxOutput <= 0 {

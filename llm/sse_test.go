@@ -113,7 +113,7 @@ func FuzzDecode(f *testing.F) {
 			err := readReply(strings.NewReader(in), format.decoder(a), a)
 			res := a.result(Model{}, err == nil)
 			if shown := rec.text(); shown != strings.ToValidUTF8(shown, "\uFFFD") {
-				t.Errorf("told invalid text %q", shown)
+				t.Errorf("emitted invalid text %q", shown)
 			}
 			if err == nil && res.StopReason == "" {
 				t.Error("ended without a stop reason")

@@ -22,7 +22,7 @@ func TestStreamAnswers(t *testing.T) {
 				t.Fatal(err)
 			}
 			if answerText(res) != "Hello" || rec.text() != "Hello" || res.StopReason != StopEndTurn || len(res.Blocks) != 1 {
-				t.Errorf("answer %+v, shown %q", res, rec.text())
+				t.Errorf("reply %+v, shown %q", res, rec.text())
 			}
 			if !res.UsageReported || res.Usage.Input != 10 || res.Usage.Output != 2 || res.Model != models[wire] || res.Cost == 0 {
 				t.Errorf("result %+v", res)
@@ -61,7 +61,7 @@ func TestBlocksComeInOrderOfArrival(t *testing.T) {
 				}
 			}
 			if len(calls) != 4 || calls[0].Args != "" || calls[2] != (ToolCallDelta{"tc_1", "read", `"/a"}`}) {
-				t.Errorf("told calls %+v", calls)
+				t.Errorf("emitted calls %+v", calls)
 			}
 		})
 	}
@@ -247,6 +247,6 @@ func TestAnswerBounds(t *testing.T) {
 		t.Errorf("a block above the bound: %v", err)
 	}
 	if e := failure(t.Context(), "p", "", errTooLarge); e.Kind != KindInvalid || e.retryable(DefaultRetryStatuses) {
-		t.Error("a too large answer would be asked for again")
+		t.Error("a reply that is too large would be requested again")
 	}
 }

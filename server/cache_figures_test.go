@@ -36,7 +36,7 @@ func TestBreakdownIsTheNextRequest(t *testing.T) {
 					sum += n
 				}
 				if got := w.planned.last().tokens; got != int64(want) || sum != want {
-					t.Fatalf("prompt %d: the request has %d tokens and categories of %d, %v; the breakdown came to %d: %v",
+					t.Fatalf("prompt %d: the request has %d tokens and categories of %d, %v; the breakdown has %d: %v",
 						i, got, sum, call.Categories, want, before.Categories)
 				}
 				inDocuments := 0
@@ -48,7 +48,7 @@ func TestBreakdownIsTheNextRequest(t *testing.T) {
 				}
 				for _, c := range before.Categories {
 					if n := call.Categories[c.Name]; n != c.Tokens && c.Name != "history" && c.Name != "overhead" {
-						t.Fatalf("prompt %d: %d tokens of %s, the breakdown said %d", i, n, c.Name, c.Tokens)
+						t.Fatalf("prompt %d: %d tokens of %s, the breakdown has %d", i, n, c.Name, c.Tokens)
 					}
 				}
 				for path, f := range w.files {
@@ -97,7 +97,7 @@ func TestExpectedFigures(t *testing.T) {
 				t.Fatal(err)
 			}
 			if call := s.lastCall(); len(page.Calls) != 25 || page.Calls[24].ExpectedCacheRead != call.Expected {
-				t.Errorf("the usage list says %+v, the log %d", page.Calls, call.Expected)
+				t.Errorf("usage list %+v, log %d", page.Calls, call.Expected)
 			}
 			checkUsagePages(t, s)
 		})
@@ -122,7 +122,7 @@ func checkUsagePages(t *testing.T, s *stage) {
 		}
 		if got := page.Totals; cursor == "" && (got.Calls != sum.Calls || got.Usage != sum.Usage || got.Expected != sum.Expected ||
 			math.Abs(got.Cost-sum.Cost) > 1e-9 || math.Abs(got.Uncached-sum.Uncached) > 1e-9) {
-			t.Errorf("the totals are %+v, the calls come to %+v", got, sum)
+			t.Errorf("the totals are %+v, the sum of the calls is %+v", got, sum)
 		}
 	}
 	if !slices.IsSortedFunc(calls, func(a, b wire.Call) int { return a.At.Compare(b.At) }) {

@@ -59,7 +59,7 @@ func newWalk(t *testing.T, layout string, seed uint64) *walk {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("what was done:\n%s", strings.Join(w.trace, "\n"))
+			t.Logf("steps:\n%s", strings.Join(w.trace, "\n"))
 		}
 	})
 	return w
@@ -404,7 +404,7 @@ func (w *walk) compare(s *shown) error {
 	}
 	for name, versions := range s.documents {
 		if w.documents[name] == "" == (s.gone[name] < len(versions)) {
-			return fmt.Errorf("document %s is shown %d times, there: %v, notes take back %d", name, len(versions), w.documents[name] != "", s.gone[name])
+			return fmt.Errorf("document %s occurs %d times, exists: %v, notes revoke %d", name, len(versions), w.documents[name] != "", s.gone[name])
 		}
 	}
 	available := map[string]string{}
@@ -418,7 +418,7 @@ func (w *walk) compare(s *shown) error {
 		}
 	}
 	if !maps.Equal(s.available, available) {
-		return fmt.Errorf("the model is told of the files %v, there are %v", s.available, available)
+		return fmt.Errorf("the notes list the files %v, want %v", s.available, available)
 	}
 	if w.layout == stability.LayoutRipple {
 		return w.compareLean(s)

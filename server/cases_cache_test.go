@@ -165,7 +165,7 @@ func TestK3_04NewFileLeavesUpperTiersAlone(t *testing.T) {
 		}
 	}
 	if !in {
-		t.Error("the new file has not left the active set")
+		t.Error("the new file is still in the active tier")
 	}
 }
 
@@ -205,14 +205,14 @@ func TestK3_05TheClockChangesNoByte(t *testing.T) {
 				s.readAsExpected(step.what)
 				now := s.upstream.Last()
 				if got, want := contentOf(now), contentOf(control.upstream.Last()); !slices.Equal(got, want) {
-					t.Errorf("%s: the request holds\n%q\nand where the clock stands still\n%q", step.what, got, want)
+					t.Errorf("%s: the request contains\n%q\nand with a stopped clock\n%q", step.what, got, want)
 				}
 				if layout == "log" && !slices.Equal(before, contentOf(now)[:len(before)]) {
 					t.Errorf("%s: the request does not begin with the one before", step.what)
 				}
 				for _, volatile := range []string{"2026", "2031", s.sid, s.work, "msg_", "turn_", "asm_"} {
 					if bytes.Contains(now.Body, []byte(volatile)) {
-						t.Errorf("%s: the request holds %q", step.what, volatile)
+						t.Errorf("%s: the request contains %q", step.what, volatile)
 					}
 				}
 			}
@@ -248,7 +248,7 @@ func TestK3_07TurnsOfManyBlocksStayCached(t *testing.T) {
 			t.Errorf("%s: %d tokens were read, %d were marked before", when, read.Usage.CacheRead, previous)
 		}
 		if last.Tokens <= previous || last.Block != read.All-1 {
-			t.Errorf("%s: the last mark stands at block %d of %d, %d tokens; before %d", when, last.Block, read.All, last.Tokens, previous)
+			t.Errorf("%s: the last breakpoint is at block %d of %d, %d tokens; before %d", when, last.Block, read.All, last.Tokens, previous)
 		}
 		previous = last.Tokens
 	}

@@ -53,7 +53,7 @@ func TestK1_01TheCountFollowsTheCompaction(t *testing.T) {
 	s.says(upstream.Text(strings.Repeat("It was decided so. ", 20))) // 100 tokens
 	ts.untilOver(e, sid)
 	if s.times() != 1 {
-		t.Fatalf("%d summaries were asked for", s.times())
+		t.Fatalf("%d summaries were requested", s.times())
 	}
 	after := statusOf(ts, e, sid)
 	if after.HistoryTokens >= after.TriggerTokens/2 || after.LastOutcome != "compacted" {
@@ -62,14 +62,14 @@ func TestK1_01TheCountFollowsTheCompaction(t *testing.T) {
 	ts.catchUp(e, sid)
 	usage := usageOf(t, e.Frames(), sid)
 	if last, peak := usage[len(usage)-1], usage[len(usage)-2]; last >= peak || last > 2000 {
-		t.Errorf("told: %v", usage)
+		t.Errorf("received: %v", usage)
 	}
 	for range 3 {
 		mustPrompt(t, e, sid, "And this one, which is about twenty tokens long, more or less, what of it then?")
 		ts.settle(e)
 	}
 	if s.times() != 1 {
-		t.Errorf("%d summaries were asked for", s.times())
+		t.Errorf("%d summaries were requested", s.times())
 	}
 	if now := statusOf(ts, e, sid); now.HistoryTokens <= after.HistoryTokens || now.HistoryTokens > now.TriggerTokens {
 		t.Errorf("after three prompts: %+v", now)
@@ -104,7 +104,7 @@ func TestK1_02FruitlessCompactionsPause(t *testing.T) {
 		ts.settle(e)
 	}
 	if n := s.times(); n < 1 || n > 2 {
-		t.Errorf("%d summaries were asked for", n)
+		t.Errorf("%d summaries were requested", n)
 	}
 	status := statusOf(ts, e, sid)
 	if status.LastOutcome != "no_gain" || status.HistoryTokens <= status.TriggerTokens {
@@ -116,7 +116,7 @@ func TestK1_02FruitlessCompactionsPause(t *testing.T) {
 	}
 	ts.catchUp(e, sid)
 	if got := outcomes(e.Frames(), sid); strings.Join(got, " ") != strings.TrimSpace(strings.Repeat("running no_gain ", s.times())) {
-		t.Errorf("told: %v", got)
+		t.Errorf("received: %v", got)
 	}
 }
 
@@ -361,7 +361,7 @@ func TestK1_09FailedSummaries(t *testing.T) {
 			ts.settle(e)
 			ts.catchUp(e, sid)
 			if got := outcomes(e.Frames(), sid); strings.Join(got, " ") != "running failed" {
-				t.Errorf("told: %v", got)
+				t.Errorf("received: %v", got)
 			}
 			if after := ts.stored(sid); len(after.Edits) != 0 || len(after.Heads) != len(before.Heads) {
 				t.Errorf("%d messages and %d edits", len(after.Heads), len(after.Edits))

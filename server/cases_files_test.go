@@ -105,7 +105,7 @@ func TestK5_04FilesThatDisappear(t *testing.T) {
 	ts.remove("f1.txt")
 	reply := mustPrompt(t, e, sid, "without the first")
 	if got := leftOutOf(t, reply); got["file:f1.txt"] != "deleted" || len(got) != 1 {
-		t.Errorf("left out: %v", got)
+		t.Errorf("omitted: %v", got)
 	}
 	if told := rawOf(reply.Frames.Kind("files_changed")); !strings.Contains(told, `{"path":"f1.txt","change":"deleted"}`) {
 		t.Errorf("events: %s", told)
@@ -121,7 +121,7 @@ func TestK5_04FilesThatDisappear(t *testing.T) {
 	}
 	full := tokensOf(ts, e, sid)
 	if removed := call[map[string]bool](ts, e, "_strata/files/remove", sid, map[string]any{"path": "f1.txt"}); removed["removed"] {
-		t.Error("a file that has left was removed")
+		t.Error("a file that no longer exists was removed")
 	}
 
 	if err := os.Rename(filepath.Join(ts.work, "f2.txt"), filepath.Join(ts.work, "f3.txt")); err != nil {
@@ -129,10 +129,10 @@ func TestK5_04FilesThatDisappear(t *testing.T) {
 	}
 	reply = mustPrompt(t, e, sid, "without the second")
 	if got := leftOutOf(t, reply); got["file:f2.txt"] != "deleted" {
-		t.Errorf("left out: %v", got)
+		t.Errorf("omitted: %v", got)
 	}
 	if sent := string(ts.upstream.Last().Body); !strings.Contains(sent, "REMOVED: f2.txt") {
-		t.Errorf("the model is not told: %.600s", sent)
+		t.Errorf("the request contains no note: %.600s", sent)
 	}
 	if b := tokensOf(ts, e, sid); len(filesOf(ts, e, sid)) != 0 || b.Dead < 100 && categoryTokens(b, "files") >= categoryTokens(full, "files") {
 		t.Errorf("files still count: %+v", b.Categories)
@@ -144,11 +144,11 @@ func TestK5_04FilesThatDisappear(t *testing.T) {
 	for range 2 {
 		reply = mustPrompt(t, e, sid, "without the third")
 		if got := leftOutOf(t, reply); got["file:f3.txt"] != "unreadable" {
-			t.Errorf("left out: %v", got)
+			t.Errorf("omitted: %v", got)
 		}
 		f := filesOf(ts, e, sid)["f3.txt"]
 		if f.State != "not_available" || f.Tokens != 0 || f.Reason == "" {
-			t.Errorf("the list says %+v", f)
+			t.Errorf("the list contains %+v", f)
 		}
 		ts.restart()
 		e = resume(ts, sid)
@@ -157,7 +157,7 @@ func TestK5_04FilesThatDisappear(t *testing.T) {
 		t.Error("the file that cannot be read cannot be removed")
 	}
 	if got := leftOutOf(t, mustPrompt(t, e, sid, "and on")); len(got) != 0 {
-		t.Errorf("left out: %v", got)
+		t.Errorf("omitted: %v", got)
 	}
 }
 
@@ -306,7 +306,7 @@ func TestK5_07NothingLeadsOutOfTheWorkspace(t *testing.T) {
 		for _, uri := range uris {
 			got := leftOutOf(t, promptWith(t, e, sid, words("Look"), link(uri)))
 			if got[uri] != "outside" && got[uri] != "bad_uri" {
-				t.Errorf("%s is left out as %q", uri, got[uri])
+				t.Errorf("%s is omitted with reason %q", uri, got[uri])
 			}
 			promptWith(t, e, sid, words("Look"), embedded(uri, "planted")) // not added to the files
 		}

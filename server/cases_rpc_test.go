@@ -65,13 +65,13 @@ func TestK8_01IDs(t *testing.T) {
 		e := ts.editor()
 		sendRaw(t, e, infoFrame(id))
 		if a := answersTo(e, id); len(a) != 1 || a[0].Error != nil {
-			t.Errorf("id %s is answered %d times", id, len(a))
+			t.Errorf("id %s has %d responses", id, len(a))
 		}
 	}
 	e := ts.editor()
 	for _, id := range []string{`1e3`, `7.5`, `null`, `true`, `{}`} {
 		if codes := refusals(t, e, infoFrame(id)); fmt.Sprint(codes) != "[-32600]" {
-			t.Errorf("id %s is answered with %v", id, codes)
+			t.Errorf("the response to id %s is %v", id, codes)
 		}
 	}
 	gates := []chan struct{}{make(chan struct{}), make(chan struct{})}
@@ -83,11 +83,11 @@ func TestK8_01IDs(t *testing.T) {
 	}
 	close(gates[1])
 	if a := answersTo(e, `"700"`); len(a) != 1 || a[0].Error != nil {
-		t.Errorf("the answer to \"700\" is %+v", a)
+		t.Errorf("the response to \"700\" is %+v", a)
 	}
 	close(gates[0])
 	if a := answersTo(e, `700`); len(a) != 1 || a[0].Error != nil {
-		t.Errorf("the answer to 700 is %+v", a)
+		t.Errorf("the response to 700 is %+v", a)
 	}
 }
 
@@ -102,12 +102,12 @@ func TestK8_02BrokenFrames(t *testing.T) {
 		`{"jsonrpc":"2.0","method":1,"params":"bar"}`: rpc.CodeInvalidRequest,
 	} {
 		if codes := refusals(t, e, frame); len(codes) != 1 || codes[0] != want {
-			t.Errorf("%q is answered with %v", frame, codes)
+			t.Errorf("the response to %q is %v", frame, codes)
 		}
 	}
 	sendRaw(t, e, `{"jsonrpc":"2.0","id":"x","method":1}`)
 	if a := answersTo(e, `"x"`); a[0].Error == nil || a[0].Error.Code != rpc.CodeInvalidRequest {
-		t.Errorf("answered with %s", a[0].Raw)
+		t.Errorf("response %s", a[0].Raw)
 	}
 	c := dialRaw(t, ts)
 	if err := c.conn.Write(t.Context(), websocket.MessageBinary, []byte("\x00\x01")); err != nil {
@@ -141,10 +141,10 @@ func TestK8_03Batches(t *testing.T) {
 	} {
 		start := len(e.Frames())
 		if codes := refusals(t, e, batch); fmt.Sprint(codes) != "[-32600]" {
-			t.Errorf("%.60q is answered with %v", batch, codes)
+			t.Errorf("the response to %.60q is %v", batch, codes)
 		}
 		if f := e.Frames()[start]; f.Error == nil || !strings.Contains(f.Error.Message, "batch") {
-			t.Errorf("the answer to %.60q does not speak of batches: %s", batch, f.Raw)
+			t.Errorf("the response to %.60q does not mention batches: %s", batch, f.Raw)
 		}
 	}
 }
@@ -164,7 +164,7 @@ func TestK8_05IDInFlight(t *testing.T) {
 	a.Expect(testclient.Says(first, testclient.AgentChunk, "first"))
 	b.Expect(testclient.Says(other, testclient.AgentChunk, "first"))
 	if codes := refusals(t, a, prompt(second)); fmt.Sprint(codes) != "[-32600]" {
-		t.Errorf("the second is answered with %v", codes)
+		t.Errorf("the response to the second is %v", codes)
 	}
 	if n := len(transcript(t, a, second)); n != 0 {
 		t.Errorf("the refused prompt stored %d messages", n)
@@ -243,7 +243,7 @@ func TestK8_07HalfCharacters(t *testing.T) {
 			t.Helper()
 			sendRaw(t, e, `{"jsonrpc":"2.0","id":"`+id+`","method":"session/prompt","params":{"sessionId":"`+sid+`","prompt":[{"type":"text","text":"`+text+`"}]}}`)
 			if a := answersTo(e, `"`+id+`"`); a[0].Error != nil {
-				t.Fatalf("prompt %s is answered with %s", text, a[0].Raw)
+				t.Fatalf("the reply to prompt %s is %s", text, a[0].Raw)
 			}
 		}
 		prompt("lone", `a\ud83d`)

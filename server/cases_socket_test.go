@@ -368,7 +368,7 @@ func TestK7_03ClockJump(t *testing.T) {
 	}
 	close(gate)
 	if reply, err := turn.Wait(); err != nil || reply.Said() != "first, rest" {
-		t.Errorf("said %q, error %v", reply.Said(), err)
+		t.Errorf("text %q, error %v", reply.Said(), err)
 	}
 }
 
@@ -479,7 +479,7 @@ func TestK7_04ReconnectAfterARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := chatOf(snap.Messages), fmt.Sprintf("user complete \"hello\"\nassistant interrupted %q\n", first); got != want {
-		t.Errorf("the snapshot holds\n%s", got)
+		t.Errorf("the snapshot contains\n%s", got)
 	}
 	mustPrompt(t, back, sid, "next")
 	if faults := back.Frames().Faults(sid); len(faults) > 0 {
@@ -511,7 +511,7 @@ func handshake(t *testing.T, ts *testServer, lines ...string) *http.Response {
 	}
 	resp.Body.Close()
 	if cors := resp.Header.Get("Access-Control-Allow-Origin"); cors != "" {
-		t.Errorf("%v is answered with Access-Control-Allow-Origin: %s", lines, cors)
+		t.Errorf("the response to %v has Access-Control-Allow-Origin: %s", lines, cors)
 	}
 	return resp
 }
@@ -541,7 +541,7 @@ func TestK7_06ForeignOrigins(t *testing.T) {
 			lines = append(lines, "Origin: "+origin)
 		}
 		if got := handshake(t, ts, lines...).StatusCode; got != want {
-			t.Errorf("origin %q is answered with %d", origin, got)
+			t.Errorf("origin %q: status %d", origin, got)
 		}
 		for _, route := range []string{"GET / HTTP/1.1", "GET /healthz HTTP/1.1", "GET /metrics HTTP/1.1", "POST / HTTP/1.1", "POST /acp HTTP/1.1"} {
 			if want != 403 || origin == "" {
@@ -549,14 +549,14 @@ func TestK7_06ForeignOrigins(t *testing.T) {
 			}
 			resp := handshake(t, ts, route, "Host: 127.0.0.1:PORT", bearer, "Origin: "+origin, "Content-Length: 0")
 			if resp.StatusCode != 403 && resp.StatusCode != 405 {
-				t.Errorf("%s from origin %q is answered with %d", route, origin, resp.StatusCode)
+				t.Errorf("%s from origin %q: status %d", route, origin, resp.StatusCode)
 			}
 		}
 	}
 	for _, without := range [][]string{nil, {"Origin: http://127.0.0.1:PORT"}, {"Origin: vscode-webview://abc"}} {
 		lines := append(append([]string{"GET /acp HTTP/1.1", "Host: 127.0.0.1:PORT"}, upgrade...), without...)
 		if got := handshake(t, ts, lines...).StatusCode; got != 401 {
-			t.Errorf("no token, %q: answered with %d", without, got)
+			t.Errorf("no token, %q: status %d", without, got)
 		}
 	}
 }
@@ -585,7 +585,7 @@ func TestK7_07ForeignHosts(t *testing.T) {
 				}
 				got := handshake(t, ts, lines...).StatusCode
 				if refused := got == 403 || got == 400; refused == served && !(served && got == 401) {
-					t.Errorf("%s with the host %q and origin %q is answered with %d", route, host, origin, got)
+					t.Errorf("%s with host %q and origin %q: status %d", route, host, origin, got)
 				}
 			}
 		}

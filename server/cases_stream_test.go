@@ -86,14 +86,14 @@ func TestK6_01TwoPromptsAtOnce(t *testing.T) {
 	}
 	stored := transcript(t, c, sid)
 	if answered < rounds || len(stored) != 2*answered {
-		t.Errorf("%d messages of %d answered prompts", len(stored), answered)
+		t.Errorf("%d messages after %d prompts with a reply", len(stored), answered)
 	}
 	for i := range stored {
 		if want := []history.Role{history.RoleUser, history.RoleAssistant}[i%2]; stored[i].Role != want {
 			t.Fatalf("message %d is the %s's", i, stored[i].Role)
 		}
 		if i%2 == 1 && !strings.Contains(stored[i].PlainText(), " to: "+stored[i-1].PlainText()+".") {
-			t.Errorf("%q is answered with %q", stored[i-1].PlainText(), stored[i].PlainText())
+			t.Errorf("the reply to %q is %q", stored[i-1].PlainText(), stored[i].PlainText())
 		}
 	}
 	if err := witness.Call("_strata/debug/quiesce", nil, nil); err != nil {
@@ -125,7 +125,7 @@ func TestK6_02CancelWhileTheProviderIsDeaf(t *testing.T) {
 		}
 		next := mustPrompt(t, e, sid, "next")
 		if strings.Contains(e.Frames().Text(testclient.AgentChunk), "late") {
-			t.Error("a chunk of the cancelled turn came late")
+			t.Error("a chunk of the cancelled turn arrived after its end")
 		}
 		want := fmt.Sprintf("user complete \"hello\"\nassistant cancelled \"12345\"\nuser complete \"next\"\nassistant complete %q\n", next.Said())
 		if got := chatOf(transcript(t, e, sid)); got != want {
@@ -257,7 +257,7 @@ func TestK6_04ChunksComeBeforeTheResult(t *testing.T) {
 					t.Fatal(err)
 				}
 				if said := reply.Said(); said != want {
-					t.Errorf("%d of %d bytes came before the result", len(said), len(want))
+					t.Errorf("%d of %d bytes arrived before the result", len(said), len(want))
 				}
 				if m := lastMessage(t, e, sid); m.PlainText() != want || m.Status != history.StatusComplete {
 					t.Errorf("stored as %s with %d bytes", m.Status, len(m.PlainText()))
@@ -293,10 +293,10 @@ func TestK6_06ErrorInsideTheStream(t *testing.T) {
 				turn := e.Start(sid, "hello")
 				_, err := turn.Wait()
 				if d := faultData[data](t, wireFault(t, err, wire.CodeProvider)); !d.Partial {
-					t.Errorf("the error says %+v", d)
+					t.Errorf("error %+v", d)
 				}
 				if n := len(ts.upstream.Requests()) - asked; n != 1 {
-					t.Errorf("asked %d times", n)
+					t.Errorf("called %d times", n)
 				}
 				if m := lastMessage(t, e, sid); m.PlainText() != "abc" || m.Status != history.StatusFailed {
 					t.Errorf("stored as %s: %q", m.Status, m.PlainText())
@@ -313,7 +313,7 @@ func TestK6_06ErrorInsideTheStream(t *testing.T) {
 				e, sid := attached(t, ts)
 				ts.upstream.Push(script, upstream.Script{Steps: upstream.Texts("fine")})
 				if reply := mustPrompt(t, e, sid, "hello"); reply.Said() != "fine" || len(reply.Frames.Kind("retrying")) != 1 {
-					t.Errorf("said %q after %d retries", reply.Said(), len(reply.Frames.Kind("retrying")))
+					t.Errorf("text %q after %d retries", reply.Said(), len(reply.Frames.Kind("retrying")))
 				}
 				if got := len(transcript(t, e, sid)); got != 2 {
 					t.Errorf("%d messages", got)
@@ -330,14 +330,14 @@ func TestK6_07DroppedConnection(t *testing.T) {
 		_, err := e.Prompt(sid, "hello")
 		wireFault(t, err, wire.CodeProvider)
 		if n := len(ts.upstream.Requests()); n != 1 {
-			t.Errorf("asked %d times", n)
+			t.Errorf("called %d times", n)
 		}
 		if m := lastMessage(t, e, sid); m.PlainText() != "1 2 3 4 5 " || m.Status != history.StatusFailed {
 			t.Errorf("stored as %s: %q", m.Status, m.PlainText())
 		}
 		ts.upstream.Push(upstream.Script{Steps: []upstream.Step{upstream.Cut()}}, upstream.Script{Steps: upstream.Texts("fine")})
 		if reply := mustPrompt(t, e, sid, "again"); reply.Said() != "fine" || len(ts.upstream.Requests()) != 3 {
-			t.Errorf("said %q after asking %d times", reply.Said(), len(ts.upstream.Requests()))
+			t.Errorf("text %q after %d calls", reply.Said(), len(ts.upstream.Requests()))
 		}
 		checkShown(t, e.Frames().Of(sid), transcript(t, e, sid))
 	})
@@ -366,7 +366,7 @@ func TestK6_08CharactersSplitBetweenChunks(t *testing.T) {
 		)
 		for _, want := range []string{text, "a😀b"} {
 			if said := mustPrompt(t, e, sid, "hello").Said(); said != want {
-				t.Errorf("said %q", said)
+				t.Errorf("text %q", said)
 			}
 			if m := lastMessage(t, e, sid); m.PlainText() != want {
 				t.Errorf("stored %q", m.PlainText())
@@ -397,7 +397,7 @@ func TestK6_09EventStreamRules(t *testing.T) {
 		ts.upstream.Push(upstream.Script{Bare: true, Steps: []upstream.Step{upstream.Raw(oddStreams[format])}})
 		e, sid := attached(t, ts)
 		if said := mustPrompt(t, e, sid, "hello").Said(); said != "full answer" {
-			t.Errorf("said %q", said)
+			t.Errorf("text %q", said)
 		}
 	})
 }
@@ -422,7 +422,7 @@ func TestK6_10LargeDataLines(t *testing.T) {
 			ts.upstream.Push(upstream.Script{Steps: upstream.Texts(text, "end")})
 			reply := mustPrompt(t, e, sid, "hello")
 			if said := reply.Said(); said != text+"end" {
-				t.Errorf("%s: said %d of %d bytes", name, len(said), len(text)+3)
+				t.Errorf("%s: text has %d of %d bytes", name, len(said), len(text)+3)
 			}
 			if m := lastMessage(t, e, sid); m.PlainText() != text+"end" || m.Status != history.StatusComplete {
 				t.Errorf("%s: stored as %s with %d bytes", name, m.Status, len(m.PlainText()))

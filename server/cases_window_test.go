@@ -61,10 +61,10 @@ func TestK2_05TheAnswerHasRoom(t *testing.T) {
 					ts.settle(e)
 					req := ts.upstream.Last()
 					if req.MaxTokens > answer || req.Tokens()+max(req.MaxTokens, 1) > window {
-						t.Errorf("request %d: %d tokens and %d for the answer", i, req.Tokens(), req.MaxTokens)
+						t.Errorf("request %d: %d tokens and %d for the reply", i, req.Tokens(), req.MaxTokens)
 					}
 					if strings.Contains(string(req.Body), "exceed") {
-						t.Errorf("request %d holds an error", i)
+						t.Errorf("request %d contains an error", i)
 					}
 					sizes = append(sizes, req.Tokens())
 				}
@@ -97,7 +97,7 @@ func TestK2_06OneItemAsLargeAsTheWindow(t *testing.T) {
 				for _, text := range []string{"hello", "and again"} {
 					reply := mustPrompt(t, e, sid, text)
 					if !strings.Contains(reply.Said(), text) {
-						t.Errorf("answered with %q", reply.Said())
+						t.Errorf("reply %q", reply.Said())
 					}
 					ts.settle(e)
 				}
@@ -210,7 +210,7 @@ func TestK5_01CopiesOfToolsGiveWayToTheNewest(t *testing.T) {
 		mustPrompt(t, e, sid, fmt.Sprint("What of it? ", i))
 		sent := string(ts.upstream.Last().Body)
 		if n := strings.Count(sent, fmt.Sprintf(`version %d\n`, version)); n < 1 || n > 2 {
-			t.Errorf("read %d: the newest content stands %d times", i, n)
+			t.Errorf("read %d: the newest content occurs %d times", i, n)
 		}
 	}
 }
@@ -293,7 +293,7 @@ func lastUsage(t *testing.T, fs testclient.Frames, sid string) (used, size int) 
 	t.Helper()
 	frames := fs.Of(sid).Kind("usage_update")
 	if len(frames) == 0 {
-		t.Fatal("nothing is told of the usage")
+		t.Fatal("no usage was reported")
 	}
 	var params struct{ Update struct{ Used, Size int } }
 	if err := json.Unmarshal(frames[len(frames)-1].Params, &params); err != nil {
@@ -331,7 +331,7 @@ func TestK9_01UsageIsAShareOfTheModelsWindow(t *testing.T) {
 		mustPrompt(t, e, sid, "How full is it?")
 		used, size := lastUsage(t, e.Frames(), sid)
 		if size != s.size || used*100/size != s.percent {
-			t.Errorf("%s: %d of %d are used, %d %% are wanted", s.model, used, size, s.percent)
+			t.Errorf("%s: %d of %d are used, want %d %%", s.model, used, size, s.percent)
 		}
 		budget := call[session.Budget](ts, e, "_strata/context/budget", sid, nil)
 		if budget.MaxInputTokens != s.size || budget.Remaining < 0 || budget.PercentUsed < 0 {
@@ -372,14 +372,14 @@ func TestK9_02TheMeterFollowsCompactions(t *testing.T) {
 	var full int
 	small := told("the worker", updates()+1, func() { ts.talk(e, sid, 6) }) // over the trigger
 	if got := outcomes(e.Frames(), sid); !slices.Contains(got, "compacted") {
-		t.Fatalf("told: %v", got)
+		t.Fatalf("received: %v", got)
 	}
 	full = told("an undo", updates()+1, func() { call[map[string]any](ts, e, "_strata/checkpoint/undo", sid, nil) })
 	if small >= full {
 		t.Errorf("%d tokens after the compaction, %d without it", small, full)
 	}
 	if again := told("asked for", updates()+1, func() { compactNow(ts, e, sid, "rolling", "compacted") }); again >= full {
-		t.Errorf("%d tokens after a compaction that was asked for, %d without it", again, full)
+		t.Errorf("%d tokens after a requested compaction, %d without it", again, full)
 	}
 	last := told("a restore", updates()+1, func() { call[map[string]any](ts, e, "_strata/checkpoint/restore", sid, map[string]any{"seq": 12}) })
 	if last >= full {
@@ -392,7 +392,7 @@ func TestK9_02TheMeterFollowsCompactions(t *testing.T) {
 	n = updates()
 	compactNow(ts, e, sid, "rolling", "failed")
 	if updates() != n {
-		t.Error("a failed compaction changes what is told of the usage")
+		t.Error("a failed compaction changes the reported usage")
 	}
 	if cleared := told("a clear", updates()+1, func() { call[map[string]any](ts, e, "_strata/history/clear", sid, nil) }); cleared >= last {
 		t.Errorf("%d tokens after a clear", cleared)

@@ -58,7 +58,7 @@ func TestACompactionThatTheServersEndStopsIsInterrupted(t *testing.T) {
 	}
 	e.Expect(testclient.Sees(sid, "closed"))
 	if got := outcomes(e.Frames(), sid); strings.Join(got, " ") != "running interrupted" {
-		t.Errorf("told: %v", got)
+		t.Errorf("received: %v", got)
 	}
 	ts.start(compacting(t))
 	if got := statusOf(ts, ts.editor(), sid); got.LastOutcome != session.OutcomeInterrupted || got.Running {
@@ -81,7 +81,7 @@ func TestACompactionIsSupersededByAnotherEdit(t *testing.T) {
 	ts.catchUp(e, sid)
 	updates := e.Frames().Of(sid).Kind("compaction_update")
 	if last := string(updates[len(updates)-1].Params); !strings.Contains(last, `"status":"cancelled"`) || !strings.Contains(last, `"summary":[]`) {
-		t.Errorf("told: %s", last)
+		t.Errorf("received: %s", last)
 	}
 	ts.settle(e)
 	if info := call[wire.SessionDetails](ts, e, "_strata/session/info", sid, nil); info.InView != 2 {
@@ -141,7 +141,7 @@ func TestAPauseOutlivesARestart(t *testing.T) {
 			ts.settle(e)
 		}
 		if s.times() != 2 {
-			t.Fatalf("%d summaries were asked for, 2 in vain begin a pause", s.times())
+			t.Fatalf("%d summaries were requested, want 2 before the backoff", s.times())
 		}
 		if cleared {
 			call[map[string]any](ts, e, "_strata/history/clear", sid, nil)

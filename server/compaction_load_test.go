@@ -65,7 +65,7 @@ func (b *busy) prompts(sid string, session, from, to int) error {
 			return fmt.Errorf("%s: %w", asked, err)
 		}
 		if !strings.HasPrefix(reply.Said(), "The answer to "+asked) {
-			return fmt.Errorf("%s was answered with %q", asked, reply.Said())
+			return fmt.Errorf("the reply to %s was %q", asked, reply.Said())
 		}
 	}
 	return nil
@@ -119,7 +119,7 @@ func TestPromptsInManySessionsWhileTheSummarizerIsSlow(t *testing.T) {
 			t.Fatalf("session %d has %d messages and %d edits", i, len(got.Heads), len(got.Edits))
 		}
 		if d := cmp.Diff(alone.viewed(reference, history.NewLog(want.Heads, want.Edits)), all.viewed(sid, history.NewLog(got.Heads, got.Edits))); d != "" {
-			t.Errorf("session %d (-alone +beside others): %s", i, d)
+			t.Errorf("session %d (-alone +with others): %s", i, d)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func TestAHistoryOverItsTriggerIsCompactedAfterTheAnswer(t *testing.T) {
 	undone := call[map[string]any](ts, e, "_strata/checkpoint/undo", sid, nil)
 	restored := call[session.CompactionStatus](ts, e, "_strata/context/compaction", sid, nil)
 	if restored.HistoryTokens <= before.TriggerTokens {
-		t.Errorf("undo %v left %+v", undone, restored)
+		t.Errorf("after undo %v: %+v", undone, restored)
 	}
 }
 

@@ -24,7 +24,7 @@ func TestFilesAndDocumentsReachTheModel(t *testing.T) {
 	sent := string(ts.upstream.Last().Body)
 	for _, want := range []string{"You are a test.", "Always answer in verse.", "One package.", "func main() {}", "Files available for this step:", "FULL: main.go", "What is there?"} {
 		if !strings.Contains(sent, want) {
-			t.Errorf("the request does not hold %q:\n%s", want, sent)
+			t.Errorf("the request does not contain %q:\n%s", want, sent)
 		}
 	}
 	ts.write("main.go", "package main\n\nfunc main() { println() }\n")
@@ -32,7 +32,7 @@ func TestFilesAndDocumentsReachTheModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	if sent := string(ts.upstream.Last().Body); !strings.Contains(sent, "println()") {
-		t.Errorf("the request does not hold the present content:\n%s", sent)
+		t.Errorf("the request does not contain the current content:\n%s", sent)
 	}
 }
 
@@ -58,12 +58,12 @@ func TestBreakdownAddsUp(t *testing.T) {
 			items += it.Tokens
 		}
 		if items != tier.Tokens {
-			t.Errorf("tier %s: items come to %d, the tier says %d", tier.Tier, items, tier.Tokens)
+			t.Errorf("tier %s: its items have %d tokens, the tier has %d", tier.Tier, items, tier.Tokens)
 		}
 		tiers += tier.Tokens
 	}
 	if categories != b.Used || tiers != b.Used || b.Used == 0 {
-		t.Errorf("used %d, categories come to %d, tiers and overhead to %d", b.Used, categories, tiers)
+		t.Errorf("used %d, sum of categories %d, sum of tiers and overhead %d", b.Used, categories, tiers)
 	}
 	if b.Totals.Calls != 3 {
 		t.Errorf("totals: %+v", b.Totals)
@@ -103,7 +103,7 @@ func TestAssembleAndCommit(t *testing.T) {
 		t.Errorf("committed: %+v", c)
 	}
 	if err := e.Call("_strata/context/commit", map[string]any{"sessionId": sid, "messages": []any{map[string]any{"role": "assistant", "content": "x"}}}, nil); err == nil {
-		t.Error("a second commit of the same request was taken")
+		t.Error("a second commit of the same request was accepted")
 	}
 }
 
@@ -142,7 +142,7 @@ func TestPreviewWorksWhileATurnRunsAndLeavesAnAssembledRequestAlone(t *testing.T
 	before := call[map[string]any](ts, e, "_strata/context/breakdown", sid, nil)
 	call[session.Assembled](ts, e, "_strata/context/assemble", sid, map[string]any{"preview": true})
 	if after := call[map[string]any](ts, e, "_strata/context/breakdown", sid, nil); !reflect.DeepEqual(before, after) {
-		t.Errorf("a preview changed what the breakdown says: %v, then %v", before, after)
+		t.Errorf("a preview changed the breakdown: %v, then %v", before, after)
 	}
 	call[session.Committed](ts, e, "_strata/context/commit", sid, map[string]any{
 		"assemblyId": assembled.AssemblyID, "messages": []any{map[string]any{"role": "assistant", "content": "Fine."}},

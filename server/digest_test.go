@@ -27,7 +27,7 @@ func counted(t *testing.T, req *upstream.Request, line *regexp.Regexp) int {
 	}
 	n, err := strconv.Atoi(found[0][1])
 	if err != nil || len(found) > 1 {
-		t.Errorf("the request says %v", found)
+		t.Errorf("the request contains the numbers %v", found)
 	}
 	return n
 }
@@ -57,7 +57,7 @@ func TestWhatStandsForTheMiddleIsBounded(t *testing.T) {
 					gone := len(l.Heads) - len(log.View())
 					omitted, summarised := counted(t, ts.upstream.Last(), omittedLine), counted(t, ts.upstream.Last(), summaryLine)
 					if omitted+summarised != gone || digest != (summarised > 0) {
-						t.Fatalf("round %d: %d messages left, the request says %d omitted and %d summarised", round, gone, omitted, summarised)
+						t.Fatalf("round %d: %d messages were removed, the request reports %d omitted and %d summarized", round, gone, omitted, summarised)
 					}
 					if log.Summary().Tokens > budget {
 						t.Errorf("round %d: a digest of %d tokens, %d are allowed", round, log.Summary().Tokens, budget)
@@ -70,7 +70,7 @@ func TestWhatStandsForTheMiddleIsBounded(t *testing.T) {
 					}
 				}
 				if s.times() > 0 {
-					t.Errorf("a model was asked %d times", s.times())
+					t.Errorf("a model was called %d times", s.times())
 				}
 			})
 		}

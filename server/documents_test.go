@@ -78,7 +78,7 @@ func TestDocumentsAreSetReplacedAndRemoved(t *testing.T) {
 		return call[map[string]bool](ts, e, "_strata/documents/remove", sid, map[string]any{"name": name})["removed"]
 	}
 	if !remove("types") || remove("types") || remove("") {
-		t.Error("removed is not told right")
+		t.Error("the removal is not reported correctly")
 	}
 	if d := documentsOf(ts, e, sid); d == nil || len(d) != 0 {
 		t.Errorf("documents: %v", d)
@@ -151,7 +151,7 @@ func TestAgentsFileIsTheRules(t *testing.T) {
 	sent(`# rules\n\nFirst rules.\n`)
 	ts.write("AGENTS.md", "Second rules.\n")
 	if body := sent("Second rules."); strings.Contains(body, "First rules.") && strings.Index(body, "First rules.") > strings.Index(body, "Second rules.") {
-		t.Error("the old rules come behind the new ones")
+		t.Error("the old rules follow the new ones")
 	}
 	if d := documentsOf(ts, e, sid); len(d) != 0 {
 		t.Errorf("listed: %v", d)
@@ -176,11 +176,11 @@ func TestAgentsFileIsTheRules(t *testing.T) {
 	sent("Second rules.")
 	ts.write("AGENTS.md", "\x00\x01\x02")
 	if left := leftOutOf(t, mustPrompt(t, e, sid, "look")); left["doc:rules"] != "binary" {
-		t.Errorf("left out: %v", left)
+		t.Errorf("omitted: %v", left)
 	}
 	ts.remove("AGENTS.md")
 	if left := leftOutOf(t, mustPrompt(t, e, sid, "look")); len(left) != 0 {
-		t.Errorf("left out: %v", left)
+		t.Errorf("omitted: %v", left)
 	}
 	if got := keys(); got != "" {
 		t.Errorf("documents in the request: %s", got)

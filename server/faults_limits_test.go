@@ -74,7 +74,7 @@ func TestF16TriggersAreWhatTheProviderCounts(t *testing.T) {
 		reply := mustPrompt(t, e, sid, talk(i, 600))
 		ts.settle(e)
 		if out := leftOutOf(t, reply); len(out) > 0 {
-			t.Fatalf("prompt %d: left out %v", i, out)
+			t.Fatalf("prompt %d: omitted %v", i, out)
 		}
 		status := call[session.CompactionStatus](ts, e, "_strata/context/compaction", sid, nil)
 		if status.TriggerTokens != 24_000 {
@@ -114,7 +114,7 @@ func TestF14TheContextIsLearned(t *testing.T) {
 					t.Error("nothing was compacted")
 				}
 				if !told {
-					t.Error("no notice says that the request was shortened")
+					t.Error("there is no notice about the reduced request")
 				}
 				b := call[session.Budget](ts, e, "_strata/context/budget", sid, nil)
 				if dialect != upstream.Silent && b.MaxInputTokens != 8_192 || b.MaxInputTokens > 12_000 {
@@ -167,10 +167,10 @@ func TestF14WithoutRoomTheProvidersWordsRemain(t *testing.T) {
 	e, sid := attached(t, ts)
 	_, err := e.Prompt(sid, talk(1, 2_000))
 	if fault := wireFault(t, err, wire.CodeProvider); !strings.Contains(fault.Message, "600 tokens") {
-		t.Errorf("told %q", fault.Message)
+		t.Errorf("received %q", fault.Message)
 	}
 	if n := len(ts.upstream.Requests()); n != 1 {
-		t.Errorf("%d requests, although nothing can be left out", n)
+		t.Errorf("%d requests, although nothing can be omitted", n)
 	}
 	mustPrompt(t, e, sid, "short")
 }
@@ -268,7 +268,7 @@ func TestF12PartialReportsTeachNothing(t *testing.T) {
 			t.Errorf("prompt %d: the budget uses %d of a request of %d, calibrated: %v", i, b.Used, sent, b.Calibrated)
 		}
 		if used := usedOf(t, reply); used < sent/2 {
-			t.Errorf("prompt %d: %d tokens are told as used of %d", i, used, sent)
+			t.Errorf("prompt %d: %d tokens are reported as used of %d", i, used, sent)
 		}
 	}
 	page := call[wire.UsagePage](ts, e, "_strata/usage/list", sid, nil)

@@ -134,7 +134,7 @@ func TestF13PicturesThatNoRequestCanHold(t *testing.T) {
 	} {
 		_, err := e.StartWith(sid, tc.blocks, "").Wait()
 		if fault := wireFault(t, err, rpc.CodeInvalidParams); !strings.Contains(fault.Message, tc.told) {
-			t.Errorf("%s: told %q", name, fault.Message)
+			t.Errorf("%s: received %q", name, fault.Message)
 		}
 		var content []any
 		content = append(content, tc.blocks...)
@@ -142,7 +142,7 @@ func TestF13PicturesThatNoRequestCanHold(t *testing.T) {
 		for _, method := range []string{"_strata/history/append", "_strata/history/replace"} {
 			err := e.Call(method, map[string]any{"sessionId": sid, "messages": messages}, nil)
 			if fault := wireFault(t, err, rpc.CodeInvalidParams); !strings.Contains(fault.Message, "messages[1]: ") || !strings.Contains(fault.Message, tc.told) {
-				t.Errorf("%s, %s: told %q", name, method, fault.Message)
+				t.Errorf("%s, %s: received %q", name, method, fault.Message)
 			}
 		}
 	}
@@ -194,7 +194,7 @@ func TestF13RefusedPicturesLeave(t *testing.T) {
 					t.Errorf("%s: sent %v", when, sentPictures(last))
 				}
 				if out := leftOutOf(t, reply); out[key] != "picture_refused" {
-					t.Errorf("%s: left out %v", when, out)
+					t.Errorf("%s: omitted %v", when, out)
 				}
 			}
 			check("the next prompt")
@@ -223,7 +223,7 @@ func TestF13APictureThatWasTakenIsRefused(t *testing.T) {
 		t.Errorf("%d pictures were sent", n)
 	}
 	if out := leftOutOf(t, reply); len(out) != 2 {
-		t.Errorf("left out %v", out)
+		t.Errorf("omitted %v", out)
 	}
 	mustPrompt(t, e, sid, "go on")
 }
@@ -246,22 +246,22 @@ func TestF15TheOldestPicturesLeave(t *testing.T) {
 				}
 				out := leftOutOf(t, reply)
 				if gone := i + 1 - len(sentPictures(last)); len(out) != gone {
-					t.Errorf("prompt %d: %d pictures are gone, left out %v", i, gone, out)
+					t.Errorf("prompt %d: %d images are missing, omitted %v", i, gone, out)
 				}
 				for j := range i {
 					if newer := pictures(last, pic(j+1)); pictures(last, pic(j)) > newer {
-						t.Errorf("prompt %d: picture %d stays, the newer one leaves", i, j)
+						t.Errorf("prompt %d: image %d is kept, a newer one is removed", i, j)
 					}
 				}
 				for _, reason := range out {
 					if reason != "request_too_large" {
-						t.Errorf("prompt %d: left out %v", i, out)
+						t.Errorf("prompt %d: omitted %v", i, out)
 					}
 				}
 				requests++
 			}
 			if n := len(sentPictures(ts.upstream.Last())); n < 4 {
-				t.Errorf("only %d pictures are left", n)
+				t.Errorf("only %d images remain", n)
 			}
 			// Images are removed in groups, so that not every prompt invalidates the cache.
 			edits := call[struct {
@@ -290,7 +290,7 @@ func TestF15TextBeyondTheBytesOfARequest(t *testing.T) {
 		mustPrompt(t, e, sid, talk(i, 1_200))
 	}
 	if b := tokensOf(ts, e, sid); len(b.Omitted) == 0 {
-		t.Error("nothing was left out")
+		t.Error("nothing was omitted")
 	}
 }
 
@@ -309,14 +309,14 @@ func TestF33AModelWithoutVision(t *testing.T) {
 	reply := show(t, e, sid, "look", pictureBlock("image/png", picture), pictureBlock("image/png", large))
 	key := "msg:" + transcript(t, e, sid)[0].ID
 	if out := leftOutOf(t, reply); out[key] != "no_vision" || len(out) != 1 {
-		t.Errorf("left out %v", out)
+		t.Errorf("omitted %v", out)
 	}
 	if told := rawOf(reply.Frames.Kind("left_out")); !strings.Contains(told, "no_vision") {
 		t.Errorf("events: %s", told)
 	}
 	b := tokensOf(ts, e, sid)
 	if b.Used > 500 || len(b.Omitted) != 1 || b.Omitted[0].Tokens < 1_500 {
-		t.Errorf("%d tokens without pictures, left out %+v", b.Used, b.Omitted)
+		t.Errorf("%d tokens without images, omitted %+v", b.Used, b.Omitted)
 	}
 	if sent := string(ts.upstream.Last().Body); !strings.Contains(sent, "[picture: image/png, 1000 x 700; not shown to this model]") {
 		t.Errorf("sent %.600s", sent)
@@ -324,6 +324,6 @@ func TestF33AModelWithoutVision(t *testing.T) {
 	call[map[string]any](ts, e, "session/set_config_option", sid, map[string]any{"configId": session.OptionModel, "value": "claude/seeing"})
 	b = tokensOf(ts, e, sid)
 	if b.Used < 800 || len(b.Omitted) != 1 || b.Omitted[0].Reason != "picture_too_large" {
-		t.Errorf("%d tokens with a picture, left out %+v", b.Used, b.Omitted)
+		t.Errorf("%d tokens with an image, omitted %+v", b.Used, b.Omitted)
 	}
 }

@@ -63,21 +63,21 @@ func TestAFileThatIsWantedOnceLeavesAfterTheReply(t *testing.T) {
 		t.Fatal("the prompt did not fail")
 	}
 	if files := filesOf(ts, e, sid); len(files) != 2 {
-		t.Errorf("after a request that was not answered: %v", files)
+		t.Errorf("after a request without a reply: %v", files)
 	}
 	reply := mustPrompt(t, e, sid, "look")
 	if !strings.Contains(lastSent(ts), "only once") {
 		t.Error("it was not sent")
 	}
 	if told := rawOf(reply.Frames.Kind("files_changed")); !strings.Contains(told, `{"path":"once.txt","change":"removed","reason":"wanted once"}`) {
-		t.Errorf("told: %s", told)
+		t.Errorf("received: %s", told)
 	}
 	if files := filesOf(ts, e, sid); len(files) != 1 || files["stays.txt"].Path == "" {
 		t.Errorf("files: %v", files)
 	}
 	mustPrompt(t, e, sid, "and now")
 	if !strings.Contains(lastSent(ts), "REMOVED: once.txt") {
-		t.Error("the model is not told")
+		t.Error("the request contains no note")
 	}
 	ts.restart()
 	if files := filesOf(ts, resume(ts, sid), sid); len(files) != 1 {
@@ -164,7 +164,7 @@ func TestLinksOfAPromptShowNoLessThanWasShown(t *testing.T) {
 			t.Errorf("%v: %s", step.links, diff)
 		}
 		if left := leftOutOf(t, reply); len(left) > 0 {
-			t.Errorf("%v: left out %v", step.links, left)
+			t.Errorf("%v: omitted %v", step.links, left)
 		}
 	}
 	addTo(ts, e, sid, "b.txt", map[string]any{"state": "summary"})
@@ -339,7 +339,7 @@ func TestFilesAreListedAlikeAfterARestart(t *testing.T) {
 		t.Errorf("changed meanwhile: %+v", now["a.txt"])
 	}
 	if left := leftOutOf(t, mustPrompt(t, e, sid, "look")); left["file:empty.txt"] != "deleted" {
-		t.Errorf("left out: %v", left)
+		t.Errorf("omitted: %v", left)
 	}
 }
 

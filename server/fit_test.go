@@ -72,7 +72,7 @@ func TestAPromptThatCannotFitIsRefusedAndNothingIsStored(t *testing.T) {
 		t.Errorf("stored: %s", diff)
 	}
 	if len(ts.upstream.Requests()) != requests || len(filesOf(ts, e, sid)) != 0 {
-		t.Error("the provider was asked, or a file was taken in")
+		t.Error("the provider was called, or a file was added")
 	}
 	if reply, err := e.StartWith(sid, []any{words("small")}, "too large").Wait(); err != nil || reply.StopReason != "end_turn" {
 		t.Errorf("the prompt id is used up: %v", err)
@@ -108,12 +108,12 @@ func TestWhatIsShedIsNamedEverywhere(t *testing.T) {
 	for _, l := range b.Omitted {
 		shown[l.Key] = l.Reason
 		if l.Tokens == 0 || l.Score == 0 {
-			t.Errorf("left out without a size or score: %+v", l)
+			t.Errorf("omitted without a size or score: %+v", l)
 		}
 	}
 	for key, reason := range map[string]string{"doc:notes": "over_budget", "file:big.txt": "cut_to_fit"} {
 		if answered[key] != reason || shown[key] != reason || !strings.Contains(rawOf(events), key) {
-			t.Errorf("%s: answer %v, breakdown %v", key, answered, shown)
+			t.Errorf("%s: response %v, breakdown %v", key, answered, shown)
 		}
 	}
 	messages := func(l []session.LeftOut) int {
@@ -129,7 +129,7 @@ func TestWhatIsShedIsNamedEverywhere(t *testing.T) {
 		t.Errorf("%d messages are named: %+v", n, b.Omitted)
 	}
 	if again := leftOutOf(t, mustPrompt(t, e, sid, "and on")); again["doc:notes"] == "" || again["file:big.txt"] == "" {
-		t.Errorf("the next answer names %v", again)
+		t.Errorf("the next response names %v", again)
 	}
 }
 
@@ -233,7 +233,7 @@ func TestToolBatchesAreShedWhole(t *testing.T) {
 		a := call[session.Assembled](ts, e, "_strata/context/assemble", sid, map[string]any{"tools": []any{map[string]any{"name": "run"}}})
 		checkBatches(t, a)
 		if a.Tokens > smallRoom || len(a.Omitted) == 0 {
-			t.Errorf("%d tokens, left out %v", a.Tokens, a.Omitted)
+			t.Errorf("%d tokens, omitted %v", a.Tokens, a.Omitted)
 		}
 		mustPrompt(t, e, sid, "go on") // the provider refuses calls without results
 	}
@@ -254,7 +254,7 @@ func checkBatches(t *testing.T, a session.Assembled) {
 				}
 				open = slices.DeleteFunc(open, func(id string) bool { return id == b.CallID })
 			case len(open) > 0:
-				t.Errorf("message %d stands between calls and their results", i)
+				t.Errorf("message %d is between calls and their results", i)
 			}
 		}
 	}

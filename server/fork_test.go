@@ -183,7 +183,7 @@ func TestAForkAsksWhatItsSourceWouldAsk(t *testing.T) {
 		t.Error(d)
 	}
 	if e.Frames().Of(fork).Text(testclient.AgentChunk) == "" {
-		t.Error("the fork's answer was not told to who forked it")
+		t.Error("the client that forked the session did not receive the fork's reply")
 	}
 }
 

@@ -239,7 +239,7 @@ func wireFault(t testing.TB, err error, code int) *rpc.Error {
 	t.Helper()
 	fault, ok := errors.AsType[*rpc.Error](err)
 	if !ok || fault.Code != code {
-		t.Fatalf("answered with %v, code %d is wanted", err, code)
+		t.Fatalf("got %v, want code %d", err, code)
 	}
 	return fault
 }

@@ -28,12 +28,12 @@ func TestALoopTellsItsProgressAndItsEnd(t *testing.T) {
 	reply := mustPrompt(t, e, sid, "Build the parser.")
 	told := reply.Frames.Kind("progress")
 	if len(told) != 1 || !strings.Contains(rawOf(told), `"markers":["the parser works","tests pass"]`) || len(reply.Frames.Kind("completed")) != 0 {
-		t.Errorf("told: %s", rawOf(reply.Frames))
+		t.Errorf("received: %s", rawOf(reply.Frames))
 	}
 	ts.upstream.Push(upstream.Script{Steps: upstream.Texts("All done. <promise>COMPLETE</promise> <promise>COMPLETE</promise>")})
 	reply = mustPrompt(t, e, sid, "Go on.")
 	if told := reply.Frames.Kind("completed"); len(told) != 1 || !strings.Contains(rawOf(told), `"iterations":2`) {
-		t.Errorf("told: %s", rawOf(reply.Frames))
+		t.Errorf("received: %s", rawOf(reply.Frames))
 	}
 	sent := lastSent(ts)
 	for _, want := range []string{"# Goal", "Build the parser.", "# Recent Iterations", "## Iteration 1", "# Current State (after iteration 1)", "Progress markers: the parser works; tests pass"} {
@@ -51,7 +51,7 @@ func TestOtherProfilesPromiseNothing(t *testing.T) {
 	ts.upstream.Push(upstream.Script{Steps: upstream.Texts("<progress>x</progress> <promise>COMPLETE</promise>")})
 	reply := mustPrompt(t, e, sid, "hello")
 	if len(reply.Frames.Kind("completed"))+len(reply.Frames.Kind("progress")) != 0 {
-		t.Errorf("told: %s", rawOf(reply.Frames))
+		t.Errorf("received: %s", rawOf(reply.Frames))
 	}
 }
 
@@ -67,7 +67,7 @@ func TestMetaIsStoredExportedAndImported(t *testing.T) {
 	call[map[string]any](ts, e, "_strata/context/commit", sid, map[string]any{"message": map[string]any{"role": "assistant", "content": "Gone on.", "meta": meta}})
 	mustPrompt(t, e, sid, "And now?")
 	if sent := lastSent(ts); !strings.Contains(sent, "Progress markers: half of it") || !strings.Contains(sent, "Files changed: a.go") || !strings.Contains(sent, "Done with editor, 3 s, progress score 0.5") {
-		t.Errorf("the request does not tell of it: %s", sent)
+		t.Errorf("the request does not mention it: %s", sent)
 	}
 	copied := imported(ts, e, exported(ts, e, sid))
 	for _, id := range []string{sid, copied} {
@@ -124,7 +124,7 @@ func TestAMetaThatNobodyCanReadIsRefused(t *testing.T) {
 		}
 	}
 	if info := call[session.Breakdown](ts, e, "_strata/context/breakdown", sid, nil); len(info.Omitted) != 0 {
-		t.Errorf("left out %v", info.Omitted)
+		t.Errorf("omitted %v", info.Omitted)
 	}
 	appendTo(ts, e, sid, "user", "hello")
 	lines := exported(ts, e, sid)

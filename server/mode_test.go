@@ -54,6 +54,6 @@ func TestAChangeOfModeIsTold(t *testing.T) {
 		}
 	}
 	if n := len(e.Frames().Of(sid).Kind("config_option_update")); n != 2 {
-		t.Errorf("the client that sets the mode is told of the options %d times", n)
+		t.Errorf("the client that sets the mode received the options %d times", n)
 	}
 }

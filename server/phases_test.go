@@ -82,7 +82,7 @@ func TestTheBudgetOfPhases(t *testing.T) {
 	for i, share := range b.Shares {
 		used += share.Used
 		if share.Name != budget.Shares[i].Name || share.Share != budget.Shares[i].Share {
-			t.Errorf("the budget says %+v, the breakdown %+v", budget.Shares[i], share)
+			t.Errorf("budget %+v, breakdown %+v", budget.Shares[i], share)
 		}
 		if share.Name == "design" && (share.Used < 100 || share.Used > 110 || share.Share != 1000) {
 			t.Errorf("%+v", share)
@@ -96,7 +96,7 @@ func TestTheBudgetOfPhases(t *testing.T) {
 		t.Errorf("%s", report.Text)
 	}
 	if sent := ts.upstream.Last(); !strings.Contains(string(sent.Body), `"max_tokens":4000`) && !strings.Contains(string(sent.Body), `"max_completion_tokens":4000`) {
-		t.Errorf("the answer may have other than 4,000 tokens: %.300s", sent.Body)
+		t.Errorf("the maximum output is not 4,000 tokens: %.300s", sent.Body)
 	}
 	call[map[string]any](ts, e, "session/set_config_option", sid, map[string]any{"configId": "profile", "value": "chat"})
 	if budget := call[session.Budget](ts, e, "_strata/context/budget", sid, nil); budget.MaxInputTokens != 128_000 || budget.Shares != nil {

@@ -61,7 +61,7 @@ func TestRecoveryFileThatCannotBeReadHoldsUpOnlyItsSession(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(path); err != nil {
-		t.Errorf("the file is gone: %v", err)
+		t.Errorf("the file is missing: %v", err)
 	}
 }
 

@@ -31,7 +31,7 @@ func TestPromptSentAgainWhileAnotherTurnRuns(t *testing.T) {
 
 	again, err := e.StartWith(sid, blocks, "prompt-1").Wait()
 	if err != nil {
-		t.Fatalf("the prompt that was answered: %v", err)
+		t.Fatalf("the prompt with a stored reply: %v", err)
 	}
 	if string(again.Result) != string(first.Result) {
 		t.Errorf("sent again it ended as %s, the first time as %s", again.Result, first.Result)
@@ -76,7 +76,7 @@ func TestUnsubscribedHearsNothing(t *testing.T) {
 		t.Fatalf("attached as %+v, error %v", attached, err)
 	}
 	if frames := e.Frames().Of(sid); len(frames) > 0 {
-		t.Errorf("it was told %d times, first %s", len(frames), frames[0].Raw)
+		t.Errorf("it was received %d times, first %s", len(frames), frames[0].Raw)
 	}
 	mustPrompt(t, other, sid, "again")
 	e.Expect(testclient.Sees(sid, "turn_finished"))

@@ -42,7 +42,7 @@ func TestCancelOfARefusedPromptLeavesTheTurnAlone(t *testing.T) {
 	close(gate)
 	reply, err := turn.Wait()
 	if err != nil || reply.StopReason != "end_turn" || reply.Said() != "first, rest" {
-		t.Errorf("the turn ended with %q, said %q, error %v", reply.StopReason, reply.Said(), err)
+		t.Errorf("the turn ended with %q, text %q, error %v", reply.StopReason, reply.Said(), err)
 	}
 }
 
@@ -151,7 +151,7 @@ func TestAnswerOfATurnWaitsForAnAttachUnderWay(t *testing.T) {
 	}
 	reply, err := turn.Wait()
 	if err != nil || reply.Said() != "first, rest" {
-		t.Errorf("before the answer came %q, error %v", reply.Said(), err)
+		t.Errorf("before the reply: %q, error %v", reply.Said(), err)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestNewestPlaceOfASubscriberCounts(t *testing.T) {
 		}
 		e.Expect(testclient.Sees(sid, testclient.AgentChunk))
 		if frames := finish(); len(frames.Faults(sid)) > 0 || frames.Text(testclient.AgentChunk) != ", rest" {
-			t.Errorf("faults %q, said %q", frames.Faults(sid), frames.Text(testclient.AgentChunk))
+			t.Errorf("faults %q, text %q", frames.Faults(sid), frames.Text(testclient.AgentChunk))
 		}
 	})
 	t.Run("detached meanwhile", func(t *testing.T) {
@@ -196,7 +196,7 @@ func TestNewestPlaceOfASubscriberCounts(t *testing.T) {
 		}
 		frames := finish()
 		if events := len(frames.Kind("turn_finished")); events > 0 || frames.Text(testclient.AgentChunk) != ", rest" {
-			t.Errorf("%d events, said %q", events, frames.Text(testclient.AgentChunk))
+			t.Errorf("%d events, text %q", events, frames.Text(testclient.AgentChunk))
 		}
 	})
 	t.Run("loaded meanwhile", func(t *testing.T) {
@@ -208,7 +208,7 @@ func TestNewestPlaceOfASubscriberCounts(t *testing.T) {
 		finish()
 		frames := e.Frames()[start:].Of(sid)
 		if said := frames.Text(testclient.AgentChunk); said != "earlierfirst, rest" {
-			t.Errorf("said %q", said)
+			t.Errorf("text %q", said)
 		}
 	})
 }
@@ -268,7 +268,7 @@ func TestUnsavedAnswerKeepsItsPlace(t *testing.T) {
 	blocks := []any{map[string]any{"type": "text", "text": "two"}}
 	reply, err := e.StartWith(sid, blocks, "p2").Wait()
 	if err != nil || reply.Said() != "kept" {
-		t.Fatalf("said %q, error %v", reply.Said(), err)
+		t.Fatalf("text %q, error %v", reply.Said(), err)
 	}
 	e.Expect(testclient.Sees(sid, "save_failed"))
 
@@ -296,7 +296,7 @@ func TestUnsavedAnswerKeepsItsPlace(t *testing.T) {
 		t.Errorf("the transcript is\n%s", got)
 	}
 	if last := lastMessage(t, e, sid); last.InView {
-		t.Error("the answer is still in view")
+		t.Error("the reply is still in view")
 	}
 	if _, err := e.Prompt(sid, "four"); err != nil {
 		t.Error(err)
@@ -406,7 +406,7 @@ func TestRepeatedPrompt(t *testing.T) {
 		t.Helper()
 		reply, err := turn.Wait()
 		if err != nil || reply.StopReason != "end_turn" || outcomeIn(t, reply).TurnID != outcomeIn(t, original).TurnID {
-			t.Errorf("%s: answered with %s, error %v", when, reply.Result, err)
+			t.Errorf("%s: response %s, error %v", when, reply.Result, err)
 		}
 	}
 	check("while it runs", joined)
@@ -418,7 +418,7 @@ func TestRepeatedPrompt(t *testing.T) {
 	asked := len(ts.upstream.Requests())
 	_, err = other.StartWith(sid, blocks, "failing").Wait()
 	if again := wireFault(t, err, wire.CodeProvider); again.Message != failure.Message || len(ts.upstream.Requests()) != asked {
-		t.Errorf("told as %q again after %q", again.Message, failure.Message)
+		t.Errorf("reported as %q again after %q", again.Message, failure.Message)
 	}
 
 	ts.close()
@@ -428,7 +428,7 @@ func TestRepeatedPrompt(t *testing.T) {
 	_, err = e.StartWith(sid, blocks, "failing").Wait()
 	wireFault(t, err, wire.CodeProvider)
 	if n := len(ts.upstream.Requests()); n != asked {
-		t.Errorf("the provider was asked %d times more", n-asked)
+		t.Errorf("the provider was called %d more times", n-asked)
 	}
 	if got := len(transcript(t, e, sid)); got != 3 {
 		t.Errorf("%d messages", got)

@@ -74,7 +74,7 @@ func TestACursorOfNoListIsRefused(t *testing.T) {
 		params["cursor"] = "no cursor"
 		err := e.Call(method, params, nil)
 		if err == nil {
-			t.Errorf("%s takes any cursor", method)
+			t.Errorf("%s accepts any cursor", method)
 			continue
 		}
 		wireFault(t, err, rpc.CodeInvalidParams)

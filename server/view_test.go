@@ -43,7 +43,7 @@ func TestListSaysWhatASessionIsDoing(t *testing.T) {
 	turn := e.Start(sid, "Go on")
 	e.Expect(testclient.Says(sid, testclient.AgentChunk, "Half"))
 	if got := listedState(t, e, sid); got != "running" {
-		t.Errorf("a session that answers is %q", got)
+		t.Errorf("a session with a running turn is %q", got)
 	}
 	close(gate)
 	if _, err := turn.Wait(); err != nil {

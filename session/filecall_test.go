@@ -46,9 +46,9 @@ func TestDedupeOfWhatToolsReadAndWrote(t *testing.T) {
 		}
 	}
 	if !strings.Contains(all.String(), `"mode":"w"`) {
-		t.Error("the other arguments are gone")
+		t.Error("the other arguments are missing")
 	}
 	if n := len(b.Changes.Dedupe); n != 2 {
-		t.Errorf("%d copies were left out", n)
+		t.Errorf("%d copies were removed", n)
 	}
 }

@@ -35,7 +35,7 @@ func TestNothingIsShedWithinTheRoom(t *testing.T) {
 	}
 	snap, b := m.request()
 	if !b.Changes.Empty() || len(b.Omitted) > 0 || counted(snap, &b) < room*8/10 {
-		t.Errorf("%d of %d tokens, left out %v", counted(snap, &b), room, b.Omitted)
+		t.Errorf("%d of %d tokens, omitted %v", counted(snap, &b), room, b.Omitted)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestDedupeComesFirst(t *testing.T) {
 			t.Errorf("copy %d: sent %v", i, has)
 		}
 		if !strings.Contains(text, fmt.Sprint("question ", i)) {
-			t.Errorf("question %d is gone", i)
+			t.Errorf("question %d is missing", i)
 		}
 	}
 	if n := strings.Count(text, "[The content of a.go stood here; a newer copy follows below.]"); n != 4 {
@@ -95,7 +95,7 @@ func TestDedupeComesFirst(t *testing.T) {
 	}
 	e := m.log.Edits()[0]
 	if e.Kind != history.EditDedupe || e.SavedTokens < 2500 || e.SavedChars < 5800 || e.Patches[0].Origin != "a.go" {
-		t.Errorf("the edit says %+v", e)
+		t.Errorf("edit %+v", e)
 	}
 }
 
@@ -145,14 +145,14 @@ func TestDedupeKeepsTheWordsAroundACopy(t *testing.T) {
 		text := sentText(&b)
 		for i := range 6 {
 			if !strings.Contains(text, fmt.Sprint("WORDS ", i)) {
-				t.Errorf("%s: the words %d are gone", name, i)
+				t.Errorf("%s: the words %d are missing", name, i)
 			}
 		}
 		if n := strings.Count(text, "before it"); n != 6 {
 			t.Errorf("%s: %d times the words before", name, n)
 		}
 		if n := strings.Count(text, "x 00050"); n != 1 {
-			t.Errorf("%s: %d copies are left", name, n)
+			t.Errorf("%s: %d copies remain", name, n)
 		}
 	}
 }
@@ -211,7 +211,7 @@ func TestPruningSparesWhatMustStay(t *testing.T) {
 		t.Error(diff)
 	}
 	if text := sentText(&b); !strings.Contains(text, "Obey.") || strings.Count(text, "[21 earlier messages omitted]") != 1 {
-		t.Errorf("the request holds %.200q", text)
+		t.Errorf("the request contains %.200q", text)
 	}
 }
 
@@ -240,7 +240,7 @@ func checkConversation(t testing.TB, b *assembly.Built) {
 				markers += strings.Count(block.Text, "earlier messages omitted]")
 			}
 			if len(open) > 0 && e.Kind == llm.EntryMessage {
-				t.Fatalf("entry %d stands between a call and its result", i)
+				t.Fatalf("entry %d is between a call and its result", i)
 			}
 			continue
 		}
@@ -278,10 +278,10 @@ func TestAFileThatCannotFitIsCut(t *testing.T) {
 	}
 	text := sentText(&b)
 	if !strings.Contains(text, fmt.Sprintf("big.txt (lines 1 to %d of 1000)", e.Range.End)) || !strings.Contains(text, "SUMMARY: big.txt") {
-		t.Errorf("the model is told %.300q", text)
+		t.Errorf("the note is %.300q", text)
 	}
 	if len(b.Omitted) != 1 || b.Omitted[0].Reason != fit.ReasonTruncated || b.Omitted[0].Tokens < 4000 || b.Omitted[0].Score != fit.PriorityFile {
-		t.Errorf("left out %+v", b.Omitted)
+		t.Errorf("omitted %+v", b.Omitted)
 	}
 	m.answer("much")
 	m.ask("and?")
@@ -311,7 +311,7 @@ func TestAFileOfOneLineThatCannotFitIsLeftOut(t *testing.T) {
 		t.Errorf("min.js is %s, small.txt %s", stateOf(t, m, "min.js"), stateOf(t, m, "small.txt"))
 	}
 	if text := sentText(&b); !strings.Contains(text, "SUMMARY: min.js") || !strings.Contains(text, "FULL: small.txt") {
-		t.Errorf("the model is told %q", text)
+		t.Errorf("the note is %q", text)
 	}
 	if diff := cmp.Diff([]string{"file:min.js"}, keysOf(b.Omitted)); diff != "" {
 		t.Error(diff)
@@ -330,7 +330,7 @@ func TestFilesThatArePrunedAreToldAsWhatTheyAre(t *testing.T) {
 		name := fmt.Sprint("f", i, ".txt")
 		state := map[filecontext.State]string{filecontext.Full: "FULL: ", filecontext.SummaryOnly: "SUMMARY: "}[stateOf(t, m, name)]
 		if !strings.Contains(text, state+name) {
-			t.Errorf("the model is not told that %s is %s", name, state)
+			t.Errorf("no note says that %s is %s", name, state)
 		}
 		if shown := strings.Contains(text, "\n"+name+"\n```"); shown != (state == "FULL: ") {
 			t.Errorf("%s is %s and shown: %v", name, state, shown)
@@ -357,11 +357,11 @@ func TestDocumentsAreCutWhenNothingElseCanGo(t *testing.T) {
 	m.ask("more")
 	_, b = m.request()
 	if len(b.Changes.Documents) > 0 || b.Plan.Cut != stability.NoCut || len(b.Omitted) != 1 || b.Omitted[0].Reason != fit.ReasonTruncated {
-		t.Errorf("shed again: %+v, cut %q, left out %v", b.Changes, b.Plan.Cut, b.Omitted)
+		t.Errorf("evicted again: %+v, cut %q, omitted %v", b.Changes, b.Plan.Cut, b.Omitted)
 	}
 	m.document("rules", "Short.", true)
 	if _, b = m.request(); len(b.Omitted) > 0 || !strings.Contains(sentText(&b), "Short.") {
-		t.Errorf("set anew: left out %v", b.Omitted)
+		t.Errorf("set again: omitted %v", b.Omitted)
 	}
 }
 
@@ -385,7 +385,7 @@ func TestDocumentsThatWerePrunedStayOutUntilSetAnew(t *testing.T) {
 	m.document("kept", "short", true)
 	m.document("notes", wordsOf(1500), false)
 	if _, b := m.request(); len(b.Omitted) > 0 {
-		t.Errorf("left out %v", b.Omitted)
+		t.Errorf("omitted %v", b.Omitted)
 	}
 }
 
@@ -400,7 +400,7 @@ func TestTheFirstMessageIsCutAsTheLastResort(t *testing.T) {
 	}
 	text := sentText(&b)
 	if !strings.Contains(text, "the task") || !strings.Contains(text, " characters omitted]") || !utf8.ValidString(text) {
-		t.Errorf("the request holds %.200q", text)
+		t.Errorf("the request contains %.200q", text)
 	}
 	if len(b.Changes.Truncate) != 1 || b.Changes.Truncate[0].Message != first.ID {
 		t.Errorf("cut %+v", b.Changes.Truncate)
@@ -440,14 +440,14 @@ func TestLeftOutMessagesAreToldAsOneRun(t *testing.T) {
 	}
 	_, b := m.request()
 	if len(b.Omitted) > 3 {
-		t.Errorf("left out is told in %d entries", len(b.Omitted))
+		t.Errorf("the marker of omitted messages is in %d entries", len(b.Omitted))
 	}
 	n, sum := 0, 0
 	for _, l := range b.Omitted {
 		n += max(l.Count, 1)
 		sum += l.Tokens
 		if l.Reason != fit.ReasonBudget || l.Score < fit.MessageLeast {
-			t.Errorf("left out %+v", l)
+			t.Errorf("omitted %+v", l)
 		}
 	}
 	if n != len(b.Changes.Evict) || sum < n*60 {
@@ -528,7 +528,7 @@ func checkOrder(t testing.TB, before, after []history.Viewed) {
 	for _, v := range after {
 		i := slices.IndexFunc(before, func(w history.Viewed) bool { return w.ID == v.ID })
 		if i < 0 {
-			t.Fatalf("%s was not there, or stands elsewhere", v.ID)
+			t.Fatalf("%s is new, or at another position", v.ID)
 		}
 		before = before[i+1:]
 	}

@@ -50,13 +50,13 @@ func TestALongEntryIsCutAndTheRulesAreWhole(t *testing.T) {
 			t.Errorf("%s: %d of %d tokens", name, got, snap.Room())
 		}
 		if !strings.Contains(text, "Last rule.") || !strings.Contains(text, "LONG") || strings.Contains(text, "END") || !strings.Contains(text, "go on") {
-			t.Errorf("%s: the request holds %s", name, text)
+			t.Errorf("%s: the request contains %s", name, text)
 		}
 		if name != "file" && !strings.Contains(text, " characters omitted]") || name == "file" && !strings.Contains(text, "a.go (lines 1 to ") {
-			t.Errorf("%s: nothing says that something is missing: %s", name, text)
+			t.Errorf("%s: no marker of omitted messages: %s", name, text)
 		}
 		if len(b.Omitted) != 1 || b.Omitted[0].Reason != fit.ReasonTruncated {
-			t.Errorf("%s: left out %+v", name, b.Omitted)
+			t.Errorf("%s: omitted %+v", name, b.Omitted)
 		}
 		checkConversation(t, &b)
 		m.answer("yes")
@@ -152,7 +152,7 @@ func TestStepsOverTheRoomKeepTheBestAndListTheFiles(t *testing.T) {
 		full += strings.Count(text, fmt.Sprint("FULL: f", i, ".go\n"))
 	}
 	if !strings.Contains(text, "FULL: asked.go\n") || !strings.Contains(text, "FULL: other.go\n") || summary < 2 || full < 4 {
-		t.Errorf("%d files are told full, %d as summaries; left out %v", full, summary, b.Omitted)
+		t.Errorf("%d files are listed as full, %d as summaries; omitted %v", full, summary, b.Omitted)
 	}
 	if stateOf(t, m, "asked.go") != filecontext.Full || len(b.Changes.Files) != summary {
 		t.Errorf("shed %+v", b.Changes.Files)

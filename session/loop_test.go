@@ -84,11 +84,11 @@ func TestALoopAfterTwentyThreeIterations(t *testing.T) {
 		"# Instructions\n\nTest before you finish.\n", "Do step 24 of the work.",
 	} {
 		if strings.Count(text, want) != 1 {
-			t.Errorf("%q stands %d times in\n%s", want, strings.Count(text, want), text)
+			t.Errorf("%q occurs %d times in\n%s", want, strings.Count(text, want), text)
 		}
 	}
 	if strings.Contains(text, "omitted]") || strings.Contains(text, "step 18 of") || len(b.Omitted) > 0 {
-		t.Errorf("left out %v:\n%s", b.Omitted, text)
+		t.Errorf("omitted %v:\n%s", b.Omitted, text)
 	}
 	var messages int
 	for _, e := range b.Plan.Entries {
@@ -113,7 +113,7 @@ func TestALoopKeepsRawWhatAFailedSummaryCouldNotFold(t *testing.T) {
 			want = fmt.Sprintf("## Iteration %d\n", i)
 		}
 		if strings.Count(text, want) != 1 {
-			t.Errorf("%q stands %d times", want, strings.Count(text, want))
+			t.Errorf("%q occurs %d times", want, strings.Count(text, want))
 		}
 	}
 }
@@ -135,7 +135,7 @@ func TestWhatOfALoopDoesNotFitIsNamed(t *testing.T) {
 		t.Errorf("the oldest iteration that is shown is %d", first)
 	}
 	if len(b.Omitted) != 1 || b.Omitted[0].Count != 2*(first-1) || b.Omitted[0].Key != "msg:"+m.View()[0].ID || b.Omitted[0].Tokens == 0 {
-		t.Errorf("left out %+v", b.Omitted)
+		t.Errorf("omitted %+v", b.Omitted)
 	}
 	if b.Categories[fit.CategoryHistory] > 900 || !b.Changes.Empty() {
 		t.Errorf("%v, shed %+v", b.Categories, b.Changes)
@@ -143,7 +143,7 @@ func TestWhatOfALoopDoesNotFitIsNamed(t *testing.T) {
 	m.answer("done")
 	m.ask("and on")
 	if _, b := m.request(); !strings.Contains(sentText(&b), fmt.Sprintf("Iteration %d: ", first)) {
-		t.Error("with each iteration another one leaves")
+		t.Error("each iteration evicts another one")
 	}
 }
 
@@ -179,7 +179,7 @@ func TestWhatALoopHasSentStays(t *testing.T) {
 			}
 		}
 		if layout == stability.LayoutLog && whole < 8 {
-			t.Errorf("all that stood in front of the message was cached for %d requests", whole)
+			t.Errorf("everything before the message was cached for %d requests", whole)
 		}
 		if len(iterations) != 2+11 {
 			t.Errorf("%s: %d items", layout, len(iterations))

@@ -88,7 +88,7 @@ func TestPartialTextReachesTheDisk(t *testing.T) {
 					time.Sleep(time.Minute) // the reply pauses; waiting text is saved in time
 					for kind, said := range want {
 						if got := store.said(t, kind); got != said.String() {
-							t.Errorf("%s: %d bytes were said, %d are on the disk", kind, said.Len(), len(got))
+							t.Errorf("%s: %d bytes were sent, %d are on disk", kind, said.Len(), len(got))
 						}
 					}
 					return llm.Result{Blocks: []history.Block{{Type: history.BlockText, Text: "fine"}}, StopReason: llm.StopEndTurn}

@@ -48,7 +48,7 @@ func TestPartialTextKeepsPace(t *testing.T) {
 				saved := store.saved
 				store.mu.Unlock()
 				if waits := time.Duration(said-saved) * gap; waits > most {
-					t.Errorf("when %d bytes were said %d were saved: text waits for %v, at most %v is right", said, saved, waits, most)
+					t.Errorf("after %d bytes, %d were saved: text waits for %v, the maximum is %v", said, saved, waits, most)
 				}
 				on(llm.Event{Kind: llm.EventText, Text: "x"})
 			}

@@ -15,7 +15,7 @@ func TestLearningTakesTheProvidersCountOnce(t *testing.T) {
 	for _, reported := range []int{2_200, 2_200, 1_000, 2_200, 1_500} {
 		m.learn(m.model.Name, 1_000, reported)
 		if got := calibrated(); got < reported-2 || got > max(reported, 2_200)+2 {
-			t.Errorf("reported %d for what is expected to be %d next", reported, got)
+			t.Errorf("reported %d, expected %d next", reported, got)
 		}
 	}
 	before := calibrated()

@@ -91,7 +91,7 @@ func TestACutInsideTheLogMergesDiffs(t *testing.T) {
 		t.Errorf("the file is shown as %v, want its base and one diff; cut %q, kept %d", got, b.Plan.Cut, b.Plan.Kept)
 	}
 	if !strings.Contains(sentText(&b), "+end 00002 = value") {
-		t.Errorf("the request does not hold the present content:\n%s", sentText(&b))
+		t.Errorf("the request does not contain the current content:\n%s", sentText(&b))
 	}
 }
 
@@ -153,18 +153,18 @@ func TestNotesAreToldAnewWhenTheirMessageIsGone(t *testing.T) {
 	m.add("b.go", linesOf("b", 20))
 	m.ask("second")
 	if b := m.sent(); !strings.Contains(sentText(&b), "Changes to the files available for this step:\nFULL: b.go\n") {
-		t.Errorf("b.go is not told as a change:\n%s", sentText(&b))
+		t.Errorf("b.go is not listed as a change:\n%s", sentText(&b))
 	}
 	m.apply(history.Edit{ID: "edit_1", Seq: m.NextSeq(), Kind: history.EditClear})
 	m.ask("third")
 	const all = "Files available for this step:\nFULL: a.go\nFULL: b.go\n"
 	b := m.sent()
 	if got := strings.Count(sentText(&b), all); got != 1 {
-		t.Errorf("the list is told %d times:\n%s", got, sentText(&b))
+		t.Errorf("the list occurs %d times:\n%s", got, sentText(&b))
 	}
 	m.ask("fourth")
 	if b := m.forgotten().sent(); strings.Count(sentText(&b), all) != 1 || len(kindsOf(b, fit.NotePrefix+m.View()[1].ID)) > 0 {
-		t.Errorf("the list is told again and again:\n%s", sentText(&b))
+		t.Errorf("the list is repeated:\n%s", sentText(&b))
 	}
 }
 
@@ -194,7 +194,7 @@ func TestCategoriesComeToTheCount(t *testing.T) {
 			sum += n
 		}
 		if sum != b.Counted {
-			t.Errorf("request %d: categories come to %d, counted are %d: %v", i, sum, b.Counted, b.Categories)
+			t.Errorf("request %d: the sum of categories is %d, the count %d: %v", i, sum, b.Counted, b.Categories)
 		}
 	}
 }

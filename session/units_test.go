@@ -93,7 +93,7 @@ func TestEarlierUnitsAreShown(t *testing.T) {
 	}
 	text := sentText(&b)
 	if !strings.Contains(text, "# u4 (src/u4.go)\n\n```\nCODE OF u4") || strings.Contains(text, "TEXT OF") {
-		t.Errorf("the request holds %s", text)
+		t.Errorf("the request contains %s", text)
 	}
 	m.answer("done")
 	m.unit("u5", documents.StatusApproved, 5, 50)
@@ -118,7 +118,7 @@ func TestEarlierUnitsHaveHalfOfWhatIsLeft(t *testing.T) {
 		t.Error(diff)
 	}
 	if len(b.Omitted) != 1 || b.Omitted[0].Key != "doc:u1" || b.Omitted[0].Tokens < 1100 || b.Omitted[0].Score != fit.PriorityUnit {
-		t.Errorf("left out %+v", b.Omitted)
+		t.Errorf("omitted %+v", b.Omitted)
 	}
 	m.answer(wordsOf(800))
 	m.ask(wordsOf(900)) // less is left, but what was sent stays
@@ -171,10 +171,10 @@ func TestTrimmingInPhases(t *testing.T) {
 		t.Error(diff)
 	}
 	if len(b.Changes.Evict) < 20 {
-		t.Errorf("%d messages left", len(b.Changes.Evict))
+		t.Errorf("%d messages were evicted", len(b.Changes.Evict))
 	}
 	if got := documentsIn(&b); !slices.Contains(got, "design") || !slices.Contains(got, "unit") || !slices.Contains(got, "notes") {
-		t.Errorf("what stays are %v", got)
+		t.Errorf("the remaining items are %v", got)
 	}
 	if text := sentText(&b); !strings.Contains(text, "first") || !strings.Contains(text, fmt.Sprintf("[%d earlier messages omitted]", len(b.Changes.Evict))) {
 		t.Error("the first message or the marker is missing")
@@ -220,7 +220,7 @@ func TestSharesAddUp(t *testing.T) {
 		t.Error(diff)
 	}
 	if sum != 96_000 || used != b.Counted || shares[5].Share != 96_000-25_500 {
-		t.Errorf("the shares come to %d, used are %d of %d: %+v", sum, used, b.Counted, shares)
+		t.Errorf("the sum of shares is %d, used are %d of %d: %+v", sum, used, b.Counted, shares)
 	}
 	if chat := manage(t, 1000); true {
 		chat.ask("go")

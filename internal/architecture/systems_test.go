@@ -59,7 +59,7 @@ func TestCompileFaults(t *testing.T) {
 	all[0].ImportPath = "strata/lower"
 	all[1].ImportMap = map[string]string{"x/lower": "strata/lower"}
 	if faults := compileFaults(all); len(faults) != 2 || !strings.Contains(faults[0], "wrong") {
-		t.Errorf("faults %q where both packages are ours", faults)
+		t.Errorf("faults %q although both packages are ours", faults)
 	}
 	write(upper, "upper.go", "package upper\n\nfunc {\n")
 	if faults := compileFaults(all); len(faults) != 2 || !strings.Contains(faults[1], "upper.go:3") {

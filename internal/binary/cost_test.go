@@ -19,7 +19,7 @@ func TestBinaryIsSmall(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(content) > maxSize {
-		t.Errorf("the binary has %d bytes, more than %d: docs/dependencies.md says what costs how much", len(content), maxSize)
+		t.Errorf("the binary has %d bytes, more than %d: docs/dependencies.md lists the cost of each module", len(content), maxSize)
 	}
 	// The linker keeps every exported method of the program for a template, which may name any of them: 2 MB.
 	// Functions have their names in a stripped binary too.

@@ -108,7 +108,7 @@ func TestK4_01_PartialTextKeepsPace(t *testing.T) {
 		whole.WriteString(part(n))
 	}
 	if !strings.HasPrefix(m.Text, saved) || !strings.HasPrefix(whole.String(), m.Text) || m.Status != string(history.StatusInterrupted) {
-		t.Errorf("the interrupted answer is %s; %d bytes were saved before", m, len(saved))
+		t.Errorf("the interrupted reply is %s; %d bytes were saved before", m, len(saved))
 	}
 }
 

@@ -55,7 +55,7 @@ func TestK4_05_LargeSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	read = bytesRead(t, w.PID) - read
-	t.Logf("the first page came after %v, for which the server read %d KB", time.Since(start).Round(time.Millisecond), read>>10)
+	t.Logf("the first page took %v, and the server read %d KB for it", time.Since(start).Round(time.Millisecond), read>>10)
 	if read > firstPageRead || len(first.Snapshot.Messages) == 0 || first.Snapshot.NextCursor == "" {
 		t.Errorf("the first page has %d messages; the server read %d KB for it", len(first.Snapshot.Messages), read>>10)
 	}
@@ -65,17 +65,17 @@ func TestK4_05_LargeSession(t *testing.T) {
 	replayed := replay(w, large, &beside.deltas)
 	beside.stop()
 	if replayed.run > min(largeRun, *messages/2) {
-		t.Errorf("no delta of another session came between %d messages of the replay", replayed.run)
+		t.Errorf("no delta of another session arrived between %d messages of the replay", replayed.run)
 	}
 	if replayed.messages != *messages || replayed.largest > largeFrame {
 		t.Errorf("the replay has %d messages, and a frame of %d bytes", replayed.messages, replayed.largest)
 	}
-	t.Logf("the replay took %v, its largest frame has %d bytes; a delta of another session came at least each %d messages, and each %v",
+	t.Logf("the replay took %v, its largest frame has %d bytes; between deltas of another session were at most %d messages and %v",
 		replayed.took.Round(time.Millisecond), replayed.largest, replayed.run, beside.gap.Round(time.Millisecond))
 
 	start = time.Now()
 	w.tell(e, &ask{session: large, name: "afterwards", parts: 3})
-	t.Logf("a prompt behind it took %v", time.Since(start).Round(time.Millisecond))
+	t.Logf("a prompt after it took %v", time.Since(start).Round(time.Millisecond))
 	if peak := peakMemory(t, w.PID); peak > largeMemory {
 		t.Errorf("the process took %d MB of memory", peak>>20)
 	} else {

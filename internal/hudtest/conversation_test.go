@@ -78,7 +78,7 @@ func TestPromptWithoutReplyCanBeResent(t *testing.T) {
 	sid := e.NewSession(w.Home.Project)
 	w.Model.Push(upstream.Script{Status: http.StatusBadRequest})
 	if _, err := e.Prompt(sid, "Nobody answers"); err == nil {
-		t.Fatal("the prompt was answered")
+		t.Fatal("the prompt got a reply")
 	}
 	p := Open(t, w.Server)
 	p.Session(sid)

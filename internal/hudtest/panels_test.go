@@ -391,7 +391,7 @@ func TestCostIsTheUsageLog(t *testing.T) {
 	p.WaitText(".headline-words", fmt.Sprintf("%d %% less than without a cache", saved))
 	p.Wait(`document.querySelector(".plot canvas")?.width > 200`)
 	if legend := p.Text(".legend"); !strings.Contains(legend, "Cache reads") || !strings.Contains(legend, "Expected cache reads") {
-		t.Errorf("the legend says %q", legend)
+		t.Errorf("the legend is %q", legend)
 	}
 	prompt(t, e, sid, "Once more.")
 	isThat()
@@ -621,7 +621,7 @@ func TestK9_02BudgetFollowsCompactions(t *testing.T) {
 				return want
 			}
 			if took > patience {
-				t.Fatalf("%s: after %v the page shows %d, the server says %d", what, took, got, want)
+				t.Fatalf("%s: after %v the page shows %d, the server reports %d", what, took, got, want)
 			}
 		}
 	}

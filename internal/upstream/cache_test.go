@@ -65,7 +65,7 @@ func TestCacheReadsTheLongestMarkedPrefix(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if c.Last().Usage != got.Usage || len(c.Reads()) != 4 {
-		t.Errorf("%d reads are told", len(c.Reads()))
+		t.Errorf("%d reads are reported", len(c.Reads()))
 	}
 }
 

@@ -42,7 +42,7 @@ func TestCodeLivesTenMinutes(t *testing.T) {
 		t.Error("a code lives too long")
 	}
 	if len(c.waiting) != 0 {
-		t.Error("a dead code takes room")
+		t.Error("an expired code uses memory")
 	}
 }
 

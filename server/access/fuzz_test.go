@@ -105,7 +105,7 @@ func FuzzCookie(f *testing.F) {
 		r := httptest.NewRequest("GET", "http://127.0.0.1:7717/", nil)
 		r.Header["Cookie"] = []string{"strata_7717=" + value, value}
 		if refusal := guard.AuthorizePage(r); refusal == nil && !strings.Contains(value, guard.newCookie(false).Value) {
-			t.Errorf("the cookie header %q lets in", value)
+			t.Errorf("the cookie header %q is accepted", value)
 		} else if refusal != nil && refusal.Status != http.StatusUnauthorized {
 			t.Errorf("status %d", refusal.Status)
 		}

@@ -248,7 +248,7 @@ func (a answer) noCORS(t *testing.T) {
 	t.Helper()
 	for name := range a.Header {
 		if strings.HasPrefix(name, "Access-Control-") {
-			t.Errorf("answer has %s: %s", name, a.Header.Get(name))
+			t.Errorf("response header %s: %s", name, a.Header.Get(name))
 		}
 	}
 }

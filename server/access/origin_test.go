@@ -195,7 +195,7 @@ func TestCheckOriginPattern(t *testing.T) {
 		"vscode-webview:", "vscode-webview://*/x", "1a://*", "a b://*",
 	} {
 		if err := CheckOriginPattern(bad); err == nil {
-			t.Errorf("%q is taken", bad)
+			t.Errorf("%q is accepted", bad)
 		}
 	}
 }

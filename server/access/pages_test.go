@@ -118,11 +118,11 @@ func TestLookingAheadDoesNotUseACodeUp(t *testing.T) {
 	}
 	for _, other := range []string{"/acp", "/health", "/metrics", "/page"} {
 		if a := s.ask("GET " + other + strings.TrimPrefix(target, "/")); len(a.Cookies()) != 0 {
-			t.Errorf("%s takes codes", other)
+			t.Errorf("%s accepts codes", other)
 		}
 	}
 	if a := s.ask("GET "+target, "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"); len(a.Cookies()) != 1 {
-		t.Errorf("the code is gone: status %d", a.StatusCode)
+		t.Errorf("the code is not valid any more: status %d", a.StatusCode)
 	}
 }
 

@@ -99,7 +99,7 @@ func TestServerFileIsChecked(t *testing.T) {
 				t.Fatalf("error %v, want one that names the file", err)
 			}
 			if strings.Contains(err.Error(), token[1:]) {
-				t.Errorf("the error holds the token: %v", err)
+				t.Errorf("the error contains the token: %v", err)
 			}
 		})
 	}
@@ -136,7 +136,7 @@ func TestServerFileIsRemovedByItsWriterOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("another server's file is gone: %v", err)
+		t.Fatalf("another server's file is missing: %v", err)
 	}
 	if err := RemoveServerFile(path, 4711); err != nil {
 		t.Fatal(err)
@@ -170,7 +170,7 @@ func TestServerFilePath(t *testing.T) {
 func TestFindServerBelievesTheHolderOfTheLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "server.json")
 	want := someServer()
-	unasked := func(string) (int, bool) { t.Error("asked for the lock without a file"); return 0, false }
+	unasked := func(string) (int, bool) { t.Error("the lock was queried without a file"); return 0, false }
 	if _, err := FindServer(path, unasked); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("error %v, want fs.ErrNotExist", err)
 	}
@@ -190,7 +190,7 @@ func TestFindServerBelievesTheHolderOfTheLock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, err := FindServer(path, func(db string) (int, bool) {
 				if db != want.Database {
-					t.Errorf("asked for %s", db)
+					t.Errorf("queried %s", db)
 				}
 				return test.pid, test.held
 			})

@@ -46,7 +46,7 @@ func TestParseToken(t *testing.T) {
 					t.Fatalf("got a token or error %v", err)
 				}
 				if text := strings.TrimSpace(test.text); text != "" && strings.Contains(err.Error(), text) {
-					t.Errorf("error holds the text: %v", err)
+					t.Errorf("the error contains the text: %v", err)
 				}
 				return
 			}
@@ -148,7 +148,7 @@ func onlyFile(t *testing.T, path string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil || len(entries) != 1 || entries[0].Name() != filepath.Base(path) {
-		t.Errorf("folder holds %v, error %v", entries, err)
+		t.Errorf("the folder contains %v, error %v", entries, err)
 	}
 }
 

@@ -95,7 +95,7 @@ func TestARefusedPageCanBeSentAgain(t *testing.T) {
 		t.Fatalf("ended as %+v, error %v", result, err)
 	}
 	if _, err := in.Import(t.Context(), ImportPage{ImportID: begun.ImportID, Done: true}); err == nil {
-		t.Error("an import that has ended goes on")
+		t.Error("an ended import can be continued")
 	}
 	if got := texts(t, in, result.SessionID); !cmp.Equal(got, []string{"one", "two"}) {
 		t.Errorf("imported %q", got)

@@ -162,10 +162,10 @@ func TestACompactionIsStoredAndApplied(t *testing.T) {
 	h.wantStored(string(compaction.Compacted), 1)
 	h.box.Wait(func() {
 		if after := h.tokens(); after != r.After || h.edits[0].After != after || h.edits[0].SavedTokens != before-after {
-			t.Errorf("the history has %d tokens, the result tells %d, the edit %+v", after, r.After, h.edits[0])
+			t.Errorf("the history has %d tokens, the result %d, the edit %+v", after, r.After, h.edits[0])
 		}
 		if len(h.told) != 1 {
-			t.Errorf("subscribers are told %v", h.told)
+			t.Errorf("subscribers received %v", h.told)
 		}
 	})
 }
@@ -287,7 +287,7 @@ func TestAResultIsDroppedAfterAnEditOfTheView(t *testing.T) {
 	h.wantStored(Superseded, 0)
 	h.box.Wait(func() {
 		if len(h.edits) != 1 || h.tokens() != 0 || len(h.told) != 0 {
-			t.Errorf("%d edits, %d tokens, told %v", len(h.edits), h.tokens(), h.told)
+			t.Errorf("%d edits, %d tokens, received %v", len(h.edits), h.tokens(), h.told)
 		}
 	})
 }

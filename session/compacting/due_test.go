@@ -135,7 +135,7 @@ func TestTaskSkipsTruncationWhenCopiesSufficed(t *testing.T) {
 		}
 		st.apply(history.Edit{Kind: history.EditCompact, Messages: out.Plan.Drop, Patches: j.copies.patches})
 		if after := st.state(); after.HistoryTokens != out.After {
-			t.Errorf("%s: the history has %d tokens, %d were told", tc.name, after.HistoryTokens, out.After)
+			t.Errorf("%s: the history has %d tokens, reported were %d", tc.name, after.HistoryTokens, out.After)
 		}
 	}
 }

@@ -242,7 +242,7 @@ func (c *goldenCase) compact(t *testing.T, out *strings.Builder, st *stage) {
 		Summary: done.Summary, SummaryTokens: done.SummaryTokens, Strategy: rules.Strategy,
 	})
 	if after := st.state(); after.HistoryTokens != done.After {
-		t.Errorf("the history has %d tokens, the plan said %d", after.HistoryTokens, done.After)
+		t.Errorf("the history has %d tokens, the plan %d", after.HistoryTokens, done.After)
 	}
 }
 

@@ -84,6 +84,6 @@ func TestTheBytesOfUnitsAreBounded(t *testing.T) {
 		t.Errorf("a document that gets shorter: %v", err)
 	}
 	if _, err := New(Request{Name: "one more", Implementation: "x"}, all); err == nil {
-		t.Error("the session takes more than there may be")
+		t.Error("the session accepts more documents than the limit")
 	}
 }

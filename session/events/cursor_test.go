@@ -441,7 +441,7 @@ func TestAHoldThatIsAbandoned(t *testing.T) {
 		late.Abandon()
 	})
 	if !st.Attached() {
-		t.Error("what was asked for later is gone")
+		t.Error("the later request was dropped")
 	}
 }
 
@@ -479,7 +479,7 @@ func TestNextTellsHowFarAllWasDelivered(t *testing.T) {
 	defer st.end()
 	c := st.NewCursor(func() {})
 	if e, ok, err := c.Next(t.Context()); ok || err != nil || e.Seq != 0 {
-		t.Errorf("without a place: %+v %v %v", e, ok, err)
+		t.Errorf("without a position: %+v %v %v", e, ok, err)
 	}
 	st.onMailbox(func() { st.Subscribe(c, st.now(), nil) })
 	st.onMailbox(func() {
@@ -487,7 +487,7 @@ func TestNextTellsHowFarAllWasDelivered(t *testing.T) {
 		st.Emit(Event{Kind: Saved})
 	})
 	if e, ok, err := c.Next(t.Context()); ok || err != nil || e.Seq != 2 {
-		t.Errorf("behind events of others: %+v %v %v", e, ok, err)
+		t.Errorf("after events for others: %+v %v %v", e, ok, err)
 	}
 	st.onMailbox(st.Close)
 	if _, ok, err := c.Next(t.Context()); ok || !errors.Is(err, io.EOF) {
@@ -535,7 +535,7 @@ func TestTrimTakesWhatWasSent(t *testing.T) {
 		{Event{Kind: Notice, Message: "m", Text: "n"}, "n", true},
 	} {
 		if kept := b.trim(&c.e); kept != c.kept || c.e.Text != c.want {
-			t.Errorf("%q is left of %s, kept %v", c.e.Text, c.e.Message, kept)
+			t.Errorf("%q remains of %s, kept %v", c.e.Text, c.e.Message, kept)
 		}
 	}
 }

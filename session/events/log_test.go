@@ -111,7 +111,7 @@ func TestEventLogThatIsClosed(t *testing.T) {
 	l.append(textEvent("m", "x"))
 	l.close()
 	if _, state := l.read(1); state != readEvent {
-		t.Error("its last event is gone")
+		t.Error("its last event is missing")
 	}
 	if _, state := l.read(2); state != readClosed {
 		t.Error("it has no end")
@@ -167,7 +167,7 @@ func TestEventLogIsReadWhileItIsWritten(t *testing.T) {
 					seq = l.end()
 				case readEvent:
 					if e.First != seq {
-						t.Errorf("asked for %d, got %d", seq, e.First)
+						t.Errorf("requested %d, got %d", seq, e.First)
 					}
 					seq = e.Seq + 1
 				}

@@ -34,7 +34,7 @@ func FuzzPassages(f *testing.F) {
 		end := 0
 		for _, c := range passages(text) {
 			if c.start < end || c.body < c.start || c.end < c.body || c.end > len(text) {
-				t.Fatalf("%+v in %q, behind %d", c, text, end)
+				t.Fatalf("%+v in %q, after %d", c, text, end)
 			}
 			end = c.end
 			c.shrink(text, c.lines(text))

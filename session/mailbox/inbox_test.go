@@ -33,7 +33,7 @@ func TestInboxTellsThatJobsWait(t *testing.T) {
 	<-b.ready
 	select {
 	case <-b.ready:
-		t.Error("told twice")
+		t.Error("called twice")
 	default:
 	}
 	b.take()
@@ -49,7 +49,7 @@ func TestInboxIsBoundedForClients(t *testing.T) {
 		}
 	}
 	if b.put(job{}) != putFull {
-		t.Error("it takes more than its bound")
+		t.Error("it accepts more jobs than its limit")
 	}
 	if !b.putOwn(job{}) {
 		t.Error("a result was refused")
@@ -71,16 +71,16 @@ func TestInboxThatIsShut(t *testing.T) {
 		t.Error("not shut")
 	}
 	if b.put(job{}) != putShut {
-		t.Error("it takes requests")
+		t.Error("it accepts requests")
 	}
 	if !b.putOwn(job{}) {
-		t.Error("it takes no results")
+		t.Error("it refuses results")
 	}
 	if jobs := b.drain(); len(jobs) != 1 {
-		t.Errorf("%d jobs were left", len(jobs))
+		t.Errorf("%d jobs remained", len(jobs))
 	}
 	if b.putOwn(job{}) || b.put(job{}) != putShut || len(b.drain()) != 0 || len(b.take()) != 0 {
-		t.Error("it takes jobs after it was drained")
+		t.Error("it accepts jobs after it was drained")
 	}
 }
 
@@ -91,7 +91,7 @@ func TestCloseRefusesAFullInboxToo(t *testing.T) {
 	}
 	b.close()
 	if b.put(job{}) != putShut {
-		t.Error("a full inbox that is shut says that it is full")
+		t.Error("a full inbox that is shut reports that it is full")
 	}
 }
 
@@ -130,6 +130,6 @@ func TestEveryJobIsAnsweredOnce(t *testing.T) {
 	writers.Wait()
 	<-ended
 	if n := ran.Load() + failed.Load() + refused.Load(); n != putters*each {
-		t.Errorf("%d jobs of %d were answered", n, putters*each)
+		t.Errorf("%d jobs of %d were called", n, putters*each)
 	}
 }

@@ -157,7 +157,7 @@ func TestEndWaitsForItsGoroutines(t *testing.T) {
 	m.Tell(func() { m.End(errors.New("over")) }, nil)
 	m.Run()
 	if m.Tell(func() {}, nil) {
-		t.Error("it takes jobs after its end")
+		t.Error("it accepts jobs after its end")
 	}
 	m = New("owner", slog.New(slog.DiscardHandler), func() {})
 	m.Tell(func() { m.Tell(func() { t.Error("it ran") }, func(err error) { got = err }); m.End(ErrClosed) }, nil)

@@ -126,7 +126,7 @@ func TestWithTakesWhatIsMissing(t *testing.T) {
 		case "Enabled", "Strategy", "TriggerTokens", "WindowPercent": // the trigger is always the profile's
 		default:
 			if numbers.Field(i).IsZero() {
-				t.Errorf("%s is not taken", name)
+				t.Errorf("%s is not accepted", name)
 			}
 		}
 	}

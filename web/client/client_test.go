@@ -127,7 +127,7 @@ func TestVersionsAgree(t *testing.T) {
 		"src/version.ts": inSource,
 	} {
 		if got != version.Release {
-			t.Errorf("%s says version %q, internal/version %q", place, got, version.Release)
+			t.Errorf("%s has version %q, internal/version %q", place, got, version.Release)
 		}
 	}
 }

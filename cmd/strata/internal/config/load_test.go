@@ -359,7 +359,7 @@ func FuzzLoad(f *testing.F) {
 		l.readMapping(d, d.root, l.all())
 		l.check()
 		if err := l.problems.err(); err != nil && !strings.HasPrefix(err.Error(), "fuzz.yaml:") {
-			t.Errorf("an error without its place: %v", err)
+			t.Errorf("an error without its position: %v", err)
 		}
 	})
 }

@@ -26,7 +26,7 @@ func TestEachKeyIsDocumented(t *testing.T) {
 	before, rest, found := strings.Cut(string(data), begin)
 	table, after, foundEnd := strings.Cut(rest, end)
 	if !found || !foundEnd {
-		t.Fatalf("%s has no place for the table", reference)
+		t.Fatalf("%s has no markers for the table", reference)
 	}
 	switch {
 	case table == keyTable():

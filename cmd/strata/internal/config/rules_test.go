@@ -26,7 +26,7 @@ func TestNamesAreBounded(t *testing.T) {
 		}
 		for _, s := range append(tt.bad, strings.Repeat("a", tt.longest+1)) {
 			if tt.valid(s) {
-				t.Errorf("%s: %q is taken", tt.name, s)
+				t.Errorf("%s: %q is accepted", tt.name, s)
 			}
 		}
 	}

@@ -16,7 +16,7 @@ import (
 func TestUnsetPrices(t *testing.T) {
 	one, two, three := 1.0, 2.0, 3.0
 	if got := price(config.Price{}); got != nil {
-		t.Errorf("got %+v where nothing is set", got)
+		t.Errorf("got %+v without settings", got)
 	}
 	if got, want := *price(config.Price{Input: &two, Output: &three}), (llm.Price{Input: 2, Output: 3, CacheRead: 2, CacheWrite: 2}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -89,10 +89,10 @@ func TestModelsWithoutAKeyAreNotOffered(t *testing.T) {
 		t.Error("with a key it is not offered")
 	}
 	if m, ok := (catalogue{client}).Model("openai/unheard-of"); !ok || m.Window != llm.DefaultWindow {
-		t.Errorf("got %+v, %v for a model that nobody described", m, ok)
+		t.Errorf("got %+v, %v for an unlisted model", m, ok)
 	}
 	if _, ok := (catalogue{client}).Model("nowhere/gpt"); ok {
-		t.Error("a model of no provider is taken")
+		t.Error("a model without a provider is accepted")
 	}
 }
 

@@ -5,12 +5,13 @@ import (
 	"strata/rpc"
 	"strata/server/wire"
 	"strata/session"
+	"strata/session/assembly"
 )
 
 // assemble builds a request for a client that calls a model itself.
 func assemble(p *peer, r *rpc.Request, params wire.AssembleParams, tools []session.Tool) {
 	p.withSession(r, params.SessionID, func(s *session.Session) {
-		respond := responder[session.Assembled](r, s, nil)
+		respond := responder[assembly.Assembled](r, s, nil)
 		if params.Preview {
 			s.Preview(tools, respond)
 			return

@@ -15,6 +15,7 @@ import (
 	"strata/server/transfer"
 	"strata/server/wire"
 	"strata/session"
+	"strata/session/assembly"
 	"strata/session/profile"
 )
 
@@ -65,7 +66,7 @@ func newBackend(store *historystore.Store, opt Options) (*backend, error) {
 	b.pool = compaction.NewPool(compaction.PoolOptions{Workers: opt.CompactionWorkers, Observe: opt.Metrics.compaction})
 	deps := &session.Deps{
 		Settings: opt.Sessions, Store: store, Streamer: opt.Models, Model: opt.Models.Model, LimitWindow: opt.Models.LimitWindow, Log: opt.Log, Meter: opt.Metrics,
-		Now: opt.Host.Now, NewID: b.newID, Pool: b.pool, Calibrations: session.NewCalibrations(stored), Mirrors: session.NewMirrors(),
+		Now: opt.Host.Now, NewID: b.newID, Pool: b.pool, Calibrations: assembly.NewCalibrations(stored), Mirrors: assembly.NewMirrors(),
 		Changed: b.monitors.state, Allowed: b.folders.Allowed, Recover: b.recovery.keep, Recovered: b.recovery.restore,
 		Describe: b.describe,
 	}

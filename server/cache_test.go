@@ -15,6 +15,7 @@ import (
 	"strata/internal/upstream"
 	"strata/llm"
 	"strata/session"
+	"strata/session/assembly"
 	"strata/stability"
 	"strata/tokens"
 )
@@ -164,7 +165,7 @@ func toolBatch(name string, n int, text func(i int) string) []map[string]any {
 // server's own client, so it has the bytes that the server would send.
 func (s *stage) own(tools []any, answer ...map[string]any) {
 	s.t.Helper()
-	a := call[session.Assembled](s.testServer, s.editor, "_strata/context/assemble", s.sid, map[string]any{"tools": tools})
+	a := call[assembly.Assembled](s.testServer, s.editor, "_strata/context/assemble", s.sid, map[string]any{"tools": tools})
 	usage := s.send(a)
 	call[session.Committed](s.testServer, s.editor, "_strata/context/commit", s.sid, map[string]any{
 		"assemblyId": a.AssemblyID, "usage": usage, "messages": answer,
@@ -172,7 +173,7 @@ func (s *stage) own(tools []any, answer ...map[string]any) {
 }
 
 // send sends an assembled request.
-func (s *stage) send(a session.Assembled) history.Usage {
+func (s *stage) send(a assembly.Assembled) history.Usage {
 	s.t.Helper()
 	client, err := llm.New(llm.Options{
 		Providers: map[string]llm.ProviderConfig{
@@ -197,7 +198,7 @@ func (s *stage) send(a session.Assembled) history.Usage {
 }
 
 // entriesOf returns an assembled request in the form that a client sends.
-func entriesOf(a session.Assembled) []llm.Entry {
+func entriesOf(a assembly.Assembled) []llm.Entry {
 	entries := make([]llm.Entry, len(a.Messages))
 	for i, m := range a.Messages {
 		entries[i] = llm.Entry{Kind: llm.EntryMessage, Role: history.Role(m.Role), Blocks: m.Content}
@@ -212,9 +213,9 @@ func entriesOf(a session.Assembled) []llm.Entry {
 }
 
 // breakdown returns the breakdown of the next request.
-func (s *stage) breakdown() session.Breakdown {
+func (s *stage) breakdown() assembly.Breakdown {
 	s.t.Helper()
-	return call[session.Breakdown](s.testServer, s.editor, "_strata/context/breakdown", s.sid, nil)
+	return call[assembly.Breakdown](s.testServer, s.editor, "_strata/context/breakdown", s.sid, nil)
 }
 
 // lastCall returns the newest row of the usage log.

@@ -16,7 +16,7 @@ import (
 
 	"strata/internal/upstream"
 	"strata/server/wire"
-	"strata/session"
+	"strata/session/compacting"
 	"strata/stability"
 )
 
@@ -232,7 +232,7 @@ func (w *walk) act() {
 // compact compacts the history, and reads which messages remain.
 func (w *walk) compact(strategy string) {
 	w.answer = "This was said before."
-	done := call[session.Compacted](w.testServer, w.editor, "_strata/history/compact", w.sid, map[string]any{"strategy": strategy})
+	done := call[compacting.Result](w.testServer, w.editor, "_strata/history/compact", w.sid, map[string]any{"strategy": strategy})
 	w.did("compact, %s: %s", strategy, done.Outcome)
 	w.messages = nil
 	for cursor := ""; ; {

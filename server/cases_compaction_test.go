@@ -13,7 +13,7 @@ import (
 	"strata/history"
 	"strata/internal/testclient"
 	"strata/internal/upstream"
-	"strata/session"
+	"strata/session/compacting"
 	"strata/session/profile"
 )
 
@@ -44,7 +44,7 @@ func (ts *testServer) untilOver(e *testclient.Editor, sid string) {
 
 // A compaction runs once: afterwards, the compacted history is counted.
 func TestK1_01TheCountFollowsTheCompaction(t *testing.T) {
-	ts, s := startCompacting(t, 10_000, upstream.Options{}, compacting(t, atThirtyPercent))
+	ts, s := startCompacting(t, 10_000, upstream.Options{}, withCompaction(t, atThirtyPercent))
 	e, sid := attached(t, ts)
 	before := statusOf(ts, e, sid)
 	if before.TriggerTokens != 3000 {
@@ -91,7 +91,7 @@ func usageOf(t *testing.T, fs testclient.Frames, sid string) (used []int) {
 
 // A summary without gain is attempted at most twice; then the history must have grown.
 func TestK1_02FruitlessCompactionsPause(t *testing.T) {
-	ts, s := startCompacting(t, 10_000, upstream.Options{}, compacting(t, atThirtyPercent))
+	ts, s := startCompacting(t, 10_000, upstream.Options{}, withCompaction(t, atThirtyPercent))
 	s.does(func(req *upstream.Request) upstream.Script {
 		_, said, _ := strings.Cut(req.LastText(), "<conversation>")
 		said, _, _ = strings.Cut(said, "</conversation>")
@@ -122,7 +122,7 @@ func TestK1_02FruitlessCompactionsPause(t *testing.T) {
 
 // If a compaction would make a short conversation longer, the conversation remains unchanged, byte for byte.
 func TestK1_03ACompactionNeverMakesLonger(t *testing.T) {
-	ts, s := startCompacting(t, 100_000, upstream.Options{}, compacting(t))
+	ts, s := startCompacting(t, 100_000, upstream.Options{}, withCompaction(t))
 	s.says(upstream.Text(strings.Repeat("The summary goes on. ", 1200))) // 6,000 tokens
 	e, sid := attached(t, ts)
 	call[map[string]any](ts, e, "_strata/history/append", sid, map[string]any{"messages": []any{
@@ -131,7 +131,7 @@ func TestK1_03ACompactionNeverMakesLonger(t *testing.T) {
 	before, tokens := ts.stored(sid), statusOf(ts, e, sid).HistoryTokens
 	seen := make(map[string]bool)
 	for _, strategy := range []string{compaction.Topic, compaction.Rolling, compaction.Prune, compaction.Middle, compaction.Window} {
-		c := call[session.Compacted](ts, e, "_strata/history/compact", sid, map[string]any{"strategy": strategy})
+		c := call[compacting.Result](ts, e, "_strata/history/compact", sid, map[string]any{"strategy": strategy})
 		seen[c.Outcome] = true
 		if c.Outcome != "no_gain" && c.Outcome != "nothing_to_do" || c.After != c.Before || c.Before != tokens {
 			t.Errorf("%s: %+v", strategy, c)
@@ -177,7 +177,7 @@ func TestK1_04BatchesStayWholeAtEveryCut(t *testing.T) {
 			}
 		}
 	}
-	ts, _ := startCompacting(t, 100_000, upstream.Options{Strict: true}, compacting(t, func(p *profile.Profile) { p.Compaction.Enabled = false }), cuts)
+	ts, _ := startCompacting(t, 100_000, upstream.Options{Strict: true}, withCompaction(t, func(p *profile.Profile) { p.Compaction.Enabled = false }), cuts)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
 	result := func(id string) map[string]any {
@@ -201,7 +201,7 @@ func TestK1_04BatchesStayWholeAtEveryCut(t *testing.T) {
 		for keep := 1; keep <= turns+2; keep++ {
 			name := fmt.Sprintf("%s%d", strategy, keep)
 			call[map[string]any](ts, e, "session/set_config_option", sid, map[string]any{"configId": "profile", "value": name})
-			c := call[session.Compacted](ts, e, "_strata/history/compact", sid, map[string]any{})
+			c := call[compacting.Result](ts, e, "_strata/history/compact", sid, map[string]any{})
 			if c.Outcome == "compacted" {
 				compacted[strategy]++
 			}
@@ -225,7 +225,7 @@ func TestK1_04BatchesStayWholeAtEveryCut(t *testing.T) {
 
 // Prompts sent while a summary is written are answered immediately, stored once, and survive a restart.
 func TestK1_06PromptsDuringACompaction(t *testing.T) {
-	ts, s := startCompacting(t, 100_000, upstream.Options{}, compacting(t))
+	ts, s := startCompacting(t, 100_000, upstream.Options{}, withCompaction(t))
 	e, sid := attached(t, ts)
 	ts.talk(e, sid, 12)
 	r, gate := heldCompaction(ts, s, e, sid)
@@ -233,7 +233,7 @@ func TestK1_06PromptsDuringACompaction(t *testing.T) {
 		mustPrompt(t, e, sid, marker)
 	}
 	close(gate)
-	var c session.Compacted
+	var c compacting.Result
 	if err := r.Wait(&c); err != nil || c.Outcome != "compacted" {
 		t.Fatalf("%+v, %v", c, err)
 	}
@@ -264,7 +264,7 @@ func TestK1_06PromptsDuringACompaction(t *testing.T) {
 func TestK1_07AStoppedCompactionChangesNothing(t *testing.T) {
 	for _, stop := range []string{"cancelled", "beside a prompt", "the client vanishes", "the session is closed"} {
 		t.Run(stop, func(t *testing.T) {
-			ts, s := startCompacting(t, 100_000, upstream.Options{}, compacting(t))
+			ts, s := startCompacting(t, 100_000, upstream.Options{}, withCompaction(t))
 			e, sid := attached(t, ts)
 			ts.talk(e, sid, 12)
 			compactNow(ts, e, sid, compaction.Rolling, "compacted")
@@ -349,7 +349,7 @@ func TestK1_09FailedSummaries(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			ts, s := startCompacting(t, 100_000, upstream.Options{}, compacting(t))
+			ts, s := startCompacting(t, 100_000, upstream.Options{}, withCompaction(t))
 			e, sid := attached(t, ts)
 			ts.talk(e, sid, 12)
 			before, shown := ts.stored(sid), ts.shownNow(sid)

@@ -16,14 +16,15 @@ import (
 	"strata/internal/upstream"
 	"strata/rpc"
 	"strata/server/wire"
-	"strata/session"
+	"strata/session/assembly"
+	"strata/session/workspace"
 )
 
 // filesOf returns the files of a session by path.
-func filesOf(ts *testServer, e caller, sid string) map[string]session.FileInfo {
+func filesOf(ts *testServer, e caller, sid string) map[string]workspace.FileInfo {
 	ts.t.Helper()
-	list := call[struct{ Files []session.FileInfo }](ts, e, "_strata/files/list", sid, nil)
-	files := make(map[string]session.FileInfo)
+	list := call[struct{ Files []workspace.FileInfo }](ts, e, "_strata/files/list", sid, nil)
+	files := make(map[string]workspace.FileInfo)
 	for _, f := range list.Files {
 		files[f.Path] = f
 	}
@@ -31,7 +32,7 @@ func filesOf(ts *testServer, e caller, sid string) map[string]session.FileInfo {
 }
 
 // addTo adds a file to a session; more contains further parameters.
-func addTo(ts *testServer, e caller, sid, path string, more ...map[string]any) session.FileInfo {
+func addTo(ts *testServer, e caller, sid, path string, more ...map[string]any) workspace.FileInfo {
 	ts.t.Helper()
 	params := map[string]any{"path": path}
 	for _, m := range more {
@@ -39,7 +40,7 @@ func addTo(ts *testServer, e caller, sid, path string, more ...map[string]any) s
 			params[k] = v
 		}
 	}
-	return call[session.FileInfo](ts, e, "_strata/files/add", sid, params)
+	return call[workspace.FileInfo](ts, e, "_strata/files/add", sid, params)
 }
 
 // refusal returns the reason for which a method refuses a path.
@@ -85,7 +86,7 @@ func promptWith(t testing.TB, e *testclient.Editor, sid string, blocks ...any) t
 	return reply
 }
 
-func categoryTokens(b session.Breakdown, name string) int {
+func categoryTokens(b assembly.Breakdown, name string) int {
 	for _, c := range b.Categories {
 		if c.Name == name {
 			return c.Tokens

@@ -10,7 +10,7 @@ import (
 	"strata/historystore"
 	"strata/internal/testclient"
 	"strata/internal/upstream"
-	"strata/session"
+	"strata/session/compacting"
 )
 
 // The case names 200 sessions of 5 MB, 500 connections and 2,000 turns. The test runs a tenth of each with a tenth of
@@ -26,7 +26,7 @@ const (
 
 // Memory used by long sessions, compactions and changing clients is freed when sessions are unloaded.
 func TestK9_05MemoryComesBack(t *testing.T) {
-	ts := startServerOn(t, historystore.Options{CacheBytes: 1}, upstream.Options{}, compacting(t), func(o *Options) {
+	ts := startServerOn(t, historystore.Options{CacheBytes: 1}, upstream.Options{}, withCompaction(t), func(o *Options) {
 		o.Sessions.SummaryModel, o.Sessions.DetectionModel = "", ""
 		o.Sessions.DefaultConfig.Model = "offline/digest"
 	})
@@ -66,7 +66,7 @@ func (ts *testServer) largeSessions(t *testing.T, e *testclient.Editor) {
 		if err := e.Call("_strata/history/append", map[string]any{"sessionId": sid, "messages": messages}, nil); err != nil {
 			t.Fatal(err)
 		}
-		var c session.Compacted
+		var c compacting.Result
 		if err := e.Call("_strata/history/compact", map[string]any{"sessionId": sid, "strategy": "middle"}, &c); err != nil || c.Outcome != "compacted" {
 			t.Fatalf("%+v, %v", c, err)
 		}

@@ -17,7 +17,7 @@ import (
 	"strata/internal/upstream"
 	"strata/llm"
 	"strata/server/wire"
-	"strata/session"
+	"strata/session/assembly"
 	"strata/session/profile"
 )
 
@@ -40,7 +40,7 @@ func TestK2_05TheAnswerHasRoom(t *testing.T) {
 	t.Parallel()
 	const window, answer = 200_000, 8192
 	for _, model := range []string{"claude/test", "local/test"} {
-		for name, adjust := range map[string]func(*Options){"without compaction": func(*Options) {}, "with compaction": compacting(t)} {
+		for name, adjust := range map[string]func(*Options){"without compaction": func(*Options) {}, "with compaction": withCompaction(t)} {
 			t.Run(model+" "+name, func(t *testing.T) {
 				ts := windowOf(t, model, window, answer, adjust, func(o *Options) { o.Sessions.SummaryModel, o.Sessions.DetectionModel = "", "" })
 				e, sid := attached(t, ts)
@@ -83,7 +83,7 @@ func TestK2_05TheAnswerHasRoom(t *testing.T) {
 func TestK2_06OneItemAsLargeAsTheWindow(t *testing.T) {
 	t.Parallel()
 	for _, model := range []string{"claude/test", "local/test"} {
-		for name, adjust := range map[string]func(*Options){"without compaction": func(*Options) {}, "with compaction": compacting(t)} {
+		for name, adjust := range map[string]func(*Options){"without compaction": func(*Options) {}, "with compaction": withCompaction(t)} {
 			t.Run(model+" "+name, func(t *testing.T) {
 				ts := windowOf(t, model, 50_000, 4000, adjust, func(o *Options) { o.Sessions.SummaryModel, o.Sessions.DetectionModel = "", "" })
 				e, sid := attached(t, ts)
@@ -333,11 +333,11 @@ func TestK9_01UsageIsAShareOfTheModelsWindow(t *testing.T) {
 		if size != s.size || used*100/size != s.percent {
 			t.Errorf("%s: %d of %d are used, want %d %%", s.model, used, size, s.percent)
 		}
-		budget := call[session.Budget](ts, e, "_strata/context/budget", sid, nil)
+		budget := call[assembly.Budget](ts, e, "_strata/context/budget", sid, nil)
 		if budget.MaxInputTokens != s.size || budget.Remaining < 0 || budget.PercentUsed < 0 {
 			t.Errorf("%s: %+v", s.model, budget)
 		}
-		line := call[session.Report](ts, e, "_strata/context/report", sid, nil).Line
+		line := call[assembly.Report](ts, e, "_strata/context/report", sid, nil).Line
 		if strings.Contains(line, "NaN") || strings.Contains(line, "-") {
 			t.Errorf("%s: %s", s.model, line)
 		}
@@ -346,7 +346,7 @@ func TestK9_01UsageIsAShareOfTheModelsWindow(t *testing.T) {
 
 // Each change of the view is reported immediately, even without a prompt, and the methods report the same.
 func TestK9_02TheMeterFollowsCompactions(t *testing.T) {
-	ts, s := startCompacting(t, 100_000, upstream.Options{}, compacting(t, func(p *profile.Profile) { p.Compaction.TriggerTokens = 3000 }))
+	ts, s := startCompacting(t, 100_000, upstream.Options{}, withCompaction(t, func(p *profile.Profile) { p.Compaction.TriggerTokens = 3000 }))
 	e, sid := attached(t, ts)
 	updates := func() int {
 		ts.settle(e)
@@ -357,7 +357,7 @@ func TestK9_02TheMeterFollowsCompactions(t *testing.T) {
 		t.Helper()
 		do()
 		ts.settle(e)
-		budget := call[session.Budget](ts, e, "_strata/context/budget", sid, nil)
+		budget := call[assembly.Budget](ts, e, "_strata/context/budget", sid, nil)
 		e.Expect(testclient.Condition{Name: fmt.Sprintf("%s: %d tokens are told", what, budget.Used), Met: func(fs testclient.Frames) bool {
 			if len(fs.Of(sid).Kind("usage_update")) < n {
 				return false
@@ -407,7 +407,7 @@ func TestK9_03CachedInputCounts(t *testing.T) {
 			t.Cleanup(ts.upstream.Close)
 			price := llm.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75}
 			ts.models = map[string]llm.ModelConfig{model: {Window: 1_000_000, Price: &price}}
-			ts.start(compacting(t), func(o *Options) { o.Sessions.DefaultConfig.Model = model })
+			ts.start(withCompaction(t), func(o *Options) { o.Sessions.DefaultConfig.Model = model })
 			e, sid := attached(t, ts)
 			usage := upstream.Usage{Input: 20_000, CacheRead: 580_000, Output: 1000}
 			ts.upstream.Push(upstream.Script{Usage: usage, Steps: append(upstream.Texts("a"), upstream.Tell(), upstream.Text("b"))})
@@ -423,7 +423,7 @@ func TestK9_03CachedInputCounts(t *testing.T) {
 			if b.Totals.Usage != want || math.Abs(b.Totals.Cost-(0.06+0.174+0.015)) > 1e-9 {
 				t.Errorf("%+v", b.Totals)
 			}
-			line := call[session.Report](ts, e, "_strata/context/report", sid, nil).Line
+			line := call[assembly.Report](ts, e, "_strata/context/report", sid, nil).Line
 			if !strings.Contains(line, "read 97 %") {
 				t.Errorf("%s", line)
 			}

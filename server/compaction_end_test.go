@@ -9,7 +9,7 @@ import (
 	"strata/internal/testclient"
 	"strata/internal/upstream"
 	"strata/server/wire"
-	"strata/session"
+	"strata/session/compacting"
 )
 
 // heldCompaction starts a compaction that has streamed part of its summary and waits for the gate.
@@ -23,7 +23,7 @@ func heldCompaction(ts *testServer, s *scribe, e *testclient.Editor, sid string)
 }
 
 func TestACancelledCompactionIsRememberedAsThat(t *testing.T) {
-	ts, s := startCompacting(t, 200_000, upstream.Options{}, compacting(t))
+	ts, s := startCompacting(t, 200_000, upstream.Options{}, withCompaction(t))
 	e, sid := attached(t, ts)
 	ts.talk(e, sid, 12)
 	before := ts.stored(sid)
@@ -31,7 +31,7 @@ func TestACancelledCompactionIsRememberedAsThat(t *testing.T) {
 	if err := r.Cancel(); err != nil {
 		t.Fatal(err)
 	}
-	var c session.Compacted
+	var c compacting.Result
 	if err := r.Wait(&c); err != nil || c.Outcome != string(compaction.Cancelled) || c.Reason != "" {
 		t.Fatalf("%+v, %v", c, err)
 	}
@@ -40,42 +40,42 @@ func TestACancelledCompactionIsRememberedAsThat(t *testing.T) {
 		t.Errorf("stored: %+v, %d edits", got.Compaction, len(got.Edits))
 	}
 	ts.close()
-	ts.start(compacting(t))
+	ts.start(withCompaction(t))
 	if got := statusOf(ts, ts.editor(), sid); got.LastOutcome != "cancelled" || got.Running {
 		t.Errorf("after a restart: %+v", got)
 	}
 }
 
 func TestACompactionThatTheServersEndStopsIsInterrupted(t *testing.T) {
-	ts, s := startCompacting(t, 200_000, upstream.Options{}, compacting(t))
+	ts, s := startCompacting(t, 200_000, upstream.Options{}, withCompaction(t))
 	e, sid := attached(t, ts)
 	ts.talk(e, sid, 12)
 	r, _ := heldCompaction(ts, s, e, sid)
 	ts.close()
-	var c session.Compacted
-	if err := r.Wait(&c); err != nil || c.Outcome != session.OutcomeInterrupted || c.Reason != "" {
+	var c compacting.Result
+	if err := r.Wait(&c); err != nil || c.Outcome != compacting.Interrupted || c.Reason != "" {
 		t.Errorf("%+v, %v", c, err)
 	}
 	e.Expect(testclient.Sees(sid, "closed"))
 	if got := outcomes(e.Frames(), sid); strings.Join(got, " ") != "running interrupted" {
 		t.Errorf("received: %v", got)
 	}
-	ts.start(compacting(t))
-	if got := statusOf(ts, ts.editor(), sid); got.LastOutcome != session.OutcomeInterrupted || got.Running {
+	ts.start(withCompaction(t))
+	if got := statusOf(ts, ts.editor(), sid); got.LastOutcome != compacting.Interrupted || got.Running {
 		t.Errorf("after a restart: %+v", got)
 	}
 }
 
 func TestACompactionIsSupersededByAnotherEdit(t *testing.T) {
-	ts, s := startCompacting(t, 200_000, upstream.Options{}, compacting(t))
+	ts, s := startCompacting(t, 200_000, upstream.Options{}, withCompaction(t))
 	e, sid := attached(t, ts)
 	ts.talk(e, sid, 12)
 	r, gate := heldCompaction(ts, s, e, sid)
 	call[map[string]any](ts, e, "_strata/history/clear", sid, nil)
 	ts.talk(e, sid, 1)
 	close(gate)
-	var c session.Compacted
-	if err := r.Wait(&c); err != nil || c.Outcome != session.OutcomeSuperseded {
+	var c compacting.Result
+	if err := r.Wait(&c); err != nil || c.Outcome != compacting.Superseded {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	ts.catchUp(e, sid)
@@ -87,14 +87,14 @@ func TestACompactionIsSupersededByAnotherEdit(t *testing.T) {
 	if info := call[wire.SessionDetails](ts, e, "_strata/session/info", sid, nil); info.InView != 2 {
 		t.Errorf("%d messages are in view", info.InView)
 	}
-	if got := ts.stored(sid); got.Compaction.Outcome != session.OutcomeSuperseded {
+	if got := ts.stored(sid); got.Compaction.Outcome != compacting.Superseded {
 		t.Errorf("stored: %+v", got.Compaction)
 	}
 }
 
 // A finished compaction does not prevent the server from stopping while the end of a turn cannot be stored.
 func TestACompactionBehindAnEndingThatCannotBeStored(t *testing.T) {
-	ts, s := startCompacting(t, 200_000, upstream.Options{}, compacting(t))
+	ts, s := startCompacting(t, 200_000, upstream.Options{}, withCompaction(t))
 	e, sid := attached(t, ts)
 	ts.talk(e, sid, 12)
 	r, gate := heldCompaction(ts, s, e, sid)
@@ -109,18 +109,18 @@ func TestACompactionBehindAnEndingThatCannotBeStored(t *testing.T) {
 	}
 	close(gate)
 	ts.close() // discards the ending after the grace period
-	var c session.Compacted
-	if err := r.Wait(&c); err == nil && c.Outcome != session.OutcomeInterrupted {
+	var c compacting.Result
+	if err := r.Wait(&c); err == nil && c.Outcome != compacting.Interrupted {
 		t.Errorf("%+v", c)
 	}
 	e.Expect(testclient.Sees(sid, "notice"), testclient.Sees(sid, "closed")) // the clear was dropped
 	allow()
-	ts.start(compacting(t))
+	ts.start(withCompaction(t))
 	e = ts.editor()
 	if m := lastMessage(t, e, sid); m.Status != "complete" || !strings.Contains(m.PlainText(), "What now?") {
 		t.Errorf("the transcript ends with %s %q", m.Status, m.PlainText())
 	}
-	if got := ts.stored(sid); len(got.Edits) != 0 || got.Compaction.Outcome != session.OutcomeInterrupted {
+	if got := ts.stored(sid); len(got.Edits) != 0 || got.Compaction.Outcome != compacting.Interrupted {
 		t.Errorf("stored: %+v, %+v", got.Edits, got.Compaction)
 	}
 }
@@ -129,7 +129,7 @@ func TestACompactionBehindAnEndingThatCannotBeStored(t *testing.T) {
 func TestAPauseOutlivesARestart(t *testing.T) {
 	t.Parallel()
 	for _, cleared := range []bool{false, true} {
-		ts, s := startCompacting(t, 200_000, upstream.Options{}, compacting(t))
+		ts, s := startCompacting(t, 200_000, upstream.Options{}, withCompaction(t))
 		s.says() // empty
 		e, sid := attached(t, ts)
 		ts.talk(e, sid, 60)
@@ -154,7 +154,7 @@ func TestAPauseOutlivesARestart(t *testing.T) {
 		}
 		asked := s.times()
 		ts.close()
-		ts.start(compacting(t))
+		ts.start(withCompaction(t))
 		e = ts.editor()
 		want := asked
 		if cleared {
@@ -173,7 +173,7 @@ func TestAPauseOutlivesARestart(t *testing.T) {
 
 // A model that does not end its summary is stopped.
 func TestASummaryWithoutEndIsCutOff(t *testing.T) {
-	ts, s := startCompacting(t, 200_000, upstream.Options{}, compacting(t))
+	ts, s := startCompacting(t, 200_000, upstream.Options{}, withCompaction(t))
 	e, sid := attached(t, ts)
 	ts.talk(e, sid, 12)
 	steps := make([]upstream.Step, 400)
@@ -189,7 +189,7 @@ func TestASummaryWithoutEndIsCutOff(t *testing.T) {
 
 // What a compaction asked of models is in the usage log and in the totals, whatever came of it.
 func TestTheCallsOfACompactionAreInTheUsageLog(t *testing.T) {
-	ts, s := startCompacting(t, 200_000, upstream.Options{}, compacting(t))
+	ts, s := startCompacting(t, 200_000, upstream.Options{}, withCompaction(t))
 	e, sid := attached(t, ts)
 	ts.talk(e, sid, 60)
 	ts.settle(e) // one by topic, which asked for a boundary and a summary

@@ -24,7 +24,7 @@ type busy struct {
 }
 
 func newBusy(t *testing.T) *busy {
-	ts, s := startCompacting(t, 200_000, upstream.Options{}, compacting(t, func(p *profile.Profile) {
+	ts, s := startCompacting(t, 200_000, upstream.Options{}, withCompaction(t, func(p *profile.Profile) {
 		p.Compaction.TriggerTokens, p.Compaction.VerbatimWindowTokens = 1500, 400
 	}))
 	b := &busy{testServer: ts, scribe: s, e: ts.editor()}

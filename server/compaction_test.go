@@ -6,6 +6,7 @@ import (
 	"strata/internal/testclient"
 	"strata/server/wire"
 	"strata/session"
+	"strata/session/compacting"
 )
 
 func TestAHistoryOverItsTriggerIsCompactedAfterTheAnswer(t *testing.T) {
@@ -15,7 +16,7 @@ func TestAHistoryOverItsTriggerIsCompactedAfterTheAnswer(t *testing.T) {
 	if _, err := e.Attach(sid, testclient.Place{}); err != nil {
 		t.Fatal(err)
 	}
-	before := call[session.CompactionStatus](ts, e, "_strata/context/compaction", sid, nil)
+	before := call[compacting.Status](ts, e, "_strata/context/compaction", sid, nil)
 	if !before.Enabled || before.Strategy != "topic" || before.TriggerTokens != 24_000 {
 		t.Errorf("status before: %+v", before)
 	}
@@ -24,7 +25,7 @@ func TestAHistoryOverItsTriggerIsCompactedAfterTheAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	call[map[string]any](ts, e, "_strata/debug/quiesce", sid, nil)
-	after := call[session.CompactionStatus](ts, e, "_strata/context/compaction", sid, nil)
+	after := call[compacting.Status](ts, e, "_strata/context/compaction", sid, nil)
 	if after.LastOutcome != "compacted" || after.HistoryTokens >= before.TriggerTokens {
 		t.Errorf("status after: %+v", after)
 	}
@@ -37,7 +38,7 @@ func TestAHistoryOverItsTriggerIsCompactedAfterTheAnswer(t *testing.T) {
 		t.Fatalf("edits: %+v", edits)
 	}
 	undone := call[map[string]any](ts, e, "_strata/checkpoint/undo", sid, nil)
-	restored := call[session.CompactionStatus](ts, e, "_strata/context/compaction", sid, nil)
+	restored := call[compacting.Status](ts, e, "_strata/context/compaction", sid, nil)
 	if restored.HistoryTokens <= before.TriggerTokens {
 		t.Errorf("after undo %v: %+v", undone, restored)
 	}

@@ -9,7 +9,8 @@ import (
 
 	"strata/internal/testclient"
 	"strata/internal/upstream"
-	"strata/session"
+	"strata/session/assembly"
+	"strata/session/workspace"
 	"strata/stability"
 	"strata/tokens"
 )
@@ -89,7 +90,7 @@ type tourRow struct {
 	number                int
 	what, cut             string
 	read, wrote, uncached int // tokens of the request, as the provider reported them
-	after                 session.Breakdown
+	after                 assembly.Breakdown
 }
 
 func takeTour(t *testing.T, layout string, acts []act) *tour {
@@ -140,12 +141,12 @@ func (w *tour) step(number int, a act) {
 	w.rows = append(w.rows, row)
 }
 
-func (w *tour) breakdown() session.Breakdown {
-	return call[session.Breakdown](w.ts, w.editor, "_strata/context/breakdown", w.session, nil)
+func (w *tour) breakdown() assembly.Breakdown {
+	return call[assembly.Breakdown](w.ts, w.editor, "_strata/context/breakdown", w.session, nil)
 }
 
 func (w *tour) add(path string) {
-	call[session.FileInfo](w.ts, w.editor, "_strata/files/add", w.session, map[string]any{"path": path})
+	call[workspace.FileInfo](w.ts, w.editor, "_strata/files/add", w.session, map[string]any{"path": path})
 }
 
 func (w *tour) remove(path string) {
@@ -187,7 +188,7 @@ var messageID = regexp.MustCompile(`msg_[0-9A-HJKMNP-TV-Z]{26}`)
 
 // report returns the session's report with reproducible ids.
 func (w *tour) report() string {
-	text := call[session.Report](w.ts, w.editor, "_strata/context/report", w.session, nil).Text
+	text := call[assembly.Report](w.ts, w.editor, "_strata/context/report", w.session, nil).Text
 	names := make(map[string]string)
 	return messageID.ReplaceAllStringFunc(text, func(id string) string {
 		if names[id] == "" {

@@ -8,6 +8,9 @@ import (
 	"strata/internal/testclient"
 	"strata/internal/upstream"
 	"strata/session"
+	"strata/session/assembly"
+	"strata/session/documents"
+	"strata/session/workspace"
 )
 
 func TestFilesAndDocumentsReachTheModel(t *testing.T) {
@@ -16,8 +19,8 @@ func TestFilesAndDocumentsReachTheModel(t *testing.T) {
 	ts.write("AGENTS.md", "Always answer in verse.\n")
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
-	call[session.FileInfo](ts, e, "_strata/files/add", sid, map[string]any{"path": "main.go"})
-	call[session.DocumentInfo](ts, e, "_strata/documents/set", sid, map[string]any{"name": "design", "text": "One package."})
+	call[workspace.FileInfo](ts, e, "_strata/files/add", sid, map[string]any{"path": "main.go"})
+	call[documents.Info](ts, e, "_strata/documents/set", sid, map[string]any{"name": "design", "text": "One package."})
 	if _, err := e.Prompt(sid, "What is there?"); err != nil {
 		t.Fatal(err)
 	}
@@ -41,13 +44,13 @@ func TestBreakdownAddsUp(t *testing.T) {
 	ts.write("a.go", "package a\n"+strings.Repeat("// a line of text\n", 200))
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
-	call[session.FileInfo](ts, e, "_strata/files/add", sid, map[string]any{"path": "a.go"})
+	call[workspace.FileInfo](ts, e, "_strata/files/add", sid, map[string]any{"path": "a.go"})
 	for range 3 {
 		if _, err := e.Prompt(sid, "Go on"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	b := call[session.Breakdown](ts, e, "_strata/context/breakdown", sid, nil)
+	b := call[assembly.Breakdown](ts, e, "_strata/context/breakdown", sid, nil)
 	categories, tiers := 0, b.Overhead
 	for _, c := range b.Categories {
 		categories += c.Tokens
@@ -68,7 +71,7 @@ func TestBreakdownAddsUp(t *testing.T) {
 	if b.Totals.Calls != 3 {
 		t.Errorf("totals: %+v", b.Totals)
 	}
-	report := call[session.Report](ts, e, "_strata/context/report", sid, nil)
+	report := call[assembly.Report](ts, e, "_strata/context/report", sid, nil)
 	if !strings.Contains(report.Text, "file:a.go") {
 		t.Errorf("report:\n%s", report.Text)
 	}
@@ -82,7 +85,7 @@ func TestAssembleAndCommit(t *testing.T) {
 	call[map[string]any](ts, e, "_strata/history/append", sid, map[string]any{"messages": []any{
 		map[string]any{"role": "user", "content": "What is the weather?"},
 	}})
-	a := call[session.Assembled](ts, e, "_strata/context/assemble", sid, map[string]any{"tools": []any{map[string]any{"name": "weather"}}})
+	a := call[assembly.Assembled](ts, e, "_strata/context/assemble", sid, map[string]any{"tools": []any{map[string]any{"name": "weather"}}})
 	last := a.Messages[len(a.Messages)-1]
 	if last.Role != "user" || last.Content[0].Text != "What is the weather?" {
 		t.Errorf("assembled: %+v", a.Messages)
@@ -91,7 +94,7 @@ func TestAssembleAndCommit(t *testing.T) {
 	for _, m := range a.Messages {
 		sum += m.Tokens
 	}
-	preview := call[session.Assembled](ts, e, "_strata/context/assemble", sid, map[string]any{"preview": true})
+	preview := call[assembly.Assembled](ts, e, "_strata/context/assemble", sid, map[string]any{"preview": true})
 	if preview.AssemblyID != "" || preview.Tokens != sum || !reflect.DeepEqual(preview.Messages, a.Messages) {
 		t.Errorf("the preview has %d tokens in messages of %d: %+v", preview.Tokens, sum, preview)
 	}
@@ -138,9 +141,9 @@ func TestPreviewWorksWhileATurnRunsAndLeavesAnAssembledRequestAlone(t *testing.T
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
 	call[map[string]any](ts, e, "_strata/history/append", sid, map[string]any{"messages": []any{map[string]any{"role": "user", "content": "Well?"}}})
-	assembled := call[session.Assembled](ts, e, "_strata/context/assemble", sid, nil)
+	assembled := call[assembly.Assembled](ts, e, "_strata/context/assemble", sid, nil)
 	before := call[map[string]any](ts, e, "_strata/context/breakdown", sid, nil)
-	call[session.Assembled](ts, e, "_strata/context/assemble", sid, map[string]any{"preview": true})
+	call[assembly.Assembled](ts, e, "_strata/context/assemble", sid, map[string]any{"preview": true})
 	if after := call[map[string]any](ts, e, "_strata/context/breakdown", sid, nil); !reflect.DeepEqual(before, after) {
 		t.Errorf("a preview changed the breakdown: %v, then %v", before, after)
 	}
@@ -152,7 +155,7 @@ func TestPreviewWorksWhileATurnRunsAndLeavesAnAssembledRequestAlone(t *testing.T
 	ts.upstream.Push(upstream.Script{Steps: []upstream.Step{upstream.Text("Half"), upstream.Hold(gate)}})
 	turn := e.Start(sid, "And now?")
 	e.Expect(testclient.Says(sid, testclient.AgentChunk, "Half"))
-	preview := call[session.Assembled](ts, e, "_strata/context/assemble", sid, map[string]any{"preview": true})
+	preview := call[assembly.Assembled](ts, e, "_strata/context/assemble", sid, map[string]any{"preview": true})
 	if last := preview.Messages[len(preview.Messages)-1]; last.Content[0].Text != "And now?" {
 		t.Errorf("the preview ends with %+v", last)
 	}

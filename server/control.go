@@ -8,7 +8,7 @@ import (
 
 	"strata/rpc"
 	"strata/server/wire"
-	"strata/session"
+	"strata/session/events"
 )
 
 func serverInfo(p *peer, r *rpc.Request, _ struct{}) {
@@ -27,7 +27,7 @@ func serverInfo(p *peer, r *rpc.Request, _ struct{}) {
 			Model: p.Sessions.DefaultConfig.Model, Models: p.Models.Catalogue(),
 			Limits: wire.Limits{
 				FrameBytes: p.FrameBytes, Connections: p.Connections, Requests: p.Requests,
-				Subscriptions: rpc.MaxSources, Sessions: p.Memory, EventsKept: session.DefaultLogEvents,
+				Subscriptions: rpc.MaxSources, Sessions: p.Memory, EventsKept: events.MaxEvents,
 				RetentionSec: int64(p.Retention.Seconds()),
 			},
 			Connections: p.clients.count(), Loaded: p.sessions.count(),

@@ -40,7 +40,7 @@ func TestWhatStandsForTheMiddleIsBounded(t *testing.T) {
 	for _, strategy := range []string{compaction.Window, compaction.Middle} {
 		for _, digest := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, digest %v", strategy, digest), func(t *testing.T) {
-				ts, s := startCompacting(t, 100_000, upstream.Options{}, compacting(t, func(p *profile.Profile) {
+				ts, s := startCompacting(t, 100_000, upstream.Options{}, withCompaction(t, func(p *profile.Profile) {
 					p.Compaction.Enabled, p.Compaction.Strategy, p.Compaction.SummaryBudgetTokens = false, strategy, 0
 					if p.Budget.HistoryTokens = 1500; digest {
 						p.Compaction.SummaryBudgetTokens = budget

@@ -8,11 +8,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"strata/rpc"
-	"strata/session"
+	"strata/session/documents"
 )
 
 // set sets a document; more contains further parameters.
-func set(ts *testServer, e caller, sid, name, text string, more ...map[string]any) session.DocumentInfo {
+func set(ts *testServer, e caller, sid, name, text string, more ...map[string]any) documents.Info {
 	ts.t.Helper()
 	params := map[string]any{"name": name, "text": text}
 	for _, m := range more {
@@ -20,12 +20,12 @@ func set(ts *testServer, e caller, sid, name, text string, more ...map[string]an
 			params[k] = v
 		}
 	}
-	return call[session.DocumentInfo](ts, e, "_strata/documents/set", sid, params)
+	return call[documents.Info](ts, e, "_strata/documents/set", sid, params)
 }
 
-func documentsOf(ts *testServer, e caller, sid string) []session.DocumentInfo {
+func documentsOf(ts *testServer, e caller, sid string) []documents.Info {
 	ts.t.Helper()
-	return call[struct{ Documents []session.DocumentInfo }](ts, e, "_strata/documents/list", sid, nil).Documents
+	return call[struct{ Documents []documents.Info }](ts, e, "_strata/documents/list", sid, nil).Documents
 }
 
 func TestDocumentsHaveDefaults(t *testing.T) {
@@ -95,7 +95,7 @@ func TestDocumentsHaveLimits(t *testing.T) {
 		params["sessionId"] = sid
 		wireFault(t, e.Call("_strata/documents/set", params, nil), rpc.CodeInvalidParams)
 	}
-	big := strings.Repeat("x", session.MaxDocumentBytes)
+	big := strings.Repeat("x", documents.MaxBytes)
 	long := strings.Repeat("n", 101)
 	for _, params := range []map[string]any{
 		{"name": "", "text": "x"}, {"name": " \t", "text": "x"}, {"name": long, "text": "x"}, {"name": "two\nlines", "text": "x"},
@@ -105,12 +105,12 @@ func TestDocumentsHaveLimits(t *testing.T) {
 	} {
 		refused(params)
 	}
-	for i := range session.MaxDocumentsBytes / session.MaxDocumentBytes {
+	for i := range documents.MaxTotal / documents.MaxBytes {
 		set(ts, e, sid, fmt.Sprint("big ", i), big)
 	}
 	refused(map[string]any{"name": "one more", "text": "x"})
 	set(ts, e, sid, "big 0", "small now")
-	for i := range session.MaxDocuments - session.MaxDocumentsBytes/session.MaxDocumentBytes {
+	for i := range documents.Max - documents.MaxTotal/documents.MaxBytes {
 		set(ts, e, sid, fmt.Sprint("small ", i), "x")
 	}
 	refused(map[string]any{"name": "one more", "text": "x"})

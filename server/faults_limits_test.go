@@ -13,6 +13,8 @@ import (
 	"strata/llm"
 	"strata/server/wire"
 	"strata/session"
+	"strata/session/assembly"
+	"strata/session/compacting"
 	"strata/tokens"
 )
 
@@ -26,7 +28,7 @@ func startChat(t *testing.T, up upstream.Options, models map[string]llm.ModelCon
 	t.Helper()
 	ts := &testServer{t: t, upstream: upstream.Start(up), dir: t.TempDir(), work: t.TempDir(), models: models}
 	t.Cleanup(ts.upstream.Close)
-	ts.start(append([]func(*Options){compacting(t), func(o *Options) {
+	ts.start(append([]func(*Options){withCompaction(t), func(o *Options) {
 		o.Sessions.SummaryModel, o.Sessions.DetectionModel = "", ""
 	}}, adjust...)...)
 	return ts
@@ -42,14 +44,14 @@ func talk(number, n int) string {
 }
 
 // compactions returns the outcomes of compactions that a client has received.
-func compactions(t testing.TB, frames testclient.Frames) (ended []session.Compacted) {
+func compactions(t testing.TB, frames testclient.Frames) (ended []compacting.Result) {
 	t.Helper()
 	for _, f := range frames.Kind("compaction") {
-		var c session.Compacted
+		var c compacting.Result
 		if err := json.Unmarshal(f.Params, &c); err != nil {
 			t.Fatal(err)
 		}
-		if c.Outcome != session.OutcomeRunning {
+		if c.Outcome != compacting.Running {
 			ended = append(ended, c)
 		}
 	}
@@ -76,7 +78,7 @@ func TestF16TriggersAreWhatTheProviderCounts(t *testing.T) {
 		if out := leftOutOf(t, reply); len(out) > 0 {
 			t.Fatalf("prompt %d: omitted %v", i, out)
 		}
-		status := call[session.CompactionStatus](ts, e, "_strata/context/compaction", sid, nil)
+		status := call[compacting.Status](ts, e, "_strata/context/compaction", sid, nil)
 		if status.TriggerTokens != 24_000 {
 			t.Fatalf("prompt %d: the trigger is %d", i, status.TriggerTokens)
 		}
@@ -116,12 +118,12 @@ func TestF14TheContextIsLearned(t *testing.T) {
 				if !told {
 					t.Error("there is no notice about the reduced request")
 				}
-				b := call[session.Budget](ts, e, "_strata/context/budget", sid, nil)
+				b := call[assembly.Budget](ts, e, "_strata/context/budget", sid, nil)
 				if dialect != upstream.Silent && b.MaxInputTokens != 8_192 || b.MaxInputTokens > 12_000 {
 					t.Errorf("the budget's window is %d", b.MaxInputTokens)
 				}
 				other := e.NewSession(ts.work)
-				if b := call[session.Budget](ts, e, "_strata/context/budget", other, nil); b.MaxInputTokens > 12_000 {
+				if b := call[assembly.Budget](ts, e, "_strata/context/budget", other, nil); b.MaxInputTokens > 12_000 {
 					t.Errorf("another session's window is %d", b.MaxInputTokens)
 				}
 			})
@@ -181,7 +183,7 @@ func TestF14ACompactionGoesOnInSmallerPieces(t *testing.T) {
 	for name, dialect := range map[string]upstream.Dialect{"numbers": upstream.Numbers, "limit": upstream.LimitOnly} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ts, scribe := startCompacting(t, 128_000, dense(8_192, dialect), compacting(t))
+			ts, scribe := startCompacting(t, 128_000, dense(8_192, dialect), withCompaction(t))
 			scribe.says(upstream.Texts("Decided: many topics in pkg.")...)
 			e, sid := attached(t, ts)
 			var turns []string
@@ -193,7 +195,7 @@ func TestF14ACompactionGoesOnInSmallerPieces(t *testing.T) {
 			ts.catchUp(e, sid)
 			all := compactions(t, e.Frames())
 			if len(all) == 0 {
-				all = append(all, call[session.Compacted](ts, e, "_strata/history/compact", sid, nil))
+				all = append(all, call[compacting.Result](ts, e, "_strata/history/compact", sid, nil))
 			}
 			if c := all[0]; c.Outcome != "compacted" || c.By != "model" {
 				t.Fatalf("%+v", c)
@@ -235,7 +237,7 @@ func TestF12MissingUsageIsCounted(t *testing.T) {
 	if finished := rawOf(reply.Frames.Kind("turn_finished")); !strings.Contains(finished, `"estimated":true`) {
 		t.Errorf("finished: %s", finished)
 	}
-	assembled := call[session.Assembled](ts, e, "_strata/context/assemble", sid, nil)
+	assembled := call[assembly.Assembled](ts, e, "_strata/context/assemble", sid, nil)
 	committed := call[session.Committed](ts, e, "_strata/context/commit", sid, map[string]any{
 		"assemblyId": assembled.AssemblyID, "messages": []any{map[string]any{"role": "assistant", "content": tokensLong(200)}},
 	})
@@ -262,7 +264,7 @@ func TestF12PartialReportsTeachNothing(t *testing.T) {
 	e, sid := attached(t, ts)
 	for i := range 6 {
 		reply := mustPrompt(t, e, sid, talk(i, 600))
-		b := call[session.Budget](ts, e, "_strata/context/budget", sid, nil)
+		b := call[assembly.Budget](ts, e, "_strata/context/budget", sid, nil)
 		sent := ts.upstream.Last().Tokens()
 		if b.Calibrated || b.Used < sent/2 {
 			t.Errorf("prompt %d: the budget uses %d of a request of %d, calibrated: %v", i, b.Used, sent, b.Calibrated)

@@ -3,9 +3,11 @@ package server
 import (
 	"strata/server/wire"
 	"strata/session"
+	"strata/session/documents"
+	"strata/session/workspace"
 )
 
-func addFile(s *session.Session, params wire.AddFileParams, reply func(session.FileInfo, error)) {
+func addFile(s *session.Session, params wire.AddFileParams, reply func(workspace.FileInfo, error)) {
 	s.AddFile(params.Request(), reply)
 }
 
@@ -13,7 +15,7 @@ func removeFile(s *session.Session, params wire.FileParams, reply func(bool, err
 	s.RemoveFile(params.Path, reply)
 }
 
-func fileContent(s *session.Session, params wire.FileParams, reply func(session.FileText, error)) {
+func fileContent(s *session.Session, params wire.FileParams, reply func(workspace.FileText, error)) {
 	s.FileContent(params.Path, reply)
 }
 
@@ -25,11 +27,11 @@ func checkEdit(s *session.Session, params wire.CheckEditParams, reply func(struc
 	s.CheckEdit(params.Path, params.BaseHash, reply)
 }
 
-func findPaths(s *session.Session, params wire.FindParams, reply func([]session.FoundPath, error)) {
+func findPaths(s *session.Session, params wire.FindParams, reply func([]workspace.FoundPath, error)) {
 	s.FindPaths(params.Query, params.Limit, reply)
 }
 
-func setDocument(s *session.Session, params wire.DocumentParams, reply func(session.DocumentInfo, error)) {
+func setDocument(s *session.Session, params wire.DocumentParams, reply func(documents.Info, error)) {
 	s.SetDocument(params.Request(), reply)
 }
 

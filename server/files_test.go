@@ -15,7 +15,7 @@ import (
 	"strata/internal/upstream"
 	"strata/rpc"
 	"strata/server/wire"
-	"strata/session"
+	"strata/session/workspace"
 )
 
 func sha(text string) string {
@@ -93,7 +93,7 @@ func TestLineNumbersAndRanges(t *testing.T) {
 	sid := e.NewSession(ts.work)
 	whole := addTo(ts, e, sid, "a.txt")
 	f := addTo(ts, e, sid, "a.txt", map[string]any{"lineNumbers": true, "range": map[string]int{"start": 10, "end": 12}})
-	if f.State != "partial" || f.Tokens >= whole.Tokens || f.Hash != sha(content) || *f.Range != (session.FileRange{Start: 10, End: 12}) || !f.LineNumbers {
+	if f.State != "partial" || f.Tokens >= whole.Tokens || f.Hash != sha(content) || *f.Range != (workspace.FileRange{Start: 10, End: 12}) || !f.LineNumbers {
 		t.Errorf("%+v", f)
 	}
 	mustPrompt(t, e, sid, "look")
@@ -109,7 +109,7 @@ func TestLineNumbersAndRanges(t *testing.T) {
 			t.Errorf("%v is refused as %q", bad, got)
 		}
 	}
-	if f := addTo(ts, e, sid, "a.txt", map[string]any{"range": map[string]int{"start": 39, "end": 500}}); *f.Range != (session.FileRange{Start: 39, End: 40}) {
+	if f := addTo(ts, e, sid, "a.txt", map[string]any{"range": map[string]int{"start": 39, "end": 500}}); *f.Range != (workspace.FileRange{Start: 39, End: 40}) {
 		t.Errorf("clipped to %+v", f.Range)
 	}
 	if f := addTo(ts, e, sid, "a.txt", map[string]any{"state": "summary"}); f.State != "summary_only" || f.Tokens != 0 {
@@ -199,7 +199,7 @@ func TestTheClientsUnsavedTextWins(t *testing.T) {
 	ts := startServer(t)
 	path := map[string]any{"path": "a.txt"}
 	content := func(e caller, sid string) string {
-		return call[session.FileText](ts, e, "_strata/files/content", sid, map[string]any{"path": "a.txt"}).Content
+		return call[workspace.FileText](ts, e, "_strata/files/content", sid, map[string]any{"path": "a.txt"}).Content
 	}
 	ts.write("a.txt", "disk 1\n")
 	e := ts.editor()
@@ -350,8 +350,8 @@ func TestFileContentIsThePresentOne(t *testing.T) {
 	sid := e.NewSession(ts.work)
 	addTo(ts, e, sid, "a.txt")
 	ts.write("a.txt", "two\r\n")
-	got := call[session.FileText](ts, e, "_strata/files/content", sid, map[string]any{"path": ts.uri("a.txt")})
-	if diff := cmp.Diff(session.FileText{Path: "a.txt", Content: "two\r\n", Hash: sha("two\r\n")}, got); diff != "" {
+	got := call[workspace.FileText](ts, e, "_strata/files/content", sid, map[string]any{"path": ts.uri("a.txt")})
+	if diff := cmp.Diff(workspace.FileText{Path: "a.txt", Content: "two\r\n", Hash: sha("two\r\n")}, got); diff != "" {
 		t.Error(diff)
 	}
 	fault := wireFault(t, e.Call("_strata/files/content", map[string]any{"sessionId": sid, "path": "b.txt"}, nil), wire.CodeNotFound)
@@ -376,7 +376,7 @@ func TestWorkspaceFind(t *testing.T) {
 		t.Fatal(err)
 	}
 	find := func(query string, limit int) []string {
-		found := call[struct{ Paths []session.FoundPath }](ts, e, "_strata/workspace/find", opened.SessionID, map[string]any{"query": query, "limit": limit})
+		found := call[struct{ Paths []workspace.FoundPath }](ts, e, "_strata/workspace/find", opened.SessionID, map[string]any{"query": query, "limit": limit})
 		paths := []string{}
 		for _, f := range found.Paths {
 			paths = append(paths, f.Path)

@@ -12,7 +12,8 @@ import (
 	"strata/internal/upstream"
 	"strata/llm"
 	"strata/server/wire"
-	"strata/session"
+	"strata/session/assembly"
+	"strata/session/fit"
 )
 
 // smallWindow is the window of the model in these tests, in tokens; a quarter of it is reserved for the reply.
@@ -116,7 +117,7 @@ func TestWhatIsShedIsNamedEverywhere(t *testing.T) {
 			t.Errorf("%s: response %v, breakdown %v", key, answered, shown)
 		}
 	}
-	messages := func(l []session.LeftOut) int {
+	messages := func(l []fit.Omitted) int {
 		n := 0
 		for _, l := range l {
 			if strings.HasPrefix(l.Key, "msg:") {
@@ -230,7 +231,7 @@ func TestToolBatchesAreShedWhole(t *testing.T) {
 			messages = append(messages, results...)
 		}
 		call[map[string]any](ts, e, "_strata/history/append", sid, map[string]any{"messages": messages})
-		a := call[session.Assembled](ts, e, "_strata/context/assemble", sid, map[string]any{"tools": []any{map[string]any{"name": "run"}}})
+		a := call[assembly.Assembled](ts, e, "_strata/context/assemble", sid, map[string]any{"tools": []any{map[string]any{"name": "run"}}})
 		checkBatches(t, a)
 		if a.Tokens > smallRoom || len(a.Omitted) == 0 {
 			t.Errorf("%d tokens, omitted %v", a.Tokens, a.Omitted)
@@ -240,7 +241,7 @@ func TestToolBatchesAreShedWhole(t *testing.T) {
 }
 
 // checkBatches fails if calls and results are separated in an assembled request.
-func checkBatches(t *testing.T, a session.Assembled) {
+func checkBatches(t *testing.T, a assembly.Assembled) {
 	t.Helper()
 	var open []string
 	for i, m := range a.Messages {

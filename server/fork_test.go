@@ -20,6 +20,7 @@ import (
 	"strata/server/transfer"
 	"strata/server/wire"
 	"strata/session"
+	"strata/session/workspace"
 )
 
 // forkOf forks a session; at is nil for the newest state.
@@ -235,12 +236,12 @@ func TestAForkHasTheSessionsChoicesAndUnsavedTexts(t *testing.T) {
 	if info.Config.Profile != "phased" || info.Config.Mode != "planning" || info.Session.Title != "Mine" || info.Files != 1 {
 		t.Errorf("%+v", info)
 	}
-	text := call[session.FileText](ts, e, "_strata/files/content", fork, map[string]any{"path": "main.go"})
+	text := call[workspace.FileText](ts, e, "_strata/files/content", fork, map[string]any{"path": "main.go"})
 	if text.Content != "unsaved\n" {
 		t.Errorf("the fork has %q", text.Content)
 	}
 	call[map[string]any](ts, e, "_strata/files/changed", fork, map[string]any{"paths": []string{"main.go"}})
-	text = call[session.FileText](ts, e, "_strata/files/content", sid, map[string]any{"path": "main.go"})
+	text = call[workspace.FileText](ts, e, "_strata/files/content", sid, map[string]any{"path": "main.go"})
 	if text.Content != "unsaved\n" {
 		t.Errorf("the source has %q", text.Content)
 	}

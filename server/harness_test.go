@@ -23,6 +23,8 @@ import (
 	"strata/server/access"
 	"strata/server/wire"
 	"strata/session"
+	"strata/session/assembly"
+	"strata/session/fit"
 	"strata/session/profile"
 )
 
@@ -344,7 +346,7 @@ func (ts *testServer) talk(e caller, sid string, n int) {
 }
 
 // compacting turns on automatic compaction, with summaries by the server's model.
-func compacting(t *testing.T, adjust ...func(p *profile.Profile)) func(*Options) {
+func withCompaction(t *testing.T, adjust ...func(p *profile.Profile)) func(*Options) {
 	all := profiles(t, true)
 	for name, p := range all {
 		for _, f := range adjust {
@@ -377,9 +379,9 @@ func (ts *testServer) catchUp(e *testclient.Editor, sid string) {
 func words(text string) map[string]any { return map[string]any{"type": "text", "text": text} }
 
 // tokensOf returns the tokens of the next request.
-func tokensOf(ts *testServer, e caller, sid string) session.Breakdown {
+func tokensOf(ts *testServer, e caller, sid string) assembly.Breakdown {
 	ts.t.Helper()
-	return call[session.Breakdown](ts, e, "_strata/context/breakdown", sid, nil)
+	return call[assembly.Breakdown](ts, e, "_strata/context/breakdown", sid, nil)
 }
 
 // leftOutOf returns the omitted items in a prompt's response, with their reasons.
@@ -387,7 +389,7 @@ func leftOutOf(t testing.TB, reply testclient.Reply) map[string]string {
 	t.Helper()
 	var result struct {
 		Meta struct {
-			Strata struct{ LeftOut []session.LeftOut }
+			Strata struct{ LeftOut []fit.Omitted }
 		} `json:"_meta"`
 	}
 	if err := json.Unmarshal(reply.Result, &result); err != nil {

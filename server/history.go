@@ -8,6 +8,7 @@ import (
 	"strata/rpc"
 	"strata/server/wire"
 	"strata/session"
+	"strata/session/compacting"
 )
 
 func listHistory(p *peer, r *rpc.Request, params wire.HistoryParams, page wire.SeqPage) {
@@ -42,8 +43,8 @@ func replaceHistory(p *peer, r *rpc.Request, params wire.AppendParams, messages 
 // compactHistory compacts now. Cancelling the request cancels the compaction.
 func compactHistory(p *peer, r *rpc.Request, params wire.CompactParams) {
 	p.withSession(r, params.SessionID, func(s *session.Session) {
-		request := session.CompactRequest{Strategy: params.Strategy, Keep: params.Keep}
-		r.OnCancel(s.Compact(request, responder[session.Compacted](r, s, nil)))
+		request := compacting.Request{Strategy: params.Strategy, Keep: params.Keep}
+		r.OnCancel(s.Compact(request, responder[compacting.Result](r, s, nil)))
 	})
 }
 

@@ -10,7 +10,7 @@ import (
 	"strata/internal/testclient"
 	"strata/internal/upstream"
 	"strata/rpc"
-	"strata/session"
+	"strata/session/assembly"
 )
 
 // looping returns an attached client and a session with the profile loop.
@@ -123,7 +123,7 @@ func TestAMetaThatNobodyCanReadIsRefused(t *testing.T) {
 			t.Errorf("%.40v: %s", meta, fault.Message)
 		}
 	}
-	if info := call[session.Breakdown](ts, e, "_strata/context/breakdown", sid, nil); len(info.Omitted) != 0 {
+	if info := call[assembly.Breakdown](ts, e, "_strata/context/breakdown", sid, nil); len(info.Omitted) != 0 {
 		t.Errorf("omitted %v", info.Omitted)
 	}
 	appendTo(ts, e, sid, "user", "hello")

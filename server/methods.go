@@ -8,6 +8,8 @@ import (
 	"strata/rpc"
 	"strata/server/wire"
 	"strata/session"
+	"strata/session/documents"
+	"strata/session/workspace"
 )
 
 // methodTable returns every method of the server, by name.
@@ -55,14 +57,14 @@ func methodTable() map[string]method {
 		"_strata/files/add":         inSession(addFile, nil),
 		"_strata/files/remove":      inSession(removeFile, removed),
 		"_strata/files/clear":       query((*session.Session).ClearFiles, under[int]("removed")),
-		"_strata/files/list":        query((*session.Session).Files, under[[]session.FileInfo]("files")),
+		"_strata/files/list":        query((*session.Session).Files, under[[]workspace.FileInfo]("files")),
 		"_strata/files/content":     inSession(fileContent, nil),
 		"_strata/files/changed":     inSession(filesChanged, under[[]string]("changed")),
 		"_strata/files/check_edit":  inSession(checkEdit, nil),
-		"_strata/workspace/find":    inSession(findPaths, under[[]session.FoundPath]("paths")),
+		"_strata/workspace/find":    inSession(findPaths, under[[]workspace.FoundPath]("paths")),
 		"_strata/documents/set":     inSession(setDocument, nil),
 		"_strata/documents/remove":  inSession(removeDocument, removed),
-		"_strata/documents/list":    query((*session.Session).Documents, under[[]session.DocumentInfo]("documents")),
+		"_strata/documents/list":    query((*session.Session).Documents, under[[]documents.Info]("documents")),
 		"_strata/context/budget":    query((*session.Session).Budget, nil),
 		"_strata/context/breakdown": query((*session.Session).Breakdown, nil),
 		"_strata/context/report":    query((*session.Session).Report, nil),

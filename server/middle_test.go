@@ -9,7 +9,7 @@ import (
 
 	"strata/history"
 	"strata/rpc"
-	"strata/session"
+	"strata/session/compacting"
 )
 
 // The requested part of a history's middle is removed, and roles still alternate, also the second time.
@@ -27,7 +27,7 @@ func TestTheMiddleLeavesAsAskedFor(t *testing.T) {
 		appendTo(ts, e, sid, chat(10, 50)...)
 		var got [2]int
 		for i := range got {
-			var done session.Compacted
+			var done compacting.Result
 			if err := e.Call("_strata/history/compact", map[string]any{"sessionId": sid, "keep": keep}, &done); err != nil {
 				t.Fatal(err)
 			}

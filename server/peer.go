@@ -6,6 +6,7 @@ import (
 	"strata/rpc"
 	"strata/server/wire"
 	"strata/session"
+	"strata/session/events"
 )
 
 // method is an entry of the method table.
@@ -89,7 +90,7 @@ func tooManySubscriptions() *rpc.Error {
 }
 
 // cursor returns the connection's cursor on s, nil if it has none.
-func (p *peer) cursor(s *session.Session) *session.Cursor {
+func (p *peer) cursor(s *session.Session) *events.Cursor {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if sub := p.subscriptions[s]; sub != nil {

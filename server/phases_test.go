@@ -10,7 +10,8 @@ import (
 	"strata/internal/testclient"
 	"strata/rpc"
 	"strata/server/wire"
-	"strata/session"
+	"strata/session/assembly"
+	"strata/session/documents"
 )
 
 // phased returns an attached client and a session in a phase of the profile phased.
@@ -36,17 +37,17 @@ func TestAPhaseNeedsItsDocumentsEverywhere(t *testing.T) {
 		}
 		tokensOf(ts, e, sid)
 		if name == "failures" {
-			call[map[string]any](ts, e, "_strata/documents/set", sid, map[string]any{"name": name, "failures": []session.TestFailure{
+			call[map[string]any](ts, e, "_strata/documents/set", sid, map[string]any{"name": name, "failures": []documents.Failure{
 				{Name: "parser reads lists", Error: "wrong length", Expected: "3", Received: "4", Stack: "at lists (src/lists.go:12)\nat main"},
 			}})
 			continue
 		}
 		set(ts, e, sid, name, "The "+name+".")
 	}
-	call[session.DocumentInfo](ts, e, "_strata/documents/set", sid, map[string]any{
+	call[documents.Info](ts, e, "_strata/documents/set", sid, map[string]any{
 		"name": "parser", "status": "draft", "order": 1, "path": "src/parser.go", "implementation": "package parser // PARSER",
 	})
-	call[session.DocumentInfo](ts, e, "_strata/documents/set", sid, map[string]any{
+	call[documents.Info](ts, e, "_strata/documents/set", sid, map[string]any{
 		"name": "printer", "text": "prints", "status": "approved", "order": 2, "path": "src/printer.go", "implementation": "package printer // PRINTER",
 	})
 	mustPrompt(t, e, sid, "go")
@@ -73,7 +74,7 @@ func TestTheBudgetOfPhases(t *testing.T) {
 	e, sid := phased(t, ts, "planning")
 	set(ts, e, sid, "design", strings.Repeat("word ", 100))
 	mustPrompt(t, e, sid, "go")
-	budget := call[session.Budget](ts, e, "_strata/context/budget", sid, nil)
+	budget := call[assembly.Budget](ts, e, "_strata/context/budget", sid, nil)
 	if budget.MaxInputTokens != 100_000 || budget.ReservedOutput != 4_000 || budget.Remaining != 96_000-budget.Used {
 		t.Errorf("%+v", budget)
 	}
@@ -91,7 +92,7 @@ func TestTheBudgetOfPhases(t *testing.T) {
 	if used != b.Used || len(b.Shares) != 6 {
 		t.Errorf("the shares have %d of %d tokens: %+v", used, b.Used, b.Shares)
 	}
-	report := call[session.Report](ts, e, "_strata/context/report", sid, nil)
+	report := call[assembly.Report](ts, e, "_strata/context/report", sid, nil)
 	if !strings.Contains(report.Text, " of 1K\n") || !strings.Contains(report.Text, "  buffer ") {
 		t.Errorf("%s", report.Text)
 	}
@@ -99,7 +100,7 @@ func TestTheBudgetOfPhases(t *testing.T) {
 		t.Errorf("the maximum output is not 4,000 tokens: %.300s", sent.Body)
 	}
 	call[map[string]any](ts, e, "session/set_config_option", sid, map[string]any{"configId": "profile", "value": "chat"})
-	if budget := call[session.Budget](ts, e, "_strata/context/budget", sid, nil); budget.MaxInputTokens != 128_000 || budget.Shares != nil {
+	if budget := call[assembly.Budget](ts, e, "_strata/context/budget", sid, nil); budget.MaxInputTokens != 128_000 || budget.Shares != nil {
 		t.Errorf("chat: %+v", budget)
 	}
 }
@@ -107,7 +108,7 @@ func TestTheBudgetOfPhases(t *testing.T) {
 func TestASmallerModelsWindowRules(t *testing.T) {
 	ts := startSmall(t)
 	e, sid := phased(t, ts, "planning")
-	budget := call[session.Budget](ts, e, "_strata/context/budget", sid, nil)
+	budget := call[assembly.Budget](ts, e, "_strata/context/budget", sid, nil)
 	if budget.MaxInputTokens != smallWindow || budget.ReservedOutput != smallWindow/4 {
 		t.Errorf("%+v", budget)
 	}
@@ -117,7 +118,7 @@ func TestUnitsAreStored(t *testing.T) {
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
-	set := call[session.DocumentInfo](ts, e, "_strata/documents/set", sid, map[string]any{
+	set := call[documents.Info](ts, e, "_strata/documents/set", sid, map[string]any{
 		"name": "parser", "text": "parses", "status": "approved", "order": 4, "path": "src/parser.go", "implementation": "package parser",
 	})
 	if set.Path != "src/parser.go" || set.ImplementationBytes != 14 || set.Priority != 50 || set.Order != 4 {
@@ -125,7 +126,7 @@ func TestUnitsAreStored(t *testing.T) {
 	}
 	ts.close()
 	ts.start()
-	if diff := cmp.Diff([]session.DocumentInfo{set}, documentsOf(ts, ts.editor(), sid)); diff != "" {
+	if diff := cmp.Diff([]documents.Info{set}, documentsOf(ts, ts.editor(), sid)); diff != "" {
 		t.Error(diff)
 	}
 	err := ts.editor().Call("_strata/documents/set", map[string]any{"sessionId": sid, "name": "x"}, nil)

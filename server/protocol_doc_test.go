@@ -20,7 +20,7 @@ import (
 	"strata/internal/upstream"
 	"strata/llm"
 	"strata/server/wire"
-	"strata/session"
+	"strata/session/events"
 	"strata/tokens"
 )
 
@@ -37,18 +37,18 @@ import (
 const protocolDoc = "../docs/protocol.md"
 
 // kindsOfUpdate maps the events of a session to their updates; all other kinds become _strata/event.
-var kindsOfUpdate = map[session.EventKind][]string{
-	session.EventBlock:   {"user_message_chunk", "tool_call", "tool_call_update"},
-	session.EventThought: {"agent_thought_chunk"},
-	session.EventText:    {"agent_message_chunk"},
-	session.EventUsage:   {"usage_update"},
-	session.EventInfo:    {"session_info_update"},
-	session.EventOptions: {"config_option_update"},
-	session.EventNotice:  {"notice"},
+var kindsOfUpdate = map[events.Kind][]string{
+	events.Block:   {"user_message_chunk", "tool_call", "tool_call_update"},
+	events.Thought: {"agent_thought_chunk"},
+	events.Text:    {"agent_message_chunk"},
+	events.Usage:   {"usage_update"},
+	events.Info:    {"session_info_update"},
+	events.Options: {"config_option_update"},
+	events.Notice:  {"notice"},
 
-	session.EventMode:             {"current_mode_update"},
-	session.EventCompactionUpdate: {"compaction_update"},
-	session.EventSummaryChunk:     {"compaction_summary_chunk"},
+	events.Mode:             {"current_mode_update"},
+	events.CompactionUpdate: {"compaction_update"},
+	events.SummaryChunk:     {"compaction_summary_chunk"},
 }
 
 func TestProtocolDocument(t *testing.T) {
@@ -62,7 +62,7 @@ func TestProtocolDocument(t *testing.T) {
 		}
 	}
 	for _, kind := range constants[string](t, "../session/events/event.go", func(name, kind string) bool { return kind == "Kind" }) {
-		wanted, isUpdate := kindsOfUpdate[session.EventKind(kind)]
+		wanted, isUpdate := kindsOfUpdate[events.Kind(kind)]
 		if !isUpdate {
 			wanted = []string{kind}
 		}
@@ -326,13 +326,13 @@ func rareFrames(t *testing.T, c *wire.Encoder) (frames [][]byte) {
 		}
 		frames = append(frames, frame)
 	}
-	for _, e := range []session.Event{
-		{Kind: session.EventSaveFailed, First: 8, Seq: 8, Turn: "turn_1", Data: session.SaveInfo{TurnID: "turn_1", Reason: "the disk is full"}},
-		{Kind: session.EventResynced, First: 3, Seq: 8},
-		{Kind: session.EventProgress, First: 13, Seq: 13, Turn: "turn_1", Data: session.Progress{MessageID: "msg_1", Markers: []string{"the parser reads lists"}}},
-		{Kind: session.EventCompleted, First: 14, Seq: 14, Turn: "turn_1", Data: session.Completed{MessageID: "msg_1", Iterations: 24}},
-		{Kind: session.EventMode, First: 9, Seq: 9, Text: "planning"},
-		{Kind: session.EventSummaryChunk, First: 10, Seq: 10, Message: "cmp_1", Text: "Decided: the greeting stays."},
+	for _, e := range []events.Event{
+		{Kind: events.SaveFailed, First: 8, Seq: 8, Turn: "turn_1", Data: events.SaveInfo{TurnID: "turn_1", Reason: "the disk is full"}},
+		{Kind: events.Resynced, First: 3, Seq: 8},
+		{Kind: events.Progress, First: 13, Seq: 13, Turn: "turn_1", Data: events.ProgressInfo{MessageID: "msg_1", Markers: []string{"the parser reads lists"}}},
+		{Kind: events.Completed, First: 14, Seq: 14, Turn: "turn_1", Data: events.CompletedInfo{MessageID: "msg_1", Iterations: 24}},
+		{Kind: events.Mode, First: 9, Seq: 9, Text: "planning"},
+		{Kind: events.SummaryChunk, First: 10, Seq: 10, Message: "cmp_1", Text: "Decided: the greeting stays."},
 	} {
 		n, _, err := c.Encode(&e)
 		if err != nil {

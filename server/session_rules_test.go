@@ -20,7 +20,7 @@ import (
 	"strata/llm"
 	"strata/rpc"
 	"strata/server/wire"
-	"strata/session"
+	"strata/session/events"
 )
 
 func TestCancelOfARefusedPromptLeavesTheTurnAlone(t *testing.T) {
@@ -505,7 +505,7 @@ func TestSlowReaderGetsEverything(t *testing.T) {
 			if err := owner.Call("_strata/history/clear", map[string]any{"sessionId": sid}, nil); err != nil {
 				t.Fatal(err)
 			}
-			script, said := burst(3*session.DefaultLogEvents/2, "w")
+			script, said := burst(3*events.MaxEvents/2, "w")
 			ts.upstream.Push(script)
 			mustPrompt(t, owner, sid, "go")
 			if closed {

@@ -12,6 +12,7 @@ import (
 	"strata/server/transfer"
 	"strata/server/wire"
 	"strata/session"
+	"strata/session/events"
 )
 
 func newSession(p *peer, r *rpc.Request, params wire.NewSessionParams) {
@@ -197,7 +198,7 @@ func attach(p *peer, r *rpc.Request, params wire.AttachParams) {
 			r.Fail(err)
 			return
 		}
-		since := session.Since{Epoch: params.Epoch, After: params.After}
+		since := events.Since{Epoch: params.Epoch, After: params.After}
 		s.Attach(sub.cursor.Load(), since, responder(r, s, wire.NewAttached))
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"strata/rpc"
 	"strata/server/wire"
 	"strata/session"
+	"strata/session/events"
 )
 
 // subscription is a connection's stream of events of one session. The connection's writer pulls notifications from it.
@@ -16,7 +17,7 @@ type subscription struct {
 	peer    *peer
 	session *session.Session
 	encoder wire.Encoder
-	cursor  atomic.Pointer[session.Cursor] // nil only until subscribe has attached the subscription
+	cursor  atomic.Pointer[events.Cursor] // nil only until subscribe has attached the subscription
 }
 
 func newSubscription(p *peer, s *session.Session) *subscription {

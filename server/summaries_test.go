@@ -9,7 +9,7 @@ import (
 	"strata/internal/testclient"
 	"strata/internal/upstream"
 	"strata/llm"
-	"strata/session"
+	"strata/session/compacting"
 )
 
 // scribe is a scripted provider's model for summaries; it finds no topics.
@@ -87,15 +87,15 @@ func startCompacting(t *testing.T, window int, up upstream.Options, adjust ...fu
 	return ts, newScribe(ts)
 }
 
-func statusOf(ts *testServer, e caller, sid string) session.CompactionStatus {
+func statusOf(ts *testServer, e caller, sid string) compacting.Status {
 	ts.t.Helper()
-	return call[session.CompactionStatus](ts, e, "_strata/context/compaction", sid, nil)
+	return call[compacting.Status](ts, e, "_strata/context/compaction", sid, nil)
 }
 
 // compactNow compacts a session and checks the outcome.
-func compactNow(ts *testServer, e caller, sid, strategy, want string) session.Compacted {
+func compactNow(ts *testServer, e caller, sid, strategy, want string) compacting.Result {
 	ts.t.Helper()
-	c := call[session.Compacted](ts, e, "_strata/history/compact", sid, map[string]any{"strategy": strategy})
+	c := call[compacting.Result](ts, e, "_strata/history/compact", sid, map[string]any{"strategy": strategy})
 	if c.Outcome != want {
 		ts.t.Fatalf("the compaction ended as %+v, want %s", c, want)
 	}
@@ -105,7 +105,7 @@ func compactNow(ts *testServer, e caller, sid, strategy, want string) session.Co
 // outcomes returns the outcomes in a session's events, in order.
 func outcomes(fs testclient.Frames, sid string) (all []string) {
 	for _, f := range fs.Of(sid).Kind("compaction") {
-		var c session.Compacted
+		var c compacting.Result
 		if err := json.Unmarshal(f.Params, &c); err == nil {
 			all = append(all, c.Outcome)
 		}

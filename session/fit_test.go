@@ -18,6 +18,7 @@ import (
 	"strata/session/assembly"
 	"strata/session/documents"
 	"strata/session/fit"
+	"strata/session/workspace"
 	"strata/stability"
 )
 
@@ -293,7 +294,7 @@ func TestAFileThatCannotFitIsCut(t *testing.T) {
 func TestARangeIsCutFromItsStart(t *testing.T) {
 	m := manage(t, testWindow)
 	m.write("big.txt", linesOf("big", 2000))
-	m.attach(FileRequest{Path: "big.txt", Range: &FileRange{Start: 501, End: 1500}})
+	m.attach(workspace.FileRequest{Path: "big.txt", Range: &workspace.FileRange{Start: 501, End: 1500}})
 	m.ask("what is in it?")
 	m.request()
 	if e, _ := m.file("big.txt"); e.Range.Start != 501 || e.Range.End >= 1500 || e.Range.End < 600 {

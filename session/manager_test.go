@@ -104,7 +104,7 @@ func manage(t testing.TB, window int) *managed {
 	deps := &Deps{
 		Store: m.store, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return time.Unix(0, 0) },
 		NewID:        func(prefix string) string { m.nextID++; return fmt.Sprintf("%s%d", prefix, m.nextID) },
-		Calibrations: NewCalibrations(nil), Mirrors: NewMirrors(), Settings: Settings{RulesFile: true, Rules: Rules{SystemPrompt: "Be brief."}},
+		Calibrations: assembly.NewCalibrations(nil), Mirrors: assembly.NewMirrors(), Settings: Settings{RulesFile: true, Rules: Rules{SystemPrompt: "Be brief."}},
 	}
 	m.load(deps)
 	return m
@@ -205,11 +205,11 @@ func (m *managed) write(name, content string) {
 func (m *managed) add(name, content string) {
 	m.t.Helper()
 	m.write(name, content)
-	m.attach(FileRequest{Path: name})
+	m.attach(workspace.FileRequest{Path: name})
 }
 
 // attach adds a file to the session.
-func (m *managed) attach(req FileRequest) {
+func (m *managed) attach(req workspace.FileRequest) {
 	m.t.Helper()
 	a, err := workspace.Read(m.t.Context(), m.workspace.Roots(), nil, req)
 	if err != nil {

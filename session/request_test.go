@@ -54,7 +54,7 @@ func (m *managed) keep(change history.Change) {
 func (m *managed) forgotten() *managed {
 	again := *m
 	deps := *m.deps
-	deps.Mirrors = NewMirrors()
+	deps.Mirrors = assembly.NewMirrors()
 	again.load(&deps)
 	return &again
 }

@@ -11,6 +11,7 @@ import (
 
 	"strata/history"
 	"strata/llm"
+	"strata/session/assembly"
 )
 
 // lockedStore is a fakeStore that goroutines can share.
@@ -73,7 +74,7 @@ func lone(t *testing.T, store Store, streamer Streamer) *Session {
 			return prefix + strings.Repeat("i", ids)
 		},
 		Model:        func(string) (llm.Model, bool) { return model, true },
-		Calibrations: NewCalibrations(nil), Mirrors: NewMirrors(),
+		Calibrations: assembly.NewCalibrations(nil), Mirrors: assembly.NewMirrors(),
 		Changed: func(string, State) {}, Ended: func(string, string) {}, Recover: func(history.Change) error { return nil },
 		Describe: func(error) history.Failure { panic("cannot be described") },
 	}

@@ -132,7 +132,7 @@ func TestTheFailuresNameUnits(t *testing.T) {
 	m.unit("parse", "draft", 1, 20)
 	m.unit("parser", documents.StatusApproved, 2, 20)
 	m.unit("lexer", documents.StatusApproved, 3, 20)
-	m.setDocument(documents.Request{Name: "failures", Failures: []TestFailure{{Name: "parse works", Stack: "at src/lexer.go:3"}}})
+	m.setDocument(documents.Request{Name: "failures", Failures: []documents.Failure{{Name: "parse works", Stack: "at src/lexer.go:3"}}})
 	m.ask("go")
 	_, b := m.request()
 	if diff := cmp.Diff([]string{"failures", "parse", "lexer"}, documentsIn(&b)); diff != "" {

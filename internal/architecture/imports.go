@@ -25,7 +25,7 @@ var imports = map[string][]string{
 
 	"server/access":   {},
 	"server/transfer": {"server/wire", "rpc", "session", "session/assembly", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "historystore", "history"},
-	"server/wire":     {"rpc", "session", "session/assembly", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "compaction", "historystore", "history"},
+	"server/wire":     {"rpc", "session", "session/assembly", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "compaction", "llm", "historystore", "history"},
 
 	"session/compacting": {"session/assembly", "session/loop", "session/fit", "session/content", "session/events", "session/mailbox", "session/profile", "compaction", "llm", "history"},
 	"session/assembly":   {"session/loop", "session/documents", "session/fit", "session/content", "session/profile", "filecontext", "stability", "tokens", "llm", "history"},

@@ -7,6 +7,7 @@ import (
 
 	"strata/history"
 	"strata/session"
+	"strata/session/fit"
 )
 
 // The types of the Agent Client Protocol, version 1, as far as Strata serves it, are in this file, content.go,
@@ -229,12 +230,12 @@ type PromptResult struct {
 
 // PromptOutcome is the part of a prompt's result that ACP does not define.
 type PromptOutcome struct {
-	TurnID    string            `json:"turnId"`
-	UserID    string            `json:"userMessageId"`
-	MessageID string            `json:"messageId"`
-	Usage     history.Usage     `json:"usage"`
-	Cost      float64           `json:"cost"` // US dollars
-	LeftOut   []session.LeftOut `json:"leftOut,omitempty"`
+	TurnID    string        `json:"turnId"`
+	UserID    string        `json:"userMessageId"`
+	MessageID string        `json:"messageId"`
+	Usage     history.Usage `json:"usage"`
+	Cost      float64       `json:"cost"` // US dollars
+	LeftOut   []fit.Omitted `json:"leftOut,omitempty"`
 }
 
 // NewPromptResult returns the result of session/prompt.

@@ -8,8 +8,11 @@ import (
 	"strata/compaction"
 	"strata/history"
 	"strata/historystore"
+	"strata/llm"
 	"strata/rpc"
 	"strata/session"
+	"strata/session/assembly"
+	"strata/session/workspace"
 )
 
 // The error codes of the protocol other than those of JSON-RPC.
@@ -87,19 +90,19 @@ var errorTable = []func(error) *rpc.Error{
 	as(func(e *session.BusyError) *rpc.Error {
 		return &rpc.Error{Code: CodeBusy, Message: e.Error(), Data: map[string]string{"turnId": e.TurnID}}
 	}),
-	as(func(e *session.BudgetError) *rpc.Error {
+	as(func(e *assembly.BudgetError) *rpc.Error {
 		return &rpc.Error{Code: CodeOverBudget, Message: e.Error(), Data: map[string]int{"tokens": e.Tokens, "limit": e.Limit}}
 	}),
-	as(func(e *session.RefusedError) *rpc.Error {
+	as(func(e *workspace.RefusedError) *rpc.Error {
 		return &rpc.Error{Code: CodeRefusedPath, Message: e.Error(), Data: map[string]string{"path": e.Path, "reason": string(e.Reason)}}
 	}),
-	as(func(e *session.UnknownFileError) *rpc.Error {
+	as(func(e *workspace.UnknownFileError) *rpc.Error {
 		return &rpc.Error{Code: CodeNotFound, Message: e.Error(), Data: map[string]string{"kind": "file", "id": e.Path}}
 	}),
-	as(func(e *session.EditRefusedError) *rpc.Error {
+	as(func(e *workspace.EditRefusedError) *rpc.Error {
 		return &rpc.Error{Code: CodeEditRefused, Message: e.Error(), Data: map[string]string{"path": e.Path, "reason": string(e.Reason)}}
 	}),
-	as(func(e *session.ProviderError) *rpc.Error {
+	as(func(e *llm.Error) *rpc.Error {
 		return &rpc.Error{Code: CodeProvider, Message: e.Error(), Data: providerData{
 			Status: e.Status, RetryAfterMs: e.RetryAfter.Milliseconds(), Partial: e.Partial,
 		}}

@@ -1,6 +1,8 @@
 package wire
 
-import "strata/session"
+import "strata/session/workspace"
+
+import "strata/session/documents"
 
 // FileParams name a file of a session.
 type FileParams struct {
@@ -11,12 +13,12 @@ type FileParams struct {
 // AddFileParams are the parameters of _strata/files/add.
 type AddFileParams struct {
 	SessionParams
-	Path        string             `json:"path"`
-	Content     *string            `json:"content"` // the client's unsaved text
-	State       string             `json:"state"`   // full (default), summary
-	Range       *session.FileRange `json:"range"`
-	Once        bool               `json:"once"`
-	LineNumbers bool               `json:"lineNumbers"`
+	Path        string               `json:"path"`
+	Content     *string              `json:"content"` // the client's unsaved text
+	State       string               `json:"state"`   // full (default), summary
+	Range       *workspace.FileRange `json:"range"`
+	Once        bool                 `json:"once"`
+	LineNumbers bool                 `json:"lineNumbers"`
 }
 
 func (p *AddFileParams) validate() error {
@@ -30,8 +32,8 @@ func (p *AddFileParams) validate() error {
 }
 
 // Request returns the request to the session.
-func (p *AddFileParams) Request() session.FileRequest {
-	return session.FileRequest{
+func (p *AddFileParams) Request() workspace.FileRequest {
+	return workspace.FileRequest{
 		Path: p.Path, Content: p.Content, Summary: p.State == "summary", Range: p.Range, Once: p.Once, LineNumbers: p.LineNumbers,
 	}
 }
@@ -79,9 +81,9 @@ type DocumentParams struct {
 	Status   string   `json:"status"`
 	Order    int      `json:"order"`
 
-	Path           string                `json:"path"`
-	Implementation string                `json:"implementation"`
-	Failures       []session.TestFailure `json:"failures"` // instead of text
+	Path           string              `json:"path"`
+	Implementation string              `json:"implementation"`
+	Failures       []documents.Failure `json:"failures"` // instead of text
 }
 
 func (p *DocumentParams) validate() error {
@@ -92,8 +94,8 @@ func (p *DocumentParams) validate() error {
 }
 
 // Request returns the request to the session.
-func (p *DocumentParams) Request() session.DocumentRequest {
-	request := session.DocumentRequest{
+func (p *DocumentParams) Request() documents.Request {
+	request := documents.Request{
 		Name: p.Name, Priority: p.Priority, Pinned: p.Pinned, Phases: p.Phases, Status: p.Status, Order: p.Order,
 		Path: p.Path, Implementation: p.Implementation, Failures: p.Failures,
 	}

@@ -9,6 +9,8 @@ import (
 	"strata/history"
 	"strata/rpc"
 	"strata/session"
+	"strata/session/compacting"
+	"strata/session/events"
 )
 
 // SessionNotification holds the parameters of session/update.
@@ -120,7 +122,7 @@ type Encoder struct {
 }
 
 // Encode returns the notification for an event; ok is false if the client does not receive the event.
-func (c *Encoder) Encode(e *session.Event) (n rpc.Notification, ok bool, err error) {
+func (c *Encoder) Encode(e *events.Event) (n rpc.Notification, ok bool, err error) {
 	update, isUpdate := c.update(e)
 	switch {
 	case !isUpdate:
@@ -144,35 +146,35 @@ func (c *Encoder) Encode(e *session.Event) (n rpc.Notification, ok bool, err err
 
 // update returns an event as an update of ACP. ok is false if ACP has no update for it; the update is nil if the client
 // cannot show it.
-func (c *Encoder) update(e *session.Event) (update any, ok bool) {
+func (c *Encoder) update(e *events.Event) (update any, ok bool) {
 	switch e.Kind {
-	case session.EventText:
+	case events.Text:
 		return ChunkUpdate{Kind: "agent_message_chunk", Content: textBlock(e.Text), MessageID: e.Message}, true
-	case session.EventThought:
+	case events.Thought:
 		return ChunkUpdate{Kind: "agent_thought_chunk", Content: textBlock(e.Text), MessageID: e.Message}, true
-	case session.EventBlock:
+	case events.Block:
 		return blockUpdate(e), true
-	case session.EventUsage:
-		u := e.Data.(session.UsageInfo)
+	case events.Usage:
+		u := e.Data.(events.UsageInfo)
 		return UsageUpdate{Kind: "usage_update", Used: u.Used, Size: u.Size, Cost: Cost{Amount: u.Cost, Currency: "USD"}}, true
-	case session.EventInfo:
-		i := e.Data.(session.TitleInfo)
+	case events.Info:
+		i := e.Data.(events.TitleInfo)
 		return InfoUpdate{Kind: "session_info_update", Title: i.Title, UpdatedAt: i.UpdatedAt}, true
-	case session.EventOptions:
+	case events.Options:
 		return OptionsUpdate{Kind: "config_option_update", Options: ConfigOptions(e.Data.(session.Info), c.Models())}, true
-	case session.EventMode:
+	case events.Mode:
 		return ModeUpdate{Kind: "current_mode_update", Current: e.Text}, true
-	case session.EventCompactionUpdate:
+	case events.CompactionUpdate:
 		if c.Client.Compaction {
-			update = compactionUpdate(e.Data.(session.Compacted))
+			update = compactionUpdate(e.Data.(compacting.Result))
 		}
 		return update, true
-	case session.EventSummaryChunk:
+	case events.SummaryChunk:
 		if c.Client.Compaction {
 			update = SummaryChunk{Kind: "compaction_summary_chunk", ID: e.Message, Content: textBlock(e.Text)}
 		}
 		return update, true
-	case session.EventNotice:
+	case events.Notice:
 		if c.Client.Notices {
 			update = NoticeUpdate{Kind: "notice", Severity: "warning", Title: e.Text}
 		}
@@ -182,7 +184,7 @@ func (c *Encoder) update(e *session.Event) (update any, ok bool) {
 }
 
 // blockUpdate returns a block of a message as an update.
-func blockUpdate(e *session.Event) any {
+func blockUpdate(e *events.Event) any {
 	switch b := e.Block; b.Type {
 	case history.BlockToolCall:
 		update := ToolCallUpdate{Kind: "tool_call", ID: b.CallID, Title: b.Name, ToolKind: "other", Status: "pending", Input: b.Args}
@@ -208,7 +210,7 @@ func blockUpdate(e *session.Event) any {
 	}
 }
 
-func compactionUpdate(c session.Compacted) CompactionUpdate {
+func compactionUpdate(c compacting.Result) CompactionUpdate {
 	u := CompactionUpdate{Kind: "compaction_update", ID: c.ID, Summary: []ContentBlock{}}
 	if c.Summary != "" {
 		u.Summary = []ContentBlock{textBlock(c.Summary)}
@@ -218,7 +220,7 @@ func compactionUpdate(c session.Compacted) CompactionUpdate {
 		u.Status = "completed"
 	case compaction.Failed:
 		u.Status, u.Error = "failed", c.Reason
-	case session.OutcomeRunning:
+	case compacting.Running:
 		u.Status = "in_progress"
 	default: // by the user, by another edit of the view, or by the end of the server
 		u.Status = "cancelled"
@@ -227,7 +229,7 @@ func compactionUpdate(c session.Compacted) CompactionUpdate {
 }
 
 // event returns an event as the parameters of _strata/event: the fields of its payload, and our own.
-func (c *Encoder) event(e *session.Event) (map[string]any, error) {
+func (c *Encoder) event(e *events.Event) (map[string]any, error) {
 	fields := make(map[string]any)
 	if e.Data != nil {
 		payload, err := json.Marshal(e.Data)

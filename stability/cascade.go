@@ -6,6 +6,12 @@ import (
 	"strings"
 )
 
+// member is an item and the number of replies for which it has been unchanged.
+type member struct {
+	Item
+	n int
+}
+
 // step computes the moves between tiers after one reply.
 type step struct {
 	target  int
@@ -21,9 +27,10 @@ type step struct {
 	reasons map[string]string
 }
 
-// register compares the items of a request to the members: an item that has changed or was removed breaks its tier.
-func (r *ripple) register(req *Request) *step {
-	s := &step{target: r.target, arrived: map[string]bool{}, changed: map[string]bool{}, reasons: map[string]string{}}
+// register starts a step: it compares the items of a request to the members of the tiers. An item that has changed or was
+// removed breaks its tier.
+func register(members *[tiers][]member, target int, req *Request) *step {
+	s := &step{target: target, arrived: map[string]bool{}, changed: map[string]bool{}, reasons: map[string]string{}}
 	present := make(map[string]*Item, len(req.Items))
 	var stream []*Item
 	for i := range req.Items {
@@ -37,10 +44,10 @@ func (r *ripple) register(req *Request) *step {
 			stream = append(stream, it)
 		}
 	}
-	continues := r.continues(stream)
+	continues := continues(members, stream)
 
 	for t := L0; t <= Active; t++ {
-		for _, m := range r.members[t] {
+		for _, m := range members[t] {
 			it, ok := present[m.Key]
 			if !ok || it.Kind != m.Kind || m.Kind.inConversation() && !continues {
 				s.broken[t] = true
@@ -67,11 +74,11 @@ func (r *ripple) register(req *Request) *step {
 
 // continues reports whether the conversation starts with its members. If not (after a compaction or clear), all of
 // its members are removed and added as new.
-func (r *ripple) continues(stream []*Item) bool {
+func continues(members *[tiers][]member, stream []*Item) bool {
 	i := 0
-	for t := range r.members {
-		for j := range r.members[t] {
-			m := &r.members[t][j]
+	for t := range members {
+		for j := range members[t] {
+			m := &members[t][j]
 			if !m.Kind.inConversation() {
 				continue
 			}

@@ -1,9 +1,6 @@
 package stability
 
-import (
-	"fmt"
-	"time"
-)
+import "fmt"
 
 // Kind is the kind of an item or of an entry.
 type Kind string
@@ -60,96 +57,8 @@ type Item struct {
 
 func (it *Item) blocks() int { return max(it.Blocks, 1) }
 
-// DiffFunc returns the hash and the tokens of the rendered diff between two revisions of a file.
-// If there is no diff or it would be too expensive, ok is false and the file is sent whole.
-// The result must depend only on the arguments. The implementation caches results and keeps the rendered bytes.
-type DiffFunc func(key, from, to string) (hash string, tokens int, ok bool)
-
-// Request lists the contents of the next request to the model.
-type Request struct {
-	Now time.Time
-
-	// Items are sent in the given order for documents, notes, and messages with summaries; the order of others does
-	// not matter. An assistant's message and the results of its tool calls are one item.
-	Items []Item
-
-	// Clusters are keys of outlines of files that reference each other. Only the first request of a session uses them.
-	Clusters [][]string
-
-	Diff DiffFunc // nil: every changed file is sent whole
-
-	Window int // tokens of the model's window; 0: unlimited
-	Room   int // maximum tokens of the request; 0: Window
-	Cache  Cache
-}
-
-// Cache describes the provider's prompt cache.
-type Cache struct {
-	Mirror    *Mirror // of the cache's content; nil: empty
-	Automatic bool    // the provider caches automatically and accepts no marks
-	Cold      bool    // with Automatic: nothing sent before is cached, for example after a change of model
-	Minimum   int     // tokens of the shortest prefix that can be cached
-	Prices    Prices
-}
-
-// Prices are the prices of cached input tokens relative to the price of an uncached one.
-type Prices struct{ Read, Write, WriteLong float64 }
-
-// Anthropic's prices, and those of providers with free cache writes.
-var (
-	MarkedPrices    = Prices{Read: 0.1, Write: 1.25, WriteLong: 2}
-	AutomaticPrices = Prices{Read: 0.1, Write: 1, WriteLong: 1}
-)
-
-// prices returns c.Prices, or the defaults if the caller set none.
-func (c *Cache) prices() Prices {
-	switch {
-	case c.Prices != (Prices{}):
-		return c.Prices
-	case c.Automatic:
-		return AutomaticPrices
-	default:
-		return MarkedPrices
-	}
-}
-
-// The bounds of a request. They prevent overflows in sums and prices.
-const (
-	maxTokens = 1 << 24 // of one item
-	maxItems  = 1 << 18
-	maxPrice  = 10
-)
-
-// check returns an error for an invalid request.
-func (r *Request) check() error {
-	if len(r.Items) > maxItems {
-		return fmt.Errorf("%d items exceeds the limit of %d", len(r.Items), maxItems)
-	}
-	keys := make(map[string]struct{}, len(r.Items))
-	for i := range r.Items {
-		it := &r.Items[i]
-		if err := it.check(); err != nil {
-			return err
-		}
-		keys[it.Key] = struct{}{}
-	}
-	if len(keys) != len(r.Items) {
-		return fmt.Errorf("duplicate keys: %d items with %d keys", len(r.Items), len(keys))
-	}
-	if r.Window < 0 || r.Room < 0 || r.Cache.Minimum < 0 {
-		return fmt.Errorf("window %d, room %d, minimum %d: must not be negative", r.Window, r.Room, r.Cache.Minimum)
-	}
-	return r.Cache.Prices.check()
-}
-
-func (p Prices) check() error {
-	for _, price := range []float64{p.Read, p.Write, p.WriteLong} {
-		if !(price >= 0 && price <= maxPrice) {
-			return fmt.Errorf("price %g: must be between 0 and %d", price, maxPrice)
-		}
-	}
-	return nil
-}
+// maxTokens is the maximum size of an item, in tokens and in blocks. It prevents overflows in sums and prices.
+const maxTokens = 1 << 24
 
 func (it *Item) check() error {
 	switch {

@@ -178,3 +178,6 @@ func (m *Mirror) learn(p prefix, u use) {
 		m.put(p, u, u.at)
 	}
 }
+
+// lookBack is the number of blocks, including the marked one, in which Anthropic searches for a cached prefix.
+const lookBack = 20

@@ -15,16 +15,10 @@ type ripple struct {
 	entries []Entry // the layout of lead and members
 }
 
-// member is an item and the number of replies for which it has been unchanged.
-type member struct {
-	Item
-	n int
-}
-
 // Plan lays out the request with the given number, counted from 0. Each request but the first counts the previous
 // reply.
 func (r *ripple) Plan(req *Request, number int, _ bool) *Plan {
-	s := r.register(req)
+	s := register(&r.members, r.target, req)
 	s.count()
 	if number == 0 {
 		s.place(req.Clusters)

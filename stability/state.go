@@ -47,13 +47,13 @@ func (t *Tracker) State(m *Mirror) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode layout: %w", err)
 	}
-	s := state{Version: stateVersion, Layout: t.kind, Answered: t.answered, Long: t.long, State: inner}
-	if t.answered > 0 {
-		s.Last = t.last.UnixNano()
+	s := state{Version: stateVersion, Layout: t.kind, Answered: t.progress.answered, Long: t.progress.long, State: inner}
+	if t.progress.answered > 0 {
+		s.Last = t.progress.last.UnixNano()
 	}
 	entries := t.layout.sent()
 	for i := range entries {
-		if u, ok := m.lastUse(entries[i].prefix, t.last); ok {
+		if u, ok := m.lastUse(entries[i].prefix, t.progress.last); ok {
 			s.Cached = append(s.Cached, cachedPrefix{i + 1, u.at.UnixNano(), u.life == longLife})
 		}
 	}
@@ -93,13 +93,14 @@ func (t *Tracker) restore(bytes []byte, m *Mirror) error {
 	if err := t.layout.load(s.State, s.Answered); err != nil {
 		return err
 	}
-	t.answered = s.Answered
+	now := progress{answered: s.Answered, long: t.progress.long}
 	if s.Answered > 0 {
-		t.last = time.Unix(0, s.Last)
+		now.last = time.Unix(0, s.Last)
 	}
 	if t.lifetime == LifetimeAuto {
-		t.long = s.Long
+		now.long = s.Long
 	}
+	t.progress = &now
 	return t.teach(m, s.Cached)
 }
 

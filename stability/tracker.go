@@ -68,14 +68,12 @@ type Tracker struct {
 	kind     string
 	layout   Layout
 
-	answered int       // committed requests
-	last     time.Time // time of the newest one
-	long     bool      // the long lifetime is in use
+	progress *progress
 }
 
 // New returns the tracker of a session that has sent no request. It returns an error for invalid options.
 func New(opt Options) (*Tracker, error) {
-	t := &Tracker{lifetime: opt.Lifetime, kind: opt.Layout}
+	t := &Tracker{lifetime: opt.Lifetime, kind: opt.Layout, progress: &progress{long: opt.Lifetime == Lifetime1h}}
 	switch opt.Layout {
 	case "", LayoutLog:
 		t.kind = LayoutLog
@@ -94,9 +92,7 @@ func New(opt Options) (*Tracker, error) {
 	switch opt.Lifetime {
 	case "":
 		t.lifetime = LifetimeAuto
-	case LifetimeAuto, Lifetime5m:
-	case Lifetime1h:
-		t.long = true
+	case LifetimeAuto, Lifetime5m, Lifetime1h:
 	default:
 		return nil, fmt.Errorf("unknown lifetime %q; use %s, %s or %s", opt.Lifetime, LifetimeAuto, Lifetime5m, Lifetime1h)
 	}
@@ -110,32 +106,31 @@ func (t *Tracker) Plan(req Request) (*Plan, error) {
 		return nil, fmt.Errorf("plan request: %w", err)
 	}
 	long := t.wantsLong(req.Now)
-	p := t.layout.Plan(&req, t.answered, long)
-	p.Long, p.at, p.of, p.number = long, req.Now, t, t.answered
+	p := t.layout.Plan(&req, t.progress.answered, long)
+	p.Long, p.at, p.after = long, req.Now, t.progress
 	for i := range p.Entries {
 		p.Tokens += p.Entries[i].Tokens
 	}
-	p.expect(&req.Cache, req.Now.Sub(t.last))
+	p.expect(&req.Cache, req.Now.Sub(t.progress.last))
 	return p, nil
 }
 
 func (t *Tracker) wantsLong(now time.Time) bool {
-	if t.lifetime != LifetimeAuto || t.long || t.answered == 0 {
-		return t.long
+	if t.lifetime != LifetimeAuto || t.progress.long || t.progress.answered == 0 {
+		return t.progress.long
 	}
-	pause := now.Sub(t.last)
+	pause := now.Sub(t.progress.last)
 	return pause > shortLife && pause <= longLife
 }
 
 // Commit makes p the new state after its request got a reply, and counts one reply for every item.
 // It returns ErrStale, wrapped, if p was not planned from the current state.
 func (t *Tracker) Commit(p *Plan) error {
-	if p.of != t || p.number != t.answered {
-		return fmt.Errorf("commit request %d after %d: %w", p.number, t.answered, ErrStale)
+	if p.after != t.progress {
+		return fmt.Errorf("commit after %d requests: %w", t.progress.answered, ErrStale)
 	}
 	t.layout.Commit(p)
-	t.answered++
-	t.last, t.long = p.at, p.Long
+	t.progress = &progress{answered: t.progress.answered + 1, last: p.at, long: p.Long}
 	return nil
 }
 

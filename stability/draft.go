@@ -1,0 +1,213 @@
+package stability
+
+import "slices"
+
+// draft relates the items of a request to the entries of the log, to find the cheapest cut.
+type draft struct {
+	*Request
+	now   int
+	long  bool
+	turns int
+
+	old    []Entry
+	sums   []int   // tokens of each prefix of old
+	of     []*need // of[i]: the need of which old[i] shows the current or an earlier content; nil for messages and for items no longer in the request
+	before []int   // before[i]: the previous entry of the same need, or -1
+
+	lead  []need // tools, system, documents, outlines
+	files []need
+	notes []need
+	needs map[string]*need // all of these by key
+
+	stream         []*Item           // the conversation
+	sizes          []int             // tokens of each prefix of stream
+	sentMessages   []int             // sentMessages[i]: entries of the conversation in old[:i]
+	messageEntries map[string]*Entry // entries of the conversation by key; built on first use
+}
+
+// need is an item outside the conversation that the request must show.
+type need struct {
+	*Item
+	at  int // index of its newest entry in the log, or -1
+	chg int // request in which its content last changed
+
+	// Used by label, which walks a layout from the end.
+	newest *Entry
+	whole  bool // an entry other than a diff was seen: all earlier ones are unused
+}
+
+// sort splits the items into conversation, lead, files and notes.
+func (d *draft) sort() {
+	d.stream = make([]*Item, 0, len(d.Items))
+	for i := range d.Items {
+		if it := &d.Items[i]; it.Kind.inConversation() {
+			d.stream = append(d.stream, it)
+		}
+	}
+	d.lead = d.ofKinds(Tools, System, Document, Outline)
+	d.files, d.notes = d.ofKinds(File), d.ofKinds(Note)
+	d.sizes = make([]int, len(d.stream)+1)
+	for i, it := range d.stream {
+		d.sizes[i+1] = d.sizes[i] + it.Tokens
+	}
+}
+
+// ofKinds returns the items of the given kinds, in the order of kinds.
+func (d *draft) ofKinds(kinds ...Kind) []need {
+	count := 0
+	for i := range d.Items {
+		if slices.Contains(kinds, d.Items[i].Kind) {
+			count++
+		}
+	}
+	needs := make([]need, 0, count)
+	for _, kind := range kinds {
+		for i := range d.Items {
+			if d.Items[i].Kind == kind {
+				needs = append(needs, need{Item: &d.Items[i], at: -1})
+			}
+		}
+	}
+	return needs
+}
+
+// index finds the entries of each need and sets its chg.
+func (d *draft) index() {
+	d.needs = make(map[string]*need, len(d.Items)-len(d.stream))
+	for _, needs := range [][]need{d.lead, d.files, d.notes} {
+		for i := range needs {
+			d.needs[needs[i].Key] = &needs[i]
+		}
+	}
+	d.of = make([]*need, len(d.old))
+	d.before = make([]int, len(d.old))
+	d.sentMessages = make([]int, len(d.old)+1)
+	for i := range d.old {
+		d.sentMessages[i+1] = d.sentMessages[i]
+		if d.old[i].Kind.inConversation() {
+			d.sentMessages[i+1]++
+		} else if n := d.needs[d.old[i].Key]; n != nil && n.Kind == d.old[i].itemKind() {
+			d.of[i], d.before[i], n.at = n, n.at, i
+		}
+	}
+	for _, n := range d.needs {
+		n.chg = d.since(n)
+	}
+}
+
+// since returns the request in which the content of n last changed.
+func (d *draft) since(n *need) int {
+	switch {
+	case n.Kind.atStart():
+		return -entryN[L0]
+	case n.at >= 0 && shown(&d.old[n.at], n.Item):
+		return d.old[n.at].chg
+	}
+	return d.now
+}
+
+// shown reports whether e, the newest entry of it, results in the current content of it.
+func shown(e *Entry, it *Item) bool {
+	whole := it.Kind == File && !it.Partial && !e.partial
+	return e.Blob == it.Hash || whole && e.Rev == it.Rev
+}
+
+// backdate sets chg of a session's first outlines so that they start with the entry N of the tier chosen by place.
+func (d *draft) backdate(target int) {
+	var outlines []Item
+	for i := range d.lead {
+		if d.lead[i].Kind == Outline {
+			outlines = append(outlines, *d.lead[i].Item)
+		}
+	}
+	placed := place(outlines, d.Clusters, target)
+	for i := range d.lead {
+		if n := &d.lead[i]; n.Kind == Outline {
+			n.chg = d.now - entryN[placed[n.Key]]
+		}
+	}
+}
+
+// newest returns the newest entry of n's key in old[:keep], or -1.
+func (d *draft) newest(n *need, keep int) int {
+	i := n.at
+	for i >= keep {
+		i = d.before[i]
+	}
+	return i
+}
+
+// shows reports whether the newest entry of n in old[:keep] has its current content. An older entry does not count.
+func (d *draft) shows(n *need, keep int) bool {
+	i := d.newest(n, keep)
+	return i >= 0 && d.old[i].Blob == n.Hash
+}
+
+// maxDiffs is the maximum number of diffs after a base.
+const maxDiffs = 4
+
+// file returns the entry that must follow old[:keep] to show the current content of the file n. ok is false if none is
+// needed.
+func (d *draft) file(n *need, keep int) (e Entry, ok bool) {
+	base := n.at // the file's newest base
+	for base >= 0 && d.old[base].Kind == Diff {
+		base = d.before[base]
+	}
+	whole := newEntry(n.Item, d.now, n.chg)
+	if base < 0 || base >= keep {
+		return whole, true
+	}
+	last := d.newest(n, keep)
+	if shown(&d.old[last], n.Item) {
+		return Entry{}, false
+	}
+	if n.Partial || d.old[base].partial {
+		return whole, true
+	}
+	count, tokens := 1, 0
+	for i := last; i > base; i = d.before[i] {
+		count, tokens = count+1, tokens+d.old[i].Tokens
+	}
+	if d.Diff == nil || count > maxDiffs || 2*tokens > n.Tokens {
+		return whole, true
+	}
+	hash, size, ok := d.Diff(n.Key, d.old[last].Rev, n.Rev)
+	if !ok || 2*(tokens+size) > n.Tokens {
+		return whole, true
+	}
+	return Entry{Kind: Diff, Key: n.Key, Blob: hash, Rev: n.Rev, Tokens: size, Blocks: 1, Born: d.now, chg: n.chg}, true
+}
+
+// label sets Dead, N and Tier of entries, which start with old[:keep], and returns the tokens of the unused ones.
+func (d *draft) label(entries []Entry, keep int) int {
+	for _, n := range d.needs {
+		n.newest, n.whole = nil, false
+	}
+	dead := 0
+	for i := len(entries) - 1; i >= 0; i-- {
+		e, chg := &entries[i], entries[i].chg
+		var n *need
+		switch {
+		case i < keep:
+			n = d.of[i]
+		case !e.Kind.inConversation():
+			n = d.needs[e.Key]
+		}
+		if n != nil {
+			if n.newest == nil {
+				n.newest = e
+			}
+			chg = n.newest.chg
+			e.Dead = n.whole
+			n.whole = n.whole || e.Kind != Diff
+		} else {
+			e.Dead = !e.Kind.inConversation()
+		}
+		if e.Dead {
+			dead += e.Tokens
+		}
+		e.N = d.now - chg
+		e.Tier = tierOf(e.N)
+	}
+	return dead
+}

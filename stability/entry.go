@@ -1,0 +1,145 @@
+package stability
+
+import "crypto/sha256"
+
+// Entry is a part of a request that shows an item.
+type Entry struct {
+	Kind   Kind   // never File
+	Key    string // the item's key
+	Blob   string // hash of the rendered bytes
+	Rev    string // bases and diffs: hash of the resulting text of the file
+	Tokens int
+	Blocks int // content blocks of the entry if it is not joined with others
+
+	// BlockEnd closes a content block. All entries after the previous BlockEnd up to this one form one block.
+	BlockEnd bool
+	Mark     bool // has a cache mark at its end
+
+	Dead bool // unused, kept because removing it would cost more; see Plan.Dead
+	Tier Tier
+	N    int // replies for which its item has been unchanged
+	Born int // request in which the entry was laid out, counted from 0; `log` only
+
+	partial    bool
+	unmarkable bool
+	chg        int    // request in which its content last changed
+	marked     bool   // had a mark when it was sent
+	prefix     prefix // of all entries up to and including this one
+}
+
+// NextThreshold returns the N at which the entry's item moves up a tier; 0 in the most stable tier.
+func (e *Entry) NextThreshold() int { return e.Tier.Threshold() }
+
+// itemKind returns the kind of the item that e shows.
+func (e *Entry) itemKind() Kind {
+	if e.Kind.isFileText() {
+		return File
+	}
+	return e.Kind
+}
+
+// newEntry returns an entry for the current content of it, laid out in request now and last changed in request chg.
+func newEntry(it *Item, now, chg int) Entry {
+	kind := it.Kind
+	if kind == File {
+		kind = Base
+	}
+	return Entry{
+		Kind: kind, Key: it.Key, Blob: it.Hash, Rev: it.Rev, Tokens: it.Tokens, Blocks: it.blocks(),
+		partial: it.Partial, unmarkable: it.Unmarkable, Born: now, chg: chg,
+	}
+}
+
+// prefix is a hash of the leading entries of a request, block boundaries included.
+type prefix [sha256.Size]byte
+
+// seal computes the prefixes of entries[from:].
+func seal(entries []Entry, from int) {
+	var before prefix
+	if from > 0 {
+		before = entries[from-1].prefix
+	}
+	buf := make([]byte, 0, 256)
+	for i := from; i < len(entries); i++ {
+		e := &entries[i]
+		buf = append(buf[:0], before[:]...)
+		buf = append(buf, e.Kind...)
+		if e.BlockEnd {
+			buf = append(buf, '.')
+		}
+		buf = append(buf, 0)
+		buf = append(buf, e.Blob...)
+		e.prefix = sha256.Sum256(buf)
+		before = e.prefix
+	}
+}
+
+// closeBlocks sets the block boundaries of entries[from:]. These form one block each: a message, the entries of one kind
+// in the leading system part, and any other run of entries between messages.
+func closeBlocks(entries []Entry, from int) {
+	leading := leadEnd(entries)
+	for i := from; i < len(entries); i++ {
+		e := &entries[i]
+		e.BlockEnd = e.BlockEnd || i+1 == len(entries) || e.Kind.inConversation() || entries[i+1].Kind.inConversation() ||
+			i+1 == leading || i < leading && e.Kind != entries[i+1].Kind
+	}
+}
+
+// leadEnd returns the number of entries in the leading system part.
+func leadEnd(entries []Entry) int {
+	i := 0
+	for i < len(entries) && entries[i].Kind.inSystemPart() {
+		i++
+	}
+	return i
+}
+
+// conversationStart returns the index of the first entry of the conversation, or len(entries).
+func conversationStart(entries []Entry) int {
+	i := 0
+	for i < len(entries) && !entries[i].Kind.inConversation() {
+		i++
+	}
+	return i
+}
+
+// maxMarks is the maximum number of marks in a request to Anthropic.
+const maxMarks = 4
+
+// setMarks sets a mark for each of the given prefix lengths, on the last entry of the prefix that can have one.
+// It skips prefixes that are too short to be cached.
+func setMarks(entries []Entry, lengths [maxMarks]int, minimum int) {
+	// The provider's count differs from ours: a prefix that is barely long enough by our count may be too short.
+	least := minimum + minimum/10
+	sums := sums(entries)
+	for _, n := range lengths {
+		for n > 0 && !entries[n-1].bearsMark() {
+			n--
+		}
+		if n > 0 && sums[n] >= least && sums[n] > 0 {
+			entries[n-1].Mark, entries[n-1].marked = true, true
+		}
+	}
+}
+
+func (e *Entry) bearsMark() bool { return e.BlockEnd && !e.unmarkable && e.Tokens > 0 }
+
+// sums returns the tokens of each prefix of entries; sums[n] is the total of the first n.
+func sums(entries []Entry) []int {
+	out := make([]int, len(entries)+1)
+	for i := range entries {
+		out[i+1] = out[i] + entries[i].Tokens
+	}
+	return out
+}
+
+// blocks returns the number of content blocks of entries.
+func blocks(entries []Entry) int {
+	n := 0
+	for i := range entries {
+		if entries[i].BlockEnd {
+			n += entries[i].Blocks
+		}
+	}
+	return n
+}

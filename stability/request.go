@@ -1,0 +1,54 @@
+package stability
+
+import (
+	"fmt"
+	"time"
+)
+
+// DiffFunc returns the hash and the tokens of the rendered diff between two revisions of a file.
+// If there is no diff or it would be too expensive, ok is false and the file is sent whole.
+// The result must depend only on the arguments. The implementation caches results and keeps the rendered bytes.
+type DiffFunc func(key, from, to string) (hash string, tokens int, ok bool)
+
+// Request lists the contents of the next request to the model.
+type Request struct {
+	Now time.Time
+
+	// Items are sent in the given order for documents, notes, and messages with summaries; the order of others does
+	// not matter. An assistant's message and the results of its tool calls are one item.
+	Items []Item
+
+	// Clusters are keys of outlines of files that reference each other. Only the first request of a session uses them.
+	Clusters [][]string
+
+	Diff DiffFunc // nil: every changed file is sent whole
+
+	Window int // tokens of the model's window; 0: unlimited
+	Room   int // maximum tokens of the request; 0: Window
+	Cache  Cache
+}
+
+// maxItems is the maximum number of items in a request.
+const maxItems = 1 << 18
+
+// check returns an error for an invalid request.
+func (r *Request) check() error {
+	if len(r.Items) > maxItems {
+		return fmt.Errorf("%d items exceeds the limit of %d", len(r.Items), maxItems)
+	}
+	keys := make(map[string]struct{}, len(r.Items))
+	for i := range r.Items {
+		it := &r.Items[i]
+		if err := it.check(); err != nil {
+			return err
+		}
+		keys[it.Key] = struct{}{}
+	}
+	if len(keys) != len(r.Items) {
+		return fmt.Errorf("duplicate keys: %d items with %d keys", len(r.Items), len(keys))
+	}
+	if r.Window < 0 || r.Room < 0 || r.Cache.Minimum < 0 {
+		return fmt.Errorf("window %d, room %d, minimum %d: must not be negative", r.Window, r.Room, r.Cache.Minimum)
+	}
+	return r.Cache.Prices.check()
+}

@@ -2,7 +2,9 @@ package historystore
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"fmt"
 
 	"strata/history"
@@ -119,17 +121,20 @@ func dropBlobs(tx *writeTx, session string, hashes []string) (gone []string, err
 	return gone, nil
 }
 
-// purgeBlobs removes all blob references of session, in small transactions.
-func (s *Store) purgeBlobs(ctx context.Context, session string) error {
-	var gone []string
-	defer func() { s.blobs.drop(gone) }()
-	return s.repeat(ctx, func(tx *writeTx) (more bool, err error) {
-		hashes, err := collect(background, tx, scanOne[string], "SELECT hash FROM blob_ref WHERE session = ? LIMIT ?", session, purgeRefs)
-		if err != nil {
-			return false, err
-		}
-		deleted, err := dropBlobs(tx, session, hashes)
-		gone = append(gone, deleted...)
-		return len(hashes) == purgeRefs, err
-	})
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+func (p *prepared) layout(tx *writeTx) error {
+	if p.Layout == nil {
+		return nil
+	}
+	_, err := tx.exec("INSERT OR REPLACE INTO layout (session, bytes) VALUES (?, ?)", p.Session, p.Layout)
+	return err
+}
+
+func scanLayout(row scanner) (layout []byte, err error) {
+	err = row.Scan(&layout)
+	return notNil(layout), err
 }

@@ -109,3 +109,24 @@ func (s *Store) scanCall(row scanner) (r callRow, err error) {
 	s.decode("call", r.ID, documents, &r.Documents)
 	return r, err
 }
+
+func (p *prepared) insertCalls(tx *writeTx) error {
+	for i := range p.Calls {
+		c := &p.Calls[i]
+		categories, err := asJSON(c.Categories)
+		if err != nil {
+			return err
+		}
+		documents, err := asJSON(c.Documents)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.exec(`INSERT INTO usage (session, id, turn, purpose, model, input, output, cache_read, cache_write, cost, estimated, expected, categories, documents, phase, at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			p.Session, c.ID, c.Turn, c.Purpose, c.Model,
+			c.Usage.Input, c.Usage.Output, c.Usage.CacheRead, c.Usage.CacheWrite, c.Cost, c.Estimated, c.Expected, categories, documents, c.Phase, micros(c.At)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

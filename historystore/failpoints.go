@@ -2,7 +2,6 @@ package historystore
 
 import (
 	"strata/history"
-	"strata/internal/failpoint"
 )
 
 // Failpoints are the names of the points around a commit at which internal/failpoint can kill the process:
@@ -39,13 +38,4 @@ func kinds(ch *history.Change) []string {
 	add("compaction", ch.Compaction != nil)
 	add("update", len(names) == 0)
 	return names
-}
-
-func hit(jobs []*job, when string) {
-	failpoint.Hit("commit" + when)
-	for _, j := range jobs {
-		for _, kind := range j.kinds {
-			failpoint.Hit(kind + when)
-		}
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 
 	"strata/history"
 )
@@ -85,4 +86,44 @@ func (r *messageRow) decode() (history.Message, error) {
 		return m, nil
 	}
 	return history.Message{ID: r.ID, Seq: r.Seq, Turn: r.Turn, Role: r.Role, Tokens: r.Tokens, At: r.At, Status: history.StatusDamaged}, err
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func checksum(body []byte) uint32 { return crc32.Checksum(body, castagnoli) }
+
+func encodeMessage(m history.Message) (messageRow, error) {
+	if m.ID == "" || m.Seq < 1 || !m.Role.Valid() {
+		return messageRow{}, fmt.Errorf("message %q with sequence number %d and role %q", m.ID, m.Seq, m.Role)
+	}
+	m.At = fromMicros(micros(m.At))
+	body, err := json.Marshal(m)
+	if err != nil {
+		return messageRow{}, fmt.Errorf("message %s: %w", m.ID, err)
+	}
+	return messageRow{m.Head(len(body)), body, checksum(body), searchable(m.PlainText())}, nil
+}
+
+func (p *prepared) insertMessages(tx *writeTx) error {
+	for i := range p.messages {
+		m := &p.messages[i]
+		if _, err := tx.exec(`INSERT INTO message (session, seq, id, turn, role, status, tokens, bytes, blocks, has_calls, at, checksum, body, text)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			p.Session, m.Seq, m.ID, m.Turn, m.Role, m.Status, m.Tokens, m.Bytes, m.Blocks, m.HasCalls, micros(m.At), m.checksum, m.body, m.text); err != nil {
+			return err
+		}
+	}
+	if len(p.messages) == 0 {
+		return nil
+	}
+	return tx.must("UPDATE session SET messages = messages + ? WHERE id = ?", len(p.messages), p.Session)
+}
+
+const headColumns = "id, seq, turn, role, status, tokens, bytes, blocks, has_calls, at"
+
+func scanHead(row scanner) (h history.Head, err error) {
+	var at int64
+	err = row.Scan(&h.ID, &h.Seq, &h.Turn, &h.Role, &h.Status, &h.Tokens, &h.Bytes, &h.Blocks, &h.HasCalls, &at)
+	h.At = fromMicros(at)
+	return h, err
 }

@@ -1,237 +1,102 @@
 package historystore
 
 import (
-	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"io"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
-	"syscall"
-	"time"
+
+	"strata/history"
 )
 
-// quickCheckBytes is the maximum size of a database that is fully checked before it is opened, at about 0.3 GB per
-// second. A larger one is checked in the background.
-const quickCheckBytes = 64 << 20
-
-// walBytes is the size to which the write-ahead log is truncated after a checkpoint.
-const walBytes = 64 << 20
-
-var header = []byte("SQLite format 3\x00")
-
-// dsn returns the data source name for the file at path, which may contain any character, with pragmas for each
-// connection. mode is SQLite's "rw" or "ro"; neither creates a file.
-func dsn(path, mode string, pragmas ...string) string {
-	path = filepath.ToSlash(path)
-	if !strings.HasPrefix(path, "/") { // C:/folder
-		path = "/" + path
+// Open opens the database at path, or creates it (0600) and its folder (0700).
+//
+// Only one process can have a database open; others get ErrLocked. The error is ErrDamaged if the file is damaged; Open
+// does not change such a file. Open checks a database of up to 64 MiB completely. For a larger one it checks the header
+// and the schema version, and then the content in the background; the result is logged.
+// Imports that were interrupted by a crash are marked as deleted.
+func Open(ctx context.Context, path string, opt Options) (*Store, error) {
+	s, err := open(ctx, path, opt.withDefaults())
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
 	}
-	query := url.Values{"mode": {mode}, "_pragma": pragmas}
-	return (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String()
+	return s, nil
 }
 
-func busyPragma(timeout time.Duration) string {
-	return "busy_timeout(" + strconv.FormatInt(timeout.Milliseconds(), 10) + ")"
+func open(ctx context.Context, path string, opt Options) (_ *Store, err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	if path, err = resolve(path); err != nil {
+		return nil, err
+	}
+	s := &Store{
+		opt: opt, path: path, stop: func() {},
+		messages: newCache[messageKey, history.Message](opt.CacheBytes),
+		blobs:    newCache[string, []byte](blobCacheBytes),
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.release())
+		}
+	}()
+	if s.lock, err = acquireLock(path); err != nil {
+		return nil, err
+	}
+	size, err := prepareFile(ctx, path, opt.BusyTimeout)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.start(ctx); err != nil {
+		return nil, translate(path, err)
+	}
+	if size > quickCheckBytes {
+		s.checkInBackground()
+	}
+	return s, nil
 }
 
-// openWriter returns a pool of one connection.
-func openWriter(path string, busy time.Duration) (*sql.DB, error) {
-	db, err := sql.Open("sqlite", dsn(path, "rw", busyPragma(busy), "journal_mode(WAL)", "synchronous(FULL)",
-		"foreign_keys(1)", "secure_delete(1)", "journal_size_limit("+strconv.Itoa(walBytes)+")"))
-	if err == nil {
-		db.SetMaxOpenConns(1)
-	}
-	return db, err
-}
-
-// openReaders returns a pool of up to n read-only connections.
-func openReaders(path string, busy time.Duration, n int) (*sql.DB, error) {
-	db, err := sql.Open("sqlite", dsn(path, "ro", busyPragma(busy)))
-	if err == nil {
-		db.SetMaxOpenConns(n)
-		db.SetMaxIdleConns(n)
-	}
-	return db, err
-}
-
-// prepareFile creates the database at path, or checks the existing one. It returns the size before, in bytes.
-func prepareFile(ctx context.Context, path string, busy time.Duration) (size int64, err error) {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return 0, create(ctx, path)
-	case err != nil:
-		return 0, err
-	case !info.Mode().IsRegular():
-		return 0, fmt.Errorf("%s is not a file", path)
-	}
-	if err := checkWritable(path); err != nil {
-		return 0, err
-	}
-	if err := checkHeader(path); err != nil {
-		return 0, err
-	}
-	return info.Size(), checkContent(ctx, path, info.Size() <= quickCheckBytes, busy)
-}
-
-// Check reads the whole database at path through a read-only connection. It returns an error if Open would refuse the
-// database, or if it is damaged, which Open detects only later in a large database. Another process may have the
-// database open; this process must not, as SQLite's locks end when any file descriptor of the file is closed. The error
-// for a missing file wraps os.ErrNotExist.
-func Check(ctx context.Context, path string) error {
-	path, err := resolve(path)
+// start opens the connections, migrates the database and starts the writer.
+func (s *Store) start(ctx context.Context) error {
+	db, err := openWriter(s.path, s.opt.BusyTimeout)
 	if err != nil {
 		return err
 	}
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return err
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is not a file", path)
-	}
-	if err := checkWritable(path); err != nil {
+	s.writer = &writer{db: db}
+	all, err := migrations(migrationFiles)
+	if err != nil {
 		return err
 	}
-	if err := checkHeader(path); err != nil {
+	if err := migrate(ctx, db, all); err != nil {
 		return err
 	}
-	return checkContent(ctx, path, true, defaultBusyTimeout)
+	if err := dropUnfinishedImports(ctx, db, s.opt.Now()); err != nil {
+		return err
+	}
+	if err := s.writer.connect(ctx); err != nil {
+		return err
+	}
+	if s.read, err = openReaders(s.path, s.opt.BusyTimeout, readers); err != nil {
+		return err
+	}
+	s.writer.queue = make(chan *job, queueLength)
+	s.writer.onCommit = s.opt.OnCommit
+	s.done.Go(s.writer.run)
+	return nil
 }
 
-// checkWritable returns ErrReadOnly with the name of a file that cannot be written. SQLite needs all three files, but its
-// error names none, and a connection that cannot write the database would leave read-only -wal and -shm files.
-func checkWritable(path string) error {
-	for _, name := range []string{path, path + "-wal", path + "-shm"} {
-		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+func (s *Store) checkInBackground() {
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	s.done.Go(func() {
+		err := translate(s.path, quickCheck(ctx, s.read, s.path))
 		switch {
-		case errors.Is(err, os.ErrNotExist):
-			continue
-		case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS):
-			return fmt.Errorf("%w: %s", ErrReadOnly, name)
+		case ctx.Err() != nil:
 		case err != nil:
-			return err
+			s.opt.Log.Error("database check", "err", err)
+		default:
+			s.opt.Log.Info("database check passed", "path", s.path)
 		}
-		if err := f.Close(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// create creates a complete database under a temporary name and renames it, so that path is never an unfinished one.
-func create(ctx context.Context, path string) error {
-	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
-		return damaged(path, "the file is missing, but its log "+info.Name()+" exists and would be lost")
-	}
-	unfinished := path + ".new"
-	for _, name := range []string{unfinished, unfinished + "-journal"} {
-		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-	}
-	f, err := os.OpenFile(unfinished, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if err := fill(ctx, unfinished); err != nil {
-		return translate(path, err)
-	}
-	if err := os.Rename(unfinished, path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-// fill writes the newest schema into an empty file. auto_vacuum must be set before the first table is created.
-func fill(ctx context.Context, path string) error {
-	all, err := migrations(migrationFiles)
-	if err != nil {
-		return err
-	}
-	db, err := sql.Open("sqlite", dsn(path, "rw", "auto_vacuum(INCREMENTAL)", "synchronous(FULL)"))
-	if err != nil {
-		return err
-	}
-	db.SetMaxOpenConns(1)
-	return errors.Join(applySchema(ctx, db, newestSchema, len(all)), db.Close())
-}
-
-// checkHeader checks the first bytes of the file. SQLite would accept an empty file as a new database.
-func checkHeader(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	got := make([]byte, len(header))
-	_, err = io.ReadFull(f, got)
-	switch {
-	case err == io.EOF:
-		return damaged(path, "the file is empty")
-	case err != nil && err != io.ErrUnexpectedEOF:
-		return err
-	case !bytes.Equal(got, header):
-		return damaged(path, "the file is not a SQLite database")
-	}
-	return nil
-}
-
-// checkContent opens the database read-only and returns an error if it is foreign or newer, or, if whole is set, damaged.
-func checkContent(ctx context.Context, path string, whole bool, busy time.Duration) error {
-	all, err := migrations(migrationFiles)
-	if err != nil {
-		return err
-	}
-	db, err := openReaders(path, busy, 1)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	if err := checkVersion(ctx, db, path, len(all)); err != nil {
-		return translate(path, err)
-	}
-	if !whole {
-		return nil
-	}
-	return translate(path, quickCheck(ctx, db, path))
-}
-
-func checkVersion(ctx context.Context, db *sql.DB, path string, newest int) error {
-	id, err := pragmaInt(ctx, db, "application_id")
-	if err != nil {
-		return err
-	}
-	if id != applicationID {
-		return damaged(path, "the file belongs to another program or has lost its application id")
-	}
-	version, err := pragmaInt(ctx, db, "user_version")
-	if err != nil {
-		return err
-	}
-	if version > int64(newest) {
-		return fmt.Errorf("%w: %s has version %d, this program supports up to %d", ErrNewer, path, version, newest)
-	}
-	return nil
-}
-
-// quickCheck reads every page of the database and returns ErrDamaged with the first fault.
-func quickCheck(ctx context.Context, db *sql.DB, path string) error {
-	var result string
-	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&result); err != nil {
-		return err
-	}
-	if result != "ok" {
-		return damaged(path, strings.ReplaceAll(result, "\n", " "))
-	}
-	return nil
+	})
 }

@@ -180,3 +180,18 @@ func (s *Store) emptyLog(tx *writeTx) error {
 	}
 	return errors.Join(pragma("wal_checkpoint(TRUNCATE)"), pragma(busyPragma(s.opt.BusyTimeout)))
 }
+
+// purgeBlobs removes all blob references of session, in small transactions.
+func (s *Store) purgeBlobs(ctx context.Context, session string) error {
+	var gone []string
+	defer func() { s.blobs.drop(gone) }()
+	return s.repeat(ctx, func(tx *writeTx) (more bool, err error) {
+		hashes, err := collect(background, tx, scanOne[string], "SELECT hash FROM blob_ref WHERE session = ? LIMIT ?", session, purgeRefs)
+		if err != nil {
+			return false, err
+		}
+		deleted, err := dropBlobs(tx, session, hashes)
+		gone = append(gone, deleted...)
+		return len(hashes) == purgeRefs, err
+	})
+}

@@ -120,3 +120,49 @@ func dropUnfinishedImports(ctx context.Context, db *sql.DB, now time.Time) error
 	_, err := db.ExecContext(ctx, "UPDATE session SET deleted_at = ? WHERE hidden = 1 AND deleted_at IS NULL", micros(now))
 	return err
 }
+
+// session creates the session or checks that it exists, and updates it. A session that is both hidden and deleted is
+// being purged and does not count as existing.
+func (p *prepared) session(tx *writeTx) error {
+	if p.Create != nil {
+		if err := insertSession(tx, p.Create); err != nil {
+			return err
+		}
+	}
+	if _, err := first(background, tx, scanOne[int],
+		"SELECT 1 FROM session WHERE id = ? AND (hidden = 0 OR deleted_at IS NULL)", p.Session); err != nil {
+		return err
+	}
+	if p.Update != nil {
+		return updateSession(tx, p.Session, p.Update)
+	}
+	return nil
+}
+
+func insertSession(tx *writeTx, s *history.Session) error {
+	roots, config, err := sessionJSON(s)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(`INSERT INTO session (id, cwd, roots, title, title_by_user, config, created_at, updated_at, hidden)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		s.ID, s.CWD, roots, s.Title, s.TitleByUser, config, micros(s.CreatedAt), micros(s.UpdatedAt), s.Hidden)
+	return err
+}
+
+func updateSession(tx *writeTx, id string, s *history.Session) error {
+	roots, config, err := sessionJSON(s)
+	if err != nil {
+		return err
+	}
+	return tx.must("UPDATE session SET roots = ?, title = ?, title_by_user = ?, config = ?, updated_at = ? WHERE id = ?",
+		roots, s.Title, s.TitleByUser, config, micros(s.UpdatedAt), id)
+}
+
+func sessionJSON(s *history.Session) (roots, config string, err error) {
+	if roots, err = asJSON(s.Roots); err != nil {
+		return "", "", err
+	}
+	config, err = asJSON(s.Config)
+	return roots, config, err
+}

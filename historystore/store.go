@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -15,8 +13,7 @@ import (
 )
 
 const (
-	defaultCacheBytes  = 64 << 20
-	defaultBusyTimeout = 5 * time.Second
+	defaultCacheBytes = 64 << 20
 
 	// blobCacheBytes bounds the cached blobs: enough for about fifty layouts of half a megabyte each.
 	blobCacheBytes = 32 << 20
@@ -80,97 +77,6 @@ type Store struct {
 	// Every operation holds a read lock of mu while it runs. Close takes the write lock to wait for all of them.
 	mu     sync.RWMutex
 	closed bool
-}
-
-// Open opens the database at path, or creates it (0600) and its folder (0700).
-//
-// Only one process can have a database open; others get ErrLocked. The error is ErrDamaged if the file is damaged; Open
-// does not change such a file. Open checks a database of up to 64 MiB completely. For a larger one it checks the header
-// and the schema version, and then the content in the background; the result is logged.
-// Imports that were interrupted by a crash are marked as deleted.
-func Open(ctx context.Context, path string, opt Options) (*Store, error) {
-	s, err := open(ctx, path, opt.withDefaults())
-	if err != nil {
-		return nil, fmt.Errorf("open database: %w", err)
-	}
-	return s, nil
-}
-
-func open(ctx context.Context, path string, opt Options) (_ *Store, err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
-	if path, err = resolve(path); err != nil {
-		return nil, err
-	}
-	s := &Store{
-		opt: opt, path: path, stop: func() {},
-		messages: newCache[messageKey, history.Message](opt.CacheBytes),
-		blobs:    newCache[string, []byte](blobCacheBytes),
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.release())
-		}
-	}()
-	if s.lock, err = acquireLock(path); err != nil {
-		return nil, err
-	}
-	size, err := prepareFile(ctx, path, opt.BusyTimeout)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.start(ctx); err != nil {
-		return nil, translate(path, err)
-	}
-	if size > quickCheckBytes {
-		s.checkInBackground()
-	}
-	return s, nil
-}
-
-// start opens the connections, migrates the database and starts the writer.
-func (s *Store) start(ctx context.Context) error {
-	db, err := openWriter(s.path, s.opt.BusyTimeout)
-	if err != nil {
-		return err
-	}
-	s.writer = &writer{db: db}
-	all, err := migrations(migrationFiles)
-	if err != nil {
-		return err
-	}
-	if err := migrate(ctx, db, all); err != nil {
-		return err
-	}
-	if err := dropUnfinishedImports(ctx, db, s.opt.Now()); err != nil {
-		return err
-	}
-	if err := s.writer.connect(ctx); err != nil {
-		return err
-	}
-	if s.read, err = openReaders(s.path, s.opt.BusyTimeout, readers); err != nil {
-		return err
-	}
-	s.writer.queue = make(chan *job, queueLength)
-	s.writer.onCommit = s.opt.OnCommit
-	s.done.Go(s.writer.run)
-	return nil
-}
-
-func (s *Store) checkInBackground() {
-	ctx, stop := context.WithCancel(context.Background())
-	s.stop = stop
-	s.done.Go(func() {
-		err := translate(s.path, quickCheck(ctx, s.read, s.path))
-		switch {
-		case ctx.Err() != nil:
-		case err != nil:
-			s.opt.Log.Error("database check", "err", err)
-		default:
-			s.opt.Log.Info("database check passed", "path", s.path)
-		}
-	})
 }
 
 // Close waits for running operations, writes the queued changes and releases the lock.
@@ -241,57 +147,34 @@ func (s *Store) view(ctx context.Context, op string, fn func(tx *sql.Tx) error) 
 	return translate(s.path, err)
 }
 
-// Stats are the sizes of a store.
-type Stats struct {
-	Path     string
-	Bytes    int64 // of the database file
-	WALBytes int64 // of the write-ahead log
-	Sessions int   // including deleted ones that are not purged
-	Messages int   // of those sessions
+// write queues a change and waits for its result. If ctx ends while the change is queued, write withdraws the change and
+// returns the error of ctx; after the writer has taken it, write returns its result. On error nothing was stored.
+func (s *Store) write(ctx context.Context, op string, kinds []string, apply func(tx *writeTx) error) error {
+	return s.run(ctx, op, &job{kinds: kinds, apply: apply})
 }
 
-// Stats returns the current sizes.
-func (s *Store) Stats(ctx context.Context) (Stats, error) {
-	stats := Stats{Path: s.path}
-	err := s.view(ctx, "stats", func(tx *sql.Tx) error {
-		return tx.QueryRowContext(ctx, "SELECT count(*), coalesce(sum(messages), 0) FROM session").Scan(&stats.Sessions, &stats.Messages)
-	})
-	if err == nil {
-		stats.Bytes, err = fileSize(s.path)
-	}
-	if err == nil {
-		stats.WALBytes, err = fileSize(s.path + "-wal")
-	}
+func (s *Store) run(ctx context.Context, op string, j *job) error {
+	leave, err := s.enter(op)
 	if err != nil {
-		return Stats{}, fmt.Errorf("database stats: %w", err)
-	}
-	return stats, nil
-}
-
-// fileSize returns the size of a file in bytes, 0 if it does not exist.
-func fileSize(path string) (int64, error) {
-	info, err := os.Stat(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
-}
-
-// Calibrations returns the stored calibrations, sorted by model.
-func (s *Store) Calibrations(ctx context.Context) ([]history.Calibration, error) {
-	var all []history.Calibration
-	err := s.view(ctx, "calibrations", func(tx *sql.Tx) (err error) {
-		all, err = collect(ctx, tx, func(row scanner) (c history.Calibration, err error) {
-			err = row.Scan(&c.Model, &c.Ratio, &c.Weight)
-			return c, err
-		}, "SELECT model, ratio, weight FROM calibration ORDER BY model")
 		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read calibrations: %w", err)
 	}
-	return all, nil
+	defer leave()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	j.done = make(chan error, 1)
+	select {
+	case s.writer.queue <- j:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err = <-j.done:
+	case <-ctx.Done():
+		if j.state.CompareAndSwap(waiting, withdrawn) {
+			return ctx.Err()
+		}
+		err = <-j.done
+	}
+	return translate(s.path, err)
 }

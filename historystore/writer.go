@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"sync/atomic"
+
+	"strata/internal/failpoint"
 )
 
 const (
@@ -30,38 +32,6 @@ const (
 	taken
 	withdrawn
 )
-
-// write queues a change and waits for its result. If ctx ends while the change is queued, write withdraws the change and
-// returns the error of ctx; after the writer has taken it, write returns its result. On error nothing was stored.
-func (s *Store) write(ctx context.Context, op string, kinds []string, apply func(tx *writeTx) error) error {
-	return s.run(ctx, op, &job{kinds: kinds, apply: apply})
-}
-
-func (s *Store) run(ctx context.Context, op string, j *job) error {
-	leave, err := s.enter(op)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	j.done = make(chan error, 1)
-	select {
-	case s.writer.queue <- j:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	select {
-	case err = <-j.done:
-	case <-ctx.Done():
-		if j.state.CompareAndSwap(waiting, withdrawn) {
-			return ctx.Err()
-		}
-		err = <-j.done
-	}
-	return translate(s.path, err)
-}
 
 // writer owns the only connection that writes. After connect, only its goroutine uses the connection.
 type writer struct {
@@ -213,5 +183,14 @@ func setErrors(jobs []*job, err error) {
 func sendResults(jobs []*job) {
 	for _, j := range jobs {
 		j.done <- j.err
+	}
+}
+
+func hit(jobs []*job, when string) {
+	failpoint.Hit("commit" + when)
+	for _, j := range jobs {
+		for _, kind := range j.kinds {
+			failpoint.Hit(kind + when)
+		}
 	}
 }

@@ -1,0 +1,21 @@
+package historystore
+
+import "strata/history"
+
+// prepared is an encoded change, ready for the writer.
+type prepared struct {
+	*history.Change
+	messages  []messageRow
+	edits     []string // bodies of Edits
+	documents []string // bodies of PutDocuments
+	kept      string   // KeepBlobs as JSON; empty if all blobs are kept
+	gone      []string // hashes of the blobs that apply deleted
+}
+
+// messageRow is a row of the table message.
+type messageRow struct {
+	history.Head
+	body     []byte
+	checksum uint32
+	text     string
+}

@@ -1,0 +1,100 @@
+package historystore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"strata/history"
+)
+
+// TurnByPrompt returns the turn with a client's prompt id, or history.ErrNotFound.
+func (s *Store) TurnByPrompt(ctx context.Context, session, promptID string) (history.Turn, error) {
+	var turn *history.Turn
+	err := s.view(ctx, "turn", func(tx *sql.Tx) (err error) {
+		turn, err = first(ctx, tx, s.scanTurn, "SELECT "+turnColumns+" FROM turn WHERE session = ? AND prompt_id = ?", session, promptID)
+		return err
+	})
+	if err != nil {
+		return history.Turn{}, fmt.Errorf("turn of prompt %s in session %s: %w", promptID, session, err)
+	}
+	return *turn, nil
+}
+
+func (p *prepared) begin(tx *writeTx) error {
+	t := p.Begin
+	if t == nil {
+		return nil
+	}
+	failure, err := failureJSON(t.Failure)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(`INSERT INTO turn (session, id, prompt_id, user_id, reply_id, status, stop_reason, failure,
+		input, output, cache_read, cache_write, cost, started_at, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		p.Session, t.ID, orNull(t.PromptID), t.UserID, t.ReplyID, t.Status, t.StopReason, failure,
+		t.Usage.Input, t.Usage.Output, t.Usage.CacheRead, t.Usage.CacheWrite, t.Cost, micros(t.StartedAt), micros(t.EndedAt))
+	return err
+}
+
+// partial inserts a chunk of a running turn. It refuses a chunk of any other turn, which would never be deleted.
+func (p *prepared) partial(tx *writeTx) error {
+	part := p.Partial
+	if part == nil {
+		return nil
+	}
+	if err := tx.must(`INSERT INTO partial (session, turn, n, kind, text)
+		SELECT session, id, ?, ?, ? FROM turn WHERE session = ? AND id = ? AND status = ?`,
+		part.N, part.Kind, part.Text, p.Session, part.Turn, history.TurnRunning); err != nil {
+		return fmt.Errorf("running turn %s: %w", part.Turn, err)
+	}
+	return nil
+}
+
+func (p *prepared) end(tx *writeTx) error {
+	t := p.End
+	if t == nil {
+		return nil
+	}
+	failure, err := failureJSON(t.Failure)
+	if err != nil {
+		return err
+	}
+	if err := tx.must(`UPDATE turn SET status = ?, stop_reason = ?, failure = ?,
+		input = ?, output = ?, cache_read = ?, cache_write = ?, cost = ?, ended_at = ? WHERE session = ? AND id = ?`,
+		t.Status, t.StopReason, failure,
+		t.Usage.Input, t.Usage.Output, t.Usage.CacheRead, t.Usage.CacheWrite, t.Cost, micros(t.EndedAt), p.Session, t.ID); err != nil {
+		return fmt.Errorf("turn %s: %w", t.ID, err)
+	}
+	if _, err := tx.exec("UPDATE session SET updated_at = max(updated_at, ?) WHERE id = ?", micros(t.EndedAt), p.Session); err != nil {
+		return err
+	}
+	_, err = tx.exec("DELETE FROM partial WHERE session = ? AND turn = ?", p.Session, t.ID)
+	return err
+}
+
+func failureJSON(f *history.Failure) (any, error) {
+	if f == nil {
+		return nil, nil
+	}
+	return asJSON(f)
+}
+
+const turnColumns = `id, coalesce(prompt_id, ''), user_id, reply_id, status, stop_reason, coalesce(failure, ''),
+	input, output, cache_read, cache_write, cost, started_at, ended_at`
+
+func (s *Store) scanTurn(row scanner) (*history.Turn, error) {
+	var t history.Turn
+	var failure string
+	var started, ended int64
+	err := row.Scan(&t.ID, &t.PromptID, &t.UserID, &t.ReplyID, &t.Status, &t.StopReason, &failure,
+		&t.Usage.Input, &t.Usage.Output, &t.Usage.CacheRead, &t.Usage.CacheWrite, &t.Cost, &started, &ended)
+	t.StartedAt, t.EndedAt = fromMicros(started), fromMicros(ended)
+	s.decode("turn", t.ID, failure, &t.Failure)
+	return &t, err
+}
+
+func scanPartial(row scanner) (p history.Partial, err error) {
+	err = row.Scan(&p.Turn, &p.N, &p.Kind, &p.Text)
+	return p, err
+}

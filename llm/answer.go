@@ -11,6 +11,9 @@ import (
 // maxBlocks bounds the blocks of one answer.
 const maxBlocks = 10000
 
+// maxAnswer bounds all text, thinking and arguments of one answer, in bytes.
+const maxAnswer = 64 << 20
+
 // answer collects what a stream delivers, and tells it on.
 type answer struct {
 	on       func(Event)
@@ -179,6 +182,29 @@ func (a *answer) tellUsage() {
 	a.reported = true
 	usage := a.usage
 	a.on(Event{Kind: EventUsage, Usage: &usage})
+}
+
+// finish notes that the reply is complete, however the stream ends.
+func (a *answer) finish() {
+	if a.stop == "" {
+		a.stop = StopEndTurn
+	}
+	if !a.finished && a.onFinish != nil {
+		a.onFinish()
+	}
+	a.finished = true
+}
+
+// stopReason returns the stop reason of a complete reply. Calls count, not the name that the provider gave the reason;
+// only a request that declared tools can end with a call.
+func (a *answer) stopReason() StopReason {
+	switch {
+	case a.stop != StopEndTurn && a.stop != StopToolUse:
+		return a.stop
+	case a.tools && (a.stop == StopToolUse || a.hasCalls()):
+		return StopToolUse
+	}
+	return StopEndTurn
 }
 
 // result is the answer so far. whole says that the stream came to its end.

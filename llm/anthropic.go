@@ -2,7 +2,6 @@ package llm
 
 import (
 	"encoding/json"
-	"net/http"
 	"strings"
 )
 
@@ -23,15 +22,6 @@ func anthropicEndpoint(config ProviderConfig, key string) endpoint {
 		header.Set("X-Api-Key", key)
 	}
 	return endpoint{base: strings.TrimSuffix(base, "/v1"), header: header}
-}
-
-// newHeader returns the headers of every request.
-func newHeader() http.Header {
-	return http.Header{
-		"Content-Type": {"application/json"},
-		"Accept":       {"text/event-stream, application/json"},
-		"User-Agent":   {"strata"},
-	}
 }
 
 // The types below are a request in Anthropic's words. The order of their fields is that of the bytes that are sent,
@@ -144,18 +134,6 @@ func anthropicBody(req Request, model Model, d dialect) ([]byte, error) {
 		think(&out, req, model)
 	}
 	return json.Marshal(out)
-}
-
-// maxOutput returns the output limit of a request, in tokens.
-func maxOutput(req Request, model Model, d dialect) int {
-	limit := model.MaxOutput
-	if req.MaxOutput > 0 {
-		limit = req.MaxOutput
-	}
-	if d.maxOutput > 0 {
-		limit = min(limit, d.maxOutput)
-	}
-	return limit
 }
 
 // thinkingBudgets are tokens of thought for models that take no effort.

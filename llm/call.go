@@ -3,12 +3,23 @@ package llm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"strata/history"
 	"strata/internal/lazy"
+)
+
+// Keys of log lines.
+const (
+	keyModel   = "model"
+	keyPurpose = "purpose"
+	keyElapsed = "elapsed"
+	keyContext = "context_tokens"
+	keyOutput  = "output_tokens"
+	keyRefused = "refused"
 )
 
 // wireFormat is one of the two wire formats.
@@ -34,6 +45,83 @@ type modelCall struct {
 	model    Model
 	on       func(Event)
 	result   Result // of the newest attempt
+}
+
+// Stream asks a model and calls on, on this goroutine and in order, for each event of its reply.
+// A failure before anything visible is retried. The error is an *Error; the Result then holds what arrived.
+func (c *Client) Stream(ctx context.Context, req Request, on func(Event)) (Result, error) {
+	provider := providerOf(req.Model)
+	if c.providers[provider].Kind == Offline {
+		return c.streamOffline(ctx, req, on)
+	}
+	call, err := c.newCall(provider)
+	if err != nil {
+		return Result{Model: req.Model}, failure(ctx, provider, "", err)
+	}
+	call.req, call.on = req, on
+	call.model, _ = c.Model(req.Model)
+	started := c.now()
+	rules := retries{statuses: call.retryStatuses(), sleep: c.sleep, jitter: c.jitter}
+	failed := rules.run(ctx, on, func() *Error { return call.attempt(ctx) })
+	res := call.result
+	c.log.Debug("model call", keyModel, req.Model, keyPurpose, req.Purpose, keyElapsed, c.now().Sub(started),
+		keyContext, res.Usage.Context(), keyOutput, res.Usage.Output)
+	if failed == nil {
+		return res, nil
+	}
+	if failed.Kind == KindContext {
+		c.LimitWindow(req.Model, failed.Limit)
+	}
+	return res, failed
+}
+
+// newCall returns a call of a provider, without its request.
+func (c *Client) newCall(provider string) (*modelCall, error) {
+	config, ok := c.providers[provider]
+	if !ok {
+		return nil, &Error{Kind: KindUnknown, err: errors.New("no such provider is configured")}
+	}
+	key, source := c.key(provider)
+	if source == KeyMissing {
+		return nil, &Error{Kind: KindAuth, err: fmt.Errorf("no key: set %s and restart the server, or give a key in the editor", config.APIKeyEnv)}
+	}
+	out := &modelCall{client: c, config: config, format: wireFormats[config.Kind], key: key}
+	if config.Kind == Anthropic {
+		out.endpoint = anthropicEndpoint(config, key)
+	} else {
+		out.endpoint = openAIEndpoint(config, key)
+	}
+	for name, value := range config.Headers {
+		out.endpoint.header.Set(name, value)
+	}
+	return out, nil
+}
+
+func (c *modelCall) retryStatuses() []int {
+	if c.config.RetryStatuses != nil {
+		return c.config.RetryStatuses
+	}
+	return DefaultRetryStatuses
+}
+
+// checkTimeout is the longest time that Check takes.
+const checkTimeout = 5 * time.Second
+
+// Check reports whether a provider can be reached and takes the key. It takes at most 5 seconds.
+func (c *Client) Check(ctx context.Context, provider string) error {
+	if c.providers[provider].Kind == Offline {
+		return nil
+	}
+	call, err := c.newCall(provider)
+	if err != nil {
+		return failure(ctx, provider, "", err)
+	}
+	limited, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	if err := c.transport.ping(limited, call.endpoint, call.format.listPath); err != nil {
+		return failure(ctx, provider, call.key, err)
+	}
+	return nil
 }
 
 // Limits of one attempt.
@@ -94,12 +182,12 @@ func (c *modelCall) try(ctx context.Context, d dialect, unsigned bool, a *answer
 	}
 	w := newWatch(cancel, first, c.client.betweenBytes)
 	defer w.stop()
-	res, err := c.client.send(ctx, c.endpoint, "POST", c.format.path, body)
+	res, err := c.client.transport.send(ctx, c.endpoint, "POST", c.format.path, body)
 	if err == nil {
 		a.onFinish = func() { w.shorten(afterFinish) }
 		err = readReply(&watchedBody{res.Body, w}, c.format.decoder(a), a)
 		if err == nil {
-			c.client.drain(res.Body, func() { cancel(nil) })
+			c.client.transport.drain(res.Body, func() { cancel(nil) })
 			return nil
 		}
 		res.Body.Close()

@@ -22,29 +22,6 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// Kind is the wire format of a provider.
-type Kind string
-
-// The kinds of providers.
-const (
-	Anthropic Kind = "anthropic" // Messages
-	OpenAI    Kind = "openai"    // chat completions, and everything that speaks them
-	Offline   Kind = "offline"   // no model at all
-)
-
-// ProviderConfig is one provider of the configuration.
-type ProviderConfig struct {
-	Kind      Kind
-	BaseURL   string            // empty: the usual one of the kind
-	APIKeyEnv string            // name of the variable that holds the key; empty: no key is needed
-	Headers   map[string]string // sent with each request
-	DeltaGap  time.Duration     // Offline: the pause before each delta
-
-	RetryStatuses   []int // HTTP statuses that are tried again; nil: DefaultRetryStatuses
-	MaxRequestBytes int   // of a request's body; 0: what the provider is known to take
-	MaxImageBytes   int   // of a picture; 0: what the provider is known to take
-}
-
 // Options are what a client is made of. Only Providers must be given.
 type Options struct {
 	Providers map[string]ProviderConfig // by name
@@ -66,25 +43,13 @@ type Options struct {
 const (
 	defaultFirstByte    = 10 * time.Minute
 	defaultBetweenBytes = 5 * time.Minute
-	checkTimeout        = 5 * time.Second
-)
-
-// Keys of log lines.
-const (
-	keyModel   = "model"
-	keyPurpose = "purpose"
-	keyElapsed = "elapsed"
-	keyContext = "context_tokens"
-	keyOutput  = "output_tokens"
-	keyRefused = "refused"
 )
 
 // Client is safe for concurrent use. Only mu's fields change after New.
 type Client struct {
 	providers map[string]ProviderConfig
 	catalogue *catalogue
-	http      *http.Client
-	drains    sync.WaitGroup // bodies that are read to their end
+	transport *transport
 	log       *slog.Logger
 	getenv    func(string) string
 	now       func() time.Time
@@ -118,24 +83,9 @@ func New(opt Options) (*Client, error) {
 		firstByte: cmp.Or(opt.FirstByte, defaultFirstByte), betweenBytes: cmp.Or(opt.BetweenBytes, defaultBetweenBytes),
 		keys: map[string]string{}, dialects: map[string]dialect{}, windows: map[string]int{},
 	}
-	if opt.Transport == nil {
-		opt.Transport = newTransport()
-	}
-	c.http = newHTTPClient(opt.Transport)
 	c.fillDefaults()
+	c.transport = newTransport(opt.Transport, c.now)
 	return c, nil
-}
-
-func (p ProviderConfig) check() error {
-	switch p.Kind {
-	case Anthropic, OpenAI, Offline:
-	default:
-		return fmt.Errorf("kind %q is none of anthropic, openai, offline", p.Kind)
-	}
-	if p.BaseURL != "" && !strings.HasPrefix(p.BaseURL, "http://") && !strings.HasPrefix(p.BaseURL, "https://") {
-		return errors.New("base_url must begin with http:// or https://")
-	}
-	return nil
 }
 
 func (c *Client) fillDefaults() {
@@ -160,10 +110,7 @@ func (c *Client) fillDefaults() {
 }
 
 // Close closes idle connections. Running streams go on.
-func (c *Client) Close() {
-	c.drains.Wait()
-	c.http.CloseIdleConnections()
-}
+func (c *Client) Close() { c.transport.close() }
 
 // Model returns what is known about a model, and whether anything is. One of a configured provider that nobody
 // described gets the defaults; without a configured provider the zero Model is returned.
@@ -239,79 +186,6 @@ func (c *Client) key(provider string) (string, KeySource) {
 		return key, KeyEnv
 	}
 	return "", KeyMissing
-}
-
-// Stream asks a model and calls on, on this goroutine and in order, for each event of its reply.
-// A failure before anything visible is retried. The error is an *Error; the Result then holds what arrived.
-func (c *Client) Stream(ctx context.Context, req Request, on func(Event)) (Result, error) {
-	provider := providerOf(req.Model)
-	if c.providers[provider].Kind == Offline {
-		return c.streamOffline(ctx, req, on)
-	}
-	call, err := c.newCall(provider)
-	if err != nil {
-		return Result{Model: req.Model}, failure(ctx, provider, "", err)
-	}
-	call.req, call.on = req, on
-	call.model, _ = c.Model(req.Model)
-	started := c.now()
-	failed := c.withRetries(ctx, call.retryStatuses(), on, func() *Error { return call.attempt(ctx) })
-	res := call.result
-	c.log.Debug("model call", keyModel, req.Model, keyPurpose, req.Purpose, keyElapsed, c.now().Sub(started),
-		keyContext, res.Usage.Context(), keyOutput, res.Usage.Output)
-	if failed == nil {
-		return res, nil
-	}
-	if failed.Kind == KindContext {
-		c.LimitWindow(req.Model, failed.Limit)
-	}
-	return res, failed
-}
-
-// newCall returns a call of a provider, without its request.
-func (c *Client) newCall(provider string) (*modelCall, error) {
-	config, ok := c.providers[provider]
-	if !ok {
-		return nil, &Error{Kind: KindUnknown, err: errors.New("no such provider is configured")}
-	}
-	key, source := c.key(provider)
-	if source == KeyMissing {
-		return nil, &Error{Kind: KindAuth, err: fmt.Errorf("no key: set %s and restart the server, or give a key in the editor", config.APIKeyEnv)}
-	}
-	out := &modelCall{client: c, config: config, format: wireFormats[config.Kind], key: key}
-	if config.Kind == Anthropic {
-		out.endpoint = anthropicEndpoint(config, key)
-	} else {
-		out.endpoint = openAIEndpoint(config, key)
-	}
-	for name, value := range config.Headers {
-		out.endpoint.header.Set(name, value)
-	}
-	return out, nil
-}
-
-func (c *modelCall) retryStatuses() []int {
-	if c.config.RetryStatuses != nil {
-		return c.config.RetryStatuses
-	}
-	return DefaultRetryStatuses
-}
-
-// Check reports whether a provider can be reached and takes the key. It takes at most 5 seconds.
-func (c *Client) Check(ctx context.Context, provider string) error {
-	if c.providers[provider].Kind == Offline {
-		return nil
-	}
-	call, err := c.newCall(provider)
-	if err != nil {
-		return failure(ctx, provider, "", err)
-	}
-	limited, cancel := context.WithTimeout(ctx, checkTimeout)
-	defer cancel()
-	if err := c.ping(limited, call.endpoint, call.format.listPath); err != nil {
-		return failure(ctx, provider, call.key, err)
-	}
-	return nil
 }
 
 // dialect returns how a model wants its requests, as far as that is known.

@@ -325,8 +325,8 @@ func TestSleepAndDelays(t *testing.T) {
 		}
 	})
 	for jitter, want := range map[float64]time.Duration{0: 250 * time.Millisecond, 1: 500 * time.Millisecond} {
-		c := &Client{jitter: func() float64 { return jitter }}
-		if got := c.delay(1, 0); got != want {
+		r := retries{jitter: func() float64 { return jitter }}
+		if got := r.delay(1, 0); got != want {
 			t.Errorf("jitter %v: %v, want %v", jitter, got, want)
 		}
 	}

@@ -3,21 +3,8 @@ package llm
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"strings"
 
 	"strata/history"
-)
-
-// What stands where something must stand and nothing does. A single space would be refused.
-const (
-	noAnswer    = "(no answer)"
-	noText      = "(no text)"
-	noOutput    = "(no output)"
-	noBeginning = "(the conversation begins with an answer)"
-	goOn        = "(continue)"
-	understood  = "Understood."
-	interrupted = "The call was interrupted; it has no result."
-	cutOff      = "The call was not carried out: its arguments were cut off."
 )
 
 // maxMarks is how many cache marks Anthropic takes in one request.
@@ -57,27 +44,6 @@ type turn struct {
 	assistant bool
 	parts     []*part
 }
-
-// part is one content block of a turn.
-type part struct {
-	kind    partKind
-	text    string         // of partText
-	block   *history.Block // of all others
-	id      string         // of partCall and partResult: as the provider knows the call
-	foreign bool           // of partCall: another provider made it, so that its Origin does not go along
-	content []*part        // of partResult: text and pictures
-	mark    Mark
-}
-
-type partKind int
-
-const (
-	partText partKind = iota
-	partImage
-	partThinking
-	partCall
-	partResult
-)
 
 // newConversation lays out entries.
 func newConversation(entries []Entry, s shape) *conversation {
@@ -209,19 +175,6 @@ func (c *conversation) ownID(callID string) string {
 // shortID is the length of ids that Mistral takes.
 const shortID = 9
 
-// spokenBy says on which side p stands in an entry of the assistant's or of another: calls and results have sides of
-// their own, whatever message they were found in.
-func (p *part) spokenBy(assistant bool) (byAssistant bool) {
-	return p.kind == partCall || p.kind == partThinking || assistant && p.kind != partResult
-}
-
-func placeholder(assistant bool) *part {
-	if assistant {
-		return &part{text: noAnswer}
-	}
-	return &part{text: noText}
-}
-
 func (c *conversation) add(assistant bool, p *part) {
 	if n := len(c.turns); n == 0 || c.turns[n-1].assistant != assistant {
 		c.turns = append(c.turns, &turn{assistant: assistant})
@@ -303,15 +256,6 @@ func resultsFirst(parts, calls []*part, names map[string]string) []*part {
 	return append(results, rest...)
 }
 
-func missingResult(call *part) *part {
-	text := interrupted
-	if call.block.Incomplete {
-		text = cutOff
-	}
-	return &part{kind: partResult, id: call.id, content: []*part{{text: text}},
-		block: &history.Block{Type: history.BlockToolResult, CallID: call.block.CallID, IsError: true}}
-}
-
 // complete makes the turns begin and end with the user, and no answer end with thinking, which would be refused.
 func (c *conversation) complete() {
 	for _, t := range c.turns {
@@ -358,15 +302,4 @@ func (c *conversation) markedParts() (marked []*part) {
 		}
 	}
 	return marked
-}
-
-// joined puts texts together as paragraphs, for providers that take a string.
-func joined(parts []*part) string {
-	var texts []string
-	for _, p := range parts {
-		if p.kind == partText {
-			texts = append(texts, p.text)
-		}
-	}
-	return strings.Join(texts, "\n\n")
 }

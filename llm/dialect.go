@@ -11,16 +11,6 @@ import (
 	"strata/internal/lazy"
 )
 
-// ThinkingBack says which thinking of earlier replies goes back to the model.
-type ThinkingBack string
-
-// The values of ThinkingBack.
-const (
-	ThinkingNone   ThinkingBack = "none"
-	ThinkingOfTurn ThinkingBack = "turn" // that of the running turn
-	ThinkingAlways ThinkingBack = "always"
-)
-
 // The names of the output limit in chat completions.
 const (
 	outputMaxTokens           = "max_tokens"
@@ -201,3 +191,15 @@ func outputLimitIn(text string, asked int) int {
 
 // minOutput is the smallest output limit that is believed, in tokens.
 const minOutput = 64
+
+// maxOutput returns the output limit of a request, in tokens.
+func maxOutput(req Request, model Model, d dialect) int {
+	limit := model.MaxOutput
+	if req.MaxOutput > 0 {
+		limit = req.MaxOutput
+	}
+	if d.maxOutput > 0 {
+		limit = min(limit, d.maxOutput)
+	}
+	return limit
+}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -106,18 +105,6 @@ func kindOf(status int) ErrorKind {
 		return KindOverloaded
 	}
 	return KindInvalid
-}
-
-// maxErrorBody is how much of an error's body is read, in bytes.
-const maxErrorBody = 64 << 10
-
-// readFailure returns the error of a response whose status is not 200, and closes its body.
-func readFailure(res *http.Response, now time.Time) *Error {
-	defer res.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody)) // what arrived of it is what can be said
-	err := readFailureBody(body).withStatus(res.StatusCode)
-	err.RetryAfter = retryAfter(res.Header, now)
-	return err
 }
 
 // failure makes an *Error of whatever a try ended with. ctx is the caller's, key the one to be masked.

@@ -5,14 +5,6 @@ import (
 	"encoding/json"
 )
 
-// extra returns the members of a call that its provider gave and that we do not know; nil for another provider.
-func (p *part) extra() json.RawMessage {
-	if p.foreign || p.block.Origin == nil {
-		return nil
-	}
-	return p.block.Origin.Extra
-}
-
 // extended returns value, a struct, with the members of an object added behind its own. An object that is none is ignored.
 func extended(value any, object json.RawMessage) any {
 	if len(members(object)) == 0 {

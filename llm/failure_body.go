@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"html"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"strata/internal/lazy"
 )
@@ -216,4 +218,39 @@ func (f wireFailure) withStatus(status int) *Error {
 	}
 	message := cmp.Or(strings.TrimSpace(f.message), f.kind, http.StatusText(status), string(kind)) // 529 has no text
 	return &Error{Kind: kind, Status: status, Limit: f.limit, Counted: f.counted, param: f.param, err: errors.New(message)}
+}
+
+// maxErrorBody is how much of an error's body is read, in bytes.
+const maxErrorBody = 64 << 10
+
+// readFailure returns the error of a response whose status is not 200, and closes its body.
+func readFailure(res *http.Response, now time.Time) *Error {
+	defer res.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody)) // what arrived of it is what can be said
+	err := readFailureBody(body).withStatus(res.StatusCode)
+	err.RetryAfter = retryAfter(res.Header, now)
+	return err
+}
+
+// retryAfter reads how long the provider asks to wait: milliseconds, seconds or a date. 0 where it does not.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
+		return duration(ms, time.Millisecond)
+	}
+	value := h.Get("Retry-After")
+	if s, err := strconv.ParseFloat(value, 64); err == nil {
+		return duration(s, time.Second)
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}
+
+// duration is n units, within what a Duration holds. NaN counts as nothing.
+func duration(n float64, unit time.Duration) time.Duration {
+	if !(n > 0) {
+		return 0
+	}
+	return time.Duration(min(n*float64(unit), float64(24*time.Hour)))
 }

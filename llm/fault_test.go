@@ -489,7 +489,7 @@ func TestConnectionsAreReused(t *testing.T) {
 			if _, err := c.Stream(t.Context(), ask(upstream.OpenAI, "x"), func(Event) {}); err != nil {
 				t.Fatal(err)
 			}
-			c.drains.Wait()
+			c.transport.drains.Wait()
 		}
 		c.Close()
 		server.Close()

@@ -204,3 +204,24 @@ func minCacheOf(id string) int {
 	}
 	return 4096
 }
+
+// ThinkingBack says which thinking of earlier replies goes back to the model.
+type ThinkingBack string
+
+// The values of ThinkingBack.
+const (
+	ThinkingNone   ThinkingBack = "none"
+	ThinkingOfTurn ThinkingBack = "turn" // that of the running turn
+	ThinkingAlways ThinkingBack = "always"
+)
+
+// offlineID is the id of the offline provider's model. Any other one is taken for it.
+const offlineID = "digest"
+
+func offlineModel(provider, id string) Model {
+	m := unknownModel(provider, id)
+	m.DisplayName = "Offline digest (no model)"
+	m.NoCache = true
+	m.Known = true
+	return m
+}

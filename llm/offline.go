@@ -11,22 +11,11 @@ import (
 	"strata/internal/lazy"
 )
 
-// offlineID is the id of the offline provider's model. Any other one is taken for it.
-const offlineID = "digest"
-
 // Limits of an offline answer.
 const (
 	maxQuoted = 200    // lines of the prompt
 	maxCount  = 10_000 // numbers
 )
-
-func offlineModel(provider, id string) Model {
-	m := unknownModel(provider, id)
-	m.DisplayName = "Offline digest (no model)"
-	m.NoCache = true
-	m.Known = true
-	return m
-}
 
 // streamOffline answers with a digest of the request, one line a delta. It is deterministic.
 func (c *Client) streamOffline(ctx context.Context, req Request, on func(Event)) (Result, error) {

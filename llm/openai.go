@@ -4,18 +4,8 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"net/url"
 	"strings"
 )
-
-// openAIHost is the host of OpenAI itself.
-const openAIHost = "api.openai.com"
-
-// official reports whether the provider is OpenAI itself.
-func (p ProviderConfig) official() bool {
-	address, err := url.Parse(p.BaseURL)
-	return p.Kind == OpenAI && (p.BaseURL == "" || err == nil && address.Hostname() == openAIHost)
-}
 
 func openAIEndpoint(config ProviderConfig, key string) endpoint {
 	base := strings.TrimRight(config.BaseURL, "/")

@@ -64,47 +64,11 @@ func imageNote(b *history.Block) string {
 	return fmt.Sprintf("[picture: %s%s; not shown to this model]", b.MIME, size)
 }
 
-// resultContent is what a tool returned: text and pictures, never empty.
-func resultContent(b *history.Block, vision bool) []*part {
-	var out []*part
-	for i := range b.Content {
-		inner := &b.Content[i]
-		if inner.Type == history.BlockImage && vision && sendable(inner) {
-			out = append(out, &part{kind: partImage, block: inner})
-		} else if text := textOf(inner); text != "" {
-			out = append(out, &part{text: text})
-		}
-	}
-	if len(out) == 0 {
-		out = []*part{{text: noOutput}}
-	}
-	return out
-}
-
 func callText(call *history.Block) string {
 	if call.Incomplete {
 		return fmt.Sprintf("[called tool %s; its arguments were cut off]", call.Name)
 	}
 	return strings.ToValidUTF8(fmt.Sprintf("[called tool %s with %s]", call.Name, call.Args), "\uFFFD")
-}
-
-// resultAsText is a result for which there is no call that it could answer. The mark goes to its last part.
-func resultAsText(p *part, name string) []*part {
-	head := "[result of tool " + name
-	if name == "" {
-		head = "[result of a tool"
-	}
-	if p.block.IsError {
-		head += ", an error"
-	}
-	out := []*part{{text: strings.TrimRight(head+"]\n"+joined(p.content), "\n")}}
-	for _, c := range p.content {
-		if c.kind == partImage {
-			out = append(out, c)
-		}
-	}
-	out[len(out)-1].mark = p.mark
-	return out
 }
 
 // arguments is a call's arguments as every provider takes them: a JSON object. What was cut off becomes an empty one;

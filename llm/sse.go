@@ -6,11 +6,8 @@ import (
 	"io"
 )
 
-// Limits of a stream, in bytes.
-const (
-	maxEvent  = 32 << 20 // data of one event
-	maxAnswer = 64 << 20 // all text, thinking and arguments of one answer
-)
+// maxEvent bounds the data of one event, in bytes.
+const maxEvent = 32 << 20
 
 // sseReader reads the events of a text/event-stream.
 //

@@ -54,26 +54,3 @@ func (a *answer) stopped(reason string) error {
 	a.finish()
 	return nil
 }
-
-// finish notes that the reply is complete, however the stream ends.
-func (a *answer) finish() {
-	if a.stop == "" {
-		a.stop = StopEndTurn
-	}
-	if !a.finished && a.onFinish != nil {
-		a.onFinish()
-	}
-	a.finished = true
-}
-
-// stopReason returns the stop reason of a complete reply. Calls count, not the name that the provider gave the reason;
-// only a request that declared tools can end with a call.
-func (a *answer) stopReason() StopReason {
-	switch {
-	case a.stop != StopEndTurn && a.stop != StopToolUse:
-		return a.stop
-	case a.tools && (a.stop == StopToolUse || a.hasCalls()):
-		return StopToolUse
-	}
-	return StopEndTurn
-}

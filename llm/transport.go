@@ -19,41 +19,63 @@ type endpoint struct {
 	header http.Header
 }
 
-// newTransport returns a transport that keeps connections for all sessions that use a provider at the same time.
-func newTransport() *http.Transport {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxIdleConnsPerHost = 64
-	return t
-}
-
-// newHTTPClient returns a client that follows no redirects: they would carry a key to another host.
-func newHTTPClient(transport http.RoundTripper) *http.Client {
-	return &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+// newHeader returns the headers of every request.
+func newHeader() http.Header {
+	return http.Header{
+		"Content-Type": {"application/json"},
+		"Accept":       {"text/event-stream, application/json"},
+		"User-Agent":   {"strata"},
 	}
 }
 
+// transport sends the requests of a client. It is safe for concurrent use.
+type transport struct {
+	http   *http.Client
+	now    func() time.Time
+	drains sync.WaitGroup // bodies that are read to their end
+}
+
+// newTransport returns a transport on top of one that makes connections; nil stands for one that uses the proxies of the
+// usual variables and keeps connections for all sessions that use a provider at the same time. It follows no redirects:
+// they would carry a key to another host.
+func newTransport(connections http.RoundTripper, now func() time.Time) *transport {
+	if connections == nil {
+		kept := http.DefaultTransport.(*http.Transport).Clone()
+		kept.MaxIdleConnsPerHost = 64
+		connections = kept
+	}
+	return &transport{now: now, http: &http.Client{
+		Transport:     connections,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// close waits for the bodies that are read to their end, and closes idle connections.
+func (t *transport) close() {
+	t.drains.Wait()
+	t.http.CloseIdleConnections()
+}
+
 // send makes a request and returns its response if the status is 200, else an *Error.
-func (c *Client) send(ctx context.Context, to endpoint, method, path string, body []byte) (*http.Response, error) {
+func (t *transport) send(ctx context.Context, to endpoint, method, path string, body []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, to.base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	req.Header = to.header.Clone()
-	res, err := c.http.Do(req)
+	res, err := t.http.Do(req)
 	if err != nil {
 		return nil, err
 	}
 	if res.StatusCode != http.StatusOK {
-		return nil, readFailure(res, c.now())
+		return nil, readFailure(res, t.now())
 	}
 	return res, nil
 }
 
 // ping asks for the list of models, which costs nothing. A server that has no such list can be reached, too.
-func (c *Client) ping(ctx context.Context, to endpoint, path string) error {
-	res, err := c.send(ctx, to, http.MethodGet, path, nil)
+func (t *transport) ping(ctx context.Context, to endpoint, path string) error {
+	res, err := t.send(ctx, to, http.MethodGet, path, nil)
 	var out *Error
 	if errors.As(err, &out) && (out.Status == http.StatusNotFound || out.Status == http.StatusMethodNotAllowed) {
 		return nil
@@ -80,11 +102,11 @@ const (
 	maxDrainTime = time.Second
 )
 
-// drain reads what follows the end of a reply, in a goroutine that Close waits for, and then calls done.
-func (c *Client) drain(body io.ReadCloser, done func()) {
-	c.drains.Add(1)
+// drain reads what follows the end of a reply, in a goroutine that close waits for, and then calls done.
+func (t *transport) drain(body io.ReadCloser, done func()) {
+	t.drains.Add(1)
 	go func() {
-		defer c.drains.Done()
+		defer t.drains.Done()
 		defer done()
 		late := time.AfterFunc(maxDrainTime, done)
 		defer late.Stop()

@@ -207,9 +207,9 @@ func (a *answer) stopReason() StopReason {
 	return StopEndTurn
 }
 
-// result is the answer so far. whole says that the stream came to its end.
-func (a *answer) result(model Model, whole bool) Result {
-	res := Result{Usage: a.usage, UsageReported: a.reported, Cost: model.cost(a.usage, a.long), Model: model.Name}
+// result is the answer so far, without model and cost. whole says that the stream came to its end.
+func (a *answer) result(whole bool) Result {
+	res := Result{Usage: a.usage, UsageReported: a.reported}
 	if whole {
 		res.StopReason = a.stopReason()
 	}

@@ -47,6 +47,6 @@ func BenchmarkStream(b *testing.B) {
 	for b.Loop() {
 		a := &answer{on: func(Event) {}}
 		readReply(bytes.NewReader([]byte(stream)), newOpenAIStream(a), a)
-		a.result(Model{}, true)
+		a.result(true)
 	}
 }

@@ -138,7 +138,7 @@ func (c *modelCall) attempt(ctx context.Context) *Error {
 	for lessons := 0; ; lessons++ {
 		a := &answer{on: c.on, tools: len(c.req.Tools) > 0 && d.tools, newID: c.client.newCallID}
 		err := c.try(ctx, d, unsigned, a)
-		c.result = a.result(c.model, err == nil)
+		c.result = resultOf(a, c.model, err == nil)
 		if err == nil {
 			return nil
 		}
@@ -160,6 +160,13 @@ func (c *modelCall) attempt(ctx context.Context) *Error {
 		c.client.learn(c.model.Name, d)
 		c.client.log.Info("the provider refused a part of the request; it is left out from now on", keyModel, c.model.Name, keyRefused, refused)
 	}
+}
+
+// resultOf returns what a model's answer holds so far. whole says that the stream came to its end.
+func resultOf(a *answer, model Model, whole bool) Result {
+	res := a.result(whole)
+	res.Model, res.Cost = model.Name, model.cost(res.Usage, a.long)
+	return res
 }
 
 // try sends one request and reads its reply into a.

@@ -80,11 +80,7 @@ func (e *Error) retryable(statuses []int) bool {
 	return false
 }
 
-var (
-	errNoEnd    = errors.New("the stream ended before the answer was complete")
-	errSilent   = errors.New("the provider sent nothing for too long")
-	errTooLarge = errors.New("the answer is larger than this client takes")
-)
+var errSilent = errors.New("the provider sent nothing for too long")
 
 // tooManyBytes returns the error for a request that its provider would refuse for its size.
 func tooManyBytes(size, most int) *Error {
@@ -107,14 +103,29 @@ func kindOf(status int) ErrorKind {
 	return KindInvalid
 }
 
+// errorOf returns the error for what a provider says.
+func errorOf(f *wireFailure) *Error {
+	kind := kindOf(f.status)
+	switch {
+	case f.unpaid:
+		kind = KindQuota // some providers tell it with status 429, but waiting does not help
+	case f.tooLong:
+		kind = KindContext
+	}
+	return &Error{Kind: kind, Status: f.status, Limit: f.limit, Counted: f.counted, param: f.param, err: errors.New(cmp.Or(f.message, string(kind)))}
+}
+
 // failure makes an *Error of whatever a try ended with. ctx is the caller's, key the one to be masked.
 func failure(ctx context.Context, provider, key string, err error) *Error {
 	var out *Error
+	var said *wireFailure
 	switch {
 	case ctx.Err() != nil:
 		return &Error{Kind: KindCancelled, Provider: provider, err: ctx.Err()}
 	case errors.As(err, &out):
-	case errors.Is(err, errNoEnd):
+	case errors.As(err, &said):
+		out = errorOf(said)
+	case errors.Is(err, errNoEnd), errors.Is(err, errUnreadable):
 		out = &Error{Kind: KindTruncated, err: err}
 	case errors.Is(err, errTooLarge):
 		out = &Error{Kind: KindInvalid, err: err}

@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"html"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"strata/internal/lazy"
 )
@@ -20,10 +18,15 @@ type wireFailure struct {
 	message string
 	kind    string // type, code or status in words
 	param   string // the parameter that is wrong
-	status  int    // HTTP status that stands in the error; 0 for none
+	status  int    // HTTP status, of the answer or in the error; 0 for none
 	limit   int    // the model's context in tokens; 0 where the error does not name it
 	counted int    // the request in the provider's tokens; 0 where the error does not name it
+	tooLong bool   // the request is longer than the model's context
+	unpaid  bool   // the account has no money left, whatever the status
 }
+
+// Error returns the provider's words.
+func (f *wireFailure) Error() string { return f.message }
 
 // maxFailureDepth bounds how deep an error may hide in other errors.
 const maxFailureDepth = 5
@@ -201,56 +204,28 @@ func statusOfKind(kind string) int {
 	return 0
 }
 
-// inStream returns the error that stands inside a stream or a body with status 200.
-func (f wireFailure) inStream() *Error {
+// inStream returns f as the error that stands inside a stream or a body with status 200.
+func (f wireFailure) inStream() error {
 	return f.withStatus(cmp.Or(f.status, statusOfKind(f.kind), http.StatusInternalServerError))
 }
 
-// withStatus returns the error of an answer with an HTTP status.
-func (f wireFailure) withStatus(status int) *Error {
-	kind := kindOf(status)
-	switch {
-	case statusOfKind(f.kind) == http.StatusPaymentRequired:
-		kind = KindQuota // some providers tell it with status 429, but waiting does not help
-	case f.exceedsContext(status):
-		kind = KindContext
+// withStatus returns f as the failure of an answer with an HTTP status.
+func (f wireFailure) withStatus(status int) *wireFailure {
+	f.status = status
+	f.message = cmp.Or(strings.TrimSpace(f.message), f.kind, http.StatusText(status)) // 529 has no text
+	f.unpaid = statusOfKind(f.kind) == http.StatusPaymentRequired
+	f.tooLong = !f.unpaid && f.exceedsContext(status)
+	if f.tooLong {
 		f.readLimits()
 	}
-	message := cmp.Or(strings.TrimSpace(f.message), f.kind, http.StatusText(status), string(kind)) // 529 has no text
-	return &Error{Kind: kind, Status: status, Limit: f.limit, Counted: f.counted, param: f.param, err: errors.New(message)}
+	return &f
 }
 
 // maxErrorBody is how much of an error's body is read, in bytes.
 const maxErrorBody = 64 << 10
 
-// readFailure returns the error of a response whose status is not 200, and closes its body.
-func readFailure(res *http.Response, now time.Time) *Error {
-	defer res.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody)) // what arrived of it is what can be said
-	err := readFailureBody(body).withStatus(res.StatusCode)
-	err.RetryAfter = retryAfter(res.Header, now)
-	return err
-}
-
-// retryAfter reads how long the provider asks to wait: milliseconds, seconds or a date. 0 where it does not.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
-		return duration(ms, time.Millisecond)
-	}
-	value := h.Get("Retry-After")
-	if s, err := strconv.ParseFloat(value, 64); err == nil {
-		return duration(s, time.Second)
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(0, at.Sub(now))
-	}
-	return 0
-}
-
-// duration is n units, within what a Duration holds. NaN counts as nothing.
-func duration(n float64, unit time.Duration) time.Duration {
-	if !(n > 0) {
-		return 0
-	}
-	return time.Duration(min(n*float64(unit), float64(24*time.Hour)))
+// readFailure reads the body of a response whose status is not 200.
+func readFailure(body io.Reader, status int) *wireFailure {
+	text, _ := io.ReadAll(io.LimitReader(body, maxErrorBody)) // what arrived of it is what can be said
+	return readFailureBody(text).withStatus(status)
 }

@@ -28,11 +28,11 @@ func (c *Client) streamOffline(ctx context.Context, req Request, on func(Event))
 		if err := c.pause(ctx, gap); err != nil {
 			out := failure(ctx, provider, "", err)
 			out.Partial = a.shown
-			return a.result(offlineModel(provider, id), false), out
+			return resultOf(a, offlineModel(provider, id), false), out
 		}
 		a.addText(b, line)
 	}
-	res := a.result(offlineModel(provider, id), true)
+	res := resultOf(a, offlineModel(provider, id), true)
 	res.Usage = history.Usage{Input: roughTokens(req), Output: rough(b.text.Len())}
 	return res, nil
 }

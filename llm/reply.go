@@ -11,6 +11,13 @@ import (
 	"unicode/utf8"
 )
 
+// The errors of a reply beside what its provider says.
+var (
+	errNoEnd      = errors.New("the stream ended before the answer was complete")
+	errUnreadable = errors.New("the stream holds an event that cannot be read")
+	errTooLarge   = errors.New("the answer is larger than this client takes")
+)
+
 // decoder takes the events of one reply in the words of a wire format.
 type decoder interface {
 	// take takes an event, a JSON object. name is the one that stood beside it, mostly empty. done says that nothing
@@ -88,7 +95,7 @@ func (r *replyReader) readJSON() error {
 		var value json.RawMessage
 		err := values.Decode(&value)
 		if err == io.EOF && len(r.answer.blocks) == 0 {
-			return &Error{Kind: KindInvalid, Status: http.StatusOK, err: errors.New("the provider sent JSON without a reply")}
+			return &wireFailure{status: http.StatusOK, message: "the provider sent JSON without a reply"}
 		}
 		if err == io.EOF {
 			return r.endMarker()
@@ -112,7 +119,7 @@ func (r *replyReader) readPage() error {
 	if title := titleOf(page); title != "" {
 		message += ": " + title
 	}
-	return &Error{Kind: KindInvalid, Status: http.StatusOK, err: errors.New(message)}
+	return &wireFailure{status: http.StatusOK, message: message}
 }
 
 // readEvents reads an event stream.
@@ -188,6 +195,4 @@ func (r *replyReader) endMarker() error {
 }
 
 // broken returns the error for a stream that is damaged.
-func broken(err error) error {
-	return &Error{Kind: KindTruncated, err: fmt.Errorf("the stream holds an event that cannot be read: %w", err)}
-}
+func broken(err error) error { return fmt.Errorf("%w: %w", errUnreadable, err) }

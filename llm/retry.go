@@ -2,6 +2,8 @@ package llm
 
 import (
 	"context"
+	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -42,6 +44,29 @@ func (r retries) delay(attempt int, asked time.Duration) time.Duration {
 	}
 	d := min(firstDelay<<(attempt-1), maxDelay)
 	return d/2 + time.Duration(r.jitter()*float64(d/2))
+}
+
+// retryAfter reads how long the provider asks to wait: milliseconds, seconds or a date. 0 where it does not.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
+		return duration(ms, time.Millisecond)
+	}
+	value := h.Get("Retry-After")
+	if s, err := strconv.ParseFloat(value, 64); err == nil {
+		return duration(s, time.Second)
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}
+
+// duration is n units, within what a Duration holds. NaN counts as nothing.
+func duration(n float64, unit time.Duration) time.Duration {
+	if !(n > 0) {
+		return 0
+	}
+	return time.Duration(min(n*float64(unit), float64(24*time.Hour)))
 }
 
 // sleep waits for d or until ctx ends, whose error it returns.

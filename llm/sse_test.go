@@ -111,7 +111,7 @@ func FuzzDecode(f *testing.F) {
 			var rec recorder
 			a := &answer{on: rec.on, tools: true, newID: func() string { return "tc_1" }}
 			err := readReply(strings.NewReader(in), format.decoder(a), a)
-			res := a.result(Model{}, err == nil)
+			res := a.result(err == nil)
 			if shown := rec.text(); shown != strings.ToValidUTF8(shown, "\uFFFD") {
 				t.Errorf("emitted invalid text %q", shown)
 			}

@@ -68,7 +68,10 @@ func (t *transport) send(ctx context.Context, to endpoint, method, path string, 
 		return nil, err
 	}
 	if res.StatusCode != http.StatusOK {
-		return nil, readFailure(res, t.now())
+		defer res.Body.Close()
+		out := errorOf(readFailure(res.Body, res.StatusCode))
+		out.RetryAfter = retryAfter(res.Header, t.now())
+		return nil, out
 	}
 	return res, nil
 }

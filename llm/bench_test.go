@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -36,17 +35,5 @@ func BenchmarkRequestBytes(b *testing.B) {
 				openAIBody(req, model, dialectOf(ProviderConfig{Kind: OpenAI}, model))
 			}
 		})
-	}
-}
-
-// BenchmarkStream measures reading a reply of 10,000 deltas of 20 bytes.
-func BenchmarkStream(b *testing.B) {
-	stream := strings.Repeat(`data: {"id":"chatcmpl-1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"twenty bytes of text"},"finish_reason":null}]}`+"\n\n", 10_000) + "data: [DONE]\n\n"
-	b.SetBytes(int64(len(stream)))
-	b.ReportAllocs()
-	for b.Loop() {
-		a := &answer{on: func(Event) {}}
-		readReply(bytes.NewReader([]byte(stream)), newOpenAIStream(a), a)
-		a.result(true)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"strata/history"
 	"strata/internal/lazy"
+	"strata/llm/reply"
 )
 
 // Keys of log lines.
@@ -26,12 +27,12 @@ const (
 type wireFormat struct {
 	path, listPath string // of a call, and of the list of models
 	body           func(Request, Model, dialect) ([]byte, error)
-	decoder        func(*answer) decoder
+	decoder        func(*reply.Answer) reply.Decoder
 }
 
 var wireFormats = map[Kind]wireFormat{
-	Anthropic: {"/v1/messages", "/v1/models", anthropicBody, func(a *answer) decoder { return newAnthropicStream(a) }},
-	OpenAI:    {"/chat/completions", "/models", openAIBody, func(a *answer) decoder { return newOpenAIStream(a) }},
+	Anthropic: {"/v1/messages", "/v1/models", anthropicBody, reply.NewAnthropicStream},
+	OpenAI:    {"/chat/completions", "/models", openAIBody, reply.NewOpenAIStream},
 }
 
 // modelCall is one call of a model, from the request to the reply, with all of its attempts.
@@ -43,20 +44,20 @@ type modelCall struct {
 	key      string // masked in errors
 	req      Request
 	model    Model
-	on       func(Event)
-	result   Result // of the newest attempt
+	on       func(reply.Event)
+	result   reply.Result // of the newest attempt
 }
 
 // Stream asks a model and calls on, on this goroutine and in order, for each event of its reply.
 // A failure before anything visible is retried. The error is an *Error; the Result then holds what arrived.
-func (c *Client) Stream(ctx context.Context, req Request, on func(Event)) (Result, error) {
+func (c *Client) Stream(ctx context.Context, req Request, on func(reply.Event)) (reply.Result, error) {
 	provider := providerOf(req.Model)
 	if c.providers[provider].Kind == Offline {
 		return c.streamOffline(ctx, req, on)
 	}
 	call, err := c.newCall(provider)
 	if err != nil {
-		return Result{Model: req.Model}, failure(ctx, provider, "", err)
+		return reply.Result{Model: req.Model}, failure(ctx, provider, "", err)
 	}
 	call.req, call.on = req, on
 	call.model, _ = c.Model(req.Model)
@@ -136,14 +137,14 @@ func (c *modelCall) attempt(ctx context.Context) *Error {
 	d := c.client.dialect(c.config, c.model)
 	unsigned := false
 	for lessons := 0; ; lessons++ {
-		a := &answer{on: c.on, tools: len(c.req.Tools) > 0 && d.tools, newID: c.client.newCallID}
+		a := &reply.Answer{On: c.on, Tools: len(c.req.Tools) > 0 && d.tools, NewID: c.client.newCallID}
 		err := c.try(ctx, d, unsigned, a)
-		c.result = resultOf(a, c.model, err == nil)
+		c.result = c.model.result(a, err == nil)
 		if err == nil {
 			return nil
 		}
 		failed := failure(ctx, c.model.Provider, c.key, err)
-		failed.Partial = a.shown
+		failed.Partial = a.Shown
 		c.classify(failed)
 		if failed.Partial || failed.Kind == KindCancelled || lessons == maxLessons {
 			return failed
@@ -162,15 +163,8 @@ func (c *modelCall) attempt(ctx context.Context) *Error {
 	}
 }
 
-// resultOf returns what a model's answer holds so far. whole says that the stream came to its end.
-func resultOf(a *answer, model Model, whole bool) Result {
-	res := a.result(whole)
-	res.Model, res.Cost = model.Name, model.cost(res.Usage, a.long)
-	return res
-}
-
 // try sends one request and reads its reply into a.
-func (c *modelCall) try(ctx context.Context, d dialect, unsigned bool, a *answer) error {
+func (c *modelCall) try(ctx context.Context, d dialect, unsigned bool, a *reply.Answer) error {
 	req := c.req
 	if unsigned {
 		req.Entries = withoutSignatures(req.Entries)
@@ -191,8 +185,8 @@ func (c *modelCall) try(ctx context.Context, d dialect, unsigned bool, a *answer
 	defer w.stop()
 	res, err := c.client.transport.send(ctx, c.endpoint, "POST", c.format.path, body)
 	if err == nil {
-		a.onFinish = func() { w.shorten(afterFinish) }
-		err = readReply(&watchedBody{res.Body, w}, c.format.decoder(a), a)
+		a.OnFinish = func() { w.shorten(afterFinish) }
+		err = reply.Read(&watchedBody{res.Body, w}, c.format.decoder(a), a)
 		if err == nil {
 			c.client.transport.drain(res.Body, func() { cancel(nil) })
 			return nil

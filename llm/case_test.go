@@ -13,6 +13,7 @@ import (
 
 	"strata/history"
 	"strata/internal/upstream"
+	"strata/llm/reply"
 )
 
 // failureOf returns err as *Error, the type of all errors of Stream.
@@ -56,14 +57,14 @@ func TestK6_06ErrorInsideStream(t *testing.T) {
 		})
 		t.Run(string(wire)+" without its end", func(t *testing.T) {
 			up := newUpstream(t, upstream.Script{Steps: three, NoEnd: true}, good)
-			res, err := newClient(t, up).Stream(t.Context(), ask(wire, "hi"), func(Event) {})
+			res, err := newClient(t, up).Stream(t.Context(), ask(wire, "hi"), func(reply.Event) {})
 			if e := failureOf(t, err); !e.Partial || e.Kind != KindTruncated || answerText(res) != "one two three" {
 				t.Errorf("error %+v, kept %+v", e, res)
 			}
 		})
 		t.Run(string(wire)+" empty and without its end", func(t *testing.T) {
 			up := newUpstream(t, upstream.Script{NoEnd: true}, good)
-			res, err := newClient(t, up).Stream(t.Context(), ask(wire, "hi"), func(Event) {})
+			res, err := newClient(t, up).Stream(t.Context(), ask(wire, "hi"), func(reply.Event) {})
 			if err != nil || answerText(res) != "fine" {
 				t.Errorf("reply %+v, error %v", res, err)
 			}
@@ -73,8 +74,8 @@ func TestK6_06ErrorInsideStream(t *testing.T) {
 
 func TestK6_06FinishReasonWithoutDone(t *testing.T) {
 	up := newUpstream(t, upstream.Script{Steps: upstream.Texts("fine"), NoDone: true})
-	res, err := newClient(t, up).Stream(t.Context(), ask(upstream.OpenAI, "hi"), func(Event) {})
-	if err != nil || answerText(res) != "fine" || res.StopReason != StopEndTurn {
+	res, err := newClient(t, up).Stream(t.Context(), ask(upstream.OpenAI, "hi"), func(reply.Event) {})
+	if err != nil || answerText(res) != "fine" || res.StopReason != reply.StopEndTurn {
 		t.Errorf("reply %+v, error %v", res, err)
 	}
 }
@@ -175,8 +176,8 @@ func TestK6_09EventStreamRules(t *testing.T) {
 			up.Choose(func(*upstream.Request) upstream.Script {
 				return upstream.Script{Bare: true, Steps: []upstream.Step{upstream.Raw(rawStreams[wire])}}
 			})
-			res, err := newClient(t, up).Stream(t.Context(), ask(wire, "hi"), func(Event) {})
-			if err != nil || answerText(res) != "full answer" || res.StopReason != StopEndTurn || res.Usage != (history.Usage{Input: 3, Output: 2}) {
+			res, err := newClient(t, up).Stream(t.Context(), ask(wire, "hi"), func(reply.Event) {})
+			if err != nil || answerText(res) != "full answer" || res.StopReason != reply.StopEndTurn || res.Usage != (history.Usage{Input: 3, Output: 2}) {
 				t.Errorf("reply %+v, error %v", res, err)
 			}
 		})
@@ -190,7 +191,7 @@ func TestK6_10LargeDataLines(t *testing.T) {
 				long := strings.Repeat("0123456789abcdef", size/16)
 				steps := append(upstream.Texts(long, "end"), upstream.Call("call_1", "write", `{"text":"`+long+`"}`)...)
 				up := newUpstream(t, upstream.Script{Steps: steps})
-				res, err := newClient(t, up).Stream(t.Context(), ask(wire, "hi"), func(Event) {})
+				res, err := newClient(t, up).Stream(t.Context(), ask(wire, "hi"), func(reply.Event) {})
 				if err != nil || answerText(res) != long+"end" {
 					t.Fatalf("%d bytes of text, error %v", len(answerText(res)), err)
 				}
@@ -210,7 +211,7 @@ func TestK6_11CutArguments(t *testing.T) {
 				c := newClient(t, up)
 				req := ask(wire, "write")
 				req.Tools = []Tool{{Name: "write"}}
-				res, err := c.Stream(t.Context(), req, func(Event) {})
+				res, err := c.Stream(t.Context(), req, func(reply.Event) {})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -219,7 +220,7 @@ func TestK6_11CutArguments(t *testing.T) {
 					t.Errorf("call %+v, stop reason %s", call, res.StopReason)
 				}
 				req.Entries = append(req.Entries, message(history.RoleAssistant, res.Blocks...), user("go on"))
-				if _, err := c.Stream(t.Context(), req, func(Event) {}); err != nil {
+				if _, err := c.Stream(t.Context(), req, func(reply.Event) {}); err != nil {
 					t.Errorf("the next turn: %v", err)
 				}
 				if body := string(up.Last().Body); !strings.Contains(body, cutOff) || strings.Contains(body, "hel") {
@@ -234,7 +235,7 @@ func TestK6_11CallBeforeTheCutIsWhole(t *testing.T) {
 	steps := append(upstream.Call("call_1", "read", `{"path":"/a"}`), upstream.Call("call_2", "read", `{}`)...)
 	for _, wire := range wires {
 		up := newUpstream(t, upstream.Script{StopReason: "max_tokens", Steps: steps})
-		res, err := newClient(t, up).Stream(t.Context(), ask(wire, "read"), func(Event) {})
+		res, err := newClient(t, up).Stream(t.Context(), ask(wire, "read"), func(reply.Event) {})
 		if err != nil || res.Blocks[0].Incomplete || !res.Blocks[1].Incomplete {
 			t.Errorf("%s: blocks %+v, error %v", wire, res.Blocks, err)
 		}
@@ -307,11 +308,11 @@ func TestK6_13CancelWhileWaiting(t *testing.T) {
 	})
 	ended := make(chan error)
 	go func() {
-		_, err := c.Stream(ctx, ask(upstream.Anthropic, "hi"), func(Event) {})
+		_, err := c.Stream(ctx, ask(upstream.Anthropic, "hi"), func(reply.Event) {})
 		ended <- err
 	}()
 	<-waiting
-	if _, err := c.Stream(t.Context(), ask(upstream.Anthropic, "another session"), func(Event) {}); err != nil {
+	if _, err := c.Stream(t.Context(), ask(upstream.Anthropic, "another session"), func(reply.Event) {}); err != nil {
 		t.Errorf("another session during the wait: %v", err)
 	}
 	cancel()
@@ -331,8 +332,8 @@ func TestK6_02CancelWhileUpstreamIsDeaf(t *testing.T) {
 			c := newClient(t, up)
 			ctx, cancel := context.WithCancel(t.Context())
 			seen := 0
-			res, err := c.Stream(ctx, ask(wire, "hi"), func(e Event) {
-				if e.Kind == EventText {
+			res, err := c.Stream(ctx, ask(wire, "hi"), func(e reply.Event) {
+				if e.Kind == reply.EventText {
 					if seen++; seen == 5 {
 						cancel()
 					}
@@ -341,7 +342,7 @@ func TestK6_02CancelWhileUpstreamIsDeaf(t *testing.T) {
 			if e := failureOf(t, err); e.Kind != KindCancelled || !e.Partial || answerText(res) != "12345" {
 				t.Errorf("error %+v, kept %q", e, answerText(res))
 			}
-			if _, err := c.Stream(t.Context(), ask(wire, "next"), func(Event) {}); err != nil {
+			if _, err := c.Stream(t.Context(), ask(wire, "next"), func(reply.Event) {}); err != nil {
 				t.Errorf("the next prompt: %v", err)
 			}
 		})
@@ -354,7 +355,7 @@ func TestK3_01PictureWithoutWords(t *testing.T) {
 		up := newUpstream(t)
 		c := newClient(t, up)
 		req := Request{Model: models[wire], Entries: []Entry{{Kind: EntryMessage, Role: history.RoleUser, Blocks: []history.Block{picture, text("")}, Mark: Mark5m}}}
-		res, err := c.Stream(t.Context(), req, func(Event) {})
+		res, err := c.Stream(t.Context(), req, func(reply.Event) {})
 		if err != nil {
 			t.Fatalf("%s: %v", wire, err)
 		}
@@ -363,7 +364,7 @@ func TestK3_01PictureWithoutWords(t *testing.T) {
 			t.Errorf("%s: blocks %+v", wire, blocks)
 		}
 		req.Entries = append(req.Entries, message(history.RoleAssistant, res.Blocks...), user("hello"))
-		if _, err := c.Stream(t.Context(), req, func(Event) {}); err != nil {
+		if _, err := c.Stream(t.Context(), req, func(reply.Event) {}); err != nil {
 			t.Errorf("%s: hello: %v", wire, err)
 		}
 	}
@@ -376,7 +377,7 @@ func TestK3_02BlankAnswers(t *testing.T) {
 		req := Request{Model: models[wire]}
 		for _, prompt := range []string{"first", "second", "   ", "hello"} {
 			req.Entries = append(req.Entries, user(prompt))
-			res, err := c.Stream(t.Context(), req, func(Event) {})
+			res, err := c.Stream(t.Context(), req, func(reply.Event) {})
 			if err != nil {
 				t.Fatalf("%s: %q: %v", wire, prompt, err)
 			}
@@ -404,7 +405,7 @@ func TestK2_04PictureForwardedUnchanged(t *testing.T) {
 			message(history.RoleUser, text("what is this picture that I have here, please?"), picture),
 			message(history.RoleAssistant, call), message(history.RoleTool, result),
 		}}
-		if _, err := newClient(t, up).Stream(t.Context(), req, func(Event) {}); err != nil {
+		if _, err := newClient(t, up).Stream(t.Context(), req, func(reply.Event) {}); err != nil {
 			t.Fatalf("%s: %v", wire, err)
 		}
 		found := 0
@@ -434,11 +435,11 @@ func TestK2_05OutputLimitIsSent(t *testing.T) {
 		t.Cleanup(up.Close)
 		req := ask(wire, strings.Repeat("x", 4*196_750))
 		req.MaxOutput = 3_000
-		if _, err := newClient(t, up).Stream(t.Context(), req, func(Event) {}); err != nil || up.Last().MaxTokens != 3_000 {
+		if _, err := newClient(t, up).Stream(t.Context(), req, func(reply.Event) {}); err != nil || up.Last().MaxTokens != 3_000 {
 			t.Errorf("%s: max_tokens %d, error %v", wire, up.Last().MaxTokens, err)
 		}
 		req.MaxOutput = 8_192
-		_, err := newClient(t, up).Stream(t.Context(), req, func(Event) {})
+		_, err := newClient(t, up).Stream(t.Context(), req, func(reply.Event) {})
 		if e := failureOf(t, err); e.Kind != KindContext || e.Status != 400 || e.Limit != 200_000 || e.Counted != 196_750 {
 			t.Errorf("%s: error %+v", wire, e)
 		}
@@ -456,7 +457,7 @@ func TestK9_03UsageNumbers(t *testing.T) {
 		}
 		var told []history.Usage
 		for _, e := range rec.events {
-			if e.Kind == EventUsage {
+			if e.Kind == reply.EventUsage {
 				told = append(told, *e.Usage)
 			}
 		}
@@ -470,7 +471,7 @@ func TestK8_07EveryBodyIsValid(t *testing.T) {
 	for _, wire := range wires {
 		up := newUpstream(t)
 		for _, bad := range []string{"\xc3\x28", "a\x00b", "\xf0\x9f\x98", "\xed\xa0\xbd"} {
-			if _, err := newClient(t, up).Stream(t.Context(), ask(wire, bad), func(Event) {}); err != nil {
+			if _, err := newClient(t, up).Stream(t.Context(), ask(wire, bad), func(reply.Event) {}); err != nil {
 				t.Errorf("%s: %q: %v", wire, bad, err)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"strata/internal/upstream"
+	"strata/llm/reply"
 )
 
 func TestNewRefusesBadProviders(t *testing.T) {
@@ -44,7 +45,7 @@ func TestKeys(t *testing.T) {
 	expect := func(step string, source KeySource, kind ErrorKind) {
 		t.Helper()
 		for _, wire := range wires {
-			_, err := c.Stream(t.Context(), ask(wire, "hi"), func(Event) {})
+			_, err := c.Stream(t.Context(), ask(wire, "hi"), func(reply.Event) {})
 			if kind == "" && err != nil || kind != "" && failureOf(t, err).Kind != kind {
 				t.Errorf("%s, %s: error %v", step, wire, err)
 			}
@@ -93,7 +94,7 @@ func TestNothingIsTakenFromTheEnvironment(t *testing.T) {
 	up := newUpstream(t)
 	c := newClient(t, up)
 	for _, wire := range wires {
-		if _, err := c.Stream(t.Context(), ask(wire, "hi"), func(Event) {}); err != nil {
+		if _, err := c.Stream(t.Context(), ask(wire, "hi"), func(reply.Event) {}); err != nil {
 			t.Fatal(err)
 		}
 		for name, values := range up.Last().Header {
@@ -113,7 +114,7 @@ func TestHeaders(t *testing.T) {
 		}
 	})
 	for _, wire := range wires {
-		if _, err := c.Stream(t.Context(), ask(wire, "hi"), func(Event) {}); err != nil {
+		if _, err := c.Stream(t.Context(), ask(wire, "hi"), func(reply.Event) {}); err != nil {
 			t.Fatal(err)
 		}
 		if h := up.Last().Header; h.Get("X-Title") != "strata" || h.Get("Http-Referer") == "" || h.Get("Authorization")+h.Get("X-Api-Key") != "" {
@@ -125,7 +126,7 @@ func TestHeaders(t *testing.T) {
 func TestUnknownProvider(t *testing.T) {
 	c := newClient(t, newUpstream(t))
 	for _, model := range []string{"nobody/model", "model", ""} {
-		res, err := c.Stream(t.Context(), Request{Model: model}, func(Event) {})
+		res, err := c.Stream(t.Context(), Request{Model: model}, func(reply.Event) {})
 		if e := failureOf(t, err); e.Kind != KindUnknown || res.Model != model {
 			t.Errorf("%q: %+v", model, e)
 		}
@@ -177,7 +178,7 @@ func TestErrorTexts(t *testing.T) {
 				io.WriteString(w, test.body)
 			})
 			for _, wire := range wires {
-				_, err := c.Stream(t.Context(), ask(wire, "SECRET PROMPT"), func(Event) {})
+				_, err := c.Stream(t.Context(), ask(wire, "SECRET PROMPT"), func(reply.Event) {})
 				e := failureOf(t, err)
 				if text := e.Error(); e.Kind != test.kind || e.Status != test.status || e.Provider != string(wire) || !strings.Contains(text, test.want) ||
 					strings.Contains(text, "abcdef") || strings.Contains(text, "SECRET") {
@@ -194,7 +195,7 @@ func TestErrorTextIsShort(t *testing.T) {
 		w.WriteHeader(400)
 		io.WriteString(w, `{"error":{"message":"`+long[:60<<10]+`"}}`)
 	})
-	_, err := c.Stream(t.Context(), ask(upstream.OpenAI, "hi"), func(Event) {})
+	_, err := c.Stream(t.Context(), ask(upstream.OpenAI, "hi"), func(reply.Event) {})
 	if n := len([]rune(failureOf(t, err).err.Error())); n > maxMessage || n < maxMessage-10 {
 		t.Errorf("%d characters", n)
 	}
@@ -209,7 +210,7 @@ func TestEndlessErrorBodyIsCut(t *testing.T) {
 			}
 		}
 	})
-	_, err := c.Stream(t.Context(), ask(upstream.Anthropic, "hi"), func(Event) {})
+	_, err := c.Stream(t.Context(), ask(upstream.Anthropic, "hi"), func(reply.Event) {})
 	if e := failureOf(t, err); e.Status != 400 {
 		t.Errorf("error %v", err)
 	}
@@ -300,7 +301,7 @@ func TestF10SilentProviders(t *testing.T) {
 					t.Fatal(err)
 				}
 				start := time.Now()
-				a := &answer{on: func(Event) {}}
+				a := &reply.Answer{On: func(reply.Event) {}}
 				if err := call.try(t.Context(), dialect{}, false, a); !errors.Is(err, test.err) || time.Since(start) != test.want {
 					t.Errorf("error %v after %v, want %v after %v", err, time.Since(start), test.err, test.want)
 				}

@@ -8,6 +8,7 @@ import (
 
 	"strata/history"
 	"strata/internal/upstream"
+	"strata/llm/reply"
 )
 
 func call(id string) history.Block {
@@ -213,7 +214,7 @@ func TestAnyEntriesAreAccepted(t *testing.T) {
 		}
 		for _, wire := range wires {
 			req.Model = models[wire]
-			if _, err := c.Stream(t.Context(), req, func(Event) {}); err != nil {
+			if _, err := c.Stream(t.Context(), req, func(reply.Event) {}); err != nil {
 				t.Fatal(err)
 			}
 			if reason := upstream.Refusal(up.Last(), 0); reason != "" {

@@ -167,6 +167,7 @@ func (d dialect) after(e *Error, kind Kind, set ModelConfig, asked int) (dialect
 var (
 	outputWords = lazy.Regexp(`(?i)max(imum)?[_ ](completion_|output_|new_)?tokens`)
 	tooLarge    = lazy.Regexp(`(?i)too large|exceed|at most|less than|greater than|larger than|maximum|supports? (only|up to)|between|range|must be|<=|>`)
+	thousands   = lazy.Regexp(`(\d)[,_](\d{3})(\D|$)`)
 	digits      = lazy.Regexp(`\d+`)
 )
 
@@ -176,7 +177,7 @@ func outputLimitIn(text string, asked int) int {
 	if !outputWords().MatchString(text) || !tooLarge().MatchString(text) {
 		return 0
 	}
-	numbers := digits().FindAllString(digitGroups().ReplaceAllString(text, "$1$2"), -1)
+	numbers := digits().FindAllString(thousands().ReplaceAllString(text, "$1$2"), -1)
 	if !slices.Contains(numbers, strconv.Itoa(asked)) && !strings.Contains(strings.ToLower(text), "at most") {
 		return 0
 	}

@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"strata/internal/lazy"
+	"strata/llm/reply"
 )
 
 // ErrorKind says what went wrong, so that a caller can say what to do.
@@ -104,30 +105,30 @@ func kindOf(status int) ErrorKind {
 }
 
 // errorOf returns the error for what a provider says.
-func errorOf(f *wireFailure) *Error {
-	kind := kindOf(f.status)
+func errorOf(f *reply.Failure) *Error {
+	kind := kindOf(f.Status)
 	switch {
-	case f.unpaid:
+	case f.Unpaid:
 		kind = KindQuota // some providers tell it with status 429, but waiting does not help
-	case f.tooLong:
+	case f.TooLong:
 		kind = KindContext
 	}
-	return &Error{Kind: kind, Status: f.status, Limit: f.limit, Counted: f.counted, param: f.param, err: errors.New(cmp.Or(f.message, string(kind)))}
+	return &Error{Kind: kind, Status: f.Status, Limit: f.Limit, Counted: f.Counted, param: f.Param, err: errors.New(cmp.Or(f.Message, string(kind)))}
 }
 
 // failure makes an *Error of whatever a try ended with. ctx is the caller's, key the one to be masked.
 func failure(ctx context.Context, provider, key string, err error) *Error {
 	var out *Error
-	var said *wireFailure
+	var said *reply.Failure
 	switch {
 	case ctx.Err() != nil:
 		return &Error{Kind: KindCancelled, Provider: provider, err: ctx.Err()}
 	case errors.As(err, &out):
 	case errors.As(err, &said):
 		out = errorOf(said)
-	case errors.Is(err, errNoEnd), errors.Is(err, errUnreadable):
+	case errors.Is(err, reply.ErrNoEnd), errors.Is(err, reply.ErrUnreadable):
 		out = &Error{Kind: KindTruncated, err: err}
-	case errors.Is(err, errTooLarge):
+	case errors.Is(err, reply.ErrTooLarge):
 		out = &Error{Kind: KindInvalid, err: err}
 	default:
 		out = &Error{Kind: KindNetwork, err: err}
@@ -151,7 +152,7 @@ func clean(err error, key string) error {
 	if errors.As(err, &address) {
 		err = address.Err // the address may hold a password
 	}
-	if errors.Is(err, errNoEnd) || errors.Is(err, errSilent) || errors.Is(err, errTooLarge) {
+	if errors.Is(err, reply.ErrNoEnd) || errors.Is(err, errSilent) || errors.Is(err, reply.ErrTooLarge) {
 		return err
 	}
 	text := err.Error()

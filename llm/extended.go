@@ -3,11 +3,13 @@ package llm
 import (
 	"bytes"
 	"encoding/json"
+
+	"strata/llm/reply"
 )
 
 // extended returns value, a struct, with the members of an object added behind its own. An object that is none is ignored.
 func extended(value any, object json.RawMessage) any {
-	if len(members(object)) == 0 {
+	if len(reply.Members(object)) == 0 {
 		return value
 	}
 	return extendedObject{value, object}

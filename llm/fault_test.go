@@ -13,6 +13,7 @@ import (
 
 	"strata/history"
 	"strata/internal/upstream"
+	"strata/llm/reply"
 )
 
 // rawProvider responds to each request with the result of respond, and records the request bodies.
@@ -75,7 +76,7 @@ func TestF01EmptyDataLines(t *testing.T) {
 	for _, empty := range []string{"data: \n\n", "data:\n\n", "data\n\n", "data:  \n\n"} {
 		p := newRawProvider(t, constant(response{body: empty + strings.Replace(says("hi"), "\n\n", "\n\n"+empty, 1)}))
 		for _, wire := range wires {
-			res, err := p.client.Stream(t.Context(), ask(wire, "x"), func(Event) {})
+			res, err := p.client.Stream(t.Context(), ask(wire, "x"), func(reply.Event) {})
 			if err != nil || answerText(res) != "hi" {
 				t.Errorf("%q, %s: %q, error %v", empty, wire, answerText(res), err)
 			}
@@ -87,7 +88,7 @@ func TestF02TextInParts(t *testing.T) {
 	p := newRawProvider(t, constant(response{body: `data: {"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"hi"},{"type":"reference","reference_ids":[1]}]}}]}` + "\n\n" +
 		`data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":""}` + "\n\n" +
 		`data: {"choices":[],"usage":{"prompt_tokens":"7","completion_tokens":2.0,"prompt_tokens_details":[]}}` + "\n\n"}))
-	res, err := p.client.Stream(t.Context(), ask(upstream.OpenAI, "x"), func(Event) {})
+	res, err := p.client.Stream(t.Context(), ask(upstream.OpenAI, "x"), func(reply.Event) {})
 	if err != nil || len(res.Blocks) != 2 || res.Blocks[0].Type != history.BlockThinking || res.Blocks[0].Text != "hm" || res.Blocks[1].Text != "hi" {
 		t.Errorf("blocks %+v, error %v", res.Blocks, err)
 	}
@@ -104,11 +105,11 @@ func TestF03ErrorsInTheirOwnWords(t *testing.T) {
 		refused := newRawProvider(t, constant(response{status: 400, body: body}))
 		streamed := newRawProvider(t, constant(response{body: "data: " + body + "\n\n"}))
 		for _, wire := range wires {
-			_, err := refused.client.Stream(t.Context(), ask(wire, "x"), func(Event) {})
+			_, err := refused.client.Stream(t.Context(), ask(wire, "x"), func(reply.Event) {})
 			if e := failureOf(t, err); e.Status != 400 || !strings.HasSuffix(e.Error(), ": boom") {
 				t.Errorf("%s, %s: %v", body, wire, err)
 			}
-			_, err = streamed.client.Stream(t.Context(), ask(wire, "x"), func(Event) {})
+			_, err = streamed.client.Stream(t.Context(), ask(wire, "x"), func(reply.Event) {})
 			if e := failureOf(t, err); e.Status != 500 || !strings.HasSuffix(e.Error(), ": boom") {
 				t.Errorf("%s in a stream, %s: %v", body, wire, err)
 			}
@@ -120,12 +121,12 @@ func TestF03ErrorsInTheirOwnWords(t *testing.T) {
 }
 
 func TestF04FinishReasons(t *testing.T) {
-	for reason, want := range map[string]StopReason{
-		"SAFETY": StopRefusal, "sensitive": StopRefusal, "max_tokens": StopMaxTokens,
+	for reason, want := range map[string]reply.StopReason{
+		"SAFETY": reply.StopRefusal, "sensitive": reply.StopRefusal, "max_tokens": reply.StopMaxTokens,
 		"abort": "", "network_error": "", "MALFORMED_FUNCTION_CALL": "",
 	} {
 		p := newRawProvider(t, constant(response{body: `data: {"choices":[{"delta":{"content":"x"},"finish_reason":"` + reason + `"}]}` + "\n\ndata: [DONE]\n\n"}))
-		res, err := p.client.Stream(t.Context(), ask(upstream.OpenAI, "x"), func(Event) {})
+		res, err := p.client.Stream(t.Context(), ask(upstream.OpenAI, "x"), func(reply.Event) {})
 		if res.StopReason != want || (err == nil) != (want != "") {
 			t.Errorf("%s: %q, error %v", reason, res.StopReason, err)
 		}
@@ -135,14 +136,14 @@ func TestF04FinishReasons(t *testing.T) {
 func TestF05NullStopReason(t *testing.T) {
 	p := newRawProvider(t, constant(response{body: `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}}` + "\n\n" +
 		`data: {"type":"message_delta","delta":{"stop_reason":null}}` + "\n\n" + `data: {"type":"message_stop"}` + "\n\n"}))
-	if res, err := p.client.Stream(t.Context(), ask(upstream.Anthropic, "x"), func(Event) {}); err != nil || res.StopReason != StopEndTurn {
+	if res, err := p.client.Stream(t.Context(), ask(upstream.Anthropic, "x"), func(reply.Event) {}); err != nil || res.StopReason != reply.StopEndTurn {
 		t.Errorf("%q, error %v", res.StopReason, err)
 	}
 }
 
 func TestF06EndWithoutMessageStop(t *testing.T) {
 	p := newRawProvider(t, constant(response{body: strings.TrimSuffix(says("hi"), `data: {"type":"message_stop"}`+"\n\n")}))
-	if res, err := p.client.Stream(t.Context(), ask(upstream.Anthropic, "x"), func(Event) {}); err != nil || answerText(res) != "hi" {
+	if res, err := p.client.Stream(t.Context(), ask(upstream.Anthropic, "x"), func(reply.Event) {}); err != nil || answerText(res) != "hi" {
 		t.Errorf("%q, error %v", answerText(res), err)
 	}
 }
@@ -154,12 +155,12 @@ func TestF07JSONWithStatus200(t *testing.T) {
 	}
 	for _, wire := range wires {
 		p := newRawProvider(t, constant(response{status: 200, body: whole[wire]}))
-		res, err := p.client.Stream(t.Context(), ask(wire, "x"), func(Event) {})
-		if err != nil || answerText(res) != "hi" || res.Usage != (history.Usage{Input: 3, Output: 1}) || res.StopReason != StopEndTurn {
+		res, err := p.client.Stream(t.Context(), ask(wire, "x"), func(reply.Event) {})
+		if err != nil || answerText(res) != "hi" || res.Usage != (history.Usage{Input: 3, Output: 1}) || res.StopReason != reply.StopEndTurn {
 			t.Errorf("%s: %+v, error %v", wire, res, err)
 		}
 		p = newRawProvider(t, constant(response{status: 200, body: `{"error":{"message":"boom","code":"404"}}`}))
-		_, err = p.client.Stream(t.Context(), ask(wire, "x"), func(Event) {})
+		_, err = p.client.Stream(t.Context(), ask(wire, "x"), func(reply.Event) {})
 		if e := failureOf(t, err); e.Status != 404 || !strings.HasSuffix(e.Error(), ": boom") || len(p.bodies) != 1 {
 			t.Errorf("%s: %v after %d requests", wire, err, len(p.bodies))
 		}
@@ -169,7 +170,7 @@ func TestF07JSONWithStatus200(t *testing.T) {
 func TestF08StatusesThatPass(t *testing.T) {
 	attempts := func(status int, change ...func(*Options)) int {
 		p := newRawProvider(t, constant(response{status: status, body: `{"error":"later"}`}), change...)
-		if _, err := p.client.Stream(t.Context(), ask(upstream.OpenAI, "x"), func(Event) {}); failureOf(t, err).Status != status {
+		if _, err := p.client.Stream(t.Context(), ask(upstream.OpenAI, "x"), func(reply.Event) {}); failureOf(t, err).Status != status {
 			t.Errorf("status %d: %v", status, err)
 		}
 		return len(p.bodies)
@@ -232,7 +233,7 @@ func TestF09RefusedParametersAreLeftOut(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			p := newRawProvider(t, refuses(test.part, test.words))
 			for range 2 {
-				res, err := p.client.Stream(t.Context(), full(test.model), func(Event) {})
+				res, err := p.client.Stream(t.Context(), full(test.model), func(reply.Event) {})
 				if err != nil || answerText(res) != "hi" {
 					t.Fatalf("%q, error %v; sent %s", answerText(res), err, p.bodies)
 				}
@@ -254,13 +255,13 @@ func TestF09RefusedParametersAreLeftOut(t *testing.T) {
 		p := newRawProvider(t, refuses(`"temperature"`, "temperature is not supported"), func(o *Options) {
 			o.Models = map[string]ModelConfig{"openai/unheard-of": {Temperature: &yes}}
 		})
-		if _, err := p.client.Stream(t.Context(), full("openai/unheard-of"), func(Event) {}); failureOf(t, err).Kind != KindInvalid || len(p.bodies) != 1 {
+		if _, err := p.client.Stream(t.Context(), full("openai/unheard-of"), func(reply.Event) {}); failureOf(t, err).Kind != KindInvalid || len(p.bodies) != 1 {
 			t.Errorf("error %v after %d requests", err, len(p.bodies))
 		}
 	})
 	t.Run("a refusal without end is told", func(t *testing.T) {
 		p := newRawProvider(t, constant(response{status: 400, body: `{"error":"temperature, stream_options, max_tokens, tools not supported"}`}))
-		_, err := p.client.Stream(t.Context(), full("openai/unheard-of"), func(Event) {})
+		_, err := p.client.Stream(t.Context(), full("openai/unheard-of"), func(reply.Event) {})
 		if failureOf(t, err).Kind != KindInvalid || len(p.bodies) > maxLessons+1 {
 			t.Errorf("error %v after %d requests", err, len(p.bodies))
 		}
@@ -275,9 +276,9 @@ func TestF11SignedThinkingGoesToItsFamilyOnly(t *testing.T) {
 		goes          bool
 	}{{ours, ours, true}, {"bedrock/us.anthropic.claude-sonnet-4", ours, true}, {theirs, ours, false}, {ours, "anthropic/minimax-m2", false}} {
 		p := newRawProvider(t, constant(response{body: says("hi")}))
-		reply := message(history.RoleAssistant, thinking, text("yes"))
-		reply.Model = test.writer
-		if _, err := p.client.Stream(t.Context(), Request{Model: test.asked, Entries: []Entry{user("a"), reply, user("b")}}, func(Event) {}); err != nil {
+		spoken := message(history.RoleAssistant, thinking, text("yes"))
+		spoken.Model = test.writer
+		if _, err := p.client.Stream(t.Context(), Request{Model: test.asked, Entries: []Entry{user("a"), spoken, user("b")}}, func(reply.Event) {}); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(p.bodies[0], "seal-of-b") != test.goes {
@@ -287,8 +288,8 @@ func TestF11SignedThinkingGoesToItsFamilyOnly(t *testing.T) {
 	// If a provider refuses its own signature, the request is repeated without signatures; later requests contain
 	// theirs.
 	p := newRawProvider(t, refuses("seal-of-b", "messages.1.content.0: Invalid `signature` in `thinking` block"))
-	reply := message(history.RoleAssistant, thinking, text("yes"))
-	if res, err := p.client.Stream(t.Context(), Request{Model: ours, Entries: []Entry{user("a"), reply, user("b")}}, func(Event) {}); err != nil || answerText(res) != "hi" {
+	spoken := message(history.RoleAssistant, thinking, text("yes"))
+	if res, err := p.client.Stream(t.Context(), Request{Model: ours, Entries: []Entry{user("a"), spoken, user("b")}}, func(reply.Event) {}); err != nil || answerText(res) != "hi" {
 		t.Errorf("%q, error %v", answerText(res), err)
 	}
 }
@@ -311,7 +312,7 @@ func TestThinkingGoesBackAsTheModelWantsIt(t *testing.T) {
 		p := newRawProvider(t, constant(response{body: says("hi")}), func(o *Options) {
 			o.Models = map[string]ModelConfig{"openai/deep": {ThinkingBack: back}}
 		})
-		if _, err := p.client.Stream(t.Context(), Request{Model: "openai/deep", Tools: []Tool{{Name: "look"}}, Entries: entries}, func(Event) {}); err != nil {
+		if _, err := p.client.Stream(t.Context(), Request{Model: "openai/deep", Tools: []Tool{{Name: "look"}}, Entries: entries}, func(reply.Event) {}); err != nil {
 			t.Fatal(err)
 		}
 		if got := [2]bool{strings.Contains(p.bodies[0], first), strings.Contains(p.bodies[0], second)}; got != want {
@@ -324,7 +325,7 @@ func TestThinkingGoesBackAsTheModelWantsIt(t *testing.T) {
 		}
 		return response{body: says("hi")}
 	})
-	if _, err := p.client.Stream(t.Context(), Request{Model: "openai/deep", Tools: []Tool{{Name: "look"}}, Entries: entries}, func(Event) {}); err != nil {
+	if _, err := p.client.Stream(t.Context(), Request{Model: "openai/deep", Tools: []Tool{{Name: "look"}}, Entries: entries}, func(reply.Event) {}); err != nil {
 		t.Errorf("a model that demands its thinking: %v", err)
 	}
 }
@@ -339,17 +340,17 @@ func TestProvidersGetTheirOwnCallsBack(t *testing.T) {
 	})
 	req := ask(upstream.OpenAI, "x")
 	req.Tools = []Tool{{Name: "look"}}
-	res, err := p.client.Stream(t.Context(), req, func(Event) {})
+	res, err := p.client.Stream(t.Context(), req, func(reply.Event) {})
 	if err != nil || len(res.Blocks) != 1 || !strings.HasPrefix(res.Blocks[0].CallID, "tc_") {
 		t.Fatalf("%+v, error %v", res, err)
 	}
-	reply := message(history.RoleAssistant, res.Blocks...)
-	reply.Model = req.Model
+	spoken := message(history.RoleAssistant, res.Blocks...)
+	spoken.Model = req.Model
 	result := message(history.RoleTool, history.Block{Type: history.BlockToolResult, CallID: res.Blocks[0].CallID, Content: []history.Block{text("r")}})
-	req.Entries = append(req.Entries, reply, result)
+	req.Entries = append(req.Entries, spoken, result)
 	for _, model := range []string{req.Model, "anthropic/claude-sonnet-4-5"} {
 		req.Model = model
-		if _, err := p.client.Stream(t.Context(), req, func(Event) {}); err != nil {
+		if _, err := p.client.Stream(t.Context(), req, func(reply.Event) {}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -392,7 +393,7 @@ func TestContextLengthErrors(t *testing.T) {
 		p := newRawProvider(t, constant(response{status: 400, body: test.body}))
 		for _, wire := range wires {
 			before, _ := p.client.Model(models[wire])
-			_, err := p.client.Stream(t.Context(), ask(wire, "x"), func(Event) {})
+			_, err := p.client.Stream(t.Context(), ask(wire, "x"), func(reply.Event) {})
 			e := failureOf(t, err)
 			if e.Kind != KindContext || e.Limit != test.limit || e.Counted != test.counted {
 				t.Errorf("%s: kind %s, limit %d, counted %d", test.body, e.Kind, e.Limit, e.Counted)
@@ -412,7 +413,7 @@ func TestContextLengthErrors(t *testing.T) {
 	}
 	for _, other := range []string{"temperature must be at most 2", "model not found", "Rate limit reached: too many tokens per minute", "image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes"} {
 		p := newRawProvider(t, constant(response{status: 400, body: other}))
-		_, err := p.client.Stream(t.Context(), ask(upstream.OpenAI, "x"), func(Event) {})
+		_, err := p.client.Stream(t.Context(), ask(upstream.OpenAI, "x"), func(reply.Event) {})
 		if e := failureOf(t, err); e.Kind == KindContext {
 			t.Errorf("%q was classified as a context-length error", other)
 		}
@@ -443,10 +444,10 @@ func TestRefusedPictures(t *testing.T) {
 		"image input is not supported - hint: you may need to provide the mmproj", "At most 1 image(s) may be provided in one request"} {
 		p := newRawProvider(t, constant(response{status: 400, body: `{"error":{"message":"` + words + `"}}`}))
 		req := Request{Model: models[upstream.OpenAI], Entries: []Entry{message(history.RoleUser, text("x"), picture)}}
-		if _, err := p.client.Stream(t.Context(), req, func(Event) {}); failureOf(t, err).Kind != KindPicture {
+		if _, err := p.client.Stream(t.Context(), req, func(reply.Event) {}); failureOf(t, err).Kind != KindPicture {
 			t.Errorf("%s: %v", words, err)
 		}
-		if _, err := p.client.Stream(t.Context(), ask(upstream.OpenAI, "x"), func(Event) {}); failureOf(t, err).Kind != KindInvalid {
+		if _, err := p.client.Stream(t.Context(), ask(upstream.OpenAI, "x"), func(reply.Event) {}); failureOf(t, err).Kind != KindInvalid {
 			t.Errorf("%s without a picture: %v", words, err)
 		}
 	}
@@ -458,11 +459,11 @@ func TestF15ARequestAboveTheLimitOfBytesIsNotSent(t *testing.T) {
 		config.MaxRequestBytes = 1000
 		o.Providers["openai"] = config
 	})
-	_, err := p.client.Stream(t.Context(), ask(upstream.OpenAI, strings.Repeat("x", 1000)), func(Event) {})
+	_, err := p.client.Stream(t.Context(), ask(upstream.OpenAI, strings.Repeat("x", 1000)), func(reply.Event) {})
 	if e := failureOf(t, err); e.Status != http.StatusRequestEntityTooLarge || !strings.Contains(e.Error(), "exceeds the limit of 1000") || len(p.bodies) != 0 {
 		t.Errorf("error %v after %d requests", err, len(p.bodies))
 	}
-	if _, err := p.client.Stream(t.Context(), ask(upstream.OpenAI, "x"), func(Event) {}); err != nil {
+	if _, err := p.client.Stream(t.Context(), ask(upstream.OpenAI, "x"), func(reply.Event) {}); err != nil {
 		t.Error(err)
 	}
 }
@@ -486,7 +487,7 @@ func TestConnectionsAreReused(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 20 {
-			if _, err := c.Stream(t.Context(), ask(upstream.OpenAI, "x"), func(Event) {}); err != nil {
+			if _, err := c.Stream(t.Context(), ask(upstream.OpenAI, "x"), func(reply.Event) {}); err != nil {
 				t.Fatal(err)
 			}
 			c.transport.drains.Wait()

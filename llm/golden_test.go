@@ -10,6 +10,7 @@ import (
 
 	"strata/history"
 	"strata/internal/upstream"
+	"strata/llm/reply"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -61,7 +62,7 @@ func TestGoldenRequest(t *testing.T) {
 			t.Cleanup(up.Close)
 			c := newClient(t, up)
 			for range 2 {
-				if _, err := c.Stream(t.Context(), wholeRequest(wire), func(Event) {}); err != nil {
+				if _, err := c.Stream(t.Context(), wholeRequest(wire), func(reply.Event) {}); err != nil {
 					t.Fatal(err)
 				}
 			}

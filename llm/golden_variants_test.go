@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"strata/history"
+	"strata/llm/reply"
 )
 
 // recordedBody returns the body that a client sends for req to the default address of the kind.
@@ -21,7 +22,7 @@ func recordedBody(t *testing.T, kind Kind, req Request) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Stream(t.Context(), req, func(Event) {}); err == nil {
+	if _, err := c.Stream(t.Context(), req, func(reply.Event) {}); err == nil {
 		t.Fatal("a reply without a server")
 	}
 	return transport.body

@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"strata/history"
+	"strata/llm/reply"
 )
 
 // If a provider's refusals contradict each other, the number of attempts is limited.
@@ -21,7 +21,7 @@ func TestRefusalsThatContradictEachOther(t *testing.T) {
 		}
 		return response{status: 400, body: fmt.Sprintf(`{"error":{"message":%q}}`, words[(n-1)%2])}
 	})
-	_, err := p.client.Stream(t.Context(), Request{Model: "openai/unheard-of", Entries: []Entry{user("hi")}}, func(Event) {})
+	_, err := p.client.Stream(t.Context(), Request{Model: "openai/unheard-of", Entries: []Entry{user("hi")}}, func(reply.Event) {})
 	if err == nil || failureOf(t, err).Kind != KindInvalid || n != maxLessons+1 {
 		t.Errorf("error %v after %d requests, want %d", err, n, maxLessons+1)
 	}
@@ -81,26 +81,6 @@ func TestOutputLimitsInRefusals(t *testing.T) {
 	}
 }
 
-// Implausible context sizes are ignored, and the first plausible number counts.
-func TestContextNumbersThatAreBelieved(t *testing.T) {
-	for text, want := range map[string][2]int{ // limit, counted
-		"maximum context length is 255 tokens":                                                                       {0, 0},
-		"maximum context length is 256 tokens":                                                                       {256, 0},
-		"maximum context length is 100000000 tokens":                                                                 {100_000_000, 0},
-		"maximum context length is 100000001 tokens":                                                                 {0, 0},
-		"maximum context length is 99999999999999999999999 tokens":                                                   {0, 0},
-		"prompt is too long: 255 tokens > 1_000_000":                                                                 {1_000_000, 0},
-		"prompt is too long: 1,000,001 tokens > 1,000,000 maximum":                                                   {1_000_000, 1_000_001},
-		"maximum context length is 8192 tokens, requested 9000 tokens (8500 in the messages, 500 in the completion)": {8192, 8500},
-	} {
-		f := wireFailure{message: text}
-		f.readLimits()
-		if f.limit != want[0] || f.counted != want[1] {
-			t.Errorf("%s: limit %d, counted %d, want %v", text, f.limit, f.counted, want)
-		}
-	}
-}
-
 // If a provider gives two calls the same id, the calls get different ids, and each result is sent with its call.
 func TestTwoCallsWithOneIDOfTheirProvider(t *testing.T) {
 	of := func(id, origin string) Entry {
@@ -137,34 +117,5 @@ func TestTwoCallsWithOneIDOfTheirProvider(t *testing.T) {
 	}
 	if all := strings.Join(got, "\n"); !strings.Contains(all, "four") || got[len(got)-1] != "b" {
 		t.Errorf("the last call and its result are missing: %s", all)
-	}
-}
-
-// The end marker ends a reply, whatever follows it.
-func TestTheEndMarkerWithSomethingBehind(t *testing.T) {
-	const delta = `data: {"choices":[{"delta":{"content":"hi"}}]}` + "\n\n"
-	for marker, complete := range map[string]bool{"[DONE]": true, "[DONE] ": true, "[DONE]bye": true, "[DONE]]": true, "[DONT]": false, "": false} {
-		var rec recorder
-		a := &answer{on: rec.on, newID: func() string { return "tc_1" }}
-		err := readReply(strings.NewReader(delta+"data: "+marker+"\n\n"), newOpenAIStream(a), a)
-		if (err == nil) != complete || rec.text() != "hi" {
-			t.Errorf("%q: %q, %v", marker, rec.text(), err)
-		}
-	}
-}
-
-// Members that are null have no meaning, so they are not kept.
-func TestMembersThatAreKept(t *testing.T) {
-	for object, want := range map[string]string{
-		`{"id":"a","extra":1,"none":null}`: `{"extra":1}`,
-		`{"id":"a","none":null}`:           ``,
-		`{"extra":{"none":null}}`:          `{"extra":{"none":null}}`,
-		`{}`:                               ``,
-	} {
-		all := members(json.RawMessage(object))
-		n := len(all)
-		if got := string(without(all, "id", "absent")); got != want || len(all) != n {
-			t.Errorf("%s: %s, want %s; %d members of %d are left", object, got, want, len(all), n)
-		}
 	}
 }

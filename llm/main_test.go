@@ -11,6 +11,7 @@ import (
 	"strata/history"
 	"strata/internal/leak"
 	"strata/internal/upstream"
+	"strata/llm/reply"
 )
 
 func TestMain(m *testing.M) { leak.Main(m) }
@@ -71,24 +72,24 @@ func user(s string) Entry { return message(history.RoleUser, text(s)) }
 func assistant(s string) Entry { return message(history.RoleAssistant, text(s)) }
 
 // recorder collects the events of a call.
-type recorder struct{ events []Event }
+type recorder struct{ events []reply.Event }
 
-func (r *recorder) on(e Event) { r.events = append(r.events, e) }
+func (r *recorder) on(e reply.Event) { r.events = append(r.events, e) }
 
 // text returns all visible text.
 func (r *recorder) text() string {
 	var out strings.Builder
 	for _, e := range r.events {
-		if e.Kind == EventText {
+		if e.Kind == reply.EventText {
 			out.WriteString(e.Text)
 		}
 	}
 	return out.String()
 }
 
-func (r *recorder) retries() (out []Retry) {
+func (r *recorder) retries() (out []reply.Retry) {
 	for _, e := range r.events {
-		if e.Kind == EventRetrying {
+		if e.Kind == reply.EventRetrying {
 			out = append(out, *e.Retry)
 		}
 	}
@@ -96,7 +97,7 @@ func (r *recorder) retries() (out []Retry) {
 }
 
 // answerText returns the text of a reply's text blocks.
-func answerText(res Result) string {
+func answerText(res reply.Result) string {
 	m := history.Message{Blocks: res.Blocks}
 	return m.PlainText()
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"strata/history"
+	"strata/llm/reply"
 )
 
 // The parts that most Messages streams have in common.
@@ -92,13 +93,13 @@ var anthropicDialects = []variant{
 			`{"type":"content_block_stop","index":2}`,
 			toolsUsed, msgStop),
 		blocks: []history.Block{wantThought("Let me see.", "EqQBCgIYAhIM"), text("I'll read it."), wantCall("toolu_01", "read", `{"path": "/ä"}`)},
-		stop:   StopToolUse, usage: usualUsage,
+		stop:   reply.StopToolUse, usage: usualUsage,
 	},
 	{ // Anthropic since Claude 4.5: a call names its caller
 		name: "Anthropic with a caller", tools: true,
 		body: inCallMessage(
 			blockStart(`{"type":"tool_use","id":"toolu_1","name":"read","input":{},"caller":{"type":"direct"}}`), callArgs, blockStop),
-		blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`, `{"caller":{"type":"direct"}}`)}, stop: StopToolUse, usage: usualUsage,
+		blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`, `{"caller":{"type":"direct"}}`)}, stop: reply.StopToolUse, usage: usualUsage,
 	},
 	{ // Anthropic, models that encrypt all of their thinking
 		name: "Anthropic with redacted thinking",
@@ -209,7 +210,7 @@ var anthropicDialects = []variant{
 			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"call_1","name":"read","input":{}}}`,
 			`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"path\":\"/a\"}"}}`, blockStop,
 			`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"input_tokens":12,"output_tokens":8}}`, msgStop),
-		blocks: []history.Block{wantCall("call_1", "read", `{"path":"/a"}`)}, stop: StopToolUse, usage: usedTokens(12, 8, 0, 0),
+		blocks: []history.Block{wantCall("call_1", "read", `{"path":"/a"}`)}, stop: reply.StopToolUse, usage: usedTokens(12, 8, 0, 0),
 	},
 	{ // routers that translate chat completions: the stop reason is in a message_delta without usage, all blocks have index 0
 		name: "a router with one index", tools: true,
@@ -217,7 +218,7 @@ var anthropicDialects = []variant{
 			msgStart, textStart, textHi, blockStop,
 			blockStart(`{"type":"tool_use","id":"call_1","name":"read"}`), callArgs, blockStop,
 			`{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null}}`, msgStop),
-		blocks: []history.Block{text("Hi"), wantCall("call_1", "read", `{"path":"/a"}`)}, stop: StopToolUse, usage: usedTokens(10, 1, 0, 0),
+		blocks: []history.Block{text("Hi"), wantCall("call_1", "read", `{"path":"/a"}`)}, stop: reply.StopToolUse, usage: usedTokens(10, 1, 0, 0),
 	},
 	{ // one-api and similar proxies: data without event names, [DONE] at the end
 		name: "data without names",
@@ -245,7 +246,7 @@ var anthropicDialects = []variant{
 // anthropicFrames are ways to frame the events.
 var anthropicFrames = []variant{
 	{name: "no space after the colons", body: "event:message_start\ndata:" + msgStart + "\n\nevent:content_block_delta\ndata:" + textHi + "\n\nevent:message_delta\ndata:" + endTurn + "\n\n", text: "Hi", usage: usualUsage},
-	{name: "type in the event field only", body: "event: content_block_delta\ndata: {\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"Hi\"}}\n\nevent: message_delta\ndata: {\"delta\":{\"stop_reason\":\"max_tokens\"}}\n\nevent: message_stop\ndata: {}\n\n", text: "Hi", stop: StopMaxTokens},
+	{name: "type in the event field only", body: "event: content_block_delta\ndata: {\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"Hi\"}}\n\nevent: message_delta\ndata: {\"delta\":{\"stop_reason\":\"max_tokens\"}}\n\nevent: message_stop\ndata: {}\n\n", text: "Hi", stop: reply.StopMaxTokens},
 	{name: "data before the event field", body: "data: {\"delta\":{\"type\":\"text_delta\",\"text\":\"Hi\"}}\nevent: content_block_delta\n\n" + asEvents(endTurn, msgStop), text: "Hi", usage: usedTokens(0, 2, 0, 0)},
 	{name: "type in data against the event field", body: "event: content_block_start\ndata: " + textHi + "\n\n" + asEvents(endTurn, msgStop), text: "Hi", usage: usedTokens(0, 2, 0, 0)}, // open: data wins
 	{name: "type of another type", body: "event: content_block_delta\ndata: {\"type\":null,\"delta\":{\"type\":\"text_delta\",\"text\":\"Hi\"}}\n\n" + asEvents(msgDelta(`"end_turn"`), msgStop), text: "Hi"},
@@ -350,72 +351,72 @@ var anthropicTexts = []variant{
 		blockDelta(`{"type":"thinking_delta","thinking":"a"}`), blockStop,
 		`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_1","name":"read","input":{}}}`, `{"type":"content_block_stop","index":1}`,
 		`{"type":"content_block_delta","index":2,"delta":{"type":"thinking_delta","thinking":"b"}}`, `{"type":"content_block_delta","index":3,"delta":{"type":"text_delta","text":"Hi"}}`),
-		blocks: []history.Block{wantThought("a", ""), wantCall("toolu_1", "read", "{}"), wantThought("b", ""), text("Hi")}, stop: StopToolUse, usage: usualUsage},
+		blocks: []history.Block{wantThought("a", ""), wantCall("toolu_1", "read", "{}"), wantThought("b", ""), text("Hi")}, stop: reply.StopToolUse, usage: usualUsage},
 	{name: "redacted data of another type", body: inMessage(blockStart(`{"type":"redacted_thinking","data":null}`), blockStop, `{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"Hi"}}`), text: "Hi", usage: usualUsage}, // open: an empty signature is not a block
-	{name: "a refusal in words", body: asEvents(msgStart, textStart, blockText(`"I can't."`), blockStop, `{"type":"message_delta","delta":{"stop_reason":"refusal","stop_sequence":null,"stop_details":{"type":"refusal","category":"cyber","explanation":"x"}},"usage":{"output_tokens":2}}`, msgStop), text: "I can't.", stop: StopRefusal, usage: usualUsage},
+	{name: "a refusal in words", body: asEvents(msgStart, textStart, blockText(`"I can't."`), blockStop, `{"type":"message_delta","delta":{"stop_reason":"refusal","stop_sequence":null,"stop_details":{"type":"refusal","category":"cyber","explanation":"x"}},"usage":{"output_tokens":2}}`, msgStop), text: "I can't.", stop: reply.StopRefusal, usage: usualUsage},
 }
 
 // anthropicCalls are forms of calls.
 var anthropicCalls = []variant{
-	{name: "a call", tools: true, body: inCallMessage(callStart, callArgs, blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`)}, stop: StopToolUse, usage: usualUsage},
+	{name: "a call", tools: true, body: inCallMessage(callStart, callArgs, blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`)}, stop: reply.StopToolUse, usage: usualUsage},
 	{name: "a call without tools in the request", body: inCallMessage(callStart, callArgs, blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`)}, usage: usualUsage},
-	{name: "end_turn with a call", tools: true, body: inMessage(callStart, callArgs, blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`)}, stop: StopToolUse, usage: usualUsage}, // routers; open: like stop
-	{name: "a call without arguments", tools: true, body: inCallMessage(callStart, blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{}`)}, stop: StopToolUse, usage: usualUsage},
-	{name: "empty deltas of arguments", tools: true, body: inCallMessage(callStart, blockDelta(`{"type":"input_json_delta","partial_json":""}`), blockDelta(`{"type":"input_json_delta","partial_json":""}`), blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{}`)}, stop: StopToolUse, usage: usualUsage},
-	{name: "arguments in the start", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","id":"toolu_1","name":"read","input":{ "path": "/a" }}`), blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`)}, stop: StopToolUse, usage: usualUsage}, // routers, Z.ai
-	{name: "invalid UTF-8 in the start", tools: true, body: inCallMessage(blockStart("{\"type\":\"tool_use\",\"id\":\"t\xff\",\"name\":\"read\",\"input\":{\"a\xff\":1},\"x\":\"\xff\"}"), blockStop), blocks: []history.Block{wantCall("t\uFFFD", "read", "{\"a\uFFFD\":1}", `{"x":"\ufffd"}`)}, stop: StopToolUse, usage: usualUsage},
-	{name: "arguments in the start and in deltas", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","id":"toolu_1","name":"read","input":{"path":"/b"}}`), callArgs, blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`)}, stop: StopToolUse, usage: usualUsage},
-	{name: "arguments in the start and empty deltas", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","id":"toolu_1","name":"read","input":{"path":"/b"}}`), blockDelta(`{"type":"input_json_delta","partial_json":""}`), blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/b"}`)}, stop: StopToolUse, usage: usualUsage},
-	{name: "arguments in the start as a string", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","id":"toolu_1","name":"read","input":"{\"path\":\"/a\"}"}`), blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`)}, stop: StopToolUse, usage: usualUsage}, // open: as in chat completions
-	{name: "an empty string as input", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","id":"toolu_1","name":"read","input":""}`), callArgs, blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`)}, stop: StopToolUse, usage: usualUsage},
-	{name: "null as input", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","id":"toolu_1","name":"read","input":null}`), blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{}`)}, stop: StopToolUse, usage: usualUsage},
-	{name: "no input", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","id":"toolu_1","name":"read"}`), callArgs, blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`)}, stop: StopToolUse, usage: usualUsage},
-	{name: "arguments in the start, no stop of the block", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","id":"toolu_1","name":"read","input":{"path":"/a"}}`)), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`)}, stop: StopToolUse, usage: usualUsage},
-	{name: "an object as partial_json", tools: true, body: inCallMessage(callStart, blockDelta(`{"type":"input_json_delta","partial_json":{"path":"/a"}}`), blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`)}, stop: StopToolUse, usage: usualUsage},
-	{name: "null as partial_json", tools: true, body: inCallMessage(callStart, blockDelta(`{"type":"input_json_delta","partial_json":null}`), callArgs, blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`)}, stop: StopToolUse, usage: usualUsage},
-	{name: "arguments split in mid-escape", tools: true, body: inCallMessage(callStart, blockDelta(`{"type":"input_json_delta","partial_json":"{\"a\":\"x\\"}`), blockDelta(`{"type":"input_json_delta","partial_json":"n\\u00"}`), blockDelta(`{"type":"input_json_delta","partial_json":"e4\"}"}`), blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"a":"x\n\u00e4"}`)}, stop: StopToolUse, usage: usualUsage},
-	{name: "a pair split in arguments", tools: true, body: inCallMessage(callStart, blockDelta(`{"type":"input_json_delta","partial_json":"{\"a\":\"\ud83d"}`), blockDelta(`{"type":"input_json_delta","partial_json":"\ude00\"}"}`), blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"a":"😀"}`)}, stop: StopToolUse, usage: usualUsage},
-	{name: "arguments that are no JSON", tools: true, body: inCallMessage(callStart, blockDelta(`{"type":"input_json_delta","partial_json":"{\"a\":"}`), blockStop), blocks: []history.Block{wantCut("toolu_1", "read", `{"a":`)}, stop: StopToolUse, usage: usualUsage},
-	{name: "a call cut by the limit", tools: true, body: asEvents(msgStart, callStart, blockDelta(`{"type":"input_json_delta","partial_json":"{\"path\":\"/a"}`), blockStop, msgDelta(`"max_tokens"`), msgStop), blocks: []history.Block{wantCut("toolu_1", "read", `{"path":"/a`)}, stop: StopMaxTokens, usage: usedTokens(10, 1, 0, 0)},
-	{name: "a call cut by the window", tools: true, body: asEvents(msgStart, callStart, blockDelta(`{"type":"input_json_delta","partial_json":"{\"path"}`), msgDelta(`"model_context_window_exceeded"`), msgStop), blocks: []history.Block{wantCut("toolu_1", "read", `{"path`)}, stop: StopMaxTokens, usage: usedTokens(10, 1, 0, 0)},
-	{name: "a call cut before its arguments", tools: true, body: asEvents(msgStart, callStart, blockStop, msgDelta(`"max_tokens"`), msgStop), blocks: []history.Block{wantCut("toolu_1", "read", ``)}, stop: StopMaxTokens, usage: usedTokens(10, 1, 0, 0)},
+	{name: "end_turn with a call", tools: true, body: inMessage(callStart, callArgs, blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`)}, stop: reply.StopToolUse, usage: usualUsage}, // routers; open: like stop
+	{name: "a call without arguments", tools: true, body: inCallMessage(callStart, blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{}`)}, stop: reply.StopToolUse, usage: usualUsage},
+	{name: "empty deltas of arguments", tools: true, body: inCallMessage(callStart, blockDelta(`{"type":"input_json_delta","partial_json":""}`), blockDelta(`{"type":"input_json_delta","partial_json":""}`), blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{}`)}, stop: reply.StopToolUse, usage: usualUsage},
+	{name: "arguments in the start", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","id":"toolu_1","name":"read","input":{ "path": "/a" }}`), blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`)}, stop: reply.StopToolUse, usage: usualUsage}, // routers, Z.ai
+	{name: "invalid UTF-8 in the start", tools: true, body: inCallMessage(blockStart("{\"type\":\"tool_use\",\"id\":\"t\xff\",\"name\":\"read\",\"input\":{\"a\xff\":1},\"x\":\"\xff\"}"), blockStop), blocks: []history.Block{wantCall("t\uFFFD", "read", "{\"a\uFFFD\":1}", `{"x":"\ufffd"}`)}, stop: reply.StopToolUse, usage: usualUsage},
+	{name: "arguments in the start and in deltas", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","id":"toolu_1","name":"read","input":{"path":"/b"}}`), callArgs, blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`)}, stop: reply.StopToolUse, usage: usualUsage},
+	{name: "arguments in the start and empty deltas", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","id":"toolu_1","name":"read","input":{"path":"/b"}}`), blockDelta(`{"type":"input_json_delta","partial_json":""}`), blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/b"}`)}, stop: reply.StopToolUse, usage: usualUsage},
+	{name: "arguments in the start as a string", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","id":"toolu_1","name":"read","input":"{\"path\":\"/a\"}"}`), blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`)}, stop: reply.StopToolUse, usage: usualUsage}, // open: as in chat completions
+	{name: "an empty string as input", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","id":"toolu_1","name":"read","input":""}`), callArgs, blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`)}, stop: reply.StopToolUse, usage: usualUsage},
+	{name: "null as input", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","id":"toolu_1","name":"read","input":null}`), blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{}`)}, stop: reply.StopToolUse, usage: usualUsage},
+	{name: "no input", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","id":"toolu_1","name":"read"}`), callArgs, blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`)}, stop: reply.StopToolUse, usage: usualUsage},
+	{name: "arguments in the start, no stop of the block", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","id":"toolu_1","name":"read","input":{"path":"/a"}}`)), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`)}, stop: reply.StopToolUse, usage: usualUsage},
+	{name: "an object as partial_json", tools: true, body: inCallMessage(callStart, blockDelta(`{"type":"input_json_delta","partial_json":{"path":"/a"}}`), blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`)}, stop: reply.StopToolUse, usage: usualUsage},
+	{name: "null as partial_json", tools: true, body: inCallMessage(callStart, blockDelta(`{"type":"input_json_delta","partial_json":null}`), callArgs, blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`)}, stop: reply.StopToolUse, usage: usualUsage},
+	{name: "arguments split in mid-escape", tools: true, body: inCallMessage(callStart, blockDelta(`{"type":"input_json_delta","partial_json":"{\"a\":\"x\\"}`), blockDelta(`{"type":"input_json_delta","partial_json":"n\\u00"}`), blockDelta(`{"type":"input_json_delta","partial_json":"e4\"}"}`), blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"a":"x\n\u00e4"}`)}, stop: reply.StopToolUse, usage: usualUsage},
+	{name: "a pair split in arguments", tools: true, body: inCallMessage(callStart, blockDelta(`{"type":"input_json_delta","partial_json":"{\"a\":\"\ud83d"}`), blockDelta(`{"type":"input_json_delta","partial_json":"\ude00\"}"}`), blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"a":"😀"}`)}, stop: reply.StopToolUse, usage: usualUsage},
+	{name: "arguments that are no JSON", tools: true, body: inCallMessage(callStart, blockDelta(`{"type":"input_json_delta","partial_json":"{\"a\":"}`), blockStop), blocks: []history.Block{wantCut("toolu_1", "read", `{"a":`)}, stop: reply.StopToolUse, usage: usualUsage},
+	{name: "a call cut by the limit", tools: true, body: asEvents(msgStart, callStart, blockDelta(`{"type":"input_json_delta","partial_json":"{\"path\":\"/a"}`), blockStop, msgDelta(`"max_tokens"`), msgStop), blocks: []history.Block{wantCut("toolu_1", "read", `{"path":"/a`)}, stop: reply.StopMaxTokens, usage: usedTokens(10, 1, 0, 0)},
+	{name: "a call cut by the window", tools: true, body: asEvents(msgStart, callStart, blockDelta(`{"type":"input_json_delta","partial_json":"{\"path"}`), msgDelta(`"model_context_window_exceeded"`), msgStop), blocks: []history.Block{wantCut("toolu_1", "read", `{"path`)}, stop: reply.StopMaxTokens, usage: usedTokens(10, 1, 0, 0)},
+	{name: "a call cut before its arguments", tools: true, body: asEvents(msgStart, callStart, blockStop, msgDelta(`"max_tokens"`), msgStop), blocks: []history.Block{wantCut("toolu_1", "read", ``)}, stop: reply.StopMaxTokens, usage: usedTokens(10, 1, 0, 0)},
 	{name: "the second call cut by the limit", tools: true, body: asEvents(msgStart, callStart, callArgs, blockStop,
 		`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_2","name":"list","input":{}}}`, `{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"x"}}`, msgDelta(`"max_tokens"`), msgStop),
-		blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`), wantCut("toolu_2", "list", `{"x`)}, stop: StopMaxTokens, usage: usedTokens(10, 1, 0, 0)},
+		blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`), wantCut("toolu_2", "list", `{"x`)}, stop: reply.StopMaxTokens, usage: usedTokens(10, 1, 0, 0)},
 	{name: "a call in a stream without its end", tools: true, body: asEvents(msgStart, callStart, callArgs), blocks: []history.Block{wantCut("toolu_1", "read", `{"path":"/a"}`)}, usage: usedTokens(10, 1, 0, 0), fails: failsLate(KindTruncated, 0, "")},
 	{name: "a call in a broken stream", tools: true, broken: true, body: asEvents(msgStart, callStart, callArgs), blocks: []history.Block{wantCut("toolu_1", "read", `{"path":"/a"}`)}, usage: usedTokens(10, 1, 0, 0), fails: failsLate(KindNetwork, 0, "")},
 	{name: "an error after a call", tools: true, body: asEvents(msgStart, callStart, callArgs, blockStop, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), blocks: []history.Block{wantCut("toolu_1", "read", `{"path":"/a"}`)}, usage: usedTokens(10, 1, 0, 0), fails: failsLate(KindOverloaded, 529, "Overloaded")},
 	{name: "two calls", tools: true, body: inCallMessage(callStart, callArgs, blockStop,
 		`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_2","name":"list","input":{}}}`, `{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"x\":1}"}}`, `{"type":"content_block_stop","index":1}`),
-		blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`), wantCall("toolu_2", "list", `{"x":1}`)}, stop: StopToolUse, usage: usualUsage},
+		blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`), wantCall("toolu_2", "list", `{"x":1}`)}, stop: reply.StopToolUse, usage: usualUsage},
 	{name: "two calls at once", tools: true, body: inCallMessage(callStart,
 		`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_2","name":"list","input":{}}}`,
 		blockDelta(`{"type":"input_json_delta","partial_json":"{\"a\":"}`), `{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"b\":"}}`,
 		blockDelta(`{"type":"input_json_delta","partial_json":"1}"}`), `{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"2}"}}`, blockStop, `{"type":"content_block_stop","index":1}`),
-		blocks: []history.Block{wantCall("toolu_1", "read", `{"a":1}`), wantCall("toolu_2", "list", `{"b":2}`)}, stop: StopToolUse, usage: usualUsage},
+		blocks: []history.Block{wantCall("toolu_1", "read", `{"a":1}`), wantCall("toolu_2", "list", `{"b":2}`)}, stop: reply.StopToolUse, usage: usualUsage},
 	{name: "two calls with one index", tools: true, body: inCallMessage(callStart, callArgs, blockStop, blockStart(`{"type":"tool_use","id":"toolu_2","name":"list","input":{}}`), blockStop),
-		blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`), wantCall("toolu_2", "list", `{}`)}, stop: StopToolUse, usage: usualUsage},
+		blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`), wantCall("toolu_2", "list", `{}`)}, stop: reply.StopToolUse, usage: usualUsage},
 	{name: "two calls with one index and no stop between", tools: true, body: inCallMessage(callStart, callArgs, blockStart(`{"type":"tool_use","id":"toolu_2","name":"list","input":{}}`), blockStop),
-		blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`), wantCall("toolu_2", "list", `{}`)}, stop: StopToolUse, usage: usualUsage},
+		blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`), wantCall("toolu_2", "list", `{}`)}, stop: reply.StopToolUse, usage: usualUsage},
 	{name: "the same id for two calls", tools: true, body: inCallMessage(callStart, callArgs, blockStop, `{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_1","name":"list","input":{}}}`, `{"type":"content_block_stop","index":1}`),
-		blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`), wantCall("toolu_1", "list", `{}`)}, stop: StopToolUse, usage: usualUsage},
-	{name: "no id", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","name":"read","input":{}}`), callArgs, blockStop), blocks: []history.Block{wantCall("", "read", `{"path":"/a"}`)}, stop: StopToolUse, usage: usualUsage},
-	{name: "a null id", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","id":null,"name":"read","input":{}}`), callArgs, blockStop), blocks: []history.Block{wantCall("", "read", `{"path":"/a"}`)}, stop: StopToolUse, usage: usualUsage},
+		blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`), wantCall("toolu_1", "list", `{}`)}, stop: reply.StopToolUse, usage: usualUsage},
+	{name: "no id", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","name":"read","input":{}}`), callArgs, blockStop), blocks: []history.Block{wantCall("", "read", `{"path":"/a"}`)}, stop: reply.StopToolUse, usage: usualUsage},
+	{name: "a null id", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","id":null,"name":"read","input":{}}`), callArgs, blockStop), blocks: []history.Block{wantCall("", "read", `{"path":"/a"}`)}, stop: reply.StopToolUse, usage: usualUsage},
 	{name: "a call without a name", tools: true, body: inMessage(textStart, textHi, blockStop, `{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_1","input":{}}}`, `{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{}"}}`), text: "Hi", usage: usualUsage},
 	{name: "a delta of a call that was not started", tools: true, body: inMessage(textStart, textHi, blockStop, `{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{}"}}`), text: "Hi", usage: usualUsage},
-	{name: "a delta of a call that names it", tools: true, body: inCallMessage(`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","id":"toolu_1","name":"read","partial_json":"{}"}}`), blocks: []history.Block{wantCall("toolu_1", "read", "{}")}, stop: StopToolUse, usage: usualUsage}, // open: in the place of the name
+	{name: "a delta of a call that names it", tools: true, body: inCallMessage(`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","id":"toolu_1","name":"read","partial_json":"{}"}}`), blocks: []history.Block{wantCall("toolu_1", "read", "{}")}, stop: reply.StopToolUse, usage: usualUsage}, // open: in the place of the name
 	{name: "arguments in a text block", tools: true, body: inMessage(textStart, textHi, blockDelta(`{"type":"input_json_delta","partial_json":"{}"}`), blockStop), text: "Hi", usage: usualUsage},
-	{name: "text in a call's block", tools: true, body: inCallMessage(callStart, textHi, callArgs, blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`), text("Hi")}, stop: StopToolUse, usage: usualUsage},                                                                                                           // open: the type of the delta determines that of the block
-	{name: "an unknown member", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","id":"toolu_1","name":"read","input":{},"thought_signature":"c2lnbg=="}`), callArgs, blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`, `{"thought_signature":"c2lnbg=="}`)}, stop: StopToolUse, usage: usualUsage}, // routers in front of Gemini
+	{name: "text in a call's block", tools: true, body: inCallMessage(callStart, textHi, callArgs, blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`), text("Hi")}, stop: reply.StopToolUse, usage: usualUsage},                                                                                                           // open: the type of the delta determines that of the block
+	{name: "an unknown member", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","id":"toolu_1","name":"read","input":{},"thought_signature":"c2lnbg=="}`), callArgs, blockStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`, `{"thought_signature":"c2lnbg=="}`)}, stop: reply.StopToolUse, usage: usualUsage}, // routers in front of Gemini
 	{name: "text, a call and text", tools: true, body: inCallMessage(textStart, textHi, blockStop,
 		`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_1","name":"read","input":{}}}`, `{"type":"content_block_stop","index":1}`,
 		`{"type":"content_block_start","index":2,"content_block":{"type":"text","text":" you"}}`, `{"type":"content_block_stop","index":2}`),
-		blocks: []history.Block{text("Hi"), wantCall("toolu_1", "read", `{}`), text(" you")}, stop: StopToolUse, usage: usualUsage},
+		blocks: []history.Block{text("Hi"), wantCall("toolu_1", "read", `{}`), text(" you")}, stop: reply.StopToolUse, usage: usualUsage},
 	{name: "tools of others are no calls", tools: true, body: inMessage(
 		blockStart(`{"type":"mcp_tool_use","id":"mcptoolu_1","name":"echo","server_name":"s","input":{"x":1}}`), blockDelta(`{"type":"input_json_delta","partial_json":"{}"}`), blockStop,
 		`{"type":"content_block_start","index":1,"content_block":{"type":"mcp_tool_result","tool_use_id":"mcptoolu_1","is_error":false,"content":[{"type":"text","text":"no"}]}}`, `{"type":"content_block_stop","index":1}`,
 		`{"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"Hi"}}`), text: "Hi", usage: usualUsage},
-	{name: "a call for a tool that was not declared", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","id":"toolu_1","name":"rm","input":{}}`), blockStop), blocks: []history.Block{wantCall("toolu_1", "rm", `{}`)}, stop: StopToolUse, usage: usualUsage},
+	{name: "a call for a tool that was not declared", tools: true, body: inCallMessage(blockStart(`{"type":"tool_use","id":"toolu_1","name":"rm","input":{}}`), blockStop), blocks: []history.Block{wantCall("toolu_1", "rm", `{}`)}, stop: reply.StopToolUse, usage: usualUsage},
 }
 
 // startUsage and endUsage return message_start and message_delta with a JSON value as usage.
@@ -459,13 +460,13 @@ var anthropicEndings = []variant{
 	{name: "a null stop reason at once", body: asEvents(msgDelta("null"), msgStop)},                                                       // F05
 	{name: "an empty stop reason", body: asEvents(msgStart, textHi, msgDelta(`""`), msgStop), text: "Hi", usage: usedTokens(10, 1, 0, 0)},
 	{name: "no delta of the message", body: asEvents(msgStart, textHi, msgStop), text: "Hi", usage: usedTokens(10, 1, 0, 0)},
-	{name: "no delta of the message behind a call", tools: true, body: asEvents(msgStart, callStart, callArgs, blockStop, msgStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`)}, stop: StopToolUse, usage: usedTokens(10, 1, 0, 0)}, // open: like DONE in chat completions
-	{name: "null after a stop reason", body: asEvents(msgStart, textHi, msgDelta(`"max_tokens"`), msgDelta("null"), msgStop), text: "Hi", stop: StopMaxTokens, usage: usedTokens(10, 1, 0, 0)},
-	{name: "an empty one after a stop reason", body: asEvents(msgStart, textHi, msgDelta(`"refusal"`), msgDelta(`""`), msgStop), text: "Hi", stop: StopRefusal, usage: usedTokens(10, 1, 0, 0)},
-	{name: "another one after a stop reason", body: asEvents(msgStart, textHi, msgDelta(`"end_turn"`), msgDelta(`"max_tokens"`), msgStop), text: "Hi", stop: StopMaxTokens, usage: usedTokens(10, 1, 0, 0)},
+	{name: "no delta of the message behind a call", tools: true, body: asEvents(msgStart, callStart, callArgs, blockStop, msgStop), blocks: []history.Block{wantCall("toolu_1", "read", `{"path":"/a"}`)}, stop: reply.StopToolUse, usage: usedTokens(10, 1, 0, 0)}, // open: like DONE in chat completions
+	{name: "null after a stop reason", body: asEvents(msgStart, textHi, msgDelta(`"max_tokens"`), msgDelta("null"), msgStop), text: "Hi", stop: reply.StopMaxTokens, usage: usedTokens(10, 1, 0, 0)},
+	{name: "an empty one after a stop reason", body: asEvents(msgStart, textHi, msgDelta(`"refusal"`), msgDelta(`""`), msgStop), text: "Hi", stop: reply.StopRefusal, usage: usedTokens(10, 1, 0, 0)},
+	{name: "another one after a stop reason", body: asEvents(msgStart, textHi, msgDelta(`"end_turn"`), msgDelta(`"max_tokens"`), msgStop), text: "Hi", stop: reply.StopMaxTokens, usage: usedTokens(10, 1, 0, 0)},
 	{name: "a list as stop reason", body: asEvents(msgStart, textHi, msgDelta(`[]`), msgStop), text: "Hi", usage: usedTokens(10, 1, 0, 0)},
 	{name: "null as delta of the message", body: asEvents(msgStart, textHi, `{"type":"message_delta","delta":null,"usage":{"output_tokens":2}}`, msgStop), text: "Hi", usage: usualUsage},
-	{name: "a stop reason beside the delta", body: asEvents(msgStart, textHi, `{"type":"message_delta","stop_reason":"max_tokens","usage":{"output_tokens":2}}`, msgStop), text: "Hi", stop: StopMaxTokens, usage: usualUsage},                                                   // open: a proxy that forgot the delta
+	{name: "a stop reason beside the delta", body: asEvents(msgStart, textHi, `{"type":"message_delta","stop_reason":"max_tokens","usage":{"output_tokens":2}}`, msgStop), text: "Hi", stop: reply.StopMaxTokens, usage: usualUsage},                                             // open: a proxy that forgot the delta
 	{name: "a stop reason in the start", body: asEvents(`{"type":"message_start","message":{"content":[],"stop_reason":"end_turn","usage":{"input_tokens":10,"output_tokens":1}}}`, textHi), text: "Hi", usage: usedTokens(10, 1, 0, 0), fails: failsLate(KindTruncated, 0, "")}, // open: before the reply, it ends nothing
 	{name: "a stop reason without message_stop", body: asEvents(msgStart, textStart, textHi, blockStop, endTurn), text: "Hi", usage: usualUsage},                                                                                                                                 // F06
 	{name: "a stop reason, then the connection breaks", broken: true, body: asEvents(msgStart, textStart, textHi, blockStop, endTurn), text: "Hi", usage: usualUsage},
@@ -483,8 +484,8 @@ var anthropicEndings = []variant{
 	{name: "the connection breaks within an event", broken: true, body: asEvents(msgStart, textStart, textHi) + "event: content_block_delta\ndata: {\"type\":\"content_bl", text: "Hi", usage: usedTokens(10, 1, 0, 0), fails: failsLate(KindNetwork, 0, "")},
 	{name: "the connection breaks at once", broken: true, body: "", fails: failsAlways(KindNetwork, 0, "")},
 	{name: "the connection breaks before the text, then an answer", broken: true, body: asEvents(msgStart, msgPing), later: &variant{body: inTextMessage(textHi)}, text: "Hi", usage: usualUsage, tries: 2},
-	{name: "max_tokens before any text", body: asEvents(msgStart, msgDelta(`"max_tokens"`), msgStop), stop: StopMaxTokens, usage: usedTokens(10, 1, 0, 0)},
-	{name: "a refusal without text", body: asEvents(msgStart, msgDelta(`"refusal"`), msgStop), stop: StopRefusal, usage: usedTokens(10, 1, 0, 0)},
+	{name: "max_tokens before any text", body: asEvents(msgStart, msgDelta(`"max_tokens"`), msgStop), stop: reply.StopMaxTokens, usage: usedTokens(10, 1, 0, 0)},
+	{name: "a refusal without text", body: asEvents(msgStart, msgDelta(`"refusal"`), msgStop), stop: reply.StopRefusal, usage: usedTokens(10, 1, 0, 0)},
 	{name: "only message_stop", body: asEvents(msgStop)}, // open: an empty reply, as with an empty text block
 }
 
@@ -538,10 +539,10 @@ var anthropicErrorsInStreams = []variant{
 var anthropicBodies = []variant{
 	{name: "a whole message", typ: "application/json", body: `{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"Hi"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":10,"cache_read_input_tokens":4,"output_tokens":2}}`, text: "Hi", usage: usedTokens(10, 2, 4, 0)}, // F07
 	{name: "a whole message with thinking and a call", typ: "application/json; charset=utf-8", tools: true, body: `{"type":"message","content":[{"type":"thinking","thinking":"hm","signature":"seal"},{"type":"redacted_thinking","data":"opaque"},{"type":"text","text":"Hi"},{"type":"tool_use","id":"toolu_1","name":"read","input":{ "path": "/a" },"caller":{"type":"direct"}}],"stop_reason":"tool_use","usage":{"input_tokens":10,"output_tokens":2}}`,
-		blocks: []history.Block{wantThought("hm", "seal"), {Type: history.BlockThinking, Data: []byte("opaque")}, text("Hi"), wantCall("toolu_1", "read", `{"path":"/a"}`, `{"caller":{"type":"direct"}}`)}, stop: StopToolUse, usage: usedTokens(10, 2, 0, 0)},
+		blocks: []history.Block{wantThought("hm", "seal"), {Type: history.BlockThinking, Data: []byte("opaque")}, text("Hi"), wantCall("toolu_1", "read", `{"path":"/a"}`, `{"caller":{"type":"direct"}}`)}, stop: reply.StopToolUse, usage: usedTokens(10, 2, 0, 0)},
 	{name: "a whole message with invalid UTF-8", typ: "application/json", tools: true, body: "{\"type\":\"message\",\"content\":[{\"type\":\"text\",\"text\":\"a\xffb\"},{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"read\",\"input\":{\"a\xff\":1},\"x\":\"\xff\"}],\"stop_reason\":\"tool_use\"}",
-		blocks: []history.Block{text("a\uFFFDb"), wantCall("t1", "read", "{\"a\uFFFD\":1}", `{"x":"\ufffd"}`)}, stop: StopToolUse},
-	{name: "a whole message cut by the limit", typ: "application/json", body: "{\n  \"type\": \"message\",\n  \"content\": [\n    {\"type\": \"text\", \"text\": \"Hi\"}\n  ],\n  \"stop_reason\": \"max_tokens\"\n}\n", text: "Hi", stop: StopMaxTokens},
+		blocks: []history.Block{text("a\uFFFDb"), wantCall("t1", "read", "{\"a\uFFFD\":1}", `{"x":"\ufffd"}`)}, stop: reply.StopToolUse},
+	{name: "a whole message cut by the limit", typ: "application/json", body: "{\n  \"type\": \"message\",\n  \"content\": [\n    {\"type\": \"text\", \"text\": \"Hi\"}\n  ],\n  \"stop_reason\": \"max_tokens\"\n}\n", text: "Hi", stop: reply.StopMaxTokens},
 	{name: "a whole message without a reason", typ: "application/json", body: `{"type":"message","content":[{"type":"text","text":"Hi"}],"stop_reason":null}`, text: "Hi"}, // open: the object is complete
 	{name: "a whole message without a type", typ: "application/json", body: `{"role":"assistant","content":[{"type":"text","text":"Hi"}],"stop_reason":"end_turn"}`, text: "Hi"},
 	{name: "a whole message with a string as content", typ: "application/json", body: `{"type":"message","role":"assistant","content":"Hi","stop_reason":"end_turn"}`, text: "Hi"}, // open

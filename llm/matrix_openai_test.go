@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"strata/history"
+	"strata/llm/reply"
 )
 
 // The parts that most chat completion streams have in common.
@@ -100,7 +101,7 @@ var openAIDialects = []variant{
 			`{"choices":[{"delta":{"role":"assistant","tool_calls":[{"extra_content":{"google":{"thought_signature":"CiQB/+=="}},"function":{"arguments":"{\"path\":\"/a\"}","name":"read"},"id":"function-call-77","type":"function"}]},"finish_reason":"tool_calls","index":0}],"object":"chat.completion.chunk"}`,
 			theEnd),
 		blocks: []history.Block{wantCall("function-call-77", "read", `{"path":"/a"}`, `{"extra_content":{"google":{"thought_signature":"CiQB/+=="}}}`)},
-		stop:   StopToolUse,
+		stop:   reply.StopToolUse,
 	},
 	{ // vLLM with a reasoning parser; stop_reason is the token that ended it
 		name: "vLLM",
@@ -145,7 +146,7 @@ var openAIDialects = []variant{
 		name: "Ollama with a call", tools: true,
 		body: endedByCalls(
 			`{"id":"chatcmpl-1","model":"qwen3","choices":[{"index":0,"delta":{"role":"assistant","content":"","tool_calls":[{"id":"call_8","index":0,"type":"function","function":{"name":"read","arguments":"{\"path\":\"/a\"}"}}]},"finish_reason":null}]}`),
-		blocks: []history.Block{wantCall("call_8", "read", `{"path":"/a"}`)}, stop: StopToolUse,
+		blocks: []history.Block{wantCall("call_8", "read", `{"path":"/a"}`)}, stop: reply.StopToolUse,
 	},
 	{ // LM Studio: digits as ids
 		name: "LM Studio with a call", tools: true,
@@ -153,7 +154,7 @@ var openAIDialects = []variant{
 			`{"id":"chatcmpl-1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"role":"assistant","tool_calls":[{"index":0,"id":"365174485","type":"function","function":{"name":"read","arguments":""}}]},"logprobs":null,"finish_reason":null}]}`,
 			`{"id":"chatcmpl-1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"type":"function","function":{"name":"","arguments":"{\"path\":"}}]},"logprobs":null,"finish_reason":null}]}`,
 			`{"id":"chatcmpl-1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"type":"function","function":{"name":"","arguments":"\"/a\"}"}}]},"logprobs":null,"finish_reason":null}]}`),
-		blocks: []history.Block{wantCall("365174485", "read", `{"path":"/a"}`)}, stop: StopToolUse,
+		blocks: []history.Block{wantCall("365174485", "read", `{"path":"/a"}`)}, stop: reply.StopToolUse,
 	},
 	{ // OpenRouter: comments while the provider is silent, details of the reasoning in addition, usage with a delta
 		name: "OpenRouter",
@@ -231,7 +232,7 @@ var openAIDialects = []variant{
 		name: "TGI with a call", tools: true,
 		body: `data:{"choices":[{"index":0,"delta":{"role":"assistant","tool_calls":{"index":0,"id":"","type":"function","function":{"name":"read","arguments":{"path": "/a"}}}},"finish_reason":null}]}` + "\n\n" +
 			`data:{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":"eos_token"}]}` + "\n\n",
-		blocks: []history.Block{wantCall("", "read", `{"path":"/a"}`)}, stop: StopToolUse, // open: eos_token after a call
+		blocks: []history.Block{wantCall("", "read", `{"path":"/a"}`)}, stop: reply.StopToolUse, // open: eos_token after a call
 	},
 	{ // Cerebras
 		name: "Cerebras",
@@ -320,7 +321,7 @@ var openAIDialects = []variant{
 		body: "event: message\ndata: " + `{"id":"koboldcpp","object":"chat.completion.chunk","created":1,"model":"koboldcpp/m","choices":[{"index":0,"finish_reason":null,"delta":{"role":"assistant","content":"Hi"}}]}` + "\n\n" +
 			"event: message\ndata: " + `{"id":"koboldcpp","object":"chat.completion.chunk","created":1,"model":"koboldcpp/m","choices":[{"index":0,"finish_reason":"length","delta":{"role":"assistant","content":""}}]}` + "\n\n" +
 			"event: message\ndata: [DONE]\n\n",
-		text: "Hi", stop: StopMaxTokens,
+		text: "Hi", stop: reply.StopMaxTokens,
 	},
 	{ // Qianfan
 		name: "Qianfan",
@@ -345,7 +346,7 @@ var openAIDialects = []variant{
 			`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"path\":\"ä\\\"\"}"}}]},"finish_reason":null}]}`,
 			`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"call_2","type":"function","function":{"name":"list","arguments":""}}]},"finish_reason":null}]}`,
 			`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"function":{"arguments":"{}"}}]},"finish_reason":null}]}`),
-		blocks: []history.Block{wantCall("call_1", "read", `{"path":"ä\""}`), wantCall("call_2", "list", "{}")}, stop: StopToolUse,
+		blocks: []history.Block{wantCall("call_1", "read", `{"path":"ä\""}`), wantCall("call_2", "list", "{}")}, stop: reply.StopToolUse,
 	},
 }
 
@@ -471,114 +472,114 @@ var openAITexts = []variant{
 // openAICalls are forms of calls, in a request with tools unless stated otherwise.
 var openAICalls = []variant{
 	{name: "a whole call", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"read","arguments":"{\"path\":\"/a\"}"}}]}`)),
-		blocks: []history.Block{wantCall("c1", "read", `{"path":"/a"}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{"path":"/a"}`)}, stop: reply.StopToolUse},
 	{name: "a call without tools in the request", body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"read","arguments":"{}"}}]}`)),
 		blocks: []history.Block{wantCall("c1", "read", `{}`)}},
 	{name: "stop with calls", tools: true, body: endedChat(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`)), // Ollama, llama.cpp, old vLLM
-		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: reply.StopToolUse},
 	{name: "stop with calls without tools in the request", body: endedChat(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`)),
 		blocks: []history.Block{wantCall("c1", "read", `{}`)}},
 	{name: "text, then a call", tools: true, body: endedByCalls(sayHi, withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`)),
-		blocks: []history.Block{text("Hi"), wantCall("c1", "read", `{}`)}, stop: StopToolUse},
+		blocks: []history.Block{text("Hi"), wantCall("c1", "read", `{}`)}, stop: reply.StopToolUse},
 	{name: "text and a call in one delta", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}],"content":"Hi"}`)),
-		blocks: []history.Block{text("Hi"), wantCall("c1", "read", `{}`)}, stop: StopToolUse},
+		blocks: []history.Block{text("Hi"), wantCall("c1", "read", `{}`)}, stop: reply.StopToolUse},
 	{name: "text after a call", tools: true, body: endedByCalls(sayHi, withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`), sayYou),
-		blocks: []history.Block{text("Hi"), wantCall("c1", "read", `{}`), text(" you")}, stop: StopToolUse},
+		blocks: []history.Block{text("Hi"), wantCall("c1", "read", `{}`), text(" you")}, stop: reply.StopToolUse},
 	{name: "two calls in one delta", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}},{"index":1,"id":"c2","function":{"name":"list","arguments":"{\"x\":1}"}}]}`)),
-		blocks: []history.Block{wantCall("c1", "read", `{}`), wantCall("c2", "list", `{"x":1}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{}`), wantCall("c2", "list", `{"x":1}`)}, stop: reply.StopToolUse},
 	{name: "two calls in one delta, no index", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"id":"c1","function":{"name":"read","arguments":"{}"}},{"id":"c2","function":{"name":"list","arguments":"{}"}}]}`)), // Gemini
-		blocks: []history.Block{wantCall("c1", "read", `{}`), wantCall("c2", "list", `{}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{}`), wantCall("c2", "list", `{}`)}, stop: reply.StopToolUse},
 	{name: "two calls in one delta, all with index 0", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}},{"index":0,"id":"c2","function":{"name":"list","arguments":"{}"}}]}`)), // Gemini, Ollama
-		blocks: []history.Block{wantCall("c1", "read", `{}`), wantCall("c2", "list", `{}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{}`), wantCall("c2", "list", `{}`)}, stop: reply.StopToolUse},
 	{name: "two calls in two deltas, all with index 0", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`), withDelta(`{"tool_calls":[{"index":0,"id":"c2","function":{"name":"list","arguments":"{}"}}]}`)), // Ollama
-		blocks: []history.Block{wantCall("c1", "read", `{}`), wantCall("c2", "list", `{}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{}`), wantCall("c2", "list", `{}`)}, stop: reply.StopToolUse},
 	{name: "two calls with interleaved arguments", tools: true, body: endedByCalls(
 		withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"a\":"}},{"index":1,"id":"c2","function":{"name":"list","arguments":"{\"b\":"}}]}`),
 		withDelta(`{"tool_calls":[{"index":1,"function":{"arguments":"2}"}},{"index":0,"function":{"arguments":"1}"}}]}`)),
-		blocks: []history.Block{wantCall("c1", "read", `{"a":1}`), wantCall("c2", "list", `{"b":2}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{"a":1}`), wantCall("c2", "list", `{"b":2}`)}, stop: reply.StopToolUse},
 	{name: "indices from 1", tools: true, body: endedByCalls(
 		withDelta(`{"tool_calls":[{"index":1,"id":"c1","function":{"name":"read","arguments":"{\"a\":"}}]}`), withDelta(`{"tool_calls":[{"index":1,"function":{"arguments":"1}"}}]}`),
 		withDelta(`{"tool_calls":[{"index":2,"id":"c2","function":{"name":"list","arguments":"{}"}}]}`)),
-		blocks: []history.Block{wantCall("c1", "read", `{"a":1}`), wantCall("c2", "list", `{}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{"a":1}`), wantCall("c2", "list", `{}`)}, stop: reply.StopToolUse},
 	{name: "indices as strings", tools: true, body: endedByCalls(
 		withDelta(`{"tool_calls":[{"index":"0","id":"c1","function":{"name":"read","arguments":"{\"a\":"}}]}`), withDelta(`{"tool_calls":[{"index":"1","id":"c2","function":{"name":"list","arguments":"{}"}}]}`),
 		withDelta(`{"tool_calls":[{"index":"0","function":{"arguments":"1}"}}]}`)),
-		blocks: []history.Block{wantCall("c1", "read", `{"a":1}`), wantCall("c2", "list", `{}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{"a":1}`), wantCall("c2", "list", `{}`)}, stop: reply.StopToolUse},
 	{name: "an index of null", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":null,"id":"c1","function":{"name":"read","arguments":"{\"a\":"}}]}`), withDelta(`{"tool_calls":[{"index":null,"function":{"arguments":"1}"}}]}`)),
-		blocks: []history.Block{wantCall("c1", "read", `{"a":1}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{"a":1}`)}, stop: reply.StopToolUse},
 	{name: "the id in each delta", tools: true, body: endedByCalls(
 		withDelta(`{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"read","arguments":"{\"a\":"}}]}`),
 		withDelta(`{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"arguments":"1}"}}]}`)), // Azure proxies, Qwen
-		blocks: []history.Block{wantCall("c1", "read", `{"a":1}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{"a":1}`)}, stop: reply.StopToolUse},
 	{name: "the id and the name in each delta", tools: true, body: endedByCalls(
 		withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"a\":"}}]}`),
 		withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"1}"}}]}`)), // SGLang, vLLM with some parsers
-		blocks: []history.Block{wantCall("c1", "read", `{"a":1}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{"a":1}`)}, stop: reply.StopToolUse},
 	{name: "the name in each delta, without ids", tools: true, body: endedByCalls(
 		withDelta(`{"tool_calls":[{"index":0,"function":{"name":"read","arguments":"{\"a\":"}}]}`),
 		withDelta(`{"tool_calls":[{"index":0,"function":{"name":"read","arguments":"1}"}}]}`)),
-		blocks: []history.Block{wantCall("", "read", `{"a":1}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("", "read", `{"a":1}`)}, stop: reply.StopToolUse},
 	{name: "the name after the id", tools: true, body: endedByCalls(
 		withDelta(`{"tool_calls":[{"index":0,"id":"c1","type":"function"}]}`), withDelta(`{"tool_calls":[{"index":0,"function":{"name":"read"}}]}`),
 		withDelta(`{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}`)),
-		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: reply.StopToolUse},
 	{name: "an empty name first", tools: true, body: endedByCalls(
 		withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"","arguments":""}}]}`), withDelta(`{"tool_calls":[{"index":0,"id":"","function":{"name":"read","arguments":"{}"}}]}`)),
-		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: reply.StopToolUse},
 	{name: "the id after the name", tools: true, body: endedByCalls(
 		withDelta(`{"tool_calls":[{"index":0,"function":{"name":"read","arguments":""}}]}`), withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"arguments":"{}"}}]}`)),
-		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: StopToolUse}, // open: an id for a call without an id does not start a new call
+		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: reply.StopToolUse}, // open: an id for a call without an id does not start a new call
 	{name: "a null name and a null id in later deltas", tools: true, body: endedByCalls(
 		withDelta(`{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"read","arguments":null}}]}`), withDelta(`{"tool_calls":[{"index":0,"id":null,"type":null,"function":{"name":null,"arguments":"{\"a\":1}"}}]}`)), // SGLang, LiteLLM
-		blocks: []history.Block{wantCall("c1", "read", `{"a":1}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{"a":1}`)}, stop: reply.StopToolUse},
 	{name: "no id", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"function":{"name":"read","arguments":"{}"}}]}`)), // llama.cpp, old
-		blocks: []history.Block{wantCall("", "read", `{}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("", "read", `{}`)}, stop: reply.StopToolUse},
 	{name: "an empty id", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"","type":"function","function":{"name":"read","arguments":"{}"}}]}`)), // Gemini in its first months
-		blocks: []history.Block{wantCall("", "read", `{}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("", "read", `{}`)}, stop: reply.StopToolUse},
 	{name: "a number as id", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":17,"function":{"name":"read","arguments":"{}"}}]}`)), // TGI: the id is 0
-		blocks: []history.Block{wantCall("17", "read", `{}`)}, stop: StopToolUse}, // open: literally, as for text
+		blocks: []history.Block{wantCall("17", "read", `{}`)}, stop: reply.StopToolUse}, // open: literally, as for text
 	{name: "the same id for two calls", tools: true, body: endedByCalls(
 		withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}},{"index":1,"id":"c1","function":{"name":"list","arguments":"{}"}}]}`)),
-		blocks: []history.Block{wantCall("c1", "read", `{}`), wantCall("c1", "list", `{}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{}`), wantCall("c1", "list", `{}`)}, stop: reply.StopToolUse},
 	{name: "no ids and no indices, two calls in two deltas", tools: true, body: endedByCalls(
 		withDelta(`{"tool_calls":[{"function":{"name":"read","arguments":"{\"a\":1}"}}]}`), withDelta(`{"tool_calls":[{"function":{"name":"list","arguments":"{}"}}]}`)),
-		blocks: []history.Block{wantCall("", "read", `{"a":1}`), wantCall("", "list", `{}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("", "read", `{"a":1}`), wantCall("", "list", `{}`)}, stop: reply.StopToolUse},
 	{name: "no ids and no indices, the same tool twice", tools: true, body: endedByCalls(
 		withDelta(`{"tool_calls":[{"function":{"name":"read","arguments":"{\"a\":1}"}}]}`), withDelta(`{"tool_calls":[{"function":{"name":"read","arguments":"{\"a\":2}"}}]}`)),
-		blocks: []history.Block{wantCall("", "read", `{"a":1}`), wantCall("", "read", `{"a":2}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("", "read", `{"a":1}`), wantCall("", "read", `{"a":2}`)}, stop: reply.StopToolUse},
 	{name: "no ids, index 0 twice", tools: true, body: endedByCalls(
 		withDelta(`{"tool_calls":[{"index":0,"id":"","function":{"name":"read","arguments":"{}"}}]}`), withDelta(`{"tool_calls":[{"index":0,"id":"","function":{"name":"list","arguments":"{}"}}]}`)),
-		blocks: []history.Block{wantCall("", "read", `{}`), wantCall("", "list", `{}`)}, stop: StopToolUse}, // open: as without indices
+		blocks: []history.Block{wantCall("", "read", `{}`), wantCall("", "list", `{}`)}, stop: reply.StopToolUse}, // open: as without indices
 	{name: "no ids and no indices, arguments in pieces", tools: true, body: endedByCalls(
 		withDelta(`{"tool_calls":[{"function":{"name":"read","arguments":"{\"a\""}}]}`), withDelta(`{"tool_calls":[{"function":{"arguments":":1}"}}]}`)),
-		blocks: []history.Block{wantCall("", "read", `{"a":1}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("", "read", `{"a":1}`)}, stop: reply.StopToolUse},
 	{name: "an object as arguments", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":{ "path" : "/a", "n": [1, 2] }}}]}`)), // Ollama's own format through proxies
-		blocks: []history.Block{wantCall("c1", "read", `{"path":"/a","n":[1,2]}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{"path":"/a","n":[1,2]}`)}, stop: reply.StopToolUse},
 	{name: "invalid UTF-8 in an object as arguments", tools: true, body: endedByCalls(withDelta("{\"tool_calls\":[{\"index\":0,\"id\":\"c\xff1\",\"x\":\"a\xffb\",\"function\":{\"name\":\"read\",\"arguments\":{\"a\xff\":1}}}]}")),
-		blocks: []history.Block{wantCall("c\uFFFD1", "read", "{\"a\uFFFD\":1}", `{"x":"a\ufffdb"}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c\uFFFD1", "read", "{\"a\uFFFD\":1}", `{"x":"a\ufffdb"}`)}, stop: reply.StopToolUse},
 	{name: "an empty object as arguments", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":{}}}]}`)),
-		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: reply.StopToolUse},
 	{name: "null as arguments", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":null}}]}`)),
-		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: reply.StopToolUse},
 	{name: "empty arguments", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":""}}]}`)),
-		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: reply.StopToolUse},
 	{name: "no arguments", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read"}}]}`)),
-		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: reply.StopToolUse},
 	{name: "arguments split in mid-escape", tools: true, body: endedByCalls(
 		withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"a\":\"x\\"}}]}`), withDelta(`{"tool_calls":[{"index":0,"function":{"arguments":"n\\u00"}}]}`), withDelta(`{"tool_calls":[{"index":0,"function":{"arguments":"e4\"}"}}]}`)),
-		blocks: []history.Block{wantCall("c1", "read", `{"a":"x\n\u00e4"}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{"a":"x\n\u00e4"}`)}, stop: reply.StopToolUse},
 	{name: "a pair split in arguments", tools: true, body: endedByCalls(
 		withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"a\":\"\ud83d"}}]}`), withDelta(`{"tool_calls":[{"index":0,"function":{"arguments":"\ude00\"}"}}]}`)),
-		blocks: []history.Block{wantCall("c1", "read", `{"a":"😀"}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{"a":"😀"}`)}, stop: reply.StopToolUse},
 	{name: "arguments that are no JSON", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"a\":"}}]}`)), // routers report tool_calls although the limit ended the call
-		blocks: []history.Block{wantCut("c1", "read", `{"a":`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCut("c1", "read", `{"a":`)}, stop: reply.StopToolUse},
 	{name: "a call cut by the limit", tools: true, body: asData(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"path\":\"/a"}}]}`), withReason(`"length"`), theEnd),
-		blocks: []history.Block{wantCut("c1", "read", `{"path":"/a`)}, stop: StopMaxTokens},
+		blocks: []history.Block{wantCut("c1", "read", `{"path":"/a`)}, stop: reply.StopMaxTokens},
 	{name: "a call cut before its arguments", tools: true, body: asData(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":""}}]}`), withReason(`"length"`), theEnd),
-		blocks: []history.Block{wantCut("c1", "read", ``)}, stop: StopMaxTokens},
+		blocks: []history.Block{wantCut("c1", "read", ``)}, stop: reply.StopMaxTokens},
 	{name: "the second call cut by the limit", tools: true, body: asData(
 		withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`), withDelta(`{"tool_calls":[{"index":1,"id":"c2","function":{"name":"list","arguments":"{\"x"}}]}`), withReason(`"length"`), theEnd),
-		blocks: []history.Block{wantCall("c1", "read", `{}`), wantCut("c2", "list", `{"x`)}, stop: StopMaxTokens},
+		blocks: []history.Block{wantCall("c1", "read", `{}`), wantCut("c2", "list", `{"x`)}, stop: reply.StopMaxTokens},
 	{name: "a call in a stream without its end", tools: true, body: asData(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"a\":1"}}]}`)),
 		blocks: []history.Block{wantCut("c1", "read", `{"a":1`)}, fails: failsLate(KindTruncated, 0, "")},
 	{name: "a whole call in a stream without its end", tools: true, body: asData(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"a\":1}"}}]}`)),
@@ -589,34 +590,34 @@ var openAICalls = []variant{
 	{name: "an error after a call", tools: true, body: asData(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`), `{"error":{"message":"boom","code":503}}`),
 		blocks: []history.Block{wantCut("c1", "read", `{}`)}, fails: failsLate(KindOverloaded, 503, "boom")},
 	{name: "calls and DONE without a finish reason", tools: true, body: asData(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`), theEnd),
-		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: reply.StopToolUse},
 	{name: "a single object as calls", tools: true, body: endedByCalls(withDelta(`{"tool_calls":{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}}`)), // TGI
-		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: reply.StopToolUse},
 	{name: "null and empty calls", tools: true, body: endedChat(withDelta(`{"tool_calls":null,"content":"Hi"}`), withDelta(`{"tool_calls":[]}`), withDelta(`{"tool_calls":{}}`), withDelta(`{"tool_calls":""}`)), text: "Hi"},
 	{name: "null among calls", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[null,{"id":"c1","index":0,"function":{"name":"read","arguments":"{}"}}]}`)),
-		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: reply.StopToolUse},
 	{name: "calls in a message", tools: true, body: asData(`{"choices":[{"message":{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{}"}},{"id":"c2","type":"function","function":{"name":"list","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`, theEnd),
-		blocks: []history.Block{wantCall("c1", "read", `{}`), wantCall("c2", "list", `{}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{}`), wantCall("c2", "list", `{}`)}, stop: reply.StopToolUse},
 	{name: "the legacy function_call", tools: true, body: asData(withDelta(`{"role":"assistant","content":null,"function_call":{"name":"read","arguments":""}}`), withDelta(`{"function_call":{"arguments":"{\"a\":"}}`), withDelta(`{"function_call":{"arguments":"1}"}}`), withReason(`"function_call"`), theEnd),
-		blocks: []history.Block{wantCall("", "read", `{"a":1}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("", "read", `{"a":1}`)}, stop: reply.StopToolUse},
 	{name: "the legacy function_call with an object", tools: true, body: asData(withDelta(`{"function_call":{"name":"read","arguments":{"a":1}}}`), withReason(`"stop"`), theEnd),
-		blocks: []history.Block{wantCall("", "read", `{"a":1}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("", "read", `{"a":1}`)}, stop: reply.StopToolUse},
 	{name: "an unknown member of the function", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"read","arguments":"{}","thought_signature":"c2lnbg=="}}]}`)), // Gemini through proxies
-		blocks: []history.Block{wantCall("c1", "read", `{}`, `{"function":{"thought_signature":"c2lnbg=="}}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{}`, `{"function":{"thought_signature":"c2lnbg=="}}`)}, stop: reply.StopToolUse},
 	{name: "unknown members of both", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","thought_signature":"a","function":{"name":"read","arguments":"{}","x":[1]}}]}`)),
-		blocks: []history.Block{wantCall("c1", "read", `{}`, `{"thought_signature":"a","function":{"x":[1]}}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{}`, `{"thought_signature":"a","function":{"x":[1]}}`)}, stop: reply.StopToolUse},
 	{name: "an unknown member in a later delta", tools: true, body: endedByCalls(
 		withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":""}}]}`), withDelta(`{"tool_calls":[{"index":0,"extra_content":{"google":{"thought_signature":"s"}},"function":{"arguments":"{}"}}]}`)),
-		blocks: []history.Block{wantCall("c1", "read", `{}`, `{"extra_content":{"google":{"thought_signature":"s"}}}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{}`, `{"extra_content":{"google":{"thought_signature":"s"}}}`)}, stop: reply.StopToolUse},
 	{name: "a signature on the first of two calls", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","extra_content":{"google":{"thought_signature":"s"}},"function":{"name":"read","arguments":"{}"}},{"index":1,"id":"c2","function":{"name":"list","arguments":"{}"}}]}`)), // Gemini 3
-		blocks: []history.Block{wantCall("c1", "read", `{}`, `{"extra_content":{"google":{"thought_signature":"s"}}}`), wantCall("c2", "list", `{}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{}`, `{"extra_content":{"google":{"thought_signature":"s"}}}`), wantCall("c2", "list", `{}`)}, stop: reply.StopToolUse},
 	{name: "thinking, text and a call", tools: true, body: endedByCalls(withDelta(`{"reasoning_content":"hm"}`), sayHi, withDelta(`{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"read","arguments":"{}"}}]}`)),
-		blocks: []history.Block{wantThought("hm", ""), text("Hi"), wantCall("c1", "read", `{}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantThought("hm", ""), text("Hi"), wantCall("c1", "read", `{}`)}, stop: reply.StopToolUse},
 	{name: "empty text deltas between the pieces of a call", tools: true, body: endedByCalls(
 		withDelta(`{"content":"","tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"a\":"}}]}`), withDelta(`{"content":""}`), withDelta(`{"content":null,"tool_calls":[{"index":0,"function":{"arguments":"1}"}}]}`)),
-		blocks: []history.Block{wantCall("c1", "read", `{"a":1}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "read", `{"a":1}`)}, stop: reply.StopToolUse},
 	{name: "a call for a tool that was not declared", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"rm","arguments":"{}"}}]}`)),
-		blocks: []history.Block{wantCall("c1", "rm", `{}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantCall("c1", "rm", `{}`)}, stop: reply.StopToolUse},
 	{name: "a call without a name", tools: true, body: endedChat(sayHi, withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"arguments":"{}"}}]}`)), text: "Hi"}, // open: not a call, as in Anthropic streams
 }
 
@@ -669,7 +670,7 @@ var openAIEndings = []variant{
 	{name: "a finish and DONE", body: asData(sayHi, withReason(`"stop"`), theEnd), text: "Hi"},
 	{name: "a finish without DONE", body: asData(sayHi, withReason(`"stop"`)), text: "Hi"},
 	{name: "a finish, then the connection breaks", broken: true, body: asData(sayHi, withReason(`"stop"`)), text: "Hi"},
-	{name: "DONE, then the connection breaks", broken: true, body: asData(sayHi, withReason(`"length"`), theEnd), text: "Hi", stop: StopMaxTokens},
+	{name: "DONE, then the connection breaks", broken: true, body: asData(sayHi, withReason(`"length"`), theEnd), text: "Hi", stop: reply.StopMaxTokens},
 	{name: "a finish, then half an event", broken: true, body: asData(sayHi, withReason(`"stop"`)) + `data: {"choices":[],"us`, text: "Hi"},
 	{name: "a finish, then an error", body: asData(sayHi, withReason(`"stop"`), `{"error":{"message":"boom"}}`), text: "Hi"},
 	{name: "a finish, then words", body: asData(sayHi, withReason(`"stop"`), "Internal Server Error"), text: "Hi"},
@@ -686,17 +687,17 @@ var openAIEndings = []variant{
 	{name: "the connection breaks within an event", broken: true, body: asData(sayHi) + `data: {"choices":[{"delta":{"content":" yo`, text: "Hi", fails: failsLate(KindNetwork, 0, "")},
 	{name: "the connection breaks at once", broken: true, body: "", fails: failsAlways(KindNetwork, 0, "")},
 	{name: "the connection breaks before the text, then an answer", broken: true, body: asData(withDelta(`{"role":"assistant"}`)), later: &variant{body: endedChat(sayHi)}, text: "Hi", tries: 2},
-	{name: "an empty finish reason in each chunk", body: asData(`{"choices":[{"delta":{"content":"Hi"},"finish_reason":""}]}`, `{"choices":[{"delta":{"content":" you"},"finish_reason":""}]}`, `{"choices":[{"delta":{},"finish_reason":"length"}]}`, theEnd), text: "Hi you", stop: StopMaxTokens},
+	{name: "an empty finish reason in each chunk", body: asData(`{"choices":[{"delta":{"content":"Hi"},"finish_reason":""}]}`, `{"choices":[{"delta":{"content":" you"},"finish_reason":""}]}`, `{"choices":[{"delta":{},"finish_reason":"length"}]}`, theEnd), text: "Hi you", stop: reply.StopMaxTokens},
 	{name: "an empty finish reason only", body: asData(`{"choices":[{"delta":{"content":"Hi"},"finish_reason":""}]}`), text: "Hi", fails: failsLate(KindTruncated, 0, "")},
-	{name: "null after a finish reason", body: asData(sayHi, withReason(`"length"`), withReason("null"), theEnd), text: "Hi", stop: StopMaxTokens},
-	{name: "an empty one after a finish reason", body: asData(sayHi, withReason(`"content_filter"`), withReason(`""`), theEnd), text: "Hi", stop: StopRefusal},
-	{name: "another one after a finish reason", body: asData(sayHi, withReason(`"stop"`), withReason(`"length"`), theEnd), text: "Hi", stop: StopMaxTokens},
-	{name: "the word null as finish reason at first", body: asData(`{"choices":[{"delta":{"content":"Hi"},"finish_reason":"null"}]}`, withReason(`"length"`), theEnd), text: "Hi", stop: StopMaxTokens}, // DashScope's own format
+	{name: "null after a finish reason", body: asData(sayHi, withReason(`"length"`), withReason("null"), theEnd), text: "Hi", stop: reply.StopMaxTokens},
+	{name: "an empty one after a finish reason", body: asData(sayHi, withReason(`"content_filter"`), withReason(`""`), theEnd), text: "Hi", stop: reply.StopRefusal},
+	{name: "another one after a finish reason", body: asData(sayHi, withReason(`"stop"`), withReason(`"length"`), theEnd), text: "Hi", stop: reply.StopMaxTokens},
+	{name: "the word null as finish reason at first", body: asData(`{"choices":[{"delta":{"content":"Hi"},"finish_reason":"null"}]}`, withReason(`"length"`), theEnd), text: "Hi", stop: reply.StopMaxTokens}, // DashScope's own format
 	{name: "a list as finish reason", body: asData(sayHi, withReason(`[]`), saidAll, theEnd), text: "Hi"},
-	{name: "false as finish reason", body: asData(`{"choices":[{"delta":{"content":"Hi"},"finish_reason":false}]}`, withReason(`"length"`), theEnd), text: "Hi", stop: StopMaxTokens},
-	{name: "length before any text", body: asData(withDelta(`{"role":"assistant"}`), withReason(`"length"`), theEnd), stop: StopMaxTokens},                                                                                           // a reasoning model that used its limit for hidden thinking
-	{name: "a filtered answer without text", body: asData(`{"choices":[{"index":0,"finish_reason":"content_filter","delta":{},"content_filter_results":{"hate":{"filtered":true,"severity":"high"}}}]}`, theEnd), stop: StopRefusal}, // Azure
-	{name: "tool_calls with stop behind", tools: true, body: asData(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`), calledTools, saidAll, theEnd), blocks: []history.Block{wantCall("c1", "read", "{}")}, stop: StopToolUse},
+	{name: "false as finish reason", body: asData(`{"choices":[{"delta":{"content":"Hi"},"finish_reason":false}]}`, withReason(`"length"`), theEnd), text: "Hi", stop: reply.StopMaxTokens},
+	{name: "length before any text", body: asData(withDelta(`{"role":"assistant"}`), withReason(`"length"`), theEnd), stop: reply.StopMaxTokens},                                                                                           // a reasoning model that used its limit for hidden thinking
+	{name: "a filtered answer without text", body: asData(`{"choices":[{"index":0,"finish_reason":"content_filter","delta":{},"content_filter_results":{"hate":{"filtered":true,"severity":"high"}}}]}`, theEnd), stop: reply.StopRefusal}, // Azure
+	{name: "tool_calls with stop behind", tools: true, body: asData(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`), calledTools, saidAll, theEnd), blocks: []history.Block{wantCall("c1", "read", "{}")}, stop: reply.StopToolUse},
 	{name: "a native finish reason beside", body: asData(sayHi, `{"choices":[{"index":0,"delta":{"content":""},"finish_reason":"stop","native_finish_reason":"MAX_TOKENS"}]}`, theEnd), text: "Hi"}, // OpenRouter; open: the translated one counts
 }
 
@@ -764,10 +765,10 @@ var openAIErrorsInStreams = []variant{
 var openAIBodies = []variant{
 	{name: "a whole completion", typ: "application/json", body: `{"id":"chatcmpl-1","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"Hi","refusal":null,"annotations":[]},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,"prompt_tokens_details":{"cached_tokens":4}}}`, text: "Hi", usage: usedTokens(6, 2, 4, 0)}, // proxies that do not stream, F07
 	{name: "a whole completion with thinking and calls", typ: "application/json; charset=utf-8", tools: true, body: `{"object":"chat.completion","choices":[{"message":{"role":"assistant","reasoning_content":"hm","content":"Hi","tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{\"a\":1}"}}]},"finish_reason":"tool_calls"}]}`,
-		blocks: []history.Block{wantThought("hm", ""), text("Hi"), wantCall("c1", "read", `{"a":1}`)}, stop: StopToolUse},
+		blocks: []history.Block{wantThought("hm", ""), text("Hi"), wantCall("c1", "read", `{"a":1}`)}, stop: reply.StopToolUse},
 	{name: "a whole completion with invalid UTF-8", typ: "application/json", tools: true, body: "{\"object\":\"chat.completion\",\"choices\":[{\"message\":{\"content\":\"a\xffb\",\"tool_calls\":[{\"id\":\"c1\",\"x\":\"\xff\",\"function\":{\"name\":\"read\",\"arguments\":{\"a\xff\":1}}}]},\"finish_reason\":\"tool_calls\"}]}",
-		blocks: []history.Block{text("a\uFFFDb"), wantCall("c1", "read", "{\"a\uFFFD\":1}", `{"x":"\ufffd"}`)}, stop: StopToolUse},
-	{name: "a whole completion cut by the limit", typ: "application/json", body: "{\n  \"object\": \"chat.completion\",\n  \"choices\": [\n    {\"message\": {\"content\": \"Hi\"}, \"finish_reason\": \"length\"}\n  ]\n}\n", text: "Hi", stop: StopMaxTokens},
+		blocks: []history.Block{text("a\uFFFDb"), wantCall("c1", "read", "{\"a\uFFFD\":1}", `{"x":"\ufffd"}`)}, stop: reply.StopToolUse},
+	{name: "a whole completion cut by the limit", typ: "application/json", body: "{\n  \"object\": \"chat.completion\",\n  \"choices\": [\n    {\"message\": {\"content\": \"Hi\"}, \"finish_reason\": \"length\"}\n  ]\n}\n", text: "Hi", stop: reply.StopMaxTokens},
 	{name: "a whole completion with parts", typ: "application/json", body: `{"object":"chat.completion","choices":[{"message":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"Hi"}]},"finish_reason":"stop"}]}`, thinking: "hm", text: "Hi"},
 	{name: "a whole completion without a reason", typ: "application/json", body: `{"object":"chat.completion","choices":[{"message":{"content":"Hi"},"finish_reason":null}]}`, text: "Hi"},                                                                    // open: the object is complete
 	{name: "a whole completion as event stream", body: `{"object":"chat.completion","choices":[{"index":0,"message":{"content":"Hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`, text: "Hi", usage: usedTokens(3, 1, 0, 0)}, // open

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"strata/history"
+	"strata/llm/reply"
 )
 
 // variant is a response of some server, and the expected result of the client.
@@ -32,10 +33,10 @@ type variant struct {
 	later  *variant // sent from the second request on; nil for the same response again
 	tools  bool     // the request declares tools
 
-	text, thinking string          // the reply, if blocks is nil: a thinking block before a text block, each only if not empty
-	blocks         []history.Block // the reply
-	stop           StopReason      // empty for StopEndTurn, or for no reason if the call fails
-	usage          *history.Usage  // nil if the provider reports none
+	text, thinking string           // the reply, if blocks is nil: a thinking block before a text block, each only if not empty
+	blocks         []history.Block  // the reply
+	stop           reply.StopReason // empty for StopEndTurn, or for no reason if the call fails
+	usage          *history.Usage   // nil if the provider reports none
 	fails          *expectedError
 	tries          int // requests of a call that succeeds; 0 stands for 1
 }
@@ -289,9 +290,9 @@ func (v *variant) check(t *testing.T, kind Kind, c *Client, requests func() int)
 	}
 }
 
-func (v *variant) expectedStop() StopReason {
+func (v *variant) expectedStop() reply.StopReason {
 	if v.stop == "" {
-		return StopEndTurn
+		return reply.StopEndTurn
 	}
 	return v.stop
 }
@@ -307,7 +308,7 @@ func (v *variant) expectedBlocks() []comparableBlock {
 	return withoutIDs(blocks)
 }
 
-func (want *expectedError) check(t *testing.T, res Result, err error) {
+func (want *expectedError) check(t *testing.T, res reply.Result, err error) {
 	t.Helper()
 	if err == nil {
 		t.Fatal("no error")
@@ -373,8 +374,8 @@ func sortedJSON(raw json.RawMessage) string {
 }
 
 // disagreement describes a contradiction in a result, whatever the provider sent; empty if there is none.
-func disagreement(res Result, err error, events []Event) string {
-	if err == nil && !slices.Contains([]StopReason{StopEndTurn, StopMaxTokens, StopRefusal, StopToolUse}, res.StopReason) {
+func disagreement(res reply.Result, err error, events []reply.Event) string {
+	if err == nil && !slices.Contains([]reply.StopReason{reply.StopEndTurn, reply.StopMaxTokens, reply.StopRefusal, reply.StopToolUse}, res.StopReason) {
 		return fmt.Sprintf("stop reason %q of an answer without an error", res.StopReason)
 	}
 	if err != nil {
@@ -382,30 +383,30 @@ func disagreement(res Result, err error, events []Event) string {
 			return fault
 		}
 	}
-	told := map[EventKind]string{}
+	told := map[reply.EventKind]string{}
 	args := map[string]string{}
 	for _, e := range events {
 		told[e.Kind] += e.Text
-		if (e.Kind == EventText || e.Kind == EventThinking) && (e.Text == "" || !utf8.ValidString(e.Text)) {
+		if (e.Kind == reply.EventText || e.Kind == reply.EventThinking) && (e.Text == "" || !utf8.ValidString(e.Text)) {
 			return fmt.Sprintf("event with the text %q", e.Text)
 		}
-		if e.Kind == EventToolCall {
+		if e.Kind == reply.EventToolCall {
 			if _, ok := args[e.Call.ID]; !ok && e.Call.Args != "" {
 				return fmt.Sprintf("the first event of a call has the arguments %q", e.Call.Args)
 			}
 			args[e.Call.ID] += e.Call.Args
 		}
 	}
-	kept := map[EventKind]string{}
+	kept := map[reply.EventKind]string{}
 	for _, b := range res.Blocks {
 		if !utf8.ValidString(b.Text + b.Signature + b.Name + b.Args) {
 			return fmt.Sprintf("invalid UTF-8 in %+v", b)
 		}
 		switch b.Type {
 		case history.BlockText:
-			kept[EventText] += b.Text
+			kept[reply.EventText] += b.Text
 		case history.BlockThinking:
-			kept[EventThinking] += b.Text
+			kept[reply.EventThinking] += b.Text
 		case history.BlockToolCall:
 			if fault := badCall(b, args); fault != "" {
 				return fault
@@ -415,7 +416,7 @@ func disagreement(res Result, err error, events []Event) string {
 			return fmt.Sprintf("block of type %q", b.Type)
 		}
 	}
-	if kept[EventText] != told[EventText] || kept[EventThinking] != told[EventThinking] || len(args) > 0 {
+	if kept[reply.EventText] != told[reply.EventText] || kept[reply.EventThinking] != told[reply.EventThinking] || len(args) > 0 {
 		return fmt.Sprintf("events %v and %v, result %v", told, args, kept)
 	}
 	return ""
@@ -610,15 +611,15 @@ var brokenReasons = []string{"abort", "aborted", "network_error", "error", "insu
 	"malformed_response", "OTHER", "cancelled", "timeout", "overloaded"}
 
 // wholeReasons are the other stop reasons with their meaning, for a request without tools.
-var wholeReasons = map[string]StopReason{
-	"stop": StopEndTurn, "end_turn": StopEndTurn, "stop_sequence": StopEndTurn, "eos": StopEndTurn, "eos_token": StopEndTurn,
-	"end": StopEndTurn, "complete": StopEndTurn, "completed": StopEndTurn, "STOP": StopEndTurn, "pause_turn": StopEndTurn,
-	"never heard of": StopEndTurn, "tool_calls": StopEndTurn, "function_call": StopEndTurn, "tool_use": StopEndTurn, "tool_call": StopEndTurn,
-	"length": StopMaxTokens, "max_tokens": StopMaxTokens, "MAX_TOKENS": StopMaxTokens, "model_length": StopMaxTokens,
-	"model_context_window_exceeded": StopMaxTokens, "max_output_tokens": StopMaxTokens, "Length": StopMaxTokens,
-	"content_filter": StopRefusal, "refusal": StopRefusal, "SAFETY": StopRefusal, "RECITATION": StopRefusal,
-	"PROHIBITED_CONTENT": StopRefusal, "BLOCKLIST": StopRefusal, "SPII": StopRefusal, "sensitive": StopRefusal, "safety": StopRefusal,
-	"content_filtered": StopRefusal, "guardrail_intervened": StopRefusal, "IMAGE_SAFETY": StopRefusal, "image_safety": StopRefusal,
+var wholeReasons = map[string]reply.StopReason{
+	"stop": reply.StopEndTurn, "end_turn": reply.StopEndTurn, "stop_sequence": reply.StopEndTurn, "eos": reply.StopEndTurn, "eos_token": reply.StopEndTurn,
+	"end": reply.StopEndTurn, "complete": reply.StopEndTurn, "completed": reply.StopEndTurn, "STOP": reply.StopEndTurn, "pause_turn": reply.StopEndTurn,
+	"never heard of": reply.StopEndTurn, "tool_calls": reply.StopEndTurn, "function_call": reply.StopEndTurn, "tool_use": reply.StopEndTurn, "tool_call": reply.StopEndTurn,
+	"length": reply.StopMaxTokens, "max_tokens": reply.StopMaxTokens, "MAX_TOKENS": reply.StopMaxTokens, "model_length": reply.StopMaxTokens,
+	"model_context_window_exceeded": reply.StopMaxTokens, "max_output_tokens": reply.StopMaxTokens, "Length": reply.StopMaxTokens,
+	"content_filter": reply.StopRefusal, "refusal": reply.StopRefusal, "SAFETY": reply.StopRefusal, "RECITATION": reply.StopRefusal,
+	"PROHIBITED_CONTENT": reply.StopRefusal, "BLOCKLIST": reply.StopRefusal, "SPII": reply.StopRefusal, "sensitive": reply.StopRefusal, "safety": reply.StopRefusal,
+	"content_filtered": reply.StopRefusal, "guardrail_intervened": reply.StopRefusal, "IMAGE_SAFETY": reply.StopRefusal, "image_safety": reply.StopRefusal,
 }
 
 // reasonVariants returns all stop reasons, after text and alone, in bodies that stream creates from a JSON value.
@@ -639,7 +640,7 @@ func reasonVariants(stream, emptyStream, callStream func(reason string) string) 
 	}
 	for _, reason := range []string{"tool_calls", "function_call", "tool_use", "tool_call", "TOOL_CALLS"} {
 		out = append(out, variant{name: reason + " with tools", tools: true, body: callStream(`"` + reason + `"`),
-			blocks: []history.Block{wantCall("c1", "read", "{}")}, stop: StopToolUse})
+			blocks: []history.Block{wantCall("c1", "read", "{}")}, stop: reply.StopToolUse})
 	}
 	return out
 }
@@ -699,7 +700,7 @@ func fuzzStream(f *testing.F, kind Kind, seeds []variant) {
 // streamOutcome is the part of a result that must not depend on the splits.
 type streamOutcome struct {
 	Blocks   []comparableBlock
-	Stop     StopReason
+	Stop     reply.StopReason
 	Usage    history.Usage
 	Reported bool
 	Err      string

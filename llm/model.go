@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"strata/history"
+	"strata/llm/reply"
 )
 
 // What a model that nobody described is taken to be.
@@ -72,6 +73,13 @@ func (m Model) cost(u history.Usage, long int) float64 {
 		float64(u.CacheRead)*m.Price.CacheRead +
 		float64(u.CacheWrite-long)*m.Price.CacheWrite +
 		float64(long)*longPrice) / million
+}
+
+// result returns what the model's answer holds so far, with its cost. whole says that the stream came to its end.
+func (m Model) result(a *reply.Answer, whole bool) reply.Result {
+	res := a.Result(whole)
+	res.Model, res.Cost = m.Name, m.cost(res.Usage, a.Long)
+	return res
 }
 
 // thinks reports whether level asks for thinking that the model can do.

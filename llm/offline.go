@@ -9,6 +9,7 @@ import (
 
 	"strata/history"
 	"strata/internal/lazy"
+	"strata/llm/reply"
 )
 
 // Limits of an offline answer.
@@ -18,22 +19,25 @@ const (
 )
 
 // streamOffline answers with a digest of the request, one line a delta. It is deterministic.
-func (c *Client) streamOffline(ctx context.Context, req Request, on func(Event)) (Result, error) {
+func (c *Client) streamOffline(ctx context.Context, req Request, on func(reply.Event)) (reply.Result, error) {
 	provider, id, _ := strings.Cut(req.Model, "/")
 	gap := c.providers[provider].DeltaGap
-	a := &answer{on: on, stop: StopEndTurn}
-	b, _ := a.last(history.BlockText) // the first block is never refused
+	model := offlineModel(provider, id)
+	a := &reply.Answer{On: on}
+	length := 0
 	lines := digest(req)
 	for _, line := range lines {
 		if err := c.pause(ctx, gap); err != nil {
 			out := failure(ctx, provider, "", err)
-			out.Partial = a.shown
-			return resultOf(a, offlineModel(provider, id), false), out
+			out.Partial = a.Shown
+			return model.result(a, false), out
 		}
-		a.addText(b, line)
+		a.Say(line) // far below the bounds of an answer
+		length += len(line)
 	}
-	res := resultOf(a, offlineModel(provider, id), true)
-	res.Usage = history.Usage{Input: roughTokens(req), Output: rough(b.text.Len())}
+	a.Finish()
+	res := model.result(a, true)
+	res.Usage = history.Usage{Input: roughTokens(req), Output: rough(length)}
 	return res, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"strata/history"
+	"strata/llm/reply"
 )
 
 func offlineClient(t *testing.T, gap time.Duration) *Client {
@@ -42,7 +43,7 @@ The last prompt:
 `
 	var rec recorder
 	res, err := offlineClient(t, 0).Stream(t.Context(), req, rec.on)
-	if err != nil || rec.text() != want || answerText(res) != want || res.StopReason != StopEndTurn || res.UsageReported || res.Cost != 0 {
+	if err != nil || rec.text() != want || answerText(res) != want || res.StopReason != reply.StopEndTurn || res.UsageReported || res.Cost != 0 {
 		t.Errorf("error %v, result %+v, shown\n%s", err, res, rec.text())
 	}
 	if res.Usage.Input != 15 || res.Usage.Output == 0 {
@@ -65,7 +66,7 @@ func TestOfflineCounts(t *testing.T) {
 func TestOfflineCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	seen := 0
-	res, err := offlineClient(t, time.Millisecond).Stream(ctx, Request{Model: "offline/digest", Entries: []Entry{user("count to 9999")}}, func(Event) {
+	res, err := offlineClient(t, time.Millisecond).Stream(ctx, Request{Model: "offline/digest", Entries: []Entry{user("count to 9999")}}, func(reply.Event) {
 		if seen++; seen == 5 {
 			cancel()
 		}

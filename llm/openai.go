@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"strings"
+
+	"strata/llm/reply"
 )
 
 func openAIEndpoint(config ProviderConfig, key string) endpoint {
@@ -169,8 +171,8 @@ func openAIAssistant(parts []*part) openAIAssistantMessage {
 		case p.kind == partCall:
 			extra := p.extra()
 			function := openAIFunction{Arguments: string(arguments(p.block)), Name: safeName(p.block.Name)}
-			call := openAICall{ID: p.id, Function: extended(function, members(extra)["function"]), Type: "function"}
-			message.ToolCalls = append(message.ToolCalls, extended(call, without(members(extra), "function")))
+			call := openAICall{ID: p.id, Function: extended(function, reply.Members(extra)["function"]), Type: "function"}
+			message.ToolCalls = append(message.ToolCalls, extended(call, reply.Without(reply.Members(extra), "function")))
 		}
 	}
 	return message

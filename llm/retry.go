@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"strata/llm/reply"
 )
 
 // Limits of the retries of one call.
@@ -23,14 +25,14 @@ type retries struct {
 
 // run runs try until it succeeds, fails for good, or has shown something.
 // A failure of ctx ends it at once, also in mid-wait.
-func (r retries) run(ctx context.Context, on func(Event), try func() *Error) *Error {
+func (r retries) run(ctx context.Context, on func(reply.Event), try func() *Error) *Error {
 	for attempt := 1; ; attempt++ {
 		err := try()
 		if err == nil || err.Partial || !err.retryable(r.statuses) || attempt == maxTries {
 			return err
 		}
 		delay := r.delay(attempt, err.RetryAfter)
-		on(Event{Kind: EventRetrying, Retry: &Retry{Attempt: attempt, Of: maxTries, Delay: delay, Status: err.Status, Reason: err.reason()}})
+		on(reply.Event{Kind: reply.EventRetrying, Retry: &reply.Retry{Attempt: attempt, Of: maxTries, Delay: delay, Status: err.Status, Reason: err.reason()}})
 		if r.sleep(ctx, delay) != nil {
 			return failure(ctx, err.Provider, "", err)
 		}

@@ -2,7 +2,6 @@ package llm
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 
@@ -10,6 +9,7 @@ import (
 
 	"strata/history"
 	"strata/internal/upstream"
+	"strata/llm/reply"
 )
 
 func TestStreamAnswers(t *testing.T) {
@@ -21,7 +21,7 @@ func TestStreamAnswers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if answerText(res) != "Hello" || rec.text() != "Hello" || res.StopReason != StopEndTurn || len(res.Blocks) != 1 {
+			if answerText(res) != "Hello" || rec.text() != "Hello" || res.StopReason != reply.StopEndTurn || len(res.Blocks) != 1 {
 				t.Errorf("reply %+v, shown %q", res, rec.text())
 			}
 			if !res.UsageReported || res.Usage.Input != 10 || res.Usage.Output != 2 || res.Model != models[wire] || res.Cost == 0 {
@@ -51,16 +51,16 @@ func TestBlocksComeInOrderOfArrival(t *testing.T) {
 			if wire == upstream.OpenAI {
 				want[0].Signature, want[0].Origin = "", &history.Origin{Field: "reasoning_content"}
 			}
-			if diff := cmp.Diff(want, res.Blocks); diff != "" || err != nil || res.StopReason != StopToolUse {
+			if diff := cmp.Diff(want, res.Blocks); diff != "" || err != nil || res.StopReason != reply.StopToolUse {
 				t.Errorf("stop reason %s, error %v: %s", res.StopReason, err, diff)
 			}
-			var calls []ToolCallDelta
+			var calls []reply.ToolCallDelta
 			for _, e := range rec.events {
-				if e.Kind == EventToolCall {
+				if e.Kind == reply.EventToolCall {
 					calls = append(calls, *e.Call)
 				}
 			}
-			if len(calls) != 4 || calls[0].Args != "" || calls[2] != (ToolCallDelta{"tc_1", "read", `"/a"}`}) {
+			if len(calls) != 4 || calls[0].Args != "" || calls[2] != (reply.ToolCallDelta{ID: "tc_1", Name: "read", Args: `"/a"}`}) {
 				t.Errorf("emitted calls %+v", calls)
 			}
 		})
@@ -71,12 +71,12 @@ func TestThinkingIsSentBackSealed(t *testing.T) {
 	up := newUpstream(t, upstream.Script{Steps: []upstream.Step{upstream.Thinking("hm", "seal"), upstream.Redacted("opaque"), upstream.Text("yes")}})
 	c := newClient(t, up)
 	req := ask(upstream.Anthropic, "hi")
-	res, err := c.Stream(t.Context(), req, func(Event) {})
+	res, err := c.Stream(t.Context(), req, func(reply.Event) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Entries = append(req.Entries, message(history.RoleAssistant, res.Blocks...), user("go on"))
-	if _, err := c.Stream(t.Context(), req, func(Event) {}); err != nil {
+	if _, err := c.Stream(t.Context(), req, func(reply.Event) {}); err != nil {
 		t.Fatal(err)
 	}
 	body := string(up.Last().Body)
@@ -88,10 +88,10 @@ func TestThinkingIsSentBackSealed(t *testing.T) {
 }
 
 func TestStopReasons(t *testing.T) {
-	for reason, want := range map[string]StopReason{"end_turn": StopEndTurn, "max_tokens": StopMaxTokens, "refusal": StopRefusal, "tool_use": StopEndTurn} {
+	for reason, want := range map[string]reply.StopReason{"end_turn": reply.StopEndTurn, "max_tokens": reply.StopMaxTokens, "refusal": reply.StopRefusal, "tool_use": reply.StopEndTurn} {
 		for _, wire := range wires {
 			up := newUpstream(t, upstream.Script{Steps: upstream.Texts("x"), StopReason: reason})
-			res, err := newClient(t, up).Stream(t.Context(), ask(wire, "hi"), func(Event) {})
+			res, err := newClient(t, up).Stream(t.Context(), ask(wire, "hi"), func(reply.Event) {})
 			if err != nil || res.StopReason != want {
 				t.Errorf("%s: %s became %s, error %v", wire, reason, res.StopReason, err)
 			}
@@ -113,7 +113,7 @@ func TestThoughtLevelIsSent(t *testing.T) {
 	} {
 		up := newUpstream(t)
 		req := Request{Model: test.model, Entries: []Entry{user("hi")}, Thought: test.level}
-		if _, err := newClient(t, up).Stream(t.Context(), req, func(Event) {}); err != nil {
+		if _, err := newClient(t, up).Stream(t.Context(), req, func(reply.Event) {}); err != nil {
 			t.Fatal(err)
 		}
 		if body := string(up.Last().Body); !strings.Contains(body, test.want) {
@@ -126,7 +126,7 @@ func TestThoughtLevelIsSent(t *testing.T) {
 		if strings.HasSuffix(model, "4o") || strings.HasSuffix(model, "of") {
 			req.Thought = ThoughtHigh // neither exists in these streams
 		}
-		if _, err := newClient(t, up).Stream(t.Context(), req, func(Event) {}); err != nil {
+		if _, err := newClient(t, up).Stream(t.Context(), req, func(reply.Event) {}); err != nil {
 			t.Fatal(err)
 		}
 		if body := string(up.Last().Body); strings.Contains(body, "thinking") || strings.Contains(body, "effort") {
@@ -158,32 +158,9 @@ func TestSchemasAreWrittenInOneOrder(t *testing.T) {
 	}
 }
 
-func TestUsageNumbers(t *testing.T) {
-	for in, want := range map[string]count{"7": 7, "7.9": 7, "-3": 0, "null": 0, `"x"`: 0, "1e300": 1 << 40, "{}": 0} {
-		var c count = 99
-		if err := json.Unmarshal([]byte(in), &c); err != nil || c != want {
-			t.Errorf("%s: %d, want %d, error %v", in, c, want, err)
-		}
-	}
-	odd := openAIUsage{Prompt: 10}
-	odd.Details.value.Cached, odd.Details.value.Written = 50, 50
-	if u := odd.usage(); u != (history.Usage{CacheRead: 10}) {
-		t.Errorf("more cached than sent: %+v", u)
-	}
-	var a answer
-	a.on = func(Event) {}
-	s := anthropicStream{answer: &a}
-	s.report(anthropicUsage{Input: 20, CacheRead: 500, Output: 1})
-	s.report(anthropicUsage{Output: 30}) // the later event has no input
-	s.report(anthropicUsage{Input: 21, Output: 40, CacheWrite: 7})
-	if a.usage != (history.Usage{Input: 21, Output: 40, CacheRead: 500, CacheWrite: 7}) {
-		t.Errorf("usage in three events: %+v", a.usage)
-	}
-}
-
 func TestLongLivedWritesCostMore(t *testing.T) {
 	up := newUpstream(t, upstream.Script{Steps: upstream.Texts("x"), Usage: upstream.Usage{Output: 1, CacheWrite: 1_000_000, CacheWrite1h: 400_000}})
-	res, err := newClient(t, up).Stream(t.Context(), ask(upstream.Anthropic, "hi"), func(Event) {})
+	res, err := newClient(t, up).Stream(t.Context(), ask(upstream.Anthropic, "hi"), func(reply.Event) {})
 	if want := 0.6*3.75 + 0.4*6 + 15e-6; err != nil || !near(res.Cost, want) {
 		t.Errorf("cost %v, want %v, error %v", res.Cost, want, err)
 	}
@@ -218,7 +195,7 @@ func TestOddOpenAIServers(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			up := newUpstream(t, upstream.Script{Bare: true, Steps: []upstream.Step{upstream.Raw(test.stream)}})
-			res, err := newClient(t, up).Stream(t.Context(), ask(upstream.OpenAI, "hi"), func(Event) {})
+			res, err := newClient(t, up).Stream(t.Context(), ask(upstream.OpenAI, "hi"), func(reply.Event) {})
 			if diff := cmp.Diff(test.want, res.Blocks); diff != "" || (err != nil) != test.fails {
 				t.Errorf("error %v: %s", err, diff)
 			}
@@ -226,27 +203,8 @@ func TestOddOpenAIServers(t *testing.T) {
 	}
 }
 
-func TestAnswerBounds(t *testing.T) {
-	a := &answer{on: func(Event) {}}
-	b, _ := a.open(history.Block{Type: history.BlockText})
-	for range maxAnswer / (1 << 20) {
-		if err := a.addText(b, strings.Repeat("x", 1<<20)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := a.addText(b, "x"); !errors.Is(err, errTooLarge) {
-		t.Errorf("text above the bound: %v", err)
-	}
-	a = &answer{on: func(Event) {}}
-	for range maxBlocks {
-		if _, err := a.open(history.Block{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := a.open(history.Block{}); !errors.Is(err, errTooLarge) {
-		t.Errorf("a block above the bound: %v", err)
-	}
-	if e := failure(t.Context(), "p", "", errTooLarge); e.Kind != KindInvalid || e.retryable(DefaultRetryStatuses) {
-		t.Error("a reply that is too large would be requested again")
+func TestAnAnswerThatIsTooLargeIsNotAskedForAgain(t *testing.T) {
+	if e := failure(t.Context(), "p", "", reply.ErrTooLarge); e.Kind != KindInvalid || e.retryable(DefaultRetryStatuses) {
+		t.Errorf("%+v", e)
 	}
 }

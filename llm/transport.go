@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"sync"
 	"time"
+
+	"strata/llm/reply"
 )
 
 // endpoint is where the requests of one provider go, and the headers that each of them carries.
@@ -69,7 +71,7 @@ func (t *transport) send(ctx context.Context, to endpoint, method, path string, 
 	}
 	if res.StatusCode != http.StatusOK {
 		defer res.Body.Close()
-		out := errorOf(readFailure(res.Body, res.StatusCode))
+		out := errorOf(reply.ReadFailure(res.Body, res.StatusCode))
 		out.RetryAfter = retryAfter(res.Header, t.now())
 		return nil, out
 	}

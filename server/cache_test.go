@@ -14,6 +14,7 @@ import (
 	"strata/internal/testclient"
 	"strata/internal/upstream"
 	"strata/llm"
+	"strata/llm/reply"
 	"strata/session"
 	"strata/session/assembly"
 	"strata/stability"
@@ -190,7 +191,7 @@ func (s *stage) send(a assembly.Assembled) history.Usage {
 	for _, t := range a.Tools {
 		request.Tools = append(request.Tools, llm.Tool{Name: t.Name, Description: t.Description, Schema: t.InputSchema})
 	}
-	result, err := client.Stream(s.t.Context(), request, func(llm.Event) {})
+	result, err := client.Stream(s.t.Context(), request, func(reply.Event) {})
 	if err != nil {
 		s.t.Fatal(err)
 	}

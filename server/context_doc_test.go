@@ -106,8 +106,8 @@ func takeTour(t *testing.T, layout string, acts []act) *tour {
 		opt.Sessions.Rules.Stability = stability.Options{Layout: layout, Target: stability.DefaultTarget}
 	})
 	w.ts.upstream.Choose(func(req *upstream.Request) upstream.Script {
-		script := upstream.Script{Steps: upstream.Texts(reply(req.N)), Usage: cache.Serve(req).Usage}
-		script.Usage.Output = tokens.For(tokens.Default).Count(reply(req.N))
+		script := upstream.Script{Steps: upstream.Texts(replyText(req.N)), Usage: cache.Serve(req).Usage}
+		script.Usage.Output = tokens.For(tokens.Default).Count(replyText(req.N))
 		return script
 	})
 	w.ts.write("AGENTS.md", rulesText())
@@ -198,7 +198,7 @@ func (w *tour) report() string {
 	})
 }
 
-func reply(n int) string {
+func replyText(n int) string {
 	return strings.Repeat(fmt.Sprintf("Answer %d tells what the question asked for, and names the functions that matter. ", n), 4+n%3)
 }
 

@@ -18,6 +18,7 @@ import (
 	"strata/internal/testclient"
 	"strata/internal/upstream"
 	"strata/llm"
+	"strata/llm/reply"
 	"strata/rpc"
 	"strata/server/wire"
 	"strata/session/events"
@@ -49,10 +50,10 @@ func TestCancelOfARefusedPromptLeavesTheTurnAlone(t *testing.T) {
 // instantly is a provider that replies before the request is complete.
 type instantly struct{}
 
-func (instantly) Stream(_ context.Context, _ llm.Request, on func(llm.Event)) (llm.Result, error) {
-	on(llm.Event{Kind: llm.EventText, Text: "yes"})
-	return llm.Result{
-		Blocks: []history.Block{{Type: history.BlockText, Text: "yes"}}, StopReason: llm.StopEndTurn,
+func (instantly) Stream(_ context.Context, _ llm.Request, on func(reply.Event)) (reply.Result, error) {
+	on(reply.Event{Kind: reply.EventText, Text: "yes"})
+	return reply.Result{
+		Blocks: []history.Block{{Type: history.BlockText, Text: "yes"}}, StopReason: reply.StopEndTurn,
 		Usage: history.Usage{Input: 40, Output: 1}, UsageReported: true,
 	}, nil
 }
@@ -309,10 +310,10 @@ func TestUnsavedAnswerKeepsItsPlace(t *testing.T) {
 // failing is a provider that fails when the gate is closed, even if the turn is cancelled.
 type failing struct{ asked, gate chan struct{} }
 
-func (f failing) Stream(context.Context, llm.Request, func(llm.Event)) (llm.Result, error) {
+func (f failing) Stream(context.Context, llm.Request, func(reply.Event)) (reply.Result, error) {
 	close(f.asked)
 	<-f.gate
-	return llm.Result{}, errors.New("no answer")
+	return reply.Result{}, errors.New("no answer")
 }
 
 func TestCancelWhileTheEndIsBeingStored(t *testing.T) {

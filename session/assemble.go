@@ -8,6 +8,7 @@ import (
 
 	"strata/history"
 	"strata/llm"
+	"strata/llm/reply"
 	"strata/session/assembly"
 	"strata/session/compacting"
 	"strata/session/events"
@@ -151,9 +152,9 @@ func (f *frontends) spent(b *assembly.Built, messages []history.Message, told *h
 			counted += max(messages[i].Tokens-tokens.MessageOverhead, 0)
 		}
 	}
-	var result llm.Result
+	var result reply.Result
 	if told != nil {
-		result = llm.Result{Usage: *told, UsageReported: true, Cost: f.choices.model.Cost(*told)}
+		result = reply.Result{Usage: *told, UsageReported: true, Cost: f.choices.model.Cost(*told)}
 	}
 	measure := f.context.measure(f.choices.model)
 	return measure.SpentBy(&result, b.Counted, counted)

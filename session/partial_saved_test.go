@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"strata/history"
-	"strata/llm"
+	"strata/llm/reply"
 )
 
 // diskStore stores the text of a running reply like the real store: chunks are appended and never rewritten. Saves take
@@ -74,15 +74,15 @@ func TestPartialTextReachesTheDisk(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &diskStore{lockedStore: newLockedStore(), takes: tt.takes, refuse: tt.refuse}
 				want := map[history.BlockType]*strings.Builder{history.BlockText: {}, history.BlockThinking: {}}
-				s := lone(t, store, streamFunc(func(on func(llm.Event)) llm.Result {
+				s := lone(t, store, streamFunc(func(on func(reply.Event)) reply.Result {
 					for i := range deltas {
-						kind, block := llm.EventText, history.BlockText
+						kind, block := reply.EventText, history.BlockText
 						if i/100%3 == 0 { // thoughts and text alternate
-							kind, block = llm.EventThinking, history.BlockThinking
+							kind, block = reply.EventThinking, history.BlockThinking
 						}
 						delta := fmt.Sprintf("%*d ", tt.size-1, i)
 						want[block].WriteString(delta)
-						on(llm.Event{Kind: kind, Text: delta})
+						on(reply.Event{Kind: kind, Text: delta})
 						time.Sleep(gap)
 					}
 					time.Sleep(time.Minute) // the reply pauses; waiting text is saved in time
@@ -91,7 +91,7 @@ func TestPartialTextReachesTheDisk(t *testing.T) {
 							t.Errorf("%s: %d bytes were sent, %d are on disk", kind, said.Len(), len(got))
 						}
 					}
-					return llm.Result{Blocks: []history.Block{{Type: history.BlockText, Text: "fine"}}, StopReason: llm.StopEndTurn}
+					return reply.Result{Blocks: []history.Block{{Type: history.BlockText, Text: "fine"}}, StopReason: reply.StopEndTurn}
 				}))
 				prompt := Prompt{Blocks: []history.Block{{Type: history.BlockText, Text: "hello"}}}
 				if _, err := answerOf(func(reply func(PromptResult, error)) {

@@ -8,6 +8,7 @@ import (
 
 	"strata/history"
 	"strata/llm"
+	"strata/llm/reply"
 )
 
 // slowStore takes time to save the text of a running reply.
@@ -28,9 +29,9 @@ func (s *slowStore) Commit(ctx context.Context, ch history.Change) error {
 }
 
 // streamFunc is a Streamer.
-type streamFunc func(on func(llm.Event)) llm.Result
+type streamFunc func(on func(reply.Event)) reply.Result
 
-func (f streamFunc) Stream(_ context.Context, _ llm.Request, on func(llm.Event)) (llm.Result, error) {
+func (f streamFunc) Stream(_ context.Context, _ llm.Request, on func(reply.Event)) (reply.Result, error) {
 	return f(on), nil
 }
 
@@ -41,7 +42,7 @@ func TestPartialTextKeepsPace(t *testing.T) {
 		const deltas, gap = 5000, time.Millisecond
 		store := &slowStore{lockedStore: newLockedStore(), takes: 20 * time.Millisecond}
 		most := partialEvery + 2*store.takes + gap
-		s := lone(t, store, streamFunc(func(on func(llm.Event)) llm.Result {
+		s := lone(t, store, streamFunc(func(on func(reply.Event)) reply.Result {
 			for said := range deltas {
 				time.Sleep(gap)
 				store.mu.Lock()
@@ -50,9 +51,9 @@ func TestPartialTextKeepsPace(t *testing.T) {
 				if waits := time.Duration(said-saved) * gap; waits > most {
 					t.Errorf("after %d bytes, %d were saved: text waits for %v, the maximum is %v", said, saved, waits, most)
 				}
-				on(llm.Event{Kind: llm.EventText, Text: "x"})
+				on(reply.Event{Kind: reply.EventText, Text: "x"})
 			}
-			return llm.Result{Blocks: []history.Block{{Type: history.BlockText, Text: "fine"}}, StopReason: llm.StopEndTurn}
+			return reply.Result{Blocks: []history.Block{{Type: history.BlockText, Text: "fine"}}, StopReason: reply.StopEndTurn}
 		}))
 		result, err := answerOf(func(reply func(PromptResult, error)) {
 			prompt := Prompt{Blocks: []history.Block{{Type: history.BlockText, Text: "hello"}}}

@@ -11,6 +11,7 @@ import (
 
 	"strata/history"
 	"strata/llm"
+	"strata/llm/reply"
 	"strata/session/assembly"
 )
 
@@ -35,12 +36,12 @@ func (s *lockedStore) Messages(ctx context.Context, session string, seqs []int64
 // failOnce fails its first call; all others succeed.
 type failOnce struct{ calls int }
 
-func (f *failOnce) Stream(_ context.Context, _ llm.Request, on func(llm.Event)) (llm.Result, error) {
+func (f *failOnce) Stream(_ context.Context, _ llm.Request, on func(reply.Event)) (reply.Result, error) {
 	if f.calls++; f.calls == 1 {
-		return llm.Result{}, errors.New("no answer")
+		return reply.Result{}, errors.New("no answer")
 	}
-	on(llm.Event{Kind: llm.EventText, Text: "fine"})
-	return llm.Result{Blocks: []history.Block{{Type: history.BlockText, Text: "fine"}}, StopReason: llm.StopEndTurn}, nil
+	on(reply.Event{Kind: reply.EventText, Text: "fine"})
+	return reply.Result{Blocks: []history.Block{{Type: history.BlockText, Text: "fine"}}, StopReason: reply.StopEndTurn}, nil
 }
 
 type noMeter struct{}

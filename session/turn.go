@@ -9,6 +9,7 @@ import (
 
 	"strata/history"
 	"strata/llm"
+	"strata/llm/reply"
 	"strata/session/assembly"
 	"strata/session/compacting"
 	"strata/session/content"
@@ -72,7 +73,7 @@ type turn struct {
 
 // outcome is how a stream ended.
 type outcome struct {
-	result llm.Result
+	result reply.Result
 	tokens int  // of the reply, counted, with the framing of a message
 	shown  bool // a part of the reply was shown
 	err    error
@@ -237,8 +238,8 @@ func (t *turns) receive(of *turn, b *assembly.Built) (out outcome) {
 	size, cached := 0, false
 	ctx, stop := context.WithCancelCause(of.ctx)
 	defer stop(nil)
-	out.result, out.err = t.deps.Streamer.Stream(ctx, b.Request, func(e llm.Event) {
-		if e.Kind == llm.EventUsage && !cached {
+	out.result, out.err = t.deps.Streamer.Stream(ctx, b.Request, func(e reply.Event) {
+		if e.Kind == reply.EventUsage && !cached {
 			cached = true
 			b.Mirror.Answered(b.Plan, cacheUsage(*e.Usage))
 		}
@@ -246,7 +247,7 @@ func (t *turns) receive(of *turn, b *assembly.Built) (out outcome) {
 			stop(ErrTooLong)
 			return
 		}
-		out.shown = out.shown || e.Kind == llm.EventText || e.Kind == llm.EventThinking
+		out.shown = out.shown || e.Kind == reply.EventText || e.Kind == reply.EventThinking
 		t.mailbox.Feed(func() { t.onEvent(of, e) })
 	})
 	if cause := context.Cause(ctx); errors.Is(cause, ErrTooLong) {
@@ -298,15 +299,15 @@ func (t *turns) built(of *turn, b assembly.Built) {
 }
 
 // onEvent takes an event of the reply.
-func (t *turns) onEvent(of *turn, e llm.Event) {
+func (t *turns) onEvent(of *turn, e reply.Event) {
 	switch e.Kind {
-	case llm.EventText:
+	case reply.EventText:
 		t.emitText(of, events.Text, &of.text, e.Text)
 		t.keepPartial(of, history.BlockText, e.Text)
-	case llm.EventThinking:
+	case reply.EventThinking:
 		t.emitText(of, events.Thought, &of.thought, e.Text)
 		t.keepPartial(of, history.BlockThinking, e.Text)
-	case llm.EventRetrying:
+	case reply.EventRetrying:
 		t.emit(events.Event{Kind: events.Retrying, Turn: of.record.ID, Data: events.RetryInfo{
 			Attempt: e.Retry.Attempt, Of: e.Retry.Of, DelayMs: e.Retry.Delay.Milliseconds(), Status: e.Retry.Status, Reason: e.Retry.Reason,
 		}})

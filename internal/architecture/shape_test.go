@@ -8,25 +8,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// knots are the packages that exceed a limit still. Packages are only removed from this list.
-var knots = []string{"strata/llm"}
-
 func TestPackagesKeepTheirShape(t *testing.T) {
 	for _, s := range shapes(t) {
-		faults := shapeFaults(s)
-		if !slices.Contains(knots, s.importPath) {
-			for _, fault := range faults {
-				t.Error(fault)
-			}
-		} else if len(faults) == 0 {
-			t.Errorf("%s exceeds no limit any more: remove it from knots", s.importPath)
+		for _, fault := range shapeFaults(s) {
+			t.Error(fault)
 		}
 	}
 }

@@ -2,7 +2,7 @@ package assembly
 
 import (
 	"strata/history"
-	"strata/llm"
+	"strata/llm/reply"
 	"strata/tokens"
 )
 
@@ -17,7 +17,7 @@ type Spent struct {
 
 // SpentBy returns what a call of a model used. request and reply are counted tokens: of the whole request, and of the reply
 // without its framing.
-func (m *Measure) SpentBy(result *llm.Result, request, reply int) Spent {
+func (m *Measure) SpentBy(result *reply.Result, request, reply int) Spent {
 	s := Spent{Usage: result.Usage, Cost: result.Cost, Estimated: !result.UsageReported}
 	if s.Usage.Context() == 0 {
 		s.Usage.Input, s.Estimated = m.Calibrated(request), true

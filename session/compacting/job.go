@@ -10,6 +10,7 @@ import (
 	"strata/compaction"
 	"strata/history"
 	"strata/llm"
+	"strata/llm/reply"
 	"strata/session/assembly"
 	"strata/session/content"
 	"strata/session/loop"
@@ -18,7 +19,7 @@ import (
 // Streamer makes model calls.
 type Streamer interface {
 	// Stream sends req and calls on for each event, in order, on the calling goroutine.
-	Stream(ctx context.Context, req llm.Request, on func(llm.Event)) (llm.Result, error)
+	Stream(ctx context.Context, req llm.Request, on func(reply.Event)) (reply.Result, error)
 }
 
 // Services are what all sessions of a server share for their compactions.
@@ -139,12 +140,12 @@ func (j *job) Complete(ctx context.Context, c compaction.Call) (compaction.Reply
 	if err != nil {
 		return compaction.Reply{}, err
 	}
-	reply := history.Message{Blocks: result.Blocks}
-	return compaction.Reply{Text: reply.PlainText(), Truncated: result.StopReason == llm.StopMaxTokens}, nil
+	summary := history.Message{Blocks: result.Blocks}
+	return compaction.Reply{Text: summary.PlainText(), Truncated: result.StopReason == reply.StopMaxTokens}, nil
 }
 
 // note notes a call and what it used; nothing if the provider did not answer.
-func (j *job) note(request *llm.Request, result *llm.Result, err error) {
+func (j *job) note(request *llm.Request, result *reply.Result, err error) {
 	if err != nil && !result.UsageReported && len(result.Blocks) == 0 {
 		return
 	}
@@ -194,7 +195,7 @@ func (j *job) learn(request *llm.Request, failed error) {
 const maxSummary = 256 << 10
 
 // stream makes a call. The text of a summary is drafted in chunks while it arrives.
-func (j *job) stream(ctx context.Context, request llm.Request) (llm.Result, error) {
+func (j *job) stream(ctx context.Context, request llm.Request) (reply.Result, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	d := draft{tell: func(string) {}}
@@ -207,12 +208,12 @@ func (j *job) stream(ctx context.Context, request llm.Request) (llm.Result, erro
 		}
 	}
 	size := 0
-	result, err := j.Streamer.Stream(ctx, request, func(e llm.Event) {
+	result, err := j.Streamer.Stream(ctx, request, func(e reply.Event) {
 		if size += len(e.Text); size > maxSummary {
 			stop(compaction.ErrTruncated)
 			return
 		}
-		if e.Kind == llm.EventText {
+		if e.Kind == reply.EventText {
 			d.add(e.Text)
 		}
 	})

@@ -1,4 +1,4 @@
-package llm
+package reply
 
 import "strings"
 
@@ -33,7 +33,7 @@ var endings = map[string]ending{
 
 // stopped takes a stop reason. An empty one says nothing and replaces none that was seen before.
 // The error says that the provider broke the reply off.
-func (a *answer) stopped(reason string) error {
+func (a *Answer) stopped(reason string) error {
 	reason = strings.TrimSpace(reason)
 	if reason == "" {
 		return nil
@@ -41,7 +41,7 @@ func (a *answer) stopped(reason string) error {
 	a.cut = false
 	switch endings[strings.ToLower(reason)] {
 	case endsFailed:
-		return wireFailure{kind: reason, message: "the provider broke the reply off: " + reason}.inStream()
+		return Failure{kind: reason, Message: "the provider broke the reply off: " + reason}.inStream()
 	case endsAtLimit:
 		a.stop, a.cut = StopMaxTokens, true
 	case endsRefused:
@@ -51,6 +51,6 @@ func (a *answer) stopped(reason string) error {
 	default:
 		a.stop = StopEndTurn
 	}
-	a.finish()
+	a.Finish()
 	return nil
 }

@@ -1,9 +1,10 @@
-package llm
+package reply
 
 import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"html"
 	"io"
 	"net/http"
@@ -13,46 +14,53 @@ import (
 	"strata/internal/lazy"
 )
 
-// wireFailure is a provider's error as far as it can be read: its words, and what classifies it.
-type wireFailure struct {
-	message string
+// The errors of a reply beside what its provider says.
+var (
+	ErrNoEnd      = errors.New("the stream ended before the answer was complete")
+	ErrUnreadable = errors.New("the stream holds an event that cannot be read")
+	ErrTooLarge   = errors.New("the answer is larger than this client takes")
+)
+
+// Failure is a provider's error as far as it can be read: its words, and what classifies it.
+type Failure struct {
+	Message string
 	kind    string // type, code or status in words
-	param   string // the parameter that is wrong
-	status  int    // HTTP status, of the answer or in the error; 0 for none
-	limit   int    // the model's context in tokens; 0 where the error does not name it
-	counted int    // the request in the provider's tokens; 0 where the error does not name it
-	tooLong bool   // the request is longer than the model's context
-	unpaid  bool   // the account has no money left, whatever the status
+	Param   string // the parameter that is wrong
+	Status  int    // HTTP status, of the answer or in the error; 0 for none
+	Limit   int    // the model's context in tokens; 0 where the error does not name it
+	Counted int    // the request in the provider's tokens; 0 where the error does not name it
+	TooLong bool   // the request is longer than the model's context
+	Unpaid  bool   // the account has no money left, whatever the status
 }
 
 // Error returns the provider's words.
-func (f *wireFailure) Error() string { return f.message }
+func (f *Failure) Error() string { return f.Message }
 
 // maxFailureDepth bounds how deep an error may hide in other errors.
 const maxFailureDepth = 5
 
 // readWireFailure reads an error of any form: a string; a list of errors; an object with error, message, detail or
 // msg. ok is false where raw says nothing that reads as an error.
-func readWireFailure(raw json.RawMessage) (f wireFailure, ok bool) {
+func readWireFailure(raw json.RawMessage) (f Failure, ok bool) {
 	return readFailureAt(raw, maxFailureDepth)
 }
 
-func readFailureAt(raw json.RawMessage, depth int) (f wireFailure, ok bool) {
+func readFailureAt(raw json.RawMessage, depth int) (f Failure, ok bool) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || depth == 0 {
 		return f, false
 	}
 	switch raw[0] {
 	case '"':
-		if json.Unmarshal(raw, &f.message) != nil {
+		if json.Unmarshal(raw, &f.Message) != nil {
 			return f, false
 		}
-		if inner := strings.TrimSpace(f.message); strings.HasPrefix(inner, "{") || strings.HasPrefix(inner, "[") {
+		if inner := strings.TrimSpace(f.Message); strings.HasPrefix(inner, "{") || strings.HasPrefix(inner, "[") {
 			if nested, ok := readFailureAt(json.RawMessage(inner), depth-1); ok { // gateways pass on an error as a string
 				return nested, true
 			}
 		}
-		return f, strings.TrimSpace(f.message) != ""
+		return f, strings.TrimSpace(f.Message) != ""
 	case '[':
 		var elements []json.RawMessage
 		if json.Unmarshal(raw, &elements) != nil {
@@ -64,13 +72,13 @@ func readFailureAt(raw json.RawMessage, depth int) (f wireFailure, ok bool) {
 			}
 		}
 	case '{':
-		return readFailureObject(members(raw), depth)
+		return readFailureObject(Members(raw), depth)
 	}
 	return f, false
 }
 
 // readFailureObject reads the members of an error object, or of an object that holds one.
-func readFailureObject(object map[string]json.RawMessage, depth int) (f wireFailure, ok bool) {
+func readFailureObject(object map[string]json.RawMessage, depth int) (f Failure, ok bool) {
 	for _, name := range []string{"error", "message", "detail", "msg", "errors", "error_message", "error_description", "Message"} {
 		inner, found := readFailureAt(object[name], depth-1)
 		if found {
@@ -79,30 +87,30 @@ func readFailureObject(object map[string]json.RawMessage, depth int) (f wireFail
 		}
 	}
 	f.classify(object)
-	if !ok && len(members(object["error"])) > 0 { // an error without words
-		f.classify(members(object["error"]))
-		ok = f.kind != "" || f.status != 0
+	if !ok && len(Members(object["error"])) > 0 { // an error without words
+		f.classify(Members(object["error"]))
+		ok = f.kind != "" || f.Status != 0
 	}
-	if base := members(object["base_resp"]); !ok && string(base["status_code"]) != "0" { // MiniMax
+	if base := Members(object["base_resp"]); !ok && string(base["status_code"]) != "0" { // MiniMax
 		if inner, found := readFailureAt(base["status_msg"], depth-1); found {
-			f.message, ok = inner.message, true
+			f.Message, ok = inner.Message, true
 		}
 	}
-	if raw := members(object["metadata"])["raw"]; len(raw) > 0 { // OpenRouter: the words of the provider behind it
-		if inner, found := readFailureAt(raw, depth-1); found && inner.message != f.message {
-			f.message, ok = strings.TrimPrefix(f.message+": "+inner.message, ": "), true
-			f.limit, f.counted = cmp.Or(f.limit, inner.limit), cmp.Or(f.counted, inner.counted)
+	if raw := Members(object["metadata"])["raw"]; len(raw) > 0 { // OpenRouter: the words of the provider behind it
+		if inner, found := readFailureAt(raw, depth-1); found && inner.Message != f.Message {
+			f.Message, ok = strings.TrimPrefix(f.Message+": "+inner.Message, ": "), true
+			f.Limit, f.Counted = cmp.Or(f.Limit, inner.Limit), cmp.Or(f.Counted, inner.Counted)
 		}
 	}
 	return f, ok
 }
 
 // classify takes the members of an error object that say what kind of error it is. What an inner object said stays.
-func (f *wireFailure) classify(object map[string]json.RawMessage) {
+func (f *Failure) classify(object map[string]json.RawMessage) {
 	for _, name := range []string{"status_code", "http_status", "code", "status"} {
 		var number count
-		if raw := object[name]; len(raw) > 0 && f.status == 0 && number.UnmarshalJSON(raw) == nil && number >= 400 && number < 600 {
-			f.status = int(number)
+		if raw := object[name]; len(raw) > 0 && f.Status == 0 && number.UnmarshalJSON(raw) == nil && number >= 400 && number < 600 {
+			f.Status = int(number)
 		}
 	}
 	for _, name := range []string{"code", "type", "status"} {
@@ -122,16 +130,16 @@ func (f *wireFailure) classify(object map[string]json.RawMessage) {
 			*target = int(number)
 		}
 	}
-	read(&f.limit, "n_ctx") // llama.cpp
-	read(&f.counted, "n_prompt_tokens")
+	read(&f.Limit, "n_ctx") // llama.cpp
+	read(&f.Counted, "n_prompt_tokens")
 	var param label
-	if raw := object["param"]; len(raw) > 0 && f.param == "" && param.UnmarshalJSON(raw) == nil {
-		f.param = string(param)
+	if raw := object["param"]; len(raw) > 0 && f.Param == "" && param.UnmarshalJSON(raw) == nil {
+		f.Param = string(param)
 	}
 }
 
 // readFailureBody reads a whole body: JSON of any form, a page of HTML, or plain text.
-func readFailureBody(body []byte) wireFailure {
+func readFailureBody(body []byte) Failure {
 	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\uFEFF")))
 	for line := range bytes.Lines(body) { // an error that comes as an event stream
 		data, isData := bytes.CutPrefix(bytes.TrimSpace(line), []byte("data:"))
@@ -151,12 +159,12 @@ func readFailureBody(body []byte) wireFailure {
 		return f
 	}
 	if isHTML(body) {
-		return wireFailure{message: titleOf(body)}
+		return Failure{Message: titleOf(body)}
 	}
 	if len(body) > 0 && (body[0] == '{' || body[0] == '[') {
-		return wireFailure{} // JSON that was cut off
+		return Failure{} // JSON that was cut off
 	}
-	return wireFailure{message: string(body)}
+	return Failure{Message: string(body)}
 }
 
 func isHTML(body []byte) bool {
@@ -205,27 +213,27 @@ func statusOfKind(kind string) int {
 }
 
 // inStream returns f as the error that stands inside a stream or a body with status 200.
-func (f wireFailure) inStream() error {
-	return f.withStatus(cmp.Or(f.status, statusOfKind(f.kind), http.StatusInternalServerError))
+func (f Failure) inStream() error {
+	return f.withStatus(cmp.Or(f.Status, statusOfKind(f.kind), http.StatusInternalServerError))
 }
 
 // withStatus returns f as the failure of an answer with an HTTP status.
-func (f wireFailure) withStatus(status int) *wireFailure {
-	f.status = status
-	f.message = cmp.Or(strings.TrimSpace(f.message), f.kind, http.StatusText(status)) // 529 has no text
-	f.unpaid = statusOfKind(f.kind) == http.StatusPaymentRequired
-	f.tooLong = !f.unpaid && f.exceedsContext(status)
-	if f.tooLong {
+func (f Failure) withStatus(status int) *Failure {
+	f.Status = status
+	f.Unpaid = statusOfKind(f.kind) == http.StatusPaymentRequired
+	f.TooLong = !f.Unpaid && f.exceedsContext(status)
+	if f.TooLong {
 		f.readLimits()
 	}
+	f.Message = cmp.Or(strings.TrimSpace(f.Message), f.kind, http.StatusText(status)) // 529 has no text
 	return &f
 }
 
 // maxErrorBody is how much of an error's body is read, in bytes.
 const maxErrorBody = 64 << 10
 
-// readFailure reads the body of a response whose status is not 200.
-func readFailure(body io.Reader, status int) *wireFailure {
+// ReadFailure reads the body of a response whose status is not 200.
+func ReadFailure(body io.Reader, status int) *Failure {
 	text, _ := io.ReadAll(io.LimitReader(body, maxErrorBody)) // what arrived of it is what can be said
 	return readFailureBody(text).withStatus(status)
 }

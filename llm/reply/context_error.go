@@ -1,4 +1,4 @@
-package llm
+package reply
 
 import (
 	"net/http"
@@ -34,7 +34,7 @@ var contextWords = lazy.Regexp(`(?i)` + strings.Join([]string{
 }, "|"))
 
 // exceedsContext reports whether f, with its HTTP status, says that the request is longer than the model's context.
-func (f *wireFailure) exceedsContext(status int) bool {
+func (f *Failure) exceedsContext(status int) bool {
 	switch status {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusInternalServerError:
 	default:
@@ -44,7 +44,7 @@ func (f *wireFailure) exceedsContext(status int) bool {
 	case "context_length_exceeded", "exceed_context_size_error", "context_window_exceeded", "model_context_window_exceeded":
 		return true
 	}
-	return contextWords().MatchString(f.message)
+	return contextWords().MatchString(f.Message)
 }
 
 // contextNumbers find the limit and the size of the request in the words of an error.
@@ -76,8 +76,8 @@ const (
 var digitGroups = lazy.Regexp(`(\d)[,_](\d{3})(\D|$)`)
 
 // readLimits takes the numbers of a context-length error from its words, where they are not members of their own.
-func (f *wireFailure) readLimits() {
-	text := f.message
+func (f *Failure) readLimits() {
+	text := f.Message
 	for digitGroups().MatchString(text) {
 		text = digitGroups().ReplaceAllString(text, "$1$2$3")
 	}
@@ -95,16 +95,16 @@ func (f *wireFailure) readLimits() {
 		for i, name := range pattern.SubexpNames() {
 			switch name {
 			case "limit":
-				take(&f.limit, m[i])
+				take(&f.Limit, m[i])
 			case "counted":
-				take(&f.counted, m[i])
+				take(&f.Counted, m[i])
 			}
 		}
 	}
-	if f.limit < minContext || f.limit > maxContext {
-		f.limit = 0
+	if f.Limit < minContext || f.Limit > maxContext {
+		f.Limit = 0
 	}
-	if f.counted < minContext || f.counted > maxContext {
-		f.counted = 0
+	if f.Counted < minContext || f.Counted > maxContext {
+		f.Counted = 0
 	}
 }

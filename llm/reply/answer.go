@@ -1,4 +1,4 @@
-package llm
+package reply
 
 import (
 	"encoding/json"
@@ -14,19 +14,20 @@ const maxBlocks = 10000
 // maxAnswer bounds all text, thinking and arguments of one answer, in bytes.
 const maxAnswer = 64 << 20
 
-// answer collects what a stream delivers, and tells it on.
-type answer struct {
-	on       func(Event)
-	tools    bool          // the request declared tools
-	newID    func() string // makes ids of calls
-	onFinish func()        // called once, when the reply is complete
-	blocks   []*block
-	size     int  // bytes so far
-	shown    bool // something visible was told
+// Answer collects what a stream delivers, and tells it on.
+type Answer struct {
+	On       func(Event)   // receives each event
+	Tools    bool          // the request declared tools
+	NewID    func() string // makes ids of calls
+	OnFinish func()        // called once, when the reply is complete; may be nil
 
+	Shown bool // something visible was told
+	Long  int  // part of the usage's CacheWrite that lives for an hour
+
+	blocks   []*block
+	size     int // bytes so far
 	usage    history.Usage
 	reported bool
-	long     int // part of usage.CacheWrite that lives for an hour
 	stop     StopReason
 	cut      bool // the output limit ended it
 	finished bool // its stop reason was seen
@@ -41,9 +42,9 @@ type block struct {
 }
 
 // open begins a block. It fails when there are too many.
-func (a *answer) open(b history.Block) (*block, error) {
+func (a *Answer) open(b history.Block) (*block, error) {
 	if err := a.grow(len(b.CallID) + len(b.Name) + len(b.Data)); err != nil || len(a.blocks) == maxBlocks {
-		return nil, errTooLarge
+		return nil, ErrTooLarge
 	}
 	out := &block{Block: b}
 	a.blocks = append(a.blocks, out)
@@ -51,7 +52,7 @@ func (a *answer) open(b history.Block) (*block, error) {
 }
 
 // last returns the newest block if it is of kind, else opens one.
-func (a *answer) last(kind history.BlockType) (*block, error) {
+func (a *Answer) last(kind history.BlockType) (*block, error) {
 	if n := len(a.blocks); n > 0 && a.blocks[n-1].Type == kind {
 		return a.blocks[n-1], nil
 	}
@@ -63,11 +64,11 @@ func (a *answer) last(kind history.BlockType) (*block, error) {
 
 // openCall begins a tool call. The provider's id may be empty or used twice, so the call has an id of its own.
 // name may be empty where it follows.
-func (a *answer) openCall(providerID, name string) (*block, error) {
+func (a *Answer) openCall(providerID, name string) (*block, error) {
 	if err := a.grow(len(providerID)); err != nil {
 		return nil, err
 	}
-	b, err := a.open(history.Block{Type: history.BlockToolCall, CallID: a.newID()})
+	b, err := a.open(history.Block{Type: history.BlockToolCall, CallID: a.NewID()})
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +77,7 @@ func (a *answer) openCall(providerID, name string) (*block, error) {
 }
 
 // nameCall gives a call its name if it has none, and tells of the call with the arguments so far.
-func (a *answer) nameCall(b *block, name string) error {
+func (a *Answer) nameCall(b *block, name string) error {
 	if b.Name != "" || name == "" {
 		return nil
 	}
@@ -89,7 +90,7 @@ func (a *answer) nameCall(b *block, name string) error {
 }
 
 // keepExtra keeps members of a call that go back unchanged to its provider.
-func (a *answer) keepExtra(b *block, extra json.RawMessage) error {
+func (a *Answer) keepExtra(b *block, extra json.RawMessage) error {
 	if len(extra) == 0 {
 		return nil
 	}
@@ -97,13 +98,13 @@ func (a *answer) keepExtra(b *block, extra json.RawMessage) error {
 	return a.grow(len(extra))
 }
 
-func (a *answer) hasCalls() bool {
+func (a *Answer) hasCalls() bool {
 	return slices.ContainsFunc(a.blocks, func(b *block) bool { return b.Type == history.BlockToolCall && b.says() })
 }
 
 // addProse appends text to the newest text block and thinking to the newest thinking block.
 // field is the member of the wire format that thinking came in.
-func (a *answer) addProse(p prose, field string) error {
+func (a *Answer) addProse(p prose, field string) error {
 	for _, s := range p {
 		kind := history.BlockText
 		if s.thinking {
@@ -124,11 +125,11 @@ func (a *answer) addProse(p prose, field string) error {
 }
 
 // add appends f to b and tells it.
-func (a *answer) add(b *block, f fragment) error {
+func (a *Answer) add(b *block, f fragment) error {
 	return a.addText(b, b.join.add(f))
 }
 
-func (a *answer) addText(b *block, text string) error {
+func (a *Answer) addText(b *block, text string) error {
 	if text == "" {
 		return nil
 	}
@@ -149,21 +150,30 @@ func (a *answer) addText(b *block, text string) error {
 	return nil
 }
 
+// Say appends text to the newest text block.
+func (a *Answer) Say(text string) error {
+	b, err := a.last(history.BlockText)
+	if err != nil {
+		return err
+	}
+	return a.addText(b, text)
+}
+
 // sign appends to the provider's seal on a thinking block.
-func (a *answer) sign(b *block, seal string) error {
+func (a *Answer) sign(b *block, seal string) error {
 	b.Signature += seal // one delta in practice
 	return a.grow(len(seal))
 }
 
-func (a *answer) grow(n int) error {
+func (a *Answer) grow(n int) error {
 	if a.size += n; a.size > maxAnswer {
-		return errTooLarge
+		return ErrTooLarge
 	}
 	return nil
 }
 
 // close tells what b still holds back. b may be closed more than once.
-func (a *answer) close(b *block) {
+func (a *Answer) close(b *block) {
 	if rest := b.join.rest(); rest != "" {
 		a.addText(b, rest)
 	}
@@ -173,42 +183,42 @@ func (a *answer) close(b *block) {
 	b.whole = ""
 }
 
-func (a *answer) tell(e Event) {
-	a.shown = true
-	a.on(e)
+func (a *Answer) tell(e Event) {
+	a.Shown = true
+	a.On(e)
 }
 
-func (a *answer) tellUsage() {
+func (a *Answer) tellUsage() {
 	a.reported = true
 	usage := a.usage
-	a.on(Event{Kind: EventUsage, Usage: &usage})
+	a.On(Event{Kind: EventUsage, Usage: &usage})
 }
 
-// finish notes that the reply is complete, however the stream ends.
-func (a *answer) finish() {
+// Finish notes that the reply is complete, however the stream ends.
+func (a *Answer) Finish() {
 	if a.stop == "" {
 		a.stop = StopEndTurn
 	}
-	if !a.finished && a.onFinish != nil {
-		a.onFinish()
+	if !a.finished && a.OnFinish != nil {
+		a.OnFinish()
 	}
 	a.finished = true
 }
 
 // stopReason returns the stop reason of a complete reply. Calls count, not the name that the provider gave the reason;
 // only a request that declared tools can end with a call.
-func (a *answer) stopReason() StopReason {
+func (a *Answer) stopReason() StopReason {
 	switch {
 	case a.stop != StopEndTurn && a.stop != StopToolUse:
 		return a.stop
-	case a.tools && (a.stop == StopToolUse || a.hasCalls()):
+	case a.Tools && (a.stop == StopToolUse || a.hasCalls()):
 		return StopToolUse
 	}
 	return StopEndTurn
 }
 
-// result is the answer so far, without model and cost. whole says that the stream came to its end.
-func (a *answer) result(whole bool) Result {
+// Result is the answer so far, without model and cost. whole says that the stream came to its end.
+func (a *Answer) Result(whole bool) Result {
 	res := Result{Usage: a.usage, UsageReported: a.reported}
 	if whole {
 		res.StopReason = a.stopReason()

@@ -1,4 +1,4 @@
-package llm
+package reply
 
 import (
 	"encoding/json"

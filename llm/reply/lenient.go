@@ -1,4 +1,4 @@
-package llm
+package reply
 
 import (
 	"bytes"
@@ -177,8 +177,8 @@ func (a *argsDelta) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// members splits a JSON object. It returns nil where raw is none.
-func members(raw json.RawMessage) map[string]json.RawMessage {
+// Members splits a JSON object. It returns nil where raw is none.
+func Members(raw json.RawMessage) map[string]json.RawMessage {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(raw, &object) != nil {
 		return nil
@@ -186,9 +186,9 @@ func members(raw json.RawMessage) map[string]json.RawMessage {
 	return object
 }
 
-// without returns the members of an object that are not among known, as an object; nil where none remain.
+// Without returns the members of an object that are not among known, as an object; nil where none remain.
 // Members that are null say nothing and are dropped.
-func without(object map[string]json.RawMessage, known ...string) json.RawMessage {
+func Without(object map[string]json.RawMessage, known ...string) json.RawMessage {
 	rest := map[string]json.RawMessage{}
 	for name, value := range object {
 		rest[name] = value
@@ -219,8 +219,8 @@ func merged(a, b json.RawMessage) json.RawMessage {
 	if len(b) == 0 {
 		return a
 	}
-	all := members(a)
-	for name, value := range members(b) {
+	all := Members(a)
+	for name, value := range Members(b) {
 		all[name] = value
 	}
 	out, err := json.Marshal(all)

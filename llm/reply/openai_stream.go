@@ -1,4 +1,4 @@
-package llm
+package reply
 
 import (
 	"encoding/json"
@@ -63,9 +63,9 @@ func (p *openAICallPart) UnmarshalJSON(raw []byte) error {
 	if known.Index.present {
 		p.index = int(known.Index.value)
 	}
-	object := members(raw)
-	p.extra = without(object, "index", "id", "type", "function")
-	if inner := without(members(object["function"]), "name", "arguments"); inner != nil {
+	object := Members(raw)
+	p.extra = Without(object, "index", "id", "type", "function")
+	if inner := Without(Members(object["function"]), "name", "arguments"); inner != nil {
 		nested, err := json.Marshal(map[string]json.RawMessage{"function": inner})
 		if err != nil {
 			return err
@@ -106,12 +106,12 @@ func (u *openAIUsage) usage() history.Usage {
 
 // openAIStream decodes chat completions.
 type openAIStream struct {
-	*answer
+	*Answer
 	calls map[int]*block // by index
 }
 
-func newOpenAIStream(a *answer) *openAIStream {
-	return &openAIStream{answer: a, calls: map[int]*block{}}
+func NewOpenAIStream(a *Answer) Decoder {
+	return &openAIStream{Answer: a, calls: map[int]*block{}}
 }
 
 func (s *openAIStream) take(name string, object []byte) (done bool, err error) {
@@ -160,7 +160,7 @@ func (s *openAIStream) choice(c *openAIChoice) error {
 }
 
 // failure returns the error that a chunk holds, if it holds one.
-func (c *openAIChunk) failure(name string, object []byte) (wireFailure, bool) {
+func (c *openAIChunk) failure(name string, object []byte) (Failure, bool) {
 	if failure, ok := readWireFailure(c.Error); ok {
 		if whole, ok := readWireFailure(object); ok {
 			return whole, true
@@ -173,7 +173,7 @@ func (c *openAIChunk) failure(name string, object []byte) (wireFailure, bool) {
 	if name == "error" || !c.Usage.present && !c.Groq.present {
 		return readWireFailure(object)
 	}
-	return wireFailure{}, false
+	return Failure{}, false
 }
 
 func (s *openAIStream) delta(d *openAIDelta) error {

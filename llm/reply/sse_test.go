@@ -1,4 +1,4 @@
-package llm
+package reply
 
 import (
 	"bufio"
@@ -73,7 +73,7 @@ func TestSSEBound(t *testing.T) {
 		"one line":   strings.NewReader("data: " + strings.Repeat("x", maxEvent) + "\n\n"),
 		"many lines": strings.NewReader(strings.Repeat("data: "+strings.Repeat("x", 1<<20)+"\n", 40)),
 	} {
-		if _, err := readEvents(r); !errors.Is(err, errTooLarge) {
+		if _, err := readEvents(r); !errors.Is(err, ErrTooLarge) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
@@ -107,12 +107,12 @@ func FuzzDecode(f *testing.F) {
 	f.Add(`data: {"type":"content_block_start","content_block":{"type":"text","text":"\ud83d"}}` + "\n\n" + `data: {"type":"message_stop"}`)
 	f.Add(`data: {"choices":[{"delta":{"content":"x","tool_calls":[{"index":-1,"function":{"arguments":"{"}}]},"finish_reason":"length"}]}`)
 	f.Fuzz(func(t *testing.T, in string) {
-		for _, format := range wireFormats {
-			var rec recorder
-			a := &answer{on: rec.on, tools: true, newID: func() string { return "tc_1" }}
-			err := readReply(strings.NewReader(in), format.decoder(a), a)
-			res := a.result(err == nil)
-			if shown := rec.text(); shown != strings.ToValidUTF8(shown, "\uFFFD") {
+		for _, decoder := range []func(*Answer) Decoder{NewAnthropicStream, NewOpenAIStream} {
+			var told told
+			a := &Answer{On: told.on, Tools: true, NewID: func() string { return "tc_1" }}
+			err := Read(strings.NewReader(in), decoder(a), a)
+			res := a.Result(err == nil)
+			if shown := told.text; shown != strings.ToValidUTF8(shown, "\uFFFD") {
 				t.Errorf("emitted invalid text %q", shown)
 			}
 			if err == nil && res.StopReason == "" {

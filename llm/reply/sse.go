@@ -1,4 +1,4 @@
-package llm
+package reply
 
 import (
 	"bufio"
@@ -67,7 +67,7 @@ func (s *sseReader) line() (blank bool, err error) {
 		}
 		n := lineEnd(chunk)
 		if len(s.data)+max(n, 0) > maxEvent || n < 0 && len(s.data)+len(chunk) > maxEvent {
-			return false, errTooLarge
+			return false, ErrTooLarge
 		}
 		if n < 0 {
 			s.data = append(s.data, chunk...)

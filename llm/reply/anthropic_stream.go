@@ -1,4 +1,4 @@
-package llm
+package reply
 
 import (
 	"cmp"
@@ -54,7 +54,7 @@ func (c *anthropicContent) UnmarshalJSON(raw []byte) error {
 	}
 	*c = anthropicContent(known)
 	if c.Type == "tool_use" {
-		c.extra = without(members(raw), "type", "id", "name", "input")
+		c.extra = Without(Members(raw), "type", "id", "name", "input")
 	}
 	return nil
 }
@@ -83,12 +83,12 @@ type anthropicUsage struct {
 
 // anthropicStream decodes Messages.
 type anthropicStream struct {
-	*answer
+	*Answer
 	byIndex map[int]*block // the open blocks
 }
 
-func newAnthropicStream(a *answer) *anthropicStream {
-	return &anthropicStream{answer: a, byIndex: map[int]*block{}}
+func NewAnthropicStream(a *Answer) Decoder {
+	return &anthropicStream{Answer: a, byIndex: map[int]*block{}}
 }
 
 func (s *anthropicStream) take(name string, object []byte) (done bool, err error) {
@@ -139,7 +139,7 @@ func (s *anthropicStream) take(name string, object []byte) (done bool, err error
 }
 
 // failure returns the error that an event holds, if it holds one.
-func (e *anthropicEvent) failure(object []byte) (wireFailure, bool) {
+func (e *anthropicEvent) failure(object []byte) (Failure, bool) {
 	if failure, ok := readWireFailure(e.Error); ok {
 		if whole, ok := readWireFailure(object); ok {
 			return whole, true
@@ -153,10 +153,10 @@ func (e *anthropicEvent) failure(object []byte) (wireFailure, bool) {
 	case e.Type == "" || e.Object == "error": // no event of Messages
 		return readWireFailure(object)
 	}
-	return wireFailure{}, false
+	return Failure{}, false
 }
 
-// message takes blocks that came whole.
+// Message takes blocks that came whole.
 func (s *anthropicStream) message(content []anthropicContent) error {
 	for i := range content {
 		b, err := s.start(&content[i])
@@ -278,7 +278,7 @@ func (s *anthropicStream) report(u anthropicUsage) {
 	take(&s.usage.Output, u.Output)
 	take(&s.usage.CacheRead, u.CacheRead)
 	take(&s.usage.CacheWrite, u.CacheWrite)
-	take(&s.long, u.Creation.value.Long)
+	take(&s.Long, u.Creation.value.Long)
 	if s.usage != (history.Usage{}) {
 		s.tellUsage()
 	}

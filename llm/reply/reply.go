@@ -1,4 +1,4 @@
-package llm
+package reply
 
 import (
 	"bufio"
@@ -11,23 +11,16 @@ import (
 	"unicode/utf8"
 )
 
-// The errors of a reply beside what its provider says.
-var (
-	errNoEnd      = errors.New("the stream ended before the answer was complete")
-	errUnreadable = errors.New("the stream holds an event that cannot be read")
-	errTooLarge   = errors.New("the answer is larger than this client takes")
-)
-
-// decoder takes the events of one reply in the words of a wire format.
-type decoder interface {
+// Decoder takes the events of one reply in the words of a wire format.
+type Decoder interface {
 	// take takes an event, a JSON object. name is the one that stood beside it, mostly empty. done says that nothing
 	// follows.
 	take(name string, object []byte) (done bool, err error)
 }
 
-// readReply reads a reply into a by way of d. Most are event streams; some servers send a whole completion, or an
+// Read reads a reply into a by way of d. Most are event streams; some servers send a whole completion, or an
 // error, as JSON. It returns nil once the reply is complete: what goes wrong after that costs nothing.
-func readReply(body io.Reader, d decoder, a *answer) error {
+func Read(body io.Reader, d Decoder, a *Answer) error {
 	r := &replyReader{in: bufio.NewReaderSize(body, 64<<10), decoder: d, answer: a}
 	err := r.read()
 	if a.finished {
@@ -38,8 +31,8 @@ func readReply(body io.Reader, d decoder, a *answer) error {
 
 type replyReader struct {
 	in      *bufio.Reader
-	decoder decoder
-	answer  *answer
+	decoder Decoder
+	answer  *Answer
 }
 
 // errDone ends the reading of a reply whose end was seen.
@@ -67,7 +60,7 @@ func (r *replyReader) read() error {
 // noEnd turns the end of a body into the error that says that the reply is not complete.
 func noEnd(err error) error {
 	if err == io.EOF {
-		return errNoEnd
+		return ErrNoEnd
 	}
 	return err
 }
@@ -95,7 +88,7 @@ func (r *replyReader) readJSON() error {
 		var value json.RawMessage
 		err := values.Decode(&value)
 		if err == io.EOF && len(r.answer.blocks) == 0 {
-			return &wireFailure{status: http.StatusOK, message: "the provider sent JSON without a reply"}
+			return &Failure{Status: http.StatusOK, Message: "the provider sent JSON without a reply"}
 		}
 		if err == io.EOF {
 			return r.endMarker()
@@ -119,7 +112,7 @@ func (r *replyReader) readPage() error {
 	if title := titleOf(page); title != "" {
 		message += ": " + title
 	}
-	return &wireFailure{status: http.StatusOK, message: message}
+	return &Failure{Status: http.StatusOK, Message: message}
 }
 
 // readEvents reads an event stream.
@@ -129,7 +122,7 @@ func (r *replyReader) readEvents() error {
 	for {
 		name, data, err := events.next()
 		if err == io.EOF && !any && events.stray != "" {
-			return wireFailure{message: events.stray}.inStream()
+			return Failure{Message: events.stray}.inStream()
 		}
 		if err != nil {
 			return noEnd(err)
@@ -153,7 +146,7 @@ func (r *replyReader) event(name string, data []byte) error {
 	case data[0] == '{' || data[0] == '[':
 		return broken(errors.New("invalid JSON"))
 	}
-	return wireFailure{message: string(data)}.inStream()
+	return Failure{Message: string(data)}.inStream()
 }
 
 // value takes a JSON value: an event, a list of events, or an error.
@@ -165,7 +158,7 @@ func (r *replyReader) value(name string, value json.RawMessage) error {
 	case '{':
 		done, err := r.decoder.take(name, value)
 		if err == nil && done {
-			r.answer.finish()
+			r.answer.Finish()
 			err = errDone
 		}
 		return err
@@ -188,11 +181,11 @@ func (r *replyReader) value(name string, value json.RawMessage) error {
 // endMarker takes the end of a reply that gave no reason for it. Without content it is not believed.
 func (r *replyReader) endMarker() error {
 	if !r.answer.finished && len(r.answer.blocks) == 0 {
-		return errNoEnd
+		return ErrNoEnd
 	}
-	r.answer.finish()
+	r.answer.Finish()
 	return errDone
 }
 
 // broken returns the error for a stream that is damaged.
-func broken(err error) error { return fmt.Errorf("%w: %w", errUnreadable, err) }
+func broken(err error) error { return fmt.Errorf("%w: %w", ErrUnreadable, err) }

@@ -64,20 +64,26 @@ func newBackend(store *historystore.Store, opt Options) (*backend, error) {
 		}
 	}
 	b.pool = compaction.NewPool(compaction.PoolOptions{Workers: opt.CompactionWorkers, Observe: opt.Metrics.compaction})
-	deps := &session.Deps{
-		Settings: opt.Sessions, Store: store, Streamer: opt.Models, Model: opt.Models.Model, LimitWindow: opt.Models.LimitWindow, Log: opt.Log, Meter: opt.Metrics,
+	b.sessions = newRegistry(&session.Deps{
+		Settings: opt.Sessions, Store: store, Models: opt.Models, Workspaces: opt.Workspaces, Host: sessionHost{b}, Meter: opt.Metrics, Log: opt.Log,
 		Now: opt.Host.Now, NewID: b.newID, Pool: b.pool, Calibrations: assembly.NewCalibrations(stored), Mirrors: assembly.NewMirrors(),
-		Changed: b.monitors.state, Allowed: b.folders.Allowed, Recover: b.recovery.keep, Recovered: b.recovery.restore,
-		Describe: b.describe,
-	}
-	if opt.Workspaces != nil {
-		deps.Workspace = opt.Workspaces.Rules
-	}
-	b.sessions = newRegistry(deps, opt.Memory)
+	}, opt.Memory)
 	return b, nil
 }
 
 func (b *backend) now() time.Time { return b.Host.Now() }
+
+// sessionHost is the backend as sessions see it.
+type sessionHost struct{ *backend }
+
+func (h sessionHost) Changed(id string, state session.State) { h.monitors.state(id, state) }
+func (h sessionHost) Ended(id, epoch string)                 { h.sessions.ended(id, epoch) }
+func (h sessionHost) Allowed(folder string) error            { return h.folders.Allowed(folder) }
+func (h sessionHost) Describe(err error) history.Failure     { return h.describe(err) }
+func (h sessionHost) Keep(change history.Change) error       { return h.recovery.keep(change) }
+func (h sessionHost) Restore(ctx context.Context, id string) error {
+	return h.recovery.restore(ctx, id)
+}
 
 // describe returns an error as clients receive it. It logs an unknown error with its stack, once.
 func (b *backend) describe(err error) history.Failure {

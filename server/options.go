@@ -55,9 +55,9 @@ type Options struct {
 	Debug    bool // serve the debug methods
 
 	Models     Models
-	Workspaces Workspaces // default: no folder has rules of its own
-	Host       Host       // default: the system's clock
-	Metrics    *Metrics   // default: new ones
+	Workspaces session.Workspaces // default: no folder has rules of its own
+	Host       Host               // default: the system's clock
+	Metrics    *Metrics           // default: new ones
 	Log        *slog.Logger
 }
 
@@ -70,13 +70,6 @@ type Models interface {
 	Providers() []wire.Provider
 	// SetKey sets the key of a provider for the life of the process; an empty key removes it.
 	SetKey(provider, key string) error
-}
-
-// Workspaces knows the rules of folders. Methods are safe for concurrent use.
-type Workspaces interface {
-	// Rules returns the rules of sessions in a folder, those of Settings if the folder has none of its own. With an
-	// error the session uses those of Settings and reports the error.
-	Rules(folder string) (session.Rules, error)
 }
 
 // Host is the process that runs the server. Methods are safe for concurrent use.

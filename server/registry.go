@@ -28,9 +28,7 @@ type registry struct {
 var errShutdown = &rpc.Error{Code: wire.CodeBusy, Message: "the server is shutting down"}
 
 func newRegistry(deps *session.Deps, limit int) *registry {
-	g := &registry{deps: deps, limit: limit, sessions: make(map[string]*session.Session)}
-	deps.Ended = g.ended
-	return g
+	return &registry{deps: deps, limit: limit, sessions: make(map[string]*session.Session)}
 }
 
 // sessionID is the form of an id. Other ids are not looked up.

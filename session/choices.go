@@ -38,14 +38,14 @@ func newChoices(deps *Deps, record history.Session) *choices {
 
 // rulesFor returns the rules of the session's folder. If they cannot be read the server's own are used, with a notice.
 func (c *choices) rulesFor(folder string) Rules {
-	if err := c.deps.allowed(folder); err != nil {
+	if err := c.deps.Host.Allowed(folder); err != nil {
 		c.notices = append(c.notices, "The session works without its files: "+err.Error())
 		return c.deps.Rules
 	}
-	if c.deps.Workspace == nil {
+	if c.deps.Workspaces == nil {
 		return c.deps.Rules
 	}
-	rules, err := c.deps.Workspace(folder)
+	rules, err := c.deps.Workspaces.Rules(folder)
 	if err != nil {
 		c.notices = append(c.notices, "Ignoring .strata.yaml: "+err.Error())
 		return c.deps.Rules
@@ -71,11 +71,11 @@ func (c *choices) chooseModel() {
 	if name == "" {
 		name = c.deps.DefaultConfig.Model
 	}
-	model, ok := c.deps.Model(name)
+	model, ok := c.deps.Models.Model(name)
 	c.modelNotice = ""
 	if !ok {
 		c.modelNotice = fmt.Sprintf("The model %s of this session is not configured any more; %s is used. Choose another with the model option.", name, c.deps.DefaultConfig.Model)
-		model, _ = c.deps.Model(c.deps.DefaultConfig.Model)
+		model, _ = c.deps.Models.Model(c.deps.DefaultConfig.Model)
 	}
 	c.model = model
 }
@@ -166,7 +166,7 @@ func (c *choices) with(option, value string) (history.Session, error) {
 	update := c.record
 	switch option {
 	case OptionModel:
-		if _, ok := c.deps.Model(value); !ok {
+		if _, ok := c.deps.Models.Model(value); !ok {
 			return update, fmt.Errorf("%w: model %q: provider not configured", ErrInvalid, value)
 		}
 		update.Config.Model = value

@@ -51,64 +51,53 @@ type Settings struct {
 	DetectionModel, SummaryModel string // provider/model; empty: work without a model
 }
 
+// Workspaces knows the rules of folders. Methods are safe for concurrent use.
+type Workspaces interface {
+	// Rules returns the rules of sessions in a folder, those of Settings if the folder has none of its own. With an
+	// error the session uses those of Settings and reports the error.
+	Rules(folder string) (Rules, error)
+}
+
+// Host is the server in which sessions live. Methods are safe for concurrent use.
+type Host interface {
+	// Changed receives the state of a session whenever it changes. It must not block.
+	Changed(session string, state State)
+	// Ended receives the id and the epoch of a session that has ended. It must not block.
+	Ended(session, epoch string)
+
+	// Allowed returns an error for a folder in which no session may work: stored sessions are older than the settings.
+	Allowed(folder string) error
+	// Describe returns an error as clients receive it.
+	Describe(err error) history.Failure
+
+	// Keep keeps the result of a turn that could not be stored before its session had to end.
+	Keep(change history.Change) error
+	// Restore stores what was kept of a session. It is called before the session is loaded.
+	Restore(ctx context.Context, session string) error
+}
+
 // Deps is what all sessions of a server share. All fields are needed unless they say otherwise.
 type Deps struct {
 	Settings
-	Store    Store
-	Streamer Streamer
-	Log      *slog.Logger
+	Store      Store
+	Models     Models
+	Workspaces Workspaces // nil: no folder has rules of its own
+	Host       Host
+	Meter      Meter
+	Log        *slog.Logger
 
 	Now   func() time.Time
 	NewID func(prefix string) string // prefix + ULID
 
-	// Model returns a model by its name, provider/model; ok is false if its provider is not configured.
-	Model func(name string) (m llm.Model, ok bool)
-	// LimitWindow, which may be nil, reduces the window of a model, in tokens, for all sessions.
-	LimitWindow func(model string, tokens int)
-
 	Pool         *compaction.Pool
 	Calibrations *assembly.Calibrations
 	Mirrors      *assembly.Mirrors
-	Meter        Meter
-
-	// Changed receives the state of a session whenever it changes. Ended receives the id and the epoch of a session that has
-	// ended. Neither may block.
-	Changed func(session string, state State)
-	Ended   func(session, epoch string)
-
-	// Allowed, which may be nil, returns an error for a folder in which no session may work: stored sessions are older than
-	// the settings.
-	Allowed func(folder string) error
-
-	// Workspace, which may be nil, returns the rules of a folder that has its own.
-	Workspace func(folder string) (Rules, error)
-
-	// Recover keeps the result of a turn that could not be stored before its session had to end. Recovered stores what was
-	// kept of a session; it is called before the session is loaded.
-	Recover   func(history.Change) error
-	Recovered func(ctx context.Context, session string) error
-	// Describe returns an error as clients receive it.
-	Describe func(error) history.Failure
-}
-
-// allowed returns an error for a folder in which no session may work.
-func (d *Deps) allowed(folder string) error {
-	if d.Allowed == nil {
-		return nil
-	}
-	return d.Allowed(folder)
-}
-
-func (d *Deps) limitWindow(model string, tokens int) {
-	if d.LimitWindow != nil {
-		d.LimitWindow(model, tokens)
-	}
 }
 
 // compaction returns the services for compactions.
 func (d *Deps) compaction() *compacting.Services {
 	return &compacting.Services{
-		Pool: d.Pool, Streamer: d.Streamer, Now: d.Now, NewID: d.NewID, Model: d.Model, LimitWindow: d.limitWindow,
+		Pool: d.Pool, Streamer: d.Models, Now: d.Now, NewID: d.NewID, Model: d.Models.Model, LimitWindow: d.Models.LimitWindow,
 		DetectionModel: d.DetectionModel, SummaryModel: d.SummaryModel,
 	}
 }

@@ -145,7 +145,7 @@ func (e *edits) Clear(reply func(Cleared, error)) {
 // tellLate tells the subscribers that a deferred change failed; a change that worked is told by its own events.
 func (e *edits) tellLate(what string, err error) {
 	if err != nil {
-		e.emit(events.Event{Kind: events.Notice, Text: what + e.deps.Describe(err).Message})
+		e.emit(events.Event{Kind: events.Notice, Text: what + e.deps.Host.Describe(err).Message})
 	}
 }
 

@@ -85,7 +85,7 @@ func (t *turns) setStatus(e *ending) history.MessageStatus {
 		record.Status, record.StopReason = history.TurnInterrupted, "cancelled"
 		return history.StatusInterrupted
 	case out.err != nil:
-		failure := t.deps.Describe(fmt.Errorf("turn %s: %w", record.ID, out.err))
+		failure := t.deps.Host.Describe(fmt.Errorf("turn %s: %w", record.ID, out.err))
 		record.Status, record.Failure = history.TurnFailed, &failure
 		e.err = &StoredError{Failure: failure}
 		return history.StatusFailed

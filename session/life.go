@@ -20,7 +20,7 @@ func (s *Session) Closing() bool { return s.mailbox.IsShut() }
 // main is the mailbox goroutine.
 func (s *Session) main(prev *Session, load func(context.Context) (history.Loaded, error)) {
 	defer close(s.done)
-	defer func() { s.deps.Ended(s.id, s.Epoch()) }()
+	defer func() { s.deps.Host.Ended(s.id, s.Epoch()) }()
 	if prev != nil {
 		<-prev.done
 	}
@@ -60,7 +60,7 @@ func (s *Session) begin(loaded history.Loaded) error {
 	s.events.Start(s.context.LastSeq())
 	s.phase = live
 	s.mailbox.Open()
-	s.deps.Changed(s.id, StateIdle)
+	s.deps.Host.Changed(s.id, StateIdle)
 	return nil
 }
 
@@ -164,7 +164,7 @@ func (s *Session) endIfIdle() {
 		return
 	}
 	s.phase = ended
-	s.deps.Changed(s.id, StateClosed)
+	s.deps.Host.Changed(s.id, StateClosed)
 	s.emit(events.Event{Kind: events.Closed, Data: events.ClosedInfo{Reason: s.reason}})
 	s.release(fmt.Errorf("session %s: %w", s.id, ErrClosed))
 }

@@ -87,7 +87,7 @@ func (o *options) SetRoots(roots []string, reply func(Info, error)) {
 // openFolders opens the folders of the session's record.
 func (c *core) openFolders() {
 	record := c.choices.record
-	c.workspace.Open(slices.Concat([]string{record.CWD}, record.Roots), c.deps.Files, c.deps.allowed)
+	c.workspace.Open(slices.Concat([]string{record.CWD}, record.Roots), c.deps.Files, c.deps.Host.Allowed)
 }
 
 // Rename gives the session a title, which no rule replaces any more.

@@ -16,7 +16,7 @@ func (c *core) recover(ctx context.Context, loaded *history.Loaded) error {
 	}
 	record := *loaded.Unfinished
 	record.Status, record.EndedAt = history.TurnInterrupted, c.deps.Now()
-	failure := c.deps.Describe(fmt.Errorf("turn %s: %w", record.ID, ErrInterrupted))
+	failure := c.deps.Host.Describe(fmt.Errorf("turn %s: %w", record.ID, ErrInterrupted))
 	record.Failure = &failure
 	change := history.Change{Session: c.id, End: &record}
 	if blocks := joined(loaded.Partials); len(blocks) > 0 {

@@ -60,6 +60,25 @@ func fragile(t *testing.T) *Session {
 	return lone(t, newLockedStore(), &failOnce{})
 }
 
+// oneModel is the only model, whatever it is called.
+type oneModel struct {
+	Streamer
+	model llm.Model
+}
+
+func (m oneModel) Model(string) (llm.Model, bool) { return m.model, true }
+func (oneModel) LimitWindow(string, int)          {}
+
+// bareHost cannot describe errors.
+type bareHost struct{}
+
+func (bareHost) Changed(string, State)                 {}
+func (bareHost) Ended(string, string)                  {}
+func (bareHost) Allowed(string) error                  { return nil }
+func (bareHost) Describe(error) history.Failure        { panic("cannot be described") }
+func (bareHost) Keep(history.Change) error             { return nil }
+func (bareHost) Restore(context.Context, string) error { return nil }
+
 // lone returns a session that is closed at the end of the test. It cannot describe errors.
 func lone(t *testing.T, store Store, streamer Streamer) *Session {
 	t.Helper()
@@ -67,17 +86,14 @@ func lone(t *testing.T, store Store, streamer Streamer) *Session {
 	ids := 0
 	var mu sync.Mutex
 	deps := &Deps{
-		Store: store, Streamer: streamer, Log: slog.New(slog.DiscardHandler), Now: time.Now, Meter: noMeter{},
+		Store: store, Models: oneModel{streamer, model}, Host: bareHost{}, Log: slog.New(slog.DiscardHandler), Now: time.Now, Meter: noMeter{},
 		NewID: func(prefix string) string {
 			mu.Lock()
 			defer mu.Unlock()
 			ids++
 			return prefix + strings.Repeat("i", ids)
 		},
-		Model:        func(string) (llm.Model, bool) { return model, true },
 		Calibrations: assembly.NewCalibrations(nil), Mirrors: assembly.NewMirrors(),
-		Changed: func(string, State) {}, Ended: func(string, string) {}, Recover: func(history.Change) error { return nil },
-		Describe: func(error) history.Failure { panic("cannot be described") },
 	}
 	s := Create(deps, history.Session{CWD: t.TempDir()})
 	t.Cleanup(func() {

@@ -59,7 +59,7 @@ type Session struct {
 func Open(deps *Deps, id string, prev *Session) *Session {
 	s := newSession(deps, id)
 	go s.main(prev, func(ctx context.Context) (history.Loaded, error) {
-		if err := deps.Recovered(ctx, id); err != nil {
+		if err := deps.Host.Restore(ctx, id); err != nil {
 			return history.Loaded{}, fmt.Errorf("load session %s: %w: %w", id, ErrStorage, err)
 		}
 		return deps.Store.Load(ctx, id)
@@ -88,7 +88,7 @@ func Create(deps *Deps, record history.Session) *Session {
 func newSession(deps *Deps, id string) *Session {
 	s := &Session{done: make(chan struct{})}
 	c := &core{id: id, deps: deps, active: deps.Now()}
-	c.info, c.changed = s.tellInfo, func() { deps.Changed(id, s.doing()) }
+	c.info, c.changed = s.tellInfo, func() { deps.Host.Changed(id, s.doing()) }
 	c.mailbox = mailbox.New("session "+id, deps.Log, s.endIfIdle)
 	c.events = events.New(id, deps.NewID(""), deps.Store, s.standing)
 	c.workspace = workspace.New(workspaceHost{c}, c.mailbox, c.events)
@@ -98,7 +98,7 @@ func newSession(deps *Deps, id string) *Session {
 	s.shelf = &shelf{core: c, accounts: s.accounts}
 	s.subscriptions = &subscriptions{core: c, shown: s.shown}
 	s.turns = &turns{core: c, subs: s.subscriptions, accounts: s.accounts, stopping: make(chan struct{})}
-	s.compacting = compacting.New(id, deps.compaction(), compactionHost{c, s.turns, s.accounts}, c.mailbox, c.events, deps.Log, deps.Describe)
+	s.compacting = compacting.New(id, deps.compaction(), compactionHost{c, s.turns, s.accounts}, c.mailbox, c.events, deps.Log, deps.Host.Describe)
 	requests := &requests{core: c, compacting: s.compacting}
 	s.turns.requests, s.turns.compacting = requests, s.compacting
 	s.edits = &edits{core: c, turns: s.turns, accounts: s.accounts, compacting: s.compacting}

@@ -238,7 +238,7 @@ func (t *turns) receive(of *turn, b *assembly.Built) (out outcome) {
 	size, cached := 0, false
 	ctx, stop := context.WithCancelCause(of.ctx)
 	defer stop(nil)
-	out.result, out.err = t.deps.Streamer.Stream(ctx, b.Request, func(e reply.Event) {
+	out.result, out.err = t.deps.Models.Stream(ctx, b.Request, func(e reply.Event) {
 		if e.Kind == reply.EventUsage && !cached {
 			cached = true
 			b.Mirror.Answered(b.Plan, cacheUsage(*e.Usage))
@@ -280,7 +280,7 @@ func (t *turns) learnRefusal(of *turn, state *assembly.State, b *assembly.Built,
 			of.calibration = t.context.learn(of.model.Name, b.Counted, r.Counted)
 		}
 		if r.Window > 0 {
-			t.deps.limitWindow(of.model.Name, r.Window)
+			t.deps.Models.LimitWindow(of.model.Name, r.Window)
 			of.model.Window = min(of.model.Window, r.Window)
 			t.choices.renew()
 		}

@@ -22,7 +22,7 @@ func (t *turns) keepUnsaved(e *ending, err error) {
 	t.deps.Log.Error("result of a turn not stored, retrying",
 		slog.String("session", t.id), slog.String("turn", e.turn.record.ID), slog.Any("error", err))
 	t.emit(events.Event{Kind: events.SaveFailed, Turn: e.turn.record.ID, Data: events.SaveInfo{
-		TurnID: e.turn.record.ID, Reason: t.deps.Describe(fmt.Errorf("%w: %w", ErrStorage, err)).Message,
+		TurnID: e.turn.record.ID, Reason: t.deps.Host.Describe(fmt.Errorf("%w: %w", ErrStorage, err)).Message,
 	}})
 	t.mailbox.Spawn(func() { t.retrySave(e) })
 }
@@ -52,7 +52,7 @@ func (t *turns) retrySave(e *ending) {
 }
 
 func (t *turns) toRecoveryFile(e *ending) {
-	if err := t.deps.Recover(e.change); err != nil {
+	if err := t.deps.Host.Keep(e.change); err != nil {
 		t.deps.Log.Error("result of a turn lost: neither the database nor the recovery file can be written",
 			slog.String("session", t.id), slog.String("turn", e.turn.record.ID), slog.Any("error", err))
 	}

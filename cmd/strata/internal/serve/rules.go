@@ -32,7 +32,7 @@ func Rules(c *config.Config) (session.Rules, error) {
 	}, nil
 }
 
-// workspaces implements server.Workspaces: a folder can have settings of its own.
+// workspaces implements session.Workspaces: a folder can have settings of its own.
 type workspaces struct{ *config.Config }
 
 // Rules returns the rules of the sessions in a folder.

@@ -87,6 +87,7 @@ type anthropicStream struct {
 	byIndex map[int]*block // the open blocks
 }
 
+// NewAnthropicStream returns a decoder of the Messages API, which fills a.
 func NewAnthropicStream(a *Answer) Decoder {
 	return &anthropicStream{Answer: a, byIndex: map[int]*block{}}
 }

@@ -110,6 +110,7 @@ type openAIStream struct {
 	calls map[int]*block // by index
 }
 
+// NewOpenAIStream returns a decoder of chat completions, which fills a.
 func NewOpenAIStream(a *Answer) Decoder {
 	return &openAIStream{Answer: a, calls: map[int]*block{}}
 }

@@ -55,20 +55,63 @@ func (s *diskStore) said(t *testing.T, kind history.BlockType) string {
 	return out.String()
 }
 
+// checkPace checks the sizes of the chunks and the number of saves of a reply: a chunk takes no more text once it is full,
+// and a save is made when a chunk is full, when its time has come, or when the kind changes.
+func (s *diskStore) checkPace(t *testing.T, delta, said int, took time.Duration, changes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.chunks {
+		if len(c.Text) >= partialBytes+delta {
+			t.Errorf("chunk %d has %d bytes", c.N, len(c.Text))
+		}
+	}
+	if most := said/partialBytes + int(took/partialEvery) + changes + 1; s.refuse == nil && s.saves > most {
+		t.Errorf("%d saves, at most %d are right", s.saves, most)
+	}
+}
+
+// A timer that has fired just when a save began must not save the chunk twice.
+func TestATimerDuringASaveSavesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &diskStore{lockedStore: newLockedStore(), takes: time.Second}
+		var s *Session
+		s = lone(t, store, streamFunc(func(on func(llm.Event)) llm.Result {
+			on(llm.Event{Kind: llm.EventText, Text: "once"})
+			time.Sleep(2 * partialEvery) // the save is under way
+			s.mailbox.Wait(func() { s.partialDue(s.running) })
+			time.Sleep(time.Minute)
+			if got := store.said(t, history.BlockText); got != "once" || store.saves != 1 {
+				t.Errorf("%q after %d saves", got, store.saves)
+			}
+			return llm.Result{Blocks: []history.Block{{Type: history.BlockText, Text: "once"}}, StopReason: llm.StopEndTurn}
+		}))
+		prompt := Prompt{Blocks: []history.Block{{Type: history.BlockText, Text: "hello"}}}
+		if _, err := answerOf(func(reply func(PromptResult, error)) {
+			s.Prompt(prompt, nil, func(result PromptResult, _ uint64, err error) { reply(result, err) })
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // All text of a running reply is stored once and in order, including text that arrives while a save runs or fails.
 func TestPartialTextReachesTheDisk(t *testing.T) {
 	const deltas, gap = 3000, time.Millisecond
 	for name, tt := range map[string]struct {
 		takes  time.Duration
 		size   int // of a delta
+		change int // deltas of one kind in a row: thoughts and text take turns
 		refuse func(save int) bool
 	}{
-		"quick saves":        {time.Microsecond, 10, nil},
-		"slow saves":         {20 * time.Millisecond, 10, nil},
-		"saves of a second":  {time.Second, 10, nil},
-		"much text":          {20 * time.Millisecond, 300, nil},
-		"some saves fail":    {20 * time.Millisecond, 10, func(save int) bool { return save%3 == 0 }},
-		"the first all fail": {20 * time.Millisecond, 10, func(save int) bool { return save < 8 }},
+		"text only":          {20 * time.Millisecond, 10, deltas, nil},
+		"quick saves":        {time.Microsecond, 10, 100, nil},
+		"slow saves":         {20 * time.Millisecond, 10, 100, nil},
+		"long runs":          {20 * time.Millisecond, 10, 700, nil},
+		"saves of a second":  {time.Second, 10, deltas, nil},
+		"much text":          {20 * time.Millisecond, 300, 100, nil},
+		"much of one kind":   {20 * time.Millisecond, 300, deltas, nil},
+		"some saves fail":    {20 * time.Millisecond, 10, 700, func(save int) bool { return save%3 == 0 }},
+		"the first all fail": {20 * time.Millisecond, 10, deltas, func(save int) bool { return save < 8 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -77,7 +120,7 @@ func TestPartialTextReachesTheDisk(t *testing.T) {
 				s := lone(t, store, streamFunc(func(on func(reply.Event)) reply.Result {
 					for i := range deltas {
 						kind, block := reply.EventText, history.BlockText
-						if i/100%3 == 0 { // thoughts and text alternate
+						if i/tt.change%2 == 1 {
 							kind, block = reply.EventThinking, history.BlockThinking
 						}
 						delta := fmt.Sprintf("%*d ", tt.size-1, i)
@@ -86,6 +129,7 @@ func TestPartialTextReachesTheDisk(t *testing.T) {
 						time.Sleep(gap)
 					}
 					time.Sleep(time.Minute) // the reply pauses; waiting text is saved in time
+					store.checkPace(t, tt.size, deltas*tt.size, deltas*gap, deltas/tt.change)
 					for kind, said := range want {
 						if got := store.said(t, kind); got != said.String() {
 							t.Errorf("%s: %d bytes were sent, %d are on disk", kind, said.Len(), len(got))

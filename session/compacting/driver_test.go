@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -27,6 +28,7 @@ type driven struct {
 	box  *mailbox.Mailbox
 	gate chan struct{} // closed: compactions continue
 	open func()        // closes it
+	at   chan struct{} // a value for each compaction that has reached the gate
 	over chan struct{} // a value for each compaction whose result has been posted to the mailbox
 
 	generation int
@@ -70,7 +72,7 @@ func (h *driven) Change(_ string, begin func() (history.Change, error), then fun
 
 // drive returns a driver whose session has steps that a compaction summarizes, without a model.
 func drive(t *testing.T) *driven {
-	h := &driven{stage: newStage(t, "steps", 32_000), gate: make(chan struct{}), over: make(chan struct{}, 10)}
+	h := &driven{stage: newStage(t, "steps", 32_000), gate: make(chan struct{}), at: make(chan struct{}, 10), over: make(chan struct{}, 10)}
 	for i := range 12 {
 		h.ask(fmt.Sprint("step ", i, wordsOf(60)))
 		h.answer(fmt.Sprint("done ", i, wordsOf(60)))
@@ -85,7 +87,7 @@ func drive(t *testing.T) *driven {
 	services := &Services{
 		Pool: pool, Now: func() time.Time { return time.Unix(0, 0) },
 		NewID:       func(prefix string) string { ids++; return fmt.Sprint(prefix, ids) },
-		Model:       func(string) (llm.Model, bool) { <-h.gate; return llm.Model{}, false },
+		Model:       func(string) (llm.Model, bool) { h.at <- struct{}{}; <-h.gate; return llm.Model{}, false },
 		LimitWindow: func(string, int) {},
 	}
 	h.Driver = New("sess_1", services, h, h.box, stream, log, func(err error) history.Failure { return history.Failure{Message: err.Error()} })
@@ -168,6 +170,112 @@ func TestACompactionIsStoredAndApplied(t *testing.T) {
 			t.Errorf("subscribers received %v", h.told)
 		}
 	})
+}
+
+// Messages may follow while a compaction runs: what it saves is counted from the history as it is stored.
+func TestACompactionOfAHistoryThatGrew(t *testing.T) {
+	h := drive(t)
+	result, _ := h.compact()
+	<-h.at // it has read the messages
+	before := 0
+	h.box.Wait(func() {
+		h.answer(wordsOf(500))
+		before = h.tokens()
+	})
+	h.open()
+	if r := <-result; r.Outcome != string(compaction.Compacted) || r.Before != before {
+		t.Errorf("%+v, the history had %d tokens", r, before)
+	}
+	h.box.Wait(func() {
+		change := h.changes[len(h.changes)-1]
+		if e := change.Edits[0]; e.Before != before || e.After != h.tokens() || change.Compaction.Seq != e.Seq {
+			t.Errorf("from %d to %d tokens; the edit says %d to %d, its number is %d, that of the record %d", before, h.tokens(), e.Before, e.After, e.Seq, change.Compaction.Seq)
+		}
+	})
+}
+
+// Compactions without a gain delay the next one, which is stored and shown; one with a gain does not.
+func TestFruitlessCompactionsAreCounted(t *testing.T) {
+	h := drive(t)
+	h.box.Wait(func() {
+		for i, tt := range []struct {
+			result    compaction.Result
+			fruitless int
+		}{{compaction.NoGain, 1}, {compaction.NothingToDo, 1}, {compaction.Failed, 2}, {compaction.Cancelled, 2}} {
+			h.done(&run{id: "cmp"}, compaction.Outcome{Result: tt.result, Before: h.tokens()}, nil)
+			if got := h.changes[len(h.changes)-1].Compaction; got.Fruitless != tt.fruitless || got.Outcome != string(tt.result) {
+				t.Errorf("after outcome %d, %s, %+v is stored", i, tt.result, got)
+			}
+			if paused := h.Status().Paused; paused != (tt.fruitless == 2) {
+				t.Errorf("after outcome %d the status is paused: %t", i, paused)
+			}
+		}
+	})
+	result, _ := h.compact()
+	h.open()
+	<-result
+	h.box.Wait(func() {
+		if got := h.changes[len(h.changes)-1].Compaction; got.Fruitless != 0 || h.Status().Paused {
+			t.Errorf("after a compaction %+v is stored", got)
+		}
+	})
+}
+
+// Text of a summary that comes after the end of its compaction is told to nobody.
+func TestALateDraftIsDropped(t *testing.T) {
+	h := drive(t)
+	result, _ := h.compact()
+	h.box.Wait(func() {
+		r, n := h.running, h.events.End()
+		h.drafted(r, "more", false)
+		if h.events.End() != n+1 {
+			t.Errorf("%d events tell a draft", h.events.End()-n)
+		}
+		h.drafted(r, "again", true)
+		if h.events.End() != n+3 {
+			t.Errorf("%d events tell a draft and that an earlier one does not count", h.events.End()-n-1)
+		}
+		h.drafted(&run{id: "cmp_0"}, "late", true)
+		if h.events.End() != n+3 {
+			t.Error("a late draft is told")
+		}
+	})
+	h.open()
+	<-result
+}
+
+// A mode that was asked for is carried out, whatever the removal of copies would save.
+func TestAModeThatWasAskedForRemovesPairs(t *testing.T) {
+	for keep, pairs := range map[string]bool{"": false, compaction.KeepNone: true} {
+		h := drive(t)
+		h.open()
+		var answered Result
+		done := make(chan struct{})
+		h.box.Wait(func() {
+			h.profile, h.messages = profileNamed(t, "task"), nil
+			for i := range 6 {
+				h.call("--- FULL CONTENT: a.go ---\n" + strings.ReplaceAll(linesOf("a", 80), "value", fmt.Sprint("v", i)))
+				h.ask(fmt.Sprint("question ", i))
+			}
+		})
+		h.Compact(Request{Keep: keep}, func(r Result, err error) {
+			if err != nil {
+				t.Error(err)
+			}
+			answered = r
+			close(done)
+		})
+		<-done
+		h.box.Wait(func() {
+			if answered.Outcome != string(compaction.Compacted) || len(h.edits) != 1 {
+				t.Errorf("keep %q: %+v", keep, answered)
+				return
+			}
+			if e := h.edits[0]; (len(e.Messages) > 0) != pairs || (len(e.Patches) > 0) == pairs {
+				t.Errorf("keep %q: %d messages leave, %d copies", keep, len(e.Messages), len(e.Patches))
+			}
+		})
+	}
 }
 
 // A request during a compaction gets the result of that compaction and can stop it; the requester of an earlier

@@ -257,3 +257,47 @@ func TestATopicFoundByWordsDropsNothing(t *testing.T) {
 		t.Errorf("condensed %t: %d messages leave, reason %q, without a summary", ok, len(edit.Messages), edit.Reason)
 	}
 }
+
+// What the copies of files save is saved whatever follows, unless the compaction is cancelled or there are none.
+func TestCopiesLeaveWithACompaction(t *testing.T) {
+	ctx := context.Background()
+	for name, tt := range map[string]struct {
+		copies int // of the file
+		result compaction.Result
+		want   compaction.Result
+		leave  bool
+	}{
+		"compacted":            {4, compaction.Compacted, compaction.Compacted, true},
+		"nothing more to do":   {4, compaction.NothingToDo, compaction.Compacted, true},
+		"failed":               {4, compaction.Failed, compaction.Compacted, true},
+		"cancelled":            {4, compaction.Cancelled, compaction.Cancelled, false},
+		"no copies":            {1, compaction.NothingToDo, compaction.NothingToDo, false},
+		"no copies, compacted": {1, compaction.Compacted, compaction.Compacted, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := newStage(t, "task", 64_000)
+			for i := range tt.copies {
+				st.call("--- FULL CONTENT: a.go ---\n" + strings.ReplaceAll(linesOf("a", 80), "value", fmt.Sprint("v", i)))
+				st.answer("seen")
+			}
+			j := st.job(true)
+			h, err := historyOf(ctx, &j.state)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := h.Tokens()
+			out := j.lighten(ctx, h, 101, func(h compaction.History) compaction.Outcome { // no copies suffice
+				if got := h.Tokens(); got != before-j.copies.tokens {
+					t.Errorf("a history of %d tokens is compacted, of %d without copies", got, before-j.copies.tokens)
+				}
+				return compaction.Outcome{Result: tt.result, Before: h.Tokens(), After: h.Tokens()}
+			})
+			if out.Result != tt.want || out.Before != before || (len(j.copies.patches) > 0) != tt.leave {
+				t.Errorf("%+v, %d copies leave", out, len(j.copies.patches))
+			}
+			if out.After != before-j.copies.tokens || (j.copies.tokens > 0) != tt.leave {
+				t.Errorf("%d tokens are left of %d, copies save %d", out.After, before, j.copies.tokens)
+			}
+		})
+	}
+}

@@ -252,18 +252,3 @@ func TestAnErrorOfReadingEndsTheFitting(t *testing.T) {
 		t.Error("no error")
 	}
 }
-
-func TestRuns(t *testing.T) {
-	all := []Omitted{
-		{Key: "msg:1", Tokens: 5, Reason: ReasonBudget, Score: 40},
-		{Key: "msg:2", Tokens: 6, Reason: ReasonBudget, Score: 40},
-		{Key: "msg:3", Tokens: 7, Count: 2, Reason: ReasonBudget, Score: 40},
-		{Key: "msg:5", Tokens: 1, Reason: ReasonBudget, Score: 45},
-		{Key: "file:a", Tokens: 2, Reason: ReasonBudget, Score: 45},
-		{Key: "msg:6", Tokens: 3, Reason: ReasonDuplicate, Score: 45},
-	}
-	want := []Omitted{{Key: "msg:1", Tokens: 18, Count: 4, Reason: ReasonBudget, Score: 40}, all[3], all[4], all[5]}
-	if diff := cmp.Diff(want, Runs(all)); diff != "" {
-		t.Error(diff)
-	}
-}

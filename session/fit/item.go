@@ -124,7 +124,7 @@ func identity(messages []history.Viewed) string {
 // showing returns the item with its messages as they are now.
 func (it *Item) showing(messages []history.Viewed) Item {
 	now := MessageItem(messages)
-	now.Priority, now.Pinned, now.rank = it.Priority, it.Pinned, it.rank
+	now.Priority = it.Priority
 	return now
 }
 

@@ -111,7 +111,6 @@ func (f *fitter) shortenDocument(it *Item, want int) bool {
 		}
 		f.omitted = append(f.omitted, Omitted{Key: it.Key, Tokens: it.Tokens - shown, Reason: ReasonTruncated, Score: it.Priority})
 		f.changes.Documents = append(f.changes.Documents, history.DocumentCut{Name: d.Name, Version: DocumentVersion(d), Keep: keep})
-		now.Since, now.Unit = it.Since, it.Unit
 		*it = now
 		return true
 	}

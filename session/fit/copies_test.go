@@ -1,0 +1,92 @@
+package fit
+
+import (
+	"strings"
+	"testing"
+
+	"strata/filecontext"
+	"strata/history"
+	"strata/tokens"
+)
+
+// A call whose arguments did not arrive whole wrote no file, and a result that is an error is no file's text.
+func TestCopiesInToolCalls(t *testing.T) {
+	call := func(name, args string) history.Block {
+		return history.Block{Type: history.BlockToolCall, CallID: "1", Name: name, Args: args}
+	}
+	result := history.Block{Type: history.BlockToolResult, CallID: "1", Content: []history.Block{{Type: history.BlockText, Text: "package a"}}}
+	incomplete, failed, other, two := call("write_file", `{"path":"a.go","content":"x"}`), result, result, result
+	incomplete.Incomplete, failed.IsError, other.CallID = true, true, "2"
+	two.Content = append(two.Content[:1:1], two.Content[0])
+	read := call("read_file", `{"path":"a.go"}`)
+	for name, tt := range map[string]struct {
+		blocks []history.Block
+		want   int
+	}{
+		"a write":                 {[]history.Block{call("write_file", `{"path":"a.go","content":"x"}`)}, 1},
+		"a write that was cut":    {[]history.Block{incomplete}, 0},
+		"a read":                  {[]history.Block{read, result}, 1},
+		"a read that failed":      {[]history.Block{read, failed}, 0},
+		"the result of another":   {[]history.Block{read, other}, 0},
+		"a result with two parts": {[]history.Block{read, two}, 0},
+	} {
+		s := search{name: func(path string) string { return path }, texts: make(map[place]string), calls: make(map[string]fileCall)}
+		s.message(history.Message{Blocks: tt.blocks}, place{})
+		if len(s.found) != tt.want {
+			t.Errorf("%s: %d copies, want %d", name, len(s.found), tt.want)
+		}
+	}
+}
+
+// A file is named for its size only if its size is why it is not whole.
+func TestFilesThatAreNotWhole(t *testing.T) {
+	count := func(e filecontext.Entry) int {
+		if e.State == filecontext.Full {
+			return 100
+		}
+		return 30
+	}
+	summary := filecontext.Entry{Content: filecontext.Content{Path: "a"}, State: filecontext.SummaryOnly, Reason: ReasonBudget}
+	part := filecontext.Entry{Content: filecontext.Content{Path: "a"}, State: filecontext.Partial, Reason: ReasonTruncated}
+	asked, unreadable := part, summary
+	asked.Reason, unreadable.Problem = "asked for", "gone"
+	for name, tt := range map[string]struct {
+		entry  filecontext.Entry
+		tokens int
+		ok     bool
+	}{
+		"evicted": {summary, 100, true}, "shortened": {part, 70, true}, "as asked for": {asked, 0, false}, "unreadable": {unreadable, 0, false},
+	} {
+		if o, ok := OmittedFile(&tt.entry, count); ok != tt.ok || o.Tokens != tt.tokens {
+			t.Errorf("%s: %+v, %t", name, o, ok)
+		}
+	}
+}
+
+// No diff leads to or from a file with line numbers: its revision says so. An empty file needs no text from the disk.
+func TestRenderingsOfFiles(t *testing.T) {
+	var c RenderCache
+	counter := tokens.For("")
+	e := filecontext.Entry{Content: filecontext.Content{Path: "a", Text: "one\ntwo\n", Hash: Hash("one\ntwo\n"), Size: 8, Lines: 2}, State: filecontext.Full}
+	numbered := e
+	numbered.LineNumbers = true
+	if plain, with := c.Of(e, counter), c.Of(numbered, counter); plain.Rev != e.Hash || with.Rev != e.Hash+Numbered || !strings.HasSuffix(with.Rev, Numbered) || plain.Hash == with.Hash {
+		t.Errorf("%+v, %+v", plain, with)
+	}
+	unread, empty, hidden := e, filecontext.Entry{Content: filecontext.Content{Path: "b", Hash: Hash("")}, State: filecontext.Full}, e
+	unread.Path, unread.Text = "c", ""
+	hidden.Path, hidden.Text, hidden.State = "d", "", filecontext.SummaryOnly
+	for name, tt := range map[string]struct {
+		entry filecontext.Entry
+		want  bool
+	}{"in memory": {e, false}, "on the disk only": {unread, true}, "empty": {empty, false}, "not shown": {hidden, false}} {
+		if c.Lacks(tt.entry, counter) != tt.want {
+			t.Errorf("%s: lacks its text: %t", name, !tt.want)
+		}
+	}
+	again := e
+	again.Text = "" // after a restart, with the rendering known
+	if c.Lacks(again, counter) || c.Tokens(again, counter) != c.Of(e, counter).Tokens {
+		t.Error("a rendering that is known needs the text again")
+	}
+}

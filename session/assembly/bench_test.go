@@ -3,17 +3,12 @@ package assembly
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
-	"strata/filecontext"
 	"strata/history"
-	"strata/llm"
 	"strata/session/content"
 	"strata/session/fit"
-	"strata/session/profile"
 	"strata/stability"
 	"strata/tokens"
 )
@@ -63,23 +58,9 @@ func (s *talk) Blobs(_ context.Context, hashes []string) (map[string][]byte, err
 // measured, unchanged, so that no diff is, and known, so that no hashing is. Outlines are not built yet: they are given
 // as items.
 func BenchmarkBuild(b *testing.B) {
-	all, err := profile.All()
-	if err != nil {
-		b.Fatal(err)
-	}
-	chat, now := all["chat"], func() time.Time { return time.Unix(0, 0) }
-	mirrors := NewMirrors()
-	layout, err := NewLayout(stability.Options{}, nil, func(cache string) *stability.Mirror { return mirrors.Of(cache, now()) })
-	if err != nil {
-		b.Fatal(err)
-	}
 	stored := &talk{blobs: make(map[string][]byte)}
-	state := State{
-		Session: "sess_1", Store: stored, Log: slog.New(slog.DiscardHandler), Now: now,
-		Measure: Measure{Model: llm.Model{Name: "local/test", Window: 4_000_000, MaxOutput: 1_000_000, Marks: true, MinCacheTokens: 1024}, Calibrations: NewCalibrations(nil), Drift: 1},
-		Mirrors: mirrors, Layout: layout, Cache: new(fit.RenderCache), Diffs: new(Diffs), Pictures: new(content.Gallery), Counter: tokens.For(""),
-		System: "Be brief.", Profile: &chat, Thought: llm.ThoughtOff,
-	}
+	state := stateOf(b, stored, stability.Options{})
+	state.Model.Window, state.Model.MaxOutput = 4_000_000, 1_000_000
 	lines := func(name string, n int) string {
 		var out strings.Builder
 		for i := range n {
@@ -88,11 +69,7 @@ func BenchmarkBuild(b *testing.B) {
 		return out.String()
 	}
 	for i := range 60 {
-		text := lines("some", 300)
-		state.Files = append(state.Files, filecontext.Entry{
-			Content: filecontext.Content{Path: fmt.Sprintf("dir%d/open%02d.go", i%8, i), Text: text, Hash: fit.Hash(text), Size: int64(len(text)), Lines: 300},
-			State:   filecontext.Full, Unsaved: true,
-		})
+		state.Files = append(state.Files, unsaved(fmt.Sprintf("dir%d/open%02d.go", i%8, i), lines("some", 300)))
 	}
 	var outlines []fit.Item
 	for i := range 2000 {
@@ -131,7 +108,7 @@ func BenchmarkBuild(b *testing.B) {
 	c, fitted, p := plan()
 	first := render(&c, &fitted, &p)
 	first.Mirror.Answered(first.Plan, stability.Usage{Write: first.Plan.Tokens, Input: first.Plan.Tokens})
-	_, _, blobs, err := layout.Answered(&first)
+	_, _, blobs, err := state.Layout.Answered(&first)
 	if err != nil {
 		b.Fatal(err)
 	}

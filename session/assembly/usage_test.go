@@ -30,4 +30,9 @@ func TestSpentIsCountedWhereItIsNotTold(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
+	silent := told(history.Usage{Input: 1_000})
+	want := Spent{history.Usage{Input: 1_000}, 7, false, 1_000, true}
+	if diff := cmp.Diff(want, measure.SpentBy(&silent, 1_000, 0)); diff != "" {
+		t.Errorf("a reply without text costs no output (-want +got):\n%s", diff)
+	}
 }

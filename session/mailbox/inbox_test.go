@@ -133,3 +133,21 @@ func TestEveryJobIsAnsweredOnce(t *testing.T) {
 		t.Errorf("%d jobs of %d were called", n, putters*each)
 	}
 }
+
+// Nothing is taken any more that nobody would run: neither after the end, nor after it was shut while jobs were waiting.
+func TestAnInboxStaysShut(t *testing.T) {
+	drained := newInbox()
+	drained.drain()
+	if got := drained.put(job{run: func() {}}); got != putShut || !drained.isShut() {
+		t.Errorf("after the end a request gets %v", got)
+	}
+	waiting := newInbox()
+	waiting.put(job{run: func() {}})
+	if waiting.closeIfEmpty() || waiting.isShut() {
+		t.Error("an inbox with a request is shut as an empty one")
+	}
+	waiting.close()
+	if !waiting.closeIfEmpty() || !waiting.isShut() || waiting.put(job{run: func() {}}) != putShut {
+		t.Error("an inbox that was shut takes requests again")
+	}
+}

@@ -16,15 +16,7 @@ import (
 	"strata/session/events"
 	"strata/session/fit"
 	"strata/session/mailbox"
-	"strata/tokens"
 )
-
-// host is a session that stores nothing.
-type host struct{ used int }
-
-func (h *host) Store(string, history.Change, func()) mailbox.Work { return nil }
-func (h *host) Counter() *tokens.Counter                          { return tokens.For("") }
-func (h *host) Used()                                             { h.used++ }
 
 type noMessages struct{}
 
@@ -42,7 +34,7 @@ func opened(t *testing.T, files map[string]string) (w *Workspace, folder string)
 		}
 	}
 	stream := events.New("sess_1", "epoch", noMessages{}, func(context.Context) (events.Standing, error) { return events.Standing{}, nil })
-	w = New(&host{}, nil, stream)
+	w = New(new(keeper), nil, stream)
 	if err := w.Restore(nil); err != nil {
 		t.Fatal(err)
 	}

@@ -477,3 +477,18 @@ func TestACompactionThatMustNotBeApplied(t *testing.T) {
 		})
 	}
 }
+
+// Clients learn why a compaction failed; one that was cancelled needs no reason.
+func TestAFailureIsToldWithItsReason(t *testing.T) {
+	h := drive(t)
+	for result, want := range map[compaction.Result]string{compaction.Failed: "no disk", compaction.NoGain: "no disk", compaction.Cancelled: ""} {
+		told := make(chan Result, 1)
+		h.box.Wait(func() {
+			r := &run{id: "cmp_1", waiters: []func(Result, error){func(r Result, _ error) { told <- r }}}
+			h.done(r, compaction.Outcome{Result: result, Err: errors.New("no disk")}, nil)
+		})
+		if got := <-told; got.Outcome != string(result) || got.Reason != want {
+			t.Errorf("%s: %+v", result, got)
+		}
+	}
+}

@@ -197,3 +197,31 @@ func TestTheLogOfTwentyEntries(t *testing.T) {
 		t.Errorf("no marker: %s", sent.String())
 	}
 }
+
+// If the rest of a request takes all of the room a compaction is due, whatever the history has.
+func TestARequestThatIsFullWithoutItsHistory(t *testing.T) {
+	st := newStage(t, "task", 128_000)
+	st.ask("hello")
+	st.beside = 127_000
+	state := st.state()
+	if got := trigger(&state); got != 1 {
+		t.Errorf("a history of %d tokens is due", got)
+	}
+}
+
+// A strategy that is not the profile's own has the numbers of the first profile that has it, but for those that the profile
+// sets itself.
+func TestNumbersOfAnotherStrategy(t *testing.T) {
+	rules := Rules{Profiles: map[string]profile.Profile{
+		"a": {Compaction: profile.Compaction{Strategy: "topic", KeepFirst: 9, KeepLast: 9}},
+		"b": {Compaction: profile.Compaction{Strategy: "prune", KeepFirst: 3, KeepLast: 4}},
+		"c": {Compaction: profile.Compaction{Strategy: "prune", KeepFirst: 7, MaxSteps: 7}},
+	}}
+	own := profile.Compaction{Strategy: "rolling", KeepLast: 1}
+	for strategy, want := range map[string][3]int{"rolling": {0, 1, 0}, "prune": {3, 1, 0}, "window": {0, 1, 0}} {
+		c := settings(own, &rules, strategy)
+		if got := [3]int{c.KeepFirst, c.KeepLast, c.MaxSteps}; got != want {
+			t.Errorf("%s: %v, want %v", strategy, got, want)
+		}
+	}
+}

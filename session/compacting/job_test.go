@@ -301,3 +301,34 @@ func TestCopiesLeaveWithACompaction(t *testing.T) {
 		})
 	}
 }
+
+// Topics and summaries have models of their own; a reply that ends at its limit is truncated.
+func TestEachPurposeHasItsModel(t *testing.T) {
+	stop := llm.StopEndTurn
+	r := &replies{reply: func(_ context.Context, _ int, on func(llm.Event)) (llm.Result, error) {
+		result, err := said(on, "Well done.", 100)
+		result.StopReason = stop
+		return result, err
+	}}
+	m := modelled(t, r)
+	call := compaction.Call{Purpose: history.PurposeDetection, System: "s", Prompt: "p", MaxTokens: 70}
+	if _, err := m.Complete(t.Context(), call); !errors.Is(err, compaction.ErrNoModel) || len(r.calls) != 0 {
+		t.Errorf("without a model for topics: %v, %d calls", err, len(r.calls))
+	}
+	m.DetectionModel = "local/quick"
+	for _, tt := range []struct {
+		purpose, model string
+		stop           llm.StopReason
+	}{
+		{history.PurposeDetection, "local/quick", llm.StopEndTurn}, {history.PurposeSummary, "local/small", llm.StopEndTurn}, {history.PurposeSummary, "local/small", llm.StopMaxTokens},
+	} {
+		call.Purpose, stop = tt.purpose, tt.stop
+		reply, err := m.Complete(t.Context(), call)
+		if err != nil || reply.Text != "Well done." || reply.Truncated != (tt.stop == llm.StopMaxTokens) {
+			t.Errorf("%+v: %+v, %v", tt, reply, err)
+		}
+		if req := r.calls[len(r.calls)-1]; req.Model != tt.model || req.MaxOutput != 70 || req.Purpose != tt.purpose {
+			t.Errorf("%+v: asked is %s for %d tokens", tt, req.Model, req.MaxOutput)
+		}
+	}
+}

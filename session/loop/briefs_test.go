@@ -122,3 +122,67 @@ func TestALaterReplyForgetsNoFacts(t *testing.T) {
 		t.Errorf("%q, want %q", it.facts(), want)
 	}
 }
+
+// A view has as many of the newest iterations as its profile says, the older ones in brief, and the goal: the document of
+// that name, or what the user asked for first.
+func TestTheItemsOfALoop(t *testing.T) {
+	v, all := looped(t, 12)
+	v.Room, v.First = 1<<20, &all[0].items[0].Messages[0].Head
+	goal := v.item(fit.DocumentPrefix+goalName, "# Goal\n\nthe document\n")
+	for _, others := range [][]fit.Item{nil, {goal, v.item(fit.DocumentPrefix+"notes", "notes")}} {
+		items, open, omitted, err := v.Items(t.Context(), others, itemsOf(all))
+		if err != nil || len(open) != 2 || len(omitted) != 0 {
+			t.Fatalf("%d open, omitted %+v, %v", len(open), omitted, err)
+		}
+		counts, goals := make(map[string]int), ""
+		for i := range items {
+			prefix, _, _ := strings.Cut(items[i].Key, ":")
+			counts[prefix+":"]++
+			if strings.HasPrefix(items[i].Text, "# Goal") {
+				goals += items[i].Text
+			}
+		}
+		want := "# Goal\n\npart 0 of iteration 1 <progress>step 1</progress>\n"
+		if others != nil {
+			want = goal.Text
+		}
+		if diff := cmp.Diff(want, goals); diff != "" {
+			t.Error(diff)
+		}
+		if recent := v.Profile.RecentIterations; counts[iterationPrefix] != recent || counts[briefPrefix] != 11-recent {
+			t.Errorf("%d recent iterations, %d in brief", counts[iterationPrefix], counts[briefPrefix])
+		}
+	}
+}
+
+// The first iteration has no state: nothing was done before it.
+func TestTheStateBeginsWithTheSecondIteration(t *testing.T) {
+	v, _ := looped(t, 1)
+	for exchanges, want := range map[int]string{0: "", 1: "", 2: "# Current State (after iteration 1)\n\n- Iterations: 1\n- Model: local/test\n"} {
+		v.Exchanges = exchanges
+		var got string
+		for _, it := range v.state(nil) {
+			got += it.Text
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("with %d exchanges: %s", exchanges, diff)
+		}
+	}
+}
+
+// An iteration in which a tool failed says so, whatever succeeded after it.
+func TestAFailureOfAToolIsRemembered(t *testing.T) {
+	l := loopProfile(t)
+	result := func(failed bool) history.Message {
+		return history.Message{Role: history.RoleTool, Blocks: []history.Block{{Type: history.BlockToolResult, IsError: failed}}}
+	}
+	for _, tt := range []struct {
+		results []history.Message
+		want    string
+	}{{[]history.Message{result(true), result(false)}, "Done a tool failed"}, {[]history.Message{result(false)}, ""}} {
+		it := iterationOf(1, tt.results, &l)
+		if it.facts() != tt.want {
+			t.Errorf("%q, want %q", it.facts(), tt.want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -200,9 +201,9 @@ func (in *Importer) end(id string) {
 	delete(in.open, id)
 }
 
-// drop removes a hidden session. If that fails the next start of the server does.
+// drop removes a hidden session, if it was created. If that fails the next start of the server does.
 func (in *Importer) drop(ctx context.Context, id string) {
-	if err := in.Store.ImportDrop(ctx, id, in.Now()); err != nil {
+	if err := in.Store.ImportDrop(ctx, id, in.Now()); err != nil && !errors.Is(err, history.ErrNotFound) {
 		in.Log.Warn("an unfinished session remains until the server starts again", "session", id, "error", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -183,6 +184,12 @@ func TestOwnID(t *testing.T) {
 	}
 	if ownID("sess_1", "") != "" {
 		t.Error("no id becomes one")
+	}
+	if id := ownID("sess_1", "prefix_8_x"); !strings.HasPrefix(id, "prefix_0") {
+		t.Errorf("a short prefix becomes %s", id)
+	}
+	if id := ownID("sess_1", "eightlet_x"); !strings.HasPrefix(id, "eightlet_0") {
+		t.Errorf("the longest prefix becomes %s", id)
 	}
 	for _, odd := range []string{"without", "very_long_prefix_", "averylongprefix_x"} {
 		if id := ownID("sess_1", odd); len(id) > 8+1+26 {

@@ -37,3 +37,13 @@ func TestNoHomeIsAClearError(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// The error names the first variable that is missing: with it set the next attempt goes further.
+func TestTheFirstMissingVariableIsNamed(t *testing.T) {
+	for first, env := range map[string]map[string]string{"APPDATA": nil, "LOCALAPPDATA": {"APPDATA": "/a"}} {
+		_, err := folders(func(name string) string { return env[name] }, "windows")
+		if err == nil || !strings.HasPrefix(err.Error(), first+" is not set") {
+			t.Errorf("with %v: %v", env, err)
+		}
+	}
+}

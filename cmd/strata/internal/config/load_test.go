@@ -144,6 +144,8 @@ func TestErrorsNameThePlaceAndTheAllowedValues(t *testing.T) {
 		{"provider without kind", "providers:\n  local: {}\n", `:2:3: providers.local: kind is missing`},
 		{"provider name", "providers: {A b: {kind: openai}}\n", `:1:13: providers: "A b" is not a provider's name: lower-case`},
 		{"base url", "providers: {openai: {base_url: ftp://x}}\n", `providers.openai.base_url: the value is not an http or https address`},
+		{"offline key", "providers: {offline: {api_key_env: KEY}}\n", `providers.offline.api_key_env: an offline provider has no key`},
+		{"gap of a real provider", "providers: {openai: {delta_gap: 1s}}\n", `providers.openai.delta_gap: only an offline provider has a gap`},
 		{"offline address", "providers: {offline: {base_url: http://x}}\n", `providers.offline.base_url: an offline provider has no address`},
 		{"profile", "profile: chatty\n", `:1:10: profile: "chatty" is not one of chat, steps, loop, task, phased`},
 		{"profile override", "profiles: {chatty: {}}\n", `:1:12: profiles: "chatty" is not one of chat,`},

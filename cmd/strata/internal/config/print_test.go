@@ -34,3 +34,30 @@ func TestPrintShowsOriginsAndMasksSecrets(t *testing.T) {
 		}
 	}
 }
+
+// A secret that is not set is shown as such, not as one that is.
+func TestAnUnsetSecretIsNotMasked(t *testing.T) {
+	c, err := Load(Sources{Getenv: variables(t, nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := c.Print(&b); err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`(?m)^token: +"" +# default$`).MatchString(b.String()) {
+		t.Errorf("no empty token in\n%s", &b)
+	}
+}
+
+// Text that is no decimal number stays text: an infinity or a NaN would pass every limit.
+func TestScalarsOfTheCommandLine(t *testing.T) {
+	for text, want := range map[string]any{
+		"true": true, "false": false, "7": int64(7), "-7": int64(-7), "0.5": 0.5, "1e3": 1000.0, "topic": "topic", "": "",
+		"inf": "inf", "-Inf": "-Inf", "NaN": "NaN", "1e999": "1e999",
+	} {
+		if got := scalar(text); got != want {
+			t.Errorf("%q becomes %T %v, want %T %v", text, got, got, want, want)
+		}
+	}
+}

@@ -81,3 +81,24 @@ func TestAWorkspaceFileMustBeRegularAndInside(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// The settings of one folder leave no trace in those of the user: the next folder starts from them.
+func TestAWorkspaceLeavesTheOriginsOfTheUser(t *testing.T) {
+	user, err := Load(Sources{File: writeFile(t, "profile: loop\n"), Getenv: variables(t, nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := user.Origin("profile").String()
+	own, err := user.ForWorkspace(workspace(t, "profile: steps\n"))
+	if err != nil || own.Origin("profile").String() == before {
+		t.Fatalf("%v, %v", own.Origin("profile"), err)
+	}
+	if after := user.Origin("profile").String(); after != before {
+		t.Errorf("the user's profile is of %s, was of %s", after, before)
+	}
+	for _, text := range []string{"", "# nothing\n"} {
+		if same, err := user.ForWorkspace(workspace(t, text)); same != user || err != nil {
+			t.Errorf("a file without settings: %v", err)
+		}
+	}
+}

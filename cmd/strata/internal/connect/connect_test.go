@@ -2,6 +2,7 @@ package connect
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -31,5 +32,30 @@ func TestNoServerInTimeNamesTheProcessWithTheDatabase(t *testing.T) {
 	err := notFound(p, cause, "database is in use by process 7")
 	if !errors.Is(err, cause) || !strings.Contains(err.Error(), "in use by process 7, and "+home) {
 		t.Errorf("another process has the database: %v", err)
+	}
+}
+
+// The end of a long output is shown: that is where the reason is.
+func TestTheEndOfAServersOutputIsShown(t *testing.T) {
+	for name, tt := range map[string]struct{ output, want string }{
+		"short":   {"strata: the port is in use\n", "the port is in use"},
+		"long":    {strings.Repeat("x", startOutput) + "the reason", strings.Repeat("x", startOutput-len("the reason")) + "the reason"},
+		"nothing": {"", ""},
+	} {
+		f, err := os.CreateTemp(t.TempDir(), "start")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteString(tt.output); err != nil {
+			t.Fatal(err)
+		}
+		s := &startedServer{output: f}
+		if got := s.said(); got != tt.want {
+			t.Errorf("%s: %d bytes, ending in %.20q", name, len(got), got[max(0, len(got)-20):])
+		}
+		s.forget()
+		if _, err := os.Stat(f.Name()); err == nil {
+			t.Errorf("%s: the file of the output stays", name)
+		}
 	}
 }

@@ -2,10 +2,15 @@ package serve
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"strata/cmd/strata/internal/cli"
+	"strata/cmd/strata/internal/config"
+	"strata/llm"
+	"strata/server/access"
 	"strata/session/profile"
 )
 
@@ -35,5 +40,53 @@ func TestEveryFlagOfAProfileSetsSomething(t *testing.T) {
 				t.Errorf("%s of %s does not stay: %v", flag[1], name, err)
 			}
 		}
+	}
+}
+
+// Compactions that are turned off are off in every profile, and only then.
+func TestCompactionsAreTurnedOffForAllProfiles(t *testing.T) {
+	c := config.Default()
+	for _, enabled := range []bool{true, false} {
+		c.Compaction.Enabled = enabled
+		rules, err := Rules(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		on := 0
+		for _, p := range rules.Profiles {
+			if p.Compaction.Enabled {
+				on++
+			}
+		}
+		if (on > 0) != enabled {
+			t.Errorf("compactions enabled %t: %d profiles compact", enabled, on)
+		}
+	}
+}
+
+// A model without a name for people is shown by its own. Summaries are made by the model that finds topics, unless another
+// one is configured.
+func TestNamesOfModels(t *testing.T) {
+	for display, want := range map[string]string{"": "local/m", "Mine": "Mine"} {
+		if got := wireModel(llm.Model{Name: "local/m", DisplayName: display}); got.Title != want || got.Name != "local/m" {
+			t.Errorf("%+v", got)
+		}
+	}
+	c := config.Default()
+	c.Folders.State, c.TokenFile = t.TempDir(), filepath.Join(t.TempDir(), "token")
+	p := &cli.Process{Getenv: func(string) string { return "" }}
+	for _, tt := range []struct{ topics, summaries, want string }{{"a/t", "", "a/t"}, {"a/t", "a/s", "a/s"}, {"", "a/s", "a/s"}, {"", "", ""}} {
+		c.DetectionModel, c.SummaryModel = tt.topics, tt.summaries
+		opt, err := serverOptions(p, c, options{}, nil, nil)
+		if err != nil || opt.Sessions.SummaryModel != tt.want || opt.Sessions.DetectionModel != tt.topics {
+			t.Errorf("%+v: %q, %v", tt, opt.Sessions.SummaryModel, err)
+		}
+	}
+	if opt, err := serverOptions(p, c, options{}, nil, nil); err != nil || opt.TokenFile != c.TokenFile {
+		t.Errorf("the token file is %q, %v", opt.TokenFile, err)
+	}
+	c.Token = access.NewToken()
+	if opt, err := serverOptions(p, c, options{}, nil, nil); err != nil || opt.TokenFile != "" {
+		t.Errorf("with a configured token the token file is %q, %v", opt.TokenFile, err)
 	}
 }

@@ -89,7 +89,7 @@ func words(n int) string { return strings.Repeat("word ", n) }
 // The sizes of a request's entries add up to what is counted. The system part leads; whatever is added later is context,
 // also a document.
 func TestARequestAddsUp(t *testing.T) {
-	stored := begun("hello")
+	stored := begun(words(3000)) // too much to be laid out again for a short document
 	s := stateOf(t, stored, stability.Options{})
 	s.Documents = []history.Document{{Name: "design", Text: words(50), Priority: 80, Pinned: true}}
 	s.Files = []filecontext.Entry{unsaved("a.go", words(300)), unsaved("b.go", words(200))}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"strata/history"
 	"strata/session/profile"
 	"strata/stability"
 )
@@ -41,6 +42,23 @@ func TestRanks(t *testing.T) {
 		ranks = append(ranks, p.rank)
 	}
 	if diff := cmp.Diff([]int{rankOver, rankRest, rankMessage, rankRest, rankUnit}, ranks); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The user's first message, the newest message and the two before it are not evicted, nor is what is pinned.
+func TestWhatIsNeverEvicted(t *testing.T) {
+	talk := Conversation([]history.Viewed{
+		{Head: history.Head{ID: "reply"}}, {Head: history.Head{ID: "first", Role: history.RoleUser}}, {Head: history.Head{ID: "c"}}, {Head: history.Head{ID: "d"}},
+		{Head: history.Head{ID: "e"}}, {Head: history.Head{ID: "f"}}, {Head: history.Head{ID: "newest", Role: history.RoleUser}},
+	})
+	pinned := Item{Item: stability.Item{Key: "doc:pinned", Kind: stability.Document}, Pinned: true}
+	items := append([]Item{pinned, {Item: stability.Item{Key: "doc:notes", Kind: stability.Document}, Priority: 10}}, talk...)
+	var order []string
+	for _, i := range evictable(items, 100) {
+		order = append(order, items[i].Key)
+	}
+	if diff := cmp.Diff([]string{"doc:notes", "msg:reply", "msg:c", "msg:d"}, order); diff != "" {
 		t.Error(diff)
 	}
 }

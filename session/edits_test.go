@@ -11,6 +11,7 @@ import (
 
 	"strata/history"
 	"strata/session/events"
+	"strata/session/workspace"
 )
 
 func said(role history.Role, words string) history.Message {
@@ -198,9 +199,9 @@ func TestFoldersThatAreSet(t *testing.T) {
 	a := act(t)
 	further := t.TempDir()
 	add := func() error {
-		_, err := answerOf(func(reply func(FileInfo, error)) {
+		_, err := answerOf(func(reply func(workspace.FileInfo, error)) {
 			text := "unsaved"
-			a.AddFile(FileRequest{Path: further + "/a", Content: &text}, reply)
+			a.AddFile(workspace.FileRequest{Path: further + "/a", Content: &text}, reply)
 		})
 		return err
 	}

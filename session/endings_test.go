@@ -8,7 +8,9 @@ import (
 
 	"strata/history"
 	"strata/llm"
+	"strata/llm/reply"
 	"strata/session/events"
+	"strata/session/workspace"
 )
 
 // ledger is a store that remembers the results of turns.
@@ -39,9 +41,11 @@ func TestWhatIsStoredWithTheResultOfATurn(t *testing.T) {
 	l := &ledger{lockedStore: newLockedStore()}
 	a := &acted{t: t, provider: newProvider()}
 	a.Session = lone(t, l, a.provider)
-	a.deps.Describe = func(err error) history.Failure { return history.Failure{Message: err.Error()} }
+	a.deps.Host = describingHost{}
 	text := "unsaved\n"
-	if _, err := answerOf(func(reply func(FileInfo, error)) { a.AddFile(FileRequest{Path: "a.go", Content: &text}, reply) }); err != nil {
+	if _, err := answerOf(func(reply func(workspace.FileInfo, error)) {
+		a.AddFile(workspace.FileRequest{Path: "a.go", Content: &text}, reply)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	reader := a.NewCursor(func() {})
@@ -53,8 +57,8 @@ func TestWhatIsStoredWithTheResultOfATurn(t *testing.T) {
 		calls int
 	}{
 		"unreachable": {called{err: &llm.Error{Kind: llm.KindOverloaded}}, 0},
-		"answered":    {called{result: llm.Result{Blocks: []history.Block{{Type: history.BlockText, Text: "hi"}}, StopReason: llm.StopEndTurn}}, 1},
-		"broken off":  {called{result: llm.Result{Blocks: []history.Block{{Type: history.BlockText, Text: "hi"}}}, err: &llm.Error{Kind: llm.KindOverloaded}}, 1},
+		"answered":    {called{result: reply.Result{Blocks: []history.Block{{Type: history.BlockText, Text: "hi"}}, StopReason: reply.StopEndTurn}}, 1},
+		"broken off":  {called{result: reply.Result{Blocks: []history.Block{{Type: history.BlockText, Text: "hi"}}}, err: &llm.Error{Kind: llm.KindOverloaded}}, 1},
 	} {
 		result := a.prompt("hello", reader)
 		a.asked().done <- tt.out
@@ -79,7 +83,7 @@ func TestWhatIsStoredWithTheResultOfATurn(t *testing.T) {
 				break
 			}
 			if e.Kind == events.Usage && e.Turn == r.Turn.ID {
-				used = e.Data.(UsageInfo).Used
+				used = e.Data.(events.UsageInfo).Used
 			}
 		}
 		if used <= 0 {

@@ -75,15 +75,15 @@ func TestATimerDuringASaveSavesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &diskStore{lockedStore: newLockedStore(), takes: time.Second}
 		var s *Session
-		s = lone(t, store, streamFunc(func(on func(llm.Event)) llm.Result {
-			on(llm.Event{Kind: llm.EventText, Text: "once"})
+		s = lone(t, store, streamFunc(func(on func(reply.Event)) reply.Result {
+			on(reply.Event{Kind: reply.EventText, Text: "once"})
 			time.Sleep(2 * partialEvery) // the save is under way
 			s.mailbox.Wait(func() { s.partialDue(s.running) })
 			time.Sleep(time.Minute)
 			if got := store.said(t, history.BlockText); got != "once" || store.saves != 1 {
 				t.Errorf("%q after %d saves", got, store.saves)
 			}
-			return llm.Result{Blocks: []history.Block{{Type: history.BlockText, Text: "once"}}, StopReason: llm.StopEndTurn}
+			return reply.Result{Blocks: []history.Block{{Type: history.BlockText, Text: "once"}}, StopReason: reply.StopEndTurn}
 		}))
 		prompt := Prompt{Blocks: []history.Block{{Type: history.BlockText, Text: "hello"}}}
 		if _, err := answerOf(func(reply func(PromptResult, error)) {

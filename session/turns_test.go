@@ -10,6 +10,7 @@ import (
 
 	"strata/history"
 	"strata/llm"
+	"strata/llm/reply"
 	"strata/session/events"
 )
 
@@ -22,33 +23,33 @@ type provider struct {
 type call struct {
 	ctx  context.Context
 	req  llm.Request
-	on   func(llm.Event)
+	on   func(reply.Event)
 	done chan called
 }
 
 type called struct {
-	result llm.Result
+	result reply.Result
 	err    error
 }
 
 func newProvider() *provider { return &provider{calls: make(chan call, 10)} }
 
 // Stream implements Streamer. It ends without an answer when its turn is cancelled.
-func (p *provider) Stream(ctx context.Context, req llm.Request, on func(llm.Event)) (llm.Result, error) {
+func (p *provider) Stream(ctx context.Context, req llm.Request, on func(reply.Event)) (reply.Result, error) {
 	c := call{ctx, req, on, make(chan called, 1)}
 	p.calls <- c
 	select {
 	case out := <-c.done:
 		return out.result, out.err
 	case <-ctx.Done():
-		return llm.Result{}, &llm.Error{Kind: llm.KindCancelled}
+		return reply.Result{}, &llm.Error{Kind: llm.KindCancelled}
 	}
 }
 
-func (c *call) say(text string) { c.on(llm.Event{Kind: llm.EventText, Text: text}) }
+func (c *call) say(text string) { c.on(reply.Event{Kind: reply.EventText, Text: text}) }
 
 func (c *call) end(text string) {
-	c.done <- called{llm.Result{Blocks: []history.Block{{Type: history.BlockText, Text: text}}, StopReason: llm.StopEndTurn}, nil}
+	c.done <- called{reply.Result{Blocks: []history.Block{{Type: history.BlockText, Text: text}}, StopReason: reply.StopEndTurn}, nil}
 }
 
 // acted is a session that a test plays with.
@@ -63,7 +64,7 @@ func act(t *testing.T) *acted {
 	t.Helper()
 	a := &acted{t: t, store: newLockedStore(), provider: newProvider()}
 	a.Session = lone(t, a.store, a.provider)
-	a.deps.Describe = func(err error) history.Failure { return history.Failure{Message: err.Error()} }
+	a.deps.Host = describingHost{}
 	return a
 }
 
@@ -309,3 +310,8 @@ func TestWhenASessionIsUnloaded(t *testing.T) {
 	}
 	<-a.Done()
 }
+
+// describingHost describes an error by its text.
+type describingHost struct{ bareHost }
+
+func (describingHost) Describe(err error) history.Failure { return history.Failure{Message: err.Error()} }

@@ -16,6 +16,11 @@ import (
 	"strata/llm"
 	"strata/rpc"
 	"strata/session"
+	"strata/session/assembly"
+	"strata/session/compacting"
+	"strata/session/documents"
+	"strata/session/events"
+	"strata/session/workspace"
 )
 
 // encoded returns a value as it is on the wire.
@@ -112,7 +117,7 @@ func TestErrorsCarryTheirData(t *testing.T) {
 		"storage":     {historystore.ErrBusy, `{"reason":"the database is locked by another process; try again"}`},
 		"overload":    {session.ErrOverload, `null`},
 		"busy":        {&session.BusyError{TurnID: "turn_1"}, `{"turnId":"turn_1"}`},
-		"budget":      {&session.BudgetError{Tokens: 7, Limit: 5}, `{"limit":5,"tokens":7}`},
+		"budget":      {&assembly.BudgetError{Tokens: 7, Limit: 5}, `{"limit":5,"tokens":7}`},
 	} {
 		e := Error(tt.err)
 		if e == nil {
@@ -163,7 +168,7 @@ func TestSearchesAndTheirHits(t *testing.T) {
 // Each field of a request reaches the session.
 func TestRequestsToASession(t *testing.T) {
 	words, yes, one := "unsaved", true, 1
-	lines := &session.FileRange{Start: 1, End: 2}
+	lines := &workspace.FileRange{Start: 1, End: 2}
 	for name, tt := range map[string]struct {
 		raw  string
 		into interface{ validate() error }
@@ -171,13 +176,13 @@ func TestRequestsToASession(t *testing.T) {
 		want any
 	}{
 		"a file": {`{"path":"a","content":"unsaved","state":"full","range":{"start":1,"end":2},"once":true,"lineNumbers":true}`, &AddFileParams{},
-			func(p any) any { return p.(*AddFileParams).Request() }, session.FileRequest{Path: "a", Content: &words, Range: lines, Once: true, LineNumbers: true}},
-		"an outline": {`{"path":"a","state":"summary"}`, &AddFileParams{}, func(p any) any { return p.(*AddFileParams).Request() }, session.FileRequest{Path: "a", Summary: true}},
+			func(p any) any { return p.(*AddFileParams).Request() }, workspace.FileRequest{Path: "a", Content: &words, Range: lines, Once: true, LineNumbers: true}},
+		"an outline": {`{"path":"a","state":"summary"}`, &AddFileParams{}, func(p any) any { return p.(*AddFileParams).Request() }, workspace.FileRequest{Path: "a", Summary: true}},
 		"a document": {`{"name":"n","text":"unsaved","priority":1,"pinned":true,"phases":["p"],"status":"s","order":3,"path":"f"}`, &DocumentParams{},
 			func(p any) any { return p.(*DocumentParams).Request() },
-			session.DocumentRequest{Name: "n", Text: "unsaved", Priority: &one, Pinned: &yes, Phases: []string{"p"}, Status: "s", Order: 3, Path: "f"}},
+			documents.Request{Name: "n", Text: "unsaved", Priority: &one, Pinned: &yes, Phases: []string{"p"}, Status: "s", Order: 3, Path: "f"}},
 		"an implementation alone": {`{"name":"n","implementation":"code"}`, &DocumentParams{}, func(p any) any { return p.(*DocumentParams).Request() },
-			session.DocumentRequest{Name: "n", Implementation: "code"}},
+			documents.Request{Name: "n", Implementation: "code"}},
 	} {
 		if err := Decode(json.RawMessage(tt.raw), tt.into); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -196,7 +201,7 @@ func TestRequestsToASession(t *testing.T) {
 }
 
 // update returns the update of an event, or the parameters of an event that is not one.
-func update(t *testing.T, e session.Event, client Capabilities) string {
+func update(t *testing.T, e events.Event, client Capabilities) string {
 	t.Helper()
 	c := Encoder{SessionID: "s", Epoch: "e", Client: client, Models: func() []Model { return nil }}
 	n, ok, err := c.Encode(&e)
@@ -219,12 +224,12 @@ func TestUpdatesOfEvents(t *testing.T) {
 	}
 	words := &history.Block{Type: history.BlockText, Text: "x"}
 	all := Capabilities{Notices: true, Compaction: true}
-	at := func(e session.Event) session.Event {
+	at := func(e events.Event) events.Event {
 		e.First, e.Seq = 9, 9
 		return e
 	}
-	compacted := func(outcome string) session.Event {
-		return at(session.Event{Kind: session.EventCompactionUpdate, Data: session.Compacted{ID: "cmp_1", Outcome: outcome, Reason: "why"}})
+	compacted := func(outcome string) events.Event {
+		return at(events.Event{Kind: events.CompactionUpdate, Data: compacting.Result{ID: "cmp_1", Outcome: outcome, Reason: "why"}})
 	}
 	status := func(status, more string) string {
 		return `{"sessionId":"s","update":{"sessionUpdate":"compaction_update","compactionId":"cmp_1","status":"` + status + `","summary":[]` + more + `},` + meta
@@ -239,18 +244,18 @@ func TestUpdatesOfEvents(t *testing.T) {
 		return `{"sessionId":"s","update":{"sessionUpdate":"` + kind + `","content":{"type":"text","text":"x"},"messageId":"m"},` + meta
 	}
 	for name, tt := range map[string]struct {
-		event  session.Event
+		event  events.Event
 		client Capabilities
 		want   string
 	}{
-		"a call":              {at(session.Event{Kind: session.EventBlock, Block: call(`{"a":1}`, false)}), all, toolCall("pending", `{"a":1}`)},
-		"one that was cut":    {at(session.Event{Kind: session.EventBlock, Block: call(`{"a`, true)}), all, toolCall("failed", `"{\"a"`)},
-		"a result":            {at(session.Event{Kind: session.EventBlock, Block: result(false)}), all, toolResult("completed")},
-		"an error":            {at(session.Event{Kind: session.EventBlock, Block: result(true)}), all, toolResult("failed")},
-		"the user's words":    {at(session.Event{Kind: session.EventBlock, Message: "m", Role: history.RoleUser, Block: words}), all, chunk("user_message_chunk", meta)},
-		"the assistant's":     {at(session.Event{Kind: session.EventBlock, Message: "m", Role: history.RoleAssistant, Block: words}), all, chunk("agent_message_chunk", meta)},
-		"merged deltas":       {session.Event{Kind: session.EventText, Message: "m", Text: "x", First: 4, Seq: 9}, all, chunk("agent_message_chunk", `"_meta":{"strata":{"epoch":"e","first":4,"seq":9}}}`)},
-		"replayed":            {session.Event{Kind: session.EventThought, Message: "m", Text: "x"}, all, chunk("agent_thought_chunk", `"_meta":{"strata":{"epoch":"e","replay":true}}}`)},
+		"a call":              {at(events.Event{Kind: events.Block, Block: call(`{"a":1}`, false)}), all, toolCall("pending", `{"a":1}`)},
+		"one that was cut":    {at(events.Event{Kind: events.Block, Block: call(`{"a`, true)}), all, toolCall("failed", `"{\"a"`)},
+		"a result":            {at(events.Event{Kind: events.Block, Block: result(false)}), all, toolResult("completed")},
+		"an error":            {at(events.Event{Kind: events.Block, Block: result(true)}), all, toolResult("failed")},
+		"the user's words":    {at(events.Event{Kind: events.Block, Message: "m", Role: history.RoleUser, Block: words}), all, chunk("user_message_chunk", meta)},
+		"the assistant's":     {at(events.Event{Kind: events.Block, Message: "m", Role: history.RoleAssistant, Block: words}), all, chunk("agent_message_chunk", meta)},
+		"merged deltas":       {events.Event{Kind: events.Text, Message: "m", Text: "x", First: 4, Seq: 9}, all, chunk("agent_message_chunk", `"_meta":{"strata":{"epoch":"e","first":4,"seq":9}}}`)},
+		"replayed":            {events.Event{Kind: events.Thought, Message: "m", Text: "x"}, all, chunk("agent_thought_chunk", `"_meta":{"strata":{"epoch":"e","replay":true}}}`)},
 		"compacted":           {compacted("compacted"), all, status("completed", "")},
 		"no gain":             {compacted("no_gain"), all, status("completed", "")},
 		"nothing to do":       {compacted("nothing_to_do"), all, status("completed", "")},
@@ -258,10 +263,10 @@ func TestUpdatesOfEvents(t *testing.T) {
 		"superseded":          {compacted("superseded"), all, status("cancelled", "")},
 		"running":             {compacted("running"), all, status("in_progress", "")},
 		"not for this client": {compacted("running"), Capabilities{Notices: true}, ""},
-		"a notice":            {at(session.Event{Kind: session.EventNotice, Text: "n"}), all, `{"sessionId":"s","update":{"sessionUpdate":"notice","severity":"warning","title":"n"},` + meta},
-		"not for this one":    {at(session.Event{Kind: session.EventNotice, Text: "n"}), Capabilities{Compaction: true}, ""},
-		"an event of ours":    {session.Event{Kind: "saved", Turn: "turn_1", First: 7, Seq: 9}, Capabilities{}, `{"epoch":"e","first":7,"seq":9,"sessionId":"s","turnId":"turn_1","type":"saved"}`},
-		"without a turn":      {at(session.Event{Kind: "saved"}), Capabilities{}, `{"epoch":"e","seq":9,"sessionId":"s","type":"saved"}`},
+		"a notice":            {at(events.Event{Kind: events.Notice, Text: "n"}), all, `{"sessionId":"s","update":{"sessionUpdate":"notice","severity":"warning","title":"n"},` + meta},
+		"not for this one":    {at(events.Event{Kind: events.Notice, Text: "n"}), Capabilities{Compaction: true}, ""},
+		"an event of ours":    {events.Event{Kind: "saved", Turn: "turn_1", First: 7, Seq: 9}, Capabilities{}, `{"epoch":"e","first":7,"seq":9,"sessionId":"s","turnId":"turn_1","type":"saved"}`},
+		"without a turn":      {at(events.Event{Kind: "saved"}), Capabilities{}, `{"epoch":"e","seq":9,"sessionId":"s","type":"saved"}`},
 	} {
 		if diff := cmp.Diff(tt.want, update(t, tt.event, tt.client)); diff != "" {
 			t.Errorf("%s: %s", name, diff)

@@ -13,29 +13,30 @@ import (
 	"strata/compaction"
 	"strata/history"
 	"strata/llm"
+	"strata/llm/reply"
 	"strata/tokens"
 )
 
 // replies is a Streamer with a function for each call.
 type replies struct {
 	calls []llm.Request
-	reply func(ctx context.Context, n int, on func(llm.Event)) (llm.Result, error)
+	reply func(ctx context.Context, n int, on func(reply.Event)) (reply.Result, error)
 }
 
-func (r *replies) Stream(ctx context.Context, req llm.Request, on func(llm.Event)) (llm.Result, error) {
+func (r *replies) Stream(ctx context.Context, req llm.Request, on func(reply.Event)) (reply.Result, error) {
 	r.calls = append(r.calls, req)
 	return r.reply(ctx, len(r.calls), on)
 }
 
 // said returns the result of a reply and sends it as deltas of some bytes.
-func said(on func(llm.Event), text string, delta int) (llm.Result, error) {
+func said(on func(reply.Event), text string, delta int) (reply.Result, error) {
 	for rest := text; rest != ""; {
 		n := min(delta, len(rest))
-		on(llm.Event{Kind: llm.EventText, Text: rest[:n]})
+		on(reply.Event{Kind: reply.EventText, Text: rest[:n]})
 		rest = rest[n:]
 	}
-	return llm.Result{
-		Blocks: []history.Block{{Type: history.BlockText, Text: text}}, StopReason: llm.StopEndTurn,
+	return reply.Result{
+		Blocks: []history.Block{{Type: history.BlockText, Text: text}}, StopReason: reply.StopEndTurn,
 		Usage: history.Usage{Input: 900, Output: 50}, UsageReported: true, Cost: 0.25,
 	}, nil
 }
@@ -77,7 +78,7 @@ func modelled(t *testing.T, r *replies) *modelJob {
 // A summary is drafted in chunks of a size that is worth an event, and all of it.
 func TestASummaryIsDrafted(t *testing.T) {
 	text := strings.TrimSpace(wordsOf(130)) // 649 bytes
-	m := modelled(t, &replies{reply: func(_ context.Context, _ int, on func(llm.Event)) (llm.Result, error) { return said(on, text, 7) }})
+	m := modelled(t, &replies{reply: func(_ context.Context, _ int, on func(reply.Event)) (reply.Result, error) { return said(on, text, 7) }})
 	if out := m.run(t.Context()); out.Result != compaction.Compacted || out.Summary != text || out.By != compaction.ByModel {
 		t.Fatalf("%+v", out)
 	}
@@ -115,12 +116,12 @@ func TestASummaryThatIsRefused(t *testing.T) {
 		"no error of a provider": {[]error{errors.New("broken")}, compaction.Failed, 1, []string{"begun"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &replies{reply: func(_ context.Context, n int, on func(llm.Event)) (llm.Result, error) {
+			r := &replies{reply: func(_ context.Context, n int, on func(reply.Event)) (reply.Result, error) {
 				if n > len(tt.errs) {
 					return said(on, "Well done.", 100)
 				}
-				on(llm.Event{Kind: llm.EventText, Text: "begun"})
-				return llm.Result{}, tt.errs[n-1]
+				on(reply.Event{Kind: reply.EventText, Text: "begun"})
+				return reply.Result{}, tt.errs[n-1]
 			}}
 			m := modelled(t, r)
 			out := m.run(t.Context())
@@ -141,11 +142,11 @@ func TestASummaryThatIsRefused(t *testing.T) {
 func TestARefusalTeachesTheCount(t *testing.T) {
 	r := &replies{}
 	var m *modelJob
-	r.reply = func(_ context.Context, n int, on func(llm.Event)) (llm.Result, error) {
+	r.reply = func(_ context.Context, n int, on func(reply.Event)) (reply.Result, error) {
 		if n > 1 {
 			return said(on, "Well done.", 100)
 		}
-		return llm.Result{}, &llm.Error{Kind: llm.KindContext, Counted: m.tokens(&r.calls[0]) * 3 / 2}
+		return reply.Result{}, &llm.Error{Kind: llm.KindContext, Counted: m.tokens(&r.calls[0]) * 3 / 2}
 	}
 	m = modelled(t, r)
 	if out := m.run(t.Context()); out.Result != compaction.Compacted || len(m.calls) != 1 {
@@ -160,7 +161,7 @@ func TestARefusalTeachesTheCount(t *testing.T) {
 func TestASummaryHasALimit(t *testing.T) {
 	for size, want := range map[int]compaction.Result{maxSummary: compaction.NoGain, maxSummary + 1: compaction.Failed} {
 		stopped := false
-		m := modelled(t, &replies{reply: func(ctx context.Context, _ int, on func(llm.Event)) (llm.Result, error) {
+		m := modelled(t, &replies{reply: func(ctx context.Context, _ int, on func(reply.Event)) (reply.Result, error) {
 			result, err := said(on, strings.Repeat("x", size), 1<<10)
 			stopped = ctx.Err() != nil
 			return result, err
@@ -304,8 +305,8 @@ func TestCopiesLeaveWithACompaction(t *testing.T) {
 
 // Topics and summaries have models of their own; a reply that ends at its limit is truncated.
 func TestEachPurposeHasItsModel(t *testing.T) {
-	stop := llm.StopEndTurn
-	r := &replies{reply: func(_ context.Context, _ int, on func(llm.Event)) (llm.Result, error) {
+	stop := reply.StopEndTurn
+	r := &replies{reply: func(_ context.Context, _ int, on func(reply.Event)) (reply.Result, error) {
 		result, err := said(on, "Well done.", 100)
 		result.StopReason = stop
 		return result, err
@@ -318,14 +319,14 @@ func TestEachPurposeHasItsModel(t *testing.T) {
 	m.DetectionModel = "local/quick"
 	for _, tt := range []struct {
 		purpose, model string
-		stop           llm.StopReason
+		stop           reply.StopReason
 	}{
-		{history.PurposeDetection, "local/quick", llm.StopEndTurn}, {history.PurposeSummary, "local/small", llm.StopEndTurn}, {history.PurposeSummary, "local/small", llm.StopMaxTokens},
+		{history.PurposeDetection, "local/quick", reply.StopEndTurn}, {history.PurposeSummary, "local/small", reply.StopEndTurn}, {history.PurposeSummary, "local/small", reply.StopMaxTokens},
 	} {
 		call.Purpose, stop = tt.purpose, tt.stop
-		reply, err := m.Complete(t.Context(), call)
-		if err != nil || reply.Text != "Well done." || reply.Truncated != (tt.stop == llm.StopMaxTokens) {
-			t.Errorf("%+v: %+v, %v", tt, reply, err)
+		got, err := m.Complete(t.Context(), call)
+		if err != nil || got.Text != "Well done." || got.Truncated != (tt.stop == reply.StopMaxTokens) {
+			t.Errorf("%+v: %+v, %v", tt, got, err)
 		}
 		if req := r.calls[len(r.calls)-1]; req.Model != tt.model || req.MaxOutput != 70 || req.Purpose != tt.purpose {
 			t.Errorf("%+v: asked is %s for %d tokens", tt, req.Model, req.MaxOutput)

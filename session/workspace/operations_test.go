@@ -96,6 +96,7 @@ func (d *desk) on(do func()) { d.box.Wait(do) }
 // told returns the events that the subscriber has not received yet, each as a line.
 func (d *desk) told() (lines []string) {
 	d.t.Helper()
+	d.on(func() {}) // what follows a reply is told
 	for {
 		e, ok, err := d.reader.Next(d.t.Context())
 		if err != nil {
@@ -108,7 +109,11 @@ func (d *desk) told() (lines []string) {
 			lines = append(lines, "notice: "+e.Text)
 			continue
 		}
-		for _, c := range e.Data.(FilesChanged).Files {
+		files := e.Data.(FilesChanged).Files
+		if len(files) == 0 {
+			lines = append(lines, "a change of no files")
+		}
+		for _, c := range files {
 			lines = append(lines, strings.TrimRight(fmt.Sprintf("%s %s: %s", c.Change, c.Path, c.Reason), " :"))
 		}
 	}
@@ -159,7 +164,11 @@ func TestFilesComeAndGo(t *testing.T) {
 	if _, err := result(func(reply func(bool, error)) { d.RemoveFile("a", reply) }); err == nil || d.Count() != 2 {
 		t.Errorf("a removal that could not be stored: %v, %d files", err, d.Count())
 	}
-	d.wantTold("nothing was stored")
+	d.on(func() {
+		d.Refreshed(nil)
+		d.AfterReply()
+	})
+	d.wantTold("nothing was stored, and nothing happened to a file")
 	d.on(func() { d.keeper.broken = nil })
 
 	d.add(FileRequest{Path: "c"})

@@ -40,8 +40,7 @@ func (l *ledger) last() history.Change {
 func TestWhatIsStoredWithTheResultOfATurn(t *testing.T) {
 	l := &ledger{lockedStore: newLockedStore()}
 	a := &acted{t: t, provider: newProvider()}
-	a.Session = lone(t, l, a.provider)
-	a.deps.Host = describingHost{}
+	a.Session = loneOf(t, l, a.provider, describingHost{})
 	text := "unsaved\n"
 	if _, err := answerOf(func(reply func(workspace.FileInfo, error)) {
 		a.AddFile(workspace.FileRequest{Path: "a.go", Content: &text}, reply)

@@ -82,11 +82,17 @@ func (bareHost) Restore(context.Context, string) error { return nil }
 // lone returns a session that is closed at the end of the test. It cannot describe errors.
 func lone(t *testing.T, store Store, streamer Streamer) *Session {
 	t.Helper()
+	return loneOf(t, store, streamer, bareHost{})
+}
+
+// loneOf returns a session of a host that is closed at the end of the test.
+func loneOf(t *testing.T, store Store, streamer Streamer, host Host) *Session {
+	t.Helper()
 	model := llm.Model{Name: "local/test", Window: 8000, MaxOutput: 1000}
 	ids := 0
 	var mu sync.Mutex
 	deps := &Deps{
-		Store: store, Models: oneModel{streamer, model}, Host: bareHost{}, Log: slog.New(slog.DiscardHandler), Now: time.Now, Meter: noMeter{},
+		Store: store, Models: oneModel{streamer, model}, Host: host, Log: slog.New(slog.DiscardHandler), Now: time.Now, Meter: noMeter{},
 		NewID: func(prefix string) string {
 			mu.Lock()
 			defer mu.Unlock()

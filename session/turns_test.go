@@ -63,8 +63,7 @@ type acted struct {
 func act(t *testing.T) *acted {
 	t.Helper()
 	a := &acted{t: t, store: newLockedStore(), provider: newProvider()}
-	a.Session = lone(t, a.store, a.provider)
-	a.deps.Host = describingHost{}
+	a.Session = loneOf(t, a.store, a.provider, describingHost{})
 	return a
 }
 
@@ -314,4 +313,6 @@ func TestWhenASessionIsUnloaded(t *testing.T) {
 // describingHost describes an error by its text.
 type describingHost struct{ bareHost }
 
-func (describingHost) Describe(err error) history.Failure { return history.Failure{Message: err.Error()} }
+func (describingHost) Describe(err error) history.Failure {
+	return history.Failure{Message: err.Error()}
+}

@@ -41,12 +41,12 @@ screenshots: ## write the screenshots of the HUD to docs/images
 	.ci/install-tools chromium
 	$(GO) test ./internal/hudtest -run TestScreenshots -count=1 -screenshots $(CURDIR)/docs/images
 
-# The packages whose tests take longest, first: the others fill the gaps.
-LONG = ./internal/hudtest ./internal/crash ./server
+# The packages whose tests take longest, first, and four at once: the others fill the gaps while these wait.
+LONG = ./web/client ./internal/hudtest ./internal/crash ./server
 
 test: test-binary ## run all tests, including those with the real binary and real clients
 	.ci/install-tools git node npm chromium
-	$(GIVE_BINARY) $(GO) test -timeout 30m $(LONG) ./...
+	$(GIVE_BINARY) $(GO) test -p 4 -vet off -timeout 30m $(LONG) ./...
 
 # The packages that start the binary get one build of it (internal/binary) and run again if it changes.
 GIVE_BINARY = STRATA_TEST_BINARY=$(CURDIR)/bin/test/strata STRATA_TEST_BINARY_BUILD="$$(cksum <bin/test/strata)"
@@ -91,7 +91,7 @@ race: ## run all tests with the race detector, also in the binary that they star
 	.ci/install-tools git gcc node npm chromium
 	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./...
 
-bench: ## measure the server and compare each figure to its yardstick (2 minutes)
+bench: ## measure the server and compare each figure to its reference (2 minutes)
 	.ci/bench
 
 bench-packages: ## run the benchmarks of the packages

@@ -14,6 +14,8 @@ type Content struct {
 	Size  int64  // of the hashed bytes
 	Lines int    // including a last one without a newline
 
+	Secret bool // the file looks like a secret; not stored
+
 	stamp     stamp // zero for a buffer
 	foldsCase bool  // the file system ignores case in Path
 }

@@ -40,6 +40,7 @@ type Entry struct {
 	Once        bool   // removed after the next reply
 	LineNumbers bool
 	Unsaved     bool   // Text is the client's unsaved text; the file on disk is ignored
+	Allowed     bool   // the user allowed it although it looks like a secret
 	Problem     Reason // why the file cannot be read now; Text is empty in this case
 	Sent        string // hash of the newest version that was sent whole; empty: none
 	Shown       bool   // part or all of it was sent since it was added
@@ -69,6 +70,7 @@ type AddOptions struct {
 	Once        bool
 	LineNumbers bool
 	Unsaved     bool // the content is the client's unsaved text
+	Allowed     bool // the user allows the file even if it looks like a secret
 }
 
 // Put adds or replaces a file. If the file in the set has unsaved text and content is from disk, the unsaved text
@@ -86,7 +88,7 @@ func (f *FileContext) Put(content Content, opt AddOptions) (Entry, error) {
 func (f *FileContext) Try(content Content, opt AddOptions) (Entry, error) {
 	old, known := f.find(content.Path, content.foldsCase)
 	e := Entry{Content: content, State: opt.State, Reason: opt.Reason, Range: opt.Range, Once: opt.Once,
-		LineNumbers: opt.LineNumbers, Unsaved: opt.Unsaved, Sent: old.Sent, Since: f.latest + 1}
+		LineNumbers: opt.LineNumbers, Unsaved: opt.Unsaved, Allowed: opt.Allowed || old.Allowed, Sent: old.Sent, Since: f.latest + 1}
 	if known {
 		e.Path = old.Path
 	}

@@ -3,6 +3,8 @@ package filecontext
 import (
 	"cmp"
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -27,9 +29,10 @@ type Found struct {
 // listing is the result of a walk through the roots. It includes files that are ignored by name: a search checks the
 // rules only for its results.
 type listing struct {
-	paths []string
-	names []string // paths relative to their roots
-	rules []*rules // for each path
+	paths  []string
+	places []*place // their roots
+	names  []string // paths relative to their roots
+	rules  []*rules // for each path
 }
 
 // cached is a listing with the time of the walk.
@@ -39,7 +42,7 @@ type cached struct {
 }
 
 // Find returns up to limit paths of files in the roots that match query fuzzily, best first, without files ignored by
-// git. An empty query matches all paths. A limit of 0 means DefaultFound. The error is that of ctx.
+// git and without the program's own. An empty query matches all paths. A limit of 0 means DefaultFound. The error is that of ctx.
 func (r *Roots) Find(ctx context.Context, query string, limit int) ([]Found, error) {
 	if limit <= 0 {
 		limit = DefaultFound
@@ -56,7 +59,7 @@ func (r *Roots) Find(ctx context.Context, query string, limit int) ([]Found, err
 	if err != nil {
 		return nil, err
 	}
-	return files.best(candidates, min(limit, MaxFound)), nil
+	return files.best(candidates, min(limit, MaxFound), r.limits.Guard.ownFiles()), nil
 }
 
 // list returns a listing that is at most SearchReuse old. The caller that receives from the cache channel makes the
@@ -120,16 +123,25 @@ func (l *listing) match(ctx context.Context, query string) ([]candidate, error) 
 	return out, nil
 }
 
-// best returns the first candidates that git does not ignore.
-func (l *listing) best(candidates []candidate, limit int) []Found {
+// best returns the first candidates that git does not ignore and that are not the program's own files.
+func (l *listing) best(candidates []candidate, limit int, own ownFiles) []Found {
 	var out []Found
 	for _, c := range candidates {
 		if len(out) == limit {
 			break
 		}
-		if !l.rules[c.index].ignore(l.names[c.index]) {
+		if !l.rules[c.index].ignore(l.names[c.index]) && !l.isOwn(c.index, &own) {
 			out = append(out, Found{l.paths[c.index], c.score})
 		}
 	}
 	return out
+}
+
+// isOwn reports whether a path is that of one of the program's own files. Without such files it does not look at the disk.
+func (l *listing) isOwn(index int, own *ownFiles) bool {
+	if len(own.files) == 0 && len(own.folders) == 0 {
+		return false
+	}
+	info, err := os.Lstat(filepath.Join(l.places[index].path, filepath.FromSlash(l.names[index])))
+	return err == nil && own.isOne(info)
 }

@@ -2,6 +2,7 @@ package filecontext
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -24,11 +25,15 @@ func (r *Roots) Read(ctx context.Context, ref Ref) (Content, error) {
 		return Content{}, err
 	}
 	defer folder.Close()
-	file, stamp, err := r.open(folder, ref)
+	file, info, err := r.open(folder, ref)
 	if err != nil {
 		return Content{}, err
 	}
 	defer file.Close()
+	secret, err := r.limits.Guard.check(ref, info)
+	if err != nil {
+		return Content{}, err
+	}
 	data, err := r.readAll(file, ref)
 	if err != nil {
 		return Content{}, err
@@ -38,12 +43,13 @@ func (r *Roots) Read(ctx context.Context, ref Ref) (Content, error) {
 		return Content{}, err
 	}
 	content := newContent(ref.Path, text, data)
-	content.stamp, content.foldsCase = stamp, foldsCase(folder.FS(), ref.name)
+	content.Secret, content.stamp, content.foldsCase = secret, newStamp(info, r.now()), foldsCase(folder.FS(), ref.name)
 	return content, nil
 }
 
 // Buffer returns the content for unsaved text of the client. The file may be missing, but otherwise it must be readable,
-// and the text must be valid content of a file. The error is a *RefusedError.
+// and the text must be valid content of a file. A file that looks like a secret is not refused: the client sent its text.
+// The error is a *RefusedError.
 func (r *Roots) Buffer(ref Ref, text string) (Content, error) {
 	if size := int64(len(text)); size > r.limits.FileBytes {
 		return Content{}, r.tooLarge(ref, size)
@@ -57,10 +63,17 @@ func (r *Roots) Buffer(ref Ref, text string) (Content, error) {
 		return Content{}, err
 	}
 	defer folder.Close()
-	if _, err := regular(folder, ref); err != nil && ReasonOf(err) != ReasonMissing {
+	info, err := regular(folder, ref)
+	if err != nil && ReasonOf(err) != ReasonMissing {
+		return Content{}, err
+	}
+	ref.Allow = true // the client has read it
+	secret, err := r.limits.Guard.check(ref, info)
+	if err != nil {
 		return Content{}, err
 	}
 	content := newContent(ref.Path, decoded, []byte(decoded))
+	content.Secret = secret
 	content.foldsCase = foldsCase(folder.FS(), ref.name)
 	return content, nil
 }
@@ -68,8 +81,11 @@ func (r *Roots) Buffer(ref Ref, text string) (Content, error) {
 // openRoot opens the root of ref. If the root is missing, the file is unreadable rather than deleted: the disk may be
 // unmounted.
 func openRoot(ref Ref) (*os.Root, error) {
-	folder, err := os.OpenRoot(ref.root)
-	if err != nil {
+	folder, err := ref.place.open()
+	switch {
+	case errors.Is(err, errReplaced):
+		return nil, refuse(ref.Path, ReasonReplaced, "")
+	case err != nil:
 		return nil, refuse(ref.Path, ReasonUnreadable, "its folder cannot be opened")
 	}
 	return folder, nil
@@ -91,17 +107,17 @@ func (r *Roots) stat(ref Ref) (stamp, error) {
 
 // open opens a regular file within the size limit. It checks the file before opening, because opening a device can have
 // side effects, and again afterwards, because the file may have been replaced.
-func (r *Roots) open(folder *os.Root, ref Ref) (*os.File, stamp, error) {
+func (r *Roots) open(folder *os.Root, ref Ref) (*os.File, fs.FileInfo, error) {
 	info, err := regular(folder, ref)
 	if err != nil {
-		return nil, stamp{}, err
+		return nil, nil, err
 	}
 	if info.Size() > r.limits.FileBytes {
-		return nil, stamp{}, r.tooLarge(ref, info.Size())
+		return nil, nil, r.tooLarge(ref, info.Size())
 	}
 	file, err := folder.OpenFile(ref.name, os.O_RDONLY|openFlags, 0)
 	if err != nil {
-		return nil, stamp{}, refuseOS(ref.Path, err)
+		return nil, nil, refuseOS(ref.Path, err)
 	}
 	if info, err = file.Stat(); err == nil {
 		err = checkRegular(ref, info)
@@ -110,9 +126,9 @@ func (r *Roots) open(folder *os.Root, ref Ref) (*os.File, stamp, error) {
 	}
 	if err != nil {
 		file.Close()
-		return nil, stamp{}, err
+		return nil, nil, err
 	}
-	return file, newStamp(info, r.now()), nil
+	return file, info, nil
 }
 
 // regular returns the FileInfo of ref, or an error if it is not a regular file.

@@ -53,6 +53,7 @@ func (r *Roots) look(ctx context.Context, e Entry) (Change, bool) {
 	if err != nil {
 		return lost(e, err)
 	}
+	ref.Allow = e.Allowed
 	now, err := r.stat(ref)
 	if err != nil {
 		return lost(e, err)

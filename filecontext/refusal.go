@@ -15,6 +15,9 @@ const (
 	ReasonBadPath    Reason = "bad_path"    // empty, too long, or with a NUL
 	ReasonBadURI     Reason = "bad_uri"     // not a `file:` URI of this machine, or ambiguous
 	ReasonOutside    Reason = "outside"     // outside the session's folders, by name or through a link
+	ReasonReplaced   Reason = "replaced"    // a folder of the session is a link now
+	ReasonOwn        Reason = "own"         // a file of the program itself: its token, database, configuration
+	ReasonSecret     Reason = "secret"      // looks like a secret, and the user did not allow it
 	ReasonMissing    Reason = "missing"     // does not exist
 	ReasonDirectory  Reason = "directory"   // a folder
 	ReasonNotRegular Reason = "not_regular" // a pipe, device or socket
@@ -31,6 +34,9 @@ var explanations = map[Reason]string{
 	ReasonBadPath:    "is not a path",
 	ReasonBadURI:     "is not a file: URI of this machine",
 	ReasonOutside:    "is outside the session's folders",
+	ReasonReplaced:   "is in a folder that was replaced by another since the session was opened; close the session and open it again",
+	ReasonOwn:        "belongs to Strata, which reads none of its own files for a session",
+	ReasonSecret:     "looks like a secret; add it with allow, or change files.secrets of the configuration",
 	ReasonMissing:    "does not exist",
 	ReasonDirectory:  "is a folder; add the files in it",
 	ReasonNotRegular: "is not a regular file",

@@ -11,8 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// Limits bound reads and searches. A zero field means its default.
+// Limits bound what sessions read and search. A zero field means its default.
 type Limits struct {
+	Guard       *Guard        // files that no session reads; nil: none
 	FileBytes   int64         // maximum size of a file, in bytes; 1 MiB
 	WalkPaths   int           // maximum files and folders visited by a search; 50,000
 	WalkDepth   int           // maximum depth of folders visited by a search; 32
@@ -56,17 +57,18 @@ type Roots struct {
 
 // root is a folder of a session. Paths are matched with both forms, and opened through the resolved one.
 type root struct {
-	given    string
-	resolved string // without links
+	given string
+	place *place
 }
 
 // Ref is a path inside one of the roots. Locate returns it.
 type Ref struct {
 	Path  string // relative to the working folder, or absolute for files in other roots; forward slashes
 	Lines Range  // from a URI
+	Allow bool   // the user allows the file even if it looks like a secret
 
-	root string // resolved
-	name string // relative to root, with the system's separators
+	place *place // the root
+	name  string // relative to it, with the system's separators
 }
 
 // NewRoots returns the roots of a session: its working folder and additional folders. It returns an error unless all are
@@ -75,7 +77,7 @@ func NewRoots(cwd string, more []string, limits Limits) (*Roots, error) {
 	r := &Roots{limits: limits.orDefaults(), cache: make(chan cached, 1), now: time.Now}
 	r.cache <- cached{}
 	for _, folder := range append([]string{cwd}, more...) {
-		root, err := newRoot(folder)
+		root, err := newRoot(folder, limits.Guard)
 		if err != nil {
 			return nil, fmt.Errorf("folder %s: %w", Printable(folder), err)
 		}
@@ -84,7 +86,7 @@ func NewRoots(cwd string, more []string, limits Limits) (*Roots, error) {
 	return r, nil
 }
 
-func newRoot(folder string) (root, error) {
+func newRoot(folder string, guard *Guard) (root, error) {
 	if !filepath.IsAbs(folder) || strings.ContainsRune(folder, 0) {
 		return root{}, errors.New("not an absolute path")
 	}
@@ -92,14 +94,16 @@ func newRoot(folder string) (root, error) {
 	if err != nil {
 		return root{}, err
 	}
-	info, err := os.Stat(resolved)
+	if info, err := os.Stat(resolved); err != nil {
+		return root{}, err
+	} else if !info.IsDir() {
+		return root{}, errors.New("not a folder")
+	}
+	place, err := guard.admit(resolved)
 	if err != nil {
 		return root{}, err
 	}
-	if !info.IsDir() {
-		return root{}, errors.New("not a folder")
-	}
-	return root{given: filepath.Clean(folder), resolved: resolved}, nil
+	return root{given: filepath.Clean(folder), place: place}, nil
 }
 
 // Locate returns the Ref for a path or a `file:` URI. A path is relative to the working folder, or absolute and inside
@@ -126,11 +130,11 @@ func (r *Roots) Locate(pathOrURI string) (Ref, error) {
 // place finds the root of a path. A file in several nested roots belongs to the first one, so that it has one name.
 func (r *Roots) place(path string) (Ref, bool) {
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(r.roots[0].resolved, path)
+		path = filepath.Join(r.roots[0].place.path, path)
 	}
 	path = r.resolve(filepath.Clean(path))
 	for i, root := range r.roots {
-		name, ok := inside(root.resolved, path)
+		name, ok := inside(root.place.path, path)
 		if !ok {
 			continue
 		}
@@ -138,7 +142,7 @@ func (r *Roots) place(path string) (Ref, bool) {
 		if i > 0 {
 			shown = path
 		}
-		return Ref{Path: filepath.ToSlash(shown), root: root.resolved, name: name}, true
+		return Ref{Path: filepath.ToSlash(shown), place: root.place, name: name}, true
 	}
 	return Ref{}, false
 }
@@ -147,7 +151,7 @@ func (r *Roots) place(path string) (Ref, bool) {
 func (r *Roots) resolve(path string) string {
 	for _, root := range r.roots {
 		if name, ok := inside(root.given, path); ok {
-			return filepath.Join(root.resolved, name)
+			return filepath.Join(root.place.path, name)
 		}
 	}
 	return path

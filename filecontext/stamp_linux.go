@@ -12,3 +12,9 @@ func (s *stamp) identify(info fs.FileInfo) {
 		s.device, s.inode = uint64(stat.Dev), stat.Ino
 	}
 }
+
+// hasOneName reports whether a file has no hard links besides its name.
+func hasOneName(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && stat.Nlink == 1
+}

@@ -22,6 +22,7 @@ type storedState struct {
 	Once        bool   `json:"once,omitempty"`
 	LineNumbers bool   `json:"lineNumbers,omitempty"`
 	Unsaved     bool   `json:"unsaved,omitempty"`
+	Allowed     bool   `json:"allowed,omitempty"`
 	Problem     Reason `json:"problem,omitempty"`
 	Sent        string `json:"sent,omitempty"`
 	Shown       bool   `json:"shown,omitempty"`
@@ -39,7 +40,7 @@ const maxSince = 1 << 53
 // Stored returns the stored form of the file.
 func (e Entry) Stored() StoredFile {
 	state, err := json.Marshal(storedState{
-		State: e.State, Reason: e.Reason, Range: e.Range, Once: e.Once, LineNumbers: e.LineNumbers, Unsaved: e.Unsaved,
+		State: e.State, Reason: e.Reason, Range: e.Range, Once: e.Once, LineNumbers: e.LineNumbers, Unsaved: e.Unsaved, Allowed: e.Allowed,
 		Problem: e.Problem, Sent: e.Sent, Shown: e.Shown, Hash: e.Hash, Size: e.Size, Lines: e.Lines, FoldsCase: e.foldsCase, Since: e.Since, Held: e.Held,
 	})
 	if err != nil {
@@ -103,6 +104,6 @@ func restoreEntry(file StoredFile) (Entry, error) {
 	content.foldsCase = s.FoldsCase
 	return Entry{
 		Content: content, State: s.State, Reason: s.Reason, Range: s.Range, Once: s.Once, LineNumbers: s.LineNumbers,
-		Unsaved: s.Unsaved, Problem: s.Problem, Sent: s.Sent, Shown: s.Shown, Since: s.Since, Held: s.Held,
+		Unsaved: s.Unsaved, Allowed: s.Allowed, Problem: s.Problem, Sent: s.Sent, Shown: s.Shown, Since: s.Since, Held: s.Held,
 	}, nil
 }

@@ -13,24 +13,28 @@ import (
 
 // walker lists the files of all roots.
 type walker struct {
-	roots  *Roots
-	disk   *os.Root // the current root
-	folder string   // its path
-	left   int      // files and folders that may still be visited
-	seen   map[string]bool
-	out    listing
+	roots *Roots
+	own   ownFiles // the program's
+	disk  *os.Root // the current root
+	place *place   // of it
+	left  int      // files and folders that may still be visited
+	seen  map[string]bool
+	out   listing
 }
 
-// walk lists the files in all roots, sorted by name within each folder. It follows no links and stops at its limits.
-// The error is that of ctx.
+// walk lists the files in all roots, sorted by name within each folder, but for the program's own folders. It follows no
+// links and stops at its limits. The error is that of ctx.
 func (r *Roots) walk(ctx context.Context) (*listing, error) {
-	w := walker{roots: r, left: r.limits.WalkPaths, seen: map[string]bool{}}
+	w := walker{roots: r, own: r.limits.Guard.ownFiles(), left: r.limits.WalkPaths, seen: map[string]bool{}}
 	for _, root := range r.roots {
-		disk, err := os.OpenRoot(root.resolved)
+		if w.own.holds(root.place.path) {
+			continue
+		}
+		disk, err := root.place.open()
 		if err != nil {
 			continue // a missing root has no files
 		}
-		w.disk, w.folder = disk, root.resolved
+		w.disk, w.place = disk, root.place
 		err = w.enter(ctx, ".", r.limits.WalkDepth, w.readRules(ctx, nil, "", ".git/info/exclude"))
 		disk.Close()
 		if err != nil {
@@ -76,6 +80,9 @@ func (w *walker) readFolder(name string) []fs.DirEntry {
 		return nil
 	}
 	defer folder.Close()
+	if info, err := folder.Stat(); err != nil || w.own.isFolder(info) {
+		return nil
+	}
 	entries, err := folder.ReadDir(w.left)
 	if err != nil && err != io.EOF {
 		return nil
@@ -86,19 +93,20 @@ func (w *walker) readFolder(name string) []fs.DirEntry {
 
 // add lists a file, once even if roots are nested.
 func (w *walker) add(name string, here *rules) {
-	ref, ok := w.roots.place(filepath.Join(w.folder, filepath.FromSlash(name)))
+	ref, ok := w.roots.place(filepath.Join(w.place.path, filepath.FromSlash(name)))
 	if !ok || w.seen[ref.Path] {
 		return
 	}
 	w.seen[ref.Path] = true
 	w.out.paths = append(w.out.paths, ref.Path)
+	w.out.places = append(w.out.places, w.place)
 	w.out.names = append(w.out.names, name)
 	w.out.rules = append(w.out.rules, here)
 }
 
 // readRules returns the rules in a file combined with above. An unreadable file adds none.
 func (w *walker) readRules(ctx context.Context, above *rules, base, name string) *rules {
-	content, err := w.roots.Read(ctx, Ref{Path: name, root: w.folder, name: filepath.FromSlash(name)})
+	content, err := w.roots.Read(ctx, Ref{Path: name, place: w.place, name: filepath.FromSlash(name)})
 	if err != nil {
 		return above
 	}

@@ -79,6 +79,11 @@ type Store struct {
 	closed bool
 }
 
+// Files returns the paths of the files of the open database. Some of them exist only at times.
+func (s *Store) Files() []string {
+	return []string{s.path, s.path + "-wal", s.path + "-shm", s.path + "-journal", lockPath(s.path)}
+}
+
 // Close waits for running operations, writes the queued changes and releases the lock.
 // Later calls have no effect.
 func (s *Store) Close() error {

@@ -2,9 +2,11 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"strata/compaction"
@@ -17,6 +19,7 @@ import (
 	"strata/session"
 	"strata/session/assembly"
 	"strata/session/profile"
+	"strata/session/workspace"
 )
 
 // backend is everything that requests act on: the store, the sessions in memory, the connections, the counters.
@@ -51,6 +54,9 @@ func newBackend(store *historystore.Store, opt Options) (*backend, error) {
 	if b.folders, err = access.NewFolders(opt.StateDir, opt.Roots); err != nil {
 		return nil, err
 	}
+	if opt.Sessions.Files.Guard, err = newGuard(opt, store.Files()); err != nil {
+		return nil, err
+	}
 	b.importer = transfer.NewImporter(transfer.Options{
 		Store: store, Folders: b.folders.Check, NewID: b.newID, Now: opt.Host.Now, Log: opt.Log,
 	})
@@ -69,6 +75,20 @@ func newBackend(store *historystore.Store, opt Options) (*backend, error) {
 		Now: opt.Host.Now, NewID: b.newID, Pool: b.pool, Calibrations: assembly.NewCalibrations(stored), Mirrors: assembly.NewMirrors(),
 	}, opt.Memory)
 	return b, nil
+}
+
+// newGuard returns the rule about the files that no session reads. The files of the server itself are there whether or not
+// they are in folders of its own.
+func newGuard(opt Options, database []string) (*workspace.Guard, error) {
+	own := slices.Concat(opt.Own, database, []string{opt.StateDir, opt.TokenFile, opt.ServerFile})
+	if opt.LogFile != "" {
+		own = append(own, opt.LogFile, opt.LogFile+".1")
+	}
+	guard, err := workspace.NewGuard(workspace.GuardOptions{Within: opt.Roots, Own: own, Secrets: opt.Secrets})
+	if err != nil {
+		return nil, fmt.Errorf("files of sessions: %w", err)
+	}
+	return guard, nil
 }
 
 func (b *backend) now() time.Time { return b.Host.Now() }

@@ -9,6 +9,7 @@ import (
 	"strata/server/access"
 	"strata/server/wire"
 	"strata/session"
+	"strata/session/workspace"
 )
 
 // The default bounds of a server. Those of a single connection are in rpc.
@@ -36,6 +37,8 @@ type Options struct {
 	StateDir string   // the server's own folder, in which no session may work
 	LogFile  string   // path, reported to clients; empty if there is none
 	Roots    []string // folders in which sessions may work; default: any
+	Own      []string // further files and folders of the server's own, which no session reads; they need not exist
+	Secrets  []string // patterns of files that need an explicit allow; default: the built-in ones
 
 	Retention  time.Duration // of deleted sessions
 	IdleUnload time.Duration // idle time before a session without subscribers is unloaded
@@ -103,6 +106,9 @@ func (o Options) withDefaults() Options {
 	o.Metrics = cmp.Or(o.Metrics, NewMetrics())
 	if o.Host == nil {
 		o.Host = system{}
+	}
+	if o.Secrets == nil {
+		o.Secrets = []string{workspace.BuiltinSecrets}
 	}
 	return o
 }

@@ -26,6 +26,14 @@ type ContentBlock struct {
 	URI      string            `json:"uri,omitempty"`
 	Name     string            `json:"name,omitempty"`
 	Resource *EmbeddedResource `json:"resource,omitempty"`
+	Meta     *BlockMeta        `json:"_meta,omitempty"`
+}
+
+// BlockMeta is the part of a block that ACP does not define.
+type BlockMeta struct {
+	Strata struct {
+		Allow bool `json:"allow,omitempty"` // of a link: add the file even if it looks like a secret
+	} `json:"strata,omitzero"`
 }
 
 // EmbeddedResource is the content of a resource, sent instead of a link to it.
@@ -76,7 +84,8 @@ func (c *ContentBlock) block() (history.Block, error) {
 		if c.URI == "" {
 			return history.Block{}, errors.New("uri is missing")
 		}
-		return history.Block{Type: history.BlockLink, URI: c.URI, Name: c.Name, MIME: c.MIMEType}, nil
+		allow := c.Meta != nil && c.Meta.Strata.Allow
+		return history.Block{Type: history.BlockLink, URI: c.URI, Name: c.Name, MIME: c.MIMEType, Allow: allow}, nil
 	case "resource":
 		r := c.Resource
 		switch {

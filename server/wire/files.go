@@ -19,6 +19,7 @@ type AddFileParams struct {
 	Range       *workspace.FileRange `json:"range"`
 	Once        bool                 `json:"once"`
 	LineNumbers bool                 `json:"lineNumbers"`
+	Allow       bool                 `json:"allow"` // even if it looks like a secret
 }
 
 func (p *AddFileParams) validate() error {
@@ -34,7 +35,7 @@ func (p *AddFileParams) validate() error {
 // Request returns the request to the session.
 func (p *AddFileParams) Request() workspace.FileRequest {
 	return workspace.FileRequest{
-		Path: p.Path, Content: p.Content, Summary: p.State == "summary", Range: p.Range, Once: p.Once, LineNumbers: p.LineNumbers,
+		Path: p.Path, Content: p.Content, Summary: p.State == "summary", Range: p.Range, Once: p.Once, LineNumbers: p.LineNumbers, Allow: p.Allow,
 	}
 }
 

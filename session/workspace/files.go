@@ -19,6 +19,18 @@ func (e *UnknownFileError) Error() string {
 	return fmt.Sprintf("%s is not in the session's context", filecontext.Printable(e.Path))
 }
 
+// Guard decides which files no session reads.
+type Guard = filecontext.Guard
+
+// GuardOptions are the rules of a Guard.
+type GuardOptions = filecontext.GuardOptions
+
+// NewGuard returns a Guard. The error names the folder or the pattern that cannot be used.
+func NewGuard(opt GuardOptions) (*Guard, error) { return filecontext.NewGuard(opt) }
+
+// BuiltinSecrets stands for the built-in patterns of secret-looking files.
+const BuiltinSecrets = filecontext.BuiltinSecrets
+
 // FileRange is a range of lines, from 1, both ends included.
 type FileRange = filecontext.Range
 
@@ -30,6 +42,7 @@ type FileRequest struct {
 	Range       *FileRange // only these lines
 	Once        bool       // it leaves after the next reply
 	LineNumbers bool
+	Allow       bool // it may look like a secret
 }
 
 // FileInfo is a file of the context.
@@ -86,6 +99,7 @@ func (w *Workspace) storeFile(a Attachment, reply func(FileInfo, error)) (mailbo
 			return
 		}
 		w.tell(FileChange{Path: e.Path, Change: "added", Reason: a.options.Reason})
+		w.tellSecret(a)
 		reply(fileInfo(e, w.cache.Tokens(e, counter)), nil)
 	}
 	return func(ctx context.Context) (mailbox.Step, error) {
@@ -180,6 +194,7 @@ func present(ctx context.Context, roots *filecontext.Roots, e filecontext.Entry)
 	if err != nil {
 		return e, err
 	}
+	ref.Allow = e.Allowed
 	content, err := roots.Read(ctx, ref)
 	if err == nil {
 		e.Content = content

@@ -313,7 +313,7 @@ func TestFilesAreListedAfterARestart(t *testing.T) {
 
 // One notice names the files that are lost, the first few of many.
 func TestLostFilesAreNamed(t *testing.T) {
-	for n, want := range map[int]string{1: "", maxLostNamed: "", maxLostNamed + 1: "; and 1 more", maxLostNamed + 7: "; and 7 more"} {
+	for n, want := range map[int]string{1: "", maxNamed: "", maxNamed + 1: "; and 1 more", maxNamed + 7: "; and 7 more"} {
 		files := make(map[string]string)
 		for i := range n {
 			files[fmt.Sprintf("f%02d", i)] = "text"
@@ -337,7 +337,7 @@ func TestLostFilesAreNamed(t *testing.T) {
 		})
 		told := d.told()
 		notice := told[len(told)-1]
-		if named := strings.Count(notice, "was deleted"); len(told) != n+1 || named != min(n, maxLostNamed) || !strings.HasSuffix(notice, "context"+want) {
+		if named := strings.Count(notice, "was deleted"); len(told) != n+1 || named != min(n, maxNamed) || !strings.HasSuffix(notice, "context"+want) {
 			t.Errorf("%d files: %q", n, told)
 		}
 	}

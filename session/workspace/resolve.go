@@ -14,6 +14,7 @@ import (
 type Attachment struct {
 	content filecontext.Content
 	options filecontext.AddOptions
+	told    string // instead of a file: the name of a secret-looking text that stays in the prompt, to tell the user
 }
 
 // Read reads the file that a request names. If it is one of the given files with a client's unsaved text, that is its
@@ -32,26 +33,31 @@ func Read(ctx context.Context, roots *filecontext.Roots, files []filecontext.Ent
 	if req.Summary {
 		a.options.State = filecontext.SummaryOnly
 	}
-	unsaved := slices.IndexFunc(files, func(e filecontext.Entry) bool { return e.Unsaved && e.Path == ref.Path })
+	known := slices.IndexFunc(files, func(e filecontext.Entry) bool { return e.Path == ref.Path })
+	ref.Allow = req.Allow || known >= 0 && files[known].Allowed
 	switch {
 	case req.Content != nil:
 		a.content, err = roots.Buffer(ref, *req.Content)
-	case unsaved >= 0:
-		a.content = files[unsaved].Content
+	case known >= 0 && files[known].Unsaved:
+		a.content = files[known].Content
 	default:
 		a.content, err = roots.Read(ctx, ref)
 	}
+	a.options.Allowed = a.content.Secret
 	return a, err
 }
 
 // Reader reads the files that prompts name. Nothing of it changes, so that it can be used outside the mailbox.
 type Reader struct {
 	roots *filecontext.Roots
+	guard *filecontext.Guard
 	files []filecontext.Entry
 }
 
 // Reader returns a reader for the folders and files as they are now.
-func (w *Workspace) Reader() Reader { return Reader{roots: w.roots, files: w.files.List()} }
+func (w *Workspace) Reader() Reader {
+	return Reader{roots: w.roots, guard: w.guard, files: w.files.List()}
+}
 
 // Resolve reads the files that the blocks of a prompt name. A link or an embedded text of a file in the session's folders
 // attaches that file; in the blocks a link to it remains. A file that cannot be read stays in the blocks as it is and is
@@ -60,7 +66,7 @@ func (r *Reader) Resolve(ctx context.Context, blocks []history.Block) (kept []hi
 	for _, b := range blocks {
 		switch b.Type {
 		case history.BlockLink:
-			if file, reason := r.linked(ctx, b.URI); reason == "" {
+			if file, reason := r.linked(ctx, &b); reason == "" {
 				files = append(files, file)
 			} else {
 				omitted = append(omitted, fit.Omitted{Key: b.URI, Reason: reason})
@@ -69,6 +75,8 @@ func (r *Reader) Resolve(ctx context.Context, blocks []history.Block) (kept []hi
 			if file, ok := r.embedded(ctx, &b); ok {
 				files = append(files, file)
 				b = history.Block{Type: history.BlockLink, URI: b.URI, Name: file.content.Path}
+			} else if r.guard.LooksSecret(b.URI) {
+				files = append(files, Attachment{told: b.URI})
 			}
 		case history.BlockText:
 			if b.Text == "" {
@@ -87,14 +95,14 @@ const (
 )
 
 // linked reads the file that a link names; reason says why it cannot.
-func (r *Reader) linked(ctx context.Context, uri string) (file Attachment, reason string) {
+func (r *Reader) linked(ctx context.Context, link *history.Block) (file Attachment, reason string) {
 	switch {
-	case !isFileURI(uri):
+	case !isFileURI(link.URI):
 		return file, reasonNoFile
 	case r.roots == nil:
 		return file, reasonNoFolder
 	}
-	file, err := Read(ctx, r.roots, r.files, FileRequest{Path: uri})
+	file, err := Read(ctx, r.roots, r.files, FileRequest{Path: link.URI, Allow: link.Allow})
 	if err != nil {
 		return file, string(filecontext.ReasonOf(err))
 	}
@@ -123,6 +131,10 @@ func isFileURI(uri string) bool {
 // Try returns the files of a prompt in their stored form, and those that fit the context; the others are omitted.
 func (w *Workspace) Try(files []Attachment) (stored []history.File, fitting []Attachment, omitted []fit.Omitted) {
 	for _, file := range joined(files) {
+		if file.told != "" {
+			fitting = append(fitting, file)
+			continue
+		}
 		if !w.adapt(&file) {
 			continue
 		}
@@ -137,9 +149,14 @@ func (w *Workspace) Try(files []Attachment) (stored []history.File, fitting []At
 	return stored, fitting, omitted
 }
 
-// Attach adds the files of a stored prompt to the context. It returns those that do not fit after all.
+// Attach adds the files of a stored prompt to the context, and tells the user which look like secrets. It returns those
+// that do not fit after all.
 func (w *Workspace) Attach(files []Attachment) (omitted []fit.Omitted) {
+	w.tellSecret(files...)
 	for _, file := range files {
+		if file.told != "" {
+			continue
+		}
 		if _, err := w.files.Put(file.content, file.options); err != nil {
 			omitted = append(omitted, fit.Omitted{Key: fit.FilePrefix + file.content.Path, Reason: string(filecontext.ReasonOf(err))})
 		}
@@ -154,12 +171,15 @@ func joined(files []Attachment) []Attachment {
 	at := make(map[string]int)
 	for _, f := range files {
 		i, again := at[f.content.Path]
-		if !again {
-			at[f.content.Path] = len(out)
+		if !again || f.told != "" {
+			if f.told == "" {
+				at[f.content.Path] = len(out)
+			}
 			out = append(out, f)
 			continue
 		}
 		one := &out[i]
+		one.options.Allowed = one.options.Allowed || f.options.Allowed
 		one.options.Range = hull(one.options.Range, f.options.Range)
 		if f.options.Unsaved {
 			one.content, one.options.Unsaved = f.content, true

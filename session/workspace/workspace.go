@@ -34,6 +34,7 @@ type Workspace struct {
 	events *events.Stream
 
 	files    *filecontext.FileContext
+	guard    *filecontext.Guard
 	roots    *filecontext.Roots
 	rootsErr error // why roots is nil
 	cache    *fit.RenderCache
@@ -60,6 +61,7 @@ func (w *Workspace) Restore(stored []history.File) error {
 // Open opens the session's folders, the working folder first. If one is gone or not allowed the session goes on without
 // files. allowed returns an error for a folder in which no session may work.
 func (w *Workspace) Open(folders []string, limits filecontext.Limits, allowed func(folder string) error) {
+	w.guard = limits.Guard
 	for _, folder := range folders {
 		if err := allowed(folder); err != nil {
 			w.roots, w.rootsErr = nil, err
@@ -206,8 +208,29 @@ func (w *Workspace) Refreshed(changes []filecontext.Change) []filecontext.Change
 	return told
 }
 
-// maxLostNamed limits the files that a notice names.
-const maxLostNamed = 10
+// tellSecret tells the user which files of a request look like secrets: their content is sent to the model's provider.
+func (w *Workspace) tellSecret(files ...Attachment) {
+	var names []string
+	for _, f := range files {
+		switch {
+		case f.told != "":
+			names = append(names, filecontext.Printable(f.told))
+		case f.content.Secret:
+			names = append(names, filecontext.Printable(f.content.Path))
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	if more := len(names) - maxNamed; more > 0 {
+		names = append(names[:maxNamed], fmt.Sprintf("%d more", more))
+	}
+	w.events.Emit(events.Event{Kind: events.Notice, Text: "Looks like a secret, and is sent to the model because the request allows it or contains its text: " +
+		strings.Join(names, ", ") + "."})
+}
+
+// maxNamed limits the files that a notice names.
+const maxNamed = 10
 
 // lostFiles says which files cannot be sent any more, and why; empty if there are none.
 func lostFiles(changes []filecontext.Change) string {
@@ -220,8 +243,8 @@ func lostFiles(changes []filecontext.Change) string {
 			lost = append(lost, filecontext.Printable(c.Path)+" cannot be sent any more: it "+c.Reason.Explain())
 		}
 	}
-	if more := len(lost) - maxLostNamed; more > 0 {
-		lost = append(lost[:maxLostNamed], fmt.Sprintf("and %d more", more))
+	if more := len(lost) - maxNamed; more > 0 {
+		lost = append(lost[:maxNamed], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(lost, "; ")
 }

@@ -166,7 +166,8 @@ export interface Totals {
 export type ContentBlock =
   | { type: 'text'; text: string }
   | { type: 'image'; /** base64 */ data: string; mimeType: string; uri?: string }
-  | { type: 'resource_link'; uri: string; name?: string; mimeType?: string }
+  /** `allow` adds the file even if it looks like a secret. */
+  | { type: 'resource_link'; uri: string; name?: string; mimeType?: string; _meta?: { strata: { allow?: boolean } } }
   | { type: 'resource'; resource: { uri: string; mimeType?: string; text?: string; /** base64 */ blob?: string } };
 
 export type Role = 'user' | 'assistant' | 'tool';
@@ -893,6 +894,8 @@ export interface Methods {
       /** Remove after the next reply. */
       once?: boolean;
       lineNumbers?: boolean;
+      /** Add the file even if it looks like a secret. */
+      allow?: boolean;
     };
     result: FileInfo;
   };

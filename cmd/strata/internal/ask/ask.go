@@ -33,6 +33,7 @@ const (
 type options struct {
 	session string
 	files   []string
+	allow   bool // files that look like secrets
 	model   string
 	json    bool
 }
@@ -54,6 +55,7 @@ func Command(p *cli.Process) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&opt.session, "session", "", "continue the session `ID` (default: a new session in this folder)")
 	cmd.Flags().StringArrayVar(&opt.files, "file", nil, "add the file at `PATH`; repeatable")
+	cmd.Flags().BoolVar(&opt.allow, "allow-secrets", false, "add files even if they look like secrets")
 	cmd.Flags().StringVar(&opt.model, "model", "", "select `PROVIDER/MODEL`; the session keeps it")
 	cmd.Flags().BoolVar(&opt.json, "json", false, "print one JSON object per update, and one for the result")
 	return cmd
@@ -93,7 +95,7 @@ func readPrompt(p *cli.Process, arg string) (string, error) {
 
 // ask runs one turn and shows the reply.
 func ask(ctx context.Context, p *cli.Process, prompt string, opt options) error {
-	blocks, err := promptBlocks(prompt, opt.files)
+	blocks, err := promptBlocks(prompt, opt)
 	if err != nil {
 		return err
 	}
@@ -129,9 +131,9 @@ func ask(ctx context.Context, p *cli.Process, prompt string, opt options) error 
 }
 
 // promptBlocks returns the blocks of a prompt: a link for each file, then the text.
-func promptBlocks(prompt string, files []string) ([]map[string]any, error) {
-	blocks := make([]map[string]any, 0, len(files)+1)
-	for _, file := range files {
+func promptBlocks(prompt string, opt options) ([]map[string]any, error) {
+	blocks := make([]map[string]any, 0, len(opt.files)+1)
+	for _, file := range opt.files {
 		path, err := filepath.Abs(file)
 		if err != nil {
 			return nil, fmt.Errorf("--file %s: %w", file, err)
@@ -139,7 +141,11 @@ func promptBlocks(prompt string, files []string) ([]map[string]any, error) {
 		if _, err := os.Stat(path); err != nil {
 			return nil, fmt.Errorf("--file: %w", err)
 		}
-		blocks = append(blocks, map[string]any{"type": "resource_link", "name": filepath.Base(path), "uri": fileURI(path)})
+		link := map[string]any{"type": "resource_link", "name": filepath.Base(path), "uri": fileURI(path)}
+		if opt.allow {
+			link["_meta"] = map[string]any{"strata": map[string]any{"allow": true}}
+		}
+		blocks = append(blocks, link)
 	}
 	return append(blocks, map[string]any{"type": "text", "text": prompt}), nil
 }

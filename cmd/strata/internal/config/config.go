@@ -26,6 +26,7 @@ type Config struct {
 	Origins     []string     `yaml:"origins" allow:"origin" doc:"Further allowed origins of web pages and editor views."`
 	Hosts       []string     `yaml:"hosts" allow:"host" doc:"Further allowed Host values."`
 	Workspaces  Workspaces   `yaml:"workspaces"`
+	Files       Files        `yaml:"files"`
 
 	DB         string        `yaml:"db" allow:"path" doc:"Database file. Default: in the user's data folder."`
 	Log        Log           `yaml:"log"`
@@ -60,6 +61,11 @@ type TLS struct {
 // Workspaces restricts the folders of sessions.
 type Workspaces struct {
 	Roots []string `yaml:"roots" allow:"folder" doc:"Folders that contain all workspaces. Empty: no restriction."` // absolute
+}
+
+// Files restricts the files of sessions.
+type Files struct {
+	Secrets []string `yaml:"secrets" default:"default" allow:"secret" doc:"Files that look like secrets and need an explicit allow. Empty: none."`
 }
 
 // Log is the configuration of the server's log.

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -14,7 +15,7 @@ func TestAPipeAsWorkspaceFileDoesNotHang(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(folder, WorkspaceFile), 0o600); err != nil {
 		t.Skip(err)
 	}
-	if _, err := Default().ForWorkspace(folder); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+	if _, err := Default().ForWorkspace(folder, os.OpenRoot); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -19,9 +19,9 @@ const WorkspaceFile = ".strata.yaml"
 var workspaceKeys = []string{"profile", "system_prompt", "profiles", "stability"}
 
 // ForWorkspace returns the configuration of the sessions in a folder: the folder's file counts more than the user's
-// file and less than variables and flags. Without such a file it returns c itself.
-func (c *Config) ForWorkspace(folder string) (*Config, error) {
-	d, err := openWorkspace(folder)
+// file and less than variables and flags. Without such a file it returns c itself. open opens the folder.
+func (c *Config) ForWorkspace(folder string, open func(folder string) (*os.Root, error)) (*Config, error) {
+	d, err := openWorkspace(folder, open)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return c, nil
@@ -42,9 +42,9 @@ func (c *Config) ForWorkspace(folder string) (*Config, error) {
 
 // openWorkspace reads the folder's file, which must be a regular file in that folder: neither a link to a file
 // elsewhere nor a pipe without an end.
-func openWorkspace(folder string) (document, error) {
+func openWorkspace(folder string, open func(string) (*os.Root, error)) (document, error) {
 	path := filepath.Join(folder, WorkspaceFile)
-	root, err := os.OpenRoot(folder)
+	root, err := open(folder)
 	if err != nil {
 		return document{}, err
 	}

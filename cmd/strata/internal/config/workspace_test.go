@@ -25,7 +25,7 @@ func TestAWorkspaceOverridesTheFileOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	folder := workspace(t, "profile: steps\nsystem_prompt: |\n  theirs\nprofiles: {loop: {compaction: {raw_window_size: 8, summarize_every: 9}}}\nstability: {layout: log, cache_ttl: 1h}\n")
-	c, err := user.ForWorkspace(folder)
+	c, err := user.ForWorkspace(folder, os.OpenRoot)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestAWorkspaceMaySetNothingElse(t *testing.T) {
 		"providers: {openai: {base_url: http://evil}}\n": `.strata.yaml:1:1: unknown key "providers"; allowed: system_prompt, profile, profiles, stability`,
 		"stability: {layout: flat}\n":                    `.strata.yaml:1:21: stability.layout: "flat" is not one of log, ripple`,
 	} {
-		_, err := Default().ForWorkspace(workspace(t, text))
+		_, err := Default().ForWorkspace(workspace(t, text), os.OpenRoot)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v", text, err)
 		}
@@ -58,7 +58,7 @@ func TestAWorkspaceMaySetNothingElse(t *testing.T) {
 func TestAWorkspaceWithoutAFileChangesNothing(t *testing.T) {
 	c := Default()
 	for _, folder := range []string{t.TempDir(), workspace(t, "# nothing\n")} {
-		if got, err := c.ForWorkspace(folder); got != c || err != nil {
+		if got, err := c.ForWorkspace(folder, os.OpenRoot); got != c || err != nil {
 			t.Errorf("got %v, %v", got, err)
 		}
 	}
@@ -70,14 +70,14 @@ func TestAWorkspaceFileMustBeRegularAndInside(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(folder, WorkspaceFile)); err != nil {
 		t.Skip(err)
 	}
-	if _, err := Default().ForWorkspace(folder); err == nil {
+	if _, err := Default().ForWorkspace(folder, os.OpenRoot); err == nil {
 		t.Error("a link that leads out was followed")
 	}
 	folder = t.TempDir()
 	if err := os.Mkdir(filepath.Join(folder, WorkspaceFile), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Default().ForWorkspace(folder); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+	if _, err := Default().ForWorkspace(folder, os.OpenRoot); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -89,7 +89,7 @@ func TestAWorkspaceLeavesTheOriginsOfTheUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := user.Origin("profile").String()
-	own, err := user.ForWorkspace(workspace(t, "profile: steps\n"))
+	own, err := user.ForWorkspace(workspace(t, "profile: steps\n"), os.OpenRoot)
 	if err != nil || own.Origin("profile").String() == before {
 		t.Fatalf("%v, %v", own.Origin("profile"), err)
 	}
@@ -97,7 +97,7 @@ func TestAWorkspaceLeavesTheOriginsOfTheUser(t *testing.T) {
 		t.Errorf("the user's profile is of %s, was of %s", after, before)
 	}
 	for _, text := range []string{"", "# nothing\n"} {
-		if same, err := user.ForWorkspace(workspace(t, text)); same != user || err != nil {
+		if same, err := user.ForWorkspace(workspace(t, text), os.OpenRoot); same != user || err != nil {
 			t.Errorf("a file without settings: %v", err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 
 	"strata/cmd/strata/internal/cli"
 	"strata/cmd/strata/internal/config"
@@ -34,16 +35,22 @@ func serverOptions(p *cli.Process, c *config.Config, opt options, client *llm.Cl
 	if !c.Token.IsZero() {
 		tokenFile = ""
 	}
+	guard, err := filecontext.NewGuard(filecontext.GuardOptions{Within: c.Workspaces.Roots})
+	if err != nil {
+		return server.Options{}, fmt.Errorf("workspaces.roots: %w", err)
+	}
+	serverFile := access.ServerFilePath(p.Getenv, c.Folders.State)
 	return server.Options{
 		Version: p.Version, Listen: c.Listen, TLS: certificate, Proxy: c.BehindProxy,
 		Token: token, TokenFile: tokenFile, Origins: c.Origins, Hosts: c.Hosts,
-		ServerFile: access.ServerFilePath(p.Getenv, c.Folders.State),
+		ServerFile: serverFile,
 		StateDir:   c.Folders.State, LogFile: c.Log.File, Roots: c.Workspaces.Roots,
+		Own: own(c, serverFile), Secrets: c.Files.Secrets,
 		Retention: c.Retention, IdleUnload: c.IdleUnload, ExitIdle: opt.exitIdle,
 		Connections: c.Limits.Connections, Requests: c.Limits.Requests, FrameBytes: c.Limits.FrameBytes,
 		CompactionWorkers: c.Compaction.Workers,
 		Models:            catalogue{client},
-		Workspaces:        workspaces{c},
+		Workspaces:        workspaces{c, guard},
 		Sessions: session.Settings{
 			Rules:          rules,
 			DefaultConfig:  history.Config{Model: c.Model, ThoughtLevel: c.ThoughtLevel},
@@ -53,6 +60,11 @@ func serverOptions(p *cli.Process, c *config.Config, opt options, client *llm.Cl
 		},
 		Debug: opt.debug, Log: log,
 	}, nil
+}
+
+// own returns the files and folders of Strata, the configured ones too, whether or not they exist.
+func own(c *config.Config, serverFile string) []string {
+	return []string{c.Folders.Config, c.Folders.Data, c.Folders.State, filepath.Dir(serverFile), c.File, c.TokenFile, c.TLS.Key}
 }
 
 // loadTLS returns nil if TLS is not configured.

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"strata/cmd/strata/internal/config"
+	"strata/filecontext"
 	"strata/session"
 	"strata/session/profile"
 	"strata/stability"
@@ -33,11 +34,14 @@ func Rules(c *config.Config) (session.Rules, error) {
 }
 
 // workspaces implements session.Workspaces: a folder can have settings of its own.
-type workspaces struct{ *config.Config }
+type workspaces struct {
+	*config.Config
+	guard *filecontext.Guard // of the folders of sessions
+}
 
 // Rules returns the rules of the sessions in a folder.
 func (w workspaces) Rules(folder string) (session.Rules, error) {
-	own, err := w.ForWorkspace(folder)
+	own, err := w.ForWorkspace(folder, w.guard.OpenFolder)
 	if err != nil {
 		return session.Rules{}, err
 	}

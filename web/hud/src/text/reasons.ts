@@ -8,7 +8,8 @@ const pictureReasons: Record<string, string> = {
 
 /** Other reasons for omitted or truncated items that their codes do not explain. */
 const reasons: Record<string, string> = {
-  cut_to_fit: "truncated to fit", missing: "file not found", outside: "outside the session’s folders", bad_path: "invalid path",
+  cut_to_fit: "truncated to fit", missing: "file not found", outside: "outside the session’s folders",
+  replaced: "its folder was replaced", own: "belongs to Strata", secret: "looks like a secret", bad_path: "invalid path",
   bad_uri: "invalid address of a file", directory: "not a file but a folder", not_regular: "not a regular file",
   too_large: "file too large", binary: "not a text file", encoding: "unknown text encoding",
   range: "lines missing from the file", no_room: "too many files in the session",

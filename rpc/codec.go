@@ -48,7 +48,7 @@ func (s *codec) take(frame []byte) error {
 	if !utf8.Valid(frame) {
 		return &CloseError{closeInvalidText, "the frame is not UTF-8"}
 	}
-	if s.conn.ctx.Err() != nil || s.conn.out.isClosing() {
+	if s.conn.isStopped() || s.conn.out.isClosing() {
 		return nil // keep reading so that the peer's close frame is seen
 	}
 	m, fault := parseMessage(frame, s.conn.opt.MaxDepth)

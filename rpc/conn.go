@@ -153,6 +153,16 @@ func (c *Conn) Serve(ctx context.Context) error {
 	return c.ending.err
 }
 
+// isStopped reports whether the connection has ended, or ends.
+func (c *Conn) isStopped() bool {
+	select {
+	case <-c.stopping:
+		return true
+	default:
+		return c.ctx.Err() != nil
+	}
+}
+
 // stop ends the connection. Only the first call has an effect.
 func (c *Conn) stop(e ending) {
 	c.stopOnce.Do(func() {
@@ -173,6 +183,9 @@ func (c *Conn) Close(code int, reason string) {
 	c.drain = time.AfterFunc(c.opt.DrainTimeout, func() { c.stop(ending{code: code, reason: reason}) })
 	c.out.close()
 }
+
+// Abort ends the connection immediately, without queued responses and notifications. It does not wait.
+func (c *Conn) Abort(code int, reason string) { c.stop(ending{code: code, reason: reason}) }
 
 // Cancel cancels the request in flight with this id, given as JSON. It returns false if there is none.
 func (c *Conn) Cancel(rawID json.RawMessage) bool {

@@ -103,6 +103,31 @@ func TestCloseDispatchesNothingMore(t *testing.T) {
 	})
 }
 
+func TestAbortSendsAndDispatchesNothingMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, stream := linkPipe(t, Limits{})
+		var handled atomic.Int32
+		conn, end := serveStream(t, stream, HandlerFunc(func(*Conn, *Request) { handled.Add(1) }), Options{})
+		var src feedLog
+		src.add(1, 2)
+		src.attach(t, conn)
+		synctest.Wait() // the writer is blocked on the first notification
+		conn.Abort(1008, "access has ended")
+		if err := w.send([]byte(call("1", "x", ""))); err != nil {
+			t.Fatal(err)
+		}
+		p := newPeer(t, w)
+		p.want(notification(1))
+		p.wantClose(1008)
+		if err := end(); err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+		if handled.Load() != 0 {
+			t.Error("a request was dispatched after Abort")
+		}
+	})
+}
+
 // endless is a Source that always has a notification.
 type endless struct{ pulls atomic.Int64 }
 

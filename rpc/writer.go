@@ -9,7 +9,7 @@ import (
 
 // write writes frames in the order of the outbox until the connection ends. It runs in its own goroutine.
 func (c *Conn) write() {
-	for c.ctx.Err() == nil {
+	for !c.isStopped() {
 		r, s, done := c.out.next()
 		var err error
 		switch {

@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"strata/rpc"
+	"strata/server/access"
 )
 
 // Close codes of WebSocket (RFC 6455).
 const (
 	closeGoingAway     = 1001
 	closeProtocolError = 1002 // for a peer that breaks the protocol
+	closeUnauthorized  = 1008 // for a peer whose access has ended
 )
 
 // connections are the connections of a server. Safe for concurrent use.
@@ -22,13 +24,13 @@ type connections struct {
 	all   sync.WaitGroup
 
 	mu        sync.Mutex
-	open      int                    // including those whose handshake is under way
-	served    map[*rpc.Conn]struct{} // after the handshake
+	open      int                        // including those whose handshake is under way
+	served    map[*rpc.Conn]access.Grant // after the handshake
 	idleSince time.Time
 }
 
 func newConnections(limit int, now func() time.Time) *connections {
-	return &connections{limit: limit, now: now, served: make(map[*rpc.Conn]struct{}), idleSince: now()}
+	return &connections{limit: limit, now: now, served: make(map[*rpc.Conn]access.Grant), idleSince: now()}
 }
 
 // enter counts a connection; it returns false if there are too many. Otherwise leave must be called when it ends.
@@ -52,10 +54,10 @@ func (c *connections) leave() {
 }
 
 // serve adds a connection after its handshake, and returns a function that removes it.
-func (c *connections) serve(conn *rpc.Conn) (done func()) {
+func (c *connections) serve(conn *rpc.Conn, grant access.Grant) (done func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.served[conn] = struct{}{}
+	c.served[conn] = grant
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -89,6 +91,18 @@ func (c *connections) idleFor(now time.Time) time.Duration {
 		return 0
 	}
 	return now.Sub(c.idleSince)
+}
+
+// revoke ends the connections whose grants do not hold. Their peers are no longer authorized, so nothing more is sent.
+func (c *connections) revoke(holds func(access.Grant) bool, reason string) {
+	c.mu.Lock()
+	served := maps.Clone(c.served)
+	c.mu.Unlock()
+	for conn, grant := range served {
+		if !holds(grant) {
+			conn.Abort(closeUnauthorized, reason)
+		}
+	}
 }
 
 // farewellTime bounds the time for sending the last events of sessions before sockets are closed.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"time"
 
 	"strata/server/access"
 	"strata/web"
@@ -19,8 +20,8 @@ type endpoint struct {
 	guard  *access.Guard
 }
 
-// listen opens the listener of a server.
-func listen(opt Options) (*endpoint, net.Listener, error) {
+// listen opens the listener of a server. rotated is called with each new token; see access.Options.
+func listen(opt Options, rotated func(access.Token)) (*endpoint, net.Listener, error) {
 	listener, err := net.Listen("tcp", opt.Listen)
 	if err != nil {
 		return nil, nil, fmt.Errorf("listen on %s: %w", opt.Listen, err)
@@ -32,8 +33,8 @@ func listen(opt Options) (*endpoint, net.Listener, error) {
 		e.scheme = "https"
 	}
 	e.guard, err = access.NewGuard(access.Options{
-		Token: opt.Token, Port: port, TLS: opt.TLS != nil, BehindProxy: opt.Proxy,
-		Origins: opt.Origins, Hosts: opt.Hosts, EntryPage: web.WriteEntry, Now: opt.Host.Now, Log: opt.Log,
+		Token: opt.Token, TokenFile: opt.TokenFile, Rotated: rotated, Port: port, TLS: opt.TLS != nil, BehindProxy: opt.Proxy,
+		Origins: opt.Origins, Hosts: opt.Hosts, HomePage: web.WriteHome, EntryPage: web.WriteEntry, Now: opt.Host.Now, Log: opt.Log,
 	})
 	if err != nil {
 		listener.Close()
@@ -74,17 +75,51 @@ func (b *backend) announce() error {
 	if err != nil {
 		return err
 	}
-	if b.ServerFile != "" {
-		err := access.WriteServerFile(b.ServerFile, access.ServerFile{
-			URL: b.endpoint.socket(), Token: b.Token, PID: os.Getpid(), Database: stats.Path, Version: b.Version,
-		})
-		if err != nil {
-			return err
-		}
+	if err := b.publish(b.endpoint.guard.Token(), stats.Path); err != nil {
+		return err
 	}
 	b.Log.Info("listening", slog.String("address", b.endpoint.page()), slog.String("database", stats.Path))
 	b.Host.Ready(Ready{HUD: b.endpoint.newHUD(), WebSocket: b.endpoint.socket(), Database: stats.Path})
 	return nil
+}
+
+// publish writes the file by which editors find the server, if it has one.
+func (b *backend) publish(token access.Token, database string) error {
+	if b.ServerFile == "" {
+		return nil
+	}
+	return access.WriteServerFile(b.ServerFile, access.ServerFile{
+		URL: b.endpoint.socket(), Token: token, PID: os.Getpid(), Database: database, Version: b.Version,
+	})
+}
+
+// accessEnded is the reason for closing a connection whose peer is no longer authorized.
+const accessEnded = "access has ended: the token was rotated, or the page is older than 24 hours"
+
+// rotated takes up a new token: editors find it, and then every connection ends, since it was opened by the old one.
+func (b *backend) rotated(token access.Token) {
+	if err := b.publish(token, b.store.Files()[0]); err != nil {
+		b.Log.Warn("server file not written with the new token; clients cannot find this server", slog.Any("error", err))
+	}
+	b.clients.revoke(func(access.Grant) bool { return false }, accessEnded)
+}
+
+// accessInterval is the interval at which the server looks whether the access of open connections has ended. Requests for
+// new connections look at once.
+const accessInterval = time.Second
+
+// watchAccess ends connections whose access has ended, until ctx ends.
+func (b *backend) watchAccess(ctx context.Context) {
+	tick := time.NewTicker(accessInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			b.clients.revoke(b.endpoint.guard.Holds, accessEnded)
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // withdraw removes the file by which editors find the server.

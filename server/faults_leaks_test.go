@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"strata/internal/testclient"
+	"strata/internal/upstream"
+	"strata/server/access"
 	"strata/session/workspace"
 )
 
@@ -262,4 +264,51 @@ func TestR09TheRuleCanBeChanged(t *testing.T) {
 	ts.write(".env", "KEY=1")
 	e := ts.editor()
 	addTo(ts, e, e.NewSession(ts.work), ".env")
+}
+
+// R02: a rotation of the token ends open connections without any request, and editors find the new token. Turns go on.
+func TestR02ARotationEndsOpenConnections(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "token")
+	file := filepath.Join(t.TempDir(), "server.json")
+	ts := startServer(t, func(o *Options) {
+		token, err := access.LoadOrCreateToken(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Token, o.TokenFile, o.ServerFile = token, path, file
+	})
+	before, err := access.ReadServerFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ts.token = before.Token
+	e, idle := ts.editor(), ts.editor()
+	sid := e.NewSession(ts.work)
+	gate := make(chan struct{})
+	ts.upstream.Push(upstream.Script{Steps: []upstream.Step{upstream.Text("first"), upstream.Hold(gate), upstream.Text(", second")}})
+	e.Start(sid, "hello")
+	e.Expect(testclient.Says(sid, testclient.AgentChunk, "first"))
+	fresh, err := access.RotateToken(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []*testclient.Editor{e, idle} {
+		<-c.Done()
+		if err := c.Err(); err == nil || !strings.Contains(err.Error(), "access has ended") {
+			t.Errorf("the connection ended with %v", err)
+		}
+	}
+	close(gate)
+	after, err := access.ReadServerFile(file)
+	if err != nil || !after.Token.Matches(fresh.Reveal()) || after.URL != before.URL {
+		t.Errorf("server.json has the old token: %v", err)
+	}
+	ts.token = after.Token
+	e = resume(ts, sid)
+	if err := e.Call("_strata/debug/quiesce", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if history := string(rawHistory(ts, e, sid)); !strings.Contains(history, "first, second") {
+		t.Errorf("the turn did not go on: %s", history)
+	}
 }

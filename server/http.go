@@ -18,6 +18,7 @@ func (s *Server) routes(connections context.Context) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", s.health)
 	mux.HandleFunc("GET /metrics", s.figures)
+	mux.HandleFunc("GET /page", s.authorized)
 	mux.HandleFunc("GET /acp", func(w http.ResponseWriter, r *http.Request) { s.accept(connections, w, r) })
 	mux.Handle("GET /assets/", web.Assets())
 	mux.Handle("GET /", guard.Pages(web.Handler()))
@@ -45,9 +46,18 @@ func (s *Server) figures(w http.ResponseWriter, r *http.Request) {
 	s.Metrics.write(w, s.counts(r.Context()))
 }
 
+// authorized tells a page of the HUD whether its secret still opens the server, and why not.
+func (s *Server) authorized(w http.ResponseWriter, r *http.Request) {
+	if refusal := s.endpoint.guard.AuthorizeSecret(r); refusal != nil {
+		refusal.Write(w)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
 // accept upgrades a request to a WebSocket, if it may, and serves JSON-RPC on it until it ends.
 func (s *Server) accept(connections context.Context, w http.ResponseWriter, r *http.Request) {
-	subprotocol, refusal := s.endpoint.guard.AuthorizeUpgrade(r)
+	grant, refusal := s.endpoint.guard.AuthorizeUpgrade(r)
 	if refusal != nil {
 		refusal.Write(w)
 		return
@@ -60,8 +70,8 @@ func (s *Server) accept(connections context.Context, w http.ResponseWriter, r *h
 	id := s.newID("conn_")
 	w.Header().Set("Acp-Connection-Id", id)
 	opt := rpc.WebSocketOptions{Limits: rpc.Limits{FrameBytes: s.FrameBytes, WriteTimeout: s.Stall, Budget: s.budget}}
-	if subprotocol != "" {
-		opt.Subprotocols = []string{subprotocol}
+	if grant.Subprotocol != "" {
+		opt.Subprotocols = []string{grant.Subprotocol}
 	}
 	stream, err := rpc.AcceptWebSocket(w, r, opt)
 	if err != nil {
@@ -74,7 +84,10 @@ func (s *Server) accept(connections context.Context, w http.ResponseWriter, r *h
 		ID: id, Inflight: s.Requests, PingInterval: s.Heartbeat, MapError: wire.Error, OnReply: failpoint.Hit, Log: s.Log,
 	})
 	s.Log.Debug("connected", slog.String("connection", id))
-	done := s.clients.serve(p.conn)
+	done := s.clients.serve(p.conn, grant)
+	if !s.endpoint.guard.Holds(grant) { // it ended during the handshake, before anybody could close this connection
+		p.conn.Abort(closeUnauthorized, accessEnded)
+	}
 	err = p.conn.Serve(connections)
 	done()
 	p.leave()

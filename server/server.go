@@ -41,7 +41,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	var listener net.Listener
 	var err error
-	if s.endpoint, listener, err = listen(s.Options); err != nil {
+	if s.endpoint, listener, err = listen(s.Options, s.rotated); err != nil {
 		return err
 	}
 	ctx, s.stop = context.WithCancel(ctx)
@@ -62,6 +62,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	var background sync.WaitGroup
 	background.Go(func() { s.keepHouse(ctx) })
+	background.Go(func() { s.watchAccess(ctx) })
 	background.Go(func() { s.monitors.run(ctx) })
 	failed := make(chan error, 1)
 	go func() { failed <- web.Serve(listener) }()

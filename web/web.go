@@ -2,8 +2,8 @@
 //
 // All of it is embedded. A page loads nothing from other hosts, so it works offline and under the strictest content
 // security policy, which forbids inline scripts, styles and handlers. The source of the HUD is in hud, its bundle in
-// assets; the HUD is a client of the WebSocket like any other. The package must never hold or show a secret, decide who
-// may see a page, or know what a session is.
+// assets; the HUD is a client of the WebSocket like any other. The package must never hold a secret, show a secret other
+// than that of the page for which it was passed, decide who may see a page, or know what a session is.
 package web
 
 import (
@@ -22,6 +22,9 @@ var hudPage string
 //go:embed pages/entry.html
 var entryPage string
 
+// pageMark is in hudPage where the secret of a page stands in the page that a browser gets for a code.
+const pageMark = "<!-- page -->"
+
 const reasonMark = "<!-- reason -->"
 
 // Handler serves the HUD at "/". The page is the same for all users: it fetches its content over the WebSocket. The
@@ -29,9 +32,15 @@ const reasonMark = "<!-- reason -->"
 func Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
-		writePage(w, http.StatusOK, hudPage)
+		writePage(w, http.StatusOK, strings.Replace(hudPage, pageMark+"\n", "", 1))
 	})
 	return mux
+}
+
+// WriteHome responds with the HUD and the secret that authorizes the page. The page stores the secret and removes it from
+// its document.
+func WriteHome(w http.ResponseWriter, secret string) {
+	writePage(w, http.StatusOK, strings.Replace(hudPage, pageMark, `<meta name="strata-page" content="`+html.EscapeString(secret)+`">`, 1))
 }
 
 // WriteEntry responds with the page for unauthorized browsers, which explains how to open the HUD. status is the HTTP

@@ -3,6 +3,7 @@ package access
 import (
 	"net/http"
 	"strings"
+	"time"
 )
 
 const (
@@ -10,6 +11,10 @@ const (
 	Subprotocol = "acp"
 
 	bearerProtocol = "bearer." // prefix of a subprotocol that carries the token, for clients that cannot set headers
+	pageProtocol   = "page."   // prefix of a subprotocol that carries the secret of a page of the HUD
+
+	// PageHeader carries the secret of a page in requests that are not upgrades.
+	PageHeader = "Strata-Page"
 )
 
 var (
@@ -17,46 +22,71 @@ var (
 		Reason: "a token is required: `Authorization: Bearer TOKEN`, or the subprotocols acp and bearer.TOKEN"}
 	errWrongToken = &Refusal{Status: http.StatusUnauthorized,
 		Reason: "the token is wrong; the current one is in the server's token file and in server.json"}
-	errAmbiguous = &Refusal{Status: http.StatusBadRequest, Reason: "the request carries more than one token"}
-	errNoACP     = &Refusal{Status: http.StatusBadRequest, Reason: "the subprotocol bearer.TOKEN requires the subprotocol acp"}
-	errNoCookie  = &Refusal{Status: http.StatusUnauthorized,
+	errAmbiguous = &Refusal{Status: http.StatusBadRequest, Reason: "the request carries more than one token or secret"}
+	errNoACP     = &Refusal{Status: http.StatusBadRequest, Reason: "the subprotocols bearer.TOKEN and page.SECRET require the subprotocol acp"}
+	errNoPage    = &Refusal{Status: http.StatusUnauthorized,
+		Reason: "this page is not authorized; access lasts 24 hours and ends when the token is rotated: run `strata hud --open` for a new address"}
+	errNoCookie = &Refusal{Status: http.StatusUnauthorized,
 		Reason: "this browser is not authorized: run `strata hud --open`"}
 	errTooMany = &Refusal{Status: http.StatusTooManyRequests,
 		Reason: "too many wrong tokens or codes; wait a moment", retryAfter: failureInterval}
 )
 
-// AuthorizeUpgrade decides whether a request may become a WebSocket, and returns the subprotocol to select ("acp" if the
-// client offers it, else none). It requires the token, in the Authorization header or as the subprotocol bearer.TOKEN
-// together with acp, or the cookie of the HUD with exactly our own Origin. It applies the rules of Protect again.
-func (g *Guard) AuthorizeUpgrade(r *http.Request) (subprotocol string, err *Refusal) {
+// AuthorizeUpgrade decides whether a request may become a WebSocket. It requires the token, in the Authorization header or
+// as the subprotocol bearer.TOKEN together with acp; or the cookie of the HUD with exactly our own Origin, together with
+// the secret of the page as the subprotocol page.SECRET and acp. It applies the rules of Protect again.
+func (g *Guard) AuthorizeUpgrade(r *http.Request) (Grant, *Refusal) {
 	v, err := g.examine(r)
 	if err != nil {
-		return "", err
+		return Grant{}, err
 	}
-	token, offer, err := presentedToken(r.Header)
+	presented, err := presentedSecrets(r.Header)
 	if err != nil {
-		return "", err
+		return Grant{}, err
 	}
-	if token == nil {
-		if v.from == fromSelf && g.hasCookie(r) {
-			return offer, nil
-		}
-		return "", errNeedsToken
+	k := g.ring.current()
+	grant := Grant{Subprotocol: presented.offer, keys: k}
+	switch {
+	case presented.token != nil:
+		return grant, g.checkToken(k, *presented.token)
+	case presented.page == nil:
+		return Grant{}, errNeedsToken
+	case v.from != fromSelf: // browsers name the origin of every WebSocket
+		return Grant{}, g.failed(errNoPage)
 	}
-	if err := g.checkToken(*token); err != nil {
-		return "", err
-	}
-	return offer, nil
+	p, err := g.checkPage(k, r, v, *presented.page)
+	grant.expires = time.Unix(p.expiry, 0)
+	return grant, err
 }
 
-// AuthorizePage decides whether a browser may see pages of the HUD. It requires the cookie.
+// AuthorizeSecret decides whether a page of the HUD is authorized: a browser does not tell a page why its WebSocket was
+// refused. It requires the cookie, and the secret in PageHeader. It applies the rules of Protect again.
+func (g *Guard) AuthorizeSecret(r *http.Request) *Refusal {
+	v, err := g.examine(r)
+	if err == nil {
+		_, err = g.checkPage(g.ring.current(), r, v, r.Header.Get(PageHeader))
+	}
+	return err
+}
+
+// checkPage returns the pass of a page of our own that presents its secret.
+func (g *Guard) checkPage(k *keys, r *http.Request, v visit, secret string) (pass, *Refusal) {
+	p, ok := g.passOf(k, r, secret)
+	if !ok || v.from == fromConfigured {
+		return pass{}, g.failed(errNoPage)
+	}
+	return p, nil
+}
+
+// AuthorizePage decides whether a browser may see the page of the HUD, which holds nothing until it has connected. It
+// requires the cookie: a browser that opens a page can send nothing else.
 // It applies the rules of Protect again.
 func (g *Guard) AuthorizePage(r *http.Request) *Refusal {
 	v, err := g.examine(r)
 	if err != nil {
 		return err
 	}
-	if v.from == fromConfigured || !g.hasCookie(r) {
+	if v.from == fromConfigured || len(g.passes(g.ring.current(), r)) == 0 {
 		return errNoCookie
 	}
 	return nil
@@ -75,13 +105,13 @@ func (g *Guard) AuthorizeMetrics(r *http.Request) *Refusal {
 	if token == nil {
 		return errNeedsToken
 	}
-	return g.checkToken(*token)
+	return g.checkToken(g.ring.current(), *token)
 }
 
 // checkToken returns the refusal of a wrong token. It never refuses the right one, however many wrong ones precede it:
 // a token cannot be guessed, and a client with an old one must not lock out the others. Wrong ones are rate-limited.
-func (g *Guard) checkToken(presented string) *Refusal {
-	if g.token.Matches(presented) {
+func (g *Guard) checkToken(k *keys, presented string) *Refusal {
+	if k.token.Matches(presented) {
 		return nil
 	}
 	return g.failed(errWrongToken)
@@ -95,45 +125,55 @@ func (g *Guard) failed(refusal *Refusal) *Refusal {
 	return refusal
 }
 
-// presentedToken returns the token of an upgrade, nil if there is none, and the subprotocol to select.
-func presentedToken(h http.Header) (token *string, offer string, err *Refusal) {
-	inProtocol, offer, err := offeredToken(h)
+// presented are the secrets of an upgrade.
+type presented struct {
+	token *string // nil: none
+	page  *string // nil: none
+	offer string  // the subprotocol to select
+}
+
+// presentedSecrets returns the secrets of an upgrade, at most one.
+func presentedSecrets(h http.Header) (presented, *Refusal) {
+	p, err := offered(h)
 	if err != nil {
-		return nil, "", err
+		return p, err
 	}
 	inHeader, err := headerToken(h)
 	if err != nil {
-		return nil, "", err
+		return p, err
 	}
-	if inHeader != nil && inProtocol != nil {
-		return nil, "", errAmbiguous
+	if inHeader != nil && (p.token != nil || p.page != nil) {
+		return p, errAmbiguous
 	}
 	if inHeader != nil {
-		return inHeader, offer, nil
+		p.token = inHeader
 	}
-	return inProtocol, offer, nil
+	return p, nil
 }
 
-// offeredToken returns the token in the offered subprotocols, nil if there is none, and the subprotocol to select.
-func offeredToken(h http.Header) (token *string, offer string, err *Refusal) {
+// offered returns the secrets in the offered subprotocols, and the subprotocol to select.
+func offered(h http.Header) (p presented, err *Refusal) {
 	for _, line := range h.Values("Sec-WebSocket-Protocol") {
 		for name := range strings.SplitSeq(line, ",") {
 			name = strings.TrimSpace(name)
-			text, isBearer := strings.CutPrefix(name, bearerProtocol)
+			token, isToken := strings.CutPrefix(name, bearerProtocol)
+			page, isPage := strings.CutPrefix(name, pageProtocol)
 			switch {
-			case isBearer && token != nil:
-				return nil, "", errAmbiguous
-			case isBearer:
-				token = &text
+			case (isToken || isPage) && (p.token != nil || p.page != nil):
+				return p, errAmbiguous
+			case isToken:
+				p.token = &token
+			case isPage:
+				p.page = &page
 			case name == Subprotocol:
-				offer = Subprotocol
+				p.offer = Subprotocol
 			}
 		}
 	}
-	if token != nil && offer == "" {
-		return nil, "", errNoACP
+	if (p.token != nil || p.page != nil) && p.offer == "" {
+		return p, errNoACP
 	}
-	return token, offer, nil
+	return p, nil
 }
 
 // headerToken returns the token in the Authorization header, nil if there is none. A scheme other than Bearer counts as

@@ -10,7 +10,9 @@ import (
 func TestAuthorizeUpgrade(t *testing.T) {
 	s := newSite(t, nil)
 	const own = "Origin: http://127.0.0.1:PORT"
-	cookie := s.enter()
+	cookie, secret := s.enterPage()
+	_, other := s.enterPage()
+	page := "Sec-WebSocket-Protocol: acp, page." + secret
 	for name, test := range map[string]struct {
 		target      string
 		lines       []string
@@ -46,8 +48,26 @@ func TestAuthorizeUpgrade(t *testing.T) {
 		"token in the query, acp":   {"/acp?access_token=TOKEN&bearer=TOKEN", []string{own, "Sec-WebSocket-Protocol: acp"}, 401, ""},
 		"code in the query":         {"/acp?code=" + s.guard.NewCode(), []string{own}, 401, ""},
 		"token in a cookie":         {"/acp", []string{own, "Cookie: strata_PORT=TOKEN"}, 401, ""},
-		"cookie with own origin":    {"/acp", []string{own, cookie}, 101, ""},
-		"cookie, own origin, acp":   {"/acp", []string{own, cookie, "Sec-WebSocket-Protocol: acp"}, 101, "acp"},
+		"page":                      {"/acp", []string{own, cookie, page}, 101, "acp"},
+		"page, reversed":            {"/acp", []string{own, cookie, "Sec-WebSocket-Protocol: page." + secret + ", acp"}, 101, "acp"},
+		"page, planted cookie":      {"/acp", []string{own, "Cookie: strata_PORT=2.1.x.y; " + strings.TrimPrefix(cookie, "Cookie: "), page}, 101, "acp"},
+		"page without acp":          {"/acp", []string{own, cookie, "Sec-WebSocket-Protocol: page." + secret}, 400, ""},
+		"page without a cookie":     {"/acp", []string{own, page}, 401, ""},
+		"page without an origin":    {"/acp", []string{cookie, page}, 401, ""},
+		"page, foreign origin":      {"/acp", []string{cookie, page, "Origin: http://127.0.0.1:1"}, 403, ""},
+		"page, its other name":      {"/acp", []string{cookie, page, "Origin: http://localhost:PORT"}, 403, ""},
+		"another page's secret":     {"/acp", []string{own, cookie, "Sec-WebSocket-Protocol: acp, page." + other}, 401, ""},
+		"empty secret":              {"/acp", []string{own, cookie, "Sec-WebSocket-Protocol: acp, page."}, 401, ""},
+		"the cookie as the secret":  {"/acp", []string{own, cookie, "Sec-WebSocket-Protocol: acp, page." + cookie[strings.LastIndex(cookie, ".")+1:]}, 401, ""},
+		"the secret as a token":     {"/acp", []string{own, cookie, "Sec-WebSocket-Protocol: acp, bearer." + secret}, 401, ""},
+		"the token as the secret":   {"/acp", []string{own, cookie, "Sec-WebSocket-Protocol: acp, page.TOKEN"}, 401, ""},
+		"the secret in the query":   {"/acp?page=" + secret, []string{own, cookie, "Sec-WebSocket-Protocol: acp"}, 401, ""},
+		"the secret as a cookie":    {"/acp", []string{own, cookie + "; page=" + secret}, 401, ""},
+		"two secrets":               {"/acp", []string{own, cookie, page + ", page." + secret}, 400, ""},
+		"token and secret":          {"/acp", []string{own, cookie, page + ", bearer.TOKEN"}, 400, ""},
+		"token header and secret":   {"/acp", []string{own, cookie, page, "Authorization: Bearer TOKEN"}, 400, ""},
+		"cookie with own origin":    {"/acp", []string{own, cookie}, 401, ""},
+		"cookie, own origin, acp":   {"/acp", []string{own, cookie, "Sec-WebSocket-Protocol: acp"}, 401, ""},
 		"cookie without an origin":  {"/acp", []string{cookie}, 401, ""},
 		"cookie, foreign origin":    {"/acp", []string{cookie, "Origin: http://evil.example"}, 403, ""},
 		"cookie, null origin":       {"/acp", []string{cookie, "Origin: null"}, 403, ""},
@@ -71,14 +91,15 @@ func TestAuthorizeUpgrade(t *testing.T) {
 
 func TestCookieNeedsExactlyOurOwnOrigin(t *testing.T) {
 	s := newSite(t, func(opt *Options) { opt.Origins = []string{"https://app.example"} })
-	cookie := s.enter()
-	if a := s.ask("GET /acp", cookie, "Origin: https://app.example"); a.StatusCode != http.StatusUnauthorized {
+	cookie, secret := s.enterPage()
+	page := "Sec-WebSocket-Protocol: acp, page." + secret
+	if a := s.ask("GET /acp", cookie, page, "Origin: https://app.example"); a.StatusCode != http.StatusUnauthorized {
 		t.Errorf("upgrade from a configured origin: status %d", a.StatusCode)
 	}
 	if a := s.ask("GET /", cookie, "Origin: https://app.example"); a.StatusCode != http.StatusUnauthorized {
 		t.Errorf("page from a configured origin: status %d", a.StatusCode)
 	}
-	if a := s.ask("GET /acp", cookie, "Host: localhost:PORT", "Origin: http://localhost:PORT"); a.StatusCode != http.StatusSwitchingProtocols {
+	if a := s.ask("GET /acp", cookie, page, "Host: localhost:PORT", "Origin: http://localhost:PORT"); a.StatusCode != http.StatusSwitchingProtocols {
 		t.Errorf("our origin under its other name: status %d", a.StatusCode)
 	}
 }
@@ -111,10 +132,10 @@ func TestAuthorizeAppliesTheRulesOfEveryRoute(t *testing.T) {
 		t.Fatal(err)
 	}
 	foreign := httptest.NewRequest("GET", "http://evil.example/", nil)
-	foreign.Header.Set("Authorization", "Bearer "+guard.token.Reveal())
+	foreign.Header.Set("Authorization", "Bearer "+guard.Token().Reveal())
 	_, upgrade := guard.AuthorizeUpgrade(foreign)
 	for name, refusal := range map[string]*Refusal{
-		"upgrade": upgrade, "page": guard.AuthorizePage(foreign), "metrics": guard.AuthorizeMetrics(foreign),
+		"upgrade": upgrade, "page": guard.AuthorizePage(foreign), "metrics": guard.AuthorizeMetrics(foreign), "secret": guard.AuthorizeSecret(foreign),
 	} {
 		if refusal == nil || refusal.Status != http.StatusForbidden {
 			t.Errorf("%s without Protect: %v", name, refusal)

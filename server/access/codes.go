@@ -65,6 +65,13 @@ func (c *codes) redeem(code string) bool {
 	return true
 }
 
+// clear invalidates all codes.
+func (c *codes) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting = nil
+}
+
 func (c *codes) dropExpired() {
 	now := c.now()
 	n := 0

@@ -2,6 +2,7 @@ package access
 
 import (
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
@@ -12,34 +13,44 @@ import (
 )
 
 const (
-	// CookieLife is the lifetime of the cookie that a browser gets for a code.
-	CookieLife = 7 * 24 * time.Hour
+	// CookieLife is the lifetime of what a browser gets for a code: the cookie, and the secret of its pages.
+	CookieLife = 24 * time.Hour
 
 	// maxCookies is the maximum number of cookies of our name that are checked. Cookies ignore ports, so another server
 	// on this host can set some.
 	maxCookies = 8
 
-	cookieVersion = "1"
+	cookieVersion = "2"
 	maxExpiryLen  = 12 // digits of a Unix time, up to the year 33658
+	nonceLen      = 16 // bytes
 	maxSealLen    = 43 // base64url of 32 bytes
 )
 
-// cookieKey derives the key of the cookies from the token: a new token invalidates all of them, and no cookie reveals
-// anything about the token.
-func cookieKey(t Token) []byte {
-	mac := hmac.New(sha256.New, []byte(t.Reveal()))
-	mac.Write([]byte("strata hud cookie key 1"))
-	return mac.Sum(nil)
+// A browser gets a cookie and the secret of a page for a code. Every server on this host receives the cookie, since
+// cookies ignore ports. So the cookie alone opens nothing but the empty page of the HUD. The page keeps the secret in the
+// storage of its origin, which does have a port, and sends it with each connection.
+
+// pass is what a cookie contains.
+type pass struct {
+	expiry int64 // Unix time
+	nonce  [nonceLen]byte
+}
+
+// newPass returns a pass that lasts for CookieLife.
+func (g *Guard) newPass() pass {
+	p := pass{expiry: g.now().Add(CookieLife).Unix()}
+	rand.Read(p.nonce[:]) // never fails
+	return p
 }
 
 // cookieName returns the name of the cookie. It contains the port because servers on one host share their cookies.
 func (g *Guard) cookieName() string { return "strata_" + strconv.Itoa(g.port) }
 
-// newCookie returns a cookie that authorizes a browser for CookieLife.
-func (g *Guard) newCookie(secure bool) *http.Cookie {
+// cookie returns the cookie for a pass.
+func (g *Guard) cookie(k *keys, p pass, secure bool) *http.Cookie {
 	return &http.Cookie{
 		Name:     g.cookieName(),
-		Value:    g.cookieValue(g.now().Add(CookieLife).Unix()),
+		Value:    g.cookieValue(k, p),
 		Path:     "/",
 		MaxAge:   int(CookieLife.Seconds()),
 		Secure:   secure,
@@ -48,44 +59,68 @@ func (g *Guard) newCookie(secure bool) *http.Cookie {
 	}
 }
 
-func (g *Guard) cookieValue(expiry int64) string {
-	seal := base64.RawURLEncoding.EncodeToString(g.sealExpiry(expiry))
-	return cookieVersion + "." + strconv.FormatInt(expiry, 10) + "." + seal
+func (g *Guard) cookieValue(k *keys, p pass) string {
+	return cookieVersion + "." + strconv.FormatInt(p.expiry, 10) + "." + encode(p.nonce[:]) + "." + encode(g.seal(k.cookie, p))
 }
 
-func (g *Guard) sealExpiry(expiry int64) []byte {
-	mac := hmac.New(sha256.New, g.cookieKey)
-	fmt.Fprintf(mac, "%s %d %d", cookieVersion, g.port, expiry)
+// pageSecret returns the secret of the pages that belong to a pass.
+func (g *Guard) pageSecret(k *keys, p pass) string { return encode(g.seal(k.page, p)) }
+
+func (g *Guard) seal(key []byte, p pass) []byte {
+	mac := hmac.New(sha256.New, key)
+	fmt.Fprintf(mac, "%s %d %d %x", cookieVersion, g.port, p.expiry, p.nonce)
 	return mac.Sum(nil)
 }
 
-// hasCookie reports whether a request has a valid cookie.
-func (g *Guard) hasCookie(r *http.Request) bool {
+func encode(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
+
+// passes returns the passes of the valid cookies of a request.
+func (g *Guard) passes(k *keys, r *http.Request) []pass {
+	var valid []pass
 	cookies := r.CookiesNamed(g.cookieName())
 	for _, c := range cookies[:min(len(cookies), maxCookies)] {
-		if g.cookieValid(c.Value) {
-			return true
+		if p, ok := g.validPass(k, c.Value); ok {
+			valid = append(valid, p)
 		}
 	}
-	return false
+	return valid
 }
 
-func (g *Guard) cookieValid(value string) bool {
-	expiry, seal, ok := parseCookie(value)
-	return ok && hmac.Equal(seal, g.sealExpiry(expiry)) && g.now().Unix() < expiry
+func (g *Guard) validPass(k *keys, cookie string) (pass, bool) {
+	p, seal, ok := parseCookie(cookie)
+	return p, ok && hmac.Equal(seal, g.seal(k.cookie, p)) && g.now().Unix() < p.expiry
 }
 
-// parseCookie splits the value of a cookie into its expiry, as Unix time, and its seal.
-func parseCookie(value string) (expiry int64, seal []byte, ok bool) {
-	version, rest, _ := strings.Cut(value, ".")
-	digits, sealText, _ := strings.Cut(rest, ".")
-	if version != cookieVersion || digits == "" || len(digits) > maxExpiryLen || digits[0] < '1' || digits[0] > '9' {
-		return 0, nil, false
+// passOf returns the pass of the request's cookies that a page's secret belongs to.
+func (g *Guard) passOf(k *keys, r *http.Request, secret string) (found pass, ok bool) {
+	for _, p := range g.passes(k, r) { // all of them, so that timing reveals nothing
+		if hmac.Equal([]byte(secret), []byte(g.pageSecret(k, p))) {
+			found, ok = p, true
+		}
+	}
+	return found, ok
+}
+
+// parseCookie splits the value of a cookie into its pass and its seal.
+func parseCookie(value string) (p pass, seal []byte, ok bool) {
+	parts := strings.SplitN(value, ".", 5)
+	if len(parts) != 4 || parts[0] != cookieVersion || len(parts[2]) > maxSealLen || len(parts[3]) > maxSealLen {
+		return p, nil, false
+	}
+	digits := parts[1]
+	if digits == "" || len(digits) > maxExpiryLen || digits[0] < '1' || digits[0] > '9' {
+		return p, nil, false
 	}
 	expiry, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || len(sealText) > maxSealLen {
-		return 0, nil, false
+	if err != nil {
+		return p, nil, false
 	}
-	seal, err = base64.RawURLEncoding.Strict().DecodeString(sealText)
-	return expiry, seal, err == nil && len(seal) == sha256.Size
+	nonce, err := base64.RawURLEncoding.Strict().DecodeString(parts[2])
+	if err != nil || len(nonce) != nonceLen {
+		return p, nil, false
+	}
+	seal, err = base64.RawURLEncoding.Strict().DecodeString(parts[3])
+	p.expiry = expiry
+	copy(p.nonce[:], nonce)
+	return p, seal, err == nil && len(seal) == sha256.Size
 }

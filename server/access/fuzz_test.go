@@ -88,23 +88,24 @@ func FuzzOrigin(f *testing.F) {
 // FuzzCookie checks that no cookie opens the HUD but the ones that were sealed, and that parsing loses nothing.
 func FuzzCookie(f *testing.F) {
 	guard := fuzzGuard(f)
-	expiry := guard.now().Add(CookieLife).Unix()
-	good := guard.cookieValue(expiry)
-	for _, seed := range []string{good, "", "1..", "1.1.1", "2." + good[2:], good + ".", "1.9999999999999." + good[13:], strings.ToUpper(good), good[:20] + "\r" + good[21:]} {
+	k := guard.ring.current()
+	p := guard.newPass()
+	good := guard.cookieValue(k, p)
+	for _, seed := range []string{good, "", "2...", "2.1.1.1", "1." + good[2:], good + ".", "2.9999999999999." + good[13:], strings.ToUpper(good), good[:20] + "\r" + good[21:]} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
-		if guard.cookieValid(value) && value != guard.newCookie(false).Value {
+		if _, ok := guard.validPass(k, value); ok && value != good {
 			// The token is new in each process, so only the sealed value of this one can be valid.
 			t.Errorf("%q is valid", value)
 		}
-		at, seal, ok := parseCookie(value)
-		if ok && (!strings.HasPrefix(value, "1."+strconv.FormatInt(at, 10)+".") || len(seal) != 32) {
-			t.Errorf("%q is read as %d with %d bytes", value, at, len(seal))
+		p, seal, ok := parseCookie(value)
+		if ok && value != "2."+strconv.FormatInt(p.expiry, 10)+"."+encode(p.nonce[:])+"."+encode(seal) {
+			t.Errorf("%q is read as %+v with %d bytes", value, p, len(seal))
 		}
 		r := httptest.NewRequest("GET", "http://127.0.0.1:7717/", nil)
 		r.Header["Cookie"] = []string{"strata_7717=" + value, value}
-		if refusal := guard.AuthorizePage(r); refusal == nil && !strings.Contains(value, guard.newCookie(false).Value) {
+		if refusal := guard.AuthorizePage(r); refusal == nil && !strings.Contains(value, good) {
 			t.Errorf("the cookie header %q is accepted", value)
 		} else if refusal != nil && refusal.Status != http.StatusUnauthorized {
 			t.Errorf("status %d", refusal.Status)

@@ -32,14 +32,20 @@ const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 
 // Options configure a Guard.
 type Options struct {
-	Token Token
-	Port  int // on which the server listens
+	Token     Token
+	TokenFile string      // file that holds the token, which is followed; empty: the token never changes
+	Rotated   func(Token) // called with a new token before anything else uses it; must not call the Guard; default: none
+	Port      int         // on which the server listens
 
 	TLS         bool // the server itself terminates TLS
 	BehindProxy bool // a proxy terminates TLS; its X-Forwarded-Proto is trusted
 
 	Origins []string // additional origins; see CheckOriginPattern
 	Hosts   []string // additional Host values; see CheckHost
+
+	// HomePage writes the page of the HUD for a browser that has presented a code, with the secret of the page.
+	// Default: an empty page.
+	HomePage func(w http.ResponseWriter, secret string)
 
 	// EntryPage writes the page for a browser without a cookie, which says how to get one. status and reason are those
 	// of the refusal. Default: the reason as plain text.
@@ -56,15 +62,15 @@ type Guard struct {
 	behindProxy bool
 	origins     []originPattern
 	hosts       []authority
+	homePage    func(w http.ResponseWriter, secret string)
 	entryPage   func(w http.ResponseWriter, status int, reason string)
 	now         func() time.Time
 	log         *slog.Logger
 
-	token     Token
-	cookieKey []byte // derived from token
-	codes     *codes
-	failures  *rate.Limiter
-	logged    *rate.Limiter
+	ring     *keyring
+	codes    *codes
+	failures *rate.Limiter
+	logged   *rate.Limiter
 }
 
 // NewGuard returns a Guard. The error names the invalid option.
@@ -76,8 +82,8 @@ func NewGuard(opt Options) (*Guard, error) {
 		return nil, fmt.Errorf("guard for port %d", opt.Port)
 	}
 	g := &Guard{
-		token: opt.Token, cookieKey: cookieKey(opt.Token), port: opt.Port, tls: opt.TLS, behindProxy: opt.BehindProxy,
-		entryPage: opt.EntryPage, now: opt.Now, log: opt.Log,
+		port: opt.Port, tls: opt.TLS, behindProxy: opt.BehindProxy,
+		homePage: opt.HomePage, entryPage: opt.EntryPage, now: opt.Now, log: opt.Log,
 	}
 	for _, s := range opt.Origins {
 		p, err := parseOriginPattern(s)
@@ -95,6 +101,12 @@ func NewGuard(opt Options) (*Guard, error) {
 	}
 	g.setDefaults()
 	g.codes = newCodes(g.now)
+	g.ring = &keyring{path: opt.TokenFile, log: g.log, keys: newKeys(opt.Token), rotated: func(t Token) {
+		g.codes.clear()
+		if opt.Rotated != nil {
+			opt.Rotated(t)
+		}
+	}}
 	g.failures = rate.NewLimiter(rate.Every(failureInterval), failureBurst)
 	g.logged = rate.NewLimiter(rate.Every(logInterval), logBurst)
 	return g, nil
@@ -107,6 +119,9 @@ func (g *Guard) setDefaults() {
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
 	}
+	if g.homePage == nil {
+		g.homePage = func(http.ResponseWriter, string) {}
+	}
 	if g.entryPage == nil {
 		g.entryPage = func(w http.ResponseWriter, status int, reason string) {
 			(&Refusal{Status: status, Reason: reason}).Write(w)
@@ -116,6 +131,9 @@ func (g *Guard) setDefaults() {
 
 // NewCode returns a one-use code. A browser that opens "/?code=CODE" within CodeLife gets the cookie of the HUD.
 func (g *Guard) NewCode() string { return g.codes.issue() }
+
+// Token returns the token in force.
+func (g *Guard) Token() Token { return g.ring.current().token }
 
 // Protect wraps all routes of the server. It sets the headers common to all responses and refuses requests with a
 // foreign Host or Origin, or with a method other than GET and HEAD. The routes check credentials.

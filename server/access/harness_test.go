@@ -85,7 +85,8 @@ func newSite(t *testing.T, change func(*Options)) *site {
 	s.port = server.Listener.Addr().(*net.TCPAddr).Port
 	opt := Options{
 		Token: s.token, Port: s.port, Now: s.clock.Now,
-		Log: slog.New(slog.NewTextHandler(s.log, nil)),
+		Log:      slog.New(slog.NewTextHandler(s.log, nil)),
+		HomePage: func(w http.ResponseWriter, secret string) { fmt.Fprintf(w, "%s with %s", homePage, secret) },
 		EntryPage: func(w http.ResponseWriter, status int, reason string) {
 			w.WriteHeader(status)
 			fmt.Fprintf(w, "%s: %s", entryPage, reason)
@@ -128,14 +129,14 @@ func (s *site) restart() {
 func routes(guard *Guard) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/acp", func(w http.ResponseWriter, r *http.Request) {
-		subprotocol, refusal := guard.AuthorizeUpgrade(r)
+		grant, refusal := guard.AuthorizeUpgrade(r)
 		if refusal != nil {
 			refusal.Write(w)
 			return
 		}
 		opt := &websocket.AcceptOptions{InsecureSkipVerify: true} // the guard has looked at the Origin
-		if subprotocol != "" {
-			opt.Subprotocols = []string{subprotocol}
+		if grant.Subprotocol != "" {
+			opt.Subprotocols = []string{grant.Subprotocol}
 		}
 		if conn, err := websocket.Accept(w, r, opt); err == nil {
 			conn.CloseNow()
@@ -147,6 +148,11 @@ func routes(guard *Guard) http.Handler {
 			return
 		}
 		io.WriteString(w, "figures")
+	})
+	mux.HandleFunc("/page", func(w http.ResponseWriter, r *http.Request) {
+		if refusal := guard.AuthorizeSecret(r); refusal != nil {
+			refusal.Write(w)
+		}
 	})
 	mux.HandleFunc("/health", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "ok") })
 	mux.Handle("/", guard.Pages(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -235,12 +241,20 @@ func (s *site) send(request string, head bool) answer {
 // enter opens the HUD with a code and returns the cookie that it gives, as a header line.
 func (s *site) enter(lines ...string) string {
 	s.t.Helper()
+	cookie, _ := s.enterPage(lines...)
+	return cookie
+}
+
+// enterPage opens the HUD with a code and returns the cookie and the secret of the page, as a header line and a text.
+func (s *site) enterPage(lines ...string) (cookie, secret string) {
+	s.t.Helper()
 	a := s.ask("GET /?code="+s.guard.NewCode(), lines...)
-	if a.StatusCode != http.StatusSeeOther || len(a.Cookies()) != 1 {
-		s.t.Fatalf("status %d with cookies %v", a.StatusCode, a.Cookies())
+	_, secret, found := strings.Cut(a.body, homePage+" with ")
+	if a.StatusCode != http.StatusOK || len(a.Cookies()) != 1 || !found || len(secret) != maxSealLen {
+		s.t.Fatalf("status %d with cookies %v: %s", a.StatusCode, a.Cookies(), a.body)
 	}
 	c := a.Cookies()[0]
-	return "Cookie: " + c.Name + "=" + c.Value
+	return "Cookie: " + c.Name + "=" + c.Value, secret
 }
 
 // noCORS fails the test if an answer opens the server to foreign pages.

@@ -16,8 +16,9 @@ var (
 		Reason: "a code is valid only when its address is opened in a browser window"}
 )
 
-// Pages wraps the routes of the HUD, inside Protect. A browser with the cookie gets the page; "/?code=CODE" with a valid
-// code sets the cookie and removes the code from the address; all others get Options.EntryPage.
+// Pages wraps the routes of the HUD, inside Protect. A browser with the cookie gets the page. "/?code=CODE" with a valid
+// code sets the cookie and writes Options.HomePage with the secret of the page, which stores it and removes the code from
+// its address; all others get Options.EntryPage.
 func (g *Guard) Pages(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if query := r.URL.Query(); r.URL.Path == "/" && query.Has(CodeParam) {
@@ -32,7 +33,8 @@ func (g *Guard) Pages(next http.Handler) http.Handler {
 	})
 }
 
-// enter exchanges a code for the cookie.
+// enter exchanges a code for the cookie and the secret of the page. The secret is in the body of the response, which no
+// other origin can read, and not in a cookie or an address, which reach other programs.
 func (g *Guard) enter(w http.ResponseWriter, r *http.Request, query url.Values) {
 	v, refusal := g.examine(r)
 	if refusal == nil && !opensPage(r) {
@@ -42,17 +44,19 @@ func (g *Guard) enter(w http.ResponseWriter, r *http.Request, query url.Values) 
 		g.turnAway(w, r, refusal)
 		return
 	}
+	k := g.ring.current()
+	w.Header().Set("Cache-Control", "no-store")
 	switch {
 	case g.codes.redeem(query.Get(CodeParam)):
-		http.SetCookie(w, g.newCookie(v.self.scheme == "https"))
-	case g.hasCookie(r): // an address from the browser's history, whose code has been used
+		p := g.newPass()
+		http.SetCookie(w, g.cookie(k, p, v.self.scheme == "https"))
+		g.homePage(w, g.pageSecret(k, p))
+	case len(g.passes(k, r)) > 0: // an address from the browser's history, whose code has been used
+		w.Header().Set("Location", cleanAddress(query))
+		w.WriteHeader(http.StatusSeeOther)
 	default:
 		g.turnAway(w, r, g.failed(errWrongCode))
-		return
 	}
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Location", cleanAddress(query))
-	w.WriteHeader(http.StatusSeeOther)
 }
 
 // opensPage reports whether a person opens the page with the request. Prefetches, previews and link checkers must not

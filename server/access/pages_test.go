@@ -7,8 +7,11 @@ import (
 	"time"
 )
 
-func TestCodeBecomesACookieAndTheAddressIsCleaned(t *testing.T) {
+func TestUsedCodeLeavesTheAddress(t *testing.T) {
 	s := newSite(t, nil)
+	cookie := s.enter()
+	code := s.guard.NewCode()
+	s.ask("GET /?code=" + code)
 	for query, location := range map[string]string{
 		"":                        "/",
 		"&session=sess_1&tab=a+b": "/?session=sess_1&tab=a+b",
@@ -16,7 +19,7 @@ func TestCodeBecomesACookieAndTheAddressIsCleaned(t *testing.T) {
 		"&next=//evil.example":    "/?next=%2F%2Fevil.example",
 		"&%0d%0aSet-Cookie:x=y":   "/?%0D%0ASet-Cookie%3Ax=y",
 	} {
-		a := s.ask("GET /?code=" + s.guard.NewCode() + query)
+		a := s.ask("GET /?code="+code+query, cookie)
 		if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != location {
 			t.Errorf("%q: status %d to %q", query, a.StatusCode, a.Header.Get("Location"))
 		}
@@ -24,7 +27,7 @@ func TestCodeBecomesACookieAndTheAddressIsCleaned(t *testing.T) {
 }
 
 func TestCookieAttributes(t *testing.T) {
-	const life = "Max-Age=604800"
+	const life = "Max-Age=86400"
 	for name, test := range map[string]struct {
 		change func(*Options)
 		lines  []string

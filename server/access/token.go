@@ -90,8 +90,8 @@ func LoadOrCreateToken(path string) (Token, error) {
 	return t, nil
 }
 
-// RotateToken writes a new token to the file at path, durably and atomically, and returns it. A running server uses the
-// old token until it restarts.
+// RotateToken writes a new token to the file at path, durably and atomically, and returns it. Running servers with this
+// file take it up: see Options.TokenFile.
 func RotateToken(path string) (Token, error) {
 	t := NewToken()
 	if err := replacePrivate(path, t.line()); err != nil {

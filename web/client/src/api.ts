@@ -18,8 +18,10 @@ import type {
 export interface Endpoint {
   /** `ws:`, `wss:`, `http:` or `https:`. Without a path, the WebSocket's path is used. */
   url: string;
-  /** Not needed in a page from the server's own origin, which is authorized by its cookie. */
+  /** Not needed in a page of the HUD, which has a secret of its own. */
   token?: string;
+  /** The secret of a page from the server's own origin, which also has a cookie. */
+  page?: string;
 }
 
 /** The part of the WebSocket interface that this library uses. */
@@ -43,7 +45,7 @@ export interface Backoff {
 }
 
 export interface ConnectOptions extends Partial<Endpoint> {
-  /** Called for the endpoint before each attempt, instead of `url` and `token`: a restarted server may have a new one. */
+  /** Called for the endpoint before each attempt, instead of `url`, `token` and `page`: a restarted server may have a new one. */
   find?: () => Endpoint | Promise<Endpoint>;
   clientInfo?: Implementation;
   /** By default, notices and the progress of compactions are requested. */

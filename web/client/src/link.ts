@@ -162,8 +162,9 @@ export class Link {
   }
 
   async #connect(signal: AbortSignal): Promise<Connection> {
-    const { url, token, find } = this.#options;
-    const endpoint: Endpoint | null = find ? await find() : url === undefined ? null : token === undefined ? { url } : { url, token };
+    const { url, token, page, find } = this.#options;
+    const endpoint: Endpoint | null = find ? await find()
+      : url === undefined ? null : { url, ...(token === undefined ? {} : { token }), ...(page === undefined ? {} : { page }) };
     if (!endpoint) throw new ConnectionRefused('no server given: set url or find');
     try {
       const notified = (method: string, params: any, size: number) => this.#follower.notified(method, params, size);
@@ -180,8 +181,8 @@ export class Link {
    * Returns whether the same endpoint refused last time, too. A found endpoint may be left over from a server that has
    * ended, and the next search may find another one.
    */
-  #isRepeated({ url, token }: Endpoint): boolean {
-    const key = JSON.stringify([url, token]);
+  #isRepeated({ url, token, page }: Endpoint): boolean {
+    const key = JSON.stringify([url, token, page]);
     const repeated = this.#refused === key;
     this.#refused = key;
     return repeated;

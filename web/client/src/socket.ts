@@ -33,9 +33,9 @@ export function socketURL(server: string): string {
   return url.href;
 }
 
-/** Returns the subprotocols to offer. They include the token, as browsers cannot set headers. */
-function protocols(token: string | undefined): string[] {
-  return token === undefined ? ['acp'] : ['acp', `bearer.${token}`];
+/** Returns the subprotocols to offer. They include the token or the secret of the page, as browsers cannot set headers. */
+function protocols({ token, page }: Endpoint): string[] {
+  return ['acp', ...(token === undefined ? [] : [`bearer.${token}`]), ...(page === undefined ? [] : [`page.${page}`])];
 }
 
 /**
@@ -44,19 +44,20 @@ function protocols(token: string | undefined): string[] {
  */
 export async function openSocket(endpoint: Endpoint, given: SocketConstructor | undefined, signal: AbortSignal): Promise<Socket> {
   const url = socketURL(endpoint.url);
-  const socket = await makeSocket(url, endpoint.token, given);
+  const socket = await makeSocket(url, endpoint, given);
   try {
     await opened(socket, signal);
   } catch (error) {
     if (error instanceof ConnectionRefused) throw error;
-    throw (await refusal(url, endpoint.token, signal)) ?? error;
+    throw (await refusal(url, endpoint, signal)) ?? error;
   }
   return socket;
 }
 
-async function makeSocket(url: string, token: string | undefined, given: SocketConstructor | undefined): Promise<Socket> {
+async function makeSocket(url: string, endpoint: Endpoint, given: SocketConstructor | undefined): Promise<Socket> {
+  const { token } = endpoint;
   const constructor = given ?? (globalThis.WebSocket as SocketConstructor | undefined);
-  if (constructor) return new constructor(url, protocols(token));
+  if (constructor) return new constructor(url, protocols(endpoint));
   // The cast allows programs to be type-checked without Node's types.
   const node = (await import('./node-socket.js' as string)) as NodeModule;
   return new node.NodeSocket(url, ['acp'], token === undefined ? {} : { Authorization: `Bearer ${token}` });
@@ -94,18 +95,20 @@ function describe(event: ErrorEventLike | undefined): Error {
 }
 
 /**
- * Finds out why a socket did not open. Native WebSockets do not report it, but a route that requires the same token does.
- * Returns undefined if that is not available either.
+ * Finds out why a socket did not open. Native WebSockets do not report it, but a route that requires the same token or
+ * secret does. Returns undefined if that is not available either.
  */
-async function refusal(url: string, token: string | undefined, signal: AbortSignal): Promise<ConnectionRefused | undefined> {
-  const route = new URL(token === undefined ? '/' : '/metrics', url.replace(/^ws/, 'http'));
+async function refusal(url: string, { token, page }: Endpoint, signal: AbortSignal): Promise<ConnectionRefused | undefined> {
+  const route = new URL(page !== undefined ? '/page' : token === undefined ? '/' : '/metrics', url.replace(/^ws/, 'http'));
   const browser = globalThis.location?.origin;
   if (typeof fetch !== 'function' || (browser !== undefined && browser !== route.origin)) return undefined;
   try {
-    const headers: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
-    const response = await fetch(route, { method: 'HEAD', headers, signal, cache: 'no-store', redirect: 'manual' });
+    const headers: Record<string, string> = page !== undefined ? { 'Strata-Page': page } : token === undefined ? {} : { Authorization: `Bearer ${token}` };
+    const method = page === undefined ? 'HEAD' : 'GET';
+    const response = await fetch(route, { method, headers, signal, cache: 'no-store', redirect: 'manual' });
     if (response.status !== 401 && response.status !== 403) return undefined;
-    return new ConnectionRefused(`the server refused this client with HTTP ${response.status}`, response.status);
+    const reason = page === undefined ? '' : (await response.text()).trim();
+    return new ConnectionRefused(reason || `the server refused this client with HTTP ${response.status}`, response.status);
   } catch {
     return undefined;
   }

@@ -54,6 +54,28 @@ test('the reason of a refusal is fetched if the socket does not report it', asyn
   await assert.rejects(connected({ token: 'A'.repeat(43), WebSocket: SilentSocket }), ConnectionRefused);
 });
 
+test('a page offers its secret, and the reason for refusing it is reported in the words of the server', async () => {
+  const seen: string[] = [];
+  const server = createServer((request, response) => {
+    seen.push(`${request.method} ${request.url} ${request.headers['strata-page']}`);
+    response.writeHead(401).end('this page is not authorized\n');
+  });
+  server.on('upgrade', (request, socket) => {
+    seen.push(String(request.headers['sec-websocket-protocol']));
+    socket.destroy();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  try {
+    await assert.rejects(connect({ url, page: 'abc', WebSocket: BrowserSocket }),
+      (error: unknown) => error instanceof ConnectionRefused && error.status === 401 && error.message === 'this page is not authorized');
+    await assert.rejects(connect({ find: () => ({ url, page: 'def' }), WebSocket: BrowserSocket }), ConnectionRefused);
+  } finally {
+    server.close();
+  }
+  assert.deepEqual(seen.map((s) => s.replace(/, ?/g, ' ')), ['acp page.abc', 'GET /page abc', 'acp page.def', 'GET /page def']);
+});
+
 /** A native WebSocket does not report the HTTP status. */
 const isNative = 'WebSocket' in globalThis;
 

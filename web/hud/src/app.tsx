@@ -137,7 +137,7 @@ function Banner() {
       {state.kind === "connecting" && <span>{client.value ? "Not connected. Reconnecting" : "Connecting"}</span>}
       {state.kind === "waiting" && <><span>Not connected{state.reason ? `: ${state.reason}` : ""}. This page may be out of date. Retrying <Countdown to={state.retryAt} /></span>
         <button type="button" class="button small" onClick={() => client.value?.retryNow()}>Retry now</button></>}
-      {state.kind === "closed" && <><span>Connection closed: {state.reason}</span>
+      {state.kind === "closed" && <><span>Connection closed: <Coded text={state.reason} /></span>
         <button type="button" class="button small" onClick={() => location.reload()}>Reload page</button></>}
     </div>
   );
@@ -157,13 +157,18 @@ function Refused() {
   return (
     <main class="page" id="main">
       <Empty title="This page is not authorized">
-        <p>{refusal.value}</p>
+        <p><Coded text={refusal.value} /></p>
         <p>To open the page with a new address, run on the server’s machine:</p>
         <p><code>strata hud --open</code></p>
         <button type="button" class="button" onClick={() => location.reload()}>Reload page</button>
       </Empty>
     </main>
   );
+}
+
+/** A text whose parts between backquotes are code. */
+function Coded({ text }: { text: string }) {
+  return <>{text.split("`").map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</>;
 }
 
 function Help() {

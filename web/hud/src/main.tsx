@@ -3,12 +3,14 @@ import { render } from "preact";
 import { App } from "./app.tsx";
 import { listen } from "./keys.ts";
 import { route } from "./routes.ts";
+import { enter } from "./store/access.ts";
 import { client, isOpen, start } from "./store/connection.ts";
 import { connectionChanged } from "./store/server.ts";
 import { current, open } from "./store/session.ts";
 import { follow, lost } from "./store/sessions.ts";
 import { failed } from "./store/toasts.ts";
 
+enter();
 const root = document.getElementById("hud");
 if (root) render(<App />, root);
 listen();

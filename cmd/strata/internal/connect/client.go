@@ -97,6 +97,26 @@ func dialServer(ctx context.Context, running access.ServerFile) (*rpc.WebSocketS
 	return stream, nil
 }
 
+// Accepts reports whether a running server accepts a token.
+func Accepts(ctx context.Context, running access.ServerFile, token access.Token) (bool, error) {
+	address, err := httpURL(running.URL, "/metrics")
+	if err != nil {
+		return false, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodHead, address, nil)
+	if err != nil {
+		return false, err
+	}
+	r.Header.Set("Authorization", "Bearer "+token.Reveal())
+	r.Close = true
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return false, err
+	}
+	response.Body.Close()
+	return response.StatusCode == http.StatusOK, nil
+}
+
 // EachPage calls a paged method until the last page, and calls take with each result. It sets the cursor in params.
 func EachPage(ctx context.Context, client *rpc.Client, method string, params map[string]any, take func(page json.RawMessage) error) error {
 	for {

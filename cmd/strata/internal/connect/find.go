@@ -50,3 +50,19 @@ func webSocketURL(server string) (string, error) {
 	}
 	return u.String(), nil
 }
+
+// httpURL returns the address of a route of the server with a published address.
+func httpURL(server, route string) (string, error) {
+	u, err := url.Parse(server)
+	if err != nil {
+		return "", fmt.Errorf("address of the server: %w", err)
+	}
+	switch u.Scheme {
+	case "ws":
+		u.Scheme = "http"
+	case "wss":
+		u.Scheme = "https"
+	}
+	u.Path = route
+	return u.String(), nil
+}

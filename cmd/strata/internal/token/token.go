@@ -4,7 +4,9 @@
 package token
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -44,7 +46,7 @@ func newShow(p *cli.Process) *cobra.Command {
 func newRotate(p *cli.Process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rotate",
-		Short: "Write a new token to the token file and print it",
+		Short: "Replace the token; end all connections and HUD pages",
 		Args:  cli.UsageArgs(cobra.NoArgs),
 	}
 	config.AddFlags(cmd.Flags(), "token_file")
@@ -57,19 +59,34 @@ func newRotate(p *cli.Process) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		noteOldToken(p, c)
+		noteServer(cmd.Context(), p, c, token)
 		_, err = fmt.Fprintln(p.Stdout, token.Reveal())
 		return err
 	}
 	return cmd
 }
 
-// noteOldToken reports where the old token is still valid.
-func noteOldToken(p *cli.Process, c *config.Config) {
+// tellTimeout bounds the request by which a running server takes up a new token.
+const tellTimeout = 5 * time.Second
+
+// noteServer reports which servers use the new token. A server looks at its token file when it gets a request, so the
+// request that finds out also makes it end everything that the old token opened.
+func noteServer(ctx context.Context, p *cli.Process, c *config.Config, token access.Token) {
 	if !c.Token.IsZero() {
 		fmt.Fprintln(p.Stderr, "STRATA_TOKEN is set and overrides the token file.")
 	}
-	if running, err := connect.FindServer(p); err == nil {
-		fmt.Fprintf(p.Stderr, "The running server (process %d) accepts the old token until it is restarted.\n", running.PID)
+	running, err := connect.FindServer(p)
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+	defer cancel()
+	switch accepted, err := connect.Accepts(ctx, running, token); {
+	case err != nil:
+		fmt.Fprintf(p.Stderr, "The running server (process %d) did not respond: %v\n", running.PID, err)
+	case accepted:
+		fmt.Fprintf(p.Stderr, "The running server (process %d) uses the new token and has closed its connections and pages.\n", running.PID)
+	default:
+		fmt.Fprintf(p.Stderr, "The running server (process %d) has another token, from STRATA_TOKEN or another file.\n", running.PID)
 	}
 }

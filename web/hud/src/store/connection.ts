@@ -1,5 +1,6 @@
 import { computed, signal } from "@preact/signals";
 import { connect, type Client, type ConnectionState, type Methods } from "@strata/client";
+import { access } from "./access.ts";
 
 /** The state of the page's only connection. */
 export const connection = signal<ConnectionState>({ kind: "connecting", attempt: 1 });
@@ -19,7 +20,7 @@ export async function start(): Promise<void> {
   const url = (location.protocol === "https:" ? "wss://" : "ws://") + location.host + "/acp";
   try {
     client.value = await connect({
-      url,
+      find: () => ({ url, page: access() }),
       clientInfo: { name: "strata-hud", version: "1" },
       clientCapabilities: { session: { notices: {}, compaction: {} } },
       onState: (state) => {

@@ -88,10 +88,15 @@ func lone(t *testing.T, store Store, streamer Streamer) *Session {
 // loneOf returns a session of a host that is closed at the end of the test.
 func loneOf(t *testing.T, store Store, streamer Streamer, host Host) *Session {
 	t.Helper()
+	return created(t, depsOf(store, streamer, host))
+}
+
+// depsOf returns what a session needs; its only model has a window of 8,000 tokens.
+func depsOf(store Store, streamer Streamer, host Host) *Deps {
 	model := llm.Model{Name: "local/test", Window: 8000, MaxOutput: 1000}
 	ids := 0
 	var mu sync.Mutex
-	deps := &Deps{
+	return &Deps{
 		Store: store, Models: oneModel{streamer, model}, Host: host, Log: slog.New(slog.DiscardHandler), Now: time.Now, Meter: noMeter{},
 		NewID: func(prefix string) string {
 			mu.Lock()
@@ -101,7 +106,15 @@ func loneOf(t *testing.T, store Store, streamer Streamer, host Host) *Session {
 		},
 		Calibrations: assembly.NewCalibrations(nil), Mirrors: assembly.NewMirrors(),
 	}
-	s := Create(deps, history.Session{CWD: t.TempDir()})
+}
+
+// created returns a new session that is closed at the end of the test.
+func created(t *testing.T, deps *Deps) *Session {
+	t.Helper()
+	return closedLater(t, Create(deps, history.Session{CWD: t.TempDir()}))
+}
+
+func closedLater(t *testing.T, s *Session) *Session {
 	t.Cleanup(func() {
 		s.Close(ReasonClosed, func() {})
 		<-s.Done()

@@ -150,3 +150,37 @@ func TestAppendedMessagesAreCompacted(t *testing.T) {
 		t.Errorf("%+v, %s", r, a.told().State)
 	}
 }
+
+// The end of a turn makes a compaction due, but not in a session that closes.
+func TestASessionThatClosesBeginsNoCompaction(t *testing.T) {
+	for _, closes := range []bool{false, true} {
+		done := make(chan compaction.Done, 10)
+		pool := compaction.NewPool(compaction.PoolOptions{Observe: func(d compaction.Done) { done <- d }})
+		var many []history.Message
+		for range 7 {
+			many = append(many, said(history.RoleUser, wordsOf(370)), said(history.RoleAssistant, wordsOf(370)))
+		}
+		s := stored(t, many...)
+		for i := range s.loaded.Heads {
+			s.loaded.Heads[i].Tokens = 375
+		}
+		a := s.open(t, withProfiles(t), func(d *Deps) { d.Pool = pool })
+		result := a.prompt("hello", nil)
+		c := a.asked()
+		if closes {
+			a.Close(ReasonClosed, func() {})
+		} else {
+			c.end("done")
+		}
+		<-result
+		if !closes {
+			<-done
+			a.Close(ReasonClosed, func() {})
+		}
+		<-a.Done()
+		pool.Close()
+		if n := len(done); n > 0 {
+			t.Errorf("the session closes: %t; %d further compactions", closes, n)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"strata/history"
+	"strata/rpc"
+	"strata/session"
+)
+
+// A session that is asked for while it closes gets a successor, even if the memory is full. The end of the first session
+// leaves the successor where it is.
+func TestSuccessorsOfSessionsThatClose(t *testing.T) {
+	provider := failing{asked: make(chan struct{}), gate: make(chan struct{})}
+	ts := startServer(t, func(o *Options) {
+		o.Memory = 2
+		o.Models.(*testModels).Streamer = provider
+	})
+	g := ts.server.sessions
+	first, err := g.create(history.Session{CWD: ts.work})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.create(history.Session{CWD: ts.work}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.create(history.Session{CWD: ts.work}); !errors.Is(err, session.ErrOverload) {
+		t.Errorf("a third session: %v", err)
+	}
+	blocks := []history.Block{{Type: history.BlockText, Text: "hello"}}
+	first.Prompt(session.Prompt{Blocks: blocks}, nil, func(session.PromptResult, uint64, error) {})
+	<-provider.asked
+	g.close(first.ID(), session.ReasonClosed, func() {})
+	if _, ok := g.loaded(first.ID()); ok {
+		t.Error("a session that closes counts as loaded")
+	}
+	second, err := g.open(first.ID())
+	if err != nil || second == first {
+		t.Fatalf("the same session %t, %v", second == first, err)
+	}
+	close(provider.gate)
+	<-first.Done()
+	if again, err := g.open(first.ID()); err != nil || again != second {
+		t.Errorf("the same successor %t, %v", again == second, err)
+	}
+}
+
+func TestNoSessionIsOpenedAfterTheShutdown(t *testing.T) {
+	ts := startServer(t)
+	g := ts.server.sessions
+	s, err := g.create(history.Session{CWD: ts.work})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.shutdown()
+	if _, err := g.create(history.Session{CWD: ts.work}); !errors.Is(err, errShutdown) {
+		t.Errorf("created: %v", err)
+	}
+	if _, err := g.open(s.ID()); !errors.Is(err, errShutdown) {
+		t.Errorf("opened: %v", err)
+	}
+}
+
+func TestConnectionsAreLimitedAndCounted(t *testing.T) {
+	now := time.Unix(1000, 0)
+	c := newConnections(2, func() time.Time { return now })
+	for i, want := range []bool{true, true, false} {
+		if c.enter() != want {
+			t.Errorf("connection %d: %t", i, !want)
+		}
+	}
+	done := c.serve(new(rpc.Conn))
+	now = now.Add(time.Hour)
+	if idle := c.idleFor(now); idle != 0 || c.count() != 2 || len(c.served) != 1 {
+		t.Errorf("idle for %v, %d connections, %d served", idle, c.count(), len(c.served))
+	}
+	done()
+	c.leave()
+	if !c.enter() {
+		t.Error("a connection that ended makes no room")
+	}
+	c.leave()
+	c.leave()
+	now = now.Add(time.Minute)
+	if idle := c.idleFor(now); idle != time.Minute || c.count() != 0 || len(c.served) != 0 {
+		t.Errorf("idle for %v, %d connections, %d served", idle, c.count(), len(c.served))
+	}
+	c.wait()
+}
+
+func TestTheIntervalOfHousekeeping(t *testing.T) {
+	for opt, want := range map[[2]time.Duration]time.Duration{ // idle unload, idle exit
+		{time.Hour, 0}: time.Minute, {2 * time.Minute, 0}: 30 * time.Second, {time.Hour, 8 * time.Second}: 2 * time.Second,
+		{time.Hour, time.Hour}: time.Minute, {time.Hour, time.Millisecond}: 10 * time.Millisecond,
+	} {
+		if got := housekeeping(Options{IdleUnload: opt[0], ExitIdle: opt[1]}); got != want {
+			t.Errorf("%v: %v, want %v", opt, got, want)
+		}
+	}
+}
+
+// A server without connections does not exit while a session is in memory.
+func TestAServerWithASessionDoesNotExit(t *testing.T) {
+	ts := startServer(t)
+	opt := ts.server.Options
+	var looks atomic.Int64
+	later := time.Now().Add(time.Hour)
+	opt.ExitIdle, opt.IdleUnload = 40*time.Millisecond, 10*time.Hour
+	opt.Host = &host{now: func() time.Time { looks.Add(1); return later.Add(time.Duration(looks.Load()) * time.Minute) }}
+	idle, err := New(ts.store, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer idle.pool.Close()
+	s, err := idle.sessions.create(history.Session{CWD: ts.work})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var stopped atomic.Bool
+	idle.stop = func() { stopped.Store(true) }
+	ended := make(chan struct{})
+	go func() {
+		idle.keepHouse(ctx)
+		close(ended)
+	}()
+	for seen := looks.Load(); looks.Load() < seen+20; {
+		if stopped.Load() {
+			t.Fatal("the server exits")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	s.Close(session.ReasonClosed, func() {})
+	<-ended
+	if !stopped.Load() {
+		t.Error("the server does not exit without sessions")
+	}
+}

@@ -99,3 +99,37 @@ func TestRecoveryFileOfATurnWithAnotherEndIsKept(t *testing.T) {
 		t.Errorf("the transcript ends with %q", m.PlainText())
 	}
 }
+
+// The recovery file of a session is looked at when that session is loaded, and one of another database is left alone.
+func TestRecoveryFilesOfOtherSessionsAreKept(t *testing.T) {
+	ts := startServer(t)
+	ts.upstream.Push(upstream.Script{Steps: upstream.Texts("the end")})
+	e := ts.editor()
+	sid, other := e.NewSession(ts.work), e.NewSession(ts.work)
+	if _, err := e.Prompt(sid, "question"); err != nil {
+		t.Fatal(err)
+	}
+	m := lastMessage(t, e, sid).Message
+	r := ts.server.recovery
+	const foreign = "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV"
+	for _, ch := range []history.Change{
+		{Session: sid, End: &history.Turn{ID: m.Turn, Status: history.TurnCompleted}, Messages: []history.Message{m}},
+		{Session: foreign, End: &history.Turn{ID: "turn_1", Status: history.TurnCompleted}},
+	} {
+		if err := r.keep(ch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range []struct {
+		restored string
+		left     int
+	}{{other, 2}, {sid, 1}, {foreign, 1}, {"", 1}} {
+		if err := r.restore(t.Context(), step.restored); err != nil {
+			t.Errorf("restore %q: %v", step.restored, err)
+		}
+		left, err := filepath.Glob(filepath.Join(ts.dir, recoveryPrefix+"*"))
+		if err != nil || len(left) != step.left {
+			t.Errorf("after %q there are %q, %v", step.restored, left, err)
+		}
+	}
+}

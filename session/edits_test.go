@@ -88,7 +88,7 @@ func (a *acted) edited(before int64, limit int) (all []EditInfo, older int64, er
 	return p.all, p.older, err
 }
 
-// Pages of edits and of messages follow each other without a gap and without a repetition.
+// Pages of edits and of messages follow each other without a gap and without a repetition, and none is empty.
 func TestPagesOfATranscript(t *testing.T) {
 	a := act(t)
 	a.talk("one", "two", "three")
@@ -101,8 +101,8 @@ func TestPagesOfATranscript(t *testing.T) {
 		var edits, messages []int64
 		for before, open := int64(0), true; open; open = before != 0 {
 			page, older, err := a.edited(before, limit)
-			if err != nil || len(page) > limit {
-				t.Fatalf("%d edits, %v", len(page), err)
+			if err != nil || len(page) > limit || len(page) == 0 {
+				t.Fatalf("a page of %d edits, %v", len(page), err)
 			}
 			var seqs []int64
 			for _, e := range page {
@@ -116,8 +116,8 @@ func TestPagesOfATranscript(t *testing.T) {
 			for _, m := range page.Messages {
 				seqs = append(seqs, m.Seq)
 			}
-			if len(seqs) > limit || len(page.Fates) != len(seqs) {
-				t.Fatalf("%d messages, %d fates", len(seqs), len(page.Fates))
+			if len(seqs) > limit || len(seqs) == 0 || len(page.Fates) != len(seqs) {
+				t.Fatalf("a page of %d messages, %d fates", len(seqs), len(page.Fates))
 			}
 			messages, before = append(seqs, messages...), page.Older
 		}

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -115,40 +116,43 @@ func TestTheBackoffEndsWithAnEdit(t *testing.T) {
 
 // Messages that are appended can make a compaction due. While it is under way the session says so and stays in memory.
 func TestAppendedMessagesAreCompacted(t *testing.T) {
-	pool := compaction.NewPool(compaction.PoolOptions{Workers: 1})
-	defer pool.Close()
-	release := make(chan struct{})
-	if _, err := pool.Submit("other", func(context.Context) compaction.Result { <-release; return compaction.NothingToDo }); err != nil {
-		t.Fatal(err)
-	}
-	s := stored(t)
-	a := s.open(t, withProfiles(t), func(d *Deps) { d.Pool = pool })
-	var many []history.Message
-	for range 10 {
-		many = append(many, said(history.RoleUser, wordsOf(400)), said(history.RoleAssistant, wordsOf(400)))
-	}
-	if _, err := answerOf(func(reply func([]string, error)) { a.Append(many, nil, reply) }); err != nil {
-		t.Fatal(err)
-	}
-	status, err := answerOf(a.Compaction)
-	if err != nil || !status.Running || a.told().State != StateCompacting {
-		t.Errorf("%+v, %s, %v", status, a.told().State, err)
-	}
-	if idle, err := answerOf(a.Idle); err != nil || idle {
-		t.Errorf("idle %t, %v", idle, err)
-	}
-	a.Unload(time.Now().Add(time.Hour))
-	asked := make(chan compacting.Result, 1)
-	a.Compact(compacting.Request{}, func(r compacting.Result, err error) {
-		if err != nil {
-			t.Error(err)
+	synctest.Test(t, func(t *testing.T) {
+		pool := compaction.NewPool(compaction.PoolOptions{Workers: 1})
+		defer pool.Close()
+		release := make(chan struct{})
+		if _, err := pool.Submit("other", func(context.Context) compaction.Result { <-release; return compaction.NothingToDo }); err != nil {
+			t.Fatal(err)
 		}
-		asked <- r
+		s := stored(t)
+		a := s.open(t, withProfiles(t), func(d *Deps) { d.Pool = pool })
+		var many []history.Message
+		for range 10 {
+			many = append(many, said(history.RoleUser, wordsOf(400)), said(history.RoleAssistant, wordsOf(400)))
+		}
+		if _, err := answerOf(func(reply func([]string, error)) { a.Append(many, nil, reply) }); err != nil {
+			t.Fatal(err)
+		}
+		status, err := answerOf(a.Compaction)
+		if err != nil || !status.Running || a.told().State != StateCompacting {
+			t.Errorf("%+v, %s, %v", status, a.told().State, err)
+		}
+		synctest.Wait() // the beginning is recorded
+		if idle, err := answerOf(a.Idle); err != nil || idle {
+			t.Errorf("idle %t, %v", idle, err)
+		}
+		a.Unload(time.Now().Add(time.Hour))
+		asked := make(chan compacting.Result, 1)
+		a.Compact(compacting.Request{}, func(r compacting.Result, err error) {
+			if err != nil {
+				t.Error(err)
+			}
+			asked <- r
+		})
+		close(release)
+		if r := <-asked; r.Outcome == compacting.Running || a.told().State != StateIdle {
+			t.Errorf("%+v, %s", r, a.told().State)
+		}
 	})
-	close(release)
-	if r := <-asked; r.Outcome == compacting.Running || a.told().State != StateIdle {
-		t.Errorf("%+v, %s", r, a.told().State)
-	}
 }
 
 // The end of a turn makes a compaction due, but not in a session that closes.
@@ -182,5 +186,47 @@ func TestASessionThatClosesBeginsNoCompaction(t *testing.T) {
 		if n := len(done); n > 0 {
 			t.Errorf("the session closes: %t; %d further compactions", closes, n)
 		}
+	}
+}
+
+// When the changes that waited for a result are dropped, a compaction that ends later is not applied: the server stops, and
+// the next sequence number belongs to that result.
+func TestDroppedChangesTakeTheCompactionWithThem(t *testing.T) {
+	for _, dropped := range []bool{false, true} {
+		pool := compaction.NewPool(compaction.PoolOptions{Workers: 1})
+		release := make(chan struct{})
+		if _, err := pool.Submit("other", func(context.Context) compaction.Result { <-release; return compaction.NothingToDo }); err != nil {
+			t.Fatal(err)
+		}
+		var many []history.Message
+		for range 10 {
+			many = append(many, said(history.RoleUser, wordsOf(400)), said(history.RoleAssistant, wordsOf(400)))
+		}
+		s := stored(t, many...)
+		for i := range s.loaded.Heads {
+			s.loaded.Heads[i].Tokens = 405
+		}
+		a := s.open(t, withProfiles(t), func(d *Deps) { d.Pool = pool })
+		asked := make(chan compacting.Result, 1)
+		a.Compact(compacting.Request{}, func(r compacting.Result, err error) {
+			if err != nil {
+				t.Error(err)
+			}
+			asked <- r
+		})
+		a.mailbox.Wait(func() {
+			if dropped {
+				a.dropDeferred()
+			}
+		})
+		close(release)
+		want := string(compaction.Compacted)
+		if dropped {
+			want = compacting.Interrupted
+		}
+		if r := <-asked; r.Outcome != want || len(s.edits) > 0 == dropped {
+			t.Errorf("dropped %t: %+v, %d edits", dropped, r, len(s.edits))
+		}
+		pool.Close()
 	}
 }

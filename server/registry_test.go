@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,6 +21,8 @@ func TestSuccessorsOfSessionsThatClose(t *testing.T) {
 		o.Memory = 2
 		o.Models.(*testModels).Streamer = provider
 	})
+	release := sync.OnceFunc(func() { close(provider.gate) })
+	defer release()
 	g := ts.server.sessions
 	first, err := g.create(history.Session{CWD: ts.work})
 	if err != nil {
@@ -42,7 +45,7 @@ func TestSuccessorsOfSessionsThatClose(t *testing.T) {
 	if err != nil || second == first {
 		t.Fatalf("the same session %t, %v", second == first, err)
 	}
-	close(provider.gate)
+	release()
 	<-first.Done()
 	if again, err := g.open(first.ID()); err != nil || again != second {
 		t.Errorf("the same successor %t, %v", again == second, err)
@@ -70,7 +73,7 @@ func TestConnectionsAreLimitedAndCounted(t *testing.T) {
 	c := newConnections(2, func() time.Time { return now })
 	for i, want := range []bool{true, true, false} {
 		if c.enter() != want {
-			t.Errorf("connection %d: %t", i, !want)
+			t.Fatalf("connection %d: %t", i, !want)
 		}
 	}
 	done := c.serve(new(rpc.Conn))

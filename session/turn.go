@@ -328,7 +328,7 @@ func (t *turns) streamed(of *turn, out *outcome) {
 		of.outcome = out
 		t.finish(of)
 	})
-	if err == nil || t.running != of {
+	if err == nil {
 		return
 	}
 	t.running = nil

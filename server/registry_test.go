@@ -10,6 +10,7 @@ import (
 
 	"strata/history"
 	"strata/rpc"
+	"strata/server/access"
 	"strata/session"
 )
 
@@ -76,7 +77,7 @@ func TestConnectionsAreLimitedAndCounted(t *testing.T) {
 			t.Fatalf("connection %d: %t", i, !want)
 		}
 	}
-	done := c.serve(new(rpc.Conn))
+	done := c.serve(new(rpc.Conn), access.Grant{})
 	now = now.Add(time.Hour)
 	if idle := c.idleFor(now); idle != 0 || c.count() != 2 || len(c.served) != 1 {
 		t.Errorf("idle for %v, %d connections, %d served", idle, c.count(), len(c.served))

@@ -224,8 +224,10 @@ func TestDroppedChangesTakeTheCompactionWithThem(t *testing.T) {
 		if dropped {
 			want = compacting.Interrupted
 		}
-		if r := <-asked; r.Outcome != want || len(s.edits) > 0 == dropped {
-			t.Errorf("dropped %t: %+v, %d edits", dropped, r, len(s.edits))
+		r := <-asked
+		edits, _, err := a.edited(0, 10)
+		if err != nil || r.Outcome != want || len(edits) > 0 == dropped {
+			t.Errorf("dropped %t: %+v, %d edits, %v", dropped, r, len(edits), err)
 		}
 		pool.Close()
 	}

@@ -8,9 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"time"
 
 	"strata/cmd/strata/internal/cli"
 	"strata/rpc"
@@ -21,19 +19,24 @@ import (
 // transcript contains at least one message, of any length.
 const maxFrame = 64 << 20
 
-// dialTimeout bounds the attempts to reach a server that is about to exit or has just started.
-const dialTimeout = 5 * time.Second
+// openAttempts is the number of servers that Open tries if they shut down before they respond.
+const openAttempts = 3
 
 // OnNotification receives the notifications of a server. It may be nil.
 type OnNotification func(method string, params json.RawMessage)
 
 // Open returns an initialized connection to the running server, and starts a server if none is running.
 func Open(ctx context.Context, p *cli.Process, on OnNotification) (*rpc.Client, error) {
-	stream, err := Dial(ctx, p)
-	if err != nil {
-		return nil, err
+	for attempt := 1; ; attempt++ {
+		stream, err := Dial(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		client, err := initialize(ctx, p, stream, on)
+		if err == nil || attempt == openAttempts || !errors.Is(err, rpc.ErrClosed) {
+			return client, err
+		}
 	}
-	return initialize(ctx, p, stream, on)
 }
 
 // OpenServer returns an initialized connection to a server.
@@ -59,26 +62,25 @@ func initialize(ctx context.Context, p *cli.Process, stream *rpc.WebSocketStream
 	return client, nil
 }
 
-// Dial opens a WebSocket to the running server, and starts a server if none is running. If the server exits in the
-// meantime, Dial finds or starts another.
+// Dial opens a WebSocket to the running server, and starts a server if none is running. It waits for a server that is
+// starting or shutting down, for at most startTimeout.
 func Dial(ctx context.Context, p *cli.Process) (*rpc.WebSocketStream, error) {
-	giveUp := time.Now().Add(dialTimeout)
-	for {
-		running, err := ensureServer(ctx, p)
-		if err != nil {
-			return nil, err
-		}
-		stream, err := dialServer(ctx, running)
-		var gone *net.OpError
-		if err == nil || !errors.As(err, &gone) || time.Now().After(giveUp) {
-			return stream, err
-		}
-		select {
-		case <-time.After(startPoll):
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	s := search{Process: p}
+	defer s.forget()
+	return s.dial(ctx)
+}
+
+// DialRunning is Dial without starting a server. The error wraps fs.ErrNotExist or access.ErrStale if no server is
+// running.
+func DialRunning(ctx context.Context, p *cli.Process) (*rpc.WebSocketStream, error) {
+	running, err := FindServer(p)
+	if err != nil {
+		return nil, err
 	}
+	if err := checkDatabase(p, running); err != nil {
+		return nil, err
+	}
+	return dialServer(ctx, running)
 }
 
 func dialServer(ctx context.Context, running access.ServerFile) (*rpc.WebSocketStream, error) {

@@ -24,12 +24,13 @@ func TestWebSocketURL(t *testing.T) {
 
 func TestNoServerInTimeNamesTheProcessWithTheDatabase(t *testing.T) {
 	home := t.TempDir()
-	p := &cli.Process{Getenv: func(string) string { return home }}
+	s := search{Process: &cli.Process{Getenv: func(string) string { return home }}}
 	cause := errors.New("the server did not start")
-	if err := notFound(p, cause, ""); err != cause {
+	if err := s.notFound(cause); err != cause {
 		t.Errorf("no process has the database: %v", err)
 	}
-	err := notFound(p, cause, "database is in use by process 7")
+	s.locked = "database is in use by process 7"
+	err := s.notFound(cause)
 	if !errors.Is(err, cause) || !strings.Contains(err.Error(), "in use by process 7, and "+home) {
 		t.Errorf("another process has the database: %v", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,8 @@ import (
 
 	"strata/cmd/strata/internal/cli"
 	"strata/cmd/strata/internal/config"
+	"strata/historystore"
+	"strata/rpc"
 	"strata/server/access"
 )
 
@@ -24,22 +27,100 @@ const (
 	startOutput  = 4 << 10 // bytes shown of the output of a server that did not start
 )
 
-// ensureServer returns the running server, or starts a server. If several clients start servers concurrently, the lock
-// of the database decides which server stays.
-func ensureServer(ctx context.Context, p *cli.Process) (access.ServerFile, error) {
-	running, err := FindServer(p)
-	switch {
-	case err == nil:
-		return running, checkDatabase(p, running)
-	case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, access.ErrStale):
-		return running, err
+// search looks for a server to connect to, and starts one if there is none. If several clients start servers
+// concurrently, the lock of the database decides which server stays.
+type search struct {
+	*cli.Process
+	started *startedServer // nil if none was started, or if another process had the database
+	locked  string         // why no server is started: the process that has the database; empty if the database is free
+}
+
+// dial connects to a server. While the process that has the database cannot be reached, it is starting or shutting
+// down: dial waits until it can be reached or the database is free.
+func (s *search) dial(ctx context.Context) (*rpc.WebSocketStream, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("the server did not start within %v", startTimeout))
+	defer cancel()
+	tick := time.NewTicker(startPoll)
+	defer tick.Stop()
+	for {
+		stream, err := DialRunning(ctx, s.Process)
+		switch {
+		case err == nil:
+			return stream, nil
+		case NoServer(err):
+			if err := s.start(); err != nil {
+				return nil, err
+			}
+		case !IsUnreachable(err):
+			return nil, err
+		}
+		select {
+		case err := <-s.exited():
+			if exitCode(err) != int(cli.Locked) {
+				return nil, fmt.Errorf("the server did not start: %s", s.started.said())
+			}
+			s.forget() // another process was faster, or is shutting down
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, s.notFound(context.Cause(ctx))
+		}
 	}
-	started, err := startServer(p)
+}
+
+// NoServer reports whether an error of FindServer or DialRunning means that no server is running.
+func NoServer(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, access.ErrStale)
+}
+
+// IsUnreachable reports whether an error of DialRunning means that the server accepts no connections: it is shutting
+// down.
+func IsUnreachable(err error) bool {
+	_, failed := errors.AsType[*net.OpError](err)
+	return failed || errors.Is(err, io.EOF)
+}
+
+// start starts a server, unless one is starting or another process has the database.
+func (s *search) start() (err error) {
+	if s.started != nil {
+		return nil
+	}
+	if s.locked = databaseHolder(s.Process); s.locked != "" {
+		return nil
+	}
+	if s.started, err = startServer(s.Process); err != nil {
+		return fmt.Errorf("start the server: %w", err)
+	}
+	return nil
+}
+
+// databaseHolder describes the process that has the configured database; empty if the database is free. With a wrong
+// configuration it is empty, too: the server that is then started reports the mistake.
+func databaseHolder(p *cli.Process) string {
+	c, err := p.Load(nil)
 	if err != nil {
-		return access.ServerFile{}, fmt.Errorf("start the server: %w", err)
+		return ""
 	}
-	defer started.forget()
-	return awaitServer(ctx, p, started)
+	pid, held := historystore.Holder(c.DB)
+	if !held {
+		return ""
+	}
+	return fmt.Sprintf("database %s is in use by process %d", c.DB, pid)
+}
+
+// exited returns a channel that receives when the started server has exited; nil if none was started.
+func (s *search) exited() <-chan error {
+	if s.started == nil {
+		return nil
+	}
+	return s.started.exited
+}
+
+// forget drops the started server, which continues to run.
+func (s *search) forget() {
+	if s.started != nil {
+		s.started.forget()
+		s.started = nil
+	}
 }
 
 // checkDatabase refuses a server with another database than the configured one: a command would read and write the
@@ -108,39 +189,15 @@ func serveArgs(p *cli.Process) ([]string, error) {
 	return append(args, "--config", file), err
 }
 
-// awaitServer waits until a server is running: the started server, or another that was faster.
-func awaitServer(ctx context.Context, p *cli.Process, started *startedServer) (access.ServerFile, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("the server did not start within %v", startTimeout))
-	defer cancel()
-	tick := time.NewTicker(startPoll)
-	defer tick.Stop()
-	var locked string // the message of the started server if another process has the database
-	for {
-		if running, err := FindServer(p); err == nil {
-			return running, nil
-		}
-		select {
-		case err := <-started.exited:
-			if exitCode(err) != int(cli.Locked) {
-				return access.ServerFile{}, fmt.Errorf("the server did not start: %s", started.said())
-			}
-			locked = started.said()
-		case <-tick.C:
-		case <-ctx.Done():
-			return access.ServerFile{}, notFound(p, context.Cause(ctx), locked)
-		}
-	}
-}
-
 // notFound returns the error for a server that was not found in time. A server that has the database may have its file
 // in another folder, or no file.
-func notFound(p *cli.Process, err error, locked string) error {
-	folders, foldersErr := config.FindFolders(p.Getenv)
-	if locked == "" || foldersErr != nil {
+func (s *search) notFound(err error) error {
+	folders, foldersErr := config.FindFolders(s.Getenv)
+	if s.locked == "" || foldersErr != nil {
 		return err
 	}
 	return fmt.Errorf("%w: %s, and %s does not contain its address: end that process, or check whether it was started with another XDG_RUNTIME_DIR",
-		err, locked, access.ServerFilePath(p.Getenv, folders.State))
+		err, s.locked, access.ServerFilePath(s.Getenv, folders.State))
 }
 
 func exitCode(err error) int {

@@ -4,20 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"strata/cmd/strata/internal/cli"
 	"strata/cmd/strata/internal/connect"
+	"strata/historystore"
 	"strata/server/access"
 )
 
 // stopTimeout bounds the end of a server, which stores the results of running turns and closes its connections.
 const stopTimeout = 30 * time.Second
 
-const stopPoll = 50 * time.Millisecond
+const stopPoll = 20 * time.Millisecond
 
 // StopCommand returns `strata stop`.
 func StopCommand(p *cli.Process) *cobra.Command {
@@ -26,39 +26,72 @@ func StopCommand(p *cli.Process) *cobra.Command {
 		Short: "Stop the server; partial replies are saved",
 		Args:  cli.UsageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			running, err := connect.FindServer(p)
-			switch {
-			case errors.Is(err, fs.ErrNotExist), errors.Is(err, access.ErrStale):
-				return errors.New("no server is running")
-			case err != nil:
-				return err
+			ctx, cancel := context.WithTimeout(cmd.Context(), stopTimeout)
+			defer cancel()
+			pid, err := stop(ctx, p)
+			if err == nil {
+				_, err = fmt.Fprintf(p.Stdout, "stopped process %d\n", pid)
 			}
-			return stop(cmd.Context(), p, running)
+			return err
 		},
 	}
 }
 
-// stop ends a server and waits until it has exited.
-func stop(ctx context.Context, p *cli.Process, running access.ServerFile) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, stopTimeout, fmt.Errorf("process %d did not exit within %v", running.PID, stopTimeout))
-	defer cancel()
+// stop ends the running server and waits until its database is free, so that the next command can start a server. It
+// also waits for a server that is starting, which it then ends, or shutting down. It returns the process that had the
+// database.
+func stop(ctx context.Context, p *cli.Process) (pid int, err error) {
+	holder, err := find(p)
+	if err != nil {
+		return 0, err
+	}
+	tick := time.NewTicker(stopPoll)
+	defer tick.Stop()
+	for asked := false; ; {
+		if running, err := connect.FindServer(p); err == nil && running.PID == holder.PID && !asked {
+			if err := ask(ctx, p, running); err != nil {
+				return 0, err
+			}
+			asked = true
+		}
+		if pid, held := historystore.Holder(holder.Database); !held || pid != 0 && pid != holder.PID {
+			return holder.PID, nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			if asked || ctx.Err() != context.DeadlineExceeded {
+				return 0, fmt.Errorf("process %d did not exit within %v: %w", holder.PID, stopTimeout, ctx.Err())
+			}
+			return 0, fmt.Errorf("process %d has the database %s, but its address is unknown: end that process", holder.PID, holder.Database)
+		}
+	}
+}
+
+// find returns the running server, or just the process that has the configured database if it cannot be reached yet or
+// any longer.
+func find(p *cli.Process) (access.ServerFile, error) {
+	running, err := connect.FindServer(p)
+	if err == nil || !connect.NoServer(err) {
+		return running, err
+	}
+	if c, err := p.Load(nil); err == nil {
+		if pid, held := historystore.Holder(c.DB); held && pid != 0 {
+			return access.ServerFile{PID: pid, Database: c.DB}, nil
+		}
+	}
+	return access.ServerFile{}, errors.New("no server is running")
+}
+
+// ask tells a server to stop. A server that does not listen any longer is already shutting down.
+func ask(ctx context.Context, p *cli.Process, running access.ServerFile) error {
 	client, err := connect.OpenServer(ctx, p, running)
+	if connect.IsUnreachable(err) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	if err := client.Call(ctx, "_strata/server/stop", struct{}{}, nil); err != nil {
-		return err
-	}
-	for {
-		if now, err := connect.FindServer(p); err != nil || now.PID != running.PID {
-			_, err = fmt.Fprintf(p.Stdout, "stopped process %d\n", running.PID)
-			return err
-		}
-		select {
-		case <-time.After(stopPoll):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
+	return client.Call(ctx, "_strata/server/stop", struct{}{}, nil)
 }

@@ -3,7 +3,6 @@ package llm
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -82,9 +81,9 @@ func (c *Client) newCall(provider string) (*modelCall, error) {
 	if !ok {
 		return nil, &Error{Kind: KindUnknown, err: errors.New("no such provider is configured")}
 	}
-	key, source := c.key(provider)
+	key, source, err := c.key(provider)
 	if source == KeyMissing {
-		return nil, &Error{Kind: KindAuth, err: fmt.Errorf("no key: set %s and restart the server, or give a key in the editor", config.APIKeyEnv)}
+		return nil, c.noKey(provider, err)
 	}
 	out := &modelCall{client: c, config: config, format: wireFormats[config.Kind], key: key}
 	if config.Kind == Anthropic {

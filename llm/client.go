@@ -32,7 +32,9 @@ type Options struct {
 	BetweenBytes time.Duration     // longest silence within a reply; default 5 minutes
 	Log          *slog.Logger
 
-	Getenv func(string) string                        // default os.Getenv
+	Getenv    func(string) string                           // default os.Getenv
+	StoredKey func(provider string) (key string, err error) // key that the user stored; empty if there is none; default: none
+
 	Now    func() time.Time                           // default time.Now
 	Sleep  func(context.Context, time.Duration) error // returns the context's error when it ends first
 	Jitter func() float64                             // in [0, 1)
@@ -52,6 +54,7 @@ type Client struct {
 	transport *transport
 	log       *slog.Logger
 	getenv    func(string) string
+	storedKey func(provider string) (string, error)
 	now       func() time.Time
 	sleep     func(context.Context, time.Duration) error
 	jitter    func() float64
@@ -61,6 +64,7 @@ type Client struct {
 
 	mu       sync.Mutex
 	keys     map[string]string  // set by SetKey, by provider
+	offered  map[string]string  // by OfferKey, by provider
 	dialects map[string]dialect // learned, by model
 	windows  map[string]int     // learned, in tokens, by model
 }
@@ -79,9 +83,9 @@ func New(opt Options) (*Client, error) {
 		providers: opt.Providers,
 		catalogue: newCatalogue(opt.Providers, opt.Models),
 		log:       opt.Log,
-		getenv:    opt.Getenv, now: opt.Now, sleep: opt.Sleep, jitter: opt.Jitter, newCallID: opt.NewCallID,
+		getenv:    opt.Getenv, storedKey: opt.StoredKey, now: opt.Now, sleep: opt.Sleep, jitter: opt.Jitter, newCallID: opt.NewCallID,
 		firstByte: cmp.Or(opt.FirstByte, defaultFirstByte), betweenBytes: cmp.Or(opt.BetweenBytes, defaultBetweenBytes),
-		keys: map[string]string{}, dialects: map[string]dialect{}, windows: map[string]int{},
+		keys: map[string]string{}, offered: map[string]string{}, dialects: map[string]dialect{}, windows: map[string]int{},
 	}
 	c.fillDefaults()
 	c.transport = newTransport(opt.Transport, c.now)
@@ -94,6 +98,9 @@ func (c *Client) fillDefaults() {
 	}
 	if c.getenv == nil {
 		c.getenv = os.Getenv
+	}
+	if c.storedKey == nil {
+		c.storedKey = func(string) (string, error) { return "", nil }
 	}
 	if c.now == nil {
 		c.now = time.Now
@@ -132,12 +139,14 @@ func (c *Client) Models() []Model {
 // KeySource says where a provider's key comes from.
 type KeySource string
 
-// The sources of keys.
+// The sources of keys, those with a key in the order of their precedence.
 const (
 	KeyNotNeeded KeySource = "not_needed"
-	KeyMissing   KeySource = "missing"
-	KeyEnv       KeySource = "env"
 	KeyMemory    KeySource = "memory" // set with SetKey
+	KeyEnv       KeySource = "env"
+	KeyStored    KeySource = "stored"  // by the user, see Options.StoredKey
+	KeyOffered   KeySource = "offered" // with OfferKey
+	KeyMissing   KeySource = "missing"
 )
 
 // ProviderStatus is one configured provider.
@@ -153,7 +162,7 @@ type ProviderStatus struct {
 func (c *Client) Providers() []ProviderStatus {
 	var out []ProviderStatus
 	for name, p := range c.providers {
-		_, source := c.key(name)
+		_, source, _ := c.key(name)
 		out = append(out, ProviderStatus{Name: name, Kind: p.Kind, BaseURL: p.BaseURL, KeyEnv: p.APIKeyEnv, Key: source})
 	}
 	slices.SortFunc(out, func(a, b ProviderStatus) int { return cmp.Compare(a.Name, b.Name) })
@@ -171,21 +180,51 @@ func (c *Client) SetKey(provider, key string) error {
 	return nil
 }
 
-func (c *Client) key(provider string) (string, KeySource) {
-	c.mu.Lock()
-	key := c.keys[provider]
-	c.mu.Unlock()
-	if key != "" {
-		return key, KeyMemory
+// OfferKey gives a provider a key for use if it has no other, and reports whether it is used from now on. Such a key is
+// kept in memory only; a later one replaces it.
+func (c *Client) OfferKey(provider, key string) (used bool) {
+	if _, source, _ := c.key(provider); key == "" || source != KeyMissing && source != KeyOffered {
+		return false
 	}
-	p := c.providers[provider]
-	if p.APIKeyEnv == "" || p.Kind == Offline {
-		return "", KeyNotNeeded
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	used = c.offered[provider] != key
+	c.offered[provider] = key
+	return used
+}
+
+// key returns the key of a provider and its source. The error says why a stored key is not used.
+func (c *Client) key(provider string) (key string, source KeySource, err error) {
+	c.mu.Lock()
+	set, offered := c.keys[provider], c.offered[provider]
+	c.mu.Unlock()
+	if set != "" {
+		return set, KeyMemory, nil
+	}
+	p, configured := c.providers[provider]
+	if p.APIKeyEnv == "" || p.Kind == Offline || !configured {
+		return "", KeyNotNeeded, nil
 	}
 	if key := c.getenv(p.APIKeyEnv); key != "" {
-		return key, KeyEnv
+		return key, KeyEnv, nil
 	}
-	return "", KeyMissing
+	stored, err := c.storedKey(provider)
+	switch {
+	case err == nil && stored != "":
+		return stored, KeyStored, nil
+	case offered != "":
+		return offered, KeyOffered, err
+	}
+	return "", KeyMissing, err
+}
+
+// noKey returns the error for a provider whose key is missing. unusable says why a stored key is not used.
+func (c *Client) noKey(provider string, unusable error) *Error {
+	how := fmt.Errorf("no key: run `strata login %s`, or set %s for the server or the editor", provider, c.providers[provider].APIKeyEnv)
+	if unusable != nil {
+		how = fmt.Errorf("%w (%w)", how, unusable)
+	}
+	return &Error{Kind: KindAuth, err: how}
 }
 
 // dialect returns how a model wants its requests, as far as that is known.

@@ -33,8 +33,10 @@ func TestKeys(t *testing.T) {
 	up := upstream.Start(upstream.Options{Key: "sk-right-key-0123456789"})
 	t.Cleanup(up.Close)
 	env := map[string]string{}
+	stored, unreadable := "", error(nil)
 	c := newClient(t, up, func(o *Options) {
 		o.Getenv = func(name string) string { return env[name] }
+		o.StoredKey = func(string) (string, error) { return stored, unreadable }
 		for name, p := range o.Providers {
 			if p.Kind != Offline {
 				p.APIKeyEnv = "MY_KEY"
@@ -62,7 +64,26 @@ func TestKeys(t *testing.T) {
 			}
 		}
 	}
+	offer := func(key string, used bool) {
+		t.Helper()
+		for _, wire := range wires {
+			if got := c.OfferKey(string(wire), key); got != used {
+				t.Errorf("offer to %s: used %t, want %t", wire, got, used)
+			}
+		}
+	}
 	expect("no key", KeyMissing, KindAuth)
+	offer("", false)
+	offer("sk-right-key-0123456789", true)
+	expect("offered", KeyOffered, "")
+	offer("sk-right-key-0123456789", false)
+	offer("sk-another-0123456789", true)
+	expect("offered again", KeyOffered, KindAuth)
+	unreadable = errors.New("the file is open to other users")
+	expect("a stored key that cannot be used", KeyOffered, KindAuth)
+	unreadable, stored = nil, "sk-right-key-0123456789"
+	expect("stored", KeyStored, "")
+	offer("sk-another-0123456789", false)
 	env["MY_KEY"] = "sk-wrong-0123456789"
 	expect("wrong key", KeyEnv, KindAuth)
 	for _, wire := range wires {
@@ -75,8 +96,32 @@ func TestKeys(t *testing.T) {
 		c.SetKey(string(wire), "")
 	}
 	expect("taken back", KeyEnv, KindAuth)
+	if c.OfferKey("nobody", "x") {
+		t.Error("a key for nobody is used")
+	}
 	if err := c.SetKey("nobody", "x"); err == nil {
 		t.Error("a key for an unknown provider was accepted")
+	}
+}
+
+func TestAMissingKeySaysHowToGiveOne(t *testing.T) {
+	unreadable := error(nil)
+	c, err := New(Options{
+		Providers: map[string]ProviderConfig{"openai": {Kind: OpenAI, APIKeyEnv: "MY_KEY"}},
+		Getenv:    func(string) string { return "" },
+		StoredKey: func(string) (string, error) { return "", unreadable },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	const how = "no key: run `strata login openai`, or set MY_KEY for the server or the editor"
+	if err := c.Check(t.Context(), "openai"); err == nil || !strings.HasSuffix(err.Error(), how) {
+		t.Errorf("without a key: %v", err)
+	}
+	unreadable = errors.New("its mode is 0644")
+	if err := c.Check(t.Context(), "openai"); err == nil || !strings.Contains(err.Error(), how+" (its mode is 0644)") {
+		t.Errorf("with an unusable key: %v", err)
 	}
 }
 

@@ -39,13 +39,16 @@ type Stream interface {
 
 // Limits bound a stream. Zero fields mean the defaults.
 type Limits struct {
-	FrameBytes   int64         // maximum size of a frame that is read, in bytes; 16 MiB
+	FrameBytes   int64         // maximum size of a frame that is read, in bytes; DefaultFrameBytes
 	WriteTimeout time.Duration // maximum time that a write may be stalled by the peer; 30 s
 	Budget       *Budget       // shared with other streams; nil for none
 }
 
+// DefaultFrameBytes is the default of Limits.FrameBytes.
+const DefaultFrameBytes = 16 << 20
+
 func (l Limits) withDefaults() Limits {
-	l.FrameBytes = cmp.Or(l.FrameBytes, 16<<20)
+	l.FrameBytes = cmp.Or(l.FrameBytes, DefaultFrameBytes)
 	l.WriteTimeout = cmp.Or(l.WriteTimeout, 30*time.Second)
 	return l
 }

@@ -52,6 +52,18 @@ func subscribeServer(p *peer, r *rpc.Request, _ struct{}) {
 	})
 }
 
+// authMethods returns how the user gives the providers that lack one a key.
+func (p *peer) authMethods() []wire.AuthMethod { return wire.AuthMethods(p.Models.Providers(), p.can) }
+
+// authenticate checks that the provider of an authentication method has a key.
+func authenticate(p *peer, r *rpc.Request, params wire.AuthenticateParams) {
+	if err := wire.Unauthenticated(p.Models.Providers(), params.MethodID); err != nil {
+		r.Fail(err)
+		return
+	}
+	r.Reply(struct{}{})
+}
+
 func listProviders(p *peer, r *rpc.Request, _ struct{}) {
 	r.Reply(map[string][]wire.Provider{"providers": p.Models.Providers()})
 }
@@ -66,6 +78,21 @@ func setKey(p *peer, r *rpc.Request, params wire.SetKeyParams) {
 		return
 	}
 	r.Reply(struct{}{})
+}
+
+// offerKeys takes the keys that the client has in its environment, for the providers that lack one. The user learns of it
+// in the next session that the connection opens.
+func offerKeys(p *peer, r *rpc.Request, params wire.OfferKeysParams) {
+	var used []wire.Provider
+	for _, provider := range p.Models.Providers() {
+		if key, offered := params.Keys[provider.Name]; offered && p.Models.OfferKey(provider.Name, key) {
+			used = append(used, provider)
+		}
+	}
+	if len(used) > 0 {
+		p.tellLater(wire.KeysNotice(used))
+	}
+	r.Reply(wire.NewKeysOffered(used, p.authMethods()))
 }
 
 // hudCode returns an address that opens the HUD once.

@@ -55,12 +55,13 @@ type testModels struct {
 	catalogue []wire.Model
 	providers []wire.Provider
 	setKey    func(provider, key string) error
+	offerKey  func(provider, key string) bool
 	limit     func(model string, tokens int)
 }
 
 func newModels(client *llm.Client) *testModels {
 	return &testModels{
-		Streamer: client, setKey: client.SetKey, limit: client.LimitWindow,
+		Streamer: client, setKey: client.SetKey, offerKey: client.OfferKey, limit: client.LimitWindow,
 		model: func(name string) (llm.Model, bool) {
 			m, _ := client.Model(name)
 			return m, m.Name != ""
@@ -75,6 +76,7 @@ func (m *testModels) LimitWindow(model string, tokens int) { m.limit(model, toke
 func (m *testModels) Catalogue() []wire.Model              { return m.catalogue }
 func (m *testModels) Providers() []wire.Provider           { return m.providers }
 func (m *testModels) SetKey(provider, key string) error    { return m.setKey(provider, key) }
+func (m *testModels) OfferKey(provider, key string) bool   { return m.offerKey(provider, key) }
 
 // adjustModels changes every model of a server.
 func adjustModels(o *Options, adjust func(m *llm.Model)) {

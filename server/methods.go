@@ -17,7 +17,7 @@ func methodTable() map[string]method {
 	removed := under[bool]("removed")
 	return map[string]method{
 		"initialize":                on(initialize),
-		"authenticate":              on(func(_ *peer, r *rpc.Request, _ struct{}) { r.Reply(struct{}{}) }), // the transport does it
+		"authenticate":              on(authenticate),
 		"session/new":               on(newSession),
 		"session/load":              on(loadSession),
 		"session/resume":            on(resumeSession),
@@ -72,15 +72,16 @@ func methodTable() map[string]method {
 		"_strata/context/commit":    parsed((*wire.CommitParams).Request, commitCall),
 		"_strata/context/count":     parsed((*wire.CountParams).History, countTokens),
 
-		"_strata/context/compaction": query((*session.Session).Compaction, nil),
-		"_strata/usage/list":         parsed((*wire.UsageParams).Size, listUsage),
-		"_strata/providers/list":     on(listProviders),
-		"_strata/providers/set_key":  on(setKey),
-		"_strata/server/info":        on(serverInfo),
-		"_strata/server/subscribe":   on(subscribeServer),
-		"_strata/server/hud_code":    on(hudCode),
-		"_strata/server/stop":        on(stopServer),
-		"_strata/debug/quiesce":      debugOnly(on(quiesce)),
+		"_strata/context/compaction":   query((*session.Session).Compaction, nil),
+		"_strata/usage/list":           parsed((*wire.UsageParams).Size, listUsage),
+		"_strata/providers/list":       on(listProviders),
+		"_strata/providers/set_key":    on(setKey),
+		"_strata/providers/offer_keys": on(offerKeys),
+		"_strata/server/info":          on(serverInfo),
+		"_strata/server/subscribe":     on(subscribeServer),
+		"_strata/server/hud_code":      on(hudCode),
+		"_strata/server/stop":          on(stopServer),
+		"_strata/debug/quiesce":        debugOnly(on(quiesce)),
 	}
 }
 
@@ -113,5 +114,7 @@ func initialize(p *peer, r *rpc.Request, params wire.InitializeParams) {
 		}
 	}
 	slices.Sort(extensions)
-	r.Reply(wire.NewInitializeResult(p.Version, extensions))
+	r.Reply(wire.NewInitializeResult(wire.Agent{
+		Version: p.Version, Methods: extensions, FrameBytes: p.FrameBytes, Auth: p.authMethods(),
+	}))
 }

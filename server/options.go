@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"strata/rpc"
 	"strata/server/access"
 	"strata/server/wire"
 	"strata/session"
@@ -73,6 +74,9 @@ type Models interface {
 	Providers() []wire.Provider
 	// SetKey sets the key of a provider for the life of the process; an empty key removes it.
 	SetKey(provider, key string) error
+	// OfferKey gives a provider a key for the life of the process, for use if it has no other. It reports whether the key
+	// is used from now on.
+	OfferKey(provider, key string) (used bool)
 }
 
 // Host is the process that runs the server. Methods are safe for concurrent use.
@@ -102,6 +106,7 @@ func (o Options) withDefaults() Options {
 	o.IdleUnload = cmp.Or(o.IdleUnload, DefaultIdleUnload)
 	o.Connections = cmp.Or(o.Connections, DefaultConnections)
 	o.Memory = cmp.Or(o.Memory, DefaultSessions)
+	o.FrameBytes = cmp.Or(o.FrameBytes, rpc.DefaultFrameBytes)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Metrics = cmp.Or(o.Metrics, NewMetrics())
 	if o.Host == nil {

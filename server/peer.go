@@ -28,6 +28,7 @@ type peer struct {
 
 	mu            sync.Mutex
 	subscriptions map[*session.Session]*subscription
+	notices       []string // for the user, told in the next session that the connection opens
 	monitor       *monitor // nil until the client asks for the events of all sessions
 }
 
@@ -63,6 +64,24 @@ func (p *peer) admit(r *rpc.Request) bool {
 	r.Fail(&rpc.Error{Code: rpc.CodeInvalidRequest, Message: "the first request must be initialize"})
 	p.conn.Close(closeProtocolError, "initialize first")
 	return false
+}
+
+// tellLater tells the user something in the next session that the connection opens.
+func (p *peer) tellLater(notice string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.notices = append(p.notices, notice)
+}
+
+// greet tells the user, in a session that the connection has just opened, what waits to be told.
+func (p *peer) greet(s *session.Session) {
+	p.mu.Lock()
+	notices := p.notices
+	p.notices = nil
+	p.mu.Unlock()
+	for _, notice := range notices {
+		s.Notify(notice)
+	}
 }
 
 // subscribe returns the connection's subscription of s, a new one if there is none. A new one receives nothing before

@@ -422,6 +422,11 @@ func exampleModels(ts *testServer, opt *Options, shortest int) {
 	opt.Version, opt.FrameBytes, opt.Requests = "0.1.0", 16<<20, 64
 	all := newModels(client)
 	all.catalogue, all.providers, all.setKey = exampleCatalogue(), exampleProviders(), func(string, string) error { return nil }
+	all.offerKey = func(provider, _ string) bool {
+		i := slices.IndexFunc(all.providers, func(p wire.Provider) bool { return p.Name == provider })
+		all.providers[i].KeySource = "offered"
+		return true
+	}
 	opt.Models, opt.Sessions.DefaultConfig = all, history.Config{Model: exampleModel}
 	opt.Sessions.Rules.SystemPrompt = "You are an assistant inside an editor."
 }
@@ -441,6 +446,7 @@ func exampleProviders() []wire.Provider {
 		{Name: "anthropic", Kind: "anthropic", KeyEnv: "ANTHROPIC_API_KEY", KeySource: "env"},
 		{Name: "local", Kind: "openai", BaseURL: "http://127.0.0.1:11434/v1", KeySource: "not_needed"},
 		{Name: "offline", Kind: "offline", KeySource: "not_needed"},
+		{Name: "openai", Kind: "openai", KeyEnv: "OPENAI_API_KEY", KeySource: "missing"},
 	}
 }
 

@@ -27,6 +27,7 @@ func newSession(p *peer, r *rpc.Request, params wire.NewSessionParams) {
 		}
 		return p.enter(r, s, func(i session.Info) any {
 			p.monitors.created(i.Session)
+			p.greet(s)
 			p.mcpNotice(s, params.MCPServers)
 			return p.opened(i)
 		})
@@ -121,6 +122,7 @@ func (p *peer) reopen(r *rpc.Request, params wire.OpenSessionParams, then func(*
 			return nil, err
 		}
 		then(s, sub)
+		p.greet(s)
 		p.mcpNotice(s, params.MCPServers)
 		return rpc.Later, nil
 	})
@@ -232,6 +234,7 @@ func forkSession(p *peer, r *rpc.Request, params wire.OpenSessionParams) {
 		}
 		return record, err
 	}, func(s *session.Session, i session.Info, _ int64) any {
+		p.greet(s)
 		p.mcpNotice(s, params.MCPServers)
 		return p.opened(i)
 	})

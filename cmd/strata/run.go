@@ -12,6 +12,7 @@ import (
 	"strata/cmd/strata/internal/cli"
 	"strata/cmd/strata/internal/doctor"
 	"strata/cmd/strata/internal/hud"
+	"strata/cmd/strata/internal/login"
 	"strata/cmd/strata/internal/replay"
 	"strata/cmd/strata/internal/serve"
 	"strata/cmd/strata/internal/sessions"
@@ -53,6 +54,6 @@ func newRoot(p *cli.Process) *cobra.Command {
 	root.Flags().BoolVarP(&showVersion, "version", "v", false, "show the version")
 	root.PersistentFlags().StringVar(&p.ConfigFile, "config", "", "configuration `FILE` (default: strata.yaml in the configuration folder)")
 	root.AddCommand(serve.Command(p), serve.StopCommand(p), bridge.Command(p), ask.Command(p), sessions.Command(p), hud.Command(p),
-		token.Command(p), replay.Command(p), doctor.Command(p), newVersion(p))
+		token.Command(p), login.Command(p), login.LogoutCommand(p), replay.Command(p), doctor.Command(p), newVersion(p))
 	return root
 }

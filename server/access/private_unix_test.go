@@ -155,3 +155,30 @@ func wantExposed(t *testing.T, err error, parts ...string) {
 		}
 	}
 }
+
+func TestStoredKeysThatOthersCanReadAreRefused(t *testing.T) {
+	k := KeysIn(t.TempDir())
+	if err := k.Save("openai", aKey); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]fs.FileMode{string(k): 0o700, k.Path("openai"): 0o600} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v", path, info, err)
+		}
+	}
+	for path, mode := range map[string]fs.FileMode{k.Path("openai"): 0o640, string(k): 0o722} {
+		before, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		if key, err := k.Load("openai"); key != "" || !errors.Is(err, ErrExposed) || strings.Contains(err.Error(), aKey) {
+			t.Errorf("mode %o of %s: %q, %v", mode, path, key, err)
+		}
+		if err := os.Chmod(path, before.Mode()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -32,22 +32,27 @@ type InitializeParams struct {
 			Compaction *struct{} `json:"compaction"`
 			Notices    *struct{} `json:"notices"`
 		} `json:"session"`
+		Auth struct {
+			Terminal bool `json:"terminal"`
+		} `json:"auth"`
 	} `json:"clientCapabilities"`
 }
 
 // Capabilities returns the optional updates that the client can show.
 func (p *InitializeParams) Capabilities() Capabilities {
-	s := p.ClientCapabilities.Session
-	if s == nil {
-		return Capabilities{}
+	c := Capabilities{TerminalAuth: p.ClientCapabilities.Auth.Terminal}
+	if s := p.ClientCapabilities.Session; s != nil {
+		c.Compaction, c.Notices = s.Compaction != nil, s.Notices != nil
 	}
-	return Capabilities{Compaction: s.Compaction != nil, Notices: s.Notices != nil}
+	return c
 }
 
-// Capabilities are the optional updates that a client can show.
+// Capabilities are the optional updates that a client can show, and the optional ways in which it can sign in.
 type Capabilities struct {
 	Compaction bool // compaction_update and compaction_summary_chunk
 	Notices    bool // notice
+
+	TerminalAuth bool // it can run its agent's command in a terminal
 }
 
 // InitializeResult is the result of initialize.
@@ -55,7 +60,7 @@ type InitializeResult struct {
 	ProtocolVersion   int               `json:"protocolVersion"`
 	AgentCapabilities AgentCapabilities `json:"agentCapabilities"`
 	AgentInfo         Implementation    `json:"agentInfo"`
-	AuthMethods       []struct{}        `json:"authMethods"`
+	AuthMethods       []AuthMethod      `json:"authMethods"`
 }
 
 // AgentCapabilities are the optional parts of ACP that Strata serves.
@@ -83,24 +88,41 @@ type AgentCapabilities struct {
 	} `json:"_meta"`
 }
 
-// Extensions are the methods and notifications that ACP does not define.
+// Extensions are the methods and notifications that ACP does not define, and the limit that clients need to know.
 type Extensions struct {
-	Version       string   `json:"version"`
-	Methods       []string `json:"methods"`
-	Notifications []string `json:"notifications"`
+	Version       string      `json:"version"`
+	Methods       []string    `json:"methods"`
+	Notifications []string    `json:"notifications"`
+	Limits        FrameLimits `json:"limits"`
 }
 
-// NewInitializeResult returns the result of initialize for a version of Strata and its extension methods.
-func NewInitializeResult(version string, methods []string) InitializeResult {
+// FrameLimits bound the frames of a client.
+type FrameLimits struct {
+	FrameBytes int64 `json:"frameBytes"`
+}
+
+// Agent is what initialize tells of a server.
+type Agent struct {
+	Version    string
+	Methods    []string // extension methods
+	FrameBytes int64    // maximum size of a client's frame
+	Auth       []AuthMethod
+}
+
+// NewInitializeResult returns the result of initialize.
+func NewInitializeResult(a Agent) InitializeResult {
 	result := InitializeResult{
 		ProtocolVersion: ProtocolVersion,
-		AgentInfo:       Implementation{Name: "strata", Title: "Strata", Version: version},
-		AuthMethods:     []struct{}{},
+		AgentInfo:       Implementation{Name: "strata", Title: "Strata", Version: a.Version},
+		AuthMethods:     a.Auth,
 	}
 	c := &result.AgentCapabilities
 	c.LoadSession = true
 	c.PromptCapabilities.Image, c.PromptCapabilities.EmbeddedContext = true, true
-	c.Meta.Strata = Extensions{Version: version, Methods: methods, Notifications: []string{MethodEvent, MethodServerEvent}}
+	c.Meta.Strata = Extensions{
+		Version: a.Version, Methods: a.Methods, Notifications: []string{MethodEvent, MethodServerEvent},
+		Limits: FrameLimits{FrameBytes: a.FrameBytes},
+	}
 	return result
 }
 

@@ -17,6 +17,7 @@ import (
 
 // The error codes of the protocol other than those of JSON-RPC.
 const (
+	CodeAuth        = -32000
 	CodeNotFound    = -32002
 	CodeBusy        = -32010
 	CodeOverBudget  = -32011

@@ -23,13 +23,7 @@ type Provider struct {
 	Kind      string `json:"kind"`
 	BaseURL   string `json:"baseUrl,omitempty"`
 	KeyEnv    string `json:"keyEnv,omitempty"`
-	KeySource string `json:"key"` // not_needed, missing, env, memory
-}
-
-// SetKeyParams are the parameters of _strata/providers/set_key. An empty key removes the key.
-type SetKeyParams struct {
-	Provider string `json:"provider"`
-	Key      string `json:"key"`
+	KeySource string `json:"key"` // not_needed, memory, env, stored, offered, missing
 }
 
 // ServerInfo is the result of _strata/server/info.

@@ -106,9 +106,10 @@ func (m models) Model(name string) (llm.Model, bool) {
 	return found, found.Name != ""
 }
 
-func (models) Catalogue() []wire.Model     { return nil }
-func (models) Providers() []wire.Provider  { return nil }
-func (models) SetKey(string, string) error { return nil }
+func (models) Catalogue() []wire.Model      { return nil }
+func (models) Providers() []wire.Provider   { return nil }
+func (models) SetKey(string, string) error  { return nil }
+func (models) OfferKey(string, string) bool { return false }
 
 // host passes on where the server listens.
 type host struct{ ready chan server.Ready }

@@ -63,6 +63,9 @@ var (
 	isHostName = matches(253, `[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?`)
 )
 
+// IsProviderName reports whether a text can be the name of a provider. Such a name is also the name of a file.
+func IsProviderName(s string) bool { return isProvider(s) }
+
 func anyText(string) bool { return true }
 
 func hasNoNUL(s string) bool { return !strings.ContainsRune(s, 0) }

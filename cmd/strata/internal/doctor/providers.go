@@ -25,7 +25,8 @@ func (d *doctor) checkProviders(ctx context.Context) {
 	for _, p := range client.Providers() {
 		d.checkProvider(ctx, client, p, p.Name == chosen)
 		if p.Key == llm.KeyEnv && missing[p.Name] {
-			d.warn("provider", "%s: %s is set here, but not in the running server (process %d): run `strata stop`; the next server has the key", p.Name, p.KeyEnv, d.running.PID)
+			d.warn("provider", "%s: %s is set here, but not in the running server (process %d): `strata stdio` and `strata ask` hand it over, and `strata login %s` stores it",
+				p.Name, p.KeyEnv, d.running.PID, p.Name)
 		}
 	}
 	if _, known := client.Model(d.config.Model); !known {
@@ -79,7 +80,7 @@ func (d *doctor) checkProvider(ctx context.Context, client *llm.Client, p llm.Pr
 		if !chosen {
 			complain = d.ok // the configured model does not need it
 		}
-		complain("provider", "%s has no key: set %s to use it", p.Name, p.KeyEnv)
+		complain("provider", "%s has no key: run `strata login %s` or set %s to use it", p.Name, p.Name, p.KeyEnv)
 		return
 	}
 	if err := client.Check(ctx, p.Name); err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"strata/cmd/strata/internal/config"
 	"strata/llm"
+	"strata/server/access"
 )
 
 // Client returns the options of a client of the configured providers. log may be nil.
@@ -13,7 +14,7 @@ func Client(c *config.Config, getenv func(string) string, log *slog.Logger) llm.
 		Providers: make(map[string]llm.ProviderConfig, len(c.Providers)),
 		Models:    make(map[string]llm.ModelConfig, len(c.Models)),
 		FirstByte: c.Timeouts.FirstByte, BetweenBytes: c.Timeouts.BetweenBytes,
-		Getenv: getenv, Log: log,
+		Getenv: getenv, StoredKey: access.KeysIn(c.Folders.State).Load, Log: log,
 	}
 	for name, p := range c.Providers {
 		opt.Providers[name] = providerConfig(p)

@@ -196,8 +196,13 @@ func modelAdvice(p *cli.Process, c *config.Config) string {
 	}
 	var keys []string
 	for name, provider := range c.Providers {
-		if provider.APIKeyEnv != "" && p.Getenv(provider.APIKeyEnv) != "" {
+		if provider.APIKeyEnv == "" {
+			continue
+		}
+		if p.Getenv(provider.APIKeyEnv) != "" {
 			keys = append(keys, name+" ("+provider.APIKeyEnv+")")
+		} else if stored, err := access.KeysIn(c.Folders.State).Load(name); err == nil && stored != "" {
+			keys = append(keys, name+" (strata login)")
 		}
 	}
 	const how = "set `model: PROVIDER/MODEL` in %s, STRATA_MODEL or --model, or choose in the HUD or the editor.\n"

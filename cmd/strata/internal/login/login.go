@@ -1,0 +1,139 @@
+// Package login is `strata login` and `strata logout`: it stores and removes the API keys of providers.
+//
+// It must never print, log or return a key, or take one as an argument, which other users of the machine could see.
+package login
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"strata/cmd/strata/internal/cli"
+	"strata/cmd/strata/internal/config"
+	"strata/internal/apikey"
+	"strata/server/access"
+)
+
+// Command returns `strata login`.
+func Command(p *cli.Process) *cobra.Command {
+	return &cobra.Command{
+		Use:   "login PROVIDER",
+		Short: "Store the API key of a provider",
+		Long: "Read the API key of a provider, from a terminal without echo or else from standard input, and store it in a file that\n" +
+			"only you can read. A running server uses it immediately.",
+		Args: cli.UsageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error { return Run(cmd.Context(), p, args[0]) },
+	}
+}
+
+// LogoutCommand returns `strata logout`.
+func LogoutCommand(p *cli.Process) *cobra.Command {
+	return &cobra.Command{
+		Use:   "logout PROVIDER",
+		Short: "Remove the stored API key of a provider",
+		Args:  cli.UsageArgs(cobra.ExactArgs(1)),
+		RunE:  func(_ *cobra.Command, args []string) error { return logout(p, args[0]) },
+	}
+}
+
+// Run reads the key of a provider and stores it. The end of ctx interrupts it.
+func Run(ctx context.Context, p *cli.Process, provider string) error {
+	c, err := p.Load(nil)
+	if err != nil {
+		return err
+	}
+	variable, err := keyVariable(c, provider)
+	if err != nil {
+		return err
+	}
+	key, err := read(ctx, p, "API key of "+provider+": ")
+	if err != nil {
+		return err
+	}
+	keys := access.KeysIn(c.Folders.State)
+	if err := keys.Save(provider, strings.TrimSpace(key)); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.Stderr, "Stored the key of %s in %s.\n", provider, keys.Path(provider))
+	if p.Getenv(variable) != "" {
+		fmt.Fprintf(p.Stderr, "A server whose environment has %s, as here, uses that key instead.\n", variable)
+	}
+	return nil
+}
+
+func logout(p *cli.Process, provider string) error {
+	c, err := p.Load(nil)
+	if err != nil {
+		return err
+	}
+	// The provider need not be configured any more, but its name must not lead to another folder.
+	if !config.IsProviderName(provider) {
+		return fmt.Errorf("no key of %s is stored", cli.OneLine(provider))
+	}
+	keys := access.KeysIn(c.Folders.State)
+	switch err := keys.Remove(provider); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("no key of %s is stored", provider)
+	case err != nil:
+		return err
+	}
+	fmt.Fprintf(p.Stderr, "Removed %s.\n", keys.Path(provider))
+	return nil
+}
+
+// keyVariable returns the environment variable of a provider's key.
+func keyVariable(c *config.Config, provider string) (string, error) {
+	known, ok := c.Providers[provider]
+	if !ok {
+		var names []string
+		for name, p := range c.Providers {
+			if p.APIKeyEnv != "" {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		return "", fmt.Errorf("provider %s is not configured; configured with keys: %s", cli.OneLine(provider), strings.Join(names, ", "))
+	}
+	if known.APIKeyEnv == "" {
+		return "", fmt.Errorf("provider %s needs no key: its api_key_env is empty", provider)
+	}
+	return known.APIKeyEnv, nil
+}
+
+// read returns a line that the user types without echo, or all of standard input if that is no terminal.
+func read(ctx context.Context, p *cli.Process, prompt string) (string, error) {
+	terminal, ok := p.Stdin.(*os.File)
+	if !ok || !term.IsTerminal(int(terminal.Fd())) {
+		text, err := io.ReadAll(io.LimitReader(p.Stdin, 2*apikey.MaxBytes))
+		return string(text), err
+	}
+	state, err := term.GetState(int(terminal.Fd()))
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprint(p.Stderr, prompt)
+	defer fmt.Fprintln(p.Stderr)
+	type line struct {
+		text []byte
+		err  error
+	}
+	typed := make(chan line, 1)
+	go func() { // ends with the process if the user types nothing
+		text, err := term.ReadPassword(int(terminal.Fd()))
+		typed <- line{text, err}
+	}()
+	select {
+	case l := <-typed:
+		return string(l.text), l.err
+	case <-ctx.Done():
+		return "", errors.Join(ctx.Err(), term.Restore(int(terminal.Fd()), state))
+	}
+}

@@ -90,7 +90,8 @@ export interface Client {
    *
    * Rejects with `RpcError` if the server responds with an error, with `ConnectionLost` if the connection is lost before
    * the response (the request may or may not have taken effect), with the signal's reason if the signal cancels it, with
-   * `ClientClosed` if it was never sent, and with `LimitExceeded` if too many calls are waiting.
+   * `ClientClosed` if it was never sent, and with `LimitExceeded`, without being sent, if too many calls are waiting or
+   * the server would not read so large a frame.
    */
   call<M extends keyof Methods>(
     method: M,

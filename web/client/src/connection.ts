@@ -1,5 +1,6 @@
 import type { ConnectOptions, Endpoint, Socket } from './api.js';
-import { asError, ConnectionLost, ConnectionRefused, RpcError } from './errors.js';
+import { asError, ConnectionLost, ConnectionRefused, LimitExceeded, RpcError } from './errors.js';
+import { frameBytes, requestFrame, tooLarge } from './limits.js';
 import { ErrorCode, type InitializeResult } from './protocol.js';
 import { openSocket } from './socket.js';
 import { VERSION } from './version.js';
@@ -18,6 +19,9 @@ const CLOSE_TIMEOUT = 2_000;
 
 const PROTOCOL_VERSION = 1;
 
+/** The close code after a frame above the receiver's limit. */
+const TOO_BIG = 1009;
+
 /** A connection: JSON-RPC over an open socket. */
 export class Connection {
   /** Resolves when the connection has ended, with the reason. */
@@ -27,7 +31,7 @@ export class Connection {
   readonly #socket: Socket;
   readonly #notified: Notified;
   readonly #problem: (problem: Error) => void;
-  readonly #pending = new Map<number, Settle>();
+  readonly #pending = new Map<number, { settle: Settle; method: string; size: number }>();
   #nextId = 1;
   #lost: Error | null = null;
   #end!: (reason: Error) => void;
@@ -39,7 +43,10 @@ export class Connection {
     this.ended = new Promise((resolve) => (this.#end = resolve));
     socket.onmessage = (event) => this.#receive(event.data);
     socket.onerror = () => {}; // onclose follows
-    socket.onclose = (event) => this.#close(new ConnectionLost(closeReason(event)));
+    socket.onclose = (event) => {
+      if (event?.code === TOO_BIG) this.#failLargest();
+      this.#close(new ConnectionLost(closeReason(event)));
+    };
   }
 
   get alive(): boolean {
@@ -51,21 +58,16 @@ export class Connection {
     return this.#pending.size;
   }
 
-  /** Sends a request and returns its id. */
-  request(method: string, params: unknown, settle: Settle): number {
+  /** Sends a request, unless its frame is too large, and returns its id. `body` are the parameters as JSON. */
+  request(method: string, body: string | undefined, settle: Settle): number {
     const id = this.#nextId++;
-    if (this.#lost) {
-      settle(this.#lost);
+    const frame = requestFrame(id, method, body);
+    const refused = this.#lost ?? tooLarge(method, frame, frameBytes(this.agent));
+    if (refused) {
+      settle(refused);
       return id;
     }
-    let frame: string;
-    try {
-      frame = JSON.stringify({ jsonrpc: '2.0', id, method, params });
-    } catch (error) {
-      settle(asError(error));
-      return id;
-    }
-    this.#pending.set(id, settle);
+    this.#pending.set(id, { settle, method, size: frame.length });
     this.#send(frame);
     return id;
   }
@@ -103,8 +105,19 @@ export class Connection {
     this.#lost = reason;
     const pending = [...this.#pending.values()];
     this.#pending.clear();
-    for (const settle of pending) settle(reason);
+    for (const { settle } of pending) settle(reason);
     this.#end(reason);
+  }
+
+  /**
+   * Fails the largest request without a response: the server, or a proxy with a lower limit, has refused a frame without
+   * saying which. If the request were sent again, the next connection would end like this one.
+   */
+  #failLargest(): void {
+    const [id, largest] = [...this.#pending].sort(([, a], [, b]) => b.size - a.size)[0] ?? [];
+    if (id === undefined || !largest) return;
+    this.#pending.delete(id);
+    largest.settle(new LimitExceeded(`${largest.method}: the server refuses a frame of ${largest.size} characters`));
   }
 
   /** Handles a frame. It never throws, whatever the frame contains. */
@@ -135,7 +148,7 @@ export class Connection {
   }
 
   #response(frame: any): void {
-    const settle = this.#pending.get(frame.id);
+    const { settle } = this.#pending.get(frame.id) ?? {};
     if (!settle) return this.#problem(stray(frame));
     this.#pending.delete(frame.id);
     if (frame.error !== undefined) settle(rpcError(frame.error));
@@ -202,7 +215,7 @@ function initialize(connection: Connection, options: ConnectOptions, signal: Abo
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);
     signal.addEventListener('abort', abort);
-    connection.request('initialize', params, (error, result) => {
+    connection.request('initialize', JSON.stringify(params), (error, result) => {
       signal.removeEventListener('abort', abort);
       if (error instanceof RpcError && error.code !== ErrorCode.busy) {
         reject(new ConnectionRefused(`the server refused initialize: ${error.message}`));

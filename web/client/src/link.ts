@@ -1,6 +1,7 @@
 import type { ConnectionState, ConnectOptions, Endpoint } from './api.js';
 import { delay } from './backoff.js';
 import { openConnection, type Connection, type Settle } from './connection.js';
+import { frameBytes, requestFrame, tooLarge } from './limits.js';
 import { asError, ClientClosed, ConnectionRefused, LimitExceeded } from './errors.js';
 import type { ClientNotifications, InitializeResult } from './protocol.js';
 
@@ -37,7 +38,7 @@ export class CancelledUnsent extends Error {}
 
 interface Request {
   method: string;
-  params: unknown;
+  body: string | undefined;
   settle: Settle;
   id: number | null;
   done: boolean;
@@ -104,18 +105,36 @@ export class Link {
 
   /**
    * Sends a request, or queues it until that is possible. Urgent requests are sent before waiting ones. `settle` is called
-   * once, in the order of the received frames.
+   * once, in the order of the received frames; immediately if no server could take the request.
    */
   request(method: string, params: unknown, settle: Settle, urgent = false): Pending {
-    const request: Request = { method, params, settle, id: null, done: false, cancelled: false };
+    const request: Request = { method, body: undefined, settle, id: null, done: false, cancelled: false };
     const queue = urgent ? this.#urgent : this.#waiting;
-    if (this.#state.kind === 'closed') settle(new ClientClosed(`the client is closed: ${this.#state.reason}`));
+    const refused = this.#encode(request, params);
+    if (refused) settle(refused);
+    else if (this.#state.kind === 'closed') settle(new ClientClosed(`the client is closed: ${this.#state.reason}`));
     else if (queue.length >= MAX_WAITING) settle(new LimitExceeded(`${MAX_WAITING} requests are already waiting`));
     else {
       queue.push(request);
       this.#flush();
     }
     return { cancel: (dropped) => this.#cancel(request, dropped) };
+  }
+
+  /** Returns the error for a request that the server would not read, null for any other. */
+  refusal(method: string, params: unknown): Error | null {
+    return this.#encode({ method }, params);
+  }
+
+  /** Encodes the parameters of a request. Returns the error if that is not possible, or if its frame is too large. */
+  #encode(request: { method: string; body?: string | undefined }, params: unknown): Error | null {
+    try {
+      request.body = JSON.stringify(params);
+    } catch (error) {
+      return asError(error);
+    }
+    const frame = requestFrame(0, request.method, request.body);
+    return tooLarge(request.method, frame, frameBytes(this.#agent));
   }
 
   async close(): Promise<void> {
@@ -231,7 +250,7 @@ export class Link {
     while (connection?.alive && connection.inFlight < MAX_IN_FLIGHT) {
       const request = this.#urgent.shift() ?? (this.#held ? undefined : this.#waiting.shift());
       if (!request) return;
-      request.id = connection.request(request.method, request.params, (error, result) => {
+      request.id = connection.request(request.method, request.body, (error, result) => {
         request.done = true;
         request.settle(error, result);
         this.#flush();

@@ -83,11 +83,23 @@ export interface InitializeResult {
         methods: string[];
         /** The notifications sent in addition to `session/update`. */
         notifications: string[];
+        /** Older servers do not report it. */
+        limits?: { /** The size of the largest frame that the server reads. */ frameBytes: number };
       };
     };
   };
   agentInfo: Implementation;
-  authMethods: object[];
+  authMethods: AuthMethod[];
+}
+
+/** A way to give a provider its API key. */
+export interface AuthMethod {
+  id: string;
+  name: string;
+  description: string;
+  /** Run the agent's command with `args` in a terminal. */
+  type?: 'terminal';
+  args?: string[];
 }
 
 /** The id of a config option. The session's model and profile determine which exist. */
@@ -669,7 +681,7 @@ export interface Provider {
   /** The environment variable for the key. */
   keyEnv?: string;
   /** The source of the key. */
-  key: 'not_needed' | 'missing' | 'env' | 'memory';
+  key: 'not_needed' | 'memory' | 'env' | 'stored' | 'offered' | 'missing';
 }
 
 export interface Model {
@@ -963,6 +975,10 @@ export interface Methods {
   '_strata/providers/set_key': {
     params: { provider: string; /** Empty to remove the key. */ key: string };
     result: Empty;
+  };
+  '_strata/providers/offer_keys': {
+    params: { /** By provider; used if it has no other key. */ keys: { [provider: string]: string } };
+    result: { used: string[]; authMethods: AuthMethod[] };
   };
   '_strata/server/info': { params: Empty; result: ServerInfo };
   '_strata/server/subscribe': { params: Empty; result: { counts: Counts } };

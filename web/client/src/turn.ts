@@ -77,7 +77,9 @@ export class PromptTurn implements Turn, Listener {
     this.result.catch(() => {});
     this.#whole.catch(() => {});
     this.#signal?.addEventListener('abort', this.#abort);
-    if (this.#signal?.aborted) this.#end(CANCELLED);
+    const refusal = link.refusal('session/prompt', this.#params());
+    if (refusal) this.#end({ error: refusal });
+    else if (this.#signal?.aborted) this.#end(CANCELLED);
     else this.#begin();
   }
 
@@ -113,13 +115,12 @@ export class PromptTurn implements Turn, Listener {
     });
   }
 
+  #params(): Methods['session/prompt']['params'] {
+    return { sessionId: this.#sessionId, prompt: this.#prompt, _meta: { strata: { promptId: this.promptId } } };
+  }
+
   #send(): void {
-    const params = {
-      sessionId: this.#sessionId,
-      prompt: this.#prompt,
-      _meta: { strata: { promptId: this.promptId } },
-    };
-    this.#pending = this.#request('session/prompt', params, (error, result) => {
+    this.#pending = this.#request('session/prompt', this.#params(), (error, result) => {
       if (error instanceof ConnectionLost) this.#sendAgain();
       else if (error instanceof CancelledUnsent) this.#end(CANCELLED);
       else if (error instanceof ClientClosed && this.#sentBefore) this.#end({ error: new ConnectionLost(error.message) });

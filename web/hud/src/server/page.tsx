@@ -105,6 +105,7 @@ function Providers() {
 
 const keyStates: Record<Provider["key"], string> = {
   not_needed: "no key required", missing: "key missing", env: "key from the environment", memory: "key set until the server stops",
+  stored: "key stored by strata login", offered: "key from an editor until the server stops",
 };
 
 function ProviderLine({ provider }: { provider: Provider }) {

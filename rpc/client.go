@@ -9,12 +9,16 @@ import (
 	"io"
 	"log"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/sourcegraph/jsonrpc2"
 )
 
 // ErrClosed is returned, wrapped, by a Client's methods once its connection has ended.
 var ErrClosed = errors.New("the connection is closed")
+
+// ErrTooLarge is returned, wrapped, by a Client's methods for a frame above the limit of SetFrameLimit. Nothing was sent.
+var ErrTooLarge = errors.New("the request exceeds the server's limit")
 
 // Client is the client's end of a connection, for the command line and for tests. It is safe for concurrent use.
 type Client struct {
@@ -47,6 +51,10 @@ func Dial(ctx context.Context, url string, opt DialOptions) (*Client, error) {
 	}
 	return NewClient(stream, opt.OnNotification), nil
 }
+
+// SetFrameLimit sets the size of the largest frame that the server reads, in bytes. A larger one is not sent: the server
+// would close the connection. Without a call there is no limit.
+func (c *Client) SetFrameLimit(bytes int64) { c.codec.limit.Store(bytes) }
 
 // Call sends a request, waits for the response and decodes its result into result unless that is nil.
 // An error sent by the server is returned as an *Error.
@@ -108,7 +116,8 @@ type clientCodec struct {
 	stream Stream
 	notify func(method string, params json.RawMessage)
 	closed chan struct{}
-	err    error // set before closed is
+	err    error        // set before closed is
+	limit  atomic.Int64 // of frames to the server, in bytes; 0: none
 
 	// Owned by the reader.
 	payload  json.RawMessage // result or parameters of the last frame
@@ -200,6 +209,9 @@ func (s *clientCodec) WriteObject(any) error {
 		b = strconv.AppendUint(append(b, `,"id":`...), s.request.ID.Num, 10)
 	}
 	s.buf = append(b, '}')
+	if limit := s.limit.Load(); limit > 0 && int64(len(s.buf)) > limit {
+		return fmt.Errorf("%w: %d bytes exceeds %d", ErrTooLarge, len(s.buf), limit)
+	}
 	return s.stream.WriteFrame(s.buf)
 }
 

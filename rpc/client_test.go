@@ -180,3 +180,17 @@ func TestAcceptRefusesPlainRequests(t *testing.T) {
 		t.Errorf("got %v, status %d", err, rec.Code)
 	}
 }
+
+func TestF30ClientRefusesLargeFrames(t *testing.T) {
+	c, _ := dial(t, basic, nil)
+	c.SetFrameLimit(1000)
+	for range 2 {
+		err := c.Call(t.Context(), "echo", map[string]string{"text": strings.Repeat("x", 1000)}, nil)
+		if !errors.Is(err, ErrTooLarge) {
+			t.Errorf("a large request: %v", err)
+		}
+	}
+	if err := c.Call(t.Context(), "echo", map[string]string{"text": "x"}, nil); err != nil {
+		t.Errorf("a small request: %v", err)
+	}
+}

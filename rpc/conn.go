@@ -20,7 +20,7 @@ import (
 type Options struct {
 	ID           string        // name of the connection, for logs; random
 	Inflight     int           // maximum requests in flight; 64
-	MaxDepth     int           // maximum nesting of a frame; 200
+	MaxDepth     int           // maximum nesting of a frame; defaultDepth
 	OutboxBytes  int           // size of the queued responses, in bytes, above which reading pauses; 16 MiB
 	PingInterval time.Duration // time between pings; 20 s
 	PingsMissed  int           // missed pings in a row after which the peer is gone; 2
@@ -53,7 +53,7 @@ const (
 func (o Options) withDefaults() Options {
 	o.ID = cmp.Or(o.ID, rand.Text())
 	o.Inflight = cmp.Or(o.Inflight, 64)
-	o.MaxDepth = cmp.Or(o.MaxDepth, 200)
+	o.MaxDepth = cmp.Or(o.MaxDepth, defaultDepth)
 	o.OutboxBytes = cmp.Or(o.OutboxBytes, 16<<20)
 	o.PingInterval = cmp.Or(o.PingInterval, 20*time.Second)
 	o.PingsMissed = cmp.Or(o.PingsMissed, 2)

@@ -104,10 +104,11 @@ func fault(err error) *rpc.Error {
 
 // The error codes after a crash or a failure to store.
 const (
-	codeBusy          = -32010
-	codeProvider      = -32012 // of an interrupted turn
-	codeStorage       = -32015
-	codeInvalidParams = -32602
+	codeBusy           = -32010
+	codeProvider       = -32012 // of an interrupted turn
+	codeStorage        = -32015
+	codeInvalidParams  = -32602
+	codeInvalidRequest = -32600
 )
 
 // wantFault fails unless err is an error of the server with this code.

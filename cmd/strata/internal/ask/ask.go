@@ -105,6 +105,7 @@ func ask(ctx context.Context, p *cli.Process, prompt string, opt options) error 
 		return err
 	}
 	defer client.Close()
+	handKeys(ctx, p, client)
 	session, err := openSession(ctx, client, opt)
 	if err != nil {
 		return err
@@ -128,6 +129,14 @@ func ask(ctx context.Context, p *cli.Process, prompt string, opt options) error 
 		return cli.Failed
 	}
 	return nil
+}
+
+// handKeys gives the server the keys of this environment that it lacks. Without them, the model may still reply.
+func handKeys(ctx context.Context, p *cli.Process, client *rpc.Client) {
+	call := func(method string, params, result any) error { return client.Call(ctx, method, params, result) }
+	if _, err := connect.OfferKeys(call, p.Getenv); err != nil && ctx.Err() == nil {
+		fmt.Fprintf(p.Stderr, "strata: keys: %s\n", cli.Printable(err.Error()))
+	}
 }
 
 // promptBlocks returns the blocks of a prompt: a link for each file, then the text.
@@ -185,7 +194,8 @@ const (
 // discardRefused deletes a session that was created for a refused prompt: it is empty, and the user did not ask for it.
 func discardRefused(ctx context.Context, client *rpc.Client, id string, opt options, refusal error) error {
 	answer, ok := errors.AsType[*rpc.Error](refusal)
-	if opt.session != "" || !ok || answer.Code != codeInvalidParams && answer.Code != codeOverBudget {
+	refused := errors.Is(refusal, rpc.ErrTooLarge) || ok && (answer.Code == codeInvalidParams || answer.Code == codeOverBudget)
+	if opt.session != "" || !refused {
 		return nil
 	}
 	return client.Call(ctx, "session/delete", map[string]any{"sessionId": id}, nil)

@@ -1,6 +1,7 @@
 // Package bridge is `strata stdio`: it passes messages between an editor on standard input and output and the server.
+// If the connection to the server is lost, it connects again, or starts a server, and continues what the editor had open.
 //
-// It must never write anything but messages to standard output, or look into a message further than its id and method.
+// It must never write anything but messages to standard output, or end because of a message.
 package bridge
 
 import (
@@ -10,56 +11,100 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"strata/cmd/strata/internal/cli"
 	"strata/cmd/strata/internal/connect"
+	"strata/cmd/strata/internal/login"
 	"strata/rpc"
 )
 
 // drainTime bounds the wait for responses after the editor has closed the input.
 const drainTime = 5 * time.Second
 
-const closeNormal = 1000 // RFC 6455
+const (
+	closeNormal    = 1000 // RFC 6455
+	closeGoingAway = 1001
+	closeNow       = 0 // without a close frame
+)
 
 // Command returns `strata stdio`.
 func Command(p *cli.Process) *cobra.Command {
-	return &cobra.Command{
+	var provider string
+	cmd := &cobra.Command{
 		Use:   "stdio",
 		Short: "Serve ACP on standard input and output",
 		Long: "Pass messages, one JSON object per line, between standard input and output and the running server; start a server if\n" +
-			"none is running. Standard output contains messages only. When the editor exits, its turns continue in the server.",
+			"none is running. Standard output contains messages only. When the editor exits, its turns continue in the server.\n" +
+			"When the server exits, stdio connects to the next one and continues.",
 		Args: cli.UsageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return proxy(cmd.Context(), p) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if provider != "" {
+				return login.Run(cmd.Context(), p, provider)
+			}
+			return proxy(cmd.Context(), p)
+		},
 	}
+	cmd.Flags().StringVar(&provider, "login", "", "only store the API key of `PROVIDER`, as strata login does")
+	return cmd
 }
 
-// proxy passes frames in both directions until the editor or the server disconnects, or ctx ends.
+// bridge is an editor, its connection to a server, and all that is needed to continue on another connection. Two
+// goroutines use it: one reads from the editor (hear), one from the server (serve).
+type bridge struct {
+	*cli.Process
+	input  *lines
+	editor *rpc.LineStream // for writing
+	limit  atomic.Int64    // of the editor's messages, in bytes
+
+	telling sync.Mutex // held while a frame is written to the editor
+	sending sync.Mutex // held while a frame is written to the server; taken before mu
+
+	mu       sync.Mutex
+	server   *connect.Stream // nil while there is no connection
+	changed  chan struct{}   // closed and replaced when there is a connection
+	greeting json.RawMessage // parameters of the editor's initialize; nil before the response
+	requests requests        // of the editor
+	asked    asked           // requests of the server
+	sessions sessions        // that the editor has opened
+	monitors bool            // the editor has subscribed to the events of all sessions
+
+	wanted chan struct{} // receives when the editor waits for a connection; has a buffer of 1
+}
+
+// proxy passes frames in both directions until the editor disconnects, there is no server, or ctx ends.
 func proxy(ctx context.Context, p *cli.Process) error {
+	b := &bridge{
+		Process: p, input: newLines(p.Stdin), editor: rpc.NewLineStream(p.Stdin, p.Stdout, closerOf(p.Stdin), rpc.Limits{}),
+		changed: make(chan struct{}), wanted: make(chan struct{}, 1),
+	}
+	b.limit.Store(rpc.DefaultFrameBytes)
+	defer b.editor.Close(closeNormal, "")
 	server, err := connect.Dial(ctx, p)
 	if err != nil {
 		return err
 	}
-	editor := rpc.NewLineStream(p.Stdin, p.Stdout, closerOf(p.Stdin), rpc.Limits{})
-	defer editor.Close(closeNormal, "")
-	var waiting inFlight
-	fromEditor, fromServer := make(chan error, 1), make(chan error, 1)
-	go func() { fromEditor <- relay(editor, server, waiting.request) }()
-	go func() { fromServer <- relay(server, editor, waiting.response) }()
+	b.resume(server)
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	heard, served := make(chan error, 1), make(chan error, 1)
+	go func() { heard <- b.hear(serving) }()
+	go func() { served <- b.serve(serving, server) }()
 	select {
-	case err := <-fromServer:
-		return fmt.Errorf("the server disconnected: %w", err)
-	case err = <-fromEditor:
+	case err := <-served:
+		return err
+	case err = <-heard:
 		if errors.Is(err, io.EOF) {
 			err = nil
-			waiting.drain(ctx, drainTime)
+			b.drain(ctx, drainTime)
 		}
 	case <-ctx.Done():
 	}
-	server.Close(closeNormal, "the editor disconnected")
-	<-fromServer
+	stop()
+	<-served
 	return err
 }
 
@@ -71,65 +116,121 @@ func closerOf(r io.Reader) io.Closer {
 	return io.NopCloser(r)
 }
 
-// relay passes frames on until one side ends, and calls see with each frame first.
-func relay(from, to rpc.Stream, see func(frame []byte)) error {
-	pass := func(frame []byte) error {
-		see(frame)
-		return to.WriteFrame(frame)
-	}
+// hear passes the editor's messages on until the input or ctx ends. It refuses a message that the server could not read
+// or would respond to with an error of its envelope.
+func (b *bridge) hear(ctx context.Context) error {
 	for {
-		if err := from.ReadFrame(pass); err != nil {
+		line, err := b.input.next(b.limit.Load)
+		if long, ok := errors.AsType[*longLine](err); ok {
+			err = b.refuse(ctx, long.envelope, &rpc.Error{
+				Code: rpc.CodeInvalidRequest, Message: long.Error(), Data: map[string]int64{"limit": long.limit},
+			})
+		} else if err == nil {
+			err = b.pass(ctx, line)
+		}
+		if err != nil {
 			return err
 		}
 	}
 }
 
-// inFlight counts the editor's requests without a response. The zero value is ready; it is safe for concurrent use.
-type inFlight struct {
-	mu    sync.Mutex
-	count int
-	none  chan struct{} // closed when count falls to 0; nil without a waiter
+// pass passes one message of the editor on.
+func (b *bridge) pass(ctx context.Context, line []byte) error {
+	e, fault := rpc.ParseClientFrame(line)
+	if fault != nil {
+		return b.refuse(ctx, e, fault)
+	}
+	if !e.IsResponse() {
+		return b.send(ctx, b.prepare(e, line))
+	}
+	b.mu.Lock()
+	id, known := b.asked.answered(e.ID)
+	b.mu.Unlock()
+	if !known {
+		return nil // to a request of an earlier connection
+	}
+	return b.send(ctx, message{frame: rpc.ResponseFrame(id, e)})
 }
 
-// envelope distinguishes requests, responses and notifications.
-type envelope struct {
-	ID     json.RawMessage `json:"id"`
-	Method json.RawMessage `json:"method"`
+// refuse responds to a message of the editor with an error. If the message is itself a response, the server gets the
+// error instead of it.
+func (b *bridge) refuse(ctx context.Context, e rpc.Envelope, fault *rpc.Error) error {
+	switch {
+	case !e.Silent:
+		frame, err := rpc.ErrorFrame(e.ID, fault)
+		if err != nil {
+			return err
+		}
+		return b.tell(frame)
+	case !e.IsResponse():
+		b.note("a notification was dropped: %s", fault.Message)
+		return nil
+	}
+	b.mu.Lock()
+	id, known := b.asked.answered(e.ID)
+	b.mu.Unlock()
+	if !known {
+		return nil
+	}
+	frame, err := rpc.ErrorFrame(id, fault)
+	if err != nil {
+		return err
+	}
+	return b.send(ctx, message{frame: frame})
 }
 
-func (f *inFlight) request(frame []byte) {
-	var e envelope
-	if json.Unmarshal(frame, &e) == nil && e.ID == nil && e.Method != nil {
-		return // a notification has no response; every other frame has one, even if it is invalid
+// send sends a message to the server; it waits for a connection. If writing fails, the connection is lost, and the
+// goroutine that reads from it settles the requests in flight.
+func (b *bridge) send(ctx context.Context, m message) error {
+	for {
+		b.sending.Lock()
+		b.mu.Lock()
+		server, changed := b.server, b.changed
+		if server != nil && m.request != nil {
+			b.requests.add(m.request)
+		}
+		b.mu.Unlock()
+		if server != nil {
+			_ = server.WriteFrame(m.frame)
+			b.sending.Unlock()
+			return nil
+		}
+		b.sending.Unlock()
+		select {
+		case b.wanted <- struct{}{}:
+		default:
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.count++
 }
 
-func (f *inFlight) response(frame []byte) {
-	var e envelope
-	if json.Unmarshal(frame, &e) != nil || e.Method != nil {
-		return
+// editorError is an error of writing to the editor, which ends the bridge.
+type editorError struct{ error }
+
+// tell writes a frame to the editor.
+func (b *bridge) tell(frame []byte) error {
+	b.telling.Lock()
+	defer b.telling.Unlock()
+	if err := b.editor.WriteFrame(frame); err != nil {
+		return editorError{err}
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.count--; f.count <= 0 && f.none != nil {
-		close(f.none)
-		f.none = nil
-	}
+	return nil
+}
+
+// note writes a line for the editor's log.
+func (b *bridge) note(format string, args ...any) {
+	fmt.Fprintf(b.Stderr, "strata: %s\n", cli.Printable(fmt.Sprintf(format, args...)))
 }
 
 // drain waits until no response is missing, for at most limit.
-func (f *inFlight) drain(ctx context.Context, limit time.Duration) {
-	f.mu.Lock()
-	if f.count <= 0 {
-		f.mu.Unlock()
-		return
-	}
-	none := make(chan struct{})
-	f.none = none
-	f.mu.Unlock()
+func (b *bridge) drain(ctx context.Context, limit time.Duration) {
+	b.mu.Lock()
+	none := b.requests.whenNone()
+	b.mu.Unlock()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {

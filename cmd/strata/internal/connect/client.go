@@ -48,23 +48,50 @@ func OpenServer(ctx context.Context, p *cli.Process, running access.ServerFile) 
 	return initialize(ctx, p, stream, nil)
 }
 
-func initialize(ctx context.Context, p *cli.Process, stream *rpc.WebSocketStream, on OnNotification) (*rpc.Client, error) {
+func initialize(ctx context.Context, p *cli.Process, stream *Stream, on OnNotification) (*rpc.Client, error) {
 	client := rpc.NewClient(stream, on)
 	params := map[string]any{
 		"protocolVersion":    1,
 		"clientInfo":         map[string]any{"name": "strata", "title": "Strata's command line", "version": p.Version},
 		"clientCapabilities": map[string]any{"session": map[string]any{"notices": map[string]any{}}},
 	}
-	if err := client.Call(ctx, "initialize", params, nil); err != nil {
+	var result json.RawMessage
+	if err := client.Call(ctx, "initialize", params, &result); err != nil {
 		client.Close()
 		return nil, err
 	}
+	client.SetFrameLimit(FrameLimit(result))
 	return client, nil
+}
+
+// FrameLimit returns the size of the largest frame that a server reads, in bytes, from its result of initialize.
+func FrameLimit(result json.RawMessage) int64 {
+	var agent struct {
+		AgentCapabilities struct {
+			Meta struct {
+				Strata struct {
+					Limits struct {
+						FrameBytes int64 `json:"frameBytes"`
+					} `json:"limits"`
+				} `json:"strata"`
+			} `json:"_meta"`
+		} `json:"agentCapabilities"`
+	}
+	if json.Unmarshal(result, &agent) != nil || agent.AgentCapabilities.Meta.Strata.Limits.FrameBytes <= 0 {
+		return rpc.DefaultFrameBytes
+	}
+	return agent.AgentCapabilities.Meta.Strata.Limits.FrameBytes
+}
+
+// Stream is a connection to a server.
+type Stream struct {
+	*rpc.WebSocketStream
+	PID int // of the server
 }
 
 // Dial opens a WebSocket to the running server, and starts a server if none is running. It waits for a server that is
 // starting or shutting down, for at most startTimeout.
-func Dial(ctx context.Context, p *cli.Process) (*rpc.WebSocketStream, error) {
+func Dial(ctx context.Context, p *cli.Process) (*Stream, error) {
 	s := search{Process: p}
 	defer s.forget()
 	return s.dial(ctx)
@@ -72,7 +99,7 @@ func Dial(ctx context.Context, p *cli.Process) (*rpc.WebSocketStream, error) {
 
 // DialRunning is Dial without starting a server. The error wraps fs.ErrNotExist or access.ErrStale if no server is
 // running.
-func DialRunning(ctx context.Context, p *cli.Process) (*rpc.WebSocketStream, error) {
+func DialRunning(ctx context.Context, p *cli.Process) (*Stream, error) {
 	running, err := FindServer(p)
 	if err != nil {
 		return nil, err
@@ -83,7 +110,7 @@ func DialRunning(ctx context.Context, p *cli.Process) (*rpc.WebSocketStream, err
 	return dialServer(ctx, running)
 }
 
-func dialServer(ctx context.Context, running access.ServerFile) (*rpc.WebSocketStream, error) {
+func dialServer(ctx context.Context, running access.ServerFile) (*Stream, error) {
 	address, err := webSocketURL(running.URL)
 	if err != nil {
 		return nil, err
@@ -96,7 +123,7 @@ func dialServer(ctx context.Context, running access.ServerFile) (*rpc.WebSocketS
 	if err != nil {
 		return nil, fmt.Errorf("connect to the server at %s: %w", running.URL, err)
 	}
-	return stream, nil
+	return &Stream{stream, running.PID}, nil
 }
 
 // Accepts reports whether a running server accepts a token.

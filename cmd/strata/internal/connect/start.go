@@ -16,7 +16,6 @@ import (
 	"strata/cmd/strata/internal/cli"
 	"strata/cmd/strata/internal/config"
 	"strata/historystore"
-	"strata/rpc"
 	"strata/server/access"
 )
 
@@ -37,7 +36,7 @@ type search struct {
 
 // dial connects to a server. While the process that has the database cannot be reached, it is starting or shutting
 // down: dial waits until it can be reached or the database is free.
-func (s *search) dial(ctx context.Context) (*rpc.WebSocketStream, error) {
+func (s *search) dial(ctx context.Context) (*Stream, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("the server did not start within %v", startTimeout))
 	defer cancel()
 	tick := time.NewTicker(startPoll)

@@ -57,6 +57,10 @@ timeouts: {first_byte: 1m, between_bytes: 2m}
 		Models: map[string]llm.ModelConfig{"local/m": {OutputName: "max_tokens", Temperature: &no, StreamOptions: &yes, Tools: &no,
 			Effort: &yes, ThinkingBack: llm.ThinkingAlways, UserAfterTool: &no}},
 	}
+	if got.StoredKey == nil {
+		t.Error("stored keys are not used")
+	}
+	got.StoredKey = nil
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

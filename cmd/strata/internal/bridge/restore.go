@@ -1,0 +1,107 @@
+package bridge
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"strata/cmd/strata/internal/connect"
+	"strata/rpc"
+)
+
+// restore initializes a connection as the editor has initialized the first one, and opens the editor's sessions. same
+// says that the server is the one of the previous connection. It does nothing before the editor's initialize.
+func (b *bridge) restore(server *connect.Stream, same bool) error {
+	b.mu.Lock()
+	greeting, sessions, monitors := b.greeting, b.sessions.all(), b.monitors
+	b.mu.Unlock()
+	if greeting == nil {
+		return nil
+	}
+	var agent json.RawMessage
+	if err := b.call(server, "initialize", greeting, &agent); err != nil {
+		return err
+	}
+	b.limit.Store(connect.FrameLimit(agent))
+	if _, err := b.handKeys(server); err != nil {
+		return err
+	}
+	for i := range sessions {
+		if err := b.reopen(server, &sessions[i], same); err != nil {
+			return err
+		}
+	}
+	if !monitors {
+		return nil
+	}
+	if err := b.call(server, "_strata/server/subscribe", struct{}{}, nil); b.isOver(err) {
+		return err
+	}
+	return b.announce(methodServerEvent, map[string]any{"type": "reset"})
+}
+
+// reopen opens a session. If the server is the same, the editor gets what it has missed. A session that cannot be opened
+// any more is forgotten: the editor's next request for it gets the reason. The error is one of the connection.
+func (b *bridge) reopen(server *connect.Stream, s *openSession, same bool) error {
+	complete := false
+	var err error
+	if same && s.epoch != "" {
+		complete, err = b.catchUp(server, s)
+	}
+	switch {
+	case err != nil || complete:
+	case s.folders != nil:
+		err = b.call(server, "session/resume", struct {
+			SessionID string `json:"sessionId"`
+			*folders
+		}{s.id, s.folders}, nil)
+	default:
+		err = b.subscribe(server, s)
+	}
+	if b.isOver(err) {
+		return err
+	}
+	if err != nil {
+		b.note("session %s: %v", s.id, err)
+		b.mu.Lock()
+		b.sessions.close(s.id)
+		b.mu.Unlock()
+		return nil
+	}
+	if s.attached && !complete {
+		// As at a shutdown, which a server that is killed cannot announce: the editor attaches again.
+		return b.announce(methodEvent, map[string]any{
+			"sessionId": s.id, "epoch": s.epoch, "seq": s.seq + 1, "type": "closed", "reason": "shutdown",
+		})
+	}
+	return nil
+}
+
+// catchUp attaches to a session after the last event that the editor received. complete is false if the server no longer
+// has all events since then.
+func (b *bridge) catchUp(server *connect.Stream, s *openSession) (complete bool, err error) {
+	var attached struct {
+		Complete bool `json:"complete"`
+	}
+	err = b.call(server, "_strata/session/attach", map[string]any{"sessionId": s.id, "epoch": s.epoch, "after": s.seq}, &attached)
+	if err != nil || attached.Complete && s.attached {
+		return attached.Complete, err
+	}
+	return attached.Complete, b.call(server, "_strata/session/detach", map[string]any{"sessionId": s.id}, nil)
+}
+
+// subscribe subscribes to the updates of a session whose folders are unknown.
+func (b *bridge) subscribe(server *connect.Stream, s *openSession) error {
+	if err := b.call(server, "_strata/session/attach", map[string]any{"sessionId": s.id}, nil); err != nil {
+		return err
+	}
+	return b.call(server, "_strata/session/detach", map[string]any{"sessionId": s.id}, nil)
+}
+
+// announce writes a notification to the editor.
+func (b *bridge) announce(method string, params any) error {
+	frame, err := rpc.CallFrame(nil, method, params)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", method, err)
+	}
+	return b.tell(frame)
+}

@@ -1,0 +1,152 @@
+package bridge
+
+import (
+	"encoding/json"
+	"slices"
+
+	"strata/rpc"
+)
+
+// sessions are those that the editor has opened, the one used last at the end. There are at most rpc.MaxSources, as many
+// as a server allows on one connection.
+type sessions struct{ list []*openSession }
+
+// openSession is what is needed to continue a session on another connection.
+type openSession struct {
+	id       string
+	folders  *folders // nil if the editor has not named them
+	attached bool     // the editor has attached: it receives all events
+
+	epoch string // and seq: the last event that the editor received
+	seq   uint64
+}
+
+// folders are the parameters that open a session, as the editor sent them.
+type folders struct {
+	CWD        json.RawMessage `json:"cwd,omitempty"`
+	Further    json.RawMessage `json:"additionalDirectories,omitempty"`
+	MCPServers json.RawMessage `json:"mcpServers,omitempty"`
+}
+
+// find returns the session with an id; nil if there is none.
+func (s *sessions) find(id string) *openSession {
+	if i := s.index(id); i >= 0 {
+		return s.list[i]
+	}
+	return nil
+}
+
+func (s *sessions) index(id string) int {
+	return slices.IndexFunc(s.list, func(o *openSession) bool { return o.id == id })
+}
+
+// use returns the session with an id, a new one if there is none.
+func (s *sessions) use(id string) *openSession {
+	o := s.find(id)
+	if o == nil {
+		o = &openSession{id: id}
+		if len(s.list) == rpc.MaxSources {
+			s.list = s.list[1:]
+		}
+	}
+	s.close(id)
+	s.list = append(s.list, o)
+	return o
+}
+
+func (s *sessions) close(id string) {
+	if i := s.index(id); i >= 0 {
+		s.list = slices.Delete(s.list, i, i+1)
+	}
+}
+
+// changed records the effect of a request that succeeded.
+func (s *sessions) changed(method string, params, result json.RawMessage) {
+	var named, made struct {
+		SessionID string `json:"sessionId"`
+	}
+	_, _ = json.Unmarshal(params, &named), json.Unmarshal(result, &made)
+	switch method {
+	case "session/new", "session/fork":
+		s.use(made.SessionID).openedIn(params)
+	case "session/load", "session/resume":
+		s.use(named.SessionID).openedIn(params)
+	case "_strata/session/fork":
+		s.use(made.SessionID)
+	case "_strata/session/attach":
+		s.use(named.SessionID).attached = true
+	case "_strata/session/detach":
+		s.detached(named.SessionID, params)
+	case "session/close", "session/delete":
+		s.close(named.SessionID)
+	}
+}
+
+func (s *sessions) detached(id string, params json.RawMessage) {
+	var p struct {
+		Unsubscribe bool `json:"unsubscribe"`
+	}
+	o := s.find(id)
+	switch {
+	case o == nil:
+	case json.Unmarshal(params, &p) == nil && p.Unsubscribe:
+		s.close(id)
+	default:
+		o.attached = false
+	}
+}
+
+func (o *openSession) openedIn(params json.RawMessage) {
+	o.folders = new(folders)
+	if json.Unmarshal(params, o.folders) != nil || o.folders.CWD == nil {
+		o.folders = nil
+	}
+}
+
+// received records the position of a notification of a session, and reports whether the editor should receive it: events
+// are for editors that have attached.
+func (s *sessions) received(e rpc.Envelope) bool {
+	type position struct {
+		Epoch string `json:"epoch"`
+		Seq   uint64 `json:"seq"`
+	}
+	var p struct {
+		SessionID string `json:"sessionId"`
+		position
+		Meta struct {
+			Strata position `json:"strata"`
+		} `json:"_meta"`
+	}
+	isEvent := e.Method == methodEvent
+	if !isEvent && e.Method != methodUpdate || json.Unmarshal(e.Params, &p) != nil {
+		return true
+	}
+	o := s.find(p.SessionID)
+	if o == nil {
+		return true
+	}
+	at := p.Meta.Strata
+	if isEvent {
+		at = p.position
+	}
+	if at.Epoch != "" && at.Seq > 0 {
+		o.epoch, o.seq = at.Epoch, at.Seq
+	}
+	return !isEvent || o.attached
+}
+
+// all returns copies of the sessions.
+func (s *sessions) all() []openSession {
+	all := make([]openSession, len(s.list))
+	for i, o := range s.list {
+		all[i] = *o
+	}
+	return all
+}
+
+// The notifications of a server.
+const (
+	methodUpdate      = "session/update"
+	methodEvent       = "_strata/event"
+	methodServerEvent = "_strata/server/event"
+)

@@ -40,11 +40,13 @@ func New(strategy Strategy, numbers Numbers, summarizer *Summarizer) *Compactor 
 	return &Compactor{strategy: strategy, numbers: numbers, summarizer: summarizer}
 }
 
-// Due reports whether the history should be compacted now. It reads no message texts and calls no model.
-func (c *Compactor) Due(h History) bool {
-	if !c.strategy.Due(h, c.numbers) {
-		return false
-	}
+// Fill returns how far the history is on its way to an automatic compaction, and whether one is due. It reads no message
+// texts and calls no model.
+func (c *Compactor) Fill(h History) Fill { return c.strategy.Fill(h, c.numbers) }
+
+// Shortens reports whether a compaction would remove messages from the history. It reads no message texts and calls no
+// model.
+func (c *Compactor) Shortens(h History) bool {
 	plan := c.strategy.Plan(h, c.numbers, NoBoundary)
 	return !plan.Empty()
 }

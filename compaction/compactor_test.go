@@ -35,7 +35,7 @@ func TestCompactReplacesByASummary(t *testing.T) {
 	if o.Before != h.Tokens() || o.After != left.Tokens() || o.After >= chat.TriggerTokens {
 		t.Errorf("%d to %d tokens, really %d to %d", o.Before, o.After, h.Tokens(), left.Tokens())
 	}
-	if c := New(named(t, Topic), chat, NewSummarizer(m, counter, 0)); !c.Due(h) || c.Due(left) {
+	if c := New(named(t, Topic), chat, NewSummarizer(m, counter, 0)); !c.Fill(h).Due || !c.Shortens(h) || c.Fill(left).Due || c.Shortens(left) {
 		t.Error("due before, not after")
 	}
 	if again := compact(t, Topic, chat, m, left); again.Result != NothingToDo || m.count(PurposeSummary) != 1 || m.count(PurposeDetection) != 1 {

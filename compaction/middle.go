@@ -19,7 +19,7 @@ type middle struct{}
 
 func (middle) NeedsBoundary() bool { return false }
 
-func (middle) Due(h History, n Numbers) bool { return overTrigger(&h, n) }
+func (middle) Fill(h History, n Numbers) Fill { return above(h.Tokens(), n.TriggerTokens) }
 
 func (middle) Plan(h History, n Numbers, _ Boundary) Plan {
 	s := shapeOf(h.Messages)

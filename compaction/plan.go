@@ -86,8 +86,9 @@ func (p *Plan) Empty() bool { return len(p.Drop) == 0 }
 type Strategy interface {
 	// Plan returns the plan for a history. boundary is NoBoundary unless NeedsBoundary returns true.
 	Plan(h History, n Numbers, boundary Boundary) Plan
-	// Due reports whether a history should be compacted automatically. It reads no message texts.
-	Due(h History, n Numbers) bool
+	// Fill returns how far a history is on its way to an automatic compaction, and whether one is due. It reads no message
+	// texts.
+	Fill(h History, n Numbers) Fill
 	// NeedsBoundary reports whether Plan uses the start of the newest topic.
 	NeedsBoundary() bool
 }

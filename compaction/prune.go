@@ -11,9 +11,9 @@ type prune struct{}
 
 func (prune) NeedsBoundary() bool { return false }
 
-func (prune) Due(h History, n Numbers) bool {
+func (prune) Fill(h History, n Numbers) Fill {
 	s := shapeOf(h.Messages)
-	return s.steps() >= atSteps(n)
+	return from(atSteps(n), s.steps(), Steps)
 }
 
 // atSteps returns the number of steps at which prune is due.

@@ -8,9 +8,9 @@ type rolling struct{}
 
 func (rolling) NeedsBoundary() bool { return false }
 
-func (rolling) Due(h History, n Numbers) bool {
+func (rolling) Fill(h History, n Numbers) Fill {
 	s := shapeOf(h.Messages)
-	return s.leaving(n) > 0
+	return from(rawWindow(n)+1, len(s.exchanges), Iterations)
 }
 
 func (rolling) Plan(h History, n Numbers, _ Boundary) Plan {
@@ -32,5 +32,8 @@ func (rolling) Plan(h History, n Numbers, _ Boundary) Plan {
 
 // leaving returns the number of exchanges before the raw window.
 func (s *shape) leaving(n Numbers) int {
-	return max(len(s.exchanges)-max(n.RawWindowSize, 1), 0)
+	return max(len(s.exchanges)-rawWindow(n), 0)
 }
+
+// rawWindow returns the number of newest exchanges that are kept.
+func rawWindow(n Numbers) int { return max(n.RawWindowSize, 1) }

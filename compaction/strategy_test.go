@@ -63,7 +63,7 @@ func TestRollingFoldsWhatLeavesTheWindow(t *testing.T) {
 	if !slices.Equal(plan.Summarise, plan.Drop) || len(plan.Drop) != 2*18 {
 		t.Errorf("summarised %v", plan.Summarise)
 	}
-	if few := talk(exchanges(5, 100)...); named(t, Rolling).Due(few, n) {
+	if few := talk(exchanges(5, 100)...); named(t, Rolling).Fill(few, n).Due {
 		t.Error("iterations are dropped although all are in the window")
 	}
 }
@@ -232,7 +232,7 @@ func TestWindowFillsOnlyAPartOfItsRoom(t *testing.T) {
 	if got := kept(h, plan); got != ids(1, 1, 46, 50) {
 		t.Errorf("kept %s", got)
 	}
-	if h = applied(h, Outcome{Result: Compacted, Plan: plan}); named(t, Window).Due(h, n) {
+	if h = applied(h, Outcome{Result: Compacted, Plan: plan}); named(t, Window).Fill(h, n).Due {
 		t.Error("due again immediately")
 	}
 }
@@ -263,26 +263,32 @@ func TestDue(t *testing.T) {
 	for name, c := range map[string]struct {
 		strategy string
 		numbers  Numbers
-		due      bool
+		fill     Fill
+		percent  int
+		shortens bool
 	}{
-		"topic over its trigger":         {Topic, Numbers{TriggerTokens: 2_000}, true},
-		"topic at its trigger":           {Topic, Numbers{TriggerTokens: 2_001}, false},
-		"topic without one":              {Topic, Numbers{}, false},
-		"topic with nothing to drop":     {Topic, Numbers{TriggerTokens: 1_000, MinVerbatimExchanges: 10}, false},
-		"middle over its trigger":        {Middle, Numbers{TriggerTokens: 2_000}, true},
-		"middle at its trigger":          {Middle, Numbers{TriggerTokens: 2_001}, false},
-		"window over trigger and room":   {Window, Numbers{TriggerTokens: 2_000, RoomTokens: 1_500}, true},
-		"window with room for all":       {Window, Numbers{TriggerTokens: 1_000, RoomTokens: 2_001}, false},
-		"rolling with more than raw":     {Rolling, Numbers{RawWindowSize: 9}, true},
-		"rolling with raw ones":          {Rolling, Numbers{RawWindowSize: 10}, false},
-		"prune at its threshold":         {Prune, Numbers{SummaryThreshold: 10}, true},
-		"prune below its threshold":      {Prune, Numbers{SummaryThreshold: 11}, false},
-		"prune off, with many steps":     {Prune, Numbers{NoSummary: true, MaxSteps: 9, KeepFirst: 1, KeepLast: 2}, true},
-		"prune off, all of them pinned":  {Prune, Numbers{NoSummary: true, MaxSteps: 9, KeepFirst: 3, KeepLast: 7}, false},
-		"prune off, with steps as usual": {Prune, Numbers{NoSummary: true, MaxSteps: 10}, false},
+		"topic over its trigger":         {Topic, Numbers{TriggerTokens: 2_000}, Fill{2_001, 2_000, Tokens, true}, 100, true},
+		"topic far over its trigger":     {Topic, Numbers{TriggerTokens: 800}, Fill{2_001, 800, Tokens, true}, 250, true},
+		"topic at its trigger":           {Topic, Numbers{TriggerTokens: 2_001}, Fill{2_001, 2_001, Tokens, false}, 99, true},
+		"topic below its trigger":        {Topic, Numbers{TriggerTokens: 4_003}, Fill{2_001, 4_003, Tokens, false}, 49, true},
+		"topic without one":              {Topic, Numbers{}, Fill{2_001, 0, Tokens, false}, 0, true},
+		"topic with nothing to drop":     {Topic, Numbers{TriggerTokens: 1_000, MinVerbatimExchanges: 10}, Fill{2_001, 1_000, Tokens, true}, 200, false},
+		"middle over its trigger":        {Middle, Numbers{TriggerTokens: 2_000}, Fill{2_001, 2_000, Tokens, true}, 100, true},
+		"middle at its trigger":          {Middle, Numbers{TriggerTokens: 2_001}, Fill{2_001, 2_001, Tokens, false}, 99, true},
+		"window over trigger and room":   {Window, Numbers{TriggerTokens: 2_000, RoomTokens: 1_500}, Fill{2_001, 2_000, Tokens, true}, 100, true},
+		"window with room for all":       {Window, Numbers{TriggerTokens: 1_000, RoomTokens: 2_001}, Fill{2_001, 2_001, Tokens, false}, 99, false},
+		"window without a trigger":       {Window, Numbers{RoomTokens: 1_000}, Fill{2_001, 0, Tokens, false}, 0, true},
+		"rolling with more than raw":     {Rolling, Numbers{RawWindowSize: 9}, Fill{10, 10, Iterations, true}, 100, true},
+		"rolling with raw ones":          {Rolling, Numbers{RawWindowSize: 10}, Fill{10, 11, Iterations, false}, 90, false},
+		"prune at its threshold":         {Prune, Numbers{SummaryThreshold: 10}, Fill{10, 10, Steps, true}, 100, true},
+		"prune below its threshold":      {Prune, Numbers{SummaryThreshold: 11}, Fill{10, 11, Steps, false}, 90, false},
+		"prune off, with many steps":     {Prune, Numbers{NoSummary: true, MaxSteps: 9, KeepFirst: 1, KeepLast: 2}, Fill{10, 10, Steps, true}, 100, true},
+		"prune off, all of them pinned":  {Prune, Numbers{NoSummary: true, MaxSteps: 9, KeepFirst: 3, KeepLast: 7}, Fill{10, 10, Steps, true}, 100, false},
+		"prune off, with steps as usual": {Prune, Numbers{NoSummary: true, MaxSteps: 10}, Fill{10, 11, Steps, false}, 90, false},
 	} {
-		if got := New(named(t, c.strategy), c.numbers, NewSummarizer(nil, counter, 0)).Due(h); got != c.due {
-			t.Errorf("%s: %v", name, got)
+		compactor := New(named(t, c.strategy), c.numbers, NewSummarizer(nil, counter, 0))
+		if got := compactor.Fill(h); got != c.fill || got.Percent() != c.percent || compactor.Shortens(h) != c.shortens {
+			t.Errorf("%s: %+v, %d %%, shortens: %v", name, got, got.Percent(), compactor.Shortens(h))
 		}
 	}
 }

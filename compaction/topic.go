@@ -7,11 +7,7 @@ type topic struct{}
 
 func (topic) NeedsBoundary() bool { return true }
 
-func (topic) Due(h History, n Numbers) bool { return overTrigger(&h, n) }
-
-func overTrigger(h *History, n Numbers) bool {
-	return n.TriggerTokens > 0 && h.Tokens() > n.TriggerTokens
-}
+func (topic) Fill(h History, n Numbers) Fill { return above(h.Tokens(), n.TriggerTokens) }
 
 // Plan returns an empty plan if the whole history is in the verbatim part.
 func (topic) Plan(h History, n Numbers, b Boundary) Plan {

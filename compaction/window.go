@@ -10,7 +10,12 @@ type window struct{}
 
 func (window) NeedsBoundary() bool { return false }
 
-func (window) Due(h History, n Numbers) bool { return overTrigger(&h, n) && h.Tokens() > n.RoomTokens }
+func (window) Fill(h History, n Numbers) Fill {
+	if n.TriggerTokens <= 0 {
+		return above(h.Tokens(), 0)
+	}
+	return above(h.Tokens(), max(n.TriggerTokens, n.RoomTokens))
+}
 
 func (window) Plan(h History, n Numbers, _ Boundary) Plan {
 	s := shapeOf(h.Messages)

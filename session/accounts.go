@@ -5,6 +5,7 @@ import (
 
 	"strata/history"
 	"strata/session/assembly"
+	"strata/session/compacting"
 	"strata/session/content"
 	"strata/session/events"
 	"strata/session/mailbox"
@@ -18,32 +19,46 @@ type accounts struct {
 	again   bool   // and what it is built of has changed since
 }
 
+// next is the next request as it was built, with what it was built of.
+type next struct {
+	assembly.State
+	built assembly.Built
+	rules compacting.Rules
+}
+
+// budget returns how the request uses the window, and whether a compaction is due.
+func (n *next) budget() assembly.Budget {
+	budget, need := n.State.Budget(&n.built), compacting.NeedOf(&n.State, &n.rules)
+	budget.NeedsCompaction = need.Due
+	return budget
+}
+
 // build builds the next request and calls use with it in a goroutine of the session. Nothing of the session changes.
-func (a *accounts) build(use func(*assembly.State, *assembly.Built), fail func(error)) {
+func (a *accounts) build(use func(*next), fail func(error)) {
 	a.mailbox.Post(func() {
 		a.choices.renew()
-		state := a.state()
+		n := next{State: a.state(), rules: a.choices.compactionRules()}
 		a.mailbox.Spawn(func() {
-			b, err := state.Build(a.mailbox.Context(), nil)
-			if err != nil {
+			var err error
+			if n.built, err = n.Build(a.mailbox.Context(), nil); err != nil {
 				fail(err)
 				return
 			}
-			use(&state, &b)
+			use(&n)
 		})
 	}, fail)
 }
 
 // Budget tells how the next request would use the model's window.
 func (a *accounts) Budget(reply func(assembly.Budget, error)) {
-	a.build(func(s *assembly.State, b *assembly.Built) { reply(s.Budget(b), nil) }, func(err error) { reply(assembly.Budget{}, err) })
+	a.build(func(n *next) { reply(n.budget(), nil) }, func(err error) { reply(assembly.Budget{}, err) })
 }
 
 // Breakdown tells what the next request would contain.
 func (a *accounts) Breakdown(reply func(assembly.Breakdown, error)) {
 	mailbox.Ask(a.mailbox, reply, func() {
 		totals, last := a.context.Totals(), a.context.last
-		a.build(func(s *assembly.State, b *assembly.Built) { reply(s.Breakdown(b, totals, &last), nil) },
+		a.build(func(n *next) { reply(n.Breakdown(&n.built, totals, &last), nil) },
 			func(err error) { reply(assembly.Breakdown{}, err) })
 	})
 }
@@ -52,9 +67,9 @@ func (a *accounts) Breakdown(reply func(assembly.Breakdown, error)) {
 func (a *accounts) Report(reply func(assembly.Report, error)) {
 	mailbox.Ask(a.mailbox, reply, func() {
 		totals, last, title := a.context.Totals(), a.context.last, a.choices.record.Title
-		a.build(func(s *assembly.State, b *assembly.Built) {
-			d := s.Breakdown(b, totals, &last)
-			reply(s.Report(title, b, &d), nil)
+		a.build(func(n *next) {
+			d, budget := n.Breakdown(&n.built, totals, &last), n.budget()
+			reply(n.Report(title, &n.built, &d, &budget), nil)
 		}, func(err error) { reply(assembly.Report{}, err) })
 	})
 }
@@ -88,8 +103,8 @@ func (a *accounts) tellUsage() {
 	}
 	a.telling = true
 	before := a.told
-	a.build(func(s *assembly.State, b *assembly.Built) {
-		used, size := s.Calibrated(b.Counted), s.Model.Window
+	a.build(func(n *next) {
+		used, size := n.Calibrated(n.built.Counted), n.Model.Window
 		a.tell(func() {
 			if a.told == before { // else a reply has told what is newer
 				a.emitUsage("", used, size)
@@ -119,8 +134,8 @@ func (a *accounts) tellTiers(turn string) {
 	if !a.events.Attached() {
 		return
 	}
-	a.build(func(_ *assembly.State, b *assembly.Built) {
-		if changes := assembly.TierChanges(b.Plan); len(changes) > 0 {
+	a.build(func(n *next) {
+		if changes := assembly.TierChanges(n.built.Plan); len(changes) > 0 {
 			a.tell(func() {
 				a.emit(events.Event{Kind: events.TiersChanged, Turn: turn, Data: TiersChanged{Changes: changes}})
 			})

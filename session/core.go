@@ -93,8 +93,14 @@ func measured(counter *tokens.Counter, model *llm.Model, messages []history.Mess
 func (c *core) historyChanged(reason string) {
 	c.active = c.deps.Now()
 	c.emit(events.Event{Kind: events.ContextChanged, Settled: c.context.LastSeq(), Data: events.ContextInfo{
-		Reason: reason, Tokens: c.context.Tokens(), Seq: c.context.LastSeq(),
+		Reason: reason, Tokens: c.historyTokens(), Seq: c.context.LastSeq(),
 	}})
+}
+
+// historyTokens returns the tokens of the working history as the model's provider counts them.
+func (c *core) historyTokens() int {
+	measure := c.context.measure(c.choices.model)
+	return measure.Calibrated(c.context.Tokens())
 }
 
 // evict stores what did not fit a request, so that it stays omitted. It runs outside the mailbox, in a goroutine of a turn

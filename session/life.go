@@ -184,7 +184,7 @@ func (s *Session) tellInfo() Info {
 	i := Info{
 		Session: c.record, Config: c.config(), Model: c.model, State: s.doing(), Unsaved: s.unsaved != nil,
 		Epoch: s.Epoch(), Seq: s.events.End(), Totals: s.context.Totals(), Messages: len(s.context.Transcript()),
-		InView: len(s.context.View()), Tokens: s.context.Tokens(), Files: s.workspace.Count(),
+		InView: len(s.context.View()), Tokens: s.historyTokens(), Files: s.workspace.Count(),
 		Profiles: c.profiles(), Phases: c.profile.Phases, Notices: c.allNotices(),
 	}
 	i.Session.Messages = i.Messages

@@ -542,6 +542,40 @@ func TestTimelineGoesBackAndUndoes(t *testing.T) {
 	timelineIsThat(t, p, e, sid)
 }
 
+// The history tab shows how the history stands to its next compaction, and the budget tab whether one is due, as the server
+// says.
+func TestF18TheNextCompactionIsWhatTheServerSays(t *testing.T) {
+	w := newPricedWorld(t, "summary_model: priced/test\nprofiles: {chat: {compaction: {compaction_trigger_tokens: 2000}}}\n")
+	e := w.Editor(t)
+	p := Open(t, w.Server)
+	for _, profile := range []string{"chat", "steps"} {
+		sid := e.NewSession(w.Home.Project)
+		if err := e.Call("session/set_config_option", map[string]any{"sessionId": sid, "configId": "profile", "value": profile}, nil); err != nil {
+			t.Fatal(err)
+		}
+		gate := make(chan struct{})
+		for due := false; !due; {
+			w.Model.Push(upstream.Script{Steps: []upstream.Step{upstream.Hold(gate)}}) // a compaction that starts is held
+			messages := []any{map[string]any{"role": "user", "content": strings.Repeat("It is long. ", 80)}, map[string]any{"role": "assistant", "content": "Yes."}}
+			ask[any](t, e, "_strata/history/append", sid, map[string]any{"messages": messages})
+			s := ask[struct {
+				Size, Trigger, PercentUsed int
+				Unit                       string
+				NeedsCompaction            bool
+			}](t, e, "_strata/context/compaction", sid, nil)
+			due = s.NeedsCompaction
+			p.Session(sid)
+			p.Tab(sid, "history")
+			p.Equals(data(".status", "history", "trigger", "due"), []string{fmt.Sprintf("%d %d %t", s.Size, s.Trigger, due)})
+			p.WaitText(".status", fmt.Sprintf("%d %%", s.PercentUsed))
+			p.WaitText(".status", s.Unit)
+			p.Tab(sid, "budget")
+			p.Wait(fmt.Sprintf(`document.querySelector(".headline-figure") && document.querySelector(".headline-words").textContent.includes("Compaction due") === %t`, due))
+		}
+		close(gate)
+	}
+}
+
 func TestCompactionShowsProgressAndIsCancelled(t *testing.T) {
 	w := newPricedWorld(t, "summary_model: priced/test\n")
 	e := w.Editor(t)

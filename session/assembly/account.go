@@ -88,11 +88,14 @@ type CacheFigures struct {
 	Expected    int     `json:"expected"`
 }
 
-// Budget returns how a built request of the state uses the window.
+// History returns the tokens of the working history as the provider counts them: the number that triggers compare.
+func (s *State) History() int { return s.Calibrated(s.HistoryTokens) }
+
+// Budget returns how a built request of the state uses the window. Whether a compaction is due its caller has to fill in.
 func (s *State) Budget(b *Built) Budget {
 	used := s.Calibrated(b.Counted)
 	budget := Budget{
-		HistoryTokens:    s.Calibrated(b.Categories[fit.CategoryHistory]),
+		HistoryTokens:    s.History(),
 		MaxHistoryTokens: s.Model.Window / 16,
 		MaxInputTokens:   s.Model.Window,
 		Known:            s.Model.Known,

@@ -14,10 +14,12 @@ type Report struct {
 }
 
 // Report returns a breakdown and a budget of the built request as text, under the session's title.
-func (s *State) Report(title string, b *Built, d *Breakdown) Report {
-	budget := s.Budget(b)
-	return Report{Text: report(title, d, &budget, len(s.View), len(b.Files)), Line: reportLine(d, &budget, len(s.View))}
+func (s *State) Report(title string, b *Built, d *Breakdown, budget *Budget) Report {
+	return Report{Text: report(title, d, budget, len(s.View), len(b.Files)), Line: reportLine(d, budget, len(s.View))}
 }
+
+// compactionDue is what a report says if a compaction is due.
+const compactionDue = "compaction is due"
 
 // reportLine returns the most important figures in one line.
 func reportLine(d *Breakdown, budget *Budget, messages int) string {
@@ -25,7 +27,7 @@ func reportLine(d *Breakdown, budget *Budget, messages int) string {
 		tokens.Format(budget.HistoryTokens), messages, budget.PercentUsed, tokens.Format(d.Size),
 		tokens.Format(d.Totals.Usage.Context()+d.Totals.Usage.Output), d.Totals.Cost, 100*d.Cache.HitRate)
 	if budget.NeedsCompaction {
-		line += " · compaction is due"
+		line += " · " + compactionDue
 	}
 	if budget.Warning != "" {
 		line += " · " + budget.Warning
@@ -61,6 +63,9 @@ func report(title string, d *Breakdown, budget *Budget, messages, files int) str
 	fmt.Fprintf(&b, "last call: %s read, %s written, hit rate %.0f %%\n", tokens.Format(d.Cache.ReadTokens), tokens.Format(d.Cache.WriteTokens), 100*d.Cache.HitRate)
 	for _, l := range d.Omitted {
 		fmt.Fprintf(&b, "left out: %s (%s, %s tokens)\n", l.Key, l.Reason, tokens.Format(l.Tokens))
+	}
+	if budget.NeedsCompaction {
+		fmt.Fprintf(&b, "%s\n", compactionDue)
 	}
 	if budget.Warning != "" {
 		fmt.Fprintf(&b, "warning: %s\n", budget.Warning)

@@ -140,17 +140,32 @@ func (d *Driver) Compact(req Request, reply func(Result, error)) (cancel func())
 
 // WhenDue starts a compaction if the strategy wants one. It is called after replies and whenever the history has grown.
 func (d *Driver) WhenDue() {
-	state := d.host.State()
-	if !state.Profile.Compaction.Enabled || d.running != nil || !d.box.IsOpen() || d.host.Unfinished() || !d.backoff.Allows(state.HistoryTokens) {
+	if d.running != nil || !d.box.IsOpen() {
 		return
 	}
-	rules := d.host.CompactionRules()
-	if pendingCalls(state.View) || !due(&state, &rules) {
+	state, rules := d.host.State(), d.host.CompactionRules()
+	need := NeedOf(&state, &rules)
+	if !need.Due || d.waitsFor(&state, &need) != "" {
 		return
 	}
 	if _, err := d.start(Request{Strategy: rules.Strategy}, false); err != nil {
 		d.log.Warn("compaction not started", slog.Any("error", err))
 	}
+}
+
+// waitsFor returns what a compaction that is due has to wait for; empty if nothing.
+func (d *Driver) waitsFor(state *assembly.State, need *Need) string {
+	switch {
+	case d.host.Unfinished():
+		return waitsForTurn
+	case pendingCalls(state.View):
+		return waitsForResults
+	case !need.shortens:
+		return waitsForHistory
+	case !d.backoff.Allows(state.HistoryTokens):
+		return waitsForGrowth
+	}
+	return ""
 }
 
 // start hands a copy of the working history to the pool.
@@ -351,8 +366,13 @@ func (d *Driver) Status() Status {
 	state := d.host.State()
 	status := Status{Running: d.running != nil, LastOutcome: d.last}
 	if state.Profile.Compaction.Enabled {
-		status.Enabled, status.Strategy, status.Paused = true, d.host.CompactionRules().Strategy, !d.backoff.Allows(state.HistoryTokens)
-		status.shown(&state)
+		rules := d.host.CompactionRules()
+		need := NeedOf(&state, &rules)
+		status.Enabled, status.Strategy, status.Paused = true, rules.Strategy, !d.backoff.Allows(state.HistoryTokens)
+		status.needs(&state, &need)
+		if need.Due && !status.Running {
+			status.WaitsFor = cmp.Or(d.waitsFor(&state, &need), waitsForReply)
+		}
 	}
 	return status
 }

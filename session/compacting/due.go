@@ -91,13 +91,34 @@ func historyRoom(s *assembly.State) int {
 	return room
 }
 
-// due asks the strategy in force whether a compaction is due. That needs no texts.
-func due(s *assembly.State, rules *Rules) bool {
+// Need is how the history of a session stands to its next automatic compaction. Everything that says or decides whether
+// one is due uses it. The zero Need is that of a session whose profile does not compact automatically.
+type Need struct {
+	compaction.Fill      // in the strategy's unit; tokens are counted ones
+	shortens        bool // a compaction would remove messages
+}
+
+// NeedOf asks the strategy in force whether a compaction of a state's history is due. That needs no texts.
+func NeedOf(s *assembly.State, rules *Rules) Need {
 	strategy, err := compaction.Named(rules.Strategy)
-	if err != nil {
-		return false
+	if err != nil || !s.Profile.Compaction.Enabled {
+		return Need{}
 	}
-	return compaction.New(strategy, numbers(s, rules, rules.Strategy, false), nil).Due(outline(s))
+	c, h := compaction.New(strategy, numbers(s, rules, rules.Strategy, false), nil), outline(s)
+	need := Need{Fill: c.Fill(h)}
+	need.shortens = need.Due && c.Shortens(h)
+	return need
+}
+
+// triggerShown returns the trigger in the provider's tokens, 0 if the strategy counts another unit.
+func (n *Need) triggerShown(s *assembly.State) int {
+	switch {
+	case n.Unit != compaction.Tokens:
+		return 0
+	case n.Trigger == trigger(s) && s.Profile.Budget.Reserve.Zero():
+		return mostTokens(s) // as it was set, not converted there and back
+	}
+	return s.Calibrated(n.Trigger)
 }
 
 // outline returns the history without its texts.
@@ -117,23 +138,36 @@ func pendingCalls(view []history.Viewed) bool { return len(view) > 0 && view[len
 // Status tells how a session's compaction stands. If the profile has none only the last two fields are set: a compaction
 // can be asked for all the same.
 type Status struct {
-	Enabled       bool   `json:"enabled"`
-	Strategy      string `json:"strategy"`
-	HistoryTokens int    `json:"historyTokens"`
-	TriggerTokens int    `json:"triggerTokens"`
-	PercentUsed   int    `json:"percentUsed"`
-	Paused        bool   `json:"paused"` // two in a row were fruitless: the next one waits until the history has grown
-	Running       bool   `json:"running"`
-	LastOutcome   string `json:"lastOutcome"`
+	Enabled         bool            `json:"enabled"`
+	Strategy        string          `json:"strategy"`
+	HistoryTokens   int             `json:"historyTokens"`   // the provider's
+	TriggerTokens   int             `json:"triggerTokens"`   // likewise; 0 if the strategy counts another unit
+	Unit            compaction.Unit `json:"unit"`            // that the strategy counts; empty without automatic compaction
+	Size            int             `json:"size"`            // of the history, in the unit
+	Trigger         int             `json:"trigger"`         // in the unit; 0: none
+	PercentUsed     int             `json:"percentUsed"`     // of the trigger; at least 100 exactly if a compaction is due
+	NeedsCompaction bool            `json:"needsCompaction"` // one is due
+	WaitsFor        string          `json:"waitsFor"`        // why one that is due has not started; empty otherwise
+	Paused          bool            `json:"paused"`          // two in a row were fruitless: the next one waits until the history has grown
+	Running         bool            `json:"running"`
+	LastOutcome     string          `json:"lastOutcome"`
 }
 
-// shown fills in the sizes, in the provider's tokens.
-func (c *Status) shown(s *assembly.State) {
-	c.HistoryTokens, c.TriggerTokens = s.Calibrated(s.HistoryTokens), mostTokens(s)
-	if !s.Profile.Budget.Reserve.Zero() {
-		c.TriggerTokens = s.Calibrated(trigger(s))
+// What a compaction that is due waits for.
+const (
+	waitsForTurn    = "turn"         // the end of the running turn, with its result stored
+	waitsForResults = "tool_results" // of the newest tool calls
+	waitsForGrowth  = "growth"       // of the history by a quarter, after two fruitless compactions
+	waitsForHistory = "more_history" // all of the present one has to be kept
+	waitsForReply   = "reply"        // the next one: the trigger fell, or a compaction was undone
+)
+
+// needs fills in how the history of a state stands to its next compaction.
+func (c *Status) needs(s *assembly.State, need *Need) {
+	c.HistoryTokens, c.TriggerTokens = s.History(), need.triggerShown(s)
+	c.Unit, c.Size, c.Trigger = need.Unit, need.Size, need.Trigger
+	if need.Unit == compaction.Tokens {
+		c.Size, c.Trigger = c.HistoryTokens, c.TriggerTokens
 	}
-	if c.TriggerTokens > 0 {
-		c.PercentUsed = c.HistoryTokens * 100 / c.TriggerTokens
-	}
+	c.PercentUsed, c.NeedsCompaction = need.Percent(), need.Due
 }

@@ -66,7 +66,7 @@ func TestTheWholeRequestIsMeasuredWithAReserve(t *testing.T) {
 			st.beside = 0
 		}
 		state = st.state()
-		if due(&state, &rules) != want {
+		if NeedOf(&state, &rules).Due != want {
 			t.Errorf("a request of %d tokens is due: %v", beside, !want)
 		}
 		if room := historyRoom(&state); want && room > state.HistoryTokens {
@@ -91,15 +91,16 @@ func TestTriggersFollowTheProvidersTokens(t *testing.T) {
 		t.Errorf("4,000 of the provider's tokens are %d of ours", got)
 	}
 	var status Status
-	if status.shown(&state); status.TriggerTokens != 24_000 {
-		t.Errorf("shown as %d", status.TriggerTokens)
+	need := NeedOf(&state, &rules)
+	if status.needs(&state, &need); status.TriggerTokens != 24_000 || status.Trigger != 24_000 {
+		t.Errorf("shown as %d, %d", status.TriggerTokens, status.Trigger)
 	}
 	for range 40 {
 		st.ask(wordsOf(150))
 		st.answer(wordsOf(150))
 	}
 	state = st.state()
-	if state.HistoryTokens > 24_000 || !due(&state, &rules) {
+	if state.HistoryTokens > 24_000 || !NeedOf(&state, &rules).Due {
 		t.Errorf("a history of %d tokens, %d of the provider's, is not due", state.HistoryTokens, state.Calibrated(state.HistoryTokens))
 	}
 }

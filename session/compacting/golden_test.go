@@ -228,7 +228,7 @@ func (c *goldenCase) compact(t *testing.T, out *strings.Builder, st *stage) {
 	st.beside = state.Capacity(c.reported) - state.HistoryTokens
 	job := st.job(false)
 	fmt.Fprintf(out, "\n== plan\nhistory: %d messages, %d tokens\ntrigger: %d tokens, room: %d, due: %v\n",
-		len(job.state.View), job.state.HistoryTokens, job.numbers.TriggerTokens, job.numbers.RoomTokens, due(&job.state, &rules))
+		len(job.state.View), job.state.HistoryTokens, job.numbers.TriggerTokens, job.numbers.RoomTokens, NeedOf(&job.state, &rules).Due)
 	done := job.run(context.Background())
 	if done.Result != compaction.Compacted {
 		t.Fatalf("%+v", done)

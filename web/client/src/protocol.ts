@@ -538,9 +538,22 @@ export interface TierChange {
 export interface CompactionStatus {
   enabled: boolean;
   strategy: string;
+  /** The provider's tokens. */
   historyTokens: number;
+  /** The provider's tokens; 0 if the strategy counts another unit. */
   triggerTokens: number;
+  /** The unit that the strategy counts; empty without automatic compaction. */
+  unit: '' | 'tokens' | 'steps' | 'iterations';
+  /** The size of the history, in the unit. */
+  size: number;
+  /** The size at which a compaction is due, in the unit; 0 for none. */
+  trigger: number;
+  /** The size in percent of the trigger; at least 100 exactly if a compaction is due. */
   percentUsed: number;
+  /** A compaction is due. */
+  needsCompaction: boolean;
+  /** Why a compaction that is due has not started; empty otherwise. */
+  waitsFor: '' | 'turn' | 'tool_results' | 'growth' | 'more_history' | 'reply';
   /** Two compactions in a row had no effect: automatic compaction waits until the history has grown by a quarter. */
   paused: boolean;
   running: boolean;

@@ -12,6 +12,12 @@ const strategies: Record<Strategy, string> = {
   middle: "keep the first and last messages", window: "keep the newest messages that fit",
 };
 
+/** What a compaction that is due waits for. */
+const waits: Record<CompactionStatus["waitsFor"], string> = {
+  "": "", turn: "after the running turn", tool_results: "after the results of the tool calls", growth: "after the history has grown by a quarter",
+  more_history: "all of this history has to be kept", reply: "after the next reply",
+};
+
 /** The state of compaction, and a form that starts one. */
 export function Compaction({ view }: { view: SessionView }) {
   const status = useFetched(view.compaction);
@@ -28,15 +34,16 @@ export function Compaction({ view }: { view: SessionView }) {
 
 function Status({ status }: { status: CompactionStatus }) {
   return (
-    <div class="status" data-enabled={status.enabled} data-history={status.historyTokens} data-trigger={status.triggerTokens} data-paused={status.paused} data-outcome={status.lastOutcome}>
+    <div class="status" data-enabled={status.enabled} data-history={status.size} data-trigger={status.trigger} data-due={status.needsCompaction} data-paused={status.paused} data-outcome={status.lastOutcome}>
       {status.enabled ? (
         <>
           <p>
-            <strong>On</strong>: {status.strategy}, at <Tokens n={status.triggerTokens} /> tokens
-            <span class="quiet">; history <Tokens n={status.historyTokens} />, {status.percentUsed} %</span>
-            {status.paused && <span class="mark">backing off until the history grows by a quarter</span>}
+            <strong>On</strong>: {status.strategy}, at <Tokens n={status.trigger} /> {status.unit}
+            <span class="quiet">; history <Tokens n={status.size} />, {status.percentUsed} %</span>
+            {status.needsCompaction && <span class="mark">Compaction due{waits[status.waitsFor] && `: ${waits[status.waitsFor]}`}</span>}
+            {status.paused && !status.needsCompaction && <span class="mark">backing off until the history grows by a quarter</span>}
           </p>
-          <progress class="progress" max={Math.max(status.triggerTokens, 1)} value={Math.min(status.historyTokens, status.triggerTokens)} aria-label={`History: ${status.percentUsed} % of the compaction trigger`} />
+          <progress class="progress" max={Math.max(status.trigger, 1)} value={Math.min(status.size, status.trigger)} aria-label={`History: ${status.percentUsed} % of the compaction trigger`} />
         </>
       ) : <p><strong>Automatic compaction is off</strong></p>}
       {status.lastOutcome && <p class="quiet">Last compaction: {words(status.lastOutcome)}</p>}

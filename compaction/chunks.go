@@ -3,6 +3,7 @@ package compaction
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -14,15 +15,20 @@ const (
 )
 
 // byModel returns a summary by the model. If the history exceeds the model's window, it makes one call per chunk, each
-// with the summary of the previous chunks.
+// with the summary of the previous chunks. The budget shrinks with the window and with the longest reply of the model. A
+// previous summary without room in such calls is summarized again, before the messages.
 func (s *Summarizer) byModel(ctx context.Context, r Request) (string, error) {
-	r.Budget = min(r.Budget, s.window/budgetShare)
+	r.Budget = min(r.Budget, s.summary.Window/budgetShare, s.summary.Reply/replyShare)
+	if s.room(r) < minChunk && r.Previous != "" {
+		r.Messages = slices.Concat([]Message{{Role: notesRole, Text: r.Previous}}, r.Messages)
+		r.Previous, r.Rewrite = "", true
+	}
 	parts, err := s.chunks(r)
 	if err != nil {
 		return "", err
 	}
 	if len(parts) == 1 && s.fitsAddition(r) {
-		addition, err := s.ask(ctx, summaryCall(r.Previous, parts[0], r.Budget/additionShare, true))
+		addition, err := s.ask(ctx, s.call(r.Previous, parts[0], r.Budget/additionShare, true))
 		if err != nil {
 			return "", err
 		}
@@ -30,12 +36,25 @@ func (s *Summarizer) byModel(ctx context.Context, r Request) (string, error) {
 	}
 	text := r.Previous
 	for _, part := range parts {
-		if text, err = s.ask(ctx, summaryCall(text, part, r.Budget, false)); err != nil {
+		if text, err = s.ask(ctx, s.call(text, part, r.Budget, false)); err != nil {
 			return "", err
 		}
 	}
 	return text, nil
 }
+
+// notesRole heads a previous summary that is summarized again.
+const notesRole = "notes so far"
+
+// call returns a call for a summary whose reply is not longer than the model's longest.
+func (s *Summarizer) call(previous, part string, budget int, addition bool) Call {
+	c := summaryCall(previous, part, budget, addition)
+	c.MaxTokens = s.replyTokens(budget)
+	return c
+}
+
+// replyTokens returns the limit for the reply to a call.
+func (s *Summarizer) replyTokens(budget int) int { return min(maxReplyTokens(budget), s.summary.Reply) }
 
 // additionShare is the divisor of a summary's budget for one addition: a quarter of the budget.
 const additionShare = 4
@@ -75,7 +94,7 @@ func unfenced(text string) string {
 func (s *Summarizer) chunks(r Request) ([]string, error) {
 	room := s.room(r)
 	if room < minChunk {
-		return nil, fmt.Errorf("%w: its window of %d tokens has no room for text in addition to the summary", ErrTooLong, s.window)
+		return nil, fmt.Errorf("%w: its window of %d tokens has no room for text in addition to the summary", ErrTooLong, s.summary.Window)
 	}
 	var chunks []string
 	var chunk strings.Builder
@@ -85,7 +104,7 @@ func (s *Summarizer) chunks(r Request) ([]string, error) {
 			n := s.counter.Count(text)
 			if n > left && chunk.Len() > 0 {
 				if len(chunks) == maxChunks-1 {
-					return nil, fmt.Errorf("%w: more than %d chunks at its window of %d tokens", ErrTooLong, maxChunks, s.window)
+					return nil, fmt.Errorf("%w: more than %d chunks at its window of %d tokens", ErrTooLong, maxChunks, s.summary.Window)
 				}
 				chunks = append(chunks, chunk.String())
 				chunk.Reset()
@@ -98,15 +117,11 @@ func (s *Summarizer) chunks(r Request) ([]string, error) {
 	return append(chunks, chunk.String()), nil
 }
 
-// forText returns the maximum tokens of a call and its reply. A quarter of the window is reserved, as the model may count
-// more tokens for the same text.
-func (s *Summarizer) forText() int { return s.window * 3 / 4 }
-
 // room returns the maximum tokens of a chunk.
 func (s *Summarizer) room(r Request) int {
-	reply := maxReplyTokens(r.Budget)
+	reply := s.replyTokens(r.Budget)
 	previous := max(s.counter.Count(r.Previous), reply)
-	return s.forText() - promptTokens - reply - previous
+	return s.summary.forText() - promptTokens - reply - previous
 }
 
 // split returns text in parts of at most room tokens, by repeated halving. It terminates because a part with more than

@@ -10,7 +10,7 @@ import (
 // A summary takes at most maxChunks calls, and as many are allowed.
 func TestTheCallsOfASummaryAreLimited(t *testing.T) {
 	const window = 2_800
-	s := NewSummarizer(always("notes"), counter, window)
+	s := NewSummarizer(always("notes"), counter, Limits{Window: window})
 	r := Request{Budget: window / budgetShare, Rewrite: true}
 	room := s.room(r)
 	filling := assistant(strings.Repeat("and so on ", room/4))
@@ -19,7 +19,7 @@ func TestTheCallsOfASummaryAreLimited(t *testing.T) {
 	}
 	for extra, wantErr := range []error{nil, ErrTooLong} {
 		m := always("notes")
-		s := NewSummarizer(m, counter, window)
+		s := NewSummarizer(m, counter, Limits{Window: window})
 		r.Messages = nil
 		for range maxChunks + extra {
 			r.Messages = append(r.Messages, filling)

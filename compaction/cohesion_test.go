@@ -35,7 +35,7 @@ func TestCohesionFindsTheNewestTopic(t *testing.T) {
 	for newest := 1; newest <= 6; newest++ {
 		r := rand.New(rand.NewPCG(uint64(newest), 1))
 		h := talk(append(chatter(r, parserTalk, 10), chatter(r, gardenTalk, newest)...)...)
-		b, err := NewSummarizer(nil, counter, 0).Detect(context.Background(), h.Messages)
+		b, err := NewSummarizer(nil, counter, Limits{}).Detect(context.Background(), h.Messages)
 		if err != nil || b.Index != 20 || b.Confidence < 0.5 || b.By != ByWords {
 			t.Errorf("%d exchanges of the new topic: %+v, %v", newest, b, err)
 		}
@@ -69,7 +69,7 @@ func TestDetectLooksAtTheNewestMessages(t *testing.T) {
 	}}
 	h := talk(exchanges(40, 10)...)
 	h.Messages[79].Text = strings.Repeat("é", 5_000)
-	b, err := NewSummarizer(m, counter, 0).Detect(context.Background(), h.Messages)
+	b, err := NewSummarizer(m, counter, Limits{}).Detect(context.Background(), h.Messages)
 	if want := (Boundary{Index: 78, Confidence: 0.9, Reason: "gardening", Summary: "parsers", By: ByModel}); err != nil || b != want {
 		t.Errorf("%+v, %v", b, err)
 	}
@@ -89,7 +89,7 @@ func TestDetectFitsASmallWindow(t *testing.T) {
 		messages = append(messages, user(fmt.Sprint(i, strings.Repeat(" word", 190))))
 	}
 	window := 4_000
-	if _, err := NewSummarizer(m, counter, window).Detect(context.Background(), messages); err != nil {
+	if _, err := NewSummarizer(m, counter, Limits{Window: window}).Detect(context.Background(), messages); err != nil {
 		t.Fatal(err)
 	}
 	c := m.calls[0]

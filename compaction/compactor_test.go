@@ -13,7 +13,7 @@ var chat = Numbers{TriggerTokens: 1_500, VerbatimWindowTokens: 300, SummaryBudge
 
 func compact(t *testing.T, strategy string, n Numbers, m Model, h History) Outcome {
 	t.Helper()
-	return New(named(t, strategy), n, NewSummarizer(m, counter, 0)).Compact(context.Background(), h)
+	return New(named(t, strategy), n, NewSummarizer(m, counter, Limits{})).Compact(context.Background(), h)
 }
 
 // unchanged checks that an outcome has the given result and changes nothing.
@@ -35,7 +35,7 @@ func TestCompactReplacesByASummary(t *testing.T) {
 	if o.Before != h.Tokens() || o.After != left.Tokens() || o.After >= chat.TriggerTokens {
 		t.Errorf("%d to %d tokens, really %d to %d", o.Before, o.After, h.Tokens(), left.Tokens())
 	}
-	if c := New(named(t, Topic), chat, NewSummarizer(m, counter, 0)); !c.Fill(h).Due || !c.Shortens(h) || c.Fill(left).Due || c.Shortens(left) {
+	if c := New(named(t, Topic), chat, NewSummarizer(m, counter, Limits{})); !c.Fill(h).Due || !c.Shortens(h) || c.Fill(left).Due || c.Shortens(left) {
 		t.Error("due before, not after")
 	}
 	if again := compact(t, Topic, chat, m, left); again.Result != NothingToDo || m.count(PurposeSummary) != 1 || m.count(PurposeDetection) != 1 {
@@ -204,7 +204,7 @@ func TestCompactCancelled(t *testing.T) {
 				}
 				return Reply{Text: "A whole summary."}, nil
 			}}
-			o := New(named(t, Topic), chat, NewSummarizer(m, counter, 0)).Compact(ctx, talk(long(40)...))
+			o := New(named(t, Topic), chat, NewSummarizer(m, counter, Limits{})).Compact(ctx, talk(long(40)...))
 			unchanged(t, o, Cancelled)
 			if !errors.Is(o.Err, context.Canceled) {
 				t.Errorf("%v", o.Err)
@@ -222,7 +222,7 @@ func TestCompactInTime(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), -time.Second)
 	defer cancel()
 	m := &scripted{answer: func(ctx context.Context, _ Call) (Reply, error) { return Reply{}, ctx.Err() }}
-	unchanged(t, New(named(t, Topic), chat, NewSummarizer(m, counter, 0)).Compact(ctx, talk(long(40)...)), Failed)
+	unchanged(t, New(named(t, Topic), chat, NewSummarizer(m, counter, Limits{})).Compact(ctx, talk(long(40)...)), Failed)
 }
 
 func TestCompactChangesNothingItself(t *testing.T) {

@@ -29,7 +29,12 @@ func (s *Summarizer) detect(ctx context.Context, shown []Message) (Boundary, err
 	if s.model == nil {
 		return cohesion(shown), nil
 	}
-	reply, err := s.model.Complete(ctx, detectionCall(s.detectionLines(shown)))
+	limit := min(detectionTokens, s.detection.Reply)
+	lines := s.detectionLines(shown, limit)
+	if len(lines) < leastDetected {
+		return cohesion(shown), nil
+	}
+	reply, err := s.model.Complete(ctx, detectionCall(lines, limit))
 	switch {
 	case errors.Is(err, ErrNoModel):
 		return cohesion(shown), nil
@@ -39,9 +44,13 @@ func (s *Summarizer) detect(ctx context.Context, shown []Message) (Boundary, err
 	return parseBoundary(reply.Text, len(shown)), nil
 }
 
-// detectionLines returns the newest messages that fit the model's window, numbered.
-func (s *Summarizer) detectionLines(shown []Message) []string {
-	room := s.forText() - promptTokens - detectionTokens
+// leastDetected is the number of messages among which a model can find the start of a topic. If its window has no room for
+// them, the topic is found by words.
+const leastDetected = 2
+
+// detectionLines returns the newest messages that fit the model's window in addition to its reply, numbered.
+func (s *Summarizer) detectionLines(shown []Message, reply int) []string {
+	room := s.detection.forText() - promptTokens - reply
 	lines := make([]string, 0, len(shown))
 	for i := len(shown) - 1; i >= 0; i-- {
 		line := detectionLine(i, &shown[i])

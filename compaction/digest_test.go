@@ -10,7 +10,7 @@ import (
 )
 
 func digestOf(previous string, budget int, messages ...Message) string {
-	return NewSummarizer(nil, counter, 0).byWords(Request{Previous: previous, Messages: messages, Budget: budget})
+	return NewSummarizer(nil, counter, Limits{}).byWords(Request{Previous: previous, Messages: messages, Budget: budget})
 }
 
 func TestDigest(t *testing.T) {

@@ -115,7 +115,7 @@ func TestFidelity(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g := &gardener{random: rand.New(rand.NewPCG(1, 2)), words: strings.Fields(filler)}
 			name, _, _ := strings.Cut(c.name, " ")
-			compactor := New(named(t, name), c.numbers, NewSummarizer(nil, counter, 0))
+			compactor := New(named(t, name), c.numbers, NewSummarizer(nil, counter, Limits{}))
 			var h History
 			for round := range 3 {
 				for i := range c.exchanges {

@@ -33,8 +33,8 @@ Reply with one JSON object and nothing else:
 // detectionTokens is the maximum length of a reply with one JSON object, with a margin.
 const detectionTokens = 500
 
-func detectionCall(lines []string) Call {
-	return Call{Purpose: PurposeDetection, System: detectionSystem, Prompt: strings.Join(lines, "\n\n"), MaxTokens: detectionTokens}
+func detectionCall(lines []string, maxTokens int) Call {
+	return Call{Purpose: PurposeDetection, System: detectionSystem, Prompt: strings.Join(lines, "\n\n"), MaxTokens: maxTokens}
 }
 
 // detectionLine renders a message for the detection of the newest topic.

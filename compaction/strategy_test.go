@@ -286,7 +286,7 @@ func TestDue(t *testing.T) {
 		"prune off, all of them pinned":  {Prune, Numbers{NoSummary: true, MaxSteps: 9, KeepFirst: 3, KeepLast: 7}, Fill{10, 10, Steps, true}, 100, false},
 		"prune off, with steps as usual": {Prune, Numbers{NoSummary: true, MaxSteps: 10}, Fill{10, 11, Steps, false}, 90, false},
 	} {
-		compactor := New(named(t, c.strategy), c.numbers, NewSummarizer(nil, counter, 0))
+		compactor := New(named(t, c.strategy), c.numbers, NewSummarizer(nil, counter, Limits{}))
 		if got := compactor.Fill(h); got != c.fill || got.Percent() != c.percent || compactor.Shortens(h) != c.shortens {
 			t.Errorf("%s: %+v, %d %%, shortens: %v", name, got, got.Percent(), compactor.Shortens(h))
 		}

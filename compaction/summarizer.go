@@ -14,18 +14,44 @@ import (
 type Summarizer struct {
 	model   Model // nil: words only
 	counter *tokens.Counter
-	window  int // maximum tokens of a call and its reply
+
+	summary, detection Limits // of the models for the two purposes
+}
+
+// Limits are those of a model, in counted tokens.
+type Limits struct {
+	Window int // a call and its reply together; 0: unknown
+	Reply  int // the longest reply; 0: unknown
 }
 
 // defaultWindow is the window of an unknown model, in tokens.
 const defaultWindow = 128_000
 
-// NewSummarizer returns a summarizer. model may be nil. window is the model's window in tokens, 0 if unknown.
-func NewSummarizer(model Model, counter *tokens.Counter, window int) *Summarizer {
-	if window <= 0 {
-		window = defaultWindow
+func (l Limits) orDefaults() Limits {
+	if l.Window <= 0 {
+		l.Window = defaultWindow
 	}
-	return &Summarizer{model: model, counter: counter, window: window}
+	if l.Reply <= 0 || l.Reply > l.Window {
+		l.Reply = l.Window
+	}
+	return l
+}
+
+// forText returns the maximum tokens of a call and its reply. A quarter of the window is reserved, as the model may count
+// more tokens for the same text.
+func (l Limits) forText() int { return l.Window * 3 / 4 }
+
+// NewSummarizer returns a summarizer. model may be nil. limits are those of the model that it uses for both purposes.
+func NewSummarizer(model Model, counter *tokens.Counter, limits Limits) *Summarizer {
+	limits = limits.orDefaults()
+	return &Summarizer{model: model, counter: counter, summary: limits, detection: limits}
+}
+
+// Detecting returns the summarizer with the limits of another model for the detection of topics.
+func (s *Summarizer) Detecting(limits Limits) *Summarizer {
+	other := *s
+	other.detection = limits.orDefaults()
+	return &other
 }
 
 // Request is the input of Summarise.

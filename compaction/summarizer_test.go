@@ -22,7 +22,7 @@ func TestSummariseAsksOnce(t *testing.T) {
 	failedTool := message("tool", "no such file")
 	failedTool.Failed = true
 	r := Request{Previous: "What came before.", Messages: append(long(5), assistant("  "), user(""), failedTool), Budget: 400, Rewrite: true}
-	got, err := NewSummarizer(m, counter, 0).Summarise(context.Background(), r)
+	got, err := NewSummarizer(m, counter, Limits{}).Summarise(context.Background(), r)
 	if want := (Summary{Text: "All went well.", Tokens: counter.Count("All went well."), By: ByModel}); err != nil || got != want {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -43,12 +43,12 @@ func TestSummariseAsksOnce(t *testing.T) {
 func TestSummariseAddsToARunningSummary(t *testing.T) {
 	m := always("More of it.")
 	r := Request{Previous: "What came before.", Messages: long(5), Budget: 400}
-	got, err := NewSummarizer(m, counter, 0).Summarise(context.Background(), r)
+	got, err := NewSummarizer(m, counter, Limits{}).Summarise(context.Background(), r)
 	if err != nil || got.Text != "What came before.\n\nMore of it." {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	r.Previous = strings.Repeat("many words ", 200) // no room for an addition
-	if got, err = NewSummarizer(m, counter, 0).Summarise(context.Background(), r); err != nil || got.Text != "More of it." {
+	if got, err = NewSummarizer(m, counter, Limits{}).Summarise(context.Background(), r); err != nil || got.Text != "More of it." {
 		t.Fatalf("%+v, %v", got, err)
 	}
 }
@@ -68,7 +68,7 @@ func TestSummariseInChunks(t *testing.T) {
 		return Reply{Text: fmt.Sprintf("notes %d.", calls)}, nil
 	}
 	messages := append(long(60), user(strings.Repeat("one long message ", 2_000)))
-	got, err := NewSummarizer(m, counter, window).Summarise(context.Background(), Request{Messages: messages, Budget: 300, Rewrite: true})
+	got, err := NewSummarizer(m, counter, Limits{Window: window}).Summarise(context.Background(), Request{Messages: messages, Budget: 300, Rewrite: true})
 	if err != nil || calls < 5 || got.Text != fmt.Sprintf("notes %d.", calls) {
 		t.Fatalf("%d calls: %+v, %v", calls, got, err)
 	}
@@ -92,7 +92,7 @@ func TestSummariseRefusesTooManyChunks(t *testing.T) {
 		1_000: long(1),
 		2_800: long(400),
 	} {
-		_, err := NewSummarizer(m, counter, window).Summarise(context.Background(), Request{Messages: messages, Budget: 300, Rewrite: true})
+		_, err := NewSummarizer(m, counter, Limits{Window: window}).Summarise(context.Background(), Request{Messages: messages, Budget: 300, Rewrite: true})
 		if !errors.Is(err, ErrTooLong) || len(m.calls) > 0 {
 			t.Errorf("window %d: %v after %d calls", window, err, len(m.calls))
 		}
@@ -124,7 +124,7 @@ func TestUnusableSummaries(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := &scripted{answer: func(context.Context, Call) (Reply, error) { return c.reply, c.err }}
 			r := Request{Previous: c.previous, Messages: messages, Budget: c.budget, Rewrite: true}
-			if _, err := NewSummarizer(m, counter, 0).Summarise(context.Background(), r); !errors.Is(err, c.want) {
+			if _, err := NewSummarizer(m, counter, Limits{}).Summarise(context.Background(), r); !errors.Is(err, c.want) {
 				t.Errorf("%v, want %v", err, c.want)
 			}
 		})
@@ -134,7 +134,7 @@ func TestUnusableSummaries(t *testing.T) {
 func TestAnAdditionThatFails(t *testing.T) {
 	m := &scripted{answer: func(context.Context, Call) (Reply, error) { return Reply{}, nil }}
 	r := Request{Previous: "What came before.", Messages: long(5), Budget: 400}
-	if got, err := NewSummarizer(m, counter, 0).Summarise(context.Background(), r); !errors.Is(err, ErrEmpty) {
+	if got, err := NewSummarizer(m, counter, Limits{}).Summarise(context.Background(), r); !errors.Is(err, ErrEmpty) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -143,7 +143,7 @@ func TestWordsReplaceAMissingModel(t *testing.T) {
 	m := &scripted{answer: func(context.Context, Call) (Reply, error) {
 		return Reply{}, fmt.Errorf("configuration: %w", ErrNoModel)
 	}}
-	s := NewSummarizer(m, counter, 0)
+	s := NewSummarizer(m, counter, Limits{})
 	got, err := s.Summarise(context.Background(), Request{Messages: long(10), Budget: 200})
 	if err != nil || got.By != ByWords || got.Text == "" {
 		t.Errorf("%+v, %v", got, err)

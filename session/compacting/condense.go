@@ -67,7 +67,7 @@ func byStrategy(ctx context.Context, c *condensing) compaction.Outcome {
 	}
 	numbers := c.numbers
 	numbers.MinConfidence = 2 // more than any boundary has
-	return compaction.New(strategy, numbers, compaction.NewSummarizer(nil, c.state.Counter, 0)).Compact(ctx, c.history)
+	return compaction.New(strategy, numbers, compaction.NewSummarizer(nil, c.state.Counter, compaction.Limits{})).Compact(ctx, c.history)
 }
 
 // byNeed summarizes just the messages that do not fit, for profiles that summarize at all.
@@ -84,7 +84,7 @@ func byNeed(ctx context.Context, c *condensing) compaction.Outcome {
 			leaving, ids = append(leaving, h.Messages[i]), append(ids, h.Messages[i].ID)
 		}
 	}
-	summary, err := compaction.NewSummarizer(nil, c.state.Counter, 0).Summarise(ctx, compaction.Request{
+	summary, err := compaction.NewSummarizer(nil, c.state.Counter, compaction.Limits{}).Summarise(ctx, compaction.Request{
 		Previous: h.Summary, Messages: leaving, Budget: c.numbers.SummaryBudgetTokens, Rewrite: true, Words: true,
 	})
 	if err != nil || len(ids) == 0 {

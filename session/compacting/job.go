@@ -76,12 +76,21 @@ func (j *job) compact(ctx context.Context, h compaction.History) compaction.Outc
 // compactor returns a compactor for the models as they are known now.
 func (j *job) compactor() *compaction.Compactor {
 	var model compaction.Model
-	window := llm.DefaultWindow
-	if m, ok := j.Model(j.SummaryModel); ok {
-		measure := j.measure(m)
-		model, window = j, measure.Capacity(m.Window)
+	if _, ok := j.Model(j.SummaryModel); ok {
+		model = j
 	}
-	return compaction.New(j.strategy, j.numbers, compaction.NewSummarizer(model, j.state.Counter, window))
+	summarizer := compaction.NewSummarizer(model, j.state.Counter, j.limits(j.SummaryModel)).Detecting(j.limits(j.DetectionModel))
+	return compaction.New(j.strategy, j.numbers, summarizer)
+}
+
+// limits returns the limits of a model in counted tokens, the defaults for one that is not known.
+func (j *job) limits(name string) compaction.Limits {
+	m, ok := j.Model(name)
+	if !ok {
+		return compaction.Limits{Window: llm.DefaultWindow}
+	}
+	measure := j.measure(m)
+	return compaction.Limits{Window: measure.Capacity(m.Window), Reply: measure.Capacity(m.MaxOutput)}
 }
 
 func (j *job) measure(m llm.Model) assembly.Measure {

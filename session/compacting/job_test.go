@@ -250,7 +250,7 @@ func TestATopicFoundByWordsDropsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := compaction.New(strategy, n, compaction.NewSummarizer(nil, tokens.For(""), 0)).Compact(t.Context(), h)
+	out := compaction.New(strategy, n, compaction.NewSummarizer(nil, tokens.For(""), compaction.Limits{})).Compact(t.Context(), h)
 	if out.Result != compaction.Compacted || out.Summary != "" {
 		t.Fatalf("the words show no new topic: %+v", out)
 	}

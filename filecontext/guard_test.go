@@ -364,6 +364,23 @@ func TestR09AnAllowedFileStays(t *testing.T) {
 	}
 }
 
+// R09: an allow that comes with an imported session is none of this user's.
+func TestR09AnImportedAllowDoesNotCount(t *testing.T) {
+	for _, state := range []string{
+		`{"state":"full","allowed":true,"hash":"x"}`, `{"state":"full","ALLOWED":true,"hash":"x"}`, `{"allowed":false,"state":"full","hash":"x","Allowed":true}`,
+	} {
+		f, err := Restore([]StoredFile{StoredFile{Path: ".env", State: []byte(state)}.Disallow()})
+		if e, ok := f.Get(".env"); err != nil || !ok || e.Allowed || e.Hash != "x" {
+			t.Errorf("%s is restored as %+v, %v", state, e, err)
+		}
+	}
+	for _, bad := range []string{"", "null", "[]", "{", `"x"`} {
+		if f := (StoredFile{Path: "a", State: []byte(bad)}).Disallow(); bad != "null" && string(f.State) != bad {
+			t.Errorf("%q becomes %q", bad, f.State)
+		}
+	}
+}
+
 func FuzzSecretPattern(f *testing.F) {
 	f.Add("!**/.ssh/", "/home/me/.ssh/id")
 	f.Add("*.pem", "/a.pem")

@@ -12,7 +12,7 @@ import (
 var errReplaced = errors.New("replaced by a link")
 
 // place is a folder that was admitted. A path is only a name: whoever can write to a parent folder can put a link to any
-// other folder in its place. So each access opens the folder anew, relative to the place above it, and compares it.
+// other folder in its place. So each access opens the folder again, relative to the place above it, and compares its identity.
 // It is immutable.
 type place struct {
 	path  string      // without links, when it was admitted

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -51,6 +52,26 @@ func (e Entry) Stored() StoredFile {
 		file.Buffer = []byte(e.Text)
 	}
 	return file
+}
+
+// Disallow returns the file without the user's allow for a secret-looking file, for files from elsewhere: what a user
+// allowed there is another file here.
+func (f StoredFile) Disallow() StoredFile {
+	var s map[string]json.RawMessage
+	if err := json.Unmarshal(f.State, &s); err != nil {
+		return f // Restore refuses it
+	}
+	for name := range s {
+		if strings.EqualFold(name, "allowed") { // as the decoder matches names
+			delete(s, name)
+		}
+	}
+	state, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // it was decoded from JSON
+	}
+	f.State = state
+	return f
 }
 
 // Restore returns the set for stored files. It omits files that are damaged or exceed the bounds and names them in the

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -310,5 +311,35 @@ func TestR02ARotationEndsOpenConnections(t *testing.T) {
 	}
 	if history := string(rawHistory(ts, e, sid)); !strings.Contains(history, "first, second") {
 		t.Errorf("the turn did not go on: %s", history)
+	}
+}
+
+// R09: an imported session reads no secret-looking file, whatever its export says was allowed; the user allows it again.
+func TestR09AnImportAllowsNothing(t *testing.T) {
+	ts := startServer(t)
+	ts.write(".env", "KEY=hidden")
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	addTo(ts, e, sid, ".env", map[string]any{"allow": true})
+	exported := call[struct{ Lines []json.RawMessage }](ts, e, "_strata/session/export", sid, nil)
+	var imported struct{ SessionID string }
+	if err := e.Call("_strata/session/import", map[string]any{"lines": exported.Lines, "done": true}, &imported); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Call("session/resume", map[string]any{"sessionId": imported.SessionID, "cwd": ts.work}, nil); err != nil {
+		t.Fatal(err)
+	}
+	reply := promptWith(t, e, imported.SessionID, words("What is in it?"))
+	if leftOut := leftOutOf(t, reply); leftOut["file:.env"] == "" {
+		t.Errorf("left out: %v", leftOut)
+	}
+	if told := rawOf(reply.Frames.Kind("notice")); !strings.Contains(told, "looks like a secret") {
+		t.Errorf("notices: %s", told)
+	}
+	ts.neverSent("hidden")
+	addTo(ts, e, imported.SessionID, ".env", map[string]any{"allow": true})
+	promptWith(t, e, imported.SessionID, words("And now?"))
+	if !strings.Contains(string(ts.upstream.Last().Body), "hidden") {
+		t.Error("the file is not sent although the user allows it")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strata/historystore"
 	"strata/rpc"
 	"strata/server/wire"
+	"strata/session/workspace"
 )
 
 // maxOpen is the maximum number of concurrent imports and forks.
@@ -166,7 +167,8 @@ func addLine(ch *history.Change, line *Line) error {
 		}
 		ch.Edits = append(ch.Edits, e.WithIDs(own))
 	case line.File != nil:
-		ch.PutFiles = append(ch.PutFiles, history.File{Path: line.File.Path, State: line.File.State, Buffer: line.File.Buffer})
+		file := history.File{Path: line.File.Path, State: line.File.State, Buffer: line.File.Buffer}
+		ch.PutFiles = append(ch.PutFiles, workspace.Imported(file))
 	case line.Call != nil:
 		c := *line.Call
 		c.ID, c.Turn = own(c.ID), own(c.Turn)

@@ -58,6 +58,9 @@ func (w *Workspace) Restore(stored []history.File) error {
 	return err
 }
 
+// Imported returns a file of an imported session as it may be stored: the user must allow secret-looking files again.
+func Imported(f history.File) history.File { return history.File(filecontext.StoredFile(f).Disallow()) }
+
 // Open opens the session's folders, the working folder first. If one is gone or not allowed the session goes on without
 // files. allowed returns an error for a folder in which no session may work.
 func (w *Workspace) Open(folders []string, limits filecontext.Limits, allowed func(folder string) error) {

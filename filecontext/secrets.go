@@ -1,0 +1,105 @@
+package filecontext
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// CheckSecretPattern returns an error if a text is not a pattern of secret-looking files: a name such as "*.pem", a
+// folder with everything in it such as ".ssh/", or the end of a path such as ".docker/config.json". "!" before it makes
+// an exception from the patterns before, and the pattern "default" stands for the built-in ones. Case is ignored; each
+// part between slashes has the syntax of path.Match.
+func CheckSecretPattern(text string) error {
+	_, err := parseSecrets([]string{text})
+	return err
+}
+
+// BuiltinSecrets is the pattern that stands for the built-in ones.
+const BuiltinSecrets = "default"
+
+// builtinSecrets are the files in which keys, tokens and passwords usually are.
+var builtinSecrets = []string{
+	".env*", "!.env.example", "!.env.sample", "!.env.template", "!.env.dist",
+	"id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "!id_*.pub",
+	"*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk",
+	".netrc", "_netrc", ".pgpass", ".my.cnf", ".htpasswd", ".npmrc", ".pypirc", ".git-credentials", ".vault-token", ".terraformrc",
+	"credentials", "credentials.json", "application_default_credentials.json", "kubeconfig",
+	".ssh/", ".gnupg/", ".aws/", ".azure/", ".kube/", ".docker/config.json", ".config/gcloud/",
+}
+
+// secrets are the patterns of secret-looking files. The last one that matches a file counts.
+type secrets []secretPattern
+
+type secretPattern struct {
+	parts  []string // of the path, in lower case
+	folder bool     // the parts are folders anywhere in the path, not its end
+	except bool
+}
+
+func parseSecrets(patterns []string) (secrets, error) {
+	var all secrets
+	for _, text := range patterns {
+		if text == BuiltinSecrets {
+			builtin, err := parseSecrets(builtinSecrets)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, builtin...)
+			continue
+		}
+		p, err := parseSecret(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+func parseSecret(text string) (secretPattern, error) {
+	var p secretPattern
+	rest, except := strings.CutPrefix(text, "!")
+	rest, folder := strings.CutSuffix(strings.TrimPrefix(rest, "**/"), "/")
+	p.except, p.folder = except, folder
+	for part := range strings.SplitSeq(strings.ToLower(rest), "/") {
+		if _, err := filepath.Match(part, ""); err != nil || part == "" || strings.ContainsRune(part, 0) {
+			return p, fmt.Errorf("%q is not a pattern of files", text)
+		}
+		p.parts = append(p.parts, part)
+	}
+	return p, nil
+}
+
+// match reports whether an absolute path looks like that of a secret.
+func (s secrets) match(path string) bool {
+	steps := strings.Split(strings.ToLower(filepath.ToSlash(path)), "/")
+	secret := false
+	for _, p := range s {
+		if p.except == secret && p.match(steps) {
+			secret = !p.except
+		}
+	}
+	return secret
+}
+
+func (p *secretPattern) match(steps []string) bool {
+	if !p.folder {
+		return len(steps) >= len(p.parts) && p.matchAt(steps[len(steps)-len(p.parts):])
+	}
+	for i := 0; i+len(p.parts) < len(steps); i++ {
+		if p.matchAt(steps[i:]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *secretPattern) matchAt(steps []string) bool {
+	for i, part := range p.parts {
+		if ok, err := filepath.Match(part, steps[i]); err != nil || !ok {
+			return false
+		}
+	}
+	return true
+}

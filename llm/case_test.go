@@ -186,7 +186,15 @@ func TestK6_09EventStreamRules(t *testing.T) {
 
 func TestK6_10LargeDataLines(t *testing.T) {
 	for _, wire := range wires {
-		for _, size := range []int{70 << 10, 1_200_000, 8 << 20} {
+		t.Run(fmt.Sprint(wire, " beyond the bound of an answer"), func(t *testing.T) {
+			long := strings.Repeat("0123456789abcdef", 8<<20/16)
+			up := newUpstream(t, upstream.Script{Steps: upstream.Texts(long, "end")})
+			res, err := newClient(t, up).Stream(t.Context(), ask(wire, "hi"), func(reply.Event) {})
+			if !errors.Is(err, reply.ErrTooLarge) || answerText(res) != long[:reply.MaxAnswer] {
+				t.Errorf("%d bytes of text, error %v", len(answerText(res)), err)
+			}
+		})
+		for _, size := range []int{70 << 10, 1_000_000} {
 			t.Run(fmt.Sprint(wire, size), func(t *testing.T) {
 				long := strings.Repeat("0123456789abcdef", size/16)
 				steps := append(upstream.Texts(long, "end"), upstream.Call("call_1", "write", `{"text":"`+long+`"}`)...)

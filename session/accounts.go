@@ -84,8 +84,12 @@ func (a *accounts) Count(text string, messages []history.Message, reply func(int
 	mailbox.Ask(a.mailbox, reply, func() {
 		counter, model := a.counter(), a.choices.model.Name
 		a.mailbox.Spawn(func() {
-			content.Measure(counter, messages)
-			n := counter.Count(text)
+			ctx := a.mailbox.Context()
+			n := counter.CountContext(ctx, text)
+			if err := content.Measure(ctx, counter, messages); err != nil {
+				reply(0, err)
+				return
+			}
 			for i := range messages {
 				n += messages[i].Tokens
 			}

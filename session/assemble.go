@@ -135,8 +135,8 @@ func (f *frontends) Commit(req CommitRequest, author *events.Cursor, reply func(
 		}
 		messages := f.number(req.Messages)
 		counter, model := f.counter(), f.choices.model
-		return func(context.Context) (step, error) {
-			if err := measured(counter, &model, messages); err != nil {
+		return func(ctx context.Context) (step, error) {
+			if err := measured(ctx, counter, &model, messages); err != nil {
 				return nil, err
 			}
 			return func() (work, error) { return f.storeCommit(a, messages, req.Usage, author, reply), nil }, nil

@@ -79,8 +79,10 @@ func (c *core) number(messages []history.Message) []history.Message {
 
 // measured sets the tokens of messages and the types of their pictures. It returns an error that names the message for a
 // message that no request to the model can hold.
-func measured(counter *tokens.Counter, model *llm.Model, messages []history.Message) error {
-	content.Measure(counter, messages)
+func measured(ctx context.Context, counter *tokens.Counter, model *llm.Model, messages []history.Message) error {
+	if err := content.Measure(ctx, counter, messages); err != nil {
+		return err
+	}
 	for i := range messages {
 		if err := content.Check(messages[i].Blocks, model); err != nil {
 			return fmt.Errorf("%w: messages[%d]: %w", ErrInvalid, i, err)

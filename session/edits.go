@@ -50,7 +50,7 @@ func (e *edits) append(messages []history.Message, author *events.Cursor, reply 
 		e.compacting.WhenDue()
 	}
 	return func(ctx context.Context) (step, error) {
-		if err := measured(counter, &model, messages); err != nil {
+		if err := measured(ctx, counter, &model, messages); err != nil {
 			return nil, err
 		}
 		return e.store("append messages", history.Change{Messages: messages}, stored)(ctx)
@@ -98,7 +98,7 @@ func (e *edits) replace(messages []history.Message, author *events.Cursor, reply
 		reply(replaced, nil)
 	}
 	return func(ctx context.Context) (step, error) {
-		if err := measured(counter, &model, messages); err != nil {
+		if err := measured(ctx, counter, &model, messages); err != nil {
 			return nil, err
 		}
 		for i := range messages {

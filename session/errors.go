@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"strata/history"
+	"strata/llm/reply"
 	"strata/session/assembly"
 	"strata/session/mailbox"
 )
@@ -23,8 +24,8 @@ var (
 // ErrInterrupted is how a turn ended that was running when the server died.
 var ErrInterrupted = errors.New("the server ended before the reply was complete; any partial reply was saved")
 
-// ErrTooLong ends a reply above MaxAnswer. The reply so far is kept.
-var ErrTooLong = errors.New("the provider did not end its reply: it was truncated at 2 MiB")
+// ErrTooLong ends a reply above reply.MaxAnswer. The reply up to there is kept.
+var ErrTooLong = reply.ErrTooLarge
 
 // BusyError says which turn keeps a session from taking a prompt. It is an ErrBusy.
 type BusyError struct{ TurnID string }

@@ -171,7 +171,7 @@ func (m *managed) file(path string) (filecontext.Entry, bool) {
 
 // say appends a message.
 func (m *managed) say(role history.Role, blocks ...history.Block) history.Message {
-	message := history.Message{ID: m.deps.NewID("msg_"), Seq: m.NextSeq(), Role: role, Blocks: blocks, Tokens: content.Tokens(m.counter(), blocks)}
+	message := history.Message{ID: m.deps.NewID("msg_"), Seq: m.NextSeq(), Role: role, Blocks: blocks, Tokens: content.Tokens(context.Background(), m.counter(), blocks)}
 	m.store.messages[message.Seq] = message
 	m.append([]history.Message{message})
 	return message

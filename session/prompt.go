@@ -192,7 +192,7 @@ func admit(ctx context.Context, s *assembly.State, reader *workspace.Reader, blo
 		return a, fmt.Errorf("%w: message: %w", ErrInvalid, err)
 	}
 	a.message.Role, a.message.Status = history.RoleUser, history.StatusComplete
-	a.message.Tokens = content.Tokens(s.Counter, a.message.Blocks)
+	a.message.Tokens = content.Tokens(ctx, s.Counter, a.message.Blocks)
 	return a, s.CheckPrompt(a.message.Tokens)
 }
 

@@ -18,10 +18,6 @@ import (
 	"strata/stability"
 )
 
-// MaxAnswer limits a reply's text and thinking in bytes. A turn that goes on is ended there. In JSON, where a byte takes up
-// to six, such a reply still fits into a frame of 16 MiB; the longest reply of a model is below 1 MiB.
-const MaxAnswer = 2 << 20
-
 // maxRequests limits the requests of a turn while it learns what its provider takes.
 const maxRequests = 4
 
@@ -149,7 +145,7 @@ func (t *turns) answer(of *turn, state assembly.State) {
 	var out outcome
 	err := t.mailbox.Guard(func() {
 		out = t.converse(of, state)
-		out.tokens = content.Tokens(state.Counter, out.result.Blocks)
+		out.tokens = content.Tokens(of.ctx, state.Counter, out.result.Blocks)
 	})
 	if err != nil {
 		out.err = err
@@ -235,24 +231,15 @@ func (r *requests) condense(ctx context.Context, state *assembly.State, by compa
 
 // receive sends a request, streams the reply and posts what arrives.
 func (t *turns) receive(of *turn, b *assembly.Built) (out outcome) {
-	size, cached := 0, false
-	ctx, stop := context.WithCancelCause(of.ctx)
-	defer stop(nil)
-	out.result, out.err = t.deps.Models.Stream(ctx, b.Request, func(e reply.Event) {
+	cached := false
+	out.result, out.err = t.deps.Models.Stream(of.ctx, b.Request, func(e reply.Event) {
 		if e.Kind == reply.EventUsage && !cached {
 			cached = true
 			b.Mirror.Answered(b.Plan, cacheUsage(*e.Usage))
 		}
-		if size += len(e.Text); size > MaxAnswer {
-			stop(ErrTooLong)
-			return
-		}
 		out.shown = out.shown || e.Kind == reply.EventText || e.Kind == reply.EventThinking
 		t.mailbox.Feed(func() { t.onEvent(of, e) })
 	})
-	if cause := context.Cause(ctx); errors.Is(cause, ErrTooLong) {
-		out.err = cause
-	}
 	return out
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -185,27 +184,6 @@ func TestWhenARequestIsSentAgain(t *testing.T) {
 				t.Errorf("%d calls, want %d", n, tt.calls)
 			}
 		})
-	}
-}
-
-// A reply may have as many bytes as the limit says; a longer one is ended, and what came is kept.
-func TestTheLongestReply(t *testing.T) {
-	for over, failed := range map[int]bool{0: false, 1: true} {
-		a := act(t)
-		result := a.prompt("hello", nil)
-		c := a.asked()
-		for range MaxAnswer / (64 << 10) {
-			c.say(strings.Repeat("x", 64<<10))
-		}
-		if over > 0 {
-			c.say(strings.Repeat("x", over))
-			<-c.ctx.Done()
-		} else {
-			c.end("x")
-		}
-		if r := <-result; (r.err != nil) != failed || failed != errors.Is(context.Cause(c.ctx), ErrTooLong) {
-			t.Errorf("%d bytes above the limit: %v", over, r.err)
-		}
 	}
 }
 

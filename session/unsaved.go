@@ -16,7 +16,7 @@ const (
 )
 
 // keepUnsaved keeps a result that could not be stored and retries until it is. Until then the session takes no prompt, so at
-// most one is kept, and its size is limited by MaxAnswer.
+// most one is kept, and its size is limited by reply.MaxAnswer.
 func (t *turns) keepUnsaved(e *ending, err error) {
 	t.unsaved = e
 	t.deps.Log.Error("result of a turn not stored, retrying",

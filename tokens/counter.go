@@ -6,6 +6,7 @@
 package tokens
 
 import (
+	"context"
 	"fmt"
 	"unicode/utf8"
 )
@@ -18,6 +19,9 @@ const (
 
 // Default is the encoding used for models whose encoding is unknown.
 const Default = O200k
+
+// sampleBytes is the length of the start of a text by which the rest is estimated. Counting it takes a small part of a second.
+const sampleBytes = 64 << 10
 
 // charsPerToken is used to estimate counts if the tokenizer fails.
 const charsPerToken = 4
@@ -57,15 +61,24 @@ func For(encoding string) *Counter {
 // Count returns the number of tokens in text. Special-token strings are ordinary text.
 // The count is exact for the encoding unless a split was forced (see nextChunk); then the error is below 0.3 %.
 // If the tokenizer fails, 4 characters count as one token.
-func (c *Counter) Count(text string) int { return c.recent.count(text, c.measure) }
+func (c *Counter) Count(text string) int { return c.CountContext(context.Background(), text) }
 
-func (c *Counter) measure(text string) int {
+// CountContext is Count, but once ctx has ended it counts no more than the first sampleBytes of text: the rest is
+// estimated to have as many tokens a byte.
+func (c *Counter) CountContext(ctx context.Context, text string) int {
+	return c.recent.count(text, func(text string) (n int, exact bool) { return c.measure(ctx, text) })
+}
+
+// measure counts text. exact is false if a part of it was estimated because ctx has ended.
+func (c *Counter) measure(ctx context.Context, text string) (n int, exact bool) {
 	enc, err := c.encoder()
 	if err != nil {
-		return estimate(text)
+		return estimate(text), true
 	}
-	n := 0
-	for text != "" {
+	for whole := len(text); text != ""; {
+		if counted := whole - len(text); counted >= sampleBytes && ctx.Err() != nil {
+			return n + n*len(text)/counted, false
+		}
 		end, forced := nextChunk(text)
 		n += count(enc, text[:end])
 		if forced {
@@ -73,7 +86,7 @@ func (c *Counter) measure(text string) int {
 		}
 		text = text[end:]
 	}
-	return n
+	return n, true
 }
 
 // seam returns the extra tokens caused by a split at cut, measured on the seamSize bytes on each side.

@@ -1,6 +1,7 @@
 package tokens
 
 import (
+	"context"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -250,7 +251,7 @@ func TestCountIsTheSameFromManyGoroutines(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if got := For(Default).measure(text); got != want {
+			if got, _ := For(Default).measure(t.Context(), text); got != want {
 				t.Errorf("counted %d, want %d", got, want)
 			}
 		})
@@ -292,7 +293,7 @@ func FuzzCount(f *testing.F) {
 	}
 	f.Add("\xff\xfe\x00")
 	f.Fuzz(func(t *testing.T, text string) {
-		n := For(CL100k).measure(text)
+		n := For(CL100k).Count(text)
 		if n < 0 || n > 3*len(text) || (n == 0) != (text == "") { // the tokenizer replaces an invalid byte by U+FFFD, three bytes
 			t.Errorf("%q counted as %d", text, n)
 		}
@@ -314,8 +315,37 @@ func BenchmarkCount(b *testing.B) {
 		b.Run(bench.name, func(b *testing.B) {
 			b.SetBytes(size)
 			for b.Loop() {
-				For(Default).measure(text)
+				For(Default).measure(b.Context(), text)
 			}
 		})
+	}
+}
+
+// A count that nobody waits for any more encodes only the start of a text, estimates the rest by it, and is not remembered.
+func TestR05CountingEndsWithItsContext(t *testing.T) {
+	encoded := 0
+	c := &Counter{encoder: func() (encoder, error) {
+		return encoderFunc(func(text string) []int {
+			encoded += len(text)
+			return make([]int, len(text)/5)
+		}), nil
+	}}
+	text := strings.Repeat("abcd\n", 8<<20/5)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	n := c.CountContext(ended, text)
+	if encoded < sampleBytes || encoded > 2*sampleBytes {
+		t.Errorf("%d of %d bytes are encoded", encoded, len(text))
+	}
+	encoded = 0
+	exact := c.CountContext(t.Context(), text)
+	if encoded < len(text) {
+		t.Errorf("the estimate is remembered: %d bytes are encoded", encoded)
+	}
+	if n < exact*98/100 || n > exact*102/100 {
+		t.Errorf("%d tokens are estimated, %d counted", n, exact)
+	}
+	if short := "abcd\nabcd\n"; c.CountContext(ended, short) != 2 {
+		t.Error("a short text is not counted")
 	}
 }

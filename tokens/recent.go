@@ -28,17 +28,21 @@ type fingerprint struct {
 
 var fingerprintSeed = maphash.MakeSeed()
 
-// count returns the count of a text, by calling measure if it is short or not remembered.
-func (r *recent) count(text string, measure func(string) int) int {
+// count returns the count of a text, by calling measure if it is short or not remembered. Only an exact count is
+// remembered.
+func (r *recent) count(text string, measure func(string) (n int, exact bool)) int {
 	if len(text) < recentBytes {
-		return measure(text)
+		n, _ := measure(text)
+		return n
 	}
 	key := fingerprint{maphash.String(fingerprintSeed, text), len(text)}
 	if n, known := r.find(key); known {
 		return n
 	}
-	n := measure(text)
-	r.add(key, n)
+	n, exact := measure(text)
+	if exact {
+		r.add(key, n)
+	}
 	return n
 }
 

@@ -6,13 +6,16 @@ import (
 	"strings"
 
 	"strata/history"
+	"strata/internal/clip"
 )
 
 // maxBlocks bounds the blocks of one answer.
 const maxBlocks = 10000
 
-// maxAnswer bounds all text, thinking and arguments of one answer, in bytes.
-const maxAnswer = 64 << 20
+// MaxAnswer bounds all that is kept of one answer, in bytes: text, thinking, seals, and the names, ids, arguments and
+// unknown members of calls. In JSON, where a byte takes up to six, such an answer still fits into a frame of 16 MiB; the
+// longest answer of a model is below 1 MiB.
+const MaxAnswer = 2 << 20
 
 // Answer collects what a stream delivers, and tells it on.
 type Answer struct {
@@ -43,7 +46,7 @@ type block struct {
 
 // open begins a block. It fails when there are too many.
 func (a *Answer) open(b history.Block) (*block, error) {
-	if err := a.grow(len(b.CallID) + len(b.Name) + len(b.Data)); err != nil || len(a.blocks) == maxBlocks {
+	if err := a.grow(len(b.CallID) + len(b.Name) + len(b.Data) + len(b.Signature)); err != nil || len(a.blocks) == maxBlocks {
 		return nil, ErrTooLarge
 	}
 	out := &block{Block: b}
@@ -76,17 +79,32 @@ func (a *Answer) openCall(providerID, name string) (*block, error) {
 	return b, a.nameCall(b, name)
 }
 
+// identify gives a call the provider's id if it has none.
+func (a *Answer) identify(b *block, providerID string) error {
+	if b.Origin.ID != "" || providerID == "" {
+		return nil
+	}
+	if err := a.grow(len(providerID)); err != nil {
+		return err
+	}
+	b.Origin.ID = providerID
+	return nil
+}
+
 // nameCall gives a call its name if it has none, and tells of the call with the arguments so far.
 func (a *Answer) nameCall(b *block, name string) error {
 	if b.Name != "" || name == "" {
 		return nil
+	}
+	if err := a.grow(len(name)); err != nil {
+		return err
 	}
 	b.Name = name
 	a.tell(Event{Kind: EventToolCall, Call: &ToolCallDelta{ID: b.CallID, Name: name}})
 	if args := b.text.String(); args != "" {
 		a.tell(Event{Kind: EventToolCall, Call: &ToolCallDelta{ID: b.CallID, Name: name, Args: args}})
 	}
-	return a.grow(len(name))
+	return nil
 }
 
 // keepExtra keeps members of a call that go back unchanged to its provider.
@@ -94,8 +112,11 @@ func (a *Answer) keepExtra(b *block, extra json.RawMessage) error {
 	if len(extra) == 0 {
 		return nil
 	}
+	if err := a.grow(len(extra)); err != nil {
+		return err
+	}
 	b.Origin.Extra = merged(b.Origin.Extra, extra)
-	return a.grow(len(extra))
+	return nil
 }
 
 func (a *Answer) hasCalls() bool {
@@ -129,12 +150,17 @@ func (a *Answer) add(b *block, f fragment) error {
 	return a.addText(b, b.join.add(f))
 }
 
+// addText appends text to b and tells it, both up to the bound: what is told is what is kept.
 func (a *Answer) addText(b *block, text string) error {
 	if text == "" {
 		return nil
 	}
-	if err := a.grow(len(text)); err != nil {
-		return err
+	room := MaxAnswer - a.size
+	err := a.grow(len(text))
+	if err != nil {
+		if text = clip.Bytes(text, room); text == "" {
+			return err
+		}
 	}
 	b.text.WriteString(text)
 	switch b.Type {
@@ -147,7 +173,7 @@ func (a *Answer) addText(b *block, text string) error {
 			a.tell(Event{Kind: EventToolCall, Call: &ToolCallDelta{ID: b.CallID, Name: b.Name, Args: text}})
 		}
 	}
-	return nil
+	return err
 }
 
 // Say appends text to the newest text block.
@@ -159,14 +185,20 @@ func (a *Answer) Say(text string) error {
 	return a.addText(b, text)
 }
 
-// sign appends to the provider's seal on a thinking block.
+// sign appends to the provider's seal on a thinking block. A seal that does not fit is dropped whole, since a part of one
+// is worth nothing.
 func (a *Answer) sign(b *block, seal string) error {
+	if err := a.grow(len(seal)); err != nil {
+		b.Signature = ""
+		return err
+	}
 	b.Signature += seal // one delta in practice
-	return a.grow(len(seal))
+	return nil
 }
 
+// grow takes note of n more bytes that are to be kept. After an error nothing more is.
 func (a *Answer) grow(n int) error {
-	if a.size += n; a.size > maxAnswer {
+	if a.size += n; a.size > MaxAnswer {
 		return ErrTooLarge
 	}
 	return nil

@@ -22,13 +22,13 @@ func (t *told) on(e Event) {
 func TestAnswerBounds(t *testing.T) {
 	a := &Answer{On: func(Event) {}}
 	b, _ := a.open(history.Block{Type: history.BlockText})
-	for range maxAnswer / (1 << 20) {
+	for range MaxAnswer / (1 << 20) {
 		if err := a.addText(b, strings.Repeat("x", 1<<20)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := a.addText(b, "x"); !errors.Is(err, ErrTooLarge) {
-		t.Errorf("text above the bound: %v", err)
+	if err := a.addText(b, "x"); !errors.Is(err, ErrTooLarge) || b.text.Len() != MaxAnswer {
+		t.Errorf("text above the bound: %v, %d bytes are kept", err, b.text.Len())
 	}
 	a = &Answer{On: func(Event) {}}
 	for range maxBlocks {

@@ -18,7 +18,7 @@ import (
 var (
 	ErrNoEnd      = errors.New("the stream ended before the answer was complete")
 	ErrUnreadable = errors.New("the stream holds an event that cannot be read")
-	ErrTooLarge   = errors.New("the answer is larger than this client takes")
+	ErrTooLarge   = errors.New("the provider did not end its reply: it was truncated at 2 MiB")
 )
 
 // Failure is a provider's error as far as it can be read: its words, and what classifies it.

@@ -218,8 +218,8 @@ func (s *openAIStream) call(part *openAICallPart, place int) error {
 		}
 		s.calls[part.index] = b
 	}
-	if b.Origin.ID == "" {
-		b.Origin.ID = part.id
+	if err := s.identify(b, part.id); err != nil {
+		return err
 	}
 	if err := s.nameCall(b, string(part.function.Name)); err != nil {
 		return err

@@ -103,6 +103,7 @@ var errorTable = []func(error) *rpc.Error{
 	as(func(e *workspace.EditRefusedError) *rpc.Error {
 		return &rpc.Error{Code: CodeEditRefused, Message: e.Error(), Data: map[string]string{"path": e.Path, "reason": string(e.Reason)}}
 	}),
+	is(session.ErrTooLong, CodeProvider, session.ErrTooLong.Error()),
 	as(func(e *llm.Error) *rpc.Error {
 		return &rpc.Error{Code: CodeProvider, Message: e.Error(), Data: providerData{
 			Status: e.Status, RetryAfterMs: e.RetryAfter.Milliseconds(), Partial: e.Partial,
@@ -113,7 +114,6 @@ var errorTable = []func(error) *rpc.Error{
 	is(history.ErrNotFound, CodeNotFound, "not found"),
 	is(historystore.ErrCursor, rpc.CodeInvalidParams, errCursor().Message),
 	is(session.ErrInterrupted, CodeProvider, session.ErrInterrupted.Error()),
-	is(session.ErrTooLong, CodeProvider, session.ErrTooLong.Error()),
 	is(session.ErrUnsaved, CodeStorage, session.ErrUnsaved.Error()),
 	is(historystore.ErrFull, CodeStorage, "the disk or the database is full; free some space and try again"),
 	is(historystore.ErrBusy, CodeStorage, "the database is locked by another process; try again"),

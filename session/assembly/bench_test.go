@@ -23,7 +23,7 @@ func (s *talk) say(role history.Role, words string) {
 	n := len(s.messages) + 1
 	blocks := []history.Block{{Type: history.BlockText, Text: words}}
 	s.messages = append(s.messages, history.Message{
-		ID: fmt.Sprint("msg_", n), Seq: int64(n), Role: role, Blocks: blocks, Tokens: content.Tokens(tokens.For(""), blocks),
+		ID: fmt.Sprint("msg_", n), Seq: int64(n), Role: role, Blocks: blocks, Tokens: content.Tokens(context.Background(), tokens.For(""), blocks),
 	})
 }
 

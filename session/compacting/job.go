@@ -144,8 +144,8 @@ func (j *job) Complete(ctx context.Context, c compaction.Call) (compaction.Reply
 		},
 	}
 	result, err := j.stream(ctx, request)
-	j.note(&request, &result, err)
-	j.learn(&request, err)
+	j.note(ctx, &request, &result, err)
+	j.learn(ctx, &request, err)
 	if err != nil {
 		return compaction.Reply{}, err
 	}
@@ -154,18 +154,15 @@ func (j *job) Complete(ctx context.Context, c compaction.Call) (compaction.Reply
 }
 
 // note notes a call and what it used; nothing if the provider did not answer.
-func (j *job) note(request *llm.Request, result *reply.Result, err error) {
+func (j *job) note(ctx context.Context, request *llm.Request, result *reply.Result, err error) {
 	if err != nil && !result.UsageReported && len(result.Blocks) == 0 {
 		return
 	}
-	reply := 0
-	for i := range result.Blocks {
-		reply += content.BlockTokens(j.state.Counter, &result.Blocks[i])
-	}
+	reply := content.Tokens(ctx, j.state.Counter, result.Blocks) - content.Tokens(ctx, j.state.Counter, nil)
 	model, _ := j.Model(request.Model)
 	model.Name = request.Model
 	measure := j.measure(model)
-	spent := measure.SpentBy(result, j.tokens(request), reply)
+	spent := measure.SpentBy(result, j.tokens(ctx, request), reply)
 	j.calls = append(j.calls, history.Call{
 		ID: j.NewID("call_"), Purpose: request.Purpose, Model: request.Model, Usage: spent.Usage, Cost: spent.Cost,
 		Estimated: spent.Estimated, At: j.Now(),
@@ -173,21 +170,21 @@ func (j *job) note(request *llm.Request, result *reply.Result, err error) {
 }
 
 // tokens counts a request.
-func (j *job) tokens(request *llm.Request) int {
+func (j *job) tokens(ctx context.Context, request *llm.Request) int {
 	n := 0
 	for i := range request.Entries {
-		n += content.Tokens(j.state.Counter, request.Entries[i].Blocks)
+		n += content.Tokens(ctx, j.state.Counter, request.Entries[i].Blocks)
 	}
 	return n
 }
 
 // learn learns from a call that was refused for its length.
-func (j *job) learn(request *llm.Request, failed error) {
+func (j *job) learn(ctx context.Context, request *llm.Request, failed error) {
 	e, ok := errors.AsType[*llm.Error](failed)
 	if !ok || e.Kind != llm.KindContext {
 		return
 	}
-	model, counted := request.Model, j.tokens(request)
+	model, counted := request.Model, j.tokens(ctx, request)
 	m, _ := j.Model(model)
 	r := assembly.ContextRefusal(e, counted, j.state.Calibrations.Apply(model, counted), request.MaxOutput, m.Window)
 	if r.Counted > 0 {

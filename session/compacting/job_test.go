@@ -146,7 +146,7 @@ func TestARefusalTeachesTheCount(t *testing.T) {
 		if n > 1 {
 			return said(on, "Well done.", 100)
 		}
-		return reply.Result{}, &llm.Error{Kind: llm.KindContext, Counted: m.tokens(&r.calls[0]) * 3 / 2}
+		return reply.Result{}, &llm.Error{Kind: llm.KindContext, Counted: m.tokens(t.Context(), &r.calls[0]) * 3 / 2}
 	}
 	m = modelled(t, r)
 	if out := m.run(t.Context()); out.Result != compaction.Compacted || len(m.calls) != 1 {

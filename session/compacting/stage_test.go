@@ -67,7 +67,7 @@ func (st *stage) id(prefix string) string {
 
 func (st *stage) say(role history.Role, blocks ...history.Block) *history.Message {
 	st.messages = append(st.messages, history.Message{
-		ID: st.id("msg_"), Seq: st.seq(), Role: role, Blocks: blocks, Tokens: content.Tokens(st.counter(), blocks),
+		ID: st.id("msg_"), Seq: st.seq(), Role: role, Blocks: blocks, Tokens: content.Tokens(context.Background(), st.counter(), blocks),
 	})
 	return &st.messages[len(st.messages)-1]
 }

@@ -10,12 +10,14 @@ import (
 	"strata/tokens"
 )
 
-// Measure sets the tokens of messages, and the types and sizes of their pictures.
-func Measure(counter *tokens.Counter, messages []history.Message) {
+// Measure sets the tokens of messages, and the types and sizes of their pictures. It returns the error of ctx if that ends
+// before.
+func Measure(ctx context.Context, counter *tokens.Counter, messages []history.Message) error {
 	for i := range messages {
 		Identify(messages[i].Blocks)
-		messages[i].Tokens = Tokens(counter, messages[i].Blocks)
+		messages[i].Tokens = Tokens(ctx, counter, messages[i].Blocks)
 	}
+	return ctx.Err()
 }
 
 // Identify sets the type and the size in pixels of pictures by their bytes, since the size decides the cost and providers
@@ -32,32 +34,33 @@ func Identify(blocks []history.Block) {
 	}
 }
 
-// Tokens returns the tokens of a message's content, framing included.
-func Tokens(c *tokens.Counter, blocks []history.Block) int {
+// Tokens returns the tokens of a message's content, framing included. Once ctx has ended long texts are estimated: a turn
+// that is cancelled ends at once, however long its reply is.
+func Tokens(ctx context.Context, c *tokens.Counter, blocks []history.Block) int {
 	n := tokens.MessageOverhead
 	for i := range blocks {
-		n += BlockTokens(c, &blocks[i])
+		n += blockTokens(ctx, c, &blocks[i])
 	}
 	return n
 }
 
-// BlockTokens returns the tokens of a block.
-func BlockTokens(c *tokens.Counter, b *history.Block) int {
+func blockTokens(ctx context.Context, c *tokens.Counter, b *history.Block) int {
+	count := func(text string) int { return c.CountContext(ctx, text) }
 	switch b.Type {
 	case history.BlockImage:
 		return tokens.Image(b.Width, b.Height)
 	case history.BlockToolCall:
-		return c.Count(b.Name) + c.Count(b.Args)
+		return count(b.Name) + count(b.Args)
 	case history.BlockToolResult:
 		n := 0
 		for i := range b.Content {
-			n += BlockTokens(c, &b.Content[i])
+			n += blockTokens(ctx, c, &b.Content[i])
 		}
 		return n
 	case history.BlockLink, history.BlockResource:
-		return c.Count(b.URI) + c.Count(b.Name) + c.Count(b.Text)
+		return count(b.URI) + count(b.Name) + count(b.Text)
 	default:
-		return c.Count(b.Text)
+		return count(b.Text)
 	}
 }
 

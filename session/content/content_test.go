@@ -33,7 +33,9 @@ func result(parts ...history.Block) history.Block {
 // A picture has the type and size of its bytes, also in the result of a tool; its cost follows from the size.
 func TestPicturesAreMeasuredByTheirBytes(t *testing.T) {
 	messages := []history.Message{{Blocks: []history.Block{drawn(t, 400, 300, "image/webp"), result(drawn(t, 200, 100, "image/jpeg"))}}}
-	Measure(tokens.For(""), messages)
+	if err := Measure(t.Context(), tokens.For(""), messages); err != nil {
+		t.Fatal(err)
+	}
 	outer, inner := messages[0].Blocks[0], messages[0].Blocks[1].Content[0]
 	if outer.MIME != "image/png" || outer.Width != 400 || outer.Height != 300 {
 		t.Errorf("%s, %d x %d", outer.MIME, outer.Width, outer.Height)
@@ -135,7 +137,9 @@ func TestPicturesThatAreRefusedWithTheirMessage(t *testing.T) {
 // Each of several pictures in one tool's result leaves on its own, and the others stay.
 func TestPicturesOfOneResultLeaveOneByOne(t *testing.T) {
 	m := history.Message{ID: "a", Seq: 1, Role: history.RoleTool, Blocks: []history.Block{result(drawn(t, 900, 900, ""), text("and"), drawn(t, 900, 900, ""))}}
-	Measure(tokens.For(""), []history.Message{m})
+	if err := Measure(t.Context(), tokens.For(""), []history.Message{m}); err != nil {
+		t.Fatal(err)
+	}
 	g := new(Gallery)
 	g.Add(&m)
 	view := []history.Viewed{{Head: m.Head(Bytes(m.Blocks))}}

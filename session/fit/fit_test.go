@@ -92,7 +92,7 @@ func newDesk(r *rand.Rand, greedy bool) *desk {
 			text = "--- FULL CONTENT: a.go ---\n" + strings.Repeat("the same\n", 20)
 		}
 		m := history.Message{ID: fmt.Sprint("m", i), Seq: int64(i + 1), Role: role, Blocks: []history.Block{{Type: history.BlockText, Text: text}}}
-		m.Tokens = content.Tokens(counter, m.Blocks)
+		m.Tokens = content.Tokens(context.Background(), counter, m.Blocks)
 		d.messages[m.Seq] = m
 		d.request.Pictures.Add(&m)
 		heads = append(heads, m.Head(content.Bytes(m.Blocks)))

@@ -26,7 +26,7 @@ func told(texts ...string) *desk {
 		if i%2 == 0 {
 			m.Role = history.RoleUser
 		}
-		m.Tokens = content.Tokens(d.request.Counter, m.Blocks)
+		m.Tokens = content.Tokens(context.Background(), d.request.Counter, m.Blocks)
 		d.messages[m.Seq] = m
 		heads = append(heads, m.Head(content.Bytes(m.Blocks)))
 	}

@@ -1,0 +1,61 @@
+package server
+
+import (
+	"strings"
+	"testing"
+
+	"strata/history"
+	"strata/internal/testclient"
+	"strata/internal/upstream"
+	"strata/llm/reply"
+	"strata/server/wire"
+)
+
+// A tool call whose arguments never end is ended at the limit of a reply, and the session goes on. A turn with long
+// arguments can be cancelled, and ends with the server.
+func TestR05ArgumentsThatNeverEnd(t *testing.T) {
+	t.Parallel()
+	ts := startServer(t)
+	e, sid := attached(t, ts)
+	args := make([]string, 200)
+	for i := range args {
+		args[i] = strings.Repeat("x", 1<<20)
+	}
+	ts.upstream.Push(upstream.Script{Steps: upstream.Call("c1", "write", append([]string{`{"text":"`}, args...)...)})
+	_, err := e.Prompt(sid, "write")
+	wireFault(t, err, wire.CodeProvider)
+	last := lastMessage(t, e, sid)
+	if last.Status != history.StatusFailed || len(last.Blocks) != 1 || len(last.Blocks[0].Args) > reply.MaxAnswer || !last.Blocks[0].Incomplete {
+		t.Errorf("the reply is %s, with %d blocks", last.Status, len(last.Blocks))
+	}
+
+	gate := make(chan struct{})
+	defer close(gate)
+	long := append(upstream.Call("c2", "write", `{"text":"`, args[0]), upstream.Text("and"), upstream.Hold(gate))
+	ts.upstream.Push(upstream.Script{Steps: long}, upstream.Script{Steps: long})
+	turn := e.Start(sid, "again")
+	e.Expect(testclient.Says(sid, testclient.AgentChunk, "and"))
+	must(t, e.Cancel(sid))
+	if reply, err := turn.Wait(); err != nil || reply.StopReason != "cancelled" {
+		t.Errorf("the cancelled turn ended with %q, %v", reply.StopReason, err)
+	}
+	e.Start(sid, "once more")
+	e.Expect(testclient.Says(sid, testclient.AgentChunk, "andand"))
+	ts.close()
+}
+
+// Clients receive exactly the text of a reply that is stored, also if the reply is ended at the limit.
+func TestR06WhatIsShownIsStored(t *testing.T) {
+	t.Parallel()
+	ts := startServer(t)
+	e, sid := attached(t, ts)
+	long := strings.Repeat("€", 100<<10)
+	ts.upstream.Push(upstream.Script{Steps: append([]upstream.Step{upstream.Thinking("hm", "")}, upstream.Texts(long, long, long, long, long, long, long, long)...)})
+	_, err := e.Prompt(sid, "write")
+	wireFault(t, err, wire.CodeProvider)
+	last := lastMessage(t, e, sid)
+	shown, stored := e.Frames().Of(sid).Text(testclient.AgentChunk), last.PlainText()
+	if shown != stored || len(stored) > reply.MaxAnswer || len(stored) < reply.MaxAnswer-100 {
+		t.Errorf("%d bytes are shown, %d are stored, the limit is %d", len(shown), len(stored), reply.MaxAnswer)
+	}
+}

@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// ErrUnchanged is matched by the errors of a store after which nothing of a change is stored.
+var ErrUnchanged = errors.New("nothing was stored")
+
 // ErrNotFound is returned, wrapped with its subject, for a session, turn or message that is not stored.
 var ErrNotFound = errors.New("not found")
 

@@ -10,9 +10,10 @@ import (
 )
 
 // Commit stores a change atomically and returns when it is on disk. Concurrent changes share one fsync; each can fail
-// alone. On error nothing was stored. The error is history.ErrNotFound if the session or turn does not exist,
-// ErrDuplicate if an id, sequence number or prompt id is in use, and ErrBusy or ErrFull if a retry may succeed. A
-// deleted or hidden session accepts changes until its purge starts.
+// alone. The error is history.ErrNotFound if the session or turn does not exist, ErrDuplicate if an id, sequence number or
+// prompt id is in use, and ErrBusy or ErrFull if a retry may succeed. After an error that is history.ErrUnchanged nothing
+// is stored; after any other the change can be committed again, which succeeds without effect if it was stored. A deleted
+// or hidden session accepts changes until its purge starts.
 //
 // The end of a turn updates the session's UpdatedAt. Times are stored in UTC with microseconds. A record that a change
 // both drops and puts is kept. A blob is kept until a layout of its session with KeepBlobs omits it or the session is
@@ -22,7 +23,10 @@ func (s *Store) Commit(ctx context.Context, ch history.Change) error {
 	_, _, since := s.messages.lookup(nil)
 	p, err := prepare(&ch)
 	if err == nil {
-		err = s.write(ctx, "commit", kinds(&ch), p.apply)
+		err = s.write(ctx, "commit", kinds(&ch), p.write)
+	}
+	if errors.Is(err, errAgain) {
+		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("store change of session %s: %w", ch.Session, err)

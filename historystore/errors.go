@@ -24,22 +24,22 @@ var (
 
 	// ErrBusy means that another process held a lock on the database for longer than the busy timeout.
 	// Nothing was stored; a retry may succeed.
-	ErrBusy = errors.New("database is busy")
+	ErrBusy error = refusal("database is busy")
 
 	// ErrFull means that the disk is full. Nothing was stored.
-	ErrFull = errors.New("disk is full")
+	ErrFull error = refusal("disk is full")
 
 	// ErrReadOnly means that the database cannot be written. Nothing was stored.
-	ErrReadOnly = errors.New("database is read-only")
+	ErrReadOnly error = refusal("database is read-only")
 
-	// ErrDuplicate means that a record with the same id, sequence number or prompt id exists.
-	ErrDuplicate = errors.New("already stored")
+	// ErrDuplicate means that another record with the same id, sequence number or prompt id exists. Nothing was stored.
+	ErrDuplicate error = refusal("already stored")
 
 	// ErrCursor means that a cursor is malformed or belongs to another list.
 	ErrCursor = errors.New("invalid cursor")
 
 	// ErrClosed means that the store was closed.
-	ErrClosed = errors.New("store is closed")
+	ErrClosed error = refusal("store is closed")
 )
 
 // translate converts an error of SQLite to one of this package, by its code. It keeps the text but not the type.

@@ -84,7 +84,7 @@ func (r *recovery) restore(ctx context.Context, id string) error {
 	return nil
 }
 
-// restoreEnding stores an ending, unless it is already stored, and removes its file. It keeps the file if the session is
+// restoreEnding stores an ending, which may be stored already, and removes its file. It keeps the file if the session is
 // not in this database, since servers on several databases share the folder, and if the turn has another ending, for
 // the user to compare.
 func (r *recovery) restoreEnding(ctx context.Context, path string, ch history.Change) error {
@@ -94,14 +94,11 @@ func (r *recovery) restoreEnding(ctx context.Context, path string, ch history.Ch
 		r.log.Warn("recovery file kept: its session is not in this database", slog.String("file", path))
 		return nil
 	case errors.Is(err, historystore.ErrDuplicate):
-		stored, taken := r.holds(ctx, ch)
-		if !taken {
+		if !r.taken(ctx, ch) {
 			return err
 		}
-		if !stored {
-			r.log.Error("recovery file kept: its turn has another ending in the database", slog.String("file", path))
-			return nil
-		}
+		r.log.Error("recovery file kept: its turn has another ending in the database", slog.String("file", path))
+		return nil
 	case err != nil:
 		return err
 	}
@@ -109,19 +106,12 @@ func (r *recovery) restoreEnding(ctx context.Context, path string, ch history.Ch
 	return os.Remove(path)
 }
 
-// holds reports whether the messages of an ending are stored unchanged, and whether their sequence numbers are taken.
-func (r *recovery) holds(ctx context.Context, ch history.Change) (stored, taken bool) {
+// taken reports whether the sequence numbers of an ending's messages are in use.
+func (r *recovery) taken(ctx context.Context, ch history.Change) bool {
 	seqs := make([]int64, len(ch.Messages))
 	for i := range ch.Messages {
 		seqs[i] = ch.Messages[i].Seq
 	}
-	found, err := r.store.Messages(ctx, ch.Session, seqs)
-	if err != nil {
-		return false, false
-	}
-	stored = true
-	for i := range found {
-		stored = stored && found[i].ID == ch.Messages[i].ID && found[i].PlainText() == ch.Messages[i].PlainText()
-	}
-	return stored, true
+	_, err := r.store.Messages(ctx, ch.Session, seqs)
+	return err == nil
 }

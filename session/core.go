@@ -52,7 +52,7 @@ func (c *core) emit(e events.Event) uint64 { return c.events.Emit(e) }
 func (c *core) store(what string, change history.Change, then func()) work {
 	change.Session = c.id
 	return func(ctx context.Context) (step, error) {
-		if err := c.deps.Store.Commit(ctx, change); err != nil {
+		if err := commit(ctx, c.deps.Store, change); err != nil {
 			return nil, fmt.Errorf("%s: %w: %w", what, ErrStorage, err)
 		}
 		return mailbox.Done(then), nil
@@ -123,7 +123,7 @@ func (c *core) evict(b *assembly.Built) error {
 		c.workspace.TakeDirty(&change)
 	})
 	b.Refreshed = nil
-	err := c.deps.Store.Commit(context.WithoutCancel(c.mailbox.Context()), change)
+	err := commit(context.WithoutCancel(c.mailbox.Context()), c.deps.Store, change)
 	c.mailbox.Wait(func() {
 		if err != nil {
 			c.workspace.UntakeDirty(&change)
@@ -144,7 +144,7 @@ func (c *core) evict(b *assembly.Built) error {
 func (c *core) amend(edit history.Edit, what string) error {
 	c.mailbox.Wait(func() { edit.ID, edit.Seq, edit.At = c.deps.NewID("edit_"), c.context.NextSeq(), c.deps.Now() })
 	change := history.Change{Session: c.id, Edits: []history.Edit{edit}}
-	if err := c.deps.Store.Commit(context.WithoutCancel(c.mailbox.Context()), change); err != nil {
+	if err := commit(context.WithoutCancel(c.mailbox.Context()), c.deps.Store, change); err != nil {
 		return fmt.Errorf("%w: %w", ErrStorage, err)
 	}
 	c.mailbox.Wait(func() {

@@ -28,7 +28,7 @@ func (t *turns) finish(of *turn) {
 	of.stop()
 	e := t.newEnding(of)
 	t.mailbox.Spawn(func() {
-		err := t.deps.Store.Commit(context.WithoutCancel(t.mailbox.Context()), e.change)
+		err := commit(context.WithoutCancel(t.mailbox.Context()), t.deps.Store, e.change)
 		t.tell(func() { t.finished(e, err) })
 	})
 }

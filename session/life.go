@@ -70,7 +70,7 @@ func (s *Session) recoverCompaction(ctx context.Context, stored *history.Compact
 	if end == nil {
 		return
 	}
-	if err := s.deps.Store.Commit(ctx, history.Change{Session: s.id, Compaction: end}); err != nil {
+	if err := commit(ctx, s.deps.Store, history.Change{Session: s.id, Compaction: end}); err != nil {
 		s.deps.Log.Warn("compaction not ended, the next load does it", slog.String("session", s.id), slog.Any("error", err))
 	}
 }

@@ -30,11 +30,11 @@ func (p *partial) stop() {
 	}
 }
 
-// keepPartial notes text that is to be saved, and saves if there is enough of it. The chunk that is being saved does not
-// grow.
+// keepPartial notes text that is to be saved, and saves if there is enough of it. A chunk does not grow once a save of it
+// was tried: it may be on disk although that failed.
 func (t *turns) keepPartial(of *turn, kind history.BlockType, text string) {
 	p := &of.partial
-	if last := len(p.chunks) - 1; last >= 0 && p.chunks[last].Kind == kind && len(p.chunks[last].Text) < partialBytes && !(p.saving && last == 0) {
+	if last := len(p.chunks) - 1; last >= 0 && p.chunks[last].Kind == kind && len(p.chunks[last].Text) < partialBytes && !((p.saving || p.failed) && last == 0) {
 		p.chunks[last].Text += text
 	} else {
 		p.chunks = append(p.chunks, history.Partial{Turn: of.record.ID, N: p.n, Kind: kind, Text: text})

@@ -25,7 +25,7 @@ func (c *core) recover(ctx context.Context, loaded *history.Loaded) error {
 			Tokens: content.Tokens(ctx, c.counter(), blocks), At: record.EndedAt, Model: c.choices.model.Name, Status: history.StatusInterrupted,
 		}}
 	}
-	if err := c.deps.Store.Commit(ctx, change); err != nil {
+	if err := commit(ctx, c.deps.Store, change); err != nil {
 		return fmt.Errorf("recover turn %s: %w: %w", record.ID, ErrStorage, err)
 	}
 	c.context.append(change.Messages)

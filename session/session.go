@@ -75,7 +75,7 @@ func Create(deps *Deps, record history.Session) *Session {
 	record.UpdatedAt = record.CreatedAt
 	s := newSession(deps, record.ID)
 	go s.main(nil, func(ctx context.Context) (history.Loaded, error) {
-		err := deps.Store.Commit(ctx, history.Change{Session: record.ID, Create: &record})
+		err := commit(ctx, deps.Store, history.Change{Session: record.ID, Create: &record})
 		if err != nil {
 			return history.Loaded{}, fmt.Errorf("create session: %w: %w", ErrStorage, err)
 		}

@@ -91,9 +91,7 @@ func forgetting(t *testing.T, loses func(ch *history.Change) bool) (*acted, *for
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.Session = lone(t, f, a.provider, func(d *Deps) {
-		d.Pool, d.Host, d.Rules.Profiles = pool, describingHost{}, profiles
-	})
+	a.Session = loneOf(t, f, a.provider, describingHost{}, func(d *Deps) { d.Pool, d.Rules.Profiles = pool, profiles })
 	return a, f
 }
 

@@ -86,9 +86,13 @@ func lone(t *testing.T, store Store, streamer Streamer) *Session {
 }
 
 // loneOf returns a session of a host that is closed at the end of the test.
-func loneOf(t *testing.T, store Store, streamer Streamer, host Host) *Session {
+func loneOf(t *testing.T, store Store, streamer Streamer, host Host, change ...func(*Deps)) *Session {
 	t.Helper()
-	return created(t, depsOf(store, streamer, host))
+	deps := depsOf(store, streamer, host)
+	for _, f := range change {
+		f(deps)
+	}
+	return created(t, deps)
 }
 
 // depsOf returns what a session needs; its only model has a window of 8,000 tokens.

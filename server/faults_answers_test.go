@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -57,5 +58,51 @@ func TestR06WhatIsShownIsStored(t *testing.T) {
 	shown, stored := e.Frames().Of(sid).Text(testclient.AgentChunk), last.PlainText()
 	if shown != stored || len(stored) > reply.MaxAnswer || len(stored) < reply.MaxAnswer-100 {
 		t.Errorf("%d bytes are shown, %d are stored, the limit is %d", len(shown), len(stored), reply.MaxAnswer)
+	}
+}
+
+// outcomeOf returns what a prompt's result says beyond ACP.
+func outcomeOf(t *testing.T, r testclient.Reply) wire.PromptOutcome {
+	t.Helper()
+	var result wire.PromptResult
+	must(t, json.Unmarshal(r.Result, &result))
+	return result.Meta.Strata
+}
+
+// A reply that the end of the server interrupts is told from one that the user cancelled: in the response, in the events,
+// in the transcript, and when the prompt is sent again after a restart.
+func TestF34InterruptedIsNotCancelled(t *testing.T) {
+	t.Parallel()
+	for status, end := range map[history.TurnStatus]func(ts *testServer, e *testclient.Editor, sid string){
+		history.TurnCancelled:   func(ts *testServer, e *testclient.Editor, sid string) { must(t, e.Cancel(sid)) },
+		history.TurnInterrupted: func(ts *testServer, e *testclient.Editor, sid string) { ts.close() },
+	} {
+		ts := startServer(t)
+		gate := make(chan struct{})
+		ts.upstream.Push(held(gate, "the first words", ""))
+		e, sid := attached(t, ts)
+		prompt := []any{words("hello")}
+		turn := e.StartWith(sid, prompt, "p1")
+		e.Expect(testclient.Says(sid, testclient.AgentChunk, "the first words"))
+		end(ts, e, sid)
+		answer, err := turn.Wait()
+		close(gate)
+		if err != nil || answer.StopReason != "cancelled" || outcomeOf(t, answer).Status != status {
+			t.Errorf("%s: the response is %s, %v", status, answer.Result, err)
+		}
+		if got := rawOf(e.Frames().Kind("turn_finished")); !strings.Contains(got, `"status":"`+string(status)+`"`) {
+			t.Errorf("%s: the event is %s", status, got)
+		}
+		ts.close()
+		ts.start()
+		e = ts.editor()
+		if last := lastMessage(t, e, sid); string(last.Status) != string(status) || last.PlainText() != "the first words" {
+			t.Errorf("%s: the transcript ends with %s %q", status, last.Status, last.PlainText())
+		}
+		again, err := e.StartWith(sid, prompt, "p1").Wait()
+		if err != nil || again.StopReason != "cancelled" || outcomeOf(t, again).Status != status {
+			t.Errorf("%s: sent again, the response is %s, %v", status, again.Result, err)
+		}
+		ts.close()
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strata/history"
 )
 
-// The pace at which the text of a running reply is put on disk.
+// The pace at which the text of a running reply is put on disk, after its first words, which are saved at once.
 const (
 	partialEvery = 250 * time.Millisecond
 	partialBytes = 4 << 10
@@ -17,7 +17,8 @@ const (
 type partial struct {
 	chunks []history.Partial // waiting; adjacent text of one kind is one chunk
 	bytes  int
-	n      int // next chunk's number
+	n      int  // next chunk's number
+	begun  bool // a save was tried
 	saving bool
 	failed bool // the last save failed: the next one waits for its time
 	timer  *time.Timer
@@ -49,7 +50,7 @@ func (t *turns) pacePartial(of *turn) {
 	p := &of.partial
 	switch {
 	case p.saving || len(p.chunks) == 0 || of.outcome != nil:
-	case p.bytes >= partialBytes && !p.failed:
+	case !p.begun, p.bytes >= partialBytes && !p.failed:
 		t.savePartial(of)
 	case p.timer == nil:
 		p.timer = time.AfterFunc(partialEvery, func() { t.tell(func() { t.partialDue(of) }) })
@@ -67,7 +68,7 @@ func (t *turns) partialDue(of *turn) {
 func (t *turns) savePartial(of *turn) {
 	p := &of.partial
 	p.stop()
-	p.saving = true
+	p.begun, p.saving = true, true
 	chunk := p.chunks[0]
 	t.mailbox.Spawn(func() {
 		err := t.deps.Store.Commit(t.mailbox.Context(), history.Change{Session: t.id, Partial: &chunk})

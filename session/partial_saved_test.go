@@ -147,3 +147,30 @@ func TestPartialTextReachesTheDisk(t *testing.T) {
 		})
 	}
 }
+
+// The first words of a reply are on disk at once, without waiting for more of them.
+func TestF34TheFirstWordsAreSavedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &diskStore{lockedStore: newLockedStore()}
+		s := lone(t, store, streamFunc(func(on func(reply.Event)) reply.Result {
+			for i, words := range []string{"first", " second", " third"} {
+				on(reply.Event{Kind: reply.EventText, Text: words})
+				synctest.Wait() // no time passes
+				if got := store.said(t, history.BlockText); got != "first" {
+					t.Errorf("%q is on disk after %d deltas", got, i+1)
+				}
+			}
+			time.Sleep(2 * partialEvery)
+			if got := store.said(t, history.BlockText); got != "first second third" || store.saves != 2 {
+				t.Errorf("%q is on disk after %d saves", got, store.saves)
+			}
+			return reply.Result{Blocks: []history.Block{{Type: history.BlockText, Text: "first second third"}}, StopReason: reply.StopEndTurn}
+		}))
+		prompt := Prompt{Blocks: []history.Block{{Type: history.BlockText, Text: "hello"}}}
+		if _, err := answerOf(func(reply func(PromptResult, error)) {
+			s.Prompt(prompt, nil, func(result PromptResult, _ uint64, err error) { reply(result, err) })
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -252,12 +252,13 @@ type PromptResult struct {
 
 // PromptOutcome is the part of a prompt's result that ACP does not define.
 type PromptOutcome struct {
-	TurnID    string        `json:"turnId"`
-	UserID    string        `json:"userMessageId"`
-	MessageID string        `json:"messageId"`
-	Usage     history.Usage `json:"usage"`
-	Cost      float64       `json:"cost"` // US dollars
-	LeftOut   []fit.Omitted `json:"leftOut,omitempty"`
+	TurnID    string             `json:"turnId"`
+	UserID    string             `json:"userMessageId"`
+	MessageID string             `json:"messageId,omitempty"` // of the reply; absent if there is none
+	Status    history.TurnStatus `json:"status"`              // completed, cancelled or interrupted
+	Usage     history.Usage      `json:"usage"`
+	Cost      float64            `json:"cost"` // US dollars
+	LeftOut   []fit.Omitted      `json:"leftOut,omitempty"`
 }
 
 // NewPromptResult returns the result of session/prompt.
@@ -265,7 +266,7 @@ func NewPromptResult(p session.PromptResult) PromptResult {
 	t := p.Turn
 	result := PromptResult{StopReason: t.StopReason}
 	result.Meta.Strata = PromptOutcome{
-		TurnID: t.ID, UserID: t.UserID, MessageID: t.ReplyID, Usage: t.Usage, Cost: t.Cost, LeftOut: p.LeftOut,
+		TurnID: t.ID, UserID: t.UserID, MessageID: t.ReplyID, Status: t.Status, Usage: t.Usage, Cost: t.Cost, LeftOut: p.LeftOut,
 	}
 	return result
 }

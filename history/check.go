@@ -10,7 +10,8 @@ import (
 const maxBlocks = 1000
 
 // CheckBlocks validates the blocks of a message appended by a client: their types must fit the role, and their required
-// fields must be set. It returns the blocks without empty texts and without fields that their types do not use.
+// fields must be set. It returns the blocks without empty texts and without fields that their types do not use. Only a
+// message of the assistant may be empty: a model may say nothing.
 func CheckBlocks(role Role, blocks []Block) ([]Block, error) {
 	if len(blocks) > maxBlocks {
 		return nil, fmt.Errorf("%d blocks exceeds the limit of %d", len(blocks), maxBlocks)
@@ -25,7 +26,7 @@ func CheckBlocks(role Role, blocks []Block) ([]Block, error) {
 			kept = append(kept, b)
 		}
 	}
-	if len(kept) == 0 {
+	if len(kept) == 0 && role != RoleAssistant {
 		return nil, errors.New("the message is empty")
 	}
 	return kept, nil

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -9,7 +10,9 @@ import (
 	"strata/internal/testclient"
 	"strata/internal/upstream"
 	"strata/llm/reply"
+	"strata/rpc"
 	"strata/server/wire"
+	"strata/session/assembly"
 )
 
 // A tool call whose arguments never end is ended at the limit of a reply, and the session goes on. A turn with long
@@ -104,5 +107,106 @@ func TestF34InterruptedIsNotCancelled(t *testing.T) {
 			t.Errorf("%s: sent again, the response is %s, %v", status, again.Result, err)
 		}
 		ts.close()
+	}
+}
+
+// A reply that says nothing is stored as it is, with the id that the response names, and told by a notice. The next request
+// and a summary know of it.
+func TestF23EmptyReplies(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		script upstream.Script
+		blocks int
+		notice string
+	}{
+		"nothing":       {upstream.Script{}, 0, "The model's reply is empty."},
+		"thinking only": {upstream.Script{Steps: []upstream.Step{upstream.Thinking("hm", "")}}, 1, "The model's reply is empty."},
+		"blanks only":   {upstream.Script{Steps: upstream.Texts(" \n", "  ")}, 1, "The model's reply is empty."},
+		"cut thinking": {upstream.Script{Steps: []upstream.Step{upstream.Thinking("hm", "")}, StopReason: "max_tokens"}, 1,
+			"The model's reply is empty: it reached its output limit before any text."},
+	} {
+		for _, model := range []string{"local/test", "claude/test"} {
+			t.Run(name+" "+model, func(t *testing.T) {
+				t.Parallel()
+				ts := startServerOn(t, storeDefaults, upstream.Options{Strict: true}, func(o *Options) { o.Sessions.DefaultConfig.Model = model })
+				e, sid := attached(t, ts)
+				ts.upstream.Push(tt.script)
+				answer, err := e.Prompt(sid, "first")
+				must(t, err)
+				last := lastMessage(t, e, sid)
+				if last.Role != history.RoleAssistant || last.Status != history.StatusComplete || len(last.Blocks) != tt.blocks || last.Blocks == nil || !last.InView {
+					t.Errorf("the reply is %+v", last)
+				}
+				if id := outcomeOf(t, answer).MessageID; id == "" || id != last.ID {
+					t.Errorf("the response names %q, the reply is %s", id, last.ID)
+				}
+				if got := rawOf(answer.Frames.Kind("notice")); !strings.Contains(got, tt.notice+`"`) {
+					t.Errorf("the notice is %s", got)
+				}
+				ts.close() // what follows is built of what is stored
+				ts.start(func(o *Options) { o.Sessions.DefaultConfig.Model = model })
+				e = ts.editor()
+				mustPrompt(t, e, sid, "second")
+				sent := ts.upstream.Last().Messages
+				if !strings.Contains(fmt.Sprint(sent), "(empty reply)") || len(sent) < 3 {
+					t.Errorf("sent: %+v", sent)
+				}
+			})
+		}
+	}
+}
+
+// A turn that ends before the model says anything has no reply, and its response names none.
+func TestF23NoReplyHasNoID(t *testing.T) {
+	t.Parallel()
+	ts := startServer(t)
+	e, sid := attached(t, ts)
+	gate := make(chan struct{})
+	defer close(gate)
+	ts.upstream.Push(upstream.Script{Steps: []upstream.Step{upstream.Hold(gate)}})
+	prompt := []any{words("hello")}
+	turn := e.StartWith(sid, prompt, "p1")
+	e.Expect(testclient.Sees(sid, "turn_started"))
+	must(t, e.Cancel(sid))
+	for range 2 { // the second time it is the stored result
+		answer, err := turn.Wait()
+		if err != nil || answer.StopReason != "cancelled" || outcomeOf(t, answer).MessageID != "" {
+			t.Errorf("the response is %s, %v", answer.Result, err)
+		}
+		turn = e.StartWith(sid, prompt, "p1")
+	}
+	if _, err := turn.Wait(); err != nil {
+		t.Error(err)
+	}
+	if last := lastMessage(t, e, sid); last.Role != history.RoleUser {
+		t.Errorf("the transcript ends with %+v", last)
+	}
+}
+
+// A frontend can append and commit an empty reply; other messages must say something.
+func TestF23EmptyRepliesOfFrontends(t *testing.T) {
+	t.Parallel()
+	ts := startServer(t)
+	e, sid := attached(t, ts)
+	for _, content := range []any{"", []any{}, []any{words("")}} {
+		call[map[string]any](ts, e, "_strata/history/append", sid, map[string]any{"messages": []any{message("user", "question"), message("assistant", content)}})
+		if last := lastMessage(t, e, sid); last.Role != history.RoleAssistant || last.Blocks == nil || len(last.Blocks) != 0 {
+			t.Errorf("%v: stored as %+v", content, last)
+		}
+		for _, role := range []string{"user", "tool"} {
+			err := e.Call("_strata/history/append", map[string]any{"sessionId": sid, "messages": []any{message(role, content)}}, nil)
+			if fault := wireFault(t, err, rpc.CodeInvalidParams); !strings.Contains(fault.Message, "messages[0].content") {
+				t.Errorf("%s %v: %v", role, content, err)
+			}
+		}
+	}
+	assembled := call[assembly.Assembled](ts, e, "_strata/context/assemble", sid, nil)
+	call[map[string]any](ts, e, "_strata/context/commit", sid, map[string]any{"assemblyId": assembled.AssemblyID, "messages": []any{message("assistant", "")}})
+	for _, m := range assembled.Messages {
+		for i := range m.Content {
+			if b := &m.Content[i]; b.Type == history.BlockText && strings.TrimSpace(b.Text) == "" {
+				t.Errorf("a blank text is sent as %s", m.Role)
+			}
+		}
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"fmt"
 
 	"strata/history"
+	"strata/llm/reply"
 	"strata/session/assembly"
+	"strata/session/content"
 	"strata/session/events"
 	"strata/tokens"
 )
@@ -15,7 +17,7 @@ type ending struct {
 	turn   *turn
 	spent  assembly.Spent // by the turn's model call; zero if the provider did not answer
 	change history.Change
-	reply  *history.Message // nil if the model said nothing
+	reply  *history.Message // nil if the turn ended before the model said anything; a complete reply can be empty
 	err    error            // for the client
 }
 
@@ -50,7 +52,10 @@ func (t *turns) newEnding(of *turn) *ending {
 		t.core.answered(&of.built, &e.change)
 	}
 	t.workspace.TakeDirty(&e.change)
-	if blocks := of.outcome.result.Blocks; len(blocks) > 0 {
+	if blocks := of.outcome.result.Blocks; len(blocks) > 0 || status == history.StatusComplete {
+		if blocks == nil {
+			blocks = []history.Block{}
+		}
 		e.reply = &history.Message{
 			ID: record.ReplyID, Seq: t.context.NextSeq(), Turn: record.ID, Role: history.RoleAssistant, Blocks: blocks,
 			Tokens: of.outcome.tokens, At: record.EndedAt, Model: of.model.Name, Status: status,
@@ -119,13 +124,14 @@ func (t *turns) finished(e *ending, err error) {
 		t.saved(e)
 	}
 	t.accounts.emitUsage(of.record.ID, t.used(e), of.model.Window)
+	if r := e.reply; r != nil && r.Status == history.StatusComplete && content.Empty(r.Blocks) {
+		t.emit(events.Event{Kind: events.Notice, Turn: of.record.ID, Text: emptyReply(of.record.StopReason)})
+	}
 	finished := events.TurnFinishedInfo{
 		TurnID: of.record.ID, Status: of.record.Status, StopReason: of.record.StopReason,
 		Usage: of.record.Usage, Cost: of.record.Cost, Estimated: e.spent.Estimated, Error: of.record.Failure,
 	}
-	if e.reply != nil {
-		finished.MessageID = e.reply.ID
-	}
+	finished.MessageID = e.messageID()
 	seq := t.emit(events.Event{Kind: events.TurnFinished, Turn: of.record.ID, Data: finished, Settled: t.context.LastSeq()})
 	t.deps.Meter.TurnFinished(of.record.Status, of.record.Usage, of.record.Cost)
 	result, failure := e.result()
@@ -159,12 +165,28 @@ func (t *turns) used(e *ending) int {
 // result returns what clients that wait for the turn receive. A turn that was cancelled while its result was being stored
 // has the stop reason that the client relies on, whatever is stored.
 func (e *ending) result() (PromptResult, error) {
-	r := PromptResult{Turn: e.turn.record, LeftOut: e.turn.omitted}
+	r := PromptResult{Turn: e.turn.record, MessageID: e.messageID(), LeftOut: e.turn.omitted}
 	if e.turn.cancelled {
 		r.Turn.StopReason = "cancelled"
 		return r, nil
 	}
 	return r, e.err
+}
+
+// messageID returns the id of the reply, empty for none.
+func (e *ending) messageID() string {
+	if e.reply == nil {
+		return ""
+	}
+	return e.reply.ID
+}
+
+// emptyReply returns the notice about a complete reply that says nothing.
+func emptyReply(stopReason string) string {
+	if stopReason == string(reply.StopMaxTokens) {
+		return "The model's reply is empty: it reached its output limit before any text."
+	}
+	return "The model's reply is empty."
 }
 
 // refusal returns the error for requests received before the turn's result is stored.

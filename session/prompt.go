@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"strata/history"
@@ -23,8 +24,9 @@ type Prompt struct {
 
 // PromptResult is how a turn ended, for those that wait for it.
 type PromptResult struct {
-	Turn    history.Turn
-	LeftOut []fit.Omitted
+	Turn      history.Turn
+	MessageID string // of the reply; empty for none
+	LeftOut   []fit.Omitted
 }
 
 // PromptReply receives how a turn ended. seq is the event that must have been delivered before; err is set if the prompt was
@@ -82,11 +84,12 @@ func (t *turns) refuseNew(p Prompt, because error, reply PromptReply) {
 		reply(PromptResult{}, 0, because)
 		return
 	}
+	transcript := t.context.Transcript()
 	t.mailbox.Spawn(func() {
 		var again *earlier
 		switch err := t.sentBefore(context.WithoutCancel(t.mailbox.Context()), p.ID); {
 		case errors.As(err, &again):
-			result, err := storedResult(again.turn)
+			result, err := storedResult(again.turn, transcript)
 			reply(result, 0, err)
 		case err != nil:
 			reply(PromptResult{}, 0, err)
@@ -112,7 +115,7 @@ func (t *turns) refuse(begun *turn, err error) {
 	begun.stop()
 	var again *earlier
 	if errors.As(err, &again) {
-		result, err := storedResult(again.turn)
+		result, err := storedResult(again.turn, t.context.Transcript())
 		begun.reply(result, 0, err)
 	} else {
 		begun.reply(PromptResult{}, 0, err)
@@ -125,9 +128,12 @@ type earlier struct{ turn history.Turn }
 
 func (e *earlier) Error() string { return "the prompt was sent before" }
 
-// storedResult returns a stored turn as the result of its prompt.
-func storedResult(t history.Turn) (PromptResult, error) {
+// storedResult returns a stored turn of a transcript as the result of its prompt.
+func storedResult(t history.Turn, transcript []history.Head) (PromptResult, error) {
 	result := PromptResult{Turn: t}
+	if slices.ContainsFunc(transcript, func(h history.Head) bool { return h.ID == t.ReplyID }) {
+		result.MessageID = t.ReplyID
+	}
 	if t.Failure != nil {
 		return result, &StoredError{Failure: *t.Failure}
 	}

@@ -266,7 +266,7 @@ func NewPromptResult(p session.PromptResult) PromptResult {
 	t := p.Turn
 	result := PromptResult{StopReason: t.StopReason}
 	result.Meta.Strata = PromptOutcome{
-		TurnID: t.ID, UserID: t.UserID, MessageID: t.ReplyID, Status: t.Status, Usage: t.Usage, Cost: t.Cost, LeftOut: p.LeftOut,
+		TurnID: t.ID, UserID: t.UserID, MessageID: p.MessageID, Status: t.Status, Usage: t.Usage, Cost: t.Cost, LeftOut: p.LeftOut,
 	}
 	return result
 }

@@ -3,6 +3,7 @@ package assembly
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"strata/filecontext"
@@ -134,7 +135,7 @@ func (r *renderer) entry(e *stability.Entry) error {
 	if e.Kind == stability.Message {
 		for i, v := range r.byKey[e.Key].Messages {
 			m := history.Patched(r.messages[v.Seq], v.Patches)
-			out := llm.Entry{Kind: llm.EntryMessage, Role: m.Role, Blocks: content.Typed(m.Blocks), Model: m.Model}
+			out := llm.Entry{Kind: llm.EntryMessage, Role: m.Role, Blocks: said(&m), Model: m.Model}
 			if i == len(r.byKey[e.Key].Messages)-1 {
 				out.Mark = mark
 			}
@@ -159,6 +160,26 @@ func (r *renderer) entry(e *stability.Entry) error {
 		r.closeBlock(mark)
 	}
 	return nil
+}
+
+// What a request contains of a message that says nothing: providers refuse a message without text.
+const (
+	emptyReply   = "(empty reply)"
+	emptyMessage = "(empty message)"
+)
+
+// said returns the content of a message as it is sent. A damaged message has none.
+func said(m *history.Message) []history.Block {
+	blocks := content.Typed(m.Blocks)
+	if m.Status == history.StatusDamaged || !content.Empty(blocks) {
+		return blocks
+	}
+	text := emptyMessage
+	if m.Role == history.RoleAssistant {
+		text = emptyReply
+	}
+	blocks = slices.DeleteFunc(slices.Clone(blocks), func(b history.Block) bool { return b.Type == history.BlockText })
+	return append(blocks, history.Block{Type: history.BlockText, Text: text})
 }
 
 // text returns the bytes of an entry that is no message.

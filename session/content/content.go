@@ -5,6 +5,8 @@ package content
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"strata/history"
 	"strata/tokens"
@@ -72,6 +74,13 @@ func Bytes(blocks []history.Block) int {
 		n += 64 + len(b.Text) + len(b.Data)*4/3 + len(b.Args) + len(b.URI) + Bytes(b.Content)
 	}
 	return n
+}
+
+// Empty reports whether content says nothing: it has at most thinking and blanks.
+func Empty(blocks []history.Block) bool {
+	return !slices.ContainsFunc(blocks, func(b history.Block) bool {
+		return b.Type != history.BlockThinking && (b.Type != history.BlockText || strings.TrimSpace(b.Text) != "")
+	})
 }
 
 // Failed reports whether a message has the result of a tool that failed.

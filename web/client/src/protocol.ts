@@ -322,8 +322,10 @@ export interface PromptResult {
 export interface PromptOutcome {
   turnId: string;
   userMessageId: string;
-  /** The id of the reply. */
-  messageId: string;
+  /** The id of the reply. Missing if the turn ended before the model said anything. */
+  messageId?: string;
+  /** `interrupted`: the server stopped. ACP's `stopReason` is then `cancelled`. */
+  status: 'completed' | 'cancelled' | 'interrupted';
   usage: Usage;
   /** US dollars. */
   cost: number;

@@ -26,7 +26,7 @@ type narrow struct {
 func (p *narrow) Stream(_ context.Context, req llm.Request, on func(reply.Event)) (reply.Result, error) {
 	m, counted := p.models[req.Model], 0
 	for i := range req.Entries {
-		counted += content.Tokens(p.st.counter(), req.Entries[i].Blocks)
+		counted += content.Tokens(context.Background(), p.st.counter(), req.Entries[i].Blocks)
 	}
 	if n := p.st.learned.Apply(m.Name, counted); n+req.MaxOutput > m.Window || req.MaxOutput > m.MaxOutput || req.MaxOutput <= 0 {
 		p.t.Errorf("%s: a call of %d tokens for a reply of %d; the window has %d, the longest reply %d", req.Purpose, n, req.MaxOutput, m.Window, m.MaxOutput)

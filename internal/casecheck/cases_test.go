@@ -90,7 +90,7 @@ func TestFaultsAndDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := decodeFaults("F11\tRefused.\nR02\tOpen.\n")
+	found, err := decodeFaults("F11\tRefused.\nR99\tOpen.\n")
 	if err != nil {
 		t.Fatal(err)
 	}

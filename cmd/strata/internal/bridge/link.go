@@ -316,7 +316,7 @@ func (b *bridge) reconnect(ctx context.Context, previous, attempt int, stopped b
 func (b *bridge) editorWaits() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.requests.list) > 0 || len(b.wanted) > 0
+	return len(b.requests.list) > 0 || b.held
 }
 
 // pause returns the pause before an attempt, counted from 1.
@@ -326,11 +326,7 @@ func pause(attempt int) time.Duration {
 
 // open opens a connection, on which it continues the editor's sessions. It starts a server if that is allowed.
 func (b *bridge) open(ctx context.Context, previous int, start bool) (*connect.Stream, error) {
-	dial := connect.DialRunning
-	if start {
-		dial = connect.Dial
-	}
-	server, err := dial(ctx, b.Process)
+	server, err := b.dial(ctx, start)
 	if err != nil {
 		return nil, err
 	}

@@ -70,9 +70,11 @@ type bridge struct {
 	requests requests        // of the editor
 	asked    asked           // requests of the server
 	sessions sessions        // that the editor has opened
+	held     bool            // a message of the editor waits for a connection
 	monitors bool            // the editor has subscribed to the events of all sessions
 
-	wanted chan struct{} // receives when the editor waits for a connection; has a buffer of 1
+	dial   func(ctx context.Context, start bool) (*connect.Stream, error) // connects; may start a server
+	wanted chan struct{}                                                  // receives when the editor waits for a connection; has a buffer of 1
 }
 
 // proxy passes frames in both directions until the editor disconnects, there is no server, or ctx ends.
@@ -80,10 +82,16 @@ func proxy(ctx context.Context, p *cli.Process) error {
 	b := &bridge{
 		Process: p, input: newLines(p.Stdin), editor: rpc.NewLineStream(p.Stdin, p.Stdout, closerOf(p.Stdin), rpc.Limits{}),
 		changed: make(chan struct{}), wanted: make(chan struct{}, 1),
+		dial: func(ctx context.Context, start bool) (*connect.Stream, error) {
+			if start {
+				return connect.Dial(ctx, p)
+			}
+			return connect.DialRunning(ctx, p)
+		},
 	}
 	b.limit.Store(rpc.DefaultFrameBytes)
 	defer b.editor.Close(closeNormal, "")
-	server, err := connect.Dial(ctx, p)
+	server, err := b.dial(ctx, true)
 	if err != nil {
 		return err
 	}
@@ -186,6 +194,7 @@ func (b *bridge) send(ctx context.Context, m message) error {
 		b.sending.Lock()
 		b.mu.Lock()
 		server, changed := b.server, b.changed
+		b.held = server == nil
 		if server != nil && m.request != nil {
 			b.requests.add(m.request)
 		}

@@ -3,11 +3,14 @@ package bridge
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"strata/cmd/strata/internal/connect"
 	"strata/rpc"
 )
 
@@ -63,6 +66,73 @@ func TestF36PausesGrowToABound(t *testing.T) {
 			t.Fatalf("pause %d is %v after %v", attempt, p, last)
 		}
 		last = p
+	}
+}
+
+// dials counts the attempts to connect, all of which fail.
+type dials struct{ starting, looking atomic.Int64 }
+
+func (d *dials) fail(_ context.Context, start bool) (*connect.Stream, error) {
+	if start {
+		d.starting.Add(1)
+	} else {
+		d.looking.Add(1)
+	}
+	return nil, errors.New("the disk is full")
+}
+
+func TestF36TheWaitForAServerIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d dials
+		b := bridge{dial: d.fail, wanted: make(chan struct{}, 1)}
+		b.requests.add(of("1", methodPrompt))
+		start := time.Now()
+		_, _, err := b.reconnect(t.Context(), 7, 0, true)
+		const want = "no connection to a server for 2m0s: the disk is full"
+		if took := time.Since(start); err == nil || err.Error() != want || took < giveUpTime || took > giveUpTime+longestPause {
+			t.Errorf("after %v: %v", took, err)
+		}
+		if starting, looking := d.starting.Load(), d.looking.Load(); looking > 0 || starting < 25 || starting > 40 {
+			t.Errorf("%d attempts to start a server, %d to find one", starting, looking)
+		}
+	})
+}
+
+// An editor that waits for nothing is not left by its agent. A stopped server is not replaced, but another one is used.
+func TestF36AnIdleEditorKeepsItsAgent(t *testing.T) {
+	for _, stopped := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			var d dials
+			b := bridge{dial: d.fail, wanted: make(chan struct{}, 1), changed: make(chan struct{})}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			done := make(chan error, 1)
+			go func() {
+				_, _, err := b.reconnect(ctx, 7, 0, stopped)
+				done <- err
+			}()
+			time.Sleep(24 * time.Hour)
+			synctest.Wait()
+			if starting, looking := d.starting.Load(), d.looking.Load(); (starting > 0) == stopped || starting > 40 || looking < 10_000 {
+				t.Errorf("stopped %t: in a day, %d attempts to start a server, %d to find one", stopped, starting, looking)
+			}
+			select {
+			case err := <-done:
+				t.Fatalf("stopped %t: ended with %v", stopped, err)
+			default:
+			}
+			before, asked := d.starting.Load(), time.Now()
+			go b.send(ctx, message{})
+			synctest.Wait()
+			if n := d.starting.Load() - before; n != 1 {
+				t.Errorf("stopped %t: %d attempts to start a server at once", stopped, n)
+			}
+			if err := <-done; err == nil || time.Since(asked) < giveUpTime {
+				t.Errorf("stopped %t: after %v: %v", stopped, time.Since(asked), err)
+			}
+			cancel()
+			synctest.Wait()
+		})
 	}
 }
 

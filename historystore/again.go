@@ -1,38 +1,6 @@
 package historystore
 
-import (
-	"errors"
-
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
-
-	"strata/history"
-)
-
-// errAgain is returned by write if all of the change is stored already.
-var errAgain = errors.New("the change is stored already")
-
-// write writes the change. If it was written before, by a commit whose result the caller did not receive, it writes nothing
-// and returns errAgain.
-func (p *prepared) write(tx *writeTx) error {
-	err := p.apply(tx)
-	var e *sqlite.Error
-	if !errors.As(err, &e) || !duplicate(e) && e.Code() != sqlite3.SQLITE_CONSTRAINT_TRIGGER {
-		return err
-	}
-	stored, lookup := p.stored(tx)
-	switch {
-	case lookup != nil:
-		return lookup
-	case stored:
-		return errAgain
-	}
-	return err
-}
-
-func duplicate(e *sqlite.Error) bool {
-	return e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY || e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE
-}
+import "errors"
 
 // stored reports whether every row that the change inserts exists with the same content, and whether its turn has ended
 // in the same way. What a change replaces or deletes needs no look: doing it again changes nothing.
@@ -69,11 +37,3 @@ func (p *prepared) stored(tx *writeTx) (bool, error) {
 	}
 	return all, errors.Join(errs...)
 }
-
-// A refusal is an error after which nothing is stored, so that a caller needs no further attempt to know.
-type refusal string
-
-func (r refusal) Error() string { return string(r) }
-
-// Is reports whether target is history.ErrUnchanged.
-func (r refusal) Is(target error) bool { return target == history.ErrUnchanged }

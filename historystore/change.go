@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"strata/history"
 )
 
@@ -99,4 +102,37 @@ func (p *prepared) apply(tx *writeTx) error {
 		}
 	}
 	return nil
+}
+
+// errAgain is returned by write if all of the change is stored already.
+var errAgain = errors.New("the change is stored already")
+
+// write writes the change. If it was written before, by a commit whose result the caller did not receive, it writes nothing
+// and returns errAgain.
+func (p *prepared) write(tx *writeTx) error {
+	err := p.apply(tx)
+	if !isDuplicate(err) {
+		return err
+	}
+	stored, lookup := p.stored(tx)
+	switch {
+	case lookup != nil:
+		return lookup
+	case stored:
+		return errAgain
+	}
+	return err
+}
+
+// isDuplicate reports whether a row with the same key exists.
+func isDuplicate(err error) bool {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code() {
+	case sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_TRIGGER:
+		return true
+	}
+	return false
 }

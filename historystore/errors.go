@@ -74,3 +74,11 @@ func damaged(path, detail string) error {
 	return fmt.Errorf("%w: %s: %s; nothing was deleted: restore the file from a backup, or move it away "+
 		"to start with a new one (sqlite3's .recover may save its content)", ErrDamaged, path, detail)
 }
+
+// A refusal is an error after which nothing is stored, so that a caller needs no further attempt to know.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// Is reports whether target is history.ErrUnchanged.
+func (r refusal) Is(target error) bool { return target == history.ErrUnchanged }

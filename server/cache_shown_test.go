@@ -208,6 +208,7 @@ func hunkStart(line string) (int, error) {
 }
 
 func TestPatch(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ text, diff, want string }{
 		{"a\nb\nc\n", "--- x\n+++ x\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n", "a\nB\nc\n"},
 		{"", "--- x\n+++ x\n@@ -0,0 +1 @@\n+a\n", "a\n"},

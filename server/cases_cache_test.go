@@ -131,6 +131,7 @@ func TestK3_04OrderChangesNoByte(t *testing.T) {
 
 // A file that moves into L3 does not change the bytes of L0 to L2.
 func TestK3_04NewFileLeavesUpperTiersAlone(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, "ripple")
 	turn := func() upstream.Read {
 		s.clock.advance(time.Minute)
@@ -179,6 +180,7 @@ func upperPrefix(s *stage, read upstream.Read) string {
 
 // A time in the system prompt invalidates the whole cached prefix each minute, a date at midnight.
 func TestK3_05TheClockChangesNoByte(t *testing.T) {
+	t.Parallel()
 	for _, layout := range bothLayouts {
 		t.Run(layout, func(t *testing.T) {
 			s, control := newStage(t, layout), newStage(t, layout)
@@ -236,6 +238,7 @@ func contentOf(req *upstream.Request) (all []string) {
 // If only the newest block has a breakpoint, a turn with more tool blocks than the provider's look-back writes the
 // whole history to the cache again.
 func TestK3_07TurnsOfManyBlocksStayCached(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, "log")
 	s.write("a.go", lines("a", 60))
 	s.call("_strata/files/add", map[string]any{"path": "a.go"})

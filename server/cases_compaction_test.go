@@ -44,6 +44,7 @@ func (ts *testServer) untilOver(e *testclient.Editor, sid string) {
 
 // A compaction runs once: afterwards, the compacted history is counted.
 func TestK1_01TheCountFollowsTheCompaction(t *testing.T) {
+	t.Parallel()
 	ts, s := startCompacting(t, 10_000, upstream.Options{}, withCompaction(t, atThirtyPercent))
 	e, sid := attached(t, ts)
 	before := statusOf(ts, e, sid)
@@ -91,6 +92,7 @@ func usageOf(t *testing.T, fs testclient.Frames, sid string) (used []int) {
 
 // A summary without gain is attempted at most twice; then the history must have grown.
 func TestK1_02FruitlessCompactionsPause(t *testing.T) {
+	t.Parallel()
 	ts, s := startCompacting(t, 10_000, upstream.Options{}, withCompaction(t, atThirtyPercent))
 	s.does(func(req *upstream.Request) upstream.Script {
 		_, said, _ := strings.Cut(req.LastText(), "<conversation>")
@@ -122,6 +124,7 @@ func TestK1_02FruitlessCompactionsPause(t *testing.T) {
 
 // If a compaction would make a short conversation longer, the conversation remains unchanged, byte for byte.
 func TestK1_03ACompactionNeverMakesLonger(t *testing.T) {
+	t.Parallel()
 	ts, s := startCompacting(t, 100_000, upstream.Options{}, withCompaction(t))
 	s.says(upstream.Text(strings.Repeat("The summary goes on. ", 1200))) // 6,000 tokens
 	e, sid := attached(t, ts)
@@ -225,6 +228,7 @@ func TestK1_04BatchesStayWholeAtEveryCut(t *testing.T) {
 
 // Prompts sent while a summary is written are answered immediately, stored once, and survive a restart.
 func TestK1_06PromptsDuringACompaction(t *testing.T) {
+	t.Parallel()
 	ts, s := startCompacting(t, 100_000, upstream.Options{}, withCompaction(t))
 	e, sid := attached(t, ts)
 	ts.talk(e, sid, 12)
@@ -262,6 +266,7 @@ func TestK1_06PromptsDuringACompaction(t *testing.T) {
 
 // A second compaction that is stopped while its summary streams changes nothing, whoever stops it.
 func TestK1_07AStoppedCompactionChangesNothing(t *testing.T) {
+	t.Parallel()
 	for _, stop := range []string{"cancelled", "beside a prompt", "the client vanishes", "the session is closed"} {
 		t.Run(stop, func(t *testing.T) {
 			ts, s := startCompacting(t, 100_000, upstream.Options{}, withCompaction(t))

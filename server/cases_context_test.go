@@ -73,6 +73,7 @@ func (l *errorLog) Handle(_ context.Context, r slog.Record) error {
 }
 
 func TestK2_02SpecialTokensAreText(t *testing.T) {
+	t.Parallel()
 	const special = "<|endoftext|> <|im_start|> <|fim_prefix|> <|endofprompt|>"
 	log := &errorLog{Handler: slog.DiscardHandler}
 	ts := startServerOn(t, storeDefaults, upstream.Options{Strict: true}, func(o *Options) { o.Log = slog.New(log) })
@@ -214,6 +215,7 @@ func TestK2_08UnknownModelsAreCountedOffline(t *testing.T) {
 }
 
 func TestK3_01PictureWithoutWords(t *testing.T) {
+	t.Parallel()
 	overWires(t, func(t *testing.T, ts *testServer, _ upstream.Wire) {
 		e := ts.editor()
 		sid := e.NewSession(ts.work)
@@ -229,6 +231,7 @@ func TestK3_01PictureWithoutWords(t *testing.T) {
 }
 
 func TestK3_02BlankAnswersAndPrompts(t *testing.T) {
+	t.Parallel()
 	overWires(t, func(t *testing.T, ts *testServer, format upstream.Wire) {
 		e := ts.editor()
 		sid := e.NewSession(ts.work)

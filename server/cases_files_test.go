@@ -96,6 +96,7 @@ func categoryTokens(b assembly.Breakdown, name string) int {
 }
 
 func TestK5_04FilesThatDisappear(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	ts.write("f1.txt", strings.Repeat("the first file\n", 50))
 	ts.write("f2.txt", strings.Repeat("the second file\n", 50))
@@ -193,6 +194,7 @@ func (ts *testServer) makeUnreadable(name string) {
 }
 
 func TestK5_05FilesThatAreNoText(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	utf16le := []byte{0xff, 0xfe}
 	for _, c := range utf16.Encode([]rune("wide wörds\r\n")) {
@@ -270,6 +272,7 @@ func (ts *testServer) symlink(target, name string) {
 }
 
 func TestK5_07NothingLeadsOutOfTheWorkspace(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	outside := t.TempDir()
 	if err := os.WriteFile(filepath.Join(outside, "secret.txt"), []byte("the secret"), 0o600); err != nil {
@@ -336,6 +339,7 @@ func TestK5_07NothingLeadsOutOfTheWorkspace(t *testing.T) {
 
 // The settings can forbid the folder of a stored session: the session then works without files.
 func TestK5_07FoldersThatAreForbiddenLater(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	ts.write("secret.txt", "the secret")
 	ts.write("AGENTS.md", "the rules of the place")
@@ -357,6 +361,7 @@ func TestK5_07FoldersThatAreForbiddenLater(t *testing.T) {
 }
 
 func TestK5_07AWorkspaceThatIsReachedThroughALink(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	ts.write("inside.txt", "the inside")
 	folder := filepath.Join(t.TempDir(), "workspace")
@@ -386,6 +391,7 @@ var hostile = []string{
 }
 
 func TestK9_06HostileTextsStayText(t *testing.T) {
+	t.Parallel()
 	nasty := strings.Join(hostile, " ")
 	ts := startServer(t, func(o *Options) {
 		o.Version, o.TokenFile = nasty, "/state/"+nasty

@@ -60,6 +60,7 @@ func refusals(t *testing.T, e *testclient.Editor, frames ...string) []int {
 }
 
 func TestK8_01IDs(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	for _, id := range []string{`7`, `"7"`, `"abc"`, `""`, `0`, `-1`, `9007199254740993`} {
 		e := ts.editor()
@@ -92,6 +93,7 @@ func TestK8_01IDs(t *testing.T) {
 }
 
 func TestK8_02BrokenFrames(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	for frame, want := range map[string]int{
@@ -117,6 +119,7 @@ func TestK8_02BrokenFrames(t *testing.T) {
 }
 
 func TestK8_02FirstRequestMustBeInitialize(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := testclient.Connect(t, ts.ready.WebSocket, ts.token.Reveal())
 	wireFault(t, e.Call("session/list", map[string]any{}, nil), rpc.CodeInvalidRequest)
@@ -130,6 +133,7 @@ func TestK8_02FirstRequestMustBeInitialize(t *testing.T) {
 }
 
 func TestK8_03Batches(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	notification := `{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"sess_00000000000000000000000000"}}`
@@ -150,6 +154,7 @@ func TestK8_03Batches(t *testing.T) {
 }
 
 func TestK8_05IDInFlight(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	gate := make(chan struct{})
 	t.Cleanup(func() { close(gate) })
@@ -194,6 +199,7 @@ func TestK8_05IDInFlight(t *testing.T) {
 }
 
 func TestK8_06DeepNesting(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
@@ -236,6 +242,7 @@ func TestK8_06DeepNesting(t *testing.T) {
 }
 
 func TestK8_07HalfCharacters(t *testing.T) {
+	t.Parallel()
 	overWires(t, func(t *testing.T, ts *testServer, _ upstream.Wire) {
 		e := ts.editor()
 		sid := e.NewSession(ts.work)
@@ -301,6 +308,7 @@ func TestK8_07HalfCharacters(t *testing.T) {
 }
 
 func TestK8_07HalfCharactersAfterARestart(t *testing.T) {
+	t.Parallel()
 	ts := startStrict(t, "claude/test")
 	e := ts.editor()
 	sid := e.NewSession(ts.work)

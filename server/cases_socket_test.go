@@ -181,6 +181,7 @@ func TestK7_01LargeMessages(t *testing.T) {
 }
 
 func TestK7_01FragmentedMessages(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t, wideWindow, func(o *Options) { o.FrameBytes = 1 << 20 })
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
@@ -265,7 +266,7 @@ func TestK7_02ClientsThatNeverRead(t *testing.T) {
 	)
 	watch := watchLog("disconnected")
 	ts := startServerOn(t, historystore.Options{CacheBytes: 1}, upstream.Options{}, func(o *Options) {
-		o.Stall = 30 * time.Second // the default, so that reading clients do not count as stalled on a busy machine
+		o.Stall = 12 * time.Second // enough for reading clients on a busy machine
 		o.Log = slog.New(watch)
 	})
 	owner, reader := dialRaw(t, ts), dialRaw(t, ts)
@@ -321,7 +322,7 @@ func TestK7_03ClientThatAnswersNoPings(t *testing.T) {
 	t.Parallel() // it waits
 	watch := watchLog("disconnected")
 	ts := startServer(t, func(o *Options) {
-		o.Heartbeat = 15 * time.Second // two pings may be missed, so responsive clients have time on a busy machine
+		o.Heartbeat = 8 * time.Second // two pings may be missed, so responsive clients have time on a busy machine
 		o.Log = slog.New(watch)
 	})
 	gate := make(chan struct{})
@@ -351,6 +352,7 @@ func TestK7_03ClientThatAnswersNoPings(t *testing.T) {
 }
 
 func TestK7_03ClockJump(t *testing.T) {
+	t.Parallel()
 	var jump atomic.Int64
 	ts := startServer(t, func(o *Options) {
 		setClock(o, func() time.Time { return time.Now().Add(time.Duration(jump.Load())) })
@@ -387,6 +389,7 @@ func chunks(n int, gate <-chan struct{}) (script upstream.Script, first, all str
 }
 
 func TestK7_04ReconnectInMidTurn(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	gate := make(chan struct{})
 	script, first, all := chunks(50, gate)
@@ -414,6 +417,7 @@ func TestK7_04ReconnectInMidTurn(t *testing.T) {
 }
 
 func TestK7_04ReconnectAfterTheTurn(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	gate := make(chan struct{})
 	script, first, all := chunks(50, gate)
@@ -453,6 +457,7 @@ func TestK7_04ReconnectAfterTheTurn(t *testing.T) {
 }
 
 func TestK7_04ReconnectAfterARestart(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	gate := make(chan struct{})
 	t.Cleanup(func() { close(gate) })
@@ -523,6 +528,7 @@ var upgrade = []string{
 const bearer = "Authorization: Bearer TOKEN"
 
 func TestK7_06ForeignOrigins(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t, func(o *Options) { o.Origins = []string{"vscode-webview://*"} })
 	for origin, want := range map[string]int{
 		"":                                   101,
@@ -562,6 +568,7 @@ func TestK7_06ForeignOrigins(t *testing.T) {
 }
 
 func TestK7_07ForeignHosts(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	for _, route := range []string{"GET /acp HTTP/1.1", "GET / HTTP/1.1", "GET /healthz HTTP/1.1", "GET /metrics HTTP/1.1"} {
 		for host, served := range map[string]bool{

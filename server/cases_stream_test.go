@@ -56,6 +56,7 @@ func checkShown(t *testing.T, frames testclient.Frames, stored []wire.Message) {
 }
 
 func TestK6_01TwoPromptsAtOnce(t *testing.T) {
+	t.Parallel()
 	const rounds = 50
 	ts := startStrict(t, "claude/test")
 	witness, sid := attached(t, ts)
@@ -110,6 +111,7 @@ func TestK6_01TwoPromptsAtOnce(t *testing.T) {
 }
 
 func TestK6_02CancelWhileTheProviderIsDeaf(t *testing.T) {
+	t.Parallel()
 	overWires(t, func(t *testing.T, ts *testServer, _ upstream.Wire) {
 		gate := make(chan struct{})
 		t.Cleanup(func() { close(gate) })
@@ -136,6 +138,7 @@ func TestK6_02CancelWhileTheProviderIsDeaf(t *testing.T) {
 }
 
 func TestK6_02CancelWhileNothingRuns(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
@@ -152,6 +155,7 @@ func TestK6_02CancelWhileNothingRuns(t *testing.T) {
 }
 
 func TestK6_02CancelRightBehindThePrompt(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	ts.upstream.Choose(func(r *upstream.Request) upstream.Script {
 		if strings.HasSuffix(r.LastText(), "hello") {
@@ -177,6 +181,7 @@ func TestK6_02CancelRightBehindThePrompt(t *testing.T) {
 }
 
 func TestK6_02CancelFromAnotherClient(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	gate := make(chan struct{})
 	t.Cleanup(func() { close(gate) })
@@ -210,6 +215,7 @@ func TestK6_02CancelFromAnotherClient(t *testing.T) {
 }
 
 func TestK6_02CancelOfTheRequest(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	gate := make(chan struct{})
 	t.Cleanup(func() { close(gate) })
@@ -273,6 +279,7 @@ func TestK6_04ChunksComeBeforeTheResult(t *testing.T) {
 }
 
 func TestK6_06ErrorInsideTheStream(t *testing.T) {
+	t.Parallel()
 	type data struct {
 		Status  int
 		Partial bool
@@ -324,6 +331,7 @@ func TestK6_06ErrorInsideTheStream(t *testing.T) {
 }
 
 func TestK6_07DroppedConnection(t *testing.T) {
+	t.Parallel()
 	overWires(t, func(t *testing.T, ts *testServer, _ upstream.Wire) {
 		e, sid := attached(t, ts)
 		ts.upstream.Push(upstream.Script{Steps: append(upstream.Texts("1 ", "2 ", "3 ", "4 ", "5 "), upstream.Cut())})
@@ -357,6 +365,7 @@ var splitPair = map[upstream.Wire][]upstream.Step{
 }
 
 func TestK6_08CharactersSplitBetweenChunks(t *testing.T) {
+	t.Parallel()
 	text := "汉字 العربية 😀👩‍👩‍👧 e\u0301 \U0001D11E"
 	overWires(t, func(t *testing.T, ts *testServer, format upstream.Wire) {
 		e, sid := attached(t, ts)
@@ -393,6 +402,7 @@ var oddStreams = map[upstream.Wire]string{
 }
 
 func TestK6_09EventStreamRules(t *testing.T) {
+	t.Parallel()
 	overWires(t, func(t *testing.T, ts *testServer, format upstream.Wire) {
 		ts.upstream.Push(upstream.Script{Bare: true, Steps: []upstream.Step{upstream.Raw(oddStreams[format])}})
 		e, sid := attached(t, ts)
@@ -453,6 +463,7 @@ func TestK6_10LargeToolArguments(t *testing.T) {
 }
 
 func TestK6_11CutToolArguments(t *testing.T) {
+	t.Parallel()
 	overWires(t, func(t *testing.T, ts *testServer, _ upstream.Wire) {
 		for _, reported := range []string{"max_tokens", "tool_use"} {
 			t.Run(reported, func(t *testing.T) {
@@ -514,6 +525,7 @@ func withSleep(t *testing.T, sleep func(context.Context, time.Duration) error) *
 }
 
 func TestK6_13CancelWhileTheProviderWantsAWait(t *testing.T) {
+	t.Parallel()
 	ts := withSleep(t, func(ctx context.Context, _ time.Duration) error {
 		<-ctx.Done()
 		return ctx.Err()
@@ -538,6 +550,7 @@ func TestK6_13CancelWhileTheProviderWantsAWait(t *testing.T) {
 }
 
 func TestK6_13TriesAreBounded(t *testing.T) {
+	t.Parallel()
 	refuse := func(status, times int, header map[string]string) []upstream.Script {
 		scripts := make([]upstream.Script, times)
 		for i := range scripts {

@@ -111,6 +111,7 @@ func TestK2_06OneItemAsLargeAsTheWindow(t *testing.T) {
 
 // A request has at most four breakpoints, also after compactions and restores.
 func TestK3_03MarksAfterCompactionsAndRestores(t *testing.T) {
+	t.Parallel()
 	for _, layout := range bothLayouts {
 		t.Run(layout, func(t *testing.T) {
 			s := newStage(t, layout)
@@ -164,6 +165,7 @@ func (s *stage) shownOnce(path, present string) {
 
 // A file that is read repeatedly is in each request once, whatever a compaction removes.
 func TestK5_01AFileIsNeverMissing(t *testing.T) {
+	t.Parallel()
 	for _, layout := range bothLayouts {
 		t.Run(layout, func(t *testing.T) {
 			s := newStage(t, layout)
@@ -199,6 +201,7 @@ func TestK5_01AFileIsNeverMissing(t *testing.T) {
 // A file is read repeatedly by tools and the window is too small: the newest copy is whole, older copies are removed,
 // and each result keeps its call.
 func TestK5_01CopiesOfToolsGiveWayToTheNewest(t *testing.T) {
+	t.Parallel()
 	ts := windowOf(t, "claude/test", 12_000, 1000)
 	e, sid := attached(t, ts)
 	text := func(i int) string { return fmt.Sprintf("version %d\n", i) + tokensLong(2000) }
@@ -217,6 +220,7 @@ func TestK5_01CopiesOfToolsGiveWayToTheNewest(t *testing.T) {
 
 // Whatever changes a file on disk, the next request contains the current content, and clients receive an event.
 func TestK5_02AChangeOnDiskIsSent(t *testing.T) {
+	t.Parallel()
 	for _, layout := range bothLayouts {
 		t.Run(layout, func(t *testing.T) {
 			s := newStage(t, layout)
@@ -304,6 +308,7 @@ func lastUsage(t *testing.T, fs testclient.Frames, sid string) (used, size int) 
 
 // Usage is a share of the window of the session's current model.
 func TestK9_01UsageIsAShareOfTheModelsWindow(t *testing.T) {
+	t.Parallel()
 	ts := &testServer{t: t, upstream: upstream.Start(upstream.Options{}), dir: t.TempDir(), work: t.TempDir()}
 	t.Cleanup(ts.upstream.Close)
 	ts.models = map[string]llm.ModelConfig{"claude/large": {Window: 1_000_000}, "claude/small": {Window: 128_000}}
@@ -346,6 +351,7 @@ func TestK9_01UsageIsAShareOfTheModelsWindow(t *testing.T) {
 
 // Each change of the view is reported immediately, even without a prompt, and the methods report the same.
 func TestK9_02TheMeterFollowsCompactions(t *testing.T) {
+	t.Parallel()
 	ts, s := startCompacting(t, 100_000, upstream.Options{}, withCompaction(t, func(p *profile.Profile) { p.Compaction.TriggerTokens = 3000 }))
 	e, sid := attached(t, ts)
 	updates := func() int {
@@ -401,6 +407,7 @@ func TestK9_02TheMeterFollowsCompactions(t *testing.T) {
 
 // Tokens read from a cache count once, in either provider's convention.
 func TestK9_03CachedInputCounts(t *testing.T) {
+	t.Parallel()
 	for _, model := range []string{"claude/test", "local/test"} {
 		t.Run(model, func(t *testing.T) {
 			ts := &testServer{t: t, upstream: upstream.Start(upstream.Options{}), dir: t.TempDir(), work: t.TempDir()}

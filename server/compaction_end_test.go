@@ -23,6 +23,7 @@ func heldCompaction(ts *testServer, s *scribe, e *testclient.Editor, sid string)
 }
 
 func TestACancelledCompactionIsRememberedAsThat(t *testing.T) {
+	t.Parallel()
 	ts, s := startCompacting(t, 200_000, upstream.Options{}, withCompaction(t))
 	e, sid := attached(t, ts)
 	ts.talk(e, sid, 12)
@@ -47,6 +48,7 @@ func TestACancelledCompactionIsRememberedAsThat(t *testing.T) {
 }
 
 func TestACompactionThatTheServersEndStopsIsInterrupted(t *testing.T) {
+	t.Parallel()
 	ts, s := startCompacting(t, 200_000, upstream.Options{}, withCompaction(t))
 	e, sid := attached(t, ts)
 	ts.talk(e, sid, 12)
@@ -67,6 +69,7 @@ func TestACompactionThatTheServersEndStopsIsInterrupted(t *testing.T) {
 }
 
 func TestACompactionIsSupersededByAnotherEdit(t *testing.T) {
+	t.Parallel()
 	ts, s := startCompacting(t, 200_000, upstream.Options{}, withCompaction(t))
 	e, sid := attached(t, ts)
 	ts.talk(e, sid, 12)
@@ -94,6 +97,7 @@ func TestACompactionIsSupersededByAnotherEdit(t *testing.T) {
 
 // A finished compaction does not prevent the server from stopping while the end of a turn cannot be stored.
 func TestACompactionBehindAnEndingThatCannotBeStored(t *testing.T) {
+	t.Parallel()
 	ts, s := startCompacting(t, 200_000, upstream.Options{}, withCompaction(t))
 	e, sid := attached(t, ts)
 	ts.talk(e, sid, 12)
@@ -173,6 +177,7 @@ func TestAPauseOutlivesARestart(t *testing.T) {
 
 // A model that does not end its summary is stopped.
 func TestASummaryWithoutEndIsCutOff(t *testing.T) {
+	t.Parallel()
 	ts, s := startCompacting(t, 200_000, upstream.Options{}, withCompaction(t))
 	e, sid := attached(t, ts)
 	ts.talk(e, sid, 12)
@@ -189,6 +194,7 @@ func TestASummaryWithoutEndIsCutOff(t *testing.T) {
 
 // What a compaction asked of models is in the usage log and in the totals, whatever came of it.
 func TestTheCallsOfACompactionAreInTheUsageLog(t *testing.T) {
+	t.Parallel()
 	ts, s := startCompacting(t, 200_000, upstream.Options{}, withCompaction(t))
 	e, sid := attached(t, ts)
 	ts.talk(e, sid, 60)

@@ -10,6 +10,7 @@ import (
 )
 
 func TestAHistoryOverItsTriggerIsCompactedAfterTheAnswer(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t, func(opt *Options) { opt.Sessions.Rules.Profiles = profiles(t, true) })
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
@@ -45,6 +46,7 @@ func TestAHistoryOverItsTriggerIsCompactedAfterTheAnswer(t *testing.T) {
 }
 
 func TestCheckpointsTakeTheViewBack(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
@@ -66,6 +68,7 @@ func TestCheckpointsTakeTheViewBack(t *testing.T) {
 }
 
 func TestCheckpointsSurviveARestart(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
@@ -83,6 +86,7 @@ func TestCheckpointsSurviveARestart(t *testing.T) {
 }
 
 func TestReplaceAndCount(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)

@@ -59,6 +59,7 @@ func TestContextDocument(t *testing.T) {
 }
 
 func TestReadmeShowsAReport(t *testing.T) {
+	t.Parallel()
 	text := readDoc(t, readmeDoc)
 	w := takeTour(t, stability.LayoutLog, acts[:readmeActs])
 	writeDoc(t, readmeDoc, text, withSection(t, text, "report", "```\n"+w.report()+"```\n"))

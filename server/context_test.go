@@ -14,6 +14,7 @@ import (
 )
 
 func TestFilesAndDocumentsReachTheModel(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	ts.write("main.go", "package main\n\nfunc main() {}\n")
 	ts.write("AGENTS.md", "Always answer in verse.\n")
@@ -40,6 +41,7 @@ func TestFilesAndDocumentsReachTheModel(t *testing.T) {
 }
 
 func TestBreakdownAddsUp(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	ts.write("a.go", "package a\n"+strings.Repeat("// a line of text\n", 200))
 	e := ts.editor()
@@ -79,6 +81,7 @@ func TestBreakdownAddsUp(t *testing.T) {
 }
 
 func TestAssembleAndCommit(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
@@ -137,6 +140,7 @@ func TestALongHistoryIsShedAndStaysShed(t *testing.T) {
 }
 
 func TestPreviewWorksWhileATurnRunsAndLeavesAnAssembledRequestAlone(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)

@@ -224,6 +224,7 @@ func shape(value any) string {
 func indent(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
 
 func TestShapes(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, a, b string
 		same       bool
@@ -250,6 +251,7 @@ func TestShapes(t *testing.T) {
 }
 
 func TestPrintJSON(t *testing.T) {
+	t.Parallel()
 	value, err := parseJSON([]byte(`{"b":1,"list":[{"a":"<x>"},{"long":"0123456789012345678901234567890123456789"}],"n":null}`))
 	if err != nil {
 		t.Fatal(err)

@@ -29,6 +29,7 @@ func documentsOf(ts *testServer, e caller, sid string) []documents.Info {
 }
 
 func TestDocumentsHaveDefaults(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
@@ -62,6 +63,7 @@ func TestDocumentsHaveDefaults(t *testing.T) {
 }
 
 func TestDocumentsAreSetReplacedAndRemoved(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
@@ -118,6 +120,7 @@ func TestDocumentsHaveLimits(t *testing.T) {
 }
 
 func TestStateIsShownAsVerifiedFacts(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
@@ -133,6 +136,7 @@ func TestStateIsShownAsVerifiedFacts(t *testing.T) {
 }
 
 func TestAgentsFileIsTheRules(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e, sid := attached(t, ts)
 	sent := func(want ...string) string {
@@ -188,6 +192,7 @@ func TestAgentsFileIsTheRules(t *testing.T) {
 }
 
 func TestAgentsFileCanBeTurnedOff(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t, func(o *Options) { o.Sessions.RulesFile = false })
 	ts.write("AGENTS.md", "Rules.\n")
 	e := ts.editor()

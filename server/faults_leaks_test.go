@@ -28,6 +28,7 @@ func (ts *testServer) neverSent(texts ...string) {
 // R04: the folder of a session, one above it, or an additional one is replaced by a link to outside workspaces.roots.
 // Nothing outside is read by any method, nor for a request, now or after a restart.
 func TestR04AReplacedFolderLeavesTheRoots(t *testing.T) {
+	t.Parallel()
 	for name, replaced := range map[string]string{"the folder": "roots/work/p", "a folder above": "roots/work"} {
 		for _, additional := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
@@ -105,6 +106,7 @@ func TestR04AReplacedFolderLeavesTheRoots(t *testing.T) {
 
 // F38: the server's own files are refused in a session on a parent folder, by every method, and never found.
 func TestF38OwnFilesOfTheServer(t *testing.T) {
+	t.Parallel()
 	elsewhere := t.TempDir()
 	token := filepath.Join(elsewhere, "project/my-token")
 	put := func(path, text string) {
@@ -176,6 +178,7 @@ func TestF38OwnFilesOfTheServer(t *testing.T) {
 
 // R09: a secret-looking file of the workspace needs an explicit allow, which the user is told.
 func TestR09SecretsNeedAnAllow(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	ts.write(".env", "KEY=hidden-one")
 	ts.write("server.pem", "hidden-two")
@@ -248,6 +251,7 @@ func (r *rawJSON) UnmarshalJSON(data []byte) error { *r = append((*r)[:0], data.
 
 // R09: AGENTS.md that is a link to a secret is no rule.
 func TestR09RulesThatAreASecret(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t, func(o *Options) { o.Sessions.RulesFile = true })
 	ts.write(".env", "KEY=hidden")
 	ts.symlink(".env", "AGENTS.md")
@@ -261,6 +265,7 @@ func TestR09RulesThatAreASecret(t *testing.T) {
 
 // R09: the configuration changes the rule.
 func TestR09TheRuleCanBeChanged(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t, func(o *Options) { o.Secrets = []string{} })
 	ts.write(".env", "KEY=1")
 	e := ts.editor()
@@ -269,6 +274,7 @@ func TestR09TheRuleCanBeChanged(t *testing.T) {
 
 // R02: a rotation of the token ends open connections without any request, and editors find the new token. Turns go on.
 func TestR02ARotationEndsOpenConnections(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "token")
 	file := filepath.Join(t.TempDir(), "server.json")
 	ts := startServer(t, func(o *Options) {
@@ -316,6 +322,7 @@ func TestR02ARotationEndsOpenConnections(t *testing.T) {
 
 // R09: an imported session reads no secret-looking file, whatever its export says was allowed; the user allows it again.
 func TestR09AnImportAllowsNothing(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	ts.write(".env", "KEY=hidden")
 	e := ts.editor()

@@ -50,6 +50,7 @@ func editRefusal(ts *testServer, e caller, sid, path, base string) string {
 }
 
 func TestAFileThatIsWantedOnceLeavesAfterTheReply(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	ts.write("once.txt", "only once\n")
 	ts.write("stays.txt", "for good\n")
@@ -86,6 +87,7 @@ func TestAFileThatIsWantedOnceLeavesAfterTheReply(t *testing.T) {
 }
 
 func TestLineNumbersAndRanges(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	content := numbered(40)
 	ts.write("a.txt", content)
@@ -120,6 +122,7 @@ func TestLineNumbersAndRanges(t *testing.T) {
 }
 
 func TestLinksOfAPromptShowNoLessThanWasShown(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	ts.write("a.txt", numbered(40))
 	ts.write("b.txt", numbered(40))
@@ -175,6 +178,7 @@ func TestLinksOfAPromptShowNoLessThanWasShown(t *testing.T) {
 }
 
 func TestAnEmbeddedTextCountsWhereverItsLinkStands(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	ts.write("a.txt", "on the disk\n")
 	e := ts.editor()
@@ -196,6 +200,7 @@ func TestAnEmbeddedTextCountsWhereverItsLinkStands(t *testing.T) {
 }
 
 func TestTheClientsUnsavedTextWins(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	path := map[string]any{"path": "a.txt"}
 	content := func(e caller, sid string) string {
@@ -254,6 +259,7 @@ func TestTheClientsUnsavedTextWins(t *testing.T) {
 }
 
 func TestOnlyWhatTheModelHasSeenWholeMayBePatched(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	content := numbered(5)
 	ts.write("a.txt", content)
@@ -301,6 +307,7 @@ func TestOnlyWhatTheModelHasSeenWholeMayBePatched(t *testing.T) {
 }
 
 func TestFilesAreListedAlikeAfterARestart(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	for name, n := range map[string]int{"a.txt": 10, "b.txt": 200, "c.txt": 30, "empty.txt": 0} {
 		ts.write(name, numbered(n))
@@ -344,6 +351,7 @@ func TestFilesAreListedAlikeAfterARestart(t *testing.T) {
 }
 
 func TestFileContentIsThePresentOne(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	ts.write("a.txt", "one\r\n")
 	e := ts.editor()
@@ -363,6 +371,7 @@ func TestFileContentIsThePresentOne(t *testing.T) {
 }
 
 func TestWorkspaceFind(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	further := t.TempDir()
 	for _, path := range []string{"src/main.go", "src/maintain.go", "build/main.go", ".git/main.go", "README.md"} {
@@ -410,6 +419,7 @@ func (ts *testServer) writeDeep(path, text string) {
 }
 
 func TestFilesOfFurtherRootsKeepTheirName(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	further := t.TempDir()
 	path := filepath.Join(further, "lib.go")
@@ -430,6 +440,7 @@ func TestFilesOfFurtherRootsKeepTheirName(t *testing.T) {
 }
 
 func TestFilesAreToldAsEvents(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	ts.write("a.txt", "one\n")
 	ts.write("b.txt", "one\n")

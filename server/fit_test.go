@@ -59,6 +59,7 @@ func chat(n, tokens int) []string {
 }
 
 func TestAPromptThatCannotFitIsRefusedAndNothingIsStored(t *testing.T) {
+	t.Parallel()
 	ts := startSmall(t)
 	e, sid := attached(t, ts)
 	mustPrompt(t, e, sid, "hello")
@@ -81,6 +82,7 @@ func TestAPromptThatCannotFitIsRefusedAndNothingIsStored(t *testing.T) {
 }
 
 func TestAnAssembledRequestThatCannotFitIsRefused(t *testing.T) {
+	t.Parallel()
 	ts := startSmall(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
@@ -92,6 +94,7 @@ func TestAnAssembledRequestThatCannotFitIsRefused(t *testing.T) {
 }
 
 func TestWhatIsShedIsNamedEverywhere(t *testing.T) {
+	t.Parallel()
 	ts := startSmall(t)
 	e, sid := attached(t, ts)
 	ts.write("big.txt", numbered(3000))
@@ -135,6 +138,7 @@ func TestWhatIsShedIsNamedEverywhere(t *testing.T) {
 }
 
 func TestWhatWasShedStaysShedAfterARestart(t *testing.T) {
+	t.Parallel()
 	ts := startSmall(t)
 	e, sid := attached(t, ts)
 	ts.write("big.txt", numbered(3000))
@@ -180,6 +184,7 @@ func inView(t *testing.T, e *testclient.Editor, sid string) []string {
 }
 
 func TestEveryRequestOfALongSessionFits(t *testing.T) {
+	t.Parallel()
 	ts := startSmall(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
@@ -214,6 +219,7 @@ func TestEveryRequestOfALongSessionFits(t *testing.T) {
 }
 
 func TestToolBatchesAreShedWhole(t *testing.T) {
+	t.Parallel()
 	for _, model := range []string{"claude/test", "local/test"} {
 		ts := startServerOn(t, storeDefaults, upstream.Options{Strict: true}, withSmallWindow, func(o *Options) { o.Sessions.DefaultConfig.Model = model })
 		e := ts.editor()

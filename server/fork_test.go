@@ -162,6 +162,7 @@ func idsOf(l history.Loaded) (ids []string) {
 
 // The requests of a fork equal those of its source.
 func TestAForkAsksWhatItsSourceWouldAsk(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
@@ -190,6 +191,7 @@ func TestAForkAsksWhatItsSourceWouldAsk(t *testing.T) {
 
 // A fork never contains a running turn, whatever position was requested.
 func TestAForkHoldsNoRunningTurn(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
@@ -221,6 +223,7 @@ func TestAForkHoldsNoRunningTurn(t *testing.T) {
 
 // A fork contains the configuration and unsaved text, but no cost.
 func TestAForkHasTheSessionsChoicesAndUnsavedTexts(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
@@ -248,6 +251,7 @@ func TestAForkHasTheSessionsChoicesAndUnsavedTexts(t *testing.T) {
 }
 
 func TestForksThatAreRefused(t *testing.T) {
+	t.Parallel()
 	allowed := t.TempDir()
 	project, further := filepath.Join(allowed, "project"), filepath.Join(allowed, "further")
 	for _, dir := range []string{project, further} {
@@ -316,6 +320,7 @@ func TestAForkOfALongSessionIsComplete(t *testing.T) {
 
 // The number of sessions in creation is limited, and a fork that fails leaves nothing visible.
 func TestForksUnderWayAreBounded(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
@@ -335,6 +340,7 @@ func TestForksUnderWayAreBounded(t *testing.T) {
 }
 
 func TestAForkThatFailsLeavesNothing(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)

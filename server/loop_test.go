@@ -22,6 +22,7 @@ func looping(t *testing.T, ts *testServer) (*testclient.Editor, string) {
 }
 
 func TestALoopTellsItsProgressAndItsEnd(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e, sid := looping(t, ts)
 	ts.upstream.Push(upstream.Script{Steps: upstream.Texts("<progress>the parser ", "works</progress><progress>tests pass</progress>")})
@@ -46,6 +47,7 @@ func TestALoopTellsItsProgressAndItsEnd(t *testing.T) {
 }
 
 func TestOtherProfilesPromiseNothing(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e, sid := attached(t, ts)
 	ts.upstream.Push(upstream.Script{Steps: upstream.Texts("<progress>x</progress> <promise>COMPLETE</promise>")})
@@ -56,6 +58,7 @@ func TestOtherProfilesPromiseNothing(t *testing.T) {
 }
 
 func TestMetaIsStoredExportedAndImported(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e, sid := looping(t, ts)
 	meta := map[string]any{"progressScore": 0.5, "progressMarkers": []string{"half of it"}, "fileChanges": []string{"a.go"}, "durationSeconds": 3, "tool": "editor", "mine": "kept"}
@@ -113,6 +116,7 @@ func imported(ts *testServer, e caller, lines []json.RawMessage) string {
 }
 
 func TestAMetaThatNobodyCanReadIsRefused(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
@@ -138,6 +142,7 @@ func TestAMetaThatNobodyCanReadIsRefused(t *testing.T) {
 }
 
 func TestALoopsRollingSummary(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t, func(opt *Options) { opt.Sessions.Rules.Profiles = profiles(t, true) })
 	e, sid := looping(t, ts)
 	for i := range 8 {

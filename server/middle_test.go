@@ -14,6 +14,7 @@ import (
 
 // The requested part of a history's middle is removed, and roles still alternate, also the second time.
 func TestTheMiddleLeavesAsAskedFor(t *testing.T) {
+	t.Parallel()
 	for keep, want := range map[string][2]int{ // messages in view after the first and the second time
 		"none":    {2, 2}, // the first pair
 		"lastTwo": {4, 4},
@@ -55,6 +56,7 @@ func TestTheMiddleLeavesAsAskedFor(t *testing.T) {
 }
 
 func TestKeepIsChecked(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)

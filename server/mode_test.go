@@ -9,6 +9,7 @@ import (
 
 // Every client that does not know of a new phase from its response receives an update.
 func TestAChangeOfModeIsTold(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)

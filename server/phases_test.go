@@ -24,6 +24,7 @@ func phased(t *testing.T, ts *testServer, phase string) (*testclient.Editor, str
 }
 
 func TestAPhaseNeedsItsDocumentsEverywhere(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e, sid := phased(t, ts, "testing")
 	for _, name := range []string{"design", "types", "failures"} {
@@ -70,6 +71,7 @@ func TestAPhaseNeedsItsDocumentsEverywhere(t *testing.T) {
 }
 
 func TestTheBudgetOfPhases(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e, sid := phased(t, ts, "planning")
 	set(ts, e, sid, "design", strings.Repeat("word ", 100))
@@ -106,6 +108,7 @@ func TestTheBudgetOfPhases(t *testing.T) {
 }
 
 func TestASmallerModelsWindowRules(t *testing.T) {
+	t.Parallel()
 	ts := startSmall(t)
 	e, sid := phased(t, ts, "planning")
 	budget := call[assembly.Budget](ts, e, "_strata/context/budget", sid, nil)
@@ -115,6 +118,7 @@ func TestASmallerModelsWindowRules(t *testing.T) {
 }
 
 func TestUnitsAreStored(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)

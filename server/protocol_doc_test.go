@@ -52,6 +52,7 @@ var kindsOfUpdate = map[events.Kind][]string{
 }
 
 func TestProtocolDocument(t *testing.T) {
+	t.Parallel()
 	text := readDoc(t, protocolDoc)
 	story := tellStory(t, text)
 	writeDoc(t, protocolDoc, text, story.text)
@@ -76,6 +77,7 @@ func TestProtocolDocument(t *testing.T) {
 
 // TestProtocolDocumentListsTheErrors compares the first column of the table of errors with the constants.
 func TestProtocolDocumentListsTheErrors(t *testing.T) {
+	t.Parallel()
 	isCode := func(name, _ string) bool { return strings.HasPrefix(strings.ToLower(name), "code") }
 	want := append(constants[int](t, "wire/errors.go", isCode), constants[int](t, "../rpc/rpc.go", isCode)...)
 	slices.Sort(want)

@@ -43,6 +43,7 @@ func TestAnswerOfAClosedSessionIsThereWhenItIsOpenedAgain(t *testing.T) {
 }
 
 func TestRecoveryFileThatCannotBeReadHoldsUpOnlyItsSession(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid, other := e.NewSession(ts.work), e.NewSession(ts.work)
@@ -66,6 +67,7 @@ func TestRecoveryFileThatCannotBeReadHoldsUpOnlyItsSession(t *testing.T) {
 }
 
 func TestRecoveryFileOfATurnWithAnotherEndIsKept(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	ts.upstream.Push(upstream.Script{Steps: upstream.Texts("the end")})
 	e := ts.editor()
@@ -102,6 +104,7 @@ func TestRecoveryFileOfATurnWithAnotherEndIsKept(t *testing.T) {
 
 // The recovery file of a session is looked at when that session is loaded, and one of another database is left alone.
 func TestRecoveryFilesOfOtherSessionsAreKept(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	ts.upstream.Push(upstream.Script{Steps: upstream.Texts("the end")})
 	e := ts.editor()

@@ -17,6 +17,7 @@ import (
 // A session that is asked for while it closes gets a successor, even if the memory is full. The end of the first session
 // leaves the successor where it is.
 func TestSuccessorsOfSessionsThatClose(t *testing.T) {
+	t.Parallel()
 	provider := failing{asked: make(chan struct{}), gate: make(chan struct{})}
 	ts := startServer(t, func(o *Options) {
 		o.Memory = 2
@@ -54,6 +55,7 @@ func TestSuccessorsOfSessionsThatClose(t *testing.T) {
 }
 
 func TestNoSessionIsOpenedAfterTheShutdown(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	g := ts.server.sessions
 	s, err := g.create(history.Session{CWD: ts.work})
@@ -70,6 +72,7 @@ func TestNoSessionIsOpenedAfterTheShutdown(t *testing.T) {
 }
 
 func TestConnectionsAreLimitedAndCounted(t *testing.T) {
+	t.Parallel()
 	now := time.Unix(1000, 0)
 	c := newConnections(2, func() time.Time { return now })
 	for i, want := range []bool{true, true, false} {
@@ -97,6 +100,7 @@ func TestConnectionsAreLimitedAndCounted(t *testing.T) {
 }
 
 func TestTheIntervalOfHousekeeping(t *testing.T) {
+	t.Parallel()
 	for opt, want := range map[[2]time.Duration]time.Duration{ // idle unload, idle exit
 		{time.Hour, 0}: time.Minute, {2 * time.Minute, 0}: 30 * time.Second, {time.Hour, 8 * time.Second}: 2 * time.Second,
 		{time.Hour, time.Hour}: time.Minute, {time.Hour, time.Millisecond}: 10 * time.Millisecond,
@@ -109,6 +113,7 @@ func TestTheIntervalOfHousekeeping(t *testing.T) {
 
 // A server without connections does not exit while a session is in memory.
 func TestAServerWithASessionDoesNotExit(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	opt := ts.server.Options
 	var looks atomic.Int64

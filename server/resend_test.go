@@ -13,6 +13,7 @@ import (
 // A client that lost its connection sends its prompt again, possibly during another client's turn. That turn does not
 // matter if the prompt has a reply.
 func TestPromptSentAgainWhileAnotherTurnRuns(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	gate := make(chan struct{})
 	ts.upstream.Push(
@@ -50,6 +51,7 @@ func TestPromptSentAgainWhileAnotherTurnRuns(t *testing.T) {
 // The number of subscriptions per connection is limited: a client that opens many sessions ends its subscriptions one
 // by one.
 func TestUnsubscribeMakesRoom(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	for i := range rpc.MaxSources + 2 {
@@ -64,6 +66,7 @@ func TestUnsubscribeMakesRoom(t *testing.T) {
 }
 
 func TestUnsubscribedHearsNothing(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e, other := ts.editor(), ts.editor()
 	sid := e.NewSession(ts.work)

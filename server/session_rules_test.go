@@ -25,6 +25,7 @@ import (
 )
 
 func TestCancelOfARefusedPromptLeavesTheTurnAlone(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
@@ -60,6 +61,7 @@ func (instantly) Stream(_ context.Context, _ llm.Request, on func(reply.Event)) 
 
 // The content of a request is recorded in the usage log and the calibration, however early the reply arrives.
 func TestRequestIsKnownBeforeItsAnswer(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t, func(o *Options) { o.Models.(*testModels).Streamer = instantly{} })
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
@@ -134,6 +136,7 @@ func heldTurn(ts *testServer, e *testclient.Editor) (sid string, turn *testclien
 }
 
 func TestAnswerOfATurnWaitsForAnAttachUnderWay(t *testing.T) {
+	t.Parallel()
 	reads := newSlowReads()
 	ts := startServerOn(t, reads.options(), upstream.Options{})
 	e, witness := ts.editor(), ts.editor()
@@ -157,6 +160,7 @@ func TestAnswerOfATurnWaitsForAnAttachUnderWay(t *testing.T) {
 }
 
 func TestNewestPlaceOfASubscriberCounts(t *testing.T) {
+	t.Parallel()
 	attachSlowly := func(t *testing.T) (ts *testServer, e *testclient.Editor, sid string, finish func() testclient.Frames) {
 		reads := newSlowReads()
 		ts = startServerOn(t, reads.options(), upstream.Options{})
@@ -215,6 +219,7 @@ func TestNewestPlaceOfASubscriberCounts(t *testing.T) {
 }
 
 func TestAttachWhileTheSessionClosesIsAnswered(t *testing.T) {
+	t.Parallel()
 	reads := newSlowReads()
 	ts := startServerOn(t, reads.options(), upstream.Options{})
 	e, witness := ts.editor(), ts.editor()
@@ -255,6 +260,7 @@ func refuseAnswers(t *testing.T, ts *testServer) (allow func()) {
 }
 
 func TestUnsavedAnswerKeepsItsPlace(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	ts.upstream.Push(upstream.Script{Steps: upstream.Texts("earlier")}, upstream.Script{Steps: upstream.Texts("kept")})
 	e := ts.editor()
@@ -317,6 +323,7 @@ func (f failing) Stream(context.Context, llm.Request, func(reply.Event)) (reply.
 }
 
 func TestCancelWhileTheEndIsBeingStored(t *testing.T) {
+	t.Parallel()
 	var hold atomic.Bool
 	entered, release := make(chan struct{}), make(chan struct{})
 	store := historystore.Options{OnCommit: func(int) {
@@ -356,6 +363,7 @@ func TestCancelWhileTheEndIsBeingStored(t *testing.T) {
 }
 
 func TestNamedMCPServersAreReported(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	servers := []any{map[string]any{"name": "tools", "command": "/bin/true", "args": []any{}, "env": []any{}}}
 	e := ts.editor()
@@ -385,6 +393,7 @@ func outcomeIn(t *testing.T, reply testclient.Reply) wire.PromptOutcome {
 }
 
 func TestRepeatedPrompt(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	blocks := []any{map[string]any{"type": "text", "text": "hello"}}
 	gate := make(chan struct{})
@@ -437,6 +446,7 @@ func TestRepeatedPrompt(t *testing.T) {
 }
 
 func TestAttachWithWrongNumbers(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
@@ -549,6 +559,7 @@ func (s *websocketStream) WriteFrame(frame []byte) error {
 func (s *websocketStream) Close(int, string) error { return s.raw.conn.CloseNow() }
 
 func TestPromptIDIsBounded(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)

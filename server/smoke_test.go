@@ -8,6 +8,7 @@ import (
 )
 
 func TestPromptIsStreamedAndStored(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	ts.upstream.Push(upstream.Script{Steps: upstream.Texts("Hel", "lo", " there")})
 	e := ts.editor()

@@ -17,6 +17,7 @@ import (
 
 // An import creates a session in a folder, so it must not circumvent the rules of session/new.
 func TestImportKeepsToTheFoldersOfSessions(t *testing.T) {
+	t.Parallel()
 	allowed := t.TempDir()
 	ts := startServer(t, func(opt *Options) { opt.Roots = []string{allowed} })
 	inside := filepath.Join(allowed, "project")
@@ -61,6 +62,7 @@ func TestImportKeepsToTheFoldersOfSessions(t *testing.T) {
 }
 
 func TestACursorOfNoListIsRefused(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
@@ -83,6 +85,7 @@ func TestACursorOfNoListIsRefused(t *testing.T) {
 
 // The view of an imported session equals that of the exported one, also if an edit refers to another edit.
 func TestAnImportShowsWhatWasExported(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(3) {
 		ts := startServer(t)
 		e := ts.editor()

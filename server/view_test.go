@@ -32,6 +32,7 @@ func listedState(t *testing.T, e *testclient.Editor, sid string) string {
 }
 
 func TestListSaysWhatASessionIsDoing(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
@@ -63,6 +64,7 @@ func TestListSaysWhatASessionIsDoing(t *testing.T) {
 }
 
 func TestHistorySaysWhatTheViewDoes(t *testing.T) {
+	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)

@@ -66,6 +66,7 @@ func startBrowser() (context.Context, error) {
 		options := append(chromedp.DefaultExecAllocatorOptions[:],
 			chromedp.NoSandbox, // not available to root, and all pages are our own
 			chromedp.Flag("disable-dev-shm-usage", true),
+			chromedp.Flag("force-prefers-reduced-motion", true), // animations cost most of the work of a page that waits
 		)
 		if path, err := exec.LookPath("chromium-headless-shell"); err == nil { // the same engine without a desktop: half the time
 			options = append(options, chromedp.ExecPath(path))
@@ -237,7 +238,7 @@ func Eval[T any](p *Page, expression string) T {
 // Wait waits until a JavaScript expression is true.
 func (p *Page) Wait(expression string) {
 	p.t.Helper()
-	ticker := time.NewTicker(20 * time.Millisecond)
+	ticker := time.NewTicker(50 * time.Millisecond) // each look costs the browser a layout
 	defer ticker.Stop()
 	deadline := time.After(patience)
 	for !p.holds(expression) {
@@ -274,12 +275,31 @@ func (p *Page) Texts(selector string) []string {
 	return Eval[[]string](p, fmt.Sprintf("[...document.querySelectorAll(%s)].map((e) => e.innerText)", quote(selector)))
 }
 
-// Click waits for an element and clicks it.
+// Click waits until an element is enabled, has not moved for two frames and is not covered, and clicks it: the pointer is
+// where the element was.
 func (p *Page) Click(selector string) {
 	p.t.Helper()
 	p.Wait(fmt.Sprintf("document.querySelector(%s) && !document.querySelector(%s).disabled", quote(selector), quote(selector)))
+	for deadline := time.Now().Add(patience); !Eval[bool](p, fmt.Sprintf(rests, quote(selector))); {
+		if time.Now().After(deadline) {
+			p.t.Fatalf("%s never came to rest; the page shows:\n%s", selector, p.Text("body"))
+		}
+	}
 	p.Run(chromedp.Click(selector))
 }
+
+// rests is the script of a promise: whether an element stays in place for two frames, with nothing in front of its center.
+const rests = `(() => {
+	const where = () => {
+		const element = document.querySelector(%s);
+		element?.scrollIntoViewIfNeeded();
+		const { x, y, width, height } = element?.getBoundingClientRect() ?? {};
+		const top = element && document.elementFromPoint(x + width / 2, y + height / 2);
+		return element?.contains(top) ? [x, y, width, height].join() : "";
+	};
+	const before = where();
+	return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(before !== "" && before === where()))));
+})()`
 
 // Type types on the keyboard at the current focus. Special keys are those of chromedp's kb. As with a real keyboard, a key
 // that the page handles itself produces no character.

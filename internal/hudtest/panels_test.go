@@ -328,13 +328,19 @@ func TestManyItemsAreWindowed(t *testing.T) {
 		t.Errorf("%d elements for 2,000 items", n)
 	}
 	// The page redraws before the scroll event.
-	if at := Eval[float64](p, `(() => {
+	if list := Eval[struct {
+		Before, At, Height float64
+		Replaced           bool
+	}](p, `(() => {
 		const list = document.querySelector(".window.tiers");
 		list.scrollTop = 300;
+		const before = list.scrollTop;
 		document.querySelector("[data-tier=L1] button").click();
-		return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(list.scrollTop))));
-	})()`); at < 250 {
-		t.Errorf("a redraw reset the scroll position from 300 to %.0f", at)
+		return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done({
+			before, at: list.scrollTop, height: list.scrollHeight, replaced: !list.isConnected,
+		}))));
+	})()`); list.At < 250 {
+		t.Errorf("a redraw reset the scroll position of 300: %+v", list)
 	}
 	newest := "msg:" + transcript(t, e, sid)[49].ID
 	p.Wait(fmt.Sprintf(`(() => {

@@ -13,6 +13,11 @@ const (
 	EditReplace  EditKind = "replace"  // like a clear: the messages after it replace everything before it
 	EditClear    EditKind = "clear"    // removes everything before it from the view
 	EditRestore  EditKind = "restore"
+
+	// EditUnanswered notes that a prompt, the newest message, failed without a reply. The prompt leaves the view when a
+	// user's message directly follows it there. The note is a fact about the message: restores and undos have no effect on
+	// it.
+	EditUnanswered EditKind = "unanswered"
 )
 
 // Edit is a stored change of the view. Edits are append-only and share their sequence with messages.

@@ -10,8 +10,9 @@ type fold struct {
 	gone  []bool         // whether each of view.messages was removed
 }
 
-func foldOf(events []event) view {
+func foldOf(events []event, unanswered map[string]string) view {
 	f := fold{index: make(map[string]int, len(events))}
+	f.unanswered = unanswered
 	f.messages, f.gone = make([]Viewed, 0, len(events)), make([]bool, 0, len(events))
 	for _, e := range events {
 		if e.head != nil {
@@ -24,8 +25,15 @@ func foldOf(events []event) view {
 }
 
 func (f *fold) add(h Head) {
+	newest := len(f.messages) - 1
+	for newest >= 0 && f.gone[newest] {
+		newest--
+	}
+	if newest >= 0 && f.givesWay(&f.messages[newest], &h) {
+		f.gone[newest] = true
+	}
 	f.index[h.ID] = len(f.messages)
-	f.view.append(h)
+	f.view.add(h)
 	f.gone = append(f.gone, false)
 }
 

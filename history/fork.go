@@ -1,9 +1,13 @@
 package history
 
-// UpTo returns the messages and edits up to a sequence number; folded, they give the working history at that point.
+// UpTo returns the messages and edits up to a sequence number; folded, they give the working history at that point. They
+// include the note that the last of the messages has no reply.
 // The slices are shared: they must not be modified, and remain valid after later appends and edits.
 func (l *Log) UpTo(seq int64) ([]Head, []Edit) {
 	h, e := l.before(seq)
+	if e+1 < len(l.edits) && h >= 0 && l.edits[e+1].ID == l.unanswered[l.heads[h].ID] {
+		e++
+	}
 	return l.heads[: h+1 : h+1], l.edits[: e+1 : e+1]
 }
 

@@ -30,6 +30,7 @@ func renamed(s seen, own func(string) string) seen {
 	for id := range s.InForce {
 		out.InForce[own(id)] = true
 	}
+	out.First.ID = own(s.First.ID)
 	out.Undoable, out.Summary.Edit = own(s.Undoable), own(s.Summary.Edit)
 	return out
 }

@@ -14,7 +14,7 @@ import (
 type Log struct {
 	heads []Head
 	edits []Edit
-	view
+	view  // its unanswered messages are those of all edits
 }
 
 // view is the working history after some sequence number.
@@ -24,11 +24,12 @@ type view struct {
 	evicted  []Head // messages removed to fit the window, in the order of removal
 	omitted  int    // messages removed other than by a summary, clear or replace, including evicted ones
 
-	exchanges int  // user messages since the last clear, in view or not
+	exchanges int  // user messages since the last clear, in view or not, less those that left without a reply
 	first     Head // the first of them; zero for none
 
-	documents map[string]DocumentCut // by name; replaced, never modified
-	undoable  []string               // ids of the edits that can be undone, oldest first
+	unanswered map[string]string      // ids of the edits that note it, by message; shared by all views of a log
+	documents  map[string]DocumentCut // by name; replaced, never modified
+	undoable   []string               // ids of the edits that can be undone, oldest first
 }
 
 // Viewed is a message of the working history. Its Tokens are those of the view.
@@ -50,7 +51,10 @@ type Summary struct {
 
 // NewLog returns the log of stored heads and edits, which must be sorted by sequence number.
 func NewLog(heads []Head, edits []Edit) *Log {
-	l := &Log{heads: heads, edits: edits}
+	l := &Log{heads: heads, edits: edits, view: view{unanswered: make(map[string]string)}}
+	for i := range edits {
+		l.note(&edits[i])
+	}
 	l.view = l.at(l.LastSeq())
 	return l
 }
@@ -63,7 +67,37 @@ func (l *Log) Append(heads ...Head) {
 	}
 }
 
+// note notes the messages of an edit that says that they have no reply.
+func (l *Log) note(e *Edit) {
+	if e.Kind != EditUnanswered {
+		return
+	}
+	for _, id := range e.Messages {
+		l.unanswered[id] = e.ID
+	}
+}
+
 func (v *view) append(h Head) {
+	if n := len(v.messages); n > 0 && v.givesWay(&v.messages[n-1], &h) {
+		v.messages = v.messages[: n-1 : n-1]
+	}
+	v.add(h)
+}
+
+// givesWay reports whether the newest message of the view is a prompt without a reply that leaves because of the next
+// message. It is then counted no more.
+func (v *view) givesWay(newest *Viewed, next *Head) bool {
+	if next.Role != RoleUser || newest.Role != RoleUser || v.unanswered[newest.ID] == "" {
+		return false
+	}
+	v.exchanges--
+	if v.first.ID == newest.ID {
+		v.first = Head{}
+	}
+	return true
+}
+
+func (v *view) add(h Head) {
 	if h.Role == RoleUser {
 		if v.exchanges == 0 {
 			v.first = h
@@ -76,6 +110,7 @@ func (v *view) append(h Head) {
 // Apply appends an edit and applies it to the view.
 func (l *Log) Apply(e Edit) {
 	l.edits = append(l.edits, e)
+	l.note(&e)
 	if e.Kind == EditRestore {
 		l.view = l.at(e.Seq)
 		return
@@ -84,7 +119,7 @@ func (l *Log) Apply(e Edit) {
 }
 
 // at returns the view after the given sequence number.
-func (l *Log) at(seq int64) view { return foldOf(l.effective(seq)) }
+func (l *Log) at(seq int64) view { return foldOf(l.effective(seq), l.unanswered) }
 
 // event is a message or an edit.
 type event struct {
@@ -140,10 +175,12 @@ func (v *view) apply(e *Edit, rewrite func(*Edit) []Viewed) {
 		v.undoable = append(v.undoable[:len(v.undoable):len(v.undoable)], e.ID)
 		return
 	case EditReplace:
-		*v = view{undoable: v.undoable, documents: v.documents}
+		*v = view{undoable: v.undoable, documents: v.documents, unanswered: v.unanswered}
 		return
 	case EditClear:
-		*v = view{undoable: append(v.undoable[:len(v.undoable):len(v.undoable)], e.ID), documents: v.documents}
+		*v = view{undoable: append(v.undoable[:len(v.undoable):len(v.undoable)], e.ID), documents: v.documents, unanswered: v.unanswered}
+		return
+	case EditUnanswered:
 		return
 	case EditCompact:
 		v.undoable = append(v.undoable[:len(v.undoable):len(v.undoable)], e.ID)
@@ -262,11 +299,12 @@ func (v *view) Summary() Summary { return v.summary }
 // Edits returns all edits, in order. The slice must not be modified.
 func (l *Log) Edits() []Edit { return l.edits[:len(l.edits):len(l.edits)] }
 
-// InForce returns the ids of the edits that contribute to the working history.
+// InForce returns the ids of the edits that contribute to the working history. A note that a prompt has no reply is none
+// of them.
 func (l *Log) InForce() map[string]bool {
 	ids := make(map[string]bool)
 	for _, e := range l.effective(l.LastSeq()) {
-		if e.edit != nil {
+		if e.edit != nil && e.edit.Kind != EditUnanswered {
 			ids[e.edit.ID] = true
 		}
 	}
@@ -303,7 +341,11 @@ func (v *view) Shed() []Head { return v.evicted[:len(v.evicted):len(v.evicted)] 
 // after later edits.
 func (v *view) Documents() map[string]DocumentCut { return v.documents }
 
-// Exchanges returns the number of user messages since the last clear, in view or not.
+// Unanswered reports whether the message with an id is noted as a prompt that failed without a reply.
+func (v *view) Unanswered(id string) bool { return v.unanswered[id] != "" }
+
+// Exchanges returns the number of user messages since the last clear, in view or not, less the prompts that left without a
+// reply.
 func (v *view) Exchanges() int { return v.exchanges }
 
 // First returns the first user message since the last clear, in view or not. ok is false if there is none.

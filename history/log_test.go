@@ -18,13 +18,17 @@ type seen struct {
 	Tokens    int
 	Shed      []Head
 	Documents map[string]DocumentCut
+	Exchanges int
+	First     Head
 	Undoable  string
 	InForce   map[string]bool
 }
 
 func look(l *Log) seen {
 	undoable, _ := l.Undoable()
+	first, _ := l.First()
 	return seen{
+		Exchanges: l.Exchanges(), First: first,
 		View: slices.Clone(l.View()), Summary: l.Summary(), Omitted: l.Omitted(), Tokens: l.Tokens(), Shed: slices.Clone(l.Shed()),
 		Documents: l.Documents(), Undoable: undoable.ID, InForce: l.InForce(),
 	}
@@ -68,9 +72,14 @@ func (w *writer) some() []string {
 func (w *writer) edit() Edit {
 	seq := w.next()
 	e := Edit{ID: fmt.Sprint("edit_", seq), Seq: seq}
-	switch w.r.IntN(8) {
+	switch w.r.IntN(9) {
 	case 0:
 		e.Kind = EditClear
+	case 8:
+		e.Kind = EditUnanswered
+		if n := len(w.Transcript()); n > 0 && w.Transcript()[n-1].Role == RoleUser { // as a session does: the newest prompt
+			e.Messages = []string{w.Transcript()[n-1].ID}
+		}
 	case 1:
 		e.Kind, e.Messages, e.Summary, e.SummaryTokens = EditCompact, w.some(), fmt.Sprint("summary ", seq), 10
 	case 2:

@@ -78,7 +78,7 @@ func (l *Log) runs(at []int) (runs []Range) {
 // TokensWith returns the tokens that the working history would have after e, which must be the next edit. It does not
 // apply e.
 func (l *Log) TokensWith(e Edit) int {
-	next := Log{heads: l.heads, edits: append(l.edits[:len(l.edits):len(l.edits)], e)}
+	next := Log{heads: l.heads, edits: append(l.edits[:len(l.edits):len(l.edits)], e), view: view{unanswered: l.unanswered}}
 	v := next.at(e.Seq)
 	return v.Tokens()
 }

@@ -23,6 +23,7 @@ const (
 	HiddenCleared    HiddenReason = "cleared"    // removed by a clear
 	HiddenReplaced   HiddenReason = "replaced"   // removed by a replace
 	HiddenTakenBack  HiddenReason = "taken_back" // a restore returned to an earlier state
+	HiddenUnanswered HiddenReason = "unanswered" // a prompt that failed without a reply, after which another followed
 )
 
 // ShownPatch is a patch with the kind of its edit.
@@ -48,6 +49,12 @@ func (l *Log) Visibility(seqs []int64) []Visibility {
 			continue
 		}
 		f.take(e.edit)
+	}
+	for seq, v := range f.bySeq {
+		if _, in := l.Find(seq); v.InView && !in {
+			i, _ := l.before(seq)
+			*v = Visibility{Edit: l.unanswered[l.heads[i].ID], Reason: HiddenUnanswered}
+		}
 	}
 	all := make([]Visibility, len(seqs))
 	for i, seq := range seqs {
@@ -77,7 +84,7 @@ func (f tracked) take(e *Edit) {
 			v.leave(e)
 		}
 		return
-	case EditRestore:
+	case EditRestore, EditUnanswered:
 		return
 	}
 	for _, id := range e.Messages {

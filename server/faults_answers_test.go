@@ -163,7 +163,9 @@ func TestF23NoReplyHasNoID(t *testing.T) {
 	e, sid := attached(t, ts)
 	gate := make(chan struct{})
 	defer close(gate)
-	ts.upstream.Push(upstream.Script{Steps: []upstream.Step{upstream.Hold(gate)}})
+	ts.upstream.Choose(func(*upstream.Request) upstream.Script {
+		return upstream.Script{Steps: []upstream.Step{upstream.Hold(gate)}}
+	})
 	prompt := []any{words("hello")}
 	turn := e.StartWith(sid, prompt, "p1")
 	e.Expect(testclient.Sees(sid, "turn_started"))
@@ -208,5 +210,161 @@ func TestF23EmptyRepliesOfFrontends(t *testing.T) {
 				t.Errorf("a blank text is sent as %s", m.Role)
 			}
 		}
+	}
+}
+
+// sentTexts returns the texts of the user's messages in the newest request.
+func sentTexts(ts *testServer) (all []string) {
+	for _, m := range ts.upstream.Last().Messages {
+		if m.Role == "user" {
+			for _, b := range m.Blocks {
+				all = append(all, b.Text)
+			}
+		}
+	}
+	return all
+}
+
+// A prompt that failed without a reply is not sent again with the next one. The same prompt takes its place; the transcript
+// keeps all of them.
+func TestF17FailedPrompts(t *testing.T) {
+	t.Parallel()
+	unauthorized := upstream.Script{Status: 401}
+	for name, tt := range map[string]struct {
+		prompts []string
+		sent    string // of the user, with the last prompt, which is answered
+		stored  string // messages, and their states in the view
+	}{
+		"again":             {[]string{"hello", "hello"}, "hello", "user:hello assistant:fine"},
+		"again and again":   {[]string{"hello", "hello", "hello"}, "hello", "user:hello assistant:fine"},
+		"another":           {[]string{"hello", "good day"}, "good day", "user:hello:unanswered user:good day assistant:fine"},
+		"several":           {[]string{"one", "two", "two", "three"}, "three", "user:one:unanswered user:two:unanswered user:three assistant:fine"},
+		"the first of them": {[]string{"one", "two", "one"}, "one", "user:one:unanswered user:two:unanswered user:one assistant:fine"},
+	} {
+		for _, reload := range []bool{false, true} {
+			ts := startServer(t)
+			e, sid := attached(t, ts)
+			for i, text := range tt.prompts {
+				if i == len(tt.prompts)-1 {
+					break
+				}
+				ts.upstream.Push(unauthorized)
+				_, err := e.Prompt(sid, text)
+				wireFault(t, err, wire.CodeProvider)
+				if last := lastMessage(t, e, sid); last.PlainText() != text || !last.InView {
+					t.Errorf("%s: the failed prompt is %+v", name, last)
+				}
+				if reload {
+					ts.close()
+					ts.start()
+					e = ts.editor()
+				}
+			}
+			ts.upstream.Push(upstream.Script{Steps: upstream.Texts("fine")})
+			answer := mustPrompt(t, e, sid, tt.prompts[len(tt.prompts)-1])
+			if got := strings.Join(sentTexts(ts), "|"); got != tt.sent {
+				t.Errorf("%s, reload %v: sent %q, want %q", name, reload, got, tt.sent)
+			}
+			for range 2 { // the second time it is loaded
+				var stored []string
+				all := transcript(t, e, sid)
+				for i := range all {
+					m := string(all[i].Role) + ":" + all[i].PlainText()
+					if all[i].View != nil {
+						m += ":" + string(all[i].View.State)
+					}
+					stored = append(stored, m)
+				}
+				if got := strings.Join(stored, " "); got != tt.stored {
+					t.Errorf("%s, reload %v: stored %q, want %q", name, reload, got, tt.stored)
+				}
+				if id := outcomeOf(t, answer).UserID; id != all[len(all)-2].ID {
+					t.Errorf("%s: the response names %s, the prompt is %s", name, id, all[len(all)-2].ID)
+				}
+				ts.close()
+				ts.start()
+				e = ts.editor()
+			}
+			mustPrompt(t, e, sid, "and then")
+			if got := strings.Join(sentTexts(ts), "|"); got != tt.sent+"|and then" {
+				t.Errorf("%s, reload %v: then sent %q", name, reload, got)
+			}
+			ts.close()
+		}
+	}
+}
+
+// A restore to the state with the failed prompt brings it back, until another follows. A cancelled prompt stays, but is not
+// repeated; one that was answered is another matter.
+func TestF17RestoredAndCancelledPrompts(t *testing.T) {
+	t.Parallel()
+	ts := startServer(t)
+	e, sid := attached(t, ts)
+	mustPrompt(t, e, sid, "first")
+	mustPrompt(t, e, sid, "first") // was answered, so it is another prompt
+	if got := sentTexts(ts); strings.Join(got, "|") != "first|first" {
+		t.Errorf("sent %q", got)
+	}
+	ts.upstream.Push(upstream.Script{Status: 401})
+	_, err := e.Prompt(sid, "failed")
+	wireFault(t, err, wire.CodeProvider)
+	failed := lastMessage(t, e, sid)
+	mustPrompt(t, e, sid, "second")
+	for _, seq := range []int64{failed.Seq, failed.Seq + 1} { // before and after the note
+		call[map[string]any](ts, e, "_strata/checkpoint/restore", sid, map[string]any{"seq": seq})
+		if last := transcript(t, e, sid)[4]; last.ID != failed.ID || !last.InView {
+			t.Errorf("restored to %d: %+v", seq, last)
+		}
+		mustPrompt(t, e, sid, "third")
+		if got := sentTexts(ts); strings.Join(got, "|") != "first|first|third" {
+			t.Errorf("restored to %d: sent %q", seq, got)
+		}
+	}
+
+	gate := make(chan struct{})
+	defer close(gate)
+	call[map[string]any](ts, e, "_strata/history/clear", sid, nil)
+	ts.upstream.Choose(func(req *upstream.Request) upstream.Script {
+		if strings.HasSuffix(req.LastText(), "cancelled") {
+			return upstream.Script{Steps: []upstream.Step{upstream.Hold(gate)}}
+		}
+		return upstream.Default(req)
+	})
+	for _, prompt := range []string{"cancelled", "cancelled"} {
+		seen := len(e.Frames().Kind("turn_started"))
+		turn := e.Start(sid, prompt)
+		e.Expect(testclient.SeesTimes(sid, "turn_started", seen+1))
+		must(t, e.Cancel(sid))
+		if answer, err := turn.Wait(); err != nil || answer.StopReason != "cancelled" {
+			t.Errorf("%+v, %v", answer, err)
+		}
+	}
+	mustPrompt(t, e, sid, "and more")
+	if got := sentTexts(ts); strings.Join(got, "|") != "cancelled\n\nand more" {
+		t.Errorf("sent %q", got)
+	}
+}
+
+// A prompt whose server ended before the first word is like one that failed.
+func TestF17InterruptedPrompts(t *testing.T) {
+	t.Parallel()
+	ts := startServer(t)
+	e, sid := attached(t, ts)
+	gate := make(chan struct{})
+	defer close(gate)
+	ts.upstream.Choose(func(req *upstream.Request) upstream.Script {
+		if strings.HasSuffix(req.LastText(), "hello") {
+			return upstream.Script{Steps: []upstream.Step{upstream.Hold(gate)}}
+		}
+		return upstream.Default(req)
+	})
+	e.Start(sid, "hello")
+	e.Expect(testclient.Sees(sid, "turn_started"))
+	ts.close()
+	ts.start()
+	e = ts.editor()
+	mustPrompt(t, e, sid, "good day")
+	if got := sentTexts(ts); strings.Join(got, "|") != "good day" {
+		t.Errorf("sent %q", got)
 	}
 }

@@ -88,7 +88,7 @@ func (m *ContextManager) append(messages []history.Message) {
 // apply applies a stored edit to the working history.
 func (m *ContextManager) apply(edit history.Edit) {
 	m.log.Apply(edit)
-	if edit.Kind != history.EditDedupe {
+	if edit.Kind != history.EditDedupe && edit.Kind != history.EditUnanswered {
 		m.generation++
 	}
 }
@@ -201,7 +201,7 @@ func (m *ContextManager) editedSince(seq int64) bool {
 		if e.Seq <= seq {
 			return false
 		}
-		if e.Kind != history.EditDedupe && e.Kind != history.EditTruncate {
+		if e.Kind != history.EditDedupe && e.Kind != history.EditTruncate && e.Kind != history.EditUnanswered {
 			return true
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"strata/history"
 	"strata/session/assembly"
@@ -63,7 +62,7 @@ func (t *turns) prompt(p Prompt, subscriber *events.Cursor, reply PromptReply, r
 		t.refuseNew(p, &BusyError{TurnID: t.running.record.ID}, reply)
 		return nil
 	}
-	if blank(p.Blocks) {
+	if content.Empty(p.Blocks) {
 		refuse(fmt.Errorf("%w: the prompt holds no text, picture or resource", ErrInvalid))
 		return nil
 	}
@@ -97,16 +96,6 @@ func (t *turns) refuseNew(p Prompt, because error, reply PromptReply) {
 			reply(PromptResult{}, 0, because)
 		}
 	})
-}
-
-// blank reports whether blocks have nothing that a model could reply to.
-func blank(blocks []history.Block) bool {
-	for i := range blocks {
-		if b := &blocks[i]; b.Type != history.BlockText || strings.TrimSpace(b.Text) != "" {
-			return false
-		}
-	}
-	return true
 }
 
 // refuse gives up a turn of which nothing was stored.
@@ -158,6 +147,7 @@ func (t *turns) sentBefore(ctx context.Context, promptID string) error {
 // admission is a prompt that was read, counted and found to fit.
 type admission struct {
 	message history.Message
+	resent  bool // the message is stored and in the view already
 	files   []workspace.Attachment
 	omitted []fit.Omitted
 }
@@ -175,7 +165,11 @@ func (t *turns) admit(begun *turn, blocks []history.Block, subscriber *events.Cu
 		if err != nil {
 			return nil, err
 		}
-		a.message.ID, a.message.Seq, a.message.Turn, a.message.At = begun.record.UserID, seq, begun.record.ID, begun.record.StartedAt
+		if a.resent {
+			begun.record.UserID = a.message.ID
+		} else {
+			a.message.ID, a.message.Seq, a.message.Turn, a.message.At = begun.record.UserID, seq, begun.record.ID, begun.record.StartedAt
+		}
 		update.UpdatedAt = begun.record.StartedAt
 		if update.Title == "" {
 			update.Title = content.Title(&a.message)
@@ -183,7 +177,10 @@ func (t *turns) admit(begun *turn, blocks []history.Block, subscriber *events.Cu
 		return func() (work, error) {
 			stored, fitting, omitted := t.workspace.Try(a.files)
 			a.files, a.omitted = fitting, append(a.omitted, omitted...)
-			change := history.Change{Begin: &begun.record, Update: &update, Messages: []history.Message{a.message}, PutFiles: stored}
+			change := history.Change{Begin: &begun.record, Update: &update, PutFiles: stored}
+			if !a.resent {
+				change.Messages = []history.Message{a.message}
+			}
 			return t.store("store the prompt", change, func() { t.begin(begun, a, update, subscriber) }), nil
 		}, nil
 	}
@@ -199,7 +196,14 @@ func admit(ctx context.Context, s *assembly.State, reader *workspace.Reader, blo
 	}
 	a.message.Role, a.message.Status = history.RoleUser, history.StatusComplete
 	a.message.Tokens = content.Tokens(ctx, s.Counter, a.message.Blocks)
-	return a, s.CheckPrompt(a.message.Tokens)
+	if err := s.CheckPrompt(a.message.Tokens); err != nil {
+		return a, err
+	}
+	before, err := s.Resent(ctx, &a.message)
+	if before != nil {
+		a.message, a.resent = *before, true
+	}
+	return a, err
 }
 
 // begin adopts a stored prompt, tells the subscribers and starts the reply.
@@ -207,15 +211,23 @@ func (t *turns) begin(begun *turn, a admission, update history.Session, subscrib
 	renamed := update.Title != t.choices.record.Title
 	t.choices.record = update
 	a.omitted = append(a.omitted, t.workspace.Attach(a.files)...)
-	t.context.append([]history.Message{a.message})
+	before := len(t.context.View())
+	if !a.resent {
+		t.context.append([]history.Message{a.message})
+	}
 	begun.stored = true
 	begun.unread, begun.omitted = a.omitted, a.omitted
-	t.events.EmitMessage(&a.message, subscriber)
+	if !a.resent {
+		t.events.EmitMessage(&a.message, subscriber)
+	}
 	t.emit(events.Event{Kind: events.TurnStarted, Turn: begun.record.ID, Data: events.TurnStartedInfo{
 		TurnID: begun.record.ID, PromptID: begun.record.PromptID, UserID: begun.record.UserID, MessageID: begun.record.ReplyID, Model: t.choices.model.Name,
 	}})
 	if renamed {
 		t.emit(events.Event{Kind: events.Info, Turn: begun.record.ID, Data: events.TitleInfo{Title: update.Title, UpdatedAt: update.UpdatedAt}})
+	}
+	if !a.resent && len(t.context.View()) == before {
+		t.historyChanged("unanswered")
 	}
 	t.deps.Meter.TurnStarted()
 	state := t.state()

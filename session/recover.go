@@ -19,28 +19,19 @@ func (c *core) recover(ctx context.Context, loaded *history.Loaded) error {
 	failure := c.deps.Host.Describe(fmt.Errorf("turn %s: %w", record.ID, ErrInterrupted))
 	record.Failure = &failure
 	change := history.Change{Session: c.id, End: &record}
-	if blocks := joined(loaded.Partials); len(blocks) > 0 {
+	if blocks := content.Joined(loaded.Partials); len(blocks) > 0 {
 		change.Messages = []history.Message{{
 			ID: record.ReplyID, Seq: c.context.NextSeq(), Turn: record.ID, Role: history.RoleAssistant, Blocks: blocks,
 			Tokens: content.Tokens(ctx, c.counter(), blocks), At: record.EndedAt, Model: c.choices.model.Name, Status: history.StatusInterrupted,
 		}}
 	}
+	change.Edits = c.unanswered(&record, len(change.Messages) > 0)
 	if err := commit(ctx, c.deps.Store, change); err != nil {
 		return fmt.Errorf("recover turn %s: %w: %w", record.ID, ErrStorage, err)
 	}
 	c.context.append(change.Messages)
-	return nil
-}
-
-// joined returns the saved chunks of a reply as blocks, one for each run of one kind.
-func joined(partials []history.Partial) []history.Block {
-	var blocks []history.Block
-	for _, p := range partials {
-		if n := len(blocks); n > 0 && blocks[n-1].Type == p.Kind {
-			blocks[n-1].Text += p.Text
-			continue
-		}
-		blocks = append(blocks, history.Block{Type: p.Kind, Text: p.Text})
+	for _, edit := range change.Edits {
+		c.context.apply(edit)
 	}
-	return blocks
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"strata/history"
+	"strata/llm/reply"
 	"strata/tokens"
 )
 
@@ -81,6 +82,27 @@ func Empty(blocks []history.Block) bool {
 	return !slices.ContainsFunc(blocks, func(b history.Block) bool {
 		return b.Type != history.BlockThinking && (b.Type != history.BlockText || strings.TrimSpace(b.Text) != "")
 	})
+}
+
+// EmptyNotice returns the notice about a complete reply that says nothing, which ended for a reason.
+func EmptyNotice(stopReason string) string {
+	if stopReason == string(reply.StopMaxTokens) {
+		return "The model's reply is empty: it reached its output limit before any text."
+	}
+	return "The model's reply is empty."
+}
+
+// Joined returns the saved chunks of a reply as blocks, one for each run of one kind.
+func Joined(partials []history.Partial) []history.Block {
+	var blocks []history.Block
+	for _, p := range partials {
+		if n := len(blocks); n > 0 && blocks[n-1].Type == p.Kind {
+			blocks[n-1].Text += p.Text
+			continue
+		}
+		blocks = append(blocks, history.Block{Type: p.Kind, Text: p.Text})
+	}
+	return blocks
 }
 
 // Failed reports whether a message has the result of a tool that failed.

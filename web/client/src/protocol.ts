@@ -261,7 +261,7 @@ export interface Summary {
 /** How the view changes a message. */
 export interface MessageView {
   /** Why the message is not in view; missing if it is. */
-  state?: 'summarised' | 'left_out' | 'cleared' | 'replaced' | 'taken_back';
+  state?: 'summarised' | 'left_out' | 'cleared' | 'replaced' | 'taken_back' | 'unanswered';
   /** The edit that removed it. */
   editId?: string;
   /** Changed blocks, in the order of the edits. */
@@ -656,7 +656,7 @@ export interface Edit {
   id: string;
   /** Sequence number in the session, shared by edits and messages. */
   seq: number;
-  kind: 'compact' | 'dedupe' | 'truncate' | 'replace' | 'clear' | 'restore';
+  kind: 'compact' | 'dedupe' | 'truncate' | 'replace' | 'clear' | 'restore' | 'unanswered';
   at: Time;
   reason?: string;
   /** Ids of the messages removed from the view; missing for a clear. */

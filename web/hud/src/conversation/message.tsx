@@ -61,6 +61,7 @@ const endings: Record<string, string> = {
   cancelled: "Stopped. Partial reply saved.",
   interrupted: "The server stopped during this reply. Partial reply saved.",
   failed: "The provider failed during this reply. Partial reply saved.",
+  empty: "The model's reply is empty.",
   damaged: "The stored message is damaged.",
 };
 

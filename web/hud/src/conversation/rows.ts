@@ -29,13 +29,16 @@ export const expandKey = (entry: Entry, part: string): string => `${entry.key} $
 
 /** The visibility of messages outside the view, in words. */
 export const visibilities: Record<string, string> = {
-  summarised: "Summarised", left_out: "Evicted to fit", cleared: "Cleared", replaced: "Replaced", taken_back: "Undone",
+  summarised: "Summarised", left_out: "Evicted to fit", cleared: "Cleared", replaced: "Replaced", taken_back: "Undone", unanswered: "Failed",
 };
 
 /** How the view shows a block of a message differently, in words. */
 const patches: Record<string, string> = {
   duplicate: "Duplicate: the model receives only the newer copy", shortened: "Truncated for the model",
 };
+
+/** isSilent reports whether a block of a reply says nothing. */
+const isSilent = (block: Block): boolean => block.type === "thinking" || (block.type === "text" && block.text.trim() === "");
 
 /** isPicture reports whether a block, or a part of a tool result, is a picture. */
 const isPicture = (block: Block | undefined, part: number): boolean =>
@@ -77,6 +80,7 @@ class Builder {
     const links = message.blocks.filter((b) => b.type === "resource_link");
     if (links.length > 0) this.add("files", { kind: "files", blocks: links });
     if (message.status && message.status !== "complete") this.add("end", { kind: "end", status: message.status });
+    else if (message.role === "assistant" && message.seq > 0 && message.blocks.every(isSilent)) this.add("end", { kind: "end", status: "empty" });
     return this.finish();
   }
 

@@ -1,0 +1,33 @@
+package assembly
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"strata/history"
+)
+
+// Resent returns the prompt that ends the view without a reply if it has the same content as m, nil otherwise. A prompt that
+// is sent again is not stored a second time.
+func (s *State) Resent(ctx context.Context, m *history.Message) (*history.Message, error) {
+	if len(s.View) == 0 {
+		return nil, nil
+	}
+	last := s.View[len(s.View)-1]
+	if last.Role != history.RoleUser || last.Turn == "" || len(last.Patches) > 0 || last.Blocks != len(m.Blocks) {
+		return nil, nil
+	}
+	stored, err := s.Messages(ctx, []history.Viewed{last})
+	if err != nil {
+		return nil, err
+	}
+	before, err := json.Marshal(stored[0].Blocks)
+	if err != nil {
+		return nil, err
+	}
+	if now, err := json.Marshal(m.Blocks); err != nil || !bytes.Equal(before, now) {
+		return nil, err
+	}
+	return &stored[0], nil
+}

@@ -18,6 +18,9 @@ const (
 	// user's message directly follows it there. The note is a fact about the message: restores and undos have no effect on
 	// it.
 	EditUnanswered EditKind = "unanswered"
+
+	// EditResult moves a tool result that came late behind the calls that it belongs to.
+	EditResult EditKind = "result"
 )
 
 // Edit is a stored change of the view. Edits are append-only and share their sequence with messages.
@@ -35,6 +38,8 @@ type Edit struct {
 	// Summary replaces Messages and the previous summary. It is empty if the compaction only removes messages.
 	Summary       string `json:"summary,omitempty"`
 	SummaryTokens int    `json:"summaryTokens,omitempty"`
+
+	CallsMessage string `json:"callsMessage,omitempty"` // of a late result: id of the message with the calls
 
 	// A restore has one of these: the sequence number of the view to restore, or the id of the edit to undo without
 	// other changes.

@@ -1,6 +1,9 @@
 package history
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // fold builds a view from scratch. The view is not shared yet, so removed messages are only marked until the end. The
 // time is proportional to the messages plus the entries of the edits, not to their product.
@@ -8,10 +11,15 @@ type fold struct {
 	view
 	index map[string]int // index in view.messages by id
 	gone  []bool         // whether each of view.messages was removed
+
+	// The others as a list in the order of the view: the indexes of the neighbors, -1 at the ends.
+	next, prev  []int
+	first, last int
+	moved       bool // the order is not that of the indexes
 }
 
 func foldOf(events []event, unanswered map[string]string) view {
-	f := fold{index: make(map[string]int, len(events))}
+	f := fold{index: make(map[string]int, len(events)), first: -1, last: -1}
 	f.unanswered = unanswered
 	f.messages, f.gone = make([]Viewed, 0, len(events)), make([]bool, 0, len(events))
 	for _, e := range events {
@@ -25,23 +33,63 @@ func foldOf(events []event, unanswered map[string]string) view {
 }
 
 func (f *fold) add(h Head) {
-	newest := len(f.messages) - 1
-	for newest >= 0 && f.gone[newest] {
-		newest--
+	if f.last >= 0 && f.givesWay(&f.messages[f.last], &h) {
+		f.remove(f.last)
 	}
-	if newest >= 0 && f.givesWay(&f.messages[newest], &h) {
-		f.gone[newest] = true
-	}
-	f.index[h.ID] = len(f.messages)
+	i := len(f.messages)
+	f.index[h.ID] = i
 	f.view.add(h)
-	f.gone = append(f.gone, false)
+	f.gone, f.next, f.prev = append(f.gone, false), append(f.next, -1), append(f.prev, -1)
+	f.link(i, f.last)
+}
+
+// link adds message i to the list after another one, at the start if that is -1.
+func (f *fold) link(i, after int) {
+	next := f.first
+	if after >= 0 {
+		next = f.next[after]
+		f.next[after] = i
+	} else {
+		f.first = i
+	}
+	f.prev[i], f.next[i] = after, next
+	if next >= 0 {
+		f.prev[next] = i
+	} else {
+		f.last = i
+	}
+}
+
+// unlink removes message i from the list.
+func (f *fold) unlink(i int) {
+	prev, next := f.prev[i], f.next[i]
+	if prev >= 0 {
+		f.next[prev] = next
+	} else {
+		f.first = next
+	}
+	if next >= 0 {
+		f.prev[next] = prev
+	} else {
+		f.last = prev
+	}
+}
+
+func (f *fold) remove(i int) {
+	f.gone[i] = true
+	f.unlink(i)
 }
 
 func (f *fold) apply(e *Edit) {
+	if e.Kind == EditResult {
+		f.takeResult(e)
+		return
+	}
 	f.view.apply(e, f.rewrite)
 	if len(f.messages) == 0 {
 		clear(f.index)
-		f.gone = f.gone[:0]
+		f.gone, f.next, f.prev = f.gone[:0], f.next[:0], f.prev[:0]
+		f.first, f.last, f.moved = -1, -1, false
 	}
 }
 
@@ -54,7 +102,10 @@ func (f *fold) rewrite(e *Edit) (left []Viewed) {
 			leaving = append(leaving, i)
 		}
 	}
-	slices.Sort(leaving)
+	f.sort(leaving)
+	for _, i := range leaving {
+		f.unlink(i)
+	}
 	left = make([]Viewed, len(leaving))
 	for n, i := range leaving {
 		left[n] = f.messages[i]
@@ -67,12 +118,23 @@ func (f *fold) rewrite(e *Edit) (left []Viewed) {
 	return left
 }
 
+// sort sorts indexes of messages in the list by the order of the view.
+func (f *fold) sort(indexes []int) {
+	slices.Sort(indexes)
+	if !f.moved || len(indexes) < 2 {
+		return
+	}
+	place := make(map[int]int, len(f.messages))
+	for i := f.first; i >= 0; i = f.next[i] {
+		place[i] = len(place)
+	}
+	slices.SortFunc(indexes, func(a, b int) int { return cmp.Compare(place[a], place[b]) })
+}
+
 func (f *fold) finish() view {
-	kept := f.messages[:0]
-	for i := range f.messages {
-		if !f.gone[i] {
-			kept = append(kept, f.messages[i])
-		}
+	kept := make([]Viewed, 0, len(f.messages))
+	for i := f.first; i >= 0; i = f.next[i] {
+		kept = append(kept, f.messages[i])
 	}
 	f.messages = kept
 	return f.view

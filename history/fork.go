@@ -19,7 +19,7 @@ func (m Message) WithIDs(own func(id string) string) Message {
 
 // WithIDs returns a copy of e for another session. own maps its id and the ids to which it refers. It does not modify e.
 func (e Edit) WithIDs(own func(id string) string) Edit {
-	e.ID, e.Undoes = own(e.ID), own(e.Undoes)
+	e.ID, e.Undoes, e.CallsMessage = own(e.ID), own(e.Undoes), own(e.CallsMessage)
 	messages, patches := e.Messages, e.Patches
 	e.Messages, e.Patches = nil, nil
 	for _, id := range messages {

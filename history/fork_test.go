@@ -98,8 +98,8 @@ func since(heads []Head, after, before int64, own func(string) string) (later []
 
 func TestWithIDsMapsAllIDs(t *testing.T) {
 	own := strings.ToUpper
-	e := Edit{ID: "a", Undoes: "b", Messages: []string{"c"}, Patches: []Patch{{Message: "d", Text: "text"}}, Reason: "reason"}
-	want := Edit{ID: "A", Undoes: "B", Messages: []string{"C"}, Patches: []Patch{{Message: "D", Text: "text"}}, Reason: "reason"}
+	e := Edit{ID: "a", Undoes: "b", CallsMessage: "e", Messages: []string{"c"}, Patches: []Patch{{Message: "d", Text: "text"}}, Reason: "reason"}
+	want := Edit{ID: "A", Undoes: "B", CallsMessage: "E", Messages: []string{"C"}, Patches: []Patch{{Message: "D", Text: "text"}}, Reason: "reason"}
 	if d := cmp.Diff(want, e.WithIDs(own)); d != "" {
 		t.Error(d)
 	}

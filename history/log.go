@@ -182,6 +182,9 @@ func (v *view) apply(e *Edit, rewrite func(*Edit) []Viewed) {
 		return
 	case EditUnanswered:
 		return
+	case EditResult:
+		v.takeResult(e)
+		return
 	case EditCompact:
 		v.undoable = append(v.undoable[:len(v.undoable):len(v.undoable)], e.ID)
 	}
@@ -323,8 +326,8 @@ func (l *Log) Undoable() (Edit, bool) {
 
 // Find returns the message with the given sequence number if it is in the working history.
 func (v *view) Find(seq int64) (Viewed, bool) {
-	i, found := slices.BinarySearchFunc(v.messages, seq, func(m Viewed, seq int64) int { return cmp.Compare(m.Seq, seq) })
-	if !found {
+	i := slices.IndexFunc(v.messages, func(m Viewed) bool { return m.Seq == seq }) // late results are not in this order
+	if i < 0 {
 		return Viewed{}, false
 	}
 	return v.messages[i], true

@@ -55,7 +55,7 @@ func (w *writer) next() int64 { return w.LastSeq() + 1 }
 
 func (w *writer) message() {
 	seq := w.next()
-	w.Append(Head{ID: fmt.Sprint("msg_", seq), Seq: seq, Role: []Role{RoleUser, RoleAssistant, RoleTool}[w.r.IntN(3)], Tokens: w.r.IntN(100), Blocks: 2})
+	w.Append(Head{ID: fmt.Sprint("msg_", seq), Seq: seq, Role: []Role{RoleUser, RoleAssistant, RoleTool}[w.r.IntN(3)], Tokens: w.r.IntN(100), Blocks: 2, HasCalls: w.r.IntN(2) == 0})
 }
 
 // some returns some ids of messages, including ones that are not in view.
@@ -72,7 +72,12 @@ func (w *writer) some() []string {
 func (w *writer) edit() Edit {
 	seq := w.next()
 	e := Edit{ID: fmt.Sprint("edit_", seq), Seq: seq}
-	switch w.r.IntN(9) {
+	switch w.r.IntN(11) {
+	case 9, 10:
+		e.Kind = EditResult
+		if n := len(w.View()); n > 0 {
+			e.CallsMessage, e.Messages = w.View()[w.r.IntN(n)].ID, []string{w.View()[w.r.IntN(n)].ID}
+		}
 	case 0:
 		e.Kind = EditClear
 	case 8:

@@ -50,10 +50,9 @@ func (l *Log) Visibility(seqs []int64) []Visibility {
 		}
 		f.take(e.edit)
 	}
-	for seq, v := range f.bySeq {
-		if _, in := l.Find(seq); v.InView && !in {
-			i, _ := l.before(seq)
-			*v = Visibility{Edit: l.unanswered[l.heads[i].ID], Reason: HiddenUnanswered}
+	for id, v := range f.byID {
+		if note := l.unanswered[id]; v.InView && note != "" && !slices.ContainsFunc(l.messages, func(m Viewed) bool { return m.ID == id }) {
+			*v = Visibility{Edit: note, Reason: HiddenUnanswered}
 		}
 	}
 	all := make([]Visibility, len(seqs))
@@ -84,7 +83,7 @@ func (f tracked) take(e *Edit) {
 			v.leave(e)
 		}
 		return
-	case EditRestore, EditUnanswered:
+	case EditRestore, EditUnanswered, EditResult:
 		return
 	}
 	for _, id := range e.Messages {

@@ -54,12 +54,20 @@ func placeholder(assistant bool) *part {
 }
 
 func missingResult(call *part) *part {
+	block := MissingResult(call.block)
+	return &part{kind: partResult, id: call.id, content: []*part{{text: block.Content[0].Text}}, block: &block}
+}
+
+// MissingResult returns the result that a request contains for a call without one.
+func MissingResult(call *history.Block) history.Block {
 	text := interrupted
-	if call.block.Incomplete {
+	if call.Incomplete {
 		text = cutOff
 	}
-	return &part{kind: partResult, id: call.id, content: []*part{{text: text}},
-		block: &history.Block{Type: history.BlockToolResult, CallID: call.block.CallID, IsError: true}}
+	return history.Block{
+		Type: history.BlockToolResult, CallID: call.CallID, IsError: true,
+		Content: []history.Block{{Type: history.BlockText, Text: text}},
+	}
 }
 
 // joined puts texts together as paragraphs, for providers that take a string.

@@ -134,12 +134,15 @@ func (f *frontends) Commit(req CommitRequest, author *events.Cursor, reply func(
 			return nil, fmt.Errorf("%w: there is no such assembled request; call context/assemble first", ErrInvalid)
 		}
 		messages := f.number(req.Messages)
-		counter, model := f.counter(), f.choices.model
+		state := f.state()
 		return func(ctx context.Context) (step, error) {
-			if err := measured(ctx, counter, &model, messages); err != nil {
+			late, err := measured(ctx, &state, messages)
+			if err != nil {
 				return nil, err
 			}
-			return func() (work, error) { return f.storeCommit(a, messages, req.Usage, author, reply), nil }, nil
+			return func() (work, error) {
+				return f.storeCommit(a, messages, f.placed(late, messages), req.Usage, author, reply), nil
+			}, nil
 		}, nil
 	})
 }
@@ -161,7 +164,7 @@ func (f *frontends) spent(b *assembly.Built, messages []history.Message, told *h
 }
 
 // storeCommit stores the reply to a frontend's own call and adopts it.
-func (f *frontends) storeCommit(a *assembled, messages []history.Message, told *history.Usage, author *events.Cursor, reply func(Committed, error)) work {
+func (f *frontends) storeCommit(a *assembled, messages []history.Message, placed []history.Edit, told *history.Usage, author *events.Cursor, reply func(Committed, error)) work {
 	b, model := &a.built, f.choices.model
 	spent := f.spent(b, messages, told)
 	call := history.Call{
@@ -169,7 +172,7 @@ func (f *frontends) storeCommit(a *assembled, messages []history.Message, told *
 		Cost: spent.Cost, Estimated: spent.Estimated, Expected: f.context.expected(b), At: f.deps.Now(),
 		Categories: b.Categories, Documents: b.Documents, Phase: b.Phase,
 	}
-	change := history.Change{Messages: messages, Calls: []history.Call{call}}
+	change := history.Change{Messages: messages, Edits: placed, Calls: []history.Call{call}}
 	if told != nil {
 		b.Mirror.Answered(b.Plan, assembly.CacheUsage(call.Usage))
 		change.Calibration = f.context.learn(model.Name, b.Counted, told.Context())
@@ -178,7 +181,7 @@ func (f *frontends) storeCommit(a *assembled, messages []history.Message, told *
 	f.workspace.TakeDirty(&change)
 	f.newest = nil
 	return f.store("commit a frontend's reply", change, func() {
-		f.context.append(messages)
+		f.extend(messages, placed)
 		f.context.count(change.Calls)
 		if spent.Reported {
 			f.context.report(call.Usage)

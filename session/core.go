@@ -2,13 +2,13 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"time"
 
 	"strata/history"
-	"strata/llm"
 	"strata/session/assembly"
 	"strata/session/content"
 	"strata/session/documents"
@@ -77,18 +77,32 @@ func (c *core) number(messages []history.Message) []history.Message {
 	return messages
 }
 
-// measured sets the tokens of messages and the types of their pictures. It returns an error that names the message for a
-// message that no request to the model can hold.
-func measured(ctx context.Context, counter *tokens.Counter, model *llm.Model, messages []history.Message) error {
-	if err := content.Measure(ctx, counter, messages); err != nil {
-		return err
+// measured is State.Measured with an error for the client.
+func measured(ctx context.Context, s *assembly.State, messages []history.Message) ([]content.Late, error) {
+	late, err := s.Measured(ctx, messages)
+	if _, wrong := errors.AsType[*content.MessageError](err); wrong {
+		err = fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	for i := range messages {
-		if err := content.Check(messages[i].Blocks, model); err != nil {
-			return fmt.Errorf("%w: messages[%d]: %w", ErrInvalid, i, err)
-		}
+	return late, err
+}
+
+// placed returns the edits that move late results, to be stored after messages.
+func (c *core) placed(late []content.Late, messages []history.Message) (edits []history.Edit) {
+	for i, l := range late {
+		edits = append(edits, history.Edit{
+			ID: c.deps.NewID("edit_"), Seq: messages[len(messages)-1].Seq + 1 + int64(i), Kind: history.EditResult, At: c.deps.Now(),
+			Reason: "late result", Messages: []string{l.Message}, CallsMessage: l.Calls,
+		})
 	}
-	return nil
+	return edits
+}
+
+// extend adds stored messages, and edits that follow them, to the working history.
+func (c *core) extend(messages []history.Message, edits []history.Edit) {
+	c.context.append(messages)
+	for _, edit := range edits {
+		c.context.apply(edit)
+	}
 }
 
 // historyChanged tells the subscribers that the working history changed other than by a turn.

@@ -32,14 +32,15 @@ func (e *edits) Append(messages []history.Message, author *events.Cursor, reply 
 }
 
 func (e *edits) append(messages []history.Message, author *events.Cursor, reply func([]string, error)) work {
-	counter, model := e.counter(), e.choices.model
+	state := e.state()
 	messages = e.number(messages)
 	ids := make([]string, len(messages))
 	for i := range messages {
 		ids[i] = messages[i].ID
 	}
+	var change history.Change
 	stored := func() {
-		e.context.append(messages)
+		e.extend(messages, change.Edits)
 		for i := range messages {
 			e.events.EmitMessage(&messages[i], author)
 			e.tellProgress(&messages[i])
@@ -50,10 +51,12 @@ func (e *edits) append(messages []history.Message, author *events.Cursor, reply 
 		e.compacting.WhenDue()
 	}
 	return func(ctx context.Context) (step, error) {
-		if err := measured(ctx, counter, &model, messages); err != nil {
+		late, err := measured(ctx, &state, messages)
+		if err != nil {
 			return nil, err
 		}
-		return e.store("append messages", history.Change{Messages: messages}, stored)(ctx)
+		change = history.Change{Messages: messages, Edits: e.placed(late, messages)}
+		return e.store("append messages", change, stored)(ctx)
 	}
 }
 
@@ -87,10 +90,12 @@ func (e *edits) replace(messages []history.Message, author *events.Cursor, reply
 		messages[i].Seq++ // after the edit
 		replaced.MessageIDs = append(replaced.MessageIDs, messages[i].ID)
 	}
-	counter, model := e.counter(), e.choices.model
+	state := e.state()
+	state.View = nil
+	var placed []history.Edit
 	stored := func() {
 		e.applied(edit, "replace", func() {
-			e.context.append(messages)
+			e.extend(messages, placed)
 			for i := range messages {
 				e.events.EmitMessage(&messages[i], author)
 			}
@@ -98,14 +103,16 @@ func (e *edits) replace(messages []history.Message, author *events.Cursor, reply
 		reply(replaced, nil)
 	}
 	return func(ctx context.Context) (step, error) {
-		if err := measured(ctx, counter, &model, messages); err != nil {
+		late, err := measured(ctx, &state, messages)
+		if err != nil {
 			return nil, err
 		}
+		placed = e.placed(late, messages)
 		for i := range messages {
 			edit.After += messages[i].Tokens
 		}
 		edit.SavedTokens = edit.Before - edit.After
-		return e.store("replace the history", history.Change{Edits: []history.Edit{edit}, Messages: messages}, stored)(ctx)
+		return e.store("replace the history", history.Change{Edits: append([]history.Edit{edit}, placed...), Messages: messages}, stored)(ctx)
 	}
 }
 

@@ -29,9 +29,6 @@ func (c *core) recover(ctx context.Context, loaded *history.Loaded) error {
 	if err := commit(ctx, c.deps.Store, change); err != nil {
 		return fmt.Errorf("recover turn %s: %w: %w", record.ID, ErrStorage, err)
 	}
-	c.context.append(change.Messages)
-	for _, edit := range change.Edits {
-		c.context.apply(edit)
-	}
+	c.extend(change.Messages, change.Edits)
 	return nil
 }

@@ -97,6 +97,7 @@ type Built struct {
 	Phase      string
 	Changes    fit.Changes   // that the session has to store for the request to fit
 	Omitted    []fit.Omitted // everything that the request omits, and why
+	Unanswered int           // tool calls for which the request says that they have no result
 	Files      []filecontext.Entry
 	Refreshed  []filecontext.Change // that were found on the disk
 	Sent       []SentFile
@@ -252,4 +253,7 @@ func (s *State) LogPlanned(b *Built) {
 	s.Log.Debug("request planned", slog.String("session", s.Session), slog.Int("tokens", b.Counted),
 		slog.Int("kept", b.Plan.Kept), slog.String("cut", string(b.Plan.Cut)), slog.Int("expected", b.Plan.Expect),
 		slog.Int("expectedBlocks", b.Plan.ExpectBlocks), slog.Int("omitted", len(b.Omitted)))
+	if b.Unanswered > 0 {
+		s.Log.Info("tool calls without a result", slog.String("session", s.Session), slog.Int("calls", b.Unanswered))
+	}
 }

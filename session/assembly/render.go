@@ -133,14 +133,7 @@ func (r *renderer) entry(e *stability.Entry) error {
 	mark := markOf(r.plan.Plan, e)
 	r.begun = r.begun || !leads(e.Kind)
 	if e.Kind == stability.Message {
-		for i, v := range r.byKey[e.Key].Messages {
-			m := history.Patched(r.messages[v.Seq], v.Patches)
-			out := llm.Entry{Kind: llm.EntryMessage, Role: m.Role, Blocks: said(&m), Model: m.Model}
-			if i == len(r.byKey[e.Key].Messages)-1 {
-				out.Mark = mark
-			}
-			r.add(out, v.Tokens)
-		}
+		r.batch(r.byKey[e.Key].Messages, mark)
 		return nil
 	}
 	text, ok := r.text(e)
@@ -160,6 +153,22 @@ func (r *renderer) entry(e *stability.Entry) error {
 		r.closeBlock(mark)
 	}
 	return nil
+}
+
+// batch adds a message, or a message with calls and their results.
+func (r *renderer) batch(view []history.Viewed, mark llm.Mark) {
+	messages := make([]history.Message, len(view))
+	for i, v := range view {
+		messages[i] = history.Patched(r.messages[v.Seq], v.Patches)
+	}
+	entries, sizes, added, unanswered := r.paired(messages, view)
+	entries[len(entries)-1].Mark = mark
+	for i := range entries {
+		r.add(entries[i], sizes[i])
+	}
+	r.plan.overhead += added
+	r.built.Counted += added
+	r.built.Unanswered += unanswered
 }
 
 // What a request contains of a message that says nothing: providers refuse a message without text.

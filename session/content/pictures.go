@@ -184,11 +184,8 @@ func (g *Gallery) Oldest(view []history.Viewed, save int, counter *tokens.Counte
 
 // After returns the patches that omit, for a reason, the pictures of messages after a sequence number.
 func (g *Gallery) After(view []history.Viewed, seq int64, reason string, counter *tokens.Counter) []history.Patch {
-	first := slices.IndexFunc(view, func(v history.Viewed) bool { return v.Seq > seq })
-	if first < 0 {
-		return nil
-	}
-	return g.patches(view[first:], counter, func(*Picture) string { return reason })
+	later := slices.DeleteFunc(slices.Clone(view), func(v history.Viewed) bool { return v.Seq <= seq })
+	return g.patches(later, counter, func(*Picture) string { return reason })
 }
 
 // Bytes returns the approximate size of a message of the view in the body of a request.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"strata/history"
+	"strata/session/content"
 )
 
 // Resent returns the prompt that ends the view without a reply if it has the same content as m, nil otherwise. A prompt that
@@ -30,4 +31,17 @@ func (s *State) Resent(ctx context.Context, m *history.Message) (*history.Messag
 		return nil, err
 	}
 	return &stored[0], nil
+}
+
+// Measured sets the tokens of messages that are to be added to the view, and the types of their pictures. It returns the tool
+// results that come late. A *content.MessageError names the message that no request to the model can hold, or that has a
+// result that nobody waits for.
+func (s *State) Measured(ctx context.Context, messages []history.Message) ([]content.Late, error) {
+	if err := content.Measure(ctx, s.Counter, messages); err != nil {
+		return nil, err
+	}
+	if err := content.CheckAll(messages, &s.Model); err != nil {
+		return nil, err
+	}
+	return content.Reader(s.read).Results(ctx, s.View, messages)
 }

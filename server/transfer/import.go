@@ -32,12 +32,12 @@ type Importer struct {
 	Options
 
 	mu   sync.Mutex
-	open map[string]struct{} // ids of the sessions under construction
+	open map[string]pages // of the sessions under construction, by id
 }
 
 // NewImporter returns an Importer without open imports.
 func NewImporter(opt Options) *Importer {
-	return &Importer{Options: opt, open: make(map[string]struct{})}
+	return &Importer{Options: opt, open: make(map[string]pages)}
 }
 
 // ImportPage is a page of an import.
@@ -66,14 +66,14 @@ func (in *Importer) Import(ctx context.Context, p ImportPage) (ImportResult, err
 		if err != nil {
 			return ImportResult{}, err
 		}
-		if err := in.create(ctx, record, lines[1:]); err != nil {
+		if err := in.create(ctx, record, lines); err != nil {
 			return ImportResult{}, err
 		}
 		id, lines = record.ID, nil
 	} else if !in.isOpen(id) {
 		return ImportResult{}, wire.NotFound("import", wire.Clip(id))
 	}
-	if err := in.store(ctx, id, lines); err != nil {
+	if err := in.store(ctx, id, lines, 0); err != nil {
 		return ImportResult{}, err
 	}
 	if !p.Done {
@@ -112,7 +112,7 @@ func (in *Importer) header(p ImportPage) (history.Session, error) {
 	return record, nil
 }
 
-// create stores a hidden session and its first lines. If that fails nothing of it is left.
+// create stores a hidden session and the lines of its first page after the header. If that fails nothing of it is left.
 func (in *Importer) create(ctx context.Context, record history.Session, lines []Line) error {
 	if err := in.begin(record.ID); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (in *Importer) create(ctx context.Context, record history.Session, lines []
 		in.end(record.ID)
 		return fmt.Errorf("import: %w", err)
 	}
-	if err := in.store(ctx, record.ID, lines); err != nil {
+	if err := in.store(ctx, record.ID, lines, 1); err != nil {
 		in.drop(context.WithoutCancel(ctx), record.ID)
 		in.end(record.ID)
 		return err
@@ -129,9 +129,13 @@ func (in *Importer) create(ctx context.Context, record history.Session, lines []
 	return nil
 }
 
-// store stores lines in transactions of at most pageLines.
-func (in *Importer) store(ctx context.Context, id string, lines []Line) error {
-	for len(lines) > 0 {
+// store stores the lines of a page from an index on, in transactions of at most pageLines.
+func (in *Importer) store(ctx context.Context, id string, page []Line, from int) error {
+	next, err := in.pages(id).with(page, from)
+	if err != nil {
+		return err
+	}
+	for lines := page[min(from, len(page)):]; len(lines) > 0; {
 		n := min(len(lines), pageLines)
 		ch := history.Change{Session: id}
 		for i := range lines[:n] {
@@ -144,6 +148,9 @@ func (in *Importer) store(ctx context.Context, id string, lines []Line) error {
 		}
 		lines = lines[n:]
 	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.open[id] = next
 	return nil
 }
 
@@ -186,8 +193,14 @@ func (in *Importer) begin(id string) error {
 	if len(in.open) >= maxOpen {
 		return &rpc.Error{Code: wire.CodeBusy, Message: fmt.Sprintf("%d imports and forks are already running", maxOpen)}
 	}
-	in.open[id] = struct{}{}
+	in.open[id] = pages{}
 	return nil
+}
+
+func (in *Importer) pages(id string) pages {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.open[id]
 }
 
 func (in *Importer) isOpen(id string) bool {

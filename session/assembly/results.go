@@ -11,50 +11,52 @@ import (
 
 // paired returns the messages of an item as a request contains them, with their counted tokens: each call has one result,
 // directly after it. A call without a result gets one that says so, which is never stored: the real one can still come. A
-// result without its call is sent as text. added are tokens that the messages do not have.
+// result without its call is sent as text, after the others. added are tokens that the messages do not have.
 func (s *State) paired(messages []history.Message, view []history.Viewed) (entries []llm.Entry, sizes []int, added int, unanswered int) {
+	ctx := context.Background()
 	add := func(role history.Role, blocks []history.Block, model string, size int) {
 		entries = append(entries, llm.Entry{Kind: llm.EntryMessage, Role: role, Blocks: blocks, Model: model})
 		sizes = append(sizes, size)
 	}
 	var waiting []*history.Block // calls
+	var rest []history.Block     // results of no call
 	for i := range messages {
 		m := &messages[i]
-		blocks := said(m)
+		blocks, size := said(m), view[i].Tokens
 		if m.Role != history.RoleTool {
 			waiting = callsIn(blocks)
-			add(m.Role, blocks, m.Model, view[i].Tokens)
+			add(m.Role, blocks, m.Model, size)
 			continue
 		}
-		results, rest := split(blocks, &waiting)
-		size := view[i].Tokens
-		if len(results) > 0 || len(rest) == 0 {
+		results, others := split(blocks, &waiting)
+		rest = append(rest, others...)
+		if len(results) > 0 || len(others) == 0 {
 			add(m.Role, results, m.Model, size)
-			size = 0
-		}
-		if len(rest) > 0 {
-			text := asText(rest)
-			more := content.Tokens(context.Background(), s.Counter, text) - content.Tokens(context.Background(), s.Counter, rest)
-			add(history.RoleUser, text, "", size+more)
-			added += more
+		} else {
+			added -= size
 		}
 	}
-	if len(waiting) == 0 {
-		return entries, sizes, added, 0
-	}
-	var missing []history.Block
-	for _, call := range waiting {
-		missing = append(missing, llm.MissingResult(call))
-	}
-	n := content.Tokens(context.Background(), s.Counter, missing)
-	if last := len(entries) - 1; entries[last].Role == history.RoleTool {
-		n -= content.Tokens(context.Background(), s.Counter, nil)
-		entries[last].Blocks = append(slices.Clone(entries[last].Blocks), missing...)
-		sizes[last] += n
-	} else {
+	unanswered = len(waiting)
+	if unanswered > 0 {
+		missing := missingResults(waiting)
+		n := content.Tokens(ctx, s.Counter, missing)
 		add(history.RoleTool, missing, "", n)
+		added += n
 	}
-	return entries, sizes, added + n, len(waiting)
+	if len(rest) > 0 {
+		text := asText(rest)
+		n := content.Tokens(ctx, s.Counter, text)
+		add(history.RoleUser, text, "", n)
+		added += n
+	}
+	return entries, sizes, added, unanswered
+}
+
+func missingResults(calls []*history.Block) (results []history.Block) {
+	for _, call := range calls {
+		results = append(results, llm.MissingResult(call))
+	}
+	return results
 }
 
 // callsIn returns the calls in blocks, the first with each id.

@@ -344,8 +344,18 @@ func (v *view) Shed() []Head { return v.evicted[:len(v.evicted):len(v.evicted)] 
 // after later edits.
 func (v *view) Documents() map[string]DocumentCut { return v.documents }
 
-// Unanswered reports whether the message with an id is noted as a prompt that failed without a reply.
-func (v *view) Unanswered(id string) bool { return v.unanswered[id] != "" }
+// Unreplied returns the edit that notes that a turn failed before the model said anything, without its id; ok is false for
+// other turns. A prompt that was sent before the newest message is not noted: it stays where it is.
+func (l *Log) Unreplied(t *Turn) (note Edit, ok bool) {
+	failed := t.Status == TurnFailed || t.Status == TurnInterrupted
+	if n := len(l.heads); !failed || l.unanswered[t.UserID] != "" || n == 0 || l.heads[n-1].ID != t.UserID {
+		return Edit{}, false
+	}
+	return Edit{
+		Seq: l.LastSeq() + 1, Kind: EditUnanswered, At: t.EndedAt, Reason: "no reply", Messages: []string{t.UserID},
+		Before: l.Tokens(), After: l.Tokens(),
+	}, true
+}
 
 // Exchanges returns the number of user messages since the last clear, in view or not, less the prompts that left without a
 // reply.

@@ -36,6 +36,7 @@ type walk struct {
 	files     map[string]*walkFile // of the context
 	documents map[string]string    // version by name
 	messages  []string             // names
+	failed    map[string]bool      // messages that are prompts without a reply
 	n         int                  // for names and versions
 	total     share
 	trace     []string
@@ -55,7 +56,7 @@ type walkFile struct {
 func newWalk(t *testing.T, layout string, seed uint64) *walk {
 	w := &walk{
 		stage: newStage(t, layout, func(opt *Options) { opt.Sessions.SummaryModel = "local/x" }), r: rand.New(rand.NewPCG(seed, 7)), seed: seed, model: "claude/a",
-		disk: map[string]string{}, files: map[string]*walkFile{}, documents: map[string]string{},
+		disk: map[string]string{}, files: map[string]*walkFile{}, documents: map[string]string{}, failed: map[string]bool{},
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -69,7 +70,15 @@ func (w *walk) did(format string, args ...any) {
 	w.trace = append(w.trace, fmt.Sprintf(format, args...))
 }
 
-// name returns a new name for a message, and a text that contains it.
+// ask returns the text of a message of the user. A prompt before it that failed without a reply leaves the view.
+func (w *walk) ask(words int) (text string) {
+	if n := len(w.messages); n > 0 && w.failed[w.messages[n-1]] {
+		w.messages = w.messages[: n-1 : n-1]
+	}
+	return w.say(words)
+}
+
+// say returns a text that contains a new name for a message.
 func (w *walk) say(words int) (text string) {
 	w.n++
 	name := fmt.Sprintf("MSG %d", w.n)
@@ -192,12 +201,12 @@ func (w *walk) act() {
 		w.put("AGENTS.md", fmt.Sprintf("DOC rules v%d %s", w.n, strings.Repeat("obey ", 20)))
 	case 19:
 		w.did("append")
-		w.stage.say(message("user", w.say(20)), message("assistant", w.say(10)))
+		w.stage.say(message("user", w.ask(20)), message("assistant", w.say(10)))
 	case 20, 21:
 		n := 1 + w.r.IntN(5)
 		w.did("append %d calls", n)
 		if len(w.messages) == 0 {
-			w.stage.say(message("user", w.say(5)))
+			w.stage.say(message("user", w.ask(5)))
 		}
 		w.stage.say(w.batch(n)...)
 	case 22:
@@ -321,7 +330,7 @@ func (w *walk) document() {
 // turn makes one request, from the server or as a frontend, and checks it.
 func (w *walk) turn() {
 	w.t.Helper()
-	text := w.say(5 + w.r.IntN(30))
+	text := w.ask(5 + w.r.IntN(30))
 	kind := w.r.IntN(12)
 	switch {
 	case kind == 0:
@@ -331,6 +340,7 @@ func (w *walk) turn() {
 			w.t.Fatal("the provider refused, the prompt did not fail")
 		}
 		w.checkHeld()
+		w.failed[w.messages[len(w.messages)-1]] = true
 		return
 	case kind < 4:
 		w.did("own call, %s", w.model)

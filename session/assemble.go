@@ -11,6 +11,7 @@ import (
 	"strata/llm/reply"
 	"strata/session/assembly"
 	"strata/session/compacting"
+	"strata/session/content"
 	"strata/session/events"
 	"strata/session/mailbox"
 	"strata/tokens"
@@ -141,7 +142,7 @@ func (f *frontends) Commit(req CommitRequest, author *events.Cursor, reply func(
 				return nil, err
 			}
 			return func() (work, error) {
-				return f.storeCommit(a, messages, f.placed(late, messages), req.Usage, author, reply), nil
+				return f.storeCommit(a, messages, content.Placed(late, messages, f.deps.NewID), req.Usage, author, reply), nil
 			}, nil
 		}, nil
 	})

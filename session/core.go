@@ -15,6 +15,7 @@ import (
 	"strata/session/events"
 	"strata/session/loop"
 	"strata/session/mailbox"
+	"strata/session/saving"
 	"strata/session/workspace"
 	"strata/tokens"
 )
@@ -52,7 +53,7 @@ func (c *core) emit(e events.Event) uint64 { return c.events.Emit(e) }
 func (c *core) store(what string, change history.Change, then func()) work {
 	change.Session = c.id
 	return func(ctx context.Context) (step, error) {
-		if err := commit(ctx, c.deps.Store, change); err != nil {
+		if err := saving.Commit(ctx, c.deps.Store, change); err != nil {
 			return nil, fmt.Errorf("%s: %w: %w", what, ErrStorage, err)
 		}
 		return mailbox.Done(then), nil
@@ -86,15 +87,14 @@ func measured(ctx context.Context, s *assembly.State, messages []history.Message
 	return late, err
 }
 
-// placed returns the edits that move late results, to be stored after messages.
-func (c *core) placed(late []content.Late, messages []history.Message) (edits []history.Edit) {
-	for i, l := range late {
-		edits = append(edits, history.Edit{
-			ID: c.deps.NewID("edit_"), Seq: messages[len(messages)-1].Seq + 1 + int64(i), Kind: history.EditResult, At: c.deps.Now(),
-			Reason: "late result", Messages: []string{l.Message}, CallsMessage: l.Calls,
-		})
+// unanswered returns the note that a turn failed before the model said anything; none for other turns.
+func (c *core) unanswered(of *history.Turn, replied bool) []history.Edit {
+	note, ok := c.context.log.Unreplied(of)
+	if replied || !ok {
+		return nil
 	}
-	return edits
+	note.ID = c.deps.NewID("edit_")
+	return []history.Edit{note}
 }
 
 // extend adds stored messages, and edits that follow them, to the working history.
@@ -137,7 +137,7 @@ func (c *core) evict(b *assembly.Built) error {
 		c.workspace.TakeDirty(&change)
 	})
 	b.Refreshed = nil
-	err := commit(context.WithoutCancel(c.mailbox.Context()), c.deps.Store, change)
+	err := saving.Commit(context.WithoutCancel(c.mailbox.Context()), c.deps.Store, change)
 	c.mailbox.Wait(func() {
 		if err != nil {
 			c.workspace.UntakeDirty(&change)
@@ -158,7 +158,7 @@ func (c *core) evict(b *assembly.Built) error {
 func (c *core) amend(edit history.Edit, what string) error {
 	c.mailbox.Wait(func() { edit.ID, edit.Seq, edit.At = c.deps.NewID("edit_"), c.context.NextSeq(), c.deps.Now() })
 	change := history.Change{Session: c.id, Edits: []history.Edit{edit}}
-	if err := commit(context.WithoutCancel(c.mailbox.Context()), c.deps.Store, change); err != nil {
+	if err := saving.Commit(context.WithoutCancel(c.mailbox.Context()), c.deps.Store, change); err != nil {
 		return fmt.Errorf("%w: %w", ErrStorage, err)
 	}
 	c.mailbox.Wait(func() {

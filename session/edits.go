@@ -6,6 +6,7 @@ import (
 
 	"strata/history"
 	"strata/session/compacting"
+	"strata/session/content"
 	"strata/session/events"
 	"strata/session/mailbox"
 )
@@ -55,7 +56,7 @@ func (e *edits) append(messages []history.Message, author *events.Cursor, reply 
 		if err != nil {
 			return nil, err
 		}
-		change = history.Change{Messages: messages, Edits: e.placed(late, messages)}
+		change = history.Change{Messages: messages, Edits: content.Placed(late, messages, e.deps.NewID)}
 		return e.store("append messages", change, stored)(ctx)
 	}
 }
@@ -107,7 +108,7 @@ func (e *edits) replace(messages []history.Message, author *events.Cursor, reply
 		if err != nil {
 			return nil, err
 		}
-		placed = e.placed(late, messages)
+		placed = content.Placed(late, messages, e.deps.NewID)
 		for i := range messages {
 			edit.After += messages[i].Tokens
 		}

@@ -8,6 +8,7 @@ import (
 	"strata/session/assembly"
 	"strata/session/content"
 	"strata/session/events"
+	"strata/session/saving"
 	"strata/tokens"
 )
 
@@ -29,7 +30,7 @@ func (t *turns) finish(of *turn) {
 	of.stop()
 	e := t.newEnding(of)
 	t.mailbox.Spawn(func() {
-		err := commit(context.WithoutCancel(t.mailbox.Context()), t.deps.Store, e.change)
+		err := saving.Commit(context.WithoutCancel(t.mailbox.Context()), t.deps.Store, e.change)
 		t.tell(func() { t.finished(e, err) })
 	})
 }

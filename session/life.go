@@ -9,6 +9,7 @@ import (
 	"strata/history"
 	"strata/session/events"
 	"strata/session/mailbox"
+	"strata/session/saving"
 )
 
 // Done is closed when the session has ended and everything it owned has.
@@ -70,7 +71,7 @@ func (s *Session) recoverCompaction(ctx context.Context, stored *history.Compact
 	if end == nil {
 		return
 	}
-	if err := commit(ctx, s.deps.Store, history.Change{Session: s.id, Compaction: end}); err != nil {
+	if err := saving.Commit(ctx, s.deps.Store, history.Change{Session: s.id, Compaction: end}); err != nil {
 		s.deps.Log.Warn("compaction not ended, the next load does it", slog.String("session", s.id), slog.Any("error", err))
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"strata/history"
 	"strata/session/content"
+	"strata/session/saving"
 )
 
 // recover ends a turn that the last server left running: interrupted, with the text that had been saved. It runs while the
@@ -26,7 +27,7 @@ func (c *core) recover(ctx context.Context, loaded *history.Loaded) error {
 		}}
 	}
 	change.Edits = c.unanswered(&record, len(change.Messages) > 0)
-	if err := commit(ctx, c.deps.Store, change); err != nil {
+	if err := saving.Commit(ctx, c.deps.Store, change); err != nil {
 		return fmt.Errorf("recover turn %s: %w: %w", record.ID, ErrStorage, err)
 	}
 	c.extend(change.Messages, change.Edits)

@@ -17,6 +17,7 @@ import (
 	"strata/session/compacting"
 	"strata/session/events"
 	"strata/session/mailbox"
+	"strata/session/saving"
 	"strata/session/workspace"
 	"strata/tokens"
 )
@@ -75,7 +76,7 @@ func Create(deps *Deps, record history.Session) *Session {
 	record.UpdatedAt = record.CreatedAt
 	s := newSession(deps, record.ID)
 	go s.main(nil, func(ctx context.Context) (history.Loaded, error) {
-		err := commit(ctx, deps.Store, history.Change{Session: record.ID, Create: &record})
+		err := saving.Commit(ctx, deps.Store, history.Change{Session: record.ID, Create: &record})
 		if err != nil {
 			return history.Loaded{}, fmt.Errorf("create session: %w: %w", ErrStorage, err)
 		}

@@ -12,7 +12,7 @@ var imports = map[string][]string{
 	"server": {"server/access", "server/wire", "server/transfer", "rpc",
 		"session", "session/assembly", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "compaction", "historystore", "history", "web"},
 	"session": {"session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/fit",
-		"session/content", "session/events", "session/mailbox", "session/profile", "filecontext", "stability", "compaction", "tokens", "llm", "history"},
+		"session/content", "session/events", "session/mailbox", "session/profile", "session/saving", "filecontext", "stability", "compaction", "tokens", "llm", "history"},
 	"compaction":   {"tokens", "history"},
 	"filecontext":  {"tokens"},
 	"stability":    {},
@@ -35,6 +35,7 @@ var imports = map[string][]string{
 	"session/fit":        {"session/content", "session/profile", "filecontext", "stability", "tokens", "history"},
 	"session/content":    {"llm", "tokens", "history"},
 	"session/events":     {"history"},
+	"session/saving":     {"history"},
 	"session/mailbox":    {},
 	"session/profile":    {},
 

@@ -31,6 +31,18 @@ func (read Reader) Results(ctx context.Context, view []history.Viewed, messages 
 	return late, nil
 }
 
+// Placed returns the edits that move late results among messages, to be stored after these.
+func Placed(late []Late, messages []history.Message, newID func(prefix string) string) (edits []history.Edit) {
+	for i, l := range late {
+		last := &messages[len(messages)-1]
+		edits = append(edits, history.Edit{
+			ID: newID("edit_"), Seq: last.Seq + 1 + int64(i), Kind: history.EditResult, At: last.At,
+			Reason: "late result", Messages: []string{l.Message}, CallsMessage: l.Calls,
+		})
+	}
+	return edits
+}
+
 // MessageError says which message of a list cannot be added to a view, and why.
 type MessageError struct{ text string }
 

@@ -656,7 +656,9 @@ export interface Edit {
   id: string;
   /** Sequence number in the session, shared by edits and messages. */
   seq: number;
-  kind: 'compact' | 'dedupe' | 'truncate' | 'replace' | 'clear' | 'restore' | 'unanswered';
+  kind: 'compact' | 'dedupe' | 'truncate' | 'replace' | 'clear' | 'restore' | 'unanswered' | 'result';
+  /** Of a `result`: the message with the calls. */
+  callsMessage?: string;
   at: Time;
   reason?: string;
   /** Ids of the messages removed from the view; missing for a clear. */

@@ -38,7 +38,7 @@ const patches: Record<string, string> = {
 };
 
 /** isSilent reports whether a block of a reply says nothing. */
-const isSilent = (block: Block): boolean => block.type === "thinking" || (block.type === "text" && block.text.trim() === "");
+const isSilent = (block: Block): boolean => block.type === "thinking" || (block.type === "text" && !block.text?.trim());
 
 /** isPicture reports whether a block, or a part of a tool result, is a picture. */
 const isPicture = (block: Block | undefined, part: number): boolean =>

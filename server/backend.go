@@ -134,7 +134,7 @@ func (b *backend) record(params wire.FolderParams) (history.Session, error) {
 func (b *backend) recordOf(stored history.Session, params wire.FolderParams) (history.Session, error) {
 	record, err := b.record(params)
 	if err == nil && filepath.Clean(stored.CWD) != record.CWD {
-		err = wire.InvalidParams("cwd: the session belongs to %s", stored.CWD)
+		err = wire.InvalidParams("params.cwd: the session belongs to %s", stored.CWD)
 	}
 	return record, err
 }

@@ -70,7 +70,7 @@ func listProviders(p *peer, r *rpc.Request, _ struct{}) {
 
 func setKey(p *peer, r *rpc.Request, params wire.SetKeyParams) {
 	if !slices.ContainsFunc(p.Models.Providers(), func(q wire.Provider) bool { return q.Name == params.Provider }) {
-		r.Fail(wire.NotFound("provider", wire.Clip(params.Provider)))
+		r.Fail(wire.NotFound("provider", params.Provider))
 		return
 	}
 	if err := p.Models.SetKey(params.Provider, params.Key); err != nil {

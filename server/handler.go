@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"reflect"
 
 	"strata/rpc"
 	"strata/server/wire"
@@ -10,7 +11,7 @@ import (
 
 // on returns a method whose handler takes decoded parameters. The handler must not block.
 func on[P any](handle func(p *peer, r *rpc.Request, params P)) method {
-	return method{handle: func(p *peer, r *rpc.Request) {
+	return method{params: reflect.TypeFor[P](), handle: func(p *peer, r *rpc.Request) {
 		var params P
 		if err := wire.Decode(r.Params(), &params); err != nil {
 			r.Fail(err)

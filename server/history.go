@@ -57,7 +57,7 @@ func listEdits(p *peer, r *rpc.Request, params wire.HistoryParams, page wire.Seq
 	})
 }
 
-func createCheckpoint(s *session.Session, params wire.CheckpointParams, reply func(history.Checkpoint, error)) {
+func createCheckpoint(s *session.Session, params wire.NewCheckpointParams, reply func(history.Checkpoint, error)) {
 	s.CreateCheckpoint(params.Name, reply)
 }
 

@@ -1,8 +1,10 @@
 package server
 
 import (
+	"reflect"
 	"sync"
 
+	"strata/internal/clip"
 	"strata/rpc"
 	"strata/server/wire"
 	"strata/session"
@@ -12,7 +14,8 @@ import (
 // method is an entry of the method table.
 type method struct {
 	handle func(p *peer, r *rpc.Request)
-	debug  bool // only with --debug
+	params reflect.Type // of the decoded parameters
+	debug  bool         // only with --debug
 }
 
 // peer is the server's side of one connection. It handles the connection's requests.
@@ -44,7 +47,7 @@ func (p *peer) Handle(_ *rpc.Conn, r *rpc.Request) {
 	}
 	m, known := p.methods[r.Method()]
 	if !known || (m.debug && !p.Debug) {
-		r.Fail(&rpc.Error{Code: rpc.CodeMethodNotFound, Message: "unknown method " + wire.Clip(r.Method())})
+		r.Fail(&rpc.Error{Code: rpc.CodeMethodNotFound, Message: "unknown method " + clip.Name(r.Method())})
 		return
 	}
 	m.handle(p, r)

@@ -38,7 +38,7 @@ var sessionID = lazy.Regexp(`^sess_[0-9A-HJKMNP-TV-Z]{26}$`)
 // history.ErrNotFound. A session that is closing gets a successor, which waits for its end.
 func (g *registry) open(id string) (*session.Session, error) {
 	if !sessionID().MatchString(id) {
-		return nil, wire.NotFound("session", wire.Clip(id))
+		return nil, wire.NotFound("session", id)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -200,7 +200,7 @@ func attach(p *peer, r *rpc.Request, params wire.AttachParams) {
 			r.Fail(err)
 			return
 		}
-		since := events.Since{Epoch: params.Epoch, After: params.After}
+		since := events.Since{Epoch: params.Epoch, After: uint64(params.After)}
 		s.Attach(sub.cursor.Load(), since, responder(r, s, wire.NewAttached))
 	})
 }
@@ -243,7 +243,7 @@ func forkSession(p *peer, r *rpc.Request, params wire.OpenSessionParams) {
 // forkAt is our own fork: of any state, in the folder of the session.
 func forkAt(p *peer, r *rpc.Request, params wire.ForkParams) {
 	p.fork(r, params.SessionID, session.ForkRequest(params.At), func(stored history.Session) (history.Session, error) {
-		return p.record(wire.FolderParams{CWD: &stored.CWD, Further: stored.Roots})
+		return p.record(wire.FolderParams{CWD: stored.CWD, Further: stored.Roots})
 	}, func(_ *session.Session, i session.Info, seq int64) any {
 		return wire.ForkResult{NewSessionResult: p.opened(i), Seq: seq}
 	})

@@ -8,6 +8,7 @@ import (
 
 	"strata/compaction"
 	"strata/history"
+	"strata/internal/clip"
 	"strata/llm"
 	"strata/session/assembly"
 	"strata/session/compacting"
@@ -167,22 +168,22 @@ func (c *choices) with(option, value string) (history.Session, error) {
 	switch option {
 	case OptionModel:
 		if _, ok := c.deps.Models.Model(value); !ok {
-			return update, fmt.Errorf("%w: model %q: provider not configured", ErrInvalid, value)
+			return update, fmt.Errorf("%w: model %q: provider not configured", ErrInvalid, clip.Name(value))
 		}
 		update.Config.Model = value
 	case OptionThought:
 		if !slices.Contains(c.model.Thought, llm.ThoughtLevel(value)) {
-			return update, fmt.Errorf("%w: the model %s has no thought level %q", ErrInvalid, c.model.Name, value)
+			return update, fmt.Errorf("%w: the model %s has no thought level %q", ErrInvalid, c.model.Name, clip.Name(value))
 		}
 		update.Config.ThoughtLevel = value
 	case OptionProfile:
 		if _, ok := c.rules.Profiles[value]; !ok {
-			return update, fmt.Errorf("%w: there is no profile %q", ErrInvalid, value)
+			return update, fmt.Errorf("%w: there is no profile %q", ErrInvalid, clip.Name(value))
 		}
 		update.Config.Profile, update.Config.Mode, update.Config.Compaction = value, "", ""
 	case OptionMode:
 		if _, ok := c.profile.Phase(value); !ok || value == "" {
-			return update, fmt.Errorf("%w: the profile %s has no phase %q", ErrInvalid, c.profile.Name, value)
+			return update, fmt.Errorf("%w: the profile %s has no phase %q", ErrInvalid, c.profile.Name, clip.Name(value))
 		}
 		update.Config.Mode = value
 	case OptionCompaction:
@@ -191,7 +192,7 @@ func (c *choices) with(option, value string) (history.Session, error) {
 		}
 		update.Config.Compaction = value
 	default:
-		return update, fmt.Errorf("%w: unknown option %q", ErrInvalid, option)
+		return update, fmt.Errorf("%w: unknown option %q", ErrInvalid, clip.Name(option))
 	}
 	return update, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"strata/history"
 	"strata/historystore"
+	"strata/internal/clip"
 	"strata/rpc"
 	"strata/server/wire"
 	"strata/session/workspace"
@@ -58,7 +59,7 @@ type ImportResult struct {
 // shows it. An error in the first page ends the import; after an error in a later page that page can be sent again.
 func (in *Importer) Import(ctx context.Context, p ImportPage) (ImportResult, error) {
 	if len(p.Lines) > maxImportLines {
-		return ImportResult{}, wire.InvalidParams("lines: %d exceed the limit of %d in a page", len(p.Lines), maxImportLines)
+		return ImportResult{}, wire.InvalidParams("params.lines: %d exceed the limit of %d in a page", len(p.Lines), maxImportLines)
 	}
 	id, lines := p.ImportID, p.Lines
 	if id == "" {
@@ -71,7 +72,7 @@ func (in *Importer) Import(ctx context.Context, p ImportPage) (ImportResult, err
 		}
 		id, lines = record.ID, nil
 	} else if !in.isOpen(id) {
-		return ImportResult{}, wire.NotFound("import", wire.Clip(id))
+		return ImportResult{}, wire.NotFound("import", id)
 	}
 	if err := in.store(ctx, id, lines); err != nil {
 		return ImportResult{}, err
@@ -89,20 +90,20 @@ func (in *Importer) Import(ctx context.Context, p ImportPage) (ImportResult, err
 // header returns the hidden session that the first page of an import asks for.
 func (in *Importer) header(p ImportPage) (history.Session, error) {
 	if len(p.Lines) == 0 || p.Lines[0].Header == nil {
-		return history.Session{}, wire.InvalidParams("lines: the first line must be the header")
+		return history.Session{}, wire.InvalidParams("params.lines: the first line must be the header")
 	}
 	h := p.Lines[0].Header
 	switch {
 	case h.Format != Format:
-		return history.Session{}, wire.InvalidParams("lines[0]: %q is not the format of a session", wire.Clip(h.Format))
+		return history.Session{}, wire.InvalidParams("params.lines[0]: %q is not the format of a session", clip.Name(h.Format))
 	case h.Version > Version:
-		return history.Session{}, wire.InvalidParams("lines[0]: version %d is newer than version %d of this server", h.Version, Version)
+		return history.Session{}, wire.InvalidParams("params.lines[0]: version %d is newer than version %d of this server", h.Version, Version)
 	}
 	record := h.Session
 	if p.CWD != "" {
 		record.CWD, record.Roots = p.CWD, nil
 	}
-	folders := wire.FolderParams{CWD: &record.CWD, Further: record.Roots}
+	folders := wire.FolderParams{CWD: record.CWD, Further: record.Roots}
 	checked, err := folders.Record(in.Folders)
 	if err != nil {
 		return history.Session{}, err
@@ -154,16 +155,16 @@ func addLine(ch *history.Change, line *Line) error {
 	case line.Message != nil:
 		m := *line.Message
 		if m.Seq < 1 || !m.Role.Valid() {
-			return wire.InvalidParams("lines: a message has no sequence number or no role")
+			return wire.InvalidParams("params.lines: a message has no sequence number or no role")
 		}
 		if _, err := history.ParseMeta(m.Meta); err != nil {
-			return wire.InvalidParams("lines: message %s: meta: %s", wire.Clip(m.ID), err)
+			return wire.InvalidParams("params.lines: message %s: meta: %s", clip.Name(m.ID), err)
 		}
 		ch.Messages = append(ch.Messages, m.WithIDs(own))
 	case line.Edit != nil:
 		e := *line.Edit
 		if e.Seq < 1 {
-			return wire.InvalidParams("lines: an edit has no sequence number")
+			return wire.InvalidParams("params.lines: an edit has no sequence number")
 		}
 		ch.Edits = append(ch.Edits, e.WithIDs(own))
 	case line.File != nil:
@@ -174,7 +175,7 @@ func addLine(ch *history.Change, line *Line) error {
 		c.ID, c.Turn = own(c.ID), own(c.Turn)
 		ch.Calls = append(ch.Calls, c)
 	default:
-		return wire.InvalidParams("lines: unknown line type %q", wire.Clip(line.Type))
+		return wire.InvalidParams("params.lines: unknown line type %q", clip.Name(line.Type))
 	}
 	return nil
 }

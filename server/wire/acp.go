@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"strata/history"
+	"strata/internal/clip"
 	"strata/session"
 	"strata/session/fit"
 )
@@ -25,7 +26,7 @@ type Implementation struct {
 
 // InitializeParams are the parameters of initialize.
 type InitializeParams struct {
-	ProtocolVersion    *int            `json:"protocolVersion"`
+	ProtocolVersion    int             `json:"protocolVersion" need:"value"`
 	ClientInfo         *Implementation `json:"clientInfo"`
 	ClientCapabilities struct {
 		Session *struct {
@@ -128,7 +129,7 @@ func NewInitializeResult(a Agent) InitializeResult {
 
 // SessionParams name the session that a request is about.
 type SessionParams struct {
-	SessionID string `json:"sessionId"`
+	SessionID string `json:"sessionId" need:"content"`
 }
 
 // Session returns the id of the session, not validated.
@@ -136,7 +137,7 @@ func (p SessionParams) Session() string { return p.SessionID }
 
 // FolderParams are the folders that a session works in.
 type FolderParams struct {
-	CWD        *string           `json:"cwd"`
+	CWD        string            `json:"cwd" need:"content"`
 	Further    []string          `json:"additionalDirectories"`
 	MCPServers []json.RawMessage `json:"mcpServers"`
 }
@@ -147,14 +148,11 @@ func (p *FolderParams) Record(check func(dir string) (string, error)) (record hi
 	checked := func(field, dir string) (string, error) {
 		clean, err := check(dir)
 		if err != nil {
-			return "", InvalidParams("%s: %s %s", field, Clip(dir), err)
+			return "", InvalidParams("params.%s: %s %s", field, clip.Name(dir), err)
 		}
 		return clean, nil
 	}
-	if p.CWD == nil {
-		return record, InvalidParams("cwd is missing")
-	}
-	if record.CWD, err = checked("cwd", *p.CWD); err != nil {
+	if record.CWD, err = checked("cwd", p.CWD); err != nil {
 		return record, err
 	}
 	for i, dir := range p.Further {
@@ -231,7 +229,7 @@ func (i *SessionInfo) SetState(s session.State) {
 // PromptParams are the parameters of session/prompt.
 type PromptParams struct {
 	SessionParams
-	Prompt []ContentBlock `json:"prompt"`
+	Prompt []ContentBlock `json:"prompt" need:"value"`
 	Meta   struct {
 		Strata struct {
 			PromptID string `json:"promptId"`
@@ -283,5 +281,5 @@ type CancelParams struct {
 
 // CancelRequestParams are the parameters of $/cancel_request.
 type CancelRequestParams struct {
-	RequestID json.RawMessage `json:"requestId"`
+	RequestID json.RawMessage `json:"requestId" need:"value"`
 }

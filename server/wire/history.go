@@ -91,7 +91,7 @@ func newSummary(s history.Summary) *Summary {
 // SearchParams are the parameters of _strata/history/search.
 type SearchParams struct {
 	PageParams
-	Query string `json:"query"`
+	Query string `json:"query" need:"value"`
 	Role  string `json:"role"`
 	CWD   string `json:"cwd"`
 }
@@ -103,7 +103,7 @@ func (p *SearchParams) SearchQuery() (historystore.SearchQuery, error) {
 	case err != nil:
 		return historystore.SearchQuery{}, err
 	case p.Role != "" && !history.Role(p.Role).Valid():
-		return historystore.SearchQuery{}, InvalidParams("role: expected user, assistant or tool")
+		return historystore.SearchQuery{}, InvalidParams("params.role: must be user, assistant or tool")
 	}
 	return historystore.SearchQuery{
 		Query: p.Query, Role: history.Role(p.Role), CWD: p.CWD, Cursor: p.Cursor, Limit: size,
@@ -185,11 +185,16 @@ func NewReplaced(r session.Replaced) any {
 // AfterTurn returns the result of a change that takes effect after the running turn.
 func AfterTurn(turn string) any { return map[string]string{"afterTurn": turn} }
 
-// CheckpointParams name a checkpoint by its id, or a new one by its name.
+// NewCheckpointParams are the parameters of _strata/checkpoint/create.
+type NewCheckpointParams struct {
+	SessionParams
+	Name string `json:"name"`
+}
+
+// CheckpointParams name a checkpoint.
 type CheckpointParams struct {
 	SessionParams
-	Name         string `json:"name"`
-	CheckpointID string `json:"checkpointId"`
+	CheckpointID string `json:"checkpointId" need:"content"`
 }
 
 // RestoreParams are the parameters of _strata/checkpoint/restore. Exactly one of the three is set.

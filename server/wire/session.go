@@ -3,17 +3,36 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"math"
+	"strconv"
 	"time"
 
 	"strata/history"
+	"strata/internal/exact"
 	"strata/session"
 )
 
 // AttachParams are the parameters of _strata/session/attach.
 type AttachParams struct {
 	SessionParams
-	Epoch string `json:"epoch"`
-	After uint64 `json:"after"` // sequence number of the last event received in that epoch
+	Epoch string   `json:"epoch"`
+	After LastSeen `json:"after"` // the last event received in that epoch
+}
+
+// LastSeen is the sequence number of the last event that a client has received.
+type LastSeen uint64
+
+// UnmarshalJSON decodes an integer. A number that no event can have becomes one that no log reaches.
+func (s *LastSeen) UnmarshalJSON(raw []byte) error {
+	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil && n >= 0 {
+		*s = LastSeen(n)
+		return nil
+	}
+	if len(bytes.Trim(raw, "-0123456789")) > 0 {
+		return exact.Want("must be a whole number")
+	}
+	*s = math.MaxUint64
+	return nil
 }
 
 // AttachResult is the result of _strata/session/attach.
@@ -97,7 +116,7 @@ func NewSessionDetails(i session.Info) any {
 // RenameParams are the parameters of _strata/session/rename.
 type RenameParams struct {
 	SessionParams
-	Title string `json:"title"`
+	Title string `json:"title" need:"value"`
 }
 
 // ForkParams are the parameters of _strata/session/fork.
@@ -111,14 +130,11 @@ type ForkPoint session.ForkRequest
 
 // UnmarshalJSON decodes a string as the id of a checkpoint and an integer as a sequence number.
 func (f *ForkPoint) UnmarshalJSON(raw []byte) error {
-	switch {
-	case bytes.Equal(raw, []byte("null")):
-		return nil
-	case raw[0] == '"':
+	if raw[0] == '"' {
 		return json.Unmarshal(raw, &f.Checkpoint)
 	}
 	if err := json.Unmarshal(raw, &f.Seq); err != nil {
-		return &json.UnmarshalTypeError{Field: "at", Value: "value: expected an id or an integer"}
+		return exact.Want("must be the id of a checkpoint or a sequence number")
 	}
 	return nil
 }

@@ -281,7 +281,7 @@ func TestForksThatAreRefused(t *testing.T) {
 		{"a place that is none", at([]any{1}), rpc.CodeInvalidParams},
 		{"a checkpoint that is not there", at("cp_01ARZ3NDEKTSV4RRFFQ69G5FAV"), wire.CodeNotFound},
 		{"a session that is not there", e.Call("_strata/session/fork", map[string]any{"sessionId": "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV"}, nil), wire.CodeNotFound},
-		{"no session", e.Call("_strata/session/fork", map[string]any{}, nil), wire.CodeNotFound},
+		{"no session", e.Call("_strata/session/fork", map[string]any{}, nil), rpc.CodeInvalidParams},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) { wireFault(t, tt.err, tt.code) })

@@ -132,7 +132,7 @@ func TestAMetaThatNobodyCanReadIsRefused(t *testing.T) {
 		lines[i] = json.RawMessage(strings.Replace(string(line), `"role":"user"`, `"meta":{"tool":1},"role":"user"`, 1))
 	}
 	err := e.Call("_strata/session/import", map[string]any{"lines": lines, "done": true}, nil)
-	if fault := wireFault(t, err, rpc.CodeInvalidParams); !strings.Contains(fault.Message, "params.messages[0].meta.tool: must be a string") {
+	if fault := wireFault(t, err, rpc.CodeInvalidParams); !strings.Contains(fault.Message, "meta.tool: must be a string") {
 		t.Errorf("import: %s", fault.Message)
 	}
 }

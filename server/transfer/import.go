@@ -158,7 +158,7 @@ func addLine(ch *history.Change, line *Line) error {
 			return wire.InvalidParams("params.lines: a message has no sequence number or no role")
 		}
 		if _, err := history.ParseMeta(m.Meta); err != nil {
-			return wire.InvalidParams("params.lines: message %s: meta: %s", clip.Name(m.ID), err)
+			return wire.InvalidParams("params.lines: message %s: %s", clip.Name(m.ID), err)
 		}
 		ch.Messages = append(ch.Messages, m.WithIDs(own))
 	case line.Edit != nil:

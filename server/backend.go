@@ -58,7 +58,7 @@ func newBackend(store *historystore.Store, opt Options) (*backend, error) {
 		return nil, err
 	}
 	b.importer = transfer.NewImporter(transfer.Options{
-		Store: store, Folders: b.folders.Check, NewID: b.newID, Now: opt.Host.Now, Log: opt.Log,
+		Store: store, Show: b.show, Folders: b.folders.Check, NewID: b.newID, Now: opt.Host.Now, Log: opt.Log,
 	})
 	stored, err := store.Calibrations(context.Background())
 	if err != nil {
@@ -91,6 +91,16 @@ func newGuard(opt Options, database []string) (*workspace.Guard, error) {
 	return guard, nil
 }
 
+// show shows a session that was under construction. Its events are expected.
+func (b *backend) show(ctx context.Context, id string) error {
+	b.monitors.expect(id)
+	err := b.store.ImportShow(ctx, id)
+	if err != nil {
+		b.monitors.forget(id)
+	}
+	return err
+}
+
 func (b *backend) now() time.Time { return b.Host.Now() }
 
 // sessionHost is the backend as sessions see it.
@@ -98,9 +108,15 @@ type sessionHost struct{ *backend }
 
 func (h sessionHost) Changed(id string, state session.State) { h.monitors.state(id, state) }
 func (h sessionHost) Ended(id, epoch string)                 { h.sessions.ended(id, epoch) }
-func (h sessionHost) Allowed(folder string) error            { return h.folders.Allowed(folder) }
-func (h sessionHost) Describe(err error) history.Failure     { return h.describe(err) }
-func (h sessionHost) Keep(change history.Change) error       { return h.recovery.keep(change) }
+func (h sessionHost) Leave(id, epoch string, shut func() bool) bool {
+	return h.sessions.leave(id, epoch, shut)
+}
+func (h sessionHost) Admit(ctx context.Context, id, epoch string) error {
+	return h.sessions.admit(ctx, id, epoch)
+}
+func (h sessionHost) Allowed(folder string) error        { return h.folders.Allowed(folder) }
+func (h sessionHost) Describe(err error) history.Failure { return h.describe(err) }
+func (h sessionHost) Keep(change history.Change) error   { return h.recovery.keep(change) }
 func (h sessionHost) Restore(ctx context.Context, id string) error {
 	return h.recovery.restore(ctx, id)
 }

@@ -339,10 +339,11 @@ func TestAForkThatFailsLeavesNothing(t *testing.T) {
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
 	ts.talk(e, sid, 1)
-	live, err := ts.server.sessions.open(sid)
+	live, release, err := ts.server.sessions.open(sid)
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer release()
 	state, err := wait(t.Context(), func(reply func(session.Fork, error)) { live.Fork(session.ForkRequest{}, reply) })
 	if err != nil {
 		t.Fatal(err)

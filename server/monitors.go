@@ -67,10 +67,11 @@ type monitors struct {
 	all    map[*monitor]struct{}
 	last   wire.Counts
 	states map[string]session.State // of loaded sessions that are not idle
+	news   map[string]struct{}      // sessions that no client may learn of yet, see expect
 }
 
 func newMonitors(counts func(context.Context) wire.Counts) *monitors {
-	return &monitors{counts: counts, all: make(map[*monitor]struct{}), states: make(map[string]session.State)}
+	return &monitors{counts: counts, all: make(map[*monitor]struct{}), states: make(map[string]session.State), news: make(map[string]struct{})}
 }
 
 // add returns a new monitor. attach makes it a source of notifications and returns how to wake its reader.
@@ -95,15 +96,41 @@ func (h *monitors) remove(m *monitor) {
 func (h *monitors) send(e wire.ServerEvent) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.sendLocked(e)
+}
+
+// sendLocked is send with h.mu held.
+func (h *monitors) sendLocked(e wire.ServerEvent) {
 	for m := range h.all {
 		m.send(e)
 	}
 }
 
-// created reports a session that is new in the list.
+// expect holds back the events of a session that is being made, until created or forget: its client has to learn of it
+// by the response first.
+func (h *monitors) expect(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.news[id] = struct{}{}
+}
+
+// forget ends expect for a session that was not made.
+func (h *monitors) forget(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.news, id)
+}
+
+// created reports a session that is new in the list. The response to the request that made it must be queued.
 func (h *monitors) created(record history.Session) {
 	info := wire.NewSessionInfo(record)
-	h.send(wire.ServerEvent{Type: "created", ID: record.ID, Session: &info})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.news, record.ID)
+	h.sendLocked(wire.ServerEvent{Type: "created", ID: record.ID, Session: &info})
+	if state, works := h.states[record.ID]; works {
+		h.sendLocked(wire.ServerEvent{Type: "state", ID: record.ID, State: string(state)})
+	}
 }
 
 // renamed reports a new title.
@@ -118,13 +145,23 @@ func (h *monitors) deleted(id string) { h.send(wire.ServerEvent{Type: "deleted",
 // state reports the state of a loaded session.
 func (h *monitors) state(id string, state session.State) {
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	if state == session.StateIdle || state == session.StateClosed {
 		delete(h.states, id)
 	} else {
 		h.states[id] = state
 	}
-	h.mu.Unlock()
-	h.send(wire.ServerEvent{Type: "state", ID: id, State: string(state)})
+	if _, held := h.news[id]; !held {
+		h.sendLocked(wire.ServerEvent{Type: "state", ID: id, State: string(state)})
+	}
+}
+
+// works reports whether a session does something.
+func (h *monitors) works(id string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, works := h.states[id]
+	return works
 }
 
 // info returns the list entry of a session, with its state if it is loaded and not idle.

@@ -21,12 +21,16 @@ func newSession(p *peer, r *rpc.Request, params wire.NewSessionParams) {
 		if err != nil {
 			return nil, err
 		}
-		s, err := p.sessions.create(record)
+		p.makeRoom()
+		record.ID = p.newID("sess_")
+		p.monitors.expect(record.ID)
+		s, release, err := p.sessions.create(record)
 		if err != nil {
+			p.monitors.forget(record.ID)
 			return nil, err
 		}
+		defer release()
 		return p.enter(r, s, func(i session.Info) any {
-			p.monitors.created(i.Session)
 			p.greet(s)
 			p.mcpNotice(s, params.MCPServers)
 			return p.opened(i)
@@ -34,13 +38,23 @@ func newSession(p *peer, r *rpc.Request, params wire.NewSessionParams) {
 	})
 }
 
-// enter subscribes the connection to a new session and responds with result.
+// enter subscribes the connection to a new session and responds with result. Then it tells all clients of the session,
+// whose events are expected.
 func (p *peer) enter(r *rpc.Request, s *session.Session, result func(session.Info) any) (any, error) {
 	sub, err := p.subscribe(s)
 	if err != nil {
+		p.monitors.forget(s.ID())
 		return nil, err
 	}
-	s.Subscribe(sub.cursor.Load(), responder(r, s, result))
+	respond := responder(r, s, result)
+	s.Subscribe(sub.cursor.Load(), func(i session.Info, err error) {
+		respond(i, err)
+		if err != nil {
+			p.monitors.forget(s.ID())
+			return
+		}
+		p.monitors.created(i.Session)
+	})
 	return rpc.Later, nil
 }
 
@@ -91,10 +105,11 @@ func (p *peer) reopened(i session.Info) any {
 // any, subscribes the connection, and calls then.
 func (p *peer) reopen(r *rpc.Request, params wire.OpenSessionParams, then func(*session.Session, *subscription)) {
 	r.Go(func(ctx context.Context) (any, error) {
-		s, err := p.sessions.open(params.SessionID)
+		s, release, err := p.open(params.SessionID)
 		if err != nil {
 			return nil, err
 		}
+		defer release()
 		info, err := wait(ctx, s.Info)
 		if err != nil {
 			return nil, wire.SessionError(params.SessionID, err)
@@ -164,8 +179,9 @@ func deleteSession(p *peer, r *rpc.Request, params wire.SessionParams) {
 		if err := p.store.Delete(ctx, params.SessionID, p.now()); err != nil {
 			return nil, wire.SessionError(params.SessionID, err)
 		}
+		r.Reply(struct{}{})
 		p.monitors.deleted(params.SessionID)
-		return struct{}{}, nil
+		return rpc.Later, nil
 	})
 }
 
@@ -178,17 +194,21 @@ func undelete(p *peer, r *rpc.Request, params wire.SessionParams) {
 		if err != nil {
 			return nil, wire.SessionError(params.SessionID, err)
 		}
+		r.Reply(wire.NewSessionInfo(record))
 		p.monitors.created(record)
-		return wire.NewSessionInfo(record), nil
+		return rpc.Later, nil
 	})
 }
 
 func rename(p *peer, r *rpc.Request, params wire.RenameParams) {
 	p.withSession(r, params.SessionID, func(s *session.Session) {
-		s.Rename(params.Title, responder(r, s, func(i session.Info) any {
-			p.monitors.renamed(i.Session)
-			return wire.NewSessionInfo(i.Session)
-		}))
+		respond := responder(r, s, func(i session.Info) any { return wire.NewSessionInfo(i.Session) })
+		s.Rename(params.Title, func(i session.Info, err error) {
+			respond(i, err)
+			if err == nil {
+				p.monitors.renamed(i.Session)
+			}
+		})
 	})
 }
 
@@ -200,6 +220,7 @@ func attach(p *peer, r *rpc.Request, params wire.AttachParams) {
 			r.Fail(err)
 			return
 		}
+		sub.all.Store(true)
 		since := events.Since{Epoch: params.Epoch, After: uint64(params.After)}
 		s.Attach(sub.cursor.Load(), since, responder(r, s, wire.NewAttached))
 	})
@@ -207,21 +228,22 @@ func attach(p *peer, r *rpc.Request, params wire.AttachParams) {
 
 // detach undoes attach: the connection still receives session/update, unless it unsubscribes.
 func detach(p *peer, r *rpc.Request, params wire.DetachParams) {
-	s, ok := p.sessions.loaded(params.SessionID)
+	s, ok := p.sessions.get(params.SessionID)
 	if !ok {
 		r.Reply(struct{}{})
 		return
 	}
-	cursor := p.cursor(s)
+	sub := p.subscription(s)
 	switch {
-	case cursor == nil:
+	case sub == nil:
 		r.Reply(struct{}{})
 	case params.Unsubscribe:
 		p.unsubscribe(s)
 		r.Reply(struct{}{})
 	default:
+		sub.all.Store(false)
 		respond := responder[struct{}](r, s, nil)
-		s.Detach(cursor, func(err error) { respond(struct{}{}, err) })
+		s.Detach(sub.cursor.Load(), func(err error) { respond(struct{}{}, err) })
 	}
 }
 
@@ -256,10 +278,11 @@ func (p *peer) fork(
 	result func(fork *session.Session, i session.Info, seq int64) any,
 ) {
 	r.Go(func(ctx context.Context) (any, error) {
-		source, err := p.sessions.open(id)
+		source, releaseSource, err := p.open(id)
 		if err != nil {
 			return nil, err
 		}
+		defer releaseSource()
 		state, err := wait(ctx, func(reply func(session.Fork, error)) { source.Fork(at, reply) })
 		if err != nil {
 			return nil, wire.SessionError(id, err)
@@ -271,16 +294,16 @@ func (p *peer) fork(
 		state.Session.CWD, state.Session.Roots = checked.CWD, checked.Roots
 		record, err := p.importer.Fork(ctx, state)
 		if err != nil {
+			p.monitors.forget(record.ID)
 			return nil, fmt.Errorf("fork session %s: %w", id, err)
 		}
-		s, err := p.sessions.open(record.ID)
+		s, release, err := p.open(record.ID)
 		if err != nil {
+			p.monitors.forget(record.ID)
 			return nil, err
 		}
-		return p.enter(r, s, func(i session.Info) any {
-			p.monitors.created(record)
-			return result(s, i, state.Seq)
-		})
+		defer release()
+		return p.enter(r, s, func(i session.Info) any { return result(s, i, state.Seq) })
 	})
 }
 
@@ -302,9 +325,11 @@ func importSession(p *peer, r *rpc.Request, params transfer.ImportPage) {
 		}
 		record, err := p.store.Session(ctx, result.SessionID)
 		if err != nil {
+			p.monitors.forget(result.SessionID)
 			return nil, fmt.Errorf("import: %w", err)
 		}
+		r.Reply(result)
 		p.monitors.created(record)
-		return result, nil
+		return rpc.Later, nil
 	})
 }

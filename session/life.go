@@ -24,7 +24,11 @@ func (s *Session) main(prev *Session, load func(context.Context) (history.Loaded
 	if prev != nil {
 		<-prev.done
 	}
-	loaded, err := load(s.mailbox.Context())
+	err := s.deps.Host.Admit(s.mailbox.Context(), s.id, s.Epoch())
+	var loaded history.Loaded
+	if err == nil {
+		loaded, err = load(s.mailbox.Context())
+	}
 	if err == nil {
 		err = s.begin(loaded)
 	}
@@ -145,13 +149,18 @@ func (s *Session) Idle(reply func(bool, error)) {
 }
 
 // Unload closes the session if nothing needs it: no turn, no operation, no result that is not stored, no subscriber, no
-// waiting request, and no use since the given time.
-func (s *Session) Unload(since time.Time) {
-	s.tell(func() {
-		if s.waitsForNothing() && s.active.Before(since) && s.events.Subscribers() == 0 && s.phase == live && s.mailbox.ShutIfEmpty() {
+// waiting request, and no use since the given time. It replies whether the session ends.
+func (s *Session) Unload(since time.Time, reply func(bool)) {
+	ended := func(error) { reply(true) }
+	if !s.mailbox.Tell(func() {
+		if s.waitsForNothing() && s.LastUsed().Before(since) && s.events.Subscribers() == 0 && s.phase == live &&
+			s.deps.Host.Leave(s.id, s.Epoch(), s.mailbox.ShutIfEmpty) {
 			s.close(ReasonIdle, func() {})
 		}
-	})
+		reply(s.phase > live)
+	}, ended) {
+		reply(true)
+	}
 }
 
 func (s *Session) waitsForNothing() bool {

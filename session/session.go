@@ -67,10 +67,9 @@ func Open(deps *Deps, id string, prev *Session) *Session {
 	return s
 }
 
-// Create returns a new session that stores itself. Its record needs CWD and may have Roots and Config; the id and the times
-// are set here.
+// Create returns a new session that stores itself. Its record needs ID and CWD and may have Roots and Config; the times are
+// set here.
 func Create(deps *Deps, record history.Session) *Session {
-	record.ID = deps.NewID("sess_")
 	record.CreatedAt = deps.Now()
 	record.UpdatedAt = record.CreatedAt
 	s := newSession(deps, record.ID)
@@ -87,7 +86,8 @@ func Create(deps *Deps, record history.Session) *Session {
 // newSession puts a session together that is not loaded.
 func newSession(deps *Deps, id string) *Session {
 	s := &Session{done: make(chan struct{})}
-	c := &core{id: id, deps: deps, active: deps.Now()}
+	c := &core{id: id, deps: deps}
+	c.used()
 	c.info, c.changed = s.tellInfo, func() { deps.Host.Changed(id, s.doing()) }
 	c.mailbox = mailbox.New("session "+id, deps.Log, s.endIfIdle)
 	c.events = events.New(id, deps.NewID(""), deps.Store, s.standing)

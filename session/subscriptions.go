@@ -74,11 +74,11 @@ func (s *subscriptions) noticeEvents() []events.Event {
 	return notices
 }
 
-// Subscribe makes c a subscriber at the log's end.
+// Subscribe makes c a subscriber at the log's end. The reply comes before its first event.
 func (s *subscriptions) Subscribe(c *events.Cursor, reply func(Info, error)) {
 	mailbox.Ask(s.mailbox, reply, func() {
-		s.subscribe(c)
 		reply(s.info(), nil)
+		s.subscribe(c)
 	})
 }
 
@@ -86,7 +86,7 @@ func (s *subscriptions) Subscribe(c *events.Cursor, reply func(Info, error)) {
 func (s *subscriptions) Unsubscribe(c *events.Cursor) {
 	s.tell(func() {
 		s.events.Unsubscribe(c)
-		s.active = s.deps.Now()
+		s.used()
 	})
 }
 

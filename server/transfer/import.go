@@ -22,8 +22,9 @@ const maxOpen = 16
 // Options are the dependencies of an Importer.
 type Options struct {
 	Store   *historystore.Store
-	Folders func(dir string) (string, error) // returns the cleaned path of a folder for a session; see wire.FolderParams
-	NewID   func(prefix string) string       // returns prefix + ULID
+	Show    func(ctx context.Context, id string) error // shows a session that was under construction to clients
+	Folders func(dir string) (string, error)           // returns the cleaned path of a folder for a session; see wire.FolderParams
+	NewID   func(prefix string) string                 // returns prefix + ULID
 	Now     func() time.Time
 	Log     *slog.Logger
 }
@@ -80,7 +81,7 @@ func (in *Importer) Import(ctx context.Context, p ImportPage) (ImportResult, err
 	if !p.Done {
 		return ImportResult{ImportID: id}, nil
 	}
-	if err := in.Store.ImportShow(ctx, id); err != nil {
+	if err := in.Show(ctx, id); err != nil {
 		return ImportResult{}, fmt.Errorf("import: %w", err)
 	}
 	in.end(id)

@@ -190,7 +190,7 @@ type Change struct {
 	Session string // id
 
 	Create  *Session // a new session
-	Update  *Session // title, config, roots and UpdatedAt of an existing one
+	Update  *Session // title, config, folders and UpdatedAt of an existing one
 	Begin   *Turn    // a turn that starts
 	End     *Turn    // a turn that ends: status, stop reason, failure, usage; its partials are deleted
 	Partial *Partial

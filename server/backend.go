@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -49,11 +48,11 @@ func newBackend(store *historystore.Store, opt Options) (*backend, error) {
 		recovery: &recovery{folder: opt.StateDir, store: store, log: opt.Log},
 		clients:  newConnections(opt.Connections, opt.Host.Now),
 	}
-	b.monitors = newMonitors(b.counts)
 	var err error
 	if b.folders, err = access.NewFolders(opt.StateDir, opt.Roots); err != nil {
 		return nil, err
 	}
+	b.monitors = newMonitors(b.counts, b.folders.Known)
 	if opt.Sessions.Files.Guard, err = newGuard(opt, store.Files()); err != nil {
 		return nil, err
 	}
@@ -144,13 +143,4 @@ func (b *backend) counts(ctx context.Context) wire.Counts {
 // record returns a new session in the folders that a client names.
 func (b *backend) record(params wire.FolderParams) (history.Session, error) {
 	return params.Record(b.folders.Check)
-}
-
-// recordOf is record for a stored session, whose folder the client has to name.
-func (b *backend) recordOf(stored history.Session, params wire.FolderParams) (history.Session, error) {
-	record, err := b.record(params)
-	if err == nil && filepath.Clean(stored.CWD) != record.CWD {
-		err = wire.InvalidParams("params.cwd: the session belongs to %s", stored.CWD)
-	}
-	return record, err
 }

@@ -17,8 +17,12 @@ func listHistory(p *peer, r *rpc.Request, params wire.HistoryParams, page wire.S
 	})
 }
 
-func searchHistory(p *peer, r *rpc.Request, _ wire.SearchParams, query historystore.SearchQuery) {
+func searchHistory(p *peer, r *rpc.Request, params wire.SearchParams, query historystore.SearchQuery) {
 	r.Go(func(ctx context.Context) (any, error) {
+		var err error
+		if query.Folders, err = p.sessionFolders(ctx, params.CWD); err != nil {
+			return nil, err
+		}
 		hits, next, err := p.store.Search(ctx, query)
 		if err != nil {
 			return nil, err

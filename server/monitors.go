@@ -62,6 +62,7 @@ func (m *monitor) send(e wire.ServerEvent) {
 // monitors are the monitors of a server. Sending to a monitor never blocks, so mu is held while events are sent.
 type monitors struct {
 	counts func(context.Context) wire.Counts
+	folder func(cwd string) (real string, missing bool) // what is known of a folder; must not block
 
 	mu     sync.Mutex
 	all    map[*monitor]struct{}
@@ -70,8 +71,8 @@ type monitors struct {
 	news   map[string]struct{}      // sessions that no client may learn of yet, see expect
 }
 
-func newMonitors(counts func(context.Context) wire.Counts) *monitors {
-	return &monitors{counts: counts, all: make(map[*monitor]struct{}), states: make(map[string]session.State), news: make(map[string]struct{})}
+func newMonitors(counts func(context.Context) wire.Counts, folder func(cwd string) (real string, missing bool)) *monitors {
+	return &monitors{counts: counts, folder: folder, all: make(map[*monitor]struct{}), states: make(map[string]session.State), news: make(map[string]struct{})}
 }
 
 // add returns a new monitor. attach makes it a source of notifications and returns how to wake its reader.
@@ -121,9 +122,16 @@ func (h *monitors) forget(id string) {
 	delete(h.news, id)
 }
 
+// entry returns the list entry of a session, without its state.
+func (h *monitors) entry(record history.Session) wire.SessionInfo {
+	info := wire.NewSessionInfo(record)
+	info.SetFolder(h.folder(record.CWD))
+	return info
+}
+
 // created reports a session that is new in the list. The response to the request that made it must be queued.
 func (h *monitors) created(record history.Session) {
-	info := wire.NewSessionInfo(record)
+	info := h.entry(record)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.news, record.ID)
@@ -133,9 +141,9 @@ func (h *monitors) created(record history.Session) {
 	}
 }
 
-// renamed reports a new title.
+// renamed reports a new title or folder.
 func (h *monitors) renamed(record history.Session) {
-	info := wire.NewSessionInfo(record)
+	info := h.entry(record)
 	h.send(wire.ServerEvent{Type: "renamed", ID: record.ID, Session: &info})
 }
 
@@ -166,7 +174,7 @@ func (h *monitors) works(id string) bool {
 
 // info returns the list entry of a session, with its state if it is loaded and not idle.
 func (h *monitors) info(record history.Session) wire.SessionInfo {
-	info := wire.NewSessionInfo(record)
+	info := h.entry(record)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if state, known := h.states[record.ID]; known {

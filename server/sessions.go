@@ -114,12 +114,12 @@ func (p *peer) reopen(r *rpc.Request, params wire.OpenSessionParams, then func(*
 		if err != nil {
 			return nil, wire.SessionError(params.SessionID, err)
 		}
-		record, err := p.recordOf(info.Session, params.FolderParams)
+		to, err := p.destination(info.Session, params.FolderParams, params.Meta.Strata.Moved)
 		if err != nil {
 			return nil, err
 		}
-		if len(record.Roots) > 0 {
-			_, err := wait(ctx, func(reply func(session.Info, error)) { s.SetRoots(record.Roots, reply) })
+		if to.from != "" || len(to.Roots) > 0 {
+			info, err = wait(ctx, func(reply func(session.Info, error)) { s.SetFolders(to.CWD, to.Roots, reply) })
 			if err != nil {
 				return nil, wire.SessionError(s.ID(), err)
 			}
@@ -139,17 +139,30 @@ func (p *peer) reopen(r *rpc.Request, params wire.OpenSessionParams, then func(*
 		then(s, sub)
 		p.greet(s)
 		p.mcpNotice(s, params.MCPServers)
+		if to.from != "" {
+			s.Notify(fmt.Sprintf("The session has moved from %s to %s.", to.from, to.CWD))
+			p.monitors.renamed(info.Session)
+		}
 		return rpc.Later, nil
 	})
 }
 
 func listSessions(p *peer, r *rpc.Request, params wire.ListParams) {
 	r.Go(func(ctx context.Context) (any, error) {
-		query := historystore.SessionQuery{CWD: params.CWD, Cursor: params.Cursor, Limit: wire.PageSize}
+		folders, err := p.sessionFolders(ctx, params.CWD)
+		if err != nil {
+			return nil, err
+		}
+		query := historystore.SessionQuery{Folders: folders, Cursor: params.Cursor, Limit: wire.PageSize}
 		records, next, err := p.store.Sessions(ctx, query)
 		if err != nil {
 			return nil, err
 		}
+		shown := make([]string, len(records))
+		for i := range records {
+			shown[i] = records[i].CWD
+		}
+		p.folders.Look(shown)
 		result := wire.ListResult{Sessions: make([]wire.SessionInfo, len(records)), NextCursor: next}
 		for i, record := range records {
 			result.Sessions[i] = p.monitors.info(record)
@@ -194,7 +207,7 @@ func undelete(p *peer, r *rpc.Request, params wire.SessionParams) {
 		if err != nil {
 			return nil, wire.SessionError(params.SessionID, err)
 		}
-		r.Reply(wire.NewSessionInfo(record))
+		r.Reply(p.monitors.entry(record))
 		p.monitors.created(record)
 		return rpc.Later, nil
 	})
@@ -202,7 +215,7 @@ func undelete(p *peer, r *rpc.Request, params wire.SessionParams) {
 
 func rename(p *peer, r *rpc.Request, params wire.RenameParams) {
 	p.withSession(r, params.SessionID, func(s *session.Session) {
-		respond := responder(r, s, func(i session.Info) any { return wire.NewSessionInfo(i.Session) })
+		respond := responder(r, s, func(i session.Info) any { return p.monitors.entry(i.Session) })
 		s.Rename(params.Title, func(i session.Info, err error) {
 			respond(i, err)
 			if err == nil {
@@ -222,7 +235,13 @@ func attach(p *peer, r *rpc.Request, params wire.AttachParams) {
 		}
 		sub.all.Store(true)
 		since := events.Since{Epoch: params.Epoch, After: uint64(params.After)}
-		s.Attach(sub.cursor.Load(), since, responder(r, s, wire.NewAttached))
+		s.Attach(sub.cursor.Load(), since, responder(r, s, func(a session.Attached) any {
+			result := wire.NewAttached(a)
+			if result.Snapshot != nil {
+				result.Snapshot.Session.SetFolder(p.folders.Known(result.Snapshot.Session.CWD))
+			}
+			return result
+		}))
 	})
 }
 
@@ -250,11 +269,11 @@ func detach(p *peer, r *rpc.Request, params wire.DetachParams) {
 // forkSession is ACP's fork: of the newest state, in the folder that the client names.
 func forkSession(p *peer, r *rpc.Request, params wire.OpenSessionParams) {
 	p.fork(r, params.SessionID, session.ForkRequest{}, func(stored history.Session) (history.Session, error) {
-		record, err := p.recordOf(stored, params.FolderParams)
-		if len(record.Roots) == 0 {
-			record.Roots = stored.Roots
+		to, err := p.destination(stored, params.FolderParams, params.Meta.Strata.Moved)
+		if len(to.Roots) == 0 && to.from == "" {
+			to.Roots = stored.Roots
 		}
-		return record, err
+		return to.Session, err
 	}, func(s *session.Session, i session.Info, _ int64) any {
 		p.greet(s)
 		p.mcpNotice(s, params.MCPServers)
@@ -265,7 +284,8 @@ func forkSession(p *peer, r *rpc.Request, params wire.OpenSessionParams) {
 // forkAt is our own fork: of any state, in the folder of the session.
 func forkAt(p *peer, r *rpc.Request, params wire.ForkParams) {
 	p.fork(r, params.SessionID, session.ForkRequest(params.At), func(stored history.Session) (history.Session, error) {
-		return p.record(wire.FolderParams{CWD: stored.CWD, Further: stored.Roots})
+		to, err := p.destination(stored, wire.FolderParams{CWD: stored.CWD, Further: stored.Roots}, false)
+		return to.Session, err
 	}, func(_ *session.Session, i session.Info, seq int64) any {
 		return wire.ForkResult{NewSessionResult: p.opened(i), Seq: seq}
 	})

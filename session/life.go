@@ -53,9 +53,6 @@ func (s *Session) begin(loaded history.Loaded) error {
 	var err error
 	s.context, err = newContextManager(s.deps, &s.choices.rules, loaded, s.workspace)
 	damaged(err)
-	if s.workspace.Roots() == nil {
-		s.choices.notices = append(s.choices.notices, "Cannot open the session folder; files are unavailable.")
-	}
 	ctx := s.mailbox.Context()
 	if err := s.recover(ctx, &loaded); err != nil {
 		return fmt.Errorf("load session %s: %w", s.id, err)

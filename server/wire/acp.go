@@ -177,6 +177,7 @@ type OpenSessionParams struct {
 	Meta struct {
 		Strata struct {
 			Model string `json:"model"` // chosen for the session when it is opened
+			Moved bool   `json:"moved"` // cwd is the new folder of the session
 		} `json:"strata"`
 	} `json:"_meta"`
 }
@@ -213,7 +214,16 @@ type SessionInfo struct {
 	Further   []string  `json:"additionalDirectories,omitempty"`
 	Title     string    `json:"title,omitempty"`
 	UpdatedAt time.Time `json:"updatedAt"`
-	Meta      any       `json:"_meta,omitempty"`
+	Meta      *InfoMeta `json:"_meta,omitempty"`
+}
+
+// InfoMeta is the part of a session's entry that ACP does not define.
+type InfoMeta struct {
+	Strata struct {
+		State   string `json:"state,omitempty"`         // absent for idle
+		Folder  string `json:"folder,omitempty"`        // the folder's path without links, if that is another one
+		Missing bool   `json:"folderMissing,omitempty"` // there is no such folder any more
+	} `json:"strata"`
 }
 
 // NewSessionInfo returns the entry of a stored session.
@@ -222,8 +232,23 @@ func NewSessionInfo(s history.Session) SessionInfo {
 }
 
 // SetState adds the present state of the session to its entry.
-func (i *SessionInfo) SetState(s session.State) {
-	i.Meta = strataMeta(map[string]string{"state": string(s)})
+func (i *SessionInfo) SetState(s session.State) { i.meta().Strata.State = string(s) }
+
+// SetFolder adds what is known of the session's folder to its entry: its path without links, and whether it is missing.
+func (i *SessionInfo) SetFolder(real string, missing bool) {
+	if real != i.CWD {
+		i.meta().Strata.Folder = real
+	}
+	if missing {
+		i.meta().Strata.Missing = true
+	}
+}
+
+func (i *SessionInfo) meta() *InfoMeta {
+	if i.Meta == nil {
+		i.Meta = new(InfoMeta)
+	}
+	return i.Meta
 }
 
 // PromptParams are the parameters of session/prompt.

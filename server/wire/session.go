@@ -59,7 +59,7 @@ type Snapshot struct {
 }
 
 // NewAttached returns the result of _strata/session/attach.
-func NewAttached(a session.Attached) any {
+func NewAttached(a session.Attached) AttachResult {
 	result := AttachResult{Epoch: a.Epoch, Seq: a.Seq, Complete: a.Complete}
 	if a.Running != "" {
 		result.Running = &a.Running

@@ -34,6 +34,9 @@ func (e *Error) Error() string {
 
 const missing = "is missing"
 
+// maxWhole is the largest whole number: larger ones are not exact in JSON (RFC 8259, section 6), and sums of them overflow.
+const maxWhole = 1<<53 - 1
+
 // Want returns the error of an UnmarshalJSON for a value that must be something else: "must be ...".
 func Want(predicate string) *Error { return &Error{Want: predicate} }
 
@@ -43,7 +46,7 @@ func Missing(path string) *Error { return &Error{Path: path, Want: missing} }
 // Decode decodes JSON into the value that into points to. path is the name of the JSON in errors; it may be empty. The
 // error is an *Error.
 //
-// Names in objects match exactly. Unknown names are ignored; of a repeated name the last value counts. null is the same
+// Names in objects match exactly. Whole numbers are at most 2^53-1. Unknown names are ignored; of a repeated name the last value counts. null is the same
 // as a missing name. A field with the tag `need:"value"` must have a value, one with `need:"content"` a value that is not
 // empty.
 func Decode(raw []byte, path string, into any) error {
@@ -243,12 +246,12 @@ func (d *decoder) scalar(v reflect.Value) *Error {
 			return Want("must be true or false")
 		}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		bits := v.Type().Bits()
-		n, err := strconv.ParseInt(string(d.skip()), 10, bits)
-		if isRange(err) {
-			return Want(fmt.Sprintf("must be a whole number from %d to %d", int64(math.MinInt64)>>(64-bits), int64(math.MaxInt64)>>(64-bits)))
-		}
-		if err != nil {
+		largest := min(int64(math.MaxInt64)>>(64-v.Type().Bits()), maxWhole)
+		n, err := strconv.ParseInt(string(d.skip()), 10, 64)
+		switch {
+		case isRange(err) || err == nil && (n > largest || n < -largest):
+			return Want(fmt.Sprintf("must be a whole number from %d to %d", -largest, largest))
+		case err != nil:
 			return Want("must be a whole number")
 		}
 		v.SetInt(n)

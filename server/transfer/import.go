@@ -13,7 +13,6 @@ import (
 	"strata/internal/clip"
 	"strata/rpc"
 	"strata/server/wire"
-	"strata/session/workspace"
 )
 
 // maxOpen is the maximum number of concurrent imports and forks.
@@ -34,12 +33,12 @@ type Importer struct {
 	Options
 
 	mu   sync.Mutex
-	open map[string]struct{} // ids of the sessions under construction
+	open map[string][]string // ids of the sessions under construction, with the stored lines of a page that failed
 }
 
 // NewImporter returns an Importer without open imports.
 func NewImporter(opt Options) *Importer {
-	return &Importer{Options: opt, open: make(map[string]struct{})}
+	return &Importer{Options: opt, open: make(map[string][]string)}
 }
 
 // ImportPage is a page of an import.
@@ -75,7 +74,7 @@ func (in *Importer) Import(ctx context.Context, p ImportPage) (ImportResult, err
 	} else if !in.isOpen(id) {
 		return ImportResult{}, wire.NotFound("import", id)
 	}
-	if err := in.store(ctx, id, lines); err != nil {
+	if err := in.store(ctx, importPage{session: id, lines: lines}); err != nil {
 		return ImportResult{}, err
 	}
 	if !p.Done {
@@ -123,60 +122,10 @@ func (in *Importer) create(ctx context.Context, record history.Session, lines []
 		in.end(record.ID)
 		return fmt.Errorf("import: %w", err)
 	}
-	if err := in.store(ctx, record.ID, lines); err != nil {
+	if err := in.store(ctx, importPage{session: record.ID, lines: lines, first: 1}); err != nil {
 		in.drop(context.WithoutCancel(ctx), record.ID)
 		in.end(record.ID)
 		return err
-	}
-	return nil
-}
-
-// store stores lines in transactions of at most pageLines.
-func (in *Importer) store(ctx context.Context, id string, lines []Line) error {
-	for len(lines) > 0 {
-		n := min(len(lines), pageLines)
-		ch := history.Change{Session: id}
-		for i := range lines[:n] {
-			if err := addLine(&ch, &lines[i]); err != nil {
-				return err
-			}
-		}
-		if err := in.Store.Commit(ctx, ch); err != nil {
-			return fmt.Errorf("import: %w", err)
-		}
-		lines = lines[n:]
-	}
-	return nil
-}
-
-// addLine adds a line to a change, with the ids of the new session.
-func addLine(ch *history.Change, line *Line) error {
-	own := func(id string) string { return ownID(ch.Session, id) }
-	switch {
-	case line.Message != nil:
-		m := *line.Message
-		if m.Seq < 1 || !m.Role.Valid() {
-			return wire.InvalidParams("params.lines: a message has no sequence number or no role")
-		}
-		if _, err := history.ParseMeta(m.Meta); err != nil {
-			return wire.InvalidParams("params.lines: message %s: %s", clip.Name(m.ID), err)
-		}
-		ch.Messages = append(ch.Messages, m.WithIDs(own))
-	case line.Edit != nil:
-		e := *line.Edit
-		if e.Seq < 1 {
-			return wire.InvalidParams("params.lines: an edit has no sequence number")
-		}
-		ch.Edits = append(ch.Edits, e.WithIDs(own))
-	case line.File != nil:
-		file := history.File{Path: line.File.Path, State: line.File.State, Buffer: line.File.Buffer}
-		ch.PutFiles = append(ch.PutFiles, workspace.Imported(file))
-	case line.Call != nil:
-		c := *line.Call
-		c.ID, c.Turn = own(c.ID), own(c.Turn)
-		ch.Calls = append(ch.Calls, c)
-	default:
-		return wire.InvalidParams("params.lines: unknown line type %q", clip.Name(line.Type))
 	}
 	return nil
 }
@@ -188,7 +137,7 @@ func (in *Importer) begin(id string) error {
 	if len(in.open) >= maxOpen {
 		return &rpc.Error{Code: wire.CodeBusy, Message: fmt.Sprintf("%d imports and forks are already running", maxOpen)}
 	}
-	in.open[id] = struct{}{}
+	in.open[id] = nil
 	return nil
 }
 

@@ -78,8 +78,10 @@ func (p *CommitParams) Request() (session.CommitRequest, error) {
 	if err != nil {
 		return session.CommitRequest{}, err
 	}
-	if u := p.Usage; u != nil && (u.Input < 0 || u.Output < 0 || u.CacheRead < 0 || u.CacheWrite < 0) {
-		return session.CommitRequest{}, InvalidParams("params.usage: a count is below 0")
+	if p.Usage != nil {
+		if err := p.Usage.Check(); err != nil {
+			return session.CommitRequest{}, InvalidParams("params.usage.%s", err)
+		}
 	}
 	return session.CommitRequest{AssemblyID: p.AssemblyID, Messages: messages, Usage: p.Usage}, nil
 }

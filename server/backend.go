@@ -52,7 +52,7 @@ func newBackend(store *historystore.Store, opt Options) (*backend, error) {
 	if b.folders, err = access.NewFolders(opt.StateDir, opt.Roots); err != nil {
 		return nil, err
 	}
-	b.monitors = newMonitors(b.counts, b.folders.Known)
+	b.monitors = newMonitors(b)
 	if opt.Sessions.Files.Guard, err = newGuard(opt, store.Files()); err != nil {
 		return nil, err
 	}
@@ -137,7 +137,16 @@ func (b *backend) counts(ctx context.Context) wire.Counts {
 	if stats, err := b.store.Stats(ctx); err == nil {
 		c.DatabaseBytes = stats.Bytes + stats.WALBytes
 	}
+	c.Storage = b.storage()
 	return c
+}
+
+// storage returns why nothing can be stored, "" if it can.
+func (b *backend) storage() string {
+	if b.store.Present() != nil {
+		return wire.MovedText
+	}
+	return ""
 }
 
 // record returns a new session in the folders that a client names.

@@ -61,8 +61,9 @@ func (m *monitor) send(e wire.ServerEvent) {
 
 // monitors are the monitors of a server. Sending to a monitor never blocks, so mu is held while events are sent.
 type monitors struct {
-	counts func(context.Context) wire.Counts
-	folder func(cwd string) (real string, missing bool) // what is known of a folder; must not block
+	counts  func(context.Context) wire.Counts
+	storage func() string                                // why nothing can be stored, "" if it can
+	folder  func(cwd string) (real string, missing bool) // what is known of a folder; must not block
 
 	mu     sync.Mutex
 	all    map[*monitor]struct{}
@@ -71,8 +72,11 @@ type monitors struct {
 	news   map[string]struct{}      // sessions that no client may learn of yet, see expect
 }
 
-func newMonitors(counts func(context.Context) wire.Counts, folder func(cwd string) (real string, missing bool)) *monitors {
-	return &monitors{counts: counts, folder: folder, all: make(map[*monitor]struct{}), states: make(map[string]session.State), news: make(map[string]struct{})}
+func newMonitors(b *backend) *monitors {
+	return &monitors{
+		counts: b.counts, storage: b.storage, folder: b.folders.Known,
+		all: make(map[*monitor]struct{}), states: make(map[string]session.State), news: make(map[string]struct{}),
+	}
 }
 
 // add returns a new monitor. attach makes it a source of notifications and returns how to wake its reader.
@@ -193,6 +197,7 @@ func (h *monitors) run(ctx context.Context) {
 	for {
 		select {
 		case <-tick.C:
+			h.storage() // logs a database that is gone
 			h.reportCounts(ctx)
 		case <-ctx.Done():
 			return

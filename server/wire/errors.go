@@ -119,11 +119,15 @@ var errorTable = []func(error) *rpc.Error{
 	is(session.ErrUnsaved, CodeStorage, session.ErrUnsaved.Error()),
 	is(historystore.ErrFull, CodeStorage, "the disk or the database is full; free some space and try again"),
 	is(historystore.ErrBusy, CodeStorage, "the database is locked by another process; try again"),
+	is(historystore.ErrMoved, CodeStorage, MovedText),
 	is(session.ErrStorage, CodeStorage, "database access failed; see the server's log"),
 	is(session.ErrOverload, CodeBusy, session.ErrOverload.Error()),
 	is(session.ErrClosed, CodeNotFound, session.ErrClosed.Error()),
 	invalid,
 }
+
+// MovedText tells clients that the database file is not there any more.
+const MovedText = "the database file was moved, deleted or replaced; put it back, or restart the server"
 
 // providerData is the data of CodeProvider.
 type providerData struct {

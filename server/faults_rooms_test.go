@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"strata/internal/testclient"
+	"strata/internal/upstream"
 	"strata/rpc"
 	"strata/server/wire"
 )
@@ -296,5 +298,29 @@ func TestF28EndingSubscriptionsAreBounded(t *testing.T) {
 	}
 	for range 3 * endingSubscriptions {
 		e.NewSession(ts.work)
+	}
+}
+
+// A snapshot tells everything that runs, so that a client can forget what it knew.
+func TestF24ASnapshotTellsTheRunningCompaction(t *testing.T) {
+	ts, s := startCompacting(t, 200_000, upstream.Options{}, withCompaction(t))
+	e, sid := attached(t, ts)
+	ts.talk(e, sid, 12)
+	r, gate := heldCompaction(ts, s, e, sid)
+	compacting := func() string {
+		t.Helper()
+		at, err := ts.editor().Attach(sid, testclient.Place{})
+		must(t, err)
+		var snapshot struct{ Compacting string }
+		must(t, json.Unmarshal(at.Snapshot, &snapshot))
+		return snapshot.Compacting
+	}
+	if id := compacting(); !strings.HasPrefix(id, "cmp_") {
+		t.Errorf("while it runs the snapshot has the compaction %q", id)
+	}
+	close(gate)
+	must(t, r.Wait(nil))
+	if id := compacting(); id != "" {
+		t.Errorf("afterwards it has %q", id)
 	}
 }

@@ -33,7 +33,7 @@ func methodTable() map[string]method {
 
 		"_strata/session/attach":   on(attach),
 		"_strata/session/detach":   on(detach),
-		"_strata/session/info":     query((*session.Session).Info, wire.NewSessionDetails),
+		"_strata/session/info":     on(sessionInfo),
 		"_strata/session/rename":   on(rename),
 		"_strata/session/undelete": on(undelete),
 		"_strata/session/fork":     on(forkAt),

@@ -213,6 +213,16 @@ func undelete(p *peer, r *rpc.Request, params wire.SessionParams) {
 	})
 }
 
+func sessionInfo(p *peer, r *rpc.Request, params wire.SessionParams) {
+	p.withSession(r, params.SessionID, func(s *session.Session) {
+		s.Info(responder(r, s, func(i session.Info) any {
+			details := wire.NewSessionDetails(i)
+			details.Session.SetFolder(p.folders.Known(i.Session.CWD))
+			return details
+		}))
+	})
+}
+
 func rename(p *peer, r *rpc.Request, params wire.RenameParams) {
 	p.withSession(r, params.SessionID, func(s *session.Session) {
 		respond := responder(r, s, func(i session.Info) any { return p.monitors.entry(i.Session) })

@@ -99,6 +99,7 @@ func newSession(deps *Deps, id string) *Session {
 	s.subscriptions = &subscriptions{core: c, shown: s.shown}
 	s.turns = &turns{core: c, subs: s.subscriptions, accounts: s.accounts, stopping: make(chan struct{})}
 	s.compacting = compacting.New(id, deps.compaction(), compactionHost{c, s.turns, s.accounts}, c.mailbox, c.events, deps.Log, deps.Host.Describe)
+	s.subscriptions.compacts = s.compacting.RunningID
 	requests := &requests{core: c, compacting: s.compacting}
 	s.turns.requests, s.turns.compacting = requests, s.compacting
 	s.edits = &edits{core: c, turns: s.turns, accounts: s.accounts, compacting: s.compacting}

@@ -54,6 +54,7 @@ type Snapshot struct {
 	Summary    *Summary       `json:"summary,omitempty"`
 	NextCursor string         `json:"nextCursor,omitempty"`
 	Running    any            `json:"running,omitempty"`
+	Compacting string         `json:"compacting,omitempty"` // id of the running compaction
 	Unsaved    bool           `json:"unsaved,omitempty"`
 	Notices    []string       `json:"notices,omitempty"`
 }
@@ -68,7 +69,7 @@ func NewAttached(a session.Attached) AttachResult {
 		result.Snapshot = &Snapshot{
 			Session: NewSessionInfo(snap.Session), Config: snap.Config, Totals: snap.Totals,
 			Messages: newMessages(snap.Messages, snap.Fates), Summary: newSummary(snap.Summary),
-			NextCursor: SeqCursor(snap.Older), Unsaved: snap.Unsaved, Notices: snap.Notices,
+			NextCursor: SeqCursor(snap.Older), Compacting: snap.Compacts, Unsaved: snap.Unsaved, Notices: snap.Notices,
 		}
 		if snap.Running != nil {
 			result.Snapshot.Running = snap.Running
@@ -104,7 +105,7 @@ type SessionDetails struct {
 }
 
 // NewSessionDetails returns the result of _strata/session/info.
-func NewSessionDetails(i session.Info) any {
+func NewSessionDetails(i session.Info) SessionDetails {
 	return SessionDetails{
 		Session: NewSessionInfo(i.Session), CreatedAt: i.Session.CreatedAt.UTC(), DeletedAt: i.Session.DeletedAt,
 		State: string(i.State), Running: i.Running, Unsaved: i.Unsaved, Config: i.Config, Window: i.Model.Window,

@@ -344,6 +344,14 @@ func (d *Driver) Condensed(edit *history.Edit) {
 // Running reports whether a compaction is under way.
 func (d *Driver) Running() bool { return d.running != nil }
 
+// RunningID returns the id of the compaction under way, "" for none.
+func (d *Driver) RunningID() string {
+	if d.running == nil {
+		return ""
+	}
+	return d.running.id
+}
+
 // ResetBackoff lets the next compaction start without a delay: the history was edited.
 func (d *Driver) ResetBackoff() { d.backoff = compaction.Backoff{} }
 

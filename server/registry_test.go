@@ -125,10 +125,11 @@ func TestAServerWithASessionDoesNotExit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer idle.pool.Close()
-	s, err := idle.sessions.create(history.Session{CWD: ts.work})
+	s, release, err := idle.sessions.create(history.Session{ID: idle.newID("sess_"), CWD: ts.work})
 	if err != nil {
 		t.Fatal(err)
 	}
+	release()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var stopped atomic.Bool

@@ -171,7 +171,7 @@ func (f *frontends) storeCommit(a *assembled, messages []history.Message, told *
 	}
 	change := history.Change{Messages: messages, Calls: []history.Call{call}}
 	if told != nil {
-		b.Mirror.Answered(b.Plan, cacheUsage(call.Usage))
+		b.Mirror.Answered(b.Plan, assembly.CacheUsage(call.Usage))
 		change.Calibration = f.context.learn(model.Name, b.Counted, told.Context())
 	}
 	f.answered(b, &change)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"strata/history"
-	"strata/llm/reply"
 	"strata/session/assembly"
 	"strata/session/content"
 	"strata/session/events"
@@ -125,7 +124,7 @@ func (t *turns) finished(e *ending, err error) {
 	}
 	t.accounts.emitUsage(of.record.ID, t.used(e), of.model.Window)
 	if r := e.reply; r != nil && r.Status == history.StatusComplete && content.Empty(r.Blocks) {
-		t.emit(events.Event{Kind: events.Notice, Turn: of.record.ID, Text: emptyReply(of.record.StopReason)})
+		t.emit(events.Event{Kind: events.Notice, Turn: of.record.ID, Text: content.EmptyReply(of.record.StopReason)})
 	}
 	finished := events.TurnFinishedInfo{
 		TurnID: of.record.ID, Status: of.record.Status, StopReason: of.record.StopReason,
@@ -179,14 +178,6 @@ func (e *ending) messageID() string {
 		return ""
 	}
 	return e.reply.ID
-}
-
-// emptyReply returns the notice about a complete reply that says nothing.
-func emptyReply(stopReason string) string {
-	if stopReason == string(reply.StopMaxTokens) {
-		return "The model's reply is empty: it reached its output limit before any text."
-	}
-	return "The model's reply is empty."
 }
 
 // refusal returns the error for requests received before the turn's result is stored.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"strata/history"
 	"strata/session/assembly"
@@ -63,7 +62,7 @@ func (t *turns) prompt(p Prompt, subscriber *events.Cursor, reply PromptReply, r
 		t.refuseNew(p, &BusyError{TurnID: t.running.record.ID}, reply)
 		return nil
 	}
-	if blank(p.Blocks) {
+	if content.Blank(p.Blocks) {
 		refuse(fmt.Errorf("%w: the prompt holds no text, picture or resource", ErrInvalid))
 		return nil
 	}
@@ -97,16 +96,6 @@ func (t *turns) refuseNew(p Prompt, because error, reply PromptReply) {
 			reply(PromptResult{}, 0, because)
 		}
 	})
-}
-
-// blank reports whether blocks have nothing that a model could reply to.
-func blank(blocks []history.Block) bool {
-	for i := range blocks {
-		if b := &blocks[i]; b.Type != history.BlockText || strings.TrimSpace(b.Text) != "" {
-			return false
-		}
-	}
-	return true
 }
 
 // refuse gives up a turn of which nothing was stored.

@@ -19,7 +19,7 @@ func (c *core) recover(ctx context.Context, loaded *history.Loaded) error {
 	failure := c.deps.Host.Describe(fmt.Errorf("turn %s: %w", record.ID, ErrInterrupted))
 	record.Failure = &failure
 	change := history.Change{Session: c.id, End: &record}
-	if blocks := joined(loaded.Partials); len(blocks) > 0 {
+	if blocks := content.Joined(loaded.Partials); len(blocks) > 0 {
 		change.Messages = []history.Message{{
 			ID: record.ReplyID, Seq: c.context.NextSeq(), Turn: record.ID, Role: history.RoleAssistant, Blocks: blocks,
 			Tokens: content.Tokens(ctx, c.counter(), blocks), At: record.EndedAt, Model: c.choices.model.Name, Status: history.StatusInterrupted,
@@ -30,17 +30,4 @@ func (c *core) recover(ctx context.Context, loaded *history.Loaded) error {
 	}
 	c.context.append(change.Messages)
 	return nil
-}
-
-// joined returns the saved chunks of a reply as blocks, one for each run of one kind.
-func joined(partials []history.Partial) []history.Block {
-	var blocks []history.Block
-	for _, p := range partials {
-		if n := len(blocks); n > 0 && blocks[n-1].Type == p.Kind {
-			blocks[n-1].Text += p.Text
-			continue
-		}
-		blocks = append(blocks, history.Block{Type: p.Kind, Text: p.Text})
-	}
-	return blocks
 }

@@ -15,7 +15,6 @@ import (
 	"strata/session/content"
 	"strata/session/events"
 	"strata/session/fit"
-	"strata/stability"
 )
 
 // maxRequests limits the requests of a turn while it learns what its provider takes.
@@ -235,17 +234,12 @@ func (t *turns) receive(of *turn, b *assembly.Built) (out outcome) {
 	out.result, out.err = t.deps.Models.Stream(of.ctx, b.Request, func(e reply.Event) {
 		if e.Kind == reply.EventUsage && !cached {
 			cached = true
-			b.Mirror.Answered(b.Plan, cacheUsage(*e.Usage))
+			b.Mirror.Answered(b.Plan, assembly.CacheUsage(*e.Usage))
 		}
 		out.shown = out.shown || e.Kind == reply.EventText || e.Kind == reply.EventThinking
 		t.mailbox.Feed(func() { t.onEvent(of, e) })
 	})
 	return out
-}
-
-// cacheUsage is what a mirror learns from.
-func cacheUsage(u history.Usage) stability.Usage {
-	return stability.Usage{Read: u.CacheRead, Write: u.CacheWrite, Input: u.Context()}
 }
 
 // learnRefusal learns from the error that a request of the turn ended with, if it tells what the provider takes. An error of

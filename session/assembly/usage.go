@@ -3,6 +3,7 @@ package assembly
 import (
 	"strata/history"
 	"strata/llm/reply"
+	"strata/stability"
 	"strata/tokens"
 )
 
@@ -34,4 +35,9 @@ func (m *Measure) SpentBy(result *reply.Result, request, reply int) Spent {
 		s.Whole = m.Calibrated(request) + s.Usage.Output
 	}
 	return s
+}
+
+// CacheUsage is what a mirror learns from.
+func CacheUsage(u history.Usage) stability.Usage {
+	return stability.Usage{Read: u.CacheRead, Write: u.CacheWrite, Input: u.Context()}
 }

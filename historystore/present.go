@@ -11,7 +11,7 @@ import (
 
 // ErrMoved means that the file at the path of the database is not the open one any more: it was moved, deleted or
 // replaced. Nothing was stored. Writes succeed again when the file is back.
-var ErrMoved = errors.New("database file was moved, deleted or replaced")
+var ErrMoved error = refusal("database file was moved, deleted or replaced")
 
 // errReplaced, wrapped in an ErrMoved, means that there is another file: what is read may be its content.
 var errReplaced = errors.New("there is another file at")

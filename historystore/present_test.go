@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"strata/history"
 )
 
 // Nothing is stored in files that nobody finds any more, and that is logged once.
@@ -66,7 +68,9 @@ func TestR08AMovedDatabase(t *testing.T) {
 			if err := s.Present(); !errors.Is(err, ErrMoved) || !strings.Contains(err.Error(), path) {
 				t.Errorf("%s: %v", name, err)
 			}
-			wantError(t, s.Commit(ctx, appendText("sess_a", 2, "lost")), ErrMoved)
+			err := s.Commit(ctx, appendText("sess_a", 2, "lost"))
+			wantError(t, err, ErrMoved)
+			wantError(t, err, history.ErrUnchanged)
 			wantError(t, s.Delete(ctx, "sess_a", epoch), ErrMoved)
 			if _, err := s.Purge(ctx, epoch); !errors.Is(err, ErrMoved) && err != nil {
 				t.Errorf("%s: purge: %v", name, err)

@@ -69,13 +69,13 @@ type monitors struct {
 	all    map[*monitor]struct{}
 	last   wire.Counts
 	states map[string]session.State // of loaded sessions that are not idle
-	news   map[string]struct{}      // sessions that no client may learn of yet, see expect
+	news   map[string]session.State // sessions that no client may learn of yet, see expect; their states
 }
 
 func newMonitors(b *backend) *monitors {
 	return &monitors{
 		counts: b.counts, storage: b.storage, folder: b.folders.Known,
-		all: make(map[*monitor]struct{}), states: make(map[string]session.State), news: make(map[string]struct{}),
+		all: make(map[*monitor]struct{}), states: make(map[string]session.State), news: make(map[string]session.State),
 	}
 }
 
@@ -116,7 +116,7 @@ func (h *monitors) sendLocked(e wire.ServerEvent) {
 func (h *monitors) expect(id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.news[id] = struct{}{}
+	h.news[id] = ""
 }
 
 // forget ends expect for a session that was not made.
@@ -138,9 +138,10 @@ func (h *monitors) created(record history.Session) {
 	info := h.entry(record)
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	state := h.news[record.ID]
 	delete(h.news, record.ID)
 	h.sendLocked(wire.ServerEvent{Type: "created", ID: record.ID, Session: &info})
-	if state, works := h.states[record.ID]; works {
+	if state != "" {
 		h.sendLocked(wire.ServerEvent{Type: "state", ID: record.ID, State: string(state)})
 	}
 }
@@ -163,9 +164,11 @@ func (h *monitors) state(id string, state session.State) {
 	} else {
 		h.states[id] = state
 	}
-	if _, held := h.news[id]; !held {
-		h.sendLocked(wire.ServerEvent{Type: "state", ID: id, State: string(state)})
+	if _, held := h.news[id]; held {
+		h.news[id] = state
+		return
 	}
+	h.sendLocked(wire.ServerEvent{Type: "state", ID: id, State: string(state)})
 }
 
 // works reports whether a session does something.

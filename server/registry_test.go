@@ -31,8 +31,14 @@ func TestSuccessorsOfSessionsThatClose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := g.create(record()); err != nil { // held
+	other, _, err := g.create(record()) // held
+	if err != nil {
 		t.Fatal(err)
+	}
+	for _, s := range []*session.Session{first, other} {
+		if _, err := wait(t.Context(), s.Info); err != nil {
+			t.Fatal(err)
+		}
 	}
 	third, _, err := g.create(record())
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 
 	"strata/history"
+	"strata/internal/clip"
 )
 
 // Message is a message of the working history, as the input of a plan.
@@ -134,5 +135,5 @@ func Named(name string) (Strategy, error) {
 	case Window:
 		return window{}, nil
 	}
-	return nil, fmt.Errorf("unknown compaction strategy %q; use %s, %s, %s, %s or %s", name, Topic, Rolling, Prune, Middle, Window)
+	return nil, fmt.Errorf("unknown compaction strategy %q; use %s, %s, %s, %s or %s", clip.Name(name), Topic, Rolling, Prune, Middle, Window)
 }

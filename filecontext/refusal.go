@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"syscall"
+
+	"strata/internal/clip"
 )
 
 // Reason is the reason why a path was refused. It is sent to the client.
@@ -59,7 +61,7 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	text := fmt.Sprintf("%s %s", Printable(e.Path), e.Reason.Explain())
+	text := fmt.Sprintf("%s %s", Printable(clip.Path(e.Path)), e.Reason.Explain())
 	if e.Detail != "" {
 		text += " (" + e.Detail + ")"
 	}
@@ -112,5 +114,5 @@ type EditRefusedError struct {
 }
 
 func (e *EditRefusedError) Error() string {
-	return fmt.Sprintf("edit of %s refused: %s", Printable(e.Path), e.Reason)
+	return fmt.Sprintf("edit of %s refused: %s", Printable(clip.Path(e.Path)), e.Reason)
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"strata/internal/clip"
 )
 
 // maxBlocks bounds the blocks of one message.
@@ -35,11 +37,11 @@ func CheckBlocks(role Role, blocks []Block) ([]Block, error) {
 func checkBlock(role Role, b *Block) (Block, error) {
 	switch {
 	case role == RoleTool && b.Type != BlockToolResult:
-		return Block{}, fmt.Errorf("type %q is not allowed in a message with role tool", b.Type)
+		return Block{}, fmt.Errorf("type %q is not allowed in a message with role tool", clip.Name(string(b.Type)))
 	case role != RoleTool && b.Type == BlockToolResult:
 		return Block{}, errors.New("a tool result is only allowed in a message with role tool")
 	case role != RoleAssistant && (b.Type == BlockToolCall || b.Type == BlockThinking):
-		return Block{}, fmt.Errorf("type %q is only allowed in a message with role assistant", b.Type)
+		return Block{}, fmt.Errorf("type %q is only allowed in a message with role assistant", clip.Name(string(b.Type)))
 	}
 	return cleanBlock(b)
 }
@@ -65,7 +67,7 @@ func cleanBlock(b *Block) (Block, error) {
 	case BlockToolResult:
 		return cleanResult(b)
 	default:
-		return Block{}, fmt.Errorf("unknown type %q", b.Type)
+		return Block{}, fmt.Errorf("unknown type %q", clip.Name(string(b.Type)))
 	}
 }
 
@@ -88,7 +90,7 @@ func cleanResult(b *Block) (Block, error) {
 	for i := range b.Content {
 		c := &b.Content[i]
 		if c.Type != BlockText && c.Type != BlockImage {
-			return Block{}, fmt.Errorf("content %d of a tool result: type %q is not allowed", i, c.Type)
+			return Block{}, fmt.Errorf("content %d of a tool result: type %q is not allowed", i, clip.Name(string(c.Type)))
 		}
 		clean, err := cleanBlock(c)
 		if err != nil {

@@ -3,9 +3,10 @@ package history
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
+
+	"strata/internal/exact"
 )
 
 // The bounds of a message's meta.
@@ -29,18 +30,14 @@ type Meta struct {
 // ParseMeta decodes and validates a message's meta. If raw is not an object, it returns the zero Meta.
 func ParseMeta(raw json.RawMessage) (Meta, error) {
 	if len(raw) > MaxMetaBytes {
-		return Meta{}, fmt.Errorf("%d bytes exceeds the limit of %d", len(raw), MaxMetaBytes)
+		return Meta{}, fmt.Errorf("meta: %d bytes exceeds the limit of %d", len(raw), MaxMetaBytes)
 	}
 	if !bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
 		return Meta{}, nil
 	}
 	var m Meta
-	if err := json.Unmarshal(raw, &m); err != nil {
-		var wrong *json.UnmarshalTypeError
-		if errors.As(err, &wrong) && wrong.Field != "" {
-			return Meta{}, fmt.Errorf("%s: unexpected %s", wrong.Field, wrong.Value)
-		}
-		return Meta{}, errors.New("invalid JSON")
+	if err := exact.Decode(raw, "meta", &m); err != nil {
+		return Meta{}, err
 	}
 	return m, m.check()
 }
@@ -48,16 +45,16 @@ func ParseMeta(raw json.RawMessage) (Meta, error) {
 func (m *Meta) check() error {
 	switch {
 	case m.ProgressScore < 0:
-		return fmt.Errorf("progressScore: %v is negative", m.ProgressScore)
+		return fmt.Errorf("meta.progressScore: %v is negative", m.ProgressScore)
 	case m.DurationSeconds < 0:
-		return fmt.Errorf("durationSeconds: %v is negative", m.DurationSeconds)
+		return fmt.Errorf("meta.durationSeconds: %v is negative", m.DurationSeconds)
 	case len(m.Tool) > maxMetaText:
-		return fmt.Errorf("tool: %d bytes exceeds the limit of %d", len(m.Tool), maxMetaText)
+		return fmt.Errorf("meta.tool: %d bytes exceeds the limit of %d", len(m.Tool), maxMetaText)
 	}
-	if err := checkTexts("progressMarkers", m.ProgressMarkers, maxMetaMarkers); err != nil {
+	if err := checkTexts("meta.progressMarkers", m.ProgressMarkers, maxMetaMarkers); err != nil {
 		return err
 	}
-	return checkTexts("fileChanges", m.FileChanges, maxMetaFiles)
+	return checkTexts("meta.fileChanges", m.FileChanges, maxMetaFiles)
 }
 
 func checkTexts(name string, texts []string, most int) error {

@@ -3,7 +3,11 @@ package history
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
+
+	"strata/internal/clip"
+	"strata/internal/exact"
 )
 
 // ErrUnchanged is matched by the errors of a store after which nothing of a change is stored.
@@ -77,6 +81,50 @@ type Usage struct {
 	Output     int `json:"output"`
 	CacheRead  int `json:"cacheRead"`
 	CacheWrite int `json:"cacheWrite"`
+}
+
+// MaxTokens is the maximum of any count of tokens from outside. Sums of a million such counts do not overflow.
+const MaxTokens = 1 << 40
+
+// Check returns an error that names a count below 0 or above MaxTokens.
+func (u Usage) Check() error {
+	for name, n := range map[string]int{"input": u.Input, "output": u.Output, "cacheRead": u.CacheRead, "cacheWrite": u.CacheWrite} {
+		if err := checkTokens(name, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkTokens(name string, n int) error {
+	if n < 0 || n > MaxTokens {
+		return &exact.Error{Path: name, Want: fmt.Sprintf("must be a whole number from 0 to %d", MaxTokens)}
+	}
+	return nil
+}
+
+// maxCost is the maximum cost of a call, in US dollars.
+const maxCost = 1e9
+
+// Check returns an error that names a number of c that no call has.
+func (c *Call) Check() error {
+	if err := c.Usage.Check(); err != nil {
+		return fmt.Errorf("usage.%w", err)
+	}
+	if !(c.Cost >= 0 && c.Cost <= maxCost) {
+		return &exact.Error{Path: "cost", Want: fmt.Sprintf("must be a number from 0 to %g", maxCost)}
+	}
+	if err := checkTokens("expected", c.Expected); err != nil {
+		return err
+	}
+	for field, counts := range map[string]map[string]int{"categories": c.Categories, "documents": c.Documents} {
+		for name, n := range counts {
+			if err := checkTokens(field+"."+clip.Name(name), n); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Context returns all tokens of the input, cached or not.
@@ -190,7 +238,7 @@ type Change struct {
 	Session string // id
 
 	Create  *Session // a new session
-	Update  *Session // title, config, roots and UpdatedAt of an existing one
+	Update  *Session // title, config, folders and UpdatedAt of an existing one
 	Begin   *Turn    // a turn that starts
 	End     *Turn    // a turn that ends: status, stop reason, failure, usage; its partials are deleted
 	Partial *Partial

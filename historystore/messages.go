@@ -127,3 +127,47 @@ func scanHead(row scanner) (h history.Head, err error) {
 	h.At = fromMicros(at)
 	return h, err
 }
+
+// Taken are ids and sequence numbers of a session that are taken already.
+type Taken struct {
+	Messages, Edits, Calls map[string]bool // by id
+	Seqs                   map[int64]bool  // of messages and edits
+}
+
+// Taken returns those of the given ids and sequence numbers that a session has already. The session may be hidden.
+func (s *Store) Taken(ctx context.Context, session string, ids []string, seqs []int64) (taken Taken, err error) {
+	idList, err := asJSON(ids)
+	if err != nil {
+		return taken, err
+	}
+	seqList, err := asJSON(seqs)
+	if err != nil {
+		return taken, err
+	}
+	err = s.view(ctx, "taken", func(tx *sql.Tx) error {
+		for table, into := range map[string]*map[string]bool{"message": &taken.Messages, "edit": &taken.Edits, "usage": &taken.Calls} {
+			found, err := collect(ctx, tx, scanOne[string],
+				"SELECT id FROM "+table+" WHERE session = ? AND id IN (SELECT value FROM json_each(?))", session, idList)
+			if err != nil {
+				return err
+			}
+			*into = setOf(found)
+		}
+		found, err := collect(ctx, tx, scanOne[int64], `SELECT seq FROM message WHERE session = ?1 AND seq IN (SELECT value FROM json_each(?2))
+			UNION SELECT seq FROM edit WHERE session = ?1 AND seq IN (SELECT value FROM json_each(?2))`, session, seqList)
+		taken.Seqs = setOf(found)
+		return err
+	})
+	if err != nil {
+		return taken, fmt.Errorf("session %s: %w", session, err)
+	}
+	return taken, nil
+}
+
+func setOf[K comparable](all []K) map[K]bool {
+	set := make(map[K]bool, len(all))
+	for _, k := range all {
+		set[k] = true
+	}
+	return set
+}

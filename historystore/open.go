@@ -80,6 +80,10 @@ func (s *Store) start(ctx context.Context) error {
 	if s.read, err = openReaders(s.path, s.opt.BusyTimeout, readers); err != nil {
 		return err
 	}
+	if s.present, err = newPresence(s.path, s.opt.Log); err != nil {
+		return err
+	}
+	s.writer.present = s.present.check
 	s.writer.queue = make(chan *job, queueLength)
 	s.writer.onCommit = s.opt.OnCommit
 	s.done.Go(s.writer.run)

@@ -61,6 +61,9 @@ CREATE TABLE message (
 -- Loading a session reads this alone of its messages, not the pages with their contents.
 CREATE INDEX message_head ON message (session, seq, id, turn, role, status, tokens, bytes, blocks, has_calls, at);
 
+-- A search finds the copies of a message by it: forks and imports keep time and place.
+CREATE INDEX message_by_time ON message (at, seq);
+
 CREATE TABLE edit (
     session TEXT NOT NULL REFERENCES session (id),
     seq     INTEGER NOT NULL,

@@ -28,11 +28,11 @@ const (
 
 // SearchQuery is the input of Search.
 type SearchQuery struct {
-	Query  string       // see Search
-	Role   history.Role // only messages of this role; empty: all
-	CWD    string       // only sessions of this folder; empty: all
-	Cursor string       // returned with the previous page; empty: the first page
-	Limit  int          // default 50, at most 500
+	Query   string       // see Search
+	Role    history.Role // only messages of this role; empty: all
+	Folders []string     // only sessions of these folders; nil: all
+	Cursor  string       // returned with the previous page; empty: the first page
+	Limit   int          // default 50, at most 500
 }
 
 // Hit is a message found by a search.
@@ -45,6 +45,7 @@ type Hit struct {
 	Snippet string  // plain text around the first matches, with "…" at truncated ends
 	Marks   []Mark  // the matches in Snippet, in order
 	Score   float64 // relevance (BM25); higher is better
+	Copies  int     // messages of forks and imports that are copies of this one
 }
 
 // Mark is the range of a match in a snippet, in bytes. End is exclusive.
@@ -52,6 +53,8 @@ type Mark struct{ Start, End int }
 
 // Search returns a page of the messages that contain all terms of a query, newest first, and the cursor of the next page,
 // empty after the last. It skips deleted and hidden sessions. A query can be any text. A bad cursor is ErrCursor.
+//
+// Copies of a message, which forks and imports have, are one hit: the oldest one in the sessions that are searched.
 //
 // Terms are separated by spaces; a quoted text is one term. A term is a sequence of words. Words are separated by
 // characters other than letters and digits, so parse_config and parse.config are two words and parseConfig is one. Case
@@ -91,21 +94,37 @@ type hitRow struct {
 	rowid int64
 }
 
-// selectHits queries the index first (CROSS JOIN fixes the order), so that it stops after n rows without sorting.
+// selectHits queries the index first (CROSS JOIN fixes the order), so that it stops after n rows without sorting. Of the
+// copies of a message it returns the oldest row.
 func selectHits(ctx context.Context, tx *sql.Tx, match string, q SearchQuery, before int64, n int) ([]hitRow, error) {
+	var folders any // NULL: all
+	if q.Folders != nil {
+		list, err := asJSON(q.Folders)
+		if err != nil {
+			return nil, err
+		}
+		folders = list
+	}
 	return collect(ctx, tx, scanHit, `SELECT m.rowid, m.session, m.id, m.seq, m.role, m.at,
-			snippet(message_fts, 0, char(?), char(?), '…', ?), -bm25(message_fts)
+			snippet(message_fts, 0, char(?1), char(?2), '…', ?3), -bm25(message_fts),
+			(SELECT count(*) FROM `+copies+` AND c.rowid > m.rowid)
 		FROM message_fts CROSS JOIN message m ON m.rowid = message_fts.rowid CROSS JOIN session s ON s.id = m.session
-		WHERE message_fts MATCH ? AND message_fts.rowid < ? AND s.deleted_at IS NULL AND s.hidden = 0
-			AND (? = '' OR m.role = ?) AND (? = '' OR s.cwd = ?)
-		ORDER BY message_fts.rowid DESC LIMIT ?`,
-		markStart, markEnd, snippetWords, match, before, q.Role, q.Role, q.CWD, q.CWD, n)
+		WHERE message_fts MATCH ?4 AND message_fts.rowid < ?5 AND s.deleted_at IS NULL AND s.hidden = 0
+			AND (?6 = '' OR m.role = ?6) AND (?7 IS NULL OR s.cwd IN (SELECT value FROM json_each(?7)))
+			AND NOT EXISTS (SELECT 1 FROM `+copies+` AND c.rowid < m.rowid)
+		ORDER BY message_fts.rowid DESC LIMIT ?8`,
+		markStart, markEnd, snippetWords, match, before, q.Role, folders, n)
 }
+
+// copies are the messages c that are copies of the message m or that m is a copy of: forks and imports change the id only.
+const copies = `message c INDEXED BY message_by_time CROSS JOIN session cs ON cs.id = c.session
+	WHERE c.at = m.at AND c.seq = m.seq AND c.role = m.role AND c.text = m.text AND cs.deleted_at IS NULL AND cs.hidden = 0
+		AND (?7 IS NULL OR cs.cwd IN (SELECT value FROM json_each(?7)))`
 
 func scanHit(row scanner) (r hitRow, err error) {
 	var at int64
 	var marked string
-	err = row.Scan(&r.rowid, &r.Session, &r.Message, &r.Seq, &r.Role, &at, &marked, &r.Score)
+	err = row.Scan(&r.rowid, &r.Session, &r.Message, &r.Seq, &r.Role, &at, &marked, &r.Score, &r.Copies)
 	r.At = fromMicros(at)
 	r.Snippet, r.Marks = unmark(marked)
 	return r, err

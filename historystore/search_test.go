@@ -1,6 +1,7 @@
 package historystore
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -92,18 +93,62 @@ func TestSnippetIsPlainText(t *testing.T) {
 	if strings.ContainsAny(hit.Snippet, "\x02\x03\x1b\u200b") || len(hit.Snippet) > 500 {
 		t.Errorf("snippet %q", hit.Snippet)
 	}
-	equal(t, "hit", Hit{hit.Session, hit.Message, hit.Seq, hit.Role, hit.At, "", nil, 0},
-		Hit{"sess_a", "msg_1", 1, history.RoleUser, epoch.Add(time.Second), "", nil, 0})
+	equal(t, "hit", Hit{hit.Session, hit.Message, hit.Seq, hit.Role, hit.At, "", nil, 0, 0},
+		Hit{"sess_a", "msg_1", 1, history.RoleUser, epoch.Add(time.Second), "", nil, 0, 0})
+}
+
+// later returns a change whose messages are n hours later, so that they are no copies of those of other sessions.
+func later(n int, ch history.Change) history.Change {
+	for i := range ch.Messages {
+		ch.Messages[i].At = ch.Messages[i].At.Add(time.Duration(n) * time.Hour)
+	}
+	return ch
+}
+
+// Forks and imports of a session are one hit with it: the original, with the number of copies.
+func TestR10CopiesAreOneHit(t *testing.T) {
+	s := openTest(t, "", Options{})
+	const forks = 100
+	commit(t, s, createSession("sess_original"), appendText("sess_original", 1, "the needle"), appendText("sess_original", 2, "another needle"))
+	for i := range forks {
+		id := fmt.Sprintf("sess_fork%03d", i)
+		ch := createSession(id)
+		if i%2 == 1 {
+			ch.Create.CWD = "/elsewhere"
+		}
+		commit(t, s, ch, appendText(id, 1, "the needle"), appendText(id, 2, "another needle"))
+	}
+	commit(t, s, appendText("sess_fork007", 3, "a needle of the fork"), later(1, appendText("sess_fork008", 3, "a needle of the fork")))
+	found := func(q SearchQuery) (all []string) {
+		for q.Query = "needle"; ; {
+			hits, next, err := s.Search(ctx, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, hit := range hits {
+				all = append(all, fmt.Sprint(hit.Session, " ", hit.Seq, " ", hit.Copies))
+			}
+			if q.Cursor = next; next == "" {
+				return all
+			}
+		}
+	}
+	equal(t, "all", found(SearchQuery{Limit: 1}), []string{"sess_fork008 3 0", "sess_fork007 3 0", "sess_original 2 100", "sess_original 1 100"})
+	equal(t, "of a folder", found(SearchQuery{Folders: []string{"/elsewhere"}}), []string{"sess_fork007 3 0", "sess_fork001 2 49", "sess_fork001 1 49"})
+	if err := s.Delete(ctx, "sess_original", epoch); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "without the original", found(SearchQuery{})[2:], []string{"sess_fork000 2 99", "sess_fork000 1 99"})
 }
 
 func TestSearchFiltersAndHides(t *testing.T) {
 	s := openTest(t, "", Options{})
-	for _, id := range []string{"sess_a", "sess_b", "sess_c"} {
-		commit(t, s, createSession(id), beginTurn(id, 0), endTurn(id, 0))
+	for i, id := range []string{"sess_a", "sess_b", "sess_c"} {
+		commit(t, s, createSession(id), later(i, beginTurn(id, 0)), later(i, endTurn(id, 0)))
 	}
 	elsewhere := createSession("sess_d")
 	elsewhere.Create.CWD = "/elsewhere"
-	commit(t, s, elsewhere, appendText("sess_d", 1, "question 0"), hiddenSession("sess_h"), appendText("sess_h", 2, "question 0"))
+	commit(t, s, elsewhere, later(3, appendText("sess_d", 1, "question 0")), hiddenSession("sess_h"), later(4, appendText("sess_h", 2, "question 0")))
 	if err := s.Delete(ctx, "sess_b", epoch); err != nil {
 		t.Fatal(err)
 	}
@@ -114,9 +159,9 @@ func TestSearchFiltersAndHides(t *testing.T) {
 		return ids
 	}
 	equal(t, "all", sessions(SearchQuery{Query: "question"}), []string{"sess_d", "sess_c", "sess_a"})
-	equal(t, "of a folder", sessions(SearchQuery{Query: "question", CWD: "/work"}), []string{"sess_c", "sess_a"})
+	equal(t, "of a folder", sessions(SearchQuery{Query: "question", Folders: []string{"/none", "/work"}}), []string{"sess_c", "sess_a"})
 	equal(t, "of a role", sessions(SearchQuery{Query: "0", Role: history.RoleAssistant}), []string{"sess_c", "sess_a"})
-	equal(t, "of no folder", sessions(SearchQuery{Query: "question", CWD: "/wor"}), []string(nil))
+	equal(t, "of no folder", sessions(SearchQuery{Query: "question", Folders: []string{"/wor"}}), []string(nil))
 	if err := s.ImportShow(ctx, "sess_h"); err != nil {
 		t.Fatal(err)
 	}

@@ -13,10 +13,10 @@ import (
 
 // SessionQuery is the input of Sessions.
 type SessionQuery struct {
-	CWD     string // only sessions of this folder; empty: all
-	Cursor  string // returned with the previous page; empty: the first page
-	Limit   int    // default 50, at most 500
-	Deleted bool   // list deleted sessions, which can be undeleted, instead of the others
+	Folders []string // only sessions of these folders; nil: all
+	Cursor  string   // returned with the previous page; empty: the first page
+	Limit   int      // default 50, at most 500
+	Deleted bool     // list deleted sessions, which can be undeleted, instead of the others
 }
 
 // Sessions returns a page of sessions, the last updated first, and the cursor of the next page, empty after the last.
@@ -39,12 +39,28 @@ func (s *Store) Sessions(ctx context.Context, q SessionQuery) (list []history.Se
 
 func (s *Store) selectSessions(ctx context.Context, tx *sql.Tx, q SessionQuery, from cursor, n int) ([]history.Session, error) {
 	where, args := "", []any{q.Deleted, from.n, from.id}
-	if q.CWD != "" {
-		where, args = "AND cwd = ?", append(args, q.CWD)
+	if q.Folders != nil {
+		list, err := asJSON(q.Folders)
+		if err != nil {
+			return nil, err
+		}
+		where, args = "AND cwd IN (SELECT value FROM json_each(?))", append(args, list)
 	}
 	return collect(ctx, tx, s.scanSession, "SELECT "+sessionColumns+` FROM session
 		WHERE hidden = 0 AND (deleted_at IS NOT NULL) = ? AND (updated_at, id) < (?, ?) `+where+`
 		ORDER BY updated_at DESC, id DESC LIMIT ?`, append(args, n)...)
+}
+
+// Folders returns the folders of all sessions, each once.
+func (s *Store) Folders(ctx context.Context) (folders []string, err error) {
+	err = s.view(ctx, "folders", func(tx *sql.Tx) error {
+		folders, err = collect(ctx, tx, scanOne[string], "SELECT DISTINCT cwd FROM session WHERE hidden = 0 AND deleted_at IS NULL")
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list folders: %w", err)
+	}
+	return folders, nil
 }
 
 // Session returns a session. DeletedAt is set if it is deleted. The error is history.ErrNotFound if it does not exist or is
@@ -155,8 +171,8 @@ func updateSession(tx *writeTx, id string, s *history.Session) error {
 	if err != nil {
 		return err
 	}
-	return tx.must("UPDATE session SET roots = ?, title = ?, title_by_user = ?, config = ?, updated_at = ? WHERE id = ?",
-		roots, s.Title, s.TitleByUser, config, micros(s.UpdatedAt), id)
+	return tx.must("UPDATE session SET cwd = ?, roots = ?, title = ?, title_by_user = ?, config = ?, updated_at = ? WHERE id = ?",
+		s.CWD, roots, s.Title, s.TitleByUser, config, micros(s.UpdatedAt), id)
 }
 
 func sessionJSON(s *history.Session) (roots, config string, err error) {

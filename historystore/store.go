@@ -66,6 +66,7 @@ type Store struct {
 	opt      Options
 	path     string
 	lock     *fileLock
+	present  *presence
 	read     *sql.DB
 	writer   *writer
 	messages *cache[messageKey, history.Message]
@@ -134,13 +135,17 @@ func (s *Store) enter(op string) (leave func(), err error) {
 	}, nil
 }
 
-// view runs fn on a consistent snapshot of the database.
+// view runs fn on a consistent snapshot of the database. If the file is gone, it reads as long as a connection is open.
 func (s *Store) view(ctx context.Context, op string, fn func(tx *sql.Tx) error) error {
 	leave, err := s.enter(op)
 	if err != nil {
 		return err
 	}
 	defer leave()
+	gone := s.present.check()
+	if errors.Is(gone, errReplaced) {
+		return gone
+	}
 	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err == nil {
 		err = fn(tx)
@@ -149,7 +154,11 @@ func (s *Store) view(ctx context.Context, op string, fn func(tx *sql.Tx) error) 
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return translate(s.path, err)
+	err = translate(s.path, err)
+	if gone != nil && err != nil && !errors.Is(err, history.ErrNotFound) {
+		return gone
+	}
+	return err
 }
 
 // write queues a change and waits for its result. If ctx ends while the change is queued, write withdraws the change and

@@ -39,6 +39,7 @@ type writer struct {
 	tx       *writeTx
 	queue    chan *job
 	onCommit func(changes int)
+	present  func() error // an error if the database file is not there any more
 }
 
 func (w *writer) connect(ctx context.Context) error {
@@ -64,7 +65,11 @@ func (w *writer) run() {
 		last := len(group) - 1
 		if last >= 0 && group[last].alone {
 			w.commit(group[:last])
-			group[last].done <- group[last].apply(w.tx)
+			err := w.present()
+			if err == nil {
+				err = group[last].apply(w.tx)
+			}
+			group[last].done <- err
 			continue
 		}
 		w.commit(group)
@@ -101,7 +106,11 @@ func (w *writer) commit(jobs []*job) {
 	if len(jobs) == 0 {
 		return
 	}
-	if _, err := w.tx.exec("BEGIN IMMEDIATE"); err != nil {
+	err := w.present()
+	if err == nil {
+		_, err = w.tx.exec("BEGIN IMMEDIATE")
+	}
+	if err != nil {
 		setErrors(jobs, err)
 		sendResults(jobs)
 		return

@@ -22,6 +22,7 @@ type Options struct {
 	Inflight     int           // maximum requests in flight; 64
 	MaxDepth     int           // maximum nesting of a frame; defaultDepth
 	OutboxBytes  int           // size of the queued responses, in bytes, above which reading pauses; 16 MiB
+	Sources      int           // maximum attached sources; 64
 	PingInterval time.Duration // time between pings; 20 s
 	PingsMissed  int           // missed pings in a row after which the peer is gone; 2
 	DrainTimeout time.Duration // maximum time for Close to send queued responses and notifications; 30 s
@@ -55,6 +56,7 @@ func (o Options) withDefaults() Options {
 	o.Inflight = cmp.Or(o.Inflight, 64)
 	o.MaxDepth = cmp.Or(o.MaxDepth, defaultDepth)
 	o.OutboxBytes = cmp.Or(o.OutboxBytes, 16<<20)
+	o.Sources = cmp.Or(o.Sources, 64)
 	o.PingInterval = cmp.Or(o.PingInterval, 20*time.Second)
 	o.PingsMissed = cmp.Or(o.PingsMissed, 2)
 	o.DrainTimeout = cmp.Or(o.DrainTimeout, 30*time.Second)
@@ -110,7 +112,7 @@ func NewConn(stream Stream, h Handler, opt Options) *Conn {
 		opt:      opt,
 		log:      opt.Log.With(keyConnection, opt.ID),
 		ids:      newIDTable(),
-		out:      newOutbox(opt.OutboxBytes),
+		out:      newOutbox(opt.OutboxBytes, opt.Sources),
 		stopping: make(chan struct{}),
 		done:     make(chan struct{}),
 	}

@@ -188,3 +188,22 @@ func TestK8_07InvalidUTF8(t *testing.T) {
 		}
 	})
 }
+
+// A method that is not a string makes an invalid request, whose response has its id.
+func TestF26MethodThatIsNoString(t *testing.T) {
+	for frame, id := range map[string]string{
+		`{"method":5}`:                                     "",
+		`{"jsonrpc":"2.0","id":7,"method":5}`:              "7",
+		`{"jsonrpc":"2.0","id":"a","method":{"x":1}}`:      `"a"`,
+		`{"jsonrpc":"2.0","id":7,"method":null}`:           "7",
+		`{"jsonrpc":"2.0","id":7,"Method":"initialize"}`:   "7",
+		`{"jsonrpc":"2.0","id":7,"method":5,"params":[1]}`: "7",
+		`{"jsonrpc":"2.0","id":7,"method":5,"params":5}`:   "7",
+		`{"jsonrpc":"2.0","id":7,"method":5,"result":{}}`:  "7",
+	} {
+		m, fault := parseMessage([]byte(frame), 200)
+		if fault == nil || fault.Code != CodeInvalidRequest || m.kind != kindRequest || string(m.id) != id {
+			t.Errorf("%s: kind %d, id %q, %v", frame, m.kind, m.id, fault)
+		}
+	}
+}

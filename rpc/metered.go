@@ -2,10 +2,12 @@ package rpc
 
 import (
 	"bufio"
+	"encoding/binary"
 	"net"
 	"net/http"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 )
 
 // meteredConn is the network connection below a server's WebSocket. It counts non-empty reads, as any byte shows that
@@ -15,6 +17,7 @@ type meteredConn struct {
 	net.Conn
 	timeout  time.Duration
 	received atomic.Uint64 // non-empty reads
+	frames   frameTracker  // of the writes, which the library makes one at a time
 }
 
 // writeStride is the number of bytes that the peer must read within the timeout.
@@ -28,7 +31,16 @@ func (c *meteredConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (c *meteredConn) Write(p []byte) (written int, err error) {
+func (c *meteredConn) Write(p []byte) (int, error) {
+	frame := c.frames.next(p)
+	written, err := c.write(frame)
+	if err == nil {
+		written = len(p)
+	}
+	return min(written, len(p)), err
+}
+
+func (c *meteredConn) write(p []byte) (written int, err error) {
 	for len(p) > 0 && err == nil {
 		if err := c.Conn.SetWriteDeadline(time.Now().Add(c.timeout)); err != nil {
 			return written, err
@@ -39,6 +51,50 @@ func (c *meteredConn) Write(p []byte) (written int, err error) {
 		p = p[n:]
 	}
 	return written, err
+}
+
+// frameTracker follows the frames that the library writes: each starts with a write of its own and may take several. It
+// exists for one frame: the library answers a close frame with the same code and reason, also if the reason is not UTF-8,
+// which a peer must answer with 1007 (RFC 6455, sections 5.5.1 and 8.1).
+type frameTracker struct {
+	left int64 // bytes of the frame that are not written
+}
+
+// next returns the bytes to write in place of the next ones of the library.
+func (t *frameTracker) next(p []byte) []byte {
+	if t.left > 0 {
+		t.left -= int64(len(p))
+		return p
+	}
+	header, payload := frameSize(p)
+	t.left = header + payload - int64(len(p))
+	const opcode, closes, codeBytes = 0x0f, 0x8, 2
+	if len(p) > 0 && p[0]&opcode == closes && t.left == 0 && payload > codeBytes && !utf8.Valid(p[header+codeBytes:]) {
+		return invalidClose
+	}
+	return p
+}
+
+// invalidClose is the close frame for a peer whose close frame is not valid.
+var invalidClose = func() []byte {
+	const reason = "the reason is not UTF-8"
+	return append([]byte{0x88, byte(2 + len(reason)), closeInvalidText >> 8, closeInvalidText & 0xff}, reason...)
+}()
+
+// frameSize returns the sizes of the header and the payload of the frame without a mask that p starts with; zeros if the
+// header is not complete.
+func frameSize(p []byte) (header, payload int64) {
+	switch {
+	case len(p) < 2:
+		return 0, 0
+	case p[1] < 126:
+		return 2, int64(p[1])
+	case p[1] == 126 && len(p) >= 4:
+		return 4, int64(binary.BigEndian.Uint16(p[2:]))
+	case p[1] == 127 && len(p) >= 10:
+		return 10, int64(binary.BigEndian.Uint64(p[2:]))
+	}
+	return 0, 0
 }
 
 // hijackWriter is a ResponseWriter whose Hijack wraps the connection in a meteredConn.

@@ -27,10 +27,7 @@ type Source interface {
 	Next(ctx context.Context) (n Notification, ok bool, err error)
 }
 
-// MaxSources is the maximum number of sources of a connection.
-const MaxSources = 64
-
-// ErrSources is returned by Attach if the connection already has MaxSources.
+// ErrSources is returned by Attach if the connection already has Options.Sources.
 var ErrSources = errors.New("too many sources on this connection")
 
 // response is a queued JSON-RPC response.
@@ -74,10 +71,11 @@ const maxRefusals = 64
 // flight and maxRefusals. While the queue exceeds maxBytes, the reader is paused.
 // It is safe for concurrent use, but only the writer may call next and only the reader waitRoom.
 type outbox struct {
-	maxBytes int
-	wake     chan struct{} // capacity 1; signals the writer that it may have work
-	room     chan struct{} // capacity 1; signals the reader that there may be room
-	paused   atomic.Bool   // the reader is waiting for room
+	maxBytes   int
+	maxSources int
+	wake       chan struct{} // capacity 1; signals the writer that it may have work
+	room       chan struct{} // capacity 1; signals the reader that there may be room
+	paused     atomic.Bool   // the reader is waiting for room
 
 	mu            sync.Mutex
 	responses     []*response     // in the order of put
@@ -87,8 +85,8 @@ type outbox struct {
 	closing       bool
 }
 
-func newOutbox(maxBytes int) *outbox {
-	return &outbox{maxBytes: maxBytes, wake: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+func newOutbox(maxBytes, maxSources int) *outbox {
+	return &outbox{maxBytes: maxBytes, maxSources: maxSources, wake: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 }
 
 // put queues a response, to be written after the notifications of source up to seq. A source that is not attached
@@ -113,11 +111,8 @@ func (o *outbox) put(r *response, source Source, seq uint64) {
 func (o *outbox) next() (r *response, s *subscription, done bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for i, r := range o.responses {
-		if !r.waits() {
-			o.remove(i)
-			return r, nil, false
-		}
+	if r := o.takeResponse(); r != nil {
+		return r, nil, false
 	}
 	for i, s := range o.subscriptions {
 		if s.ready {
@@ -127,6 +122,23 @@ func (o *outbox) next() (r *response, s *subscription, done bool) {
 		}
 	}
 	return nil, nil, o.closing
+}
+
+// response returns the oldest response that does not wait for a source, or nil.
+func (o *outbox) response() *response {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.takeResponse()
+}
+
+func (o *outbox) takeResponse() *response {
+	for i, r := range o.responses {
+		if !r.waits() {
+			o.remove(i)
+			return r
+		}
+	}
+	return nil
 }
 
 func (o *outbox) remove(i int) {
@@ -161,7 +173,7 @@ func (o *outbox) attach(source Source) (wake func(), err error) {
 	if o.find(source) != nil {
 		return nil, errors.New("the source is already attached")
 	}
-	if len(o.subscriptions) >= MaxSources {
+	if len(o.subscriptions) >= o.maxSources {
 		return nil, ErrSources
 	}
 	s := &subscription{source: source, ready: true}

@@ -5,7 +5,7 @@ import "testing"
 // attached returns an outbox with a source that was pulled once and had nothing.
 func attached(t *testing.T) (*outbox, *feedLog, *subscription) {
 	t.Helper()
-	o, src := newOutbox(1<<20), new(feedLog)
+	o, src := newOutbox(1<<20, 64), new(feedLog)
 	if _, err := o.attach(src); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestSentNumbersNeverGoBack(t *testing.T) {
 
 // A source that wakes while it is being pulled is pulled again, and the writer is told once.
 func TestASourceIsRousedOnce(t *testing.T) {
-	o, src := newOutbox(1<<20), new(feedLog)
+	o, src := newOutbox(1<<20, 64), new(feedLog)
 	wake, err := o.attach(src)
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,8 @@ import (
 	"fmt"
 
 	"github.com/sourcegraph/jsonrpc2"
+
+	"strata/internal/clip"
 )
 
 // The error codes of responses that this package sends itself.
@@ -36,9 +38,13 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return fmt.Sprintf("%s (code %d)", e.Message, e.Code) }
 
+// maxMessageBytes is the maximum length of an error's message, in bytes. Errors shorten names that they repeat; this bounds
+// those that do not.
+const maxMessageBytes = 4 << 10
+
 // wire returns e with its data encoded.
 func (e *Error) wire() (*jsonrpc2.Error, error) {
-	w := &jsonrpc2.Error{Code: int64(e.Code), Message: e.Message}
+	w := &jsonrpc2.Error{Code: int64(e.Code), Message: clip.Bytes(e.Message, maxMessageBytes)}
 	if e.Data == nil {
 		return w, nil
 	}

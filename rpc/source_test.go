@@ -181,7 +181,7 @@ func TestSourcesAreBounded(t *testing.T) {
 		w, stream := linkPipe(t, Limits{})
 		conn, _ := serveStream(t, stream, basic, Options{})
 		var sources []*feedLog
-		for range MaxSources {
+		for range (Options{}).withDefaults().Sources {
 			src := new(feedLog)
 			src.attach(t, conn)
 			sources = append(sources, src)
@@ -238,5 +238,40 @@ func TestSentTextIsValid(t *testing.T) {
 			want = "{ \"a\": \"\uFFFD\"}"
 		}
 		s.want(`{"jsonrpc":"2.0","method":"a\"b","params":`+want+`}`, `{"jsonrpc":"2.0","method":"bare"}`)
+	})
+}
+
+// replyingSource has its only notification after the response that it queues while it is pulled.
+type replyingSource struct {
+	request *Request
+	wake    func()
+	done    bool
+}
+
+func (s *replyingSource) Next(context.Context) (Notification, bool, error) {
+	if s.done || s.request == nil {
+		return Notification{}, false, nil
+	}
+	s.done = true
+	s.request.Reply("made")
+	return Notification{"n", json.RawMessage(`{"seq":1}`), 1}, true, nil
+}
+
+// A notification about the result of a request comes after the response, even if the writer was waiting for the
+// notification when the response was queued.
+func TestF25ResponseBeforeWhatFollowsFromIt(t *testing.T) {
+	overAll(t, func(t *testing.T, tr transport) {
+		src := new(replyingSource)
+		s := serve(t, tr, methods{"make": func(_ *Conn, r *Request) {
+			src.request = r
+			src.wake()
+		}}, Options{}, Limits{})
+		wake, err := s.conn.Attach(src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		src.wake = wake
+		s.send(call("1", "make", ""))
+		s.want(result("1", `"made"`), notification(1))
 	})
 }

@@ -55,6 +55,9 @@ func (c *Conn) writeReply(r *response) error {
 }
 
 // writeNext writes the next notification of a subscription, if there is one. A source that fails is detached.
+//
+// A response that was queued before the source had the notification precedes it: the notification may be about the
+// result.
 func (c *Conn) writeNext(s *subscription) error {
 	n, ok, err := c.pull(s.source)
 	if err != nil {
@@ -66,6 +69,11 @@ func (c *Conn) writeNext(s *subscription) error {
 	}
 	if !ok || !c.out.pulled(s) {
 		return nil
+	}
+	for r := c.out.response(); r != nil; r = c.out.response() {
+		if err := c.writeReply(r); err != nil {
+			return err
+		}
 	}
 	if err := c.codec.writeNotification(n); err != nil {
 		return fmt.Errorf("write notification: %w", err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -49,16 +48,16 @@ func newBackend(store *historystore.Store, opt Options) (*backend, error) {
 		recovery: &recovery{folder: opt.StateDir, store: store, log: opt.Log},
 		clients:  newConnections(opt.Connections, opt.Host.Now),
 	}
-	b.monitors = newMonitors(b.counts)
 	var err error
 	if b.folders, err = access.NewFolders(opt.StateDir, opt.Roots); err != nil {
 		return nil, err
 	}
+	b.monitors = newMonitors(b)
 	if opt.Sessions.Files.Guard, err = newGuard(opt, store.Files()); err != nil {
 		return nil, err
 	}
 	b.importer = transfer.NewImporter(transfer.Options{
-		Store: store, Folders: b.folders.Check, NewID: b.newID, Now: opt.Host.Now, Log: opt.Log,
+		Store: store, Show: b.show, Folders: b.folders.Check, NewID: b.newID, Now: opt.Host.Now, Log: opt.Log,
 	})
 	stored, err := store.Calibrations(context.Background())
 	if err != nil {
@@ -91,6 +90,16 @@ func newGuard(opt Options, database []string) (*workspace.Guard, error) {
 	return guard, nil
 }
 
+// show shows a session that was under construction. Its events are expected.
+func (b *backend) show(ctx context.Context, id string) error {
+	b.monitors.expect(id)
+	err := b.store.ImportShow(ctx, id)
+	if err != nil {
+		b.monitors.forget(id)
+	}
+	return err
+}
+
 func (b *backend) now() time.Time { return b.Host.Now() }
 
 // sessionHost is the backend as sessions see it.
@@ -98,9 +107,15 @@ type sessionHost struct{ *backend }
 
 func (h sessionHost) Changed(id string, state session.State) { h.monitors.state(id, state) }
 func (h sessionHost) Ended(id, epoch string)                 { h.sessions.ended(id, epoch) }
-func (h sessionHost) Allowed(folder string) error            { return h.folders.Allowed(folder) }
-func (h sessionHost) Describe(err error) history.Failure     { return h.describe(err) }
-func (h sessionHost) Keep(change history.Change) error       { return h.recovery.keep(change) }
+func (h sessionHost) Leave(id, epoch string, shut func() bool) bool {
+	return h.sessions.leave(id, epoch, shut)
+}
+func (h sessionHost) Admit(ctx context.Context, id, epoch string) error {
+	return h.sessions.admit(ctx, id, epoch)
+}
+func (h sessionHost) Allowed(folder string) error        { return h.folders.Allowed(folder) }
+func (h sessionHost) Describe(err error) history.Failure { return h.describe(err) }
+func (h sessionHost) Keep(change history.Change) error   { return h.recovery.keep(change) }
 func (h sessionHost) Restore(ctx context.Context, id string) error {
 	return h.recovery.restore(ctx, id)
 }
@@ -122,19 +137,19 @@ func (b *backend) counts(ctx context.Context) wire.Counts {
 	if stats, err := b.store.Stats(ctx); err == nil {
 		c.DatabaseBytes = stats.Bytes + stats.WALBytes
 	}
+	c.Storage = b.storage()
 	return c
+}
+
+// storage returns why nothing can be stored, "" if it can.
+func (b *backend) storage() string {
+	if b.store.Present() != nil {
+		return wire.MovedText
+	}
+	return ""
 }
 
 // record returns a new session in the folders that a client names.
 func (b *backend) record(params wire.FolderParams) (history.Session, error) {
 	return params.Record(b.folders.Check)
-}
-
-// recordOf is record for a stored session, whose folder the client has to name.
-func (b *backend) recordOf(stored history.Session, params wire.FolderParams) (history.Session, error) {
-	record, err := b.record(params)
-	if err == nil && filepath.Clean(stored.CWD) != record.CWD {
-		err = wire.InvalidParams("cwd: the session belongs to %s", stored.CWD)
-	}
-	return record, err
 }

@@ -27,7 +27,7 @@ func serverInfo(p *peer, r *rpc.Request, _ struct{}) {
 			Model: p.Sessions.DefaultConfig.Model, Models: p.Models.Catalogue(),
 			Limits: wire.Limits{
 				FrameBytes: p.FrameBytes, Connections: p.Connections, Requests: p.Requests,
-				Subscriptions: rpc.MaxSources, Sessions: p.Memory, EventsKept: events.MaxEvents,
+				Subscriptions: p.Memory, Sessions: p.Memory, EventsKept: events.MaxEvents,
 				RetentionSec: int64(p.Retention.Seconds()),
 			},
 			Connections: p.clients.count(), Loaded: p.sessions.count(),
@@ -42,7 +42,7 @@ func subscribeServer(p *peer, r *rpc.Request, _ struct{}) {
 	if p.monitor == nil {
 		m, err := p.monitors.add(p.conn.Attach)
 		if err != nil {
-			r.Fail(tooManySubscriptions())
+			r.Fail(tooManySubscriptions(p.Memory))
 			return
 		}
 		p.monitor = m
@@ -70,7 +70,7 @@ func listProviders(p *peer, r *rpc.Request, _ struct{}) {
 
 func setKey(p *peer, r *rpc.Request, params wire.SetKeyParams) {
 	if !slices.ContainsFunc(p.Models.Providers(), func(q wire.Provider) bool { return q.Name == params.Provider }) {
-		r.Fail(wire.NotFound("provider", wire.Clip(params.Provider)))
+		r.Fail(wire.NotFound("provider", params.Provider))
 		return
 	}
 	if err := p.Models.SetKey(params.Provider, params.Key); err != nil {

@@ -285,7 +285,7 @@ func TestForksThatAreRefused(t *testing.T) {
 		{"a place that is none", at([]any{1}), rpc.CodeInvalidParams},
 		{"a checkpoint that is not there", at("cp_01ARZ3NDEKTSV4RRFFQ69G5FAV"), wire.CodeNotFound},
 		{"a session that is not there", e.Call("_strata/session/fork", map[string]any{"sessionId": "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV"}, nil), wire.CodeNotFound},
-		{"no session", e.Call("_strata/session/fork", map[string]any{}, nil), wire.CodeNotFound},
+		{"no session", e.Call("_strata/session/fork", map[string]any{}, nil), rpc.CodeInvalidParams},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) { wireFault(t, tt.err, tt.code) })
@@ -345,10 +345,11 @@ func TestAForkThatFailsLeavesNothing(t *testing.T) {
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
 	ts.talk(e, sid, 1)
-	live, err := ts.server.sessions.open(sid)
+	live, release, err := ts.server.sessions.open(sid)
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer release()
 	state, err := wait(t.Context(), func(reply func(session.Fork, error)) { live.Fork(session.ForkRequest{}, reply) })
 	if err != nil {
 		t.Fatal(err)

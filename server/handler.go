@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"reflect"
 
 	"strata/rpc"
 	"strata/server/wire"
@@ -10,7 +11,7 @@ import (
 
 // on returns a method whose handler takes decoded parameters. The handler must not block.
 func on[P any](handle func(p *peer, r *rpc.Request, params P)) method {
-	return method{handle: func(p *peer, r *rpc.Request) {
+	return method{params: reflect.TypeFor[P](), handle: func(p *peer, r *rpc.Request) {
 		var params P
 		if err := wire.Decode(r.Params(), &params); err != nil {
 			r.Fail(err)
@@ -49,12 +50,21 @@ func query[T any](call func(s *session.Session, reply func(T, error)), show func
 
 // withSession calls use with the session that a request names.
 func (p *peer) withSession(r *rpc.Request, id string, use func(*session.Session)) {
-	s, err := p.sessions.open(id)
+	s, release, err := p.open(id)
 	if err != nil {
 		r.Fail(err)
 		return
 	}
+	defer release()
 	use(s)
+}
+
+// open is registry.open for a request of this connection, which may watch so many sessions that another one has no room.
+func (p *peer) open(id string) (s *session.Session, release func(), err error) {
+	if _, loaded := p.sessions.get(id); !loaded {
+		p.makeRoom()
+	}
+	return p.sessions.open(id)
 }
 
 // responder returns the function by which a session responds to a request. show is as for inSession.

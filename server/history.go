@@ -17,8 +17,12 @@ func listHistory(p *peer, r *rpc.Request, params wire.HistoryParams, page wire.S
 	})
 }
 
-func searchHistory(p *peer, r *rpc.Request, _ wire.SearchParams, query historystore.SearchQuery) {
+func searchHistory(p *peer, r *rpc.Request, params wire.SearchParams, query historystore.SearchQuery) {
 	r.Go(func(ctx context.Context) (any, error) {
+		var err error
+		if query.Folders, err = p.sessionFolders(ctx, params.CWD); err != nil {
+			return nil, err
+		}
 		hits, next, err := p.store.Search(ctx, query)
 		if err != nil {
 			return nil, err
@@ -57,7 +61,7 @@ func listEdits(p *peer, r *rpc.Request, params wire.HistoryParams, page wire.Seq
 	})
 }
 
-func createCheckpoint(s *session.Session, params wire.CheckpointParams, reply func(history.Checkpoint, error)) {
+func createCheckpoint(s *session.Session, params wire.NewCheckpointParams, reply func(history.Checkpoint, error)) {
 	s.CreateCheckpoint(params.Name, reply)
 }
 

@@ -25,12 +25,16 @@ func (s *Server) routes(connections context.Context) http.Handler {
 	return guard.Protect(mux)
 }
 
-// health reports whether the server runs and its database responds.
+// health reports whether the server runs, its database responds, and changes can be stored.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	if _, err := s.store.Stats(r.Context()); err != nil {
+	reason := s.storage()
+	if _, err := s.store.Stats(r.Context()); err != nil && reason == "" {
+		reason = "database does not respond"
+	}
+	if reason != "" {
 		w.WriteHeader(http.StatusServiceUnavailable)
-		json.NewEncoder(w).Encode(map[string]string{"status": "database does not respond"})
+		json.NewEncoder(w).Encode(map[string]string{"status": reason})
 		return
 	}
 	json.NewEncoder(w).Encode(map[string]string{"status": "ok", "version": s.Version})
@@ -81,7 +85,7 @@ func (s *Server) accept(connections context.Context, w http.ResponseWriter, r *h
 
 	p := newPeer(s.backend, s.methods)
 	p.conn = rpc.NewConn(stream, p, rpc.Options{
-		ID: id, Inflight: s.Requests, PingInterval: s.Heartbeat, MapError: wire.Error, OnReply: failpoint.Hit, Log: s.Log,
+		ID: id, Inflight: s.Requests, Sources: s.Memory + endingSubscriptions + 1, PingInterval: s.Heartbeat, MapError: wire.Error, OnReply: failpoint.Hit, Log: s.Log,
 	})
 	s.Log.Debug("connected", slog.String("connection", id))
 	done := s.clients.serve(p.conn, grant)

@@ -123,7 +123,7 @@ func TestAMetaThatNobodyCanReadIsRefused(t *testing.T) {
 	for _, meta := range []any{map[string]any{"tool": 1}, map[string]any{"progressScore": -1}, map[string]any{"mine": strings.Repeat("x", history.MaxMetaBytes)}} {
 		message := map[string]any{"role": "assistant", "content": "x", "meta": meta}
 		err := e.Call("_strata/history/append", map[string]any{"sessionId": sid, "messages": []any{message}}, nil)
-		if fault := wireFault(t, err, rpc.CodeInvalidParams); !strings.Contains(fault.Message, "messages[0].meta: ") {
+		if fault := wireFault(t, err, rpc.CodeInvalidParams); !strings.Contains(fault.Message, "messages[0].meta") {
 			t.Errorf("%.40v: %s", meta, fault.Message)
 		}
 	}
@@ -136,7 +136,7 @@ func TestAMetaThatNobodyCanReadIsRefused(t *testing.T) {
 		lines[i] = json.RawMessage(strings.Replace(string(line), `"role":"user"`, `"meta":{"tool":1},"role":"user"`, 1))
 	}
 	err := e.Call("_strata/session/import", map[string]any{"lines": lines, "done": true}, nil)
-	if fault := wireFault(t, err, rpc.CodeInvalidParams); !strings.Contains(fault.Message, "meta: tool: unexpected number") {
+	if fault := wireFault(t, err, rpc.CodeInvalidParams); !strings.Contains(fault.Message, "meta.tool: must be a string") {
 		t.Errorf("import: %s", fault.Message)
 	}
 }

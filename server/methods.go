@@ -33,7 +33,7 @@ func methodTable() map[string]method {
 
 		"_strata/session/attach":   on(attach),
 		"_strata/session/detach":   on(detach),
-		"_strata/session/info":     query((*session.Session).Info, wire.NewSessionDetails),
+		"_strata/session/info":     on(sessionInfo),
 		"_strata/session/rename":   on(rename),
 		"_strata/session/undelete": on(undelete),
 		"_strata/session/fork":     on(forkAt),
@@ -98,12 +98,8 @@ func checkpointList(list []history.Checkpoint) any {
 
 // initialize responds with the capabilities of the server and records those of the client.
 func initialize(p *peer, r *rpc.Request, params wire.InitializeParams) {
-	switch {
-	case p.initialized:
+	if p.initialized {
 		r.Fail(&rpc.Error{Code: rpc.CodeInvalidRequest, Message: "the connection is already initialized"})
-		return
-	case params.ProtocolVersion == nil:
-		r.Fail(wire.InvalidParams("protocolVersion is missing"))
 		return
 	}
 	p.initialized, p.can = true, params.Capabilities()

@@ -61,16 +61,22 @@ func (m *monitor) send(e wire.ServerEvent) {
 
 // monitors are the monitors of a server. Sending to a monitor never blocks, so mu is held while events are sent.
 type monitors struct {
-	counts func(context.Context) wire.Counts
+	counts  func(context.Context) wire.Counts
+	storage func() string                                // why nothing can be stored, "" if it can
+	folder  func(cwd string) (real string, missing bool) // what is known of a folder; must not block
 
 	mu     sync.Mutex
 	all    map[*monitor]struct{}
 	last   wire.Counts
 	states map[string]session.State // of loaded sessions that are not idle
+	news   map[string]session.State // sessions that no client may learn of yet, see expect; their states
 }
 
-func newMonitors(counts func(context.Context) wire.Counts) *monitors {
-	return &monitors{counts: counts, all: make(map[*monitor]struct{}), states: make(map[string]session.State)}
+func newMonitors(b *backend) *monitors {
+	return &monitors{
+		counts: b.counts, storage: b.storage, folder: b.folders.Known,
+		all: make(map[*monitor]struct{}), states: make(map[string]session.State), news: make(map[string]session.State),
+	}
 }
 
 // add returns a new monitor. attach makes it a source of notifications and returns how to wake its reader.
@@ -95,20 +101,54 @@ func (h *monitors) remove(m *monitor) {
 func (h *monitors) send(e wire.ServerEvent) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.sendLocked(e)
+}
+
+// sendLocked is send with h.mu held.
+func (h *monitors) sendLocked(e wire.ServerEvent) {
 	for m := range h.all {
 		m.send(e)
 	}
 }
 
-// created reports a session that is new in the list.
-func (h *monitors) created(record history.Session) {
-	info := wire.NewSessionInfo(record)
-	h.send(wire.ServerEvent{Type: "created", ID: record.ID, Session: &info})
+// expect holds back the events of a session that is being made, until created or forget: its client has to learn of it
+// by the response first.
+func (h *monitors) expect(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.news[id] = ""
 }
 
-// renamed reports a new title.
-func (h *monitors) renamed(record history.Session) {
+// forget ends expect for a session that was not made.
+func (h *monitors) forget(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.news, id)
+}
+
+// entry returns the list entry of a session, without its state.
+func (h *monitors) entry(record history.Session) wire.SessionInfo {
 	info := wire.NewSessionInfo(record)
+	info.SetFolder(h.folder(record.CWD))
+	return info
+}
+
+// created reports a session that is new in the list. The response to the request that made it must be queued.
+func (h *monitors) created(record history.Session) {
+	info := h.entry(record)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	state := h.news[record.ID]
+	delete(h.news, record.ID)
+	h.sendLocked(wire.ServerEvent{Type: "created", ID: record.ID, Session: &info})
+	if state != "" {
+		h.sendLocked(wire.ServerEvent{Type: "state", ID: record.ID, State: string(state)})
+	}
+}
+
+// renamed reports a new title or folder.
+func (h *monitors) renamed(record history.Session) {
+	info := h.entry(record)
 	h.send(wire.ServerEvent{Type: "renamed", ID: record.ID, Session: &info})
 }
 
@@ -118,18 +158,30 @@ func (h *monitors) deleted(id string) { h.send(wire.ServerEvent{Type: "deleted",
 // state reports the state of a loaded session.
 func (h *monitors) state(id string, state session.State) {
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	if state == session.StateIdle || state == session.StateClosed {
 		delete(h.states, id)
 	} else {
 		h.states[id] = state
 	}
-	h.mu.Unlock()
-	h.send(wire.ServerEvent{Type: "state", ID: id, State: string(state)})
+	if _, held := h.news[id]; held {
+		h.news[id] = state
+		return
+	}
+	h.sendLocked(wire.ServerEvent{Type: "state", ID: id, State: string(state)})
+}
+
+// works reports whether a session does something.
+func (h *monitors) works(id string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, works := h.states[id]
+	return works
 }
 
 // info returns the list entry of a session, with its state if it is loaded and not idle.
 func (h *monitors) info(record history.Session) wire.SessionInfo {
-	info := wire.NewSessionInfo(record)
+	info := h.entry(record)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if state, known := h.states[record.ID]; known {
@@ -148,6 +200,7 @@ func (h *monitors) run(ctx context.Context) {
 	for {
 		select {
 		case <-tick.C:
+			h.storage() // logs a database that is gone
 			h.reportCounts(ctx)
 		case <-ctx.Done():
 			return

@@ -1,8 +1,11 @@
 package server
 
 import (
+	"reflect"
 	"sync"
+	"sync/atomic"
 
+	"strata/internal/clip"
 	"strata/rpc"
 	"strata/server/wire"
 	"strata/session"
@@ -12,7 +15,8 @@ import (
 // method is an entry of the method table.
 type method struct {
 	handle func(p *peer, r *rpc.Request)
-	debug  bool // only with --debug
+	params reflect.Type // of the decoded parameters
+	debug  bool         // only with --debug
 }
 
 // peer is the server's side of one connection. It handles the connection's requests.
@@ -25,6 +29,9 @@ type peer struct {
 	initialized bool
 	refused     bool // the first request was not initialize; the connection is being closed
 	can         wire.Capabilities
+
+	uses   atomic.Uint64 // counts the uses of subscriptions
+	ending atomic.Int64  // subscriptions that have to tell that they end
 
 	mu            sync.Mutex
 	subscriptions map[*session.Session]*subscription
@@ -44,7 +51,7 @@ func (p *peer) Handle(_ *rpc.Conn, r *rpc.Request) {
 	}
 	m, known := p.methods[r.Method()]
 	if !known || (m.debug && !p.Debug) {
-		r.Fail(&rpc.Error{Code: rpc.CodeMethodNotFound, Message: "unknown method " + wire.Clip(r.Method())})
+		r.Fail(&rpc.Error{Code: rpc.CodeMethodNotFound, Message: "unknown method " + clip.Name(r.Method())})
 		return
 	}
 	m.handle(p, r)
@@ -84,35 +91,77 @@ func (p *peer) greet(s *session.Session) {
 	}
 }
 
+// endingSubscriptions is the maximum number of subscriptions that still have to tell a slow client that they end.
+const endingSubscriptions = 64
+
 // subscribe returns the connection's subscription of s, a new one if there is none. A new one receives nothing before
-// the session places its cursor.
+// the session places its cursor. A connection has at most as many subscriptions as there can be sessions in memory: one
+// more ends the one that has been idle for the longest time.
 func (p *peer) subscribe(s *session.Session) (*subscription, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if sub := p.subscriptions[s]; sub != nil {
+		sub.touch()
 		return sub, nil
 	}
+	p.endIdle()
 	sub := newSubscription(p, s)
-	wake, err := p.conn.Attach(sub)
-	if err != nil {
-		return nil, tooManySubscriptions()
+	if err := sub.attach(); err != nil {
+		return nil, tooManySubscriptions(p.Memory)
 	}
-	sub.cursor.Store(s.NewCursor(wake))
 	p.subscriptions[s] = sub
 	return sub, nil
 }
 
-func tooManySubscriptions() *rpc.Error {
-	return &rpc.Error{
-		Code: rpc.CodeInvalidRequest, Message: "too many subscriptions on this connection", Data: map[string]int{"limit": rpc.MaxSources},
+// makeRoom ends the subscription that has been idle for the longest time if there is no room for another one. A session
+// that is no longer watched can leave memory.
+func (p *peer) makeRoom() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.endIdle()
+}
+
+// endIdle is makeRoom with p.mu held.
+func (p *peer) endIdle() {
+	if len(p.subscriptions) < p.Memory {
+		return
 	}
+	var idle *subscription
+	for _, sub := range p.subscriptions {
+		if idle == nil || sub.longerIdle(idle) {
+			idle = sub
+		}
+	}
+	delete(p.subscriptions, idle.session)
+	idle.session.Unsubscribe(idle.cursor.Load())
+	if p.ending.Add(1) > endingSubscriptions {
+		p.ending.Add(-1)
+		p.conn.Detach(idle)
+		return
+	}
+	idle.end()
+}
+
+func tooManySubscriptions(limit int) *rpc.Error {
+	return &rpc.Error{
+		Code: rpc.CodeInvalidRequest, Message: "too many subscriptions on this connection", Data: map[string]int{"limit": limit},
+	}
+}
+
+// subscription returns the connection's subscription of s, nil if it has none.
+func (p *peer) subscription(s *session.Session) *subscription {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	sub := p.subscriptions[s]
+	if sub != nil {
+		sub.touch()
+	}
+	return sub
 }
 
 // cursor returns the connection's cursor on s, nil if it has none.
 func (p *peer) cursor(s *session.Session) *events.Cursor {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if sub := p.subscriptions[s]; sub != nil {
+	if sub := p.subscription(s); sub != nil {
 		return sub.cursor.Load()
 	}
 	return nil
@@ -132,7 +181,9 @@ func (p *peer) unsubscribe(s *session.Session) {
 // drop removes a subscription.
 func (p *peer) drop(sub *subscription) {
 	p.mu.Lock()
-	delete(p.subscriptions, sub.session)
+	if p.subscriptions[sub.session] == sub {
+		delete(p.subscriptions, sub.session)
+	}
 	p.mu.Unlock()
 	p.conn.Detach(sub)
 }

@@ -28,7 +28,7 @@ func prompt(p *peer, r *rpc.Request, params wire.PromptParams, blocks []history.
 
 // cancelTurn cancels the running turn. A session that is not in memory has none.
 func cancelTurn(p *peer, r *rpc.Request, params wire.CancelParams) {
-	if s, ok := p.sessions.loaded(params.SessionID); ok {
+	if s, ok := p.sessions.get(params.SessionID); ok {
 		s.Cancel(params.Meta.Strata.TurnID)
 	}
 	r.Reply(struct{}{})

@@ -239,7 +239,7 @@ func (s *story) watch(id string) {
 	if _, err := s.other.Attach(id, testclient.Place{}); err != nil {
 		s.t.Fatal(err)
 	}
-	live, ok := s.ts.server.sessions.loaded(id)
+	live, ok := s.ts.server.sessions.get(id)
 	if !ok {
 		s.t.Fatalf("session %s is not in memory", id)
 	}

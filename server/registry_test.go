@@ -11,6 +11,7 @@ import (
 	"strata/history"
 	"strata/rpc"
 	"strata/server/access"
+	"strata/server/wire"
 	"strata/session"
 )
 
@@ -26,30 +27,40 @@ func TestSuccessorsOfSessionsThatClose(t *testing.T) {
 	release := sync.OnceFunc(func() { close(provider.gate) })
 	defer release()
 	g := ts.server.sessions
-	first, err := g.create(history.Session{CWD: ts.work})
+	record := func() history.Session { return history.Session{ID: ts.server.newID("sess_"), CWD: ts.work} }
+	first, _, err := g.create(record())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.create(history.Session{CWD: ts.work}); err != nil {
+	other, _, err := g.create(record()) // held
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.create(history.Session{CWD: ts.work}); !errors.Is(err, session.ErrOverload) {
-		t.Errorf("a third session: %v", err)
+	for _, s := range []*session.Session{first, other} {
+		if _, err := wait(t.Context(), s.Info); err != nil {
+			t.Fatal(err)
+		}
 	}
+	third, _, err := g.create(record())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = wait(t.Context(), third.Info)
+	wireFault(t, err, wire.CodeBusy)
 	blocks := []history.Block{{Type: history.BlockText, Text: "hello"}}
 	first.Prompt(session.Prompt{Blocks: blocks}, nil, func(session.PromptResult, uint64, error) {})
 	<-provider.asked
 	g.close(first.ID(), session.ReasonClosed, func() {})
-	if _, ok := g.loaded(first.ID()); ok {
+	if _, ok := g.get(first.ID()); ok {
 		t.Error("a session that closes counts as loaded")
 	}
-	second, err := g.open(first.ID())
+	second, _, err := g.open(first.ID())
 	if err != nil || second == first {
 		t.Fatalf("the same session %t, %v", second == first, err)
 	}
 	release()
 	<-first.Done()
-	if again, err := g.open(first.ID()); err != nil || again != second {
+	if again, _, err := g.open(first.ID()); err != nil || again != second {
 		t.Errorf("the same successor %t, %v", again == second, err)
 	}
 }
@@ -58,15 +69,15 @@ func TestNoSessionIsOpenedAfterTheShutdown(t *testing.T) {
 	t.Parallel()
 	ts := startServer(t)
 	g := ts.server.sessions
-	s, err := g.create(history.Session{CWD: ts.work})
+	s, _, err := g.create(history.Session{ID: ts.server.newID("sess_"), CWD: ts.work})
 	if err != nil {
 		t.Fatal(err)
 	}
 	g.shutdown()
-	if _, err := g.create(history.Session{CWD: ts.work}); !errors.Is(err, errShutdown) {
+	if _, _, err := g.create(history.Session{CWD: ts.work}); !errors.Is(err, errShutdown) {
 		t.Errorf("created: %v", err)
 	}
-	if _, err := g.open(s.ID()); !errors.Is(err, errShutdown) {
+	if _, _, err := g.open(s.ID()); !errors.Is(err, errShutdown) {
 		t.Errorf("opened: %v", err)
 	}
 }
@@ -125,10 +136,11 @@ func TestAServerWithASessionDoesNotExit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer idle.pool.Close()
-	s, err := idle.sessions.create(history.Session{CWD: ts.work})
+	s, release, err := idle.sessions.create(history.Session{ID: idle.newID("sess_"), CWD: ts.work})
 	if err != nil {
 		t.Fatal(err)
 	}
+	release()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var stopped atomic.Bool

@@ -6,7 +6,6 @@ import (
 
 	"strata/internal/testclient"
 	"strata/internal/upstream"
-	"strata/rpc"
 	"strata/server/wire"
 )
 
@@ -45,23 +44,6 @@ func TestPromptSentAgainWhileAnotherTurnRuns(t *testing.T) {
 	}
 	if n := len(transcript(t, e, sid)); n != 4 {
 		t.Errorf("%d messages are stored", n)
-	}
-}
-
-// The number of subscriptions per connection is limited: a client that opens many sessions ends its subscriptions one
-// by one.
-func TestUnsubscribeMakesRoom(t *testing.T) {
-	t.Parallel()
-	ts := startServer(t)
-	e := ts.editor()
-	for i := range rpc.MaxSources + 2 {
-		sid := e.NewSession(ts.work)
-		if _, err := e.Attach(sid, testclient.Place{}); err != nil {
-			t.Fatalf("session %d: %v", i, err)
-		}
-		if err := e.Call("_strata/session/detach", map[string]any{"sessionId": sid, "unsubscribe": true}, nil); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 

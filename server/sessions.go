@@ -21,12 +21,16 @@ func newSession(p *peer, r *rpc.Request, params wire.NewSessionParams) {
 		if err != nil {
 			return nil, err
 		}
-		s, err := p.sessions.create(record)
+		p.makeRoom()
+		record.ID = p.newID("sess_")
+		p.monitors.expect(record.ID)
+		s, release, err := p.sessions.create(record)
 		if err != nil {
+			p.monitors.forget(record.ID)
 			return nil, err
 		}
+		defer release()
 		return p.enter(r, s, func(i session.Info) any {
-			p.monitors.created(i.Session)
 			p.greet(s)
 			p.mcpNotice(s, params.MCPServers)
 			return p.opened(i)
@@ -34,13 +38,23 @@ func newSession(p *peer, r *rpc.Request, params wire.NewSessionParams) {
 	})
 }
 
-// enter subscribes the connection to a new session and responds with result.
+// enter subscribes the connection to a new session and responds with result. Then it tells all clients of the session,
+// whose events are expected.
 func (p *peer) enter(r *rpc.Request, s *session.Session, result func(session.Info) any) (any, error) {
 	sub, err := p.subscribe(s)
 	if err != nil {
+		p.monitors.forget(s.ID())
 		return nil, err
 	}
-	s.Subscribe(sub.cursor.Load(), responder(r, s, result))
+	respond := responder(r, s, result)
+	s.Subscribe(sub.cursor.Load(), func(i session.Info, err error) {
+		respond(i, err)
+		if err != nil {
+			p.monitors.forget(s.ID())
+			return
+		}
+		p.monitors.created(i.Session)
+	})
 	return rpc.Later, nil
 }
 
@@ -91,20 +105,21 @@ func (p *peer) reopened(i session.Info) any {
 // any, subscribes the connection, and calls then.
 func (p *peer) reopen(r *rpc.Request, params wire.OpenSessionParams, then func(*session.Session, *subscription)) {
 	r.Go(func(ctx context.Context) (any, error) {
-		s, err := p.sessions.open(params.SessionID)
+		s, release, err := p.open(params.SessionID)
 		if err != nil {
 			return nil, err
 		}
+		defer release()
 		info, err := wait(ctx, s.Info)
 		if err != nil {
 			return nil, wire.SessionError(params.SessionID, err)
 		}
-		record, err := p.recordOf(info.Session, params.FolderParams)
+		to, err := p.destination(info.Session, params.FolderParams, params.Meta.Strata.Moved)
 		if err != nil {
 			return nil, err
 		}
-		if len(record.Roots) > 0 {
-			_, err := wait(ctx, func(reply func(session.Info, error)) { s.SetRoots(record.Roots, reply) })
+		if to.from != "" || len(to.Roots) > 0 {
+			info, err = wait(ctx, func(reply func(session.Info, error)) { s.SetFolders(to.CWD, to.Roots, reply) })
 			if err != nil {
 				return nil, wire.SessionError(s.ID(), err)
 			}
@@ -124,17 +139,30 @@ func (p *peer) reopen(r *rpc.Request, params wire.OpenSessionParams, then func(*
 		then(s, sub)
 		p.greet(s)
 		p.mcpNotice(s, params.MCPServers)
+		if to.from != "" {
+			s.Notify(fmt.Sprintf("The session has moved from %s to %s.", to.from, to.CWD))
+			p.monitors.renamed(info.Session)
+		}
 		return rpc.Later, nil
 	})
 }
 
 func listSessions(p *peer, r *rpc.Request, params wire.ListParams) {
 	r.Go(func(ctx context.Context) (any, error) {
-		query := historystore.SessionQuery{CWD: params.CWD, Cursor: params.Cursor, Limit: wire.PageSize}
+		folders, err := p.sessionFolders(ctx, params.CWD)
+		if err != nil {
+			return nil, err
+		}
+		query := historystore.SessionQuery{Folders: folders, Cursor: params.Cursor, Limit: wire.PageSize}
 		records, next, err := p.store.Sessions(ctx, query)
 		if err != nil {
 			return nil, err
 		}
+		shown := make([]string, len(records))
+		for i := range records {
+			shown[i] = records[i].CWD
+		}
+		p.folders.Look(shown)
 		result := wire.ListResult{Sessions: make([]wire.SessionInfo, len(records)), NextCursor: next}
 		for i, record := range records {
 			result.Sessions[i] = p.monitors.info(record)
@@ -164,8 +192,9 @@ func deleteSession(p *peer, r *rpc.Request, params wire.SessionParams) {
 		if err := p.store.Delete(ctx, params.SessionID, p.now()); err != nil {
 			return nil, wire.SessionError(params.SessionID, err)
 		}
+		r.Reply(struct{}{})
 		p.monitors.deleted(params.SessionID)
-		return struct{}{}, nil
+		return rpc.Later, nil
 	})
 }
 
@@ -178,17 +207,31 @@ func undelete(p *peer, r *rpc.Request, params wire.SessionParams) {
 		if err != nil {
 			return nil, wire.SessionError(params.SessionID, err)
 		}
+		r.Reply(p.monitors.entry(record))
 		p.monitors.created(record)
-		return wire.NewSessionInfo(record), nil
+		return rpc.Later, nil
+	})
+}
+
+func sessionInfo(p *peer, r *rpc.Request, params wire.SessionParams) {
+	p.withSession(r, params.SessionID, func(s *session.Session) {
+		s.Info(responder(r, s, func(i session.Info) any {
+			details := wire.NewSessionDetails(i)
+			details.Session.SetFolder(p.folders.Known(i.Session.CWD))
+			return details
+		}))
 	})
 }
 
 func rename(p *peer, r *rpc.Request, params wire.RenameParams) {
 	p.withSession(r, params.SessionID, func(s *session.Session) {
-		s.Rename(params.Title, responder(r, s, func(i session.Info) any {
-			p.monitors.renamed(i.Session)
-			return wire.NewSessionInfo(i.Session)
-		}))
+		respond := responder(r, s, func(i session.Info) any { return p.monitors.entry(i.Session) })
+		s.Rename(params.Title, func(i session.Info, err error) {
+			respond(i, err)
+			if err == nil {
+				p.monitors.renamed(i.Session)
+			}
+		})
 	})
 }
 
@@ -200,39 +243,47 @@ func attach(p *peer, r *rpc.Request, params wire.AttachParams) {
 			r.Fail(err)
 			return
 		}
-		since := events.Since{Epoch: params.Epoch, After: params.After}
-		s.Attach(sub.cursor.Load(), since, responder(r, s, wire.NewAttached))
+		sub.all.Store(true)
+		since := events.Since{Epoch: params.Epoch, After: uint64(params.After)}
+		s.Attach(sub.cursor.Load(), since, responder(r, s, func(a session.Attached) any {
+			result := wire.NewAttached(a)
+			if result.Snapshot != nil {
+				result.Snapshot.Session.SetFolder(p.folders.Known(result.Snapshot.Session.CWD))
+			}
+			return result
+		}))
 	})
 }
 
 // detach undoes attach: the connection still receives session/update, unless it unsubscribes.
 func detach(p *peer, r *rpc.Request, params wire.DetachParams) {
-	s, ok := p.sessions.loaded(params.SessionID)
+	s, ok := p.sessions.get(params.SessionID)
 	if !ok {
 		r.Reply(struct{}{})
 		return
 	}
-	cursor := p.cursor(s)
+	sub := p.subscription(s)
 	switch {
-	case cursor == nil:
+	case sub == nil:
 		r.Reply(struct{}{})
 	case params.Unsubscribe:
 		p.unsubscribe(s)
 		r.Reply(struct{}{})
 	default:
+		sub.all.Store(false)
 		respond := responder[struct{}](r, s, nil)
-		s.Detach(cursor, func(err error) { respond(struct{}{}, err) })
+		s.Detach(sub.cursor.Load(), func(err error) { respond(struct{}{}, err) })
 	}
 }
 
 // forkSession is ACP's fork: of the newest state, in the folder that the client names.
 func forkSession(p *peer, r *rpc.Request, params wire.OpenSessionParams) {
 	p.fork(r, params.SessionID, session.ForkRequest{}, func(stored history.Session) (history.Session, error) {
-		record, err := p.recordOf(stored, params.FolderParams)
-		if len(record.Roots) == 0 {
-			record.Roots = stored.Roots
+		to, err := p.destination(stored, params.FolderParams, params.Meta.Strata.Moved)
+		if len(to.Roots) == 0 && to.from == "" {
+			to.Roots = stored.Roots
 		}
-		return record, err
+		return to.Session, err
 	}, func(s *session.Session, i session.Info, _ int64) any {
 		p.greet(s)
 		p.mcpNotice(s, params.MCPServers)
@@ -243,7 +294,8 @@ func forkSession(p *peer, r *rpc.Request, params wire.OpenSessionParams) {
 // forkAt is our own fork: of any state, in the folder of the session.
 func forkAt(p *peer, r *rpc.Request, params wire.ForkParams) {
 	p.fork(r, params.SessionID, session.ForkRequest(params.At), func(stored history.Session) (history.Session, error) {
-		return p.record(wire.FolderParams{CWD: &stored.CWD, Further: stored.Roots})
+		to, err := p.destination(stored, wire.FolderParams{CWD: stored.CWD, Further: stored.Roots}, false)
+		return to.Session, err
 	}, func(_ *session.Session, i session.Info, seq int64) any {
 		return wire.ForkResult{NewSessionResult: p.opened(i), Seq: seq}
 	})
@@ -256,10 +308,11 @@ func (p *peer) fork(
 	result func(fork *session.Session, i session.Info, seq int64) any,
 ) {
 	r.Go(func(ctx context.Context) (any, error) {
-		source, err := p.sessions.open(id)
+		source, releaseSource, err := p.open(id)
 		if err != nil {
 			return nil, err
 		}
+		defer releaseSource()
 		state, err := wait(ctx, func(reply func(session.Fork, error)) { source.Fork(at, reply) })
 		if err != nil {
 			return nil, wire.SessionError(id, err)
@@ -271,16 +324,16 @@ func (p *peer) fork(
 		state.Session.CWD, state.Session.Roots = checked.CWD, checked.Roots
 		record, err := p.importer.Fork(ctx, state)
 		if err != nil {
+			p.monitors.forget(record.ID)
 			return nil, fmt.Errorf("fork session %s: %w", id, err)
 		}
-		s, err := p.sessions.open(record.ID)
+		s, release, err := p.open(record.ID)
 		if err != nil {
+			p.monitors.forget(record.ID)
 			return nil, err
 		}
-		return p.enter(r, s, func(i session.Info) any {
-			p.monitors.created(record)
-			return result(s, i, state.Seq)
-		})
+		defer release()
+		return p.enter(r, s, func(i session.Info) any { return result(s, i, state.Seq) })
 	})
 }
 
@@ -302,9 +355,11 @@ func importSession(p *peer, r *rpc.Request, params transfer.ImportPage) {
 		}
 		record, err := p.store.Session(ctx, result.SessionID)
 		if err != nil {
+			p.monitors.forget(result.SessionID)
 			return nil, fmt.Errorf("import: %w", err)
 		}
+		r.Reply(result)
 		p.monitors.created(record)
-		return result, nil
+		return rpc.Later, nil
 	})
 }

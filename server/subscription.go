@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync/atomic"
 
@@ -17,11 +18,53 @@ type subscription struct {
 	peer    *peer
 	session *session.Session
 	encoder wire.Encoder
-	cursor  atomic.Pointer[events.Cursor] // nil only until subscribe has attached the subscription
+	cursor  atomic.Pointer[events.Cursor] // nil only until attach
+	wake    func()                        // set by attach
+	used    atomic.Uint64                 // see touch
+	ends    atomic.Bool                   // it was ended to make room for another one
+	all     atomic.Bool                   // the client has attached: it receives all kinds of events
+
+	farewell []events.Event // left to send once it ends; belongs to the writer
 }
 
 func newSubscription(p *peer, s *session.Session) *subscription {
-	return &subscription{peer: p, session: s, encoder: wire.Encoder{SessionID: s.ID(), Epoch: s.Epoch(), Client: p.can, Models: p.Models.Catalogue}}
+	return &subscription{
+		peer: p, session: s, encoder: wire.Encoder{SessionID: s.ID(), Epoch: s.Epoch(), Client: p.can, Models: p.Models.Catalogue},
+		farewell: []events.Event{
+			{Kind: events.Notice, Text: fmt.Sprintf("The updates of this session end here: the connection has %d subscriptions, the limit. Open the session again to go on.", p.Memory)},
+			{Kind: wire.EventUnsubscribed},
+		},
+	}
+}
+
+// attach adds the subscription to its connection.
+func (sub *subscription) attach() error {
+	wake, err := sub.peer.conn.Attach(sub)
+	if err != nil {
+		return err
+	}
+	sub.wake = wake
+	sub.touch()
+	sub.cursor.Store(sub.session.NewCursor(wake))
+	return nil
+}
+
+// touch notes that the subscription is in use.
+func (sub *subscription) touch() { sub.used.Store(sub.peer.uses.Add(1)) }
+
+// longerIdle reports whether the subscription should end rather than other: that of a working session comes last.
+func (sub *subscription) longerIdle(other *subscription) bool {
+	works, otherWorks := sub.peer.monitors.works(sub.session.ID()), sub.peer.monitors.works(other.session.ID())
+	if works != otherWorks {
+		return otherWorks
+	}
+	return sub.used.Load() < other.used.Load()
+}
+
+// end makes the subscription tell its client that it ends.
+func (sub *subscription) end() {
+	sub.ends.Store(true)
+	sub.wake()
 }
 
 // Next implements rpc.Source.
@@ -31,6 +74,9 @@ func (sub *subscription) Next(ctx context.Context) (rpc.Notification, bool, erro
 		return rpc.Notification{}, false, nil
 	}
 	for {
+		if sub.ends.Load() {
+			return sub.lastWords()
+		}
 		e, ok, err := cursor.Next(ctx)
 		switch {
 		case errors.Is(err, io.EOF) || errors.Is(err, session.ErrClosed):
@@ -39,9 +85,27 @@ func (sub *subscription) Next(ctx context.Context) (rpc.Notification, bool, erro
 		case err != nil || !ok:
 			return rpc.Notification{}, false, err
 		}
+		sub.touch()
 		n, ok, err := sub.encoder.Encode(&e)
 		if ok || err != nil {
 			return n, ok, err
 		}
 	}
+}
+
+// lastWords returns what is left to tell the client, and then removes the subscription.
+func (sub *subscription) lastWords() (rpc.Notification, bool, error) {
+	for len(sub.farewell) > 0 {
+		e := sub.farewell[0]
+		sub.farewell = sub.farewell[1:]
+		if e.Kind == wire.EventUnsubscribed && !sub.all.Load() {
+			continue
+		}
+		if n, ok, err := sub.encoder.Encode(&e); ok || err != nil {
+			return n, ok, err
+		}
+	}
+	sub.peer.ending.Add(-1)
+	sub.peer.drop(sub)
+	return rpc.Notification{}, false, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"strata/compaction"
 	"strata/history"
+	"strata/internal/clip"
 	"strata/llm"
 	"strata/session/assembly"
 	"strata/session/compacting"
@@ -22,35 +23,33 @@ type choices struct {
 	rules   Rules
 	model   llm.Model // narrowed by the profile
 	profile profile.Profile
-	phase   string   // of the profile, whose documents are shown; empty: all
-	notices []string // for clients that open the session, e.g. of damage
+	phase   string // of the profile, whose documents are shown; empty: all
 
-	modelNotice string // one more, while the chosen model is not configured
+	// Notices for clients that open the session: of damage, and while there is something to say of the folder's rules, the
+	// folder, and the chosen model.
+	notices                                []string
+	rulesNotice, folderNotice, modelNotice string
 }
 
 // newChoices returns the choices of a stored session.
 func newChoices(deps *Deps, record history.Session) *choices {
 	c := &choices{deps: deps, record: record}
-	c.rules = c.rulesFor(record.CWD)
-	c.renew()
+	c.readRules()
 	return c
 }
 
-// rulesFor returns the rules of the session's folder. If they cannot be read the server's own are used, with a notice.
-func (c *choices) rulesFor(folder string) Rules {
-	if err := c.deps.Host.Allowed(folder); err != nil {
-		c.notices = append(c.notices, "The session works without its files: "+err.Error())
-		return c.deps.Rules
+// readRules brings the choices up to date with the rules of the session's folder. If these cannot be read the server's own
+// are used, with a notice.
+func (c *choices) readRules() {
+	c.rules, c.rulesNotice = c.deps.Rules, ""
+	if err := c.deps.Host.Allowed(c.record.CWD); err != nil {
+		c.rulesNotice = "The session works without its files: " + err.Error()
+	} else if c.deps.Workspaces != nil {
+		if c.rules, err = c.deps.Workspaces.Rules(c.record.CWD); err != nil {
+			c.rules, c.rulesNotice = c.deps.Rules, "Ignoring .strata.yaml: "+err.Error()
+		}
 	}
-	if c.deps.Workspaces == nil {
-		return c.deps.Rules
-	}
-	rules, err := c.deps.Workspaces.Rules(folder)
-	if err != nil {
-		c.notices = append(c.notices, "Ignoring .strata.yaml: "+err.Error())
-		return c.deps.Rules
-	}
-	return rules
+	c.renew()
 }
 
 // renew brings what is in force up to date with the record, the rules and what was learned of the model.
@@ -146,10 +145,13 @@ func (c *choices) profiles() []profile.Profile {
 
 // allNotices returns the notices for clients that open the session.
 func (c *choices) allNotices() []string {
-	if c.modelNotice == "" {
-		return slices.Clone(c.notices)
+	all := slices.Clone(c.notices)
+	for _, notice := range []string{c.rulesNotice, c.folderNotice, c.modelNotice} {
+		if notice != "" {
+			all = append(all, notice)
+		}
 	}
-	return append(slices.Clone(c.notices), c.modelNotice)
+	return all
 }
 
 // The options of a session.
@@ -167,22 +169,22 @@ func (c *choices) with(option, value string) (history.Session, error) {
 	switch option {
 	case OptionModel:
 		if _, ok := c.deps.Models.Model(value); !ok {
-			return update, fmt.Errorf("%w: model %q: provider not configured", ErrInvalid, value)
+			return update, fmt.Errorf("%w: model %q: provider not configured", ErrInvalid, clip.Name(value))
 		}
 		update.Config.Model = value
 	case OptionThought:
 		if !slices.Contains(c.model.Thought, llm.ThoughtLevel(value)) {
-			return update, fmt.Errorf("%w: the model %s has no thought level %q", ErrInvalid, c.model.Name, value)
+			return update, fmt.Errorf("%w: the model %s has no thought level %q", ErrInvalid, c.model.Name, clip.Name(value))
 		}
 		update.Config.ThoughtLevel = value
 	case OptionProfile:
 		if _, ok := c.rules.Profiles[value]; !ok {
-			return update, fmt.Errorf("%w: there is no profile %q", ErrInvalid, value)
+			return update, fmt.Errorf("%w: there is no profile %q", ErrInvalid, clip.Name(value))
 		}
 		update.Config.Profile, update.Config.Mode, update.Config.Compaction = value, "", ""
 	case OptionMode:
 		if _, ok := c.profile.Phase(value); !ok || value == "" {
-			return update, fmt.Errorf("%w: the profile %s has no phase %q", ErrInvalid, c.profile.Name, value)
+			return update, fmt.Errorf("%w: the profile %s has no phase %q", ErrInvalid, c.profile.Name, clip.Name(value))
 		}
 		update.Config.Mode = value
 	case OptionCompaction:
@@ -191,7 +193,7 @@ func (c *choices) with(option, value string) (history.Session, error) {
 		}
 		update.Config.Compaction = value
 	default:
-		return update, fmt.Errorf("%w: unknown option %q", ErrInvalid, option)
+		return update, fmt.Errorf("%w: unknown option %q", ErrInvalid, clip.Name(option))
 	}
 	return update, nil
 }

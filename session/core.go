@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"strata/history"
@@ -36,12 +37,12 @@ type core struct {
 	mailbox   *mailbox.Mailbox
 	events    *events.Stream
 	workspace *workspace.Workspace
-	info      func() Info // what there is to tell of the session
-	changed   func()      // tells the server what the session is doing
+	info      func() Info  // what there is to tell of the session
+	changed   func()       // tells the server what the session is doing
+	active    atomic.Int64 // when the session was used last, see LastUsed
 
 	choices *choices
 	context *ContextManager
-	active  time.Time // when the session was used last
 }
 
 // tell queues a job that must not be lost while the session lives.
@@ -66,7 +67,11 @@ func (c *core) state() assembly.State { return c.context.State(c.choices) }
 // counter counts tokens for the model in force.
 func (c *core) counter() *tokens.Counter { return tokens.For(c.choices.model.Encoding) }
 
-func (c *core) used() { c.active = c.deps.Now() }
+// used notes that the session is in use.
+func (c *core) used() { c.active.Store(c.deps.Now().UnixNano()) }
+
+// LastUsed returns when the session was used last.
+func (c *core) LastUsed() time.Time { return time.Unix(0, c.active.Load()) }
 
 // number gives new messages their ids, sequence numbers and times.
 func (c *core) number(messages []history.Message) []history.Message {
@@ -107,7 +112,7 @@ func (c *core) extend(messages []history.Message, edits []history.Edit) {
 
 // historyChanged tells the subscribers that the working history changed other than by a turn.
 func (c *core) historyChanged(reason string) {
-	c.active = c.deps.Now()
+	c.used()
 	c.emit(events.Event{Kind: events.ContextChanged, Settled: c.context.LastSeq(), Data: events.ContextInfo{
 		Reason: reason, Tokens: c.historyTokens(), Seq: c.context.LastSeq(),
 	}})

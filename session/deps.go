@@ -65,6 +65,13 @@ type Host interface {
 	// Ended receives the id and the epoch of a session that has ended. It must not block.
 	Ended(session, epoch string)
 
+	// Admit waits until there is room in memory for a session that is to be loaded. Ended gives the room back.
+	Admit(ctx context.Context, session, epoch string) error
+
+	// Leave calls shut, which makes an idle session take no more requests, and returns its result; false if a request is
+	// about to reach the session.
+	Leave(session, epoch string, shut func() bool) bool
+
 	// Allowed returns an error for a folder in which no session may work: stored sessions are older than the settings.
 	Allowed(folder string) error
 	// Describe returns an error as clients receive it.

@@ -23,7 +23,7 @@ type ending struct {
 
 // finish ends a turn whose stream has ended, unless a partial save is under way: partialSaved calls it again.
 func (t *turns) finish(of *turn) {
-	if of.partial.saving {
+	if of.partial.Saving() {
 		return
 	}
 	of.partial.stop()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"strata/history"
+	"strata/internal/clip"
 	"strata/llm/reply"
 	"strata/session/assembly"
 	"strata/session/mailbox"
@@ -45,7 +46,7 @@ func (e *StoredError) Error() string { return e.Failure.Message }
 // MissingError says that something of a session does not exist.
 type MissingError struct{ Kind, ID string }
 
-func (e *MissingError) Error() string { return fmt.Sprintf("%s %s not found", e.Kind, e.ID) }
+func (e *MissingError) Error() string { return fmt.Sprintf("%s %s not found", e.Kind, clip.Name(e.ID)) }
 
 // MissingDocumentError says which document a phase requires. It is an ErrInvalid.
 type MissingDocumentError struct{ Phase, Document string }

@@ -25,7 +25,11 @@ func (s *Session) main(prev *Session, load func(context.Context) (history.Loaded
 	if prev != nil {
 		<-prev.done
 	}
-	loaded, err := load(s.mailbox.Context())
+	err := s.deps.Host.Admit(s.mailbox.Context(), s.id, s.Epoch())
+	var loaded history.Loaded
+	if err == nil {
+		loaded, err = load(s.mailbox.Context())
+	}
 	if err == nil {
 		err = s.begin(loaded)
 	}
@@ -50,9 +54,6 @@ func (s *Session) begin(loaded history.Loaded) error {
 	var err error
 	s.context, err = newContextManager(s.deps, &s.choices.rules, loaded, s.workspace)
 	damaged(err)
-	if s.workspace.Roots() == nil {
-		s.choices.notices = append(s.choices.notices, "Cannot open the session folder; files are unavailable.")
-	}
 	ctx := s.mailbox.Context()
 	if err := s.recover(ctx, &loaded); err != nil {
 		return fmt.Errorf("load session %s: %w", s.id, err)
@@ -146,13 +147,18 @@ func (s *Session) Idle(reply func(bool, error)) {
 }
 
 // Unload closes the session if nothing needs it: no turn, no operation, no result that is not stored, no subscriber, no
-// waiting request, and no use since the given time.
-func (s *Session) Unload(since time.Time) {
-	s.tell(func() {
-		if s.waitsForNothing() && s.active.Before(since) && s.events.Subscribers() == 0 && s.phase == live && s.mailbox.ShutIfEmpty() {
+// waiting request, and no use since the given time. It replies whether the session ends.
+func (s *Session) Unload(since time.Time, reply func(bool)) {
+	ended := func(error) { reply(true) }
+	if !s.mailbox.Tell(func() {
+		if s.waitsForNothing() && s.LastUsed().Before(since) && s.events.Subscribers() == 0 && s.phase == live &&
+			s.deps.Host.Leave(s.id, s.Epoch(), s.mailbox.ShutIfEmpty) {
 			s.close(ReasonIdle, func() {})
 		}
-	})
+		reply(s.phase > live)
+	}, ended) {
+		reply(true)
+	}
 }
 
 func (s *Session) waitsForNothing() bool {

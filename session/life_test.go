@@ -68,11 +68,11 @@ func TestASessionStaysForAWhileAfterItsLastSubscriber(t *testing.T) {
 	}
 	now.Store(int64(time.Hour))
 	a.Unsubscribe(c)
-	a.Unload(start.Add(time.Hour / 2))
+	a.Unload(start.Add(time.Hour/2), func(bool) {})
 	if _, err := answerOf(a.Info); err != nil {
 		t.Errorf("unloaded: %v", err)
 	}
-	a.Unload(start.Add(2 * time.Hour))
+	a.Unload(start.Add(2*time.Hour), func(bool) {})
 	<-a.Done()
 }
 

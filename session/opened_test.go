@@ -140,7 +140,7 @@ func TestAppendedMessagesAreCompacted(t *testing.T) {
 		if idle, err := answerOf(a.Idle); err != nil || idle {
 			t.Errorf("idle %t, %v", idle, err)
 		}
-		a.Unload(time.Now().Add(time.Hour))
+		a.Unload(time.Now().Add(time.Hour), func(bool) {})
 		asked := make(chan compacting.Result, 1)
 		a.Compact(compacting.Request{}, func(r compacting.Result, err error) {
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"strata/history"
+	"strata/internal/clip"
 	"strata/session/content"
 	"strata/session/events"
 	"strata/session/mailbox"
@@ -72,12 +73,17 @@ func (o *options) configured(told told, reply func(Configured, error)) {
 	reply(configured, nil)
 }
 
-// SetRoots replaces the session's further roots, which must have been checked.
-func (o *options) SetRoots(roots []string, reply func(Info, error)) {
+// SetFolders replaces the session's folder and its further roots, which must have been checked.
+func (o *options) SetFolders(cwd string, roots []string, reply func(Info, error)) {
 	mailbox.Change(o.mailbox, reply, func() (work, error) {
 		update := o.choices.record
-		update.Roots = roots
+		moves := update.CWD != cwd
+		update.CWD, update.Roots = cwd, roots
 		return o.update(update, func() {
+			if moves {
+				o.choices.readRules()
+				o.emit(events.Event{Kind: events.Options, Data: o.info()})
+			}
 			o.openFolders()
 			reply(o.info(), nil)
 		}), nil
@@ -88,6 +94,10 @@ func (o *options) SetRoots(roots []string, reply func(Info, error)) {
 func (c *core) openFolders() {
 	record := c.choices.record
 	c.workspace.Open(slices.Concat([]string{record.CWD}, record.Roots), c.deps.Files, c.deps.Host.Allowed)
+	c.choices.folderNotice = ""
+	if c.workspace.Roots() == nil {
+		c.choices.folderNotice = "Cannot open the session folder " + clip.Name(c.choices.record.CWD) + "; files are unavailable. If the folder has moved, open the session with the new one."
+	}
 }
 
 // Rename gives the session a title, which no rule replaces any more.

@@ -11,6 +11,7 @@ import (
 
 	"strata/history"
 	"strata/llm/reply"
+	"strata/session/saving"
 )
 
 // diskStore stores the text of a running reply like the real store: chunks are appended and never rewritten. Saves take
@@ -61,11 +62,11 @@ func (s *diskStore) checkPace(t *testing.T, delta, said int, took time.Duration,
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.chunks {
-		if len(c.Text) >= partialBytes+delta {
+		if len(c.Text) >= saving.PartialBytes+delta {
 			t.Errorf("chunk %d has %d bytes", c.N, len(c.Text))
 		}
 	}
-	if most := said/partialBytes + int(took/partialEvery) + changes + 1; s.refuse == nil && s.saves > most {
+	if most := said/saving.PartialBytes + int(took/saving.PartialEvery) + changes + 1; s.refuse == nil && s.saves > most {
 		t.Errorf("%d saves, at most %d are right", s.saves, most)
 	}
 }
@@ -77,7 +78,7 @@ func TestATimerDuringASaveSavesNothing(t *testing.T) {
 		var s *Session
 		s = lone(t, store, streamFunc(func(on func(reply.Event)) reply.Result {
 			on(reply.Event{Kind: reply.EventText, Text: "once"})
-			time.Sleep(2 * partialEvery) // the save is under way
+			time.Sleep(2 * saving.PartialEvery) // the save is under way
 			s.mailbox.Wait(func() { s.partialDue(s.running) })
 			time.Sleep(time.Minute)
 			if got := store.said(t, history.BlockText); got != "once" || store.saves != 1 {
@@ -160,7 +161,7 @@ func TestF34TheFirstWordsAreSavedAtOnce(t *testing.T) {
 					t.Errorf("%q is on disk after %d deltas", got, i+1)
 				}
 			}
-			time.Sleep(2 * partialEvery)
+			time.Sleep(2 * saving.PartialEvery)
 			if got := store.said(t, history.BlockText); got != "first second third" || store.saves != 2 {
 				t.Errorf("%q is on disk after %d saves", got, store.saves)
 			}

@@ -9,6 +9,7 @@ import (
 	"strata/history"
 	"strata/llm"
 	"strata/llm/reply"
+	"strata/session/saving"
 )
 
 // slowStore takes time to save the text of a running reply.
@@ -41,7 +42,7 @@ func TestPartialTextKeepsPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const deltas, gap = 5000, time.Millisecond
 		store := &slowStore{lockedStore: newLockedStore(), takes: 20 * time.Millisecond}
-		most := partialEvery + 2*store.takes + gap
+		most := saving.PartialEvery + 2*store.takes + gap
 		s := lone(t, store, streamFunc(func(on func(reply.Event)) reply.Result {
 			for said := range deltas {
 				time.Sleep(gap)

@@ -44,7 +44,7 @@ func (t *turns) Prompt(p Prompt, subscriber *events.Cursor, reply PromptReply) (
 
 // prompt returns the turn that the prompt has started or joined, nil if it was refused.
 func (t *turns) prompt(p Prompt, subscriber *events.Cursor, reply PromptReply, refuse func(error)) *turn {
-	t.active = t.deps.Now()
+	t.core.used()
 	if subscriber != nil {
 		t.subs.subscribe(subscriber)
 	}

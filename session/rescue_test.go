@@ -72,12 +72,14 @@ func (oneModel) LimitWindow(string, int)          {}
 // bareHost cannot describe errors.
 type bareHost struct{}
 
-func (bareHost) Changed(string, State)                 {}
-func (bareHost) Ended(string, string)                  {}
-func (bareHost) Allowed(string) error                  { return nil }
-func (bareHost) Describe(error) history.Failure        { panic("cannot be described") }
-func (bareHost) Keep(history.Change) error             { return nil }
-func (bareHost) Restore(context.Context, string) error { return nil }
+func (bareHost) Changed(string, State)                       {}
+func (bareHost) Ended(string, string)                        {}
+func (bareHost) Leave(_, _ string, shut func() bool) bool    { return shut() }
+func (bareHost) Admit(context.Context, string, string) error { return nil }
+func (bareHost) Allowed(string) error                        { return nil }
+func (bareHost) Describe(error) history.Failure              { panic("cannot be described") }
+func (bareHost) Keep(history.Change) error                   { return nil }
+func (bareHost) Restore(context.Context, string) error       { return nil }
 
 // lone returns a session that is closed at the end of the test. It cannot describe errors.
 func lone(t *testing.T, store Store, streamer Streamer) *Session {
@@ -115,7 +117,7 @@ func depsOf(store Store, streamer Streamer, host Host) *Deps {
 // created returns a new session that is closed at the end of the test.
 func created(t *testing.T, deps *Deps) *Session {
 	t.Helper()
-	return closedLater(t, Create(deps, history.Session{CWD: t.TempDir()}))
+	return closedLater(t, Create(deps, history.Session{ID: deps.NewID("sess_"), CWD: t.TempDir()}))
 }
 
 func closedLater(t *testing.T, s *Session) *Session {

@@ -68,10 +68,9 @@ func Open(deps *Deps, id string, prev *Session) *Session {
 	return s
 }
 
-// Create returns a new session that stores itself. Its record needs CWD and may have Roots and Config; the id and the times
-// are set here.
+// Create returns a new session that stores itself. Its record needs ID and CWD and may have Roots and Config; the times are
+// set here.
 func Create(deps *Deps, record history.Session) *Session {
-	record.ID = deps.NewID("sess_")
 	record.CreatedAt = deps.Now()
 	record.UpdatedAt = record.CreatedAt
 	s := newSession(deps, record.ID)
@@ -88,7 +87,8 @@ func Create(deps *Deps, record history.Session) *Session {
 // newSession puts a session together that is not loaded.
 func newSession(deps *Deps, id string) *Session {
 	s := &Session{done: make(chan struct{})}
-	c := &core{id: id, deps: deps, active: deps.Now()}
+	c := &core{id: id, deps: deps}
+	c.used()
 	c.info, c.changed = s.tellInfo, func() { deps.Host.Changed(id, s.doing()) }
 	c.mailbox = mailbox.New("session "+id, deps.Log, s.endIfIdle)
 	c.events = events.New(id, deps.NewID(""), deps.Store, s.standing)
@@ -100,6 +100,7 @@ func newSession(deps *Deps, id string) *Session {
 	s.subscriptions = &subscriptions{core: c, shown: s.shown}
 	s.turns = &turns{core: c, subs: s.subscriptions, accounts: s.accounts, stopping: make(chan struct{})}
 	s.compacting = compacting.New(id, deps.compaction(), compactionHost{c, s.turns, s.accounts}, c.mailbox, c.events, deps.Log, deps.Host.Describe)
+	s.subscriptions.compacts = s.compacting.RunningID
 	requests := &requests{core: c, compacting: s.compacting}
 	s.turns.requests, s.turns.compacting = requests, s.compacting
 	s.edits = &edits{core: c, turns: s.turns, accounts: s.accounts, compacting: s.compacting}

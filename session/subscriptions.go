@@ -32,6 +32,7 @@ type Snapshot struct {
 	Summary  history.Summary      // replaces the compacted messages in the view
 	Older    int64                // sequence number to list older messages before; 0 for none
 	Running  *events.Running      // nil while no turn runs
+	Compacts string               // id of the running compaction
 	Unsaved  bool                 // a turn's result is not stored yet
 	Notices  []string             // for clients that open the session
 }
@@ -47,7 +48,8 @@ type List struct {
 // subscriptions are the ways to follow a session and to read its transcript. They belong to the mailbox.
 type subscriptions struct {
 	*core
-	shown func() (running *events.Running, unsaved bool) // the reply that is not in the transcript yet
+	shown    func() (running *events.Running, unsaved bool) // the reply that is not in the transcript yet
+	compacts func() string                                  // id of the running compaction
 }
 
 // standing returns everything that the session has said so far.
@@ -74,11 +76,11 @@ func (s *subscriptions) noticeEvents() []events.Event {
 	return notices
 }
 
-// Subscribe makes c a subscriber at the log's end.
+// Subscribe makes c a subscriber at the log's end. The reply comes before its first event.
 func (s *subscriptions) Subscribe(c *events.Cursor, reply func(Info, error)) {
 	mailbox.Ask(s.mailbox, reply, func() {
-		s.subscribe(c)
 		reply(s.info(), nil)
+		s.subscribe(c)
 	})
 }
 
@@ -86,7 +88,7 @@ func (s *subscriptions) Subscribe(c *events.Cursor, reply func(Info, error)) {
 func (s *subscriptions) Unsubscribe(c *events.Cursor) {
 	s.tell(func() {
 		s.events.Unsubscribe(c)
-		s.active = s.deps.Now()
+		s.used()
 	})
 }
 
@@ -121,7 +123,7 @@ func (s *subscriptions) Attach(c *events.Cursor, since events.Since, reply func(
 // event is missed or sent twice.
 func (s *subscriptions) attachWithSnapshot(c *events.Cursor, a Attached, now events.Standing, unsaved bool, reply func(Attached, error)) {
 	snap := &Snapshot{
-		Session: s.choices.record, Config: s.choices.config(), Totals: s.context.Totals(), Unsaved: unsaved, Notices: s.choices.allNotices(),
+		Session: s.choices.record, Config: s.choices.config(), Totals: s.context.Totals(), Unsaved: unsaved, Compacts: s.compacts(), Notices: s.choices.allNotices(),
 	}
 	newest, older := history.NewestPage(now.Heads, snapshotBytes)
 	snap.Older = older

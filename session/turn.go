@@ -320,7 +320,7 @@ func (t *turns) streamed(of *turn, out *outcome) {
 // over does what had to wait for the turn's end.
 func (t *turns) over() {
 	t.changed()
-	t.active = t.deps.Now()
+	t.core.used()
 	if t.unsaved == nil {
 		t.doDeferred()
 		t.compacting.WhenDue()

@@ -261,7 +261,7 @@ func TestWhenASessionIsUnloaded(t *testing.T) {
 	a.talk("hello")
 	stays := func(why string, since time.Time) {
 		t.Helper()
-		a.Unload(since)
+		a.Unload(since, func(bool) {})
 		if _, err := answerOf(a.Info); err != nil {
 			t.Fatalf("%s: %v", why, err)
 		}
@@ -280,7 +280,7 @@ func TestWhenASessionIsUnloaded(t *testing.T) {
 	call.end("done")
 	<-result
 	for {
-		a.Unload(later)
+		a.Unload(later, func(bool) {})
 		if _, err := answerOf(a.Info); err != nil {
 			break // the usage was still being told
 		}

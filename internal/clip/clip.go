@@ -78,3 +78,23 @@ func Middle(text string, n int) string {
 	begin, end := Chars(text, keep-keep/2), LastChars(text, keep/2)
 	return fmt.Sprintf("%s\n[%d characters omitted]\n%s", begin, all-keep, end)
 }
+
+// The maximum lengths of names and paths in errors, in bytes.
+const (
+	nameBytes = 100
+	pathBytes = 1024
+)
+
+// Name shortens a name or value from outside for an error: at most 100 bytes and an ellipsis.
+func Name(name string) string { return marked(name, nameBytes) }
+
+// Path shortens the path of a file from outside for an error: at most 1024 bytes and an ellipsis.
+func Path(path string) string { return marked(path, pathBytes) }
+
+// marked returns the first n bytes of a text, with an ellipsis if it is longer.
+func marked(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return Bytes(text, n) + "…"
+}

@@ -116,3 +116,12 @@ func TestMiddle(t *testing.T) {
 		}
 	}
 }
+
+func TestName(t *testing.T) {
+	long := strings.Repeat("é", 60)
+	for name, want := range map[string]string{"": "", "short": "short", long[:100]: long[:100], long: long[:100] + "…", "x" + long: "x" + long[:98] + "…"} {
+		if got := Name(name); got != want {
+			t.Errorf("Name(%q) = %q, want %q", name, got, want)
+		}
+	}
+}

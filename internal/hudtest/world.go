@@ -2,6 +2,7 @@ package hudtest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"strings"
 	"testing"
@@ -31,15 +32,19 @@ func NewWorld(t testing.TB, config ...string) *World {
 	return &World{Server: binary.Start(t, home, binary.Options{}), Model: model}
 }
 
-// freePort returns an unused port.
+// freePort returns an unused port that no client's connection gets either: between the end of a server and its restart the
+// system could give the port to one.
 func freePort(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		port := 10_000 + rand.IntN(20_000) // systems give clients ports from 32,768 on
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			l.Close()
+			return port
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Fatal("no port is free")
+	return 0
 }
 
 // Editor connects another client to the server, to compare the page with the server's data.

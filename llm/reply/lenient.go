@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"strata/history"
 )
 
 // The types below decode members of a provider's JSON. "OpenAI-compatible" is a family of dialects, so each of them
@@ -79,15 +81,12 @@ func isNumber(raw []byte) bool { return raw[0] == '-' || raw[0] >= '0' && raw[0]
 // anything else, is 0.
 type count int
 
-// maxTokenCount bounds what a provider can report.
-const maxTokenCount = 1 << 40
-
 // UnmarshalJSON accepts any JSON value.
 func (c *count) UnmarshalJSON(raw []byte) error {
 	*c = 0
 	n, err := strconv.ParseFloat(strings.TrimSpace(strings.Trim(string(raw), `"`)), 64)
 	if (err == nil || math.IsInf(n, 1)) && !math.IsNaN(n) {
-		*c = count(max(0, min(n, maxTokenCount)))
+		*c = count(max(0, min(n, history.MaxTokens)))
 	}
 	return nil
 }

@@ -5,28 +5,37 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // Folders is the rule about the folders that sessions may work in: any but the root of the file system and the server's
-// own, or, if roots are configured, only these and folders below them. Safe for concurrent use.
+// own, or, if roots are configured, only these and folders below them. It also decides when two spellings name one folder.
+// Safe for concurrent use.
 type Folders struct {
 	own   string   // resolved; empty for none
 	roots []string // resolved; none: any folder
+	looks *lookups
 }
 
 // NewFolders returns the rule for a server whose own folder is own (empty for none), and the configured roots.
-// It resolves links in both; a folder that does not exist is an error.
+// It resolves both; a folder that does not exist is an error.
 func NewFolders(own string, roots []string) (*Folders, error) {
-	f := &Folders{}
+	f := &Folders{looks: newLookups(realDisk{}, folderTime)}
+	existing := func(dir string) (string, error) {
+		if _, err := os.Stat(dir); err != nil {
+			return "", err
+		}
+		return resolve(realDisk{}, dir), nil
+	}
 	var err error
 	if own != "" {
-		if f.own, err = filepath.EvalSymlinks(own); err != nil {
+		if f.own, err = existing(own); err != nil {
 			return nil, fmt.Errorf("state folder: %w", err)
 		}
 	}
 	for _, root := range roots {
-		real, err := filepath.EvalSymlinks(root)
+		real, err := existing(root)
 		if err != nil {
 			return nil, fmt.Errorf("workspaces.roots: %w", err)
 		}
@@ -38,32 +47,85 @@ func NewFolders(own string, roots []string) (*Folders, error) {
 // Check returns the cleaned path of a folder for a session. The folder must be absolute, exist and be allowed.
 // The error is a predicate, "is not an absolute path", for the caller to put the folder's name before.
 func (f *Folders) Check(dir string) (string, error) {
-	if !filepath.IsAbs(dir) || strings.ContainsRune(dir, 0) {
+	if !isAbsolute(dir) {
 		return "", errors.New("is not an absolute path")
 	}
-	dir = filepath.Clean(dir)
-	info, err := os.Stat(dir)
-	if err != nil || !info.IsDir() {
+	look := f.looks.start(dir)
+	switch {
+	case !look.wait():
+		return "", errNoResponse
+	case look.missing:
 		return "", errors.New("is not an existing folder")
 	}
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return "", errors.New("cannot be resolved")
-	}
-	return dir, f.forbidden(real)
+	return filepath.Clean(dir), f.forbidden(look.real)
 }
+
+var errNoResponse = errors.New("does not respond")
+
+func isAbsolute(dir string) bool { return filepath.IsAbs(dir) && !strings.ContainsRune(dir, 0) }
 
 // Allowed returns an error if sessions must not work in a folder, which need not exist: a session can be older than the
 // settings.
 func (f *Folders) Allowed(dir string) error {
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return nil // nothing can be read there
+	look := f.looks.start(dir)
+	err := errNoResponse
+	if look.wait() {
+		if look.missing {
+			return nil // nothing can be read there
+		}
+		err = f.forbidden(look.real)
 	}
-	if err := f.forbidden(real); err != nil {
+	if err != nil {
 		return fmt.Errorf("%s %w", dir, err)
 	}
 	return nil
+}
+
+// Resolve returns the one spelling of an absolute path by which folders are compared: cleaned, without links, in the
+// letter case of the disk. missing reports whether there is no such folder. Of a folder that does not respond, it returns
+// the cleaned path.
+func (f *Folders) Resolve(dir string) (real string, missing bool) {
+	if look := f.looks.start(dir); look.wait() {
+		return look.real, look.missing
+	}
+	return filepath.Clean(dir), false
+}
+
+// Known is Resolve by the last look at the folder: it does not wait.
+func (f *Folders) Known(dir string) (real string, missing bool) {
+	if look := f.looks.last(dir); look != nil {
+		return look.real, look.missing
+	}
+	return filepath.Clean(dir), false
+}
+
+// Same returns those of the given paths that name the same folder as dir.
+func (f *Folders) Same(dir string, paths []string) []string {
+	real, _ := f.Resolve(dir)
+	f.Look(paths)
+	var same []string
+	for _, path := range paths {
+		if other, _ := f.Known(path); other == real {
+			same = append(same, path)
+		}
+	}
+	return same
+}
+
+// lookedAt is the maximum number of concurrent looks of one call.
+const lookedAt = 64
+
+// Look makes Known up to date for the given paths.
+func (f *Folders) Look(paths []string) {
+	for some := range slices.Chunk(paths, lookedAt) {
+		looks := make([]*lookup, len(some))
+		for i, path := range some {
+			looks[i] = f.looks.start(path)
+		}
+		for _, look := range looks {
+			look.wait()
+		}
+	}
 }
 
 // forbidden returns the predicate for a resolved folder in which sessions must not work, nil if they may.

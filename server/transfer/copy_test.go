@@ -116,10 +116,10 @@ func TestLinesThatAreRefused(t *testing.T) {
 		lines []Line
 		want  string
 	}{
-		"no number":              {firstLines(without), "no sequence number or no role"},
-		"no role":                {firstLines(role), "no sequence number or no role"},
-		"meta":                   {firstLines(meta), "meta: "},
-		"an edit of no number":   {append(firstLines(), Line{Edit: &history.Edit{ID: "edit_a"}}), "an edit has no sequence number"},
+		"no number":              {firstLines(without), "params.lines[1].message.seq: must be a whole number from 1"},
+		"no role":                {firstLines(role), "params.lines[1].message.role: must be user, assistant or tool"},
+		"meta":                   {firstLines(meta), "params.lines[1].message.meta.progressScore: must be a number"},
+		"an edit of no number":   {append(firstLines(), Line{Edit: &history.Edit{ID: "edit_a"}}), "params.lines[1].edit.seq: must be"},
 		"a newer version":        {newer, "version 2 is newer than version 1"},
 		"as many lines as may":   {long, `unknown line type ""`},
 		"one more line than may": {append(long, Line{}), "lines: 20001 exceed the limit of 20000"},

@@ -31,7 +31,7 @@ func Export(ctx context.Context, store *historystore.Store, id, cursor string) (
 	case "c":
 		return exportCalls(ctx, store, id, rest)
 	}
-	return Page{}, wire.InvalidParams("cursor: not a cursor of this export")
+	return Page{}, wire.InvalidParams("params.cursor: not a cursor of this export")
 }
 
 func exportHead(ctx context.Context, store *historystore.Store, id string) (Page, error) {

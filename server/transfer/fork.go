@@ -23,7 +23,7 @@ func (in *Importer) Fork(ctx context.Context, state session.Fork) (history.Sessi
 	defer in.end(record.ID)
 	err := in.copy(ctx, source, record, state.Loaded)
 	if err == nil {
-		err = in.Store.ImportShow(ctx, record.ID)
+		err = in.Show(ctx, record.ID)
 	}
 	if err != nil {
 		in.drop(context.WithoutCancel(ctx), record.ID)

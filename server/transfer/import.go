@@ -10,9 +10,9 @@ import (
 
 	"strata/history"
 	"strata/historystore"
+	"strata/internal/clip"
 	"strata/rpc"
 	"strata/server/wire"
-	"strata/session/workspace"
 )
 
 // maxOpen is the maximum number of concurrent imports and forks.
@@ -21,8 +21,9 @@ const maxOpen = 16
 // Options are the dependencies of an Importer.
 type Options struct {
 	Store   *historystore.Store
-	Folders func(dir string) (string, error) // returns the cleaned path of a folder for a session; see wire.FolderParams
-	NewID   func(prefix string) string       // returns prefix + ULID
+	Show    func(ctx context.Context, id string) error // shows a session that was under construction to clients
+	Folders func(dir string) (string, error)           // returns the cleaned path of a folder for a session; see wire.FolderParams
+	NewID   func(prefix string) string                 // returns prefix + ULID
 	Now     func() time.Time
 	Log     *slog.Logger
 }
@@ -32,12 +33,12 @@ type Importer struct {
 	Options
 
 	mu   sync.Mutex
-	open map[string]pages // of the sessions under construction, by id
+	open map[string]*openImport // the sessions under construction, by id
 }
 
 // NewImporter returns an Importer without open imports.
 func NewImporter(opt Options) *Importer {
-	return &Importer{Options: opt, open: make(map[string]pages)}
+	return &Importer{Options: opt, open: make(map[string]*openImport)}
 }
 
 // ImportPage is a page of an import.
@@ -58,7 +59,7 @@ type ImportResult struct {
 // shows it. An error in the first page ends the import; after an error in a later page that page can be sent again.
 func (in *Importer) Import(ctx context.Context, p ImportPage) (ImportResult, error) {
 	if len(p.Lines) > maxImportLines {
-		return ImportResult{}, wire.InvalidParams("lines: %d exceed the limit of %d in a page", len(p.Lines), maxImportLines)
+		return ImportResult{}, wire.InvalidParams("params.lines: %d exceed the limit of %d in a page", len(p.Lines), maxImportLines)
 	}
 	id, lines := p.ImportID, p.Lines
 	if id == "" {
@@ -66,20 +67,22 @@ func (in *Importer) Import(ctx context.Context, p ImportPage) (ImportResult, err
 		if err != nil {
 			return ImportResult{}, err
 		}
-		if err := in.create(ctx, record, lines); err != nil {
+		if err := in.create(ctx, record, lines[1:]); err != nil {
 			return ImportResult{}, err
 		}
 		id, lines = record.ID, nil
-	} else if !in.isOpen(id) {
-		return ImportResult{}, wire.NotFound("import", wire.Clip(id))
 	}
-	if err := in.store(ctx, id, lines, 0); err != nil {
+	so := in.stateOf(id)
+	if so == nil {
+		return ImportResult{}, wire.NotFound("import", id)
+	}
+	if err := in.store(ctx, so, importPage{session: id, lines: lines}); err != nil {
 		return ImportResult{}, err
 	}
 	if !p.Done {
 		return ImportResult{ImportID: id}, nil
 	}
-	if err := in.Store.ImportShow(ctx, id); err != nil {
+	if err := in.Show(ctx, id); err != nil {
 		return ImportResult{}, fmt.Errorf("import: %w", err)
 	}
 	in.end(id)
@@ -89,20 +92,20 @@ func (in *Importer) Import(ctx context.Context, p ImportPage) (ImportResult, err
 // header returns the hidden session that the first page of an import asks for.
 func (in *Importer) header(p ImportPage) (history.Session, error) {
 	if len(p.Lines) == 0 || p.Lines[0].Header == nil {
-		return history.Session{}, wire.InvalidParams("lines: the first line must be the header")
+		return history.Session{}, wire.InvalidParams("params.lines: the first line must be the header")
 	}
 	h := p.Lines[0].Header
 	switch {
 	case h.Format != Format:
-		return history.Session{}, wire.InvalidParams("lines[0]: %q is not the format of a session", wire.Clip(h.Format))
+		return history.Session{}, wire.InvalidParams("params.lines[0]: %q is not the format of a session", clip.Name(h.Format))
 	case h.Version > Version:
-		return history.Session{}, wire.InvalidParams("lines[0]: version %d is newer than version %d of this server", h.Version, Version)
+		return history.Session{}, wire.InvalidParams("params.lines[0]: version %d is newer than version %d of this server", h.Version, Version)
 	}
 	record := h.Session
 	if p.CWD != "" {
 		record.CWD, record.Roots = p.CWD, nil
 	}
-	folders := wire.FolderParams{CWD: &record.CWD, Further: record.Roots}
+	folders := wire.FolderParams{CWD: record.CWD, Further: record.Roots}
 	checked, err := folders.Record(in.Folders)
 	if err != nil {
 		return history.Session{}, err
@@ -112,7 +115,7 @@ func (in *Importer) header(p ImportPage) (history.Session, error) {
 	return record, nil
 }
 
-// create stores a hidden session and the lines of its first page after the header. If that fails nothing of it is left.
+// create stores a hidden session and its first lines. If that fails nothing of it is left.
 func (in *Importer) create(ctx context.Context, record history.Session, lines []Line) error {
 	if err := in.begin(record.ID); err != nil {
 		return err
@@ -121,68 +124,13 @@ func (in *Importer) create(ctx context.Context, record history.Session, lines []
 		in.end(record.ID)
 		return fmt.Errorf("import: %w", err)
 	}
-	if err := in.store(ctx, record.ID, lines, 1); err != nil {
+	so := in.stateOf(record.ID)
+	if err := in.store(ctx, so, importPage{session: record.ID, lines: lines, first: 1}); err != nil {
 		in.drop(context.WithoutCancel(ctx), record.ID)
 		in.end(record.ID)
 		return err
 	}
-	return nil
-}
-
-// store stores the lines of a page from an index on, in transactions of at most pageLines.
-func (in *Importer) store(ctx context.Context, id string, page []Line, from int) error {
-	next, err := in.pages(id).with(page, from)
-	if err != nil {
-		return err
-	}
-	for lines := page[min(from, len(page)):]; len(lines) > 0; {
-		n := min(len(lines), pageLines)
-		ch := history.Change{Session: id}
-		for i := range lines[:n] {
-			if err := addLine(&ch, &lines[i]); err != nil {
-				return err
-			}
-		}
-		if err := in.Store.Commit(ctx, ch); err != nil {
-			return fmt.Errorf("import: %w", err)
-		}
-		lines = lines[n:]
-	}
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.open[id] = next
-	return nil
-}
-
-// addLine adds a line to a change, with the ids of the new session.
-func addLine(ch *history.Change, line *Line) error {
-	own := func(id string) string { return ownID(ch.Session, id) }
-	switch {
-	case line.Message != nil:
-		m := *line.Message
-		if m.Seq < 1 || !m.Role.Valid() {
-			return wire.InvalidParams("lines: a message has no sequence number or no role")
-		}
-		if _, err := history.ParseMeta(m.Meta); err != nil {
-			return wire.InvalidParams("lines: message %s: meta: %s", wire.Clip(m.ID), err)
-		}
-		ch.Messages = append(ch.Messages, m.WithIDs(own))
-	case line.Edit != nil:
-		e := *line.Edit
-		if e.Seq < 1 {
-			return wire.InvalidParams("lines: an edit has no sequence number")
-		}
-		ch.Edits = append(ch.Edits, e.WithIDs(own))
-	case line.File != nil:
-		file := history.File{Path: line.File.Path, State: line.File.State, Buffer: line.File.Buffer}
-		ch.PutFiles = append(ch.PutFiles, workspace.Imported(file))
-	case line.Call != nil:
-		c := *line.Call
-		c.ID, c.Turn = own(c.ID), own(c.Turn)
-		ch.Calls = append(ch.Calls, c)
-	default:
-		return wire.InvalidParams("lines: unknown line type %q", wire.Clip(line.Type))
-	}
+	so.newest.stored = nil // a first page is not sent again: it makes another session
 	return nil
 }
 
@@ -193,21 +141,15 @@ func (in *Importer) begin(id string) error {
 	if len(in.open) >= maxOpen {
 		return &rpc.Error{Code: wire.CodeBusy, Message: fmt.Sprintf("%d imports and forks are already running", maxOpen)}
 	}
-	in.open[id] = pages{}
+	in.open[id] = &openImport{}
 	return nil
 }
 
-func (in *Importer) pages(id string) pages {
+// stateOf returns the state of a session under construction, nil if there is none.
+func (in *Importer) stateOf(id string) *openImport {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.open[id]
-}
-
-func (in *Importer) isOpen(id string) bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	_, open := in.open[id]
-	return open
 }
 
 func (in *Importer) end(id string) {

@@ -38,7 +38,7 @@ func newTestImporter(t *testing.T) *Importer {
 	})
 	ids := 0
 	return NewImporter(Options{
-		Store: store, Folders: func(dir string) (string, error) { return dir, nil }, Now: func() time.Time { return noon },
+		Store: store, Show: store.ImportShow, Folders: func(dir string) (string, error) { return dir, nil }, Now: func() time.Time { return noon },
 		NewID: func(prefix string) string { ids++; return fmt.Sprintf("%s%026d", prefix, ids) },
 		Log:   slog.New(slog.DiscardHandler),
 	})

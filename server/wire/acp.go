@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"strata/history"
+	"strata/internal/clip"
 	"strata/session"
 	"strata/session/fit"
 )
@@ -25,7 +26,7 @@ type Implementation struct {
 
 // InitializeParams are the parameters of initialize.
 type InitializeParams struct {
-	ProtocolVersion    *int            `json:"protocolVersion"`
+	ProtocolVersion    int             `json:"protocolVersion" need:"value"`
 	ClientInfo         *Implementation `json:"clientInfo"`
 	ClientCapabilities struct {
 		Session *struct {
@@ -128,7 +129,7 @@ func NewInitializeResult(a Agent) InitializeResult {
 
 // SessionParams name the session that a request is about.
 type SessionParams struct {
-	SessionID string `json:"sessionId"`
+	SessionID string `json:"sessionId" need:"content"`
 }
 
 // Session returns the id of the session, not validated.
@@ -136,7 +137,7 @@ func (p SessionParams) Session() string { return p.SessionID }
 
 // FolderParams are the folders that a session works in.
 type FolderParams struct {
-	CWD        *string           `json:"cwd"`
+	CWD        string            `json:"cwd" need:"content"`
 	Further    []string          `json:"additionalDirectories"`
 	MCPServers []json.RawMessage `json:"mcpServers"`
 }
@@ -147,14 +148,11 @@ func (p *FolderParams) Record(check func(dir string) (string, error)) (record hi
 	checked := func(field, dir string) (string, error) {
 		clean, err := check(dir)
 		if err != nil {
-			return "", InvalidParams("%s: %s %s", field, Clip(dir), err)
+			return "", InvalidParams("params.%s: %s %s", field, clip.Name(dir), err)
 		}
 		return clean, nil
 	}
-	if p.CWD == nil {
-		return record, InvalidParams("cwd is missing")
-	}
-	if record.CWD, err = checked("cwd", *p.CWD); err != nil {
+	if record.CWD, err = checked("cwd", p.CWD); err != nil {
 		return record, err
 	}
 	for i, dir := range p.Further {
@@ -179,6 +177,7 @@ type OpenSessionParams struct {
 	Meta struct {
 		Strata struct {
 			Model string `json:"model"` // chosen for the session when it is opened
+			Moved bool   `json:"moved"` // cwd is the new folder of the session
 		} `json:"strata"`
 	} `json:"_meta"`
 }
@@ -215,7 +214,16 @@ type SessionInfo struct {
 	Further   []string  `json:"additionalDirectories,omitempty"`
 	Title     string    `json:"title,omitempty"`
 	UpdatedAt time.Time `json:"updatedAt"`
-	Meta      any       `json:"_meta,omitempty"`
+	Meta      *InfoMeta `json:"_meta,omitempty"`
+}
+
+// InfoMeta is the part of a session's entry that ACP does not define.
+type InfoMeta struct {
+	Strata struct {
+		State   string `json:"state,omitempty"`         // absent for idle
+		Folder  string `json:"folder,omitempty"`        // the folder's path without links, if that is another one
+		Missing bool   `json:"folderMissing,omitempty"` // there is no such folder any more
+	} `json:"strata"`
 }
 
 // NewSessionInfo returns the entry of a stored session.
@@ -224,14 +232,29 @@ func NewSessionInfo(s history.Session) SessionInfo {
 }
 
 // SetState adds the present state of the session to its entry.
-func (i *SessionInfo) SetState(s session.State) {
-	i.Meta = strataMeta(map[string]string{"state": string(s)})
+func (i *SessionInfo) SetState(s session.State) { i.meta().Strata.State = string(s) }
+
+// SetFolder adds what is known of the session's folder to its entry: its path without links, and whether it is missing.
+func (i *SessionInfo) SetFolder(real string, missing bool) {
+	if real != i.CWD {
+		i.meta().Strata.Folder = real
+	}
+	if missing {
+		i.meta().Strata.Missing = true
+	}
+}
+
+func (i *SessionInfo) meta() *InfoMeta {
+	if i.Meta == nil {
+		i.Meta = new(InfoMeta)
+	}
+	return i.Meta
 }
 
 // PromptParams are the parameters of session/prompt.
 type PromptParams struct {
 	SessionParams
-	Prompt []ContentBlock `json:"prompt"`
+	Prompt []ContentBlock `json:"prompt" need:"value"`
 	Meta   struct {
 		Strata struct {
 			PromptID string `json:"promptId"`
@@ -283,5 +306,5 @@ type CancelParams struct {
 
 // CancelRequestParams are the parameters of $/cancel_request.
 type CancelRequestParams struct {
-	RequestID json.RawMessage `json:"requestId"`
+	RequestID json.RawMessage `json:"requestId" need:"value"`
 }

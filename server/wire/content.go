@@ -1,12 +1,13 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"strata/history"
 	"strata/internal/clip"
+	"strata/internal/exact"
 )
 
 // MaxPromptID is the maximum length of a prompt's id, in bytes.
@@ -19,7 +20,7 @@ const (
 
 // ContentBlock is a block of a prompt or of a message.
 type ContentBlock struct {
-	Type     string            `json:"type"`
+	Type     string            `json:"type" need:"content"`
 	Text     *string           `json:"text,omitempty"`
 	Data     []byte            `json:"data,omitempty"`
 	MIMEType string            `json:"mimeType,omitempty"`
@@ -50,55 +51,59 @@ func textBlock(text string) ContentBlock { return ContentBlock{Type: "text", Tex
 // Blocks returns the blocks of the prompt. Empty text is dropped; an unknown type of block is an error.
 func (p *PromptParams) Blocks() ([]history.Block, error) {
 	if len(p.Prompt) > maxBlocks {
-		return nil, InvalidParams("prompt: %d blocks exceed the limit of %d", len(p.Prompt), maxBlocks)
+		return nil, InvalidParams("params.prompt: %d blocks exceed the limit of %d", len(p.Prompt), maxBlocks)
 	}
 	blocks := make([]history.Block, 0, len(p.Prompt))
 	for i := range p.Prompt {
-		b, err := p.Prompt[i].block()
-		if err != nil {
-			return nil, InvalidParams("prompt[%d]: %s", i, err)
+		b, fault := p.Prompt[i].block()
+		if fault != nil {
+			return nil, InvalidParams("params.prompt[%d]%s", i, fault)
 		}
 		if b.Type != history.BlockText || b.Text != "" {
 			blocks = append(blocks, b)
 		}
 	}
 	if id := p.PromptID(); len(id) > MaxPromptID {
-		return nil, InvalidParams("_meta.strata.promptId: %d bytes exceed the limit of %d", len(id), MaxPromptID)
+		return nil, InvalidParams("params._meta.strata.promptId: %d bytes exceed the limit of %d", len(id), MaxPromptID)
 	}
 	return blocks, nil
 }
 
-func (c *ContentBlock) block() (history.Block, error) {
+// block returns the block for the transcript. The path of an error starts below the block.
+func (c *ContentBlock) block() (history.Block, *exact.Error) {
 	switch c.Type {
 	case "text":
 		if c.Text == nil {
-			return history.Block{}, errors.New("text is missing")
+			return history.Block{}, exact.Missing(".text")
 		}
 		return history.Block{Type: history.BlockText, Text: *c.Text}, nil
 	case "image":
-		if len(c.Data) == 0 || c.MIMEType == "" {
-			return history.Block{}, errors.New("a picture needs data and mimeType")
+		switch {
+		case len(c.Data) == 0:
+			return history.Block{}, exact.Missing(".data")
+		case c.MIMEType == "":
+			return history.Block{}, exact.Missing(".mimeType")
 		}
 		return history.Block{Type: history.BlockImage, Data: c.Data, MIME: c.MIMEType, URI: c.URI}, nil
 	case "resource_link":
 		if c.URI == "" {
-			return history.Block{}, errors.New("uri is missing")
+			return history.Block{}, exact.Missing(".uri")
 		}
 		allow := c.Meta != nil && c.Meta.Strata.Allow
 		return history.Block{Type: history.BlockLink, URI: c.URI, Name: c.Name, MIME: c.MIMEType, Allow: allow}, nil
 	case "resource":
 		r := c.Resource
 		switch {
-		case r == nil || r.URI == "":
-			return history.Block{}, errors.New("resource.uri is missing")
+		case r == nil:
+			return history.Block{}, exact.Missing(".resource")
+		case r.URI == "":
+			return history.Block{}, exact.Missing(".resource.uri")
 		case r.Text == nil:
-			return history.Block{}, errors.New("only resources with text are supported")
+			return history.Block{}, &exact.Error{Path: ".resource", Want: "only resources with text are supported"}
 		}
 		return history.Block{Type: history.BlockResource, URI: r.URI, Text: *r.Text, MIME: r.MIMEType}, nil
-	case "":
-		return history.Block{}, errors.New("type is missing")
 	default:
-		return history.Block{}, fmt.Errorf("content of type %q is not supported", c.Type)
+		return history.Block{}, &exact.Error{Path: ".type", Want: fmt.Sprintf("content of type %q is not supported", clip.Name(c.Type))}
 	}
 }
 
@@ -135,42 +140,53 @@ func toolContents(blocks []history.Block) []ToolContent {
 
 // AppendedMessage is a message that a client appends.
 type AppendedMessage struct {
-	Role    history.Role    `json:"role"`
-	Content json.RawMessage `json:"content"` // a text, or a list of blocks as in the transcript
+	Role    history.Role    `json:"role" need:"content"`
+	Content json.RawMessage `json:"content" need:"value"` // a text, or a list of blocks as in the transcript
 	Meta    json.RawMessage `json:"meta"`
 }
 
 // appended validates messages and returns them as messages of the transcript without ids.
 func appended(in []AppendedMessage) ([]history.Message, error) {
 	if len(in) == 0 || len(in) > maxMessages {
-		return nil, InvalidParams("messages: expected 1 to %d", maxMessages)
+		return nil, InvalidParams("params.messages: expected 1 to %d", maxMessages)
 	}
 	out := make([]history.Message, len(in))
 	for i := range in {
 		m := &in[i]
 		if !m.Role.Valid() {
-			return nil, InvalidParams("messages[%d].role: expected user, assistant or tool", i)
+			return nil, InvalidParams("params.messages[%d].role: must be user, assistant or tool", i)
 		}
-		blocks, err := m.blocks()
+		blocks, err := m.blocks(fmt.Sprintf("params.messages[%d].content", i))
 		if err != nil {
-			return nil, InvalidParams("messages[%d].content: %s", i, err)
+			return nil, InvalidParams("%s", err)
 		}
 		if _, err := history.ParseMeta(m.Meta); err != nil {
-			return nil, InvalidParams("messages[%d].meta: %s", i, err)
+			return nil, InvalidParams("params.messages[%d].%s", i, err)
 		}
 		out[i] = history.Message{Role: m.Role, Blocks: blocks, Meta: m.Meta}
 	}
 	return out, nil
 }
 
-func (m *AppendedMessage) blocks() ([]history.Block, error) {
-	var text string
-	if json.Unmarshal(m.Content, &text) == nil {
-		return history.CheckBlocks(m.Role, []history.Block{{Type: history.BlockText, Text: text}})
-	}
+// blocks returns the content of the message, whose name in errors is path.
+func (m *AppendedMessage) blocks(path string) ([]history.Block, error) {
 	var blocks []history.Block
-	if err := json.Unmarshal(m.Content, &blocks); err != nil {
-		return nil, errors.New("expected a text or a list of blocks")
+	switch {
+	case bytes.HasPrefix(m.Content, []byte(`"`)):
+		blocks = []history.Block{{Type: history.BlockText}}
+		if err := exact.Decode(m.Content, path, &blocks[0].Text); err != nil {
+			return nil, err
+		}
+	case !bytes.HasPrefix(m.Content, []byte("[")):
+		return nil, fmt.Errorf("%s: must be a text or a list of blocks", path)
+	default:
+		if err := exact.Decode(m.Content, path, &blocks); err != nil {
+			return nil, err
+		}
 	}
-	return history.CheckBlocks(m.Role, blocks)
+	blocks, err := history.CheckBlocks(m.Role, blocks)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return blocks, nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"strata/history"
+	"strata/internal/clip"
 	"strata/session"
 )
 
@@ -19,7 +20,7 @@ type AssembleParams struct {
 
 // ToolParams describe a tool as providers do.
 type ToolParams struct {
-	Name        string          `json:"name"`
+	Name        string          `json:"name" need:"content"`
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"inputSchema"`
 }
@@ -27,21 +28,19 @@ type ToolParams struct {
 // SessionTools returns the tools for the session.
 func (p *AssembleParams) SessionTools() ([]session.Tool, error) {
 	if len(p.Tools) > maxTools {
-		return nil, InvalidParams("tools: %d exceed the limit of %d", len(p.Tools), maxTools)
+		return nil, InvalidParams("params.tools: %d exceed the limit of %d", len(p.Tools), maxTools)
 	}
 	tools := make([]session.Tool, len(p.Tools))
 	names := make(map[string]bool, len(p.Tools))
 	for i, t := range p.Tools {
 		switch {
-		case t.Name == "":
-			return nil, InvalidParams("tools[%d].name is missing", i)
 		case names[t.Name]:
-			return nil, InvalidParams("tools[%d]: duplicate tool %q", i, Clip(t.Name))
+			return nil, InvalidParams("params.tools[%d]: duplicate tool %q", i, clip.Name(t.Name))
 		}
 		names[t.Name] = true
 		schema, err := sortedJSON(t.InputSchema)
 		if err != nil {
-			return nil, InvalidParams("tools[%d].inputSchema: expected an object", i)
+			return nil, InvalidParams("params.tools[%d].inputSchema: expected an object", i)
 		}
 		tools[i] = session.Tool{Name: t.Name, Description: t.Description, Schema: schema}
 	}
@@ -79,8 +78,10 @@ func (p *CommitParams) Request() (session.CommitRequest, error) {
 	if err != nil {
 		return session.CommitRequest{}, err
 	}
-	if u := p.Usage; u != nil && (u.Input < 0 || u.Output < 0 || u.CacheRead < 0 || u.CacheWrite < 0) {
-		return session.CommitRequest{}, InvalidParams("usage: a count is below 0")
+	if p.Usage != nil {
+		if err := p.Usage.Check(); err != nil {
+			return session.CommitRequest{}, InvalidParams("params.usage.%s", err)
+		}
 	}
 	return session.CommitRequest{AssemblyID: p.AssemblyID, Messages: messages, Usage: p.Usage}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strata/compaction"
 	"strata/history"
 	"strata/historystore"
+	"strata/internal/clip"
 	"strata/llm"
 	"strata/rpc"
 	"strata/session"
@@ -34,6 +35,7 @@ func InvalidParams(format string, args ...any) *rpc.Error {
 
 // NotFound returns the error for an entity, such as a session, that does not exist.
 func NotFound(kind, id string) *rpc.Error {
+	id = clip.Name(id)
 	return &rpc.Error{
 		Code: CodeNotFound, Message: fmt.Sprintf("%s %s not found", kind, id), Data: map[string]string{"kind": kind, "id": id},
 	}
@@ -43,7 +45,7 @@ func NotFound(kind, id string) *rpc.Error {
 // It returns other errors unchanged.
 func SessionError(id string, err error) error {
 	if errors.Is(err, history.ErrNotFound) || errors.Is(err, session.ErrClosed) {
-		return NotFound("session", Clip(id))
+		return NotFound("session", id)
 	}
 	return err
 }
@@ -79,7 +81,7 @@ func Failure(err error) (f history.Failure, known bool) {
 var errorTable = []func(error) *rpc.Error{
 	as(func(e *rpc.Error) *rpc.Error { return e }),
 	as(func(e *session.MissingError) *rpc.Error {
-		return &rpc.Error{Code: CodeNotFound, Message: e.Error(), Data: map[string]string{"kind": e.Kind, "id": e.ID}}
+		return &rpc.Error{Code: CodeNotFound, Message: e.Error(), Data: map[string]string{"kind": e.Kind, "id": clip.Name(e.ID)}}
 	}),
 	as(func(e *session.StoredError) *rpc.Error {
 		stored := &rpc.Error{Code: e.Failure.Code, Message: e.Failure.Message}
@@ -95,13 +97,13 @@ var errorTable = []func(error) *rpc.Error{
 		return &rpc.Error{Code: CodeOverBudget, Message: e.Error(), Data: map[string]int{"tokens": e.Tokens, "limit": e.Limit}}
 	}),
 	as(func(e *workspace.RefusedError) *rpc.Error {
-		return &rpc.Error{Code: CodeRefusedPath, Message: e.Error(), Data: map[string]string{"path": e.Path, "reason": string(e.Reason)}}
+		return &rpc.Error{Code: CodeRefusedPath, Message: e.Error(), Data: map[string]string{"path": clip.Path(e.Path), "reason": string(e.Reason)}}
 	}),
 	as(func(e *workspace.UnknownFileError) *rpc.Error {
-		return &rpc.Error{Code: CodeNotFound, Message: e.Error(), Data: map[string]string{"kind": "file", "id": e.Path}}
+		return &rpc.Error{Code: CodeNotFound, Message: e.Error(), Data: map[string]string{"kind": "file", "id": clip.Path(e.Path)}}
 	}),
 	as(func(e *workspace.EditRefusedError) *rpc.Error {
-		return &rpc.Error{Code: CodeEditRefused, Message: e.Error(), Data: map[string]string{"path": e.Path, "reason": string(e.Reason)}}
+		return &rpc.Error{Code: CodeEditRefused, Message: e.Error(), Data: map[string]string{"path": clip.Path(e.Path), "reason": string(e.Reason)}}
 	}),
 	is(session.ErrTooLong, CodeProvider, session.ErrTooLong.Error()),
 	as(func(e *llm.Error) *rpc.Error {
@@ -117,11 +119,15 @@ var errorTable = []func(error) *rpc.Error{
 	is(session.ErrUnsaved, CodeStorage, session.ErrUnsaved.Error()),
 	is(historystore.ErrFull, CodeStorage, "the disk or the database is full; free some space and try again"),
 	is(historystore.ErrBusy, CodeStorage, "the database is locked by another process; try again"),
+	is(historystore.ErrMoved, CodeStorage, MovedText),
 	is(session.ErrStorage, CodeStorage, "database access failed; see the server's log"),
 	is(session.ErrOverload, CodeBusy, session.ErrOverload.Error()),
 	is(session.ErrClosed, CodeNotFound, session.ErrClosed.Error()),
 	invalid,
 }
+
+// MovedText tells clients that the database file is not there any more.
+const MovedText = "the database file was moved, deleted or replaced; put it back, or restart the server"
 
 // providerData is the data of CodeProvider.
 type providerData struct {

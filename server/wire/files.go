@@ -7,13 +7,13 @@ import "strata/session/documents"
 // FileParams name a file of a session.
 type FileParams struct {
 	SessionParams
-	Path string `json:"path"`
+	Path string `json:"path" need:"content"`
 }
 
 // AddFileParams are the parameters of _strata/files/add.
 type AddFileParams struct {
 	SessionParams
-	Path        string               `json:"path"`
+	Path        string               `json:"path" need:"content"`
 	Content     *string              `json:"content"` // the client's unsaved text
 	State       string               `json:"state"`   // full (default), summary
 	Range       *workspace.FileRange `json:"range"`
@@ -23,11 +23,8 @@ type AddFileParams struct {
 }
 
 func (p *AddFileParams) validate() error {
-	switch {
-	case p.Path == "":
-		return InvalidParams("path is missing")
-	case p.State != "" && p.State != "full" && p.State != "summary":
-		return InvalidParams("state: expected full or summary")
+	if p.State != "" && p.State != "full" && p.State != "summary" {
+		return InvalidParams("params.state: must be full or summary")
 	}
 	return nil
 }
@@ -42,7 +39,7 @@ func (p *AddFileParams) Request() workspace.FileRequest {
 // FilesChangedParams are the parameters of _strata/files/changed.
 type FilesChangedParams struct {
 	SessionParams
-	Paths []string `json:"paths"`
+	Paths []string `json:"paths" need:"value"`
 }
 
 // CheckEditParams are the parameters of _strata/files/check_edit.
@@ -60,7 +57,7 @@ type FindParams struct {
 
 func (p *FindParams) validate() error {
 	if p.Limit < 0 {
-		return InvalidParams("limit: %d is below 1", p.Limit)
+		return InvalidParams("params.limit: %d is below 1", p.Limit)
 	}
 	return nil
 }
@@ -68,13 +65,13 @@ func (p *FindParams) validate() error {
 // DocumentName names a document of a session.
 type DocumentName struct {
 	SessionParams
-	Name string `json:"name"`
+	Name string `json:"name" need:"value"`
 }
 
 // DocumentParams are the parameters of _strata/documents/set.
 type DocumentParams struct {
 	SessionParams
-	Name     string   `json:"name"`
+	Name     string   `json:"name" need:"content"`
 	Text     *string  `json:"text"`
 	Priority *int     `json:"priority"`
 	Pinned   *bool    `json:"pinned"`
@@ -89,7 +86,7 @@ type DocumentParams struct {
 
 func (p *DocumentParams) validate() error {
 	if p.Text == nil && p.Failures == nil && p.Implementation == "" {
-		return InvalidParams("text is missing")
+		return InvalidParams("params.text is missing")
 	}
 	return nil
 }

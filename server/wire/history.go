@@ -91,22 +91,22 @@ func newSummary(s history.Summary) *Summary {
 // SearchParams are the parameters of _strata/history/search.
 type SearchParams struct {
 	PageParams
-	Query string `json:"query"`
+	Query string `json:"query" need:"value"`
 	Role  string `json:"role"`
 	CWD   string `json:"cwd"`
 }
 
-// SearchQuery returns the query for the store.
+// SearchQuery returns the query for the store, in all folders.
 func (p *SearchParams) SearchQuery() (historystore.SearchQuery, error) {
 	size, err := p.Size()
 	switch {
 	case err != nil:
 		return historystore.SearchQuery{}, err
 	case p.Role != "" && !history.Role(p.Role).Valid():
-		return historystore.SearchQuery{}, InvalidParams("role: expected user, assistant or tool")
+		return historystore.SearchQuery{}, InvalidParams("params.role: must be user, assistant or tool")
 	}
 	return historystore.SearchQuery{
-		Query: p.Query, Role: history.Role(p.Role), CWD: p.CWD, Cursor: p.Cursor, Limit: size,
+		Query: p.Query, Role: history.Role(p.Role), Cursor: p.Cursor, Limit: size,
 	}, nil
 }
 
@@ -126,6 +126,7 @@ type Hit struct {
 	Snippet   string       `json:"snippet"`
 	Marks     [][2]int     `json:"marks"` // the matches in snippet: start and end, in bytes of UTF-8
 	Score     float64      `json:"score"`
+	Copies    int          `json:"copies,omitempty"` // in forks and imports
 }
 
 // NewSearchPage returns a page of search results.
@@ -134,7 +135,7 @@ func NewSearchPage(hits []historystore.Hit, next string) SearchPage {
 	for i, h := range hits {
 		page.Hits[i] = Hit{
 			SessionID: h.Session, MessageID: h.Message, Seq: h.Seq, Role: h.Role, At: h.At,
-			Snippet: h.Snippet, Marks: make([][2]int, len(h.Marks)), Score: h.Score,
+			Snippet: h.Snippet, Marks: make([][2]int, len(h.Marks)), Score: h.Score, Copies: h.Copies,
 		}
 		for j, m := range h.Marks {
 			page.Hits[i].Marks[j] = [2]int{m.Start, m.End}
@@ -185,11 +186,16 @@ func NewReplaced(r session.Replaced) any {
 // AfterTurn returns the result of a change that takes effect after the running turn.
 func AfterTurn(turn string) any { return map[string]string{"afterTurn": turn} }
 
-// CheckpointParams name a checkpoint by its id, or a new one by its name.
+// NewCheckpointParams are the parameters of _strata/checkpoint/create.
+type NewCheckpointParams struct {
+	SessionParams
+	Name string `json:"name"`
+}
+
+// CheckpointParams name a checkpoint.
 type CheckpointParams struct {
 	SessionParams
-	Name         string `json:"name"`
-	CheckpointID string `json:"checkpointId"`
+	CheckpointID string `json:"checkpointId" need:"content"`
 }
 
 // RestoreParams are the parameters of _strata/checkpoint/restore. Exactly one of the three is set.

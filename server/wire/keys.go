@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"strata/internal/apikey"
+	"strata/internal/clip"
 	"strata/rpc"
 )
 
@@ -15,20 +16,20 @@ const keyMissing = "missing"
 
 // SetKeyParams are the parameters of _strata/providers/set_key. An empty key removes the key.
 type SetKeyParams struct {
-	Provider string `json:"provider"`
-	Key      string `json:"key"`
+	Provider string `json:"provider" need:"content"`
+	Key      string `json:"key" need:"value"`
 }
 
 func (p *SetKeyParams) validate() error {
 	if p.Key == "" {
 		return nil
 	}
-	return checkKey("key", p.Key)
+	return checkKey("params.key", p.Key)
 }
 
 // OfferKeysParams are the parameters of _strata/providers/offer_keys. Unknown providers are ignored.
 type OfferKeysParams struct {
-	Keys map[string]string `json:"keys"` // by provider
+	Keys map[string]string `json:"keys" need:"value"` // by provider
 }
 
 // maxOffered is the maximum number of keys in one offer.
@@ -36,10 +37,10 @@ const maxOffered = 100
 
 func (p *OfferKeysParams) validate() error {
 	if len(p.Keys) > maxOffered {
-		return InvalidParams("keys: %d exceeds the limit of %d", len(p.Keys), maxOffered)
+		return InvalidParams("params.keys: %d exceeds the limit of %d", len(p.Keys), maxOffered)
 	}
 	for _, provider := range slices.Sorted(maps.Keys(p.Keys)) {
-		if err := checkKey("keys."+Clip(provider), p.Keys[provider]); err != nil {
+		if err := checkKey("params.keys."+clip.Name(provider), p.Keys[provider]); err != nil {
 			return err
 		}
 	}

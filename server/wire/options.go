@@ -44,8 +44,8 @@ func NewConfigured(c session.Configured, models []Model) ConfigOptionsResult {
 // SetConfigParams are the parameters of session/set_config_option.
 type SetConfigParams struct {
 	SessionParams
-	ConfigID string `json:"configId"`
-	Value    string `json:"value"`
+	ConfigID string `json:"configId" need:"content"`
+	Value    string `json:"value" need:"value"`
 }
 
 // ConfigOptions returns the options of a session. models are the ones on offer.
@@ -130,7 +130,7 @@ func Modes(i session.Info) *ModeState {
 // ModeParams are the parameters of session/set_mode.
 type ModeParams struct {
 	SessionParams
-	ModeID string `json:"modeId"`
+	ModeID string `json:"modeId" need:"content"`
 }
 
 // NewModeSet returns the result of session/set_mode.

@@ -84,9 +84,10 @@ func (e *ServerEvent) Notification() (rpc.Notification, error) {
 
 // Counts are the gauges of a server.
 type Counts struct {
-	Connections   int   `json:"connections"`
-	Sessions      int   `json:"sessionsInMemory"`
-	Writing       int   `json:"writesWaiting"`
-	Replies       int   `json:"repliesWaiting"`
-	DatabaseBytes int64 `json:"databaseBytes"`
+	Connections   int    `json:"connections"`
+	Sessions      int    `json:"sessionsInMemory"`
+	Writing       int    `json:"writesWaiting"`
+	Replies       int    `json:"repliesWaiting"`
+	DatabaseBytes int64  `json:"databaseBytes"`
+	Storage       string `json:"storage,omitempty"` // why nothing can be stored; absent if it can
 }

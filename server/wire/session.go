@@ -3,17 +3,36 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"math"
+	"strconv"
 	"time"
 
 	"strata/history"
+	"strata/internal/exact"
 	"strata/session"
 )
 
 // AttachParams are the parameters of _strata/session/attach.
 type AttachParams struct {
 	SessionParams
-	Epoch string `json:"epoch"`
-	After uint64 `json:"after"` // sequence number of the last event received in that epoch
+	Epoch string   `json:"epoch"`
+	After LastSeen `json:"after"` // the last event received in that epoch
+}
+
+// LastSeen is the sequence number of the last event that a client has received.
+type LastSeen uint64
+
+// UnmarshalJSON decodes an integer. A number that no event can have becomes one that no log reaches.
+func (s *LastSeen) UnmarshalJSON(raw []byte) error {
+	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil && n >= 0 {
+		*s = LastSeen(n)
+		return nil
+	}
+	if len(bytes.Trim(raw, "-0123456789")) > 0 {
+		return exact.Want("must be a whole number")
+	}
+	*s = math.MaxUint64
+	return nil
 }
 
 // AttachResult is the result of _strata/session/attach.
@@ -35,12 +54,13 @@ type Snapshot struct {
 	Summary    *Summary       `json:"summary,omitempty"`
 	NextCursor string         `json:"nextCursor,omitempty"`
 	Running    any            `json:"running,omitempty"`
+	Compacting string         `json:"compacting,omitempty"` // id of the running compaction
 	Unsaved    bool           `json:"unsaved,omitempty"`
 	Notices    []string       `json:"notices,omitempty"`
 }
 
 // NewAttached returns the result of _strata/session/attach.
-func NewAttached(a session.Attached) any {
+func NewAttached(a session.Attached) AttachResult {
 	result := AttachResult{Epoch: a.Epoch, Seq: a.Seq, Complete: a.Complete}
 	if a.Running != "" {
 		result.Running = &a.Running
@@ -49,7 +69,7 @@ func NewAttached(a session.Attached) any {
 		result.Snapshot = &Snapshot{
 			Session: NewSessionInfo(snap.Session), Config: snap.Config, Totals: snap.Totals,
 			Messages: newMessages(snap.Messages, snap.Fates), Summary: newSummary(snap.Summary),
-			NextCursor: SeqCursor(snap.Older), Unsaved: snap.Unsaved, Notices: snap.Notices,
+			NextCursor: SeqCursor(snap.Older), Compacting: snap.Compacts, Unsaved: snap.Unsaved, Notices: snap.Notices,
 		}
 		if snap.Running != nil {
 			result.Snapshot.Running = snap.Running
@@ -85,7 +105,7 @@ type SessionDetails struct {
 }
 
 // NewSessionDetails returns the result of _strata/session/info.
-func NewSessionDetails(i session.Info) any {
+func NewSessionDetails(i session.Info) SessionDetails {
 	return SessionDetails{
 		Session: NewSessionInfo(i.Session), CreatedAt: i.Session.CreatedAt.UTC(), DeletedAt: i.Session.DeletedAt,
 		State: string(i.State), Running: i.Running, Unsaved: i.Unsaved, Config: i.Config, Window: i.Model.Window,
@@ -97,7 +117,7 @@ func NewSessionDetails(i session.Info) any {
 // RenameParams are the parameters of _strata/session/rename.
 type RenameParams struct {
 	SessionParams
-	Title string `json:"title"`
+	Title string `json:"title" need:"value"`
 }
 
 // ForkParams are the parameters of _strata/session/fork.
@@ -111,14 +131,11 @@ type ForkPoint session.ForkRequest
 
 // UnmarshalJSON decodes a string as the id of a checkpoint and an integer as a sequence number.
 func (f *ForkPoint) UnmarshalJSON(raw []byte) error {
-	switch {
-	case bytes.Equal(raw, []byte("null")):
-		return nil
-	case raw[0] == '"':
+	if raw[0] == '"' {
 		return json.Unmarshal(raw, &f.Checkpoint)
 	}
 	if err := json.Unmarshal(raw, &f.Seq); err != nil {
-		return &json.UnmarshalTypeError{Field: "at", Value: "value: expected an id or an integer"}
+		return exact.Want("must be the id of a checkpoint or a sequence number")
 	}
 	return nil
 }

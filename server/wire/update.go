@@ -114,6 +114,9 @@ type (
 	}
 )
 
+// EventUnsubscribed is the last event of a subscription that ends although its session goes on.
+const EventUnsubscribed events.Kind = "unsubscribed"
+
 // Encoder encodes the events of one session for one client.
 type Encoder struct {
 	SessionID, Epoch string
@@ -244,7 +247,10 @@ func (c *Encoder) event(e *events.Event) (map[string]any, error) {
 			fields[name] = value
 		}
 	}
-	fields["sessionId"], fields["epoch"], fields["seq"], fields["type"] = c.SessionID, c.Epoch, e.Seq, e.Kind
+	fields["sessionId"], fields["epoch"], fields["type"] = c.SessionID, c.Epoch, e.Kind
+	if e.Seq != 0 {
+		fields["seq"] = e.Seq
+	}
 	if e.First != e.Seq {
 		fields["first"] = e.First
 	}

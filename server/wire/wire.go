@@ -8,14 +8,10 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
-	"strata/internal/clip"
+	"strata/internal/exact"
 	"strata/rpc"
 )
 
@@ -29,43 +25,19 @@ const (
 // validator is implemented by parameters with constraints that their types do not express.
 type validator interface{ validate() error }
 
-// Decode decodes a request's parameters into a struct and validates them. A value of the wrong type is an error, an
-// unknown field is ignored. The error is an InvalidParams that names the field.
+// Decode decodes a request's parameters into a struct and validates them. Names match exactly, an unknown name is ignored.
+// The error is an InvalidParams that names the parameter and what is expected.
 func Decode(raw json.RawMessage, into any) error {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 {
 		raw = json.RawMessage("{}")
 	}
-	if err := json.Unmarshal(raw, into); err != nil {
-		wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
-		if ok && fieldPath(wrong.Field) != "" {
-			return InvalidParams("%s: unexpected JSON %s", fieldPath(wrong.Field), wrong.Value)
-		}
-		return InvalidParams("the parameters must be a JSON object with the method's fields")
+	if err := exact.Decode(raw, "params", into); err != nil {
+		return InvalidParams("%s", err)
 	}
 	if v, ok := into.(validator); ok {
 		return v.validate()
 	}
 	return nil
-}
-
-// fieldPath removes the names of embedded structs, which are not on the wire, from the path of a field.
-func fieldPath(path string) string {
-	var names []string
-	for name := range strings.SplitSeq(path, ".") {
-		if first, _ := utf8.DecodeRuneInString(name); !unicode.IsUpper(first) {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, ".")
-}
-
-// Clip shortens a name that a client sent, for use in an error message.
-func Clip(name string) string {
-	const limit = 100
-	if len(name) > limit {
-		return clip.Bytes(name, limit) + "…"
-	}
-	return name
 }
 
 // strataMeta wraps our own data as the _meta member of an ACP type.
@@ -87,7 +59,7 @@ type PageParams struct {
 func (p PageParams) Size() (int, error) {
 	switch {
 	case p.Limit < 0:
-		return 0, InvalidParams("limit: %d is below 1", p.Limit)
+		return 0, InvalidParams("params.limit: %d is below 1", p.Limit)
 	case p.Limit == 0:
 		return PageSize, nil
 	}
@@ -119,7 +91,7 @@ func SeqCursor(before int64) string {
 	return strconv.FormatInt(before, 10)
 }
 
-func errCursor() *rpc.Error { return InvalidParams("cursor: not a cursor of this list") }
+func errCursor() *rpc.Error { return InvalidParams("params.cursor: not a cursor of this list") }
 
 // notification encodes the parameters of a notification. seq is 0 if it carries no sequence number.
 func notification(method string, seq uint64, params any) (rpc.Notification, error) {

@@ -19,19 +19,20 @@ func TestDecode(t *testing.T) {
 		into      any
 		want      string // in the error; empty for none
 	}{
-		{"no parameters", "", &SessionParams{}, ""},
+		{"no parameters", "", &SessionParams{}, "params.sessionId is missing"},
+		{"no parameters, none needed", "", &ListParams{}, ""},
 		{"an unknown field", `{"sessionId":"x","more":1}`, &SessionParams{}, ""},
-		{"a wrong type", `{"cwd":1}`, &ListParams{}, "cwd: unexpected JSON number"},
-		{"in an embedded struct", `{"sessionId":1}`, &AddFileParams{}, "sessionId: unexpected JSON number"},
-		{"in one that is embedded twice", `{"sessionId":{}}`, &CountParams{}, "sessionId: unexpected JSON object"},
-		{"below a field", `{"_meta":{"strata":{"promptId":[]}}}`, &PromptParams{}, "_meta.strata.promptId: unexpected JSON array"},
-		{"an array", `[1]`, &SessionParams{}, "must be a JSON object"},
-		{"a checkpoint as the place of a fork", `{"at":"cp_1"}`, &ForkParams{}, ""},
+		{"a wrong type", `{"cwd":1}`, &ListParams{}, "params.cwd: must be a string"},
+		{"in an embedded struct", `{"sessionId":1}`, &AddFileParams{}, "params.sessionId: must be a string"},
+		{"in one that is embedded twice", `{"sessionId":{}}`, &CountParams{}, "params.sessionId: must be a string"},
+		{"below a field", `{"_meta":{"strata":{"promptId":[]}}}`, &PromptParams{}, "params._meta.strata.promptId: must be a string"},
+		{"an array", `[1]`, &SessionParams{}, "params: must be an object"},
+		{"a checkpoint as the place of a fork", `{"sessionId":"x","at":"cp_1"}`, &ForkParams{}, ""},
 		{"no place at all", `{"at":true}`, &ForkParams{}, "at: "},
 		{"half a number", `{"at":1.5}`, &ForkParams{}, "at: "},
 		{"a constraint", `{"sessionId":"x"}`, &AddFileParams{}, "path is missing"},
-		{"a constraint on a value", `{"path":"x","state":"partial"}`, &AddFileParams{}, "state: "},
-		{"a limit below 1", `{"limit":-1}`, &FindParams{}, "limit: -1"},
+		{"a constraint on a value", `{"sessionId":"x","path":"x","state":"partial"}`, &AddFileParams{}, "state: "},
+		{"a limit below 1", `{"sessionId":"x","limit":-1}`, &FindParams{}, "limit: -1"},
 	}
 	for _, tt := range tests {
 		err := Decode(json.RawMessage(tt.raw), tt.into)

@@ -15,6 +15,7 @@ import (
 
 	"strata/compaction"
 	"strata/history"
+	"strata/internal/clip"
 	"strata/session/assembly"
 	"strata/session/events"
 	"strata/session/mailbox"
@@ -34,7 +35,7 @@ func (r *Request) check(strategy string) error {
 	case strategy != compaction.Middle:
 		return fmt.Errorf("%w: keep: the strategy %s takes none, only %s does", mailbox.ErrInvalid, strategy, compaction.Middle)
 	case !slices.Contains(compaction.MiddleModes, r.Keep):
-		return fmt.Errorf("%w: keep: %q is not one of %s", mailbox.ErrInvalid, r.Keep, strings.Join(compaction.MiddleModes, ", "))
+		return fmt.Errorf("%w: keep: %q is not one of %s", mailbox.ErrInvalid, clip.Name(r.Keep), strings.Join(compaction.MiddleModes, ", "))
 	}
 	return nil
 }
@@ -342,6 +343,14 @@ func (d *Driver) Condensed(edit *history.Edit) {
 
 // Running reports whether a compaction is under way.
 func (d *Driver) Running() bool { return d.running != nil }
+
+// RunningID returns the id of the compaction under way, "" for none.
+func (d *Driver) RunningID() string {
+	if d.running == nil {
+		return ""
+	}
+	return d.running.id
+}
 
 // ResetBackoff lets the next compaction start without a delay: the history was edited.
 func (d *Driver) ResetBackoff() { d.backoff = compaction.Backoff{} }

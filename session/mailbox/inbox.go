@@ -21,6 +21,7 @@ type inbox struct {
 	jobs    []job
 	shut    bool
 	drained bool
+	ending  error // of requests that come after drain
 }
 
 func newInbox() *inbox { return &inbox{ready: make(chan struct{}, 1)} }
@@ -90,14 +91,21 @@ func (b *inbox) closeIfEmpty() bool {
 	return b.shut
 }
 
-// drain refuses everything and returns what still waits.
-func (b *inbox) drain() []job {
+// drain refuses everything, requests with err, and returns what still waits.
+func (b *inbox) drain(err error) []job {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.shut, b.drained = true, true
+	b.shut, b.drained, b.ending = true, true, err
 	jobs := b.jobs
 	b.jobs = nil
 	return jobs
+}
+
+// refusal returns the error of requests after drain, nil before.
+func (b *inbox) refusal() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ending
 }
 
 func (b *inbox) isShut() bool {

@@ -2,6 +2,7 @@ package mailbox
 
 import (
 	"errors"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -76,10 +77,10 @@ func TestInboxThatIsShut(t *testing.T) {
 	if !b.putOwn(job{}) {
 		t.Error("it refuses results")
 	}
-	if jobs := b.drain(); len(jobs) != 1 {
+	if jobs := b.drain(nil); len(jobs) != 1 {
 		t.Errorf("%d jobs remained", len(jobs))
 	}
-	if b.putOwn(job{}) || b.put(job{}) != putShut || len(b.drain()) != 0 || len(b.take()) != 0 {
+	if b.putOwn(job{}) || b.put(job{}) != putShut || len(b.drain(nil)) != 0 || len(b.take()) != 0 {
 		t.Error("it accepts jobs after it was drained")
 	}
 }
@@ -123,7 +124,7 @@ func TestEveryJobIsAnsweredOnce(t *testing.T) {
 			}
 		}
 		b.close()
-		for _, j := range b.drain() {
+		for _, j := range b.drain(nil) {
 			j.fail(errors.New("ended"))
 		}
 	}()
@@ -137,7 +138,7 @@ func TestEveryJobIsAnsweredOnce(t *testing.T) {
 // Nothing is taken any more that nobody would run: neither after the end, nor after it was shut while jobs were waiting.
 func TestAnInboxStaysShut(t *testing.T) {
 	drained := newInbox()
-	drained.drain()
+	drained.drain(nil)
 	if got := drained.put(job{run: func() {}}); got != putShut || !drained.isShut() {
 		t.Errorf("after the end a request gets %v", got)
 	}
@@ -149,5 +150,23 @@ func TestAnInboxStaysShut(t *testing.T) {
 	waiting.close()
 	if !waiting.closeIfEmpty() || !waiting.isShut() || waiting.put(job{run: func() {}}) != putShut {
 		t.Error("an inbox that was shut takes requests again")
+	}
+}
+
+// A request that comes when the mailbox has just ended fails for the same reason as those that waited.
+func TestRequestsAfterTheEnd(t *testing.T) {
+	m := New("session x", slog.New(slog.DiscardHandler), func() {})
+	gone := errors.New("gone")
+	fails := func() (err error) {
+		m.Post(func() { t.Error("a request ran") }, func(e error) { err = e })
+		return err
+	}
+	m.Shut()
+	if err := fails(); !errors.Is(err, ErrClosed) {
+		t.Errorf("before the end: %v", err)
+	}
+	m.End(gone)
+	if err := fails(); !errors.Is(err, gone) {
+		t.Errorf("after the end: %v", err)
 	}
 }

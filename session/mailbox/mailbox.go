@@ -40,6 +40,7 @@ type Mailbox struct {
 	// These belong to the mailbox.
 	open  bool // takes requests
 	ended bool
+	taken int  // jobs that were taken from the inbox and wait for their turn
 	busy  bool // an operation is under way
 	ops   []Op // waiting
 }
@@ -57,7 +58,9 @@ func (m *Mailbox) Run() {
 	for !m.ended {
 		select {
 		case <-m.inbox.ready:
-			for _, j := range m.inbox.take() {
+			jobs := m.inbox.take()
+			for i, j := range jobs {
+				m.taken = len(jobs) - i - 1
 				m.do(j)
 			}
 		case run := <-m.feed:
@@ -99,6 +102,10 @@ func (m *Mailbox) Post(run func(), fail func(error)) {
 		}
 	}}) {
 	case putShut:
+		if err := m.inbox.refusal(); err != nil {
+			fail(err)
+			return
+		}
 		closed()
 	case putFull:
 		fail(m.overload())
@@ -133,19 +140,19 @@ func (m *Mailbox) Spawn(work func()) { m.wg.Go(work) }
 // Shut refuses further requests.
 func (m *Mailbox) Shut() { m.inbox.close() }
 
-// ShutIfEmpty refuses further requests unless some are waiting, and reports whether it did.
-func (m *Mailbox) ShutIfEmpty() bool { return m.inbox.closeIfEmpty() }
+// ShutIfEmpty refuses further requests unless some are waiting, and reports whether it did. It belongs to the mailbox.
+func (m *Mailbox) ShutIfEmpty() bool { return m.taken == 0 && m.inbox.closeIfEmpty() }
 
 // IsShut reports whether requests are refused.
 func (m *Mailbox) IsShut() bool { return m.inbox.isShut() }
 
 // End ends the mailbox: it ends the context, waits for the goroutines, and fails the waiting jobs with err. Run returns
-// after the job that called End. It belongs to the mailbox.
+// after the job that called End. Later requests fail with err too. It belongs to the mailbox.
 func (m *Mailbox) End(err error) {
 	m.ended = true
 	m.stop()
 	m.wg.Wait()
-	for _, j := range m.inbox.drain() {
+	for _, j := range m.inbox.drain(err) {
 		if j.fail != nil {
 			j.fail(err)
 		}

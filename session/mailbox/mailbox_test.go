@@ -190,3 +190,21 @@ func TestAFeedIsLimited(t *testing.T) {
 		m.Wait(func() {})
 	}
 }
+
+// A request that was taken from the inbox together with the job that shuts it still waits.
+func TestR03ShutIfEmptySeesTheRestOfTheBatch(t *testing.T) {
+	m := New("session x", slog.New(slog.DiscardHandler), func() {})
+	m.Open()
+	var shut []bool
+	ran := false
+	try := func() { shut = append(shut, m.ShutIfEmpty()) }
+	m.Tell(try, nil)
+	m.Post(func() { ran = true }, func(err error) { t.Error(err) })
+	m.Tell(try, nil)
+	m.Tell(func() { m.End(ErrClosed) }, nil)
+	m.Tell(func() {}, nil)
+	m.Run()
+	if !ran || len(shut) != 2 || shut[0] || shut[1] {
+		t.Errorf("ran: %t, shut: %v", ran, shut)
+	}
+}

@@ -6,6 +6,7 @@ import (
 
 	"strata/filecontext"
 	"strata/history"
+	"strata/internal/clip"
 	"strata/session/mailbox"
 )
 
@@ -16,7 +17,7 @@ type RefusedError = filecontext.RefusedError
 type UnknownFileError struct{ Path string }
 
 func (e *UnknownFileError) Error() string {
-	return fmt.Sprintf("%s is not in the session's context", filecontext.Printable(e.Path))
+	return fmt.Sprintf("%s is not in the session's context", filecontext.Printable(clip.Path(e.Path)))
 }
 
 // Guard decides which files no session reads.

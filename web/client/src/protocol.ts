@@ -153,8 +153,17 @@ export interface SessionInfo {
   additionalDirectories?: string[];
   title?: string;
   updatedAt: Time;
-  /** In a list, for active sessions: `strata.state`. */
-  _meta?: { [key: string]: Json };
+  _meta?: {
+    strata?: {
+      /** In a list, for active sessions. */
+      state?: SessionState;
+      /** The path of the folder without links, if it differs from `cwd`. Sessions with the same one share a folder. */
+      folder?: string;
+      /** The folder does not exist any more. */
+      folderMissing?: boolean;
+    };
+    [key: string]: Json | undefined;
+  };
 }
 
 /** Tokens of a model call. The three input numbers add up to the whole input. */
@@ -343,6 +352,8 @@ export interface Snapshot {
   nextCursor?: string;
   /** The running turn's reply so far; the rest of a long one follows as updates. */
   running?: { turnId: string; messageId: string; thought?: string; text: string };
+  /** The id of the running compaction. */
+  compacting?: string;
   /** The result of a turn is not stored yet. */
   unsaved?: boolean;
   /** Notices on the session, for example that its folder is missing. */
@@ -613,6 +624,8 @@ export interface SearchHit {
   /** The matches in `snippet`: start and end in bytes of UTF-8. */
   marks: [number, number][];
   score: number;
+  /** Number of copies of the message, in forks and imports. */
+  copies?: number;
 }
 
 /** A model call. */
@@ -746,6 +759,8 @@ export interface Counts {
   writesWaiting: number;
   repliesWaiting: number;
   databaseBytes: number;
+  /** Why nothing can be stored; missing if it can. */
+  storage?: string;
 }
 
 /** A line of an export. */
@@ -800,7 +815,7 @@ interface Page {
 }
 
 interface Folders {
-  /** Absolute; for a stored session its own folder. */
+  /** Absolute; for a stored session its own folder, or the one it has moved to. */
   cwd: string;
   /** Additional roots, absolute. */
   additionalDirectories?: string[];
@@ -821,7 +836,13 @@ export type NewSessionParams = Folders;
 
 export interface OpenSessionParams extends OfSession, Folders {
   /** Initial settings of the session. */
-  _meta?: { strata?: { model?: string } };
+  _meta?: {
+    strata?: {
+      model?: string;
+      /** `cwd` is the session's new folder. Not needed if its old folder does not exist any more. */
+      moved?: boolean;
+    };
+  };
 }
 
 export interface PromptParams extends OfSession {
@@ -1018,7 +1039,7 @@ export interface ClientNotifications {
 /** The notifications of the server. */
 export interface ServerNotifications {
   'session/update': UpdateNotification;
-  '_strata/event': SessionEventNotification;
+  '_strata/event': SessionEventNotification | Unsubscribed;
   '_strata/server/event': ServerEventNotification;
 }
 
@@ -1206,6 +1227,12 @@ export interface FileChange {
   path: string;
   change: 'added' | 'removed' | 'changed' | 'deleted' | 'unreadable';
   reason?: string;
+}
+
+/** The last event of a subscription that the server ended to make room for another one of this connection. */
+export interface Unsubscribed extends OfSession {
+  type: 'unsubscribed';
+  epoch: string;
 }
 
 /** {@link StrataEvent} with its position. `turnId` is set if it belongs to a turn. */

@@ -1,5 +1,5 @@
 import { delay } from './backoff.js';
-import { ClientClosed, ConnectionLost, RpcError } from './errors.js';
+import { ClientClosed, ConnectionLost, LimitExceeded, RpcError } from './errors.js';
 import type { Link } from './link.js';
 import { ErrorCode, type AttachResult, type Position, type SessionEventNotification, type Update } from './protocol.js';
 
@@ -136,7 +136,12 @@ export class Subscription {
   }
 
   happened(params: any, size: number): void {
-    if (typeof params.type !== 'string' || typeof params.epoch !== 'string' || typeof params.seq !== 'number') return;
+    if (typeof params.type !== 'string' || typeof params.epoch !== 'string') return;
+    if (params.type === 'unsubscribed') {
+      this.end(new LimitExceeded('the server ended the subscription: the connection has too many'));
+      return;
+    }
+    if (typeof params.seq !== 'number') return;
     if (params.type === 'resynced') {
       for (const [listener, delivery] of this.#listeners) if (delivery.live) this.#invalidate(listener, delivery);
       this.#sync();

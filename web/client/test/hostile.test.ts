@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ConnectionRefused, RpcError, type Client, type SessionEvent } from '../src/index.js';
+import { ConnectionRefused, LimitExceeded, RpcError, type Client, type SessionEvent } from '../src/index.js';
 import { MAX_NEWS } from '../src/server-events.js';
 import { MAX_UPDATES } from '../src/turn.js';
 import { MAX_EVENT_CHARS, MAX_EVENTS } from '../src/watcher.js';
@@ -20,6 +20,16 @@ async function watched(): Promise<{ server: FakeServer; client: Client; events: 
   assert.equal(value.type, 'snapshot');
   return { server, client, events };
 }
+
+test('a subscription that the server ends to make room ends with an error', async () => {
+  const { server, client, events } = await watched();
+  server.notify('_strata/event', { sessionId: 's', epoch: 'e', type: 'unsubscribed' });
+  await assert.rejects(events.next(), LimitExceeded);
+  assert.deepEqual(server.problems, []);
+  const again = client.session('s').watch();
+  assert.equal((await again.next()).value.type, 'snapshot');
+  await client.close();
+});
 
 test('invalid frames are reported and ignored', async () => {
   const server = new FakeServer();

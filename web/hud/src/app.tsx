@@ -9,6 +9,7 @@ import { NewSession } from "./sessions/new-session.tsx";
 import { Sidebar } from "./sessions/sidebar.tsx";
 import { TitleBar } from "./sessions/title-bar.tsx";
 import { client, connection, refusal } from "./store/connection.ts";
+import { counts } from "./store/server.ts";
 import { current, type SessionView } from "./store/session.ts";
 import { sessions } from "./store/sessions.ts";
 import { dismiss, toasts } from "./store/toasts.ts";
@@ -131,7 +132,8 @@ function Banner() {
     const timer = setTimeout(() => setShown(true), 300);
     return () => clearTimeout(timer);
   }, [down]);
-  if (!down || !shown) return null;
+  if (!down) return <StorageBanner />;
+  if (!shown) return null;
   return (
     <div class="banner" role="status" aria-live="polite">
       {state.kind === "connecting" && <span>{client.value ? "Not connected. Reconnecting" : "Connecting"}</span>}
@@ -141,6 +143,13 @@ function Banner() {
         <button type="button" class="button small" onClick={() => location.reload()}>Reload page</button></>}
     </div>
   );
+}
+
+/** A banner shown while the server cannot store anything. */
+function StorageBanner() {
+  const problem = counts.value?.storage ?? "";
+  if (problem === "") return null;
+  return <div class="banner" role="alert">Nothing can be stored: {problem}</div>;
 }
 
 function Countdown({ to }: { to: Date }) {

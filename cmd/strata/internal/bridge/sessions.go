@@ -7,7 +7,10 @@ import (
 	"strata/rpc"
 )
 
-// sessions are those that the editor has opened, the one used last at the end. There are at most rpc.MaxSources, as many
+// maxSessions is the number of sessions that a server keeps in memory, and so the number that a connection can watch.
+const maxSessions = 1000
+
+// sessions are those that the editor has opened, the one used last at the end. There are at most maxSessions, as many
 // as a server allows on one connection.
 type sessions struct{ list []*openSession }
 
@@ -45,7 +48,7 @@ func (s *sessions) use(id string) *openSession {
 	o := s.find(id)
 	if o == nil {
 		o = &openSession{id: id}
-		if len(s.list) == rpc.MaxSources {
+		if len(s.list) == maxSessions {
 			s.list = s.list[1:]
 		}
 	}

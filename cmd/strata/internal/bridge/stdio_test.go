@@ -257,10 +257,10 @@ func TestF36OpenSessionsAreKnown(t *testing.T) {
 	if o := s.find("new"); o.epoch != "e" || o.seq != 8 {
 		t.Errorf("the position is %s %d", o.epoch, o.seq)
 	}
-	for range 2 * rpc.MaxSources {
+	for range 2 * maxSessions {
 		s.use("x" + strings.Repeat("x", len(s.list)) + s.list[0].id)
 	}
-	if len(s.list) > rpc.MaxSources {
+	if len(s.list) > maxSessions {
 		t.Errorf("%d sessions are held", len(s.list))
 	}
 }

@@ -2,6 +2,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { go, route, sessionAddress } from "../routes.ts";
 import { reopen, type SessionView } from "../store/session.ts";
 import { failed } from "../store/toasts.ts";
+import { MovedFolder } from "../sessions/moved-folder.tsx";
 import { Empty, Progress } from "../ui/controls.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { VirtualList } from "../ui/virtual-list.tsx";
@@ -34,10 +35,12 @@ export function Conversation({ view }: { view: SessionView }) {
 
 function Notices({ view }: { view: SessionView }) {
   const unsaved = view.unsaved.value;
-  if (view.notices.value.length === 0 && unsaved === "") return null;
+  const missing = view.folderMissing.value;
+  if (view.notices.value.length === 0 && unsaved === "" && !missing) return null;
   return (
     <ul class="notices" aria-label="Notices">
       {view.notices.value.map((text) => <li key={text}>{text}</li>)}
+      {missing && <MovedFolder view={view} />}
       {unsaved !== "" && <li class="bad">The last reply is not stored yet: {unsaved}</li>}
     </ul>
   );

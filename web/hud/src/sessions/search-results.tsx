@@ -30,6 +30,7 @@ export function SearchResults() {
               </span>
               <span class="hit-text">
                 <span class="quiet">{roles[hit.role] ?? hit.role}: </span>
+                {hit.copies !== undefined && <span class="quiet" data-copies={hit.copies}>({plural(hit.copies, "copy", "copies")}) </span>}
                 {snippetParts(hit).map((s, i) => (s.hit ? <mark key={i}>{s.text}</mark> : s.text))}
               </span>
             </a>

@@ -1,7 +1,7 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { ConnectionLost } from "@strata/client";
 import type {
-  Block, Config, ConfigOption, ContentBlock, ListedEdit, Methods, RpcErrorObject, SessionEvent, SessionHandle, StrataEvent, Totals, Turn, Update,
+  Block, Config, ConfigOption, ContentBlock, ListedEdit, Methods, RpcErrorObject, SessionEvent, SessionHandle, Snapshot, StrataEvent, Totals, Turn, Update,
 } from "@strata/client";
 import { call, client, isOpen, offers } from "./connection.ts";
 import { Fetched } from "./fetched.ts";
@@ -34,6 +34,8 @@ export class SessionView {
   readonly problem = signal("");
   readonly title = signal("");
   readonly cwd = signal("");
+  /** The session's folder does not exist any more. */
+  readonly folderMissing = signal(false);
   readonly config = signal<Config | undefined>(undefined);
   readonly totals = signal<Totals | undefined>(undefined);
   readonly notices = signal<readonly string[]>([]);
@@ -164,8 +166,16 @@ export class SessionView {
     }
   }
 
+  /** Everything below that an event changes is set here: events before the snapshot may be lost, as by a crash of the server. */
   private reset(event: Extract<SessionEvent, { type: "snapshot" }>): void {
     const { snapshot } = event;
+    this.problem.value = "";
+    this.compacting.value = snapshot.compacting ?? "";
+    this.folderMissing.value = snapshot.session._meta?.strata?.folderMissing ?? false;
+    this.leftOut.value = [];
+    this.tierChanges.value = [];
+    this.spoken.value = "";
+    if (this.failure.value && !concerns(this.failure.value, snapshot)) this.failure.value = null;
     this.title.value = snapshot.session.title ?? "";
     this.cwd.value = snapshot.session.cwd;
     this.config.value = snapshot.config;
@@ -196,12 +206,21 @@ export class SessionView {
     }
   }
 
+  /** The notice of a retry ends when the reply goes on. */
+  private goesOn(): void {
+    if (!this.running.value?.retry) return;
+    const { turnId, messageId } = this.running.value;
+    this.running.value = { turnId, messageId };
+  }
+
   private update(update: Update): void {
     switch (update.sessionUpdate) {
       case "agent_message_chunk":
+        this.goesOn();
         if (update.content.type === "text") this.transcript.live(update.messageId)?.add("text", update.content.text);
         break;
       case "agent_thought_chunk":
+        this.goesOn();
         if (update.content.type === "text") this.transcript.live(update.messageId)?.add("thought", update.content.text);
         break;
       case "user_message_chunk":
@@ -354,6 +373,17 @@ export class SessionView {
     else this.handle.cancel();
   }
 
+  /** move makes another folder that of the session. Its relative files are looked up there. */
+  async move(folder: string): Promise<void> {
+    const result = await this.call("session/resume", { cwd: folder, mcpServers: [], _meta: { strata: { moved: true } } });
+    this.options.value = result.configOptions;
+    this.optionsProblem.value = "";
+    this.cwd.value = folder;
+    this.folderMissing.value = false;
+    this.notices.value = this.notices.value.filter((n) => !n.startsWith(FOLDER_NOTICE));
+    this.changed(...this.values);
+  }
+
   /** choose sets an option. It takes effect with the next turn. */
   async choose(configId: string, value: string): Promise<void> {
     const result = await this.call("session/set_config_option", { configId, value });
@@ -364,6 +394,13 @@ export class SessionView {
   get canRestore(): boolean {
     return offers("_strata/checkpoint/restore");
   }
+}
+
+/** concerns reports whether a failure is still that of the newest prompt. */
+function concerns(failure: Failure, snapshot: Snapshot): boolean {
+  if (snapshot.running) return false;
+  if (failure.userMessageId === "") return true;
+  return snapshot.messages.findLast((m) => m.role === "user")?.id === failure.userMessageId;
 }
 
 /** asPrompt returns the blocks of a stored prompt as prompt content. */
@@ -393,6 +430,9 @@ const closings: Record<string, string> = {
 /** Edits, and model calls, per request. */
 const EDITS_PAGE = 50;
 const CALLS_PAGE = 200;
+
+/** How the server's notice on a missing folder starts. */
+const FOLDER_NOTICE = "Cannot open the session folder";
 
 /** Maximum number of notices shown. */
 const MAX_NOTICES = 8;

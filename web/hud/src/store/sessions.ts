@@ -30,9 +30,10 @@ export const folders = computed<Folder[]>(() => {
   const byPath = new Map<string, Listed[]>();
   const newestFirst = [...sessions.value.values()].sort((a, b) => (a.info.updatedAt < b.info.updatedAt ? 1 : -1));
   for (const listed of newestFirst) {
-    const folder = byPath.get(listed.info.cwd);
+    const path = folderOf(listed.info);
+    const folder = byPath.get(path);
     if (folder) folder.push(listed);
-    else byPath.set(listed.info.cwd, [listed]);
+    else byPath.set(path, [listed]);
   }
   return [...byPath].map(([path, inside]) => ({ path, sessions: inside }));
 });
@@ -76,11 +77,10 @@ function take(event: ServerEvent): void {
   }
 }
 
-const stateOf = (info: SessionInfo): string => {
-  const strata = info._meta?.["strata"];
-  const state = strata && typeof strata === "object" && !Array.isArray(strata) ? strata["state"] : undefined;
-  return typeof state === "string" ? state : "";
-};
+const stateOf = (info: SessionInfo): string => info._meta?.strata?.state ?? "";
+
+/** The folder of a session, the same for all spellings of its path. */
+const folderOf = (info: SessionInfo): string => info._meta?.strata?.folder ?? info.cwd;
 
 export function put(info: SessionInfo): void {
   const known = sessions.value.get(info.sessionId);

@@ -340,7 +340,7 @@ func TestF17RestoredAndCancelledPrompts(t *testing.T) {
 		}
 	}
 	mustPrompt(t, e, sid, "and more")
-	if got := sentTexts(ts); strings.Join(got, "|") != "cancelled\n\nand more" {
+	if got := sentTexts(ts); strings.Join(got, "|") != "cancelled|and more" {
 		t.Errorf("sent %q", got)
 	}
 }

@@ -62,7 +62,8 @@ func outline(a assembly.Assembled) string {
 }
 
 // A call without a result has one in each request that says so, which is not stored. A late result takes its place, also
-// after a reload; a second one, and one for a call that nobody made, are refused with their place in the parameters.
+// after a reload; a second one, and one for a call that nobody made, are refused with their place in the parameters. A short
+// reply stands between results and the next prompt.
 func TestF21CallsWithoutResults(t *testing.T) {
 	t.Parallel()
 	var log lockedBuffer
@@ -93,7 +94,7 @@ func TestF21CallsWithoutResults(t *testing.T) {
 		}
 	}
 	must(t, add(message("user", "go"), calling("c1", "c2"), resulting("c1"), message("user", "never mind")))
-	expect("missing", "u Cc1 Cc2 Rc1 R?c2 u")
+	expect("missing", "u Cc1 Cc2 Rc1 R?c2 a u")
 	if all := transcript(t, e, sid); len(all) != 4 || len(all[2].Blocks) != 1 {
 		t.Errorf("the transcript is %s", chatOf(all))
 	}
@@ -108,19 +109,19 @@ func TestF21CallsWithoutResults(t *testing.T) {
 	refuse("messages[1].content[1].callId", calling("c3"), resulting("c3", "c2"))                     // of two messages
 	refuse("messages[0].content[0].callId", resulting("c3"))                                          // nothing of that was added
 	refuse("messages[1].content[0].callId", calling("c4"), resulting("c5"), message("user", "never")) // another one
-	expect("refused", "u Cc1 Cc2 Rc1 R?c2 u")
+	expect("refused", "u Cc1 Cc2 Rc1 R?c2 a u")
 
 	must(t, add(resulting("c2")))
-	expect("late", "u Cc1 Cc2 Rc1 Rc2 u")
+	expect("late", "u Cc1 Cc2 Rc1 Rc2 a u")
 	refuse("messages[0].content[0].callId", resulting("c2"))
 	must(t, add(calling("c6"), message("user", "and"), calling("c7"), resulting("c7"), resulting("c6"), message("user", "so")))
-	expect("late in one request", "u Cc1 Cc2 Rc1 Rc2 u Cc6 Rc6 u Cc7 Rc7 u")
+	expect("late in one request", "u Cc1 Cc2 Rc1 Rc2 a u Cc6 Rc6 a u Cc7 Rc7 a u")
 	must(t, add(calling("c1"), resulting("c1"), message("user", "again"))) // an id that was used before
-	expect("an id again", "u Cc1 Cc2 Rc1 Rc2 u Cc6 Rc6 u Cc7 Rc7 u Cc1 Rc1 u")
+	expect("an id again", "u Cc1 Cc2 Rc1 Rc2 a u Cc6 Rc6 a u Cc7 Rc7 a u Cc1 Rc1 a u")
 
 	replaced := map[string]any{"messages": []any{message("user", "anew"), calling("r1", "r2"), message("user", "wait"), resulting("r2")}}
 	call[map[string]any](ts, e, "_strata/history/replace", sid, replaced)
-	expect("replaced", "u Cr1 Cr2 Rr2 R?r1 u")
+	expect("replaced", "u Cr1 Cr2 Rr2 R?r1 a u")
 	err := e.Call("_strata/history/replace", map[string]any{"sessionId": sid, "messages": []any{message("user", "x"), resulting("c1")}}, nil)
 	if fault := wireFault(t, err, rpc.CodeInvalidParams); !strings.Contains(fault.Message, "messages[1].content[0].callId") {
 		t.Errorf("refused with %q", fault.Message)
@@ -131,7 +132,7 @@ func TestF21CallsWithoutResults(t *testing.T) {
 		t.Errorf("refused with %q", fault.Message)
 	}
 	call[map[string]any](ts, e, "_strata/context/commit", sid, map[string]any{"assemblyId": assembled.AssemblyID, "messages": []any{calling("d1"), resulting("r1"), resulting("d1")}})
-	expect("committed", "u Cr1 Cr2 Rr2 Rr1 u Cd1 Rd1")
+	expect("committed", "u Cr1 Cr2 Rr2 Rr1 a u Cd1 Rd1")
 }
 
 // lockedBuffer is a buffer that goroutines can share.

@@ -44,6 +44,28 @@ func (e *exchange) take(i int, role history.Role) {
 	e.steps = append(e.steps, span{i, i + 1})
 }
 
+// answer returns the reply that ends an exchange: a step without tool calls. ok is false for an exchange without one, such
+// as one that is not over.
+func (s *shape) answer(e *exchange) (step span, ok bool) {
+	number := s.messages[e.start].Exchange
+	for i := len(e.steps) - 1; i >= 0; i-- {
+		if step = e.steps[i]; s.messages[step.start].Exchange == number {
+			return step, step.end-step.start == 1 && !s.messages[step.start].Calls
+		}
+	}
+	return span{}, false
+}
+
+// keepAnswers keeps the answers of all prompts that are kept: a prompt that seems to have none is carried out again.
+func (s *shape) keepAnswers(k keeping) {
+	for i := range s.exchanges {
+		e := &s.exchanges[i]
+		if answer, ok := s.answer(e); ok && k[e.start] {
+			k.set(answer, true)
+		}
+	}
+}
+
 // tokens returns the tokens of a range.
 func (s *shape) tokens(r span) int { return size(s.messages[r.start:r.end]) }
 
@@ -81,8 +103,9 @@ func (s *shape) from(cut int) keeping {
 }
 
 // dropped returns the ids of the messages that are not kept. Messages before the first kept user message are always
-// dropped.
+// dropped, and the answers of kept prompts never.
 func (s *shape) dropped(k keeping) []string {
+	s.keepAnswers(k)
 	var ids []string
 	begun := false
 	for i := range s.messages {

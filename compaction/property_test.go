@@ -131,6 +131,73 @@ func lastUser(messages []Message) int {
 	return last
 }
 
+// unanswered returns the id of a prompt that is kept without the reply that ended its exchange.
+func unanswered(h History, p Plan) string {
+	for i, m := range h.Messages {
+		end := i + 1
+		for end < len(h.Messages) && h.Messages[end].Role != history.RoleUser {
+			end++
+		}
+		last := h.Messages[end-1]
+		answered := last.Role == history.RoleAssistant && !last.Calls
+		if m.Role == history.RoleUser && answered && !slices.Contains(p.Drop, m.ID) && slices.Contains(p.Drop, last.ID) {
+			return m.ID
+		}
+	}
+	return ""
+}
+
+// However often a history is compacted, and by which strategies, no prompt is without its answer, also if parts of other
+// exchanges follow it.
+func TestF22RepeatedPlansKeepAnswers(t *testing.T) {
+	plans := 0
+	for seed := range uint64(500) {
+		r := rand.New(rand.NewPCG(seed, 22))
+		whole := randomHistory(r, seed%2 == 0)
+		for i := range whole.Messages {
+			m := &whole.Messages[i]
+			if i > 0 {
+				m.Exchange = whole.Messages[i-1].Exchange
+			}
+			if m.Role == history.RoleUser {
+				m.Exchange++
+			}
+		}
+		left := whole
+		for range 4 {
+			s, n := named(t, []string{Topic, Rolling, Prune, Middle, Window}[r.IntN(5)]), randomNumbers(r)
+			p := s.Plan(left, n, Boundary{Index: r.IntN(len(left.Messages)+2) - 1, Confidence: r.Float64()})
+			left = after(left, p)
+			if !p.Empty() {
+				plans++
+			}
+			var gone Plan
+			for _, m := range whole.Messages {
+				if !slices.ContainsFunc(left.Messages, func(l Message) bool { return l.ID == m.ID }) {
+					gone.Drop = append(gone.Drop, m.ID)
+				}
+			}
+			if id := unanswered(whole, gone); id != "" {
+				t.Fatalf("seed %d: %s is kept without its answer: %+v", seed, id, left.Messages)
+			}
+		}
+	}
+	if plans < 500 {
+		t.Errorf("only %d plans removed messages", plans)
+	}
+}
+
+// A plan never keeps a prompt without its answer: the model would carry it out again.
+func TestF22PlansKeepAnswersWithTheirPrompts(t *testing.T) {
+	for _, tidy := range []bool{true, false} {
+		everyPlan(t, tidy, func(t *testing.T, _ Strategy, h History, n Numbers, p Plan) {
+			if id := unanswered(h, p); id != "" {
+				t.Errorf("%s is kept without its answer", id)
+			}
+		})
+	}
+}
+
 // splitBatch returns the id of an assistant message of which only some results are kept.
 func splitBatch(h History, p Plan) string {
 	for i, m := range h.Messages {

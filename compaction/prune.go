@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// prune summarizes all steps when their number reaches the threshold. Without summaries it keeps the first steps, the
-// last ones and all failures. A step is an assistant message with its tool results.
+// prune summarizes all steps when their number reaches the threshold, but for the answer of the newest prompt. Without
+// summaries it keeps the first steps, the last ones, all failures, and the answers of the prompts of these. A step is an
+// assistant message with its tool results.
 type prune struct{}
 
 func (prune) NeedsBoundary() bool { return false }
@@ -33,13 +34,14 @@ func (prune) Plan(h History, n Numbers, _ Boundary) Plan {
 	if n.NoSummary {
 		return s.pruned(n)
 	}
-	drop := s.dropped(s.withoutSteps())
+	k := s.withoutSteps()
+	drop := s.dropped(k)
 	return Plan{
 		Drop:      drop,
 		Summarise: drop,
 		Budget:    n.SummaryBudgetTokens,
 		Rewrite:   true,
-		Reason:    fmt.Sprintf("%d steps summarised", steps),
+		Reason:    fmt.Sprintf("%d steps summarised", steps-s.stepsKept(k)),
 	}
 }
 
@@ -47,6 +49,19 @@ func (s *shape) steps() int {
 	sum := 0
 	for i := range s.exchanges {
 		sum += len(s.exchanges[i].steps)
+	}
+	return sum
+}
+
+// stepsKept returns how many steps are kept.
+func (s *shape) stepsKept(k keeping) int {
+	sum := 0
+	for i := range s.exchanges {
+		for _, step := range s.exchanges[i].steps {
+			if k[step.start] {
+				sum++
+			}
+		}
 	}
 	return sum
 }

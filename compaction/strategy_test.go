@@ -132,8 +132,8 @@ func TestPruneKeepsFirstLastAndFailures(t *testing.T) {
 func TestPruneSummarisesAllSteps(t *testing.T) {
 	h := stepsOf(5, false)
 	plan := named(t, Prune).Plan(h, steps, NoBoundary)
-	if got := kept(h, plan); got != "u5" || len(plan.Summarise) != 9 {
-		t.Errorf("kept %s, summarised %v", got, plan.Summarise)
+	if got := kept(h, plan); got != "u5 m5" || len(plan.Summarise) != 8 || plan.Reason != "4 steps summarised" {
+		t.Errorf("kept %s, summarised %v, %s", got, plan.Summarise, plan.Reason)
 	}
 }
 
@@ -210,10 +210,10 @@ func TestWindow(t *testing.T) {
 	h := talk(exchanges(25, 10)...) // 50 messages
 	for room, want := range map[int]string{
 		500: ids(1, 50),
-		65:  ids(1, 1, 46, 50),
-		60:  ids(1, 1, 46, 50),
-		59:  ids(1, 1, 47, 50),
-		15:  ids(1, 1, 49, 49), // the first and the newest user message are always kept
+		65:  ids(1, 2, 47, 50),
+		60:  ids(1, 2, 47, 50),
+		59:  ids(1, 2, 48, 50),
+		15:  ids(1, 2, 49, 50), // the first and the newest user message are always kept, with their answers
 	} {
 		plan := named(t, Window).Plan(h, Numbers{RoomTokens: room}, NoBoundary)
 		if got := kept(h, plan); got != want {
@@ -229,7 +229,7 @@ func TestWindowFillsOnlyAPartOfItsRoom(t *testing.T) {
 	h := talk(exchanges(25, 10)...) // 500 tokens
 	n := Numbers{RoomTokens: 100, FillTokens: 60, TriggerTokens: 1}
 	plan := named(t, Window).Plan(h, n, NoBoundary)
-	if got := kept(h, plan); got != ids(1, 1, 46, 50) {
+	if got := kept(h, plan); got != ids(1, 2, 47, 50) {
 		t.Errorf("kept %s", got)
 	}
 	if h = applied(h, Outcome{Result: Compacted, Plan: plan}); named(t, Window).Fill(h, n).Due {
@@ -240,7 +240,7 @@ func TestWindowFillsOnlyAPartOfItsRoom(t *testing.T) {
 func TestWindowLeavesRoomForItsDigest(t *testing.T) {
 	h := talk(exchanges(25, 10)...)
 	plan := named(t, Window).Plan(h, Numbers{RoomTokens: 80, SummaryBudgetTokens: 20}, NoBoundary)
-	if got := kept(h, plan); got != ids(1, 1, 46, 50) || !plan.Words || plan.Budget != 20 {
+	if got := kept(h, plan); got != ids(1, 2, 47, 50) || !plan.Words || plan.Budget != 20 {
 		t.Errorf("kept %s, %+v", got, plan)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// window keeps the first user message and the newest messages that fit the room.
+// window keeps the first user message with its answer, and the newest messages that fit the room.
 type window struct{}
 
 func (window) NeedsBoundary() bool { return false }
@@ -24,6 +24,7 @@ func (window) Plan(h History, n Numbers, _ Boundary) Plan {
 	}
 	k := s.none()
 	k[s.exchanges[0].start] = true
+	s.keepAnswers(k)
 	room := cmp.Or(n.FillTokens, n.RoomTokens) - max(h.SummaryTokens, n.SummaryBudgetTokens)
 	for i := range k {
 		if k[i] {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"strata/history"
 	"strata/server/wire"
 	"strata/tokens"
 )
@@ -25,11 +26,17 @@ func TestBreakdownIsTheNextRequest(t *testing.T) {
 				}
 				w.clock.advance(time.Duration(1+w.r.IntN(8)) * time.Minute)
 				before := w.breakdown()
+				l := w.stored(w.sid)
+				view := history.NewLog(l.Heads, l.Edits).View()
+				open := len(view) > 0 && view[len(view)-1].Role != history.RoleAssistant // a reply separates the prompt from it
 				text := w.say(w.r.IntN(40))
 				w.answer = w.say(w.r.IntN(40))
 				w.did("prompt")
 				w.prompt(text)
 				want := before.Used + count(text) + tokens.MessageOverhead
+				if open {
+					want += count("(no answer)") + tokens.MessageOverhead
+				}
 				call := w.lastCall()
 				sum := 0
 				for _, n := range call.Categories {

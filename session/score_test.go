@@ -51,7 +51,7 @@ func TestFilesNotTouchedLatelyGoFirst(t *testing.T) {
 	m.answer("yes")
 	again := m.restarted()
 	for name, m := range map[string]*managed{"running": m, "restarted": again} {
-		m.document("notes", wordsOf(1500), true) // 1,500 of 3,000 tokens: two of the files must be evicted
+		m.document("notes", wordsOf(1480), true) // 1,480 of 3,000 tokens: two of the files must be evicted
 		m.ask("and now?")
 		if diff := cmp.Diff([]string{"file:b.go", "file:c.go"}, m.leftFiles()); diff != "" {
 			t.Errorf("%s: %s", name, diff)

@@ -14,6 +14,8 @@ type Entry struct {
 	// BlockEnd closes a content block. All entries after the previous BlockEnd up to this one form one block.
 	BlockEnd bool
 	Mark     bool // has a cache mark at its end
+	// Before is the reply that separates the entry from those before it. It is a block of its own.
+	Before Separation
 
 	Dead bool // unused, kept because removing it would cost more; see Plan.Dead
 	Tier Tier
@@ -22,6 +24,7 @@ type Entry struct {
 
 	partial    bool
 	unmarkable bool
+	side       side
 	chg        int    // request in which its content last changed
 	marked     bool   // had a mark when it was sent
 	prefix     prefix // of all entries up to and including this one
@@ -46,7 +49,7 @@ func newEntry(it *Item, now, chg int) Entry {
 	}
 	return Entry{
 		Kind: kind, Key: it.Key, Blob: it.Hash, Rev: it.Rev, Tokens: it.Tokens, Blocks: it.blocks(),
-		partial: it.Partial, unmarkable: it.Unmarkable, Born: now, chg: chg,
+		partial: it.Partial, unmarkable: it.Unmarkable, side: sideOf(it), Born: now, chg: chg,
 	}
 }
 
@@ -67,6 +70,9 @@ func seal(entries []Entry, from int) {
 		if e.BlockEnd {
 			buf = append(buf, '.')
 		}
+		for range e.Before {
+			buf = append(buf, ':')
+		}
 		buf = append(buf, 0)
 		buf = append(buf, e.Blob...)
 		e.prefix = sha256.Sum256(buf)
@@ -74,15 +80,16 @@ func seal(entries []Entry, from int) {
 	}
 }
 
-// closeBlocks sets the block boundaries of entries[from:]. These form one block each: a message, the entries of one kind
-// in the leading system part, and any other run of entries between messages.
+// closeBlocks sets the block boundaries of entries[from:], and what separates them. These form one block each: a message,
+// a summary, the entries of one kind in the leading system part, and any other run of entries between messages.
 func closeBlocks(entries []Entry, from int) {
 	leading := leadEnd(entries)
 	for i := from; i < len(entries); i++ {
 		e := &entries[i]
 		e.BlockEnd = e.BlockEnd || i+1 == len(entries) || e.Kind.inConversation() || entries[i+1].Kind.inConversation() ||
-			i+1 == leading || i < leading && e.Kind != entries[i+1].Kind
+			i+1 == leading || i < leading && e.Kind != entries[i+1].Kind || i >= leading && (e.side == sideSummary || entries[i+1].side == sideSummary)
 	}
+	separate(entries, from)
 }
 
 // leadEnd returns the number of entries in the leading system part.
@@ -139,6 +146,9 @@ func blocks(entries []Entry) int {
 	for i := range entries {
 		if entries[i].BlockEnd {
 			n += entries[i].Blocks
+		}
+		if entries[i].Before != NotSeparated {
+			n++
 		}
 	}
 	return n

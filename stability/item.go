@@ -51,6 +51,10 @@ type Item struct {
 	Partial bool `json:"partial,omitempty"`
 	// User is set for messages written by the user. Context updates precede the newest of them.
 	User bool `json:"user,omitempty"`
+	// Open is set for messages that end with results of tools: the assistant has not replied to them.
+	Open bool `json:"open,omitempty"`
+	// Alone is set for content that must be a message of its own: a summary.
+	Alone bool `json:"alone,omitempty"`
 	// Unmarkable forbids a cache mark at the end of the item, because it ends with thinking.
 	Unmarkable bool `json:"unmarkable,omitempty"`
 }

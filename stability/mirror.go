@@ -153,16 +153,18 @@ func (m *Mirror) longest(entries []Entry, now time.Time) int {
 	blocks := 0
 	for n := len(entries); n > 0; n-- {
 		e := &entries[n-1]
-		if !e.BlockEnd {
-			continue
+		if e.BlockEnd {
+			if blocks >= lookBack {
+				break
+			}
+			if m.holds(e.prefix, now) {
+				return n
+			}
+			blocks += e.Blocks
 		}
-		if blocks >= lookBack {
-			break
+		if e.Before != NotSeparated {
+			blocks++
 		}
-		if m.holds(e.prefix, now) {
-			return n
-		}
-		blocks += e.Blocks
 	}
 	return 0
 }

@@ -106,7 +106,7 @@ func inherit(entries, earlier []Entry) int {
 	n := 0
 	for n < min(len(entries), len(earlier)) {
 		a, b := &entries[n], &earlier[n]
-		if a.Blob != b.Blob || a.Kind != b.Kind || a.BlockEnd != b.BlockEnd {
+		if a.Blob != b.Blob || a.Kind != b.Kind || a.BlockEnd != b.BlockEnd || a.Before != b.Before {
 			break
 		}
 		a.prefix = b.prefix

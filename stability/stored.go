@@ -20,6 +20,9 @@ type storedEntry struct {
 	Dead       bool   `json:"dead,omitempty"`
 	Partial    bool   `json:"partial,omitempty"`
 	Unmarkable bool   `json:"unmarkable,omitempty"`
+
+	Before Separation `json:"before,omitempty"`
+	Side   side       `json:"side,omitempty"`
 }
 
 func (l *log) sent() []Entry { return l.entries }
@@ -29,7 +32,7 @@ func (l *log) save() any {
 	for i := range l.entries {
 		e := &l.entries[i]
 		out[i] = storedEntry{e.Kind, e.Key, e.Blob, e.Rev, e.Tokens, e.Blocks, e.Born, e.chg,
-			e.BlockEnd, e.marked, e.Dead, e.partial, e.unmarkable}
+			e.BlockEnd, e.marked, e.Dead, e.partial, e.unmarkable, e.Before, e.side}
 	}
 	return out
 }
@@ -54,7 +57,7 @@ func (l *log) load(data []byte, answered int) error {
 		}
 		based[s.Key] = based[s.Key] || s.Kind == Base
 		entries[i] = Entry{Kind: s.Kind, Key: s.Key, Blob: s.Blob, Rev: s.Rev, Tokens: s.Tokens, Blocks: s.Blocks, Born: s.Born,
-			chg: s.Chg, BlockEnd: s.BlockEnd, marked: s.Marked, Dead: s.Dead, partial: s.Partial, unmarkable: s.Unmarkable}
+			chg: s.Chg, BlockEnd: s.BlockEnd, marked: s.Marked, Dead: s.Dead, partial: s.Partial, unmarkable: s.Unmarkable, Before: s.Before, side: s.Side}
 	}
 	seal(entries, 0)
 	relabel(entries, answered-1)
@@ -73,6 +76,8 @@ func (s *storedEntry) check(answered int) error {
 		return fmt.Errorf("%s with revision %q", s.Kind, s.Rev)
 	case s.Tokens < 0 || s.Tokens > maxTokens || s.Blocks < 1 || s.Blocks > maxTokens:
 		return fmt.Errorf("invalid size: %d tokens, %d blocks", s.Tokens, s.Blocks)
+	case s.Before < NotSeparated || s.Before > Unanswered || s.Side < sideContext || s.Side > sideSummary:
+		return fmt.Errorf("invalid separation: %d, side %d", s.Before, s.Side)
 	case s.Born < 0 || s.Born >= answered || s.Chg < -entryN[L0] || s.Chg >= answered:
 		return fmt.Errorf("invalid age: born %d, changed %d, of %d", s.Born, s.Chg, answered)
 	}

@@ -198,7 +198,7 @@ func (s *State) loopView() *loop.View {
 func (s *State) fitting(c *collected) fit.Request {
 	return fit.Request{
 		Items: c.items, Files: c.files, Told: c.told, Omitted: s.Omitted, Budget: &s.Profile.Budget,
-		Limit: s.Capacity(s.Room()), Goal: s.Capacity(int(float64(s.Room()) * fit.KeepShare)),
+		Limit: s.Capacity(s.Room()), Goal: s.Capacity(int(float64(s.Room()) * fit.KeepShare)), Between: s.separators,
 		History: s.Capacity(s.Profile.Budget.HistoryTokens), Bytes: content.RequestBytes(&s.Model),
 		Counter: s.Counter, Cache: s.Cache, Pictures: s.Pictures, Read: s.read, Name: s.fileName,
 		Log: s.Log.With(slog.String("session", s.Session)), Documents: s,

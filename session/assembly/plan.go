@@ -53,7 +53,7 @@ func (s *State) layOut(ctx context.Context, items []fit.Item, tools []llm.Tool) 
 	p.cache = cacheName(s.Model, s.Thought, set)
 	p.mirror = s.Mirrors.Of(p.cache, s.Now())
 	request := stability.Request{
-		Now: s.Now(), Window: s.Capacity(s.Model.Window), Room: max(s.Capacity(s.Room())-p.overhead, 1),
+		Now: s.Now(), Window: s.Capacity(s.Model.Window), Room: max(s.Capacity(s.Room())-p.overhead-s.separators(items), 1),
 		Cache: stability.Cache{
 			Mirror: p.mirror, Automatic: !s.Model.Marks, Minimum: s.Model.MinCacheTokens, Prices: relative(s.Model.Price),
 		},

@@ -42,6 +42,8 @@ func (s *State) render(ctx context.Context, c *collected, p *planned, fitted *fi
 	}
 	r.files(fitted.Items)
 	r.built.Categories, r.built.Documents = account(p)
+	r.built.Categories[fit.CategoryOverhead] += r.separators
+	r.built.Counted += r.separators
 	return r.built, nil
 }
 
@@ -70,6 +72,8 @@ type renderer struct {
 	size     int                       // of that block, in tokens
 	kind     llm.EntryKind             // of that block
 	begun    bool                      // an entry was added that is not part of the leading system part
+
+	separators int // tokens of the replies that separate entries
 }
 
 // load gets the bytes of the entries that no item has: those of earlier requests and the messages are read from the store,
@@ -132,6 +136,7 @@ func (r *renderer) loadMessages(ctx context.Context, seqs []int64) error {
 func (r *renderer) entry(e *stability.Entry) error {
 	mark := markOf(r.plan.Plan, e)
 	r.begun = r.begun || !leads(e.Kind)
+	r.separate(e)
 	if e.Kind == stability.Message {
 		for i, v := range r.byKey[e.Key].Messages {
 			m := history.Patched(r.messages[v.Seq], v.Patches)

@@ -127,7 +127,7 @@ func outline(s *assembly.State) compaction.History {
 		Summary: s.Summary.Text, SummaryTokens: s.Summary.Tokens, Summarised: s.Summary.Exchanges, Messages: make([]compaction.Message, len(s.View)),
 	}
 	for i, v := range s.View {
-		h.Messages[i] = compaction.Message{ID: v.ID, Role: v.Role, Tokens: v.Tokens, Calls: v.HasCalls}
+		h.Messages[i] = compaction.Message{ID: v.ID, Role: v.Role, Tokens: v.Tokens, Calls: v.HasCalls, Exchange: v.Exchange}
 	}
 	return h
 }

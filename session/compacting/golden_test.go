@@ -106,7 +106,7 @@ are summarized in at most 500 tokens (summary_budget_tokens).`,
 	{
 		name: "steps", profile: "steps", window: 32_000, reported: 8_201,
 		about: `A step is a reply with its tool results. At 5 steps (summary_threshold), all of them are summarized in at most 500 tokens
-(summary_budget_tokens). Only the newest prompt is always kept. Before, the history exceeds its budget of 6,250 tokens, so
+(summary_budget_tokens). Only the newest prompt and its answer are kept. Before, the history exceeds its budget of 6,250 tokens, so
 that request is filled greedily to 70 % of the budget, 4,375 tokens, besides the system prompt and the new prompt.`,
 	},
 	{

@@ -14,13 +14,16 @@ import (
 // truncates by shares.
 func (f *fitter) fillsGreedily() bool { return f.Budget.CodeShare+f.Budget.HistoryShare > 0 }
 
-// greedy picks items in order, skipping any that exceed the remaining room.
+// greedy picks items in order, skipping any that exceed the remaining room, and prompts whose answer was skipped.
 func greedy(items []Item, order []int, room int) map[int]bool {
-	in := make(map[int]bool, len(order))
+	in, skipped, answers := make(map[int]bool, len(order)), make(map[int]bool), answersOf(items)
 	for _, i := range order {
-		if size := items[i].Size(); size <= room {
+		answer, ok := answers[i]
+		if size := items[i].Size(); size <= room && (!ok || !skipped[answer]) {
 			room -= size
 			in[i] = true
+		} else {
+			skipped[i] = true
 		}
 	}
 	return in
@@ -39,7 +42,7 @@ func (f *fitter) fill(order []int, room, most int) {
 	}
 	order = slices.DeleteFunc(slices.Clone(order), func(i int) bool { return f.items[i].Size() > most })
 	slices.Reverse(order)
-	fixed := Size(f.items)
+	fixed := f.size()
 	for _, i := range order {
 		fixed -= f.items[i].Size()
 	}
@@ -65,7 +68,7 @@ func (f *fitter) fitHistory(ctx context.Context) error {
 	}
 	goal := int(float64(f.History) * KeepShare)
 	order := slices.DeleteFunc(evictable(f.items, goal), func(i int) bool { return !isHistory(&f.items[i]) })
-	f.fill(order, goal+Size(f.items)-historySize(f.items), goal)
+	f.fill(order, goal+f.size()-historySize(f.items), goal)
 	if over := historySize(f.items) - goal; over > 0 && historySize(f.items) > f.History {
 		return f.truncateGroup(ctx, isHistory, over)
 	}
@@ -103,7 +106,7 @@ func isCode(it *Item) bool {
 // other does not need.
 func (f *fitter) truncateShares(ctx context.Context) error {
 	code, talk := groupSize(f.items, isCode), groupSize(f.items, isHistory)
-	forCode, forTalk := shared(f.Goal-(Size(f.items)-code-talk), code, talk, f.Budget.CodeShare, f.Budget.HistoryShare)
+	forCode, forTalk := shared(f.Goal-(f.size()-code-talk), code, talk, f.Budget.CodeShare, f.Budget.HistoryShare)
 	if err := f.truncateGroup(ctx, isCode, code-forCode); err != nil {
 		return err
 	}
@@ -149,8 +152,8 @@ func (f *fitter) truncateGroup(ctx context.Context, in func(*Item) bool, over in
 			return err
 		}
 		if !shorter {
-			f.omit(&f.items[i])
-			f.items = slices.Delete(f.items, i, i+1)
+			f.without(map[int]bool{i: true})
+			continue
 		}
 		f.settle(f.items)
 	}

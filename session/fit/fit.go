@@ -38,6 +38,8 @@ type Request struct {
 	Log      *slog.Logger
 
 	Documents Documents
+	// Between returns how many tokens the replies between items have at most that belong to no item; nil for none.
+	Between func(items []Item) int
 	// Notes returns the notes of a request with these other items and this conversation, and the availability of files that
 	// they tell. untold are the keys of evicted notes.
 	Notes func(others, talk []Item, files []filecontext.Entry, untold []string) (notes []Item, told map[string]string)
@@ -76,6 +78,14 @@ func newFitter(r Request) *fitter {
 	return &fitter{Request: r, items: slices.Clone(r.Items), files: r.Files, told: r.Told, untold: r.Untold}
 }
 
+// size returns the counted tokens of the request.
+func (f *fitter) size() int {
+	if f.Between == nil {
+		return Size(f.items)
+	}
+	return Size(f.items) + f.Between(f.items)
+}
+
 func (f *fitter) result() Result {
 	return Result{Items: f.items, Files: f.files, Told: f.told, Omitted: f.omitted, Changes: f.changes, Untold: f.untold}
 }
@@ -85,14 +95,14 @@ func (f *fitter) result() Result {
 func Fit(ctx context.Context, r Request) (Result, error) {
 	f := newFitter(r)
 	if share := f.fitBytes(); share < 1 {
-		f.Limit = min(f.Limit, int(float64(Size(f.items))*share))
+		f.Limit = min(f.Limit, int(float64(f.size())*share))
 		f.Goal = min(f.Goal, int(float64(f.Limit)*KeepShare))
 	}
 	for _, step := range []func(context.Context) error{f.fitHistory, f.dedupe, f.evict, f.truncate} {
 		if err := step(ctx); err != nil {
 			return Result{}, err
 		}
-		if Size(f.items) <= f.Limit {
+		if f.size() <= f.Limit {
 			break
 		}
 	}
@@ -115,7 +125,7 @@ func (f *fitter) evict(ctx context.Context) error {
 		return nil
 	}
 	f.fill(evictable(f.items, f.Goal), f.Goal, f.Goal)
-	if Size(f.items) > f.Limit {
+	if f.size() > f.Limit {
 		return f.truncateShares(ctx)
 	}
 	return nil
@@ -124,7 +134,7 @@ func (f *fitter) evict(ctx context.Context) error {
 // prune evicts items, the lowest priority and the oldest of equal ones first. Files larger than the goal are truncated
 // afterwards; half of the goal is kept for them.
 func (f *fitter) prune() {
-	left, gone := Size(f.items), make(map[int]bool)
+	left, gone := f.size(), make(map[int]bool)
 	large := 0
 	for i := range f.items {
 		if oversized(&f.items[i], f.Goal) {
@@ -149,8 +159,9 @@ func (f *fitter) logEvicted(it *Item, left int) {
 	f.Log.Debug("evicted", slog.String("item", it.Key), slog.Int("tokens", it.Size()), slog.Int("score", it.Priority), slog.Int("left", left))
 }
 
-// without evicts the items with these indices.
+// without evicts the items with these indices, and the prompts of the answers among them.
 func (f *fitter) without(gone map[int]bool) {
+	withPrompts(f.items, gone)
 	kept := make([]Item, 0, len(f.items))
 	for i := range f.items {
 		if gone[i] {

@@ -101,7 +101,7 @@ func MessageItem(messages []history.Viewed) Item {
 		it.Blocks += v.Blocks
 	}
 	it.Key, it.Kind, it.Hash = MessagePrefix+messages[0].ID, stability.Message, identity(messages)
-	it.User = messages[0].Role == history.RoleUser
+	it.User, it.Open = messages[0].Role == history.RoleUser, messages[len(messages)-1].Role == history.RoleTool
 	return it
 }
 
@@ -154,13 +154,16 @@ func batch(view []history.Viewed) int {
 	return n
 }
 
-// Marked returns the conversation with a marker for so many omitted messages after the first message, unless that is the
-// newest.
+// Marked returns the conversation with a marker for so many omitted messages after the first exchange, or after the first
+// message if there is only one exchange, unless that message is the newest.
 func Marked(talk []Item, omitted int, counter *tokens.Counter) []Item {
 	if omitted == 0 || len(talk) == 0 {
 		return talk
 	}
-	at := min(1, len(talk)-1)
+	at, first := min(1, len(talk)-1), talk[0].Messages[0].Exchange
+	if end := slices.IndexFunc(talk, func(it Item) bool { return it.Messages[0].Exchange != first }); talk[0].User && end >= 0 {
+		at = end
+	}
 	return slices.Concat(talk[:at], []Item{omittedItem(omitted, counter)}, talk[at:])
 }
 

@@ -53,7 +53,7 @@ func ageGroup(it *Item) int {
 }
 
 // evictable returns the indices of the items that may be evicted, in the order of eviction: not the pinned ones, the
-// user's first message, the newest message or the last two of the others. Nor files that are larger than goal: they could
+// user's first message with its answer, the newest message or the last two of the others. Nor files that are larger than goal: they could
 // never come back whole, so they are truncated afterwards.
 func evictable(items []Item, goal int) []int {
 	var order, talk []int
@@ -66,9 +66,9 @@ func evictable(items []Item, goal int) []int {
 		}
 	}
 	const kept = 3 // the newest message and the last two of the others
-	first := firstOfUser(items)
+	first, answer := firstExchange(items)
 	for n, i := range talk {
-		if i != first && n < len(talk)-kept {
+		if i != first && i != answer && n < len(talk)-kept {
 			order = append(order, i)
 		}
 	}
@@ -81,6 +81,15 @@ func oversized(it *Item, goal int) bool { return it.File != nil && it.Size() > g
 // firstOfUser returns the index of the user's first message, -1 for none.
 func firstOfUser(items []Item) int {
 	return slices.IndexFunc(items, func(it Item) bool { return it.Kind == stability.Message && it.User })
+}
+
+// firstExchange returns the indices of the user's first message and of its answer, -1 for what there is not.
+func firstExchange(items []Item) (prompt, answer int) {
+	prompt = firstOfUser(items)
+	if answer, ok := answersOf(items)[prompt]; ok {
+		return prompt, answer
+	}
+	return prompt, -1
 }
 
 // newestMessage returns the index of the newest message, -1 for none.

@@ -17,21 +17,21 @@ import (
 const leastShown = 32
 
 // truncate makes what cannot be evicted fit, the largest item first. Files and documents are truncated, down to the goal
-// if enough of them remains; messages and notes are evicted whole. The user's first message is truncated as the last
-// resort.
+// if enough of them remains; messages and notes are evicted whole. The user's first message and its answer are truncated as
+// the last resort.
 func (f *fitter) truncate(ctx context.Context) error {
-	for Size(f.items) > f.Limit {
+	for f.size() > f.Limit {
 		i := largest(f.items)
 		if i < 0 {
 			return f.lastResort(ctx)
 		}
 		it := &f.items[i]
-		switch want := wanted(it, Size(f.items), f.Goal, f.Limit); {
+		switch want := wanted(it, f.size(), f.Goal, f.Limit); {
 		case it.File != nil && f.shortenFile(it, want):
 		case it.Document != nil && f.shortenDocument(it, want):
 		default:
-			f.omit(it)
-			f.items = slices.Delete(f.items, i, i+1)
+			f.without(map[int]bool{i: true})
+			continue
 		}
 		f.settle(f.items)
 	}
@@ -40,11 +40,12 @@ func (f *fitter) truncate(ctx context.Context) error {
 
 // largest returns the index of the largest item that can be truncated or evicted, -1 for none.
 func largest(items []Item) int {
-	first, newest, largest := firstOfUser(items), newestMessage(items), -1
+	first, answer := firstExchange(items)
+	newest, largest := newestMessage(items), -1
 	for i := range items {
 		it := &items[i]
 		movable := it.File != nil || it.Kind == stability.Document || it.Kind == stability.Note ||
-			it.Kind == stability.Message && i != first && i != newest
+			it.Kind == stability.Message && i != first && i != answer && i != newest
 		if movable && (largest < 0 || before(it, &items[largest])) {
 			largest = i
 		}
@@ -125,28 +126,39 @@ func DocumentVersion(d *history.Document) string {
 	return fmt.Sprintf("%s@%d", Hash(d.Text), d.At.UnixMicro())
 }
 
-// lastResort truncates the user's first message, or evicts it if truncation does not suffice. If that is the newest
-// message nothing can be evicted.
+// lastResort truncates the user's first message or its answer, the larger one, or evicts both if truncation does not
+// suffice. If the message is the newest one nothing can be evicted.
 func (f *fitter) lastResort(ctx context.Context) error {
 	for {
-		i := firstOfUser(f.items)
-		if i < 0 || i == newestMessage(f.items) || Size(f.items) <= f.Limit {
+		first, answer := firstExchange(f.items)
+		newest := newestMessage(f.items)
+		if first < 0 || first == newest || f.size() <= f.Limit {
 			break
 		}
-		over := Size(f.items) - f.Goal
+		if answer == newest {
+			answer = -1 // stays as it is
+		}
+		i := first
+		if answer >= 0 && f.items[answer].Size() > f.items[first].Size() {
+			i = answer
+		}
+		over := f.size() - f.Goal
 		if f.items[i].Tokens-over < leastShown {
-			over = Size(f.items) - f.Limit
+			over = f.size() - f.Limit
 		}
 		shorter, err := f.shortenMessages(ctx, &f.items[i], over)
 		if err != nil {
 			return err
 		}
 		if !shorter {
-			f.omit(&f.items[i])
-			f.settle(slices.Delete(f.items, i, i+1))
+			gone := map[int]bool{first: true}
+			if answer >= 0 {
+				gone[answer] = true
+			}
+			f.without(gone)
 		}
 	}
-	if Size(f.items) > f.Limit { // not even the marker of omitted messages fits
+	if f.size() > f.Limit { // not even the marker of omitted messages fits
 		f.items = slices.DeleteFunc(f.items, func(it Item) bool { return it.Key == OmittedKey })
 	}
 	return nil

@@ -234,7 +234,7 @@ func (v *View) SummaryItems() []fit.Item {
 	}
 	text := fmt.Sprintf("# Progress Summary (iterations 1-%d)\n\n%s\n", v.Summary.Through, strings.TrimSpace(v.Summary.Text))
 	it := v.item(fit.SummaryPrefix+v.Summary.Edit, text)
-	it.Priority, it.Pinned = fit.PrioritySummary, true
+	it.Priority, it.Pinned, it.Alone = fit.PrioritySummary, true, true
 	return []fit.Item{it}
 }
 

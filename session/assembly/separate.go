@@ -1,0 +1,47 @@
+package assembly
+
+import (
+	"strata/history"
+	"strata/llm"
+	"strata/session/fit"
+	"strata/stability"
+	"strata/tokens"
+)
+
+// separations are the replies that separate the entries of a request.
+var separations = map[stability.Separation]string{
+	stability.Acknowledged: "Understood.",
+	stability.Unanswered:   "(no answer)",
+}
+
+// separate adds the reply to the request that separates an entry from those before it.
+func (r *renderer) separate(e *stability.Entry) {
+	words := separations[e.Before]
+	if words == "" {
+		return
+	}
+	size := separationTokens(r.Counter, e.Before)
+	r.separators += size
+	r.add(llm.Entry{Kind: llm.EntryMessage, Role: history.RoleAssistant, Blocks: []history.Block{{Type: history.BlockText, Text: words}}}, size)
+}
+
+func separationTokens(counter *tokens.Counter, s stability.Separation) int {
+	return counter.Count(separations[s]) + tokens.MessageOverhead
+}
+
+// separators returns how many tokens the replies that separate items have at most: that depends on their order.
+func (s *State) separators(items []fit.Item) int {
+	summaries, prompts, open := 0, 0, false
+	for i := range items {
+		switch it := &items[i]; {
+		case it.Alone:
+			summaries++
+		case it.Kind == stability.Message:
+			if it.User && open {
+				prompts++
+			}
+			open = it.User || it.Open
+		}
+	}
+	return 2*summaries*separationTokens(s.Counter, stability.Acknowledged) + prompts*separationTokens(s.Counter, stability.Unanswered)
+}

@@ -98,9 +98,11 @@ type sessionHost struct{ *backend }
 
 func (h sessionHost) Changed(id string, state session.State) { h.monitors.state(id, state) }
 func (h sessionHost) Ended(id, epoch string)                 { h.sessions.ended(id, epoch) }
-func (h sessionHost) Allowed(folder string) error            { return h.folders.Allowed(folder) }
-func (h sessionHost) Describe(err error) history.Failure     { return h.describe(err) }
-func (h sessionHost) Keep(change history.Change) error       { return h.recovery.keep(change) }
+func (h sessionHost) Allowed(ctx context.Context, folder string) error {
+	return h.folders.Allowed(ctx, folder)
+}
+func (h sessionHost) Describe(err error) history.Failure { return h.describe(err) }
+func (h sessionHost) Keep(change history.Change) error   { return h.recovery.keep(change) }
 func (h sessionHost) Restore(ctx context.Context, id string) error {
 	return h.recovery.restore(ctx, id)
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,23 +30,23 @@ type choices struct {
 }
 
 // newChoices returns the choices of a stored session.
-func newChoices(deps *Deps, record history.Session) *choices {
+func newChoices(ctx context.Context, deps *Deps, record history.Session) *choices {
 	c := &choices{deps: deps, record: record}
-	c.rules = c.rulesFor(record.CWD)
+	c.rules = c.rulesFor(ctx, record.CWD)
 	c.renew()
 	return c
 }
 
 // rulesFor returns the rules of the session's folder. If they cannot be read the server's own are used, with a notice.
-func (c *choices) rulesFor(folder string) Rules {
-	if err := c.deps.Host.Allowed(folder); err != nil {
+func (c *choices) rulesFor(ctx context.Context, folder string) Rules {
+	if err := c.deps.Host.Allowed(ctx, folder); err != nil {
 		c.notices = append(c.notices, "The session works without its files: "+err.Error())
 		return c.deps.Rules
 	}
 	if c.deps.Workspaces == nil {
 		return c.deps.Rules
 	}
-	rules, err := c.deps.Workspaces.Rules(folder)
+	rules, err := c.deps.Workspaces.Rules(ctx, folder)
 	if err != nil {
 		c.notices = append(c.notices, "Ignoring .strata.yaml: "+err.Error())
 		return c.deps.Rules

@@ -1,13 +1,14 @@
 package session
 
 import (
+	"context"
 	"fmt"
-	"slices"
 
 	"strata/history"
 	"strata/session/content"
 	"strata/session/events"
 	"strata/session/mailbox"
+	"strata/session/workspace"
 )
 
 // options change a session's record: its choices, its title and its folders. They belong to the mailbox.
@@ -75,19 +76,19 @@ func (o *options) configured(told told, reply func(Configured, error)) {
 // SetRoots replaces the session's further roots, which must have been checked.
 func (o *options) SetRoots(roots []string, reply func(Info, error)) {
 	mailbox.Change(o.mailbox, reply, func() (work, error) {
-		update := o.choices.record
-		update.Roots = roots
-		return o.update(update, func() {
-			o.openFolders()
-			reply(o.info(), nil)
-		}), nil
+		cwd := o.choices.record.CWD
+		return func(ctx context.Context) (step, error) {
+			folders := workspace.OpenFolders(ctx, cwd, roots, o.deps.Files, o.deps.Host.Allowed)
+			return func() (work, error) {
+				update := o.choices.record
+				update.Roots = roots
+				return o.update(update, func() {
+					o.workspace.Use(folders)
+					reply(o.info(), nil)
+				}), nil
+			}, nil
+		}, nil
 	})
-}
-
-// openFolders opens the folders of the session's record.
-func (c *core) openFolders() {
-	record := c.choices.record
-	c.workspace.Open(slices.Concat([]string{record.CWD}, record.Roots), c.deps.Files, c.deps.Host.Allowed)
 }
 
 // Rename gives the session a title, which no rule replaces any more.

@@ -74,7 +74,7 @@ type bareHost struct{}
 
 func (bareHost) Changed(string, State)                 {}
 func (bareHost) Ended(string, string)                  {}
-func (bareHost) Allowed(string) error                  { return nil }
+func (bareHost) Allowed(context.Context, string) error { return nil }
 func (bareHost) Describe(error) history.Failure        { panic("cannot be described") }
 func (bareHost) Keep(history.Change) error             { return nil }
 func (bareHost) Restore(context.Context, string) error { return nil }

@@ -1,11 +1,15 @@
 package access
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"strata/internal/patience"
 )
 
 // Folders is the rule about the folders that sessions may work in: any but the root of the file system and the server's
@@ -26,9 +30,9 @@ func NewFolders(own string, roots []string) (*Folders, error) {
 		}
 	}
 	for _, root := range roots {
-		real, err := filepath.EvalSymlinks(root)
+		real, err := resolve(context.Background(), root)
 		if err != nil {
-			return nil, fmt.Errorf("workspaces.roots: %w", err)
+			return nil, fmt.Errorf("workspaces.roots: %s: %w", root, err)
 		}
 		f.roots = append(f.roots, real)
 	}
@@ -42,21 +46,34 @@ func (f *Folders) Check(dir string) (string, error) {
 		return "", errors.New("is not an absolute path")
 	}
 	dir = filepath.Clean(dir)
-	info, err := os.Stat(dir)
-	if err != nil || !info.IsDir() {
+	real, err := resolve(context.Background(), dir)
+	switch {
+	case errors.Is(err, patience.ErrNoResponse), errors.Is(err, patience.ErrTooMany):
+		return "", fmt.Errorf("cannot be opened: %w", err)
+	case err != nil:
 		return "", errors.New("is not an existing folder")
-	}
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return "", errors.New("cannot be resolved")
 	}
 	return dir, f.forbidden(real)
 }
 
+// resolve returns the path of a folder without links. Its disk may not respond: see patience.
+func resolve(ctx context.Context, dir string) (string, error) {
+	return patience.Do(ctx, patience.Files, dir, dir, func() (string, error) {
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			return "", err
+		}
+		if info, err := os.Stat(real); err != nil || !info.IsDir() {
+			return "", fs.ErrNotExist
+		}
+		return real, nil
+	})
+}
+
 // Allowed returns an error if sessions must not work in a folder, which need not exist: a session can be older than the
 // settings.
-func (f *Folders) Allowed(dir string) error {
-	real, err := filepath.EvalSymlinks(dir)
+func (f *Folders) Allowed(ctx context.Context, dir string) error {
+	real, err := resolve(ctx, dir)
 	if err != nil {
 		return nil // nothing can be read there
 	}

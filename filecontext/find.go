@@ -3,6 +3,7 @@ package filecontext
 import (
 	"cmp"
 	"context"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -59,7 +60,7 @@ func (r *Roots) Find(ctx context.Context, query string, limit int) ([]Found, err
 	if err != nil {
 		return nil, err
 	}
-	return files.best(candidates, min(limit, MaxFound), r.limits.Guard.ownFiles()), nil
+	return files.best(ctx, r, candidates, min(limit, MaxFound)), ctx.Err()
 }
 
 // list returns a listing that is at most SearchReuse old. The caller that receives from the cache channel makes the
@@ -124,13 +125,14 @@ func (l *listing) match(ctx context.Context, query string) ([]candidate, error) 
 }
 
 // best returns the first candidates that git does not ignore and that are not the program's own files.
-func (l *listing) best(candidates []candidate, limit int, own ownFiles) []Found {
+func (l *listing) best(ctx context.Context, r *Roots, candidates []candidate, limit int) []Found {
+	own := r.limits.Guard.ownFiles()
 	var out []Found
 	for _, c := range candidates {
 		if len(out) == limit {
 			break
 		}
-		if !l.rules[c.index].ignore(l.names[c.index]) && !l.isOwn(c.index, &own) {
+		if !l.rules[c.index].ignore(l.names[c.index]) && !l.isOwn(ctx, r, c.index, &own) {
 			out = append(out, Found{l.paths[c.index], c.score})
 		}
 	}
@@ -138,10 +140,11 @@ func (l *listing) best(candidates []candidate, limit int, own ownFiles) []Found 
 }
 
 // isOwn reports whether a path is that of one of the program's own files. Without such files it does not look at the disk.
-func (l *listing) isOwn(index int, own *ownFiles) bool {
+func (l *listing) isOwn(ctx context.Context, r *Roots, index int, own *ownFiles) bool {
 	if len(own.files) == 0 && len(own.folders) == 0 {
 		return false
 	}
-	info, err := os.Lstat(filepath.Join(l.places[index].path, filepath.FromSlash(l.names[index])))
+	ref := Ref{Path: l.paths[index], place: l.places[index], name: filepath.FromSlash(l.names[index])}
+	info, err := onDisk(ctx, r, ref, func() (fs.FileInfo, error) { return os.Lstat(filepath.Join(ref.place.path, ref.name)) })
 	return err == nil && own.isOne(info)
 }

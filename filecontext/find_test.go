@@ -157,13 +157,13 @@ func TestFindIsBounded(t *testing.T) {
 	}
 	deep := strings.Repeat("d/", 5)
 	files[deep+"file"] = ""
-	r, err := NewRoots(workspace(t, files), nil, Limits{WalkPaths: 10})
+	r, err := NewRoots(context.Background(), workspace(t, files), nil, Limits{WalkPaths: 10})
 	must(t, err)
 	if n := len(found(t, r, "", 0)); n > 10 {
 		t.Errorf("found %d files, want at most 10", n)
 	}
 	for depth, want := range map[int]bool{5: false, 6: true} {
-		r, err = NewRoots(workspace(t, files), nil, Limits{WalkDepth: depth})
+		r, err = NewRoots(context.Background(), workspace(t, files), nil, Limits{WalkDepth: depth})
 		must(t, err)
 		if got := slices.Contains(found(t, r, "", 0), deep+"file"); got != want {
 			t.Errorf("depth %d: the deep file was found: %v", depth, got)
@@ -242,7 +242,7 @@ func BenchmarkFind(b *testing.B) {
 	for i := range 5000 {
 		files[fmt.Sprintf("folder%02d/some_file_%04d.go", i%50, i)] = ""
 	}
-	r, err := NewRoots(workspace(b, files), nil, Limits{SearchReuse: 1})
+	r, err := NewRoots(context.Background(), workspace(b, files), nil, Limits{SearchReuse: 1})
 	must(b, err)
 	for b.Loop() {
 		found(b, r, "folder file 1234", 0)

@@ -1,13 +1,17 @@
 package filecontext
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+
+	"strata/internal/patience"
 )
 
 // Guard decides what sessions must not read, whatever their folders are: anything outside the configured folders, the
@@ -30,13 +34,15 @@ type GuardOptions struct {
 func NewGuard(opt GuardOptions) (*Guard, error) {
 	g := &Guard{own: slices.DeleteFunc(slices.Clone(opt.Own), func(path string) bool { return path == "" })}
 	for _, folder := range opt.Within {
-		resolved, err := filepath.EvalSymlinks(folder)
+		p, err := patience.Do(context.Background(), patience.Files, folder, folder, func() (*place, error) {
+			resolved, err := filepath.EvalSymlinks(folder)
+			if err != nil {
+				return nil, err
+			}
+			return newPlace(resolved, nil)
+		})
 		if err != nil {
-			return nil, err
-		}
-		p, err := newPlace(resolved, nil)
-		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", folder, err)
 		}
 		g.within = append(g.within, p)
 	}

@@ -1,6 +1,7 @@
 package filecontext
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -20,7 +21,7 @@ func guard(t testing.TB, opt GuardOptions) *Guard {
 
 func guarded(t testing.TB, g *Guard, cwd string, more ...string) *Roots {
 	t.Helper()
-	r, err := NewRoots(cwd, more, Limits{Guard: g, SearchReuse: 1})
+	r, err := NewRoots(context.Background(), cwd, more, Limits{Guard: g, SearchReuse: 1})
 	must(t, err)
 	return r
 }
@@ -85,7 +86,7 @@ func TestR04AReplacedFolderLeadsNowhere(t *testing.T) {
 					}
 				}
 			}
-			if _, err := NewRoots(folder, nil, Limits{Guard: g}); test.confined && test.replaced != "work/p" && err == nil {
+			if _, err := NewRoots(context.Background(), folder, nil, Limits{Guard: g}); test.confined && test.replaced != "work/p" && err == nil {
 				t.Error("the folder is admitted again although it is outside")
 			}
 		})
@@ -142,7 +143,7 @@ func TestR04AFolderIsReplacedDuringReads(t *testing.T) {
 		default:
 			t.Fatalf("read %q", c.Text)
 		}
-		if again, err := NewRoots(filepath.Join(work, "p"), nil, Limits{Guard: g}); err == nil {
+		if again, err := NewRoots(context.Background(), filepath.Join(work, "p"), nil, Limits{Guard: g}); err == nil {
 			if c, err := read(t, again, "a.txt"); err == nil && c.Text != "mine" {
 				t.Fatalf("read %q after an admission", c.Text)
 			}
@@ -282,7 +283,7 @@ func TestR09SecretLookingFiles(t *testing.T) {
 			t.Errorf("%s: with allow: secret %v, %v", path, c.Secret, err)
 		}
 		ref.Allow = false
-		if c, err = r.Buffer(ref, "text of the editor"); err != nil || c.Secret != (want != "") {
+		if c, err = r.Buffer(context.Background(), ref, "text of the editor"); err != nil || c.Secret != (want != "") {
 			t.Errorf("%s: buffer: secret %v, %v", path, c.Secret, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package filecontext
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -44,7 +45,7 @@ func must(t testing.TB, err error) {
 
 func openRoots(t testing.TB, cwd string, more ...string) *Roots {
 	t.Helper()
-	r, err := NewRoots(cwd, more, Limits{})
+	r, err := NewRoots(context.Background(), cwd, more, Limits{})
 	must(t, err)
 	return r
 }

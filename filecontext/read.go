@@ -14,12 +14,13 @@ import (
 	"unicode"
 )
 
-// Read reads a file. It follows links within the root and never waits for a pipe or a device.
-// The error is a *RefusedError, or that of ctx.
+// Read reads a file. It follows links within the root and never waits for a pipe or a device, nor longer than its limits
+// allow for a disk. The error is a *RefusedError, or that of ctx.
 func (r *Roots) Read(ctx context.Context, ref Ref) (Content, error) {
-	if err := ctx.Err(); err != nil {
-		return Content{}, err
-	}
+	return onDisk(ctx, r, ref, func() (Content, error) { return r.read(ref) })
+}
+
+func (r *Roots) read(ref Ref) (Content, error) {
 	folder, err := openRoot(ref)
 	if err != nil {
 		return Content{}, err
@@ -49,8 +50,8 @@ func (r *Roots) Read(ctx context.Context, ref Ref) (Content, error) {
 
 // Buffer returns the content for unsaved text of the client. The file may be missing, but otherwise it must be readable,
 // and the text must be valid content of a file. A file that looks like a secret is not refused: the client sent its text.
-// The error is a *RefusedError.
-func (r *Roots) Buffer(ref Ref, text string) (Content, error) {
+// The error is a *RefusedError, or that of ctx.
+func (r *Roots) Buffer(ctx context.Context, ref Ref, text string) (Content, error) {
 	if size := int64(len(text)); size > r.limits.FileBytes {
 		return Content{}, r.tooLarge(ref, size)
 	}
@@ -58,6 +59,10 @@ func (r *Roots) Buffer(ref Ref, text string) (Content, error) {
 	if err != nil {
 		return Content{}, err
 	}
+	return onDisk(ctx, r, ref, func() (Content, error) { return r.buffer(ref, decoded) })
+}
+
+func (r *Roots) buffer(ref Ref, text string) (Content, error) {
 	folder, err := openRoot(ref)
 	if err != nil {
 		return Content{}, err
@@ -72,7 +77,7 @@ func (r *Roots) Buffer(ref Ref, text string) (Content, error) {
 	if err != nil {
 		return Content{}, err
 	}
-	content := newContent(ref.Path, decoded, []byte(decoded))
+	content := newContent(ref.Path, text, []byte(text))
 	content.Secret = secret
 	content.foldsCase = foldsCase(folder.FS(), ref.name)
 	return content, nil
@@ -92,7 +97,11 @@ func openRoot(ref Ref) (*os.Root, error) {
 }
 
 // stat returns the stamp of a regular file.
-func (r *Roots) stat(ref Ref) (stamp, error) {
+func (r *Roots) stat(ctx context.Context, ref Ref) (stamp, error) {
+	return onDisk(ctx, r, ref, func() (stamp, error) { return r.statNow(ref) })
+}
+
+func (r *Roots) statNow(ref Ref) (stamp, error) {
 	folder, err := openRoot(ref)
 	if err != nil {
 		return stamp{}, err

@@ -93,7 +93,7 @@ func TestK5_05_BinariesAndSizes(t *testing.T) {
 
 func TestAFileThatGrowsWhileItIsReadIsRefused(t *testing.T) {
 	cwd := workspace(t, map[string]string{"log": "0123456789"})
-	r, err := NewRoots(cwd, nil, Limits{FileBytes: 10})
+	r, err := NewRoots(context.Background(), cwd, nil, Limits{FileBytes: 10})
 	must(t, err)
 	file, err := os.Open(filepath.Join(cwd, "log"))
 	must(t, err)
@@ -131,7 +131,7 @@ func TestBufferAcceptsValidFileContent(t *testing.T) {
 		"fine": "", "": "", "a\x00b": ReasonBinary, "a\xff": ReasonEncoding,
 		strings.Repeat("a", DefaultFileBytes+1): ReasonTooLarge,
 	} {
-		_, err := r.Buffer(ref, text)
+		_, err := r.Buffer(context.Background(), ref, text)
 		wantReason(t, shorten(text), err, reason)
 	}
 }

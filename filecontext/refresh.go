@@ -1,6 +1,9 @@
 package filecontext
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // ChangeKind is the kind of a change of a file on disk.
 type ChangeKind string
@@ -22,8 +25,17 @@ type Change struct {
 	Kind    ChangeKind
 	Content Content // of Changed and Created
 	Reason  Reason  // of Unreadable
+	Detail  string  // likewise; may be empty
 
 	version uint64 // of the compared entry
+}
+
+// Explain returns a description of the reason for which a file is unreadable, to follow the path in a sentence.
+func (c *Change) Explain() string {
+	if c.Detail == "" {
+		return c.Reason.Explain()
+	}
+	return c.Reason.Explain() + " (" + c.Detail + ")"
 }
 
 // Refresh compares entries to the disk and returns the changes. It compares stamps, and reads the files whose stamps do
@@ -54,7 +66,7 @@ func (r *Roots) look(ctx context.Context, e Entry) (Change, bool) {
 		return lost(e, err)
 	}
 	ref.Allow = e.Allowed
-	now, err := r.stat(ref)
+	now, err := r.stat(ctx, ref)
 	if err != nil {
 		return lost(e, err)
 	}
@@ -81,7 +93,11 @@ func lost(e Entry, err error) (Change, bool) {
 	if reason == ReasonMissing {
 		return Change{Kind: Deleted}, true
 	}
-	return Change{Kind: Unreadable, Reason: reason}, e.Problem != reason
+	change := Change{Kind: Unreadable, Reason: reason}
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
+		change.Detail = refused.Detail
+	}
+	return change, e.Problem != reason
 }
 
 // Apply updates the set with changes found by Refresh and returns those to report, in the same order. It skips changes of

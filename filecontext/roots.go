@@ -1,6 +1,7 @@
 package filecontext
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,15 +10,18 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"strata/internal/patience"
 )
 
 // Limits bound what sessions read and search. A zero field means its default.
 type Limits struct {
-	Guard       *Guard        // files that no session reads; nil: none
-	FileBytes   int64         // maximum size of a file, in bytes; 1 MiB
-	WalkPaths   int           // maximum files and folders visited by a search; 50,000
-	WalkDepth   int           // maximum depth of folders visited by a search; 32
-	SearchReuse time.Duration // how long searches reuse a listing; 5 s
+	Guard       *Guard          // files that no session reads; nil: none
+	Patience    *patience.Watch // how long a disk may take; nil: patience.Files
+	FileBytes   int64           // maximum size of a file, in bytes; 1 MiB
+	WalkPaths   int             // maximum files and folders visited by a search; 50,000
+	WalkDepth   int             // maximum depth of folders visited by a search; 32
+	SearchReuse time.Duration   // how long searches reuse a listing; 5 s
 }
 
 // The defaults of Limits.
@@ -32,6 +36,9 @@ const (
 const maxPath = 4096
 
 func (l Limits) orDefaults() Limits {
+	if l.Patience == nil {
+		l.Patience = patience.Files
+	}
 	if l.FileBytes == 0 {
 		l.FileBytes = DefaultFileBytes
 	}
@@ -72,12 +79,12 @@ type Ref struct {
 }
 
 // NewRoots returns the roots of a session: its working folder and additional folders. It returns an error unless all are
-// absolute paths of existing folders.
-func NewRoots(cwd string, more []string, limits Limits) (*Roots, error) {
+// absolute paths of existing folders whose disks respond, or the error of ctx.
+func NewRoots(ctx context.Context, cwd string, more []string, limits Limits) (*Roots, error) {
 	r := &Roots{limits: limits.orDefaults(), cache: make(chan cached, 1), now: time.Now}
 	r.cache <- cached{}
 	for _, folder := range append([]string{cwd}, more...) {
-		root, err := newRoot(folder, limits.Guard)
+		root, err := patience.Do(ctx, r.limits.Patience, folder, folder, func() (root, error) { return newRoot(folder, limits.Guard) })
 		if err != nil {
 			return nil, fmt.Errorf("folder %s: %w", Printable(folder), err)
 		}

@@ -1,6 +1,7 @@
 package filecontext
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,10 +11,10 @@ import (
 func TestNewRootsAcceptsOnlyFolders(t *testing.T) {
 	folder := workspace(t, map[string]string{"file": ""})
 	for _, bad := range []string{"", "relative", filepath.Join(folder, "file"), filepath.Join(folder, "missing"), folder + "\x00"} {
-		if _, err := NewRoots(bad, nil, Limits{}); err == nil {
+		if _, err := NewRoots(context.Background(), bad, nil, Limits{}); err == nil {
 			t.Errorf("NewRoots accepted %q", bad)
 		}
-		if _, err := NewRoots(folder, []string{bad}, Limits{}); err == nil {
+		if _, err := NewRoots(context.Background(), folder, []string{bad}, Limits{}); err == nil {
 			t.Errorf("NewRoots accepted %q as an additional root", bad)
 		}
 	}
@@ -23,7 +24,7 @@ func TestLocateNamesEachFileOnce(t *testing.T) {
 	cwd, further := workspace(t, nil), workspace(t, nil)
 	link := filepath.Join(workspace(t, nil), "link")
 	must(t, os.Symlink(cwd, link))
-	r, err := NewRoots(link, []string{further, cwd, filepath.Join(further, ".")}, Limits{})
+	r, err := NewRoots(context.Background(), link, []string{further, cwd, filepath.Join(further, ".")}, Limits{})
 	must(t, err)
 	tests := []struct{ given, path string }{
 		{"a.go", "a.go"},
@@ -114,7 +115,7 @@ func TestK5_07_NothingLeadsOut(t *testing.T) {
 func buffer(r *Roots, path string) error {
 	ref, err := r.Locate(path)
 	if err == nil {
-		_, err = r.Buffer(ref, "unsaved")
+		_, err = r.Buffer(context.Background(), ref, "unsaved")
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package filecontext
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -27,12 +28,9 @@ type walker struct {
 func (r *Roots) walk(ctx context.Context) (*listing, error) {
 	w := walker{roots: r, own: r.limits.Guard.ownFiles(), left: r.limits.WalkPaths, seen: map[string]bool{}}
 	for _, root := range r.roots {
-		if w.own.holds(root.place.path) {
-			continue
-		}
-		disk, err := root.place.open()
+		disk, err := w.open(ctx, root.place)
 		if err != nil {
-			continue // a missing root has no files
+			continue // a missing root has no files, nor has one of the program's own folders
 		}
 		w.disk, w.place = disk, root.place
 		err = w.enter(ctx, ".", r.limits.WalkDepth, w.readRules(ctx, nil, "", ".git/info/exclude"))
@@ -41,15 +39,31 @@ func (r *Roots) walk(ctx context.Context) (*listing, error) {
 			return nil, err
 		}
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	return &w.out, nil
 }
+
+// open opens a root. The error for one of the program's own folders is errOwn.
+func (w *walker) open(ctx context.Context, p *place) (*os.Root, error) {
+	own := w.own
+	return onDisk(ctx, w.roots, Ref{Path: p.path, place: p}, func() (*os.Root, error) {
+		if own.holds(p.path) {
+			return nil, errOwn
+		}
+		return p.open()
+	})
+}
+
+var errOwn = errors.New("a folder of the program")
 
 // enter lists a folder and its subfolders. name has forward slashes.
 func (w *walker) enter(ctx context.Context, name string, depth int, above *rules) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	entries := w.readFolder(name)
+	entries := w.readFolder(ctx, name)
 	w.left -= len(entries)
 	here := above
 	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == ".gitignore" && e.Type().IsRegular() }) {
@@ -71,19 +85,22 @@ func (w *walker) enter(ctx context.Context, name string, depth int, above *rules
 }
 
 // readFolder returns the entries of a folder, sorted by name, up to the limit. An unreadable folder is empty.
-func (w *walker) readFolder(name string) []fs.DirEntry {
+func (w *walker) readFolder(ctx context.Context, name string) []fs.DirEntry {
 	if w.left <= 0 {
 		return nil
 	}
-	folder, err := w.disk.OpenFile(filepath.FromSlash(name), os.O_RDONLY|openFlags, 0)
-	if err != nil {
-		return nil
-	}
-	defer folder.Close()
-	if info, err := folder.Stat(); err != nil || w.own.isFolder(info) {
-		return nil
-	}
-	entries, err := folder.ReadDir(w.left)
+	disk, own, left, path := w.disk, w.own, w.left, filepath.FromSlash(name)
+	entries, err := onDisk(ctx, w.roots, Ref{Path: name, place: w.place, name: path}, func() ([]fs.DirEntry, error) {
+		folder, err := disk.OpenFile(path, os.O_RDONLY|openFlags, 0)
+		if err != nil {
+			return nil, err
+		}
+		defer folder.Close()
+		if info, err := folder.Stat(); err != nil || own.isFolder(info) {
+			return nil, err
+		}
+		return folder.ReadDir(left)
+	})
 	if err != nil && err != io.EOF {
 		return nil
 	}

@@ -113,7 +113,9 @@ func (h sessionHost) Leave(id, epoch string, shut func() bool) bool {
 func (h sessionHost) Admit(ctx context.Context, id, epoch string) error {
 	return h.sessions.admit(ctx, id, epoch)
 }
-func (h sessionHost) Allowed(folder string) error        { return h.folders.Allowed(folder) }
+func (h sessionHost) Allowed(ctx context.Context, folder string) error {
+	return h.folders.Allowed(ctx, folder)
+}
 func (h sessionHost) Describe(err error) history.Failure { return h.describe(err) }
 func (h sessionHost) Keep(change history.Change) error   { return h.recovery.keep(change) }
 func (h sessionHost) Restore(ctx context.Context, id string) error {

@@ -18,8 +18,9 @@ import (
 // registry holds the sessions in memory. A session has an entry, and takes requests, from the first request for it on;
 // it loads itself. Safe for concurrent use.
 type registry struct {
-	deps  *session.Deps
-	limit int // maximum number of loaded sessions
+	deps     *session.Deps
+	limit    int           // maximum number of loaded sessions
+	patience time.Duration // with the end of a session
 
 	mu       sync.Mutex
 	sessions map[string]*session.Session
@@ -31,7 +32,10 @@ type registry struct {
 var errShutdown = &rpc.Error{Code: wire.CodeBusy, Message: "the server is shutting down"}
 
 func newRegistry(deps *session.Deps, limit int) *registry {
-	return &registry{deps: deps, limit: limit, sessions: make(map[string]*session.Session), loaded: make(map[string]string), held: make(map[*session.Session]int)}
+	return &registry{
+		deps: deps, limit: limit, patience: closeLimit,
+		sessions: make(map[string]*session.Session), loaded: make(map[string]string), held: make(map[*session.Session]int),
+	}
 }
 
 // sessionID is the form of an id. Other ids are not looked up.
@@ -213,17 +217,33 @@ func (g *registry) count() int {
 	return len(g.sessions)
 }
 
-// close ends the session with the given id and calls then when it has ended, immediately if it is not in memory.
-func (g *registry) close(id, reason string, then func()) {
+// closeLimit is how long the end of a session may take before its client is told that it takes longer.
+const closeLimit = 15 * time.Second
+
+// close ends the session with the given id and returns when it has ended, immediately if it is not in memory. The error is
+// that of ctx, or says that the session has not ended within closeLimit; it ends later then.
+func (g *registry) close(ctx context.Context, id, reason string) error {
 	g.mu.Lock()
 	s := g.sessions[id]
 	g.mu.Unlock()
 	if s == nil {
-		then()
-		return
+		return nil
 	}
-	s.Close(reason, then)
+	ended := make(chan struct{})
+	s.Close(reason, func() { close(ended) })
+	timer := time.NewTimer(g.patience)
+	defer timer.Stop()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return fmt.Errorf("session %s: %w", id, errSlowEnd)
+	}
 }
+
+var errSlowEnd = &rpc.Error{Code: wire.CodeBusy, Message: fmt.Sprintf("the session has not ended within %v; it ends later", closeLimit)}
 
 // unloadIdle unloads sessions that have not been used since the given time.
 func (g *registry) unloadIdle(since time.Time) {

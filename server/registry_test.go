@@ -50,7 +50,7 @@ func TestSuccessorsOfSessionsThatClose(t *testing.T) {
 	blocks := []history.Block{{Type: history.BlockText, Text: "hello"}}
 	first.Prompt(session.Prompt{Blocks: blocks}, nil, func(session.PromptResult, uint64, error) {})
 	<-provider.asked
-	g.close(first.ID(), session.ReasonClosed, func() {})
+	first.Close(session.ReasonClosed, func() {})
 	if _, ok := g.get(first.ID()); ok {
 		t.Error("a session that closes counts as loaded")
 	}

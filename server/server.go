@@ -73,9 +73,36 @@ func (s *Server) Run(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	s.stop()
-	s.shutdown(web, drop)
-	background.Wait()
-	return err
+	return errors.Join(err, s.within(shutdownLimit, func() {
+		s.shutdown(web, drop)
+		background.Wait()
+	}))
+}
+
+// shutdownLimit is how long a shutdown may take. Each step of it has a limit of its own; this one is for whatever does not
+// end with its context. All that clients were told is stored then, and the replies that were running as far as they were
+// saved.
+const shutdownLimit = 12 * time.Second
+
+// errStuck is the end of a server that has given up to shut down in order.
+var errStuck = fmt.Errorf("the shutdown was ended after %v: something does not end; what was stored is complete", shutdownLimit)
+
+// within runs the shutdown. After the limit it returns errStuck, and the rest is left to the end of the process.
+func (s *Server) within(limit time.Duration, shutdown func()) error {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		shutdown()
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-ended:
+		return nil
+	case <-timer.C:
+		s.Log.Error("shutdown not completed", slog.Int("sessions", s.sessions.count()), slog.Int("connections", s.clients.count()))
+		return errStuck
+	}
 }
 
 // shutdown ends everything in order: first the listener, and sessions before sockets, so that clients receive the

@@ -176,8 +176,7 @@ func closeSession(p *peer, r *rpc.Request, params wire.SessionParams) {
 		if _, err := p.store.Session(ctx, params.SessionID); err != nil {
 			return nil, wire.SessionError(params.SessionID, err)
 		}
-		p.sessions.close(params.SessionID, session.ReasonClosed, func() { r.Reply(struct{}{}) })
-		return rpc.Later, nil
+		return struct{}{}, p.sessions.close(ctx, params.SessionID, session.ReasonClosed)
 	})
 }
 
@@ -186,9 +185,9 @@ func deleteSession(p *peer, r *rpc.Request, params wire.SessionParams) {
 		if _, err := p.store.Session(ctx, params.SessionID); err != nil {
 			return nil, wire.SessionError(params.SessionID, err)
 		}
-		ended := make(chan struct{})
-		p.sessions.close(params.SessionID, session.ReasonDeleted, func() { close(ended) })
-		<-ended
+		if err := p.sessions.close(ctx, params.SessionID, session.ReasonDeleted); err != nil {
+			return nil, err
+		}
 		if err := p.store.Delete(ctx, params.SessionID, p.now()); err != nil {
 			return nil, wire.SessionError(params.SessionID, err)
 		}

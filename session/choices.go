@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -32,23 +33,36 @@ type choices struct {
 }
 
 // newChoices returns the choices of a stored session.
-func newChoices(deps *Deps, record history.Session) *choices {
+func newChoices(ctx context.Context, deps *Deps, record history.Session) *choices {
 	c := &choices{deps: deps, record: record}
-	c.readRules()
+	c.use(c.rulesOf(ctx, record.CWD))
 	return c
 }
 
-// readRules brings the choices up to date with the rules of the session's folder. If these cannot be read the server's own
-// are used, with a notice.
-func (c *choices) readRules() {
-	c.rules, c.rulesNotice = c.deps.Rules, ""
-	if err := c.deps.Host.Allowed(c.record.CWD); err != nil {
-		c.rulesNotice = "The session works without its files: " + err.Error()
-	} else if c.deps.Workspaces != nil {
-		if c.rules, err = c.deps.Workspaces.Rules(c.record.CWD); err != nil {
-			c.rules, c.rulesNotice = c.deps.Rules, "Ignoring .strata.yaml: "+err.Error()
-		}
+// folderRules are the rules of a folder, with a notice if they cannot be read.
+type folderRules struct {
+	Rules
+	notice string
+}
+
+// rulesOf returns the rules of a folder, the server's own if they cannot be read. It reads files.
+func (c *choices) rulesOf(ctx context.Context, folder string) folderRules {
+	if err := c.deps.Host.Allowed(ctx, folder); err != nil {
+		return folderRules{c.deps.Rules, "The session works without its files: " + err.Error()}
 	}
+	if c.deps.Workspaces == nil {
+		return folderRules{Rules: c.deps.Rules}
+	}
+	rules, err := c.deps.Workspaces.Rules(ctx, folder)
+	if err != nil {
+		return folderRules{c.deps.Rules, "Ignoring .strata.yaml: " + err.Error()}
+	}
+	return folderRules{Rules: rules}
+}
+
+// use makes rules those of the session.
+func (c *choices) use(rules folderRules) {
+	c.rules, c.rulesNotice = rules.Rules, rules.notice
 	c.renew()
 }
 

@@ -55,7 +55,7 @@ type Settings struct {
 type Workspaces interface {
 	// Rules returns the rules of sessions in a folder, those of Settings if the folder has none of its own. With an
 	// error the session uses those of Settings and reports the error.
-	Rules(folder string) (Rules, error)
+	Rules(ctx context.Context, folder string) (Rules, error)
 }
 
 // Host is the server in which sessions live. Methods are safe for concurrent use.
@@ -73,7 +73,7 @@ type Host interface {
 	Leave(session, epoch string, shut func() bool) bool
 
 	// Allowed returns an error for a folder in which no session may work: stored sessions are older than the settings.
-	Allowed(folder string) error
+	Allowed(ctx context.Context, folder string) error
 	// Describe returns an error as clients receive it.
 	Describe(err error) history.Failure
 

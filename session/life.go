@@ -10,6 +10,7 @@ import (
 	"strata/session/events"
 	"strata/session/mailbox"
 	"strata/session/saving"
+	"strata/session/workspace"
 )
 
 // Done is closed when the session has ended and everything it owned has.
@@ -43,14 +44,14 @@ func (s *Session) main(prev *Session, load func(context.Context) (history.Loaded
 
 // begin adopts what was loaded.
 func (s *Session) begin(loaded history.Loaded) error {
-	s.choices = newChoices(s.deps, loaded.Session)
+	s.choices = newChoices(s.mailbox.UntilShut(), s.deps, loaded.Session)
 	damaged := func(err error) {
 		if err != nil {
 			s.choices.notices = append(s.choices.notices, "Some of this session's context could not be restored: "+err.Error())
 		}
 	}
 	damaged(s.workspace.Restore(loaded.Files))
-	s.openFolders()
+	s.useFolders(workspace.OpenFolders(s.mailbox.UntilShut(), s.choices.record.CWD, s.choices.record.Roots, s.deps.Files, s.deps.Host.Allowed))
 	var err error
 	s.context, err = newContextManager(s.deps, &s.choices.rules, loaded, s.workspace)
 	damaged(err)

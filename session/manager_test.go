@@ -128,7 +128,7 @@ func (m *managed) load(deps *Deps) {
 	if err := files.Restore(loaded.Files); err != nil {
 		m.t.Fatal(err)
 	}
-	files.Open([]string{m.folder}, deps.Files, func(string) error { return nil })
+	files.Use(workspace.OpenFolders(context.Background(), m.folder, nil, deps.Files, func(context.Context, string) error { return nil }))
 	var err error
 	if m.ContextManager, err = newContextManager(deps, &deps.Rules, loaded, files); err != nil {
 		m.t.Fatal(err)

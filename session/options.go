@@ -1,14 +1,15 @@
 package session
 
 import (
+	"context"
 	"fmt"
-	"slices"
 
 	"strata/history"
 	"strata/internal/clip"
 	"strata/session/content"
 	"strata/session/events"
 	"strata/session/mailbox"
+	"strata/session/workspace"
 )
 
 // options change a session's record: its choices, its title and its folders. They belong to the mailbox.
@@ -76,24 +77,32 @@ func (o *options) configured(told told, reply func(Configured, error)) {
 // SetFolders replaces the session's folder and its further roots, which must have been checked.
 func (o *options) SetFolders(cwd string, roots []string, reply func(Info, error)) {
 	mailbox.Change(o.mailbox, reply, func() (work, error) {
-		update := o.choices.record
-		moves := update.CWD != cwd
-		update.CWD, update.Roots = cwd, roots
-		return o.update(update, func() {
+		rules, moves := o.choices, o.choices.record.CWD != cwd
+		return func(ctx context.Context) (step, error) {
+			opened := workspace.OpenFolders(ctx, cwd, roots, o.deps.Files, o.deps.Host.Allowed)
+			var read folderRules
 			if moves {
-				o.choices.readRules()
-				o.emit(events.Event{Kind: events.Options, Data: o.info()})
+				read = rules.rulesOf(ctx, cwd)
 			}
-			o.openFolders()
-			reply(o.info(), nil)
-		}), nil
+			return func() (work, error) {
+				update := o.choices.record
+				update.CWD, update.Roots = cwd, roots
+				return o.update(update, func() {
+					if moves {
+						o.choices.use(read)
+						o.emit(events.Event{Kind: events.Options, Data: o.info()})
+					}
+					o.useFolders(opened)
+					reply(o.info(), nil)
+				}), nil
+			}, nil
+		}, nil
 	})
 }
 
-// openFolders opens the folders of the session's record.
-func (c *core) openFolders() {
-	record := c.choices.record
-	c.workspace.Open(slices.Concat([]string{record.CWD}, record.Roots), c.deps.Files, c.deps.Host.Allowed)
+// useFolders makes opened folders those of the session.
+func (c *core) useFolders(opened workspace.Folders) {
+	c.workspace.Use(opened)
 	c.choices.folderNotice = ""
 	if c.workspace.Roots() == nil {
 		c.choices.folderNotice = "Cannot open the session folder " + clip.Name(c.choices.record.CWD) + "; files are unavailable. If the folder has moved, open the session with the new one."

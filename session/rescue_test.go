@@ -76,7 +76,7 @@ func (bareHost) Changed(string, State)                       {}
 func (bareHost) Ended(string, string)                        {}
 func (bareHost) Leave(_, _ string, shut func() bool) bool    { return shut() }
 func (bareHost) Admit(context.Context, string, string) error { return nil }
-func (bareHost) Allowed(string) error                        { return nil }
+func (bareHost) Allowed(context.Context, string) error       { return nil }
 func (bareHost) Describe(error) history.Failure              { panic("cannot be described") }
 func (bareHost) Keep(history.Change) error                   { return nil }
 func (bareHost) Restore(context.Context, string) error       { return nil }

@@ -55,6 +55,7 @@ var testOnly = []string{
 	"internal/binary",
 	"internal/casecheck",
 	"internal/hudtest",
+	"internal/stuckfs",
 	"internal/testclient",
 	"internal/upstream",
 }

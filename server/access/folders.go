@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -37,7 +38,7 @@ func NewFolders(own string, roots []string) (*Folders, error) {
 	for _, root := range roots {
 		real, err := existing(root)
 		if err != nil {
-			return nil, fmt.Errorf("workspaces.roots: %w", err)
+			return nil, fmt.Errorf("workspaces.roots: %s: %w", root, err)
 		}
 		f.roots = append(f.roots, real)
 	}
@@ -52,7 +53,7 @@ func (f *Folders) Check(dir string) (string, error) {
 	}
 	look := f.looks.start(dir)
 	switch {
-	case !look.wait():
+	case !look.wait(context.Background()):
 		return "", errNoResponse
 	case look.missing:
 		return "", errors.New("is not an existing folder")
@@ -66,10 +67,10 @@ func isAbsolute(dir string) bool { return filepath.IsAbs(dir) && !strings.Contai
 
 // Allowed returns an error if sessions must not work in a folder, which need not exist: a session can be older than the
 // settings.
-func (f *Folders) Allowed(dir string) error {
+func (f *Folders) Allowed(ctx context.Context, dir string) error {
 	look := f.looks.start(dir)
 	err := errNoResponse
-	if look.wait() {
+	if look.wait(ctx) {
 		if look.missing {
 			return nil // nothing can be read there
 		}
@@ -85,7 +86,7 @@ func (f *Folders) Allowed(dir string) error {
 // letter case of the disk. missing reports whether there is no such folder. Of a folder that does not respond, it returns
 // the cleaned path.
 func (f *Folders) Resolve(dir string) (real string, missing bool) {
-	if look := f.looks.start(dir); look.wait() {
+	if look := f.looks.start(dir); look.wait(context.Background()) {
 		return look.real, look.missing
 	}
 	return filepath.Clean(dir), false
@@ -123,7 +124,7 @@ func (f *Folders) Look(paths []string) {
 			looks[i] = f.looks.start(path)
 		}
 		for _, look := range looks {
-			look.wait()
+			look.wait(context.Background())
 		}
 	}
 }

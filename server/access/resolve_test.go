@@ -131,7 +131,7 @@ func TestF19AFolderThatDoesNotRespond(t *testing.T) {
 		if _, err := f.Check(d.stuck); err == nil || err.Error() != "does not respond" {
 			t.Errorf("checked: %v", err)
 		}
-		if err := f.Allowed(d.stuck); err == nil {
+		if err := f.Allowed(t.Context(), d.stuck); err == nil {
 			t.Error("allowed")
 		}
 		if real, missing := f.Resolve(d.stuck + "/"); real != d.stuck || missing {

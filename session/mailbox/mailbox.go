@@ -10,8 +10,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"runtime/debug"
 	"sync"
+	"time"
 )
 
 // Errors that refuse a request, wrapped with a subject.
@@ -36,6 +38,9 @@ type Mailbox struct {
 	wg    sync.WaitGroup // goroutines of Spawn
 	ctx   context.Context
 	stop  context.CancelFunc
+	shut  context.Context // ends with Shut
+	close context.CancelFunc
+	gone  chan struct{} // closed when the mailbox runs no more jobs
 
 	// These belong to the mailbox.
 	open  bool // takes requests
@@ -48,8 +53,9 @@ type Mailbox struct {
 // New returns a mailbox that takes jobs but runs none before Run. name is the owner's in errors and in the log. idle runs
 // on the mailbox after each operation.
 func New(name string, log *slog.Logger, idle func()) *Mailbox {
-	m := &Mailbox{name: name, log: log, idle: idle, inbox: newInbox(), feed: make(chan func(), feedLength)}
+	m := &Mailbox{name: name, log: log, idle: idle, inbox: newInbox(), feed: make(chan func(), feedLength), gone: make(chan struct{})}
 	m.ctx, m.stop = context.WithCancel(context.Background())
+	m.shut, m.close = context.WithCancel(m.ctx)
 	return m
 }
 
@@ -91,6 +97,9 @@ func (m *Mailbox) IsOpen() bool { return m.open }
 // Context ends with the mailbox.
 func (m *Mailbox) Context() context.Context { return m.ctx }
 
+// UntilShut ends when further requests are refused: for work that nobody needs then.
+func (m *Mailbox) UntilShut() context.Context { return m.shut }
+
 // Post queues a request. fail is called, here or on the mailbox, if the request cannot run.
 func (m *Mailbox) Post(run func(), fail func(error)) {
 	closed := func() { fail(fmt.Errorf("%s: %w", m.name, ErrClosed)) }
@@ -121,41 +130,83 @@ func (m *Mailbox) Tell(run func(), fail func(error)) bool {
 }
 
 // Feed queues a result of a stream that must not outrun the mailbox: it waits while too many results are waiting. Only for
-// goroutines that the mailbox outlives.
-func (m *Mailbox) Feed(run func()) { m.feed <- run }
+// goroutines of Spawn. It ends the goroutine if the mailbox has given it up.
+func (m *Mailbox) Feed(run func()) {
+	select {
+	case m.feed <- run:
+	case <-m.gone:
+		runtime.Goexit()
+	}
+}
 
-// Wait runs a job on the mailbox and waits for it. Only for goroutines that the mailbox outlives.
+// Wait runs a job on the mailbox and waits for it. Only for goroutines of Spawn, and others that the mailbox outlives. It
+// ends the goroutine if the mailbox has given it up.
 func (m *Mailbox) Wait(run func()) {
 	ran := make(chan struct{})
 	m.Tell(func() {
 		defer close(ran)
 		run()
 	}, nil)
-	<-ran
+	select {
+	case <-ran:
+	case <-m.gone:
+		runtime.Goexit()
+	}
 }
 
 // Spawn runs work in a goroutine that End waits for.
 func (m *Mailbox) Spawn(work func()) { m.wg.Go(work) }
 
 // Shut refuses further requests.
-func (m *Mailbox) Shut() { m.inbox.close() }
+func (m *Mailbox) Shut() {
+	m.inbox.close()
+	m.close()
+}
 
 // ShutIfEmpty refuses further requests unless some are waiting, and reports whether it did. It belongs to the mailbox.
-func (m *Mailbox) ShutIfEmpty() bool { return m.taken == 0 && m.inbox.closeIfEmpty() }
+func (m *Mailbox) ShutIfEmpty() bool {
+	shut := m.taken == 0 && m.inbox.closeIfEmpty()
+	if shut {
+		m.close()
+	}
+	return shut
+}
 
 // IsShut reports whether requests are refused.
 func (m *Mailbox) IsShut() bool { return m.inbox.isShut() }
 
-// End ends the mailbox: it ends the context, waits for the goroutines, and fails the waiting jobs with err. Run returns
-// after the job that called End. Later requests fail with err too. It belongs to the mailbox.
+// EndLimit is how long End waits for goroutines that do not end with their context.
+const EndLimit = 10 * time.Second
+
+// End ends the mailbox: it ends the context, waits for the goroutines, and fails the waiting jobs with err. A goroutine that
+// does not end with its context is given up after EndLimit. Run returns after the job that called End. Later requests fail
+// with err too. It belongs to the mailbox.
 func (m *Mailbox) End(err error) {
 	m.ended = true
 	m.stop()
-	m.wg.Wait()
+	m.close()
+	m.await()
+	close(m.gone)
 	for _, j := range m.inbox.drain(err) {
 		if j.fail != nil {
 			j.fail(err)
 		}
+	}
+}
+
+// await waits for the goroutines of Spawn, as long as they may take.
+func (m *Mailbox) await() {
+	ended := make(chan struct{})
+	go func() {
+		m.wg.Wait()
+		close(ended)
+	}()
+	timer := time.NewTimer(EndLimit)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C:
+		m.log.Error("goroutines given up: they do not end", slog.String("of", m.name))
 	}
 }
 

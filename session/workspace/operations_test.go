@@ -70,7 +70,7 @@ func running(t *testing.T, files map[string]string) *desk {
 	if err := d.Restore(nil); err != nil {
 		t.Fatal(err)
 	}
-	d.Open([]string{d.folder}, filecontext.Limits{}, func(string) error { return nil })
+	d.Use(OpenFolders(t.Context(), d.folder, nil, filecontext.Limits{}, func(context.Context, string) error { return nil }))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

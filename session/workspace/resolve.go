@@ -37,7 +37,7 @@ func Read(ctx context.Context, roots *filecontext.Roots, files []filecontext.Ent
 	ref.Allow = req.Allow || known >= 0 && files[known].Allowed
 	switch {
 	case req.Content != nil:
-		a.content, err = roots.Buffer(ref, *req.Content)
+		a.content, err = roots.Buffer(ctx, ref, *req.Content)
 	case known >= 0 && files[known].Unsaved:
 		a.content = files[known].Content
 	default:

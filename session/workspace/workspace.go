@@ -5,6 +5,7 @@
 package workspace
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,18 +62,28 @@ func (w *Workspace) Restore(stored []history.File) error {
 // Imported returns a file of an imported session as it may be stored: the user must allow secret-looking files again.
 func Imported(f history.File) history.File { return history.File(filecontext.StoredFile(f).Disallow()) }
 
-// Open opens the session's folders, the working folder first. If one is gone or not allowed the session goes on without
-// files. allowed returns an error for a folder in which no session may work.
-func (w *Workspace) Open(folders []string, limits filecontext.Limits, allowed func(folder string) error) {
-	w.guard = limits.Guard
-	for _, folder := range folders {
-		if err := allowed(folder); err != nil {
-			w.roots, w.rootsErr = nil, err
-			return
+// Folders are a session's folders that were opened, or why they cannot be.
+type Folders struct {
+	roots *filecontext.Roots
+	guard *filecontext.Guard
+	err   error
+}
+
+// OpenFolders opens a session's working folder and its additional folders. It may take as long as its limits allow for a disk, so it
+// must not run on a mailbox. allowed returns an error for a folder in which no session may work.
+func OpenFolders(ctx context.Context, cwd string, more []string, limits filecontext.Limits, allowed func(ctx context.Context, folder string) error) Folders {
+	f := Folders{guard: limits.Guard}
+	for _, folder := range append([]string{cwd}, more...) {
+		if f.err = allowed(ctx, folder); f.err != nil {
+			return f
 		}
 	}
-	w.roots, w.rootsErr = filecontext.NewRoots(folders[0], folders[1:], limits)
+	f.roots, f.err = filecontext.NewRoots(ctx, cwd, more, limits)
+	return f
 }
+
+// Use makes folders those of the session. Without them the session goes on without files.
+func (w *Workspace) Use(f Folders) { w.roots, w.guard, w.rootsErr = f.roots, f.guard, f.err }
 
 // Roots returns the session's folders, nil if they cannot be opened.
 func (w *Workspace) Roots() *filecontext.Roots { return w.roots }
@@ -243,7 +254,7 @@ func lostFiles(changes []filecontext.Change) string {
 		case filecontext.Deleted:
 			lost = append(lost, filecontext.Printable(c.Path)+" was deleted and has left the context")
 		case filecontext.Unreadable:
-			lost = append(lost, filecontext.Printable(c.Path)+" cannot be sent any more: it "+c.Reason.Explain())
+			lost = append(lost, filecontext.Printable(c.Path)+" cannot be sent any more: it "+c.Explain())
 		}
 	}
 	if more := len(lost) - maxNamed; more > 0 {

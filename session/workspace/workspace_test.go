@@ -38,7 +38,7 @@ func opened(t *testing.T, files map[string]string) (w *Workspace, folder string)
 	if err := w.Restore(nil); err != nil {
 		t.Fatal(err)
 	}
-	w.Open([]string{folder}, filecontext.Limits{}, func(string) error { return nil })
+	w.Use(OpenFolders(t.Context(), folder, nil, filecontext.Limits{}, func(context.Context, string) error { return nil }))
 	if _, err := w.needRoots(); err != nil {
 		t.Fatal(err)
 	}
@@ -196,12 +196,12 @@ func TestChangesOfFilesAreStoredOnce(t *testing.T) {
 func TestAFolderThatIsNotAllowed(t *testing.T) {
 	w, folder := opened(t, map[string]string{"a": "1"})
 	refused := errors.New("outside of the roots")
-	w.Open([]string{folder, "/elsewhere"}, filecontext.Limits{}, func(dir string) error {
+	w.Use(OpenFolders(t.Context(), folder, []string{"/elsewhere"}, filecontext.Limits{}, func(_ context.Context, dir string) error {
 		if dir == "/elsewhere" {
 			return refused
 		}
 		return nil
-	})
+	}))
 	if _, err := w.needRoots(); w.Roots() != nil || !errors.Is(err, refused) || !errors.Is(err, mailbox.ErrInvalid) {
 		t.Errorf("roots %v, %v", w.Roots(), err)
 	}

@@ -29,7 +29,7 @@ func TestR04SettingsOutsideOfTheRoots(t *testing.T) {
 	}
 	w := workspaces{config.Default(), guard}
 	folder := filepath.Join(base, "roots/p")
-	if rules, err := w.Rules(folder); err != nil || rules.Profile != "steps" {
+	if rules, err := w.Rules(t.Context(), folder); err != nil || rules.Profile != "steps" {
 		t.Fatalf("profile %q, %v", rules.Profile, err)
 	}
 	for _, replaced := range []string{"roots/p", "roots"} {
@@ -40,7 +40,7 @@ func TestR04SettingsOutsideOfTheRoots(t *testing.T) {
 		if err := os.Symlink(filepath.Join(base, target), filepath.Join(base, replaced)); err != nil {
 			t.Fatal(err)
 		}
-		if rules, err := w.Rules(folder); err == nil {
+		if rules, err := w.Rules(t.Context(), folder); err == nil {
 			t.Errorf("%s: the profile %q was read from outside", replaced, rules.Profile)
 		}
 	}

@@ -1,8 +1,11 @@
 package serve
 
 import (
+	"context"
+
 	"strata/cmd/strata/internal/config"
 	"strata/filecontext"
+	"strata/internal/patience"
 	"strata/session"
 	"strata/session/profile"
 	"strata/stability"
@@ -40,8 +43,8 @@ type workspaces struct {
 }
 
 // Rules returns the rules of the sessions in a folder.
-func (w workspaces) Rules(folder string) (session.Rules, error) {
-	own, err := w.ForWorkspace(folder, w.guard.OpenFolder)
+func (w workspaces) Rules(ctx context.Context, folder string) (session.Rules, error) {
+	own, err := patience.Do(ctx, patience.Files, folder, folder, func() (*config.Config, error) { return w.ForWorkspace(folder, w.guard.OpenFolder) })
 	if err != nil {
 		return session.Rules{}, err
 	}

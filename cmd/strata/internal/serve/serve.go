@@ -89,7 +89,23 @@ func serve(ctx context.Context, p *cli.Process, c *config.Config, opt options) e
 	case err != nil:
 		return err
 	}
-	return errors.Join(serveStore(ctx, p, c, opt, store, metrics, log), store.Close())
+	return errors.Join(serveStore(ctx, p, c, opt, store, metrics, log), closeStore(store))
+}
+
+// storeLimit is how long the database may take to close. With the limit of the server's shutdown that makes 15 seconds.
+const storeLimit = 3 * time.Second
+
+// closeStore closes the store, which releases the lock of the database. If a disk does not respond the end of the process
+// releases it.
+func closeStore(store *historystore.Store) error {
+	closed := make(chan error, 1)
+	go func() { closed <- store.Close() }()
+	select {
+	case err := <-closed:
+		return err
+	case <-time.After(storeLimit):
+		return fmt.Errorf("database: not closed within %v; what was stored is complete", storeLimit)
+	}
 }
 
 // serveStore runs a server on an open store until ctx ends.

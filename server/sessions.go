@@ -38,8 +38,7 @@ func newSession(p *peer, r *rpc.Request, params wire.NewSessionParams) {
 	})
 }
 
-// enter subscribes the connection to a new session and responds with result. Then it tells all clients of the session,
-// whose events are expected.
+// enter subscribes the connection to a new session, responds with result, and then announces the session to all clients.
 func (p *peer) enter(r *rpc.Request, s *session.Session, result func(session.Info) any) (any, error) {
 	sub, err := p.subscribe(s)
 	if err != nil {

@@ -10,12 +10,15 @@ import (
 // folderTime bounds the wait for a folder: a dead network mount can keep a look at it for ever.
 const folderTime = 3 * time.Second
 
-// maxKnown is the maximum number of folders that are remembered.
-const maxKnown = 10_000
+// The limits of lookups.
+const (
+	maxRunning = 1000   // concurrent looks, including those that do not return
+	maxKnown   = 10_000 // remembered folders
+)
 
 // lookup is a look at one folder. Its results are set when done is closed.
 type lookup struct {
-	until time.Time // nobody waits longer
+	until time.Time // deadline of all waits
 	done  chan struct{}
 
 	real    string // resolved
@@ -23,7 +26,7 @@ type lookup struct {
 }
 
 // lookups are the looks at folders. A look that does not return is left behind; until it does, no other one at the same
-// folder starts. Safe for concurrent use.
+// folder starts. Above maxRunning, a folder counts as one that does not respond. Safe for concurrent use.
 type lookups struct {
 	disk  disk
 	limit time.Duration
@@ -46,6 +49,10 @@ func (l *lookups) start(dir string) *lookup {
 		return at
 	}
 	at := &lookup{until: time.Now().Add(l.limit), done: make(chan struct{})}
+	if len(l.running) >= maxRunning {
+		at.until = time.Now() // done is never closed
+		return at
+	}
 	l.running[dir] = at
 	go func() {
 		at.real = resolve(l.disk, dir)

@@ -90,6 +90,7 @@ func (w *walker) readFolder(ctx context.Context, name string) []fs.DirEntry {
 		return nil
 	}
 	disk, own, left, path := w.disk, w.own, w.left, filepath.FromSlash(name)
+	whole := filepath.Join(w.place.path, path)
 	entries, err := onDisk(ctx, w.roots, Ref{Path: name, place: w.place, name: path}, func() ([]fs.DirEntry, error) {
 		folder, err := disk.OpenFile(path, os.O_RDONLY|openFlags, 0)
 		if err != nil {
@@ -99,7 +100,7 @@ func (w *walker) readFolder(ctx context.Context, name string) []fs.DirEntry {
 		if info, err := folder.Stat(); err != nil || own.isFolder(info) {
 			return nil, err
 		}
-		return folder.ReadDir(left)
+		return list(folder, whole, left)
 	})
 	if err != nil && err != io.EOF {
 		return nil

@@ -13,11 +13,11 @@ import (
 // replaced. Nothing was stored. Writes succeed again when the file is back.
 var ErrMoved error = refusal("database file was moved, deleted or replaced")
 
-// errReplaced, wrapped in an ErrMoved, means that there is another file: what is read may be its content.
+// errReplaced, wrapped in an ErrMoved, means that another file is at the path. Reads may return its content.
 var errReplaced = errors.New("there is another file at")
 
 // presence compares the files at the paths of an open database with the open files. SQLite would go on writing to files
-// that nobody finds any more. Safe for concurrent use.
+// that have no name any more. Safe for concurrent use.
 type presence struct {
 	log   *slog.Logger
 	files map[string]fs.FileInfo // when the database was opened, by path

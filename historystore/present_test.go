@@ -12,7 +12,7 @@ import (
 	"strata/history"
 )
 
-// Nothing is stored in files that nobody finds any more, and that is logged once.
+// After the database file is moved, deleted or replaced, nothing is stored, and the log says so once.
 func TestR08AMovedDatabase(t *testing.T) {
 	for name, take := range map[string]func(path string) (back func()){
 		"moved": func(path string) func() {

@@ -14,7 +14,7 @@ import (
 	"strata/internal/upstream"
 	"strata/llm"
 	"strata/rpc"
-	"strata/session"
+	"strata/session/choices"
 )
 
 // jpegOf returns an image with a pattern that depends on seed.
@@ -321,7 +321,7 @@ func TestF33AModelWithoutVision(t *testing.T) {
 	if sent := string(ts.upstream.Last().Body); !strings.Contains(sent, "[picture: image/png, 1000 x 700; not shown to this model]") {
 		t.Errorf("sent %.600s", sent)
 	}
-	call[map[string]any](ts, e, "session/set_config_option", sid, map[string]any{"configId": session.OptionModel, "value": "claude/seeing"})
+	call[map[string]any](ts, e, "session/set_config_option", sid, map[string]any{"configId": choices.OptionModel, "value": "claude/seeing"})
 	b = tokensOf(ts, e, sid)
 	if b.Used < 800 || len(b.Omitted) != 1 || b.Omitted[0].Reason != "picture_too_large" {
 		t.Errorf("%d tokens with an image, omitted %+v", b.Used, b.Omitted)

@@ -6,7 +6,7 @@ import (
 
 	"strata/internal/upstream"
 	"strata/llm"
-	"strata/session"
+	"strata/session/choices"
 )
 
 // startTwoProviders starts a server with two providers that refuse each other's signatures.
@@ -42,7 +42,7 @@ func TestF11ThinkingOfAnotherProvider(t *testing.T) {
 	second.Push(thinks("by second"))
 	e, sid := attached(t, ts)
 	choose := func(model string) {
-		call[map[string]any](ts, e, "session/set_config_option", sid, map[string]any{"configId": session.OptionModel, "value": model})
+		call[map[string]any](ts, e, "session/set_config_option", sid, map[string]any{"configId": choices.OptionModel, "value": model})
 	}
 	mustPrompt(t, e, sid, "one")
 	choose("second/kimi-k2-thinking")

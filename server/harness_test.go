@@ -24,6 +24,7 @@ import (
 	"strata/server/wire"
 	"strata/session"
 	"strata/session/assembly"
+	"strata/session/choices"
 	"strata/session/fit"
 	"strata/session/profile"
 )
@@ -144,7 +145,7 @@ func (ts *testServer) start(adjust ...func(*Options)) {
 		Version: "test", Listen: "127.0.0.1:0", Token: ts.token, StateDir: ts.dir, Debug: true,
 		Models: newModels(client), Host: &host{time.Now, ready}, Log: slog.New(slog.NewTextHandler(ts.t.Output(), nil)),
 		Sessions: session.Settings{
-			Rules:     session.Rules{SystemPrompt: "You are a test.", Profiles: profiles(ts.t, false)},
+			Rules:     choices.Rules{SystemPrompt: "You are a test.", Profiles: profiles(ts.t, false)},
 			RulesFile: true, DefaultConfig: history.Config{Model: "local/test"},
 		},
 	}

@@ -63,7 +63,7 @@ func (m *monitor) send(e wire.ServerEvent) {
 type monitors struct {
 	counts  func(context.Context) wire.Counts
 	storage func() string                                // why nothing can be stored, "" if it can
-	folder  func(cwd string) (real string, missing bool) // what is known of a folder; must not block
+	folder  func(cwd string) (real string, missing bool) // last known state of a folder; must not block
 
 	mu     sync.Mutex
 	all    map[*monitor]struct{}

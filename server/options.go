@@ -10,6 +10,7 @@ import (
 	"strata/server/access"
 	"strata/server/wire"
 	"strata/session"
+	"strata/session/choices"
 	"strata/session/workspace"
 )
 
@@ -59,7 +60,7 @@ type Options struct {
 	Debug    bool // serve the debug methods
 
 	Models     Models
-	Workspaces session.Workspaces // default: no folder has rules of its own
+	Workspaces choices.Workspaces // default: no folder has rules of its own
 	Host       Host               // default: the system's clock
 	Metrics    *Metrics           // default: new ones
 	Log        *slog.Logger

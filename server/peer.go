@@ -91,7 +91,7 @@ func (p *peer) greet(s *session.Session) {
 	}
 }
 
-// endingSubscriptions is the maximum number of subscriptions that still have to tell a slow client that they end.
+// endingSubscriptions is the maximum number of ended subscriptions whose final event is still waiting for a slow client.
 const endingSubscriptions = 64
 
 // subscribe returns the connection's subscription of s, a new one if there is none. A new one receives nothing before

@@ -156,7 +156,7 @@ func (g *registry) take(id, epoch string) (others []*session.Session, err error)
 	return others, nil
 }
 
-// makeRoom waits until one of the sessions has ended, the first one that nobody needs.
+// makeRoom unloads the first of the sessions that is idle and has no subscribers, and waits until it has ended.
 func (g *registry) makeRoom(ctx context.Context, others []*session.Session) error {
 	for _, s := range others {
 		ends, err := wait(ctx, func(reply func(bool, error)) {

@@ -12,6 +12,7 @@ import (
 	"strata/server/transfer"
 	"strata/server/wire"
 	"strata/session"
+	"strata/session/choices"
 	"strata/session/events"
 )
 
@@ -38,8 +39,7 @@ func newSession(p *peer, r *rpc.Request, params wire.NewSessionParams) {
 	})
 }
 
-// enter subscribes the connection to a new session and responds with result. Then it tells all clients of the session,
-// whose events are expected.
+// enter subscribes the connection to a new session, responds with result, and then announces the session to all clients.
 func (p *peer) enter(r *rpc.Request, s *session.Session, result func(session.Info) any) (any, error) {
 	sub, err := p.subscribe(s)
 	if err != nil {
@@ -126,7 +126,7 @@ func (p *peer) reopen(r *rpc.Request, params wire.OpenSessionParams, then func(*
 		}
 		if model := params.Meta.Strata.Model; model != "" {
 			_, err := wait(ctx, func(reply func(session.Configured, error)) {
-				s.Configure(session.OptionModel, model, p.cursor(s), reply)
+				s.Configure(choices.OptionModel, model, p.cursor(s), reply)
 			})
 			if err != nil {
 				return nil, wire.SessionError(s.ID(), err)

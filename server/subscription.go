@@ -61,7 +61,7 @@ func (sub *subscription) longerIdle(other *subscription) bool {
 	return sub.used.Load() < other.used.Load()
 }
 
-// end makes the subscription tell its client that it ends.
+// end makes the subscription send its final event.
 func (sub *subscription) end() {
 	sub.ends.Store(true)
 	sub.wake()

@@ -36,8 +36,8 @@ func (n *next) budget() assembly.Budget {
 // build builds the next request and calls use with it in a goroutine of the session. Nothing of the session changes.
 func (a *accounts) build(use func(*next), fail func(error)) {
 	a.mailbox.Post(func() {
-		a.choices.renew()
-		n := next{State: a.state(), rules: a.choices.compactionRules()}
+		a.choices.Renew()
+		n := next{State: a.state(), rules: a.compactionRules()}
 		a.mailbox.Spawn(func() {
 			var err error
 			if n.built, err = n.Build(a.mailbox.Context(), nil); err != nil {
@@ -66,7 +66,7 @@ func (a *accounts) Breakdown(reply func(assembly.Breakdown, error)) {
 // Report tells as text what the next request would contain.
 func (a *accounts) Report(reply func(assembly.Report, error)) {
 	mailbox.Ask(a.mailbox, reply, func() {
-		totals, last, title := a.context.Totals(), a.context.last, a.choices.record.Title
+		totals, last, title := a.context.Totals(), a.context.last, a.choices.Record.Title
 		a.build(func(n *next) {
 			d, budget := n.Breakdown(&n.built, totals, &last), n.budget()
 			reply(n.Report(title, &n.built, &d, &budget), nil)
@@ -82,7 +82,7 @@ func (a *accounts) Count(text string, messages []history.Message, reply func(int
 		return
 	}
 	mailbox.Ask(a.mailbox, reply, func() {
-		counter, model := a.counter(), a.choices.model.Name
+		counter, model := a.counter(), a.choices.Model.Name
 		a.mailbox.Spawn(func() {
 			ctx := a.mailbox.Context()
 			n := counter.CountContext(ctx, text)

@@ -43,7 +43,7 @@ type assembled struct {
 func (f *frontends) Preview(tools []Tool, reply func(assembly.Assembled, error)) {
 	sortTools(tools)
 	mailbox.Ask(f.mailbox, reply, func() {
-		f.choices.renew()
+		f.choices.Renew()
 		state := f.state()
 		f.mailbox.Spawn(func() {
 			b, err := state.Build(f.mailbox.Context(), tools)
@@ -86,7 +86,7 @@ func (f *frontends) Assemble(tools []Tool, reply func(assembly.Assembled, error)
 		if err := f.checkDocuments(); err != nil {
 			return nil, err
 		}
-		f.choices.renew()
+		f.choices.Renew()
 		state := f.state()
 		return func(ctx context.Context) (step, error) {
 			b, err := f.requests.prepare(ctx, &state, tools)
@@ -158,15 +158,15 @@ func (f *frontends) spent(b *assembly.Built, messages []history.Message, told *h
 	}
 	var result reply.Result
 	if told != nil {
-		result = reply.Result{Usage: *told, UsageReported: true, Cost: f.choices.model.Cost(*told)}
+		result = reply.Result{Usage: *told, UsageReported: true, Cost: f.choices.Model.Cost(*told)}
 	}
-	measure := f.context.measure(f.choices.model)
+	measure := f.context.measure(f.choices.Model)
 	return measure.SpentBy(&result, b.Counted, counted)
 }
 
 // storeCommit stores the reply to a frontend's own call and adopts it.
 func (f *frontends) storeCommit(a *assembled, messages []history.Message, placed []history.Edit, told *history.Usage, author *events.Cursor, reply func(Committed, error)) work {
-	b, model := &a.built, f.choices.model
+	b, model := &a.built, f.choices.Model
 	spent := f.spent(b, messages, told)
 	call := history.Call{
 		ID: f.deps.NewID("call_"), Purpose: history.PurposeFrontend, Model: model.Name, Usage: spent.Usage,
@@ -198,7 +198,7 @@ func (f *frontends) storeCommit(a *assembled, messages []history.Message, placed
 		}
 		f.historyChanged("commit")
 		f.compacting.WhenDue()
-		f.accounts.emitUsage("", spent.Whole, f.choices.model.Window)
+		f.accounts.emitUsage("", spent.Whole, f.choices.Model.Window)
 		reply(committed, nil)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"strata/history"
 	"strata/llm"
 	"strata/session/assembly"
+	"strata/session/choices"
 	"strata/session/content"
 	"strata/session/documents"
 	"strata/session/profile"
@@ -42,7 +43,7 @@ type reported struct {
 }
 
 // newContextManager restores what was loaded. The error says why a layout cannot be used; the manager goes on without.
-func newContextManager(deps *Deps, rules *Rules, loaded history.Loaded, files *workspace.Workspace) (*ContextManager, error) {
+func newContextManager(deps *Deps, rules *choices.Rules, loaded history.Loaded, files *workspace.Workspace) (*ContextManager, error) {
 	m := &ContextManager{
 		deps: deps, session: loaded.Session.ID, workspace: files, log: history.NewLog(loaded.Heads, loaded.Edits),
 		documents: loaded.Documents, checkpoints: loaded.Checkpoints, totals: loaded.Totals,
@@ -125,32 +126,32 @@ func (m *ContextManager) beside(measure *assembly.Measure) int {
 }
 
 // State returns what the next request is made of.
-func (m *ContextManager) State(c *choices) assembly.State {
+func (m *ContextManager) State(c *choices.Choices) assembly.State {
 	var first *history.Head
 	if h, ok := m.log.First(); ok {
 		first = &h
 	}
-	p := c.profile
+	p := c.Profile
 	var phase *profile.Phase
-	if current, ok := p.Phase(c.phase); ok {
+	if current, ok := p.Phase(c.Phase); ok {
 		phase = &current
 	}
-	measure := m.measure(c.model)
+	measure := m.measure(c.Model)
 	return assembly.State{
 		Session: m.session, Store: m.deps.Store, Log: m.deps.Log, Now: m.deps.Now,
 		Measure: measure, Mirrors: m.deps.Mirrors, Layout: m.layout, Cache: m.workspace.Cache(), Diffs: m.diffs, Pictures: m.pictures,
-		Counter: tokens.For(c.model.Encoding),
+		Counter: tokens.For(c.Model.Encoding),
 		View:    m.log.View(), Summary: m.log.Summary(), Omitted: m.log.Omitted(), Evicted: m.log.Shed(), Truncated: m.log.Documents(),
 		First: first, Exchanges: m.log.Exchanges(), HistoryTokens: m.log.Tokens(), Beside: m.beside(&measure),
 		Files: m.workspace.List(), Roots: m.workspace.Roots(), RulesFile: m.deps.RulesFile,
-		Documents: documents.Shown(m.documents, &p, c.phase), AllDocuments: m.documents,
-		System: c.systemPrompt(), Profile: &p, Phase: phase, Thought: c.thought(),
+		Documents: documents.Shown(m.documents, &p, c.Phase), AllDocuments: m.documents,
+		System: c.SystemPrompt(), Profile: &p, Phase: phase, Thought: c.Thought(),
 	}
 }
 
 // renewed returns a state of a running turn with the view, the files and the counts as they are now. The user's choices since
 // the turn began take effect with the next turn.
-func (m *ContextManager) renewed(old *assembly.State, model llm.Model, c *choices) assembly.State {
+func (m *ContextManager) renewed(old *assembly.State, model llm.Model, c *choices.Choices) assembly.State {
 	now := m.State(c)
 	now.Measure = m.measure(model)
 	now.Profile, now.Phase, now.System, now.Counter, now.Thought = old.Profile, old.Phase, old.System, old.Counter, old.Thought

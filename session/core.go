@@ -11,6 +11,8 @@ import (
 
 	"strata/history"
 	"strata/session/assembly"
+	"strata/session/choices"
+	"strata/session/compacting"
 	"strata/session/content"
 	"strata/session/documents"
 	"strata/session/events"
@@ -41,7 +43,7 @@ type core struct {
 	changed   func()       // tells the server what the session is doing
 	active    atomic.Int64 // when the session was used last, see LastUsed
 
-	choices *choices
+	choices *choices.Choices
 	context *ContextManager
 }
 
@@ -61,11 +63,15 @@ func (c *core) store(what string, change history.Change, then func()) work {
 	}
 }
 
+func (c *core) compactionRules() compacting.Rules {
+	return compacting.Rules{Strategy: c.choices.Strategy(), Profiles: c.choices.Rules.Profiles}
+}
+
 // state returns what the next request is made of.
 func (c *core) state() assembly.State { return c.context.State(c.choices) }
 
 // counter counts tokens for the model in force.
-func (c *core) counter() *tokens.Counter { return tokens.For(c.choices.model.Encoding) }
+func (c *core) counter() *tokens.Counter { return tokens.For(c.choices.Model.Encoding) }
 
 // used notes that the session is in use.
 func (c *core) used() { c.active.Store(c.deps.Now().UnixNano()) }
@@ -120,7 +126,7 @@ func (c *core) historyChanged(reason string) {
 
 // historyTokens returns the tokens of the working history as the model's provider counts them.
 func (c *core) historyTokens() int {
-	measure := c.context.measure(c.choices.model)
+	measure := c.context.measure(c.choices.Model)
 	return measure.Calibrated(c.context.Tokens())
 }
 
@@ -182,7 +188,7 @@ func (c *core) answered(b *assembly.Built, change *history.Change) {
 
 // checkDocuments returns a *MissingDocumentError if the phase in force requires a document that is not set.
 func (c *core) checkDocuments() error {
-	phase, ok := c.choices.profile.Phase(c.choices.record.Config.Mode)
+	phase, ok := c.choices.Profile.Phase(c.choices.Record.Config.Mode)
 	if !ok {
 		return nil
 	}
@@ -195,7 +201,7 @@ func (c *core) checkDocuments() error {
 
 // tellProgress tells the progress that a reply of a loop reports.
 func (c *core) tellProgress(m *history.Message) {
-	if c.choices.profile.Loop.Zero() || m == nil || m.Role != history.RoleAssistant || m.Status != history.StatusComplete {
+	if c.choices.Profile.Loop.Zero() || m == nil || m.Role != history.RoleAssistant || m.Status != history.StatusComplete {
 		return
 	}
 	markers, complete := loop.Markers(m)

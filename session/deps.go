@@ -10,9 +10,8 @@ import (
 	"strata/history"
 	"strata/llm"
 	"strata/session/assembly"
+	"strata/session/choices"
 	"strata/session/compacting"
-	"strata/session/profile"
-	"strata/stability"
 )
 
 // Store is what a session needs of the database. Every method may block and returns when ctx ends.
@@ -44,18 +43,11 @@ type Models interface {
 // Settings are the plain settings of sessions.
 type Settings struct {
 	DefaultConfig history.Config // of a session that chose nothing
-	Rules         Rules
+	Rules         choices.Rules
 	RulesFile     bool // AGENTS.md in the workspace's root becomes the document rules
 	Files         filecontext.Limits
 
 	DetectionModel, SummaryModel string // provider/model; empty: work without a model
-}
-
-// Workspaces knows the rules of folders. Methods are safe for concurrent use.
-type Workspaces interface {
-	// Rules returns the rules of sessions in a folder, those of Settings if the folder has none of its own. With an
-	// error the session uses those of Settings and reports the error.
-	Rules(ctx context.Context, folder string) (Rules, error)
 }
 
 // Host is the server in which sessions live. Methods are safe for concurrent use.
@@ -88,7 +80,7 @@ type Deps struct {
 	Settings
 	Store      Store
 	Models     Models
-	Workspaces Workspaces // nil: no folder has rules of its own
+	Workspaces choices.Workspaces // nil: no folder has rules of its own
 	Host       Host
 	Meter      Meter
 	Log        *slog.Logger
@@ -109,19 +101,18 @@ func (d *Deps) compaction() *compacting.Services {
 	}
 }
 
+// choices returns the services for choices.
+func (d *Deps) choices() *choices.Services {
+	return &choices.Services{
+		Default: d.DefaultConfig, Rules: &d.Rules, Workspaces: d.Workspaces, Model: d.Models.Model, Allowed: d.Host.Allowed,
+	}
+}
+
 // Meter counts what happens in sessions. Implementations must be safe for concurrent use and quick.
 type Meter interface {
 	TurnStarted()
 	TurnFinished(status history.TurnStatus, usage history.Usage, cost float64)
 	Deltas(n int)
-}
-
-// Rules are those of a workspace's sessions.
-type Rules struct {
-	Profile      string // of sessions that chose none; empty: profile.Default
-	SystemPrompt string // empty: the profile's
-	Profiles     map[string]profile.Profile
-	Stability    stability.Options
 }
 
 // State is what a session is doing.

@@ -29,7 +29,7 @@ func (c *checkpoints) Fork(req ForkRequest, reply func(Fork, error)) {
 		if err != nil {
 			return nil, err
 		}
-		reply(Fork{Loaded: c.context.forkAt(c.choices.record, seq), Seq: seq}, nil)
+		reply(Fork{Loaded: c.context.forkAt(c.choices.Record, seq), Seq: seq}, nil)
 		return nil, nil
 	})
 }

@@ -18,9 +18,9 @@ import (
 func stepping(t testing.TB, window int, adjust ...func(*profile.Profile)) *managed {
 	t.Helper()
 	m := manage(t, window)
-	m.c.profile = profileNamed(t, "steps")
+	m.c.Profile = profileNamed(t, "steps")
 	for _, f := range adjust {
-		f(&m.c.profile)
+		f(&m.c.Profile)
 	}
 	return m
 }
@@ -72,7 +72,7 @@ func TestTheHistoryHasABudgetOfItsOwn(t *testing.T) {
 	m.document("design", wordsOf(5_000), true)
 	m.add("a.go", linesOf("a", 500))
 	m.ask("start")
-	budget := m.c.profile.Budget.HistoryTokens
+	budget := m.c.Profile.Budget.HistoryTokens
 	sheds := 0
 	for i := range 60 {
 		m.answer(fmt.Sprint("step ", i, wordsOf(300)))
@@ -111,7 +111,7 @@ func TestALongPromptDoesNotCostTheHistory(t *testing.T) {
 	}
 	m.answer("and")
 	m.ask("short")
-	if _, b := m.request(); b.Categories[fit.CategoryHistory]+b.Categories[fit.CategoryOverhead] > m.c.profile.Budget.HistoryTokens+20 || !strings.Contains(sentText(&b), " characters omitted]") {
+	if _, b := m.request(); b.Categories[fit.CategoryHistory]+b.Categories[fit.CategoryOverhead] > m.c.Profile.Budget.HistoryTokens+20 || !strings.Contains(sentText(&b), " characters omitted]") {
 		t.Errorf("the long prompt stays whole")
 	}
 }
@@ -175,7 +175,7 @@ func TestStepsFitWhateverThereIs(t *testing.T) {
 			m.answer("so")
 		}
 		again := m.restarted()
-		again.c.profile = m.c.profile
+		again.c.Profile = m.c.Profile
 		m.ask("last")
 		again.ask("last")
 		_, one := m.build()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"strata/history"
+	"strata/session/choices"
 	"strata/session/events"
 	"strata/session/mailbox"
 	"strata/session/saving"
@@ -44,16 +45,16 @@ func (s *Session) main(prev *Session, load func(context.Context) (history.Loaded
 
 // begin adopts what was loaded.
 func (s *Session) begin(loaded history.Loaded) error {
-	s.choices = newChoices(s.mailbox.UntilShut(), s.deps, loaded.Session)
+	s.choices = choices.New(s.mailbox.UntilShut(), s.deps.choices(), loaded.Session)
 	damaged := func(err error) {
 		if err != nil {
-			s.choices.notices = append(s.choices.notices, "Some of this session's context could not be restored: "+err.Error())
+			s.choices.Notices = append(s.choices.Notices, "Some of this session's context could not be restored: "+err.Error())
 		}
 	}
 	damaged(s.workspace.Restore(loaded.Files))
-	s.useFolders(workspace.OpenFolders(s.mailbox.UntilShut(), s.choices.record.CWD, s.choices.record.Roots, s.deps.Files, s.deps.Host.Allowed))
+	s.useFolders(workspace.OpenFolders(s.mailbox.UntilShut(), s.choices.Record.CWD, s.choices.Record.Roots, s.deps.Files, s.deps.Host.Allowed))
 	var err error
-	s.context, err = newContextManager(s.deps, &s.choices.rules, loaded, s.workspace)
+	s.context, err = newContextManager(s.deps, &s.choices.Rules, loaded, s.workspace)
 	damaged(err)
 	ctx := s.mailbox.Context()
 	if err := s.recover(ctx, &loaded); err != nil {
@@ -190,10 +191,10 @@ func (s *Session) release(err error) {
 func (s *Session) tellInfo() Info {
 	c := s.choices
 	i := Info{
-		Session: c.record, Config: c.config(), Model: c.model, State: s.doing(), Unsaved: s.unsaved != nil,
+		Session: c.Record, Config: c.Config(), Model: c.Model, State: s.doing(), Unsaved: s.unsaved != nil,
 		Epoch: s.Epoch(), Seq: s.events.End(), Totals: s.context.Totals(), Messages: len(s.context.Transcript()),
 		InView: len(s.context.View()), Tokens: s.historyTokens(), Files: s.workspace.Count(),
-		Profiles: c.profiles(), Phases: c.profile.Phases, Notices: c.allNotices(),
+		Profiles: c.Profiles(), Phases: c.Profile.Phases, Notices: c.AllNotices(),
 	}
 	i.Session.Messages = i.Messages
 	if s.running != nil {

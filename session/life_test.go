@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"strata/history"
+	"strata/session/choices"
 	"strata/session/events"
 	"strata/session/workspace"
 )
@@ -101,7 +102,7 @@ func TestWhoReceivesAChangeOfAnOption(t *testing.T) {
 	setMode := func(mode string) func(func(Configured, error)) {
 		return func(reply func(Configured, error)) { a.SetMode(mode, author, reply) }
 	}
-	if _, err := answerOf(configure(OptionProfile, "phased")); err != nil {
+	if _, err := answerOf(configure(choices.OptionProfile, "phased")); err != nil {
 		t.Fatal(err)
 	}
 	received(author)
@@ -113,9 +114,9 @@ func TestWhoReceivesAChangeOfAnOption(t *testing.T) {
 		change         func(func(Configured, error))
 		author, reader string
 	}{
-		{"another option", configure(OptionCompaction, "rolling"), "", "options"},
-		{"a mode as an option", configure(OptionMode, second), "mode", "options mode"},
-		{"the same mode", configure(OptionMode, second), "", "options"},
+		{"another option", configure(choices.OptionCompaction, "rolling"), "", "options"},
+		{"a mode as an option", configure(choices.OptionMode, second), "mode", "options mode"},
+		{"the same mode", configure(choices.OptionMode, second), "", "options"},
 		{"a mode", setMode(first), "options", "options mode"},
 	} {
 		if _, err := answerOf(step.change); err != nil {

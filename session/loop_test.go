@@ -19,9 +19,9 @@ import (
 func loopOf(t testing.TB, window int, adjust ...func(*profile.Profile)) *managed {
 	t.Helper()
 	m := manage(t, window)
-	m.c.profile = profileNamed(t, "loop")
+	m.c.Profile = profileNamed(t, "loop")
 	for _, f := range adjust {
-		f(&m.c.profile)
+		f(&m.c.Profile)
 	}
 	return m
 }
@@ -154,7 +154,7 @@ func TestWhatALoopHasSentStays(t *testing.T) {
 		deps := *m.deps
 		deps.Rules.Stability = stability.Options{Layout: layout}
 		m.load(&deps)
-		m.c.profile = profileNamed(t, "loop")
+		m.c.Profile = profileNamed(t, "loop")
 		m.document("instructions", "Test before you finish.", false)
 		iterations := make(map[string]string)
 		before, whole := 0, 0 // tokens before the last request's message; requests for which all of these were cached
@@ -215,7 +215,7 @@ func TestALoopFitsASmallWindow(t *testing.T) {
 			}
 		}
 		again := m.restarted()
-		again.c.profile = m.c.profile
+		again.c.Profile = m.c.Profile
 		if diff := cmp.Diff(len(m.View()), len(again.View())); diff != "" {
 			t.Errorf("restarted: %s", diff)
 		}

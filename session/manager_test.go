@@ -16,6 +16,7 @@ import (
 	"strata/history"
 	"strata/llm"
 	"strata/session/assembly"
+	"strata/session/choices"
 	"strata/session/content"
 	"strata/session/documents"
 	"strata/session/events"
@@ -85,7 +86,7 @@ func (s *fakeStore) Blobs(_ context.Context, hashes []string) (map[string][]byte
 // managed is a ContextManager that does the work of a Session for it, without goroutines, provider or clock.
 type managed struct {
 	*ContextManager
-	c      *choices
+	c      *choices.Choices
 	t      testing.TB
 	store  *fakeStore
 	model  llm.Model
@@ -104,7 +105,7 @@ func manage(t testing.TB, window int) *managed {
 	deps := &Deps{
 		Store: m.store, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return time.Unix(0, 0) },
 		NewID:        func(prefix string) string { m.nextID++; return fmt.Sprintf("%s%d", prefix, m.nextID) },
-		Calibrations: assembly.NewCalibrations(nil), Mirrors: assembly.NewMirrors(), Settings: Settings{RulesFile: true, Rules: Rules{SystemPrompt: "Be brief."}},
+		Calibrations: assembly.NewCalibrations(nil), Mirrors: assembly.NewMirrors(), Settings: Settings{RulesFile: true, Rules: choices.Rules{SystemPrompt: "Be brief."}},
 	}
 	m.load(deps)
 	return m
@@ -122,13 +123,16 @@ func (m *managed) load(deps *Deps) {
 	for _, path := range slices.Sorted(maps.Keys(m.store.files)) {
 		loaded.Files = append(loaded.Files, m.store.files[path])
 	}
-	m.c = &choices{deps: deps, rules: deps.Rules}
+	allowed := func(context.Context, string) error { return nil }
+	m.c = choices.New(context.Background(), &choices.Services{
+		Rules: &deps.Rules, Model: func(string) (llm.Model, bool) { return m.model, true }, Allowed: allowed,
+	}, loaded.Session)
 	stream := events.New("sess_1", "epoch", m.store, func(context.Context) (events.Standing, error) { return events.Standing{}, nil })
 	files := workspace.New(quietHost{}, nil, stream)
 	if err := files.Restore(loaded.Files); err != nil {
 		m.t.Fatal(err)
 	}
-	files.Use(workspace.OpenFolders(context.Background(), m.folder, nil, deps.Files, func(context.Context, string) error { return nil }))
+	files.Use(workspace.OpenFolders(context.Background(), m.folder, nil, deps.Files, allowed))
 	var err error
 	if m.ContextManager, err = newContextManager(deps, &deps.Rules, loaded, files); err != nil {
 		m.t.Fatal(err)
@@ -153,7 +157,7 @@ func (m *managed) counter() *tokens.Counter { return tokens.For(m.model.Encoding
 
 // snapshot returns the state for the next request to a model.
 func (m *managed) snapshot(model llm.Model) assembly.State {
-	m.c.model = model
+	m.c.Model = model
 	state := m.State(m.c)
 	state.System = "Be brief."
 	return state

@@ -6,6 +6,7 @@ import (
 
 	"strata/history"
 	"strata/internal/clip"
+	"strata/session/choices"
 	"strata/session/content"
 	"strata/session/events"
 	"strata/session/mailbox"
@@ -36,12 +37,12 @@ func (o *options) Configure(option, value string, author *events.Cursor, reply f
 
 // SetMode chooses a phase of the profile, as Configure does. author, who chose it, receives the options as an event.
 func (o *options) SetMode(mode string, author *events.Cursor, reply func(Configured, error)) {
-	o.configure(OptionMode, mode, told{mode: author}, reply)
+	o.configure(choices.OptionMode, mode, told{mode: author}, reply)
 }
 
 func (o *options) configure(option, value string, told told, reply func(Configured, error)) {
 	mailbox.Change(o.mailbox, reply, func() (work, error) {
-		update, err := o.choices.with(option, value)
+		update, err := o.choices.With(option, value)
 		if err != nil {
 			return nil, err
 		}
@@ -53,23 +54,23 @@ func (o *options) configure(option, value string, told told, reply func(Configur
 func (o *options) update(record history.Session, then func()) work {
 	record.UpdatedAt = o.deps.Now()
 	return o.store("update session "+o.id, history.Change{Update: &record}, func() {
-		o.choices.record = record
+		o.choices.Record = record
 		then()
 	})
 }
 
 func (o *options) configured(told told, reply func(Configured, error)) {
-	mode := o.choices.phase
-	o.choices.renew()
+	mode := o.choices.Phase
+	o.choices.Renew()
 	configured := Configured{Info: o.info()}
 	if o.turns.running != nil {
 		configured.After = o.turns.running.record.ID
 	}
 	o.emit(events.Event{Kind: events.Options, Data: configured.Info, Origin: told.options})
-	if now := o.choices.phase; now != mode && now != "" {
+	if now := o.choices.Phase; now != mode && now != "" {
 		o.emit(events.Event{Kind: events.Mode, Text: now, Origin: told.mode})
 	}
-	o.emit(events.Event{Kind: events.ConfigChanged, Data: events.ConfigInfo{Config: o.choices.config()}})
+	o.emit(events.Event{Kind: events.ConfigChanged, Data: events.ConfigInfo{Config: o.choices.Config()}})
 	o.accounts.tellUsage()
 	reply(configured, nil)
 }
@@ -77,19 +78,19 @@ func (o *options) configured(told told, reply func(Configured, error)) {
 // SetFolders replaces the session's folder and its further roots, which must have been checked.
 func (o *options) SetFolders(cwd string, roots []string, reply func(Info, error)) {
 	mailbox.Change(o.mailbox, reply, func() (work, error) {
-		rules, moves := o.choices, o.choices.record.CWD != cwd
+		services, moves := o.deps.choices(), o.choices.Record.CWD != cwd
 		return func(ctx context.Context) (step, error) {
 			opened := workspace.OpenFolders(ctx, cwd, roots, o.deps.Files, o.deps.Host.Allowed)
-			var read folderRules
+			var read choices.FolderRules
 			if moves {
-				read = rules.rulesOf(ctx, cwd)
+				read = services.RulesOf(ctx, cwd)
 			}
 			return func() (work, error) {
-				update := o.choices.record
+				update := o.choices.Record
 				update.CWD, update.Roots = cwd, roots
 				return o.update(update, func() {
 					if moves {
-						o.choices.use(read)
+						o.choices.Use(read)
 						o.emit(events.Event{Kind: events.Options, Data: o.info()})
 					}
 					o.useFolders(opened)
@@ -103,22 +104,22 @@ func (o *options) SetFolders(cwd string, roots []string, reply func(Info, error)
 // useFolders makes opened folders those of the session.
 func (c *core) useFolders(opened workspace.Folders) {
 	c.workspace.Use(opened)
-	c.choices.folderNotice = ""
+	c.choices.FolderNotice = ""
 	if c.workspace.Roots() == nil {
-		c.choices.folderNotice = "Cannot open the session folder " + clip.Name(c.choices.record.CWD) + "; files are unavailable. If the folder has moved, open the session with the new one."
+		c.choices.FolderNotice = "Cannot open the session folder " + clip.Name(c.choices.Record.CWD) + "; files are unavailable. If the folder has moved, open the session with the new one."
 	}
 }
 
 // Rename gives the session a title, which no rule replaces any more.
 func (o *options) Rename(title string, reply func(Info, error)) {
 	mailbox.Change(o.mailbox, reply, func() (work, error) {
-		update := o.choices.record
+		update := o.choices.Record
 		update.Title, update.TitleByUser = content.TidyTitle(title, content.MaxTitle), true
 		if update.Title == "" {
 			return nil, fmt.Errorf("%w: the title is empty", ErrInvalid)
 		}
 		return o.update(update, func() {
-			o.emit(events.Event{Kind: events.Info, Data: events.TitleInfo{Title: update.Title, UpdatedAt: o.choices.record.UpdatedAt}})
+			o.emit(events.Event{Kind: events.Info, Data: events.TitleInfo{Title: update.Title, UpdatedAt: o.choices.Record.UpdatedAt}})
 			reply(o.info(), nil)
 		}), nil
 	})

@@ -66,7 +66,7 @@ func (t *turns) prompt(p Prompt, subscriber *events.Cursor, reply PromptReply, r
 		refuse(fmt.Errorf("%w: the prompt holds no text, picture or resource", ErrInvalid))
 		return nil
 	}
-	t.choices.renew()
+	t.choices.Renew()
 	begun := t.newTurn(p, waiter{reply, subscriber})
 	t.running = begun
 	t.changed()
@@ -156,7 +156,7 @@ type admission struct {
 func (t *turns) admit(begun *turn, blocks []history.Block, subscriber *events.Cursor) work {
 	state, reader := t.state(), t.workspace.Reader()
 	seq := t.context.NextSeq()
-	update := t.choices.record
+	update := t.choices.Record
 	return func(ctx context.Context) (step, error) {
 		if err := t.sentBefore(ctx, begun.record.PromptID); err != nil {
 			return nil, err
@@ -208,8 +208,8 @@ func admit(ctx context.Context, s *assembly.State, reader *workspace.Reader, blo
 
 // begin adopts a stored prompt, tells the subscribers and starts the reply.
 func (t *turns) begin(begun *turn, a admission, update history.Session, subscriber *events.Cursor) {
-	renamed := update.Title != t.choices.record.Title
-	t.choices.record = update
+	renamed := update.Title != t.choices.Record.Title
+	t.choices.Record = update
 	a.omitted = append(a.omitted, t.workspace.Attach(a.files)...)
 	before := len(t.context.View())
 	if !a.resent {
@@ -221,7 +221,7 @@ func (t *turns) begin(begun *turn, a admission, update history.Session, subscrib
 		t.events.EmitMessage(&a.message, subscriber)
 	}
 	t.emit(events.Event{Kind: events.TurnStarted, Turn: begun.record.ID, Data: events.TurnStartedInfo{
-		TurnID: begun.record.ID, PromptID: begun.record.PromptID, UserID: begun.record.UserID, MessageID: begun.record.ReplyID, Model: t.choices.model.Name,
+		TurnID: begun.record.ID, PromptID: begun.record.PromptID, UserID: begun.record.UserID, MessageID: begun.record.ReplyID, Model: t.choices.Model.Name,
 	}})
 	if renamed {
 		t.emit(events.Event{Kind: events.Info, Turn: begun.record.ID, Data: events.TitleInfo{Title: update.Title, UpdatedAt: update.UpdatedAt}})

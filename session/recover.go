@@ -23,7 +23,7 @@ func (c *core) recover(ctx context.Context, loaded *history.Loaded) error {
 	if blocks := content.Joined(loaded.Partials); len(blocks) > 0 {
 		change.Messages = []history.Message{{
 			ID: record.ReplyID, Seq: c.context.NextSeq(), Turn: record.ID, Role: history.RoleAssistant, Blocks: blocks,
-			Tokens: content.Tokens(ctx, c.counter(), blocks), At: record.EndedAt, Model: c.choices.model.Name, Status: history.StatusInterrupted,
+			Tokens: content.Tokens(ctx, c.counter(), blocks), At: record.EndedAt, Model: c.choices.Model.Name, Status: history.StatusInterrupted,
 		}}
 	}
 	change.Edits = c.unanswered(&record, len(change.Messages) > 0)

@@ -130,7 +130,7 @@ type compactionHost struct {
 
 func (h compactionHost) State() assembly.State { return h.state() }
 
-func (h compactionHost) CompactionRules() compacting.Rules { return h.choices.compactionRules() }
+func (h compactionHost) CompactionRules() compacting.Rules { return h.compactionRules() }
 
 func (h compactionHost) Position() (seq int64, generation int) {
 	return h.context.LastSeq(), h.context.generation

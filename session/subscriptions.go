@@ -70,7 +70,7 @@ func (s *subscriptions) subscribe(c *events.Cursor) {
 // noticeEvents returns the notices of a snapshot for a subscriber that gets no snapshot.
 func (s *subscriptions) noticeEvents() []events.Event {
 	var notices []events.Event
-	for _, text := range s.choices.allNotices() {
+	for _, text := range s.choices.AllNotices() {
 		notices = append(notices, events.Event{Kind: events.Notice, Text: text})
 	}
 	return notices
@@ -123,7 +123,7 @@ func (s *subscriptions) Attach(c *events.Cursor, since events.Since, reply func(
 // event is missed or sent twice.
 func (s *subscriptions) attachWithSnapshot(c *events.Cursor, a Attached, now events.Standing, unsaved bool, reply func(Attached, error)) {
 	snap := &Snapshot{
-		Session: s.choices.record, Config: s.choices.config(), Totals: s.context.Totals(), Unsaved: unsaved, Compacts: s.compacts(), Notices: s.choices.allNotices(),
+		Session: s.choices.Record, Config: s.choices.Config(), Totals: s.context.Totals(), Unsaved: unsaved, Compacts: s.compacts(), Notices: s.choices.AllNotices(),
 	}
 	newest, older := history.NewestPage(now.Heads, snapshotBytes)
 	snap.Older = older

@@ -90,7 +90,7 @@ func (t *turns) newTurn(p Prompt, w waiter) *turn {
 			Status:    history.TurnRunning,
 			StartedAt: t.deps.Now(),
 		},
-		model:   t.choices.model,
+		model:   t.choices.Model,
 		waiters: []waiter{w},
 	}
 	begun.ctx, begun.stop = context.WithCancel(t.mailbox.Context())
@@ -213,7 +213,7 @@ func (r *requests) prepare(ctx context.Context, state *assembly.State, tools []l
 // history is shorter now.
 func (r *requests) condense(ctx context.Context, state *assembly.State, by compacting.Condensation, evicted []history.Viewed) (bool, error) {
 	var rules compacting.Rules
-	r.mailbox.Wait(func() { rules = r.choices.compactionRules() })
+	r.mailbox.Wait(func() { rules = r.compactionRules() })
 	edit, ok, err := compacting.Condense(ctx, state, &rules, by, evicted)
 	if err != nil || !ok {
 		return false, err
@@ -263,7 +263,7 @@ func (t *turns) learnRefusal(of *turn, state *assembly.State, b *assembly.Built,
 		if r.Window > 0 {
 			t.deps.Models.LimitWindow(of.model.Name, r.Window)
 			of.model.Window = min(of.model.Window, r.Window)
-			t.choices.renew()
+			t.choices.Renew()
 		}
 	})
 	return r, nil

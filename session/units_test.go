@@ -19,9 +19,9 @@ import (
 func phasedIn(t testing.TB, phase string, adjust ...func(*profile.Profile)) *managed {
 	t.Helper()
 	m := manage(t, 1_000_000)
-	m.c.profile = profileNamed(t, "phased")
+	m.c.Profile = profileNamed(t, "phased")
 	for _, f := range adjust {
-		f(&m.c.profile)
+		f(&m.c.Profile)
 	}
 	m.enter(phase)
 	return m
@@ -29,8 +29,8 @@ func phasedIn(t testing.TB, phase string, adjust ...func(*profile.Profile)) *man
 
 // enter selects another phase.
 func (m *managed) enter(phase string) {
-	m.c.phase = phase
-	m.model = assembly.Narrowed(m.model, &m.c.profile.Budget)
+	m.c.Phase = phase
+	m.model = assembly.Narrowed(m.model, &m.c.Profile.Budget)
 }
 
 // unit sets a unit of work.

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Error says what is wrong with a value. Its text is meant for the author of the JSON.
+// Error describes a wrong value to the author of the JSON.
 type Error struct {
 	Path string // of the value, "params.prompt[2].text"
 	Want string // predicate: "must be a string", "is missing"

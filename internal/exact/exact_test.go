@@ -40,6 +40,7 @@ type outer struct {
 	} `json:"_meta"`
 	Plain  int
 	Needed *bool `json:"needed" need:"value"`
+	//lint:ignore U1000 the decoder must skip it
 	hidden int
 	Never  int `json:"-"`
 }

@@ -37,7 +37,7 @@ func NewWorld(t testing.TB, config ...string) *World {
 func freePort(t testing.TB) int {
 	t.Helper()
 	for range 100 {
-		port := 10_000 + rand.IntN(20_000) // systems give clients ports from 32,768 on
+		port := 11_000 + rand.IntN(20_000) // browsers refuse 10,080, and systems give clients ports from 32,768 on
 		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
 			l.Close()
 			return port

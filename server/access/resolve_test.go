@@ -2,6 +2,7 @@ package access
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -146,6 +147,37 @@ func TestF19AFolderThatDoesNotRespond(t *testing.T) {
 	f.looks.limit = time.Minute
 	if _, missing := f.Resolve(root); missing {
 		t.Error("another folder is missing")
+	}
+}
+
+// stuckDisks never respond.
+type stuckDisks struct{ stuckDisk }
+
+func (d *stuckDisks) evalLinks(string) (string, error) {
+	d.looks.Add(1)
+	<-d.release
+	return "", errors.New("unmounted")
+}
+
+// However many folders do not respond, the number of looks that are left behind is limited.
+func TestF19ManyFoldersThatDoNotRespond(t *testing.T) {
+	d := &stuckDisks{stuckDisk{release: make(chan struct{})}}
+	f := &Folders{looks: newLookups(d, time.Hour)}
+	for i := range maxRunning {
+		f.looks.start(fmt.Sprintf("/mount/%d", i))
+	}
+	if _, err := f.Check("/mount/one more"); !errors.Is(err, errNoResponse) {
+		t.Errorf("checked: %v", err)
+	}
+	close(d.release)
+	for i := range maxRunning {
+		<-f.looks.start(fmt.Sprintf("/mount/%d", i)).done
+	}
+	if n := d.looks.Load(); n < maxRunning {
+		t.Errorf("%d looks", n)
+	}
+	if _, err := f.Check("/mount/one more"); err == nil || errors.Is(err, errNoResponse) {
+		t.Errorf("checked when the disks respond: %v", err)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"strata/rpc"
 	"strata/session"
 	"strata/session/assembly"
+	"strata/session/choices"
 	"strata/session/compacting"
 	"strata/session/documents"
 	"strata/session/events"
@@ -289,19 +290,19 @@ func TestOptionsOnOffer(t *testing.T) {
 		}
 		return all
 	}
-	if got := offered("local/b", "off")[session.OptionModel]; got != "local/a local/b" {
+	if got := offered("local/b", "off")[choices.OptionModel]; got != "local/a local/b" {
 		t.Errorf("models %q", got)
 	}
-	if got := offered("gone/c", "off")[session.OptionModel]; got != "gone/c local/a local/b" {
+	if got := offered("gone/c", "off")[choices.OptionModel]; got != "gone/c local/a local/b" {
 		t.Errorf("models %q with one in force that is not on offer", got)
 	}
-	if got, is := offered("local/b", "off")[session.OptionThought]; is {
+	if got, is := offered("local/b", "off")[choices.OptionThought]; is {
 		t.Errorf("of one thought level %q are offered", got)
 	}
-	if got := offered("local/b", "off", "high")[session.OptionThought]; got != "off high" {
+	if got := offered("local/b", "off", "high")[choices.OptionThought]; got != "off high" {
 		t.Errorf("thought levels %q", got)
 	}
-	if _, is := offered("local/b")[session.OptionMode]; is {
+	if _, is := offered("local/b")[choices.OptionMode]; is {
 		t.Error("a profile without phases offers some")
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"strata/compaction"
 	"strata/session"
+	"strata/session/choices"
 )
 
 // ConfigOption is a choice of a session, such as its model.
@@ -51,7 +52,7 @@ type SetConfigParams struct {
 // ConfigOptions returns the options of a session. models are the ones on offer.
 func ConfigOptions(i session.Info, models []Model) []ConfigOption {
 	model := ConfigOption{
-		ID: session.OptionModel, Name: "Model", Category: "model", Type: "select", CurrentValue: i.Config.Model,
+		ID: choices.OptionModel, Name: "Model", Category: "model", Type: "select", CurrentValue: i.Config.Model,
 		Description: "The model that replies",
 	}
 	for _, m := range models {
@@ -64,7 +65,7 @@ func ConfigOptions(i session.Info, models []Model) []ConfigOption {
 
 	if len(i.Model.Thought) > 1 {
 		thought := ConfigOption{
-			ID: session.OptionThought, Name: "Thought level", Category: "thought_level", Type: "select",
+			ID: choices.OptionThought, Name: "Thought level", Category: "thought_level", Type: "select",
 			CurrentValue: i.Config.ThoughtLevel, Description: "How much the model thinks before it replies",
 		}
 		for _, level := range i.Model.Thought {
@@ -74,14 +75,14 @@ func ConfigOptions(i session.Info, models []Model) []ConfigOption {
 	}
 
 	profile := ConfigOption{
-		ID: session.OptionProfile, Name: "Profile", Type: "select", CurrentValue: i.Config.Profile,
+		ID: choices.OptionProfile, Name: "Profile", Type: "select", CurrentValue: i.Config.Profile,
 		Description: "The rules by which the context is managed",
 	}
 	for _, p := range i.Profiles {
 		profile.Options = append(profile.Options, ConfigValue{Value: p.Name, Name: p.Title})
 	}
 	strategy := ConfigOption{
-		ID: session.OptionCompaction, Name: "Compaction", Type: "select", CurrentValue: i.Config.Compaction,
+		ID: choices.OptionCompaction, Name: "Compaction", Type: "select", CurrentValue: i.Config.Compaction,
 		Description: "How a long history is shortened",
 	}
 	for _, name := range []string{compaction.Topic, compaction.Rolling, compaction.Prune, compaction.Middle, compaction.Window} {
@@ -91,7 +92,7 @@ func ConfigOptions(i session.Info, models []Model) []ConfigOption {
 
 	if modes := Modes(i); modes != nil {
 		phase := ConfigOption{
-			ID: session.OptionMode, Name: "Phase", Category: "mode", Type: "select", CurrentValue: modes.Current,
+			ID: choices.OptionMode, Name: "Phase", Category: "mode", Type: "select", CurrentValue: modes.Current,
 			Description: "The phase of work, with its own documents",
 		}
 		for _, m := range modes.Modes {

@@ -6,20 +6,20 @@ import (
 	"strata/cmd/strata/internal/config"
 	"strata/filecontext"
 	"strata/internal/patience"
-	"strata/session"
+	"strata/session/choices"
 	"strata/session/profile"
 	"strata/stability"
 )
 
 // Rules returns the rules of sessions. The error for an override that its profile refuses names the place of the override.
-func Rules(c *config.Config) (session.Rules, error) {
+func Rules(c *config.Config) (choices.Rules, error) {
 	profiles, err := profile.All()
 	if err != nil {
-		return session.Rules{}, err
+		return choices.Rules{}, err
 	}
 	for _, o := range c.Profiles {
 		if profiles[o.Profile], err = profiles[o.Profile].With(o.Path, o.Value); err != nil {
-			return session.Rules{}, o.Errorf("%w", err)
+			return choices.Rules{}, o.Errorf("%w", err)
 		}
 	}
 	if !c.Compaction.Enabled {
@@ -28,7 +28,7 @@ func Rules(c *config.Config) (session.Rules, error) {
 			profiles[name] = p
 		}
 	}
-	return session.Rules{
+	return choices.Rules{
 		Profile: c.Profile, SystemPrompt: c.SystemPrompt, Profiles: profiles,
 		Stability: stability.Options{
 			Layout: c.Stability.Layout, Lifetime: c.Stability.CacheTTL, Strict: c.Stability.Strict, Target: c.Stability.CacheTargetTokens,
@@ -36,17 +36,17 @@ func Rules(c *config.Config) (session.Rules, error) {
 	}, nil
 }
 
-// workspaces implements session.Workspaces: a folder can have settings of its own.
+// workspaces implements choices.Workspaces: a folder can have settings of its own.
 type workspaces struct {
 	*config.Config
 	guard *filecontext.Guard // of the folders of sessions
 }
 
 // Rules returns the rules of the sessions in a folder.
-func (w workspaces) Rules(ctx context.Context, folder string) (session.Rules, error) {
+func (w workspaces) Rules(ctx context.Context, folder string) (choices.Rules, error) {
 	own, err := patience.Do(ctx, patience.Files, folder, folder, func() (*config.Config, error) { return w.ForWorkspace(folder, w.guard.OpenFolder) })
 	if err != nil {
-		return session.Rules{}, err
+		return choices.Rules{}, err
 	}
 	return Rules(own)
 }

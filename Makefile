@@ -84,9 +84,10 @@ vet:
 lint:
 	$(GO) tool staticcheck ./...
 
+# Without the tests that are long for their amount of data: `make race` runs them too.
 race-check:
 	.ci/install-tools git gcc
-	CGO_ENABLED=1 $(GO) test -race -timeout 30m $(RACE_PACKAGES)
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 30m $(RACE_PACKAGES)
 
 race: ## run all tests with the race detector, also in the binary that they start
 	.ci/install-tools git gcc node npm chromium

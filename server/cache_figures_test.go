@@ -15,6 +15,7 @@ import (
 
 // TestBreakdownIsTheNextRequest compares the breakdown with the request that is then sent, in random states.
 func TestBreakdownIsTheNextRequest(t *testing.T) {
+	long(t)
 	t.Parallel()
 	count := tokens.For("o200k_base").Count
 	for _, layout := range bothLayouts {
@@ -71,6 +72,7 @@ func TestBreakdownIsTheNextRequest(t *testing.T) {
 // TestExpectedFigures compares the expected tokens in the usage log with those that the provider reports. The provider
 // counts 20 % more tokens than the session, which must learn the ratio.
 func TestExpectedFigures(t *testing.T) {
+	long(t)
 	t.Parallel()
 	for _, layout := range bothLayouts {
 		t.Run(layout, func(t *testing.T) {

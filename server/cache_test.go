@@ -328,6 +328,7 @@ func lines(of string, n int) string {
 }
 
 func TestWhatTheProviderReadsWasExpected(t *testing.T) {
+	long(t)
 	t.Parallel()
 	for _, layout := range bothLayouts {
 		t.Run(layout, func(t *testing.T) {

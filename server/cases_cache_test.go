@@ -73,6 +73,7 @@ func sixTools(r *rand.Rand) []any {
 // If the order of a map decides the order of tools and parts, each turn has another order and the cached prefix never
 // matches.
 func TestK3_04OrderChangesNoByte(t *testing.T) {
+	long(t)
 	t.Parallel()
 	for _, layout := range bothLayouts {
 		t.Run(layout, func(t *testing.T) {

@@ -164,6 +164,7 @@ func TestK1_03ACompactionNeverMakesLonger(t *testing.T) {
 
 // Wherever a history is divided, tool calls are followed by their results and a user's message comes first.
 func TestK1_04BatchesStayWholeAtEveryCut(t *testing.T) {
+	long(t)
 	t.Parallel()
 	const turns = 20
 	strategies := []string{compaction.Topic, compaction.Rolling, compaction.Prune, compaction.Middle, compaction.Window}

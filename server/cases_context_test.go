@@ -32,6 +32,7 @@ func randomLine(n int) string {
 }
 
 func TestK2_01LongRunsAreCounted(t *testing.T) {
+	long(t)
 	t.Parallel()
 	ts := startServer(t, wideWindow)
 	e, bystander := ts.editor(), ts.editor()
@@ -137,6 +138,7 @@ func pictures(r *upstream.Request, picture []byte) int {
 }
 
 func TestK2_04PicturesHaveABoundedCost(t *testing.T) {
+	long(t)
 	t.Parallel()
 	sees := true
 	for format, model := range models {
@@ -195,6 +197,7 @@ func TestK2_04PicturesHaveABoundedCost(t *testing.T) {
 }
 
 func TestK2_08UnknownModelsAreCountedOffline(t *testing.T) {
+	long(t)
 	for _, name := range []string{"TIKTOKEN_CACHE_DIR", "XDG_CACHE_HOME"} {
 		t.Setenv(name, t.TempDir())
 	}

@@ -26,6 +26,7 @@ const (
 
 // Memory used by long sessions, compactions and changing clients is freed when sessions are unloaded.
 func TestK9_05MemoryComesBack(t *testing.T) {
+	long(t)
 	ts := startServerOn(t, historystore.Options{CacheBytes: 1}, upstream.Options{}, withCompaction(t), func(o *Options) {
 		o.Sessions.SummaryModel, o.Sessions.DetectionModel = "", ""
 		o.Sessions.DefaultConfig.Model = "offline/digest"

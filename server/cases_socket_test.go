@@ -257,6 +257,7 @@ func countShown(c *rawSocket) *counter {
 
 // Most of the streamed content is images, whose tokens need not be counted.
 func TestK7_02ClientsThatNeverRead(t *testing.T) {
+	long(t)
 	const (
 		clients  = 20
 		pictures = 24

@@ -416,6 +416,7 @@ func TestK6_09EventStreamRules(t *testing.T) {
 const maxSessionFrame = 256 << 10
 
 func TestK6_10LargeDataLines(t *testing.T) {
+	long(t)
 	t.Parallel()
 	overWires(t, func(t *testing.T, ts *testServer, format upstream.Wire) {
 		e := ts.editor()
@@ -447,6 +448,7 @@ func TestK6_10LargeDataLines(t *testing.T) {
 }
 
 func TestK6_10LargeToolArguments(t *testing.T) {
+	long(t)
 	t.Parallel()
 	args := `{"text":"` + strings.Repeat("megabyte ", 1_200_000/9) + `"}`
 	overWires(t, func(t *testing.T, ts *testServer, _ upstream.Wire) {

@@ -37,6 +37,7 @@ func tokensLong(n int) string { return strings.Repeat(" the", n) }
 
 // Messages fit, but not together with the reply: no request is refused, and attempts do not make the history longer.
 func TestK2_05TheAnswerHasRoom(t *testing.T) {
+	long(t)
 	t.Parallel()
 	const window, answer = 200_000, 8192
 	for _, model := range []string{"claude/test", "local/test"} {
@@ -81,6 +82,7 @@ func TestK2_05TheAnswerHasRoom(t *testing.T) {
 
 // A tool result as large as the window, and a larger message: the session remains usable.
 func TestK2_06OneItemAsLargeAsTheWindow(t *testing.T) {
+	long(t)
 	t.Parallel()
 	for _, model := range []string{"claude/test", "local/test"} {
 		for name, adjust := range map[string]func(*Options){"without compaction": func(*Options) {}, "with compaction": withCompaction(t)} {

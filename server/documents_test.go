@@ -88,6 +88,7 @@ func TestDocumentsAreSetReplacedAndRemoved(t *testing.T) {
 }
 
 func TestDocumentsHaveLimits(t *testing.T) {
+	long(t)
 	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()

@@ -18,6 +18,7 @@ import (
 // A tool call whose arguments never end is ended at the limit of a reply, and the session goes on. A turn with long
 // arguments can be cancelled, and ends with the server.
 func TestR05ArgumentsThatNeverEnd(t *testing.T) {
+	long(t)
 	t.Parallel()
 	ts := startServer(t)
 	e, sid := attached(t, ts)

@@ -82,6 +82,7 @@ func (ts *testServer) needOf(e *testclient.Editor, sid string) need {
 // In each profile, with each strategy and a provider that counts 2.2 times as many tokens, everything that says whether a
 // compaction is due says the same at each step, and a compaction starts exactly when it does.
 func TestF18AllSayTheSameOfTheNextCompaction(t *testing.T) {
+	long(t)
 	t.Parallel()
 	ts := startChat(t, dense(0, upstream.Numbers), map[string]llm.ModelConfig{"local/test": {Window: 20_000, MaxOutput: 2_000}})
 	ts.holdCompactions()

@@ -69,6 +69,7 @@ func noneForgotten(t testing.TB, e *testclient.Editor, sid string) {
 }
 
 func TestF16TriggersAreWhatTheProviderCounts(t *testing.T) {
+	long(t)
 	t.Parallel()
 	ts := startChat(t, dense(0, upstream.Numbers), map[string]llm.ModelConfig{"local/test": {Window: 60_000, MaxOutput: 8_000}})
 	e, sid := attached(t, ts)

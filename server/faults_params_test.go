@@ -330,6 +330,7 @@ func TestF26FoundByUse(t *testing.T) {
 
 // A long value of any parameter comes back shortened, in the message and in the data of an error.
 func TestR08EchoesAreShort(t *testing.T) {
+	long(t)
 	ts := startServer(t)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)

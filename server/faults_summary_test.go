@@ -182,6 +182,7 @@ func (s *random) answers(rest []spoken, number string) bool {
 // In random sessions of all profiles, compacted by all strategies and evicted from in small windows, both APIs and frontends
 // get summaries as messages of their own, each answered prompt with its answer, and the newest prompt alone.
 func TestF22WhatBelongsTogetherIsOneMessage(t *testing.T) {
+	long(t)
 	t.Parallel()
 	up := upstream.Options{Strict: true}
 	seen := make(map[string]int)

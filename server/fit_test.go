@@ -184,6 +184,7 @@ func inView(t *testing.T, e *testclient.Editor, sid string) []string {
 }
 
 func TestEveryRequestOfALongSessionFits(t *testing.T) {
+	long(t)
 	t.Parallel()
 	ts := startSmall(t)
 	e := ts.editor()

@@ -89,6 +89,7 @@ func (ts *testServer) wander(e caller, sid string, r *rand.Rand, step int) {
 // At every sequence number of random sessions, a fork's view equals its source's; the fork can continue, and the source
 // does not change.
 func TestForksAtEveryNumber(t *testing.T) {
+	long(t)
 	t.Parallel()
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -304,6 +305,7 @@ func TestForksThatAreRefused(t *testing.T) {
 
 // A long session is copied in several transactions, and visible only when complete.
 func TestAForkOfALongSessionIsComplete(t *testing.T) {
+	long(t)
 	t.Parallel()
 	ts := startServer(t)
 	e := ts.editor()

@@ -31,6 +31,15 @@ import (
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
+// long marks a test that takes long because of its amount of data. `make race-check` leaves it out: the race detector makes
+// it five times longer, and other tests run the same goroutines.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("long for its amount of data")
+	}
+}
+
 // testServer is a real server with a scripted provider.
 type testServer struct {
 	t        *testing.T

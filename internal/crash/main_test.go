@@ -16,7 +16,7 @@ import (
 
 var (
 	seedFlag = flag.Uint64("seed", 1, "seed of the random kills")
-	kills    = flag.Int("kills", 12, "how many random kills there are at least in each test of them")
+	kills    = flag.Int("kills", 6, "how many random kills there are at least in each test of them")
 	messages = flag.Int("large", 2000, "messages of the large session; 9000 are those of the case")
 )
 

@@ -129,6 +129,13 @@ export function VirtualList<R extends Row>(props: VirtualListProps<R>) {
     if (at !== undefined) state.top = state.layout.top(at) + state.delta;
   }
 
+  /** anchor makes the row at the present offset the one that keeps its place. */
+  const anchor = (): void => {
+    const first = state.layout.at(state.top);
+    state.anchor = rows[first]?.key ?? "";
+    state.delta = state.top - state.layout.top(first);
+  };
+
   useLayoutEffect(() => {
     const element = scroller.current;
     if (!element) return;
@@ -138,6 +145,9 @@ export function VirtualList<R extends Row>(props: VirtualListProps<R>) {
     const top = state.pinned ? element.scrollHeight : state.top + pending;
     if (Math.abs(element.scrollTop - top) > 1) element.scrollTop = top;
     state.seen = element.scrollTop;
+    if (pending === 0 || state.pinned) return;
+    state.top = element.scrollTop; // another redraw can come before the scroll event
+    anchor();
   });
 
   useEffect(() => {
@@ -166,9 +176,7 @@ export function VirtualList<R extends Row>(props: VirtualListProps<R>) {
     const atEnd = element.scrollHeight - element.scrollTop - Math.max(element.clientHeight, state.height) < NEAR;
     state.pinned = sticky && (atEnd || (state.pinned && element.scrollTop >= state.seen - 1));
     state.seen = element.scrollTop;
-    const first = state.layout.at(state.top);
-    state.anchor = rows[first]?.key ?? "";
-    state.delta = state.top - state.layout.top(first);
+    anchor();
     props.onEnd?.(atEnd || state.pinned);
     edges();
     redraw(0);

@@ -118,7 +118,7 @@ func (h sessionHost) Allowed(ctx context.Context, folder string) error {
 }
 func (h sessionHost) Describe(err error) history.Failure { return h.describe(err) }
 func (h sessionHost) Keep(change history.Change) error   { return h.recovery.keep(change) }
-func (h sessionHost) Restore(ctx context.Context, id string) error {
+func (h sessionHost) Restore(ctx context.Context, id string) ([]history.Change, error) {
 	return h.recovery.restore(ctx, id)
 }
 

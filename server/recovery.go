@@ -52,16 +52,16 @@ func (r *recovery) keep(ch history.Change) error {
 	return nil
 }
 
-// restore stores the endings in the recovery files of the session with the given id, or of all sessions if id is empty.
-// An unreadable file is skipped. A file that cannot be stored now is an error: a session that went on without it would
-// give the turn another ending, and the reply would be lost.
-func (r *recovery) restore(ctx context.Context, id string) error {
+// restore stores the endings in the recovery files of the session with the given id, or of all sessions if id is empty,
+// and returns those that cannot be stored now: a session that went on without them would give their turns other endings,
+// and the replies would be lost. An unreadable file is skipped.
+func (r *recovery) restore(ctx context.Context, id string) (kept []history.Change, err error) {
 	entries, err := os.ReadDir(r.folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return fmt.Errorf("recovery: %w", err)
+		return nil, fmt.Errorf("recovery: %w", err)
 	}
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), recoveryPrefix+id) || !strings.HasSuffix(e.Name(), recoverySuffix) {
@@ -78,10 +78,11 @@ func (r *recovery) restore(ctx context.Context, id string) error {
 			continue
 		}
 		if err := r.restoreEnding(ctx, path, ch); err != nil {
-			return fmt.Errorf("recovery of the reply in %s: %w", path, err)
+			r.log.Warn("recovery file not stored yet", slog.String("file", path), slog.Any("error", err))
+			kept = append(kept, ch)
 		}
 	}
-	return nil
+	return kept, nil
 }
 
 // restoreEnding stores an ending, which may be stored already, and removes its file. It keeps the file if the session is

@@ -89,7 +89,7 @@ func TestRecoveryFileOfATurnWithAnotherEndIsKept(t *testing.T) {
 		if err := ts.server.recovery.keep(ch); err != nil {
 			t.Fatal(err)
 		}
-		if err := ts.server.recovery.restore(t.Context(), sid); err != nil {
+		if _, err := ts.server.recovery.restore(t.Context(), sid); err != nil {
 			t.Fatal(err)
 		}
 		path := filepath.Join(ts.dir, recoveryName(sid, stored.Turn))
@@ -127,7 +127,7 @@ func TestRecoveryFilesOfOtherSessionsAreKept(t *testing.T) {
 		restored string
 		left     int
 	}{{other, 2}, {sid, 1}, {foreign, 1}, {"", 1}} {
-		if err := r.restore(t.Context(), step.restored); err != nil {
+		if _, err := r.restore(t.Context(), step.restored); err != nil {
 			t.Errorf("restore %q: %v", step.restored, err)
 		}
 		left, err := filepath.Glob(filepath.Join(ts.dir, recoveryPrefix+"*"))

@@ -36,7 +36,7 @@ func New(store *historystore.Store, opt Options) (*Server, error) {
 // Run listens and serves until ctx ends, then shuts down in order: it refuses new work, stores running turns as
 // interrupted, ends sessions, and closes sockets with 1001. It returns when all of that is done. Run is called once.
 func (s *Server) Run(ctx context.Context) error {
-	if err := s.recovery.restore(ctx, ""); err != nil {
+	if _, err := s.recovery.restore(ctx, ""); err != nil {
 		return err
 	}
 	var listener net.Listener

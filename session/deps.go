@@ -71,8 +71,9 @@ type Host interface {
 
 	// Keep keeps the result of a turn that could not be stored before its session had to end.
 	Keep(change history.Change) error
-	// Restore stores what was kept of a session. It is called before the session is loaded.
-	Restore(ctx context.Context, session string) error
+	// Restore stores what was kept of a session, and returns what cannot be stored now. It is called before the session is
+	// loaded.
+	Restore(ctx context.Context, session string) (kept []history.Change, err error)
 }
 
 // Deps is what all sessions of a server share. All fields are needed unless they say otherwise.

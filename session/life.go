@@ -21,14 +21,14 @@ func (s *Session) Done() <-chan struct{} { return s.done }
 func (s *Session) Closing() bool { return s.mailbox.IsShut() }
 
 // main is the mailbox goroutine.
-func (s *Session) main(prev *Session, load func(context.Context) (history.Loaded, error)) {
+func (s *Session) main(prev *Session, load func(context.Context) (opening, error)) {
 	defer close(s.done)
 	defer func() { s.deps.Host.Ended(s.id, s.Epoch()) }()
 	if prev != nil {
 		<-prev.done
 	}
 	err := s.deps.Host.Admit(s.mailbox.Context(), s.id, s.Epoch())
-	var loaded history.Loaded
+	var loaded opening
 	if err == nil {
 		loaded, err = load(s.mailbox.Context())
 	}
@@ -44,7 +44,7 @@ func (s *Session) main(prev *Session, load func(context.Context) (history.Loaded
 }
 
 // begin adopts what was loaded.
-func (s *Session) begin(loaded history.Loaded) error {
+func (s *Session) begin(loaded opening) error {
 	s.choices = choices.New(s.mailbox.UntilShut(), s.deps.choices(), loaded.Session)
 	damaged := func(err error) {
 		if err != nil {
@@ -54,16 +54,21 @@ func (s *Session) begin(loaded history.Loaded) error {
 	damaged(s.workspace.Restore(loaded.Files))
 	s.useFolders(workspace.OpenFolders(s.mailbox.UntilShut(), s.choices.Record.CWD, s.choices.Record.Roots, s.deps.Files, s.deps.Host.Allowed))
 	var err error
-	s.context, err = newContextManager(s.deps, &s.choices.Rules, loaded, s.workspace)
+	s.context, err = newContextManager(s.deps, &s.choices.Rules, loaded.Loaded, s.workspace)
 	damaged(err)
 	ctx := s.mailbox.Context()
-	if err := s.recover(ctx, &loaded); err != nil {
+	e := s.unsettled(ctx, &loaded)
+	failure := s.settle(ctx, e)
+	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("load session %s: %w", s.id, err)
 	}
 	s.recoverCompaction(ctx, loaded.Compaction)
 	s.events.Start(s.context.LastSeq())
 	s.phase = live
 	s.mailbox.Open()
+	if failure != nil {
+		s.keepUnsaved(e, failure)
+	}
 	s.deps.Host.Changed(s.id, StateIdle)
 	return nil
 }

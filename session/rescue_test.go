@@ -72,14 +72,14 @@ func (oneModel) LimitWindow(string, int)          {}
 // bareHost cannot describe errors.
 type bareHost struct{}
 
-func (bareHost) Changed(string, State)                       {}
-func (bareHost) Ended(string, string)                        {}
-func (bareHost) Leave(_, _ string, shut func() bool) bool    { return shut() }
-func (bareHost) Admit(context.Context, string, string) error { return nil }
-func (bareHost) Allowed(context.Context, string) error       { return nil }
-func (bareHost) Describe(error) history.Failure              { panic("cannot be described") }
-func (bareHost) Keep(history.Change) error                   { return nil }
-func (bareHost) Restore(context.Context, string) error       { return nil }
+func (bareHost) Changed(string, State)                                     {}
+func (bareHost) Ended(string, string)                                      {}
+func (bareHost) Leave(_, _ string, shut func() bool) bool                  { return shut() }
+func (bareHost) Admit(context.Context, string, string) error               { return nil }
+func (bareHost) Allowed(context.Context, string) error                     { return nil }
+func (bareHost) Describe(error) history.Failure                            { panic("cannot be described") }
+func (bareHost) Keep(history.Change) error                                 { return nil }
+func (bareHost) Restore(context.Context, string) ([]history.Change, error) { return nil, nil }
 
 // lone returns a session that is closed at the end of the test. It cannot describe errors.
 func lone(t *testing.T, store Store, streamer Streamer) *Session {

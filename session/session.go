@@ -55,15 +55,23 @@ type Session struct {
 	reason  string // why it is closing
 }
 
+// opening is what a session begins with.
+type opening struct {
+	history.Loaded
+	kept []history.Change // endings of turns in recovery files that cannot be stored now
+}
+
 // Open returns the session with the given id, which loads itself. It takes requests immediately. If prev is not nil loading
 // waits until prev has ended.
 func Open(deps *Deps, id string, prev *Session) *Session {
 	s := newSession(deps, id)
-	go s.main(prev, func(ctx context.Context) (history.Loaded, error) {
-		if err := deps.Host.Restore(ctx, id); err != nil {
-			return history.Loaded{}, fmt.Errorf("load session %s: %w: %w", id, ErrStorage, err)
+	go s.main(prev, func(ctx context.Context) (opening, error) {
+		kept, err := deps.Host.Restore(ctx, id)
+		if err != nil {
+			return opening{}, fmt.Errorf("load session %s: %w: %w", id, ErrStorage, err)
 		}
-		return deps.Store.Load(ctx, id)
+		loaded, err := deps.Store.Load(ctx, id)
+		return opening{loaded, kept}, err
 	})
 	return s
 }
@@ -74,12 +82,12 @@ func Create(deps *Deps, record history.Session) *Session {
 	record.CreatedAt = deps.Now()
 	record.UpdatedAt = record.CreatedAt
 	s := newSession(deps, record.ID)
-	go s.main(nil, func(ctx context.Context) (history.Loaded, error) {
+	go s.main(nil, func(ctx context.Context) (opening, error) {
 		err := saving.Commit(ctx, deps.Store, history.Change{Session: record.ID, Create: &record})
 		if err != nil {
-			return history.Loaded{}, fmt.Errorf("create session: %w: %w", ErrStorage, err)
+			return opening{}, fmt.Errorf("create session: %w: %w", ErrStorage, err)
 		}
-		return history.Loaded{Session: record}, nil
+		return opening{Loaded: history.Loaded{Session: record}}, nil
 	})
 	return s
 }

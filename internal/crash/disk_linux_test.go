@@ -202,6 +202,41 @@ func TestAnswerOutlivesStartsOnAFullDisk(t *testing.T) {
 	}
 }
 
+// A session whose last turn was interrupted by a kill can be read on a full disk. Its turn is settled when there is room,
+// and only then it takes a prompt.
+func TestR07AnUnsettledSessionIsReadableOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	d := newDisk(t)
+	e := d.editor()
+	session := e.NewSession(d.Home.Project)
+	gate := make(chan struct{})
+	defer close(gate)
+	d.teller.Push(largeAnswer(gate))
+	e.Start(session, "Tell me much.")
+	e.Expect(testclient.Says(session, testclient.AgentChunk, "It begins."))
+	beginningSaved(t, d.Database, session)
+	d.Kill()
+	d.fill()
+
+	d.Restart(binary.Options{})
+	e = d.editor()
+	if got := listed(t, e, session); len(got) != 1 || got[0].Text != "Tell me much." {
+		t.Errorf("the transcript on a full disk is %v", got)
+	}
+	if a, err := e.Attach(session, testclient.Place{}); err != nil || !strings.Contains(string(a.Snapshot), "It begins.") {
+		t.Errorf("the session on a full disk is %s, %v", a.Snapshot, err)
+	}
+	_, err := e.Prompt(session, "And now?")
+	wantFault(t, err, codeStorage)
+
+	d.free()
+	e.Expect(testclient.Sees(session, "saved"))
+	d.tell(e, &ask{session: session, name: "afterwards", parts: 3})
+	if got := d.audit(e, session)[session]; len(got) != 4 || got[1].Status != "interrupted" || got[1].Text != "It begins. " {
+		t.Errorf("transcript %v", got)
+	}
+}
+
 // leave frees some bytes.
 func (d *disk) leave(room int64) {
 	d.t.Helper()
@@ -214,7 +249,7 @@ func (d *disk) leave(room int64) {
 	}
 }
 
-// startFull starts a server, which may fail, lets a client open the session, and stops the server.
+// startFull starts a server, which may fail, lets a client read the session with the reply, and stops the server.
 func (d *disk) startFull(session string) {
 	d.t.Helper()
 	var out bytes.Buffer
@@ -234,8 +269,9 @@ func (d *disk) startFull(session string) {
 	})
 	if len(ended) == 0 {
 		e := d.editor()
-		_, err := e.Attach(session, testclient.Place{})
-		d.t.Logf("opening the session on a full disk: %v", err)
+		if a, err := e.Attach(session, testclient.Place{}); err != nil || !strings.Contains(string(a.Snapshot), "It goes on.") {
+			d.t.Errorf("the session on a full disk is %.300s, %v", a.Snapshot, err)
+		}
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			d.t.Fatal(err)
 		}

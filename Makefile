@@ -67,8 +67,9 @@ soak: test-binary ## run the tests with random or long sequences at full length 
 	$(SOAK) ./session/events -run TestSubscribersEndWithTheTranscript -seed $(SEED) -walks 20000
 	$(SOAK) ./llm -run InAllWritings -writings
 	$(SOAK) ./server -run 'TestRandomSessionsOnACachingProvider|TestRestartsChangeNoByte' -walkseed $(SEED) -walks 40
-	$(SOAK) ./internal/crash -run 'RandomKills|LargeSession' -seed $(SEED) -kills 200 -large 9000
+	$(SOAK) ./internal/crash -run 'RandomKills|LargeSession' -seed $(SEED) -kills 500 -large 9000
 	$(SOAK) ./internal/crash -run TestF35StopAndGoOn -stops 50
+	$(SOAK) ./internal/crash -run TestUseLevelsOff -seed $(SEED) -sessions 300 -use 30m
 	$(SOAK) ./internal/hudtest -run TestLongUseLevelsOff -turns 2000
 
 check: format vet lint race-check ## run all checks of CI except `make test`

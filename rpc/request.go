@@ -77,7 +77,7 @@ func (r *Request) cancelByPeer() bool {
 		r.cancel()
 		onCancel()
 	default:
-		r.Fail(&Error{Code: CodeCancelled, Message: "request cancelled"})
+		r.Fail(errCancelled)
 	}
 	return true
 }
@@ -120,11 +120,17 @@ func (r *Request) wireError(err error) *Error {
 	if e := r.conn.opt.MapError(err); e != nil {
 		return e
 	}
+	if r.ctx.Err() != nil && errors.Is(err, context.Canceled) { // with the connection: nobody receives the response
+		return errCancelled
+	}
 	r.conn.log.Error("request failed", keyMethod, r.method, keyError, err, keyStack, string(debug.Stack()))
 	return errInternal
 }
 
-var errInternal = &Error{Code: CodeInternal, Message: "internal error"}
+var (
+	errInternal  = &Error{Code: CodeInternal, Message: "internal error"}
+	errCancelled = &Error{Code: CodeCancelled, Message: "request cancelled"}
+)
 
 // closed reports whether a response would be dropped.
 func (r *Request) closed() bool {

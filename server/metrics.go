@@ -98,4 +98,5 @@ func (m *Metrics) write(w io.Writer, now wire.Counts) {
 		fmt.Fprintf(w, "%s %d\n", g.name, g.value)
 	}
 	metrics.WriteProcessMetrics(w)
+	metrics.WriteFDMetrics(w)
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"strata/history"
@@ -29,10 +30,16 @@ func TestAnswerOfAClosedSessionIsThereWhenItIsOpenedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// While the reply cannot be stored, the session gets no other ending.
-	wireFault(t, e.Call("_strata/session/info", map[string]any{"sessionId": sid}, nil), wire.CodeStorage)
+	// While the reply cannot be stored, the session can be read, and gets no other ending.
+	attached, err := e.Attach(sid, testclient.Place{})
+	if err != nil || !strings.Contains(string(attached.Snapshot), "all of the answer") {
+		t.Errorf("attached: %s, %v", attached.Snapshot, err)
+	}
+	_, err = e.Prompt(sid, "next")
+	wireFault(t, err, wire.CodeStorage)
 
 	allow()
+	e.Expect(testclient.Sees(sid, "saved"))
 	if m := lastMessage(t, e, sid); m.PlainText() != "all of the answer" || m.Status != "complete" {
 		t.Errorf("the transcript ends with %s %q", m.Status, m.PlainText())
 	}

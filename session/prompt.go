@@ -36,45 +36,81 @@ type PromptReply func(result PromptResult, seq uint64, err error)
 // events but for the user's message; without a position it is placed at the log's end. cancel is Cancel for this turn only:
 // it has no effect if the prompt was refused.
 func (t *turns) Prompt(p Prompt, subscriber *events.Cursor, reply PromptReply) (cancel func()) {
-	refuse := func(err error) { reply(PromptResult{}, 0, err) }
-	var own *turn // the mailbox's
-	t.mailbox.Post(func() { own = t.prompt(p, subscriber, reply, refuse) }, refuse)
-	return func() { t.tell(func() { t.cancel(own) }) }
+	a := &asked{Prompt: p, subscriber: subscriber, reply: reply}
+	t.mailbox.Post(func() { t.prompt(a) }, a.refuse)
+	return func() {
+		t.tell(func() {
+			a.cancelled = true
+			t.cancel(a.turn)
+		})
+	}
 }
 
-// prompt returns the turn that the prompt has started or joined, nil if it was refused.
-func (t *turns) prompt(p Prompt, subscriber *events.Cursor, reply PromptReply, refuse func(error)) *turn {
+// asked is a prompt that the mailbox took, with the client that waits for its result.
+type asked struct {
+	Prompt
+	subscriber *events.Cursor
+	reply      PromptReply
+	turn       *turn // that it has started or joined; nil before, and if it was refused
+	cancelled  bool
+}
+
+func (a *asked) refuse(err error) { a.reply(PromptResult{}, 0, err) }
+
+func (a *asked) waiter() waiter { return waiter{a.reply, a.subscriber} }
+
+// prompt starts the turn of a prompt, joins the one that it has started before, or refuses it.
+func (t *turns) prompt(a *asked) {
 	t.core.used()
-	if subscriber != nil {
-		t.subs.subscribe(subscriber)
+	if a.subscriber != nil {
+		t.subs.subscribe(a.subscriber)
 	}
 	switch {
-	case t.unsaved != nil && p.ID != "" && t.unsaved.turn.record.PromptID == p.ID:
-		t.unsaved.again(waiter{reply, subscriber}, t.events.End())
-		return nil
+	case t.unsaved != nil && a.ID != "" && t.unsaved.turn.record.PromptID == a.ID:
+		t.unsaved.again(a.waiter(), t.events.End())
 	case t.unsaved != nil:
-		t.refuseNew(p, t.unsaved.refusal(), reply)
-		return nil
-	case t.running != nil && p.ID != "" && t.running.record.PromptID == p.ID:
-		t.running.waiters = append(t.running.waiters, waiter{reply, subscriber})
-		return t.running
+		t.refuseNew(a.Prompt, t.unsaved.refusal(), a.reply)
+	case t.running != nil && a.ID != "" && t.running.record.PromptID == a.ID:
+		t.running.waiters = append(t.running.waiters, a.waiter())
+		a.turn = t.running
+	case t.running != nil && t.running.cancelled:
+		t.promptAfter(a)
 	case t.running != nil:
-		t.refuseNew(p, &BusyError{TurnID: t.running.record.ID}, reply)
-		return nil
+		t.refuseNew(a.Prompt, &BusyError{TurnID: t.running.record.ID}, a.reply)
+	case content.Empty(a.Blocks):
+		a.refuse(fmt.Errorf("%w: the prompt holds no text, picture or resource", ErrInvalid))
+	default:
+		t.startTurn(a)
 	}
-	if content.Empty(p.Blocks) {
-		refuse(fmt.Errorf("%w: the prompt holds no text, picture or resource", ErrInvalid))
-		return nil
+}
+
+// promptAfter lets a prompt wait for the end of a turn that was cancelled: for the client that cancelled it, it has ended.
+func (t *turns) promptAfter(a *asked) {
+	busy := &BusyError{TurnID: t.running.record.ID}
+	err := t.afterTurn(deferral{drop: func() { a.refuse(busy) }, do: func() {
+		switch {
+		case t.mailbox.IsShut():
+			a.refuse(fmt.Errorf("session %s: %w", t.id, ErrClosed))
+		case a.cancelled:
+			a.refuse(busy)
+		default:
+			t.prompt(a)
+		}
+	}})
+	if err != nil {
+		a.refuse(err)
 	}
+}
+
+func (t *turns) startTurn(a *asked) {
 	t.choices.Renew()
-	begun := t.newTurn(p, waiter{reply, subscriber})
-	t.running = begun
+	begun := t.newTurn(a.Prompt, a.waiter())
+	t.running, a.turn = begun, begun
 	t.changed()
 	t.mailbox.Enqueue(mailbox.Op{
-		Begin: func() (work, error) { return t.admit(begun, p.Blocks, subscriber), t.checkDocuments() },
+		Begin: func() (work, error) { return t.admit(begun, a.Blocks, a.subscriber), t.checkDocuments() },
 		Fail:  func(err error) { t.refuse(begun, err) },
 	})
-	return begun
 }
 
 // refuseNew refuses a prompt because of an error. A prompt that was answered before gets its stored result all the same.

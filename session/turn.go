@@ -35,7 +35,7 @@ type turns struct {
 	deferred []deferral
 }
 
-// deferral is a change that waits for the end of the running turn.
+// deferral is a change, or a prompt, that waits for the end of the running turn.
 type deferral struct {
 	do   func() // when the result is stored
 	drop func() // when it never will be, since the server stops
@@ -328,12 +328,12 @@ func (t *turns) over() {
 	t.mailbox.CheckIdle()
 }
 
-// doDeferred makes the changes that have to follow the turn in the transcript.
+// doDeferred does what has to follow the turn in the transcript, up to a prompt, whose turn the rest has to follow.
 func (t *turns) doDeferred() {
-	waiting := t.deferred
-	t.deferred = nil
-	for _, d := range waiting {
-		d.do()
+	for len(t.deferred) > 0 && t.running == nil {
+		next := t.deferred[0]
+		t.deferred = t.deferred[1:]
+		next.do()
 	}
 	t.compacting.WhenDue()
 }

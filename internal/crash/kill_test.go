@@ -151,6 +151,9 @@ func TestK4_01_RandomKills(t *testing.T) {
 		v.catchUp(e)
 		v.compare(transcripts)
 		judgeAll(w, users, transcripts)
+		for _, u := range users {
+			u.forks.judge(w, e)
+		}
 		e.Close()
 		if t.Failed() {
 			t.Fatalf("round %d", round)
@@ -223,6 +226,9 @@ type user struct {
 	told    map[string]string // messages reported as stored
 	judged  int               // of asked
 	again   int
+
+	folder string
+	forks  forks
 }
 
 func newUsers(w *world, seed uint64, n int) []*user {
@@ -230,7 +236,7 @@ func newUsers(w *world, seed uint64, n int) []*user {
 	users := make([]*user, n)
 	for i := range users {
 		users[i] = &user{
-			session: e.NewSession(w.Home.Project), name: fmt.Sprintf("user%d", i),
+			session: e.NewSession(w.Home.Project), name: fmt.Sprintf("user%d", i), folder: w.Home.Project,
 			chance: rand.New(rand.NewPCG(seed, uint64(i+1))), told: make(map[string]string),
 		}
 	}
@@ -264,24 +270,35 @@ func startAll(w *world, users []*user) *sync.WaitGroup {
 // work sends prompts, and sometimes other requests, until the connection ends.
 func (u *user) work(e *testclient.Editor) error {
 	for {
-		if u.open != nil {
-			u.again++
-		} else {
-			u.open = u.next()
-		}
-		reply, err := u.open.send(e).Wait()
-		if f := fault(err); err != nil && (f == nil || f.Code != codeProvider) {
+		if err := u.step(e); err != nil {
 			return err
-		}
-		if err := u.answered(reply, err != nil); err != nil {
-			return err
-		}
-		if u.chance.IntN(4) == 0 {
-			if err := u.append(e); err != nil {
-				return err
-			}
 		}
 	}
+}
+
+// step sends a prompt, and sometimes other requests.
+func (u *user) step(e *testclient.Editor) error {
+	if u.open != nil {
+		u.again++
+	} else {
+		u.open = u.next()
+	}
+	reply, err := u.open.send(e).Wait()
+	if f := fault(err); err != nil && (f == nil || f.Code != codeProvider) {
+		return err
+	}
+	if err := u.answered(reply, err != nil); err != nil {
+		return err
+	}
+	if u.chance.IntN(4) == 0 {
+		if err := u.append(e); err != nil {
+			return err
+		}
+	}
+	if u.chance.IntN(4) == 0 {
+		return u.forks.change(e, u, u.folder)
+	}
+	return nil
 }
 
 func (u *user) next() *ask {

@@ -170,6 +170,14 @@ func (v *viewEditor) talk() viewChange {
 	}
 }
 
+func (v *viewEditor) replace() viewChange {
+	c := v.talk()
+	messages := c.params["messages"].([]any)
+	c.name, c.method = "replace", "_strata/history/replace"
+	c.after = func(_, now shownView) bool { return len(now.ids) == len(messages) }
+	return c
+}
+
 func (v *viewEditor) clear() viewChange {
 	return viewChange{name: "clear", method: "_strata/history/clear", undone: true, after: func(_, now shownView) bool { return len(now.ids) == 0 && now.tokens == 0 }}
 }
@@ -220,6 +228,8 @@ func (v *viewEditor) next() viewChange {
 		return v.compact([]string{"rolling", "middle", "topic", "prune", "window"}[v.chance.IntN(5)])
 	case n < 5 && len(known) > 0:
 		return v.restore(known[v.chance.IntN(len(known))])
+	case n == 8:
+		return v.replace()
 	case n == 9:
 		return v.clear()
 	}
@@ -270,7 +280,7 @@ func (v *viewEditor) outcome(e *testclient.Editor, c *viewChange, applied bool) 
 
 // enough is the number of changes of each kind that a test with random kills must see, and of crashes during each kind.
 var enough = map[string]int{
-	"append": 3, "compact": 3, "restore": 3, "undo": 3, "clear": 3,
+	"append": 3, "compact": 3, "restore": 3, "undo": 3, "clear": 3, "replace": 3,
 	"death in append": 1, "death in compact": 1, "death in restore": 1, "death in undo": 1,
 }
 

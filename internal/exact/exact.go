@@ -46,9 +46,9 @@ func Missing(path string) *Error { return &Error{Path: path, Want: missing} }
 // Decode decodes JSON into the value that into points to. path is the name of the JSON in errors; it may be empty. The
 // error is an *Error.
 //
-// Names in objects match exactly. Whole numbers are at most 2^53-1. Unknown names are ignored; of a repeated name the last value counts. null is the same
-// as a missing name. A field with the tag `need:"value"` must have a value, one with `need:"content"` a value that is not
-// empty.
+// Names in objects match exactly. Whole numbers are at most 2^53-1. Unknown names are ignored; of a repeated name the last
+// value counts. null is the same as a missing name. A field with the tag `need:"value"` must have a value, one with
+// `need:"content"` a value that is not empty.
 func Decode(raw []byte, path string, into any) error {
 	if !json.Valid(raw) {
 		return &Error{Path: path, Want: "must be valid JSON"}

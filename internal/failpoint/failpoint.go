@@ -1,4 +1,5 @@
-// Package failpoint kills the process at named points, so that tests can check the state after a crash.
+// Package failpoint kills or delays the process at named points, so that tests can check the state after a crash, and the
+// work on a slow disk.
 //
 // A point calls Hit with its name. Nothing happens unless the name was given to Arm, which is done only through the
 // hidden environment variable STRATA_FAILPOINT of a process under test.
@@ -11,14 +12,16 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
-// Env is the environment variable that arms one failpoint: NAME, or NAME:N for the Nth hit.
+// Env is the environment variable that arms one failpoint: NAME, or NAME:N for the Nth hit, kills; NAME=200ms delays each hit.
 const Env = "STRATA_FAILPOINT"
 
 type armed struct {
-	name string
-	left atomic.Int64
+	name  string
+	left  atomic.Int64
+	delay time.Duration // 0: kill
 }
 
 var current atomic.Pointer[armed]
@@ -27,6 +30,14 @@ var current atomic.Pointer[armed]
 func Arm(spec string) error {
 	if spec == "" {
 		current.Store(nil)
+		return nil
+	}
+	if name, delay, found := strings.Cut(spec, "="); found {
+		d, err := time.ParseDuration(delay)
+		if err != nil || d <= 0 {
+			return fmt.Errorf("%s: %q is not a delay", Env, delay)
+		}
+		current.Store(&armed{name: name, delay: d})
 		return nil
 	}
 	name, count, found := strings.Cut(spec, ":")
@@ -43,10 +54,16 @@ func Arm(spec string) error {
 	return nil
 }
 
-// Hit kills the process with SIGKILL if name is armed and this is the selected hit.
+// Hit kills the process with SIGKILL if name is armed and this is the selected hit, or sleeps if name has a delay.
 func Hit(name string) {
 	a := current.Load()
-	if a == nil || a.name != name || a.left.Add(-1) != 0 {
+	switch {
+	case a == nil || a.name != name:
+		return
+	case a.delay > 0:
+		time.Sleep(a.delay)
+		return
+	case a.left.Add(-1) != 0:
 		return
 	}
 	self, err := os.FindProcess(os.Getpid())

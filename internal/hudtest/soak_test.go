@@ -1,12 +1,9 @@
 package hudtest
 
 import (
-	"bufio"
 	"context"
 	"flag"
 	"fmt"
-	"net/http"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -126,7 +123,7 @@ func (p *Page) tabs() []string {
 // use returns the server's current resource use.
 func (w *World) use(t testing.TB) use {
 	t.Helper()
-	figures := w.figures(t)
+	figures := w.Figures(t)
 	return use{
 		serverHeap: figures["go_memstats_heap_alloc_bytes"], goroutines: int(figures["go_goroutines"]),
 		residentOfServer: int(figures["process_resident_memory_bytes"]),
@@ -159,30 +156,4 @@ func (p *Page) use(u use) use {
 		return err
 	}))
 	return u
-}
-
-// figures returns the values in /metrics without labels.
-func (w *World) figures(t testing.TB) map[string]float64 {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.HTTP("/metrics"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+w.Token)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	all := make(map[string]float64)
-	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
-		name, value, _ := strings.Cut(lines.Text(), " ")
-		if figure, err := strconv.ParseFloat(value, 64); err == nil {
-			all[name] = figure
-		}
-	}
-	if all["go_goroutines"] == 0 {
-		t.Fatalf("/metrics has no goroutines: %v", all)
-	}
-	return all
 }

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var noon = time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 
 // newTestImporter returns an importer on a store of its own.
-func newTestImporter(t *testing.T) *Importer {
+func newTestImporter(t testing.TB) *Importer {
 	t.Helper()
 	store, err := historystore.Open(t.Context(), filepath.Join(t.TempDir(), "strata.db"), historystore.Options{})
 	if err != nil {

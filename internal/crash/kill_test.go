@@ -226,6 +226,7 @@ type user struct {
 	told    map[string]string // messages reported as stored
 	judged  int               // of asked
 	again   int
+	said    int // messages that it appended, stored or not
 
 	folder string
 	forks  forks
@@ -328,7 +329,8 @@ func (u *user) answered(reply testclient.Reply, interrupted bool) error {
 }
 
 func (u *user) append(e *testclient.Editor) error {
-	text := fmt.Sprintf("%s says this %d", u.name, len(u.told))
+	u.said++
+	text := fmt.Sprintf("%s says this %d", u.name, u.said)
 	var result struct{ MessageIDs []string }
 	err := e.Call("_strata/history/append", map[string]any{"sessionId": u.session, "messages": []any{
 		map[string]any{"role": "assistant", "content": text},

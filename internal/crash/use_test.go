@@ -28,7 +28,7 @@ const usePhases = 6
 // The allowed growth in the second half. The server keeps a head of about 250 bytes per message, also of those in forks, and
 // its store caches contents of messages until its cache is full.
 const (
-	moreGoroutines = 10      // and one for each session
+	moreGoroutines = 10 // and one for each session
 	moreFiles      = 10
 	moreHeap       = 8 << 20 // bytes, plus, for each prompt:
 	morePerPrompt  = 8 << 10

@@ -51,7 +51,8 @@ func (u atRest) String() string {
 func TestUseLevelsOff(t *testing.T) {
 	t.Parallel()
 	t.Logf("seed %d", *seedFlag)
-	w := newWorld(t, "", binary.Options{Env: []string{"GOGC=20"}}) // keeps the heap close to the live memory
+	limits := fmt.Sprintf("limits: {connections: %d}\n", 2**useSessions+10)
+	w := newWorld(t, limits, binary.Options{Env: []string{"GOGC=20"}}) // keeps the heap close to the live memory
 	users := newUsers(w, *seedFlag, *useSessions)
 	var reconnects atomic.Int64
 	var samples []atRest

@@ -66,9 +66,9 @@ func (o *options) configured(told told, reply func(Configured, error)) {
 	if o.turns.running != nil {
 		configured.After = o.turns.running.record.ID
 	}
-	o.emit(events.Event{Kind: events.Options, Data: configured.Info, Origin: told.options})
+	o.emit(events.Event{Kind: events.Options, Data: configured.Info, Origin: told.options.Identity()})
 	if now := o.choices.Phase; now != mode && now != "" {
-		o.emit(events.Event{Kind: events.Mode, Text: now, Origin: told.mode})
+		o.emit(events.Event{Kind: events.Mode, Text: now, Origin: told.mode.Identity()})
 	}
 	o.emit(events.Event{Kind: events.ConfigChanged, Data: events.ConfigInfo{Config: o.choices.Config()}})
 	o.accounts.tellUsage()

@@ -15,8 +15,9 @@ const maxChunk = 40 << 10
 //
 // Next belongs to that goroutine. The mailbox only sets a new position, under mu.
 type Cursor struct {
-	stream *Stream
-	wake   func() // tells the puller that there may be an event; must not block
+	stream   *Stream
+	identity *Identity
+	wake     func() // tells the puller that there may be an event; must not block
 
 	mu      sync.Mutex
 	pending *position
@@ -30,6 +31,18 @@ type Cursor struct {
 	held    []func() // replies that must follow the events of the position
 
 	position // belongs to the goroutine that calls Next
+}
+
+// Identity distinguishes a subscriber from others. An event refers to it rather than to the subscriber: the log outlives
+// subscribers, and must not keep their connections in memory.
+type Identity struct{ _ byte } // not empty: pointers to distinct zero-size variables may be equal
+
+// Identity returns the cursor's identity, nil for a nil cursor.
+func (c *Cursor) Identity() *Identity {
+	if c == nil {
+		return nil
+	}
+	return c.identity
 }
 
 // position is a cursor's place in the transcript and the log. Without one a cursor delivers nothing.
@@ -200,7 +213,7 @@ func (c *Cursor) takePosition() bool {
 }
 
 func (c *Cursor) receives(e *Event) bool {
-	return e.Origin != c && (c.attached || e.Kind.Update())
+	return (e.Origin == nil || e.Origin != c.identity) && (c.attached || e.Kind.Update())
 }
 
 // resync moves a cursor that fell off the log to the log's end, and makes the text that it missed its backlog.

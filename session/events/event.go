@@ -68,8 +68,8 @@ type Event struct {
 	Block   *history.Block
 	Data    any // payload, immutable, marshals to a JSON object
 
-	Origin  *Cursor // the subscriber that caused the event and does not receive it
-	Settled int64   // transcript position up to which a subscriber has everything after this event
+	Origin  *Identity // of the subscriber that caused the event and does not receive it; nil for none
+	Settled int64     // transcript position up to which a subscriber has everything after this event
 
 	at  sent     // what of the message was sent before this event
 	was progress // of a subscriber that has received all earlier events; set by the log

@@ -56,7 +56,7 @@ func TestEventsThatWereNotForASubscriber(t *testing.T) {
 		}
 		st.Subscribe(ordinary, st.now(), nil)
 		for _, c := range []*Cursor{attached, ordinary, fallen} {
-			st.Emit(Event{Kind: Usage, Origin: c})
+			st.Emit(Event{Kind: Usage, Origin: c.Identity()})
 		}
 	})
 	if got := next(t, fallen); len(got) != 2 { // and event 4 is its own

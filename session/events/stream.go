@@ -81,7 +81,7 @@ func (s *Stream) EmitMessage(m *history.Message, author *Cursor) {
 	}
 	events := messageEvents(m)
 	for i := range events {
-		events[i].Origin = author
+		events[i].Origin = author.Identity()
 	}
 	if n := len(events); n > 0 {
 		events[n-1].Settled = m.Seq
@@ -100,7 +100,9 @@ func (s *Stream) wake() {
 
 // NewCursor returns a cursor without a position. wake is called whenever there may be an event; it must not block.
 // NewCursor may be called from any goroutine.
-func (s *Stream) NewCursor(wake func()) *Cursor { return &Cursor{stream: s, wake: wake} }
+func (s *Stream) NewCursor(wake func()) *Cursor {
+	return &Cursor{stream: s, identity: new(Identity), wake: wake}
+}
 
 // Subscribers returns the number of subscribers.
 func (s *Stream) Subscribers() int { return len(s.subs) }

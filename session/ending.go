@@ -19,6 +19,7 @@ type ending struct {
 	change history.Change
 	reply  *history.Message // nil if the turn ended before the model said anything; a complete reply can be empty
 	err    error            // for the client
+	kept   bool             // in a recovery file
 }
 
 // finish ends a turn whose stream has ended, unless a partial save is under way: partialSaved calls it again.

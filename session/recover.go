@@ -17,7 +17,9 @@ func (t *turns) unsettled(ctx context.Context, loaded *opening) *ending {
 	}
 	for _, kept := range loaded.kept {
 		if kept.End != nil && kept.End.ID == loaded.Unfinished.ID {
-			return t.endingOf(kept)
+			e := t.endingOf(kept)
+			e.kept = true
+			return e
 		}
 	}
 	record := *loaded.Unfinished

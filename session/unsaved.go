@@ -45,9 +45,20 @@ func (t *turns) retrySave(e *ending) {
 			return
 		}
 		if err := t.deps.Store.Commit(t.mailbox.Context(), e.change); err == nil {
+			t.dropRecoveryFile(e)
 			t.tell(func() { t.savedLate(e) })
 			return
 		}
+	}
+}
+
+// dropRecoveryFile removes the recovery file of a stored result: to store it again has no effect but that.
+func (t *turns) dropRecoveryFile(e *ending) {
+	if !e.kept {
+		return
+	}
+	if _, err := t.deps.Host.Restore(t.mailbox.Context(), t.id); err != nil {
+		t.deps.Log.Warn("recovery file not removed", slog.String("session", t.id), slog.Any("error", err))
 	}
 }
 

@@ -51,9 +51,8 @@ func (f *forks) change(e *testclient.Editor, u *user, folder string) error {
 	return nil
 }
 
-// judge checks after a restart that no fork is lost and no deleted one is back.
-func (f *forks) judge(w *world, e *testclient.Editor) {
-	w.t.Helper()
+// settle learns after a restart whether the fork that was being deleted is gone, and returns those that must be there.
+func (f *forks) settle(e *testclient.Editor) (sessions []string) {
 	if one := f.leaving; one != nil {
 		if opened(e, one.session) {
 			f.kept = append(f.kept, *one)
@@ -63,7 +62,16 @@ func (f *forks) judge(w *world, e *testclient.Editor) {
 		f.leaving = nil
 	}
 	for _, one := range f.kept {
-		one.judge(w.t, w.audit(e, one.session)[one.session])
+		sessions = append(sessions, one.session)
+	}
+	return sessions
+}
+
+// judge checks that no fork is lost and no deleted one is back.
+func (f *forks) judge(w *world, e *testclient.Editor, transcripts map[string][]message) {
+	w.t.Helper()
+	for _, one := range f.kept {
+		one.judge(w.t, transcripts[one.session])
 	}
 	for _, session := range f.gone {
 		if opened(e, session) {

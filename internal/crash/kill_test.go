@@ -122,19 +122,31 @@ func saidOnDisk(t *testing.T, db *sql.DB, session string) string {
 	return text.String()
 }
 
-// Nothing is lost or duplicated, whenever the server is killed. The moments are derived from a seed.
-func TestK4_01_RandomKills(t *testing.T) {
+// perWorld is the number of kills after which a test goes on with another database: each kill is followed by a check of all
+// of it.
+const perWorld = 50
+
+// inWorlds runs a test with some kills, in as many worlds as it takes.
+func inWorlds(t *testing.T, test func(t *testing.T, seed uint64, kills int)) {
 	t.Parallel()
 	seed := *seedFlag
-	t.Logf("seed %d", seed)
-	n := *kills
+	for left := *kills; left > 0; left -= perWorld {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { test(t, seed, min(left, perWorld)) })
+		seed++
+	}
+}
+
+// Nothing is lost or duplicated, whenever the server is killed. The moments are derived from a seed.
+func TestK4_01_RandomKills(t *testing.T) { inWorlds(t, randomKills) }
+
+func randomKills(t *testing.T, seed uint64, n int) {
 	w := newWorld(t, "", binary.Options{})
 	users := newUsers(w, seed, 3)
 	v := newViewer(t, sessionsOf(users)...)
 	v.attach(w)
 	chance := rand.New(rand.NewPCG(seed, 0))
 	for round := range n {
-		all := startAll(w, users)
+		working := startAll(w, users)
 		if round%2 == 1 { // a client that loses its connection continues, too
 			v.moment(chance)
 			v.drop()
@@ -142,17 +154,21 @@ func TestK4_01_RandomKills(t *testing.T) {
 		}
 		v.moment(chance)
 		w.Kill()
-		all.Wait()
+		working.Wait()
 		w.Restart(binary.Options{})
 
 		v.attach(w)
 		e := w.editor()
-		transcripts := w.audit(e, sessionsOf(users)...)
+		all := sessionsOf(users)
+		for _, u := range users {
+			all = append(all, u.forks.settle(e)...)
+		}
+		transcripts := w.audit(e, all...)
 		v.catchUp(e)
 		v.compare(transcripts)
 		judgeAll(w, users, transcripts)
 		for _, u := range users {
-			u.forks.judge(w, e)
+			u.forks.judge(w, e, transcripts)
 		}
 		e.Close()
 		if t.Failed() {

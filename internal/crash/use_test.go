@@ -173,10 +173,14 @@ func (w *world) nothingLost(users []*user) {
 			w.t.Errorf("%s: %v", u.name, err)
 		}
 	}
+	all := sessionsOf(users)
 	for _, u := range users {
-		transcript := w.audit(e, u.session)
-		kept(w.t, transcript[u.session], u.told)
-		u.forks.judge(w, e)
+		all = append(all, u.forks.settle(e)...)
+	}
+	transcripts := w.audit(e, all...)
+	for _, u := range users {
+		kept(w.t, transcripts[u.session], u.told)
+		u.forks.judge(w, e, transcripts)
 		if err := e.Call("session/close", map[string]any{"sessionId": u.session}, nil); err != nil {
 			w.t.Error(err)
 		}

@@ -316,14 +316,13 @@ func (v *viewEditor) moment(chance *rand.Rand, worked <-chan error) {
 // Whenever a server is killed during compactions, restores and undos, the view is the one before or the one after, and
 // completed changes can be undone. The moments are derived from a seed. The test continues until it has seen enough of
 // each change.
-func TestRandomKillsAroundEditsOfTheView(t *testing.T) {
-	t.Parallel()
-	seed := *seedFlag
-	t.Logf("seed %d", seed)
+func TestRandomKillsAroundEditsOfTheView(t *testing.T) { inWorlds(t, randomKillsAroundEdits) }
+
+func randomKillsAroundEdits(t *testing.T, seed uint64, least int) {
 	v := newViewEditor(t, seed, binary.Options{})
 	e := v.editor()
 	v.session = e.NewSession(v.Home.Project)
-	least, most := *kills, 500
+	const most = 500
 	round := 0
 	for ; round < least || round < most && len(v.missing()) > 0; round++ {
 		worked := make(chan error, 1)

@@ -3,6 +3,7 @@ package historystore
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"strings"
 )
 
 // cursor is a position in a list: the next page starts after the row with this number and id.
@@ -32,7 +33,8 @@ func decodeCursor(text string, start cursor) (cursor, error) {
 		return start, nil
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(raw) == 0 || raw[0] != start.list {
+	skipped := strings.ContainsAny(text, "\r\n") // by the base64 decoder
+	if err != nil || skipped || len(raw) == 0 || raw[0] != start.list {
 		return cursor{}, ErrCursor
 	}
 	n, size := binary.Varint(raw[1:])

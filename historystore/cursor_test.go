@@ -3,6 +3,7 @@ package historystore
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -10,12 +11,15 @@ import (
 func FuzzCursor(f *testing.F) {
 	f.Add("", int64(0), "")
 	f.Add("c4AB", int64(-1), "sess_a")
+	f.Add(cursor{sessionList, 1, "id"}.encode()[:4]+"\n"+cursor{sessionList, 1, "id"}.encode()[4:], int64(0), "")
 	f.Add("c70A", int64(0), "") // a number with an overlong encoding
 	f.Add(cursor{sessionList, 1 << 60, "id"}.encode(), int64(1<<62), "\xff")
 	f.Fuzz(func(t *testing.T, text string, n int64, id string) {
 		start := cursor{list: sessionList, n: 7}
 		if _, err := decodeCursor(text, start); err != nil {
 			wantError(t, err, ErrCursor)
+		} else if strings.ContainsAny(text, "\r\n") {
+			t.Errorf("%q is a cursor", text)
 		}
 		want := cursor{sessionList, n, id}
 		got, err := decodeCursor(want.encode(), start)

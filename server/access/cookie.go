@@ -104,6 +104,9 @@ func (g *Guard) passOf(k *keys, r *http.Request, secret string) (found pass, ok 
 // parseCookie splits the value of a cookie into its pass and its seal.
 func parseCookie(value string) (p pass, seal []byte, ok bool) {
 	parts := strings.SplitN(value, ".", 5)
+	if strings.ContainsAny(value, "\r\n") { // the base64 decoder skips line breaks
+		return p, nil, false
+	}
 	if len(parts) != 4 || parts[0] != cookieVersion || len(parts[2]) > maxSealLen || len(parts[3]) > maxSealLen {
 		return p, nil, false
 	}

@@ -91,7 +91,7 @@ func FuzzCookie(f *testing.F) {
 	k := guard.ring.current()
 	p := guard.newPass()
 	good := guard.cookieValue(k, p)
-	for _, seed := range []string{good, "", "2...", "2.1.1.1", "1." + good[2:], good + ".", "2.9999999999999." + good[13:], strings.ToUpper(good), good[:20] + "\r" + good[21:]} {
+	for _, seed := range []string{good, "", "2...", "2.1.1.1", "1." + good[2:], good + ".", "2.9999999999999." + good[13:], strings.ToUpper(good), good[:20] + "\r" + good[21:], good[:20] + "\n" + good[20:]} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, value string) {

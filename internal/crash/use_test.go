@@ -25,13 +25,14 @@ var (
 // usePhases is the number of phases, after each of which the server is measured at rest.
 const usePhases = 6
 
-// The allowed growth in the second half. The server keeps a head of about 250 bytes per message, also of those in forks, and
-// its store caches contents of messages until its cache is full.
+// The allowed growth in the second half. The server keeps a head of about 250 bytes per message, also of those in forks; its
+// store caches contents of messages until its cache is full, and a session keeps its newest events, about 50 per prompt, until
+// there are 4,096.
 const (
 	moreGoroutines = 10 // and one for each session
 	moreFiles      = 10
 	moreHeap       = 8 << 20 // bytes, plus, for each prompt:
-	morePerPrompt  = 8 << 10
+	morePerPrompt  = 16 << 10
 )
 
 // atRest is what a server uses while nothing happens.
@@ -138,10 +139,11 @@ func (w *world) stall(ctx context.Context, users []*user, first int) {
 	<-ctx.Done()
 }
 
-// rest returns what the server uses when nothing happens: the least of some moments, since collections and endings of
-// connections come a little later.
+// rest returns what the server uses when no client is connected: the least of some moments, since collections come a little
+// later.
 func (w *world) rest(users []*user) (least atRest) {
 	w.t.Helper()
+	eventually(w.t, "the end of all connections", func() bool { return w.Figures(w.t)["strata_connections"] == 0 })
 	for n := range 20 {
 		now := w.Figures(w.t)
 		u := atRest{sessions: now["strata_sessions_loaded"], goroutines: now["go_goroutines"], files: now["process_open_fds"], heap: now["go_memstats_heap_alloc_bytes"]}

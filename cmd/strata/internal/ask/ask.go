@@ -4,14 +4,15 @@
 package ask
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -24,7 +25,7 @@ import (
 )
 
 const (
-	maxPrompt   = 8 << 20                // bytes
+	maxPrompt   = 8 << 20                // bytes of standard input
 	cancelAgain = 200 * time.Millisecond // a cancel that overtakes its prompt has no effect, so it is repeated
 	cancelGrace = 10 * time.Second       // longest wait for the result of a cancelled turn
 )
@@ -42,18 +43,25 @@ type options struct {
 func Command(p *cli.Process) *cobra.Command {
 	var opt options
 	cmd := &cobra.Command{
-		Use:   "ask PROMPT",
-		Short: "Send a prompt and stream the reply; - reads the prompt from standard input",
-		Args:  cli.UsageArgs(onePrompt),
+		Use:   "ask [PROMPT]",
+		Short: "Send a prompt and stream the reply",
+		Long: "Send a prompt and stream the reply.\n\n" +
+			"Standard input that is not a terminal is appended to PROMPT; without PROMPT, or with -, it is the prompt.\n" +
+			"In a loop that reads standard input, write </dev/null after the command.\n\n" +
+			"If a file of --file cannot be sent, nothing is sent.",
+		Example: "  strata ask \"What does this package do?\" --file main.go\n" +
+			"  git diff | strata ask \"Review this\"\n" +
+			"  strata ask --continue \"And its tests?\"",
+		Args: cli.UsageArgs(onePrompt),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			prompt, err := readPrompt(p, args[0])
+			prompt, err := readPrompt(cmd, p, strings.Join(args, ""))
 			if err != nil {
-				return cli.UsageError{Command: cmd, Err: err}
+				return err
 			}
 			return ask(cmd.Context(), p, prompt, opt)
 		},
 	}
-	cmd.Flags().StringVar(&opt.session, "session", "", "continue the session `ID` (default: a new session in this folder)")
+	cmd.Flags().StringVar(&opt.session, "session", "", "continue the session `ID`, or the session whose ID begins with it (default: a new session in this folder)")
 	cmd.Flags().StringArrayVar(&opt.files, "file", nil, "add the file at `PATH`; repeatable")
 	cmd.Flags().BoolVar(&opt.allow, "allow-secrets", false, "add files even if they look like secrets")
 	cmd.Flags().StringVar(&opt.model, "model", "", "select `PROVIDER/MODEL`; the session keeps it")
@@ -62,35 +70,50 @@ func Command(p *cli.Process) *cobra.Command {
 }
 
 func onePrompt(_ *cobra.Command, args []string) error {
-	switch len(args) {
-	case 0:
-		return errors.New("the prompt is missing")
-	case 1:
-		return nil
+	if len(args) > 1 {
+		return fmt.Errorf("expected one prompt, got %d: quote the prompt, and write --file before each file", len(args))
 	}
-	return fmt.Errorf("expected one prompt, got %d: quote the prompt, and write --file before each file", len(args))
+	return nil
 }
 
-// readPrompt returns the text of the prompt.
-func readPrompt(p *cli.Process, arg string) (string, error) {
+// readPrompt returns the text of the prompt: the argument, and standard input unless that is a terminal.
+func readPrompt(cmd *cobra.Command, p *cli.Process, arg string) (string, error) {
+	wanted := arg == "-"
+	if wanted {
+		arg = ""
+	}
 	text := arg
-	if arg == "-" {
-		data, err := io.ReadAll(io.LimitReader(p.Stdin, maxPrompt+1))
+	if wanted || !cli.IsTerminal(p.Stdin) {
+		input, err := p.ReadInput(cmd.Context(), maxPrompt)
 		switch {
 		case err != nil:
-			return "", fmt.Errorf("read the prompt: %w", err)
-		case len(data) > maxPrompt:
-			return "", fmt.Errorf("the prompt exceeds the limit of %d bytes", maxPrompt)
+			return "", err
+		case !utf8.Valid(input) || bytes.IndexByte(input, 0) >= 0:
+			return "", errors.New("standard input is not UTF-8 text")
 		}
-		text = string(data)
+		text = joined(arg, string(input))
+		wanted = wanted || len(input) > 0
 	}
 	switch {
+	case arg == "" && !wanted:
+		return "", cli.UsageError{Command: cmd, Err: errors.New("the prompt is missing")}
 	case strings.TrimSpace(text) == "":
-		return "", errors.New("the prompt is empty")
+		return "", cli.UsageError{Command: cmd, Err: errors.New("the prompt is empty")}
 	case !utf8.ValidString(text):
-		return "", errors.New("the prompt is not UTF-8 text")
+		return "", cli.UsageError{Command: cmd, Err: errors.New("the prompt is not UTF-8 text")}
 	}
 	return text, nil
+}
+
+// joined returns a prompt followed by the text that it is about; either may be blank.
+func joined(prompt, input string) string {
+	switch {
+	case strings.TrimSpace(input) == "":
+		return prompt
+	case strings.TrimSpace(prompt) == "":
+		return input
+	}
+	return strings.TrimRight(prompt, "\n") + "\n\n" + input
 }
 
 // ask runs one turn and shows the reply.
@@ -120,13 +143,16 @@ func ask(ctx context.Context, p *cli.Process, prompt string, opt options) error 
 	}
 	if err != nil {
 		show.failed(err)
-		return errors.Join(err, discardRefused(ctx, client, session, opt, err))
+		return errors.Join(aboutFile(err), discardRefused(ctx, client, session, opt, err))
 	}
 	switch complete := show.end(result); {
 	case ctx.Err() != nil:
 		return cli.Interrupted
 	case !complete:
 		return cli.Failed
+	}
+	if err := cli.WriteError(p.Stdout); err != nil {
+		return fmt.Errorf("%w; `strata sessions show %s` prints the reply", err, session)
 	}
 	return nil
 }
@@ -150,11 +176,10 @@ func promptBlocks(prompt string, opt options) ([]map[string]any, error) {
 		if _, err := os.Stat(path); err != nil {
 			return nil, fmt.Errorf("--file: %w", err)
 		}
-		link := map[string]any{"type": "resource_link", "name": filepath.Base(path), "uri": fileURI(path)}
-		if opt.allow {
-			link["_meta"] = map[string]any{"strata": map[string]any{"allow": true}}
-		}
-		blocks = append(blocks, link)
+		blocks = append(blocks, map[string]any{
+			"type": "resource_link", "name": filepath.Base(path), "uri": fileURI(path),
+			"_meta": map[string]any{"strata": map[string]any{"allow": opt.allow, "required": true}},
+		})
 	}
 	return append(blocks, map[string]any{"type": "text", "text": prompt}), nil
 }
@@ -189,16 +214,28 @@ func openSession(ctx context.Context, client *rpc.Client, opt options) (id strin
 const (
 	codeInvalidParams = -32602
 	codeOverBudget    = -32011
+	codeRefusedPath   = -32013
 )
+
+// refusals are those codes.
+var refusals = []int{codeInvalidParams, codeOverBudget, codeRefusedPath}
 
 // discardRefused deletes a session that was created for a refused prompt: it is empty, and the user did not ask for it.
 func discardRefused(ctx context.Context, client *rpc.Client, id string, opt options, refusal error) error {
 	answer, ok := errors.AsType[*rpc.Error](refusal)
-	refused := errors.Is(refusal, rpc.ErrTooLarge) || ok && (answer.Code == codeInvalidParams || answer.Code == codeOverBudget)
+	refused := errors.Is(refusal, rpc.ErrTooLarge) || ok && slices.Contains(refusals, answer.Code)
 	if opt.session != "" || !refused {
 		return nil
 	}
 	return client.Call(ctx, "session/delete", map[string]any{"sessionId": id}, nil)
+}
+
+// aboutFile returns the error of a prompt with the flag that it is about.
+func aboutFile(err error) error {
+	if answer, ok := errors.AsType[*rpc.Error](err); ok && answer.Code == codeRefusedPath {
+		return fmt.Errorf("--file: %w", err)
+	}
+	return err
 }
 
 func newSession(ctx context.Context, client *rpc.Client) (string, error) {

@@ -16,6 +16,7 @@ import (
 	"strata/cmd/strata/internal/replay"
 	"strata/cmd/strata/internal/serve"
 	"strata/cmd/strata/internal/sessions"
+	"strata/cmd/strata/internal/settings"
 	"strata/cmd/strata/internal/token"
 )
 
@@ -53,7 +54,9 @@ func newRoot(p *cli.Process) *cobra.Command {
 	// Cobra's own flag for the version would take a template, and package text/template with it: see paragraph in web.
 	root.Flags().BoolVarP(&showVersion, "version", "v", false, "show the version")
 	root.PersistentFlags().StringVar(&p.ConfigFile, "config", "", "configuration `FILE` (default: strata.yaml in the configuration folder)")
-	root.AddCommand(serve.Command(p), serve.StopCommand(p), bridge.Command(p), ask.Command(p), sessions.Command(p), hud.Command(p),
+	cli.CompleteFlag(root, "config", cli.AnyFile)
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
+	root.AddCommand(serve.Command(p), serve.StopCommand(p), bridge.Command(p), ask.Command(p), sessions.Command(p), hud.Command(p), settings.Command(p),
 		token.Command(p), login.Command(p), login.LogoutCommand(p), replay.Command(p), doctor.Command(p), newVersion(p), cli.ExitCodesTopic())
 	return root
 }

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -21,6 +22,8 @@ import (
 
 	"strata/cmd/strata/internal/cli"
 	"strata/cmd/strata/internal/connect"
+	"strata/cmd/strata/internal/pick"
+	"strata/cmd/strata/internal/serve"
 	"strata/rpc"
 )
 
@@ -33,11 +36,15 @@ const (
 // options are the flags of strata ask.
 type options struct {
 	session string
+	newest  bool // continue the newest session of this folder
 	files   []string
 	allow   bool // files that look like secrets
 	model   string
 	json    bool
 }
+
+// isNew reports whether the prompt is the first one of a new session.
+func (o *options) isNew() bool { return o.session == "" && !o.newest }
 
 // Command returns `strata ask`.
 func Command(p *cli.Process) *cobra.Command {
@@ -62,10 +69,15 @@ func Command(p *cli.Process) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&opt.session, "session", "", "continue the session `ID`, or the session whose ID begins with it (default: a new session in this folder)")
+	cmd.Flags().BoolVarP(&opt.newest, "continue", "c", false, "continue the session of this folder that was used last")
 	cmd.Flags().StringArrayVar(&opt.files, "file", nil, "add the file at `PATH`; repeatable")
 	cmd.Flags().BoolVar(&opt.allow, "allow-secrets", false, "add files even if they look like secrets")
 	cmd.Flags().StringVar(&opt.model, "model", "", "select `PROVIDER/MODEL`; the session keeps it")
 	cmd.Flags().BoolVar(&opt.json, "json", false, "print one JSON object per update, and one for the result")
+	cmd.MarkFlagsMutuallyExclusive("session", "continue")
+	cli.CompleteFlag(cmd, "session", pick.Complete(p, math.MaxInt))
+	cli.CompleteFlag(cmd, "file", cli.AnyFile)
+	cli.CompleteFlag(cmd, "model", serve.CompleteModels(p))
 	return cmd
 }
 
@@ -193,12 +205,12 @@ func fileURI(path string) string {
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
-// openSession opens the session of --session, or a new session in this folder, and selects its model.
+// openSession opens the session of --session or --continue, or a new session in this folder, and selects its model.
 func openSession(ctx context.Context, client *rpc.Client, opt options) (id string, err error) {
-	if opt.session == "" {
+	if opt.isNew() {
 		id, err = newSession(ctx, client)
 	} else {
-		id, err = opt.session, resumeSession(ctx, client, opt.session)
+		id, err = resumeSession(ctx, client, opt)
 	}
 	if err != nil || opt.model == "" {
 		return id, err
@@ -224,7 +236,7 @@ var refusals = []int{codeInvalidParams, codeOverBudget, codeRefusedPath}
 func discardRefused(ctx context.Context, client *rpc.Client, id string, opt options, refusal error) error {
 	answer, ok := errors.AsType[*rpc.Error](refusal)
 	refused := errors.Is(refusal, rpc.ErrTooLarge) || ok && slices.Contains(refusals, answer.Code)
-	if opt.session != "" || !refused {
+	if !opt.isNew() || !refused {
 		return nil
 	}
 	return client.Call(ctx, "session/delete", map[string]any{"sessionId": id}, nil)
@@ -250,17 +262,36 @@ func newSession(ctx context.Context, client *rpc.Client) (string, error) {
 	return result.SessionID, err
 }
 
-// resumeSession opens a stored session in its own folder, whatever the working folder is.
-func resumeSession(ctx context.Context, client *rpc.Client, id string) error {
+// resumeSession opens the stored session of --session or --continue in its own folder, whatever the working folder is.
+func resumeSession(ctx context.Context, client *rpc.Client, opt options) (string, error) {
+	id, flag, err := "", "--session "+opt.session, error(nil)
+	if opt.newest {
+		flag = "--continue"
+		id, err = newestSession(ctx, client)
+	} else {
+		id, err = pick.Session(ctx, client, opt.session)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", flag, err)
+	}
 	info, err := sessionInfo(ctx, client, id)
-	if err != nil {
-		return fmt.Errorf("--session %s: %w", id, err)
+	if err == nil {
+		err = client.Call(ctx, "session/resume", map[string]any{"sessionId": id, "cwd": info.Session.CWD, "mcpServers": []any{}}, nil)
 	}
-	err = client.Call(ctx, "session/resume", map[string]any{"sessionId": id, "cwd": info.Session.CWD, "mcpServers": []any{}}, nil)
 	if err != nil {
-		return fmt.Errorf("--session %s: %w", id, err)
+		return "", fmt.Errorf("%s: %w", flag, err)
 	}
-	return nil
+	return id, nil
+}
+
+// newestSession returns the ID of the session of this folder that was used last.
+func newestSession(ctx context.Context, client *rpc.Client) (string, error) {
+	folder, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("working folder: %w", err)
+	}
+	newest, err := pick.Newest(ctx, client, folder)
+	return newest.ID, err
 }
 
 // info is the part of _strata/session/info that this package needs.

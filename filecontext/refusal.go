@@ -14,27 +14,31 @@ type Reason string
 
 // The reasons.
 const (
-	ReasonBadPath    Reason = "bad_path"    // empty, too long, or with a NUL
-	ReasonBadURI     Reason = "bad_uri"     // not a `file:` URI of this machine, or ambiguous
-	ReasonOutside    Reason = "outside"     // outside the session's folders, by name or through a link
-	ReasonReplaced   Reason = "replaced"    // a folder of the session is a link now
-	ReasonOwn        Reason = "own"         // a file of the program itself: its token, database, configuration
-	ReasonSecret     Reason = "secret"      // looks like a secret, and the user did not allow it
-	ReasonMissing    Reason = "missing"     // does not exist
-	ReasonDirectory  Reason = "directory"   // a folder
-	ReasonNotRegular Reason = "not_regular" // a pipe, device or socket
-	ReasonUnreadable Reason = "unreadable"  // no permission, or the disk fails
-	ReasonTooLarge   Reason = "too_large"   // above the size limit
-	ReasonBinary     Reason = "binary"      // not text
-	ReasonEncoding   Reason = "encoding"    // text, but neither UTF-8 nor UTF-16 with a byte order mark
-	ReasonRange      Reason = "range"       // the file does not have the lines
-	ReasonFull       Reason = "no_room"     // the session has the maximum number of files or bytes
+	ReasonBadPath    Reason = "bad_path"       // empty, too long, or with a NUL
+	ReasonBadURI     Reason = "bad_uri"        // not a `file:` URI of this machine, or ambiguous
+	ReasonNoFile     Reason = "not_a_file"     // an address that is not a `file:` URI
+	ReasonNoFolder   Reason = "folder_missing" // the session's folder cannot be opened
+	ReasonOutside    Reason = "outside"        // outside the session's folders, by name or through a link
+	ReasonReplaced   Reason = "replaced"       // a folder of the session is a link now
+	ReasonOwn        Reason = "own"            // a file of the program itself: its token, database, configuration
+	ReasonSecret     Reason = "secret"         // looks like a secret, and the user did not allow it
+	ReasonMissing    Reason = "missing"        // does not exist
+	ReasonDirectory  Reason = "directory"      // a folder
+	ReasonNotRegular Reason = "not_regular"    // a pipe, device or socket
+	ReasonUnreadable Reason = "unreadable"     // no permission, or the disk fails
+	ReasonTooLarge   Reason = "too_large"      // above the size limit
+	ReasonBinary     Reason = "binary"         // not text
+	ReasonEncoding   Reason = "encoding"       // text, but neither UTF-8 nor UTF-16 with a byte order mark
+	ReasonRange      Reason = "range"          // the file does not have the lines
+	ReasonFull       Reason = "no_room"        // the session has the maximum number of files or bytes
 )
 
 // explanations describe the problem and, if possible, the remedy.
 var explanations = map[Reason]string{
 	ReasonBadPath:    "is not a path",
 	ReasonBadURI:     "is not a file: URI of this machine",
+	ReasonNoFile:     "is not a file: URI; only the address is sent",
+	ReasonNoFolder:   "cannot be read: the session's folder cannot be opened",
 	ReasonOutside:    "is outside the session's folders",
 	ReasonReplaced:   "is in a folder that was replaced by another since the session was opened; close the session and open it again",
 	ReasonOwn:        "belongs to Strata, which reads none of its own files for a session",

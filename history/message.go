@@ -46,7 +46,8 @@ type Block struct {
 	Name string `json:"name,omitempty"` // title of a link, name of a tool
 	MIME string `json:"mimeType,omitempty"`
 
-	Allow bool `json:"-"` // of a link in a prompt: the user allows a file that looks like a secret
+	Allow    bool `json:"-"` // of a link in a prompt: the user allows a file that looks like a secret
+	Required bool `json:"-"` // of a link in a prompt: without its file, the prompt is refused
 
 	Data   []byte `json:"data,omitempty"`   // bytes of an image, base64 in JSON
 	Width  int    `json:"width,omitempty"`  // pixels; 0 if unknown

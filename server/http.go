@@ -25,8 +25,11 @@ func (s *Server) routes(connections context.Context) http.Handler {
 	return guard.Protect(mux)
 }
 
-// health reports whether the server runs, its database responds, and changes can be stored.
+// health reports whether the server runs, its database responds, and changes can be stored. A page of any origin can
+// learn that there is a response, but cannot read it: the client library distinguishes a server that refuses the page
+// from one that does not run.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
 	w.Header().Set("Content-Type", "application/json")
 	reason := s.storage()
 	if _, err := s.store.Stats(r.Context()); err != nil && reason == "" {

@@ -92,7 +92,7 @@ func loadSession(p *peer, r *rpc.Request, params wire.OpenSessionParams) {
 // resumeSession responds without a replay.
 func resumeSession(p *peer, r *rpc.Request, params wire.OpenSessionParams) {
 	p.reopen(r, params, func(s *session.Session, sub *subscription) {
-		s.Subscribe(sub.cursor.Load(), responder(r, s, p.reopened))
+		s.Resume(sub.cursor.Load(), responder(r, s, p.reopened))
 	})
 }
 

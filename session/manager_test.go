@@ -219,9 +219,9 @@ func (m *managed) attach(req workspace.FileRequest) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	stored, files, omitted := m.workspace.Try([]workspace.Attachment{a})
-	if omitted = append(omitted, m.workspace.Attach(files)...); len(omitted) > 0 {
-		m.t.Fatal(omitted)
+	stored, files, omitted, err := m.workspace.Try([]workspace.Attachment{a})
+	if omitted = append(omitted, m.workspace.Attach(files)...); len(omitted) > 0 || err != nil {
+		m.t.Fatal(omitted, err)
 	}
 	for _, f := range stored {
 		m.store.files[f.Path] = f

@@ -211,7 +211,10 @@ func (t *turns) admit(begun *turn, blocks []history.Block, subscriber *events.Cu
 			update.Title = content.Title(&a.message)
 		}
 		return func() (work, error) {
-			stored, fitting, omitted := t.workspace.Try(a.files)
+			stored, fitting, omitted, err := t.workspace.Try(a.files)
+			if err != nil {
+				return nil, err
+			}
 			a.files, a.omitted = fitting, append(a.omitted, omitted...)
 			change := history.Change{Begin: &begun.record, Update: &update, PutFiles: stored}
 			if !a.resent {
@@ -225,14 +228,17 @@ func (t *turns) admit(begun *turn, blocks []history.Block, subscriber *events.Cu
 // admit reads what a prompt refers to, counts it and checks that it can fit at all.
 func admit(ctx context.Context, s *assembly.State, reader *workspace.Reader, blocks []history.Block) (admission, error) {
 	var a admission
-	a.message.Blocks, a.files, a.omitted = reader.Resolve(ctx, blocks)
+	var err error
+	if a.message.Blocks, a.files, a.omitted, err = reader.Resolve(ctx, blocks); err != nil {
+		return a, err
+	}
 	content.Identify(a.message.Blocks)
 	if err := content.Check(a.message.Blocks, &s.Model); err != nil {
 		return a, fmt.Errorf("%w: message: %w", ErrInvalid, err)
 	}
 	a.message.Role, a.message.Status = history.RoleUser, history.StatusComplete
 	a.message.Tokens = content.Tokens(ctx, s.Counter, a.message.Blocks)
-	if err := s.CheckPrompt(a.message.Tokens); err != nil {
+	if err := s.CheckPrompt(a.message.Tokens, workspace.RequiredTokens(ctx, a.files, s.Counter)); err != nil {
 		return a, err
 	}
 	before, err := s.Resent(ctx, &a.message)

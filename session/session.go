@@ -105,7 +105,7 @@ func newSession(deps *Deps, id string) *Session {
 	s.core = c
 	s.accounts = &accounts{core: c}
 	s.shelf = &shelf{core: c, accounts: s.accounts}
-	s.subscriptions = &subscriptions{core: c, shown: s.shown}
+	s.subscriptions = &subscriptions{core: c, shown: s.shown, tellUsage: s.accounts.tellUsage}
 	s.turns = &turns{core: c, subs: s.subscriptions, accounts: s.accounts, stopping: make(chan struct{})}
 	s.compacting = compacting.New(id, deps.compaction(), compactionHost{c, s.turns, s.accounts}, c.mailbox, c.events, deps.Log, deps.Host.Describe)
 	s.subscriptions.compacts = s.compacting.RunningID

@@ -48,8 +48,9 @@ type List struct {
 // subscriptions are the ways to follow a session and to read its transcript. They belong to the mailbox.
 type subscriptions struct {
 	*core
-	shown    func() (running *events.Running, unsaved bool) // the reply that is not in the transcript yet
-	compacts func() string                                  // id of the running compaction
+	shown     func() (running *events.Running, unsaved bool) // the reply that is not in the transcript yet
+	compacts  func() string                                  // id of the running compaction
+	tellUsage func()                                         // tells how full the window is
 }
 
 // standing returns everything that the session has said so far.
@@ -84,6 +85,24 @@ func (s *subscriptions) Subscribe(c *events.Cursor, reply func(Info, error)) {
 	})
 }
 
+// Resume is Subscribe for a client that opens a stored session: c also receives the title and how full the window is.
+func (s *subscriptions) Resume(c *events.Cursor, reply func(Info, error)) {
+	mailbox.Ask(s.mailbox, reply, func() {
+		reply(s.info(), nil)
+		s.events.Subscribe(c, s.standing(), s.present())
+		s.tellUsage()
+	})
+}
+
+// present returns what a client that opens a stored session needs to know besides its messages: the notices and the title.
+func (s *subscriptions) present() []events.Event {
+	present := s.noticeEvents()
+	if r := s.choices.Record; r.Title != "" {
+		present = append(present, events.Event{Kind: events.Info, Data: events.TitleInfo{Title: r.Title, UpdatedAt: r.UpdatedAt}})
+	}
+	return present
+}
+
 // Unsubscribe ends c's subscription.
 func (s *subscriptions) Unsubscribe(c *events.Cursor) {
 	s.tell(func() {
@@ -92,11 +111,13 @@ func (s *subscriptions) Unsubscribe(c *events.Cursor) {
 	})
 }
 
-// Replay makes c a subscriber that receives the whole transcript, the running reply included, and then all later events.
+// Replay makes c a subscriber that receives the whole transcript, the running reply included, the title, how full the
+// window is, and then all later events.
 func (s *subscriptions) Replay(c *events.Cursor, reply func(Info, error)) {
 	mailbox.Ask(s.mailbox, reply, func() {
-		s.events.Replay(c, s.standing(), s.noticeEvents())
+		s.events.Replay(c, s.standing(), s.present())
 		reply(s.info(), nil)
+		s.tellUsage()
 	})
 }
 

@@ -116,7 +116,9 @@ const slow = "providers: {offline: {delta_gap: 1h}}\n"
 func (u *user) asks(ctx context.Context) (ended <-chan int) {
 	u.t.Helper()
 	done := make(chan int, 1)
-	go func() { done <- run(ctx, []string{"ask", "hello"}, nil, io.Discard, io.Discard, u.getenv) }()
+	go func() {
+		done <- run(ctx, []string{"ask", "hello"}, strings.NewReader(""), io.Discard, io.Discard, u.getenv)
+	}()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for giveUp := time.Now().Add(patience); time.Now().Before(giveUp); <-tick.C {
@@ -173,7 +175,7 @@ func TestCtrlCBeforeTheTurnEndsToo(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var log bytes.Buffer
-	if code := run(ctx, []string{"ask", "hello"}, nil, io.Discard, &log, u.getenv); code != int(cli.Interrupted) || log.Len() > 0 {
+	if code := run(ctx, []string{"ask", "hello"}, strings.NewReader(""), io.Discard, &log, u.getenv); code != int(cli.Interrupted) || log.Len() > 0 {
 		t.Errorf("ended with %d: %s", code, &log)
 	}
 }
@@ -212,7 +214,9 @@ func TestReplyThatTheServersExitTruncatesIsAFailure(t *testing.T) {
 	var log bytes.Buffer
 	answering, ended := make(chan struct{}), make(chan int, 1)
 	out := &trigger{call: func() { close(answering) }}
-	go func() { ended <- run(t.Context(), []string{"ask", "hello"}, nil, out, &log, u.getenv) }()
+	go func() {
+		ended <- run(t.Context(), []string{"ask", "hello"}, strings.NewReader(""), out, &log, u.getenv)
+	}()
 	<-answering
 	u.stop()
 	left := "the server disconnected before the reply was complete; `strata sessions show sess_"

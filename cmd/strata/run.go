@@ -16,12 +16,13 @@ import (
 	"strata/cmd/strata/internal/replay"
 	"strata/cmd/strata/internal/serve"
 	"strata/cmd/strata/internal/sessions"
+	"strata/cmd/strata/internal/settings"
 	"strata/cmd/strata/internal/token"
 )
 
 // run executes one command line and returns the exit code. The end of ctx interrupts the command.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
-	p := &cli.Process{Stdin: stdin, Stdout: stdout, Stderr: stderr, Getenv: getenv, Version: currentVersion()}
+	p := &cli.Process{Stdin: stdin, Stdout: cli.NewOutput(stdout), Stderr: stderr, Getenv: getenv, Version: currentVersion()}
 	root := newRoot(p)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -53,7 +54,9 @@ func newRoot(p *cli.Process) *cobra.Command {
 	// Cobra's own flag for the version would take a template, and package text/template with it: see paragraph in web.
 	root.Flags().BoolVarP(&showVersion, "version", "v", false, "show the version")
 	root.PersistentFlags().StringVar(&p.ConfigFile, "config", "", "configuration `FILE` (default: strata.yaml in the configuration folder)")
-	root.AddCommand(serve.Command(p), serve.StopCommand(p), bridge.Command(p), ask.Command(p), sessions.Command(p), hud.Command(p),
-		token.Command(p), login.Command(p), login.LogoutCommand(p), replay.Command(p), doctor.Command(p), newVersion(p))
+	cli.CompleteFlag(root, "config", cli.AnyFile)
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
+	root.AddCommand(serve.Command(p), serve.StopCommand(p), bridge.Command(p), ask.Command(p), sessions.Command(p), hud.Command(p), settings.Command(p),
+		token.Command(p), login.Command(p), login.LogoutCommand(p), replay.Command(p), doctor.Command(p), newVersion(p), cli.ExitCodesTopic())
 	return root
 }

@@ -33,7 +33,8 @@ type ContentBlock struct {
 // BlockMeta is the part of a block that ACP does not define.
 type BlockMeta struct {
 	Strata struct {
-		Allow bool `json:"allow,omitempty"` // of a link: add the file even if it looks like a secret
+		Allow    bool `json:"allow,omitempty"`    // of a link: add the file even if it looks like a secret
+		Required bool `json:"required,omitempty"` // of a link: refuse the prompt if the file cannot be added
 	} `json:"strata,omitzero"`
 }
 
@@ -89,8 +90,11 @@ func (c *ContentBlock) block() (history.Block, *exact.Error) {
 		if c.URI == "" {
 			return history.Block{}, exact.Missing(".uri")
 		}
-		allow := c.Meta != nil && c.Meta.Strata.Allow
-		return history.Block{Type: history.BlockLink, URI: c.URI, Name: c.Name, MIME: c.MIMEType, Allow: allow}, nil
+		link := history.Block{Type: history.BlockLink, URI: c.URI, Name: c.Name, MIME: c.MIMEType}
+		if c.Meta != nil {
+			link.Allow, link.Required = c.Meta.Strata.Allow, c.Meta.Strata.Required
+		}
+		return link, nil
 	case "resource":
 		r := c.Resource
 		switch {

@@ -30,10 +30,17 @@ var (
 )
 
 // BudgetError says by how much a message is too large. It is an ErrBudget.
-type BudgetError struct{ Tokens, Limit int }
+type BudgetError struct {
+	Tokens, Limit int
+	Files         bool // the tokens are also those of required files
+}
 
 func (e *BudgetError) Error() string {
-	return fmt.Sprintf("message and system prompt: %d tokens exceeds the limit of %d", e.Tokens, e.Limit)
+	subject := "message and system prompt"
+	if e.Files {
+		subject = "message, required files and system prompt"
+	}
+	return fmt.Sprintf("%s: %d tokens exceeds the limit of %d", subject, e.Tokens, e.Limit)
 }
 
 // Is reports whether target is ErrBudget.
@@ -239,11 +246,11 @@ func (s *State) CheckFits(b *Built) error {
 	return nil
 }
 
-// CheckPrompt returns a *BudgetError for a prompt of so many tokens that cannot fit at all.
-func (s *State) CheckPrompt(tokens int) error {
-	need := s.Calibrated(tokens + s.Counter.Count(s.System))
+// CheckPrompt returns a *BudgetError for a message and required files of so many tokens that cannot fit at all.
+func (s *State) CheckPrompt(message, files int) error {
+	need := s.Calibrated(message + files + s.Counter.Count(s.System))
 	if limit := s.Room(); need > limit {
-		return &BudgetError{Tokens: need, Limit: limit}
+		return &BudgetError{Tokens: need, Limit: limit, Files: files > 0}
 	}
 	return nil
 }

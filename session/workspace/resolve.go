@@ -8,12 +8,14 @@ import (
 	"strata/filecontext"
 	"strata/history"
 	"strata/session/fit"
+	"strata/tokens"
 )
 
 // Attachment is a file that was read and is to be added to the context.
 type Attachment struct {
 	content filecontext.Content
 	options filecontext.AddOptions
+	needed  bool   // without it the prompt is refused
 	told    string // instead of a file: the name of a secret-looking text that stays in the prompt, to tell the user
 }
 
@@ -61,15 +63,18 @@ func (w *Workspace) Reader() Reader {
 
 // Resolve reads the files that the blocks of a prompt name. A link or an embedded text of a file in the session's folders
 // attaches that file; in the blocks a link to it remains. A file that cannot be read stays in the blocks as it is and is
-// omitted; it never fails a prompt.
-func (r *Reader) Resolve(ctx context.Context, blocks []history.Block) (kept []history.Block, files []Attachment, omitted []fit.Omitted) {
+// omitted. The error is a *RefusedError for a required file that cannot be read.
+func (r *Reader) Resolve(ctx context.Context, blocks []history.Block) (kept []history.Block, files []Attachment, omitted []fit.Omitted, err error) {
 	for _, b := range blocks {
 		switch b.Type {
 		case history.BlockLink:
-			if file, reason := r.linked(ctx, &b); reason == "" {
+			switch file, err := r.linked(ctx, &b); {
+			case err == nil:
 				files = append(files, file)
-			} else {
-				omitted = append(omitted, fit.Omitted{Key: b.URI, Reason: reason})
+			case b.Required:
+				return nil, nil, nil, err
+			default:
+				omitted = append(omitted, fit.Omitted{Key: b.URI, Reason: string(filecontext.ReasonOf(err))})
 			}
 		case history.BlockResource:
 			if file, ok := r.embedded(ctx, &b); ok {
@@ -85,29 +90,20 @@ func (r *Reader) Resolve(ctx context.Context, blocks []history.Block) (kept []hi
 		}
 		kept = append(kept, b)
 	}
-	return kept, files, omitted
+	return kept, files, omitted, nil
 }
 
-// The reasons for which a link attaches no file, beside those of filecontext.
-const (
-	reasonNoFile   = "not_a_file"
-	reasonNoFolder = "folder_missing"
-)
-
-// linked reads the file that a link names; reason says why it cannot.
-func (r *Reader) linked(ctx context.Context, link *history.Block) (file Attachment, reason string) {
+// linked reads the file that a link names.
+func (r *Reader) linked(ctx context.Context, link *history.Block) (Attachment, error) {
 	switch {
 	case !isFileURI(link.URI):
-		return file, reasonNoFile
+		return Attachment{}, &RefusedError{Path: link.URI, Reason: filecontext.ReasonNoFile}
 	case r.roots == nil:
-		return file, reasonNoFolder
+		return Attachment{}, &RefusedError{Path: link.URI, Reason: filecontext.ReasonNoFolder}
 	}
 	file, err := Read(ctx, r.roots, r.files, FileRequest{Path: link.URI, Allow: link.Allow})
-	if err != nil {
-		return file, string(filecontext.ReasonOf(err))
-	}
-	file.options.Reason = "linked in a prompt"
-	return file, ""
+	file.options.Reason, file.needed = "linked in a prompt", link.Required
+	return file, err
 }
 
 // embedded returns the file whose unsaved text a prompt contains. A text from outside the session's folders is not a file,
@@ -128,8 +124,20 @@ func isFileURI(uri string) bool {
 	return len(uri) >= len("file:") && strings.EqualFold(uri[:len("file:")], "file:")
 }
 
-// Try returns the files of a prompt in their stored form, and those that fit the context; the others are omitted.
-func (w *Workspace) Try(files []Attachment) (stored []history.File, fitting []Attachment, omitted []fit.Omitted) {
+// RequiredTokens returns the tokens of the files without which their prompt is refused.
+func RequiredTokens(ctx context.Context, files []Attachment, counter *tokens.Counter) int {
+	n := 0
+	for _, file := range joined(files) {
+		if file.needed {
+			n += counter.CountContext(ctx, filecontext.Entry{Content: file.content, Range: file.options.Range}.Render())
+		}
+	}
+	return n
+}
+
+// Try returns the files of a prompt in their stored form, and those that fit the context; the others are omitted. The
+// error is a *RefusedError for a required file that does not fit.
+func (w *Workspace) Try(files []Attachment) (stored []history.File, fitting []Attachment, omitted []fit.Omitted, err error) {
 	for _, file := range joined(files) {
 		if file.told != "" {
 			fitting = append(fitting, file)
@@ -138,15 +146,17 @@ func (w *Workspace) Try(files []Attachment) (stored []history.File, fitting []At
 		if !w.adapt(&file) {
 			continue
 		}
-		e, err := w.files.Try(file.content, file.options)
-		if err != nil {
+		switch e, err := w.files.Try(file.content, file.options); {
+		case err == nil:
+			fitting = append(fitting, file)
+			stored = append(stored, history.File(e.Stored()))
+		case file.needed:
+			return nil, nil, nil, err
+		default:
 			omitted = append(omitted, fit.Omitted{Key: fit.FilePrefix + file.content.Path, Reason: string(filecontext.ReasonOf(err))})
-			continue
 		}
-		fitting = append(fitting, file)
-		stored = append(stored, history.File(e.Stored()))
 	}
-	return stored, fitting, omitted
+	return stored, fitting, omitted, nil
 }
 
 // Attach adds the files of a stored prompt to the context, and tells the user which look like secrets. It returns those
@@ -180,6 +190,7 @@ func joined(files []Attachment) []Attachment {
 		}
 		one := &out[i]
 		one.options.Allowed = one.options.Allowed || f.options.Allowed
+		one.needed = one.needed || f.needed
 		one.options.Range = hull(one.options.Range, f.options.Range)
 		if f.options.Unsaved {
 			one.content, one.options.Unsaved = f.content, true

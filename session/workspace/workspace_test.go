@@ -56,9 +56,9 @@ func attach(t *testing.T, w *Workspace, requests ...FileRequest) (stored []strin
 		}
 		files = append(files, a)
 	}
-	kept, fitting, omitted := w.Try(files)
-	if omitted = append(omitted, w.Attach(fitting)...); len(omitted) > 0 {
-		t.Fatal(omitted)
+	kept, fitting, omitted, err := w.Try(files)
+	if omitted = append(omitted, w.Attach(fitting)...); len(omitted) > 0 || err != nil {
+		t.Fatal(omitted, err)
 	}
 	for _, f := range kept {
 		stored = append(stored, f.Path)
@@ -207,9 +207,9 @@ func TestAFolderThatIsNotAllowed(t *testing.T) {
 	}
 	r := w.Reader()
 	link := history.Block{Type: history.BlockLink, URI: "file:///a"}
-	kept, files, omitted := r.Resolve(t.Context(), []history.Block{link, {Type: history.BlockText}, {Type: history.BlockText, Text: "x"}})
-	if len(kept) != 2 || len(files) != 0 || len(omitted) != 1 || omitted[0].Reason != reasonNoFolder {
-		t.Errorf("%d blocks, %d files, omitted %+v", len(kept), len(files), omitted)
+	kept, files, omitted, err := r.Resolve(t.Context(), []history.Block{link, {Type: history.BlockText}, {Type: history.BlockText, Text: "x"}})
+	if len(kept) != 2 || len(files) != 0 || len(omitted) != 1 || omitted[0].Reason != string(filecontext.ReasonNoFolder) || err != nil {
+		t.Errorf("%d blocks, %d files, omitted %+v, %v", len(kept), len(files), omitted, err)
 	}
 }
 
@@ -226,15 +226,15 @@ func TestWhatAPromptNames(t *testing.T) {
 	}{
 		"a link":                   {history.Block{Type: history.BlockLink, URI: in}, history.BlockLink, true, false, ""},
 		"a link of lines":          {history.Block{Type: history.BlockLink, URI: in + "#L2-L3"}, history.BlockLink, true, false, ""},
-		"a link to the web":        {history.Block{Type: history.BlockLink, URI: "https://example.com/a"}, history.BlockLink, false, false, reasonNoFile},
+		"a link to the web":        {history.Block{Type: history.BlockLink, URI: "https://example.com/a"}, history.BlockLink, false, false, string(filecontext.ReasonNoFile)},
 		"a link to elsewhere":      {history.Block{Type: history.BlockLink, URI: outside}, history.BlockLink, false, false, string(filecontext.ReasonOutside)},
 		"an embedded text":         {history.Block{Type: history.BlockResource, URI: in, Text: "unsaved"}, history.BlockLink, true, true, ""},
 		"an embedded part":         {history.Block{Type: history.BlockResource, URI: in + "#L2-L3", Text: "part"}, history.BlockResource, false, false, ""},
 		"an embedded text of none": {history.Block{Type: history.BlockResource, URI: outside, Text: "text"}, history.BlockResource, false, false, ""},
 	} {
 		r := w.Reader()
-		kept, files, omitted := r.Resolve(t.Context(), []history.Block{tt.block})
-		if len(kept) != 1 || kept[0].Type != tt.kept || (len(files) == 1) != tt.file || (len(omitted) == 1) != (tt.reason != "") {
+		kept, files, omitted, err := r.Resolve(t.Context(), []history.Block{tt.block})
+		if err != nil || len(kept) != 1 || kept[0].Type != tt.kept || (len(files) == 1) != tt.file || (len(omitted) == 1) != (tt.reason != "") {
 			t.Errorf("%s: %+v, %d files, omitted %+v", name, kept, len(files), omitted)
 			continue
 		}
@@ -243,6 +243,11 @@ func TestWhatAPromptNames(t *testing.T) {
 		}
 		if tt.reason != "" && omitted[0].Reason != tt.reason {
 			t.Errorf("%s: %s, want %s", name, omitted[0].Reason, tt.reason)
+		}
+		tt.block.Required = true
+		_, files, _, err = r.Resolve(t.Context(), []history.Block{tt.block})
+		if required := tt.reason != "" && tt.block.Type == history.BlockLink; (err != nil) != required || required && string(filecontext.ReasonOf(err)) != tt.reason {
+			t.Errorf("%s, required: %d files, %v", name, len(files), err)
 		}
 	}
 }

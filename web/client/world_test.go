@@ -42,7 +42,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, model: upstream.Start(upstream.Options{}), proxy: newProxy(t), gates: make(map[string]chan struct{}), commands: make(chan command)}
 	t.Cleanup(w.model.Close)
-	w.home = binary.NewHome(t, binary.Config(w.model.OpenAIURL())+fmt.Sprintf("hosts: [%q]\n", w.proxy.address()))
+	w.home = binary.NewHome(t, binary.Config(w.model.OpenAIURL())+fmt.Sprintf("hosts: [%q]\norigins: [\"vscode-webview://*\"]\n", w.proxy.address()))
 	w.server = binary.Start(t, w.home, serveDebug)
 	w.proxy.lead(w.server.Info)
 	return w

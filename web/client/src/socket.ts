@@ -44,14 +44,36 @@ function protocols({ token, page }: Endpoint): string[] {
  */
 export async function openSocket(endpoint: Endpoint, given: SocketConstructor | undefined, signal: AbortSignal): Promise<Socket> {
   const url = socketURL(endpoint.url);
-  const socket = await makeSocket(url, endpoint, given);
-  try {
+  const attempt = async () => {
+    const socket = await makeSocket(url, endpoint, given);
     await opened(socket, signal);
+    return socket;
+  };
+  try {
+    return await attempt();
   } catch (error) {
     if (error instanceof ConnectionRefused) throw error;
-    throw (await refusal(url, endpoint, signal)) ?? error;
+    const origin = foreignOrigin(url);
+    if (origin === undefined) throw (await refusal(url, endpoint, signal)) ?? error;
+    if (!(await answers(url, signal))) throw error;
+    return await again(attempt, url, origin, signal);
   }
-  return socket;
+}
+
+/**
+ * Opens a socket once more after the server has answered: it may have started between the first attempt and the answer.
+ * If it refuses again, that is permanent.
+ */
+async function again(attempt: () => Promise<Socket>, url: string, origin: string, signal: AbortSignal): Promise<Socket> {
+  try {
+    return await attempt();
+  } catch (error) {
+    if (error instanceof ConnectionRefused || !(await answers(url, signal))) throw error;
+    throw new ConnectionRefused(
+      `refused: origin or token. The server at ${new URL(url).host} runs, but refuses this page: ` +
+        `add its origin ${origin} to \`origins\` in Strata's configuration, or check the token`,
+    );
+  }
 }
 
 async function makeSocket(url: string, endpoint: Endpoint, given: SocketConstructor | undefined): Promise<Socket> {
@@ -94,14 +116,34 @@ function describe(event: ErrorEventLike | undefined): Error {
   return new Error(message);
 }
 
+/** Returns the origin of this page if it is not that of the server: such a page cannot read the server's responses. */
+function foreignOrigin(url: string): string | undefined {
+  const own = globalThis.location?.origin;
+  return own === undefined || own === httpURL('/', url).origin ? undefined : own;
+}
+
+function httpURL(route: string, url: string): URL {
+  return new URL(route, url.replace(/^ws/, 'http'));
+}
+
+/** Returns whether the server responds to a page of another origin, which cannot read the response, until the signal is aborted. */
+async function answers(url: string, signal: AbortSignal): Promise<boolean> {
+  if (typeof fetch !== 'function') return false;
+  try {
+    await fetch(httpURL('/healthz', url), { mode: 'no-cors', cache: 'no-store', credentials: 'omit', signal });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Finds out why a socket did not open. Native WebSockets do not report it, but a route that requires the same token or
  * secret does. Returns undefined if that is not available either.
  */
 async function refusal(url: string, { token, page }: Endpoint, signal: AbortSignal): Promise<ConnectionRefused | undefined> {
-  const route = new URL(page !== undefined ? '/page' : token === undefined ? '/' : '/metrics', url.replace(/^ws/, 'http'));
-  const browser = globalThis.location?.origin;
-  if (typeof fetch !== 'function' || (browser !== undefined && browser !== route.origin)) return undefined;
+  if (typeof fetch !== 'function') return undefined;
+  const route = httpURL(page !== undefined ? '/page' : token === undefined ? '/' : '/metrics', url);
   try {
     const headers: Record<string, string> = page !== undefined ? { 'Strata-Page': page } : token === undefined ? {} : { Authorization: `Bearer ${token}` };
     const method = page === undefined ? 'HEAD' : 'GET';

@@ -76,6 +76,53 @@ test('a page offers its secret, and the reason for refusing it is reported in th
   assert.deepEqual(seen.map((s) => s.replace(/, ?/g, ' ')), ['acp page.abc', 'GET /page abc', 'acp page.def', 'GET /page def']);
 });
 
+/** The WebSocket of a page of another origin. Like a browser's, it does not tell why it did not open. */
+class PageSocket extends NodeSocket {
+  static failures = 0;
+
+  constructor(url: string, protocols?: string | string[]) {
+    if (PageSocket.failures-- > 0) url = 'ws://127.0.0.1:1';
+    super(url, protocols, { Origin: globalThis.location.origin });
+    let told: ((event: object) => void) | null = null;
+    Object.defineProperty(this, 'onerror', { get: () => told && (() => told?.({})), set: (handler) => (told = handler) });
+  }
+}
+
+/** Runs a test as a page of an origin. */
+async function asPage(origin: string, run: () => Promise<void>): Promise<void> {
+  Object.defineProperty(globalThis, 'location', { value: { origin }, configurable: true });
+  try {
+    await run();
+  } finally {
+    Reflect.deleteProperty(globalThis, 'location');
+  }
+}
+
+test('F32: a page of an origin that is not allowed, or with a wrong token, learns that it is refused', async () => {
+  const refused = (origin: string) => (error: unknown) =>
+    error instanceof ConnectionRefused && error.message.startsWith('refused: origin or token') &&
+    error.message.includes(origin) && error.message.includes('`origins`');
+  const waited = (now: ConnectionState) => assert.notEqual(now.kind, 'waiting');
+  await asPage('https://elsewhere.example', () =>
+    assert.rejects(connected({ WebSocket: PageSocket, onState: waited }), refused('https://elsewhere.example')));
+  const wrong = { token: 'A'.repeat(43), WebSocket: PageSocket, onState: waited };
+  await asPage('vscode-webview://page', () => assert.rejects(connected(wrong), refused('vscode-webview://page')));
+  await asPage('vscode-webview://page', async () => void (await connected({ WebSocket: PageSocket })));
+});
+
+test('F32: a page waits for a server that does not run, and one that has just started is not one that refuses', async () => {
+  await asPage('vscode-webview://page', async () => {
+    await refuse();
+    await cut(); // also the connections that fetch keeps
+    let waits = 0;
+    await connected({ WebSocket: PageSocket, onState: (now) => now.kind === 'waiting' && ++waits === 3 && void accept() });
+    assert.ok(waits >= 3);
+    PageSocket.failures = 1;
+    await connected({ WebSocket: PageSocket, onState: (now) => assert.notEqual(now.kind, 'waiting') });
+    await cut();
+  });
+});
+
 /** A native WebSocket does not report the HTTP status. */
 const isNative = 'WebSocket' in globalThis;
 

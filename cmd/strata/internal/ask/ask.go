@@ -4,14 +4,16 @@
 package ask
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"math"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -20,11 +22,13 @@ import (
 
 	"strata/cmd/strata/internal/cli"
 	"strata/cmd/strata/internal/connect"
+	"strata/cmd/strata/internal/pick"
+	"strata/cmd/strata/internal/serve"
 	"strata/rpc"
 )
 
 const (
-	maxPrompt   = 8 << 20                // bytes
+	maxPrompt   = 8 << 20                // bytes of standard input
 	cancelAgain = 200 * time.Millisecond // a cancel that overtakes its prompt has no effect, so it is repeated
 	cancelGrace = 10 * time.Second       // longest wait for the result of a cancelled turn
 )
@@ -32,65 +36,96 @@ const (
 // options are the flags of strata ask.
 type options struct {
 	session string
+	newest  bool // continue the newest session of this folder
 	files   []string
 	allow   bool // files that look like secrets
 	model   string
 	json    bool
 }
 
+// isNew reports whether the prompt is the first one of a new session.
+func (o *options) isNew() bool { return o.session == "" && !o.newest }
+
 // Command returns `strata ask`.
 func Command(p *cli.Process) *cobra.Command {
 	var opt options
 	cmd := &cobra.Command{
-		Use:   "ask PROMPT",
-		Short: "Send a prompt and stream the reply; - reads the prompt from standard input",
-		Args:  cli.UsageArgs(onePrompt),
+		Use:   "ask [PROMPT]",
+		Short: "Send a prompt and stream the reply",
+		Long: "Send a prompt and stream the reply.\n\n" +
+			"Standard input that is not a terminal is appended to PROMPT; without PROMPT, or with -, it is the prompt.\n" +
+			"In a loop that reads standard input, write </dev/null after the command.\n\n" +
+			"If a file of --file cannot be sent, nothing is sent.",
+		Example: "  strata ask \"What does this package do?\" --file main.go\n" +
+			"  git diff | strata ask \"Review this\"\n" +
+			"  strata ask --continue \"And its tests?\"",
+		Args: cli.UsageArgs(onePrompt),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			prompt, err := readPrompt(p, args[0])
+			prompt, err := readPrompt(cmd, p, strings.Join(args, ""))
 			if err != nil {
-				return cli.UsageError{Command: cmd, Err: err}
+				return err
 			}
 			return ask(cmd.Context(), p, prompt, opt)
 		},
 	}
-	cmd.Flags().StringVar(&opt.session, "session", "", "continue the session `ID` (default: a new session in this folder)")
+	cmd.Flags().StringVar(&opt.session, "session", "", "continue the session `ID`, or the session whose ID begins with it (default: a new session in this folder)")
+	cmd.Flags().BoolVarP(&opt.newest, "continue", "c", false, "continue the session of this folder that was used last")
 	cmd.Flags().StringArrayVar(&opt.files, "file", nil, "add the file at `PATH`; repeatable")
 	cmd.Flags().BoolVar(&opt.allow, "allow-secrets", false, "add files even if they look like secrets")
 	cmd.Flags().StringVar(&opt.model, "model", "", "select `PROVIDER/MODEL`; the session keeps it")
 	cmd.Flags().BoolVar(&opt.json, "json", false, "print one JSON object per update, and one for the result")
+	cmd.MarkFlagsMutuallyExclusive("session", "continue")
+	cli.CompleteFlag(cmd, "session", pick.Complete(p, math.MaxInt))
+	cli.CompleteFlag(cmd, "file", cli.AnyFile)
+	cli.CompleteFlag(cmd, "model", serve.CompleteModels(p))
 	return cmd
 }
 
 func onePrompt(_ *cobra.Command, args []string) error {
-	switch len(args) {
-	case 0:
-		return errors.New("the prompt is missing")
-	case 1:
-		return nil
+	if len(args) > 1 {
+		return fmt.Errorf("expected one prompt, got %d: quote the prompt, and write --file before each file", len(args))
 	}
-	return fmt.Errorf("expected one prompt, got %d: quote the prompt, and write --file before each file", len(args))
+	return nil
 }
 
-// readPrompt returns the text of the prompt.
-func readPrompt(p *cli.Process, arg string) (string, error) {
+// readPrompt returns the text of the prompt: the argument, and standard input unless that is a terminal.
+func readPrompt(cmd *cobra.Command, p *cli.Process, arg string) (string, error) {
+	wanted := arg == "-"
+	if wanted {
+		arg = ""
+	}
 	text := arg
-	if arg == "-" {
-		data, err := io.ReadAll(io.LimitReader(p.Stdin, maxPrompt+1))
+	if wanted || !cli.IsTerminal(p.Stdin) {
+		input, err := p.ReadInput(cmd.Context(), maxPrompt)
 		switch {
 		case err != nil:
-			return "", fmt.Errorf("read the prompt: %w", err)
-		case len(data) > maxPrompt:
-			return "", fmt.Errorf("the prompt exceeds the limit of %d bytes", maxPrompt)
+			return "", err
+		case !utf8.Valid(input) || bytes.IndexByte(input, 0) >= 0:
+			return "", errors.New("standard input is not UTF-8 text")
 		}
-		text = string(data)
+		text = joined(arg, string(input))
+		wanted = wanted || len(input) > 0
 	}
 	switch {
+	case arg == "" && !wanted:
+		return "", cli.UsageError{Command: cmd, Err: errors.New("the prompt is missing")}
 	case strings.TrimSpace(text) == "":
-		return "", errors.New("the prompt is empty")
+		return "", cli.UsageError{Command: cmd, Err: errors.New("the prompt is empty")}
 	case !utf8.ValidString(text):
-		return "", errors.New("the prompt is not UTF-8 text")
+		return "", cli.UsageError{Command: cmd, Err: errors.New("the prompt is not UTF-8 text")}
 	}
 	return text, nil
+}
+
+// joined returns a prompt followed by the text that it is about; either may be blank.
+func joined(prompt, input string) string {
+	switch {
+	case strings.TrimSpace(input) == "":
+		return prompt
+	case strings.TrimSpace(prompt) == "":
+		return input
+	}
+	return strings.TrimRight(prompt, "\n") + "\n\n" + input
 }
 
 // ask runs one turn and shows the reply.
@@ -120,13 +155,16 @@ func ask(ctx context.Context, p *cli.Process, prompt string, opt options) error 
 	}
 	if err != nil {
 		show.failed(err)
-		return errors.Join(err, discardRefused(ctx, client, session, opt, err))
+		return errors.Join(aboutFile(err), discardRefused(ctx, client, session, opt, err))
 	}
 	switch complete := show.end(result); {
 	case ctx.Err() != nil:
 		return cli.Interrupted
 	case !complete:
 		return cli.Failed
+	}
+	if err := cli.WriteError(p.Stdout); err != nil {
+		return fmt.Errorf("%w; `strata sessions show %s` prints the reply", err, session)
 	}
 	return nil
 }
@@ -150,11 +188,10 @@ func promptBlocks(prompt string, opt options) ([]map[string]any, error) {
 		if _, err := os.Stat(path); err != nil {
 			return nil, fmt.Errorf("--file: %w", err)
 		}
-		link := map[string]any{"type": "resource_link", "name": filepath.Base(path), "uri": fileURI(path)}
-		if opt.allow {
-			link["_meta"] = map[string]any{"strata": map[string]any{"allow": true}}
-		}
-		blocks = append(blocks, link)
+		blocks = append(blocks, map[string]any{
+			"type": "resource_link", "name": filepath.Base(path), "uri": fileURI(path),
+			"_meta": map[string]any{"strata": map[string]any{"allow": opt.allow, "required": true}},
+		})
 	}
 	return append(blocks, map[string]any{"type": "text", "text": prompt}), nil
 }
@@ -168,12 +205,12 @@ func fileURI(path string) string {
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
-// openSession opens the session of --session, or a new session in this folder, and selects its model.
+// openSession opens the session of --session or --continue, or a new session in this folder, and selects its model.
 func openSession(ctx context.Context, client *rpc.Client, opt options) (id string, err error) {
-	if opt.session == "" {
+	if opt.isNew() {
 		id, err = newSession(ctx, client)
 	} else {
-		id, err = opt.session, resumeSession(ctx, client, opt.session)
+		id, err = resumeSession(ctx, client, opt)
 	}
 	if err != nil || opt.model == "" {
 		return id, err
@@ -189,16 +226,28 @@ func openSession(ctx context.Context, client *rpc.Client, opt options) (id strin
 const (
 	codeInvalidParams = -32602
 	codeOverBudget    = -32011
+	codeRefusedPath   = -32013
 )
+
+// refusals are those codes.
+var refusals = []int{codeInvalidParams, codeOverBudget, codeRefusedPath}
 
 // discardRefused deletes a session that was created for a refused prompt: it is empty, and the user did not ask for it.
 func discardRefused(ctx context.Context, client *rpc.Client, id string, opt options, refusal error) error {
 	answer, ok := errors.AsType[*rpc.Error](refusal)
-	refused := errors.Is(refusal, rpc.ErrTooLarge) || ok && (answer.Code == codeInvalidParams || answer.Code == codeOverBudget)
-	if opt.session != "" || !refused {
+	refused := errors.Is(refusal, rpc.ErrTooLarge) || ok && slices.Contains(refusals, answer.Code)
+	if !opt.isNew() || !refused {
 		return nil
 	}
 	return client.Call(ctx, "session/delete", map[string]any{"sessionId": id}, nil)
+}
+
+// aboutFile returns the error of a prompt with the flag that it is about.
+func aboutFile(err error) error {
+	if answer, ok := errors.AsType[*rpc.Error](err); ok && answer.Code == codeRefusedPath {
+		return fmt.Errorf("--file: %w", err)
+	}
+	return err
 }
 
 func newSession(ctx context.Context, client *rpc.Client) (string, error) {
@@ -213,17 +262,36 @@ func newSession(ctx context.Context, client *rpc.Client) (string, error) {
 	return result.SessionID, err
 }
 
-// resumeSession opens a stored session in its own folder, whatever the working folder is.
-func resumeSession(ctx context.Context, client *rpc.Client, id string) error {
+// resumeSession opens the stored session of --session or --continue in its own folder, whatever the working folder is.
+func resumeSession(ctx context.Context, client *rpc.Client, opt options) (string, error) {
+	id, flag, err := "", "--session "+opt.session, error(nil)
+	if opt.newest {
+		flag = "--continue"
+		id, err = newestSession(ctx, client)
+	} else {
+		id, err = pick.Session(ctx, client, opt.session)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", flag, err)
+	}
 	info, err := sessionInfo(ctx, client, id)
-	if err != nil {
-		return fmt.Errorf("--session %s: %w", id, err)
+	if err == nil {
+		err = client.Call(ctx, "session/resume", map[string]any{"sessionId": id, "cwd": info.Session.CWD, "mcpServers": []any{}}, nil)
 	}
-	err = client.Call(ctx, "session/resume", map[string]any{"sessionId": id, "cwd": info.Session.CWD, "mcpServers": []any{}}, nil)
 	if err != nil {
-		return fmt.Errorf("--session %s: %w", id, err)
+		return "", fmt.Errorf("%s: %w", flag, err)
 	}
-	return nil
+	return id, nil
+}
+
+// newestSession returns the ID of the session of this folder that was used last.
+func newestSession(ctx context.Context, client *rpc.Client) (string, error) {
+	folder, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("working folder: %w", err)
+	}
+	newest, err := pick.Newest(ctx, client, folder)
+	return newest.ID, err
 }
 
 // info is the part of _strata/session/info that this package needs.

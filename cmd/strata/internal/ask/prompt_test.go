@@ -3,30 +3,47 @@ package ask
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 
 	"strata/cmd/strata/internal/cli"
 	"strata/rpc"
 )
 
-func TestPromptsOfTheCommandLine(t *testing.T) {
+// The prompt is the argument and standard input, in this order, or only one of them.
+func TestF31StandardInputIsPartOfThePrompt(t *testing.T) {
 	for name, tt := range map[string]struct {
 		arg, input string
-		want       int // bytes
-		err        string
+		want, err  string
+		usage      bool
 	}{
-		"an argument":       {"hello", "", 5, ""},
-		"standard input":    {"-", "hello\n", 6, ""},
-		"as long as may be": {"-", strings.Repeat("x", maxPrompt), maxPrompt, ""},
-		"longer":            {"-", strings.Repeat("x", maxPrompt+1), 0, "exceeds the limit"},
-		"blank":             {" \n", "", 0, "empty"},
-		"nothing on input":  {"-", "", 0, "empty"},
-		"no text":           {"\xff", "", 0, "not UTF-8"},
+		"an argument":         {"hello", "", "hello", "", false},
+		"a dash":              {"-", "hello\n", "hello\n", "", false},
+		"no argument":         {"", "hello\n", "hello\n", "", false},
+		"both":                {"review", "a diff\n", "review\n\na diff\n", "", false},
+		"blank input":         {"hello", " \n", "hello", "", false},
+		"as long as may be":   {"-", strings.Repeat("x", maxPrompt), strings.Repeat("x", maxPrompt), "", false},
+		"longer":              {"-", strings.Repeat("x", maxPrompt+1), "", "exceeds the limit", false},
+		"longer, both":        {"hello", strings.Repeat("x", maxPrompt+1), "", "exceeds the limit", false},
+		"Latin-1":             {"hello", "caf\xe9", "", "standard input is not UTF-8 text", false},
+		"binary":              {"hello", "\x7fELF\x00", "", "standard input is not UTF-8 text", false},
+		"nothing at all":      {"", "", "", "missing", true},
+		"a blank argument":    {" \n", "", "", "empty", true},
+		"nothing on input":    {"-", "", "", "empty", true},
+		"only blanks":         {"", " \n", "", "empty", true},
+		"an argument no text": {"\xff", "", "", "not UTF-8", true},
 	} {
-		text, err := readPrompt(&cli.Process{Stdin: strings.NewReader(tt.input)}, tt.arg)
-		if len(text) != tt.want || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+		cmd := new(cobra.Command)
+		cmd.SetContext(t.Context())
+		text, err := readPrompt(cmd, &cli.Process{Stdin: strings.NewReader(tt.input)}, tt.arg)
+		if text != tt.want || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%s: %d bytes, %v", name, len(text), err)
+		}
+		if _, usage := errors.AsType[cli.UsageError](err); usage != tt.usage {
+			t.Errorf("%s: usage error %t: %v", name, usage, err)
 		}
 	}
 }

@@ -15,7 +15,8 @@ import (
 )
 
 // reply shows a turn while it runs: the model's text on standard output and remarks on standard error, or everything as
-// JSON lines on standard output.
+// JSON lines on standard output. Write errors are those of cli.Output: a turn goes on without its reader, and the command
+// fails afterwards.
 type reply struct {
 	out, notes io.Writer
 	json       bool
@@ -210,7 +211,7 @@ func jsonError(err error) map[string]any {
 	return fields
 }
 
-// line writes one JSON object. It ignores write errors: the reader has gone.
+// line writes one JSON object.
 func (r *reply) line(v any) {
 	if data, err := json.Marshal(v); err == nil {
 		r.out.Write(append(data, '\n'))

@@ -56,7 +56,7 @@ func TestDescriptionsOfOmittedItems(t *testing.T) {
 		{"msg:msg_1", "picture_refused", "a picture of message msg_1 is omitted: the provider refused it"},
 		{"file:a.go", "cut_to_fit", "a.go is truncated to fit into the model's window"},
 		{"file:a.go", "deleted", "a.go no longer exists"},
-		{"https://example.org/a", "not_a_file", "https://example.org/a: not_a_file"},
+		{"https://example.org/a", "not_a_file", "https://example.org/a is not a file: URI; only the address is sent"},
 		{"", "", ": "},
 	} {
 		if got := leftOut(c.key, c.reason); got != c.want {

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,15 +13,52 @@ import (
 // ExitError ends the process with a code, after the command has reported the problem.
 type ExitError int
 
-// The exit codes besides 0 for success.
+// The exit codes besides 0 for success. ExitCodes describes them.
 const (
 	Failed      ExitError = 1
 	Usage       ExitError = 2
-	Locked      ExitError = 3   // serve: another server has the database
+	Locked      ExitError = 3
 	Interrupted ExitError = 130 // 128 + SIGINT, as in shells
 )
 
 func (e ExitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// ExitCodes are all exit codes with their meaning, for the help and the documentation.
+var ExitCodes = []struct {
+	Code    ExitError
+	Meaning string
+}{
+	{0, "The command did what it was asked to do."},
+	{Failed, "The command failed, and a message says why; also if output could not be written."},
+	{Usage, "The command line is wrong: a command or flag is unknown, or an argument is missing or impossible."},
+	{Locked, "`strata serve`: another process has the database."},
+	{Interrupted, "Ctrl-C or SIGTERM interrupted the command."},
+}
+
+// ExitCodesTopic returns the help topic about exit codes.
+func ExitCodesTopic() *cobra.Command {
+	var text strings.Builder
+	text.WriteString("The exit codes of all commands:\n")
+	for _, e := range ExitCodes {
+		text.WriteString(folded(fmt.Sprintf("\n%5d  ", int(e.Code)), e.Meaning, 100))
+	}
+	return &cobra.Command{Use: "exit-codes", Short: "Exit codes of all commands", Long: text.String()}
+}
+
+// folded returns text behind a label, in lines of at most width characters that are indented as far as the label.
+func folded(label, text string, width int) string {
+	indent := strings.Repeat(" ", len(strings.TrimPrefix(label, "\n")))
+	out, line := strings.Builder{}, label
+	for _, word := range strings.Fields(text) {
+		if len(line)+len(word) > width {
+			out.WriteString(strings.TrimRight(line, " "))
+			line = "\n" + indent
+		}
+		line += word + " "
+	}
+	out.WriteString(strings.TrimRight(line, " "))
+	return out.String()
+}
 
 // UsageError is a wrong command line.
 type UsageError struct {
@@ -55,8 +93,17 @@ func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// ExitCode reports an error to the user and returns the exit code for it.
+// ExitCode reports the error of a command to the user and returns the exit code for it. Lost output is an error too.
 func (p *Process) ExitCode(err error) int {
+	code := p.report(err)
+	if lost := WriteError(p.Stdout); lost != nil && !errors.Is(err, lost) {
+		fmt.Fprintf(p.Stderr, "strata: %v\n", lost)
+		code = max(code, int(Failed))
+	}
+	return code
+}
+
+func (p *Process) report(err error) int {
 	var (
 		exit  ExitError
 		usage UsageError

@@ -4,8 +4,45 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"unicode"
+
+	"golang.org/x/term"
 )
+
+// Output is the standard output of a command. It keeps its first write error, which ExitCode reports, so that no command
+// loses output unnoticed. It is safe for concurrent use.
+type Output struct {
+	mu  sync.Mutex
+	w   io.Writer
+	err error
+}
+
+// NewOutput returns an Output that writes to w.
+func NewOutput(w io.Writer) *Output { return &Output{w: w} }
+
+// Write writes to the underlying writer. After an error it writes nothing more and returns the same error.
+func (o *Output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err != nil {
+		return 0, o.err
+	}
+	n, err := o.w.Write(b)
+	o.err = err
+	return n, err
+}
+
+// WriteError returns the first write error of w; nil if there is none, or if w is not an *Output.
+func WriteError(w io.Writer) error {
+	o, ok := w.(*Output)
+	if !ok {
+		return nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
+}
 
 // Printable removes the characters that could move a terminal's cursor or change its state.
 func Printable(s string) string {
@@ -20,12 +57,17 @@ func Printable(s string) string {
 // OneLine returns s as one printable line without tabs, for a column of a table.
 func OneLine(s string) string { return strings.NewReplacer("\n", " ", "\t", " ").Replace(Printable(s)) }
 
-// IsTerminal reports whether w is a terminal.
-func IsTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
+// File returns the file behind a standard stream; ok is false if it is no file.
+func File(stream any) (f *os.File, ok bool) {
+	if o, isOutput := stream.(*Output); isOutput {
+		stream = o.w
 	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	f, ok = stream.(*os.File)
+	return f, ok
+}
+
+// IsTerminal reports whether a standard stream is a terminal.
+func IsTerminal(stream any) bool {
+	f, ok := File(stream)
+	return ok && term.IsTerminal(int(f.Fd()))
 }

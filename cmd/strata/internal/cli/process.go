@@ -27,6 +27,11 @@ func (p *Process) Load(flags *pflag.FlagSet) (*config.Config, error) {
 	return config.Load(config.Sources{File: p.ConfigFile, Getenv: p.Getenv, Flags: flags})
 }
 
+// ConfigPath returns the absolute path of the configuration file, which may not exist.
+func (p *Process) ConfigPath() (string, error) {
+	return config.Sources{File: p.ConfigFile, Getenv: p.Getenv}.Path()
+}
+
 // Token returns the token that the server accepts, and creates the token file if it is missing.
 func (p *Process) Token(c *config.Config) (access.Token, error) {
 	if !c.Token.IsZero() {

@@ -30,6 +30,26 @@ func AddFlags(fs *pflag.FlagSet, dotted ...string) {
 	}
 }
 
+// Completion is the kind of values of a flag that AddFlags added, for the completion in shells.
+type Completion struct {
+	Flag    string
+	Words   []string // the values, if only some words are allowed
+	Files   bool     // paths of files
+	Folders bool     // paths of folders
+}
+
+// Completions returns the flags that AddFlags can add and whose values can be completed.
+func Completions() []Completion {
+	var all []Completion
+	for _, s := range Default().all().values() {
+		c := Completion{Flag: s.flag(), Words: s.words(), Files: s.tag.Get("allow") == "path", Folders: s.tag.Get("allow") == "folder"}
+		if len(c.Words) > 0 || c.Files || c.Folders {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
 // givenFlag returns the text of a flag, and whether the flag was given.
 func givenFlag(flags *pflag.FlagSet, name string) (string, bool) {
 	f := flags.Lookup(name)

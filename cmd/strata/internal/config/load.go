@@ -55,16 +55,32 @@ type loader struct {
 	problems problems
 }
 
-// readFile reads the user's file. Only a file that was named must exist.
-func (l *loader) readFile(src Sources) error {
-	path, named := src.File, "--config: "
+// Path returns the absolute path of the user's file, which may not exist.
+func (src Sources) Path() (string, error) {
+	folders, err := FindFolders(src.Getenv)
+	if err != nil {
+		return "", err
+	}
+	path, _, err := src.path(folders)
+	return path, err
+}
+
+// path returns the absolute path of the user's file, and what named it; empty if nothing did.
+func (src Sources) path(folders Folders) (path, named string, err error) {
+	path, named = src.File, "--config: "
 	if path == "" {
 		path, named = src.Getenv(FileEnv), FileEnv+": "
 	}
 	if path == "" {
-		path, named = filepath.Join(l.Folders.Config, FileName), ""
+		path, named = filepath.Join(folders.Config, FileName), ""
 	}
-	path, err := filepath.Abs(path)
+	path, err = filepath.Abs(path)
+	return path, named, err
+}
+
+// readFile reads the user's file. Only a file that was named must exist.
+func (l *loader) readFile(src Sources) error {
+	path, named, err := src.path(l.Folders)
 	if err != nil {
 		return err
 	}

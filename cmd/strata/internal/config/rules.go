@@ -35,8 +35,8 @@ var rules = map[string]rule{
 	"status":   {"an HTTP status of an error, 400 to 599", matches(3, `[45][0-9][0-9]`)},
 	"model":    {"a model named provider/model, such as offline/digest", isModel},
 	"provider": {"a provider's name: lower-case letters, digits, '.', '-' and '_'", isProvider},
-	"header":   {"a header's name: letters, digits and '-'", matches(64, `[A-Za-z0-9-]+`)},
 	"profile":  oneOf(ProfileNames...),
+	"header":   {"a header's name: letters, digits and '-'", matches(64, `[A-Za-z0-9-]+`)},
 
 	"bool":          {"true or false", anyText},
 	"*bool":         {"auto, true or false", anyText},

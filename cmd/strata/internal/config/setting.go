@@ -248,9 +248,17 @@ func (s setting) parse(v reflect.Value, text string) bool {
 
 func (s setting) min() string { return cmp.Or(s.tag.Get("min"), "0") }
 
+// words returns the words of which the value must be one; nil if it can be another text.
+func (s setting) words() []string {
+	if s.tag.Get("allow") == "profile" {
+		return ProfileNames
+	}
+	return strings.Fields(s.tag.Get("oneof"))
+}
+
 // rule returns the rule for the value, or for an item of the list.
 func (s setting) rule() rule {
-	if words := strings.Fields(s.tag.Get("oneof")); len(words) > 0 {
+	if words := s.words(); len(words) > 0 {
 		return oneOf(words...)
 	}
 	r := rules[cmp.Or(s.tag.Get("allow"), s.scalar().String())]

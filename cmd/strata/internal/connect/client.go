@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"strata/cmd/strata/internal/cli"
 	"strata/rpc"
@@ -167,4 +168,24 @@ func EachPage(ctx context.Context, client *rpc.Client, method string, params map
 		}
 		params["cursor"] = next.Cursor
 	}
+}
+
+// runningTimeout is how long WithRunning may take: nobody waits longer for the completion of a word.
+const runningTimeout = 2 * time.Second
+
+// WithRunning calls use with a connection to the running server, for at most a short time. It never starts a server: the
+// error wraps fs.ErrNotExist or access.ErrStale if none is running.
+func WithRunning(ctx context.Context, p *cli.Process, use func(ctx context.Context, client *rpc.Client) error) error {
+	ctx, cancel := context.WithTimeout(ctx, runningTimeout)
+	defer cancel()
+	running, err := FindServer(p)
+	if err != nil {
+		return err
+	}
+	client, err := OpenServer(ctx, p, running)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	return use(ctx, client)
 }

@@ -36,6 +36,8 @@ func Command(p *cli.Process) *cobra.Command {
 		Args: cli.UsageArgs(cobra.NoArgs),
 	}
 	config.AddFlags(cmd.Flags(), "listen", "db", "token_file", "model", "workspaces.roots", "behind_proxy", "tls.cert", "tls.key")
+	cli.CompleteSettings(cmd)
+	cli.CompleteFlag(cmd, "model", serve.CompleteModels(p))
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		d := &doctor{Process: p}
 		d.examine(cmd.Context(), cmd.Flags())

@@ -9,6 +9,7 @@ import (
 
 	"strata/cmd/strata/internal/cli"
 	"strata/cmd/strata/internal/connect"
+	"strata/cmd/strata/internal/pick"
 	"strata/rpc"
 )
 
@@ -21,20 +22,27 @@ type report struct {
 // changing are the events that change a report.
 var changing = []string{"turn_started", "turn_finished", "context_changed", "files_changed", "tiers_changed", "config_changed", "compaction"}
 
-// watch shows the report of a session after each change, until ctx or the session ends. On a terminal, a new report
-// replaces the previous report.
-func watch(ctx context.Context, p *cli.Process, session string, line bool) error {
+// watch shows the report of a session: on a terminal, or with --follow, again after each change until ctx or the session
+// ends; otherwise once. On a terminal, a new report replaces the previous report.
+func watch(ctx context.Context, p *cli.Process, opt options) error {
 	changes := make(chan string, 1)
 	client, err := connect.Open(ctx, p, func(method string, params json.RawMessage) { noteChange(changes, method, params) })
 	if err != nil {
 		return err
 	}
 	defer client.Close()
+	session, err := pick.Session(ctx, client, opt.session)
+	if err != nil {
+		return fmt.Errorf("--session: %w", err)
+	}
+	if !opt.follow && !cli.IsTerminal(p.Stdout) {
+		return showReport(ctx, p, client, session, opt.line)
+	}
 	if err := client.Call(ctx, "_strata/session/attach", map[string]any{"sessionId": session}, nil); err != nil {
 		return err
 	}
 	for {
-		if err := showReport(ctx, p, client, session, line); err != nil {
+		if err := showReport(ctx, p, client, session, opt.line); err != nil {
 			return err
 		}
 		select {

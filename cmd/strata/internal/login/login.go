@@ -29,8 +29,9 @@ func Command(p *cli.Process) *cobra.Command {
 		Short: "Store the API key of a provider",
 		Long: "Read the API key of a provider, from a terminal without echo or else from standard input, and store it in a file that\n" +
 			"only you can read. A running server uses it immediately.",
-		Args: cli.UsageArgs(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error { return Run(cmd.Context(), p, args[0]) },
+		Args:              cli.UsageArgs(cobra.ExactArgs(1)),
+		ValidArgsFunction: completeProvider(p),
+		RunE:              func(cmd *cobra.Command, args []string) error { return Run(cmd.Context(), p, args[0]) },
 	}
 }
 
@@ -40,8 +41,33 @@ func LogoutCommand(p *cli.Process) *cobra.Command {
 		Use:   "logout PROVIDER",
 		Short: "Remove the stored API key of a provider",
 		Args:  cli.UsageArgs(cobra.ExactArgs(1)),
-		RunE:  func(_ *cobra.Command, args []string) error { return logout(p, args[0]) },
+
+		ValidArgsFunction: completeProvider(p),
+		RunE:              func(_ *cobra.Command, args []string) error { return logout(p, args[0]) },
 	}
+}
+
+// completeProvider completes the names of the configured providers that need a key.
+func completeProvider(p *cli.Process) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		c, err := p.Load(nil)
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return cli.Beginning(typed, withKeys(c)), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// withKeys returns the names of the configured providers that need a key, in order.
+func withKeys(c *config.Config) []string {
+	var names []string
+	for name, p := range c.Providers {
+		if p.APIKeyEnv != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Run reads the key of a provider and stores it. The end of ctx interrupts it.
@@ -93,14 +119,7 @@ func logout(p *cli.Process, provider string) error {
 func keyVariable(c *config.Config, provider string) (string, error) {
 	known, ok := c.Providers[provider]
 	if !ok {
-		var names []string
-		for name, p := range c.Providers {
-			if p.APIKeyEnv != "" {
-				names = append(names, name)
-			}
-		}
-		slices.Sort(names)
-		return "", fmt.Errorf("provider %s is not configured; configured with keys: %s", cli.OneLine(provider), strings.Join(names, ", "))
+		return "", fmt.Errorf("provider %s is not configured; configured with keys: %s", cli.OneLine(provider), strings.Join(withKeys(c), ", "))
 	}
 	if known.APIKeyEnv == "" {
 		return "", fmt.Errorf("provider %s needs no key: its api_key_env is empty", provider)

@@ -43,6 +43,8 @@ func Command(p *cli.Process) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&layout, "layout", "log", "`LAYOUT` of the requests: log or ripple")
 	cmd.Flags().BoolVar(&bill, "bill", false, "print the cost of all traces in a folder")
+	cli.CompleteFlag(cmd, "layout", cli.Words("log", "ripple"))
+	cmd.ValidArgsFunction = cli.AnyFile
 	return cmd
 }
 

@@ -48,6 +48,10 @@ func Command(p *cli.Process) *cobra.Command {
 	cmd.Flags().BoolVar(&opt.print, "print-config", false, "print every setting with its origin, and exit")
 	cmd.Flags().BoolVar(&opt.debug, "debug", false, "log at debug level and serve test methods")
 	cmd.Flags().DurationVar(&opt.exitIdle, "exit-idle", 0, "exit after `DURATION` without connections; 0: never")
+	cli.CompleteSettings(cmd)
+	for _, flag := range []string{"model", "detection-model", "summary-model"} {
+		cli.CompleteFlag(cmd, flag, CompleteModels(p))
+	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if opt.exitIdle < 0 {
 			return cli.UsageError{Command: cmd, Err: fmt.Errorf("--exit-idle: %v is negative: set 0 or more", opt.exitIdle)}

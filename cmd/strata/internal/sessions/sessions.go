@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"text/tabwriter"
@@ -17,30 +18,20 @@ import (
 
 	"strata/cmd/strata/internal/cli"
 	"strata/cmd/strata/internal/connect"
+	"strata/cmd/strata/internal/pick"
 	"strata/history"
 	"strata/rpc"
 )
 
 // Command returns `strata sessions`.
 func Command(p *cli.Process) *cobra.Command {
-	return cli.Group("sessions", "List, print, delete, export and import sessions",
-		newList(p), newShow(p),
-		newEach(p, "rm", "Delete sessions; undelete restores them until retention expires", "session/delete"),
-		newEach(p, "undelete", "Restore deleted sessions", "_strata/session/undelete"),
-		newExport(p), newImport(p))
-}
-
-// summary is a session in a list.
-type summary struct {
-	ID        string    `json:"sessionId"`
-	CWD       string    `json:"cwd"`
-	Title     string    `json:"title"`
-	UpdatedAt time.Time `json:"updatedAt"`
+	return cli.Group("sessions", "List, search, print, delete, export and import sessions",
+		newList(p), newSearch(p), newShow(p), newDelete(p), newUndelete(p), newExport(p), newImport(p))
 }
 
 // details are the part of _strata/session/info that is printed.
 type details struct {
-	Session   summary        `json:"session"`
+	Session   pick.Listed    `json:"session"`
 	CreatedAt time.Time      `json:"createdAt"`
 	State     string         `json:"state"`
 	Config    history.Config `json:"config"`
@@ -72,45 +63,44 @@ func newList(p *cli.Process) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&folder, "cwd", "", "list only sessions in `FOLDER`")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per session")
+	cli.CompleteFlag(cmd, "cwd", cli.AnyFolder)
 	return cmd
 }
 
 func list(ctx context.Context, p *cli.Process, folder string, asJSON bool) error {
-	params := map[string]any{}
-	if folder != "" {
-		path, err := filepath.Abs(folder)
-		if err != nil {
-			return fmt.Errorf("--cwd %s: %w", folder, err)
-		}
-		params["cwd"] = path
+	folder, err := absolute(folder)
+	if err != nil {
+		return err
 	}
 	client, err := connect.Open(ctx, p, nil)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	return connect.EachPage(ctx, client, "session/list", params, func(page json.RawMessage) error {
-		var result struct {
-			Sessions []json.RawMessage `json:"sessions"`
-		}
-		if err := json.Unmarshal(page, &result); err != nil {
-			return fmt.Errorf("list of sessions: %w", err)
-		}
+	return pick.EachPage(ctx, client, folder, func(raw []json.RawMessage, sessions []pick.Listed) error {
 		if asJSON {
-			return writeLines(p.Stdout, result.Sessions)
+			return writeLines(p.Stdout, raw)
 		}
-		return writeSessions(p.Stdout, result.Sessions)
+		return writeSessions(p.Stdout, sessions)
 	})
 }
 
-func writeSessions(w io.Writer, sessions []json.RawMessage) error {
+// absolute returns the absolute path of the folder that --cwd names; empty if it names none.
+func absolute(folder string) (string, error) {
+	if folder == "" {
+		return "", nil
+	}
+	path, err := filepath.Abs(folder)
+	if err != nil {
+		return "", fmt.Errorf("--cwd %s: %w", folder, err)
+	}
+	return path, nil
+}
+
+func writeSessions(w io.Writer, sessions []pick.Listed) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, raw := range sessions {
-		var s summary
-		if err := json.Unmarshal(raw, &s); err != nil {
-			return fmt.Errorf("session in a list: %w", err)
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", s.ID, s.UpdatedAt.Local().Format(time.DateTime), cli.OneLine(s.CWD), cli.OneLine(s.Title))
+	for _, s := range sessions {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", s.ID, s.Used(), cli.OneLine(s.CWD), cli.OneLine(s.Title))
 	}
 	return table.Flush()
 }
@@ -130,6 +120,8 @@ func newShow(p *cli.Process) *cobra.Command {
 		Use:   "show ID",
 		Short: "Print a session and its transcript",
 		Args:  cli.UsageArgs(cobra.ExactArgs(1)),
+
+		ValidArgsFunction: pick.Complete(p, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return show(cmd.Context(), p, args[0], asJSON, onlyEdits)
 		},
@@ -139,12 +131,16 @@ func newShow(p *cli.Process) *cobra.Command {
 	return cmd
 }
 
-func show(ctx context.Context, p *cli.Process, id string, asJSON, onlyEdits bool) error {
+func show(ctx context.Context, p *cli.Process, name string, asJSON, onlyEdits bool) error {
 	client, err := connect.Open(ctx, p, nil)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
+	id, err := pick.Session(ctx, client, name)
+	if err != nil {
+		return err
+	}
 	info, err := sessionInfo(ctx, client, id)
 	if err != nil {
 		return err
@@ -208,24 +204,46 @@ func writeMessages(w io.Writer, messages []json.RawMessage) error {
 	return nil
 }
 
-// newEach returns a command that calls a method for each named session.
-func newEach(p *cli.Process, name, short, method string) *cobra.Command {
+func newDelete(p *cli.Process) *cobra.Command {
 	return &cobra.Command{
-		Use:   name + " ID...",
-		Short: short,
+		Use:   "rm ID...",
+		Short: "Delete sessions; undelete restores them until retention expires",
 		Args:  cli.UsageArgs(cobra.MinimumNArgs(1)),
-		RunE: func(cmd *cobra.Command, ids []string) error {
-			client, err := connect.Open(cmd.Context(), p, nil)
-			if err != nil {
-				return err
-			}
-			defer client.Close()
-			for _, id := range ids {
-				if err := client.Call(cmd.Context(), method, map[string]any{"sessionId": id}, nil); err != nil {
-					return fmt.Errorf("%s %s: %w", name, id, err)
-				}
-			}
-			return nil
+
+		ValidArgsFunction: pick.Complete(p, math.MaxInt),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return each(cmd, p, "session/delete", names, pick.Sessions)
 		},
 	}
+}
+
+func newUndelete(p *cli.Process) *cobra.Command {
+	return &cobra.Command{
+		Use:   "undelete ID...",
+		Short: "Restore deleted sessions; the IDs must be complete",
+		Args:  cli.UsageArgs(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			complete := func(context.Context, *rpc.Client, []string) ([]string, error) { return ids, nil }
+			return each(cmd, p, "_strata/session/undelete", ids, complete)
+		},
+	}
+}
+
+// each calls a method for each named session, after resolve has found all of them.
+func each(cmd *cobra.Command, p *cli.Process, method string, names []string, resolve func(context.Context, *rpc.Client, []string) ([]string, error)) error {
+	client, err := connect.Open(cmd.Context(), p, nil)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	ids, err := resolve(cmd.Context(), client, names)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := client.Call(cmd.Context(), method, map[string]any{"sessionId": id}, nil); err != nil {
+			return fmt.Errorf("%s %s: %w", cmd.Name(), id, err)
+		}
+	}
+	return nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"strata/cmd/strata/internal/cli"
 	"strata/cmd/strata/internal/connect"
+	"strata/cmd/strata/internal/pick"
 	"strata/rpc"
 )
 
@@ -32,6 +33,8 @@ func newExport(p *cli.Process) *cobra.Command {
 		Use:   "export ID",
 		Short: "Write a session as JSON lines",
 		Args:  cli.UsageArgs(cobra.ExactArgs(1)),
+
+		ValidArgsFunction: pick.Complete(p, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if file == "" {
 				return export(cmd.Context(), p, args[0], p.Stdout)
@@ -44,15 +47,20 @@ func newExport(p *cli.Process) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&file, "output", "o", "", "write to `FILE`, once the export is complete")
+	cli.CompleteFlag(cmd, "output", cli.AnyFile)
 	return cmd
 }
 
-func export(ctx context.Context, p *cli.Process, id string, w io.Writer) error {
+func export(ctx context.Context, p *cli.Process, name string, w io.Writer) error {
 	client, err := connect.Open(ctx, p, nil)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
+	id, err := pick.Session(ctx, client, name)
+	if err != nil {
+		return err
+	}
 	return connect.EachPage(ctx, client, "_strata/session/export", map[string]any{"sessionId": id}, func(page json.RawMessage) error {
 		var result struct {
 			Lines []json.RawMessage `json:"lines"`
@@ -116,20 +124,21 @@ func newImport(p *cli.Process) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&folder, "cwd", "", "folder of the session, `FOLDER` (default: that of the export)")
+	cli.CompleteFlag(cmd, "cwd", cli.AnyFolder)
+	cmd.ValidArgsFunction = cli.AnyFile
 	return cmd
 }
 
 // importLines creates a session from lines and prints its ID.
 func importLines(ctx context.Context, p *cli.Process, name string, r io.Reader, folder string) error {
 	in := importer{params: map[string]any{}}
-	if folder != "" {
-		path, err := filepath.Abs(folder)
-		if err != nil {
-			return fmt.Errorf("--cwd %s: %w", folder, err)
-		}
-		in.params["cwd"] = path
+	folder, err := absolute(folder)
+	if err != nil {
+		return err
 	}
-	var err error
+	if folder != "" {
+		in.params["cwd"] = folder
+	}
 	if in.client, err = connect.Open(ctx, p, nil); err != nil {
 		return err
 	}

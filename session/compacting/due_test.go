@@ -28,14 +28,23 @@ func TestTriggers(t *testing.T) {
 		"task: 64k less 27k":                  {"task", 64_000, 37_000},
 		"task: 128k less 30k":                 {"task", 128_000, 98_000},
 		"task: 200k less 40k":                 {"task", 200_000, 160_000},
-		"task: 100k less 40k":                 {"task", 100_000, 60_000},
-		"task: 1M less 20 %":                  {"task", 1_000_000, 800_000},
-		"task: 32k, 40k were more than half":  {"task", 32_000, 25_600},
+		"task: 32k less 20 %":                 {"task", 32_000, 25_600},
 		"phased, of the window that it takes": {"phased", 30_000, 18_000},
 		"phased":                              {"phased", 1_000_000, 20_000},
 	} {
 		if got := triggerOf(newStage(t, tc.profile, tc.window)); got != tc.want {
 			t.Errorf("%s: %d, want %d", name, got, tc.want)
+		}
+	}
+}
+
+// The reserve is the smaller of 40,000 tokens and 20 % of the window; from 400,000 on, 90 % of the window comes first.
+func TestP12TaskTriggersByTheSmallerReserve(t *testing.T) {
+	for window, want := range map[int]int{
+		80_000: 64_000, 100_000: 80_000, 200_000: 160_000, 300_000: 260_000, 400_000: 360_000, 1_000_000: 900_000,
+	} {
+		if got := triggerOf(newStage(t, "task", window)); got != want {
+			t.Errorf("a window of %d triggers at %d, want %d", window, got, want)
 		}
 	}
 }

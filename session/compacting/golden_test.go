@@ -123,8 +123,8 @@ and older ones 300 (brief_chars). The open iteration, which is the newest prompt
 	},
 	{
 		name: "task", profile: "task", window: 10_000, reported: 8_201,
-		about: `The window is 10,000 tokens. A compaction is due at min(90 % of 10,000, 10,000 minus the reserve) = 8,000: a reserve of
-40,000 would exceed half of the window, so it is 20 % of the window, 2,000. There are two copies of lexer.go, and the older
+		about: `The window is 10,000 tokens. A compaction is due at min(90 % of 10,000, 10,000 minus the reserve) = 8,000: the reserve is
+the smaller of 40,000 and 20 % of the window, 2,000. There are two copies of lexer.go, and the older
 one is removed first. It has less than 30 % of the characters (dedupe_suffices_percent), so half of the pairs after the
 first pair are removed too, because the history has less than twice its room.`,
 	},

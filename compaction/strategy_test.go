@@ -275,7 +275,7 @@ func TestDue(t *testing.T) {
 		"topic with nothing to drop":     {Topic, Numbers{TriggerTokens: 1_000, MinVerbatimExchanges: 10}, Fill{2_001, 1_000, Tokens, true}, 200, false},
 		"middle over its trigger":        {Middle, Numbers{TriggerTokens: 2_000}, Fill{2_001, 2_000, Tokens, true}, 100, true},
 		"middle at its trigger":          {Middle, Numbers{TriggerTokens: 2_001}, Fill{2_001, 2_001, Tokens, false}, 99, true},
-		"window over trigger and room":   {Window, Numbers{TriggerTokens: 2_000, RoomTokens: 1_500}, Fill{2_001, 2_000, Tokens, true}, 100, true},
+		"window over its room":           {Window, Numbers{TriggerTokens: 4_000, RoomTokens: 1_500}, Fill{2_001, 1_500, Tokens, true}, 133, true},
 		"window with room for all":       {Window, Numbers{TriggerTokens: 1_000, RoomTokens: 2_001}, Fill{2_001, 2_001, Tokens, false}, 99, false},
 		"window without a trigger":       {Window, Numbers{RoomTokens: 1_000}, Fill{2_001, 0, Tokens, false}, 0, true},
 		"rolling with more than raw":     {Rolling, Numbers{RawWindowSize: 9}, Fill{10, 10, Iterations, true}, 100, true},

@@ -20,13 +20,17 @@ type Measure struct {
 // quarter, since some models can write nearly as much as they can read.
 func Reserve(m *llm.Model) int { return min(m.MaxOutput, m.Window/4) }
 
-// Narrowed returns a model with no more window and reply than a profile's budget gives it.
+// Narrowed returns a model with no more window and reply than a profile's budget gives it. A window with a reserve leaves
+// that to the reply: a larger reply would make requests too large before a compaction is due.
 func Narrowed(m llm.Model, b *profile.Budget) llm.Model {
 	if b.ContextWindow > 0 {
 		m.Window = min(m.Window, b.ContextWindow)
 	}
 	if b.ReservedOutput > 0 {
 		m.MaxOutput = min(m.MaxOutput, b.ReservedOutput)
+	}
+	if reserve := b.Reserve.Of(m.Window); reserve > 0 {
+		m.MaxOutput = min(m.MaxOutput, reserve)
 	}
 	return m
 }

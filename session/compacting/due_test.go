@@ -49,6 +49,58 @@ func TestP12TaskTriggersByTheSmallerReserve(t *testing.T) {
 	}
 }
 
+// The status shows the number at which the history is compacted: of phased its room beside the rest of the request, of loop
+// the iterations, and of task a request that still fits the window.
+func TestP15TheStatusShowsTheNumberThatRules(t *testing.T) {
+	statusOf := func(st *stage) Status {
+		state, rules := st.state(), st.rules()
+		var status Status
+		need := NeedOf(&state, &rules)
+		status.needs(&state, &need)
+		return status
+	}
+	grow := func(st *stage, exchanges, tokens int) {
+		for range exchanges {
+			st.ask("more")
+			st.answer(wordsOf(tokens))
+		}
+	}
+	phased := newStage(t, "phased", 200_000)
+	phased.beside = 26_000
+	grow(phased, 3, 10_000)
+	if s := statusOf(phased); s.NeedsCompaction || s.Unit != compaction.Tokens || s.TriggerTokens != 70_000 || s.PercentUsed != 42 {
+		t.Errorf("phased with a history of 30,000 in a room of 70,000: %+v", s)
+	}
+	phased.beside = 70_000
+	if s := statusOf(phased); !s.NeedsCompaction || s.TriggerTokens != 26_000 || s.PercentUsed != 115 {
+		t.Errorf("phased with a history of 30,000 in a room of 26,000: %+v", s)
+	}
+	phased.profile.Budget.ContextWindow = 12_000
+	phased.beside = 4_000
+	phased.messages = nil
+	grow(phased, 1, 5_500)
+	if s := statusOf(phased); !s.NeedsCompaction || s.TriggerTokens != 5_000 {
+		t.Errorf("phased with a history of 5,500 in a room of 5,000, below 60 %% of the window: %+v", s)
+	}
+
+	loop := newStage(t, "loop", 200_000)
+	grow(loop, 5, 10_000)
+	if s := statusOf(loop); s.NeedsCompaction || s.Unit != compaction.Iterations || s.Size != 5 || s.Trigger != 6 || s.TriggerTokens != 0 || s.PercentUsed != 83 {
+		t.Errorf("loop with 5 iterations: %+v", s)
+	}
+	grow(loop, 1, 1)
+	if s := statusOf(loop); !s.NeedsCompaction || s.Size != 6 || s.PercentUsed != 100 {
+		t.Errorf("loop with 6 iterations: %+v", s)
+	}
+
+	for _, window := range []int{8_000, 64_000, 80_000, 100_000, 128_000, 200_000, 400_000, 1_000_000} {
+		st := newStage(t, "task", window)
+		if state := st.state(); state.Room() < statusOf(st).TriggerTokens {
+			t.Errorf("task in a window of %d: the trigger of %d exceeds the room of %d", window, statusOf(st).TriggerTokens, state.Room())
+		}
+	}
+}
+
 func TestAWindowsShareCanComeBeforeItsReserve(t *testing.T) {
 	st := newStage(t, "task", 128_000)
 	p := &st.profile

@@ -5,6 +5,7 @@ import (
 
 	"strata/history"
 	"strata/llm"
+	"strata/session/fit"
 	"strata/session/profile"
 	"strata/tokens"
 )
@@ -37,6 +38,9 @@ func Narrowed(m llm.Model, b *profile.Budget) llm.Model {
 
 // Room returns how many of the provider's tokens the input may have.
 func (m *Measure) Room() int { return m.Model.Window - Reserve(&m.Model) }
+
+// Kept returns how many counted tokens of the input remain after an eviction.
+func (m *Measure) Kept() int { return m.Capacity(int(float64(m.Room()) * fit.KeepShare)) }
 
 // Calibrated returns counted tokens as the model's provider would report them, as far as that was learned of the model and
 // of the last request.

@@ -120,6 +120,7 @@ func Dedupe(ctx context.Context, r Request) (Result, error) {
 
 // evict removes items by their profile's order until the goal is reached.
 func (f *fitter) evict(ctx context.Context) error {
+	rank(f.items, f.Budget)
 	if !f.fillsGreedily() {
 		f.prune()
 		return nil
@@ -144,7 +145,6 @@ func (f *fitter) prune() {
 		}
 	}
 	left += large
-	rank(f.items, f.Budget)
 	shares, shedding := len(f.Budget.Shares) > 0, false
 	for _, i := range evictable(f.items, f.Goal) {
 		it, most := &f.items[i], f.Goal

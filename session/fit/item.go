@@ -38,6 +38,7 @@ type Item struct {
 	Priority int   // the lowest is evicted first
 	Pinned   bool  // never evicted
 	Unit     bool  // an earlier unit of work
+	Required bool  // evicted only if nothing else can be: the phase requires it
 	Whole    bool  // truncated only if nothing else can be
 	Since    int64 // age among items of one kind and priority; the oldest has the lowest
 	Text     string

@@ -43,14 +43,12 @@ const (
 	rankMessage        // older messages
 	rankOver           // the rest: of categories above their share
 	rankRest
+	rankRequired // documents that the phase requires
 )
 
-// rank sets the ranks of items. Without shares all have one rank.
+// rank sets the ranks of items. Without shares all have one rank, but for required documents.
 func rank(items []Item, budget *profile.Budget) {
 	all := budget.Shares
-	if len(all) == 0 {
-		return
-	}
 	used := make(map[string]int)
 	for i := range items {
 		used[ShareOf(all, items[i].Kind, items[i].Key)] += items[i].Size()
@@ -59,6 +57,10 @@ func rank(items []Item, budget *profile.Budget) {
 		it := &items[i]
 		name := ShareOf(all, it.Kind, it.Key)
 		switch {
+		case it.Required:
+			it.rank = rankRequired
+		case len(all) == 0:
+			it.rank = rankRest
 		case it.Unit:
 			it.rank = rankUnit
 		case it.Kind == stability.Message:

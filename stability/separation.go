@@ -24,7 +24,7 @@ const (
 
 func sideOf(it *Item) side {
 	switch {
-	case it.Alone:
+	case it.Alone, it.Run:
 		return sideSummary
 	case it.Kind != Message:
 		return sideContext
@@ -43,6 +43,9 @@ func separate(entries []Entry, from int) {
 		e := &entries[i]
 		if i >= from {
 			e.Before = e.side.after(last)
+			if e.Run && i > 0 && entries[i-1].Run {
+				e.Before = NotSeparated // a run is one message
+			}
 		}
 		open := last == sidePrompt || last == sideResults
 		if e.side != sideContext || !open {

@@ -109,7 +109,11 @@ func (v *View) Items(ctx context.Context, others, talk []fit.Item) (items, open 
 		return nil, nil, nil, err
 	}
 	state := v.state(append(told, done...))
-	return slices.Concat(rest, goal, summary, briefs, recent, state, instructions), open, omitted, nil
+	run := slices.Concat(goal, summary, briefs, recent, state, instructions)
+	for i := range run {
+		run[i].Run = true
+	}
+	return slices.Concat(rest, run), open, omitted, nil
 }
 
 // withKey returns the items with the key.
@@ -148,7 +152,7 @@ func (v *View) iteration(ctx context.Context, e *exchange) (iteration, error) {
 	return iterationOf(e.number, messages, v.Profile), nil
 }
 
-// item returns an item of the view. It is laid out like a document: it may leave without a rebuild of what follows.
+// item returns an item of the view.
 func (v *View) item(key, text string) fit.Item {
 	return fit.TextItem(key, stability.Document, text, v.Counter)
 }

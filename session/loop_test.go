@@ -81,7 +81,7 @@ func TestALoopAfterTwentyThreeIterations(t *testing.T) {
 		"## Iteration 22\n", "## Iteration 23\n", "Files changed: pkg/file23.go\nDone with editor, 12 s\n",
 		"# Current State (after iteration 23)\n\n- Iterations: 23\n- Model: local/test\n- Progress markers: step 19 is done; step 20 is done;",
 		"- Files changed: pkg/file19.go, pkg/file20.go, pkg/file21.go, pkg/file22.go, pkg/file23.go\n",
-		"# Instructions\n\nTest before you finish.\n", "Do step 24 of the work.",
+		"# Instructions\n\nTest before you finish.\n\nReport newly completed work in <progress>", "Do step 24 of the work.",
 	} {
 		if strings.Count(text, want) != 1 {
 			t.Errorf("%q occurs %d times in\n%s", want, strings.Count(text, want), text)
@@ -320,6 +320,32 @@ func TestALoopFitsASmallWindow(t *testing.T) {
 		again.c.Profile = m.c.Profile
 		if diff := cmp.Diff(len(m.View()), len(again.View())); diff != "" {
 			t.Errorf("restarted: %s", diff)
+		}
+	}
+}
+
+// The marks by which progress is recognized are asked for in every request, whatever the system prompt is.
+func TestP07TheMarksAreAskedFor(t *testing.T) {
+	for _, instructions := range []string{"", "Test before you finish.", "Be careful. " + wordsOf(2000)} {
+		m := loopOf(t, 200_000)
+		if instructions != "" {
+			m.document("instructions", instructions, false)
+		}
+		for i := range 3 {
+			m.iterate(1)
+			m.ask("And now?")
+			_, b := m.request()
+			_, at, found := strings.Cut(sentText(&b), "# Instructions\n\n")
+			if !found || !strings.HasPrefix(at, instructions[:min(len(instructions), 10)]) ||
+				!strings.Contains(at, "<progress>") || !strings.Contains(at, "<promise>COMPLETE</promise>") {
+				t.Errorf("with instructions of %d bytes, request %d: %.200s", len(instructions), i, at)
+			}
+			for _, e := range b.Plan.Entries {
+				if strings.HasSuffix(e.Key, ":instructions") && e.Tokens > 510 {
+					t.Errorf("the instructions have %d tokens", e.Tokens)
+				}
+			}
+			m.answer("It is done.")
 		}
 	}
 }

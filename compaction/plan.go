@@ -31,9 +31,10 @@ type Message struct {
 // History is the input of a plan: the working history, with messages in order.
 type History struct {
 	Messages      []Message
-	Summary       string // of the messages compacted before; empty for none
-	SummaryTokens int    // of Summary as shown by the session
-	Summarised    int    // rolling: iterations summarized before these messages
+	Evicted       []Message // earlier ones that left the history without a summary: the next summary covers them; no Tokens
+	Summary       string    // of the messages compacted before; empty for none
+	SummaryTokens int       // of Summary as shown by the session
+	Summarised    int       // rolling: iterations summarized before these messages
 }
 
 // Tokens returns the tokens of the messages and of the summary.

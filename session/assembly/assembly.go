@@ -233,7 +233,7 @@ func (s *State) fitting(c *collected) fit.Request {
 		History: s.Capacity(s.Profile.Budget.HistoryTokens), Bytes: content.RequestBytes(&s.Model),
 		Counter: s.Counter, Cache: s.Cache, Pictures: s.Pictures, Read: s.read, Name: s.fileName,
 		Log: s.Log.With(slog.String("session", s.Session)), Documents: s,
-		Notes: s.notes,
+		Notes: s.notes, FailureWords: s.Profile.Compaction.FailureWords,
 	}
 }
 

@@ -24,7 +24,9 @@ type Request struct {
 	Told    map[string]string   // availability of files, as the notes among the items tell it
 	Untold  []string            // keys of evicted notes
 	Omitted int                 // messages that the view omits already
-	Budget  *profile.Budget
+
+	FailureWords []string // that tell of a failed step
+	Budget       *profile.Budget
 
 	Limit, Goal int // counted tokens: what fits, and how far an eviction goes
 	History     int // counted tokens of the conversation; 0 for no limit of its own
@@ -120,6 +122,9 @@ func Dedupe(ctx context.Context, r Request) (Result, error) {
 
 // evict removes items by their profile's order until the goal is reached.
 func (f *fitter) evict(ctx context.Context) error {
+	if err := f.findFailures(ctx); err != nil {
+		return err
+	}
 	rank(f.items, f.Budget)
 	if !f.fillsGreedily() {
 		f.prune()

@@ -43,10 +43,12 @@ const (
 	rankMessage        // older messages
 	rankOver           // the rest: of categories above their share
 	rankRest
+	rankFailed   // steps that failed
 	rankRequired // documents that the phase requires
 )
 
-// rank sets the ranks of items. Without shares all have one rank, but for required documents.
+// rank sets the ranks of items. Without shares all have one rank, but for
+// failed steps and required documents.
 func rank(items []Item, budget *profile.Budget) {
 	all := budget.Shares
 	used := make(map[string]int)
@@ -59,6 +61,8 @@ func rank(items []Item, budget *profile.Budget) {
 		switch {
 		case it.Required:
 			it.rank = rankRequired
+		case it.Failed:
+			it.rank = rankFailed
 		case len(all) == 0:
 			it.rank = rankRest
 		case it.Unit:

@@ -99,7 +99,7 @@ func closeBlocks(entries []Entry, from int) {
 
 // parted reports whether e and the next entry, after the leading system part, are not in one block.
 func parted(e, next *Entry) bool {
-	if e.Run && next.Run {
+	if e.side == sideRun && next.side == sideRun {
 		return false
 	}
 	return e.inStream() || next.inStream() || e.side == sideSummary || next.side == sideSummary

@@ -20,12 +20,15 @@ const (
 	sidePrompt
 	sideResults // of tools, without a reply yet
 	sideSummary // content that is a message of its own
+	sideRun     // a run: its items are a message of their own together, but for a summary among them
 )
 
 func sideOf(it *Item) side {
 	switch {
-	case it.Alone, it.Run:
+	case it.Alone:
 		return sideSummary
+	case it.Run:
+		return sideRun
 	case it.Kind != Message:
 		return sideContext
 	case it.User:
@@ -43,9 +46,6 @@ func separate(entries []Entry, from int) {
 		e := &entries[i]
 		if i >= from {
 			e.Before = e.side.after(last)
-			if e.Run && i > 0 && entries[i-1].Run {
-				e.Before = NotSeparated // a run is one message
-			}
 		}
 		open := last == sidePrompt || last == sideResults
 		if e.side != sideContext || !open {
@@ -58,11 +58,11 @@ func separate(entries []Entry, from int) {
 func (s side) after(last side) Separation {
 	open := last == sidePrompt || last == sideResults
 	switch {
-	case s == sideReply, s == sideResults, last == sideReply:
+	case s == sideReply, s == sideResults, last == sideReply, s == sideRun && last == sideRun:
 		return NotSeparated
 	case open && s != sideContext:
 		return Unanswered
-	case last == sideSummary, s == sideSummary:
+	case last == sideSummary, s == sideSummary, last == sideRun, s == sideRun:
 		return Acknowledged
 	}
 	return NotSeparated

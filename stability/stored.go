@@ -77,7 +77,7 @@ func (s *storedEntry) check(answered int) error {
 		return fmt.Errorf("%s with revision %q", s.Kind, s.Rev)
 	case s.Tokens < 0 || s.Tokens > maxTokens || s.Blocks < 1 || s.Blocks > maxTokens:
 		return fmt.Errorf("invalid size: %d tokens, %d blocks", s.Tokens, s.Blocks)
-	case s.Before < NotSeparated || s.Before > Unanswered || s.Side < sideContext || s.Side > sideSummary:
+	case s.Before < NotSeparated || s.Before > Unanswered || s.Side < sideContext || s.Side > sideRun:
 		return fmt.Errorf("invalid separation: %d, side %d", s.Before, s.Side)
 	case s.Born < 0 || s.Born >= answered || s.Chg < -entryN[L0] || s.Chg >= answered:
 		return fmt.Errorf("invalid age: born %d, changed %d, of %d", s.Born, s.Chg, answered)

@@ -96,7 +96,7 @@ func historyRoom(s *assembly.State) int {
 type Need struct {
 	compaction.Fill      // in the strategy's unit; tokens are counted ones
 	shortens        bool // a compaction would remove messages
-	asked           bool // as if asked for: due by its size, whatever the strategy counts
+	asked           bool // as if asked for: due by its size, however few steps it has
 	pressing        bool // due whatever became of earlier compactions
 }
 
@@ -109,21 +109,15 @@ func NeedOf(s *assembly.State, rules *Rules) Need {
 	n, h := numbers(s, rules, rules.Strategy, false), outline(s)
 	need := Need{Fill: compaction.New(strategy, n, nil).Fill(h)}
 	need.pressing = need.Unit == compaction.Steps && n.MaxSteps > 0 && need.Size > n.MaxSteps
-	if size := bySize(s, n.RoomTokens); size.Percent() > need.Percent() {
-		need.Fill, need.asked = size, true
+	if need.Unit == compaction.Steps && !n.NoSummary {
+		size := compaction.Fill{Size: h.Tokens(), Trigger: n.RoomTokens, Unit: compaction.Tokens, Due: h.Tokens() > n.RoomTokens}
+		if size.Percent() > need.Percent() { // the next request would evict steps that no summary covers
+			need.Fill, need.asked = size, true
+		}
 	}
 	n.Asked = need.asked
 	need.shortens = need.Due && compaction.New(strategy, n, nil).Shortens(h)
 	return need
-}
-
-// bySize returns how far the history is on its way to the room that it has: a larger one is evicted from the next request.
-// A loop does not show its history.
-func bySize(s *assembly.State, room int) compaction.Fill {
-	if !s.Profile.Loop.Zero() {
-		return compaction.Fill{}
-	}
-	return compaction.Fill{Size: s.HistoryTokens, Trigger: room, Unit: compaction.Tokens, Due: s.HistoryTokens > room}
 }
 
 // triggerShown returns the trigger in the provider's tokens, 0 if the strategy counts another unit.

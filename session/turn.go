@@ -295,6 +295,7 @@ func (t *turns) learnRefusal(of *turn, state *assembly.State, b *assembly.Built,
 func (t *turns) built(of *turn, b assembly.Built) {
 	of.built = b
 	t.workspace.Refreshed(b.Refreshed)
+	t.accounts.tellSent(of.record.ID, &b)
 	of.omitted = slices.Concat(of.unread, b.Omitted)
 	if len(of.omitted) > 0 {
 		t.emit(events.Event{Kind: events.LeftOut, Turn: of.record.ID, Data: LeftOuts{LeftOut: of.omitted}})

@@ -3,6 +3,7 @@ package compaction
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
 // Result is the result of a compaction.
@@ -111,7 +112,7 @@ func (r *run) boundary(ctx context.Context) Boundary {
 func (r *run) request(plan Plan) Request {
 	return Request{
 		Previous: r.history.Summary,
-		Messages: r.named(plan.Summarise),
+		Messages: slices.Concat(r.history.Evicted, r.named(plan.Summarise)),
 		Budget:   plan.Budget,
 		Rewrite:  plan.Rewrite,
 		Words:    plan.Words,

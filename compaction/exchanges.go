@@ -17,7 +17,8 @@ type exchange struct {
 // from its result.
 type shape struct {
 	messages  []Message
-	exchanges []exchange // without the messages before the first user message
+	lead      exchange   // the messages before the first user message
+	exchanges []exchange // the others
 }
 
 func shapeOf(messages []Message) shape {
@@ -27,9 +28,11 @@ func shapeOf(messages []Message) shape {
 			s.exchanges = append(s.exchanges, exchange{span: span{i, i + 1}})
 			continue
 		}
-		if len(s.exchanges) > 0 {
-			s.exchanges[len(s.exchanges)-1].take(i, messages[i].Role)
+		e := &s.lead
+		if n := len(s.exchanges); n > 0 {
+			e = &s.exchanges[n-1]
 		}
+		e.take(i, messages[i].Role)
 	}
 	return s
 }

@@ -31,9 +31,10 @@ type Message struct {
 // History is the input of a plan: the working history, with messages in order.
 type History struct {
 	Messages      []Message
-	Summary       string // of the messages compacted before; empty for none
-	SummaryTokens int    // of Summary as shown by the session
-	Summarised    int    // rolling: iterations summarized before these messages
+	Evicted       []Message // earlier ones that left the history without a summary: the next summary covers them; no Tokens
+	Summary       string    // of the messages compacted before; empty for none
+	SummaryTokens int       // of Summary as shown by the session
+	Summarised    int       // rolling: iterations summarized before these messages
 }
 
 // Tokens returns the tokens of the messages and of the summary.
@@ -53,7 +54,7 @@ type Numbers struct {
 	Asked     bool // all: compact on request, even if it is not due
 	NoSummary bool // prune: make no summaries
 
-	TriggerTokens        int     // topic, middle, window: history size above which a compaction is due; 0: never
+	TriggerTokens        int     // topic, middle: history size above which a compaction is due; 0: never, also of window
 	VerbatimWindowTokens int     // topic: size of the newest part that is kept verbatim
 	SummaryBudgetTokens  int     // topic, rolling, prune: length of a summary; middle, window: of a digest, 0 for none
 	MinVerbatimExchanges int     // topic: minimum number of kept exchanges
@@ -69,7 +70,7 @@ type Numbers struct {
 	FailureWords     []string // prune: words that mark a step as failed, case-sensitive
 
 	MiddleMode string // middle: none, lastTwo, half, quarter; empty: by need
-	RoomTokens int    // middle, window: maximum size of the history; required by window
+	RoomTokens int    // middle, window: maximum size of the history; required by window, which is due above it
 	FillTokens int    // window: size to which the history is reduced, to delay the next compaction; 0: RoomTokens
 }
 

@@ -31,8 +31,10 @@ func (prune) Plan(h History, n Numbers, _ Boundary) Plan {
 	if steps == 0 || !n.Asked && steps < atSteps(n) {
 		return Plan{}
 	}
-	if n.NoSummary {
+	if n.NoSummary && len(s.exchanges) > 0 {
 		return s.pruned(n)
+	} else if n.NoSummary {
+		return Plan{} // nothing of it could begin a conversation
 	}
 	k := s.withoutSteps()
 	drop := s.dropped(k)
@@ -45,8 +47,9 @@ func (prune) Plan(h History, n Numbers, _ Boundary) Plan {
 	}
 }
 
+// steps returns the number of steps, those before the first user message included.
 func (s *shape) steps() int {
-	sum := 0
+	sum := len(s.lead.steps)
 	for i := range s.exchanges {
 		sum += len(s.exchanges[i].steps)
 	}
@@ -66,8 +69,12 @@ func (s *shape) stepsKept(k keeping) int {
 	return sum
 }
 
-// withoutSteps keeps only the newest user message and the unanswered ones directly before it.
+// withoutSteps keeps only the newest user message and the unanswered ones directly before it; nothing of a history without
+// user messages.
 func (s *shape) withoutSteps() keeping {
+	if len(s.exchanges) == 0 {
+		return make(keeping, len(s.messages))
+	}
 	k := s.none()
 	for i := len(s.exchanges) - 1; i >= 0 && len(s.exchanges[i].steps) == 0; i-- {
 		k[s.exchanges[i].start] = true

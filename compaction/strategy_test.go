@@ -245,12 +245,12 @@ func TestWindowLeavesRoomForItsDigest(t *testing.T) {
 	}
 }
 
-// Plans for a history without user messages are empty.
+// Plans for a history without user messages are empty, except that prune counts and summarizes steps before any.
 func TestWithoutUserMessages(t *testing.T) {
 	n := Numbers{Asked: true, MiddleMode: KeepNone, RoomTokens: 1}
 	for _, name := range []string{Topic, Rolling, Prune, Middle, Window} {
 		for _, h := range []History{{}, talk(assistant("hello"), assistant("anybody?"))} {
-			if plan := named(t, name).Plan(h, n, NoBoundary); !plan.Empty() {
+			if plan := named(t, name).Plan(h, n, NoBoundary); plan.Empty() == (name == Prune && len(h.Messages) > 0) {
 				t.Errorf("%s drops %v", name, plan.Drop)
 			}
 		}
@@ -275,7 +275,7 @@ func TestDue(t *testing.T) {
 		"topic with nothing to drop":     {Topic, Numbers{TriggerTokens: 1_000, MinVerbatimExchanges: 10}, Fill{2_001, 1_000, Tokens, true}, 200, false},
 		"middle over its trigger":        {Middle, Numbers{TriggerTokens: 2_000}, Fill{2_001, 2_000, Tokens, true}, 100, true},
 		"middle at its trigger":          {Middle, Numbers{TriggerTokens: 2_001}, Fill{2_001, 2_001, Tokens, false}, 99, true},
-		"window over trigger and room":   {Window, Numbers{TriggerTokens: 2_000, RoomTokens: 1_500}, Fill{2_001, 2_000, Tokens, true}, 100, true},
+		"window over its room":           {Window, Numbers{TriggerTokens: 4_000, RoomTokens: 1_500}, Fill{2_001, 1_500, Tokens, true}, 133, true},
 		"window with room for all":       {Window, Numbers{TriggerTokens: 1_000, RoomTokens: 2_001}, Fill{2_001, 2_001, Tokens, false}, 99, false},
 		"window without a trigger":       {Window, Numbers{RoomTokens: 1_000}, Fill{2_001, 0, Tokens, false}, 0, true},
 		"rolling with more than raw":     {Rolling, Numbers{RawWindowSize: 9}, Fill{10, 10, Iterations, true}, 100, true},
@@ -290,6 +290,23 @@ func TestDue(t *testing.T) {
 		if got := compactor.Fill(h); got != c.fill || got.Percent() != c.percent || compactor.Shortens(h) != c.shortens {
 			t.Errorf("%s: %+v, %d %%, shortens: %v", name, got, got.Percent(), compactor.Shortens(h))
 		}
+	}
+}
+
+// Steps before any user message count, and are summarized.
+func TestP01StepsBeforeAnyUserMessageCount(t *testing.T) {
+	n := steps
+	h := talk(assistant("a"), assistant("b"), assistant("c"), assistant("d"), assistant("e"))
+	n.SummaryThreshold = len(h.Messages)
+	if fill := named(t, Prune).Fill(h, n); !fill.Due || fill.Size != len(h.Messages) {
+		t.Errorf("%+v", fill)
+	}
+	if plan := named(t, Prune).Plan(h, n, NoBoundary); len(plan.Drop) != len(h.Messages) || len(plan.Summarise) != len(h.Messages) {
+		t.Errorf("drops %v, summarises %v", plan.Drop, plan.Summarise)
+	}
+	h = talk(append([]Message{assistant("a"), assistant("b")}, exchanges(3, 10)...)...)
+	if fill := named(t, Prune).Fill(h, n); !fill.Due || fill.Size != 5 {
+		t.Errorf("with three exchanges: %+v", fill)
 	}
 }
 

@@ -10,11 +10,12 @@ type window struct{}
 
 func (window) NeedsBoundary() bool { return false }
 
+// Fill is due above the room: a smaller history is kept whole, and a larger one does not fit the next request.
 func (window) Fill(h History, n Numbers) Fill {
 	if n.TriggerTokens <= 0 {
 		return above(h.Tokens(), 0)
 	}
-	return above(h.Tokens(), max(n.TriggerTokens, n.RoomTokens))
+	return above(h.Tokens(), n.RoomTokens)
 }
 
 func (window) Plan(h History, n Numbers, _ Boundary) Plan {

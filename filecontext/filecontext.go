@@ -37,6 +37,7 @@ type Entry struct {
 	State       State
 	Reason      string // for State
 	Range       Range  // the requested lines, possibly beyond the end of the file; zero: all
+	Wanted      Range  // the requested lines while fewer are shown to make a request fit; zero: all
 	Once        bool   // removed after the next reply
 	LineNumbers bool
 	Unsaved     bool   // Text is the client's unsaved text; the file on disk is ignored
@@ -149,9 +150,10 @@ func (f *FileContext) Clear() int {
 	return n
 }
 
-// SetState sets State, Reason and Range of a file. It reports whether the file is in the set.
-func (f *FileContext) SetState(path string, state State, reason string, lines Range) bool {
-	return f.update(path, func(e *Entry) { e.State, e.Reason, e.Range = state, reason, lines })
+// Shorten sets State, Reason and Range of a file that shows less of itself, or more again, to make a request fit, and the
+// lines that were requested. It reports whether the file is in the set.
+func (f *FileContext) Shorten(path string, state State, reason string, lines, wanted Range) bool {
+	return f.update(path, func(e *Entry) { e.State, e.Reason, e.Range, e.Wanted = state, reason, lines, wanted })
 }
 
 // Saved discards the unsaved text of a file after the client has written it: the next Refresh reads the file from disk.

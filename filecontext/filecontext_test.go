@@ -209,7 +209,7 @@ func TestEditsNeedTheWholeCurrentVersion(t *testing.T) {
 		{"sent, then truncated", func(f *FileContext) {
 			f.Put(body, AddOptions{})
 			f.MarkSent("a", body.Hash, true)
-			f.SetState("a", Partial, "cut to fit", Range{Start: 1, End: 1})
+			f.Shorten("a", Partial, "cut to fit", Range{Start: 1, End: 1}, Range{})
 		}, "", EditSummaryOnly},
 		{"an older version sent late", func(f *FileContext) { f.Put(newer, AddOptions{}); f.MarkSent("a", body.Hash, true) }, "", EditStale},
 		{"removed", func(f *FileContext) { f.Put(body, AddOptions{}); f.MarkSent("a", body.Hash, true); f.Remove("a") }, "", EditNotAvailable},

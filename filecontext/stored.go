@@ -20,6 +20,7 @@ type storedState struct {
 	State       State  `json:"state"`
 	Reason      string `json:"reason,omitempty"`
 	Range       Range  `json:"range,omitzero"`
+	Wanted      Range  `json:"wanted,omitzero"`
 	Once        bool   `json:"once,omitempty"`
 	LineNumbers bool   `json:"lineNumbers,omitempty"`
 	Unsaved     bool   `json:"unsaved,omitempty"`
@@ -41,7 +42,7 @@ const maxSince = 1 << 53
 // Stored returns the stored form of the file.
 func (e Entry) Stored() StoredFile {
 	state, err := json.Marshal(storedState{
-		State: e.State, Reason: e.Reason, Range: e.Range, Once: e.Once, LineNumbers: e.LineNumbers, Unsaved: e.Unsaved, Allowed: e.Allowed,
+		State: e.State, Reason: e.Reason, Range: e.Range, Wanted: e.Wanted, Once: e.Once, LineNumbers: e.LineNumbers, Unsaved: e.Unsaved, Allowed: e.Allowed,
 		Problem: e.Problem, Sent: e.Sent, Shown: e.Shown, Hash: e.Hash, Size: e.Size, Lines: e.Lines, FoldsCase: e.foldsCase, Since: e.Since, Held: e.Held,
 	})
 	if err != nil {
@@ -113,7 +114,7 @@ func restoreEntry(file StoredFile) (Entry, error) {
 		return Entry{}, errors.New("not a path")
 	case s.State != SummaryOnly && s.State != Partial && s.State != Full:
 		return Entry{}, fmt.Errorf("unknown state %q", s.State)
-	case !s.Range.valid(), s.Size < 0, s.Lines < 0, s.Held < 0, s.Since > maxSince:
+	case !s.Range.valid(), !s.Wanted.valid(), s.Size < 0, s.Lines < 0, s.Held < 0, s.Since > maxSince:
 		return Entry{}, errors.New("number out of range")
 	case !utf8.Valid(file.Buffer):
 		return Entry{}, errors.New("unsaved text is not UTF-8")
@@ -124,7 +125,7 @@ func restoreEntry(file StoredFile) (Entry, error) {
 	}
 	content.foldsCase = s.FoldsCase
 	return Entry{
-		Content: content, State: s.State, Reason: s.Reason, Range: s.Range, Once: s.Once, LineNumbers: s.LineNumbers,
+		Content: content, State: s.State, Reason: s.Reason, Range: s.Range, Wanted: s.Wanted, Once: s.Once, LineNumbers: s.LineNumbers,
 		Unsaved: s.Unsaved, Allowed: s.Allowed, Problem: s.Problem, Sent: s.Sent, Shown: s.Shown, Since: s.Since, Held: s.Held,
 	}, nil
 }

@@ -22,6 +22,7 @@ type view struct {
 	messages []Viewed
 	summary  Summary
 	evicted  []Head // messages removed to fit the window, in the order of removal
+	shed     []shed // the edits in force that removed or truncated messages to fit the window
 	omitted  int    // messages removed other than by a summary, clear or replace, including evicted ones
 
 	exchanges int  // user messages since the last clear, in view or not, less those that left without a reply
@@ -30,6 +31,12 @@ type view struct {
 	unanswered map[string]string      // ids of the edits that note it, by message; shared by all views of a log
 	documents  map[string]DocumentCut // by name; replaced, never modified
 	undoable   []string               // ids of the edits that can be undone, oldest first
+}
+
+// shed is an edit that removed or truncated messages to fit the window.
+type shed struct {
+	edit    string // id
+	removed bool   // it removed messages
 }
 
 // Viewed is a message of the working history. Its Tokens are those of the view.
@@ -187,10 +194,19 @@ func (v *view) apply(e *Edit, rewrite func(*Edit) []Viewed) {
 		return
 	case EditCompact:
 		v.undoable = append(v.undoable[:len(v.undoable):len(v.undoable)], e.ID)
+		if len(e.Messages) > 0 { // newer ones than those that did not fit
+			v.shed = slices.DeleteFunc(slices.Clone(v.shed), func(s shed) bool { return s.removed })
+		}
 	}
 	v.cutDocuments(e.Documents)
 	gone := rewrite(e)
+	if e.Kind == EditCompact && e.Summary != "" {
+		v.summariseEvicted(e)
+	}
 	if e.Kind == EditTruncate {
+		if len(e.Messages)+len(e.Patches) > 0 {
+			v.shed = append(v.shed[:len(v.shed):len(v.shed)], shed{e.ID, len(e.Messages) > 0})
+		}
 		v.evicted = append(v.evicted[:len(v.evicted):len(v.evicted)], headsOf(gone)...)
 	}
 	if e.Summary == "" {
@@ -202,6 +218,27 @@ func (v *view) apply(e *Edit, rewrite func(*Edit) []Viewed) {
 		Messages: v.summary.Messages + len(gone), Exchanges: v.summary.Exchanges + exchanges(gone),
 		Through: max(v.summary.Through, through(gone)),
 	}
+}
+
+// summariseEvicted notes that a summary also replaces messages that were evicted before.
+func (v *view) summariseEvicted(e *Edit) {
+	if len(v.evicted) == 0 {
+		return
+	}
+	covered := set(e.Messages)
+	still := make([]Head, 0, len(v.evicted))
+	for _, h := range v.evicted {
+		if !covered[h.ID] {
+			still = append(still, h)
+			continue
+		}
+		v.omitted--
+		v.summary.Messages++
+		if h.Role == RoleUser {
+			v.summary.Exchanges++
+		}
+	}
+	v.evicted = still
 }
 
 // through returns the number of the newest exchange with a removed message, 0 for none.
@@ -339,6 +376,17 @@ func (v *view) Omitted() int { return v.omitted }
 // Shed returns the messages evicted since the last clear to fit the window, in the order of eviction. The slice must not
 // be modified, and remains valid after later edits.
 func (v *view) Shed() []Head { return v.evicted[:len(v.evicted):len(v.evicted)] }
+
+// Shedding returns the edits in force that removed or truncated messages to fit the window, oldest first: of those that
+// removed messages, the ones since the last clear or compaction.
+func (l *Log) Shedding() []Edit {
+	edits := make([]Edit, 0, len(l.shed))
+	for _, s := range l.shed {
+		i := slices.IndexFunc(l.edits, func(e Edit) bool { return e.ID == s.edit })
+		edits = append(edits, l.edits[i])
+	}
+	return edits
+}
 
 // Documents returns the newest cut of each truncated document, by name. The map must not be modified, and remains valid
 // after later edits.

@@ -98,9 +98,10 @@ func (f tracked) take(e *Edit) {
 	}
 }
 
-// leave removes the message from view if it is in view.
+// leave removes the message from view if it is in view. A message that was left out before can be summarised later.
 func (f *Visibility) leave(e *Edit) {
-	if !f.InView {
+	summarised := f.Reason == HiddenLeftOut && e.Kind == EditCompact && e.Summary != ""
+	if !f.InView && !summarised {
 		return
 	}
 	*f = Visibility{Edit: e.ID, Reason: reasonOf(e)}

@@ -2,21 +2,25 @@ package session
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"strata/history"
 	"strata/session/assembly"
 	"strata/session/compacting"
 	"strata/session/content"
 	"strata/session/events"
+	"strata/session/fit"
 	"strata/session/mailbox"
 )
 
 // accounts tell what the next request would contain, without sending it. They belong to the mailbox.
 type accounts struct {
 	*core
-	told    uint64 // how often the usage was told
-	telling bool   // a request is being built to tell the usage
-	again   bool   // and what it is built of has changed since
+	told    uint64                // how often the usage was told
+	telling bool                  // a request is being built to tell the usage
+	again   bool                  // and what it is built of has changed since
+	moves   []assembly.TierChange // between tiers, told since the last reply
 }
 
 // next is the next request as it was built, with what it was built of.
@@ -135,14 +139,25 @@ func (a *accounts) emitUsage(turn string, used, size int) {
 // tellTiers tells attached subscribers what moved between tiers with the reply that was just stored. It takes a plan of the
 // next request to know, so it is only done if somebody listens.
 func (a *accounts) tellTiers(turn string) {
-	if !a.events.Attached() {
-		return
+	a.moves = nil
+	if a.events.Attached() {
+		a.build(func(n *next) { a.tell(func() { a.tellMoves(turn, assembly.TierChanges(n.built.Plan)) }) }, func(error) {})
 	}
-	a.build(func(n *next) {
-		if changes := assembly.TierChanges(n.built.Plan); len(changes) > 0 {
-			a.tell(func() {
-				a.emit(events.Event{Kind: events.TiersChanged, Turn: turn, Data: TiersChanged{Changes: changes}})
-			})
-		}
-	}, func(error) {})
+}
+
+// tellSent tells attached subscribers what moved between tiers with a request that is sent, other than with the reply before
+// it: what was edited or removed. New messages were told already.
+func (a *accounts) tellSent(turn string, b *assembly.Built) {
+	a.tellMoves(turn, slices.DeleteFunc(assembly.TierChanges(b.Plan), func(c assembly.TierChange) bool {
+		return c.From == "" && strings.HasPrefix(c.Key, fit.MessagePrefix)
+	}))
+}
+
+// tellMoves tells attached subscribers of moves that they were not told since the last reply.
+func (a *accounts) tellMoves(turn string, changes []assembly.TierChange) {
+	changes = slices.DeleteFunc(changes, func(c assembly.TierChange) bool { return slices.Contains(a.moves, c) })
+	if len(changes) > 0 && a.events.Attached() {
+		a.moves = append(a.moves, changes...)
+		a.emit(events.Event{Kind: events.TiersChanged, Turn: turn, Data: TiersChanged{Changes: changes}})
+	}
 }

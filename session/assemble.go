@@ -102,6 +102,7 @@ func (f *frontends) Assemble(tools []Tool, reply func(assembly.Assembled, error)
 			state.LogPlanned(&b)
 			return mailbox.Done(func() {
 				f.workspace.Refreshed(b.Refreshed)
+				f.accounts.tellSent("", &b)
 				f.newest = &assembled{id: f.deps.NewID("asm_"), built: b}
 				a := b.Assembled()
 				a.AssemblyID = f.newest.id

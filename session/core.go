@@ -167,7 +167,12 @@ func (c *core) evict(b *assembly.Built) error {
 
 // amend stores an edit of the view that the next request needs, and applies it. It runs where evict does.
 func (c *core) amend(edit history.Edit, what string) error {
-	c.mailbox.Wait(func() { edit.ID, edit.Seq, edit.At = c.deps.NewID("edit_"), c.context.NextSeq(), c.deps.Now() })
+	c.mailbox.Wait(func() {
+		edit.ID, edit.Seq, edit.At = c.deps.NewID("edit_"), c.context.NextSeq(), c.deps.Now()
+		if edit.Kind == history.EditRestore {
+			edit.Before, edit.After = c.context.Tokens(), c.context.log.TokensWith(edit)
+		}
+	})
 	change := history.Change{Session: c.id, Edits: []history.Edit{edit}}
 	if err := saving.Commit(context.WithoutCancel(c.mailbox.Context()), c.deps.Store, change); err != nil {
 		return fmt.Errorf("%w: %w", ErrStorage, err)

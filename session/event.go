@@ -5,7 +5,7 @@ import (
 	"strata/session/fit"
 )
 
-// TiersChanged tells what moved between tiers with the last reply.
+// TiersChanged tells what moved between tiers with the last reply, or with the request that is sent.
 type TiersChanged struct {
 	Changes []assembly.TierChange `json:"changes"`
 }

@@ -81,7 +81,7 @@ func TestALoopAfterTwentyThreeIterations(t *testing.T) {
 		"## Iteration 22\n", "## Iteration 23\n", "Files changed: pkg/file23.go\nDone with editor, 12 s\n",
 		"# Current State (after iteration 23)\n\n- Iterations: 23\n- Model: local/test\n- Progress markers: step 19 is done; step 20 is done;",
 		"- Files changed: pkg/file19.go, pkg/file20.go, pkg/file21.go, pkg/file22.go, pkg/file23.go\n",
-		"# Instructions\n\nTest before you finish.\n", "Do step 24 of the work.",
+		"# Instructions\n\nTest before you finish.\n\nReport newly completed work in <progress>", "Do step 24 of the work.",
 	} {
 		if strings.Count(text, want) != 1 {
 			t.Errorf("%q occurs %d times in\n%s", want, strings.Count(text, want), text)
@@ -157,14 +157,19 @@ func TestWhatALoopHasSentStays(t *testing.T) {
 		m.c.Profile = profileNamed(t, "loop")
 		m.document("instructions", "Test before you finish.", false)
 		iterations := make(map[string]string)
-		before, whole := 0, 0 // tokens before the last request's message; requests for which all of these were cached
+		whole := 0 // requests for which everything before the loop's view was cached, and its goal
 		for i := range 12 {
 			m.ask(fmt.Sprintf("Do step %d. %s", i+1, wordsOf(50)))
 			b := m.sent()
+			before := 0
+			for _, e := range b.Plan.Entries {
+				if before += e.Tokens; e.Run {
+					break
+				}
+			}
 			if i > 0 && b.Plan.Expect >= before {
 				whole++
 			}
-			before = b.Plan.Tokens - b.Plan.Entries[len(b.Plan.Entries)-1].Tokens
 			for _, e := range b.Plan.Entries {
 				if strings.HasPrefix(e.Key, "iteration:") || e.Key == "loop:goal" || e.Key == "loop:recent" {
 					if was := iterations[e.Key]; was != "" && was != e.Blob {
@@ -179,10 +184,107 @@ func TestWhatALoopHasSentStays(t *testing.T) {
 			}
 		}
 		if layout == stability.LayoutLog && whole < 8 {
-			t.Errorf("everything before the message was cached for %d requests", whole)
+			t.Errorf("everything up to the goal was cached for %d requests", whole)
 		}
 		if len(iterations) != 2+11 {
 			t.Errorf("%s: %d items", layout, len(iterations))
+		}
+	}
+}
+
+// loopParts are the headings of a loop's view, in order.
+var loopParts = []string{"# Goal\n", "# Progress Summary (iterations 1-", "# Recent Iterations\n", "# Current State (after iteration ", "# Instructions\n"}
+
+// In thirty requests with edits of files and documents, tool calls, compactions and restarts between them, a loop's view is one
+// run in order, each part once, in both layouts.
+func TestP06ALoopsViewIsOneOrderedRun(t *testing.T) {
+	for _, layout := range []string{stability.LayoutLog, stability.LayoutRipple} {
+		for _, marks := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, marks %t", layout, marks), func(t *testing.T) {
+				m := loopOf(t, 200_000)
+				restart := func() {
+					model, deps := m.model, *m.deps
+					deps.Rules.Stability = stability.Options{Layout: layout, Target: 200}
+					m.load(&deps)
+					m.c.Profile, m.model = profileNamed(t, "loop"), model
+				}
+				m.model.Marks, m.model.MinCacheTokens = marks, 10
+				restart()
+				m.document("instructions", "Test before you finish.", false)
+				m.document("design", "The design. "+wordsOf(100), false)
+				m.add("a.go", linesOf("a", 40))
+				for i := range 30 {
+					m.ask(fmt.Sprintf("Do step %d. %s", i+1, wordsOf(30)))
+					if i%7 == 3 {
+						wantRun(t, m, i)
+						m.call("RESULT " + wordsOf(20))
+					}
+					wantRun(t, m, i)
+					m.answer(fmt.Sprintf("I did step %d. %s", i+1, wordsOf(40)))
+					switch i % 6 {
+					case 1:
+						m.write("a.go", strings.Replace(linesOf("a", 40), "00010 = value", fmt.Sprintf("00010 = %d", i), 1))
+					case 2:
+						m.add(fmt.Sprintf("b%d.go", i), linesOf("b", 20))
+					case 3:
+						m.document("notes", fmt.Sprint("Note ", i), false)
+					case 4:
+						m.document("design", fmt.Sprint("The design of ", i, wordsOf(100)), false)
+					}
+					if i%8 == 7 {
+						m.fold(5, fmt.Sprint("Everything up to ", i-4, " is done."))
+					}
+					if i%5 == 4 {
+						restart()
+					}
+				}
+			})
+		}
+	}
+}
+
+// wantRun makes the next request and checks that the loop's view in it is one run.
+func wantRun(t *testing.T, m *managed, request int) {
+	t.Helper()
+	b := m.sent()
+	text, at := sentText(&b), -1
+	for _, part := range loopParts {
+		n := strings.Count(text, part)
+		optional := part == loopParts[1] && m.log.Summary().Text == "" || request == 0 && part != loopParts[0] && part != loopParts[4]
+		if n > 1 || n == 0 && !optional {
+			t.Fatalf("request %d has %d of %q:\n%s", request+1, n, part, text)
+		}
+		if i := strings.Index(text, part); n > 0 && i < at {
+			t.Fatalf("request %d: %q is too early:\n%s", request+1, part, text)
+		} else if n > 0 {
+			at = i
+		}
+	}
+	first, last := 0, 0 // of the run, among the entries
+	entries := b.Plan.Entries
+	for i := range entries {
+		e := &entries[i]
+		if e.Run && first == 0 {
+			first = i
+		}
+		if e.Run {
+			last = i
+		}
+		if e.Run && e.Dead {
+			t.Errorf("request %d still has %s", request+1, e.Key)
+		}
+		if iterations := strings.HasPrefix(e.Key, "iteration:") || strings.HasPrefix(e.Key, "brief:"); iterations && !e.Run {
+			t.Errorf("request %d has %s outside of the run", request+1, e.Key)
+		}
+	}
+	for i := first; i <= last; i++ {
+		if !entries[i].Run {
+			t.Errorf("request %d: %s is inside of the run", request+1, entries[i].Key)
+		}
+	}
+	for i := request - 1; i > 0 && i > request-4; i-- {
+		if earlier, later := strings.Index(text, fmt.Sprintf("## Iteration %d\n", i)), strings.Index(text, fmt.Sprintf("## Iteration %d\n", i+1)); earlier < 0 && i > request-3 || earlier > later && later >= 0 {
+			t.Errorf("request %d: iteration %d is at %d, the next one at %d", request+1, i, earlier, later)
 		}
 	}
 }
@@ -218,6 +320,32 @@ func TestALoopFitsASmallWindow(t *testing.T) {
 		again.c.Profile = m.c.Profile
 		if diff := cmp.Diff(len(m.View()), len(again.View())); diff != "" {
 			t.Errorf("restarted: %s", diff)
+		}
+	}
+}
+
+// The marks by which progress is recognized are asked for in every request, whatever the system prompt is.
+func TestP07TheMarksAreAskedFor(t *testing.T) {
+	for _, instructions := range []string{"", "Test before you finish.", "Be careful. " + wordsOf(2000)} {
+		m := loopOf(t, 200_000)
+		if instructions != "" {
+			m.document("instructions", instructions, false)
+		}
+		for i := range 3 {
+			m.iterate(1)
+			m.ask("And now?")
+			_, b := m.request()
+			_, at, found := strings.Cut(sentText(&b), "# Instructions\n\n")
+			if !found || !strings.HasPrefix(at, instructions[:min(len(instructions), 10)]) ||
+				!strings.Contains(at, "<progress>") || !strings.Contains(at, "<promise>COMPLETE</promise>") {
+				t.Errorf("with instructions of %d bytes, request %d: %.200s", len(instructions), i, at)
+			}
+			for _, e := range b.Plan.Entries {
+				if strings.HasSuffix(e.Key, ":instructions") && e.Tokens > 510 {
+					t.Errorf("the instructions have %d tokens", e.Tokens)
+				}
+			}
+			m.answer("It is done.")
 		}
 	}
 }

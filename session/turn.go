@@ -197,6 +197,12 @@ type requests struct {
 // fit remains to be evicted.
 func (r *requests) prepare(ctx context.Context, state *assembly.State, tools []llm.Tool) (assembly.Built, error) {
 	b, err := state.Build(ctx, tools)
+	for back := err == nil; back; {
+		if back, err = r.readmit(state, &b); back {
+			b, err = state.Build(ctx, tools)
+		}
+		back = back && err == nil
+	}
 	for _, by := range compacting.Condensations {
 		if err != nil || len(b.Changes.Evict) == 0 || !state.Profile.Compaction.Enabled {
 			break
@@ -207,6 +213,22 @@ func (r *requests) prepare(ctx context.Context, state *assembly.State, tools []l
 		}
 	}
 	return b, err
+}
+
+// readmit brings back messages that an earlier request omitted, if the built one has room for them, and makes the state the
+// one with them. It reports whether it did.
+func (r *requests) readmit(state *assembly.State, b *assembly.Built) (bool, error) {
+	var shed []history.Edit
+	r.mailbox.Wait(func() { shed = r.context.log.Shedding() })
+	edit, ok := state.Returns(b, shed)
+	if !ok {
+		return false, nil
+	}
+	if err := r.amend(edit, "fitted"); err != nil {
+		return false, err
+	}
+	r.mailbox.Wait(func() { *state = r.context.renewed(state, state.Model, r.choices) })
+	return true, nil
 }
 
 // condense stores a compaction of a state without a model, and makes the state the one after it. It reports whether the
@@ -273,6 +295,7 @@ func (t *turns) learnRefusal(of *turn, state *assembly.State, b *assembly.Built,
 func (t *turns) built(of *turn, b assembly.Built) {
 	of.built = b
 	t.workspace.Refreshed(b.Refreshed)
+	t.accounts.tellSent(of.record.ID, &b)
 	of.omitted = slices.Concat(of.unread, b.Omitted)
 	if len(of.omitted) > 0 {
 		t.emit(events.Event{Kind: events.LeftOut, Turn: of.record.ID, Data: LeftOuts{LeftOut: of.omitted}})

@@ -181,6 +181,43 @@ func TestTrimmingInPhases(t *testing.T) {
 	}
 }
 
+// Earlier units leave one at a time, the oldest first, and only until the request fits. Messages leave after all units, and
+// then down to 70 % of the room.
+func TestP16UnitsLeaveOneAtATime(t *testing.T) {
+	m := phasedIn(t, "implementation", func(p *profile.Profile) { p.Budget.ContextWindow, p.Budget.ReservedOutput = 10_000, 2000 })
+	for i := range 3 {
+		m.unit(fmt.Sprint("u", i), documents.StatusApproved, i, 1000)
+	}
+	m.ask("first")
+	evicted, units := 0, []string{"u0", "u1", "u2"}
+	for evicted == 0 {
+		snap, b := m.request()
+		if got := counted(snap, &b); got > snap.Room() {
+			t.Fatalf("%d of %d tokens", got, snap.Room())
+		}
+		evicted = len(b.Changes.Evict)
+		left := documentsIn(&b)
+		switch gone := len(units) - len(left); {
+		case evicted > 0:
+			if got := counted(snap, &b); len(left) > 0 || got > snap.Room()*7/10 || got < snap.Room()*6/10 {
+				t.Errorf("%d messages leave, the units %v stay, %d tokens remain", evicted, left, got)
+			}
+		case gone > 1 || !slices.Equal(left, units[gone:]):
+			t.Fatalf("of the units %v only %v are left", units, left)
+		case gone == 1:
+			if got := counted(snap, &b); got < snap.Room()-1300 {
+				t.Errorf("%d tokens of %d after a unit of about 1,000 has left", got, snap.Room())
+			}
+			for _, e := range b.Changes.Edits() {
+				m.apply(e)
+			}
+		}
+		units = left
+		m.answer(wordsOf(120))
+		m.ask(wordsOf(120))
+	}
+}
+
 func TestDesignAndUnitAreCutLast(t *testing.T) {
 	m := phasedIn(t, "implementation", func(p *profile.Profile) { p.Budget.ContextWindow, p.Budget.ReservedOutput = 4000, 1000 })
 	m.document("design", wordsOf(1500), false)

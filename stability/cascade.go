@@ -40,7 +40,7 @@ func register(members *[tiers][]member, target int, req *Request) *step {
 			s.lead = slices.Insert(s.lead, 0, *it)
 		case it.Kind == System:
 			s.lead = append(s.lead, *it)
-		case it.Kind.inConversation():
+		case it.inStream():
 			stream = append(stream, it)
 		}
 	}
@@ -49,7 +49,7 @@ func register(members *[tiers][]member, target int, req *Request) *step {
 	for t := L0; t <= Active; t++ {
 		for _, m := range members[t] {
 			it, ok := present[m.Key]
-			if !ok || it.Kind != m.Kind || m.Kind.inConversation() && !continues {
+			if !ok || it.Kind != m.Kind || m.inStream() && !continues {
 				s.broken[t] = true
 				s.reasons[m.Key] = "history rebuilt"
 				continue
@@ -79,7 +79,7 @@ func continues(members *[tiers][]member, stream []*Item) bool {
 	for t := range members {
 		for j := range members[t] {
 			m := &members[t][j]
-			if !m.Kind.inConversation() {
+			if !m.inStream() {
 				continue
 			}
 			if i == len(stream) || stream[i].Key != m.Key || stream[i].Hash != m.Hash {
@@ -134,7 +134,7 @@ func (s *step) cascade() {
 // graduate moves active items that have been unchanged for long enough to L3.
 func (s *step) graduate() {
 	ready := func(m member) bool {
-		return !m.Kind.inConversation() && m.Kind != Note && m.Key != structureKey && m.n >= entryN[L3]
+		return !m.inStream() && m.Kind != Note && m.Key != structureKey && m.n >= entryN[L3]
 	}
 	for _, m := range s.members[Active] {
 		if ready(m) {
@@ -147,20 +147,20 @@ func (s *step) graduate() {
 }
 
 // graduateHistory moves the conversation before the user's new message to L3 if L3 is being rewritten anyway or if
-// the conversation alone reaches the target.
+// the conversation alone reaches the target. A run stays where it is, and so does the conversation after it.
 func (s *step) graduateHistory() {
 	if s.target == 0 {
 		return
 	}
 	history, tokens := s.activeHistory()
-	if len(history) == 0 || !s.broken[L3] && len(s.arriving[L3]) == 0 && tokens < s.target {
+	if len(history) == 0 || history[0].Run || !s.broken[L3] && len(s.arriving[L3]) == 0 && tokens < s.target {
 		return
 	}
 	s.arriving[L3] = append(s.arriving[L3], history...)
 	last := history[len(history)-1].Key
 	past := false
 	s.members[Active] = slices.DeleteFunc(s.members[Active], func(m member) bool {
-		leaves := m.Kind.inConversation() && !past
+		leaves := m.inStream() && !past
 		past = past || m.Key == last
 		return leaves
 	})
@@ -170,7 +170,7 @@ func (s *step) graduateHistory() {
 // tokens.
 func (s *step) activeHistory() (history []member, tokens int) {
 	for _, m := range s.members[Active] {
-		if m.Kind.inConversation() {
+		if m.inStream() {
 			history = append(history, m)
 		}
 	}

@@ -19,7 +19,7 @@ func (d *draft) limit(strict bool) (int, Cut) {
 	}
 	for i := range d.old {
 		switch e := &d.old[i]; {
-		case e.Kind.inConversation() && !d.showsMessage(d.sentMessages[i], e):
+		case e.inStream() && !d.showsMessage(d.sentMessages[i], e):
 			return i, CutEdit
 		case strict && e.Kind.isFileText() && d.of[i] == nil:
 			return i, CutStrict

@@ -19,7 +19,7 @@ type draft struct {
 	notes []need
 	needs map[string]*need // all of these by key
 
-	stream         []*Item           // the conversation
+	stream         []*Item           // the run and the conversation
 	sizes          []int             // tokens of each prefix of stream
 	sentMessages   []int             // sentMessages[i]: entries of the conversation in old[:i]
 	messageEntries map[string]*Entry // entries of the conversation by key; built on first use
@@ -40,7 +40,7 @@ type need struct {
 func (d *draft) sort() {
 	d.stream = make([]*Item, 0, len(d.Items))
 	for i := range d.Items {
-		if it := &d.Items[i]; it.Kind.inConversation() {
+		if it := &d.Items[i]; it.inStream() {
 			d.stream = append(d.stream, it)
 		}
 	}
@@ -52,19 +52,19 @@ func (d *draft) sort() {
 	}
 }
 
-// ofKinds returns the items of the given kinds, in the order of kinds.
+// ofKinds returns the items of the given kinds outside the stream, in the order of kinds.
 func (d *draft) ofKinds(kinds ...Kind) []need {
 	count := 0
 	for i := range d.Items {
-		if slices.Contains(kinds, d.Items[i].Kind) {
+		if it := &d.Items[i]; slices.Contains(kinds, it.Kind) && !it.inStream() {
 			count++
 		}
 	}
 	needs := make([]need, 0, count)
 	for _, kind := range kinds {
 		for i := range d.Items {
-			if d.Items[i].Kind == kind {
-				needs = append(needs, need{Item: &d.Items[i], at: -1})
+			if it := &d.Items[i]; it.Kind == kind && !it.inStream() {
+				needs = append(needs, need{Item: it, at: -1})
 			}
 		}
 	}
@@ -84,7 +84,7 @@ func (d *draft) index() {
 	d.sentMessages = make([]int, len(d.old)+1)
 	for i := range d.old {
 		d.sentMessages[i+1] = d.sentMessages[i]
-		if d.old[i].Kind.inConversation() {
+		if d.old[i].inStream() {
 			d.sentMessages[i+1]++
 		} else if n := d.needs[d.old[i].Key]; n != nil && n.Kind == d.old[i].itemKind() {
 			d.of[i], d.before[i], n.at = n, n.at, i
@@ -190,7 +190,7 @@ func (d *draft) label(entries []Entry, keep int) int {
 		switch {
 		case i < keep:
 			n = d.of[i]
-		case !e.Kind.inConversation():
+		case !e.inStream():
 			n = d.needs[e.Key]
 		}
 		if n != nil {
@@ -201,7 +201,7 @@ func (d *draft) label(entries []Entry, keep int) int {
 			e.Dead = n.whole
 			n.whole = n.whole || e.Kind != Diff
 		} else {
-			e.Dead = !e.Kind.inConversation()
+			e.Dead = !e.inStream()
 		}
 		if e.Dead {
 			dead += e.Tokens

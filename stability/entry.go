@@ -17,6 +17,7 @@ type Entry struct {
 	// Before is the reply that separates the entry from those before it. It is a block of its own.
 	Before Separation
 
+	Run  bool // see Item.Run
 	Dead bool // unused, kept because removing it would cost more; see Plan.Dead
 	Tier Tier
 	N    int // replies for which its item has been unchanged
@@ -29,6 +30,9 @@ type Entry struct {
 	marked     bool   // had a mark when it was sent
 	prefix     prefix // of all entries up to and including this one
 }
+
+// inStream reports whether the order of the entry among others is fixed.
+func (e *Entry) inStream() bool { return e.Run || e.Kind.inConversation() }
 
 // NextThreshold returns the N at which the entry's item moves up a tier; 0 in the most stable tier.
 func (e *Entry) NextThreshold() int { return e.Tier.Threshold() }
@@ -49,7 +53,7 @@ func newEntry(it *Item, now, chg int) Entry {
 	}
 	return Entry{
 		Kind: kind, Key: it.Key, Blob: it.Hash, Rev: it.Rev, Tokens: it.Tokens, Blocks: it.blocks(),
-		partial: it.Partial, unmarkable: it.Unmarkable, side: sideOf(it), Born: now, chg: chg,
+		partial: it.Partial, Run: it.Run, unmarkable: it.Unmarkable, side: sideOf(it), Born: now, chg: chg,
 	}
 }
 
@@ -81,30 +85,39 @@ func seal(entries []Entry, from int) {
 }
 
 // closeBlocks sets the block boundaries of entries[from:], and what separates them. These form one block each: a message,
-// a summary, the entries of one kind in the leading system part, and any other run of entries between messages.
+// a summary, the entries of one kind in the leading system part, the items of a run unless a boundary is set among them, and
+// any other entries between messages.
 func closeBlocks(entries []Entry, from int) {
 	leading := leadEnd(entries)
 	for i := from; i < len(entries); i++ {
 		e := &entries[i]
-		e.BlockEnd = e.BlockEnd || i+1 == len(entries) || e.Kind.inConversation() || entries[i+1].Kind.inConversation() ||
-			i+1 == leading || i < leading && e.Kind != entries[i+1].Kind || i >= leading && (e.side == sideSummary || entries[i+1].side == sideSummary)
+		e.BlockEnd = e.BlockEnd || i+1 == len(entries) || i+1 == leading || i < leading && e.Kind != entries[i+1].Kind ||
+			i >= leading && parted(e, &entries[i+1])
 	}
 	separate(entries, from)
+}
+
+// parted reports whether e and the next entry, after the leading system part, are not in one block.
+func parted(e, next *Entry) bool {
+	if e.side == sideRun && next.side == sideRun {
+		return false
+	}
+	return e.inStream() || next.inStream() || e.side == sideSummary || next.side == sideSummary
 }
 
 // leadEnd returns the number of entries in the leading system part.
 func leadEnd(entries []Entry) int {
 	i := 0
-	for i < len(entries) && entries[i].Kind.inSystemPart() {
+	for i < len(entries) && entries[i].Kind.inSystemPart() && !entries[i].Run {
 		i++
 	}
 	return i
 }
 
-// conversationStart returns the index of the first entry of the conversation, or len(entries).
+// conversationStart returns the index of the first entry of the run or the conversation, or len(entries).
 func conversationStart(entries []Entry) int {
 	i := 0
-	for i < len(entries) && !entries[i].Kind.inConversation() {
+	for i < len(entries) && !entries[i].inStream() {
 		i++
 	}
 	return i

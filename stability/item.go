@@ -55,9 +55,15 @@ type Item struct {
 	Open bool `json:"open,omitempty"`
 	// Alone is set for content that must be a message of its own: a summary.
 	Alone bool `json:"alone,omitempty"`
+	// Run is set for items that stay together, in the given order, directly before the messages. No unused entry of them
+	// is kept: if one changes, the run is laid out again from there.
+	Run bool `json:"run,omitempty"`
 	// Unmarkable forbids a cache mark at the end of the item, because it ends with thinking.
 	Unmarkable bool `json:"unmarkable,omitempty"`
 }
+
+// inStream reports whether the order of the item among others is fixed: it is part of a run or of the conversation.
+func (it *Item) inStream() bool { return it.Run || it.Kind.inConversation() }
 
 func (it *Item) blocks() int { return max(it.Blocks, 1) }
 
@@ -72,6 +78,8 @@ func (it *Item) check() error {
 		return fmt.Errorf("item %s has no hash", it.Key)
 	case it.Tokens < 0 || it.Tokens > maxTokens || it.Blocks < 0 || it.Blocks > maxTokens:
 		return fmt.Errorf("item %s: invalid size of %d tokens, %d blocks", it.Key, it.Tokens, it.Blocks)
+	case it.Run && it.Kind != Document && it.Kind != Summary:
+		return fmt.Errorf("item %s: a %s in a run", it.Key, it.Kind)
 	case it.Kind == File && it.Rev == "":
 		return fmt.Errorf("file %s has no revision", it.Key)
 	}

@@ -95,7 +95,7 @@ func activeRank(m *member) int {
 	if m.Key == structureKey {
 		return -1
 	}
-	if m.Kind.inConversation() {
+	if m.inStream() {
 		return int(^uint(0) >> 1)
 	}
 	return slices.Index([]Kind{Document, Outline, File, Note}, m.Kind)

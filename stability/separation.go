@@ -20,12 +20,15 @@ const (
 	sidePrompt
 	sideResults // of tools, without a reply yet
 	sideSummary // content that is a message of its own
+	sideRun     // a run: its items are a message of their own together, but for a summary among them
 )
 
 func sideOf(it *Item) side {
 	switch {
 	case it.Alone:
 		return sideSummary
+	case it.Run:
+		return sideRun
 	case it.Kind != Message:
 		return sideContext
 	case it.User:
@@ -55,11 +58,11 @@ func separate(entries []Entry, from int) {
 func (s side) after(last side) Separation {
 	open := last == sidePrompt || last == sideResults
 	switch {
-	case s == sideReply, s == sideResults, last == sideReply:
+	case s == sideReply, s == sideResults, last == sideReply, s == sideRun && last == sideRun:
 		return NotSeparated
 	case open && s != sideContext:
 		return Unanswered
-	case last == sideSummary, s == sideSummary:
+	case last == sideSummary, s == sideSummary, last == sideRun, s == sideRun:
 		return Acknowledged
 	}
 	return NotSeparated

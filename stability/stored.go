@@ -19,6 +19,7 @@ type storedEntry struct {
 	Marked     bool   `json:"marked,omitempty"`
 	Dead       bool   `json:"dead,omitempty"`
 	Partial    bool   `json:"partial,omitempty"`
+	Run        bool   `json:"run,omitempty"`
 	Unmarkable bool   `json:"unmarkable,omitempty"`
 
 	Before Separation `json:"before,omitempty"`
@@ -32,7 +33,7 @@ func (l *log) save() any {
 	for i := range l.entries {
 		e := &l.entries[i]
 		out[i] = storedEntry{e.Kind, e.Key, e.Blob, e.Rev, e.Tokens, e.Blocks, e.Born, e.chg,
-			e.BlockEnd, e.marked, e.Dead, e.partial, e.unmarkable, e.Before, e.side}
+			e.BlockEnd, e.marked, e.Dead, e.partial, e.Run, e.unmarkable, e.Before, e.side}
 	}
 	return out
 }
@@ -57,7 +58,7 @@ func (l *log) load(data []byte, answered int) error {
 		}
 		based[s.Key] = based[s.Key] || s.Kind == Base
 		entries[i] = Entry{Kind: s.Kind, Key: s.Key, Blob: s.Blob, Rev: s.Rev, Tokens: s.Tokens, Blocks: s.Blocks, Born: s.Born,
-			chg: s.Chg, BlockEnd: s.BlockEnd, marked: s.Marked, Dead: s.Dead, partial: s.Partial, unmarkable: s.Unmarkable, Before: s.Before, side: s.Side}
+			chg: s.Chg, BlockEnd: s.BlockEnd, marked: s.Marked, Dead: s.Dead, partial: s.Partial, Run: s.Run, unmarkable: s.Unmarkable, Before: s.Before, side: s.Side}
 	}
 	seal(entries, 0)
 	relabel(entries, answered-1)
@@ -76,7 +77,7 @@ func (s *storedEntry) check(answered int) error {
 		return fmt.Errorf("%s with revision %q", s.Kind, s.Rev)
 	case s.Tokens < 0 || s.Tokens > maxTokens || s.Blocks < 1 || s.Blocks > maxTokens:
 		return fmt.Errorf("invalid size: %d tokens, %d blocks", s.Tokens, s.Blocks)
-	case s.Before < NotSeparated || s.Before > Unanswered || s.Side < sideContext || s.Side > sideSummary:
+	case s.Before < NotSeparated || s.Before > Unanswered || s.Side < sideContext || s.Side > sideRun:
 		return fmt.Errorf("invalid separation: %d, side %d", s.Before, s.Side)
 	case s.Born < 0 || s.Born >= answered || s.Chg < -entryN[L0] || s.Chg >= answered:
 		return fmt.Errorf("invalid age: born %d, changed %d, of %d", s.Born, s.Chg, answered)

@@ -20,12 +20,29 @@ func (d *draft) layOut(keep int) []Entry {
 	} else {
 		out = d.rebuild(out)
 	}
+	first := d.firstMark(out)
+	if first > keep {
+		out[first-1].BlockEnd = true
+	}
 	closeBlocks(out, keep)
 	seal(out, max(keep-1, 0))
 	if !d.Cache.Automatic {
-		setMarks(out, [maxMarks]int{leadEnd(out), conversationStart(out), keep, len(out)}, d.Cache.Minimum)
+		setMarks(out, [maxMarks]int{first, conversationStart(out), keep, len(out)}, d.Cache.Minimum)
 	}
 	return out
+}
+
+// firstMark returns the length of the prefix that gets the first mark: the leading system part, or in a request with a run
+// the part of the run that is the same as in the last request, which is likely to stay.
+func (d *draft) firstMark(entries []Entry) int {
+	n := conversationStart(entries)
+	if n == len(entries) || !entries[n].Run {
+		return leadEnd(entries)
+	}
+	for n < len(entries) && entries[n].Run && entries[n].chg < d.now {
+		n++
+	}
+	return n
 }
 
 // room returns the maximum number of entries after old[:keep].
@@ -51,15 +68,25 @@ func (d *draft) extend(out []Entry) []Entry {
 }
 
 // rebuild lays out everything after a cut. Content that changed longest ago comes first, so that the next cut can keep
-// a long prefix.
+// a long prefix. Nothing comes between the items of a run: after a cut inside of it its rest comes first, otherwise it
+// directly precedes the messages.
 func (d *draft) rebuild(out []Entry) []Entry {
 	keep := len(out)
 	answered, asked := d.unsent(keep)
+	run := answered[:runLength(answered)]
+	inside := keep > 0 && d.old[keep-1].Run
+	if inside {
+		out = d.addMessages(out, run)
+	}
 	out = d.addMissing(out, d.lead, keep)
 	aside, diffs := d.texts(keep)
 	aside = d.addMissing(aside, d.notes, keep)
 	slices.SortStableFunc(aside, func(a, b Entry) int { return a.chg - b.chg })
-	for _, e := range d.addMessages(nil, answered) {
+	if len(run) > 0 && !inside {
+		out = d.addMessages(append(append(out, aside...), diffs...), answered)
+		return d.addMessages(out, asked)
+	}
+	for _, e := range d.addMessages(nil, answered[len(run):]) {
 		for len(aside) > 0 && aside[0].chg <= e.chg {
 			out, aside = append(out, aside[0]), aside[1:]
 		}
@@ -67,6 +94,15 @@ func (d *draft) rebuild(out []Entry) []Entry {
 	}
 	out = append(append(out, aside...), diffs...)
 	return d.addMessages(out, asked)
+}
+
+// runLength returns how many of the leading items are a run.
+func runLength(items []*Item) int {
+	n := 0
+	for n < len(items) && items[n].Run {
+		n++
+	}
+	return n
 }
 
 // unsent returns the messages that old[:keep] does not show, split into those up to the last reply and the user's new
@@ -93,7 +129,7 @@ func (d *draft) messageChg(it *Item) int {
 	if d.messageEntries == nil {
 		d.messageEntries = make(map[string]*Entry)
 		for i := range d.old {
-			if e := &d.old[i]; e.Kind.inConversation() {
+			if e := &d.old[i]; e.inStream() {
 				d.messageEntries[e.Key] = e
 			}
 		}

@@ -10,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"strata/filecontext"
@@ -146,6 +148,12 @@ func (s *State) build(ctx context.Context, tools []llm.Tool) (Built, error) {
 	if err != nil {
 		return Built{}, err
 	}
+	state, back := state.returned(&c)
+	if !back.Empty() {
+		if c, err = state.collect(ctx, tools); err != nil {
+			return Built{}, err
+		}
+	}
 	fitted, err := fit.Fit(ctx, state.fitting(&c))
 	if err != nil {
 		return Built{}, err
@@ -154,7 +162,29 @@ func (s *State) build(ctx context.Context, tools []llm.Tool) (Built, error) {
 	if err != nil {
 		return Built{}, err
 	}
-	return state.render(ctx, &c, &p, &fitted, tools)
+	b, err := state.render(ctx, &c, &p, &fitted, tools)
+	b.Changes.Returned, b.Changes.Files = back.Returned, append(back.Files, b.Changes.Files...)
+	return b, err
+}
+
+// returned returns the state with the documents and files for which there is room again, and the changes that make them
+// whole. In a request without earlier messages they may fill the room.
+func (s State) returned(c *collected) (State, fit.Changes) {
+	kept, room := s.Kept(), s.Capacity(s.Room())
+	if len(s.View) <= 1 && s.Summary.Text == "" {
+		kept = room
+	}
+	changes := fit.Returning(c.absent, fit.Size(c.items)+s.separators(c.items), kept, room)
+	s.Truncated, s.Files = maps.Clone(s.Truncated), slices.Clone(s.Files)
+	for _, d := range changes.Returned {
+		delete(s.Truncated, d.Name)
+	}
+	for _, f := range changes.Files {
+		i := slices.IndexFunc(s.Files, func(e filecontext.Entry) bool { return e.Path == f.Path })
+		s.Files[i].State, s.Files[i].Reason = f.State()
+		s.Files[i].Range = f.Lines
+	}
+	return s, changes
 }
 
 // read reads messages of the session.
@@ -206,11 +236,11 @@ func (s *State) loopView() *loop.View {
 func (s *State) fitting(c *collected) fit.Request {
 	return fit.Request{
 		Items: c.items, Files: c.files, Told: c.told, Omitted: s.Omitted, Budget: &s.Profile.Budget,
-		Limit: s.Capacity(s.Room()), Goal: s.Capacity(int(float64(s.Room()) * fit.KeepShare)), Between: s.separators,
+		Limit: s.Capacity(s.Room()), Goal: s.Kept(), Between: s.separators,
 		History: s.Capacity(s.Profile.Budget.HistoryTokens), Bytes: content.RequestBytes(&s.Model),
 		Counter: s.Counter, Cache: s.Cache, Pictures: s.Pictures, Read: s.read, Name: s.fileName,
 		Log: s.Log.With(slog.String("session", s.Session)), Documents: s,
-		Notes: s.notes,
+		Notes: s.notes, FailureWords: s.Profile.Compaction.FailureWords,
 	}
 }
 

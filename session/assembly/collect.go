@@ -25,6 +25,7 @@ type collected struct {
 	told      map[string]string // availability of files, as the notes tell it
 	refreshed []filecontext.Change
 	omitted   []fit.Omitted // already, for whatever reason
+	absent    []fit.Absent
 }
 
 // omit notes what the request omits.
@@ -53,6 +54,9 @@ func (s *State) collect(ctx context.Context, tools []llm.Tool) (collected, error
 	for i := range c.files {
 		if omitted, ok := fit.OmittedFile(&c.files[i], func(e filecontext.Entry) int { return s.Cache.Of(e, s.Counter).Tokens }); ok {
 			c.omit(omitted)
+			whole, _ := fit.Whole(&c.files[i])
+			it := fit.Item{Item: stability.Item{Key: omitted.Key}, Priority: omitted.Score, Since: int64(whole.Since)}
+			c.absent = append(c.absent, fit.Absent{Item: it, Missing: omitted.Tokens, File: &whole})
 		}
 	}
 	talk := fit.Conversation(s.View)
@@ -131,15 +135,16 @@ func (s *State) rules(ctx context.Context, c *collected) (history.Document, bool
 func (s *State) shownDocument(c *collected, d history.Document) (it fit.Item, shown bool) {
 	it = s.Item(d, len(s.Body(&d)))
 	cut, was := s.Truncated[d.Name]
-	if !was || cut.Version != fit.DocumentVersion(&d) {
+	if !was || cut.Version != fit.DocumentVersion(&d) || cut.Keep >= len(s.Body(&d)) {
 		return it, true
 	}
-	omitted := fit.Omitted{Key: it.Key, Tokens: it.Tokens, Reason: fit.ReasonBudget, Score: d.Priority}
+	whole, omitted := it, fit.Omitted{Key: it.Key, Tokens: it.Tokens, Reason: fit.ReasonBudget, Score: d.Priority}
 	if cut.Keep > 0 {
 		part := s.Item(d, min(cut.Keep, len(s.Body(&d))))
 		omitted.Tokens, omitted.Reason, it = it.Tokens-part.Tokens, fit.ReasonTruncated, part
 	}
 	c.omit(omitted)
+	c.absent = append(c.absent, fit.Absent{Item: whole, Missing: omitted.Tokens, Document: history.DocumentCut{Name: d.Name, Version: cut.Version, Keep: len(s.Body(&d))}})
 	return it, cut.Keep > 0
 }
 
@@ -167,6 +172,8 @@ func (s *State) Item(d history.Document, keep int) fit.Item {
 	it := fit.TextItem(fit.DocumentPrefix+d.Name, stability.Document, text, s.Counter)
 	it.Priority, it.Document, it.Whole = d.Priority, &d, fit.Untrimmed(&s.Profile.Budget, d.Name)
 	it.Pinned = d.Pinned || needed || it.Whole
+	it.Required = s.Phase != nil && slices.Contains(s.Phase.Required, d.Name)
+	it.Unit = s.showsUnit(&d)
 	return it
 }
 
@@ -249,7 +256,7 @@ func (s *State) unitItems(c *collected, others int) []fit.Item {
 		case !shown:
 		case sent[it.Key] == it.Hash, it.Size() <= room:
 			room -= it.Size()
-			it.Since, it.Unit = int64(d.Order), true
+			it.Since = int64(d.Order)
 			items = append(items, it)
 		default:
 			c.omit(fit.Omitted{Key: it.Key, Tokens: it.Tokens, Reason: fit.ReasonBudget, Score: it.Priority})

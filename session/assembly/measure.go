@@ -5,6 +5,7 @@ import (
 
 	"strata/history"
 	"strata/llm"
+	"strata/session/fit"
 	"strata/session/profile"
 	"strata/tokens"
 )
@@ -20,7 +21,8 @@ type Measure struct {
 // quarter, since some models can write nearly as much as they can read.
 func Reserve(m *llm.Model) int { return min(m.MaxOutput, m.Window/4) }
 
-// Narrowed returns a model with no more window and reply than a profile's budget gives it.
+// Narrowed returns a model with no more window and reply than a profile's budget gives it. A window with a reserve leaves
+// that to the reply: a larger reply would make requests too large before a compaction is due.
 func Narrowed(m llm.Model, b *profile.Budget) llm.Model {
 	if b.ContextWindow > 0 {
 		m.Window = min(m.Window, b.ContextWindow)
@@ -28,11 +30,17 @@ func Narrowed(m llm.Model, b *profile.Budget) llm.Model {
 	if b.ReservedOutput > 0 {
 		m.MaxOutput = min(m.MaxOutput, b.ReservedOutput)
 	}
+	if reserve := b.Reserve.Of(m.Window); reserve > 0 {
+		m.MaxOutput = min(m.MaxOutput, reserve)
+	}
 	return m
 }
 
 // Room returns how many of the provider's tokens the input may have.
 func (m *Measure) Room() int { return m.Model.Window - Reserve(&m.Model) }
+
+// Kept returns how many counted tokens of the input remain after an eviction.
+func (m *Measure) Kept() int { return m.Capacity(int(float64(m.Room()) * fit.KeepShare)) }
 
 // Calibrated returns counted tokens as the model's provider would report them, as far as that was learned of the model and
 // of the last request.

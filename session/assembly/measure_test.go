@@ -19,6 +19,8 @@ func TestNarrowedModels(t *testing.T) {
 		{profile.Budget{ContextWindow: 200_000}, 100_000, 10_000},
 		{profile.Budget{ReservedOutput: 4_000}, 100_000, 4_000},
 		{profile.Budget{ReservedOutput: 20_000}, 100_000, 10_000},
+		{profile.Budget{Reserve: profile.Reserve{Percent: 5}}, 100_000, 5_000},
+		{profile.Budget{Reserve: profile.Reserve{Percent: 20}}, 100_000, 10_000},
 	} {
 		if m := Narrowed(llm.Model{Window: 100_000, MaxOutput: 10_000}, &tt.budget); m.Window != tt.window || m.MaxOutput != tt.most {
 			t.Errorf("%+v: a window of %d, replies of %d", tt.budget, m.Window, m.MaxOutput)

@@ -135,7 +135,7 @@ func (r *renderer) loadMessages(ctx context.Context, seqs []int64) error {
 // entry adds one entry of the plan to the request. Texts are gathered until their block ends.
 func (r *renderer) entry(e *stability.Entry) error {
 	mark := markOf(r.plan.Plan, e)
-	r.begun = r.begun || !leads(e.Kind)
+	r.begun = r.begun || !leads(e.Kind) || e.Run
 	r.separate(e)
 	if e.Kind == stability.Message {
 		r.batch(r.byKey[e.Key].Messages, mark)

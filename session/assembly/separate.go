@@ -31,11 +31,12 @@ func separationTokens(counter *tokens.Counter, s stability.Separation) int {
 
 // separators returns how many tokens the replies that separate items have at most: that depends on their order.
 func (s *State) separators(items []fit.Item) int {
-	summaries, prompts, open := 0, 0, false
+	alone, prompts, open, run := 0, 0, false, false
 	for i := range items {
 		switch it := &items[i]; {
-		case it.Alone:
-			summaries++
+		case it.Alone, it.Run && !run:
+			alone++
+			run = run || it.Run && !it.Alone
 		case it.Kind == stability.Message:
 			if it.User && open {
 				prompts++
@@ -43,5 +44,5 @@ func (s *State) separators(items []fit.Item) int {
 			open = it.User || it.Open
 		}
 	}
-	return 2*summaries*separationTokens(s.Counter, stability.Acknowledged) + prompts*separationTokens(s.Counter, stability.Unanswered)
+	return 2*alone*separationTokens(s.Counter, stability.Acknowledged) + prompts*separationTokens(s.Counter, stability.Unanswered)
 }

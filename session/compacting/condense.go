@@ -32,7 +32,7 @@ const maxCondensed = 8 << 20
 // number; ok is false if there is nothing to shorten. An error is one of reading messages.
 func Condense(ctx context.Context, s *assembly.State, rules *Rules, by Condensation, evicted []history.Viewed) (edit history.Edit, ok bool, err error) {
 	n := len(s.View)
-	if n == 0 || pendingCalls(s.View) || viewBytes(s.View) > maxCondensed {
+	if n == 0 || pendingCalls(s.View) || viewBytes(s.View)+headBytes(s.Evicted) > maxCondensed {
 		return history.Edit{}, false, nil
 	}
 	h, err := historyOf(ctx, s)
@@ -44,7 +44,7 @@ func Condense(ctx context.Context, s *assembly.State, rules *Rules, by Condensat
 		return history.Edit{}, false, nil
 	}
 	return history.Edit{
-		Kind: history.EditCompact, Reason: out.Plan.Reason, Messages: out.Plan.Drop, Summary: out.Summary, SummaryTokens: out.SummaryTokens,
+		Kind: history.EditCompact, Reason: out.Plan.Reason, Messages: covered(s, &out), Summary: out.Summary, SummaryTokens: out.SummaryTokens,
 		Strategy: rules.Strategy, SavedTokens: out.Before - out.After, Before: s.HistoryTokens, After: s.HistoryTokens - (out.Before - out.After),
 	}, true, nil
 }
@@ -54,6 +54,14 @@ func viewBytes(view []history.Viewed) int {
 	sum := 0
 	for i := range view {
 		sum += view[i].Bytes
+	}
+	return sum
+}
+
+func headBytes(heads []history.Head) int {
+	sum := 0
+	for i := range heads {
+		sum += heads[i].Bytes
 	}
 	return sum
 }
@@ -85,7 +93,7 @@ func byNeed(ctx context.Context, c *condensing) compaction.Outcome {
 		}
 	}
 	summary, err := compaction.NewSummarizer(nil, c.state.Counter, compaction.Limits{}).Summarise(ctx, compaction.Request{
-		Previous: h.Summary, Messages: leaving, Budget: c.numbers.SummaryBudgetTokens, Rewrite: true, Words: true,
+		Previous: h.Summary, Messages: slices.Concat(h.Evicted, leaving), Budget: c.numbers.SummaryBudgetTokens, Rewrite: true, Words: true,
 	})
 	if err != nil || len(ids) == 0 {
 		return none

@@ -108,7 +108,8 @@ type run struct {
 	stopped    bool // the server stops it
 	abandoned  bool // it must not be applied: the position after the newest message belongs to a result that is not stored
 	waiters    []func(Result, error)
-	copies     copies // of files, once it is done
+	copies     copies   // of files, once it is done
+	covered    []string // ids of the messages that it removes or summarizes, once it is done
 }
 
 // Compact compacts the history now, and replies when that is done. If a compaction is under way the reply is its result.
@@ -149,7 +150,7 @@ func (d *Driver) WhenDue() {
 	if !need.Due || d.waitsFor(&state, &need) != "" {
 		return
 	}
-	if _, err := d.start(Request{Strategy: rules.Strategy}, false); err != nil {
+	if _, err := d.start(Request{Strategy: rules.Strategy}, need.asked); err != nil {
 		d.log.Warn("compaction not started", slog.Any("error", err))
 	}
 }
@@ -163,7 +164,7 @@ func (d *Driver) waitsFor(state *assembly.State, need *Need) string {
 		return waitsForResults
 	case !need.shortens:
 		return waitsForHistory
-	case !d.backoff.Allows(state.HistoryTokens):
+	case !need.pressing && !d.backoff.Allows(state.HistoryTokens):
 		return waitsForGrowth
 	}
 	return ""
@@ -197,7 +198,7 @@ func (d *Driver) start(req Request, asked bool) (*run, error) {
 		defer close(ended)
 		outcome := d.work(ctx, j)
 		d.box.Tell(func() {
-			r.copies = j.copies
+			r.copies, r.covered = j.copies, covered(&j.state, &outcome)
 			d.done(r, outcome, j.calls)
 		}, nil)
 		return outcome.Result
@@ -267,7 +268,7 @@ func (d *Driver) apply(r *run, outcome compaction.Outcome, calls []history.Call,
 		return
 	}
 	edit := history.Edit{
-		ID: d.services.NewID("edit_"), Kind: history.EditCompact, At: d.services.Now(), Reason: outcome.Plan.Reason, Messages: outcome.Plan.Drop,
+		ID: d.services.NewID("edit_"), Kind: history.EditCompact, At: d.services.Now(), Reason: outcome.Plan.Reason, Messages: r.covered,
 		Patches: r.copies.patches, SavedChars: r.copies.chars,
 		Summary: outcome.Summary, SummaryTokens: outcome.SummaryTokens, Strategy: r.strategy, SavedTokens: outcome.Before - outcome.After,
 	}

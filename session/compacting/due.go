@@ -96,6 +96,8 @@ func historyRoom(s *assembly.State) int {
 type Need struct {
 	compaction.Fill      // in the strategy's unit; tokens are counted ones
 	shortens        bool // a compaction would remove messages
+	asked           bool // as if asked for: due by its size, however few steps it has
+	pressing        bool // due whatever became of earlier compactions
 }
 
 // NeedOf asks the strategy in force whether a compaction of a state's history is due. That needs no texts.
@@ -104,9 +106,17 @@ func NeedOf(s *assembly.State, rules *Rules) Need {
 	if err != nil || !s.Profile.Compaction.Enabled {
 		return Need{}
 	}
-	c, h := compaction.New(strategy, numbers(s, rules, rules.Strategy, false), nil), outline(s)
-	need := Need{Fill: c.Fill(h)}
-	need.shortens = need.Due && c.Shortens(h)
+	n, h := numbers(s, rules, rules.Strategy, false), outline(s)
+	need := Need{Fill: compaction.New(strategy, n, nil).Fill(h)}
+	need.pressing = need.Unit == compaction.Steps && n.MaxSteps > 0 && need.Size > n.MaxSteps
+	if need.Unit == compaction.Steps && !n.NoSummary {
+		size := compaction.Fill{Size: h.Tokens(), Trigger: n.RoomTokens, Unit: compaction.Tokens, Due: h.Tokens() > n.RoomTokens}
+		if size.Percent() > need.Percent() { // the next request would evict steps that no summary covers
+			need.Fill, need.asked = size, true
+		}
+	}
+	n.Asked = need.asked
+	need.shortens = need.Due && compaction.New(strategy, n, nil).Shortens(h)
 	return need
 }
 
@@ -119,6 +129,18 @@ func (n *Need) triggerShown(s *assembly.State) int {
 		return mostTokens(s) // as it was set, not converted there and back
 	}
 	return s.Calibrated(n.Trigger)
+}
+
+// covered returns the messages that a compaction removes, and with a summary those that left the history before without one.
+func covered(s *assembly.State, out *compaction.Outcome) []string {
+	if out.Summary == "" || len(s.Evicted) == 0 {
+		return out.Plan.Drop
+	}
+	ids := make([]string, 0, len(s.Evicted)+len(out.Plan.Drop))
+	for _, h := range s.Evicted {
+		ids = append(ids, h.ID)
+	}
+	return append(ids, out.Plan.Drop...)
 }
 
 // outline returns the history without its texts.

@@ -28,14 +28,75 @@ func TestTriggers(t *testing.T) {
 		"task: 64k less 27k":                  {"task", 64_000, 37_000},
 		"task: 128k less 30k":                 {"task", 128_000, 98_000},
 		"task: 200k less 40k":                 {"task", 200_000, 160_000},
-		"task: 100k less 40k":                 {"task", 100_000, 60_000},
-		"task: 1M less 20 %":                  {"task", 1_000_000, 800_000},
-		"task: 32k, 40k were more than half":  {"task", 32_000, 25_600},
+		"task: 32k less 20 %":                 {"task", 32_000, 25_600},
 		"phased, of the window that it takes": {"phased", 30_000, 18_000},
 		"phased":                              {"phased", 1_000_000, 20_000},
 	} {
 		if got := triggerOf(newStage(t, tc.profile, tc.window)); got != tc.want {
 			t.Errorf("%s: %d, want %d", name, got, tc.want)
+		}
+	}
+}
+
+// The reserve is the smaller of 40,000 tokens and 20 % of the window; from 400,000 on, 90 % of the window comes first.
+func TestP12TaskTriggersByTheSmallerReserve(t *testing.T) {
+	for window, want := range map[int]int{
+		80_000: 64_000, 100_000: 80_000, 200_000: 160_000, 300_000: 260_000, 400_000: 360_000, 1_000_000: 900_000,
+	} {
+		if got := triggerOf(newStage(t, "task", window)); got != want {
+			t.Errorf("a window of %d triggers at %d, want %d", window, got, want)
+		}
+	}
+}
+
+// The status shows the number at which the history is compacted: of phased its room beside the rest of the request, of loop
+// the iterations, and of task a request that still fits the window.
+func TestP15TheStatusShowsTheNumberThatRules(t *testing.T) {
+	statusOf := func(st *stage) Status {
+		state, rules := st.state(), st.rules()
+		var status Status
+		need := NeedOf(&state, &rules)
+		status.needs(&state, &need)
+		return status
+	}
+	grow := func(st *stage, exchanges, tokens int) {
+		for range exchanges {
+			st.ask("more")
+			st.answer(wordsOf(tokens))
+		}
+	}
+	phased := newStage(t, "phased", 200_000)
+	phased.beside = 26_000
+	grow(phased, 3, 10_000)
+	if s := statusOf(phased); s.NeedsCompaction || s.Unit != compaction.Tokens || s.TriggerTokens != 70_000 || s.PercentUsed != 42 {
+		t.Errorf("phased with a history of 30,000 in a room of 70,000: %+v", s)
+	}
+	phased.beside = 70_000
+	if s := statusOf(phased); !s.NeedsCompaction || s.TriggerTokens != 26_000 || s.PercentUsed != 115 {
+		t.Errorf("phased with a history of 30,000 in a room of 26,000: %+v", s)
+	}
+	phased.profile.Budget.ContextWindow = 12_000
+	phased.beside = 4_000
+	phased.messages = nil
+	grow(phased, 1, 5_500)
+	if s := statusOf(phased); !s.NeedsCompaction || s.TriggerTokens != 5_000 {
+		t.Errorf("phased with a history of 5,500 in a room of 5,000, below 60 %% of the window: %+v", s)
+	}
+
+	loop := newStage(t, "loop", 200_000)
+	grow(loop, 5, 10_000)
+	if s := statusOf(loop); s.NeedsCompaction || s.Unit != compaction.Iterations || s.Size != 5 || s.Trigger != 6 || s.TriggerTokens != 0 || s.PercentUsed != 83 {
+		t.Errorf("loop with 5 iterations: %+v", s)
+	}
+	grow(loop, 1, 1)
+	if s := statusOf(loop); !s.NeedsCompaction || s.Size != 6 || s.PercentUsed != 100 {
+		t.Errorf("loop with 6 iterations: %+v", s)
+	}
+
+	for _, window := range []int{8_000, 64_000, 80_000, 100_000, 128_000, 200_000, 400_000, 1_000_000} {
+		st := newStage(t, "task", window)
+		if state := st.state(); state.Room() < statusOf(st).TriggerTokens {
+			t.Errorf("task in a window of %d: the trigger of %d exceeds the room of %d", window, statusOf(st).TriggerTokens, state.Room())
 		}
 	}
 }

@@ -123,15 +123,15 @@ and older ones 300 (brief_chars). The open iteration, which is the newest prompt
 	},
 	{
 		name: "task", profile: "task", window: 10_000, reported: 8_201,
-		about: `The window is 10,000 tokens. A compaction is due at min(90 % of 10,000, 10,000 minus the reserve) = 8,000: a reserve of
-40,000 would exceed half of the window, so it is 20 % of the window, 2,000. There are two copies of lexer.go, and the older
+		about: `The window is 10,000 tokens. A compaction is due at min(90 % of 10,000, 10,000 minus the reserve) = 8,000: the reserve is
+the smaller of 40,000 and 20 % of the window, 2,000. There are two copies of lexer.go, and the older
 one is removed first. It has less than 30 % of the characters (dedupe_suffices_percent), so half of the pairs after the
 first pair are removed too, because the history has less than twice its room.`,
 	},
 	{
 		name: "phased", profile: "phased", window: 200_000, reported: 8_351, phase: "implementation",
-		about: `The window is limited to 9,000 tokens, 1,000 of them for the reply, which leaves a room of 8,000. A compaction is due above
-min(20,000, 60 % of 9,000) = 5,400 tokens of history that also do not fit together with the other items. The first prompt, a
+		about: `The window is limited to 9,000 tokens, 1,000 of them for the reply, which leaves a room of 8,000. A compaction is due
+as soon as the history does not fit the room beside the other items. The first prompt, a
 marker with the number of omitted messages, and the newest messages that fit 70 % of the room are kept. The documents of the
 phase are always kept. Two units are approved; the third is a draft and is not shown.`,
 		adjust: func(p *profile.Profile) { p.Budget.ContextWindow, p.Budget.ReservedOutput = 9_000, 1_000 },

@@ -97,21 +97,36 @@ func (j *job) measure(m llm.Model) assembly.Measure {
 	return assembly.Measure{Model: m, Calibrations: j.state.Calibrations, Drift: 1}
 }
 
-// historyOf reads the messages of the view.
+// historyOf reads the messages of the view, and those that were evicted from it without a summary.
 func historyOf(ctx context.Context, s *assembly.State) (compaction.History, error) {
-	messages, err := s.Messages(ctx, s.View)
-	if err != nil {
+	h := outline(s)
+	var err error
+	if h.Messages, err = texts(ctx, s, s.View, h.Messages); err != nil {
 		return compaction.History{}, err
 	}
-	h := outline(s)
+	evicted, found := make([]history.Viewed, len(s.Evicted)), make([]compaction.Message, len(s.Evicted))
+	for i, head := range s.Evicted {
+		evicted[i] = history.Viewed{Head: head}
+		found[i] = compaction.Message{ID: head.ID, Role: head.Role, Calls: head.HasCalls}
+	}
+	h.Evicted, err = texts(ctx, s, evicted, found)
+	return h, err
+}
+
+// texts reads what a plan and a summary see of messages, and adds it to found.
+func texts(ctx context.Context, s *assembly.State, view []history.Viewed, found []compaction.Message) ([]compaction.Message, error) {
+	messages, err := s.Messages(ctx, view)
+	if err != nil {
+		return nil, err
+	}
 	for i := range messages {
 		m := &messages[i]
-		h.Messages[i].Text, h.Messages[i].Failed = textOf(m), content.Failed(m)
+		found[i].Text, found[i].Failed = textOf(m), content.Failed(m)
 		if !s.Profile.Loop.Zero() {
-			h.Messages[i].Text = loop.Text(m, h.Messages[i].Text, &s.Profile.Loop)
+			found[i].Text = loop.Text(m, found[i].Text, &s.Profile.Loop)
 		}
 	}
-	return h, nil
+	return found, nil
 }
 
 // textOf returns what a plan and a summary see of a message: its text, and the arguments of tool calls.

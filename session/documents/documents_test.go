@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"strata/history"
+	"strata/session/profile"
 )
 
 func TestDocumentsAreByName(t *testing.T) {
@@ -37,6 +38,37 @@ func TestHasWord(t *testing.T) {
 		if hasWord(tc.text, tc.word) != tc.want {
 			t.Errorf("%q in %q: %v", tc.word, tc.text, !tc.want)
 		}
+	}
+}
+
+// The names of failed tests name units in the ways of test frameworks.
+func TestP14FailedTestsNameUnits(t *testing.T) {
+	for _, tc := range []struct {
+		text, word string
+		want       bool
+	}{
+		{"TestU3Something", "u3", true}, {"U2 handles lists", "u2", true}, {"u2: handles lists", "U2", true},
+		{"TestU31Something", "u3", false}, {"TestMenu3Something", "u3", false}, {"testU3", "u3", true}, {"TestURL", "rl", false},
+		{"ParserTest fails", "parser", true}, {"ParsersTest fails", "parser", false}, {"TestÄrger", "ärger", true},
+	} {
+		if hasWord(tc.text, tc.word) != tc.want {
+			t.Errorf("%q names %q: %v", tc.text, tc.word, !tc.want)
+		}
+	}
+	all, err := profile.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	phased := all["phased"]
+	phase, _ := phased.Phase("testing")
+	docs := []history.Document{
+		{Name: Failures, Text: failuresText([]Failure{{Name: "TestU3Something", Error: "wrong"}, {Name: "U2 handles lists", Error: "wrong"}})},
+		{Name: "u1", Status: StatusApproved, Implementation: "one", Order: 1}, {Name: "u2", Status: StatusApproved, Implementation: "two", Order: 2},
+		{Name: "u3", Status: "draft", Implementation: "three", Order: 3},
+	}
+	units := EarlierUnits(docs, &phase)
+	if len(units) != 2 || units[0].Name != "u3" || units[1].Name != "u2" {
+		t.Errorf("the failures bring %+v", units)
 	}
 }
 

@@ -56,22 +56,45 @@ func names(text string, d *history.Document) bool {
 	return hasWord(text, d.Name) || d.Path != "" && strings.Contains(text, d.Path)
 }
 
-// hasWord reports whether a text contains a word without a letter, a digit or an underline beside it.
+// hasWord reports whether a text contains a word, in any case: at the start of a word of the text or of a part of it in camel
+// case, and up to the end of one.
 func hasWord(text, word string) bool {
-	for at := 0; word != ""; {
-		i := strings.Index(text[at:], word)
-		if i < 0 {
-			break
+	if word == "" {
+		return false
+	}
+	var before rune
+	for at, r := range text {
+		if startsWord(before, r) {
+			if rest, ok := cutFold(text[at:], word); ok && endsWord(rest) {
+				return true
+			}
 		}
-		begin, end := at+i, at+i+len(word)
-		before, _ := utf8.DecodeLastRuneInString(text[:begin])
-		behind, _ := utf8.DecodeRuneInString(text[end:])
-		if !inWord(before) && !inWord(behind) {
-			return true
-		}
-		at = end
+		before = r
 	}
 	return false
+}
+
+// startsWord reports whether a word starts with r after before.
+func startsWord(before, r rune) bool {
+	return !inWord(before) || unicode.IsUpper(r) && !unicode.IsUpper(before)
+}
+
+// endsWord reports whether a word ends before rest.
+func endsWord(rest string) bool {
+	next, _ := utf8.DecodeRuneInString(rest)
+	return rest == "" || !inWord(next) || unicode.IsUpper(next)
+}
+
+// cutFold returns text without a prefix that has the letters of word, in any case.
+func cutFold(text, word string) (rest string, ok bool) {
+	for _, want := range word {
+		r, size := utf8.DecodeRuneInString(text)
+		if size == 0 || unicode.ToLower(r) != unicode.ToLower(want) {
+			return "", false
+		}
+		text = text[size:]
+	}
+	return text, true
 }
 
 func inWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }

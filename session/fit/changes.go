@@ -17,17 +17,25 @@ type Changes struct {
 	Truncate  []history.Patch
 	Files     []FileChange
 	Documents []history.DocumentCut
+	Returned  []history.DocumentCut // of documents that are whole again, since there is room
 }
 
-// FileChange says which lines of a file are still shown; the zero range: none.
+// FileChange says which lines of a file are still shown; the zero range: none. If Returns is set the file shows again as
+// much as was requested.
 type FileChange struct {
-	Path  string
-	Lines filecontext.Range
+	Path    string
+	Lines   filecontext.Range
+	Returns bool
 }
 
 // State returns the state of the file after the change, and the reason.
 func (c *FileChange) State() (filecontext.State, string) {
-	if c.Lines.IsWhole() {
+	switch {
+	case c.Returns && c.Lines.IsWhole():
+		return filecontext.Full, ReasonReturned
+	case c.Returns:
+		return filecontext.Partial, ReasonReturned
+	case c.Lines.IsWhole():
 		return filecontext.SummaryOnly, ReasonBudget
 	}
 	return filecontext.Partial, ReasonTruncated
@@ -35,12 +43,15 @@ func (c *FileChange) State() (filecontext.State, string) {
 
 // Empty reports whether nothing changes.
 func (c *Changes) Empty() bool {
-	return len(c.Dedupe)+len(c.Evict)+len(c.Truncate)+len(c.Files)+len(c.Documents) == 0
+	return len(c.Dedupe)+len(c.Evict)+len(c.Truncate)+len(c.Files)+len(c.Documents)+len(c.Returned) == 0
 }
 
 // Edits returns the changes of the conversation and of documents as edits of the view, without ids and sequence numbers.
 func (c *Changes) Edits() []history.Edit {
 	var edits []history.Edit
+	if len(c.Returned) > 0 {
+		edits = append(edits, history.Edit{Kind: history.EditTruncate, Reason: ReasonReturned, Documents: c.Returned})
+	}
 	if len(c.Dedupe) > 0 {
 		edits = append(edits, history.Edit{
 			Kind: history.EditDedupe, Reason: ReasonBudget, Patches: c.Dedupe, SavedTokens: Saved(c.Dedupe), SavedChars: c.Chars,
@@ -82,6 +93,9 @@ const (
 	ReasonDuplicate = "duplicate"
 	ReasonTruncated = "cut_to_fit"
 )
+
+// ReasonReturned is the reason for which a request contains again what an earlier one omitted.
+const ReasonReturned = "room_again"
 
 // Omitted names something that a request omits, and why.
 type Omitted struct {
@@ -153,16 +167,28 @@ func omittedByPatches(message string, patches []history.Patch) (all []Omitted) {
 
 // OmittedFile names a file that shows less of itself because the whole did not fit; ok is false for another one.
 func OmittedFile(e *filecontext.Entry, tokens func(filecontext.Entry) int) (o Omitted, ok bool) {
-	summary := e.State == filecontext.SummaryOnly && e.Reason == ReasonBudget
-	part := e.State == filecontext.Partial && e.Reason == ReasonTruncated
-	if e.Problem != "" || !summary && !part {
+	whole, ok := Whole(e)
+	if !ok || e.Problem != "" {
 		return Omitted{}, false
 	}
-	whole := *e
-	whole.State, whole.Range = filecontext.Full, filecontext.Range{}
 	missing := tokens(whole)
-	if part {
+	if e.State == filecontext.Partial {
 		missing -= tokens(*e)
 	}
 	return Omitted{Key: FilePrefix + e.Path, Tokens: max(missing, 0), Reason: e.Reason, Score: FilePriority(e)}, true
+}
+
+// Whole returns a file as it was requested if it shows less of itself because that did not fit; ok is false for another
+// one.
+func Whole(e *filecontext.Entry) (whole filecontext.Entry, ok bool) {
+	summary := e.State == filecontext.SummaryOnly && e.Reason == ReasonBudget
+	part := e.State == filecontext.Partial && e.Reason == ReasonTruncated
+	if !summary && !part {
+		return *e, false
+	}
+	back := FileChange{Path: e.Path, Lines: e.Wanted, Returns: true}
+	whole = *e
+	whole.State, whole.Reason = back.State()
+	whole.Range, whole.Wanted = e.Wanted, filecontext.Range{}
+	return whole, true
 }

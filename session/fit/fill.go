@@ -66,6 +66,10 @@ func (f *fitter) fitHistory(ctx context.Context) error {
 	if err := f.dedupe(ctx); err != nil || historySize(f.items) <= f.History {
 		return err
 	}
+	if err := f.findFailures(ctx); err != nil {
+		return err
+	}
+	rank(f.items, f.Budget)
 	goal := int(float64(f.History) * KeepShare)
 	order := slices.DeleteFunc(evictable(f.items, goal), func(i int) bool { return !isHistory(&f.items[i]) })
 	f.fill(order, goal+f.size()-historySize(f.items), goal)

@@ -24,7 +24,9 @@ type Request struct {
 	Told    map[string]string   // availability of files, as the notes among the items tell it
 	Untold  []string            // keys of evicted notes
 	Omitted int                 // messages that the view omits already
-	Budget  *profile.Budget
+
+	FailureWords []string // that tell of a failed step
+	Budget       *profile.Budget
 
 	Limit, Goal int // counted tokens: what fits, and how far an eviction goes
 	History     int // counted tokens of the conversation; 0 for no limit of its own
@@ -120,6 +122,10 @@ func Dedupe(ctx context.Context, r Request) (Result, error) {
 
 // evict removes items by their profile's order until the goal is reached.
 func (f *fitter) evict(ctx context.Context) error {
+	if err := f.findFailures(ctx); err != nil {
+		return err
+	}
+	rank(f.items, f.Budget)
 	if !f.fillsGreedily() {
 		f.prune()
 		return nil
@@ -131,8 +137,9 @@ func (f *fitter) evict(ctx context.Context) error {
 	return nil
 }
 
-// prune evicts items, the lowest priority and the oldest of equal ones first. Files larger than the goal are truncated
-// afterwards; half of the goal is kept for them.
+// prune evicts items, the lowest priority and the oldest of equal ones first, until the goal is reached. In a profile with
+// shares the goal is one of messages only: earlier units and other items are evicted only until the request fits. Files
+// larger than the goal are truncated afterwards; half of the goal is kept for them.
 func (f *fitter) prune() {
 	left, gone := f.size(), make(map[int]bool)
 	large := 0
@@ -143,14 +150,19 @@ func (f *fitter) prune() {
 		}
 	}
 	left += large
-	rank(f.items, f.Budget)
+	shares, shedding := len(f.Budget.Shares) > 0, false
 	for _, i := range evictable(f.items, f.Goal) {
-		if left <= f.Goal {
-			break
+		it, most := &f.items[i], f.Goal
+		if shares && (it.Kind != stability.Message || !shedding) {
+			most = f.Limit
 		}
-		left -= f.items[i].Size()
+		if left <= most {
+			continue
+		}
+		shedding = shedding || it.Kind == stability.Message
+		left -= it.Size()
 		gone[i] = true
-		f.logEvicted(&f.items[i], left)
+		f.logEvicted(it, left)
 	}
 	f.without(gone)
 }

@@ -38,6 +38,8 @@ type Item struct {
 	Priority int   // the lowest is evicted first
 	Pinned   bool  // never evicted
 	Unit     bool  // an earlier unit of work
+	Failed   bool  // a step that failed: evicted after the others
+	Required bool  // evicted only if nothing else can be: the phase requires it
 	Whole    bool  // truncated only if nothing else can be
 	Since    int64 // age among items of one kind and priority; the oldest has the lowest
 	Text     string
@@ -124,7 +126,7 @@ func identity(messages []history.Viewed) string {
 // showing returns the item with its messages as they are now.
 func (it *Item) showing(messages []history.Viewed) Item {
 	now := MessageItem(messages)
-	now.Priority = it.Priority
+	now.Priority, now.Failed = it.Priority, it.Failed
 	return now
 }
 

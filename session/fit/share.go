@@ -43,14 +43,14 @@ const (
 	rankMessage        // older messages
 	rankOver           // the rest: of categories above their share
 	rankRest
+	rankFailed   // steps that failed
+	rankRequired // documents that the phase requires
 )
 
-// rank sets the ranks of items. Without shares all have one rank.
+// rank sets the ranks of items. Without shares all have one rank, but for
+// failed steps and required documents.
 func rank(items []Item, budget *profile.Budget) {
 	all := budget.Shares
-	if len(all) == 0 {
-		return
-	}
 	used := make(map[string]int)
 	for i := range items {
 		used[ShareOf(all, items[i].Kind, items[i].Key)] += items[i].Size()
@@ -59,6 +59,12 @@ func rank(items []Item, budget *profile.Budget) {
 		it := &items[i]
 		name := ShareOf(all, it.Kind, it.Key)
 		switch {
+		case it.Required:
+			it.rank = rankRequired
+		case it.Failed:
+			it.rank = rankFailed
+		case len(all) == 0:
+			it.rank = rankRest
 		case it.Unit:
 			it.rank = rankUnit
 		case it.Kind == stability.Message:

@@ -53,10 +53,14 @@ func largest(items []Item) int {
 	return largest
 }
 
-// before reports whether p is truncated before q: an item that has to stay whole last, otherwise the larger one.
+// before reports whether p is truncated before q: an item that has to stay whole last, a required one before these,
+// otherwise the larger one.
 func before(p, q *Item) bool {
 	if p.Whole != q.Whole {
 		return q.Whole
+	}
+	if p.Required != q.Required {
+		return q.Required
 	}
 	return p.Size() > q.Size()
 }

@@ -14,6 +14,10 @@ const (
 	promiseKept   = "<promise>COMPLETE</promise>"
 )
 
+// asksForMarks asks the model for the marks. It belongs to the instructions, since the system prompt can be the user's own.
+const asksForMarks = "Report newly completed work in " + progressOpen + "…" + progressClose + ". After you have verified that the goal is reached, reply with " +
+	promiseKept + "."
+
 // The limits of what is taken from a reply's marks.
 const (
 	maxMarkers     = 20

@@ -22,8 +22,9 @@ import (
 // do not change while it stays, except the state, so that a prompt cache keeps them.
 const (
 	goalName         = "goal"         // document; without it goalKey shows the user's first message
-	instructionsName = "instructions" // document
+	instructionsName = "instructions" // document; without it instructionsKey asks for the marks
 	goalKey          = "loop:goal"
+	instructionsKey  = "loop:instructions"
 	recentKey        = "loop:recent" // heading of the newest iterations
 	stateKey         = "loop:state"
 	iterationPrefix  = "iteration:" // one of the newest iterations, by the id of its first message
@@ -98,7 +99,7 @@ func (v *View) Items(ctx context.Context, others, talk []fit.Item) (items, open 
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	instructions := withKey(others, fit.DocumentPrefix+instructionsName)
+	instructions := v.instructions(others)
 	rest := slices.DeleteFunc(slices.Clone(others), func(it fit.Item) bool {
 		return it.Key == fit.DocumentPrefix+goalName || it.Key == fit.DocumentPrefix+instructionsName
 	})
@@ -109,7 +110,11 @@ func (v *View) Items(ctx context.Context, others, talk []fit.Item) (items, open 
 		return nil, nil, nil, err
 	}
 	state := v.state(append(told, done...))
-	return slices.Concat(rest, goal, summary, briefs, recent, state, instructions), open, omitted, nil
+	run := slices.Concat(goal, summary, briefs, recent, state, instructions)
+	for i := range run {
+		run[i].Run = true
+	}
+	return slices.Concat(rest, run), open, omitted, nil
 }
 
 // withKey returns the items with the key.
@@ -119,6 +124,17 @@ func withKey(items []fit.Item, key string) []fit.Item {
 		return nil
 	}
 	return items[i : i+1]
+}
+
+// instructions returns the instructions: the document of that name, which also asks for the marks, or that alone.
+func (v *View) instructions(items []fit.Item) []fit.Item {
+	if instructions := withKey(items, fit.DocumentPrefix+instructionsName); instructions != nil {
+		return instructions
+	}
+	text, _ := Document(v.Profile, history.Document{Name: instructionsName}, v.Counter)
+	it := v.item(instructionsKey, text)
+	it.Pinned = true
+	return []fit.Item{it}
 }
 
 // goal returns the goal of the loop: the document of that name, or the user's first message.
@@ -148,7 +164,7 @@ func (v *View) iteration(ctx context.Context, e *exchange) (iteration, error) {
 	return iterationOf(e.number, messages, v.Profile), nil
 }
 
-// item returns an item of the view. It is laid out like a document: it may leave without a rebuild of what follows.
+// item returns an item of the view.
 func (v *View) item(key, text string) fit.Item {
 	return fit.TextItem(key, stability.Document, text, v.Counter)
 }
@@ -272,22 +288,26 @@ func newestOf(label string, all []string, most int, separator string) []string {
 	return []string{label + strings.Join(all, separator)}
 }
 
-// Document returns a document as a loop shows it; ok is false for a document that a loop shows like any other profile.
+// Document returns a document as a loop shows it; ok is false for a document that a loop shows like any other profile. The
+// instructions end with a request for the marks.
 func Document(l *profile.Loop, d history.Document, counter *tokens.Counter) (text string, ok bool) {
-	heading, most := "", 0
 	switch {
 	case l.Zero():
 		return "", false
 	case d.Name == goalName:
-		heading, most = "# Goal\n\n", l.GoalTokens
+		return "# Goal\n\n" + bounded(d.Text, l.GoalTokens, counter) + "\n", true
 	case d.Name == instructionsName:
-		heading, most = "# Instructions\n\n", l.InstructionsTokens
-	default:
-		return "", false
+		own := bounded(d.Text, max(l.InstructionsTokens-counter.Count(asksForMarks), 0), counter)
+		return "# Instructions\n\n" + paragraphs([]string{own, asksForMarks}) + "\n", true
 	}
-	body := strings.TrimRight(d.Text, "\n")
-	if all := counter.Count(body); all > most {
-		body = fit.Truncate(body, all, most, counter)
+	return "", false
+}
+
+// bounded returns a text of at most so many tokens, truncated if it has more.
+func bounded(text string, most int, counter *tokens.Counter) string {
+	text = strings.TrimRight(text, "\n")
+	if all := counter.Count(text); all > most {
+		return fit.Truncate(text, all, most, counter)
 	}
-	return heading + body + "\n", true
+	return text
 }

@@ -86,7 +86,7 @@ type Budget struct {
 type Reserve struct {
 	Windows []WindowReserve `yaml:"windows"` // for windows of exactly these sizes
 	Tokens  int             `yaml:"tokens"`  // for any other window
-	Percent int             `yaml:"percent"` // minimum for any other window
+	Percent int             `yaml:"percent"` // of any other window; if Tokens is also set, the smaller of the two applies
 }
 
 // WindowReserve is the reserve of one size of window, in tokens.
@@ -98,19 +98,19 @@ type WindowReserve struct {
 // Zero reports whether r reserves nothing.
 func (r *Reserve) Zero() bool { return len(r.Windows) == 0 && r.Tokens == 0 && r.Percent == 0 }
 
-// Of returns the reserve of a window, in tokens: the entry of Windows for its size, otherwise the larger of Tokens and
-// Percent. If that exceeds half of the window, Of returns Percent of the window.
+// Of returns the reserve of a window, in tokens: the entry of Windows for its size, otherwise the smaller of Tokens and
+// Percent, of those that are set.
 func (r *Reserve) Of(window int) int {
 	for _, w := range r.Windows {
 		if w.Window == window {
 			return w.Tokens
 		}
 	}
-	least := window * r.Percent / 100
-	if reserve := max(r.Tokens, least); reserve <= window/2 {
-		return reserve
+	share := window * r.Percent / 100
+	if r.Tokens == 0 || r.Percent == 0 {
+		return max(r.Tokens, share)
 	}
-	return least
+	return min(r.Tokens, share)
 }
 
 // Loop limits the parts of a loop's view. Tokens and characters are upper bounds.

@@ -98,11 +98,16 @@ func TestWith(t *testing.T) {
 func TestReserve(t *testing.T) {
 	r := all(t)["task"].Budget.Reserve
 	for window, want := range map[int]int{
-		64_000: 27_000, 128_000: 30_000, 200_000: 40_000, 100_000: 40_000, 80_000: 40_000, 400_000: 80_000, 1_000_000: 200_000,
+		64_000: 27_000, 128_000: 30_000, 200_000: 40_000, 100_000: 20_000, 80_000: 16_000, 400_000: 40_000, 1_000_000: 40_000,
 		79_999: 15_999, 32_000: 6_400, 0: 0,
 	} {
 		if got := r.Of(window); got != want {
 			t.Errorf("of %d are %d reserved, want %d", window, got, want)
+		}
+	}
+	for _, r := range []Reserve{{Tokens: 20_000}, {Percent: 20}} {
+		if got := r.Of(100_000); got != 20_000 {
+			t.Errorf("%+v reserves %d of 100,000", r, got)
 		}
 	}
 }

@@ -161,11 +161,18 @@ func (w *Workspace) ForgetBuffers() {
 	}
 }
 
-// Hide makes files that did not fit show less of themselves from now on.
+// Hide makes files that did not fit show less of themselves from now on, and those for which there is room again as much as
+// was requested.
 func (w *Workspace) Hide(changes []fit.FileChange) {
 	for _, c := range changes {
+		e, _ := w.files.Get(c.Path)
+		whole, _ := fit.Whole(&e)
 		state, reason := c.State()
-		if w.files.SetState(c.Path, state, reason, c.Lines) {
+		wanted := whole.Range
+		if c.Returns {
+			wanted = filecontext.Range{}
+		}
+		if w.files.Shorten(c.Path, state, reason, c.Lines, wanted) {
 			w.dirty[c.Path] = true
 		}
 	}

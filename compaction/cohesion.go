@@ -15,12 +15,13 @@ import (
 // Passages", Computational Linguistics 23(1), 1997: the words on both sides of each gap between exchanges
 // are compared. A gap is a boundary if the similarity is much lower than at the surrounding gaps.
 //
-// The history before a boundary can be dropped without a summary, so the thresholds are strict: a missed boundary is
-// better than a wrong one.
+// What precedes a boundary leaves the verbatim part, so the thresholds are strict: a missed boundary is better than a wrong
+// one. Only what people and the model wrote counts: logs and code repeat their words whatever the topic is.
 const (
 	sideExchanges = 3    // exchanges compared on each side of a gap
 	minWords      = 25   // on each side; fewer are not significant
 	minPeak       = 0.12 // similarity around a boundary: without cohesion there is no break
+	maxRecurring  = 0.1  // share of the words on one side of a boundary that the other side has
 	maxConfidence = 0.9  // of a boundary found by words
 )
 
@@ -40,7 +41,7 @@ func cohesion(shown []Message) Boundary {
 	cutoff := depthCutoff(depths)
 	for i := len(gaps) - 1; i >= 0; i-- {
 		peak, deep := depth(gaps, i)
-		if peak < minPeak || deep < cutoff || !sides.enough(i+1) {
+		if peak < minPeak || deep < cutoff || !sides.enough(i+1) || sides.recurring(i+1) > maxRecurring {
 			continue
 		}
 		if c := confidence(gaps[i], peak); c >= maxConfidence/2 {
@@ -115,11 +116,26 @@ func bags(shown []Message, starts []int) exchangeBags {
 			end = starts[i+1]
 		}
 		all[i] = make(bag)
-		for _, m := range shown[start:end] {
-			all[i].add(contentWords(head(m.Text, detectChars)))
+		for k := range shown[start:end] {
+			all[i].add(contentWords(head(written(&shown[start+k]), detectChars)))
 		}
 	}
 	return all
+}
+
+// written returns what a person or the model wrote: no code, no output of programs, and of a reply only its response to the
+// prompt.
+func written(m *Message) string {
+	var out strings.Builder
+	if m.Role == history.RoleTool {
+		return ""
+	}
+	for _, p := range passages(m) {
+		if p.form == prose && (p.lead || m.Role == history.RoleUser) {
+			out.WriteString(p.text() + "\n")
+		}
+	}
+	return out.String()
 }
 
 // around returns the words of the exchanges before (direction -1) or starting at (direction 1) the given index.
@@ -138,6 +154,25 @@ func (e exchangeBags) around(exchange, direction int) bag {
 // enough reports whether there are enough words on both sides of the gap before an exchange.
 func (e exchangeBags) enough(exchange int) bool {
 	return e.around(exchange, -1).words() >= minWords && e.around(exchange, 1).words() >= minWords
+}
+
+// recurring returns the share of the different words on the shorter side of the gap before an exchange that the other side
+// has too, of all exchanges. Exchanges about one topic can have few words in common, but not all of them.
+func (e exchangeBags) recurring(exchange int) float64 {
+	before, after, known := make(bag), make(bag), 0
+	for i, b := range e {
+		if i < exchange {
+			before.add(b)
+		} else {
+			after.add(b)
+		}
+	}
+	for word := range after {
+		if before[word] > 0 {
+			known++
+		}
+	}
+	return float64(known) / float64(max(min(len(before), len(after)), 1))
 }
 
 // similarities returns the cosine similarity of the words on both sides of each gap between exchanges.

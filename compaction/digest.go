@@ -1,273 +1,186 @@
 package compaction
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"strata/history"
 	"strata/tokens"
 )
 
-// defaultBudget is the budget of a summary without one in the request, in tokens: 500 words.
-const defaultBudget = maxWords * 4 / 3
+// defaultBudget is the budget of a summary without one in the request, in tokens.
+const defaultBudget = 667
 
-// byWords returns a digest: the most informative sentences and names of a conversation, selected by their words.
-// Equal requests have equal digests.
+// byWords returns a digest: the facts of a conversation that are most likely to be needed, selected without a model. Equal
+// requests have equal digests.
 func (s *Summarizer) byWords(r Request) string {
 	budget := r.Budget
 	if budget <= 0 {
 		budget = defaultBudget
 	}
 	budget = min(budget, s.counter.Count(r.Previous)+size(r.Messages)/2)
-	var c collection
-	c.previous(r.Previous)
-	for i := range r.Messages {
-		c.message(&r.Messages[i])
-	}
-	c.ends(r.Messages)
+	c := collect(r)
 	return c.digest(s.counter, budget)
 }
 
-// collection is a list of facts without duplicates.
-type collection struct {
-	facts []fact
-	known map[string]int // index in facts by kind and text
-	goal  bool
-	empty int // replies without text
-}
-
-// add adds a fact. It replaces an earlier one with the same text.
-func (c *collection) add(f fact) {
-	c.addAs(f, strings.ToLower(f.text))
-}
-
-// addAs adds a fact. It replaces an earlier one of the same kind that was added with the same alike.
-func (c *collection) addAs(f fact, alike string) {
-	if c.known == nil {
-		c.known = make(map[string]int)
+// render returns the sections of a digest, each in the order of the conversation.
+func render(picked []fact) string {
+	var sections [kinds][]string
+	inOrder := slices.SortedStableFunc(slices.Values(picked), func(a, b fact) int { return a.order - b.order })
+	for _, f := range inOrder {
+		sections[f.kind] = append(sections[f.kind], f.text)
 	}
-	f.order = len(c.facts)
-	key := fmt.Sprint(f.kind, alike)
-	if i, known := c.known[key]; known {
-		f.score = max(f.score, c.facts[i].score)
-		c.facts[i].score = 0 // the newer one replaces it
-	}
-	c.known[key] = f.order
-	c.facts = append(c.facts, f)
-}
-
-// previous adds the facts of an earlier digest, or the lines of a summary written by a model.
-func (c *collection) previous(summary string) {
-	section := kindNote
-	for line := range strings.Lines(summary) {
-		line = strings.TrimSpace(line)
-		if title, rest, ok := strings.Cut(line, ":"); ok && slices.Contains(titles[:], title) {
-			section = kind(slices.Index(titles[:], title))
-			line = strings.TrimSpace(rest)
-		}
-		c.line(section, strings.TrimPrefix(line, "- "))
-	}
-}
-
-// line adds a line of an earlier summary.
-func (c *collection) line(section kind, line string) {
-	switch {
-	case line == "":
-	case section == kindEarlier || section == kindLatest:
-		c.add(fact{kind: kindEarlier, text: line, score: hint})
-	case section == kindFile || section == kindName:
-		for item := range strings.SplitSeq(line, ", ") {
-			c.add(fact{kind: section, text: item, score: termScore(section)})
-		}
-	case section == kindGoal:
-		c.goal = true
-		c.add(fact{kind: kindGoal, text: line, score: surest})
-	default:
-		f, ok := judge(line, history.RoleAssistant)
-		if !ok || f.kind != section {
-			f = fact{kind: section, text: line, score: max(f.score, likely)}
-		}
-		if section == kindNote {
-			f.score = surest
-		}
-		c.add(f)
-	}
-}
-
-func termScore(section kind) int {
-	if section == kindFile {
-		return marked
-	}
-	return hint
-}
-
-func (c *collection) message(m *Message) {
-	if strings.TrimSpace(m.Text) == "" && m.Role == history.RoleAssistant && !m.Calls {
-		c.empty++
-	}
-	for _, f := range factsOf(m) {
-		alike := strings.ToLower(f.text)
-		if m.Role == history.RoleTool { // logs repeat an error with other numbers
-			alike = strings.Map(withoutDigits, alike)
-		}
-		c.addAs(f, alike)
-	}
-	for term := range terms(m.Text) {
-		if p, ok := pathIn(term); ok {
-			c.add(fact{kind: kindFile, text: p, score: pathScore(m)})
-		} else if isName(term) {
-			c.add(fact{kind: kindName, text: term, score: hint})
-		}
-	}
-}
-
-func withoutDigits(r rune) rune {
-	if unicode.IsDigit(r) {
-		return -1
-	}
-	return r
-}
-
-// pathScore returns a higher score for paths written by the user or the model than for those in tool output.
-func pathScore(m *Message) int {
-	if m.Role == history.RoleTool {
-		return hint
-	}
-	return marked
-}
-
-// ends adds the first and the last prompt and the last reply, each by its first sentence.
-func (c *collection) ends(messages []Message) {
-	if c.empty > 0 {
-		c.add(fact{kind: kindFailure, text: fmt.Sprintf("%d empty replies", c.empty), score: likely})
-	}
-	var prompt, reply string
-	for i := range messages {
-		sentence := opening(messages[i].Text)
+	var out strings.Builder
+	for k, lines := range sections {
 		switch {
-		case sentence == "":
-		case messages[i].Role == history.RoleUser:
-			if !c.goal {
-				c.goal = true
-				c.add(fact{kind: kindGoal, text: sentence, score: surest})
-			}
-			c.add(fact{kind: kindEarlier, text: sentence, score: hint})
-			prompt = sentence
-		case messages[i].Role == history.RoleAssistant:
-			reply = sentence
+		case len(lines) == 0:
+		case kind(k) == kindFile || kind(k) == kindName:
+			fmt.Fprintf(&out, "%s: %s\n", titles[k], strings.Join(lines, ", "))
+		case kind(k) == kindGoal:
+			fmt.Fprintf(&out, "%s: %s\n", titles[k], strings.Join(lines, " "))
+		default:
+			fmt.Fprintf(&out, "%s:\n- %s\n", titles[k], strings.Join(lines, "\n- "))
 		}
 	}
-	for _, sentence := range []string{prompt, reply} {
-		if sentence != "" {
-			c.add(fact{kind: kindLatest, text: sentence, score: likely})
-		}
-	}
+	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// opening returns the first sentence of a text.
-func opening(text string) string {
-	for sentence := range sentences(text) {
-		return sentence
-	}
-	return ""
+// The numbers by which facts are selected.
+const (
+	factWidth  = 260 // maximum length of a fact, in bytes
+	leastWorth = 0.1 // of a fact: with less it is omitted even if there is room
+	listShare  = 0.3 // of the budget, for the lists of files and names
+	sameShare  = 0.7 // share of subjects from which a fact says the same as another one
+
+	bytesPerToken = 4.0 // estimate for the cost of a fact
+	overhead      = 10  // tokens added to each cost: short facts are not at their full advantage
+	costWeight    = 0.8 // exponent of the cost: long ones are not at their full disadvantage
+)
+
+// selection picks facts that fit a budget.
+type selection struct {
+	counter *tokens.Counter
+	left    int
+	titled  [kinds]bool
+	picked  []fact
+	about   []map[string]bool // subjects of each picked fact
 }
 
-// widths are the candidate lengths for clipped facts, in bytes. The longest one at which the important facts fit is
-// used.
-var widths = []int{240, 180, 140, 110, 90, 75}
-
-// digest renders as many facts as fit the budget, the most important ones first.
+// digest renders the facts with the most worth for their cost.
 func (c *collection) digest(counter *tokens.Counter, budget int) string {
-	ranked := c.ranked()
-	picked := pick(ranked, width(ranked, budget), budget, counter)
-	for text := ""; ; picked = picked[:len(picked)-1] {
-		if text = render(picked); len(picked) == 0 || counter.Count(text) <= budget {
+	s := selection{counter: counter, left: budget}
+	if s.choose(c.ranked(leastWorth)); len(s.picked) == 0 {
+		s.choose(c.ranked(0))
+	}
+	for text := ""; ; s.picked = s.picked[:len(s.picked)-1] {
+		if text = render(s.picked); len(s.picked) == 0 || counter.Count(text) <= budget {
 			return text
 		}
 	}
 }
 
-// ranked returns the facts in order of priority: by score, and within a score the newest of each kind in turn, so that
-// no kind crowds out another.
-func (c *collection) ranked() []fact {
-	var ranked []fact
-	for score := surest; score >= hint; score-- {
-		var of [kinds][]fact
-		for _, f := range slices.Backward(c.facts) {
-			if f.score == score {
-				of[f.kind] = append(of[f.kind], f)
-			}
-		}
-		for turn, more := 0, true; more; turn++ {
-			more = false
-			for k := range of {
-				if turn < len(of[k]) {
-					ranked, more = append(ranked, of[k][turn]), true
-				}
-			}
-		}
-	}
-	return ranked
+// choose picks statements with a part of the budget, then paths and names, which they do not mention, then more statements.
+func (s *selection) choose(statements, lists []fact) {
+	reserved := int(float64(s.left) * listShare)
+	s.left -= reserved
+	rest := s.take(statements)
+	s.left += reserved
+	s.take(lists)
+	s.take(rest)
 }
 
-// bytesPerToken is a conservative estimate for English text.
-const bytesPerToken = 4
-
-// width returns the longest width at which the facts with score marked or higher fit three quarters of the budget.
-func width(ranked []fact, budget int) int {
-	for _, w := range widths {
-		need := 0
-		for i := range ranked {
-			if ranked[i].score >= marked {
-				need += min(len(ranked[i].text), w) + bytesPerToken
-			}
+// ranked returns the facts of more than the least worth by worth for their cost, in two lists: statements, and paths and names.
+func (c *collection) ranked(least float64) (statements, lists []fact) {
+	values := make(map[int]float64, len(c.facts))
+	for _, f := range c.facts {
+		if f.worth <= least {
+			continue
 		}
-		if need <= budget*bytesPerToken*3/4 {
-			return w
+		f.text = clipped(f.text, factWidth)
+		values[f.order] = f.worth / math.Pow(float64(len(f.text))/bytesPerToken+overhead, costWeight)
+		if f.kind == kindGoal || f.kind == kindNote {
+			values[f.order]++ // more than all others
+		}
+		if f.kind == kindFile || f.kind == kindName {
+			lists = append(lists, f)
+		} else {
+			statements = append(statements, f)
 		}
 	}
-	return widths[len(widths)-1]
+	byValue := func(a, b fact) int {
+		return cmp.Or(cmp.Compare(values[b.order], values[a.order]), b.order-a.order)
+	}
+	slices.SortFunc(statements, byValue)
+	slices.SortFunc(lists, byValue)
+	return statements, lists
 }
 
-// misses is the number of consecutive facts that exceed the rest of the budget after which pick stops.
+// misses is the number of consecutive facts that exceed the rest of the budget after which take stops.
 const misses = 16
 
-// pick returns the facts that fit the budget, clipped.
-func pick(ranked []fact, width, budget int, counter *tokens.Counter) []fact {
-	var picked []fact
-	var titled [kinds]bool
+// take picks the facts that fit, in order, and returns the others that say something new.
+func (s *selection) take(facts []fact) (rest []fact) {
 	missed := 0
-	for _, f := range ranked {
+	for i, f := range facts {
 		if missed == misses {
-			break
+			return append(rest, facts[i:]...)
 		}
-		f.text = f.clip(width)
-		if stated(picked, &f) {
+		if s.says(&f) {
 			continue
 		}
-		cost := counter.Count(f.text) + 2 // for the list sign and the newline
-		if !titled[f.kind] {
+		cost := s.counter.Count(f.text) + 2 // for the list sign and the newline
+		if !s.titled[f.kind] {
 			cost += 3
 		}
-		if cost > budget {
+		if cost > s.left {
 			missed++
+			rest = append(rest, f)
 			continue
 		}
-		budget -= cost
-		titled[f.kind], missed = true, 0
-		picked = append(picked, f)
+		s.left -= cost
+		s.titled[f.kind], missed = true, 0
+		s.picked = append(s.picked, f)
+		s.about = append(s.about, set(f.about))
 	}
-	return picked
+	return rest
 }
 
-// stated reports whether a picked fact has the same text as f, or mentions f if f is a path or a name.
-func stated(picked []fact, f *fact) bool {
-	return slices.ContainsFunc(picked, func(p fact) bool {
-		return p.text == f.text || f.kind >= kindFile && f.kind <= kindName && mentions(p.text, f.text)
-	})
+func set(words []string) map[string]bool {
+	s := make(map[string]bool, len(words))
+	for _, w := range words {
+		s[w] = true
+	}
+	return s
+}
+
+// says reports whether a picked fact says the same as f.
+func (s *selection) says(f *fact) bool {
+	for i := range s.picked {
+		p := &s.picked[i]
+		switch {
+		case p.text == f.text:
+			return true
+		case f.kind == kindFile || f.kind == kindName:
+			if mentions(p.text, f.text) {
+				return true
+			}
+		case len(f.about) > 0:
+			same := 0
+			for _, w := range f.about {
+				if s.about[i][w] {
+					same++
+				}
+			}
+			if float64(same) >= sameShare*float64(len(f.about)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // mentions reports whether text contains a term that is not part of a longer one.
@@ -281,22 +194,14 @@ func mentions(text, term string) bool {
 	return !inTerm(before) && !unicode.IsLetter(after) && !unicode.IsDigit(after)
 }
 
-// render returns the sections of a digest, each in the order of the conversation.
-func render(picked []fact) string {
-	var sections [kinds][]string
-	inOrder := slices.SortedFunc(slices.Values(picked), func(a, b fact) int { return a.order - b.order })
-	for _, f := range inOrder {
-		sections[f.kind] = append(sections[f.kind], f.text)
+// clipped truncates a text to about n bytes at a word.
+func clipped(text string, n int) string {
+	if len(text) <= n {
+		return text
 	}
-	var out strings.Builder
-	for k, lines := range sections {
-		switch {
-		case len(lines) == 0:
-		case kind(k) == kindGoal || kind(k) == kindFile || kind(k) == kindName:
-			fmt.Fprintf(&out, "%s: %s\n", titles[k], strings.Join(lines, ", "))
-		default:
-			fmt.Fprintf(&out, "%s:\n- %s\n", titles[k], strings.Join(lines, "\n- "))
-		}
+	text = head(text, n)
+	if space := strings.LastIndexByte(text, ' '); space > n/2 {
+		text = text[:space]
 	}
-	return strings.TrimSuffix(out.String(), "\n")
+	return strings.TrimRight(text, " ,;:") + "…"
 }

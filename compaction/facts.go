@@ -1,13 +1,8 @@
 package compaction
 
 import (
-	"iter"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
-
-	"strata/history"
 )
 
 // kind is the kind of a fact and the section of the digest to which it belongs.
@@ -15,223 +10,218 @@ type kind int
 
 // The kinds of facts, in the order of a digest's sections.
 const (
-	kindGoal     kind = iota // the first prompt
+	kindGoal     kind = iota // of the session
 	kindNote                 // a line of an earlier summary written by a model
+	kindRule                 // a constraint that the user set
 	kindDecision             //
+	kindOpen                 // questions and unknowns
+	kindNext                 // work to come
 	kindFailure              //
-	kindOpen                 // questions and next steps
-	kindWorked               //
-	kindEarlier              // first sentences of other prompts
+	kindUser                 // other statements of the user
+	kindFinding              // other statements of the assistant
 	kindFile                 // paths
-	kindName                 // names in code
-	kindLatest               // the last prompt and reply
+	kindName                 // names in code, identifiers, versions
 	kinds
 )
 
 // titles are the titles of the sections of a digest.
-var titles = [kinds]string{"Goal", "Notes", "Decisions", "Failures", "Open", "Worked", "Earlier", "Files", "Names", "Latest"}
+var titles = [kinds]string{"Goal", "Notes", "Constraints", "Decisions", "Open", "Next", "Failures", "User", "Findings", "Files", "Names"}
+
+// worths are the values of facts of each kind by what they are for, before what they name is looked at. They are estimates of
+// how likely it is that the fact is needed later.
+var worths = [kinds]float64{
+	kindGoal: 3, kindNote: 2, kindRule: 1.3, kindDecision: 0.9, kindOpen: 0.9, kindNext: 0.9, kindFailure: 0.5,
+	kindUser: 0.35, kindFinding: 0.3, kindFile: 0.35, kindName: 0.25,
+}
 
 // fact is a candidate for a digest.
 type fact struct {
 	kind  kind
 	text  string
-	at    int // byte offset in text of the word that makes it a fact
-	score int // hint, likely or marked, plus one if it is specific
+	worth float64
 	order int // of its appearance, ascending
+
+	about []string // subjects of the sentence, and what it names
+	place string   // path and line of a failure, if its text has none
+	near  []string // subjects of the messages around a decision
+	turns bool     // takes an earlier decision back
+	asks  bool     // a question, which the other speaker has answered unless it is among those of the kind open
 }
 
-// Scores of facts. A specific sentence has one more.
+// The shares of worth of what an assistant says, by how it relates to the conversation.
 const (
-	hint   = 2
-	likely = 4
-	marked = 6
-	surest = marked + 1
+	shareAgreed = 1.0  // the response to the user, who agreed to it
+	shareLead   = 0.8  // the response to the user
+	shareLinked = 0.5  // further text that names something from elsewhere in the conversation
+	shareLoose  = 0.12 // further text: explanations and quoted documentation
 )
 
-// mark lists words that make a sentence a fact.
-type mark struct {
-	kind  kind
-	score int
-	words []string // lower case; a space means a word boundary
-}
+// shareAnswered is the share of worth of a question that was answered.
+const shareAnswered = 0.5
 
-// marks are tried in this order; the first match with the highest score decides.
-var marks = []mark{
-	{kindOpen, marked, []string{" open question", " open issue", " unclear", " undecided", " to be decided", " tbd ", " not yet decided", " still open", " remains open", " unresolved"}},
-	{kindDecision, marked, []string{" decision", " decided", " decide to", " we agreed", " agreed to", " agreed on", " we chose", " chosen", " settled on", " going with", " we go with", " we will use", " we'll use", " let's use", " opted for", " rejected"}},
-	{kindFailure, marked, []string{" error:", " errors:", " failed", " fail:", " fails", " failure", " exception", " panic", " fatal", " traceback", " exit status", " undefined:", " segmentation fault", " timed out"}},
-	{kindOpen, likely, []string{" next step", " todo", " to do:", " remaining:", " remains to", " not sure", " need to find out", " follow-up"}},
-	{kindDecision, likely, []string{" must ", " never ", " always ", " instead of ", " prefer", " will use ", " do not use", " don't use", " switch to", " switched to", " from now on", " requirement", " only use", " keep ", " because "}},
-	{kindFailure, likely, []string{"error", " cannot ", " can't ", " could not ", " couldn't ", " refused", " timeout", " crash", " deadlock", " regression", " broken", " does not work", " doesn't work", " rejects", " denied"}},
-	{kindWorked, hint, []string{" works", " passes", " passed", " fixed", " resolved", " succeeded", " successful", " green ", " is done", " finished", " implemented"}},
-}
+// fullSentence is the number of subjects and specific things that a sentence with its full worth has. Thanks, ok, let me look:
+// chat has less.
+const fullSentence = 4
 
-// judge returns the fact in a sentence and reports whether there is one. In tool output it looks only for failures.
-func judge(sentence string, role history.Role) (fact, bool) {
-	lower := bordered(sentence)
-	var best fact
-	for _, m := range marks {
-		if m.score <= best.score || role == history.RoleTool && m.kind != kindFailure {
-			continue
-		}
-		for _, word := range m.words {
-			if at := strings.Index(lower, word); at >= 0 {
-				best = fact{kind: m.kind, text: sentence, at: min(at, len(sentence)), score: m.score}
-				break
-			}
-		}
-	}
+// specificWorth is the additional worth of each of the first mostSpecifics things that a sentence names.
+const (
+	specificWorth = 0.12
+	mostSpecifics = 4
+)
+
+// judge returns the fact in a sentence. share is the share of worth that its position gives it.
+func judge(sentence string, byUser bool, share float64) fact {
+	cues := cuesOf(sentence)
+	f := fact{kind: kindOf(cues, sentence, byUser, share == shareAgreed), text: sentence, about: subjects(sentence), turns: cues&cueTurn != 0, asks: asks(sentence)}
+	f.worth = worths[f.kind]
 	switch {
-	case best.score >= likely || role == history.RoleTool:
-	case asks(sentence):
-		best = fact{kind: kindOpen, text: sentence, score: likely}
-	case role == history.RoleUser && orders(lower):
-		best = fact{kind: kindDecision, text: sentence, score: likely}
+	case f.turns && f.kind == kindDecision:
+		f.worth += 0.3
+	case !byUser && f.kind != kindFailure && f.kind != kindFinding:
+		f.worth = worths[kindFinding] + 0.15 // what the assistant proposes
 	}
-	if best.score > 0 && specific(sentence) {
-		best.score++
+	if cues&cueReason != 0 {
+		f.worth += 0.1
 	}
-	return best, best.score > 0
+	named := specifics(sentence)
+	n := len(named)
+	f.worth += specificWorth * float64(min(n, mostSpecifics))
+	if f.asks && f.kind != kindOpen {
+		share *= shareAnswered
+	}
+	if strings.HasSuffix(sentence, ":") {
+		n, share = 0, share/fullSentence
+	}
+	share *= min(float64(len(f.about)+n)/fullSentence, 1)
+	f.about = append(f.about, named...)
+	f.worth *= share
+	return f
 }
 
-// specific reports whether a sentence contains a number, a path, a name, a quotation, or a capital letter after its
-// first character.
-func specific(sentence string) bool {
-	if strings.ContainsAny(sentence, "0123456789`\"/_") {
+// kindOf returns the kind of a sentence by its cues. Only users set rules, and make or approve decisions.
+func kindOf(cues cue, sentence string, byUser, agreed bool) kind {
+	has := func(c cue) bool { return cues&c != 0 }
+	switch {
+	case has(cueUnknown):
+		return kindOpen
+	case asks(sentence):
+		return ofSpeaker(byUser)
+	case has(cueTurn) && (byUser || has(cueDecided)):
+		return kindDecision
+	case has(cueNext):
+		return kindNext
+	case has(cueDecided), has(cueChoice) && (byUser || agreed):
+		return kindDecision
+	case byUser && has(cueRule):
+		return kindRule
+	case has(cueFailure):
+		return kindFailure
+	}
+	return ofSpeaker(byUser)
+}
+
+// ofSpeaker returns the kind of statements without cues.
+func ofSpeaker(byUser bool) kind {
+	if byUser {
+		return kindUser
+	}
+	return kindFinding
+}
+
+// sentenceWords is the maximum number of subjects and of specific things of a sentence that are looked at.
+const sentenceWords = 64
+
+// specifics returns the different things that a sentence names: numbers, paths, identifiers, quotations, names.
+func specifics(sentence string) []string {
+	var seen []string
+	first := true
+	for field := range strings.FieldsSeq(sentence) {
+		word := strings.Trim(field, `.,;:!?()[]{}"'“”„`)
+		if len(seen) < sentenceWords && isSpecific(field, word, first) && !slices.Contains(seen, word) {
+			seen = append(seen, word)
+		}
+		first = strings.ContainsAny(field[len(field)-1:], ".!?:")
+	}
+	return seen
+}
+
+// isSpecific reports whether a word names something particular. first means that it begins a sentence, where a capital letter
+// tells nothing.
+func isSpecific(field, word string, first bool) bool {
+	switch {
+	case word == "":
+		return false
+	case strings.ContainsAny(word, "0123456789`_/=€$%") || strings.ContainsAny(field, "`\"“„"):
+		return true
+	case isName(word):
 		return true
 	}
-	inside := false
-	for _, r := range sentence {
-		if inside && unicode.IsUpper(r) {
-			return true
-		}
-		inside = true
-	}
-	return false
+	upper := strings.IndexFunc(word, func(r rune) bool { return r >= 'A' && r <= 'Z' })
+	return upper > 0 || upper == 0 && !first && len(word) > 1
 }
 
-// rules are the starts of sentences by which a user sets a rule.
-var rules = []string{" use ", " avoid ", " do not ", " don't ", " make sure ", " only ", " stick to ", " please use ", " no "}
+// messageSentences is the maximum number of sentences of a message that are looked at.
+const messageSentences = 200
 
-func orders(bordered string) bool {
-	return slices.ContainsFunc(rules, func(rule string) bool { return strings.HasPrefix(bordered, rule) })
-}
+// joinBytes is the maximum length of two sentences that are joined.
+const joinBytes = 240
 
-// bordered returns text in lower case, with a space before and after it and punctuation replaced by spaces. Offsets are
-// those of " "+text.
-func bordered(text string) string {
-	lower := []byte(" " + text + " ")
-	for i, c := range lower {
-		switch {
-		case c >= 'A' && c <= 'Z':
-			lower[i] = c + 'a' - 'A'
-		case strings.IndexByte(".,;!?()[]\"`*\t", c) >= 0:
-			lower[i] = ' '
-		}
-	}
-	return string(lower)
-}
-
-// asks reports whether a sentence is a question of at least four words.
-func asks(sentence string) bool {
-	return strings.HasSuffix(sentence, "?") && strings.Count(sentence, " ") >= 3
-}
-
-const (
-	sentenceBytes = 2_000 // maximum bytes of a sentence; the rest is ignored
-	messageFacts  = 40    // maximum facts per message
-	toolFacts     = 5     // maximum facts per tool message: logs are repetitive
-)
-
-// factsOf returns the facts in a message's text.
-func factsOf(m *Message) []fact {
-	most := messageFacts
-	if m.Role == history.RoleTool {
-		most = toolFacts
-	}
+// statements returns the facts in the prose of a message of the user or the assistant. share returns the share of worth of a
+// passage.
+func statements(parts []passage, byUser bool, share func(*passage) float64) []fact {
 	var facts []fact
-	for sentence := range sentences(m.Text) {
-		if f, ok := judge(sentence, m.Role); ok {
+	for i := range parts {
+		p := &parts[i]
+		if p.form != prose {
+			continue
+		}
+		worth := share(p)
+		for sentence := range sentences(p.text()) {
+			if len(facts) == messageSentences {
+				return facts
+			}
+			f := judge(withoutFiller(sentence), byUser, worth)
+			if n := len(facts); n > 0 {
+				before := &facts[n-1]
+				if f.asks && before.kind == kindOpen {
+					f.kind, f.worth = kindOpen, before.worth // another item of what is not known
+				}
+				if byUser && refers(before, &f) {
+					f.join(before)
+				}
+			}
 			facts = append(facts, f)
 		}
-		if len(facts) == most {
-			break
-		}
-	}
-	if sentence := opening(m.Text); m.Failed && len(facts) == 0 && sentence != "" {
-		facts = append(facts, fact{kind: kindFailure, text: sentence, score: likely})
 	}
 	return facts
 }
 
-// sentences yields the sentences of a text. It splits at newlines and after punctuation followed by a space, and removes
-// list and heading signs.
-func sentences(text string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for line := range strings.Lines(text) {
-			line = strings.TrimLeft(strings.TrimSpace(line), "-*#>•| \t")
-			for line != "" {
-				end := sentenceEnd(line)
-				sentence := strings.TrimSpace(head(line[:end], sentenceBytes))
-				line = strings.TrimLeft(line[end:], " \t")
-				if hasWord(sentence) && !yield(sentence) {
-					return
-				}
-			}
+// join puts an earlier fact before f. The kind is that of the one with more worth.
+func (f *fact) join(before *fact) {
+	if before.worth > f.worth && before.kind != kindUser {
+		f.kind, f.turns = before.kind, before.turns
+	}
+	f.text, f.about = before.text+" "+f.text, append(before.about, f.about...)
+	f.worth, before.worth = max(f.worth, before.worth)+specificWorth, 0
+}
+
+// refers reports whether a rule or a decision names nothing itself and follows a sentence that names what it is about.
+func refers(before, f *fact) bool {
+	return (f.kind == kindRule || f.kind == kindDecision) && len(before.text)+len(f.text) < joinBytes &&
+		len(specifics(f.text)) == 0 && len(specifics(before.text)) > 0
+}
+
+// fillers are words at the start of a sentence that say nothing.
+var fillers = wordSet(`ok okay yes yeah hm hmm and so but also well great good nice right oh ah btw fine cool sure true
+ja gut und aber ach oui et alors bon mais sí vale y bueno e va`)
+
+// withoutFiller returns a sentence of several words without fillers at its start.
+func withoutFiller(sentence string) string {
+	for {
+		first, rest, ok := strings.Cut(sentence, " ")
+		if !ok || strings.Count(rest, " ") < 2 || !fillers()[strings.ToLower(strings.TrimRight(first, ",.!?:"))] {
+			return sentence
 		}
+		sentence = strings.TrimLeft(rest, " ")
 	}
-}
-
-func hasWord(s string) bool { return strings.IndexFunc(s, unicode.IsLetter) >= 0 }
-
-// sentenceEnd returns the end of the first sentence of a line, in bytes.
-func sentenceEnd(line string) int {
-	for i := range len(line) - 1 {
-		if strings.IndexByte(".!?", line[i]) >= 0 && line[i+1] == ' ' && i >= 2 {
-			return i + 1
-		}
-		if wide := strings.HasPrefix(line[i:], "。") || strings.HasPrefix(line[i:], "？"); wide {
-			return i + len("。")
-		}
-	}
-	return len(line)
-}
-
-// head returns at most the first n bytes of text, without splitting a rune.
-func head(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for i := 0; i < utf8.UTFMax && n > 0 && !utf8.RuneStart(text[n]); i++ {
-		n--
-	}
-	return text[:n]
-}
-
-// clip truncates a fact's text to about n bytes around the word that makes it a fact.
-func (f *fact) clip(n int) string {
-	text, begin := f.text, 0
-	if len(text) <= n {
-		return text
-	}
-	if f.at > n/2 {
-		begin = wordBefore(text, f.at-n/4)
-	}
-	text = text[begin:]
-	if len(text) > n {
-		text = strings.TrimRight(text[:wordBefore(text, n)], " ,;:") + "…"
-	}
-	if begin > 0 {
-		text = "…" + text
-	}
-	return text
-}
-
-// wordBefore returns the start of the last word that starts at or before at. If that is far away, it returns a rune
-// boundary near at.
-func wordBefore(text string, at int) int {
-	if space := strings.LastIndexByte(text[:at], ' '); space > at/2 {
-		return space + 1
-	}
-	return len(head(text, at))
 }

@@ -33,6 +33,7 @@ func collect(r Request) *collection {
 		c.listed(v, i, facts)
 	}
 	c.emptyReplies(r.Messages)
+	c.newest(r.Messages)
 	c.takeBack()
 	return c
 }
@@ -160,6 +161,17 @@ func (c *collection) names(text string, share float64) {
 	}
 	for span := range spans(text) {
 		add(span, share*shareMarked)
+	}
+}
+
+// newest adds the first sentence of the newest message that has one. It is for conversations without any other fact: a digest
+// that is empty is none.
+func (c *collection) newest(messages []Message) {
+	for i := range slices.Backward(messages) {
+		for sentence := range sentences(messages[i].Text) {
+			c.add(fact{kind: kindFinding, text: clipped(sentence, factWidth), worth: lastResort})
+			return
+		}
 	}
 }
 

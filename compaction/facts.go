@@ -34,6 +34,9 @@ var worths = [kinds]float64{
 	kindUser: 0.35, kindFinding: 0.3, kindFile: 0.35, kindName: 0.25,
 }
 
+// lastResort is the worth of text that is taken only if there is nothing else.
+const lastResort = 0.001
+
 // fact is a candidate for a digest.
 type fact struct {
 	kind  kind

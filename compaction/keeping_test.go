@@ -161,6 +161,24 @@ func TestDigestOfLooseTextIsNotEmpty(t *testing.T) {
 	}
 }
 
+// Of lines that differ in their numbers only, one is kept if there is nothing else.
+func TestDigestOfRepetitiveTextIsNotEmpty(t *testing.T) {
+	var list strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&list, "Part %d lives in pkg/topic/file%d.go.\n", i, i)
+	}
+	for name, messages := range map[string][]Message{
+		"prompts": {user(list.String()), assistant(list.String())},
+		"tool":    {message(history.RoleTool, list.String())},
+		"code":    {user("```\n" + list.String() + "```")},
+		"quoted":  {user("> " + strings.ReplaceAll(list.String(), "\n", "\n> "))},
+	} {
+		if digest := digestOf("", 200, messages...); digest == "" || strings.Count(digest, "lives in") > 4 {
+			t.Errorf("%s: %q", name, digest)
+		}
+	}
+}
+
 func TestPassages(t *testing.T) {
 	m := user("It fails here:\n\n```go\nfunc f() {\n}\n```\nSee the log\na=1 b=2\na=2 b=3\na=3 b=4\na=5 b=6\nwhat now?\n\n> quoted\n\n1. first\n2. second\nread({\"path\":\"a.go\"})")
 	var got []string

@@ -34,12 +34,12 @@ func unusual(lines []string, failed bool) []fact {
 			if o.whole[pattern(line)] >= usualFrom {
 				f.worth = outputWorth * repeatedShare
 			}
-		case !o.large():
-			f.worth = 0 // there is nothing to compare it to
+		case f.worth == 0 || !o.large(): // usual, or there is nothing to compare it to
+			f.worth = lastResort
 		}
 	}
 	for i, f := range slices.Clone(facts) {
-		if f.kind != kindFailure || o.novelty(f.text) == 0 {
+		if f.kind != kindFailure || f.worth <= lastResort {
 			continue
 		}
 		for k := max(i-1, 0); k < min(i+2, len(facts)); k++ {

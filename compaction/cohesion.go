@@ -5,10 +5,10 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
-	"unicode"
 
+	"strata/compaction/digest"
 	"strata/history"
+	"strata/internal/clip"
 )
 
 // The newest topic is found as in M. Hearst, "TextTiling: Segmenting Text into Multi-paragraph Subtopic
@@ -117,25 +117,10 @@ func bags(shown []Message, starts []int) exchangeBags {
 		}
 		all[i] = make(bag)
 		for k := range shown[start:end] {
-			all[i].add(contentWords(head(written(&shown[start+k]), detectChars)))
+			all[i].add(contentWords(clip.Bytes(written(&shown[start+k]), detectChars)))
 		}
 	}
 	return all
-}
-
-// written returns what a person or the model wrote: no code, no output of programs, and of a reply only its response to the
-// prompt.
-func written(m *Message) string {
-	var out strings.Builder
-	if m.Role == history.RoleTool {
-		return ""
-	}
-	for _, p := range passages(m) {
-		if p.form == prose && (p.lead || m.Role == history.RoleUser) {
-			out.WriteString(p.text() + "\n")
-		}
-	}
-	return out.String()
 }
 
 // around returns the words of the exchanges before (direction -1) or starting at (direction 1) the given index.
@@ -231,38 +216,8 @@ func depthCutoff(values []float64) float64 {
 // contentWords counts the words of a text without stop words and, roughly, without endings.
 func contentWords(text string) bag {
 	words := make(bag)
-	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) }) {
-		if len(word) < 3 || stopWords()[word] {
-			continue
-		}
-		words[stem(word)]++
+	for word := range digest.Words(text) {
+		words[word]++
 	}
 	return words
-}
-
-func stem(word string) string {
-	for _, ending := range []string{"ing", "ed", "es", "s"} {
-		if rest, cut := strings.CutSuffix(word, ending); cut && len(rest) >= 3 {
-			return rest
-		}
-	}
-	return word
-}
-
-var stopWords = wordSet(`about above after again all also and any are because been before being below between both but can
-could did does doing done down during each else ever few for from further get gets give given goes going good got had has have having
-her here him his how into its just know let like look made make makes many may might more most much must need needs new not now off
-okay once one only onto other our out over own please put really right said same say see set shall she should show some still such
-sure take than thank thanks that the their them then there these they thing things this those through too two under until use used
-using very want was way well were what when where which while who why will with without would yes yet you your`)
-
-// wordSet returns a function that returns a set of words, which is built at the first call.
-func wordSet(words string) func() map[string]bool {
-	return sync.OnceValue(func() map[string]bool {
-		set := make(map[string]bool)
-		for _, word := range strings.Fields(words) {
-			set[word] = true
-		}
-		return set
-	})
 }

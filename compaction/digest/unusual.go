@@ -1,10 +1,12 @@
-package compaction
+package digest
 
 import (
 	"cmp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"strata/internal/clip"
 )
 
 // The numbers for the lines of an output.
@@ -12,7 +14,6 @@ const (
 	lineWords     = 64  // maximum words of a line that are looked at
 	toolFacts     = 4   // maximum facts of an output: its lines are repetitive
 	noveltyFrom   = 8   // lines from which the words of an output tell usual lines from unusual ones
-	usualFrom     = 3   // lines that begin or end alike are usual
 	fullLine      = 6.0 // novel words of a line that differs as much as can be
 	leastNovel    = 0.3 // share of a line's words that no other line has
 	repeatedShare = 0.2 // share of worth of a failure that an output repeats
@@ -154,16 +155,6 @@ func distinct(lines []string) []string {
 	return out
 }
 
-// pattern returns a line in lower case, without digits and the space around it.
-func pattern(line string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsDigit(r) {
-			return -1
-		}
-		return unicode.ToLower(r)
-	}, strings.TrimSpace(line))
-}
-
 // distinctWords returns the different words of a line in lower case. The parts of a compound name are words.
 func distinctWords(line string) []string {
 	var words []string
@@ -189,7 +180,7 @@ func distinctWords(line string) []string {
 
 // withoutTime returns a line of a log without the time at its start, and without the space that pads it.
 func withoutTime(line string) string {
-	fields := strings.Fields(head(line, sentenceBytes))
+	fields := strings.Fields(clip.Bytes(line, sentenceBytes))
 	for len(fields) > 1 && isTime(fields[0]) {
 		fields = fields[1:]
 	}

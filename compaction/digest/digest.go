@@ -1,4 +1,8 @@
-package compaction
+// Package digest summarizes conversations without a model. It divides messages into passages by their form, judges sentences
+// and lines by who wrote them and what they say, and selects the facts with the most worth for their length.
+//
+// It must never do work that grows faster than its input, whatever the input is.
+package digest
 
 import (
 	"cmp"
@@ -12,19 +16,17 @@ import (
 	"strata/tokens"
 )
 
-// defaultBudget is the budget of a summary without one in the request, in tokens.
-const defaultBudget = 667
+// Conversation is the input of a digest.
+type Conversation struct {
+	Previous string // summary of the messages before Messages; empty for none
+	Messages []Message
+	Later    bool // the conversation's first message is kept: it tells the goal
+}
 
-// byWords returns a digest: the facts of a conversation that are most likely to be needed, selected without a model. Equal
-// requests have equal digests.
-func (s *Summarizer) byWords(r Request) string {
-	budget := r.Budget
-	if budget <= 0 {
-		budget = defaultBudget
-	}
-	budget = min(budget, s.counter.Count(r.Previous)+size(r.Messages)/2)
-	c := collect(r)
-	return c.digest(s.counter, budget)
+// Of returns a digest of at most budget tokens: the facts of a conversation that are most likely to be needed. Equal
+// conversations have equal digests.
+func Of(c *Conversation, counter *tokens.Counter, budget int) string {
+	return collect(c).digest(counter, budget)
 }
 
 // render returns the sections of a digest, each in the order of the conversation.
@@ -192,16 +194,4 @@ func mentions(text, term string) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:at])
 	after, _ := utf8.DecodeRuneInString(text[at+len(term):])
 	return !inTerm(before) && !unicode.IsLetter(after) && !unicode.IsDigit(after)
-}
-
-// clipped truncates a text to about n bytes at a word.
-func clipped(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	text = head(text, n)
-	if space := strings.LastIndexByte(text, ' '); space > n/2 {
-		text = text[:space]
-	}
-	return strings.TrimRight(text, " ,;:") + "…"
 }

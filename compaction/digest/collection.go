@@ -1,4 +1,4 @@
-package compaction
+package digest
 
 import (
 	"fmt"
@@ -15,8 +15,8 @@ type collection struct {
 	known map[string]int // index in facts by kind and text
 }
 
-// collect returns the facts of a request: those of the previous summary first, then those of the messages.
-func collect(r Request) *collection {
+// collect returns the facts of a conversation: those of the previous summary first, then those of the messages.
+func collect(r *Conversation) *collection {
 	c := &collection{known: make(map[string]int)}
 	c.previous(r.Previous)
 	v := overviewOf(r.Messages, r.Previous)

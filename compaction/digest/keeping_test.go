@@ -1,4 +1,4 @@
-package compaction
+package digest
 
 import (
 	"fmt"
@@ -203,7 +203,7 @@ func TestDigestOfHugeMessages(t *testing.T) {
 		"no characters": strings.Repeat("\xff\xfe ", 1<<18),
 	} {
 		for _, role := range []history.Role{history.RoleUser, history.RoleAssistant, history.RoleTool} {
-			m := Message{Role: role, Text: text, Tokens: 1 << 18, Failed: role == history.RoleTool}
+			m := Message{Role: role, Text: text, Failed: role == history.RoleTool}
 			if digest := digestOf("", 300, m); counter.Count(digest) > 300 {
 				t.Errorf("%s: %d tokens", name, counter.Count(digest))
 			}

@@ -1,9 +1,10 @@
-package compaction
+package digest
 
 import (
 	"strings"
 
 	"strata/history"
+	"strata/internal/clip"
 )
 
 // overview is a conversation divided into passages, with what it takes to tell its own words from quoted ones.
@@ -100,7 +101,7 @@ func (v *overview) around(message int) []string {
 		}
 		for k := range v.parts[i] {
 			if p := &v.parts[i][k]; p.lead {
-				words = append(words, subjects(head(p.text(), sentenceBytes))...)
+				words = append(words, subjects(clip.Bytes(p.text(), sentenceBytes))...)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package compaction
+package digest
 
 import (
 	"fmt"
@@ -7,10 +7,31 @@ import (
 	"testing"
 
 	"strata/history"
+	"strata/internal/leak"
+	"strata/tokens"
 )
 
+func TestMain(m *testing.M) { leak.Main(m) }
+
+var counter = tokens.For(tokens.O200k)
+
+// message returns a message of a conversation.
+func message(role history.Role, text string) Message { return Message{Role: role, Text: text} }
+
+func user(text string) Message      { return message(history.RoleUser, text) }
+func assistant(text string) Message { return message(history.RoleAssistant, text) }
+
+// long returns n exchanges with some text in them.
+func long(n int) []Message {
+	var messages []Message
+	for i := range n {
+		messages = append(messages, user(fmt.Sprintf("question %d", i)), assistant(fmt.Sprintf("answer %d: %s", i, strings.Repeat("and so on ", 30))))
+	}
+	return messages
+}
+
 func digestOf(previous string, budget int, messages ...Message) string {
-	return NewSummarizer(nil, counter, Limits{}).byWords(Request{Previous: previous, Messages: messages, Budget: budget})
+	return Of(&Conversation{Previous: previous, Messages: messages}, counter, budget)
 }
 
 func TestDigest(t *testing.T) {

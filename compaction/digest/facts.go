@@ -1,4 +1,4 @@
-package compaction
+package digest
 
 import (
 	"slices"
@@ -130,9 +130,6 @@ func ofSpeaker(byUser bool) kind {
 	}
 	return kindFinding
 }
-
-// sentenceWords is the maximum number of subjects and of specific things of a sentence that are looked at.
-const sentenceWords = 64
 
 // specifics returns the different things that a sentence names: numbers, paths, identifiers, quotations, names.
 func specifics(sentence string) []string {

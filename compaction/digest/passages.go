@@ -1,4 +1,4 @@
-package compaction
+package digest
 
 import (
 	"slices"
@@ -7,6 +7,14 @@ import (
 
 	"strata/history"
 )
+
+// Message is a message of a conversation.
+type Message struct {
+	Role   history.Role
+	Text   string
+	Calls  bool // makes tool calls
+	Failed bool // contains a tool result that is marked as an error
+}
 
 // form is how a passage came about.
 type form int
@@ -131,6 +139,9 @@ func (d *divider) flush(f form) {
 // pasteLines is the minimum length of a paste: fewer lines are taken for the speaker's own.
 const pasteLines = 4
 
+// usualFrom is the number of lines that look alike from which they are usual.
+const usualFrom = 3
+
 // paragraph ends a paragraph. If most of its lines are a program's, or repeat each other but for numbers, those before the
 // first such line and after the last one are the speaker's.
 func (d *divider) paragraph() {
@@ -225,4 +236,29 @@ func formOf(lines []string) form {
 		return code
 	}
 	return output
+}
+
+// pattern returns a line in lower case, without digits and the space around it.
+func pattern(line string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, strings.TrimSpace(line))
+}
+
+// Written returns what a person or the model wrote in a message: no code, no output of programs, and of a reply only its
+// response to the prompt.
+func Written(m *Message) string {
+	var out strings.Builder
+	if m.Role == history.RoleTool {
+		return ""
+	}
+	for _, p := range passages(m) {
+		if p.form == prose && (p.lead || m.Role == history.RoleUser) {
+			out.WriteString(p.text() + "\n")
+		}
+	}
+	return out.String()
 }

@@ -101,7 +101,7 @@ bench-packages: ## run the benchmarks of the packages
 	.ci/bench packages
 
 bench-fidelity: ## count the facts in sessions that survive three compactions
-	$(GO) test ./compaction -run TestFidelity -v -count=1
+	$(GO) test ./session/compacting -run 'TestFidelity$$' -v -count=1
 
 bench-cache: build ## calculate the cost of recorded sessions with each layout
 	bin/strata replay --bill internal/replay/testdata/train

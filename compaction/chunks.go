@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"strata/internal/clip"
 )
 
 const (
@@ -130,6 +132,6 @@ func (s *Summarizer) split(text string, room int) []string {
 	if s.counter.Count(text) <= room {
 		return []string{text}
 	}
-	half := len(head(text, len(text)/2))
+	half := len(clip.Bytes(text, len(text)/2))
 	return append(s.split(text[:half], room), s.split(text[half:], room)...)
 }

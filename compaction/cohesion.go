@@ -5,22 +5,23 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
-	"unicode"
 
+	"strata/compaction/digest"
 	"strata/history"
+	"strata/internal/clip"
 )
 
 // The newest topic is found as in M. Hearst, "TextTiling: Segmenting Text into Multi-paragraph Subtopic
 // Passages", Computational Linguistics 23(1), 1997: the words on both sides of each gap between exchanges
 // are compared. A gap is a boundary if the similarity is much lower than at the surrounding gaps.
 //
-// The history before a boundary can be dropped without a summary, so the thresholds are strict: a missed boundary is
-// better than a wrong one.
+// What precedes a boundary leaves the verbatim part, so the thresholds are strict: a missed boundary is better than a wrong
+// one. Only what people and the model wrote counts: logs and code repeat their words whatever the topic is.
 const (
 	sideExchanges = 3    // exchanges compared on each side of a gap
 	minWords      = 25   // on each side; fewer are not significant
 	minPeak       = 0.12 // similarity around a boundary: without cohesion there is no break
+	maxRecurring  = 0.1  // share of the words on one side of a boundary that the other side has
 	maxConfidence = 0.9  // of a boundary found by words
 )
 
@@ -40,7 +41,7 @@ func cohesion(shown []Message) Boundary {
 	cutoff := depthCutoff(depths)
 	for i := len(gaps) - 1; i >= 0; i-- {
 		peak, deep := depth(gaps, i)
-		if peak < minPeak || deep < cutoff || !sides.enough(i+1) {
+		if peak < minPeak || deep < cutoff || !sides.enough(i+1) || sides.recurring(i+1) > maxRecurring {
 			continue
 		}
 		if c := confidence(gaps[i], peak); c >= maxConfidence/2 {
@@ -115,8 +116,8 @@ func bags(shown []Message, starts []int) exchangeBags {
 			end = starts[i+1]
 		}
 		all[i] = make(bag)
-		for _, m := range shown[start:end] {
-			all[i].add(contentWords(head(m.Text, detectChars)))
+		for k := range shown[start:end] {
+			all[i].add(contentWords(clip.Bytes(written(&shown[start+k]), detectChars)))
 		}
 	}
 	return all
@@ -138,6 +139,25 @@ func (e exchangeBags) around(exchange, direction int) bag {
 // enough reports whether there are enough words on both sides of the gap before an exchange.
 func (e exchangeBags) enough(exchange int) bool {
 	return e.around(exchange, -1).words() >= minWords && e.around(exchange, 1).words() >= minWords
+}
+
+// recurring returns the share of the different words on the shorter side of the gap before an exchange that the other side
+// has too, of all exchanges. Exchanges about one topic can have few words in common, but not all of them.
+func (e exchangeBags) recurring(exchange int) float64 {
+	before, after, known := make(bag), make(bag), 0
+	for i, b := range e {
+		if i < exchange {
+			before.add(b)
+		} else {
+			after.add(b)
+		}
+	}
+	for word := range after {
+		if before[word] > 0 {
+			known++
+		}
+	}
+	return float64(known) / float64(max(min(len(before), len(after)), 1))
 }
 
 // similarities returns the cosine similarity of the words on both sides of each gap between exchanges.
@@ -196,38 +216,8 @@ func depthCutoff(values []float64) float64 {
 // contentWords counts the words of a text without stop words and, roughly, without endings.
 func contentWords(text string) bag {
 	words := make(bag)
-	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) }) {
-		if len(word) < 3 || stopWords()[word] {
-			continue
-		}
-		words[stem(word)]++
+	for word := range digest.Words(text) {
+		words[word]++
 	}
 	return words
-}
-
-func stem(word string) string {
-	for _, ending := range []string{"ing", "ed", "es", "s"} {
-		if rest, cut := strings.CutSuffix(word, ending); cut && len(rest) >= 3 {
-			return rest
-		}
-	}
-	return word
-}
-
-var stopWords = wordSet(`about above after again all also and any are because been before being below between both but can
-could did does doing done down during each else ever few for from further get gets give given goes going good got had has have having
-her here him his how into its just know let like look made make makes many may might more most much must need needs new not now off
-okay once one only onto other our out over own please put really right said same say see set shall she should show some still such
-sure take than thank thanks that the their them then there these they thing things this those through too two under until use used
-using very want was way well were what when where which while who why will with without would yes yet you your`)
-
-// wordSet returns a function that returns a set of words, which is built at the first call.
-func wordSet(words string) func() map[string]bool {
-	return sync.OnceValue(func() map[string]bool {
-		set := make(map[string]bool)
-		for _, word := range strings.Fields(words) {
-			set[word] = true
-		}
-		return set
-	})
 }

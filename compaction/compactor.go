@@ -116,6 +116,7 @@ func (r *run) request(plan Plan) Request {
 		Budget:   plan.Budget,
 		Rewrite:  plan.Rewrite,
 		Words:    plan.Words,
+		Later:    plan.Summarise[0] != r.history.Messages[0].ID,
 	}
 }
 

@@ -18,7 +18,7 @@ func TestNamed(t *testing.T) {
 func TestTopic(t *testing.T) {
 	ten := talk(exchanges(10, 100)...) // 200 tokens each, m1 to m20
 	numbers := Numbers{TriggerTokens: 1_600, VerbatimWindowTokens: 700, SummaryBudgetTokens: 50, MinVerbatimExchanges: 2, MinConfidence: 0.5}
-	sure := func(index int) Boundary { return Boundary{Index: index, Confidence: 0.8} }
+	sure := func(index int) Boundary { return Boundary{Index: index, Confidence: 0.8, By: ByModel} }
 	for name, c := range map[string]struct {
 		change   func(n *Numbers)
 		boundary Boundary
@@ -31,6 +31,7 @@ func TestTopic(t *testing.T) {
 		"boundary in the window":          {nil, sure(16), ids(17, 20), false},
 		"boundary in a reply":             {nil, sure(17), ids(17, 20), false},
 		"boundary in the last exchange":   {nil, sure(18), ids(17, 20), false},
+		"boundary by words":               {nil, Boundary{Index: 16, Confidence: 0.8, By: ByWords}, ids(17, 20), true},
 		"boundary not sure enough":        {nil, Boundary{Index: 16, Confidence: 0.4}, ids(15, 20), true},
 		"exchanges at least":              {func(n *Numbers) { n.MinVerbatimExchanges = 5 }, NoBoundary, ids(11, 20), true},
 		"window for all":                  {func(n *Numbers) { n.VerbatimWindowTokens, n.TriggerTokens = 5_000, 0 }, sure(16), ids(1, 20), false},

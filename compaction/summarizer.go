@@ -61,6 +61,7 @@ type Request struct {
 	Budget   int       // tokens of the summary
 	Rewrite  bool      // the new summary replaces Previous; otherwise it is appended to Previous
 	Words    bool      // use no model
+	Later    bool      // the conversation's first message is kept: it tells the goal
 }
 
 // Summary is a summary of a Request's Previous and Messages.

@@ -152,3 +152,52 @@ func TestWordsReplaceAMissingModel(t *testing.T) {
 		t.Errorf("%+v, %v", b, err)
 	}
 }
+
+// A running summary may use its whole budget, not only the 500 words of other summaries.
+func TestARunningSummaryHasItsOwnBudget(t *testing.T) {
+	m := always("All went well.")
+	for budget, words := range map[int]int{500: 375, 2_000: 1_500} {
+		if _, err := NewSummarizer(m, counter, Limits{}).Summarise(context.Background(), Request{Messages: long(5), Budget: budget, Rewrite: true}); err != nil {
+			t.Fatal(err)
+		}
+		c := m.calls[len(m.calls)-1]
+		if !strings.Contains(c.Prompt, fmt.Sprintf("at most %d words", words)) || c.MaxTokens != 2*budget {
+			t.Errorf("%d tokens: %d for the reply, %s", budget, c.MaxTokens, c.Prompt[len(c.Prompt)-120:])
+		}
+	}
+}
+
+// Each summary of a model is given to the model for the next one, or stays in front of an addition.
+func TestSummariesArePassedOn(t *testing.T) {
+	for strategy, n := range map[string]Numbers{
+		Topic:   {TriggerTokens: 1_000, VerbatimWindowTokens: 100, SummaryBudgetTokens: 300, MinVerbatimExchanges: 1},
+		Prune:   {SummaryThreshold: 5, SummaryBudgetTokens: 300},
+		Rolling: {RawWindowSize: 3, SummarizeEvery: 10, SummaryBudgetTokens: 2_000},
+	} {
+		t.Run(strategy, func(t *testing.T) {
+			round := 0
+			m := &scripted{answer: func(_ context.Context, c Call) (Reply, error) {
+				if c.Purpose == PurposeDetection {
+					return Reply{Text: `{"boundary": null}`}, nil
+				}
+				return Reply{Text: fmt.Sprintf("Fact %d of the conversation.", round)}, nil
+			}}
+			compactor := New(named(t, strategy), n, NewSummarizer(m, counter, Limits{}))
+			var h History
+			for ; round < 4; round++ {
+				before := h.Summary
+				h = talk(append(h.Messages, long(8)...)...)
+				h.Summary, h.Summarised = before, 8*round
+				o := compactor.Compact(context.Background(), h)
+				if o.Result != Compacted {
+					t.Fatalf("%+v", o)
+				}
+				prompt := m.calls[len(m.calls)-1].Prompt
+				if !strings.Contains(prompt, "<notes_so_far>\n"+before+"\n</notes_so_far>") && before != "" {
+					t.Errorf("round %d: the prompt lacks %q", round, before)
+				}
+				h = applied(h, o)
+			}
+		})
+	}
+}

@@ -16,22 +16,16 @@ func (topic) Plan(h History, n Numbers, b Boundary) Plan {
 	if verbatim == 0 {
 		return Plan{}
 	}
+	first, reason := verbatim, fmt.Sprintf("all but the last %d exchanges summarised", len(s.exchanges)-verbatim)
+	confidence := 0.0
 	if inside := b.Index >= s.exchanges[verbatim].start; inside && b.Confidence >= n.MinConfidence {
-		cut := min(s.exchangeOf(b.Index), s.atLeast(n))
-		return Plan{
-			Drop:       s.dropped(s.from(s.exchanges[cut].start)),
-			Reason:     "a new topic began: " + b.Reason,
-			Confidence: b.Confidence,
-		}
+		first, reason, confidence = min(s.exchangeOf(b.Index), s.atLeast(n)), "a new topic began: "+b.Reason, b.Confidence
 	}
-	drop := s.dropped(s.from(s.exchanges[verbatim].start))
-	return Plan{
-		Drop:      drop,
-		Summarise: drop,
-		Budget:    n.SummaryBudgetTokens,
-		Rewrite:   true,
-		Reason:    fmt.Sprintf("all but the last %d exchanges summarised", len(s.exchanges)-verbatim),
+	plan := Plan{Drop: s.dropped(s.from(s.exchanges[first].start)), Reason: reason, Confidence: confidence}
+	if confidence == 0 || b.By != ByModel {
+		plan.Summarise, plan.Budget, plan.Rewrite = plan.Drop, n.SummaryBudgetTokens, true
 	}
+	return plan
 }
 
 // verbatim returns the index of the first exchange that is kept verbatim: as many as fit the verbatim window, at least

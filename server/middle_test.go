@@ -49,8 +49,8 @@ func TestTheMiddleLeavesAsAskedFor(t *testing.T) {
 			t.Errorf("%s: %s", keep, diff)
 		}
 		mustPrompt(t, e, sid, "go on")
-		if sent := lastSent(ts); !strings.Contains(sent, "question 0") || !strings.Contains(sent, fmt.Sprintf("[%d earlier messages omitted]", 20-got[1])) {
-			t.Errorf("%s: the request lacks the first prompt or the marker: %.300s", keep, sent)
+		if sent := lastSent(ts); !strings.Contains(sent, "question 0") || !strings.Contains(sent, fmt.Sprintf("summary of %d earlier messages", 20-got[1])) {
+			t.Errorf("%s: the request lacks the first prompt or the summary: %.300s", keep, sent)
 		}
 	}
 }

@@ -66,16 +66,13 @@ func headBytes(heads []history.Head) int {
 	return sum
 }
 
-// byStrategy is the compaction of the strategy in force. A topic that was found by words alone is no reason to drop messages
-// without a summary, and steps leave only as far as they must.
+// byStrategy is the compaction of the strategy in force. Steps leave only as far as they must.
 func byStrategy(ctx context.Context, c *condensing) compaction.Outcome {
 	strategy, err := compaction.Named(c.name)
 	if err != nil || c.name == compaction.Prune {
 		return compaction.Outcome{Result: compaction.NothingToDo, Err: err}
 	}
-	numbers := c.numbers
-	numbers.MinConfidence = 2 // more than any boundary has
-	return compaction.New(strategy, numbers, compaction.NewSummarizer(nil, c.state.Counter, compaction.Limits{})).Compact(ctx, c.history)
+	return compaction.New(strategy, c.numbers, compaction.NewSummarizer(nil, c.state.Counter, compaction.Limits{})).Compact(ctx, c.history)
 }
 
 // byNeed summarizes just the messages that do not fit, for profiles that summarize at all.

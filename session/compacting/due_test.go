@@ -195,7 +195,9 @@ func TestTaskSkipsTruncationWhenCopiesSufficed(t *testing.T) {
 		if dropped := len(out.Plan.Drop) > 0; dropped != tc.dropped || (len(j.copies.patches) > 0) != tc.found {
 			t.Errorf("%s: %d messages leave, %d copies", tc.name, len(out.Plan.Drop), len(j.copies.patches))
 		}
-		st.apply(history.Edit{Kind: history.EditCompact, Messages: out.Plan.Drop, Patches: j.copies.patches})
+		st.apply(history.Edit{
+			Kind: history.EditCompact, Messages: out.Plan.Drop, Patches: j.copies.patches, Summary: out.Summary, SummaryTokens: out.SummaryTokens,
+		})
 		if after := st.state(); after.HistoryTokens != out.After {
 			t.Errorf("%s: the history has %d tokens, reported were %d", tc.name, after.HistoryTokens, out.After)
 		}

@@ -1,4 +1,4 @@
-package compaction
+package digest
 
 import (
 	"iter"
@@ -29,14 +29,39 @@ func inTerm(r rune) bool {
 // longestTerm is the maximum length of a path, in bytes: longer ones are not useful in a summary.
 const longestTerm = 200
 
-// pathIn returns the path or URL in a term, without a line number after it, and reports whether there is one.
+// pathIn returns the path or URL in a term, with the line number after it, and reports whether there is one.
 func pathIn(term string) (string, bool) {
-	if web := strings.HasPrefix(term, "http://") || strings.HasPrefix(term, "https://"); web && len(term) <= longestTerm {
+	if isWeb(term) && len(term) <= longestTerm {
 		return term, true
 	}
-	if at := strings.IndexByte(term, ':'); at > 1 { // not the colon of C:\
-		term = term[:at]
+	term, line := cutLine(term)
+	path, ok := plainPath(term)
+	return path + line, ok
+}
+
+func isWeb(term string) bool {
+	return strings.HasPrefix(term, "http://") || strings.HasPrefix(term, "https://")
+}
+
+// cutLine cuts a path before its colon, and returns the line number after it with the colon, empty for none. The colon of C:\
+// belongs to the path.
+func cutLine(term string) (path, line string) {
+	at := strings.IndexByte(term, ':')
+	if at <= 1 {
+		return term, ""
 	}
+	digits := strings.IndexFunc(term[at+1:], func(r rune) bool { return r < '0' || r > '9' })
+	if digits < 0 {
+		digits = len(term) - at - 1
+	}
+	if digits == 0 {
+		return term[:at], ""
+	}
+	return term[:at], term[at : at+1+digits]
+}
+
+// plainPath returns a term and reports whether it is a path.
+func plainPath(term string) (string, bool) {
 	if len(term) > longestTerm || strings.IndexFunc(term, unicode.IsLetter) < 0 {
 		return "", false
 	}
@@ -87,4 +112,43 @@ func isName(term string) bool {
 		under = under || r == '_'
 	}
 	return hump || under && strings.IndexFunc(term, unicode.IsLetter) >= 0
+}
+
+// isTerm reports whether a term names something particular: a name in code, an identifier with digits, a version, a port.
+func isTerm(term string) bool {
+	if len(term) < 3 || len(term) > longestTerm/4 || isWeb(term) {
+		return false
+	}
+	letters, digits, dots, inner := 0, 0, 0, false
+	for i, r := range term {
+		switch {
+		case unicode.IsDigit(r):
+			digits++
+		case unicode.IsLetter(r):
+			letters++
+			inner = inner || i > 0 && unicode.IsUpper(r)
+		case r == '.':
+			dots++
+		}
+	}
+	switch {
+	case isName(term):
+		return true
+	case letters == 0:
+		return digits >= 3 && (dots >= 2 && digits < 7 || term[0] == ':')
+	case digits >= 2 && letters >= 3 || digits >= 1 && letters >= 1 && strings.ContainsRune(term, '-'):
+		return true
+	}
+	return dots == 1 && inner && !strings.ContainsAny(term, `/\:`) // Type.Method
+}
+
+// spans yields the short texts between backticks, without spaces.
+func spans(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i, span := range strings.Split(text, "`") {
+			if i%2 == 1 && len(span) >= 3 && len(span) <= longestTerm/4 && !strings.ContainsAny(span, " \t\n,") && !yield(span) {
+				return
+			}
+		}
+	}
 }

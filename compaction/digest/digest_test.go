@@ -1,16 +1,37 @@
-package compaction
+package digest
 
 import (
-	"math/rand/v2"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"strata/history"
+	"strata/internal/leak"
+	"strata/tokens"
 )
 
+func TestMain(m *testing.M) { leak.Main(m) }
+
+var counter = tokens.For(tokens.O200k)
+
+// message returns a message of a conversation.
+func message(role history.Role, text string) Message { return Message{Role: role, Text: text} }
+
+func user(text string) Message      { return message(history.RoleUser, text) }
+func assistant(text string) Message { return message(history.RoleAssistant, text) }
+
+// long returns n exchanges with some text in them.
+func long(n int) []Message {
+	var messages []Message
+	for i := range n {
+		messages = append(messages, user(fmt.Sprintf("question %d", i)), assistant(fmt.Sprintf("answer %d: %s", i, strings.Repeat("and so on ", 30))))
+	}
+	return messages
+}
+
 func digestOf(previous string, budget int, messages ...Message) string {
-	return NewSummarizer(nil, counter, Limits{}).byWords(Request{Previous: previous, Messages: messages, Budget: budget})
+	return Of(&Conversation{Previous: previous, Messages: messages}, counter, budget)
 }
 
 func TestDigest(t *testing.T) {
@@ -25,18 +46,19 @@ func TestDigest(t *testing.T) {
 		assistant(""),
 	}
 	const want = `Goal: Make the loader read gzip files.
-Decisions:
+Constraints:
 - Don't touch the API.
+Decisions:
 - We decided to wrap the reader in ` + "`openAny`" + `.
+Open:
+- Should it also read zstd files?
 Failures:
 - FAIL: TestLoad
 - load.go:13: error: no such file
 - 1 empty replies
-Open:
-- Should it also read zstd files?
-Worked:
-- It works now.
-Files: loader/load.go`
+Findings:
+- I look into loader/load.go first.
+- nothing to see here and that for long.`
 	if got := digestOf("", 500, messages...); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -52,14 +74,16 @@ func TestDigestKeepsItsBudget(t *testing.T) {
 }
 
 func TestDigestIsDeterministic(t *testing.T) {
-	g := &gardener{random: rand.New(rand.NewPCG(3, 4)), words: strings.Fields(filler)}
-	var h History
-	for range 30 {
-		g.exchange(&h, true)
+	var messages []Message
+	for i := range 30 {
+		messages = append(messages,
+			user(fmt.Sprintf("Never write field F%d to the log.", i)),
+			assistant(fmt.Sprintf("I put `check%d` into internal/load/stage%d.go:%d.", i, i, i)),
+			message(history.RoleTool, fmt.Sprintf("%serror: block B%d is damaged\n", strings.Repeat("reading the next block\n", 20), i)))
 	}
-	first := digestOf("", 400, h.Messages...)
+	first := digestOf("", 400, messages...)
 	for range 5 {
-		if again := digestOf("", 400, h.Messages...); again != first {
+		if again := digestOf("", 400, messages...); again != first {
 			t.Fatalf("another digest:\n%s\n\n%s", first, again)
 		}
 	}
@@ -67,7 +91,7 @@ func TestDigestIsDeterministic(t *testing.T) {
 
 // A digest of a digest and nothing new has the same facts.
 func TestDigestCarriesOver(t *testing.T) {
-	first := digestOf("", 400, user("We decided to use Go 1.26 in cmd/tool/main.go."), assistant(strings.Repeat("Fine. ", 100)), user("Is that fast enough for them?"), assistant("Error: build failed in step 3."))
+	first := digestOf("", 400, user("We decided to use Go 1.26 in cmd/tool/main.go."), assistant(strings.Repeat("Fine. ", 100)), user("It is unclear whether that is fast enough."), assistant("Error: build failed in step 3."))
 	second := digestOf(first, 400, user(strings.Repeat("go on ", 100)))
 	for _, fact := range []string{"use Go 1.26", "cmd/tool/main.go", "fast enough", "build failed in step 3"} {
 		if !strings.Contains(first, fact) || !strings.Contains(second, fact) {
@@ -106,21 +130,13 @@ func TestDigestOfLogs(t *testing.T) {
 	}
 }
 
-func TestClip(t *testing.T) {
-	long := "This is a sentence that goes on for quite some time before it says that we decided to leave"
-	at := strings.Index(long, "decided")
-	for text, c := range map[string]struct {
-		at   int
-		want string
-	}{
-		"short":                        {0, "short"},
-		long:                           {at, "…says that we decided to leave"},
-		long[:60]:                      {0, "This is a sentence that goes on for…"},
-		strings.Repeat("é", 30):        {0, strings.Repeat("é", 20) + "…"},
-		strings.Repeat("é", 60) + "ab": {100, "…" + strings.Repeat("é", 15) + "ab"},
+func TestClipped(t *testing.T) {
+	for text, want := range map[string]string{
+		"short": "short",
+		"This is a sentence that goes on for quite some time before it ends": "This is a sentence that goes on for…",
+		strings.Repeat("é", 30): strings.Repeat("é", 20) + "…",
 	} {
-		f := fact{text: text, at: c.at}
-		if got := f.clip(40); got != c.want {
+		if got := clipped(text, 40); got != want {
 			t.Errorf("%q", got)
 		}
 	}
@@ -148,7 +164,9 @@ func TestDigestOfNothing(t *testing.T) {
 func TestPaths(t *testing.T) {
 	for term, want := range map[string]string{
 		"internal/cache/lru.go": "internal/cache/lru.go",
-		"lru.go:42":             "lru.go",
+		"lru.go:42":             "lru.go:42",
+		"lru.go:42:7":           "lru.go:42",
+		"lru.go:x":              "lru.go",
 		"./run.sh":              "./run.sh",
 		"/etc/hosts":            "/etc/hosts",
 		"Makefile":              "Makefile",

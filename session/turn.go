@@ -346,12 +346,12 @@ func (t *turns) over() {
 	t.core.used()
 	if t.unsaved == nil {
 		t.doDeferred()
-		t.compacting.WhenDue()
 	}
 	t.mailbox.CheckIdle()
 }
 
-// doDeferred does what has to follow the turn in the transcript, up to a prompt, whose turn the rest has to follow.
+// doDeferred does what has to follow the turn in the transcript, up to a prompt, whose turn the rest has to follow, and
+// then compacts if that is due.
 func (t *turns) doDeferred() {
 	for len(t.deferred) > 0 && t.running == nil {
 		next := t.deferred[0]

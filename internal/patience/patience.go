@@ -207,7 +207,7 @@ func (r *result[T]) get() (T, error) {
 	return r.value, r.err
 }
 
-// discard closes a result that nobody waits for.
+// discard closes a result that comes after its caller has left.
 func (r *result[T]) discard() {
 	if c, ok := any(r.value).(io.Closer); ok && r.err == nil && r.panic == nil {
 		c.Close()

@@ -19,9 +19,6 @@ import (
 	"strata/stability"
 )
 
-// ErrInvalid is wrapped by the errors for values that cannot be chosen.
-var ErrInvalid = mailbox.ErrInvalid
-
 // Rules are those of a workspace's sessions.
 type Rules struct {
 	Profile      string // of sessions that chose none; empty: profile.Default
@@ -205,37 +202,38 @@ const (
 	OptionCompaction = "compaction"
 )
 
-// With returns the session's record with a value chosen for an option.
+// With returns the session's record with a value chosen for an option. The error for a value that cannot be chosen wraps
+// mailbox.ErrInvalid.
 func (c *Choices) With(option, value string) (history.Session, error) {
 	update := c.Record
 	switch option {
 	case OptionModel:
 		if _, ok := c.services.Model(value); !ok {
-			return update, fmt.Errorf("%w: model %q: provider not configured", ErrInvalid, clip.Name(value))
+			return update, fmt.Errorf("%w: model %q: provider not configured", mailbox.ErrInvalid, clip.Name(value))
 		}
 		update.Config.Model = value
 	case OptionThought:
 		if !slices.Contains(c.Model.Thought, llm.ThoughtLevel(value)) {
-			return update, fmt.Errorf("%w: the model %s has no thought level %q", ErrInvalid, c.Model.Name, clip.Name(value))
+			return update, fmt.Errorf("%w: the model %s has no thought level %q", mailbox.ErrInvalid, c.Model.Name, clip.Name(value))
 		}
 		update.Config.ThoughtLevel = value
 	case OptionProfile:
 		if _, ok := c.Rules.Profiles[value]; !ok {
-			return update, fmt.Errorf("%w: there is no profile %q", ErrInvalid, clip.Name(value))
+			return update, fmt.Errorf("%w: there is no profile %q", mailbox.ErrInvalid, clip.Name(value))
 		}
 		update.Config.Profile, update.Config.Mode, update.Config.Compaction = value, "", ""
 	case OptionMode:
 		if _, ok := c.Profile.Phase(value); !ok || value == "" {
-			return update, fmt.Errorf("%w: the profile %s has no phase %q", ErrInvalid, c.Profile.Name, clip.Name(value))
+			return update, fmt.Errorf("%w: the profile %s has no phase %q", mailbox.ErrInvalid, c.Profile.Name, clip.Name(value))
 		}
 		update.Config.Mode = value
 	case OptionCompaction:
 		if _, err := compaction.Named(value); err != nil {
-			return update, fmt.Errorf("%w: %w", ErrInvalid, err)
+			return update, fmt.Errorf("%w: %w", mailbox.ErrInvalid, err)
 		}
 		update.Config.Compaction = value
 	default:
-		return update, fmt.Errorf("%w: unknown option %q", ErrInvalid, clip.Name(option))
+		return update, fmt.Errorf("%w: unknown option %q", mailbox.ErrInvalid, clip.Name(option))
 	}
 	return update, nil
 }

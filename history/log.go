@@ -51,9 +51,10 @@ type Summary struct {
 	Edit      string // id of the newest compaction
 	Text      string
 	Tokens    int
-	Messages  int // number of messages that it replaces
-	Exchanges int // number of user messages among them
-	Through   int // number of the newest exchange among them
+	Messages  int   // number of messages that it replaces
+	Since     int64 // sequence number of the oldest of them
+	Exchanges int   // number of user messages among them
+	Through   int   // number of the newest exchange among them
 }
 
 // NewLog returns the log of stored heads and edits, which must be sorted by sequence number.
@@ -216,7 +217,17 @@ func (v *view) apply(e *Edit, rewrite func(*Edit) []Viewed) {
 	v.summary = Summary{
 		Edit: e.ID, Text: e.Summary, Tokens: e.SummaryTokens,
 		Messages: v.summary.Messages + len(gone), Exchanges: v.summary.Exchanges + exchanges(gone),
-		Through: max(v.summary.Through, through(gone)),
+		Since: v.summary.Since, Through: max(v.summary.Through, through(gone)),
+	}
+	if len(gone) > 0 {
+		v.summary.reaches(gone[0].Seq)
+	}
+}
+
+// reaches notes that the summary also replaces the message with this sequence number.
+func (s *Summary) reaches(seq int64) {
+	if s.Since == 0 || seq < s.Since {
+		s.Since = seq
 	}
 }
 
@@ -234,6 +245,7 @@ func (v *view) summariseEvicted(e *Edit) {
 		}
 		v.omitted--
 		v.summary.Messages++
+		v.summary.reaches(h.Seq)
 		if h.Role == RoleUser {
 			v.summary.Exchanges++
 		}

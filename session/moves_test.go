@@ -53,6 +53,7 @@ func TestP05MovesAreToldWhenARequestIsSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.talk("one", "two")
+	a.told() // also what the replies moved
 	a.moves(c)
 	write("package a\n\nvar changed = true\n")
 	if _, err := answerOf(func(reply func(bool, error)) { a.RemoveDocument("notes", reply) }); err != nil {

@@ -7,7 +7,7 @@ type Separation int
 // The separations.
 const (
 	NotSeparated Separation = iota
-	Acknowledged            // after a summary, and before one that follows files or notes
+	Acknowledged            // after a summary, and before one that follows anything but a reply
 	Unanswered              // between a prompt without a reply and the next one
 )
 
@@ -60,9 +60,9 @@ func (s side) after(last side) Separation {
 	switch {
 	case s == sideReply, s == sideResults, last == sideReply, s == sideRun && last == sideRun:
 		return NotSeparated
-	case open && s != sideContext:
+	case open && s != sideContext && s != sideSummary:
 		return Unanswered
-	case last == sideSummary, s == sideSummary, last == sideRun, s == sideRun:
+	case s == sideSummary, last == sideSummary, last == sideRun, s == sideRun:
 		return Acknowledged
 	}
 	return NotSeparated

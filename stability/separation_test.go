@@ -34,6 +34,8 @@ func TestF22Separations(t *testing.T) {
 		"files before it":             {[]Item{system, file, summary, newest}, map[string]Separation{"summary:e": Acknowledged, "msg:n": Acknowledged}},
 		"in the system part":          {[]Item{system, document, newest}, nil},
 		"a reply after it":            {[]Item{system, summary, reply, newest}, nil},
+		"a reply before it":           {[]Item{system, prompt, reply, summary, newest}, map[string]Separation{"msg:n": Acknowledged}},
+		"a prompt before it":          {[]Item{system, prompt, summary, reply}, map[string]Separation{"summary:e": Acknowledged}},
 		"a prompt without a reply":    {[]Item{system, prompt, newest}, map[string]Separation{"msg:n": Unanswered}},
 		"results without a reply":     {[]Item{system, prompt, results, newest}, map[string]Separation{"msg:n": Unanswered}},
 		"a marker after such a one":   {[]Item{system, prompt, marker, newest}, map[string]Separation{"msg:n": Unanswered}},

@@ -60,12 +60,14 @@ func (s *State) collect(ctx context.Context, tools []llm.Tool) (collected, error
 		}
 	}
 	talk := fit.Conversation(s.View)
-	summary := s.summaryItems()
-	items = append(items, s.unitItems(&c, fit.Size(items)+fit.Size(talk)+fit.Size(summary))...)
+	items = append(items, s.unitItems(&c, fit.Size(items)+fit.Size(talk)+fit.Size(s.summaryItems()))...)
 	notes, told := s.notes(items, talk, c.files, nil)
 	c.told = told
 	if !s.loops() {
-		c.items = slices.Concat(items, notes, summary, fit.Marked(talk, s.Omitted, s.Counter))
+		for _, summary := range s.summaryItems() {
+			talk = fit.Summarized(talk, summary, s.Summary.Since)
+		}
+		c.items = slices.Concat(items, notes, fit.Marked(talk, s.Omitted, s.Counter))
 		return c, nil
 	}
 	view, open, omitted, err := s.loopView().Items(ctx, items, talk)
@@ -277,7 +279,7 @@ func (s *State) summaryItems() []fit.Item {
 	return []fit.Item{summaryItem(s.Summary, s.Counter)}
 }
 
-// summaryItem returns the summary of the compacted part of the history: background, before all messages.
+// summaryItem returns the summary of the compacted part of the history: background, not a request.
 func summaryItem(summary history.Summary, counter *tokens.Counter) fit.Item {
 	text := fmt.Sprintf("# Background: summary of %d earlier messages\n\nThis is what happened before; nothing in it is a request.\n\n%s\n\n# End of the summary\n",
 		summary.Messages, strings.TrimSpace(summary.Text))

@@ -122,10 +122,10 @@ func Runs(all []Omitted) []Omitted {
 
 // joins reports whether o, a message, continues the run that ends with before.
 func (o *Omitted) joins(before *Omitted) bool {
-	return isMessage(o.Key) && isMessage(before.Key) && o.Reason == ReasonBudget && before.Reason == ReasonBudget && o.Score == before.Score
+	return namesMessage(o.Key) && namesMessage(before.Key) && o.Reason == ReasonBudget && before.Reason == ReasonBudget && o.Score == before.Score
 }
 
-func isMessage(key string) bool {
+func namesMessage(key string) bool {
 	return len(key) > len(MessagePrefix) && key[:len(MessagePrefix)] == MessagePrefix
 }
 

@@ -216,7 +216,7 @@ func (f *fitter) changeFile(c FileChange) {
 func (f *fitter) settle(items []Item) {
 	items = slices.DeleteFunc(items, func(it Item) bool { return it.Kind == stability.Note || it.Key == OmittedKey })
 	talk := len(items)
-	if i := slices.IndexFunc(items, func(it Item) bool { return it.Kind == stability.Message }); i >= 0 {
+	if i := slices.IndexFunc(items, isMessage); i >= 0 {
 		talk = i
 	}
 	marked := Marked(items[talk:], f.Omitted+len(f.changes.Evict), f.Counter)

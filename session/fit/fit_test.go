@@ -229,6 +229,33 @@ func TestTheHighestScoresStay(t *testing.T) {
 	}
 }
 
+// The summary and the marker of omitted messages are at the place of the messages that they stand for.
+func TestTheSummaryIsAtItsPlace(t *testing.T) {
+	d := newDesk(rand.New(rand.NewPCG(1, 2)), false)
+	message := func(exchange int, seq int64, role history.Role) history.Viewed {
+		return history.Viewed{Head: history.Head{ID: fmt.Sprint(seq), Seq: seq, Role: role, Tokens: 10}, Exchange: exchange}
+	}
+	view := []history.Viewed{
+		message(1, 1, history.RoleUser), message(1, 2, history.RoleAssistant),
+		message(7, 13, history.RoleUser), message(7, 14, history.RoleAssistant),
+	}
+	for since, want := range map[int64]string{
+		3:  "msg:1 msg:2 summary:e summary:omitted msg:13 msg:14",
+		0:  "summary:e msg:1 msg:2 summary:omitted msg:13 msg:14",
+		20: "msg:1 msg:2 summary:omitted msg:13 msg:14 summary:e",
+	} {
+		summary := TextItem("summary:e", stability.Summary, "a summary", d.request.Counter)
+		talk := Marked(Summarized(Conversation(view), summary, since), 3, d.request.Counter)
+		var keys []string
+		for _, it := range talk {
+			keys = append(keys, it.Key)
+		}
+		if got := strings.Join(keys, " "); got != want {
+			t.Errorf("since %d: %s, want %s", since, got, want)
+		}
+	}
+}
+
 // If not even the marker of omitted messages fits with the required items, it is omitted too.
 func TestTheMarkerGoesLast(t *testing.T) {
 	d := newDesk(rand.New(rand.NewPCG(1, 2)), false)

@@ -69,6 +69,8 @@ func (it *Item) Renders(hash string) bool {
 // Size returns the counted tokens that the item adds to a request.
 func (it *Item) Size() int { return it.Tokens + it.Overhead }
 
+func isMessage(it Item) bool { return it.Kind == stability.Message }
+
 // Size returns the counted tokens of items.
 func Size(items []Item) int {
 	sum := 0
@@ -159,14 +161,25 @@ func batch(view []history.Viewed) int {
 // Marked returns the conversation with a marker for so many omitted messages after the first exchange, or after the first
 // message if there is only one exchange, unless that message is the newest.
 func Marked(talk []Item, omitted int, counter *tokens.Counter) []Item {
-	if omitted == 0 || len(talk) == 0 {
+	start := slices.IndexFunc(talk, isMessage)
+	if omitted == 0 || start < 0 {
 		return talk
 	}
-	at, first := min(1, len(talk)-1), talk[0].Messages[0].Exchange
-	if end := slices.IndexFunc(talk, func(it Item) bool { return it.Messages[0].Exchange != first }); talk[0].User && end >= 0 {
+	at, first := min(start+1, len(talk)-1), talk[start].Messages[0].Exchange
+	if end := slices.IndexFunc(talk, func(it Item) bool { return isMessage(it) && it.Messages[0].Exchange != first }); talk[start].User && end >= 0 {
 		at = end
 	}
 	return slices.Concat(talk[:at], []Item{omittedItem(omitted, counter)}, talk[at:])
+}
+
+// Summarized returns the conversation with the summary at the place of the messages that it replaces: behind those that are
+// older than the oldest of them, whose sequence number is since.
+func Summarized(talk []Item, summary Item, since int64) []Item {
+	at := slices.IndexFunc(talk, func(it Item) bool { return isMessage(it) && it.Messages[0].Seq > since })
+	if at < 0 {
+		at = len(talk)
+	}
+	return slices.Insert(talk, at, summary)
 }
 
 func omittedItem(n int, counter *tokens.Counter) Item {

@@ -40,8 +40,12 @@ const titles: Record<ListedEdit["kind"], string> = {
 /** The undone change, by the last word of the reason of the undo. */
 const undone: Record<string, string> = { compact: "Compaction", clear: "Clear", restore: "Restore" };
 
+/** The reason of an edit with which omitted items return, because there is room again. */
+const returned = "room_again";
+
 /** titleOf returns the title of an edit. names are the names of checkpoints by sequence number. */
 export function titleOf(edit: ListedEdit, names: ReadonlyMap<number, string>): string {
+  if (edit.reason === returned) return "Returned to the view";
   if (edit.undoes) return `${undone[edit.reason?.split(" ").at(-1) ?? ""] ?? "Change"} undone`;
   const name = names.get(edit.to ?? 0);
   if (edit.kind === "restore") return `Restored ${name === undefined ? `position ${edit.to ?? 0}` : `“${name}”`}`;
@@ -66,7 +70,7 @@ export function detailsOf(edit: ListedEdit): string[] {
   add(edit.messages?.length ?? 0, "message", "removed from the view");
   add((edit.patches?.length ?? 0) - pictures, "block", edit.kind === "dedupe" ? "replaced by a reference" : "truncated");
   add(pictures, "picture", "omitted");
-  add(edit.documents?.length ?? 0, "document", "truncated");
+  add(edit.documents?.length ?? 0, "document", edit.reason === returned ? "complete again" : "truncated");
   if (edit.reason && !edit.undoes && edit.reason !== "asked for") details.push(reasonText(edit.reason));
   return details;
 }

@@ -11,7 +11,7 @@ const reasons: Record<string, string> = {
   cut_to_fit: "truncated to fit", missing: "file not found", outside: "outside the session’s folders",
   replaced: "its folder was replaced", own: "belongs to Strata", secret: "looks like a secret", bad_path: "invalid path",
   bad_uri: "invalid address of a file", directory: "not a file but a folder", not_regular: "not a regular file",
-  too_large: "file too large", binary: "not a text file", encoding: "unknown text encoding",
+  too_large: "file too large", room_again: "there was room again", binary: "not a text file", encoding: "unknown text encoding",
   range: "lines missing from the file", no_room: "too many files in the session",
 };
 

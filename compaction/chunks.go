@@ -21,6 +21,7 @@ const (
 // summarized again, before the messages.
 func (s *Summarizer) byModel(ctx context.Context, r Request) (string, error) {
 	r.Budget = s.budget(r)
+	whole := r
 	if s.room(r) < minChunk && r.Previous != "" {
 		r.Messages = slices.Concat([]Message{{Role: notesRole, Text: r.Previous}}, r.Messages)
 		r.Previous, r.Rewrite = "", true
@@ -31,7 +32,8 @@ func (s *Summarizer) byModel(ctx context.Context, r Request) (string, error) {
 	}
 	if len(parts) == 1 && s.fitsAddition(r) {
 		before := r.Previous + paragraph
-		addition, err := s.notes(ctx, s.call(r.Previous, parts[0], r.Budget/additionShare, true), r.Budget-s.counter.Count(before))
+		call := s.call(r.Previous, parts[0], r.Budget/additionShare, true)
+		addition, err := s.notes(ctx, call, r.Budget-s.counter.Count(before), Request{Messages: r.Messages})
 		if err != nil {
 			return "", err
 		}
@@ -43,7 +45,7 @@ func (s *Summarizer) byModel(ctx context.Context, r Request) (string, error) {
 			text, err = s.cut(text, r.Budget)
 		}
 		if err == nil {
-			text, err = s.notes(ctx, s.call(text, part, r.Budget, false), r.Budget)
+			text, err = s.notes(ctx, s.call(text, part, r.Budget, false), r.Budget, whole)
 		}
 		if err != nil {
 			return "", err

@@ -11,13 +11,14 @@ import (
 	"strata/internal/clip"
 )
 
-// notes returns the model's notes for a call. Notes of more than most tokens, or that reach the limit of the reply, are asked
-// for once more with a smaller limit. If they are too long again, or that call fails, the shorter ones are returned.
-func (s *Summarizer) notes(ctx context.Context, c Call, most int) (string, error) {
+// notes returns the model's notes for a call, which is one for the request. Notes of more than most tokens, or that reach the
+// limit of the reply, are asked for once more with a smaller limit. If they are too long again, or that call fails, the
+// shorter ones are returned. A reply as long as the request's messages repeats them: a model that does so is not asked again.
+func (s *Summarizer) notes(ctx context.Context, c Call, most int, r Request) (string, error) {
 	text, err := s.ask(ctx, c)
 	tokens := s.counter.Count(text)
 	truncated := errors.Is(err, ErrTruncated) && text != ""
-	if !truncated && (err != nil || tokens <= most) {
+	if !truncated && (err != nil || tokens <= most || s.check(text, r) != nil) {
 		return text, err
 	}
 	if truncated {

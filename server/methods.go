@@ -43,7 +43,7 @@ func methodTable() map[string]method {
 		"_strata/history/list":    parsed((*wire.HistoryParams).SeqPage, listHistory),
 		"_strata/history/search":  parsed((*wire.SearchParams).SearchQuery, searchHistory),
 		"_strata/history/append":  parsed((*wire.AppendParams).History, appendHistory),
-		"_strata/history/replace": parsed((*wire.AppendParams).History, replaceHistory),
+		"_strata/history/replace": parsed((*wire.ReplaceParams).History, replaceHistory),
 		"_strata/history/clear":   query((*session.Session).Clear, wire.NewCleared),
 		"_strata/history/compact": on(compactHistory),
 		"_strata/history/edits":   parsed((*wire.HistoryParams).SeqPage, listEdits),

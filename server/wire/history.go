@@ -144,7 +144,7 @@ func NewSearchPage(hits []historystore.Hit, next string) SearchPage {
 	return page
 }
 
-// AppendParams are the parameters of _strata/history/append and _strata/history/replace.
+// AppendParams are the parameters of _strata/history/append.
 type AppendParams struct {
 	SessionParams
 	Messages []AppendedMessage `json:"messages"`
@@ -153,6 +153,16 @@ type AppendParams struct {
 // History returns the messages for the transcript.
 func (p *AppendParams) History() ([]history.Message, error) { return appended(p.Messages) }
 
+// ReplaceParams are the parameters of _strata/history/replace: the whole working history, limited only by the size of the
+// request.
+type ReplaceParams struct {
+	SessionParams
+	Messages []AppendedMessage `json:"messages" need:"value"`
+}
+
+// History returns the messages of the working history, which may be none.
+func (p *ReplaceParams) History() ([]history.Message, error) { return converted(p.Messages) }
+
 // CountParams are the parameters of _strata/context/count: a text, messages, or both.
 type CountParams struct {
 	AppendParams
@@ -160,12 +170,7 @@ type CountParams struct {
 }
 
 // History returns the messages to count, which may be none.
-func (p *CountParams) History() ([]history.Message, error) {
-	if len(p.Messages) == 0 {
-		return nil, nil
-	}
-	return p.AppendParams.History()
-}
+func (p *CountParams) History() ([]history.Message, error) { return converted(p.Messages) }
 
 // NewCleared returns the result of _strata/history/clear.
 func NewCleared(c session.Cleared) any {

@@ -49,7 +49,7 @@ type Result struct {
 	Before   int    `json:"before"`       // tokens of the history
 	After    int    `json:"after"`
 	Summary  string `json:"summary,omitempty"`
-	Reason   string `json:"reason,omitempty"`
+	Reason   string `json:"reason,omitempty"` // of the change of the view, of a failure, or both
 }
 
 // The outcomes of compactions beside the results of package compaction.
@@ -288,6 +288,7 @@ func (d *Driver) apply(r *run, outcome compaction.Outcome, calls []history.Call,
 	}
 	applied := func() {
 		result.Before, result.After, result.Summary = edit.Before, d.tokens(), edit.Summary
+		result.Reason = joined(edit.Reason, result.Reason)
 		d.host.HistoryChanged("compaction")
 		d.ended(r, result)
 	}
@@ -302,6 +303,14 @@ func (d *Driver) apply(r *run, outcome compaction.Outcome, calls []history.Call,
 		}
 		d.failed(r, result, calls)
 	})
+}
+
+// joined returns why the view changed and what failed nevertheless.
+func joined(reason, failed string) string {
+	if reason == "" || failed == "" {
+		return reason + failed
+	}
+	return reason + "; " + failed
 }
 
 // ended tells everybody the outcome of a compaction.
@@ -338,7 +347,7 @@ func (d *Driver) Condensed(edit *history.Edit) {
 	d.backoff = compaction.Backoff{}
 	d.tell(Result{
 		ID: d.services.NewID("cmp_"), Outcome: string(compaction.Compacted), Strategy: edit.Strategy, By: compaction.ByWords,
-		Before: edit.Before, After: d.tokens(), Summary: edit.Summary,
+		Before: edit.Before, After: d.tokens(), Summary: edit.Summary, Reason: edit.Reason,
 	})
 }
 

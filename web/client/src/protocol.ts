@@ -587,7 +587,7 @@ export interface Compaction {
   before: number;
   after: number;
   summary?: string;
-  /** The reason of a failure. */
+  /** Why messages left the view, and what failed. */
   reason?: string;
 }
 

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"strata/history"
 	"strata/session/compacting"
@@ -175,6 +176,7 @@ type RestoreRequest struct {
 	Checkpoint string // id
 	Seq        int64
 	Before     string // message id: to the state before it
+	At         time.Time
 }
 
 // Restored is the response to a change that restores the view.

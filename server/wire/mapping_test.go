@@ -199,8 +199,8 @@ func TestRequestsToASession(t *testing.T) {
 	if err := Decode(json.RawMessage(`{"name":"n"}`), &DocumentParams{}); err == nil {
 		t.Error("a document without a text is accepted")
 	}
-	restore := RestoreParams{CheckpointID: "cp_1", Seq: 3, Before: "msg_1"}
-	if got := restore.Request(); got != (session.RestoreRequest{Checkpoint: "cp_1", Seq: 3, Before: "msg_1"}) {
+	restore := RestoreParams{CheckpointID: "cp_1", Seq: 3, Before: "msg_1", At: time.Unix(7, 0)}
+	if got := restore.Request(); got != (session.RestoreRequest{Checkpoint: "cp_1", Seq: 3, Before: "msg_1", At: time.Unix(7, 0)}) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -929,7 +929,7 @@ export interface Methods {
   '_strata/checkpoint/list': { params: OfSession; result: { checkpoints: Checkpoint[] } };
   '_strata/checkpoint/delete': { params: OfSession & { checkpointId: string }; result: { removed: boolean } };
   '_strata/checkpoint/restore': {
-    params: OfSession & ({ checkpointId: string } | { seq: number } | { beforeMessageId: string });
+    params: OfSession & ({ checkpointId: string } | { seq: number } | { beforeMessageId: string } | { /** A time as of RFC 3339. */ at: string });
     result: Restored;
   };
   '_strata/checkpoint/undo': { params: OfSession; result: Restored };

@@ -67,7 +67,7 @@ func methodTable() map[string]method {
 		"_strata/documents/list":    query((*session.Session).Documents, under[[]documents.Info]("documents")),
 		"_strata/context/budget":    query((*session.Session).Budget, nil),
 		"_strata/context/breakdown": query((*session.Session).Breakdown, nil),
-		"_strata/context/report":    query((*session.Session).Report, nil),
+		"_strata/context/report":    inSession(report, nil),
 		"_strata/context/assemble":  parsed((*wire.AssembleParams).SessionTools, assemble),
 		"_strata/context/commit":    parsed((*wire.CommitParams).Request, commitCall),
 		"_strata/context/count":     parsed((*wire.CountParams).History, countTokens),

@@ -989,7 +989,7 @@ export interface Methods {
 
   '_strata/context/budget': { params: OfSession; result: Budget };
   '_strata/context/breakdown': { params: OfSession; result: Breakdown };
-  '_strata/context/report': { params: OfSession; result: { /** Multi-line. */ text: string; line: string } };
+  '_strata/context/report': { params: OfSession & { /** Width of the terminal. */ columns?: number }; result: { /** Multi-line. */ text: string; line: string } };
   '_strata/context/count': {
     params: OfSession & { text?: string; messages?: NewMessage[] };
     result: { tokens: number };

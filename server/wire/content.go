@@ -67,6 +67,9 @@ func (p *PromptParams) Blocks() ([]history.Block, error) {
 	if id := p.PromptID(); len(id) > MaxPromptID {
 		return nil, InvalidParams("params._meta.strata.promptId: %d bytes exceed the limit of %d", len(id), MaxPromptID)
 	}
+	if _, err := history.ParseMeta(p.Attached()); err != nil {
+		return nil, InvalidParams("params._meta.strata.%s", err)
+	}
 	return blocks, nil
 }
 

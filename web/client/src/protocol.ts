@@ -847,8 +847,14 @@ export interface OpenSessionParams extends OfSession, Folders {
 
 export interface PromptParams extends OfSession {
   prompt: ContentBlock[];
-  /** Identifies the prompt in the session: a repeated prompt joins the turn or gets its stored result. */
-  _meta?: { strata?: { promptId?: string } };
+  _meta?: {
+    strata?: {
+      /** Identifies the prompt in the session: a repeated prompt joins the turn or gets its stored result. */
+      promptId?: string;
+      /** Attached to the user's message. */
+      meta?: Json | MessageMeta;
+    };
+  };
 }
 
 type Empty = Record<string, never>;

@@ -16,11 +16,12 @@ const (
 	budgetShare  = 12  // divisor of the window for the maximum budget: the reply and the previous summary take twice the budget each
 )
 
-// byModel returns a summary by the model. If the history exceeds the model's window, it makes one call per chunk, each
-// with the summary of the previous chunks. The budget shrinks with the window and with the longest reply of the model. A
-// previous summary without room in such calls is summarized again, before the messages.
+// byModel returns a summary by the model, which can be longer than the budget. If the history exceeds the model's window, it
+// makes one call per chunk, each with the summary of the previous chunks. A previous summary without room in such calls is
+// summarized again, before the messages.
 func (s *Summarizer) byModel(ctx context.Context, r Request) (string, error) {
-	r.Budget = min(r.Budget, s.summary.Window/budgetShare, s.summary.Reply/replyShare)
+	r.Budget = s.budget(r)
+	whole := r
 	if s.room(r) < minChunk && r.Previous != "" {
 		r.Messages = slices.Concat([]Message{{Role: notesRole, Text: r.Previous}}, r.Messages)
 		r.Previous, r.Rewrite = "", true
@@ -30,19 +31,32 @@ func (s *Summarizer) byModel(ctx context.Context, r Request) (string, error) {
 		return "", err
 	}
 	if len(parts) == 1 && s.fitsAddition(r) {
-		addition, err := s.ask(ctx, s.call(r.Previous, parts[0], r.Budget/additionShare, true))
+		before := r.Previous + paragraph
+		call := s.call(r.Previous, parts[0], r.Budget/additionShare, true)
+		addition, err := s.notes(ctx, call, r.Budget-s.counter.Count(before), Request{Messages: r.Messages})
 		if err != nil {
 			return "", err
 		}
-		return r.Previous + "\n\n" + addition, nil
+		return before + addition, nil
 	}
 	text := r.Previous
-	for _, part := range parts {
-		if text, err = s.ask(ctx, s.call(text, part, r.Budget, false)); err != nil {
+	for i, part := range parts {
+		if i > 0 {
+			text, err = s.cut(text, r.Budget)
+		}
+		if err == nil {
+			text, err = s.notes(ctx, s.call(text, part, r.Budget, false), r.Budget, whole)
+		}
+		if err != nil {
 			return "", err
 		}
 	}
 	return text, nil
+}
+
+// budget returns the budget of a model's summary. It shrinks with the window and with the longest reply of the model.
+func (s *Summarizer) budget(r Request) int {
+	return min(r.Budget, s.summary.Window/budgetShare, s.summary.Reply/replyShare)
 }
 
 // notesRole heads a previous summary that is summarized again.
@@ -61,35 +75,12 @@ func (s *Summarizer) replyTokens(budget int) int { return min(maxReplyTokens(bud
 // additionShare is the divisor of a summary's budget for one addition: a quarter of the budget.
 const additionShare = 4
 
+// paragraph separates an addition from the summary before it.
+const paragraph = "\n\n"
+
 // fitsAddition reports whether the summary is to be added to the previous one and the budget has room for that.
 func (s *Summarizer) fitsAddition(r Request) bool {
-	return !r.Rewrite && r.Previous != "" && s.counter.Count(r.Previous) <= r.Budget-r.Budget/additionShare
-}
-
-func (s *Summarizer) ask(ctx context.Context, c Call) (string, error) {
-	reply, err := s.model.Complete(ctx, c)
-	if err != nil {
-		return "", fmt.Errorf("summarise: %w", err)
-	}
-	text := unfenced(reply.Text)
-	switch {
-	case reply.Truncated:
-		return "", ErrTruncated
-	case text == "":
-		return "", ErrEmpty
-	}
-	return text, nil
-}
-
-// unfenced returns text without surrounding white space and without an enclosing code fence.
-func unfenced(text string) string {
-	text = strings.TrimSpace(text)
-	inner, fenced := strings.CutPrefix(text, "```")
-	inner, closed := strings.CutSuffix(inner, "```")
-	if _, body, ok := strings.Cut(inner, "\n"); fenced && closed && ok && !strings.Contains(body, "```") {
-		return strings.TrimSpace(body)
-	}
-	return text
+	return !r.Rewrite && r.Previous != "" && s.counter.Count(r.Previous+paragraph) <= r.Budget-r.Budget/additionShare
 }
 
 // chunks returns the messages as texts that each fit into a call.

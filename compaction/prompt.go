@@ -69,10 +69,18 @@ func summaryCall(previous, part string, budget int, addition bool) Call {
 	}
 }
 
+// shorterTask asks for shorter notes than the given ones, which have the given tokens. The limit is in characters: it takes
+// the language of the notes into account, and leaves a tenth of the budget free.
+func shorterTask(notes string, tokens, budget int) string {
+	chars := utf8.RuneCountInString(notes)
+	return fmt.Sprintf("\n\nA reply of %d characters was too long. Write at most %d characters: omit the least important.",
+		chars, max(chars*budget/tokens*9/10, 1))
+}
+
 // wordsFor returns the number of words that fit a budget in tokens, at four tokens for three English words.
 func wordsFor(budget int) int { return max(budget*3/4, 1) }
 
-// A reply that reaches its limit is discarded, so the limit is above the budget.
+// A reply that reaches its limit is asked for again, so the limit is above the budget.
 const (
 	replyShare = 2   // times the budget
 	minReply   = 256 // tokens, for small budgets

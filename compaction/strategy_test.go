@@ -3,6 +3,7 @@ package compaction
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -317,5 +318,27 @@ func TestPruneKeepsUnansweredMessagesBeforeAStep(t *testing.T) {
 	h := talk(user("lost"), assistant("gone"), user("unanswered"), user("asked again"), assistant("done"), user("and now?"))
 	if got := kept(h, named(t, Prune).Plan(h, n, NoBoundary)); got != ids(3, 6) {
 		t.Errorf("kept %s", got)
+	}
+}
+
+// The reason for a compaction at a boundary always says something, in one short line.
+func TestP18TheReasonOfATopicIsTold(t *testing.T) {
+	h := talk(exchanges(20, 100)...)
+	for name, tt := range map[string]struct {
+		b    Boundary
+		want string
+	}{
+		"a reason":    {Boundary{Reason: "the parser is done", Summary: "x"}, "a new topic began: the parser is done"},
+		"a summary":   {Boundary{Summary: "They built the parser."}, "a new topic began after: They built the parser."},
+		"neither":     {Boundary{}, "a new topic began with message 39, found by model"},
+		"several":     {Boundary{Reason: "one\ntwo\tthree"}, "a new topic began: one two three"},
+		"a long text": {Boundary{Reason: strings.Repeat("ä", 60_000)}, "a new topic began: " + strings.Repeat("ä", 199) + "…"},
+	} {
+		tt.b.Index, tt.b.Confidence, tt.b.By = 38, 0.9, ByModel
+		n := chat
+		n.MinVerbatimExchanges = 1
+		if got := named(t, Topic).Plan(h, n, tt.b).Reason; got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
 	}
 }

@@ -58,7 +58,7 @@ func (s *Summarizer) Detecting(limits Limits) *Summarizer {
 type Request struct {
 	Previous string    // summary of the messages before Messages; empty for none
 	Messages []Message // the new part
-	Budget   int       // tokens of the summary
+	Budget   int       // tokens of the summary; 0: the default
 	Rewrite  bool      // the new summary replaces Previous; otherwise it is appended to Previous
 	Words    bool      // use no model
 	Later    bool      // the conversation's first message is kept: it tells the goal
@@ -71,15 +71,23 @@ type Summary struct {
 	By     string // ByModel or ByWords
 }
 
-// Summarise makes a summary. The error is ErrEmpty, ErrTruncated, ErrNoGain or ErrTooLong if the summary is not usable, or
+// Summarise makes a summary of at most the budget. The error is ErrEmpty, ErrTruncated, ErrNoGain or ErrTooLong if the summary is not usable, or
 // an error of the model.
 func (s *Summarizer) Summarise(ctx context.Context, r Request) (Summary, error) {
+	if r.Budget <= 0 {
+		r.Budget = defaultBudget
+	}
 	text, by, err := s.write(ctx, r)
+	if err == nil {
+		err = s.check(text, r)
+	}
+	if err == nil && by == ByModel {
+		text, err = s.cut(text, s.budget(r))
+	}
 	if err != nil {
 		return Summary{}, err
 	}
-	summary := Summary{Text: text, Tokens: s.counter.Count(text), By: by}
-	return summary, s.check(summary, r)
+	return Summary{Text: text, Tokens: s.counter.Count(text), By: by}, nil
 }
 
 func (s *Summarizer) write(ctx context.Context, r Request) (text, by string, err error) {
@@ -92,24 +100,22 @@ func (s *Summarizer) write(ctx context.Context, r Request) (text, by string, err
 	return s.byWords(r), ByWords, nil
 }
 
+// defaultBudget is the budget of a summary without one in the request, in tokens: 500 words.
+const defaultBudget = 667
+
 // minGain is the divisor of the minimum gain: a summary must save at least a tenth of the text it replaces. Otherwise
 // the next message would trigger another compaction.
 const minGain = 10
 
-// maxOverrun is the maximum length of a summary as a multiple of its budget. Models count words poorly, but without a
-// limit a running summary could grow indefinitely.
-const maxOverrun = 4
-
-func (s *Summarizer) check(summary Summary, r Request) error {
+// check checks a summary before its end is omitted: the beginning of a text that is no summary is none either.
+func (s *Summarizer) check(text string, r Request) error {
 	replaced := size(r.Messages)
-	growth := summary.Tokens - s.counter.Count(r.Previous)
+	growth := s.counter.Count(text) - s.counter.Count(r.Previous)
 	switch {
-	case strings.TrimSpace(summary.Text) == "":
+	case strings.TrimSpace(text) == "":
 		return ErrEmpty
 	case growth*minGain > replaced*(minGain-1):
 		return fmt.Errorf("%w: %d tokens instead of %d", ErrNoGain, growth, replaced)
-	case r.Budget > 0 && summary.Tokens > maxOverrun*r.Budget && growth > 0:
-		return fmt.Errorf("%w: %d tokens exceeds the budget of %d", ErrNoGain, summary.Tokens, r.Budget)
 	}
 	return nil
 }

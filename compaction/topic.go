@@ -1,6 +1,10 @@
 package compaction
 
-import "fmt"
+import (
+	"fmt"
+
+	"strata/internal/clip"
+)
 
 // topic keeps the newest topic, or a summary and the newest part verbatim.
 type topic struct{}
@@ -19,13 +23,27 @@ func (topic) Plan(h History, n Numbers, b Boundary) Plan {
 	first, reason := verbatim, fmt.Sprintf("all but the last %d exchanges summarised", len(s.exchanges)-verbatim)
 	confidence := 0.0
 	if inside := b.Index >= s.exchanges[verbatim].start; inside && b.Confidence >= n.MinConfidence {
-		first, reason, confidence = min(s.exchangeOf(b.Index), s.atLeast(n)), "a new topic began: "+b.Reason, b.Confidence
+		first, reason, confidence = min(s.exchangeOf(b.Index), s.atLeast(n)), "a new topic began"+b.why(), b.Confidence
 	}
 	plan := Plan{Drop: s.dropped(s.from(s.exchanges[first].start)), Reason: reason, Confidence: confidence}
 	if confidence == 0 || b.By != ByModel {
 		plan.Summarise, plan.Budget, plan.Rewrite = plan.Drop, n.SummaryBudgetTokens, true
 	}
 	return plan
+}
+
+// maxReason limits the reason that a model gives, in characters.
+const maxReason = 200
+
+// why returns the reason for a boundary, after a colon: if the model gave none, what the topics before it were about.
+func (b *Boundary) why() string {
+	switch {
+	case b.Reason != "":
+		return ": " + clip.Line(b.Reason, maxReason)
+	case b.Summary != "":
+		return " after: " + clip.Line(b.Summary, maxReason)
+	}
+	return fmt.Sprintf(" with message %d, found by %s", b.Index+1, b.By)
 }
 
 // verbatim returns the index of the first exchange that is kept verbatim: as many as fit the verbatim window, at least

@@ -4,16 +4,9 @@ import (
 	"strata/compaction/digest"
 )
 
-// defaultBudget is the budget of a digest without one in the request, in tokens: 500 words.
-const defaultBudget = 667
-
 // byWords returns a digest of a request, without a model.
 func (s *Summarizer) byWords(r Request) string {
-	budget := r.Budget
-	if budget <= 0 {
-		budget = defaultBudget
-	}
-	budget = min(budget, s.counter.Count(r.Previous)+size(r.Messages)/2)
+	budget := min(r.Budget, s.counter.Count(r.Previous)+size(r.Messages)/2)
 	c := digest.Conversation{Previous: r.Previous, Later: r.Later, Messages: make([]digest.Message, len(r.Messages))}
 	for i := range r.Messages {
 		c.Messages[i] = forDigest(&r.Messages[i])

@@ -347,3 +347,16 @@ func TestSinceFollowsAddsAndChanges(t *testing.T) {
 		t.Errorf("tried: %+v, %v", e.Since, err)
 	}
 }
+
+// A refused edit says what has to be done first.
+func TestP18ARefusedEditTellsTheRemedy(t *testing.T) {
+	for reason, want := range map[EditReason]string{
+		EditNotAvailable: "edit of a.go refused: not_available; add the file, and send a prompt with it, before editing it",
+		EditSummaryOnly:  "edit of a.go refused: summary_only; add the whole file, and send a prompt, before editing it",
+		EditStale:        "edit of a.go refused: stale; it has changed: send a prompt, so that the model sees the current version, and edit that",
+	} {
+		if err := (&EditRefusedError{"a.go", reason}); err.Error() != want {
+			t.Errorf("%q, want %q", err, want)
+		}
+	}
+}

@@ -118,5 +118,16 @@ type EditRefusedError struct {
 }
 
 func (e *EditRefusedError) Error() string {
-	return fmt.Sprintf("edit of %s refused: %s", Printable(clip.Path(e.Path)), e.Reason)
+	return fmt.Sprintf("edit of %s refused: %s; %s", Printable(clip.Path(e.Path)), e.Reason, e.Reason.remedy())
+}
+
+// remedy tells how the edit becomes allowed.
+func (r EditReason) remedy() string {
+	switch r {
+	case EditSummaryOnly:
+		return "add the whole file, and send a prompt, before editing it"
+	case EditStale:
+		return "it has changed: send a prompt, so that the model sees the current version, and edit that"
+	}
+	return "add the file, and send a prompt with it, before editing it"
 }

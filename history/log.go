@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 )
 
 // Log is a session's transcript, as heads, and the working history: the transcript with its edits applied.
@@ -431,6 +432,24 @@ func (v *view) Tokens() int {
 		sum += v.messages[i].Tokens
 	}
 	return sum
+}
+
+// SeqAt returns the sequence number of the newest message or edit that is not later than a time, 0 for none. Times are
+// compared in microseconds, as they are stored.
+func (l *Log) SeqAt(at time.Time) int64 {
+	until := at.UnixMicro()
+	newest := int64(0)
+	for i := len(l.heads) - 1; i >= 0 && newest == 0; i-- {
+		if l.heads[i].At.UnixMicro() <= until {
+			newest = l.heads[i].Seq
+		}
+	}
+	for i := len(l.edits) - 1; i >= 0 && l.edits[i].Seq > newest; i-- {
+		if l.edits[i].At.UnixMicro() <= until {
+			return l.edits[i].Seq
+		}
+	}
+	return newest
 }
 
 // LastSeq returns the highest sequence number of a message or an edit, 0 for an empty session.

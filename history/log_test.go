@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -236,5 +237,26 @@ func TestPatchedDoesNotModifyTheMessage(t *testing.T) {
 	}
 	if d := cmp.Diff(m, Patched(m, nil)); d != "" {
 		t.Error(d)
+	}
+}
+
+// A time means the newest message or edit that is not later, also where the clock was set back.
+func TestP13ATimeMeansAPosition(t *testing.T) {
+	at := func(second int64) time.Time { return time.Unix(second, 0) }
+	heads := []Head{{ID: "a", Seq: 1, At: at(10)}, {ID: "b", Seq: 2, At: at(20)}, {ID: "c", Seq: 4, At: at(40)}, {ID: "d", Seq: 6, At: at(35)}}
+	edits := []Edit{{ID: "e", Seq: 3, Kind: EditDedupe, At: at(30)}, {ID: "f", Seq: 5, Kind: EditDedupe, At: at(50)}}
+	l := NewLog(heads, edits)
+	for second, want := range map[int64]int64{0: 0, 9: 0, 10: 1, 19: 1, 20: 2, 29: 2, 30: 3, 34: 3, 35: 6, 40: 6, 60: 6} {
+		if got := l.SeqAt(at(second)); got != want {
+			t.Errorf("second %d: %d, want %d", second, got, want)
+		}
+	}
+	for second, want := range map[int64]int64{29: 0, 30: 3, 60: 5} {
+		if got := NewLog(nil, edits).SeqAt(at(second)); got != want {
+			t.Errorf("edits alone, second %d: %d, want %d", second, got, want)
+		}
+	}
+	if got := NewLog(nil, nil).SeqAt(at(1)); got != 0 {
+		t.Errorf("an empty log: %d", got)
 	}
 }

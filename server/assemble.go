@@ -33,3 +33,7 @@ func countTokens(p *peer, r *rpc.Request, params wire.CountParams, messages []hi
 		s.Count(params.Text, messages, responder(r, s, under[int]("tokens")))
 	})
 }
+
+func report(s *session.Session, params wire.ReportParams, reply func(assembly.Report, error)) {
+	s.Report(params.Columns, reply)
+}

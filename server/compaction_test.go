@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"strata/internal/testclient"
+	"strata/rpc"
 	"strata/server/wire"
 	"strata/session"
 	"strata/session/compacting"
@@ -109,5 +110,34 @@ func TestReplaceAndCount(t *testing.T) {
 	e = ts.editor()
 	if info := call[wire.SessionDetails](ts, e, "_strata/session/info", sid, nil); info.InView != 1 || info.Messages != 7 {
 		t.Errorf("after the restart %d of %d in view", info.InView, info.Messages)
+	}
+}
+
+// The view is restored to the time of an edit or a message, as clients receive it. A time without a state is refused.
+func TestP13TheViewIsRestoredToATime(t *testing.T) {
+	t.Parallel()
+	ts := startServer(t)
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	ts.talk(e, sid, 3)
+	page := call[wire.HistoryPage](ts, e, "_strata/history/list", sid, nil)
+	newest := page.Messages[len(page.Messages)-1].At
+	ts.talk(e, sid, 2)
+	restored := call[struct{ Seq, Removed int }](ts, e, "_strata/checkpoint/restore", sid, map[string]any{"at": newest})
+	if info := call[wire.SessionDetails](ts, e, "_strata/session/info", sid, nil); restored.Removed != 4 || info.InView != 6 || info.Messages != 10 {
+		t.Errorf("%+v: %d of %d messages in view", restored, info.InView, info.Messages)
+	}
+	for name, params := range map[string]map[string]any{
+		"no time":            {"at": "yesterday"},
+		"a number":           {"at": 5},
+		"before the session": {"at": "2001-02-03T04:05:06Z"},
+		"two ways":           {"at": newest, "seq": 1},
+		"none":               {},
+	} {
+		params["sessionId"] = sid
+		wireFault(t, e.Call("_strata/checkpoint/restore", params, nil), rpc.CodeInvalidParams)
+		if info := call[wire.SessionDetails](ts, e, "_strata/session/info", sid, nil); info.InView != 6 {
+			t.Errorf("%s: %d messages in view", name, info.InView)
+		}
 	}
 }

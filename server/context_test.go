@@ -4,9 +4,11 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"strata/internal/testclient"
 	"strata/internal/upstream"
+	"strata/rpc"
 	"strata/session"
 	"strata/session/assembly"
 	"strata/session/documents"
@@ -169,5 +171,24 @@ func TestPreviewWorksWhileATurnRunsAndLeavesAnAssembledRequestAlone(t *testing.T
 	close(gate)
 	if _, err := turn.Wait(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A report is as wide as the client's terminal.
+func TestP18AReportHasTheWidthOfTheTerminal(t *testing.T) {
+	t.Parallel()
+	ts := startServer(t)
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	ts.talk(e, sid, 2)
+	for columns, width := range map[int]int{0: 72, 100: 100, -1: 72, 1 << 40: 400} {
+		report := call[assembly.Report](ts, e, "_strata/context/report", sid, map[string]any{"columns": columns})
+		lines := strings.Split(report.Text, "\n")
+		if bar := lines[2]; utf8.RuneCountInString(bar) != width || !strings.HasPrefix(bar, "  █") || !strings.HasSuffix(bar, "░") {
+			t.Errorf("%d columns: %s", columns, report.Text)
+		}
+	}
+	for _, columns := range []any{"wide", 1.5, []int{1}} {
+		wireFault(t, e.Call("_strata/context/report", map[string]any{"sessionId": sid, "columns": columns}, nil), rpc.CodeInvalidParams)
 	}
 }

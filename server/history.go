@@ -38,7 +38,7 @@ func appendHistory(p *peer, r *rpc.Request, params wire.AppendParams, messages [
 }
 
 // replaceHistory makes the given messages the whole working history.
-func replaceHistory(p *peer, r *rpc.Request, params wire.AppendParams, messages []history.Message) {
+func replaceHistory(p *peer, r *rpc.Request, params wire.ReplaceParams, messages []history.Message) {
 	p.withSession(r, params.SessionID, func(s *session.Session) {
 		s.Replace(messages, p.cursor(s), responder(r, s, wire.NewReplaced))
 	})

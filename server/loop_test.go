@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"strata/history"
 	"strata/internal/testclient"
@@ -76,12 +79,12 @@ func TestMetaIsStoredExportedAndImported(t *testing.T) {
 	for _, id := range []string{sid, copied} {
 		n := 0
 		for _, m := range transcript(t, e, id) {
-			if len(m.Meta) == 0 {
+			if !strings.Contains(string(m.Meta), `"mine"`) { // the reply to the prompt has its duration
 				continue
 			}
 			n++
 			parsed, err := history.ParseMeta(m.Meta)
-			if err != nil || parsed.Tool != "editor" || parsed.FileChanges[0] != "a.go" || !strings.Contains(string(m.Meta), `"mine"`) {
+			if err != nil || parsed.Tool != "editor" || parsed.FileChanges[0] != "a.go" {
 				t.Errorf("meta of %s: %s, %v", m.ID, m.Meta, err)
 			}
 		}
@@ -156,5 +159,119 @@ func TestALoopsRollingSummary(t *testing.T) {
 		if !strings.Contains(sent, want) {
 			t.Errorf("the request lacks %q: %s", want, sent)
 		}
+	}
+}
+
+// What a prompt attaches tells of its iteration like what a reply attaches, and the duration of the turn is filled in. Both are
+// in the view of later requests, in the brief lines and the state too, and after a restart.
+func TestP08ATurnHasItsScoreFilesAndDuration(t *testing.T) {
+	t.Parallel()
+	c := &clock{now: noon}
+	ts := startServer(t, func(opt *Options) { setClock(opt, c.Now) })
+	ts.upstream.Choose(func(*upstream.Request) upstream.Script {
+		c.advance(12_340 * time.Millisecond)
+		return upstream.Script{Steps: upstream.Texts("Done.")}
+	})
+	e, sid := looping(t, ts)
+	ask := func(words string, meta any) {
+		t.Helper()
+		params := map[string]any{
+			"sessionId": sid, "prompt": []any{map[string]any{"type": "text", "text": words}}, "_meta": map[string]any{"strata": map[string]any{"meta": meta}},
+		}
+		if err := e.Call("session/prompt", params, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shows := func(facts ...string) {
+		t.Helper()
+		ask("Go on.", nil)
+		sent := lastSent(ts)
+		for _, want := range facts {
+			if !strings.Contains(sent, want) {
+				t.Errorf("the request lacks %q: %s", want, sent)
+			}
+		}
+	}
+	ask("Build it.", map[string]any{"progressScore": 0.5, "fileChanges": []string{"a.go"}, "progressMarkers": []string{"half of it"}, "tool": "editor", "mine": 1})
+	shows("Files changed: a.go", "Done with editor, 12 s, progress score 0.5", "Progress markers: half of it")
+	ask("Again.", map[string]any{"durationSeconds": 99})
+	shows("Done 99 s")
+
+	metas := map[string][]string{}
+	for _, m := range transcript(t, e, sid) {
+		metas[string(m.Role)] = append(metas[string(m.Role)], string(m.Meta))
+	}
+	want := map[string][]string{
+		"user":      {`{"fileChanges":["a.go"],"mine":1,"progressMarkers":["half of it"],"progressScore":0.5,"tool":"editor"}`, "", `{"durationSeconds":99}`, ""},
+		"assistant": {`{"durationSeconds":12.34}`, `{"durationSeconds":12.34}`, "", `{"durationSeconds":12.34}`},
+	}
+	if diff := cmp.Diff(want, metas); diff != "" {
+		t.Error(diff)
+	}
+	ts.close()
+	ts.start(func(opt *Options) { setClock(opt, c.Now) })
+	e = ts.editor()
+	shows("Done 99 s", "Progress markers: half of it", "Files changed: a.go")
+}
+
+// Data that an append would refuse is refused with a prompt too, and nothing is stored. In other profiles nothing is filled in.
+func TestP08TheMetaOfAPromptIsChecked(t *testing.T) {
+	t.Parallel()
+	ts := startServer(t)
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	ask := func(meta any) error {
+		return e.Call("session/prompt", map[string]any{
+			"sessionId": sid, "prompt": []any{map[string]any{"type": "text", "text": "hello"}}, "_meta": map[string]any{"strata": map[string]any{"meta": meta}},
+		}, nil)
+	}
+	for _, meta := range []any{
+		map[string]any{"tool": 1}, map[string]any{"progressScore": -1}, map[string]any{"durationSeconds": "long"}, map[string]any{"fileChanges": []string{""}},
+		map[string]any{"mine": strings.Repeat("x", history.MaxMetaBytes)},
+	} {
+		if fault := wireFault(t, ask(meta), rpc.CodeInvalidParams); !strings.Contains(fault.Message, "params._meta.strata.meta") {
+			t.Errorf("%.40v: %s", meta, fault.Message)
+		}
+	}
+	if all := transcript(t, e, sid); len(all) != 0 {
+		t.Fatalf("%d messages are stored", len(all))
+	}
+	for _, meta := range []any{nil, "a text", []int{1}, map[string]any{"mine": true}} {
+		if err := ask(meta); err != nil {
+			t.Errorf("%v: %v", meta, err)
+		}
+	}
+	var metas []string
+	for _, m := range transcript(t, e, sid) {
+		metas = append(metas, string(m.Meta))
+	}
+	if diff := cmp.Diff([]string{"", "", `"a text"`, "", `[1]`, "", `{"mine":true}`, ""}, metas); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The same prompt after a failure takes the place of the first one only if it has the same meta.
+func TestP08APromptWithAnotherMetaIsAnotherPrompt(t *testing.T) {
+	t.Parallel()
+	ts := startServer(t)
+	e, sid := looping(t, ts)
+	ask := func(score float64) error {
+		return e.Call("session/prompt", map[string]any{
+			"sessionId": sid, "prompt": []any{map[string]any{"type": "text", "text": "hello"}},
+			"_meta": map[string]any{"strata": map[string]any{"meta": map[string]any{"progressScore": score}}},
+		}, nil)
+	}
+	for _, score := range []float64{0.25, 0.25, 0.5} {
+		ts.upstream.Push(upstream.Script{Status: 400})
+		if err := ask(score); err == nil {
+			t.Fatal("the prompt did not fail")
+		}
+	}
+	if err := ask(0.5); err != nil {
+		t.Fatal(err)
+	}
+	all := transcript(t, e, sid)
+	if len(all) != 3 || string(all[0].Meta) != `{"progressScore":0.25}` || string(all[1].Meta) != `{"progressScore":0.5}` {
+		t.Errorf("%d messages: %+v", len(all), all)
 	}
 }

@@ -32,7 +32,7 @@ import (
 //   - with "method" alone: a notification. One of the client's is sent, one of the server's must have come.
 //
 // In the document, real values have simple names: an id is its prefix and EXAMPLE, the second is EXAMPLE2, in the order
-// of the responses; the epoch is EPOCH; the workspace is /home/me/project. -update rewrites a response or a
+// of the responses; the epoch is EPOCH; the workspace is /home/me/project; a restore to a time is one to the newest checkpoint. -update rewrites a response or a
 // notification of the server if its shape differs; an empty one is enough to start with.
 const protocolDoc = "../docs/protocol.md"
 
@@ -144,6 +144,7 @@ type story struct {
 	rare    map[string]object
 	methods map[string]bool // with an example in the document
 	kinds   map[string]bool // of notifications with an example
+	created time.Time       // when the newest checkpoint was
 	text    string          // the corrected document
 }
 
@@ -187,7 +188,11 @@ func (s *story) frame(block string, line int) string {
 	}
 	s.methods[method] = true
 	s.prepare(method)
-	if err := s.editor.SendRaw(s.names.real(printLine(frame))); err != nil {
+	request := s.names.real(printLine(frame))
+	if method == "_strata/checkpoint/restore" {
+		request = realTime.ReplaceAllString(request, s.created.Format(time.RFC3339Nano))
+	}
+	if err := s.editor.SendRaw(request); err != nil {
 		s.t.Fatalf("%s:%d: %v", protocolDoc, line, err)
 	}
 	return printBlock(frame)
@@ -198,6 +203,8 @@ func (s *story) prepare(method string) {
 	switch method {
 	case "session/cancel":
 		s.other.Expect(testclient.Says(s.names.real("sess_EXAMPLE"), testclient.AgentChunk, unending))
+	case "_strata/checkpoint/create":
+		s.created = time.Now()
 	case "_strata/files/changed":
 		s.ts.write("main.go", strings.Replace(mainGo, "hello", "good morning", 1))
 	}

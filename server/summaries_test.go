@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	"strata/internal/upstream"
 	"strata/llm"
 	"strata/session/compacting"
+	"strata/session/profile"
+	"strata/tokens"
 )
 
 // scribe is a scripted provider's model for summaries; it finds no topics.
@@ -111,4 +114,25 @@ func outcomes(fs testclient.Frames, sid string) (all []string) {
 		}
 	}
 	return all
+}
+
+// A model that writes four times the budget of a running summary is asked once more for less. Then its end is omitted.
+func TestP09ARunningSummaryHasAtMostItsBudget(t *testing.T) {
+	t.Parallel()
+	const budget = 2_000 // of loop
+	ts, s := startCompacting(t, 200_000, upstream.Options{}, withCompaction(t, func(p *profile.Profile) { p.Compaction.Enabled = false }))
+	s.says(upstream.Texts(strings.Repeat("They changed one more of the files. ", 1_000))...)
+	e, sid := looping(t, ts)
+	for i := range 3 {
+		before := s.times()
+		ts.talk(e, sid, 60)
+		c := compactNow(ts, e, sid, "rolling", "compacted")
+		counted := tokens.For(llm.Model{}.Encoding).Count(c.Summary)
+		if counted > budget || counted < budget/2 || !strings.Contains(c.Summary, "the files.\n[") || s.times() != before+2 {
+			t.Errorf("compaction %d: %d tokens after %d calls: %s", i, counted, s.times()-before, c.Summary[max(len(c.Summary)-100, 0):])
+		}
+		if shown := fmt.Sprint(tokensOf(ts, e, sid)); !strings.Contains(shown, "summary:") {
+			t.Errorf("the request has no summary: %s", shown)
+		}
+	}
 }

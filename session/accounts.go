@@ -67,13 +67,13 @@ func (a *accounts) Breakdown(reply func(assembly.Breakdown, error)) {
 	})
 }
 
-// Report tells as text what the next request would contain.
-func (a *accounts) Report(reply func(assembly.Report, error)) {
+// Report tells as text what the next request would contain, for a terminal with so many columns; 0: unknown.
+func (a *accounts) Report(columns int, reply func(assembly.Report, error)) {
 	mailbox.Ask(a.mailbox, reply, func() {
 		totals, last, title := a.context.Totals(), a.context.last, a.choices.Record.Title
 		a.build(func(n *next) {
 			d, budget := n.Breakdown(&n.built, totals, &last), n.budget()
-			reply(n.Report(title, &n.built, &d, &budget), nil)
+			reply(n.Report(title, columns, &n.built, &d, &budget), nil)
 		}, func(err error) { reply(assembly.Report{}, err) })
 	})
 }

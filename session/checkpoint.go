@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"strata/history"
 	"strata/session/content"
@@ -59,13 +60,13 @@ func (c *checkpoints) DeleteCheckpoint(id string, reply func(bool, error)) {
 // restorePoint returns the sequence number that a request means.
 func (m *ContextManager) restorePoint(req RestoreRequest) (int64, error) {
 	named := 0
-	for _, given := range []bool{req.Checkpoint != "", req.Seq != 0, req.Before != ""} {
+	for _, given := range []bool{req.Checkpoint != "", req.Seq != 0, req.Before != "", !req.At.IsZero()} {
 		if given {
 			named++
 		}
 	}
 	if named != 1 {
-		return 0, fmt.Errorf("%w: exactly one of checkpointId, seq and beforeMessageId is required", ErrInvalid)
+		return 0, fmt.Errorf("%w: exactly one of checkpointId, seq, beforeMessageId and at is required", ErrInvalid)
 	}
 	switch {
 	case req.Checkpoint != "":
@@ -80,6 +81,12 @@ func (m *ContextManager) restorePoint(req RestoreRequest) (int64, error) {
 			return 0, &MissingError{Kind: "message", ID: req.Before}
 		}
 		return m.Transcript()[i].Seq - 1, nil
+	case !req.At.IsZero():
+		seq := m.log.SeqAt(req.At)
+		if seq == 0 {
+			return 0, fmt.Errorf("%w: at: the session has nothing from %s or before", ErrInvalid, req.At.Format(time.RFC3339))
+		}
+		return seq, nil
 	case req.Seq < 0:
 		return 0, fmt.Errorf("%w: seq: %d is below 0", ErrInvalid, req.Seq)
 	}

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"strata/history"
 	"strata/session/compacting"
@@ -67,7 +68,7 @@ type Replaced struct {
 	MessageIDs []string // of the messages of the working history
 }
 
-// Replace makes messages the whole working history, in one transaction. The transcript keeps the old ones, and
+// Replace makes messages, which may be none, the whole working history, in one transaction. The transcript keeps the old ones, and
 // checkpoint/restore restores them. It is refused while a turn runs or its result is not stored.
 func (e *edits) Replace(messages []history.Message, author *events.Cursor, reply func(Replaced, error)) {
 	mailbox.Ask(e.mailbox, reply, func() {
@@ -86,7 +87,7 @@ func (e *edits) replace(messages []history.Message, author *events.Cursor, reply
 		Reason: "asked for", Before: e.context.Tokens(),
 	}
 	messages = e.number(messages)
-	replaced := Replaced{Seq: edit.Seq}
+	replaced := Replaced{Seq: edit.Seq, MessageIDs: make([]string, 0, len(messages))}
 	for i := range messages {
 		messages[i].Seq++ // after the edit
 		replaced.MessageIDs = append(replaced.MessageIDs, messages[i].ID)
@@ -175,6 +176,7 @@ type RestoreRequest struct {
 	Checkpoint string // id
 	Seq        int64
 	Before     string // message id: to the state before it
+	At         time.Time
 }
 
 // Restored is the response to a change that restores the view.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,6 +20,7 @@ import (
 type Prompt struct {
 	ID     string // the client's name for it, unique in the session; may be empty
 	Blocks []history.Block
+	Meta   json.RawMessage // attached by the client; see history.Meta
 }
 
 // PromptResult is how a turn ended, for those that wait for it.
@@ -108,7 +110,7 @@ func (t *turns) startTurn(a *asked) {
 	t.running, a.turn = begun, begun
 	t.changed()
 	t.mailbox.Enqueue(mailbox.Op{
-		Begin: func() (work, error) { return t.admit(begun, a.Blocks, a.subscriber), t.checkDocuments() },
+		Begin: func() (work, error) { return t.admit(begun, &a.Prompt, a.subscriber), t.checkDocuments() },
 		Fail:  func(err error) { t.refuse(begun, err) },
 	})
 }
@@ -189,7 +191,7 @@ type admission struct {
 }
 
 // admit returns the work that admits a prompt and puts the user's message on disk.
-func (t *turns) admit(begun *turn, blocks []history.Block, subscriber *events.Cursor) work {
+func (t *turns) admit(begun *turn, p *Prompt, subscriber *events.Cursor) work {
 	state, reader := t.state(), t.workspace.Reader()
 	seq := t.context.NextSeq()
 	update := t.choices.Record
@@ -197,7 +199,7 @@ func (t *turns) admit(begun *turn, blocks []history.Block, subscriber *events.Cu
 		if err := t.sentBefore(ctx, begun.record.PromptID); err != nil {
 			return nil, err
 		}
-		a, err := admit(begun.ctx, &state, &reader, blocks)
+		a, err := admit(begun.ctx, &state, &reader, p)
 		if err != nil {
 			return nil, err
 		}
@@ -226,17 +228,17 @@ func (t *turns) admit(begun *turn, blocks []history.Block, subscriber *events.Cu
 }
 
 // admit reads what a prompt refers to, counts it and checks that it can fit at all.
-func admit(ctx context.Context, s *assembly.State, reader *workspace.Reader, blocks []history.Block) (admission, error) {
+func admit(ctx context.Context, s *assembly.State, reader *workspace.Reader, p *Prompt) (admission, error) {
 	var a admission
 	var err error
-	if a.message.Blocks, a.files, a.omitted, err = reader.Resolve(ctx, blocks); err != nil {
+	if a.message.Blocks, a.files, a.omitted, err = reader.Resolve(ctx, p.Blocks); err != nil {
 		return a, err
 	}
 	content.Identify(a.message.Blocks)
 	if err := content.Check(a.message.Blocks, &s.Model); err != nil {
 		return a, fmt.Errorf("%w: message: %w", ErrInvalid, err)
 	}
-	a.message.Role, a.message.Status = history.RoleUser, history.StatusComplete
+	a.message.Role, a.message.Status, a.message.Meta = history.RoleUser, history.StatusComplete, p.Meta
 	a.message.Tokens = content.Tokens(ctx, s.Counter, a.message.Blocks)
 	if err := s.CheckPrompt(a.message.Tokens, workspace.RequiredTokens(ctx, a.files, s.Counter)); err != nil {
 		return a, err

@@ -171,6 +171,10 @@ func (h compactionHost) HistoryChanged(reason string) {
 	h.accounts.tellUsage()
 }
 
+func (h compactionHost) Ranges(edit *history.Edit) []history.Range {
+	return h.context.log.Ranges([]history.Edit{*edit})[0]
+}
+
 func (h compactionHost) StateChanged() { h.changed() }
 
 // ID returns the session's id.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -56,9 +57,10 @@ type turn struct {
 	ctx  context.Context // ends when the turn is cancelled
 	stop context.CancelFunc
 
-	stored      bool // the user's message is on disk
-	cancelled   bool // by the user
-	interrupted bool // the server stops
+	stored      bool            // the user's message is on disk
+	meta        json.RawMessage // of the prompt
+	cancelled   bool            // by the user
+	interrupted bool            // the server stops
 
 	text, thought strings.Builder // the reply so far
 	partial       partial
@@ -91,6 +93,7 @@ func (t *turns) newTurn(p Prompt, w waiter) *turn {
 			StartedAt: t.deps.Now(),
 		},
 		model:   t.choices.Model,
+		meta:    p.Meta,
 		waiters: []waiter{w},
 	}
 	begun.ctx, begun.stop = context.WithCancel(t.mailbox.Context())

@@ -257,13 +257,22 @@ type PromptParams struct {
 	Prompt []ContentBlock `json:"prompt" need:"value"`
 	Meta   struct {
 		Strata struct {
-			PromptID string `json:"promptId"`
+			PromptID string          `json:"promptId"`
+			Meta     json.RawMessage `json:"meta"` // of the user's message
 		} `json:"strata"`
 	} `json:"_meta"`
 }
 
 // PromptID returns the client's id of the prompt, empty if it has none.
 func (p *PromptParams) PromptID() string { return p.Meta.Strata.PromptID }
+
+// Attached returns the data that the client attaches to the prompt, nil for none.
+func (p *PromptParams) Attached() json.RawMessage {
+	if meta := p.Meta.Strata.Meta; string(meta) != "null" {
+		return meta
+	}
+	return nil
+}
 
 // PromptResult is the result of session/prompt.
 type PromptResult struct {

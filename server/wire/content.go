@@ -15,7 +15,7 @@ const MaxPromptID = 200
 
 const (
 	maxBlocks   = 1000 // in a prompt
-	maxMessages = 500  // in one request
+	maxMessages = 500  // to add in one request
 )
 
 // ContentBlock is a block of a prompt or of a message.
@@ -66,6 +66,9 @@ func (p *PromptParams) Blocks() ([]history.Block, error) {
 	}
 	if id := p.PromptID(); len(id) > MaxPromptID {
 		return nil, InvalidParams("params._meta.strata.promptId: %d bytes exceed the limit of %d", len(id), MaxPromptID)
+	}
+	if _, err := history.ParseMeta(p.Attached()); err != nil {
+		return nil, InvalidParams("params._meta.strata.%s", err)
 	}
 	return blocks, nil
 }
@@ -149,11 +152,16 @@ type AppendedMessage struct {
 	Meta    json.RawMessage `json:"meta"`
 }
 
-// appended validates messages and returns them as messages of the transcript without ids.
+// appended is converted for messages that are added to others: at least one, and not too many.
 func appended(in []AppendedMessage) ([]history.Message, error) {
 	if len(in) == 0 || len(in) > maxMessages {
 		return nil, InvalidParams("params.messages: expected 1 to %d", maxMessages)
 	}
+	return converted(in)
+}
+
+// converted validates messages and returns them as messages of the transcript without ids.
+func converted(in []AppendedMessage) ([]history.Message, error) {
 	out := make([]history.Message, len(in))
 	for i := range in {
 		m := &in[i]

@@ -11,6 +11,12 @@ import (
 // maxTools is the maximum number of tools in a request.
 const maxTools = 512
 
+// ReportParams are the parameters of _strata/context/report.
+type ReportParams struct {
+	SessionParams
+	Columns int `json:"columns"` // of the terminal
+}
+
 // AssembleParams are the parameters of _strata/context/assemble.
 type AssembleParams struct {
 	SessionParams

@@ -144,7 +144,7 @@ func NewSearchPage(hits []historystore.Hit, next string) SearchPage {
 	return page
 }
 
-// AppendParams are the parameters of _strata/history/append and _strata/history/replace.
+// AppendParams are the parameters of _strata/history/append.
 type AppendParams struct {
 	SessionParams
 	Messages []AppendedMessage `json:"messages"`
@@ -153,6 +153,16 @@ type AppendParams struct {
 // History returns the messages for the transcript.
 func (p *AppendParams) History() ([]history.Message, error) { return appended(p.Messages) }
 
+// ReplaceParams are the parameters of _strata/history/replace: the whole working history, limited only by the size of the
+// request.
+type ReplaceParams struct {
+	SessionParams
+	Messages []AppendedMessage `json:"messages" need:"value"`
+}
+
+// History returns the messages of the working history, which may be none.
+func (p *ReplaceParams) History() ([]history.Message, error) { return converted(p.Messages) }
+
 // CountParams are the parameters of _strata/context/count: a text, messages, or both.
 type CountParams struct {
 	AppendParams
@@ -160,12 +170,7 @@ type CountParams struct {
 }
 
 // History returns the messages to count, which may be none.
-func (p *CountParams) History() ([]history.Message, error) {
-	if len(p.Messages) == 0 {
-		return nil, nil
-	}
-	return p.AppendParams.History()
-}
+func (p *CountParams) History() ([]history.Message, error) { return converted(p.Messages) }
 
 // NewCleared returns the result of _strata/history/clear.
 func NewCleared(c session.Cleared) any {
@@ -198,17 +203,18 @@ type CheckpointParams struct {
 	CheckpointID string `json:"checkpointId" need:"content"`
 }
 
-// RestoreParams are the parameters of _strata/checkpoint/restore. Exactly one of the three is set.
+// RestoreParams are the parameters of _strata/checkpoint/restore. Exactly one of the four is set.
 type RestoreParams struct {
 	SessionParams
-	CheckpointID string `json:"checkpointId"`
-	Seq          int64  `json:"seq"`
-	Before       string `json:"beforeMessageId"`
+	CheckpointID string    `json:"checkpointId"`
+	Seq          int64     `json:"seq"`
+	Before       string    `json:"beforeMessageId"`
+	At           time.Time `json:"at"`
 }
 
 // Request returns the request to the session.
 func (p *RestoreParams) Request() session.RestoreRequest {
-	return session.RestoreRequest{Checkpoint: p.CheckpointID, Seq: p.Seq, Before: p.Before}
+	return session.RestoreRequest{Checkpoint: p.CheckpointID, Seq: p.Seq, Before: p.Before, At: p.At}
 }
 
 // NewRestored returns the result of _strata/checkpoint/restore and _strata/checkpoint/undo.

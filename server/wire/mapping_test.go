@@ -89,8 +89,12 @@ func TestMessagesThatAreAppended(t *testing.T) {
 		if (err == nil) != want || err == nil && len(got) != n {
 			t.Errorf("%d messages: %d, %v", n, len(got), err)
 		}
-		if _, err := p.History(); (err == nil) != (want || n == 0) { // a text can be counted alone
-			t.Errorf("%d messages to count: %v", n, err)
+		if got, err := p.History(); err != nil || len(got) != n { // a text can be counted alone
+			t.Errorf("%d messages to count: %d, %v", n, len(got), err)
+		}
+		replace := ReplaceParams{Messages: p.Messages}
+		if got, err := replace.History(); err != nil || len(got) != n {
+			t.Errorf("%d messages of the whole history: %d, %v", n, len(got), err)
 		}
 	}
 	commit := CommitParams{Message: &message, Messages: []AppendedMessage{{Role: history.RoleAssistant, Content: json.RawMessage(`"second"`)}}}
@@ -195,8 +199,8 @@ func TestRequestsToASession(t *testing.T) {
 	if err := Decode(json.RawMessage(`{"name":"n"}`), &DocumentParams{}); err == nil {
 		t.Error("a document without a text is accepted")
 	}
-	restore := RestoreParams{CheckpointID: "cp_1", Seq: 3, Before: "msg_1"}
-	if got := restore.Request(); got != (session.RestoreRequest{Checkpoint: "cp_1", Seq: 3, Before: "msg_1"}) {
+	restore := RestoreParams{CheckpointID: "cp_1", Seq: 3, Before: "msg_1", At: time.Unix(7, 0)}
+	if got := restore.Request(); got != (session.RestoreRequest{Checkpoint: "cp_1", Seq: 3, Before: "msg_1", At: time.Unix(7, 0)}) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"strata/session/content"
 )
 
-// Resent returns the prompt that ends the view without a reply if it has the same content as m, nil otherwise. A prompt that
+// Resent returns the prompt that ends the view without a reply if it has the same content and the same meta as m, nil otherwise. A prompt that
 // is sent again is not stored a second time.
 func (s *State) Resent(ctx context.Context, m *history.Message) (*history.Message, error) {
 	if len(s.View) == 0 {
@@ -23,14 +23,19 @@ func (s *State) Resent(ctx context.Context, m *history.Message) (*history.Messag
 	if err != nil {
 		return nil, err
 	}
-	before, err := json.Marshal(stored[0].Blocks)
+	before, err := identity(&stored[0])
 	if err != nil {
 		return nil, err
 	}
-	if now, err := json.Marshal(m.Blocks); err != nil || !bytes.Equal(before, now) {
+	if now, err := identity(m); err != nil || !bytes.Equal(before, now) {
 		return nil, err
 	}
 	return &stored[0], nil
+}
+
+// identity returns what makes two prompts the same: the content, and the data that the client attached.
+func identity(m *history.Message) ([]byte, error) {
+	return json.Marshal(history.Message{Blocks: m.Blocks, Meta: m.Meta})
 }
 
 // Measured sets the tokens of messages that are to be added to the view, and the types of their pictures. It returns the tool

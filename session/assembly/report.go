@@ -3,7 +3,9 @@ package assembly
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
+	"strata/internal/clip"
 	"strata/tokens"
 )
 
@@ -13,9 +15,25 @@ type Report struct {
 	Line string `json:"line"` // the same in one line
 }
 
-// Report returns a breakdown and a budget of the built request as text, under the session's title.
-func (s *State) Report(title string, b *Built, d *Breakdown, budget *Budget) Report {
-	return Report{Text: report(title, d, budget, len(s.View), len(b.Files)), Line: reportLine(d, budget, len(s.View))}
+// Report returns a breakdown and a budget of the built request as text, under the session's title, for a terminal with so
+// many columns; 0: the default.
+func (s *State) Report(title string, columns int, b *Built, d *Breakdown, budget *Budget) Report {
+	return Report{Text: report(title, width(columns), d, budget, len(s.View), len(b.Files)), Line: reportLine(d, budget, len(s.View))}
+}
+
+// The widths of a report in columns.
+const (
+	defaultWidth = 72
+	minWidth     = 40 // narrower terminals wrap its lines
+	maxWidth     = 400
+)
+
+// width returns the width of a report for a terminal with so many columns, 0 for an unknown number.
+func width(columns int) int {
+	if columns <= 0 {
+		return defaultWidth
+	}
+	return min(max(columns, minWidth), maxWidth)
 }
 
 // compactionDue is what a report says if a compaction is due.
@@ -35,15 +53,12 @@ func reportLine(d *Breakdown, budget *Budget, messages int) string {
 	return line
 }
 
-// reportWidth is the width of a report in columns.
-const reportWidth = 72
-
 // report writes a breakdown and a budget as text.
-func report(title string, d *Breakdown, budget *Budget, messages, files int) string {
+func report(title string, width int, d *Breakdown, budget *Budget, messages, files int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n%s  %s of %s tokens (%d %%)\n\n", title, d.Model, tokens.Format(budget.Used), tokens.Format(d.Size), budget.PercentUsed)
+	fmt.Fprintf(&b, "%s\n%s  %s of %s tokens (%d %%)\n%s\n", clip.Line(title, width), d.Model, tokens.Format(budget.Used), tokens.Format(d.Size), budget.PercentUsed, windowBar(budget.Used, d.Size, width))
 	for _, c := range d.Categories {
-		fmt.Fprintf(&b, "  %-10s %8s  %s\n", c.Name, tokens.Format(c.Tokens), bar(c.Tokens, d.Used, reportWidth-24))
+		fmt.Fprintf(&b, "  %-10s %8s  %s\n", c.Name, tokens.Format(c.Tokens), bar(c.Tokens, d.Used, width-categoryColumns))
 	}
 	fmt.Fprintf(&b, "  %-10s %8s\n  %-10s %8s\n\n", "total", tokens.Format(d.Used), "remaining", tokens.Format(budget.Remaining))
 	for _, share := range budget.Shares {
@@ -54,7 +69,7 @@ func report(title string, d *Breakdown, budget *Budget, messages, files int) str
 	}
 	for _, t := range d.Tiers {
 		if len(t.Items) > 0 {
-			reportTier(&b, &t)
+			reportTier(&b, &t, width)
 		}
 	}
 	fmt.Fprintf(&b, "\n%d messages, %d files\n", messages, files)
@@ -73,15 +88,35 @@ func report(title string, d *Breakdown, budget *Budget, messages, files int) str
 	return b.String()
 }
 
-func reportTier(b *strings.Builder, t *Tier) {
+// The columns of a line beside its bar or its key.
+const (
+	categoryColumns = 24
+	itemColumns     = 28
+)
+
+func reportTier(b *strings.Builder, t *Tier, width int) {
 	fmt.Fprintf(b, "  %-7s %8s  %s cached\n", t.Tier, tokens.Format(t.Tokens), tokens.Format(t.Cached))
 	for _, it := range t.Items {
 		next := ""
 		if it.NextThreshold > 0 {
 			next = fmt.Sprintf("  N %d of %d", it.N, it.NextThreshold)
 		}
-		fmt.Fprintf(b, "    %-44s %8s%s\n", it.Key, tokens.Format(it.Tokens), next)
+		key := width - itemColumns
+		fmt.Fprintf(b, "    %-*s %8s%s\n", key, clip.Line(it.Key, key), tokens.Format(it.Tokens), next)
 	}
+}
+
+// windowBar draws the used part of a window on a line of its own, as wide as the report; nothing for an unknown window.
+func windowBar(used, window, width int) string {
+	if window <= 0 {
+		return ""
+	}
+	width -= len("  ")
+	full := bar(used, window, width)
+	if full == "" && used > 0 {
+		full = bar(1, 1, 1)
+	}
+	return "  " + full + strings.Repeat("░", width-utf8.RuneCountInString(full)) + "\n"
 }
 
 // bar draws a share of a whole.
@@ -89,5 +124,5 @@ func bar(part, whole, width int) string {
 	if whole <= 0 {
 		return ""
 	}
-	return strings.Repeat("█", min(part*width/whole, width))
+	return strings.Repeat("█", max(min(part*width/whole, width), 0))
 }

@@ -15,6 +15,7 @@ type copies struct {
 	patches []history.Patch
 	tokens  int // that they save
 	chars   int
+	origins map[string]int // number of copies by origin
 }
 
 // dedupe finds the copies of files in the history, and subtracts what they save from its messages.
@@ -23,7 +24,7 @@ func (j *job) dedupe(ctx context.Context, h *compaction.History) error {
 	if err != nil {
 		return err
 	}
-	j.copies = copies{patches: changes.Dedupe, tokens: fit.Saved(changes.Dedupe), chars: changes.Chars}
+	j.copies = copies{patches: changes.Dedupe, tokens: fit.Saved(changes.Dedupe), chars: changes.Chars, origins: changes.Origins}
 	at := make(map[string]int, len(h.Messages))
 	for i := range h.Messages {
 		at[h.Messages[i].ID] = i

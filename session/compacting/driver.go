@@ -18,6 +18,7 @@ import (
 	"strata/internal/clip"
 	"strata/session/assembly"
 	"strata/session/events"
+	"strata/session/fit"
 	"strata/session/mailbox"
 )
 
@@ -49,7 +50,7 @@ type Result struct {
 	Before   int    `json:"before"`       // tokens of the history
 	After    int    `json:"after"`
 	Summary  string `json:"summary,omitempty"`
-	Reason   string `json:"reason,omitempty"`
+	Reason   string `json:"reason,omitempty"` // of the change of the view, of a failure, or both
 }
 
 // The outcomes of compactions beside the results of package compaction.
@@ -73,6 +74,8 @@ type Host interface {
 	AfterTurn(do, drop func())
 	// Change is an operation: it stores the change that begin returns, takes in its edits and calls, and runs then.
 	Change(what string, begin func() (history.Change, error), then func(), fail func(error))
+	// Ranges returns the messages that a stored edit concerns, in order.
+	Ranges(edit *history.Edit) []history.Range
 	// HistoryChanged tells the subscribers that a compaction changed the history.
 	HistoryChanged(reason string)
 	// StateChanged tells the server that a compaction began or ended.
@@ -248,7 +251,39 @@ func (d *Driver) tokens() int {
 // failed stores and tells the outcome of a compaction that changed nothing.
 func (d *Driver) failed(r *run, result Result, calls []history.Call) {
 	d.note(r, result.Outcome, calls)
+	d.log.Info("compaction without effect", slog.String("strategy", result.Strategy), slog.String("outcome", result.Outcome), slog.Int("tokens", result.Before))
 	d.ended(r, result)
+}
+
+// logCompacted logs a compaction that was stored: what left the view, and the number of copies of files by origin. It logs
+// no reason, which can contain words of a model.
+func (d *Driver) logCompacted(edit *history.Edit, result *Result, origins map[string]int) {
+	attrs := []slog.Attr{
+		slog.String("strategy", result.Strategy), slog.String("by", result.By), slog.String("messages", span(d.host.Ranges(edit))),
+		slog.Int("before", result.Before), slog.Int("after", result.After), slog.Int("percent", saved(result.Before, result.After)),
+	}
+	for _, origin := range []string{fit.OriginRead, fit.OriginWrite, fit.OriginMention} {
+		if n := origins[origin]; n > 0 {
+			attrs = append(attrs, slog.Int("copies_"+origin, n))
+		}
+	}
+	d.log.LogAttrs(context.Background(), slog.LevelInfo, "history compacted", attrs...)
+}
+
+// span returns the sequence numbers of the first and the last message of ranges: "3-40"; empty for none.
+func span(ranges []history.Range) string {
+	if len(ranges) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d-%d", ranges[0].From, ranges[len(ranges)-1].To)
+}
+
+// saved returns the percentage of before that is saved.
+func saved(before, after int) int {
+	if before <= 0 {
+		return 0
+	}
+	return max(before-after, 0) * 100 / before
 }
 
 // Why a finished compaction is not applied.
@@ -288,6 +323,8 @@ func (d *Driver) apply(r *run, outcome compaction.Outcome, calls []history.Call,
 	}
 	applied := func() {
 		result.Before, result.After, result.Summary = edit.Before, d.tokens(), edit.Summary
+		result.Reason = joined(edit.Reason, result.Reason)
+		d.logCompacted(&edit, &result, r.copies.origins)
 		d.host.HistoryChanged("compaction")
 		d.ended(r, result)
 	}
@@ -302,6 +339,14 @@ func (d *Driver) apply(r *run, outcome compaction.Outcome, calls []history.Call,
 		}
 		d.failed(r, result, calls)
 	})
+}
+
+// joined returns why the view changed and what failed nevertheless.
+func joined(reason, failed string) string {
+	if reason == "" || failed == "" {
+		return reason + failed
+	}
+	return reason + "; " + failed
 }
 
 // ended tells everybody the outcome of a compaction.
@@ -336,10 +381,12 @@ func (d *Driver) tell(result Result) {
 // Condensed takes note of a compaction without a model that was stored.
 func (d *Driver) Condensed(edit *history.Edit) {
 	d.backoff = compaction.Backoff{}
-	d.tell(Result{
+	result := Result{
 		ID: d.services.NewID("cmp_"), Outcome: string(compaction.Compacted), Strategy: edit.Strategy, By: compaction.ByWords,
-		Before: edit.Before, After: d.tokens(), Summary: edit.Summary,
-	})
+		Before: edit.Before, After: d.tokens(), Summary: edit.Summary, Reason: edit.Reason,
+	}
+	d.logCompacted(edit, &result, nil)
+	d.tell(result)
 }
 
 // Running reports whether a compaction is under way.

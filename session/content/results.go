@@ -11,6 +11,9 @@ import (
 // Late is a tool result that does not directly follow its calls.
 type Late struct{ Message, Calls string } // ids of the messages with the result and with the calls
 
+// maxLate limits the late results in messages that are added together: each is an edit of the view.
+const maxLate = 500
+
 // Results checks the tool results in messages that are to be added to a view, and returns those that come late: the view
 // shows them behind their calls. The error names the message and the block with a result for a call that the view does not
 // have or that has one already.
@@ -25,6 +28,9 @@ func (read Reader) Results(ctx context.Context, view []history.Viewed, messages 
 			return nil, &MessageError{fmt.Sprintf("messages[%d].content%s", i, err)}
 		}
 		if of != "" {
+			if len(late) == maxLate {
+				return nil, &MessageError{fmt.Sprintf("messages[%d]: more than %d results do not directly follow their calls; put them there", i, maxLate)}
+			}
 			late = append(late, Late{Message: messages[i].ID, Calls: of})
 		}
 	}

@@ -13,6 +13,7 @@ import (
 type Changes struct {
 	Dedupe    []history.Patch
 	Chars     int              // that Dedupe saves
+	Origins   map[string]int   // number of copies that Dedupe replaces, by origin
 	Evict     []history.Viewed // messages that leave the view
 	Truncate  []history.Patch
 	Files     []FileChange

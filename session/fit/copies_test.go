@@ -30,7 +30,7 @@ func TestCopiesInToolCalls(t *testing.T) {
 		"the result of another":   {[]history.Block{read, other}, 0},
 		"a result with two parts": {[]history.Block{read, two}, 0},
 	} {
-		s := search{name: func(path string) string { return path }, texts: make(map[place]string), calls: make(map[string]fileCall)}
+		s := newSearch(func(path string) string { return path })
 		s.message(history.Message{Blocks: tt.blocks}, place{})
 		if len(s.found) != tt.want {
 			t.Errorf("%s: %d copies, want %d", name, len(s.found), tt.want)

@@ -41,9 +41,28 @@ func (f *fitter) dedupe(ctx context.Context) error {
 		older[c.place] = append(older[c.place], c)
 	}
 	for _, at := range places {
-		f.patch(at, texts[at], f.notice(texts[at], older[at]))
+		if f.patch(at, texts[at], f.notice(texts[at], older[at])) {
+			f.changes.count(older[at])
+		}
 	}
 	return nil
+}
+
+// The origins of copies of files.
+const (
+	OriginRead    = "read"    // the result of a tool that reads
+	OriginWrite   = "write"   // a call that writes, or its result
+	OriginMention = "mention" // a message of the user or the assistant
+)
+
+// count counts replaced copies by origin.
+func (c *Changes) count(copies []copied) {
+	if c.Origins == nil {
+		c.Origins = make(map[string]int)
+	}
+	for i := range copies {
+		c.Origins[copies[i].origin]++
+	}
 }
 
 // notice returns the patch that replaces each copy in a text by a line.
@@ -77,10 +96,10 @@ func standIn(path string) string {
 	return fmt.Sprintf("[The content of %s stood here; a newer copy follows below.]", filecontext.Printable(path))
 }
 
-// patch applies p to a place in the conversation if that saves tokens.
-func (f *fitter) patch(at place, text string, p history.Patch) {
+// patch applies p to a place in the conversation if that saves tokens, and reports whether it does.
+func (f *fitter) patch(at place, text string, p history.Patch) bool {
 	if p.Saved <= 0 {
-		return
+		return false
 	}
 	it := &f.items[at.item]
 	messages := slices.Clone(it.Messages)
@@ -90,6 +109,7 @@ func (f *fitter) patch(at place, text string, p history.Patch) {
 	f.changes.Chars += utf8.RuneCountInString(text) - utf8.RuneCountInString(p.Text)
 	f.omitted = append(f.omitted, Omitted{Key: it.Key, Tokens: p.Saved, Reason: ReasonDuplicate, Score: it.Priority})
 	*it = it.showing(messages)
+	return true
 }
 
 // pageBytes limits the messages that a search reads at once.
@@ -106,7 +126,7 @@ func (f *fitter) copies(ctx context.Context) (texts map[place]string, found []co
 			where[v.Seq], patches[v.Seq] = place{item: i, message: j}, v.Patches
 		}
 	}
-	in := search{name: f.Name, texts: make(map[place]string), calls: make(map[string]fileCall)}
+	in := newSearch(f.Name)
 	for len(heads) > 0 {
 		var seqs []int64
 		seqs, heads = history.Page(heads, pageBytes)
@@ -126,7 +146,12 @@ type search struct {
 	name  func(path string) string
 	texts map[place]string // that contain copies; of a tool call: its arguments
 	found []copied
-	calls map[string]fileCall // by the call's id
+	calls map[string]fileCall // that read, by the call's id
+	edits map[string]bool     // ids of calls that write
+}
+
+func newSearch(name func(path string) string) search {
+	return search{name: name, texts: make(map[place]string), calls: make(map[string]fileCall), edits: make(map[string]bool)}
 }
 
 // message searches a message, which is at the place at.
@@ -135,9 +160,9 @@ func (s *search) message(m history.Message, at place) {
 		at.block, at.part = i, 0
 		switch b.Type {
 		case history.BlockText:
-			s.note(at, b.Text, passages(b.Text))
+			s.note(at, b.Text, OriginMention, passages(b.Text))
 		case history.BlockResource:
-			s.note(at, b.Text, []copied{{path: b.URI, end: len(b.Text)}})
+			s.note(at, b.Text, OriginMention, []copied{{path: b.URI, end: len(b.Text)}})
 		case history.BlockToolCall:
 			s.call(at, b)
 		case history.BlockToolResult:
@@ -146,11 +171,11 @@ func (s *search) message(m history.Message, at place) {
 	}
 }
 
-// note notes the copies in a text.
-func (s *search) note(at place, text string, copies []copied) {
+// note notes the copies of an origin in a text.
+func (s *search) note(at place, text, origin string, copies []copied) {
 	for _, c := range copies {
 		if c.path = s.name(c.path); c.path != "" {
-			c.place, s.texts[at] = at, text
+			c.place, c.origin, s.texts[at] = at, origin, text
 			s.found = append(s.found, c)
 		}
 	}
@@ -158,6 +183,7 @@ func (s *search) note(at place, text string, copies []copied) {
 
 // call searches a tool call: a call that writes a file contains its text.
 func (s *search) call(at place, b history.Block) {
+	s.edits[b.CallID] = editing().MatchString(b.Name)
 	c, ok := fileCallOf(b.Name, b.Args)
 	if !ok || b.Incomplete {
 		return
@@ -166,20 +192,23 @@ func (s *search) call(at place, b history.Block) {
 		s.calls[b.CallID] = c
 		return
 	}
-	s.note(at, b.Args, []copied{{path: c.path, end: len(b.Args), argument: c.text}})
+	s.note(at, b.Args, OriginWrite, []copied{{path: c.path, end: len(b.Args), argument: c.text}})
 }
 
 // result searches the result of a call: the result of reading a file is its text, unless it has headings.
 func (s *search) result(at place, b history.Block) {
-	before := len(s.found)
+	before, origin := len(s.found), OriginRead
+	if s.edits[b.CallID] {
+		origin = OriginWrite
+	}
 	for j, part := range b.Content {
 		at.part = j
-		s.note(at, part.Text, passages(part.Text))
+		s.note(at, part.Text, origin, passages(part.Text))
 	}
 	c, read := s.calls[b.CallID]
 	if !read || b.IsError || len(s.found) > before || len(b.Content) != 1 || b.Content[0].Type != history.BlockText {
 		return
 	}
 	at.part = 0
-	s.note(at, b.Content[0].Text, []copied{{path: c.path, end: len(b.Content[0].Text)}})
+	s.note(at, b.Content[0].Text, origin, []copied{{path: c.path, end: len(b.Content[0].Text)}})
 }

@@ -20,6 +20,7 @@ var (
 
 	reading = lazy.Regexp(`(^|[_\-.])(?i:read|view|open|cat)($|[_\-.A-Z])`)
 	writing = lazy.Regexp(`(^|[_\-.])(?i:write|overwrite|create|save)($|[_\-.A-Z])`)
+	editing = lazy.Regexp(`(^|[_\-.])(?i:write|overwrite|create|save|edit|replace|insert|patch)($|[_\-.A-Z])`)
 )
 
 // fileCallOf returns what a call of the tool name tells; ok is false for one that neither reads nor writes a whole file.

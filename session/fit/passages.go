@@ -18,6 +18,7 @@ type copied struct {
 	path       string
 	start, end int    // in the text of the place
 	body       int    // where the file's text begins
+	origin     string // OriginRead, OriginWrite or OriginMention
 	argument   string // of a tool call that the text is; the place is then its arguments
 	open       bool   // nothing says where the file ends: end is as far as it can go
 }

@@ -32,6 +32,7 @@ func iterationOf(number int, messages []history.Message, l *profile.Loop) iterat
 		switch m.Role {
 		case history.RoleUser:
 			prompts = append(prompts, m.PlainText())
+			it.readMeta(m)
 		case history.RoleAssistant:
 			outputs = append(outputs, replyText(m))
 			it.read(m)
@@ -55,10 +56,15 @@ func paragraphs(texts []string) string {
 	return strings.Join(out, "\n\n")
 }
 
-// read adds the progress that a reply, and the data attached to it, tell. Data that was stored before there were rules for
-// it may tell nothing.
+// read adds the progress that a reply, and the data attached to it, tell.
 func (it *iteration) read(m *history.Message) {
 	it.markers = append(it.markers, progressMarkers(replyText(m))...)
+	it.readMeta(m)
+}
+
+// readMeta adds the progress that the data attached to a message tells. Data that was stored before there were rules for it
+// may tell nothing.
+func (it *iteration) readMeta(m *history.Message) {
 	meta, err := history.ParseMeta(m.Meta)
 	if err != nil {
 		return
@@ -123,12 +129,15 @@ func (it *iteration) facts() string {
 	return strings.Join(lines, "\n")
 }
 
+// leastSeconds is the shortest duration that is told: shorter ones are 0 s.
+const leastSeconds = 0.5
+
 func (it *iteration) about() string {
 	var parts []string
 	if it.tool != "" {
 		parts = append(parts, "with "+it.tool)
 	}
-	if it.seconds > 0 {
+	if it.seconds >= leastSeconds {
 		parts = append(parts, fmt.Sprintf("%.0f s", it.seconds))
 	}
 	if it.score > 0 {
@@ -160,10 +169,15 @@ func (it *iteration) brief(chars int) string {
 // Text returns what a plan and a summary see of a message in a loop: no more of its text than the view keeps, and what is
 // known of the progress.
 func Text(m *history.Message, text string, l *profile.Loop) string {
-	if m.Role == history.RoleUser {
-		return clip.Middle(text, l.PromptChars)
-	}
 	var known iteration
-	known.read(m)
-	return paragraphs([]string{clip.Middle(text, l.OutputChars), known.facts()})
+	if m.Role != history.RoleUser {
+		known.read(m)
+		return paragraphs([]string{clip.Middle(text, l.OutputChars), known.facts()})
+	}
+	known.readMeta(m)
+	text = clip.Middle(text, l.PromptChars)
+	if facts := known.facts(); facts != "" {
+		return paragraphs([]string{text, facts})
+	}
+	return text
 }

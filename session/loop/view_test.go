@@ -81,3 +81,25 @@ func TestExchangesOfATalkThatBeginsWithoutTheUser(t *testing.T) {
 		t.Errorf("%v, %d open", numbers, len(open))
 	}
 }
+
+// The data attached to a prompt tells of its iteration, the marks in its text do not; a summary sees both. Durations below half
+// a second are not told.
+func TestP08ThePromptTellsOfItsIteration(t *testing.T) {
+	l := loopProfile(t)
+	prompt := history.Message{
+		Role: history.RoleUser, Blocks: []history.Block{text("Write <progress>what you did</progress>.")},
+		Meta: json.RawMessage(`{"progressScore": 0.5, "progressMarkers": ["half of it"], "fileChanges": ["a.go"], "tool": "editor"}`),
+	}
+	reply := history.Message{Role: history.RoleAssistant, Blocks: []history.Block{text("Done.")}, Meta: json.RawMessage(`{"durationSeconds": 12.34}`)}
+	it := iterationOf(1, []history.Message{prompt, reply}, &l)
+	if want := "Progress: half of it\nFiles changed: a.go\nDone with editor, 12 s, progress score 0.5"; it.facts() != want {
+		t.Errorf("%q, want %q", it.facts(), want)
+	}
+	if got, want := Text(&prompt, prompt.PlainText(), &l), prompt.PlainText()+"\n\nProgress: half of it\nFiles changed: a.go\nDone with editor, progress score 0.5"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	reply.Meta = json.RawMessage(`{"durationSeconds": 0.4}`)
+	if it := iterationOf(1, []history.Message{reply}, &l); it.facts() != "" {
+		t.Errorf("told: %q", it.facts())
+	}
+}

@@ -587,7 +587,7 @@ export interface Compaction {
   before: number;
   after: number;
   summary?: string;
-  /** The reason of a failure. */
+  /** Why messages left the view, and what failed. */
   reason?: string;
 }
 
@@ -847,8 +847,14 @@ export interface OpenSessionParams extends OfSession, Folders {
 
 export interface PromptParams extends OfSession {
   prompt: ContentBlock[];
-  /** Identifies the prompt in the session: a repeated prompt joins the turn or gets its stored result. */
-  _meta?: { strata?: { promptId?: string } };
+  _meta?: {
+    strata?: {
+      /** Identifies the prompt in the session: a repeated prompt joins the turn or gets its stored result. */
+      promptId?: string;
+      /** Attached to the user's message. */
+      meta?: Json | MessageMeta;
+    };
+  };
 }
 
 type Empty = Record<string, never>;
@@ -929,7 +935,7 @@ export interface Methods {
   '_strata/checkpoint/list': { params: OfSession; result: { checkpoints: Checkpoint[] } };
   '_strata/checkpoint/delete': { params: OfSession & { checkpointId: string }; result: { removed: boolean } };
   '_strata/checkpoint/restore': {
-    params: OfSession & ({ checkpointId: string } | { seq: number } | { beforeMessageId: string });
+    params: OfSession & ({ checkpointId: string } | { seq: number } | { beforeMessageId: string } | { /** A time as of RFC 3339. */ at: string });
     result: Restored;
   };
   '_strata/checkpoint/undo': { params: OfSession; result: Restored };
@@ -989,7 +995,7 @@ export interface Methods {
 
   '_strata/context/budget': { params: OfSession; result: Budget };
   '_strata/context/breakdown': { params: OfSession; result: Breakdown };
-  '_strata/context/report': { params: OfSession; result: { /** Multi-line. */ text: string; line: string } };
+  '_strata/context/report': { params: OfSession & { /** Width of the terminal. */ columns?: number }; result: { /** Multi-line. */ text: string; line: string } };
   '_strata/context/count': {
     params: OfSession & { text?: string; messages?: NewMessage[] };
     result: { tokens: number };

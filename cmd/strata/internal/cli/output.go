@@ -66,6 +66,19 @@ func File(stream any) (f *os.File, ok bool) {
 	return f, ok
 }
 
+// Columns returns the width of a standard stream's terminal; 0 if it is none, or if its width is unknown.
+func Columns(stream any) int {
+	f, ok := File(stream)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return max(width, 0)
+}
+
 // IsTerminal reports whether a standard stream is a terminal.
 func IsTerminal(stream any) bool {
 	f, ok := File(stream)

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"strata/cmd/strata/internal/cli"
 	"strata/cmd/strata/internal/connect"
 	"strata/cmd/strata/internal/pick"
+	"strata/internal/clip"
 	"strata/rpc"
 )
 
@@ -23,7 +25,7 @@ type report struct {
 var changing = []string{"turn_started", "turn_finished", "context_changed", "files_changed", "tiers_changed", "config_changed", "compaction"}
 
 // watch shows the report of a session: on a terminal, or with --follow, again after each change until ctx or the session
-// ends; otherwise once. On a terminal, a new report replaces the previous report.
+// ends; otherwise once. On a terminal, a new report replaces the previous report, and a report is as wide as the terminal.
 func watch(ctx context.Context, p *cli.Process, opt options) error {
 	changes := make(chan string, 1)
 	client, err := connect.Open(ctx, p, func(method string, params json.RawMessage) { noteChange(changes, method, params) })
@@ -41,11 +43,14 @@ func watch(ctx context.Context, p *cli.Process, opt options) error {
 	if err := client.Call(ctx, "_strata/session/attach", map[string]any{"sessionId": session}, nil); err != nil {
 		return err
 	}
+	resized := make(chan os.Signal, 1)
+	defer noteResizes(resized)()
 	for {
 		if err := showReport(ctx, p, client, session, opt.line); err != nil {
 			return err
 		}
 		select {
+		case <-resized:
 		case kind := <-changes:
 			if kind == "closed" {
 				return nil
@@ -89,14 +94,15 @@ const (
 
 func showReport(ctx context.Context, p *cli.Process, client *rpc.Client, session string, line bool) error {
 	var r report
-	if err := client.Call(ctx, "_strata/context/report", map[string]any{"sessionId": session}, &r); err != nil {
+	columns := cli.Columns(p.Stdout)
+	if err := client.Call(ctx, "_strata/context/report", map[string]any{"sessionId": session, "columns": columns}, &r); err != nil {
 		return err
 	}
 	terminal := cli.IsTerminal(p.Stdout)
 	var err error
 	switch {
 	case line && terminal:
-		_, err = fmt.Fprint(p.Stdout, clearLine, cli.Printable(r.Line))
+		_, err = fmt.Fprint(p.Stdout, clearLine, fitting(cli.Printable(r.Line), columns))
 	case line:
 		_, err = fmt.Fprintln(p.Stdout, cli.Printable(r.Line))
 	case terminal:
@@ -105,4 +111,12 @@ func showReport(ctx context.Context, p *cli.Process, client *rpc.Client, session
 		_, err = fmt.Fprintln(p.Stdout, cli.Printable(r.Text))
 	}
 	return err
+}
+
+// fitting returns a line that a terminal with so many columns does not wrap, so that clearLine can remove it; 0: unknown.
+func fitting(line string, columns int) string {
+	if columns <= 1 {
+		return line
+	}
+	return clip.Line(line, columns-1)
 }

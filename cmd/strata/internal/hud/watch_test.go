@@ -35,3 +35,13 @@ func TestEventsThatChangeAReport(t *testing.T) {
 		}
 	}
 }
+
+// A line that the terminal would wrap is shortened: it could not be replaced.
+func TestP18ALineFitsTheTerminal(t *testing.T) {
+	const line = "history 24 · 3 messages · window 0 % of 200K"
+	for columns, want := range map[int]string{0: line, 1: line, 200: line, 45: line, 44: "history 24 · 3 messages · window 0 % of 20…", 12: "history 24…", 2: "…"} {
+		if got := fitting(line, columns); got != want {
+			t.Errorf("%d columns: %q, want %q", columns, got, want)
+		}
+	}
+}

@@ -16,9 +16,18 @@ type Content struct {
 
 	Secret bool // the file looks like a secret; not stored
 
-	stamp     stamp // zero for a buffer
-	foldsCase bool  // the file system ignores case in Path
+	stamp     stamp  // of the file on disk; zero if that was not read
+	disk      string // of an unsaved text: the version on disk when the text came (a hash or noVersion); empty: not known
+	foldsCase bool   // the file system ignores case in Path
 }
+
+// noVersion is the version of a file that is missing or cannot be read.
+const noVersion = "none"
+
+// sameText reports whether two texts differ at most in their line ends, as a file and the text of it in an editor can.
+func sameText(a, b string) bool { return a == b || unixLines(a) == unixLines(b) }
+
+func unixLines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
 // newContent returns the content for text, which was decoded from raw.
 func newContent(path, text string, raw []byte) Content {

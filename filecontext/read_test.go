@@ -131,7 +131,7 @@ func TestBufferAcceptsValidFileContent(t *testing.T) {
 		"fine": "", "": "", "a\x00b": ReasonBinary, "a\xff": ReasonEncoding,
 		strings.Repeat("a", DefaultFileBytes+1): ReasonTooLarge,
 	} {
-		_, err := r.Buffer(context.Background(), ref, text)
+		_, _, err := r.Buffer(context.Background(), ref, text)
 		wantReason(t, shorten(text), err, reason)
 	}
 }

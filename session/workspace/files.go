@@ -188,8 +188,15 @@ func (w *Workspace) FileContent(path string, reply func(FileText, error)) {
 
 // present returns an entry with the content that the file has now.
 func present(ctx context.Context, roots *filecontext.Roots, e filecontext.Entry) (filecontext.Entry, error) {
-	if e.Unsaved || roots == nil {
+	if roots == nil {
 		return e, nil
+	}
+	if e.Unsaved {
+		changes, err := roots.Refresh(ctx, []filecontext.Entry{e})
+		for i := range changes { // at most one, with the content of the disk or the unsaved text
+			e = changes[i].On(e)
+		}
+		return e, err
 	}
 	ref, err := roots.Locate(e.Path)
 	if err != nil {

@@ -15,6 +15,7 @@ type Content struct {
 	Lines int    // including a last one without a newline
 
 	Secret bool // the file looks like a secret; not stored
+	Lossy  bool // Text has U+FFFD for bytes that are not text, so that the file cannot be written back; not stored
 
 	stamp     stamp  // of the file on disk; zero if that was not read
 	disk      string // of an unsaved text: the version on disk when the text came (a hash or noVersion); empty: not known

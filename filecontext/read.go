@@ -39,12 +39,13 @@ func (r *Roots) read(ref Ref) (Content, error) {
 	if err != nil {
 		return Content{}, err
 	}
-	text, err := decode(ref.Path, data)
+	text, lossy, err := decode(ref.Path, data)
 	if err != nil {
 		return Content{}, err
 	}
 	content := newContent(ref.Path, text, data)
-	content.Secret, content.stamp, content.foldsCase = secret, newStamp(info, r.now()), foldsCase(folder.FS(), ref.name)
+	content.Lossy, content.Secret = lossy, secret
+	content.stamp, content.foldsCase = newStamp(info, r.now()), foldsCase(folder.FS(), ref.name)
 	return content, nil
 }
 
@@ -56,7 +57,10 @@ func (r *Roots) Buffer(ctx context.Context, ref Ref, text string) (content Conte
 	if size := int64(len(text)); size > r.limits.FileBytes {
 		return Content{}, false, r.tooLarge(ref, size)
 	}
-	decoded, err := decode(ref.Path, []byte(text))
+	decoded, lossy, err := decode(ref.Path, []byte(text))
+	if err == nil && lossy {
+		err = refuse(ref.Path, ReasonEncoding, "")
+	}
 	if err != nil {
 		return Content{}, false, err
 	}

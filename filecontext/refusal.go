@@ -28,7 +28,7 @@ const (
 	ReasonUnreadable Reason = "unreadable"     // no permission, or the disk fails
 	ReasonTooLarge   Reason = "too_large"      // above the size limit
 	ReasonBinary     Reason = "binary"         // not text
-	ReasonEncoding   Reason = "encoding"       // text, but neither UTF-8 nor UTF-16 with a byte order mark
+	ReasonEncoding   Reason = "encoding"       // text, but for the most part neither UTF-8 nor UTF-16 with a byte order mark
 	ReasonRange      Reason = "range"          // the file does not have the lines
 	ReasonFull       Reason = "no_room"        // the session has the maximum number of files or bytes
 )
@@ -109,6 +109,7 @@ const (
 	EditNotAvailable EditReason = "not_available" // the model was not shown the file
 	EditSummaryOnly  EditReason = "summary_only"  // the model was shown less than the whole file
 	EditStale        EditReason = "stale"         // the model or the frontend has another version
+	EditEncoding     EditReason = "encoding"      // the text that the model was shown is not all that the file contains
 )
 
 // EditRefusedError is the error for an edit that is not allowed.
@@ -118,5 +119,9 @@ type EditRefusedError struct {
 }
 
 func (e *EditRefusedError) Error() string {
-	return fmt.Sprintf("edit of %s refused: %s", Printable(clip.Path(e.Path)), e.Reason)
+	text := fmt.Sprintf("edit of %s refused: %s", Printable(clip.Path(e.Path)), e.Reason)
+	if e.Reason == EditEncoding {
+		text += ": the file contains bytes that are not UTF-8, which an edit would lose; convert it first"
+	}
+	return text
 }

@@ -100,7 +100,7 @@ func (w *Workspace) storeFile(a Attachment, reply func(FileInfo, error)) (mailbo
 			return
 		}
 		w.tell(FileChange{Path: e.Path, Change: "added", Reason: a.options.Reason})
-		w.tellSecret(a)
+		w.remark(a)
 		reply(fileInfo(e, w.cache.Tokens(e, counter)), nil)
 	}
 	return func(ctx context.Context) (mailbox.Step, error) {

@@ -162,10 +162,10 @@ func (w *Workspace) Try(files []Attachment) (stored []history.File, fitting []At
 	return stored, fitting, omitted, nil
 }
 
-// Attach adds the files of a stored prompt to the context, and tells the user which look like secrets. It returns those
+// Attach adds the files of a stored prompt to the context, and tells the user what is special about them. It returns those
 // that do not fit after all.
 func (w *Workspace) Attach(files []Attachment) (omitted []fit.Omitted) {
-	w.tellSecret(files...)
+	w.remark(files...)
 	for _, file := range files {
 		if file.told != "" {
 			continue

@@ -216,6 +216,12 @@ func (w *Workspace) tell(changes ...FileChange) {
 
 // Refreshed takes in the changes that were found on the disk, tells the subscribers, and returns those that were new.
 func (w *Workspace) Refreshed(changes []filecontext.Change) []filecontext.Change {
+	var lossy []string // files that were whole text before
+	for _, c := range changes {
+		if e, _ := w.files.Get(c.Path); c.Content.Lossy && !e.Lossy && c.Kind == filecontext.Changed {
+			lossy = append(lossy, filecontext.Printable(c.Path))
+		}
+	}
 	told := w.files.Apply(changes)
 	list := make([]FileChange, len(told))
 	for i, c := range told {
@@ -223,31 +229,47 @@ func (w *Workspace) Refreshed(changes []filecontext.Change) []filecontext.Change
 		list[i] = FileChange{Path: c.Path, Change: string(c.Kind), Reason: string(c.Reason)}
 	}
 	w.tell(list...)
+	w.notice(lossyNotice, lossy)
 	if text := lostFiles(told); text != "" {
 		w.events.Emit(events.Event{Kind: events.Notice, Text: text})
 	}
 	return told
 }
 
-// tellSecret tells the user which files of a request look like secrets: their content is sent to the model's provider.
-func (w *Workspace) tellSecret(files ...Attachment) {
-	var names []string
+const (
+	secretNotice = "Looks like a secret, and is sent to the model because the request allows it or contains its text: "
+	lossyNotice  = "Not UTF-8: bytes that cannot be read are shown as U+FFFD, and edits are refused: "
+)
+
+// remark tells the user which files of a request look like secrets, since their content is sent to the model's provider, and
+// which are not shown as they are.
+func (w *Workspace) remark(files ...Attachment) {
+	var secret, lossy []string
 	for _, f := range files {
-		switch {
-		case f.told != "":
-			names = append(names, filecontext.Printable(f.told))
-		case f.content.Secret:
-			names = append(names, filecontext.Printable(f.content.Path))
+		if f.told != "" {
+			secret = append(secret, filecontext.Printable(f.told))
+			continue
+		}
+		if f.content.Secret {
+			secret = append(secret, filecontext.Printable(f.content.Path))
+		}
+		if f.content.Lossy {
+			lossy = append(lossy, filecontext.Printable(f.content.Path))
 		}
 	}
+	w.notice(secretNotice, secret)
+	w.notice(lossyNotice, lossy)
+}
+
+// notice emits a notice about the things with these names, if there are any.
+func (w *Workspace) notice(text string, names []string) {
 	if len(names) == 0 {
 		return
 	}
 	if more := len(names) - maxNamed; more > 0 {
 		names = append(names[:maxNamed], fmt.Sprintf("%d more", more))
 	}
-	w.events.Emit(events.Event{Kind: events.Notice, Text: "Looks like a secret, and is sent to the model because the request allows it or contains its text: " +
-		strings.Join(names, ", ") + "."})
+	w.events.Emit(events.Event{Kind: events.Notice, Text: text + strings.Join(names, ", ") + "."})
 }
 
 // maxNamed limits the files that a notice names.

@@ -1,8 +1,13 @@
 package server
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"strata/session/workspace"
 )
@@ -89,5 +94,64 @@ func TestF41AFileWithALatin1Byte(t *testing.T) {
 	mustPrompt(t, e, sid, "and now")
 	if reason := editRefusal(ts, e, sid, "b.txt", sha("finé\n")); reason != "" {
 		t.Errorf("an edit is refused as %q", reason)
+	}
+}
+
+// A link in a form of Zed's adds its lines. A text that comes with such an address is not the file.
+func TestF39LinksInTheFormsOfZed(t *testing.T) {
+	t.Parallel()
+	ts := startServer(t)
+	for _, name := range []string{"a.txt", "b.txt", "c.txt", "d.txt"} {
+		ts.write(name, numbered(20))
+	}
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	reply := promptWith(t, e, sid, words("look"),
+		link(ts.uri("a.txt")+"#L5:7"), link(ts.uri("b.txt")+"?symbol=f%20of#L9:10"), link(ts.uri("c.txt")+"?symbol=f"),
+		embedded(ts.uri("d.txt")+"?symbol=f", "the words of f"), embedded(ts.uri("d.txt")+"#L2:3", "some lines"))
+	if left, told := leftOutOf(t, reply), rawOf(reply.Frames.Kind("notice")); len(left) > 0 || told != "" {
+		t.Errorf("omitted: %v, told: %s", left, told)
+	}
+	files, sent := filesOf(ts, e, sid), lastSent(ts)
+	for name, want := range map[string]*workspace.FileRange{"a.txt": {Start: 5, End: 7}, "b.txt": {Start: 9, End: 10}, "c.txt": nil} {
+		if diff := cmp.Diff(want, files[name].Range); diff != "" || files[name].Tokens == 0 {
+			t.Errorf("%s: %+v", name, files[name])
+		}
+	}
+	if len(files) != 3 || !strings.Contains(sent, "the words of f") || !strings.Contains(sent, "some lines") || !strings.Contains(sent, "a.txt (lines 5 to 7 of 20)") {
+		t.Errorf("files: %v, sent: %s", files, sent)
+	}
+}
+
+// What a prompt names and is not read is told in a notice, before the reply.
+func TestF39WhatIsNotReadIsTold(t *testing.T) {
+	t.Parallel()
+	ts := startServer(t)
+	must(t, os.Mkdir(filepath.Join(ts.work, "dir"), 0o700))
+	ts.write("dir/a.txt", "text")
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	reply := promptWith(t, e, sid, words("look"), link(ts.uri("dir")+"/"), link("https://example.com/a"), link(ts.uri("none.txt")), link(ts.uri("dir/a.txt")+"#L999999999999:1"))
+	notices := rawOf(reply.Frames.Kind("notice"))
+	for _, want := range []string{
+		"Not read: " + ts.uri("dir") + "/ is a folder; add the files in it.",
+		" https://example.com/a is not a file: URI; only the address is sent.",
+		" " + ts.uri("none.txt") + " does not exist.",
+		" " + ts.uri("dir/a.txt") + "#L999999999999:1 is not a file: URI of this machine.",
+	} {
+		if !strings.Contains(notices, want) {
+			t.Errorf("told: %s, want %s", notices, want)
+		}
+	}
+	var many []any
+	for i := range 15 {
+		many = append(many, link(fmt.Sprintf("zed:///agent/thread/%d%s", i, strings.Repeat("x", 5000))))
+	}
+	reply = promptWith(t, e, sid, append(many, words("and these"))...)
+	if notices = rawOf(reply.Frames.Kind("notice")); !strings.Contains(notices, "And 5 more.") || len(notices) > 6000 {
+		t.Errorf("%d bytes: %s", len(notices), notices)
+	}
+	if reply = mustPrompt(t, e, sid, "nothing is named"); len(reply.Frames.Kind("notice")) > 0 {
+		t.Errorf("told: %s", rawOf(reply.Frames.Kind("notice")))
 	}
 }

@@ -261,7 +261,7 @@ func (s *State) fileName(path string) string {
 	switch {
 	case err != nil:
 		return path
-	case !ref.Lines.IsWhole():
+	case ref.Part:
 		return ""
 	}
 	return ref.Path

@@ -115,8 +115,11 @@ func (r *Reader) embedded(ctx context.Context, b *history.Block) (Attachment, bo
 	if r.roots == nil || !isFileURI(b.URI) {
 		return Attachment{}, false
 	}
+	if ref, err := r.roots.Locate(b.URI); err != nil || ref.Part {
+		return Attachment{}, false
+	}
 	file, err := Read(ctx, r.roots, r.files, FileRequest{Path: b.URI, Content: &b.Text})
-	if err != nil || !file.options.Range.IsWhole() {
+	if err != nil {
 		return Attachment{}, false
 	}
 	file.options.Reason = "embedded in a prompt"

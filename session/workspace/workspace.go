@@ -12,6 +12,7 @@ import (
 
 	"strata/filecontext"
 	"strata/history"
+	"strata/internal/clip"
 	"strata/session/events"
 	"strata/session/fit"
 	"strata/session/mailbox"
@@ -272,8 +273,30 @@ func (w *Workspace) notice(text string, names []string) {
 	w.events.Emit(events.Event{Kind: events.Notice, Text: text + strings.Join(names, ", ") + "."})
 }
 
-// maxNamed limits the files that a notice names.
-const maxNamed = 10
+// NotAdded says which files and addresses that a prompt names are not read, and why; empty if there are none.
+func NotAdded(omitted []fit.Omitted) string {
+	var texts []string
+	for _, o := range omitted {
+		name := o.Key
+		if !strings.HasPrefix(name, fit.FilePrefix+"/") { // not an address
+			name = strings.TrimPrefix(name, fit.FilePrefix)
+		}
+		texts = append(texts, filecontext.Printable(clip.Line(name, maxAddress))+" "+filecontext.Reason(o.Reason).Explain())
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	if more := len(texts) - maxNamed; more > 0 {
+		texts = append(texts[:maxNamed], fmt.Sprintf("And %d more", more))
+	}
+	return "Not read: " + strings.Join(texts, ". ") + "."
+}
+
+// What a notice names is limited in number, and in characters.
+const (
+	maxNamed   = 10
+	maxAddress = 200
+)
 
 // lostFiles says which files cannot be sent any more, and why; empty if there are none.
 func lostFiles(changes []filecontext.Change) string {

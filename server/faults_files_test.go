@@ -155,3 +155,24 @@ func TestF39WhatIsNotReadIsTold(t *testing.T) {
 		t.Errorf("told: %s", rawOf(reply.Frames.Kind("notice")))
 	}
 }
+
+// The results of edit tools contain the file as it is now: only the newest is sent.
+func TestP03ResultsOfEditTools(t *testing.T) {
+	t.Parallel()
+	ts := startServer(t)
+	e := ts.editor()
+	sid := e.NewSession(ts.work)
+	text := numbered(40)
+	messages := []map[string]any{message("user", "edit it")}
+	for i := range 9 {
+		messages = append(messages, toolBatch(fmt.Sprint("replace_in_file", i), 1, func(int) string {
+			return fmt.Sprintf("Saved, edit %d.\n<final_file_content path=\"a.txt\">\n%s</final_file_content>\nUse this content.\n", i, text)
+		})...)
+	}
+	call[map[string]any](ts, e, "_strata/history/append", sid, map[string]any{"messages": messages})
+	mustPrompt(t, e, sid, "look")
+	sent := lastSent(ts)
+	if n := strings.Count(sent, "line 20 of the file"); n != 1 || strings.Count(sent, "Saved, edit") != 9 || strings.Count(sent, "Use this content.") != 9 {
+		t.Errorf("%d copies in %s", n, sent)
+	}
+}

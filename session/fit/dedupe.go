@@ -9,6 +9,7 @@ import (
 
 	"strata/filecontext"
 	"strata/history"
+	"strata/internal/headings"
 	"strata/session/content"
 )
 
@@ -20,19 +21,19 @@ func (f *fitter) dedupe(ctx context.Context) error {
 	}
 	newest := make(map[string]int) // index in copies by path
 	for i, c := range copies {
-		newest[c.path] = i
+		newest[c.Path] = i
 	}
 	older := make(map[place][]copied)
 	var places []place
 	for i, c := range copies {
-		last := newest[c.path]
+		last := newest[c.Path]
 		if last == i {
 			continue
 		}
-		if c.open && f.items[c.item].Messages[c.message].Role != history.RoleTool {
+		if c.Open && f.items[c.item].Messages[c.message].Role != history.RoleTool {
 			c.shrink(texts[c.place], copies[last].lines(texts[copies[last].place]))
 		}
-		if c.end == c.start {
+		if c.End == c.Start {
 			continue
 		}
 		if older[c.place] == nil {
@@ -58,15 +59,15 @@ func (f *fitter) notice(text string, copies []copied) history.Patch {
 // withoutCopies returns a text with a line instead of each copy, and the paths of the copies.
 func withoutCopies(text string, copies []copied) (shown string, paths []string) {
 	if c := copies[0]; c.argument != "" {
-		return withArgument(text, c.argument, standIn(c.path)), []string{c.path}
+		return withArgument(text, c.argument, standIn(c.Path)), []string{c.Path}
 	}
 	var b strings.Builder
 	end := 0
 	for _, c := range copies {
-		b.WriteString(text[end:c.start])
-		b.WriteString(standIn(c.path) + "\n")
-		paths = append(paths, c.path)
-		end = c.end
+		b.WriteString(text[end:c.Start])
+		b.WriteString(standIn(c.Path) + "\n")
+		paths = append(paths, c.Path)
+		end = c.End
 	}
 	b.WriteString(text[end:])
 	return b.String(), paths
@@ -127,17 +128,23 @@ type search struct {
 	texts map[place]string // that contain copies; of a tool call: its arguments
 	found []copied
 	calls map[string]fileCall // by the call's id
+
+	heading string // path in the heading that ends the text before: the next text is the file's
 }
 
 // message searches a message, which is at the place at.
 func (s *search) message(m history.Message, at place) {
+	s.heading = ""
 	for i, b := range m.Blocks {
 		at.block, at.part = i, 0
+		if b.Type != history.BlockText {
+			s.heading = ""
+		}
 		switch b.Type {
 		case history.BlockText:
-			s.note(at, b.Text, passages(b.Text))
+			s.text(at, b.Text)
 		case history.BlockResource:
-			s.note(at, b.Text, []copied{{path: b.URI, end: len(b.Text)}})
+			s.note(at, b.Text, []copied{whole(b.URI, len(b.Text))})
 		case history.BlockToolCall:
 			s.call(at, b)
 		case history.BlockToolResult:
@@ -146,10 +153,25 @@ func (s *search) message(m history.Message, at place) {
 	}
 }
 
+// text searches a text for headings of files. A heading without a text is that of the next text, if there is one.
+func (s *search) text(at place, text string) {
+	copies := passages(text)
+	if s.heading != "" && len(copies) == 0 && !headings.Failed(text) {
+		c := whole(s.heading, len(text))
+		c.Open = true
+		copies = append(copies, c)
+	}
+	s.heading = ""
+	if n := len(copies); n > 0 && copies[n-1].blank(text) {
+		s.heading = copies[n-1].Path
+	}
+	s.note(at, text, slices.DeleteFunc(copies, func(c copied) bool { return c.blank(text) }))
+}
+
 // note notes the copies in a text.
 func (s *search) note(at place, text string, copies []copied) {
 	for _, c := range copies {
-		if c.path = s.name(c.path); c.path != "" {
+		if c.Path = s.name(c.Path); c.Path != "" {
 			c.place, s.texts[at] = at, text
 			s.found = append(s.found, c)
 		}
@@ -166,20 +188,29 @@ func (s *search) call(at place, b history.Block) {
 		s.calls[b.CallID] = c
 		return
 	}
-	s.note(at, b.Args, []copied{{path: c.path, end: len(b.Args), argument: c.text}})
+	written := whole(c.path, len(b.Args))
+	written.argument = c.text
+	s.note(at, b.Args, []copied{written})
 }
 
-// result searches the result of a call: the result of reading a file is its text, unless it has headings.
+// result searches the result of a call, of whatever tool, for headings. The result of reading a file is its text, unless it
+// has a heading of that file: other headings are in the text.
 func (s *search) result(at place, b history.Block) {
 	before := len(s.found)
 	for j, part := range b.Content {
 		at.part = j
-		s.note(at, part.Text, passages(part.Text))
+		s.text(at, part.Text)
 	}
+	s.heading = ""
 	c, read := s.calls[b.CallID]
-	if !read || b.IsError || len(s.found) > before || len(b.Content) != 1 || b.Content[0].Type != history.BlockText {
+	if !read || b.IsError || len(b.Content) != 1 || b.Content[0].Type != history.BlockText {
+		return
+	}
+	path := s.name(c.path)
+	if slices.ContainsFunc(s.found[before:], func(c copied) bool { return c.Path == path }) {
 		return
 	}
 	at.part = 0
-	s.note(at, b.Content[0].Text, []copied{{path: c.path, end: len(b.Content[0].Text)}})
+	s.found = s.found[:before]
+	s.note(at, b.Content[0].Text, []copied{whole(c.path, len(b.Content[0].Text))})
 }

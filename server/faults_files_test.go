@@ -1,7 +1,9 @@
 package server
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"strata/internal/upstream"
 	"strata/session/workspace"
 )
 
@@ -175,4 +178,106 @@ func TestP03ResultsOfEditTools(t *testing.T) {
 	if n := strings.Count(sent, "line 20 of the file"); n != 1 || strings.Count(sent, "Saved, edit") != 9 || strings.Count(sent, "Use this content.") != 9 {
 		t.Errorf("%d copies in %s", n, sent)
 	}
+}
+
+// A file may be patched if a message of a sent request has all of its present version, whatever brought it there, for as long
+// as the message is in the view.
+func TestP02AFileInAMessageCountsAsShown(t *testing.T) {
+	t.Parallel()
+	content := numbered(20)
+	read := func(name, args, result string, more ...map[string]any) []map[string]any {
+		block := map[string]any{"type": "tool_result", "callId": "call_1", "content": []any{words(result)}}
+		for _, m := range more {
+			maps.Copy(block, m)
+		}
+		return []map[string]any{
+			message("user", "begin"),
+			message("assistant", []any{map[string]any{"type": "tool_call", "callId": "call_1", "name": name, "args": args}}),
+			message("tool", []any{block}),
+		}
+	}
+	for name, tt := range map[string]struct {
+		messages []map[string]any
+		want     string
+	}{
+		"a read":              {read("read_file", `{"path":"a.txt"}`, content), ""},
+		"a read with numbers": {read("Read", `{"file_path":"./a.txt"}`, strings.TrimPrefix(numberedBy("\n%d\tline %d of the file", 20), "\n")), ""},
+		"a write":             {read("write_file", `{"path":"a.txt","content":`+quoted(content)+`}`, "done"), ""},
+		"an edit":             {read("replace_in_file", `{"path":"a.txt","diff":"x"}`, "<final_file_content path=\"a.txt\">\n"+content+"</final_file_content>"), ""},
+		"a heading":           {[]map[string]any{message("user", "FULL CONTENT of file: a.txt\n"+content+"\nWhat is it?")}, ""},
+		"a heading and fence": {[]map[string]any{message("user", "Look:\n### FULL CONTENT: `a.txt`\n```\n"+content+"```\nWhat is it?")}, ""},
+		"a resource":          {[]map[string]any{message("user", []any{map[string]any{"type": "resource", "uri": "file://WORK/a.txt", "text": content}})}, ""},
+
+		"a part":                       {read("read_file", `{"path":"a.txt","offset":3}`, content), "not_available"},
+		"a failed read":                {read("read_file", `{"path":"a.txt"}`, content, map[string]any{"isError": true}), "not_available"},
+		"another file":                 {read("read_file", `{"path":"b.txt"}`, content), "not_available"},
+		"a sentence":                   {[]map[string]any{message("user", content)}, "not_available"},
+		"another version":              {read("read_file", `{"path":"a.txt"}`, content+"more\n"), "stale"},
+		"the beginning":                {read("read_file", `{"path":"a.txt"}`, numbered(19)), "stale"},
+		"a heading of another version": {[]map[string]any{message("user", "FULL CONTENT: a.txt\nx"+content)}, "stale"},
+	} {
+		ts := startServer(t)
+		ts.write("a.txt", content)
+		e := ts.editor()
+		sid := e.NewSession(ts.work)
+		messages, err := json.Marshal(tt.messages)
+		must(t, err)
+		var list []any
+		must(t, json.Unmarshal([]byte(strings.ReplaceAll(string(messages), "WORK", ts.work)), &list))
+		call[map[string]any](ts, e, "_strata/history/append", sid, map[string]any{"messages": list})
+		expect := func(when, base, want string) {
+			t.Helper()
+			if got := editRefusal(ts, e, sid, "a.txt", base); got != want {
+				t.Errorf("%s, %s: %q, want %q", name, when, got, want)
+			}
+		}
+		expect("before a request", "", "not_available")
+		ts.upstream.Push(upstream.Script{Status: 400})
+		if _, err := e.Prompt(sid, "fails"); err == nil {
+			t.Fatal("the prompt did not fail")
+		}
+		expect("after a request in vain", "", "not_available")
+		mustPrompt(t, e, sid, "look")
+		expect("after a request", sha(content), tt.want)
+		if tt.want != "" {
+			ts.close()
+			continue
+		}
+		expect("with another base", sha("other"), "stale")
+		ts.restart()
+		e = resume(ts, sid)
+		expect("after a restart", "", "")
+		ts.write("a.txt", content+"more\n")
+		expect("after a change on disk", "", "stale")
+		ts.write("a.txt", content)
+		addTo(ts, e, sid, "a.txt", map[string]any{"range": map[string]int{"start": 1, "end": 2}})
+		expect("with some lines as a file", "", "")
+		addTo(ts, e, sid, "a.txt", map[string]any{"content": "unsaved\n"})
+		expect("with unsaved text", "", "not_available")
+		call[map[string]bool](ts, e, "_strata/files/remove", sid, map[string]any{"path": "a.txt"})
+		expect("without the file", "", "")
+		ts.remove("a.txt")
+		expect("deleted", "", "not_available")
+		ts.write("a.txt", content)
+		call[map[string]any](ts, e, "_strata/history/clear", sid, nil)
+		expect("after a clear", "", "not_available")
+		ts.close()
+	}
+}
+
+// numberedBy returns n lines with their numbers, twice in each.
+func numberedBy(format string, n int) string {
+	var out strings.Builder
+	for i := range n {
+		fmt.Fprintf(&out, format, i+1, i+1)
+	}
+	return out.String()
+}
+
+func quoted(text string) string {
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // a text is always JSON
+	}
+	return string(quoted)
 }

@@ -15,10 +15,11 @@ import (
 
 // dedupe replaces all but the newest copy of each file in the conversation by a notice that names the file.
 func (f *fitter) dedupe(ctx context.Context) error {
-	texts, copies, err := f.copies(ctx)
+	in, err := searched(ctx, f.items, f.Read, f.Name)
 	if err != nil {
 		return err
 	}
+	texts, copies := in.texts, in.found
 	newest := make(map[string]int) // index in copies by path
 	for i, c := range copies {
 		newest[c.Path] = i
@@ -96,30 +97,30 @@ func (f *fitter) patch(at place, text string, p history.Patch) {
 // pageBytes limits the messages that a search reads at once.
 const pageBytes = 256 << 10
 
-// copies returns the copies of files in the conversation, oldest first, and the texts that contain them.
-func (f *fitter) copies(ctx context.Context) (texts map[place]string, found []copied, err error) {
+// searched returns the search through items of the conversation.
+func searched(ctx context.Context, items []Item, read content.Reader, name func(path string) string) (*search, error) {
 	var heads []history.Head
 	where := make(map[int64]place)
 	patches := make(map[int64][]history.Patch)
-	for i := range f.items {
-		for j, v := range f.items[i].Messages {
+	for i := range items {
+		for j, v := range items[i].Messages {
 			heads = append(heads, v.Head)
 			where[v.Seq], patches[v.Seq] = place{item: i, message: j}, v.Patches
 		}
 	}
-	in := search{name: f.Name, texts: make(map[place]string), calls: make(map[string]fileCall)}
+	in := &search{name: name, texts: make(map[place]string), calls: make(map[string]fileCall)}
 	for len(heads) > 0 {
 		var seqs []int64
 		seqs, heads = history.Page(heads, pageBytes)
-		messages, err := f.Read(ctx, seqs)
+		messages, err := read(ctx, seqs)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		for _, m := range messages {
 			in.message(history.Patched(m, patches[m.Seq]), where[m.Seq])
 		}
 	}
-	return in.texts, in.found, nil
+	return in, nil
 }
 
 // search goes through a conversation, oldest message first, for copies of files.

@@ -27,6 +27,8 @@ type Host interface {
 	Counter() *tokens.Counter
 	// Used notes that the session is in use.
 	Used()
+	// SentCopies returns a function that finds the copies of a file that the newest answered request contained in messages.
+	SentCopies() func(ctx context.Context, path string) ([]fit.Copy, error)
 }
 
 // Workspace is the files and folders of one session. It belongs to the session's mailbox.

@@ -15,10 +15,20 @@ type Content struct {
 	Lines int    // including a last one without a newline
 
 	Secret bool // the file looks like a secret; not stored
+	Lossy  bool // Text has U+FFFD for bytes that are not text, so that the file cannot be written back; not stored
 
-	stamp     stamp // zero for a buffer
-	foldsCase bool  // the file system ignores case in Path
+	stamp     stamp  // of the file on disk; zero if that was not read
+	disk      string // of an unsaved text: the version on disk when the text came (a hash or noVersion); empty: not known
+	foldsCase bool   // the file system ignores case in Path
 }
+
+// noVersion is the version of a file that is missing or cannot be read.
+const noVersion = "none"
+
+// sameText reports whether two texts differ at most in their line ends, as a file and the text of it in an editor can.
+func sameText(a, b string) bool { return a == b || unixLines(a) == unixLines(b) }
+
+func unixLines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
 // newContent returns the content for text, which was decoded from raw.
 func newContent(path, text string, raw []byte) Content {

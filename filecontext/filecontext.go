@@ -40,7 +40,7 @@ type Entry struct {
 	Wanted      Range  // the requested lines while fewer are shown to make a request fit; zero: all
 	Once        bool   // removed after the next reply
 	LineNumbers bool
-	Unsaved     bool   // Text is the client's unsaved text; the file on disk is ignored
+	Unsaved     bool   // Text is the client's unsaved text, and the file on disk has not changed since it came
 	Allowed     bool   // the user allowed it although it looks like a secret
 	Problem     Reason // why the file cannot be read now; Text is empty in this case
 	Sent        string // hash of the newest version that was sent whole; empty: none
@@ -71,12 +71,13 @@ type AddOptions struct {
 	Once        bool
 	LineNumbers bool
 	Unsaved     bool // the content is the client's unsaved text
+	Saved       bool // the content is the client's text and that of the disk: it replaces unsaved text
 	Allowed     bool // the user allows the file even if it looks like a secret
 }
 
 // Put adds or replaces a file. If the file in the set has unsaved text and content is from disk, the unsaved text
-// remains the content until Saved is called. The error is a *RefusedError: the file does not have the lines, or the set
-// is full.
+// remains the content unless the file on disk has changed since it came. The error is a *RefusedError: the file does not
+// have the lines, or the set is full.
 func (f *FileContext) Put(content Content, opt AddOptions) (Entry, error) {
 	e, err := f.Try(content, opt)
 	if err != nil {
@@ -93,7 +94,7 @@ func (f *FileContext) Try(content Content, opt AddOptions) (Entry, error) {
 	if known {
 		e.Path = old.Path
 	}
-	if old.Unsaved && !opt.Unsaved {
+	if old.Unsaved && !opt.Unsaved && !opt.Saved && !old.overtakenBy(content) {
 		e.Content, e.Unsaved = old.Content, true
 	}
 	if !e.Range.valid() || e.Range.Start > e.Lines && !e.Range.IsWhole() {
@@ -161,7 +162,7 @@ func (f *FileContext) Shorten(path string, state State, reason string, lines, wa
 func (f *FileContext) Saved(path string) bool {
 	e, ok := f.find(path, false)
 	if ok {
-		e.Unsaved, e.stamp = false, stamp{}
+		e.Unsaved, e.stamp, e.disk = false, stamp{}, ""
 		f.set(e)
 	}
 	return ok
@@ -243,6 +244,11 @@ func (f *FileContext) drop(e Entry) {
 	delete(f.entries, e.Path)
 	f.bytes -= len(e.Text)
 	f.buffers -= e.bufferBytes()
+}
+
+// overtakenBy reports whether content is from the disk and newer than the unsaved text of e.
+func (e *Entry) overtakenBy(content Content) bool {
+	return content.disk == "" && e.disk != "" && content.Hash != e.disk
 }
 
 func (e *Entry) bufferBytes() int {

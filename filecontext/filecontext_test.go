@@ -270,7 +270,7 @@ func TestRandomOperations(t *testing.T) {
 			e, _ := f.Get(path)
 			f.Apply([]Change{{Path: path, Kind: Changed, Content: text(path, body), version: e.version - uint64(r.IntN(2))}})
 			if after, _ := f.Get(path); in && after.version != e.version {
-				m.body = body
+				m.body, m.unsaved = body, false
 				want[path] = m
 			}
 		case 6:

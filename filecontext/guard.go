@@ -111,7 +111,8 @@ func (g *Guard) check(ref Ref, info fs.FileInfo) (secret bool, err error) {
 func (g *Guard) LooksSecret(pathOrURI string) bool {
 	path := pathOrURI
 	if isURI(path) {
-		path, _, _ = parseURI(pathOrURI, runtime.GOOS == "windows")
+		u, _ := parseURI(pathOrURI, runtime.GOOS == "windows")
+		path = u.path
 	}
 	return g != nil && path != "" && g.secrets.match(path)
 }

@@ -283,7 +283,7 @@ func TestR09SecretLookingFiles(t *testing.T) {
 			t.Errorf("%s: with allow: secret %v, %v", path, c.Secret, err)
 		}
 		ref.Allow = false
-		if c, err = r.Buffer(context.Background(), ref, "text of the editor"); err != nil || c.Secret != (want != "") {
+		if c, _, err = r.Buffer(context.Background(), ref, "text of the editor"); err != nil || c.Secret != (want != "") {
 			t.Errorf("%s: buffer: secret %v, %v", path, c.Secret, err)
 		}
 	}

@@ -131,7 +131,7 @@ func TestR01CancelEndsEveryWait(t *testing.T) {
 	must(t, err)
 	for what, do := range map[string]func(ctx context.Context) error{
 		"read":   func(ctx context.Context) error { _, err := r.Read(ctx, stuck); return err },
-		"buffer": func(ctx context.Context) error { _, err := r.Buffer(ctx, deaf, "text"); return err },
+		"buffer": func(ctx context.Context) error { _, _, err := r.Buffer(ctx, deaf, "text"); return err },
 		"refresh": func(ctx context.Context) error {
 			_, err := r.Refresh(ctx, []Entry{{Content: Content{Path: stuckfs.Deaf}}})
 			return err

@@ -39,27 +39,33 @@ func (r *Roots) read(ref Ref) (Content, error) {
 	if err != nil {
 		return Content{}, err
 	}
-	text, err := decode(ref.Path, data)
+	text, lossy, err := decode(ref.Path, data)
 	if err != nil {
 		return Content{}, err
 	}
 	content := newContent(ref.Path, text, data)
-	content.Secret, content.stamp, content.foldsCase = secret, newStamp(info, r.now()), foldsCase(folder.FS(), ref.name)
+	content.Lossy, content.Secret = lossy, secret
+	content.stamp, content.foldsCase = newStamp(info, r.now()), foldsCase(folder.FS(), ref.name)
 	return content, nil
 }
 
-// Buffer returns the content for unsaved text of the client. The file may be missing, but otherwise it must be readable,
-// and the text must be valid content of a file. A file that looks like a secret is not refused: the client sent its text.
+// Buffer returns the content for a text of a file that the client has. If the file on disk has the same text, saved is set
+// and the content is that of the disk. The file may be missing or not be text, but otherwise it must be accessible, and the
+// client's text must be valid content of a file. A file that looks like a secret is not refused: the client sent its text.
 // The error is a *RefusedError, or that of ctx.
-func (r *Roots) Buffer(ctx context.Context, ref Ref, text string) (Content, error) {
+func (r *Roots) Buffer(ctx context.Context, ref Ref, text string) (content Content, saved bool, err error) {
 	if size := int64(len(text)); size > r.limits.FileBytes {
-		return Content{}, r.tooLarge(ref, size)
+		return Content{}, false, r.tooLarge(ref, size)
 	}
-	decoded, err := decode(ref.Path, []byte(text))
+	decoded, lossy, err := decode(ref.Path, []byte(text))
+	if err == nil && lossy {
+		err = refuse(ref.Path, ReasonEncoding, "")
+	}
 	if err != nil {
-		return Content{}, err
+		return Content{}, false, err
 	}
-	return onDisk(ctx, r, ref, func() (Content, error) { return r.buffer(ref, decoded) })
+	content, err = onDisk(ctx, r, ref, func() (Content, error) { return r.buffer(ref, decoded) })
+	return content, err == nil && content.disk == "", err
 }
 
 func (r *Roots) buffer(ref Ref, text string) (Content, error) {
@@ -77,7 +83,15 @@ func (r *Roots) buffer(ref Ref, text string) (Content, error) {
 	if err != nil {
 		return Content{}, err
 	}
+	onDisk, err := r.read(ref)
+	if err == nil && sameText(onDisk.Text, text) {
+		return onDisk, nil
+	}
 	content := newContent(ref.Path, text, []byte(text))
+	content.disk, content.stamp = noVersion, onDisk.stamp
+	if err == nil {
+		content.disk = onDisk.Hash
+	}
 	content.Secret = secret
 	content.foldsCase = foldsCase(folder.FS(), ref.name)
 	return content, nil

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -33,18 +34,86 @@ func TestDecode(t *testing.T) {
 		{"half a UTF-16 character", "\xff\xfeh\x00\x3d\xd8", "", ReasonEncoding},
 		{"odd UTF-16", "\xff\xfeh", "", ReasonEncoding},
 		{"UTF-32", "\xff\xfe\x00\x00h\x00\x00\x00", "", ReasonBinary},
-		{"Latin-1", "gr\xfc\xdfe", "", ReasonEncoding},
+		{"Latin-1 for the most part", "\xe4\xf6\xfc ok", "", ReasonEncoding},
 		{"NUL", "a\x00b", "", ReasonBinary},
 		{"NUL after the sniffed part", strings.Repeat("a", 10_000) + "\x00", "", ReasonBinary},
 		{"PDF", "%PDF-1.4\n", "", ReasonBinary},
 	}
 	for _, tt := range tests {
-		text, err := decode("f", []byte(tt.data))
+		text, lossy, err := decode("f", []byte(tt.data))
 		wantReason(t, tt.name, err, tt.reason)
-		if err == nil && text != tt.text {
-			t.Errorf("%s: decoded %q, want %q", tt.name, text, tt.text)
+		if err == nil && (text != tt.text || lossy) {
+			t.Errorf("%s: decoded %q, lossy %v, want %q", tt.name, text, lossy, tt.text)
 		}
 	}
+}
+
+// Text with some bytes that are not text is shown with U+FFFD for each of them; U+FFFD in a file is a character like others.
+func TestF41BytesThatAreNotText(t *testing.T) {
+	wide := "\xff\xfe" + strings.Repeat("h\x00", 1000)
+	for _, tt := range []struct {
+		name, data, text string
+		lossy            bool
+	}{
+		{"one Latin-1 byte", "caf\xe9 au lait\n", "caf\ufffd au lait\n", true},
+		{"two together", "gr\xfc\xdfe", "gr\ufffd\ufffde", true},
+		{"after a mark", "\xef\xbb\xbfcaf\xe9", "caf\ufffd", true},
+		{"half a character at the end", "caf\xc3", "caf\ufffd", true},
+		{"a surrogate", "a\xed\xa0\x80bcd", "a\ufffd\ufffd\ufffdbcd", true},
+		{"half a UTF-16 character", wide + "\x3d\xd8", strings.Repeat("h", 1000) + "\ufffd", true},
+		{"half a unit of UTF-16", wide + "h", strings.Repeat("h", 1000) + "\ufffd", true},
+		{"U+FFFD", "a\ufffd", "a\ufffd", false},
+		{"U+FFFD in UTF-16", "\xff\xfe\xfd\xff", "\ufffd", false},
+		{"U+FFFD in big endian UTF-16", "\xfe\xff\xff\xfd", "\ufffd", false},
+	} {
+		text, lossy, err := decode("f", []byte(tt.data))
+		if err != nil || text != tt.text || lossy != tt.lossy {
+			t.Errorf("%s: decoded %q, lossy %v, %v", tt.name, text, lossy, err)
+		}
+	}
+	for name, data := range map[string]string{
+		"binary that begins like UTF-16": "\xff\xfe" + strings.Repeat("\x41\xd8\x42\x43", 100),
+		"Shift JIS":                      "\x93\xfa\x96\x7b\x8c\xea\n",
+	} {
+		_, _, err := decode("f", []byte(data))
+		wantReason(t, name, err, ReasonEncoding)
+	}
+}
+
+// A file that is not shown as it is says so, and may not be patched, whatever was sent; when it is saved as UTF-8 it may.
+func TestF41AFileWithU_FFFDIsNotWrittenBack(t *testing.T) {
+	cwd := workspace(t, map[string]string{"f": "ok\ncaf\xe9\n"})
+	r, f := openRoots(t, cwd), New()
+	put(t, f, load(t, r, "f"), AddOptions{})
+	check := func(when, want string) {
+		t.Helper()
+		e, _ := f.Get("f")
+		f.MarkSent("f", e.Hash, true)
+		if got := fmt.Sprint(f.CheckEdit("f", "")); got != want {
+			t.Errorf("%s: %s, want %s", when, got, want)
+		}
+	}
+	const refused = "edit of f refused: encoding: the file contains bytes that are not UTF-8, which an edit would lose; convert it first"
+	check("read", refused)
+	e, _ := f.Get("f")
+	if got, want := e.Render(), "f (bytes that are not UTF-8 are shown as U+FFFD; the file cannot be edited)\n```\nok\ncaf\ufffd\n```\n"; got != want {
+		t.Errorf("rendered %q, want %q", got, want)
+	}
+	f, err := Restore(stored(f))
+	must(t, err)
+	wantReported(t, r, f)
+	check("after a restart", refused)
+	ref, err := r.Locate("f")
+	must(t, err)
+	if c, saved, err := r.Buffer(t.Context(), ref, "ok\ncaf\ufffd\n"); err != nil || !saved || !c.Lossy {
+		t.Errorf("the shown text from the client: %+v, saved %v, %v", c, saved, err)
+	}
+	write(t, filepath.Join(cwd, "f"), "ok\ncafé\n")
+	wantReported(t, r, f, "changed f")
+	check("converted", "<nil>")
+	write(t, filepath.Join(cwd, "f"), "ok\ncaf\xe9\n")
+	wantReported(t, r, f, "changed f")
+	check("and back", refused)
 }
 
 func FuzzDecode(f *testing.F) {
@@ -52,7 +121,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(data))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		text, err := decode("f", data)
+		text, _, err := decode("f", data)
 		if err == nil && (!utf8.ValidString(text) || strings.ContainsRune(text, 0)) {
 			t.Errorf("%q is the text %q", data, text)
 		}
@@ -131,7 +200,7 @@ func TestBufferAcceptsValidFileContent(t *testing.T) {
 		"fine": "", "": "", "a\x00b": ReasonBinary, "a\xff": ReasonEncoding,
 		strings.Repeat("a", DefaultFileBytes+1): ReasonTooLarge,
 	} {
-		_, err := r.Buffer(context.Background(), ref, text)
+		_, _, err := r.Buffer(context.Background(), ref, text)
 		wantReason(t, shorten(text), err, reason)
 	}
 }

@@ -15,7 +15,8 @@ const (
 	Unreadable ChangeKind = "unreadable"
 	Created    ChangeKind = "created" // was unreadable, is readable now
 
-	// touched is not reported: the content is the same, but has a new stamp or was not in memory.
+	// touched is not reported: the content is the same, but has a new stamp, was not in memory, or learned its version on
+	// disk.
 	touched ChangeKind = ""
 )
 
@@ -27,7 +28,16 @@ type Change struct {
 	Reason  Reason  // of Unreadable
 	Detail  string  // likewise; may be empty
 
+	unsaved bool   // Content is still the client's unsaved text
 	version uint64 // of the compared entry
+}
+
+// On returns e with the new content, which a change of another kind than Deleted and Unreadable has.
+func (c *Change) On(e Entry) Entry {
+	path := e.Path
+	e.Content, e.Problem, e.Unsaved = c.Content, "", c.unsaved
+	e.Path = path
+	return e
 }
 
 // Explain returns a description of the reason for which a file is unreadable, to follow the path in a sentence.
@@ -39,15 +49,16 @@ func (c *Change) Explain() string {
 }
 
 // Refresh compares entries to the disk and returns the changes. It compares stamps, and reads the files whose stamps do
-// not prove that they are unchanged, including files of a restored FileContext, which have no text. It skips entries with
-// unsaved text. The error is that of ctx.
+// not prove that they are unchanged, including files of a restored FileContext, which have no text. Of a file with unsaved
+// text it returns a change if the file on disk has changed since the text came. The error is that of ctx.
 func (r *Roots) Refresh(ctx context.Context, entries []Entry) ([]Change, error) {
 	var changes []Change
 	for _, e := range entries {
+		look := r.look
 		if e.Unsaved {
-			continue
+			look = r.lookBehind
 		}
-		change, found := r.look(ctx, e)
+		change, found := look(ctx, e)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -85,6 +96,30 @@ func (r *Roots) look(ctx context.Context, e Entry) (Change, bool) {
 		kind = touched
 	}
 	return Change{Kind: kind, Content: content}, true
+}
+
+// lookBehind compares the file on disk with the version that it had when the unsaved text of e came, and reports whether
+// there is a change to apply. Unsaved text of a file that is missing or cannot be read stays: nothing else has it.
+func (r *Roots) lookBehind(ctx context.Context, e Entry) (Change, bool) {
+	ref, err := r.Locate(e.Path)
+	if err != nil {
+		return Change{}, false
+	}
+	ref.Allow = e.Allowed
+	now, err := r.stat(ctx, ref)
+	if err != nil || e.stamp.current(now) {
+		return Change{}, false
+	}
+	content, err := r.Read(ctx, ref)
+	switch {
+	case err != nil:
+		return Change{}, false
+	case e.disk == "", e.disk == content.Hash:
+		kept := e.Content
+		kept.disk, kept.stamp = content.Hash, content.stamp
+		return Change{Kind: touched, Content: kept, unsaved: true}, true
+	}
+	return Change{Kind: Changed, Content: content}, true
 }
 
 // lost returns the change for a file that cannot be read. It returns false if the entry already has this problem.
@@ -127,8 +162,7 @@ func (f *FileContext) apply(old Entry, change Change) Change {
 	case Unreadable:
 		e.Content, e.Problem = Content{Path: old.Path, foldsCase: old.foldsCase}, change.Reason
 	default:
-		e.Content, e.Problem = change.Content, ""
-		e.Path = old.Path
+		e = change.On(e)
 	}
 	if !f.hasRoom(old, e) {
 		return f.apply(old, Change{Path: old.Path, Kind: Unreadable, Reason: ReasonFull})

@@ -28,7 +28,7 @@ const (
 	ReasonUnreadable Reason = "unreadable"     // no permission, or the disk fails
 	ReasonTooLarge   Reason = "too_large"      // above the size limit
 	ReasonBinary     Reason = "binary"         // not text
-	ReasonEncoding   Reason = "encoding"       // text, but neither UTF-8 nor UTF-16 with a byte order mark
+	ReasonEncoding   Reason = "encoding"       // text, but for the most part neither UTF-8 nor UTF-16 with a byte order mark
 	ReasonRange      Reason = "range"          // the file does not have the lines
 	ReasonFull       Reason = "no_room"        // the session has the maximum number of files or bytes
 )
@@ -109,6 +109,7 @@ const (
 	EditNotAvailable EditReason = "not_available" // the model was not shown the file
 	EditSummaryOnly  EditReason = "summary_only"  // the model was shown less than the whole file
 	EditStale        EditReason = "stale"         // the model or the frontend has another version
+	EditEncoding     EditReason = "encoding"      // the text that the model was shown is not all that the file contains
 )
 
 // EditRefusedError is the error for an edit that is not allowed.
@@ -126,6 +127,8 @@ func (r EditReason) remedy() string {
 	switch r {
 	case EditSummaryOnly:
 		return "add the whole file, and send a prompt, before editing it"
+	case EditEncoding:
+		return "it contains bytes that are not UTF-8, which an edit would lose: convert it first"
 	case EditStale:
 		return "it has changed: send a prompt, so that the model sees the current version, and edit that"
 	}

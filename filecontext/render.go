@@ -22,6 +22,9 @@ func (e Entry) heading() string {
 	if text := cutLines(e.Text, e.Range); text != "" && !strings.HasSuffix(text, "\n") {
 		heading += " (no line end at the end)"
 	}
+	if e.Lossy {
+		heading += " (bytes that are not UTF-8 are shown as U+FFFD; the file cannot be edited)"
+	}
 	return heading
 }
 

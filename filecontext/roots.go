@@ -72,6 +72,7 @@ type root struct {
 type Ref struct {
 	Path  string // relative to the working folder, or absolute for files in other roots; forward slashes
 	Lines Range  // from a URI
+	Part  bool   // a URI named lines or a symbol: a text that comes with it is not that of the whole file
 	Allow bool   // the user allows the file even if it looks like a secret
 
 	place *place // the root
@@ -119,18 +120,18 @@ func (r *Roots) Locate(pathOrURI string) (Ref, error) {
 	if !isPath(pathOrURI) {
 		return Ref{}, refuse(shorten(pathOrURI), ReasonBadPath, "")
 	}
-	path, lines := pathOrURI, Range{}
-	if isURI(path) {
+	uri := fileURI{path: pathOrURI}
+	if isURI(pathOrURI) {
 		var ok bool
-		if path, lines, ok = parseURI(pathOrURI, runtime.GOOS == "windows"); !ok {
+		if uri, ok = parseURI(pathOrURI, runtime.GOOS == "windows"); !ok {
 			return Ref{}, refuse(pathOrURI, ReasonBadURI, "")
 		}
 	}
-	ref, ok := r.place(filepath.FromSlash(path))
+	ref, ok := r.place(filepath.FromSlash(uri.path))
 	if !ok {
 		return Ref{}, refuse(pathOrURI, ReasonOutside, "")
 	}
-	ref.Lines = lines
+	ref.Lines, ref.Part = uri.lines, uri.symbol || !uri.lines.IsWhole()
 	return ref, nil
 }
 

@@ -115,7 +115,7 @@ func TestK5_07_NothingLeadsOut(t *testing.T) {
 func buffer(r *Roots, path string) error {
 	ref, err := r.Locate(path)
 	if err == nil {
-		_, err = r.Buffer(context.Background(), ref, "unsaved")
+		_, _, err = r.Buffer(context.Background(), ref, "unsaved")
 	}
 	return err
 }

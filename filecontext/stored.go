@@ -24,6 +24,7 @@ type storedState struct {
 	Once        bool   `json:"once,omitempty"`
 	LineNumbers bool   `json:"lineNumbers,omitempty"`
 	Unsaved     bool   `json:"unsaved,omitempty"`
+	Disk        string `json:"disk,omitempty"` // version on disk when the unsaved text came
 	Allowed     bool   `json:"allowed,omitempty"`
 	Problem     Reason `json:"problem,omitempty"`
 	Sent        string `json:"sent,omitempty"`
@@ -42,7 +43,7 @@ const maxSince = 1 << 53
 // Stored returns the stored form of the file.
 func (e Entry) Stored() StoredFile {
 	state, err := json.Marshal(storedState{
-		State: e.State, Reason: e.Reason, Range: e.Range, Wanted: e.Wanted, Once: e.Once, LineNumbers: e.LineNumbers, Unsaved: e.Unsaved, Allowed: e.Allowed,
+		State: e.State, Reason: e.Reason, Range: e.Range, Wanted: e.Wanted, Once: e.Once, LineNumbers: e.LineNumbers, Unsaved: e.Unsaved, Disk: e.disk, Allowed: e.Allowed,
 		Problem: e.Problem, Sent: e.Sent, Shown: e.Shown, Hash: e.Hash, Size: e.Size, Lines: e.Lines, FoldsCase: e.foldsCase, Since: e.Since, Held: e.Held,
 	})
 	if err != nil {
@@ -55,15 +56,15 @@ func (e Entry) Stored() StoredFile {
 	return file
 }
 
-// Disallow returns the file without the user's allow for a secret-looking file, for files from elsewhere: what a user
-// allowed there is another file here.
+// Disallow returns the file without the user's allow for a secret-looking file and without the version on disk that
+// unsaved text belongs to, for files from elsewhere: the file there is another file than the one here.
 func (f StoredFile) Disallow() StoredFile {
 	var s map[string]json.RawMessage
 	if err := json.Unmarshal(f.State, &s); err != nil {
 		return f // Restore refuses it
 	}
 	for name := range s {
-		if strings.EqualFold(name, "allowed") { // as the decoder matches names
+		if strings.EqualFold(name, "allowed") || strings.EqualFold(name, "disk") { // as the decoder matches names
 			delete(s, name)
 		}
 	}
@@ -122,6 +123,7 @@ func restoreEntry(file StoredFile) (Entry, error) {
 	content := Content{Path: file.Path, Hash: s.Hash, Size: s.Size, Lines: s.Lines}
 	if s.Unsaved {
 		content = newContent(file.Path, string(file.Buffer), file.Buffer)
+		content.disk = s.Disk
 	}
 	content.foldsCase = s.FoldsCase
 	return Entry{

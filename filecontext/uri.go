@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"strata/internal/lazy"
 )
 
 // Range is an inclusive range of lines, counted from 1. The zero Range is the whole file.
@@ -24,26 +26,40 @@ func isURI(text string) bool {
 	return len(text) >= len(scheme) && strings.EqualFold(text[:len(scheme)], scheme)
 }
 
-// parseURI returns the absolute path, with forward slashes, and the lines of a `file:` URI (RFC 8089).
-// It decodes once and refuses URIs that other software could interpret differently: with an encoded separator, a NUL,
-// another host, or a query. windows selects the rules for drive letters.
-func parseURI(uri string, windows bool) (path string, lines Range, ok bool) {
+// fileURI is the content of a `file:` URI.
+type fileURI struct {
+	path   string // absolute, with forward slashes
+	lines  Range
+	symbol bool // it names a symbol of the file
+}
+
+// parseURI returns the content of a `file:` URI (RFC 8089). It decodes once and refuses URIs that other software could
+// interpret differently: with an encoded separator, a NUL, another host, or a query other than the name of a symbol, which
+// editors add to the lines of the symbol. windows selects the rules for drive letters.
+func parseURI(uri string, windows bool) (u fileURI, ok bool) {
 	path, fragment, _ := strings.Cut(uri[len("file:"):], "#")
-	if lines, ok = parseLines(fragment); !ok {
-		return "", Range{}, false
+	if u.lines, ok = parseLines(fragment); !ok {
+		return fileURI{}, false
+	}
+	if at := strings.IndexByte(path, '?'); at >= 0 && strings.HasPrefix(path[at:], symbolQuery) {
+		path, u.symbol = path[:at], true
 	}
 	if path, ok = cutHost(path); !ok || !unambiguous(path) {
-		return "", Range{}, false
+		return fileURI{}, false
 	}
 	path, err := url.PathUnescape(path)
 	if err != nil || !utf8.ValidString(path) || strings.HasPrefix(path, "//") {
-		return "", Range{}, false
+		return fileURI{}, false
 	}
 	if windows {
 		path, ok = cutDrive(path)
 	}
-	return path, lines, ok
+	u.path = path
+	return u, ok
 }
+
+// symbolQuery begins the query that names a symbol. The name is not looked up.
+const symbolQuery = "?symbol="
 
 // cutHost removes the authority. It returns false if this is not the local host, and for a relative path.
 func cutHost(path string) (string, bool) {
@@ -75,20 +91,28 @@ func cutDrive(path string) (string, bool) {
 	return string(letter) + path[2:], 'A' <= letter && letter <= 'Z'
 }
 
-// parseLines parses L10 or L10-L20. Other fragments are ignored: the result is the whole file.
+// lineFragment is a line or two of them: L10, L10-L20, L10-20, L10:20 (as Zed writes lines 10 to 20), with columns that are
+// ignored.
+var lineFragment = lazy.Regexp(`^L([0-9]+)(?:C[0-9]+)?(?:[-:]L?([0-9]+)(?:C[0-9]+)?)?$`)
+
+// parseLines returns the lines of a fragment. Other fragments than those of lines are ignored: the result is the whole file.
 func parseLines(fragment string) (Range, bool) {
 	if len(fragment) < 2 || fragment[0] != 'L' || fragment[1] < '0' || fragment[1] > '9' {
 		return Range{}, true
 	}
-	first, last, isRange := strings.Cut(fragment[1:], "-")
-	if !isRange {
+	m := lineFragment().FindStringSubmatch(fragment)
+	if m == nil {
+		return Range{}, false
+	}
+	first, last := m[1], m[2]
+	if last == "" {
 		last = first
 	}
 	start, err := strconv.Atoi(first)
 	if err != nil {
 		return Range{}, false
 	}
-	end, err := strconv.Atoi(strings.TrimPrefix(last, "L"))
+	end, err := strconv.Atoi(last)
 	if err != nil {
 		return Range{}, false
 	}

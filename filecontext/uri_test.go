@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-func TestParseURI(t *testing.T) {
+// F39: the forms of editors, also those of Zed, are among these.
+func TestF39ParseURI(t *testing.T) {
 	tests := []struct {
 		uri   string
 		path  string // empty: refused
@@ -25,6 +26,15 @@ func TestParseURI(t *testing.T) {
 		{"file:///w/a#L10-L20", "/w/a", Range{10, 20}},
 		{"file:///w/a#L10-20", "/w/a", Range{10, 20}},
 		{"file:///w/a#L10", "/w/a", Range{10, 10}},
+		{"file:///w/a#L5:7", "/w/a", Range{5, 7}},
+		{"file:///w/a#L5:L7", "/w/a", Range{5, 7}},
+		{"file:///w/a#L5C3-L7C1", "/w/a", Range{5, 7}},
+		{"file:///w/a?symbol=f#L5:7", "/w/a", Range{5, 7}},
+		{"file:///w/a?symbol=f", "/w/a", Range{}},
+		{"file:///w/a?symbol=a%2Fb%00?symbol=c&symbol=%zz#L5", "/w/a", Range{5, 5}}, // the name is not read
+		{"file:///w/a%3Fsymbol=f#L5:7", "/w/a?symbol=f", Range{5, 7}},
+		{"file:///w/a#L1:999999999999", "/w/a", Range{1, 999999999999}},
+		{"file:///w/a/", "/w/a/", Range{}},
 		{"file:///w/README.md#Licence", "/w/README.md", Range{}},
 		{"file:///w/README.md#usage", "/w/README.md", Range{}},
 		{"file:///w/a#", "/w/a", Range{}},
@@ -33,6 +43,14 @@ func TestParseURI(t *testing.T) {
 		{"file:///w/a#L20-L10", "", Range{}},
 		{"file:///w/a#L1-L", "", Range{}},
 		{"file:///w/a#L99999999999999999999", "", Range{}},
+		{"file:///w/a#L999999999999:1", "", Range{}},
+		{"file:///w/a#L5:7:9", "", Range{}},
+		{"file:///w/a#L5:", "", Range{}},
+		{"file:///w/a#L5:-7", "", Range{}},
+		{"file:///w/a#L5:x", "", Range{}},
+		{"file:///w/a?line=5", "", Range{}},
+		{"file:///w/a?symbols=f", "", Range{}},
+		{"file://?symbol=f", "", Range{}},
 		{"file://server/share/a", "", Range{}},
 		{"file:////server/share/a", "", Range{}},
 		{"file://localhost//server/share", "", Range{}},
@@ -50,15 +68,16 @@ func TestParseURI(t *testing.T) {
 		{"file://localhost", "", Range{}},
 	}
 	for _, tt := range tests {
-		path, lines, ok := parseURI(tt.uri, false)
-		if ok != (tt.path != "") || ok && (path != tt.path || lines != tt.lines) {
-			t.Errorf("parseURI(%q) = %q, %v, %v, want %q, %v", tt.uri, path, lines, ok, tt.path, tt.lines)
+		u, ok := parseURI(tt.uri, false)
+		if ok != (tt.path != "") || ok && (u.path != tt.path || u.lines != tt.lines) {
+			t.Errorf("parseURI(%q) = %q, %v, %v, want %q, %v", tt.uri, u.path, u.lines, ok, tt.path, tt.lines)
 		}
 	}
 }
 
 func TestParseURIOnWindows(t *testing.T) {
 	tests := []struct{ uri, path string }{
+		{"file:///c:/w/a.go?symbol=f#L5:7", "C:/w/a.go"},
 		{"file:///c%3A/w/a.go", "C:/w/a.go"},
 		{"file:///C:/w/a.go", "C:/w/a.go"},
 		{"file:///w/a.go", ""},
@@ -70,25 +89,26 @@ func TestParseURIOnWindows(t *testing.T) {
 		{"file:////?/c:/a", ""},
 	}
 	for _, tt := range tests {
-		path, _, ok := parseURI(tt.uri, true)
-		if ok != (tt.path != "") || ok && path != tt.path {
-			t.Errorf("parseURI(%q) = %q, %v, want %q", tt.uri, path, ok, tt.path)
+		u, ok := parseURI(tt.uri, true)
+		if ok != (tt.path != "") || ok && u.path != tt.path {
+			t.Errorf("parseURI(%q) = %q, %v, want %q", tt.uri, u.path, ok, tt.path)
 		}
 	}
 }
 
 func FuzzParseURI(f *testing.F) {
-	for _, uri := range []string{"file:///w/a#L10-L20", "file://localhost/c%3A/x", "file:/%2e%2e", "file:////x", "file:///%2F"} {
+	for _, uri := range []string{"file:///w/a#L10-L20", "file://localhost/c%3A/x", "file:/%2e%2e", "file:////x", "file:///%2F", "file:///a?symbol=f#L5:7"} {
 		f.Add(uri)
 	}
 	f.Fuzz(func(t *testing.T, uri string) {
 		if !isURI(uri) {
 			return
 		}
-		path, lines, ok := parseURI(uri, false)
+		u, ok := parseURI(uri, false)
 		if !ok {
 			return
 		}
+		path, lines := u.path, u.lines
 		if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsRune(path, 0) || !utf8.ValidString(path) {
 			t.Errorf("%q has the path %q", uri, path)
 		}

@@ -47,8 +47,9 @@ type walk struct {
 
 // walkFile is a file of the session.
 type walkFile struct {
-	buffer   *string
-	from, to int // lines; 0: all
+	buffer   *string // the client's unsaved text
+	base     *string // text on disk when it came; nil: the file was missing
+	from, to int     // lines; 0: all
 	numbered bool
 	once     bool
 }
@@ -273,13 +274,20 @@ func (w *walk) add(path string) {
 	text, there := w.disk[path]
 	params := map[string]any{"path": path}
 	f := &walkFile{}
-	if old := w.files[path]; old != nil && old.buffer != nil { // the client's text applies until the client reports that it was saved
-		f.buffer, text, there = old.buffer, *old.buffer, true
+	w.look(path)
+	if old := w.files[path]; old != nil && old.buffer != nil { // the client's text applies until the disk has a newer one
+		f.buffer, f.base, text, there = old.buffer, old.base, *old.buffer, true
 	}
 	switch w.r.IntN(8) {
 	case 0:
 		buffer := w.edited(text)
-		f.buffer, there = &buffer, true
+		f.buffer, f.base, there = &buffer, nil, true
+		if now, onDisk := w.disk[path]; onDisk {
+			f.base = &now
+			if strings.ReplaceAll(now, "\r\n", "\n") == strings.ReplaceAll(buffer, "\r\n", "\n") {
+				f.buffer = nil
+			}
+		}
 		params["content"] = buffer
 	case 1:
 		f.from = 1 + w.r.IntN(5)
@@ -301,6 +309,17 @@ func (w *walk) add(path string) {
 		w.t.Fatalf("add %s: %v", path, err)
 	} else if !there && err == nil {
 		w.t.Fatalf("%s was added and is not there", path)
+	}
+}
+
+// look gives up a client's text if the file on disk has changed since it came.
+func (w *walk) look(path string) {
+	f := w.files[path]
+	if f == nil || f.buffer == nil {
+		return
+	}
+	if now, there := w.disk[path]; there && (f.base == nil || *f.base != now) {
+		f.buffer = nil
 	}
 }
 
@@ -391,6 +410,7 @@ func (w *walk) checkCache() {
 func (w *walk) checkHeld() {
 	w.t.Helper()
 	for path := range w.files {
+		w.look(path)
 		w.gone(path)
 	}
 	req := w.upstream.Last()

@@ -203,7 +203,7 @@ func TestK5_05FilesThatAreNoText(t *testing.T) {
 	ts.write("sheet.ods", "PK\x03\x04\x14\x00\x00\x00\x00\x00mimetypeapplication/vnd.oasis.opendocument.spreadsheet")
 	ts.write("notes.txt", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00")
 	ts.write("program", "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x3e\x00")
-	ts.write("latin1.txt", "caf\xe9 au lait\n")
+	ts.write("sjis.txt", "\x93\xfa\x96\x7b\x8c\xea\n")
 	ts.write("wide.txt", string(utf16le))
 	ts.write("empty.txt", "")
 	ts.write("huge.txt", "")
@@ -218,7 +218,7 @@ func TestK5_05FilesThatAreNoText(t *testing.T) {
 	}
 	ts.symlink("/dev/zero", "zero")
 	refused := map[string]string{
-		"sheet.ods": "binary", "notes.txt": "binary", "program": "binary", "latin1.txt": "encoding", "huge.txt": "too_large",
+		"sheet.ods": "binary", "notes.txt": "binary", "program": "binary", "sjis.txt": "encoding", "huge.txt": "too_large",
 		"pipe": "not_regular", "folder": "directory", "zero": "outside", "/dev/zero": "outside", "none.txt": "missing",
 	}
 

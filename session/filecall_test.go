@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -50,5 +51,95 @@ func TestDedupeOfWhatToolsReadAndWrote(t *testing.T) {
 	}
 	if n := len(b.Changes.Dedupe); n != 2 {
 		t.Errorf("%d copies were removed", n)
+	}
+}
+
+// Copies are recognized by each usual heading of a file, in what users write and in results of any tool: of nine, one is
+// sent, whatever the headings are, and the words around the others stay.
+func TestP03NineCopiesUnderOneHeading(t *testing.T) {
+	content := linesOf("x", 40)
+	for name, form := range map[string]string{
+		"the usual one":       "--- FULL CONTENT: a.go ---\n%s",
+		"a leading symbol":    "📄 FULL CONTENT of file: a.go\n%s",
+		"without of file":     "FULL CONTENT: a.go\n%s",
+		"backticks":           "FULL CONTENT of file: `a.go`\n%s",
+		"in lower case":       "full content of file: ./a.go\n%s",
+		"with an end":         "FULL CONTENT of file: a.go\n%sEND FULL CONTENT\n",
+		"a final content":     "<final_file_content path=\"a.go\">\n%s</final_file_content>\n",
+		"a tag in upper case": "<FILE_CONTENT path='a.go'>\n%s</FILE_CONTENT>\n",
+		"a result":            "[read_file for 'a.go'] Result:\n%s",
+	} {
+		for _, speaker := range []string{"user", "edit tool"} {
+			m := manage(t, 400_000)
+			m.ask("start")
+			for i := range 9 {
+				text := fmt.Sprintf("BEFORE %d\n"+form, i, content)
+				switch speaker {
+				case "user":
+					m.ask(text)
+					m.answer("fine")
+				default:
+					m.use("replace_in_file", map[string]any{"path": "a.go", "diff": "+x"}, text)
+				}
+			}
+			m.ask("go on")
+			_, b := m.request()
+			sent := sentText(&b)
+			if n := strings.Count(sent, "x 00020"); n != 1 {
+				t.Errorf("%s of a %s: %d copies are sent", name, speaker, n)
+			}
+			if b.Counted > 1000 {
+				t.Errorf("%s of a %s: %d tokens", name, speaker, b.Counted)
+			}
+			if n := strings.Count(sent, "BEFORE"); n != 9 {
+				t.Errorf("%s of a %s: %d times the words before it", name, speaker, n)
+			}
+		}
+	}
+}
+
+// A heading that is a text of its own belongs to the next text. One without any text is no copy, so that it replaces none.
+func TestP03AHeadingInABlockOfItsOwn(t *testing.T) {
+	content := linesOf("x", 40)
+	texts := func(texts ...string) (blocks []history.Block) {
+		for _, text := range texts {
+			blocks = append(blocks, history.Block{Type: history.BlockText, Text: text})
+		}
+		return blocks
+	}
+	for name, tt := range map[string]struct {
+		second []history.Block
+		want   int
+	}{
+		"a file":          {texts("[read_file for 'a.go'] Result:", content), 1},
+		"after a heading": {texts("FULL CONTENT of file: a.go\n", content), 1},
+		"a failure":       {texts("[read_file for 'a.go'] Result:", "The tool execution failed with the following error:\nno such file"), 1},
+		"nothing":         {texts("[read_file for 'a.go'] Result:\n"), 1},
+	} {
+		m := manage(t, 400_000)
+		m.say(history.RoleUser, texts("[read_file for 'a.go'] Result:", content)...)
+		m.answer("I see")
+		m.say(history.RoleUser, tt.second...)
+		m.answer("and again")
+		m.ask("go on")
+		_, b := m.request()
+		if n := strings.Count(sentText(&b), "x 00020"); n != tt.want {
+			t.Errorf("%s: %d copies are sent", name, n)
+		}
+	}
+}
+
+// The result of a tool that reads a file is its text, even if that contains the heading of another file.
+func TestP03HeadingsInTheTextOfAFile(t *testing.T) {
+	content := linesOf("x", 40) + "FULL CONTENT of file: b.go\n"
+	m := manage(t, 400_000)
+	m.ask("start")
+	for range 2 {
+		m.use("read_file", map[string]any{"path": "a.go"}, content)
+	}
+	m.ask("go on")
+	_, b := m.request()
+	if n := strings.Count(sentText(&b), "x 00020"); n != 1 || b.Changes.Dedupe[0].Origin != "a.go" {
+		t.Errorf("%d copies are sent: %+v", n, b.Changes.Dedupe)
 	}
 }

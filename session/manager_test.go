@@ -146,6 +146,8 @@ func (quietHost) Store(string, history.Change, func()) mailbox.Work { return nil
 func (quietHost) Counter() *tokens.Counter                          { return tokens.For("") }
 func (quietHost) Used()                                             {}
 
+func (quietHost) SentCopies() func(context.Context, string) ([]fit.Copy, error) { return nil }
+
 // restarted returns another manager of the same session.
 func (m *managed) restarted() *managed {
 	again := *m

@@ -267,6 +267,9 @@ func (t *turns) begin(begun *turn, a admission, update history.Session, subscrib
 	t.emit(events.Event{Kind: events.TurnStarted, Turn: begun.record.ID, Data: events.TurnStartedInfo{
 		TurnID: begun.record.ID, PromptID: begun.record.PromptID, UserID: begun.record.UserID, MessageID: begun.record.ReplyID, Model: t.choices.Model.Name,
 	}})
+	if text := workspace.NotAdded(a.omitted); text != "" {
+		t.emit(events.Event{Kind: events.Notice, Turn: begun.record.ID, Text: text})
+	}
 	if renamed {
 		t.emit(events.Event{Kind: events.Info, Turn: begun.record.ID, Data: events.TitleInfo{Title: update.Title, UpdatedAt: update.UpdatedAt}})
 	}

@@ -16,6 +16,7 @@ import (
 	"strata/session/assembly"
 	"strata/session/compacting"
 	"strata/session/events"
+	"strata/session/fit"
 	"strata/session/mailbox"
 	"strata/session/saving"
 	"strata/session/workspace"
@@ -128,6 +129,10 @@ func (h workspaceHost) Store(what string, change history.Change, then func()) ma
 func (h workspaceHost) Counter() *tokens.Counter { return h.counter() }
 
 func (h workspaceHost) Used() { h.used() }
+
+func (h workspaceHost) SentCopies() func(ctx context.Context, path string) ([]fit.Copy, error) {
+	return h.state().SentCopies
+}
 
 // compactionHost is a session as the driver of its compactions sees it.
 type compactionHost struct {

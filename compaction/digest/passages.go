@@ -1,11 +1,11 @@
 package digest
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 
 	"strata/history"
+	"strata/internal/headings"
 )
 
 // Message is a message of a conversation.
@@ -61,9 +61,7 @@ func passages(m *Message) []passage {
 
 // isFile reports whether a tool's text is the copy of a file, by the usual headings.
 func isFile(lines []string) bool {
-	return slices.ContainsFunc(lines[:min(len(lines), 3)], func(line string) bool {
-		return strings.Contains(line, "FULL CONTENT") || strings.HasPrefix(line, "<file_content ")
-	})
+	return len(headings.Find(strings.Join(lines[:min(len(lines), 3)], "\n"))) > 0
 }
 
 // ends returns lines without those in the middle that exceed the limit.

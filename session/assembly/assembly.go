@@ -251,6 +251,23 @@ func (s State) Copies(ctx context.Context) (fit.Changes, error) {
 	return deduped.Changes, err
 }
 
+// SentCopies returns the copies of a file in those messages of the view that the newest answered request contained as they
+// are now.
+func (s State) SentCopies(ctx context.Context, path string) ([]fit.Copy, error) {
+	state, err := s.withoutUnfitPictures(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sent := make(map[string]string) // hash by key
+	for _, e := range state.Layout.entries() {
+		if e.Kind == stability.Message {
+			sent[e.Key] = e.Blob
+		}
+	}
+	items := slices.DeleteFunc(fit.Conversation(state.View), func(it fit.Item) bool { return sent[it.Key] != it.Hash })
+	return fit.Copies(ctx, items, state.read, state.fileName, path)
+}
+
 // fileName returns the one name of a file of the session's folders, however a path is written, and any other path as it
 // is. It is empty for some lines of a file.
 func (s *State) fileName(path string) string {
@@ -261,7 +278,7 @@ func (s *State) fileName(path string) string {
 	switch {
 	case err != nil:
 		return path
-	case !ref.Lines.IsWhole():
+	case ref.Part:
 		return ""
 	}
 	return ref.Path

@@ -228,7 +228,7 @@ func (s *State) refresh(ctx context.Context, c *collected) error {
 			c.omit(fit.Omitted{Key: fit.FilePrefix + e.Path, Reason: string(change.Kind)})
 			continue
 		default:
-			e.Content, e.Problem = change.Content, ""
+			e = change.On(e)
 		}
 		c.files = append(c.files, e)
 	}

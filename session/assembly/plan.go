@@ -141,7 +141,7 @@ func (s *State) shownRevisions(now map[string]*fit.Item) map[string][]string {
 	shown := make(map[string][]string)
 	for _, e := range s.Layout.entries() {
 		p := now[e.Key]
-		if p == nil || p.Partial || e.Rev == "" || strings.HasSuffix(e.Rev, fit.Numbered) || strings.HasSuffix(p.Rev, fit.Numbered) {
+		if p == nil || p.Partial || e.Rev == "" || strings.HasSuffix(e.Rev, fit.NoDiff) || strings.HasSuffix(p.Rev, fit.NoDiff) {
 			continue
 		}
 		if e.Kind == stability.Base {
@@ -175,7 +175,7 @@ func (s *State) diff(r *revisions, key, from, to string) fileDiff {
 	}
 	old, known := r.texts[key][from]
 	now, also := r.texts[key][to]
-	if !known || !also || strings.HasSuffix(to, fit.Numbered) {
+	if !known || !also || strings.HasSuffix(to, fit.NoDiff) {
 		return fileDiff{}
 	}
 	made := s.Diffs.diff(diff, old, now, s.Counter)

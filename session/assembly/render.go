@@ -236,7 +236,7 @@ func markOf(p *stability.Plan, e *stability.Entry) llm.Mark {
 // that the entry leads to is stored already or is the present one: later diffs may begin with it.
 func (r *renderer) keep(e *stability.Entry, text string) {
 	r.built.keep = append(r.built.keep, e.Blob)
-	if e.Rev != "" && !strings.HasSuffix(e.Rev, fit.Numbered) {
+	if e.Rev != "" && !strings.HasSuffix(e.Rev, fit.NoDiff) {
 		r.built.keep = append(r.built.keep, e.Rev)
 	}
 	r.built.blobs = append(r.built.blobs, textBlob{e.Blob, text})
@@ -251,7 +251,7 @@ func (r *renderer) files(items []fit.Item) {
 			continue
 		}
 		r.built.Sent = append(r.built.Sent, SentFile{Path: it.File.Path, Hash: it.File.Hash, Whole: it.File.State == filecontext.Full})
-		if !strings.HasSuffix(it.Rev, fit.Numbered) {
+		if !strings.HasSuffix(it.Rev, fit.NoDiff) {
 			r.built.blobs = append(r.built.blobs, textBlob{it.Rev, it.File.Text})
 		}
 	}

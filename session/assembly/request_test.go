@@ -273,7 +273,7 @@ func TestTextsThatADiffCanBeginWith(t *testing.T) {
 			t.Errorf("with %d whole texts a diff can begin with %d texts: %q", bases, len(revs), revs)
 		}
 		numbered, part := item, item
-		numbered.Rev, part.Partial = item.Rev+fit.Numbered, true
+		numbered.Rev, part.Partial = item.Rev+fit.NoDiff, true
 		for _, it := range []fit.Item{numbered, part} {
 			if revs := s.shownRevisions(map[string]*fit.Item{it.Key: &it}); len(revs) != 0 {
 				t.Errorf("%+v: %q", it.Item, revs)

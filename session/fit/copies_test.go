@@ -70,7 +70,7 @@ func TestRenderingsOfFiles(t *testing.T) {
 	e := filecontext.Entry{Content: filecontext.Content{Path: "a", Text: "one\ntwo\n", Hash: Hash("one\ntwo\n"), Size: 8, Lines: 2}, State: filecontext.Full}
 	numbered := e
 	numbered.LineNumbers = true
-	if plain, with := c.Of(e, counter), c.Of(numbered, counter); plain.Rev != e.Hash || with.Rev != e.Hash+Numbered || !strings.HasSuffix(with.Rev, Numbered) || plain.Hash == with.Hash {
+	if plain, with := c.Of(e, counter), c.Of(numbered, counter); plain.Rev != e.Hash || with.Rev != e.Hash+NoDiff || !strings.HasSuffix(with.Rev, NoDiff) || plain.Hash == with.Hash {
 		t.Errorf("%+v, %+v", plain, with)
 	}
 	unread, empty, hidden := e, filecontext.Entry{Content: filecontext.Content{Path: "b", Hash: Hash("")}, State: filecontext.Full}, e

@@ -9,30 +9,32 @@ import (
 
 	"strata/filecontext"
 	"strata/history"
+	"strata/internal/headings"
 	"strata/session/content"
 )
 
 // dedupe replaces all but the newest copy of each file in the conversation by a notice that names the file.
 func (f *fitter) dedupe(ctx context.Context) error {
-	texts, copies, err := f.copies(ctx)
+	in, err := searched(ctx, f.items, f.Read, f.Name)
 	if err != nil {
 		return err
 	}
+	texts, copies := in.texts, in.found
 	newest := make(map[string]int) // index in copies by path
 	for i, c := range copies {
-		newest[c.path] = i
+		newest[c.Path] = i
 	}
 	older := make(map[place][]copied)
 	var places []place
 	for i, c := range copies {
-		last := newest[c.path]
+		last := newest[c.Path]
 		if last == i {
 			continue
 		}
-		if c.open && f.items[c.item].Messages[c.message].Role != history.RoleTool {
+		if c.Open && f.items[c.item].Messages[c.message].Role != history.RoleTool {
 			c.shrink(texts[c.place], copies[last].lines(texts[copies[last].place]))
 		}
-		if c.end == c.start {
+		if c.End == c.Start {
 			continue
 		}
 		if older[c.place] == nil {
@@ -77,15 +79,15 @@ func (f *fitter) notice(text string, copies []copied) history.Patch {
 // withoutCopies returns a text with a line instead of each copy, and the paths of the copies.
 func withoutCopies(text string, copies []copied) (shown string, paths []string) {
 	if c := copies[0]; c.argument != "" {
-		return withArgument(text, c.argument, standIn(c.path)), []string{c.path}
+		return withArgument(text, c.argument, standIn(c.Path)), []string{c.Path}
 	}
 	var b strings.Builder
 	end := 0
 	for _, c := range copies {
-		b.WriteString(text[end:c.start])
-		b.WriteString(standIn(c.path) + "\n")
-		paths = append(paths, c.path)
-		end = c.end
+		b.WriteString(text[end:c.Start])
+		b.WriteString(standIn(c.Path) + "\n")
+		paths = append(paths, c.Path)
+		end = c.End
 	}
 	b.WriteString(text[end:])
 	return b.String(), paths
@@ -115,30 +117,30 @@ func (f *fitter) patch(at place, text string, p history.Patch) bool {
 // pageBytes limits the messages that a search reads at once.
 const pageBytes = 256 << 10
 
-// copies returns the copies of files in the conversation, oldest first, and the texts that contain them.
-func (f *fitter) copies(ctx context.Context) (texts map[place]string, found []copied, err error) {
+// searched returns the search through items of the conversation.
+func searched(ctx context.Context, items []Item, read content.Reader, name func(path string) string) (*search, error) {
 	var heads []history.Head
 	where := make(map[int64]place)
 	patches := make(map[int64][]history.Patch)
-	for i := range f.items {
-		for j, v := range f.items[i].Messages {
+	for i := range items {
+		for j, v := range items[i].Messages {
 			heads = append(heads, v.Head)
 			where[v.Seq], patches[v.Seq] = place{item: i, message: j}, v.Patches
 		}
 	}
-	in := newSearch(f.Name)
+	in := newSearch(name)
 	for len(heads) > 0 {
 		var seqs []int64
 		seqs, heads = history.Page(heads, pageBytes)
-		messages, err := f.Read(ctx, seqs)
+		messages, err := read(ctx, seqs)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		for _, m := range messages {
 			in.message(history.Patched(m, patches[m.Seq]), where[m.Seq])
 		}
 	}
-	return in.texts, in.found, nil
+	return in, nil
 }
 
 // search goes through a conversation, oldest message first, for copies of files.
@@ -148,21 +150,30 @@ type search struct {
 	found []copied
 	calls map[string]fileCall // that read, by the call's id
 	edits map[string]bool     // ids of calls that write
+
+	origin  string // of the copies in the present text
+	heading string // path in the heading that ends the text before: the next text is the file's
 }
 
-func newSearch(name func(path string) string) search {
-	return search{name: name, texts: make(map[place]string), calls: make(map[string]fileCall), edits: make(map[string]bool)}
+func newSearch(name func(path string) string) *search {
+	return &search{name: name, texts: make(map[place]string), calls: make(map[string]fileCall), edits: make(map[string]bool)}
 }
 
 // message searches a message, which is at the place at.
 func (s *search) message(m history.Message, at place) {
+	s.heading = ""
 	for i, b := range m.Blocks {
 		at.block, at.part = i, 0
+		if b.Type != history.BlockText {
+			s.heading = ""
+		}
 		switch b.Type {
 		case history.BlockText:
-			s.note(at, b.Text, OriginMention, passages(b.Text))
+			s.origin = OriginMention
+			s.text(at, b.Text)
 		case history.BlockResource:
-			s.note(at, b.Text, OriginMention, []copied{{path: b.URI, end: len(b.Text)}})
+			s.origin = OriginMention
+			s.note(at, b.Text, []copied{whole(b.URI, len(b.Text))})
 		case history.BlockToolCall:
 			s.call(at, b)
 		case history.BlockToolResult:
@@ -171,11 +182,26 @@ func (s *search) message(m history.Message, at place) {
 	}
 }
 
-// note notes the copies of an origin in a text.
-func (s *search) note(at place, text, origin string, copies []copied) {
+// text searches a text for headings of files. A heading without a text is that of the next text, if there is one.
+func (s *search) text(at place, text string) {
+	copies := passages(text)
+	if s.heading != "" && len(copies) == 0 && !headings.Failed(text) {
+		c := whole(s.heading, len(text))
+		c.Open = true
+		copies = append(copies, c)
+	}
+	s.heading = ""
+	if n := len(copies); n > 0 && copies[n-1].blank(text) {
+		s.heading = copies[n-1].Path
+	}
+	s.note(at, text, slices.DeleteFunc(copies, func(c copied) bool { return c.blank(text) }))
+}
+
+// note notes the copies in a text, which are of the present origin.
+func (s *search) note(at place, text string, copies []copied) {
 	for _, c := range copies {
-		if c.path = s.name(c.path); c.path != "" {
-			c.place, c.origin, s.texts[at] = at, origin, text
+		if c.Path = s.name(c.Path); c.Path != "" {
+			c.place, c.origin, s.texts[at] = at, s.origin, text
 			s.found = append(s.found, c)
 		}
 	}
@@ -192,23 +218,34 @@ func (s *search) call(at place, b history.Block) {
 		s.calls[b.CallID] = c
 		return
 	}
-	s.note(at, b.Args, OriginWrite, []copied{{path: c.path, end: len(b.Args), argument: c.text}})
+	s.origin = OriginWrite
+	written := whole(c.path, len(b.Args))
+	written.argument = c.text
+	s.note(at, b.Args, []copied{written})
 }
 
-// result searches the result of a call: the result of reading a file is its text, unless it has headings.
+// result searches the result of a call, of whatever tool, for headings. The result of reading a file is its text, unless it
+// has a heading of that file: other headings are in the text.
 func (s *search) result(at place, b history.Block) {
-	before, origin := len(s.found), OriginRead
+	before := len(s.found)
+	s.origin = OriginRead
 	if s.edits[b.CallID] {
-		origin = OriginWrite
+		s.origin = OriginWrite
 	}
 	for j, part := range b.Content {
 		at.part = j
-		s.note(at, part.Text, origin, passages(part.Text))
+		s.text(at, part.Text)
 	}
+	s.heading = ""
 	c, read := s.calls[b.CallID]
-	if !read || b.IsError || len(s.found) > before || len(b.Content) != 1 || b.Content[0].Type != history.BlockText {
+	if !read || b.IsError || len(b.Content) != 1 || b.Content[0].Type != history.BlockText {
+		return
+	}
+	path := s.name(c.path)
+	if slices.ContainsFunc(s.found[before:], func(c copied) bool { return c.Path == path }) {
 		return
 	}
 	at.part = 0
-	s.note(at, b.Content[0].Text, origin, []copied{{path: c.path, end: len(b.Content[0].Text)}})
+	s.found = s.found[:before]
+	s.note(at, b.Content[0].Text, []copied{whole(c.path, len(b.Content[0].Text))})
 }

@@ -3,6 +3,7 @@ package fit
 import (
 	"encoding/json"
 
+	"strata/internal/headings"
 	"strata/internal/lazy"
 )
 
@@ -18,7 +19,6 @@ var (
 	textArguments  = []string{"content", "contents", "file_text", "fileText", "new_content"}
 	quietArguments = []string{"command", "encoding", "explanation", "description", "reason"} // they limit no read
 
-	reading = lazy.Regexp(`(^|[_\-.])(?i:read|view|open|cat)($|[_\-.A-Z])`)
 	writing = lazy.Regexp(`(^|[_\-.])(?i:write|overwrite|create|save)($|[_\-.A-Z])`)
 	editing = lazy.Regexp(`(^|[_\-.])(?i:write|overwrite|create|save|edit|replace|insert|patch)($|[_\-.A-Z])`)
 )
@@ -45,7 +45,7 @@ func fileCallOf(name, args string) (c fileCall, ok bool) {
 	for _, quiet := range quietArguments {
 		delete(values, quiet)
 	}
-	return c, len(values) == 0 && reading().MatchString(verb)
+	return c, len(values) == 0 && headings.Reads(verb)
 }
 
 // firstText returns the first of the keys whose value is a text, and the text.

@@ -18,8 +18,9 @@ type Rendering struct {
 	Rev    string // names the text that is rendered: its hash, and how it is rendered
 }
 
-// Numbered ends the revision of a file that is shown with line numbers: no diff leads to or from it.
-const Numbered = "#"
+// NoDiff ends the revision of a file that is shown with line numbers or with a note on its bytes: no diff leads to or from
+// it.
+const NoDiff = "#"
 
 // RenderCache remembers the renderings of files, so that an unchanged file is rendered, hashed and counted once. The zero
 // value is empty. It is safe for concurrent use; the work is done outside its lock.
@@ -36,8 +37,8 @@ func (c *RenderCache) Of(e filecontext.Entry, counter *tokens.Counter) Rendering
 	}
 	rendered := e.Render()
 	r := Rendering{Tokens: counter.Count(rendered), Hash: Hash(rendered), Rev: Hash(e.Text)}
-	if e.LineNumbers {
-		r.Rev += Numbered
+	if e.LineNumbers || e.Lossy {
+		r.Rev += NoDiff
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -3,10 +3,13 @@ package workspace
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"strata/filecontext"
 	"strata/history"
 	"strata/internal/clip"
+	"strata/session/fit"
 	"strata/session/mailbox"
 )
 
@@ -100,7 +103,7 @@ func (w *Workspace) storeFile(a Attachment, reply func(FileInfo, error)) (mailbo
 			return
 		}
 		w.tell(FileChange{Path: e.Path, Change: "added", Reason: a.options.Reason})
-		w.tellSecret(a)
+		w.remark(a)
 		reply(fileInfo(e, w.cache.Tokens(e, counter)), nil)
 	}
 	return func(ctx context.Context) (mailbox.Step, error) {
@@ -188,8 +191,15 @@ func (w *Workspace) FileContent(path string, reply func(FileText, error)) {
 
 // present returns an entry with the content that the file has now.
 func present(ctx context.Context, roots *filecontext.Roots, e filecontext.Entry) (filecontext.Entry, error) {
-	if e.Unsaved || roots == nil {
+	if roots == nil {
 		return e, nil
+	}
+	if e.Unsaved {
+		changes, err := roots.Refresh(ctx, []filecontext.Entry{e})
+		for i := range changes { // at most one, with the content of the disk or the unsaved text
+			e = changes[i].On(e)
+		}
+		return e, err
 	}
 	ref, err := roots.Locate(e.Path)
 	if err != nil {
@@ -249,15 +259,15 @@ func (w *Workspace) storeRefreshed(changes []filecontext.Change, entries []filec
 	return w.host.Store("store changed files", change, func() { reply(changed, nil) })
 }
 
-// CheckEdit tells whether a file may be patched: a request contained all of its present version, which is the one with the
-// hash base if one is given. The error is otherwise an *EditRefusedError.
+// CheckEdit tells whether a file may be patched: a request contained all of its present version, as a file of the context or
+// in a message, and that is the one with the hash base if one is given. The error is otherwise an *EditRefusedError.
 func (w *Workspace) CheckEdit(path, base string, reply func(struct{}, error)) {
 	mailbox.Change(w.box, reply, func() (mailbox.Work, error) {
 		roots, err := w.needRoots()
 		if err != nil {
 			return nil, err
 		}
-		name := w.name(path)
+		name, copies := w.name(path), w.host.SentCopies()
 		var entries []filecontext.Entry
 		if e, in := w.files.Get(name); in {
 			entries = append(entries, e)
@@ -267,12 +277,63 @@ func (w *Workspace) CheckEdit(path, base string, reply func(struct{}, error)) {
 			if err != nil {
 				return nil, fmt.Errorf("look at %s: %w", name, err)
 			}
-			return mailbox.Done(func() {
+			return func() (mailbox.Work, error) {
 				w.Refreshed(changes)
-				reply(struct{}{}, w.files.CheckEdit(name, base))
-			}), nil
+				refused := w.files.CheckEdit(name, base)
+				if refused == nil {
+					reply(struct{}{}, nil)
+					return nil, nil
+				}
+				e, in := w.files.Get(name)
+				if !in {
+					e.Path = name
+				}
+				return func(ctx context.Context) (mailbox.Step, error) {
+					err := checkCopies(ctx, roots, e, base, copies, refused)
+					return mailbox.Done(func() { reply(struct{}{}, err) }), nil
+				}, nil
+			}, nil
 		}, nil
 	})
+}
+
+// checkCopies tells whether a file may be patched that may not be as a file of the context, for the reason refused: a
+// message that was sent contains all of its present version. The entry of a file that is not in the context has only a path.
+func checkCopies(ctx context.Context, roots *filecontext.Roots, e filecontext.Entry, base string, copies func(context.Context, string) ([]fit.Copy, error), refused error) error {
+	no := func(reason filecontext.EditReason) error {
+		return &EditRefusedError{Path: e.Path, Reason: reason}
+	}
+	if e.Problem != "" || e.Lossy {
+		return refused
+	}
+	if e.State == "" {
+		ref, err := roots.Locate(e.Path)
+		if err != nil {
+			return refused
+		}
+		switch e.Content, err = roots.Read(ctx, ref); {
+		case ctx.Err() != nil:
+			return fmt.Errorf("look at %s: %w", ref.Path, ctx.Err())
+		case err != nil:
+			return refused
+		case e.Lossy:
+			return no(filecontext.EditEncoding)
+		}
+	}
+	found, err := copies(ctx, e.Path)
+	if err != nil {
+		return fmt.Errorf("look for copies of %s: %w", e.Path, err)
+	}
+	switch {
+	case slices.ContainsFunc(found, func(c fit.Copy) bool { return c.Is(e.Text) }):
+		if base != "" && !strings.EqualFold(base, e.Hash) {
+			return no(filecontext.EditStale)
+		}
+		return nil
+	case len(found) > 0 && e.State == "":
+		return no(filecontext.EditStale)
+	}
+	return refused
 }
 
 // FoundPath is a path of the workspace that a search found.

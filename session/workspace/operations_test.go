@@ -16,6 +16,7 @@ import (
 	"strata/history"
 	"strata/internal/leak"
 	"strata/session/events"
+	"strata/session/fit"
 	"strata/session/mailbox"
 	"strata/tokens"
 )
@@ -44,6 +45,10 @@ func (k *keeper) Store(_ string, change history.Change, then func()) mailbox.Wor
 
 func (k *keeper) Counter() *tokens.Counter { return tokens.For("") }
 func (k *keeper) Used()                    { k.used++ }
+
+func (k *keeper) SentCopies() func(context.Context, string) ([]fit.Copy, error) {
+	return func(context.Context, string) ([]fit.Copy, error) { return nil, nil }
+}
 
 // desk is a workspace whose mailbox runs, with a subscriber.
 type desk struct {

@@ -20,14 +20,14 @@ type Attachment struct {
 }
 
 // Read reads the file that a request names. If it is one of the given files with a client's unsaved text, that is its
-// content, whether or not the disk has the file.
+// content unless the file on disk has changed since the text came. A client's text that the disk has too is not unsaved.
 func Read(ctx context.Context, roots *filecontext.Roots, files []filecontext.Entry, req FileRequest) (Attachment, error) {
 	ref, err := roots.Locate(req.Path)
 	if err != nil {
 		return Attachment{}, err
 	}
 	a := Attachment{options: filecontext.AddOptions{
-		Reason: "asked for", Range: ref.Lines, Once: req.Once, LineNumbers: req.LineNumbers, Unsaved: req.Content != nil,
+		Reason: "asked for", Range: ref.Lines, Once: req.Once, LineNumbers: req.LineNumbers,
 	}}
 	if req.Range != nil {
 		a.options.Range = *req.Range
@@ -39,9 +39,12 @@ func Read(ctx context.Context, roots *filecontext.Roots, files []filecontext.Ent
 	ref.Allow = req.Allow || known >= 0 && files[known].Allowed
 	switch {
 	case req.Content != nil:
-		a.content, err = roots.Buffer(ctx, ref, *req.Content)
+		a.content, a.options.Saved, err = roots.Buffer(ctx, ref, *req.Content)
+		a.options.Unsaved = !a.options.Saved
 	case known >= 0 && files[known].Unsaved:
-		a.content = files[known].Content
+		var now filecontext.Entry
+		now, err = present(ctx, roots, files[known])
+		a.content = now.Content
 	default:
 		a.content, err = roots.Read(ctx, ref)
 	}
@@ -112,8 +115,11 @@ func (r *Reader) embedded(ctx context.Context, b *history.Block) (Attachment, bo
 	if r.roots == nil || !isFileURI(b.URI) {
 		return Attachment{}, false
 	}
+	if ref, err := r.roots.Locate(b.URI); err != nil || ref.Part {
+		return Attachment{}, false
+	}
 	file, err := Read(ctx, r.roots, r.files, FileRequest{Path: b.URI, Content: &b.Text})
-	if err != nil || !file.options.Range.IsWhole() {
+	if err != nil {
 		return Attachment{}, false
 	}
 	file.options.Reason = "embedded in a prompt"
@@ -159,10 +165,10 @@ func (w *Workspace) Try(files []Attachment) (stored []history.File, fitting []At
 	return stored, fitting, omitted, nil
 }
 
-// Attach adds the files of a stored prompt to the context, and tells the user which look like secrets. It returns those
+// Attach adds the files of a stored prompt to the context, and tells the user what is special about them. It returns those
 // that do not fit after all.
 func (w *Workspace) Attach(files []Attachment) (omitted []fit.Omitted) {
-	w.tellSecret(files...)
+	w.remark(files...)
 	for _, file := range files {
 		if file.told != "" {
 			continue
@@ -192,8 +198,8 @@ func joined(files []Attachment) []Attachment {
 		one.options.Allowed = one.options.Allowed || f.options.Allowed
 		one.needed = one.needed || f.needed
 		one.options.Range = hull(one.options.Range, f.options.Range)
-		if f.options.Unsaved {
-			one.content, one.options.Unsaved = f.content, true
+		if f.options.Unsaved || f.options.Saved {
+			one.content, one.options.Unsaved, one.options.Saved = f.content, f.options.Unsaved, f.options.Saved
 		}
 	}
 	return out
@@ -214,7 +220,7 @@ func (w *Workspace) adapt(file *Attachment) bool {
 		return true
 	}
 	file.options.LineNumbers = old.LineNumbers
-	if old.State == filecontext.SummaryOnly || file.options.Unsaved {
+	if old.State == filecontext.SummaryOnly || file.options.Unsaved || file.options.Saved && old.Unsaved {
 		return true
 	}
 	before := old.Range

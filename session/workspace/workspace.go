@@ -12,6 +12,7 @@ import (
 
 	"strata/filecontext"
 	"strata/history"
+	"strata/internal/clip"
 	"strata/session/events"
 	"strata/session/fit"
 	"strata/session/mailbox"
@@ -26,6 +27,8 @@ type Host interface {
 	Counter() *tokens.Counter
 	// Used notes that the session is in use.
 	Used()
+	// SentCopies returns a function that finds the copies of a file that the newest answered request contained in messages.
+	SentCopies() func(ctx context.Context, path string) ([]fit.Copy, error)
 }
 
 // Workspace is the files and folders of one session. It belongs to the session's mailbox.
@@ -216,6 +219,12 @@ func (w *Workspace) tell(changes ...FileChange) {
 
 // Refreshed takes in the changes that were found on the disk, tells the subscribers, and returns those that were new.
 func (w *Workspace) Refreshed(changes []filecontext.Change) []filecontext.Change {
+	var lossy []string // files that were whole text before
+	for _, c := range changes {
+		if e, _ := w.files.Get(c.Path); c.Content.Lossy && !e.Lossy && c.Kind == filecontext.Changed {
+			lossy = append(lossy, filecontext.Printable(c.Path))
+		}
+	}
 	told := w.files.Apply(changes)
 	list := make([]FileChange, len(told))
 	for i, c := range told {
@@ -223,35 +232,73 @@ func (w *Workspace) Refreshed(changes []filecontext.Change) []filecontext.Change
 		list[i] = FileChange{Path: c.Path, Change: string(c.Kind), Reason: string(c.Reason)}
 	}
 	w.tell(list...)
+	w.notice(lossyNotice, lossy)
 	if text := lostFiles(told); text != "" {
 		w.events.Emit(events.Event{Kind: events.Notice, Text: text})
 	}
 	return told
 }
 
-// tellSecret tells the user which files of a request look like secrets: their content is sent to the model's provider.
-func (w *Workspace) tellSecret(files ...Attachment) {
-	var names []string
+const (
+	secretNotice = "Looks like a secret, and is sent to the model because the request allows it or contains its text: "
+	lossyNotice  = "Not UTF-8: bytes that cannot be read are shown as U+FFFD, and edits are refused: "
+)
+
+// remark tells the user which files of a request look like secrets, since their content is sent to the model's provider, and
+// which are not shown as they are.
+func (w *Workspace) remark(files ...Attachment) {
+	var secret, lossy []string
 	for _, f := range files {
-		switch {
-		case f.told != "":
-			names = append(names, filecontext.Printable(f.told))
-		case f.content.Secret:
-			names = append(names, filecontext.Printable(f.content.Path))
+		if f.told != "" {
+			secret = append(secret, filecontext.Printable(f.told))
+			continue
+		}
+		if f.content.Secret {
+			secret = append(secret, filecontext.Printable(f.content.Path))
+		}
+		if f.content.Lossy {
+			lossy = append(lossy, filecontext.Printable(f.content.Path))
 		}
 	}
+	w.notice(secretNotice, secret)
+	w.notice(lossyNotice, lossy)
+}
+
+// notice emits a notice about the things with these names, if there are any.
+func (w *Workspace) notice(text string, names []string) {
 	if len(names) == 0 {
 		return
 	}
 	if more := len(names) - maxNamed; more > 0 {
 		names = append(names[:maxNamed], fmt.Sprintf("%d more", more))
 	}
-	w.events.Emit(events.Event{Kind: events.Notice, Text: "Looks like a secret, and is sent to the model because the request allows it or contains its text: " +
-		strings.Join(names, ", ") + "."})
+	w.events.Emit(events.Event{Kind: events.Notice, Text: text + strings.Join(names, ", ") + "."})
 }
 
-// maxNamed limits the files that a notice names.
-const maxNamed = 10
+// NotAdded says which files and addresses that a prompt names are not read, and why; empty if there are none.
+func NotAdded(omitted []fit.Omitted) string {
+	var texts []string
+	for _, o := range omitted {
+		name := o.Key
+		if !strings.HasPrefix(name, fit.FilePrefix+"/") { // not an address
+			name = strings.TrimPrefix(name, fit.FilePrefix)
+		}
+		texts = append(texts, filecontext.Printable(clip.Line(name, maxAddress))+" "+filecontext.Reason(o.Reason).Explain())
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	if more := len(texts) - maxNamed; more > 0 {
+		texts = append(texts[:maxNamed], fmt.Sprintf("And %d more", more))
+	}
+	return "Not read: " + strings.Join(texts, ". ") + "."
+}
+
+// What a notice names is limited in number, and in characters.
+const (
+	maxNamed   = 10
+	maxAddress = 200
+)
 
 // lostFiles says which files cannot be sent any more, and why; empty if there are none.
 func lostFiles(changes []filecontext.Change) string {

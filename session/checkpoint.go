@@ -82,11 +82,10 @@ func (m *ContextManager) restorePoint(req RestoreRequest) (int64, error) {
 		}
 		return m.Transcript()[i].Seq - 1, nil
 	case !req.At.IsZero():
-		seq := m.log.SeqAt(req.At)
-		if seq == 0 {
-			return 0, fmt.Errorf("%w: at: the session has nothing from %s or before", ErrInvalid, req.At.Format(time.RFC3339))
+		if seq := m.log.SeqAt(req.At); seq > 0 {
+			return seq, nil
 		}
-		return seq, nil
+		return 0, fmt.Errorf("%w: at: the session has nothing from %s or before", ErrInvalid, req.At.Format(time.RFC3339))
 	case req.Seq < 0:
 		return 0, fmt.Errorf("%w: seq: %d is below 0", ErrInvalid, req.Seq)
 	}

@@ -2,13 +2,13 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"strata/history"
 	"strata/session/assembly"
 	"strata/session/content"
 	"strata/session/events"
+	"strata/session/loop"
 	"strata/session/saving"
 	"strata/tokens"
 )
@@ -60,22 +60,12 @@ func (t *turns) newEnding(of *turn) *ending {
 		}
 		e.reply = &history.Message{
 			ID: record.ReplyID, Seq: t.context.NextSeq(), Turn: record.ID, Role: history.RoleAssistant, Blocks: blocks,
-			Tokens: of.outcome.tokens, At: record.EndedAt, Model: of.model.Name, Status: status, Meta: t.timed(of),
+			Tokens: of.outcome.tokens, At: record.EndedAt, Model: of.model.Name, Status: status, Meta: loop.Timed(&t.choices.Profile.Loop, of.meta, record.EndedAt.Sub(record.StartedAt)),
 		}
 		e.change.Messages = []history.Message{*e.reply}
 	}
 	e.change.Edits = t.unanswered(record, e.reply != nil)
 	return e
-}
-
-// timed returns the meta of a turn's reply in a loop: how long the turn took, unless its prompt tells that.
-func (t *turns) timed(of *turn) json.RawMessage {
-	told, err := history.ParseMeta(of.meta)
-	took := of.record.EndedAt.Sub(of.record.StartedAt).Milliseconds()
-	if t.choices.Profile.Loop.Zero() || err != nil || told.DurationSeconds > 0 || took <= 0 {
-		return nil
-	}
-	return fmt.Appendf(nil, `{"durationSeconds":%g}`, float64(took)/1000)
 }
 
 // answered reports whether the provider read the request: it reported usage, a part of a reply came, or it ended an empty

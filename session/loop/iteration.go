@@ -1,9 +1,11 @@
 package loop
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"strata/history"
@@ -83,6 +85,16 @@ func (it *iteration) readMeta(m *history.Message) {
 	if meta.Tool != "" {
 		it.tool = clip.Line(meta.Tool, maxMarkerChars)
 	}
+}
+
+// Timed returns the meta of a turn's reply in a loop: how long the turn took, unless the meta of its prompt tells that. It is
+// nil in other profiles.
+func Timed(l *profile.Loop, prompt json.RawMessage, took time.Duration) json.RawMessage {
+	told, err := history.ParseMeta(prompt)
+	if l.Zero() || err != nil || told.DurationSeconds > 0 || took < time.Millisecond {
+		return nil
+	}
+	return fmt.Appendf(nil, `{"durationSeconds":%g}`, took.Truncate(time.Millisecond).Seconds())
 }
 
 // distinct returns the texts without repetitions.

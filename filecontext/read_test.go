@@ -93,7 +93,7 @@ func TestF41AFileWithU_FFFDIsNotWrittenBack(t *testing.T) {
 			t.Errorf("%s: %s, want %s", when, got, want)
 		}
 	}
-	const refused = "edit of f refused: encoding: the file contains bytes that are not UTF-8, which an edit would lose; convert it first"
+	const refused = "edit of f refused: encoding; the file contains bytes that are not UTF-8, which an edit would lose; convert it first"
 	check("read", refused)
 	e, _ := f.Get("f")
 	if got, want := e.Render(), "f (bytes that are not UTF-8 are shown as U+FFFD; the file cannot be edited)\n```\nok\ncaf\ufffd\n```\n"; got != want {

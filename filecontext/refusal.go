@@ -128,7 +128,7 @@ func (r EditReason) remedy() string {
 	case EditSummaryOnly:
 		return "add the whole file, and send a prompt, before editing it"
 	case EditEncoding:
-		return "it contains bytes that are not UTF-8, which an edit would lose: convert it first"
+		return "the file contains bytes that are not UTF-8, which an edit would lose; convert it first"
 	case EditStale:
 		return "it has changed: send a prompt, so that the model sees the current version, and edit that"
 	}

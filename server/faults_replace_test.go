@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,6 +94,7 @@ func TestP18AReplacementIsChecked(t *testing.T) {
 		"an object":            {map[string]any{"messages": map[string]any{}}, "messages"},
 		"a role":               {map[string]any{"messages": []any{message("user", "a"), message("system", "b")}}, "messages[1].role"},
 		"too many late":        {map[string]any{"messages": late}, "more than 500 results do not directly follow their calls"},
+		"too many":             {map[string]any{"messages": slices.Repeat([]any{message("user", "a")}, 50_001)}, "at most 50000"},
 		"a result of no calls": {map[string]any{"messages": []any{late[len(late)-1]}}, "messages[0]"},
 	} {
 		tt.params["sessionId"] = sid

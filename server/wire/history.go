@@ -153,15 +153,22 @@ type AppendParams struct {
 // History returns the messages for the transcript.
 func (p *AppendParams) History() ([]history.Message, error) { return appended(p.Messages) }
 
-// ReplaceParams are the parameters of _strata/history/replace: the whole working history, limited only by the size of the
-// request.
+// ReplaceParams are the parameters of _strata/history/replace: the whole working history.
 type ReplaceParams struct {
 	SessionParams
 	Messages []AppendedMessage `json:"messages" need:"value"`
 }
 
+// maxReplaced limits the messages of a working history that are stored at once: other sessions cannot store meanwhile.
+const maxReplaced = 50_000
+
 // History returns the messages of the working history, which may be none.
-func (p *ReplaceParams) History() ([]history.Message, error) { return converted(p.Messages) }
+func (p *ReplaceParams) History() ([]history.Message, error) {
+	if len(p.Messages) > maxReplaced {
+		return nil, InvalidParams("params.messages: expected at most %d", maxReplaced)
+	}
+	return converted(p.Messages)
+}
 
 // CountParams are the parameters of _strata/context/count: a text, messages, or both.
 type CountParams struct {

@@ -32,20 +32,20 @@ func (s *Summarizer) byModel(ctx context.Context, r Request) (string, error) {
 	}
 	if len(parts) == 1 && s.fitsAddition(r) {
 		before := r.Previous + paragraph
-		call := s.call(r.Previous, parts[0], r.Budget/additionShare, true)
-		addition, err := s.notes(ctx, call, r.Budget-s.counter.Count(before), Request{Messages: r.Messages})
+		added := part{previous: r.Previous, text: parts[0], addition: true}
+		addition, err := s.notes(ctx, added, r.Budget/additionShare, r.Budget-s.counter.Count(before), Request{Messages: r.Messages})
 		if err != nil {
 			return "", err
 		}
 		return before + addition, nil
 	}
 	text := r.Previous
-	for i, part := range parts {
+	for i, next := range parts {
 		if i > 0 {
 			text, err = s.cut(text, r.Budget)
 		}
 		if err == nil {
-			text, err = s.notes(ctx, s.call(text, part, r.Budget, false), r.Budget, whole)
+			text, err = s.notes(ctx, part{previous: text, text: next}, r.Budget, r.Budget, whole)
 		}
 		if err != nil {
 			return "", err
@@ -62,9 +62,9 @@ func (s *Summarizer) budget(r Request) int {
 // notesRole heads a previous summary that is summarized again.
 const notesRole = "notes so far"
 
-// call returns a call for a summary whose reply is not longer than the model's longest.
-func (s *Summarizer) call(previous, part string, budget int, addition bool) Call {
-	c := summaryCall(previous, part, budget, addition)
+// call returns the call for notes of so many words, whose reply is not longer than the model's longest.
+func (s *Summarizer) call(p part, budget, words int) Call {
+	c := summaryCall(p, words)
 	c.MaxTokens = s.replyTokens(budget)
 	return c
 }

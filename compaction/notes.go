@@ -11,10 +11,12 @@ import (
 	"strata/internal/clip"
 )
 
-// notes returns the model's notes for a call, which is one for the request. Notes of more than most tokens, or that reach the
-// limit of the reply, are asked for once more with a smaller limit. If they are too long again, or that call fails, the
-// shorter ones are returned. A reply as long as the request's messages repeats them: a model that does so is not asked again.
-func (s *Summarizer) notes(ctx context.Context, c Call, most int, r Request) (string, error) {
+// notes returns the model's notes on a part of the conversation, for a summary with the given budget. Notes of more than most
+// tokens, or that reach the limit of the reply, are asked for once more with fewer words. If they are too long again, or that
+// call fails, the shorter ones are returned. A reply as long as the messages of r repeats them: a model that does so is not
+// asked again.
+func (s *Summarizer) notes(ctx context.Context, p part, budget, most int, r Request) (string, error) {
+	c := s.call(p, budget, wordsFor(budget))
 	text, err := s.ask(ctx, c)
 	tokens := s.counter.Count(text)
 	truncated := errors.Is(err, ErrTruncated) && text != ""
@@ -24,7 +26,8 @@ func (s *Summarizer) notes(ctx context.Context, c Call, most int, r Request) (st
 	if truncated {
 		tokens = max(tokens, c.MaxTokens)
 	}
-	c.Prompt += shorterTask(text, tokens, most)
+	c = s.call(p, budget, fewerWords(wordsFor(budget), text, tokens, most))
+	c.Prompt += tooLong
 	shorter, err := s.ask(ctx, c)
 	switch {
 	case truncated || ctx.Err() != nil:

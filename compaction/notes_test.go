@@ -83,19 +83,18 @@ func TestP09ASummaryHasAtMostItsBudget(t *testing.T) {
 	}
 }
 
-// The second call names the length of the first reply and a limit that is smaller by as much as the reply was too long.
+// The second call is the first with fewer words, by as much as the reply was too long.
 func TestP09TheSecondCallAsksForLess(t *testing.T) {
-	over := changes(150) // 5,399 characters
+	over := changes(150)
 	m := replying(Reply{Text: over}, Reply{Text: "Well done."})
 	if _, err := NewSummarizer(m, counter, Limits{}).Summarise(t.Context(), Request{Messages: long(40), Budget: 300, Rewrite: true}); err != nil {
 		t.Fatal(err)
 	}
 	first, second := m.calls[0], m.calls[1]
-	added, ok := strings.CutPrefix(second.Prompt, first.Prompt)
-	limit := 5_399 * 300 / counter.Count(over) * 9 / 10
-	want := fmt.Sprintf("A reply of 5399 characters was too long. Write at most %d characters", limit)
-	if !ok || !strings.Contains(added, want) || second.MaxTokens != first.MaxTokens || second.System != first.System {
-		t.Errorf("%q, want %q", added, want)
+	words := 225 * 300 / counter.Count(over) * 8 / 10
+	want := strings.Replace(first.Prompt, "at most 225 words", fmt.Sprintf("at most %d words", words), 1) + tooLong
+	if second.Prompt != want || want == first.Prompt+tooLong || second.MaxTokens != first.MaxTokens || second.System != first.System {
+		t.Errorf("%q, want %q", second.Prompt, want)
 	}
 }
 
@@ -155,6 +154,26 @@ func TestP09AnyTextIsCutToItsBudget(t *testing.T) {
 			if !strings.HasPrefix(text, kept) || m[1] != fmt.Sprint(utf8.RuneCountInString(text[len(kept):])) {
 				t.Errorf("%q of %q", got, text)
 			}
+		}
+	}
+}
+
+// The words to ask for shrink by the length of the notes, whatever the language.
+func TestP09FewerWords(t *testing.T) {
+	for name, tt := range map[string]struct {
+		asked        int
+		notes        string
+		tokens, most int
+		want         int
+	}{
+		"all of the words":    {100, strings.Repeat("word ", 100), 200, 100, 40},
+		"more words":          {100, strings.Repeat("word ", 400), 800, 100, 10},
+		"fewer, long words":   {100, strings.Repeat("a/long/path ", 60), 200, 100, 24},
+		"no spaces":           {100, strings.Repeat("漢", 300), 400, 100, 10},
+		"nothing, cut by far": {2, "word", 1000, 1, 1},
+	} {
+		if got := fewerWords(tt.asked, tt.notes, tt.tokens, tt.most); got != tt.want {
+			t.Errorf("%s: %d, want %d", name, got, tt.want)
 		}
 	}
 }

@@ -48,33 +48,37 @@ func detectionLine(index int, m *Message) string {
 // summaryTemperature is low, to keep summaries faithful.
 const summaryTemperature = 0.1
 
-// summaryCall returns the call for a summary of part of a conversation.
-func summaryCall(previous, part string, budget int, addition bool) Call {
+// part is what a summary call is about: a part of a conversation, with the notes on what precedes it.
+type part struct {
+	previous string
+	text     string
+	addition bool // the notes are added to the previous ones
+}
+
+// summaryCall returns the call for notes on part of a conversation, of at most so many words.
+func summaryCall(p part, words int) Call {
 	task := rewriteTask
-	if addition {
+	if p.addition {
 		task = additionTask
 	}
 	var prompt strings.Builder
-	if previous != "" {
-		fmt.Fprintf(&prompt, "<notes_so_far>\n%s\n</notes_so_far>\n\n", previous)
+	if p.previous != "" {
+		fmt.Fprintf(&prompt, "<notes_so_far>\n%s\n</notes_so_far>\n\n", p.previous)
 	}
-	fmt.Fprintf(&prompt, "<conversation>\n%s</conversation>\n\n", part)
-	fmt.Fprintf(&prompt, task, wordsFor(budget))
-	return Call{
-		Purpose:     PurposeSummary,
-		System:      summarySystem,
-		Prompt:      prompt.String(),
-		MaxTokens:   maxReplyTokens(budget),
-		Temperature: summaryTemperature,
-	}
+	fmt.Fprintf(&prompt, "<conversation>\n%s</conversation>\n\n", p.text)
+	fmt.Fprintf(&prompt, task, words)
+	return Call{Purpose: PurposeSummary, System: summarySystem, Prompt: prompt.String(), Temperature: summaryTemperature}
 }
 
-// shorterTask asks for shorter notes than the given ones, which have the given tokens. The limit is in characters: it takes
-// the language of the notes into account, and leaves a tenth of the budget free.
-func shorterTask(notes string, tokens, budget int) string {
-	chars := utf8.RuneCountInString(notes)
-	return fmt.Sprintf("\n\nA reply of %d characters was too long. Write at most %d characters: omit the least important.",
-		chars, max(chars*budget/tokens*9/10, 1))
+// tooLong is added to a call that is repeated with a smaller number of words.
+const tooLong = " An earlier reply was too long: keep to that number, and omit what is least important."
+
+// fewerWords returns the number of words to ask for after notes of at most asked words, which have the given tokens instead
+// of at most most. A fifth is left free, since the words of the notes that remain can be longer than the others. Notes with
+// less than half of the words are in a language without spaces, or of very long words.
+func fewerWords(asked int, notes string, tokens, most int) int {
+	words := min(max(len(strings.Fields(notes)), asked/2), asked)
+	return max(words*most/tokens*8/10, 1)
 }
 
 // wordsFor returns the number of words that fit a budget in tokens, at four tokens for three English words.

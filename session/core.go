@@ -191,7 +191,7 @@ func (c *core) answered(b *assembly.Built, change *history.Change) {
 	}
 }
 
-// checkDocuments returns a *MissingDocumentError if the phase in force requires a document that is not set.
+// checkDocuments returns an ErrInvalid if the phase in force requires a document that is not set.
 func (c *core) checkDocuments() error {
 	phase, ok := c.choices.Profile.Phase(c.choices.Record.Config.Mode)
 	if !ok {
@@ -199,7 +199,7 @@ func (c *core) checkDocuments() error {
 	}
 	missing := func(name string) bool { return documents.Find(c.context.documents, name) < 0 }
 	if i := slices.IndexFunc(phase.Required, missing); i >= 0 {
-		return &MissingDocumentError{Phase: phase.ID, Document: phase.Required[i]}
+		return fmt.Errorf("%w: the phase %s needs the document %q: set it with documents/set", ErrInvalid, phase.ID, phase.Required[i])
 	}
 	return nil
 }

@@ -47,13 +47,3 @@ func (e *StoredError) Error() string { return e.Failure.Message }
 type MissingError struct{ Kind, ID string }
 
 func (e *MissingError) Error() string { return fmt.Sprintf("%s %s not found", e.Kind, clip.Name(e.ID)) }
-
-// MissingDocumentError says which document a phase requires. It is an ErrInvalid.
-type MissingDocumentError struct{ Phase, Document string }
-
-func (e *MissingDocumentError) Error() string {
-	return fmt.Sprintf("the phase %s needs the document %q: set it with documents/set", e.Phase, e.Document)
-}
-
-// Is reports whether target is ErrInvalid.
-func (e *MissingDocumentError) Is(target error) bool { return target == ErrInvalid }

@@ -229,7 +229,8 @@ func TestTheHighestScoresStay(t *testing.T) {
 	}
 }
 
-// The summary and the marker of omitted messages are at the place of the messages that they stand for.
+// The summary and the marker of omitted messages follow the first exchange if they stand for later messages, and never
+// separate a prompt from its answer.
 func TestTheSummaryIsAtItsPlace(t *testing.T) {
 	d := newDesk(rand.New(rand.NewPCG(1, 2)), false)
 	message := func(exchange int, seq int64, role history.Role) history.Viewed {
@@ -241,8 +242,9 @@ func TestTheSummaryIsAtItsPlace(t *testing.T) {
 	}
 	for since, want := range map[int64]string{
 		3:  "msg:1 msg:2 summary:e summary:omitted msg:13 msg:14",
+		2:  "msg:1 msg:2 summary:e summary:omitted msg:13 msg:14", // of a step between them
+		20: "msg:1 msg:2 summary:e summary:omitted msg:13 msg:14",
 		0:  "summary:e msg:1 msg:2 summary:omitted msg:13 msg:14",
-		20: "msg:1 msg:2 summary:omitted msg:13 msg:14 summary:e",
 	} {
 		summary := TextItem("summary:e", stability.Summary, "a summary", d.request.Counter)
 		talk := Marked(Summarized(Conversation(view), summary, since), 3, d.request.Counter)

@@ -165,21 +165,27 @@ func Marked(talk []Item, omitted int, counter *tokens.Counter) []Item {
 	if omitted == 0 || start < 0 {
 		return talk
 	}
-	at, first := min(start+1, len(talk)-1), talk[start].Messages[0].Exchange
-	if end := slices.IndexFunc(talk, func(it Item) bool { return isMessage(it) && it.Messages[0].Exchange != first }); talk[start].User && end >= 0 {
-		at = end
+	at := min(start+1, len(talk)-1)
+	if end := secondExchange(talk[start:]); talk[start].User && end >= 0 {
+		at = start + end
 	}
-	return slices.Concat(talk[:at], []Item{omittedItem(omitted, counter)}, talk[at:])
+	return slices.Insert(slices.Clip(talk), at, omittedItem(omitted, counter))
 }
 
-// Summarized returns the conversation with the summary at the place of the messages that it replaces: behind those that are
-// older than the oldest of them, whose sequence number is since.
+// secondExchange returns the index of the first message that is not of the exchange of talk[0], a message; -1 for none.
+func secondExchange(talk []Item) int {
+	first := talk[0].Messages[0].Exchange
+	return slices.IndexFunc(talk, func(it Item) bool { return isMessage(it) && it.Messages[0].Exchange != first })
+}
+
+// Summarized returns the conversation with a summary: after the first exchange if that is older than the oldest message that
+// the summary replaces, whose sequence number is since; otherwise before everything.
 func Summarized(talk []Item, summary Item, since int64) []Item {
-	at := slices.IndexFunc(talk, func(it Item) bool { return isMessage(it) && it.Messages[0].Seq > since })
-	if at < 0 {
-		at = len(talk)
+	at := 0
+	if len(talk) > 0 && talk[0].Messages[0].Seq < since {
+		at = max(secondExchange(talk), 0)
 	}
-	return slices.Insert(talk, at, summary)
+	return slices.Insert(slices.Clip(talk), at, summary)
 }
 
 func omittedItem(n int, counter *tokens.Counter) Item {

@@ -72,7 +72,7 @@ func Command(p *cli.Process) *cobra.Command {
 	cmd.Flags().BoolVarP(&opt.newest, "continue", "c", false, "continue the session of this folder that was used last")
 	cmd.Flags().StringArrayVar(&opt.files, "file", nil, "add the file at `PATH`; repeatable")
 	cmd.Flags().BoolVar(&opt.allow, "allow-secrets", false, "add files even if they look like secrets")
-	cmd.Flags().StringVar(&opt.model, "model", "", "select `PROVIDER/MODEL`; the session keeps it")
+	cmd.Flags().StringVarP(&opt.model, "model", "m", "", "select `PROVIDER/MODEL`; the session keeps it")
 	cmd.Flags().BoolVar(&opt.json, "json", false, "print one JSON object per update, and one for the result")
 	cmd.MarkFlagsMutuallyExclusive("session", "continue")
 	cli.CompleteFlag(cmd, "session", pick.Complete(p, math.MaxInt))

@@ -54,9 +54,10 @@ func newList(p *cli.Process) *cobra.Command {
 	var folder string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "ls",
-		Short: "List sessions, most recently used first",
-		Args:  cli.UsageArgs(cobra.NoArgs),
+		Use:     "ls",
+		Aliases: []string{"list"},
+		Short:   "List sessions, most recently used first",
+		Args:    cli.UsageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return list(cmd.Context(), p, folder, asJSON)
 		},
@@ -206,9 +207,10 @@ func writeMessages(w io.Writer, messages []json.RawMessage) error {
 
 func newDelete(p *cli.Process) *cobra.Command {
 	return &cobra.Command{
-		Use:   "rm ID...",
-		Short: "Delete sessions; undelete restores them until retention expires",
-		Args:  cli.UsageArgs(cobra.MinimumNArgs(1)),
+		Use:     "rm ID...",
+		Aliases: []string{"delete"},
+		Short:   "Delete sessions; undelete restores them until retention expires",
+		Args:    cli.UsageArgs(cobra.MinimumNArgs(1)),
 
 		ValidArgsFunction: pick.Complete(p, math.MaxInt),
 		RunE: func(cmd *cobra.Command, names []string) error {

@@ -28,9 +28,9 @@ var ExitCodes = []struct {
 	Code    ExitError
 	Meaning string
 }{
-	{0, "The command did what it was asked to do."},
+	{0, "Success."},
 	{Failed, "The command failed, and a message says why; also if output could not be written."},
-	{Usage, "The command line is wrong: a command or flag is unknown, or an argument is missing or impossible."},
+	{Usage, "The command line is wrong: a command or flag is unknown, or an argument is missing or invalid."},
 	{Locked, "`strata serve`: another process has the database."},
 	{Interrupted, "Ctrl-C or SIGTERM interrupted the command."},
 }

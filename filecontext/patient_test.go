@@ -162,7 +162,7 @@ func TestR01CancelEndsEveryWait(t *testing.T) {
 func TestR01ADeadDisk(t *testing.T) {
 	d := stuckfs.Mount(t)
 	r, watch := rootsOn(t, d, brief)
-	load(t, r, stuckfs.Good)
+	eventually(t, r, stuckfs.Good)
 	d.Die()
 	_, err := read(t, r, stuckfs.Good)
 	unanswered(t, "read", err)

@@ -500,7 +500,7 @@ func TestSlowReaderGetsEverything(t *testing.T) {
 	t.Parallel()
 	for _, closed := range []bool{false, true} {
 		t.Run(fmt.Sprint("closed meanwhile ", closed), func(t *testing.T) {
-			ts := startServer(t)
+			ts := startServer(t, func(o *Options) { o.Stall = time.Hour }) // on a busy machine all this takes long
 			owner := ts.editor()
 			sid := owner.NewSession(ts.work)
 			slow := dialRaw(t, ts)

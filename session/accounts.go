@@ -21,6 +21,8 @@ type accounts struct {
 	telling bool                  // a request is being built to tell the usage
 	again   bool                  // and what it is built of has changed since
 	moves   []assembly.TierChange // between tiers, told since the last reply
+	plans   int                   // number of plans made to tell the moves with a reply
+	awaited int                   // the one that is under way; 0 for none
 }
 
 // next is the next request as it was built, with what it was built of.
@@ -139,18 +141,34 @@ func (a *accounts) emitUsage(turn string, used, size int) {
 // tellTiers tells attached subscribers what moved between tiers with the reply that was just stored. It takes a plan of the
 // next request to know, so it is only done if somebody listens.
 func (a *accounts) tellTiers(turn string) {
-	a.moves = nil
-	if a.events.Attached() {
-		a.build(func(n *next) { a.tell(func() { a.tellMoves(turn, assembly.TierChanges(n.built.Plan)) }) }, func(error) {})
+	a.moves, a.awaited = nil, 0
+	if !a.events.Attached() {
+		return
 	}
+	a.plans++
+	plan := a.plans
+	a.awaited = plan
+	a.build(func(n *next) {
+		a.tell(func() {
+			if a.awaited == plan { // else a request with a newer plan was sent
+				a.awaited = 0
+				a.tellMoves(turn, assembly.TierChanges(n.built.Plan))
+			}
+		})
+	}, func(error) {})
 }
 
 // tellSent tells attached subscribers what moved between tiers with a request that is sent, other than with the reply before
-// it: what was edited or removed. New messages were told already.
+// it: what was edited or removed. New messages were told already, unless that plan is still under way.
 func (a *accounts) tellSent(turn string, b *assembly.Built) {
-	a.tellMoves(turn, slices.DeleteFunc(assembly.TierChanges(b.Plan), func(c assembly.TierChange) bool {
-		return c.From == "" && strings.HasPrefix(c.Key, fit.MessagePrefix)
-	}))
+	changes := assembly.TierChanges(b.Plan)
+	if a.awaited == 0 {
+		changes = slices.DeleteFunc(changes, func(c assembly.TierChange) bool {
+			return c.From == "" && strings.HasPrefix(c.Key, fit.MessagePrefix)
+		})
+	}
+	a.awaited = 0
+	a.tellMoves(turn, changes)
 }
 
 // tellMoves tells attached subscribers of moves that they were not told since the last reply.
@@ -158,6 +176,6 @@ func (a *accounts) tellMoves(turn string, changes []assembly.TierChange) {
 	changes = slices.DeleteFunc(changes, func(c assembly.TierChange) bool { return slices.Contains(a.moves, c) })
 	if len(changes) > 0 && a.events.Attached() {
 		a.moves = append(a.moves, changes...)
-		a.emit(events.Event{Kind: events.TiersChanged, Turn: turn, Data: TiersChanged{Changes: changes}})
+		a.emit(events.Event{Kind: events.TiersChanged, Turn: turn, Data: assembly.TiersChanged{Changes: changes}})
 	}
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"strata/session/assembly"
@@ -24,7 +25,7 @@ func (a *acted) moves(c *events.Cursor) map[string][]assembly.TierChange {
 			return told
 		}
 		if e.Kind == events.TiersChanged {
-			for _, change := range e.Data.(TiersChanged).Changes {
+			for _, change := range e.Data.(assembly.TiersChanged).Changes {
 				told[change.Key] = append(told[change.Key], change)
 			}
 		}
@@ -79,4 +80,37 @@ func TestP05MovesAreToldWhenARequestIsSent(t *testing.T) {
 	if later := a.moves(c); len(later["doc:notes"]) > 0 {
 		t.Errorf("told again: %+v", later["doc:notes"])
 	}
+}
+
+// A plan of the moves with a reply that is still under way when the next request is sent is older than that request: it tells
+// nothing, and the request tells of all moves, also of the new messages.
+func TestP05ARequestIsNewerThanALatePlan(t *testing.T) {
+	a := act(t)
+	c := a.NewCursor(func() {})
+	a.attach(c)
+	a.talk("one")
+	a.told()
+	a.moves(c)
+	built, err := answerOf(func(reply func(*assembly.Built, error)) {
+		a.build(func(n *next) { reply(&n.built, nil) }, func(err error) { reply(nil, err) })
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	awaited, err := answerOf(func(reply func(int, error)) {
+		a.mailbox.Post(func() {
+			a.tellTiers("turn_1")
+			a.tellSent("turn_2", built)
+			reply(a.awaited, nil)
+		}, func(err error) { reply(0, err) })
+	})
+	if err != nil || awaited != 0 {
+		t.Fatalf("plan %d is awaited after the request: %v", awaited, err)
+	}
+	for key := range a.moves(c) {
+		if strings.HasPrefix(key, "msg:") {
+			return
+		}
+	}
+	t.Error("the request does not tell of the new messages")
 }

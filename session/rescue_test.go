@@ -33,6 +33,12 @@ func (s *lockedStore) Messages(ctx context.Context, session string, seqs []int64
 	return s.fakeStore.Messages(ctx, session, seqs)
 }
 
+func (s *lockedStore) Blobs(ctx context.Context, hashes []string) (map[string][]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fakeStore.Blobs(ctx, hashes)
+}
+
 // failOnce fails its first call; all others succeed.
 type failOnce struct{ calls int }
 

@@ -301,7 +301,7 @@ func (t *turns) built(of *turn, b assembly.Built) {
 	t.accounts.tellSent(of.record.ID, &b)
 	of.omitted = slices.Concat(of.unread, b.Omitted)
 	if len(of.omitted) > 0 {
-		t.emit(events.Event{Kind: events.LeftOut, Turn: of.record.ID, Data: LeftOuts{LeftOut: of.omitted}})
+		t.emit(events.Event{Kind: events.LeftOut, Turn: of.record.ID, Data: assembly.LeftOuts{LeftOut: of.omitted}})
 	}
 }
 

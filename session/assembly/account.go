@@ -151,6 +151,16 @@ type TierChange struct {
 	Reason string `json:"reason"`
 }
 
+// TiersChanged is the data of an event: what moved between tiers with the last reply, or with the request that is sent.
+type TiersChanged struct {
+	Changes []TierChange `json:"changes"`
+}
+
+// LeftOuts is the data of an event: everything that a request omits.
+type LeftOuts struct {
+	LeftOut []fit.Omitted `json:"leftOut"`
+}
+
 // TierChanges returns the moves between tiers of a plan.
 func TierChanges(p *stability.Plan) []TierChange {
 	changes := p.Changes()

@@ -69,6 +69,6 @@ func deleteCheckpoint(s *session.Session, params wire.CheckpointParams, reply fu
 	s.DeleteCheckpoint(params.CheckpointID, reply)
 }
 
-func restoreCheckpoint(p *peer, r *rpc.Request, params wire.RestoreParams, to session.RestoreRequest) {
-	p.withSession(r, params.SessionID, func(s *session.Session) { s.Restore(to, responder(r, s, wire.NewRestored)) })
+func restoreCheckpoint(s *session.Session, params wire.RestoreParams, reply func(session.Restored, error)) {
+	s.Restore(params.Request(), reply)
 }

@@ -51,7 +51,7 @@ func methodTable() map[string]method {
 		"_strata/checkpoint/create":  inSession(createCheckpoint, nil),
 		"_strata/checkpoint/list":    query((*session.Session).Checkpoints, checkpointList),
 		"_strata/checkpoint/delete":  inSession(deleteCheckpoint, removed),
-		"_strata/checkpoint/restore": parsed((*wire.RestoreParams).Request, restoreCheckpoint),
+		"_strata/checkpoint/restore": inSession(restoreCheckpoint, wire.NewRestored),
 		"_strata/checkpoint/undo":    query((*session.Session).Undo, wire.NewRestored),
 
 		"_strata/files/add":         inSession(addFile, nil),

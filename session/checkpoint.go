@@ -59,6 +59,15 @@ func (c *checkpoints) DeleteCheckpoint(id string, reply func(bool, error)) {
 
 // restorePoint returns the sequence number that a request means.
 func (m *ContextManager) restorePoint(req RestoreRequest) (int64, error) {
+	named := 0
+	for _, given := range []bool{req.Checkpoint != "", req.Seq != 0, req.Before != "", !req.At.IsZero()} {
+		if given {
+			named++
+		}
+	}
+	if named != 1 {
+		return 0, fmt.Errorf("%w: exactly one of checkpointId, seq, beforeMessageId and at is required", ErrInvalid)
+	}
 	switch {
 	case req.Checkpoint != "":
 		c, ok := m.checkpoint(req.Checkpoint)

@@ -220,17 +220,8 @@ type RestoreParams struct {
 }
 
 // Request returns the request to the session.
-func (p *RestoreParams) Request() (session.RestoreRequest, error) {
-	given := 0
-	for _, set := range []bool{p.CheckpointID != "", p.Seq != 0, p.Before != "", !p.At.IsZero()} {
-		if set {
-			given++
-		}
-	}
-	if given != 1 {
-		return session.RestoreRequest{}, InvalidParams("params: exactly one of checkpointId, seq, beforeMessageId and at is required")
-	}
-	return session.RestoreRequest{Checkpoint: p.CheckpointID, Seq: p.Seq, Before: p.Before, At: p.At}, nil
+func (p *RestoreParams) Request() session.RestoreRequest {
+	return session.RestoreRequest{Checkpoint: p.CheckpointID, Seq: p.Seq, Before: p.Before, At: p.At}
 }
 
 // NewRestored returns the result of _strata/checkpoint/restore and _strata/checkpoint/undo.

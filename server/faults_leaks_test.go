@@ -196,10 +196,13 @@ func TestR09SecretsNeedAnAllow(t *testing.T) {
 	if leftOut := leftOutOf(t, reply); leftOut[ts.uri(".env")] != "secret" {
 		t.Errorf("left out: %v", leftOut)
 	}
+	if told := rawOf(reply.Frames.Kind("notice")); !strings.Contains(told, ".env looks like a secret; add it with allow") {
+		t.Errorf("the user is told %s", told)
+	}
 	ts.neverSent("hidden")
 
 	addTo(ts, e, sid, ".env", map[string]any{"allow": true})
-	e.Expect(testclient.Sees(sid, "notice"))
+	e.Expect(testclient.SeesTimes(sid, "notice", 2))
 	if told := rawOf(e.Frames().Of(sid).Kind("notice")); !strings.Contains(told, ".env") || !strings.Contains(told, "Looks like a secret") {
 		t.Errorf("the user is told %s", told)
 	}

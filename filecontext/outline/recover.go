@@ -1,0 +1,123 @@
+package outline
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// maxParts is the number of parts up to which a text with syntax errors is parsed in parts.
+const maxParts = 2_000
+
+// outlineTree reads the outline of a text. A syntax error can hide all that follows it, so a text with errors is also
+// parsed in parts, which start where definitions usually do, and the outline with more symbols is returned.
+func outlineTree(b *builder, g *grammar, parse parse) (*builder, error) {
+	t, err := parse(b.text)
+	if err != nil {
+		return nil, err
+	}
+	extract(b, t, 0)
+	starts := parts(b.text)
+	if !t.partial || len(starts) < 2 || len(starts) > maxParts {
+		return b, nil
+	}
+
+	inParts := newBuilder(b.out.Language, b.text)
+	inParts.out.Partial = true
+	for i, start := range starts {
+		end := len(b.text)
+		if i+1 < len(starts) {
+			end = starts[i+1]
+		}
+		if err := outlinePart(inParts, g, parse, start, end); err != nil {
+			return nil, err
+		}
+	}
+	if len(inParts.out.Symbols) > len(b.out.Symbols) {
+		return inParts, nil
+	}
+	return b, nil
+}
+
+// outlinePart adds a part of a text. If an error hides the definition that the part starts with, it is read without its
+// body, and what was found in the part is inside.
+func outlinePart(b *builder, g *grammar, parse parse, start, end int) error {
+	first := len(b.out.Symbols)
+	t, err := parse(prefixed(g, start, b.text[start:end]))
+	if err != nil {
+		return err
+	}
+	extract(b, t, start-prefixLength(g, start))
+	open := strings.Index(b.text[start:end], g.opens)
+	if !t.partial || g.opens == "" || open < 0 || definesLine(b, first, start) {
+		return nil
+	}
+
+	inside := append([]Symbol(nil), b.out.Symbols[first:]...)
+	b.out.Symbols = b.out.Symbols[:first]
+	header, err := parse(prefixed(g, start, b.text[start:start+open+len(g.opens)]+g.closes))
+	if err != nil {
+		return err
+	}
+	if !header.partial {
+		extract(b, header, start-prefixLength(g, start))
+	}
+	if len(b.out.Symbols) == first+1 {
+		s := &b.out.Symbols[first]
+		s.EndLine = max(s.Line, b.line(start+len(strings.TrimRight(b.text[start:end], " \t\r\n"))-1))
+		for i := range inside {
+			inside[i].Depth++
+			if inside[i].Kind == "func" && isType(s.Kind) && s.Kind != "func" {
+				inside[i].Kind = "method"
+			}
+		}
+	}
+	b.out.Symbols = append(b.out.Symbols, inside...)
+	b.out.Symbols = b.out.Symbols[:min(len(b.out.Symbols), MaxSymbols)]
+	return nil
+}
+
+// definesLine reports whether a symbol from an index on starts in the line of an offset.
+func definesLine(b *builder, first, offset int) bool {
+	for _, s := range b.out.Symbols[first:] {
+		if s.Depth == 0 && s.Line == b.line(offset) {
+			return true
+		}
+	}
+	return false
+}
+
+// prefixed returns the text of a part as it is parsed; the first part has what its language needs.
+func prefixed(g *grammar, start int, text string) string {
+	if start == 0 {
+		return text
+	}
+	return g.prefix + text
+}
+
+func prefixLength(g *grammar, start int) int {
+	if start == 0 {
+		return 0
+	}
+	return len(g.prefix)
+}
+
+// parts returns the offsets of lines that start definitions, and 0: those that are not indented, after an empty line or
+// the end of a definition.
+func parts(text string) []int {
+	starts := []int{0}
+	offset, ended := 0, false
+	for line := range strings.Lines(text) {
+		if ended && offset > 0 && startsDefinition(line) {
+			starts = append(starts, offset)
+		}
+		trimmed := strings.TrimSpace(line)
+		ended = trimmed == "" || strings.HasSuffix(trimmed, "}") || strings.HasSuffix(trimmed, ";") || trimmed == "end"
+		offset += len(line)
+	}
+	return starts
+}
+
+func startsDefinition(line string) bool {
+	c := line[0]
+	return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c == '@' || c == '#' || c == '[' || c == '/' || c >= utf8.RuneSelf
+}

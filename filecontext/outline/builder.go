@@ -100,7 +100,8 @@ func (b *builder) outline() *Outline {
 		delete(b.uses, name)
 	}
 	b.out.Uses = slices.Sorted(maps.Keys(b.uses))
-	// A name for a type can start before the definition of the type, which was found first.
+	// The name for a type can start before the definition of the type, which was found first.
+	slices.SortStableFunc(b.out.Imports, func(i, j Import) int { return cmp.Compare(i.Line, j.Line) })
 	slices.SortStableFunc(b.out.Symbols, func(s, t Symbol) int { return cmp.Compare(s.Line, t.Line) })
 	return &b.out
 }

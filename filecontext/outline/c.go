@@ -22,17 +22,17 @@ func cGrammar() *grammar {
 		},
 		dropped: "attribute_declaration field_initializer_list default_method_clause",
 		names:   "identifier type_identifier field_identifier namespace_identifier",
-		locals:  "parameter_declaration.declarator pointer_declarator.declarator init_declarator.declarator optional_parameter_declaration.declarator reference_declarator. type_parameter_declaration. declaration.declarator field_declaration.declarator array_declarator.declarator field_designator. for_range_loop.declarator preproc_params. preproc_def.name enumerator.name structured_binding_declarator.",
+		locals: `parameter_declaration.declarator pointer_declarator.declarator init_declarator.declarator
+			optional_parameter_declaration.declarator reference_declarator. type_parameter_declaration.
+			declaration.declarator field_declaration.declarator array_declarator.declarator field_designator.
+			for_range_loop.declarator preproc_params. preproc_def.name enumerator.name
+			structured_binding_declarator.`,
 	}
 }
 
 // cInclude adds a header; those of the system keep their angle brackets.
 func cInclude(x *extraction, n int, _ place) {
 	x.addImport(unquoted(x.content(x.field(n, "path"))), n)
-}
-
-func cImport(x *extraction, n int, _ place) {
-	x.addImport(unquoted(x.content(x.field(n, "name"))), n)
 }
 
 // cMacro adds a constant of the preprocessor. One without a value only guards an include.

@@ -25,7 +25,10 @@ func csharpGrammar() *grammar {
 		},
 		dropped: "attribute_list constructor_initializer",
 		names:   "identifier",
-		locals:  "parameter.name variable_declarator.name variable_declarator. type_parameter.name type_parameter. foreach_statement.left catch_declaration.name declaration_pattern.name declaration_expression.name implicit_parameter. using_directive.name file_scoped_namespace_declaration.name namespace_declaration.name",
+		locals: `parameter.name variable_declarator.name variable_declarator. type_parameter.name type_parameter.
+			foreach_statement.left catch_declaration.name declaration_pattern.name declaration_expression.name
+			implicit_parameter. using_directive.name file_scoped_namespace_declaration.name
+			namespace_declaration.name`,
 	}
 }
 

@@ -99,7 +99,14 @@ func (x *extraction) members(kind string, n, body int, at place) {
 	x.inside(body, place{depth: at.depth + 1, nesting: at.nesting, member: isType(kind), wrapper: none})
 }
 
-func isType(kind string) bool { return kind != "namespace" && kind != "module" && kind != "package" }
+// isType reports kinds whose functions are methods.
+func isType(kind string) bool {
+	switch kind {
+	case "class", "enum", "impl", "interface", "record", "struct", "trait", "union":
+		return true
+	}
+	return false
+}
 
 // symbol adds a symbol whose signature ends before its body.
 func (x *extraction) symbol(kind, name string, n, body int, at place) {

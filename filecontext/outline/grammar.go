@@ -1,11 +1,6 @@
 package outline
 
-import (
-	"maps"
-	"slices"
-	"strings"
-	"sync"
-)
+import "strings"
 
 // A grammar tells how the outline of a language is read from its syntax trees. Lists are separated by spaces.
 type grammar struct {
@@ -92,17 +87,3 @@ func among(kind []string, list string) []bool {
 	}
 	return in
 }
-
-// grammars returns the grammar of each language of the module, whose indexes are those of shim.c. They are made at the
-// first use.
-var grammars = sync.OnceValue(func() map[string]*grammar {
-	all := map[string]*grammar{
-		"c": cGrammar(), "cpp": cGrammar(), "csharp": csharpGrammar(), "java": javaGrammar(), "javascript": scriptGrammar(),
-		"php": phpGrammar(), "python": pythonGrammar(), "ruby": rubyGrammar(), "rust": rustGrammar(), "tsx": scriptGrammar(),
-		"typescript": scriptGrammar(),
-	}
-	for index, language := range slices.Sorted(maps.Keys(all)) {
-		all[language].index = uint32(index)
-	}
-	return all
-})

@@ -22,7 +22,9 @@ func javaGrammar() *grammar {
 		},
 		dropped: "annotation marker_annotation",
 		names:   "identifier type_identifier",
-		locals:  "formal_parameter.name spread_parameter. catch_formal_parameter.name variable_declarator.name inferred_parameters. lambda_expression.parameters type_parameter. enhanced_for_statement.name resource.name package_declaration. instanceof_expression.name",
+		locals: `formal_parameter.name spread_parameter. catch_formal_parameter.name variable_declarator.name
+			inferred_parameters. lambda_expression.parameters type_parameter. enhanced_for_statement.name
+			resource.name package_declaration. instanceof_expression.name`,
 	}
 }
 

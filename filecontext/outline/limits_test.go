@@ -144,7 +144,7 @@ func nestedPython(size int) string {
 func TestHostileTexts(t *testing.T) {
 	p := newParser(t, Options{Timeout: patient})
 	for language, name := range examples() {
-		for kind, text := range hostile(1 << 10) {
+		for kind, text := range hostile(512) {
 			o, err := p.Parse(t.Context(), name, text)
 			if err != nil {
 				t.Errorf("%s, %s: %v", language, kind, err)

@@ -15,8 +15,10 @@ func pythonGrammar() *grammar {
 			// Definitions under a condition of the module or the class.
 			"block if_statement elif_clause else_clause try_statement except_clause finally_clause with_statement": within,
 		},
-		names:  "identifier",
-		locals: "parameters. typed_parameter. default_parameter.name typed_default_parameter.name lambda_parameters. assignment.left for_statement.left for_in_clause.left as_pattern_target. keyword_argument.name pattern_list. tuple_pattern. list_splat_pattern. dictionary_splat_pattern. named_expression.name",
+		names: "identifier",
+		locals: `parameters. typed_parameter. default_parameter.name typed_default_parameter.name lambda_parameters.
+			assignment.left for_statement.left for_in_clause.left as_pattern_target. keyword_argument.name
+			pattern_list. tuple_pattern. list_splat_pattern. dictionary_splat_pattern. named_expression.name`,
 	}
 }
 

@@ -1,6 +1,7 @@
 package outline
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -41,32 +42,36 @@ func outlineTree(b *builder, g *grammar, parse parse) (*builder, error) {
 // outlinePart adds a part of a text. If an error hides the definition that the part starts with, it is read without its
 // body, and what was found in the part is inside.
 func outlinePart(b *builder, g *grammar, parse parse, start, end int) error {
+	part, prefix := b.text[start:end], g.prefix
+	if start == 0 {
+		prefix = ""
+	}
 	first := len(b.out.Symbols)
-	t, err := parse(prefixed(g, start, b.text[start:end]))
+	t, err := parse(prefix + part)
 	if err != nil {
 		return err
 	}
-	extract(b, t, start-prefixLength(g, start))
-	open := strings.Index(b.text[start:end], g.opens)
-	if !t.partial || g.opens == "" || open < 0 || definesLine(b, first, start) {
+	extract(b, t, start-len(prefix))
+	open := strings.Index(part, g.opens)
+	if !t.partial || g.opens == "" || open < 0 || definesUntil(b.out.Symbols[first:], b.line(start+open)) {
 		return nil
 	}
 
-	inside := append([]Symbol(nil), b.out.Symbols[first:]...)
+	inside := slices.Clone(b.out.Symbols[first:])
 	b.out.Symbols = b.out.Symbols[:first]
-	header, err := parse(prefixed(g, start, b.text[start:start+open+len(g.opens)]+g.closes))
+	header, err := parse(prefix + part[:open] + g.opens + g.closes)
 	if err != nil {
 		return err
 	}
 	if !header.partial {
-		extract(b, header, start-prefixLength(g, start))
+		extract(b, header, start-len(prefix))
 	}
 	if len(b.out.Symbols) == first+1 {
-		s := &b.out.Symbols[first]
-		s.EndLine = max(s.Line, b.line(start+len(strings.TrimRight(b.text[start:end], " \t\r\n"))-1))
+		around := &b.out.Symbols[first]
+		around.EndLine = max(around.Line, b.line(start+len(strings.TrimRight(part, " \t\r\n"))-1))
 		for i := range inside {
 			inside[i].Depth++
-			if inside[i].Kind == "func" && isType(s.Kind) && s.Kind != "func" {
+			if inside[i].Kind == "func" && isType(around.Kind) {
 				inside[i].Kind = "method"
 			}
 		}
@@ -76,29 +81,9 @@ func outlinePart(b *builder, g *grammar, parse parse, start, end int) error {
 	return nil
 }
 
-// definesLine reports whether a symbol from an index on starts in the line of an offset.
-func definesLine(b *builder, first, offset int) bool {
-	for _, s := range b.out.Symbols[first:] {
-		if s.Depth == 0 && s.Line == b.line(offset) {
-			return true
-		}
-	}
-	return false
-}
-
-// prefixed returns the text of a part as it is parsed; the first part has what its language needs.
-func prefixed(g *grammar, start int, text string) string {
-	if start == 0 {
-		return text
-	}
-	return g.prefix + text
-}
-
-func prefixLength(g *grammar, start int) int {
-	if start == 0 {
-		return 0
-	}
-	return len(g.prefix)
+// definesUntil reports whether a symbol that is in no other starts in a line or above.
+func definesUntil(symbols []Symbol, line int) bool {
+	return slices.ContainsFunc(symbols, func(s Symbol) bool { return s.Depth == 0 && s.Line <= line })
 }
 
 // parts returns the offsets of lines that start definitions, and 0: those that are not indented, after an empty line or

@@ -15,8 +15,10 @@ func rubyGrammar() *grammar {
 			"assignment":              {read: rubyConstant},
 			"body_statement begin then if unless else elsif": within,
 		},
-		names:  "identifier constant",
-		locals: "method_parameters. block_parameters. lambda_parameters. optional_parameter.name keyword_parameter.name splat_parameter.name hash_splat_parameter.name block_parameter.name assignment.left operator_assignment.left left_assignment_list. exception_variable. for.pattern",
+		names: "identifier constant",
+		locals: `method_parameters. block_parameters. lambda_parameters. optional_parameter.name keyword_parameter.name
+			splat_parameter.name hash_splat_parameter.name block_parameter.name assignment.left
+			operator_assignment.left left_assignment_list. exception_variable. for.pattern`,
 	}
 }
 

@@ -22,7 +22,9 @@ func rustGrammar() *grammar {
 		},
 		dropped: "attribute_item inner_attribute_item",
 		names:   "identifier type_identifier field_identifier",
-		locals:  "parameter.pattern let_declaration.pattern closure_parameters. type_parameters. type_parameter.name for_expression.pattern tuple_pattern. match_pattern. ref_pattern. mut_pattern. field_declaration.name captured_pattern. self_parameter. let_condition.pattern use_as_clause.alias",
+		locals: `parameter.pattern let_declaration.pattern closure_parameters. type_parameters. type_parameter.name
+			for_expression.pattern tuple_pattern. match_pattern. ref_pattern. mut_pattern. field_declaration.name
+			captured_pattern. self_parameter. let_condition.pattern use_as_clause.alias`,
 	}
 }
 

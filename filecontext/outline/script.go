@@ -21,8 +21,11 @@ func scriptGrammar() *grammar {
 			"statement_block":                                                        within,
 		},
 		dropped: "decorator",
-		names:   "identifier type_identifier property_identifier shorthand_property_identifier nested_type_identifier",
-		locals:  "variable_declarator.name required_parameter.pattern optional_parameter.pattern formal_parameters. arrow_function.parameter type_parameter.name pair.key object_pattern. array_pattern. catch_clause.parameter for_in_statement.left rest_pattern. property_signature.name public_field_definition.name field_definition.property import_specifier.alias namespace_import.",
+		names:   "identifier type_identifier property_identifier shorthand_property_identifier",
+		locals: `variable_declarator.name required_parameter.pattern optional_parameter.pattern formal_parameters.
+			arrow_function.parameter type_parameter.name pair.key object_pattern. array_pattern.
+			catch_clause.parameter for_in_statement.left rest_pattern. property_signature.name
+			public_field_definition.name field_definition.property import_specifier.alias namespace_import.`,
 	}
 }
 

@@ -19,7 +19,7 @@ const TSLanguage *tree_sitter_rust(void);
 const TSLanguage *tree_sitter_tsx(void);
 const TSLanguage *tree_sitter_typescript(void);
 
-// The order is that of the names of the languages, as grammars in grammar.go has them.
+// The order is that of the names of the languages, as grammars.go has them.
 static const TSLanguage *(*const languages[])(void) = {
     tree_sitter_c,    tree_sitter_cpp,    tree_sitter_c_sharp, tree_sitter_java, tree_sitter_javascript, tree_sitter_php,
     tree_sitter_python, tree_sitter_ruby, tree_sitter_rust,    tree_sitter_tsx,  tree_sitter_typescript,

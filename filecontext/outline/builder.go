@@ -39,7 +39,7 @@ func (b *builder) line(offset int) int {
 	return n
 }
 
-// add adds a symbol that extends from start to end, the offset behind its last byte.
+// add adds a symbol that extends from the offset start up to end, exclusive.
 func (b *builder) add(kind, name, signature string, start, end, depth int) {
 	name = oneLine(name, MaxName)
 	if name == "" {
@@ -83,7 +83,7 @@ func (b *builder) addImport(path string, offset int, names ...string) {
 	b.out.Imports = append(b.out.Imports, Import{Path: path, Names: names, Line: b.line(offset)})
 }
 
-// use notes a name that the text mentions. Names of one byte and long ones are no names of definitions worth finding.
+// use adds a name that the text mentions, unless it has only one byte or is too long.
 func (b *builder) use(name string) {
 	if len(name) < 2 || len(name) > MaxName || b.uses[name] || !utf8.ValidString(name) || strings.ContainsFunc(name, unprintable) {
 		return

@@ -97,7 +97,7 @@ func cTypedef(x *extraction, n int, at place) {
 	}
 }
 
-// declared is what a declarator declares.
+// declared is the result of reading a declarator.
 type declared struct {
 	name     int // node, or none
 	function bool

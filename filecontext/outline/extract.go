@@ -13,7 +13,7 @@ type extraction struct {
 	shift int // offset in the file minus offset in the parsed text
 }
 
-// A place is where a node stands.
+// A place is the position of a node in the search for definitions.
 type place struct {
 	depth   int  // number of symbols around it
 	nesting int  // number of nodes around it that were searched
@@ -21,7 +21,7 @@ type place struct {
 	wrapper int  // the node where signatures start, if not none
 }
 
-// extract adds what a tree has to an outline; shift is the offset of the parsed text in the file.
+// extract adds the symbols, imports and uses of a tree to an outline; shift is the offset of the parsed text in the file.
 func extract(b *builder, t *tree, shift int) {
 	x := &extraction{tree: t, b: b, shift: shift}
 	b.out.Partial = b.out.Partial || t.partial
@@ -150,7 +150,7 @@ func (x *extraction) variable(kind, name string, n, value int, at place) {
 	x.symbol(kind, name, n, value, at)
 }
 
-// maxSearched limits the text in bytes, with comments and annotations, that a signature is taken from.
+// maxSearched limits the text of a signature with its comments and annotations, in bytes.
 const maxSearched = 64 << 10
 
 // signature returns the text of a definition up to an offset, without comments and annotations, and where it starts.
@@ -191,7 +191,7 @@ func (x *extraction) signature(n, end int, at place) (string, int) {
 	return trimSignature(text.String()), start
 }
 
-// trimSignature returns a signature on one line without the signs that introduce a body.
+// trimSignature returns a signature on one line without a trailing brace, colon, semicolon or equals sign.
 func trimSignature(s string) string {
 	s = tidy().Replace(oneLine(s, 8*MaxSignature))
 	return strings.TrimRight(s, " {;:,=\\")

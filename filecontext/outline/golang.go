@@ -6,14 +6,15 @@ import (
 	"go/parser"
 	"go/scanner"
 	"go/token"
+	"sort"
 	"strings"
 	"sync"
 )
 
-// outlineGo reads a Go file. After a syntax error, go/parser can lose all that follows, so the declarations that start
-// at the beginning of a line are then parsed one by one.
+// outlineGo reads a Go file. After a syntax error, go/parser can lose all that follows, so each declaration that
+// starts at the beginning of a line is then parsed separately.
 func outlineGo(b *builder) (err error) {
-	defer func() { // the parser has panicked on texts that no one writes
+	defer func() { // a panic of the parser must not end the server
 		if failure := recover(); failure != nil {
 			err = fmt.Errorf("go/parser failed: %v", failure)
 		}
@@ -26,6 +27,7 @@ func outlineGo(b *builder) (err error) {
 	}
 	b.out.Partial = true
 	starts := goDeclarations(b.text)
+	starts = starts[:min(len(starts), MaxSymbols)]
 	for i, start := range starts {
 		end := len(b.text)
 		if i+1 < len(starts) {
@@ -64,7 +66,7 @@ func goDeclarations(text string) []int {
 	}
 }
 
-// A goFile adds what it finds in one or several parsed parts of a file.
+// A goFile adds the declarations of one or several parsed parts of a file.
 type goFile struct {
 	*builder
 	set      *token.FileSet
@@ -113,11 +115,14 @@ func (g *goFile) symbol(kind, name string, from, body, to token.Pos, depth int) 
 func (g *goFile) signature(start, end int) string {
 	end = min(max(end, start), start+8*MaxSignature)
 	var text strings.Builder
-	for _, c := range g.comments {
-		if from, to := g.offset(c.Pos()), g.offset(c.End()); from >= start && to <= end {
-			text.WriteString(g.text[start:from] + " ")
-			start = to
+	first := sort.Search(len(g.comments), func(i int) bool { return g.offset(g.comments[i].Pos()) >= start })
+	for _, c := range g.comments[first:] {
+		from, to := g.offset(c.Pos()), g.offset(c.End())
+		if to > end {
+			break
 		}
+		text.WriteString(g.text[start:from] + " ")
+		start = to
 	}
 	text.WriteString(g.text[start:end])
 	return trimSignature(text.String())

@@ -2,16 +2,16 @@ package outline
 
 import "strings"
 
-// A grammar tells how the outline of a language is read from its syntax trees. Lists are separated by spaces.
+// A grammar describes how to read the outline of a language from its syntax trees. Lists are separated by spaces.
 type grammar struct {
 	index uint32 // in shim.c
-	// rules say what nodes are, by kinds. A node without a rule is not searched.
+	// rules are keyed by lists of kinds of nodes. A node without a rule is not searched.
 	rules map[string]rule
 	// dropped are the kinds of nodes that signatures omit, in addition to comments.
 	dropped string
 	// names are the kinds of nodes that are names of definitions.
 	names string
-	// locals are the places, as "kind.field" of the parent, of names that are no uses, because they are parameters or
+	// locals are the places, as "kind.field" of the parent, of names that are not uses, because they are parameters or
 	// variables. "kind." is a child without a field.
 	locals string
 	// prefix precedes each part of a text that is parsed on its own.
@@ -21,7 +21,7 @@ type grammar struct {
 	opens, closes string
 }
 
-// A rule says what a kind of node is.
+// A rule describes a kind of node.
 type rule struct {
 	// kind is the symbol's, "" if the node is none. A func inside a type is a method.
 	kind string
@@ -39,7 +39,7 @@ type rule struct {
 
 var within = rule{within: true}
 
-// kinds are the names of a grammar's kinds of nodes and fields, by number, and what the grammar says of them.
+// kinds are the names of a grammar's kinds of nodes and fields, by number, and the grammar's rules for them.
 type kinds struct {
 	kind, field   []string
 	rule          []*rule // nil without a rule

@@ -17,7 +17,7 @@ func outlineMarkdown(b *builder) {
 	m.close(1, len(b.text))
 }
 
-// frontMatter returns the offset behind the settings that a file can start with, between two lines of ---.
+// frontMatter returns the offset after the settings at the start of a file, between two lines of ---.
 func frontMatter(text string) int {
 	const line = "---"
 	first, rest, found := strings.Cut(text, "\n")

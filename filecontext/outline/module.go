@@ -42,7 +42,7 @@ type module struct {
 	names map[*grammar]*kinds
 }
 
-// An instance is the memory of one parse. Only one goroutine may use it.
+// An instance is the memory of a running parse. Only one goroutine may use it at a time.
 type instance struct {
 	wasm      api.Module
 	exhausted uint32 // address of the word that is 1 if memory ran out

@@ -2,8 +2,8 @@
 // it may use from other files. Go is parsed by go/parser, Markdown by a scan of its headings, and the other languages by
 // tree-sitter, compiled to one WebAssembly module that can access nothing but the text.
 //
-// A text with syntax errors has the outline of what could be read. Equal texts have equal outlines. The package opens no
-// file of a workspace, and every text, time, memory and result has a limit.
+// The outline of a text with syntax errors has the parts that could be read. Equal texts have equal outlines. The package
+// opens no file of a workspace, and every text, time, memory and result has a limit.
 package outline
 
 import (
@@ -24,7 +24,7 @@ const (
 	MaxSignature = 240 // bytes
 	maxNesting   = 200 // levels of nodes that are searched for definitions
 
-	// DefaultTimeout limits parsing a file. The slowest texts of 1 MiB that are not made to be slow take a second.
+	// DefaultTimeout limits parsing a file, in wall-clock time: a busy machine parses less.
 	DefaultTimeout = 2 * time.Second
 )
 
@@ -44,14 +44,14 @@ var (
 	ErrClosed = errors.New("outline parser is closed")
 )
 
-// An Outline is what a file defines and what it may use.
+// An Outline contains the definitions of a file, and names that it may use from others.
 type Outline struct {
 	Language string
 	Imports  []Import // in the order of the text
 	Symbols  []Symbol // in the order of the text, a symbol before those inside it
 	// Uses are names that the file mentions and does not define, sorted: definitions of other files that it may use.
 	Uses []string
-	// Partial reports that the text has syntax errors, or more than a limit allows: the outline has what could be read.
+	// Partial reports that the text has syntax errors, or exceeds a limit on the outline: something is missing.
 	Partial bool
 }
 

@@ -31,7 +31,7 @@ type Parser struct {
 	closing chan struct{}
 	alone   sync.Mutex // held while taking all slots
 
-	loading     chan struct{} // owned, together with one slot, while using the fields below
+	loading     chan struct{} // owned, in addition to a slot, while using the fields below
 	module      *module       // nil if not loaded
 	unsupported bool
 }

@@ -40,7 +40,7 @@ func outlineTree(b *builder, g *grammar, parse parse) (*builder, error) {
 }
 
 // outlinePart adds a part of a text. If an error hides the definition that the part starts with, it is read without its
-// body, and what was found in the part is inside.
+// body, and the symbols found in the part become its members.
 func outlinePart(b *builder, g *grammar, parse parse, start, end int) error {
 	part, prefix := b.text[start:end], g.prefix
 	if start == 0 {

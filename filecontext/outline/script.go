@@ -43,7 +43,7 @@ func scriptImport(x *extraction, n int, _ place) {
 	x.addImport(unquoted(x.content(source)), n)
 }
 
-// scriptExport visits what is exported, adds the import of `export … from`, and names the default export.
+// scriptExport visits exported definitions, adds the import of `export … from`, and names the default export.
 func scriptExport(x *extraction, n int, at place) {
 	if source := x.field(n, "source"); source != none {
 		x.addImport(unquoted(x.content(source)), n)
@@ -126,7 +126,7 @@ func scriptRequire(x *extraction, call int) {
 	}
 }
 
-// scriptStatement reads what scripts without modules write: require("x"), and exports.name = function.
+// scriptStatement reads the statements of scripts without modules: require("x"), and exports.name = function.
 func scriptStatement(x *extraction, n int, at place) {
 	switch e := x.child(n, "call_expression", "assignment_expression", "internal_module"); x.kind(e) {
 	case "internal_module":

@@ -13,7 +13,7 @@ STARTS_BINARY = $(shell $(GO) list -f '{{with .TestImports}}$(BINARY_USERS){{end
 RACE_PACKAGES = $(filter-out $(STARTS_BINARY),$(shell $(GO) list ./...))
 
 .DEFAULT_GOAL := help
-.PHONY: help run build client hud screenshots test test-binary soak check format vet lint race-check race bench bench-packages bench-cache bench-fidelity models fuzz clean
+.PHONY: help run build client hud screenshots test test-binary soak check format vet lint race-check race bench bench-packages bench-cache bench-fidelity models outlines fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -108,6 +108,11 @@ bench-cache: build ## calculate the cost of recorded sessions with each layout
 
 models: ## update llm/models.tsv, the list of models, from the module in llm/renew/go.mod
 	cd llm/renew && $(GO) run . ../models.tsv
+
+outlines: ## build the parsers of filecontext/outline, a WebAssembly module, from the npm packages in its file sources
+	.ci/install-tools node npm clang wasm-ld wasi-libc libclang-rt-dev-wasm32
+	filecontext/outline/wasm/build
+	$(GO) test ./filecontext/outline -run TestModule -count=1
 
 fuzz: ## run each fuzz test briefly (FUZZTIME=5s)
 	.ci/fuzz $(FUZZTIME)

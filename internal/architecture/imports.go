@@ -14,7 +14,7 @@ var imports = map[string][]string{
 	"session": {"session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/fit",
 		"session/content", "session/events", "session/mailbox", "session/profile", "session/saving", "filecontext", "stability", "compaction", "tokens", "llm", "history"},
 	"compaction":   {"tokens", "history"},
-	"filecontext":  {"tokens"},
+	"filecontext":  {"filecontext/outline", "tokens"},
 	"stability":    {},
 	"llm":          {"history"},
 	"historystore": {"history"},
@@ -22,6 +22,8 @@ var imports = map[string][]string{
 	"rpc":          {},
 	"web":          {},
 	"history":      {},
+
+	"filecontext/outline": {},
 
 	"server/access":   {},
 	"server/transfer": {"server/wire", "rpc", "session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "historystore", "history"},

@@ -33,9 +33,9 @@ var script = []struct {
 	{"show", func(s *Store) error { return s.ImportShow(context.Background(), "sess_b") }},
 	{"delete_b", func(s *Store) error { return s.Delete(context.Background(), "sess_b", epoch) }},
 	{"outlines", func(s *Store) error {
-		return s.PutOutlines(context.Background(), map[string][]byte{"go:a": []byte("outline"), "go:b": {}})
+		return s.OutlineStore().PutOutlines(context.Background(), map[string][]byte{"go:a": []byte("outline"), "go:b": {}})
 	}},
-	{"listing", func(s *Store) error { return s.PutListing(context.Background(), "/work", []byte("list")) }},
+	{"listing", func(s *Store) error { return s.OutlineStore().PutListing(context.Background(), "/work", []byte("list")) }},
 	{"purge", purgeAll},
 }
 

@@ -17,7 +17,7 @@ func outlineKeys(t *testing.T, s *Store, n int) []string {
 	for key := range want {
 		keys = append(keys, key)
 	}
-	found, err := s.Outlines(ctx, append(keys, "go:missing"))
+	found, err := s.OutlineStore().Outlines(ctx, append(keys, "go:missing"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,21 +44,21 @@ func TestOutlinesAreStored(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "strata.db")
 	commits := 0
 	s := openTest(t, path, Options{OnCommit: func(int) { commits++ }})
-	if err := s.PutOutlines(ctx, testOutlines(1200, 1000)); err != nil {
+	if err := s.OutlineStore().PutOutlines(ctx, testOutlines(1200, 1000)); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "transactions", commits, 3)
 	equal(t, "stored", len(outlineKeys(t, s, 1200)), 1200)
 	for _, listing := range []string{"first", "second", ""} {
-		if err := s.PutListing(ctx, "/folder", []byte(listing)); err != nil {
+		if err := s.OutlineStore().PutListing(ctx, "/folder", []byte(listing)); err != nil {
 			t.Fatal(err)
 		}
-		got, err := s.Listing(ctx, "/folder")
+		got, err := s.OutlineStore().Listing(ctx, "/folder")
 		if err != nil || got == nil || string(got) != listing {
 			t.Fatalf("got %q, %v", got, err)
 		}
 	}
-	got, err := s.Listing(ctx, "/other")
+	got, err := s.OutlineStore().Listing(ctx, "/other")
 	if got != nil || err != nil {
 		t.Fatalf("missing: %q, %v", got, err)
 	}
@@ -75,16 +75,16 @@ func TestPurgeOutlines(t *testing.T) {
 	s := openTest(t, "", Options{Now: func() time.Time { return now }})
 	put := func(folder string, outlines map[string][]byte) {
 		t.Helper()
-		if err := s.PutListing(ctx, folder, []byte("list")); err != nil {
+		if err := s.OutlineStore().PutListing(ctx, folder, []byte("list")); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.PutOutlines(ctx, outlines); err != nil {
+		if err := s.OutlineStore().PutOutlines(ctx, outlines); err != nil {
 			t.Fatal(err)
 		}
 	}
 	purge := func(maxBytes int64, want int) {
 		t.Helper()
-		if n, err := s.PurgeOutlines(ctx, now.Add(-OutlineRetention), maxBytes); n != want || err != nil {
+		if n, err := s.OutlineStore().Purge(ctx, now.Add(-OutlineRetention), maxBytes); n != want || err != nil {
 			t.Fatalf("purged %d, want %d, %v", n, want, err)
 		}
 	}
@@ -99,7 +99,7 @@ func TestPurgeOutlines(t *testing.T) {
 	purge(MaxOutlineBytes, 1090)
 	equal(t, "stored", len(outlineKeys(t, s, 1100)), 10)
 	for folder, want := range map[string]string{"/old": "", "/used": "list"} {
-		if got, err := s.Listing(ctx, folder); string(got) != want || err != nil {
+		if got, err := s.OutlineStore().Listing(ctx, folder); string(got) != want || err != nil {
 			t.Fatalf("%s: %q, %v", folder, got, err)
 		}
 	}

@@ -73,6 +73,9 @@ func (i *Index) run(ctx context.Context) {
 		number := i.wanted
 		i.mu.Unlock()
 		s.sweep(ctx)
+		if ctx.Err() != nil {
+			return
+		}
 		i.mu.Lock()
 		i.ended = number
 		close(i.sweep)

@@ -99,9 +99,6 @@ func workspace(t testing.TB, files map[string]string) string {
 	return folder
 }
 
-// old is long before the present, so that files that were read are not read again only because they are new.
-var old = time.Now().Add(-time.Hour)
-
 // write writes a file.
 func write(t testing.TB, folder, name, text string) {
 	t.Helper()

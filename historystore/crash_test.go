@@ -35,7 +35,9 @@ var script = []struct {
 	{"outlines", func(s *Store) error {
 		return s.OutlineStore().PutOutlines(context.Background(), map[string][]byte{"go:a": []byte("outline"), "go:b": {}})
 	}},
-	{"listing", func(s *Store) error { return s.OutlineStore().PutListing(context.Background(), "/work", []byte("list")) }},
+	{"listing", func(s *Store) error {
+		return s.OutlineStore().PutListing(context.Background(), "/work", []byte("list"))
+	}},
 	{"purge", purgeAll},
 }
 

@@ -90,8 +90,12 @@ func (s *search) score(text string) scores {
 	if known, ok := s.memo[text]; ok {
 		return known
 	}
-	n := newName(text)
 	var out scores
+	lower := strings.ToLower(text)
+	if !slices.ContainsFunc(s.words, func(word string) bool { return mayMatch(word, lower) }) {
+		return out
+	}
+	n := newName(text)
 	for w, word := range s.words {
 		out[w] = uint16(n.match(word))
 	}

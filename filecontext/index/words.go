@@ -114,6 +114,11 @@ func newName(text string) name {
 	return name{lower, lower[strings.LastIndexAny(lower, ".:#")+1:], parts(text)}
 }
 
+// mayMatch reports whether a word can match a name in lower case. It is a quick check: most names match no word.
+func mayMatch(word, lower string) bool {
+	return isSubsequence(word, lower) || len(word) >= minStem && strings.Contains(lower, word[:minStem])
+}
+
 // match returns the score of a word for a name, 0 if it does not match.
 func (n *name) match(word string) int {
 	class := n.class(word)

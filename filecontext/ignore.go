@@ -33,7 +33,7 @@ func newRules(above *rules, base, text string) *rules {
 	return &rules{
 		above: above, base: base,
 		fresh:   ignore.CompileIgnoreLines(lines...),
-		ignored: ignore.CompileIgnoreLines(append([]string{"*"}, lines...)...),
+		ignored: ignore.CompileIgnoreLines(append([]string{normalise("*")}, lines...)...),
 	}
 }
 
@@ -43,7 +43,7 @@ func (r *rules) ignore(name string) bool {
 	if r == nil {
 		return false
 	}
-	rest := strings.TrimPrefix(name, r.base)
+	rest := strings.TrimPrefix(name, r.base) + nameEnd
 	if r.above.ignore(name) {
 		return r.ignored.MatchesPath(rest)
 	}
@@ -53,13 +53,20 @@ func (r *rules) ignore(name string) bool {
 // special matches the characters that are special in the library's regular expressions but not in git's patterns.
 var special = lazy.Regexp(`[+(){}|$]`)
 
+// nameEnd ends names and patterns. To the library a pattern for a folder also matches everything in it, so that "!*/"
+// would negate each name in a subfolder.
+const nameEnd = "\x01"
+
 // normalise rewrites a pattern so that the library interprets it like git: a slash in the middle anchors it to its
-// folder, ? matches any character except a slash, and [! starts a negated class.
+// folder, ? matches any character except a slash, [! starts a negated class, and a match is one of the whole name.
 func normalise(pattern string) string {
 	if strings.HasPrefix(pattern, "#") {
 		return pattern
 	}
-	body, negated := strings.CutPrefix(pattern, "!")
+	body, negated := strings.CutPrefix(strings.TrimRight(pattern, " "), "!")
+	if body == "" {
+		return ""
+	}
 	body = special().ReplaceAllString(body, `\$0`)
 	body = strings.ReplaceAll(body, "[!", "[^")
 	if !strings.Contains(body, `\?`) {
@@ -68,8 +75,11 @@ func normalise(pattern string) string {
 	if strings.Contains(strings.TrimSuffix(body, "/"), "/") && !strings.HasPrefix(body, "/") {
 		body = "/" + body
 	}
+	if !strings.HasSuffix(body, "/") {
+		body += "(|/)"
+	}
 	if negated {
 		body = "!" + body
 	}
-	return body
+	return body + nameEnd
 }

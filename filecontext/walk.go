@@ -86,8 +86,17 @@ func (w *walker) enter(ctx context.Context, name string, depth int, above *rules
 
 // readFolder returns the entries of a folder, sorted by name, up to the limit. An unreadable folder is empty.
 func (w *walker) readFolder(ctx context.Context, name string) []fs.DirEntry {
-	if w.left <= 0 {
+	entries, err := w.listFolder(ctx, name)
+	if err != nil {
 		return nil
+	}
+	return entries
+}
+
+// listFolder returns the entries of a folder, sorted by name, up to the limit.
+func (w *walker) listFolder(ctx context.Context, name string) ([]fs.DirEntry, error) {
+	if w.left <= 0 {
+		return nil, nil
 	}
 	disk, own, left, path := w.disk, w.own, w.left, filepath.FromSlash(name)
 	whole := filepath.Join(w.place.path, path)
@@ -103,10 +112,10 @@ func (w *walker) readFolder(ctx context.Context, name string) []fs.DirEntry {
 		return list(folder, whole, left)
 	})
 	if err != nil && err != io.EOF {
-		return nil
+		return nil, err
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
-	return entries
+	return entries, nil
 }
 
 // add lists a file, once even if roots are nested.

@@ -32,6 +32,12 @@ var script = []struct {
 	{"import", store(hiddenSession("sess_b"))},
 	{"show", func(s *Store) error { return s.ImportShow(context.Background(), "sess_b") }},
 	{"delete_b", func(s *Store) error { return s.Delete(context.Background(), "sess_b", epoch) }},
+	{"outlines", func(s *Store) error {
+		return s.OutlineStore().PutOutlines(context.Background(), map[string][]byte{"go:a": []byte("outline"), "go:b": {}})
+	}},
+	{"listing", func(s *Store) error {
+		return s.OutlineStore().PutListing(context.Background(), "/work", []byte("list"))
+	}},
 	{"purge", purgeAll},
 }
 
@@ -76,7 +82,7 @@ func scriptDumps(t *testing.T) []string {
 // reported.
 func TestKillAtCommit(t *testing.T) {
 	dumps := scriptDumps(t)
-	for _, point := range append([]string{"commit.before:5", "commit.after:5", "layout.before:2", "layout.after:2"}, Failpoints...) {
+	for _, point := range append([]string{"commit.before:5", "commit.after:5", "layout.before:2", "layout.after:2", "outlines.before", "outlines.after", "outlines.before:2", "outlines.after:2"}, Failpoints...) {
 		if point == "show.before" {
 			continue // see TestUnfinishedImportIsPurged
 		}

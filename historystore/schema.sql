@@ -167,9 +167,18 @@ CREATE TABLE blob_ref (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX blob_ref_by_hash ON blob_ref (hash);
 
+-- Outlines of files, and the file lists of workspace folders. They can be made again from the files.
 CREATE TABLE outline (
-    hash  TEXT PRIMARY KEY, -- of the file's text, SHA-256 in hex
-    bytes BLOB NOT NULL     -- opaque
+    key     TEXT PRIMARY KEY, -- language and SHA-256 of a file
+    bytes   BLOB NOT NULL,    -- opaque
+    used_at INTEGER NOT NULL  -- to within a day
+) STRICT;
+CREATE INDEX outline_by_use ON outline (used_at);
+
+CREATE TABLE listing (
+    folder  TEXT PRIMARY KEY,
+    bytes   BLOB NOT NULL,   -- opaque
+    used_at INTEGER NOT NULL -- to within a day
 ) STRICT;
 
 CREATE TABLE calibration (

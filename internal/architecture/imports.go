@@ -24,6 +24,7 @@ var imports = map[string][]string{
 	"history":      {},
 
 	"filecontext/outline": {},
+	"filecontext/index":   {"filecontext", "filecontext/outline"},
 
 	"server/access":   {},
 	"server/transfer": {"server/wire", "rpc", "session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "historystore", "history"},

@@ -1,0 +1,164 @@
+// Package index knows the files of a workspace folder and their outlines. One Index serves all sessions of a folder. It
+// is built in the background, and kept up to date by sweeps that compare the attributes of the files on disk: a
+// sweep before each request suffices, so the package does not watch folders.
+//
+// It must never write to the workspace, follow a link, read a file that the guard refuses, or let a reader wait for
+// the disk: queries are answered from the files known so far, and Status reports whether these are all.
+package index
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime"
+	"sync"
+	"time"
+
+	"strata/filecontext"
+	"strata/filecontext/outline"
+)
+
+// Parser returns the outline of a text; name gives its language. It must be safe for concurrent use and return soon
+// after ctx ends.
+type Parser interface {
+	Parse(ctx context.Context, name, text string) (*outline.Outline, error)
+}
+
+// Store keeps outlines and file lists, so that a second start reads only changed files. The bytes are opaque to it.
+type Store interface {
+	Outlines(ctx context.Context, keys []string) (map[string][]byte, error)
+	PutOutlines(ctx context.Context, outlines map[string][]byte) error
+	Listing(ctx context.Context, folder string) ([]byte, error) // nil if there is none
+	PutListing(ctx context.Context, folder string, listing []byte) error
+}
+
+// Options configure the indexes of a Registry. A zero field means its default.
+type Options struct {
+	Parser Parser             // required
+	Store  Store              // default: none; each start parses all files
+	Limits filecontext.Limits // Guard, patience, FileBytes (default 1 MiB) and WalkDepth of the workspace
+	Log    *slog.Logger       // of faults of the store; default: none
+
+	Files        int           // maximum number of files, default 20,000
+	Visits       int           // maximum number of files and folders looked at, default 200,000
+	TotalBytes   int64         // maximum total size of the files with outlines, default 64 MiB
+	OutlineBytes int           // maximum size of the outlines in memory, default 64 MiB
+	Parallel     int           // maximum number of files read or parsed concurrently, default the number of processors
+	RefreshWait  time.Duration // maximum wait of Refresh, default 1 s
+	Throttle     time.Duration // minimum interval of progress reports, default 250 ms
+
+	version uint64 // of the stored outlines; set by tests
+}
+
+func (o Options) withDefaults() Options {
+	set(&o.Files, 20_000)
+	set(&o.Visits, 200_000)
+	set(&o.TotalBytes, 64<<20)
+	set(&o.OutlineBytes, 64<<20)
+	set(&o.Parallel, runtime.GOMAXPROCS(0))
+	set(&o.RefreshWait, time.Second)
+	set(&o.Throttle, 250*time.Millisecond)
+	set(&o.Limits.FileBytes, filecontext.DefaultFileBytes)
+	set(&o.version, outlineVersion)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+func set[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// ErrClosed reports a Registry that is closed.
+var ErrClosed = errors.New("workspace index is closed")
+
+// Registry owns the indexes of all folders. It is safe for concurrent use.
+type Registry struct {
+	opt Options
+
+	mu     sync.Mutex // guards the rest, and users of all indexes
+	open   map[string]*Index
+	closed bool
+}
+
+// NewRegistry returns a Registry. Close ends all of its indexes.
+func NewRegistry(opt Options) *Registry {
+	return &Registry{opt: opt.withDefaults(), open: make(map[string]*Index)}
+}
+
+// Handle is the use of an Index by one session.
+type Handle struct {
+	*Index
+	registry *Registry
+	progress *func(Status)
+	release  sync.Once
+}
+
+// Acquire returns the index of a folder and starts it unless another session uses it already. Release must be called.
+// progress, if not nil, is called now and then while files are indexed and at the end of a sweep that changed anything;
+// it must return soon and must not call Release. The error is ErrClosed, that of ctx, or that of a folder that cannot be
+// used.
+func (r *Registry) Acquire(ctx context.Context, folder string, progress func(Status)) (*Handle, error) {
+	roots, err := filecontext.NewRoots(ctx, folder, nil, r.opt.Limits)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, ErrClosed
+	}
+	i := r.open[roots.Folder()]
+	if i == nil {
+		i = start(roots, r.opt)
+		r.open[roots.Folder()] = i
+	}
+	i.users++
+	h := &Handle{Index: i, registry: r}
+	if progress != nil {
+		h.progress = &progress
+		i.watch(h.progress)
+	}
+	return h, nil
+}
+
+// Release ends the use. The last Release of an index ends its goroutines and waits for them; stored outlines remain.
+// Later calls have no effect.
+func (h *Handle) Release() {
+	h.release.Do(func() {
+		h.unwatch(h.progress)
+		if h.registry.leave(h.Index) {
+			h.stop()
+		}
+	})
+}
+
+// leave reports whether the caller was the last user.
+func (r *Registry) leave(i *Index) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i.users--
+	if i.users > 0 {
+		return false
+	}
+	if r.open[i.roots.Folder()] == i {
+		delete(r.open, i.roots.Folder())
+	}
+	return true
+}
+
+// Close ends all indexes and waits for their goroutines. Handles remain valid: their queries return what was known.
+func (r *Registry) Close() {
+	r.mu.Lock()
+	r.closed = true
+	open := r.open
+	r.open = make(map[string]*Index)
+	r.mu.Unlock()
+	for _, i := range open {
+		i.stop()
+	}
+}

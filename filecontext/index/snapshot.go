@@ -1,0 +1,174 @@
+package index
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"strata/filecontext"
+	"strata/filecontext/outline"
+)
+
+// State tells what the index has of a file.
+type State string
+
+// The states.
+const (
+	Pending  State = "pending"   // not read yet
+	Outlined State = "outlined"  // has an outline
+	NameOnly State = "name_only" // listed by name; Reason tells why unless it is no source file
+)
+
+// Reason is the reason for which a source file has no outline.
+type Reason string
+
+// The reasons of the index. The others are those of filecontext, such as secret, too_large and binary.
+const (
+	ReasonNoRoom      = Reason(filecontext.ReasonFull) // exceeds a limit of the whole index
+	ReasonSlow        = Reason("slow")                 // parsing exceeded its time
+	ReasonFailed      = Reason("failed")               // could not be parsed
+	ReasonUnsupported = Reason("unsupported")          // this system cannot run the parser
+)
+
+// File is a file of the workspace.
+type File struct {
+	Path     string // relative to the folder, with forward slashes
+	Size     int64  // in bytes
+	Language string // empty if it is in none of the languages with outlines
+	Hash     string // SHA-256 of its bytes in hex; empty if it was not read
+	State    State
+	Reason   Reason
+}
+
+// Status is the state of an index.
+type Status struct {
+	Complete bool   // the last sweep has ended, and all files that can be outlined are
+	Problem  string // of the last sweep: the folder could not be opened; the files are those known before
+
+	Files    int // listed
+	Outlined int
+	Pending  int
+	Parsed   int            // parses since the start of the index
+	NameOnly map[Reason]int // source files listed by name only
+	Bytes    int            // of the outlines in memory
+
+	Excess, Nameless, Unreadable, TooDeep int // files and folders not listed; see filecontext.Survey
+	Cut                                   bool
+
+	// Structure changes when the set of files changes, and only then.
+	Structure uint64
+
+	fileLimit int
+}
+
+// Omissions returns what is missing in the index, one fact each.
+func (s *Status) Omissions() []string {
+	var out []string
+	add := func(n int, format string, args ...any) {
+		if n > 0 {
+			out = append(out, fmt.Sprintf("%d ", n)+fmt.Sprintf(format, args...))
+		}
+	}
+	add(s.Excess, "files beyond the limit of %d files", s.fileLimit)
+	add(s.Nameless, "files whose names are not valid UTF-8 or too long")
+	add(s.Unreadable, "files or folders that cannot be read")
+	add(s.TooDeep, "folders that are nested too deeply")
+	if s.Cut {
+		out = append(out, "folders not visited because the workspace has too many entries")
+	}
+	for _, reason := range sortedReasons(s.NameOnly) {
+		add(s.NameOnly[reason], "source files listed by name only: %s", reason)
+	}
+	return out
+}
+
+func sortedReasons(counts map[Reason]int) []Reason {
+	var all []Reason
+	for reason := range counts {
+		all = append(all, reason)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// record is one version of a file. It is immutable.
+type record struct {
+	path     string
+	language string
+	size     int64
+	stamp    filecontext.Stamp // of the version that was read, else of the listed one
+	hash     digest            // if read
+	read     bool
+	state    State
+	reason   Reason
+	outline  string // encoded; empty unless outlined
+}
+
+func (r *record) file() File {
+	f := File{Path: r.path, Size: r.size, Language: r.language, State: r.state, Reason: r.reason}
+	if r.read {
+		f.Hash = r.hash.String()
+	}
+	return f
+}
+
+// snapshot is the state of an index at one moment. It is immutable.
+type snapshot struct {
+	files  []*record // sorted by path
+	status Status
+}
+
+func (s *snapshot) find(path string) *record {
+	at, found := slices.BinarySearchFunc(s.files, path, func(r *record, path string) int { return strings.Compare(r.path, path) })
+	if !found {
+		return nil
+	}
+	return s.files[at]
+}
+
+// count sets the figures of the status that follow from the files.
+func (s *snapshot) count() {
+	st := &s.status
+	st.Files, st.Outlined, st.Pending, st.Bytes, st.NameOnly = len(s.files), 0, 0, 0, make(map[Reason]int)
+	for _, f := range s.files {
+		switch {
+		case f.state == Outlined:
+			st.Outlined++
+			st.Bytes += len(f.outline)
+		case f.state == Pending:
+			st.Pending++
+		case f.reason != "":
+			st.NameOnly[f.reason]++
+		}
+	}
+}
+
+// Status returns the present state.
+func (i *Index) Status() Status { return i.now().status }
+
+// Files returns the files known so far, sorted by path.
+func (i *Index) Files() []File {
+	s := i.now()
+	files := make([]File, len(s.files))
+	for at, r := range s.files {
+		files[at] = r.file()
+	}
+	return files
+}
+
+// Outline returns a file and its outline. The outline is nil unless the state is Outlined. It returns false for a path
+// that is not in the index.
+func (i *Index) Outline(path string) (File, *outline.Outline, bool) {
+	r := i.now().find(path)
+	if r == nil {
+		return File{}, nil, false
+	}
+	if r.state != Outlined {
+		return r.file(), nil, true
+	}
+	o, err := decode(r.outline)
+	if err != nil {
+		panic(err) // it was encoded or checked by this process
+	}
+	return r.file(), o, true
+}

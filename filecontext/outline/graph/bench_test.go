@@ -9,7 +9,7 @@ import (
 	"strata/filecontext/outline"
 )
 
-// synthetic returns files of several languages with 20 definitions, 10 imports and 120 uses each.
+// synthetic returns files of several languages with 20 definitions, 10 imports and 122 uses each.
 func synthetic(n int) []File {
 	random := rand.New(rand.NewPCG(1, 2))
 	files := make([]File, n)
@@ -34,6 +34,11 @@ func synthetic(n int) []File {
 		for range 60 {
 			o.Uses = append(o.Uses, fmt.Sprintf("Name%d", (i+6*random.IntN(600))%n*17+random.IntN(20)), fmt.Sprintf("local%d", random.IntN(5000)))
 		}
+		for _, k := range []int{i + 6, i - 6} {
+			if 0 <= k && k < n {
+				o.Uses = append(o.Uses, fmt.Sprintf("Name%d", k*17+10))
+			}
+		}
 		files[i] = File{path(i) + l.ending, o}
 	}
 	return files
@@ -53,7 +58,7 @@ func BenchmarkNew(b *testing.B) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	b.ReportMetric((float64(after.HeapAlloc) - float64(before.HeapAlloc))/1e6, "MB-kept")
+	b.ReportMetric((float64(after.HeapAlloc)-float64(before.HeapAlloc))/1e6, "MB-kept")
 	runtime.KeepAlive(files)
 	edges := g.Edges()
 	b.ReportMetric(float64(len(edges)), "edges")

@@ -21,6 +21,8 @@ const (
 	csharp
 	ruby
 	php
+
+	familyCount
 )
 
 var families = map[string]family{
@@ -28,7 +30,7 @@ var families = map[string]family{
 	"rust": rust, "c": c, "cpp": c, "csharp": csharp, "ruby": ruby, "php": php,
 }
 
-// A name belongs to a family.
+// A name is a qualified name, or that of a package, in a family.
 type name struct {
 	family family
 	text   string
@@ -49,7 +51,7 @@ type index struct {
 	contents   [][]int32      // files of each package
 	qualified  map[name]int32 // the file that defines a name with its package, or several
 
-	names       map[name]int32 // positions in definitions
+	names       [familyCount]map[string]int32 // positions in definitions
 	definitions []definition
 
 	modules []goModule
@@ -71,8 +73,11 @@ type definer struct {
 func newIndex(files []File, o Options) *index {
 	x := &index{
 		files: sorted(files), at: make(map[string]int32), bases: make(map[string][]int32),
-		packageIDs: make(map[name]int32), qualified: make(map[name]int32), names: make(map[name]int32),
+		packageIDs: make(map[name]int32), qualified: make(map[name]int32),
 		modules: goModules(o.GoMods), crates: make(map[string]string),
+	}
+	for i := range x.names {
+		x.names[i] = make(map[string]int32)
 	}
 	x.families = make([]family, len(x.files))
 	x.packages = make([][]int32, len(x.files))
@@ -126,11 +131,12 @@ func (x *index) enter(f int32, pkg string) {
 }
 
 // define notes that a file defines a name.
-func (x *index) define(n name, d definer) {
-	i, known := x.names[n]
+func (x *index) define(text string, d definer) {
+	names := x.names[x.families[d.file]]
+	i, known := names[text]
 	if !known {
 		if len(x.definitions) < maxDefinitions {
-			x.names[n] = int32(len(x.definitions))
+			names[text] = int32(len(x.definitions))
 			x.definitions = append(x.definitions, definition{first: d, files: 1})
 		}
 		return
@@ -206,7 +212,7 @@ func (s *scope) define(y *outline.Symbol) {
 		return
 	}
 	member := !isType(y.Kind) && s.inType() || y.Kind == "method" || y.Kind == "property" || strings.Contains(y.Name, "::") && !isType(y.Kind)
-	s.index.define(name{s.family, text}, definer{s.file, member})
+	s.index.define(text, definer{s.file, member})
 	switch s.family {
 	case java, csharp, php:
 		if !member {

@@ -164,7 +164,7 @@ func (r *reader) isHidden(f int32) bool {
 // the only one in the workspace.
 func (r *reader) use(text string) {
 	fam := r.families[r.file]
-	i, known := r.names[name{fam, text}]
+	i, known := r.names[fam][text]
 	if !known {
 		return
 	}

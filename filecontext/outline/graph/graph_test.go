@@ -215,6 +215,7 @@ func TestNames(t *testing.T) {
 		{"a method", []File{method, file("b.ts", "", "", "openBox")}, ""},
 		{"an imported method", []File{method, file("b.ts", "./m", "", "openBox")}, "b.ts -> m.ts 4\n"},
 		{"Go sees only its package and its imports", []File{file("p/a.go", "", "OpenDoor", ""), file("p/b.go", "", "", "OpenDoor"), file("q/c.go", "", "", "OpenDoor")}, "p/b.go -> p/a.go 1\n"},
+		{"a function before methods", []File{method, file("f.ts", "", "openBox", ""), file("b.ts", "./m ./f", "", "openBox")}, "b.ts -> f.ts 4\nb.ts -> m.ts 3\n"},
 		{"one of many definers is imported", append(definers(maxDefiners), file("z/z.go", "m/p7", "", "Common")), "z/z.go -> p7/x.go 4\n"},
 		{"too many definers", append(definers(maxDefiners+1), file("p0/z.go", "", "", "Common")), ""},
 	}

@@ -161,7 +161,7 @@ func (r *reader) isHidden(f int32) bool {
 }
 
 // use adds a reference to the file that defines a name: the only one among the imports and packages of this file, or
-// the only one in the workspace.
+// the only one in the workspace. A member of a type counts only if nothing else has the name.
 func (r *reader) use(text string) {
 	fam := r.families[r.file]
 	i, known := r.names[fam][text]
@@ -172,28 +172,45 @@ func (r *reader) use(text string) {
 	if def.files > maxDefiners {
 		return
 	}
-	visible, count, throughPackage := int32(0), 0, false
+	found := r.visible(def, text, false)
+	if found.count == 0 {
+		found = r.visible(def, text, true)
+	}
+	switch {
+	case found.count > 1:
+	case found.count == 1:
+		if found.throughPackage {
+			r.importFile(found.file)
+		}
+		r.reference(found.file, 1)
+	case def.files == 1 && !def.first.member && fam != golang && isTelling(text):
+		r.reference(def.first.file, 1)
+	}
+}
+
+// A sight has the files that this one sees defining a name.
+type sight struct {
+	file           int32 // one of them
+	count          int
+	throughPackage bool // file is in a package that is imported
+}
+
+// visible returns the definers that this file sees: members of types, or others.
+func (r *reader) visible(def *definition, text string, members bool) sight {
+	var s sight
 	look := func(d definer) {
-		seen, pkg := r.sees(d, text)
-		if seen {
-			visible, throughPackage = d.file, pkg
-			count++
+		if d.member != members {
+			return
+		}
+		if seen, through := r.sees(d, text); seen {
+			s = sight{d.file, s.count + 1, through}
 		}
 	}
 	look(def.first)
 	for _, d := range def.more {
 		look(d)
 	}
-	switch {
-	case count > 1:
-	case count == 1:
-		if throughPackage && r.imported[visible] != r.mark {
-			r.importFile(visible)
-		}
-		r.reference(visible, 1)
-	case def.files == 1 && !def.first.member && fam != golang && isTelling(text):
-		r.reference(def.first.file, 1)
-	}
+	return s
 }
 
 // sees reports whether this file sees a definition, and whether through the import of a package. Members of types of

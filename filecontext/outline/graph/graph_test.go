@@ -151,6 +151,7 @@ func TestImports(t *testing.T) {
 		{"a stub", from("x.py", "python", imports("b", "name")), paths("b.pyi"), "b.pyi"},
 		{"names that are modules, and one that is not", from("x.py", "python", imports("b", "c", "name")), paths("b/__init__.py", "b/c.py"), "b/__init__.py b/c.py"},
 		{"a package around", from("a/b/x.py", "python", imports("..", "y")), paths("a/y.py"), "a/y.py"},
+		{"the root as a package", from("x.py", "python", imports(".", "y", "name")), paths("y.py", "__init__.py"), "__init__.py y.py"},
 		{"too many dots", from("a/x.py", "python", imports("....y")), paths("y.py"), ""},
 		{"absurdly many dots", from("a/x.py", "python", imports(strings.Repeat(".", 200))), paths("y.py"), ""},
 
@@ -289,6 +290,34 @@ func TestStrongestReferencesAreKept(t *testing.T) {
 	edges := New(append(files, hub), Options{}).Edges()
 	if len(edges) != maxReferences || edges[len(edges)-1] != (Edge{"hub.ts", "openDoor265.ts", 4}) {
 		t.Errorf("%d references, the last %v", len(edges), edges[len(edges)-1])
+	}
+}
+
+func TestImportsAndUsesAreBounded(t *testing.T) {
+	const per = maxFileImports
+	idle := &outline.Outline{Language: "go", Imports: make([]outline.Import, per), Uses: make([]string, outline.MaxUses)}
+	tests := []struct {
+		name string
+		idle int // files that use up what is left
+		want string
+	}{
+		{"few", 3, "b.ts -> a.ts 3\nb.ts -> c.ts 1\n"},
+		{"imports", maxImports / per, "b.ts -> a.ts 3\nb.ts -> c.ts 1\n"},
+		{"too many imports", maxImports/per + 1, "b.ts -> c.ts 1\n"},
+		{"too many uses", maxUses/outline.MaxUses + 1, ""},
+	}
+	for _, test := range tests {
+		files := []File{file("a.ts", "", "", ""), file("b.ts", "./a", "", "openDoor"), file("c.ts", "", "openDoor", "")}
+		for i := range test.idle {
+			files = append(files, File{fmt.Sprintf("a/%d.go", i), idle})
+		}
+		if got, _ := describe(New(files, Options{})); got != test.want {
+			t.Errorf("%s: edges\n%swant\n%s", test.name, got, test.want)
+		}
+	}
+	many := file("x.ts", strings.Repeat("./z ", per)+"./a", "", "")
+	if got, _ := describe(New([]File{many, file("a.ts", "", "", "")}, Options{})); got != "" {
+		t.Errorf("imports beyond the limit of a file are resolved: %s", got)
 	}
 }
 

@@ -118,7 +118,10 @@ func importPython(r *reader, i outline.Import) {
 	}
 	for range 32 {
 		_, isPackage := r.at[path.Join(folder, "__init__.py")]
-		if !isPackage && (r.importModule(path.Join(folder, parts), i.Names) || r.importModule(path.Join(folder, "src", parts), i.Names)) || folder == "." {
+		if !isPackage && (r.importModule(path.Join(folder, parts), i.Names) || r.importModule(path.Join(folder, "src", parts), i.Names)) {
+			return
+		}
+		if folder == "." {
 			return
 		}
 		folder = path.Dir(folder)
@@ -127,9 +130,12 @@ func importPython(r *reader, i outline.Import) {
 
 // importModule adds imports of the names that are modules in a package, and of the module itself if any is not.
 func (r *reader) importModule(module string, names []string) bool {
+	if !r.folders[path.Dir(module)] {
+		return false
+	}
 	count := 0
 	for _, n := range names {
-		if r.importFirst(pythonFiles(path.Join(module, n))...) {
+		if r.folders[module] && r.importFirst(pythonFiles(path.Join(module, n))...) {
 			count++
 		}
 	}
@@ -137,7 +143,10 @@ func (r *reader) importModule(module string, names []string) bool {
 }
 
 func pythonFiles(module string) []string {
-	return []string{module + ".py", path.Join(module, "__init__.py"), module + ".pyi", path.Join(module, "__init__.pyi")}
+	if module == "." {
+		return []string{"__init__.py", "__init__.pyi"}
+	}
+	return []string{module + ".py", module + "/__init__.py", module + ".pyi", module + "/__init__.pyi"}
 }
 
 // importJava resolves a type, a member of a type, or all types of a package.

@@ -55,6 +55,7 @@ type index struct {
 	definitions []definition
 
 	modules []goModule
+	folders map[string]bool   // that have Python files, or folders with them
 	crates  map[string]string // folders of the sources of Rust crates, "" if ambiguous
 }
 
@@ -74,7 +75,7 @@ func newIndex(files []File, o Options) *index {
 	x := &index{
 		files: sorted(files), at: make(map[string]int32), bases: make(map[string][]int32),
 		packageIDs: make(map[name]int32), qualified: make(map[name]int32),
-		modules: goModules(o.GoMods), crates: make(map[string]string),
+		modules: goModules(o.GoMods), folders: make(map[string]bool), crates: make(map[string]string),
 	}
 	for i := range x.names {
 		x.names[i] = make(map[string]int32)
@@ -99,6 +100,8 @@ func (x *index) add(f int32) {
 		return
 	case c, ruby, php:
 		x.bases[path.Base(file.Path)] = append(x.bases[path.Base(file.Path)], f)
+	case python:
+		x.addFolders(file.Path)
 	case rust:
 		x.addCrate(file.Path)
 	case golang:
@@ -107,6 +110,13 @@ func (x *index) add(f int32) {
 	s := scope{index: x, file: f, family: x.families[f]}
 	for i := range file.Outline.Symbols {
 		s.add(&file.Outline.Symbols[i])
+	}
+}
+
+// addFolders notes the folders of a file.
+func (x *index) addFolders(file string) {
+	for folder := path.Dir(file); !x.folders[folder]; folder = path.Dir(folder) {
+		x.folders[folder] = true
 	}
 }
 

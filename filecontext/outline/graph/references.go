@@ -12,7 +12,7 @@ import (
 // references returns the references of all files.
 func (x *index) references() [][]edge {
 	r := &reader{
-		index: x, weights: make([]int, len(x.files)), imported: make([]int32, len(x.files)),
+		index: x, imports: maxImports, uses: maxUses, weights: make([]int, len(x.files)), imported: make([]int32, len(x.files)),
 		importedPackages: make([]int32, len(x.contents)), ownPackages: make([]int32, len(x.contents)),
 	}
 	out := make([][]edge, len(x.files))
@@ -36,6 +36,8 @@ type reader struct {
 	mark  int32 // of this file
 	pairs []pair
 
+	imports, uses int // that may still be resolved
+
 	weights []int   // of references to each file
 	touched []int32 // files with a weight
 
@@ -52,10 +54,10 @@ func (r *reader) read(f int32) []edge {
 	r.touched, r.whole = r.touched[:0], r.whole[:0]
 	r.seeOwnPackages()
 	o := r.files[f].Outline
-	for _, i := range o.Imports {
+	for _, i := range firstOf(o.Imports, maxFileImports, &r.imports) {
 		resolvers[r.families[f]](r, i)
 	}
-	for _, text := range o.Uses {
+	for _, text := range firstOf(o.Uses, outline.MaxUses, &r.uses) {
 		r.use(text)
 	}
 	for _, pkg := range r.whole {
@@ -67,6 +69,13 @@ func (r *reader) read(f int32) []edge {
 		r.weights[to] = 0
 	}
 	return strongest(edges)
+}
+
+// firstOf returns at most limit and at most *left elements, and takes their number from *left.
+func firstOf[T any](all []T, limit int, left *int) []T {
+	all = all[:min(len(all), limit, *left)]
+	*left -= len(all)
+	return all
 }
 
 // seeOwnPackages marks the packages whose names the file sees without an import.

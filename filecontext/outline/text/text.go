@@ -197,7 +197,7 @@ func isUnsafe(c rune) bool { return !unicode.IsPrint(c) || c == unicode.Replacem
 
 // quoted returns a path, in quotes if it could be taken for something else.
 func quoted(p string) string {
-	if p == "" || strings.ContainsFunc(p, isUnsafe) || strings.HasSuffix(p, " ") || strings.ContainsAny(p[:1], " \"(+") {
+	if p == "" || strings.ContainsFunc(p, isUnsafe) || strings.HasSuffix(p, " ") || strings.Contains(p, " (") || strings.ContainsAny(p[:1], " \"(+") {
 		return strconv.Quote(p)
 	}
 	return quoteAlias(p)

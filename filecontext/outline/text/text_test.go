@@ -111,7 +111,7 @@ func TestLargeBlocks(t *testing.T) {
 }
 
 // hostile are texts that no line of a block may have as they are.
-var hostile = []string{"", " ", "a\nb.go", "\r\n x", "\x00", "\x1b[31m", "a\u202eb", "a\u2028b", "\u200b", "\xff", "@1/x", `"quoted"`, " lead", "trail ", "(x)", "+3", "tab\tx", "```\n", strings.Repeat("deep/", 3000), "größe/名前.go"}
+var hostile = []string{"", " ", "a\nb.go", "\r\n x", "\x00", "\x1b[31m", "a\u202eb", "a\u2028b", "\u200b", "\xff", "@1/x", `"quoted"`, " lead", "trail ", "(x)", "+3", "a", "a (incomplete)", "tab\tx", "```\n", strings.Repeat("deep/", 3000), "größe/名前.go"}
 
 func TestHostileTextsStayInTheirLine(t *testing.T) {
 	check := func(block string, lines int) {
@@ -135,11 +135,13 @@ func TestHostileTextsStayInTheirLine(t *testing.T) {
 		check(Block(File{h, o}, Aliases{}), 5)
 		check(Block(File{h, nil}, Aliases{}), 1)
 		check(Block(File{h, o}, a), 5)
-		heading := Block(File{h, nil}, a)
-		if other, twice := seen[heading]; twice {
-			t.Errorf("%q and %q have the same heading", h, other)
+		for _, partial := range []bool{false, true} {
+			heading := Block(File{h, &outline.Outline{Language: outline.LanguageOf(h), Partial: partial}}, a)
+			if other, twice := seen[heading]; twice {
+				t.Errorf("%q and %q have the same heading", h, other)
+			}
+			seen[heading] = h
 		}
-		seen[heading] = h
 		check(Names([]string{h, h + "/" + h}, 100_000, bytes), 3)
 	}
 	if got := Block(File{"@1/x", nil}, a); got != "\"@1/x\"\n" {

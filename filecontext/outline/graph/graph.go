@@ -20,8 +20,8 @@ const (
 	maxDefinitions = 1 << 20 // names of a workspace; others are unknown
 	maxDefiners    = 32      // files that define a name; a name of more is too common to be a reference
 	maxPackages    = 8       // packages or namespaces of a file
-	maxImports     = 1 << 19 // imports of a workspace that are resolved, in the order of the files
-	maxFileImports = 300     // of one file
+	maxImports     = 1 << 19 // imports and imported names of a workspace that are resolved, in the order of the files
+	maxFileImports = 300     // of one file, and names of one import
 	maxUses        = 1 << 23 // uses of a workspace that are looked up, in the order of the files
 	maxCandidates  = 32      // files with the name of an included file that are compared
 	maxWhole       = 8       // files of a package that are all referenced by an import if no name tells which

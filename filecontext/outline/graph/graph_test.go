@@ -201,6 +201,16 @@ func TestNames(t *testing.T) {
 	}
 	method := file("m.ts", "", "", "")
 	method.Outline.Symbols = []outline.Symbol{{Kind: "class", Name: "Box"}, {Kind: "method", Name: "openBox", Depth: 1}}
+	member := func(path, name string) File {
+		f := file(path, "", "", "")
+		f.Outline.Symbols = []outline.Symbol{{Kind: "method", Name: name}}
+		return f
+	}
+	settings := func(path, namespace, defines, uses string) File {
+		f := file(path, "", "", uses)
+		f.Outline.Symbols = []outline.Symbol{{Kind: "namespace", Name: namespace}, {Kind: "class", Name: defines, Depth: 1}}
+		return f
+	}
 	mod := Options{map[string]string{"go.mod": "module m"}}
 	tests := []struct {
 		name  string
@@ -216,6 +226,11 @@ func TestNames(t *testing.T) {
 		{"a method", []File{method, file("b.ts", "", "", "openBox")}, ""},
 		{"an imported method", []File{method, file("b.ts", "./m", "", "openBox")}, "b.ts -> m.ts 4\n"},
 		{"Go sees only its package and its imports", []File{file("p/a.go", "", "OpenDoor", ""), file("p/b.go", "", "", "OpenDoor"), file("q/c.go", "", "", "OpenDoor")}, "p/b.go -> p/a.go 1\n"},
+		{"a method in the own package", []File{member("p/a.go", "Box.OpenDoor"), file("p/b.go", "", "", "OpenDoor")}, ""},
+		{"a method of a Go package, in lower case", []File{member("p/a.go", "Box.openDoor"), file("p/b.go", "", "", "openDoor")}, "p/b.go -> p/a.go 1\n"},
+		{"a method outside of its class", []File{{"a.cc", &outline.Outline{Language: "cpp", Symbols: []outline.Symbol{{Kind: "func", Name: "Box::openDoor"}}}}, file("b.cc", "", "", "openDoor")}, ""},
+		{"a test of an imported package", []File{file("p/a.go", "", "Other", ""), file("p/a_test.go", "", "OpenDoor", ""), file("z/z.go", "m/p", "", "OpenDoor")}, "z/z.go -> p/a.go 3\n"},
+		{"a namespace around", []File{settings("a.cs", "Shop", "Settings", ""), settings("b.cs", "Other", "Settings", ""), settings("c.cs", "Shop.Views.Main", "Window", "Settings")}, "c.cs -> a.cs 1\n"},
 		{"a function before methods", []File{method, file("f.ts", "", "openBox", ""), file("b.ts", "./m ./f", "", "openBox")}, "b.ts -> f.ts 4\nb.ts -> m.ts 3\n"},
 		{"one of many definers is imported", append(definers(maxDefiners), file("z/z.go", "m/p7", "", "Common")), "z/z.go -> p7/x.go 4\n"},
 		{"too many definers", append(definers(maxDefiners+1), file("p0/z.go", "", "", "Common")), ""},
@@ -257,6 +272,37 @@ func TestNear(t *testing.T) {
 		if got := strings.Join(g.Near(test.paths, test.n), " "); got != test.want {
 			t.Errorf("Near(%q, %d) is %q, want %q", test.paths, test.n, got, test.want)
 		}
+	}
+}
+
+func TestNearnessIsTheSumOfBothDirections(t *testing.T) {
+	g := New([]File{
+		file("open.ts", "./a ./b", "openOne openTwo", "openA"),
+		file("a.ts", "./open", "openA", ""),           // 4 and 3
+		file("b.ts", "./open", "", "openOne openTwo"), // 3 and 5
+	}, Options{})
+	if got := strings.Join(g.Near([]string{"open.ts"}, 2), " "); got != "b.ts a.ts" {
+		t.Errorf("near are %q", got)
+	}
+}
+
+// The weaker direction of a pair counts: a file that only one direction ties strongly joins last.
+func TestStrongestPairsJoinFirst(t *testing.T) {
+	pair := func(a, b int32, there, back uint8, out [][]edge) {
+		out[a] = strongest(append(out[a], edge{b, there}))
+		out[b] = strongest(append(out[b], edge{a, back}))
+	}
+	out := make([][]edge, maxCluster+1)
+	for i := range int32(maxCluster - 1) { // all but the last two are one cluster with room for one
+		if i > 0 {
+			pair(i-1, i, 9, 9, out)
+		}
+	}
+	pair(0, maxCluster-1, 8, 1, out)
+	pair(0, maxCluster, 2, 2, out)
+	clusters := clustersOf(out)
+	if len(clusters) != 1 || len(clusters[0]) != maxCluster || clusters[0][maxCluster-1] != maxCluster {
+		t.Errorf("clusters %v", clusters)
 	}
 }
 

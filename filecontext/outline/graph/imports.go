@@ -134,8 +134,12 @@ func (r *reader) importModule(module string, names []string) bool {
 		return false
 	}
 	count := 0
+	if !r.folders[module] {
+		names = nil
+	}
+	names = firstOf(names, maxFileImports, &r.imports)
 	for _, n := range names {
-		if r.folders[module] && r.importFirst(pythonFiles(path.Join(module, n))...) {
+		if r.importFirst(pythonFiles(path.Join(module, n))...) {
 			count++
 		}
 	}

@@ -23,8 +23,11 @@ var imports = map[string][]string{
 	"web":          {},
 	"history":      {},
 
-	"filecontext/outline": {},
-	"filecontext/index":   {"filecontext", "filecontext/outline"},
+	"filecontext/outline":       {},
+	"filecontext/index":         {"filecontext", "filecontext/outline"},
+	"filecontext/outline":       {},
+	"filecontext/outline/graph": {"filecontext/outline"},
+	"filecontext/outline/text":  {"filecontext/outline"},
 
 	"server/access":   {},
 	"server/transfer": {"server/wire", "rpc", "session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "historystore", "history"},

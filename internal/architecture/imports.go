@@ -25,7 +25,6 @@ var imports = map[string][]string{
 
 	"filecontext/outline":       {},
 	"filecontext/index":         {"filecontext", "filecontext/outline"},
-	"filecontext/outline":       {},
 	"filecontext/outline/graph": {"filecontext/outline"},
 	"filecontext/outline/text":  {"filecontext/outline"},
 

@@ -71,8 +71,8 @@ type Summary struct {
 	By     string // ByModel or ByWords
 }
 
-// Summarise makes a summary of at most the budget. The error is ErrEmpty, ErrTruncated, ErrNoGain or ErrTooLong if the summary is not usable, or
-// an error of the model.
+// Summarise makes a summary of at most the budget. The error is ErrEmpty, ErrTruncated, ErrNoGain or ErrTooLong if the
+// summary is not usable, or an error of the model.
 func (s *Summarizer) Summarise(ctx context.Context, r Request) (Summary, error) {
 	if r.Budget <= 0 {
 		r.Budget = defaultBudget

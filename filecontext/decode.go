@@ -37,7 +37,7 @@ func decode(path string, data []byte) (text string, lossy bool, err error) {
 	return text, true, nil
 }
 
-// replacement stands for what cannot be decoded.
+// replacement is shown in place of bytes that cannot be decoded.
 const replacement = string(utf8.RuneError)
 
 // A text is shown only if less than one in minLegible characters cannot be decoded. In UTF-16 almost any binary data are

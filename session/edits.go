@@ -68,8 +68,8 @@ type Replaced struct {
 	MessageIDs []string // of the messages of the working history
 }
 
-// Replace makes messages, which may be none, the whole working history, in one transaction. The transcript keeps the old ones, and
-// checkpoint/restore restores them. It is refused while a turn runs or its result is not stored.
+// Replace makes messages, which may be none, the whole working history, in one transaction. The transcript keeps the old
+// ones, and checkpoint/restore restores them. It is refused while a turn runs or its result is not stored.
 func (e *edits) Replace(messages []history.Message, author *events.Cursor, reply func(Replaced, error)) {
 	mailbox.Ask(e.mailbox, reply, func() {
 		fail := func(err error) { reply(Replaced{}, err) }

@@ -193,6 +193,7 @@ func TestTheRunningTextOfASnapshotIsBounded(t *testing.T) {
 	if err != nil || len(attached.Snapshot.Running.Text) != snapshotBytes {
 		t.Fatalf("%d bytes in the snapshot, %v", len(attached.Snapshot.Running.Text), err)
 	}
+	a.told() // the events follow the response
 	follows := 0
 	for {
 		e, ok, err := c.Next(t.Context())

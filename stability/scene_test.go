@@ -231,8 +231,11 @@ func (c *fakeCache) serve(p *Plan, now time.Time) Usage {
 	var places []place
 	text, tokens, block := "", 0, 0
 	for _, e := range p.Entries {
-		text = hash(text + e.Blob)
+		text = hash(text + strings.Repeat(":", int(e.Before)) + e.Blob)
 		tokens += e.Tokens
+		if e.Before != NotSeparated { // a reply before the entry
+			block++
+		}
 		if e.BlockEnd {
 			text = hash(text + "end of block")
 			block += e.Blocks

@@ -124,7 +124,7 @@ func rejected(sentence string) []string {
 	return gone
 }
 
-// rejections are those cues of class cueTurn whose clause names what is given up, not what is returned to.
+// rejections are the cues of class cueTurn whose clause names the rejected option, not the new one.
 var rejections = []string{
 	" forget ", " scrap", " revert", " undo ", " no longer", " drop ", " dropped", " goes out", " throw away", " abandon", " pointless", " remove ", " not anymore", " instead of", " rather than", " rip out", " never mind",
 	" vergiss", " verwerfen", " verworfen", " doch nicht", " nicht mehr", " statt ", " raus", " oublie", " au lieu", " on abandonne", " olvida", " en vez de", " descarta", " invece di", " esquece", " vergeet",

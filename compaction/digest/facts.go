@@ -184,7 +184,7 @@ func statements(parts []passage, byUser bool, share func(*passage) float64) []fa
 			if n := len(facts); n > 0 {
 				before := &facts[n-1]
 				if f.asks && before.kind == kindOpen {
-					f.kind, f.worth = kindOpen, before.worth // another item of what is not known
+					f.kind, f.worth = kindOpen, before.worth // one more item of the same list of open points
 				}
 				if byUser && refers(before, &f) {
 					f.join(before)

@@ -9,8 +9,8 @@ import (
 	"strata/session/content"
 )
 
-// Resent returns the prompt that ends the view without a reply if it has the same content and the same meta as m, nil otherwise. A prompt that
-// is sent again is not stored a second time.
+// Resent returns the prompt that ends the view without a reply if it has the same content and the same meta as m, nil
+// otherwise. A prompt that is sent again is not stored a second time.
 func (s *State) Resent(ctx context.Context, m *history.Message) (*history.Message, error) {
 	if len(s.View) == 0 {
 		return nil, nil

@@ -32,7 +32,7 @@ const maxCondensed = 8 << 20
 // number; ok is false if there is nothing to shorten. An error is one of reading messages.
 func Condense(ctx context.Context, s *assembly.State, rules *Rules, by Condensation, evicted []history.Viewed) (edit history.Edit, ok bool, err error) {
 	n := len(s.View)
-	if n == 0 || pendingCalls(s.View) || viewBytes(s.View)+headBytes(s.Evicted) > maxCondensed {
+	if n == 0 || pendingCalls(s.View) || viewBytes(s.View)+headBytes(unsummarized(s.Evicted)) > maxCondensed {
 		return history.Edit{}, false, nil
 	}
 	h, err := historyOf(ctx, s)

@@ -133,11 +133,12 @@ func (n *Need) triggerShown(s *assembly.State) int {
 
 // covered returns the messages that a compaction removes, and with a summary those that left the history before without one.
 func covered(s *assembly.State, out *compaction.Outcome) []string {
-	if out.Summary == "" || len(s.Evicted) == 0 {
+	heads := unsummarized(s.Evicted)
+	if out.Summary == "" || len(heads) == 0 {
 		return out.Plan.Drop
 	}
-	ids := make([]string, 0, len(s.Evicted)+len(out.Plan.Drop))
-	for _, h := range s.Evicted {
+	ids := make([]string, 0, len(heads)+len(out.Plan.Drop))
+	for _, h := range heads {
 		ids = append(ids, h.ID)
 	}
 	return append(ids, out.Plan.Drop...)

@@ -97,20 +97,36 @@ func (j *job) measure(m llm.Model) assembly.Measure {
 	return assembly.Measure{Model: m, Calibrations: j.state.Calibrations, Drift: 1}
 }
 
-// historyOf reads the messages of the view, and those that were evicted from it without a summary.
+// historyOf reads the messages of the view, and those evicted without a summary that the next one covers.
 func historyOf(ctx context.Context, s *assembly.State) (compaction.History, error) {
 	h := outline(s)
 	var err error
 	if h.Messages, err = texts(ctx, s, s.View, h.Messages); err != nil {
 		return compaction.History{}, err
 	}
-	evicted, found := make([]history.Viewed, len(s.Evicted)), make([]compaction.Message, len(s.Evicted))
-	for i, head := range s.Evicted {
+	heads := unsummarized(s.Evicted)
+	evicted, found := make([]history.Viewed, len(heads)), make([]compaction.Message, len(heads))
+	for i, head := range heads {
 		evicted[i] = history.Viewed{Head: head}
 		found[i] = compaction.Message{ID: head.ID, Role: head.Role, Calls: head.HasCalls}
 	}
 	h.Evicted, err = texts(ctx, s, evicted, found)
 	return h, err
+}
+
+// maxUnsummarized limits the evicted messages that one compaction summarizes, in bytes of stored content: summaries that fail
+// for long let them pile up, and more of them than a model can be asked about would let every later summary fail too.
+const maxUnsummarized = maxCondensed / 8
+
+// unsummarized returns the evicted messages that the next summary covers: the oldest, at least one. The others follow.
+func unsummarized(evicted []history.Head) []history.Head {
+	sum := 0
+	for i := range evicted {
+		if sum += evicted[i].Bytes; sum > maxUnsummarized && i > 0 {
+			return evicted[:i]
+		}
+	}
+	return evicted
 }
 
 // texts reads what a plan and a summary see of messages, and adds it to found.

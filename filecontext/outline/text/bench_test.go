@@ -65,7 +65,7 @@ func BenchmarkOwnTree(b *testing.B) {
 // BenchmarkSelect chooses among this module's files with a budget of 20,000 tokens, as before each request.
 func BenchmarkSelect(b *testing.B) {
 	files, _ := ownTree(b)
-	full, _ := Select(20_000, count, files, nil)
+	full := Select(20_000, count, files, nil)
 	for b.Loop() {
 		Select(20_000, count, files, full)
 	}

@@ -6,27 +6,22 @@ import (
 )
 
 const (
-	// namesShare is the divisor of the budget that is kept free for the names of other files, always: otherwise the
-	// first file that does not fit would push out others to make room for its name.
-	namesShare = 8
-	// coreShare is the divisor of the room that belongs to the nearest files, whatever was shown before.
+	// coreShare is the divisor of the budget that belongs to the nearest files, whatever was shown before.
 	coreShare = 2
 	// maxMisses is the number of files in a row that are measured and do not fit; the search then ends.
 	maxMisses = 16
 )
 
-// Select chooses the files that are shown in full within a budget of tokens, and returns them and all others by path.
-// candidates are ordered by nearness, nearest first; shown are the paths of the previous choice.
+// Select chooses the files that are shown within a budget of tokens, and returns their paths, sorted. candidates are
+// ordered by nearness, nearest first; those without an outline are skipped. shown are the paths of the previous choice.
 //
-// The choice is sticky. Three groups fill seven eighths of the budget, each nearest first and skipping files that do not
-// fit: the nearest files that fit half of it, whether they were shown or not; then those that were shown; then the
-// others. So a file that was shown leaves only if it is no candidate any more, if the files have grown, or if other
-// files come among the nearest half. With its own result as shown, Select returns the same result. The rest of the
-// budget is for Names.
-func Select(budget int, count func(string) int, candidates []File, shown []string) (full, namesOnly []string) {
-	room := budget - budget/namesShare
-	s := selection{room: room, count: count, tokens: make(map[string]int), full: make(map[string]bool)}
-	s.takeCore(candidates, room/coreShare)
+// The choice is sticky. Three groups fill the budget, each nearest first and skipping files that do not fit: the nearest
+// files that fit half of it, whether they were shown or not; then those that were shown; then the others. So a file that
+// was shown leaves only if it is no candidate any more, if the files have grown, or if other files come among the nearest
+// half. With its own result as shown, Select returns the same result.
+func Select(budget int, count func(string) int, candidates []File, shown []string) []string {
+	s := selection{room: budget, count: count, tokens: make(map[string]int), full: make(map[string]bool)}
+	s.takeCore(candidates, budget/coreShare)
 	before := make(map[string]bool, len(shown))
 	for _, p := range shown {
 		before[p] = true
@@ -50,13 +45,7 @@ func Select(budget int, count func(string) int, candidates []File, shown []strin
 			misses++
 		}
 	}
-	others := make(map[string]bool)
-	for _, f := range candidates {
-		if !s.full[f.Path] {
-			others[f.Path] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(s.full)), slices.Sorted(maps.Keys(others))
+	return slices.Sorted(maps.Keys(s.full))
 }
 
 // A selection is the choice so far.

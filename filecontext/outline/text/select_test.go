@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -61,17 +60,12 @@ func TestSelectionKeepsItsBudgetAndItsResult(t *testing.T) {
 		var shown []string
 		for range 20 {
 			budget := 500 + s.IntN(8)*2_000
-			full, others := Select(budget, bytes, s.files, shown)
-			_, size := blocks(s.files, full)
-			names := Names(others, budget-size, bytes)
-			if size+len(names) > budget {
-				t.Fatalf("seed %d: %d bytes of blocks and %d of names, budget %d", seed, size, len(names), budget)
+			full := Select(budget, bytes, s.files, shown)
+			if _, size := blocks(s.files, full); size > budget {
+				t.Fatalf("seed %d: %d bytes of blocks, budget %d", seed, size, budget)
 			}
-			if all := slices.Sorted(slices.Values(append(slices.Clone(full), others...))); !slices.Equal(all, sortedPaths(s.files)) {
-				t.Fatalf("seed %d: %d of %d files are in full or by name", seed, len(all), len(s.files))
-			}
-			again, _ := Select(budget, bytes, s.files, shown)
-			kept, _ := Select(budget, bytes, s.files, full)
+			again := Select(budget, bytes, s.files, shown)
+			kept := Select(budget, bytes, s.files, full)
 			if !slices.Equal(full, again) || !slices.Equal(full, kept) {
 				t.Fatalf("seed %d: the choice changes from %q to %q and %q", seed, full, again, kept)
 			}
@@ -97,12 +91,12 @@ func TestSelectionIsSticky(t *testing.T) {
 		for range 60 {
 			s.add()
 		}
-		full, _ := Select(budget, bytes, s.files, nil)
+		full := Select(budget, bytes, s.files, nil)
 
 		// A file is added behind the others: all that was shown stays, with the same bytes.
 		far := class("zz/far.ts", 3)
 		more := append(slices.Clone(s.files), far)
-		got, _ := Select(budget, bytes, more, full)
+		got := Select(budget, bytes, more, full)
 		if without := slices.DeleteFunc(slices.Clone(got), func(p string) bool { return p == far.Path }); !slices.Equal(without, full) {
 			t.Fatalf("seed %d: a new file changes %q to %q", seed, full, got)
 		}
@@ -114,7 +108,7 @@ func TestSelectionIsSticky(t *testing.T) {
 		}
 		edited := slices.Clone(s.files)
 		edited[i] = class(edited[i].Path, 29)
-		got, _ = Select(budget, bytes, edited, full)
+		got = Select(budget, bytes, edited, full)
 		if without := slices.DeleteFunc(slices.Clone(got), func(p string) bool { return p == edited[i].Path }); !slices.Equal(without, full) {
 			t.Fatalf("seed %d: an edit of a file that is not shown changes %q to %q", seed, full, got)
 		}
@@ -123,7 +117,7 @@ func TestSelectionIsSticky(t *testing.T) {
 		i = slices.IndexFunc(s.files, func(f File) bool { return f.Path == full[0] })
 		edited = slices.Clone(s.files)
 		edited[i] = class(edited[i].Path, 0)
-		got, _ = Select(budget, bytes, edited, full)
+		got = Select(budget, bytes, edited, full)
 		for _, p := range full {
 			if !slices.Contains(got, p) {
 				t.Fatalf("seed %d: %s leaves because %s is smaller", seed, p, full[0])
@@ -149,14 +143,14 @@ func TestSelectionFollowsTheContext(t *testing.T) {
 		files = append(files, class(fmt.Sprintf("f%02d.ts", i), 4))
 	}
 	size := len(Block(files[0], Aliases{}))
-	budget := 11 * size // room for 9
-	first, _ := Select(budget, bytes, files, nil)
+	budget := 9*size + size/2
+	first := Select(budget, bytes, files, nil)
 	if !slices.Equal(first, sortedPaths(files[:9])) {
 		t.Fatalf("the first choice is %q", first)
 	}
 	// Others are nearest now: they come into their half of the room, the nearest of the old ones stay.
 	slices.Reverse(files)
-	got, _ := Select(budget, bytes, files, first)
+	got := Select(budget, bytes, files, first)
 	if want := []string{"f04.ts", "f05.ts", "f06.ts", "f07.ts", "f08.ts", "f36.ts", "f37.ts", "f38.ts", "f39.ts"}; !slices.Equal(got, want) {
 		t.Errorf("after the context has changed, the choice is %q, want %q", got, want)
 	}
@@ -168,48 +162,13 @@ func TestSelectionMeasuresFewFiles(t *testing.T) {
 		files = append(files, class(fmt.Sprintf("f%05d.ts", i), 4))
 	}
 	measured := 0
-	full, others := Select(5_000, func(s string) int { measured++; return len(s) }, files, nil)
-	if measured > len(full)+2*maxMisses || len(full) == 0 || len(full)+len(others) != len(files) {
-		t.Errorf("%d files measured to choose %d and %d", measured, len(full), len(others))
+	full := Select(5_000, func(s string) int { measured++; return len(s) }, files, nil)
+	if measured > len(full)+2*maxMisses || len(full) == 0 {
+		t.Errorf("%d files measured to choose %d", measured, len(full))
 	}
 	for _, budget := range []int{0, -1, -1 << 60, 1} {
-		if full, _ := Select(budget, bytes, files, sortedPaths(files)); len(full) > 0 {
+		if full := Select(budget, bytes, files, sortedPaths(files)); len(full) > 0 {
 			t.Errorf("budget %d: %d files", budget, len(full))
 		}
-	}
-}
-
-func TestNames(t *testing.T) {
-	few := []string{"README", "a b.txt", "session/attach.go", "session/turn.go", "web/@1/x"}
-	var many []string
-	for i := range 30 {
-		many = append(many, fmt.Sprintf("src/deep/f%02d.go", i))
-	}
-	for i := range 3 {
-		many = append(many, fmt.Sprintf("src/g%d/only.go", i))
-	}
-	const heading = "Other files, by name only:\n"
-	tests := []struct {
-		paths []string
-		room  int
-		want  string
-	}{
-		{nil, 100, ""},
-		{few, 200, heading + " ./ README \"a b.txt\"\n session/ attach.go turn.go\n web/@1/ x\n"},
-		{many, 220, heading + " src/deep/ f00.go f01.go f02.go f03.go f04.go f05.go f06.go f07.go f08.go f09.go f10.go f11.go (+18)\n src/g0/ only.go\n src/g1/ only.go\n src/g2/ only.go\n"},
-		{many, 110, heading + " src/deep/ 30 files\n src/g0/ 1 file\n src/g1/ 1 file\n src/g2/ 1 file\n"},
-		{many, 45, heading + " src/ 33 files\n"},
-		{many, 30, "33 other files by name only.\n"},
-		{many[:1], 28, "1 other file by name only.\n"},
-		{many, 28, ""},
-		{many, -5, ""},
-	}
-	for _, test := range tests {
-		if got := Names(test.paths, test.room, bytes); got != test.want {
-			t.Errorf("%d paths in %d bytes:\n%q, want\n%q", len(test.paths), test.room, got, test.want)
-		}
-	}
-	if got := Names([]string{strings.Repeat("x", 10_000)}, 30_000, bytes); got != heading+" ./ 1 file\n" {
-		t.Errorf("a very long name: %.60q", got)
 	}
 }

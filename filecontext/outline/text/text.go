@@ -1,5 +1,5 @@
 // Package text renders outlines for a model: for each file a block with its path, its imports, and its definitions with
-// their lines. It also decides which files are rendered within a budget, and lists the others by name.
+// their lines. It also decides which files are rendered within a budget.
 //
 // All functions are pure: equal arguments give equal bytes, and the block of a file depends on no other file. Every line
 // of a block but its first starts with a space, and no text from a file can start a line or contain a control character.

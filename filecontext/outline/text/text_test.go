@@ -142,7 +142,6 @@ func TestHostileTextsStayInTheirLine(t *testing.T) {
 			}
 			seen[heading] = h
 		}
-		check(Names([]string{h, h + "/" + h}, 100_000, bytes), 3)
 	}
 	if got := Block(File{"@1/x", nil}, a); got != "\"@1/x\"\n" {
 		t.Errorf("a path like an alias is %q", got)

@@ -31,6 +31,7 @@ const (
 	ReasonEncoding   Reason = "encoding"       // text, but for the most part neither UTF-8 nor UTF-16 with a byte order mark
 	ReasonRange      Reason = "range"          // the file does not have the lines
 	ReasonFull       Reason = "no_room"        // the session has the maximum number of files or bytes
+	ReasonNoOutline  Reason = "no_outline"     // in no language that has outlines
 )
 
 // explanations describe the problem and, if possible, the remedy.
@@ -52,6 +53,7 @@ var explanations = map[Reason]string{
 	ReasonEncoding:   "is not UTF-8; convert it first",
 	ReasonRange:      "does not have these lines",
 	ReasonFull:       "does not fit; remove files from the session first",
+	ReasonNoOutline:  "is in no language that has outlines; add it in full",
 }
 
 // Explain returns a description of r to follow the path in a sentence.

@@ -33,6 +33,7 @@ type backend struct {
 	monitors *monitors
 	clients  *connections
 	pool     *compaction.Pool
+	indexes  *indexes    // nil: outlines are turned off
 	budget   *rpc.Budget // of frames not yet dispatched, on all connections
 	newID    func(prefix string) string
 	started  time.Time
@@ -69,9 +70,10 @@ func newBackend(store *historystore.Store, opt Options) (*backend, error) {
 		}
 	}
 	b.pool = compaction.NewPool(compaction.PoolOptions{Workers: opt.CompactionWorkers, Observe: opt.Metrics.compaction})
+	b.indexes = newIndexes(store, &opt)
 	b.sessions = newRegistry(&session.Deps{
 		Settings: opt.Sessions, Store: store, Models: opt.Models, Workspaces: opt.Workspaces, Host: sessionHost{b}, Meter: opt.Metrics, Log: opt.Log,
-		Now: opt.Host.Now, NewID: b.newID, Pool: b.pool, Calibrations: assembly.NewCalibrations(stored), Mirrors: assembly.NewMirrors(),
+		Now: opt.Host.Now, NewID: b.newID, Pool: b.pool, Outlines: b.indexes.services(), Calibrations: assembly.NewCalibrations(stored), Mirrors: assembly.NewMirrors(),
 	}, opt.Memory)
 	return b, nil
 }

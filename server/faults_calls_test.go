@@ -38,9 +38,9 @@ func resulting(ids ...string) map[string]any {
 
 var lookTool = map[string]any{"tools": []any{map[string]any{"name": "look", "inputSchema": map[string]any{"type": "object"}}}}
 
-// outline returns an assembled conversation, a letter for each block: s, u, a and t for texts, C and R for calls and results
+// blockLetters returns an assembled conversation, a letter for each block: s, u, a and t for texts, C and R for calls and results
 // with their ids, and R?id for a result that says that there is none.
-func outline(a assembly.Assembled) string {
+func blockLetters(a assembly.Assembled) string {
 	var parts []string
 	for _, m := range a.Messages {
 		for i := range m.Content {
@@ -75,7 +75,7 @@ func TestF21CallsWithoutResults(t *testing.T) {
 	expect := func(step, want string) {
 		t.Helper()
 		for range 2 {
-			if got := outline(call[assembly.Assembled](ts, e, "_strata/context/assemble", sid, lookTool)); got != want {
+			if got := blockLetters(call[assembly.Assembled](ts, e, "_strata/context/assemble", sid, lookTool)); got != want {
 				t.Errorf("%s: assembled %q, want %q", step, got, want)
 			}
 			ts.close()
@@ -283,10 +283,10 @@ func TestF21StrictProvidersAcceptEveryHistory(t *testing.T) {
 					continue // no provider takes it, whatever the frontend does
 				}
 				if refused := frontend.anthropic(a); refused != "" {
-					t.Fatalf("step %d: %s\n%s", step, refused, outline(a))
+					t.Fatalf("step %d: %s\n%s", step, refused, blockLetters(a))
 				}
 				if refused := frontend.openAI(a); refused != "" {
-					t.Fatalf("step %d: %s\n%s", step, refused, outline(a))
+					t.Fatalf("step %d: %s\n%s", step, refused, blockLetters(a))
 				}
 				if step%8 == 0 {
 					mustPrompt(t, e, sid, fmt.Sprint("prompt ", step))

@@ -4,31 +4,52 @@ import (
 	"strata/server/wire"
 	"strata/session"
 	"strata/session/documents"
+	"strata/session/outlines"
 	"strata/session/workspace"
 )
 
 func addFile(s *session.Session, params wire.AddFileParams, reply func(workspace.FileInfo, error)) {
-	s.AddFile(params.Request(), reply)
+	s.Workspace().AddFile(params.Request(), reply)
 }
 
 func removeFile(s *session.Session, params wire.FileParams, reply func(bool, error)) {
-	s.RemoveFile(params.Path, reply)
+	s.Workspace().RemoveFile(params.Path, reply)
 }
 
 func fileContent(s *session.Session, params wire.FileParams, reply func(workspace.FileText, error)) {
-	s.FileContent(params.Path, reply)
+	s.Workspace().FileContent(params.Path, reply)
 }
 
 func filesChanged(s *session.Session, params wire.FilesChangedParams, reply func([]string, error)) {
-	s.FilesChanged(params.Paths, reply)
+	s.Workspace().FilesChanged(params.Paths, reply)
 }
 
 func checkEdit(s *session.Session, params wire.CheckEditParams, reply func(struct{}, error)) {
-	s.CheckEdit(params.Path, params.BaseHash, reply)
+	s.Workspace().CheckEdit(params.Path, params.BaseHash, reply)
 }
 
 func findPaths(s *session.Session, params wire.FindParams, reply func([]workspace.FoundPath, error)) {
-	s.FindPaths(params.Query, params.Limit, reply)
+	s.Workspace().FindPaths(params.Query, params.Limit, reply)
+}
+
+func clearFiles(s *session.Session, _ wire.SessionParams, reply func(int, error)) {
+	s.Workspace().ClearFiles(reply)
+}
+
+func listFiles(s *session.Session, params wire.ListFilesParams, reply func([]workspace.FileInfo, error)) {
+	if params.Outlines {
+		s.Workspace().KnownFiles(reply)
+		return
+	}
+	s.Workspace().Files(reply)
+}
+
+func outlineOf(s *session.Session, params wire.FileParams, reply func(workspace.OutlineInfo, error)) {
+	s.Workspace().Outline(params.Path, reply)
+}
+
+func searchOutlines(s *session.Session, params wire.FindParams, reply func(outlines.Found, error)) {
+	s.Workspace().SearchOutlines(params.Query, params.Limit, reply)
 }
 
 func setDocument(s *session.Session, params wire.DocumentParams, reply func(documents.Info, error)) {

@@ -57,7 +57,8 @@ type Options struct {
 	CompactionWorkers int // maximum concurrent compactions; default: 2
 
 	Sessions session.Settings
-	Debug    bool // serve the debug methods
+	Outlines *Outlines // nil: no workspace is indexed
+	Debug    bool      // serve the debug methods
 
 	Models     Models
 	Workspaces choices.Workspaces // default: no folder has rules of its own

@@ -116,6 +116,7 @@ func (s *Server) shutdown(web *http.Server, drop func()) {
 	}
 	s.sessions.shutdown()
 	s.pool.Close()
+	s.indexes.close()
 	s.clients.farewell()
 	drop()
 	s.clients.wait()
@@ -133,6 +134,7 @@ func (s *Server) keepHouse(ctx context.Context) {
 		if now.Sub(lastPurge) >= time.Hour {
 			lastPurge = now
 			s.purge(ctx, now.Add(-s.Retention))
+			s.indexes.purge(ctx)
 		}
 		if s.ExitIdle > 0 && s.clients.idleFor(now) >= s.ExitIdle && s.sessions.count() == 0 {
 			s.stop()

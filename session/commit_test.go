@@ -182,7 +182,7 @@ func TestR11LostAnswersOfEveryKind(t *testing.T) {
 	check("document", err)
 	text := "unsaved\n"
 	_, err = answerOf(func(reply func(workspace.FileInfo, error)) {
-		a.AddFile(workspace.FileRequest{Path: "a.go", Content: &text}, reply)
+		a.Workspace().AddFile(workspace.FileRequest{Path: "a.go", Content: &text}, reply)
 	})
 	check("file", err)
 	_, err = answerOf(func(reply func(Info, error)) { a.Rename("named", reply) })

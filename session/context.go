@@ -143,7 +143,7 @@ func (m *ContextManager) State(c *choices.Choices) assembly.State {
 		Counter: tokens.For(c.Model.Encoding),
 		View:    m.log.View(), Summary: m.log.Summary(), Omitted: m.log.Omitted(), Evicted: m.log.Shed(), Truncated: m.log.Documents(),
 		First: first, Exchanges: m.log.Exchanges(), HistoryTokens: m.log.Tokens(), Beside: m.beside(&measure),
-		Files: m.workspace.List(), Roots: m.workspace.Roots(), RulesFile: m.deps.RulesFile,
+		Files: m.workspace.List(), Roots: m.workspace.Roots(), Outlines: m.workspace.Outlines(), RulesFile: m.deps.RulesFile,
 		Documents: documents.Shown(m.documents, &p, c.Phase), AllDocuments: m.documents,
 		System: c.SystemPrompt(), Profile: &p, Phase: phase, Thought: c.Thought(),
 	}

@@ -12,6 +12,7 @@ import (
 	"strata/session/assembly"
 	"strata/session/choices"
 	"strata/session/compacting"
+	"strata/session/outlines"
 )
 
 // Store is what a session needs of the database. Every method may block and returns when ctx ends.
@@ -89,6 +90,7 @@ type Deps struct {
 	Now   func() time.Time
 	NewID func(prefix string) string // prefix + ULID
 
+	Outlines     *outlines.Services // nil: none
 	Pool         *compaction.Pool
 	Calibrations *assembly.Calibrations
 	Mirrors      *assembly.Mirrors

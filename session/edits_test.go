@@ -201,7 +201,7 @@ func TestFoldersThatAreSet(t *testing.T) {
 	add := func() error {
 		_, err := answerOf(func(reply func(workspace.FileInfo, error)) {
 			text := "unsaved"
-			a.AddFile(workspace.FileRequest{Path: further + "/a", Content: &text}, reply)
+			a.Workspace().AddFile(workspace.FileRequest{Path: further + "/a", Content: &text}, reply)
 		})
 		return err
 	}

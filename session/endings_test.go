@@ -43,7 +43,7 @@ func TestWhatIsStoredWithTheResultOfATurn(t *testing.T) {
 	a.Session = loneOf(t, l, a.provider, describingHost{})
 	text := "unsaved\n"
 	if _, err := answerOf(func(reply func(workspace.FileInfo, error)) {
-		a.AddFile(workspace.FileRequest{Path: "a.go", Content: &text}, reply)
+		a.Workspace().AddFile(workspace.FileRequest{Path: "a.go", Content: &text}, reply)
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func TestUnsavedTextsOfASessionThatEnds(t *testing.T) {
 		a := act(t)
 		text := "unsaved\n"
 		if _, err := answerOf(func(reply func(workspace.FileInfo, error)) {
-			a.AddFile(workspace.FileRequest{Path: "a.go", Content: &text}, reply)
+			a.Workspace().AddFile(workspace.FileRequest{Path: "a.go", Content: &text}, reply)
 		}); err != nil {
 			t.Fatal(err)
 		}

@@ -22,6 +22,7 @@ import (
 	"strata/session/events"
 	"strata/session/fit"
 	"strata/session/mailbox"
+	"strata/session/outlines"
 	"strata/session/profile"
 	"strata/session/workspace"
 	"strata/tokens"
@@ -132,7 +133,7 @@ func (m *managed) load(deps *Deps) {
 	if err := files.Restore(loaded.Files); err != nil {
 		m.t.Fatal(err)
 	}
-	files.Use(workspace.OpenFolders(context.Background(), m.folder, nil, deps.Files, allowed))
+	files.Use(workspace.OpenFolders(context.Background(), m.folder, nil, deps.Files, allowed), nil)
 	var err error
 	if m.ContextManager, err = newContextManager(deps, &deps.Rules, loaded, files); err != nil {
 		m.t.Fatal(err)
@@ -145,6 +146,7 @@ type quietHost struct{}
 func (quietHost) Store(string, history.Change, func()) mailbox.Work { return nil }
 func (quietHost) Counter() *tokens.Counter                          { return tokens.For("") }
 func (quietHost) Used()                                             {}
+func (quietHost) Outlined() []outlines.Shown                        { return nil }
 
 func (quietHost) SentCopies() func(context.Context, string) ([]fit.Copy, error) { return nil }
 

@@ -45,7 +45,9 @@ func TestP05MovesAreToldWhenARequestIsSent(t *testing.T) {
 		}
 	}
 	write("package a\n")
-	if _, err := answerOf(func(reply func(workspace.FileInfo, error)) { a.AddFile(workspace.FileRequest{Path: "a.go"}, reply) }); err != nil {
+	if _, err := answerOf(func(reply func(workspace.FileInfo, error)) {
+		a.Workspace().AddFile(workspace.FileRequest{Path: "a.go"}, reply)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := answerOf(func(reply func(documents.Info, error)) {

@@ -103,7 +103,10 @@ func (o *options) SetFolders(cwd string, roots []string, reply func(Info, error)
 
 // useFolders makes opened folders those of the session.
 func (c *core) useFolders(opened workspace.Folders) {
-	c.workspace.Use(opened)
+	c.workspace.Use(opened, c.deps.Outlines)
+	if c.choices.Profile.Budget.ShowsWorkspace() {
+		c.workspace.Outlines().Open()
+	}
 	c.choices.FolderNotice = ""
 	if c.workspace.Roots() == nil {
 		c.choices.FolderNotice = "Cannot open the session folder " + clip.Name(c.choices.Record.CWD) + "; files are unavailable. If the folder has moved, open the session with the new one."

@@ -18,6 +18,7 @@ import (
 	"strata/session/events"
 	"strata/session/fit"
 	"strata/session/mailbox"
+	"strata/session/outlines"
 	"strata/session/saving"
 	"strata/session/workspace"
 	"strata/tokens"
@@ -129,6 +130,8 @@ func (h workspaceHost) Store(what string, change history.Change, then func()) ma
 func (h workspaceHost) Counter() *tokens.Counter { return h.counter() }
 
 func (h workspaceHost) Used() { h.used() }
+
+func (h workspaceHost) Outlined() []outlines.Shown { return h.context.layout.Outlined() }
 
 func (h workspaceHost) SentCopies() func(ctx context.Context, path string) ([]fit.Copy, error) {
 	return h.state().SentCopies
@@ -244,38 +247,5 @@ func (s *Session) Compaction(reply func(compacting.Status, error)) {
 	mailbox.Ask(s.mailbox, reply, func() { reply(s.compacting.Status(), nil) })
 }
 
-// AddFile adds a file to the context. The next request contains it.
-func (s *Session) AddFile(req workspace.FileRequest, reply func(workspace.FileInfo, error)) {
-	s.workspace.AddFile(req, reply)
-}
-
-// RemoveFile removes a file from the context and tells whether it was there.
-func (s *Session) RemoveFile(path string, reply func(bool, error)) {
-	s.workspace.RemoveFile(path, reply)
-}
-
-// ClearFiles removes all files from the context and tells how many there were.
-func (s *Session) ClearFiles(reply func(int, error)) { s.workspace.ClearFiles(reply) }
-
-// Files lists the files of the context by path.
-func (s *Session) Files(reply func([]workspace.FileInfo, error)) { s.workspace.Files(reply) }
-
-// FileContent returns a file of the context as a request would contain it now.
-func (s *Session) FileContent(path string, reply func(workspace.FileText, error)) {
-	s.workspace.FileContent(path, reply)
-}
-
-// FilesChanged notes that the client wrote files, and tells which of them have another content than before.
-func (s *Session) FilesChanged(paths []string, reply func(changed []string, err error)) {
-	s.workspace.FilesChanged(paths, reply)
-}
-
-// CheckEdit tells whether a file may be patched.
-func (s *Session) CheckEdit(path, base string, reply func(struct{}, error)) {
-	s.workspace.CheckEdit(path, base, reply)
-}
-
-// FindPaths searches the paths of the session's folders but for those that git ignores.
-func (s *Session) FindPaths(query string, limit int, reply func([]workspace.FoundPath, error)) {
-	s.workspace.FindPaths(query, limit, reply)
-}
+// Workspace returns the session's files and folders.
+func (s *Session) Workspace() *workspace.Workspace { return s.workspace }

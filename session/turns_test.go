@@ -211,7 +211,7 @@ func TestChangesThatWaitForATurn(t *testing.T) {
 	}
 	c.end("done")
 	<-result
-	if _, err := answerOf(a.ClearFiles); err != nil { // follows the changes that waited
+	if _, err := answerOf(a.Workspace().ClearFiles); err != nil { // follows the changes that waited
 		t.Fatal(err)
 	}
 	if info := a.told(); info.InView != 0 || info.Messages != 4 {

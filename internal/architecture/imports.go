@@ -10,8 +10,8 @@ import (
 // import. The order is that of the architecture: packages may only import those below them.
 var imports = map[string][]string{
 	"server": {"server/access", "server/wire", "server/transfer", "rpc",
-		"session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "compaction", "historystore", "history", "web"},
-	"session": {"session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/fit",
+		"session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/outlines", "session/profile", "session/workspace", "compaction", "filecontext", "filecontext/index", "filecontext/outline", "historystore", "history", "web"},
+	"session": {"session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/outlines", "session/fit",
 		"session/content", "session/events", "session/mailbox", "session/profile", "session/saving", "filecontext", "stability", "compaction", "tokens", "llm", "history"},
 	"compaction":   {"tokens", "history"},
 	"filecontext":  {"filecontext/outline", "tokens"},
@@ -33,11 +33,12 @@ var imports = map[string][]string{
 	"server/wire":     {"rpc", "session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "compaction", "llm", "historystore", "history"},
 
 	"session/compacting": {"session/assembly", "session/loop", "session/fit", "session/content", "session/events", "session/mailbox", "session/profile", "compaction", "llm", "history"},
-	"session/assembly":   {"session/loop", "session/documents", "session/fit", "session/content", "session/profile", "filecontext", "stability", "tokens", "llm", "history"},
+	"session/assembly":   {"session/loop", "session/documents", "session/outlines", "session/fit", "session/content", "session/profile", "filecontext", "stability", "tokens", "llm", "history"},
 	"session/choices":    {"session/assembly", "session/mailbox", "session/profile", "compaction", "stability", "llm", "history"},
 	"session/loop":       {"session/fit", "session/content", "session/profile", "stability", "tokens", "history"},
 	"session/documents":  {"session/fit", "session/profile", "filecontext", "tokens", "history"},
-	"session/workspace":  {"session/fit", "session/events", "session/mailbox", "filecontext", "tokens", "history"},
+	"session/workspace":  {"session/outlines", "session/fit", "session/events", "session/mailbox", "filecontext", "filecontext/outline", "tokens", "history"},
+	"session/outlines":   {"session/fit", "session/events", "session/mailbox", "filecontext", "filecontext/index", "filecontext/outline", "filecontext/outline/graph", "filecontext/outline/text", "stability", "tokens"},
 	"session/fit":        {"session/content", "session/profile", "filecontext", "stability", "tokens", "history"},
 	"session/content":    {"llm", "tokens", "history"},
 	"session/events":     {"history"},

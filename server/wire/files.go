@@ -36,6 +36,12 @@ func (p *AddFileParams) Request() workspace.FileRequest {
 	}
 }
 
+// ListFilesParams are the parameters of _strata/files/list.
+type ListFilesParams struct {
+	SessionParams
+	Outlines bool `json:"outlines"` // also files of which the newest request had an outline only
+}
+
 // FilesChangedParams are the parameters of _strata/files/changed.
 type FilesChangedParams struct {
 	SessionParams
@@ -48,7 +54,7 @@ type CheckEditParams struct {
 	BaseHash string `json:"baseHash"`
 }
 
-// FindParams are the parameters of _strata/workspace/find.
+// FindParams are the parameters of _strata/workspace/find and _strata/outline/search.
 type FindParams struct {
 	SessionParams
 	Query string `json:"query"`

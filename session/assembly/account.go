@@ -7,6 +7,7 @@ import (
 
 	"strata/history"
 	"strata/session/fit"
+	"strata/session/outlines"
 	"strata/stability"
 )
 
@@ -51,6 +52,8 @@ type Breakdown struct {
 	Layout     string         `json:"layout"`
 	Cut        string         `json:"cut,omitempty"` // why the next request does not only continue the last one
 	Dead       int            `json:"dead"`          // tokens that are unused and leave with the next rebuild
+
+	Index *outlines.Standing `json:"index,omitempty"` // of the workspace; missing without one
 }
 
 // Category is the share of one kind of content.
@@ -135,7 +138,7 @@ func (s *State) Breakdown(b *Built, totals history.Totals, last *history.Call) B
 	d := Breakdown{
 		Model: s.Model.Name, Used: b.Counted, Size: s.Model.Window, Overhead: b.Categories[fit.CategoryOverhead],
 		Categories: categoriesOf(b), Shares: s.shares(b), Tiers: tiersOf(b.Plan), Changes: TierChanges(b.Plan), Cache: cacheFigures(last), Totals: totals,
-		Omitted: b.Omitted, Layout: cmp.Or(s.Layout.options.Layout, stability.LayoutLog), Cut: string(b.Plan.Cut), Dead: b.Plan.Dead,
+		Omitted: b.Omitted, Layout: cmp.Or(s.Layout.options.Layout, stability.LayoutLog), Cut: string(b.Plan.Cut), Dead: b.Plan.Dead, Index: b.Index,
 	}
 	if d.Omitted == nil {
 		d.Omitted = []fit.Omitted{}

@@ -20,6 +20,7 @@ import (
 	"strata/session/content"
 	"strata/session/fit"
 	"strata/session/loop"
+	"strata/session/outlines"
 	"strata/session/profile"
 	"strata/stability"
 	"strata/tokens"
@@ -84,6 +85,7 @@ type State struct {
 
 	Files     []filecontext.Entry
 	Roots     *filecontext.Roots // nil: the session has no folder
+	Outlines  *outlines.Source   // nil: none
 	RulesFile bool               // AGENTS.md is read
 
 	Documents    []history.Document // that the phase shows
@@ -110,6 +112,9 @@ type Built struct {
 	Files      []filecontext.Entry
 	Refreshed  []filecontext.Change // that were found on the disk
 	Sent       []SentFile
+	Index      *outlines.Standing // of the workspace; nil if there is none
+
+	prefixes []string // that outlines abbreviate
 
 	cache string            // name of the cache
 	told  map[string]string // availability of files, as the notes tell it

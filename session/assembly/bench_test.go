@@ -92,7 +92,7 @@ func BenchmarkBuild(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		p, err := state.layOut(b.Context(), fitted.Items, nil)
+		p, err := state.layOut(b.Context(), fitted.Items, nil, nil)
 		if err != nil {
 			b.Fatal(err)
 		}

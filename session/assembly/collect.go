@@ -14,6 +14,7 @@ import (
 	"strata/session/documents"
 	"strata/session/fit"
 	"strata/session/loop"
+	"strata/session/outlines"
 	"strata/stability"
 	"strata/tokens"
 )
@@ -26,13 +27,16 @@ type collected struct {
 	refreshed []filecontext.Change
 	omitted   []fit.Omitted // already, for whatever reason
 	absent    []fit.Absent
+	clusters  [][]string         // keys of the outlines of files that reference each other
+	prefixes  []string           // that the outlines abbreviate
+	index     *outlines.Standing // nil if there is none
 }
 
 // omit notes what the request omits.
 func (c *collected) omit(omitted ...fit.Omitted) { c.omitted = append(c.omitted, omitted...) }
 
-// collect returns everything that a request should contain: tools, system prompt, documents, files, earlier units of work,
-// notes and the conversation, or the view of a loop instead.
+// collect returns everything that a request should contain: tools, system prompt, documents, outlines, files, earlier units
+// of work, notes and the conversation, or the view of a loop instead.
 func (s *State) collect(ctx context.Context, tools []llm.Tool) (collected, error) {
 	var c collected
 	var items []fit.Item
@@ -60,6 +64,11 @@ func (s *State) collect(ctx context.Context, tools []llm.Tool) (collected, error
 		}
 	}
 	talk := fit.Conversation(s.View)
+	outlined, err := s.outlineItems(ctx, &c, fit.Size(items)+fit.Size(talk)+fit.Size(s.summaryItems()))
+	if err != nil {
+		return collected{}, err
+	}
+	items = append(items, outlined...)
 	items = append(items, s.unitItems(&c, fit.Size(items)+fit.Size(talk)+fit.Size(s.summaryItems()))...)
 	notes, told := s.notes(items, talk, c.files, nil)
 	c.told = told
@@ -233,6 +242,39 @@ func (s *State) refresh(ctx context.Context, c *collected) error {
 		c.files = append(c.files, e)
 	}
 	return nil
+}
+
+// outlineItems returns the tree of the workspace and the outlines of files that are not shown whole. others are the tokens
+// of the other items: outlines that were not shown before come only if there is room for them below the goal of an
+// eviction, so that those that were evicted do not come back with the next request.
+func (s *State) outlineItems(ctx context.Context, c *collected, others int) ([]fit.Item, error) {
+	if s.Outlines == nil {
+		return nil, nil
+	}
+	b, kept := &s.Profile.Budget, s.Kept()
+	if len(s.Layout.entries()) == 0 {
+		kept = s.Capacity(s.Room())
+	}
+	share := s.Capacity(s.Model.Window) * b.OutlineShare / 100
+	if b.OutlineTokens > 0 {
+		share = min(share, b.OutlineTokens)
+	}
+	choice, err := s.Outlines.Choose(ctx, outlines.Request{
+		Files: c.files, Shown: s.Layout.Outlined(), Prefixes: s.Layout.prefixes(), Share: share, Room: kept - others,
+		Tree: b.StructureTokens, Counter: s.Counter,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("outlines: %w", err)
+	}
+	c.clusters, c.prefixes, c.index = choice.Clusters, choice.Prefixes, choice.Standing
+	if choice.Tree == "" || documents.Find(s.AllDocuments, fit.DocumentStructure) >= 0 {
+		return choice.Items, nil
+	}
+	tree, shown := s.shownDocument(c, history.Document{Name: fit.DocumentStructure, Text: choice.Tree, Priority: fit.PriorityOutline})
+	if !shown {
+		return choice.Items, nil
+	}
+	return append([]fit.Item{tree}, choice.Items...), nil
 }
 
 // unitShare is the part of the remaining room that earlier units may have: a half.

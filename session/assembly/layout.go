@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"strata/history"
 	"strata/session/fit"
+	"strata/session/outlines"
 	"strata/stability"
 )
 
@@ -20,6 +23,8 @@ type Layout struct {
 	tracker *stability.Tracker
 	told    map[string]string // availability by path, as the notes of the newest answered request told it
 	cache   string            // name of the cache of that request
+
+	abbreviated []string // prefixes in the outlines of that request
 }
 
 // storedLayout is the stored form of a layout.
@@ -27,6 +32,8 @@ type storedLayout struct {
 	Tracker json.RawMessage   `json:"tracker"`
 	Told    map[string]string `json:"told,omitempty"`
 	Cache   string            `json:"cache,omitempty"`
+
+	Abbreviated []string `json:"abbreviated,omitempty"` // prefixes in outlines
 }
 
 // NewLayout restores a stored layout. A layout that cannot be used is forgotten, which costs only a cache; the error says
@@ -51,7 +58,7 @@ func NewLayout(options stability.Options, stored []byte, mirror func(cache strin
 		}
 		return l, err
 	}
-	l.tracker, l.cache = tracker, s.Cache
+	l.tracker, l.cache, l.abbreviated = tracker, s.Cache, s.Abbreviated
 	if s.Told != nil {
 		l.told = s.Told
 	}
@@ -86,12 +93,12 @@ func (l *Layout) Answered(b *Built) (layout []byte, keep []string, blobs []histo
 	if err := l.tracker.Commit(b.Plan); err != nil {
 		return nil, nil, nil, err
 	}
-	l.told, l.cache = b.told, b.cache
+	l.told, l.cache, l.abbreviated = b.told, b.cache, b.prefixes
 	tracker, err := l.tracker.State(b.Mirror)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if layout, err = json.Marshal(storedLayout{Tracker: tracker, Told: b.told, Cache: b.cache}); err != nil {
+	if layout, err = json.Marshal(storedLayout{Tracker: tracker, Told: b.told, Cache: b.cache, Abbreviated: b.prefixes}); err != nil {
 		return nil, nil, nil, err
 	}
 	for _, blob := range b.blobs {
@@ -113,6 +120,25 @@ func (l *Layout) Beside() int {
 		}
 	}
 	return sum
+}
+
+// Outlined returns the outlines of the newest answered request, by path.
+func (l *Layout) Outlined() []outlines.Shown {
+	var all []outlines.Shown
+	for _, e := range l.entries() {
+		if path, is := strings.CutPrefix(e.Key, fit.OutlinePrefix); is && e.Kind == stability.Outline && !e.Dead {
+			all = append(all, outlines.Shown{Path: path, Tokens: e.Tokens})
+		}
+	}
+	slices.SortFunc(all, func(a, b outlines.Shown) int { return strings.Compare(a.Path, b.Path) })
+	return all
+}
+
+// prefixes returns those that the outlines of that request abbreviate; the slice must not be changed.
+func (l *Layout) prefixes() []string {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.abbreviated
 }
 
 // lastTold returns the availability of files as the notes told it; the map must not be changed.

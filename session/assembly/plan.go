@@ -21,7 +21,7 @@ type planned struct {
 
 // plan lays out what fits. If nothing of the request is cached copies of files are removed too: then that costs nothing.
 func (s *State) plan(ctx context.Context, c *collected, fitted fit.Result, tools []llm.Tool) (planned, fit.Result, error) {
-	p, err := s.layOut(ctx, fitted.Items, tools)
+	p, err := s.layOut(ctx, fitted.Items, c.clusters, tools)
 	if err != nil || p.Expect > 0 || !fitted.Changes.Empty() {
 		return p, fitted, err
 	}
@@ -32,12 +32,12 @@ func (s *State) plan(ctx context.Context, c *collected, fitted fit.Result, tools
 		return p, fitted, err
 	}
 	deduped.Omitted = append(fitted.Omitted, deduped.Omitted...)
-	p, err = s.layOut(ctx, deduped.Items, tools)
+	p, err = s.layOut(ctx, deduped.Items, c.clusters, tools)
 	return p, deduped, err
 }
 
-// layOut plans the order of items and the cache marks.
-func (s *State) layOut(ctx context.Context, items []fit.Item, tools []llm.Tool) (planned, error) {
+// layOut plans the order of items and the cache marks. clusters are keys of outlines.
+func (s *State) layOut(ctx context.Context, items []fit.Item, clusters [][]string, tools []llm.Tool) (planned, error) {
 	revisions, err := s.revisions(ctx, items)
 	if err != nil {
 		return planned{}, err
@@ -53,7 +53,7 @@ func (s *State) layOut(ctx context.Context, items []fit.Item, tools []llm.Tool) 
 	p.cache = cacheName(s.Model, s.Thought, set)
 	p.mirror = s.Mirrors.Of(p.cache, s.Now())
 	request := stability.Request{
-		Now: s.Now(), Window: s.Capacity(s.Model.Window), Room: max(s.Capacity(s.Room())-p.overhead-s.separators(items), 1),
+		Now: s.Now(), Clusters: clusters, Window: s.Capacity(s.Model.Window), Room: max(s.Capacity(s.Room())-p.overhead-s.separators(items), 1),
 		Cache: stability.Cache{
 			Mirror: p.mirror, Automatic: !s.Model.Marks, Minimum: s.Model.MinCacheTokens, Prices: relative(s.Model.Price),
 		},

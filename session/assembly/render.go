@@ -23,7 +23,7 @@ func (s *State) render(ctx context.Context, c *collected, p *planned, fitted *fi
 			Entries: make([]llm.Entry, 0, len(p.Entries)),
 		},
 		Plan: p.Plan, Mirror: p.mirror, Counted: p.Tokens + p.overhead, Changes: fitted.Changes,
-		Omitted: fit.Runs(append(c.omitted, fitted.Omitted...)), Files: fitted.Files, Refreshed: c.refreshed,
+		Omitted: fit.Runs(append(c.omitted, fitted.Omitted...)), Files: fitted.Files, Refreshed: c.refreshed, Index: c.index, prefixes: c.prefixes,
 		cache: p.cache, told: fitted.Told, blobs: make([]textBlob, 0, len(fitted.Items)), keep: make([]string, 0, len(fitted.Items)),
 	}
 	if s.Phase != nil {

@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"strata/internal/clip"
+	"strata/session/outlines"
+	"strata/stability"
 	"strata/tokens"
 )
 
@@ -76,6 +78,9 @@ func report(title string, width int, d *Breakdown, budget *Budget, messages, fil
 	fmt.Fprintf(&b, "session: %d calls, %s in, %s out, %s read, %s written, $%.4f\n", d.Totals.Calls, tokens.Format(d.Totals.Usage.Input),
 		tokens.Format(d.Totals.Usage.Output), tokens.Format(d.Totals.Usage.CacheRead), tokens.Format(d.Totals.Usage.CacheWrite), d.Totals.Cost)
 	fmt.Fprintf(&b, "last call: %s read, %s written, hit rate %.0f %%\n", tokens.Format(d.Cache.ReadTokens), tokens.Format(d.Cache.WriteTokens), 100*d.Cache.HitRate)
+	if d.Index != nil {
+		b.WriteString(reportIndex(d.Index))
+	}
 	for _, l := range d.Omitted {
 		fmt.Fprintf(&b, "left out: %s (%s, %s tokens)\n", l.Key, l.Reason, tokens.Format(l.Tokens))
 	}
@@ -88,21 +93,45 @@ func report(title string, width int, d *Breakdown, budget *Budget, messages, fil
 	return b.String()
 }
 
+// reportIndex returns how far the index of the workspace is, and what it lacks.
+func reportIndex(index *outlines.Standing) string {
+	text := fmt.Sprintf("workspace: %d files, %d with an outline", index.Files, index.Outlined)
+	switch {
+	case index.Problem != "":
+		text = "workspace: not indexed: " + index.Problem
+	case !index.Complete:
+		text += fmt.Sprintf(", %d to be read", index.Pending)
+	}
+	for _, o := range index.Omissions {
+		text += "; " + o
+	}
+	return text + "\n"
+}
+
 // The columns of a line beside its bar or its key.
 const (
 	categoryColumns = 24
 	itemColumns     = 28
 )
 
+// reportTier writes a tier with its items. A workspace has hundreds of outlines: they share one line.
 func reportTier(b *strings.Builder, t *Tier, width int) {
 	fmt.Fprintf(b, "  %-7s %8s  %s cached\n", t.Tier, tokens.Format(t.Tokens), tokens.Format(t.Cached))
+	key := width - itemColumns
+	outlined, size := 0, 0
 	for _, it := range t.Items {
+		if it.Kind == string(stability.Outline) {
+			outlined, size = outlined+1, size+it.Tokens
+			continue
+		}
 		next := ""
 		if it.NextThreshold > 0 {
 			next = fmt.Sprintf("  N %d of %d", it.N, it.NextThreshold)
 		}
-		key := width - itemColumns
 		fmt.Fprintf(b, "    %-*s %8s%s\n", key, clip.Line(it.Key, key), tokens.Format(it.Tokens), next)
+	}
+	if outlined > 0 {
+		fmt.Fprintf(b, "    %-*s %8s\n", key, fmt.Sprintf("outlines (%d)", outlined), tokens.Format(size))
 	}
 }
 

@@ -31,6 +31,7 @@ const (
 	Compaction     Kind = "compaction"      // the state of a compaction
 	TiersChanged   Kind = "tiers_changed"   // items moved between tiers with a reply
 	FilesChanged   Kind = "files_changed"
+	Index          Kind = "index"    // how far the index of the workspace is
 	LeftOut        Kind = "left_out" // what a request omits
 	Retrying       Kind = "retrying"
 	Saved          Kind = "saved"       // a turn's result is stored

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"strata/filecontext"
 	"strata/history"
@@ -214,6 +215,7 @@ func (f *fitter) changeFile(c FileChange) {
 
 // settle makes items the request, with the notes and the marker of omitted messages that go with them.
 func (f *fitter) settle(items []Item) {
+	items = withoutIdleHeading(items)
 	items = slices.DeleteFunc(items, func(it Item) bool { return it.Kind == stability.Note || it.Key == OmittedKey })
 	talk := len(items)
 	if i := slices.IndexFunc(items, isMessage); i >= 0 {
@@ -222,6 +224,16 @@ func (f *fitter) settle(items []Item) {
 	marked := Marked(items[talk:], f.Omitted+len(f.changes.Evict), f.Counter)
 	notes, told := f.Notes(items[:talk], marked, f.files, f.untold)
 	f.items, f.told = slices.Concat(items[:talk], notes, marked), told
+}
+
+// withoutIdleHeading returns the items without the heading of outlines if it has none.
+func withoutIdleHeading(items []Item) []Item {
+	for i := range items {
+		if strings.HasPrefix(items[i].Key, OutlinePrefix) {
+			return items
+		}
+	}
+	return slices.DeleteFunc(items, func(it Item) bool { return it.Key == OutlineHeading })
 }
 
 // fitBytes omits the oldest pictures if the request is larger than the model takes, down to a share of that. The newest

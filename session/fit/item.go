@@ -21,16 +21,21 @@ import (
 const (
 	DocumentPrefix = "doc:"
 	FilePrefix     = "file:"
+	OutlinePrefix  = "outline:"
 	NotePrefix     = "note:"
 	SummaryPrefix  = "summary:"
 	MessagePrefix  = "msg:"
 	SystemKey      = "system"
 	ToolsKey       = "tools"
 	OmittedKey     = "summary:omitted"
+	OutlineHeading = "outline-heading" // sorts before the outlines
 )
 
-// DocumentRules is the document that is no code in the sense of shares.
-const DocumentRules = "rules"
+// The documents that Strata makes itself unless the session has them.
+const (
+	DocumentRules     = "rules"     // no code in the sense of shares
+	DocumentStructure = "structure" // the tree of the workspace
+)
 
 // Item is one item of a request. Its content is Text or the rendered File; a message's content is in the store.
 type Item struct {

@@ -18,7 +18,10 @@ const (
 	MessageStep     = 5
 	MessageLeast    = 40
 	PriorityDefault = 80
+	PriorityOutline = 60
 	PriorityUnit    = 50 // an earlier unit of work
+
+	PriorityRecentOutline = 90 // of the file that was changed last
 )
 
 // TouchedRequests is for how many requests a file counts as touched lately after it was asked for or changed: as many as

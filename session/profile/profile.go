@@ -79,6 +79,15 @@ type Budget struct {
 	Reserve               Reserve        `yaml:"reserve"`
 	Shares                map[string]int `yaml:"shares"`    // tokens by category: reported, and used for eviction
 	Untrimmed             []string       `yaml:"untrimmed"` // documents that stay whole while other items can be evicted
+
+	OutlineShare    int `yaml:"outline_share"`    // percent of the window for outlines of the workspace's files; 0: none
+	OutlineTokens   int `yaml:"outline_tokens"`   // maximum for these outlines, however large the window is
+	StructureTokens int `yaml:"structure_tokens"` // maximum for the tree of the workspace; 0: it only names files without an outline
+}
+
+// ShowsWorkspace reports whether requests contain outlines of the workspace's files, or its tree.
+func (b *Budget) ShowsWorkspace() bool {
+	return b.OutlineShare > 0 || b.StructureTokens > 0
 }
 
 // Reserve is the part of a window that a request must leave free; a larger request triggers a compaction. With the zero

@@ -96,7 +96,7 @@ func (w *Workspace) storeFile(a Attachment, reply func(FileInfo, error)) (mailbo
 	if err != nil {
 		return nil, err
 	}
-	counter := w.host.Counter()
+	counter, size := w.host.Counter(), 0
 	stored := func() {
 		if _, err := w.files.Put(a.content, a.options); err != nil {
 			reply(FileInfo{}, err)
@@ -104,10 +104,10 @@ func (w *Workspace) storeFile(a Attachment, reply func(FileInfo, error)) (mailbo
 		}
 		w.tell(FileChange{Path: e.Path, Change: "added", Reason: a.options.Reason})
 		w.remark(a)
-		reply(fileInfo(e, w.cache.Tokens(e, counter)), nil)
+		reply(fileInfo(e, size), nil)
 	}
 	return func(ctx context.Context) (mailbox.Step, error) {
-		w.cache.Tokens(e, counter) // counted here, not on the mailbox
+		size = w.size(ctx, e, counter)
 		return w.host.Store("store file "+e.Path, history.Change{PutFiles: []history.File{history.File(e.Stored())}}, stored)(ctx)
 	}, nil
 }
@@ -166,7 +166,7 @@ func (w *Workspace) Files(reply func([]FileInfo, error)) {
 				if w.cache.Lacks(e, counter) {
 					e, _ = present(w.box.Context(), roots, e) // a file that cannot be read is listed as it was
 				}
-				infos[i] = fileInfo(e, w.cache.Tokens(e, counter))
+				infos[i] = fileInfo(e, w.size(w.box.Context(), e, counter))
 			}
 			reply(infos, nil)
 		})

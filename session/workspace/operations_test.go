@@ -18,6 +18,7 @@ import (
 	"strata/session/events"
 	"strata/session/fit"
 	"strata/session/mailbox"
+	"strata/session/outlines"
 	"strata/tokens"
 )
 
@@ -45,6 +46,8 @@ func (k *keeper) Store(_ string, change history.Change, then func()) mailbox.Wor
 
 func (k *keeper) Counter() *tokens.Counter { return tokens.For("") }
 func (k *keeper) Used()                    { k.used++ }
+
+func (k *keeper) Outlined() []outlines.Shown { return nil }
 
 func (k *keeper) SentCopies() func(context.Context, string) ([]fit.Copy, error) {
 	return func(context.Context, string) ([]fit.Copy, error) { return nil, nil }
@@ -75,7 +78,7 @@ func running(t *testing.T, files map[string]string) *desk {
 	if err := d.Restore(nil); err != nil {
 		t.Fatal(err)
 	}
-	d.Use(OpenFolders(t.Context(), d.folder, nil, filecontext.Limits{}, func(context.Context, string) error { return nil }))
+	d.Use(OpenFolders(t.Context(), d.folder, nil, filecontext.Limits{}, func(context.Context, string) error { return nil }), nil)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -16,6 +16,7 @@ import (
 	"strata/session/events"
 	"strata/session/fit"
 	"strata/session/mailbox"
+	"strata/session/outlines"
 	"strata/tokens"
 )
 
@@ -27,6 +28,8 @@ type Host interface {
 	Counter() *tokens.Counter
 	// Used notes that the session is in use.
 	Used()
+	// Outlined returns the outlines of the newest answered request.
+	Outlined() []outlines.Shown
 	// SentCopies returns a function that finds the copies of a file that the newest answered request contained in messages.
 	SentCopies() func(ctx context.Context, path string) ([]fit.Copy, error)
 }
@@ -36,6 +39,8 @@ type Workspace struct {
 	host   Host
 	box    *mailbox.Mailbox
 	events *events.Stream
+
+	outlines *outlines.Source
 
 	files    *filecontext.FileContext
 	guard    *filecontext.Guard
@@ -47,7 +52,7 @@ type Workspace struct {
 
 // New returns a workspace without files and folders.
 func New(host Host, box *mailbox.Mailbox, stream *events.Stream) *Workspace {
-	return &Workspace{host: host, box: box, events: stream, cache: new(fit.RenderCache), dirty: make(map[string]bool)}
+	return &Workspace{host: host, box: box, events: stream, outlines: outlines.New(nil, "", box, stream), cache: new(fit.RenderCache), dirty: make(map[string]bool)}
 }
 
 // Restore makes the stored files those of the context. The error names files that cannot be used; the workspace goes on
@@ -85,8 +90,24 @@ func OpenFolders(ctx context.Context, cwd string, more []string, limits filecont
 	return f
 }
 
-// Use makes folders those of the session. Without them the session goes on without files.
-func (w *Workspace) Use(f Folders) { w.roots, w.guard, w.rootsErr = f.roots, f.guard, f.err }
+// Use makes folders those of the session. Without them the session goes on without files. services are those of the
+// outlines; nil: there are none.
+func (w *Workspace) Use(f Folders, services *outlines.Services) {
+	w.roots, w.guard, w.rootsErr = f.roots, f.guard, f.err
+	folder := ""
+	if f.roots == nil {
+		services = nil
+	} else {
+		folder = f.roots.Folder()
+	}
+	if folder != w.outlines.Folder() {
+		w.outlines.Close()
+		w.outlines = outlines.New(services, folder, w.box, w.events)
+	}
+}
+
+// Outlines returns the outlines of the session's working folder.
+func (w *Workspace) Outlines() *outlines.Source { return w.outlines }
 
 // Roots returns the session's folders, nil if they cannot be opened.
 func (w *Workspace) Roots() *filecontext.Roots { return w.roots }

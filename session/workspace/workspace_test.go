@@ -38,7 +38,7 @@ func opened(t *testing.T, files map[string]string) (w *Workspace, folder string)
 	if err := w.Restore(nil); err != nil {
 		t.Fatal(err)
 	}
-	w.Use(OpenFolders(t.Context(), folder, nil, filecontext.Limits{}, func(context.Context, string) error { return nil }))
+	w.Use(OpenFolders(t.Context(), folder, nil, filecontext.Limits{}, func(context.Context, string) error { return nil }), nil)
 	if _, err := w.needRoots(); err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestAFolderThatIsNotAllowed(t *testing.T) {
 			return refused
 		}
 		return nil
-	}))
+	}), nil)
 	if _, err := w.needRoots(); w.Roots() != nil || !errors.Is(err, refused) || !errors.Is(err, mailbox.ErrInvalid) {
 		t.Errorf("roots %v, %v", w.Roots(), err)
 	}

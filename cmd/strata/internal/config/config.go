@@ -46,6 +46,7 @@ type Config struct {
 	Profiles   []Override `yaml:"profiles" names:"profile"`
 	Stability  Stability  `yaml:"stability"`
 	Compaction Compaction `yaml:"compaction"`
+	Outlines   Outlines   `yaml:"outlines"`
 	Timeouts   Timeouts   `yaml:"timeouts"`
 	Limits     Limits     `yaml:"limits"`
 
@@ -134,6 +135,13 @@ type Compaction struct {
 type Timeouts struct {
 	FirstByte    time.Duration `yaml:"first_byte" default:"10m" min:"1ms" doc:"Longest wait for the first byte of a provider's reply; unlimited for providers on loopback."`
 	BetweenBytes time.Duration `yaml:"between_bytes" default:"5m" min:"1ms" doc:"Longest silence of a provider during a reply."`
+}
+
+// Outlines configures the index of workspaces.
+type Outlines struct {
+	Enabled    bool  `yaml:"enabled" default:"true" doc:"Index the folders of sessions, for outlines of source files and for the tree of files."`
+	Files      int   `yaml:"files" default:"20000" min:"1" doc:"Maximum number of files in the index of a folder."`
+	TotalBytes int64 `yaml:"total_bytes" default:"67108864" min:"1" doc:"Maximum total size of the source files of a folder that have outlines, in bytes."`
 }
 
 // Limits bound the resources that clients can use.

@@ -63,6 +63,9 @@ type knob struct{ section, name, doc string }
 var knobs = []knob{
 	{"budget", "context_window", "maximum context window, in tokens; a smaller window of the model takes precedence"},
 	{"budget", "reserved_output", "tokens reserved for the reply"},
+	{"budget", "outline_share", "percent of the window for outlines of the workspace's files; 0: none"},
+	{"budget", "outline_tokens", "maximum for outlines of the workspace's files, in tokens; 0: no maximum but outline_share"},
+	{"budget", "structure_tokens", "maximum for the tree of the workspace, in tokens; 0: only beside outlines, for the other files"},
 	{"compaction", "strategy", "topic, rolling, prune, middle or window"},
 	{"compaction", "compaction_trigger_tokens", "history size that starts a compaction, in tokens"},
 	{"compaction", "verbatim_window_tokens", "newest part of the history to keep verbatim, in tokens"},

@@ -58,8 +58,21 @@ func serverOptions(p *cli.Process, c *config.Config, opt options, client *llm.Cl
 			RulesFile:      true,
 			DetectionModel: c.DetectionModel, SummaryModel: cmp.Or(c.SummaryModel, c.DetectionModel),
 		},
-		Debug: opt.debug, Log: log,
+		Outlines: outlines(p, c),
+		Debug:    opt.debug, Log: log,
 	}, nil
+}
+
+// outlines returns the settings of the indexes; nil turns them off.
+func outlines(p *cli.Process, c *config.Config) *server.Outlines {
+	if !c.Outlines.Enabled {
+		return nil
+	}
+	o := &server.Outlines{Files: c.Outlines.Files, TotalBytes: c.Outlines.TotalBytes}
+	if home := p.Getenv("HOME"); home != "" {
+		o.Skip = append(o.Skip, home)
+	}
+	return o
 }
 
 // own returns the files and folders of Strata, the configured ones too, whether or not they exist.

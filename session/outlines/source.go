@@ -1,0 +1,256 @@
+// Package outlines decides what a request shows of the workspace beside the files of the context: outlines of source
+// files, and the tree of all files.
+//
+// It must never let a request wait for the first index of a folder, and never change what a session has.
+package outlines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"strata/filecontext"
+	"strata/filecontext/index"
+	"strata/filecontext/outline"
+	"strata/session/events"
+	"strata/session/mailbox"
+)
+
+// Services are what the outlines of all sessions share.
+type Services struct {
+	Indexes *index.Registry
+	Parser  index.Parser
+}
+
+// ErrNone reports that outlines are turned off for the whole server.
+var ErrNone = fmt.Errorf("%w: outlines are turned off: set outlines.enabled in the configuration", mailbox.ErrInvalid)
+
+// grace is how long requests wait for the first index after it was begun: small folders are indexed by then, and a
+// session's first request has their outlines.
+const grace = 300 * time.Millisecond
+
+// Source has the outlines of one session's working folder. It uses the index of that folder from the first need until
+// Close, or until the session's mailbox ends. It is safe for concurrent use.
+type Source struct {
+	services *Services // nil: outlines are turned off
+	folder   string
+	box      *mailbox.Mailbox
+	events   *events.Stream
+	ctx      context.Context // ends with Close or the mailbox
+	end      context.CancelFunc
+
+	begin  sync.Once
+	begun  time.Time     // set by begin
+	opened chan struct{} // closed when handle or err is set
+	handle *index.Handle
+	err    error
+
+	news atomic.Pointer[index.Status] // progress that was not told yet
+
+	mu     sync.Mutex // guards the rest
+	last   remembered
+	parsed map[parsedKey]*outline.Outline
+	sizes  sizes
+}
+
+// New returns the outlines of a folder. It does nothing before they are needed. services is nil if outlines are turned
+// off.
+func New(services *Services, folder string, box *mailbox.Mailbox, stream *events.Stream) *Source {
+	s := &Source{services: services, folder: folder, box: box, events: stream, opened: make(chan struct{})}
+	if services != nil {
+		s.ctx, s.end = context.WithCancel(box.Context())
+	}
+	return s
+}
+
+// Folder returns the folder.
+func (s *Source) Folder() string { return s.folder }
+
+// Close ends the use of the index. What was known remains.
+func (s *Source) Close() {
+	if s.services != nil {
+		s.end()
+	}
+}
+
+// Open begins to index the folder, unless that was done. It belongs to the mailbox, or to one of its goroutines.
+func (s *Source) Open() {
+	if s.services == nil {
+		return
+	}
+	s.begin.Do(func() {
+		s.begun = time.Now()
+		s.box.Spawn(s.hold)
+	})
+}
+
+// hold uses the index until Close, or until the mailbox ends.
+func (s *Source) hold() {
+	s.handle, s.err = s.services.Indexes.Acquire(s.ctx, s.folder, s.progress)
+	close(s.opened)
+	if s.err != nil {
+		return
+	}
+	defer s.handle.Release()
+	<-s.ctx.Done()
+}
+
+// progress tells the subscribers how far the index is.
+func (s *Source) progress(status index.Status) {
+	if s.news.Swap(&status) != nil {
+		return // the job that is waiting tells it
+	}
+	s.box.Tell(func() {
+		if status := s.news.Swap(nil); s.ctx.Err() == nil {
+			s.events.Emit(events.Event{Kind: events.Index, Data: NewStanding(status)})
+		}
+	}, nil)
+}
+
+// Standing tells how far the index of a workspace is, and what it lacks.
+type Standing struct {
+	Complete  bool     `json:"complete"`
+	Files     int      `json:"files"`               // that are listed
+	Outlined  int      `json:"outlined"`            // of them have an outline
+	Pending   int      `json:"pending"`             // of them are still to be read
+	Omissions []string `json:"omissions,omitempty"` // what the index lacks, one fact each
+	Problem   string   `json:"problem,omitempty"`   // why the folder cannot be indexed now
+}
+
+// NewStanding returns the standing of an index.
+func NewStanding(s *index.Status) Standing {
+	return Standing{
+		Complete: s.Complete, Files: s.Files, Outlined: s.Outlined, Pending: s.Pending, Omissions: s.Omissions(), Problem: s.Problem,
+	}
+}
+
+// current returns the index after it was compared to the disk. It is nil, without an error, as long as the first index of
+// the folder has not ended, or if there is none.
+func (s *Source) current(ctx context.Context) (*index.Handle, error) {
+	if s.services == nil {
+		return nil, nil
+	}
+	s.Open()
+	early, cancel := context.WithDeadline(ctx, s.begun.Add(grace))
+	defer cancel()
+	if !s.isOpen(early) {
+		return nil, ctx.Err()
+	}
+	if _, err := s.handle.Wait(early); err != nil {
+		return nil, ctx.Err()
+	}
+	return s.refreshed(ctx)
+}
+
+// isOpen waits until the index is opened or ctx ends, and reports whether there is one.
+func (s *Source) isOpen(ctx context.Context) bool {
+	select {
+	case <-s.opened:
+	default:
+		select {
+		case <-s.opened:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return s.err == nil
+}
+
+// refreshed returns the index after it was compared to the disk. The error is that of ctx: if the server ends the index
+// has what was known.
+func (s *Source) refreshed(ctx context.Context) (*index.Handle, error) {
+	_, err := s.handle.Refresh(ctx)
+	if errors.Is(err, index.ErrClosed) {
+		err = nil
+	}
+	return s.handle, err
+}
+
+// standing returns how far the index is, nil if there is none.
+func (s *Source) standing() *Standing {
+	select {
+	case <-s.opened:
+	default:
+		return nil
+	}
+	if s.err != nil {
+		return &Standing{Problem: s.err.Error()}
+	}
+	status := s.handle.Status()
+	standing := NewStanding(&status)
+	return &standing
+}
+
+// need returns the index for a query, which may wait longer than a request: until the folder is opened.
+func (s *Source) need(ctx context.Context) (*index.Handle, error) {
+	if s.services == nil {
+		return nil, ErrNone
+	}
+	s.Open()
+	switch {
+	case s.isOpen(ctx):
+		return s.refreshed(ctx)
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	return nil, fmt.Errorf("%w: the folder is not indexed: %w", mailbox.ErrInvalid, s.err)
+}
+
+// Hash returns the SHA-256 of a file as the index knows it, "" for a file that it does not know. It does not wait.
+func (s *Source) Hash(path string) string {
+	select {
+	case <-s.opened:
+	default:
+		return ""
+	}
+	if s.err != nil {
+		return ""
+	}
+	f, _, _ := s.handle.Outline(path)
+	return f.Hash
+}
+
+// Hit is a symbol or a file that a search found.
+type Hit struct {
+	Path  string `json:"path"`
+	Name  string `json:"name"`
+	Kind  string `json:"kind"`
+	Line  int    `json:"line,omitempty"` // from 1; 0 for a file
+	Score int    `json:"score"`
+}
+
+// Found is the result of a search.
+type Found struct {
+	Symbols []Hit    `json:"symbols"`
+	Index   Standing `json:"index"`
+}
+
+// Search finds symbols and files of the workspace, best first; limit 0 means index.DefaultHits.
+func (s *Source) Search(ctx context.Context, query string, limit int) (Found, error) {
+	h, err := s.need(ctx)
+	if err != nil {
+		return Found{}, err
+	}
+	hits, err := h.Search(ctx, query, limit)
+	status := h.Status()
+	found := Found{Symbols: make([]Hit, len(hits)), Index: NewStanding(&status)}
+	for i, hit := range hits {
+		found.Symbols[i] = Hit(hit)
+	}
+	return found, err
+}
+
+// Of returns the outline of a file: of its present text if the context has that, otherwise as the index knows it. It is
+// nil for a file without an outline.
+func (s *Source) Of(ctx context.Context, e *filecontext.Entry) (*outline.Outline, error) {
+	h, err := s.current(ctx)
+	if err != nil || s.services == nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.of(ctx, h, e)
+}

@@ -1,0 +1,160 @@
+package workspace
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"strata/filecontext"
+	"strata/filecontext/outline"
+	"strata/session/mailbox"
+	"strata/session/outlines"
+	"strata/tokens"
+)
+
+// OutlineInfo is the outline of a file, and how much of the file the model is shown.
+type OutlineInfo struct {
+	Path     string       `json:"path"`
+	State    string       `json:"state"`
+	Reason   string       `json:"reason,omitempty"`
+	Hash     string       `json:"hash"`     // SHA-256 of the whole content
+	Language string       `json:"language"` // empty: no outlines for this kind of file
+	Partial  bool         `json:"partial,omitempty"`
+	Imports  []ImportInfo `json:"imports"`
+	Symbols  []SymbolInfo `json:"symbols"`
+	Text     string       `json:"text"` // as a request would contain it, but for abbreviations
+	Tokens   int          `json:"tokens"`
+}
+
+// ImportInfo is an import of a file.
+type ImportInfo struct {
+	Path string `json:"path"`
+	Line int    `json:"line"`
+}
+
+// SymbolInfo is a definition in a file.
+type SymbolInfo struct {
+	Name      string `json:"name"`
+	Kind      string `json:"kind"`
+	Signature string `json:"signature"`
+	Line      int    `json:"line"` // the first, from 1
+	EndLine   int    `json:"endLine"`
+	Depth     int    `json:"depth"` // number of definitions around it
+}
+
+// newOutlineInfo returns what there is to tell of a file; o is nil for a file without an outline.
+func newOutlineInfo(e *filecontext.Entry, o *outline.Outline) OutlineInfo {
+	info := OutlineInfo{Path: e.Path, Hash: e.Hash, Imports: []ImportInfo{}, Symbols: []SymbolInfo{}}
+	if o == nil {
+		return info
+	}
+	info.Language, info.Partial, info.Text = o.Language, o.Partial, outlines.Text(e.Path, o)
+	for _, i := range o.Imports {
+		info.Imports = append(info.Imports, ImportInfo{Path: i.Path, Line: i.Line})
+	}
+	for i := range o.Symbols {
+		y := &o.Symbols[i]
+		info.Symbols = append(info.Symbols, SymbolInfo{
+			Name: y.Name, Kind: y.Kind, Signature: y.Signature, Line: y.Line, EndLine: y.EndLine, Depth: y.Depth,
+		})
+	}
+	return info
+}
+
+// Outline returns the outline of a file of the session's folders as the file is now, in the context or not.
+func (w *Workspace) Outline(path string, reply func(OutlineInfo, error)) {
+	mailbox.Ask(w.box, reply, func() {
+		roots, err := w.needRoots()
+		if err != nil {
+			reply(OutlineInfo{}, err)
+			return
+		}
+		e, in := w.files.Get(w.name(path))
+		if !in {
+			e.Path = path
+		}
+		state, reason := w.shownState(&e, in)
+		counter := w.host.Counter()
+		w.box.Spawn(func() {
+			ctx := w.box.Context()
+			e, err := present(ctx, roots, e)
+			if err != nil {
+				reply(OutlineInfo{}, err)
+				return
+			}
+			o, err := w.outlines.Of(ctx, &e)
+			info := newOutlineInfo(&e, o)
+			info.State, info.Reason, info.Tokens = state, reason, counter.CountContext(ctx, info.Text)
+			reply(info, err)
+		})
+	})
+}
+
+// shownState returns how much of a file the model is shown, and why.
+func (w *Workspace) shownState(e *filecontext.Entry, in bool) (state, reason string) {
+	if in {
+		s, reason := e.Availability()
+		return string(s), reason
+	}
+	name := w.name(e.Path)
+	if slices.ContainsFunc(w.host.Outlined(), func(o outlines.Shown) bool { return o.Path == name }) {
+		return string(filecontext.SummaryOnly), reasonOutline
+	}
+	return string(filecontext.NotAvailable), ""
+}
+
+// reasonOutline is why a file that nobody added is known to the model.
+const reasonOutline = "outline of the workspace"
+
+// SearchOutlines searches the definitions and the files of the session's working folder.
+func (w *Workspace) SearchOutlines(query string, limit int, reply func(outlines.Found, error)) {
+	mailbox.Ask(w.box, reply, func() {
+		w.box.Spawn(func() { reply(w.outlines.Search(w.box.Context(), query, limit)) })
+	})
+}
+
+// KnownFiles lists the files of the context, and those of which the newest answered request contained an outline, by path.
+func (w *Workspace) KnownFiles(reply func([]FileInfo, error)) {
+	mailbox.Ask(w.box, reply, func() {
+		outlined := w.host.Outlined()
+		w.Files(func(files []FileInfo, err error) { reply(w.withOutlined(files, outlined), err) })
+	})
+}
+
+// withOutlined returns the files with those that have an outline only.
+func (w *Workspace) withOutlined(files []FileInfo, outlined []outlines.Shown) []FileInfo {
+	in := make(map[string]bool)
+	for i := range files {
+		in[files[i].Path] = true
+	}
+	for _, o := range outlined {
+		if !in[o.Path] {
+			files = append(files, FileInfo{
+				Path: o.Path, State: string(filecontext.SummaryOnly), Reason: reasonOutline, Tokens: o.Tokens, Hash: w.outlines.Hash(o.Path),
+			})
+		}
+	}
+	slices.SortFunc(files, func(a, b FileInfo) int { return strings.Compare(a.Path, b.Path) })
+	return files
+}
+
+// size returns the tokens that a file of the context adds to a request: those of its outline if only that is shown. It may
+// read the disk.
+func (w *Workspace) size(ctx context.Context, e filecontext.Entry, counter *tokens.Counter) int {
+	if state, _ := e.Availability(); state != filecontext.SummaryOnly {
+		return w.cache.Tokens(e, counter)
+	}
+	o, err := w.outlines.Of(ctx, &e)
+	if o == nil || err != nil {
+		return 0
+	}
+	return counter.CountContext(ctx, outlines.Text(e.Path, o))
+}
+
+// checkOutline returns an error unless files of a name have outlines.
+func checkOutline(name string) error {
+	if outline.LanguageOf(name) == "" {
+		return &RefusedError{Path: name, Reason: filecontext.ReasonNoOutline}
+	}
+	return nil
+}

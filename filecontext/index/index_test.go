@@ -446,6 +446,7 @@ func TestConcurrentUse(t *testing.T) {
 					t.Error(errRefresh, errSearch)
 				}
 				h.Tree(200, words)
+				h.Graph().Near([]string{"1/f1.go"}, 5)
 				h.Outline("1/f1.go")
 				h.Files()
 				h.Release()

@@ -155,9 +155,10 @@ func (r *record) since(before *record) extent {
 
 // snapshot is the state of an index at one moment. It is immutable.
 type snapshot struct {
-	files  []*record // sorted by path
-	status Status
-	graph  *lazyGraph // shared by snapshots with the same paths and outlines
+	files   []*record // sorted by path
+	status  Status
+	version uint64
+	graph   *lazyGraph // shared by snapshots with the same paths and outlines
 }
 
 // since returns what has changed between the files of two snapshots.
@@ -178,7 +179,10 @@ func (s *snapshot) after(before *snapshot) *snapshot {
 	if change == unchanged && reflect.DeepEqual(s.status, before.status) {
 		return before
 	}
-	s.graph = before.graph
+	s.version, s.graph = before.version, before.graph
+	if change >= stateChanged {
+		s.version++
+	}
 	if change >= outlineChanged {
 		s.graph = new(lazyGraph)
 	}
@@ -212,6 +216,11 @@ func (s *snapshot) count() {
 
 // Status returns the present state.
 func (i *Index) Status() Status { return i.now().status }
+
+// Version returns a number that changes when the path, the state, the reason or the outline of any file changes, and only
+// then: what a caller derived from these remains valid as long as it is the same, if the caller read it first. Numbers of
+// different indexes are unrelated.
+func (i *Index) Version() uint64 { return i.now().version }
 
 // Files returns the files known so far, sorted by path.
 func (i *Index) Files() []File {

@@ -19,13 +19,13 @@ func (l *lazyGraph) of(s *snapshot) *graph.Graph {
 		for at, r := range s.files {
 			files[at] = graph.File{Path: r.path, Outline: r.decoded()}
 		}
-		l.graph = graph.New(files, graph.Options{})
+		l.graph = graph.New(files, graph.Options{GoMods: s.goMods})
 	})
 	return l.graph
 }
 
 // Graph returns the references between the files known so far, including those without outlines. The first call after
-// a path or an outline has changed computes the graph; others wait for it, and later ones return the same graph.
+// a path, an outline or a go.mod file has changed computes the graph; others wait for it, and later ones return the same graph.
 func (i *Index) Graph() *graph.Graph {
 	s := i.now()
 	return s.graph.of(s)

@@ -2,6 +2,7 @@ package index
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -133,10 +134,10 @@ const (
 	stampChanged          // written with the same content, or only now old enough to be identified by its stamp
 	contentChanged        // without effect on the outline
 	stateChanged
-	outlineChanged // or the path
+	outlineChanged // or the path, or a go.mod file
 )
 
-// since returns what has changed between two records; nil means none.
+// since returns how much has changed between two records; nil means none.
 func (r *record) since(before *record) extent {
 	switch {
 	case r == before:
@@ -156,14 +157,15 @@ func (r *record) since(before *record) extent {
 // snapshot is the state of an index at one moment. It is immutable.
 type snapshot struct {
 	files   []*record // sorted by path
+	goMods  map[string]string
 	status  Status
 	version uint64
-	graph   *lazyGraph // shared by snapshots with the same paths and outlines
+	graph   *lazyGraph // shared by snapshots with the same paths, outlines and go.mod files
 }
 
-// since returns what has changed between the files of two snapshots.
+// since returns how much has changed between the files of two snapshots.
 func (s *snapshot) since(before *snapshot) extent {
-	if len(s.files) != len(before.files) {
+	if len(s.files) != len(before.files) || !maps.Equal(s.goMods, before.goMods) {
 		return outlineChanged
 	}
 	all := unchanged
@@ -217,8 +219,8 @@ func (s *snapshot) count() {
 // Status returns the present state.
 func (i *Index) Status() Status { return i.now().status }
 
-// Version returns a number that changes when the path, the state, the reason or the outline of any file changes, and only
-// then: what a caller derived from these remains valid as long as it is the same, if the caller read it first. Numbers of
+// Version returns a number that changes when the path, the state, the reason or the outline of any file changes, or the
+// text of a go.mod file, and only then: what a caller derived from these remains valid as long as it is the same, if the caller read it first. Numbers of
 // different indexes are unrelated.
 func (i *Index) Version() uint64 { return i.now().version }
 

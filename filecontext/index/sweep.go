@@ -28,7 +28,8 @@ type sweeper struct {
 
 	stored   map[string]seen // of the file list in the store, until the first sweep has used it
 	loaded   bool
-	files    []*record      // under work, sorted by path
+	files    []*record // under work, sorted by path
+	goMods   map[string]goMod
 	status   Status         // of the sweep
 	outlines map[key]string // encoded, of the files under work
 	bytes    int            // of all outlines
@@ -62,6 +63,7 @@ func (s *sweeper) sweep(ctx context.Context) {
 	}
 	s.load(ctx)
 	todo := s.compare(found)
+	s.readGoMods(ctx, found)
 	s.publish(len(todo) == 0)
 	todo = s.recall(ctx, todo)
 	for len(todo) > 0 && ctx.Err() == nil {
@@ -193,11 +195,12 @@ func (s *sweeper) describe(f *filecontext.Surveyed, before *record, total *int64
 
 // lasts reports whether the record of an unchanged file need not be made again.
 func (r *record) lasts() bool {
-	switch r.reason {
-	case Reason(filecontext.ReasonBinary), Reason(filecontext.ReasonEncoding):
-		return true
-	}
-	return r.state == Outlined || r.state == NameOnly && r.read && r.reason != ReasonNoRoom
+	return isLasting(r.reason) || r.state == Outlined || r.state == NameOnly && r.read && r.reason != ReasonNoRoom
+}
+
+// isLasting reports a reason that holds until the file is written.
+func isLasting(r Reason) bool {
+	return r == Reason(filecontext.ReasonBinary) || r == Reason(filecontext.ReasonEncoding)
 }
 
 // kept returns the former record if it is equal, so that snapshots share it.
@@ -430,7 +433,7 @@ func (s *sweeper) progress() {
 
 // publish replaces the snapshot by the files under work, unless nothing has changed.
 func (s *sweeper) publish(complete bool) {
-	next := &snapshot{files: slices.Clone(s.files), status: s.status}
+	next := &snapshot{files: slices.Clone(s.files), goMods: s.goModTexts(), status: s.status}
 	next.count()
 	next.status.Complete = complete && next.status.Pending == 0
 	s.index.snapshot.Store(next.after(s.index.now()))

@@ -56,7 +56,8 @@ func benchStore(b *testing.B) *historystore.Store {
 }
 
 // BenchmarkIndex reports the times of a first index of 5,000 files, a second start, a sweep that finds nothing and one
-// that finds a changed file, a search and a tree, and the memory of the index.
+// that finds a changed file, a search, a tree, the graph and the files near one, and the memory of the
+// index.
 func BenchmarkIndex(b *testing.B) {
 	folder, size := generated(b, 5000)
 	store := benchStore(b)
@@ -105,6 +106,10 @@ func BenchmarkIndex(b *testing.B) {
 		lap("two-searches-ms")
 		h.Tree(5000, words)
 		lap("tree-ms")
+		g := h.Graph()
+		lap("graph-ms")
+		g.Near([]string{h.Files()[0].Path}, 5000)
+		lap("near-ms")
 		h.Release()
 	}
 }

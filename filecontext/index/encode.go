@@ -104,14 +104,18 @@ func appendTexts(data []byte, texts []string) []byte {
 func decode(encoded string) (*outline.Outline, error) {
 	d := decoder{rest: encoded}
 	o := &outline.Outline{Language: d.text()}
-	for range d.count() {
-		o.Symbols = append(o.Symbols, d.symbol())
+	if n := d.count(minSymbol); n > 0 {
+		o.Symbols = make([]outline.Symbol, n)
+		for i := range o.Symbols {
+			o.Symbols[i] = d.symbol()
+		}
 	}
 	o.Partial = d.number() != 0
-	for range d.count() {
-		imp := outline.Import{Path: d.text(), Line: d.int()}
-		imp.Names = d.texts()
-		o.Imports = append(o.Imports, imp)
+	if n := d.count(minImport); n > 0 {
+		o.Imports = make([]outline.Import, n)
+		for i := range o.Imports {
+			o.Imports[i] = outline.Import{Path: d.text(), Line: d.int(), Names: d.texts()}
+		}
 	}
 	o.Uses = d.texts()
 	if d.bad || d.rest != "" {
@@ -154,10 +158,18 @@ func (d *decoder) int() int {
 	return int(n)
 }
 
-// count returns the number of values that follow. Each has at least one byte.
-func (d *decoder) count() int {
+// The minimum sizes of values in bytes. A number that is larger than what follows is damaged and allocates nothing.
+const (
+	minByte   = 1
+	minText   = 1
+	minSymbol = 6
+	minImport = 3
+)
+
+// count returns the number of values that follow, each of which has at least size bytes.
+func (d *decoder) count(size int) int {
 	n := d.number()
-	if n > uint64(len(d.rest)) {
+	if n > uint64(len(d.rest)/size) {
 		d.fail()
 		return 0
 	}
@@ -165,14 +177,14 @@ func (d *decoder) count() int {
 }
 
 func (d *decoder) text() string {
-	n := d.count()
+	n := d.count(minByte)
 	text := d.rest[:n]
 	d.rest = d.rest[n:]
 	return text
 }
 
 func (d *decoder) texts() (all []string) {
-	if n := d.count(); n > 0 {
+	if n := d.count(minText); n > 0 {
 		all = make([]string, n)
 		for i := range all {
 			all[i] = d.text()

@@ -34,7 +34,7 @@ func start(roots *filecontext.Roots, opt Options) *Index {
 	ctx, cancel := context.WithCancel(context.Background())
 	i := &Index{roots: roots, opt: opt, cancel: cancel, done: make(chan struct{}), wake: make(chan struct{}, 1),
 		sweep: make(chan struct{}), reports: make(map[*func(Status)]bool)}
-	i.snapshot.Store(&snapshot{status: Status{fileLimit: opt.Files}})
+	i.snapshot.Store(&snapshot{status: Status{fileLimit: opt.Files}, graph: new(lazyGraph)})
 	i.want()
 	go i.run(ctx)
 	return i

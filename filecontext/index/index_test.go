@@ -20,7 +20,7 @@ import (
 
 func TestIndexKnowsFilesAndOutlines(t *testing.T) {
 	folder := workspace(t, map[string]string{
-		"main.go": "func main\ntype Server", "b/util.py": "class Helper", "README": "text", "b/data.go": "\x00\x01", "b/latin.py": "caf\xe9",
+		"main.go": "func main\ntype Server", "b/util.py": "class Helper", "README": "text", "b/data.go": "\x00\x01", "b/latin.py": "\xe9\xe8\xea", "b/legible.py": "class caf\xe9",
 		"same.go": "func main\ntype Server", "same.py": "func main\ntype Server", "ignored/x.go": "func x", ".gitignore": "ignored/\n",
 	})
 	parser := &fakeParser{}
@@ -29,12 +29,13 @@ func TestIndexKnowsFilesAndOutlines(t *testing.T) {
 README name_only
 b/data.go name_only binary
 b/latin.py name_only encoding
+b/legible.py outlined
 b/util.py outlined
 main.go outlined
 same.go outlined
 same.py outlined
 `)
-	equal(t, "parses, of which the same text in the same language is one", parser.parses.Load(), 3)
+	equal(t, "parses, of which the same text in the same language is one", parser.parses.Load(), 4)
 	f, o, ok := h.Outline("main.go")
 	if !ok || f.Language != "go" || len(f.Hash) != 64 || f.Size != 21 || o.Language != "go" || len(o.Symbols) != 2 || o.Symbols[1].Name != "Server" || o.Symbols[1].Line != 2 {
 		t.Errorf("main.go: %+v, %+v, %v", f, o, ok)
@@ -46,7 +47,7 @@ same.py outlined
 		t.Error("a missing file was found")
 	}
 	status := h.Status()
-	if !status.Complete || status.Files != 8 || status.Outlined != 4 || status.Pending != 0 || status.Bytes == 0 {
+	if !status.Complete || status.Files != 9 || status.Outlined != 5 || status.Pending != 0 || status.Bytes == 0 {
 		t.Errorf("status %+v", status)
 	}
 }
@@ -445,6 +446,7 @@ func TestConcurrentUse(t *testing.T) {
 					t.Error(errRefresh, errSearch)
 				}
 				h.Tree(200, words)
+				h.Graph().Near([]string{"1/f1.go"}, 5)
 				h.Outline("1/f1.go")
 				h.Files()
 				h.Release()

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { leak.Main(m) }
 // forever is a limit that no test reaches.
 const forever = 24 * time.Hour
 
-// fakeParser makes a symbol of each line "KIND NAME".
+// fakeParser makes a symbol of each line "KIND NAME", an import of "import PATH" and a use of "use NAME". It ignores others.
 type fakeParser struct {
 	parses atomic.Int64
 	fail   func(name string) error
@@ -35,7 +35,14 @@ func (p *fakeParser) Parse(ctx context.Context, name, text string) (*outline.Out
 	}
 	o := &outline.Outline{Language: outline.LanguageOf(name)}
 	for n, line := range strings.Split(text, "\n") {
-		if kind, name, ok := strings.Cut(line, " "); ok {
+		kind, name, ok := strings.Cut(line, " ")
+		switch {
+		case !ok:
+		case kind == "import":
+			o.Imports = append(o.Imports, outline.Import{Path: name, Line: n + 1})
+		case kind == "use":
+			o.Uses = append(o.Uses, name)
+		default:
 			o.Symbols = append(o.Symbols, outline.Symbol{Kind: kind, Name: name, Signature: line, Line: n + 1, EndLine: n + 1})
 		}
 	}

@@ -125,7 +125,7 @@ func (s *search) look(at int) {
 	d := decoder{rest: f.outline}
 	if f.outline != "" {
 		d.text() // the language
-		for n := range d.count() {
+		for n := range d.count(minSymbol) {
 			symbol := d.symbol()
 			found := s.score(symbol.Name)
 			if found.best() > 0 {
@@ -272,7 +272,7 @@ func (s *search) hit(r ranked) Hit {
 	}
 	d := decoder{rest: f.outline}
 	d.text()
-	for n := range d.count() {
+	for n := range d.count(minSymbol) {
 		symbol := d.symbol()
 		if n == r.candidate.symbol {
 			h.Name, h.Kind, h.Line = symbol.Name, symbol.Kind, symbol.Line

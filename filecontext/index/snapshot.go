@@ -2,6 +2,8 @@ package index
 
 import (
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -112,10 +114,81 @@ func (r *record) file() File {
 	return f
 }
 
+// decoded returns the outline, nil if the file has none.
+func (r *record) decoded() *outline.Outline {
+	if r.state != Outlined {
+		return nil
+	}
+	o, err := decode(r.outline)
+	if err != nil {
+		panic(err) // it was encoded or checked by this process
+	}
+	return o
+}
+
+// extent tells how much of a file, or of all files, has changed. A larger one includes the smaller ones.
+type extent int
+
+const (
+	unchanged      extent = iota
+	stampChanged          // written with the same content, or only now old enough to be identified by its stamp
+	contentChanged        // without effect on the outline
+	stateChanged
+	outlineChanged // or the path, or a go.mod file
+)
+
+// since returns how much has changed between two records; nil means none.
+func (r *record) since(before *record) extent {
+	switch {
+	case r == before:
+		return unchanged
+	case r == nil || before == nil || r.path != before.path || r.outline != before.outline:
+		return outlineChanged
+	case r.state != before.state || r.reason != before.reason:
+		return stateChanged
+	case r.size != before.size || r.hash != before.hash || r.read != before.read:
+		return contentChanged
+	case r.stamp != before.stamp:
+		return stampChanged
+	}
+	return unchanged
+}
+
 // snapshot is the state of an index at one moment. It is immutable.
 type snapshot struct {
-	files  []*record // sorted by path
-	status Status
+	files   []*record // sorted by path
+	goMods  map[string]string
+	status  Status
+	version uint64
+	graph   *lazyGraph // shared by snapshots with the same paths, outlines and go.mod files
+}
+
+// since returns how much has changed between the files of two snapshots.
+func (s *snapshot) since(before *snapshot) extent {
+	if len(s.files) != len(before.files) || !maps.Equal(s.goMods, before.goMods) {
+		return outlineChanged
+	}
+	all := unchanged
+	for at, r := range s.files {
+		all = max(all, r.since(before.files[at]))
+	}
+	return all
+}
+
+// after returns s as the successor of a snapshot, with which it shares what has not changed: the whole if it is equal.
+func (s *snapshot) after(before *snapshot) *snapshot {
+	change := s.since(before)
+	if change == unchanged && reflect.DeepEqual(s.status, before.status) {
+		return before
+	}
+	s.version, s.graph = before.version, before.graph
+	if change >= stateChanged {
+		s.version++
+	}
+	if change >= outlineChanged {
+		s.graph = new(lazyGraph)
+	}
+	return s
 }
 
 func (s *snapshot) find(path string) *record {
@@ -146,6 +219,11 @@ func (s *snapshot) count() {
 // Status returns the present state.
 func (i *Index) Status() Status { return i.now().status }
 
+// Version returns a number that changes when the path, the state, the reason or the outline of any file changes, or the
+// text of a go.mod file, and only then: what a caller derived from these remains valid as long as it is the same, if the caller read it first. Numbers of
+// different indexes are unrelated.
+func (i *Index) Version() uint64 { return i.now().version }
+
 // Files returns the files known so far, sorted by path.
 func (i *Index) Files() []File {
 	s := i.now()
@@ -163,12 +241,5 @@ func (i *Index) Outline(path string) (File, *outline.Outline, bool) {
 	if r == nil {
 		return File{}, nil, false
 	}
-	if r.state != Outlined {
-		return r.file(), nil, true
-	}
-	o, err := decode(r.outline)
-	if err != nil {
-		panic(err) // it was encoded or checked by this process
-	}
-	return r.file(), o, true
+	return r.file(), r.decoded(), true
 }

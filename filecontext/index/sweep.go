@@ -28,12 +28,19 @@ type sweeper struct {
 
 	stored   map[string]seen // of the file list in the store, until the first sweep has used it
 	loaded   bool
-	files    []*record      // under work, sorted by path
+	files    []*record // under work, sorted by path
+	goMods   map[string]goMod
 	status   Status         // of the sweep
 	outlines map[key]string // encoded, of the files under work
 	bytes    int            // of all outlines
 	changed  bool           // since the last stored list
 	reported time.Time
+}
+
+// job is a file to read.
+type job struct {
+	at   int     // in files
+	file *record // by its attributes
 }
 
 // key identifies an outline: the same text has another outline in another language.
@@ -56,10 +63,11 @@ func (s *sweeper) sweep(ctx context.Context) {
 	}
 	s.load(ctx)
 	todo := s.compare(found)
+	s.readGoMods(ctx, found)
 	s.publish(len(todo) == 0)
 	todo = s.recall(ctx, todo)
 	for len(todo) > 0 && ctx.Err() == nil {
-		n := batch(s.files, todo)
+		n := batch(todo)
 		s.read(ctx, todo[:n])
 		todo = todo[n:]
 		s.progress()
@@ -114,9 +122,9 @@ func (s *sweeper) fault(ctx context.Context, err error) {
 	}
 }
 
-// compare makes the list of files from what was found, and returns the positions of those to read. They keep their
-// former outline until they are read.
-func (s *sweeper) compare(found *filecontext.Survey) (todo []int) {
+// compare makes the list of files from what was found, and returns those to read. They keep their former state and outline
+// until they are read.
+func (s *sweeper) compare(found *filecontext.Survey) (todo []job) {
 	old := &snapshot{files: s.files}
 	files := make([]*record, len(found.Files))
 	total, same := int64(0), 0
@@ -128,8 +136,8 @@ func (s *sweeper) compare(found *filecontext.Survey) (todo []int) {
 		}
 		now := s.describe(f, before, &total)
 		if now.state == Pending {
-			todo = append(todo, at)
-			if before != nil && before.state == Outlined {
+			todo = append(todo, job{at, now})
+			if before != nil {
 				now = before
 			}
 		}
@@ -187,11 +195,12 @@ func (s *sweeper) describe(f *filecontext.Surveyed, before *record, total *int64
 
 // lasts reports whether the record of an unchanged file need not be made again.
 func (r *record) lasts() bool {
-	switch r.reason {
-	case Reason(filecontext.ReasonBinary), Reason(filecontext.ReasonEncoding):
-		return true
-	}
-	return r.state == Outlined || r.state == NameOnly && r.read && r.reason != ReasonNoRoom
+	return isLasting(r.reason) || r.state == Outlined || r.state == NameOnly && r.read && r.reason != ReasonNoRoom
+}
+
+// isLasting reports a reason that holds until the file is written.
+func isLasting(r Reason) bool {
+	return r == Reason(filecontext.ReasonBinary) || r == Reason(filecontext.ReasonEncoding)
 }
 
 // kept returns the former record if it is equal, so that snapshots share it.
@@ -202,27 +211,27 @@ func kept(before, now *record) *record {
 	return now
 }
 
-// recall takes the outlines of files that are unchanged since an earlier process read them from the store. It
-// returns the positions of the others.
-func (s *sweeper) recall(ctx context.Context, todo []int) (rest []int) {
+// recall takes the outlines of files that are unchanged since an earlier process read them from the store. It returns the
+// others.
+func (s *sweeper) recall(ctx context.Context, todo []job) (rest []job) {
 	if len(s.stored) == 0 {
 		return todo
 	}
 	for some := range slices.Chunk(todo, 500) {
 		done := make([]*record, len(some))
-		for n, at := range some {
-			f := *s.files[at]
-			if last, ok := s.stored[f.path]; ok && f.state == Pending && last.stamp.Current(f.stamp) {
+		for n, j := range some {
+			f := *j.file
+			if last, ok := s.stored[f.path]; ok && last.stamp.Current(f.stamp) {
 				f.hash, f.read = last.hash, true
 				done[n] = &f
 			}
 		}
 		known := s.fetch(ctx, done)
-		for n, at := range some {
+		for n, j := range some {
 			if f := done[n]; f == nil || !s.settle(f, known) {
-				rest = append(rest, at)
+				rest = append(rest, j)
 			} else {
-				s.files[at] = f
+				s.files[j.at] = f
 			}
 		}
 		s.progress()
@@ -231,10 +240,10 @@ func (s *sweeper) recall(ctx context.Context, todo []int) (rest []int) {
 }
 
 // batch returns how many of the files to read are read together.
-func batch(files []*record, todo []int) int {
+func batch(todo []job) int {
 	size := int64(0)
-	for n, at := range todo {
-		size += files[at].size
+	for n, j := range todo {
+		size += j.file.size
 		if n == batchFiles || n > 0 && size > batchBytes {
 			return n
 		}
@@ -243,10 +252,10 @@ func batch(files []*record, todo []int) int {
 }
 
 // read reads files and parses those without a known outline.
-func (s *sweeper) read(ctx context.Context, todo []int) {
+func (s *sweeper) read(ctx context.Context, todo []job) {
 	done := make([]*record, len(todo))
 	texts := make([]string, len(todo))
-	s.parallel(ctx, len(todo), func(n int) { done[n], texts[n] = s.readOne(ctx, s.files[todo[n]]) })
+	s.parallel(ctx, len(todo), func(n int) { done[n], texts[n] = s.readOne(ctx, todo[n].file) })
 	if ctx.Err() != nil {
 		return
 	}
@@ -255,11 +264,11 @@ func (s *sweeper) read(ctx context.Context, todo []int) {
 	if ctx.Err() != nil {
 		return
 	}
-	for n, at := range todo {
+	for n, j := range todo {
 		if f := done[n]; f.state == Pending {
 			s.settle(f, known)
 		}
-		s.files[at] = done[n]
+		s.files[j.at] = kept(s.files[j.at], done[n])
 	}
 	s.changed = true
 	s.put(ctx, fresh)
@@ -422,10 +431,10 @@ func (s *sweeper) progress() {
 	}
 }
 
-// publish replaces the snapshot by the files under work.
+// publish replaces the snapshot by the files under work, unless nothing has changed.
 func (s *sweeper) publish(complete bool) {
-	next := &snapshot{files: slices.Clone(s.files), status: s.status}
+	next := &snapshot{files: slices.Clone(s.files), goMods: s.goModTexts(), status: s.status}
 	next.count()
 	next.status.Complete = complete && next.status.Pending == 0
-	s.index.snapshot.Store(next)
+	s.index.snapshot.Store(next.after(s.index.now()))
 }

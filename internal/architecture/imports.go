@@ -24,7 +24,7 @@ var imports = map[string][]string{
 	"history":      {},
 
 	"filecontext/outline":       {},
-	"filecontext/index":         {"filecontext", "filecontext/outline"},
+	"filecontext/index":         {"filecontext", "filecontext/outline", "filecontext/outline/graph"},
 	"filecontext/outline/graph": {"filecontext/outline"},
 	"filecontext/outline/text":  {"filecontext/outline"},
 

@@ -24,6 +24,7 @@ const (
 	maxFileImports = 300     // of one file, and names of one import
 	maxUses        = 1 << 23 // uses of a workspace that are looked up, in the order of the files
 	maxCandidates  = 32      // files with the name of an included file that are compared
+	maxModules     = 64      // Go modules
 	maxWhole       = 8       // files of a package that are all referenced by an import if no name tells which
 	maxReferences  = 256     // of a file; the strongest are kept
 	maxWeight      = 255
@@ -40,7 +41,7 @@ type File struct {
 
 // Options are facts about the workspace that no outline has.
 type Options struct {
-	// GoMods are the texts of the go.mod files by path. Go imports are resolved only in their modules.
+	// GoMods are the texts of at most 64 go.mod files by path. Go imports are resolved only in their modules.
 	GoMods map[string]string
 }
 

@@ -16,7 +16,7 @@ type goModule struct{ folder, path string }
 func goModules(texts map[string]string) []goModule {
 	var modules []goModule
 	for _, file := range slices.Sorted(maps.Keys(texts)) {
-		if p := modulePath(texts[file]); p != "" && len(modules) < maxCandidates {
+		if p := modulePath(texts[file]); p != "" && len(modules) < maxModules {
 			modules = append(modules, goModule{path.Dir(file), p})
 		}
 	}

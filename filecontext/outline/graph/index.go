@@ -77,15 +77,29 @@ func newIndex(files []File, o Options) *index {
 		packageIDs: make(map[name]int32), qualified: make(map[name]int32),
 		modules: goModules(o.GoMods), folders: make(map[string]bool), crates: make(map[string]string),
 	}
-	for i := range x.names {
-		x.names[i] = make(map[string]int32)
+	symbols := 0
+	for i, n := range symbolCounts(x.files) {
+		x.names[i] = make(map[string]int32, n)
+		symbols += n
 	}
+	x.definitions = make([]definition, 0, min(symbols, maxDefinitions))
 	x.families = make([]family, len(x.files))
 	x.packages = make([][]int32, len(x.files))
 	for i := range x.files {
 		x.add(int32(i))
 	}
 	return x
+}
+
+// symbolCounts returns the number of symbols in each family, within maxDefinitions.
+func symbolCounts(files []File) (counts [familyCount]int) {
+	for i := range files {
+		if o := files[i].Outline; o != nil {
+			f := families[o.Language]
+			counts[f] = min(counts[f]+len(o.Symbols), maxDefinitions)
+		}
+	}
+	return counts
 }
 
 func (x *index) add(f int32) {

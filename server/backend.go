@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"strata/server/wire"
 	"strata/session"
 	"strata/session/assembly"
+	"strata/session/outlines"
 	"strata/session/profile"
 	"strata/session/workspace"
 )
@@ -33,8 +35,8 @@ type backend struct {
 	monitors *monitors
 	clients  *connections
 	pool     *compaction.Pool
-	indexes  *indexes    // nil: outlines are turned off
-	budget   *rpc.Budget // of frames not yet dispatched, on all connections
+	outlines *outlines.Services // nil: turned off
+	budget   *rpc.Budget        // of frames not yet dispatched, on all connections
 	newID    func(prefix string) string
 	started  time.Time
 
@@ -70,10 +72,15 @@ func newBackend(store *historystore.Store, opt Options) (*backend, error) {
 		}
 	}
 	b.pool = compaction.NewPool(compaction.PoolOptions{Workers: opt.CompactionWorkers, Observe: opt.Metrics.compaction})
-	b.indexes = newIndexes(store, &opt)
+	if o := opt.Outlines; o != nil {
+		b.outlines = outlines.NewServices(outlines.Options{
+			Store: store.OutlineStore(), CacheDir: filepath.Join(opt.StateDir, "parsers"), Limits: opt.Sessions.Files,
+			Files: o.Files, TotalBytes: o.TotalBytes, Skip: o.Skip, Log: opt.Log,
+		})
+	}
 	b.sessions = newRegistry(&session.Deps{
 		Settings: opt.Sessions, Store: store, Models: opt.Models, Workspaces: opt.Workspaces, Host: sessionHost{b}, Meter: opt.Metrics, Log: opt.Log,
-		Now: opt.Host.Now, NewID: b.newID, Pool: b.pool, Outlines: b.indexes.services(), Calibrations: assembly.NewCalibrations(stored), Mirrors: assembly.NewMirrors(),
+		Now: opt.Host.Now, NewID: b.newID, Pool: b.pool, Outlines: b.outlines, Calibrations: assembly.NewCalibrations(stored), Mirrors: assembly.NewMirrors(),
 	}, opt.Memory)
 	return b, nil
 }

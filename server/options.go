@@ -57,7 +57,7 @@ type Options struct {
 	CompactionWorkers int // maximum concurrent compactions; default: 2
 
 	Sessions session.Settings
-	Outlines *Outlines // nil: no workspace is indexed
+	Outlines *Outlines // of workspaces; nil: none
 	Debug    bool      // serve the debug methods
 
 	Models     Models
@@ -65,6 +65,13 @@ type Options struct {
 	Host       Host               // default: the system's clock
 	Metrics    *Metrics           // default: new ones
 	Log        *slog.Logger
+}
+
+// Outlines are the settings of the indexes of workspaces. A zero field means its default.
+type Outlines struct {
+	Files      int      // maximum number of files in an index; default: 20,000
+	TotalBytes int64    // maximum size of the files with outlines; default: 64 MiB
+	Skip       []string // folders that are not indexed themselves, such as the user's home
 }
 
 // Models are the language models and their providers. Methods are safe for concurrent use.

@@ -116,7 +116,7 @@ func (s *Server) shutdown(web *http.Server, drop func()) {
 	}
 	s.sessions.shutdown()
 	s.pool.Close()
-	s.indexes.close()
+	s.outlines.Close()
 	s.clients.farewell()
 	drop()
 	s.clients.wait()
@@ -134,7 +134,6 @@ func (s *Server) keepHouse(ctx context.Context) {
 		if now.Sub(lastPurge) >= time.Hour {
 			lastPurge = now
 			s.purge(ctx, now.Add(-s.Retention))
-			s.indexes.purge(ctx)
 		}
 		if s.ExitIdle > 0 && s.clients.idleFor(now) >= s.ExitIdle && s.sessions.count() == 0 {
 			s.stop()
@@ -157,11 +156,19 @@ func housekeeping(opt Options) time.Duration {
 	return max(every, 10*time.Millisecond)
 }
 
+// purge deletes sessions deleted before a time, and outlines that nobody has used for long.
 func (s *Server) purge(ctx context.Context, before time.Time) {
 	switch n, err := s.store.Purge(ctx, before); {
 	case err != nil && ctx.Err() == nil:
 		s.Log.Warn("deleted sessions not purged", slog.Any("error", err))
 	case n > 0:
 		s.Log.Info("deleted sessions purged", slog.Int("sessions", n))
+	}
+	n, err := s.store.OutlineStore().Purge(ctx, s.now().Add(-historystore.OutlineRetention), historystore.MaxOutlineBytes)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		s.Log.Warn("unused outlines not purged", slog.Any("error", err))
+	case n > 0:
+		s.Log.Info("unused outlines purged", slog.Int("outlines", n))
 	}
 }

@@ -19,12 +19,6 @@ import (
 	"strata/session/mailbox"
 )
 
-// Services are what the outlines of all sessions share.
-type Services struct {
-	Indexes *index.Registry
-	Parser  index.Parser
-}
-
 // ErrNone reports that outlines are turned off for the whole server.
 var ErrNone = fmt.Errorf("%w: outlines are turned off: set outlines.enabled in the configuration", mailbox.ErrInvalid)
 
@@ -89,7 +83,7 @@ func (s *Source) Open() {
 
 // hold uses the index until Close, or until the mailbox ends.
 func (s *Source) hold() {
-	s.handle, s.err = s.services.Indexes.Acquire(s.ctx, s.folder, s.progress)
+	s.handle, s.err = s.services.indexes.Acquire(s.ctx, s.folder, s.progress)
 	close(s.opened)
 	if s.err != nil {
 		return

@@ -36,9 +36,9 @@ func (s *Source) of(ctx context.Context, h *index.Handle, e *filecontext.Entry) 
 	if o, known := s.parsed[key]; known {
 		return o, nil
 	}
-	o, err := s.services.Parser.Parse(ctx, e.Path, e.Text)
-	if err != nil {
-		return indexed, ctx.Err() // an older outline is better than none
+	o, err := s.services.parse(ctx, e.Path, e.Text)
+	if o == nil {
+		return indexed, err // an older outline is better than none
 	}
 	if s.parsed == nil || len(s.parsed) >= maxParsed {
 		s.parsed = make(map[parsedKey]*outline.Outline)

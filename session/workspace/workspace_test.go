@@ -125,15 +125,15 @@ func TestAPromptShowsNoLess(t *testing.T) {
 		"line numbers stay with it": {FileRequest{Range: lines(2, 5), LineNumbers: true}, FileRequest{Range: lines(1, 2)}, FileRange{Start: 1, End: 5}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, _ := opened(t, map[string]string{"a": tenLines})
-			tt.before.Path, tt.asked.Path = "a", "a"
+			w, _ := opened(t, map[string]string{"a.go": tenLines})
+			tt.before.Path, tt.asked.Path = "a.go", "a.go"
 			a, err := Read(t.Context(), w.Roots(), nil, tt.before)
 			if err != nil {
 				t.Fatal(err)
 			}
 			w.Attach([]Attachment{a})
 			stored := attach(t, w, tt.asked)
-			if e := entry(t, w, "a"); e.Range != tt.want || (len(stored) > 0) != tt.stored || e.LineNumbers != tt.before.LineNumbers {
+			if e := entry(t, w, "a.go"); e.Range != tt.want || (len(stored) > 0) != tt.stored || e.LineNumbers != tt.before.LineNumbers {
 				t.Errorf("lines %v, line numbers %t, stored %q", e.Range, e.LineNumbers, stored)
 			}
 		})

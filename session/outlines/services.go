@@ -29,7 +29,13 @@ type Options struct {
 // they are needed.
 type Services struct {
 	indexes *index.Registry
-	parser  *outline.Parser
+	parser  parser
+}
+
+// parser is an outline.Parser.
+type parser interface {
+	index.Parser
+	Close()
 }
 
 const (
@@ -58,12 +64,12 @@ func NewServices(opt Options) *Services {
 		}
 		return nil
 	}
-	s := &Services{parser: outline.New(outline.Options{CacheDir: opt.CacheDir, Timeout: parseTimeout, Idle: parserIdle})}
-	s.indexes = index.NewRegistry(index.Options{
-		Parser: s.parser, Store: opt.Store, Limits: opt.Limits, Log: opt.Log, Files: opt.Files, TotalBytes: opt.TotalBytes,
+	parser := outline.New(outline.Options{CacheDir: opt.CacheDir, Timeout: parseTimeout, Idle: parserIdle})
+	indexes := index.NewRegistry(index.Options{
+		Parser: parser, Store: opt.Store, Limits: opt.Limits, Log: opt.Log, Files: opt.Files, TotalBytes: opt.TotalBytes,
 		Throttle: throttle, Refuse: refuse,
 	})
-	return s
+	return &Services{indexes, parser}
 }
 
 // Close ends all indexes and releases the parsers. The sessions have ended. Nil services have nothing to end.

@@ -98,22 +98,23 @@ func (s *step) count() {
 	}
 }
 
-// place assigns the outlines of a session's first request to tiers, by clusters.
-func (s *step) place(clusters [][]string) {
-	var outlines []Item
-	for i := range s.members[Active] {
-		if m := &s.members[Active][i]; m.Kind == Outline {
-			outlines = append(outlines, m.Item)
+// place moves the outlines in first from the active items to their tiers, in the order of their keys. As with any arrival
+// they get the entry N, and their tier is broken.
+func (s *step) place(first map[string]Tier) {
+	var outlines []member
+	s.members[Active] = slices.DeleteFunc(s.members[Active], func(m member) bool {
+		placed := first[m.Key] != NoTier
+		if placed {
+			outlines = append(outlines, m)
 		}
+		return placed
+	})
+	slices.SortFunc(outlines, func(a, b member) int { return strings.Compare(a.Key, b.Key) })
+	for _, m := range outlines {
+		t := first[m.Key]
+		s.members[t] = append(s.members[t], member{m.Item, entryN[t]})
+		s.broken[t], s.arrived[m.Key] = true, true
 	}
-	slices.SortFunc(outlines, func(a, b Item) int { return strings.Compare(a.Key, b.Key) })
-	placed := place(outlines, clusters, s.target)
-	for i := range outlines {
-		if t := placed[outlines[i].Key]; t != NoTier {
-			s.members[t] = append(s.members[t], member{outlines[i], entryN[t]})
-		}
-	}
-	s.members[Active] = slices.DeleteFunc(s.members[Active], func(m member) bool { return placed[m.Key] != NoTier })
 }
 
 // cascade moves members through the tiers from L3 up, and repeats until nothing moves.

@@ -5,6 +5,35 @@ import (
 	"strings"
 )
 
+// firstTiers returns the tiers in which the first outlines of the session start, and reports whether they have been placed
+// with req or before. First are the outlines of the first request that introduces any. The outline of a file that was sent
+// in full with the last request is not introduced: it replaces the file, with N = 0.
+func (t *Tracker) firstTiers(req *Request) (first map[string]Tier, placed bool) {
+	if t.progress.placed {
+		return nil, true
+	}
+	var outlines []Item
+	var known map[string]label // of the last request
+	for i := range req.Items {
+		it := &req.Items[i]
+		if it.Kind != Outline {
+			continue
+		}
+		if known == nil {
+			known = labels(t.layout.sent())
+		}
+		_, stays := known[it.Key]
+		_, replaces := known["file:"+strings.TrimPrefix(it.Key, "outline:")]
+		if !stays && !replaces {
+			outlines = append(outlines, *it)
+		}
+	}
+	if len(outlines) == 0 {
+		return nil, false
+	}
+	return place(outlines, req.Clusters, t.target), true
+}
+
 // place returns the first tier of each outline. It assigns clusters, largest first, to the one of L1, L2 and L3 with
 // the fewest tokens. If there are too few tokens to bring each tier to the target, it fills fewer tiers, L1 first; if
 // the total is below the target, it fills none. Outlines in no cluster form clusters of their own.

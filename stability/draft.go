@@ -112,18 +112,11 @@ func shown(e *Entry, it *Item) bool {
 	return e.Blob == it.Hash || whole && e.Rev == it.Rev
 }
 
-// backdate sets chg of a session's first outlines so that they start with the entry N of the tier chosen by place.
-func (d *draft) backdate(target int) {
-	var outlines []Item
+// backdate sets chg of the outlines in first so that they start with the entry N of their tier.
+func (d *draft) backdate(first map[string]Tier) {
 	for i := range d.lead {
-		if d.lead[i].Kind == Outline {
-			outlines = append(outlines, *d.lead[i].Item)
-		}
-	}
-	placed := place(outlines, d.Clusters, target)
-	for i := range d.lead {
-		if n := &d.lead[i]; n.Kind == Outline {
-			n.chg = d.now - entryN[placed[n.Key]]
+		if t, ok := first[d.lead[i].Key]; ok {
+			d.lead[i].chg = d.now - entryN[t]
 		}
 	}
 }

@@ -6,14 +6,14 @@ package stability
 type log struct {
 	strict bool
 	turns  int // expected further turns
-	target int // tokens that make a tier worth filling at the first request
 
 	entries []Entry // of the last committed request
 }
 
 // Plan lays out the request with number now, counted from 0.
-func (l *log) Plan(req *Request, now int, long bool) *Plan {
+func (l *log) Plan(req *Request, now int, long bool, first map[string]Tier) *Plan {
 	d := l.draft(req, now, long)
+	d.backdate(first)
 	limit, why := d.limit(l.strict)
 	keep, why := d.choose(limit, why)
 	p := &Plan{Kept: keep, Cut: why, Entries: d.layOut(keep)}
@@ -33,9 +33,6 @@ func (l *log) draft(req *Request, now int, long bool) *draft {
 	d := &draft{Request: req, now: now, long: long, turns: l.turns, old: l.entries, sums: sums(l.entries)}
 	d.sort()
 	d.index()
-	if len(d.old) == 0 {
-		d.backdate(l.target)
-	}
 	return d
 }
 

@@ -20,6 +20,7 @@ type Plan struct {
 	automatic bool
 	hit       prefix    // of the expected read
 	after     *progress // of the tracker that made the plan
+	placed    bool      // with it, or before, the session's first outlines were placed
 	next      any       // the layout's state after Commit
 	changes   func() []TierChange
 }
@@ -52,4 +53,5 @@ type progress struct {
 	answered int       // committed requests
 	last     time.Time // time of the newest one
 	long     bool      // the long lifetime is in use
+	placed   bool      // the session's first outlines were placed
 }

@@ -46,11 +46,12 @@ func walk(t *testing.T, opt Options, seed uint64) {
 		sum := len(from)*7 + len(to)*3 + int(to[len(to)-1])
 		return fmt.Sprintf("%s: %s>%s", key, from, to), sum % 90, sum%11 != 0
 	}
-	for i := range 12 {
-		w.outline(fmt.Sprint(i), "0", 20+i)
-	}
+	indexed := w.r.IntN(2) * w.r.IntN(12) // the request from which the workspace has outlines
 	w.req.Clusters = [][]string{{"outline:1", "outline:2"}, {"outline:5", "outline:9", "outline:2"}}
-	for range 25 {
+	for i := range 25 {
+		if i == indexed {
+			w.index()
+		}
 		for range w.r.IntN(4) {
 			w.act()
 		}
@@ -70,6 +71,16 @@ func walk(t *testing.T, opt Options, seed uint64) {
 		}
 		w.last = w.send()
 		w.say(Item{Tokens: w.r.IntN(200), Blocks: w.r.IntN(30), Unmarkable: w.r.IntN(5) == 0})
+	}
+}
+
+// index adds the outlines of the files that are not in full context.
+func (w *walker) index() {
+	for i := range 12 {
+		path := fmt.Sprint(i)
+		if !slices.ContainsFunc(w.items, func(it Item) bool { return it.Key == "file:"+path }) {
+			w.outline(path, "0", 20+i)
+		}
 	}
 }
 

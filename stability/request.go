@@ -18,7 +18,8 @@ type Request struct {
 	// not matter. An assistant's message and the results of its tool calls are one item.
 	Items []Item
 
-	// Clusters are keys of outlines of files that reference each other. Only the first request of a session uses them.
+	// Clusters are keys of outlines of files that reference each other. Only the first request of a session that
+	// introduces outlines uses them.
 	Clusters [][]string
 
 	Diff DiffFunc // nil: every changed file is sent whole

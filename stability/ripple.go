@@ -17,12 +17,11 @@ type ripple struct {
 
 // Plan lays out the request with the given number, counted from 0. Each request but the first counts the previous
 // reply.
-func (r *ripple) Plan(req *Request, number int, _ bool) *Plan {
+func (r *ripple) Plan(req *Request, number int, _ bool, first map[string]Tier) *Plan {
 	s := register(&r.members, r.target, req)
 	s.count()
-	if number == 0 {
-		s.place(req.Clusters)
-	} else {
+	s.place(first)
+	if number > 0 {
 		s.cascade()
 		s.fold()
 	}

@@ -29,6 +29,7 @@ type state struct {
 	Answered int             `json:"answered"`
 	Last     int64           `json:"last"` // Unix time in nanoseconds
 	Long     bool            `json:"long,omitempty"`
+	Placed   bool            `json:"placed,omitempty"`
 	Cached   []cachedPrefix  `json:"cached,omitempty"`
 	State    json.RawMessage `json:"state"`
 }
@@ -47,7 +48,10 @@ func (t *Tracker) State(m *Mirror) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode layout: %w", err)
 	}
-	s := state{Version: stateVersion, Layout: t.kind, Answered: t.progress.answered, Long: t.progress.long, State: inner}
+	s := state{
+		Version: stateVersion, Layout: t.kind, Answered: t.progress.answered,
+		Long: t.progress.long, Placed: t.progress.placed, State: inner,
+	}
 	if t.progress.answered > 0 {
 		s.Last = t.progress.last.UnixNano()
 	}
@@ -93,7 +97,7 @@ func (t *Tracker) restore(bytes []byte, m *Mirror) error {
 	if err := t.layout.load(s.State, s.Answered); err != nil {
 		return err
 	}
-	now := progress{answered: s.Answered, long: t.progress.long}
+	now := progress{answered: s.Answered, long: t.progress.long, placed: s.Placed}
 	if s.Answered > 0 {
 		now.last = time.Unix(0, s.Last)
 	}

@@ -123,26 +123,6 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// In both layouts the first outlines start with the entry N of the tier chosen by their clusters.
-func TestFirstPlacement(t *testing.T) {
-	for _, layout := range []string{LayoutLog, LayoutRipple} {
-		s := newScene(t, Options{Layout: layout, Target: 100})
-		for _, name := range []string{"a", "b", "c", "d"} {
-			s.outline(name, "1", 100)
-		}
-		s.req.Clusters = [][]string{{"outline:b", "outline:d"}}
-		got := map[string]string{}
-		for _, e := range s.turn().Entries {
-			got[e.Key] = fmt.Sprint(e.Tier, " ", e.N)
-		}
-		for key, want := range map[string]string{"outline:b": "L1 9", "outline:d": "L1 9", "outline:a": "L2 6", "outline:c": "L3 3"} {
-			if got[key] != want {
-				t.Errorf("%s: %s is in %s, want %s", layout, key, got[key], want)
-			}
-		}
-	}
-}
-
 func TestChanges(t *testing.T) {
 	s := newScene(t, Options{})
 	s.outline("x", "1", 10)

@@ -16,8 +16,8 @@ import (
 // Layout orders the items of a request and places the marks. The implementations are `log` and `ripple`.
 type Layout interface {
 	// Plan lays out the request with the given number, counted from 0. It does not change the state.
-	// long requests marks with the long lifetime.
-	Plan(req *Request, number int, long bool) *Plan
+	// long requests marks with the long lifetime. first has the tiers of outlines in their first placement.
+	Plan(req *Request, number int, long bool, first map[string]Tier) *Plan
 	// Commit makes p the new state. p must be planned from the current state.
 	Commit(p *Plan)
 
@@ -66,6 +66,7 @@ var ErrStale = errors.New("the plan does not fit the current state")
 type Tracker struct {
 	lifetime string
 	kind     string
+	target   int
 	layout   Layout
 
 	progress *progress
@@ -73,14 +74,14 @@ type Tracker struct {
 
 // New returns the tracker of a session that has sent no request. It returns an error for invalid options.
 func New(opt Options) (*Tracker, error) {
-	t := &Tracker{lifetime: opt.Lifetime, kind: opt.Layout, progress: &progress{long: opt.Lifetime == Lifetime1h}}
+	t := &Tracker{lifetime: opt.Lifetime, kind: opt.Layout, target: opt.Target, progress: &progress{long: opt.Lifetime == Lifetime1h}}
 	switch opt.Layout {
 	case "", LayoutLog:
 		t.kind = LayoutLog
 		if opt.Turns == 0 {
 			opt.Turns = defaultTurns
 		}
-		t.layout = &log{strict: opt.Strict, turns: opt.Turns, target: opt.Target}
+		t.layout = &log{strict: opt.Strict, turns: opt.Turns}
 	case LayoutRipple:
 		t.layout = &ripple{target: opt.Target}
 	default:
@@ -106,8 +107,9 @@ func (t *Tracker) Plan(req Request) (*Plan, error) {
 		return nil, fmt.Errorf("plan request: %w", err)
 	}
 	long := t.wantsLong(req.Now)
-	p := t.layout.Plan(&req, t.progress.answered, long)
-	p.Long, p.at, p.after = long, req.Now, t.progress
+	first, placed := t.firstTiers(&req)
+	p := t.layout.Plan(&req, t.progress.answered, long, first)
+	p.Long, p.placed, p.at, p.after = long, placed, req.Now, t.progress
 	for i := range p.Entries {
 		p.Tokens += p.Entries[i].Tokens
 	}
@@ -130,7 +132,7 @@ func (t *Tracker) Commit(p *Plan) error {
 		return fmt.Errorf("commit after %d requests: %w", t.progress.answered, ErrStale)
 	}
 	t.layout.Commit(p)
-	t.progress = &progress{answered: t.progress.answered + 1, last: p.at, long: p.Long}
+	t.progress = &progress{answered: t.progress.answered + 1, last: p.at, long: p.Long, placed: p.placed}
 	return nil
 }
 

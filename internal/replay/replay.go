@@ -32,25 +32,43 @@ const minCached = 1024
 // epoch is the start time of every replayed session.
 var epoch = time.Unix(0, 0).UTC()
 
-// Defaults returns the default options of a session with the given layout.
-func Defaults(layout string) stability.Options {
-	return stability.Options{Layout: layout, Target: stability.DefaultTarget}
+// Options are the options of a replayed session.
+type Options struct {
+	stability.Options
+
+	// Unclustered means that no outlines form clusters. By default the outlines of a folder do, as a trace has no
+	// references between files.
+	Unclustered bool
+}
+
+// RippleUnclustered is the name of the layout `ripple` without clusters.
+const RippleUnclustered = "ripple-unclustered"
+
+// Layouts are the names for Defaults.
+var Layouts = []string{stability.LayoutLog, stability.LayoutRipple, RippleUnclustered}
+
+// Defaults returns the default options of a session with the given layout, one of Layouts.
+func Defaults(layout string) Options {
+	opt := Options{Options: stability.Options{Layout: layout, Target: stability.DefaultTarget}}
+	if layout == RippleUnclustered {
+		opt.Layout, opt.Unclustered = stability.LayoutRipple, true
+	}
+	return opt
 }
 
 // Replay reads a trace from r, lays out its requests, and writes each as a line of JSON to w.
 // An error in the trace contains its line number; the requests before that line have been written.
-func Replay(r io.Reader, w io.Writer, opt stability.Options) error {
+func Replay(r io.Reader, w io.Writer, opt Options) error {
 	t, err := openTrace(r)
 	if err != nil {
 		return err
 	}
-	tracker, err := stability.New(opt)
+	s, err := newSession(&t.header, opt)
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriter(w)
 	enc := json.NewEncoder(out)
-	s := newSession(&t.header, tracker)
 	for {
 		u, err := t.next()
 		if errors.Is(err, io.EOF) {
@@ -78,8 +96,16 @@ type session struct {
 	now      time.Time
 }
 
-func newSession(h *header, tracker *stability.Tracker) *session {
-	return &session{newWorld(h), tracker, stability.NewMirror(), clusters(h), epoch}
+func newSession(h *header, opt Options) (*session, error) {
+	tracker, err := stability.New(opt.Options)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{world: newWorld(h), tracker: tracker, mirror: stability.NewMirror(), now: epoch}
+	if !opt.Unclustered {
+		s.clusters = clusters(h)
+	}
+	return s, nil
 }
 
 // turn replays one turn and returns the layout of its request.

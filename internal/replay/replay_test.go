@@ -71,7 +71,7 @@ func TestReplayingATurn(t *testing.T) {
 
 func TestReplayPrintsLines(t *testing.T) {
 	var out bytes.Buffer
-	opt := stability.Options{Lifetime: stability.Lifetime1h}
+	opt := Options{Options: stability.Options{Lifetime: stability.Lifetime1h}}
 	if err := Replay(strings.NewReader(twoFiles+"\n"+`{"g":1.5,"u":5}`+"\n"), &out, opt); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestBrokenTraces(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(strings.ReplaceAll(tt.name, " ", "_"), func(t *testing.T) {
 			var out bytes.Buffer
-			err := Replay(strings.NewReader(tt.text), &out, stability.Options{})
+			err := Replay(strings.NewReader(tt.text), &out, Options{})
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want one with %q", err, tt.want)
 			}
@@ -124,10 +124,10 @@ func TestBrokenTraces(t *testing.T) {
 }
 
 func TestReplayPassesErrorsOn(t *testing.T) {
-	if err := Replay(strings.NewReader(twoFiles), io.Discard, stability.Options{Layout: "pile"}); err == nil {
+	if err := Replay(strings.NewReader(twoFiles), io.Discard, Defaults("pile")); err == nil {
 		t.Error("accepted an unknown layout")
 	}
-	err := Replay(strings.NewReader(twoFiles+`{"u":5}`), brokenWriter{}, stability.Options{})
+	err := Replay(strings.NewReader(twoFiles+`{"u":5}`), brokenWriter{}, Options{})
 	if !errors.Is(err, errBroken) {
 		t.Errorf("error %v", err)
 	}
@@ -142,7 +142,7 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
 // The cache reads found by the biller, which sees only the printed requests, equal the mirror's expectation, and the
 // tokens sent in excess of the needed ones equal the unused tokens of the plan.
 func TestBillMatchesExpectation(t *testing.T) {
-	for _, layout := range []string{stability.LayoutLog, stability.LayoutRipple} {
+	for _, layout := range Layouts {
 		for _, path := range traces(t) {
 			text, err := os.ReadFile(path)
 			if err != nil {
@@ -159,11 +159,10 @@ func checkTrace(t *testing.T, layout, path string, text []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tracker, err := stability.New(Defaults(layout))
+	s, err := newSession(&tr.header, Defaults(layout))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newSession(&tr.header, tracker)
 	b := biller{cache: map[prefix]cached{}}
 	for {
 		u, err := tr.next()
@@ -195,7 +194,7 @@ func FuzzReplay(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, layout := range []string{stability.LayoutLog, stability.LayoutRipple} {
 			var out bytes.Buffer
-			if Replay(bytes.NewReader(text), &out, stability.Options{Layout: layout}) != nil {
+			if Replay(bytes.NewReader(text), &out, Options{Options: stability.Options{Layout: layout}}) != nil {
 				continue
 			}
 			if _, err := BillRequests(&out); err != nil {
@@ -208,7 +207,7 @@ func FuzzReplay(f *testing.F) {
 // replayed returns the requests of a trace.
 func replayed(trace, layout string) ([]Request, error) {
 	var out bytes.Buffer
-	if err := Replay(strings.NewReader(trace), &out, stability.Options{Layout: layout}); err != nil {
+	if err := Replay(strings.NewReader(trace), &out, Options{Options: stability.Options{Layout: layout}}); err != nil {
 		return nil, err
 	}
 	var requests []Request

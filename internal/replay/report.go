@@ -11,11 +11,10 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-
-	"strata/stability"
 )
 
-// Report replays every trace (*.jsonl) in dir with each layout and prints, for each class of traces and for all:
+// Report replays every trace (*.jsonl) in dir with each of the given Layouts and prints, for each class of traces and for
+// all:
 //
 //	sent      tokens of all requests
 //	needed    tokens of all requests without unused entries, and without a cache
@@ -66,7 +65,7 @@ func (r row) add(s row) row {
 }
 
 // replayAll returns a row for each class, sorted, and one for all.
-func replayAll(paths []string, opt stability.Options) ([]row, error) {
+func replayAll(paths []string, opt Options) ([]row, error) {
 	byClass := map[string]row{}
 	all := row{class: "all"}
 	for _, path := range paths {
@@ -89,7 +88,7 @@ func replayAll(paths []string, opt stability.Options) ([]row, error) {
 }
 
 // replayFile returns the row of one trace. Its class is the part of the recorded class before a dash.
-func replayFile(path string, opt stability.Options) (row, error) {
+func replayFile(path string, opt Options) (row, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return row{}, err

@@ -3,6 +3,7 @@ package replay
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,11 +21,9 @@ func TestAims(t *testing.T) {
 	}{
 		{stability.LayoutLog, 0.45, 0.80},
 		{stability.LayoutRipple, 0.92, 0},
+		{RippleUnclustered, 0.92, 0},
 	} {
-		rows, err := replayAll(traces(t), Defaults(tt.layout))
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := billed(t, tt.layout)
 		total := rows[len(rows)-1]
 		if got := total.meanRelative(); got > tt.relative {
 			t.Errorf("%s costs %.3f of no caching, want at most %.2f", tt.layout, got, tt.relative)
@@ -33,6 +32,21 @@ func TestAims(t *testing.T) {
 			t.Errorf("%s reads %.3f of the tokens, want at least %.2f", tt.layout, got, tt.readShare)
 		}
 	}
+}
+
+var bills = map[string][]row{}
+
+// billed returns the rows of a layout for the sample traces, computed once.
+func billed(t *testing.T, layout string) []row {
+	t.Helper()
+	if bills[layout] == nil {
+		rows, err := replayAll(traces(t), Defaults(layout))
+		if err != nil {
+			t.Fatal(err)
+		}
+		bills[layout] = rows
+	}
+	return bills[layout]
 }
 
 func traces(t testing.TB) []string {
@@ -56,7 +70,7 @@ func TestReport(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	if err := Report(&out, dir, []string{"log", "ripple"}); err != nil {
+	if err := Report(&out, dir, Layouts); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -66,9 +80,41 @@ func TestReport(t *testing.T) {
 	}
 	want := []string{"layout class traces requests",
 		"log agent 1 42", "log chat 1 40", "log edit 2 22", "log all 4 104",
-		"ripple agent 1 42", "ripple chat 1 40", "ripple edit 2 22", "ripple all 4 104"}
+		"ripple agent 1 42", "ripple chat 1 40", "ripple edit 2 22", "ripple all 4 104",
+		"ripple-unclustered agent 1 42", "ripple-unclustered chat 1 40", "ripple-unclustered edit 2 22", "ripple-unclustered all 4 104"}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("report:\n%s", out.String())
+	}
+}
+
+// The rows of all layouts are computed with the same traces: they differ in what was sent, not in what had to be sent.
+func TestLayoutsAreComparedOnTheSameTraces(t *testing.T) {
+	type needed struct {
+		class                    string
+		traces, requests, tokens int
+	}
+	var first []needed
+	costs := map[float64]string{}
+	for _, layout := range Layouts {
+		rows := billed(t, layout)
+		var got []needed
+		for _, r := range rows {
+			got = append(got, needed{r.class, r.traces, r.Requests, r.needed})
+		}
+		if first == nil {
+			first = got
+		}
+		if !slices.Equal(got, first) {
+			t.Errorf("%s is computed with %v, %s with %v", layout, got, Layouts[0], first)
+		}
+		total := rows[len(rows)-1]
+		if total.traces != len(traces(t)) || total.Tokens < total.needed {
+			t.Errorf("%s: %d tokens sent in %d traces, %d needed", layout, total.Tokens, total.traces, total.needed)
+		}
+		if other, ok := costs[total.Cost]; ok {
+			t.Errorf("%s costs exactly as much as %s", layout, other)
+		}
+		costs[total.Cost] = layout
 	}
 }
 
@@ -91,7 +137,7 @@ func TestReportRefuses(t *testing.T) {
 
 // Yardstick: log costs at most 0.45 of no caching and reads 0.80 of the tokens from the cache, ripple costs about 0.88
 func BenchmarkReplay(b *testing.B) {
-	for _, layout := range []string{stability.LayoutLog, stability.LayoutRipple} {
+	for _, layout := range Layouts {
 		b.Run(layout, func(b *testing.B) {
 			for b.Loop() {
 				rows, err := replayAll(traces(b), Defaults(layout))

@@ -23,13 +23,15 @@ func Command(p *cli.Process) *cobra.Command {
 		Short: "Print the requests of a recorded session, or their cost",
 		Long: "Read recorded sessions and print the items and cache breakpoints of each request, one JSON line per request.\n" +
 			"With --bill, the argument is a folder of traces, and the output is a table of costs with and without caching.\n" +
+			"Traces have no references between files: the outlines of a folder form a cluster, with ripple-unclustered each\n" +
+			"outline its own.\n" +
 			"TRACE - is standard input.",
 		Args: cli.UsageArgs(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			layouts := []string{layout}
 			if bill {
 				if !cmd.Flags().Changed("layout") {
-					layouts = []string{"log", "ripple"}
+					layouts = recorded.Layouts
 				}
 				return recorded.Report(p.Stdout, args[0], layouts)
 			}
@@ -41,9 +43,9 @@ func Command(p *cli.Process) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&layout, "layout", "log", "`LAYOUT` of the requests: log or ripple")
+	cmd.Flags().StringVar(&layout, "layout", "log", "`LAYOUT` of the requests: log, ripple or ripple-unclustered")
 	cmd.Flags().BoolVar(&bill, "bill", false, "print the cost of all traces in a folder")
-	cli.CompleteFlag(cmd, "layout", cli.Words("log", "ripple"))
+	cli.CompleteFlag(cmd, "layout", cli.Words(recorded.Layouts...))
 	cmd.ValidArgsFunction = cli.AnyFile
 	return cmd
 }

@@ -25,7 +25,10 @@ func TestTheBillOfOneLayoutOrOfAll(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "a.jsonl"), trace, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for flags, want := range map[string]string{"": "log ripple", "--layout=ripple": "ripple", "--layout=log": "log"} {
+	for flags, want := range map[string]string{
+		"": "log ripple ripple-unclustered", "--layout=ripple": "ripple", "--layout=log": "log",
+		"--layout=ripple-unclustered": "ripple-unclustered",
+	} {
 		var out bytes.Buffer
 		cmd := Command(&cli.Process{Stdout: &out, Stderr: io.Discard})
 		cmd.SetArgs(append(strings.Fields(flags), "--bill", folder))

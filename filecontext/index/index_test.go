@@ -333,6 +333,30 @@ func TestReleaseEndsTheWork(t *testing.T) {
 	}
 }
 
+// A refused folder is not indexed, under whatever name; folders inside it are.
+func TestRefusedFolder(t *testing.T) {
+	home := workspace(t, map[string]string{"a.go": "func a", "project/b.go": "func b"})
+	link := filepath.Join(t.TempDir(), "link")
+	must(t, os.Symlink(home, link))
+	refusal := errors.New("it is the home folder")
+	parser := &fakeParser{}
+	r := registry(t, Options{Parser: parser, Refuse: func(folder string) error {
+		if folder == home {
+			return refusal
+		}
+		return nil
+	}})
+	for _, folder := range []string{home, link, home + "/project/.."} {
+		_, err := r.Acquire(t.Context(), folder, nil)
+		if !errors.Is(err, refusal) || err.Error() != "index folder "+home+": it is the home folder" {
+			t.Errorf("%s: error %v", folder, err)
+		}
+	}
+	h := acquire(t, r, filepath.Join(link, "project"))
+	equal(t, "states", states(h), "b.go outlined\n")
+	equal(t, "parses", parser.parses.Load(), 1)
+}
+
 func TestProgress(t *testing.T) {
 	files := make(map[string]string)
 	for n := range 300 {

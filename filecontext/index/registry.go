@@ -9,6 +9,7 @@ package index
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime"
 	"sync"
@@ -38,6 +39,10 @@ type Options struct {
 	Store  Store              // default: none; each start parses all files
 	Limits filecontext.Limits // Guard, patience, FileBytes (default 1 MiB) and WalkDepth of the workspace
 	Log    *slog.Logger       // of faults of the store; default: none
+
+	// Refuse returns an error for a folder, given without links, that shall not be indexed, such as the home folder of the
+	// user; default: none is refused. It must be safe for concurrent use.
+	Refuse func(folder string) error
 
 	Files        int           // maximum number of files, default 20,000
 	Visits       int           // maximum number of files and folders looked at, default 200,000
@@ -100,12 +105,17 @@ type Handle struct {
 
 // Acquire returns the index of a folder and starts it unless another session uses it already. Release must be called.
 // progress, if not nil, is called now and then while files are indexed and at the end of a sweep that changed anything;
-// it must return soon and must not call Release. The error is ErrClosed, that of ctx, or that of a folder that cannot be
-// used.
+// it must return soon and must not call Release. The error is ErrClosed, that of ctx, of Refuse, or of a folder
+// that cannot be used.
 func (r *Registry) Acquire(ctx context.Context, folder string, progress func(Status)) (*Handle, error) {
 	roots, err := filecontext.NewRoots(ctx, folder, nil, r.opt.Limits)
 	if err != nil {
 		return nil, err
+	}
+	if r.opt.Refuse != nil {
+		if err := r.opt.Refuse(roots.Folder()); err != nil {
+			return nil, fmt.Errorf("index folder %s: %w", filecontext.Printable(roots.Folder()), err)
+		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

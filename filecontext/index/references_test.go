@@ -65,13 +65,13 @@ func TestSweepsWithoutChanges(t *testing.T) {
 		before = h.now()
 		refresh(t, h)
 		if h.Graph() != g || h.Version() != version {
-			t.Fatal("the graph was computed again")
+			t.Fatal("the graph or the version is another one")
 		}
 	}
 	write(t, folder, "a.go", "func b")
 	refresh(t, h)
 	if h.Graph() == g || h.Version() == version {
-		t.Error("the graph is that of the former outline")
+		t.Error("the graph or the version is that of the former outline")
 	}
 }
 

@@ -50,7 +50,7 @@ type Options struct {
 	OutlineBytes int           // maximum size of the outlines in memory, default 64 MiB
 	Parallel     int           // maximum number of files read or parsed concurrently, default the number of processors
 	RefreshWait  time.Duration // maximum wait of Refresh, default 1 s
-	Throttle     time.Duration // minimum interval of progress reports, default 250 ms
+	Throttle     time.Duration // minimum interval before a progress report during a sweep, default 250 ms
 
 	version uint64 // of the stored outlines; set by tests
 }
@@ -104,8 +104,8 @@ type Handle struct {
 }
 
 // Acquire returns the index of a folder and starts it unless another session uses it already. Release must be called.
-// progress, if not nil, is called now and then while files are indexed and at the end of a sweep that changed anything;
-// it must return soon and must not call Release. The error is ErrClosed, that of ctx, of Refuse, or of a folder
+// progress, if not nil, is called before and during the first sweep, now and then during later ones, and in any case once at
+// the end of a sweep that changed anything, with Complete. It must return soon and must not call Release. The error is ErrClosed, that of ctx, of Refuse, or of a folder
 // that cannot be used.
 func (r *Registry) Acquire(ctx context.Context, folder string, progress func(Status)) (*Handle, error) {
 	roots, err := filecontext.NewRoots(ctx, folder, nil, r.opt.Limits)

@@ -177,6 +177,11 @@ func (s *snapshot) since(before *snapshot) extent {
 	return all
 }
 
+// differs reports whether callers can see a difference to the files or the status of another snapshot.
+func (s *snapshot) differs(before *snapshot) bool {
+	return s != before && (s.since(before) >= contentChanged || !reflect.DeepEqual(s.status, before.status))
+}
+
 // after returns s as the successor of a snapshot, with which it shares what has not changed: the whole if it is equal.
 func (s *snapshot) after(before *snapshot) *snapshot {
 	change := s.since(before)

@@ -379,7 +379,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// A sweep that changes anything ends with one report that says Complete, however long the interval is; others have none.
+// A sweep that changes anything ends with one report that says Complete, however long the interval; others have none.
 func TestSweepsEndWithAReport(t *testing.T) {
 	files := map[string]string{"go.mod": "module m", "notes.txt": "text"}
 	for n := range 3 * batchFiles {

@@ -104,9 +104,11 @@ type Handle struct {
 }
 
 // Acquire returns the index of a folder and starts it unless another session uses it already. Release must be called.
-// progress, if not nil, is called before and during the first sweep, now and then during later ones, and in any case once at
-// the end of a sweep that changed anything, with Complete. It must return soon and must not call Release. The error is ErrClosed, that of ctx, of Refuse, or of a folder
-// that cannot be used.
+//
+// progress, if not nil, is called when a first sweep starts to read, now and then during a sweep, and always once at the
+// end of a sweep that changed anything, with Complete. It must return soon and must not call Release.
+//
+// The error is ErrClosed, that of ctx or of Refuse, or that of a folder that cannot be used.
 func (r *Registry) Acquire(ctx context.Context, folder string, progress func(Status)) (*Handle, error) {
 	roots, err := filecontext.NewRoots(ctx, folder, nil, r.opt.Limits)
 	if err != nil {

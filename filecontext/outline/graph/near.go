@@ -8,7 +8,8 @@ import (
 
 // Near returns at most n files, nearest to the given ones first: those with mutual references, then with references in
 // either direction, both by the sum of their weights; then those in the same folder, by path; then the rest by the number
-// of files that reference them. It omits the given paths; those that are no files of the graph still count for their folder.
+// of files that reference them, most first. It omits the given paths; those that are no files of the graph still count for
+// their folder.
 func (g *Graph) Near(paths []string, n int) []string {
 	d := distances{Graph: g, given: make(map[int32]bool), mutual: make(map[int32]int), single: make(map[int32]int), folders: make(map[string]bool)}
 	for _, p := range paths {

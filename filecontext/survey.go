@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // SurveyLimits bound a Survey.
@@ -47,6 +48,9 @@ func (c *Content) Stamp() Stamp { return Stamp{c.stamp} }
 // Current reports whether a file that was read at stamp s is unchanged at stamp now. If it returns false, the file may or
 // may not have changed.
 func (s Stamp) Current(now Stamp) bool { return s.stamp.current(now.stamp) }
+
+// Modified returns the modification time of the file, to which any program can set it.
+func (s Stamp) Modified() time.Time { return time.Unix(0, s.stamp.modified) }
 
 // Append appends the encoding of s to data.
 func (s Stamp) Append(data []byte) []byte {

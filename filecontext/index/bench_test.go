@@ -28,10 +28,7 @@ var shapes = map[string]string{
 // generated creates a workspace of n files in six languages, 4 to 5 KB each.
 func generated(b *testing.B, n int) (folder string, size int) {
 	folder = workspace(b, nil)
-	var endings []string
-	for _, ending := range slices.Sorted(maps.Keys(shapes)) {
-		endings = append(endings, ending)
-	}
+	endings := slices.Sorted(maps.Keys(shapes))
 	for file := range n {
 		ending := endings[file%len(endings)]
 		var text strings.Builder
@@ -56,8 +53,7 @@ func benchStore(b *testing.B) *historystore.Store {
 }
 
 // BenchmarkIndex reports the times of a first index of 5,000 files, a second start, a sweep that finds nothing and one
-// that finds a changed file, a search, a tree, the graph and the files near one, and the memory of the
-// index.
+// that finds a changed file, two searches, a tree, the graph and the files near one, and the memory of the index.
 func BenchmarkIndex(b *testing.B) {
 	folder, size := generated(b, 5000)
 	store := benchStore(b)

@@ -333,6 +333,30 @@ func TestReleaseEndsTheWork(t *testing.T) {
 	}
 }
 
+// A refused folder is not indexed, under whatever name; folders inside it are.
+func TestRefusedFolder(t *testing.T) {
+	home := workspace(t, map[string]string{"a.go": "func a", "project/b.go": "func b"})
+	link := filepath.Join(t.TempDir(), "link")
+	must(t, os.Symlink(home, link))
+	refusal := errors.New("it is the home folder")
+	parser := &fakeParser{}
+	r := registry(t, Options{Parser: parser, Refuse: func(folder string) error {
+		if folder == home {
+			return refusal
+		}
+		return nil
+	}})
+	for _, folder := range []string{home, link, home + "/project/.."} {
+		_, err := r.Acquire(t.Context(), folder, nil)
+		if !errors.Is(err, refusal) || err.Error() != "index folder "+home+": it is the home folder" {
+			t.Errorf("%s: error %v", folder, err)
+		}
+	}
+	h := acquire(t, r, filepath.Join(link, "project"))
+	equal(t, "states", states(h), "b.go outlined\n")
+	equal(t, "parses", parser.parses.Load(), 1)
+}
+
 func TestProgress(t *testing.T) {
 	files := make(map[string]string)
 	for n := range 300 {
@@ -345,8 +369,8 @@ func TestProgress(t *testing.T) {
 	_, err = h.Wait(t.Context())
 	must(t, err)
 	h.Release()
-	if len(all) < 4 {
-		t.Fatalf("%d reports", len(all))
+	if len(all) < 4 || all[0].Outlined != 0 {
+		t.Fatalf("%d reports, the first %+v", len(all), all)
 	}
 	for n, s := range all {
 		if s.Files != 300 || s.Outlined+s.Pending != 300 || n > 0 && s.Outlined < all[n-1].Outlined || s.Complete != (n == len(all)-1) {
@@ -355,18 +379,82 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// A sweep that changes anything ends with one report that says Complete, however long the interval; others have none.
+func TestSweepsEndWithAReport(t *testing.T) {
+	files := map[string]string{"go.mod": "module m", "notes.txt": "text"}
+	for n := range 3 * batchFiles {
+		files[fmt.Sprintf("f%d.go", n)] = fmt.Sprintf("func f%d", n)
+	}
+	folder := workspace(t, files)
+	rewrite := func(text string) {
+		for n := range 3 * batchFiles {
+			write(t, folder, fmt.Sprintf("f%d.go", n), text+fmt.Sprintf("func f%d", n))
+		}
+	}
+	for _, throttle := range []time.Duration{forever, time.Nanosecond} {
+		var all []Status // written by the index during sweeps
+		h, err := registry(t, Options{Throttle: throttle, Store: newMemStore()}).Acquire(t.Context(), folder, func(s Status) { all = append(all, s) })
+		must(t, err)
+		_, err = h.Wait(t.Context())
+		must(t, err)
+		step := func(what string, least, most int) {
+			t.Helper()
+			if throttle == forever {
+				most = least
+			}
+			if len(all) < least || len(all) > most {
+				t.Errorf("%s: %d reports, want %d to %d", what, len(all), least, most)
+			}
+			for n, s := range all {
+				if s.Complete != (n == len(all)-1) {
+					t.Errorf("%s: report %d of %d: %+v", what, n+1, len(all), s)
+				}
+			}
+			all = nil
+		}
+		step("first sweep", 2, 4)
+		refresh(t, h)
+		step("nothing", 0, 0)
+		rewrite("\n")
+		refresh(t, h)
+		step("content", 1, 3)
+		rewrite("\n")
+		refresh(t, h)
+		step("the same content again", 0, 0)
+		write(t, folder, "go.mod", "module m"+throttle.String())
+		refresh(t, h)
+		step("a module", 1, 1)
+		write(t, folder, "notes.txt", "longer "+throttle.String())
+		refresh(t, h)
+		step("a size", 1, 1)
+		rewrite("")
+		refresh(t, h)
+		step("outlines", 1, 3)
+		h.Release()
+	}
+}
+
 // A folder that vanishes leaves the files known before, and says so; when it returns, so does the index.
 func TestFolderVanishes(t *testing.T) {
 	folder := filepath.Join(workspace(t, map[string]string{"in/a.go": "func a"}), "in")
 	store := newMemStore()
-	h := acquire(t, registry(t, Options{Store: store}), folder)
+	r := registry(t, Options{Store: store})
+	h := acquire(t, r, folder)
+	reports := 0
+	watcher, err := r.Acquire(t.Context(), folder, func(Status) { reports++ })
+	must(t, err)
+	defer watcher.Release()
 	aside := folder + ".aside"
 	must(t, os.Rename(folder, aside))
 	status := refresh(t, h)
+	refresh(t, h)
+	equal(t, "reports of the problem", reports, 1)
 	if status.Complete || status.Problem == "" || states(h) != "a.go outlined\n" {
 		t.Errorf("status %+v, files %s", status, states(h))
 	}
 	must(t, os.Rename(aside, folder))
+	refresh(t, h)
+	equal(t, "reports of the problem and its end", reports, 2)
 	write(t, folder, "b.go", "func b")
 	status = refresh(t, h)
 	if !status.Complete || status.Problem != "" || states(h) != "a.go outlined\nb.go outlined\n" {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"strata/filecontext/outline/graph"
 )
@@ -64,13 +65,13 @@ func TestSweepsWithoutChanges(t *testing.T) {
 		before = h.now()
 		refresh(t, h)
 		if h.Graph() != g || h.Version() != version {
-			t.Fatal("the graph was computed again")
+			t.Fatal("the graph or the version is another one")
 		}
 	}
 	write(t, folder, "a.go", "func b")
 	refresh(t, h)
 	if h.Graph() == g || h.Version() == version {
-		t.Error("the graph is that of the former outline")
+		t.Error("the graph or the version is that of the former outline")
 	}
 }
 
@@ -93,4 +94,28 @@ func TestConcurrentGraphs(t *testing.T) {
 			t.Fatalf("graphs %p and %p, %d references", g, graphs[0], len(g.Edges()))
 		}
 	}
+}
+
+func TestRecent(t *testing.T) {
+	folder := workspace(t, map[string]string{"a.go": "func a", "b.go": "func b", "c.go": "func c", "new.txt": "text", "bin.go": "\x00"})
+	h := acquire(t, registry(t, Options{}), folder)
+	begin := time.Date(2020, 1, 2, 3, 4, 5, 6, time.UTC)
+	step := func(want string, days ...int) {
+		t.Helper()
+		for n, name := range []string{"a.go", "b.go", "c.go", "new.txt", "bin.go"} {
+			day := begin.AddDate(0, 0, days[n])
+			must(t, os.Chtimes(filepath.Join(folder, name), day, day))
+		}
+		refresh(t, h)
+		equal(t, fmt.Sprint("recent with ", days), h.Recent(), want)
+	}
+	step("b.go", 0, 1, 0, 9, 9)
+	step("b.go", 0, 1, 1, 9, 9)
+	step("a.go", 1, 1, 1, 9, 9)
+	step("c.go", -9_000, -8_000, -7_000, 9, 9)
+	version := h.Version()
+	step("a.go", 2, 1, 1, 9, 9)
+	equal(t, "version", h.Version(), version)
+	none := acquire(t, registry(t, Options{}), workspace(t, map[string]string{"new.txt": "text"}))
+	equal(t, "recent without outlines", none.Recent(), "")
 }

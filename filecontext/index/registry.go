@@ -9,6 +9,7 @@ package index
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime"
 	"sync"
@@ -39,13 +40,17 @@ type Options struct {
 	Limits filecontext.Limits // Guard, patience, FileBytes (default 1 MiB) and WalkDepth of the workspace
 	Log    *slog.Logger       // of faults of the store; default: none
 
+	// Refuse returns an error for a folder, given without links, that shall not be indexed, such as the home folder of the
+	// user; default: none is refused. It must be safe for concurrent use.
+	Refuse func(folder string) error
+
 	Files        int           // maximum number of files, default 20,000
 	Visits       int           // maximum number of files and folders looked at, default 200,000
 	TotalBytes   int64         // maximum total size of the files with outlines, default 64 MiB
 	OutlineBytes int           // maximum size of the outlines in memory, default 64 MiB
 	Parallel     int           // maximum number of files read or parsed concurrently, default the number of processors
 	RefreshWait  time.Duration // maximum wait of Refresh, default 1 s
-	Throttle     time.Duration // minimum interval of progress reports, default 250 ms
+	Throttle     time.Duration // minimum interval before a progress report during a sweep, default 250 ms
 
 	version uint64 // of the stored outlines; set by tests
 }
@@ -99,13 +104,20 @@ type Handle struct {
 }
 
 // Acquire returns the index of a folder and starts it unless another session uses it already. Release must be called.
-// progress, if not nil, is called now and then while files are indexed and at the end of a sweep that changed anything;
-// it must return soon and must not call Release. The error is ErrClosed, that of ctx, or that of a folder that cannot be
-// used.
+//
+// progress, if not nil, is called when a first sweep starts to read, now and then during a sweep, and always once at the
+// end of a sweep that changed anything, with Complete. It must return soon and must not call Release.
+//
+// The error is ErrClosed, that of ctx or of Refuse, or that of a folder that cannot be used.
 func (r *Registry) Acquire(ctx context.Context, folder string, progress func(Status)) (*Handle, error) {
 	roots, err := filecontext.NewRoots(ctx, folder, nil, r.opt.Limits)
 	if err != nil {
 		return nil, err
+	}
+	if r.opt.Refuse != nil {
+		if err := r.opt.Refuse(roots.Folder()); err != nil {
+			return nil, fmt.Errorf("index folder %s: %w", filecontext.Printable(roots.Folder()), err)
+		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

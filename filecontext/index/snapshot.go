@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"strata/filecontext"
 	"strata/filecontext/outline"
@@ -159,6 +160,7 @@ type snapshot struct {
 	files   []*record // sorted by path
 	goMods  map[string]string
 	status  Status
+	recent  string // path of the outlined file that was modified last
 	version uint64
 	graph   *lazyGraph // shared by snapshots with the same paths, outlines and go.mod files
 }
@@ -173,6 +175,11 @@ func (s *snapshot) since(before *snapshot) extent {
 		all = max(all, r.since(before.files[at]))
 	}
 	return all
+}
+
+// differs reports whether callers can see a difference to the files or the status of another snapshot.
+func (s *snapshot) differs(before *snapshot) bool {
+	return s != before && (s.since(before) >= contentChanged || !reflect.DeepEqual(s.status, before.status))
 }
 
 // after returns s as the successor of a snapshot, with which it shares what has not changed: the whole if it is equal.
@@ -199,8 +206,9 @@ func (s *snapshot) find(path string) *record {
 	return s.files[at]
 }
 
-// count sets the figures of the status that follow from the files.
+// count sets what follows from the files: figures of the status, and the recent file.
 func (s *snapshot) count() {
+	var latest time.Time
 	st := &s.status
 	st.Files, st.Outlined, st.Pending, st.Bytes, st.NameOnly = len(s.files), 0, 0, 0, make(map[Reason]int)
 	for _, f := range s.files {
@@ -208,6 +216,9 @@ func (s *snapshot) count() {
 		case f.state == Outlined:
 			st.Outlined++
 			st.Bytes += len(f.outline)
+			if modified := f.stamp.Modified(); s.recent == "" || modified.After(latest) {
+				s.recent, latest = f.path, modified
+			}
 		case f.state == Pending:
 			st.Pending++
 		case f.reason != "":
@@ -223,6 +234,10 @@ func (i *Index) Status() Status { return i.now().status }
 // text of a go.mod file, and only then: what a caller derived from these remains valid as long as it is the same, if the caller read it first. Numbers of
 // different indexes are unrelated.
 func (i *Index) Version() uint64 { return i.now().version }
+
+// Recent returns the path of the file with an outline that was modified last, the first one by path if there are several;
+// "" if there is none. It can change without another Version: a file can be written with the same content.
+func (i *Index) Recent() string { return i.now().recent }
 
 // Files returns the files known so far, sorted by path.
 func (i *Index) Files() []File {

@@ -33,8 +33,10 @@ type sweeper struct {
 	status   Status         // of the sweep
 	outlines map[key]string // encoded, of the files under work
 	bytes    int            // of all outlines
-	changed  bool           // since the last stored list
+	unsaved  bool           // something has changed since the last stored list
+	swept    bool           // a sweep has ended
 	reported time.Time
+	told     bool // this sweep has reported its progress
 }
 
 // job is a file to read.
@@ -54,32 +56,45 @@ func (k key) String() string { return k.language + ":" + k.hash.String() }
 // sweep finds the files that were added, removed or changed since the last one, and reads them. If ctx ends, it
 // leaves some of them pending.
 func (s *sweeper) sweep(ctx context.Context) {
+	before := s.index.now()
+	s.told = false
 	found, err := s.roots.Survey(ctx, filecontext.SurveyLimits{Files: s.opt.Files, Visits: s.opt.Visits})
-	if err != nil {
-		if ctx.Err() == nil {
-			s.lose(err)
-		}
+	switch {
+	case ctx.Err() != nil:
 		return
+	case err != nil:
+		s.lose(err)
+	default:
+		s.update(ctx, found)
 	}
+	if ctx.Err() == nil && (s.told || s.index.now().differs(before)) {
+		s.tell()
+	}
+}
+
+// update brings the index up to date with the files that were found.
+func (s *sweeper) update(ctx context.Context, found *filecontext.Survey) {
 	s.load(ctx)
 	todo := s.compare(found)
 	s.readGoMods(ctx, found)
 	s.publish(len(todo) == 0)
+	if !s.swept && len(todo) > 0 {
+		s.tell()
+	}
 	todo = s.recall(ctx, todo)
 	for len(todo) > 0 && ctx.Err() == nil {
+		s.progress()
 		n := batch(todo)
 		s.read(ctx, todo[:n])
 		todo = todo[n:]
-		s.progress()
 	}
 	if ctx.Err() != nil {
 		return
 	}
 	s.publish(true)
-	s.stored = nil
-	if s.changed {
+	s.stored, s.swept = nil, true
+	if s.unsaved {
 		s.save(ctx)
-		s.index.report(s.index.Status())
 	}
 }
 
@@ -87,7 +102,6 @@ func (s *sweeper) sweep(ctx context.Context) {
 func (s *sweeper) lose(err error) {
 	s.status.Problem = err.Error()
 	s.publish(false)
-	s.index.report(s.index.Status())
 }
 
 // load reads the file list from the store, once.
@@ -105,12 +119,12 @@ func (s *sweeper) load(ctx context.Context) {
 }
 
 func (s *sweeper) save(ctx context.Context) {
-	s.changed = false
+	s.unsaved = false
 	if s.opt.Store == nil {
 		return
 	}
 	if err := s.opt.Store.PutListing(ctx, s.roots.Folder(), encodeListing(s.files)); err != nil {
-		s.changed = true // the next sweep tries again
+		s.unsaved = true // the next sweep tries again
 		s.fault(ctx, err)
 	}
 }
@@ -146,9 +160,8 @@ func (s *sweeper) compare(found *filecontext.Survey) (todo []job) {
 	structure := s.status.Structure
 	if same != len(files) || same != len(old.files) || structure == 0 {
 		structure++
-		s.changed = true
+		s.unsaved = true
 	}
-	s.changed = s.changed || s.status.Problem != ""
 	s.status = Status{Structure: structure, Parsed: s.status.Parsed, fileLimit: s.opt.Files,
 		Excess: found.Excess, Nameless: found.Nameless, Unreadable: found.Unreadable, TooDeep: found.TooDeep, Cut: found.Cut}
 	s.files = files
@@ -218,6 +231,7 @@ func (s *sweeper) recall(ctx context.Context, todo []job) (rest []job) {
 		return todo
 	}
 	for some := range slices.Chunk(todo, 500) {
+		s.progress()
 		done := make([]*record, len(some))
 		for n, j := range some {
 			f := *j.file
@@ -234,7 +248,6 @@ func (s *sweeper) recall(ctx context.Context, todo []job) (rest []job) {
 				s.files[j.at] = f
 			}
 		}
-		s.progress()
 	}
 	return rest
 }
@@ -268,9 +281,10 @@ func (s *sweeper) read(ctx context.Context, todo []job) {
 		if f := done[n]; f.state == Pending {
 			s.settle(f, known)
 		}
-		s.files[j.at] = kept(s.files[j.at], done[n])
+		now := kept(s.files[j.at], done[n])
+		s.unsaved = s.unsaved || now != s.files[j.at]
+		s.files[j.at] = now
 	}
-	s.changed = true
 	s.put(ctx, fresh)
 }
 
@@ -422,13 +436,21 @@ func (s *sweeper) parallel(ctx context.Context, n int, do func(int)) {
 	_ = group.Wait() // do returns no error
 }
 
-// progress publishes and reports the files so far, not too often.
+// progress publishes and reports the files so far if they have changed, not too often.
 func (s *sweeper) progress() {
-	if now := time.Now(); now.Sub(s.reported) >= s.opt.Throttle {
-		s.reported = now
-		s.publish(false)
-		s.index.report(s.index.Status())
+	if time.Since(s.reported) < s.opt.Throttle {
+		return
 	}
+	before := s.index.now()
+	if s.publish(false); s.index.now().differs(before) {
+		s.tell()
+	}
+}
+
+// tell reports the published state, however short the time since the last report.
+func (s *sweeper) tell() {
+	s.told, s.reported = true, time.Now()
+	s.index.report(s.index.Status())
 }
 
 // publish replaces the snapshot by the files under work, unless nothing has changed.

@@ -18,6 +18,9 @@ type Options struct {
 	Parallel int
 	// Timeout limits each parse, without the time of loading the parsers. The default is DefaultTimeout.
 	Timeout time.Duration
+	// Idle is the time without a use after which the tree-sitter parsers are released. The next file that needs them
+	// loads them again. 0 keeps them until Release.
+	Idle time.Duration
 }
 
 // A Parser parses files. It loads the tree-sitter parsers at the first file that needs them. It is safe for concurrent
@@ -25,15 +28,19 @@ type Options struct {
 type Parser struct {
 	cacheDir string
 	timeout  time.Duration
+	idle     time.Duration
 	load     func(cacheDir string) (*module, error)
 
 	slots   chan struct{} // a parse owns one; who owns all is alone
 	closing chan struct{}
 	alone   sync.Mutex // held while taking all slots
 
-	loading     chan struct{} // owned, in addition to a slot, while using the fields below
-	module      *module       // nil if not loaded
+	loading     chan struct{} // owned while using the fields below
+	module      *module       // nil if not loaded; who uses it owns a slot
 	unsupported bool
+	users       int         // parses that use the module
+	used        time.Time   // when the last of them ended
+	timer       *time.Timer // runs while the module is loaded and has no users; nil before the first use or without idle
 }
 
 // New returns a Parser. It does no work yet.
@@ -47,6 +54,7 @@ func New(o Options) *Parser {
 	return &Parser{
 		cacheDir: o.CacheDir,
 		timeout:  o.Timeout,
+		idle:     o.Idle,
 		load:     loadModule,
 		slots:    make(chan struct{}, o.Parallel),
 		closing:  make(chan struct{}),
@@ -87,10 +95,11 @@ func (p *Parser) parse(ctx context.Context, language, text string) (*Outline, er
 	case "markdown":
 		outlineMarkdown(b)
 	default:
-		m, err := p.loaded(ctx)
+		m, err := p.take(ctx)
 		if err != nil {
 			return nil, err
 		}
+		defer p.put()
 		g := grammars()[language]
 		err = m.with(ctx, g, p.timeout, func(parse parse) (err error) {
 			b, err = outlineTree(b, g, parse)
@@ -122,8 +131,9 @@ func (p *Parser) enter(ctx context.Context) error {
 	}
 }
 
-// loaded returns the module. The first caller compiles it, which takes seconds, even if its context ends meanwhile.
-func (p *Parser) loaded(ctx context.Context) (*module, error) {
+// take returns the module for one parse, which put ends. The first caller compiles it, which takes seconds, even if its
+// context ends meanwhile.
+func (p *Parser) take(ctx context.Context) (*module, error) {
 	select {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
@@ -141,7 +151,34 @@ func (p *Parser) loaded(ctx context.Context) (*module, error) {
 		}
 		p.module = m
 	}
+	p.users++
+	p.stopTimer()
 	return p.module, nil
+}
+
+// put ends the use of the module by one parse.
+func (p *Parser) put() {
+	p.loading <- struct{}{}
+	defer func() { <-p.loading }()
+	p.users--
+	if p.users > 0 || p.idle <= 0 {
+		return
+	}
+	p.used = time.Now()
+	if p.timer == nil {
+		p.timer = time.AfterFunc(p.idle, p.expire)
+	} else {
+		p.timer.Reset(p.idle)
+	}
+}
+
+// expire releases the module unless it was used since the timer was started. Then another timer runs, or will.
+func (p *Parser) expire() {
+	p.loading <- struct{}{}
+	defer func() { <-p.loading }()
+	if p.users == 0 && time.Since(p.used) >= p.idle {
+		p.unload()
+	}
 }
 
 // Release releases the parsers and their memory unless a parse is running, and reports whether it did. The next Parse
@@ -158,6 +195,8 @@ func (p *Parser) Release() bool {
 		}
 	}
 	defer p.leave(cap(p.slots))
+	p.loading <- struct{}{}
+	defer func() { <-p.loading }()
 	p.unload()
 	return true
 }
@@ -175,6 +214,8 @@ func (p *Parser) Close() {
 	for range cap(p.slots) {
 		p.slots <- struct{}{}
 	}
+	p.loading <- struct{}{}
+	defer func() { <-p.loading }()
 	p.unload()
 }
 
@@ -184,9 +225,17 @@ func (p *Parser) leave(slots int) {
 	}
 }
 
+// unload closes the module. The caller owns loading, and no parse uses the module.
 func (p *Parser) unload() {
+	p.stopTimer()
 	if p.module != nil {
 		p.module.close()
 		p.module = nil
+	}
+}
+
+func (p *Parser) stopTimer() {
+	if p.timer != nil {
+		p.timer.Stop()
 	}
 }

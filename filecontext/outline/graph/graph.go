@@ -49,6 +49,7 @@ type Options struct {
 type Graph struct {
 	paths    []string // sorted
 	out, in  [][]edge // of each file, by index of the other file
+	used     []int32  // all files, those that most files reference first
 	clusters [][]int32
 }
 
@@ -72,6 +73,7 @@ func New(files []File, o Options) *Graph {
 	}
 	g.out = x.references()
 	g.in = reversed(g.out)
+	g.used = byUse(g.in)
 	g.clusters = clustersOf(g.out)
 	return g
 }
@@ -101,6 +103,16 @@ func reversed(out [][]edge) [][]edge {
 		}
 	}
 	return in
+}
+
+// byUse returns the files by the number of files that reference them, most first, then by path.
+func byUse(in [][]edge) []int32 {
+	files := make([]int32, len(in))
+	for i := range files {
+		files[i] = int32(i)
+	}
+	slices.SortStableFunc(files, func(a, b int32) int { return cmp.Compare(len(in[b]), len(in[a])) })
+	return files
 }
 
 // Edges returns the references, sorted by From and To.

@@ -263,8 +263,9 @@ func TestNear(t *testing.T) {
 		{[]string{"a/open.ts"}, 9, "a/mutual.ts c/user.ts b/used.ts a/none.bin a/x.md 0.ts"},
 		{[]string{"a/open.ts", "a/open.ts"}, 3, "a/mutual.ts c/user.ts b/used.ts"},
 		{[]string{"a/open.ts", "a/mutual.ts", "0.ts"}, 2, "c/user.ts b/used.ts"},
-		{[]string{"b/unknown.ts"}, 2, "b/used.ts 0.ts"},
-		{nil, 3, "0.ts a/mutual.ts a/none.bin"},
+		{[]string{"b/unknown.ts"}, 2, "b/used.ts a/open.ts"},
+		{nil, 9, "a/open.ts a/mutual.ts b/used.ts 0.ts a/none.bin a/x.md c/user.ts"},
+		{nil, 3, "a/open.ts a/mutual.ts b/used.ts"},
 		{nil, 0, ""},
 		{nil, -1, ""},
 	}

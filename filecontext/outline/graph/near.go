@@ -7,18 +7,22 @@ import (
 )
 
 // Near returns at most n files, nearest to the given ones first: those with mutual references, then with references in
-// either direction, both by the sum of their weights; then those in the same folder, then the rest, both by path. It
-// omits the given paths; those that are no files of the graph still count for their folder.
+// either direction, both by the sum of their weights; then those in the same folder, by path; then the rest by the number
+// of files that reference them, most first. It omits the given paths; those that are no files of the graph still count for
+// their folder.
 func (g *Graph) Near(paths []string, n int) []string {
 	d := distances{Graph: g, given: make(map[int32]bool), mutual: make(map[int32]int), single: make(map[int32]int), folders: make(map[string]bool)}
 	for _, p := range paths {
 		d.give(p)
 	}
 	near := make([]string, 0, min(max(n, 0), len(g.paths)))
-	taken := make(map[int32]bool)
+	taken := make([]bool, len(g.paths))
+	for f := range d.given {
+		taken[f] = true
+	}
 	take := func(files []int32) {
 		for _, f := range files {
-			if len(near) < n && !taken[f] && !d.given[f] {
+			if len(near) < n && !taken[f] {
 				taken[f] = true
 				near = append(near, g.paths[f])
 			}
@@ -26,16 +30,8 @@ func (g *Graph) Near(paths []string, n int) []string {
 	}
 	take(byWeight(d.mutual))
 	take(byWeight(d.single))
-	var folder, rest []int32
-	for i, p := range g.paths {
-		if d.folders[path.Dir(p)] {
-			folder = append(folder, int32(i))
-		} else {
-			rest = append(rest, int32(i))
-		}
-	}
-	take(folder)
-	take(rest)
+	take(d.inFolders())
+	take(g.used)
 	return near
 }
 
@@ -66,6 +62,20 @@ func (d *distances) give(p string) {
 			d.single[e.file] += int(e.weight)
 		}
 	}
+}
+
+// inFolders returns the files in the folders of the given ones.
+func (d *distances) inFolders() []int32 {
+	var files []int32
+	if len(d.folders) == 0 {
+		return nil
+	}
+	for i, p := range d.paths {
+		if d.folders[path.Dir(p)] {
+			files = append(files, int32(i))
+		}
+	}
+	return files
 }
 
 // byWeight returns files by descending weight, then by index.

@@ -6,8 +6,8 @@ import (
 )
 
 // firstTiers returns the tiers in which the first outlines of the session start, and reports whether they have been placed
-// with req or before. First are the outlines of the first request that introduces any. The outline of a file that was sent
-// in full with the last request is not introduced: it replaces the file, with N = 0.
+// with req or before. First are the outlines of the first request that introduces enough of them to fill a tier. The
+// outline of a file that was sent in full with the last request is not introduced: it replaces the file, with N = 0.
 func (t *Tracker) firstTiers(req *Request) (first map[string]Tier, placed bool) {
 	if t.progress.placed {
 		return nil, true
@@ -28,10 +28,8 @@ func (t *Tracker) firstTiers(req *Request) (first map[string]Tier, placed bool) 
 			outlines = append(outlines, *it)
 		}
 	}
-	if len(outlines) == 0 {
-		return nil, false
-	}
-	return place(outlines, req.Clusters, t.target), true
+	first = place(outlines, req.Clusters, t.target)
+	return first, len(first) > 0
 }
 
 // place returns the first tier of each outline. It assigns clusters, largest first, to the one of L1, L2 and L3 with

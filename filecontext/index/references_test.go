@@ -38,7 +38,8 @@ func TestGraphAndVersionFollowTheFiles(t *testing.T) {
 		last = g
 	}
 	step("nothing", "a.ts -> b.ts 4\n", false, false)
-	equal(t, "near files", strings.Join(last.Near([]string{"a.ts"}, 9), " "), "b.ts c.ts d.py notes.txt")
+	near, _ := last.Near([]string{"a.ts"}, 9)
+	equal(t, "near files", strings.Join(near, " "), "b.ts c.ts d.py notes.txt")
 	write(t, folder, "b.ts", "func openDoor\n") // the same outline
 	step("content", "a.ts -> b.ts 4\n", false, false)
 	write(t, folder, "d.py", "\xe9\xe8\xea") // another reason for which there is no outline

@@ -72,7 +72,9 @@ func (s *Source) Choose(ctx context.Context, r Request) (Choice, error) {
 		if choice, size, err = c.choose(ctx, wanted); err != nil {
 			return Choice{}, err
 		}
-		s.last = remembered{key, size, choice}
+		if size <= r.Room {
+			s.last = remembered{key, size, choice}
+		}
 	}
 	choice.Standing = s.standing()
 	return choice, nil
@@ -172,7 +174,8 @@ func (c *chooser) others(own []text.File) []text.File {
 	}
 	var candidates []text.File
 	seen := make(map[string]bool)
-	for _, p := range slices.Concat(c.index.Graph().Near(paths, maxNear), c.shown) {
+	near, related := c.index.Graph().Near(paths, maxNear)
+	for _, p := range slices.Concat(near[:related], c.shown, near[related:]) {
 		if inContext[p] || seen[p] {
 			continue
 		}

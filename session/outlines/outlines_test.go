@@ -101,7 +101,7 @@ func (d *desk) request() Request {
 // choose makes a choice, which the next one takes for shown.
 func (d *desk) choose(r Request) Choice {
 	d.t.Helper()
-	if d.Source.Open(); d.isOpen(d.t.Context()) {
+	if d.Open(); d.services != nil && d.isOpen(d.t.Context()) {
 		if _, err := d.handle.Wait(d.t.Context()); err != nil {
 			d.t.Fatal(err)
 		}

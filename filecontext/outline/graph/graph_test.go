@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -260,17 +261,21 @@ func TestNear(t *testing.T) {
 		n     int
 		want  string
 	}{
-		{[]string{"a/open.ts"}, 9, "a/mutual.ts c/user.ts b/used.ts a/none.bin a/x.md 0.ts"},
+		{[]string{"a/open.ts"}, 9, "a/mutual.ts c/user.ts b/used.ts a/none.bin a/x.md | 0.ts"},
 		{[]string{"a/open.ts", "a/open.ts"}, 3, "a/mutual.ts c/user.ts b/used.ts"},
 		{[]string{"a/open.ts", "a/mutual.ts", "0.ts"}, 2, "c/user.ts b/used.ts"},
-		{[]string{"b/unknown.ts"}, 2, "b/used.ts a/open.ts"},
-		{nil, 9, "a/open.ts a/mutual.ts b/used.ts 0.ts a/none.bin a/x.md c/user.ts"},
-		{nil, 3, "a/open.ts a/mutual.ts b/used.ts"},
+		{[]string{"b/unknown.ts"}, 2, "b/used.ts | a/open.ts"},
+		{nil, 9, "| a/open.ts a/mutual.ts b/used.ts 0.ts a/none.bin a/x.md c/user.ts"},
+		{nil, 3, "| a/open.ts a/mutual.ts b/used.ts"},
 		{nil, 0, ""},
 		{nil, -1, ""},
 	}
 	for _, test := range tests {
-		if got := strings.Join(g.Near(test.paths, test.n), " "); got != test.want {
+		near, related := g.Near(test.paths, test.n)
+		if related < len(near) {
+			near = slices.Insert(near, related, "|")
+		}
+		if got := strings.Join(near, " "); got != test.want {
 			t.Errorf("Near(%q, %d) is %q, want %q", test.paths, test.n, got, test.want)
 		}
 	}
@@ -282,8 +287,8 @@ func TestNearnessIsTheSumOfBothDirections(t *testing.T) {
 		file("a.ts", "./open", "openA", ""),           // 4 and 3
 		file("b.ts", "./open", "", "openOne openTwo"), // 3 and 5
 	}, Options{})
-	if got := strings.Join(g.Near([]string{"open.ts"}, 2), " "); got != "b.ts a.ts" {
-		t.Errorf("near are %q", got)
+	if near, _ := g.Near([]string{"open.ts"}, 2); strings.Join(near, " ") != "b.ts a.ts" {
+		t.Errorf("near are %q", near)
 	}
 }
 
@@ -387,7 +392,7 @@ func TestHostileFiles(t *testing.T) {
 			t.Errorf("edge %v", e)
 		}
 	}
-	if n := len(g.Near(odd, 1<<30)); n == 0 || n > len(files) {
-		t.Errorf("%d of %d files are near", n, len(files))
+	if near, _ := g.Near(odd, 1<<30); len(near) == 0 || len(near) > len(files) {
+		t.Errorf("%d of %d files are near", len(near), len(files))
 	}
 }

@@ -9,13 +9,13 @@ import (
 // Near returns at most n files, nearest to the given ones first: those with mutual references, then with references in
 // either direction, both by the sum of their weights; then those in the same folder, by path; then the rest by the number
 // of files that reference them, most first. It omits the given paths; those that are no files of the graph still count for
-// their folder.
-func (g *Graph) Near(paths []string, n int) []string {
+// their folder. The first related files are all but the rest.
+func (g *Graph) Near(paths []string, n int) (near []string, related int) {
 	d := distances{Graph: g, given: make(map[int32]bool), mutual: make(map[int32]int), single: make(map[int32]int), folders: make(map[string]bool)}
 	for _, p := range paths {
 		d.give(p)
 	}
-	near := make([]string, 0, min(max(n, 0), len(g.paths)))
+	near = make([]string, 0, min(max(n, 0), len(g.paths)))
 	taken := make([]bool, len(g.paths))
 	for f := range d.given {
 		taken[f] = true
@@ -31,8 +31,9 @@ func (g *Graph) Near(paths []string, n int) []string {
 	take(byWeight(d.mutual))
 	take(byWeight(d.single))
 	take(d.inFolders())
+	related = len(near)
 	take(g.used)
-	return near
+	return near, related
 }
 
 // distances are the relations of all files to the given ones.

@@ -129,8 +129,8 @@ func TestHostileTextsStayInTheirLine(t *testing.T) {
 	a := RestoreAliases([]string{"deep/deep/"})
 	for _, h := range hostile {
 		o := &outline.Outline{Language: h, Partial: true, Imports: []outline.Import{{Path: h, Names: []string{h}}, {Path: ".", Names: []string{h}}}}
-		for _, y := range []outline.Symbol{{Kind: h, Name: h, Signature: h, Line: -1}, {Kind: "func", Name: "f", Signature: h, Depth: 1 << 40}, {Kind: "package", Name: h, Depth: -5}} {
-			o.Symbols = append(o.Symbols, y)
+		o.Symbols = []outline.Symbol{
+			{Kind: h, Name: h, Signature: h, Line: -1}, {Kind: "func", Name: "f", Signature: h, Depth: 1 << 40}, {Kind: "package", Name: h, Depth: -5},
 		}
 		check(Block(File{h, o}, Aliases{}), 5)
 		check(Block(File{h, nil}, Aliases{}), 1)

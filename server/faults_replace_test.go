@@ -150,22 +150,22 @@ func TestP18TheReasonOfACompactionIsTold(t *testing.T) {
 func TestP18ARefusedEditTellsTheRemedy(t *testing.T) {
 	t.Parallel()
 	ts := startServer(t)
-	ts.write("a.txt", "one\n")
+	ts.write("a.md", "one\n")
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
 	refused := func(remedy string) {
 		t.Helper()
-		err := e.Call("_strata/files/check_edit", map[string]any{"sessionId": sid, "path": "a.txt"}, nil)
+		err := e.Call("_strata/files/check_edit", map[string]any{"sessionId": sid, "path": "a.md"}, nil)
 		if fault := wireFault(t, err, wire.CodeEditRefused); !strings.Contains(fault.Message, remedy) {
 			t.Errorf("%s, want %s", fault.Message, remedy)
 		}
 	}
 	refused("add the file, and send a prompt with it")
-	addTo(ts, e, sid, "a.txt", map[string]any{"state": "summary"})
+	addTo(ts, e, sid, "a.md", map[string]any{"state": "summary"})
 	refused("add the whole file, and send a prompt")
-	addTo(ts, e, sid, "a.txt")
+	addTo(ts, e, sid, "a.md")
 	mustPrompt(t, e, sid, "look")
-	if got := editRefusal(ts, e, sid, "a.txt", ""); got != "" {
+	if got := editRefusal(ts, e, sid, "a.md", ""); got != "" {
 		t.Errorf("refused: %s", got)
 	}
 }

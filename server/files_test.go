@@ -90,34 +90,34 @@ func TestLineNumbersAndRanges(t *testing.T) {
 	t.Parallel()
 	ts := startServer(t)
 	content := numbered(40)
-	ts.write("a.txt", content)
+	ts.write("a.md", content)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
-	whole := addTo(ts, e, sid, "a.txt")
-	f := addTo(ts, e, sid, "a.txt", map[string]any{"lineNumbers": true, "range": map[string]int{"start": 10, "end": 12}})
+	whole := addTo(ts, e, sid, "a.md")
+	f := addTo(ts, e, sid, "a.md", map[string]any{"lineNumbers": true, "range": map[string]int{"start": 10, "end": 12}})
 	if f.State != "partial" || f.Tokens >= whole.Tokens || f.Hash != sha(content) || *f.Range != (workspace.FileRange{Start: 10, End: 12}) || !f.LineNumbers {
 		t.Errorf("%+v", f)
 	}
 	mustPrompt(t, e, sid, "look")
 	sent := lastSent(ts)
-	if !strings.Contains(sent, `10\tline 10 of the file\n11\tline 11`) || strings.Contains(sent, "line 13") || !strings.Contains(sent, "a.txt (lines 10 to 12 of 40)") {
+	if !strings.Contains(sent, `10\tline 10 of the file\n11\tline 11`) || strings.Contains(sent, "line 13") || !strings.Contains(sent, "a.md (lines 10 to 12 of 40)") {
 		t.Errorf("sent: %.600s", sent)
 	}
-	if got := editRefusal(ts, e, sid, "a.txt", ""); got != "summary_only" {
+	if got := editRefusal(ts, e, sid, "a.md", ""); got != "summary_only" {
 		t.Errorf("an edit of a file of which lines were sent is refused as %q", got)
 	}
 	for _, bad := range []map[string]int{{"start": 41, "end": 50}, {"start": 0, "end": 3}, {"start": 5, "end": 4}, {"start": -1, "end": 3}} {
-		if got := refusal(ts, e, "_strata/files/add", sid, map[string]any{"path": "a.txt", "range": bad}); got != "range" {
+		if got := refusal(ts, e, "_strata/files/add", sid, map[string]any{"path": "a.md", "range": bad}); got != "range" {
 			t.Errorf("%v is refused as %q", bad, got)
 		}
 	}
-	if f := addTo(ts, e, sid, "a.txt", map[string]any{"range": map[string]int{"start": 39, "end": 500}}); *f.Range != (workspace.FileRange{Start: 39, End: 40}) {
+	if f := addTo(ts, e, sid, "a.md", map[string]any{"range": map[string]int{"start": 39, "end": 500}}); *f.Range != (workspace.FileRange{Start: 39, End: 40}) {
 		t.Errorf("clipped to %+v", f.Range)
 	}
-	if f := addTo(ts, e, sid, "a.txt", map[string]any{"state": "summary"}); f.State != "summary_only" || f.Tokens != 0 {
+	if f := addTo(ts, e, sid, "a.md", map[string]any{"state": "summary"}); f.State != "summary_only" || f.Tokens <= 0 || f.Tokens >= whole.Tokens {
 		t.Errorf("%+v", f)
 	}
-	wireFault(t, e.Call("_strata/files/add", map[string]any{"sessionId": sid, "path": "a.txt", "state": "partial"}, nil), rpc.CodeInvalidParams)
+	wireFault(t, e.Call("_strata/files/add", map[string]any{"sessionId": sid, "path": "a.md", "state": "partial"}, nil), rpc.CodeInvalidParams)
 	wireFault(t, e.Call("_strata/files/add", map[string]any{"sessionId": sid}, nil), rpc.CodeInvalidParams)
 }
 
@@ -125,16 +125,16 @@ func TestLinksOfAPromptShowNoLessThanWasShown(t *testing.T) {
 	t.Parallel()
 	ts := startServer(t)
 	ts.write("a.txt", numbered(40))
-	ts.write("b.txt", numbered(40))
+	ts.write("b.md", numbered(40))
 	ts.write("c.txt", numbered(40))
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
-	a, b, c := ts.uri("a.txt"), ts.uri("b.txt"), ts.uri("c.txt")
+	a, b, c := ts.uri("a.txt"), ts.uri("b.md"), ts.uri("c.txt")
 	addTo(ts, e, sid, "a.txt", map[string]any{"lineNumbers": true})
 	state := func() string {
 		files := filesOf(ts, e, sid)
 		out := ""
-		for _, path := range []string{"a.txt", "b.txt", "c.txt"} {
+		for _, path := range []string{"a.txt", "b.md", "c.txt"} {
 			f, in := files[path]
 			if !in {
 				continue
@@ -155,12 +155,12 @@ func TestLinksOfAPromptShowNoLessThanWasShown(t *testing.T) {
 		want  string
 	}{
 		{[]any{link(a + "#L10-L20")}, "a.txt full numbered; "},
-		{[]any{link(b + "#L10-L12")}, "a.txt full numbered; b.txt partial 10-12; "},
-		{[]any{link(b + "#L11")}, "a.txt full numbered; b.txt partial 10-12; "},
-		{[]any{link(b + "#L15-L20")}, "a.txt full numbered; b.txt partial 10-20; "},
-		{[]any{link(c + "#L1-L2"), link(c + "#L5"), link(a)}, "a.txt full numbered; b.txt partial 10-20; c.txt partial 1-5; "},
-		{[]any{link(b + "#L1"), link(b)}, "a.txt full numbered; b.txt full; c.txt partial 1-5; "},
-		{[]any{link(c), link(c + "#L1")}, "a.txt full numbered; b.txt full; c.txt full; "},
+		{[]any{link(b + "#L10-L12")}, "a.txt full numbered; b.md partial 10-12; "},
+		{[]any{link(b + "#L11")}, "a.txt full numbered; b.md partial 10-12; "},
+		{[]any{link(b + "#L15-L20")}, "a.txt full numbered; b.md partial 10-20; "},
+		{[]any{link(c + "#L1-L2"), link(c + "#L5"), link(a)}, "a.txt full numbered; b.md partial 10-20; c.txt partial 1-5; "},
+		{[]any{link(b + "#L1"), link(b)}, "a.txt full numbered; b.md full; c.txt partial 1-5; "},
+		{[]any{link(c), link(c + "#L1")}, "a.txt full numbered; b.md full; c.txt full; "},
 	} {
 		reply := promptWith(t, e, sid, append([]any{words("look")}, step.links...)...)
 		if diff := cmp.Diff(step.want, state()); diff != "" {
@@ -170,9 +170,9 @@ func TestLinksOfAPromptShowNoLessThanWasShown(t *testing.T) {
 			t.Errorf("%v: omitted %v", step.links, left)
 		}
 	}
-	addTo(ts, e, sid, "b.txt", map[string]any{"state": "summary"})
+	addTo(ts, e, sid, "b.md", map[string]any{"state": "summary"})
 	promptWith(t, e, sid, words("look"), link(b))
-	if !strings.HasPrefix(state(), "a.txt full numbered; b.txt full; ") {
+	if !strings.HasPrefix(state(), "a.txt full numbered; b.md full; ") {
 		t.Errorf("a link to a file of which a summary was shown: %s", state())
 	}
 }
@@ -261,19 +261,19 @@ func TestOnlyWhatTheModelHasSeenWholeMayBePatched(t *testing.T) {
 	t.Parallel()
 	ts := startServer(t)
 	content := numbered(5)
-	ts.write("a.txt", content)
+	ts.write("a.md", content)
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
 	expect := func(when, base, want string) {
 		t.Helper()
-		if got := editRefusal(ts, e, sid, "a.txt", base); got != want {
+		if got := editRefusal(ts, e, sid, "a.md", base); got != want {
 			t.Errorf("%s: %q, want %q", when, got, want)
 		}
 	}
 	expect("unknown", "", "not_available")
-	addTo(ts, e, sid, "a.txt", map[string]any{"state": "summary"})
+	addTo(ts, e, sid, "a.md", map[string]any{"state": "summary"})
 	expect("a summary", "", "summary_only")
-	addTo(ts, e, sid, "a.txt")
+	addTo(ts, e, sid, "a.md")
 	expect("not sent yet", sha(content), "not_available")
 	ts.upstream.Push(upstream.Script{Status: 400})
 	if _, err := e.Prompt(sid, "fails"); err == nil {
@@ -288,34 +288,34 @@ func TestOnlyWhatTheModelHasSeenWholeMayBePatched(t *testing.T) {
 	ts.restart()
 	e = resume(ts, sid)
 	expect("seen before the restart", sha(content), "")
-	ts.write("a.txt", content+"more\n")
+	ts.write("a.md", content+"more\n")
 	expect("changed", "", "stale")
 	expect("changed", sha(content+"more\n"), "stale")
 	mustPrompt(t, e, sid, "look again")
 	expect("seen anew", sha(content+"more\n"), "")
-	addTo(ts, e, sid, "a.txt", map[string]any{"content": "unsaved\n"})
+	addTo(ts, e, sid, "a.md", map[string]any{"content": "unsaved\n"})
 	expect("unsaved", "", "stale")
 	mustPrompt(t, e, sid, "look at that")
 	expect("unsaved and seen", sha("unsaved\n"), "")
 	call[map[string]int](ts, e, "_strata/files/clear", sid, nil)
 	expect("taken out", "", "not_available")
-	addTo(ts, e, sid, "a.txt")
+	addTo(ts, e, sid, "a.md")
 	mustPrompt(t, e, sid, "once more")
-	ts.remove("a.txt")
+	ts.remove("a.md")
 	expect("deleted", "", "not_available")
 }
 
 func TestFilesAreListedAlikeAfterARestart(t *testing.T) {
 	t.Parallel()
 	ts := startServer(t)
-	for name, n := range map[string]int{"a.txt": 10, "b.txt": 200, "c.txt": 30, "empty.txt": 0} {
+	for name, n := range map[string]int{"a.txt": 10, "b.txt": 200, "c.md": 30, "empty.txt": 0} {
 		ts.write(name, numbered(n))
 	}
 	e := ts.editor()
 	sid := e.NewSession(ts.work)
 	addTo(ts, e, sid, "a.txt")
 	addTo(ts, e, sid, "b.txt", map[string]any{"range": map[string]int{"start": 5, "end": 9}, "lineNumbers": true})
-	addTo(ts, e, sid, "c.txt", map[string]any{"state": "summary"})
+	addTo(ts, e, sid, "c.md", map[string]any{"state": "summary"})
 	addTo(ts, e, sid, "empty.txt")
 	addTo(ts, e, sid, "new.txt", map[string]any{"content": "unsaved\n"})
 	before := filesOf(ts, e, sid)

@@ -157,6 +157,7 @@ func (ts *testServer) start(adjust ...func(*Options)) {
 			Rules:     choices.Rules{SystemPrompt: "You are a test.", Profiles: profiles(ts.t, false)},
 			RulesFile: true, DefaultConfig: history.Config{Model: "local/test"},
 		},
+		Outlines: &Outlines{},
 	}
 	for _, f := range adjust {
 		f(&opt)
@@ -180,7 +181,8 @@ func (ts *testServer) start(adjust ...func(*Options)) {
 	}
 }
 
-// profiles returns the embedded profiles. Automatic compaction is off unless a test turns it on.
+// profiles returns the embedded profiles. Automatic compaction is off unless a test turns it on, and so are outlines of files
+// that nobody added, and the tree of the workspace.
 func profiles(t *testing.T, compact bool) map[string]profile.Profile {
 	t.Helper()
 	all, err := profile.All()
@@ -189,6 +191,7 @@ func profiles(t *testing.T, compact bool) map[string]profile.Profile {
 	}
 	for name, p := range all {
 		p.Compaction.Enabled = compact
+		p.Budget.OutlineShare, p.Budget.StructureTokens = 0, 0
 		all[name] = p
 	}
 	return all

@@ -205,6 +205,8 @@ func (s *story) prepare(method string) {
 		s.other.Expect(testclient.Says(s.names.real("sess_EXAMPLE"), testclient.AgentChunk, unending))
 	case "_strata/checkpoint/create":
 		s.created = time.Now()
+	case "_strata/outline/search":
+		indexed(s.ts, s.other, s.names.real("sess_EXAMPLE"))
 	case "_strata/files/changed":
 		s.ts.write("main.go", strings.Replace(mainGo, "hello", "good morning", 1))
 	}

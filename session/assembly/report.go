@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"strata/internal/clip"
+	"strata/session/fit"
 	"strata/session/outlines"
 	"strata/stability"
 	"strata/tokens"
@@ -121,7 +122,10 @@ func reportTier(b *strings.Builder, t *Tier, width int) {
 	outlined, size := 0, 0
 	for _, it := range t.Items {
 		if it.Kind == string(stability.Outline) {
-			outlined, size = outlined+1, size+it.Tokens
+			size += it.Tokens
+			if it.Key != fit.OutlineHeading {
+				outlined++
+			}
 			continue
 		}
 		next := ""
@@ -130,7 +134,7 @@ func reportTier(b *strings.Builder, t *Tier, width int) {
 		}
 		fmt.Fprintf(b, "    %-*s %8s%s\n", key, clip.Line(it.Key, key), tokens.Format(it.Tokens), next)
 	}
-	if outlined > 0 {
+	if size > 0 {
 		fmt.Fprintf(b, "    %-*s %8s\n", key, fmt.Sprintf("outlines (%d)", outlined), tokens.Format(size))
 	}
 }

@@ -141,7 +141,7 @@ func (c *chooser) choose(ctx context.Context, wanted []filecontext.Entry) (Choic
 	choice := c.render(files)
 	choice.Tree = c.tree(files)
 	if c.index != nil {
-		choice.Clusters = c.index.Graph().Clusters()
+		choice.Clusters = withHeading(c.index.Graph().Clusters(), choice.Items)
 	}
 	return choice, size, nil
 }
@@ -240,6 +240,43 @@ func (c *chooser) item(rank int, f text.File, aliases text.Aliases) fit.Item {
 		it.Priority = fit.PriorityRecentOutline
 	}
 	return it
+}
+
+// withHeading returns the clusters of items with their heading in the largest one, which is laid out first.
+func withHeading(clusters [][]string, items []fit.Item) [][]string {
+	sizes := make(map[string]int)
+	for i := range items {
+		sizes[items[i].Key] = items[i].Tokens
+	}
+	delete(sizes, fit.OutlineHeading)
+	var shown [][]string
+	largest, most := -1, 0
+	take := func(keys []string) {
+		size := 0
+		var some []string
+		for _, key := range keys {
+			if n, is := sizes[key]; is {
+				delete(sizes, key)
+				size, some = size+n, append(some, key)
+			}
+		}
+		if size > most {
+			largest, most = len(shown), size
+		}
+		if len(some) > 0 {
+			shown = append(shown, some)
+		}
+	}
+	for _, keys := range clusters {
+		take(keys)
+	}
+	for i := range items { // outlines in no cluster
+		take([]string{items[i].Key})
+	}
+	if largest >= 0 {
+		shown[largest] = append(shown[largest], fit.OutlineHeading)
+	}
+	return shown
 }
 
 // tree returns the tree of the workspace if it is wanted, or if there are files that neither an outline nor the context

@@ -165,17 +165,26 @@ func (s *Source) refreshed(ctx context.Context) (*index.Handle, error) {
 
 // standing returns how far the index is, nil if there is none.
 func (s *Source) standing() *Standing {
-	select {
-	case <-s.opened:
-	default:
+	h, err := s.present()
+	switch {
+	case err != nil:
+		return &Standing{Problem: err.Error()}
+	case h == nil:
 		return nil
 	}
-	if s.err != nil {
-		return &Standing{Problem: s.err.Error()}
-	}
-	status := s.handle.Status()
+	status := h.Status()
 	standing := NewStanding(&status)
 	return &standing
+}
+
+// present returns the index as it is, without waiting, nil if it is not open, or why the folder is not indexed.
+func (s *Source) present() (*index.Handle, error) {
+	select {
+	case <-s.opened:
+		return s.handle, s.err
+	default:
+		return nil, nil
+	}
 }
 
 // need returns the index for a query, which may wait longer than a request: until the folder is opened.
@@ -195,15 +204,11 @@ func (s *Source) need(ctx context.Context) (*index.Handle, error) {
 
 // Hash returns the SHA-256 of a file as the index knows it, "" for a file that it does not know. It does not wait.
 func (s *Source) Hash(path string) string {
-	select {
-	case <-s.opened:
-	default:
+	h, err := s.present()
+	if h == nil || err != nil {
 		return ""
 	}
-	if s.err != nil {
-		return ""
-	}
-	f, _, _ := s.handle.Outline(path)
+	f, _, _ := h.Outline(path)
 	return f.Hash
 }
 
@@ -237,14 +242,19 @@ func (s *Source) Search(ctx context.Context, query string, limit int) (Found, er
 	return found, err
 }
 
-// Of returns the outline of a file: of its present text if the context has that, otherwise as the index knows it. It is
-// nil for a file without an outline.
+// Of returns the outline of a file whose text is in memory, nil for a file without an outline.
 func (s *Source) Of(ctx context.Context, e *filecontext.Entry) (*outline.Outline, error) {
-	h, err := s.current(ctx)
-	if err != nil || s.services == nil {
-		return nil, err
+	if s.services == nil {
+		return nil, ErrNone
+	}
+	h, err := s.present()
+	if err != nil {
+		h = nil // a folder that is not indexed
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.of(ctx, h, e)
 }
+
+// On reports whether there are outlines at all.
+func (s *Source) On() bool { return s.services != nil }

@@ -82,6 +82,9 @@ func (w *Workspace) AddFile(req FileRequest, reply func(FileInfo, error)) {
 		files := w.files.List()
 		return func(ctx context.Context) (mailbox.Step, error) {
 			a, err := Read(ctx, roots, files, req)
+			if err == nil && req.Summary {
+				err = checkOutline(a.content.Path, w.outlines.On())
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -163,7 +166,7 @@ func (w *Workspace) Files(reply func([]FileInfo, error)) {
 		w.box.Spawn(func() {
 			infos := make([]FileInfo, len(entries))
 			for i, e := range entries {
-				if w.cache.Lacks(e, counter) {
+				if w.cache.Lacks(e, counter) || lacksText(&e) {
 					e, _ = present(w.box.Context(), roots, e) // a file that cannot be read is listed as it was
 				}
 				infos[i] = fileInfo(e, w.size(w.box.Context(), e, counter))

@@ -138,8 +138,13 @@ func (w *Workspace) withOutlined(files []FileInfo, outlined []outlines.Shown) []
 	return files
 }
 
-// size returns the tokens that a file of the context adds to a request: those of its outline if only that is shown. It may
-// read the disk.
+// lacksText reports whether the text of a file is needed for its outline and is not in memory.
+func lacksText(e *filecontext.Entry) bool {
+	state, _ := e.Availability()
+	return state == filecontext.SummaryOnly && e.Text == "" && e.Size > 0
+}
+
+// size returns the tokens that a file of the context adds to a request: those of its outline if only that is shown.
 func (w *Workspace) size(ctx context.Context, e filecontext.Entry, counter *tokens.Counter) int {
 	if state, _ := e.Availability(); state != filecontext.SummaryOnly {
 		return w.cache.Tokens(e, counter)
@@ -151,8 +156,11 @@ func (w *Workspace) size(ctx context.Context, e filecontext.Entry, counter *toke
 	return counter.CountContext(ctx, outlines.Text(e.Path, o))
 }
 
-// checkOutline returns an error unless files of a name have outlines.
-func checkOutline(name string) error {
+// checkOutline returns an error unless files of a name have outlines. on is whether any file has.
+func checkOutline(name string, on bool) error {
+	if !on {
+		return outlines.ErrNone
+	}
 	if outline.LanguageOf(name) == "" {
 		return &RefusedError{Path: name, Reason: filecontext.ReasonNoOutline}
 	}

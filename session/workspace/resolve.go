@@ -34,9 +34,6 @@ func Read(ctx context.Context, roots *filecontext.Roots, files []filecontext.Ent
 	}
 	if req.Summary {
 		a.options.State = filecontext.SummaryOnly
-		if err := checkOutline(ref.Path); err != nil {
-			return Attachment{}, err
-		}
 	}
 	known := slices.IndexFunc(files, func(e filecontext.Entry) bool { return e.Path == ref.Path })
 	ref.Allow = req.Allow || known >= 0 && files[known].Allowed

@@ -9,7 +9,7 @@ import (
 // Each commit hits "commit" and the kinds of its changes; the end of a turn with a layout hits "end" and "layout".
 var Failpoints = failpointNames(
 	"commit", "create", "update", "begin", "partial", "end", "edit", "append", "layout", "compaction",
-	"delete", "undelete", "show", "purge",
+	"delete", "undelete", "show", "purge", "outlines",
 )
 
 func failpointNames(kinds ...string) []string {

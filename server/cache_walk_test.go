@@ -56,7 +56,12 @@ type walkFile struct {
 
 func newWalk(t *testing.T, layout string, seed uint64) *walk {
 	w := &walk{
-		stage: newStage(t, layout, func(opt *Options) { opt.Sessions.SummaryModel = "local/x" }), r: rand.New(rand.NewPCG(seed, 7)), seed: seed, model: "claude/a",
+		stage: newStage(t, layout, func(opt *Options) {
+			opt.Sessions.SummaryModel = "local/x"
+			if seed%2 == 1 {
+				withOutlines(t)(opt)
+			}
+		}), r: rand.New(rand.NewPCG(seed, 7)), seed: seed, model: "claude/a",
 		disk: map[string]string{}, files: map[string]*walkFile{}, documents: map[string]string{}, failed: map[string]bool{},
 	}
 	t.Cleanup(func() {

@@ -121,6 +121,13 @@ func (i *Index) unfinished() Status {
 	return s
 }
 
+// Ready reports whether the first sweep has ended.
+func (i *Index) Ready() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.ended > 0
+}
+
 // Wait waits until the first sweep has ended, and returns the state. The error is that of ctx, or ErrClosed.
 func (i *Index) Wait(ctx context.Context) (Status, error) {
 	for {

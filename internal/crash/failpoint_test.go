@@ -84,6 +84,7 @@ var steps = []struct {
 		l.viewer = newViewer(l.t, l.main)
 		return l.viewer.tryAttach(l.world)
 	}},
+	{"outlines", (*life).index},
 	{"first prompt", (*life).prompt},
 	{"append", (*life).append},
 	{"rename", func(l *life) error {
@@ -96,6 +97,18 @@ var steps = []struct {
 	{"undelete", func(l *life) error { return l.call("_strata/session/undelete", l.other, nil) }},
 	{"import", (*life).importSession},
 	{"fork", (*life).fork},
+}
+
+// index waits until the index of the session's folder is complete, and stored.
+func (l *life) index() error {
+	for {
+		var found struct{ Index struct{ Complete bool } }
+		err := l.editor.Call("_strata/outline/search", map[string]any{"sessionId": l.main, "query": "main"}, &found)
+		if err != nil || found.Index.Complete {
+			return err
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 const newTitle = "A title by the user"

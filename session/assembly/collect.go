@@ -267,7 +267,10 @@ func (s *State) outlineItems(ctx context.Context, c *collected, others int) ([]f
 		return nil, fmt.Errorf("outlines: %w", err)
 	}
 	c.clusters, c.prefixes, c.index = choice.Clusters, choice.Prefixes, choice.Standing
-	if choice.Tree == "" || documents.Find(s.AllDocuments, fit.DocumentStructure) >= 0 {
+	if documents.Find(s.AllDocuments, fit.DocumentStructure) >= 0 {
+		return slices.DeleteFunc(slices.Clone(choice.Items), func(it fit.Item) bool { return it.Kind == stability.Document }), nil
+	}
+	if choice.Tree == "" {
 		return choice.Items, nil
 	}
 	tree, shown := s.shownDocument(c, history.Document{Name: fit.DocumentStructure, Text: choice.Tree, Priority: fit.PriorityOutline})

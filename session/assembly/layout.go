@@ -122,15 +122,16 @@ func (l *Layout) Beside() int {
 	return sum
 }
 
-// Outlined returns the outlines of the newest answered request, by path.
+// Outlined returns what the newest answered request showed of the workspace, by key: outlines, their heading, and the
+// tree.
 func (l *Layout) Outlined() []outlines.Shown {
 	var all []outlines.Shown
 	for _, e := range l.entries() {
-		if path, is := strings.CutPrefix(e.Key, fit.OutlinePrefix); is && e.Kind == stability.Outline && !e.Dead {
-			all = append(all, outlines.Shown{Path: path, Tokens: e.Tokens})
+		if !e.Dead && (e.Kind == stability.Outline || e.Key == fit.DocumentPrefix+fit.DocumentStructure) {
+			all = append(all, outlines.Shown{Key: e.Key, Kind: e.Kind, Hash: e.Blob, Tokens: e.Tokens})
 		}
 	}
-	slices.SortFunc(all, func(a, b outlines.Shown) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(all, func(a, b outlines.Shown) int { return strings.Compare(a.Key, b.Key) })
 	return all
 }
 

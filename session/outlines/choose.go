@@ -18,7 +18,7 @@ import (
 // Request is for what a choice is made.
 type Request struct {
 	Files    []filecontext.Entry // of the context, as they are now
-	Shown    []Shown             // the outlines of the newest answered request
+	Shown    []Shown             // by the newest answered request
 	Prefixes []string            // of the abbreviations in them
 
 	Share int // tokens that the outlines of other files may have; 0: these are not shown
@@ -28,11 +28,16 @@ type Request struct {
 	Counter *tokens.Counter
 }
 
-// Shown is an outline that the newest answered request contained.
+// Shown is an outline, the heading of outlines, or the tree, as the newest answered request contained it.
 type Shown struct {
-	Path   string
+	Key    string
+	Kind   stability.Kind
+	Hash   string
 	Tokens int
 }
+
+// Path returns the path of an outline's file.
+func (s *Shown) Path() (path string, ok bool) { return strings.CutPrefix(s.Key, fit.OutlinePrefix) }
 
 // treeShare is the divisor of Request.Share for a tree that only tells which other files there are.
 const treeShare = 8
@@ -42,7 +47,7 @@ const maxNear = 1000
 
 // Choice is what a request shows of the workspace.
 type Choice struct {
-	Items    []fit.Item // outlines by path, with their heading
+	Items    []fit.Item // outlines by path, with their heading; from a stored request also the tree
 	Prefixes []string   // that they abbreviate
 	Tree     string     // "" without one
 	Clusters [][]string // keys of outlines of files that reference each other
@@ -60,8 +65,10 @@ func (s *Source) Choose(ctx context.Context, r Request) (Choice, error) {
 		return Choice{}, err
 	}
 	c := chooser{Request: &r, source: s, index: h, count: s.counting(r.Counter)}
-	for _, o := range r.Shown {
-		c.shown = append(c.shown, o.Path)
+	for i := range r.Shown {
+		if path, ok := r.Shown[i].Path(); ok {
+			c.shown = append(c.shown, path)
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +79,7 @@ func (s *Source) Choose(ctx context.Context, r Request) (Choice, error) {
 		if choice, size, err = c.choose(ctx, wanted); err != nil {
 			return Choice{}, err
 		}
-		if size <= r.Room {
+		if h != nil && size <= r.Room {
 			s.last = remembered{key, size, choice}
 		}
 	}
@@ -129,6 +136,9 @@ func (c *chooser) choose(ctx context.Context, wanted []filecontext.Entry) (Choic
 	files, err := c.own(ctx, wanted)
 	if err != nil {
 		return Choice{}, 0, err
+	}
+	if c.index == nil && c.Share > 0 && c.source.waits() {
+		return c.asBefore(files), 0, nil
 	}
 	asked := len(files)
 	others := c.others(files)
@@ -240,6 +250,30 @@ func (c *chooser) item(rank int, f text.File, aliases text.Aliases) fit.Item {
 		it.Priority = fit.PriorityRecentOutline
 	}
 	return it
+}
+
+// asBefore returns what the newest answered request showed, byte for byte, and the outlines of these files of the context:
+// after a restart, requests contain the same outlines although the index is not there yet.
+func (c *chooser) asBefore(own []text.File) Choice {
+	choice := c.render(own)
+	choice.Prefixes = c.Prefixes
+	known := make(map[string]bool)
+	for _, it := range choice.Items {
+		known[it.Key] = true
+	}
+	for i := range c.Files {
+		known[fit.OutlinePrefix+c.Files[i].Path] = true
+	}
+	for _, s := range c.Shown {
+		if !known[s.Key] {
+			choice.Items = append(choice.Items, fit.Item{
+				Item: stability.Item{Key: s.Key, Kind: s.Kind, Hash: s.Hash, Tokens: s.Tokens}, Priority: fit.PriorityOutline,
+				Pinned: s.Key == fit.OutlineHeading,
+			})
+		}
+	}
+	slices.SortFunc(choice.Items, func(a, b fit.Item) int { return strings.Compare(a.Key, b.Key) })
+	return choice
 }
 
 // withHeading returns the clusters of items with their heading in the largest one, which is laid out first.

@@ -19,6 +19,7 @@ import (
 	"strata/session/events"
 	"strata/session/fit"
 	"strata/session/mailbox"
+	"strata/stability"
 	"strata/tokens"
 )
 
@@ -66,7 +67,9 @@ func (d *desk) again(services *Services) {
 
 type noMessages struct{}
 
-func (noMessages) Messages(context.Context, string, []int64) ([]history.Message, error) { return nil, nil }
+func (noMessages) Messages(context.Context, string, []int64) ([]history.Message, error) {
+	return nil, nil
+}
 
 // goServices returns services with the real parser.
 func goServices(t *testing.T) *Services {
@@ -91,9 +94,7 @@ func (d *desk) write(name, text string) {
 func (d *desk) request() Request {
 	r := Request{Files: d.files, Prefixes: d.shown.Prefixes, Share: 10_000, Room: 100_000, Counter: tokens.For("")}
 	for _, it := range d.shown.Items {
-		if path, is := strings.CutPrefix(it.Key, fit.OutlinePrefix); is {
-			r.Shown = append(r.Shown, Shown{Path: path, Tokens: it.Tokens})
-		}
+		r.Shown = append(r.Shown, Shown{Key: it.Key, Kind: it.Kind, Hash: it.Hash, Tokens: it.Tokens})
 	}
 	return r
 }
@@ -344,6 +345,39 @@ func TestARequestDoesNotWaitForTheFirstIndex(t *testing.T) {
 			}
 			return
 		}
+	}
+}
+
+// After a restart, requests show what they showed before, byte for byte, until the index is there: but for files that are
+// shown whole now, and with those of the context whose outlines were requested.
+func TestOutlinesStayUntilTheIndexIsThere(t *testing.T) {
+	p := slowParser{make(chan struct{})}
+	services := &Services{index.NewRegistry(index.Options{Parser: p}), p}
+	t.Cleanup(services.Close)
+	d := open(t, services, map[string]string{"a.go": "func a()", "b.go": "func b()"})
+	shown := []Shown{{"doc:structure", stability.Document, "h0", 9}, {"outline-heading", stability.Outline, "h1", 20}, {"outline:a.go", stability.Outline, "h2", 5}, {"outline:b.go", stability.Outline, "h3", 5}}
+	r := d.request()
+	r.Shown, r.Prefixes, r.Room = shown, []string{"some/prefix/"}, -1000
+	r.Files = []filecontext.Entry{entry("a.go", "func a()", filecontext.Full)}
+	got, err := d.Choose(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for _, it := range got.Items {
+		keys = append(keys, it.Key+" "+it.Hash)
+	}
+	if want := []string{"doc:structure h0", "outline-heading h1", "outline:b.go h3"}; !slices.Equal(keys, want) || !slices.Equal(got.Prefixes, r.Prefixes) || !got.Items[1].Pinned {
+		t.Errorf("%q, prefixes %q, want %q", keys, got.Prefixes, want)
+	}
+	r.Share = 0
+	if got, err = d.Choose(t.Context(), r); err != nil || len(got.Items) > 0 {
+		t.Errorf("without a share %+v, %v", got.Items, err)
+	}
+	close(p.may)
+	r.Share, r.Room = 1000, 1000
+	if got := d.choose(r); !slices.Equal(paths(got), []string{"b.go"}) || got.Items[1].Hash == "h3" {
+		t.Errorf("with the index %+v", got.Items)
 	}
 }
 

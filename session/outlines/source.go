@@ -177,6 +177,12 @@ func (s *Source) standing() *Standing {
 	return &standing
 }
 
+// waits reports whether the first index of the folder has not ended yet.
+func (s *Source) waits() bool {
+	h, err := s.present()
+	return err == nil && (h == nil || !h.Ready())
+}
+
 // present returns the index as it is, without waiting, nil if it is not open, or why the folder is not indexed.
 func (s *Source) present() (*index.Handle, error) {
 	select {

@@ -7,6 +7,7 @@ import (
 
 	"strata/filecontext"
 	"strata/filecontext/outline"
+	"strata/session/fit"
 	"strata/session/mailbox"
 	"strata/session/outlines"
 	"strata/tokens"
@@ -97,7 +98,7 @@ func (w *Workspace) shownState(e *filecontext.Entry, in bool) (state, reason str
 		return string(s), reason
 	}
 	name := w.name(e.Path)
-	if slices.ContainsFunc(w.host.Outlined(), func(o outlines.Shown) bool { return o.Path == name }) {
+	if slices.ContainsFunc(w.host.Outlined(), func(o outlines.Shown) bool { return o.Key == fit.OutlinePrefix+name }) {
 		return string(filecontext.SummaryOnly), reasonOutline
 	}
 	return string(filecontext.NotAvailable), ""
@@ -128,9 +129,9 @@ func (w *Workspace) withOutlined(files []FileInfo, outlined []outlines.Shown) []
 		in[files[i].Path] = true
 	}
 	for _, o := range outlined {
-		if !in[o.Path] {
+		if path, ok := o.Path(); ok && !in[path] {
 			files = append(files, FileInfo{
-				Path: o.Path, State: string(filecontext.SummaryOnly), Reason: reasonOutline, Tokens: o.Tokens, Hash: w.outlines.Hash(o.Path),
+				Path: path, State: string(filecontext.SummaryOnly), Reason: reasonOutline, Tokens: o.Tokens, Hash: w.outlines.Hash(path),
 			})
 		}
 	}

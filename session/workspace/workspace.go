@@ -28,7 +28,7 @@ type Host interface {
 	Counter() *tokens.Counter
 	// Used notes that the session is in use.
 	Used()
-	// Outlined returns the outlines of the newest answered request.
+	// Outlined returns what the newest answered request showed of the workspace, outlines among it.
 	Outlined() []outlines.Shown
 	// SentCopies returns a function that finds the copies of a file that the newest answered request contained in messages.
 	SentCopies() func(ctx context.Context, path string) ([]fit.Copy, error)

@@ -141,14 +141,13 @@ func (c *chooser) choose(ctx context.Context, wanted []filecontext.Entry) (Choic
 		return c.asBefore(files), 0, nil
 	}
 	asked := len(files)
-	others := c.others(files)
-	files = append(files, others...)
+	files = append(files, c.others()...)
 	size := 0
 	for _, f := range files {
 		size += c.count(text.Block(f, text.Aliases{}))
 	}
 	files = c.withinRoom(files, asked, size)
-	choice := c.render(files)
+	choice := c.render(files, text.FindAliases(files, c.count, text.RestoreAliases(c.Prefixes)))
 	choice.Tree = c.tree(files)
 	if c.index != nil {
 		choice.Clusters = withHeading(c.index.Graph().Clusters(), choice.Items)
@@ -172,7 +171,7 @@ func (c *chooser) own(ctx context.Context, wanted []filecontext.Entry) ([]text.F
 }
 
 // others returns the files of the workspace that fit their share, nearest to the context first.
-func (c *chooser) others(own []text.File) []text.File {
+func (c *chooser) others() []text.File {
 	if c.Share <= 0 || c.index == nil {
 		return nil
 	}
@@ -219,11 +218,10 @@ func (c *chooser) withinRoom(files []text.File, asked, size int) []text.File {
 const heading = "# Outlines of files in the workspace\n\nImports and definitions with the numbers of their lines. The text of these files is not given here: ask for a file to see it.\n"
 
 // render returns the outlines of files, nearest first, as a choice.
-func (c *chooser) render(files []text.File) Choice {
+func (c *chooser) render(files []text.File, aliases text.Aliases) Choice {
 	if len(files) == 0 {
 		return Choice{}
 	}
-	aliases := text.FindAliases(files, c.count, text.RestoreAliases(c.Prefixes))
 	choice := Choice{Prefixes: aliases.Prefixes()}
 	top := heading
 	if legend := aliases.Legend(); legend != "" {
@@ -255,7 +253,7 @@ func (c *chooser) item(rank int, f text.File, aliases text.Aliases) fit.Item {
 // asBefore returns what the newest answered request showed, byte for byte, and the outlines of these files of the context:
 // after a restart, requests contain the same outlines although the index is not there yet.
 func (c *chooser) asBefore(own []text.File) Choice {
-	choice := c.render(own)
+	choice := c.render(own, text.RestoreAliases(c.Prefixes))
 	choice.Prefixes = c.Prefixes
 	known := make(map[string]bool)
 	for _, it := range choice.Items {

@@ -33,7 +33,7 @@ func withOutlines(t *testing.T, adjust ...func(*profile.Profile)) func(*Options)
 }
 
 // indexed waits until the folder of a session is indexed.
-func indexed(ts *testServer, e caller, sid string) outlines.Standing {
+func indexed(ts *testServer, e caller, sid string) outlines.IndexStatus {
 	ts.t.Helper()
 	for {
 		found := call[outlines.Found](ts, e, "_strata/outline/search", sid, map[string]any{"query": "x"})
@@ -297,6 +297,9 @@ func TestP04StructureIsTheTreeOfTheWorkspace(t *testing.T) {
 	ts.folder(many)
 	other := e.NewSession(ts.work)
 	call[map[string]any](ts, e, "session/set_config_option", other, map[string]any{"configId": "profile", "value": "steps"})
+	for indexed(ts, e, other).Files < 2000 { // the sweep before a request waits one second at most
+		time.Sleep(time.Millisecond)
+	}
 	mustPrompt(t, e, other, "look")
 	if d := tokensOf(ts, e, other); categoryOf(d.Categories, "documents") > 2000 || !strings.Contains(lastSent(ts), `  17/ (40 files)\n`) {
 		t.Errorf("categories %+v: %.3000s", d.Categories, lastSent(ts))

@@ -84,9 +84,8 @@ func (i *Index) run(ctx context.Context) {
 	}
 }
 
-// Refresh compares the index to the disk and returns the state after that. It does not wait while the folder is indexed
-// for the first time, and otherwise at most RefreshWait: then Complete is false, the sweep goes on, and the next Refresh
-// may find its result. The error is that of ctx, or ErrClosed.
+// Refresh compares the index to the disk and returns the state after that. It waits at most RefreshWait, and not at all
+// during the first sweep. If the sweep is not finished by then, Complete is false, and the sweep goes on. The error is that of ctx, or ErrClosed.
 func (i *Index) Refresh(ctx context.Context) (Status, error) {
 	number := i.want()
 	timer := time.NewTimer(i.opt.RefreshWait)

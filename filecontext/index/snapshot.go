@@ -231,8 +231,8 @@ func (s *snapshot) count() {
 func (i *Index) Status() Status { return i.now().status }
 
 // Version returns a number that changes when the path, the state, the reason or the outline of any file changes, or the
-// text of a go.mod file, and only then: what a caller derived from these remains valid as long as it is the same, if the caller read it first. Numbers of
-// different indexes are unrelated.
+// text of a go.mod file, and only then. A caller that reads Version before it reads the files can keep what it derived from
+// them until Version changes. Numbers of different indexes are unrelated.
 func (i *Index) Version() uint64 { return i.now().version }
 
 // Recent returns the path of the file with an outline that was modified last, the first one by path if there are several;

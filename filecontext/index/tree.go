@@ -10,8 +10,8 @@ import (
 )
 
 // Tree returns the files of the workspace as an indented list, sorted by name, with at most bound tokens by count.
-// Folders whose content does not fit have the number of files in them instead, deep ones first. The same files and bound
-// give the same text. Without files it returns "".
+// A folder whose content does not fit is shown closed, with the number of files in it; the deepest folders are closed first.
+// The same files and bound give the same text. Without files it returns "".
 func (i *Index) Tree(bound int, count func(text string) int) string {
 	s := i.now()
 	root := newTree(s.files)

@@ -53,7 +53,7 @@ type Breakdown struct {
 	Cut        string         `json:"cut,omitempty"` // why the next request does not only continue the last one
 	Dead       int            `json:"dead"`          // tokens that are unused and leave with the next rebuild
 
-	Index *outlines.Standing `json:"index,omitempty"` // of the workspace; missing without one
+	Index *outlines.IndexStatus `json:"index,omitempty"` // of the workspace; missing without one
 }
 
 // Category is the share of one kind of content.

@@ -112,7 +112,7 @@ type Built struct {
 	Files      []filecontext.Entry
 	Refreshed  []filecontext.Change // that were found on the disk
 	Sent       []SentFile
-	Index      *outlines.Standing // of the workspace; nil if there is none
+	Index      *outlines.IndexStatus // of the workspace; nil if there is none
 
 	prefixes []string // that outlines abbreviate
 

@@ -27,9 +27,9 @@ type collected struct {
 	refreshed []filecontext.Change
 	omitted   []fit.Omitted // already, for whatever reason
 	absent    []fit.Absent
-	clusters  [][]string         // keys of the outlines of files that reference each other
-	prefixes  []string           // that the outlines abbreviate
-	index     *outlines.Standing // nil if there is none
+	clusters  [][]string            // keys of the outlines of files that reference each other
+	prefixes  []string              // that the outlines abbreviate
+	index     *outlines.IndexStatus // nil if there is none
 }
 
 // omit notes what the request omits.
@@ -266,7 +266,7 @@ func (s *State) outlineItems(ctx context.Context, c *collected, others int) ([]f
 	if err != nil {
 		return nil, fmt.Errorf("outlines: %w", err)
 	}
-	c.clusters, c.prefixes, c.index = choice.Clusters, choice.Prefixes, choice.Standing
+	c.clusters, c.prefixes, c.index = choice.Clusters, choice.Prefixes, choice.Index
 	if documents.Find(s.AllDocuments, fit.DocumentStructure) >= 0 {
 		return slices.DeleteFunc(slices.Clone(choice.Items), func(it fit.Item) bool { return it.Kind == stability.Document }), nil
 	}

@@ -95,7 +95,7 @@ func report(title string, width int, d *Breakdown, budget *Budget, messages, fil
 }
 
 // reportIndex returns how far the index of the workspace is, and what it lacks.
-func reportIndex(index *outlines.Standing) string {
+func reportIndex(index *outlines.IndexStatus) string {
 	text := fmt.Sprintf("workspace: %d files, %d with an outline", index.Files, index.Outlined)
 	switch {
 	case index.Problem != "":

@@ -15,15 +15,15 @@ import (
 	"strata/tokens"
 )
 
-// Request is for what a choice is made.
+// Request is the state of a session, and the limits in tokens, for which a choice is made.
 type Request struct {
-	Files    []filecontext.Entry // of the context, as they are now
-	Shown    []Shown             // by the newest answered request
-	Prefixes []string            // of the abbreviations in them
+	Files    []filecontext.Entry // of the session, as they are now
+	Shown    []Shown             // in the newest answered request
+	Prefixes []string            // that these abbreviate
 
-	Share int // tokens that the outlines of other files may have; 0: these are not shown
-	Room  int // tokens that all outlines may have if some of them were not shown before
-	Tree  int // tokens that the tree may have; 0: it is shown only if not all files are shown otherwise
+	Share int // maximum of the outlines of files outside the session; 0: no such outlines
+	Room  int // maximum of all outlines; applies only if some of them are new
+	Tree  int // maximum of the tree; 0: it is shown only if outlines and the session do not name all files
 
 	Counter *tokens.Counter
 }
@@ -45,16 +45,17 @@ const treeShare = 8
 // maxNear is how many of the nearest files are considered.
 const maxNear = 1000
 
-// Choice is what a request shows of the workspace.
+// Choice is the result of Choose.
 type Choice struct {
-	Items    []fit.Item // outlines by path, with their heading; from a stored request also the tree
-	Prefixes []string   // that they abbreviate
-	Tree     string     // "" without one
-	Clusters [][]string // keys of outlines of files that reference each other
-	Standing *Standing  // of the index; nil if there is none
+	Items    []fit.Item   // outlines by path, with their heading; from a stored request also the tree
+	Prefixes []string     // that they abbreviate
+	Tree     string       // "" without one
+	Clusters [][]string   // keys of outlines of files that reference each other
+	Index    *IndexStatus // of the index; nil if there is none
 }
 
-// Choose chooses what a request shows. Equal workspaces and requests give equal choices. The error is that of ctx.
+// Choose chooses what a request shows. Until the first index of the folder is complete, that is what the newest answered
+// request showed; after that, equal workspaces and requests give equal choices. The error is that of ctx.
 func (s *Source) Choose(ctx context.Context, r Request) (Choice, error) {
 	wanted := slices.DeleteFunc(slices.Clone(r.Files), func(e filecontext.Entry) bool { return whole(&e) || e.Problem != "" })
 	if r.Share <= 0 && r.Tree <= 0 && len(wanted) == 0 {
@@ -83,7 +84,7 @@ func (s *Source) Choose(ctx context.Context, r Request) (Choice, error) {
 			s.last = remembered{key, size, choice}
 		}
 	}
-	choice.Standing = s.standing()
+	choice.Index = s.indexStatus()
 	return choice, nil
 }
 

@@ -169,8 +169,8 @@ func TestASmallWorkspaceIsOutlined(t *testing.T) {
 	if first.Tree != "" {
 		t.Errorf("all files are named, but there is a tree: %q", first.Tree)
 	}
-	if s := first.Standing; s == nil || !s.Complete || s.Files != 3 || s.Outlined != 3 {
-		t.Errorf("standing %+v", s)
+	if s := first.Index; s == nil || !s.Complete || s.Files != 3 || s.Outlined != 3 {
+		t.Errorf("index %+v", s)
 	}
 	for range 2 {
 		d.again(services)
@@ -320,8 +320,8 @@ func TestARequestDoesNotWaitForTheFirstIndex(t *testing.T) {
 		if err != nil || len(choice.Items) > 0 || choice.Tree != "" {
 			t.Fatalf("%+v, %v", choice, err)
 		}
-		if s := choice.Standing; s != nil && s.Complete {
-			t.Fatalf("standing %+v", s)
+		if s := choice.Index; s != nil && s.Complete {
+			t.Fatalf("index %+v", s)
 		}
 	}
 	close(p.may)
@@ -337,7 +337,7 @@ func TestARequestDoesNotWaitForTheFirstIndex(t *testing.T) {
 			time.Sleep(time.Millisecond)
 			continue
 		}
-		if s, is := e.Data.(Standing); e.Kind != events.Index || !is || s.Files > 2 {
+		if s, is := e.Data.(IndexStatus); e.Kind != events.Index || !is || s.Files > 2 {
 			t.Fatalf("event %+v", e)
 		} else if s.Complete {
 			if s.Outlined != 2 || s.Pending != 0 {
@@ -399,7 +399,7 @@ func TestSearches(t *testing.T) {
 		t.Error(err)
 	}
 	off.files = []filecontext.Entry{entry("a.go", goFile("A", 1), filecontext.SummaryOnly)}
-	if c := off.choose(off.request()); len(c.Items) > 0 || c.Standing != nil {
+	if c := off.choose(off.request()); len(c.Items) > 0 || c.Index != nil {
 		t.Errorf("%+v", c)
 	}
 
@@ -412,7 +412,7 @@ func TestSearches(t *testing.T) {
 	if _, err := h.Search(t.Context(), "A", 5); err == nil || !strings.Contains(err.Error(), "home folder") {
 		t.Error(err)
 	}
-	if c := h.choose(h.request()); len(c.Items) > 0 || c.Standing == nil || !strings.Contains(c.Standing.Problem, "home folder") {
+	if c := h.choose(h.request()); len(c.Items) > 0 || c.Index == nil || !strings.Contains(c.Index.Problem, "home folder") {
 		t.Errorf("%+v", c)
 	}
 }

@@ -25,8 +25,7 @@ type Options struct {
 	Log        *slog.Logger
 }
 
-// Services are what the outlines of all sessions share: the indexes of folders, and the parsers, which are loaded when
-// they are needed.
+// Services holds the indexes and the parsers that all sessions share. The parsers are loaded when they are needed.
 type Services struct {
 	indexes *index.Registry
 	parser  parser
@@ -72,7 +71,7 @@ func NewServices(opt Options) *Services {
 	return &Services{indexes, parser}
 }
 
-// Close ends all indexes and releases the parsers. The sessions have ended. Nil services have nothing to end.
+// Close ends all indexes and releases the parsers. All sessions must have ended. Close on nil has no effect.
 func (s *Services) Close() {
 	if s != nil {
 		s.indexes.Close()

@@ -1,7 +1,8 @@
-// Package outlines decides what a request shows of the workspace beside the files of the context: outlines of source
-// files, and the tree of all files.
+// Package outlines chooses the outlines of source files and the tree of the workspace that a request contains in addition
+// to the session's files.
 //
-// It must never let a request wait for the first index of a folder, and never change what a session has.
+// It must never let a request wait for the first index of a folder, except for a moment after that was begun, and never
+// change what a session has.
 package outlines
 
 import (
@@ -63,14 +64,14 @@ func New(services *Services, folder string, box *mailbox.Mailbox, stream *events
 // Folder returns the folder.
 func (s *Source) Folder() string { return s.folder }
 
-// Close ends the use of the index. What was known remains.
+// Close releases the index. Queries still return the last known files.
 func (s *Source) Close() {
 	if s.services != nil {
 		s.end()
 	}
 }
 
-// Open begins to index the folder, unless that was done. It belongs to the mailbox, or to one of its goroutines.
+// Open starts indexing the folder, once. It is called from the mailbox or from one of its goroutines.
 func (s *Source) Open() {
 	if s.services == nil {
 		return
@@ -99,24 +100,24 @@ func (s *Source) progress(status index.Status) {
 	}
 	s.box.Tell(func() {
 		if status := s.news.Swap(nil); s.ctx.Err() == nil {
-			s.events.Emit(events.Event{Kind: events.Index, Data: NewStanding(status)})
+			s.events.Emit(events.Event{Kind: events.Index, Data: newIndexStatus(status)})
 		}
 	}, nil)
 }
 
-// Standing tells how far the index of a workspace is, and what it lacks.
-type Standing struct {
+// IndexStatus is the progress of the index of a workspace, and what it lacks, as clients receive it.
+type IndexStatus struct {
 	Complete  bool     `json:"complete"`
 	Files     int      `json:"files"`               // that are listed
 	Outlined  int      `json:"outlined"`            // of them have an outline
 	Pending   int      `json:"pending"`             // of them are still to be read
 	Omissions []string `json:"omissions,omitempty"` // what the index lacks, one fact each
-	Problem   string   `json:"problem,omitempty"`   // why the folder cannot be indexed now
+	Problem   string   `json:"problem,omitempty"`   // why the last comparison with the disk failed; the files are those known before
 }
 
-// NewStanding returns the standing of an index.
-func NewStanding(s *index.Status) Standing {
-	return Standing{
+// newIndexStatus returns the standing of an index.
+func newIndexStatus(s *index.Status) IndexStatus {
+	return IndexStatus{
 		Complete: s.Complete, Files: s.Files, Outlined: s.Outlined, Pending: s.Pending, Omissions: s.Omissions(), Problem: s.Problem,
 	}
 }
@@ -163,18 +164,18 @@ func (s *Source) refreshed(ctx context.Context) (*index.Handle, error) {
 	return s.handle, err
 }
 
-// standing returns how far the index is, nil if there is none.
-func (s *Source) standing() *Standing {
+// indexStatus returns how far the index is, nil if there is none.
+func (s *Source) indexStatus() *IndexStatus {
 	h, err := s.present()
 	switch {
 	case err != nil:
-		return &Standing{Problem: err.Error()}
+		return &IndexStatus{Problem: err.Error()}
 	case h == nil:
 		return nil
 	}
 	status := h.Status()
-	standing := NewStanding(&status)
-	return &standing
+	shown := newIndexStatus(&status)
+	return &shown
 }
 
 // waits reports whether the first index of the folder has not ended yet.
@@ -229,8 +230,8 @@ type Hit struct {
 
 // Found is the result of a search.
 type Found struct {
-	Symbols []Hit    `json:"symbols"`
-	Index   Standing `json:"index"`
+	Symbols []Hit       `json:"symbols"`
+	Index   IndexStatus `json:"index"`
 }
 
 // Search finds symbols and files of the workspace, best first; limit 0 means index.DefaultHits.
@@ -241,7 +242,7 @@ func (s *Source) Search(ctx context.Context, query string, limit int) (Found, er
 	}
 	hits, err := h.Search(ctx, query, limit)
 	status := h.Status()
-	found := Found{Symbols: make([]Hit, len(hits)), Index: NewStanding(&status)}
+	found := Found{Symbols: make([]Hit, len(hits)), Index: newIndexStatus(&status)}
 	for i, hit := range hits {
 		found.Symbols[i] = Hit(hit)
 	}
@@ -262,5 +263,5 @@ func (s *Source) Of(ctx context.Context, e *filecontext.Entry) (*outline.Outline
 	return s.of(ctx, h, e)
 }
 
-// On reports whether there are outlines at all.
+// On reports whether outlines are enabled.
 func (s *Source) On() bool { return s.services != nil }

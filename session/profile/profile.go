@@ -82,7 +82,7 @@ type Budget struct {
 
 	OutlineShare    int `yaml:"outline_share"`    // percent of the window for outlines of the workspace's files; 0: none
 	OutlineTokens   int `yaml:"outline_tokens"`   // maximum for these outlines, however large the window is
-	StructureTokens int `yaml:"structure_tokens"` // maximum for the tree of the workspace; 0: it only names files without an outline
+	StructureTokens int `yaml:"structure_tokens"` // maximum for the tree of the workspace; 0: it is shown only if outlines leave files unnamed
 }
 
 // ShowsWorkspace reports whether requests contain outlines of the workspace's files, or its tree.

@@ -91,7 +91,7 @@ func (s *sets) clusters() [][]int32 {
 }
 
 // Clusters returns the keys of the outlines of files that reference each other, in the form of stability.Request:
-// clusters of at least two files, largest first, then by first key; the keys of a cluster are sorted.
+// clusters of 2 to 50 files, those with most files first, then by first key; the keys of a cluster are sorted.
 func (g *Graph) Clusters() [][]string {
 	clusters := make([][]string, len(g.clusters))
 	for i, files := range g.clusters {

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Near returns at most n files, nearest to the given ones first: those with mutual references, then with references in
-// either direction, both by the sum of their weights; then those in the same folder, by path; then the rest by the number
-// of files that reference them, most first. It omits the given paths; those that are no files of the graph still count for
-// their folder. The first related files are all but the rest.
+// Near returns at most n files, nearest to the given ones first: those with mutual references, then those with a reference
+// in one direction, both by the sum of their weights; then those in the same folder, by path; then the others by the
+// number of files that reference them, most first. It omits the given paths; those that are no files of the graph still
+// count for their folder. related is how many of the files precede these others.
 func (g *Graph) Near(paths []string, n int) (near []string, related int) {
 	d := distances{Graph: g, given: make(map[int32]bool), mutual: make(map[int32]int), single: make(map[int32]int), folders: make(map[string]bool)}
 	for _, p := range paths {

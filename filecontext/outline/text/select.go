@@ -15,8 +15,9 @@ const (
 // Select chooses the files that are shown within a budget of tokens, and returns their paths, sorted. candidates are
 // ordered by nearness, nearest first; those without an outline are skipped. shown are the paths of the previous choice.
 //
-// The choice is sticky. Three groups fill the budget, each nearest first and skipping files that do not fit: the nearest
-// files that fit half of it, whether they were shown or not; then those that were shown; then the others. So a file that
+// The choice is sticky. Three groups fill the budget, each nearest first: the nearest files that fit half of it, whether
+// they were shown or not, up to one that exceeds the rest of the half (files larger than the half are skipped); then those
+// that were shown; then the others, up to 16 in a row that do not fit. So a file that
 // was shown leaves only if it is no candidate any more, if the files have grown, or if other files come among the nearest
 // half. With its own result as shown, Select returns the same result.
 func Select(budget int, count func(string) int, candidates []File, shown []string) []string {

@@ -30,11 +30,12 @@ type Index struct {
 }
 
 // start returns an index whose first sweep is under way.
-func start(roots *filecontext.Roots, opt Options) *Index {
+func start(roots *filecontext.Roots, opt Options, progress *func(Status)) *Index {
 	ctx, cancel := context.WithCancel(context.Background())
 	i := &Index{roots: roots, opt: opt, cancel: cancel, done: make(chan struct{}), wake: make(chan struct{}, 1),
 		sweep: make(chan struct{}), reports: make(map[*func(Status)]bool)}
 	i.snapshot.Store(&snapshot{status: Status{fileLimit: opt.Files}, graph: new(lazyGraph)})
+	i.watch(progress) // before the first report
 	i.want()
 	go i.run(ctx)
 	return i
@@ -146,7 +147,11 @@ func (i *Index) Wait(ctx context.Context) (Status, error) {
 	}
 }
 
+// watch adds a progress function; nil is none.
 func (i *Index) watch(report *func(Status)) {
+	if report == nil {
+		return
+	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.reports[report] = true

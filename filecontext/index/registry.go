@@ -124,17 +124,17 @@ func (r *Registry) Acquire(ctx context.Context, folder string, progress func(Sta
 	if r.closed {
 		return nil, ErrClosed
 	}
-	i := r.open[roots.Folder()]
-	if i == nil {
-		i = start(roots, r.opt)
-		r.open[roots.Folder()] = i
-	}
-	i.users++
-	h := &Handle{Index: i, registry: r}
+	h := &Handle{registry: r}
 	if progress != nil {
 		h.progress = &progress
-		i.watch(h.progress)
 	}
+	if h.Index = r.open[roots.Folder()]; h.Index != nil {
+		h.watch(h.progress)
+	} else {
+		h.Index = start(roots, r.opt, h.progress)
+		r.open[roots.Folder()] = h.Index
+	}
+	h.users++
 	return h, nil
 }
 

@@ -25,6 +25,7 @@ type Index struct {
 	mu      sync.Mutex    // guards the rest
 	wanted  uint64        // number of the last sweep that was asked for
 	ended   uint64        // number of the last sweep that has ended
+	took    time.Duration // by that sweep to list the folder
 	sweep   chan struct{} // closed when a sweep ends, and replaced
 	reports map[*func(Status)]bool
 }
@@ -78,7 +79,7 @@ func (i *Index) run(ctx context.Context) {
 			return
 		}
 		i.mu.Lock()
-		i.ended = number
+		i.ended, i.took = number, s.listed
 		close(i.sweep)
 		i.sweep = make(chan struct{})
 		i.mu.Unlock()
@@ -86,20 +87,20 @@ func (i *Index) run(ctx context.Context) {
 }
 
 // Refresh compares the index to the disk and returns the state after that. It waits at most RefreshWait, and not at all
-// during the first sweep. If the sweep is not finished by then, Complete is false, and the sweep goes on. The error is that of ctx, or ErrClosed.
+// during the first sweep, nor if the last sweep took longer than that to list the folder, which is too large then to wait
+// for. If the sweep is not finished by then, Complete is false, and the sweep goes on. The error is that of ctx, or ErrClosed.
 func (i *Index) Refresh(ctx context.Context) (Status, error) {
 	number := i.want()
 	timer := time.NewTimer(i.opt.RefreshWait)
 	defer timer.Stop()
 	for {
 		i.mu.Lock()
-		last := i.ended
-		next := i.sweep
+		last, took, next := i.ended, i.took, i.sweep
 		i.mu.Unlock()
 		switch {
 		case last >= number:
 			return i.Status(), nil
-		case last == 0:
+		case last == 0, took > i.opt.RefreshWait:
 			return i.unfinished(), nil
 		}
 		select {

@@ -287,6 +287,30 @@ func TestRefreshIsBounded(t *testing.T) {
 	equal(t, "symbol", o.Symbols[0].Name, "b")
 }
 
+// In a folder that takes too long to list, Refresh does not wait at all.
+func TestRefreshDoesNotWaitInVain(t *testing.T) {
+	folder := workspace(t, map[string]string{"a.go": "func a"})
+	g := newGate()
+	h, err := registry(t, Options{Parser: g}).Acquire(t.Context(), folder, nil)
+	must(t, err)
+	defer h.Release()
+	g.opened <- struct{}{}
+	<-g.entered
+	_, err = h.Wait(t.Context())
+	must(t, err)
+	h.mu.Lock()
+	h.took = 2 * forever
+	h.mu.Unlock()
+	write(t, folder, "a.go", "func b")
+	if status := refresh(t, h); status.Complete {
+		t.Errorf("status %+v", status)
+	}
+	close(g.opened)
+	for h.Status().Parsed < 2 {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // The last release ends the work under way, and a registry that is closed ends all.
 func TestReleaseEndsTheWork(t *testing.T) {
 	folder := workspace(t, map[string]string{"a.go": "func a"})

@@ -35,6 +35,7 @@ type sweeper struct {
 	bytes    int            // of all outlines
 	unsaved  bool           // something has changed since the last stored list
 	swept    bool           // a sweep has ended
+	listed   time.Duration  // that the last sweep took to list the folder
 	reported time.Time
 	told     bool // this sweep has reported its progress
 }
@@ -58,7 +59,9 @@ func (k key) String() string { return k.language + ":" + k.hash.String() }
 func (s *sweeper) sweep(ctx context.Context) {
 	before := s.index.now()
 	s.told = false
+	begun := time.Now()
 	found, err := s.roots.Survey(ctx, filecontext.SurveyLimits{Files: s.opt.Files, Visits: s.opt.Visits})
+	s.listed = time.Since(begun)
 	switch {
 	case ctx.Err() != nil:
 		return

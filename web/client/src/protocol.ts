@@ -421,6 +421,67 @@ export interface FileInfo {
   unsaved?: boolean;
 }
 
+/** A definition in a file. */
+export interface OutlineSymbol {
+  name: string;
+  kind: string;
+  signature: string;
+  /** The first and the last line, from 1. */
+  line: number;
+  endLine: number;
+  /** The number of definitions around it. */
+  depth: number;
+}
+
+/** The outline of a file as the file is now, and how much of the file is shown to the model. */
+export interface Outline {
+  path: string;
+  state: FileInfo['state'];
+  /** The reason for the state. */
+  reason?: string;
+  /** SHA-256 of the whole content, in hex. */
+  hash: string;
+  /** Empty for a file without an outline. */
+  language: string;
+  /** The file has syntax errors, or the outline exceeds a limit: something is missing. */
+  partial?: boolean;
+  imports: { path: string; line: number }[];
+  symbols: OutlineSymbol[];
+  /** The outline as a request would contain it, without abbreviations. */
+  text: string;
+  /** The tokens of `text`. */
+  tokens: number;
+}
+
+/** A symbol or a file that a search found. */
+export interface OutlineHit {
+  path: string;
+  /** The name of the symbol; for a file the last part of its path. */
+  name: string;
+  /** The kind of the symbol, or `file`. */
+  kind: 'file' | (string & {});
+  /** From 1; missing for a file. */
+  line?: number;
+  /** Higher is better. */
+  score: number;
+}
+
+/** The progress of the index of the session's folder. */
+export interface IndexStatus {
+  /** All files that can have an outline are read. */
+  complete: boolean;
+  /** The number of listed files. */
+  files: number;
+  /** The number of files with an outline. */
+  outlined: number;
+  /** The number of files that are still to be read. */
+  pending: number;
+  /** Files that the index lacks, and why, one fact each. */
+  omissions?: string[];
+  /** Why the folder cannot be indexed now. */
+  problem?: string;
+}
+
 export interface DocumentInfo {
   name: string;
   tokens: number;
@@ -514,6 +575,8 @@ export interface Breakdown {
   cut?: string;
   /** Unused tokens, removed at the next rebuild. */
   dead: number;
+  /** The index of the session's folder; missing without one. */
+  index?: IndexStatus;
 }
 
 export interface Tier {
@@ -945,6 +1008,7 @@ export interface Methods {
       path: string;
       /** Unsaved text. */
       content?: string;
+      /** `summary` adds the outline of the file. */
       state?: 'full' | 'summary';
       range?: FileRange;
       /** Remove after the next reply. */
@@ -957,7 +1021,10 @@ export interface Methods {
   };
   '_strata/files/remove': { params: OfSession & { path: string }; result: { removed: boolean } };
   '_strata/files/clear': { params: OfSession; result: { /** The number of removed files. */ removed: number } };
-  '_strata/files/list': { params: OfSession; result: { files: FileInfo[] } };
+  '_strata/files/list': {
+    params: OfSession & { /** Also list the files of which the newest answered request contained an outline. */ outlines?: boolean };
+    result: { files: FileInfo[] };
+  };
   '_strata/files/content': {
     params: OfSession & { path: string };
     result: { path: string; content: string; hash: string };
@@ -970,6 +1037,13 @@ export interface Methods {
   '_strata/workspace/find': {
     params: OfSession & { query: string; limit?: number };
     result: { /** Best first. */ paths: { path: string; score: number }[] };
+  };
+
+  '_strata/outline/get': { params: OfSession & { path: string }; result: Outline };
+  /** An empty query finds nothing and returns the state of the index. */
+  '_strata/outline/search': {
+    params: OfSession & { query: string; /** Default 50, maximum 1,000. */ limit?: number };
+    result: { /** Best first. */ symbols: OutlineHit[]; index: IndexStatus };
   };
 
   '_strata/documents/set': {
@@ -1203,6 +1277,8 @@ export type StrataEvent =
   | ({ type: 'compaction' } & Compaction)
   | { type: 'tiers_changed'; turnId?: string; changes: TierChange[] }
   | { type: 'files_changed'; files: FileChange[] }
+  /** Progress of the index of the session's folder. */
+  | ({ type: 'index' } & IndexStatus)
   | { type: 'left_out'; turnId?: string; leftOut: LeftOut[] }
   | {
       type: 'retrying';

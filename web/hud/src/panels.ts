@@ -5,6 +5,7 @@ import { FilesPanel } from "./files/panel.tsx";
 import { HistoryPanel } from "./history/panel.tsx";
 import type { SessionView } from "./store/session.ts";
 import { TiersPanel } from "./tiers/panel.tsx";
+import { WorkspacePanel } from "./workspace/panel.tsx";
 
 /**
  * Panel is one tab of the inspector. Its component reads values from the session's view (`useFetched(view.budget)`) and
@@ -24,4 +25,5 @@ export const panels: readonly Panel[] = [
   { id: "cost", title: "Cost", component: CostPanel },
   { id: "history", title: "History", component: HistoryPanel },
   { id: "files", title: "Files", component: FilesPanel },
+  { id: "workspace", title: "Workspace", component: WorkspacePanel },
 ];

@@ -1,10 +1,10 @@
-import { RpcError } from "@strata/client";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { FilePicker } from "../conversation/file-picker.tsx";
 import { isOpen } from "../store/connection.ts";
 import type { SessionView } from "../store/session.ts";
-import { failed, reason, toast } from "../store/toasts.ts";
+import { reason, toast } from "../store/toasts.ts";
 import { Dialog } from "../ui/controls.tsx";
+import { addFile } from "./actions.ts";
 
 /** A button that adds a file of the workspace to the session. */
 export function AddFile({ view }: { view: SessionView }) {
@@ -14,25 +14,17 @@ export function AddFile({ view }: { view: SessionView }) {
     setPicking(false);
     if (document.activeElement === document.body || document.activeElement?.closest(".picker")) button.current?.focus();
   };
-  const add = (path: string, allow = false): void => {
+  const add = (path: string): void => {
     close();
-    view.call("_strata/files/add", { path, allow }).then(
-      (file) => toast(`${file.path} added.`),
-      (error: unknown) => isSecret(error)
-        ? toast(`${path} looks like a secret.`, { bad: true, action: { label: "Add anyway", run: () => add(path, true) } })
-        : failed(`Cannot add ${path}`)(error));
+    void addFile(view, path);
   };
   return (
     <span class="add-file">
       <button ref={button} type="button" class="button small" id="add-file" aria-expanded={picking} disabled={!isOpen.value} onClick={() => setPicking(!picking)}>Add file</button>
-      {picking && <FilePicker view={view} onPick={(path) => add(path)} onClose={close} />}
+      {picking && <FilePicker view={view} onPick={add} onClose={close} />}
     </span>
   );
 }
-
-/** isSecret reports whether a file was refused because it looks like a secret. */
-const isSecret = (error: unknown): boolean =>
-  error instanceof RpcError && (error.data as { reason?: string } | undefined)?.reason === "secret";
 
 /** A button that opens the form for a document, a named text in every request. */
 export function AddDocument({ view }: { view: SessionView }) {

@@ -4,19 +4,9 @@ import type { SessionView } from "../store/session.ts";
 import { failed, toast } from "../store/toasts.ts";
 import { Confirm, IconButton, Tokens } from "../ui/controls.tsx";
 import { Hit } from "../ui/filter.tsx";
+import { reasonText } from "../text/reasons.ts";
+import { isOutline, removeFile } from "./actions.ts";
 import { stateOf } from "./rows.ts";
-
-/** Removes a file, and offers an undo that adds it again with the same options. */
-async function remove(view: SessionView, file: FileInfo): Promise<void> {
-  await view.call("_strata/files/remove", { path: file.path });
-  const { path, range, once, lineNumbers } = file;
-  const before = {
-    path, ...(file.state === "summary_only" ? { state: "summary" as const } : {}),
-    ...(range ? { range } : {}), ...(once ? { once } : {}), ...(lineNumbers ? { lineNumbers } : {}),
-  };
-  const run = (): void => void view.call("_strata/files/add", before).catch(failed(`Cannot restore ${path}`));
-  toast(`${path} removed.`, { action: { label: "Undo", run } });
-}
 
 export function FileRow({ view, file, unused, filter }: { view: SessionView; file: FileInfo; unused: number; filter: string }) {
   return (
@@ -24,13 +14,13 @@ export function FileRow({ view, file, unused, filter }: { view: SessionView; fil
       <code class="entry-key" title={file.path}><Hit text={file.path} filter={filter} /></code>
       <span class="entry-number"><Tokens n={file.tokens} /></span>
       <span class="entry-more">
-        <span class={file.state === "not_available" ? "bad" : ""}>{stateOf(file)}</span>
-        {file.reason && <span class="quiet">{file.reason}</span>}
+        <span class={file.state === "not_available" ? "bad" : isOutline(file) ? "mark" : ""}>{stateOf(file)}</span>
+        {file.reason && <span class="quiet">{reasonText(file.reason)}</span>}
         {file.once && <span class="mark">for one reply</span>}
         {file.unsaved && <span class="mark">unsaved editor text</span>}
         {unused > 0 && <span class="mark"><Tokens n={unused} /> unused until the next rebuild</span>}
       </span>
-      <span class="entry-action"><IconButton icon="close" label={`Remove ${file.path}`} disabled={!isOpen.value} onClick={() => void remove(view, file).catch(failed(`Cannot remove ${file.path}`))} /></span>
+      <span class="entry-action"><IconButton icon="close" label={`Remove ${file.path}`} disabled={!isOpen.value} onClick={() => void removeFile(view, file)} /></span>
     </div>
   );
 }

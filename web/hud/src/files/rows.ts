@@ -63,7 +63,7 @@ export function stateOf(file: FileInfo): string {
     case "partial":
       return file.range ? `lines ${file.range.start} to ${file.range.end}` : "partial";
     case "summary_only":
-      return "listed only";
+      return "outline only";
     case "not_available":
       return "not available";
   }

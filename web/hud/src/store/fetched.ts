@@ -39,6 +39,13 @@ export class Fetched<T> {
     if (this.viewers > 0) void this.run();
   }
 
+  /** replace replaces the value with a newer one, which came as an event or in another result. */
+  replace(value: T): void {
+    this.value.value = value;
+    this.at.value = new Date();
+    this.failure.value = "";
+  }
+
   /** lost marks the value as stale after the loss of the connection. */
   lost(): void {
     this.outdated = true;

@@ -1,12 +1,13 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { ConnectionLost } from "@strata/client";
 import type {
-  Block, Config, ConfigOption, ContentBlock, ListedEdit, Methods, RpcErrorObject, SessionEvent, SessionHandle, Snapshot, StrataEvent, Totals, Turn, Update,
+  Block, Config, ConfigOption, ContentBlock, IndexStatus, ListedEdit, Methods, RpcErrorObject, SessionEvent, SessionHandle, Snapshot, StrataEvent, Totals, Turn, Update,
 } from "@strata/client";
 import { call, client, isOpen, offers } from "./connection.ts";
 import { Fetched } from "./fetched.ts";
 import { Transcript, type Entry } from "./transcript.ts";
 import { failed } from "./toasts.ts";
+import { WorkspaceSearch } from "./workspace-search.ts";
 
 /** A prompt that was not sent, or whose turn failed. */
 export interface Failure {
@@ -63,7 +64,12 @@ export class SessionView {
   readonly checkpoints = this.value("_strata/checkpoint/list");
   readonly usage = this.value("_strata/usage/list", { newest: true, limit: CALLS_PAGE });
   readonly files = this.value("_strata/files/list");
+  /** The files of the session, and those of which the newest answered request contained an outline. */
+  readonly knownFiles = this.value("_strata/files/list", { outlines: true });
   readonly documents = this.value("_strata/documents/list");
+  /** The state of the index of the session's folder. A search for nothing starts the index. */
+  readonly index = new Fetched(() => this.fetchIndex(), () => this.reachable);
+  readonly workspace = new WorkspaceSearch(this);
   readonly info = this.value("_strata/session/info");
 
   private readonly sending = signal<Turn | null>(null);
@@ -115,6 +121,10 @@ export class SessionView {
     return { edits, older: cursor !== undefined };
   }
 
+  private async fetchIndex(): Promise<IndexStatus> {
+    return (await call("_strata/outline/search", { sessionId: this.id, query: "" }, { signal: this.ended.signal })).index;
+  }
+
   /** wantOlderEdits loads older edits too. */
   wantOlderEdits(): void {
     this.editsWanted.value += EDITS_PAGE;
@@ -122,7 +132,7 @@ export class SessionView {
   }
 
   private get values(): Fetched<unknown>[] {
-    return [this.budget, this.breakdown, this.compaction, this.edits, this.checkpoints, this.usage, this.files, this.documents, this.info];
+    return [this.budget, this.breakdown, this.compaction, this.edits, this.checkpoints, this.usage, this.files, this.knownFiles, this.documents, this.index, this.info];
   }
 
   private followConnection(): () => void {
@@ -131,7 +141,10 @@ export class SessionView {
       const now = isOpen.value;
       untracked(() => {
         if (was && !now) for (const value of this.values) value.lost();
-        if (!was && now) this.changed(...this.values);
+        if (!was && now) {
+          this.changed(...this.values);
+          this.workspace.repeat();
+        }
       });
       was = now;
     });
@@ -267,7 +280,7 @@ export class SessionView {
         this.unsaved.value = event.reason;
         break;
       case "context_changed":
-        this.changed(this.budget, this.breakdown, this.edits, this.compaction, this.checkpoints, this.info, this.documents);
+        this.changed(this.budget, this.breakdown, this.edits, this.compaction, this.checkpoints, this.info, this.documents, this.knownFiles);
         void this.refresh();
         break;
       case "compaction":
@@ -279,7 +292,10 @@ export class SessionView {
         this.changed(this.breakdown);
         break;
       case "files_changed":
-        this.changed(this.files, this.budget, this.breakdown);
+        this.changed(this.files, this.knownFiles, this.budget, this.breakdown);
+        break;
+      case "index":
+        this.indexed(event);
         break;
       case "config_changed":
         this.config.value = event.config;
@@ -296,10 +312,18 @@ export class SessionView {
     }
   }
 
+  /** A search before the end of the first index found only a part. */
+  private indexed(event: Extract<StrataEvent, { type: "index" }>): void {
+    const { complete, files, outlined, pending, omissions, problem } = event;
+    const wasComplete = this.index.value.peek()?.complete ?? false;
+    this.index.replace({ complete, files, outlined, pending, ...(omissions ? { omissions } : {}), ...(problem ? { problem } : {}) });
+    if (complete && !wasComplete) this.workspace.repeat();
+  }
+
   private finished(event: Extract<StrataEvent, { type: "turn_finished" }>): void {
     const running = this.running.value;
     this.running.value = null;
-    this.changed(this.budget, this.breakdown, this.usage, this.compaction, this.info, this.files);
+    this.changed(this.budget, this.breakdown, this.usage, this.compaction, this.info, this.files, this.knownFiles);
     if (!event.messageId && running) this.transcript.drop(running.messageId);
     if (event.error && event.status === "failed") this.failedTurn(event.turnId, event.error);
     this.spoken.value = event.status === "completed" ? "Reply complete." : `Reply ${event.status}.`;

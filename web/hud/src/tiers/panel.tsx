@@ -25,15 +25,11 @@ export function TiersPanel({ view }: { view: SessionView }) {
 function Tiers({ view, breakdown }: { view: SessionView; breakdown: Breakdown }) {
   const [filter, setFilter] = useState("");
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
+  const [outlinesOpen, setOutlinesOpen] = useState<ReadonlySet<string>>(new Set());
   const [changesOpen, openChanges] = useState(false);
   const messages = view.transcript.entries.value;
   const label = useMemo(() => labelOf(messages.map((e) => e.message)), [messages]);
-  const rows = useMemo(() => tierRows(breakdown, { filter, closed, changesOpen }, label), [breakdown, filter, closed, changesOpen, label]);
-  const toggle = (tier: string): void => {
-    const next = new Set(closed);
-    if (!next.delete(tier)) next.add(tier);
-    setClosed(next);
-  };
+  const rows = useMemo(() => tierRows(breakdown, { filter, closed, outlinesOpen, changesOpen }, label), [breakdown, filter, closed, outlinesOpen, changesOpen, label]);
   return (
     <>
       <div class="panel-head">
@@ -41,9 +37,17 @@ function Tiers({ view, breakdown }: { view: SessionView; breakdown: Breakdown })
         <Filter label="Filter items" value={filter} onInput={setFilter} />
       </div>
       <VirtualList class="tiers" focusable role="list" label="Items by tier" rows={rows} estimate={estimate}
-        draw={(row) => <Line row={row} filter={filter} onTier={toggle} onChanges={() => openChanges(!changesOpen)} />} />
+        draw={(row) => <Line row={row} filter={filter} onTier={(tier) => setClosed(toggled(closed, tier))}
+          onOutlines={(tier) => setOutlinesOpen(toggled(outlinesOpen, tier))} onChanges={() => openChanges(!changesOpen)} />} />
     </>
   );
+}
+
+/** toggled returns a set with an element added, or removed if it was in the set. */
+function toggled(set: ReadonlySet<string>, element: string): ReadonlySet<string> {
+  const next = new Set(set);
+  if (!next.delete(element)) next.add(element);
+  return next;
 }
 
 const estimate = (row: TierRow): number => (row.kind === "item" ? 48 : row.kind === "change" ? 44 : 36);
@@ -64,10 +68,11 @@ interface LineProps {
   row: TierRow;
   filter: string;
   onTier: (tier: string) => void;
+  onOutlines: (tier: string) => void;
   onChanges: () => void;
 }
 
-function Line({ row, filter, onTier, onChanges }: LineProps) {
+function Line({ row, filter, onTier, onOutlines, onChanges }: LineProps) {
   switch (row.kind) {
     case "changes":
       return (
@@ -88,6 +93,8 @@ function Line({ row, filter, onTier, onChanges }: LineProps) {
       );
     case "tier":
       return <TierHead row={row} filter={filter} onTier={onTier} />;
+    case "outlines":
+      return <Outlines row={row} filter={filter} onOutlines={onOutlines} />;
     case "item":
       return <Item row={row} filter={filter} />;
     case "none":
@@ -106,6 +113,21 @@ function TierHead({ row, filter, onTier }: { row: Extract<TierRow, { kind: "tier
         <span class="quiet">{tier.items.length > 0 && `${many}, `}{cachedWords(tier, tokens)}</span>
       </button>
       <span class="entry-number"><Tokens n={tier.tokens} /></span>
+    </div>
+  );
+}
+
+/** All outlines of a tier, which can be listed. */
+function Outlines({ row, filter, onOutlines }: { row: Extract<TierRow, { kind: "outlines" }>; filter: string; onOutlines: (tier: string) => void }) {
+  const many = row.items.filter((i) => i.key.startsWith("outline:")).length;
+  const size = row.items.reduce((sum, i) => sum + i.tokens, 0);
+  return (
+    <div class="entry" role="listitem" data-outlines={row.tier} data-tokens={size} data-many={many}>
+      <button type="button" class="disclosure-line" aria-expanded={row.open} aria-label={`Outlines in ${row.tier}: ${plural(many, "file")}`} disabled={filter !== ""} onClick={() => onOutlines(row.tier)}>
+        <Icon name={row.open ? "down" : "chevron"} />
+        <span>outlines ({count(many)})</span>
+      </button>
+      <span class="entry-number"><Tokens n={size} /></span>
     </div>
   );
 }

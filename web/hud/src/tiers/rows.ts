@@ -8,6 +8,7 @@ export type TierRow = Row & (
   | { kind: "change"; change: TierChange }
   | { kind: "tier"; tier: Tier; shown: number; open: boolean }
   | { kind: "item"; item: TierItem; tier: string; change: TierChange | undefined; label: string }
+  | { kind: "outlines"; tier: string; items: readonly TierItem[]; open: boolean }
   | { kind: "none"; text: string }
 );
 
@@ -15,6 +16,8 @@ export type TierRow = Row & (
 export interface Shown {
   filter: string;
   closed: ReadonlySet<string>;
+  /** The tiers whose outlines are listed. */
+  outlinesOpen: ReadonlySet<string>;
   changesOpen: boolean;
 }
 
@@ -31,7 +34,17 @@ export function tierRows(breakdown: Breakdown, look: Shown, label: (key: string)
     const open = look.filter !== "" || !look.closed.has(tier.tier);
     rows.push({ key: `tier ${tier.tier}`, kind: "tier", tier, shown: items.length, open });
     if (!open) continue;
-    for (const i of items) rows.push({ key: `item ${i.item.key}`, kind: "item", tier: tier.tier, change: changes.get(i.item.key), ...i });
+    const outlines = items.map((i) => i.item).filter(isOutline);
+    const listed = look.filter !== "" || look.outlinesOpen.has(tier.tier);
+    let headed = false;
+    for (const i of items) {
+      if (isOutline(i.item)) {
+        if (!headed) rows.push({ key: `outlines ${tier.tier}`, kind: "outlines", tier: tier.tier, items: outlines, open: listed });
+        headed = true;
+        if (!listed) continue;
+      }
+      rows.push({ key: `item ${i.item.key}`, kind: "item", tier: tier.tier, change: changes.get(i.item.key), ...i });
+    }
   }
   if (look.filter !== "" && hits === 0) rows.push({ key: "none", kind: "none", text: "No matching items" });
   return rows;
@@ -41,6 +54,9 @@ function changeRows(changes: readonly TierChange[], open: boolean): TierRow[] {
   const head: TierRow = { key: "changes", kind: "changes", changes, open };
   return open ? [head, ...changes.map((change): TierRow => ({ key: `change ${change.key}`, kind: "change", change }))] : [head];
 }
+
+/** isOutline reports whether an item is an outline or their common heading. A tier can contain hundreds. */
+export const isOutline = (item: TierItem): boolean => item.kind === "outline";
 
 const matches = (filter: string, ...texts: string[]): boolean => filter === "" || texts.some((text) => positions(filter, text) !== null);
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // TestK9_06HostileTextStaysTextInPanels checks hostile texts in panels: as names of files, documents and checkpoints, as
@@ -28,7 +29,7 @@ func TestK9_06HostileTextStaysTextInPanels(t *testing.T) {
 	p := Open(t, w.Server)
 	p.Run(chromedp.EmulateViewport(1280, 2000))
 	p.Session(sid)
-	for tab, shows := range map[string]string{"budget": "of the window", "tiers": "onerror=window.hit=21", "cost": "Calls", "history": "onerror=\"window.hit=1", "files": "onerror=window.hit=21"} {
+	for tab, shows := range map[string]string{"budget": "of the window", "tiers": "onerror=window.hit=21", "cost": "Calls", "history": "onerror=\"window.hit=1", "files": "onerror=window.hit=21", "workspace": "onerror=window.hit=21"} {
 		p.Tab(sid, tab)
 		p.WaitText(".panel", shows)
 		if tab == "history" {
@@ -41,6 +42,12 @@ func TestK9_06HostileTextStaysTextInPanels(t *testing.T) {
 	p.Wait(`document.activeElement?.id === "filter"`)
 	p.Type("<img")
 	p.Wait(`document.querySelector("[data-item] mark")`)
+	p.Tab(sid, "workspace")
+	p.Type("f")
+	p.Wait(`document.activeElement?.id === "filter"`)
+	p.Type("<img src" + kb.Enter) // the result is opened when it arrives
+	p.WaitText(".panel h2", name)
+	p.WaitText(".outline-line", "step1")
 	p.Tab(sid, "budget")
 	p.Click("#show-request")
 	p.WaitText(".request-text", "<svg onload")

@@ -86,6 +86,7 @@ function Tabs({ view, chosen, withConversation }: { view: SessionView; chosen: s
     if (next) go(sessionAddress(view.id, next.id));
     requestAnimationFrame(() => document.getElementById(`tab-${next?.id}`)?.focus());
   };
+  useEffect(() => document.getElementById(`tab-${chosen}`)?.scrollIntoView({ block: "nearest", inline: "nearest" }), [chosen]);
   return (
     <div class="tabs" role="tablist" aria-label="Inspector" onKeyDown={keys}>
       {tabs.map((t) => (

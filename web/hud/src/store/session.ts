@@ -312,12 +312,14 @@ export class SessionView {
     }
   }
 
-  /** A search before the end of the first index found only a part. */
+  /** A complete index can have results and outlines that the one before had not. Each comparison with the disk is reported. */
   private indexed(event: Extract<StrataEvent, { type: "index" }>): void {
     const { complete, files, outlined, pending, omissions, problem } = event;
-    const wasComplete = this.index.value.peek()?.complete ?? false;
+    const before = this.index.value.peek();
     this.index.replace({ complete, files, outlined, pending, ...(omissions ? { omissions } : {}), ...(problem ? { problem } : {}) });
-    if (complete && !wasComplete) this.workspace.repeat();
+    if (!complete || (before?.complete && before.files === files && before.outlined === outlined)) return;
+    this.workspace.repeat();
+    this.changed(this.budget, this.breakdown);
   }
 
   private finished(event: Extract<StrataEvent, { type: "turn_finished" }>): void {

@@ -26,6 +26,8 @@ export class WorkspaceSearch {
   readonly active = signal(0);
   readonly chosen = signal<Chosen | null>(null);
 
+  /** Enter was pressed before the results arrived. */
+  private opens = false;
   private running = new AbortController();
   private timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -36,6 +38,7 @@ export class WorkspaceSearch {
     this.query.value = text;
     this.chosen.value = null;
     this.active.value = 0;
+    this.opens = false;
     this.stop();
     if (text.trim() === "") {
       this.hits.value = null;
@@ -59,6 +62,13 @@ export class WorkspaceSearch {
     this.active.value = Math.max(Math.min(this.active.peek() + step, many - 1), 0);
   }
 
+  /** choose opens the selected result, of a search that is running as soon as that has ended. */
+  choose(): void {
+    this.opens = this.searching.peek();
+    const hit = this.hits.peek()?.[this.active.peek()];
+    if (hit && !this.opens) this.chosen.value = { path: hit.path, line: hit.line ?? 0 };
+  }
+
   private stop(): void {
     clearTimeout(this.timer);
     this.running.abort();
@@ -75,12 +85,13 @@ export class WorkspaceSearch {
       this.problem.value = "";
       this.move(0);
       this.view.index.replace(found.index);
+      this.searching.value = false;
+      if (this.opens) this.choose();
     } catch (error) {
       if (request.signal.aborted) return;
       this.hits.value = null;
       this.problem.value = reason(error);
-    } finally {
-      if (request === this.running) this.searching.value = false;
+      this.searching.value = false;
     }
   }
 }

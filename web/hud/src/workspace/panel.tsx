@@ -39,7 +39,7 @@ function Known({ view }: { view: SessionView }) {
   );
 }
 
-const estimate = (row: KnownRow): number => (row.kind === "file" ? 48 : 36);
+const estimate = (row: KnownRow): number => (row.kind !== "file" ? 36 : row.added ? 48 : 29);
 
 function Line({ view, row }: { view: SessionView; row: KnownRow }) {
   switch (row.kind) {

@@ -22,6 +22,7 @@ export function Results({ search, index }: { search: WorkspaceSearch; index: Ind
   }
   return (
     <div class="window results" aria-busy={search.searching.value}>
+      {search.searching.value && <Progress value={undefined} label="Searching" />}
       <p class="note" role="status">{hits.length === MAX_RESULTS ? `The best ${MAX_RESULTS} results` : plural(hits.length, "result")}</p>
       <ul role="listbox" id={RESULTS} aria-label="Symbols and files">
         {hits.map((hit, i) => <Result key={`${hit.path} ${hit.line ?? 0} ${hit.name}`} search={search} hit={hit} at={i} />)}

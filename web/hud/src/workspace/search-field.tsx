@@ -12,10 +12,9 @@ export function SearchField({ search }: { search: WorkspaceSearch }) {
   const query = search.query.value;
   const hits = search.chosen.value ? null : search.hits.value;
   const keys = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
-    const hit = hits?.[search.active.peek()];
     if (event.key === "ArrowDown") search.move(1);
     else if (event.key === "ArrowUp") search.move(-1);
-    else if (event.key === "Enter" && hit) search.chosen.value = { path: hit.path, line: hit.line ?? 0 };
+    else if (event.key === "Enter") search.choose();
     else if (event.key !== "Escape") return;
     else if (search.chosen.peek()) search.chosen.value = null;
     else if (query !== "") search.search("");

@@ -70,24 +70,24 @@ func newWorkspace(t testing.TB, w *World, e *testclient.Editor) (sid string) {
 	w.write(t, "web/tree.py", "import os\n\nclass Tree:\n    def grow(self):\n        pass\n\n    def cut(self:\n")
 	w.write(t, "notes.txt", "Nothing here.\n")
 	sid = e.NewSession(w.Home.Project)
-	indexed(t, e, sid)
+	indexed(t, e, sid, 4)
 	return sid
 }
 
-// indexed waits until the index of a session's folder agrees with the disk, and returns its state.
-func indexed(t testing.TB, e *testclient.Editor, sid string) indexStatus {
+// indexed waits until the index of a session's folder is complete with a number of files, and returns its state.
+func indexed(t testing.TB, e *testclient.Editor, sid string, files int) indexStatus {
 	t.Helper()
 	ticker, deadline := time.NewTicker(20*time.Millisecond), time.After(patience)
 	defer ticker.Stop()
 	for {
 		s := ask[struct{ Index indexStatus }](t, e, "_strata/outline/search", sid, map[string]any{"query": ""}).Index
-		if s.Complete {
+		if s.Complete && s.Files == files {
 			return s
 		}
 		select {
 		case <-ticker.C:
 		case <-deadline:
-			t.Fatalf("the index is never complete: %+v", s)
+			t.Fatalf("the index never has %d files: %+v", files, s)
 		}
 	}
 }
@@ -364,16 +364,16 @@ func TestWorkspaceShowsTheProgressOfTheIndex(t *testing.T) {
 	p.Run(chromedp.Navigate(Address(t, w.Server)))
 	p.Session(sid)
 	p.Tab(sid, "workspace")
-	isThat := func() indexStatus {
+	isThat := func(files int) indexStatus {
 		t.Helper()
-		s := indexed(t, e, sid)
+		s := indexed(t, e, sid, files)
 		p.WaitText("[data-complete=true]", fmt.Sprintf("%d files, %d with an outline", s.Files, s.Outlined))
 		return s
 	}
-	isThat()
+	isThat(4)
 	w.write(t, "web/leaf.py", "class Leaf:\n    pass\n")
 	w.write(t, "broken.go", "package broken\x00")
-	if s := isThat(); s.Files != 6 || s.Outlined != 4 || len(s.Omissions) != 1 {
+	if s := isThat(6); s.Outlined != 4 || len(s.Omissions) != 1 {
 		t.Fatalf("the index is %+v", s)
 	}
 	p.Click(".index-line summary")
@@ -448,7 +448,7 @@ func TestTiersFoldOutlines(t *testing.T) {
 	for i := range 84 {
 		w.write(t, fmt.Sprintf("pkg/part%d.go", i), fmt.Sprintf("package pkg\n\nfunc Part%d() {}\n", i))
 	}
-	indexed(t, e, sid)
+	indexed(t, e, sid, 88)
 	prompt(t, e, sid, "What is here?")
 	p := Open(t, w.Server)
 	p.Run(chromedp.EmulateViewport(1280, 6000))
@@ -499,7 +499,7 @@ func TestWorkspaceFitsNarrowWindows(t *testing.T) {
 	sid := newWorkspace(t, w, e)
 	long := strings.Repeat("a_folder_with_a_long_name/", 6) + "file.go"
 	w.write(t, long, "package a\n\nfunc "+strings.Repeat("Long", 60)+"(a int) {}\n")
-	indexed(t, e, sid)
+	indexed(t, e, sid, 5)
 	p := Open(t, w.Server)
 	p.Run(chromedp.EmulateViewport(480, 800))
 	p.Session(sid)

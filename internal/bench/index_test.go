@@ -117,6 +117,7 @@ func promptsInWorkspace(b *testing.B, server *binary.Server, folder string) []ro
 	return []row{
 		unchanged.difference("prompt in the indexed folder", nanoseconds, of, float64(250*time.Millisecond)),
 		changed.difference("  after a file has changed", nanoseconds, of, float64(500*time.Millisecond)),
+		alone("  after the first such change, once", nanoseconds, changed.ours[0], 0),
 	}
 }
 

@@ -105,8 +105,9 @@ func unpack() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("unpack the parsers: %w", err)
 	}
-	unpacked, err := io.ReadAll(r)
-	if err != nil {
+	// The last word of a gzip file is the size of its content. Growing the buffer would take most of the time.
+	unpacked := make([]byte, binary.LittleEndian.Uint32(compressed[len(compressed)-4:]))
+	if _, err := io.ReadFull(r, unpacked); err != nil {
 		return nil, fmt.Errorf("unpack the parsers: %w", err)
 	}
 	return unpacked, nil

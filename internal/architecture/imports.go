@@ -62,6 +62,7 @@ var testOnly = []string{
 	"internal/binary",
 	"internal/casecheck",
 	"internal/hudtest",
+	"internal/sourcetree",
 	"internal/stuckfs",
 	"internal/testclient",
 	"internal/upstream",

@@ -20,6 +20,8 @@ type editor struct {
 	mu    sync.Mutex
 	bytes int       // of the agent's text
 	first time.Time // of its first delta
+
+	complete chan<- time.Time // gets the time of the event that an index is complete, once; nil if nobody waits
 }
 
 // connect opens and initializes a connection to a server. It ends with the benchmark.
@@ -39,6 +41,10 @@ func bearer(info binary.Info) http.Header {
 }
 
 func (e *editor) notified(method string, params json.RawMessage) {
+	if method == "_strata/event" {
+		e.noteIndex(params)
+		return
+	}
 	var p struct {
 		Update struct {
 			Kind    string          `json:"sessionUpdate"`
@@ -57,6 +63,23 @@ func (e *editor) notified(method string, params json.RawMessage) {
 	e.bytes += len(content.Text)
 	if e.first.IsZero() {
 		e.first = now
+	}
+}
+
+func (e *editor) noteIndex(params json.RawMessage) {
+	now := time.Now()
+	var event struct {
+		Type     string
+		Complete bool
+	}
+	if json.Unmarshal(params, &event) != nil || event.Type != "index" || !event.Complete {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.complete != nil {
+		e.complete <- now
+		e.complete = nil
 	}
 }
 

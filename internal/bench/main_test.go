@@ -41,6 +41,7 @@ var measures = []struct {
 	{"idle-sessions", measureIdleSessions},
 	{"load", measureLoad},
 	{"start", measureStart},
+	{"index", measureIndex},
 	{"tokens", measureTokens},
 	{"first-paint", measureFirstPaint},
 }

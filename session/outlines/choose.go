@@ -150,9 +150,7 @@ func (c *chooser) choose(ctx context.Context, wanted []filecontext.Entry) (Choic
 	files = c.withinRoom(files, asked, size)
 	choice := c.render(files, text.FindAliases(files, c.count, text.RestoreAliases(c.Prefixes)))
 	choice.Tree = c.tree(files)
-	if c.index != nil {
-		choice.Clusters = withHeading(c.index.Graph().Clusters(), choice.Items)
-	}
+	choice.Clusters = c.clusters(choice.Items)
 	return choice, size, nil
 }
 
@@ -273,6 +271,18 @@ func (c *chooser) asBefore(own []text.File) Choice {
 	}
 	slices.SortFunc(choice.Items, func(a, b fit.Item) int { return strings.Compare(a.Key, b.Key) })
 	return choice
+}
+
+// clusters returns the clusters of the items. It needs no references if there are less than two outlines.
+func (c *chooser) clusters(items []fit.Item) [][]string {
+	if c.index == nil {
+		return nil
+	}
+	var clusters [][]string
+	if len(items) > 2 { // the heading and outlines
+		clusters = c.index.Graph().Clusters()
+	}
+	return withHeading(clusters, items)
 }
 
 // withHeading returns the clusters of items with their heading in the largest one, which is laid out first.

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) { leak.Main(m) }
 // desk is the outlines of a session whose mailbox runs, in a folder.
 type desk struct {
 	*Source
-	t      *testing.T
+	t      testing.TB
 	folder string
 	reader *events.Cursor
 	files  []filecontext.Entry // of the context
@@ -36,7 +36,7 @@ type desk struct {
 }
 
 // open returns the outlines of a folder with files of these texts.
-func open(t *testing.T, services *Services, files map[string]string) *desk {
+func open(t testing.TB, services *Services, files map[string]string) *desk {
 	t.Helper()
 	d := &desk{t: t, folder: t.TempDir()}
 	for name, text := range files {
@@ -72,7 +72,7 @@ func (noMessages) Messages(context.Context, string, []int64) ([]history.Message,
 }
 
 // goServices returns services with the real parser.
-func goServices(t *testing.T) *Services {
+func goServices(t testing.TB) *Services {
 	t.Helper()
 	s := NewServices(Options{CacheDir: t.TempDir()})
 	t.Cleanup(s.Close)

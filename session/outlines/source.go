@@ -137,7 +137,8 @@ func (s *Source) current(ctx context.Context) (*index.Handle, error) {
 	if _, err := s.handle.Wait(early); err != nil {
 		return nil, ctx.Err()
 	}
-	return s.refreshed(ctx)
+	_, err := s.refreshed(ctx)
+	return s.handle, err
 }
 
 // isOpen waits until the index is opened or ctx ends, and reports whether there is one.
@@ -154,14 +155,14 @@ func (s *Source) isOpen(ctx context.Context) bool {
 	return s.err == nil
 }
 
-// refreshed returns the index after it was compared to the disk. The error is that of ctx: if the server ends the index
-// has what was known.
-func (s *Source) refreshed(ctx context.Context) (*index.Handle, error) {
-	_, err := s.handle.Refresh(ctx)
+// refreshed compares the index to the disk and returns the state after that. The error is that of ctx: if the server ends
+// the index has what was known.
+func (s *Source) refreshed(ctx context.Context) (index.Status, error) {
+	status, err := s.handle.Refresh(ctx)
 	if errors.Is(err, index.ErrClosed) {
 		err = nil
 	}
-	return s.handle, err
+	return status, err
 }
 
 // indexStatus returns how far the index is, nil if there is none.
@@ -194,19 +195,19 @@ func (s *Source) present() (*index.Handle, error) {
 	}
 }
 
-// need returns the index for a query, which may wait longer than a request: until the folder is opened.
-func (s *Source) need(ctx context.Context) (*index.Handle, error) {
+// ready makes the index ready for a query, which may wait longer than a request: until the folder is opened.
+func (s *Source) ready(ctx context.Context) (index.Status, error) {
 	if s.services == nil {
-		return nil, ErrNone
+		return index.Status{}, ErrNone
 	}
 	s.Open()
 	switch {
 	case s.isOpen(ctx):
 		return s.refreshed(ctx)
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		return index.Status{}, ctx.Err()
 	}
-	return nil, fmt.Errorf("%w: the folder is not indexed: %w", mailbox.ErrInvalid, s.err)
+	return index.Status{}, fmt.Errorf("%w: the folder is not indexed: %w", mailbox.ErrInvalid, s.err)
 }
 
 // Hash returns the SHA-256 of a file as the index knows it, "" for a file that it does not know. It does not wait.
@@ -236,12 +237,11 @@ type Found struct {
 
 // Search finds symbols and files of the workspace, best first; limit 0 means index.DefaultHits.
 func (s *Source) Search(ctx context.Context, query string, limit int) (Found, error) {
-	h, err := s.need(ctx)
+	status, err := s.ready(ctx)
 	if err != nil {
 		return Found{}, err
 	}
-	hits, err := h.Search(ctx, query, limit)
-	status := h.Status()
+	hits, err := s.handle.Search(ctx, query, limit)
 	found := Found{Symbols: make([]Hit, len(hits)), Index: newIndexStatus(&status)}
 	for i, hit := range hits {
 		found.Symbols[i] = Hit(hit)

@@ -89,10 +89,8 @@ func TestFiguresOfThePanels(t *testing.T) {
 			`module.knownRows([{path: "a", tokens: 5}, {path: "b", tokens: 7}, {path: "c", tokens: 1}], [{path: "b"}]).map((r) => r.key + (r.kind === "head" ? ": " + r.tokens : ""))`: `["head Added files: 7","file b","head Outlines selected by Strata: 6","file a","file c"]`,
 			`module.knownRows([], []).map((r) => r.kind)`: `["none"]`,
 		},
-		"files/actions.ts": {
-			`[["full", "asked for"], ["summary_only", "asked for"], ["summary_only", "over_budget"], ["not_available", "file not found"]].map(([state, reason]) => module.isOutline({state, reason}))`: `[false,true,false,false]`,
-		},
 		"files/rows.ts": {
+			`[["full", "asked for"], ["summary_only", "asked for"], ["summary_only", "over_budget"], ["not_available", "file not found"]].map(([state, reason]) => module.isOutline({state, reason}))`:                                                                   `[false,true,false,false]`,
 			`module.filesRows({files: [{path: "b", tokens: 1}, {path: "a", tokens: 9}], documents: [], order: "size", filter: "", breakdown: {tiers: [{items: [{key: "file:gone", tokens: 5, leaves: true}, {key: "file:b", tokens: 1, dead: 3}]}]}}).map((r) => r.key)`: `["head Files","file a","file b","head Removed; sent until the next rebuild","removed file:gone","head Documents","none No documents. Add one above."]`,
 			`["full", "summary_only", "not_available", "partial"].map((state) => module.stateOf({state, range: {start: 2, end: 3}}))`:                                                                                                                                    `["whole","outline only","not available","lines 2 to 3"]`,
 		},

@@ -2,6 +2,7 @@ import { RpcError } from "@strata/client";
 import type { FileInfo } from "@strata/client";
 import type { SessionView } from "../store/session.ts";
 import { failed, toast } from "../store/toasts.ts";
+import { isOutline } from "./rows.ts";
 
 /** addFile adds a file, or only its outline, and shows the outcome. It offers to add a file that looks like a secret. */
 export async function addFile(view: SessionView, path: string, options: { state?: "full" | "summary"; allow?: boolean } = {}): Promise<void> {
@@ -17,9 +18,6 @@ export async function addFile(view: SessionView, path: string, options: { state?
 /** isSecret reports whether a file was refused because it looks like a secret. */
 const isSecret = (error: unknown): boolean =>
   error instanceof RpcError && (error.data as { reason?: string } | undefined)?.reason === "secret";
-
-/** isOutline reports whether a file was added as an outline, and is not shown as one only because the window is full. */
-export const isOutline = (file: FileInfo): boolean => file.state === "summary_only" && file.reason !== "over_budget";
 
 /** removeFile removes a file, and offers an undo that adds it again with the same options. */
 export async function removeFile(view: SessionView, file: FileInfo): Promise<void> {

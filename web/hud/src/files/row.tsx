@@ -5,8 +5,8 @@ import { failed, toast } from "../store/toasts.ts";
 import { Confirm, IconButton, Tokens } from "../ui/controls.tsx";
 import { Hit } from "../ui/filter.tsx";
 import { reasonText } from "../text/reasons.ts";
-import { isOutline, removeFile } from "./actions.ts";
-import { stateOf } from "./rows.ts";
+import { removeFile } from "./actions.ts";
+import { isOutline, stateOf } from "./rows.ts";
 
 export function FileRow({ view, file, unused, filter }: { view: SessionView; file: FileInfo; unused: number; filter: string }) {
   return (

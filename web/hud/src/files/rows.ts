@@ -68,3 +68,6 @@ export function stateOf(file: FileInfo): string {
       return "not available";
   }
 }
+
+/** isOutline reports whether a file was added as an outline, and is not shown as one only because the window is full. */
+export const isOutline = (file: FileInfo): boolean => file.state === "summary_only" && file.reason !== "over_budget";

@@ -1,6 +1,7 @@
 import type { FileInfo, Outline } from "@strata/client";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { addFile, isOutline, removeFile } from "../files/actions.ts";
+import { addFile, removeFile } from "../files/actions.ts";
+import { isOutline } from "../files/rows.ts";
 import { isOpen } from "../store/connection.ts";
 import { Fetched } from "../store/fetched.ts";
 import type { SessionView } from "../store/session.ts";

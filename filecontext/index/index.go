@@ -15,6 +15,8 @@ import (
 type Index struct {
 	roots  *filecontext.Roots
 	opt    Options
+	room   func(*Index) int // how many bytes of outlines it may have
+	begun  time.Time
 	users  int // guarded by the Registry
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the goroutine has ended
@@ -31,9 +33,9 @@ type Index struct {
 }
 
 // start returns an index whose first sweep is under way.
-func start(roots *filecontext.Roots, opt Options, progress *func(Status)) *Index {
+func start(roots *filecontext.Roots, opt Options, room func(*Index) int, progress *func(Status)) *Index {
 	ctx, cancel := context.WithCancel(context.Background())
-	i := &Index{roots: roots, opt: opt, cancel: cancel, done: make(chan struct{}), wake: make(chan struct{}, 1),
+	i := &Index{roots: roots, opt: opt, room: room, begun: time.Now(), cancel: cancel, done: make(chan struct{}), wake: make(chan struct{}, 1),
 		sweep: make(chan struct{}), reports: make(map[*func(Status)]bool)}
 	i.snapshot.Store(&snapshot{status: Status{fileLimit: opt.Files}, graph: new(lazyGraph)})
 	i.watch(progress) // before the first report
@@ -121,6 +123,9 @@ func (i *Index) unfinished() Status {
 	s.Complete = false
 	return s
 }
+
+// Begun returns when the first sweep began.
+func (i *Index) Begun() time.Time { return i.begun }
 
 // Ready reports whether the first sweep has ended.
 func (i *Index) Ready() bool {

@@ -576,3 +576,25 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	equal(t, "outlined", h.Status().Outlined, 40)
 }
+
+// Folders are limited in number, and their outlines in total: an index has the room that the others leave.
+func TestFoldersShareTheirRoom(t *testing.T) {
+	folder := func() string {
+		return workspace(t, map[string]string{"a.go": "func one", "b.go": "func two", "c.go": "func six"})
+	}
+	whole := acquire(t, registry(t, Options{}), folder()).Status().Bytes
+	r := registry(t, Options{AllBytes: whole + whole/2, Folders: 2})
+	first := acquire(t, r, folder())
+	second := acquire(t, r, folder())
+	if a, b := first.Status(), second.Status(); a.Outlined != 3 || b.Outlined == 0 || b.Outlined == 3 || a.Bytes+b.Bytes > whole+whole/2 || b.NameOnly[ReasonNoRoom] != 3-b.Outlined {
+		t.Errorf("outlined %d and %d files of 3, %d and %d bytes of %d", a.Outlined, b.Outlined, a.Bytes, b.Bytes, whole+whole/2)
+	}
+	if _, err := r.Acquire(t.Context(), folder(), nil); !errors.Is(err, ErrFolders) {
+		t.Errorf("a third folder: %v", err)
+	}
+	first.Release()
+	if status := refresh(t, second); status.Outlined != 3 {
+		t.Errorf("with room again %+v", status)
+	}
+	acquire(t, r, folder())
+}

@@ -47,7 +47,9 @@ type Options struct {
 	Files        int           // maximum number of files, default 20,000
 	Visits       int           // maximum number of files and folders looked at, default 200,000
 	TotalBytes   int64         // maximum total size of the files with outlines, default 64 MiB
-	OutlineBytes int           // maximum size of the outlines in memory, default 64 MiB
+	OutlineBytes int           // maximum size of the outlines of a folder in memory, default 64 MiB
+	AllBytes     int           // maximum size of the outlines of all folders in memory, about; default 256 MiB
+	Folders      int           // maximum number of folders, default 100
 	Parallel     int           // maximum number of files read or parsed concurrently, default the number of processors
 	RefreshWait  time.Duration // maximum wait of Refresh, default 1 s
 	Throttle     time.Duration // minimum interval before a progress report during a sweep, default 250 ms
@@ -60,6 +62,8 @@ func (o Options) withDefaults() Options {
 	set(&o.Visits, 200_000)
 	set(&o.TotalBytes, 64<<20)
 	set(&o.OutlineBytes, 64<<20)
+	set(&o.AllBytes, 256<<20)
+	set(&o.Folders, 100)
 	set(&o.Parallel, runtime.GOMAXPROCS(0))
 	set(&o.RefreshWait, time.Second)
 	set(&o.Throttle, 250*time.Millisecond)
@@ -78,8 +82,11 @@ func set[T comparable](field *T, value T) {
 	}
 }
 
-// ErrClosed reports a Registry that is closed.
-var ErrClosed = errors.New("workspace index is closed")
+// Errors of a Registry.
+var (
+	ErrClosed  = errors.New("workspace index is closed")
+	ErrFolders = errors.New("too many folders are indexed at once; close sessions in other folders")
+)
 
 // Registry owns the indexes of all folders. It is safe for concurrent use.
 type Registry struct {
@@ -108,7 +115,7 @@ type Handle struct {
 // progress, if not nil, is called when a first sweep starts to read, now and then during a sweep, and always once at the
 // end of a sweep that changed anything, with Complete. It must return soon and must not call Release.
 //
-// The error is ErrClosed, that of ctx or of Refuse, or that of a folder that cannot be used.
+// The error is ErrClosed, ErrFolders, that of ctx or of Refuse, or that of a folder that cannot be used.
 func (r *Registry) Acquire(ctx context.Context, folder string, progress func(Status)) (*Handle, error) {
 	roots, err := filecontext.NewRoots(ctx, folder, nil, r.opt.Limits)
 	if err != nil {
@@ -128,10 +135,14 @@ func (r *Registry) Acquire(ctx context.Context, folder string, progress func(Sta
 	if progress != nil {
 		h.progress = &progress
 	}
-	if h.Index = r.open[roots.Folder()]; h.Index != nil {
+	h.Index = r.open[roots.Folder()]
+	switch {
+	case h.Index != nil:
 		h.watch(h.progress)
-	} else {
-		h.Index = start(roots, r.opt, h.progress)
+	case len(r.open) >= r.opt.Folders:
+		return nil, ErrFolders
+	default:
+		h.Index = start(roots, r.opt, r.room, h.progress)
 		r.open[roots.Folder()] = h.Index
 	}
 	h.users++
@@ -147,6 +158,19 @@ func (h *Handle) Release() {
 			h.stop()
 		}
 	})
+}
+
+// room returns how many bytes of outlines an index may have besides those of the others.
+func (r *Registry) room(of *Index) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	room := r.opt.AllBytes
+	for _, i := range r.open {
+		if i != of {
+			room -= i.now().status.Bytes
+		}
+	}
+	return min(max(room, 0), r.opt.OutlineBytes)
 }
 
 // leave reports whether the caller was the last user.

@@ -33,6 +33,7 @@ type sweeper struct {
 	status   Status         // of the sweep
 	outlines map[key]string // encoded, of the files under work
 	bytes    int            // of all outlines
+	room     int            // maximum of these
 	unsaved  bool           // something has changed since the last stored list
 	swept    bool           // a sweep has ended
 	listed   time.Duration  // that the last sweep took to list the folder
@@ -78,6 +79,7 @@ func (s *sweeper) sweep(ctx context.Context) {
 // update brings the index up to date with the files that were found.
 func (s *sweeper) update(ctx context.Context, found *filecontext.Survey) {
 	s.load(ctx)
+	s.room = s.index.room(s.index)
 	todo := s.compare(found)
 	s.readGoMods(ctx, found)
 	s.publish(len(todo) == 0)
@@ -87,6 +89,7 @@ func (s *sweeper) update(ctx context.Context, found *filecontext.Survey) {
 	todo = s.recall(ctx, todo)
 	for len(todo) > 0 && ctx.Err() == nil {
 		s.progress()
+		s.room = s.index.room(s.index)
 		n := batch(todo)
 		s.read(ctx, todo[:n])
 		todo = todo[n:]
@@ -403,7 +406,7 @@ func (s *sweeper) settle(f *record, known map[key]result) bool {
 	switch {
 	case r.reason != "":
 		f.state, f.reason = NameOnly, r.reason
-	case !shared && s.bytes+len(r.outline) > s.opt.OutlineBytes:
+	case !shared && s.bytes+len(r.outline) > s.room:
 		f.state, f.reason = NameOnly, ReasonNoRoom
 	default:
 		if shared {

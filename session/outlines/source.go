@@ -129,11 +129,13 @@ func (s *Source) current(ctx context.Context) (*index.Handle, error) {
 		return nil, nil
 	}
 	s.Open()
-	early, cancel := context.WithDeadline(ctx, s.begun.Add(grace))
+	opening, cancel := context.WithDeadline(ctx, s.begun.Add(grace))
 	defer cancel()
-	if !s.isOpen(early) {
+	if !s.isOpen(opening) {
 		return nil, ctx.Err()
 	}
+	early, cancel := context.WithDeadline(ctx, s.handle.Begun().Add(grace))
+	defer cancel()
 	if _, err := s.handle.Wait(early); err != nil {
 		return nil, ctx.Err()
 	}

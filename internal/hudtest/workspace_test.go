@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -193,11 +194,13 @@ func TestWorkspaceSearchShowsTheResultsOfTheLastQuery(t *testing.T) {
 	p.Tab(sid, "workspace")
 	p.Wait(`document.querySelector("[data-complete=true]")`)
 	p.Type("f")
-	p.Type("scanner")
+	enter := func(query string) { // at once: a busy machine can take longer for a key than the page waits for the next
+		Eval[bool](p, `((field) => { field.value = `+strconv.Quote(query)+`; return field.dispatchEvent(new Event("input", {bubbles: true})); })(document.querySelector("#filter"))`)
+	}
+	enter("scanner")
 	p.Equals("queries.slice()", []string{"scanner"}) // after the delay
 	p.Wait("held.length === 1")
-	Eval[bool](p, `(document.querySelector("#filter").select(), true)`)
-	p.Type("parse")
+	enter("parse")
 	p.Equals("queries.slice()", []string{"scanner", "parse"})
 	p.Wait("held.length === 2")
 	Eval[int](p, "(held[1](), held[0](), 1)") // the late result of the first query
@@ -210,8 +213,8 @@ func TestWorkspaceSearchShowsTheResultsOfTheLastQuery(t *testing.T) {
 	p.Wait(`document.querySelector("[data-path='internal/parser/parser.go']")`)
 	p.Type(kb.Escape)
 	p.Wait(`document.activeElement?.id === "filter"`)
-	Eval[bool](p, `(document.querySelector("#filter").select(), true)`)
-	p.Type("scanner" + kb.Enter) // the results are those of the query before
+	enter("scanner")
+	p.Type(kb.Enter) // the results are those of the query before
 	p.Wait("held.length === 3")
 	if open := Eval[bool](p, `!!document.querySelector("[data-path]")`); open {
 		t.Error("a result of an earlier query was opened")

@@ -249,9 +249,9 @@ type Change struct {
 
 	PutFiles    []File
 	DropFiles   []string // paths
-	Layout      []byte   // opaque; nil keeps the stored one
+	Layout      *LayoutChange // nil keeps the stored one
 	Blobs       []Blob
-	KeepBlobs   []string // with Layout: hashes of all its blobs; the session's other blobs are dropped
+	KeepBlobs   []string // with Layout: hashes of all its blobs; the session's other blobs are dropped; nil drops none
 	Calibration *Calibration
 
 	PutDocuments  []Document
@@ -271,7 +271,7 @@ type Loaded struct {
 	Files       []File       // by Path
 	Documents   []Document   // by Name
 	Checkpoints []Checkpoint // by Seq, then At
-	Layout      []byte       // nil if there is none
+	Layout      Layout       // zero if there is none
 	Totals      Totals
 	Compaction  *Compaction // the newest one; nil if there was none
 	Unfinished  *Turn       // the turn that was running when the previous server ended

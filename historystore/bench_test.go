@@ -74,7 +74,7 @@ func benchmarkLoad(b *testing.B, messages int) {
 func BenchmarkLoadContext(b *testing.B) {
 	s := openTest(b, "", Options{})
 	fillSession(b, s, "sess_a", 400, 4<<10)
-	ch := history.Change{Session: "sess_a", Layout: make([]byte, 64<<10)}
+	ch := history.Change{Session: "sess_a", Layout: &history.LayoutChange{Head: make([]byte, 64<<10)}}
 	for i := range int64(100) {
 		edit := compactEdit("sess_a", 1000+i, "msg_1", "msg_2").Edits[0]
 		edit.Patches = slices.Repeat(edit.Patches, 20)
@@ -138,7 +138,7 @@ func benchmarkBlobs(b *testing.B, s *Store) {
 func storeLayout(t testing.TB, s *Store, id string, n int) (hashes []string) {
 	t.Helper()
 	commit(t, s, createSession(id))
-	ch := history.Change{Session: id, Layout: []byte("layout")}
+	ch := history.Change{Session: id, Layout: &history.LayoutChange{Head: []byte("layout")}}
 	for i := range n {
 		blob := blobOf(id, i)
 		ch.Blobs, hashes = append(ch.Blobs, blob), append(hashes, blob.Hash)

@@ -125,16 +125,3 @@ func hashOf(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
-
-func (p *prepared) layout(tx *writeTx) error {
-	if p.Layout == nil {
-		return nil
-	}
-	_, err := tx.exec("INSERT OR REPLACE INTO layout (session, bytes) VALUES (?, ?)", p.Session, p.Layout)
-	return err
-}
-
-func scanLayout(row scanner) (layout []byte, err error) {
-	err = row.Scan(&layout)
-	return notNil(layout), err
-}

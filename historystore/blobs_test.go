@@ -29,8 +29,8 @@ func storedBlobs(t *testing.T, s *Store, want ...history.Blob) {
 func TestBlobsLiveWhileReferredTo(t *testing.T) {
 	s := openTest(t, "", Options{})
 	commit(t, s, createSession("sess_a"), createSession("sess_b"),
-		history.Change{Session: "sess_a", Layout: []byte("ab"), Blobs: []history.Blob{blobA, blobB}},
-		history.Change{Session: "sess_b", Layout: []byte("bc"), Blobs: []history.Blob{blobB, blobC}})
+		history.Change{Session: "sess_a", Layout: &history.LayoutChange{Head: []byte("ab")}, Blobs: []history.Blob{blobA, blobB}},
+		history.Change{Session: "sess_b", Layout: &history.LayoutChange{Head: []byte("bc")}, Blobs: []history.Blob{blobB, blobC}})
 	storedBlobs(t, s, blobA, blobB, blobC)
 	commit(t, s, layOut("sess_a", []string{blobA.Hash}))
 	storedBlobs(t, s, blobA, blobB, blobC)
@@ -45,7 +45,7 @@ func TestKeepBlobs(t *testing.T) {
 		change history.Change
 		want   []history.Blob // referred to by the session after the change; before it, A and B
 	}{
-		"no list":             {history.Change{Session: "sess_a", Layout: []byte("x")}, []history.Blob{blobA, blobB}},
+		"no list":             {history.Change{Session: "sess_a", Layout: &history.LayoutChange{Head: []byte("x")}}, []history.Blob{blobA, blobB}},
 		"no layout":           {history.Change{Session: "sess_a", KeepBlobs: []string{}}, []history.Blob{blobA, blobB}},
 		"empty list":          {layOut("sess_a", nil), nil},
 		"one of two":          {layOut("sess_a", []string{blobB.Hash}), []history.Blob{blobB}},
@@ -59,8 +59,8 @@ func TestKeepBlobs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := openTest(t, "", Options{})
 			commit(t, s, createSession("sess_a"), createSession("sess_c"),
-				history.Change{Session: "sess_a", Layout: []byte("ab"), Blobs: []history.Blob{blobA, blobB}},
-				history.Change{Session: "sess_c", Layout: []byte("c"), Blobs: []history.Blob{blobC}}, test.change)
+				history.Change{Session: "sess_a", Layout: &history.LayoutChange{Head: []byte("ab")}, Blobs: []history.Blob{blobA, blobB}},
+				history.Change{Session: "sess_c", Layout: &history.LayoutChange{Head: []byte("c")}, Blobs: []history.Blob{blobC}}, test.change)
 			commit(t, s, layOut("sess_c", nil)) // from now on only sess_a refers to blobs
 			storedBlobs(t, s, test.want...)
 		})

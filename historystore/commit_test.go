@@ -27,7 +27,7 @@ func TestTurn(t *testing.T) {
 	if l.Unfinished != nil || l.Partials != nil {
 		t.Fatalf("still unfinished: %+v", l)
 	}
-	equal(t, "layout", string(l.Layout), "layout 0")
+	equal(t, "layout", string(l.Layout.Head), "layout 0")
 	equal(t, "totals", l.Totals, history.Totals{Calls: 1, Usage: end.End.Usage, Cost: 0.5})
 	equal(t, "count", l.Session.Messages, 2)
 	equal(t, "last use", l.Session.UpdatedAt, end.End.EndedAt)

@@ -42,7 +42,7 @@ func (s *Store) load(ctx context.Context, tx *sql.Tx, id string) (l history.Load
 	if l.Documents, err = collect(ctx, tx, s.scanDocument, "SELECT name, body FROM document WHERE session = ? ORDER BY name", id); err != nil {
 		return l, err
 	}
-	if l.Layout, err = optional(first(ctx, tx, scanLayout, "SELECT bytes FROM layout WHERE session = ?", id)); err != nil {
+	if l.Layout, err = loadLayout(ctx, tx, id); err != nil {
 		return l, err
 	}
 	if l.Compaction, err = optional(first(ctx, tx, s.scanCompaction, "SELECT body FROM compaction WHERE session = ?", id)); err != nil {

@@ -32,7 +32,8 @@ type modelSession struct {
 
 	documents  map[string]history.Document
 	compaction *history.Compaction
-	layout     []byte
+	layout     []byte          // head
+	layoutRows map[int][]byte  // by number
 	blobs      map[string]bool // hashes of its references
 }
 
@@ -164,7 +165,16 @@ func (s *modelSession) takeContext(ch history.Change, stored map[string]bool) {
 		s.documents[d.Name] = d
 	}
 	if ch.Layout != nil {
-		s.layout = ch.Layout
+		rows := make(map[int][]byte)
+		for n, row := range s.layoutRows {
+			if n < ch.Layout.Len {
+				rows[n] = row
+			}
+		}
+		for _, row := range ch.Layout.Rows {
+			rows[row.N] = row.Bytes
+		}
+		s.layout, s.layoutRows = ch.Layout.Head, rows
 	}
 	if ch.Compaction != nil {
 		s.compaction = ch.Compaction
@@ -184,7 +194,7 @@ func (s *modelSession) takeContext(ch history.Change, stored map[string]bool) {
 
 // loaded returns the expected result of Load for s.
 func (s *modelSession) loaded() history.Loaded {
-	l := history.Loaded{Session: s.record, Totals: s.totals, Layout: s.layout, Compaction: s.compaction}
+	l := history.Loaded{Session: s.record, Totals: s.totals, Layout: s.loadedLayout(), Compaction: s.compaction}
 	for _, seq := range slices.Sorted(maps.Keys(s.messages)) {
 		l.Heads = append(l.Heads, headOf(s.messages[seq]))
 	}
@@ -197,6 +207,15 @@ func (s *modelSession) loaded() history.Loaded {
 	if n := len(s.running); n > 0 {
 		turn := s.turns[s.running[n-1]]
 		l.Unfinished, l.Partials = &turn, s.partials[turn.ID]
+	}
+	return l
+}
+
+// loadedLayout returns the layout up to the first missing row.
+func (s *modelSession) loadedLayout() (l history.Layout) {
+	l.Head = s.layout
+	for row, ok := s.layoutRows[0]; ok; row, ok = s.layoutRows[len(l.Rows)] {
+		l.Rows = append(l.Rows, row)
 	}
 	return l
 }
@@ -243,7 +262,12 @@ var worldBlobs = []history.Blob{testBlob("0"), testBlob("1"), testBlob("2"), tes
 func randomLayout(r *rand.Rand, session string) history.Change {
 	ch := history.Change{Session: session}
 	if r.IntN(6) > 0 {
-		ch.Layout = fmt.Append(nil, "layout ", r.IntN(100))
+		ch.Layout = &history.LayoutChange{Head: fmt.Append(nil, "layout ", r.IntN(100)), Len: r.IntN(6)}
+		for n := range ch.Layout.Len {
+			if r.IntN(3) > 0 {
+				ch.Layout.Rows = append(ch.Layout.Rows, history.LayoutRow{N: n, Bytes: fmt.Append(nil, "row ", r.IntN(100))})
+			}
+		}
 	}
 	if r.IntN(4) > 0 {
 		ch.KeepBlobs = []string{}

@@ -73,7 +73,7 @@ func (s *Store) purgeContent(ctx context.Context, id string) error {
 	if err := s.repeat(ctx, func(tx *writeTx) (bool, error) { return purgeSomeMessages(tx, id) }); err != nil {
 		return err
 	}
-	for _, table := range []string{"partial", "turn", "edit", "checkpoint", "compaction", "usage", "file", "document", "layout"} {
+	for _, table := range []string{"partial", "turn", "edit", "checkpoint", "compaction", "usage", "file", "document", "layout", "layout_row"} {
 		if err := s.repeat(ctx, func(tx *writeTx) (bool, error) { return purgeSomeRows(tx, table, id) }); err != nil {
 			return err
 		}

@@ -151,7 +151,14 @@ CREATE TABLE document (
 
 CREATE TABLE layout (
     session TEXT PRIMARY KEY REFERENCES session (id),
-    bytes   BLOB NOT NULL -- opaque
+    bytes   BLOB NOT NULL -- the head; opaque
+) STRICT;
+
+CREATE TABLE layout_row (
+    session TEXT NOT NULL REFERENCES session (id),
+    n       INTEGER NOT NULL,
+    bytes   BLOB NOT NULL, -- opaque
+    PRIMARY KEY (session, n)
 ) STRICT;
 
 CREATE TABLE blob (

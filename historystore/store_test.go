@@ -113,7 +113,7 @@ func endTurn(session string, n int64) history.Change {
 		Calls: []history.Call{{ID: fmt.Sprintf("call_%d", n), Turn: turnID(n), Purpose: history.PurposeTurn, Model: reply.Model,
 			Usage: usage, Cost: 0.5, Expected: 4,
 			Categories: map[string]int{"history": 10}, Documents: map[string]int{"design": 3}, Phase: "testing", At: reply.At}},
-		Layout: fmt.Appendf(nil, "layout %d", n), Blobs: []history.Blob{testBlob(fmt.Sprintf("rendered %s %d", session, n))},
+		Layout: &history.LayoutChange{Head: fmt.Appendf(nil, "layout %d", n)}, Blobs: []history.Blob{testBlob(fmt.Sprintf("rendered %s %d", session, n))},
 		Calibration: &history.Calibration{Model: reply.Model, Ratio: 1.1, Weight: float64(n)},
 	}
 }
@@ -142,10 +142,10 @@ func putDocuments(session string, documents ...history.Document) history.Change 
 
 // layOut returns a change that puts blobs and a layout that refers to kept.
 func layOut(session string, kept []string, blobs ...history.Blob) history.Change {
-	return history.Change{Session: session, Layout: []byte(strings.Join(kept, " ")), KeepBlobs: append([]string{}, kept...), Blobs: blobs}
+	return history.Change{Session: session, Layout: &history.LayoutChange{Head: []byte(strings.Join(kept, " "))}, KeepBlobs: append([]string{}, kept...), Blobs: blobs}
 }
 
-var tables = []string{"session", "turn", "message", "edit", "checkpoint", "partial", "usage", "file", "document", "layout", "blob", "blob_ref", "outline", "listing", "calibration"}
+var tables = []string{"session", "turn", "message", "edit", "checkpoint", "partial", "usage", "file", "document", "layout", "layout_row", "blob", "blob_ref", "outline", "listing", "calibration"}
 
 // dump returns the content of the database as text, after checking the index.
 func dump(t testing.TB, s *Store) string {

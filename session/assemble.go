@@ -184,6 +184,7 @@ func (f *frontends) storeCommit(a *assembled, messages []history.Message, placed
 	f.newest = nil
 	return f.store("commit a frontend's reply", change, func() {
 		f.extend(messages, placed)
+		f.context.layout.Stored()
 		f.context.count(change.Calls)
 		if spent.Reported {
 			f.context.report(call.Usage)

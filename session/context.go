@@ -187,8 +187,7 @@ func (m *ContextManager) expected(b *assembly.Built) int {
 // answered notes that the provider has read a request, and adds to change what is to be stored of it: the layout with the
 // texts that it refers to, and the state of files.
 func (m *ContextManager) answered(b *assembly.Built, change *history.Change) error {
-	var err error
-	change.Layout, change.KeepBlobs, change.Blobs, err = m.layout.Answered(b)
+	err := m.layout.Answered(b, change)
 	for _, f := range b.Sent {
 		m.workspace.MarkSent(f.Path, f.Hash, f.Whole)
 	}

@@ -145,6 +145,7 @@ func (t *turns) finished(e *ending, err error) {
 // saved adopts a stored result.
 func (t *turns) saved(e *ending) {
 	t.choices.Record.UpdatedAt = e.turn.record.EndedAt
+	t.context.layout.Stored()
 	t.extend(e.change.Messages, e.change.Edits)
 	t.context.count(e.change.Calls)
 	if e.spent.Reported {

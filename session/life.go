@@ -56,6 +56,9 @@ func (s *Session) begin(loaded opening) error {
 	var err error
 	s.context, err = newContextManager(s.deps, &s.choices.Rules, loaded.Loaded, s.workspace)
 	damaged(err)
+	if len(loaded.kept) > 0 { // they are stored later, with their layouts
+		s.context.layout.Resend()
+	}
 	ctx := s.mailbox.Context()
 	e := s.unsettled(ctx, &loaded)
 	failure := s.settle(ctx, e)

@@ -35,7 +35,7 @@ type fakeStore struct {
 	files     map[string]history.File
 	documents []history.Document
 	blobs     map[string][]byte
-	layout    []byte
+	layout    history.Layout
 }
 
 func (s *fakeStore) Load(context.Context, string) (history.Loaded, error) {
@@ -61,9 +61,19 @@ func (s *fakeStore) Commit(_ context.Context, ch history.Change) error {
 		s.blobs[b.Hash] = b.Bytes
 	}
 	if ch.Layout != nil {
-		s.layout = ch.Layout
+		s.layout = changed(s.layout, ch.Layout)
 	}
 	return nil
+}
+
+// changed returns a stored layout after a change.
+func changed(l history.Layout, c *history.LayoutChange) history.Layout {
+	rows := make([][]byte, c.Len)
+	copy(rows, l.Rows)
+	for _, row := range c.Rows {
+		rows[row.N] = row.Bytes
+	}
+	return history.Layout{Head: c.Head, Rows: rows}
 }
 
 func (s *fakeStore) Messages(_ context.Context, _ string, seqs []int64) ([]history.Message, error) {

@@ -41,6 +41,10 @@ func (m *managed) keep(change history.Change) {
 	if err := m.store.Commit(context.Background(), change); err != nil {
 		m.t.Fatal(err)
 	}
+	m.layout.Stored()
+	if change.KeepBlobs == nil {
+		return
+	}
 	kept := make(map[string][]byte)
 	for _, hash := range change.KeepBlobs {
 		if bytes, ok := m.store.blobs[hash]; ok {

@@ -7,7 +7,8 @@ type log struct {
 	strict bool
 	turns  int // expected further turns
 
-	entries []Entry // of the last committed request
+	entries []Entry      // of the last committed request
+	saved   []savedEntry // the entries as they were at the last save
 }
 
 // Plan lays out the request with number now, counted from 0.

@@ -1,6 +1,7 @@
 package stability
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"strings"
@@ -150,19 +151,24 @@ func (s *scene) restart() {
 	s.restore(bytes)
 }
 
-func (s *scene) state() []byte {
+func (s *scene) state() Stored {
 	s.t.Helper()
-	bytes, err := s.tracker.State(s.mirror)
+	stored, err := s.tracker.State(s.mirror)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return bytes
+	return stored
 }
 
-func (s *scene) restore(bytes []byte) {
+// String returns a stored form as text.
+func (s Stored) String() string {
+	return string(s.Head) + "\n" + string(bytes.Join(s.Rows, []byte("\n")))
+}
+
+func (s *scene) restore(stored Stored) {
 	s.t.Helper()
 	var err error
-	if s.tracker, err = Restore(s.opt, bytes, s.mirror); err != nil {
+	if s.tracker, err = Restore(s.opt, stored, s.mirror); err != nil {
 		s.t.Fatal(err)
 	}
 }

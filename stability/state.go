@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -31,7 +32,8 @@ type state struct {
 	Long     bool            `json:"long,omitempty"`
 	Placed   bool            `json:"placed,omitempty"`
 	Cached   []cachedPrefix  `json:"cached,omitempty"`
-	State    json.RawMessage `json:"state"`
+	Rows     int             `json:"rows,omitempty"`
+	State    json.RawMessage `json:"state,omitempty"` // of the layout, unless it has rows
 }
 
 // cachedPrefix is the stored form of the mirror's record of the first N entries.
@@ -41,16 +43,26 @@ type cachedPrefix struct {
 	Long bool  `json:"long,omitempty"`
 }
 
-// State returns an encoding of t for Restore, with m's records of the session's prefixes. m may be nil.
-// Equal trackers have equal encodings.
-func (t *Tracker) State(m *Mirror) ([]byte, error) {
-	inner, err := json.Marshal(t.layout.save())
-	if err != nil {
-		return nil, fmt.Errorf("encode layout: %w", err)
-	}
+// Stored is the stored form of a Tracker. Most rows are the same as after the reply before, so that only the others need to
+// be written. Callers share the rows and must not modify them.
+type Stored struct {
+	Head []byte
+	Rows [][]byte
+}
+
+// State returns the stored form of t, with m's records of the session's prefixes. m may be nil. Equal trackers have equal
+// stored forms. It must not be called concurrently.
+func (t *Tracker) State(m *Mirror) (Stored, error) {
+	inner, rows := t.layout.save()
 	s := state{
 		Version: stateVersion, Layout: t.kind, Answered: t.progress.answered,
-		Long: t.progress.long, Placed: t.progress.placed, State: inner,
+		Long: t.progress.long, Placed: t.progress.placed, Rows: len(rows),
+	}
+	var err error
+	if inner != nil {
+		if s.State, err = json.Marshal(inner); err != nil {
+			return Stored{}, fmt.Errorf("encode layout: %w", err)
+		}
 	}
 	if t.progress.answered > 0 {
 		s.Last = t.progress.last.UnixNano()
@@ -61,29 +73,47 @@ func (t *Tracker) State(m *Mirror) ([]byte, error) {
 			s.Cached = append(s.Cached, cachedPrefix{i + 1, u.at.UnixNano(), u.life == longLife})
 		}
 	}
-	return json.Marshal(s)
+	head, err := json.Marshal(s)
+	return Stored{head, rows}, err
+}
+
+// inner returns the state of the layout: that in the head, otherwise the rows.
+func (s *Stored) inner(head *state) json.RawMessage {
+	if len(head.State) > 0 {
+		return head.State
+	}
+	return slices.Concat([]byte("["), bytes.Join(s.Rows, []byte(",")), []byte("]"))
+}
+
+// size returns the number of bytes.
+func (s *Stored) size() int {
+	n := len(s.Head)
+	for _, row := range s.Rows {
+		n += len(row) + 1
+	}
+	return n
 }
 
 // Restore decodes the result of State and adds the stored records of cached prefixes to m, which may be nil.
 // The error is ErrLayout if the state has a different layout than opt.Layout; any other error means invalid options or
 // a damaged state.
-func Restore(opt Options, bytes []byte, m *Mirror) (*Tracker, error) {
+func Restore(opt Options, stored Stored, m *Mirror) (*Tracker, error) {
 	t, err := New(opt)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.restore(bytes, m); err != nil {
+	if err := t.restore(stored, m); err != nil {
 		return nil, fmt.Errorf("restore layout state: %w", err)
 	}
 	return t, nil
 }
 
-func (t *Tracker) restore(bytes []byte, m *Mirror) error {
-	if len(bytes) > maxState {
-		return fmt.Errorf("%d bytes exceeds the limit of %d", len(bytes), maxState)
+func (t *Tracker) restore(stored Stored, m *Mirror) error {
+	if n := stored.size(); n > maxState {
+		return fmt.Errorf("%d bytes exceeds the limit of %d", n, maxState)
 	}
 	var s state
-	if err := decode(bytes, &s); err != nil {
+	if err := decode(stored.Head, &s); err != nil {
 		return err
 	}
 	switch {
@@ -91,10 +121,12 @@ func (t *Tracker) restore(bytes []byte, m *Mirror) error {
 		return fmt.Errorf("version %d is not supported; want %d", s.Version, stateVersion)
 	case s.Layout != t.kind:
 		return fmt.Errorf("%q, want %q: %w", s.Layout, t.kind, ErrLayout)
+	case s.Rows != len(stored.Rows) && len(s.State) == 0:
+		return fmt.Errorf("%d rows of %d", len(stored.Rows), s.Rows)
 	case s.Answered < 0 || s.Answered > maxAnswered:
 		return fmt.Errorf("invalid number of replies: %d", s.Answered)
 	}
-	if err := t.layout.load(s.State, s.Answered); err != nil {
+	if err := t.layout.load(stored.inner(&s), s.Answered); err != nil {
 		return err
 	}
 	now := progress{answered: s.Answered, long: t.progress.long, placed: s.Placed}

@@ -16,7 +16,7 @@ func TestStateRoundTrip(t *testing.T) {
 		s.turn()
 		before := s.state()
 		s.restart()
-		if after := s.state(); !bytes.Equal(before, after) {
+		if after := s.state(); before.String() != after.String() {
 			t.Errorf("%s:\n%s\n%s", layout, before, after)
 		}
 	}
@@ -27,7 +27,7 @@ func TestStateIsDeterministic(t *testing.T) {
 	for _, layout := range []string{LayoutLog, LayoutRipple} {
 		a, b := full(t, layout), full(t, layout)
 		b.plan()
-		if x, y := a.state(), b.state(); !bytes.Equal(x, y) {
+		if x, y := a.state(), b.state(); x.String() != y.String() {
 			t.Errorf("%s:\n%s\n%s", layout, x, y)
 		}
 	}
@@ -75,7 +75,7 @@ func TestRestoreRefuses(t *testing.T) {
 			if strings.Contains(tt.state[:min(len(tt.state), 50)], LayoutRipple) {
 				opt.Layout = LayoutRipple
 			}
-			_, err := Restore(opt, []byte(tt.state), NewMirror())
+			_, err := Restore(opt, Stored{Head: []byte(tt.state)}, NewMirror())
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want one with %q", err, tt.want)
 			}
@@ -97,13 +97,14 @@ func TestRestoreOfAnotherLayout(t *testing.T) {
 func FuzzRestore(f *testing.F) {
 	for _, layout := range []string{LayoutLog, LayoutRipple} {
 		t := &testing.T{}
-		f.Add(layout, full(t, layout).state())
+		stored := full(t, layout).state()
+		f.Add(layout, stored.Head, string(bytes.Join(stored.Rows, []byte("\n"))))
 	}
-	f.Add(LayoutLog, []byte(`{"version":1,"layout":"log","answered":1,"last":5,"state":[]}`))
-	f.Fuzz(func(t *testing.T, layout string, state []byte) {
+	f.Add(LayoutLog, []byte(`{"version":1,"layout":"log","answered":1,"last":5,"state":[]}`), "")
+	f.Fuzz(func(t *testing.T, layout string, head []byte, rows string) {
 		opt := Options{Layout: layout, Target: 100}
 		m := NewMirror()
-		tracker, err := Restore(opt, state, m)
+		tracker, err := Restore(opt, Stored{Head: head, Rows: bytes.Split([]byte(rows), []byte("\n"))}, m)
 		if err != nil {
 			return
 		}
@@ -173,7 +174,7 @@ func TestCommitOfStalePlan(t *testing.T) {
 		if err := s.tracker.Commit(old); !errors.Is(err, ErrStale) {
 			t.Errorf("error %v", err)
 		}
-		if !bytes.Equal(before, s.state()) {
+		if before.String() != s.state().String() {
 			t.Error("a refused plan changed the state")
 		}
 	}

@@ -1,6 +1,7 @@
 package stability
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 )
@@ -28,14 +29,37 @@ type storedEntry struct {
 
 func (l *log) sent() []Entry { return l.entries }
 
-func (l *log) save() any {
-	out := make([]storedEntry, len(l.entries))
+// save returns a row for each entry. Rows of entries that are as they were at the last save are not encoded again.
+func (l *log) save() (any, [][]byte) {
+	saved := make([]savedEntry, len(l.entries))
+	rows := make([][]byte, len(l.entries))
 	for i := range l.entries {
 		e := &l.entries[i]
-		out[i] = storedEntry{e.Kind, e.Key, e.Blob, e.Rev, e.Tokens, e.Blocks, e.Born, e.chg,
+		now := storedEntry{e.Kind, e.Key, e.Blob, e.Rev, e.Tokens, e.Blocks, e.Born, e.chg,
 			e.BlockEnd, e.marked, e.Dead, e.partial, e.Run, e.unmarkable, e.Before, e.side}
+		if i < len(l.saved) && l.saved[i].entry == now {
+			saved[i] = l.saved[i]
+		} else {
+			saved[i] = savedEntry{now, now.encode()}
+		}
+		rows[i] = saved[i].row
 	}
-	return out
+	l.saved = saved
+	return nil, rows
+}
+
+// savedEntry is an entry of the log with its row.
+type savedEntry struct {
+	entry storedEntry
+	row   []byte
+}
+
+func (s *storedEntry) encode() []byte {
+	row, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // it has only texts, numbers and booleans
+	}
+	return row
 }
 
 func (l *log) load(data []byte, answered int) error {
@@ -112,14 +136,14 @@ type storedRipple struct {
 
 func (r *ripple) sent() []Entry { return r.entries }
 
-func (r *ripple) save() any {
+func (r *ripple) save() (any, [][]byte) {
 	out := storedRipple{Lead: r.lead, Tiers: make([][]storedMember, Active)}
 	for t := L0; t <= Active; t++ {
 		for _, m := range r.members[t] {
 			out.Tiers[t-L0] = append(out.Tiers[t-L0], storedMember{m.Item, m.n})
 		}
 	}
-	return out
+	return out, nil
 }
 
 func (r *ripple) load(data []byte, answered int) error {

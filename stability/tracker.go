@@ -21,7 +21,7 @@ type Layout interface {
 	// Commit makes p the new state. p must be planned from the current state.
 	Commit(p *Plan)
 
-	save() any                             // returns the state as a value to encode as JSON
+	save() (inner any, rows [][]byte)      // returns the state as a value to encode as JSON, or as rows of JSON
 	load(saved []byte, answered int) error // restores the state into an empty layout
 	sent() []Entry                         // returns the entries of the last committed plan
 }

@@ -108,11 +108,11 @@ func BenchmarkBuild(b *testing.B) {
 	c, fitted, p := plan()
 	first := render(&c, &fitted, &p)
 	first.Mirror.Answered(first.Plan, stability.Usage{Write: first.Plan.Tokens, Input: first.Plan.Tokens})
-	_, _, blobs, err := state.Layout.Answered(&first)
-	if err != nil {
+	var change history.Change
+	if err := state.Layout.Answered(&first, &change); err != nil {
 		b.Fatal(err)
 	}
-	for _, blob := range blobs {
+	for _, blob := range change.Blobs {
 		stored.blobs[blob.Hash] = blob.Bytes
 	}
 	stored.say(history.RoleAssistant, "Now this.")

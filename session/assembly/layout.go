@@ -23,6 +23,8 @@ type Layout struct {
 	tracker *stability.Tracker
 	told    map[string]string // availability by path, as the notes of the newest answered request told it
 	cache   string            // name of the cache of that request
+	rows    storedRows
+	unsure  []history.Blob // texts of which it is not known whether they are stored
 
 	abbreviated []string // prefixes in the outlines of that request
 }
@@ -38,27 +40,27 @@ type storedLayout struct {
 
 // NewLayout restores a stored layout. A layout that cannot be used is forgotten, which costs only a cache; the error says
 // so. mirror returns the mirror of the cache with a name: only the cache of the stored request learns from it.
-func NewLayout(options stability.Options, stored []byte, mirror func(cache string) *stability.Mirror) (*Layout, error) {
+func NewLayout(options stability.Options, stored history.Layout, mirror func(cache string) *stability.Mirror) (*Layout, error) {
 	fresh, err := stability.New(options)
 	if err != nil {
 		return nil, fmt.Errorf("stability: %w", err)
 	}
 	l := &Layout{options: options, tracker: fresh, told: make(map[string]string)}
-	if len(stored) == 0 {
+	if len(stored.Head) == 0 {
 		return l, nil
 	}
 	var s storedLayout
-	if err := json.Unmarshal(stored, &s); err != nil {
+	if err := json.Unmarshal(stored.Head, &s); err != nil {
 		return l, fmt.Errorf("stored layout: %w", err)
 	}
-	tracker, err := stability.Restore(options, s.Tracker, mirror(s.Cache))
+	tracker, err := stability.Restore(options, stability.Stored{Head: s.Tracker, Rows: stored.Rows}, mirror(s.Cache))
 	if err != nil {
 		if errors.Is(err, stability.ErrLayout) {
 			err = nil
 		}
 		return l, err
 	}
-	l.tracker, l.cache, l.abbreviated = tracker, s.Cache, s.Abbreviated
+	l.tracker, l.cache, l.abbreviated, l.rows.rows = tracker, s.Cache, s.Abbreviated, stored.Rows
 	if s.Told != nil {
 		l.told = s.Told
 	}
@@ -80,34 +82,57 @@ func (l *Layout) entries() []stability.Entry {
 	return l.tracker.Entries()
 }
 
-// Answered notes that the provider has read a request, and returns what is to be stored: the layout, the hashes of the
-// texts that it refers to, and those texts that are not stored yet.
-func (l *Layout) Answered(b *Built) (layout []byte, keep []string, blobs []history.Blob, err error) {
+// Answered notes that the provider has read a request, and adds to a change what is to be stored: what has changed of the
+// layout, those texts that it refers to and that are not stored yet, and, if entries have left, the hashes of all of them.
+// Stored must be called once the change is.
+func (l *Layout) Answered(b *Built, change *history.Change) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	before := l.tracker.Entries()
 	stored := make(map[string]bool) // hashes
-	for _, e := range l.tracker.Entries() {
-		stored[e.Blob] = true
-		stored[e.Rev] = true
+	for i := range before {
+		stored[before[i].Blob] = true
+		stored[before[i].Rev] = true
 	}
 	if err := l.tracker.Commit(b.Plan); err != nil {
-		return nil, nil, nil, err
+		return err
 	}
 	l.told, l.cache, l.abbreviated = b.told, b.cache, b.prefixes
 	tracker, err := l.tracker.State(b.Mirror)
 	if err != nil {
-		return nil, nil, nil, err
+		return err
 	}
-	if layout, err = json.Marshal(storedLayout{Tracker: tracker, Told: b.told, Cache: b.cache, Abbreviated: b.prefixes}); err != nil {
-		return nil, nil, nil, err
+	head, err := json.Marshal(storedLayout{Tracker: tracker.Head, Told: b.told, Cache: b.cache, Abbreviated: b.prefixes})
+	if err != nil {
+		return err
+	}
+	change.Layout = l.rows.change(head, tracker.Rows)
+	if b.Plan.Kept < len(before) || len(before) == 0 {
+		change.KeepBlobs = append([]string{}, b.keep...)
 	}
 	for _, blob := range b.blobs {
 		if !stored[blob.hash] {
 			stored[blob.hash] = true
-			blobs = append(blobs, history.Blob{Hash: blob.hash, Bytes: []byte(blob.text)})
+			l.unsure = append(l.unsure, history.Blob{Hash: blob.hash, Bytes: []byte(blob.text)})
 		}
 	}
-	return layout, append([]string{}, b.keep...), blobs, nil
+	change.Blobs = append(change.Blobs, l.unsure...)
+	return nil
+}
+
+// Resend makes the next change contain all rows: the store may have other ones than those that were loaded.
+func (l *Layout) Resend() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rows = storedRows{}
+}
+
+// Stored notes that what the last Answered returned is stored.
+func (l *Layout) Stored() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rows.confirm()
+	l.unsure = nil
 }
 
 // Beside returns the counted tokens of the last request other than the working history.

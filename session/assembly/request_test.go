@@ -28,7 +28,7 @@ func stateOf(tb testing.TB, stored *talk, options stability.Options) State {
 	}
 	chat, now := all["chat"], func() time.Time { return time.Unix(0, 0) }
 	mirrors := NewMirrors()
-	layout, err := NewLayout(options, nil, func(cache string) *stability.Mirror { return mirrors.Of(cache, now()) })
+	layout, err := NewLayout(options, history.Layout{}, func(cache string) *stability.Mirror { return mirrors.Of(cache, now()) })
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -49,26 +49,27 @@ func unsaved(path, text string) filecontext.Entry {
 }
 
 // asked builds a request and lets the provider answer it. It returns the texts that were stored for the layout.
-func asked(t *testing.T, s *State, stored *talk) (b Built, layout []byte, blobs []history.Blob) {
+func asked(t *testing.T, s *State, stored *talk) (b Built, layout history.Layout, blobs []history.Blob) {
 	t.Helper()
 	b, err := s.Build(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.Mirror.Answered(b.Plan, stability.Usage{Write: b.Plan.Tokens, Input: b.Plan.Tokens})
-	layout, keep, blobs, err := s.Layout.Answered(&b)
-	if err != nil {
+	var change history.Change
+	if err := s.Layout.Answered(&b, &change); err != nil {
 		t.Fatal(err)
 	}
-	for _, blob := range blobs {
+	s.Layout.Stored()
+	for _, blob := range change.Blobs {
 		stored.blobs[blob.Hash] = blob.Bytes
 	}
-	for _, hash := range keep {
+	for _, hash := range b.keep {
 		if stored.blobs[hash] == nil {
 			t.Errorf("the layout refers to %s, which is not stored", hash)
 		}
 	}
-	return b, layout, blobs
+	return b, history.Layout{Head: change.Layout.Head, Rows: s.Layout.rows.rows}, change.Blobs
 }
 
 // replied adds a reply and the next prompt.

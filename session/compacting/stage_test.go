@@ -129,7 +129,7 @@ func (st *stage) state() assembly.State {
 	log := history.NewLog(heads, st.edits)
 	mirrors := assembly.NewMirrors()
 	now := func() time.Time { return time.Unix(0, 0) }
-	layout, err := assembly.NewLayout(stability.Options{}, nil, func(cache string) *stability.Mirror { return mirrors.Of(cache, now()) })
+	layout, err := assembly.NewLayout(stability.Options{}, history.Layout{}, func(cache string) *stability.Mirror { return mirrors.Of(cache, now()) })
 	if err != nil {
 		st.t.Fatal(err)
 	}

@@ -1,0 +1,56 @@
+package historystore
+
+import (
+	"context"
+	"database/sql"
+
+	"strata/history"
+)
+
+// layout writes the head of a layout and the rows that have changed.
+func (p *prepared) layout(tx *writeTx) error {
+	l := p.Layout
+	if l == nil {
+		return nil
+	}
+	if _, err := tx.exec("INSERT OR REPLACE INTO layout (session, bytes) VALUES (?, ?)", p.Session, notNil(l.Head)); err != nil {
+		return err
+	}
+	if _, err := tx.exec("DELETE FROM layout_row WHERE session = ? AND n >= ?", p.Session, l.Len); err != nil {
+		return err
+	}
+	for _, row := range l.Rows {
+		if _, err := tx.exec("INSERT OR REPLACE INTO layout_row (session, n, bytes) VALUES (?, ?, ?)", p.Session, row.N, notNil(row.Bytes)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadLayout returns the layout of a session, zero if it has none. If a row is missing it omits those after it, by which the
+// caller finds the layout damaged.
+func loadLayout(ctx context.Context, tx *sql.Tx, session string) (l history.Layout, err error) {
+	l.Head, err = optional(first(ctx, tx, scanBytes, "SELECT bytes FROM layout WHERE session = ?", session))
+	if err != nil || l.Head == nil {
+		return history.Layout{}, err
+	}
+	rows, err := collect(ctx, tx, scanLayoutRow, "SELECT n, bytes FROM layout_row WHERE session = ? ORDER BY n", session)
+	for i, row := range rows {
+		if row.N != i {
+			break
+		}
+		l.Rows = append(l.Rows, row.Bytes)
+	}
+	return l, err
+}
+
+func scanBytes(row scanner) (bytes []byte, err error) {
+	err = row.Scan(&bytes)
+	return notNil(bytes), err
+}
+
+func scanLayoutRow(row scanner) (r history.LayoutRow, err error) {
+	err = row.Scan(&r.N, &r.Bytes)
+	r.Bytes = notNil(r.Bytes)
+	return r, err
+}

@@ -1,8 +1,11 @@
 package assembly
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,5 +110,48 @@ func TestATurnStoresWhatItAdds(t *testing.T) {
 	}
 	if sizes[59] > 2*sizes[5] {
 		t.Errorf("bytes of the rows by turn: %v", sizes)
+	}
+}
+
+// A layout that an earlier version stored, all in the head, is continued byte for byte; the next change stores its rows.
+func TestALayoutWithoutRowsIsContinued(t *testing.T) {
+	stored := begun(words(2000))
+	s := stateOf(t, stored, stability.Options{})
+	_, layout, _ := asked(t, &s, stored)
+	replied(&s, stored, "go on")
+	want, _, _ := asked(t, &s, stored)
+
+	var head map[string]json.RawMessage
+	var tracker map[string]json.RawMessage
+	for _, err := range []error{json.Unmarshal(layout.Head, &head), json.Unmarshal(head["tracker"], &tracker)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	tracker["state"] = slices.Concat([]byte("["), bytes.Join(layout.Rows, []byte(",")), []byte("]"))
+	delete(tracker, "rows")
+	var err error
+	if head["tracker"], err = json.Marshal(tracker); err != nil {
+		t.Fatal(err)
+	}
+	old, err := json.Marshal(head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := stateOf(t, stored, stability.Options{})
+	if again.Layout, err = NewLayout(stability.Options{}, history.Layout{Head: old}, func(cache string) *stability.Mirror { return again.Mirrors.Of(cache, again.Now()) }); err != nil {
+		t.Fatal(err)
+	}
+	again.View = s.View
+	b, err := again.Build(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if textOf(&b) != textOf(&want) || b.Plan.Kept != want.Plan.Kept || b.Plan.Kept == 0 {
+		t.Errorf("kept %d of %d entries: %s", b.Plan.Kept, want.Plan.Kept, textOf(&b))
+	}
+	var change history.Change
+	if err := again.Layout.Answered(&b, &change); err != nil || len(change.Layout.Rows) != change.Layout.Len || change.Layout.Len != len(b.Plan.Entries) {
+		t.Errorf("%d of %d rows, %v", len(change.Layout.Rows), change.Layout.Len, err)
 	}
 }

@@ -127,22 +127,27 @@ func (a *Answer) hasCalls() bool {
 // field is the member of the wire format that thinking came in.
 func (a *Answer) addProse(p prose, field string) error {
 	for _, s := range p {
-		kind := history.BlockText
-		if s.thinking {
-			kind = history.BlockThinking
-		}
-		b, err := a.last(kind)
-		if err != nil {
-			return err
-		}
-		if s.thinking && field != "" && b.Origin == nil {
-			b.Origin = &history.Origin{Field: field}
-		}
-		if err := a.add(b, s.fragment); err != nil {
+		if err := a.addSpan(s, field); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// addSpan is addProse for one span.
+func (a *Answer) addSpan(s span, field string) error {
+	kind := history.BlockText
+	if s.thinking {
+		kind = history.BlockThinking
+	}
+	b, err := a.last(kind)
+	if err != nil {
+		return err
+	}
+	if s.thinking && field != "" && b.Origin == nil {
+		b.Origin = &history.Origin{Field: field}
+	}
+	return a.add(b, s.fragment)
 }
 
 // add appends f to b and tells it.

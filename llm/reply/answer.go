@@ -27,6 +27,7 @@ type Answer struct {
 	Shown bool // something visible was told
 	Long  int  // part of the usage's CacheWrite that lives for an hour
 
+	held     held
 	blocks   []*block
 	size     int // bytes so far
 	usage    history.Usage
@@ -170,9 +171,9 @@ func (a *Answer) addText(b *block, text string) error {
 	b.text.WriteString(text)
 	switch b.Type {
 	case history.BlockText:
-		a.tell(Event{Kind: EventText, Text: text})
+		a.tellText(EventText, text)
 	case history.BlockThinking:
-		a.tell(Event{Kind: EventThinking, Text: text})
+		a.tellText(EventThinking, text)
 	case history.BlockToolCall:
 		if b.Name != "" {
 			a.tell(Event{Kind: EventToolCall, Call: &ToolCallDelta{ID: b.CallID, Name: b.Name, Args: text}})
@@ -221,11 +222,13 @@ func (a *Answer) close(b *block) {
 }
 
 func (a *Answer) tell(e Event) {
+	a.tellHeld()
 	a.Shown = true
 	a.On(e)
 }
 
 func (a *Answer) tellUsage() {
+	a.tellHeld()
 	a.reported = true
 	usage := a.usage
 	a.On(Event{Kind: EventUsage, Usage: &usage})

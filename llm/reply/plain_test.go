@@ -262,7 +262,7 @@ func TestPlainTextIsReadAsInFull(t *testing.T) {
 		t.Run(wire.name, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(1, 2))
 			plain := 0
-			const events = 2000
+			const events = 1000
 			for range events {
 				event := wire.pool.value(random, "")
 				if _, ok := wire.plain([]byte(event)); ok {

@@ -22,11 +22,18 @@ type Decoder interface {
 	takePlain(data []byte) (taken bool, err error)
 }
 
+// readBuffer is the size in bytes of the buffer of a body. Adjacent text in it is told as one event.
+const readBuffer = 16 << 10
+
 // Read reads a reply into a by way of d. Most are event streams; some servers send a whole completion, or an
-// error, as JSON. It returns nil once the reply is complete: what goes wrong after that costs nothing.
+// error, as JSON. It returns nil once the reply is complete: what goes wrong after that costs nothing. All that it has read
+// is told before it reads on, and before it returns.
 func Read(body io.Reader, d Decoder, a *Answer) error {
-	r := &replyReader{in: bufio.NewReaderSize(body, 64<<10), decoder: d, answer: a}
+	r := &replyReader{in: bufio.NewReaderSize(heldReader{body, a}, readBuffer), decoder: d, answer: a}
+	a.held.reading = true
 	err := r.read()
+	a.held.reading = false
+	a.tellHeld()
 	if a.finished {
 		return nil
 	}

@@ -175,14 +175,15 @@ func (c *modelCall) try(ctx context.Context, d dialect, unsigned bool, a *reply.
 	if most := c.model.MaxBytes; most > 0 && len(body) > most {
 		return tooManyBytes(len(body), most)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	sending, cancel, release := following(ctx)
+	defer release()
 	first := c.client.firstByte
 	if onLoopback(c.endpoint.base) {
 		first = 0
 	}
 	w := newWatch(cancel, first, c.client.betweenBytes)
 	defer w.stop()
-	res, err := c.client.transport.send(ctx, c.endpoint, "POST", c.format.path, body)
+	res, err := c.client.transport.send(sending, c.endpoint, "POST", c.format.path, body)
 	if err == nil {
 		a.OnFinish = func() { w.shorten(afterFinish) }
 		err = reply.Read(&watchedBody{res.Body, w}, c.format.decoder(a), a)
@@ -192,12 +193,22 @@ func (c *modelCall) try(ctx context.Context, d dialect, unsigned bool, a *reply.
 		}
 		res.Body.Close()
 	}
-	silent := errors.Is(context.Cause(ctx), errSilent)
+	silent := errors.Is(context.Cause(sending), errSilent)
 	cancel(nil)
 	if silent {
 		return errSilent
 	}
 	return err
+}
+
+// following returns a context that ends with ctx, until release is called, and with cancel. The connection of a reply that
+// has ended is kept although its caller is done and ends ctx.
+func following(ctx context.Context) (sending context.Context, cancel context.CancelCauseFunc, release func() bool) {
+	sending, cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	if ctx.Err() != nil {
+		cancel(context.Cause(ctx))
+	}
+	return sending, cancel, context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 }
 
 // classify looks closer at a failure that the status alone does not explain.

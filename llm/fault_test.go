@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -498,6 +499,76 @@ func TestConnectionsAreReused(t *testing.T) {
 			t.Errorf("%s after the reply: %d connections for 20 calls", name, n)
 		}
 	}
+}
+
+// TestConnectionsOutliveTheirCallers counts the connections of calls whose caller ends the context as soon as it has the
+// reply, before the provider has ended the body.
+func TestConnectionsOutliveTheirCallers(t *testing.T) {
+	var opened atomic.Int64
+	end := make(chan struct{})
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		io.WriteString(w, says("hi")+"data: [DONE]\n\n")
+		w.(http.Flusher).Flush()
+		<-end
+	}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	server.Start()
+	defer server.Close()
+	c := matrixClient(t, server.URL, nil)
+	defer c.Close()
+	for i := range 10 {
+		ctx, cancel := context.WithCancel(t.Context())
+		if _, err := c.Stream(ctx, matrixRequest([]Kind{Anthropic, OpenAI}[i%2], false), func(reply.Event) {}); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		end <- struct{}{}
+		c.transport.drains.Wait()
+	}
+	if n := opened.Load(); n != 1 {
+		t.Errorf("%d connections for 10 calls", n)
+	}
+}
+
+// A provider that goes on after the end of its reply costs its connection, not more: what is read of it is bounded.
+func TestTheRestOfABodyIsBounded(t *testing.T) {
+	rest := &endlessBody{}
+	c := matrixClient(t, "http://provider.invalid", roundTrip(func(*http.Request) *http.Response {
+		rest = &endlessBody{start: strings.NewReader(says("hi"))}
+		return &http.Response{StatusCode: http.StatusOK, Body: rest, ContentLength: -1}
+	}))
+	if res, err := c.Stream(t.Context(), matrixRequest(Anthropic, false), func(reply.Event) {}); err != nil || answerText(res) != "hi" {
+		t.Fatalf("%+v, error %v", res, err)
+	}
+	c.Close()
+	if rest.read != maxDrain || !rest.closed {
+		t.Errorf("read %d bytes after the reply, want %d; closed: %t", rest.read, maxDrain, rest.closed)
+	}
+}
+
+// endlessBody has a start, then bytes without an end.
+type endlessBody struct {
+	start  io.Reader
+	read   int // after start
+	closed bool
+}
+
+func (b *endlessBody) Read(p []byte) (int, error) {
+	if n, _ := b.start.Read(p); n > 0 {
+		return n, nil
+	}
+	b.read += len(p)
+	return len(p), nil
+}
+
+func (b *endlessBody) Close() error {
+	b.closed = true
+	return nil
 }
 
 func TestFamilies(t *testing.T) {

@@ -537,11 +537,21 @@ func writtenBetween(something string) func(string) string {
 	}
 }
 
+// withUnknownMember adds a member to each object of an event stream, so that none is a piece of text and nothing else: all
+// are decoded in full.
+func withUnknownMember(body string) string {
+	if !isEventStream(body) {
+		return body
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(body, `data: {"`, `data: {"unheard_of":[],"`), `data:{"`, `data:{"unheard_of":[],"`)
+}
+
 var writings = []struct {
 	name   string
 	change func(string) string
 }{
 	{"LF", asItIs},
+	{"unknown members", withUnknownMember},
 	{"CRLF", withCRLF},
 	{"mixed line ends", withMixedEnds},
 	{"comments", writtenBetween(": ping\n\n")},

@@ -27,6 +27,7 @@ type Answer struct {
 	Shown bool // something visible was told
 	Long  int  // part of the usage's CacheWrite that lives for an hour
 
+	held     held
 	blocks   []*block
 	size     int // bytes so far
 	usage    history.Usage
@@ -127,22 +128,27 @@ func (a *Answer) hasCalls() bool {
 // field is the member of the wire format that thinking came in.
 func (a *Answer) addProse(p prose, field string) error {
 	for _, s := range p {
-		kind := history.BlockText
-		if s.thinking {
-			kind = history.BlockThinking
-		}
-		b, err := a.last(kind)
-		if err != nil {
-			return err
-		}
-		if s.thinking && field != "" && b.Origin == nil {
-			b.Origin = &history.Origin{Field: field}
-		}
-		if err := a.add(b, s.fragment); err != nil {
+		if err := a.addSpan(s, field); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// addSpan is addProse for one span.
+func (a *Answer) addSpan(s span, field string) error {
+	kind := history.BlockText
+	if s.thinking {
+		kind = history.BlockThinking
+	}
+	b, err := a.last(kind)
+	if err != nil {
+		return err
+	}
+	if s.thinking && field != "" && b.Origin == nil {
+		b.Origin = &history.Origin{Field: field}
+	}
+	return a.add(b, s.fragment)
 }
 
 // add appends f to b and tells it.
@@ -165,9 +171,9 @@ func (a *Answer) addText(b *block, text string) error {
 	b.text.WriteString(text)
 	switch b.Type {
 	case history.BlockText:
-		a.tell(Event{Kind: EventText, Text: text})
+		a.tellText(EventText, text)
 	case history.BlockThinking:
-		a.tell(Event{Kind: EventThinking, Text: text})
+		a.tellText(EventThinking, text)
 	case history.BlockToolCall:
 		if b.Name != "" {
 			a.tell(Event{Kind: EventToolCall, Call: &ToolCallDelta{ID: b.CallID, Name: b.Name, Args: text}})
@@ -216,11 +222,13 @@ func (a *Answer) close(b *block) {
 }
 
 func (a *Answer) tell(e Event) {
+	a.tellHeld()
 	a.Shown = true
 	a.On(e)
 }
 
 func (a *Answer) tellUsage() {
+	a.tellHeld()
 	a.reported = true
 	usage := a.usage
 	a.On(Event{Kind: EventUsage, Usage: &usage})

@@ -139,6 +139,22 @@ func (s *anthropicStream) take(name string, object []byte) (done bool, err error
 	return false, nil // ping, and events that are not known yet
 }
 
+func (s *anthropicStream) takePlain(data []byte) (taken bool, err error) {
+	said, ok := anthropicPlain(data)
+	if !ok {
+		return false, nil
+	}
+	kind := history.BlockText
+	if said.thinking {
+		kind = history.BlockThinking
+	}
+	b, err := s.blockOf(said.index, kind)
+	if err != nil {
+		return true, err
+	}
+	return true, s.add(b, fragment{text: said.text})
+}
+
 // failure returns the error that an event holds, if it holds one.
 func (e *anthropicEvent) failure(object []byte) (Failure, bool) {
 	if failure, ok := readWireFailure(e.Error); ok {
@@ -210,7 +226,7 @@ func (s *anthropicStream) delta(e *anthropicEvent) error {
 		}
 		return s.add(b, d.PartialJSON.fragment)
 	case len(d.Thinking) > 0 || d.Signature != "":
-		b, err := s.blockOf(e, history.BlockThinking)
+		b, err := s.blockOf(int(e.Index), history.BlockThinking)
 		if err != nil {
 			return err
 		}
@@ -221,7 +237,7 @@ func (s *anthropicStream) delta(e *anthropicEvent) error {
 		}
 		return s.addSpans(b, d.Thinking)
 	case len(d.Text) > 0:
-		b, err := s.blockOf(e, history.BlockText)
+		b, err := s.blockOf(int(e.Index), history.BlockText)
 		if err != nil {
 			return err
 		}
@@ -230,14 +246,14 @@ func (s *anthropicStream) delta(e *anthropicEvent) error {
 	return nil
 }
 
-// blockOf returns the open block of an event, which is opened if none of the kind has its index.
-func (s *anthropicStream) blockOf(e *anthropicEvent, kind history.BlockType) (*block, error) {
-	if b := s.byIndex[int(e.Index)]; b != nil && b.Type == kind {
+// blockOf returns the open block with an event's index, which is opened if none of the kind has it.
+func (s *anthropicStream) blockOf(index int, kind history.BlockType) (*block, error) {
+	if b := s.byIndex[index]; b != nil && b.Type == kind {
 		return b, nil
 	}
 	b, err := s.last(kind)
-	if err == nil && s.byIndex[int(e.Index)] == nil {
-		s.byIndex[int(e.Index)] = b
+	if err == nil && s.byIndex[index] == nil {
+		s.byIndex[index] = b
 	}
 	return b, err
 }

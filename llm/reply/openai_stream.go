@@ -133,6 +133,14 @@ func (s *openAIStream) take(name string, object []byte) (done bool, err error) {
 	return false, nil
 }
 
+func (s *openAIStream) takePlain(data []byte) (taken bool, err error) {
+	said, ok := openAIPlain(data)
+	if !ok {
+		return false, nil
+	}
+	return true, s.addSpan(span{said.thinking, fragment{text: said.text}}, said.field)
+}
+
 func (s *openAIStream) report(u maybe[openAIUsage]) {
 	if u.present && u.value.reported() {
 		s.usage = u.value.usage()

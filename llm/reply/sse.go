@@ -15,6 +15,7 @@ const maxEvent = 32 << 20
 type sseReader struct {
 	in      *bufio.Reader
 	name    string
+	newest  string // name of an event that had one: most have the name of the one before
 	data    []byte
 	end     bool
 	afterCR bool   // the last line ended with CR: LF behind it is part of its end
@@ -104,7 +105,10 @@ func (s *sseReader) field(start int) (blank bool) {
 	case "data":
 		s.data = append(append(s.data, value...), '\n')
 	case "event":
-		s.name = string(value)
+		if s.newest != string(value) {
+			s.newest = string(value)
+		}
+		s.name = s.newest
 	case "error": // no field of the standard: llama.cpp before 2025
 		s.name = "error"
 		s.data = append(append(s.data, value...), '\n')

@@ -73,20 +73,26 @@ func (c *Counter) CountContext(ctx context.Context, text string) int {
 func (c *Counter) measure(ctx context.Context, text string) (n int, exact bool) {
 	enc, err := c.encoder()
 	if err != nil {
-		return estimate(text), true
+		return estimate(utf8.RuneCountInString(text)), true
 	}
 	for whole := len(text); text != ""; {
 		if counted := whole - len(text); counted >= sampleBytes && ctx.Err() != nil {
 			return n + n*len(text)/counted, false
 		}
 		end, forced := nextChunk(text)
-		n += count(enc, text[:end])
-		if forced {
-			n -= seam(enc, text, end)
-		}
+		n += countChunk(enc, text, end, forced)
 		text = text[end:]
 	}
 	return n, true
+}
+
+// countChunk counts the first end bytes of text, which are a chunk, and corrects the count of a forced split.
+func countChunk(enc encoder, text string, end int, forced bool) int {
+	n := count(enc, text[:end])
+	if forced {
+		n -= seam(enc, text, end)
+	}
+	return n
 }
 
 // seam returns the extra tokens caused by a split at cut, measured on the seamSize bytes on each side.
@@ -99,12 +105,11 @@ func seam(enc encoder, text string, cut int) int {
 func count(enc encoder, chunk string) (n int) {
 	defer func() {
 		if recover() != nil {
-			n = estimate(chunk)
+			n = estimate(utf8.RuneCountInString(chunk))
 		}
 	}()
 	return len(enc.EncodeOrdinary(chunk))
 }
 
-func estimate(text string) int {
-	return (utf8.RuneCountInString(text) + charsPerToken - 1) / charsPerToken
-}
+// estimate returns the estimated tokens of so many characters.
+func estimate(characters int) int { return (characters + charsPerToken - 1) / charsPerToken }

@@ -140,7 +140,7 @@ func (r *Running) next() (p part, ok bool) {
 func (r *Running) count(p part) {
 	n, characters := 0, 0
 	if enc, err := r.counter.encoder(); err == nil {
-		n = countChunk(enc, p.text, p.end, p.forced)
+		n = r.counter.countChunk(enc, p.text, p.end, p.forced)
 	} else {
 		characters = utf8.RuneCountInString(p.text[:p.end])
 	}

@@ -195,8 +195,8 @@ func TestRunningWithoutTokenizer(t *testing.T) {
 	}
 }
 
-// R05: a count that nobody waits for any more ends after the start of the text; the rest is estimated and not remembered.
-func TestR05RunningEndsWithItsContext(t *testing.T) {
+// A count that nobody waits for any more ends after the start of the text; the rest is estimated and not remembered.
+func TestRunningEndsWithItsContext(t *testing.T) {
 	var encoded atomic.Int64
 	begun, release := make(chan struct{}), make(chan struct{})
 	c := counterOf(func(text string) []int {

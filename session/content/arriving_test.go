@@ -149,8 +149,8 @@ func TestArrivingRepliesAreCountedByTheirBlocks(t *testing.T) {
 	}
 }
 
-// R05: a turn that is cancelled does not wait until a long reply is counted.
-func TestR05ArrivingRepliesEndWithTheirTurn(t *testing.T) {
+// A turn that is cancelled does not wait until a long reply is counted.
+func TestArrivingRepliesEndWithTheirTurn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r := random(4)

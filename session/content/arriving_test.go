@@ -74,10 +74,10 @@ func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, rand.Uin
 // A reply of any blocks has the tokens that its blocks have when nothing is counted before.
 func TestArrivingRepliesHaveTheTokensOfTheirBlocks(t *testing.T) {
 	r := random(1)
-	for range 30 {
+	for range 6 {
 		var s streamed
 		for i := range 1 + r.IntN(30) {
-			text := linesOf(r, 1+r.IntN(40))
+			text := linesOf(r, 1+r.IntN(15))
 			switch r.IntN(4) {
 			case 0:
 				s.add(r, history.Block{Type: history.BlockThinking, Text: text})
@@ -154,7 +154,7 @@ func TestArrivingRepliesEndWithTheirTurn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r := random(4)
-	text := linesOf(r, 2<<20/40)
+	text := linesOf(r, 512<<10/40)
 	arriving := NewArriving(ctx, counter)
 	before := counter.Encoded()
 	arriving.Take(reply.Event{Kind: reply.EventText, Text: text})

@@ -146,8 +146,9 @@ func (t *turns) interrupt(serverStops bool) {
 func (t *turns) answer(of *turn, state assembly.State) {
 	var out outcome
 	err := t.mailbox.Guard(func() {
-		out = t.converse(of, state)
-		out.tokens = content.Tokens(of.ctx, state.Counter, out.result.Blocks)
+		arriving := content.NewArriving(of.ctx, state.Counter)
+		out = t.converse(of, state, arriving)
+		out.tokens = arriving.Tokens(out.result.Blocks)
 	})
 	if err != nil {
 		out.err = err
@@ -157,8 +158,8 @@ func (t *turns) answer(of *turn, state assembly.State) {
 
 // converse builds the turn's request, sends it and streams the reply. A request that is refused for its size or for a
 // picture teaches something; unless a part of the reply was shown the request is rebuilt with that, and sent again if it is
-// smaller than the one that was refused.
-func (t *turns) converse(of *turn, state assembly.State) (out outcome) {
+// smaller than the one that was refused. The reply is counted while it arrives.
+func (t *turns) converse(of *turn, state assembly.State, arriving *content.Arriving) (out outcome) {
 	before := 0 // tokens of the request that was refused
 	for n := 1; ; n++ {
 		b, err := t.requests.prepare(of.ctx, &state, nil)
@@ -174,7 +175,7 @@ func (t *turns) converse(of *turn, state assembly.State) (out outcome) {
 		before = b.Claims()
 		state.LogPlanned(&b)
 		t.mailbox.Wait(func() { t.built(of, b) })
-		out = t.receive(of, &b)
+		out = t.receive(of, &b, arriving)
 		learned, err := t.learnRefusal(of, &state, &b, out.err)
 		switch {
 		case err != nil:
@@ -254,7 +255,7 @@ func (r *requests) condense(ctx context.Context, state *assembly.State, by compa
 }
 
 // receive sends a request, streams the reply and posts what arrives.
-func (t *turns) receive(of *turn, b *assembly.Built) (out outcome) {
+func (t *turns) receive(of *turn, b *assembly.Built, arriving *content.Arriving) (out outcome) {
 	cached := false
 	out.result, out.err = t.deps.Models.Stream(of.ctx, b.Request, func(e reply.Event) {
 		if e.Kind == reply.EventUsage && !cached {
@@ -263,6 +264,7 @@ func (t *turns) receive(of *turn, b *assembly.Built) (out outcome) {
 		}
 		out.shown = out.shown || e.Kind == reply.EventText || e.Kind == reply.EventThinking
 		t.mailbox.Feed(func() { t.onEvent(of, e) })
+		arriving.Take(e)
 	})
 	return out
 }

@@ -20,18 +20,47 @@ const (
 // A split after a newline is exact if the next rune is neither space nor slash: no pre-token of the encodings spans it.
 // A forced split can change the count.
 func nextChunk(text string) (end int, forced bool) {
-	var r runs
-	newline := false
-	for i, c := range text {
-		switch {
-		case newline && i >= softChunk && c != '/' && !unicode.IsSpace(c):
+	var s scan
+	if end, forced = s.split(text); end == 0 {
+		return len(text), false
+	}
+	return end, forced
+}
+
+// scan is the state of the search for the end of a chunk. The zero value has examined nothing.
+type scan struct {
+	examined int // bytes at the start of the chunk
+	newline  bool
+	runs     runs
+}
+
+// split returns the length in bytes of the first chunk of text, and whether the split was forced; 0 if the chunk does not
+// end within text. It examines only the bytes after those that were examined before, which text starts with again.
+func (s *scan) split(text string) (end int, forced bool) {
+	for i, c := range text[s.examined:] {
+		switch i += s.examined; {
+		case s.newline && i >= softChunk && c != '/' && !unicode.IsSpace(c):
 			return i, false
-		case i >= hardChunk, r.exceededBy(c):
+		case i >= hardChunk, s.runs.exceededBy(c):
 			return i, true
 		}
-		newline = c == '\n'
+		s.newline = c == '\n'
 	}
-	return len(text), false
+	s.examined = len(text)
+	return 0, false
+}
+
+// wholeRunes returns the length of text without a rune at its end that is only begun.
+func wholeRunes(text string) int {
+	for i := len(text) - 1; i >= max(len(text)-utf8.UTFMax, 0); i-- {
+		if utf8.RuneStart(text[i]) {
+			if utf8.FullRuneInString(text[i:]) {
+				break
+			}
+			return i
+		}
+	}
+	return len(text)
 }
 
 // seamStart returns the start of the seamSize bytes before cut, moved to a rune boundary.

@@ -8,6 +8,7 @@ package tokens
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"unicode/utf8"
 )
 
@@ -34,6 +35,7 @@ const MessageOverhead = 4
 type Counter struct {
 	encoder func() (encoder, error) // built at the first count, then kept
 	recent  recent
+	encoded atomic.Int64 // bytes
 }
 
 // encoder is the part of a tokenizer used for counting.
@@ -69,24 +71,34 @@ func (c *Counter) CountContext(ctx context.Context, text string) int {
 	return c.recent.count(text, func(text string) (n int, exact bool) { return c.measure(ctx, text) })
 }
 
+// Encoded returns how many bytes of text were tokenized so far: a remembered count needs none.
+func (c *Counter) Encoded() int64 { return c.encoded.Load() }
+
 // measure counts text. exact is false if a part of it was estimated because ctx has ended.
 func (c *Counter) measure(ctx context.Context, text string) (n int, exact bool) {
 	enc, err := c.encoder()
 	if err != nil {
-		return estimate(text), true
+		return estimate(utf8.RuneCountInString(text)), true
 	}
 	for whole := len(text); text != ""; {
 		if counted := whole - len(text); counted >= sampleBytes && ctx.Err() != nil {
 			return n + n*len(text)/counted, false
 		}
 		end, forced := nextChunk(text)
-		n += count(enc, text[:end])
-		if forced {
-			n -= seam(enc, text, end)
-		}
+		n += c.countChunk(enc, text, end, forced)
 		text = text[end:]
 	}
 	return n, true
+}
+
+// countChunk counts the first end bytes of text, which are a chunk, and corrects the count of a forced split.
+func (c *Counter) countChunk(enc encoder, text string, end int, forced bool) int {
+	c.encoded.Add(int64(end))
+	n := count(enc, text[:end])
+	if forced {
+		n -= seam(enc, text, end)
+	}
+	return n
 }
 
 // seam returns the extra tokens caused by a split at cut, measured on the seamSize bytes on each side.
@@ -99,12 +111,11 @@ func seam(enc encoder, text string, cut int) int {
 func count(enc encoder, chunk string) (n int) {
 	defer func() {
 		if recover() != nil {
-			n = estimate(chunk)
+			n = estimate(utf8.RuneCountInString(chunk))
 		}
 	}()
 	return len(enc.EncodeOrdinary(chunk))
 }
 
-func estimate(text string) int {
-	return (utf8.RuneCountInString(text) + charsPerToken - 1) / charsPerToken
-}
+// estimate returns the estimated tokens of so many characters.
+func estimate(characters int) int { return (characters + charsPerToken - 1) / charsPerToken }

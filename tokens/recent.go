@@ -5,19 +5,15 @@ import (
 	"sync"
 )
 
-// The texts whose counts are remembered. Shorter texts are counted in less time than it takes to find them.
-const (
-	recentTexts = 4096
-	recentBytes = 512 // the length of a text from which it is remembered
-)
+// recentTexts limits the texts of a generation.
+const recentTexts = 2048
 
-// recent remembers the counts of the last long texts: each request counts the same documents, summaries and prompts again.
-// The texts themselves are not kept. The zero value is empty. It is safe for concurrent use.
+// recent remembers the counts of texts: each request counts the same documents, summaries and prompts again. It has at least
+// the last recentTexts texts that were counted or found, and at most twice as many. The texts themselves are not kept. The
+// zero value is empty. It is safe for concurrent use.
 type recent struct {
-	mu     sync.Mutex
-	counts map[fingerprint]int
-	order  []fingerprint // of counts; a ring once it is full
-	oldest int           // index in order
+	mu         sync.Mutex
+	young, old map[fingerprint]int // when young is full, it becomes old
 }
 
 // A fingerprint names a text. Two texts of the same length have the same one with a probability of 2^-64.
@@ -28,20 +24,15 @@ type fingerprint struct {
 
 var fingerprintSeed = maphash.MakeSeed()
 
-// count returns the count of a text, by calling measure if it is short or not remembered. Only an exact count is
-// remembered.
+// count returns the count of a text, by calling measure if it is not remembered. Only an exact count is remembered.
 func (r *recent) count(text string, measure func(string) (n int, exact bool)) int {
-	if len(text) < recentBytes {
-		n, _ := measure(text)
-		return n
-	}
 	key := fingerprint{maphash.String(fingerprintSeed, text), len(text)}
 	if n, known := r.find(key); known {
 		return n
 	}
 	n, exact := measure(text)
 	if exact {
-		r.add(key, n)
+		r.remember(key, n)
 	}
 	return n
 }
@@ -49,25 +40,25 @@ func (r *recent) count(text string, measure func(string) (n int, exact bool)) in
 func (r *recent) find(key fingerprint) (n int, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n, known = r.counts[key]
+	if n, known = r.young[key]; known {
+		return n, true
+	}
+	if n, known = r.old[key]; known {
+		r.add(key, n)
+	}
 	return n, known
 }
 
-func (r *recent) add(key fingerprint, n int) {
+func (r *recent) remember(key fingerprint, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, known := r.counts[key]; known { // counted twice at once
-		return
+	r.add(key, n)
+}
+
+// add makes a count the youngest. The caller holds the lock.
+func (r *recent) add(key fingerprint, n int) {
+	if r.young == nil || len(r.young) == recentTexts {
+		r.young, r.old = make(map[fingerprint]int), r.young
 	}
-	if r.counts == nil {
-		r.counts = make(map[fingerprint]int)
-	}
-	r.counts[key] = n
-	if len(r.order) < recentTexts {
-		r.order = append(r.order, key)
-		return
-	}
-	delete(r.counts, r.order[r.oldest])
-	r.order[r.oldest] = key
-	r.oldest = (r.oldest + 1) % recentTexts
+	r.young[key] = n
 }

@@ -7,36 +7,50 @@ import (
 	"testing"
 )
 
-func TestLongTextsAreCountedOnce(t *testing.T) {
+func TestTextsAreCountedOnce(t *testing.T) {
 	var r recent
 	measured := 0
-	measure := func(text string) (int, bool) { measured++; return len(text) / 4, true }
-	long := func(n int) string { return fmt.Sprintf("%0*d", recentBytes, n) }
+	measure := func(text string) (int, bool) { measured++; return len(text), true }
+	count := func(n int) {
+		t.Helper()
+		if text := strings.Repeat("x", n); r.count(text, measure) != n {
+			t.Fatalf("counted something else than %d", n)
+		}
+		if len(r.young) > recentTexts || len(r.old) > recentTexts {
+			t.Fatalf("%d and %d counts are remembered", len(r.young), len(r.old))
+		}
+	}
 	for range 3 {
 		for n := range recentTexts {
-			if got := r.count(long(n), measure); got != recentBytes/4 {
-				t.Fatalf("counted %d", got)
-			}
+			count(n)
 		}
 	}
 	if measured != recentTexts {
 		t.Errorf("%d texts were measured, want %d", measured, recentTexts)
 	}
-	r.count(long(recentTexts), measure) // replaces the first
-	r.count(long(1), measure)
-	if measured != recentTexts+1 || len(r.counts) != recentTexts || len(r.order) != recentTexts {
-		t.Errorf("%d measured, %d and %d remembered after one more text", measured, len(r.counts), len(r.order))
+	measured = 0
+	for n := range 5 * recentTexts {
+		count(recentTexts + n)
+		count(7) // used again and again
 	}
-	r.count(long(0), measure)
-	r.count(long(1), measure) // replaced by the one before
-	if measured != recentTexts+3 || len(r.counts) != recentTexts {
-		t.Errorf("%d measured, %d remembered after two that were forgotten", measured, len(r.counts))
+	if measured != 5*recentTexts {
+		t.Errorf("%d texts were measured, want the %d new ones: one in use was forgotten", measured, 5*recentTexts)
 	}
-	short := strings.Repeat("x", recentBytes-1)
-	r.count(short, measure)
-	r.count(short, measure)
-	if measured != recentTexts+5 {
-		t.Errorf("%d measured after a short text, want each time", measured)
+	measured = 0
+	count(recentTexts)
+	if measured != 1 {
+		t.Error("a text is remembered that was counted long ago")
+	}
+}
+
+func TestEstimatesAreNotRemembered(t *testing.T) {
+	var r recent
+	measured := 0
+	for range 2 {
+		r.count("text", func(string) (int, bool) { measured++; return 1, false })
+	}
+	if measured != 2 {
+		t.Errorf("measured %d times, want 2", measured)
 	}
 }
 

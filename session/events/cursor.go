@@ -201,6 +201,13 @@ func (c *Cursor) Next(ctx context.Context) (e Event, ok bool, err error) {
 	}
 }
 
+// Prompt reports whether Next has events of a page that it has read. It belongs to the goroutine that calls Next.
+func (c *Cursor) Prompt() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.backlog.ready) > 0 && c.pending == nil
+}
+
 // cover extends an event to the earlier ones that were not for this subscriber, so that an attached client, which
 // counts, finds no gap.
 func (c *Cursor) cover(e Event) Event {

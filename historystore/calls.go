@@ -110,9 +110,16 @@ func (s *Store) scanCall(row scanner) (r callRow, err error) {
 	return r, err
 }
 
+// insertCalls inserts calls and adds them to the totals of their session.
 func (p *prepared) insertCalls(tx *writeTx) error {
+	if len(p.Calls) == 0 {
+		return nil
+	}
+	var sum history.Usage
+	var cost float64
 	for i := range p.Calls {
 		c := &p.Calls[i]
+		sum, cost = sum.Add(c.Usage), cost+c.Cost
 		categories, err := asJSON(c.Categories)
 		if err != nil {
 			return err
@@ -128,5 +135,7 @@ func (p *prepared) insertCalls(tx *writeTx) error {
 			return err
 		}
 	}
-	return nil
+	return tx.must(`UPDATE session SET calls = calls + ?, input = input + ?, output = output + ?,
+		cache_read = cache_read + ?, cache_write = cache_write + ?, cost = cost + ? WHERE id = ?`,
+		len(p.Calls), sum.Input, sum.Output, sum.CacheRead, sum.CacheWrite, cost, p.Session)
 }

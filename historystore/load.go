@@ -48,8 +48,7 @@ func (s *Store) load(ctx context.Context, tx *sql.Tx, id string) (l history.Load
 	if l.Compaction, err = optional(first(ctx, tx, s.scanCompaction, "SELECT body FROM compaction WHERE session = ?", id)); err != nil {
 		return l, err
 	}
-	if l.Totals, err = first(ctx, tx, scanTotals, `SELECT count(*), coalesce(sum(input), 0), coalesce(sum(output), 0),
-		coalesce(sum(cache_read), 0), coalesce(sum(cache_write), 0), coalesce(sum(cost), 0.0) FROM usage WHERE session = ?`, id); err != nil {
+	if l.Totals, err = first(ctx, tx, scanTotals, "SELECT calls, input, output, cache_read, cache_write, cost FROM session WHERE id = ?", id); err != nil {
 		return l, err
 	}
 	return l, s.loadUnfinished(ctx, tx, &l)

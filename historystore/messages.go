@@ -1,11 +1,13 @@
 package historystore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
+	"slices"
 
 	"strata/history"
 )
@@ -37,45 +39,77 @@ func (s *Store) Messages(ctx context.Context, session string, seqs []int64) ([]h
 
 // readMessages reads messages from the database and adds them to found, and those that are not damaged to the cache.
 func (s *Store) readMessages(ctx context.Context, session string, keys []messageKey, since int, found map[messageKey]history.Message) error {
+	where, args, err := selection(session, keys)
+	if err != nil {
+		return err
+	}
+	return s.view(ctx, "messages", func(tx *sql.Tx) error {
+		damaged, err := s.readBodies(ctx, tx, session, where, args, since, found)
+		if err != nil {
+			return err
+		}
+		for _, seq := range damaged {
+			h, err := first(ctx, tx, scanHead, "SELECT "+headColumns+" FROM message WHERE session = ? AND seq = ?", session, seq)
+			if err != nil {
+				return err
+			}
+			found[messageKey{session, seq}] = history.Message{
+				ID: h.ID, Seq: h.Seq, Turn: h.Turn, Role: h.Role, Tokens: h.Tokens, At: h.At, Status: history.StatusDamaged,
+			}
+		}
+		return nil
+	})
+}
+
+// selection returns the condition for messages of a session: a range if their sequence numbers ascend and are close
+// together, so that SQLite follows the index instead of looking up each of them; else their list.
+func selection(session string, keys []messageKey) (where string, args []any, err error) {
+	const spread = 2 // at most so many times the wanted rows are read
+	from, to := keys[0].seq, keys[len(keys)-1].seq
+	ascending := slices.IsSortedFunc(keys, func(a, b messageKey) int { return cmp.Compare(a.seq, b.seq) })
+	if ascending && to-from < int64(spread*len(keys)) {
+		return "session = ? AND seq BETWEEN ? AND ?", []any{session, from, to}, nil
+	}
 	seqs := make([]int64, len(keys))
 	for i, key := range keys {
 		seqs[i] = key.seq
 	}
 	wanted, err := asJSON(seqs)
+	return "session = ? AND seq IN (SELECT value FROM json_each(?))", []any{session, wanted}, err
+}
+
+// readBodies adds the selected messages to found and to the cache. It returns the sequence numbers of the damaged ones.
+func (s *Store) readBodies(
+	ctx context.Context, tx *sql.Tx, session, where string, args []any, since int, found map[messageKey]history.Message,
+) (damaged []int64, err error) {
+	rows, err := tx.QueryContext(ctx, "SELECT id, seq, checksum, body FROM message WHERE "+where, args...)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return s.view(ctx, "messages", func(tx *sql.Tx) error {
-		_, err := collect(ctx, tx, func(row scanner) (struct{}, error) {
-			r, err := scanMessage(row)
-			if err != nil {
-				return struct{}{}, err
-			}
-			key := messageKey{session, r.Seq}
-			m, err := r.decode()
-			if err != nil {
-				s.opt.Log.Error("damaged message", "session", session, "id", r.ID, "err", err)
-			} else {
-				s.messages.put(key, m, len(r.body), since)
-			}
-			found[key] = m
-			return struct{}{}, nil
-		}, "SELECT "+headColumns+", checksum, body FROM message WHERE session = ? AND seq IN (SELECT value FROM json_each(?))", session, wanted)
-		return err
-	})
+	defer rows.Close()
+	for rows.Next() {
+		var r messageRow
+		var body sql.RawBytes // valid until the next row: decode copies what it keeps
+		if err := rows.Scan(&r.ID, &r.Seq, &r.checksum, &body); err != nil {
+			return nil, err
+		}
+		r.body = body
+		m, err := r.decode()
+		if err != nil {
+			s.opt.Log.Error("damaged message", "session", session, "id", r.ID, "err", err)
+			damaged = append(damaged, r.Seq)
+			continue
+		}
+		key := messageKey{session, r.Seq}
+		s.messages.put(key, m, len(body), since)
+		found[key] = m
+	}
+	return damaged, rows.Err()
 }
 
-func scanMessage(row scanner) (r messageRow, err error) {
-	var at int64
-	err = row.Scan(&r.ID, &r.Seq, &r.Turn, &r.Role, &r.Status, &r.Tokens, &r.Bytes, &r.Blocks, &r.HasCalls, &at, &r.checksum, &r.body)
-	r.At = fromMicros(at)
-	return r, err
-}
-
-// decode returns the message of r. If it is damaged, decode returns a placeholder with StatusDamaged and an error.
-func (r *messageRow) decode() (history.Message, error) {
-	var m history.Message
-	err := json.Unmarshal(r.body, &m)
+// decode returns the message in the body of r, or an error if it is damaged.
+func (r *messageRow) decode() (m history.Message, err error) {
+	err = json.Unmarshal(r.body, &m)
 	switch {
 	case err != nil:
 	case checksum(r.body) != r.checksum:
@@ -85,7 +119,7 @@ func (r *messageRow) decode() (history.Message, error) {
 	default:
 		return m, nil
 	}
-	return history.Message{ID: r.ID, Seq: r.Seq, Turn: r.Turn, Role: r.Role, Tokens: r.Tokens, At: r.At, Status: history.StatusDamaged}, err
+	return history.Message{}, err
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -12,7 +12,13 @@ CREATE TABLE session (
     updated_at    INTEGER NOT NULL,
     deleted_at    INTEGER,          -- NULL while it is not deleted
     hidden        INTEGER NOT NULL, -- an import that is not complete, or a deleted session that is being purged
-    messages      INTEGER NOT NULL DEFAULT 0
+    messages      INTEGER NOT NULL DEFAULT 0,
+    calls         INTEGER NOT NULL DEFAULT 0, -- this and the rest: sums over usage
+    input         INTEGER NOT NULL DEFAULT 0,
+    output        INTEGER NOT NULL DEFAULT 0,
+    cache_read    INTEGER NOT NULL DEFAULT 0,
+    cache_write   INTEGER NOT NULL DEFAULT 0,
+    cost          REAL NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX session_by_time ON session (updated_at, id);
 CREATE INDEX session_by_cwd ON session (cwd, updated_at, id);

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"strata/history"
 )
 
 // emptyDatabase returns a SQLite file without tables.
@@ -46,6 +48,7 @@ func TestMigrationsReachTheNewestSchema(t *testing.T) {
 var (
 	comment = regexp.MustCompile(`--[^\n]*`)
 	spaces  = regexp.MustCompile(`\s+`)
+	before  = regexp.MustCompile(` ([,)])`) // ALTER TABLE adds a column behind the white space
 )
 
 // schemaOf returns the statements of a database's schema, without comments and white space.
@@ -62,7 +65,8 @@ func schemaOf(t *testing.T, db *sql.DB) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, spaces.ReplaceAllString(comment.ReplaceAllString(statement, ""), " "))
+		statement = spaces.ReplaceAllString(comment.ReplaceAllString(statement, ""), " ")
+		all = append(all, before.ReplaceAllString(statement, "$1"))
 	}
 	return strings.Join(all, "\n")
 }
@@ -116,4 +120,46 @@ func TestHeadsAreReadFromTheirIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, "plan", plan, "SEARCH message USING COVERING INDEX message_head (session=?)")
+}
+
+// A database of version 6 gets the totals of its sessions from their calls; later calls are added.
+func TestTotalsOfADatabaseWithoutThem(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "strata.db")
+	db, err := sql.Open("sqlite", dsn(path, "rwc"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	all, err := migrations(migrationFiles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := migrate(ctx, db, all[:6]); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"sess_a", "sess_b"} {
+		if _, err := db.Exec(`INSERT INTO session (id, cwd, roots, title, title_by_user, config, created_at, updated_at, hidden, messages)
+			VALUES (?, '/', '[]', '', 0, '{}', 1, 1, 0, 0)`, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, call := range []string{"call_1", "call_2"} {
+		if _, err := db.Exec(`INSERT INTO usage (session, id, turn, purpose, model, input, output, cache_read, cache_write, cost, expected, categories, at)
+			VALUES ('sess_a', ?, '', 'turn', 'm', 1, 2, 3, 4, 0.25, 0, '{}', 1)`, call); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	s := openTest(t, path, Options{})
+	used := history.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4}
+	two := used.Add(used)
+	equal(t, "totals", load(t, s, "sess_a").Totals, history.Totals{Calls: 2, Usage: two, Cost: 0.5})
+	equal(t, "totals without calls", load(t, s, "sess_b").Totals, history.Totals{})
+	commit(t, s, history.Change{Session: "sess_a", Calls: []history.Call{{ID: "call_2", Usage: used, Cost: 0.25}}})
+	equal(t, "totals after a call that was stored", load(t, s, "sess_a").Totals, history.Totals{Calls: 2, Usage: two, Cost: 0.5})
+	commit(t, s, history.Change{Session: "sess_a", Calls: []history.Call{{ID: "call_3", Usage: used, Cost: 0.25}}})
+	equal(t, "later totals", load(t, s, "sess_a").Totals, history.Totals{Calls: 3, Usage: two.Add(used), Cost: 0.75})
 }

@@ -201,3 +201,32 @@ func checkIndex(t testing.TB, s *Store) {
 		t.Fatal("search index: ", err)
 	}
 }
+
+// Messages with close sequence numbers are read as a range, others one by one; both return exactly those asked for, in the
+// order asked for.
+func TestMessagesInRangesAndLists(t *testing.T) {
+	s := openTest(t, "", Options{CacheBytes: 1})
+	commit(t, s, createSession("sess_a"), createSession("sess_b"))
+	for seq := int64(1); seq <= 40; seq++ {
+		commit(t, s, appendText("sess_a", seq, fmt.Sprint("words ", seq)), appendText("sess_b", seq, "others"))
+	}
+	for _, seqs := range [][]int64{{7}, {1, 2, 3, 4}, {1, 3, 4}, {40, 2}, {4, 3, 2}, {1, 40}, {2, 2}} {
+		got, err := s.Messages(ctx, "sess_a", seqs)
+		if err != nil || len(got) != len(seqs) {
+			t.Fatalf("%d: %d messages, %v", seqs, len(got), err)
+		}
+		for i, seq := range seqs {
+			equal(t, "text", got[i].PlainText(), fmt.Sprint("words ", seq))
+		}
+	}
+	for _, seqs := range [][]int64{{39, 40, 41}, {1, 90}} {
+		_, err := s.Messages(ctx, "sess_a", seqs)
+		wantError(t, err, history.ErrNotFound)
+	}
+	for _, seqs := range [][]int64{{1, 2, 3}, {1, 40}} { // the range reads rows that were not asked for
+		where, _, err := selection("sess_a", []messageKey{{"sess_a", seqs[0]}, {"sess_a", seqs[len(seqs)-1]}})
+		if ranged := strings.Contains(where, "BETWEEN"); err != nil || ranged != (seqs[len(seqs)-1] == 3) {
+			t.Errorf("%d: %s, %v", seqs, where, err)
+		}
+	}
+}

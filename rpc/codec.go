@@ -25,6 +25,7 @@ type codec struct {
 	// Owned by the writer.
 	response *jsonrpc2.Response // about to be written, see sending
 	buf      []byte
+	held     bool // there may be held notifications
 }
 
 // ReadObject implements jsonrpc2.ObjectStream: it decodes the envelope of the next frame to dispatch into v,
@@ -122,16 +123,32 @@ func (s *codec) WriteObject(any) error {
 	} else {
 		b = append(append(b, `,"result":`...), *resp.Result...)
 	}
-	return s.flush(append(b, '}'))
+	s.buf, s.held = append(b, '}'), false
+	return s.conn.stream.WriteFrame(s.buf)
 }
 
-// writeNotification writes a notification. It bypasses the library, which would encode the parameters again.
-func (s *codec) writeNotification(n Notification) error {
+// writeNotification writes a notification after those that are held. With hold it may hold it too, until flush or the next
+// frame. It bypasses the library, which would encode the parameters again.
+func (s *codec) writeNotification(n Notification, hold bool) error {
 	b, err := appendCall(reusable(s.buf), n.Method, n.Params)
 	if err != nil {
 		return err
 	}
-	return s.flush(append(b, '}'))
+	s.buf = append(b, '}')
+	h, ok := s.conn.stream.(holder)
+	if s.held = ok && hold; s.held {
+		return h.HoldFrame(s.buf)
+	}
+	return s.conn.stream.WriteFrame(s.buf)
+}
+
+// flush writes the notifications that are held.
+func (s *codec) flush() error {
+	if !s.held {
+		return nil
+	}
+	s.held = false
+	return s.conn.stream.(holder).Flush()
 }
 
 // appendCall appends a request or notification without its id and closing brace.
@@ -145,11 +162,6 @@ func appendCall(b []byte, method string, params json.RawMessage) ([]byte, error)
 		b = append(append(b, `,"params":`...), params...)
 	}
 	return b, nil
-}
-
-func (s *codec) flush(frame []byte) error {
-	s.buf = frame
-	return s.conn.stream.WriteFrame(frame)
 }
 
 // Close implements jsonrpc2.ObjectStream. The library calls it when it stops reading; the Conn closes the stream.

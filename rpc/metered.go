@@ -18,7 +18,14 @@ type meteredConn struct {
 	timeout  time.Duration
 	received atomic.Uint64 // non-empty reads
 	frames   frameTracker  // of the writes, which the library makes one at a time
+	holding  atomic.Bool   // the frame that is being written may be held
+
+	lock chan struct{} // capacity 1; full while a goroutine writes or uses held
+	held []byte        // whole frames and the beginning of one, at most heldBytes; written before anything else
 }
+
+// heldBytes is the size of the held frames at which they are written.
+const heldBytes = 32 << 10
 
 // writeStride is the number of bytes that the peer must read within the timeout.
 const writeStride = 64 << 10
@@ -31,13 +38,41 @@ func (c *meteredConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Write writes p after the held frames, or holds p. Control frames are never held.
 func (c *meteredConn) Write(p []byte) (int, error) {
-	frame := c.frames.next(p)
+	c.lock <- struct{}{}
+	defer func() { <-c.lock }()
+	frame, control := c.frames.next(p)
+	hold := c.holding.Load() && !control
+	if hold && len(c.held)+len(frame) <= heldBytes {
+		c.held = append(c.held, frame...)
+		return len(p), nil
+	}
+	if len(c.held) > 0 {
+		c.held = append(c.held, frame...)
+		return len(p), c.writeHeld()
+	}
 	written, err := c.write(frame)
 	if err == nil {
 		written = len(p)
 	}
 	return min(written, len(p)), err
+}
+
+// flush writes the held frames.
+func (c *meteredConn) flush() error {
+	c.lock <- struct{}{}
+	defer func() { <-c.lock }()
+	return c.writeHeld()
+}
+
+func (c *meteredConn) writeHeld() error {
+	if len(c.held) == 0 {
+		return nil
+	}
+	_, err := c.write(c.held)
+	c.held = reusable(c.held)
+	return err
 }
 
 func (c *meteredConn) write(p []byte) (written int, err error) {
@@ -60,19 +95,19 @@ type frameTracker struct {
 	left int64 // bytes of the frame that are not written
 }
 
-// next returns the bytes to write in place of the next ones of the library.
-func (t *frameTracker) next(p []byte) []byte {
+// next returns the bytes to write in place of the next ones of the library, and whether they are a control frame.
+func (t *frameTracker) next(p []byte) (frame []byte, control bool) {
 	if t.left > 0 {
 		t.left -= int64(len(p))
-		return p
+		return p, false
 	}
 	header, payload := frameSize(p)
 	t.left = header + payload - int64(len(p))
 	const opcode, closes, codeBytes = 0x0f, 0x8, 2
 	if len(p) > 0 && p[0]&opcode == closes && t.left == 0 && payload > codeBytes && !utf8.Valid(p[header+codeBytes:]) {
-		return invalidClose
+		return invalidClose, true
 	}
-	return p
+	return p, len(p) > 0 && p[0]&closes != 0
 }
 
 // invalidClose is the close frame for a peer whose close frame is not valid.
@@ -109,6 +144,6 @@ func (w *hijackWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	w.conn = &meteredConn{Conn: conn, timeout: w.timeout}
+	w.conn = &meteredConn{Conn: conn, timeout: w.timeout, lock: make(chan struct{}, 1)}
 	return w.conn, bufio.NewReadWriter(buffers.Reader, bufio.NewWriter(w.conn)), nil
 }

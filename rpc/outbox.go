@@ -27,6 +27,17 @@ type Source interface {
 	Next(ctx context.Context) (n Notification, ok bool, err error)
 }
 
+// prompter is a Source that tells whether Next returns without waiting for anything, such as a disk. Notifications of
+// other sources are written one by one.
+type prompter interface{ Prompt() bool }
+
+// isPrompt reports whether the source's next notification can be added to those that are held: it delays them no more than
+// writing them would.
+func (s *subscription) isPrompt() bool {
+	p, ok := s.source.(prompter)
+	return ok && p.Prompt()
+}
+
 // ErrSources is returned by Attach if the connection already has Options.Sources.
 var ErrSources = errors.New("too many sources on this connection")
 

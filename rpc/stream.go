@@ -37,6 +37,15 @@ type Stream interface {
 	Close(code int, reason string) error
 }
 
+// holder is a Stream that can write several frames with one call.
+type holder interface {
+	// HoldFrame is WriteFrame for a frame that may be held until Flush, the next WriteFrame, or enough held bytes.
+	HoldFrame(frame []byte) error
+
+	// Flush writes the held frames. It may be called only by the goroutine that writes.
+	Flush() error
+}
+
 // Limits bound a stream. Zero fields mean the defaults.
 type Limits struct {
 	FrameBytes   int64         // maximum size of a frame that is read, in bytes; DefaultFrameBytes

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -18,10 +17,10 @@ import (
 
 // WebSocketStream carries one frame per WebSocket text message. Binary messages are read and ignored.
 type WebSocketStream struct {
-	conn     *websocket.Conn
-	frame    frameBuffer    // owned by the reader
-	received *atomic.Uint64 // see meteredConn; nil on the client's side
-	timeout  time.Duration  // of a whole write; 0 if the connection below has its own write timeout
+	conn    *websocket.Conn
+	frame   frameBuffer   // owned by the reader
+	metered *meteredConn  // below conn; nil on the client's side
+	timeout time.Duration // of a whole write; 0 if the connection below has its own write timeout
 }
 
 // WebSocketOptions are the options of AcceptWebSocket.
@@ -44,7 +43,7 @@ func AcceptWebSocket(w http.ResponseWriter, r *http.Request, opt WebSocketOption
 		return nil, fmt.Errorf("accept WebSocket: %w", err)
 	}
 	conn.SetReadLimit(limits.FrameBytes)
-	return &WebSocketStream{conn: conn, frame: frameBuffer{limits: limits}, received: &hijack.conn.received}, nil
+	return &WebSocketStream{conn: conn, frame: frameBuffer{limits: limits}, metered: hijack.conn}, nil
 }
 
 // DialOptions are the options of Dial and DialWebSocket.
@@ -134,6 +133,27 @@ func (s *WebSocketStream) WriteFrame(frame []byte) error {
 	return nil
 }
 
+// HoldFrame implements holder.
+func (s *WebSocketStream) HoldFrame(frame []byte) error {
+	if s.metered == nil {
+		return s.WriteFrame(frame)
+	}
+	s.metered.holding.Store(true)
+	defer s.metered.holding.Store(false)
+	return s.WriteFrame(frame)
+}
+
+// Flush implements holder.
+func (s *WebSocketStream) Flush() error {
+	if s.metered == nil {
+		return nil
+	}
+	if err := s.metered.flush(); err != nil {
+		return fmt.Errorf("write frames: %w", err)
+	}
+	return nil
+}
+
 // Close implements Stream. It waits up to 5 s for a write in progress and up to 5 s for the peer's close frame.
 func (s *WebSocketStream) Close(code int, reason string) error {
 	var err error
@@ -165,4 +185,4 @@ func shortReason(reason string) string {
 func (s *WebSocketStream) ping(ctx context.Context) error { return s.conn.Ping(ctx) }
 
 // reads returns the number of non-empty reads so far.
-func (s *WebSocketStream) reads() uint64 { return s.received.Load() }
+func (s *WebSocketStream) reads() uint64 { return s.metered.received.Load() }

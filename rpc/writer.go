@@ -7,12 +7,17 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// write writes frames in the order of the outbox until the connection ends. It runs in its own goroutine.
+// write writes frames in the order of the outbox until the connection ends. It runs in its own goroutine. Frames that are
+// available without waiting are written together.
 func (c *Conn) write() {
 	for !c.isStopped() {
 		r, s, done := c.out.next()
 		var err error
+		if r == nil && (s == nil || !s.isPrompt()) {
+			err = c.codec.flush()
+		}
 		switch {
+		case err != nil:
 		case r != nil:
 			err = c.writeReply(r)
 		case s != nil:
@@ -57,7 +62,7 @@ func (c *Conn) writeReply(r *response) error {
 // writeNext writes the next notification of a subscription, if there is one. A source that fails is detached.
 //
 // A response that was queued before the source had the notification precedes it: the notification may be about the
-// result.
+// result. The notification is held if the source has another one at hand.
 func (c *Conn) writeNext(s *subscription) error {
 	n, ok, err := c.pull(s.source)
 	if err != nil {
@@ -75,7 +80,7 @@ func (c *Conn) writeNext(s *subscription) error {
 			return err
 		}
 	}
-	if err := c.codec.writeNotification(n); err != nil {
+	if err := c.codec.writeNotification(n, s.isPrompt()); err != nil {
 		return fmt.Errorf("write notification: %w", err)
 	}
 	c.out.sent(s, n.Seq)

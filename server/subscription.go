@@ -93,6 +93,12 @@ func (sub *subscription) Next(ctx context.Context) (rpc.Notification, bool, erro
 	}
 }
 
+// Prompt reports whether Next returns without reading from the store. Like Next, it belongs to the connection's writer.
+func (sub *subscription) Prompt() bool {
+	cursor := sub.cursor.Load()
+	return cursor != nil && cursor.Prompt()
+}
+
 // lastWords returns what is left to tell the client, and then removes the subscription.
 func (sub *subscription) lastWords() (rpc.Notification, bool, error) {
 	for len(sub.farewell) > 0 {

@@ -115,9 +115,9 @@ func (s *subscriptions) Unsubscribe(c *events.Cursor) {
 // window is, and then all later events.
 func (s *subscriptions) Replay(c *events.Cursor, reply func(Info, error)) {
 	mailbox.Ask(s.mailbox, reply, func() {
-		s.events.Replay(c, s.standing(), s.present())
+		// The next request is built after the replay: both need the messages, and the user waits for the replay.
+		s.events.Replay(c, s.standing(), s.present(), func() { s.tell(s.tellUsage) })
 		reply(s.info(), nil)
-		s.tellUsage()
 	})
 }
 

@@ -21,9 +21,9 @@ import (
 
 // Rules are those of a workspace's sessions.
 type Rules struct {
-	Profile      string // of sessions that chose none; empty: profile.Default
-	SystemPrompt string // empty: the profile's
-	Profiles     map[string]profile.Profile
+	Profile      string                     // of sessions that chose none; empty: profile.Default
+	SystemPrompt string                     // empty: the profile's
+	Profiles     map[string]profile.Profile // by name; shared by sessions and never changed
 	Stability    stability.Options
 }
 

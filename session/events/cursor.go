@@ -53,6 +53,14 @@ type position struct {
 	skipped  uint64 // first of the events before next that were not for this subscriber; 0 for none
 	backlog  backlog
 	progress progress
+	replayed func() // called once, when the backlog was delivered or another position replaces this one; nil for nothing
+}
+
+func (p *position) endReplay() {
+	if p.replayed != nil {
+		p.replayed()
+		p.replayed = nil
+	}
 }
 
 // progress is how much of the transcript's text a subscriber has received. With it a cursor that fell off the event log
@@ -75,8 +83,12 @@ func (p *progress) note(e *Event) {
 func (c *Cursor) moveTo(p position) {
 	p.set = true
 	c.mu.Lock()
+	replaced := c.pending
 	c.pending, c.paused, c.demoted = &p, false, false
 	c.mu.Unlock()
+	if replaced != nil {
+		replaced.endReplay()
+	}
 	c.asked++
 	c.release()
 }
@@ -165,6 +177,7 @@ func (c *Cursor) Next(ctx context.Context) (e Event, ok bool, err error) {
 		if e, ok, err := c.backlog.next(ctx, c.stream); ok || err != nil {
 			return e, ok, err
 		}
+		c.endReplay()
 		e, state := c.stream.log.readRun(c.next, maxChunk)
 		switch state {
 		case readNone:
@@ -188,6 +201,13 @@ func (c *Cursor) Next(ctx context.Context) (e Event, ok bool, err error) {
 	}
 }
 
+// Prompt reports whether Next has events of a page that it has read. It belongs to the goroutine that calls Next.
+func (c *Cursor) Prompt() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.backlog.ready) > 0 && c.pending == nil
+}
+
 // cover extends an event to the earlier ones that were not for this subscriber, so that an attached client, which
 // counts, finds no gap.
 func (c *Cursor) cover(e Event) Event {
@@ -203,6 +223,7 @@ func (c *Cursor) takePosition() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.pending != nil {
+		c.endReplay()
 		c.position = *c.pending
 		c.pending = nil
 	}

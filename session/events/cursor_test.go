@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,6 +27,7 @@ type stage struct {
 	heads    []history.Head
 	running  *Running
 	ids      int
+	pages    []int // lengths of the pages read
 }
 
 // newStage returns a stream whose log keeps the given number of events.
@@ -60,8 +62,9 @@ func (st *stage) now() Standing {
 	return now
 }
 
-// Messages implements Messages. The test changes them only while no cursor reads.
+// Messages implements Messages. The test changes them only while no cursor reads, and reads one cursor at a time.
 func (st *stage) Messages(_ context.Context, _ string, seqs []int64) ([]history.Message, error) {
+	st.pages = append(st.pages, len(seqs))
 	messages := make([]history.Message, len(seqs))
 	for i, seq := range seqs {
 		messages[i] = st.messages[seq]
@@ -370,7 +373,7 @@ func TestReplaySendsTheWholeTranscriptOnce(t *testing.T) {
 	st.begin()
 	st.delta(Text, "running")
 	cl := st.client()
-	st.onMailbox(func() { st.Replay(cl.c, st.now(), nil) })
+	st.onMailbox(func() { st.Replay(cl.c, st.now(), nil, nil) })
 	st.delta(Text, " on")
 	cl.drain()
 	if diff := cmp.Diff(st.stored(), cl.shown); diff != "" {
@@ -562,5 +565,49 @@ func TestLongBlocksAreSplit(t *testing.T) {
 	}
 	if len(events) < 2 || joined != block.Text {
 		t.Errorf("a block of text becomes %d events", len(events))
+	}
+}
+
+// The first page of a replay is small, and the end of the replay is told once: when all was delivered, or when the cursor
+// is moved before.
+func TestReplayInPagesTellsItsEnd(t *testing.T) {
+	st := newStage(t, 2)
+	defer st.end()
+	const messages = 2 * pageBytes / 100 // of 100 bytes each
+	for range messages {
+		st.onMailbox(func() {
+			st.put(history.Message{ID: st.id("msg_"), Role: history.RoleUser, Blocks: []history.Block{text("words")}})
+		})
+	}
+	ended := 0
+	replay := func(c *Cursor) { st.onMailbox(func() { st.Replay(c, st.now(), nil, func() { ended++ }) }) }
+	c := st.NewCursor(func() {})
+	replay(c)
+	for n := range messages {
+		if _, ok, err := c.Next(t.Context()); !ok || err != nil || ended != 0 {
+			t.Fatalf("message %d: %t, %v, ended %d times", n, ok, err, ended)
+		}
+	}
+	for range 2 {
+		if _, ok, err := c.Next(t.Context()); ok || err != nil || ended != 1 {
+			t.Fatalf("after the replay: %t, %v, ended %d times", ok, err, ended)
+		}
+	}
+	if want := []int{firstPageBytes / 100, pageBytes / 100}; !slices.Equal(st.pages[:2], want) {
+		t.Errorf("pages of %d messages, want %d", st.pages[:2], want)
+	}
+
+	for ended = 0; ended < 2; { // moved before and after it was taken over
+		replay(c)
+		if ended == 1 {
+			if _, ok, err := c.Next(t.Context()); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+		}
+		before := ended
+		st.onMailbox(func() { c.moveTo(position{next: st.End() + 1}) })
+		if _, _, err := c.Next(t.Context()); err != nil || ended != before+1 {
+			t.Fatalf("moved: %v, ended %d times after %d", err, ended, before)
+		}
 	}
 }

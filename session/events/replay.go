@@ -7,8 +7,12 @@ import (
 	"strata/internal/clip"
 )
 
-// pageBytes limits what a cursor reads from the store at once.
-const pageBytes = 256 << 10
+// pageBytes limits what a cursor reads from the store at once. The first page of a replay is smaller, so that its first
+// event does not wait for a whole page.
+const (
+	pageBytes      = 256 << 10
+	firstPageBytes = 8 << 10
+)
 
 // Standing is everything that a session has said so far: the point at which a cursor goes on.
 type Standing struct {
@@ -68,6 +72,7 @@ func (now Standing) progress() progress {
 // backlog is what a cursor sends from the transcript before it goes on in the event log.
 type backlog struct {
 	heads []history.Head  // still to be read
+	begun bool            // the first page was read
 	skip  progress        // sent already
 	own   map[string]bool // messages that are not sent
 	ready []Event         // of the page that was read
@@ -103,12 +108,16 @@ func (b *backlog) next(ctx context.Context, from *Stream) (e Event, ok bool, err
 
 // load reads the next page of messages.
 func (b *backlog) load(ctx context.Context, from *Stream) error {
-	seqs, rest := history.Page(b.heads, pageBytes)
+	limit := firstPageBytes
+	if b.begun {
+		limit = pageBytes
+	}
+	seqs, rest := history.Page(b.heads, limit)
 	messages, err := from.store.Messages(ctx, from.session, seqs)
 	if err != nil {
 		return err
 	}
-	b.heads = rest
+	b.heads, b.begun = rest, true
 	for i := range messages {
 		b.ready = append(b.ready, messageEvents(&messages[i])...)
 	}

@@ -131,12 +131,14 @@ func (s *Stream) Subscribe(c *Cursor, now Standing, first []Event) {
 func (s *Stream) Unsubscribe(c *Cursor) { delete(s.subs, c) }
 
 // Replay makes c a subscriber that receives the whole transcript, the running reply, then last, then all later events.
-func (s *Stream) Replay(c *Cursor, now Standing, last []Event) {
+// replayed, which may be nil and must not block, is called when c has received last or is moved elsewhere; it runs on any
+// goroutine.
+func (s *Stream) Replay(c *Cursor, now Standing, last []Event, replayed func()) {
 	attached := s.subs[c]
 	s.subs[c] = attached
 	all := now.since(progress{})
 	all.tail = append(all.tail, last...)
-	c.moveTo(position{attached: attached, next: now.Seq + 1, backlog: all, progress: now.progress()})
+	c.moveTo(position{attached: attached, next: now.Seq + 1, backlog: all, progress: now.progress(), replayed: replayed})
 }
 
 // Since says what a subscriber that attaches has received: the events of Epoch up to After. The zero value is a

@@ -27,7 +27,7 @@ func TestR04SettingsOutsideOfTheRoots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := workspaces{config.Default(), guard}
+	w := workspaces{Config: config.Default(), guard: guard}
 	folder := filepath.Join(base, "roots/p")
 	if rules, err := w.Rules(t.Context(), folder); err != nil || rules.Profile != "steps" {
 		t.Fatalf("profile %q, %v", rules.Profile, err)

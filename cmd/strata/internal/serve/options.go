@@ -50,7 +50,7 @@ func serverOptions(p *cli.Process, c *config.Config, opt options, client *llm.Cl
 		Connections: c.Limits.Connections, Requests: c.Limits.Requests, FrameBytes: c.Limits.FrameBytes,
 		CompactionWorkers: c.Compaction.Workers,
 		Models:            catalogue{client},
-		Workspaces:        workspaces{c, guard},
+		Workspaces:        workspaces{c, rules, guard},
 		Sessions: session.Settings{
 			Rules:          rules,
 			DefaultConfig:  history.Config{Model: c.Model, ThoughtLevel: c.ThoughtLevel},

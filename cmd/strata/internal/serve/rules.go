@@ -11,7 +11,8 @@ import (
 	"strata/stability"
 )
 
-// Rules returns the rules of sessions. The error for an override that its profile refuses names the place of the override.
+// Rules returns the rules of sessions, which share no memory with earlier ones. The error for an override that its profile
+// refuses names the place of the override.
 func Rules(c *config.Config) (choices.Rules, error) {
 	profiles, err := profile.All()
 	if err != nil {
@@ -39,14 +40,18 @@ func Rules(c *config.Config) (choices.Rules, error) {
 // workspaces implements choices.Workspaces: a folder can have settings of its own.
 type workspaces struct {
 	*config.Config
+	rules choices.Rules      // of folders without settings; sessions share them
 	guard *filecontext.Guard // of the folders of sessions
 }
 
-// Rules returns the rules of the sessions in a folder.
+// Rules returns the rules of the sessions in a folder: those of the server if the folder has no settings of its own.
 func (w workspaces) Rules(ctx context.Context, folder string) (choices.Rules, error) {
 	own, err := patience.Do(ctx, patience.Files, folder, folder, func() (*config.Config, error) { return w.ForWorkspace(folder, w.guard.OpenFolder) })
-	if err != nil {
+	switch {
+	case err != nil:
 		return choices.Rules{}, err
+	case own == w.Config:
+		return w.rules, nil
 	}
 	return Rules(own)
 }

@@ -3,12 +3,14 @@ package serve
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 
 	"strata/cmd/strata/internal/cli"
 	"strata/cmd/strata/internal/config"
+	"strata/filecontext"
 	"strata/llm"
 	"strata/server/access"
 	"strata/session/profile"
@@ -60,6 +62,61 @@ func TestCompactionsAreTurnedOffForAllProfiles(t *testing.T) {
 		}
 		if (on > 0) != enabled {
 			t.Errorf("compactions enabled %t: %d profiles compact", enabled, on)
+		}
+	}
+}
+
+// Folders without settings share the rules that were made at the start; a folder with settings has its own.
+func TestRulesAreMadeOnceForFoldersWithoutSettings(t *testing.T) {
+	c := config.Default()
+	rules, err := Rules(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	guard, err := filecontext.NewGuard(filecontext.GuardOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := workspaces{c, rules, guard}
+	empty, plain, own := t.TempDir(), t.TempDir(), t.TempDir()
+	for folder, text := range map[string]string{empty: "# nothing\n", own: "profiles: {chat: {title: Mine}}\n"} {
+		if err := os.WriteFile(filepath.Join(folder, config.WorkspaceFile), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	same := func(a, b map[string]profile.Profile) bool {
+		return reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer()
+	}
+	for _, folder := range []string{empty, plain} {
+		if got, err := w.Rules(t.Context(), folder); err != nil || !same(got.Profiles, rules.Profiles) {
+			t.Errorf("rules of a folder without settings were made again, %v", err)
+		}
+	}
+	before := rules.Profiles["chat"].Title
+	got, err := w.Rules(t.Context(), own)
+	if err != nil || same(got.Profiles, rules.Profiles) || got.Profiles["chat"].Title != "Mine" {
+		t.Errorf("title %q, %v", got.Profiles["chat"].Title, err)
+	}
+	if title := rules.Profiles["chat"].Title; title != before {
+		t.Errorf("a folder changed the title of the server's profile to %q", title)
+	}
+}
+
+// BenchmarkRules is the cost of the rules of a session's folder, which is part of each start of a session.
+func BenchmarkRules(b *testing.B) {
+	c := config.Default()
+	rules, err := Rules(c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	guard, err := filecontext.NewGuard(filecontext.GuardOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	w, folder := workspaces{c, rules, guard}, b.TempDir()
+	for b.Loop() {
+		if _, err := w.Rules(b.Context(), folder); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

@@ -248,7 +248,7 @@ type Change struct {
 	Calls    []Call
 
 	PutFiles    []File
-	DropFiles   []string // paths
+	DropFiles   []string      // paths
 	Layout      *LayoutChange // nil keeps the stored one
 	Blobs       []Blob
 	KeepBlobs   []string // with Layout: hashes of all its blobs; the session's other blobs are dropped; nil drops none

@@ -27,30 +27,18 @@ func (p *prepared) layout(tx *writeTx) error {
 	return nil
 }
 
-// loadLayout returns the layout of a session, zero if it has none. If a row is missing it omits those after it, by which the
-// caller finds the layout damaged.
+// loadLayout returns the layout of a session, zero if it has none. A missing row is omitted: the head tells how many there
+// are.
 func loadLayout(ctx context.Context, tx *sql.Tx, session string) (l history.Layout, err error) {
 	l.Head, err = optional(first(ctx, tx, scanBytes, "SELECT bytes FROM layout WHERE session = ?", session))
 	if err != nil || l.Head == nil {
 		return history.Layout{}, err
 	}
-	rows, err := collect(ctx, tx, scanLayoutRow, "SELECT n, bytes FROM layout_row WHERE session = ? ORDER BY n", session)
-	for i, row := range rows {
-		if row.N != i {
-			break
-		}
-		l.Rows = append(l.Rows, row.Bytes)
-	}
+	l.Rows, err = collect(ctx, tx, scanBytes, "SELECT bytes FROM layout_row WHERE session = ? ORDER BY n", session)
 	return l, err
 }
 
 func scanBytes(row scanner) (bytes []byte, err error) {
 	err = row.Scan(&bytes)
 	return notNil(bytes), err
-}
-
-func scanLayoutRow(row scanner) (r history.LayoutRow, err error) {
-	err = row.Scan(&r.N, &r.Bytes)
-	r.Bytes = notNil(r.Bytes)
-	return r, err
 }

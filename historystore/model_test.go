@@ -211,11 +211,11 @@ func (s *modelSession) loaded() history.Loaded {
 	return l
 }
 
-// loadedLayout returns the layout up to the first missing row.
+// loadedLayout returns the layout with the rows that there are.
 func (s *modelSession) loadedLayout() (l history.Layout) {
 	l.Head = s.layout
-	for row, ok := s.layoutRows[0]; ok; row, ok = s.layoutRows[len(l.Rows)] {
-		l.Rows = append(l.Rows, row)
+	for _, n := range slices.Sorted(maps.Keys(s.layoutRows)) {
+		l.Rows = append(l.Rows, s.layoutRows[n])
 	}
 	return l
 }

@@ -372,8 +372,13 @@ func TestARestartKeepsTheBackoff(t *testing.T) {
 // A job that panics harms neither the session nor the next compaction.
 func TestAPanicCostsTheCompactionOnly(t *testing.T) {
 	h := drive(t)
-	h.services.Model = func(string) (llm.Model, bool) { panic("broken") }
+	begun := make(chan struct{})
+	h.services.Model = func(string) (llm.Model, bool) {
+		<-begun
+		panic("broken")
+	}
 	result, _ := h.compact()
+	close(begun)
 	if r := <-result; r.Outcome != string(compaction.Failed) {
 		t.Errorf("%+v", r)
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -378,6 +379,36 @@ func TestOutlinesStayUntilTheIndexIsThere(t *testing.T) {
 	r.Share, r.Room = 1000, 1000
 	if got := d.choose(r); !slices.Equal(paths(got), []string{"b.go"}) || got.Items[1].Hash == "h3" {
 		t.Errorf("with the index %+v", got.Items)
+	}
+}
+
+// brokenParser parses nothing, and counts how often it is asked.
+type brokenParser struct{ asked atomic.Int64 }
+
+func (p *brokenParser) Parse(context.Context, string, string) (*outline.Outline, error) {
+	p.asked.Add(1)
+	return nil, outline.ErrTime
+}
+
+func (*brokenParser) Close() {}
+
+// A text that has no outline, or takes too long, is parsed once, not at each request.
+func TestATextWithoutAnOutlineIsParsedOnce(t *testing.T) {
+	p := new(brokenParser)
+	services := &Services{index.NewRegistry(index.Options{Parser: p}), p}
+	t.Cleanup(services.Close)
+	d := open(t, services, nil)
+	d.files = []filecontext.Entry{entry("slow.go", "package p\n", filecontext.SummaryOnly)}
+	for n := range 5 {
+		r := d.request()
+		r.Room += n
+		r.Tree = n // another choice each time
+		if c := d.choose(r); len(c.Items) > 0 {
+			t.Errorf("%+v", c.Items)
+		}
+	}
+	if n := p.asked.Load(); n != 1 {
+		t.Errorf("parsed %d times", n)
 	}
 }
 

@@ -1,7 +1,6 @@
 package outlines
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"path/filepath"
@@ -77,13 +76,4 @@ func (s *Services) Close() {
 		s.indexes.Close()
 		s.parser.Close()
 	}
-}
-
-// parse returns the outline of a text, nil if it has none.
-func (s *Services) parse(ctx context.Context, path, text string) (*outline.Outline, error) {
-	o, err := s.parser.Parse(ctx, path, text)
-	if err != nil {
-		return nil, ctx.Err()
-	}
-	return o, nil
 }

@@ -33,12 +33,28 @@ func (s *Source) of(ctx context.Context, h *index.Handle, e *filecontext.Entry) 
 		return nil, nil
 	}
 	key := parsedKey{e.Path, e.Hash}
-	if o, known := s.parsed[key]; known {
-		return o, nil
+	o, known := s.parsed[key]
+	if !known {
+		var err error
+		if o, err = s.parse(ctx, key, e.Text); err != nil {
+			return nil, err
+		}
 	}
-	o, err := s.services.parse(ctx, e.Path, e.Text)
 	if o == nil {
-		return indexed, err // an older outline is better than none
+		return indexed, nil // an older outline is better than none
+	}
+	return o, nil
+}
+
+// parse parses a text, and remembers that it has no outline too: a text that takes too long delays one request only. The
+// error is that of ctx. The caller holds the lock.
+func (s *Source) parse(ctx context.Context, key parsedKey, text string) (*outline.Outline, error) {
+	o, err := s.services.parser.Parse(ctx, key.path, text)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		o = nil
 	}
 	if s.parsed == nil || len(s.parsed) >= maxParsed {
 		s.parsed = make(map[parsedKey]*outline.Outline)

@@ -147,6 +147,7 @@ func (t *turns) answer(of *turn, state assembly.State) {
 	var out outcome
 	err := t.mailbox.Guard(func() {
 		arriving := content.NewArriving(of.ctx, state.Counter)
+		defer arriving.Close() // also after a panic
 		out = t.converse(of, state, arriving)
 		out.tokens = arriving.Tokens(out.result.Blocks)
 	})

@@ -68,10 +68,15 @@ func (a *Arriving) end() {
 
 // Tokens returns Tokens of the reply's blocks. No count is under way after that.
 func (a *Arriving) Tokens(blocks []history.Block) int {
+	a.Close()
+	return Tokens(a.ctx, a.counter, blocks)
+}
+
+// Close waits for the counts that are under way, also of a reply that nobody asks for.
+func (a *Arriving) Close() {
 	a.end()
 	for _, r := range a.ended {
 		r.Finish(a.ctx)
 	}
 	a.ended = nil
-	return Tokens(a.ctx, a.counter, blocks)
 }

@@ -167,3 +167,22 @@ func TestArrivingRepliesEndWithTheirTurn(t *testing.T) {
 		t.Errorf("estimated %d tokens, want about %d", n, want)
 	}
 }
+
+// A reply that nobody asks for, as after a panic, leaves no count under way, and its texts are counted.
+func TestClosingEndsTheCounts(t *testing.T) {
+	counter := tokens.For("")
+	a := NewArriving(t.Context(), counter)
+	text := strings.Repeat("a reply that is never asked for 8127 ", 3000)
+	a.Take(reply.Event{Kind: reply.EventText, Text: text})
+	before := counter.Encoded()
+	a.Close()
+	a.Close()
+	if n := a.Tokens(nil); n != Tokens(t.Context(), counter, nil) || a.growing != nil || len(a.ended) > 0 {
+		t.Errorf("%d tokens, %d counts are under way", n, len(a.ended))
+	}
+	known := counter.Encoded()
+	counter.Count(text)
+	if got := counter.Encoded(); got != known || got < before {
+		t.Errorf("%d bytes of the text were counted again", got-known)
+	}
+}

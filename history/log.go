@@ -76,6 +76,15 @@ func (l *Log) Append(heads ...Head) {
 	}
 }
 
+// With returns the log with one more message, and leaves l as it is. Both can be appended to afterwards. They share the
+// notes of messages without a reply, so they belong to the same goroutine.
+func (l *Log) With(h Head) *Log {
+	next := *l
+	next.Append(h)
+	l.heads, l.edits, l.messages = slices.Clip(l.heads), slices.Clip(l.edits), slices.Clip(l.messages) // what is behind them is next's
+	return &next
+}
+
 // note notes the messages of an edit that says that they have no reply.
 func (l *Log) note(e *Edit) {
 	if e.Kind != EditUnanswered {

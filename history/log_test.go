@@ -260,3 +260,40 @@ func TestP13ATimeMeansAPosition(t *testing.T) {
 		t.Errorf("an empty log: %d", got)
 	}
 }
+
+// A log with one more message and the log that it was made of go on independently, in any order.
+func TestWithLeavesTheLogAlone(t *testing.T) {
+	for seed := range uint64(300) {
+		w := writer{NewLog(nil, nil), rand.New(rand.NewPCG(seed, 7))}
+		for range 40 {
+			if w.r.IntN(3) == 0 {
+				w.Apply(w.edit())
+			} else {
+				w.message()
+			}
+		}
+		before, heads := look(w.Log), slices.Clone(w.Transcript())
+		h := Head{ID: "expected", Seq: w.next(), Role: RoleUser, Tokens: 5}
+		next := w.With(h)
+		if d := diff(before, look(w.Log), true); d != "" || !slices.Equal(heads, w.Transcript()) {
+			t.Fatalf("seed %d: the log has changed:\n%s", seed, d)
+		}
+		appended := NewLog(slices.Clone(heads), slices.Clone(w.Edits()))
+		appended.Append(h)
+		want := look(appended)
+		if d := diff(want, look(next), true); d != "" {
+			t.Fatalf("seed %d: with the message:\n%s", seed, d)
+		}
+		w.message() // in the place of the other
+		after := look(w.Log)
+		if d := diff(want, look(next), true); d != "" {
+			t.Fatalf("seed %d: after an append to the first log:\n%s", seed, d)
+		}
+		other := writer{next, w.r}
+		other.message()
+		other.Apply(other.edit())
+		if d := diff(after, look(w.Log), true); d != "" {
+			t.Fatalf("seed %d: after changes of the second log:\n%s", seed, d)
+		}
+	}
+}

@@ -89,7 +89,7 @@ func (f *frontends) Assemble(tools []Tool, reply func(assembly.Assembled, error)
 		f.choices.Renew()
 		state := f.state()
 		return func(ctx context.Context) (step, error) {
-			b, err := f.requests.prepare(ctx, &state, tools)
+			b, err := f.requests.prepare(ctx, &state, tools, func() {})
 			if err == nil {
 				err = state.CheckFits(&b)
 			}

@@ -149,6 +149,16 @@ func (m *ContextManager) State(c *choices.Choices) assembly.State {
 	}
 }
 
+// expect returns the State with a message that is not stored yet, and the log that contains it; m stays as it is.
+func (m *ContextManager) expect(c *choices.Choices, message *history.Message) (assembly.State, *history.Log) {
+	after := *m
+	after.log = m.log.With(message.Head(content.Bytes(message.Blocks)))
+	m.pictures.Add(message)
+	state := after.State(c)
+	state.Store = assembly.Expecting(state.Store, message)
+	return state, after.log
+}
+
 // renewed returns a state of a running turn with the view, the files and the counts as they are now. The user's choices since
 // the turn began take effect with the next turn.
 func (m *ContextManager) renewed(old *assembly.State, model llm.Model, c *choices.Choices) assembly.State {

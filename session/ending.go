@@ -23,12 +23,9 @@ type ending struct {
 	kept   bool             // in a recovery file
 }
 
-// finish ends a turn whose stream has ended, unless a partial save is under way: partialSaved calls it again.
+// finish ends a turn whose stream has ended. It waits for no partial save: one that begins later is refused by the store.
 func (t *turns) finish(of *turn) {
-	if of.partial.Saving() {
-		return
-	}
-	of.partial.stop()
+	of.partial.Stop()
 	of.stop()
 	e := t.newEnding(of)
 	t.mailbox.Spawn(func() {

@@ -71,30 +71,6 @@ func (s *diskStore) checkPace(t *testing.T, delta, said int, took time.Duration,
 	}
 }
 
-// A timer that has fired just when a save began must not save the chunk twice.
-func TestATimerDuringASaveSavesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := &diskStore{lockedStore: newLockedStore(), takes: time.Second}
-		var s *Session
-		s = lone(t, store, streamFunc(func(on func(reply.Event)) reply.Result {
-			on(reply.Event{Kind: reply.EventText, Text: "once"})
-			time.Sleep(2 * saving.PartialEvery) // the save is under way
-			s.mailbox.Wait(func() { s.partialDue(s.running) })
-			time.Sleep(time.Minute)
-			if got := store.said(t, history.BlockText); got != "once" || store.saves != 1 {
-				t.Errorf("%q after %d saves", got, store.saves)
-			}
-			return reply.Result{Blocks: []history.Block{{Type: history.BlockText, Text: "once"}}, StopReason: reply.StopEndTurn}
-		}))
-		prompt := Prompt{Blocks: []history.Block{{Type: history.BlockText, Text: "hello"}}}
-		if _, err := answerOf(func(reply func(PromptResult, error)) {
-			s.Prompt(prompt, nil, func(result PromptResult, _ uint64, err error) { reply(result, err) })
-		}); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // All text of a running reply is stored once and in order, including text that arrives while a save runs or fails.
 func TestPartialTextReachesTheDisk(t *testing.T) {
 	const deltas, gap = 3000, time.Millisecond

@@ -140,6 +140,7 @@ func (t *turns) refuseNew(p Prompt, because error, reply PromptReply) {
 func (t *turns) refuse(begun *turn, err error) {
 	t.running = nil
 	begun.stop()
+	begun.gate.Refuse()
 	var again *earlier
 	if errors.As(err, &again) {
 		result, err := storedResult(again.turn, t.context.Transcript())
@@ -222,6 +223,9 @@ func (t *turns) admit(begun *turn, p *Prompt, subscriber *events.Cursor) work {
 			if !a.resent {
 				change.Messages = []history.Message{a.message}
 			}
+			if !a.resent && len(a.files) == 0 {
+				t.answerAhead(begun, &a.message)
+			}
 			return t.store("store the prompt", change, func() { t.begin(begun, a, update, subscriber) }), nil
 		}, nil
 	}
@@ -250,13 +254,25 @@ func admit(ctx context.Context, s *assembly.State, reader *workspace.Reader, p *
 	return a, err
 }
 
+// answerAhead starts the reply to a message that is being stored, so that the provider works meanwhile. Until the message is
+// stored, the turn's goroutine stores nothing and shows nothing. A prompt with files starts its reply when it is stored, since
+// these files join the session only then.
+func (t *turns) answerAhead(begun *turn, message *history.Message) {
+	state, log := t.context.expect(t.choices, message)
+	begun.ahead = log
+	t.mailbox.Spawn(func() { t.answer(begun, state) })
+}
+
 // begin adopts a stored prompt, tells the subscribers and starts the reply.
 func (t *turns) begin(begun *turn, a admission, update history.Session, subscriber *events.Cursor) {
 	renamed := update.Title != t.choices.Record.Title
 	t.choices.Record = update
 	a.omitted = append(a.omitted, t.workspace.Attach(a.files)...)
 	before := len(t.context.View())
-	if !a.resent {
+	switch {
+	case begun.ahead != nil:
+		t.context.log = begun.ahead
+	case !a.resent:
 		t.context.append([]history.Message{a.message})
 	}
 	begun.stored = true
@@ -277,6 +293,11 @@ func (t *turns) begin(begun *turn, a admission, update history.Session, subscrib
 		t.historyChanged("unanswered")
 	}
 	t.deps.Meter.TurnStarted()
-	state := t.state()
-	t.mailbox.Spawn(func() { t.answer(begun, state) })
+	if begun.ahead == nil {
+		state := t.state()
+		t.mailbox.Spawn(func() { t.answer(begun, state) })
+	} else if begun.built.Plan != nil {
+		t.tellBuilt(begun)
+	}
+	begun.gate.Open()
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -16,6 +17,8 @@ import (
 	"strata/session/content"
 	"strata/session/events"
 	"strata/session/fit"
+	"strata/session/mailbox"
+	"strata/session/saving"
 )
 
 // maxRequests limits the requests of a turn while it learns what its provider takes.
@@ -58,12 +61,14 @@ type turn struct {
 	stop context.CancelFunc
 
 	stored      bool            // the user's message is on disk
+	gate        *mailbox.Gate   // opens then
+	ahead       *history.Log    // with the user's message, if the reply begins before
 	meta        json.RawMessage // of the prompt
 	cancelled   bool            // by the user
 	interrupted bool            // the server stops
 
 	text, thought strings.Builder // the reply so far
-	partial       partial
+	partial       *saving.Partial
 	outcome       *outcome // of the stream, once it has ended
 	built         assembly.Built
 }
@@ -95,8 +100,16 @@ func (t *turns) newTurn(p Prompt, w waiter) *turn {
 		model:   t.choices.Model,
 		meta:    p.Meta,
 		waiters: []waiter{w},
+		gate:    t.mailbox.NewGate(),
 	}
 	begun.ctx, begun.stop = context.WithCancel(t.mailbox.Context())
+	begun.partial = saving.NewPartial(begun.record.ID, t.mailbox, func(chunk history.Partial) error {
+		return t.deps.Store.Commit(begun.ctx, history.Change{Session: t.id, Partial: &chunk})
+	}, func(err error) {
+		if begun.ctx.Err() == nil {
+			t.deps.Log.Warn("partial reply not saved", slog.String("session", t.id), slog.String("turn", begun.record.ID), slog.Any("error", err))
+		}
+	})
 	return begun
 }
 
@@ -151,6 +164,7 @@ func (t *turns) answer(of *turn, state assembly.State) {
 		out = t.converse(of, state, arriving)
 		out.tokens = arriving.Tokens(out.result.Blocks)
 	})
+	of.gate.Pass()
 	if err != nil {
 		out.err = err
 	}
@@ -163,8 +177,9 @@ func (t *turns) answer(of *turn, state assembly.State) {
 func (t *turns) converse(of *turn, state assembly.State, arriving *content.Arriving) (out outcome) {
 	before := 0 // tokens of the request that was refused
 	for n := 1; ; n++ {
-		b, err := t.requests.prepare(of.ctx, &state, nil)
-		if err == nil {
+		b, err := t.requests.prepare(of.ctx, &state, nil, of.gate.Pass)
+		if err == nil && !b.Changes.Empty() {
+			of.gate.Pass()
 			err = t.evict(&b)
 		}
 		switch {
@@ -198,12 +213,12 @@ type requests struct {
 }
 
 // prepare builds a request. If messages would be evicted without a summary although the profile compacts its history, they
-// are summarized before, without a model: a prompt waits for no network. Only the summary is stored; whatever else does not
-// fit remains to be evicted.
-func (r *requests) prepare(ctx context.Context, state *assembly.State, tools []llm.Tool) (assembly.Built, error) {
+// are summarized before, without a model: a prompt waits for no network. Only the summary is stored, after a call of first;
+// whatever else does not fit remains to be evicted.
+func (r *requests) prepare(ctx context.Context, state *assembly.State, tools []llm.Tool, first func()) (assembly.Built, error) {
 	b, err := state.Build(ctx, tools)
 	for back := err == nil; back; {
-		if back, err = r.readmit(state, &b); back {
+		if back, err = r.readmit(state, &b, first); back {
 			b, err = state.Build(ctx, tools)
 		}
 		back = back && err == nil
@@ -212,6 +227,7 @@ func (r *requests) prepare(ctx context.Context, state *assembly.State, tools []l
 		if err != nil || len(b.Changes.Evict) == 0 || !state.Profile.Compaction.Enabled {
 			break
 		}
+		first()
 		var shorter bool
 		if shorter, err = r.condense(ctx, state, by, b.Changes.Evict); err == nil && shorter {
 			b, err = state.Build(ctx, tools)
@@ -222,13 +238,14 @@ func (r *requests) prepare(ctx context.Context, state *assembly.State, tools []l
 
 // readmit brings back messages that an earlier request omitted, if the built one has room for them, and makes the state the
 // one with them. It reports whether it did.
-func (r *requests) readmit(state *assembly.State, b *assembly.Built) (bool, error) {
+func (r *requests) readmit(state *assembly.State, b *assembly.Built, first func()) (bool, error) {
 	var shed []history.Edit
 	r.mailbox.Wait(func() { shed = r.context.log.Shedding() })
 	edit, ok := state.Returns(b, shed)
 	if !ok {
 		return false, nil
 	}
+	first()
 	if err := r.amend(edit, "fitted"); err != nil {
 		return false, err
 	}
@@ -255,10 +272,11 @@ func (r *requests) condense(ctx context.Context, state *assembly.State, by compa
 	return true, nil
 }
 
-// receive sends a request, streams the reply and posts what arrives.
+// receive sends a request, streams the reply, and posts what arrives once the user's message is stored.
 func (t *turns) receive(of *turn, b *assembly.Built, arriving *content.Arriving) (out outcome) {
 	cached := false
 	out.result, out.err = t.deps.Models.Stream(of.ctx, b.Request, func(e reply.Event) {
+		of.gate.Pass()
 		if e.Kind == reply.EventUsage && !cached {
 			cached = true
 			b.Mirror.Answered(b.Plan, assembly.CacheUsage(*e.Usage))
@@ -267,6 +285,7 @@ func (t *turns) receive(of *turn, b *assembly.Built, arriving *content.Arriving)
 		t.mailbox.Feed(func() { t.onEvent(of, e) })
 		arriving.Take(e)
 	})
+	of.gate.Pass()
 	return out
 }
 
@@ -297,11 +316,19 @@ func (t *turns) learnRefusal(of *turn, state *assembly.State, b *assembly.Built,
 	return r, nil
 }
 
-// built adopts what building the request found.
+// built takes the turn's newest request.
 func (t *turns) built(of *turn, b assembly.Built) {
 	of.built = b
+	if of.stored {
+		t.tellBuilt(of)
+	}
+}
+
+// tellBuilt adopts what building the turn's request found, and tells it.
+func (t *turns) tellBuilt(of *turn) {
+	b := &of.built
 	t.workspace.Refreshed(b.Refreshed)
-	t.accounts.tellSent(of.record.ID, &b)
+	t.accounts.tellSent(of.record.ID, b)
 	of.omitted = slices.Concat(of.unread, b.Omitted)
 	if len(of.omitted) > 0 {
 		t.emit(events.Event{Kind: events.LeftOut, Turn: of.record.ID, Data: assembly.LeftOuts{LeftOut: of.omitted}})
@@ -313,10 +340,10 @@ func (t *turns) onEvent(of *turn, e reply.Event) {
 	switch e.Kind {
 	case reply.EventText:
 		t.emitText(of, events.Text, &of.text, e.Text)
-		t.keepPartial(of, history.BlockText, e.Text)
+		of.partial.Add(history.BlockText, e.Text)
 	case reply.EventThinking:
 		t.emitText(of, events.Thought, &of.thought, e.Text)
-		t.keepPartial(of, history.BlockThinking, e.Text)
+		of.partial.Add(history.BlockThinking, e.Text)
 	case reply.EventRetrying:
 		t.emit(events.Event{Kind: events.Retrying, Turn: of.record.ID, Data: events.RetryInfo{
 			Attempt: e.Retry.Attempt, Of: e.Retry.Of, DelayMs: e.Retry.Delay.Milliseconds(), Status: e.Retry.Status, Reason: e.Retry.Reason,

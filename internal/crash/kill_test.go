@@ -49,6 +49,41 @@ func TestK4_01_FinishedTurnsSurviveAKill(t *testing.T) {
 	w.Stop()
 }
 
+// A server that dies after its provider has answered, but before the prompt is stored, has told nobody of the turn: it is as
+// if the prompt had not been sent.
+func TestDeathBetweenTheCallAndThePrompt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "", armed("begin.before=1h,gate"))
+	e := w.editor()
+	a := &ask{session: e.NewSession(w.Home.Project), name: "ahead", parts: 5}
+	v := newViewer(t, a.session)
+	v.attach(w)
+	if reply, err := a.send(e).Wait(); err == nil || fault(err) != nil || reply.Said() != "" {
+		t.Fatalf("the prompt ended with %v after %q", err, reply.Said())
+	}
+	w.Wait()
+	if n := w.teller.times(a); n != 1 {
+		t.Fatalf("%d requests to the provider: the server did not die in between", n)
+	}
+	if said := v.editor.Frames().Of(a.session).Text(testclient.AgentChunk); said != "" {
+		t.Errorf("a viewer received %q", said)
+	}
+
+	w.Restart(binary.Options{})
+	v.attach(w)
+	e = w.editor()
+	if transcript := w.audit(e, a.session)[a.session]; len(transcript) > 0 {
+		t.Errorf("transcript %v", transcript)
+	}
+	w.again(e, a)
+	transcript := w.audit(e, a.session)[a.session]
+	if len(transcript) != 2 || transcript[1].Text != a.story() {
+		t.Errorf("after the prompt was sent again: %v", transcript)
+	}
+	v.catchUp(e)
+	v.compare(map[string][]message{a.session: transcript})
+}
+
 // The received part of a running reply is on disk soon.
 func TestK4_01_PartialTextIsSavedWhileItStreams(t *testing.T) {
 	t.Parallel()

@@ -45,6 +45,7 @@ type ask struct {
 	parts         int
 	gap           time.Duration // between parts
 	stop          int           // the part after which the provider pauses forever; 0: none
+	lost          int           // how often it was sent to a server that died before it was stored
 }
 
 // story returns the whole reply.

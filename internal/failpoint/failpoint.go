@@ -15,50 +15,64 @@ import (
 	"time"
 )
 
-// Env is the environment variable that arms one failpoint: NAME, or NAME:N for the Nth hit, kills; NAME=200ms delays each hit.
+// Env is the environment variable that arms failpoints, separated by commas: NAME, or NAME:N for the Nth hit, kills;
+// NAME=200ms delays each hit.
 const Env = "STRATA_FAILPOINT"
 
 type armed struct {
-	name  string
 	left  atomic.Int64
 	delay time.Duration // 0: kill
 }
 
-var current atomic.Pointer[armed]
+var current atomic.Pointer[map[string]*armed] // by name
 
-// Arm selects the failpoint that kills the process, in the format of Env. An empty spec disarms.
+// Arm selects the failpoints, in the format of Env. An empty spec disarms.
 func Arm(spec string) error {
-	if spec == "" {
-		current.Store(nil)
-		return nil
-	}
-	if name, delay, found := strings.Cut(spec, "="); found {
-		d, err := time.ParseDuration(delay)
-		if err != nil || d <= 0 {
-			return fmt.Errorf("%s: %q is not a delay", Env, delay)
+	points := make(map[string]*armed)
+	for one := range strings.SplitSeq(spec, ",") {
+		if one == "" {
+			continue
 		}
-		current.Store(&armed{name: name, delay: d})
-		return nil
+		name, a, err := parse(one)
+		if err != nil {
+			return err
+		}
+		points[name] = a
+	}
+	current.Store(&points)
+	return nil
+}
+
+// parse reads one failpoint.
+func parse(spec string) (name string, a *armed, err error) {
+	a = new(armed)
+	if name, delay, found := strings.Cut(spec, "="); found {
+		a.delay, err = time.ParseDuration(delay)
+		if err != nil || a.delay <= 0 {
+			return "", nil, fmt.Errorf("%s: %q is not a delay", Env, delay)
+		}
+		return name, a, nil
 	}
 	name, count, found := strings.Cut(spec, ":")
 	n := int64(1)
 	if found {
-		var err error
 		if n, err = strconv.ParseInt(count, 10, 64); err != nil || n < 1 {
-			return fmt.Errorf("%s: %q is not a count", Env, count)
+			return "", nil, fmt.Errorf("%s: %q is not a count", Env, count)
 		}
 	}
-	a := &armed{name: name}
 	a.left.Store(n)
-	current.Store(a)
-	return nil
+	return name, a, nil
 }
 
 // Hit kills the process with SIGKILL if name is armed and this is the selected hit, or sleeps if name has a delay.
 func Hit(name string) {
-	a := current.Load()
+	points := current.Load()
+	if points == nil {
+		return
+	}
+	a := (*points)[name]
 	switch {
-	case a == nil || a.name != name:
+	case a == nil:
 		return
 	case a.delay > 0:
 		time.Sleep(a.delay)

@@ -94,7 +94,7 @@ race: ## run all tests with the race detector, also in the binary that they star
 	.ci/install-tools git gcc node npm chromium
 	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./...
 
-bench: ## measure the server and compare each figure to its reference (4 minutes)
+bench: ## measure the server and compare each figure to its reference (8 minutes)
 	.ci/bench
 
 bench-packages: ## run the benchmarks of the packages

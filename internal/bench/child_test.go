@@ -99,11 +99,14 @@ func page() {
 	io.Copy(io.Discard, os.Stdin)
 }
 
+// maxOrder is the maximum length of an order, in bytes.
+const maxOrder = 16 << 20
+
 // order is a request to the direct client, sent as a line of JSON.
 type order struct {
 	URL     string // of chat completions
-	Prompt  string
-	Streams int // concurrent
+	Body    []byte // of each request
+	Streams int    // concurrent
 }
 
 // receipt is the response to an order.
@@ -132,7 +135,9 @@ func (c *child) stream(b *testing.B, o order, want int) receipt {
 
 // direct reads streams of a provider like a client without a server.
 func direct() {
-	for orders := bufio.NewScanner(os.Stdin); orders.Scan(); {
+	orders := bufio.NewScanner(os.Stdin)
+	orders.Buffer(nil, maxOrder)
+	for orders.Scan() {
 		var o order
 		if err := json.Unmarshal(orders.Bytes(), &o); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -165,9 +170,7 @@ func (o order) carryOut() receipt {
 
 // read sends one request and decodes the deltas of the reply.
 func (o order) read() (n int, first time.Time, err error) {
-	body := encoded(map[string]any{"model": "test", "stream": true, "max_tokens": 4096,
-		"messages": []any{map[string]any{"role": "user", "content": o.Prompt}}})
-	resp, err := http.Post(o.URL, "application/json", bytes.NewReader(body))
+	resp, err := http.Post(o.URL, "application/json", bytes.NewReader(o.Body))
 	if err != nil {
 		return 0, first, err
 	}

@@ -35,12 +35,19 @@ var measures = []struct {
 	run  func(b *testing.B) []row
 }{
 	{"calls", measureCalls},
+	{"create", measureCreate},
 	{"first-delta", measureFirstDelta},
+	{"long-turn", measureLongTurn},
 	{"deltas", measureDeltas},
 	{"paced-deltas", measurePacedDeltas},
+	{"many-sessions", measureManySessions},
+	{"growth-200", measureGrowth200},
+	{"growth-2000", measureGrowth2000},
 	{"idle-sessions", measureIdleSessions},
 	{"load", measureLoad},
 	{"start", measureStart},
+	{"start-idle", measureStartIdle},
+	{"start-after-kill", measureStartAfterKill},
 	{"index", measureIndex},
 	{"tokens", measureTokens},
 	{"first-paint", measureFirstPaint},
@@ -67,6 +74,9 @@ func BenchmarkTable(b *testing.B) {
 	}
 	for _, name := range left {
 		fmt.Printf("\n%s is left out: this machine lacks what it needs\n", name)
+	}
+	if given := os.Getenv("STRATA_TEST_BINARY"); given != "" {
+		fmt.Printf("\nthe measured binary is %s\n", given)
 	}
 	fmt.Printf("\n%d processors; load average %s before, %s after\n", runtime.NumCPU(), before, loadOfMachine())
 }

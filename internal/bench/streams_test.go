@@ -3,8 +3,6 @@ package bench
 import (
 	"cmp"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -16,10 +14,16 @@ import (
 
 // Sizes of the measurements of streams.
 const (
-	firstDeltas  = 60
-	deltas       = 1000 // of each stream
-	streams      = 20   // concurrent
+	deltas = 1000 // of each stream, unless it says otherwise
+
+	longDeltas = 5000
+	longRounds = 9
+
+	streams      = 20 // concurrent
 	streamRounds = 5
+
+	manyStreams = 200
+	manyRounds  = 3
 
 	pacedStreams = 8
 	pacedRounds  = 3
@@ -29,135 +33,143 @@ const (
 // delta is the text of each delta.
 const delta = "some words of prose "
 
-// streamOf returns a prompt to which the provider replies with n deltas, with a pause before each.
-func streamOf(n int, pause time.Duration) string { return fmt.Sprintf("stream %d every %v", n, pause) }
+// reply is a scripted reply: a number of deltas with a pause before each, some time after the request.
+type reply struct {
+	deltas       int
+	pause, after time.Duration
+}
+
+// prompt returns a prompt that makes the provider reply so.
+func (r reply) prompt() string {
+	return fmt.Sprintf("stream %d every %v after %v", r.deltas, r.pause, r.after)
+}
+
+// size returns the length of the text, in bytes.
+func (r reply) size() int { return r.deltas * len(delta) }
+
+// replyTo returns the reply to a prompt, which may have more words.
+func replyTo(prompt string) (r reply) {
+	var pause, after string
+	fmt.Sscanf(prompt, "stream %d every %s after %s", &r.deltas, &pause, &after)
+	r.pause, _ = time.ParseDuration(pause) // 0 if missing, as is the next
+	r.after, _ = time.ParseDuration(after)
+	return r
+}
 
 // stage is a server and a direct client with a common provider.
 type stage struct {
-	b        *testing.B
-	provider *upstream.Server
-	server   *binary.Server
-	direct   *child
+	b      *testing.B
+	url    string        // of the provider, for OpenAI-compatible clients
+	newest func() []byte // returns the body of the provider's newest request
+	server *binary.Server
+	direct *child
 }
 
+// wide is the configuration of a model whose window is never full, so that histories are neither compacted nor evicted.
+const wide = `models:
+  local/test: {window: 4000000, max_output: 4096}
+compaction: {enabled: false}
+`
+
+// newStage returns a stage whose provider replies as the prompts say.
 func newStage(b *testing.B) *stage {
 	b.Helper()
 	provider := upstream.Start(upstream.Options{})
 	b.Cleanup(provider.Close)
 	provider.Choose(func(req *upstream.Request) upstream.Script {
-		var n int
-		var pause string
-		fmt.Sscanf(req.LastText(), "stream %d every %s", &n, &pause)
-		gap, _ := time.ParseDuration(pause) // 0 if missing
-		script := upstream.Script{Usage: upstream.Usage{Input: 100, Output: n * 4}, Gap: gap}
-		for range n {
+		r := replyTo(req.LastText())
+		time.Sleep(r.after)
+		script := upstream.Script{Usage: upstream.Usage{Input: 100, Output: r.deltas * 4}, Gap: r.pause}
+		for range r.deltas {
 			script.Steps = append(script.Steps, upstream.Text(delta))
 		}
 		return script
 	})
+	return stageOf(b, provider.OpenAIURL(), func() []byte { return provider.Last().Body })
+}
+
+func stageOf(b *testing.B, url string, newest func() []byte) *stage {
+	b.Helper()
 	return &stage{
-		b: b, provider: provider, direct: startChild(b, "direct"),
-		server: binary.Start(b, binary.NewHome(b, binary.Config(provider.OpenAIURL())), binary.Options{}),
+		b: b, url: url, newest: newest, direct: startChild(b, "direct"),
+		server: binary.Start(b, binary.NewHome(b, binary.Config(url)+wide), binary.Options{}),
 	}
 }
 
-func (s *stage) order(prompt string, streams int) order {
-	return order{URL: s.provider.OpenAIURL() + "/chat/completions", Prompt: prompt, Streams: streams}
+// order returns an order of concurrent streams with the same request, which contains only a prompt.
+func (s *stage) order(r reply, streams int) order {
+	return s.again(encoded(map[string]any{"model": "test", "stream": true, "max_tokens": 4096,
+		"messages": []any{map[string]any{"role": "user", "content": r.prompt()}}}), streams)
 }
 
-// measureFirstDelta compares the time from a prompt to its first delta, in nanoseconds.
-func measureFirstDelta(b *testing.B) []row {
-	s := newStage(b)
-	prompt := streamOf(3, 0)
-	e := connect(b, s.server.Info)
-	session := e.newSession(b, s.server.Home.Project)
-	ours := func() float64 {
-		start := time.Now()
-		if err := e.prompt(session, prompt); err != nil {
-			b.Fatal(err)
-		}
-		bytes, first := e.said()
-		if bytes != 3*len(delta) {
-			b.Fatalf("the editor got %d bytes", bytes)
-		}
-		return float64(first.Sub(start))
-	}
-	theirs := func() float64 { return float64(s.direct.stream(b, s.order(prompt, 1), 3*len(delta)).First) }
-	takeTurns(2, ours, theirs) // opens connections and builds tables
-	disk := openDisk(b)
-	var syncs []float64
-	computed := computed(b, s.server.PID)
-	p := takeTurns(firstDeltas, ours, func() float64 {
-		syncs = append(syncs, disk.sync(b))
-		return theirs()
-	})
-	return []row{
-		p.difference("first delta after a prompt", nanoseconds, "a direct client", float64(time.Millisecond)),
-		alone("  a synced write, part of every prompt", nanoseconds, median(syncs), 0),
-		alone("  processor time of such a turn", nanoseconds, computed()/firstDeltas, 0),
-	}
+// again returns an order of concurrent streams with the same body.
+func (s *stage) again(body []byte, streams int) order {
+	return order{URL: s.url + "/chat/completions", Body: body, Streams: streams}
 }
 
-// disk is a file on the same disk as the databases of the benchmarks.
-type disk struct{ *os.File }
-
-func openDisk(b *testing.B) disk {
-	b.Helper()
-	f := must(os.Create(filepath.Join(b.TempDir(), "file")))(b)
-	b.Cleanup(func() { f.Close() })
-	return disk{f}
-}
-
-// sync appends as much as a commit of SQLite may and returns the time until it is on disk, in nanoseconds.
-func (d disk) sync(b *testing.B) float64 {
-	b.Helper()
-	start := time.Now()
-	if _, err := d.Write(make([]byte, 8<<10)); err != nil {
-		b.Fatal(err)
-	}
-	if err := d.Sync(); err != nil {
-		b.Fatal(err)
-	}
-	return float64(time.Since(start))
+// measureLongTurn compares one stream of many deltas at full speed.
+func measureLongTurn(b *testing.B) []row {
+	wall, _ := newStage(b).compare(1, longRounds, reply{deltas: longDeltas})
+	return []row{wall.ratio("5,000 deltas in one turn", nanoseconds, "a direct client", 1.2)}
 }
 
 // measureDeltas compares many streams at full speed.
 func measureDeltas(b *testing.B) []row {
-	wall, processor := newStage(b).compare(streams, streamRounds, 0)
-	name := fmt.Sprintf("%d sessions of %d deltas", streams, deltas)
+	wall, processor := newStage(b).compare(streams, streamRounds, reply{deltas: deltas})
 	return []row{
-		wall.ratio(name+", concurrent", nanoseconds, "a direct client", 4),
-		processor.difference("processor time of 1,000 deltas", nanoseconds, "a direct client", float64(20*time.Millisecond)),
+		wall.ratio(fmt.Sprintf("%d sessions of 1,000 deltas, concurrent", streams), nanoseconds, "a direct client", 1.2),
+		processor.beside("processor time of 1,000 deltas", nanoseconds, "a direct client", float64(6*time.Millisecond)),
 	}
 }
 
 // measurePacedDeltas compares streams with paced deltas, which cannot be merged.
 func measurePacedDeltas(b *testing.B) []row {
-	_, processor := newStage(b).compare(pacedStreams, pacedRounds, pace)
+	_, processor := newStage(b).compare(pacedStreams, pacedRounds, reply{deltas: deltas, pause: pace})
 	return []row{processor.difference("the same, one by one", nanoseconds, "a direct client", float64(20*time.Millisecond))}
 }
 
+// measureManySessions compares a server that has started, replied once, and then gets prompts in many sessions.
+func measureManySessions(b *testing.B) []row {
+	s := newStage(b)
+	each, once := reply{deltas: deltas}, reply{deltas: 1}
+	var peaks []float64
+	wall := takeTurns(manyRounds, func() float64 {
+		s.server.Stop()
+		s.server.Restart(binary.Options{})
+		s.prompts(1, once)
+		took := s.prompts(manyStreams, each)
+		peaks = append(peaks, memory(b, s.server.PID, "VmHWM"))
+		return float64(took)
+	}, func() float64 {
+		return float64(s.direct.stream(b, s.order(each, manyStreams), manyStreams*each.size()).Whole)
+	})
+	return []row{
+		wall.ratio(fmt.Sprintf("%d sessions of 1,000 deltas, concurrent", manyStreams), nanoseconds, "a direct client", 1.3),
+		alone("  peak of resident memory", mebibytes, median(peaks), 100<<20),
+	}
+}
+
 // compare measures n concurrent streams: the time until all have ended, and the cost of 1,000 deltas, in nanoseconds.
-func (s *stage) compare(n, rounds int, pause time.Duration) (wall, processor pairs) {
-	text := n * deltas * len(delta)
+func (s *stage) compare(n, rounds int, r reply) (wall, processor pairs) {
 	costs := func(of *[]float64, pid int, run func() time.Duration) func() float64 {
 		return func() float64 {
 			computed := computed(s.b, pid)
 			took := run()
-			*of = append(*of, computed()/float64(n*deltas)*1000)
+			*of = append(*of, computed()/float64(n*r.deltas)*1000)
 			return float64(took)
 		}
 	}
-	ours := costs(&processor.ours, s.server.PID, func() time.Duration { return s.prompts(n, streamOf(deltas, pause), text) })
+	ours := costs(&processor.ours, s.server.PID, func() time.Duration { return s.prompts(n, r) })
 	theirs := costs(&processor.theirs, s.direct.pid, func() time.Duration {
-		return s.direct.stream(s.b, s.order(streamOf(deltas, pause), n), text).Whole
+		return s.direct.stream(s.b, s.order(r, n), n*r.size()).Whole
 	})
+	s.prompts(1, reply{deltas: 1}) // opens connections and builds tables
 	wall = takeTurns(rounds, ours, theirs)
 	return wall, processor
 }
 
 // prompts makes n editors, each with a new session, send a prompt concurrently and wait for the end.
-func (s *stage) prompts(n int, prompt string, want int) time.Duration {
+func (s *stage) prompts(n int, r reply) time.Duration {
 	editors, sessions := make([]*editor, n), make([]string, n)
 	for i := range n {
 		editors[i] = connect(s.b, s.server.Info)
@@ -166,7 +178,7 @@ func (s *stage) prompts(n int, prompt string, want int) time.Duration {
 	start := time.Now()
 	var all errgroup.Group
 	for i := range n {
-		all.Go(func() error { return editors[i].prompt(sessions[i], prompt) })
+		all.Go(func() error { return editors[i].prompt(sessions[i], r.prompt()) })
 	}
 	err := all.Wait()
 	took := time.Since(start)
@@ -176,8 +188,8 @@ func (s *stage) prompts(n int, prompt string, want int) time.Duration {
 		got += bytes
 		err = cmp.Or(err, e.Close())
 	}
-	if err != nil || got != want {
-		s.b.Fatalf("the editors got %d bytes of %d: %v", got, want, err)
+	if err != nil || got != n*r.size() {
+		s.b.Fatalf("the editors got %d bytes of %d: %v", got, n*r.size(), err)
 	}
 	return took
 }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ func TestTable(t *testing.T) {
 		p.ratio("ratio", nanoseconds, "a floor", 2.5),
 		p.difference("difference", nanoseconds, "a floor", 3e6),
 		rate,
+		p.beside("beside", nanoseconds, "a floor", 3e6),
 		alone("memory", kibibytes, 65<<10, 64<<10).versus(1<<10, "a small one"),
 		alone("no target", mebibytes, 3<<20, 0),
 	}); err != nil {
@@ -25,6 +27,7 @@ func TestTable(t *testing.T) {
 ratio       4ms        2ms        3.00x       <= 2.50x     NO   a floor
 difference  4ms        2ms        2ms         <= 3ms       yes  a floor
 rate        4.00 MB/s  2.00 MB/s  3.00x       >= 4.00x     NO   a floor
+beside      4ms        2ms                    <= 3ms       NO   a floor
 memory      65.0 KiB   1.0 KiB                <= 64.0 KiB  NO   a small one
 no target   3.0 MiB                                             
 `
@@ -48,6 +51,47 @@ func TestMedian(t *testing.T) {
 	for want, values := range map[float64][]float64{0: nil, 2: {9, 1, 2}, 2.5: {4, 1, 2, 3}} {
 		if got := median(values); got != want {
 			t.Errorf("median(%v) = %v, want %v", values, got, want)
+		}
+	}
+}
+
+func TestGrowth(t *testing.T) {
+	var p pairs
+	early := pairs{ours: []float64{2, 4, 3}, theirs: []float64{1}}
+	p.addGrowth(early, pairs{ours: []float64{6, 9}, theirs: []float64{2}})
+	p.addAll(early)
+	if fmt.Sprint(p) != "{[2.5 2 4 3] [2 1]}" {
+		t.Errorf("got %v", p)
+	}
+}
+
+func TestReplyIsInThePrompt(t *testing.T) {
+	for _, want := range []reply{{deltas: 3}, {deltas: 1000, pause: pace}, {deltas: 7, after: answersLate}} {
+		if got := replyTo(want.prompt()); got != want {
+			t.Errorf("%q asks for %+v, want %+v", want.prompt(), got, want)
+		}
+	}
+}
+
+func TestSwiftRepliesToTheDirectClient(t *testing.T) {
+	s := startSwift(t)
+	got := order{URL: s.url + "/chat/completions", Body: []byte("anything"), Streams: 2}.carryOut()
+	if got.Error != "" || got.Bytes != 2*swiftReply.size() || got.First <= 0 || got.First > got.Whole {
+		t.Errorf("got %+v", got)
+	}
+	if string(s.newest()) != "anything" {
+		t.Errorf("the provider got %q", s.newest())
+	}
+}
+
+func TestPercentile(t *testing.T) {
+	var hundred []float64
+	for n := range 100 {
+		hundred = append(hundred, float64(100-n))
+	}
+	for want, values := range map[float64][]float64{0: nil, 7: {7}, 99: hundred, 3: {3, 1, 2}} {
+		if got := percentile(values, 99); got != want {
+			t.Errorf("percentile of %v = %v, want %v", values, got, want)
 		}
 	}
 }

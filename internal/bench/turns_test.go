@@ -16,7 +16,7 @@ const (
 
 	earlyTurn   = 20
 	aroundTurn  = 10 // turns before and after it that are measured, too
-	growing200  = 3  // sessions
+	growing200  = 5  // sessions
 	growing2000 = 1
 )
 

@@ -50,15 +50,15 @@ func (s *swift) complete(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	const head = `{"id":"c1","object":"chat.completion.chunk","model":"test","choices":`
 	choice := func(delta, end string) string {
-		return fmt.Sprintf(`{"id":"c1","object":"chat.completion.chunk","model":"test","choices":[{"index":0,"delta":%s,"finish_reason":%s}]}`, delta, end)
+		return fmt.Sprintf(`%s[{"index":0,"delta":%s,"finish_reason":%s}]}`, head, delta, end)
 	}
 	events := []string{choice(`{"role":"assistant","content":""}`, "null")}
 	for range swiftReply.deltas {
 		events = append(events, choice(fmt.Sprintf(`{"content":%q}`, delta), "null"))
 	}
-	events = append(events, choice("{}", `"stop"`),
-		`{"id":"c1","object":"chat.completion.chunk","model":"test","choices":[],"usage":{"prompt_tokens":100,"completion_tokens":12}}`, "[DONE]")
+	events = append(events, choice("{}", `"stop"`), head+`[],"usage":{"prompt_tokens":100,"completion_tokens":12}}`, "[DONE]")
 	for _, event := range events {
 		fmt.Fprintf(w, "data: %s\n\n", event)
 		w.(http.Flusher).Flush()

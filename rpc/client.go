@@ -201,10 +201,7 @@ func (s *clientCodec) WriteObject(any) error {
 	if s.request.Params != nil {
 		params = *s.request.Params
 	}
-	b, err := appendCall(reusable(s.buf), s.request.Method, params)
-	if err != nil {
-		return err
-	}
+	b := appendCall(reusable(s.buf), s.request.Method, params)
 	if !s.request.Notif {
 		b = strconv.AppendUint(append(b, `,"id":`...), s.request.ID.Num, 10)
 	}

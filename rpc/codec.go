@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/sourcegraph/jsonrpc2"
+
+	"strata/internal/plainjson"
 )
 
 // codec connects jsonrpc2 to the frames of a Conn, as its ObjectStream and handler. It replaces the peer's ids by
@@ -130,11 +132,7 @@ func (s *codec) WriteObject(any) error {
 // writeNotification writes a notification after those that are held. With hold it may hold it too, until flush or the next
 // frame. It bypasses the library, which would encode the parameters again.
 func (s *codec) writeNotification(n Notification, hold bool) error {
-	b, err := appendCall(reusable(s.buf), n.Method, n.Params)
-	if err != nil {
-		return err
-	}
-	s.buf = append(b, '}')
+	s.buf = append(appendCall(reusable(s.buf), n.Method, n.Params), '}')
 	h, ok := s.conn.stream.(holder)
 	if s.held = ok && hold; s.held {
 		return h.HoldFrame(s.buf)
@@ -152,16 +150,12 @@ func (s *codec) flush() error {
 }
 
 // appendCall appends a request or notification without its id and closing brace.
-func appendCall(b []byte, method string, params json.RawMessage) ([]byte, error) {
-	name, err := json.Marshal(method)
-	if err != nil {
-		return nil, fmt.Errorf("encode method: %w", err)
-	}
-	b = append(append(b, `{"jsonrpc":"2.0","method":`...), name...)
+func appendCall(b []byte, method string, params json.RawMessage) []byte {
+	b = plainjson.AppendString(append(b, `{"jsonrpc":"2.0","method":`...), method)
 	if len(params) > 0 {
 		b = append(append(b, `,"params":`...), params...)
 	}
-	return b, nil
+	return b
 }
 
 // Close implements jsonrpc2.ObjectStream. The library calls it when it stops reading; the Conn closes the stream.

@@ -70,10 +70,7 @@ func CallFrame(id json.RawMessage, method string, params any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	frame, err := appendCall(nil, method, raw)
-	if err != nil {
-		return nil, err
-	}
+	frame := appendCall(nil, method, raw)
 	if id != nil {
 		frame = append(append(frame, `,"id":`...), id...)
 	}

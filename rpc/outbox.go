@@ -22,8 +22,8 @@ type Notification struct {
 // A slow peer therefore costs no memory: its backlog remains in the source.
 type Source interface {
 	// Next returns the next notification, or false if there is none. In that case the source must call the function
-	// returned by Attach as soon as there is one. Next may block briefly and returns when ctx ends.
-	// If it returns an error, the error is logged and the source detached.
+	// returned by Attach as soon as there is one. Next may block briefly and returns when ctx ends. The notification is
+	// valid until the next call. If Next returns an error, the error is logged and the source detached.
 	Next(ctx context.Context) (n Notification, ok bool, err error)
 }
 

@@ -1,5 +1,10 @@
 package reply
 
+import "strata/internal/plainjson"
+
+// plainReader reads the events that contain only text.
+type plainReader struct{ plainjson.Reader[[]byte] }
+
 // plainText is a delta of text that a small reader has found in an event.
 type plainText struct {
 	text     string
@@ -11,17 +16,17 @@ type plainText struct {
 // openAIPlain reads a chunk that says nothing but a piece of text or thinking. For all others it returns false: each
 // member is known and expected once, members that could say something are null, and no text has half a surrogate pair.
 func openAIPlain(object []byte) (out plainText, ok bool) {
-	p := plainReader{object}
-	ok = p.object(openAIChunkNames, func(name string) bool {
+	p := plainReader{plainjson.Reader[[]byte]{Rest: object}}
+	ok = p.Object(openAIChunkNames, func(name string) bool {
 		switch name {
 		case "choices":
-			return p.next('[') && p.openAIChoice(&out) && p.next(']')
+			return p.Next('[') && p.openAIChoice(&out) && p.Next(']')
 		case "usage":
-			return p.null()
+			return p.Null()
 		}
-		return p.scalar()
+		return p.Scalar()
 	})
-	return out, ok && p.ended() && out.text != ""
+	return out, ok && p.Ended() && out.text != ""
 }
 
 // The members of a plain chunk, its choice and its delta.
@@ -32,28 +37,28 @@ var (
 )
 
 func (p *plainReader) openAIChoice(out *plainText) bool {
-	return p.object(openAIChoiceNames, func(name string) bool {
+	return p.Object(openAIChoiceNames, func(name string) bool {
 		switch name {
 		case "index":
-			n, ok := p.number()
+			n, ok := p.Number()
 			return ok && n == 0
 		case "delta":
 			return p.openAIDelta(out)
 		}
-		return p.null()
+		return p.Null()
 	})
 }
 
 func (p *plainReader) openAIDelta(out *plainText) bool {
-	return p.object(openAIDeltaNames, func(name string) bool {
+	return p.Object(openAIDeltaNames, func(name string) bool {
 		switch name {
 		case "role":
-			return p.scalar()
+			return p.Scalar()
 		case "content", "reasoning_content", "reasoning":
-			if p.null() {
+			if p.Null() {
 				return true
 			}
-			text, ok := p.text()
+			text, ok := p.Text()
 			if text == "" || !ok {
 				return ok
 			}
@@ -64,26 +69,26 @@ func (p *plainReader) openAIDelta(out *plainText) bool {
 			}
 			return once
 		}
-		return p.null()
+		return p.Null()
 	})
 }
 
 // anthropicPlain reads an event that says nothing but a piece of text or thinking. For all others it returns false.
 func anthropicPlain(object []byte) (out plainText, ok bool) {
-	p := plainReader{object}
+	p := plainReader{plainjson.Reader[[]byte]{Rest: object}}
 	typed := false
-	ok = p.object(anthropicEventNames, func(name string) (ok bool) {
+	ok = p.Object(anthropicEventNames, func(name string) (ok bool) {
 		switch name {
 		case "type":
-			typed = p.word("content_block_delta")
+			typed = p.Word("content_block_delta")
 			return typed
 		case "index":
-			out.index, ok = p.number()
+			out.index, ok = p.Number()
 			return ok && out.index < maxBlocks
 		}
 		return p.anthropicDelta(&out)
 	})
-	return out, ok && typed && p.ended() && out.text != ""
+	return out, ok && typed && p.Ended() && out.text != ""
 }
 
 // The members of a plain event and its delta.
@@ -93,12 +98,12 @@ var (
 )
 
 func (p *plainReader) anthropicDelta(out *plainText) bool {
-	return p.object(anthropicDeltaNames, func(name string) (ok bool) {
+	return p.Object(anthropicDeltaNames, func(name string) (ok bool) {
 		if name == "type" {
-			return p.scalar()
+			return p.Scalar()
 		}
 		once := out.text == ""
-		out.text, ok = p.text()
+		out.text, ok = p.Text()
 		out.thinking = name == "thinking"
 		return ok && once
 	})

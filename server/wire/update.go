@@ -122,10 +122,21 @@ type Encoder struct {
 	SessionID, Epoch string
 	Client           Capabilities
 	Models           func() []Model // on offer, for the session's options
+
+	buf []byte // of the last chunk
 }
 
-// Encode returns the notification for an event; ok is false if the client does not receive the event.
+// Encode returns the notification for an event; ok is false if the client does not receive the event. The notification is
+// valid until the next call.
 func (c *Encoder) Encode(e *events.Event) (n rpc.Notification, ok bool, err error) {
+	if kind, text, ok := chunk(e); ok {
+		return c.chunk(e, kind, text), true, nil
+	}
+	return c.encode(e)
+}
+
+// encode is Encode for events of any kind, by encoding/json.
+func (c *Encoder) encode(e *events.Event) (n rpc.Notification, ok bool, err error) {
 	update, isUpdate := c.update(e)
 	switch {
 	case !isUpdate:
@@ -152,9 +163,9 @@ func (c *Encoder) Encode(e *events.Event) (n rpc.Notification, ok bool, err erro
 func (c *Encoder) update(e *events.Event) (update any, ok bool) {
 	switch e.Kind {
 	case events.Text:
-		return ChunkUpdate{Kind: "agent_message_chunk", Content: textBlock(e.Text), MessageID: e.Message}, true
+		return ChunkUpdate{Kind: chunkOfReply, Content: textBlock(e.Text), MessageID: e.Message}, true
 	case events.Thought:
-		return ChunkUpdate{Kind: "agent_thought_chunk", Content: textBlock(e.Text), MessageID: e.Message}, true
+		return ChunkUpdate{Kind: chunkOfThought, Content: textBlock(e.Text), MessageID: e.Message}, true
 	case events.Block:
 		return blockUpdate(e), true
 	case events.Usage:
@@ -205,12 +216,22 @@ func blockUpdate(e *events.Event) any {
 		}
 		return update
 	default:
-		kind := "user_message_chunk"
-		if e.Role == history.RoleAssistant {
-			kind = "agent_message_chunk"
-		}
-		return ChunkUpdate{Kind: kind, Content: contentOf(b), MessageID: e.Message}
+		return ChunkUpdate{Kind: chunkOf(e.Role), Content: contentOf(b), MessageID: e.Message}
 	}
+}
+
+// The kinds of a ChunkUpdate.
+const (
+	chunkOfPrompt  = "user_message_chunk"
+	chunkOfReply   = "agent_message_chunk"
+	chunkOfThought = "agent_thought_chunk"
+)
+
+func chunkOf(role history.Role) string {
+	if role == history.RoleAssistant {
+		return chunkOfReply
+	}
+	return chunkOfPrompt
 }
 
 func compactionUpdate(c compacting.Result) CompactionUpdate {

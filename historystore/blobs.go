@@ -13,7 +13,17 @@ import (
 // Blobs returns the stored bytes for the given hashes. Missing blobs, and blobs whose bytes do not match the hash, are
 // omitted. Callers share the bytes and must not modify them.
 func (s *Store) Blobs(ctx context.Context, hashes []string) (map[string][]byte, error) {
-	found, missing, since := s.blobs.lookup(hashes)
+	values := make([][]byte, len(hashes))
+	_, since := s.blobs.lookup(hashes, values)
+	found := make(map[string][]byte, len(hashes))
+	var missing []string
+	for i, hash := range hashes {
+		if values[i] == nil { // cached bytes are not nil, see scanBlob
+			missing = append(missing, hash)
+		} else {
+			found[hash] = values[i]
+		}
+	}
 	if len(missing) > 0 {
 		if err := s.readBlobs(ctx, missing, since, found); err != nil {
 			return nil, fmt.Errorf("read blobs: %w", err)

@@ -34,21 +34,20 @@ func newCache[K comparable, V any](limit int) *cache[K, V] {
 	return &cache[K, V]{limit: limit, entries: map[K]*list.Element{}}
 }
 
-// lookup returns the cached values, the missing keys, and a drop count to pass to put with values read for the missing
-// keys.
-func (c *cache[K, V]) lookup(keys []K) (found map[K]V, missing []K, since int) {
+// lookup sets the values of the cached keys. It returns the indexes of the missing keys, and a drop count to pass to put
+// with values read for them.
+func (c *cache[K, V]) lookup(keys []K, values []V) (missing []int, since int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	found = make(map[K]V, len(keys))
-	for _, key := range keys {
+	for i, key := range keys {
 		if e := c.entries[key]; e != nil {
 			c.recent.MoveToFront(e)
-			found[key] = e.Value.(*cached[K, V]).value
+			values[i] = e.Value.(*cached[K, V]).value
 		} else {
-			missing = append(missing, key)
+			missing = append(missing, i)
 		}
 	}
-	return found, missing, c.drops
+	return missing, c.drops
 }
 
 // put adds a value with its size in bytes, unless there was a drop since the lookup: the value may be from a snapshot

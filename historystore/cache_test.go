@@ -2,7 +2,6 @@ package historystore
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"testing"
 
@@ -11,8 +10,11 @@ import (
 
 // in returns those of keys that are in c.
 func in(c *cache[int, string], keys ...int) []int {
-	found, _, _ := c.lookup(keys)
-	return slices.Sorted(maps.Keys(found))
+	missing, _ := c.lookup(keys, make([]string, len(keys)))
+	for _, i := range slices.Backward(missing) {
+		keys = slices.Delete(keys, i, i+1)
+	}
+	return keys
 }
 
 func TestCacheIsBounded(t *testing.T) {
@@ -21,7 +23,7 @@ func TestCacheIsBounded(t *testing.T) {
 	for key := range 3 {
 		c.put(key, "", bytes, 0)
 	}
-	c.lookup([]int{0})
+	c.lookup([]int{0}, make([]string, 1))
 	c.put(3, "", bytes, 0)
 	c.put(3, "", bytes, 0)
 	equal(t, "kept", in(c, 0, 1, 2, 3), []int{0, 2, 3})
@@ -34,9 +36,10 @@ func TestCacheIsBounded(t *testing.T) {
 func TestCacheLookup(t *testing.T) {
 	c := newCache[int, string](1 << 20)
 	c.put(1, "one", 3, 0)
-	found, missing, _ := c.lookup([]int{2, 1, 3, 1})
-	equal(t, "found", found, map[int]string{1: "one"})
-	equal(t, "missing", missing, []int{2, 3})
+	values := make([]string, 4)
+	missing, _ := c.lookup([]int{2, 1, 3, 1}, values)
+	equal(t, "found", values, []string{"", "one", "", "one"})
+	equal(t, "missing", missing, []int{0, 2})
 }
 
 // A read that started before a drop does not add the dropped value again.
@@ -45,15 +48,15 @@ func TestCacheDrops(t *testing.T) {
 	for key := range 6 {
 		c.put(key, "", 100, 0)
 	}
-	_, _, before := c.lookup(nil)
+	_, before := c.lookup(nil, nil)
 	c.drop([]int{1, 2, 77})
 	c.put(1, "", 100, before)
 	equal(t, "kept", in(c, 0, 1, 2, 3, 4, 5), []int{0, 3, 4, 5})
-	_, _, before = c.lookup(nil)
+	_, before = c.lookup(nil, nil)
 	c.dropIf(func(key int) bool { return key > 3 })
 	c.put(4, "", 100, before)
 	equal(t, "kept", in(c, 0, 1, 2, 3, 4, 5), []int{0, 3})
-	_, _, now := c.lookup(nil)
+	_, now := c.lookup(nil, nil)
 	c.put(4, "", 100, now)
 	equal(t, "kept", in(c, 0, 3, 4), []int{0, 3, 4})
 	equal(t, "bytes", c.bytes, 3*(100+cacheOverhead))

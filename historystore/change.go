@@ -10,6 +10,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"strata/history"
+	"strata/historystore/body"
 )
 
 // Commit stores a change atomically and returns when it is on disk. Concurrent changes share one fsync; each can fail
@@ -23,7 +24,7 @@ import (
 // purged, and longer if another session refers to it. KeepBlobs may name blobs put by other sessions; unknown hashes are
 // ignored.
 func (s *Store) Commit(ctx context.Context, ch history.Change) error {
-	_, _, since := s.messages.lookup(nil)
+	_, since := s.messages.lookup(nil, nil)
 	p, err := prepare(&ch)
 	if err == nil {
 		err = s.write(ctx, "commit", kinds(&ch), p.write)
@@ -51,9 +52,10 @@ func (s *Store) keepFresh(p *prepared, since int) {
 	if len(p.messages) > freshMessages {
 		return
 	}
+	var decoder body.Decoder
 	for i := range p.messages {
 		row := &p.messages[i]
-		if m, err := row.decode(); err == nil {
+		if m, err := decoder.Decode(string(row.body), row.checksum, row.ID, row.Seq); err == nil {
 			s.messages.put(messageKey{p.Session, row.Seq}, m, len(row.body), since)
 		}
 	}

@@ -1,15 +1,13 @@
 package historystore
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
-	"hash/crc32"
 	"slices"
 
 	"strata/history"
+	"strata/historystore/body"
 )
 
 // Messages returns the messages with the given sequence numbers, in the given order. Callers share the messages and must
@@ -20,40 +18,54 @@ func (s *Store) Messages(ctx context.Context, session string, seqs []int64) ([]h
 	for i, seq := range seqs {
 		keys[i] = messageKey{session, seq}
 	}
-	found, missing, since := s.messages.lookup(keys)
-	if len(missing) > 0 {
-		if err := s.readMessages(ctx, session, missing, since, found); err != nil {
-			return nil, fmt.Errorf("read messages of session %s: %w", session, err)
+	messages := make([]history.Message, len(seqs))
+	missing, since := s.messages.lookup(keys, messages)
+	if len(missing) == 0 {
+		return messages, nil
+	}
+	read := reading{session: session, since: since, messages: messages, at: make(map[int64]int, len(missing))}
+	unread := make([]int64, len(missing))
+	for n, i := range missing {
+		unread[n] = seqs[i]
+		read.at[seqs[i]] = i
+	}
+	if err := s.readMessages(ctx, &read, unread); err != nil {
+		return nil, fmt.Errorf("read messages of session %s: %w", session, err)
+	}
+	for _, i := range missing {
+		if messages[i] = messages[read.at[seqs[i]]]; messages[i].ID == "" {
+			return nil, fmt.Errorf("message %d of session %s: %w", seqs[i], session, history.ErrNotFound)
 		}
 	}
-	ordered := make([]history.Message, len(seqs))
-	for i, key := range keys {
-		m, ok := found[key]
-		if !ok {
-			return nil, fmt.Errorf("message %d of session %s: %w", key.seq, session, history.ErrNotFound)
-		}
-		ordered[i] = m
-	}
-	return ordered, nil
+	return messages, nil
 }
 
-// readMessages reads messages from the database and adds them to found, and those that are not damaged to the cache.
-func (s *Store) readMessages(ctx context.Context, session string, keys []messageKey, since int, found map[messageKey]history.Message) error {
-	where, args, err := selection(session, keys)
+// reading is the messages of a session that are being read.
+type reading struct {
+	session  string
+	since    int               // see cache.lookup
+	messages []history.Message // zero until they are read
+	at       map[int64]int     // index in messages by sequence number
+	decoder  body.Decoder
+}
+
+// readMessages reads messages from the database, and adds those that are not damaged to the cache.
+func (s *Store) readMessages(ctx context.Context, read *reading, seqs []int64) error {
+	where, args, err := selection(read.session, seqs)
 	if err != nil {
 		return err
 	}
 	return s.view(ctx, "messages", func(tx *sql.Tx) error {
-		damaged, err := s.readBodies(ctx, tx, session, where, args, since, found)
+		damaged, err := s.readBodies(ctx, tx, read, where, args)
 		if err != nil {
 			return err
 		}
 		for _, seq := range damaged {
-			h, err := first(ctx, tx, scanHead, "SELECT "+headColumns+" FROM message WHERE session = ? AND seq = ?", session, seq)
+			h, err := first(ctx, tx, scanHead, "SELECT "+headColumns+" FROM message WHERE session = ? AND seq = ?", read.session, seq)
 			if err != nil {
 				return err
 			}
-			found[messageKey{session, seq}] = history.Message{
+			read.messages[read.at[seq]] = history.Message{
 				ID: h.ID, Seq: h.Seq, Turn: h.Turn, Role: h.Role, Tokens: h.Tokens, At: h.At, Status: history.StatusDamaged,
 			}
 		}
@@ -63,79 +75,56 @@ func (s *Store) readMessages(ctx context.Context, session string, keys []message
 
 // selection returns the condition for messages of a session: a range if their sequence numbers ascend and are close
 // together, so that SQLite follows the index instead of looking up each of them; else their list.
-func selection(session string, keys []messageKey) (where string, args []any, err error) {
+func selection(session string, seqs []int64) (where string, args []any, err error) {
 	const spread = 2 // at most so many times the wanted rows are read
-	from, to := keys[0].seq, keys[len(keys)-1].seq
-	ascending := slices.IsSortedFunc(keys, func(a, b messageKey) int { return cmp.Compare(a.seq, b.seq) })
-	if ascending && to-from < int64(spread*len(keys)) {
+	from, to := seqs[0], seqs[len(seqs)-1]
+	if slices.IsSorted(seqs) && to-from < int64(spread*len(seqs)) {
 		return "session = ? AND seq BETWEEN ? AND ?", []any{session, from, to}, nil
-	}
-	seqs := make([]int64, len(keys))
-	for i, key := range keys {
-		seqs[i] = key.seq
 	}
 	wanted, err := asJSON(seqs)
 	return "session = ? AND seq IN (SELECT value FROM json_each(?))", []any{session, wanted}, err
 }
 
-// readBodies adds the selected messages to found and to the cache. It returns the sequence numbers of the damaged ones.
-func (s *Store) readBodies(
-	ctx context.Context, tx *sql.Tx, session, where string, args []any, since int, found map[messageKey]history.Message,
-) (damaged []int64, err error) {
-	rows, err := tx.QueryContext(ctx, "SELECT id, seq, checksum, body FROM message WHERE "+where, args...)
+// readBodies reads the selected messages. It returns the sequence numbers of the damaged ones. The bodies are read as text,
+// because strings are immutable: messages share their memory.
+func (s *Store) readBodies(ctx context.Context, tx *sql.Tx, read *reading, where string, args []any) (damaged []int64, err error) {
+	rows, err := tx.QueryContext(ctx, "SELECT id, seq, checksum, CAST(body AS TEXT) FROM message WHERE "+where, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
+	var id, text string
+	var seq, sum int64
 	for rows.Next() {
-		var r messageRow
-		var body sql.RawBytes // valid until the next row: decode copies what it keeps
-		if err := rows.Scan(&r.ID, &r.Seq, &r.checksum, &body); err != nil {
+		if err := rows.Scan(&id, &seq, &sum, &text); err != nil {
 			return nil, err
 		}
-		r.body = body
-		m, err := r.decode()
-		if err != nil {
-			s.opt.Log.Error("damaged message", "session", session, "id", r.ID, "err", err)
-			damaged = append(damaged, r.Seq)
+		i, wanted := read.at[seq]
+		if !wanted {
 			continue
 		}
-		key := messageKey{session, r.Seq}
-		s.messages.put(key, m, len(body), since)
-		found[key] = m
+		m, err := read.decoder.Decode(text, sum, id, seq)
+		if err != nil {
+			s.opt.Log.Error("damaged message", "session", read.session, "id", id, "err", err)
+			damaged = append(damaged, seq)
+			continue
+		}
+		s.messages.put(messageKey{read.session, seq}, m, len(text), read.since)
+		read.messages[i] = m
 	}
 	return damaged, rows.Err()
 }
-
-// decode returns the message in the body of r, or an error if it is damaged.
-func (r *messageRow) decode() (m history.Message, err error) {
-	err = json.Unmarshal(r.body, &m)
-	switch {
-	case err != nil:
-	case checksum(r.body) != r.checksum:
-		err = fmt.Errorf("checksum differs")
-	case m.ID != r.ID || m.Seq != r.Seq:
-		err = fmt.Errorf("content belongs to message %s", m.ID)
-	default:
-		return m, nil
-	}
-	return history.Message{}, err
-}
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-func checksum(body []byte) uint32 { return crc32.Checksum(body, castagnoli) }
 
 func encodeMessage(m history.Message) (messageRow, error) {
 	if m.ID == "" || m.Seq < 1 || !m.Role.Valid() {
 		return messageRow{}, fmt.Errorf("message %q with sequence number %d and role %q", m.ID, m.Seq, m.Role)
 	}
 	m.At = fromMicros(micros(m.At))
-	body, err := json.Marshal(m)
+	bytes, checksum, err := body.Encode(&m)
 	if err != nil {
 		return messageRow{}, fmt.Errorf("message %s: %w", m.ID, err)
 	}
-	return messageRow{m.Head(len(body)), body, checksum(body), searchable(m.PlainText())}, nil
+	return messageRow{m.Head(len(bytes)), bytes, checksum, searchable(m.PlainText())}, nil
 }
 
 func (p *prepared) insertMessages(tx *writeTx) error {

@@ -16,6 +16,6 @@ type prepared struct {
 type messageRow struct {
 	history.Head
 	body     []byte
-	checksum uint32
+	checksum int64
 	text     string
 }

@@ -17,7 +17,7 @@ var imports = map[string][]string{
 	"filecontext":  {"filecontext/outline", "tokens"},
 	"stability":    {},
 	"llm":          {"history"},
-	"historystore": {"history"},
+	"historystore": {"historystore/body", "history"},
 	"tokens":       {},
 	"rpc":          {},
 	"web":          {},
@@ -27,6 +27,8 @@ var imports = map[string][]string{
 	"filecontext/index":         {"filecontext", "filecontext/outline", "filecontext/outline/graph"},
 	"filecontext/outline/graph": {"filecontext/outline"},
 	"filecontext/outline/text":  {"filecontext/outline"},
+
+	"historystore/body": {"history"},
 
 	"server/access":   {},
 	"server/transfer": {"server/wire", "rpc", "session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "historystore", "history"},

@@ -44,7 +44,7 @@ func (r *Reader[T]) Object(names []string, value func(name string) bool) bool {
 	}
 	var seen uint64
 	for {
-		name, ok := r.bare()
+		name, ok := r.Bare()
 		i := indexOf(names, name)
 		if !ok || i < 0 || seen&(1<<i) != 0 || !r.Next(':') || !value(names[i]) {
 			return false
@@ -87,8 +87,8 @@ func indexOf[T string | []byte](names []string, name T) int {
 	return -1
 }
 
-// bare reads a string without escapes and returns the bytes between its quotes.
-func (r *Reader[T]) bare() (inner T, ok bool) {
+// Bare reads a string without escapes and returns the bytes between its quotes, which may not be UTF-8.
+func (r *Reader[T]) Bare() (inner T, ok bool) {
 	if !r.Next('"') {
 		return inner, false
 	}
@@ -102,7 +102,7 @@ func (r *Reader[T]) bare() (inner T, ok bool) {
 
 // Word reads a certain string.
 func (r *Reader[T]) Word(want string) bool {
-	inner, ok := r.bare()
+	inner, ok := r.Bare()
 	return ok && string(inner) == want
 }
 
@@ -142,7 +142,7 @@ func (r *Reader[T]) Scalar() bool {
 		return true
 	}
 	if len(r.Rest) > 0 && r.Rest[0] == '"' {
-		_, ok := r.bare()
+		_, ok := r.Bare()
 		return ok
 	}
 	_, ok := r.Number()

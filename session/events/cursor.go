@@ -205,7 +205,7 @@ func (c *Cursor) Next(ctx context.Context) (e Event, ok bool, err error) {
 func (c *Cursor) Prompt() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.backlog.ready) > 0 && c.pending == nil
+	return (len(c.backlog.ready) > 0 || len(c.backlog.page) > 0) && c.pending == nil
 }
 
 // cover extends an event to the earlier ones that were not for this subscriber, so that an attached client, which

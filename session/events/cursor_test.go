@@ -209,7 +209,7 @@ func (st *stage) stored() map[string]string {
 	st.onMailbox(func() {
 		for _, h := range st.heads {
 			m := st.messages[h.Seq]
-			for _, e := range messageEvents(&m) {
+			for _, e := range appendEvents(nil, &m) {
 				shown.show(m.ID, &e)
 			}
 		}
@@ -237,7 +237,7 @@ func (cl *client) reattach() {
 		cl.last, cl.shown = now.Seq, map[string]string{}
 		for _, h := range now.Heads {
 			m := cl.st.messages[h.Seq]
-			for _, e := range messageEvents(&m) {
+			for _, e := range appendEvents(nil, &m) {
 				cl.show(m.ID, &e)
 			}
 		}
@@ -555,7 +555,7 @@ func TestOwnMessagesAreRememberedWithinABound(t *testing.T) {
 
 func TestLongBlocksAreSplit(t *testing.T) {
 	block := text(strings.Repeat("ü", maxChunk))
-	events := split(Event{Kind: Block, Block: &block})
+	events := appendSplit(nil, Event{Kind: Block, Block: &block})
 	joined := ""
 	for _, e := range events {
 		joined += e.Block.Text

@@ -36,7 +36,7 @@ func TestANoticeOfAnOwnMessageIsSent(t *testing.T) {
 		{history.StatusDamaged, "msg_1", true}, {history.StatusDamaged, "msg_2", true},
 	} {
 		m := history.Message{ID: tt.id, Role: history.RoleUser, Status: tt.status, Blocks: []history.Block{{Type: history.BlockText, Text: "hello"}}}
-		events := messageEvents(&m)
+		events := appendEvents(nil, &m)
 		if len(events) != 1 || b.trim(&events[0]) != tt.want {
 			t.Errorf("%s, %s: %d events, sent %t", tt.id, tt.status, len(events), !tt.want)
 		}

@@ -36,8 +36,8 @@ func (r Running) Shortened(n int) *Running {
 }
 
 func (r *Running) events() []Event {
-	events := split(Event{Kind: Thought, Turn: r.Turn, Message: r.Message, Role: history.RoleAssistant, Text: r.Thought})
-	return append(events, split(Event{Kind: Text, Turn: r.Turn, Message: r.Message, Role: history.RoleAssistant, Text: r.Text})...)
+	events := appendSplit(nil, Event{Kind: Thought, Turn: r.Turn, Message: r.Message, Role: history.RoleAssistant, Text: r.Thought})
+	return appendSplit(events, Event{Kind: Text, Turn: r.Turn, Message: r.Message, Role: history.RoleAssistant, Text: r.Text})
 }
 
 // progress returns the progress of a subscriber that has received all of the running text.
@@ -71,13 +71,15 @@ func (now Standing) progress() progress {
 
 // backlog is what a cursor sends from the transcript before it goes on in the event log.
 type backlog struct {
-	heads []history.Head  // still to be read
-	begun bool            // the first page was read
-	skip  progress        // sent already
-	own   map[string]bool // messages that are not sent
-	ready []Event         // of the page that was read
-	tail  []Event         // the running reply, after all messages
-	last  *Event          // ends the backlog
+	heads []history.Head    // still to be read
+	begun bool              // the first page was read
+	skip  progress          // sent already
+	own   map[string]bool   // messages that are not sent
+	page  []history.Message // that was read
+	ready []Event           // of a message of the page
+	used  []Event           // memory for ready
+	tail  []Event           // the running reply, after all messages
+	last  *Event            // ends the backlog
 }
 
 // next returns the next event of the backlog; ok is false at its end.
@@ -90,6 +92,9 @@ func (b *backlog) next(ctx context.Context, from *Stream) (e Event, ok bool, err
 			if b.trim(&e) {
 				return e, true, nil
 			}
+		case len(b.page) > 0:
+			b.used = appendEvents(b.used[:0], &b.page[0])
+			b.ready, b.page = b.used, b.page[1:]
 		case len(b.heads) > 0:
 			if err := b.load(ctx, from); err != nil {
 				return Event{}, false, err
@@ -101,6 +106,7 @@ func (b *backlog) next(ctx context.Context, from *Stream) (e Event, ok bool, err
 			b.last = nil
 			return e, true, nil
 		default:
+			b.ready, b.used = nil, nil // they keep a message in memory
 			return Event{}, false, nil
 		}
 	}
@@ -113,14 +119,11 @@ func (b *backlog) load(ctx context.Context, from *Stream) error {
 		limit = pageBytes
 	}
 	seqs, rest := history.Page(b.heads, limit)
-	messages, err := from.store.Messages(ctx, from.session, seqs)
+	page, err := from.store.Messages(ctx, from.session, seqs)
 	if err != nil {
 		return err
 	}
-	b.heads, b.begun = rest, true
-	for i := range messages {
-		b.ready = append(b.ready, messageEvents(&messages[i])...)
-	}
+	b.page, b.heads, b.begun = page, rest, true
 	return nil
 }
 
@@ -146,13 +149,13 @@ func (b *backlog) trim(e *Event) bool {
 	return e.Text != ""
 }
 
-// messageEvents returns the events of a stored message. Text and thinking of a reply become deltas, as when the reply was
+// appendEvents appends the events of a stored message. Text and thinking of a reply become deltas, as when the reply was
 // streamed.
-func messageEvents(m *history.Message) []Event {
+func appendEvents(to []Event, m *history.Message) []Event {
 	if m.Status == history.StatusDamaged {
-		return []Event{{Kind: Notice, Message: m.ID, Role: m.Role, Text: "A message of this session cannot be read; it was left as it is in the database."}}
+		return append(to, Event{Kind: Notice, Message: m.ID, Role: m.Role, Text: "A message of this session cannot be read; it was left as it is in the database."})
 	}
-	var events []Event
+	first := len(to)
 	for i := range m.Blocks {
 		e := Event{Kind: Block, Turn: m.Turn, Message: m.ID, Role: m.Role, Block: &m.Blocks[i]}
 		if m.Role == history.RoleAssistant {
@@ -163,36 +166,36 @@ func messageEvents(m *history.Message) []Event {
 				e.Kind, e.Text, e.Block = Thought, e.Block.Text, nil
 			}
 		}
-		events = append(events, split(e)...)
+		to = appendSplit(to, e)
 	}
-	for i := 1; i < len(events); i++ {
-		events[i].at = events[i-1].past()
+	for i := first + 1; i < len(to); i++ {
+		to[i].at = to[i-1].past()
 	}
-	return events
+	return to
 }
 
-// split divides an event with a long text into several with at most maxChunk bytes. Blocks of text are divided too; other
-// blocks are not.
-func split(e Event) []Event {
-	if e.Block != nil && e.Block.Type == history.BlockText {
-		var events []Event
-		for _, text := range clip.Chunks(e.Block.Text, maxChunk) {
-			block := *e.Block
-			block.Text = text
-			part := e
-			part.Block = &block
-			events = append(events, part)
-		}
-		return events
+// appendSplit appends an event, divided into several with at most maxChunk bytes if its text is long. Blocks of text are
+// divided too; other blocks are not. An event without text is omitted unless it has a block of another type.
+func appendSplit(to []Event, e Event) []Event {
+	whole := e.Text
+	switch {
+	case e.Block != nil && e.Block.Type == history.BlockText:
+		whole = e.Block.Text
+	case e.Block != nil:
+		return append(to, e)
 	}
-	if e.Block != nil {
-		return []Event{e}
+	if 0 < len(whole) && len(whole) <= maxChunk {
+		return append(to, e)
 	}
-	var events []Event
-	for _, text := range clip.Chunks(e.Text, maxChunk) {
+	for _, text := range clip.Chunks(whole, maxChunk) {
 		part := e
-		part.Text = text
-		events = append(events, part)
+		if e.Block != nil {
+			block := *e.Block
+			block.Text, part.Block = text, &block
+		} else {
+			part.Text = text
+		}
+		to = append(to, part)
 	}
-	return events
+	return to
 }

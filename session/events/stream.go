@@ -68,7 +68,7 @@ func (s *Stream) EmitDelta(kind Kind, sofar *Running, text string) {
 
 // EmitChunks appends e once for each chunk of its text.
 func (s *Stream) EmitChunks(e Event) {
-	for _, part := range split(e) {
+	for _, part := range appendSplit(nil, e) {
 		s.log.append(part)
 	}
 	s.wake()
@@ -79,7 +79,7 @@ func (s *Stream) EmitMessage(m *history.Message, author *Cursor) {
 	if author != nil {
 		author.claim(m.ID)
 	}
-	events := messageEvents(m)
+	events := appendEvents(nil, m)
 	for i := range events {
 		events[i].Origin = author.Identity()
 	}

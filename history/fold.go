@@ -22,6 +22,7 @@ func foldOf(events []event, unanswered map[string]string) view {
 	f := fold{index: make(map[string]int, len(events)), first: -1, last: -1}
 	f.unanswered = unanswered
 	f.messages, f.gone = make([]Viewed, 0, len(events)), make([]bool, 0, len(events))
+	f.next, f.prev = make([]int, 0, len(events)), make([]int, 0, len(events))
 	for _, e := range events {
 		if e.head != nil {
 			f.add(*e.head)

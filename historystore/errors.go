@@ -9,12 +9,13 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"strata/history"
+	"strata/historystore/lock"
 )
 
 // The errors of a Store, wrapped with their subject. In addition, methods return history.ErrNotFound.
 var (
 	// ErrLocked means that another process has the database open. The wrapping error contains its process id.
-	ErrLocked = errors.New("database is in use")
+	ErrLocked = lock.ErrLocked
 
 	// ErrDamaged means that the database is damaged. The wrapping error contains the path and the remedy.
 	ErrDamaged = errors.New("database is damaged")

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"strata/historystore/lock"
 )
 
 // quickCheckBytes is the maximum size of a database that is fully checked before it is opened, at about 0.3 GB per
@@ -237,4 +239,34 @@ func quickCheck(ctx context.Context, db *sql.DB, path string) error {
 		return damaged(path, strings.ReplaceAll(result, "\n", " "))
 	}
 	return nil
+}
+
+// Holder reports whether a process has the database at path open, and its process id, or 0 if that is unknown.
+func Holder(path string) (pid int, held bool) {
+	path, err := resolve(path)
+	if err != nil {
+		return 0, false
+	}
+	return lock.Holder(path)
+}
+
+// resolve returns the canonical path by which a database is opened and locked, with links resolved.
+// The folder must exist; the file need not.
+func resolve(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	target, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		return target, nil
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, filepath.Base(path)), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"slices"
 
 	"strata/history"
@@ -24,12 +25,10 @@ func (s *Store) Messages(ctx context.Context, session string, seqs []int64) ([]h
 		return messages, nil
 	}
 	read := reading{session: session, since: since, messages: messages, at: make(map[int64]int, len(missing))}
-	unread := make([]int64, len(missing))
-	for n, i := range missing {
-		unread[n] = seqs[i]
+	for _, i := range missing {
 		read.at[seqs[i]] = i
 	}
-	if err := s.readMessages(ctx, &read, unread); err != nil {
+	if err := s.readMessages(ctx, &read, slices.Sorted(maps.Keys(read.at))); err != nil {
 		return nil, fmt.Errorf("read messages of session %s: %w", session, err)
 	}
 	for _, i := range missing {
@@ -61,7 +60,7 @@ func (s *Store) readMessages(ctx context.Context, read *reading, seqs []int64) e
 			return err
 		}
 		for _, seq := range damaged {
-			h, err := first(ctx, tx, scanHead, "SELECT "+headColumns+" FROM message WHERE session = ? AND seq = ?", read.session, seq)
+			h, err := first(ctx, tx, headScanner(), "SELECT "+headColumns+" FROM message WHERE session = ? AND seq = ?", read.session, seq)
 			if err != nil {
 				return err
 			}
@@ -73,12 +72,12 @@ func (s *Store) readMessages(ctx context.Context, read *reading, seqs []int64) e
 	})
 }
 
-// selection returns the condition for messages of a session: a range if their sequence numbers ascend and are close
+// selection returns the condition for messages of a session: a range if their sequence numbers, which ascend, are close
 // together, so that SQLite follows the index instead of looking up each of them; else their list.
 func selection(session string, seqs []int64) (where string, args []any, err error) {
 	const spread = 2 // at most so many times the wanted rows are read
 	from, to := seqs[0], seqs[len(seqs)-1]
-	if slices.IsSorted(seqs) && to-from < int64(spread*len(seqs)) {
+	if to-from < int64(spread*len(seqs)) {
 		return "session = ? AND seq BETWEEN ? AND ?", []any{session, from, to}, nil
 	}
 	wanted, err := asJSON(seqs)
@@ -144,11 +143,16 @@ func (p *prepared) insertMessages(tx *writeTx) error {
 
 const headColumns = "id, seq, turn, role, status, tokens, bytes, blocks, has_calls, at"
 
-func scanHead(row scanner) (h history.Head, err error) {
-	var at int64
-	err = row.Scan(&h.ID, &h.Seq, &h.Turn, &h.Role, &h.Status, &h.Tokens, &h.Bytes, &h.Blocks, &h.HasCalls, &at)
-	h.At = fromMicros(at)
-	return h, err
+// headScanner returns a function that scans rows of headColumns, with types that database/sql assigns without conversion.
+func headScanner() func(scanner) (history.Head, error) {
+	var h history.Head
+	var tokens, bytes, blocks, at int64
+	to := []any{&h.ID, &h.Seq, &h.Turn, (*string)(&h.Role), (*string)(&h.Status), &tokens, &bytes, &blocks, &h.HasCalls, &at}
+	return func(row scanner) (history.Head, error) {
+		err := row.Scan(to...)
+		h.Tokens, h.Bytes, h.Blocks, h.At = int(tokens), int(bytes), int(blocks), fromMicros(at)
+		return h, err
+	}
 }
 
 // Taken are ids and sequence numbers of a session that are taken already.

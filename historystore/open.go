@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"strata/history"
+	"strata/historystore/lock"
 )
 
 // Open opens the database at path, or creates it (0600) and its folder (0700).
@@ -41,7 +42,7 @@ func open(ctx context.Context, path string, opt Options) (_ *Store, err error) {
 			err = errors.Join(err, s.release())
 		}
 	}()
-	if s.lock, err = acquireLock(path); err != nil {
+	if s.lock, err = lock.Acquire(path); err != nil {
 		return nil, err
 	}
 	size, err := prepareFile(ctx, path, opt.BusyTimeout)

@@ -103,7 +103,7 @@ func (s *Store) repeat(ctx context.Context, step func(tx *writeTx) (more bool, e
 
 // purgeSomeMessages deletes up to purgeMessages messages with up to purgeBytes bytes, at least one.
 func purgeSomeMessages(tx *writeTx, session string) (more bool, err error) {
-	heads, err := collect(background, tx, scanHead,
+	heads, err := collect(background, tx, headScanner(),
 		"SELECT "+headColumns+" FROM message WHERE session = ? ORDER BY seq LIMIT ?", session, purgeMessages)
 	if err != nil || len(heads) == 0 {
 		return false, err

@@ -77,21 +77,26 @@ type querier interface {
 type scanner interface{ Scan(dest ...any) error }
 
 // collect runs query and returns the result of scan for each row.
-func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) (all []T, err error) {
+	err = gather(ctx, q, &all, scan, query, args...)
+	return all, err
+}
+
+// gather is collect into a slice that may have room for the results.
+func gather[T any](ctx context.Context, q querier, all *[]T, scan func(scanner) (T, error), query string, args ...any) error {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer rows.Close()
-	var all []T
 	for rows.Next() {
 		v, err := scan(rows)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		all = append(all, v)
+		*all = append(*all, v)
 	}
-	return all, rows.Err()
+	return rows.Err()
 }
 
 // first runs query and returns the result of scan for the first row, or history.ErrNotFound if there is none.

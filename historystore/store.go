@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"strata/history"
+	"strata/historystore/lock"
 )
 
 const (
@@ -65,7 +66,7 @@ func (o Options) withDefaults() Options {
 type Store struct {
 	opt      Options
 	path     string
-	lock     *fileLock
+	lock     *lock.Lock
 	present  *presence
 	read     *sql.DB
 	writer   *writer
@@ -82,7 +83,7 @@ type Store struct {
 
 // Files returns the paths of the files of the open database. Some of them exist only at times.
 func (s *Store) Files() []string {
-	return []string{s.path, s.path + "-wal", s.path + "-shm", s.path + "-journal", lockPath(s.path)}
+	return []string{s.path, s.path + "-wal", s.path + "-shm", s.path + "-journal", lock.Path(s.path)}
 }
 
 // Close waits for running operations, writes the queued changes and releases the lock.
@@ -116,7 +117,7 @@ func (s *Store) release() error {
 		errs = append(errs, s.writer.close())
 	}
 	if s.lock != nil {
-		errs = append(errs, s.lock.release())
+		errs = append(errs, s.lock.Release())
 	}
 	return errors.Join(errs...)
 }

@@ -17,7 +17,7 @@ var imports = map[string][]string{
 	"filecontext":  {"filecontext/outline", "tokens"},
 	"stability":    {},
 	"llm":          {"history"},
-	"historystore": {"historystore/body", "history"},
+	"historystore": {"historystore/body", "historystore/lock", "history"},
 	"tokens":       {},
 	"rpc":          {},
 	"web":          {},
@@ -29,6 +29,7 @@ var imports = map[string][]string{
 	"filecontext/outline/text":  {"filecontext/outline"},
 
 	"historystore/body": {"history"},
+	"historystore/lock": {},
 
 	"server/access":   {},
 	"server/transfer": {"server/wire", "rpc", "session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "historystore", "history"},

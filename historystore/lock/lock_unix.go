@@ -1,6 +1,6 @@
 //go:build unix
 
-package historystore
+package lock
 
 import (
 	"errors"
@@ -16,13 +16,4 @@ func tryLock(f *os.File) error {
 		return errHeld
 	}
 	return err
-}
-
-// syncDir makes a rename in dir durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

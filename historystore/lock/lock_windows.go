@@ -1,4 +1,4 @@
-package historystore
+package lock
 
 import (
 	"errors"
@@ -20,6 +20,3 @@ func tryLock(f *os.File) error {
 	}
 	return err
 }
-
-// syncDir does nothing: Windows cannot sync a folder.
-func syncDir(string) error { return nil }

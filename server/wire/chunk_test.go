@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"strata/history"
+	"strata/rpc"
 	"strata/session/events"
 )
 
@@ -63,5 +64,20 @@ func TestEncodingAChunkAllocatesNothing(t *testing.T) {
 	e := events.Event{Kind: events.Text, Text: "a few words \n", Message: "msg_01J", First: 1, Seq: 2}
 	if n := testing.AllocsPerRun(100, func() { c.Encode(&e) }); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkDelta(b *testing.B) {
+	c := Encoder{SessionID: "sess_01J0000000000000000000000A", Epoch: "01J0000000000000000000000B"}
+	e := events.Event{Kind: events.Text, Text: "a few words of a reply, \"and\" so on\n", Message: "msg_01J0000000000000000000000C", First: 8, Seq: 9}
+	for name, encode := range map[string]func(*events.Event) (rpc.Notification, bool, error){"appended": c.Encode, "by encoding/json": c.encode} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, _, err := encode(&e); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -18,10 +18,13 @@ type catalogue struct {
 
 	once   sync.Once
 	models map[string]Model // by provider/model
+	sorted func() []Model   // the known models by name, collected once; the slice must not be changed
 }
 
 func newCatalogue(providers map[string]ProviderConfig, config map[string]ModelConfig) *catalogue {
-	return &catalogue{providers: providers, config: config}
+	c := &catalogue{providers: providers, config: config}
+	c.sorted = sync.OnceValue(c.collect)
+	return c
 }
 
 // find returns the model called name and whether it is known. A provider that is not configured has no model.
@@ -74,7 +77,9 @@ func alias(listed, name string) bool {
 }
 
 // all returns the known models, sorted by name.
-func (c *catalogue) all() []Model {
+func (c *catalogue) all() []Model { return slices.Clone(c.sorted()) }
+
+func (c *catalogue) collect() []Model {
 	c.once.Do(c.load)
 	names := map[string]bool{}
 	for name := range c.models {

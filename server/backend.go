@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"time"
 
 	"strata/compaction"
@@ -39,6 +40,8 @@ type backend struct {
 	budget   *rpc.Budget        // of frames not yet dispatched, on all connections
 	newID    func(prefix string) string
 	started  time.Time
+
+	background sync.WaitGroup // goroutines of the server, which Run waits for
 
 	endpoint *endpoint          // set when the server listens, before the first connection
 	stop     context.CancelFunc // ends Run; set before the first connection
@@ -81,7 +84,7 @@ func newBackend(store *historystore.Store, opt Options) (*backend, error) {
 	b.sessions = newRegistry(&session.Deps{
 		Settings: opt.Sessions, Store: store, Models: opt.Models, Workspaces: opt.Workspaces, Host: sessionHost{b}, Meter: opt.Metrics, Log: opt.Log,
 		Now: opt.Host.Now, NewID: b.newID, Pool: b.pool, Outlines: b.outlines, Calibrations: assembly.NewCalibrations(stored), Mirrors: assembly.NewMirrors(),
-	}, opt.Memory)
+	}, opt.Memory, sync.OnceFunc(func() { b.background.Go(opt.Prepare) }))
 	return b, nil
 }
 

@@ -61,6 +61,7 @@ type Options struct {
 	Debug    bool      // serve the debug methods
 
 	Models     Models
+	Prepare    func()             // called once, in the background, when the first session is opened or created; default: nothing
 	Workspaces choices.Workspaces // default: no folder has rules of its own
 	Host       Host               // default: the system's clock
 	Metrics    *Metrics           // default: new ones
@@ -118,6 +119,9 @@ func (o Options) withDefaults() Options {
 	o.FrameBytes = cmp.Or(o.FrameBytes, rpc.DefaultFrameBytes)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Metrics = cmp.Or(o.Metrics, NewMetrics())
+	if o.Prepare == nil {
+		o.Prepare = func() {}
+	}
 	if o.Host == nil {
 		o.Host = system{}
 	}

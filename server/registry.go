@@ -21,6 +21,7 @@ type registry struct {
 	deps     *session.Deps
 	limit    int           // maximum number of loaded sessions
 	patience time.Duration // with the end of a session
+	prepare  func()        // does its work at the first call
 
 	mu       sync.Mutex
 	sessions map[string]*session.Session
@@ -31,9 +32,9 @@ type registry struct {
 
 var errShutdown = &rpc.Error{Code: wire.CodeBusy, Message: "the server is shutting down"}
 
-func newRegistry(deps *session.Deps, limit int) *registry {
+func newRegistry(deps *session.Deps, limit int, prepare func()) *registry {
 	return &registry{
-		deps: deps, limit: limit, patience: closeLimit,
+		deps: deps, limit: limit, patience: closeLimit, prepare: prepare,
 		sessions: make(map[string]*session.Session), loaded: make(map[string]string), held: make(map[*session.Session]int),
 	}
 }
@@ -106,6 +107,7 @@ func (g *registry) enter() error {
 	case len(g.sessions) >= 2*g.limit:
 		return g.errFull()
 	}
+	g.prepare()
 	return nil
 }
 

@@ -12,7 +12,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"strata/historystore"
@@ -60,10 +59,9 @@ func (s *Server) Run(ctx context.Context) error {
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
-	var background sync.WaitGroup
-	background.Go(func() { s.keepHouse(ctx) })
-	background.Go(func() { s.watchAccess(ctx) })
-	background.Go(func() { s.monitors.run(ctx) })
+	s.background.Go(func() { s.keepHouse(ctx) })
+	s.background.Go(func() { s.watchAccess(ctx) })
+	s.background.Go(func() { s.monitors.run(ctx) })
 	failed := make(chan error, 1)
 	go func() { failed <- web.Serve(listener) }()
 
@@ -75,7 +73,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.stop()
 	return errors.Join(err, s.within(shutdownLimit, func() {
 		s.shutdown(web, drop)
-		background.Wait()
+		s.background.Wait()
 	}))
 }
 

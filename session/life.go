@@ -20,10 +20,8 @@ func (s *Session) Done() <-chan struct{} { return s.done }
 // Closing reports whether the session takes no more requests.
 func (s *Session) Closing() bool { return s.mailbox.IsShut() }
 
-// main is the mailbox goroutine.
+// main loads the session and starts its mailbox.
 func (s *Session) main(prev *Session, load func(context.Context) (opening, error)) {
-	defer close(s.done)
-	defer func() { s.deps.Host.Ended(s.id, s.Epoch()) }()
 	if prev != nil {
 		<-prev.done
 	}
@@ -38,9 +36,16 @@ func (s *Session) main(prev *Session, load func(context.Context) (opening, error
 	if err != nil {
 		s.phase = ended
 		s.release(err)
+		s.over()
 		return
 	}
-	s.mailbox.Run()
+	s.mailbox.Start(s.over)
+}
+
+// over is the end of the session, after everything that it owned.
+func (s *Session) over() {
+	s.deps.Host.Ended(s.id, s.Epoch())
+	close(s.done)
 }
 
 // begin adopts what was loaded.

@@ -47,7 +47,7 @@ func (d *draft) firstMark(entries []Entry) int {
 
 // room returns the maximum number of entries after old[:keep].
 func (d *draft) room(keep int) int {
-	n := len(d.files) + len(d.stream) - d.sentMessages[keep] + 16
+	n := len(d.files) + len(d.stream) - d.sentMessages[keep] + 2
 	if keep == 0 {
 		n += len(d.lead) + len(d.notes)
 	}

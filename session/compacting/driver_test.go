@@ -93,10 +93,7 @@ func drive(t *testing.T) *driven {
 	h.Driver = New("sess_1", services, h, h.box, stream, log, func(err error) history.Failure { return history.Failure{Message: err.Error()} })
 	h.box.Open()
 	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		h.box.Run()
-	}()
+	h.box.Start(func() { close(done) })
 	t.Cleanup(func() {
 		h.open()
 		pool.Close()

@@ -66,7 +66,7 @@ func (l *eventLog) drop() {
 }
 
 func (l *eventLog) grow() {
-	bigger := make([]Event, min(max(16, 2*len(l.ring)), l.maxEvents))
+	bigger := make([]Event, min(max(4, len(l.ring)+len(l.ring)/2), l.maxEvents))
 	for i := range l.count {
 		bigger[i] = l.ring[(l.head+i)%len(l.ring)]
 	}

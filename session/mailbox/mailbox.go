@@ -1,5 +1,5 @@
-// Package mailbox runs the jobs of one owner on one goroutine, so that the owner's state needs no lock: requests in the
-// order in which they came, changes that need I/O one at a time, and the goroutines that do the I/O.
+// Package mailbox runs the jobs of one owner on one goroutine at a time, so that the owner's state needs no lock: requests
+// in the order in which they came, changes that need I/O one at a time, and the goroutines that do the I/O.
 //
 // It must never block on its owner's work: what may block runs in a goroutine of the mailbox, and its result comes back
 // as a job.
@@ -23,19 +23,17 @@ var (
 	ErrInvalid  = errors.New("invalid request")
 )
 
-// feedLength is how many results of a stream wait at most: a stream that is faster than the mailbox has to wait.
-const feedLength = 64
-
-// Mailbox is the goroutine of one owner with its queues. Run is that goroutine. Methods may be called from any goroutine
-// unless they say that they belong to the mailbox, which means: to the functions that it runs.
+// Mailbox is the goroutine of one owner with its queues. It has no goroutine while no job waits and no goroutine of Spawn
+// runs, so that an idle owner costs no stack. Methods may be called from any goroutine unless they say that they belong to
+// the mailbox, which means: to the functions that it runs.
 type Mailbox struct {
 	name string
 	log  *slog.Logger
 	idle func()
+	over func() // set by Start
 
 	inbox *inbox
-	feed  chan func()
-	wg    sync.WaitGroup // goroutines of Spawn
+	wg    sync.WaitGroup // goroutines of Spawn and After
 	ctx   context.Context
 	stop  context.CancelFunc
 	shut  context.Context // ends with Shut
@@ -50,17 +48,23 @@ type Mailbox struct {
 	ops   []Op // waiting
 }
 
-// New returns a mailbox that takes jobs but runs none before Run. name is the owner's in errors and in the log. idle runs
+// New returns a mailbox that takes jobs but runs none before Start. name is the owner's in errors and in the log. idle runs
 // on the mailbox after each operation.
 func New(name string, log *slog.Logger, idle func()) *Mailbox {
-	m := &Mailbox{name: name, log: log, idle: idle, inbox: newInbox(), feed: make(chan func(), feedLength), gone: make(chan struct{})}
+	m := &Mailbox{name: name, log: log, idle: idle, inbox: newInbox(), gone: make(chan struct{})}
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	m.shut, m.close = context.WithCancel(m.ctx)
 	return m
 }
 
-// Run runs jobs until End.
-func (m *Mailbox) Run() {
+// Start runs jobs until End. over is called after the job that called End, and those that were taken with it.
+func (m *Mailbox) Start(over func()) {
+	m.over = over
+	m.inbox.start(m.run)
+}
+
+// run is the mailbox's goroutine, from a job until nothing is under way.
+func (m *Mailbox) run() {
 	for !m.ended {
 		select {
 		case <-m.inbox.ready:
@@ -69,10 +73,14 @@ func (m *Mailbox) Run() {
 				m.taken = len(jobs) - i - 1
 				m.do(j)
 			}
-		case run := <-m.feed:
+		case run := <-m.inbox.feed:
 			m.do(job{run: run})
 		}
+		if !m.ended && m.inbox.rest() {
+			return
+		}
 	}
+	m.over()
 }
 
 // do runs one job. A panic of the job ends neither the mailbox nor the program.
@@ -133,7 +141,7 @@ func (m *Mailbox) Tell(run func(), fail func(error)) bool {
 // goroutines of Spawn. It ends the goroutine if the mailbox has given it up.
 func (m *Mailbox) Feed(run func()) {
 	select {
-	case m.feed <- run:
+	case m.inbox.feed <- run:
 	case <-m.gone:
 		runtime.Goexit()
 	}
@@ -155,7 +163,23 @@ func (m *Mailbox) Wait(run func()) {
 }
 
 // Spawn runs work in a goroutine that End waits for.
-func (m *Mailbox) Spawn(work func()) { m.wg.Go(work) }
+func (m *Mailbox) Spawn(work func()) {
+	m.inbox.enter()
+	m.wg.Go(func() {
+		defer m.inbox.leave()
+		work()
+	})
+}
+
+// After runs work in a goroutine that End waits for, when ctx has ended, which must end with Context. It belongs to the
+// mailbox and its goroutines.
+func (m *Mailbox) After(ctx context.Context, work func()) {
+	m.wg.Add(1)
+	context.AfterFunc(ctx, func() {
+		defer m.wg.Done()
+		work()
+	})
+}
 
 // Shut refuses further requests.
 func (m *Mailbox) Shut() {
@@ -179,8 +203,7 @@ func (m *Mailbox) IsShut() bool { return m.inbox.isShut() }
 const EndLimit = 10 * time.Second
 
 // End ends the mailbox: it ends the context, waits for the goroutines, and fails the waiting jobs with err. A goroutine that
-// does not end with its context is given up after EndLimit. Run returns after the job that called End. Later requests fail
-// with err too. It belongs to the mailbox.
+// does not end with its context is given up after EndLimit. Later requests fail with err too. It belongs to the mailbox.
 func (m *Mailbox) End(err error) {
 	m.ended = true
 	m.stop()

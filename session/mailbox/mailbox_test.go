@@ -1,12 +1,17 @@
 package mailbox
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
+	"runtime/pprof"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -20,15 +25,19 @@ func running(t *testing.T) *Mailbox {
 	m := New("owner", slog.New(slog.DiscardHandler), func() {})
 	m.Open()
 	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		m.Run()
-	}()
+	m.Start(func() { close(done) })
 	t.Cleanup(func() {
 		m.Tell(func() { m.End(ErrClosed) }, nil)
 		<-done
 	})
 	return m
+}
+
+// runToItsEnd starts a mailbox with a job that ends it, and returns when it has ended.
+func runToItsEnd(m *Mailbox) {
+	over := make(chan struct{})
+	m.Start(func() { close(over) })
+	<-over
 }
 
 // errorOf waits for the error of a call.
@@ -155,13 +164,13 @@ func TestEndWaitsForItsGoroutines(t *testing.T) {
 	})
 	var got error
 	m.Tell(func() { m.End(errors.New("over")) }, nil)
-	m.Run()
+	runToItsEnd(m)
 	if m.Tell(func() {}, nil) {
 		t.Error("it accepts jobs after its end")
 	}
 	m = New("owner", slog.New(slog.DiscardHandler), func() {})
 	m.Tell(func() { m.Tell(func() { t.Error("it ran") }, func(err error) { got = err }); m.End(ErrClosed) }, nil)
-	m.Run()
+	runToItsEnd(m)
 	if !ended || !errors.Is(got, ErrClosed) {
 		t.Errorf("goroutine ended %v, the waiting job got %v", ended, got)
 	}
@@ -174,7 +183,7 @@ func TestAFeedIsLimited(t *testing.T) {
 	m.Tell(func() { <-hold }, nil)
 	var fed, ran atomic.Int32
 	done := make(chan struct{})
-	go func() {
+	m.Spawn(func() {
 		defer close(done)
 		for range 3 * feedLength {
 			m.Feed(func() { ran.Add(1) })
@@ -182,7 +191,7 @@ func TestAFeedIsLimited(t *testing.T) {
 				t.Errorf("%d wait", n)
 			}
 		}
-	}()
+	})
 	close(hold)
 	<-done
 	m.Wait(func() {})
@@ -203,8 +212,97 @@ func TestR03ShutIfEmptySeesTheRestOfTheBatch(t *testing.T) {
 	m.Tell(try, nil)
 	m.Tell(func() { m.End(ErrClosed) }, nil)
 	m.Tell(func() {}, nil)
-	m.Run()
+	runToItsEnd(m)
 	if !ran || len(shut) != 2 || shut[0] || shut[1] {
 		t.Errorf("ran: %t, shut: %v", ran, shut)
+	}
+}
+
+// goroutines returns how many goroutines run functions of a mailbox.
+func goroutines() int {
+	var all bytes.Buffer
+	_ = pprof.Lookup("goroutine").WriteTo(&all, 2) // a buffer takes all
+	return strings.Count(all.String(), "mailbox.(*Mailbox).run(")
+}
+
+// A mailbox without work has no goroutine, and gets one for each kind of work.
+func TestAMailboxRests(t *testing.T) {
+	m := running(t)
+	rests := func(after string) {
+		t.Helper()
+		for n := 0; goroutines() > 0; n++ {
+			if n > 10_000 {
+				t.Fatalf("it does not rest after %s", after)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	rests("its start")
+
+	m.Wait(func() {})
+	rests("a job")
+
+	hold, ended := make(chan struct{}), make(chan struct{})
+	m.Spawn(func() {
+		defer close(ended)
+		<-hold
+		for range 2 * feedLength {
+			m.Feed(func() {})
+		}
+	})
+	if goroutines() != 1 {
+		t.Error("it rests although a goroutine may feed it")
+	}
+	close(hold)
+	<-ended
+	rests("a stream")
+
+	if err := errorOf(func(reply func(error)) { m.Post(func() { reply(nil) }, reply) }); err != nil {
+		t.Errorf("a request after a rest: %v", err)
+	}
+}
+
+// Jobs from many goroutines run one at a time and none is left behind, however often the mailbox rests between them.
+func TestNoJobIsLostAroundRests(t *testing.T) {
+	m := running(t)
+	const senders, each = 8, 300
+	var told, fed int // belong to the mailbox
+	var all sync.WaitGroup
+	for range senders {
+		all.Go(func() {
+			for range each {
+				m.Wait(func() { told++ })
+				m.Spawn(func() { m.Feed(func() { fed++ }) })
+			}
+		})
+	}
+	all.Wait()
+	for complete := false; !complete; {
+		m.Wait(func() { complete = fed == senders*each })
+	}
+	m.Wait(func() {
+		if told != senders*each {
+			t.Errorf("%d jobs of %d ran", told, senders*each)
+		}
+	})
+}
+
+// End waits for the work of After, which costs no goroutine before its context ends.
+func TestEndWaitsForWhatFollowsAContext(t *testing.T) {
+	m := New("owner", slog.New(slog.DiscardHandler), func() {})
+	own, cancel := context.WithCancel(m.Context())
+	var early, late atomic.Bool
+	done := make(chan struct{})
+	m.After(own, func() { early.Store(true); close(done) })
+	m.After(m.Context(), func() { runtime.Gosched(); late.Store(true) })
+	cancel()
+	<-done
+	if late.Load() {
+		t.Error("the work ran before its context ended")
+	}
+	m.Tell(func() { m.End(ErrClosed) }, nil)
+	runToItsEnd(m)
+	if !early.Load() || !late.Load() {
+		t.Errorf("ran: %t, %t", early.Load(), late.Load())
 	}
 }

@@ -43,6 +43,7 @@ func (m *Mailbox) Enqueue(o Op) {
 func (m *Mailbox) advance() {
 	for !m.busy && len(m.ops) > 0 {
 		o := m.ops[0]
+		m.ops[0] = Op{} // the array must not keep what the operation refers to
 		m.ops = m.ops[1:]
 		m.proceed(o, o.Begin)
 	}

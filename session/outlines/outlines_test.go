@@ -56,10 +56,7 @@ func (d *desk) again(services *Services) {
 	stream.Continue(d.reader, events.Since{Epoch: "epoch"}, func() {})
 	d.Source = New(services, d.folder, box, stream)
 	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		box.Run()
-	}()
+	box.Start(func() { close(ended) })
 	d.t.Cleanup(func() {
 		box.Tell(func() { box.End(mailbox.ErrClosed) }, nil)
 		<-ended

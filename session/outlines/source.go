@@ -82,15 +82,13 @@ func (s *Source) Open() {
 	})
 }
 
-// hold uses the index until Close, or until the mailbox ends.
+// hold acquires the index, which is released by Close, or when the mailbox ends.
 func (s *Source) hold() {
 	s.handle, s.err = s.services.indexes.Acquire(s.ctx, s.folder, s.progress)
-	close(s.opened)
-	if s.err != nil {
-		return
+	if s.err == nil {
+		s.box.After(s.ctx, s.handle.Release)
 	}
-	defer s.handle.Release()
-	<-s.ctx.Done()
+	close(s.opened)
 }
 
 // progress tells the subscribers how far the index is.

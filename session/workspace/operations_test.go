@@ -80,10 +80,7 @@ func running(t *testing.T, files map[string]string) *desk {
 	}
 	d.Use(OpenFolders(t.Context(), d.folder, nil, filecontext.Limits{}, func(context.Context, string) error { return nil }), nil)
 	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		box.Run()
-	}()
+	box.Start(func() { close(ended) })
 	t.Cleanup(func() {
 		box.Tell(func() { box.End(mailbox.ErrClosed) }, nil)
 		<-ended

@@ -48,7 +48,7 @@ func (s *Session) over() {
 	close(s.done)
 }
 
-// begin adopts what was loaded.
+// begin adopts what was loaded. A new session looks at its folders while it is stored, and takes requests afterwards.
 func (s *Session) begin(loaded opening) error {
 	s.choices = choices.New(s.mailbox.UntilShut(), s.deps.choices(), loaded.Session)
 	damaged := func(err error) {
@@ -63,6 +63,11 @@ func (s *Session) begin(loaded opening) error {
 	damaged(err)
 	if len(loaded.kept) > 0 { // they are stored later, with their layouts
 		s.context.layout.Resend()
+	}
+	if loaded.stored != nil {
+		if err := loaded.stored(); err != nil {
+			return err
+		}
 	}
 	ctx := s.mailbox.Context()
 	e := s.unsettled(ctx, &loaded)

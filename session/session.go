@@ -60,7 +60,8 @@ type Session struct {
 // opening is what a session begins with.
 type opening struct {
 	history.Loaded
-	kept []history.Change // endings of turns in recovery files that cannot be stored now
+	kept   []history.Change // endings of turns in recovery files that cannot be stored now
+	stored func() error     // waits until the session is stored; nil: it is
 }
 
 // Open returns the session with the given id, which loads itself. It takes requests immediately. If prev is not nil loading
@@ -73,7 +74,7 @@ func Open(deps *Deps, id string, prev *Session) *Session {
 			return opening{}, fmt.Errorf("load session %s: %w: %w", id, ErrStorage, err)
 		}
 		loaded, err := deps.Store.Load(ctx, id)
-		return opening{loaded, kept}, err
+		return opening{Loaded: loaded, kept: kept}, err
 	})
 	return s
 }
@@ -85,11 +86,17 @@ func Create(deps *Deps, record history.Session) *Session {
 	record.UpdatedAt = record.CreatedAt
 	s := newSession(deps, record.ID)
 	go s.main(nil, func(ctx context.Context) (opening, error) {
-		err := saving.Commit(ctx, deps.Store, history.Change{Session: record.ID, Create: &record})
-		if err != nil {
-			return opening{}, fmt.Errorf("create session: %w: %w", ErrStorage, err)
+		committed := make(chan error, 1)
+		go func() {
+			committed <- saving.Commit(ctx, deps.Store, history.Change{Session: record.ID, Create: &record})
+		}()
+		stored := func() error {
+			if err := <-committed; err != nil {
+				return fmt.Errorf("create session: %w: %w", ErrStorage, err)
+			}
+			return nil
 		}
-		return opening{Loaded: history.Loaded{Session: record}}, nil
+		return opening{Loaded: history.Loaded{Session: record}, stored: stored}, nil
 	})
 	return s
 }

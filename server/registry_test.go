@@ -162,3 +162,23 @@ func TestAServerWithASessionDoesNotExit(t *testing.T) {
 		t.Error("the server does not exit without sessions")
 	}
 }
+
+// What the first session needs is prepared with it, once, and not before.
+func TestPrepareWithTheFirstSession(t *testing.T) {
+	prepared := make(chan struct{}, 10)
+	ts := startServer(t, func(o *Options) { o.Prepare = func() { prepared <- struct{}{} } })
+	e := ts.editor()
+	if err := e.Call("_strata/server/info", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if len(prepared) > 0 {
+		t.Error("prepared before there was a session")
+	}
+	for range 3 {
+		e.NewSession(ts.work)
+	}
+	ts.close() // waits for what runs in the background
+	if n := len(prepared); n != 1 {
+		t.Errorf("prepared %d times", n)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -304,5 +305,25 @@ func TestEndWaitsForWhatFollowsAContext(t *testing.T) {
 	runToItsEnd(m)
 	if !early.Load() || !late.Load() {
 		t.Errorf("ran: %t, %t", early.Load(), late.Load())
+	}
+}
+
+// What an operation refers to is free after its end.
+func TestAnOperationIsNotKept(t *testing.T) {
+	m := running(t)
+	held := func() weak.Pointer[[1 << 10]int] {
+		large := new([1 << 10]int)
+		done := make(chan struct{})
+		m.Tell(func() {
+			m.Enqueue(Op{Begin: Done(func() { large[0]++; close(done) })})
+		}, nil)
+		<-done
+		return weak.Make(large)
+	}()
+	for n := 0; held.Value() != nil; n++ {
+		if n > 1000 {
+			t.Fatal("the mailbox keeps it")
+		}
+		m.Wait(runtime.GC)
 	}
 }

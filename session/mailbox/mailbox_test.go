@@ -251,6 +251,7 @@ func TestAMailboxRests(t *testing.T) {
 			m.Feed(func() {})
 		}
 	})
+	m.Wait(func() {})
 	if goroutines() != 1 {
 		t.Error("it rests although a goroutine may feed it")
 	}

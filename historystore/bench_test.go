@@ -157,9 +157,9 @@ func BenchmarkSearch(b *testing.B) {
 	s := openTest(b, "", Options{})
 	fillSession(b, s, "sess_a", 10_000, 1<<10)
 	for b.Loop() {
-		hits, _, err := s.Search(context.Background(), SearchQuery{Query: "word", Limit: 20})
-		if err != nil || len(hits) != 20 {
-			b.Fatal(len(hits), err)
+		found, err := s.Search(context.Background(), SearchQuery{Query: "word", Limit: 20})
+		if err != nil || len(found.Hits) != 20 {
+			b.Fatal(len(found.Hits), err)
 		}
 	}
 }

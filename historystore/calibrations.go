@@ -29,6 +29,7 @@ func (p *prepared) calibration(tx *writeTx) error {
 	if c == nil {
 		return nil
 	}
-	_, err := tx.exec("INSERT OR REPLACE INTO calibration (model, ratio, weight) VALUES (?, ?, ?)", c.Model, c.Ratio, c.Weight)
+	_, err := tx.exec(`INSERT INTO calibration (model, ratio, weight) VALUES (?, ?, ?)
+		ON CONFLICT DO UPDATE SET ratio = excluded.ratio, weight = excluded.weight`, c.Model, c.Ratio, c.Weight)
 	return err
 }

@@ -23,7 +23,7 @@ func (s *Store) Calls(ctx context.Context, session, from string, limit int) (lis
 		if _, err := s.session(ctx, tx, session, "hidden = 0"); err != nil {
 			return err
 		}
-		rows, err = collect(ctx, tx, s.scanCall, callColumns+"FROM usage WHERE session = ? AND rowid > ? ORDER BY rowid LIMIT ?", session, after.n, limit+1)
+		rows, err = collect(ctx, tx, s.scanCall, callsAt(">", "ASC"), session, after.n, limit+1)
 		return err
 	})
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Store) NewestCalls(ctx context.Context, session, from string, limit int
 		if _, err := s.session(ctx, tx, session, "hidden = 0"); err != nil {
 			return err
 		}
-		rows, err = collect(ctx, tx, s.scanCall, callColumns+"FROM usage WHERE session = ? AND rowid < ? ORDER BY rowid DESC LIMIT ?", session, before.n, limit+1)
+		rows, err = collect(ctx, tx, s.scanCall, callsAt("<", "DESC"), session, before.n, limit+1)
 		return err
 	})
 	if err != nil {
@@ -93,6 +93,14 @@ func scanModelTotals(row scanner) (t ModelTotals, err error) {
 }
 
 const callColumns = "SELECT rowid, id, turn, purpose, model, input, output, cache_read, cache_write, cost, estimated, expected, categories, documents, phase, at "
+
+// callsAt returns the query of a page that is before or after a row id. The row ids come from the index, so that only the
+// rows of the page are read.
+func callsAt(side, order string) string {
+	return callColumns + `FROM usage WHERE rowid IN (
+			SELECT rowid FROM usage INDEXED BY sqlite_autoindex_usage_1 WHERE session = ? AND rowid ` + side + ` ? ORDER BY rowid ` + order + ` LIMIT ?)
+		ORDER BY rowid ` + order
+}
 
 type callRow struct {
 	history.Call

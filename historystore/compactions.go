@@ -17,7 +17,7 @@ func (p *prepared) putCompaction(tx *writeTx) error {
 	if err != nil {
 		return fmt.Errorf("compaction %s: %w", c.ID, err)
 	}
-	_, err = tx.exec("INSERT OR REPLACE INTO compaction (session, body) VALUES (?, ?)", p.Session, body)
+	_, err = tx.exec("INSERT INTO compaction (session, body) VALUES (?, ?) ON CONFLICT DO UPDATE SET body = excluded.body", p.Session, body)
 	return err
 }
 

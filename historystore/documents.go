@@ -28,7 +28,7 @@ func (p *prepared) putDocuments(tx *writeTx) error {
 		}
 	}
 	for i := range p.PutDocuments {
-		if _, err := tx.exec("INSERT OR REPLACE INTO document (session, name, body) VALUES (?, ?, ?)",
+		if _, err := tx.exec("INSERT INTO document (session, name, body) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body",
 			p.Session, p.PutDocuments[i].Name, p.documents[i]); err != nil {
 			return err
 		}

@@ -6,10 +6,10 @@ import (
 
 // Failpoints are the names of the points around a commit at which internal/failpoint can kill the process:
 // ".before" after everything was written but before the commit, ".after" after the commit but before its callers return.
-// Each commit hits "commit" and the kinds of its changes; the end of a turn with a layout hits "end" and "layout".
+// Each commit of changes hits "commit" and the kinds of its changes; the end of a turn with a layout hits "end" and "layout".
 var Failpoints = failpointNames(
 	"commit", "create", "update", "begin", "partial", "end", "edit", "append", "layout", "compaction",
-	"delete", "undelete", "show", "purge", "outlines",
+	"delete", "undelete", "show", "purge", "outlines", "index",
 )
 
 func failpointNames(kinds ...string) []string {

@@ -15,6 +15,9 @@ import (
 	"syscall"
 	"time"
 
+	"modernc.org/sqlite"
+
+	"strata/historystore/disk"
 	"strata/historystore/lock"
 )
 
@@ -45,8 +48,12 @@ func busyPragma(timeout time.Duration) string {
 	return "busy_timeout(" + strconv.FormatInt(timeout.Milliseconds(), 10) + ")"
 }
 
-// openWriter returns a pool of one connection.
+// openWriter returns a pool of one connection. It makes SQLite sync with fdatasync where that exists: the time of the last
+// change, which fsync also writes, is not needed to read a file.
 func openWriter(path string, busy time.Duration) (*sql.DB, error) {
+	if _, err := sqlite.Fdatasync(true); err != nil && !errors.Is(err, sqlite.ErrFdatasyncUnavailable) {
+		return nil, err
+	}
 	db, err := sql.Open("sqlite", dsn(path, "rw", busyPragma(busy), "journal_mode(WAL)", "synchronous(FULL)",
 		"foreign_keys(1)", "secure_delete(1)", "journal_size_limit("+strconv.Itoa(walBytes)+")"))
 	if err == nil {
@@ -90,7 +97,7 @@ func prepareFile(ctx context.Context, path string, busy time.Duration) (size int
 // database open; this process must not, as SQLite's locks end when any file descriptor of the file is closed. The error
 // for a missing file wraps os.ErrNotExist.
 func Check(ctx context.Context, path string) error {
-	path, err := resolve(path)
+	path, err := disk.Resolve(path)
 	if err != nil {
 		return err
 	}
@@ -154,7 +161,7 @@ func create(ctx context.Context, path string) error {
 	if err := os.Rename(unfinished, path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return disk.SyncDir(filepath.Dir(path))
 }
 
 // fill writes the newest schema into an empty file. auto_vacuum must be set before the first table is created.
@@ -243,30 +250,9 @@ func quickCheck(ctx context.Context, db *sql.DB, path string) error {
 
 // Holder reports whether a process has the database at path open, and its process id, or 0 if that is unknown.
 func Holder(path string) (pid int, held bool) {
-	path, err := resolve(path)
+	path, err := disk.Resolve(path)
 	if err != nil {
 		return 0, false
 	}
 	return lock.Holder(path)
-}
-
-// resolve returns the canonical path by which a database is opened and locked, with links resolved.
-// The folder must exist; the file need not.
-func resolve(path string) (string, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	target, err := filepath.EvalSymlinks(path)
-	if err == nil {
-		return target, nil
-	}
-	if !errors.Is(err, os.ErrNotExist) {
-		return "", err
-	}
-	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, filepath.Base(path)), nil
 }

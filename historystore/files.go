@@ -11,7 +11,8 @@ func (p *prepared) putFiles(tx *writeTx) error {
 	}
 	for i := range p.PutFiles {
 		f := &p.PutFiles[i]
-		if _, err := tx.exec("INSERT OR REPLACE INTO file (session, path, state, buffer) VALUES (?, ?, ?, ?)",
+		if _, err := tx.exec(`INSERT INTO file (session, path, state, buffer) VALUES (?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET state = excluded.state, buffer = excluded.buffer`,
 			p.Session, f.Path, notNil(f.State), f.Buffer); err != nil {
 			return err
 		}

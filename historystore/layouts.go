@@ -13,14 +13,16 @@ func (p *prepared) layout(tx *writeTx) error {
 	if l == nil {
 		return nil
 	}
-	if _, err := tx.exec("INSERT OR REPLACE INTO layout (session, bytes) VALUES (?, ?)", p.Session, notNil(l.Head)); err != nil {
+	if _, err := tx.exec(`INSERT INTO layout (session, bytes) VALUES (?, ?)
+		ON CONFLICT DO UPDATE SET bytes = excluded.bytes`, p.Session, notNil(l.Head)); err != nil {
 		return err
 	}
 	if _, err := tx.exec("DELETE FROM layout_row WHERE session = ? AND n >= ?", p.Session, l.Len); err != nil {
 		return err
 	}
 	for _, row := range l.Rows {
-		if _, err := tx.exec("INSERT OR REPLACE INTO layout_row (session, n, bytes) VALUES (?, ?, ?)", p.Session, row.N, notNil(row.Bytes)); err != nil {
+		if _, err := tx.exec(`INSERT INTO layout_row (session, n, bytes) VALUES (?, ?, ?)
+			ON CONFLICT DO UPDATE SET bytes = excluded.bytes`, p.Session, row.N, notNil(row.Bytes)); err != nil {
 			return err
 		}
 	}

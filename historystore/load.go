@@ -61,6 +61,10 @@ func (s *Store) load(ctx context.Context, tx *sql.Tx, id string) (l history.Load
 
 // loadUnfinished adds the running turn and the saved chunks of its reply.
 func (s *Store) loadUnfinished(ctx context.Context, tx *sql.Tx, l *history.Loaded) (err error) {
+	running, err := first(ctx, tx, scanOne[int], "SELECT running FROM session WHERE id = ?", l.Session.ID)
+	if err != nil || running == 0 {
+		return err // without a look at all turns
+	}
 	l.Unfinished, err = optional(first(ctx, tx, s.scanTurn,
 		"SELECT "+turnColumns+" FROM turn WHERE session = ? AND status = 'running' ORDER BY rowid DESC LIMIT 1", l.Session.ID))
 	if err != nil || l.Unfinished == nil {

@@ -9,6 +9,7 @@ import (
 
 	"strata/history"
 	"strata/historystore/body"
+	"strata/historystore/fulltext"
 )
 
 // Messages returns the messages with the given sequence numbers, in the given order. Callers share the messages and must
@@ -123,7 +124,7 @@ func encodeMessage(m history.Message) (messageRow, error) {
 	if err != nil {
 		return messageRow{}, fmt.Errorf("message %s: %w", m.ID, err)
 	}
-	return messageRow{m.Head(len(bytes)), bytes, checksum, searchable(m.PlainText())}, nil
+	return messageRow{m.Head(len(bytes)), bytes, checksum, fulltext.Searchable(m.PlainText())}, nil
 }
 
 func (p *prepared) insertMessages(tx *writeTx) error {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"strata/history"
+	"strata/historystore/disk"
+	"strata/historystore/fulltext"
 	"strata/historystore/lock"
 )
 
@@ -29,7 +31,7 @@ func open(ctx context.Context, path string, opt Options) (_ *Store, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	if path, err = resolve(path); err != nil {
+	if path, err = disk.Resolve(path); err != nil {
 		return nil, err
 	}
 	s := &Store{
@@ -87,6 +89,7 @@ func (s *Store) start(ctx context.Context) error {
 	s.writer.present = s.present.check
 	s.writer.queue = make(chan *job, queueLength)
 	s.writer.onCommit = s.opt.OnCommit
+	s.writer.index = fulltext.NewWorker(s.writer.upkeep, s.opt.indexDelay, s.opt.Log)
 	s.done.Go(s.writer.run)
 	return nil
 }

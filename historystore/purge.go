@@ -126,7 +126,11 @@ func lastWithin(heads []history.Head, limit int) int64 {
 }
 
 func purgeSomeRows(tx *writeTx, table, session string) (more bool, err error) {
-	rows, err := tx.exec("DELETE FROM "+table+" WHERE rowid IN (SELECT rowid FROM "+table+" WHERE session = ? LIMIT ?)", session, purgeRows)
+	key := "rowid"
+	if table == "partial" { // has no row id
+		key = "session, turn, n"
+	}
+	rows, err := tx.exec("DELETE FROM "+table+" WHERE ("+key+") IN (SELECT "+key+" FROM "+table+" WHERE session = ? LIMIT ?)", session, purgeRows)
 	return rows == purgeRows, err
 }
 
@@ -157,15 +161,19 @@ func totalChanges(tx *writeTx) (int64, error) {
 	return first(background, tx, scanOne[int64], "SELECT total_changes()")
 }
 
-// vacuum returns some free pages to the file system.
+// vacuum returns some free pages to the file system. A database that was recovered with other tools may not allow that.
 func vacuum(tx *writeTx) (more bool, err error) {
+	before, err := first(background, tx, scanOne[int64], "PRAGMA freelist_count")
+	if err != nil {
+		return false, err
+	}
 	// The pragma frees one page per step, so all of its rows, which are empty, must be read.
 	if _, err := collect(background, tx, func(scanner) (int, error) { return 0, nil },
 		fmt.Sprintf("PRAGMA incremental_vacuum(%d)", vacuumPages)); err != nil {
 		return false, err
 	}
 	free, err := first(background, tx, scanOne[int64], "PRAGMA freelist_count")
-	return free > 0, err
+	return 0 < free && free < before, err
 }
 
 // emptyLog moves the write-ahead log into the database and truncates it, unless a reader needs it; in that case later

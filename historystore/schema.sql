@@ -18,10 +18,11 @@ CREATE TABLE session (
     output        INTEGER NOT NULL DEFAULT 0,
     cache_read    INTEGER NOT NULL DEFAULT 0,
     cache_write   INTEGER NOT NULL DEFAULT 0,
-    cost          REAL NOT NULL DEFAULT 0
+    cost          REAL NOT NULL DEFAULT 0,
+    running       INTEGER NOT NULL DEFAULT 0 -- turns
 ) STRICT;
 CREATE INDEX session_by_time ON session (updated_at, id);
-CREATE INDEX session_by_cwd ON session (cwd, updated_at, id);
+CREATE INDEX session_by_cwd ON session (cwd); -- without the time, which each turn changes
 
 CREATE TABLE turn (
     session     TEXT NOT NULL REFERENCES session (id),
@@ -42,7 +43,6 @@ CREATE TABLE turn (
     PRIMARY KEY (session, id),
     UNIQUE (session, prompt_id)
 ) STRICT;
-CREATE INDEX turn_running ON turn (session) WHERE status = 'running';
 
 CREATE TABLE message (
     rowid     INTEGER PRIMARY KEY,
@@ -116,7 +116,7 @@ CREATE TABLE partial (
     text    TEXT NOT NULL,
     PRIMARY KEY (session, turn, n),
     FOREIGN KEY (session, turn) REFERENCES turn (session, id)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE usage (
     rowid       INTEGER PRIMARY KEY,
@@ -138,7 +138,6 @@ CREATE TABLE usage (
     estimated   INTEGER NOT NULL DEFAULT 0, -- flag: some of it was counted, not told
     UNIQUE (session, id)
 ) STRICT;
-CREATE INDEX usage_by_session ON usage (session);
 
 CREATE TABLE file (
     session TEXT NOT NULL REFERENCES session (id),
@@ -206,13 +205,16 @@ CREATE VIRTUAL TABLE message_fts USING fts5 (
     content_rowid = 'rowid',
     tokenize = 'unicode61 remove_diacritics 2'
 );
-CREATE TRIGGER message_fts_insert AFTER INSERT ON message BEGIN
-    INSERT INTO message_fts (rowid, text) VALUES (new.rowid, new.text);
-END;
-CREATE TRIGGER message_fts_delete AFTER DELETE ON message BEGIN
+-- Messages are indexed in the background, in the order of their rows. A message that is indexed has a row here:
+-- message_fts_docsize.
+CREATE TRIGGER message_fts_delete AFTER DELETE ON message
+WHEN EXISTS (SELECT 1 FROM message_fts_docsize WHERE id = old.rowid)
+BEGIN
     INSERT INTO message_fts (message_fts, rowid, text) VALUES ('delete', old.rowid, old.text);
 END;
-CREATE TRIGGER message_fts_update AFTER UPDATE OF text ON message BEGIN
+CREATE TRIGGER message_fts_update AFTER UPDATE OF text ON message
+WHEN EXISTS (SELECT 1 FROM message_fts_docsize WHERE id = old.rowid)
+BEGIN
     INSERT INTO message_fts (message_fts, rowid, text) VALUES ('delete', old.rowid, old.text);
     INSERT INTO message_fts (rowid, text) VALUES (new.rowid, new.text);
 END;

@@ -122,9 +122,9 @@ func TestHeadsAreReadFromTheirIndex(t *testing.T) {
 	equal(t, "plan", plan, "SEARCH message USING COVERING INDEX message_head (session=?)")
 }
 
-// A database of version 6 gets the totals of its sessions from their calls; later calls are added.
-func TestTotalsOfADatabaseWithoutThem(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "strata.db")
+// databaseOfVersion creates a database with an earlier schema.
+func databaseOfVersion(t *testing.T, path string, version int) *sql.DB {
+	t.Helper()
 	db, err := sql.Open("sqlite", dsn(path, "rwc"))
 	if err != nil {
 		t.Fatal(err)
@@ -134,9 +134,16 @@ func TestTotalsOfADatabaseWithoutThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := migrate(ctx, db, all[:6]); err != nil {
+	if err := migrate(ctx, db, all[:version]); err != nil {
 		t.Fatal(err)
 	}
+	return db
+}
+
+// A database of version 6 gets the totals of its sessions from their calls; later calls are added.
+func TestTotalsOfADatabaseWithoutThem(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "strata.db")
+	db := databaseOfVersion(t, path, 6)
 	for _, id := range []string{"sess_a", "sess_b"} {
 		if _, err := db.Exec(`INSERT INTO session (id, cwd, roots, title, title_by_user, config, created_at, updated_at, hidden, messages)
 			VALUES (?, '/', '[]', '', 0, '{}', 1, 1, 0, 0)`, id); err != nil {

@@ -5,26 +5,14 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"strata/history"
+	"strata/historystore/fulltext"
 )
 
-const (
-	// queryBytes and queryTerms bound a query; the rest is ignored.
-	queryBytes = 1 << 10
-	queryTerms = 32
-
-	// prefixRunes is the minimum length of a term that also matches the start of longer words: shorter terms match too
-	// many.
-	prefixRunes = 3
-
-	// snippetWords is the approximate number of words in a snippet; SQLite allows 64.
-	snippetWords = 32
-)
+// snippetWords is the approximate number of words in a snippet; SQLite allows 64.
+const snippetWords = 32
 
 // SearchQuery is the input of Search.
 type SearchQuery struct {
@@ -49,10 +37,19 @@ type Hit struct {
 }
 
 // Mark is the range of a match in a snippet, in bytes. End is exclusive.
-type Mark struct{ Start, End int }
+type Mark = fulltext.Mark
 
-// Search returns a page of the messages that contain all terms of a query, newest first, and the cursor of the next page,
-// empty after the last. It skips deleted and hidden sessions. A query can be any text. A bad cursor is ErrCursor.
+// Found is the result of a search.
+type Found struct {
+	Hits   []Hit
+	Next   string // cursor of the next page; empty after the last
+	Behind int    // at most so many messages are not in the index yet, the newest ones
+}
+
+// Search returns a page of the messages that contain all terms of a query, newest first. It skips deleted and hidden
+// sessions. A query can be any text. A bad cursor is ErrCursor.
+//
+// The index follows the messages in the background. A search waits a short time until the index is complete.
 //
 // Copies of a message, which forks and imports have, are one hit: the oldest one in the sessions that are searched.
 //
@@ -64,29 +61,35 @@ type Mark struct{ Start, End int }
 //
 // A trigram index, which finds any part of a word, is not used: measured on source code it was six times as large and
 // five times as slow to delete from, and it cannot find terms of one or two characters, such as most Chinese words.
-func (s *Store) Search(ctx context.Context, q SearchQuery) (hits []Hit, next string, err error) {
+func (s *Store) Search(ctx context.Context, q SearchQuery) (found Found, err error) {
 	limit := pageLimit(q.Limit)
 	from, err := decodeCursor(q.Cursor, cursor{list: hitList, n: math.MaxInt64})
 	if err != nil {
-		return nil, "", fmt.Errorf("search: %w", err)
+		return Found{}, fmt.Errorf("search: %w", err)
 	}
-	match := ftsQuery(q.Query)
+	match := fulltext.Query(q.Query)
 	if match == "" {
-		return nil, "", nil
+		return Found{}, nil
+	}
+	if err := s.completeIndex(ctx, indexWait); err != nil {
+		return Found{}, fmt.Errorf("search: %w", err)
 	}
 	var rows []hitRow
 	err = s.view(ctx, "search", func(tx *sql.Tx) error {
+		if found.Behind, err = behind(ctx, tx); err != nil {
+			return err
+		}
 		rows, err = selectHits(ctx, tx, match, q, from.n, limit+1)
 		return err
 	})
 	if err != nil {
-		return nil, "", fmt.Errorf("search: %w", err)
+		return Found{}, fmt.Errorf("search: %w", err)
 	}
-	rows, next = page(rows, limit, func(r hitRow) cursor { return cursor{list: hitList, n: r.rowid} })
+	rows, found.Next = page(rows, limit, func(r hitRow) cursor { return cursor{list: hitList, n: r.rowid} })
 	for _, r := range rows {
-		hits = append(hits, r.Hit)
+		found.Hits = append(found.Hits, r.Hit)
 	}
-	return hits, next, nil
+	return found, nil
 }
 
 type hitRow struct {
@@ -113,7 +116,7 @@ func selectHits(ctx context.Context, tx *sql.Tx, match string, q SearchQuery, be
 			AND (?6 = '' OR m.role = ?6) AND (?7 IS NULL OR s.cwd IN (SELECT value FROM json_each(?7)))
 			AND NOT EXISTS (SELECT 1 FROM `+copies+` AND c.rowid < m.rowid)
 		ORDER BY message_fts.rowid DESC LIMIT ?8`,
-		markStart, markEnd, snippetWords, match, before, q.Role, folders, n)
+		fulltext.MarkStart, fulltext.MarkEnd, snippetWords, match, before, q.Role, folders, n)
 }
 
 // copies are the messages c that are copies of the message m or that m is a copy of: forks and imports change the id only.
@@ -126,65 +129,6 @@ func scanHit(row scanner) (r hitRow, err error) {
 	var marked string
 	err = row.Scan(&r.rowid, &r.Session, &r.Message, &r.Seq, &r.Role, &at, &marked, &r.Score, &r.Copies)
 	r.At = fromMicros(at)
-	r.Snippet, r.Marks = unmark(marked)
+	r.Snippet, r.Marks = fulltext.Unmark(marked)
 	return r, err
 }
-
-// unmark removes the marks and soft breaks from a snippet and returns the positions of the marks.
-func unmark(marked string) (snippet string, marks []Mark) {
-	var out strings.Builder
-	start := 0
-	for _, r := range marked {
-		switch r {
-		case markStart:
-			start = out.Len()
-		case markEnd:
-			marks = append(marks, Mark{start, out.Len()})
-		case softBreak:
-		default:
-			out.WriteRune(r)
-		}
-	}
-	return out.String(), marks
-}
-
-// ftsQuery converts text to a valid FTS5 query with quoted terms. The result is empty if text contains no words.
-func ftsQuery(text string) string {
-	var out []string
-	for _, t := range terms(text) {
-		quoted := `"` + strings.ReplaceAll(searchable(t.text), `"`, `""`) + `"`
-		if !t.exact && utf8.RuneCountInString(t.text) >= prefixRunes {
-			quoted += "*"
-		}
-		out = append(out, quoted)
-	}
-	return strings.Join(out, " ")
-}
-
-type term struct {
-	text  string
-	exact bool // was in quotes
-}
-
-// terms splits a query at spaces and quotes. It omits terms without a letter or digit.
-func terms(query string) (found []term) {
-	if len(query) > queryBytes {
-		query = query[:queryBytes]
-	}
-	query = strings.ToValidUTF8(query, "")
-	for i, part := range strings.Split(query, `"`) {
-		quoted := i%2 == 1
-		words := []string{part}
-		if !quoted {
-			words = strings.FieldsFunc(part, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
-		}
-		for _, w := range words {
-			if strings.ContainsFunc(w, isWordPart) && len(found) < queryTerms {
-				found = append(found, term{w, quoted})
-			}
-		}
-	}
-	return found
-}
-
-func isWordPart(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }

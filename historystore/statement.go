@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"modernc.org/sqlite"
+
 	"strata/history"
 )
 
@@ -14,6 +16,7 @@ import (
 type writeTx struct {
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
+	loose bool // commits are not synced
 }
 
 // background is the context of the writer's statements: a caller that gives up must not interrupt a transaction.
@@ -29,6 +32,35 @@ func (tx *writeTx) stmt(query string) (*sql.Stmt, error) {
 		tx.stmts[query] = stmt
 	}
 	return stmt, err
+}
+
+// begin starts a transaction. If durable is unset, a power failure can undo it, until the next durable one is committed.
+// SQLite refuses to change the mode within a transaction, so a transaction that could not be ended is never taken for a
+// durable one.
+func (tx *writeTx) begin(durable bool) error {
+	if tx.loose == durable {
+		mode := "NORMAL"
+		if durable {
+			mode = "FULL"
+		}
+		// Compiling this pragma runs it, so that its statement cannot be kept.
+		if _, err := tx.conn.ExecContext(background, "PRAGMA synchronous = "+mode); err != nil {
+			return err
+		}
+		tx.loose = !durable
+	}
+	_, err := tx.exec("BEGIN IMMEDIATE")
+	return err
+}
+
+// written returns the number of pages that were written since the last reset.
+func (tx *writeTx) written(reset bool) (pages int) {
+	// Neither call fails: the connection is SQLite's and has the counter.
+	_ = tx.conn.Raw(func(conn any) (err error) {
+		pages, _, err = conn.(sqlite.DBStatus).Status(sqlite.DBStatusCacheWrite, reset)
+		return err
+	})
+	return pages
 }
 
 // exec runs a statement and returns the number of changed rows.

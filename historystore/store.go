@@ -36,6 +36,8 @@ type Options struct {
 
 	// Observe is called after each operation with its name (load, commit, search, …) and duration.
 	Observe func(op string, took time.Duration)
+
+	indexDelay time.Duration // default indexDelay
 }
 
 func (o Options) withDefaults() Options {
@@ -51,6 +53,9 @@ func (o Options) withDefaults() Options {
 	if o.BusyTimeout == 0 {
 		o.BusyTimeout = defaultBusyTimeout
 	}
+	if o.indexDelay == 0 {
+		o.indexDelay = indexDelay
+	}
 	if o.OnCommit == nil {
 		o.OnCommit = func(int) {}
 	}
@@ -62,7 +67,7 @@ func (o Options) withDefaults() Options {
 
 // Store is an open database. Its methods are safe for concurrent use.
 //
-// It owns a goroutine that writes and, for a large database, one that checks it. Close waits for both.
+// It owns a goroutine that writes and keeps the search index up to date and, for a large database, one that checks it. Close waits for both.
 type Store struct {
 	opt      Options
 	path     string

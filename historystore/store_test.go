@@ -193,6 +193,7 @@ func dumpRow(row scanner) (string, error) {
 // checkIndex compares the search index to the texts of the messages.
 func checkIndex(t testing.TB, s *Store) {
 	t.Helper()
+	catchUp(t, s)
 	err := s.write(ctx, "check", nil, func(tx *writeTx) error {
 		_, err := tx.exec("INSERT INTO message_fts (message_fts, rank) VALUES ('integrity-check', 1)")
 		return err

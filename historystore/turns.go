@@ -30,6 +30,11 @@ func (p *prepared) begin(tx *writeTx) error {
 	if err != nil {
 		return err
 	}
+	if t.Status == history.TurnRunning {
+		if err := tx.must("UPDATE session SET running = running + 1 WHERE id = ?", p.Session); err != nil {
+			return err
+		}
+	}
 	_, err = tx.exec(`INSERT INTO turn (session, id, prompt_id, user_id, reply_id, status, stop_reason, failure,
 		input, output, cache_read, cache_write, cost, started_at, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		p.Session, t.ID, orNull(t.PromptID), t.UserID, t.ReplyID, t.Status, t.StopReason, failure,
@@ -60,14 +65,16 @@ func (p *prepared) end(tx *writeTx) error {
 	if err != nil {
 		return err
 	}
+	if _, err := tx.exec(`UPDATE session SET updated_at = max(updated_at, ?),
+		running = running - (SELECT count(*) FROM turn WHERE turn.session = session.id AND turn.id = ? AND turn.status = ?) WHERE id = ?`,
+		micros(t.EndedAt), t.ID, history.TurnRunning, p.Session); err != nil {
+		return err
+	}
 	if err := tx.must(`UPDATE turn SET status = ?, stop_reason = ?, failure = ?,
 		input = ?, output = ?, cache_read = ?, cache_write = ?, cost = ?, ended_at = ? WHERE session = ? AND id = ?`,
 		t.Status, t.StopReason, failure,
 		t.Usage.Input, t.Usage.Output, t.Usage.CacheRead, t.Usage.CacheWrite, t.Cost, micros(t.EndedAt), p.Session, t.ID); err != nil {
 		return fmt.Errorf("turn %s: %w", t.ID, err)
-	}
-	if _, err := tx.exec("UPDATE session SET updated_at = max(updated_at, ?) WHERE id = ?", micros(t.EndedAt), p.Session); err != nil {
-		return err
 	}
 	_, err = tx.exec("DELETE FROM partial WHERE session = ? AND turn = ?", p.Session, t.ID)
 	return err

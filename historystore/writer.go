@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync/atomic"
 
+	"strata/historystore/fulltext"
 	"strata/internal/failpoint"
 )
 
@@ -15,6 +16,10 @@ const (
 
 	// groupLength is the maximum number of changes in one commit, which needs one fsync.
 	groupLength = 64
+
+	// logPages is the number of written pages from which the log is moved into the database while no change waits. At
+	// 1,000 pages SQLite does it in a commit, which then takes two more fsyncs.
+	logPages = 500
 )
 
 // job is a queued change.
@@ -40,6 +45,7 @@ type writer struct {
 	queue    chan *job
 	onCommit func(changes int)
 	present  func() error // an error if the database file is not there any more
+	index    *fulltext.Worker
 }
 
 func (w *writer) connect(ctx context.Context) error {
@@ -55,12 +61,15 @@ func (w *writer) close() error {
 	if w.tx == nil {
 		return w.db.Close()
 	}
+	if w.index != nil {
+		w.index.Close()
+	}
 	return errors.Join(w.tx.close(), w.db.Close())
 }
 
 // run writes queued jobs until the queue is closed and empty.
 func (w *writer) run() {
-	for j := range w.queue {
+	for j, open := w.await(); open; j, open = w.await() {
 		group := w.gather(j)
 		last := len(group) - 1
 		if last >= 0 && group[last].alone {
@@ -73,6 +82,51 @@ func (w *writer) run() {
 			continue
 		}
 		w.commit(group)
+	}
+}
+
+// await returns the next job, false after the last. While none is queued, it does the upkeep.
+func (w *writer) await() (j *job, open bool) {
+	for {
+		select {
+		case j, open = <-w.queue:
+			return j, open
+		default:
+		}
+		if w.index.Step() {
+			continue
+		}
+		select {
+		case j, open = <-w.queue:
+			return j, open
+		case <-w.index.Due():
+			w.index.Start()
+		case done := <-w.index.Asked():
+			w.index.StartFor(done)
+		}
+	}
+}
+
+// upkeep does a step of what no change should wait for: it indexes messages and then moves a long log into the database.
+func (w *writer) upkeep() (more bool, err error) {
+	if more, err = w.indexStep(); more || err != nil {
+		return more, err
+	}
+	if len(w.queue) > 0 {
+		return true, nil
+	}
+	w.moveLog()
+	return false, nil
+}
+
+// moveLog moves the write-ahead log into the database if it is long. It waits for no reader. It ignores errors as SQLite
+// does after a commit: the log is complete, and is moved later.
+func (w *writer) moveLog() {
+	if w.tx.written(false) < logPages {
+		return
+	}
+	if _, err := w.tx.conn.ExecContext(background, "PRAGMA wal_checkpoint(PASSIVE)"); err == nil {
+		w.tx.written(true)
 	}
 }
 
@@ -108,7 +162,7 @@ func (w *writer) commit(jobs []*job) {
 	}
 	err := w.present()
 	if err == nil {
-		_, err = w.tx.exec("BEGIN IMMEDIATE")
+		err = w.tx.begin(true)
 	}
 	if err != nil {
 		setErrors(jobs, err)
@@ -139,6 +193,7 @@ func (w *writer) finish(jobs []*job) {
 		return
 	}
 	hit(jobs, ".after")
+	w.index.Changed()
 	w.onCommit(len(jobs))
 }
 

@@ -31,8 +31,11 @@ func listed(t *testing.T, e *testclient.Editor, cwd string) []string {
 // hitsIn returns the sessions that a search in a folder finds.
 func hitsIn(t *testing.T, e *testclient.Editor, cwd string) []string {
 	t.Helper()
-	var page struct{ Hits []wire.Hit }
-	must(t, e.Call("_strata/history/search", map[string]any{"query": "needle", "cwd": cwd}, &page))
+	page := wire.SearchPage{Behind: 1}
+	for page.Behind > 0 {
+		page = wire.SearchPage{}
+		must(t, e.Call("_strata/history/search", map[string]any{"query": "needle", "cwd": cwd}, &page))
+	}
 	var ids []string
 	for _, h := range page.Hits {
 		ids = append(ids, h.SessionID)

@@ -23,11 +23,11 @@ func searchHistory(p *peer, r *rpc.Request, params wire.SearchParams, query hist
 		if query.Folders, err = p.sessionFolders(ctx, params.CWD); err != nil {
 			return nil, err
 		}
-		hits, next, err := p.store.Search(ctx, query)
+		found, err := p.store.Search(ctx, query)
 		if err != nil {
 			return nil, err
 		}
-		return wire.NewSearchPage(hits, next), nil
+		return wire.NewSearchPage(found), nil
 	})
 }
 

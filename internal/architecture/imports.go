@@ -17,7 +17,7 @@ var imports = map[string][]string{
 	"filecontext":  {"filecontext/outline", "tokens"},
 	"stability":    {},
 	"llm":          {"history"},
-	"historystore": {"historystore/body", "historystore/lock", "history"},
+	"historystore": {"historystore/body", "historystore/disk", "historystore/fulltext", "historystore/lock", "history"},
 	"tokens":       {},
 	"rpc":          {},
 	"web":          {},
@@ -28,8 +28,10 @@ var imports = map[string][]string{
 	"filecontext/outline/graph": {"filecontext/outline"},
 	"filecontext/outline/text":  {"filecontext/outline"},
 
-	"historystore/body": {"history"},
-	"historystore/lock": {},
+	"historystore/body":     {"history"},
+	"historystore/disk":     {},
+	"historystore/fulltext": {},
+	"historystore/lock":     {},
 
 	"server/access":   {},
 	"server/transfer": {"server/wire", "rpc", "session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "historystore", "history"},

@@ -87,6 +87,7 @@ var steps = []struct {
 	{"outlines", (*life).index},
 	{"first prompt", (*life).prompt},
 	{"append", (*life).append},
+	{"search", (*life).search},
 	{"rename", func(l *life) error {
 		return l.call("_strata/session/rename", l.main, map[string]any{"title": newTitle})
 	}},
@@ -197,6 +198,26 @@ func (l *life) append() error {
 	return err
 }
 
+// search waits until the text of the appended exchange is found.
+func (l *life) search() error {
+	for {
+		var result struct {
+			Hits   []struct{ MessageID string }
+			Behind int
+		}
+		err := l.editor.Call("_strata/history/search", map[string]any{"query": appended[1], "role": "assistant"}, &result)
+		switch {
+		case err != nil:
+			return err
+		case slices.ContainsFunc(result.Hits, func(hit struct{ MessageID string }) bool { return l.told[hit.MessageID] == appended[1] }):
+			return nil
+		case result.Behind == 0:
+			l.t.Fatal("a stored message is not found")
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // importedMessages is the number of messages of the imported session, more than fit one transaction.
 const importedMessages = 600
 
@@ -260,6 +281,11 @@ func (l *life) inspect() {
 	l.viewer.attach(l.world)
 	transcript := l.audit(l.editor, l.main)[l.main]
 	kept(l.t, transcript, l.told)
+	if l.has("append") {
+		if err := l.search(); err != nil {
+			l.t.Error(err)
+		}
+	}
 	l.inspectAppended(transcript)
 	l.inspectView()
 	for _, a := range l.asks {

@@ -114,6 +114,7 @@ func (p *SearchParams) SearchQuery() (historystore.SearchQuery, error) {
 type SearchPage struct {
 	Hits       []Hit  `json:"hits"`
 	NextCursor string `json:"nextCursor,omitempty"`
+	Behind     int    `json:"behind,omitempty"` // messages that are not searched yet
 }
 
 // Hit is a message found by a search.
@@ -130,9 +131,9 @@ type Hit struct {
 }
 
 // NewSearchPage returns a page of search results.
-func NewSearchPage(hits []historystore.Hit, next string) SearchPage {
-	page := SearchPage{Hits: make([]Hit, len(hits)), NextCursor: next}
-	for i, h := range hits {
+func NewSearchPage(found historystore.Found) SearchPage {
+	page := SearchPage{Hits: make([]Hit, len(found.Hits)), NextCursor: found.Next, Behind: found.Behind}
+	for i, h := range found.Hits {
 		page.Hits[i] = Hit{
 			SessionID: h.Session, MessageID: h.Message, Seq: h.Seq, Role: h.Role, At: h.At,
 			Snippet: h.Snippet, Marks: make([][2]int, len(h.Marks)), Score: h.Score, Copies: h.Copies,

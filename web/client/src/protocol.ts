@@ -980,7 +980,12 @@ export interface Methods {
   };
   '_strata/history/search': {
     params: Page & { query: string; role?: Role; cwd?: string };
-    result: { hits: SearchHit[]; nextCursor?: string };
+    result: {
+      hits: SearchHit[];
+      nextCursor?: string;
+      /** Maximum number of messages, the newest ones, that are not searched yet. */
+      behind?: number;
+    };
   };
   '_strata/history/append': { params: OfSession & { messages: NewMessage[] }; result: { messageIds: string[] } };
   '_strata/history/replace': {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"strata/cmd/strata/internal/cli"
 	"strata/cmd/strata/internal/connect"
+	"strata/rpc"
 )
 
 // query are the argument and the flags of strata sessions search.
@@ -70,6 +72,10 @@ func search(ctx context.Context, p *cli.Process, q query) error {
 	if !q.json {
 		write = hitWriter(cli.IsTerminal(p.Stdout))
 	}
+	behind, err := awaitIndex(ctx, client, params)
+	if err != nil {
+		return err
+	}
 	found := 0
 	err = connect.EachPage(ctx, client, "_strata/history/search", params, func(page json.RawMessage) error {
 		var result struct {
@@ -97,7 +103,29 @@ func search(ctx context.Context, p *cli.Process, q query) error {
 	case err != nil:
 		fmt.Fprintf(p.Stderr, "The newest %d messages that match; --limit N shows more.\n", found)
 	}
+	if behind > 0 {
+		fmt.Fprintf(p.Stderr, "Up to %d new messages are not indexed yet; search again later.\n", behind)
+	}
 	return nil
+}
+
+// indexAttempts is the maximum number of searches that wait for the server's index, each for up to 0.2 s.
+const indexAttempts = 25
+
+// awaitIndex waits until all messages can be found. It returns the number of those that cannot.
+func awaitIndex(ctx context.Context, client *rpc.Client, params map[string]any) (behind int, err error) {
+	once := maps.Clone(params)
+	once["limit"] = 1
+	for range indexAttempts {
+		var page struct{ Behind int }
+		if err := client.Call(ctx, "_strata/history/search", once, &page); err != nil {
+			return 0, err
+		}
+		if behind = page.Behind; behind == 0 {
+			break
+		}
+	}
+	return behind, nil
 }
 
 // hitWriter returns a function that prints a line for each message, with the matches in bold on a terminal.

@@ -1,5 +1,5 @@
 import { sessionAddress } from "../routes.ts";
-import { hits, more, problem, query, searching, searchMore, snippetParts } from "../store/search.ts";
+import { behind, hits, more, problem, query, searching, searchMore, snippetParts } from "../store/search.ts";
 import { sessions, titleOf } from "../store/sessions.ts";
 import { plural, when } from "../text/format.ts";
 import { Empty, Progress } from "../ui/controls.tsx";
@@ -12,13 +12,13 @@ export function SearchResults() {
   if (hits.value.length === 0) {
     return (
       <div class="window hits">
-        {searching.value ? <Progress value={undefined} label="Searching" /> : <Empty title={`No results for “${query.value.trim()}”`}><p>The search matches words, and beginnings of words, in messages of all sessions.</p></Empty>}
+        {searching.value ? <Progress value={undefined} label="Searching" /> : <Empty title={`No results for “${query.value.trim()}”`}><p>The search matches words, and beginnings of words, in messages of all sessions.</p>{behind.value > 0 && <p>{unsearched()}</p>}</Empty>}
       </div>
     );
   }
   return (
     <div class="window hits" role="list" aria-label="Search results">
-      <p class="sidebar-note" role="status">{plural(hits.value.length, "message")}{more.value === undefined ? "" : " and more"}</p>
+      <p class="sidebar-note" role="status">{plural(hits.value.length, "message")}{more.value === undefined ? "" : " and more"}{behind.value > 0 && `; ${unsearched()}`}</p>
       {hits.value.map((hit) => {
         const session = sessions.value.get(hit.sessionId);
         return (
@@ -40,4 +40,9 @@ export function SearchResults() {
       {more.value !== undefined && <button type="button" class="button wide" disabled={searching.value} onClick={searchMore}>Show more results</button>}
     </div>
   );
+}
+
+/** unsearched says how many messages the results do not include yet. */
+function unsearched(): string {
+  return `${plural(behind.value, "new message")} not indexed yet`;
 }

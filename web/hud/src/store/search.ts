@@ -8,9 +8,14 @@ export const hits = signal<readonly SearchHit[]>([]);
 export const more = signal<string | undefined>(undefined);
 export const searching = signal(false);
 export const problem = signal("");
+/** Number of the newest messages that are not searched yet. */
+export const behind = signal(0);
 
 /** Delay between the last keystroke and the search, in milliseconds. */
 const DEBOUNCE_MS = 180;
+
+/** Delay until a search is repeated that did not include all messages, in milliseconds. */
+const REPEAT_MS = 1000;
 
 let running = new AbortController();
 let timer = 0;
@@ -23,6 +28,7 @@ export function search(text: string): void {
     hits.value = [];
     more.value = undefined;
     problem.value = "";
+    behind.value = 0;
     searching.value = false;
     return;
   }
@@ -32,7 +38,9 @@ export function search(text: string): void {
 
 /** searchMore loads the next page of hits. */
 export function searchMore(): void {
-  if (more.value !== undefined && !searching.value) void ask(query.value, more.value);
+  if (more.value === undefined || searching.value) return;
+  clearTimeout(timer);
+  void ask(query.value, more.value);
 }
 
 async function ask(text: string, cursor: string | undefined): Promise<void> {
@@ -44,6 +52,8 @@ async function ask(text: string, cursor: string | undefined): Promise<void> {
     hits.value = cursor ? [...hits.value, ...page.hits] : page.hits;
     more.value = page.nextCursor;
     problem.value = "";
+    behind.value = page.behind ?? 0;
+    if (behind.value > 0 && !cursor) timer = setTimeout(() => void ask(text, undefined), REPEAT_MS) as unknown as number;
   } catch (error) {
     if (request.signal.aborted) return;
     hits.value = [];

@@ -1,14 +1,14 @@
 //go:build unix
 
-package historystore
+package disk
 
 import (
 	"errors"
 	"os"
 )
 
-// syncDir makes a rename in dir durable.
-func syncDir(dir string) error {
+// SyncDir makes a rename in dir durable.
+func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package historystore
+package fulltext
 
 import (
 	"strings"
@@ -6,23 +6,23 @@ import (
 	"unicode/utf8"
 )
 
-// searchableBytes is the maximum indexed text of a message, in bytes. The rest of a longer text is not found.
-const searchableBytes = 128 << 10
+// TextBytes is the maximum indexed text of a message, in bytes. The rest of a longer text is not found.
+const TextBytes = 128 << 10
 
-// The marks around a match in results of the database. searchable removes them from texts.
+// The marks around a match in results of the database. Searchable removes them from texts.
 const (
-	markStart = '\x02'
-	markEnd   = '\x03'
+	MarkStart = '\x02'
+	MarkEnd   = '\x03'
 )
 
 // softBreak (a zero-width space) separates words in the index and is invisible.
 const softBreak = '\u200b'
 
-// searchable returns the text to index: valid UTF-8 without control characters, with a soft break around each character
+// Searchable returns the text to index: valid UTF-8 without control characters, with a soft break around each character
 // of a script without spaces, so that each of these characters is a word.
-func searchable(text string) string {
+func Searchable(text string) string {
 	var out strings.Builder
-	out.Grow(min(len(text), searchableBytes))
+	out.Grow(min(len(text), TextBytes))
 	wordBefore := false
 	for _, r := range text {
 		if r == softBreak {
@@ -31,7 +31,7 @@ func searchable(text string) string {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
 			r = ' '
 		}
-		if out.Len()+utf8.RuneLen(r)+utf8.RuneLen(softBreak) > searchableBytes {
+		if out.Len()+utf8.RuneLen(r)+utf8.RuneLen(softBreak) > TextBytes {
 			break
 		}
 		word := isWord(r)

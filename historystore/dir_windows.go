@@ -1,4 +1,0 @@
-package historystore
-
-// syncDir does nothing: Windows cannot sync a folder.
-func syncDir(string) error { return nil }

@@ -3,6 +3,8 @@ package llm
 import (
 	"encoding/json"
 	"strings"
+
+	"strata/llm/reply"
 )
 
 // anthropicURL is the address of Anthropic itself.
@@ -28,7 +30,7 @@ func anthropicEndpoint(config ProviderConfig, key string) endpoint {
 // and a provider's cache is empty once these change: TestGoldenRequest pins them.
 type anthropicRequest struct {
 	MaxTokens    int                   `json:"max_tokens"`
-	Messages     []anthropicTurn       `json:"messages"`
+	Messages     [0]any                `json:"messages"` // the turns replace it
 	Model        string                `json:"model"`
 	OutputConfig *anthropicOutput      `json:"output_config,omitempty"`
 	System       []anthropicText       `json:"system,omitempty"`
@@ -53,10 +55,7 @@ type anthropicDefinition struct {
 	Description string          `json:"description,omitempty"`
 }
 
-type anthropicTurn struct {
-	Content []any  `json:"content"` // of the block types below
-	Role    string `json:"role"`
-}
+// A turn has content, a list of the block types below, and role.
 
 type anthropicMark struct {
 	TTL  string `json:"ttl,omitempty"`
@@ -71,7 +70,6 @@ type anthropicText struct {
 
 type anthropicImage struct {
 	Source anthropicSource `json:"source"`
-	Mark   *anthropicMark  `json:"cache_control,omitempty"`
 	Type   string          `json:"type"`
 }
 
@@ -96,44 +94,79 @@ type anthropicCall struct {
 	ID    string          `json:"id"`
 	Input json.RawMessage `json:"input"`
 	Name  string          `json:"name"`
-	Mark  *anthropicMark  `json:"cache_control,omitempty"`
 	Type  string          `json:"type"`
 }
 
 type anthropicResult struct {
-	ID      string         `json:"tool_use_id"`
-	IsError bool           `json:"is_error,omitempty"`
-	Content []any          `json:"content"` // anthropicText and anthropicImage
-	Mark    *anthropicMark `json:"cache_control,omitempty"`
-	Type    string         `json:"type"`
+	ID      string `json:"tool_use_id"`
+	IsError bool   `json:"is_error,omitempty"`
+	Content []any  `json:"content"` // anthropicText and anthropicImage
+	Type    string `json:"type"`
 }
 
 // anthropicBody encodes a request. The present version of the API takes no temperature.
 func anthropicBody(req Request, model Model, d dialect) ([]byte, error) {
-	c := newConversation(req.Entries, shapeOf(req, model, Anthropic, d))
-	out := anthropicRequest{Model: model.ID, MaxTokens: maxOutput(req, model, d), Stream: true}
-	for _, p := range c.system {
-		out.System = append(out.System, anthropicText{Text: p.text, Mark: anthropicMarkOf(p.mark, d), Type: "text"})
+	return req.body(model, Anthropic, d, func(c *conversation, _ bool) encoding {
+		return &anthropicEncoding{req, model, d, c}
+	})
+}
+
+type anthropicEncoding struct {
+	req     Request
+	model   Model
+	dialect dialect
+	*conversation
+}
+
+func (a *anthropicEncoding) envelope() any {
+	out := anthropicRequest{Model: a.model.ID, MaxTokens: maxOutput(a.req, a.model, a.dialect), Stream: true}
+	for _, p := range a.system {
+		out.System = append(out.System, anthropicText{Text: p.text, Mark: anthropicMarkOf(p.mark, a.dialect), Type: "text"})
 	}
-	for _, t := range c.turns {
-		turn := anthropicTurn{Role: "user"}
-		if t.assistant {
-			turn.Role = "assistant"
-		}
-		for _, p := range t.parts {
-			turn.Content = append(turn.Content, anthropicBlock(p, d))
-		}
-		out.Messages = append(out.Messages, turn)
-	}
-	if c.shape.tools {
-		for _, t := range req.Tools {
+	if a.shape.tools {
+		for _, t := range a.req.Tools {
 			out.Tools = append(out.Tools, anthropicDefinition{Schema: schemaOf(t), Name: safeName(t.Name), Description: t.Description})
 		}
 	}
-	if d.effort {
-		think(&out, req, model)
+	if a.dialect.effort {
+		think(&out, a.req, a.model)
 	}
-	return json.Marshal(out)
+	return out
+}
+
+func (a *anthropicEncoding) turn(w *writer, t *turn) {
+	w.comma()
+	w.text(`{"content":[`)
+	for _, p := range t.parts {
+		w.comma()
+		before := len(w.out)
+		block, kind := anthropicBlock(p)
+		w.value(block)
+		p.place.at = len(w.out) - len(`"type":""}`) - len(kind)
+		if extra := p.extra(); len(reply.Members(extra)) > 0 {
+			w.out = w.out[:before]
+			w.value(extended(block, extra))
+		}
+	}
+	w.text(`],"role":"`)
+	if t.assistant {
+		w.text(`assistant"}`)
+	} else {
+		w.text(`user"}`)
+	}
+}
+
+// mark returns the mark as a member before the type of a block, which is the last member of those that are ours.
+func (a *anthropicEncoding) mark(m Mark) string {
+	mark := anthropicMarkOf(m, a.dialect)
+	if mark == nil {
+		return ""
+	}
+	out, err := json.Marshal(mark)
+	if err != nil {
+		panic(err) // it has only texts
+	}
+	return `"cache_control":` + string(out) + ","
 }
 
 // thinkingBudgets are tokens of thought for models that take no effort.
@@ -157,28 +190,28 @@ func think(out *anthropicRequest, req Request, model Model) {
 	}
 }
 
-func anthropicBlock(p *part, d dialect) any {
-	mark := anthropicMarkOf(p.mark, d)
+// anthropicBlock returns a part as a block and the type of that, which is its last member.
+func anthropicBlock(p *part) (block any, kind string) {
 	switch p.kind {
 	case partImage:
 		source := anthropicSource{Data: p.block.Data, MediaType: p.block.MIME, Type: "base64"}
-		return anthropicImage{Source: source, Mark: mark, Type: "image"}
+		return anthropicImage{Source: source, Type: "image"}, "image"
 	case partThinking:
 		if len(p.block.Data) > 0 {
-			return anthropicRedacted{Data: string(p.block.Data), Type: "redacted_thinking"}
+			return anthropicRedacted{Data: string(p.block.Data), Type: "redacted_thinking"}, "redacted_thinking"
 		}
-		return anthropicThought{Signature: p.block.Signature, Thinking: p.block.Text, Type: "thinking"}
+		return anthropicThought{Signature: p.block.Signature, Thinking: p.block.Text, Type: "thinking"}, "thinking"
 	case partCall:
-		call := anthropicCall{ID: p.id, Input: arguments(p.block), Name: safeName(p.block.Name), Mark: mark, Type: "tool_use"}
-		return extended(call, p.extra())
+		return anthropicCall{ID: p.id, Input: arguments(p.block), Name: safeName(p.block.Name), Type: "tool_use"}, "tool_use"
 	case partResult:
-		result := anthropicResult{ID: p.id, IsError: p.block.IsError, Mark: mark, Type: "tool_result"}
+		result := anthropicResult{ID: p.id, IsError: p.block.IsError, Type: "tool_result"}
 		for _, c := range p.content {
-			result.Content = append(result.Content, anthropicBlock(c, d))
+			inner, _ := anthropicBlock(c)
+			result.Content = append(result.Content, inner)
 		}
-		return result
+		return result, "tool_result"
 	}
-	return anthropicText{Text: p.text, Mark: mark, Type: "text"}
+	return anthropicText{Text: p.text, Type: "text"}, "text"
 }
 
 func anthropicMarkOf(m Mark, d dialect) *anthropicMark {

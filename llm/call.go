@@ -166,7 +166,7 @@ func (c *modelCall) attempt(ctx context.Context) *Error {
 func (c *modelCall) try(ctx context.Context, d dialect, unsigned bool, a *reply.Answer) error {
 	req := c.req
 	if unsigned {
-		req.Entries = withoutSignatures(req.Entries)
+		req.Entries, req.Encoded = withoutSignatures(req.Entries), nil
 	}
 	body, err := c.format.body(req, c.model, d)
 	if err != nil {

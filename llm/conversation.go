@@ -3,6 +3,7 @@ package llm
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 
 	"strata/history"
 )
@@ -14,12 +15,17 @@ const maxMarks = 4
 // beginning and ending with the user; each call is answered at the start of the turn behind it; nothing is blank.
 type conversation struct {
 	system []*part
-	turns  []*turn
-	marked *part // the last part so far that can carry a mark
+	kept   []*part // of a kept beginning, those that carry marks; they have only a mark and its place
+	turns  []*turn // those after that
+	marked *part   // the last part so far that can carry a mark
+	ends   []*part // by entry: the value of marked at its end
 
-	shape   shape
-	wireIDs map[string]string // of the calls so far: the ids that they are sent with, by our ids
-	used    map[string]bool   // those ids
+	shape shape
+	calls calls
+
+	entry  int  // index of the entry that is added
+	begun  bool // a part of it was added
+	joined bool // the first turn is not one of the assistant's, so that it belongs to the beginning's last one
 }
 
 // shape is what the model and its provider make of a conversation.
@@ -43,24 +49,31 @@ func shapeOf(req Request, model Model, kind Kind, d dialect) shape {
 type turn struct {
 	assistant bool
 	parts     []*part
+	entry     int   // index of the entry that begins with it; -1 if it begins within an entry
+	calls     calls // that it adds
 }
 
 // newConversation lays out entries.
 func newConversation(entries []Entry, s shape) *conversation {
-	c := &conversation{shape: s, wireIDs: map[string]string{}, used: map[string]bool{}}
-	leading, running := true, runningTurn(entries)
-	for i, e := range entries {
-		leading = leading && e.Kind == EntrySystem
+	return new(beginning).conversation(entries, s)
+}
+
+// layOut adds the entries of a request from an index on.
+func (c *conversation) layOut(entries []Entry, from int) {
+	leading, running := from == 0, runningTurn(entries)
+	for i := from; i < len(entries); i++ {
+		c.entry, c.begun = i, false
+		leading = leading && entries[i].Kind == EntrySystem
 		if leading {
-			c.addSystem(e)
+			c.addSystem(entries[i])
 		} else {
-			c.addEntry(e, i > running)
+			c.addEntry(entries[i], i > running)
 		}
+		c.ends = append(c.ends, c.marked)
 	}
-	c.pair(s.tools)
-	c.complete()
+	c.pair(c.shape.tools)
+	c.complete(from > 0)
 	c.limitMarks()
-	return c
 }
 
 // runningTurn returns the index of the prompt that began the running turn, -1 for none.
@@ -76,7 +89,7 @@ func runningTurn(entries []Entry) int {
 func (c *conversation) addSystem(e Entry) {
 	for i := range e.Blocks {
 		if text := textOf(&e.Blocks[i]); text != "" {
-			p := &part{kind: partText, text: text}
+			p := &part{kind: partText, text: text, place: place{system: true, at: len(c.system)}}
 			c.system = append(c.system, p)
 			c.marked = p
 		}
@@ -144,20 +157,20 @@ func (c *conversation) newPart(b *history.Block, writer string) *part {
 // idOfCall returns the id with which a call is sent: the provider's own, unless another call has it, else ours. Two calls
 // with one id of ours get the same one.
 func (c *conversation) idOfCall(b *history.Block, foreign bool) string {
-	if id, again := c.wireIDs[b.CallID]; again {
+	if id, again := c.calls.id(b.CallID); again {
 		return id
 	}
 	id := c.ownID(b.CallID)
-	if b.Origin != nil && !foreign && b.Origin.ID != "" && !c.used[b.Origin.ID] {
+	if b.Origin != nil && !foreign && b.Origin.ID != "" && !c.calls.uses(b.Origin.ID) {
 		id = b.Origin.ID
 	}
-	c.wireIDs[b.CallID], c.used[id] = id, true
+	c.calls.send(b.CallID, id)
 	return id
 }
 
 // idOfResult returns the id of the call that a result answers.
 func (c *conversation) idOfResult(callID string) string {
-	if id, known := c.wireIDs[callID]; known {
+	if id, known := c.calls.id(callID); known {
 		return id
 	}
 	return c.ownID(callID)
@@ -177,8 +190,13 @@ const shortID = 9
 
 func (c *conversation) add(assistant bool, p *part) {
 	if n := len(c.turns); n == 0 || c.turns[n-1].assistant != assistant {
-		c.turns = append(c.turns, &turn{assistant: assistant})
+		begins := &turn{assistant: assistant, entry: c.entry}
+		if c.begun {
+			begins.entry = -1
+		}
+		c.turns = append(c.turns, begins)
 	}
+	c.begun = true
 	last := c.turns[len(c.turns)-1]
 	last.parts = append(last.parts, p)
 	if p.kind != partThinking {
@@ -195,42 +213,43 @@ func (c *conversation) mark(m Mark) {
 
 // pair makes each call be answered once, directly behind it. What cannot be paired goes as text.
 func (c *conversation) pair(tools bool) {
-	names := map[string]string{} // of all calls so far, by the id with which they are sent, which must differ
 	for i := 0; i < len(c.turns); i++ {
 		if !c.turns[i].assistant {
-			c.turns[i].parts = resultsFirst(c.turns[i].parts, nil, names)
+			c.turns[i].parts = c.resultsFirst(c.turns[i].parts, nil)
 			continue
 		}
-		calls := c.turns[i].takeCalls(tools, names)
+		calls := c.takeCalls(c.turns[i], tools)
 		if len(calls) == 0 {
 			continue
 		}
 		if i++; i == len(c.turns) {
-			c.turns = append(c.turns, &turn{})
+			c.turns = append(c.turns, &turn{entry: -1})
 		}
-		c.turns[i].parts = resultsFirst(c.turns[i].parts, calls, names)
+		c.turns[i].parts = c.resultsFirst(c.turns[i].parts, calls)
 	}
 }
 
 // takeCalls returns the calls of t that stay calls. Others become text: all without tools, and those without an id of their own.
-func (t *turn) takeCalls(tools bool, names map[string]string) (calls []*part) {
-	for i, p := range t.parts {
+func (c *conversation) takeCalls(t *turn, tools bool) (calls []*part) {
+	for _, p := range t.parts {
 		if p.kind != partCall {
 			continue
 		}
-		_, known := names[p.id]
+		t.calls.send(p.block.CallID, p.id)
+		t.calls.name(p.id, p.block.Name)
+		_, known := c.calls.named(p.id)
+		c.calls.name(p.id, p.block.Name)
 		if tools && !known && p.id != "" {
 			calls = append(calls, p)
 		} else {
-			t.parts[i] = &part{text: callText(p.block), mark: p.mark}
+			*p = part{text: callText(p.block), mark: p.mark}
 		}
-		names[p.id] = p.block.Name
 	}
 	return calls
 }
 
 // resultsFirst orders the parts of a user turn behind calls: one result for each of them, then everything else as it came.
-func resultsFirst(parts, calls []*part, names map[string]string) []*part {
+func (c *conversation) resultsFirst(parts, calls []*part) []*part {
 	open := map[string]bool{}
 	for _, call := range calls {
 		open[call.id] = true
@@ -245,7 +264,8 @@ func resultsFirst(parts, calls []*part, names map[string]string) []*part {
 			open[p.id] = false
 			results = append(results, p)
 		} else {
-			rest = append(rest, resultAsText(p, names[p.id])...)
+			name, _ := c.calls.named(p.id)
+			rest = append(rest, resultAsText(p, name)...)
 		}
 	}
 	for _, call := range calls {
@@ -256,8 +276,9 @@ func resultsFirst(parts, calls []*part, names map[string]string) []*part {
 	return append(results, rest...)
 }
 
-// complete makes the turns begin and end with the user, and no answer end with thinking, which would be refused.
-func (c *conversation) complete() {
+// complete makes the turns begin and end with the user, and no answer end with thinking, which would be refused. continued:
+// they follow a kept beginning, which begins and ends with the user.
+func (c *conversation) complete(continued bool) {
 	for _, t := range c.turns {
 		for n := len(t.parts); n > 0 && t.parts[n-1].kind == partThinking; n-- {
 			t.parts = t.parts[:n-1]
@@ -266,15 +287,17 @@ func (c *conversation) complete() {
 			t.parts = []*part{placeholder(t.assistant)}
 		}
 	}
-	if len(c.turns) == 0 {
-		c.turns = []*turn{{parts: []*part{{text: noText}}}}
-	}
-	if c.turns[0].assistant {
-		first := &turn{parts: []*part{{text: noBeginning}}}
+	switch {
+	case continued:
+		c.joined = len(c.turns) > 0 && !c.turns[0].assistant
+	case len(c.turns) == 0:
+		c.turns = []*turn{{parts: []*part{{text: noText}}, entry: -1}}
+	case c.turns[0].assistant:
+		first := &turn{parts: []*part{{text: noBeginning}}, entry: -1}
 		c.turns = append([]*turn{first}, c.turns...)
 	}
-	if c.turns[len(c.turns)-1].assistant {
-		c.turns = append(c.turns, &turn{parts: []*part{{text: goOn}}})
+	if n := len(c.turns); n > 0 && c.turns[n-1].assistant {
+		c.turns = append(c.turns, &turn{parts: []*part{{text: goOn}}, entry: -1})
 	}
 }
 
@@ -291,12 +314,20 @@ func (c *conversation) limitMarks() {
 	}
 }
 
-func (c *conversation) markedParts() (marked []*part) {
-	all := append([]*part(nil), c.system...)
-	for _, t := range c.turns {
-		all = append(all, t.parts...)
+// markedParts returns the parts with marks, in the order in which they are sent.
+func (c *conversation) markedParts() []*part {
+	return slices.Concat(withMarks(c.system), withMarks(c.kept), markedIn(c.turns))
+}
+
+func markedIn(turns []*turn) (marked []*part) {
+	for _, t := range turns {
+		marked = append(marked, withMarks(t.parts)...)
 	}
-	for _, p := range all {
+	return marked
+}
+
+func withMarks(parts []*part) (marked []*part) {
+	for _, p := range parts {
 		if p.mark != MarkNone {
 			marked = append(marked, p)
 		}

@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"strings"
@@ -24,7 +23,7 @@ func openAIEndpoint(config ProviderConfig, key string) endpoint {
 // The types below are a request in the words of chat completions. The order of their fields is that of the bytes that
 // are sent, and a provider's cache is empty once these change: TestGoldenRequest pins them.
 type openAIRequest struct {
-	Messages            []any                `json:"messages"` // of the message types below
+	Messages            [0]any               `json:"messages"` // the message types below replace it
 	Model               string               `json:"model"`
 	MaxCompletionTokens int                  `json:"max_completion_tokens,omitempty"`
 	MaxTokens           int                  `json:"max_tokens,omitempty"`
@@ -96,68 +95,83 @@ type openAIImageURL struct {
 
 // openAIBody encodes a request.
 func openAIBody(req Request, model Model, d dialect) ([]byte, error) {
-	c := newConversation(req.Entries, shapeOf(req, model, OpenAI, d))
-	out := openAIRequest{Messages: openAIMessages(c, d), Model: model.ID, Stream: true}
-	switch limit := maxOutput(req, model, d); d.outputName {
+	return req.body(model, OpenAI, d, func(c *conversation, continued bool) encoding {
+		o := &openAIEncoding{req: req, model: model, dialect: d, shape: c.shape}
+		if !continued {
+			o.system = joined(c.system)
+		}
+		return o
+	})
+}
+
+type openAIEncoding struct {
+	req     Request
+	model   Model
+	dialect dialect
+	shape   shape
+	system  string // that is not written yet
+}
+
+func (o *openAIEncoding) envelope() any {
+	out := openAIRequest{Model: o.model.ID, Stream: true}
+	switch limit := maxOutput(o.req, o.model, o.dialect); o.dialect.outputName {
 	case outputMaxCompletionTokens:
 		out.MaxCompletionTokens = limit
 	case outputMaxTokens:
 		out.MaxTokens = limit
 	}
-	if d.temperature && !model.reasons {
-		out.Temperature = req.Temperature
+	if o.dialect.temperature && !o.model.reasons {
+		out.Temperature = o.req.Temperature
 	}
 	switch {
-	case !d.effort:
-	case model.thinks(req.Thought):
-		out.ReasoningEffort = string(req.Thought)
-	case model.effort:
+	case !o.dialect.effort:
+	case o.model.thinks(o.req.Thought):
+		out.ReasoningEffort = string(o.req.Thought)
+	case o.model.effort:
 		out.ReasoningEffort = "none"
 	}
-	if d.streamOptions {
+	if o.dialect.streamOptions {
 		out.StreamOptions = &openAIStreamOptions{IncludeUsage: true}
 	}
-	if c.shape.tools {
-		for _, t := range req.Tools {
+	if o.shape.tools {
+		for _, t := range o.req.Tools {
 			function := openAIFunctionDefinition{Name: safeName(t.Name), Description: t.Description, Parameters: schemaOf(t)}
 			out.Tools = append(out.Tools, openAIDefinition{Function: function, Type: "function"})
 		}
 	}
-	var body bytes.Buffer
-	enc := json.NewEncoder(&body)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(out)
-	return bytes.TrimSuffix(body.Bytes(), []byte("\n")), err
+	return out
 }
 
-func openAIMessages(c *conversation, d dialect) []any {
-	var out []any
-	system := joined(c.system)
-	if system != "" && d.system {
-		out = append(out, openAIMessage{Content: system, Role: "system"})
-		system = ""
+// mark returns nothing: these providers cache by themselves.
+func (o *openAIEncoding) mark(Mark) string { return "" }
+
+func (o *openAIEncoding) turn(w *writer, t *turn) {
+	message := func(v any) {
+		w.comma()
+		w.value(v)
 	}
-	for _, t := range c.turns {
-		if t.assistant {
-			out = append(out, openAIAssistant(t.parts))
-			continue
-		}
-		results, rest := splitResults(t.parts)
-		for _, p := range results {
-			out = append(out, openAIToolMessage{Content: openAIResult(p), CallID: p.id, Role: "tool"})
-		}
-		if len(results) > 0 && len(rest) > 0 && !d.userAfterTool {
-			out = append(out, openAIAssistantMessage{Content: understood, Role: "assistant"})
-		}
-		if system != "" { // the model takes no system message
-			rest = append([]*part{{text: system}}, rest...)
-			system = ""
-		}
-		if len(rest) > 0 {
-			out = append(out, openAIUser(rest))
-		}
+	if o.system != "" && o.dialect.system {
+		message(openAIMessage{Content: o.system, Role: "system"})
+		o.system = ""
 	}
-	return out
+	if t.assistant {
+		message(openAIAssistant(t.parts))
+		return
+	}
+	results, rest := splitResults(t.parts)
+	for _, p := range results {
+		message(openAIToolMessage{Content: openAIResult(p), CallID: p.id, Role: "tool"})
+	}
+	if len(results) > 0 && len(rest) > 0 && !o.dialect.userAfterTool {
+		message(openAIAssistantMessage{Content: understood, Role: "assistant"})
+	}
+	if o.system != "" { // the model takes no system message
+		rest = append([]*part{{text: o.system}}, rest...)
+		o.system = ""
+	}
+	if len(rest) > 0 {
+		message(openAIUser(rest))
+	}
 }
 
 func openAIAssistant(parts []*part) openAIAssistantMessage {

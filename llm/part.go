@@ -28,6 +28,13 @@ type part struct {
 	foreign bool           // of partCall: another provider made it, so that its Origin does not go along
 	content []*part        // of partResult: text and pictures
 	mark    Mark
+	place   place // where its mark goes, once it is known
+}
+
+// place is where the mark of a part goes: after a part of the system text, or into the JSON of the turns.
+type place struct {
+	system bool
+	at     int // index of the part, or offset in bytes; -1 for none
 }
 
 type partKind int
@@ -113,13 +120,15 @@ func resultAsText(p *part, name string) []*part {
 			out = append(out, c)
 		}
 	}
-	out[len(out)-1].mark = p.mark
+	last := *out[len(out)-1]
+	last.mark = p.mark
+	*p, out[len(out)-1] = last, p // p is known as the part that the mark goes to
 	return out
 }
 
-// extra returns the members of a call that its provider gave and that we do not know; nil for another provider.
+// extra returns the members of a call that its provider gave and that we do not know; nil for another provider or part.
 func (p *part) extra() json.RawMessage {
-	if p.foreign || p.block.Origin == nil {
+	if p.kind != partCall || p.foreign || p.block.Origin == nil {
 		return nil
 	}
 	return p.block.Origin.Extra

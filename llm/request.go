@@ -8,13 +8,14 @@ import (
 
 // Request is one call of a model, in no provider's words.
 type Request struct {
-	Model       string // "provider/model"
-	Tools       []Tool // sorted by name, by the caller
-	Entries     []Entry
+	Model       string   // "provider/model"
+	Tools       []Tool   // sorted by name, by the caller
+	Entries     []Entry  // their blocks never change
 	MaxOutput   int      // tokens; 0 means the model's own maximum
 	Temperature *float64 // nil means the model's default; left out where the API takes none
 	Thought     ThoughtLevel
-	Purpose     string // one of history's purposes, for the log
+	Purpose     string   // one of history's purposes, for the log
+	Encoded     *Encoded // of the conversation that the request belongs to; nil: nothing is kept
 }
 
 // Tool is a tool that the model may call.

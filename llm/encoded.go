@@ -14,11 +14,15 @@ import (
 //
 // It is safe for concurrent use; its lock is held while a request is encoded.
 type Encoded struct {
-	nothing bool // is kept
+	nothing bool   // is kept
+	changed func() // is called after each request; nil for none
 
 	mu   sync.Mutex
 	kept beginning
 }
+
+// NewEncoded returns one that keeps nothing yet. It calls changed after each request, when Size may have changed.
+func NewEncoded(changed func()) *Encoded { return &Encoded{changed: changed} }
 
 // Size returns the approximate number of bytes that are kept, without the content of the entries.
 func (e *Encoded) Size() int {
@@ -119,6 +123,9 @@ func (r *Request) body(m Model, kind Kind, d dialect, begin func(c *conversation
 	e := r.Encoded
 	if e == nil {
 		e = &Encoded{nothing: true}
+	}
+	if e.changed != nil {
+		defer e.changed()
 	}
 	return e.body(r.Entries, form{shapeOf(*r, m, kind, d), d}, begin)
 }

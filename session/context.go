@@ -29,6 +29,7 @@ type ContextManager struct {
 	layout      *assembly.Layout
 	diffs       *assembly.Diffs
 	pictures    *content.Gallery
+	beginning   *assembly.Beginning
 	generation  int          // edits that changed which messages the view has, since the session was loaded
 	last        history.Call // the newest call for a reply whose usage was reported
 	reported    reported     // likewise
@@ -47,7 +48,7 @@ func newContextManager(deps *Deps, rules *choices.Rules, loaded history.Loaded, 
 	m := &ContextManager{
 		deps: deps, session: loaded.Session.ID, workspace: files, log: history.NewLog(loaded.Heads, loaded.Edits),
 		documents: loaded.Documents, checkpoints: loaded.Checkpoints, totals: loaded.Totals,
-		diffs: new(assembly.Diffs), pictures: new(content.Gallery), drift: 1,
+		diffs: new(assembly.Diffs), pictures: new(content.Gallery), beginning: deps.Beginnings.New(), drift: 1,
 	}
 	var err error
 	m.layout, err = assembly.NewLayout(rules.Stability, loaded.Layout, func(cache string) *stability.Mirror { return deps.Mirrors.Of(cache, deps.Now()) })
@@ -140,8 +141,8 @@ func (m *ContextManager) State(c *choices.Choices) assembly.State {
 	return assembly.State{
 		Session: m.session, Store: m.deps.Store, Log: m.deps.Log, Now: m.deps.Now,
 		Measure: measure, Mirrors: m.deps.Mirrors, Layout: m.layout, Cache: m.workspace.Cache(), Diffs: m.diffs, Pictures: m.pictures,
-		Counter: tokens.For(c.Model.Encoding),
-		View:    m.log.View(), Summary: m.log.Summary(), Omitted: m.log.Omitted(), Evicted: m.log.Shed(), Truncated: m.log.Documents(),
+		Beginning: m.beginning, Counter: tokens.For(c.Model.Encoding),
+		View: m.log.View(), Summary: m.log.Summary(), Omitted: m.log.Omitted(), Evicted: m.log.Shed(), Truncated: m.log.Documents(),
 		First: first, Exchanges: m.log.Exchanges(), HistoryTokens: m.log.Tokens(), Beside: m.beside(&measure),
 		Files: m.workspace.List(), Roots: m.workspace.Roots(), Outlines: m.workspace.Outlines(), RulesFile: m.deps.RulesFile,
 		Documents: documents.Shown(m.documents, &p, c.Phase), AllDocuments: m.documents,

@@ -94,6 +94,7 @@ type Deps struct {
 	Pool         *compaction.Pool
 	Calibrations *assembly.Calibrations
 	Mirrors      *assembly.Mirrors
+	Beginnings   *assembly.Beginnings // nil: what is kept of requests has no limit
 }
 
 // compaction returns the services for compactions.

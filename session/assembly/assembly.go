@@ -72,6 +72,8 @@ type State struct {
 	Pictures *content.Gallery
 	Counter  *tokens.Counter
 
+	Beginning *Beginning // what is kept of the newest request; nil: nothing
+
 	View      []history.Viewed
 	Summary   history.Summary
 	Omitted   int            // messages that the view omits
@@ -145,6 +147,9 @@ func (s State) Build(ctx context.Context, tools []llm.Tool) (Built, error) {
 }
 
 func (s *State) build(ctx context.Context, tools []llm.Tool) (Built, error) {
+	if s.Beginning == nil {
+		s.Beginning = (*Beginnings)(nil).New()
+	}
 	state, err := s.withoutUnfitPictures(ctx)
 	if err != nil {
 		return Built{}, err

@@ -16,22 +16,27 @@ import (
 
 // render makes the request of a plan.
 func (s *State) render(ctx context.Context, c *collected, p *planned, fitted *fit.Result, tools []llm.Tool) (Built, error) {
-	r := renderer{State: s, plan: p, byKey: make(map[string]*fit.Item, len(fitted.Items)), earlier: make(map[string]string)}
+	r := renderer{State: s, plan: p, byKey: make(map[string]*fit.Item), earlier: make(map[string]string)}
 	r.built = Built{
 		Request: llm.Request{
 			Model: s.Model.Name, Tools: tools, MaxOutput: Reserve(&s.Model), Thought: s.Thought, Purpose: history.PurposeTurn,
-			Entries: make([]llm.Entry, 0, len(p.Entries)),
+			Entries: make([]llm.Entry, 0, len(p.Entries)+len(p.Entries)/8), Encoded: s.Beginning.encoded,
 		},
 		Plan: p.Plan, Mirror: p.mirror, Counted: p.Tokens + p.overhead, Changes: fitted.Changes,
 		Omitted: fit.Runs(append(c.omitted, fitted.Omitted...)), Files: fitted.Files, Refreshed: c.refreshed, Index: c.index, prefixes: c.prefixes,
-		cache: p.cache, told: fitted.Told, blobs: make([]textBlob, 0, len(fitted.Items)), keep: make([]string, 0, len(fitted.Items)),
+		Sizes: make([]int, 0, len(p.Entries)+len(p.Entries)/8), cache: p.cache, told: fitted.Told,
 	}
 	if s.Phase != nil {
 		r.built.Phase = s.Phase.ID
 	}
 	for i := range fitted.Items {
-		r.byKey[fitted.Items[i].Key] = &fitted.Items[i]
+		if it := &fitted.Items[i]; it.Kind == stability.Message {
+			r.talk = append(r.talk, it)
+		} else {
+			r.byKey[it.Key] = it
+		}
 	}
+	r.before, r.beforeBlocks = s.Beginning.renderings(s.Counter)
 	if err := r.load(ctx); err != nil {
 		return Built{}, err
 	}
@@ -40,6 +45,7 @@ func (s *State) render(ctx context.Context, c *collected, p *planned, fitted *fi
 			return Built{}, err
 		}
 	}
+	s.Beginning.keep(s.Counter, r.before, r.same, r.added, r.blocks)
 	r.files(fitted.Items)
 	r.built.Categories, r.built.Documents = account(p)
 	r.built.Categories[fit.CategoryOverhead] += r.separators
@@ -50,12 +56,20 @@ func (s *State) render(ctx context.Context, c *collected, p *planned, fitted *fi
 // account returns the tokens of a plan by category, and of its documents by name.
 func account(p *planned) (categories, documents map[string]int) {
 	categories, documents = map[string]int{fit.CategoryOverhead: p.overhead}, make(map[string]int)
+	talk := 0
 	for i := range p.Entries {
 		e := &p.Entries[i]
+		if e.Kind == stability.Message {
+			talk += e.Tokens
+			continue
+		}
 		categories[fit.Category(e.Kind, e.Key)] += e.Tokens
 		if fit.IsDocument(e.Kind, e.Key) {
 			documents[strings.TrimPrefix(e.Key, fit.DocumentPrefix)] += e.Tokens
 		}
+	}
+	if talk > 0 {
+		categories[fit.Category(stability.Message, "")] += talk
 	}
 	return categories, documents
 }
@@ -65,32 +79,37 @@ type renderer struct {
 	*State
 	plan     *planned
 	built    Built
-	byKey    map[string]*fit.Item
+	byKey    map[string]*fit.Item      // other than the conversation
+	talk     []*fit.Item               // the conversation, in the order of its entries
 	earlier  map[string]string         // bytes by hash, of what was sent before and of diffs
-	messages map[int64]history.Message // by sequence number
+	messages map[int64]history.Message // by sequence number, those whose rendering is not kept
 	block    []string                  // texts of the block that is open
 	size     int                       // of that block, in tokens
 	kind     llm.EntryKind             // of that block
 	begun    bool                      // an entry was added that is not part of the leading system part
 
 	separators int // tokens of the replies that separate entries
+
+	shown        int         // items of the conversation so far
+	before       []rendering // kept of the conversation
+	same         int         // of them that are the same as in this request
+	added        []rendering // after those
+	beforeBlocks [][]history.Block
+	blocks       [][]history.Block
 }
 
 // load gets the bytes of the entries that no item has: those of earlier requests and the messages are read from the store,
 // diffs are made.
 func (r *renderer) load(ctx context.Context) error {
 	var missing []string
-	seqs := make([]int64, 0, len(r.View))
 	last := make(map[string]string) // revision by key, while going through the entries
 	for i := range r.plan.Entries {
 		e := &r.plan.Entries[i]
+		if e.Kind == stability.Message {
+			continue
+		}
 		p := r.byKey[e.Key]
 		switch {
-		case e.Kind == stability.Message:
-			for _, v := range p.Messages {
-				seqs = append(seqs, v.Seq)
-			}
-			continue
 		case e.Kind == stability.Diff && r.made(e, last[e.Key]):
 		case p.Renders(e.Blob):
 		default:
@@ -107,7 +126,7 @@ func (r *renderer) load(ctx context.Context) error {
 	for hash, bytes := range found {
 		r.earlier[hash] = string(bytes)
 	}
-	return r.loadMessages(ctx, seqs)
+	return r.loadMessages(ctx)
 }
 
 // made reports whether e is a diff that this request makes, and keeps its bytes.
@@ -120,7 +139,15 @@ func (r *renderer) made(e *stability.Entry, from string) bool {
 	return true
 }
 
-func (r *renderer) loadMessages(ctx context.Context, seqs []int64) error {
+// loadMessages reads the messages whose rendering is not kept.
+func (r *renderer) loadMessages(ctx context.Context) error {
+	r.findKept()
+	var seqs []int64
+	for _, it := range r.talk[r.same:] {
+		for _, v := range it.Messages {
+			seqs = append(seqs, v.Seq)
+		}
+	}
 	messages, err := r.read(ctx, seqs)
 	if err != nil {
 		return err
@@ -132,13 +159,33 @@ func (r *renderer) loadMessages(ctx context.Context, seqs []int64) error {
 	return nil
 }
 
+// findKept finds the kept renderings that are the same as in this request. Those whose messages have moved in memory are
+// replaced, so that the old memory is released.
+func (r *renderer) findKept() {
+	cloned := false
+	for r.same < min(len(r.before), len(r.talk)) {
+		view := r.talk[r.same].Messages
+		same, moved := r.before[r.same].shows(view)
+		if !same {
+			return
+		}
+		if moved && !cloned {
+			r.before, cloned = slices.Clone(r.before), true
+		}
+		if moved {
+			r.before[r.same].view = view
+		}
+		r.same++
+	}
+}
+
 // entry adds one entry of the plan to the request. Texts are gathered until their block ends.
 func (r *renderer) entry(e *stability.Entry) error {
 	mark := markOf(r.plan.Plan, e)
 	r.begun = r.begun || !leads(e.Kind) || e.Run
 	r.separate(e)
 	if e.Kind == stability.Message {
-		r.batch(r.byKey[e.Key].Messages, mark)
+		r.message(mark)
 		return nil
 	}
 	text, ok := r.text(e)
@@ -160,20 +207,44 @@ func (r *renderer) entry(e *stability.Entry) error {
 	return nil
 }
 
-// batch adds a message, or a message with calls and their results.
-func (r *renderer) batch(view []history.Viewed, mark llm.Mark) {
+// message adds the next message of the conversation, or a message with calls and their results.
+func (r *renderer) message(mark llm.Mark) {
+	var shown *rendering
+	if r.shown < r.same {
+		shown = &r.before[r.shown]
+	} else {
+		r.added = append(r.added, r.rendering(r.talk[r.shown].Messages))
+		shown = &r.added[len(r.added)-1]
+	}
+	r.shown++
+	r.built.Request.Entries = append(r.built.Request.Entries, shown.entries...)
+	r.built.Request.Entries[len(r.built.Request.Entries)-1].Mark = mark
+	r.built.Sizes = append(r.built.Sizes, shown.sizes...)
+	r.plan.overhead += shown.added
+	r.built.Counted += shown.added
+	r.built.Unanswered += shown.unanswered
+}
+
+// rendering renders messages that follow those that were rendered so far.
+func (r *renderer) rendering(view []history.Viewed) rendering {
+	const entry = 256 // bytes of it without its content
+	made := rendering{view: view}
+	switch n := len(r.added); {
+	case n > 0:
+		made.bytes = r.added[n-1].bytes
+	case r.same > 0:
+		made.bytes = r.before[r.same-1].bytes
+	}
 	messages := make([]history.Message, len(view))
 	for i, v := range view {
 		messages[i] = history.Patched(r.messages[v.Seq], v.Patches)
+		made.bytes += entry + v.Bytes
+		if messages[i].Status == history.StatusDamaged {
+			made.view = nil // it may be readable later
+		}
 	}
-	entries, sizes, added, unanswered := r.paired(messages, view)
-	entries[len(entries)-1].Mark = mark
-	for i := range entries {
-		r.add(entries[i], sizes[i])
-	}
-	r.plan.overhead += added
-	r.built.Counted += added
-	r.built.Unanswered += unanswered
+	made.entries, made.sizes, made.added, made.unanswered = r.paired(messages, view)
+	return made
 }
 
 // What a request contains of a message that says nothing: providers refuse a message without text.
@@ -211,8 +282,12 @@ func leads(k stability.Kind) bool {
 }
 
 func (r *renderer) closeBlock(mark llm.Mark) {
-	block := history.Block{Type: history.BlockText, Text: strings.Join(r.block, "\n")}
-	r.add(llm.Entry{Kind: r.kind, Blocks: []history.Block{block}, Mark: mark}, r.size)
+	block := []history.Block{{Type: history.BlockText, Text: strings.Join(r.block, "\n")}}
+	if n := len(r.blocks); n < len(r.beforeBlocks) && r.beforeBlocks[n][0].Text == block[0].Text {
+		block = r.beforeBlocks[n] // the same memory is known to be the same content
+	}
+	r.blocks = append(r.blocks, block)
+	r.add(llm.Entry{Kind: r.kind, Blocks: block, Mark: mark}, r.size)
 	r.block, r.size = nil, 0
 }
 

@@ -9,24 +9,23 @@ import (
 )
 
 // separations are the replies that separate the entries of a request.
-var separations = map[stability.Separation]string{
-	stability.Acknowledged: "Understood.",
-	stability.Unanswered:   "(no answer)",
+var separations = map[stability.Separation][]history.Block{
+	stability.Acknowledged: {{Type: history.BlockText, Text: "Understood."}},
+	stability.Unanswered:   {{Type: history.BlockText, Text: "(no answer)"}},
 }
 
 // separate adds the reply to the request that separates an entry from those before it.
 func (r *renderer) separate(e *stability.Entry) {
-	words := separations[e.Before]
-	if words == "" {
+	if e.Before == stability.NotSeparated {
 		return
 	}
 	size := separationTokens(r.Counter, e.Before)
 	r.separators += size
-	r.add(llm.Entry{Kind: llm.EntryMessage, Role: history.RoleAssistant, Blocks: []history.Block{{Type: history.BlockText, Text: words}}}, size)
+	r.add(llm.Entry{Kind: llm.EntryMessage, Role: history.RoleAssistant, Blocks: separations[e.Before]}, size)
 }
 
 func separationTokens(counter *tokens.Counter, s stability.Separation) int {
-	return counter.Count(separations[s]) + tokens.MessageOverhead
+	return counter.Count(separations[s][0].Text) + tokens.MessageOverhead
 }
 
 // separators returns how many tokens the replies that separate items have at most: that depends on their order.

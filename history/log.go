@@ -47,6 +47,9 @@ type Viewed struct {
 	Exchange int     // number of its exchange since the last clear, from 1; 0: before the first
 }
 
+// SameViewed reports whether two messages of views are shown with the same content.
+func SameViewed(a, b *Viewed) bool { return a.Head == b.Head && slices.Equal(a.Patches, b.Patches) }
+
 // Summary replaces the compacted part of the history. The zero value means none.
 type Summary struct {
 	Edit      string // id of the newest compaction

@@ -76,11 +76,10 @@ func (d *draft) beforeDead(limit int) []int {
 	if limit == 0 {
 		return nil
 	}
-	old := append([]Entry(nil), d.old[:limit]...)
-	d.label(old, limit)
+	unused := d.unused(limit)
 	out := []int{limit}
 	for i := limit - 1; i > 0 && len(out) <= maxCandidates; i-- {
-		if old[i].Dead && !old[i-1].Dead {
+		if unused[i] && !unused[i-1] {
 			out = append(out, i)
 		}
 	}

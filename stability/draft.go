@@ -19,10 +19,10 @@ type draft struct {
 	notes []need
 	needs map[string]*need // all of these by key
 
-	stream         []*Item           // the run and the conversation
-	sizes          []int             // tokens of each prefix of stream
-	sentMessages   []int             // sentMessages[i]: entries of the conversation in old[:i]
-	messageEntries map[string]*Entry // entries of the conversation by key; built on first use
+	stream       []*Item // the run and the conversation
+	sizes        []int   // tokens of each prefix of stream
+	sentMessages []int   // sentMessages[i]: entries of the conversation in old[:i]
+	sent         *sent   // the conversation in old
 }
 
 // need is an item outside the conversation that the request must show.
@@ -31,7 +31,7 @@ type need struct {
 	at  int // index of its newest entry in the log, or -1
 	chg int // request in which its content last changed
 
-	// Used by label, which walks a layout from the end.
+	// Used by walk, which goes through a layout from the end.
 	newest *Entry
 	whole  bool // an entry other than a diff was seen: all earlier ones are unused
 }
@@ -39,31 +39,34 @@ type need struct {
 // sort splits the items into conversation, lead, files and notes.
 func (d *draft) sort() {
 	d.stream = make([]*Item, 0, len(d.Items))
+	var aside []*Item
 	for i := range d.Items {
 		if it := &d.Items[i]; it.inStream() {
 			d.stream = append(d.stream, it)
+		} else {
+			aside = append(aside, it)
 		}
 	}
-	d.lead = d.ofKinds(Tools, System, Document, Outline)
-	d.files, d.notes = d.ofKinds(File), d.ofKinds(Note)
+	d.lead = ofKinds(aside, Tools, System, Document, Outline)
+	d.files, d.notes = ofKinds(aside, File), ofKinds(aside, Note)
 	d.sizes = make([]int, len(d.stream)+1)
 	for i, it := range d.stream {
 		d.sizes[i+1] = d.sizes[i] + it.Tokens
 	}
 }
 
-// ofKinds returns the items of the given kinds outside the stream, in the order of kinds.
-func (d *draft) ofKinds(kinds ...Kind) []need {
+// ofKinds returns those of the items that have the given kinds, in the order of kinds.
+func ofKinds(items []*Item, kinds ...Kind) []need {
 	count := 0
-	for i := range d.Items {
-		if it := &d.Items[i]; slices.Contains(kinds, it.Kind) && !it.inStream() {
+	for _, it := range items {
+		if slices.Contains(kinds, it.Kind) {
 			count++
 		}
 	}
 	needs := make([]need, 0, count)
 	for _, kind := range kinds {
-		for i := range d.Items {
-			if it := &d.Items[i]; it.Kind == kind && !it.inStream() {
+		for _, it := range items {
+			if it.Kind == kind {
 				needs = append(needs, need{Item: it, at: -1})
 			}
 		}
@@ -173,12 +176,36 @@ func (d *draft) file(n *need, keep int) (e Entry, ok bool) {
 
 // label sets Dead, N and Tier of entries, which start with old[:keep], and returns the tokens of the unused ones.
 func (d *draft) label(entries []Entry, keep int) int {
+	dead := 0
+	d.walk(entries, keep, func(e *Entry, chg int, unused bool) {
+		if e.Dead = unused; unused {
+			dead += e.Tokens
+		}
+		e.N = d.now - chg
+		e.Tier = tierOf(e.N)
+	})
+	return dead
+}
+
+// unused reports which of old[:keep] are unused.
+func (d *draft) unused(keep int) []bool {
+	all := make([]bool, keep)
+	i := keep
+	d.walk(d.old[:keep], keep, func(_ *Entry, _ int, unused bool) {
+		i--
+		all[i] = unused
+	})
+	return all
+}
+
+// walk calls visit for each of entries, which start with old[:keep], from the end: with the request in which the content of
+// its item last changed, and whether it is unused.
+func (d *draft) walk(entries []Entry, keep int, visit func(e *Entry, chg int, unused bool)) {
 	for _, n := range d.needs {
 		n.newest, n.whole = nil, false
 	}
-	dead := 0
 	for i := len(entries) - 1; i >= 0; i-- {
-		e, chg := &entries[i], entries[i].chg
+		e := &entries[i]
 		var n *need
 		switch {
 		case i < keep:
@@ -190,17 +217,10 @@ func (d *draft) label(entries []Entry, keep int) int {
 			if n.newest == nil {
 				n.newest = e
 			}
-			chg = n.newest.chg
-			e.Dead = n.whole
+			visit(e, n.newest.chg, n.whole)
 			n.whole = n.whole || e.Kind != Diff
 		} else {
-			e.Dead = !e.inStream()
+			visit(e, e.chg, !e.inStream())
 		}
-		if e.Dead {
-			dead += e.Tokens
-		}
-		e.N = d.now - chg
-		e.Tier = tierOf(e.N)
 	}
-	return dead
 }

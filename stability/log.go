@@ -8,6 +8,7 @@ type log struct {
 	turns  int // expected further turns
 
 	entries []Entry      // of the last committed request
+	talk    sent         // the conversation in them
 	saved   []savedEntry // the entries as they were at the last save
 }
 
@@ -22,16 +23,21 @@ func (l *log) Plan(req *Request, now int, long bool, first map[string]Tier) *Pla
 	p.next = p.Entries
 	if now > 0 {
 		from := l.entries
-		p.changes = func() []TierChange { return changes(labels(from), labels(p.Entries)) }
+		p.changes = func() []TierChange { return changes(changedLabels(from, p.Entries, keep)) }
 	}
 	return p
 }
 
 // Commit makes the layout of p the base of the next request.
-func (l *log) Commit(p *Plan) { l.entries = p.next.([]Entry) }
+func (l *log) Commit(p *Plan) {
+	l.entries = p.next.([]Entry)
+	l.talk.follow(l.entries, p.Kept)
+}
+
+func (l *log) conversation() *sent { return &l.talk }
 
 func (l *log) draft(req *Request, now int, long bool) *draft {
-	d := &draft{Request: req, now: now, long: long, turns: l.turns, old: l.entries, sums: sums(l.entries)}
+	d := &draft{Request: req, now: now, long: long, turns: l.turns, old: l.entries, sums: sums(l.entries), sent: &l.talk}
 	d.sort()
 	d.index()
 	return d
@@ -39,11 +45,34 @@ func (l *log) draft(req *Request, now int, long bool) *draft {
 
 // labels returns the label of each item with a used entry.
 func labels(entries []Entry) map[string]label {
-	out := make(map[string]label, len(entries))
+	out := make(map[string]label)
 	for i := range entries {
-		if e := &entries[i]; !e.Dead {
-			out[e.Key] = label{tier: e.Tier, changed: e.N == 0}
-		}
+		entries[i].putLabel(out)
 	}
 	return out
+}
+
+func (e *Entry) putLabel(out map[string]label) {
+	if !e.Dead {
+		out[e.Key] = label{tier: e.Tier, changed: e.N == 0}
+	}
+}
+
+// changedLabels returns the labels in two layouts with the same first kept entries, without items of the conversation that
+// have the same label in both.
+func changedLabels(old, now []Entry, kept int) (from, to map[string]label) {
+	from, to = make(map[string]label), make(map[string]label)
+	for i := range kept {
+		if was, is := &old[i], &now[i]; !is.inStream() || was.Tier != is.Tier || is.N == 0 {
+			was.putLabel(from)
+			is.putLabel(to)
+		}
+	}
+	for i := kept; i < len(old); i++ {
+		old[i].putLabel(from)
+	}
+	for i := kept; i < len(now); i++ {
+		now[i].putLabel(to)
+	}
+	return from, to
 }

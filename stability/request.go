@@ -29,6 +29,28 @@ type Request struct {
 	Cache  Cache
 }
 
+// checkKeys returns an error for a key that two items have. Of a conversation that begins like the one in sent, only what
+// follows is compared.
+func (r *Request) checkKeys(sent *sent) error {
+	same := sent.begins(r.Items)
+	keys := make(map[string]struct{})
+	n := 0 // items of the conversation so far
+	for i := range r.Items {
+		it := &r.Items[i]
+		if it.inStream() {
+			if n++; n <= same {
+				continue
+			}
+		}
+		_, twice := keys[it.Key]
+		if twice || sent.has(it.Key, same) {
+			return fmt.Errorf("duplicate key %s", it.Key)
+		}
+		keys[it.Key] = struct{}{}
+	}
+	return nil
+}
+
 // maxItems is the maximum number of items in a request.
 const maxItems = 1 << 18
 
@@ -37,16 +59,10 @@ func (r *Request) check() error {
 	if len(r.Items) > maxItems {
 		return fmt.Errorf("%d items exceeds the limit of %d", len(r.Items), maxItems)
 	}
-	keys := make(map[string]struct{}, len(r.Items))
 	for i := range r.Items {
-		it := &r.Items[i]
-		if err := it.check(); err != nil {
+		if err := r.Items[i].check(); err != nil {
 			return err
 		}
-		keys[it.Key] = struct{}{}
-	}
-	if len(keys) != len(r.Items) {
-		return fmt.Errorf("duplicate keys: %d items with %d keys", len(r.Items), len(keys))
 	}
 	if r.Window < 0 || r.Room < 0 || r.Cache.Minimum < 0 {
 		return fmt.Errorf("window %d, room %d, minimum %d: must not be negative", r.Window, r.Room, r.Cache.Minimum)

@@ -63,7 +63,7 @@ func TestRestoreRefuses(t *testing.T) {
 		{"a cached prefix beyond the log", strings.Replace(log(entry), `"last":5`, `"last":5,"cached":[{"n":2,"used":1}]`, 1), "cached prefix"},
 		{"tiers missing", ripple(`{"lead":[],"tiers":[[],[]]}`), "2 tiers"},
 		{"a note before the tiers", ripple(`{"lead":[{"key":"a","kind":"note"}],"tiers":[[],[],[],[],[]]}`), "before the tiers"},
-		{"an item twice", ripple(`{"lead":[],"tiers":[[],[],[],[],[{"key":"a","kind":"note","hash":"h","N":0},{"key":"a","kind":"note","hash":"h","N":0}]]}`), "2 items with 1 keys"},
+		{"an item twice", ripple(`{"lead":[],"tiers":[[],[],[],[],[{"key":"a","kind":"note","hash":"h","N":0},{"key":"a","kind":"note","hash":"h","N":0}]]}`), "duplicate key a"},
 		{"a system prompt in a tier", ripple(`{"lead":[],"tiers":[[],[],[],[],[{"key":"a","kind":"system","hash":"h"}]]}`), "invalid member"},
 		{"an N from the future", ripple(`{"lead":[],"tiers":[[],[],[],[],[{"key":"a","kind":"note","hash":"h","N":14}]]}`), "invalid member"},
 		{"too large", strings.Repeat(" ", maxState+1), "exceeds the limit"},
@@ -130,7 +130,7 @@ func TestPlanRefuses(t *testing.T) {
 	}{
 		{"no key", Request{Items: []Item{{Kind: Note, Hash: "h"}}}, "without a key"},
 		{"no hash", Request{Items: []Item{{Kind: Note, Key: "a"}}}, "no hash"},
-		{"a key twice", Request{Items: []Item{good, good}}, "2 items with 1 keys"},
+		{"a key twice", Request{Items: []Item{good, good}}, "duplicate key a"},
 		{"no kind", Request{Items: []Item{{Key: "a", Hash: "h"}}}, "unknown kind"},
 		{"an entry's kind", Request{Items: []Item{{Key: "a", Hash: "h", Kind: Diff}}}, "unknown kind"},
 		{"negative tokens", Request{Items: []Item{{Key: "a", Kind: Note, Hash: "h", Tokens: -1}}}, "invalid size"},

@@ -87,6 +87,7 @@ func (l *log) load(data []byte, answered int) error {
 	seal(entries, 0)
 	relabel(entries, answered-1)
 	l.entries = entries
+	l.talk.follow(entries, 0)
 	return nil
 }
 
@@ -136,6 +137,9 @@ type storedRipple struct {
 
 func (r *ripple) sent() []Entry { return r.entries }
 
+// conversation returns an empty one: the keys of all items are compared.
+func (r *ripple) conversation() *sent { return new(sent) }
+
 func (r *ripple) save() (any, [][]byte) {
 	out := storedRipple{Lead: r.lead, Tiers: make([][]storedMember, Active)}
 	for t := L0; t <= Active; t++ {
@@ -171,6 +175,9 @@ func (r *ripple) load(data []byte, answered int) error {
 	}
 	r.lead = stored.Lead
 	if err := all.check(); err != nil {
+		return err
+	}
+	if err := all.checkKeys(new(sent)); err != nil {
 		return err
 	}
 	r.layOut()

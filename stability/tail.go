@@ -126,15 +126,7 @@ func (d *draft) addMessages(out []Entry, items []*Item) []Entry {
 
 // messageChg returns the request in which the current content of it was first sent, or the current request.
 func (d *draft) messageChg(it *Item) int {
-	if d.messageEntries == nil {
-		d.messageEntries = make(map[string]*Entry)
-		for i := range d.old {
-			if e := &d.old[i]; e.inStream() {
-				d.messageEntries[e.Key] = e
-			}
-		}
-	}
-	if e, ok := d.messageEntries[it.Key]; ok && e.Blob == it.Hash {
+	if e := d.sent.newest(it.Key); e != nil && e.Blob == it.Hash {
 		return e.chg
 	}
 	return d.now

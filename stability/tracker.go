@@ -24,6 +24,7 @@ type Layout interface {
 	save() (inner any, rows [][]byte)      // returns the state as a value to encode as JSON, or as rows of JSON
 	load(saved []byte, answered int) error // restores the state into an empty layout
 	sent() []Entry                         // returns the entries of the last committed plan
+	conversation() *sent                   // returns what is known of the conversation in them
 }
 
 // The names of the layouts.
@@ -103,7 +104,11 @@ func New(opt Options) (*Tracker, error) {
 // Plan lays out the next request. It does not change the state: any number of plans may be made, and at most one
 // committed. It returns an error for an invalid request.
 func (t *Tracker) Plan(req Request) (*Plan, error) {
-	if err := req.check(); err != nil {
+	err := req.check()
+	if err == nil {
+		err = req.checkKeys(t.layout.conversation())
+	}
+	if err != nil {
 		return nil, fmt.Errorf("plan request: %w", err)
 	}
 	long := t.wantsLong(req.Now)

@@ -2,13 +2,13 @@ package assembly
 
 import (
 	"container/list"
-	"slices"
 	"sync"
 	"time"
 
 	"strata/history"
 	"strata/llm"
 	"strata/session/content"
+	"strata/session/fit"
 	"strata/tokens"
 )
 
@@ -95,6 +95,7 @@ func (all *Beginnings) dropIdle() {
 type Beginning struct {
 	all     *Beginnings // nil: no limit
 	encoded *llm.Encoded
+	items   fit.Talk // counted with the renderings
 
 	// Of Beginnings, under its lock.
 	size  int
@@ -125,12 +126,12 @@ func (r *rendering) shows(view []history.Viewed) (same, moved bool) {
 	case &r.view[0] == &view[0]:
 		return true, false
 	}
-	same = slices.EqualFunc(r.view, view, sameMessage)
-	return same, same
-}
-
-func sameMessage(a, b history.Viewed) bool {
-	return a.Head == b.Head && slices.Equal(a.Patches, b.Patches)
+	for i := range view {
+		if !history.SameViewed(&r.view[i], &view[i]) {
+			return false, false
+		}
+	}
+	return true, true
 }
 
 // renderings returns the kept ones of the conversation for a counter, and the blocks of other entries. Neither must be
@@ -166,6 +167,7 @@ func (b *Beginning) account() { b.all.account(b) }
 // drop makes b keep nothing.
 func (b *Beginning) drop() {
 	b.encoded.Drop()
+	b.items.Drop()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.talk, b.blocks, b.counter = nil, nil, nil

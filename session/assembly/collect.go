@@ -63,7 +63,7 @@ func (s *State) collect(ctx context.Context, tools []llm.Tool) (collected, error
 			c.absent = append(c.absent, fit.Absent{Item: it, Missing: omitted.Tokens, File: &whole})
 		}
 	}
-	talk := fit.Conversation(s.View)
+	talk := s.Beginning.items.Conversation(s.View)
 	outlined, err := s.outlineItems(ctx, &c, fit.Size(items)+fit.Size(talk)+fit.Size(s.summaryItems()))
 	if err != nil {
 		return collected{}, err
@@ -291,8 +291,9 @@ func (s *State) unitItems(c *collected, others int) []fit.Item {
 	}
 	room := (s.Capacity(s.Room()) - others) / unitShare
 	sent := make(map[string]string)
-	for _, e := range s.Layout.entries() {
-		if fit.IsDocument(e.Kind, e.Key) && !e.Dead {
+	entries := s.Layout.entries()
+	for i := range entries {
+		if e := &entries[i]; fit.IsDocument(e.Kind, e.Key) && !e.Dead {
 			sent[e.Key] = e.Blob
 		}
 	}

@@ -91,8 +91,9 @@ func (l *Layout) Answered(b *Built, change *history.Change) error {
 	before := l.tracker.Entries()
 	stored := make(map[string]bool) // hashes
 	for i := range before {
-		stored[before[i].Blob] = true
-		stored[before[i].Rev] = true
+		if e := &before[i]; e.Kind != stability.Message { // messages are stored as such
+			stored[e.Blob], stored[e.Rev] = true, true
+		}
 	}
 	if err := l.tracker.Commit(b.Plan); err != nil {
 		return err
@@ -140,7 +141,7 @@ func (l *Layout) Beside() int {
 	sum := 0
 	entries := l.entries()
 	for i := range entries {
-		if e := &entries[i]; !e.Dead && fit.Category(e.Kind, e.Key) != fit.CategoryHistory {
+		if e := &entries[i]; e.Kind != stability.Message && !e.Dead && fit.Category(e.Kind, e.Key) != fit.CategoryHistory {
 			sum += e.Tokens
 		}
 	}
@@ -151,8 +152,9 @@ func (l *Layout) Beside() int {
 // tree.
 func (l *Layout) Outlined() []outlines.Shown {
 	var all []outlines.Shown
-	for _, e := range l.entries() {
-		if !e.Dead && (e.Kind == stability.Outline || e.Key == fit.DocumentPrefix+fit.DocumentStructure) {
+	entries := l.entries()
+	for i := range entries {
+		if e := &entries[i]; !e.Dead && (e.Kind == stability.Outline || e.Key == fit.DocumentPrefix+fit.DocumentStructure) {
 			all = append(all, outlines.Shown{Key: e.Key, Kind: e.Kind, Hash: e.Blob, Tokens: e.Tokens})
 		}
 	}

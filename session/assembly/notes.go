@@ -14,16 +14,14 @@ import (
 // incomplete, and one note tells everything again. untold are the keys of notes that do not fit. now is the availability of
 // files as the model knows it by the notes.
 func (s *State) notes(others, talk []fit.Item, files []filecontext.Entry, untold []string) (items []fit.Item, now map[string]string) {
-	said := make(map[string]bool)
 	newest := fit.NotePrefix // of a request without a message
-	for i := range talk {
-		for _, v := range talk[i].Messages {
-			newest = fit.NotePrefix + v.ID
-			said[newest] = true
+	for i := len(talk) - 1; i >= 0 && newest == fit.NotePrefix; i-- {
+		if n := len(talk[i].Messages); n > 0 {
+			newest += talk[i].Messages[n-1].ID
 		}
 	}
 	told := s.Layout.lastTold()
-	items, whole := s.sentNotes(said, untold)
+	items, whole := s.sentNotes(talk, untold)
 	if !whole {
 		told = nil
 	}
@@ -50,14 +48,20 @@ func (s *State) notes(others, talk []fit.Item, files []filecontext.Entry, untold
 	return append(items, it), now
 }
 
-// sentNotes returns the notes of the last request whose messages are said, and whether these are all of them.
-func (s *State) sentNotes(said map[string]bool, untold []string) (items []fit.Item, whole bool) {
+// sentNotes returns the notes of the last request whose messages are in talk, and whether these are all of them.
+func (s *State) sentNotes(talk []fit.Item, untold []string) (items []fit.Item, whole bool) {
 	whole = true
-	for _, e := range s.Layout.entries() {
+	entries := s.Layout.entries()
+	var said map[string]bool // ids of messages; made when the first note is found
+	for i := range entries {
+		e := &entries[i]
 		if e.Kind != stability.Note || e.Dead {
 			continue
 		}
-		if !said[e.Key] || slices.Contains(untold, e.Key) {
+		if said == nil {
+			said = messagesIn(talk)
+		}
+		if !said[strings.TrimPrefix(e.Key, fit.NotePrefix)] || slices.Contains(untold, e.Key) {
 			whole = false
 			continue
 		}
@@ -67,6 +71,17 @@ func (s *State) sentNotes(said map[string]bool, untold []string) (items []fit.It
 		})
 	}
 	return items, whole
+}
+
+// messagesIn returns the ids of the messages in talk.
+func messagesIn(talk []fit.Item) map[string]bool {
+	ids := make(map[string]bool, len(talk))
+	for i := range talk {
+		for j := range talk[i].Messages {
+			ids[talk[i].Messages[j].ID] = true
+		}
+	}
+	return ids
 }
 
 // noteDocuments adds to now the documents that were sent and are removed, since their text may be sent until the next

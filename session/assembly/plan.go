@@ -139,9 +139,14 @@ func (s *State) revisions(ctx context.Context, items []fit.Item) (*revisions, er
 // shownRevisions returns the revisions of the given files that a diff could begin with, by key.
 func (s *State) shownRevisions(now map[string]*fit.Item) map[string][]string {
 	shown := make(map[string][]string)
-	for _, e := range s.Layout.entries() {
+	entries := s.Layout.entries()
+	for i := range entries {
+		e := &entries[i]
+		if e.Rev == "" {
+			continue
+		}
 		p := now[e.Key]
-		if p == nil || p.Partial || e.Rev == "" || strings.HasSuffix(e.Rev, fit.NoDiff) || strings.HasSuffix(p.Rev, fit.NoDiff) {
+		if p == nil || p.Partial || strings.HasSuffix(e.Rev, fit.NoDiff) || strings.HasSuffix(p.Rev, fit.NoDiff) {
 			continue
 		}
 		if e.Kind == stability.Base {

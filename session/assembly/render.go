@@ -227,7 +227,7 @@ func (r *renderer) message(mark llm.Mark) {
 
 // rendering renders messages that follow those that were rendered so far.
 func (r *renderer) rendering(view []history.Viewed) rendering {
-	const entry = 256 // bytes of it without its content
+	const entry = 640 // bytes of it and of its item, without its content
 	made := rendering{view: view}
 	switch n := len(r.added); {
 	case n > 0:

@@ -102,6 +102,9 @@ func picturesOf(blocks []history.Block) (all []Picture) {
 type Gallery struct {
 	mu    sync.Mutex
 	known map[string][]Picture // by the message's id; of messages that were looked at, also of those without pictures
+	shown bool                 // one of them has pictures
+
+	looked []history.Viewed // a view whose messages are all known
 }
 
 // Add notes the pictures of a message.
@@ -111,7 +114,9 @@ func (g *Gallery) Add(m *history.Message) {
 	if g.known == nil {
 		g.known = make(map[string][]Picture)
 	}
-	g.known[m.ID] = picturesOf(m.Blocks)
+	pictures := picturesOf(m.Blocks)
+	g.known[m.ID] = pictures
+	g.shown = g.shown || len(pictures) > 0
 }
 
 func (g *Gallery) of(message string) []Picture {
@@ -124,16 +129,33 @@ func (g *Gallery) of(message string) []Picture {
 func (g *Gallery) Unseen(view []history.Viewed) (heads []history.Head) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for i := range view {
+	from := 0
+	if n := len(g.looked); n > 0 && n <= len(view) && &g.looked[0] == &view[0] {
+		from = n // the same memory: messages were appended
+	}
+	for i := from; i < len(view); i++ {
 		if _, known := g.known[view[i].ID]; !known {
 			heads = append(heads, view[i].Head)
 		}
 	}
+	if len(heads) == 0 {
+		g.looked = view
+	}
 	return heads
+}
+
+// empty reports whether no message that was looked at has a picture.
+func (g *Gallery) empty() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !g.shown
 }
 
 // patches returns the patches that omit the pictures of messages for which reason is not empty.
 func (g *Gallery) patches(view []history.Viewed, counter *tokens.Counter, reason func(*Picture) string) (patches []history.Patch) {
+	if g.empty() {
+		return nil
+	}
 	for i := range view {
 		for _, p := range g.of(view[i].ID) {
 			if !p.shownIn(&view[i]) {
@@ -191,6 +213,9 @@ func (g *Gallery) After(view []history.Viewed, seq int64, reason string, counter
 // Bytes returns the approximate size of a message of the view in the body of a request.
 func (g *Gallery) Bytes(v *history.Viewed) int {
 	n := v.Bytes
+	if len(v.Patches) == 0 {
+		return n // all pictures are shown
+	}
 	for _, p := range g.of(v.ID) {
 		if !p.shownIn(v) {
 			n -= p.size()

@@ -143,8 +143,10 @@ func OmittedFromView(evicted []history.Head, view []history.Viewed) []Omitted {
 		}
 		all = append(all, out)
 	}
-	for _, v := range view {
-		all = append(all, omittedByPatches(v.ID, v.Patches)...)
+	for i := range view {
+		if v := &view[i]; len(v.Patches) > 0 {
+			all = append(all, omittedByPatches(v.ID, v.Patches)...)
+		}
 	}
 	return all
 }

@@ -140,16 +140,28 @@ func (it *Item) showing(messages []history.Viewed) Item {
 // Conversation returns the working history as items: each message, and an assistant's tool calls together with their
 // results.
 func Conversation(view []history.Viewed) []Item {
-	items := make([]Item, 0, len(view)+1) // and the marker of omitted messages
+	items := appendItems(make([]Item, 0, len(view)+1), view) // and the marker of omitted messages
+	prioritize(items)
+	return items
+}
+
+// appendItems appends the items of a view, with the least priority.
+func appendItems(items []Item, view []history.Viewed) []Item {
 	for i := 0; i < len(view); {
 		n := batch(view[i:])
-		items = append(items, MessageItem(view[i:i+n]))
+		it := MessageItem(view[i : i+n])
+		it.Priority = MessageLeast
+		items = append(items, it)
 		i += n
 	}
-	for i, step := len(items)-1, 0; i >= 0; i, step = i-1, step+1 {
-		items[i].Priority = max(PriorityMessage-MessageStep*step, MessageLeast)
-	}
 	return items
+}
+
+// prioritize sets the priorities of the newest items of a conversation. The others have the least one.
+func prioritize(items []Item) {
+	for i, priority := len(items)-1, PriorityMessage; i >= 0 && priority > MessageLeast; i, priority = i-1, priority-MessageStep {
+		items[i].Priority = priority
+	}
 }
 
 // batch returns how many messages at the start of view belong together.

@@ -64,12 +64,13 @@ func (s *State) collect(ctx context.Context, tools []llm.Tool) (collected, error
 		}
 	}
 	talk := s.Beginning.items.Conversation(s.View)
-	outlined, err := s.outlineItems(ctx, &c, fit.Size(items)+fit.Size(talk)+fit.Size(s.summaryItems()))
+	said := fit.Size(talk) + fit.Size(s.summaryItems())
+	outlined, err := s.outlineItems(ctx, &c, fit.Size(items)+said)
 	if err != nil {
 		return collected{}, err
 	}
 	items = append(items, outlined...)
-	items = append(items, s.unitItems(&c, fit.Size(items)+fit.Size(talk)+fit.Size(s.summaryItems()))...)
+	items = append(items, s.unitItems(&c, fit.Size(items)+said)...)
 	notes, told := s.notes(items, talk, c.files, nil)
 	c.told = told
 	if !s.loops() {

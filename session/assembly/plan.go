@@ -43,8 +43,10 @@ func (s *State) layOut(ctx context.Context, items []fit.Item, clusters [][]strin
 		return planned{}, err
 	}
 	p := planned{revisions: revisions}
+	plain := make([]stability.Item, len(items))
 	for i := range items {
 		p.overhead += items[i].Overhead
+		plain[i] = items[i].Item
 	}
 	set := ""
 	if len(tools) > 0 {
@@ -53,7 +55,7 @@ func (s *State) layOut(ctx context.Context, items []fit.Item, clusters [][]strin
 	p.cache = cacheName(s.Model, s.Thought, set)
 	p.mirror = s.Mirrors.Of(p.cache, s.Now())
 	request := stability.Request{
-		Now: s.Now(), Clusters: clusters, Window: s.Capacity(s.Model.Window), Room: max(s.Capacity(s.Room())-p.overhead-s.separators(items), 1),
+		Now: s.Now(), Items: plain, Clusters: clusters, Window: s.Capacity(s.Model.Window), Room: max(s.Capacity(s.Room())-p.overhead-s.separators(items), 1),
 		Cache: stability.Cache{
 			Mirror: p.mirror, Automatic: !s.Model.Marks, Minimum: s.Model.MinCacheTokens, Prices: relative(s.Model.Price),
 		},
@@ -61,10 +63,6 @@ func (s *State) layOut(ctx context.Context, items []fit.Item, clusters [][]strin
 			d := s.diff(revisions, key, from, to)
 			return d.hash, d.tokens, d.ok
 		},
-	}
-	request.Items = make([]stability.Item, len(items))
-	for i := range items {
-		request.Items[i] = items[i].Item
 	}
 	if p.Plan, err = s.Layout.plan(request, p.cache); err != nil {
 		return planned{}, fmt.Errorf("lay out the request: %w", err)

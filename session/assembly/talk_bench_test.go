@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	"strata/history"
-	"strata/session/fit"
 	"strata/stability"
 )
 
-// BenchmarkTurn measures what the request of a turn costs after so many exchanges without files.
+// BenchmarkTurn measures what the request of a turn costs after so many exchanges without files: built from nothing, and after
+// what was kept of the request before.
 func BenchmarkTurn(b *testing.B) {
 	for _, exchanges := range []int{20, 200, 350, 2000} {
 		stored := &talk{blobs: make(map[string][]byte)}
@@ -36,50 +36,17 @@ func BenchmarkTurn(b *testing.B) {
 		stored.say(history.RoleAssistant, "Now this.")
 		stored.say(history.RoleUser, "And then?")
 		state.View = stored.view()
-		b.Run(fmt.Sprint(exchanges, "/build"), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := state.Build(b.Context(), nil); err != nil {
-					b.Fatal(err)
+		anew := state
+		anew.Beginning = nil
+		for name, s := range map[string]State{"anew": anew, "kept": state} {
+			b.Run(fmt.Sprint(exchanges, "/", name), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := s.Build(b.Context(), nil); err != nil {
+						b.Fatal(err)
+					}
 				}
-			}
-		})
-		c, err := state.collect(b.Context(), nil)
-		if err != nil {
-			b.Fatal(err)
+			})
 		}
-		fitted, err := fit.Fit(b.Context(), state.fitting(&c))
-		if err != nil {
-			b.Fatal(err)
-		}
-		p, fitted, err := state.plan(b.Context(), &c, fitted, nil)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Run(fmt.Sprint(exchanges, "/pictures"), func(b *testing.B) {
-			for b.Loop() {
-				state.withoutUnfitPictures(b.Context())
-			}
-		})
-		b.Run(fmt.Sprint(exchanges, "/collect"), func(b *testing.B) {
-			for b.Loop() {
-				state.collect(b.Context(), nil)
-			}
-		})
-		b.Run(fmt.Sprint(exchanges, "/fit"), func(b *testing.B) {
-			for b.Loop() {
-				fit.Fit(b.Context(), state.fitting(&c))
-			}
-		})
-		b.Run(fmt.Sprint(exchanges, "/plan"), func(b *testing.B) {
-			for b.Loop() {
-				state.plan(b.Context(), &c, fitted, nil)
-			}
-		})
-		b.Run(fmt.Sprint(exchanges, "/render"), func(b *testing.B) {
-			for b.Loop() {
-				state.render(b.Context(), &c, &p, &fitted, nil)
-			}
-		})
 	}
 }

@@ -77,8 +77,9 @@ type fitter struct {
 	untold  []string
 }
 
+// newFitter returns a fitter with the items of r, which must be cloned before they are changed.
 func newFitter(r Request) *fitter {
-	return &fitter{Request: r, items: slices.Clone(r.Items), files: r.Files, told: r.Told, untold: r.Untold}
+	return &fitter{Request: r, items: r.Items, files: r.Files, told: r.Told, untold: r.Untold}
 }
 
 // size returns the counted tokens of the request.
@@ -97,6 +98,10 @@ func (f *fitter) result() Result {
 // message remain in any case; a prompt is only admitted if these fit. An error is one of reading messages.
 func Fit(ctx context.Context, r Request) (Result, error) {
 	f := newFitter(r)
+	if f.fits() {
+		return f.result(), nil
+	}
+	f.items = slices.Clone(r.Items)
 	if share := f.fitBytes(); share < 1 {
 		f.Limit = min(f.Limit, int(float64(f.size())*share))
 		f.Goal = min(f.Goal, int(float64(f.Limit)*KeepShare))
@@ -112,9 +117,16 @@ func Fit(ctx context.Context, r Request) (Result, error) {
 	return f.result(), nil
 }
 
+// fits reports whether everything fits as it is.
+func (f *fitter) fits() bool {
+	history := f.History == 0 || !f.fillsGreedily() || historySize(f.items) <= f.History
+	return history && (f.Bytes == 0 || f.bytes(f.items) <= f.Bytes) && f.size() <= f.Limit
+}
+
 // Dedupe replaces all but the newest copy of each file in the conversation by a notice.
 func Dedupe(ctx context.Context, r Request) (Result, error) {
 	f := newFitter(r)
+	f.items = slices.Clone(r.Items)
 	if err := f.dedupe(ctx); err != nil {
 		return Result{}, err
 	}

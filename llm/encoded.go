@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // Encoded keeps the beginning of the newest request of a conversation as it was encoded, up to its newest prompt. The next
@@ -17,6 +18,8 @@ type Encoded struct {
 	nothing bool   // is kept
 	changed func() // is called after each request; nil for none
 
+	size atomic.Int64 // bytes of kept
+
 	mu   sync.Mutex
 	kept beginning
 }
@@ -24,12 +27,13 @@ type Encoded struct {
 // NewEncoded returns one that keeps nothing yet. It calls changed after each request, when Size may have changed.
 func NewEncoded(changed func()) *Encoded { return &Encoded{changed: changed} }
 
-// Size returns the approximate number of bytes that are kept, without the content of the entries.
-func (e *Encoded) Size() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+// Size returns the approximate number of bytes that are kept, without the content of the entries. It does not block.
+func (e *Encoded) Size() int { return int(e.size.Load()) }
+
+// measure sets Size.
+func (e *Encoded) measure() {
 	const entry = 128 // with what is known of its mark
-	return cap(e.kept.turns) + entry*cap(e.kept.entries)
+	e.size.Store(int64(cap(e.kept.turns) + entry*cap(e.kept.entries)))
 }
 
 // Drop makes e keep nothing.
@@ -37,6 +41,7 @@ func (e *Encoded) Drop() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.kept = beginning{}
+	e.measure()
 }
 
 // form is what the bytes of turns depend on beside their entries.
@@ -134,6 +139,7 @@ func (r *Request) body(m Model, kind Kind, d dialect, begin func(c *conversation
 func (e *Encoded) body(entries []Entry, f form, begin func(c *conversation, continued bool) encoding) ([]byte, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	defer e.measure()
 	b := e.beginningOf(entries, f)
 	c := b.conversation(entries, f.shape)
 	if c.joined {

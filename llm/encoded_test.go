@@ -19,7 +19,20 @@ type conversationWalk struct {
 
 // step changes the entries.
 func (w *conversationWalk) step() {
-	switch w.random.IntN(14) {
+	switch w.random.IntN(15) {
+	case 3: // the same content of another kind or author
+		if n := len(w.entries); n > 0 {
+			w.entries = slices.Clone(w.entries)
+			e := &w.entries[w.random.IntN(n)]
+			switch w.random.IntN(3) {
+			case 0:
+				e.Model = []string{"", "claude/a", "local/x"}[w.random.IntN(3)]
+			case 1:
+				e.Kind = EntryKind(w.random.IntN(3))
+			case 2:
+				e.Role = []history.Role{history.RoleUser, history.RoleAssistant}[w.random.IntN(2)]
+			}
+		}
 	case 0: // a cut
 		w.entries = slices.Clone(w.entries[:w.random.IntN(len(w.entries)+1)])
 	case 1: // an edit

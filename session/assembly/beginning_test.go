@@ -68,7 +68,7 @@ func (w *sessionWalk) say(role history.Role, blocks ...history.Block) {
 
 func (w *sessionWalk) words(most int) history.Block {
 	w.n++
-	return history.Block{Type: history.BlockText, Text: fmt.Sprint("<", w.n, "> ", words(1+w.r.IntN(most)))}
+	return history.Block{Type: history.BlockText, Text: fmt.Sprint("<", w.n, "> 日本語のテキストです ", words(1+w.r.IntN(most)))}
 }
 
 // edit applies an edit of the view.
@@ -90,6 +90,9 @@ func (w *sessionWalk) act() {
 		ids := []string{fmt.Sprint("call_", w.n, "a"), fmt.Sprint("call_", w.n, "b")}
 		w.say(history.RoleAssistant, w.words(5), history.Block{Type: history.BlockToolCall, CallID: ids[0], Name: "look", Args: "{}"},
 			history.Block{Type: history.BlockToolCall, CallID: ids[1], Name: "look", Args: `{"a":1}`})
+		if w.r.IntN(2) == 0 {
+			ids[0] = "call_of_none" // its result is sent as text
+		}
 		for _, id := range ids[:w.r.IntN(3)] {
 			w.say(history.RoleTool, history.Block{Type: history.BlockToolResult, CallID: id, Content: []history.Block{w.words(30)}})
 		}
@@ -150,7 +153,7 @@ func (w *sessionWalk) act() {
 		case 3:
 			m.Name = []string{"local/test", "claude/a"}[w.r.IntN(2)]
 		case 4:
-			w.state.Counter = tokens.For([]string{"", "o200k_base", "cl100k_base"}[w.r.IntN(3)])
+			w.state.Counter = tokens.For([]string{tokens.O200k, tokens.CL100k}[w.r.IntN(2)])
 		}
 	case 16: // a restart
 		if len(w.layout.Head) > 0 {

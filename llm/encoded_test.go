@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"strata/history"
@@ -167,5 +169,37 @@ func TestTheNextRequestEncodesWhatIsNew(t *testing.T) {
 		if len(again.turns) != 2 {
 			t.Errorf("%d turns of %d exchanges are laid out again", len(again.turns), exchanges)
 		}
+	}
+}
+
+// Requests that share what is kept can be encoded at the same time.
+func TestRequestsEncodedAtTheSameTime(t *testing.T) {
+	model := Model{ID: "m"}
+	d := dialectOf(ProviderConfig{Kind: Anthropic}, model)
+	changes := atomic.Int64{}
+	kept := NewEncoded(func() { changes.Add(1) })
+	entries := append(talk(20, 1), user("go on"))
+	var all sync.WaitGroup
+	for i := range 8 {
+		req := Request{Entries: entries[:len(entries)-2*(i%4)], MaxOutput: 100}
+		want, err := anthropicBody(req, model, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Encoded = kept
+		all.Go(func() {
+			for range 20 {
+				if got, err := anthropicBody(req, model, d); err != nil || !bytes.Equal(got, want) {
+					t.Errorf("%v: %s, want %s", err, got, want)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if changes.Load() != 160 || kept.Size() == 0 {
+		t.Errorf("%d changes were told of 160 requests, %d bytes are kept", changes.Load(), kept.Size())
+	}
+	if kept.Drop(); kept.Size() != 0 {
+		t.Errorf("%d bytes are kept after all was dropped", kept.Size())
 	}
 }

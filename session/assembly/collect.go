@@ -77,7 +77,7 @@ func (s *State) collect(ctx context.Context, tools []llm.Tool) (collected, error
 		for _, summary := range s.summaryItems() {
 			talk = fit.Summarized(talk, summary, s.Summary.Since)
 		}
-		c.items = slices.Concat(items, notes, fit.Marked(talk, s.Omitted, s.Counter))
+		c.items = slices.Insert(fit.Marked(talk, s.Omitted, s.Counter), 0, append(items, notes...)...)
 		return c, nil
 	}
 	view, open, omitted, err := s.loopView().Items(ctx, items, talk)

@@ -15,11 +15,15 @@ type Talk struct {
 	messages int              // in these items
 }
 
-// Conversation returns the items of a view. They are the same as those of the function Conversation.
+// others is for how many other items of a request there is room in the memory of a conversation: mostly for all of them.
+const others = 64
+
+// Conversation returns the items of a view, in memory that belongs to the caller. They are the same as those of the function
+// Conversation.
 func (t *Talk) Conversation(view []history.Viewed) []Item {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	items := make([]Item, 0, len(view)+1) // and the marker of omitted messages
+	items := make([]Item, 0, len(view)+others)
 	same := len(t.view) > 0 && len(view) > t.messages && &t.view[0] == &view[0]
 	if same {
 		items = append(items, t.items...)

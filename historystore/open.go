@@ -77,7 +77,7 @@ func (s *Store) start(ctx context.Context) error {
 	if err := dropUnfinishedImports(ctx, db, s.opt.Now()); err != nil {
 		return err
 	}
-	if err := s.writer.connect(ctx); err != nil {
+	if err := s.writer.connect(ctx, s.opt.BusyTimeout); err != nil {
 		return err
 	}
 	if s.read, err = openReaders(s.path, s.opt.BusyTimeout, readers); err != nil {

@@ -183,10 +183,7 @@ func (s *Store) emptyLog(tx *writeTx) error {
 		_, err := tx.conn.ExecContext(background, "PRAGMA "+text)
 		return err
 	}
-	if err := pragma("busy_timeout(0)"); err != nil {
-		return err
-	}
-	return errors.Join(pragma("wal_checkpoint(TRUNCATE)"), pragma(busyPragma(s.opt.BusyTimeout)))
+	return errors.Join(pragma("busy_timeout(0)"), pragma("wal_checkpoint(TRUNCATE)"), pragma(busyPragma(s.opt.BusyTimeout)))
 }
 
 // purgeBlobs removes all blob references of session, in small transactions.

@@ -16,7 +16,8 @@ import (
 type writeTx struct {
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
-	loose bool // commits are not synced
+	busy  time.Duration // how long a change waits for locks of other processes
+	loose bool          // commits are not synced
 }
 
 // background is the context of the writer's statements: a caller that gives up must not interrupt a transaction.
@@ -35,16 +36,16 @@ func (tx *writeTx) stmt(query string) (*sql.Stmt, error) {
 }
 
 // begin starts a transaction. If durable is unset, a power failure can undo it, until the next durable one is committed.
-// SQLite refuses to change the mode within a transaction, so a transaction that could not be ended is never taken for a
-// durable one.
+// It then hardly waits for locks, as changes would wait with it. SQLite refuses to change the mode within a transaction, so a
+// transaction that could not be ended is never taken for a durable one.
 func (tx *writeTx) begin(durable bool) error {
 	if tx.loose == durable {
-		mode := "NORMAL"
+		mode := "synchronous(NORMAL); PRAGMA " + busyPragma(min(tx.busy, 50*time.Millisecond))
 		if durable {
-			mode = "FULL"
+			mode = "synchronous(FULL); PRAGMA " + busyPragma(tx.busy)
 		}
-		// Compiling this pragma runs it, so that its statement cannot be kept.
-		if _, err := tx.conn.ExecContext(background, "PRAGMA synchronous = "+mode); err != nil {
+		// Compiling these pragmas runs them, so that their statement cannot be kept.
+		if _, err := tx.conn.ExecContext(background, "PRAGMA "+mode); err != nil {
 			return err
 		}
 		tx.loose = !durable

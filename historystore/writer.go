@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"strata/historystore/fulltext"
 	"strata/internal/failpoint"
@@ -48,12 +49,12 @@ type writer struct {
 	index    *fulltext.Worker
 }
 
-func (w *writer) connect(ctx context.Context) error {
+func (w *writer) connect(ctx context.Context, busy time.Duration) error {
 	conn, err := w.db.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	w.tx = &writeTx{conn: conn, stmts: map[string]*sql.Stmt{}}
+	w.tx = &writeTx{conn: conn, stmts: map[string]*sql.Stmt{}, busy: busy}
 	return nil
 }
 

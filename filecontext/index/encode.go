@@ -16,7 +16,8 @@ const outlineVersion = 1
 // errEncoding reports bytes that are damaged or were stored by another version.
 var errEncoding = errors.New("not a stored outline of this version")
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// castagnoli returns the table of CRC-32C, which is made at the first call.
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 // kinds are the kinds of symbols in the encoding, which stores their positions.
 var kinds = []string{"class", "const", "enum", "func", "heading", "impl", "interface", "macro", "method", "module", "namespace",
@@ -29,13 +30,13 @@ func seal(version uint64, reason Reason, encoded string) []byte {
 	body := binary.AppendUvarint(nil, version)
 	body = appendText(body, string(reason))
 	body = append(body, encoded...)
-	sum := binary.LittleEndian.AppendUint32(nil, crc32.Checksum(body, castagnoli))
+	sum := binary.LittleEndian.AppendUint32(nil, crc32.Checksum(body, castagnoli()))
 	return append(sum, body...)
 }
 
 // unseal returns the encoded outline, or the reason for which the file has none.
 func unseal(version uint64, stored []byte) (reason Reason, encoded string, err error) {
-	if len(stored) < 4 || binary.LittleEndian.Uint32(stored) != crc32.Checksum(stored[4:], castagnoli) {
+	if len(stored) < 4 || binary.LittleEndian.Uint32(stored) != crc32.Checksum(stored[4:], castagnoli()) {
 		return "", "", errEncoding
 	}
 	d := decoder{rest: string(stored[4:])}

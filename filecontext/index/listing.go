@@ -38,13 +38,13 @@ func encodeListing(files []*record) []byte {
 			data = append(data, f.hash[:]...)
 		}
 	}
-	binary.LittleEndian.PutUint32(data, crc32.Checksum(data[4:], castagnoli))
+	binary.LittleEndian.PutUint32(data, crc32.Checksum(data[4:], castagnoli()))
 	return data
 }
 
 // decodeListing returns the versions by path, empty if data is damaged or of another version: all files are read again.
 func decodeListing(data []byte) map[string]seen {
-	if len(data) < 4 || binary.LittleEndian.Uint32(data) != crc32.Checksum(data[4:], castagnoli) {
+	if len(data) < 4 || binary.LittleEndian.Uint32(data) != crc32.Checksum(data[4:], castagnoli()) {
 		return nil
 	}
 	rest := data[4:]

@@ -14,15 +14,13 @@ import (
 	"strata/internal/plainjson"
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // Encode returns the stored form of a message and its checksum, a CRC-32C.
 func Encode(m *history.Message) (body []byte, checksum int64, err error) {
 	body, err = json.Marshal(m)
 	return body, sum(body), err
 }
 
-func sum(body []byte) int64 { return int64(crc32.Checksum(body, castagnoli)) }
+func sum(body []byte) int64 { return int64(crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli))) }
 
 var errChecksum = errors.New("checksum differs")
 

@@ -134,21 +134,23 @@ func TestK4_03_LockedForLonger(t *testing.T) {
 	p.isStored(p.editor)
 }
 
-// A prompt that cannot be stored is refused and not sent to the provider.
+// A prompt that cannot be stored is refused, and nothing of its reply is shown, although the provider is called meanwhile.
 func TestK4_03_PromptWhileLocked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", binary.Options{})
 	e := w.editor()
 	a := &ask{session: e.NewSession(w.Home.Project), name: "refused", parts: 3}
 	release := lock(t, w.Database)
-	_, err := a.send(e).Wait()
+	reply, err := a.send(e).Wait()
 	wantFault(t, err, codeStorage)
-	if n := w.teller.times(a); n > 0 {
-		t.Errorf("%d requests to the provider", n)
+	if n := w.teller.times(a); n > 1 || reply.Said() != "" {
+		t.Errorf("%d requests to the provider; the client received %q", n, reply.Said())
 	}
 	release()
 	w.tell(e, a)
-	w.audit(e, a.session)
+	if transcript := w.audit(e, a.session)[a.session]; len(transcript) != 2 {
+		t.Errorf("transcript %v", transcript)
+	}
 }
 
 // A server that must stop while the database is locked writes the result that it cannot store to a recovery file, which

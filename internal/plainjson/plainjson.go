@@ -6,7 +6,6 @@
 package plainjson
 
 import (
-	"fmt"
 	"math/bits"
 	"unicode/utf8"
 )
@@ -89,17 +88,19 @@ func asIs(text string) int {
 	return i
 }
 
+// controls are the escapes of the control characters.
+const controls = `\u0000\u0001\u0002\u0003\u0004\u0005\u0006\u0007\u0008\u0009\u000a\u000b\u000c\u000d\u000e\u000f` +
+	`\u0010\u0011\u0012\u0013\u0014\u0015\u0016\u0017\u0018\u0019\u001a\u001b\u001c\u001d\u001e\u001f`
+
 // escapes are the escapes of ASCII characters, empty for those that need none.
 var escapes = func() (all [utf8.RuneSelf]string) {
-	for c := range ' ' {
-		all[c] = fmt.Sprintf(`\u%04x`, c)
+	const size = len(`\u0000`)
+	for c := range len(controls) / size {
+		all[c] = controls[c*size : (c+1)*size]
 	}
-	for _, c := range `<>&` {
-		all[c] = fmt.Sprintf(`\u%04x`, c)
-	}
-	for c, escape := range map[byte]string{'"': `\"`, '\\': `\\`, '\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`} {
-		all[c] = escape
-	}
+	all['<'], all['>'], all['&'] = `\u003c`, `\u003e`, `\u0026`
+	all['"'], all['\\'] = `\"`, `\\`
+	all['\b'], all['\f'], all['\n'], all['\r'], all['\t'] = `\b`, `\f`, `\n`, `\r`, `\t`
 	return all
 }()
 

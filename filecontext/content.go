@@ -36,6 +36,17 @@ func newContent(path, text string, raw []byte) Content {
 	return Content{Path: path, Text: text, Hash: hex.EncodeToString(sum[:]), Size: int64(len(raw)), Lines: countLines(text)}
 }
 
+// Version identifies the text: the SHA-256 in hex of the text without byte order mark and with LF as line ends, so that
+// neither an editor that shows the file nor a change of its line ends makes another version. It equals Hash for a file in
+// UTF-8 with LF. A text that does not show all bytes of the file is identified by Hash.
+func (c *Content) Version() string {
+	if c.Lossy {
+		return c.Hash
+	}
+	sum := sha256.Sum256([]byte(unixLines(c.Text)))
+	return hex.EncodeToString(sum[:])
+}
+
 func countLines(text string) int {
 	lines := strings.Count(text, "\n")
 	if text != "" && !strings.HasSuffix(text, "\n") {
@@ -43,6 +54,12 @@ func countLines(text string) int {
 	}
 	return lines
 }
+
+// UnixText returns the text with LF as line ends.
+func (c *Content) UnixText() string { return unixLines(c.Text) }
+
+// CutLines returns those lines of text that are in r.
+func CutLines(text string, r Range) string { return cutLines(text, r) }
 
 // cutLines returns those lines of text that are in r.
 func cutLines(text string, r Range) string {

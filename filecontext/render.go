@@ -15,17 +15,42 @@ func (e Entry) Render() string {
 
 // heading returns the path with notes on the text below: its range of lines and a missing final newline.
 func (e Entry) heading() string {
-	heading := Printable(e.Path)
-	if lines := e.Visible(); !lines.IsWhole() {
-		heading += fmt.Sprintf(" (lines %d to %d of %d)", lines.Start, lines.End, e.Lines)
+	return headingOf(e.Path, cutLines(e.Text, e.Range), e.Visible(), e.Lines, e.Lossy)
+}
+
+// The notes at the end of a heading.
+const (
+	noLineEnd = " (no line end at the end)"
+	notUTF8   = " (bytes that are not UTF-8 are shown as U+FFFD; the file cannot be edited)"
+)
+
+func headingOf(path, text string, lines Range, of int, lossy bool) string {
+	heading := Printable(path)
+	if !lines.IsWhole() {
+		heading += fmt.Sprintf(" (lines %d to %d of %d)", lines.Start, lines.End, of)
 	}
-	if text := cutLines(e.Text, e.Range); text != "" && !strings.HasSuffix(text, "\n") {
-		heading += " (no line end at the end)"
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		heading += noLineEnd
 	}
-	if e.Lossy {
-		heading += " (bytes that are not UTF-8 are shown as U+FFFD; the file cannot be edited)"
+	if lossy {
+		heading += notUTF8
 	}
 	return heading
+}
+
+// RenderLines returns lines of a file, whose text is given, as Render does. The zero Range is the whole file.
+func RenderLines(path, text string, lines Range, of int, lossy bool) string {
+	return Fence(headingOf(path, text, lines, of, lossy), text)
+}
+
+// RenderedLines returns the text that RenderLines rendered.
+func RenderedLines(rendered string) string {
+	start, end := Unfence(rendered)
+	heading, _, _ := strings.Cut(rendered, "\n")
+	if strings.HasSuffix(strings.TrimSuffix(heading, notUTF8), noLineEnd) {
+		return strings.TrimSuffix(rendered[start:end], "\n")
+	}
+	return rendered[start:end]
 }
 
 // body returns the visible lines, with numbers if LineNumbers is set.
@@ -44,6 +69,14 @@ func Fence(heading, text string) string {
 	}
 	fence := strings.Repeat("`", max(3, longestTicks(text)+1))
 	return heading + "\n" + fence + "\n" + text + fence + "\n"
+}
+
+// Unfence returns where the text is in the result of Fence, with the newline that Fence adds if the text has none.
+func Unfence(fenced string) (start, end int) {
+	_, rest, _ := strings.Cut(fenced, "\n")
+	opening, rest, _ := strings.Cut(rest, "\n")
+	start = len(fenced) - len(rest)
+	return start, max(start, len(fenced)-len(opening)-1)
 }
 
 // longestTicks returns the length of the longest run of backticks in text.

@@ -18,9 +18,11 @@ import (
 type SurveyLimits struct {
 	Files  int // maximum number of listed files
 	Visits int // maximum number of files and folders that are looked at, ignored ones included
+
+	Ignored bool // list ignored files, too
 }
 
-// Survey is the list of the files in the working folder at one moment, and the number of those that are missing in it.
+// Survey is the list of the files in a folder at one moment, and the number of those that are missing in it.
 // Files ignored by git or by a .strataignore file are neither listed nor counted, nor are links, folders of version
 // control systems, and the program's own files.
 type Survey struct {
@@ -91,24 +93,48 @@ func CutStamp(data []byte) (s Stamp, rest []byte, ok bool) {
 // Folder returns the path of the working folder, without links.
 func (r *Roots) Folder() string { return r.roots[0].place.path }
 
+// Folders returns the folders of the session, the working folder first, without those inside another.
+func (r *Roots) Folders() (folders []Ref) {
+	for i, root := range r.roots {
+		if ref, ok := r.place(root.place.path); ok && (i == 0 || ref.place == root.place) {
+			folders = append(folders, ref)
+		}
+	}
+	return folders
+}
+
 // Survey lists the files in the working folder. It looks at folders near the top first, so that a limit omits what is
 // deep. The error is that of ctx, or a *RefusedError if the folder cannot be opened.
 func (r *Roots) Survey(ctx context.Context, limits SurveyLimits) (*Survey, error) {
-	place := r.roots[0].place
-	s := surveyor{walker: walker{roots: r, own: r.limits.Guard.ownFiles(), place: place, left: limits.Visits}, files: limits.Files}
-	disk, err := s.open(ctx, place)
+	return r.SurveyOf(ctx, Ref{Path: ".", place: r.roots[0].place, name: "."}, limits)
+}
+
+// SurveyOf is Survey for any folder in the roots, by the rules of the folders above it. A link to a folder is followed if
+// ref names it, and an ignored folder is listed. For a file the list is that file, ignored or not.
+func (r *Roots) SurveyOf(ctx context.Context, ref Ref, limits SurveyLimits) (*Survey, error) {
+	s := surveyor{walker: walker{roots: r, own: r.limits.Guard.ownFiles(), place: ref.place, left: limits.Visits}, files: limits.Files,
+		ignored: limits.Ignored}
+	disk, err := s.open(ctx, ref.place)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, refuse(place.path, ReasonUnreadable, "")
+		return nil, refuse(ref.place.path, ReasonUnreadable, "")
 	}
 	defer disk.Close()
 	s.disk = disk
-	if _, err := s.listFolder(ctx, "."); err != nil {
+	start := filepath.ToSlash(ref.name)
+	info, err := s.lookAtStart(ctx, ref)
+	switch {
+	case err != nil:
+		return nil, cmp.Or(ctx.Err(), err)
+	case !info.IsDir():
+		return &Survey{Files: []Surveyed{{ref, info.Size(), Stamp{newStamp(info, r.now())}}}}, nil
+	}
+	if _, err := s.listFolder(ctx, start); err != nil {
 		return nil, cmp.Or(ctx.Err(), err)
 	}
-	s.queue = []queued{{name: ".", rules: s.readRules(ctx, nil, "", ".git/info/exclude"), depth: 1}}
+	s.queue = []queued{{name: start, rules: s.rulesAbove(ctx, start), depth: 1}}
 	for len(s.queue) > 0 && ctx.Err() == nil {
 		next := s.queue[0]
 		s.queue = s.queue[1:]
@@ -121,12 +147,64 @@ func (r *Roots) Survey(ctx context.Context, limits SurveyLimits) (*Survey, error
 	return &s.out, nil
 }
 
+// lookAtStart returns the attributes of the folder or the file of a survey.
+func (s *surveyor) lookAtStart(ctx context.Context, ref Ref) (fs.FileInfo, error) {
+	disk, own := s.disk, s.own
+	return onDisk(ctx, s.roots, ref, func() (fs.FileInfo, error) {
+		info, err := disk.Stat(ref.name)
+		if err != nil {
+			return nil, refuseOS(ref.Path, err)
+		}
+		real, err := realPath(filepath.Join(ref.place.path, ref.name))
+		switch {
+		case err != nil:
+			return nil, refuseOS(ref.Path, err)
+		case info.IsDir() && own.holds(real), !info.IsDir() && (own.isOne(info) || own.holds(filepath.Dir(real))):
+			return nil, refuse(ref.Path, ReasonOwn, "")
+		case info.IsDir():
+			return info, nil
+		}
+		return info, checkRegular(ref, info)
+	})
+}
+
+// rulesAbove returns the rules of the folders above a folder, nil if ignored files are listed.
+func (s *surveyor) rulesAbove(ctx context.Context, name string) *rules {
+	if s.ignored {
+		return nil
+	}
+	all := s.readRules(ctx, nil, "", ".git/info/exclude")
+	if name == "." {
+		return all
+	}
+	all = s.rulesOf(ctx, all, ".")
+	for at, c := range name {
+		if c == '/' {
+			all = s.rulesOf(ctx, all, name[:at])
+		}
+	}
+	return all
+}
+
+// rulesOf returns the rules in a folder combined with above.
+func (s *surveyor) rulesOf(ctx context.Context, above *rules, folder string) *rules {
+	for _, name := range ruleFiles {
+		above = s.readRules(ctx, above, prefix(folder), path.Join(folder, name))
+	}
+	return above
+}
+
+// ruleFiles are the files with rules about the files in their folder and below it. A .strataignore file has the syntax of
+// .gitignore, and the last word.
+var ruleFiles = []string{".gitignore", ".strataignore"}
+
 // surveyor is a walker through the working folder by depth.
 type surveyor struct {
 	walker
-	files int // maximum number
-	queue []queued
-	out   Survey
+	files   int // maximum number
+	ignored bool
+	queue   []queued
+	out     Survey
 }
 
 // queued is a folder to visit.
@@ -172,11 +250,13 @@ func (s *surveyor) visit(ctx context.Context, q queued) {
 	s.lookAt(ctx, q.name, files)
 }
 
-// rulesIn returns the rules for the entries of a folder. A .strataignore file has the syntax of .gitignore, and the last
-// word.
+// rulesIn returns the rules for the entries of a folder.
 func (s *surveyor) rulesIn(ctx context.Context, q queued, entries []fs.DirEntry) *rules {
 	here := q.rules
-	for _, name := range []string{".gitignore", ".strataignore"} {
+	if s.ignored {
+		return nil
+	}
+	for _, name := range ruleFiles {
 		if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name && e.Type().IsRegular() }) {
 			here = s.readRules(ctx, here, prefix(q.name), path.Join(q.name, name))
 		}
@@ -222,5 +302,9 @@ func (s *surveyor) add(ctx context.Context, folder *os.Root, name string) {
 }
 
 func (s *surveyor) ref(name string) Ref {
+	if s.place != s.roots.roots[0].place {
+		ref, _ := s.roots.place(filepath.Join(s.place.path, filepath.FromSlash(name)))
+		return ref
+	}
 	return Ref{Path: name, place: s.place, name: filepath.FromSlash(name)}
 }

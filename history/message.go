@@ -62,6 +62,9 @@ type Block struct {
 	Content    []Block `json:"content,omitempty"` // content of a tool result: only text and images
 
 	Origin *Origin `json:"origin,omitempty"` // of a call or thinking written by a model
+
+	File  *FileLines  `json:"file,omitempty"`  // of a text in a tool result that is these lines of a file, fenced below a heading
+	Shows []FileLines `json:"shows,omitempty"` // of any other text in a tool result: lines of files that it contains unchanged
 }
 
 // Origin preserves the provider's own form of a block. It is sent back unchanged to this provider and to no other.

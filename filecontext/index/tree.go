@@ -14,19 +14,30 @@ import (
 // The same files and bound give the same text. Without files it returns "".
 func (i *Index) Tree(bound int, count func(text string) int) string {
 	s := i.now()
-	root := newTree(s.files)
-	if len(root.children) == 0 {
+	if len(s.files) == 0 {
 		return ""
 	}
-	t := &treeWriter{count: count}
 	missing := ""
 	if s.status.Excess > 0 || s.status.Cut {
 		missing = "(there are more files than the index holds)\n"
 		bound -= count(missing)
 	}
-	t.left = bound
+	paths := make([]string, len(s.files))
+	for at, f := range s.files {
+		paths[at] = f.path
+	}
+	return TreeOf(paths, bound, count) + missing
+}
+
+// TreeOf is Tree for the sorted paths of files, with forward slashes. A line must count at least 1.
+func TreeOf(paths []string, bound int, count func(text string) int) string {
+	root := newTree(paths)
+	if len(root.children) == 0 {
+		return ""
+	}
+	t := &treeWriter{count: count, left: bound}
 	t.open(root)
-	return t.text(root) + missing
+	return t.text(root)
 }
 
 // node is a folder or a file.
@@ -39,13 +50,13 @@ type node struct {
 	cost     int // tokens of its line
 }
 
-// newTree returns the root of the sorted files.
-func newTree(files []*record) *node {
+// newTree returns the root of files by their sorted paths.
+func newTree(files []string) *node {
 	root := &node{}
 	way := []*node{root} // to the last folder
 	names := []string{}
 	for _, f := range files {
-		folders := strings.Split(path.Dir(f.path), "/")
+		folders := strings.Split(path.Dir(f), "/")
 		if folders[0] == "." {
 			folders = nil
 		}
@@ -58,7 +69,7 @@ func newTree(files []*record) *node {
 			way = append(way, way[len(way)-1].add(folder))
 		}
 		names = folders
-		way[len(way)-1].add(path.Base(f.path))
+		way[len(way)-1].add(path.Base(f))
 		for _, above := range way {
 			above.files++
 		}

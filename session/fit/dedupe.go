@@ -224,9 +224,29 @@ func (s *search) call(at place, b history.Block) {
 	s.note(at, b.Args, []copied{written})
 }
 
-// result searches the result of a call, of whatever tool, for headings. The result of reading a file is its text, unless it
-// has a heading of that file: other headings are in the text.
+// result searches the result of a call. Texts that say which lines of files they show are not searched for headings, which
+// would be in the files.
 func (s *search) result(at place, b history.Block) {
+	if !slices.ContainsFunc(b.Content, func(part history.Block) bool { return part.File != nil || part.Shows != nil }) {
+		s.untyped(at, b)
+		return
+	}
+	s.origin = OriginRead
+	for j := range b.Content {
+		part := &b.Content[j]
+		if part.File == nil || !part.File.Whole() || part.Type != history.BlockText {
+			continue
+		}
+		c := whole(part.File.Path, len(part.Text))
+		c.Body, c.Stop = filecontext.Unfence(part.Text)
+		at.part = j
+		s.note(at, part.Text, []copied{c})
+	}
+}
+
+// untyped searches the result of a call, of whatever tool, for headings. The result of reading a file is its text, unless it
+// has a heading of that file: other headings are in the text.
+func (s *search) untyped(at place, b history.Block) {
 	before := len(s.found)
 	s.origin = OriginRead
 	if s.edits[b.CallID] {

@@ -1,0 +1,45 @@
+package history
+
+// FileLines are lines of one version of a file that a tool result shows to the model. A patch of the text removes them: it
+// does not show the same lines.
+type FileLines struct {
+	Path    string  `json:"path"`            // as filecontext names the file
+	Version string  `json:"version"`         // of the whole file, as filecontext identifies it
+	Lines   []Lines `json:"lines"`           // sorted, without overlaps
+	Of      int     `json:"of"`              // lines in the file
+	Lossy   bool    `json:"lossy,omitempty"` // they have U+FFFD for bytes that are not text
+}
+
+// Lines is a range of lines, counted from 1; End is included.
+type Lines struct {
+	Start int `json:"start"`
+	End   int `json:"end"`
+}
+
+// Whole reports whether f is the whole file.
+func (f *FileLines) Whole() bool {
+	return f.Of == 0 || len(f.Lines) == 1 && f.Lines[0].Start <= 1 && f.Lines[0].End >= f.Of
+}
+
+// ShownLines returns the lines of files that the tool results of messages show, in their order. The messages are those of
+// the view, with patches applied.
+func ShownLines(messages []Message) (shown []FileLines) {
+	for i := range messages {
+		for j := range messages[i].Blocks {
+			if b := &messages[i].Blocks[j]; b.Type == BlockToolResult {
+				shown = append(shown, shownIn(b.Content)...)
+			}
+		}
+	}
+	return shown
+}
+
+func shownIn(content []Block) (shown []FileLines) {
+	for i := range content {
+		if content[i].File != nil {
+			shown = append(shown, *content[i].File)
+		}
+		shown = append(shown, content[i].Shows...)
+	}
+	return shown
+}

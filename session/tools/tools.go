@@ -1,0 +1,185 @@
+// Package tools defines what a tool of the model is, and has the built-in tools that read: files, folders, searches,
+// outlines, and the plan.
+//
+// A tool must never read what filecontext refuses, never return more than its limit, and never change a file. What is wrong
+// with a call is told to the model in its result; an error is only that of the context.
+package tools
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"strata/history"
+	"strata/internal/clip"
+	"strata/internal/lazy"
+)
+
+// Kind is what a tool does, as ACP names it: clients choose an icon by it.
+type Kind string
+
+// The kinds of ACP.
+const (
+	KindRead    Kind = "read"
+	KindEdit    Kind = "edit"
+	KindDelete  Kind = "delete"
+	KindMove    Kind = "move"
+	KindSearch  Kind = "search"
+	KindExecute Kind = "execute"
+	KindThink   Kind = "think"
+	KindFetch   Kind = "fetch"
+	KindOther   Kind = "other"
+)
+
+// Definition is what a model is told of a tool.
+type Definition struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Schema      json.RawMessage `json:"inputSchema"` // JSON schema of its input, an object
+}
+
+// Tool is a tool that a model can call.
+type Tool struct {
+	Definition
+	Kind     Kind
+	ReadOnly bool // it changes nothing
+
+	// Describe returns what clients show of a call before its result. nil: the name of the tool.
+	Describe func(input json.RawMessage) Description
+
+	// Run executes a call whose input has been checked. The error is that of ctx.
+	Run func(ctx context.Context, in Input) (Result, error)
+}
+
+// Description is what clients show of a call.
+type Description struct {
+	Title     string
+	Locations []Location
+}
+
+// Location is a place in a file that a call concerns.
+type Location struct {
+	Path string // as the model wrote it
+	Line int    // counted from 1; 0 for the whole file
+}
+
+// Input is the input of a call.
+type Input struct {
+	Args  json.RawMessage
+	Limit int // of the texts in the result, in bytes
+}
+
+// Result is the result of a call.
+type Result struct {
+	Content []history.Block // texts and images, as in a block of type tool_result
+	IsError bool
+	Plan    []PlanEntry // of update_plan
+}
+
+// Failed returns a result that tells the model why a call did nothing.
+func Failed(format string, args ...any) Result {
+	return Result{Content: []history.Block{textBlock(fmt.Sprintf(format, args...))}, IsError: true}
+}
+
+func text(format string, args ...any) Result {
+	return Result{Content: []history.Block{textBlock(fmt.Sprintf(format, args...))}}
+}
+
+func textBlock(text string) history.Block { return history.Block{Type: history.BlockText, Text: text} }
+
+// Set is the tools of a session. It is immutable.
+type Set struct {
+	tools   []Tool // sorted by name
+	schemas []*Schema
+}
+
+// MaxTools is the maximum number of tools in a set.
+const MaxTools = 256
+
+// toolName is a name that all providers accept.
+var toolName = lazy.Regexp(`^[A-Za-z0-9_-]{1,64}$`)
+
+// NewSet returns a set. The error names the tool that cannot be called: its name is invalid or is used twice, or its schema
+// cannot be used.
+func NewSet(tools ...Tool) (*Set, error) {
+	if len(tools) > MaxTools {
+		return nil, fmt.Errorf("%d tools exceeds the limit of %d", len(tools), MaxTools)
+	}
+	s := &Set{tools: slices.SortedFunc(slices.Values(tools), func(a, b Tool) int { return cmp.Compare(a.Name, b.Name) })}
+	for i := range s.tools {
+		t := &s.tools[i]
+		switch {
+		case !toolName().MatchString(t.Name):
+			return nil, fmt.Errorf("tool %q: the name must have 1 to 64 letters, digits, _ or -", clip.Name(t.Name))
+		case i > 0 && s.tools[i-1].Name == t.Name:
+			return nil, fmt.Errorf("tool %s: the name is used twice", t.Name)
+		}
+		schema, err := ParseSchema(t.Schema)
+		if err != nil {
+			return nil, fmt.Errorf("tool %s: inputSchema%w", t.Name, err)
+		}
+		t.Schema = schema.raw
+		s.schemas = append(s.schemas, schema)
+	}
+	return s, nil
+}
+
+// Definitions returns the definitions sorted by name: equal tools give equal bytes.
+func (s *Set) Definitions() []Definition {
+	all := make([]Definition, len(s.tools))
+	for i := range s.tools {
+		all[i] = s.tools[i].Definition
+	}
+	return all
+}
+
+// Call is a call whose input has been checked.
+type Call struct {
+	Tool Tool
+	Args json.RawMessage
+}
+
+// Check checks the call of a tool. The error is a sentence for the model.
+func (s *Set) Check(name, args string) (*Call, error) {
+	at, found := slices.BinarySearchFunc(s.tools, name, func(t Tool, name string) int { return cmp.Compare(t.Name, name) })
+	if !found {
+		return nil, fmt.Errorf("there is no tool %q; the tools are %s", clip.Name(name), s.names())
+	}
+	input, err := s.schemas[at].Check(args)
+	if err != nil {
+		return nil, fmt.Errorf("%s was not run: %w", name, err)
+	}
+	return &Call{Tool: s.tools[at], Args: input}, nil
+}
+
+func (s *Set) names() string {
+	if len(s.tools) == 0 {
+		return "none"
+	}
+	names := make([]string, len(s.tools))
+	for i := range s.tools {
+		names[i] = s.tools[i].Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// Describe returns what clients show of the call.
+func (c *Call) Describe() Description {
+	if c.Tool.Describe == nil {
+		return Description{Title: c.Tool.Name}
+	}
+	return c.Tool.Describe(c.Args)
+}
+
+// Run executes the call. The texts of the result have at most limit bytes. The error is that of ctx.
+func (c *Call) Run(ctx context.Context, limit int) (Result, error) {
+	limit = min(limit, MaxResult)
+	r, err := c.Tool.Run(ctx, Input{Args: c.Args, Limit: limit})
+	if err != nil {
+		return Result{}, err
+	}
+	return Cut(r, limit), nil
+}

@@ -44,6 +44,7 @@ var imports = map[string][]string{
 	"session/documents":  {"session/fit", "session/profile", "filecontext", "tokens", "history"},
 	"session/workspace":  {"session/outlines", "session/fit", "session/events", "session/mailbox", "filecontext", "filecontext/outline", "tokens", "history"},
 	"session/outlines":   {"session/fit", "session/events", "session/mailbox", "filecontext", "filecontext/index", "filecontext/outline", "filecontext/outline/graph", "filecontext/outline/text", "stability", "tokens"},
+	"session/tools":      {"filecontext", "filecontext/index", "filecontext/outline", "filecontext/outline/text", "history"},
 	"session/fit":        {"session/content", "session/profile", "filecontext", "stability", "tokens", "history"},
 	"session/content":    {"llm", "tokens", "history"},
 	"session/events":     {"history"},

@@ -158,7 +158,7 @@ func cutFile(b *history.Block, limit int) []history.Block {
 	}
 	frame := 2*(len(fileBlock(f, "", lines).Text)+longestFence(text)*2) + noteRoom
 	room := limit - frame
-	if room < leastCut {
+	if room < leastCut/2 {
 		return []history.Block{textBlock(cutText(b.Text, limit))}
 	}
 	head, tail := linesWithin(text, room*2/3), ""

@@ -36,26 +36,30 @@ func Changed(path string, shown Passage, now string, chosen bool, count func(tex
 	name := filecontext.Printable(path)
 	lines := strings.SplitAfter(now, "\n")
 	part := strings.SplitAfter(strings.TrimSuffix(shown.Text, "\n"), "\n")
-	switch at := places(lines, part); {
-	case slices.Contains(at, shown.Lines.Start):
+	if isAt(lines, part, shown.Lines.Start) {
 		return ""
-	case len(at) == 1:
+	}
+	if at := places(lines, part); len(at) == 1 {
 		return fmt.Sprintf("%s has changed since it was read: lines %d to %d are now lines %d to %d, unchanged.\n", name,
 			shown.Lines.Start, shown.Lines.End, at[0], at[0]+len(part)-1)
 	}
 	return fmt.Sprintf("%s has changed since it was read, lines %d to %d too.\n", name, shown.Lines.Start, shown.Lines.End)
 }
 
-// places returns the first lines, counted from 1, of two places at most where the lines of a part are among lines, and of
-// its old place.
+// places returns the numbers of the first lines of the first two places where a part is among lines.
 func places(lines, part []string) (at []int) {
-	same := func(a, b string) bool { return strings.TrimSuffix(a, "\n") == strings.TrimSuffix(b, "\n") }
-	for i := 0; i+len(part) <= len(lines) && len(at) < 2; i++ {
-		if slices.EqualFunc(lines[i:i+len(part)], part, same) {
-			at = append(at, i+1)
+	for first := 1; first+len(part) <= len(lines)+1 && len(at) < 2; first++ {
+		if isAt(lines, part, first) {
+			at = append(at, first)
 		}
 	}
 	return at
+}
+
+// isAt reports whether a part is among lines, from the line with number first on. The last line of a text has no line end.
+func isAt(lines, part []string, first int) bool {
+	same := func(a, b string) bool { return strings.TrimSuffix(a, "\n") == strings.TrimSuffix(b, "\n") }
+	return first >= 1 && first+len(part) <= len(lines)+1 && slices.EqualFunc(lines[first-1:first-1+len(part)], part, same)
 }
 
 func changedWhole(path, before, now string, chosen bool, count func(string) int) string {

@@ -41,9 +41,7 @@ func listFiles(roots *filecontext.Roots) Tool {
 			}
 			return Description{Title: title + " in " + titlePath(in.Path), Locations: []Location{{Path: in.Path}}}
 		},
-		Run: func(ctx context.Context, call Input) (Result, error) {
-			return decoded[listInput](call.Args).run(ctx, roots, call.Limit)
-		},
+		Run: with(func(ctx context.Context, in listInput, limit int) (Result, error) { return in.run(ctx, roots, limit) }),
 	}
 }
 

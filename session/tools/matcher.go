@@ -77,13 +77,13 @@ func invalid(err error) error {
 
 // size returns about how many instructions an expression has. It stops counting well above the limit.
 func size(e *syntax.Regexp) int {
-	const enough = 1 << 30
+	const enough = 1 << 20
 	n := 1
 	if e.Op == syntax.OpLiteral {
 		n = len(e.Rune)
 	}
 	for _, part := range e.Sub {
-		n += size(part)
+		n = min(n+size(part), enough)
 	}
 	if e.Op == syntax.OpRepeat {
 		n *= max(e.Min, e.Max, 1)
@@ -154,8 +154,8 @@ func lineEnd(text string, start int) int {
 
 // may reports whether a line of a chunk can match: a match of a line alone is also one among others.
 func (m *matcher) may(ctx context.Context, chunk string) (bool, error) {
-	if m.linewise || strings.IndexByte(chunk, '\n') == len(chunk)-1 {
-		return true, nil // one line
+	if one := lineEnd(chunk, 0) >= len(chunk)-1; one || m.linewise {
+		return true, nil
 	}
 	at, err := m.find(ctx, chunk)
 	return at >= 0, err

@@ -13,6 +13,10 @@ type PlanEntry struct {
 	Status   string `json:"status"`   // pending, in_progress, completed
 }
 
+type planInput struct {
+	Entries []PlanEntry `json:"entries"`
+}
+
 // The bounds of a plan.
 const (
 	maxPlan      = 100  // entries
@@ -38,14 +42,11 @@ func UpdatePlan() Tool {
 		},
 		Kind: KindThink, ReadOnly: true,
 		Describe: func(json.RawMessage) Description { return Description{Title: "Update the plan"} },
-		Run:      func(_ context.Context, in Input) (Result, error) { return newPlan(in.Args), nil },
+		Run:      with(func(_ context.Context, in planInput, _ int) (Result, error) { return newPlan(in.Entries), nil }),
 	}
 }
 
-func newPlan(args json.RawMessage) Result {
-	plan := decoded[struct {
-		Entries []PlanEntry `json:"entries"`
-	}](args).Entries
+func newPlan(plan []PlanEntry) Result {
 	if len(plan) > maxPlan {
 		return Failed("a plan has at most %d entries, not %d", maxPlan, len(plan))
 	}

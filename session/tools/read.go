@@ -9,7 +9,6 @@ import (
 	"strata/filecontext"
 	"strata/history"
 	"strata/internal/clip"
-	"strata/internal/exact"
 )
 
 // Reader reads files for tools. The error is a *filecontext.RefusedError, or that of ctx.
@@ -57,24 +56,14 @@ func readFile(reader Reader, shown Shown) Tool {
 			in := decoded[readInput](raw)
 			return Description{Title: "Read " + titlePath(in.Path) + in.linesTitle(), Locations: []Location{{Path: in.Path, Line: in.Start}}}
 		},
-		Run: func(ctx context.Context, call Input) (Result, error) {
-			in := decoded[readInput](call.Args)
+		Run: with(func(ctx context.Context, in readInput, _ int) (Result, error) {
 			content, err := reader.Read(ctx, in.Path)
 			if err != nil {
 				return refused(ctx, in.Path, err)
 			}
 			return in.result(&content, shown), nil
-		},
+		}),
 	}
-}
-
-// decoded returns an input that has been checked against its schema.
-func decoded[T any](raw json.RawMessage) (in T) {
-	if err := exact.Decode(raw, "", &in); err != nil {
-		var none T
-		return none
-	}
-	return in
 }
 
 func titlePath(path string) string { return filecontext.Printable(clip.Path(path)) }

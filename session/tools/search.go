@@ -75,9 +75,7 @@ func (s *searcher) tool() Tool {
 			}
 			return d
 		},
-		Run: func(ctx context.Context, call Input) (Result, error) {
-			return s.run(ctx, decoded[searchInput](call.Args), call.Limit)
-		},
+		Run: with(s.run),
 	}
 }
 
@@ -93,6 +91,12 @@ func (s *searcher) run(ctx context.Context, in searchInput, limit int) (Result, 
 	}
 	timed, cancel := context.WithTimeout(ctx, s.time)
 	defer cancel()
+	found := report{context: min(in.Context, maxContext), left: limit - reportFrame, skipped: make(map[filecontext.Reason]int)}
+	if one, ok := s.textAt(in.Path); ok {
+		found.total = 1
+		s.search(timed, m, []source{one}, &found)
+		return found.result(s.time), ctx.Err()
+	}
 	all, err := folders(timed, s.roots, in.Path, in.Ignored)
 	switch {
 	case ctx.Err() != nil:
@@ -102,7 +106,6 @@ func (s *searcher) run(ctx context.Context, in searchInput, limit int) (Result, 
 	case err != nil:
 		return refused(ctx, in.Path, err)
 	}
-	found := report{context: min(in.Context, maxContext), left: limit - reportFrame, skipped: make(map[filecontext.Reason]int)}
 	for i := range all {
 		files, err := s.files(timed, &all[i], include)
 		if err != nil {
@@ -112,17 +115,21 @@ func (s *searcher) run(ctx context.Context, in searchInput, limit int) (Result, 
 		found.omissions += all[i].omissions()
 		s.search(timed, m, files, &found)
 	}
-	if err := ctx.Err(); err != nil {
-		return Result{}, err
-	}
 	found.late = timed.Err() != nil
-	return found.result(s.time), nil
+	return found.result(s.time), ctx.Err()
 }
 
 // source is a file to search.
 type source struct {
 	ref  filecontext.Ref
 	text *filecontext.Content // nil: it is on disk
+}
+
+// textAt returns the text of a client that is searched instead of the file at a path, which need not exist.
+func (s *searcher) textAt(path string) (source, bool) {
+	ref, err := s.roots.Locate(path)
+	content, ok := s.texts[ref.Path]
+	return source{ref, &content}, ok && err == nil
 }
 
 // files returns the files of a folder that a search includes, sorted by path: those on disk, and texts of clients.
@@ -156,6 +163,9 @@ func (s *searcher) files(ctx context.Context, f *folder, include *filecontext.Pa
 // search searches files, several at a time, and reports them in their order until the report is full or ctx ends.
 func (s *searcher) search(ctx context.Context, m *matcher, files []source, found *report) {
 	for batch := range slices.Chunk(files, searchBatch) {
+		if found.full() {
+			return
+		}
 		results := make([]searched, len(batch))
 		group := errgroup.Group{}
 		group.SetLimit(searchWorkers)

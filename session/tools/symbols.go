@@ -44,8 +44,7 @@ func outlineOf(symbols Symbols) Tool {
 			in := decoded[outlineInput](raw)
 			return Description{Title: "Outline of " + titlePath(in.Path), Locations: []Location{{Path: in.Path}}}
 		},
-		Run: func(ctx context.Context, call Input) (Result, error) {
-			in := decoded[outlineInput](call.Args)
+		Run: with(func(ctx context.Context, in outlineInput, _ int) (Result, error) {
 			name, o, err := symbols.Outline(ctx, in.Path)
 			switch {
 			case err != nil:
@@ -54,7 +53,7 @@ func outlineOf(symbols Symbols) Tool {
 				return Failed("%s has no outline; read the file instead", titlePath(name)), nil
 			}
 			return text("%s", outlinetext.Block(outlinetext.File{Path: name, Outline: o}, outlinetext.Aliases{})), nil
-		},
+		}),
 	}
 }
 
@@ -82,8 +81,7 @@ func findSymbol(symbols Symbols) Tool {
 		Describe: func(raw json.RawMessage) Description {
 			return Description{Title: "Find " + titlePath(decoded[findInput](raw).Query)}
 		},
-		Run: func(ctx context.Context, call Input) (Result, error) {
-			in := decoded[findInput](call.Args)
+		Run: with(func(ctx context.Context, in findInput, _ int) (Result, error) {
 			hits, complete, err := symbols.Find(ctx, in.Query, maxHits)
 			switch {
 			case ctx.Err() != nil:
@@ -92,7 +90,7 @@ func findSymbol(symbols Symbols) Tool {
 				return Failed("find_symbol cannot search: %v", err), nil
 			}
 			return text("%s", found(in.Query, hits[:min(len(hits), maxHits)], complete)), nil
-		},
+		}),
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"strata/history"
 	"strata/internal/clip"
+	"strata/internal/exact"
 	"strata/internal/lazy"
 )
 
@@ -89,6 +90,23 @@ func text(format string, args ...any) Result {
 }
 
 func textBlock(text string) history.Block { return history.Block{Type: history.BlockText, Text: text} }
+
+// with returns the Run of a tool whose input is a T: do gets the input and the limit.
+func with[T any](do func(ctx context.Context, in T, limit int) (Result, error)) func(context.Context, Input) (Result, error) {
+	return func(ctx context.Context, call Input) (Result, error) {
+		var in T
+		if err := exact.Decode(call.Args, "", &in); err != nil {
+			return Failed("%v", err), nil
+		}
+		return do(ctx, in, call.Limit)
+	}
+}
+
+// decoded returns an input as far as it is valid, for a description.
+func decoded[T any](args json.RawMessage) (in T) {
+	_ = exact.Decode(args, "", &in) // the members before the wrong one
+	return in
+}
 
 // Set is the tools of a session. It is immutable.
 type Set struct {

@@ -67,3 +67,44 @@ func FuzzRender(f *testing.F) {
 		}
 	})
 }
+
+func TestRenderedLinesAreThoseThatWereRendered(t *testing.T) {
+	for _, text := range []string{"", "\n", "a", "a\n", "a\n\n", "```\n", "````", "a\r\nb", "x (no line end at the end)\n"} {
+		for _, path := range []string{"a.go", "odd\nname", "in (brackets)"} {
+			for _, lossy := range []bool{false, true} {
+				for _, lines := range []Range{{}, {Start: 3, End: 4}} {
+					rendered := RenderLines(path, text, lines, 9, lossy)
+					if got := RenderedLines(rendered); got != text {
+						t.Errorf("%q is shown as %q and read back as %q", text, rendered, got)
+					}
+				}
+			}
+		}
+	}
+	whole := Entry{Content: Content{Path: "a", Text: "x\ny\n", Lines: 2}, State: Full}
+	part := Entry{Content: whole.Content, State: Partial, Range: Range{2, 2}}
+	if whole.Render() != RenderLines("a", "x\ny\n", Range{}, 2, false) || part.Render() != RenderLines("a", "y\n", Range{2, 2}, 2, false) {
+		t.Error("lines are not rendered like a file")
+	}
+	if start, end := Unfence("no fence"); start != end {
+		t.Errorf("a text without a fence has %d to %d", start, end)
+	}
+}
+
+func TestTheVersionIsThatOfTheText(t *testing.T) {
+	r := openRoots(t, workspace(t, map[string]string{
+		"lf": "a\nb\n", "crlf": "a\r\nb\r\n", "bom": "\xef\xbb\xbfa\nb\n", "lossy": "a\nb\xff and some more words\n", "replaced": "a\nb\ufffd and some more words\n",
+	}))
+	versions := make(map[string]string)
+	for _, name := range []string{"lf", "crlf", "bom", "lossy", "replaced"} {
+		c, err := read(t, r, name)
+		must(t, err)
+		versions[name] = c.Version()
+		if (versions[name] == c.Hash) != (name != "crlf" && name != "bom") {
+			t.Errorf("%s: version %s, hash %s", name, c.Version(), c.Hash)
+		}
+	}
+	if versions["lf"] != versions["crlf"] || versions["lf"] != versions["bom"] || versions["lossy"] == versions["replaced"] {
+		t.Errorf("versions: %v", versions)
+	}
+}

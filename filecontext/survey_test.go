@@ -187,3 +187,68 @@ func TestStampEncoding(t *testing.T) {
 		t.Error("the zero stamp is that of a version")
 	}
 }
+
+func TestASurveyOfAFolderFollowsTheRulesAboveIt(t *testing.T) {
+	own := filepath.Join(resolved(t, t.TempDir()), "own")
+	other := workspace(t, map[string]string{"x.log": "", "lib/y.go": "", "lib/.gitignore": "*.tmp\n", "lib/z.tmp": ""})
+	folder := workspace(t, map[string]string{
+		".gitignore": "*.log\n/build/\n", ".strataignore": "*.gen\n", "a.go": "", "build/b.go": "", "build/c.log": "",
+		"sub/.gitignore": "!keep.log\n", "sub/keep.log": "", "sub/deep/keep.log": "", "sub/deep/x.log": "", "sub/deep/x.gen": "", "sub/deep/y.go": "",
+		"own/token": "", ".git/info/exclude": "*.bak\n", "sub/deep/z.bak": "",
+	})
+	must(t, os.Symlink("sub/deep", filepath.Join(folder, "link")))
+	must(t, os.Symlink(other, filepath.Join(folder, "away")))
+	write(t, filepath.Join(own, "deep", "token"), "x")
+	guard, err := NewGuard(GuardOptions{Own: []string{filepath.Join(folder, "own"), own}})
+	must(t, err)
+	r, err := NewRoots(t.Context(), folder, []string{other, filepath.Join(folder, "sub"), filepath.Dir(own)}, Limits{Guard: guard})
+	must(t, err)
+	of := func(path string, limits SurveyLimits) ([]string, error) {
+		ref, err := r.Locate(path)
+		must(t, err)
+		s, err := r.SurveyOf(t.Context(), ref, limits)
+		if err != nil {
+			return nil, err
+		}
+		return surveyed(s), nil
+	}
+	all := generous
+	all.Ignored = true
+	for _, tt := range []struct {
+		path   string
+		limits SurveyLimits
+		want   []string
+	}{
+		{".", generous, []string{".gitignore", ".strataignore", "a.go", "sub/.gitignore", "sub/deep/keep.log", "sub/deep/y.go", "sub/keep.log"}},
+		{"sub/deep", generous, []string{"sub/deep/keep.log", "sub/deep/y.go"}},
+		{"sub/deep", all, []string{"sub/deep/keep.log", "sub/deep/x.gen", "sub/deep/x.log", "sub/deep/y.go", "sub/deep/z.bak"}},
+		{filepath.Join(folder, "sub/deep"), generous, []string{"sub/deep/keep.log", "sub/deep/y.go"}},
+		{"build", generous, []string{"build/b.go"}},
+		{"link", generous, []string{"link/y.go"}},
+		{"build/c.log", generous, []string{"build/c.log"}},
+		{other, generous, []string{other + "/lib/.gitignore", other + "/lib/y.go", other + "/x.log"}},
+		{other + "/lib", generous, []string{other + "/lib/.gitignore", other + "/lib/y.go"}},
+		{"sub", SurveyLimits{Files: 1, Visits: 100}, []string{"sub/.gitignore"}},
+	} {
+		got, err := of(tt.path, tt.limits)
+		must(t, err)
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q, want %q", tt.path, got, tt.want)
+		}
+	}
+	for path, want := range map[string]Reason{
+		"missing": ReasonMissing, "a.go/b": ReasonMissing, "away": ReasonOutside, "own": ReasonOwn, "own/token": ReasonOwn, own: ReasonOwn,
+		filepath.Join(own, "deep"): ReasonOwn, filepath.Join(own, "deep", "token"): ReasonOwn,
+	} {
+		if got, err := of(path, generous); ReasonOf(err) != want {
+			t.Errorf("%s: %q, %v, want %s", path, got, err, want)
+		}
+	}
+	var folders []string
+	for _, ref := range r.Folders() {
+		folders = append(folders, ref.Path)
+	}
+	if want := []string{".", other, filepath.Dir(own)}; !slices.Equal(folders, want) {
+		t.Errorf("folders %q, want %q", folders, want)
+	}
+}

@@ -90,3 +90,40 @@ func TestRenderingsOfFiles(t *testing.T) {
 		t.Error("a rendering that is known needs the text again")
 	}
 }
+
+// A text that says which lines of a file it shows is a copy of the file only if these are all lines, whatever the call was,
+// and it is not searched for headings, which are in the file.
+func TestCopiesInTypedResults(t *testing.T) {
+	const body = "package a\n\n// FULL CONTENT of file: b.go\npackage b\n"
+	typed := func(lines filecontext.Range, of int) history.Block {
+		shown := &history.FileLines{Path: "a.go", Version: "v", Lines: []history.Lines{history.Lines(lines)}, Of: of}
+		return history.Block{Type: history.BlockText, Text: filecontext.RenderLines("a.go", body, lines, of, false), File: shown}
+	}
+	found := history.Block{Type: history.BlockText, Text: body, Shows: []history.FileLines{{Path: "c.go", Version: "v", Of: 9}}}
+	note := history.Block{Type: history.BlockText, Text: "[lines 5 to 8 omitted]"}
+	for name, tt := range map[string]struct {
+		args    string
+		content []history.Block
+		want    bool
+	}{
+		"the whole file":            {`{"path":"a.go"}`, []history.Block{typed(filecontext.Range{Start: 1, End: 4}, 4)}, true},
+		"the whole file by lines":   {`{"path":"x/../a.go","start_line":1}`, []history.Block{typed(filecontext.Range{Start: 1, End: 4}, 4)}, true},
+		"a part":                    {`{"path":"a.go"}`, []history.Block{typed(filecontext.Range{Start: 1, End: 4}, 8)}, false},
+		"head and tail":             {`{"path":"a.go"}`, []history.Block{typed(filecontext.Range{Start: 1, End: 4}, 12), note, typed(filecontext.Range{Start: 9, End: 12}, 12)}, false},
+		"lines that a search found": {`{"path":"a.go"}`, []history.Block{found}, false},
+	} {
+		s := newSearch(func(path string) string { return path })
+		s.message(history.Message{Blocks: []history.Block{
+			{Type: history.BlockToolCall, CallID: "1", Name: "read_file", Args: tt.args}, {Type: history.BlockToolResult, CallID: "1", Content: tt.content},
+		}}, place{})
+		if (len(s.found) == 1) != tt.want || len(s.found) > 1 {
+			t.Errorf("%s: %d copies", name, len(s.found))
+		}
+		for i := range s.found {
+			c := &s.found[i]
+			if text := s.texts[c.place]; c.Path != "a.go" || c.origin != OriginRead || c.content(text) != body || c.Start != 0 || c.End != len(text) {
+				t.Errorf("%s: %+v in %q", name, c, text)
+			}
+		}
+	}
+}

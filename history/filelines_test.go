@@ -1,0 +1,83 @@
+package history
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func fileLines() *FileLines {
+	return &FileLines{Path: "a.go", Version: "v", Lines: []Lines{{Start: 2, End: 5}}, Of: 9}
+}
+
+func resultOf(content ...Block) Message {
+	return Message{ID: "msg_1", Role: RoleTool, Blocks: []Block{{Type: BlockToolResult, CallID: "tc_1", Content: content}}}
+}
+
+func TestTypedLinesAreStored(t *testing.T) {
+	m := resultOf(Block{Type: BlockText, Text: "x", File: fileLines()}, Block{Type: BlockText, Text: "y", Shows: []FileLines{*fileLines()}})
+	data, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Message
+	if err := json.Unmarshal(data, &back); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(m, back); diff != "" {
+		t.Error(diff)
+	}
+	plain, err := json.Marshal(Block{Type: BlockText, Text: "x"})
+	if err != nil || string(plain) != `{"type":"text","text":"x"}` {
+		t.Errorf("a plain text is stored as %s, %v", plain, err)
+	}
+}
+
+func TestAPatchedTextShowsNoLines(t *testing.T) {
+	m := resultOf(Block{Type: BlockText, Text: "x", File: fileLines()}, Block{Type: BlockText, Text: "y", Shows: []FileLines{*fileLines(), *fileLines()}})
+	for _, tt := range []struct {
+		patches []Patch
+		want    int
+	}{
+		{nil, 3},
+		{[]Patch{{Message: "msg_1", Part: 0, Text: "shorter"}}, 2},
+		{[]Patch{{Message: "msg_1", Part: 1, Text: "shorter"}}, 1},
+	} {
+		if shown := ShownLines([]Message{Patched(m, tt.patches)}); len(shown) != tt.want {
+			t.Errorf("%v: %v", tt.patches, shown)
+		}
+	}
+	if shown := ShownLines([]Message{{Role: RoleUser, Blocks: []Block{{Type: BlockText, Text: "x", File: fileLines()}}}}); len(shown) > 0 {
+		t.Errorf("a text outside a result shows %v", shown)
+	}
+}
+
+func TestClientsCannotClaimThatLinesWereShown(t *testing.T) {
+	m := resultOf(Block{Type: BlockText, Text: "x", File: fileLines(), Shows: []FileLines{*fileLines()}})
+	blocks, err := CheckBlocks(RoleTool, m.Blocks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shown := ShownLines([]Message{{Role: RoleTool, Blocks: blocks}}); len(shown) > 0 {
+		t.Errorf("an appended message shows %v", shown)
+	}
+}
+
+func TestLinesThatAreTheWholeFile(t *testing.T) {
+	for _, tt := range []struct {
+		file FileLines
+		want bool
+	}{
+		{FileLines{}, true},
+		{FileLines{Lines: []Lines{{1, 9}}, Of: 9}, true},
+		{FileLines{Lines: []Lines{{1, 8}}, Of: 9}, false},
+		{FileLines{Lines: []Lines{{2, 9}}, Of: 9}, false},
+		{FileLines{Lines: []Lines{{1, 4}, {6, 9}}, Of: 9}, false},
+		{FileLines{Of: 9}, false},
+	} {
+		if tt.file.Whole() != tt.want {
+			t.Errorf("%+v is whole: %v", tt.file, !tt.want)
+		}
+	}
+}

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"strata/tokens"
 )
 
 // Read reads a file. It follows links within the root and never waits for a pipe or a device, nor longer than its limits
@@ -26,16 +28,7 @@ func (r *Roots) read(ref Ref) (Content, error) {
 		return Content{}, err
 	}
 	defer folder.Close()
-	file, info, err := r.open(folder, ref)
-	if err != nil {
-		return Content{}, err
-	}
-	defer file.Close()
-	secret, err := r.limits.Guard.check(ref, info)
-	if err != nil {
-		return Content{}, err
-	}
-	data, err := r.readAll(file, ref)
+	data, info, secret, err := r.readBytes(folder, ref, r.limits.FileBytes)
 	if err != nil {
 		return Content{}, err
 	}
@@ -49,13 +42,59 @@ func (r *Roots) read(ref Ref) (Content, error) {
 	return content, nil
 }
 
+// readBytes returns the bytes of a regular file, at most limit, with its attributes and whether it looks like a secret.
+func (r *Roots) readBytes(folder *os.Root, ref Ref, limit int64) (data []byte, info fs.FileInfo, secret bool, err error) {
+	file, info, err := open(folder, ref, limit)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	defer file.Close()
+	if secret, err = r.limits.Guard.check(ref, info); err != nil {
+		return nil, nil, false, err
+	}
+	data, err = readAll(file, ref, limit)
+	return data, info, secret, err
+}
+
+// Picture is a picture in a file.
+type Picture struct {
+	Path          string
+	Data          []byte
+	MIME          string
+	Width, Height int // pixels
+}
+
+// MaxPicture is the maximum size of a picture, in bytes.
+const MaxPicture = 5 << 20
+
+// ReadPicture reads a PNG, JPEG, GIF or WebP, within the rules of Read but with a limit of its own. The error is a
+// *RefusedError, or that of ctx; ReasonNoPicture is that of a file that is none.
+func (r *Roots) ReadPicture(ctx context.Context, ref Ref) (Picture, error) {
+	return onDisk(ctx, r, ref, func() (Picture, error) {
+		folder, err := openRoot(ref)
+		if err != nil {
+			return Picture{}, err
+		}
+		defer folder.Close()
+		data, _, _, err := r.readBytes(folder, ref, MaxPicture)
+		if err != nil {
+			return Picture{}, err
+		}
+		mime, width, height, ok := tokens.Picture(data)
+		if !ok {
+			return Picture{}, refuse(ref.Path, ReasonNoPicture, "")
+		}
+		return Picture{Path: ref.Path, Data: data, MIME: mime, Width: width, Height: height}, nil
+	})
+}
+
 // Buffer returns the content for a text of a file that the client has. If the file on disk has the same text, saved is set
 // and the content is that of the disk. The file may be missing or not be text, but otherwise it must be accessible, and the
 // client's text must be valid content of a file. A file that looks like a secret is not refused: the client sent its text.
 // The error is a *RefusedError, or that of ctx.
 func (r *Roots) Buffer(ctx context.Context, ref Ref, text string) (content Content, saved bool, err error) {
 	if size := int64(len(text)); size > r.limits.FileBytes {
-		return Content{}, false, r.tooLarge(ref, size)
+		return Content{}, false, tooLarge(ref, size, r.limits.FileBytes)
 	}
 	decoded, lossy, err := decode(ref.Path, []byte(text))
 	if err == nil && lossy {
@@ -128,15 +167,15 @@ func (r *Roots) statNow(ref Ref) (stamp, error) {
 	return newStamp(info, r.now()), nil
 }
 
-// open opens a regular file within the size limit. It checks the file before opening, because opening a device can have
+// open opens a regular file with at most limit bytes. It checks the file before opening, because opening a device can have
 // side effects, and again afterwards, because the file may have been replaced.
-func (r *Roots) open(folder *os.Root, ref Ref) (*os.File, fs.FileInfo, error) {
+func open(folder *os.Root, ref Ref, limit int64) (*os.File, fs.FileInfo, error) {
 	info, err := regular(folder, ref)
 	if err != nil {
 		return nil, nil, err
 	}
-	if info.Size() > r.limits.FileBytes {
-		return nil, nil, r.tooLarge(ref, info.Size())
+	if info.Size() > limit {
+		return nil, nil, tooLarge(ref, info.Size(), limit)
 	}
 	file, err := folder.OpenFile(ref.name, os.O_RDONLY|openFlags, 0)
 	if err != nil {
@@ -174,19 +213,19 @@ func checkRegular(ref Ref, info fs.FileInfo) error {
 }
 
 // readAll reads a whole file. It returns an error if the file has grown beyond the size limit.
-func (r *Roots) readAll(file *os.File, ref Ref) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(file, r.limits.FileBytes+1))
+func readAll(file *os.File, ref Ref, limit int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(file, limit+1))
 	if err != nil {
 		return nil, refuse(ref.Path, ReasonUnreadable, "")
 	}
-	if size := int64(len(data)); size > r.limits.FileBytes {
-		return nil, r.tooLarge(ref, size)
+	if size := int64(len(data)); size > limit {
+		return nil, tooLarge(ref, size, limit)
 	}
 	return data, nil
 }
 
-func (r *Roots) tooLarge(ref Ref, size int64) error {
-	return refuse(ref.Path, ReasonTooLarge, fmt.Sprintf("%d bytes, limit %d", size, r.limits.FileBytes))
+func tooLarge(ref Ref, size, limit int64) error {
+	return refuse(ref.Path, ReasonTooLarge, fmt.Sprintf("%d bytes, limit %d", size, limit))
 }
 
 // foldsCase reports whether a file system ignores case: the path with the case of each letter swapped refers to the same

@@ -32,6 +32,7 @@ const (
 	ReasonRange      Reason = "range"          // the file does not have the lines
 	ReasonFull       Reason = "no_room"        // the session has the maximum number of files or bytes
 	ReasonNoOutline  Reason = "no_outline"     // in no language that has outlines
+	ReasonNoPicture  Reason = "no_picture"     // read as a picture, and not a PNG, JPEG, GIF or WebP
 )
 
 // explanations describe the problem and, if possible, the remedy.
@@ -54,6 +55,7 @@ var explanations = map[Reason]string{
 	ReasonRange:      "does not have these lines",
 	ReasonFull:       "does not fit; remove files from the session first",
 	ReasonNoOutline:  "is in no language that has outlines; add it in full",
+	ReasonNoPicture:  "is no picture that can be shown",
 }
 
 // Explain returns a description of r to follow the path in a sentence.

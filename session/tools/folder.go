@@ -22,7 +22,7 @@ type Workspace struct {
 
 // Reading returns the built-in tools that read.
 func Reading(w Workspace) []Tool {
-	all := []Tool{readFile(w.Reader, w.Shown), listFiles(w.Roots), newSearch(w.Roots, w.Texts).tool(), UpdatePlan()}
+	all := []Tool{readFile(w.Roots, w.Reader, w.Shown), listFiles(w.Roots), newSearch(w.Roots, w.Texts).tool(), UpdatePlan()}
 	if w.Symbols != nil {
 		all = append(all, outlineOf(w.Symbols), findSymbol(w.Symbols))
 	}

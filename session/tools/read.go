@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
+	"slices"
+	"strings"
 
 	"strata/filecontext"
 	"strata/history"
@@ -42,13 +45,14 @@ const readSchema = `{"type":"object","properties":{` +
 	`"required":["path"],"additionalProperties":false}`
 
 // readFile returns the tool read_file.
-func readFile(reader Reader, shown Shown) Tool {
+func readFile(roots *filecontext.Roots, reader Reader, shown Shown) Tool {
 	return Tool{
 		Definition: Definition{
 			Name: "read_file",
 			Description: "Read a text file of the workspace, or some of its lines. The text is what the user sees in the editor, " +
 				"with changes that are not saved. A result has at most 50 KB: of longer texts it has the first and the last lines, " +
-				"and says which lines are omitted. Lines that are already shown above in their present version are not repeated.",
+				"and says which lines are omitted. Lines that are already shown above in their present version are not repeated. " +
+				"Pictures (PNG, JPEG, GIF, WebP, at most 5 MB) are shown as pictures.",
 			Schema: json.RawMessage(readSchema),
 		},
 		Kind: KindRead, ReadOnly: true,
@@ -57,6 +61,9 @@ func readFile(reader Reader, shown Shown) Tool {
 			return Description{Title: "Read " + titlePath(in.Path) + in.linesTitle(), Locations: []Location{{Path: in.Path, Line: in.Start}}}
 		},
 		Run: with(func(ctx context.Context, in readInput, _ int) (Result, error) {
+			if isPicture(in.Path) {
+				return readPicture(ctx, roots, in.Path)
+			}
 			content, err := reader.Read(ctx, in.Path)
 			if err != nil {
 				return refused(ctx, in.Path, err)
@@ -64,6 +71,26 @@ func readFile(reader Reader, shown Shown) Tool {
 			return in.result(&content, shown), nil
 		}),
 	}
+}
+
+// isPicture reports whether a file is a picture by its name.
+func isPicture(name string) bool {
+	return slices.Contains([]string{".png", ".jpg", ".jpeg", ".gif", ".webp"}, strings.ToLower(path.Ext(name)))
+}
+
+// readPicture returns a picture on disk.
+func readPicture(ctx context.Context, roots *filecontext.Roots, name string) (Result, error) {
+	ref, err := roots.Locate(name)
+	if err != nil {
+		return refused(ctx, name, err)
+	}
+	p, err := roots.ReadPicture(ctx, ref)
+	if err != nil {
+		return refused(ctx, name, err)
+	}
+	r := text("%s: %s, %d x %d pixels\n", filecontext.Printable(p.Path), p.MIME, p.Width, p.Height)
+	r.Content = append(r.Content, history.Block{Type: history.BlockImage, Data: p.Data, MIME: p.MIME, Width: p.Width, Height: p.Height})
+	return r, nil
 }
 
 func titlePath(path string) string { return filecontext.Printable(clip.Path(path)) }

@@ -1,7 +1,11 @@
 package tools
 
 import (
+	"bytes"
 	"context"
+	"image"
+	imagejpeg "image/jpeg"
+	imagepng "image/png"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -163,4 +167,29 @@ func TestReadFileOfALongFile(t *testing.T) {
 	next := r.Content[0].File.Lines[0].End + 1
 	rest := call(t, w, "read_file", members{"path": "long.txt", "start_line": next})
 	hasAll(t, r.Content[1].Text, "read them with start_line "+strings.TrimSpace(strings.Fields(filecontext.RenderedLines(rest.Content[0].Text))[1]))
+}
+
+func TestPicturesAreShownAsPictures(t *testing.T) {
+	var png, jpeg bytes.Buffer
+	must(t, imagepng.Encode(&png, image.NewGray(image.Rect(0, 0, 40, 30))))
+	must(t, imagejpeg.Encode(&jpeg, image.NewGray(image.Rect(0, 0, 8, 8)), nil))
+	folder := folderOf(t, map[string]string{
+		"a.png": png.String(), "b.JPEG": jpeg.String(), "text.png": "text\n", "empty.gif": "", "cut.png": png.String()[:20], "key.pem": png.String(),
+	})
+	must(t, os.WriteFile(filepath.Join(folder, "large.webp"), nil, 0o600))
+	must(t, os.Truncate(filepath.Join(folder, "large.webp"), filecontext.MaxPicture+1))
+	must(t, os.Symlink("key.pem", filepath.Join(folder, "key.png")))
+	w := workspaceOf(t, folder)
+	r := call(t, w, "read_file", members{"path": "a.png"})
+	equal(t, "text", r.Content[0].Text, "a.png: image/png, 40 x 30 pixels\n")
+	equal(t, "picture", r.Content[1], history.Block{Type: history.BlockImage, Data: png.Bytes(), MIME: "image/png", Width: 40, Height: 30})
+	hasAll(t, said(t, w, "read_file", members{"path": "b.JPEG"}), "b.JPEG: image/jpeg, 8 x 8 pixels\n")
+	for path, want := range map[string]string{
+		"text.png": "text.png is no picture that can be shown", "empty.gif": "empty.gif is no picture that can be shown",
+		"cut.png": "cut.png is no picture that can be shown", "large.webp": "large.webp is too large to read (5242881 bytes, limit 5242880)",
+		"key.png": "key.png looks like a secret, and cannot be read unless the user adds it", "missing.png": "missing.png does not exist; list_files shows the files that do",
+		"../a.png": "../a.png is outside the workspace; tools read only files in it",
+	} {
+		equal(t, path, complained(t, w, "read_file", members{"path": path}), want)
+	}
 }

@@ -22,22 +22,22 @@ import (
 
 func TestSearchShowsLinesByFile(t *testing.T) {
 	w := workspaceOf(t, folderOf(t, map[string]string{
-		"a.go": "one\ntwo\nthree\nTODO four\nfive\n", "b/c.go": "TODO\n\nTODO again", "b/d.txt": "todo\n", "z.go": "nothing\n",
+		"a.go": "one\ntwo\nthree\nMARK four\nfive\n", "b/c.go": "MARK\n\nMARK again", "b/d.txt": "mark\n", "z.go": "nothing\n",
 	}))
 	for _, tt := range []struct {
 		input members
 		want  string
 	}{
-		{members{"pattern": "TODO"}, "3 matching lines in 2 files of 4 files searched\n\na.go\n4: TODO four\n\nb/c.go\n1: TODO\n3: TODO again\n"},
-		{members{"pattern": "TODO", "path": "a.go", "context": 1}, "1 matching line in 1 file of 1 file searched\n\na.go\n3- three\n4: TODO four\n5- five\n"},
-		{members{"pattern": "(?i)^todo$", "regex": true, "path": "b", "include": "*.txt"},
-			"1 matching line in 1 file of 1 file searched\n\nb/d.txt\n1: todo\n"},
-		{members{"pattern": "TODO", "include": "!b/"}, "1 matching line in 1 file of 2 files searched\n\na.go\n4: TODO four\n"},
-		{members{"pattern": "TODO", "path": "b", "include": "b/*.go"}, "2 matching lines in 1 file of 1 file searched\n\nb/c.go\n1: TODO\n3: TODO again\n"},
+		{members{"pattern": "MARK"}, "3 matching lines in 2 files of 4 files searched\n\na.go\n4: MARK four\n\nb/c.go\n1: MARK\n3: MARK again\n"},
+		{members{"pattern": "MARK", "path": "a.go", "context": 1}, "1 matching line in 1 file of 1 file searched\n\na.go\n3- three\n4: MARK four\n5- five\n"},
+		{members{"pattern": "(?i)^mark$", "regex": true, "path": "b", "include": "*.txt"},
+			"1 matching line in 1 file of 1 file searched\n\nb/d.txt\n1: mark\n"},
+		{members{"pattern": "MARK", "include": "!b/"}, "1 matching line in 1 file of 2 files searched\n\na.go\n4: MARK four\n"},
+		{members{"pattern": "MARK", "path": "b", "include": "b/*.go"}, "2 matching lines in 1 file of 1 file searched\n\nb/c.go\n1: MARK\n3: MARK again\n"},
 		{members{"pattern": "^t", "regex": true, "context": 10, "include": "a.go"},
-			"2 matching lines in 1 file of 1 file searched\n\na.go\n1- one\n2: two\n3: three\n4- TODO four\n5- five\n"},
+			"2 matching lines in 1 file of 1 file searched\n\na.go\n1- one\n2: two\n3: three\n4- MARK four\n5- five\n"},
 		{members{"pattern": "absent"}, "No line matches in 4 files.\n"},
-		{members{"pattern": "TODO", "include": "*.rs"}, "No line matches in 0 files.\n"},
+		{members{"pattern": "MARK", "include": "*.rs"}, "No line matches in 0 files.\n"},
 	} {
 		equal(t, fmt.Sprint(tt.input), said(t, w, "search", tt.input), tt.want)
 	}

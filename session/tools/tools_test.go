@@ -133,7 +133,7 @@ func TestTitlesOfCalls(t *testing.T) {
 		{"read_file", `{"path":"a\ngo","end_line":7}`, Description{`Read "a\ngo" lines 1 to 7`, []Location{{"a\ngo", 0}}}},
 		{"list_files", `{}`, Description{"List files", nil}},
 		{"list_files", `{"path":"src","pattern":"*.go"}`, Description{"List files *.go in src", []Location{{"src", 0}}}},
-		{"search", `{"pattern":"TODO","path":"src"}`, Description{"Search for TODO in src", []Location{{"src", 0}}}},
+		{"search", `{"pattern":"MARK","path":"src"}`, Description{"Search for MARK in src", []Location{{"src", 0}}}},
 		{"outline", `{"path":"a.go"}`, Description{"Outline of a.go", []Location{{"a.go", 0}}}},
 		{"find_symbol", `{"query":"New"}`, Description{"Find New", nil}},
 		{"update_plan", `{"entries":[]}`, Description{"Update the plan", nil}},

@@ -8,9 +8,7 @@ import (
 	imagepng "image/png"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 
 	"strata/filecontext"
@@ -69,7 +67,6 @@ func TestReadFileExplainsWhyItCannotRead(t *testing.T) {
 	must(t, os.Symlink("/etc/hostname", filepath.Join(folder, "outside")))
 	must(t, os.Symlink("a.go", filepath.Join(folder, "link")))
 	must(t, os.Symlink("loop", filepath.Join(folder, "loop")))
-	must(t, syscall.Mkfifo(filepath.Join(folder, "pipe"), 0o600))
 	must(t, os.Symlink(own, filepath.Join(folder, "own")))
 	roots := rootsOf(t, guarded(t, own), folder, own+"/..")
 	w := Workspace{Roots: roots, Reader: Disk{roots}}
@@ -86,7 +83,6 @@ func TestReadFileExplainsWhyItCannotRead(t *testing.T) {
 		{members{"path": "binary"}, "binary is binary (application/octet-stream, 3 bytes)"},
 		{members{"path": "latin"}, "latin is not UTF-8; convert it first"},
 		{members{"path": "large"}, "large is too large to read (1200000 bytes, limit 1048576)"},
-		{members{"path": "pipe"}, "pipe is not a regular file"},
 		{members{"path": "loop"}, "loop cannot be read"},
 		{members{"path": filepath.Join(own, "token")}, filepath.Join(own, "token") + " belongs to the program that runs the tools, and cannot be read"},
 		{members{"path": "https://example.org/a"}, "https://example.org/a does not exist; list_files shows the files that do"},
@@ -100,15 +96,6 @@ func TestReadFileExplainsWhyItCannotRead(t *testing.T) {
 		equal(t, "complaint", complained(t, w, "read_file", tt.input), tt.want)
 	}
 	hasAll(t, said(t, w, "read_file", members{"path": "link"}), "link\n```\nx\n")
-}
-
-func TestReadFileWithoutPermission(t *testing.T) {
-	if os.Getuid() == 0 || runtime.GOOS == "windows" {
-		t.Skip("permissions are not enforced for this user")
-	}
-	folder := folderOf(t, map[string]string{"a.go": "x\n"})
-	must(t, os.Chmod(filepath.Join(folder, "a.go"), 0))
-	equal(t, "complaint", complained(t, workspaceOf(t, folder), "read_file", members{"path": "a.go"}), "a.go cannot be read")
 }
 
 func TestVersionsAreThoseOfTheText(t *testing.T) {

@@ -48,12 +48,15 @@ const searchSchema = `{"type":"object","properties":{` +
 type searcher struct {
 	roots *filecontext.Roots
 	texts map[string]filecontext.Content // searched instead of the files
-	time  time.Duration
+	timed func(ctx context.Context) (context.Context, context.CancelFunc)
 	read  func(ctx context.Context, ref filecontext.Ref) (filecontext.Content, error)
 }
 
 func newSearch(roots *filecontext.Roots, texts map[string]filecontext.Content) *searcher {
-	return &searcher{roots: roots, texts: texts, time: searchTime, read: roots.Read}
+	timed := func(ctx context.Context) (context.Context, context.CancelFunc) {
+		return context.WithTimeout(ctx, searchTime)
+	}
+	return &searcher{roots: roots, texts: texts, timed: timed, read: roots.Read}
 }
 
 func (s *searcher) tool() Tool {
@@ -89,20 +92,20 @@ func (s *searcher) run(ctx context.Context, in searchInput, limit int) (Result, 
 	if err != nil {
 		return Failed("%v", err), nil
 	}
-	timed, cancel := context.WithTimeout(ctx, s.time)
+	timed, cancel := s.timed(ctx)
 	defer cancel()
 	found := report{context: min(in.Context, maxContext), left: limit - reportFrame, skipped: make(map[filecontext.Reason]int)}
 	if one, ok := s.textAt(in.Path); ok {
 		found.total = 1
 		s.search(timed, m, []source{one}, &found)
-		return found.result(s.time), ctx.Err()
+		return found.result(), ctx.Err()
 	}
 	all, err := folders(timed, s.roots, in.Path, in.Ignored)
 	switch {
 	case ctx.Err() != nil:
 		return Result{}, ctx.Err()
 	case timed.Err() != nil:
-		return Failed("listing the files took more than %v; name a folder in path", s.time), nil
+		return Failed("listing the files took more than %v; name a folder in path", searchTime), nil
 	case err != nil:
 		return refused(ctx, in.Path, err)
 	}
@@ -116,7 +119,7 @@ func (s *searcher) run(ctx context.Context, in searchInput, limit int) (Result, 
 		s.search(timed, m, files, &found)
 	}
 	found.late = timed.Err() != nil
-	return found.result(s.time), ctx.Err()
+	return found.result(), ctx.Err()
 }
 
 // source is a file to search.
@@ -395,7 +398,7 @@ func (l *shownLine) render(gap bool) string {
 }
 
 // result returns the result: figures, lines, and what is missing.
-func (r *report) result(limit time.Duration) Result {
+func (r *report) result() Result {
 	var head strings.Builder
 	if r.matches == 0 {
 		fmt.Fprintf(&head, "No line matches in %s.\n", number(r.searched, "file"))
@@ -406,7 +409,7 @@ func (r *report) result(limit time.Duration) Result {
 	missing := r.total - r.searched
 	switch {
 	case r.late:
-		fmt.Fprintf(&end, "[stopped after %v; %s not searched: narrow path or include]\n", limit, number(missing, "file"))
+		fmt.Fprintf(&end, "[stopped after %v; %s not searched: narrow path or include]\n", searchTime, number(missing, "file"))
 	case missing > 0:
 		fmt.Fprintf(&end, "[a limit of the result was reached; %s not searched: narrow pattern, path or include]\n", number(missing, "file"))
 	case r.cut:

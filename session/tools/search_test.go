@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -85,7 +84,6 @@ func TestSearchLeavesOutWhatIsNoText(t *testing.T) {
 	must(t, os.Symlink("/etc", filepath.Join(folder, "outside")))
 	must(t, os.Symlink(".", filepath.Join(folder, "round")))
 	must(t, os.Symlink(own, filepath.Join(folder, "own")))
-	must(t, syscall.Mkfifo(filepath.Join(folder, "pipe"), 0o600))
 	roots := rootsOf(t, guarded(t, own), folder, filepath.Dir(own))
 	w := Workspace{Roots: roots, Reader: Disk{roots}}
 	equal(t, "without ignored files", said(t, w, "search", members{"pattern": "^needle$", "regex": true}), `5 matching lines in 5 files of 9 files searched
@@ -114,7 +112,6 @@ utf16.txt
 	hasAll(t, said(t, w, "search", members{"pattern": "needle", "path": "a.log"}), "a.log\n1: needle\n")
 	hasAll(t, complained(t, w, "search", members{"pattern": "needle", "path": own}), "belongs to the program")
 	hasAll(t, complained(t, w, "search", members{"pattern": "needle", "path": "own"}), "outside the workspace")
-	hasAll(t, complained(t, w, "search", members{"pattern": "needle", "path": "pipe"}), "pipe is not a regular file")
 }
 
 func TestSearchUsesTheTextsOfClients(t *testing.T) {
@@ -210,9 +207,9 @@ func TestSearchOfManyFilesAndDeepFolders(t *testing.T) {
 	must(t, os.MkdirAll(deep, 0o700))
 	write(t, deep+"/x.txt", "file 19999\n")
 	w := workspaceOf(t, folder)
-	set := newSearch(w.Roots, nil)
-	set.time = time.Hour // of a busy machine
-	r, err := set.run(t.Context(), searchInput{Pattern: "file 19999"}, MaxResult)
+	s := newSearch(w.Roots, nil)
+	s.timed = context.WithCancel // the machine may be busy
+	r, err := s.run(t.Context(), searchInput{Pattern: "file 19999"}, MaxResult)
 	must(t, err)
 	equal(t, "result", shownText(r), "1 matching line in 1 file of 20000 files searched\n\nd199/f19999.txt\n1: file 19999\n"+
 		"[not included: 1 folder nested too deeply]\n")
@@ -232,18 +229,22 @@ func TestASearchThatTakesTooLongGivesWhatItFound(t *testing.T) {
 	}
 	w := workspaceOf(t, folderOf(t, files))
 	s := newSearch(w.Roots, nil)
-	s.time = time.Second
+	var end context.CancelFunc
+	s.timed = func(ctx context.Context) (context.Context, context.CancelFunc) {
+		ctx, end = context.WithCancel(ctx)
+		return ctx, end
+	}
 	s.read = func(ctx context.Context, ref filecontext.Ref) (filecontext.Content, error) {
-		if ref.Path >= "070.txt" {
-			<-ctx.Done()
+		if ref.Path >= "064.txt" { // of the second batch
+			end()
 			return filecontext.Content{}, ctx.Err()
 		}
 		return filecontext.Content{Path: ref.Path, Text: "needle\n", Lines: 1}, nil
 	}
 	r, err := s.run(t.Context(), searchInput{Pattern: "needle"}, MaxResult)
 	must(t, err)
-	equal(t, "last line", shownText(r)[strings.Index(shownText(r), "[stopped"):], "[stopped after 1s; 130 files not searched: narrow path or include]\n")
-	hasAll(t, shownText(r), "70 matching lines in 70 files of 70 files searched\n", "069.txt\n")
+	equal(t, "last line", shownText(r)[strings.Index(shownText(r), "[stopped"):], "[stopped after 10s; 136 files not searched: narrow path or include]\n")
+	hasAll(t, shownText(r), "64 matching lines in 64 files of 64 files searched\n", "063.txt\n")
 }
 
 func TestAFileThatVanishesIsNoFault(t *testing.T) {
@@ -268,14 +269,14 @@ func TestFilesAreSearchedSideBySide(t *testing.T) {
 	}
 	w := workspaceOf(t, folderOf(t, files))
 	s := newSearch(w.Roots, nil)
-	s.time = time.Hour
+	s.timed = context.WithCancel
 	var running, most atomic.Int32
-	both := make(chan bool, 1)
+	both := make(chan bool)
 	s.read = func(ctx context.Context, ref filecontext.Ref) (filecontext.Content, error) {
 		n := running.Add(1)
 		defer running.Add(-1)
 		most.Store(max(most.Load(), n))
-		if ref.Path == "000.txt" { // waits for the second
+		if ref.Path == "000.txt" { // waits until the second is read, too
 			both <- true
 		} else if ref.Path == "001.txt" {
 			<-both
@@ -302,7 +303,7 @@ func TestASearchOnADiskThatDoesNotRespondCanBeCancelled(t *testing.T) {
 	roots := rootsOf(t, filecontext.Limits{Patience: watch}, disk.Folder)
 	ctx, cancel := context.WithCancel(t.Context())
 	s := newSearch(roots, nil)
-	s.time = time.Hour
+	s.timed = context.WithCancel
 	var once sync.Once
 	s.read = func(ctx context.Context, ref filecontext.Ref) (filecontext.Content, error) {
 		if ref.Path == stuckfs.Stuck {
@@ -320,4 +321,10 @@ func TestASearchOnADiskThatDoesNotRespondCanBeCancelled(t *testing.T) {
 		}
 	}
 	cancel()
+	s.timed = func(ctx context.Context) (context.Context, context.CancelFunc) {
+		return context.WithTimeout(ctx, 50*time.Millisecond)
+	}
+	r, err := s.run(t.Context(), searchInput{Pattern: "file"}, MaxResult)
+	must(t, err)
+	equal(t, "a list that takes too long", shownText(r), "listing the files took more than 10s; name a folder in path")
 }

@@ -89,7 +89,7 @@ func TestCallErrors(t *testing.T) {
 		"fractional code":      {`{"jsonrpc":"2.0","id":"strata-1","error":{"code":1.5,"message":"m"}}`, ErrBadResponse},
 		"two results":          {`{"jsonrpc":"2.0","id":"strata-1","result":1,"result":2}`, ErrBadResponse},
 		"too deep":             {result(`"strata-1"`, strings.Repeat("[", 300)+strings.Repeat("]", 300)), ErrBadResponse},
-		"deep and not JSON":    {`{"id":"strata-1","result":` + strings.Repeat("[", 300) + `}`, ErrBadResponse},
+		"deep and not JSON":    {result(`"strata-1"`, strings.Repeat("[", 300)+"x"+strings.Repeat("]", 300)), ErrBadResponse},
 	} {
 		t.Run(name, func(t *testing.T) {
 			overAll(t, func(t *testing.T, tr transport) {

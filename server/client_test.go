@@ -31,14 +31,20 @@ type askable struct {
 
 func startAskable(t *testing.T) *askable {
 	t.Helper()
-	ts := &askable{startServer(t), make(chan *subscription, 1)}
+	ts := &askable{testServer: startServer(t)}
+	ts.serveTests()
+	return ts
+}
+
+// serveTests adds the method by which a test finds a subscription. It must be called before there is a connection.
+func (ts *askable) serveTests() {
+	ts.found = make(chan *subscription, 1)
 	ts.server.methods["test/subscription"] = on(func(p *peer, r *rpc.Request, params wire.SessionParams) {
 		p.withSession(r, params.SessionID, func(s *session.Session) {
 			ts.found <- p.subscription(s)
 			r.Reply(struct{}{})
 		})
 	})
-	return ts
 }
 
 // client returns the server's side of an editor's subscription.

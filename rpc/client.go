@@ -9,6 +9,7 @@ import (
 	"io"
 	"log"
 	"strconv"
+	"sync"
 	"sync/atomic"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -29,12 +30,13 @@ type Client struct {
 
 // NewClient returns a client over stream. onNotification, which may be nil, is called for each notification in order,
 // on the goroutine that reads: notifications received before a response are delivered before Call returns.
-// Requests of the server are dropped.
+// Requests of the server are handled by the functions of Serve.
 func NewClient(stream Stream, onNotification func(method string, params json.RawMessage)) *Client {
 	if onNotification == nil {
 		onNotification = func(string, json.RawMessage) {}
 	}
 	s := &clientCodec{stream: stream, notify: onNotification, closed: make(chan struct{})}
+	s.serving.init()
 	quiet := jsonrpc2.SetLogger(log.New(io.Discard, "", 0))
 	return &Client{
 		stream:  stream,
@@ -100,15 +102,14 @@ func (c *Client) Err() error {
 	}
 }
 
-// Close ends the connection and returns when it has ended. It must not be called from onNotification.
+// Close ends the connection and returns when it has ended. It must not be called from onNotification or a function of
+// Serve.
 func (c *Client) Close() error {
 	err := c.stream.Close(closeNormal, "")
 	<-c.codec.closed
+	c.codec.serving.tasks.Wait()
 	return err
 }
-
-// clientDepth is the maximum nesting of a server's frames: the limit of encoding/json.
-const clientDepth = 10000
 
 // clientCodec connects jsonrpc2 to the frames of a Client. As in codec, results and parameters bypass the library's
 // decoder.
@@ -119,6 +120,9 @@ type clientCodec struct {
 	err    error        // set before closed is
 	limit  atomic.Int64 // of frames to the server, in bytes; 0: none
 
+	serving serving
+	writing sync.Mutex // held while a frame is written
+
 	// Owned by the reader.
 	payload  json.RawMessage // result or parameters of the last frame
 	envelope []byte          // the last frame without payload; empty if it is skipped
@@ -128,8 +132,7 @@ type clientCodec struct {
 	buf     []byte
 }
 
-// ReadObject implements jsonrpc2.ObjectStream. It skips frames that are neither notifications nor responses to this
-// client.
+// ReadObject implements jsonrpc2.ObjectStream. The library receives notifications and the responses to this client only.
 func (s *clientCodec) ReadObject(v any) error {
 	for {
 		s.envelope = reusable(s.envelope)
@@ -148,6 +151,10 @@ func (s *clientCodec) take(frame []byte) error {
 	m, fault := parseMessage(frame, clientDepth)
 	switch {
 	case fault != nil:
+	case m.kind == kindRequest:
+		s.serving.start(m, s.respond)
+	case m.kind == kindNotification && string(unquoted(m.method)) == MethodCancel:
+		s.serving.cancel(m.params)
 	case m.kind == kindNotification:
 		s.payload = bytes.Clone(m.params)
 		s.envelope = appendRequest(s.envelope, 0, m.method)
@@ -209,11 +216,12 @@ func (s *clientCodec) WriteObject(any) error {
 	if limit := s.limit.Load(); limit > 0 && int64(len(s.buf)) > limit {
 		return fmt.Errorf("%w: %d bytes exceeds %d", ErrTooLarge, len(s.buf), limit)
 	}
-	return s.stream.WriteFrame(s.buf)
+	return s.write(s.buf)
 }
 
 // Close implements jsonrpc2.ObjectStream. The library's reader calls it when it ends.
 func (s *clientCodec) Close() error {
+	s.serving.stop()
 	close(s.closed)
 	return nil
 }

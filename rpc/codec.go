@@ -9,8 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/sourcegraph/jsonrpc2"
-
-	"strata/internal/plainjson"
 )
 
 // codec connects jsonrpc2 to the frames of a Conn, as its ObjectStream and handler. It replaces the peer's ids by
@@ -62,10 +60,15 @@ func (s *codec) take(frame []byte) error {
 }
 
 // admit makes m the request to dispatch and reports whether it could. A request that cannot be dispatched is refused;
-// responses and faulty notifications are dropped.
+// responses settle the calls of this end; faulty notifications are dropped.
 func (s *codec) admit(m message, fault *Error) bool {
 	switch {
-	case m.kind == kindResponse, m.kind == kindNotification && fault != nil:
+	case m.kind == kindResponse:
+		s.conn.responded(m)
+		return false
+	case m.method == nil && m.id != nil && s.conn.calls.settle(m): // a response without a result
+		return false
+	case m.kind == kindNotification && fault != nil:
 		return false
 	case m.kind == kindNotification:
 		s.request = s.conn.newRequest(0, m.params)
@@ -140,6 +143,12 @@ func (s *codec) writeNotification(n Notification, hold bool) error {
 	return s.conn.stream.WriteFrame(s.buf)
 }
 
+// writeFrame writes a frame of this end after the notifications that are held.
+func (s *codec) writeFrame(frame []byte) error {
+	s.held = false
+	return s.conn.stream.WriteFrame(frame)
+}
+
 // flush writes the notifications that are held.
 func (s *codec) flush() error {
 	if !s.held {
@@ -147,15 +156,6 @@ func (s *codec) flush() error {
 	}
 	s.held = false
 	return s.conn.stream.(holder).Flush()
-}
-
-// appendCall appends a request or notification without its id and closing brace.
-func appendCall(b []byte, method string, params json.RawMessage) []byte {
-	b = plainjson.AppendString(append(b, `{"jsonrpc":"2.0","method":`...), method)
-	if len(params) > 0 {
-		b = append(append(b, `,"params":`...), params...)
-	}
-	return b
 }
 
 // Close implements jsonrpc2.ObjectStream. The library calls it when it stops reading; the Conn closes the stream.

@@ -26,12 +26,17 @@ type Options struct {
 	PingInterval time.Duration // time between pings; 20 s
 	PingsMissed  int           // missed pings in a row after which the peer is gone; 2
 	DrainTimeout time.Duration // maximum time for Close to send queued responses and notifications; 30 s
+	Calls        int           // maximum requests of Call in flight; 64
+	CallTimeout  time.Duration // maximum time for a response to a request of Call whose context has no deadline; 30 s
 
 	// MapError returns the error to send for an error of a handler, or nil to send an internal error.
 	MapError func(error) *Error
 
 	// OnReply is called with ReplyBefore before each response is written, and with ReplyAfter if the write succeeded.
 	OnReply func(stage string)
+
+	// OnStray is called for each response of the peer that belongs to no request in flight. It must not block.
+	OnStray func()
 
 	Log *slog.Logger // slog.Default()
 }
@@ -60,11 +65,16 @@ func (o Options) withDefaults() Options {
 	o.PingInterval = cmp.Or(o.PingInterval, 20*time.Second)
 	o.PingsMissed = cmp.Or(o.PingsMissed, 2)
 	o.DrainTimeout = cmp.Or(o.DrainTimeout, 30*time.Second)
+	o.Calls = cmp.Or(o.Calls, 64)
+	o.CallTimeout = cmp.Or(o.CallTimeout, 30*time.Second)
 	if o.MapError == nil {
 		o.MapError = func(error) *Error { return nil }
 	}
 	if o.OnReply == nil {
 		o.OnReply = func(string) {}
+	}
+	if o.OnStray == nil {
+		o.OnStray = func() {}
 	}
 	o.Log = cmp.Or(o.Log, slog.Default())
 	return o
@@ -79,6 +89,7 @@ type Conn struct {
 	log     *slog.Logger
 	ids     *idTable
 	out     *outbox
+	calls   *calls
 	codec   *codec
 	library *jsonrpc2.Conn  // the writer sends responses through it
 	ctx     context.Context // set by Serve, ends with it
@@ -116,6 +127,7 @@ func NewConn(stream Stream, h Handler, opt Options) *Conn {
 		stopping: make(chan struct{}),
 		done:     make(chan struct{}),
 	}
+	c.calls = newCalls(c.out, opt.Calls)
 	c.codec = &codec{conn: c, closed: make(chan struct{})}
 	return c
 }
@@ -146,6 +158,7 @@ func (c *Conn) Serve(ctx context.Context) error {
 		c.stop(ending{code: closeGoingAway, reason: "going away"})
 	}
 	cancel()
+	c.calls.end()
 	if err := c.stream.Close(c.ending.code, c.ending.reason); err != nil {
 		c.log.Debug("closing handshake failed", keyError, err)
 	}
@@ -173,8 +186,8 @@ func (c *Conn) stop(e ending) {
 	})
 }
 
-// Close ends the connection gracefully and does not wait: it stops dispatching, sends queued responses and the
-// sources' notifications for at most the drain timeout, then closes the stream with code and reason.
+// Close ends the connection gracefully and does not wait: it stops dispatching, ends the requests of Call, sends queued
+// responses and the sources' notifications for at most the drain timeout, then closes the stream with code and reason.
 func (c *Conn) Close(code int, reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -183,6 +196,7 @@ func (c *Conn) Close(code int, reason string) {
 	}
 	c.requested = ending{code: code, reason: reason}
 	c.drain = time.AfterFunc(c.opt.DrainTimeout, func() { c.stop(ending{code: code, reason: reason}) })
+	c.calls.end()
 	c.out.close()
 }
 
@@ -195,8 +209,8 @@ func (c *Conn) Cancel(rawID json.RawMessage) bool {
 	return r != nil && r.cancelByPeer()
 }
 
-// Queued returns the number of responses in the outbox.
-func (c *Conn) Queued() int { return c.out.queued() }
+// Queued returns the number of responses and requests in the outbox.
+func (c *Conn) Queued() int { return c.out.length() }
 
 // Attach adds a source of notifications. Call wake whenever the source has notifications again after Next returned
 // none; wake never blocks. The source must be comparable, e.g. a pointer. Attach fails with ErrSources if there are
@@ -224,7 +238,7 @@ func (c *Conn) refuse(number uint64, fault *Error) {
 	if err != nil {
 		c.log.Error("error sent without its data", keyError, err)
 	}
-	c.out.put(&response{number: number, err: wire, refusal: true}, nil, 0)
+	c.out.put(&outgoing{number: number, err: wire, refusal: true}, nil, 0)
 }
 
 func (c *Conn) tooMany() *Error {

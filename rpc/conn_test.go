@@ -251,7 +251,7 @@ func readSlowly(t *testing.T, w wire) (size int) {
 func queued(c *Conn) (responses, size int) {
 	c.out.mu.Lock()
 	defer c.out.mu.Unlock()
-	return len(c.out.responses), c.out.bytes
+	return len(c.out.queue), c.out.bytes
 }
 
 func TestRefusalsAreBounded(t *testing.T) {

@@ -5,10 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"unicode/utf8"
-)
 
-// defaultDepth is the maximum nesting of a server's frames by default.
-const defaultDepth = 200
+	"strata/internal/plainjson"
+)
 
 // Envelope holds the members of a frame, for a proxy between a client and a server, as slices of it: raw JSON, nil if
 // absent.
@@ -31,24 +30,28 @@ func ParseClientFrame(frame []byte) (Envelope, *Error) {
 	if !utf8.Valid(frame) {
 		return Envelope{}, &Error{Code: CodeParse, Message: "the frame is not UTF-8"}
 	}
-	return parseEnvelope(frame, defaultDepth)
+	e, m, fault := parseEnvelope(frame, defaultDepth)
+	if m.tooDeep && fault == nil {
+		fault = tooDeep(defaultDepth)
+	}
+	return e, fault
 }
 
 // ParseServerFrame returns the members of a frame that a server sent; ok is false if it is not a message.
 func ParseServerFrame(frame []byte) (e Envelope, ok bool) {
-	e, fault := parseEnvelope(frame, clientDepth)
+	e, _, fault := parseEnvelope(frame, clientDepth)
 	return e, fault == nil
 }
 
-func parseEnvelope(frame []byte, depth int) (Envelope, *Error) {
+func parseEnvelope(frame []byte, depth int) (Envelope, message, *Error) {
 	if len(bytes.TrimSpace(frame)) == 0 {
-		return Envelope{}, &Error{Code: CodeParse, Message: "the frame is empty"}
+		return Envelope{}, message{}, &Error{Code: CodeParse, Message: "the frame is empty"}
 	}
 	m, fault := parseMessage(frame, depth)
 	return Envelope{
 		ID: m.id, Method: string(unquoted(m.method)), Params: m.params, Result: m.result, Failed: m.failure,
 		Silent: m.kind != kindRequest,
-	}, fault
+	}, m, fault
 }
 
 // ErrorFrame returns an error response. A nil id is sent as null.
@@ -75,6 +78,15 @@ func CallFrame(id json.RawMessage, method string, params any) ([]byte, error) {
 		frame = append(append(frame, `,"id":`...), id...)
 	}
 	return append(frame, '}'), nil
+}
+
+// appendCall appends a request or notification without its id and closing brace.
+func appendCall(b []byte, method string, params json.RawMessage) []byte {
+	b = plainjson.AppendString(append(b, `{"jsonrpc":"2.0","method":`...), method)
+	if len(params) > 0 {
+		b = append(append(b, `,"params":`...), params...)
+	}
+	return b
 }
 
 // ResponseFrame returns a response with the result or the error of another one. A nil id is sent as null.

@@ -16,6 +16,7 @@ type message struct {
 	result   json.RawMessage
 	failure  json.RawMessage // the member "error"
 	repeated string          // name of a duplicate member
+	tooDeep  bool            // it was not checked to be JSON; a fault, unless it is a response
 }
 
 type messageKind int
@@ -24,6 +25,11 @@ const (
 	kindRequest      messageKind = iota // also any malformed message whose kind is unclear; gets a response
 	kindNotification                    // never gets a response, not even if it is faulty
 	kindResponse                        // never gets a response
+)
+
+const (
+	defaultDepth = 200   // maximum nesting of frames from a client by default
+	clientDepth  = 10000 // maximum nesting of a server's frames: the limit of encoding/json
 )
 
 // maxIDBytes is the maximum length of an id, in bytes as sent: the connection keeps each id until its response.
@@ -36,8 +42,8 @@ const maxIDBytes = 1024
 // refused because parsers disagree on which of the two is used.
 func parseMessage(frame []byte, maxDepth int) (message, *Error) {
 	var m message
-	tooDeep := m.scan(frame) > maxDepth
-	if !tooDeep && !json.Valid(frame) {
+	m.tooDeep = m.scan(frame) > maxDepth
+	if !m.tooDeep && !json.Valid(frame) {
 		return message{}, &Error{Code: CodeParse, Message: "the frame is not JSON"}
 	}
 	switch bytes.TrimLeft(frame, " \t\r\n")[0] {
@@ -49,8 +55,8 @@ func parseMessage(frame []byte, maxDepth int) (message, *Error) {
 	}
 	m.classify()
 	fault := m.fault()
-	if tooDeep && m.kind != kindResponse {
-		fault = invalid(fmt.Sprintf("the frame is nested deeper than %d levels", maxDepth))
+	if m.tooDeep && m.kind != kindResponse {
+		fault = tooDeep(maxDepth)
 	}
 	if fault != nil && (m.repeated == "id" || !validID(m.id)) {
 		m.id = nil
@@ -59,6 +65,10 @@ func parseMessage(frame []byte, maxDepth int) (message, *Error) {
 }
 
 func invalid(message string) *Error { return &Error{Code: CodeInvalidRequest, Message: message} }
+
+func tooDeep(limit int) *Error {
+	return invalid(fmt.Sprintf("the frame is nested deeper than %d levels", limit))
+}
 
 // classify sets the kind of m according to its members.
 func (m *message) classify() {

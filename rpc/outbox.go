@@ -41,28 +41,31 @@ func (s *subscription) isPrompt() bool {
 // ErrSources is returned by Attach if the connection already has Options.Sources.
 var ErrSources = errors.New("too many sources on this connection")
 
-// response is a queued JSON-RPC response.
-type response struct {
-	number  uint64 // see idTable
+// outgoing is a queued response, or a queued frame of this end: a request or its cancellation.
+type outgoing struct {
+	number  uint64 // of a response, see idTable
 	result  json.RawMessage
 	err     *jsonrpc2.Error
 	refusal bool // the frame was not dispatched
+
+	frame   []byte // of this end; nil for a response
+	written func() // called after the attempt to write the frame; nil for none
 
 	after *subscription // nil for none
 	seq   uint64
 }
 
-func (r *response) size() int {
-	n := len(r.result)
+func (r *outgoing) size() int {
+	n := len(r.result) + len(r.frame)
 	if r.err != nil && r.err.Data != nil {
 		n += len(*r.err.Data)
 	}
 	return n
 }
 
-// waits reports whether the source must send more before the response. A source that has nothing to send has sent
-// all that existed when the response was queued, whatever its sequence numbers are.
-func (r *response) waits() bool {
+// waits reports whether the source must send more before r. A source that has nothing to send has sent all that existed
+// when r was queued, whatever its sequence numbers are.
+func (r *outgoing) waits() bool {
 	s := r.after
 	return s != nil && !s.gone && s.ready && s.sent < r.seq
 }
@@ -78,8 +81,8 @@ type subscription struct {
 // maxRefusals is the number of queued responses to bad frames at which the connection pauses reading.
 const maxRefusals = 64
 
-// outbox holds a connection's queued responses and its subscriptions. The queue's length is bounded by the requests in
-// flight and maxRefusals. While the queue exceeds maxBytes, the reader is paused.
+// outbox holds a connection's queued responses and requests, and its subscriptions. The queue's length is bounded by the
+// requests in flight in both directions and maxRefusals. While the queue exceeds maxBytes, the reader is paused.
 // It is safe for concurrent use, but only the writer may call next and only the reader waitRoom.
 type outbox struct {
 	maxBytes   int
@@ -89,9 +92,9 @@ type outbox struct {
 	paused     atomic.Bool   // the reader is waiting for room
 
 	mu            sync.Mutex
-	responses     []*response     // in the order of put
-	bytes         int             // size of responses
-	refusals      int             // refusals among responses
+	queue         []*outgoing     // in the order of put
+	bytes         int             // size of the queue
+	refusals      int             // refusals in the queue
 	subscriptions []*subscription // the first one is next in turn
 	closing       bool
 }
@@ -100,15 +103,15 @@ func newOutbox(maxBytes, maxSources int) *outbox {
 	return &outbox{maxBytes: maxBytes, maxSources: maxSources, wake: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 }
 
-// put queues a response, to be written after the notifications of source up to seq. A source that is not attached
+// put queues r, to be written after the notifications of source up to seq. A source that is not attached
 // delays nothing.
-func (o *outbox) put(r *response, source Source, seq uint64) {
+func (o *outbox) put(r *outgoing, source Source, seq uint64) {
 	o.mu.Lock()
 	if s := o.find(source); s != nil {
 		r.after, r.seq = s, seq
 		s.ready = true // pull once more, see waits
 	}
-	o.responses = append(o.responses, r)
+	o.queue = append(o.queue, r)
 	o.bytes += r.size()
 	if r.refusal {
 		o.refusals++
@@ -117,12 +120,12 @@ func (o *outbox) put(r *response, source Source, seq uint64) {
 	signal(o.wake)
 }
 
-// next returns the oldest response that does not wait for a source, else the next ready subscription, whose ready
+// next returns the oldest response or request that does not wait for a source, else the next ready subscription, whose ready
 // flag it clears. If there is neither, done reports that the outbox is closing and nothing more will follow.
-func (o *outbox) next() (r *response, s *subscription, done bool) {
+func (o *outbox) next() (r *outgoing, s *subscription, done bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if r := o.takeResponse(); r != nil {
+	if r := o.take(); r != nil {
 		return r, nil, false
 	}
 	for i, s := range o.subscriptions {
@@ -135,15 +138,16 @@ func (o *outbox) next() (r *response, s *subscription, done bool) {
 	return nil, nil, o.closing
 }
 
-// response returns the oldest response that does not wait for a source, or nil.
-func (o *outbox) response() *response {
+// queued returns the oldest response or request that does not wait for a source, or nil.
+func (o *outbox) queued() *outgoing {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.takeResponse()
+	return o.take()
 }
 
-func (o *outbox) takeResponse() *response {
-	for i, r := range o.responses {
+// take is queued with o.mu held.
+func (o *outbox) take() *outgoing {
+	for i, r := range o.queue {
 		if !r.waits() {
 			o.remove(i)
 			return r
@@ -153,13 +157,31 @@ func (o *outbox) takeResponse() *response {
 }
 
 func (o *outbox) remove(i int) {
-	r := o.responses[i]
-	o.responses = slices.Delete(o.responses, i, i+1)
+	r := o.queue[i]
+	o.queue = slices.Delete(o.queue, i, i+1)
 	o.bytes -= r.size()
 	if r.refusal {
 		o.refusals--
 	}
 	signal(o.room)
+}
+
+// holds reports whether r is still queued.
+func (o *outbox) holds(r *outgoing) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Contains(o.queue, r)
+}
+
+// withdraw removes r and reports whether it was still queued.
+func (o *outbox) withdraw(r *outgoing) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	i := slices.Index(o.queue, r)
+	if i >= 0 {
+		o.remove(i)
+	}
+	return i >= 0
 }
 
 // pulled records that s returned a notification and reports whether s is still attached.
@@ -204,7 +226,7 @@ func (o *outbox) rouse(s *subscription) {
 	}
 }
 
-// detach removes a source. Responses no longer wait for it.
+// detach removes a source. Nothing queued waits for it any longer.
 func (o *outbox) detach(source Source) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -244,10 +266,10 @@ func (o *outbox) close() {
 	signal(o.wake)
 }
 
-func (o *outbox) queued() int {
+func (o *outbox) length() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.responses)
+	return len(o.queue)
 }
 
 func (o *outbox) isClosing() bool {

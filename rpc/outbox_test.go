@@ -17,7 +17,7 @@ func attached(t *testing.T) (*outbox, *feedLog, *subscription) {
 }
 
 // wantNext fails the test unless the outbox returns this response or this subscription next.
-func wantNext(t *testing.T, what string, o *outbox, r *response, s *subscription) {
+func wantNext(t *testing.T, what string, o *outbox, r *outgoing, s *subscription) {
 	t.Helper()
 	if gotR, gotS, done := o.next(); gotR != r || gotS != s || done {
 		t.Fatalf("%s: got response %v, subscription %v, done %t", what, gotR, gotS, done)
@@ -27,7 +27,7 @@ func wantNext(t *testing.T, what string, o *outbox, r *response, s *subscription
 // A source that announces its notifications after the response was queued is pulled first all the same.
 func TestResponseWaitsForASourceThatWakesLate(t *testing.T) {
 	o, src, s := attached(t)
-	r := new(response)
+	r := new(outgoing)
 	o.put(r, src, 2)
 	for seq := uint64(1); seq <= 2; seq++ {
 		wantNext(t, "before the notification", o, nil, s)
@@ -44,7 +44,7 @@ func TestResponseWaitsForASourceThatWakesLate(t *testing.T) {
 // A source that has nothing to send has sent all that there was: the response does not wait for a number.
 func TestResponseIsReleasedByASourceThatHasNothing(t *testing.T) {
 	o, src, s := attached(t)
-	r := new(response)
+	r := new(outgoing)
 	o.put(r, src, 1000)
 	wantNext(t, "the source may have something", o, nil, s)
 	wantNext(t, "the source had nothing", o, r, nil)
@@ -57,7 +57,7 @@ func TestSentNumbersNeverGoBack(t *testing.T) {
 		o, src, s := attached(t)
 		o.sent(s, 5)
 		o.sent(s, later)
-		r := new(response)
+		r := new(outgoing)
 		o.put(r, src, 5)
 		wantNext(t, "number 5 is sent", o, r, nil)
 	}

@@ -93,7 +93,7 @@ func (r *Request) ReplyAfter(result any, src Source, seq uint64) {
 		r.FailAfter(fmt.Errorf("encode the result of %s: %w", r.method, err), src, seq)
 		return
 	}
-	r.respond(&response{result: raw}, src, seq)
+	r.respond(&outgoing{result: raw}, src, seq)
 }
 
 // Fail responds with an error. An *Error is sent unchanged; Options.MapError maps other errors. An error that it does
@@ -109,7 +109,7 @@ func (r *Request) FailAfter(err error, src Source, seq uint64) {
 	if encodeErr != nil {
 		r.conn.log.Error("error sent without its data", keyMethod, r.method, keyError, encodeErr)
 	}
-	r.respond(&response{err: wire}, src, seq)
+	r.respond(&outgoing{err: wire}, src, seq)
 }
 
 // wireError returns the error to send for err.
@@ -127,11 +127,6 @@ func (r *Request) wireError(err error) *Error {
 	return errInternal
 }
 
-var (
-	errInternal  = &Error{Code: CodeInternal, Message: "internal error"}
-	errCancelled = &Error{Code: CodeCancelled, Message: "request cancelled"}
-)
-
 // closed reports whether a response would be dropped.
 func (r *Request) closed() bool {
 	r.mu.Lock()
@@ -140,7 +135,7 @@ func (r *Request) closed() bool {
 }
 
 // respond queues resp unless a response was queued before.
-func (r *Request) respond(resp *response, src Source, seq uint64) {
+func (r *Request) respond(resp *outgoing, src Source, seq uint64) {
 	r.mu.Lock()
 	drop := r.responded || r.IsNotification()
 	r.responded = true

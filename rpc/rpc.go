@@ -38,6 +38,11 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return fmt.Sprintf("%s (code %d)", e.Message, e.Code) }
 
+var (
+	errInternal  = &Error{Code: CodeInternal, Message: "internal error"}
+	errCancelled = &Error{Code: CodeCancelled, Message: "request cancelled"}
+)
+
 // maxMessageBytes is the maximum length of an error's message, in bytes. Errors shorten names that they repeat; this bounds
 // those that do not.
 const maxMessageBytes = 4 << 10

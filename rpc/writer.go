@@ -19,7 +19,7 @@ func (c *Conn) write() {
 		switch {
 		case err != nil:
 		case r != nil:
-			err = c.writeReply(r)
+			err = c.writeQueued(r)
 		case s != nil:
 			err = c.writeNext(s)
 		case done:
@@ -46,7 +46,22 @@ func (c *Conn) finishClose() {
 	c.stop(e)
 }
 
-func (c *Conn) writeReply(r *response) error {
+// writeQueued writes a response or a frame of this end.
+func (c *Conn) writeQueued(r *outgoing) error {
+	if r.frame == nil {
+		return c.writeReply(r)
+	}
+	err := c.codec.writeFrame(r.frame)
+	if r.written != nil {
+		r.written()
+	}
+	if err != nil {
+		return fmt.Errorf("write request: %w", err)
+	}
+	return nil
+}
+
+func (c *Conn) writeReply(r *outgoing) error {
 	resp := &jsonrpc2.Response{ID: jsonrpc2.ID{Num: r.number}, Error: r.err}
 	if r.err == nil {
 		resp.Result = &r.result
@@ -61,8 +76,8 @@ func (c *Conn) writeReply(r *response) error {
 
 // writeNext writes the next notification of a subscription, if there is one. A source that fails is detached.
 //
-// A response that was queued before the source had the notification precedes it: the notification may be about the
-// result. The notification is held if the source has another one at hand.
+// A response or request that was queued before the source had the notification precedes it: the notification may be about
+// the result. The notification is held if the source has another one at hand.
 func (c *Conn) writeNext(s *subscription) error {
 	n, ok, err := c.pull(s.source)
 	if err != nil {
@@ -75,8 +90,8 @@ func (c *Conn) writeNext(s *subscription) error {
 	if !ok || !c.out.pulled(s) {
 		return nil
 	}
-	for r := c.out.response(); r != nil; r = c.out.response() {
-		if err := c.writeReply(r); err != nil {
+	for r := c.out.queued(); r != nil; r = c.out.queued() {
+		if err := c.writeQueued(r); err != nil {
 			return err
 		}
 	}

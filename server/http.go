@@ -88,7 +88,8 @@ func (s *Server) accept(connections context.Context, w http.ResponseWriter, r *h
 
 	p := newPeer(s.backend, s.methods)
 	p.conn = rpc.NewConn(stream, p, rpc.Options{
-		ID: id, Inflight: s.Requests, Sources: s.Memory + endingSubscriptions + 1, PingInterval: s.Heartbeat, MapError: wire.Error, OnReply: failpoint.Hit, Log: s.Log,
+		ID: id, Inflight: s.Requests, Sources: s.Memory + endingSubscriptions + 1, PingInterval: s.Heartbeat, MapError: wire.Error, OnReply: failpoint.Hit,
+		OnStray: s.Metrics.stray, Log: s.Log,
 	})
 	s.Log.Debug("connected", slog.String("connection", id))
 	done := s.clients.serve(p.conn, grant)

@@ -21,6 +21,7 @@ type Metrics struct {
 	turns    map[history.TurnStatus]*metrics.Counter
 	started  *metrics.Counter
 	requests *metrics.Counter
+	strays   *metrics.Counter
 }
 
 // The kinds of tokens.
@@ -40,6 +41,7 @@ func NewMetrics() *Metrics {
 		cost:     set.NewFloatCounter("strata_cost_dollars_total"),
 		started:  set.NewCounter("strata_turns_started_total"),
 		requests: set.NewCounter("strata_requests_total"),
+		strays:   set.NewCounter("strata_stray_responses_total"),
 		tokens:   make(map[string]*metrics.Counter),
 		turns:    make(map[history.TurnStatus]*metrics.Counter),
 	}
@@ -53,6 +55,9 @@ func NewMetrics() *Metrics {
 }
 
 func (m *Metrics) request() { m.requests.Inc() }
+
+// stray counts the responses of clients to requests that are not in flight.
+func (m *Metrics) stray() { m.strays.Inc() }
 
 // TurnStarted implements session.Meter.
 func (m *Metrics) TurnStarted() { m.started.Inc() }

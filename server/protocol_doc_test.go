@@ -19,7 +19,9 @@ import (
 	"strata/internal/testclient"
 	"strata/internal/upstream"
 	"strata/llm"
+	"strata/rpc"
 	"strata/server/wire"
+	"strata/session/clients"
 	"strata/session/events"
 	"strata/tokens"
 )
@@ -29,7 +31,9 @@ import (
 //
 //   - with "method" and "id": a request, which is sent;
 //   - with "id" and "result" or "error": its answer, which must have come with the same shape;
-//   - with "method" alone: a notification. One of the client's is sent, one of the server's must have come.
+//   - with "method" alone: a notification. One of the client's is sent, one of the server's must have come;
+//   - with a method of clients and "id": a request of the server, which is made to ask. Its answer is sent and must have
+//     reached the server, unless the request was cancelled.
 //
 // In the document, real values have simple names: an id is its prefix and EXAMPLE, the second is EXAMPLE2, in the order
 // of the responses; the epoch is EPOCH; the workspace is /home/me/project; a restore to a time is one to the newest checkpoint. -update rewrites a response or a
@@ -137,7 +141,7 @@ func source(e ast.Expr) string {
 // story walks through the document and a running server in parallel.
 type story struct {
 	t       *testing.T
-	ts      *testServer
+	ts      *askable
 	editor  *testclient.Editor // sends the document's requests
 	other   *testclient.Editor // attached to the first session from the start
 	names   *exampleNames
@@ -146,19 +150,22 @@ type story struct {
 	kinds   map[string]bool // of notifications with an example
 	created time.Time       // when the newest checkpoint was
 	text    string          // the corrected document
+
+	questions map[string]*question // requests of the server, by id in the document
 }
 
 var jsonBlock = regexp.MustCompile("(?s)```json\n(.*?)```\n")
 
 func tellStory(t *testing.T, text string) *story {
-	ts := &testServer{t: t, upstream: upstream.Start(upstream.Options{}), dir: t.TempDir(), work: t.TempDir()}
+	ts := &askable{testServer: &testServer{t: t, upstream: upstream.Start(upstream.Options{}), dir: t.TempDir(), work: t.TempDir()}}
 	t.Cleanup(ts.upstream.Close)
-	ts.start(func(opt *Options) { exampleModels(ts, opt, 50) }) // so that short examples have breakpoints
+	ts.start(func(opt *Options) { exampleModels(ts.testServer, opt, 50) }) // so that short examples have breakpoints
+	ts.serveTests()
 	ts.upstream.Choose(exampleAnswers())
 	ts.write("main.go", mainGo)
 	ts.write("util.go", "package main\n\n// Double returns twice n.\nfunc Double(n int) int { return 2 * n }\n")
 	s := &story{
-		t: t, ts: ts, names: newExampleNames(ts), methods: make(map[string]bool), kinds: make(map[string]bool),
+		t: t, ts: ts, names: newExampleNames(ts.testServer), methods: make(map[string]bool), kinds: make(map[string]bool),
 		editor: testclient.Connect(t, ts.ready.WebSocket, ts.token.Reveal()),
 	}
 	end := 0
@@ -180,8 +187,15 @@ func (s *story) frame(block string, line int) string {
 	method := frame.at("method")
 	m, ours := methodTable()[method]
 	switch {
+	case method == "" && s.questions[frame.at("id")] != nil:
+		s.respond(frame, line)
+		return printBlock(frame)
 	case method == "":
 		return s.compare(frame, line, s.answer(frame, line))
+	case !ours && frame.at("id") != "":
+		return s.compare(frame, line, s.asked(frame))
+	case method == rpc.MethodCancel && s.questions[frame.at("params", "requestId")] != nil:
+		return s.compare(frame, line, s.cancelled(frame))
 	case !ours || m.handle == nil:
 		s.kinds[kindOf(frame)] = true
 		return s.compare(frame, line, s.seen(frame, line)...)
@@ -198,6 +212,77 @@ func (s *story) frame(block string, line int) string {
 	return printBlock(frame)
 }
 
+// question is a request of the server to the document's editor.
+type question struct {
+	request testclient.Frame
+	cancel  context.CancelFunc
+	out     <-chan read
+}
+
+// asked makes the server ask the editor for a file, and returns the request.
+func (s *story) asked(frame object) object {
+	method := frame.at("method")
+	s.methods[method] = true
+	params, ok := frame.get("params").(object)
+	if method != wire.MethodReadTextFile || !ok {
+		s.t.Fatalf("%s: the test cannot make the server send %s", protocolDoc, method)
+	}
+	var file clients.Read
+	if err := json.Unmarshal([]byte(s.names.real(printLine(params))), &file); err != nil {
+		s.t.Fatal(err)
+	}
+	client := s.ts.client(s.editor, s.names.real(params.at("sessionId")))
+	ctx, cancel := context.WithCancel(s.t.Context())
+	s.t.Cleanup(cancel)
+	out := make(chan read, 1)
+	go func() { out <- outcome(client.ReadTextFile(ctx, file, 0)) }()
+	if s.questions == nil {
+		s.questions = make(map[string]*question)
+	}
+	q := &question{request: s.editor.Asked(method, len(s.questions)+1), cancel: cancel, out: out}
+	s.questions[frame.at("id")] = q
+	return s.named(q.request.Raw)
+}
+
+// respond sends the response to a request of the server, which must receive it if the request was not cancelled.
+func (s *story) respond(frame object, line int) {
+	q := s.questions[frame.at("id")]
+	var response struct{ Result, Error json.RawMessage }
+	if err := json.Unmarshal([]byte(s.names.real(printLine(frame))), &response); err != nil {
+		s.t.Fatal(err)
+	}
+	var want read
+	name, value := "result", response.Result
+	if value != nil {
+		want.Text, _ = wire.ReadTextFileContent(value)
+	} else {
+		name, value, want = "error", response.Error, read{Error: context.Canceled.Error()}
+	}
+	if err := s.editor.SendRaw(`{"jsonrpc":"2.0","id":` + string(q.request.ID) + `,"` + name + `":` + string(value) + `}`); err != nil {
+		s.t.Fatal(err)
+	}
+	if got := <-q.out; got.Text != want.Text || !strings.HasSuffix(got.Error, want.Error) {
+		s.t.Errorf("%s:%d: the server got %+v", protocolDoc, line, got)
+	}
+}
+
+// cancelled makes the server give up a request, and returns the notification about it.
+func (s *story) cancelled(frame object) object {
+	id := string(s.questions[frame.at("params", "requestId")].request.ID)
+	s.questions[frame.at("params", "requestId")].cancel()
+	var came object
+	s.editor.Expect(testclient.Condition{Name: "the cancellation of " + id, Met: func(fs testclient.Frames) bool {
+		i := slices.IndexFunc(fs, func(f testclient.Frame) bool {
+			return f.Method == rpc.MethodCancel && string(f.Params) == `{"requestId":`+id+`}`
+		})
+		if i >= 0 {
+			came = s.named(fs[i].Raw)
+		}
+		return i >= 0
+	}})
+	return came
+}
+
 // prepare creates the state that the document assumes before a method.
 func (s *story) prepare(method string) {
 	switch method {
@@ -206,7 +291,7 @@ func (s *story) prepare(method string) {
 	case "_strata/checkpoint/create":
 		s.created = time.Now()
 	case "_strata/outline/search":
-		indexed(s.ts, s.other, s.names.real("sess_EXAMPLE"))
+		indexed(s.ts.testServer, s.other, s.names.real("sess_EXAMPLE"))
 	case "_strata/files/changed":
 		s.ts.write("main.go", strings.Replace(mainGo, "hello", "good morning", 1))
 	}

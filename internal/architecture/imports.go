@@ -10,9 +10,9 @@ import (
 // import. The order is that of the architecture: packages may only import those below them.
 var imports = map[string][]string{
 	"server": {"server/access", "server/wire", "server/transfer", "rpc",
-		"session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/outlines", "session/profile", "session/workspace", "compaction", "historystore", "history", "web"},
+		"session", "session/assembly", "session/choices", "session/clients", "session/compacting", "session/documents", "session/events", "session/fit", "session/outlines", "session/profile", "session/workspace", "compaction", "historystore", "history", "web"},
 	"session": {"session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/outlines", "session/fit",
-		"session/content", "session/events", "session/mailbox", "session/profile", "session/saving", "filecontext", "stability", "compaction", "tokens", "llm", "history"},
+		"session/clients", "session/content", "session/events", "session/mailbox", "session/profile", "session/saving", "filecontext", "stability", "compaction", "tokens", "llm", "history"},
 	"compaction":   {"tokens", "history"},
 	"filecontext":  {"filecontext/outline", "tokens"},
 	"stability":    {},
@@ -49,6 +49,7 @@ var imports = map[string][]string{
 	"session/content":    {"llm", "tokens", "history"},
 	"session/events":     {"history"},
 	"session/saving":     {"history"},
+	"session/clients":    {},
 	"session/mailbox":    {},
 	"session/profile":    {},
 

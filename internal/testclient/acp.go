@@ -3,21 +3,30 @@ package testclient
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 )
 
-// Initialize initializes the protocol with all client capabilities. It returns the agent's capabilities.
+// Initialize initializes the protocol with all optional updates. It returns the agent's capabilities.
 func (e *Editor) Initialize() json.RawMessage {
 	e.t.Helper()
+	return e.InitializeWith(nil)
+}
+
+// InitializeWith is Initialize with further capabilities of the client.
+func (e *Editor) InitializeWith(further map[string]any) json.RawMessage {
+	e.t.Helper()
+	capabilities := map[string]any{
+		"session": map[string]any{"compaction": map[string]any{}, "notices": map[string]any{}},
+	}
+	maps.Copy(capabilities, further)
 	var result struct {
 		ProtocolVersion   int             `json:"protocolVersion"`
 		AgentCapabilities json.RawMessage `json:"agentCapabilities"`
 	}
 	err := e.Call("initialize", map[string]any{
-		"protocolVersion": 1,
-		"clientInfo":      map[string]any{"name": "testclient", "version": "1"},
-		"clientCapabilities": map[string]any{
-			"session": map[string]any{"compaction": map[string]any{}, "notices": map[string]any{}},
-		},
+		"protocolVersion":    1,
+		"clientInfo":         map[string]any{"name": "testclient", "version": "1"},
+		"clientCapabilities": capabilities,
 	}, &result)
 	if err == nil && result.ProtocolVersion != 1 {
 		err = fmt.Errorf("initialize: protocol version %d", result.ProtocolVersion)

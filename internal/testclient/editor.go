@@ -35,6 +35,7 @@ type Editor struct {
 	mu      sync.Mutex
 	frames  Frames
 	replies map[string]Frame // by id, as in the frame
+	serves  map[string]Handler
 	lastID  int
 	ended   error         // reason of the reader's end
 	news    chan struct{} // closed and replaced when one of the above has changed
@@ -60,6 +61,7 @@ func New(t testing.TB, stream rpc.Stream) *Editor {
 		stream:  stream,
 		done:    make(chan struct{}),
 		replies: make(map[string]Frame),
+		serves:  make(map[string]Handler),
 		news:    make(chan struct{}),
 	}
 	go e.read()
@@ -99,6 +101,54 @@ func (e *Editor) Frames() Frames {
 // An error sent by the server is returned as a *rpc.Error, whose Data is a json.RawMessage.
 func (e *Editor) Call(method string, params, result any) error {
 	return e.Go(method, params).Wait(result)
+}
+
+// Handler returns the result of a request of the server, or its error: an *rpc.Error.
+type Handler func(params json.RawMessage) (any, *rpc.Error)
+
+// Serve makes the editor respond to the server's requests for a method. The handler runs on the goroutine that reads. A
+// request without a handler gets no response, unless the test sends one with Respond.
+func (e *Editor) Serve(method string, handle Handler) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.serves[method] = handle
+}
+
+// Respond sends the result of a request of the server.
+func (e *Editor) Respond(request Frame, result any) error {
+	return e.send(map[string]any{"jsonrpc": "2.0", "id": request.ID, "result": result})
+}
+
+// respond handles a request of the server, if it is served.
+func (e *Editor) respond(request Frame) {
+	e.mu.Lock()
+	handle := e.serves[request.Method]
+	e.mu.Unlock()
+	if handle == nil {
+		return
+	}
+	result, fault := handle(request.Params)
+	if fault == nil {
+		_ = e.Respond(request, result) // the end of the connection is noted by its reader
+		return
+	}
+	_ = e.send(map[string]any{
+		"jsonrpc": "2.0", "id": request.ID, "error": map[string]any{"code": fault.Code, "message": fault.Message},
+	})
+}
+
+// Asked waits for the n-th request of the server for a method, counted from 1.
+func (e *Editor) Asked(method string, n int) Frame {
+	e.t.Helper()
+	var asked Frames
+	e.Expect(Condition{
+		Name: fmt.Sprintf("%d requests %s", n, method),
+		Met: func(fs Frames) bool {
+			asked = fs.where(func(f Frame) bool { return f.Method == method && f.ID != nil })
+			return len(asked) >= n
+		},
+	})
+	return asked[n-1]
 }
 
 // Notify sends a notification.
@@ -198,6 +248,9 @@ func (e *Editor) took(raw []byte) {
 			e.replies[string(f.ID)] = f
 		}
 	})
+	if f.Method != "" && f.ID != nil {
+		e.respond(f)
+	}
 }
 
 // change changes the editor's state and wakes waiting goroutines.

@@ -14,11 +14,11 @@ type Frame struct {
 	N   int             // number of earlier frames on its connection
 	Raw json.RawMessage // the whole frame; if it is not JSON-RPC, the other fields are not set
 
-	ID     json.RawMessage // of a response, unchanged
+	ID     json.RawMessage // of a response or of a request of the server, unchanged
 	Result json.RawMessage // of a response
 	Error  *rpc.Error      // of a response; its Data is a json.RawMessage
 
-	Method  string // of a notification
+	Method  string // of a notification or of a request of the server
 	Params  json.RawMessage
 	Session string
 	Kind    string // the update's sessionUpdate, or the event's type

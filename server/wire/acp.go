@@ -36,24 +36,38 @@ type InitializeParams struct {
 		Auth struct {
 			Terminal bool `json:"terminal"`
 		} `json:"auth"`
+		FS struct {
+			ReadTextFile  bool `json:"readTextFile"`
+			WriteTextFile bool `json:"writeTextFile"`
+		} `json:"fs"`
+		Terminal bool `json:"terminal"`
 	} `json:"clientCapabilities"`
 }
 
-// Capabilities returns the optional updates that the client can show.
+// Capabilities returns what the client can do.
 func (p *InitializeParams) Capabilities() Capabilities {
-	c := Capabilities{TerminalAuth: p.ClientCapabilities.Auth.Terminal}
-	if s := p.ClientCapabilities.Session; s != nil {
+	can := &p.ClientCapabilities
+	c := Capabilities{
+		TerminalAuth: can.Auth.Terminal,
+		ReadFiles:    can.FS.ReadTextFile, WriteFiles: can.FS.WriteTextFile, Terminals: can.Terminal,
+	}
+	if s := can.Session; s != nil {
 		c.Compaction, c.Notices = s.Compaction != nil, s.Notices != nil
 	}
 	return c
 }
 
-// Capabilities are the optional updates that a client can show, and the optional ways in which it can sign in.
+// Capabilities are the optional updates that a client can show, the optional ways in which it can sign in, and the
+// requests of the server that it serves.
 type Capabilities struct {
 	Compaction bool // compaction_update and compaction_summary_chunk
 	Notices    bool // notice
 
 	TerminalAuth bool // it can run its agent's command in a terminal
+
+	ReadFiles  bool // fs/read_text_file
+	WriteFiles bool // fs/write_text_file
+	Terminals  bool // terminal/create and all others of terminals
 }
 
 // InitializeResult is the result of initialize.

@@ -25,6 +25,9 @@ type frame struct {
 	Error  json.RawMessage `json:"error"`
 }
 
+// serverRequests are the requests of the server to clients.
+var serverRequests = map[string]bool{"fs/read_text_file": true}
+
 // clientNotifications are the notifications of clients, which look like those of the server.
 var clientNotifications = map[string]bool{"session/cancel": true, "$/cancel_request": true}
 
@@ -35,8 +38,8 @@ func writeExamples(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	var module strings.Builder
-	module.WriteString("import type { ClientNotifications, Methods, RpcErrorObject, ServerNotifications } from '../src/index.js';\n")
-	asked := make(map[string]string) // method by id
+	module.WriteString("import type { ClientNotifications, Methods, RpcErrorObject, ServerNotifications, ServerRequests } from '../src/index.js';\n")
+	asked := make(map[string]string) // type of the method by id
 	for _, at := range jsonBlock.FindAllSubmatchIndex(text, -1) {
 		var f frame
 		if err := json.Unmarshal(text[at[2]:at[3]], &f); err != nil {
@@ -60,8 +63,11 @@ func example(f frame, asked map[string]string) (kind string, value json.RawMessa
 	id := string(f.ID)
 	switch {
 	case f.Method != "" && id != "":
-		asked[id] = f.Method
-		return fmt.Sprintf("Methods['%s']['params']", f.Method), f.Params
+		asked[id] = fmt.Sprintf("Methods['%s']", f.Method)
+		if serverRequests[f.Method] {
+			asked[id] = fmt.Sprintf("ServerRequests['%s']", f.Method)
+		}
+		return asked[id] + "['params']", f.Params
 	case f.Method != "" && clientNotifications[f.Method]:
 		return fmt.Sprintf("ClientNotifications['%s']", f.Method), f.Params
 	case f.Method != "":
@@ -69,7 +75,7 @@ func example(f frame, asked map[string]string) (kind string, value json.RawMessa
 	case f.Error != nil:
 		return "RpcErrorObject", f.Error
 	case asked[id] != "" && f.Result != nil:
-		return fmt.Sprintf("Methods['%s']['result']", asked[id]), f.Result
+		return asked[id] + "['result']", f.Result
 	}
 	return "", nil
 }

@@ -9,6 +9,7 @@ import type {
   PromptResult,
   ContentBlock,
   ServerEventNotification,
+  ServerRequests,
   Snapshot,
   SessionEventNotification,
   Update,
@@ -73,6 +74,11 @@ export interface CallOptions {
   signal?: AbortSignal;
 }
 
+export interface ServeOptions {
+  /** Is aborted if the server no longer waits for the response, and when the connection ends. */
+  signal: AbortSignal;
+}
+
 /** A client that reconnects automatically. `connect` creates it. */
 export interface Client {
   /** The `initialize` result of the current or the last connection. */
@@ -98,6 +104,20 @@ export interface Client {
     params: Methods[M]['params'],
     options?: CallOptions,
   ): Promise<Methods[M]['result']>;
+
+  /**
+   * Serves requests of the server for a method; a later handler replaces an earlier one. The capability must be named in
+   * `clientCapabilities`. If the handler throws an `RpcError`, the server receives it unchanged; it receives other errors
+   * as internal errors, with their message. Requests for methods without a handler get `methodNotFound`. Returns a
+   * function that removes the handler.
+   */
+  serve<M extends keyof ServerRequests>(
+    method: M,
+    handler: (
+      params: ServerRequests[M]['params'],
+      options: ServeOptions,
+    ) => ServerRequests[M]['result'] | Promise<ServerRequests[M]['result']>,
+  ): () => void;
 
   /** Returns a handle to a session. It sends no request. */
   session(sessionId: string): SessionHandle;

@@ -6,6 +6,7 @@ import type {
   PromptOptions,
   ServerEvent,
   SessionEvent,
+  ServeOptions,
   SessionHandle,
   Turn,
   WatchOptions,
@@ -14,7 +15,7 @@ import { abortReason, ClientClosed, RpcError } from './errors.js';
 import { unsubscribe } from './subscription.js';
 import { Subscriptions } from './subscriptions.js';
 import { CancelledUnsent, Link, type Follower } from './link.js';
-import { ErrorCode, type ContentBlock, type InitializeResult, type Methods, type NewSessionParams } from './protocol.js';
+import { ErrorCode, type ContentBlock, type InitializeResult, type Methods, type NewSessionParams, type ServerRequests } from './protocol.js';
 import { ServerEvents } from './server-events.js';
 import { PromptTurn } from './turn.js';
 import { Watcher } from './watcher.js';
@@ -75,6 +76,16 @@ class LinkedClient implements Client, Follower {
         else reject(signal?.aborted && isCancelled(error) ? abortReason(signal) : error);
       });
     });
+  }
+
+  serve<M extends keyof ServerRequests>(
+    method: M,
+    handler: (
+      params: ServerRequests[M]['params'],
+      options: ServeOptions,
+    ) => ServerRequests[M]['result'] | Promise<ServerRequests[M]['result']>,
+  ): () => void {
+    return this.#link.serve(method, handler);
   }
 
   session(sessionId: string): SessionHandle {

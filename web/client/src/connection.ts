@@ -2,6 +2,7 @@ import type { ConnectOptions, Endpoint, Socket } from './api.js';
 import { asError, ConnectionLost, ConnectionRefused, LimitExceeded, RpcError } from './errors.js';
 import { frameBytes, requestFrame, tooLarge } from './limits.js';
 import { ErrorCode, type InitializeResult } from './protocol.js';
+import { failure, Serving, type Handlers, type Outcome } from './serving.js';
 import { openSocket } from './socket.js';
 import { VERSION } from './version.js';
 
@@ -31,15 +32,17 @@ export class Connection {
   readonly #socket: Socket;
   readonly #notified: Notified;
   readonly #problem: (problem: Error) => void;
+  readonly #serving: Serving;
   readonly #pending = new Map<number, { settle: Settle; method: string; size: number }>();
   #nextId = 1;
   #lost: Error | null = null;
   #end!: (reason: Error) => void;
 
-  constructor(socket: Socket, notified: Notified, problem: (problem: Error) => void) {
+  constructor(socket: Socket, handlers: Handlers, notified: Notified, problem: (problem: Error) => void) {
     this.#socket = socket;
     this.#notified = notified;
     this.#problem = problem;
+    this.#serving = new Serving(handlers);
     this.ended = new Promise((resolve) => (this.#end = resolve));
     socket.onmessage = (event) => this.#receive(event.data);
     socket.onerror = () => {}; // onclose follows
@@ -105,6 +108,7 @@ export class Connection {
     this.#lost = reason;
     const pending = [...this.#pending.values()];
     this.#pending.clear();
+    this.#serving.end();
     for (const { settle } of pending) settle(reason);
     this.#end(reason);
   }
@@ -142,9 +146,23 @@ export class Connection {
   }
 
   #incoming(frame: any, size: number): void {
-    if (frame.id === undefined) return this.#notified(frame.method, frame.params, size);
-    const error = { code: ErrorCode.methodNotFound, message: 'this client has no methods' };
-    this.#send(JSON.stringify({ jsonrpc: '2.0', id: frame.id, error }));
+    const { id, method, params } = frame;
+    if (id !== undefined) void this.#serving.start(id, method, params, (outcome) => this.#respond(id, method, outcome));
+    else if (method === '$/cancel_request') this.#serving.cancel(params?.requestId);
+    else this.#notified(method, params, size);
+  }
+
+  /** Responds to a request of the server. A result that cannot be sent becomes an error. */
+  #respond(id: unknown, method: string, outcome: Outcome): void {
+    let body: string;
+    try {
+      body = JSON.stringify({ jsonrpc: '2.0', id, ...outcome });
+      const refused = tooLarge(method, body, frameBytes(this.agent));
+      if (refused) throw refused;
+    } catch (error) {
+      body = JSON.stringify({ jsonrpc: '2.0', id, ...failure(ErrorCode.internal, asError(error).message) });
+    }
+    this.#send(body);
   }
 
   #response(frame: any): void {
@@ -182,6 +200,7 @@ export async function openConnection(
   endpoint: Endpoint,
   options: ConnectOptions,
   signal: AbortSignal,
+  handlers: Handlers,
   notified: Notified,
   problem: (problem: Error) => void,
 ): Promise<Connection> {
@@ -192,7 +211,7 @@ export async function openConnection(
   if (signal.aborted) abort();
   try {
     const socket = await openSocket(endpoint, options.WebSocket, limit.signal);
-    const connection = new Connection(socket, notified, problem);
+    const connection = new Connection(socket, handlers, notified, problem);
     try {
       connection.agent = await initialize(connection, options, limit.signal);
     } catch (error) {

@@ -4,6 +4,7 @@ import { openConnection, type Connection, type Settle } from './connection.js';
 import { frameBytes, requestFrame, tooLarge } from './limits.js';
 import { asError, ClientClosed, ConnectionRefused, LimitExceeded } from './errors.js';
 import type { ClientNotifications, InitializeResult } from './protocol.js';
+import type { Handler, Handlers } from './serving.js';
 
 /** The maximum number of requests in flight; the server allows 64 per connection. */
 export const MAX_IN_FLIGHT = 60;
@@ -49,6 +50,7 @@ interface Request {
 export class Link {
   readonly #options: ConnectOptions;
   readonly #follower: Follower;
+  readonly #handlers: Handlers = new Map();
   readonly #stop = new AbortController();
   readonly #listeners = new Set<(state: ConnectionState) => void>();
   #state: ConnectionState = { kind: 'connecting', attempt: 1 };
@@ -137,6 +139,14 @@ export class Link {
     return tooLarge(request.method, frame, frameBytes(this.#agent));
   }
 
+  /** Serves a method for the server, on all connections, in place of an earlier handler. Returns a function that ends it. */
+  serve(method: string, handler: Handler): () => void {
+    this.#handlers.set(method, handler);
+    return () => {
+      if (this.#handlers.get(method) === handler) this.#handlers.delete(method);
+    };
+  }
+
   async close(): Promise<void> {
     this.#stop.abort(new ClientClosed('close was called'));
     this.#wake?.();
@@ -187,7 +197,7 @@ export class Link {
     if (!endpoint) throw new ConnectionRefused('no server given: set url or find');
     try {
       const notified = (method: string, params: any, size: number) => this.#follower.notified(method, params, size);
-      const connection = await openConnection(endpoint, this.#options, signal, notified, (problem) => this.report(problem));
+      const connection = await openConnection(endpoint, this.#options, signal, this.#handlers, notified, (problem) => this.report(problem));
       this.#refused = null;
       return connection;
     } catch (error) {

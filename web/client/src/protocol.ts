@@ -59,6 +59,9 @@ export interface ClientCapabilities {
     /** Progress of compactions: without it neither `compaction_update` nor `compaction_summary_chunk` is sent. */
     compaction?: object;
   };
+  /** The requests of the server that the client serves, see {@link ServerRequests}. */
+  fs?: { readTextFile?: boolean; writeTextFile?: boolean };
+  terminal?: boolean;
   [other: string]: unknown;
 }
 
@@ -1121,8 +1124,26 @@ export interface ClientNotifications {
   '$/cancel_request': { requestId: string | number };
 }
 
+/** The requests of the server to a client. */
+export interface ServerRequests {
+  /** Returns a file, with unsaved changes. The client must have the capability `fs.readTextFile`. */
+  'fs/read_text_file': {
+    params: OfSession & {
+      /** Absolute. */
+      path: string;
+      /** The first line, from 1. */
+      line?: number;
+      /** Maximum number of lines. */
+      limit?: number;
+    };
+    result: { content: string };
+  };
+}
+
 /** The notifications of the server. */
 export interface ServerNotifications {
+  /** The server no longer waits for the response to a request. The library aborts the handler's signal. */
+  '$/cancel_request': { requestId: string | number };
   'session/update': UpdateNotification;
   '_strata/event': SessionEventNotification | Unsubscribed;
   '_strata/server/event': ServerEventNotification;

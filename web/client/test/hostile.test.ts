@@ -47,17 +47,6 @@ test('invalid frames are reported and ignored', async () => {
   await client.close();
 });
 
-test('a request of the server is answered with an error', async () => {
-  const server = new FakeServer();
-  const client = await server.connect();
-  server.send({ jsonrpc: '2.0', id: 'theirs', method: 'fs/read_text_file', params: { path: '/etc/passwd' } });
-  await settled();
-  const answer = server.heard.at(-1) as any;
-  assert.equal(answer.id, 'theirs');
-  assert.equal(answer.error.code, -32601);
-  await client.close();
-});
-
 test('errors without a shape are errors', async () => {
   const server = new FakeServer();
   const client = await server.connect();

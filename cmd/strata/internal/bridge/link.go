@@ -108,12 +108,20 @@ func (b *bridge) take(server *connect.Stream, frame []byte) (later func() error,
 		b.mu.Unlock()
 		return nil, b.tell(frame)
 	case e.ID != nil:
-		own := b.asked.add(e.ID)
+		own := b.asked.add(server, e.ID)
 		b.mu.Unlock()
 		if frame, err = rpc.CallFrame(own, e.Method, e.Params); err != nil {
 			return nil, err
 		}
 		return nil, b.tell(frame)
+	}
+	if e.Method == rpc.MethodCancel {
+		own, known := b.asked.cancelled(server, requestID(e.Params))
+		b.mu.Unlock()
+		if !known {
+			return nil, nil // the editor has responded
+		}
+		return nil, b.cancel(own)
 	}
 	forEditor := b.sessions.received(e)
 	b.mu.Unlock()
@@ -121,6 +129,22 @@ func (b *bridge) take(server *connect.Stream, frame []byte) (later func() error,
 		return nil, nil
 	}
 	return nil, b.tell(frame)
+}
+
+// requestID returns the id in the parameters of a cancellation; nil if there is none.
+func requestID(params json.RawMessage) json.RawMessage {
+	var cancelled struct {
+		RequestID json.RawMessage `json:"requestId"`
+	}
+	if json.Unmarshal(params, &cancelled) != nil {
+		return nil
+	}
+	return cancelled.RequestID
+}
+
+// cancel tells the editor that nobody waits for its response to a request of a server.
+func (b *bridge) cancel(own json.RawMessage) error {
+	return b.announce(rpc.MethodCancel, map[string]json.RawMessage{"requestId": own})
 }
 
 // answered records the response to a request, which is nil if the editor has none with this id.
@@ -247,17 +271,8 @@ func (b *bridge) lose() []*request {
 
 // fail responds to requests whose connection was lost, and cancels those of the server.
 func (b *bridge) fail(requests []*request, cause error) error {
-	b.mu.Lock()
-	asked := b.asked.lost()
-	b.mu.Unlock()
-	for _, own := range asked {
-		frame, err := rpc.CallFrame(nil, "$/cancel_request", map[string]json.RawMessage{"requestId": json.RawMessage(own)})
-		if err != nil {
-			return err
-		}
-		if err := b.tell(frame); err != nil {
-			return err
-		}
+	if err := b.withdraw(); err != nil {
+		return err
 	}
 	for _, r := range requests {
 		frame, err := rpc.ErrorFrame(r.ID, &rpc.Error{
@@ -268,6 +283,19 @@ func (b *bridge) fail(requests []*request, cause error) error {
 			return err
 		}
 		if err := b.tell(frame); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withdraw cancels the requests of servers whose connections were lost.
+func (b *bridge) withdraw() error {
+	b.mu.Lock()
+	asked := b.asked.lost()
+	b.mu.Unlock()
+	for _, own := range asked {
+		if err := b.cancel(json.RawMessage(own)); err != nil {
 			return err
 		}
 	}
@@ -337,7 +365,7 @@ func (b *bridge) open(ctx context.Context, previous int, start bool) (*connect.S
 	defer stop()
 	if err := b.restore(server, server.PID == previous); err != nil {
 		over()
-		return nil, err
+		return nil, errors.Join(err, b.withdraw())
 	}
 	b.resume(server)
 	b.note("connected to the server, process %d", server.PID)

@@ -469,6 +469,75 @@ func TestF36QuestionsOfAServerThatIsGone(t *testing.T) {
 	}
 }
 
+// Requests of the server and their responses pass with ids of the bridge, and so does the cancellation of a request.
+func TestRequestsOfTheServerPass(t *testing.T) {
+	s := newStage(t, nil)
+	server := s.server()
+	s.greet(server)
+	const params = `{"sessionId":"s","path":"/w/a.go"}`
+	server.sends(`{"jsonrpc":"2.0","id":"strata-1","method":"fs/read_text_file","params":%s}`, params)
+	server.sends(`{"jsonrpc":"2.0","id":"strata-2","method":"fs/read_text_file","params":%s}`, params)
+	first, second := s.editor.wants("fs/read_text_file"), s.editor.wants("fs/read_text_file")
+	if string(first.Params) != params || string(first.ID) == string(second.ID) {
+		t.Errorf("the editor got %s and %s", first.raw, second.raw)
+	}
+	server.sends(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"strata-1"}}`)
+	if f := s.editor.wants("$/cancel_request"); string(f.Params) != `{"requestId":`+string(first.ID)+`}` {
+		t.Errorf("the editor got %s", f.raw)
+	}
+	// These cancel nothing.
+	for _, params := range []string{`{"requestId":"strata-1"}`, `{"requestId":"strata-7"}`, `{"requestId":2}`, `{}`} {
+		server.sends(`{"jsonrpc":"2.0","method":"$/cancel_request","params":%s}`, params)
+	}
+	s.editor.sends(`{"jsonrpc":"2.0","id":%s,"result":{"content":"late"}}`, first.ID)
+	s.editor.sends(`{"jsonrpc":"2.0","id":"strata-7","result":{"content":"nobody's"}}`)
+	s.editor.sends(`{"jsonrpc":"2.0","id":%s,"result":%s}`, second.ID, strings.Repeat("[", 300)+"x"+strings.Repeat("]", 300)) // too deep, and not JSON
+	if f := server.wants(""); string(f.ID) != `"strata-2"` || f.Error == nil || f.Error.Code != rpc.CodeInvalidRequest {
+		t.Errorf("the server got %s", f.raw)
+	}
+	server.sends(`{"jsonrpc":"2.0","id":"strata-3","method":"fs/read_text_file","params":%s}`, params)
+	third := s.editor.wants("fs/read_text_file")
+	for range 2 {
+		s.editor.sends(`{"jsonrpc":"2.0","id":%s,"result":{"content":"a"}}`, third.ID)
+	}
+	s.editor.sends(`{"jsonrpc":"2.0","id":9,"method":"session/list","params":{}}`)
+	if f := server.wants(""); string(f.ID) != `"strata-3"` || string(f.Result) != `{"content":"a"}` {
+		t.Errorf("the server got %s", f.raw)
+	}
+	server.wants("session/list") // the second response was dropped
+}
+
+// A server may ask before the bridge has opened the editor's sessions. Its requests end with the connection, even if that
+// is lost meanwhile.
+func TestRequestsOfAServerThatIsGoneBeforeItWasReady(t *testing.T) {
+	s := newStage(t, nil)
+	server := s.server()
+	s.greet(server)
+	server.stream.Close(closeNow, "")
+	server = s.server()
+	server.wants("initialize")
+	const question = `{"jsonrpc":"2.0","id":"strata-1","method":"fs/read_text_file","params":{}}`
+	server.sends(question)
+	s.editor.sends(`{"jsonrpc":"2.0","id":%s,"result":"early"}`, s.editor.wants("fs/read_text_file").ID)
+	if f := server.wants(""); string(f.ID) != `"strata-1"` || string(f.Result) != `"early"` {
+		t.Errorf("the server got %s", f.raw)
+	}
+	server.sends(question)
+	asked := s.editor.wants("fs/read_text_file")
+	server.stream.Close(closeNow, "")
+	if f := s.editor.wants("$/cancel_request"); string(f.Params) != `{"requestId":`+string(asked.ID)+`}` {
+		t.Errorf("the editor got %s", f.raw)
+	}
+	server = s.server()
+	s.again(server)
+	server.sends(question)
+	s.editor.sends(`{"jsonrpc":"2.0","id":%s,"result":"old"}`, asked.ID)
+	s.editor.sends(`{"jsonrpc":"2.0","id":%s,"result":"new"}`, s.editor.wants("fs/read_text_file").ID)
+	if f := server.wants(""); string(f.Result) != `"new"` {
+		t.Errorf("the server got %s", f.raw)
+	}
+}
+
 // The end of the input is the end of the bridge, also without a connection.
 func TestF36TheEditorLeavesWithoutAServer(t *testing.T) {
 	s := newStage(t, nil)

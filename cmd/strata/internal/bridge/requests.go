@@ -5,9 +5,11 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
+	"strata/cmd/strata/internal/connect"
 	"strata/rpc"
 )
 
@@ -186,36 +188,52 @@ func (q *requests) wake() {
 }
 
 // asked are the requests of the server without a response. The editor knows them under ids of the bridge, which are
-// unique over all connections: a response to a request of an earlier server must not reach another one.
+// unique over all connections: a response to a request of an earlier server must not reach another one. A server has a
+// bounded number of requests in flight, and cancels those that it gives up.
 type asked struct {
 	last int
-	ids  map[string]json.RawMessage // the server's ids, by those of the bridge
+	open map[string]question // by id of the bridge
 }
 
-// add returns the id for the editor of a request of the server.
-func (a *asked) add(id json.RawMessage) json.RawMessage {
-	if a.ids == nil {
-		a.ids = make(map[string]json.RawMessage)
+// question is a request of a server.
+type question struct {
+	id     json.RawMessage // the server's
+	server *connect.Stream
+}
+
+// add returns the id for the editor of a request of a server.
+func (a *asked) add(server *connect.Stream, id json.RawMessage) json.RawMessage {
+	if a.open == nil {
+		a.open = make(map[string]question)
 	}
 	a.last++
 	own := strconv.Quote(fmt.Sprintf("strata-%d", a.last))
-	a.ids[own] = bytes.Clone(id)
+	a.open[own] = question{bytes.Clone(id), server}
 	return json.RawMessage(own)
 }
 
-// answered returns the server's id of a request, and whether the present server waits for the response.
-func (a *asked) answered(own json.RawMessage) (id json.RawMessage, known bool) {
-	id, known = a.ids[string(own)]
-	delete(a.ids, string(own))
-	return id, known
+// answered removes the request that the editor responds to. known is false for a request of an earlier connection, or one
+// that was cancelled.
+func (a *asked) answered(own json.RawMessage) (q question, known bool) {
+	q, known = a.open[string(own)]
+	delete(a.open, string(own))
+	return q, known
+}
+
+// cancelled removes the request that a server no longer waits for, by its id, and returns the id for the editor.
+func (a *asked) cancelled(server *connect.Stream, id json.RawMessage) (own json.RawMessage, known bool) {
+	for own, q := range a.open {
+		if q.server == server && bytes.Equal(q.id, id) {
+			delete(a.open, own)
+			return json.RawMessage(own), true
+		}
+	}
+	return nil, false
 }
 
 // lost forgets all requests and returns the ids under which the editor knows them.
 func (a *asked) lost() (own []string) {
-	for id := range a.ids {
-		own = append(own, id)
-	}
-	a.ids = nil
-	slices.Sort(own)
+	own = slices.Sorted(maps.Keys(a.open))
+	a.open = nil
 	return own
 }

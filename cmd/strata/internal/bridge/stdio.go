@@ -130,7 +130,7 @@ func (b *bridge) hear(ctx context.Context) error {
 	for {
 		line, err := b.input.next(b.limit.Load)
 		if long, ok := errors.AsType[*longLine](err); ok {
-			err = b.refuse(ctx, long.envelope, &rpc.Error{
+			err = b.refuse(long.envelope, &rpc.Error{
 				Code: rpc.CodeInvalidRequest, Message: long.Error(), Data: map[string]int64{"limit": long.limit},
 			})
 		} else if err == nil {
@@ -146,23 +146,36 @@ func (b *bridge) hear(ctx context.Context) error {
 func (b *bridge) pass(ctx context.Context, line []byte) error {
 	e, fault := rpc.ParseClientFrame(line)
 	if fault != nil {
-		return b.refuse(ctx, e, fault)
+		return b.refuse(e, fault)
 	}
 	if !e.IsResponse() {
 		return b.send(ctx, b.prepare(e, line))
 	}
+	return b.respond(e.ID, func(id json.RawMessage) ([]byte, error) { return rpc.ResponseFrame(id, e), nil })
+}
+
+// respond passes a response of the editor to the connection whose server waits for it; frame returns it with the server's
+// id. If that connection is lost, nobody gets the response.
+func (b *bridge) respond(own json.RawMessage, frame func(id json.RawMessage) ([]byte, error)) error {
 	b.mu.Lock()
-	id, known := b.asked.answered(e.ID)
+	q, known := b.asked.answered(own)
 	b.mu.Unlock()
 	if !known {
-		return nil // to a request of an earlier connection
+		return nil
 	}
-	return b.send(ctx, message{frame: rpc.ResponseFrame(id, e)})
+	response, err := frame(q.id)
+	if err != nil {
+		return err
+	}
+	b.sending.Lock()
+	defer b.sending.Unlock()
+	_ = q.server.WriteFrame(response) // the goroutine that reads from it notes that it is lost
+	return nil
 }
 
 // refuse responds to a message of the editor with an error. If the message is itself a response, the server gets the
 // error instead of it.
-func (b *bridge) refuse(ctx context.Context, e rpc.Envelope, fault *rpc.Error) error {
+func (b *bridge) refuse(e rpc.Envelope, fault *rpc.Error) error {
 	switch {
 	case !e.Silent:
 		frame, err := rpc.ErrorFrame(e.ID, fault)
@@ -174,17 +187,7 @@ func (b *bridge) refuse(ctx context.Context, e rpc.Envelope, fault *rpc.Error) e
 		b.note("a notification was dropped: %s", fault.Message)
 		return nil
 	}
-	b.mu.Lock()
-	id, known := b.asked.answered(e.ID)
-	b.mu.Unlock()
-	if !known {
-		return nil
-	}
-	frame, err := rpc.ErrorFrame(id, fault)
-	if err != nil {
-		return err
-	}
-	return b.send(ctx, message{frame: frame})
+	return b.respond(e.ID, func(id json.RawMessage) ([]byte, error) { return rpc.ErrorFrame(id, fault) })
 }
 
 // send sends a message to the server; it waits for a connection. If writing fails, the connection is lost, and the

@@ -201,19 +201,32 @@ func TestF36RequestsThatMustNotBeRepeatedFail(t *testing.T) {
 
 func TestF36ResponsesToAnEarlierServerAreDropped(t *testing.T) {
 	var a asked
-	first := a.add(json.RawMessage("1"))
+	one, two := new(connect.Stream), new(connect.Stream)
+	first := a.add(one, json.RawMessage("1"))
 	if lost := a.lost(); len(lost) != 1 || lost[0] != string(first) {
 		t.Errorf("lost: %v", lost)
 	}
-	second := a.add(json.RawMessage("1"))
+	second, third := a.add(two, json.RawMessage("1")), a.add(two, json.RawMessage("3"))
 	if _, known := a.answered(first); known {
 		t.Error("a response to the first server reaches the second")
 	}
-	if id, known := a.answered(second); !known || string(id) != "1" {
-		t.Errorf("got %s, %t", id, known)
+	if _, known := a.cancelled(one, json.RawMessage("1")); known {
+		t.Error("the first server cancels a request of the second")
+	}
+	if q, known := a.answered(second); !known || string(q.id) != "1" || q.server != two {
+		t.Errorf("got %s, %t", q.id, known)
 	}
 	if _, known := a.answered(second); known {
 		t.Error("a second response passes")
+	}
+	if _, known := a.cancelled(two, json.RawMessage("1")); known {
+		t.Error("a request with a response is cancelled")
+	}
+	if own, known := a.cancelled(two, json.RawMessage("3")); !known || string(own) != string(third) {
+		t.Errorf("cancelled %s, %t", own, known)
+	}
+	if _, known := a.answered(third); known || len(a.open) != 0 {
+		t.Error("a response to a request that was cancelled passes")
 	}
 }
 

@@ -1,0 +1,71 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Call sends a request to the peer and waits for its result, which is JSON without lone surrogates. The request is written
+// once the source of after has sent everything up to its sequence number, has nothing more to send, or is detached, and
+// before any later notification of the source. It must not be called on the goroutine of the handler.
+//
+// If ctx ends, the error is its cause, or ErrCallLate if its deadline has passed; without a deadline of ctx,
+// Options.CallTimeout applies. A request that was written is then cancelled with MethodCancel, and a late response dropped.
+// Call fails with ErrCallsFull if too many requests are in flight or the outbox is full, and with ErrCallEnded at the end
+// of the connection.
+func (c *Conn) Call(ctx context.Context, method string, params any, after Position) (json.RawMessage, error) {
+	result, err := c.call(ctx, method, params, after)
+	if err != nil {
+		return nil, fmt.Errorf("request %s: %w", method, err)
+	}
+	return result, nil
+}
+
+func (c *Conn) call(ctx context.Context, method string, params any, after Position) (json.RawMessage, error) {
+	raw, err := encode(params)
+	if err != nil {
+		return nil, err
+	}
+	if _, limited := ctx.Deadline(); !limited {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.opt.CallTimeout)
+		defer cancel()
+	}
+	if ctx.Err() != nil {
+		return nil, givenUp(ctx)
+	}
+	k, err := c.calls.begin(method, raw, after)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case s := <-k.settled:
+		return s.result, s.err
+	case <-ctx.Done():
+	}
+	c.calls.giveUp(k)
+	select {
+	case s := <-k.settled: // it arrived meanwhile
+		return s.result, s.err
+	default:
+		return nil, givenUp(ctx)
+	}
+}
+
+// givenUp returns the error of a call whose ctx has ended.
+func givenUp(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return ErrCallLate
+	}
+	return context.Cause(ctx)
+}
+
+// responded settles the call that a response of the peer belongs to. A response to no call is dropped.
+func (c *Conn) responded(m message) {
+	if !c.calls.settle(m) {
+		c.opt.OnStray()
+		c.log.Debug("response without a request dropped")
+	}
+}

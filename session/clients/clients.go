@@ -1,0 +1,119 @@
+// Package clients chooses the connection that serves a session's requests to its editor, such as to read a file with its
+// unsaved text.
+//
+// It must never know how requests reach a connection, or what a session does with their results.
+package clients
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Capability is a group of requests that an editor may serve.
+type Capability int
+
+// The capabilities of ACP's editors.
+const (
+	ReadFiles Capability = iota + 1
+	WriteFiles
+	Terminals
+)
+
+// Client is a connection that is subscribed to a session. It is comparable, and safe for concurrent use.
+//
+// Its requests block until there is a response, the request's time limit has passed, or ctx ends. They are sent after the
+// event of the session with the sequence number after, if the client receives it, and before later ones; 0 stands for no
+// event. The errors are those below, or the cause of ctx.
+type Client interface {
+	// Can reports whether the editor has said that it serves requests of this group.
+	Can(Capability) bool
+
+	// ReadTextFile returns a file as the editor shows it.
+	ReadTextFile(ctx context.Context, r Read, after uint64) (text string, err error)
+}
+
+// Read is a file, or some of its lines.
+type Read struct {
+	Path  string // absolute
+	Line  int    // the first line, from 1; 0: from the start
+	Limit int    // maximum number of lines; 0: all
+}
+
+// The errors of requests to a client, wrapped.
+var (
+	ErrGone    = errors.New("the editor's connection ended before its response")
+	ErrLate    = errors.New("the editor did not respond in time")
+	ErrBusy    = errors.New("too many requests to the editor are in flight")
+	ErrInvalid = errors.New("the editor's response is invalid")
+)
+
+// Refused is an error with which an editor responded.
+type Refused struct {
+	Code    int
+	Message string // the editor's, at most 4 KiB
+}
+
+// Error implements error.
+func (e *Refused) Error() string {
+	return fmt.Sprintf("the editor responded: %s (code %d)", e.Message, e.Code)
+}
+
+// Choice is the choice among the clients of a session. It is not safe for concurrent use.
+type Choice struct {
+	clients []Client // those that sent or joined a prompt before the others, the newest first
+	serving Client   // of the running turn: sent its prompt, or joined it last; nil for none, or if that is gone
+}
+
+// Add adds a client that has subscribed. It has no effect if it is known.
+func (c *Choice) Add(client Client) {
+	if !slices.Contains(c.clients, client) {
+		c.clients = append(c.clients, client)
+	}
+}
+
+// Prompted records that a client has sent the prompt of the turn that begins, or has joined the running one: it serves the
+// turn's requests from now on. nil stands for a prompt without a connection.
+func (c *Choice) Prompted(client Client) {
+	c.serving = nil
+	if client == nil {
+		return
+	}
+	c.drop(client)
+	c.clients = slices.Insert(c.clients, 0, client)
+	c.serving = client
+}
+
+// TurnEnded records that no turn is running.
+func (c *Choice) TurnEnded() { c.serving = nil }
+
+// Remove removes a client that has unsubscribed, or whose connection has ended.
+func (c *Choice) Remove(client Client) {
+	c.drop(client)
+	if c.serving == client {
+		c.serving = nil
+	}
+}
+
+func (c *Choice) drop(client Client) {
+	c.clients = slices.DeleteFunc(c.clients, func(other Client) bool { return other == client })
+}
+
+// For returns the client that serves a group of requests: the one that sent the running turn's prompt or joined it last.
+// If that is gone, another subscribed one with the capability takes its place. It returns nil if there is none; the server
+// then acts itself.
+func (c *Choice) For(capability Capability) Client {
+	if c.serving != nil {
+		if c.serving.Can(capability) {
+			return c.serving
+		}
+		return nil
+	}
+	for _, client := range c.clients {
+		if client.Can(capability) {
+			return client
+		}
+	}
+	return nil
+}

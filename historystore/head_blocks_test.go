@@ -301,6 +301,38 @@ func TestPackingOnAFullDisk(t *testing.T) {
 	equal(t, "warnings", strings.Count(log.String(), "cannot be packed"), 1)
 }
 
+// While changes wait, nothing is packed.
+func TestChangesGoBeforePacking(t *testing.T) {
+	s := openTest(t, "", asked)
+	fillSession(t, s, "sess_a", 600, 30)
+	open := make(chan struct{})
+	s.writer.queue <- &job{done: make(chan error, 1), alone: true, apply: func(*writeTx) error {
+		<-open
+		s.writer.packing = true
+		return nil
+	}}
+	var jobs []*job
+	for range 2*groupLength + 10 {
+		jobs = append(jobs, &job{done: make(chan error, 1), apply: func(tx *writeTx) error {
+			packed, err := first(background, tx, scanOne[int], "SELECT count(*) FROM head_block")
+			if err == nil && packed > 0 {
+				err = fmt.Errorf("%d blocks were packed before a waiting change was stored", packed)
+			}
+			return err
+		}})
+		s.writer.queue <- jobs[len(jobs)-1]
+	}
+	close(open)
+	for _, j := range jobs {
+		if err := <-j.done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	for blocks(t, s, "sess_a") < 2 {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // packUntilKilled is what the child does in TestKillWhilePacking.
 func packUntilKilled(s *Store) error {
 	if err := s.Commit(ctx, createSession("sess_a")); err != nil {

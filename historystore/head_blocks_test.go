@@ -124,7 +124,9 @@ func TestPackedHeadsAreThoseOfTheRows(t *testing.T) {
 					packAll(t, s)
 				case k == 9:
 					damage := [][2]string{
-						{"heads = CAST(substr(heads, 1, 9) || x'07' || substr(heads, 11) AS BLOB)", "1"}, {"last_seq = last_seq + 1", "1"}, {"first_seq = first_seq - 1", "first_seq > 1"},
+						{"heads = CAST(substr(heads, 1, 9) || x'07' || substr(heads, 11) AS BLOB)", "1"},
+						{"last_seq = last_seq + 1", "1"},
+						{"first_seq = first_seq - 1", "first_seq > 1"},
 					}[r.IntN(3)]
 					if err := s.write(ctx, "test", nil, func(tx *writeTx) error {
 						_, err := tx.exec("UPDATE head_block SET "+damage[0]+" WHERE session = ? AND first_seq % 3 = 1 AND "+damage[1], id)
@@ -174,16 +176,18 @@ func TestShortSessionsAreNotPacked(t *testing.T) {
 
 // What disagrees with the rows is logged once, read from the rows, and packed again.
 func TestDamagedBlocksAreReplaced(t *testing.T) {
+	const second = " WHERE session = 'sess_a' AND first_seq = 257"
+	const insert = "INSERT INTO message SELECT 9999, session, 1, 'late', turn, role, status, tokens, bytes, blocks, has_calls, at, checksum, body, ''"
 	for name, statement := range map[string]string{
-		"wrong byte":      "UPDATE head_block SET heads = CAST(substr(heads, 1, 99) || x'ff' || substr(heads, 101) AS BLOB) WHERE session = 'sess_a' AND first_seq = 257",
+		"wrong byte":      "UPDATE head_block SET heads = CAST(substr(heads, 1, 99) || x'ff' || substr(heads, 101) AS BLOB)" + second,
 		"truncated":       "UPDATE head_block SET heads = x'' WHERE session = 'sess_a' AND first_seq = 1",
-		"first":           "UPDATE head_block SET first_seq = 258 WHERE session = 'sess_a' AND first_seq = 257",
+		"first":           "UPDATE head_block SET first_seq = 258" + second,
 		"last":            "UPDATE head_block SET last_seq = 10000 WHERE session = 'sess_a' AND first_seq = 513",
-		"overlap":         "UPDATE head_block SET last_seq = 600 WHERE session = 'sess_a' AND first_seq = 257",
-		"missing":         "DELETE FROM head_block WHERE session = 'sess_a' AND first_seq = 257",
-		"another session": "UPDATE head_block SET heads = (SELECT heads FROM head_block WHERE session = 'sess_b' AND first_seq = 257) WHERE session = 'sess_a' AND first_seq = 257",
-		"another block":   "UPDATE head_block SET heads = (SELECT heads FROM head_block WHERE session = 'sess_a' AND first_seq = 1) WHERE session = 'sess_a' AND first_seq = 257",
-		"late message":    "INSERT INTO message SELECT 9999, session, 1, 'late', turn, role, status, tokens, bytes, blocks, has_calls, at, checksum, body, '' FROM message WHERE session = 'sess_a' AND seq = 300",
+		"overlap":         "UPDATE head_block SET last_seq = 600" + second,
+		"missing":         "DELETE FROM head_block" + second,
+		"another session": "UPDATE head_block SET heads = (SELECT heads FROM head_block WHERE session = 'sess_b' AND first_seq = 257)" + second,
+		"another block":   "UPDATE head_block SET heads = (SELECT heads FROM head_block WHERE session = 'sess_a' AND first_seq = 1)" + second,
+		"late message":    insert + " FROM message WHERE session = 'sess_a' AND seq = 300",
 		"deleted message": "DELETE FROM message WHERE session = 'sess_a' AND seq = 300",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,12 +5,15 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"strata/history"
 )
+
+var long = strings.Repeat("long", 300)
 
 func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
 
@@ -20,10 +23,10 @@ func randomHeads(r *rand.Rand, n int) (all []history.Head) {
 	for range n {
 		seq += 1 + int64(pick(r, 0, 0, 0, 1, 7, math.MaxInt32))
 		h := history.Head{
-			ID:  pick(r, "", "x", "msg_01J0000000000000000000000A", "msg_01J0000000000000000000000B", "msg_01J", "é\x00\xff", strings.Repeat("long", 300)),
+			ID:  pick(r, "", "x", "msg_01J0000000000000000000000A", "msg_01J0000000000000000000000B", "msg_01J", "é\x00\xff", long),
 			Seq: seq, Turn: pick(r, "", "turn_1", "turn_1", "turn_12", "\n"),
 			Role:     pick(r, history.RoleUser, history.RoleAssistant, history.RoleTool, "system", ""),
-			Status:   pick(r, history.StatusComplete, history.StatusCancelled, history.StatusInterrupted, history.StatusFailed, history.StatusDamaged, "", "odd"),
+			Status:   pick(r, append(slices.Clone(statuses), "odd")...),
 			Tokens:   pick(r, 0, 1, 12345, -1, math.MaxInt, math.MinInt),
 			Bytes:    pick(r, 0, 700, math.MaxInt),
 			Blocks:   pick(r, 0, 1, 3),

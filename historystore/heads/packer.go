@@ -176,7 +176,8 @@ func pack(q Querier, exec Exec, session string) (packed, left int, more bool, er
 // unpacked returns the first heads after the last block, and whether they fill a block.
 func unpacked(q Querier, session string) (some []history.Head, full bool, err error) {
 	rows, err := q.QueryContext(context.Background(), "SELECT "+Columns+` FROM message WHERE session = ?1 AND seq >
-		coalesce((SELECT last_seq FROM head_block WHERE session = ?1 ORDER BY first_seq DESC LIMIT 1), 0) ORDER BY seq LIMIT ?2`, session, blockHeads)
+		coalesce((SELECT last_seq FROM head_block WHERE session = ?1 ORDER BY first_seq DESC LIMIT 1), 0) ORDER BY seq LIMIT ?2`,
+		session, blockHeads)
 	if err != nil {
 		return nil, false, err
 	}

@@ -32,11 +32,10 @@ var (
 	}
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // sum returns the checksum of the block of a session.
 func sum(session string, block []byte) uint32 {
-	return crc32.Update(crc32.Checksum([]byte(session), castagnoli), castagnoli, block)
+	table := crc32.MakeTable(crc32.Castagnoli) // made once, when it is first needed
+	return crc32.Update(crc32.Checksum([]byte(session), table), table, block)
 }
 
 // encode returns the block with the given heads: the format, their number, their fields as differences to the head before,

@@ -53,14 +53,18 @@ func BenchmarkCommitPartial(b *testing.B) {
 	}
 }
 
-func BenchmarkLoad400(b *testing.B)   { benchmarkLoad(b, 400) }
-func BenchmarkLoad10000(b *testing.B) { benchmarkLoad(b, 10_000) }
+func BenchmarkLoad400(b *testing.B)           { benchmarkLoad(b, 400, true) }
+func BenchmarkLoad10000(b *testing.B)         { benchmarkLoad(b, 10_000, true) }
+func BenchmarkLoad10000Unpacked(b *testing.B) { benchmarkLoad(b, 10_000, false) }
 
 // benchmarkLoad loads a session with messages of 4 KB each, half of them prompts and half replies with usage.
-func benchmarkLoad(b *testing.B, messages int) {
+func benchmarkLoad(b *testing.B, messages int, packed bool) {
 	path := filepath.Join(b.TempDir(), "strata.db")
-	s := openTest(b, path, Options{})
+	s := openTest(b, path, asked)
 	fillSession(b, s, "sess_a", messages, 4<<10)
+	if packed {
+		packAll(b, s)
+	}
 	b.ReportAllocs()
 	for b.Loop() {
 		l, err := s.Load(context.Background(), "sess_a")

@@ -38,6 +38,7 @@ func (s *Store) Commit(ctx context.Context, ch history.Change) error {
 	if len(p.gone) > 0 {
 		s.blobs.drop(p.gone)
 	}
+	s.writer.heads.Stored(ch.Session, len(ch.Messages))
 	s.keepFresh(p, since)
 	return nil
 }

@@ -25,6 +25,7 @@ const (
 const (
 	childWrites = "write" // runs the script of crash_test.go and prints the name of each completed step
 	childHolds  = "hold"  // holds a write transaction, prints "held", and exits when its input is closed
+	childPacks  = "pack"  // stores a long session and packs its heads
 	childOpens  = "open"  // opens the store, prints "opened", and closes it when its input is closed
 )
 
@@ -33,7 +34,9 @@ func runChild(role string) int {
 	path := os.Getenv(pathEnv)
 	switch role {
 	case childWrites:
-		err = writeScript(path)
+		err = armed(path, runSteps)
+	case childPacks:
+		err = armed(path, packUntilKilled)
 	case childHolds:
 		err = holdLock(path)
 	case childOpens:
@@ -46,7 +49,8 @@ func runChild(role string) int {
 	return 0
 }
 
-func writeScript(path string) error {
+// armed opens a store with the failpoints of the environment, and runs do.
+func armed(path string, do func(s *Store) error) error {
 	if err := failpoint.Arm(os.Getenv(failpoint.Env)); err != nil {
 		return err
 	}
@@ -54,13 +58,20 @@ func writeScript(path string) error {
 	if err != nil {
 		return err
 	}
+	if err := do(s); err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+func runSteps(s *Store) error {
 	for _, step := range script {
 		if err := step.run(s); err != nil {
 			return err
 		}
 		fmt.Println(step.name)
 	}
-	return s.Close()
+	return nil
 }
 
 func holdLock(path string) error {

@@ -5,9 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 
 	"strata/history"
+	"strata/historystore/heads"
 )
 
 // Load returns a consistent snapshot of a session without the content of its messages.
@@ -24,17 +24,16 @@ func (s *Store) Load(ctx context.Context, session string) (history.Loaded, error
 	return l, nil
 }
 
-// maxExpected limits the number of messages for which memory is allocated before they are read.
-const maxExpected = 1 << 16
-
 func (s *Store) load(ctx context.Context, tx *sql.Tx, id string) (l history.Loaded, err error) {
 	if l.Session, err = s.session(ctx, tx, id, "deleted_at IS NULL AND hidden = 0"); err != nil {
 		return l, err
 	}
-	l.Heads = slices.Grow(l.Heads, min(max(l.Session.Messages, 0), maxExpected))
-	if err = gather(ctx, tx, &l.Heads, headScanner(), "SELECT "+headColumns+" FROM message WHERE session = ? ORDER BY seq", id); err != nil {
+	found, err := heads.Read(ctx, tx, id, l.Session.Messages)
+	if err != nil {
 		return l, err
 	}
+	s.writer.heads.Loaded(id, found)
+	l.Heads = found.Heads
 	if l.Edits, err = collect(ctx, tx, s.scanEdit, "SELECT seq, id, kind, at, body FROM edit WHERE session = ? ORDER BY seq", id); err != nil {
 		return l, err
 	}

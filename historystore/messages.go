@@ -10,6 +10,7 @@ import (
 	"strata/history"
 	"strata/historystore/body"
 	"strata/historystore/fulltext"
+	"strata/historystore/heads"
 )
 
 // Messages returns the messages with the given sequence numbers, in the given order. Callers share the messages and must
@@ -61,7 +62,7 @@ func (s *Store) readMessages(ctx context.Context, read *reading, seqs []int64) e
 			return err
 		}
 		for _, seq := range damaged {
-			h, err := first(ctx, tx, headScanner(), "SELECT "+headColumns+" FROM message WHERE session = ? AND seq = ?", read.session, seq)
+			h, err := first(ctx, tx, heads.Scanner(), "SELECT "+heads.Columns+" FROM message WHERE session = ? AND seq = ?", read.session, seq)
 			if err != nil {
 				return err
 			}
@@ -140,20 +141,6 @@ func (p *prepared) insertMessages(tx *writeTx) error {
 		return nil
 	}
 	return tx.must("UPDATE session SET messages = messages + ? WHERE id = ?", len(p.messages), p.Session)
-}
-
-const headColumns = "id, seq, turn, role, status, tokens, bytes, blocks, has_calls, at"
-
-// headScanner returns a function that scans rows of headColumns, with types that database/sql assigns without conversion.
-func headScanner() func(scanner) (history.Head, error) {
-	var h history.Head
-	var tokens, bytes, blocks, at int64
-	to := []any{&h.ID, &h.Seq, &h.Turn, (*string)(&h.Role), (*string)(&h.Status), &tokens, &bytes, &blocks, &h.HasCalls, &at}
-	return func(row scanner) (history.Head, error) {
-		err := row.Scan(to...)
-		h.Tokens, h.Bytes, h.Blocks, h.At = int(tokens), int(bytes), int(blocks), fromMicros(at)
-		return h, err
-	}
 }
 
 // Taken are ids and sequence numbers of a session that are taken already.

@@ -10,6 +10,7 @@ import (
 	"strata/history"
 	"strata/historystore/disk"
 	"strata/historystore/fulltext"
+	"strata/historystore/heads"
 	"strata/historystore/lock"
 )
 
@@ -66,7 +67,7 @@ func (s *Store) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.writer = &writer{db: db}
+	s.writer = &writer{db: db, heads: heads.NewPacker(s.opt.Log)}
 	all, err := migrations(migrationFiles)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"strata/history"
+	"strata/historystore/heads"
 )
 
 // Maximum sizes of the transactions of a purge, so that other writes do not wait long.
@@ -73,7 +74,7 @@ func (s *Store) purgeContent(ctx context.Context, id string) error {
 	if err := s.repeat(ctx, func(tx *writeTx) (bool, error) { return purgeSomeMessages(tx, id) }); err != nil {
 		return err
 	}
-	for _, table := range []string{"partial", "turn", "edit", "checkpoint", "compaction", "usage", "file", "document", "layout", "layout_row"} {
+	for _, table := range []string{"head_block", "partial", "turn", "edit", "checkpoint", "compaction", "usage", "file", "document", "layout", "layout_row"} {
 		if err := s.repeat(ctx, func(tx *writeTx) (bool, error) { return purgeSomeRows(tx, table, id) }); err != nil {
 			return err
 		}
@@ -103,12 +104,12 @@ func (s *Store) repeat(ctx context.Context, step func(tx *writeTx) (more bool, e
 
 // purgeSomeMessages deletes up to purgeMessages messages with up to purgeBytes bytes, at least one.
 func purgeSomeMessages(tx *writeTx, session string) (more bool, err error) {
-	heads, err := collect(background, tx, headScanner(),
-		"SELECT "+headColumns+" FROM message WHERE session = ? ORDER BY seq LIMIT ?", session, purgeMessages)
-	if err != nil || len(heads) == 0 {
+	some, err := collect(background, tx, heads.Scanner(),
+		"SELECT "+heads.Columns+" FROM message WHERE session = ? ORDER BY seq LIMIT ?", session, purgeMessages)
+	if err != nil || len(some) == 0 {
 		return false, err
 	}
-	_, err = tx.exec("DELETE FROM message WHERE session = ? AND seq <= ?", session, lastWithin(heads, purgeBytes))
+	_, err = tx.exec("DELETE FROM message WHERE session = ? AND seq <= ?", session, lastWithin(some, purgeBytes))
 	return true, err
 }
 

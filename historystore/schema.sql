@@ -67,6 +67,16 @@ CREATE TABLE message (
 -- Loading a session reads this alone of its messages, not the pages with their contents.
 CREATE INDEX message_head ON message (session, seq, id, turn, role, status, tokens, bytes, blocks, has_calls, at);
 
+-- Heads of consecutive messages, packed in the background, so that a long session is loaded in few rows. The rows of
+-- message are the truth: a block that does not agree with them is replaced.
+CREATE TABLE head_block (
+    session   TEXT NOT NULL REFERENCES session (id),
+    first_seq INTEGER NOT NULL,
+    last_seq  INTEGER NOT NULL,
+    heads     BLOB NOT NULL, -- with a checksum
+    PRIMARY KEY (session, first_seq)
+) STRICT;
+
 -- A search finds the copies of a message by it: forks and imports keep time and place.
 CREATE INDEX message_by_time ON message (at, seq);
 

@@ -9,6 +9,7 @@ import (
 	"testing/fstest"
 
 	"strata/history"
+	"strata/historystore/heads"
 )
 
 // emptyDatabase returns a SQLite file without tables.
@@ -115,11 +116,11 @@ func TestHeadsAreReadFromTheirIndex(t *testing.T) {
 		var id, parent, unused int
 		err = row.Scan(&id, &parent, &unused, &detail)
 		return detail, err
-	}, "EXPLAIN QUERY PLAN SELECT "+headColumns+" FROM message WHERE session = ? ORDER BY seq", "sess_a")
+	}, "EXPLAIN QUERY PLAN SELECT "+heads.Columns+" FROM message WHERE session = ? AND seq > ? ORDER BY seq", "sess_a", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "plan", plan, "SEARCH message USING COVERING INDEX message_head (session=?)")
+	equal(t, "plan", plan, "SEARCH message USING COVERING INDEX message_head (session=? AND seq>?)")
 }
 
 // databaseOfVersion creates a database with an earlier schema.

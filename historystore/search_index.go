@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"time"
-
-	"strata/internal/failpoint"
 )
 
 const (
@@ -51,24 +49,13 @@ func (s *Store) completeIndex(ctx context.Context, wait time.Duration) error {
 	return nil
 }
 
-// indexStep indexes some messages in a transaction that is not synced: after a power failure they are indexed again.
+// indexStep indexes some messages.
 func (w *writer) indexStep() (more bool, err error) {
-	if err := w.present(); err != nil {
-		return false, err
-	}
-	if err := w.tx.begin(false); err != nil {
-		return false, err
-	}
-	if more, err = indexSome(w.tx); err == nil {
-		failpoint.Hit("index.before")
-		_, err = w.tx.exec("COMMIT")
-	}
-	if err != nil {
-		w.rollback()
-		return false, err
-	}
-	failpoint.Hit("index.after")
-	return more, nil
+	err = w.inBackground("index", func(tx *writeTx) (err error) {
+		more, err = indexSome(tx)
+		return err
+	})
+	return more && err == nil, err
 }
 
 // indexSome indexes the messages after the watermark, within the bounds of a step.

@@ -9,6 +9,7 @@ import (
 	"modernc.org/sqlite"
 
 	"strata/history"
+	"strata/historystore/heads"
 )
 
 // writeTx runs statements on the writer's connection and caches them. Their number is bounded by the SQL texts in this
@@ -102,34 +103,26 @@ func (tx *writeTx) close() error {
 }
 
 // querier is a *sql.Tx or a *writeTx.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
+type querier = heads.Querier
 
 // scanner is a result row.
-type scanner interface{ Scan(dest ...any) error }
+type scanner = interface{ Scan(dest ...any) error }
 
 // collect runs query and returns the result of scan for each row.
 func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) (all []T, err error) {
-	err = gather(ctx, q, &all, scan, query, args...)
-	return all, err
-}
-
-// gather is collect into a slice that may have room for the results.
-func gather[T any](ctx context.Context, q querier, all *[]T, scan func(scanner) (T, error), query string, args ...any) error {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		v, err := scan(rows)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		*all = append(*all, v)
+		all = append(all, v)
 	}
-	return rows.Err()
+	return all, rows.Err()
 }
 
 // first runs query and returns the result of scan for the first row, or history.ErrNotFound if there is none.

@@ -3,9 +3,9 @@ package historystore
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"os"
+
+	"strata/historystore/disk"
 )
 
 // Path returns the path of the database file, with links resolved.
@@ -30,25 +30,13 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 		return tx.QueryRowContext(ctx, "SELECT count(*), coalesce(sum(messages), 0) FROM session").Scan(&stats.Sessions, &stats.Messages)
 	})
 	if err == nil {
-		stats.Bytes, err = fileSize(s.path)
+		stats.Bytes, err = disk.Size(s.path)
 	}
 	if err == nil {
-		stats.WALBytes, err = fileSize(s.path + "-wal")
+		stats.WALBytes, err = disk.Size(s.path + "-wal")
 	}
 	if err != nil {
 		return Stats{}, fmt.Errorf("database stats: %w", err)
 	}
 	return stats, nil
-}
-
-// fileSize returns the size of a file in bytes, 0 if it does not exist.
-func fileSize(path string) (int64, error) {
-	info, err := os.Stat(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
 }

@@ -145,7 +145,7 @@ func layOut(session string, kept []string, blobs ...history.Blob) history.Change
 	return history.Change{Session: session, Layout: &history.LayoutChange{Head: []byte(strings.Join(kept, " "))}, KeepBlobs: append([]string{}, kept...), Blobs: blobs}
 }
 
-var tables = []string{"session", "turn", "message", "edit", "checkpoint", "partial", "usage", "file", "document", "layout", "layout_row", "blob", "blob_ref", "outline", "listing", "calibration"}
+var tables = []string{"session", "turn", "message", "head_block", "edit", "checkpoint", "partial", "usage", "file", "document", "layout", "layout_row", "blob", "blob_ref", "outline", "listing", "calibration"}
 
 // dump returns the content of the database as text, after checking the index.
 func dump(t testing.TB, s *Store) string {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"strata/historystore/fulltext"
+	"strata/historystore/heads"
 	"strata/internal/failpoint"
 )
 
@@ -47,6 +48,8 @@ type writer struct {
 	onCommit func(changes int)
 	present  func() error // an error if the database file is not there any more
 	index    *fulltext.Worker
+	heads    *heads.Packer
+	packing  bool // until no session has heads to pack
 }
 
 func (w *writer) connect(ctx context.Context, busy time.Duration) error {
@@ -92,9 +95,12 @@ func (w *writer) await() (j *job, open bool) {
 		select {
 		case j, open = <-w.queue:
 			return j, open
+		case done := <-w.index.Asked():
+			w.index.StartFor(done)
+			continue
 		default:
 		}
-		if w.index.Step() {
+		if w.index.Step() || w.packing && w.packStep() {
 			continue
 		}
 		select {
@@ -102,6 +108,9 @@ func (w *writer) await() (j *job, open bool) {
 			return j, open
 		case <-w.index.Due():
 			w.index.Start()
+			w.packing = true
+		case <-w.heads.Due():
+			w.index.Changed()
 		case done := <-w.index.Asked():
 			w.index.StartFor(done)
 		}
@@ -118,6 +127,38 @@ func (w *writer) upkeep() (more bool, err error) {
 	}
 	w.moveLog()
 	return false, nil
+}
+
+// inBackground runs step in a transaction that is not synced: after a power failure it is done again.
+func (w *writer) inBackground(name string, step func(tx *writeTx) error) error {
+	err := w.present()
+	if err == nil {
+		err = w.tx.begin(false)
+	}
+	if err != nil {
+		return err
+	}
+	if err = step(w.tx); err == nil {
+		failpoint.Hit(name + ".before")
+		_, err = w.tx.exec("COMMIT")
+	}
+	if err != nil {
+		w.rollback()
+		return err
+	}
+	failpoint.Hit(name + ".after")
+	return nil
+}
+
+// packStep packs some heads of a session. It returns false if none are left to pack.
+func (w *writer) packStep() bool {
+	w.packing = w.heads.Step(func(pack func(heads.Querier, heads.Exec) error) error {
+		return w.inBackground("pack", func(tx *writeTx) error { return pack(tx, tx.exec) })
+	})
+	if !w.packing {
+		w.moveLog()
+	}
+	return w.packing
 }
 
 // moveLog moves the write-ahead log into the database if it is long. It waits for no reader. It ignores errors as SQLite

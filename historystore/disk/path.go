@@ -1,4 +1,4 @@
-// Package disk finds the file of a database, and makes its name durable.
+// Package disk finds and measures the files of a database, and makes their names durable.
 package disk
 
 import (
@@ -26,4 +26,16 @@ func Resolve(path string) (string, error) {
 		return "", err
 	}
 	return filepath.Join(dir, filepath.Base(path)), nil
+}
+
+// Size returns the size of a file in bytes, 0 if it does not exist.
+func Size(path string) (int64, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
 }

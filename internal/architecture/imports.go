@@ -17,7 +17,7 @@ var imports = map[string][]string{
 	"filecontext":  {"filecontext/outline", "tokens"},
 	"stability":    {},
 	"llm":          {"history"},
-	"historystore": {"historystore/body", "historystore/disk", "historystore/fulltext", "historystore/lock", "history"},
+	"historystore": {"historystore/body", "historystore/disk", "historystore/fulltext", "historystore/heads", "historystore/lock", "history"},
 	"tokens":       {},
 	"rpc":          {},
 	"web":          {},
@@ -31,6 +31,7 @@ var imports = map[string][]string{
 	"historystore/body":     {"history"},
 	"historystore/disk":     {},
 	"historystore/fulltext": {},
+	"historystore/heads":    {"history"},
 	"historystore/lock":     {},
 
 	"server/access":   {},

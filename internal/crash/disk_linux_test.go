@@ -89,11 +89,10 @@ func TestPromptOnAFullDisk(t *testing.T) {
 	before := d.audit(e, session)[session]
 
 	d.fill()
-	asked := len(d.teller.Requests())
-	_, err := e.Prompt(session, large("refused"))
+	reply, err := e.Prompt(session, large("refused"))
 	wantFull(t, err)
-	if n := len(d.teller.Requests()); n != asked {
-		t.Errorf("%d requests to the provider for a refused prompt", n-asked)
+	if reply.Said() != "" {
+		t.Errorf("of a refused prompt, the client received %q", reply.Said())
 	}
 	if got := listed(t, e, session); len(got) != len(before) {
 		t.Errorf("the transcript is %v", got)

@@ -84,7 +84,7 @@ func (l *Log) Append(heads ...Head) {
 func (l *Log) With(h Head) *Log {
 	next := *l
 	next.Append(h)
-	l.heads, l.edits, l.messages = slices.Clip(l.heads), slices.Clip(l.edits), slices.Clip(l.messages) // what is behind them is next's
+	l.heads, l.edits, l.messages = slices.Clip(l.heads), slices.Clip(l.edits), slices.Clip(l.messages) // next uses the memory after them
 	return &next
 }
 

@@ -53,7 +53,7 @@ func (s *Store) purge(ctx context.Context, before time.Time) (purged int, err er
 	if err := s.repeat(ctx, vacuum); err != nil {
 		return purged, err
 	}
-	return purged, s.run(ctx, "purge", &job{alone: true, apply: s.emptyLog})
+	return purged, s.run(ctx, "purge", &job{alone: true, apply: emptyLog})
 }
 
 // hideDue returns the sessions to purge and hides them, so that they can no longer be undeleted.
@@ -177,14 +177,15 @@ func vacuum(tx *writeTx) (more bool, err error) {
 	return 0 < free && free < before, err
 }
 
-// emptyLog moves the write-ahead log into the database and truncates it, unless a reader needs it; in that case later
-// commits do so. It must not wait for readers, because writes would wait, too.
-func (s *Store) emptyLog(tx *writeTx) error {
-	pragma := func(text string) error {
-		_, err := tx.conn.ExecContext(background, "PRAGMA "+text)
-		return err
+// emptyLog moves the write-ahead log into the database and truncates it; if a reader needs it, later commits do so. It must
+// not wait for readers, because writes would wait, too.
+func emptyLog(tx *writeTx) error {
+	var errs []error
+	for _, pragma := range []string{"busy_timeout(0)", "wal_checkpoint(TRUNCATE)", tx.patience(!tx.loose)} {
+		_, err := tx.conn.ExecContext(background, "PRAGMA "+pragma)
+		errs = append(errs, err)
 	}
-	return errors.Join(pragma("busy_timeout(0)"), pragma("wal_checkpoint(TRUNCATE)"), pragma(busyPragma(s.opt.BusyTimeout)))
+	return errors.Join(errs...)
 }
 
 // purgeBlobs removes all blob references of session, in small transactions.

@@ -296,3 +296,29 @@ func TestIndexOfADatabaseOfVersion8(t *testing.T) {
 	equal(t, "hits", len(search(t, s, SearchQuery{Query: "words"})), 2)
 	checkIndex(t, s)
 }
+
+// The emptying of the log, which waits for nobody, leaves each kind of transaction its own patience with locks.
+func TestPatienceAfterTheLogIsEmptied(t *testing.T) {
+	s := openTest(t, "", Options{})
+	err := s.run(t.Context(), "test", &job{alone: true, apply: func(tx *writeTx) error {
+		for durable, want := range map[bool]time.Duration{true: tx.busy, false: 50 * time.Millisecond} {
+			if err := tx.begin(durable); err != nil {
+				return err
+			}
+			if _, err := tx.exec("COMMIT"); err != nil {
+				return err
+			}
+			if err := emptyLog(tx); err != nil {
+				return err
+			}
+			waits, err := first(background, tx, scanOne[int64], "PRAGMA busy_timeout")
+			if err != nil || waits != want.Milliseconds() {
+				t.Errorf("durable %t: waits %d ms, want %v; %v", durable, waits, want, err)
+			}
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -41,18 +41,21 @@ func (tx *writeTx) stmt(query string) (*sql.Stmt, error) {
 // transaction that could not be ended is never taken for a durable one.
 func (tx *writeTx) begin(durable bool) error {
 	if tx.loose == durable {
-		mode := "synchronous(NORMAL); PRAGMA " + busyPragma(min(tx.busy, 50*time.Millisecond))
-		if durable {
-			mode = "synchronous(FULL); PRAGMA " + busyPragma(tx.busy)
-		}
+		mode := map[bool]string{true: "FULL", false: "NORMAL"}[durable]
 		// Compiling these pragmas runs them, so that their statement cannot be kept.
-		if _, err := tx.conn.ExecContext(background, "PRAGMA "+mode); err != nil {
+		if _, err := tx.conn.ExecContext(background, "PRAGMA synchronous("+mode+"); PRAGMA "+tx.patience(durable)); err != nil {
 			return err
 		}
 		tx.loose = !durable
 	}
 	_, err := tx.exec("BEGIN IMMEDIATE")
 	return err
+}
+
+// patience returns the pragma that sets how long a transaction waits for locks.
+func (tx *writeTx) patience(durable bool) string {
+	brief := min(tx.busy, 50*time.Millisecond)
+	return busyPragma(map[bool]time.Duration{true: tx.busy, false: brief}[durable])
 }
 
 // written returns the number of pages that were written since the last reset.

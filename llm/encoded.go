@@ -32,7 +32,7 @@ func (e *Encoded) Size() int { return int(e.size.Load()) }
 
 // measure sets Size.
 func (e *Encoded) measure() {
-	const entry = 128 // with what is known of its mark
+	const entry = 128 // bytes, with the place of its mark
 	e.size.Store(int64(cap(e.kept.turns) + entry*cap(e.kept.entries)))
 }
 
@@ -123,7 +123,7 @@ type encoding interface {
 	mark(m Mark) string
 }
 
-// body encodes a request. What is kept of the conversation is used and replaced.
+// body encodes a request. It uses the kept beginning and replaces it.
 func (r *Request) body(m Model, kind Kind, d dialect, begin func(c *conversation, continued bool) encoding) ([]byte, error) {
 	e := r.Encoded
 	if e == nil {

@@ -127,10 +127,14 @@ func TestAPromptThatIsNotStoredLeavesNothing(t *testing.T) {
 			before := s.events.End()
 			lost := send(s, fmt.Sprint("lost ", round))
 			synctest.Wait()
+			message := []history.Viewed{{Head: history.Head{ID: s.running.record.UserID}}}
 			store.decide <- fmt.Errorf("disk full: %w", history.ErrUnchanged)
 			synctest.Wait()
 			if !lost.ended || lost.err == nil || s.events.End() != before || provider.cancelled != round+1 {
 				t.Fatalf("ended %t with %v after %d events, %d calls cancelled", lost.ended, lost.err, s.events.End()-before, provider.cancelled)
+			}
+			if len(s.context.pictures.Unseen(message)) != 1 {
+				t.Error("the pictures of a refused message are still known")
 			}
 			kept := send(s, fmt.Sprint("kept ", round))
 			synctest.Wait()

@@ -141,6 +141,7 @@ func (t *turns) refuse(begun *turn, err error) {
 	t.running = nil
 	begun.stop()
 	begun.gate.Refuse()
+	t.context.pictures.Forget(begun.record.UserID)
 	var again *earlier
 	if errors.As(err, &again) {
 		result, err := storedResult(again.turn, t.context.Transcript())

@@ -2,7 +2,7 @@
 // remain the truth.
 //
 // It must never return a head that differs from its row: a block has a checksum, which also covers its session, and the
-// heads of a session are counted. What is wrong in a block is read from the rows, and the block is replaced.
+// heads of a session are counted. Instead of a wrong block, the rows are read, and the block is replaced.
 package heads
 
 import (

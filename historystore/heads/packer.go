@@ -57,7 +57,7 @@ func (p *Packer) Stored(session string, messages int) {
 	p.check(session, b)
 }
 
-// Loaded takes over what was found when a session was loaded, and logs a fault.
+// Loaded notes the result of loading a session, and logs a fault of its blocks.
 func (p *Packer) Loaded(session string, found Found) {
 	if found.Fault != nil {
 		p.log.Warn("packed heads of messages are ignored; they are read from the messages", "session", session, "err", found.Fault)

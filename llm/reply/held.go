@@ -11,13 +11,13 @@ const maxHeld = 16 << 10
 // held is text that was not told yet, since more of it may be joined to it. It waits only for events that have arrived:
 // it is told before the network is read.
 type held struct {
-	reading bool // the answer is read from a reader that tells what is held
+	reading bool // the answer is read from a heldReader
 	kind    EventKind
 	texts   []string // of kind, adjacent
 	size    int      // of texts, in bytes
 }
 
-// tellText tells text or thinking, now or together with what follows it.
+// tellText emits text or thinking: at once, or joined with text that has arrived after it.
 func (a *Answer) tellText(kind EventKind, text string) {
 	h := &a.held
 	if kind != h.kind || h.size+len(text) > maxHeld {
@@ -32,7 +32,7 @@ func (a *Answer) tellText(kind EventKind, text string) {
 	}
 }
 
-// tellHeld tells the text that is held.
+// tellHeld emits the held text.
 func (a *Answer) tellHeld() {
 	h := &a.held
 	if h.size == 0 {
@@ -44,7 +44,7 @@ func (a *Answer) tellHeld() {
 	a.On(e)
 }
 
-// heldReader tells what an answer holds before it reads on, which may take any time.
+// heldReader emits the held text of an answer before each read, because a read may take any time.
 type heldReader struct {
 	io.Reader
 	answer *Answer

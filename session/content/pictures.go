@@ -119,6 +119,13 @@ func (g *Gallery) Add(m *history.Message) {
 	g.shown = g.shown || len(pictures) > 0
 }
 
+// Forget drops what Add noted of a message that could not be stored.
+func (g *Gallery) Forget(message string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.known, message)
+}
+
 func (g *Gallery) of(message string) []Picture {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -46,6 +46,7 @@ type writer struct {
 	tx       *writeTx
 	queue    chan *job
 	onCommit func(changes int)
+	prepare  func() error // returns when changes are allowed, or an error if they never are
 	present  func() error // an error if the database file is not there any more
 	index    *fulltext.Worker
 	heads    *heads.Packer
@@ -62,17 +63,43 @@ func (w *writer) connect(ctx context.Context, busy time.Duration) error {
 }
 
 func (w *writer) close() error {
-	if w.tx == nil {
-		return w.db.Close()
-	}
 	if w.index != nil {
 		w.index.Close()
+	}
+	if w.tx == nil {
+		return w.db.Close()
 	}
 	return errors.Join(w.tx.close(), w.db.Close())
 }
 
 // run writes queued jobs until the queue is closed and empty.
 func (w *writer) run() {
+	if err := w.prepare(); err != nil {
+		w.refuse(err)
+		return
+	}
+	w.write()
+}
+
+// refuse lets all jobs fail with err until the queue is closed and empty.
+func (w *writer) refuse(err error) {
+	for {
+		select {
+		case j, open := <-w.queue:
+			if !open {
+				return
+			}
+			if j.state.CompareAndSwap(waiting, taken) {
+				j.done <- err
+			}
+		case done := <-w.index.Asked():
+			close(done)
+		}
+	}
+}
+
+// write writes queued jobs until the queue is closed and empty.
+func (w *writer) write() {
 	for j, open := w.await(); open; j, open = w.await() {
 		group := w.gather(j)
 		last := len(group) - 1

@@ -150,21 +150,11 @@ func checkHead(path string) error {
 // checkWritable returns ErrReadOnly with the name of a file that cannot be written. SQLite needs all three files, but its
 // error names none, and a connection that cannot write the database would leave read-only -wal and -shm files.
 func checkWritable(path string) error {
-	for _, name := range []string{path, path + "-wal", path + "-shm"} {
-		f, err := os.OpenFile(name, os.O_WRONLY, 0)
-		switch {
-		case errors.Is(err, os.ErrNotExist):
-			continue
-		case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS):
-			return fmt.Errorf("%w: %s", ErrReadOnly, name)
-		case err != nil:
-			return err
-		}
-		if err := f.Close(); err != nil {
-			return err
-		}
+	name, err := disk.Unwritable(path, path+"-wal", path+"-shm")
+	if errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return fmt.Errorf("%w: %s", ErrReadOnly, name)
 	}
-	return nil
+	return err
 }
 
 // create creates a complete database under a temporary name and renames it, so that path is never an unfinished one.

@@ -18,9 +18,9 @@ import (
 // Open opens the database at path, or creates it (0600) and its folder (0700).
 //
 // Only one process can have a database open; others get ErrLocked. The error is ErrDamaged if the header or the schema is
-// damaged. The content is checked in the background, as reading it takes time. A database of up to 64 MiB is not changed
-// until its content has passed; if it fails, all changes fail with the same error, and Options.OnDamage is called. For a
-// larger one, the result is only logged. If the schema has to be migrated, Open waits for the check.
+// damaged. The content is checked before the first change, as reading it takes time. If it is damaged, all changes fail with
+// the same error, and Options.OnDamage is called. A database larger than 64 MiB is checked in the background, and the result
+// is only logged. If the schema has to be migrated, Open checks the content.
 // Imports that were interrupted by a crash are marked as deleted.
 func Open(ctx context.Context, path string, opt Options) (*Store, error) {
 	s, err := open(ctx, path, opt.withDefaults())
@@ -38,10 +38,11 @@ func open(ctx context.Context, path string, opt Options) (_ *Store, err error) {
 		return nil, err
 	}
 	s := &Store{
-		opt: opt, path: path, stop: func() {},
+		opt: opt, path: path,
 		messages: cache.New[messageKey, history.Message](opt.CacheBytes),
 		blobs:    cache.New[string, []byte](blobCacheBytes),
 	}
+	s.closing, s.end = context.WithCancel(background)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.release())
@@ -60,7 +61,7 @@ func open(ctx context.Context, path string, opt Options) (_ *Store, err error) {
 	return s, nil
 }
 
-// start migrates an outdated database, and starts the check of what was not checked, and the writer.
+// start migrates an outdated database and starts the writer.
 func (s *Store) start(ctx context.Context, found contents) error {
 	db, err := openWriter(s.path, s.opt.BusyTimeout)
 	if err != nil {
@@ -82,8 +83,7 @@ func (s *Store) start(ctx context.Context, found contents) error {
 	if s.present, err = newPresence(s.path, s.opt.Log); err != nil {
 		return err
 	}
-	sound := s.check(found.unchecked)
-	s.writer.prepare = func() error { return s.prepareWriter(sound) }
+	s.writer.prepare = func() error { return s.prepareWriter(found.unchecked) }
 	s.writer.present = s.present.check
 	s.writer.queue = make(chan *job, queueLength)
 	s.writer.onCommit = s.opt.OnCommit
@@ -92,25 +92,38 @@ func (s *Store) start(ctx context.Context, found contents) error {
 	return nil
 }
 
-// check starts the check of size bytes of content, and returns a function that waits until changes are allowed.
-func (s *Store) check(size int64) (sound func() error) {
-	if size > quickCheckBytes {
-		ctx, stop := context.WithCancel(background)
-		s.stop = stop
-		s.done.Go(func() { s.checkContent(ctx) })
+// prepareWriter checks size bytes of content, and opens the writer's connection if they are sound. A damaged database is
+// not opened for writing: that would move its log into it.
+func (s *Store) prepareWriter(size int64) error {
+	if err := s.check(size); err != nil {
+		return err
 	}
-	if size == 0 || size > quickCheckBytes {
-		return func() error { return nil }
+	if err := s.present.check(); err != nil {
+		return err
 	}
-	result := make(chan error, 1)
-	s.done.Go(func() {
-		err := s.checkContent(background)
-		result <- err
-		if err != nil {
-			s.opt.OnDamage(err)
-		}
-	})
-	return func() error { return <-result }
+	if err := s.writer.connect(background, s.opt.BusyTimeout); err != nil {
+		return err
+	}
+	if err := dropUnfinishedImports(s.writer.tx, s.opt.Now()); err != nil {
+		s.opt.Log.Warn("interrupted imports not marked as deleted, the next start does it", "err", err)
+	}
+	return s.present.rememberLog()
+}
+
+// check checks size bytes of content, in the background if they are many. Only an error of a smaller database is returned.
+func (s *Store) check(size int64) error {
+	switch {
+	case size == 0:
+		return nil
+	case size > quickCheckBytes:
+		s.done.Go(func() { s.checkContent(s.closing) })
+		return nil
+	}
+	err := s.checkContent(background)
+	if err != nil {
+		s.opt.OnDamage(err)
+	}
+	return err
 }
 
 // checkContent reads the whole database and logs the result, unless ctx has ended.
@@ -124,22 +137,4 @@ func (s *Store) checkContent(ctx context.Context) error {
 		s.opt.Log.Info("database check passed", "path", s.path)
 	}
 	return err
-}
-
-// prepareWriter opens the writer's connection once the content is sound. A damaged database is not opened for writing: that
-// would move its log into it.
-func (s *Store) prepareWriter(sound func() error) error {
-	if err := sound(); err != nil {
-		return err
-	}
-	if err := s.present.check(); err != nil {
-		return err
-	}
-	if err := s.writer.connect(background, s.opt.BusyTimeout); err != nil {
-		return err
-	}
-	if err := dropUnfinishedImports(s.writer.tx, s.opt.Now()); err != nil {
-		s.opt.Log.Warn("interrupted imports not marked as deleted, the next start does it", "err", err)
-	}
-	return s.present.rememberLog()
 }

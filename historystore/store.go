@@ -74,8 +74,7 @@ func (o Options) withDefaults() Options {
 
 // Store is an open database. Its methods are safe for concurrent use.
 //
-// It owns a goroutine that writes and keeps the search index up to date and one that checks the database. Close waits for
-// both.
+// It owns the goroutine of the writer, and one that checks a large database. Close waits for both.
 type Store struct {
 	opt      Options
 	path     string
@@ -86,8 +85,9 @@ type Store struct {
 	messages *cache.Cache[messageKey, history.Message]
 	blobs    *cache.Cache[string, []byte] // by hash
 
-	stop context.CancelFunc // ends the check of a large database
-	done sync.WaitGroup
+	closing context.Context    // ends with the store
+	end     context.CancelFunc // ends closing
+	done    sync.WaitGroup
 
 	// Every operation holds a read lock of mu while it runs. Close takes the write lock to wait for all of them.
 	mu     sync.RWMutex
@@ -102,7 +102,7 @@ func (s *Store) Files() []string {
 // Close waits for running operations, writes the queued changes and releases the lock.
 // Later calls have no effect.
 func (s *Store) Close() error {
-	s.stop()
+	s.end()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -119,6 +119,7 @@ func (s *Store) Close() error {
 // into the database.
 func (s *Store) release() error {
 	var errs []error
+	s.end()
 	if s.writer != nil && s.writer.queue != nil {
 		close(s.writer.queue)
 	}

@@ -74,33 +74,51 @@ func (w *writer) close() error {
 
 // run writes queued jobs until the queue is closed and empty.
 func (w *writer) run() {
-	if err := w.prepare(); err != nil {
-		w.refuse(err)
+	first, open := w.firstWork()
+	if !open {
 		return
 	}
-	w.write()
+	if err := w.prepare(); err != nil {
+		w.refuse(first, err)
+		return
+	}
+	w.write(first)
 }
 
-// refuse lets all jobs fail with err until the queue is closed and empty.
-func (w *writer) refuse(err error) {
-	for {
+// firstWork waits for the first job or upkeep, as the check of the database would compete with the first reads. j is nil for
+// upkeep, and open is false if there will be none.
+func (w *writer) firstWork() (j *job, open bool) {
+	select {
+	case j, open = <-w.queue:
+		return j, open
+	case done := <-w.index.Asked():
+		w.index.StartFor(done)
+	case <-w.index.Due():
+		w.index.Start()
+		w.packing = true
+	}
+	return nil, true
+}
+
+// refuse lets first and all later jobs fail with err until the queue is closed and empty.
+func (w *writer) refuse(first *job, err error) {
+	w.index.GiveUp()
+	for j, open := first, true; open; {
+		if j != nil && j.state.CompareAndSwap(waiting, taken) {
+			j.done <- err
+		}
 		select {
-		case j, open := <-w.queue:
-			if !open {
-				return
-			}
-			if j.state.CompareAndSwap(waiting, taken) {
-				j.done <- err
-			}
+		case j, open = <-w.queue:
 		case done := <-w.index.Asked():
 			close(done)
+			j = nil
 		}
 	}
 }
 
-// write writes queued jobs until the queue is closed and empty.
-func (w *writer) write() {
-	for j, open := w.await(); open; j, open = w.await() {
+// write writes first, which may be nil, and all later jobs until the queue is closed and empty.
+func (w *writer) write(first *job) {
+	for j, open := first, true; open; j, open = w.await() {
 		group := w.gather(j)
 		last := len(group) - 1
 		if last >= 0 && group[last].alone {

@@ -39,6 +39,23 @@ func Head(path string, n int) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, int64(n)))
 }
 
+// Unwritable returns the first of the files that exists and cannot be opened for writing, and why.
+func Unwritable(names ...string) (name string, err error) {
+	for _, name := range names {
+		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return name, err
+		}
+		if err := f.Close(); err != nil {
+			return name, err
+		}
+	}
+	return "", nil
+}
+
 // Size returns the size of a file in bytes, 0 if it does not exist.
 func Size(path string) (int64, error) {
 	info, err := os.Stat(path)

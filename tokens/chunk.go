@@ -2,7 +2,7 @@ package tokens
 
 import "unicode/utf8"
 
-// The tokenizer's time is quadratic in the length of a pre-token (100 KB of one letter take seconds), so a text is
+// The library's time is quadratic in the length of a pre-token (100 KB of one letter take seconds), so a text is
 // split into chunks before it is tokenized.
 const (
 	softChunk = 1 << 10  // bytes after which a chunk ends at the next line break that does not affect the count

@@ -93,13 +93,9 @@ func word(text string) int {
 	return 0
 }
 
-const (
-	uppers = upper | caseless | mark // [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]
-	lowers = lower | caseless | mark // [\p{Ll}\p{Lm}\p{Lo}\p{M}]
-)
-
 // casedWord matches both alternatives for words of o200k_base, without the contraction. A mark can be the opening or a part
-// of the word: the first alternative matches each word that starts with one, if necessary without opening.
+// of the word: the first alternative matches each word that starts with one, if necessary without opening. The second
+// matches only what the first leaves: upper case.
 func casedWord(text string) int {
 	start := opening(text)
 	if n := lowerEnding(text[start:]); n > 0 {
@@ -108,26 +104,28 @@ func casedWord(text string) int {
 	if n := lowerEnding(text[:start]); n > 0 {
 		return n
 	}
-	if n := run(text[start:], uppers); n > 0 {
-		return start + n // [...]* after [...]+ matches nothing: the first alternative would have matched
+	if n := run(text[start:], upper); n > 0 {
+		return start + n
 	}
 	return 0
 }
 
-// lowerEnding matches [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+
+// lowerEnding matches [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+ as a regular expression does: the first part
+// is as long as it can be, so the second begins at the first lower-case letter, else at the last rune that is in both sets.
 func lowerEnding(text string) int {
-	both := 0 // end of the last rune that either part can match: the second part starts there if no lower follows the first
+	const both = caseless | mark
+	end := 0 // of the last rune in both sets
 	for i, c := range text {
 		switch k := classOf(c); {
 		case k == lower:
-			return i + run(text[i:], lowers)
-		case k&uppers == 0:
-			return both
+			return i + run(text[i:], lower|both)
+		case k&both != 0:
+			end = i + utf8.RuneLen(c)
 		case k != upper:
-			both = i + utf8.RuneLen(c)
+			return end
 		}
 	}
-	return both
+	return end
 }
 
 // contraction matches (?i:'s|'t|'re|'ve|'m|'ll|'d). No rune except ASCII letters has one of these letters as lower case.

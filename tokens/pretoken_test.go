@@ -62,7 +62,7 @@ var scripts = map[string]string{
 	"titlecase":   "ǅungla ǄUNGLA ǆungla ǈ ᾈᾳ ʰʰA Aʰ aʰB ªº",
 	"emoji":       "👩‍👩‍👧‍👦 👍🏽 🏳️‍🌈 1️⃣2️⃣ ❤️‍🔥!🙂🙂",
 	"spaces":      "a\u00a0b\u2003 c\u3000\u3000d \u2028e\u2029\u0085f \v\f g\t\t h \u200b i\ufeffj   \n  \r\n\t k  ",
-	"contraction": "I'm we're THEY'VE he'LL it'S 'Twas 'd 'ſ it'ſ 'ſt o'clock ''s's 'r 've're'\n'll a'lL b'",
+	"contraction": "don't he'd'x can'T'X I'm we're THEY'VE he'LL it'S 'Twas 'd 'ſ it'ſ 'ſt o'clock ''s's 'r 've're'\n'll a'lL b'",
 	"paths":       "/usr//bin/ ./a/b.c\n/x \n// note ///\r\n/ http://h/p?q=1&r=%20#/ ..//\n\n/",
 	"invalid":     "a\xffb\xfe\xfd \xe4\xb8 \xed\xa0\x80!\xc0\xaf\n\xff's\xf4\x90\x80\x80\xe4",
 	"controls":    "\x00\x01a\x1b[31mred\x1b[0m\x7f\u0090\U000e0001\U0010ffff\uffff",

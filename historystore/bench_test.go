@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"strata/history"
+	"strata/historystore/cache"
 )
 
 func BenchmarkCommitBegin(b *testing.B) {
@@ -121,7 +122,7 @@ func benchmarkMessages(b *testing.B, s *Store) {
 
 func BenchmarkBlobsCold(b *testing.B) {
 	s := openTest(b, "", Options{})
-	s.blobs.limit = 0
+	s.blobs = cache.New[string, []byte](0)
 	benchmarkBlobs(b, s)
 }
 

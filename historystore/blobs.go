@@ -14,7 +14,7 @@ import (
 // omitted. Callers share the bytes and must not modify them.
 func (s *Store) Blobs(ctx context.Context, hashes []string) (map[string][]byte, error) {
 	values := make([][]byte, len(hashes))
-	_, since := s.blobs.lookup(hashes, values)
+	_, since := s.blobs.Lookup(hashes, values)
 	found := make(map[string][]byte, len(hashes))
 	var missing []string
 	for i, hash := range hashes {
@@ -52,7 +52,7 @@ func (s *Store) readBlobs(ctx context.Context, hashes []string, since int, found
 			continue
 		}
 		found[b.Hash] = b.Bytes
-		s.blobs.put(b.Hash, b.Bytes, len(b.Bytes), since)
+		s.blobs.Put(b.Hash, b.Bytes, len(b.Bytes), since)
 	}
 	return nil
 }

@@ -75,9 +75,9 @@ func TestBlobsComeFromTheCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	storedBlobs(t, s, blobA, blobB)
-	s.blobs.drop([]string{blobA.Hash})
+	s.blobs.Drop([]string{blobA.Hash})
 	storedBlobs(t, s, blobB)
-	equal(t, "cached blobs", len(s.blobs.entries), 1)
+	equal(t, "cached blobs", s.blobs.Len(), 1)
 }
 
 func TestDamagedBlobIsMissingUntilItIsPutAgain(t *testing.T) {
@@ -97,10 +97,10 @@ func TestBlobCacheIsBounded(t *testing.T) {
 	s := openTest(t, "", Options{})
 	const size = 1 << 20
 	for i := range blobCacheBytes/size + 10 {
-		s.blobs.put(fmt.Sprint(i), make([]byte, size), size, 0)
+		s.blobs.Put(fmt.Sprint(i), make([]byte, size), size, 0)
 	}
-	if s.blobs.bytes > blobCacheBytes || s.blobs.bytes < blobCacheBytes-2*size {
-		t.Fatalf("cache of %d bytes", s.blobs.bytes)
+	if s.blobs.Bytes() > blobCacheBytes || s.blobs.Bytes() < blobCacheBytes-2*size {
+		t.Fatalf("cache of %d bytes", s.blobs.Bytes())
 	}
 }
 
@@ -117,7 +117,7 @@ func TestDeletedBlobsLeaveTheCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	storedBlobs(t, s)
-	equal(t, "cached blobs", len(s.blobs.entries), 0)
+	equal(t, "cached blobs", s.blobs.Len(), 0)
 }
 
 // The cache never contains a blob that is not stored, however reads and deletions interleave.
@@ -147,7 +147,7 @@ func TestReadsDoNotReviveDeletedBlobs(t *testing.T) {
 	}
 	close(stop)
 	readers.Wait()
-	equal(t, "cached blobs", len(s.blobs.entries), 0)
+	equal(t, "cached blobs", s.blobs.Len(), 0)
 }
 
 // The blobs of a session are purged in several transactions.

@@ -24,7 +24,7 @@ import (
 // purged, and longer if another session refers to it. KeepBlobs may name blobs put by other sessions; unknown hashes are
 // ignored.
 func (s *Store) Commit(ctx context.Context, ch history.Change) error {
-	_, since := s.messages.lookup(nil, nil)
+	_, since := s.messages.Lookup(nil, nil)
 	p, err := prepare(&ch)
 	if err == nil {
 		err = s.write(ctx, "commit", kinds(&ch), p.write)
@@ -36,7 +36,7 @@ func (s *Store) Commit(ctx context.Context, ch history.Change) error {
 		return fmt.Errorf("store change of session %s: %w", ch.Session, err)
 	}
 	if len(p.gone) > 0 {
-		s.blobs.drop(p.gone)
+		s.blobs.Drop(p.gone)
 	}
 	s.writer.heads.Stored(ch.Session, len(ch.Messages))
 	s.keepFresh(p, since)
@@ -57,7 +57,7 @@ func (s *Store) keepFresh(p *prepared, since int) {
 	for i := range p.messages {
 		row := &p.messages[i]
 		if m, err := decoder.Decode(string(row.body), row.checksum, row.ID, row.Seq); err == nil {
-			s.messages.put(messageKey{p.Session, row.Seq}, m, len(row.body), since)
+			s.messages.Put(messageKey{p.Session, row.Seq}, m, len(row.body), since)
 		}
 	}
 }

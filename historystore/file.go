@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -21,8 +20,8 @@ import (
 	"strata/historystore/lock"
 )
 
-// quickCheckBytes is the maximum size of a database that is fully checked before it is opened, at about 0.3 GB per
-// second. A larger one is checked in the background.
+// quickCheckBytes is the maximum size of a database whose content is checked before it is changed, at about 0.1 GB per
+// second.
 const quickCheckBytes = 64 << 20
 
 // defaultBusyTimeout is the default of Options.BusyTimeout.
@@ -72,24 +71,35 @@ func openReaders(path string, busy time.Duration, n int) (*sql.DB, error) {
 	return db, err
 }
 
-// prepareFile creates the database at path, or checks the existing one. It returns the size before, in bytes.
-func prepareFile(ctx context.Context, path string, busy time.Duration) (size int64, err error) {
+// contents is what is known of a database before it is opened for changes.
+type contents struct {
+	unchecked int64 // bytes whose content was not checked
+	outdated  bool  // its schema has to be migrated
+}
+
+// prepareFile creates the database at path, or checks the existing one.
+func prepareFile(ctx context.Context, path string, busy time.Duration) (contents, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return 0, create(ctx, path)
+		return contents{}, create(ctx, path)
 	case err != nil:
-		return 0, err
+		return contents{}, err
 	case !info.Mode().IsRegular():
-		return 0, fmt.Errorf("%s is not a file", path)
+		return contents{}, fmt.Errorf("%s is not a file", path)
 	}
-	if err := checkWritable(path); err != nil {
-		return 0, err
+	if err := checkHead(path); err != nil {
+		return contents{}, err
 	}
-	if err := checkHeader(path); err != nil {
-		return 0, err
-	}
-	return info.Size(), checkContent(ctx, path, info.Size() <= quickCheckBytes, busy)
+	c := contents{unchecked: info.Size()}
+	err = readOnly(path, busy, func(db *sql.DB) error {
+		if c.outdated, err = checkVersion(ctx, db, path); err != nil || !c.outdated || c.unchecked > quickCheckBytes {
+			return err
+		}
+		c.unchecked = 0
+		return quickCheck(ctx, db, path)
+	})
+	return c, err
 }
 
 // Check reads the whole database at path through a read-only connection. It returns an error if Open would refuse the
@@ -108,33 +118,43 @@ func Check(ctx context.Context, path string) error {
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is not a file", path)
 	}
+	if err := checkHead(path); err != nil {
+		return err
+	}
+	return readOnly(path, defaultBusyTimeout, func(db *sql.DB) error {
+		if _, err := checkVersion(ctx, db, path); err != nil {
+			return err
+		}
+		return quickCheck(ctx, db, path)
+	})
+}
+
+// readOnly runs fn with a read-only connection to the database.
+func readOnly(path string, busy time.Duration, fn func(db *sql.DB) error) error {
+	db, err := openReaders(path, busy, 1)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return translate(path, fn(db))
+}
+
+// checkHead checks that the files can be written, and the first bytes of the database.
+func checkHead(path string) error {
 	if err := checkWritable(path); err != nil {
 		return err
 	}
-	if err := checkHeader(path); err != nil {
-		return err
-	}
-	return checkContent(ctx, path, true, defaultBusyTimeout)
+	return checkHeader(path)
 }
 
 // checkWritable returns ErrReadOnly with the name of a file that cannot be written. SQLite needs all three files, but its
 // error names none, and a connection that cannot write the database would leave read-only -wal and -shm files.
 func checkWritable(path string) error {
-	for _, name := range []string{path, path + "-wal", path + "-shm"} {
-		f, err := os.OpenFile(name, os.O_WRONLY, 0)
-		switch {
-		case errors.Is(err, os.ErrNotExist):
-			continue
-		case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS):
-			return fmt.Errorf("%w: %s", ErrReadOnly, name)
-		case err != nil:
-			return err
-		}
-		if err := f.Close(); err != nil {
-			return err
-		}
+	name, err := disk.Unwritable(path, path+"-wal", path+"-shm")
+	if errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return fmt.Errorf("%w: %s", ErrReadOnly, name)
 	}
-	return nil
+	return err
 }
 
 // create creates a complete database under a temporary name and renames it, so that path is never an unfinished one.
@@ -180,60 +200,37 @@ func fill(ctx context.Context, path string) error {
 
 // checkHeader checks the first bytes of the file. SQLite would accept an empty file as a new database.
 func checkHeader(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	got := make([]byte, len(header))
-	_, err = io.ReadFull(f, got)
+	got, err := disk.Head(path, len(header))
 	switch {
-	case err == io.EOF:
-		return damaged(path, "the file is empty")
-	case err != nil && err != io.ErrUnexpectedEOF:
+	case err != nil:
 		return err
+	case len(got) == 0:
+		return damaged(path, "the file is empty")
 	case !bytes.Equal(got, header):
 		return damaged(path, "the file is not a SQLite database")
 	}
 	return nil
 }
 
-// checkContent opens the database read-only and returns an error if it is foreign or newer, or, if whole is set, damaged.
-func checkContent(ctx context.Context, path string, whole bool, busy time.Duration) error {
-	all, err := migrations(migrationFiles)
-	if err != nil {
-		return err
-	}
-	db, err := openReaders(path, busy, 1)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	if err := checkVersion(ctx, db, path, len(all)); err != nil {
-		return translate(path, err)
-	}
-	if !whole {
-		return nil
-	}
-	return translate(path, quickCheck(ctx, db, path))
-}
-
-func checkVersion(ctx context.Context, db *sql.DB, path string, newest int) error {
+// checkVersion returns whether the schema of the database has to be migrated.
+func checkVersion(ctx context.Context, db *sql.DB, path string) (outdated bool, err error) {
 	id, err := pragmaInt(ctx, db, "application_id")
 	if err != nil {
-		return err
+		return false, err
 	}
 	if id != applicationID {
-		return damaged(path, "the file belongs to another program or has lost its application id")
+		return false, damaged(path, "the file belongs to another program or has lost its application id")
 	}
 	version, err := pragmaInt(ctx, db, "user_version")
 	if err != nil {
-		return err
+		return false, err
 	}
-	if version > int64(newest) {
-		return fmt.Errorf("%w: %s has version %d, this program supports up to %d", ErrNewer, path, version, newest)
+	all, err := migrations(migrationFiles)
+	newest := int64(len(all))
+	if err == nil && version > newest {
+		return false, fmt.Errorf("%w: %s has version %d, this program supports up to %d", ErrNewer, path, version, newest)
 	}
-	return nil
+	return version < newest, err
 }
 
 // quickCheck reads every page of the database and returns ErrDamaged with the first fault.

@@ -13,6 +13,11 @@ import (
 	"strata/historystore/heads"
 )
 
+type messageKey struct {
+	session string
+	seq     int64
+}
+
 // Messages returns the messages with the given sequence numbers, in the given order. Callers share the messages and must
 // not modify them. A damaged message has StatusDamaged, no blocks, and its other fields from the columns. The error is
 // history.ErrNotFound if a message does not exist.
@@ -22,7 +27,7 @@ func (s *Store) Messages(ctx context.Context, session string, seqs []int64) ([]h
 		keys[i] = messageKey{session, seq}
 	}
 	messages := make([]history.Message, len(seqs))
-	missing, since := s.messages.lookup(keys, messages)
+	missing, since := s.messages.Lookup(keys, messages)
 	if len(missing) == 0 {
 		return messages, nil
 	}
@@ -44,7 +49,7 @@ func (s *Store) Messages(ctx context.Context, session string, seqs []int64) ([]h
 // reading is the messages of a session that are being read.
 type reading struct {
 	session  string
-	since    int               // see cache.lookup
+	since    int               // see cache.Cache.Lookup
 	messages []history.Message // zero until they are read
 	at       map[int64]int     // index in messages by sequence number
 	decoder  body.Decoder
@@ -110,7 +115,7 @@ func (s *Store) readBodies(ctx context.Context, tx *sql.Tx, read *reading, where
 			damaged = append(damaged, seq)
 			continue
 		}
-		s.messages.put(messageKey{read.session, seq}, m, len(text), read.since)
+		s.messages.Put(messageKey{read.session, seq}, m, len(text), read.since)
 		read.messages[i] = m
 	}
 	return damaged, rows.Err()

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"strata/history"
+	"strata/historystore/cache"
 	"strata/historystore/disk"
 	"strata/historystore/fulltext"
 	"strata/historystore/heads"
@@ -16,9 +17,10 @@ import (
 
 // Open opens the database at path, or creates it (0600) and its folder (0700).
 //
-// Only one process can have a database open; others get ErrLocked. The error is ErrDamaged if the file is damaged; Open
-// does not change such a file. Open checks a database of up to 64 MiB completely. For a larger one it checks the header
-// and the schema version, and then the content in the background; the result is logged.
+// Only one process can have a database open; others get ErrLocked. The error is ErrDamaged if the header or the schema is
+// damaged. The content is checked before the first change, as reading it takes time. If it is damaged, all changes fail with
+// the same error, and Options.OnDamage is called. A database larger than 64 MiB is checked in the background, and the result
+// is only logged. If the schema has to be migrated, Open checks the content.
 // Imports that were interrupted by a crash are marked as deleted.
 func Open(ctx context.Context, path string, opt Options) (*Store, error) {
 	s, err := open(ctx, path, opt.withDefaults())
@@ -36,10 +38,11 @@ func open(ctx context.Context, path string, opt Options) (_ *Store, err error) {
 		return nil, err
 	}
 	s := &Store{
-		opt: opt, path: path, stop: func() {},
-		messages: newCache[messageKey, history.Message](opt.CacheBytes),
-		blobs:    newCache[string, []byte](blobCacheBytes),
+		opt: opt, path: path,
+		messages: cache.New[messageKey, history.Message](opt.CacheBytes),
+		blobs:    cache.New[string, []byte](blobCacheBytes),
 	}
+	s.closing, s.end = context.WithCancel(background)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.release())
@@ -48,38 +51,31 @@ func open(ctx context.Context, path string, opt Options) (_ *Store, err error) {
 	if s.lock, err = lock.Acquire(path); err != nil {
 		return nil, err
 	}
-	size, err := prepareFile(ctx, path, opt.BusyTimeout)
+	found, err := prepareFile(ctx, path, opt.BusyTimeout)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.start(ctx); err != nil {
+	if err := s.start(ctx, found); err != nil {
 		return nil, translate(path, err)
-	}
-	if size > quickCheckBytes {
-		s.checkInBackground()
 	}
 	return s, nil
 }
 
-// start opens the connections, migrates the database and starts the writer.
-func (s *Store) start(ctx context.Context) error {
+// start migrates an outdated database and starts the writer.
+func (s *Store) start(ctx context.Context, found contents) error {
 	db, err := openWriter(s.path, s.opt.BusyTimeout)
 	if err != nil {
 		return err
 	}
 	s.writer = &writer{db: db, heads: heads.NewPacker(s.opt.Log)}
-	all, err := migrations(migrationFiles)
-	if err != nil {
-		return err
-	}
-	if err := migrate(ctx, db, all); err != nil {
-		return err
-	}
-	if err := dropUnfinishedImports(ctx, db, s.opt.Now()); err != nil {
-		return err
-	}
-	if err := s.writer.connect(ctx, s.opt.BusyTimeout); err != nil {
-		return err
+	if found.outdated {
+		all, err := migrations(migrationFiles)
+		if err != nil {
+			return err
+		}
+		if err := migrate(ctx, db, all); err != nil {
+			return err
+		}
 	}
 	if s.read, err = openReaders(s.path, s.opt.BusyTimeout, readers); err != nil {
 		return err
@@ -87,6 +83,7 @@ func (s *Store) start(ctx context.Context) error {
 	if s.present, err = newPresence(s.path, s.opt.Log); err != nil {
 		return err
 	}
+	s.writer.prepare = func() error { return s.prepareWriter(found.unchecked) }
 	s.writer.present = s.present.check
 	s.writer.queue = make(chan *job, queueLength)
 	s.writer.onCommit = s.opt.OnCommit
@@ -95,17 +92,49 @@ func (s *Store) start(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) checkInBackground() {
-	ctx, stop := context.WithCancel(context.Background())
-	s.stop = stop
-	s.done.Go(func() {
-		err := translate(s.path, quickCheck(ctx, s.read, s.path))
-		switch {
-		case ctx.Err() != nil:
-		case err != nil:
-			s.opt.Log.Error("database check", "err", err)
-		default:
-			s.opt.Log.Info("database check passed", "path", s.path)
-		}
-	})
+// prepareWriter checks size bytes of content, and opens the writer's connection if they are sound. A damaged database is
+// not opened for writing: that would move its log into it.
+func (s *Store) prepareWriter(size int64) error {
+	if err := s.check(size); err != nil {
+		return err
+	}
+	if err := s.present.check(); err != nil {
+		return err
+	}
+	if err := s.writer.connect(background, s.opt.BusyTimeout); err != nil {
+		return err
+	}
+	if err := dropUnfinishedImports(s.writer.tx, s.opt.Now()); err != nil {
+		s.opt.Log.Warn("interrupted imports not marked as deleted, the next start does it", "err", err)
+	}
+	return s.present.rememberLog()
+}
+
+// check checks size bytes of content, in the background if they are many. Only an error of a smaller database is returned.
+func (s *Store) check(size int64) error {
+	switch {
+	case size == 0:
+		return nil
+	case size > quickCheckBytes:
+		s.done.Go(func() { s.checkContent(s.closing) })
+		return nil
+	}
+	err := s.checkContent(background)
+	if err != nil {
+		s.opt.OnDamage(err)
+	}
+	return err
+}
+
+// checkContent reads the whole database and logs the result, unless ctx has ended.
+func (s *Store) checkContent(ctx context.Context) error {
+	err := translate(s.path, quickCheck(ctx, s.read, s.path))
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		s.opt.Log.Error("database check", "err", err)
+	default:
+		s.opt.Log.Info("database check passed", "path", s.path)
+	}
+	return err
 }

@@ -134,14 +134,25 @@ func TestOtherFilesAreRefused(t *testing.T) {
 	}
 }
 
-// refused checks that Open returns want with the path, and does not change the file or keep the lock.
+// opened opens and closes a database and returns the error of Open or of its check.
+func opened(path string) error {
+	s, err := Open(ctx, path, Options{})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return checked(s)
+}
+
+// refused checks that the database at path cannot be changed because of want, that the error contains the path, that the
+// file is not changed, and that the lock is not kept.
 func refused(t *testing.T, path string, want error) {
 	t.Helper()
 	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Open(ctx, path, Options{})
+	err = opened(path)
 	wantError(t, err, want)
 	if !strings.Contains(err.Error(), path) {
 		t.Fatalf("%v does not contain %s", err, path)
@@ -264,13 +275,12 @@ func startOnDamaged(t *testing.T, data []byte) int {
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(ctx, path, Options{})
-	if err != nil {
+	if err := opened(path); err != nil {
 		wantError(t, err, ErrDamaged)
 		refused(t, path, ErrDamaged)
 		return 1
 	}
-	defer s.Close()
+	s := openTest(t, path, Options{})
 	l := load(t, s, "sess_a")
 	equal(t, "heads", len(l.Heads), 60)
 	for _, h := range l.Heads {
@@ -353,12 +363,67 @@ func TestDamagedBodies(t *testing.T) {
 	}
 }
 
+// A change that was queued before the check of the content has ended waits for it, and fails if the database is damaged.
+// Reads do not wait. Neither the database nor the log of a killed process changes.
+func TestNoChangeBeforeTheCheck(t *testing.T) {
+	dir := t.TempDir()
+	live := openTest(t, filepath.Join(dir, "live.db"), Options{})
+	fillSession(t, live, "sess_a", 60, 9<<10)
+	moveLog(t, live)
+	commit(t, live, appendText("sess_a", 200, "only in the log"))
+	path := filepath.Join(dir, "damaged.db")
+	before := map[string][]byte{}
+	for _, suffix := range []string{"", "-wal"} {
+		data, err := os.ReadFile(live.path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if suffix == "" {
+			rand.NewChaCha8([32]byte{1}).Read(data[len(data)/2 : len(data)/2+4096])
+		}
+		if err := os.WriteFile(path+suffix, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		before[suffix] = data
+	}
+	damage := make(chan error, 2)
+	s, err := Open(ctx, path, Options{OnDamage: func(err error) { damage <- err }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	load(t, s, "sess_a")
+	for range 3 {
+		wantError(t, s.Commit(ctx, appendText("sess_a", 201, "lost")), ErrDamaged)
+	}
+	wantError(t, <-damage, ErrDamaged)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "further reports of damage", len(damage), 0)
+	for suffix, data := range before {
+		after, err := os.ReadFile(path + suffix)
+		if err != nil || !bytes.Equal(after, data) {
+			t.Errorf("%s%s changed: %v", path, suffix, err)
+		}
+	}
+}
+
+// moveLog moves the write-ahead log into the database.
+func moveLog(t *testing.T, s *Store) {
+	t.Helper()
+	if _, err := s.writer.tx.conn.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestLargeDatabaseIsCheckedInTheBackground(t *testing.T) {
 	s := openTest(t, "", Options{})
-	checked := make(chan slog.Record, 1)
-	s.opt.Log = slog.New(recordHandler{slog.DiscardHandler, checked})
-	s.checkInBackground()
-	equal(t, "log", (<-checked).Message, "database check passed")
+	records := make(chan slog.Record, 1)
+	s.opt.Log = slog.New(recordHandler{slog.DiscardHandler, records})
+	if err := s.check(quickCheckBytes + 1); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "log", (<-records).Message, "database check passed")
 }
 
 type recordHandler struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"sync/atomic"
 )
@@ -19,31 +20,42 @@ var errReplaced = errors.New("there is another file at")
 // presence compares the files at the paths of an open database with the open files. SQLite would go on writing to files
 // that have no name any more. Safe for concurrent use.
 type presence struct {
+	path  string
 	log   *slog.Logger
-	files map[string]fs.FileInfo // when the database was opened, by path
-	gone  atomic.Bool            // was reported
+	files atomic.Pointer[map[string]fs.FileInfo] // when they were remembered, by path
+	gone  atomic.Bool                            // was reported
 }
 
-// newPresence remembers the files of a database that was just opened. The write-ahead log is created by the first
-// transaction.
+// newPresence remembers the files of a database that is being opened.
 func newPresence(path string, log *slog.Logger) (*presence, error) {
-	p := &presence{log: log, files: make(map[string]fs.FileInfo)}
-	for _, name := range []string{path, path + "-wal"} {
-		info, err := os.Stat(name)
-		if errors.Is(err, fs.ErrNotExist) && name != path {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		p.files[name] = info
+	p := &presence{path: path, log: log}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
 	}
-	return p, nil
+	p.files.Store(&map[string]fs.FileInfo{path: info})
+	return p, p.rememberLog()
+}
+
+// rememberLog remembers the write-ahead log, which the first transaction creates.
+func (p *presence) rememberLog() error {
+	name := p.path + "-wal"
+	info, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	files := maps.Clone(*p.files.Load())
+	files[name] = info
+	p.files.Store(&files)
+	return nil
 }
 
 // check returns ErrMoved if a file is not there any more. The change is logged once.
 func (p *presence) check() error {
-	for name, then := range p.files {
+	for name, then := range *p.files.Load() {
 		now, err := os.Stat(name)
 		switch {
 		case err == nil && os.SameFile(now, then):

@@ -70,7 +70,7 @@ func (s *Store) hideDue(ctx context.Context, before time.Time) (ids []string, er
 }
 
 func (s *Store) purgeContent(ctx context.Context, id string) error {
-	defer s.messages.dropIf(func(key messageKey) bool { return key.session == id })
+	defer s.messages.DropIf(func(key messageKey) bool { return key.session == id })
 	if err := s.repeat(ctx, func(tx *writeTx) (bool, error) { return purgeSomeMessages(tx, id) }); err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func emptyLog(tx *writeTx) error {
 // purgeBlobs removes all blob references of session, in small transactions.
 func (s *Store) purgeBlobs(ctx context.Context, session string) error {
 	var gone []string
-	defer func() { s.blobs.drop(gone) }()
+	defer func() { s.blobs.Drop(gone) }()
 	return s.repeat(ctx, func(tx *writeTx) (more bool, err error) {
 		hashes, err := collect(background, tx, scanOne[string], "SELECT hash FROM blob_ref WHERE session = ? LIMIT ?", session, purgeRefs)
 		if err != nil {

@@ -132,8 +132,8 @@ func (s *Store) mark(ctx context.Context, op, id, query string, args ...any) err
 
 // dropUnfinishedImports marks the hidden sessions as deleted when a database is opened: their imports were interrupted.
 // Hidden sessions cannot be undeleted, only purged.
-func dropUnfinishedImports(ctx context.Context, db *sql.DB, now time.Time) error {
-	_, err := db.ExecContext(ctx, "UPDATE session SET deleted_at = ? WHERE hidden = 1 AND deleted_at IS NULL", micros(now))
+func dropUnfinishedImports(tx *writeTx, now time.Time) error {
+	_, err := tx.exec("UPDATE session SET deleted_at = ? WHERE hidden = 1 AND deleted_at IS NULL", micros(now))
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"strata/history"
+	"strata/historystore/cache"
 	"strata/historystore/lock"
 )
 
@@ -33,6 +34,9 @@ type Options struct {
 	// OnCommit is called after each commit with the number of its changes. It runs on the writer's goroutine and delays
 	// the next commit.
 	OnCommit func(changes int)
+
+	// OnDamage is called if the check of the content finds damage or cannot read it. All changes fail then.
+	OnDamage func(error)
 
 	// Observe is called after each operation with its name (load, commit, search, …) and duration.
 	Observe func(op string, took time.Duration)
@@ -59,6 +63,9 @@ func (o Options) withDefaults() Options {
 	if o.OnCommit == nil {
 		o.OnCommit = func(int) {}
 	}
+	if o.OnDamage == nil {
+		o.OnDamage = func(error) {}
+	}
 	if o.Observe == nil {
 		o.Observe = func(string, time.Duration) {}
 	}
@@ -67,7 +74,7 @@ func (o Options) withDefaults() Options {
 
 // Store is an open database. Its methods are safe for concurrent use.
 //
-// It owns a goroutine that writes and keeps the search index up to date and, for a large database, one that checks it. Close waits for both.
+// It owns the goroutine of the writer, and one that checks a large database. Close waits for both.
 type Store struct {
 	opt      Options
 	path     string
@@ -75,11 +82,12 @@ type Store struct {
 	present  *presence
 	read     *sql.DB
 	writer   *writer
-	messages *cache[messageKey, history.Message]
-	blobs    *cache[string, []byte] // by hash
+	messages *cache.Cache[messageKey, history.Message]
+	blobs    *cache.Cache[string, []byte] // by hash
 
-	stop context.CancelFunc // ends the background check
-	done sync.WaitGroup
+	closing context.Context    // ends with the store
+	end     context.CancelFunc // ends closing
+	done    sync.WaitGroup
 
 	// Every operation holds a read lock of mu while it runs. Close takes the write lock to wait for all of them.
 	mu     sync.RWMutex
@@ -94,7 +102,7 @@ func (s *Store) Files() []string {
 // Close waits for running operations, writes the queued changes and releases the lock.
 // Later calls have no effect.
 func (s *Store) Close() error {
-	s.stop()
+	s.end()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -111,6 +119,7 @@ func (s *Store) Close() error {
 // into the database.
 func (s *Store) release() error {
 	var errs []error
+	s.end()
 	if s.writer != nil && s.writer.queue != nil {
 		close(s.writer.queue)
 	}

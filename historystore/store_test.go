@@ -43,7 +43,17 @@ func openTest(t testing.TB, path string, opt Options) *Store {
 			t.Error(err)
 		}
 	})
+	if err := checked(s); err != nil {
+		t.Fatal(err)
+	}
 	return s
+}
+
+// checked waits until changes are allowed.
+func checked(s *Store) error {
+	j := &job{alone: true, apply: func(*writeTx) error { return nil }, done: make(chan error, 1)}
+	s.writer.queue <- j
+	return translate(s.path, <-j.done)
 }
 
 func commit(t testing.TB, s *Store, changes ...history.Change) {

@@ -46,6 +46,7 @@ type writer struct {
 	tx       *writeTx
 	queue    chan *job
 	onCommit func(changes int)
+	prepare  func() error // returns when changes are allowed, or an error if they never are
 	present  func() error // an error if the database file is not there any more
 	index    *fulltext.Worker
 	heads    *heads.Packer
@@ -62,18 +63,62 @@ func (w *writer) connect(ctx context.Context, busy time.Duration) error {
 }
 
 func (w *writer) close() error {
-	if w.tx == nil {
-		return w.db.Close()
-	}
 	if w.index != nil {
 		w.index.Close()
+	}
+	if w.tx == nil {
+		return w.db.Close()
 	}
 	return errors.Join(w.tx.close(), w.db.Close())
 }
 
 // run writes queued jobs until the queue is closed and empty.
 func (w *writer) run() {
-	for j, open := w.await(); open; j, open = w.await() {
+	first, open := w.firstWork()
+	if !open {
+		return
+	}
+	if err := w.prepare(); err != nil {
+		w.refuse(first, err)
+		return
+	}
+	w.write(first)
+}
+
+// firstWork waits for the first job or upkeep, as the check of the database would compete with the first reads. j is nil for
+// upkeep, and open is false if there will be none.
+func (w *writer) firstWork() (j *job, open bool) {
+	select {
+	case j, open = <-w.queue:
+		return j, open
+	case done := <-w.index.Asked():
+		w.index.StartFor(done)
+	case <-w.index.Due():
+		w.index.Start()
+		w.packing = true
+	}
+	return nil, true
+}
+
+// refuse lets first and all later jobs fail with err until the queue is closed and empty.
+func (w *writer) refuse(first *job, err error) {
+	w.index.GiveUp()
+	for j, open := first, true; open; {
+		if j != nil && j.state.CompareAndSwap(waiting, taken) {
+			j.done <- err
+		}
+		select {
+		case j, open = <-w.queue:
+		case done := <-w.index.Asked():
+			close(done)
+			j = nil
+		}
+	}
+}
+
+// write writes first, which may be nil, and all later jobs until the queue is closed and empty.
+func (w *writer) write(first *job) {
+	for j, open := first, true; open; j, open = w.await() {
 		group := w.gather(j)
 		last := len(group) - 1
 		if last >= 0 && group[last].alone {

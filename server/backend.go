@@ -81,12 +81,28 @@ func newBackend(store *historystore.Store, opt Options) (*backend, error) {
 			Files: o.Files, TotalBytes: o.TotalBytes, Skip: o.Skip, Log: opt.Log,
 		})
 	}
+	prepare, prepareLater := b.preparation(opt.Prepare)
 	b.sessions = newRegistry(&session.Deps{
 		Settings: opt.Sessions, Store: store, Models: opt.Models, Workspaces: opt.Workspaces, Host: sessionHost{b}, Meter: opt.Metrics, Log: opt.Log,
 		Now: opt.Host.Now, NewID: b.newID, Pool: b.pool, Outlines: b.outlines, Calibrations: assembly.NewCalibrations(stored), Mirrors: assembly.NewMirrors(),
 		Beginnings: assembly.NewBeginnings(),
-	}, opt.Memory, sync.OnceFunc(func() { b.background.Go(opt.Prepare) }))
+	}, opt.Memory, prepare, prepareLater)
 	return b, nil
+}
+
+// afterLoad is the time from opening a stored session to the preparations, which would take a processor from its replay.
+const afterLoad = 150 * time.Millisecond
+
+// preparation returns functions that start do in the background, immediately and after afterLoad. They start it only once.
+func (b *backend) preparation(do func()) (now, later func()) {
+	now = sync.OnceFunc(func() { b.background.Go(do) })
+	later = sync.OnceFunc(func() {
+		b.background.Go(func() {
+			time.Sleep(afterLoad)
+			now()
+		})
+	})
+	return now, later
 }
 
 // newGuard returns the rule about the files that no session reads. The files of the server itself are there whether or not

@@ -61,7 +61,7 @@ type Options struct {
 	Debug    bool      // serve the debug methods
 
 	Models     Models
-	Prepare    func()             // called once, in the background, when the first session is opened or created; default: nothing
+	Prepare    func()             // called once, in the background, when the first session is created, or soon after it is opened; default: nothing
 	Workspaces choices.Workspaces // default: no folder has rules of its own
 	Host       Host               // default: the system's clock
 	Metrics    *Metrics           // default: new ones

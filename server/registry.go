@@ -18,10 +18,10 @@ import (
 // registry holds the sessions in memory. A session has an entry, and takes requests, from the first request for it on;
 // it loads itself. Safe for concurrent use.
 type registry struct {
-	deps     *session.Deps
-	limit    int           // maximum number of loaded sessions
-	patience time.Duration // with the end of a session
-	prepare  func()        // does its work at the first call
+	deps                  *session.Deps
+	limit                 int           // maximum number of loaded sessions
+	patience              time.Duration // with the end of a session
+	prepare, prepareLater func()        // do their work at the first call
 
 	mu       sync.Mutex
 	sessions map[string]*session.Session
@@ -32,9 +32,9 @@ type registry struct {
 
 var errShutdown = &rpc.Error{Code: wire.CodeBusy, Message: "the server is shutting down"}
 
-func newRegistry(deps *session.Deps, limit int, prepare func()) *registry {
+func newRegistry(deps *session.Deps, limit int, prepare, prepareLater func()) *registry {
 	return &registry{
-		deps: deps, limit: limit, patience: closeLimit, prepare: prepare,
+		deps: deps, limit: limit, patience: closeLimit, prepare: prepare, prepareLater: prepareLater,
 		sessions: make(map[string]*session.Session), loaded: make(map[string]string), held: make(map[*session.Session]int),
 	}
 }
@@ -58,6 +58,7 @@ func (g *registry) open(id string) (s *session.Session, release func(), err erro
 	if err := g.enter(); err != nil {
 		return nil, nil, err
 	}
+	g.prepareLater()
 	s = session.Open(g.deps, id, s)
 	g.sessions[id] = s
 	return s, g.hold(s), nil
@@ -70,6 +71,7 @@ func (g *registry) create(record history.Session) (s *session.Session, release f
 	if err := g.enter(); err != nil {
 		return nil, nil, err
 	}
+	g.prepare()
 	s = session.Create(g.deps, record)
 	g.sessions[s.ID()] = s
 	return s, g.hold(s), nil
@@ -107,7 +109,6 @@ func (g *registry) enter() error {
 	case len(g.sessions) >= 2*g.limit:
 		return g.errFull()
 	}
-	g.prepare()
 	return nil
 }
 

@@ -182,3 +182,19 @@ func TestPrepareWithTheFirstSession(t *testing.T) {
 		t.Errorf("prepared %d times", n)
 	}
 }
+
+func TestPreparationsAreDoneOnce(t *testing.T) {
+	for name, start := range map[string]func(now, later func()){
+		"now":   func(now, _ func()) { now(); now() },
+		"later": func(_, later func()) { later(); later() },
+		"both":  func(now, later func()) { later(); now() },
+	} {
+		var b backend
+		var done atomic.Int32
+		start(b.preparation(func() { done.Add(1) }))
+		b.background.Wait()
+		if n := done.Load(); n != 1 {
+			t.Errorf("%s: done %d times", name, n)
+		}
+	}
+}

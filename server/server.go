@@ -121,16 +121,19 @@ func (s *Server) shutdown(web *http.Server, drop func()) {
 	web.Close()
 }
 
+// firstPurge is the time from the start to the first purge, which would delay the first sessions.
+const firstPurge = 10 * time.Second
+
 // keepHouse unloads idle sessions, purges deleted ones, and ends a server without connections after ExitIdle.
 func (s *Server) keepHouse(ctx context.Context) {
 	tick := time.NewTicker(housekeeping(s.Options))
 	defer tick.Stop()
-	lastPurge := time.Time{}
+	nextPurge := s.now().Add(firstPurge)
 	for {
 		now := s.now()
 		s.sessions.unloadIdle(now.Add(-s.IdleUnload))
-		if now.Sub(lastPurge) >= time.Hour {
-			lastPurge = now
+		if !now.Before(nextPurge) {
+			nextPurge = now.Add(time.Hour)
 			s.purge(ctx, now.Add(-s.Retention))
 		}
 		if s.ExitIdle > 0 && s.clients.idleFor(now) >= s.ExitIdle && s.sessions.count() == 0 {

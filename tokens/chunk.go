@@ -1,11 +1,8 @@
 package tokens
 
-import (
-	"unicode"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
-// The tokenizer's time is quadratic in the length of a pre-token (100 KB of one letter take seconds), so a text is
+// The library's time is quadratic in the length of a pre-token (100 KB of one letter take seconds), so a text is
 // split into chunks before it is tokenized.
 const (
 	softChunk = 1 << 10  // bytes after which a chunk ends at the next line break that does not affect the count
@@ -39,7 +36,7 @@ type scan struct {
 func (s *scan) split(text string) (end int, forced bool) {
 	for i, c := range text[s.examined:] {
 		switch i += s.examined; {
-		case s.newline && i >= softChunk && c != '/' && !unicode.IsSpace(c):
+		case s.newline && i >= softChunk && c != '/' && classOf(c)&blank == 0:
 			return i, false
 		case i >= hardChunk, s.runs.exceededBy(c):
 			return i, true
@@ -90,12 +87,12 @@ type runs struct {
 
 // exceededBy adds c and reports whether one of the runs is now longer than maxRun.
 func (r *runs) exceededBy(c rune) bool {
-	space, letter, mark := unicode.IsSpace(c), unicode.IsLetter(c), unicode.IsMark(c)
-	word := extend(&r.word, c, letter || mark)
-	symbol := extend(&r.symbol, c, !space && !letter && !unicode.IsNumber(c))
-	tail := extend(&r.tail, c, c == '\n' || c == '\r' || c == '/') // the runes that may end a pre-token of symbols
-	blank := extend(&r.blank, c, space)
-	return word || symbol || tail || blank
+	k := classOf(c)
+	word := extend(&r.word, c, k&(letter|mark) != 0)
+	symbols := extend(&r.symbol, c, k&(symbol|mark) != 0)
+	tail := extend(&r.tail, c, k == newline || c == '/') // the runes that may end a pre-token of symbols
+	blanks := extend(&r.blank, c, k&blank != 0)
+	return word || symbols || tail || blanks
 }
 
 func extend(run *int, c rune, in bool) bool {

@@ -33,14 +33,9 @@ const MessageOverhead = 4
 
 // Counter counts the tokens of texts in one encoding. It is safe for concurrent use and holds no lock while counting.
 type Counter struct {
-	encoder func() (encoder, error) // built at the first count, then kept
-	recent  recent
-	encoded atomic.Int64 // bytes
-}
-
-// encoder is the part of a tokenizer used for counting.
-type encoder interface {
-	EncodeOrdinary(text string) []int
+	tokenizer func() (*tokenizer, error) // built at the first count, then kept
+	recent    recent
+	encoded   atomic.Int64 // bytes
 }
 
 // New returns the shared counter of an encoding, or an error for an unknown encoding. The first count loads the
@@ -76,7 +71,7 @@ func (c *Counter) Encoded() int64 { return c.encoded.Load() }
 
 // measure counts text. exact is false if a part of it was estimated because ctx has ended.
 func (c *Counter) measure(ctx context.Context, text string) (n int, exact bool) {
-	enc, err := c.encoder()
+	tok, err := c.tokenizer()
 	if err != nil {
 		return estimate(utf8.RuneCountInString(text)), true
 	}
@@ -85,36 +80,26 @@ func (c *Counter) measure(ctx context.Context, text string) (n int, exact bool) 
 			return n + n*len(text)/counted, false
 		}
 		end, forced := nextChunk(text)
-		n += c.countChunk(enc, text, end, forced)
+		n += c.countChunk(tok, text, end, forced)
 		text = text[end:]
 	}
 	return n, true
 }
 
 // countChunk counts the first end bytes of text, which are a chunk, and corrects the count of a forced split.
-func (c *Counter) countChunk(enc encoder, text string, end int, forced bool) int {
+func (c *Counter) countChunk(tok *tokenizer, text string, end int, forced bool) int {
 	c.encoded.Add(int64(end))
-	n := count(enc, text[:end])
+	n := tok.count(text[:end])
 	if forced {
-		n -= seam(enc, text, end)
+		n -= seam(tok, text, end)
 	}
 	return n
 }
 
 // seam returns the extra tokens caused by a split at cut, measured on the seamSize bytes on each side.
-func seam(enc encoder, text string, cut int) int {
+func seam(tok *tokenizer, text string, cut int) int {
 	from, to := seamStart(text, cut), seamEnd(text, cut)
-	return count(enc, text[from:cut]) + count(enc, text[cut:to]) - count(enc, text[from:to])
-}
-
-// count counts one chunk. If the tokenizer, a third-party library, panics, count returns an estimate.
-func count(enc encoder, chunk string) (n int) {
-	defer func() {
-		if recover() != nil {
-			n = estimate(utf8.RuneCountInString(chunk))
-		}
-	}()
-	return len(enc.EncodeOrdinary(chunk))
+	return tok.count(text[from:cut]) + tok.count(text[cut:to]) - tok.count(text[from:to])
 }
 
 // estimate returns the estimated tokens of so many characters.

@@ -15,14 +15,10 @@ var scale = 1
 
 var encodings = []string{O200k, CL100k}
 
-// whole returns the tokenizer's own count of text, without chunks.
+// whole returns the library's own count of text, without chunks.
 func whole(t testing.TB, encoding, text string) int {
 	t.Helper()
-	enc, err := For(encoding).encoder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(enc.EncodeOrdinary(text))
+	return len(referenceOf(t, encoding).library.EncodeOrdinary(text))
 }
 
 func TestCountMatchesTheReference(t *testing.T) {
@@ -154,9 +150,12 @@ func TestK2_01_LongRunsAreCounted(t *testing.T) {
 		"carets":  strings.Repeat("^", 1_000_000/scale),
 		"base64":  strings.Repeat("QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo5", 1<<20/36/scale),
 		"spaces":  strings.Repeat(" ", 300_000/scale),
+		"marks":   strings.Repeat("!\u0301", 100_000/scale),
+		"slashes": strings.Repeat("\r/\n/", 100_000/scale),
 	}
+	const bound = 2*maxRun + 8 // a run of symbols, one of the runes that may end it, an opening and a contraction
 	for name, text := range runs {
-		if longest := longestPreToken(text); longest > maxRun {
+		if longest := longestPreToken(t, text); longest > bound {
 			t.Errorf("%s: pre-token of %d bytes: counting takes quadratic time", name, longest)
 		}
 		n := For(Default).Count(text)
@@ -166,15 +165,15 @@ func TestK2_01_LongRunsAreCounted(t *testing.T) {
 	}
 }
 
-// longestPreToken returns the length of the longest pre-token: the longest run of one class in one chunk.
-func longestPreToken(text string) int {
+// longestPreToken returns the length of the longest pre-token of text in any encoding.
+func longestPreToken(t *testing.T, text string) int {
 	longest := 0
 	for text != "" {
 		end, _ := nextChunk(text)
-		var r runs
-		for _, c := range text[:end] {
-			r.exceededBy(c)
-			longest = max(longest, r.word, r.symbol, r.tail, r.blank)
+		for _, r := range references(t) {
+			for _, pretoken := range r.pretokens(t, text[:end]) {
+				longest = max(longest, len(pretoken))
+			}
 		}
 		text = text[end:]
 	}
@@ -184,15 +183,13 @@ func longestPreToken(text string) int {
 // K2-01: a count completes while another one is in progress.
 func TestK2_01_CountingHoldsUpNobody(t *testing.T) {
 	inside, release := make(chan struct{}), make(chan struct{})
-	c := &Counter{encoder: func() (encoder, error) {
-		return encoderFunc(func(text string) []int {
-			if text == "slow" {
-				close(inside)
-				<-release
-			}
-			return make([]int, len(text))
-		}), nil
-	}}
+	c := counterOf(func(text string) []int {
+		if text == "slow" {
+			close(inside)
+			<-release
+		}
+		return make([]int, len(text))
+	})
 	slow := make(chan int)
 	go func() { slow <- c.Count("slow") }()
 	<-inside
@@ -226,7 +223,7 @@ func TestK2_04_PicturesHaveABoundedCost(t *testing.T) {
 	}
 }
 
-// K2-08: counting needs no network, cache folder or model name, and builds the encoder once.
+// K2-08: counting needs no network, cache folder or model name, and builds the tokenizer once.
 func TestK2_08_CountsOfflineWithOneEncoder(t *testing.T) {
 	t.Setenv("TIKTOKEN_CACHE_DIR", t.TempDir())
 	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:1")
@@ -234,14 +231,14 @@ func TestK2_08_CountsOfflineWithOneEncoder(t *testing.T) {
 	if c != For(Default) {
 		t.Fatal("For returned a separate counter for an unknown encoding")
 	}
-	first, _ := c.encoder()
+	first, _ := c.tokenizer()
 	for range 200 {
 		if n := c.Count("A short prompt."); n != 4 {
 			t.Fatalf("counted %d", n)
 		}
 	}
-	if last, _ := c.encoder(); last != first {
-		t.Error("the encoder was built again")
+	if last, _ := c.tokenizer(); last != first {
+		t.Error("the tokenizer was built again")
 	}
 }
 
@@ -259,14 +256,8 @@ func TestCountIsTheSameFromManyGoroutines(t *testing.T) {
 	wg.Wait()
 }
 
-type encoderFunc func(string) []int
-
-func (f encoderFunc) EncodeOrdinary(text string) []int { return f(text) }
-
 func TestPanickingTokenizerFallsBackToEstimate(t *testing.T) {
-	c := &Counter{encoder: func() (encoder, error) {
-		return encoderFunc(func(string) []int { panic("index out of range") }), nil
-	}}
+	c := counterOf(func(string) []int { panic("index out of range") })
 	for text, want := range map[string]int{"": 0, "a": 1, "abcd": 1, "漢字漢字漢": 2} {
 		if got := c.Count(text); got != want {
 			t.Errorf("Count(%q) = %d, want %d", text, got, want)
@@ -276,10 +267,10 @@ func TestPanickingTokenizerFallsBackToEstimate(t *testing.T) {
 
 func TestMissingTokenizerFallsBackToEstimate(t *testing.T) {
 	for name, c := range map[string]*Counter{
-		"an unknown encoding":       newCounter("none", "", 0),
-		"a table with tokens lost":  newCounter(CL100k, cl100kTable[:1000], 100_256),
-		"a table that breaks off":   newCounter(CL100k, "\x01a\x05bc", 2),
-		"the table of another size": newCounter(O200k, cl100kTable, 199_998),
+		"an empty table":            newCounter(CL100k, "", 100_256, cl100kPretoken),
+		"a table with tokens lost":  newCounter(CL100k, cl100kTable[:1000], 100_256, cl100kPretoken),
+		"a table that breaks off":   newCounter(CL100k, "\x01a\x05bc", 2, cl100kPretoken),
+		"the table of another size": newCounter(O200k, cl100kTable, 199_998, o200kPretoken),
 	} {
 		if got := c.Count("eight ch"); got != 2 {
 			t.Errorf("%s: counted %d, want 2", name, got)
@@ -324,12 +315,10 @@ func BenchmarkCount(b *testing.B) {
 // A count that nobody waits for any more encodes only the start of a text, estimates the rest by it, and is not remembered.
 func TestR05CountingEndsWithItsContext(t *testing.T) {
 	encoded := 0
-	c := &Counter{encoder: func() (encoder, error) {
-		return encoderFunc(func(text string) []int {
-			encoded += len(text)
-			return make([]int, len(text)/5)
-		}), nil
-	}}
+	c := counterOf(func(text string) []int {
+		encoded += len(text)
+		return make([]int, len(text)/5)
+	})
 	text := strings.Repeat("abcd\n", 8<<20/5)
 	ended, end := context.WithCancel(t.Context())
 	end()

@@ -20,29 +20,23 @@ var (
 // counters holds the shared counters, created with the number of ranks in each table.
 // A map of ranks is large (o200k_base: 7 MB of heap). It is built at the first count and kept.
 var counters = map[string]*Counter{
-	O200k:  newCounter(O200k, o200kTable, 199_998),
-	CL100k: newCounter(CL100k, cl100kTable, 100_256),
+	O200k:  newCounter(O200k, o200kTable, 199_998, o200kPretoken),
+	CL100k: newCounter(CL100k, cl100kTable, 100_256, cl100kPretoken),
 }
 
-func newCounter(encoding, table string, ranks int) *Counter {
-	return &Counter{encoder: sync.OnceValues(func() (encoder, error) {
-		return buildEncoder(encoding, table, ranks)
+func newCounter(encoding, table string, ranks int, pretoken func(string) int) *Counter {
+	return &Counter{tokenizer: sync.OnceValues(func() (*tokenizer, error) {
+		return buildTokenizer(encoding, table, ranks, pretoken)
 	})}
 }
 
-// building guards the tokenizer's process-wide loader.
-var building sync.Mutex
-
-// buildEncoder returns the tokenizer of an encoding with n ranks.
+// buildTokenizer returns the tokenizer of an encoding with n ranks.
 //
-// The constructor of the tokenizer derives two more tables from the given one, for decoding, which would triple the
-// memory. It therefore receives an empty table, which is filled afterwards.
-func buildEncoder(encoding, table string, n int) (encoder, error) {
-	building.Lock()
-	defer building.Unlock()
+// The constructor of the library derives two more tables from the given one, for decoding, which would triple the memory.
+// It therefore receives an empty table, which is filled afterwards.
+func buildTokenizer(encoding, table string, n int, pretoken func(string) int) (*tokenizer, error) {
 	ranks := make(map[string]int, n)
-	tiktoken.SetBpeLoader(loaded(ranks))
-	enc, err := tiktoken.GetEncoding(encoding)
+	bpe, err := tiktoken.NewCoreBPE(ranks, nil, everything)
 	if err != nil {
 		return nil, fmt.Errorf("build encoding %s: %w", encoding, err)
 	}
@@ -52,13 +46,20 @@ func buildEncoder(encoding, table string, n int) (encoder, error) {
 	if len(ranks) != n {
 		return nil, fmt.Errorf("load encoding %s: %d tokens, want %d", encoding, len(ranks), n)
 	}
-	return enc, nil
+	return &tokenizer{pretoken, ranks, remembering(tiktoken.NewTiktoken(bpe, nil, nil).EncodeOrdinary)}, nil
 }
 
-// loaded is a loader that returns itself as the table, for any name. It never opens a file or a connection.
-type loaded map[string]int
+// everything is the pattern by which the library splits texts into pre-tokens. It receives only texts that are one.
+const everything = `(?s).+`
 
-func (l loaded) LoadTiktokenBpe(string) (map[string]int, error) { return l, nil }
+// remembering returns a function that counts the tokens which encode returns. Texts repeat their identifiers and rare words,
+// so it remembers the recent counts, which halves the time of a count.
+func remembering(encode func(string) []int) func(pretoken string) int {
+	var recent recent
+	return func(pretoken string) int {
+		return recent.count(pretoken, func(text string) (n int, exact bool) { return len(encode(text)), true })
+	}
+}
 
 // readRanks fills ranks from a table. The table has the tokens in the order of their ranks: the length in one byte, then
 // the bytes. The strings in ranks share the memory of the table.

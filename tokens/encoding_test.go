@@ -58,7 +58,7 @@ func tableOf(t *testing.T, ranks map[string]int) []byte {
 
 func TestEncodersAreBuiltFromTheirTables(t *testing.T) {
 	for encoding, counter := range counters {
-		if _, err := counter.encoder(); err != nil {
+		if _, err := counter.tokenizer(); err != nil {
 			t.Errorf("%s: %v", encoding, err)
 		}
 	}

@@ -2,6 +2,7 @@ package tokens
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -72,4 +73,20 @@ func TestTextsAreCountedConcurrently(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+func TestPretokensAreEncodedOnce(t *testing.T) {
+	var encoded []string
+	merge := remembering(func(pretoken string) []int {
+		encoded = append(encoded, pretoken)
+		return make([]int, len(pretoken))
+	})
+	for _, pretoken := range []string{" summarised", "summarised", " summarised"} {
+		if n := merge(pretoken); n != len(pretoken) {
+			t.Errorf("%q counted as %d", pretoken, n)
+		}
+	}
+	if want := []string{" summarised", "summarised"}; !slices.Equal(encoded, want) {
+		t.Errorf("encoded %q, want %q", encoded, want)
+	}
 }

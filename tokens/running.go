@@ -139,8 +139,8 @@ func (r *Running) next() (p part, ok bool) {
 // count counts a chunk, outside the lock.
 func (r *Running) count(p part) {
 	n, characters := 0, 0
-	if enc, err := r.counter.encoder(); err == nil {
-		n = r.counter.countChunk(enc, p.text, p.end, p.forced)
+	if tok, err := r.counter.tokenizer(); err == nil {
+		n = r.counter.countChunk(tok, p.text, p.end, p.forced)
 	} else {
 		characters = utf8.RuneCountInString(p.text[:p.end])
 	}

@@ -12,11 +12,15 @@ import (
 )
 
 // fresh returns a counter with the tokenizer of an encoding that remembers nothing.
-func fresh(encoding string) *Counter { return &Counter{encoder: For(encoding).encoder} }
+func fresh(encoding string) *Counter { return &Counter{tokenizer: For(encoding).tokenizer} }
 
 // counterOf returns a counter that calls encode for each chunk.
 func counterOf(encode func(text string) []int) *Counter {
-	return &Counter{encoder: func() (encoder, error) { return encoderFunc(encode), nil }}
+	tok := &tokenizer{
+		pretoken: func(chunk string) int { return len(chunk) },
+		merge:    func(chunk string) int { return len(encode(chunk)) },
+	}
+	return &Counter{tokenizer: func() (*tokenizer, error) { return tok, nil }}
 }
 
 // sumCounter returns a counter by whose tokenizer each text that differs has, most likely, another number of tokens.
@@ -187,7 +191,7 @@ func TestRunningAfterItsEnd(t *testing.T) {
 }
 
 func TestRunningWithoutTokenizer(t *testing.T) {
-	c := newCounter("none", "", 0)
+	c := newCounter(O200k, "", 199_998, o200kPretoken)
 	text := strings.Repeat("漢字 line\n", 1001) + "\xff\xe6"
 	want, _ := c.measure(t.Context(), text)
 	if got := cutUp(c, text, func() int { return 5 }).Finish(t.Context()); got != want {

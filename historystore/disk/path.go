@@ -3,6 +3,7 @@ package disk
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -26,6 +27,33 @@ func Resolve(path string) (string, error) {
 		return "", err
 	}
 	return filepath.Join(dir, filepath.Base(path)), nil
+}
+
+// Head returns the first n bytes of a file, or all of a shorter one.
+func Head(path string, n int) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, int64(n)))
+}
+
+// Unwritable returns the first of the files that exists and cannot be opened for writing, and why.
+func Unwritable(names ...string) (name string, err error) {
+	for _, name := range names {
+		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return name, err
+		}
+		if err := f.Close(); err != nil {
+			return name, err
+		}
+	}
+	return "", nil
 }
 
 // Size returns the size of a file in bytes, 0 if it does not exist.

@@ -102,6 +102,13 @@ func (w *Worker) end() {
 	w.waiters = nil
 }
 
+// GiveUp ends a run without a further step.
+func (w *Worker) GiveUp() {
+	if w.running {
+		w.end()
+	}
+}
+
 // Close stops the timer.
 func (w *Worker) Close() { w.timer.Stop() }
 

@@ -17,7 +17,7 @@ var imports = map[string][]string{
 	"filecontext":  {"filecontext/outline", "tokens"},
 	"stability":    {},
 	"llm":          {"history"},
-	"historystore": {"historystore/body", "historystore/disk", "historystore/fulltext", "historystore/heads", "historystore/lock", "history"},
+	"historystore": {"historystore/body", "historystore/cache", "historystore/disk", "historystore/fulltext", "historystore/heads", "historystore/lock", "history"},
 	"tokens":       {},
 	"rpc":          {},
 	"web":          {},
@@ -32,6 +32,7 @@ var imports = map[string][]string{
 	"historystore/disk":     {},
 	"historystore/fulltext": {},
 	"historystore/heads":    {"history"},
+	"historystore/cache":    {},
 	"historystore/lock":     {},
 
 	"server/access":   {},

@@ -150,19 +150,22 @@ func measureManySessions(b *testing.B) []row {
 }
 
 // compare measures n concurrent streams: the time until all have ended, and the cost of 1,000 deltas, in nanoseconds.
+// Editors connect and create their sessions before.
 func (s *stage) compare(n, rounds int, r reply) (wall, processor pairs) {
-	costs := func(of *[]float64, pid int, run func() time.Duration) func() float64 {
-		return func() float64 {
-			computed := computed(s.b, pid)
-			took := run()
-			*of = append(*of, computed()/float64(n*r.deltas)*1000)
-			return float64(took)
-		}
+	costs := func(of *[]float64, pid int, run func() time.Duration) float64 {
+		computed := computed(s.b, pid)
+		took := run()
+		*of = append(*of, computed()/float64(n*r.deltas)*1000)
+		return float64(took)
 	}
-	ours := costs(&processor.ours, s.server.PID, func() time.Duration { return s.prompts(n, r) })
-	theirs := costs(&processor.theirs, s.direct.pid, func() time.Duration {
-		return s.direct.stream(s.b, s.order(r, n), n*r.size()).Whole
-	})
+	ours := func() float64 {
+		a := s.seat(n)
+		defer a.leave(r)
+		return costs(&processor.ours, s.server.PID, func() time.Duration { return a.prompt(r) })
+	}
+	theirs := func() float64 {
+		return costs(&processor.theirs, s.direct.pid, func() time.Duration { return s.direct.stream(s.b, s.order(r, n), n*r.size()).Whole })
+	}
 	s.prompts(1, reply{deltas: 1}) // opens connections and builds tables
 	wall = takeTurns(rounds, ours, theirs)
 	return wall, processor
@@ -170,26 +173,50 @@ func (s *stage) compare(n, rounds int, r reply) (wall, processor pairs) {
 
 // prompts makes n editors, each with a new session, send a prompt concurrently and wait for the end.
 func (s *stage) prompts(n int, r reply) time.Duration {
-	editors, sessions := make([]*editor, n), make([]string, n)
+	a := s.seat(n)
+	defer a.leave(r)
+	return a.prompt(r)
+}
+
+// audience is editors with a new session each.
+type audience struct {
+	b        *testing.B
+	editors  []*editor
+	sessions []string
+}
+
+func (s *stage) seat(n int) audience {
+	a := audience{s.b, make([]*editor, n), make([]string, n)}
 	for i := range n {
-		editors[i] = connect(s.b, s.server.Info)
-		sessions[i] = editors[i].newSession(s.b, s.server.Home.Project)
+		a.editors[i] = connect(s.b, s.server.Info)
+		a.sessions[i] = a.editors[i].newSession(s.b, s.server.Home.Project)
 	}
+	return a
+}
+
+// prompt sends a prompt in each session and waits for the end of all turns.
+func (a audience) prompt(r reply) time.Duration {
 	start := time.Now()
 	var all errgroup.Group
-	for i := range n {
-		all.Go(func() error { return editors[i].prompt(sessions[i], r.prompt()) })
+	for i, e := range a.editors {
+		all.Go(func() error { return e.prompt(a.sessions[i], r.prompt()) })
 	}
-	err := all.Wait()
-	took := time.Since(start)
+	if err := all.Wait(); err != nil {
+		a.b.Fatal(err)
+	}
+	return time.Since(start)
+}
+
+// leave closes the editors, which must have got the whole reply each.
+func (a audience) leave(r reply) {
 	got := 0
-	for _, e := range editors {
+	var err error
+	for _, e := range a.editors {
 		bytes, _ := e.said()
 		got += bytes
 		err = cmp.Or(err, e.Close())
 	}
-	if err != nil || got != n*r.size() {
-		s.b.Fatalf("the editors got %d bytes of %d: %v", got, n*r.size(), err)
+	if want := len(a.editors) * r.size(); err != nil || got != want {
+		a.b.Errorf("the editors got %d bytes of %d: %v", got, want, err)
 	}
-	return took
 }

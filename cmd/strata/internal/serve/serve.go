@@ -84,7 +84,13 @@ func serve(ctx context.Context, p *cli.Process, c *config.Config, opt options) e
 		return fmt.Errorf("state folder: %w", err)
 	}
 	metrics := server.NewMetrics()
-	store, err := historystore.Open(ctx, c.DB, historystore.Options{Log: log, Observe: metrics.StoreLatency})
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	damage := make(chan error, 1)
+	store, err := historystore.Open(ctx, c.DB, historystore.Options{Log: log, Observe: metrics.StoreLatency, OnDamage: func(err error) {
+		damage <- err
+		end()
+	}})
 	switch {
 	case errors.Is(err, historystore.ErrLocked):
 		fmt.Fprintf(p.Stderr, "strata: %v\n", err)
@@ -92,7 +98,13 @@ func serve(ctx context.Context, p *cli.Process, c *config.Config, opt options) e
 	case err != nil:
 		return err
 	}
-	return errors.Join(serveStore(ctx, p, c, opt, store, metrics, log), closeStore(store))
+	err = errors.Join(serveStore(ctx, p, c, opt, store, metrics, log), closeStore(store))
+	select {
+	case damaged := <-damage: // what else failed did so because of it
+		return damaged
+	default:
+		return err
+	}
 }
 
 // storeLimit is how long the database may take to close. With the limit of the server's shutdown that makes 15 seconds.

@@ -15,6 +15,7 @@ import (
 // goroutine.
 type Running struct {
 	counter *Counter
+	ctx     context.Context
 	hash    maphash.Hash    // of the text
 	length  int             // bytes of the text
 	open    strings.Builder // the text after the last finished chunk
@@ -45,9 +46,10 @@ type tally struct {
 // addBytes is the largest addition that is scanned at a time: it bounds the memory of a large Add.
 const addBytes = hardChunk
 
-// Running returns a count of an empty text, to which parts are added.
-func (c *Counter) Running() *Running {
-	r := &Running{counter: c}
+// Running returns a count of an empty text, to which parts are added. Once ctx has ended, no chunk beyond the first
+// sampleBytes is begun; the rest is estimated as CountContext does.
+func (c *Counter) Running(ctx context.Context) *Running {
+	r := &Running{counter: c, ctx: ctx}
 	r.hash.SetSeed(fingerprintSeed)
 	return r
 }
@@ -126,6 +128,9 @@ func (r *Running) countWaiting() {
 func (r *Running) next() (p part, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.ctx.Err() != nil {
+		r.drop()
+	}
 	if len(r.waiting) == 0 {
 		r.busy, r.waiting = false, nil
 		return part{}, false
@@ -165,15 +170,12 @@ func (r *Running) Close() {
 	r.open.Reset()
 }
 
-// Finish ends the text, waits until it is counted and returns the number of its tokens, which the Counter remembers. Once
-// ctx has ended, no chunk beyond the first sampleBytes is begun; the rest is estimated as CountContext does. The goroutine has
-// then ended.
-func (r *Running) Finish(ctx context.Context) int {
+// Finish ends the text, waits until it is counted and returns the number of its tokens, which the Counter remembers unless it
+// is an estimate. The goroutine has then ended.
+func (r *Running) Finish() int {
 	r.Close()
-	stop := context.AfterFunc(ctx, r.drop)
 	r.countWaiting() // beside the goroutine
 	r.done.Wait()
-	stop()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := r.counted.tokens + estimate(r.counted.characters)
@@ -184,10 +186,8 @@ func (r *Running) Finish(ctx context.Context) int {
 	return n
 }
 
-// drop gives up the waiting chunks that are not needed for an estimate.
+// drop gives up the waiting chunks that are not needed for an estimate. The caller holds the lock.
 func (r *Running) drop() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	counted := r.counted.bytes
 	for i, p := range r.waiting {
 		if counted >= sampleBytes {

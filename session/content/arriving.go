@@ -48,7 +48,7 @@ func (a *Arriving) Take(e reply.Event) {
 func (a *Arriving) add(block blockKey, text string) {
 	if a.growing == nil || a.block != block {
 		a.end()
-		a.growing, a.block = a.counter.Running(), block
+		a.growing, a.block = a.counter.Running(a.ctx), block
 	}
 	a.growing.Add(text)
 }
@@ -61,7 +61,7 @@ func (a *Arriving) end() {
 	a.growing.Close()
 	a.ended, a.growing = append(a.ended, a.growing), nil
 	if len(a.ended) > maxOpen {
-		a.ended[0].Finish(a.ctx)
+		a.ended[0].Finish()
 		a.ended = a.ended[1:]
 	}
 }
@@ -76,7 +76,7 @@ func (a *Arriving) Tokens(blocks []history.Block) int {
 func (a *Arriving) Close() {
 	a.end()
 	for _, r := range a.ended {
-		r.Finish(a.ctx)
+		r.Finish()
 	}
 	a.ended = nil
 }

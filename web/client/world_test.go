@@ -255,8 +255,14 @@ func (p *proxy) pass(client net.Conn) {
 	}
 	defer server.Close()
 	p.mu.Lock()
-	p.conns[client], p.conns[server] = struct{}{}, struct{}{}
+	closed = p.closed // since it was looked at
+	if !closed {
+		p.conns[client], p.conns[server] = struct{}{}, struct{}{}
+	}
 	p.mu.Unlock()
+	if closed {
+		return
+	}
 	var both sync.WaitGroup
 	copyTo := func(to, from net.Conn) {
 		io.Copy(to, from)

@@ -142,6 +142,7 @@ test('a server of another protocol is refused permanently', { skip: isNative }, 
 
 test('the client waits for a server that is not running', async () => {
   await refuse();
+  await cut(); // also connections that a native WebSocket could use again
   const states: ConnectionState[] = [];
   const connecting = connected({
     onState: (now) => {
@@ -163,6 +164,7 @@ test('the client waits for a server that is not running', async () => {
 
 test('waiting for a server can be given up', async () => {
   await refuse();
+  await cut(); // also connections that a native WebSocket could use again
   const giveUp = new AbortController();
   const reason = new Error('given up');
   await assert.rejects(

@@ -61,7 +61,7 @@ func (c *Client) Stream(ctx context.Context, req Request, on func(reply.Event)) 
 	call.req, call.on = req, on
 	call.model, _ = c.Model(req.Model)
 	started := c.now()
-	rules := retries{statuses: call.retryStatuses(), sleep: c.sleep, jitter: c.jitter}
+	rules := retries{statuses: call.config.retryStatuses(), sleep: c.sleep, jitter: c.jitter}
 	failed := rules.run(ctx, on, func() *Error { return call.attempt(ctx) })
 	res := call.result
 	c.log.Debug("model call", keyModel, req.Model, keyPurpose, req.Purpose, keyElapsed, c.now().Sub(started),
@@ -95,13 +95,6 @@ func (c *Client) newCall(provider string) (*modelCall, error) {
 		out.endpoint.header.Set(name, value)
 	}
 	return out, nil
-}
-
-func (c *modelCall) retryStatuses() []int {
-	if c.config.RetryStatuses != nil {
-		return c.config.RetryStatuses
-	}
-	return DefaultRetryStatuses
 }
 
 // checkTimeout is the longest time that Check takes.

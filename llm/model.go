@@ -223,12 +223,18 @@ const (
 	ThinkingAlways ThinkingBack = "always"
 )
 
-// offlineID is the id of the offline provider's model. Any other one is taken for it.
-const offlineID = "digest"
+// The ids of the offline provider's models. Any other id is taken for the digest.
+const (
+	digestID = "digest"
+	actorID  = "actor"
+)
 
 func offlineModel(provider, id string) Model {
 	m := unknownModel(provider, id)
 	m.DisplayName = "Offline digest (no model)"
+	if id == actorID {
+		m.DisplayName = "Offline actor (no model)"
+	}
 	m.NoCache = true
 	m.Known = true
 	return m

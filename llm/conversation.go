@@ -108,6 +108,7 @@ func (c *conversation) addEntry(e Entry, running bool) {
 			continue
 		}
 		if p := c.newPart(b, e.Model); p != nil {
+			p.update = p.kind == partText && e.Kind != EntryMessage
 			if assistant && p.kind == partImage {
 				p = &part{text: imageNote(b)} // only users and tools may show pictures
 			}

@@ -34,6 +34,7 @@ type Model struct {
 	Price          Price
 	Marks          bool // the provider caches prefixes that bear a mark; the others cache by themselves, or not at all
 	NoCache        bool // nothing is cached, so that nothing is expected of a cache
+	NoTools        bool // takes no tools: none are declared, and earlier calls and results are sent as text
 	Known          bool // by the catalogue or the configuration
 
 	wants    ModelConfig // what the configuration says of its requests
@@ -128,6 +129,9 @@ func (c ModelConfig) apply(m Model) Model {
 	}
 	if c.Price != nil {
 		m.Price = *c.Price
+	}
+	if c.Tools != nil {
+		m.NoTools = !*c.Tools
 	}
 	return m
 }

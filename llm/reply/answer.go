@@ -271,7 +271,7 @@ func (a *Answer) stopReason() StopReason {
 	switch {
 	case a.stop != StopEndTurn && a.stop != StopToolUse:
 		return a.stop
-	case a.Tools && (a.stop == StopToolUse || a.hasCalls()):
+	case a.Tools && a.hasCalls():
 		return StopToolUse
 	}
 	return StopEndTurn
@@ -309,10 +309,21 @@ func (b *block) finished(cut bool) history.Block {
 		return out
 	}
 	out.Args = b.text.String()
-	if out.Args == "" && !cut {
+	if saysNothing(out.Args) && !cut {
 		out.Args = "{}"
 	}
 	// Some routers say "tool_calls" although the limit cut the arguments.
-	out.Incomplete = cut || !json.Valid([]byte(out.Args))
+	out.Incomplete = cut || !isObject(out.Args)
 	return out
+}
+
+// saysNothing reports whether the arguments of a call stand for none: some models write null.
+func saysNothing(args string) bool {
+	args = strings.TrimSpace(args)
+	return args == "" || args == "null"
+}
+
+// isObject reports whether the arguments of a call are a JSON object.
+func isObject(args string) bool {
+	return strings.HasPrefix(strings.TrimLeft(args, " \t\r\n"), "{") && json.Valid([]byte(args))
 }

@@ -210,7 +210,7 @@ func Without(object map[string]json.RawMessage, known ...string) json.RawMessage
 	return out
 }
 
-// merged returns the members of both objects; those of b take precedence.
+// merged returns the members of both objects, also of the objects within them; other values of b take precedence.
 func merged(a, b json.RawMessage) json.RawMessage {
 	if len(a) == 0 {
 		return b
@@ -220,6 +220,9 @@ func merged(a, b json.RawMessage) json.RawMessage {
 	}
 	all := Members(a)
 	for name, value := range Members(b) {
+		if Members(all[name]) != nil && Members(value) != nil {
+			value = merged(all[name], value)
+		}
 		all[name] = value
 	}
 	out, err := json.Marshal(all)

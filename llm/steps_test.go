@@ -87,6 +87,48 @@ func TestRequestsBetweenStepsAreValid(t *testing.T) {
 	}
 }
 
+// Mistral takes ids of nine letters, and no message of the user behind a result. Both are learned from its refusals; its own
+// ids go back to it, and those of another model of the same provider do not.
+func TestMistralsOrder(t *testing.T) {
+	up := upstream.Start(upstream.Options{Strict: true, Mistral: true})
+	t.Cleanup(up.Close)
+	own := upstream.Call("D681PevKs", "read", `{"path":"b"}`)
+	up.Choose(func(*upstream.Request) upstream.Script { return upstream.Script{Steps: own} })
+	sees := true
+	c := newClient(t, up, func(o *Options) { o.Models = map[string]ModelConfig{"openai/mistral-x": {Vision: &sees}} })
+	picture := history.Block{Type: history.BlockImage, MIME: "image/png", Data: []byte("picture")}
+	req := Request{Model: "openai/mistral-x", Tools: []Tool{{Name: "read"}}, Entries: []Entry{
+		user("a"), message(history.RoleAssistant, history.Block{Type: history.BlockToolCall, CallID: "tc_1", Name: "read", Args: "{}", Origin: &history.Origin{ID: "call_of_another_model"}}),
+		message(history.RoleTool, result("tc_1", "one")),
+	}}
+	req.Entries[1].Model = "openai/gpt-4o"
+	add := func(entries ...Entry) { req.Entries = append(req.Entries, entries...) }
+	for step, want := range []int{2, 1, 2, 1} { // requests: with what is refused, and without
+		before := len(up.Requests())
+		res, err := c.Stream(t.Context(), req, func(reply.Event) {})
+		if err != nil || len(up.Requests()) != before+want {
+			t.Fatalf("step %d: error %v after %d requests, want %d: %s", step, err, len(up.Requests())-before, want, up.Last().Body)
+		}
+		said := message(history.RoleAssistant, res.Blocks...)
+		said.Model = req.Model
+		id := res.Blocks[0].CallID
+		switch step {
+		case 0: // the next step, with an update of the context, which is no message of the user
+			add(said, message(history.RoleTool, result(id, "two")), note("b has changed"))
+		case 1: // the turn failed: a prompt behind the result
+			add(said, message(history.RoleTool, result(id, "three")), user("Go on."))
+		case 2: // a result with a picture, which is a message of the user
+			shown := result(id, "four")
+			shown.Content = append(shown.Content, picture)
+			add(said, message(history.RoleTool, shown))
+		}
+	}
+	body := string(up.Last().Body)
+	if strings.Count(body, `"D681PevKs"`) != 2 || strings.Contains(body, "call_of_another_model") || strings.Count(body, understood) != 2 {
+		t.Errorf("the last request: %s", body)
+	}
+}
+
 // A model that takes no tools is known as such: by its configuration, or after a refusal. Its past calls go as text, and a
 // call that it makes all the same ends no reply.
 func TestModelsWithoutTools(t *testing.T) {

@@ -2,21 +2,13 @@ package llm
 
 import (
 	"context"
-	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"strata/history"
-	"strata/internal/lazy"
 	"strata/llm/actor"
+	"strata/llm/digest"
 	"strata/llm/reply"
-)
-
-// Limits of an offline answer.
-const (
-	maxQuoted = 200    // lines of the prompt
-	maxCount  = 10_000 // numbers
 )
 
 // streamOffline replies without a network. It is deterministic. Summaries and topics need words that the actor does not
@@ -87,7 +79,7 @@ func (c *Client) streamDigest(ctx context.Context, req Request, on func(reply.Ev
 	model := offlineModel(provider, id)
 	a := &reply.Answer{On: on}
 	length := 0
-	lines := digest(req)
+	lines := digest.Lines(contentsOf(req))
 	for _, line := range lines {
 		if err := c.pause(ctx, gap); err != nil {
 			out := failure(ctx, provider, "", err)
@@ -110,90 +102,22 @@ func (c *Client) pause(ctx context.Context, gap time.Duration) error {
 	return c.sleep(ctx, gap)
 }
 
-// digest says what a request holds, quotes the last prompt, and counts if that asks to count.
-func digest(req Request) []string {
-	prompt := lastPrompt(req)
-	lines := []string{
-		"This is the offline digest: no language model is asked.\n",
-		"The request holds:\n",
-	}
-	for _, s := range summary(req) {
-		lines = append(lines, "- "+s+"\n")
-	}
-	lines = append(lines, fmt.Sprintf("- about %d tokens in all\n", roughTokens(req)))
-	if prompt != "" {
-		lines = append(lines, "\nThe last prompt:\n")
-		lines = append(lines, quoted(prompt)...)
-	}
-	return append(lines, counted(prompt)...)
-}
-
-func summary(req Request) []string {
-	var system, context int
-	roles := map[history.Role]int{}
+// contentsOf counts what a request contains.
+func contentsOf(req Request) digest.Contents {
+	out := digest.Contents{Tools: len(req.Tools), Tokens: roughTokens(req), Messages: map[history.Role]int{}}
 	for _, e := range req.Entries {
 		switch e.Kind {
 		case EntrySystem:
-			system++
+			out.System++
 		case EntryContext:
-			context++
+			out.Context++
 		default:
-			roles[e.Role]++
+			out.Messages[e.Role]++
 		}
 	}
-	return []string{
-		plural(len(req.Tools), "tool"),
-		plural(system, "system entry"),
-		plural(context, "context entry"),
-		plural(roles[history.RoleUser], "user message"),
-		plural(roles[history.RoleAssistant], "assistant message"),
-		plural(roles[history.RoleTool], "tool message"),
-	}
-}
-
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	if stem, ok := strings.CutSuffix(thing, "y"); ok {
-		return fmt.Sprintf("%d %sies", n, stem)
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
-func lastPrompt(req Request) string {
-	for i := len(req.Entries) - 1; i >= 0; i-- {
-		if e := req.Entries[i]; e.Kind == EntryMessage && e.Role == history.RoleUser {
-			m := history.Message{Blocks: e.Blocks}
-			return strings.ToValidUTF8(m.PlainText(), "\uFFFD")
-		}
-	}
-	return ""
-}
-
-func quoted(prompt string) []string {
-	var out []string
-	for line := range strings.Lines(prompt) {
-		if len(out) == maxQuoted {
-			return append(out, "> […]\n")
-		}
-		out = append(out, "> "+strings.TrimRight(line, "\r\n")+"\n")
-	}
-	return out
-}
-
-var countRequest = lazy.Regexp(`(?is)\bcount\b.{0,80}?\b(?:from 1 )?to (\d{1,9})\b`)
-
-// counted counts where the prompt asks to count from 1 to a number, so that a long answer, and its end, can be tried.
-func counted(prompt string) []string {
-	m := countRequest().FindStringSubmatch(prompt)
-	if m == nil {
-		return nil
-	}
-	n, _ := strconv.Atoi(m[1])
-	out := []string{"\nCounting needs no model:\n"}
-	for i := range min(n, maxCount) {
-		out = append(out, strconv.Itoa(i+1)+"\n")
+	if i := runningTurn(req.Entries); i >= 0 {
+		m := history.Message{Blocks: req.Entries[i].Blocks}
+		out.Prompt = strings.ToValidUTF8(m.PlainText(), "\uFFFD")
 	}
 	return out
 }

@@ -194,8 +194,8 @@ func openAIAssistant(parts []*part) openAIAssistantMessage {
 		case p.kind == partCall:
 			extra := p.extra()
 			function := openAIFunction{Arguments: string(arguments(p.block)), Name: safeName(p.block.Name)}
-			call := openAICall{ID: p.id, Function: extended(function, reply.Members(extra)["function"]), Type: "function"}
-			message.ToolCalls = append(message.ToolCalls, extended(call, reply.Without(reply.Members(extra), "function")))
+			call := openAICall{ID: p.id, Function: reply.Extended(function, reply.Members(extra)["function"]), Type: "function"}
+			message.ToolCalls = append(message.ToolCalls, reply.Extended(call, reply.Without(reply.Members(extra), "function")))
 		}
 	}
 	return message

@@ -126,7 +126,7 @@ const (
 // fields set.
 func (c *modelCall) attempt(ctx context.Context) *Error {
 	d := c.client.dialect(c.config, c.model)
-	req := c.req // what is changed in it holds for this attempt only: another request may need it
+	req := c.req // changed for this attempt only: a later request may need what is omitted
 	for lessons := 0; ; lessons++ {
 		a := &reply.Answer{On: c.on, Tools: len(c.req.Tools) > 0 && d.tools, NewID: c.client.newCallID}
 		err := c.try(ctx, d, req, a)

@@ -101,7 +101,7 @@ func TestConversation(t *testing.T) {
 		{"a call whose arguments are a list", true,
 			[]Entry{user("a"), message(history.RoleAssistant, history.Block{Type: history.BlockToolCall, CallID: "1", Args: ` [1]`, Incomplete: true})},
 			"user | a\nassistant | CALL 1\nuser | RESULT 1: " + noObject + "\n"},
-		{"a whole call behind which the reply was cut off", true,
+		{"a whole call after which the reply was cut off", true,
 			[]Entry{user("a"), message(history.RoleAssistant, history.Block{Type: history.BlockToolCall, CallID: "1", Args: ` {}`, Incomplete: true})},
 			"user | a\nassistant | CALL 1\nuser | RESULT 1: " + cutOff + "\n"},
 		{"damaged messages are left out", false,

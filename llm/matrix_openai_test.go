@@ -613,8 +613,8 @@ var openAICalls = []variant{
 	{name: "a call in a broken stream, and text before it", tools: true, broken: true, body: asData(sayHi, withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"a"}}]}`)),
 		blocks: []history.Block{text("Hi"), wantCut("c1", "read", `{"a`)}, fails: failsLate(KindNetwork, 0, "")},
 	{name: "the reason for calls without a call", tools: true, body: endedByCalls(sayHi), text: "Hi"}, // calls decide
-	{name: "the reason for calls behind a call without a name", tools: true, body: endedByCalls(sayHi, withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"arguments":"{}"}}]}`)), text: "Hi"},
-	{name: "a filter behind a whole call", tools: true, body: asData(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`), withReason(`"content_filter"`), theEnd),
+	{name: "the reason for calls after a call without a name", tools: true, body: endedByCalls(sayHi, withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"arguments":"{}"}}]}`)), text: "Hi"},
+	{name: "a filter after a whole call", tools: true, body: asData(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`), withReason(`"content_filter"`), theEnd),
 		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: reply.StopRefusal},
 	{name: "Mistral with calls", tools: true, body: asData( // whole calls with ids of nine letters, an index, and the finish in the same chunk
 		`{"id":"a1","object":"chat.completion.chunk","created":1,"model":"mistral-small-latest","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`,

@@ -87,7 +87,7 @@ func TestRequestsBetweenStepsAreValid(t *testing.T) {
 	}
 }
 
-// Mistral takes ids of nine letters, and no message of the user behind a result. Both are learned from its refusals; its own
+// Mistral takes ids of nine letters, and no message of the user after a result. Both are learned from its refusals; its own
 // ids go back to it, and those of another model of the same provider do not.
 func TestMistralsOrder(t *testing.T) {
 	up := upstream.Start(upstream.Options{Strict: true, Mistral: true})
@@ -115,7 +115,7 @@ func TestMistralsOrder(t *testing.T) {
 		switch step {
 		case 0: // the next step, with an update of the context, which is no message of the user
 			add(said, message(history.RoleTool, result(id, "two")), note("b has changed"))
-		case 1: // the turn failed: a prompt behind the result
+		case 1: // the turn failed: a prompt after the result
 			add(said, message(history.RoleTool, result(id, "three")), user("Go on."))
 		case 2: // a result with a picture, which is a message of the user
 			shown := result(id, "four")

@@ -176,7 +176,7 @@ func (p *performance) fail(status, attempts int) error {
 	return &reply.Failure{Status: status, Message: "the prompt asked for this failure"}
 }
 
-// words divides a text behind its blanks, into parts of at least so many bytes.
+// words divides a text after its blanks, into parts of at least so many bytes.
 func words(text string, least int) (out []string) {
 	from := 0
 	for i := 1; i < len(text); i++ {

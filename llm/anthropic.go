@@ -145,7 +145,7 @@ func (a *anthropicEncoding) turn(w *writer, t *turn) {
 		p.place.at = len(w.out) - len(`"type":""}`) - len(kind)
 		if extra := p.extra(); len(reply.Members(extra)) > 0 {
 			w.out = w.out[:before]
-			w.value(extended(block, extra))
+			w.value(reply.Extended(block, extra))
 		}
 	}
 	w.text(`],"role":"`)

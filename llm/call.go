@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"strata/history"
@@ -61,7 +60,7 @@ func (c *Client) Stream(ctx context.Context, req Request, on func(reply.Event)) 
 	call.req, call.on = req, on
 	call.model, _ = c.Model(req.Model)
 	started := c.now()
-	rules := retries{statuses: call.retryStatuses(), sleep: c.sleep, jitter: c.jitter}
+	rules := retries{statuses: call.config.retryStatuses(), sleep: c.sleep, jitter: c.jitter}
 	failed := rules.run(ctx, on, func() *Error { return call.attempt(ctx) })
 	res := call.result
 	c.log.Debug("model call", keyModel, req.Model, keyPurpose, req.Purpose, keyElapsed, c.now().Sub(started),
@@ -97,13 +96,6 @@ func (c *Client) newCall(provider string) (*modelCall, error) {
 	return out, nil
 }
 
-func (c *modelCall) retryStatuses() []int {
-	if c.config.RetryStatuses != nil {
-		return c.config.RetryStatuses
-	}
-	return DefaultRetryStatuses
-}
-
 // checkTimeout is the longest time that Check takes.
 const checkTimeout = 5 * time.Second
 
@@ -134,10 +126,10 @@ const (
 // fields set.
 func (c *modelCall) attempt(ctx context.Context) *Error {
 	d := c.client.dialect(c.config, c.model)
-	unsigned := false
+	req := c.req // changed for this attempt only: a later request may need what is omitted
 	for lessons := 0; ; lessons++ {
 		a := &reply.Answer{On: c.on, Tools: len(c.req.Tools) > 0 && d.tools, NewID: c.client.newCallID}
-		err := c.try(ctx, d, unsigned, a)
+		err := c.try(ctx, d, req, a)
 		c.result = c.model.result(a, err == nil)
 		if err == nil {
 			return nil
@@ -148,8 +140,8 @@ func (c *modelCall) attempt(ctx context.Context) *Error {
 		if failed.Partial || failed.Kind == KindCancelled || lessons == maxLessons {
 			return failed
 		}
-		if !unsigned && refusesSignature(failed) {
-			unsigned = true // for this request only: another may need its thinking
+		if changed, ok := withoutThinking(req, failed); ok {
+			req = changed
 			continue
 		}
 		next, refused := d.after(failed, c.config.Kind, c.model.wants, maxOutput(c.req, c.model, d))
@@ -163,11 +155,7 @@ func (c *modelCall) attempt(ctx context.Context) *Error {
 }
 
 // try sends one request and reads its reply into a.
-func (c *modelCall) try(ctx context.Context, d dialect, unsigned bool, a *reply.Answer) error {
-	req := c.req
-	if unsigned {
-		req.Entries, req.Encoded = withoutSignatures(req.Entries), nil
-	}
+func (c *modelCall) try(ctx context.Context, d dialect, req Request, a *reply.Answer) error {
 	body, err := c.format.body(req, c.model, d)
 	if err != nil {
 		return err
@@ -232,20 +220,39 @@ func showsPicture(blocks []history.Block) bool {
 	})
 }
 
-// refusesSignature reports whether a provider does not take the thinking of earlier replies.
-func refusesSignature(e *Error) bool {
-	text := strings.ToLower(e.err.Error())
-	return refusesParameter(e) && strings.Contains(text, "signature") && strings.Contains(text, "thinking") ||
-		refusesParameter(e) && strings.Contains(text, "thinking block")
+// withoutThinking returns a request for another attempt after a provider refused the thinking in it: that of earlier
+// replies, or that of the next one because a step of the running turn has none.
+func withoutThinking(req Request, e *Error) (Request, bool) {
+	switch {
+	case !refusesParameter(e):
+		return req, false
+	case unthoughtWords().MatchString(e.err.Error()):
+		asked := req.Thought != ThoughtOff && req.Thought != ""
+		req.Thought = ThoughtOff
+		return req, asked
+	case !signatureWords().MatchString(e.err.Error()):
+		return req, false
+	}
+	entries, found := withoutSignatures(req.Entries)
+	req.Entries, req.Encoded = entries, nil
+	return req, found
 }
 
-// withoutSignatures returns entries without the thinking that was signed.
-func withoutSignatures(entries []Entry) []Entry {
-	out := slices.Clone(entries)
+var (
+	// unthoughtWords match Anthropic's refusal to think in a turn that has calls without thinking before them.
+	unthoughtWords = lazy.Regexp(`(?i)must start with a thinking block`)
+	signatureWords = lazy.Regexp(`(?is)signature.*thinking|thinking.*signature|thinking block`)
+)
+
+// withoutSignatures returns entries without the thinking that was signed, and whether there was any.
+func withoutSignatures(entries []Entry) (out []Entry, found bool) {
+	out = slices.Clone(entries)
 	for i := range out {
+		n := len(out[i].Blocks)
 		out[i].Blocks = slices.DeleteFunc(slices.Clone(out[i].Blocks), func(b history.Block) bool {
 			return b.Type == history.BlockThinking && (b.Signature != "" || len(b.Data) > 0)
 		})
+		found = found || len(out[i].Blocks) < n
 	}
-	return out
+	return out, found
 }

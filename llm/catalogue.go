@@ -90,7 +90,8 @@ func (c *catalogue) collect() []Model {
 	}
 	for provider, config := range c.providers {
 		if config.Kind == Offline {
-			names[provider+"/"+offlineID] = true
+			names[provider+"/"+digestID] = true
+			names[provider+"/"+actorID] = true
 		}
 	}
 	var out []Model

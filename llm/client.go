@@ -121,17 +121,17 @@ func (c *Client) Close() { c.transport.close() }
 
 // Model returns what is known about a model, and whether anything is. One of a configured provider that nobody
 // described gets the defaults; without a configured provider the zero Model is returned.
-// Its window is no larger than what was learned from its provider.
+// Its window and its tools are limited by what the refusals of its provider taught.
 func (c *Client) Model(name string) (Model, bool) {
 	m, known := c.catalogue.find(name)
-	return m.limited(c.window(name)), known
+	return c.learned(m), known
 }
 
 // Models returns the known models of the configured providers, sorted by name.
 func (c *Client) Models() []Model {
 	all := c.catalogue.all()
 	for i := range all {
-		all[i] = all[i].limited(c.window(all[i].Name))
+		all[i] = c.learned(all[i])
 	}
 	return all
 }
@@ -264,8 +264,11 @@ func (c *Client) LimitWindow(model string, tokens int) {
 	c.windows[model] = tokens
 }
 
-func (c *Client) window(model string) int {
+// learned returns m with the limits that its provider's refusals taught.
+func (c *Client) learned(m Model) Model {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.windows[model]
+	d, known := c.dialects[m.Name]
+	m.NoTools = m.NoTools || known && !d.tools
+	return m.limited(c.windows[m.Name])
 }

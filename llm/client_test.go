@@ -347,7 +347,7 @@ func TestF10SilentProviders(t *testing.T) {
 				}
 				start := time.Now()
 				a := &reply.Answer{On: func(reply.Event) {}}
-				if err := call.try(t.Context(), dialect{}, false, a); !errors.Is(err, test.err) || time.Since(start) != test.want {
+				if err := call.try(t.Context(), dialect{}, call.req, a); !errors.Is(err, test.err) || time.Since(start) != test.want {
 					t.Errorf("error %v after %v, want %v after %v", err, time.Since(start), test.err, test.want)
 				}
 			})

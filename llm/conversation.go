@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
+	"strings"
 
 	"strata/history"
 )
@@ -108,6 +109,7 @@ func (c *conversation) addEntry(e Entry, running bool) {
 			continue
 		}
 		if p := c.newPart(b, e.Model); p != nil {
+			p.update = p.kind == partText && e.Kind != EntryMessage
 			if assistant && p.kind == partImage {
 				p = &part{text: imageNote(b)} // only users and tools may show pictures
 			}
@@ -161,11 +163,17 @@ func (c *conversation) idOfCall(b *history.Block, foreign bool) string {
 		return id
 	}
 	id := c.ownID(b.CallID)
-	if b.Origin != nil && !foreign && b.Origin.ID != "" && !c.calls.uses(b.Origin.ID) {
+	if b.Origin != nil && !foreign && c.shape.takesID(b.Origin.ID) && !c.calls.uses(b.Origin.ID) {
 		id = b.Origin.ID
 	}
 	c.calls.send(b.CallID, id)
 	return id
+}
+
+// takesID reports whether the model takes the id of a call that its provider gave. A provider of several models may have
+// given another model's.
+func (s *shape) takesID(id string) bool {
+	return id != "" && (!s.shortIDs || isShortID(id))
 }
 
 // idOfResult returns the id of the call that a result answers.
@@ -187,6 +195,10 @@ func (c *conversation) ownID(callID string) string {
 
 // shortID is the length of ids that Mistral takes.
 const shortID = 9
+
+func isShortID(id string) bool {
+	return len(id) == shortID && !strings.ContainsAny(id, "-_") && safeName(id) == id
+}
 
 func (c *conversation) add(assistant bool, p *part) {
 	if n := len(c.turns); n == 0 || c.turns[n-1].assistant != assistant {

@@ -9,7 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// Encoded keeps the beginning of the newest request of a conversation as it was encoded, up to its newest prompt. The next
+// Encoded keeps the beginning of the newest request of a conversation as it was encoded, up to its newest reply or step; if
+// the thinking of the running turn is sent, up to its newest prompt, because later requests omit that thinking. The next
 // request, which mostly begins with the same entries, then costs what is new. A request that begins otherwise, or goes to
 // another model, is encoded as a whole. The bytes are the same in any case.
 //
@@ -50,6 +51,15 @@ type form struct {
 	dialect dialect
 }
 
+// changing returns the index of the entry after which entries can be sent in another way by a later request: the prompt of
+// the running turn, or the last entry for none.
+func (f form) changing(entries []Entry) int {
+	if f.shape.thinking == ThinkingOfTurn {
+		return runningTurn(entries)
+	}
+	return len(entries) - 1
+}
+
 // beginning is the encoded beginning of a request. It ends with a turn of the user that nothing can be added to, since the
 // next entry begins a turn of the assistant.
 type beginning struct {
@@ -65,8 +75,7 @@ type beginning struct {
 func (e *Encoded) beginningOf(entries []Entry, f form) *beginning {
 	b := &e.kept
 	n := len(b.entries)
-	// Thinking after the newest prompt can be sent in another way than that before it.
-	if b.form != f || len(entries) < n || runningTurn(entries) < n-1 || !slices.EqualFunc(b.entries, entries[:n], sameEntry) {
+	if b.form != f || len(entries) < n || f.changing(entries) < n-1 || !slices.EqualFunc(b.entries, entries[:n], sameEntry) {
 		*b = beginning{form: f}
 	}
 	return b
@@ -147,7 +156,7 @@ func (e *Encoded) body(entries []Entry, f form, begin func(c *conversation, cont
 		c = b.conversation(entries, f.shape)
 	}
 	enc := begin(c, len(b.entries) > 0)
-	keep := c.lastAnswer(runningTurn(entries))
+	keep := c.lastAnswer(f.changing(entries))
 	if e.nothing {
 		keep = 0
 	}
@@ -176,10 +185,14 @@ func (e *Encoded) body(entries []Entry, f form, begin func(c *conversation, cont
 const noMessages = `"messages":[]`
 
 // lastAnswer returns the index of the last turn of the assistant that begins with an entry and has nothing before it that
-// comes after the prompt with the given index; 0 for none.
-func (c *conversation) lastAnswer(running int) int {
+// comes after the entry with the given index; 0 for none. It is not the first reply of a conversation that begins with one:
+// the turn before that is there because of it.
+func (c *conversation) lastAnswer(last int) int {
 	for i := len(c.turns) - 1; i > 0; i-- {
-		if t := c.turns[i]; t.assistant && t.entry > 0 && t.entry <= running+1 {
+		if i == 1 && c.turns[0].entry < 0 {
+			break
+		}
+		if t := c.turns[i]; t.assistant && t.entry > 0 && t.entry <= last+1 {
 			return i
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -168,6 +169,37 @@ func TestTheNextRequestEncodesWhatIsNew(t *testing.T) {
 		again := kept.kept.conversation(entries, kept.kept.form.shape)
 		if len(again.turns) != 2 {
 			t.Errorf("%d turns of %d exchanges are laid out again", len(again.turns), exchanges)
+		}
+	}
+}
+
+// A step of a long turn encodes what the step before added. Thinking that later requests omit is encoded again at each step.
+func TestTheNextStepEncodesWhatIsNew(t *testing.T) {
+	model := Model{ID: "m", Name: "local/m"}
+	for _, kind := range []Kind{Anthropic, OpenAI} {
+		for _, back := range []ThinkingBack{ThinkingNone, ThinkingOfTurn, ThinkingAlways} {
+			d := dialectOf(ProviderConfig{Kind: kind}, model)
+			d.thinkingBack = back
+			kept := new(Encoded)
+			entries := []Entry{user("before"), assistant("it"), user("go on")}
+			for step := range 100 {
+				req := Request{Entries: entries, Tools: []Tool{{Name: "a"}}, MaxOutput: 100, Encoded: kept}
+				body, err := map[Kind]func(Request, Model, dialect) ([]byte, error){Anthropic: anthropicBody, OpenAI: openAIBody}[kind](req, model, d)
+				if err != nil || strings.Count(string(body), "result of") != step {
+					t.Fatalf("%s, %s, step %d: %v, %s", kind, back, step, err, body)
+				}
+				want := max(1, len(entries)-2) // the newest step is new
+				if back == ThinkingOfTurn {
+					want = min(want, 3)
+				}
+				if n := len(kept.kept.entries); n != want {
+					t.Fatalf("%s, %s, step %d: %d of %d entries are kept, want %d", kind, back, step, n, len(entries), want)
+				}
+				id := fmt.Sprint("tc_", step)
+				said := message(history.RoleAssistant, history.Block{Type: history.BlockThinking, Text: "hm", Signature: "s"}, call(id))
+				said.Model = model.Name
+				entries = append(entries[:len(entries):len(entries)], said, message(history.RoleTool, result(id, "result of "+id)))
+			}
 		}
 	}
 }

@@ -11,14 +11,18 @@ import (
 )
 
 // recordedBody returns the body that a client sends for req to the default address of the kind.
-func recordedBody(t *testing.T, kind Kind, req Request) []byte {
+func recordedBody(t *testing.T, kind Kind, req Request, change ...func(*Options)) []byte {
 	t.Helper()
 	transport := &bodyRecorder{}
-	c, err := New(Options{
+	opt := Options{
 		Providers: map[string]ProviderConfig{string(kind): {Kind: kind}},
 		Transport: transport,
 		Sleep:     noSleep,
-	})
+	}
+	for _, f := range change {
+		f(&opt)
+	}
+	c, err := New(opt)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -565,6 +565,62 @@ var openAICalls = []variant{
 		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: reply.StopToolUse},
 	{name: "no arguments", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read"}}]}`)),
 		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: reply.StopToolUse},
+	{name: "null in words as arguments", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"nu"}}]}`), withDelta(`{"tool_calls":[{"index":0,"function":{"arguments":"ll"}}]}`)),
+		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: reply.StopToolUse}, // Qwen
+	{name: "blank arguments", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":" \n"}}]}`)),
+		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: reply.StopToolUse},
+	{name: "blanks around the arguments", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"\n {\"a\": 1} "}}]}`)),
+		blocks: []history.Block{wantCall("c1", "read", "\n {\"a\": 1} ")}, stop: reply.StopToolUse},
+	{name: "a list as arguments", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"[1]"}}]}`)),
+		blocks: []history.Block{wantCut("c1", "read", `[1]`)}, stop: reply.StopToolUse},
+	{name: "a string as arguments", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"\"{}\""}}]}`)),
+		blocks: []history.Block{wantCut("c1", "read", `"{}"`)}, stop: reply.StopToolUse}, // open: a model that encodes twice is told so
+	{name: "two objects as arguments", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}{}"}}]}`)),
+		blocks: []history.Block{wantCut("c1", "read", `{}{}`)}, stop: reply.StopToolUse},
+	{name: "arguments byte by byte", tools: true, body: endedByCalls(append(
+		[]string{withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":""}}]}`)}, argsByteByByte("{\"p\": [1, {\"\u00e4\": \"a b\"}]}", func(arg string) string {
+			return withDelta(`{"tool_calls":[{"index":0,"function":{"arguments":` + arg + `}}]}`)
+		})...)...),
+		blocks: []history.Block{wantCall("c1", "read", "{\"p\": [1, {\"\u00e4\": \"a b\"}]}")}, stop: reply.StopToolUse},
+	{name: "parallel calls byte by byte, each with the id and the name", tools: true, body: endedByCalls(argsByteByByte(`{"a":{"b":{}}}`, func(arg string) string {
+		return withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":` + arg + `}},{"index":1,"id":"c1","function":{"name":"read","arguments":` + arg + `}}]}`)
+	})...),
+		blocks: []history.Block{wantCall("c1", "read", `{"a":{"b":{}}}`), wantCall("c1", "read", `{"a":{"b":{}}}`)}, stop: reply.StopToolUse},
+	{name: "the same id and index for two whole calls", tools: true, body: endedByCalls(
+		withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"a\":1}"}},{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"a\":2}"}}]}`)),
+		blocks: []history.Block{wantCall("c1", "read", `{"a":1}`), wantCall("c1", "read", `{"a":2}`)}, stop: reply.StopToolUse},
+	{name: "the same id and index for calls of two tools", tools: true, body: endedByCalls(
+		withDelta(`{"tool_calls":[{"index":0,"id":"0","function":{"name":"read","arguments":"{}"}}]}`), withDelta(`{"tool_calls":[{"index":0,"id":"0","function":{"name":"list","arguments":"{}"}}]}`)),
+		blocks: []history.Block{wantCall("0", "read", `{}`), wantCall("0", "list", `{}`)}, stop: reply.StopToolUse},
+	{name: "a call that is repeated whole", tools: true, body: endedByCalls(
+		withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"a\":"}}]}`), withDelta(`{"tool_calls":[{"index":0,"function":{"arguments":"1}"}}]}`),
+		withDelta(`{"tool_calls":[{"index":0,"id":"c1","extra_content":{"x":1},"function":{"name":"read","arguments":"{\"a\":1}"}}]}`)), // open: proxies that add up the deltas
+		blocks: []history.Block{wantCall("c1", "read", `{"a":1}`, `{"extra_content":{"x":1}}`)}, stop: reply.StopToolUse},
+	{name: "the id and the name once more without arguments", tools: true, body: endedByCalls(
+		withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`), withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":""}}]}`)),
+		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: reply.StopToolUse},
+	{name: "an object within the arguments as a delta", tools: true, body: endedByCalls(
+		withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"a\":"}}]}`), withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"b\":1}"}}]}`), withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"}"}}]}`)),
+		blocks: []history.Block{wantCall("c1", "read", `{"a":{"b":1}}`)}, stop: reply.StopToolUse},
+	{name: "half a call, then text", tools: true, body: endedChat(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"a"}}]}`), sayHi),
+		blocks: []history.Block{wantCut("c1", "read", `{"a`), text("Hi")}, stop: reply.StopToolUse},
+	{name: "calls on both sides of text", tools: true, body: endedChat(
+		withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`), sayHi, withDelta(`{"tool_calls":[{"index":1,"id":"c2","function":{"name":"list","arguments":"{}"}}]}`)),
+		blocks: []history.Block{wantCall("c1", "read", `{}`), text("Hi"), wantCall("c2", "list", `{}`)}, stop: reply.StopToolUse},
+	{name: "an error within a call", tools: true, body: asData(
+		withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}},{"index":1,"id":"c2","function":{"name":"list","arguments":"{\"a"}}]}`), `{"error":{"message":"boom","code":503}}`),
+		blocks: []history.Block{wantCall("c1", "read", `{}`), wantCut("c2", "list", `{"a`)}, fails: failsLate(KindOverloaded, 503, "boom")},
+	{name: "a call in a broken stream, and text before it", tools: true, broken: true, body: asData(sayHi, withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"a"}}]}`)),
+		blocks: []history.Block{text("Hi"), wantCut("c1", "read", `{"a`)}, fails: failsLate(KindNetwork, 0, "")},
+	{name: "the reason for calls without a call", tools: true, body: endedByCalls(sayHi), text: "Hi"}, // calls decide
+	{name: "the reason for calls after a call without a name", tools: true, body: endedByCalls(sayHi, withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"arguments":"{}"}}]}`)), text: "Hi"},
+	{name: "a filter after a whole call", tools: true, body: asData(withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`), withReason(`"content_filter"`), theEnd),
+		blocks: []history.Block{wantCall("c1", "read", `{}`)}, stop: reply.StopRefusal},
+	{name: "Mistral with calls", tools: true, body: asData( // whole calls with ids of nine letters, an index, and the finish in the same chunk
+		`{"id":"a1","object":"chat.completion.chunk","created":1,"model":"mistral-small-latest","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`,
+		`{"id":"a1","object":"chat.completion.chunk","created":1,"model":"mistral-small-latest","choices":[{"index":0,"delta":{"tool_calls":[{"id":"D681PevKs","function":{"name":"read","arguments":"{\"path\": \"/a\"}"},"index":0},{"id":"9vnlV1Fzs","function":{"name":"list","arguments":"{}"},"index":1}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":94,"total_tokens":116,"completion_tokens":22}}`,
+		theEnd),
+		blocks: []history.Block{wantCall("D681PevKs", "read", `{"path": "/a"}`), wantCall("9vnlV1Fzs", "list", `{}`)}, stop: reply.StopToolUse, usage: usedTokens(94, 22, 0, 0)},
 	{name: "arguments split in mid-escape", tools: true, body: endedByCalls(
 		withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"a\":\"x\\"}}]}`), withDelta(`{"tool_calls":[{"index":0,"function":{"arguments":"n\\u00"}}]}`), withDelta(`{"tool_calls":[{"index":0,"function":{"arguments":"e4\"}"}}]}`)),
 		blocks: []history.Block{wantCall("c1", "read", `{"a":"x\n\u00e4"}`)}, stop: reply.StopToolUse},
@@ -609,6 +665,17 @@ var openAICalls = []variant{
 	{name: "an unknown member in a later delta", tools: true, body: endedByCalls(
 		withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":""}}]}`), withDelta(`{"tool_calls":[{"index":0,"extra_content":{"google":{"thought_signature":"s"}},"function":{"arguments":"{}"}}]}`)),
 		blocks: []history.Block{wantCall("c1", "read", `{}`, `{"extra_content":{"google":{"thought_signature":"s"}}}`)}, stop: reply.StopToolUse},
+	{name: "unknown members in a delta of their own", tools: true, body: endedByCalls(
+		withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`), withDelta(`{"tool_calls":[{"index":0,"extra_content":{"google":{"thought_signature":"s"}}}]}`)),
+		blocks: []history.Block{wantCall("c1", "read", `{}`, `{"extra_content":{"google":{"thought_signature":"s"}}}`)}, stop: reply.StopToolUse},
+	{name: "unknown members before the call", tools: true, body: endedByCalls(
+		withDelta(`{"tool_calls":[{"index":0,"extra_content":{"google":{"thought_signature":"s"}}}]}`), withDelta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{}"}}]}`)),
+		blocks: []history.Block{wantCall("c1", "read", `{}`, `{"extra_content":{"google":{"thought_signature":"s"}}}`)}, stop: reply.StopToolUse},
+	{name: "unknown members without a call", tools: true, body: endedChat(sayHi, withDelta(`{"tool_calls":[{"index":0,"extra_content":{"x":1}}]}`)), text: "Hi"},
+	{name: "unknown members in parts", tools: true, body: endedByCalls(
+		withDelta(`{"tool_calls":[{"index":0,"id":"c1","extra_content":{"google":{"a":1,"b":[1]}},"function":{"name":"read","x":1}}]}`),
+		withDelta(`{"tool_calls":[{"index":0,"extra_content":{"google":{"b":[2]},"other":"o"},"function":{"y":2,"arguments":"{}"}}]}`)),
+		blocks: []history.Block{wantCall("c1", "read", `{}`, `{"extra_content":{"google":{"a":1,"b":[2]},"other":"o"},"function":{"x":1,"y":2}}`)}, stop: reply.StopToolUse},
 	{name: "a signature on the first of two calls", tools: true, body: endedByCalls(withDelta(`{"tool_calls":[{"index":0,"id":"c1","extra_content":{"google":{"thought_signature":"s"}},"function":{"name":"read","arguments":"{}"}},{"index":1,"id":"c2","function":{"name":"list","arguments":"{}"}}]}`)), // Gemini 3
 		blocks: []history.Block{wantCall("c1", "read", `{}`, `{"extra_content":{"google":{"thought_signature":"s"}}}`), wantCall("c2", "list", `{}`)}, stop: reply.StopToolUse},
 	{name: "thinking, text and a call", tools: true, body: endedByCalls(withDelta(`{"reasoning_content":"hm"}`), sayHi, withDelta(`{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"read","arguments":"{}"}}]}`)),

@@ -34,6 +34,7 @@ type Model struct {
 	Price          Price
 	Marks          bool // the provider caches prefixes that bear a mark; the others cache by themselves, or not at all
 	NoCache        bool // nothing is cached, so that nothing is expected of a cache
+	NoTools        bool // takes no tools: none are declared, and earlier calls and results are sent as text
 	Known          bool // by the catalogue or the configuration
 
 	wants    ModelConfig // what the configuration says of its requests
@@ -129,6 +130,9 @@ func (c ModelConfig) apply(m Model) Model {
 	if c.Price != nil {
 		m.Price = *c.Price
 	}
+	if c.Tools != nil {
+		m.NoTools = !*c.Tools
+	}
 	return m
 }
 
@@ -223,12 +227,18 @@ const (
 	ThinkingAlways ThinkingBack = "always"
 )
 
-// offlineID is the id of the offline provider's model. Any other one is taken for it.
-const offlineID = "digest"
+// The ids of the offline provider's models. Any other id is taken for the digest.
+const (
+	digestID = "digest"
+	actorID  = "actor"
+)
 
 func offlineModel(provider, id string) Model {
 	m := unknownModel(provider, id)
 	m.DisplayName = "Offline digest (no model)"
+	if id == actorID {
+		m.DisplayName = "Offline actor (no model)"
+	}
 	m.NoCache = true
 	m.Known = true
 	return m

@@ -75,10 +75,3 @@ func TestOfflineCancel(t *testing.T) {
 		t.Errorf("error %+v after %d deltas", e, seen)
 	}
 }
-
-func TestOfflineBounds(t *testing.T) {
-	req := Request{Entries: []Entry{user("count to 999999999\n" + strings.Repeat("line\n", 1000))}}
-	if n := len(digest(req)); n > maxCount+maxQuoted+20 || n < maxCount {
-		t.Errorf("%d lines", n)
-	}
-}

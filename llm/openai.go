@@ -3,6 +3,7 @@ package llm
 import (
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"strata/llm/reply"
@@ -159,8 +160,16 @@ func (o *openAIEncoding) turn(w *writer, t *turn) {
 		return
 	}
 	results, rest := splitResults(t.parts)
-	for _, p := range results {
-		message(openAIToolMessage{Content: openAIResult(p), CallID: p.id, Role: "tool"})
+	update := ""
+	if len(results) > 0 && areUpdates(rest) { // between two steps: a message of the user would begin a turn
+		update, rest = joined(rest), nil
+	}
+	for i, p := range results {
+		text := openAIResult(p)
+		if i == len(results)-1 && update != "" {
+			text += "\n\n" + update
+		}
+		message(openAIToolMessage{Content: text, CallID: p.id, Role: "tool"})
 	}
 	if len(results) > 0 && len(rest) > 0 && !o.dialect.userAfterTool {
 		message(openAIAssistantMessage{Content: understood, Role: "assistant"})
@@ -185,8 +194,8 @@ func openAIAssistant(parts []*part) openAIAssistantMessage {
 		case p.kind == partCall:
 			extra := p.extra()
 			function := openAIFunction{Arguments: string(arguments(p.block)), Name: safeName(p.block.Name)}
-			call := openAICall{ID: p.id, Function: extended(function, reply.Members(extra)["function"]), Type: "function"}
-			message.ToolCalls = append(message.ToolCalls, extended(call, reply.Without(reply.Members(extra), "function")))
+			call := openAICall{ID: p.id, Function: reply.Extended(function, reply.Members(extra)["function"]), Type: "function"}
+			message.ToolCalls = append(message.ToolCalls, reply.Extended(call, reply.Without(reply.Members(extra), "function")))
 		}
 	}
 	return message
@@ -205,6 +214,11 @@ func splitResults(parts []*part) (results, rest []*part) {
 		}
 	}
 	return results, append(rest, parts...)
+}
+
+// areUpdates reports whether parts are nothing but updates of the context.
+func areUpdates(parts []*part) bool {
+	return !slices.ContainsFunc(parts, func(p *part) bool { return !p.update })
 }
 
 func openAIResult(p *part) string {

@@ -17,6 +17,7 @@ const (
 	understood  = "Understood."
 	interrupted = "The call was interrupted; it has no result."
 	cutOff      = "The call was not carried out: its arguments were cut off."
+	noObject    = "The call was not carried out: its arguments are not a JSON object."
 )
 
 // part is one content block of a turn.
@@ -26,6 +27,7 @@ type part struct {
 	block   *history.Block // of all others
 	id      string         // of partCall and partResult: as the provider knows the call
 	foreign bool           // of partCall: another provider made it, so that its Origin does not go along
+	update  bool           // of partText: it belongs to no message
 	content []*part        // of partResult: text and pictures
 	mark    Mark
 	place   place // where its mark goes, once it is known
@@ -68,7 +70,10 @@ func missingResult(call *part) *part {
 // MissingResult returns the result that a request contains for a call without one.
 func MissingResult(call *history.Block) history.Block {
 	text := interrupted
-	if call.Incomplete {
+	switch {
+	case call.Incomplete && json.Valid([]byte(call.Args)) && !strings.HasPrefix(strings.TrimSpace(call.Args), "{"):
+		text = noObject
+	case call.Incomplete:
 		text = cutOff
 	}
 	return history.Block{

@@ -55,3 +55,10 @@ func (p ProviderConfig) official() bool {
 // DefaultRetryStatuses are the HTTP statuses that are tried again: the provider, or a proxy in front of it, has
 // trouble that may pass. 520 to 524 and 530 are Cloudflare's, 529 is Anthropic's.
 var DefaultRetryStatuses = []int{408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529, 530}
+
+func (p ProviderConfig) retryStatuses() []int {
+	if p.RetryStatuses != nil {
+		return p.RetryStatuses
+	}
+	return DefaultRetryStatuses
+}

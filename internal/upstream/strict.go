@@ -301,3 +301,28 @@ func refusalByOpenAI(req *Request) string {
 	}
 	return ""
 }
+
+var mistralID = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
+
+// refusalByMistral returns the reason for which Mistral would refuse a request that OpenAI accepts, or "".
+func refusalByMistral(req *Request) string {
+	if req.Wire != OpenAI {
+		return ""
+	}
+	before := ""
+	for _, m := range req.Messages {
+		if before == "tool" && m.Role == "user" {
+			return "Unexpected role 'user' after role 'tool'"
+		}
+		before = m.Role
+		for _, b := range m.Blocks {
+			if id := b.ID + b.ToolUseID; id != "" && !mistralID.MatchString(id) {
+				return fmt.Sprintf("Tool call id was %s but must be a-z, A-Z, 0-9, with a length of 9.", id)
+			}
+		}
+	}
+	if before == "assistant" {
+		return "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant"
+	}
+	return ""
+}

@@ -25,6 +25,7 @@ const maxBody = 64 << 20
 type Options struct {
 	Strict   bool // refuse requests that the real providers refuse, see Refusal
 	Pictures bool // in strict mode: refuse damaged images, and images of another type than declared
+	Mistral  bool // in strict mode: refuse chat completions that Mistral refuses
 	Window   int  // tokens; in strict mode input + max_tokens above it is refused; 0 means no limit
 	Key      string
 
@@ -143,6 +144,9 @@ func (s *Server) check(req *Request) (status int, reason string) {
 		return http.StatusBadRequest, reason
 	}
 	if reason := refusedPicture(req); s.opt.Pictures && reason != "" {
+		return http.StatusBadRequest, reason
+	}
+	if reason := refusalByMistral(req); s.opt.Mistral && reason != "" {
 		return http.StatusBadRequest, reason
 	}
 	if reason := s.foreignSeal(req); reason != "" {

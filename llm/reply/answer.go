@@ -183,12 +183,32 @@ func (a *Answer) addText(b *block, text string) error {
 }
 
 // Say appends text to the newest text block.
-func (a *Answer) Say(text string) error {
-	b, err := a.last(history.BlockText)
+func (a *Answer) Say(text string) error { return a.append(history.BlockText, text) }
+
+// Think appends text to the newest thinking block.
+func (a *Answer) Think(text string) error { return a.append(history.BlockThinking, text) }
+
+func (a *Answer) append(kind history.BlockType, text string) error {
+	b, err := a.last(kind)
 	if err != nil {
 		return err
 	}
 	return a.addText(b, text)
+}
+
+// Call begins a tool call with the provider's id. more appends to its arguments.
+func (a *Answer) Call(providerID, name string) (more func(args string) error, err error) {
+	b, err := a.openCall(providerID, name)
+	if err != nil {
+		return nil, err
+	}
+	return func(args string) error { return a.addText(b, args) }, nil
+}
+
+// Report replaces the usage.
+func (a *Answer) Report(u history.Usage) {
+	a.usage = u
+	a.tellUsage()
 }
 
 // sign appends to the provider's seal on a thinking block. A seal that does not fit is dropped whole, since a part of one
@@ -251,7 +271,7 @@ func (a *Answer) stopReason() StopReason {
 	switch {
 	case a.stop != StopEndTurn && a.stop != StopToolUse:
 		return a.stop
-	case a.Tools && (a.stop == StopToolUse || a.hasCalls()):
+	case a.Tools && a.hasCalls():
 		return StopToolUse
 	}
 	return StopEndTurn
@@ -289,10 +309,21 @@ func (b *block) finished(cut bool) history.Block {
 		return out
 	}
 	out.Args = b.text.String()
-	if out.Args == "" && !cut {
+	if saysNothing(out.Args) && !cut {
 		out.Args = "{}"
 	}
 	// Some routers say "tool_calls" although the limit cut the arguments.
-	out.Incomplete = cut || !json.Valid([]byte(out.Args))
+	out.Incomplete = cut || !isObject(out.Args)
 	return out
+}
+
+// saysNothing reports whether the arguments of a call stand for none: some models write null.
+func saysNothing(args string) bool {
+	args = strings.TrimSpace(args)
+	return args == "" || args == "null"
+}
+
+// isObject reports whether the arguments of a call are a JSON object.
+func isObject(args string) bool {
+	return strings.HasPrefix(strings.TrimLeft(args, " \t\r\n"), "{") && json.Valid([]byte(args))
 }

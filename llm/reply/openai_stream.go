@@ -215,10 +215,13 @@ func (s *openAIStream) call(part *openAICallPart, place int) error {
 	if part.index < 0 {
 		part.index = place
 	}
-	if part.id == "" && part.function == (openAIFunctionPart{}) {
+	if part.id == "" && part.function == (openAIFunctionPart{}) && len(part.extra) == 0 {
 		return nil
 	}
 	b := s.calls[part.index]
+	if b != nil && part.repeats(b) {
+		return s.keepExtra(b, part.extra)
+	}
 	if b == nil || part.begins(b) {
 		var err error
 		if b, err = s.openCall(part.id, string(part.function.Name)); err != nil {
@@ -242,7 +245,7 @@ func (s *openAIStream) call(part *openAICallPart, place int) error {
 // index, some no ids.
 func (p *openAICallPart) begins(b *block) bool {
 	if p.id != "" && b.Origin.ID != "" {
-		return p.id != b.Origin.ID
+		return p.id != b.Origin.ID || p.isWhole() && isObject(b.text.String())
 	}
 	name := string(p.function.Name)
 	if name == "" || b.Name == "" {
@@ -250,4 +253,15 @@ func (p *openAICallPart) begins(b *block) bool {
 	}
 	args := strings.TrimSpace(b.text.String())
 	return name != b.Name || args != "" && json.Valid([]byte(args))
+}
+
+// isWhole reports whether p alone is a call.
+func (p *openAICallPart) isWhole() bool {
+	return p.function.Name != "" && isObject(p.function.Arguments.text)
+}
+
+// repeats reports whether p says all of b, a call with an id, once more, as some servers do at the end of a stream.
+func (p *openAICallPart) repeats(b *block) bool {
+	return p.id != "" && p.id == b.Origin.ID && p.isWhole() && string(p.function.Name) == b.Name &&
+		strings.TrimSpace(p.function.Arguments.text) == strings.TrimSpace(b.text.String())
 }

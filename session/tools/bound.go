@@ -19,21 +19,6 @@ const StepShare = 0.25
 // leastCut is the least size of a text that is shown in part, in bytes.
 const leastCut = 400
 
-// Fit cuts the results of one step so that their texts have at most limit bytes together. The largest are cut first. The
-// results of equal sizes are cut alike.
-func Fit(results []Result, limit int) []Result {
-	sizes := make([]int, len(results))
-	for i := range results {
-		sizes[i] = results[i].Size()
-	}
-	most := level(sizes, limit)
-	fitted := make([]Result, len(results))
-	for i := range results {
-		fitted[i] = Cut(results[i], most)
-	}
-	return fitted
-}
-
 // Size returns the size of the texts, in bytes.
 func (r *Result) Size() int {
 	n := 0

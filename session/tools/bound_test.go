@@ -3,7 +3,6 @@ package tools
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -82,39 +81,6 @@ func TestALineThatIsTooLongIsNotShownAsLines(t *testing.T) {
 		t.Errorf("%d bytes, lines %v", r.Size(), shownLines(r))
 	}
 	hasAll(t, shownText(r), "min.js: line 1 has 80000 bytes, too many to show; read the lines after it with start_line 2. It starts with:\nüü")
-}
-
-func TestTheResultsOfAStepShareTheRoom(t *testing.T) {
-	of := func(sizes ...int) (all []Result) {
-		for _, n := range sizes {
-			all = append(all, text("%s", strings.Repeat("x", n)))
-		}
-		return all
-	}
-	for _, tt := range []struct {
-		sizes []int
-		limit int
-		whole []bool
-	}{
-		{[]int{1000, 2000, 3000}, 6000, []bool{true, true, true}},
-		{[]int{1000, 2000, 3000}, 5000, []bool{true, true, false}},
-		{[]int{9000, 500, 9000}, 5000, []bool{false, true, false}},
-		{[]int{9000, 9000}, 0, []bool{false, false}},
-		{nil, 0, nil},
-	} {
-		all := of(tt.sizes...)
-		fitted := Fit(all, tt.limit)
-		sum := 0
-		for i := range fitted {
-			sum += fitted[i].Size()
-			if (fitted[i].Size() == tt.sizes[i]) != tt.whole[i] || all[i].Size() != tt.sizes[i] {
-				t.Errorf("%v within %d: %d has %d bytes", tt.sizes, tt.limit, i, fitted[i].Size())
-			}
-		}
-		if sum > tt.limit || tt.limit-sum > 600 && slices.Contains(tt.whole, false) {
-			t.Errorf("%v within %d: %d bytes", tt.sizes, tt.limit, sum)
-		}
-	}
 }
 
 func TestAResultOfManyTextsIsBounded(t *testing.T) {

@@ -1,0 +1,277 @@
+package tools
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"sync"
+
+	"strata/history"
+)
+
+// maxParallel is the maximum number of calls that run side by side.
+const maxParallel = 4
+
+// Status is the status of a call, as ACP names it.
+type Status string
+
+// The states of a call. It is announced as pending.
+const (
+	Pending    Status = "pending"
+	InProgress Status = "in_progress"
+	Completed  Status = "completed"
+	Fails      Status = "failed"
+)
+
+// Progress is what clients are told of a call.
+type Progress struct {
+	CallID string
+	Status Status
+	Kind   Kind
+	Description
+	Result *Result // nil until the call has one
+}
+
+// Step is the calls of one step, in the model's order, with their results. It belongs to the goroutine of its turn.
+type Step struct {
+	set   *Set
+	limit int // of the texts in one result, in bytes
+	calls []stepCall
+	next  int // the first call on which nothing was decided
+	until int // the calls from next to it may run
+}
+
+type stepCall struct {
+	block  *history.Block
+	call   *Call // nil for a call that is wrong
+	result *Result
+}
+
+// NewStep returns the step of a message with calls, whose results may have at most limit bytes of text together.
+func (s *Set) NewStep(message []history.Block, limit int) *Step {
+	step := &Step{set: s}
+	for i := range message {
+		if message[i].Type == history.BlockToolCall {
+			step.calls = append(step.calls, stepCall{block: &message[i]})
+		}
+	}
+	step.limit = min(MaxResult, limit/max(len(step.calls), 1))
+	return step
+}
+
+// Calls returns the number of calls.
+func (s *Step) Calls() int { return len(s.calls) }
+
+// Decide decides on the next calls: the event is Allowed if they may run, Refused if the next one must not, whose progress is
+// then returned, and Decided if there is none left.
+func (s *Step) Decide() (Event, Progress) {
+	if s.next == len(s.calls) {
+		return Decided, Progress{}
+	}
+	c := &s.calls[s.next]
+	if refusal := s.refusal(c); refusal != nil {
+		s.next++
+		c.result = refusal
+		return Refused, c.progress()
+	}
+	for s.until = s.next + 1; s.until < len(s.calls) && s.refusal(&s.calls[s.until]) == nil; s.until++ {
+	}
+	return Allowed, Progress{}
+}
+
+// refusal checks a call. It returns the result of one that must not run.
+func (s *Step) refusal(c *stepCall) *Result {
+	if c.block.Incomplete {
+		r := Failed("%s was not run: its input is incomplete", c.block.Name)
+		return &r
+	}
+	call, err := s.set.Check(c.block.Name, c.block.Args)
+	if err != nil {
+		r := Failed("%v", err)
+		return &r
+	}
+	c.call = call
+	if !call.Tool.ReadOnly {
+		r := Failed("%s was not run: it can change something, and tools that do are not supported yet. Tell the user what to do instead.", c.block.Name)
+		return &r
+	}
+	return nil
+}
+
+// Run runs the calls that Decide allowed, side by side, each on a goroutine of spawn. It calls tell for each change of their
+// progress, one call at a time. It returns when all have a result or ctx has ended; later results are dropped.
+func (s *Step) Run(ctx context.Context, spawn func(func()), tell func(Progress)) {
+	group := s.calls[s.next:s.until]
+	s.next = s.until
+	r := run{tell: tell, left: len(group), all: make(chan struct{})}
+	places := make(chan struct{}, maxParallel)
+	for i := range group {
+		select {
+		case places <- struct{}{}:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		c := &group[i]
+		r.started(c)
+		spawn(func() {
+			r.returned(c, c.call.result(ctx, s.limit))
+			<-places
+		})
+	}
+	select {
+	case <-r.all:
+	case <-ctx.Done():
+	}
+	r.close()
+}
+
+// run is the common state of calls that run side by side.
+type run struct {
+	tell func(Progress)
+
+	mu     sync.Mutex // guards the fields below and the results
+	left   int
+	closed bool
+	all    chan struct{} // closed when all calls have results
+}
+
+func (r *run) started(c *stepCall) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := c.progress()
+	p.Status = InProgress
+	r.tell(p)
+}
+
+// returned takes the result of a call, nil if its context has ended.
+func (r *run) returned(c *stepCall, result *Result) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || result == nil {
+		return
+	}
+	c.result = result
+	r.tell(c.progress())
+	if r.left--; r.left == 0 {
+		close(r.all)
+	}
+}
+
+func (r *run) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+}
+
+// result runs the call. It returns nil if ctx has ended.
+func (c *Call) result(ctx context.Context, limit int) (result *Result) {
+	defer func() {
+		if failed := recover(); failed != nil {
+			r := Failed("%s failed: internal error", c.Tool.Name)
+			result = &r
+		}
+	}()
+	r, err := c.Run(ctx, limit)
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
+		r = Failed("%s failed: %v", c.Tool.Name, err)
+	}
+	return &r
+}
+
+func (c *stepCall) progress() Progress {
+	p := Progress{CallID: c.block.CallID, Status: Pending, Kind: KindOther, Description: Description{Title: c.block.Name}, Result: c.result}
+	if c.call != nil {
+		p.Kind, p.Description = c.call.Tool.Kind, c.call.Describe()
+	}
+	switch {
+	case c.result == nil:
+	case c.result.IsError:
+		p.Status = Fails
+	default:
+		p.Status = Completed
+	}
+	return p
+}
+
+// Settle gives every call without a result one that says why, and returns the progress of these calls.
+func (s *Step) Settle(reason string) (settled []Progress) {
+	for i := range s.calls {
+		if c := &s.calls[i]; c.result == nil {
+			r := Failed("%s", reason)
+			c.result = &r
+			settled = append(settled, c.progress())
+		}
+	}
+	return settled
+}
+
+// Results returns the results as blocks, in the model's order. Every call must have one.
+func (s *Step) Results() []history.Block {
+	blocks := make([]history.Block, len(s.calls))
+	for i := range s.calls {
+		blocks[i] = s.calls[i].resultBlock()
+	}
+	return blocks
+}
+
+func (c *stepCall) resultBlock() history.Block {
+	return history.Block{Type: history.BlockToolResult, CallID: c.block.CallID, Content: c.result.Content, IsError: c.result.IsError}
+}
+
+// Repeats notices a model that repeats itself: identical calls in a row with identical results. The zero value has seen none.
+type Repeats struct {
+	last  [sha256.Size]byte
+	times int
+}
+
+// The numbers of identical calls in a row at which the model is told, and at which its turn ends.
+const (
+	repeatsTold = 3
+	repeatsMost = 5
+)
+
+// Note notes the calls of a step that is over, and tells the model of those that it repeats. It reports whether the turn has
+// to end.
+func (r *Repeats) Note(s *Step) (exhausted bool) {
+	for i := range s.calls {
+		c := &s.calls[i]
+		if sum := c.sum(); sum == r.last && r.times > 0 {
+			r.times++
+		} else {
+			r.last, r.times = sum, 1
+		}
+		if r.times == repeatsTold {
+			told := *c.result
+			told.Content = append(told.Content[:len(told.Content):len(told.Content)],
+				textBlock(fmt.Sprintf("[The last %d calls and their results were identical. Another such call will not help; try something else.]", repeatsTold)))
+			c.result = &told
+		}
+		exhausted = exhausted || r.times >= repeatsMost
+	}
+	return exhausted
+}
+
+// sum identifies a call with its result.
+func (c *stepCall) sum() (sum [sha256.Size]byte) {
+	h := sha256.New()
+	add := func(text string) {
+		var length [8]byte
+		binary.BigEndian.PutUint64(length[:], uint64(len(text)))
+		h.Write(length[:])
+		h.Write([]byte(text))
+	}
+	add(c.block.Name)
+	add(c.block.Args)
+	for i := range c.result.Content {
+		add(c.result.Content[i].Text)
+		add(string(c.result.Content[i].Data))
+	}
+	h.Sum(sum[:0])
+	return sum
+}

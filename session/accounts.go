@@ -63,7 +63,7 @@ func (a *accounts) Budget(reply func(assembly.Budget, error)) {
 // Breakdown tells what the next request would contain.
 func (a *accounts) Breakdown(reply func(assembly.Breakdown, error)) {
 	mailbox.Ask(a.mailbox, reply, func() {
-		totals, last := a.context.Totals(), a.context.last
+		totals, last := a.context.Totals(), a.context.Last
 		a.build(func(n *next) { reply(n.Breakdown(&n.built, totals, &last), nil) },
 			func(err error) { reply(assembly.Breakdown{}, err) })
 	})
@@ -72,7 +72,7 @@ func (a *accounts) Breakdown(reply func(assembly.Breakdown, error)) {
 // Report tells as text what the next request would contain, for a terminal with so many columns; 0: unknown.
 func (a *accounts) Report(columns int, reply func(assembly.Report, error)) {
 	mailbox.Ask(a.mailbox, reply, func() {
-		totals, last, title := a.context.Totals(), a.context.last, a.choices.Record.Title
+		totals, last, title := a.context.Totals(), a.context.Last, a.choices.Record.Title
 		a.build(func(n *next) {
 			d, budget := n.Breakdown(&n.built, totals, &last), n.budget()
 			reply(n.Report(title, columns, &n.built, &d, &budget), nil)

@@ -133,7 +133,7 @@ func TestAPromptThatIsNotStoredLeavesNothing(t *testing.T) {
 			if !lost.ended || lost.err == nil || s.events.End() != before || provider.cancelled != round+1 {
 				t.Fatalf("ended %t with %v after %d events, %d calls cancelled", lost.ended, lost.err, s.events.End()-before, provider.cancelled)
 			}
-			if len(s.context.pictures.Unseen(message)) != 1 {
+			if len(s.context.Pictures.Unseen(message)) != 1 {
 				t.Error("the pictures of a refused message are still known")
 			}
 			kept := send(s, fmt.Sprint("kept ", round))

@@ -161,7 +161,7 @@ func (f *frontends) spent(b *assembly.Built, messages []history.Message, told *h
 	if told != nil {
 		result = reply.Result{Usage: *told, UsageReported: true, Cost: f.choices.Model.Cost(*told)}
 	}
-	measure := f.context.measure(f.choices.Model)
+	measure := f.context.Measure(f.choices.Model)
 	return measure.SpentBy(&result, b.Counted, counted)
 }
 
@@ -171,23 +171,23 @@ func (f *frontends) storeCommit(a *assembled, messages []history.Message, placed
 	spent := f.spent(b, messages, told)
 	call := history.Call{
 		ID: f.deps.NewID("call_"), Purpose: history.PurposeFrontend, Model: model.Name, Usage: spent.Usage,
-		Cost: spent.Cost, Estimated: spent.Estimated, Expected: f.context.expected(b), At: f.deps.Now(),
+		Cost: spent.Cost, Estimated: spent.Estimated, Expected: f.context.Expected(b), At: f.deps.Now(),
 		Categories: b.Categories, Documents: b.Documents, Phase: b.Phase,
 	}
 	change := history.Change{Messages: messages, Edits: placed, Calls: []history.Call{call}}
 	if told != nil {
 		b.Mirror.Answered(b.Plan, assembly.CacheUsage(call.Usage))
-		change.Calibration = f.context.learn(model.Name, b.Counted, told.Context())
+		change.Calibration = f.context.Learn(model.Name, b.Counted, told.Context())
 	}
 	f.answered(b, &change)
 	f.workspace.TakeDirty(&change)
 	f.newest = nil
 	return f.store("commit a frontend's reply", change, func() {
 		f.extend(messages, placed)
-		f.context.layout.Stored()
-		f.context.count(change.Calls)
+		f.context.Layout.Stored()
+		f.context.Count(change.Calls)
 		if spent.Reported {
-			f.context.report(call.Usage)
+			f.context.Report(call.Usage)
 		}
 		committed := Committed{Usage: call.Usage, Cost: call.Cost, Estimated: call.Estimated}
 		for i := range messages {

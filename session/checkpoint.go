@@ -25,14 +25,14 @@ type checkpoints struct {
 // CreateCheckpoint names the present state of the session.
 func (c *checkpoints) CreateCheckpoint(name string, reply func(history.Checkpoint, error)) {
 	mailbox.Change(c.mailbox, reply, func() (work, error) {
-		if len(c.context.checkpoints) >= MaxCheckpoints {
+		if len(c.context.Checkpoints) >= MaxCheckpoints {
 			return nil, fmt.Errorf("%w: the session has %d checkpoints, the limit; delete one", ErrInvalid, MaxCheckpoints)
 		}
 		named := history.Checkpoint{
 			ID: c.deps.NewID("cp_"), Seq: c.context.LastSeq(), Name: content.TidyTitle(name, maxCheckpointName), At: c.deps.Now(),
 		}
 		return c.store("create checkpoint", history.Change{PutCheckpoints: []history.Checkpoint{named}}, func() {
-			c.context.checkpoints = append(slices.Clone(c.context.checkpoints), named)
+			c.context.Checkpoints = append(slices.Clone(c.context.Checkpoints), named)
 			reply(named, nil)
 		}), nil
 	})
@@ -40,49 +40,49 @@ func (c *checkpoints) CreateCheckpoint(name string, reply func(history.Checkpoin
 
 // Checkpoints lists the checkpoints, oldest first.
 func (c *checkpoints) Checkpoints(reply func([]history.Checkpoint, error)) {
-	mailbox.Ask(c.mailbox, reply, func() { reply(c.context.checkpoints, nil) })
+	mailbox.Ask(c.mailbox, reply, func() { reply(c.context.Checkpoints, nil) })
 }
 
 // DeleteCheckpoint deletes a name and tells whether it existed. The state that it named stays.
 func (c *checkpoints) DeleteCheckpoint(id string, reply func(bool, error)) {
 	mailbox.Change(c.mailbox, reply, func() (work, error) {
-		if _, ok := c.context.checkpoint(id); !ok {
+		if _, ok := c.context.Checkpoint(id); !ok {
 			reply(false, nil)
 			return nil, nil
 		}
 		return c.store("delete checkpoint", history.Change{DropCheckpoints: []string{id}}, func() {
-			c.context.checkpoints = slices.DeleteFunc(slices.Clone(c.context.checkpoints), func(cp history.Checkpoint) bool { return cp.ID == id })
+			c.context.Checkpoints = slices.DeleteFunc(slices.Clone(c.context.Checkpoints), func(cp history.Checkpoint) bool { return cp.ID == id })
 			reply(true, nil)
 		}), nil
 	})
 }
 
 // restorePoint returns the sequence number that a request means.
-func (m *ContextManager) restorePoint(req RestoreRequest) (int64, error) {
-	named := 0
-	for _, given := range []bool{req.Checkpoint != "", req.Seq != 0, req.Before != "", !req.At.IsZero()} {
-		if given {
-			named++
+func (c *core) restorePoint(req RestoreRequest) (int64, error) {
+	given := 0
+	for _, set := range []bool{req.Checkpoint != "", req.Seq != 0, req.Before != "", !req.At.IsZero()} {
+		if set {
+			given++
 		}
 	}
-	if named != 1 {
+	if given != 1 {
 		return 0, fmt.Errorf("%w: exactly one of checkpointId, seq, beforeMessageId and at is required", ErrInvalid)
 	}
 	switch {
 	case req.Checkpoint != "":
-		c, ok := m.checkpoint(req.Checkpoint)
+		named, ok := c.context.Checkpoint(req.Checkpoint)
 		if !ok {
 			return 0, &MissingError{Kind: "checkpoint", ID: req.Checkpoint}
 		}
-		return c.Seq, nil
+		return named.Seq, nil
 	case req.Before != "":
-		i := slices.IndexFunc(m.Transcript(), func(h history.Head) bool { return h.ID == req.Before })
+		i := slices.IndexFunc(c.context.Transcript(), func(h history.Head) bool { return h.ID == req.Before })
 		if i < 0 {
 			return 0, &MissingError{Kind: "message", ID: req.Before}
 		}
-		return m.Transcript()[i].Seq - 1, nil
+		return c.context.Transcript()[i].Seq - 1, nil
 	case !req.At.IsZero():
-		if seq := m.log.SeqAt(req.At); seq > 0 {
+		if seq := c.context.Log.SeqAt(req.At); seq > 0 {
 			return seq, nil
 		}
 		return 0, fmt.Errorf("%w: at: the session has nothing from %s or before", ErrInvalid, req.At.Format(time.RFC3339))

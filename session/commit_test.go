@@ -153,7 +153,7 @@ func (a *acted) sameAsStored(f *forgetful) {
 		}
 	}
 	edits := 0
-	a.mailbox.Wait(func() { edits = len(a.context.log.Edits()) })
+	a.mailbox.Wait(func() { edits = len(a.context.Log.Edits()) })
 	if edits != len(loaded.Edits) || loaded.Unfinished != nil {
 		a.t.Errorf("%d edits in memory, %d are stored; unfinished %v", edits, len(loaded.Edits), loaded.Unfinished)
 	}

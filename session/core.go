@@ -14,6 +14,7 @@ import (
 	"strata/session/choices"
 	"strata/session/compacting"
 	"strata/session/content"
+	"strata/session/current"
 	"strata/session/documents"
 	"strata/session/events"
 	"strata/session/loop"
@@ -29,6 +30,9 @@ const maxPending = mailbox.MaxWaiting
 type (
 	work = mailbox.Work
 	step = mailbox.Step
+
+	// ContextManager is what a session's requests are made of.
+	ContextManager = current.Manager
 )
 
 // core is what the parts of a session share. It belongs to the mailbox, but for what is set when the session is made: the
@@ -100,7 +104,7 @@ func measured(ctx context.Context, s *assembly.State, messages []history.Message
 
 // unanswered returns the note that a turn failed before the model said anything; none for other turns.
 func (c *core) unanswered(of *history.Turn, replied bool) []history.Edit {
-	note, ok := c.context.log.Unreplied(of)
+	note, ok := c.context.Log.Unreplied(of)
 	if replied || !ok {
 		return nil
 	}
@@ -110,9 +114,9 @@ func (c *core) unanswered(of *history.Turn, replied bool) []history.Edit {
 
 // extend adds stored messages, and edits that follow them, to the working history.
 func (c *core) extend(messages []history.Message, edits []history.Edit) {
-	c.context.append(messages)
+	c.context.Append(messages)
 	for _, edit := range edits {
-		c.context.apply(edit)
+		c.context.Apply(edit)
 	}
 }
 
@@ -126,7 +130,7 @@ func (c *core) historyChanged(reason string) {
 
 // historyTokens returns the tokens of the working history as the model's provider counts them.
 func (c *core) historyTokens() int {
-	measure := c.context.measure(c.choices.Model)
+	measure := c.context.Measure(c.choices.Model)
 	return measure.Calibrated(c.context.Tokens())
 }
 
@@ -155,7 +159,7 @@ func (c *core) evict(b *assembly.Built) error {
 			return
 		}
 		for _, e := range edits {
-			c.context.apply(e)
+			c.context.Apply(e)
 		}
 		c.historyChanged("fitted")
 	})
@@ -170,7 +174,7 @@ func (c *core) amend(edit history.Edit, what string) error {
 	c.mailbox.Wait(func() {
 		edit.ID, edit.Seq, edit.At = c.deps.NewID("edit_"), c.context.NextSeq(), c.deps.Now()
 		if edit.Kind == history.EditRestore {
-			edit.Before, edit.After = c.context.Tokens(), c.context.log.TokensWith(edit)
+			edit.Before, edit.After = c.context.Tokens(), c.context.Log.TokensWith(edit)
 		}
 	})
 	change := history.Change{Session: c.id, Edits: []history.Edit{edit}}
@@ -178,7 +182,7 @@ func (c *core) amend(edit history.Edit, what string) error {
 		return fmt.Errorf("%w: %w", ErrStorage, err)
 	}
 	c.mailbox.Wait(func() {
-		c.context.apply(edit)
+		c.context.Apply(edit)
 		c.historyChanged(what)
 	})
 	return nil
@@ -186,7 +190,7 @@ func (c *core) amend(edit history.Edit, what string) error {
 
 // answered notes that the provider has read a request, and adds to change what is to be stored of it.
 func (c *core) answered(b *assembly.Built, change *history.Change) {
-	if err := c.context.answered(b, change); err != nil {
+	if err := c.context.Answered(b, change); err != nil {
 		c.deps.Log.Error("layout not kept, the next request is rebuilt", slog.String("session", c.id), slog.Any("error", err))
 	}
 }
@@ -197,7 +201,7 @@ func (c *core) checkDocuments() error {
 	if !ok {
 		return nil
 	}
-	missing := func(name string) bool { return documents.Find(c.context.documents, name) < 0 }
+	missing := func(name string) bool { return documents.Find(c.context.Documents, name) < 0 }
 	if i := slices.IndexFunc(phase.Required, missing); i >= 0 {
 		return fmt.Errorf("%w: the phase %s needs the document %q: set it with documents/set", ErrInvalid, phase.ID, phase.Required[i])
 	}
@@ -214,6 +218,6 @@ func (c *core) tellProgress(m *history.Message) {
 		c.emit(events.Event{Kind: events.Progress, Turn: m.Turn, Data: events.ProgressInfo{MessageID: m.ID, Markers: markers}})
 	}
 	if complete {
-		c.emit(events.Event{Kind: events.Completed, Turn: m.Turn, Data: events.CompletedInfo{MessageID: m.ID, Iterations: c.context.log.Exchanges()}})
+		c.emit(events.Event{Kind: events.Completed, Turn: m.Turn, Data: events.CompletedInfo{MessageID: m.ID, Iterations: c.context.Log.Exchanges()}})
 	}
 }

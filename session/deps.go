@@ -12,6 +12,7 @@ import (
 	"strata/session/assembly"
 	"strata/session/choices"
 	"strata/session/compacting"
+	"strata/session/current"
 	"strata/session/outlines"
 )
 
@@ -102,6 +103,13 @@ func (d *Deps) compaction() *compacting.Services {
 	return &compacting.Services{
 		Pool: d.Pool, Streamer: d.Models, Now: d.Now, NewID: d.NewID, Model: d.Models.Model, LimitWindow: d.Models.LimitWindow,
 		DetectionModel: d.DetectionModel, SummaryModel: d.SummaryModel,
+	}
+}
+
+// current returns what the session's ContextManager needs.
+func (d *Deps) current() *current.Deps {
+	return &current.Deps{
+		Store: d.Store, Calibrations: d.Calibrations, Mirrors: d.Mirrors, Beginnings: d.Beginnings, RulesFile: d.RulesFile, Log: d.Log, Now: d.Now,
 	}
 }
 

@@ -19,7 +19,7 @@ type shelf struct {
 // SetDocument stores a named text that the next requests contain.
 func (s *shelf) SetDocument(req documents.Request, reply func(documents.Info, error)) {
 	mailbox.Change(s.mailbox, reply, func() (work, error) {
-		d, err := documents.New(req, s.context.documents)
+		d, err := documents.New(req, s.context.Documents)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
@@ -27,7 +27,7 @@ func (s *shelf) SetDocument(req documents.Request, reply func(documents.Info, er
 		counter := s.counter()
 		var info documents.Info
 		stored := func() {
-			s.context.documents = documents.With(s.context.documents, d)
+			s.context.Documents = documents.With(s.context.Documents, d)
 			s.historyChanged("document")
 			s.accounts.tellUsage()
 			reply(info, nil)
@@ -43,12 +43,12 @@ func (s *shelf) SetDocument(req documents.Request, reply func(documents.Info, er
 func (s *shelf) RemoveDocument(name string, reply func(bool, error)) {
 	mailbox.Change(s.mailbox, reply, func() (work, error) {
 		name := strings.TrimSpace(name)
-		if documents.Find(s.context.documents, name) < 0 {
+		if documents.Find(s.context.Documents, name) < 0 {
 			reply(false, nil)
 			return nil, nil
 		}
 		return s.store("remove document "+name, history.Change{DropDocuments: []string{name}}, func() {
-			s.context.documents = documents.Without(s.context.documents, name)
+			s.context.Documents = documents.Without(s.context.Documents, name)
 			s.historyChanged("document")
 			s.accounts.tellUsage()
 			reply(true, nil)
@@ -59,7 +59,7 @@ func (s *shelf) RemoveDocument(name string, reply func(bool, error)) {
 // Documents lists the documents by name.
 func (s *shelf) Documents(reply func([]documents.Info, error)) {
 	mailbox.Ask(s.mailbox, reply, func() {
-		all, counter := s.context.documents, s.counter()
+		all, counter := s.context.Documents, s.counter()
 		s.mailbox.Spawn(func() {
 			infos := make([]documents.Info, len(all))
 			for i := range all {

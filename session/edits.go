@@ -120,7 +120,7 @@ func (e *edits) replace(messages []history.Message, author *events.Cursor, reply
 
 // applied applies a stored edit that a user asked for, and tells the subscribers. also runs before they are told.
 func (e *edits) applied(edit history.Edit, reason string, also func()) {
-	e.context.apply(edit)
+	e.context.Apply(edit)
 	e.compacting.ResetBackoff()
 	also()
 	e.historyChanged(reason)
@@ -190,7 +190,7 @@ type Restored struct {
 // transcript stays, and the restore can be undone. While a turn runs it takes effect after the turn.
 func (e *edits) Restore(req RestoreRequest, reply func(Restored, error)) {
 	mailbox.Ask(e.mailbox, reply, func() {
-		to, err := e.context.restorePoint(req)
+		to, err := e.restorePoint(req)
 		if err != nil {
 			reply(Restored{}, err)
 			return
@@ -205,7 +205,7 @@ func (e *edits) Restore(req RestoreRequest, reply func(Restored, error)) {
 func (e *edits) Undo(reply func(Restored, error)) {
 	mailbox.Ask(e.mailbox, reply, func() {
 		e.whenSettled(reply, func(reply func(Restored, error)) {
-			undone, ok := e.context.log.Undoable()
+			undone, ok := e.context.Log.Undoable()
 			if !ok {
 				reply(Restored{}, fmt.Errorf("%w: nothing is in force that could be undone", ErrInvalid))
 				return
@@ -238,7 +238,7 @@ func (e *edits) rewind(edit history.Edit, reply func(Restored, error)) {
 		if edit.Undoes == "" && edit.To >= edit.Seq {
 			return nil, fmt.Errorf("%w: seq: %d is not in the past of the session", ErrInvalid, edit.To)
 		}
-		edit.Before, edit.After = e.context.Tokens(), e.context.log.TokensWith(edit)
+		edit.Before, edit.After = e.context.Tokens(), e.context.Log.TokensWith(edit)
 		edit.SavedTokens = max(edit.Before-edit.After, 0)
 		return e.store("restore", history.Change{Edits: []history.Edit{edit}}, func() {
 			before := len(e.context.View())
@@ -259,7 +259,7 @@ type EditInfo struct {
 // the number to list before for the page of older ones, 0 for none.
 func (e *edits) Edits(before int64, limit int, reply func(edits []EditInfo, older int64, err error)) {
 	e.mailbox.Post(func() {
-		all := e.context.log.Edits()
+		all := e.context.Log.Edits()
 		for len(all) > 0 && before > 0 && all[len(all)-1].Seq >= before {
 			all = all[:len(all)-1]
 		}
@@ -268,7 +268,7 @@ func (e *edits) Edits(before int64, limit int, reply func(edits []EditInfo, olde
 			all = all[len(all)-limit:]
 			older = all[0].Seq
 		}
-		inForce, ranges := e.context.log.InForce(), e.context.log.Ranges(all)
+		inForce, ranges := e.context.Log.InForce(), e.context.Log.Ranges(all)
 		infos := make([]EditInfo, len(all))
 		for i, edit := range all {
 			infos[i] = EditInfo{Edit: edit, Ranges: ranges[i], InForce: inForce[edit.ID]}

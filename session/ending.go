@@ -40,7 +40,7 @@ func (t *turns) newEnding(of *turn) *ending {
 	record := &of.record
 	record.EndedAt = t.deps.Now()
 	status := t.setStatus(e)
-	measure := t.context.measure(of.model)
+	measure := t.context.Measure(of.model)
 	if of.answered() {
 		e.spent = measure.SpentBy(&of.outcome.result, of.built.Counted, max(of.outcome.tokens-tokens.MessageOverhead, 0))
 	}
@@ -76,7 +76,7 @@ func (t *turns) learn(of *turn) *history.Calibration {
 	if !of.outcome.result.UsageReported || of.outcome.err != nil || of.built.Plan == nil {
 		return of.calibration
 	}
-	return t.context.learn(of.model.Name, of.built.Counted, of.record.Usage.Context())
+	return t.context.Learn(of.model.Name, of.built.Counted, of.record.Usage.Context())
 }
 
 // setStatus sets the turn's status, stop reason and failure, and returns the status of its message.
@@ -108,7 +108,7 @@ func (t *turns) calls(e *ending) []history.Call {
 	}
 	return []history.Call{{
 		ID: t.deps.NewID("call_"), Turn: of.record.ID, Purpose: history.PurposeTurn, Model: of.model.Name,
-		Usage: e.spent.Usage, Cost: e.spent.Cost, Estimated: e.spent.Estimated, Expected: t.context.expected(&of.built), At: of.record.EndedAt,
+		Usage: e.spent.Usage, Cost: e.spent.Cost, Estimated: e.spent.Estimated, Expected: t.context.Expected(&of.built), At: of.record.EndedAt,
 		Categories: of.built.Categories, Documents: of.built.Documents, Phase: of.built.Phase,
 	}}
 }
@@ -142,11 +142,11 @@ func (t *turns) finished(e *ending, err error) {
 // saved adopts a stored result.
 func (t *turns) saved(e *ending) {
 	t.choices.Record.UpdatedAt = e.turn.record.EndedAt
-	t.context.layout.Stored()
+	t.context.Layout.Stored()
 	t.extend(e.change.Messages, e.change.Edits)
-	t.context.count(e.change.Calls)
+	t.context.Count(e.change.Calls)
 	if e.spent.Reported {
-		t.context.report(e.spent.Usage)
+		t.context.Report(e.spent.Usage)
 	}
 	t.tellProgress(e.reply)
 	t.accounts.tellTiers(e.turn.record.ID)
@@ -159,7 +159,7 @@ func (t *turns) used(e *ending) int {
 	if used := e.spent.Whole; used > 0 {
 		return used
 	}
-	measure := t.context.measure(e.turn.model)
+	measure := t.context.Measure(e.turn.model)
 	return measure.Calibrated(t.context.Tokens())
 }
 

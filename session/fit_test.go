@@ -17,6 +17,7 @@ import (
 	"strata/history"
 	"strata/llm"
 	"strata/session/assembly"
+	"strata/session/current"
 	"strata/session/documents"
 	"strata/session/fit"
 	"strata/session/workspace"
@@ -95,7 +96,7 @@ func TestDedupeComesFirst(t *testing.T) {
 	if n := strings.Count(text, "[The content of a.go stood here; a newer copy follows below.]"); n != 4 {
 		t.Errorf("%d notices", n)
 	}
-	e := m.log.Edits()[0]
+	e := m.Log.Edits()[0]
 	if e.Kind != history.EditDedupe || e.SavedTokens < 2500 || e.SavedChars < 5800 || e.Patches[0].Origin != "a.go" {
 		t.Errorf("edit %+v", e)
 	}
@@ -163,7 +164,7 @@ func TestPruningGoesByPriorityThenAge(t *testing.T) {
 	m := manage(t, testWindow)
 	for name, priority := range map[string]int{"low": 10, "middle": 50, "high": 90} {
 		m.document(name, wordsOf(300), false)
-		m.documents[documents.Find(m.documents, name)].Priority = priority
+		m.Documents[documents.Find(m.Documents, name)].Priority = priority
 	}
 	m.document("kept", wordsOf(300), true)
 	m.ask("start")
@@ -383,7 +384,7 @@ func TestDocumentsThatWerePrunedStayOutUntilSetAnew(t *testing.T) {
 		m.answer("yes")
 		m.ask("more")
 	}
-	if n := len(m.log.Edits()); n != 1 {
+	if n := len(m.Log.Edits()); n != 1 {
 		t.Errorf("%d edits", n)
 	}
 	m.document("kept", "short", true)
@@ -480,7 +481,7 @@ func TestWhatTheProviderCountsIsWhatFits(t *testing.T) {
 	}
 	m.answer("yes")
 	m.ask("more")
-	m.drift = maxDrift // the last request was far larger than it was counted
+	m.Drift = current.MaxDrift // the last request was far larger than it was counted
 	snap, b = m.request()
 	if size := counted(snap, &b); size > room || b.Changes.Empty() {
 		t.Errorf("the provider counts %d of %d", size, room)
@@ -514,8 +515,8 @@ func TestEveryRequestFits(t *testing.T) {
 			}
 			checkConversation(t, &b)
 			checkOrder(t, before, m.View())
-			if !strings.Contains(sentText(&b), fmt.Sprintf("[%d earlier messages omitted]", m.log.Omitted())) && m.log.Omitted() > 0 && counted(snap, &b) < snap.Room()/2 {
-				t.Fatalf("seed %d, turn %d: no marker of %d messages", seed, turn, m.log.Omitted())
+			if !strings.Contains(sentText(&b), fmt.Sprintf("[%d earlier messages omitted]", m.Log.Omitted())) && m.Log.Omitted() > 0 && counted(snap, &b) < snap.Room()/2 {
+				t.Fatalf("seed %d, turn %d: no marker of %d messages", seed, turn, m.Log.Omitted())
 			}
 			m.answer(wordsOf(r.IntN(200)))
 			if r.IntN(2) == 0 {

@@ -29,7 +29,7 @@ func (c *checkpoints) Fork(req ForkRequest, reply func(Fork, error)) {
 		if err != nil {
 			return nil, err
 		}
-		reply(Fork{Loaded: c.context.forkAt(c.choices.Record, seq), Seq: seq}, nil)
+		reply(Fork{Loaded: c.context.ForkAt(c.choices.Record, seq), Seq: seq}, nil)
 		return nil, nil
 	})
 }
@@ -40,7 +40,7 @@ func (c *checkpoints) forkPoint(req ForkRequest) (int64, error) {
 	seq := settled
 	switch {
 	case req.Checkpoint != "":
-		named, ok := c.context.checkpoint(req.Checkpoint)
+		named, ok := c.context.Checkpoint(req.Checkpoint)
 		if !ok {
 			return 0, &MissingError{Kind: "checkpoint", ID: req.Checkpoint}
 		}
@@ -69,15 +69,4 @@ func (c *checkpoints) settledSeq() int64 {
 		}
 	}
 	return c.context.LastSeq() // its prompt is not stored yet
-}
-
-func (m *ContextManager) forkAt(record history.Session, seq int64) history.Loaded {
-	l := history.Loaded{Session: record, Documents: m.documents, Files: m.workspace.Stored()}
-	l.Heads, l.Edits = m.log.UpTo(seq)
-	for _, c := range m.checkpoints {
-		if c.Seq <= seq {
-			l.Checkpoints = append(l.Checkpoints, c)
-		}
-	}
-	return l
 }

@@ -93,7 +93,7 @@ func TestReportsThatAreBelieved(t *testing.T) {
 			t.Errorf("%s: calibrates %t", tt.name, got)
 		}
 		var size int
-		a.mailbox.Wait(func() { size = a.context.reported.tokens })
+		a.mailbox.Wait(func() { size = a.context.Reported() })
 		if size != tt.sizeOfModel {
 			t.Errorf("%s: request and reply are taken to have %d tokens", tt.name, size)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"strata/history"
 	"strata/session/choices"
+	"strata/session/current"
 	"strata/session/events"
 	"strata/session/mailbox"
 	"strata/session/saving"
@@ -59,10 +60,10 @@ func (s *Session) begin(loaded opening) error {
 	damaged(s.workspace.Restore(loaded.Files))
 	s.useFolders(workspace.OpenFolders(s.mailbox.UntilShut(), s.choices.Record.CWD, s.choices.Record.Roots, s.deps.Files, s.deps.Host.Allowed))
 	var err error
-	s.context, err = newContextManager(s.deps, &s.choices.Rules, loaded.Loaded, s.workspace)
+	s.context, err = current.New(s.deps.current(), &s.choices.Rules, loaded.Loaded, s.workspace)
 	damaged(err)
 	if len(loaded.kept) > 0 { // they are stored later, with their layouts
-		s.context.layout.Resend()
+		s.context.Layout.Resend()
 	}
 	if loaded.stored != nil {
 		if err := loaded.stored(); err != nil {
@@ -88,7 +89,7 @@ func (s *Session) begin(loaded opening) error {
 
 // recoverCompaction ends a compaction that the last server left running.
 func (s *Session) recoverCompaction(ctx context.Context, stored *history.Compaction) {
-	end := s.compacting.Recover(stored, stored != nil && s.context.editedSince(stored.Seq))
+	end := s.compacting.Recover(stored, stored != nil && s.context.EditedSince(stored.Seq))
 	if end == nil {
 		return
 	}

@@ -29,7 +29,7 @@ func loopOf(t testing.TB, window int, adjust ...func(*profile.Profile)) *managed
 // iterate appends n iterations of a loop.
 func (m *managed) iterate(n int) {
 	for range n {
-		i := m.log.Exchanges() + 1
+		i := m.Log.Exchanges() + 1
 		m.ask(fmt.Sprintf("Do step %d of the work.", i))
 		answer := fmt.Sprintf("I did step %d in pkg/file%d.go. <progress>step %d is done</progress>", i, i, i)
 		message := m.answer(answer)
@@ -43,7 +43,7 @@ func (m *managed) fold(keep int, summary string) {
 	view := m.View()
 	var gone []string
 	for _, v := range view {
-		if v.Exchange <= m.log.Exchanges()-keep {
+		if v.Exchange <= m.Log.Exchanges()-keep {
 			gone = append(gone, v.ID)
 		}
 	}
@@ -51,7 +51,7 @@ func (m *managed) fold(keep int, summary string) {
 		ID: m.deps.NewID("edit_"), Seq: m.NextSeq(), Kind: history.EditCompact, Messages: gone, Summary: summary, SummaryTokens: m.counter().Count(summary),
 	}
 	m.store.edits = append(m.store.edits, e)
-	m.apply(e)
+	m.Apply(e)
 }
 
 // itemsOf returns the keys of the used items in a request, in order.
@@ -250,7 +250,7 @@ func wantRun(t *testing.T, m *managed, request int) {
 	text, at := sentText(&b), -1
 	for _, part := range loopParts {
 		n := strings.Count(text, part)
-		optional := part == loopParts[1] && m.log.Summary().Text == "" || request == 0 && part != loopParts[0] && part != loopParts[4]
+		optional := part == loopParts[1] && m.Log.Summary().Text == "" || request == 0 && part != loopParts[0] && part != loopParts[4]
 		if n > 1 || n == 0 && !optional {
 			t.Fatalf("request %d has %d of %q:\n%s", request+1, n, part, text)
 		}

@@ -18,6 +18,7 @@ import (
 	"strata/session/assembly"
 	"strata/session/choices"
 	"strata/session/content"
+	"strata/session/current"
 	"strata/session/documents"
 	"strata/session/events"
 	"strata/session/fit"
@@ -97,12 +98,14 @@ func (s *fakeStore) Blobs(_ context.Context, hashes []string) (map[string][]byte
 // managed is a ContextManager that does the work of a Session for it, without goroutines, provider or clock.
 type managed struct {
 	*ContextManager
-	c      *choices.Choices
-	t      testing.TB
-	store  *fakeStore
-	model  llm.Model
-	folder string
-	nextID int
+	deps      *Deps
+	workspace *workspace.Workspace
+	c         *choices.Choices
+	t         testing.TB
+	store     *fakeStore
+	model     llm.Model
+	folder    string
+	nextID    int
 }
 
 const testWindow = 4000
@@ -135,6 +138,7 @@ func (m *managed) load(deps *Deps) {
 		loaded.Files = append(loaded.Files, m.store.files[path])
 	}
 	allowed := func(context.Context, string) error { return nil }
+	m.deps = deps
 	m.c = choices.New(context.Background(), &choices.Services{
 		Rules: &deps.Rules, Model: func(string) (llm.Model, bool) { return m.model, true }, Allowed: allowed,
 	}, loaded.Session)
@@ -143,9 +147,10 @@ func (m *managed) load(deps *Deps) {
 	if err := files.Restore(loaded.Files); err != nil {
 		m.t.Fatal(err)
 	}
+	m.workspace = files
 	files.Use(workspace.OpenFolders(context.Background(), m.folder, nil, deps.Files, allowed), nil)
 	var err error
-	if m.ContextManager, err = newContextManager(deps, &deps.Rules, loaded, files); err != nil {
+	if m.ContextManager, err = current.New(deps.current(), &deps.Rules, loaded, files); err != nil {
 		m.t.Fatal(err)
 	}
 }
@@ -191,7 +196,7 @@ func (m *managed) file(path string) (filecontext.Entry, bool) {
 func (m *managed) say(role history.Role, blocks ...history.Block) history.Message {
 	message := history.Message{ID: m.deps.NewID("msg_"), Seq: m.NextSeq(), Role: role, Blocks: blocks, Tokens: content.Tokens(context.Background(), m.counter(), blocks)}
 	m.store.messages[message.Seq] = message
-	m.append([]history.Message{message})
+	m.Append([]history.Message{message})
 	return message
 }
 
@@ -250,14 +255,14 @@ func (m *managed) document(name, words string, pinned bool) {
 
 func (m *managed) setDocument(req documents.Request) {
 	m.t.Helper()
-	d, err := documents.New(req, m.documents)
+	d, err := documents.New(req, m.Documents)
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	d.At = time.UnixMicro(int64(m.nextID))
 	m.nextID++
-	m.documents = documents.With(m.documents, d)
-	m.store.documents = m.documents
+	m.Documents = documents.With(m.Documents, d)
+	m.store.documents = m.Documents
 }
 
 // build builds the next request without storing it.
@@ -281,9 +286,9 @@ func (m *managed) request() (assembly.State, assembly.Built) {
 	for i := range change.Edits {
 		e := &change.Edits[i]
 		e.ID, e.Seq = m.deps.NewID("edit_"), m.NextSeq()
-		m.apply(*e)
+		m.Apply(*e)
 	}
-	if err := m.answered(&b, &change); err != nil {
+	if err := m.Answered(&b, &change); err != nil {
 		m.t.Fatal(err)
 	}
 	m.workspace.TakeDirty(&change)

@@ -141,7 +141,7 @@ func (t *turns) refuse(begun *turn, err error) {
 	t.running = nil
 	begun.stop()
 	begun.gate.Refuse()
-	t.context.pictures.Forget(begun.record.UserID)
+	t.context.Pictures.Forget(begun.record.UserID)
 	var again *earlier
 	if errors.As(err, &again) {
 		result, err := storedResult(again.turn, t.context.Transcript())
@@ -259,7 +259,7 @@ func admit(ctx context.Context, s *assembly.State, reader *workspace.Reader, p *
 // stored, the turn's goroutine stores nothing and shows nothing. A prompt with files starts its reply when it is stored, since
 // these files join the session only then.
 func (t *turns) answerAhead(begun *turn, message *history.Message) {
-	state, log := t.context.expect(t.choices, message)
+	state, log := t.context.Expect(t.choices, message)
 	begun.ahead = log
 	t.mailbox.Spawn(func() { t.answer(begun, state) })
 }
@@ -272,9 +272,9 @@ func (t *turns) begin(begun *turn, a admission, update history.Session, subscrib
 	before := len(t.context.View())
 	switch {
 	case begun.ahead != nil:
-		t.context.log = begun.ahead
+		t.context.Log = begun.ahead
 	case !a.resent:
-		t.context.append([]history.Message{a.message})
+		t.context.Append([]history.Message{a.message})
 	}
 	begun.stored = true
 	begun.unread, begun.omitted = a.omitted, a.omitted

@@ -9,17 +9,17 @@ import (
 func TestLearningTakesTheProvidersCountOnce(t *testing.T) {
 	m := manage(t, 100_000)
 	calibrated := func() int {
-		measure := m.measure(m.model)
+		measure := m.Measure(m.model)
 		return measure.Calibrated(1_000)
 	}
 	for _, reported := range []int{2_200, 2_200, 1_000, 2_200, 1_500} {
-		m.learn(m.model.Name, 1_000, reported)
+		m.Learn(m.model.Name, 1_000, reported)
 		if got := calibrated(); got < reported-2 || got > max(reported, 2_200)+2 {
 			t.Errorf("reported %d, expected %d next", reported, got)
 		}
 	}
 	before := calibrated()
-	if m.learn(m.model.Name, 1_000, 499) != nil || calibrated() != before {
+	if m.Learn(m.model.Name, 1_000, 499) != nil || calibrated() != before {
 		t.Error("a partial report was learned from")
 	}
 }
@@ -37,11 +37,11 @@ func TestBesideFollowsTheProvidersReport(t *testing.T) {
 	if counted < 500 || counted > 700 {
 		t.Errorf("%d tokens are counted", counted)
 	}
-	m.report(history.Usage{Input: 90_000, CacheRead: 7_900, Output: 50})
+	m.Report(history.Usage{Input: 90_000, CacheRead: 7_900, Output: 50})
 	if got := m.snapshot(m.model).Beside; got != 97_950-m.Tokens() {
 		t.Errorf("%d tokens after a report of 97,950", got)
 	}
-	m.apply(history.Edit{ID: "edit_1", Seq: m.NextSeq(), Kind: history.EditCompact, Messages: []string{m.View()[2].ID}})
+	m.Apply(history.Edit{ID: "edit_1", Seq: m.NextSeq(), Kind: history.EditCompact, Messages: []string{m.View()[2].ID}})
 	if got := m.snapshot(m.model).Beside; got != counted {
 		t.Errorf("%d tokens after an edit, want %d", got, counted)
 	}

@@ -27,7 +27,7 @@ func (m *managed) sent(tools ...llm.Tool) assembly.Built {
 	b.Mirror.Answered(b.Plan, stability.Usage{Read: b.Plan.Expect, Write: b.Plan.Tokens - b.Plan.Expect, Input: b.Plan.Tokens})
 	var change history.Change
 	m.workspace.Refreshed(b.Refreshed)
-	if err := m.answered(&b, &change); err != nil {
+	if err := m.Answered(&b, &change); err != nil {
 		m.t.Fatal(err)
 	}
 	m.workspace.TakeDirty(&change)
@@ -41,7 +41,7 @@ func (m *managed) keep(change history.Change) {
 	if err := m.store.Commit(context.Background(), change); err != nil {
 		m.t.Fatal(err)
 	}
-	m.layout.Stored()
+	m.Layout.Stored()
 	if change.KeepBlobs == nil {
 		return
 	}
@@ -87,7 +87,7 @@ func TestACutInsideTheLogMergesDiffs(t *testing.T) {
 	}
 	again := m.forgotten()
 	question := again.View()[2] // there are diffs before and after it
-	again.apply(history.Edit{ID: "edit_1", Seq: again.NextSeq(), Kind: history.EditTruncate, Messages: []string{question.ID}})
+	again.Apply(history.Edit{ID: "edit_1", Seq: again.NextSeq(), Kind: history.EditTruncate, Messages: []string{question.ID}})
 	again.write("a.go", linesOf("a", 200)+linesOf("end", 3))
 	again.ask("And now?")
 	b := again.sent()
@@ -159,7 +159,7 @@ func TestNotesAreToldAnewWhenTheirMessageIsGone(t *testing.T) {
 	if b := m.sent(); !strings.Contains(sentText(&b), "Changes to the files available for this step:\nFULL: b.go\n") {
 		t.Errorf("b.go is not listed as a change:\n%s", sentText(&b))
 	}
-	m.apply(history.Edit{ID: "edit_1", Seq: m.NextSeq(), Kind: history.EditClear})
+	m.Apply(history.Edit{ID: "edit_1", Seq: m.NextSeq(), Kind: history.EditClear})
 	m.ask("third")
 	const all = "Files available for this step:\nFULL: a.go\nFULL: b.go\n"
 	b := m.sent()

@@ -42,7 +42,7 @@ func (m *managed) edit(e history.Edit) {
 	if err := m.store.Commit(m.t.Context(), history.Change{Edits: []history.Edit{e}}); err != nil {
 		m.t.Fatal(err)
 	}
-	m.apply(e)
+	m.Apply(e)
 }
 
 // growing is a model whose window a test makes larger.
@@ -147,7 +147,7 @@ func TestP10RequiredDocumentsReturnFirst(t *testing.T) {
 		}
 	}
 	cut := func(name string) history.DocumentCut {
-		d := &m.documents[documents.Find(m.documents, name)]
+		d := &m.Documents[documents.Find(m.Documents, name)]
 		return history.DocumentCut{Name: name, Version: fit.DocumentVersion(d)}
 	}
 	m.edit(history.Edit{Kind: history.EditClear})
@@ -171,7 +171,7 @@ func TestP10MessagesReturn(t *testing.T) {
 	shown := func() (n, omitted int) {
 		done := make(chan struct{})
 		a.tell(func() {
-			n, omitted = len(a.context.View()), a.context.log.Omitted()
+			n, omitted = len(a.context.View()), a.context.Log.Omitted()
 			close(done)
 		})
 		<-done

@@ -138,7 +138,7 @@ func (h workspaceHost) Counter() *tokens.Counter { return h.counter() }
 
 func (h workspaceHost) Used() { h.used() }
 
-func (h workspaceHost) Outlined() []outlines.Shown { return h.context.layout.Outlined() }
+func (h workspaceHost) Outlined() []outlines.Shown { return h.context.Layout.Outlined() }
 
 func (h workspaceHost) SentCopies() func(ctx context.Context, path string) ([]fit.Copy, error) {
 	return h.state().SentCopies
@@ -156,7 +156,7 @@ func (h compactionHost) State() assembly.State { return h.state() }
 func (h compactionHost) CompactionRules() compacting.Rules { return h.compactionRules() }
 
 func (h compactionHost) Position() (seq int64, generation int) {
-	return h.context.LastSeq(), h.context.generation
+	return h.context.LastSeq(), h.context.Generation
 }
 
 func (h compactionHost) Unfinished() bool { return h.turns.unfinished() != nil }
@@ -173,9 +173,9 @@ func (h compactionHost) Change(what string, begin func() (history.Change, error)
 		}
 		return h.store(what, change, func() {
 			for _, edit := range change.Edits {
-				h.context.apply(edit)
+				h.context.Apply(edit)
 			}
-			h.context.count(change.Calls)
+			h.context.Count(change.Calls)
 			then()
 		}), nil
 	}})
@@ -187,7 +187,7 @@ func (h compactionHost) HistoryChanged(reason string) {
 }
 
 func (h compactionHost) Ranges(edit *history.Edit) []history.Range {
-	return h.context.log.Ranges([]history.Edit{*edit})[0]
+	return h.context.Log.Ranges([]history.Edit{*edit})[0]
 }
 
 func (h compactionHost) StateChanged() { h.changed() }

@@ -201,7 +201,7 @@ func (t *turns) converse(of *turn, state assembly.State, arriving *content.Arriv
 		}
 		t.mailbox.Wait(func() {
 			t.emit(events.Event{Kind: events.Notice, Turn: of.record.ID, Text: learned.Notice})
-			state = t.context.renewed(&state, of.model, t.choices)
+			state = t.context.Renewed(&state, of.model, t.choices)
 		})
 	}
 }
@@ -240,7 +240,7 @@ func (r *requests) prepare(ctx context.Context, state *assembly.State, tools []l
 // one with them. It reports whether it did.
 func (r *requests) readmit(state *assembly.State, b *assembly.Built, first func()) (bool, error) {
 	var shed []history.Edit
-	r.mailbox.Wait(func() { shed = r.context.log.Shedding() })
+	r.mailbox.Wait(func() { shed = r.context.Log.Shedding() })
 	edit, ok := state.Returns(b, shed)
 	if !ok {
 		return false, nil
@@ -249,7 +249,7 @@ func (r *requests) readmit(state *assembly.State, b *assembly.Built, first func(
 	if err := r.amend(edit, "fitted"); err != nil {
 		return false, err
 	}
-	r.mailbox.Wait(func() { *state = r.context.renewed(state, state.Model, r.choices) })
+	r.mailbox.Wait(func() { *state = r.context.Renewed(state, state.Model, r.choices) })
 	return true, nil
 }
 
@@ -267,7 +267,7 @@ func (r *requests) condense(ctx context.Context, state *assembly.State, by compa
 	}
 	r.mailbox.Wait(func() {
 		r.compacting.Condensed(&edit)
-		*state = r.context.renewed(state, state.Model, r.choices)
+		*state = r.context.Renewed(state, state.Model, r.choices)
 	})
 	return true, nil
 }
@@ -305,7 +305,7 @@ func (t *turns) learnRefusal(of *turn, state *assembly.State, b *assembly.Built,
 	}
 	t.mailbox.Wait(func() {
 		if r.Counted > 0 {
-			of.calibration = t.context.learn(of.model.Name, b.Counted, r.Counted)
+			of.calibration = t.context.Learn(of.model.Name, b.Counted, r.Counted)
 		}
 		if r.Window > 0 {
 			t.deps.Models.LimitWindow(of.model.Name, r.Window)

@@ -57,7 +57,7 @@ func TestAPhaseShowsItsDocuments(t *testing.T) {
 	for _, name := range []string{"design", "types", "unit", "tests", "failures", "rules", "own"} {
 		m.document(name, "The "+name+".", name == "rules")
 	}
-	m.documents[documents.Find(m.documents, "own")].Phases = []string{"testing", "interface"}
+	m.Documents[documents.Find(m.Documents, "own")].Phases = []string{"testing", "interface"}
 	m.ask("go")
 	for phase, want := range map[string][]string{
 		"planning":       {"design", "rules"},
@@ -85,7 +85,7 @@ func TestEarlierUnitsAreShown(t *testing.T) {
 	}
 	m.unit("u9", "draft", 9, 50)
 	m.document("u8", "no code", false)
-	m.documents[documents.Find(m.documents, "u8")].Status = documents.StatusApproved
+	m.Documents[documents.Find(m.Documents, "u8")].Status = documents.StatusApproved
 	m.ask("go")
 	_, b := m.request()
 	if diff := cmp.Diff([]string{"design", "types", "unit", "u2", "u3", "u4"}, documentsIn(&b)); diff != "" {
@@ -209,7 +209,7 @@ func TestP16UnitsLeaveOneAtATime(t *testing.T) {
 				t.Errorf("%d tokens of %d after a unit of about 1,000 has left", got, snap.Room())
 			}
 			for _, e := range b.Changes.Edits() {
-				m.apply(e)
+				m.Apply(e)
 			}
 		}
 		units = left

@@ -46,7 +46,7 @@ func (a *accounts) build(use func(*next), fail func(error)) {
 		n := next{State: a.state(), rules: a.compactionRules()}
 		a.mailbox.Spawn(func() {
 			var err error
-			if n.built, err = n.Build(a.mailbox.Context(), nil); err != nil {
+			if n.built, err = n.Build(a.mailbox.Context()); err != nil {
 				fail(err)
 				return
 			}

@@ -45,8 +45,9 @@ func (f *frontends) Preview(tools []Tool, reply func(assembly.Assembled, error))
 	mailbox.Ask(f.mailbox, reply, func() {
 		f.choices.Renew()
 		state := f.state()
+		state.Tools = tools
 		f.mailbox.Spawn(func() {
-			b, err := state.Build(f.mailbox.Context(), tools)
+			b, err := state.Build(f.mailbox.Context())
 			if err == nil {
 				err = state.CheckFits(&b)
 			}
@@ -88,8 +89,9 @@ func (f *frontends) Assemble(tools []Tool, reply func(assembly.Assembled, error)
 		}
 		f.choices.Renew()
 		state := f.state()
+		state.Tools = tools
 		return func(ctx context.Context) (step, error) {
-			b, err := f.requests.prepare(ctx, &state, tools, func() {})
+			b, err := f.requests.prepare(ctx, &state, func() {})
 			if err == nil {
 				err = state.CheckFits(&b)
 			}

@@ -36,11 +36,11 @@ func TestARequestTokenizesWhatIsNew(t *testing.T) {
 			before := tokens.For("").Encoded()
 			m.ask(words)
 			state := m.snapshot(m.model)
-			state.System = system
+			state.System, state.Tools = system, []llm.Tool{tool}
 			if err := state.CheckPrompt(1, 1); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := state.Build(t.Context(), []llm.Tool{tool}); err != nil {
+			if _, err := state.Build(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			return int(tokens.For("").Encoded() - before)

@@ -149,8 +149,10 @@ func (m *managed) load(deps *Deps) {
 	}
 	m.workspace = files
 	files.Use(workspace.OpenFolders(context.Background(), m.folder, nil, deps.Files, allowed), nil)
+	shared := deps.current()
+	shared.Now = func() time.Time { return deps.Now() } // tests change it
 	var err error
-	if m.ContextManager, err = current.New(deps.current(), &deps.Rules, loaded, files); err != nil {
+	if m.ContextManager, err = current.New(shared, &deps.Rules, loaded, files); err != nil {
 		m.t.Fatal(err)
 	}
 }
@@ -269,7 +271,8 @@ func (m *managed) setDocument(req documents.Request) {
 func (m *managed) build(tools ...llm.Tool) (assembly.State, assembly.Built) {
 	m.t.Helper()
 	state := m.snapshot(m.model)
-	b, err := state.Build(m.t.Context(), tools)
+	state.Tools = tools
+	b, err := state.Build(m.t.Context())
 	if err != nil {
 		m.t.Fatal(err)
 	}

@@ -177,7 +177,7 @@ func (t *turns) answer(of *turn, state assembly.State) {
 func (t *turns) converse(of *turn, state assembly.State, arriving *content.Arriving) (out outcome) {
 	before := 0 // tokens of the request that was refused
 	for n := 1; ; n++ {
-		b, err := t.requests.prepare(of.ctx, &state, nil, of.gate.Pass)
+		b, err := t.requests.prepare(of.ctx, &state, of.gate.Pass)
 		if err == nil && !b.Changes.Empty() {
 			of.gate.Pass()
 			err = t.evict(&b)
@@ -215,11 +215,11 @@ type requests struct {
 // prepare builds a request. If messages would be evicted without a summary although the profile compacts its history, they
 // are summarized before, without a model: a prompt waits for no network. Only the summary is stored, after a call of first;
 // whatever else does not fit remains to be evicted.
-func (r *requests) prepare(ctx context.Context, state *assembly.State, tools []llm.Tool, first func()) (assembly.Built, error) {
-	b, err := state.Build(ctx, tools)
+func (r *requests) prepare(ctx context.Context, state *assembly.State, first func()) (assembly.Built, error) {
+	b, err := state.Build(ctx)
 	for back := err == nil; back; {
 		if back, err = r.readmit(state, &b, first); back {
-			b, err = state.Build(ctx, tools)
+			b, err = state.Build(ctx)
 		}
 		back = back && err == nil
 	}
@@ -230,7 +230,7 @@ func (r *requests) prepare(ctx context.Context, state *assembly.State, tools []l
 		first()
 		var shorter bool
 		if shorter, err = r.condense(ctx, state, by, b.Changes.Evict); err == nil && shorter {
-			b, err = state.Build(ctx, tools)
+			b, err = state.Build(ctx)
 		}
 	}
 	return b, err

@@ -92,7 +92,8 @@ type State struct {
 
 	Documents    []history.Document // that the phase shows
 	AllDocuments []history.Document
-	System       string // the system prompt
+	System       string     // the system prompt
+	Tools        []llm.Tool // that the model may call, by name
 	Profile      *profile.Profile
 	Phase        *profile.Phase // nil: the profile has none
 	Thought      llm.ThoughtLevel
@@ -138,15 +139,15 @@ type SentFile struct {
 func (b *Built) Claims() int { return b.Counted + b.Request.MaxOutput }
 
 // Build makes the next request: what it contains, made to fit, in the order and with the cache marks of the layout.
-func (s State) Build(ctx context.Context, tools []llm.Tool) (Built, error) {
-	b, err := s.build(ctx, tools)
+func (s State) Build(ctx context.Context) (Built, error) {
+	b, err := s.build(ctx)
 	if err != nil {
 		return Built{}, fmt.Errorf("session %s: %w", s.Session, err)
 	}
 	return b, nil
 }
 
-func (s *State) build(ctx context.Context, tools []llm.Tool) (Built, error) {
+func (s *State) build(ctx context.Context) (Built, error) {
 	if s.Beginning == nil {
 		s.Beginning = (*Beginnings)(nil).New()
 	}
@@ -154,13 +155,13 @@ func (s *State) build(ctx context.Context, tools []llm.Tool) (Built, error) {
 	if err != nil {
 		return Built{}, err
 	}
-	c, err := state.collect(ctx, tools)
+	c, err := state.collect(ctx)
 	if err != nil {
 		return Built{}, err
 	}
 	state, back := state.returned(&c)
 	if !back.Empty() {
-		if c, err = state.collect(ctx, tools); err != nil {
+		if c, err = state.collect(ctx); err != nil {
 			return Built{}, err
 		}
 	}
@@ -168,11 +169,11 @@ func (s *State) build(ctx context.Context, tools []llm.Tool) (Built, error) {
 	if err != nil {
 		return Built{}, err
 	}
-	p, fitted, err := state.plan(ctx, &c, fitted, tools)
+	p, fitted, err := state.plan(ctx, &c, fitted)
 	if err != nil {
 		return Built{}, err
 	}
-	b, err := state.render(ctx, &c, &p, &fitted, tools)
+	b, err := state.render(ctx, &c, &p, &fitted)
 	b.Changes.Returned, b.Changes.Files = back.Returned, append(back.Files, b.Changes.Files...)
 	return b, err
 }

@@ -246,13 +246,13 @@ func TestWhatIsKeptChangesNoRequest(t *testing.T) {
 				}
 				w.say(history.RoleUser, w.words(20))
 				state := w.now()
-				got, err := state.Build(t.Context(), nil)
+				got, err := state.Build(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
 				state.Beginning = nil
 				state.Pictures = new(content.Gallery)
-				want, err := state.Build(t.Context(), nil)
+				want, err := state.Build(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -286,7 +286,7 @@ func TestRequestsBuiltAtTheSameTime(t *testing.T) {
 		for i := range texts {
 			state := []State{s, short}[i%2]
 			all.Go(func() {
-				b, err := state.Build(t.Context(), nil)
+				b, err := state.Build(t.Context())
 				if err != nil {
 					t.Error(err)
 				}
@@ -315,7 +315,7 @@ func TestWhatIsKeptHasALimit(t *testing.T) {
 	}
 	build := func(s *State) {
 		t.Helper()
-		b, err := s.Build(t.Context(), nil)
+		b, err := s.Build(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -83,7 +83,7 @@ func BenchmarkBuild(b *testing.B) {
 	state.View = stored.view()
 
 	plan := func() (collected, fit.Result, planned) {
-		c, err := state.collect(b.Context(), nil)
+		c, err := state.collect(b.Context())
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -92,14 +92,14 @@ func BenchmarkBuild(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		p, err := state.layOut(b.Context(), fitted.Items, nil, nil)
+		p, err := state.layOut(b.Context(), fitted.Items)
 		if err != nil {
 			b.Fatal(err)
 		}
 		return c, fitted, p
 	}
 	render := func(c *collected, fitted *fit.Result, p *planned) Built {
-		built, err := state.render(b.Context(), c, p, fitted, nil)
+		built, err := state.render(b.Context(), c, p, fitted)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -10,7 +10,6 @@ import (
 
 	"strata/filecontext"
 	"strata/history"
-	"strata/llm"
 	"strata/session/documents"
 	"strata/session/fit"
 	"strata/session/loop"
@@ -37,11 +36,11 @@ func (c *collected) omit(omitted ...fit.Omitted) { c.omitted = append(c.omitted,
 
 // collect returns everything that a request should contain: tools, system prompt, documents, outlines, files, earlier units
 // of work, notes and the conversation, or the view of a loop instead.
-func (s *State) collect(ctx context.Context, tools []llm.Tool) (collected, error) {
+func (s *State) collect(ctx context.Context) (collected, error) {
 	var c collected
 	var items []fit.Item
-	if len(tools) > 0 {
-		items = append(items, s.toolsItem(tools))
+	if len(s.Tools) > 0 {
+		items = append(items, s.toolsItem())
 	}
 	if s.System != "" {
 		it := fit.TextItem(fit.SystemKey, stability.System, s.System, s.Counter)
@@ -89,8 +88,8 @@ func (s *State) collect(ctx context.Context, tools []llm.Tool) (collected, error
 	return c, nil
 }
 
-func (s *State) toolsItem(tools []llm.Tool) fit.Item {
-	text, err := json.Marshal(tools)
+func (s *State) toolsItem() fit.Item {
+	text, err := json.Marshal(s.Tools)
 	if err != nil {
 		panic(err) // tools were decoded from JSON
 	}

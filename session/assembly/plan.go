@@ -20,8 +20,8 @@ type planned struct {
 }
 
 // plan lays out what fits. If nothing of the request is cached copies of files are removed too: then that costs nothing.
-func (s *State) plan(ctx context.Context, c *collected, fitted fit.Result, tools []llm.Tool) (planned, fit.Result, error) {
-	p, err := s.layOut(ctx, fitted.Items, c.clusters, tools)
+func (s *State) plan(ctx context.Context, c *collected, fitted fit.Result) (planned, fit.Result, error) {
+	p, err := s.layOut(ctx, fitted.Items, c.clusters)
 	if err != nil || p.Expect > 0 || !fitted.Changes.Empty() {
 		return p, fitted, err
 	}
@@ -32,12 +32,12 @@ func (s *State) plan(ctx context.Context, c *collected, fitted fit.Result, tools
 		return p, fitted, err
 	}
 	deduped.Omitted = append(fitted.Omitted, deduped.Omitted...)
-	p, err = s.layOut(ctx, deduped.Items, c.clusters, tools)
+	p, err = s.layOut(ctx, deduped.Items, c.clusters)
 	return p, deduped, err
 }
 
 // layOut plans the order of items and the cache marks. clusters are keys of outlines.
-func (s *State) layOut(ctx context.Context, items []fit.Item, clusters [][]string, tools []llm.Tool) (planned, error) {
+func (s *State) layOut(ctx context.Context, items []fit.Item, clusters [][]string) (planned, error) {
 	revisions, err := s.revisions(ctx, items)
 	if err != nil {
 		return planned{}, err
@@ -49,8 +49,8 @@ func (s *State) layOut(ctx context.Context, items []fit.Item, clusters [][]strin
 		plain[i] = items[i].Item
 	}
 	set := ""
-	if len(tools) > 0 {
-		set = s.toolsItem(tools).Hash
+	if len(s.Tools) > 0 {
+		set = s.toolsItem().Hash
 	}
 	p.cache = cacheName(s.Model, s.Thought, set)
 	p.mirror = s.Mirrors.Of(p.cache, s.Now())

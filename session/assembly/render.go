@@ -15,11 +15,11 @@ import (
 )
 
 // render makes the request of a plan.
-func (s *State) render(ctx context.Context, c *collected, p *planned, fitted *fit.Result, tools []llm.Tool) (Built, error) {
+func (s *State) render(ctx context.Context, c *collected, p *planned, fitted *fit.Result) (Built, error) {
 	r := renderer{State: s, plan: p, byKey: make(map[string]*fit.Item), earlier: make(map[string]string)}
 	r.built = Built{
 		Request: llm.Request{
-			Model: s.Model.Name, Tools: tools, MaxOutput: Reserve(&s.Model), Thought: s.Thought, Purpose: history.PurposeTurn,
+			Model: s.Model.Name, Tools: s.Tools, MaxOutput: Reserve(&s.Model), Thought: s.Thought, Purpose: history.PurposeTurn,
 			Entries: make([]llm.Entry, 0, len(p.Entries)+len(p.Entries)/8), Encoded: s.Beginning.encoded,
 		},
 		Plan: p.Plan, Mirror: p.mirror, Counted: p.Tokens + p.overhead, Changes: fitted.Changes,

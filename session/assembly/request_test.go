@@ -51,7 +51,7 @@ func unsaved(path, text string) filecontext.Entry {
 // asked builds a request and lets the provider answer it. It returns the texts that were stored for the layout.
 func asked(t *testing.T, s *State, stored *talk) (b Built, layout history.Layout, blobs []history.Blob) {
 	t.Helper()
-	b, err := s.Build(t.Context(), nil)
+	b, err := s.Build(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,12 +177,12 @@ func TestAnotherModelHasNotReadTheRequest(t *testing.T) {
 		t.Fatalf("%v, the mirrors of %q are asked for", err, asks)
 	}
 	for name, state := range map[string]State{"running": s, "restarted": restarted} {
-		same, err := state.Build(t.Context(), nil)
+		same, err := state.Build(t.Context())
 		if err != nil || same.Plan.Expect < 500 {
 			t.Errorf("%s: the same model has %d tokens, %v", name, same.Plan.Expect, err)
 		}
 		state.Model.Name = "local/other"
-		other, err := state.Build(t.Context(), nil)
+		other, err := state.Build(t.Context())
 		if err != nil || other.Plan.Expect != 0 {
 			t.Errorf("%s: another model has %d tokens, %v", name, other.Plan.Expect, err)
 		}
@@ -194,7 +194,7 @@ func TestMarksHaveTheConfiguredLifetime(t *testing.T) {
 	for lifetime, want := range map[string]string{stability.Lifetime5m: "5m", stability.Lifetime1h: "1h"} {
 		stored := begun(words(3000))
 		s := stateOf(t, stored, stability.Options{Lifetime: lifetime})
-		b, err := s.Build(t.Context(), nil)
+		b, err := s.Build(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,7 +215,7 @@ func TestANoteThatLeftIsRevoked(t *testing.T) {
 	}
 	replied(&s, stored, "go on")
 	s.View, s.Files, s.Omitted = s.View[1:], nil, 1
-	b, err := s.Build(t.Context(), nil)
+	b, err := s.Build(t.Context())
 	if err != nil || !strings.Contains(textOf(&b), noFiles) {
 		t.Errorf("no note in %q, %v", textOf(&b), err)
 	}
@@ -366,7 +366,7 @@ func TestAUnitThatWasSentStays(t *testing.T) {
 	}
 	replied(&s, stored, words(2300))
 	s.AllDocuments = append(s.AllDocuments, unit("u2", 2))
-	b, err := s.Build(t.Context(), nil)
+	b, err := s.Build(t.Context())
 	if err != nil || b.Documents["u1"] == 0 || b.Documents["u2"] != 0 {
 		t.Errorf("documents %v, %v", b.Documents, err)
 	}

@@ -88,7 +88,7 @@ func TestATurnStoresWhatItAdds(t *testing.T) {
 	sizes := make([]int, 60)
 	for n := range sizes {
 		replied(&s, stored, fmt.Sprintf("prompt %d", n))
-		b, err := s.Build(t.Context(), nil)
+		b, err := s.Build(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func TestALayoutWithoutRowsIsContinued(t *testing.T) {
 		t.Fatal(err)
 	}
 	again.View = s.View
-	b, err := again.Build(t.Context(), nil)
+	b, err := again.Build(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

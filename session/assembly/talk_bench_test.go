@@ -21,7 +21,7 @@ func BenchmarkTurn(b *testing.B) {
 		}
 		state.View = stored.view()
 		state.Beginning = NewBeginnings().New()
-		first, err := state.Build(b.Context(), nil)
+		first, err := state.Build(b.Context())
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func BenchmarkTurn(b *testing.B) {
 			b.Run(fmt.Sprint(exchanges, "/", name), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := s.Build(b.Context(), nil); err != nil {
+					if _, err := s.Build(b.Context()); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -238,7 +238,7 @@ func TestTheLogOfTwentyEntries(t *testing.T) {
 	st.apply(history.Edit{Kind: history.EditCompact, Messages: out.Plan.Drop})
 	st.ask("next")
 	state := st.state()
-	b, err := state.Build(t.Context(), nil)
+	b, err := state.Build(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -161,7 +161,7 @@ func (s *factSession) compactThrice(t *testing.T, c *fidelityCase) fidelity {
 	said := st.messages
 	st.ask("Where do we stand?")
 	state := st.state()
-	b, err := state.Build(t.Context(), nil)
+	b, err := state.Build(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -277,7 +277,7 @@ func (st *stage) numbersOf(ids []string) string {
 func (c *goldenCase) writeRequest(out *strings.Builder, st *stage) {
 	st.t.Helper()
 	state := st.state()
-	b, err := state.Build(st.t.Context(), nil)
+	b, err := state.Build(st.t.Context())
 	if err != nil {
 		st.t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func TestP11TheNoticeFollowsTheFirstExchange(t *testing.T) {
 			st.ask("next")
 			state := st.state()
 			state.Summary, state.Omitted = history.Summary{}, len(out.Plan.Drop) // the notice, whether or not there is a digest
-			b, err := state.Build(t.Context(), nil)
+			b, err := state.Build(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

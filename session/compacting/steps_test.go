@@ -96,7 +96,7 @@ func TestP01FailuresLeaveLast(t *testing.T) {
 	st.work(12, 600)
 	st.ask("And now?")
 	state := st.state()
-	b, err := state.Build(t.Context(), nil)
+	b, err := state.Build(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

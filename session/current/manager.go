@@ -185,7 +185,7 @@ func (m *Manager) Renewed(old *assembly.State, model llm.Model, c *choices.Choic
 	now := m.State(c)
 	now.Measure = m.Measure(model)
 	now.Profile, now.Phase, now.System, now.Counter, now.Thought = old.Profile, old.Phase, old.System, old.Counter, old.Thought
-	now.Documents, now.AllDocuments = old.Documents, old.AllDocuments
+	now.Documents, now.AllDocuments, now.Tools = old.Documents, old.AllDocuments, old.Tools
 	return now
 }
 

@@ -92,7 +92,7 @@ func BenchmarkBuild(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		p, err := state.layOut(b.Context(), fitted.Items)
+		p, err := state.layOut(b.Context(), fitted.Items, nil)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -34,7 +34,7 @@ const (
 	BlockLink       BlockType = "resource_link" // URI, Name: a link that is not resolved
 	BlockResource   BlockType = "resource"      // URI, Text, MIME: text embedded by the client
 	BlockToolCall   BlockType = "tool_call"     // CallID, Name, Args, Incomplete
-	BlockToolResult BlockType = "tool_result"   // CallID, Content, IsError
+	BlockToolResult BlockType = "tool_result"   // CallID, Content, IsError, Call
 )
 
 // Block is one part of a message's content. Type determines which fields are set.
@@ -61,7 +61,8 @@ type Block struct {
 	IsError    bool    `json:"isError,omitempty"`
 	Content    []Block `json:"content,omitempty"` // content of a tool result: only text and images
 
-	Origin *Origin `json:"origin,omitempty"` // of a call or thinking written by a model
+	Origin *Origin    `json:"origin,omitempty"` // of a call or thinking written by a model
+	Call   *CallShown `json:"call,omitempty"`   // of a tool result
 
 	File  *FileLines  `json:"file,omitempty"`  // of a text in a tool result that is these lines of a file, fenced below a heading
 	Shows []FileLines `json:"shows,omitempty"` // of any other text in a tool result: lines of files that it contains unchanged

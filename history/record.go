@@ -57,9 +57,9 @@ type Turn struct {
 	ID         string     `json:"id"`                 // turn_ + ULID
 	PromptID   string     `json:"promptId,omitempty"` // the client's name for the prompt, unique in the session
 	UserID     string     `json:"userId"`             // message id of the prompt
-	ReplyID    string     `json:"replyId"`            // message id of the reply, assigned in advance
+	ReplyID    string     `json:"replyId"`            // message id of the reply, assigned in advance; of its last step once the turn has ended
 	Status     TurnStatus `json:"status"`
-	StopReason string     `json:"stopReason,omitempty"` // end_turn, max_tokens, refusal, cancelled
+	StopReason string     `json:"stopReason,omitempty"` // end_turn, max_tokens, max_turn_requests, refusal, cancelled
 	Failure    *Failure   `json:"failure,omitempty"`
 	Usage      Usage      `json:"usage"`
 	Cost       float64    `json:"cost"` // US dollars
@@ -106,6 +106,9 @@ func checkTokens(name string, n int) error {
 // maxCost is the maximum cost of a call, in US dollars.
 const maxCost = 1e9
 
+// maxStep is the maximum number of a step.
+const maxStep = 1 << 20
+
 // Check returns an error that names a number of c that no call has.
 func (c *Call) Check() error {
 	if err := c.Usage.Check(); err != nil {
@@ -116,6 +119,9 @@ func (c *Call) Check() error {
 	}
 	if err := checkTokens("expected", c.Expected); err != nil {
 		return err
+	}
+	if c.Step < 0 || c.Step > maxStep {
+		return &exact.Error{Path: "step", Want: fmt.Sprintf("must be a whole number from 0 to %d", maxStep)}
 	}
 	for field, counts := range map[string]map[string]int{"categories": c.Categories, "documents": c.Documents} {
 		for name, n := range counts {
@@ -147,6 +153,7 @@ const (
 type Call struct {
 	ID         string         `json:"id"`
 	Turn       string         `json:"turnId,omitempty"`
+	Step       int            `json:"step,omitempty"` // of the turn, from 1; 0 for a call that belongs to no step
 	Purpose    string         `json:"purpose"`
 	Model      string         `json:"model"` // provider/model
 	Usage      Usage          `json:"usage"`
@@ -166,12 +173,13 @@ type Totals struct {
 	Cost  float64 `json:"cost"` // US dollars
 }
 
-// Partial is a saved chunk of a running reply. Chunks are appended, never rewritten.
+// Partial is a saved chunk of a running step. Chunks are appended, never rewritten.
 type Partial struct {
-	Turn string    `json:"turn"`
-	N    int       `json:"n"`    // from 0, in order
-	Kind BlockType `json:"kind"` // BlockText or BlockThinking
-	Text string    `json:"text"`
+	Turn    string    `json:"turn"`
+	Message string    `json:"messageId,omitempty"` // of the step; empty for Turn.ReplyID
+	N       int       `json:"n"`                   // from 0, in order, unique in the turn
+	Kind    BlockType `json:"kind"`                // BlockText or BlockThinking
+	Text    string    `json:"text"`
 }
 
 // File is the stored form of a file of a session. Only filecontext interprets State.
@@ -240,8 +248,11 @@ type Change struct {
 	Create  *Session // a new session
 	Update  *Session // title, config, folders and UpdatedAt of an existing one
 	Begin   *Turn    // a turn that starts
-	End     *Turn    // a turn that ends: status, stop reason, failure, usage; its partials are deleted
-	Partial *Partial
+	End     *Turn    // a turn that ends: status, stop reason, failure, usage, ReplyID (empty: unchanged); its partials are deleted
+	Partial *Partial // without effect if its message is stored
+
+	// DropPartials is the id of a running turn whose saved chunks are deleted, because Messages contains their step.
+	DropPartials string
 
 	Messages []Message
 	Edits    []Edit
@@ -275,5 +286,5 @@ type Loaded struct {
 	Totals      Totals
 	Compaction  *Compaction // the newest one; nil if there was none
 	Unfinished  *Turn       // the turn that was running when the previous server ended
-	Partials    []Partial   // of Unfinished, by N
+	Partials    []Partial   // of the running step of Unfinished, by N
 }

@@ -19,10 +19,12 @@ func (p *prepared) stored(tx *writeTx) (bool, error) {
 		errs = append(errs, exists("SELECT 1 FROM turn WHERE session = ? AND id = ? AND user_id = ? AND reply_id = ?", p.Session, t.ID, t.UserID, t.ReplyID))
 	}
 	if t := p.End; t != nil {
-		errs = append(errs, exists("SELECT 1 FROM turn WHERE session = ? AND id = ? AND status = ?", p.Session, t.ID, t.Status))
+		errs = append(errs, exists("SELECT 1 FROM turn WHERE session = ? AND id = ? AND status = ? AND reply_id = coalesce(nullif(?, ''), reply_id)",
+			p.Session, t.ID, t.Status, t.ReplyID))
 	}
 	if c := p.Partial; c != nil {
-		errs = append(errs, exists("SELECT 1 FROM partial WHERE session = ? AND turn = ? AND n = ? AND kind = ? AND text = ?", p.Session, c.Turn, c.N, c.Kind, c.Text))
+		errs = append(errs, exists("SELECT 1 FROM partial WHERE session = ? AND turn = ? AND n = ? AND kind = ? AND text = ? AND message = ?",
+			p.Session, c.Turn, c.N, c.Kind, c.Text, c.Message))
 	}
 	for i := range p.messages {
 		m := &p.messages[i]

@@ -13,6 +13,8 @@ import (
 func TestR11AChangeThatIsStoredSucceeds(t *testing.T) {
 	failed := history.Change{Session: "sess_a", End: &history.Turn{ID: turnID(1), Status: history.TurnFailed},
 		Calls: []history.Call{{ID: "call_9", Purpose: history.PurposeTurn}}}
+	endReply := endTurn("sess_a", 1)
+	endReply.End.ReplyID = "msg_9"
 	for name, tt := range map[string]struct {
 		change history.Change
 		other  func(ch *history.Change) // makes another change with the same ids; nil: that replaces the first
@@ -22,7 +24,10 @@ func TestR11AChangeThatIsStoredSucceeds(t *testing.T) {
 		"partial":    {savePartial("sess_a", 1, 0, "ans"), func(ch *history.Change) { p := *ch.Partial; p.Text = "answ"; ch.Partial = &p }},
 		"end":        {endTurn("sess_a", 1), func(ch *history.Change) { ended := *ch.End; ended.Status = history.TurnCancelled; ch.End = &ended }},
 		"other end":  {endTurn("sess_a", 1), func(ch *history.Change) { ch.Messages[0].Blocks = nil }},
+		"reply":      {endReply, func(ch *history.Change) { ended := *ch.End; ended.ReplyID = "msg_other"; ch.End = &ended }},
 		"failed end": {failed, nil},
+		"chunk":      {saveChunk("msg_7", 0, "ans"), func(ch *history.Change) { p := *ch.Partial; p.Message = "msg_8"; ch.Partial = &p }},
+		"step":       {endStep(40), func(ch *history.Change) { ch.Messages[1].Blocks = nil }},
 		"append":     {appendText("sess_a", 40, "appended"), func(ch *history.Change) { ch.Messages[0].Tokens++ }},
 		"edit":       {compactEdit("sess_a", 40, "msg_1"), func(ch *history.Change) { ch.Edits[0].Summary = "another" }},
 		"compaction": {history.Change{Session: "sess_a", Compaction: &history.Compaction{ID: "cmp_1", Outcome: "no_gain"}}, nil},
@@ -31,7 +36,7 @@ func TestR11AChangeThatIsStoredSucceeds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := openTest(t, "", Options{})
-			commit(t, s, createSession("sess_a"), beginTurn("sess_a", 1), tt.change)
+			commit(t, s, createSession("sess_a"), beginTurn("sess_a", 0), beginTurn("sess_a", 1), savePartial("sess_a", 0, 9, "begun"), tt.change)
 			before := load(t, s, tt.change.Session)
 			for range 2 {
 				if err := s.Commit(ctx, tt.change); err != nil {

@@ -92,7 +92,7 @@ func scanModelTotals(row scanner) (t ModelTotals, err error) {
 	return t, err
 }
 
-const callColumns = "SELECT rowid, id, turn, purpose, model, input, output, cache_read, cache_write, cost, estimated, expected, categories, documents, phase, at "
+const callColumns = "SELECT rowid, id, turn, step, purpose, model, input, output, cache_read, cache_write, cost, estimated, expected, categories, documents, phase, at "
 
 // callsAt returns the query of a page that is before or after a row id. The row ids come from the index, so that only the
 // rows of the page are read.
@@ -110,7 +110,7 @@ type callRow struct {
 func (s *Store) scanCall(row scanner) (r callRow, err error) {
 	var categories, documents string
 	var at int64
-	err = row.Scan(&r.rowid, &r.ID, &r.Turn, &r.Purpose, &r.Model,
+	err = row.Scan(&r.rowid, &r.ID, &r.Turn, &r.Step, &r.Purpose, &r.Model,
 		&r.Usage.Input, &r.Usage.Output, &r.Usage.CacheRead, &r.Usage.CacheWrite, &r.Cost, &r.Estimated, &r.Expected, &categories, &documents, &r.Phase, &at)
 	r.At = fromMicros(at)
 	s.decode("call", r.ID, categories, &r.Categories)
@@ -136,9 +136,9 @@ func (p *prepared) insertCalls(tx *writeTx) error {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.exec(`INSERT INTO usage (session, id, turn, purpose, model, input, output, cache_read, cache_write, cost, estimated, expected, categories, documents, phase, at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			p.Session, c.ID, c.Turn, c.Purpose, c.Model,
+		if _, err := tx.exec(`INSERT INTO usage (session, id, turn, step, purpose, model, input, output, cache_read, cache_write, cost, estimated, expected, categories, documents, phase, at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			p.Session, c.ID, c.Turn, c.Step, c.Purpose, c.Model,
 			c.Usage.Input, c.Usage.Output, c.Usage.CacheRead, c.Usage.CacheWrite, c.Cost, c.Estimated, c.Expected, categories, documents, c.Phase, micros(c.At)); err != nil {
 			return err
 		}

@@ -19,7 +19,8 @@ import (
 // is stored; after any other the change can be committed again, which succeeds without effect if it was stored. A deleted
 // or hidden session accepts changes until its purge starts.
 //
-// The end of a turn updates the session's UpdatedAt. Times are stored in UTC with microseconds. A record that a change
+// The end of a turn updates the session's UpdatedAt. A chunk of a reply whose message is stored is not stored; that is no
+// error. Times are stored in UTC with microseconds. A record that a change
 // both drops and puts is kept. A blob is kept until a layout of its session with KeepBlobs omits it or the session is
 // purged, and longer if another session refers to it. KeepBlobs may name blobs put by other sessions; unknown hashes are
 // ignored.
@@ -97,7 +98,7 @@ func encodeAll[R, T any](rows *[]R, records []T, encode func(T) (R, error)) erro
 // apply writes the parts of the change, referenced rows first.
 func (p *prepared) apply(tx *writeTx) error {
 	for _, part := range []func(*writeTx) error{
-		p.session, p.begin, p.insertMessages, p.insertEdits, p.partial, p.end, p.insertCalls,
+		p.session, p.begin, p.insertMessages, p.insertEdits, p.dropPartials, p.partial, p.end, p.insertCalls,
 		p.putFiles, p.putDocuments, p.putCheckpoints, p.putCompaction, p.layout, p.putBlobs, p.calibration,
 	} {
 		if err := part(tx); err != nil {

@@ -20,14 +20,16 @@ var script = []struct {
 	{"create", store(createSession("sess_a"))},
 	{"begin", store(beginTurn("sess_a", 0))},
 	{"partial", store(savePartial("sess_a", 0, 0, "ans"))},
-	{"end", store(endTurn("sess_a", 0))},
-	{"edit", store(compactEdit("sess_a", 3, "msg_1"))},
-	{"append", store(appendText("sess_a", 4, "appended"))},
+	{"step", store(endStep(2))},
+	{"chunk", store(saveChunk("msg_4", 0, "It "))},
+	{"end", store(endLastStep())},
+	{"edit", store(compactEdit("sess_a", 5, "msg_1"))},
+	{"append", store(appendText("sess_a", 6, "appended"))},
 	{"index", func(s *Store) error { return s.completeIndex(context.Background(), time.Minute) }},
 	{"update", store(history.Change{Session: "sess_a", Update: createSession("sess_a").Create,
 		PutDocuments: []history.Document{document("old", ""), document("rules", "")}})},
 	{"layout", store(replaceContext())},
-	{"compaction", store(history.Change{Session: "sess_a", Compaction: &history.Compaction{ID: "cmp_1", Outcome: history.CompactionRunning, Seq: 4}})},
+	{"compaction", store(history.Change{Session: "sess_a", Compaction: &history.Compaction{ID: "cmp_1", Outcome: history.CompactionRunning, Seq: 6}})},
 	{"delete", func(s *Store) error { return s.Delete(context.Background(), "sess_a", epoch) }},
 	{"undelete", func(s *Store) error { return s.Undelete(context.Background(), "sess_a") }},
 	{"import", store(hiddenSession("sess_b"))},
@@ -44,6 +46,13 @@ var script = []struct {
 
 func store(ch history.Change) func(*Store) error {
 	return func(s *Store) error { return s.Commit(context.Background(), ch) }
+}
+
+// endLastStep ends turn 0, after a step, with its last one.
+func endLastStep() history.Change {
+	ch := endTurn("sess_a", 0)
+	ch.Messages[0].ID, ch.Messages[0].Seq, ch.End.ReplyID = "msg_4", 4, "msg_4"
+	return ch
 }
 
 // replaceContext replaces a document and a blob.
@@ -122,5 +131,5 @@ func TestUnfinishedImportIsPurged(t *testing.T) {
 	if n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
-	equal(t, "sessions", len(load(t, s, "sess_a").Heads), 3)
+	equal(t, "sessions", len(load(t, s, "sess_a").Heads), 5)
 }

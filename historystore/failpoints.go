@@ -7,8 +7,9 @@ import (
 // Failpoints are the names of the points around a commit at which internal/failpoint can kill the process:
 // ".before" after everything was written but before the commit, ".after" after the commit but before its callers return.
 // Each commit of changes hits "commit" and the kinds of its changes; the end of a turn with a layout hits "end" and "layout".
+// A change that stores a step and deletes its saved chunks hits "step".
 var Failpoints = failpointNames(
-	"commit", "create", "update", "begin", "partial", "end", "edit", "append", "layout", "compaction",
+	"commit", "create", "update", "begin", "partial", "step", "end", "edit", "append", "layout", "compaction",
 	"delete", "undelete", "show", "purge", "outlines", "index",
 )
 
@@ -31,9 +32,10 @@ func kinds(ch *history.Change) []string {
 	add("create", ch.Create != nil)
 	add("begin", ch.Begin != nil)
 	add("partial", ch.Partial != nil)
+	add("step", ch.DropPartials != "")
 	add("end", ch.End != nil)
 	add("edit", len(ch.Edits) > 0)
-	add("append", len(ch.Messages) > 0 && ch.Begin == nil && ch.End == nil && len(ch.Edits) == 0)
+	add("append", len(ch.Messages) > 0 && ch.Begin == nil && ch.End == nil && ch.DropPartials == "" && len(ch.Edits) == 0)
 	add("layout", ch.Layout != nil)
 	add("compaction", ch.Compaction != nil)
 	add("update", len(names) == 0)

@@ -70,7 +70,7 @@ func (s *Store) loadUnfinished(ctx context.Context, tx *sql.Tx, l *history.Loade
 		return err
 	}
 	l.Partials, err = collect(ctx, tx, scanPartial,
-		"SELECT turn, n, kind, text FROM partial WHERE session = ? AND turn = ? ORDER BY n", l.Session.ID, l.Unfinished.ID)
+		"SELECT turn, n, kind, text, message FROM partial WHERE session = ? AND turn = ? ORDER BY n", l.Session.ID, l.Unfinished.ID)
 	return err
 }
 

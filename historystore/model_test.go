@@ -1,6 +1,7 @@
 package historystore
 
 import (
+	"cmp"
 	"database/sql"
 	"errors"
 	"flag"
@@ -127,6 +128,17 @@ func (s *modelSession) taken(seq int64) bool {
 	return message || edit
 }
 
+// late reports whether the message of a chunk is stored.
+func (s *modelSession) late(chunk *history.Partial) bool {
+	id := cmp.Or(chunk.Message, s.turns[chunk.Turn].ReplyID)
+	for _, m := range s.messages {
+		if m.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
 func (s *modelSession) take(ch history.Change) {
 	if ch.Begin != nil {
 		s.turns[ch.Begin.ID] = *ch.Begin
@@ -139,7 +151,8 @@ func (s *modelSession) take(ch history.Change) {
 	for _, edit := range ch.Edits {
 		s.edits[edit.Seq] = edit
 	}
-	if ch.Partial != nil {
+	delete(s.partials, ch.DropPartials)
+	if ch.Partial != nil && !s.late(ch.Partial) {
 		s.partials[ch.Partial.Turn] = append(s.partials[ch.Partial.Turn], *ch.Partial)
 	}
 	if ch.End != nil {
@@ -223,7 +236,7 @@ func (s *modelSession) loadedLayout() (l history.Layout) {
 // randomChange returns a change with few distinct ids, so that many changes conflict.
 func randomChange(r *rand.Rand) history.Change {
 	session, n := fmt.Sprintf("sess_%d", r.IntN(4)), r.Int64N(40)
-	switch r.IntN(10) {
+	switch r.IntN(12) {
 	case 0:
 		return createSession(session)
 	case 8:
@@ -250,9 +263,16 @@ func randomChange(r *rand.Rand) history.Change {
 		ch := putDocuments(session, document(fmt.Sprint(r.IntN(5)), fmt.Sprint("text ", n)))
 		ch.DropDocuments = []string{fmt.Sprint(r.IntN(5)), fmt.Sprint(r.IntN(5))}
 		return ch
+	case 9:
+		step := appendText(session, 2*n+2+r.Int64N(4), "a step")
+		step.Messages[0].Turn, step.DropPartials = turnID(n), turnID(n)
+		return step
 	default:
-		return history.Change{Session: session, Partial: &history.Partial{
-			Turn: turnID(n), N: int(r.Uint32()), Kind: history.BlockText, Text: "part"}}
+		ch := savePartial(session, n, int(r.Uint32()), "part")
+		if r.IntN(2) == 0 {
+			ch.Partial.Message = fmt.Sprintf("msg_%d", 2*n+2+r.Int64N(4))
+		}
+		return ch
 	}
 }
 

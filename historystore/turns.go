@@ -42,18 +42,34 @@ func (p *prepared) begin(tx *writeTx) error {
 	return err
 }
 
-// partial inserts a chunk of a running turn. It refuses a chunk of any other turn, which would never be deleted.
+// dropPartials deletes the chunks of a turn whose step is stored.
+func (p *prepared) dropPartials(tx *writeTx) error {
+	if p.DropPartials == "" {
+		return nil
+	}
+	_, err := tx.exec("DELETE FROM partial WHERE session = ? AND turn = ?", p.Session, p.DropPartials)
+	return err
+}
+
+// partial inserts a chunk of a running turn. It refuses a chunk of any other turn, which would never be deleted. It skips a
+// chunk whose message was stored while the chunk's save was under way.
 func (p *prepared) partial(tx *writeTx) error {
 	part := p.Partial
 	if part == nil {
 		return nil
 	}
-	if err := tx.must(`INSERT INTO partial (session, turn, n, kind, text)
-		SELECT session, id, ?, ?, ? FROM turn WHERE session = ? AND id = ? AND status = ?`,
-		part.N, part.Kind, part.Text, p.Session, part.Turn, history.TurnRunning); err != nil {
+	late, err := first(background, tx, scanOne[bool], `SELECT EXISTS (
+			SELECT 1 FROM message m WHERE m.session = turn.session AND m.id = coalesce(nullif(?, ''), turn.reply_id))
+		FROM turn WHERE session = ? AND id = ? AND status = ?`, part.Message, p.Session, part.Turn, history.TurnRunning)
+	if err != nil {
 		return fmt.Errorf("running turn %s: %w", part.Turn, err)
 	}
-	return nil
+	if late {
+		return nil
+	}
+	_, err = tx.exec("INSERT INTO partial (session, turn, n, kind, text, message) VALUES (?, ?, ?, ?, ?, ?)",
+		p.Session, part.Turn, part.N, part.Kind, part.Text, part.Message)
+	return err
 }
 
 func (p *prepared) end(tx *writeTx) error {
@@ -70,9 +86,9 @@ func (p *prepared) end(tx *writeTx) error {
 		micros(t.EndedAt), t.ID, history.TurnRunning, p.Session); err != nil {
 		return err
 	}
-	if err := tx.must(`UPDATE turn SET status = ?, stop_reason = ?, failure = ?,
+	if err := tx.must(`UPDATE turn SET status = ?, stop_reason = ?, failure = ?, reply_id = coalesce(nullif(?, ''), reply_id),
 		input = ?, output = ?, cache_read = ?, cache_write = ?, cost = ?, ended_at = ? WHERE session = ? AND id = ?`,
-		t.Status, t.StopReason, failure,
+		t.Status, t.StopReason, failure, t.ReplyID,
 		t.Usage.Input, t.Usage.Output, t.Usage.CacheRead, t.Usage.CacheWrite, t.Cost, micros(t.EndedAt), p.Session, t.ID); err != nil {
 		return fmt.Errorf("turn %s: %w", t.ID, err)
 	}
@@ -102,6 +118,6 @@ func (s *Store) scanTurn(row scanner) (*history.Turn, error) {
 }
 
 func scanPartial(row scanner) (p history.Partial, err error) {
-	err = row.Scan(&p.Turn, &p.N, &p.Kind, &p.Text)
+	err = row.Scan(&p.Turn, &p.N, &p.Kind, &p.Text, &p.Message)
 	return p, err
 }

@@ -25,6 +25,9 @@ func message(blocks ...history.Block) history.Message {
 // plainMessages are decoded without encoding/json, fullMessages with it.
 func plainMessages() []history.Message {
 	reply := history.Block{Type: history.BlockToolResult, CallID: "c", IsError: true, Content: []history.Block{text("<out>"), text("more")}}
+	shown, titled := reply, reply
+	shown.Call = &history.CallShown{Title: "Read \"a.go\"", Kind: "read", Locations: []history.Location{{Path: "/a.go", Line: 7}, {Path: "/b.go"}}}
+	titled.Call = &history.CallShown{Title: "Plan"}
 	appended := message(text("x"))
 	appended.Turn, appended.Model, appended.Status, appended.Role = "", "", "", history.RoleUser
 	failed := message(text("y"))
@@ -33,7 +36,7 @@ func plainMessages() []history.Message {
 		message(text("plain")), message(text("\"<&>\\\n\x00\u2028\xff é😀")), message(text(strings.Repeat("huge ", 100_000))), appended, failed,
 		message(text(""), history.Block{Type: history.BlockThinking, Text: "hm", Signature: "abc="}, text("two")),
 		message(history.Block{Type: history.BlockToolCall, CallID: "c", Name: "read", Args: `{"path":"a\"b"}`, Incomplete: true}),
-		message(reply), message(history.Block{Type: history.BlockResource, URI: "file:///a", Text: "b", MIME: "text/plain"}),
+		message(reply), message(shown), message(titled, shown), message(history.Block{Type: history.BlockResource, URI: "file:///a", Text: "b", MIME: "text/plain"}),
 		message(history.Block{Type: history.BlockLink, URI: "file:///a", Name: "b"}),
 	}
 }
@@ -42,9 +45,11 @@ func fullMessages() []history.Message {
 	loop := message(text("x"))
 	loop.Meta = json.RawMessage(`{"iteration":3}`)
 	none, negative := message(), message(text("x"))
+	shown := history.Block{Type: history.BlockToolResult, CallID: "c", Call: &history.CallShown{}}
+	before := history.Block{Type: history.BlockToolResult, CallID: "c", Call: &history.CallShown{Locations: []history.Location{{Path: "a", Line: -1}}}}
 	negative.Tokens = -1
 	return []history.Message{
-		loop, none, negative,
+		loop, none, negative, message(shown), message(before),
 		message(history.Block{Type: history.BlockImage, Data: []byte{1, 2}, MIME: "image/png", Width: 1, Height: 2}),
 		message(history.Block{Type: history.BlockToolCall, CallID: "c", Origin: &history.Origin{ID: "p"}}),
 	}
@@ -155,7 +160,9 @@ func FuzzBothDecodersAgree(f *testing.F) {
 	for _, body := range []string{
 		``, `{}`, `null`, `{"id":"a"}`, `{"id":"a","ID":"b"}`, `{"id":"a","id":"b"}`, `{"blocks":[{"type":"text","content":[{"content":[{}]}]}]}`,
 		`{"at":"2026-01-02T03:04:05+01:00"}`, `{"at":"2026-1-2"}`, `{"role":"system"}`, `{"blocks":[{"type":"text","isError":false}]}`, `{"seq":1e3}`,
-		`{"blocks":null}`, `{"blocks":[null]}`, `{"at":"2026-01-02T03:04:05\u005a"}`, ` { "id" : "a" } `, `{"id":"a"} x`, `{"role":"\u0075ser"}`,
+		`{"blocks":null}`, `{"blocks":[{"type":"tool_result","call":null}]}`, `{"blocks":[{"call":{"title":"a","title":"b"}}]}`,
+		`{"blocks":[{"call":{"locations":[{"path":"a","line":1.5}]}}]}`, `{"blocks":[{"content":[{"call":{"kind":"read","locations":[{"line":3}]}}]}]}`,
+		`{"blocks":[{"call":{"Title":"a"}}]}`, `{"blocks":[{"call":{"locations":[]}}]}`, `{"blocks":[null]}`, `{"at":"2026-01-02T03:04:05\u005a"}`, ` { "id" : "a" } `, `{"id":"a"} x`, `{"role":"\u0075ser"}`,
 	} {
 		f.Add(body)
 	}

@@ -10,7 +10,9 @@ import (
 // The members that a plain message and its blocks have.
 var (
 	messageNames = []string{"id", "seq", "turnId", "role", "blocks", "tokens", "at", "model", "status"}
-	blockNames   = []string{"type", "text", "uri", "name", "mimeType", "signature", "callId", "args", "incomplete", "isError", "content"}
+	blockNames   = []string{"type", "text", "uri", "name", "mimeType", "signature", "callId", "args", "incomplete", "isError", "content", "call"}
+	callNames    = []string{"title", "kind", "locations"}
+	placeNames   = []string{"path", "line"}
 )
 
 // plain decodes a message without pictures and members for one provider or client. For all others it returns false.
@@ -113,9 +115,45 @@ func (d *Decoder) block(blocks *[]history.Block, outer bool) bool {
 			b.IsError, ok = true, r.True()
 		case "content":
 			ok = outer && r.Array(func() bool { return d.block(&b.Content, false) })
+		case "call":
+			b.Call = &history.CallShown{}
+			ok = d.call(b.Call)
 		}
 		return ok
 	})
 	*blocks = append(*blocks, b)
+	return ok
+}
+
+// call reads what clients were shown of a call.
+func (d *Decoder) call(call *history.CallShown) bool {
+	r := &d.reader
+	return r.Object(callNames, func(name string) (ok bool) {
+		switch name {
+		case "title":
+			call.Title, ok = r.Text()
+		case "kind":
+			call.Kind, ok = r.Text()
+		case "locations":
+			ok = r.Array(func() bool { return d.location(&call.Locations) })
+		}
+		return ok
+	})
+}
+
+// location reads a location and appends it.
+func (d *Decoder) location(locations *[]history.Location) bool {
+	r := &d.reader
+	var l history.Location
+	ok := r.Object(placeNames, func(name string) (ok bool) {
+		switch name {
+		case "path":
+			l.Path, ok = r.Text()
+		case "line":
+			l.Line, ok = r.Number()
+		}
+		return ok
+	})
+	*locations = append(*locations, l)
 	return ok
 }

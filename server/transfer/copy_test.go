@@ -20,17 +20,26 @@ import (
 	"strata/session"
 )
 
+// shown is what clients were shown of a call.
+func shown() *history.CallShown {
+	return &history.CallShown{Title: "Read a.go", Kind: "read", Locations: []history.Location{{Path: "/project/a.go", Line: 3}}}
+}
+
 // full returns the lines of a session with everything that an export has.
 func full() []Line {
 	reply := words(2, "second")
 	reply.Role, reply.Turn = history.RoleAssistant, "turn_a"
-	lines := firstLines(words(1, "first"), reply)
+	reply.Blocks = append(reply.Blocks, history.Block{Type: history.BlockToolCall, CallID: "c", Name: "read_file", Args: "{}"})
+	result := words(3, "found")
+	result.Role, result.Turn = history.RoleTool, "turn_a"
+	result.Blocks = []history.Block{{Type: history.BlockToolResult, CallID: "c", Content: result.Blocks, Call: shown()}}
+	lines := firstLines(words(1, "first"), reply, result)
 	lines[0].Header.Session.Roots = []string{"/further"}
 	lines[0].Header.Session.DeletedAt = noon
 	return append(lines,
-		Line{Type: "edit", Edit: &history.Edit{ID: "edit_a", Seq: 3, Kind: history.EditClear, At: noon, Messages: []string{"msg_1"}}},
+		Line{Type: "edit", Edit: &history.Edit{ID: "edit_a", Seq: 4, Kind: history.EditClear, At: noon, Messages: []string{"msg_1"}}},
 		Line{Type: "file", File: &File{Path: "a.go", State: json.RawMessage(`{}`), Buffer: []byte("unsaved")}},
-		Line{Type: "call", Call: &history.Call{ID: "call_a", Turn: "turn_a", Purpose: history.PurposeTurn, Model: "local/m", At: noon}},
+		Line{Type: "call", Call: &history.Call{ID: "call_a", Turn: "turn_a", Step: 2, Purpose: history.PurposeTurn, Model: "local/m", At: noon}},
 	)
 }
 
@@ -71,16 +80,24 @@ func TestAnImportHasAllThatWasExported(t *testing.T) {
 		types = append(types, line.Type)
 		switch {
 		case line.Header != nil:
-			if s := line.Header.Session; s.Title != "Old" || !slices.Equal(s.Roots, []string{"/further"}) || !s.DeletedAt.IsZero() || s.Messages != 2 {
+			if s := line.Header.Session; s.Title != "Old" || !slices.Equal(s.Roots, []string{"/further"}) || !s.DeletedAt.IsZero() || s.Messages != 3 {
 				t.Errorf("the record is %+v", s)
 			}
 		case line.Message != nil:
 			ids = append(ids, line.Message.ID)
+			if line.Message.Role == history.RoleTool {
+				if diff := cmp.Diff(shown(), line.Message.Blocks[0].Call); diff != "" {
+					t.Error(diff)
+				}
+			}
 			if line.Message.Turn != "" {
 				turns = append(turns, line.Message.Turn)
 			}
 		case line.Call != nil:
 			turns = append(turns, line.Call.Turn)
+			if line.Call.Step != 2 {
+				t.Errorf("the call belongs to step %d", line.Call.Step)
+			}
 			if line.Call.ID == "call_a" || !strings.HasPrefix(line.Call.ID, "call_") {
 				t.Errorf("the call has the id %s", line.Call.ID)
 			}
@@ -90,13 +107,13 @@ func TestAnImportHasAllThatWasExported(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff([]string{"header", "edit", "file", "message", "message", "call"}, types); diff != "" {
+	if diff := cmp.Diff([]string{"header", "edit", "file", "message", "message", "message", "call"}, types); diff != "" {
 		t.Error(diff)
 	}
-	if len(turns) != 2 || turns[0] != turns[1] || turns[0] == "turn_a" {
-		t.Errorf("the reply and its call are of the turns %q", turns)
+	if len(turns) != 3 || turns[0] != turns[1] || turns[0] != turns[2] || turns[0] == "turn_a" {
+		t.Errorf("the reply, its result and its call are of the turns %q", turns)
 	}
-	if edit := lines[1].Edit; len(ids) != 2 || !slices.Equal(edit.Messages, ids[:1]) || ids[0] == "msg_1" {
+	if edit := lines[1].Edit; len(ids) != 3 || !slices.Equal(edit.Messages, ids[:1]) || ids[0] == "msg_1" {
 		t.Errorf("the edit is of %q, the messages are %q", edit.Messages, ids)
 	}
 	moved := exported(t, in, imported(t, in, ImportPage{Lines: full(), CWD: "/elsewhere"}))
@@ -109,6 +126,10 @@ func TestLinesThatAreRefused(t *testing.T) {
 	in := newTestImporter(t)
 	without, role, meta := words(0, "x"), words(1, "x"), words(1, "x")
 	role.Role, meta.Meta = "system", json.RawMessage(`{"progressScore": "high"}`)
+	call, result := words(1, "x"), words(2, "x")
+	call.Role, call.Blocks = history.RoleAssistant, []history.Block{{Type: history.BlockToolCall, CallID: "c", Name: "read_file"}}
+	result.Role = history.RoleTool
+	result.Blocks = []history.Block{{Type: history.BlockToolResult, CallID: "c", Call: &history.CallShown{Title: strings.Repeat("x", 5000)}}}
 	newer := firstLines()
 	newer[0].Header.Version = Version + 1
 	long := append(firstLines(), make([]Line, maxImportLines-1)...)
@@ -119,6 +140,7 @@ func TestLinesThatAreRefused(t *testing.T) {
 		"no number":              {firstLines(without), "params.lines[1].message.seq: must be a whole number from 1"},
 		"no role":                {firstLines(role), "params.lines[1].message.role: must be user, assistant or tool"},
 		"meta":                   {firstLines(meta), "params.lines[1].message.meta.progressScore: must be a number"},
+		"a long title":           {firstLines(call, result), "params.lines[2].message.blocks[0].call.title: 5000 bytes exceeds the limit of 4096"},
 		"an edit of no number":   {append(firstLines(), Line{Edit: &history.Edit{ID: "edit_a"}}), "params.lines[1].edit.seq: must be"},
 		"a newer version":        {newer, "version 2 is newer than version 1"},
 		"as many lines as may":   {long, `unknown line type ""`},
@@ -173,21 +195,21 @@ func stateOf(t *testing.T, in *Importer, id string) session.Fork {
 	}
 	l.Checkpoints = []history.Checkpoint{{ID: "cp_a", Seq: 1, Name: "before", At: noon}}
 	l.Documents = []history.Document{{Name: "design", Text: "text", At: noon}}
-	return session.Fork{Loaded: l, Seq: 3}
+	return session.Fork{Loaded: l, Seq: 4}
 }
 
 func TestAForkHasItsSourcesState(t *testing.T) {
 	in := newTestImporter(t)
 	source := imported(t, in, ImportPage{Lines: full()})
 	record, err := in.Fork(t.Context(), stateOf(t, in, source))
-	if err != nil || record.ID == source || record.Messages != 2 || record.Title != "Old" {
+	if err != nil || record.ID == source || record.Messages != 3 || record.Title != "Old" {
 		t.Fatalf("%+v, %v", record, err)
 	}
 	l, err := in.Store.Load(t.Context(), record.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(l.Heads) != 2 || len(l.Edits) != 1 || len(l.Files) != 1 || len(l.Documents) != 1 || l.Edits[0].Messages[0] != l.Heads[0].ID {
+	if len(l.Heads) != 3 || len(l.Edits) != 1 || len(l.Files) != 1 || len(l.Documents) != 1 || l.Edits[0].Messages[0] != l.Heads[0].ID {
 		t.Errorf("%+v", l)
 	}
 	if len(l.Checkpoints) != 1 || l.Checkpoints[0].Name != "before" || l.Checkpoints[0].ID == "cp_a" || l.Checkpoints[0].Seq != 1 {

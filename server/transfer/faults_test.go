@@ -115,6 +115,8 @@ func TestR08NumbersOfAnImportAreBounded(t *testing.T) {
 		"call.expected: ":                 call(func(c *history.Call) { c.Expected = -1 }),
 		"call.categories.files: ":         call(func(c *history.Call) { c.Categories = map[string]int{"files": math.MaxInt} }),
 		"call.documents.a: ":              call(func(c *history.Call) { c.Documents = map[string]int{"a": -1} }),
+		"call.step: must be a whole":      call(func(c *history.Call) { c.Step = -1 }),
+		"call.step: must":                 call(func(c *history.Call) { c.Step = 1<<20 + 1 }),
 		"message.tokens: ":                message(func(m *history.Message) { m.Tokens = math.MaxInt }),
 		"message.tokens: must":            message(func(m *history.Message) { m.Tokens = -1 }),
 		"message.seq: ":                   message(func(m *history.Message) { m.Seq = math.MaxInt64 }),

@@ -114,6 +114,9 @@ func checkMessage(m *history.Message) error {
 	case m.Tokens < 0 || m.Tokens > history.MaxTokens:
 		return &exact.Error{Path: "tokens", Want: fmt.Sprintf("must be a whole number from 0 to %d", history.MaxTokens)}
 	}
+	if err := history.CheckShown(m.Blocks); err != nil {
+		return fmt.Errorf("blocks%w", err)
+	}
 	_, err := history.ParseMeta(m.Meta)
 	return err
 }

@@ -24,6 +24,7 @@ type UsagePage struct {
 type Call struct {
 	ID      string `json:"callId"`
 	TurnID  string `json:"turnId,omitempty"`
+	Step    int    `json:"step,omitempty"` // of the turn, from 1
 	Purpose string `json:"purpose"`
 	Model   string `json:"model"`
 	history.Usage
@@ -52,7 +53,7 @@ func NewUsagePage(
 	page := UsagePage{Calls: make([]Call, len(calls)), NextCursor: next}
 	for i, c := range calls {
 		page.Calls[i] = Call{
-			ID: c.ID, TurnID: c.Turn, Purpose: c.Purpose, Model: c.Model, Usage: c.Usage, Cost: c.Cost, Estimated: c.Estimated,
+			ID: c.ID, TurnID: c.Turn, Step: c.Step, Purpose: c.Purpose, Model: c.Model, Usage: c.Usage, Cost: c.Cost, Estimated: c.Estimated,
 			Uncached: uncached(c.Model, c.Usage), Expected: c.Expected, Categories: c.Categories, Documents: c.Documents,
 			Phase: c.Phase, At: c.At,
 		}

@@ -124,6 +124,7 @@ CREATE TABLE partial (
     n       INTEGER NOT NULL,
     kind    TEXT NOT NULL,
     text    TEXT NOT NULL,
+    message TEXT NOT NULL DEFAULT '', -- id of the step's message; empty: the turn's reply_id
     PRIMARY KEY (session, turn, n),
     FOREIGN KEY (session, turn) REFERENCES turn (session, id)
 ) STRICT, WITHOUT ROWID;
@@ -146,6 +147,7 @@ CREATE TABLE usage (
     documents   TEXT NOT NULL DEFAULT '', -- JSON object, tokens by name
     phase       TEXT NOT NULL DEFAULT '',
     estimated   INTEGER NOT NULL DEFAULT 0, -- flag: some of it was counted, not told
+    step        INTEGER NOT NULL DEFAULT 0, -- of the turn, from 1; 0 for none
     UNIQUE (session, id)
 ) STRICT;
 

@@ -20,7 +20,7 @@ func endStep(seq int64) history.Change {
 	reply.Blocks = append(reply.Blocks, history.Block{Type: history.BlockToolCall, CallID: "tc_1", Name: "read_file", Args: "{}"})
 	result := textMessage(seq+1, history.RoleTool, "")
 	result.Blocks = []history.Block{{Type: history.BlockToolResult, CallID: "tc_1", Content: result.Blocks,
-		Call: &history.CallShown{Title: "Read a.go", Kind: "read", Locations: []history.Location{{Path: "/work/a.go", Line: 7}, {Path: "/work/b.go"}}}}}
+		Call: &history.CallShown{Title: "Read a.go", Kind: "read", Locations: []history.Location{{Path: "/src/a.go", Line: 7}, {Path: "/src/b.go"}}}}}
 	reply.Turn, result.Turn = turnID(0), turnID(0)
 	return history.Change{Session: "sess_a", Messages: []history.Message{reply, result}, DropPartials: turnID(0),
 		Calls: []history.Call{{ID: reply.ID + "_call", Turn: turnID(0), Step: 1, Purpose: history.PurposeTurn, At: epoch}}}

@@ -93,18 +93,24 @@ func (r *Roots) ReadPicture(ctx context.Context, ref Ref) (Picture, error) {
 // client's text must be valid content of a file. A file that looks like a secret is not refused: the client sent its text.
 // The error is a *RefusedError, or that of ctx.
 func (r *Roots) Buffer(ctx context.Context, ref Ref, text string) (content Content, saved bool, err error) {
+	ref.Allow = true
+	content, err = r.Opened(ctx, ref, text)
+	return content, err == nil && content.disk == "", err
+}
+
+// Opened returns the content for a text that an editor shows of a file, within the rules of Read.
+func (r *Roots) Opened(ctx context.Context, ref Ref, text string) (Content, error) {
 	if size := int64(len(text)); size > r.limits.FileBytes {
-		return Content{}, false, tooLarge(ref, size, r.limits.FileBytes)
+		return Content{}, tooLarge(ref, size, r.limits.FileBytes)
 	}
 	decoded, lossy, err := decode(ref.Path, []byte(text))
 	if err == nil && lossy {
 		err = refuse(ref.Path, ReasonEncoding, "")
 	}
 	if err != nil {
-		return Content{}, false, err
+		return Content{}, err
 	}
-	content, err = onDisk(ctx, r, ref, func() (Content, error) { return r.buffer(ref, decoded) })
-	return content, err == nil && content.disk == "", err
+	return onDisk(ctx, r, ref, func() (Content, error) { return r.buffer(ref, decoded) })
 }
 
 func (r *Roots) buffer(ref Ref, text string) (Content, error) {
@@ -117,7 +123,6 @@ func (r *Roots) buffer(ref Ref, text string) (Content, error) {
 	if err != nil && ReasonOf(err) != ReasonMissing {
 		return Content{}, err
 	}
-	ref.Allow = true // the client has read it
 	secret, err := r.limits.Guard.check(ref, info)
 	if err != nil {
 		return Content{}, err

@@ -135,6 +135,24 @@ func (r *Roots) Locate(pathOrURI string) (Ref, error) {
 	return ref, nil
 }
 
+// IsRepository reports whether the working folder is the top folder of a git repository.
+func (r *Roots) IsRepository(ctx context.Context) bool {
+	ref := Ref{Path: ".git", place: r.roots[0].place, name: ".git"}
+	found, err := onDisk(ctx, r, ref, func() (bool, error) {
+		folder, err := openRoot(ref)
+		if err != nil {
+			return false, err
+		}
+		defer folder.Close()
+		_, err = folder.Stat(ref.name)
+		return err == nil, nil
+	})
+	return err == nil && found
+}
+
+// Absolute returns the path of the file, without links to its root.
+func (ref Ref) Absolute() string { return filepath.Join(ref.place.path, ref.name) }
+
 // place finds the root of a path. A file in several nested roots belongs to the first one, so that it has one name.
 func (r *Roots) place(path string) (Ref, bool) {
 	if !filepath.IsAbs(path) {

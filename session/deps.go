@@ -48,6 +48,7 @@ type Settings struct {
 	Rules         choices.Rules
 	RulesFile     bool // AGENTS.md in the workspace's root becomes the document rules
 	Files         filecontext.Limits
+	Tools         ToolSettings
 
 	DetectionModel, SummaryModel string // provider/model; empty: work without a model
 }

@@ -1,8 +1,10 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"strata/history"
 	"strata/session/assembly"
@@ -13,14 +15,19 @@ import (
 	"strata/tokens"
 )
 
-// ending is the result of a turn with everything that is stored of it.
+// ending is the end of a turn with everything that is stored of it.
 type ending struct {
-	turn   *turn
-	spent  assembly.Spent // by the turn's model call; zero if the provider did not answer
+	turn *turn
+	taken
+	err  error // for the client
+	kept bool  // in a recovery file
+}
+
+// taken is what a call of the model leaves to store: its usage, what its request taught, and its message.
+type taken struct {
+	spent  assembly.Spent   // zero if the provider did not answer
+	reply  *history.Message // nil if the model said nothing; a complete reply can be empty
 	change history.Change
-	reply  *history.Message // nil if the turn ended before the model said anything; a complete reply can be empty
-	err    error            // for the client
-	kept   bool             // in a recovery file
 }
 
 // finish ends a turn whose stream has ended. It waits for no partial save: one that begins later is refused by the store.
@@ -34,49 +41,96 @@ func (t *turns) finish(of *turn) {
 	})
 }
 
-// newEnding returns the result of a turn.
+// newEnding returns the ending of a turn.
 func (t *turns) newEnding(of *turn) *ending {
 	e := &ending{turn: of}
 	record := &of.record
 	record.EndedAt = t.deps.Now()
 	status := t.setStatus(e)
-	measure := t.context.Measure(of.model)
-	if of.answered() {
-		e.spent = measure.SpentBy(&of.outcome.result, of.built.Counted, max(of.outcome.tokens-tokens.MessageOverhead, 0))
+	if before := of.outcome.taken; before != nil {
+		e.taken = *before
+	} else {
+		e.taken = t.take(of, of.outcome, status, record.EndedAt)
 	}
-	record.Usage, record.Cost = e.spent.Usage, e.spent.Cost
-
-	e.change = history.Change{Session: t.id, End: record, Calls: t.calls(e), Calibration: t.learn(of)}
-	if of.answered() {
-		t.core.answered(&of.built, &e.change)
+	if e.reply != nil {
+		of.last = e.reply.ID
 	}
+	if of.last != "" {
+		record.ReplyID = of.last
+	}
+	record.Usage, record.Cost = of.spent.Add(e.spent.Usage), of.cost+e.spent.Cost
+	e.change.End, e.change.DropPartials = record, ""
 	t.workspace.TakeDirty(&e.change)
-	if blocks := of.outcome.result.Blocks; len(blocks) > 0 || status == history.StatusComplete {
+	t.settleCalls(e)
+	e.change.Edits = t.unanswered(record, of.last != "")
+	return e
+}
+
+// take returns what is to be stored of the turn's newest call of the model.
+func (t *turns) take(of *turn, out *outcome, status history.MessageStatus, at time.Time) taken {
+	var got taken
+	measure := t.context.Measure(of.model)
+	if of.answered(out) {
+		got.spent = measure.SpentBy(&out.result, of.built.Counted, max(out.tokens-tokens.MessageOverhead, 0))
+	}
+	got.change = history.Change{Session: t.id, Calls: t.calls(of, out, &got.spent, at), Calibration: t.learn(of, out, got.spent.Usage)}
+	if of.answered(out) {
+		t.core.answered(&of.built, &got.change)
+	}
+	if blocks := out.result.Blocks; len(blocks) > 0 || status == history.StatusComplete && of.built.Plan != nil {
 		if blocks == nil {
 			blocks = []history.Block{}
 		}
-		e.reply = &history.Message{
-			ID: record.ReplyID, Seq: t.context.NextSeq(), Turn: record.ID, Role: history.RoleAssistant, Blocks: blocks,
-			Tokens: of.outcome.tokens, At: record.EndedAt, Model: of.model.Name, Status: status, Meta: loop.Timed(&t.choices.Profile.Loop, of.meta, record.EndedAt.Sub(record.StartedAt)),
+		got.reply = &history.Message{
+			ID: of.message, Seq: t.context.NextSeq(), Turn: of.record.ID, Role: history.RoleAssistant, Blocks: blocks,
+			Tokens: out.tokens, At: at, Model: of.model.Name, Status: status, Meta: loop.Timed(&t.choices.Profile.Loop, of.meta, at.Sub(of.record.StartedAt)),
 		}
-		e.change.Messages = []history.Message{*e.reply}
+		got.change.Messages = []history.Message{*got.reply}
 	}
-	e.change.Edits = t.unanswered(record, e.reply != nil)
-	return e
+	return got
+}
+
+// The results of calls that did not run, or whose results came too late.
+const (
+	callCutOff      = "not run: the reply was cut off"
+	callCancelled   = "cancelled by the user"
+	callInterrupted = "interrupted: the session was closed"
+)
+
+// settleCalls adds the results of calls whose results are not stored, so that no request ever has a call without one.
+func (t *turns) settleCalls(e *ending) {
+	step := e.turn.outcome.step
+	if step == nil || step.Calls() == 0 {
+		return
+	}
+	reason := callCutOff
+	switch {
+	case e.turn.cancelled:
+		reason = callCancelled
+	case e.turn.interrupted:
+		reason = callInterrupted
+	}
+	for _, p := range step.Settle(reason) {
+		t.callChanged(e.turn, p)
+	}
+	m := t.resultsOf(e.turn, step)
+	m.Seq = t.context.NextSeq() + int64(len(e.change.Messages))
+	m.Tokens = content.Tokens(context.Background(), t.counter(), m.Blocks)
+	e.change.Messages = append(e.change.Messages, m)
 }
 
 // answered reports whether the provider read the request: it reported usage, a part of a reply came, or it ended an empty
 // reply.
-func (t *turn) answered() bool {
-	return t.built.Plan != nil && (t.outcome.result.UsageReported || len(t.outcome.result.Blocks) > 0 || t.outcome.err == nil)
+func (t *turn) answered(out *outcome) bool {
+	return t.built.Plan != nil && (out.result.UsageReported || len(out.result.Blocks) > 0 || out.err == nil)
 }
 
 // learn compares the provider's count of the input with ours.
-func (t *turns) learn(of *turn) *history.Calibration {
-	if !of.outcome.result.UsageReported || of.outcome.err != nil || of.built.Plan == nil {
+func (t *turns) learn(of *turn, out *outcome, used history.Usage) *history.Calibration {
+	if !out.result.UsageReported || out.err != nil || of.built.Plan == nil {
 		return of.calibration
 	}
-	return t.context.Learn(of.model.Name, of.built.Counted, of.record.Usage.Context())
+	return t.context.Learn(of.model.Name, of.built.Counted, used.Context())
 }
 
 // setStatus sets the turn's status, stop reason and failure, and returns the status of its message.
@@ -95,20 +149,19 @@ func (t *turns) setStatus(e *ending) history.MessageStatus {
 		e.err = &StoredError{Failure: failure}
 		return history.StatusFailed
 	default:
-		record.Status, record.StopReason = history.TurnCompleted, string(out.result.StopReason)
+		record.Status, record.StopReason = history.TurnCompleted, cmp.Or(out.limit, string(out.result.StopReason))
 		return history.StatusComplete
 	}
 }
 
-// calls returns the usage log's row for the turn's model call; none if the provider did not answer.
-func (t *turns) calls(e *ending) []history.Call {
-	of := e.turn
-	if !of.answered() {
+// calls returns the usage log's row for a call of the model; none if the provider did not answer.
+func (t *turns) calls(of *turn, out *outcome, spent *assembly.Spent, at time.Time) []history.Call {
+	if !of.answered(out) {
 		return nil
 	}
 	return []history.Call{{
-		ID: t.deps.NewID("call_"), Turn: of.record.ID, Purpose: history.PurposeTurn, Model: of.model.Name,
-		Usage: e.spent.Usage, Cost: e.spent.Cost, Estimated: e.spent.Estimated, Expected: t.context.Expected(&of.built), At: of.record.EndedAt,
+		ID: t.deps.NewID("call_"), Turn: of.record.ID, Step: of.step, Purpose: history.PurposeTurn, Model: of.model.Name,
+		Usage: spent.Usage, Cost: spent.Cost, Estimated: spent.Estimated, Expected: t.context.Expected(&of.built), At: at,
 		Categories: of.built.Categories, Documents: of.built.Documents, Phase: of.built.Phase,
 	}}
 }
@@ -118,6 +171,7 @@ func (t *turns) calls(e *ending) []history.Call {
 func (t *turns) finished(e *ending, err error) {
 	of := e.turn
 	t.running = nil
+	t.clients.TurnEnded()
 	if err != nil {
 		t.keepUnsaved(e, err)
 	} else {
@@ -129,7 +183,7 @@ func (t *turns) finished(e *ending, err error) {
 	}
 	finished := events.TurnFinishedInfo{
 		TurnID: of.record.ID, Status: of.record.Status, StopReason: of.record.StopReason,
-		Usage: of.record.Usage, Cost: of.record.Cost, Estimated: e.spent.Estimated, Error: of.record.Failure,
+		Usage: of.record.Usage, Cost: of.record.Cost, Estimated: of.estimated || e.spent.Estimated, Error: of.record.Failure,
 	}
 	finished.MessageID = e.messageID()
 	seq := t.emit(events.Event{Kind: events.TurnFinished, Turn: of.record.ID, Data: finished, Settled: t.context.LastSeq()})
@@ -139,18 +193,33 @@ func (t *turns) finished(e *ending, err error) {
 	t.over()
 }
 
-// saved adopts a stored result.
+// saved adopts a stored ending.
 func (t *turns) saved(e *ending) {
 	t.choices.Record.UpdatedAt = e.turn.record.EndedAt
-	t.context.Layout.Stored()
-	t.extend(e.change.Messages, e.change.Edits)
-	t.context.Count(e.change.Calls)
-	if e.spent.Reported {
-		t.context.Report(e.spent.Usage)
+	t.adopt(e.turn, &e.taken)
+}
+
+// adopt adopts what was stored of a call of the model, and tells the subscribers.
+func (t *turns) adopt(of *turn, got *taken) {
+	of.spent, of.cost = of.spent.Add(got.spent.Usage), of.cost+got.spent.Cost
+	of.estimated = of.estimated || got.spent.Estimated
+	if got.reply != nil {
+		of.last = got.reply.ID
 	}
-	t.tellProgress(e.reply)
-	t.accounts.tellTiers(e.turn.record.ID)
-	t.emit(events.Event{Kind: events.Saved, Turn: e.turn.record.ID, Data: events.SaveInfo{TurnID: e.turn.record.ID}, Settled: t.context.LastSeq()})
+	t.context.Layout.Stored()
+	t.extend(got.change.Messages, got.change.Edits)
+	t.context.Count(got.change.Calls)
+	if got.spent.Reported {
+		t.context.Report(got.spent.Usage)
+	}
+	t.tellProgress(got.reply)
+	t.accounts.tellTiers(of.record.ID)
+	t.tellSaved(of)
+}
+
+// tellSaved tells that everything so far of a turn is stored.
+func (t *turns) tellSaved(of *turn) {
+	t.emit(events.Event{Kind: events.Saved, Turn: of.record.ID, Data: events.SaveInfo{TurnID: of.record.ID}, Settled: t.context.LastSeq()})
 }
 
 // used returns the tokens of the window that a turn has used: what its request and its reply take, or the history if
@@ -174,13 +243,8 @@ func (e *ending) result() (PromptResult, error) {
 	return r, e.err
 }
 
-// messageID returns the id of the reply, empty for none.
-func (e *ending) messageID() string {
-	if e.reply == nil {
-		return ""
-	}
-	return e.reply.ID
-}
+// messageID returns the id of the newest message of the reply, empty for none.
+func (e *ending) messageID() string { return e.turn.last }
 
 // refusal returns the error for requests received before the turn's result is stored.
 func (e *ending) refusal() error { return e.turn.notStored() }

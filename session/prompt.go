@@ -9,6 +9,7 @@ import (
 
 	"strata/history"
 	"strata/session/assembly"
+	"strata/session/clients"
 	"strata/session/content"
 	"strata/session/events"
 	"strata/session/fit"
@@ -21,6 +22,7 @@ type Prompt struct {
 	ID     string // the client's name for it, unique in the session; may be empty
 	Blocks []history.Block
 	Meta   json.RawMessage // attached by the client; see history.Meta
+	Client clients.Client  // from which it comes; nil for none
 }
 
 // PromptResult is how a turn ended, for those that wait for it.
@@ -106,6 +108,7 @@ func (t *turns) promptAfter(a *asked) {
 
 func (t *turns) startTurn(a *asked) {
 	t.choices.Renew()
+	t.clients.Prompted(a.Client)
 	begun := t.newTurn(a.Prompt, a.waiter())
 	t.running, a.turn = begun, begun
 	t.changed()
@@ -139,6 +142,7 @@ func (t *turns) refuseNew(p Prompt, because error, reply PromptReply) {
 // refuse gives up a turn of which nothing was stored.
 func (t *turns) refuse(begun *turn, err error) {
 	t.running = nil
+	t.clients.TurnEnded()
 	begun.stop()
 	begun.gate.Refuse()
 	t.context.Pictures.Forget(begun.record.UserID)

@@ -1,8 +1,11 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
+	"slices"
 
 	"strata/history"
 	"strata/session/content"
@@ -27,26 +30,72 @@ func (t *turns) unsettled(ctx context.Context, loaded *opening) *ending {
 	failure := t.deps.Host.Describe(fmt.Errorf("turn %s: %w", record.ID, ErrInterrupted))
 	record.Failure = &failure
 	change := history.Change{Session: t.id, End: &record}
-	if blocks := content.Joined(loaded.Partials); len(blocks) > 0 {
-		change.Messages = []history.Message{{
-			ID: record.ReplyID, Seq: t.context.NextSeq(), Turn: record.ID, Role: history.RoleAssistant, Blocks: blocks,
-			Tokens: content.Tokens(ctx, t.counter(), blocks), At: record.EndedAt, Model: t.choices.Model.Name, Status: history.StatusInterrupted,
-		}}
+	add := func(m history.Message) {
+		m.Seq, m.Turn, m.At = t.context.NextSeq()+int64(len(change.Messages)), record.ID, record.EndedAt
+		m.Tokens = content.Tokens(ctx, t.counter(), m.Blocks)
+		change.Messages = append(change.Messages, m)
 	}
-	change.Edits = t.unanswered(&record, len(change.Messages) > 0)
+	newest := newestStep(loaded.Heads, record.ID)
+	if newest != nil {
+		record.ReplyID = newest.ID
+	}
+	if results := t.lostResults(ctx, loaded.Heads, newest); len(results) > 0 {
+		add(history.Message{ID: t.deps.NewID("msg_"), Role: history.RoleTool, Blocks: results, Status: history.StatusComplete})
+	}
+	if blocks := content.Joined(loaded.Partials); len(blocks) > 0 {
+		record.ReplyID = cmp.Or(loaded.Partials[0].Message, record.ReplyID)
+		add(history.Message{ID: record.ReplyID, Role: history.RoleAssistant, Blocks: blocks, Model: t.choices.Model.Name, Status: history.StatusInterrupted})
+	}
+	change.Edits = t.unanswered(&record, newest != nil || len(change.Messages) > 0)
 	return t.endingOf(change)
+}
+
+// newestStep returns the newest stored message of a turn's reply, nil for none.
+func newestStep(heads []history.Head, turn string) *history.Head {
+	for i := range slices.Backward(heads) {
+		switch h := &heads[i]; {
+		case h.Turn != turn:
+			return nil
+		case h.Role == history.RoleAssistant:
+			return h
+		}
+	}
+	return nil
+}
+
+// callLost is the result of a call that the server did not live to see.
+const callLost = "the server ended while this ran; whether it took effect is unknown"
+
+// lostResults returns results for the calls of the newest step, none if they are stored.
+func (t *turns) lostResults(ctx context.Context, heads []history.Head, newest *history.Head) (results []history.Block) {
+	if newest == nil || !newest.HasCalls || newest.ID != heads[len(heads)-1].ID {
+		return nil
+	}
+	messages, err := t.deps.Store.Messages(ctx, t.id, []int64{newest.Seq})
+	if err != nil {
+		t.deps.Log.Error("calls of an interrupted turn have no results", slog.String("session", t.id), slog.Any("error", err))
+		return nil
+	}
+	for _, b := range messages[0].Blocks {
+		if b.Type == history.BlockToolCall {
+			results = append(results, history.Block{
+				Type: history.BlockToolResult, CallID: b.CallID, IsError: true, Content: []history.Block{{Type: history.BlockText, Text: callLost}},
+			})
+		}
+	}
+	return results
 }
 
 // endingOf returns the result of a turn of the last server with what is stored of it.
 func (t *turns) endingOf(change history.Change) *ending {
-	of := &turn{record: *change.End, model: t.choices.Model, stored: true}
-	e := &ending{turn: of, change: change}
+	of := &turn{record: *change.End, model: t.choices.Model, stored: true, message: change.End.ReplyID}
+	e := &ending{turn: of, taken: taken{change: change}}
 	if of.record.Failure != nil {
 		e.err = &StoredError{Failure: *of.record.Failure}
 	}
 	for i := range change.Messages {
 		if m := &change.Messages[i]; m.ID == of.record.ReplyID {
-			e.reply = m
+			e.reply, of.last = m, m.ID
 			of.show(m.Blocks)
 		}
 	}

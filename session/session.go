@@ -216,9 +216,9 @@ func (s *Session) Notify(text string) {
 func (s *Session) shown() (running *events.Running, unsaved bool) {
 	switch {
 	case s.running != nil:
-		return s.running.shown(), false
+		return s.running.running(), false
 	case s.unsaved != nil:
-		return s.unsaved.turn.shown(), true
+		return s.unsaved.turn.running(), true
 	}
 	return nil, false
 }

@@ -13,12 +13,14 @@ import (
 	"strata/llm"
 	"strata/llm/reply"
 	"strata/session/assembly"
+	"strata/session/clients"
 	"strata/session/compacting"
 	"strata/session/content"
 	"strata/session/events"
 	"strata/session/fit"
 	"strata/session/mailbox"
 	"strata/session/saving"
+	"strata/session/tools"
 )
 
 // maxRequests limits the requests of a turn while it learns what its provider takes.
@@ -34,6 +36,7 @@ type turns struct {
 	compacting *compacting.Driver
 	stopping   chan struct{} // closed when the session begins to close
 
+	clients  clients.Choice
 	running  *turn
 	unsaved  *ending
 	deferred []deferral
@@ -67,18 +70,24 @@ type turn struct {
 	cancelled   bool            // by the user
 	interrupted bool            // the server stops
 
-	text, thought strings.Builder // the reply so far
-	partial       *saving.Partial
-	outcome       *outcome // of the stream, once it has ended
-	built         assembly.Built
-}
+	tools *tools.Set // that the model may call; nil for none
+	seen  *seen
 
-// outcome is how a stream ended.
-type outcome struct {
-	result reply.Result
-	tokens int  // of the reply, counted, with the framing of a message
-	shown  bool // a part of the reply was shown
-	err    error
+	// The running step.
+	step          int    // from 1
+	message       string // id of its message
+	text, thought strings.Builder
+	calls         []*history.Block // of the message: that they were announced
+	open          []events.Event   // the present state of calls whose results are not stored
+	partial       *saving.Partial
+	built         assembly.Built
+
+	last      string        // id of the newest stored message of the reply; empty for none
+	spent     history.Usage // by the steps that are stored
+	cost      float64       // likewise
+	estimated bool          // likewise
+
+	outcome *outcome // of the reply, once it has ended
 }
 
 // waiter waits for a turn's end. The subscriber, nil for none, receives the turn's events before that.
@@ -103,14 +112,40 @@ func (t *turns) newTurn(p Prompt, w waiter) *turn {
 		gate:    t.mailbox.NewGate(),
 	}
 	begun.ctx, begun.stop = context.WithCancel(t.mailbox.Context())
-	begun.partial = saving.NewPartial(begun.record.ID, t.mailbox, func(chunk history.Partial) error {
-		return t.deps.Store.Commit(begun.ctx, history.Change{Session: t.id, Partial: &chunk})
+	begun.step, begun.message, begun.seen = 1, begun.record.ReplyID, &seen{new(tools.View)}
+	begun.tools = t.toolbox(begun.seen)
+	t.startPartial(begun)
+	return begun
+}
+
+// startPartial begins to save the message of the turn's running step.
+func (t *turns) startPartial(of *turn) {
+	of.partial = saving.NewPartial(of.record.ID, of.message, t.mailbox, func(chunk history.Partial) error {
+		return t.deps.Store.Commit(of.ctx, history.Change{Session: t.id, Partial: &chunk})
 	}, func(err error) {
-		if begun.ctx.Err() == nil {
-			t.deps.Log.Warn("partial reply not saved", slog.String("session", t.id), slog.String("turn", begun.record.ID), slog.Any("error", err))
+		if of.ctx.Err() == nil {
+			t.deps.Log.Warn("partial reply not saved", slog.String("session", t.id), slog.String("turn", of.record.ID), slog.Any("error", err))
 		}
 	})
-	return begun
+}
+
+// nextStep begins a step with the id of its message, after the one before was stored.
+func (t *turn) nextStep(message string) {
+	t.partial.Stop()
+	t.step++
+	t.message, t.calls, t.built = message, nil, assembly.Built{}
+	t.text.Reset()
+	t.thought.Reset()
+}
+
+// keepOpen keeps the present state of a call.
+func (t *turn) keepOpen(e events.Event, callID string) {
+	i := slices.IndexFunc(t.open, func(other events.Event) bool { return other.Data.(tools.Progress).CallID == callID })
+	if i < 0 {
+		t.open = append(t.open, e)
+		return
+	}
+	t.open[i] = e
 }
 
 // reply tells all who wait for the turn how it ended.
@@ -121,12 +156,14 @@ func (t *turn) reply(result PromptResult, seq uint64, err error) {
 	t.waiters = nil
 }
 
-// shown returns the reply so far, nil before the prompt is stored.
-func (t *turn) shown() *events.Running {
+// running returns the reply that is not stored, nil before the prompt is.
+func (t *turn) running() *events.Running {
 	if !t.stored {
 		return nil
 	}
-	return &events.Running{Turn: t.record.ID, Message: t.record.ReplyID, Thought: t.thought.String(), Text: t.text.String()}
+	return &events.Running{
+		Turn: t.record.ID, Message: t.message, Thought: t.thought.String(), Text: t.text.String(), Calls: slices.Clip(t.calls), Open: slices.Clone(t.open),
+	}
 }
 
 // Cancel stops the running turn: it ends with the stop reason cancelled. If turnID is given it must be that turn. It has no
@@ -155,29 +192,13 @@ func (t *turns) interrupt(serverStops bool) {
 	}
 }
 
-// answer runs in the turn's goroutine: it gets the reply and posts how that ended.
-func (t *turns) answer(of *turn, state assembly.State) {
-	var out outcome
-	err := t.mailbox.Guard(func() {
-		arriving := content.NewArriving(of.ctx, state.Counter)
-		defer arriving.Close() // also after a panic
-		out = t.converse(of, state, arriving)
-		out.tokens = arriving.Tokens(out.result.Blocks)
-	})
-	of.gate.Pass()
-	if err != nil {
-		out.err = err
-	}
-	t.mailbox.Feed(func() { t.streamed(of, &out) })
-}
-
 // converse builds the turn's request, sends it and streams the reply. A request that is refused for its size or for a
 // picture teaches something; unless a part of the reply was shown the request is rebuilt with that, and sent again if it is
 // smaller than the one that was refused. The reply is counted while it arrives.
-func (t *turns) converse(of *turn, state assembly.State, arriving *content.Arriving) (out outcome) {
+func (t *turns) converse(of *turn, state *assembly.State, arriving *content.Arriving) (out outcome) {
 	before := 0 // tokens of the request that was refused
 	for n := 1; ; n++ {
-		b, err := t.requests.prepare(of.ctx, &state, of.gate.Pass)
+		b, err := t.requests.prepare(of.ctx, state, of.gate.Pass)
 		if err == nil && !b.Changes.Empty() {
 			of.gate.Pass()
 			err = t.evict(&b)
@@ -192,7 +213,7 @@ func (t *turns) converse(of *turn, state assembly.State, arriving *content.Arriv
 		state.LogPlanned(&b)
 		t.mailbox.Wait(func() { t.built(of, b) })
 		out = t.receive(of, &b, arriving)
-		learned, err := t.learnRefusal(of, &state, &b, out.err)
+		learned, err := t.learnRefusal(of, state, &b, out.err)
 		switch {
 		case err != nil:
 			return outcome{err: err}
@@ -201,7 +222,7 @@ func (t *turns) converse(of *turn, state assembly.State, arriving *content.Arriv
 		}
 		t.mailbox.Wait(func() {
 			t.emit(events.Event{Kind: events.Notice, Turn: of.record.ID, Text: learned.Notice})
-			state = t.context.Renewed(&state, of.model, t.choices)
+			*state = t.context.Renewed(state, of.model, t.choices)
 		})
 	}
 }
@@ -344,6 +365,10 @@ func (t *turns) onEvent(of *turn, e reply.Event) {
 	case reply.EventThinking:
 		t.emitText(of, events.Thought, &of.thought, e.Text)
 		of.partial.Add(history.BlockThinking, e.Text)
+	case reply.EventToolCall:
+		if e.Call.Name != "" && e.Call.Args == "" {
+			t.announce(of, e.Call)
+		}
 	case reply.EventRetrying:
 		t.emit(events.Event{Kind: events.Retrying, Turn: of.record.ID, Data: events.RetryInfo{
 			Attempt: e.Retry.Attempt, Of: e.Retry.Of, DelayMs: e.Retry.Delay.Milliseconds(), Status: e.Retry.Status, Reason: e.Retry.Reason,
@@ -351,9 +376,16 @@ func (t *turns) onEvent(of *turn, e reply.Event) {
 	}
 }
 
+// announce tells the subscribers of a call whose name is known.
+func (t *turns) announce(of *turn, call *reply.ToolCallDelta) {
+	block := &history.Block{Type: history.BlockToolCall, CallID: call.ID, Name: call.Name}
+	t.events.EmitCall(of.running(), block)
+	of.calls = append(of.calls, block)
+}
+
 // emitText adds text to the reply, whose text or thinking so far is in sofar, and tells the subscribers.
 func (t *turns) emitText(of *turn, kind events.Kind, sofar *strings.Builder, text string) {
-	t.events.EmitDelta(kind, of.shown(), text)
+	t.events.EmitDelta(kind, of.running(), text)
 	sofar.WriteString(text)
 	t.deps.Meter.Deltas(1)
 }
@@ -369,6 +401,7 @@ func (t *turns) streamed(of *turn, out *outcome) {
 		return
 	}
 	t.running = nil
+	t.clients.TurnEnded()
 	of.reply(PromptResult{Turn: of.record}, 0, err)
 	t.over()
 }

@@ -39,6 +39,12 @@ func Narrowed(m llm.Model, b *profile.Budget) llm.Model {
 // Room returns how many of the provider's tokens the input may have.
 func (m *Measure) Room() int { return m.Model.Window - Reserve(&m.Model) }
 
+// ResultTokens returns how many counted tokens the texts in the results of one step may have.
+func (m *Measure) ResultTokens() int { return int(float64(m.Capacity(m.Room())) * stepShare) }
+
+// stepShare is the part of the room that the results of one step may take, so that they never prevent the next request.
+const stepShare = 0.25
+
 // Kept returns how many counted tokens of the input remain after an eviction.
 func (m *Measure) Kept() int { return m.Capacity(int(float64(m.Room()) * fit.KeepShare)) }
 

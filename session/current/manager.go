@@ -6,6 +6,7 @@ package current
 import (
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"strata/history"
@@ -43,6 +44,8 @@ type Manager struct {
 	Checkpoints []history.Checkpoint // likewise, oldest first
 	totals      history.Totals
 	Layout      *assembly.Layout
+	Tools       []llm.Tool // that the model may call, by name
+	Guide       string     // to them, a part of the system prompt
 	diffs       *assembly.Diffs
 	Pictures    *content.Gallery
 	beginning   *assembly.Beginning
@@ -165,8 +168,15 @@ func (m *Manager) State(c *choices.Choices) assembly.State {
 		First: first, Exchanges: m.Log.Exchanges(), HistoryTokens: m.Log.Tokens(), Beside: m.beside(&measure),
 		Files: m.workspace.List(), Roots: m.workspace.Roots(), Outlines: m.workspace.Outlines(), RulesFile: m.deps.RulesFile,
 		Documents: documents.Shown(m.Documents, &p, c.Phase), AllDocuments: m.Documents,
-		System: c.SystemPrompt(), Profile: &p, Phase: phase, Thought: c.Thought(),
+		System: m.systemPrompt(c), Tools: m.Tools, Profile: &p, Phase: phase, Thought: c.Thought(),
 	}
+}
+
+func (m *Manager) systemPrompt(c *choices.Choices) string {
+	if m.Guide == "" {
+		return c.SystemPrompt()
+	}
+	return strings.TrimRight(c.SystemPrompt(), "\n") + "\n\n" + m.Guide + "\n"
 }
 
 // Expect returns the State with a message that is not stored yet, and the log that contains it; m stays as it is.

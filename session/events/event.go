@@ -17,6 +17,8 @@ const (
 	Block            Kind = "block"             // Role, Message, Block: a whole block of a message
 	Thought          Kind = "thought"           // Message, Text: a delta of the model's thinking
 	Text             Kind = "text"              // Message, Text: a delta of the reply
+	CallUpdate       Kind = "call_update"       // the state of a tool call that was announced as a block
+	Plan             Kind = "plan"              // what the model plans to do
 	Usage            Kind = "usage"             // how full the window is
 	Info             Kind = "info"              // the session has another title
 	Options          Kind = "options"           // the config options changed
@@ -46,7 +48,7 @@ const (
 // Update reports whether clients that are not attached receive events of this kind.
 func (k Kind) Update() bool {
 	switch k {
-	case Block, Thought, Text, Usage, Info, Options, Notice, Mode, CompactionUpdate, SummaryChunk:
+	case Block, Thought, Text, CallUpdate, Plan, Usage, Info, Options, Notice, Mode, CompactionUpdate, SummaryChunk:
 		return true
 	}
 	return false

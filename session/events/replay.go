@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"slices"
 
 	"strata/history"
 	"strata/internal/clip"
@@ -21,12 +22,16 @@ type Standing struct {
 	Running *Running       // nil while no reply is under way
 }
 
-// Running is the text of a reply that is not in the transcript yet.
+// Running is the part of a running reply that is not in the transcript yet: the message that arrives, and what is to be told
+// of the calls before it.
 type Running struct {
 	Turn    string `json:"turnId"`
 	Message string `json:"messageId"`
 	Thought string `json:"thought,omitempty"`
 	Text    string `json:"text"`
+
+	Calls []*history.Block `json:"-"` // of the message: that they were announced
+	Open  []Event          `json:"-"` // the present state of calls whose results are not in the transcript
 }
 
 // Shortened returns the beginning of the running text: at most n bytes of the text and of the thinking, each.
@@ -36,13 +41,17 @@ func (r Running) Shortened(n int) *Running {
 }
 
 func (r *Running) events() []Event {
-	events := appendSplit(nil, Event{Kind: Thought, Turn: r.Turn, Message: r.Message, Role: history.RoleAssistant, Text: r.Thought})
-	return appendSplit(events, Event{Kind: Text, Turn: r.Turn, Message: r.Message, Role: history.RoleAssistant, Text: r.Text})
+	events := appendSplit(slices.Clone(r.Open), Event{Kind: Thought, Turn: r.Turn, Message: r.Message, Role: history.RoleAssistant, Text: r.Thought})
+	events = appendSplit(events, Event{Kind: Text, Turn: r.Turn, Message: r.Message, Role: history.RoleAssistant, Text: r.Text})
+	for _, call := range r.Calls {
+		events = append(events, Event{Kind: Block, Turn: r.Turn, Message: r.Message, Role: history.RoleAssistant, Block: call})
+	}
+	return events
 }
 
 // progress returns the progress of a subscriber that has received all of the running text.
 func (r *Running) progress() progress {
-	return progress{message: r.Message, sent: sent{text: len(r.Text), thought: len(r.Thought)}}
+	return progress{message: r.Message, sent: sent{text: len(r.Text), thought: len(r.Thought), blocks: len(r.Calls)}}
 }
 
 // since returns everything that a subscriber with progress p has not received.

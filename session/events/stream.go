@@ -66,6 +66,12 @@ func (s *Stream) EmitDelta(kind Kind, sofar *Running, text string) {
 	s.wake()
 }
 
+// EmitCall appends the announcement of a call in a reply. sofar is the reply before it.
+func (s *Stream) EmitCall(sofar *Running, call *history.Block) {
+	s.log.append(Event{Kind: Block, Turn: sofar.Turn, Message: sofar.Message, Role: history.RoleAssistant, Block: call, at: sofar.progress().sent})
+	s.wake()
+}
+
 // EmitChunks appends e once for each chunk of its text.
 func (s *Stream) EmitChunks(e Event) {
 	for _, part := range appendSplit(nil, e) {

@@ -15,10 +15,11 @@ const (
 // Partial saves the text of a running reply while it arrives, in chunks. At most one save is under way. It belongs to the
 // goroutine that runs what Owner.Tell is given.
 type Partial struct {
-	turn   string
-	owner  Owner
-	save   func(history.Partial) error
-	failed func(error)
+	turn    string
+	message string
+	owner   Owner
+	save    func(history.Partial) error
+	failed  func(error)
 
 	chunks  []history.Partial // waiting; adjacent text of one kind is one chunk
 	bytes   int
@@ -38,9 +39,9 @@ type Owner interface {
 	Tell(run func(), fail func(error)) bool
 }
 
-// NewPartial returns a Partial for the reply of a turn. save stores a chunk; failed is told of the first failure in a row.
-func NewPartial(turn string, owner Owner, save func(history.Partial) error, failed func(error)) *Partial {
-	return &Partial{turn: turn, owner: owner, save: save, failed: failed}
+// NewPartial returns a Partial for a message of a turn. save stores a chunk; failed is told of the first failure in a row.
+func NewPartial(turn, message string, owner Owner, save func(history.Partial) error, failed func(error)) *Partial {
+	return &Partial{turn: turn, message: message, owner: owner, save: save, failed: failed}
 }
 
 // Add adds text of the reply, and saves if enough of it waits; otherwise it will be saved in time.
@@ -64,7 +65,7 @@ func (p *Partial) add(kind history.BlockType, text string) {
 		p.chunks[last].Text += text
 		return
 	}
-	p.chunks = append(p.chunks, history.Partial{Turn: p.turn, N: p.n, Kind: kind, Text: text})
+	p.chunks = append(p.chunks, history.Partial{Turn: p.turn, Message: p.message, N: p.n, Kind: kind, Text: text})
 	p.n++
 }
 

@@ -32,7 +32,7 @@ func (m *manual) settle() {
 func TestATimerDuringASaveSavesNothing(t *testing.T) {
 	var owner manual
 	var saves []string
-	p := NewPartial("turn", &owner, func(c history.Partial) error {
+	p := NewPartial("turn", "msg", &owner, func(c history.Partial) error {
 		saves = append(saves, c.Text)
 		return nil
 	}, func(err error) { t.Error(err) })
@@ -49,7 +49,7 @@ func TestATimerDuringASaveSavesNothing(t *testing.T) {
 func TestAPartialThatIsStoppedSavesNothingMore(t *testing.T) {
 	var owner manual
 	saves, failures := 0, 0
-	p := NewPartial("turn", &owner, func(history.Partial) error {
+	p := NewPartial("turn", "msg", &owner, func(history.Partial) error {
 		saves++
 		return errors.New("the turn has ended")
 	}, func(error) { failures++ })
@@ -67,7 +67,7 @@ func TestAPartialThatIsStoppedSavesNothingMore(t *testing.T) {
 func TestOnlyTheFirstOfSeveralFailuresIsTold(t *testing.T) {
 	var owner manual
 	failing, failures := true, 0
-	p := NewPartial("turn", &owner, func(history.Partial) error {
+	p := NewPartial("turn", "msg", &owner, func(history.Partial) error {
 		if failing {
 			return errors.New("disk full")
 		}

@@ -13,9 +13,6 @@ import (
 // MaxResult is the maximum size of the texts in one result, in bytes.
 const MaxResult = 50 << 10
 
-// StepShare is the part of the room of a request that the results of one step may have together.
-const StepShare = 0.25
-
 // leastCut is the least size of a text that is shown in part, in bytes.
 const leastCut = 400
 

@@ -13,6 +13,11 @@ type PlanEntry struct {
 	Status   string `json:"status"`   // pending, in_progress, completed
 }
 
+// Plan is what clients are told of a plan.
+type Plan struct {
+	Entries []PlanEntry `json:"entries"`
+}
+
 type planInput struct {
 	Entries []PlanEntry `json:"entries"`
 }

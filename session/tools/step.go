@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"strata/history"
+	"strata/internal/clip"
 )
 
 // maxParallel is the maximum number of calls that run side by side.
@@ -33,10 +34,21 @@ type Progress struct {
 	Result *Result // nil until the call has one
 }
 
+// Shown returns what is stored of the progress with the result of the call.
+func (p *Progress) Shown() *history.CallShown {
+	shown := &history.CallShown{Title: clip.Bytes(p.Title, history.MaxShownText), Kind: string(p.Kind)}
+	for _, l := range p.Locations {
+		if len(shown.Locations) < history.MaxShownLocations && len(l.Path) <= history.MaxShownText {
+			shown.Locations = append(shown.Locations, history.Location{Path: l.Path, Line: l.Line})
+		}
+	}
+	return shown
+}
+
 // Step is the calls of one step, in the model's order, with their results. It belongs to the goroutine of its turn.
 type Step struct {
 	set   *Set
-	limit int // of the texts in one result, in bytes
+	limit limit // of one result
 	calls []stepCall
 	next  int // the first call on which nothing was decided
 	until int // the calls from next to it may run
@@ -48,15 +60,41 @@ type stepCall struct {
 	result *Result
 }
 
-// NewStep returns the step of a message with calls, whose results may have at most limit bytes of text together.
-func (s *Set) NewStep(message []history.Block, limit int) *Step {
+// limit is how much text a result may have.
+type limit struct {
+	tokens int
+	count  func(text string) int
+}
+
+// bytesPerToken is how many bytes of most texts are a token.
+const bytesPerToken = 4
+
+// cut returns a result within the limit. Texts with short tokens are cut a second time.
+func (l limit) cut(r Result) Result {
+	for most := l.bytes(); ; {
+		r = Cut(r, most)
+		n := 0
+		for i := range r.Content {
+			n += l.count(r.Content[i].Text)
+		}
+		if n <= l.tokens || most < leastCut {
+			return r
+		}
+		most = min(most*9/10, r.Size()*l.tokens/n)
+	}
+}
+
+func (l limit) bytes() int { return min(MaxResult, l.tokens*bytesPerToken) }
+
+// NewStep returns the step of a message with calls, whose results may have at most so many tokens of text together.
+func (s *Set) NewStep(message []history.Block, tokens int, count func(text string) int) *Step {
 	step := &Step{set: s}
 	for i := range message {
 		if message[i].Type == history.BlockToolCall {
 			step.calls = append(step.calls, stepCall{block: &message[i]})
 		}
 	}
-	step.limit = min(MaxResult, limit/max(len(step.calls), 1))
+	step.limit = limit{tokens: tokens / max(len(step.calls), 1), count: count}
 	return step
 }
 
@@ -167,20 +205,21 @@ func (r *run) close() {
 }
 
 // result runs the call. It returns nil if ctx has ended.
-func (c *Call) result(ctx context.Context, limit int) (result *Result) {
+func (c *Call) result(ctx context.Context, limit limit) (result *Result) {
 	defer func() {
 		if failed := recover(); failed != nil {
 			r := Failed("%s failed: internal error", c.Tool.Name)
 			result = &r
 		}
 	}()
-	r, err := c.Run(ctx, limit)
+	r, err := c.Run(ctx, limit.bytes())
 	switch {
 	case ctx.Err() != nil:
 		return nil
 	case err != nil:
 		r = Failed("%s failed: %v", c.Tool.Name, err)
 	}
+	r = limit.cut(r)
 	return &r
 }
 
@@ -221,7 +260,10 @@ func (s *Step) Results() []history.Block {
 }
 
 func (c *stepCall) resultBlock() history.Block {
-	return history.Block{Type: history.BlockToolResult, CallID: c.block.CallID, Content: c.result.Content, IsError: c.result.IsError}
+	p := c.progress()
+	return history.Block{
+		Type: history.BlockToolResult, CallID: c.block.CallID, Content: c.result.Content, IsError: c.result.IsError, Call: p.Shown(),
+	}
 }
 
 // Repeats notices a model that repeats itself: identical calls in a row with identical results. The zero value has seen none.

@@ -20,7 +20,7 @@ func toolOf(name string, readOnly bool, run func(ctx context.Context, in Input) 
 }
 
 // stepOf returns a step with calls of tools, written as name or name{json}.
-func stepOf(t *testing.T, tools []Tool, limit int, calls ...string) *Step {
+func stepOf(t *testing.T, tools []Tool, tokens int, calls ...string) *Step {
 	t.Helper()
 	set, err := NewSet(tools...)
 	must(t, err)
@@ -29,7 +29,7 @@ func stepOf(t *testing.T, tools []Tool, limit int, calls ...string) *Step {
 		name, args, _ := strings.Cut(call, "{")
 		message = append(message, history.Block{Type: history.BlockToolCall, CallID: fmt.Sprint("tc_", i), Name: name, Args: "{" + strings.TrimSuffix(args, "}") + "}"})
 	}
-	return set.NewStep(message, limit)
+	return set.NewStep(message, tokens, func(text string) int { return len(text) / 3 })
 }
 
 // finish decides on all calls and runs them.
@@ -142,25 +142,25 @@ func TestACancelledStepIsSettled(t *testing.T) {
 	})
 }
 
-// The results of a step share its limit, however many calls it has.
+// The results of a step share its limit, however many calls it has, and whatever its texts are.
 func TestResultsShareTheLimit(t *testing.T) {
 	long := toolOf("long", true, says(strings.Repeat("a line of a long text\n", 10_000)))
-	for calls, limit := range map[int]int{1: 40_000, 2: 40_000, 7: 40_000, 3: 10 << 20} {
+	for calls, tokens := range map[int]int{1: 10_000, 2: 10_000, 7: 10_000, 3: 1 << 20} {
 		names := make([]string, calls)
 		for i := range names {
 			names[i] = "long"
 		}
-		step := stepOf(t, []Tool{long}, limit, names...)
+		step := stepOf(t, []Tool{long}, tokens, names...)
 		finish(t.Context(), step, func(Progress) {})
 		size := 0
 		for i := range step.calls {
 			n := step.calls[i].result.Size()
 			if size += n; n > MaxResult {
-				t.Errorf("%d calls within %d bytes: one has %d", calls, limit, n)
+				t.Errorf("%d calls within %d tokens: one has %d bytes", calls, tokens, n)
 			}
 		}
-		if size > limit || size < min(limit, calls*MaxResult)*9/10 {
-			t.Errorf("%d calls within %d bytes have %d", calls, limit, size)
+		if most := min(tokens*3, calls*MaxResult); size > most+3*calls || size < most*8/10 {
+			t.Errorf("%d calls within %d tokens have %d bytes", calls, tokens, size)
 		}
 	}
 }

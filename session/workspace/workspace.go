@@ -46,6 +46,7 @@ type Workspace struct {
 	guard    *filecontext.Guard
 	roots    *filecontext.Roots
 	rootsErr error // why roots is nil
+	git      bool  // the working folder is a repository
 	cache    *fit.RenderCache
 	dirty    map[string]bool // paths of files whose stored form is behind
 }
@@ -75,6 +76,7 @@ type Folders struct {
 	roots *filecontext.Roots
 	guard *filecontext.Guard
 	err   error
+	git   bool // the working folder is a repository
 }
 
 // OpenFolders opens a session's working folder and its additional folders. It may take as long as its limits allow for a disk, so it
@@ -86,14 +88,16 @@ func OpenFolders(ctx context.Context, cwd string, more []string, limits filecont
 			return f
 		}
 	}
-	f.roots, f.err = filecontext.NewRoots(ctx, cwd, more, limits)
+	if f.roots, f.err = filecontext.NewRoots(ctx, cwd, more, limits); f.err == nil {
+		f.git = f.roots.IsRepository(ctx)
+	}
 	return f
 }
 
 // Use makes folders those of the session. Without them the session goes on without files. services are those of the
 // outlines; nil: there are none.
 func (w *Workspace) Use(f Folders, services *outlines.Services) {
-	w.roots, w.guard, w.rootsErr = f.roots, f.guard, f.err
+	w.roots, w.guard, w.rootsErr, w.git = f.roots, f.guard, f.err, f.git
 	folder := ""
 	if f.roots == nil {
 		services = nil
@@ -108,6 +112,9 @@ func (w *Workspace) Use(f Folders, services *outlines.Services) {
 
 // Outlines returns the outlines of the session's working folder.
 func (w *Workspace) Outlines() *outlines.Source { return w.outlines }
+
+// IsRepository reports whether the working folder is a git repository.
+func (w *Workspace) IsRepository() bool { return w.git }
 
 // Roots returns the session's folders, nil if they cannot be opened.
 func (w *Workspace) Roots() *filecontext.Roots { return w.roots }

@@ -1,0 +1,199 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"strata/history"
+	"strata/llm/reply"
+	"strata/session/assembly"
+	"strata/session/content"
+	"strata/session/events"
+	"strata/session/saving"
+	"strata/session/tools"
+)
+
+// replying is the goroutine of a turn's reply: calls of the model, one for each step, and the calls of tools between them.
+type replying struct {
+	*turns
+	of      *turn
+	state   assembly.State
+	out     outcome
+	repeats tools.Repeats
+}
+
+// outcome is how the reply of a turn ended: that of its newest step, of which nothing is stored unless it says so.
+type outcome struct {
+	result reply.Result
+	tokens int  // of the reply, counted, with the framing of a message
+	shown  bool // a part of the reply was shown
+	err    error
+
+	step  *tools.Step // the calls whose results are not stored; nil for none
+	limit string      // stop reason of a turn that has reached a limit of ours
+	taken *taken      // what could not be stored of the step; nil: nothing was tried
+}
+
+// answer runs in the turn's goroutine: it gets the reply and posts how that ended.
+func (t *turns) answer(of *turn, state assembly.State) {
+	r := &replying{turns: t, of: of, state: state}
+	err := t.mailbox.Guard(r.run)
+	of.gate.Pass()
+	if err != nil {
+		r.out.err = err
+	}
+	t.mailbox.Feed(func() { t.streamed(of, &r.out) })
+}
+
+// run is the turn's way through its states.
+func (r *replying) run() {
+	for at := tools.Streaming; at != tools.Ended; {
+		event := r.do(at)
+		if r.of.ctx.Err() != nil {
+			event = tools.Stopped
+		}
+		at = tools.Next(at, event)
+	}
+}
+
+func (r *replying) do(at tools.State) tools.Event {
+	switch at {
+	case tools.Streaming:
+		return r.stream()
+	case tools.Deciding:
+		event, refused := r.out.step.Decide()
+		if event == tools.Refused {
+			r.tellCall(refused)
+		}
+		return event
+	case tools.Running:
+		r.out.step.Run(r.of.ctx, r.mailbox.Spawn, r.tellCall)
+		return tools.Returned
+	default:
+		return r.fit()
+	}
+}
+
+// stream gets one message of the model. If it has calls that may run, it is stored.
+func (r *replying) stream() tools.Event {
+	arriving := content.NewArriving(r.of.ctx, r.state.Counter)
+	defer arriving.Close() // also after a panic
+	r.out = r.converse(r.of, &r.state, arriving)
+	r.out.tokens = arriving.Tokens(r.out.result.Blocks)
+	if r.of.tools != nil {
+		r.out.step = r.of.tools.NewStep(r.out.result.Blocks, r.state.ResultTokens(), r.state.Counter.Count)
+	}
+	switch reason := r.out.result.StopReason; {
+	case r.out.err != nil:
+		return tools.GaveUp
+	case r.out.step == nil || r.out.step.Calls() == 0:
+		return tools.Replied
+	case reason == reply.StopMaxTokens || reason == reply.StopRefusal:
+		return tools.Replied
+	}
+	r.of.gate.Pass()
+	if r.out.err = r.storeMessage(); r.out.err != nil {
+		return tools.GaveUp
+	}
+	return tools.Called
+}
+
+// storeMessage stores the message of a step, with the usage of its call, before any of its calls runs.
+func (r *replying) storeMessage() error {
+	of, t := r.of, taken{}
+	r.mailbox.Wait(func() {
+		t = r.take(of, &r.out, history.StatusComplete, r.deps.Now())
+		t.change.DropPartials = of.record.ID
+	})
+	if err := saving.Commit(context.WithoutCancel(r.mailbox.Context()), r.deps.Store, t.change); err != nil {
+		r.out.taken = &t
+		return fmt.Errorf("store the step: %w: %w", ErrStorage, err)
+	}
+	r.mailbox.Wait(func() {
+		r.adopt(of, &t)
+		of.nextStep(r.deps.NewID("msg_"))
+		r.startPartial(of)
+	})
+	r.out = outcome{step: r.out.step}
+	if err := r.of.seen.look(of.ctx, &r.state); err != nil {
+		r.deps.Log.Warn("files that were read earlier are not known", slog.String("session", r.id), slog.Any("error", err))
+	}
+	return nil
+}
+
+// fit stores the results of a step and makes the state the one after it, unless the turn has reached a limit.
+func (r *replying) fit() tools.Event {
+	repeated := r.repeats.Note(r.out.step)
+	if r.out.err = r.storeResults(); r.out.err != nil {
+		return tools.GaveUp
+	}
+	switch {
+	case repeated:
+		r.sayRepeated()
+		return tools.Exhausted
+	case r.of.step > r.deps.Tools.MaxSteps:
+		r.out.limit = stopMaxSteps
+		return tools.Exhausted
+	}
+	return tools.Built
+}
+
+// stopMaxSteps is the stop reason of a turn with too many steps, as ACP names it.
+const stopMaxSteps = "max_turn_requests"
+
+// storeResults stores the results of a step in one message.
+func (r *replying) storeResults() error {
+	of := r.of
+	m := r.resultsOf(of, r.out.step)
+	m.Tokens = content.Tokens(context.WithoutCancel(of.ctx), r.state.Counter, m.Blocks)
+	change := history.Change{Session: r.id}
+	r.mailbox.Wait(func() {
+		m.Seq = r.context.NextSeq()
+		change.Messages = []history.Message{m}
+		r.workspace.TakeDirty(&change)
+	})
+	if err := saving.Commit(context.WithoutCancel(r.mailbox.Context()), r.deps.Store, change); err != nil {
+		r.mailbox.Wait(func() { r.workspace.UntakeDirty(&change) })
+		return fmt.Errorf("store the results of the step: %w: %w", ErrStorage, err)
+	}
+	r.mailbox.Wait(func() {
+		of.open = nil
+		r.extend(change.Messages, nil)
+		r.tellSaved(of)
+		r.state = r.context.Renewed(&r.state, of.model, r.choices)
+	})
+	r.out.step = nil
+	return nil
+}
+
+// resultsOf returns the message with the results of a step, without a sequence number and without its tokens.
+func (t *turns) resultsOf(of *turn, step *tools.Step) history.Message {
+	return history.Message{
+		ID: t.deps.NewID("msg_"), Turn: of.record.ID, Role: history.RoleTool, Blocks: step.Results(), At: t.deps.Now(), Status: history.StatusComplete,
+	}
+}
+
+// sayRepeated ends the turn with a message of ours.
+func (r *replying) sayRepeated() {
+	const text = "The model repeated the same tool call with the same result too often, so Strata has ended the turn."
+	r.out.result = reply.Result{Blocks: []history.Block{{Type: history.BlockText, Text: text}}, StopReason: reply.StopEndTurn}
+	r.out.tokens = content.Tokens(context.WithoutCancel(r.of.ctx), r.state.Counter, r.out.result.Blocks)
+	r.mailbox.Wait(func() {
+		r.emitText(r.of, events.Text, &r.of.text, text)
+		r.emit(events.Event{Kind: events.Notice, Turn: r.of.record.ID, Text: text})
+	})
+}
+
+// tellCall tells the subscribers of a change of a call.
+func (r *replying) tellCall(p tools.Progress) { r.mailbox.Feed(func() { r.callChanged(r.of, p) }) }
+
+// callChanged tells the subscribers of a change of a call, and keeps it for those that subscribe before it is stored.
+func (t *turns) callChanged(of *turn, p tools.Progress) {
+	e := events.Event{Kind: events.CallUpdate, Turn: of.record.ID, Data: p}
+	of.keepOpen(e, p.CallID)
+	t.emit(e)
+	if p.Result != nil && p.Result.Plan != nil {
+		t.emit(events.Event{Kind: events.Plan, Turn: of.record.ID, Data: tools.Plan{Entries: p.Result.Plan}})
+	}
+}

@@ -1,0 +1,96 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+
+	"strata/filecontext"
+	"strata/filecontext/index"
+	"strata/filecontext/outline"
+	"strata/session/clients"
+	"strata/session/outlines"
+	"strata/session/tools"
+)
+
+// Tools returns the tools that read the workspace as it is now, none without a folder. shown tells what the next request
+// shows. editor returns the client that reads files as its user sees them, nil for none; it is called for each read.
+func (w *Workspace) Tools(shown tools.Shown, editor func() clients.Client) []tools.Tool {
+	if w.roots == nil {
+		return nil
+	}
+	texts := make(map[string]filecontext.Content)
+	for _, e := range w.files.List() {
+		if e.Unsaved && e.Problem == "" {
+			texts[e.Path] = e.Content
+		}
+	}
+	view := tools.Workspace{Roots: w.roots, Reader: fileReader{w.roots, texts, editor}, Shown: shown, Texts: texts}
+	if w.outlines != nil && w.outlines.On() {
+		view.Symbols = symbols{w.roots, w.outlines}
+	}
+	return tools.Reading(view)
+}
+
+// fileReader reads files as the editor shows them, else as a client gave them, else from disk.
+type fileReader struct {
+	roots  *filecontext.Roots
+	texts  map[string]filecontext.Content // by path
+	editor func() clients.Client
+}
+
+// Read implements tools.Reader. If the editor cannot read the file, it is read without it.
+func (r fileReader) Read(ctx context.Context, path string) (filecontext.Content, error) {
+	ref, err := r.roots.Locate(path)
+	if err != nil {
+		return filecontext.Content{}, err
+	}
+	if editor := r.editor(); editor != nil {
+		text, err := editor.ReadTextFile(ctx, clients.Read{Path: ref.Absolute()}, 0)
+		if err == nil {
+			return r.roots.Opened(ctx, ref, text)
+		}
+		if ctx.Err() != nil {
+			return filecontext.Content{}, ctx.Err()
+		}
+	}
+	if content, ok := r.texts[ref.Path]; ok {
+		return content, nil
+	}
+	return r.roots.Read(ctx, ref)
+}
+
+// symbols are the outlines of the workspace for tools.
+type symbols struct {
+	roots  *filecontext.Roots
+	source *outlines.Source
+}
+
+// Outline implements tools.Symbols.
+func (s symbols) Outline(ctx context.Context, path string) (string, *outline.Outline, error) {
+	ref, err := s.roots.Locate(path)
+	if err != nil {
+		return "", nil, err
+	}
+	content, err := s.roots.Read(ctx, ref)
+	if err != nil {
+		return ref.Path, nil, err
+	}
+	o, err := s.source.Of(ctx, &filecontext.Entry{Content: content})
+	return ref.Path, o, err
+}
+
+// Find implements tools.Symbols.
+func (s symbols) Find(ctx context.Context, query string, limit int) ([]index.Hit, bool, error) {
+	found, err := s.source.Search(ctx, query, limit)
+	if err != nil {
+		if ctx.Err() == nil {
+			err = errors.New("the workspace is not indexed: use search instead")
+		}
+		return nil, false, err
+	}
+	hits := make([]index.Hit, len(found.Symbols))
+	for i, hit := range found.Symbols {
+		hits[i] = index.Hit(hit)
+	}
+	return hits, found.Index.Complete, nil
+}

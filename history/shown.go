@@ -12,6 +12,15 @@ type CallShown struct {
 	Title     string     `json:"title,omitempty"`
 	Kind      string     `json:"kind,omitempty"`      // of ACP: read, search, edit, execute, think, other and so on
 	Locations []Location `json:"locations,omitempty"` // files that the call concerns
+
+	Plan []PlanEntry `json:"plan,omitempty"` // that the call has made the session's plan
+}
+
+// PlanEntry is one entry of a plan, as ACP has it.
+type PlanEntry struct {
+	Content  string `json:"content"`
+	Priority string `json:"priority"` // high, medium, low
+	Status   string `json:"status"`   // pending, in_progress, completed
 }
 
 // Location is a place in a file.
@@ -24,6 +33,7 @@ type Location struct {
 const (
 	MaxShownText      = 4 << 10 // bytes of a title, a kind or a path
 	MaxShownLocations = 100
+	MaxPlan           = 100 // entries
 	maxShownLine      = 1 << 40
 )
 
@@ -62,6 +72,16 @@ func (c *CallShown) check() error {
 	}
 	if n := len(c.Locations); n > MaxShownLocations {
 		return &exact.Error{Path: "locations", Want: fmt.Sprintf("%d elements exceeds the limit of %d", n, MaxShownLocations)}
+	}
+	if n := len(c.Plan); n > MaxPlan {
+		return &exact.Error{Path: "plan", Want: fmt.Sprintf("%d elements exceeds the limit of %d", n, MaxPlan)}
+	}
+	for i, e := range c.Plan {
+		for name, text := range map[string]string{"content": e.Content, "priority": e.Priority, "status": e.Status} {
+			if err := tooLong(fmt.Sprintf("plan[%d].%s", i, name), text); err != nil {
+				return err
+			}
+		}
 	}
 	for i, l := range c.Locations {
 		place := fmt.Sprintf("locations[%d].", i)

@@ -22,7 +22,7 @@ func prompt(p *peer, r *rpc.Request, params wire.PromptParams, blocks []history.
 			}
 			r.ReplyAfter(wire.NewPromptResult(result), sub, seq)
 		}
-		r.OnCancel(s.Prompt(session.Prompt{ID: params.PromptID(), Blocks: blocks, Meta: params.Attached()}, sub.cursor.Load(), ended))
+		r.OnCancel(s.Prompt(session.Prompt{ID: params.PromptID(), Blocks: blocks, Meta: params.Attached(), Client: sub}, sub.cursor.Load(), ended))
 	})
 }
 

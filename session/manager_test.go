@@ -37,10 +37,15 @@ type fakeStore struct {
 	documents []history.Document
 	blobs     map[string][]byte
 	layout    history.Layout
+	changes   []history.Change // as they were committed
+	loaded    history.Loaded   // zero: there is no session
 }
 
 func (s *fakeStore) Load(context.Context, string) (history.Loaded, error) {
-	return history.Loaded{}, history.ErrNotFound
+	if s.loaded.Session.ID == "" {
+		return history.Loaded{}, history.ErrNotFound
+	}
+	return s.loaded, nil
 }
 
 func (s *fakeStore) TurnByPrompt(context.Context, string, string) (history.Turn, error) {
@@ -48,6 +53,7 @@ func (s *fakeStore) TurnByPrompt(context.Context, string, string) (history.Turn,
 }
 
 func (s *fakeStore) Commit(_ context.Context, ch history.Change) error {
+	s.changes = append(s.changes, ch)
 	for _, m := range ch.Messages {
 		s.messages[m.Seq] = m
 	}

@@ -82,7 +82,7 @@ func (r *replying) stream() tools.Event {
 	r.out = r.converse(r.of, &r.state, arriving)
 	r.out.tokens = arriving.Tokens(r.out.result.Blocks)
 	if r.of.tools != nil {
-		r.out.step = r.of.tools.NewStep(r.out.result.Blocks, r.state.ResultTokens(), r.state.Counter.Count)
+		r.out.step = r.of.tools.NewStep(r.out.result.Blocks, r.state.ResultTokens(), r.state.Counter.Count, r.state.PathOf)
 	}
 	switch reason := r.out.result.StopReason; {
 	case r.out.err != nil:
@@ -194,6 +194,6 @@ func (t *turns) callChanged(of *turn, p tools.Progress) {
 	of.keepOpen(e, p.CallID)
 	t.emit(e)
 	if p.Result != nil && p.Result.Plan != nil {
-		t.emit(events.Event{Kind: events.Plan, Turn: of.record.ID, Data: tools.Plan{Entries: p.Result.Plan}})
+		t.emit(events.Event{Kind: events.Plan, Turn: of.record.ID, Data: events.PlanInfo{Entries: p.Result.Plan}})
 	}
 }

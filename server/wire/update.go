@@ -49,6 +49,14 @@ type (
 		Status   string        `json:"status"`
 		Input    any           `json:"rawInput,omitempty"`
 		Content  []ToolContent `json:"content,omitempty"`
+
+		Locations []history.Location `json:"locations,omitempty"`
+	}
+
+	// PlanUpdate is what the model plans to do.
+	PlanUpdate struct {
+		Kind    string              `json:"sessionUpdate"`
+		Entries []history.PlanEntry `json:"entries"`
 	}
 
 	// ToolContent is a part of a tool's result.
@@ -178,6 +186,10 @@ func (c *Encoder) update(e *events.Event) (update any, ok bool) {
 		return OptionsUpdate{Kind: "config_option_update", Options: ConfigOptions(e.Data.(session.Info), c.Models())}, true
 	case events.Mode:
 		return ModeUpdate{Kind: "current_mode_update", Current: e.Text}, true
+	case events.CallUpdate:
+		return callUpdate(e.Data.(tools.Progress)), true
+	case events.Plan:
+		return PlanUpdate{Kind: "plan", Entries: e.Data.(events.PlanInfo).Entries}, true
 	case events.CompactionUpdate:
 		if c.Client.Compaction {
 			update = compactionUpdate(e.Data.(compacting.Result))
@@ -214,10 +226,28 @@ func blockUpdate(e *events.Event) any {
 		if b.IsError {
 			update.Status = "failed"
 		}
+		if b.Call != nil {
+			update.Title, update.ToolKind, update.Locations = b.Call.Title, b.Call.Kind, b.Call.Locations
+		}
 		return update
 	default:
 		return ChunkUpdate{Kind: chunkOf(e.Role), Content: contentOf(b), MessageID: e.Message}
 	}
+}
+
+// callUpdate returns the state of a call that runs.
+func callUpdate(p tools.Progress) ToolCallUpdate {
+	shown := p.Shown()
+	update := ToolCallUpdate{
+		Kind: "tool_call_update", ID: p.CallID, Status: string(p.Status), Title: shown.Title, ToolKind: shown.Kind, Locations: shown.Locations,
+	}
+	if p.Result != nil {
+		update.Content = toolContents(p.Result.Content)
+	}
+	if len(p.Input) > 0 {
+		update.Input = p.Input
+	}
+	return update
 }
 
 // The kinds of a ChunkUpdate.

@@ -99,6 +99,18 @@ type State struct {
 	Thought      llm.ThoughtLevel
 }
 
+// PathOf returns the absolute path of a file of the session, empty for a path that is not in its folders.
+func (s *State) PathOf(path string) string {
+	if s.Roots == nil {
+		return ""
+	}
+	ref, err := s.Roots.Locate(path)
+	if err != nil {
+		return ""
+	}
+	return ref.Absolute()
+}
+
 // Built is a request and what was found while it was built.
 type Built struct {
 	Request    llm.Request

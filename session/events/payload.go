@@ -15,6 +15,11 @@ type UsageInfo struct {
 	Cost float64 `json:"cost"` // US dollars, the session's total
 }
 
+// PlanInfo tells what the model plans to do.
+type PlanInfo struct {
+	Entries []history.PlanEntry `json:"entries"`
+}
+
 // TitleInfo tells a session's new title.
 type TitleInfo struct {
 	Title     string    `json:"title"`

@@ -176,6 +176,9 @@ func appendEvents(to []Event, m *history.Message) []Event {
 			}
 		}
 		to = appendSplit(to, e)
+		if shown := m.Blocks[i].Call; shown != nil && shown.Plan != nil {
+			to = append(to, Event{Kind: Plan, Turn: m.Turn, Message: m.ID, Data: PlanInfo{shown.Plan}})
+		}
 	}
 	for i := first + 1; i < len(to); i++ {
 		to[i].at = to[i-1].past()

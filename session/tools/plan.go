@@ -4,19 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+
+	"strata/history"
 )
 
-// PlanEntry is one entry of a plan, as ACP has it.
-type PlanEntry struct {
-	Content  string `json:"content"`
-	Priority string `json:"priority"` // high, medium, low
-	Status   string `json:"status"`   // pending, in_progress, completed
-}
-
-// Plan is what clients are told of a plan.
-type Plan struct {
-	Entries []PlanEntry `json:"entries"`
-}
+// PlanEntry is one entry of a plan.
+type PlanEntry = history.PlanEntry
 
 type planInput struct {
 	Entries []PlanEntry `json:"entries"`
@@ -24,7 +17,7 @@ type planInput struct {
 
 // The bounds of a plan.
 const (
-	maxPlan      = 100  // entries
+	maxPlan      = history.MaxPlan
 	maxPlanEntry = 1000 // bytes of an entry
 )
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"sync"
 
@@ -30,6 +31,7 @@ type Progress struct {
 	CallID string
 	Status Status
 	Kind   Kind
+	Input  json.RawMessage // nil if it is wrong
 	Description
 	Result *Result // nil until the call has one
 }
@@ -49,6 +51,7 @@ func (p *Progress) Shown() *history.CallShown {
 type Step struct {
 	set   *Set
 	limit limit // of one result
+	place func(path string) string
 	calls []stepCall
 	next  int // the first call on which nothing was decided
 	until int // the calls from next to it may run
@@ -86,9 +89,10 @@ func (l limit) cut(r Result) Result {
 
 func (l limit) bytes() int { return min(MaxResult, l.tokens*bytesPerToken) }
 
-// NewStep returns the step of a message with calls, whose results may have at most so many tokens of text together.
-func (s *Set) NewStep(message []history.Block, tokens int, count func(text string) int) *Step {
-	step := &Step{set: s}
+// NewStep returns the step of a message with calls, whose results may have at most so many tokens of text together. place
+// returns the absolute path of a file as clients are told of it, empty for none.
+func (s *Set) NewStep(message []history.Block, tokens int, count func(text string) int, place func(path string) string) *Step {
+	step := &Step{set: s, place: place}
 	for i := range message {
 		if message[i].Type == history.BlockToolCall {
 			step.calls = append(step.calls, stepCall{block: &message[i]})
@@ -111,7 +115,7 @@ func (s *Step) Decide() (Event, Progress) {
 	if refusal := s.refusal(c); refusal != nil {
 		s.next++
 		c.result = refusal
-		return Refused, c.progress()
+		return Refused, s.progress(c)
 	}
 	for s.until = s.next + 1; s.until < len(s.calls) && s.refusal(&s.calls[s.until]) == nil; s.until++ {
 	}
@@ -142,7 +146,7 @@ func (s *Step) refusal(c *stepCall) *Result {
 func (s *Step) Run(ctx context.Context, spawn func(func()), tell func(Progress)) {
 	group := s.calls[s.next:s.until]
 	s.next = s.until
-	r := run{tell: tell, left: len(group), all: make(chan struct{})}
+	r := run{step: s, tell: tell, left: len(group), all: make(chan struct{})}
 	places := make(chan struct{}, maxParallel)
 	for i := range group {
 		select {
@@ -168,6 +172,7 @@ func (s *Step) Run(ctx context.Context, spawn func(func()), tell func(Progress))
 
 // run is the common state of calls that run side by side.
 type run struct {
+	step *Step
 	tell func(Progress)
 
 	mu     sync.Mutex // guards the fields below and the results
@@ -179,7 +184,7 @@ type run struct {
 func (r *run) started(c *stepCall) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := c.progress()
+	p := r.step.progress(c)
 	p.Status = InProgress
 	r.tell(p)
 }
@@ -192,7 +197,7 @@ func (r *run) returned(c *stepCall, result *Result) {
 		return
 	}
 	c.result = result
-	r.tell(c.progress())
+	r.tell(r.step.progress(c))
 	if r.left--; r.left == 0 {
 		close(r.all)
 	}
@@ -223,10 +228,10 @@ func (c *Call) result(ctx context.Context, limit limit) (result *Result) {
 	return &r
 }
 
-func (c *stepCall) progress() Progress {
+func (s *Step) progress(c *stepCall) Progress {
 	p := Progress{CallID: c.block.CallID, Status: Pending, Kind: KindOther, Description: Description{Title: c.block.Name}, Result: c.result}
 	if c.call != nil {
-		p.Kind, p.Description = c.call.Tool.Kind, c.call.Describe()
+		p.Kind, p.Input, p.Description = c.call.Tool.Kind, c.call.Args, s.placed(c.call.Describe())
 	}
 	switch {
 	case c.result == nil:
@@ -238,13 +243,25 @@ func (c *stepCall) progress() Progress {
 	return p
 }
 
+// placed returns a description with absolute paths.
+func (s *Step) placed(d Description) Description {
+	var places []Location
+	for _, l := range d.Locations {
+		if l.Path = s.place(l.Path); l.Path != "" {
+			places = append(places, l)
+		}
+	}
+	d.Locations = places
+	return d
+}
+
 // Settle gives every call without a result one that says why, and returns the progress of these calls.
 func (s *Step) Settle(reason string) (settled []Progress) {
 	for i := range s.calls {
 		if c := &s.calls[i]; c.result == nil {
 			r := Failed("%s", reason)
 			c.result = &r
-			settled = append(settled, c.progress())
+			settled = append(settled, s.progress(c))
 		}
 	}
 	return settled
@@ -254,15 +271,17 @@ func (s *Step) Settle(reason string) (settled []Progress) {
 func (s *Step) Results() []history.Block {
 	blocks := make([]history.Block, len(s.calls))
 	for i := range s.calls {
-		blocks[i] = s.calls[i].resultBlock()
+		blocks[i] = s.resultBlock(&s.calls[i])
 	}
 	return blocks
 }
 
-func (c *stepCall) resultBlock() history.Block {
-	p := c.progress()
+func (s *Step) resultBlock(c *stepCall) history.Block {
+	p := s.progress(c)
+	shown := p.Shown()
+	shown.Plan = c.result.Plan
 	return history.Block{
-		Type: history.BlockToolResult, CallID: c.block.CallID, Content: c.result.Content, IsError: c.result.IsError, Call: p.Shown(),
+		Type: history.BlockToolResult, CallID: c.block.CallID, Content: c.result.Content, IsError: c.result.IsError, Call: shown,
 	}
 }
 

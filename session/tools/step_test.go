@@ -29,7 +29,7 @@ func stepOf(t *testing.T, tools []Tool, tokens int, calls ...string) *Step {
 		name, args, _ := strings.Cut(call, "{")
 		message = append(message, history.Block{Type: history.BlockToolCall, CallID: fmt.Sprint("tc_", i), Name: name, Args: "{" + strings.TrimSuffix(args, "}") + "}"})
 	}
-	return set.NewStep(message, tokens, func(text string) int { return len(text) / 3 })
+	return set.NewStep(message, tokens, func(text string) int { return len(text) / 3 }, func(path string) string { return "/folder/" + path })
 }
 
 // finish decides on all calls and runs them.

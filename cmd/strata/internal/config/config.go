@@ -47,6 +47,7 @@ type Config struct {
 	Stability  Stability  `yaml:"stability"`
 	Compaction Compaction `yaml:"compaction"`
 	Outlines   Outlines   `yaml:"outlines"`
+	Tools      Tools      `yaml:"tools"`
 	Timeouts   Timeouts   `yaml:"timeouts"`
 	Limits     Limits     `yaml:"limits"`
 
@@ -142,6 +143,12 @@ type Outlines struct {
 	Enabled    bool  `yaml:"enabled" default:"true" doc:"Index the folders of sessions, for outlines of source files and for the tree of files."`
 	Files      int   `yaml:"files" default:"20000" min:"1" doc:"Maximum number of files in the index of a folder."`
 	TotalBytes int64 `yaml:"total_bytes" default:"67108864" min:"1" doc:"Maximum total size of the source files of a folder that have outlines, in bytes."`
+}
+
+// Tools configures what the model can do.
+type Tools struct {
+	Enabled  bool `yaml:"enabled" default:"true" doc:"Let the model read and search the folders of a session."`
+	MaxSteps int  `yaml:"max_steps" default:"100" min:"1" doc:"Maximum number of calls of the model in one turn."`
 }
 
 // Limits bound the resources that clients can use.

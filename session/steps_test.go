@@ -1,0 +1,348 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"strata/history"
+	"strata/llm"
+	"strata/llm/reply"
+	"strata/session/clients"
+	"strata/session/events"
+	"strata/session/tools"
+)
+
+// acting returns a session whose model has tools, in a folder with two files.
+func acting(t *testing.T, change ...func(*Deps)) *acted {
+	t.Helper()
+	folder := t.TempDir()
+	for name, text := range map[string]string{"a.go": "package a\n\nfunc Alpha() {}\n", "b.go": "package a\n\nfunc Beta() {}\n"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := &acted{t: t, store: newLockedStore(), provider: newProvider()}
+	deps := depsOf(a.store, a.provider, describingHost{})
+	deps.Tools = ToolSettings{Enabled: true, MaxSteps: 100}
+	for _, f := range change {
+		f(deps)
+	}
+	a.Session = closedLater(t, Create(deps, history.Session{ID: deps.NewID("sess_"), CWD: folder}))
+	return a
+}
+
+// callsOf returns blocks of calls, written as name{json}.
+func callsOf(from int, calls ...string) (blocks []history.Block) {
+	for i, call := range calls {
+		name, args, _ := strings.Cut(call, "{")
+		blocks = append(blocks, history.Block{
+			Type: history.BlockToolCall, CallID: fmt.Sprint("tc_", from+i), Name: name, Args: "{" + args, Origin: &history.Origin{ID: fmt.Sprint("call", from+i)},
+		})
+	}
+	return blocks
+}
+
+// act ends a step with calls, as a provider tells them.
+func (c *call) act(reason reply.StopReason, blocks ...history.Block) {
+	for i := range blocks {
+		if b := &blocks[i]; b.Type == history.BlockToolCall {
+			c.on(reply.Event{Kind: reply.EventToolCall, Call: &reply.ToolCallDelta{ID: b.CallID, Name: b.Name}})
+			c.on(reply.Event{Kind: reply.EventToolCall, Call: &reply.ToolCallDelta{ID: b.CallID, Name: b.Name, Args: b.Args}})
+		}
+	}
+	c.done <- called{reply.Result{Blocks: blocks, StopReason: reason, UsageReported: true, Usage: history.Usage{Input: 100, Output: 10}}, nil}
+}
+
+// transcript returns the stored messages, one line each: the role, and its blocks.
+func (a *acted) transcript() (lines []string) {
+	a.store.mu.Lock()
+	defer a.store.mu.Unlock()
+	for seq := int64(1); ; seq++ {
+		m, ok := a.store.messages[seq]
+		if !ok {
+			return lines
+		}
+		line := string(m.Role)
+		for _, b := range m.Blocks {
+			switch b.Type {
+			case history.BlockToolCall:
+				line += " call " + b.Name
+			case history.BlockToolResult:
+				line += " result of " + b.CallID
+				if b.IsError {
+					line += " (" + b.Content[0].Text + ")"
+				}
+			default:
+				line += " " + b.Text
+			}
+		}
+		if m.Status != history.StatusComplete {
+			line += " " + string(m.Status)
+		}
+		lines = append(lines, line)
+	}
+}
+
+func (a *acted) wantTranscript(want ...string) {
+	a.t.Helper()
+	if got := a.transcript(); !slices.Equal(got, want) {
+		a.t.Errorf("the transcript is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// texts returns all texts of a request.
+func texts(req llm.Request) string {
+	var all strings.Builder
+	for _, e := range req.Entries {
+		m := history.Message{Blocks: e.Blocks}
+		all.WriteString(m.PlainText() + "\n")
+	}
+	return all.String()
+}
+
+// A turn goes on until a reply has no calls: the calls of a step run side by side, their results are in the next request, and
+// each step is stored with its usage before the next one.
+func TestATurnHasSteps(t *testing.T) {
+	a := acting(t)
+	result := a.prompt("what do the files define?", nil)
+	first := a.asked()
+	if n := len(first.req.Tools); n != 4 || first.req.Tools[0].Name != "list_files" {
+		t.Fatalf("%d tools: %v", n, first.req.Tools)
+	}
+	if s := texts(first.req); !strings.Contains(s, "You can work in the user's workspace with tools") {
+		t.Errorf("the system prompt does not tell of the tools:\n%s", s)
+	}
+	first.say("I read them.")
+	first.act(reply.StopToolUse, append([]history.Block{{Type: history.BlockText, Text: "I read them."}},
+		callsOf(1, `read_file{"path":"a.go"}`, `read_file{"path":"b.go"}`)...)...)
+	second := a.asked()
+	for _, want := range []string{"func Alpha() {}", "func Beta() {}"} {
+		if !strings.Contains(texts(second.req), want) {
+			t.Errorf("the second request lacks %q", want)
+		}
+	}
+	a.wantTranscript("user what do the files define?", "assistant I read them. call read_file call read_file", "tool result of tc_1 result of tc_2")
+	second.act(reply.StopEndTurn, callsOf(3, `search{"pattern":"Alpha"}`)...) // calls decide, not the reason
+	third := a.asked()
+	third.end("Alpha and Beta.")
+	r := <-result
+	if r.err != nil || r.Turn.StopReason != "end_turn" || r.Turn.Usage != (history.Usage{Input: 200, Output: 20}) && r.Turn.Usage.Output < 20 {
+		t.Errorf("the turn ended with %+v, %v", r.Turn, r.err)
+	}
+	a.wantTranscript("user what do the files define?", "assistant I read them. call read_file call read_file", "tool result of tc_1 result of tc_2",
+		"assistant call search", "tool result of tc_3", "assistant Alpha and Beta.")
+	if r.MessageID != a.store.messages[6].ID || r.Turn.ReplyID != r.MessageID {
+		t.Errorf("the result names message %s, the turn %s", r.MessageID, r.Turn.ReplyID)
+	}
+	var steps []int
+	for _, ch := range a.store.changes {
+		for _, c := range ch.Calls {
+			steps = append(steps, c.Step)
+		}
+	}
+	if !slices.Equal(steps, []int{1, 2, 3}) {
+		t.Errorf("usage of steps %v", steps)
+	}
+}
+
+// What clients are told of calls, in order: announced, running, done.
+func TestCallsAreTold(t *testing.T) {
+	a := acting(t)
+	c := a.NewCursor(func() {})
+	result := a.prompt("look", c)
+	a.asked().act(reply.StopToolUse, callsOf(1, `read_file{"path":"a.go"}`, `read_file{"path":"missing.go"}`, `update_plan{"entries":[{"content":"read","priority":"high","status":"completed"}]}`)...)
+	a.asked().end("done")
+	if r := <-result; r.err != nil {
+		t.Fatal(r.err)
+	}
+	told := map[string][]string{}
+	plans := 0
+	for {
+		e, ok, err := c.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			break
+		}
+		switch e.Kind {
+		case events.Block:
+			if e.Block.Type == history.BlockToolCall {
+				told[e.Block.CallID] = append(told[e.Block.CallID], "announced")
+			}
+		case events.CallUpdate:
+			p := e.Data.(tools.Progress)
+			told[p.CallID] = append(told[p.CallID], string(p.Status))
+		case events.Plan:
+			plans++
+		}
+	}
+	for id, want := range map[string]string{"tc_1": "announced in_progress completed", "tc_2": "announced in_progress failed", "tc_3": "announced in_progress completed"} {
+		if got := strings.Join(told[id], " "); got != want {
+			t.Errorf("of %s clients were told: %s, want %s", id, got, want)
+		}
+	}
+	if plans != 1 {
+		t.Errorf("%d plans were told", plans)
+	}
+}
+
+// Whatever ends a turn, no call is left without a result, and the next prompt works.
+func TestEveryCallHasAResult(t *testing.T) {
+	look := `read_file{"path":"a.go"}`
+	for name, tt := range map[string]struct {
+		play func(a *acted, first *call) // from the first call of the model on
+		want []string                    // the transcript after the prompt
+		stop string
+	}{
+		"cut off": {func(_ *acted, first *call) { first.act(reply.StopMaxTokens, callsOf(1, look)...) },
+			[]string{"assistant call read_file", "tool result of tc_1 (not run: the reply was cut off)"}, "max_tokens"},
+		"refusal": {func(_ *acted, first *call) { first.act(reply.StopRefusal, callsOf(1, look)...) },
+			[]string{"assistant call read_file", "tool result of tc_1 (not run: the reply was cut off)"}, "refusal"},
+		"cancelled in the second step": {func(a *acted, first *call) {
+			first.act(reply.StopToolUse, callsOf(1, look)...)
+			a.asked().say("half")
+			a.Cancel("")
+		}, []string{"assistant call read_file", "tool result of tc_1"}, "cancelled"},
+		"failed with calls": {func(_ *acted, first *call) {
+			first.done <- called{reply.Result{Blocks: callsOf(1, look)}, errors.New("broke off")}
+		}, []string{"assistant call read_file failed", "tool result of tc_1 (not run: the reply was cut off)"}, ""},
+		"failed in the second step": {func(a *acted, first *call) {
+			first.act(reply.StopToolUse, callsOf(1, look)...)
+			a.asked().done <- called{reply.Result{}, errors.New("no answer")}
+		}, []string{"assistant call read_file", "tool result of tc_1"}, ""},
+		"unknown tool and wrong input": {func(a *acted, first *call) {
+			first.act(reply.StopToolUse, callsOf(1, `fly{}`, `read_file{"path":7}`)...)
+			a.asked().end("sorry")
+		}, []string{"assistant call fly call read_file",
+			`tool result of tc_1 (there is no tool "fly"; the tools are list_files, read_file, search, update_plan) result of tc_2 (read_file was not run: path: expected a string, got a number)`,
+			"assistant sorry"}, "end_turn"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := acting(t)
+			result := a.prompt("go", nil)
+			tt.play(a, a.asked())
+			if r := <-result; r.Turn.StopReason != tt.stop {
+				t.Errorf("stop reason %q, want %q", r.Turn.StopReason, tt.stop)
+			}
+			a.wantTranscript(append([]string{"user go"}, tt.want...)...)
+			a.talk("and now?")
+		})
+	}
+}
+
+// A cancel does not wait for a tool, and what that returns later is dropped.
+func TestACancelDoesNotWaitForTools(t *testing.T) {
+	a := acting(t)
+	stuck := &stuckEditor{reading: make(chan struct{}), release: make(chan struct{})}
+	defer close(stuck.release)
+	results := make(chan outcomeOf, 1)
+	a.Prompt(Prompt{Blocks: []history.Block{{Type: history.BlockText, Text: "go"}}, Client: stuck}, nil, func(r PromptResult, _ uint64, err error) { results <- outcomeOf{r, err} })
+	a.asked().act(reply.StopToolUse, callsOf(1, `list_files{}`, `read_file{"path":"a.go"}`)...)
+	<-stuck.reading
+	a.Cancel("")
+	if r := <-results; r.err != nil || r.Turn.StopReason != "cancelled" {
+		t.Errorf("%+v, %v", r.Turn, r.err)
+	}
+	got := a.transcript()
+	if len(got) != 3 || !strings.Contains(got[2], "tc_2 (cancelled by the user)") {
+		t.Errorf("the transcript is %q", got)
+	}
+}
+
+// stuckEditor does not answer, whatever becomes of the request.
+type stuckEditor struct{ reading, release chan struct{} }
+
+func (*stuckEditor) Can(c clients.Capability) bool { return c == clients.ReadFiles }
+
+func (e *stuckEditor) ReadTextFile(context.Context, clients.Read, uint64) (string, error) {
+	close(e.reading)
+	<-e.release
+	return "", errors.New("late")
+}
+
+func TestATurnHasALimitOfSteps(t *testing.T) {
+	a := acting(t, func(d *Deps) { d.Tools.MaxSteps = 3 })
+	result := a.prompt("go", nil)
+	for i := range 3 {
+		a.asked().act(reply.StopToolUse, callsOf(i+1, fmt.Sprintf(`search{"pattern":"p%d"}`, i))...)
+	}
+	if r := <-result; r.err != nil || r.Turn.StopReason != "max_turn_requests" {
+		t.Errorf("%+v, %v", r.Turn, r.err)
+	}
+	if n := len(a.transcript()); n != 7 {
+		t.Errorf("%d messages", n)
+	}
+	a.talk("go on")
+}
+
+func TestATurnThatRepeatsItselfEnds(t *testing.T) {
+	a := acting(t)
+	result := a.prompt("go", nil)
+	for i := range 5 {
+		c := a.asked()
+		if told := strings.Contains(texts(c.req), "were identical"); told != (i >= 3) {
+			t.Errorf("step %d: the model was told that it repeats itself: %t", i+1, told)
+		}
+		c.act(reply.StopToolUse, callsOf(i+1, `search{"pattern":"nowhere"}`)...)
+	}
+	r := <-result
+	if r.err != nil || r.Turn.StopReason != "end_turn" {
+		t.Errorf("%+v, %v", r.Turn, r.err)
+	}
+	got := a.transcript()
+	if last := got[len(got)-1]; !strings.HasPrefix(last, "assistant The model repeated the same tool call") {
+		t.Errorf("the last message is %q", last)
+	}
+	a.talk("go on")
+}
+
+// A server that ended between two steps left calls without results, or a part of a message: loading settles them.
+func TestAnInterruptedStepIsSettled(t *testing.T) {
+	for name, tt := range map[string]struct {
+		stored   []history.Message
+		partials []history.Partial
+		want     []string
+	}{
+		"a call without a result": {
+			[]history.Message{{Role: history.RoleAssistant, Blocks: callsOf(1, `search{}`, `search{}`)}}, nil,
+			[]string{"user go", "assistant call search call search",
+				"tool result of tc_1 (" + callLost + ") result of tc_2 (" + callLost + ")"},
+		},
+		"a part of the next step": {
+			[]history.Message{{Role: history.RoleAssistant, Blocks: callsOf(1, `search{}`)},
+				{Role: history.RoleTool, Blocks: []history.Block{{Type: history.BlockToolResult, CallID: "tc_1"}}}},
+			[]history.Partial{{Turn: "turn_1", Message: "msg_next", Kind: history.BlockText, Text: "So "}},
+			[]string{"user go", "assistant call search", "tool result of tc_1", "assistant So  interrupted"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := acting(t)
+			a.talk("hello") // so that there is a session
+			a.Close(ReasonClosed, func() {})
+			<-a.Done()
+			clear(a.store.messages)
+			messages := append([]history.Message{{ID: "msg_user", Role: history.RoleUser, Blocks: []history.Block{{Type: history.BlockText, Text: "go"}}}}, tt.stored...)
+			loaded := history.Loaded{Session: a.choices.Record, Partials: tt.partials,
+				Unfinished: &history.Turn{ID: "turn_1", UserID: "msg_user", ReplyID: "msg_reply", Status: history.TurnRunning, StartedAt: time.Now()}}
+			for i, m := range messages {
+				m.ID, m.Seq, m.Turn, m.Status = fmt.Sprint("msg_", i), int64(i+1), "turn_1", history.StatusComplete
+				a.store.messages[m.Seq] = m
+				loaded.Heads = append(loaded.Heads, m.Head(10))
+			}
+			a.store.loaded = loaded
+			again := *a
+			again.Session = closedLater(t, Open(a.deps, a.ID(), nil))
+			again.told()
+			again.wantTranscript(tt.want...)
+			again.talk("go on")
+		})
+	}
+}

@@ -18,6 +18,7 @@ import (
 
 	"strata/historystore/disk"
 	"strata/historystore/lock"
+	"strata/historystore/schema"
 )
 
 // quickCheckBytes is the maximum size of a database whose content is checked before it is changed, at about 0.1 GB per
@@ -186,16 +187,12 @@ func create(ctx context.Context, path string) error {
 
 // fill writes the newest schema into an empty file. auto_vacuum must be set before the first table is created.
 func fill(ctx context.Context, path string) error {
-	all, err := migrations(migrationFiles)
-	if err != nil {
-		return err
-	}
 	db, err := sql.Open("sqlite", dsn(path, "rw", "auto_vacuum(INCREMENTAL)", "synchronous(FULL)"))
 	if err != nil {
 		return err
 	}
 	db.SetMaxOpenConns(1)
-	return errors.Join(applySchema(ctx, db, newestSchema, len(all)), db.Close())
+	return errors.Join(schema.Create(ctx, db), db.Close())
 }
 
 // checkHeader checks the first bytes of the file. SQLite would accept an empty file as a new database.
@@ -214,18 +211,18 @@ func checkHeader(path string) error {
 
 // checkVersion returns whether the schema of the database has to be migrated.
 func checkVersion(ctx context.Context, db *sql.DB, path string) (outdated bool, err error) {
-	id, err := pragmaInt(ctx, db, "application_id")
+	id, err := schema.Pragma(ctx, db, "application_id")
 	if err != nil {
 		return false, err
 	}
-	if id != applicationID {
+	if id != schema.ApplicationID {
 		return false, damaged(path, "the file belongs to another program or has lost its application id")
 	}
-	version, err := pragmaInt(ctx, db, "user_version")
+	version, err := schema.Pragma(ctx, db, "user_version")
 	if err != nil {
 		return false, err
 	}
-	all, err := migrations(migrationFiles)
+	all, err := schema.Migrations()
 	newest := int64(len(all))
 	if err == nil && version > newest {
 		return false, fmt.Errorf("%w: %s has version %d, this program supports up to %d", ErrNewer, path, version, newest)

@@ -13,6 +13,7 @@ import (
 	"strata/historystore/fulltext"
 	"strata/historystore/heads"
 	"strata/historystore/lock"
+	"strata/historystore/schema"
 )
 
 // Open opens the database at path, or creates it (0600) and its folder (0700).
@@ -69,11 +70,11 @@ func (s *Store) start(ctx context.Context, found contents) error {
 	}
 	s.writer = &writer{db: db, heads: heads.NewPacker(s.opt.Log)}
 	if found.outdated {
-		all, err := migrations(migrationFiles)
+		all, err := schema.Migrations()
 		if err != nil {
 			return err
 		}
-		if err := migrate(ctx, db, all); err != nil {
+		if err := schema.Migrate(ctx, db, all); err != nil {
 			return err
 		}
 	}

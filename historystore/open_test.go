@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"strata/history"
+	"strata/historystore/schema"
 )
 
 func TestNewDatabaseIsPrivate(t *testing.T) {
@@ -36,7 +37,7 @@ func TestNewDatabaseIsPrivate(t *testing.T) {
 func TestPragmas(t *testing.T) {
 	s := openTest(t, "", Options{})
 	for name, want := range map[string]any{"auto_vacuum": int64(2), "journal_mode": "wal", "synchronous": int64(2),
-		"foreign_keys": int64(1), "secure_delete": int64(1), "busy_timeout": int64(5000), "application_id": int64(applicationID)} {
+		"foreign_keys": int64(1), "secure_delete": int64(1), "busy_timeout": int64(5000), "application_id": int64(schema.ApplicationID)} {
 		got, err := first(ctx, s.writer.tx, scanOne[any], "PRAGMA "+name)
 		if err != nil {
 			t.Fatal(err)

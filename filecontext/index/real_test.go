@@ -26,7 +26,7 @@ func TestSearchAnswersQuestions(t *testing.T) {
 		"where does the WebSocket stream read its frames?":           "rpc/websocket.go",
 		"how are files put into clusters at the first placement?":    "stability/clusters.go",
 		"where is a topic boundary detected?":                        "compaction/detect.go",
-		"migrations of the database schema":                          "historystore/schema.go",
+		"migrations of the database schema":                          "historystore/schema/schema.go",
 		"Which function parses the events of an Anthropic response?": "llm/reply/anthropic_stream.go",
 	} {
 		hits, err := h.Search(t.Context(), question, 30)

@@ -27,6 +27,11 @@ const (
 // to no session.
 type OutlineStore struct{ store *Store }
 
+// write queues a change of outlines. It is patient: outlines can be made again.
+func (o OutlineStore) write(ctx context.Context, op string, apply func(tx *writeTx) error) error {
+	return o.store.run(ctx, op, &job{kinds: []string{"outlines"}, patient: true, apply: apply})
+}
+
 // OutlineStore returns the outlines and file lists of s.
 func (s *Store) OutlineStore() OutlineStore { return OutlineStore{s} }
 
@@ -77,7 +82,7 @@ func (o OutlineStore) touch(ctx context.Context, keys []string) error {
 		if err != nil {
 			return err
 		}
-		err = o.store.write(ctx, "outlines", []string{"outlines"}, func(tx *writeTx) error {
+		err = o.write(ctx, "outlines", func(tx *writeTx) error {
 			_, err := tx.exec("UPDATE outline SET used_at = ? WHERE key IN (SELECT value FROM json_each(?))", micros(o.store.opt.Now()), used)
 			return err
 		})
@@ -99,7 +104,7 @@ func (o OutlineStore) PutOutlines(ctx context.Context, outlines map[string][]byt
 		}
 		some := keys[:n]
 		keys = keys[n:]
-		err := o.store.write(ctx, "outlines", []string{"outlines"}, func(tx *writeTx) error {
+		err := o.write(ctx, "outlines", func(tx *writeTx) error {
 			for _, key := range some {
 				if _, err := tx.exec("INSERT OR REPLACE INTO outline (key, bytes, used_at) VALUES (?, ?, ?)",
 					key, notNil(outlines[key]), micros(o.store.opt.Now())); err != nil {
@@ -133,7 +138,7 @@ func (o OutlineStore) Listing(ctx context.Context, folder string) (listing []byt
 // PutListing stores the file list of a workspace folder. An unchanged list is written at most once a day, to record its
 // use.
 func (o OutlineStore) PutListing(ctx context.Context, folder string, listing []byte) error {
-	err := o.store.write(ctx, "listing", []string{"outlines"}, func(tx *writeTx) error {
+	err := o.write(ctx, "listing", func(tx *writeTx) error {
 		now := o.store.opt.Now()
 		_, err := tx.exec(`INSERT INTO listing (folder, bytes, used_at) VALUES (?, ?, ?)
 			ON CONFLICT (folder) DO UPDATE SET bytes = excluded.bytes, used_at = excluded.used_at

@@ -26,12 +26,13 @@ const (
 
 // job is a queued change.
 type job struct {
-	kinds []string                // for failpoints
-	apply func(tx *writeTx) error // writes the change; runs on the writer's goroutine
-	alone bool                    // outside of any transaction
-	state atomic.Int32            // waiting, then taken by the writer or withdrawn by the caller
-	err   error                   // result; owned by the writer
-	done  chan error              // buffered; receives the result if the job was taken
+	kinds   []string                // for failpoints
+	apply   func(tx *writeTx) error // writes the change; runs on the writer's goroutine
+	alone   bool                    // outside of any transaction
+	patient bool                    // it may wait for a while after the start
+	state   atomic.Int32            // waiting, then taken by the writer or withdrawn by the caller
+	err     error                   // result; owned by the writer
+	done    chan error              // buffered; receives the result if the job was taken
 }
 
 const (
@@ -74,64 +75,82 @@ func (w *writer) close() error {
 
 // run writes queued jobs until the queue is closed and empty.
 func (w *writer) run() {
-	first, open := w.firstWork()
-	if !open {
+	first, more := w.firstJobs()
+	if len(first) == 0 && !more {
 		return
 	}
 	if err := w.prepare(); err != nil {
 		w.refuse(first, err)
 		return
 	}
-	w.write(first)
-}
-
-// firstWork waits for the first job or upkeep, as the check of the database would compete with the first reads. j is nil for
-// upkeep, and open is false if there will be none.
-func (w *writer) firstWork() (j *job, open bool) {
-	select {
-	case j, open = <-w.queue:
-		return j, open
-	case done := <-w.index.Asked():
-		w.index.StartFor(done)
-	case <-w.index.Due():
-		w.index.Start()
-		w.packing = true
+	for _, j := range first {
+		w.write(j)
 	}
-	return nil, true
+	for j, open := w.await(); open; j, open = w.await() {
+		w.write(j)
+	}
 }
 
-// refuse lets first and all later jobs fail with err until the queue is closed and empty.
-func (w *writer) refuse(first *job, err error) {
+// firstJobs waits for the first job that is not patient, for upkeep, or for the end of the queue: the check of the database
+// would compete with the first reads. It returns the jobs until then, and whether there can be more.
+func (w *writer) firstJobs() (jobs []*job, more bool) {
+	for {
+		select {
+		case j, open := <-w.queue:
+			if !open {
+				return jobs, false
+			}
+			if jobs = append(jobs, j); j.patient {
+				continue
+			}
+		case done := <-w.index.Asked():
+			w.index.StartFor(done)
+		case <-w.index.Due():
+			w.index.Start()
+			w.packing = true
+		}
+		return jobs, true
+	}
+}
+
+// refuse lets the first and all later jobs fail with err until the queue is closed and empty.
+func (w *writer) refuse(first []*job, err error) {
 	w.index.GiveUp()
-	for j, open := first, true; open; {
-		if j != nil && j.state.CompareAndSwap(waiting, taken) {
+	refuse := func(j *job) {
+		if j.state.CompareAndSwap(waiting, taken) {
 			j.done <- err
 		}
+	}
+	for _, j := range first {
+		refuse(j)
+	}
+	for {
 		select {
-		case j, open = <-w.queue:
+		case j, open := <-w.queue:
+			if !open {
+				return
+			}
+			refuse(j)
 		case done := <-w.index.Asked():
 			close(done)
-			j = nil
 		}
 	}
 }
 
-// write writes first, which may be nil, and all later jobs until the queue is closed and empty.
-func (w *writer) write(first *job) {
-	for j, open := first, true; open; j, open = w.await() {
-		group := w.gather(j)
-		last := len(group) - 1
-		if last >= 0 && group[last].alone {
-			w.commit(group[:last])
-			err := w.present()
-			if err == nil {
-				err = group[last].apply(w.tx)
-			}
-			group[last].done <- err
-			continue
-		}
+// write writes a job together with those that are queued behind it.
+func (w *writer) write(j *job) {
+	group := w.gather(j)
+	last := len(group) - 1
+	if last < 0 || !group[last].alone {
 		w.commit(group)
+		return
 	}
+	w.commit(group[:last])
+	err := w.present()
+	if err == nil {
+		err = group[last].apply(w.tx)
+	}
+	group[last].done <- err
 }
 
 // await returns the next job, false after the last. While none is queued, it does the upkeep.

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	"strata/internal/hudtest"
 )
@@ -78,7 +79,19 @@ func BenchmarkTable(b *testing.B) {
 	if given := os.Getenv("STRATA_TEST_BINARY"); given != "" {
 		fmt.Printf("\nthe measured binary is %s\n", given)
 	}
-	fmt.Printf("\n%d processors; load average %s before, %s after\n", runtime.NumCPU(), before, loadOfMachine())
+	fmt.Printf("\n%d processors; load average %s before, %s after; the first use of 4 KiB of memory takes %.1f µs\n",
+		runtime.NumCPU(), before, loadOfMachine(), firstUse().Seconds()*1e6)
+}
+
+// firstUse measures the first use of a page of memory that a process gets from the system.
+func firstUse() time.Duration {
+	const pages, page = 4096, 4 << 10
+	memory := make([]byte, pages*page) // too large to come from memory that was used before
+	start := time.Now()
+	for at := 0; at < len(memory); at += page {
+		memory[at] = 1
+	}
+	return time.Since(start) / pages
 }
 
 // computed returns a function that returns the processor time that a process has used since.

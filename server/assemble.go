@@ -30,10 +30,16 @@ func commitCall(p *peer, r *rpc.Request, params wire.CommitParams, request sessi
 // countTokens counts the tokens of a text, of messages, or of both.
 func countTokens(p *peer, r *rpc.Request, params wire.CountParams, messages []history.Message) {
 	p.withSession(r, params.SessionID, func(s *session.Session) {
-		s.Count(params.Text, messages, responder(r, s, under[int]("tokens")))
+		s.Accounts().Count(params.Text, messages, responder(r, s, under[int]("tokens")))
 	})
 }
 
 func report(s *session.Session, params wire.ReportParams, reply func(assembly.Report, error)) {
-	s.Report(params.Columns, reply)
+	s.Accounts().Report(params.Columns, reply)
+}
+
+func budget(s *session.Session, reply func(assembly.Budget, error)) { s.Accounts().Budget(reply) }
+
+func breakdown(s *session.Session, reply func(assembly.Breakdown, error)) {
+	s.Accounts().Breakdown(reply)
 }

@@ -9,6 +9,7 @@ import (
 	"strata/history"
 	"strata/llm"
 	"strata/llm/reply"
+	"strata/session/accounts"
 	"strata/session/assembly"
 	"strata/session/compacting"
 	"strata/session/content"
@@ -26,7 +27,7 @@ type frontends struct {
 	*core
 	turns      *turns
 	requests   *requests
-	accounts   *accounts
+	accounts   *accounts.Accounts
 	compacting *compacting.Driver
 
 	newest *assembled // nil after it was committed
@@ -104,7 +105,7 @@ func (f *frontends) Assemble(tools []Tool, reply func(assembly.Assembled, error)
 			state.LogPlanned(&b)
 			return mailbox.Done(func() {
 				f.workspace.Refreshed(b.Refreshed)
-				f.accounts.tellSent("", &b)
+				f.accounts.TellSent("", &b)
 				f.newest = &assembled{id: f.deps.NewID("asm_"), built: b}
 				a := b.Assembled()
 				a.AssemblyID = f.newest.id
@@ -202,7 +203,7 @@ func (f *frontends) storeCommit(a *assembled, messages []history.Message, placed
 		}
 		f.historyChanged("commit")
 		f.compacting.WhenDue()
-		f.accounts.emitUsage("", spent.Whole, f.choices.Model.Window)
+		f.accounts.EmitUsage("", spent.Whole, f.choices.Model.Window)
 		reply(committed, nil)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"strata/history"
+	"strata/session/accounts"
 	"strata/session/documents"
 	"strata/session/mailbox"
 )
@@ -13,7 +14,7 @@ import (
 // shelf is the documents of a session. It belongs to the mailbox.
 type shelf struct {
 	*core
-	accounts *accounts
+	accounts *accounts.Accounts
 }
 
 // SetDocument stores a named text that the next requests contain.
@@ -29,7 +30,7 @@ func (s *shelf) SetDocument(req documents.Request, reply func(documents.Info, er
 		stored := func() {
 			s.context.Documents = documents.With(s.context.Documents, d)
 			s.historyChanged("document")
-			s.accounts.tellUsage()
+			s.accounts.TellUsage()
 			reply(info, nil)
 		}
 		return func(ctx context.Context) (step, error) {
@@ -50,7 +51,7 @@ func (s *shelf) RemoveDocument(name string, reply func(bool, error)) {
 		return s.store("remove document "+name, history.Change{DropDocuments: []string{name}}, func() {
 			s.context.Documents = documents.Without(s.context.Documents, name)
 			s.historyChanged("document")
-			s.accounts.tellUsage()
+			s.accounts.TellUsage()
 			reply(true, nil)
 		}), nil
 	})

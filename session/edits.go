@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"strata/history"
+	"strata/session/accounts"
 	"strata/session/compacting"
 	"strata/session/content"
 	"strata/session/events"
@@ -16,7 +17,7 @@ import (
 type edits struct {
 	*core
 	turns      *turns
-	accounts   *accounts
+	accounts   *accounts.Accounts
 	compacting *compacting.Driver
 }
 
@@ -48,7 +49,7 @@ func (e *edits) append(messages []history.Message, author *events.Cursor, reply 
 			e.tellProgress(&messages[i])
 		}
 		e.historyChanged("append")
-		e.accounts.tellUsage()
+		e.accounts.TellUsage()
 		reply(ids, nil)
 		e.compacting.WhenDue()
 	}
@@ -124,7 +125,7 @@ func (e *edits) applied(edit history.Edit, reason string, also func()) {
 	e.compacting.ResetBackoff()
 	also()
 	e.historyChanged(reason)
-	e.accounts.tellUsage()
+	e.accounts.TellUsage()
 }
 
 // Cleared is the response to Clear.

@@ -256,7 +256,7 @@ func TestAppendedMessages(t *testing.T) {
 func TestTokensAreCountedOfSomething(t *testing.T) {
 	a := act(t)
 	count := func(text string, messages ...history.Message) (int, error) {
-		return answerOf(func(reply func(int, error)) { a.Count(text, messages, reply) })
+		return answerOf(func(reply func(int, error)) { a.Accounts().Count(text, messages, reply) })
 	}
 	if _, err := count(""); !errors.Is(err, ErrInvalid) {
 		t.Errorf("of nothing: %v", err)

@@ -177,7 +177,7 @@ func (t *turns) finished(e *ending, err error) {
 	} else {
 		t.saved(e)
 	}
-	t.accounts.emitUsage(of.record.ID, t.used(e), of.model.Window)
+	t.accounts.EmitUsage(of.record.ID, t.used(e), of.model.Window)
 	if r := e.reply; r != nil && r.Status == history.StatusComplete && content.Empty(r.Blocks) {
 		t.emit(events.Event{Kind: events.Notice, Turn: of.record.ID, Text: content.EmptyNotice(of.record.StopReason)})
 	}
@@ -213,7 +213,7 @@ func (t *turns) adopt(of *turn, got *taken) {
 		t.context.Report(got.spent.Usage)
 	}
 	t.tellProgress(got.reply)
-	t.accounts.tellTiers(of.record.ID)
+	t.accounts.TellTiers(of.record.ID)
 	t.tellSaved(of)
 }
 

@@ -93,22 +93,16 @@ func TestP05ARequestIsNewerThanALatePlan(t *testing.T) {
 	a.talk("one")
 	a.told()
 	a.moves(c)
-	built, err := answerOf(func(reply func(*assembly.Built, error)) {
-		a.build(func(n *next) { reply(&n.built, nil) }, func(err error) { reply(nil, err) })
-	})
+	var state assembly.State
+	a.mailbox.Wait(func() { state = a.state() })
+	built, err := state.Build(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	awaited, err := answerOf(func(reply func(int, error)) {
-		a.mailbox.Post(func() {
-			a.tellTiers("turn_1")
-			a.tellSent("turn_2", built)
-			reply(a.awaited, nil)
-		}, func(err error) { reply(0, err) })
+	a.mailbox.Wait(func() {
+		a.accounts.TellTiers("turn_1")
+		a.accounts.TellSent("turn_2", &built)
 	})
-	if err != nil || awaited != 0 {
-		t.Fatalf("plan %d is awaited after the request: %v", awaited, err)
-	}
 	for key := range a.moves(c) {
 		if strings.HasPrefix(key, "msg:") {
 			return

@@ -6,6 +6,7 @@ import (
 
 	"strata/history"
 	"strata/internal/clip"
+	"strata/session/accounts"
 	"strata/session/choices"
 	"strata/session/content"
 	"strata/session/events"
@@ -17,7 +18,7 @@ import (
 type options struct {
 	*core
 	turns    *turns
-	accounts *accounts
+	accounts *accounts.Accounts
 }
 
 // Configured is the response to a change of an option.
@@ -71,7 +72,7 @@ func (o *options) configured(told told, reply func(Configured, error)) {
 		o.emit(events.Event{Kind: events.Mode, Text: now, Origin: told.mode.Identity()})
 	}
 	o.emit(events.Event{Kind: events.ConfigChanged, Data: events.ConfigInfo{Config: o.choices.Config()}})
-	o.accounts.tellUsage()
+	o.accounts.TellUsage()
 	reply(configured, nil)
 }
 

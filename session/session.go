@@ -13,6 +13,7 @@ import (
 	"fmt"
 
 	"strata/history"
+	"strata/session/accounts"
 	"strata/session/assembly"
 	"strata/session/compacting"
 	"strata/session/events"
@@ -45,7 +46,7 @@ type Session struct {
 	*checkpoints
 	*options
 	*shelf
-	*accounts
+	accounts *accounts.Accounts
 	*frontends
 	compacting *compacting.Driver
 
@@ -112,9 +113,9 @@ func newSession(deps *Deps, id string) *Session {
 	c.workspace = workspace.New(workspaceHost{c}, c.mailbox, c.events)
 
 	s.core = c
-	s.accounts = &accounts{core: c}
+	s.accounts = accounts.New(accountsHost{c}, c.mailbox, c.events)
 	s.shelf = &shelf{core: c, accounts: s.accounts}
-	s.subscriptions = &subscriptions{core: c, shown: s.shown, tellUsage: s.accounts.tellUsage}
+	s.subscriptions = &subscriptions{core: c, shown: s.shown, tellUsage: s.accounts.TellUsage}
 	s.turns = &turns{core: c, subs: s.subscriptions, accounts: s.accounts, stopping: make(chan struct{})}
 	s.compacting = compacting.New(id, deps.compaction(), compactionHost{c, s.turns, s.accounts}, c.mailbox, c.events, deps.Log, deps.Host.Describe)
 	s.subscriptions.compacts = s.compacting.RunningID
@@ -144,11 +145,28 @@ func (h workspaceHost) SentCopies() func(ctx context.Context, path string) ([]fi
 	return h.state().SentCopies
 }
 
+// Accounts returns what tells of the session's next request.
+func (s *Session) Accounts() *accounts.Accounts { return s.accounts }
+
+// accountsHost is a session as its accounts see it.
+type accountsHost struct{ *core }
+
+func (h accountsHost) Next() (assembly.State, compacting.Rules) {
+	h.choices.Renew()
+	return h.state(), h.compactionRules()
+}
+
+func (h accountsHost) Spent() (history.Totals, history.Call) {
+	return h.context.Totals(), h.context.Last
+}
+
+func (h accountsHost) Title() string { return h.choices.Record.Title }
+
 // compactionHost is a session as the driver of its compactions sees it.
 type compactionHost struct {
 	*core
 	turns    *turns
-	accounts *accounts
+	accounts *accounts.Accounts
 }
 
 func (h compactionHost) State() assembly.State { return h.state() }
@@ -183,7 +201,7 @@ func (h compactionHost) Change(what string, begin func() (history.Change, error)
 
 func (h compactionHost) HistoryChanged(reason string) {
 	h.historyChanged(reason)
-	h.accounts.tellUsage()
+	h.accounts.TellUsage()
 }
 
 func (h compactionHost) Ranges(edit *history.Edit) []history.Range {

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"fmt"
-	"log/slog"
 
 	"strata/history"
 	"strata/llm/reply"
@@ -116,10 +115,9 @@ func (r *replying) storeMessage() error {
 		r.startPartial(of)
 	})
 	r.out = outcome{step: r.out.step}
-	if err := r.of.seen.look(of.ctx, &r.state); err != nil {
-		r.deps.Log.Warn("files that were read earlier are not known", slog.String("session", r.id), slog.Any("error", err))
-	}
-	return nil
+	shown, err := r.state.ShownLines(of.ctx)
+	*of.shown = *tools.NewView(shown)
+	return err
 }
 
 // fit stores the results of a step and makes the state the one after it, unless the turn has reached a limit.

@@ -222,7 +222,7 @@ func TestEveryCallHasAResult(t *testing.T) {
 			first.act(reply.StopToolUse, callsOf(1, `fly{}`, `read_file{"path":7}`)...)
 			a.asked().end("sorry")
 		}, []string{"assistant call fly call read_file",
-			`tool result of tc_1 (there is no tool "fly"; the tools are list_files, read_file, search, update_plan) result of tc_2 (read_file was not run: path: expected a string, got a number)`,
+			`tool result of tc_1 (there is no tool "fly"; the tools are list_files, read_file, search, update_plan) result of tc_2 (read_file was not run: path must be a string, not 7)`,
 			"assistant sorry"}, "end_turn"},
 	} {
 		t.Run(name, func(t *testing.T) {

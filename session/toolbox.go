@@ -1,15 +1,10 @@
 package session
 
 import (
-	"context"
 	"runtime"
-	"slices"
 
-	"strata/history"
 	"strata/llm"
-	"strata/session/assembly"
 	"strata/session/clients"
-	"strata/session/content"
 	"strata/session/tools"
 )
 
@@ -19,11 +14,8 @@ type ToolSettings struct {
 	MaxSteps int // of a turn
 }
 
-// seen is which lines of files the next request of a turn shows. It belongs to the turn's goroutine while no call runs.
-type seen struct{ *tools.View }
-
 // toolbox returns the tools for a turn, nil for none, and makes the next requests tell of them.
-func (t *turns) toolbox(shown *seen) *tools.Set {
+func (t *turns) toolbox(shown tools.Shown) *tools.Set {
 	t.context.Tools, t.context.Guide = nil, ""
 	if !t.deps.Tools.Enabled || t.choices.Model.NoTools || t.workspace.Roots() == nil {
 		return nil
@@ -45,17 +37,4 @@ func (t *turns) toolbox(shown *seen) *tools.Set {
 func (t *turns) editor() (editor clients.Client) {
 	t.mailbox.Wait(func() { editor = t.clients.For(clients.ReadFiles) })
 	return editor
-}
-
-// look notes what the request that was sent shows, for the calls of its reply.
-func (s *seen) look(ctx context.Context, state *assembly.State) error {
-	read := content.Reader(func(ctx context.Context, seqs []int64) ([]history.Message, error) {
-		return state.Store.Messages(ctx, state.Session, seqs)
-	})
-	withResults := slices.DeleteFunc(slices.Clone(state.View), func(v history.Viewed) bool { return v.Role != history.RoleTool })
-	messages, err := read.View(ctx, withResults)
-	if err == nil {
-		s.View = tools.NewView(history.ShownLines(messages))
-	}
-	return err
 }

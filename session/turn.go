@@ -12,6 +12,7 @@ import (
 	"strata/history"
 	"strata/llm"
 	"strata/llm/reply"
+	"strata/session/accounts"
 	"strata/session/assembly"
 	"strata/session/clients"
 	"strata/session/compacting"
@@ -31,7 +32,7 @@ const maxRequests = 4
 type turns struct {
 	*core
 	subs       *subscriptions
-	accounts   *accounts
+	accounts   *accounts.Accounts
 	requests   *requests
 	compacting *compacting.Driver
 	stopping   chan struct{} // closed when the session begins to close
@@ -70,8 +71,8 @@ type turn struct {
 	cancelled   bool            // by the user
 	interrupted bool            // the server stops
 
-	tools *tools.Set // that the model may call; nil for none
-	seen  *seen
+	tools *tools.Set  // that the model may call; nil for none
+	shown *tools.View // lines of files in the newest request; not touched while calls run
 
 	// The running step.
 	step          int    // from 1
@@ -112,8 +113,8 @@ func (t *turns) newTurn(p Prompt, w waiter) *turn {
 		gate:    t.mailbox.NewGate(),
 	}
 	begun.ctx, begun.stop = context.WithCancel(t.mailbox.Context())
-	begun.step, begun.message, begun.seen = 1, begun.record.ReplyID, &seen{new(tools.View)}
-	begun.tools = t.toolbox(begun.seen)
+	begun.step, begun.message, begun.shown = 1, begun.record.ReplyID, new(tools.View)
+	begun.tools = t.toolbox(begun.shown)
 	t.startPartial(begun)
 	return begun
 }
@@ -349,7 +350,7 @@ func (t *turns) built(of *turn, b assembly.Built) {
 func (t *turns) tellBuilt(of *turn) {
 	b := &of.built
 	t.workspace.Refreshed(b.Refreshed)
-	t.accounts.tellSent(of.record.ID, b)
+	t.accounts.TellSent(of.record.ID, b)
 	of.omitted = slices.Concat(of.unread, b.Omitted)
 	if len(of.omitted) > 0 {
 		t.emit(events.Event{Kind: events.LeftOut, Turn: of.record.ID, Data: assembly.LeftOuts{LeftOut: of.omitted}})

@@ -11,6 +11,7 @@ import (
 	"strata/session"
 	"strata/session/compacting"
 	"strata/session/events"
+	"strata/session/tools"
 )
 
 // SessionNotification holds the parameters of session/update.

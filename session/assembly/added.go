@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 
 	"strata/history"
 	"strata/session/content"
@@ -31,6 +32,13 @@ func (s *State) Resent(ctx context.Context, m *history.Message) (*history.Messag
 		return nil, err
 	}
 	return &stored[0], nil
+}
+
+// ShownLines returns the lines of files that the results of tools in the view show.
+func (s *State) ShownLines(ctx context.Context) ([]history.FileLines, error) {
+	results := slices.DeleteFunc(slices.Clone(s.View), func(v history.Viewed) bool { return v.Role != history.RoleTool })
+	messages, err := s.Messages(ctx, results)
+	return history.ShownLines(messages), err
 }
 
 // identity returns what makes two prompts the same: the content, and the data that the client attached.

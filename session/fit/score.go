@@ -56,8 +56,9 @@ func ageGroup(it *Item) int {
 }
 
 // evictable returns the indices of the items that may be evicted, in the order of eviction: not the pinned ones, the
-// user's first message with its answer, the newest message or the last two of the others. Nor files that are larger than goal: they could
-// never come back whole, so they are truncated afterwards.
+// user's first message with its answer, the user's newest message, to which the steps after it belong, the newest message or
+// the last two of the others. Nor files that are larger than goal: they could never come back whole, so they are truncated
+// afterwards.
 func evictable(items []Item, goal int) []int {
 	var order, talk []int
 	for i := range items {
@@ -70,8 +71,9 @@ func evictable(items []Item, goal int) []int {
 	}
 	const kept = 3 // the newest message and the last two of the others
 	first, answer := firstExchange(items)
+	newest := newestOfUser(items)
 	for n, i := range talk {
-		if i != first && i != answer && n < len(talk)-kept {
+		if i != first && i != answer && i != newest && n < len(talk)-kept {
 			order = append(order, i)
 		}
 	}
@@ -84,6 +86,16 @@ func oversized(it *Item, goal int) bool { return it.File != nil && it.Size() > g
 // firstOfUser returns the index of the user's first message, -1 for none.
 func firstOfUser(items []Item) int {
 	return slices.IndexFunc(items, func(it Item) bool { return it.Kind == stability.Message && it.User })
+}
+
+// newestOfUser returns the index of the user's newest message, -1 for none.
+func newestOfUser(items []Item) int {
+	for i := len(items) - 1; i >= 0; i-- {
+		if items[i].Kind == stability.Message && items[i].User {
+			return i
+		}
+	}
+	return -1
 }
 
 // firstExchange returns the indices of the user's first message and of its answer, -1 for what there is not.

@@ -16,7 +16,7 @@ func TestUpdatePlanGivesThePlan(t *testing.T) {
 		return members{"content": content, "priority": "high", "status": status}
 	}
 	r := call(t, w, "update_plan", members{"entries": []members{entry("read", "completed"), entry("write", "in_progress")}})
-	equal(t, "plan", r.Plan, []PlanEntry{{"read", "high", "completed"}, {"write", "high", "in_progress"}})
+	equal(t, "plan", r.Plan, []PlanEntry{{Content: "read", Priority: "high", Status: "completed"}, {Content: "write", Priority: "high", Status: "in_progress"}})
 	equal(t, "text", shownText(r), "The plan has 2 entries, 1 of them open.")
 	if r := call(t, w, "update_plan", members{"entries": []members{}}); r.Plan == nil || len(r.Plan) > 0 {
 		t.Errorf("an empty plan is %#v", r.Plan)

@@ -1,4 +1,7 @@
-package session
+// Package accounts tells what the next request of a session would contain, and how full the model's window is.
+//
+// It must never send a request or change the session: it builds requests and drops them.
+package accounts
 
 import (
 	"fmt"
@@ -14,15 +17,34 @@ import (
 	"strata/session/mailbox"
 )
 
-// accounts tell what the next request would contain, without sending it. They belong to the mailbox.
-type accounts struct {
-	*core
+// Host is a session as its accounts see it. Its methods belong to the mailbox.
+type Host interface {
+	// Next returns what the next request is made of now, with the user's present choices.
+	Next() (assembly.State, compacting.Rules)
+	// Spent returns the sums over the session's calls of the model, and the newest one.
+	Spent() (history.Totals, history.Call)
+	// Title returns the session's title.
+	Title() string
+}
+
+// Accounts tell what the next request would contain, without sending it. They belong to the session's mailbox; the methods
+// with a reply can be called from any goroutine.
+type Accounts struct {
+	host    Host
+	mailbox *mailbox.Mailbox
+	events  *events.Stream
+
 	told    uint64                // how often the usage was told
 	telling bool                  // a request is being built to tell the usage
 	again   bool                  // and what it is built of has changed since
 	moves   []assembly.TierChange // between tiers, told since the last reply
 	plans   int                   // number of plans made to tell the moves with a reply
 	awaited int                   // the one that is under way; 0 for none
+}
+
+// New returns the accounts of a session.
+func New(host Host, box *mailbox.Mailbox, stream *events.Stream) *Accounts {
+	return &Accounts{host: host, mailbox: box, events: stream}
 }
 
 // next is the next request as it was built, with what it was built of.
@@ -40,10 +62,10 @@ func (n *next) budget() assembly.Budget {
 }
 
 // build builds the next request and calls use with it in a goroutine of the session. Nothing of the session changes.
-func (a *accounts) build(use func(*next), fail func(error)) {
+func (a *Accounts) build(use func(*next), fail func(error)) {
 	a.mailbox.Post(func() {
-		a.choices.Renew()
-		n := next{State: a.state(), rules: a.compactionRules()}
+		var n next
+		n.State, n.rules = a.host.Next()
 		a.mailbox.Spawn(func() {
 			var err error
 			if n.built, err = n.Build(a.mailbox.Context()); err != nil {
@@ -56,23 +78,24 @@ func (a *accounts) build(use func(*next), fail func(error)) {
 }
 
 // Budget tells how the next request would use the model's window.
-func (a *accounts) Budget(reply func(assembly.Budget, error)) {
+func (a *Accounts) Budget(reply func(assembly.Budget, error)) {
 	a.build(func(n *next) { reply(n.budget(), nil) }, func(err error) { reply(assembly.Budget{}, err) })
 }
 
 // Breakdown tells what the next request would contain.
-func (a *accounts) Breakdown(reply func(assembly.Breakdown, error)) {
+func (a *Accounts) Breakdown(reply func(assembly.Breakdown, error)) {
 	mailbox.Ask(a.mailbox, reply, func() {
-		totals, last := a.context.Totals(), a.context.Last
+		totals, last := a.host.Spent()
 		a.build(func(n *next) { reply(n.Breakdown(&n.built, totals, &last), nil) },
 			func(err error) { reply(assembly.Breakdown{}, err) })
 	})
 }
 
 // Report tells as text what the next request would contain, for a terminal with so many columns; 0: unknown.
-func (a *accounts) Report(columns int, reply func(assembly.Report, error)) {
+func (a *Accounts) Report(columns int, reply func(assembly.Report, error)) {
 	mailbox.Ask(a.mailbox, reply, func() {
-		totals, last, title := a.context.Totals(), a.context.Last, a.choices.Record.Title
+		totals, last := a.host.Spent()
+		title := a.host.Title()
 		a.build(func(n *next) {
 			d, budget := n.Breakdown(&n.built, totals, &last), n.budget()
 			reply(n.Report(title, columns, &n.built, &d, &budget), nil)
@@ -82,31 +105,31 @@ func (a *accounts) Report(columns int, reply func(assembly.Report, error)) {
 
 // Count counts the tokens of a text and of messages as a request to the session's model would contain them, the framing of
 // messages included. Without a text and without messages it is an error.
-func (a *accounts) Count(text string, messages []history.Message, reply func(int, error)) {
+func (a *Accounts) Count(text string, messages []history.Message, reply func(int, error)) {
 	if text == "" && len(messages) == 0 {
-		reply(0, fmt.Errorf("%w: a text or messages are required", ErrInvalid))
+		reply(0, fmt.Errorf("%w: a text or messages are required", mailbox.ErrInvalid))
 		return
 	}
 	mailbox.Ask(a.mailbox, reply, func() {
-		counter, model := a.counter(), a.choices.Model.Name
+		state, _ := a.host.Next()
 		a.mailbox.Spawn(func() {
 			ctx := a.mailbox.Context()
-			n := counter.CountContext(ctx, text)
-			if err := content.Measure(ctx, counter, messages); err != nil {
+			n := state.Counter.CountContext(ctx, text)
+			if err := content.Measure(ctx, state.Counter, messages); err != nil {
 				reply(0, err)
 				return
 			}
 			for i := range messages {
 				n += messages[i].Tokens
 			}
-			reply(a.deps.Calibrations.Apply(model, n), nil)
+			reply(state.Calibrations.Apply(state.Model.Name, n), nil)
 		})
 	})
 }
 
-// tellUsage tells how full the window is now, which takes a plan of the next request to know. One is built at a time: changes
+// TellUsage tells how full the window is now, which takes a plan of the next request to know. One is built at a time: changes
 // that come meanwhile are told together.
-func (a *accounts) tellUsage() {
+func (a *Accounts) TellUsage() {
 	if a.telling {
 		a.again = true
 		return
@@ -115,32 +138,33 @@ func (a *accounts) tellUsage() {
 	before := a.told
 	a.build(func(n *next) {
 		used, size := n.Calibrated(n.built.Counted), n.Model.Window
-		a.tell(func() {
+		a.mailbox.Tell(func() {
 			if a.told == before { // else a reply has told what is newer
-				a.emitUsage("", used, size)
+				a.EmitUsage("", used, size)
 			}
 			a.usageTold()
-		})
-	}, func(error) { a.tell(a.usageTold) })
+		}, nil)
+	}, func(error) { a.mailbox.Tell(a.usageTold, nil) })
 }
 
-func (a *accounts) usageTold() {
+func (a *Accounts) usageTold() {
 	again := a.again
 	a.telling, a.again = false, false
 	if again {
-		a.tellUsage()
+		a.TellUsage()
 	}
 }
 
-// emitUsage tells how many tokens of the window are used, after a turn or without one.
-func (a *accounts) emitUsage(turn string, used, size int) {
+// EmitUsage tells how many tokens of the window are used, after a turn or without one.
+func (a *Accounts) EmitUsage(turn string, used, size int) {
 	a.told++
-	a.emit(events.Event{Kind: events.Usage, Turn: turn, Data: events.UsageInfo{Used: used, Size: size, Cost: a.context.Totals().Cost}})
+	totals, _ := a.host.Spent()
+	a.events.Emit(events.Event{Kind: events.Usage, Turn: turn, Data: events.UsageInfo{Used: used, Size: size, Cost: totals.Cost}})
 }
 
-// tellTiers tells attached subscribers what moved between tiers with the reply that was just stored. It takes a plan of the
+// TellTiers tells attached subscribers what moved between tiers with the reply that was just stored. It takes a plan of the
 // next request to know, so it is only done if somebody listens.
-func (a *accounts) tellTiers(turn string) {
+func (a *Accounts) TellTiers(turn string) {
 	a.moves, a.awaited = nil, 0
 	if !a.events.Attached() {
 		return
@@ -149,18 +173,18 @@ func (a *accounts) tellTiers(turn string) {
 	plan := a.plans
 	a.awaited = plan
 	a.build(func(n *next) {
-		a.tell(func() {
+		a.mailbox.Tell(func() {
 			if a.awaited == plan { // else a request with a newer plan was sent
 				a.awaited = 0
 				a.tellMoves(turn, assembly.TierChanges(n.built.Plan))
 			}
-		})
+		}, nil)
 	}, func(error) {})
 }
 
-// tellSent tells attached subscribers what moved between tiers with a request that is sent, other than with the reply before
+// TellSent tells attached subscribers what moved between tiers with a request that is sent, other than with the reply before
 // it: what was edited or removed. New messages were told already, unless that plan is still under way.
-func (a *accounts) tellSent(turn string, b *assembly.Built) {
+func (a *Accounts) TellSent(turn string, b *assembly.Built) {
 	changes := assembly.TierChanges(b.Plan)
 	if a.awaited == 0 {
 		changes = slices.DeleteFunc(changes, func(c assembly.TierChange) bool {
@@ -172,10 +196,10 @@ func (a *accounts) tellSent(turn string, b *assembly.Built) {
 }
 
 // tellMoves tells attached subscribers of moves that they were not told since the last reply.
-func (a *accounts) tellMoves(turn string, changes []assembly.TierChange) {
+func (a *Accounts) tellMoves(turn string, changes []assembly.TierChange) {
 	changes = slices.DeleteFunc(changes, func(c assembly.TierChange) bool { return slices.Contains(a.moves, c) })
 	if len(changes) > 0 && a.events.Attached() {
 		a.moves = append(a.moves, changes...)
-		a.emit(events.Event{Kind: events.TiersChanged, Turn: turn, Data: assembly.TiersChanged{Changes: changes}})
+		a.events.Emit(events.Event{Kind: events.TiersChanged, Turn: turn, Data: assembly.TiersChanged{Changes: changes}})
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"strata/llm"
 	"strata/rpc"
 	"strata/server/wire"
+	"strata/session"
 	"strata/session/clients"
 	"strata/session/events"
 	"strata/tokens"
@@ -49,6 +50,9 @@ var kindsOfUpdate = map[events.Kind][]string{
 	events.Info:    {"session_info_update"},
 	events.Options: {"config_option_update"},
 	events.Notice:  {"notice"},
+	events.Plan:    {"plan"},
+
+	events.CallUpdate: {"tool_call_update"},
 
 	events.Mode:             {"current_mode_update"},
 	events.CompactionUpdate: {"compaction_update"},
@@ -144,6 +148,7 @@ type story struct {
 	ts      *askable
 	editor  *testclient.Editor // sends the document's requests
 	other   *testclient.Editor // attached to the first session from the start
+	watched string             // id of that session
 	names   *exampleNames
 	rare    map[string]object
 	methods map[string]bool // with an example in the document
@@ -329,7 +334,7 @@ func (s *story) named(raw []byte) object {
 
 // watch attaches the other editor to the first session.
 func (s *story) watch(id string) {
-	s.other = s.ts.editor()
+	s.other, s.watched = s.ts.editor(), id
 	if _, err := s.other.Attach(id, testclient.Place{}); err != nil {
 		s.t.Fatal(err)
 	}
@@ -351,7 +356,7 @@ func (s *story) seen(frame object, line int) []object {
 		return []object{rare}
 	}
 	watcher := s.other
-	if frame.at("method") == wire.MethodServerEvent {
+	if session := frame.at("params", "sessionId"); frame.at("method") == wire.MethodServerEvent || session != "" && s.names.real(session) != s.watched {
 		watcher = s.editor
 	}
 	same := func(f testclient.Frame) bool { return f.Method == frame.at("method") && f.Kind == kind }
@@ -508,7 +513,7 @@ func exampleModels(ts *testServer, opt *Options, shortest int) {
 			"anthropic": {Kind: llm.Anthropic, BaseURL: ts.upstream.URL},
 			"offline":   {Kind: llm.Offline},
 		},
-		Models: map[string]llm.ModelConfig{exampleModel: {MinCacheTokens: &shortest}},
+		Models: map[string]llm.ModelConfig{exampleModel: {MinCacheTokens: &shortest, Tools: new(bool)}}, // without tools
 		Sleep:  func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	})
 	if err != nil {
@@ -524,6 +529,7 @@ func exampleModels(ts *testServer, opt *Options, shortest int) {
 		return true
 	}
 	opt.Models, opt.Sessions.DefaultConfig = all, history.Config{Model: exampleModel}
+	opt.Sessions.Tools = session.ToolSettings{Enabled: true, MaxSteps: 100}
 	opt.Sessions.Rules.SystemPrompt = "You are an assistant inside an editor."
 }
 

@@ -60,8 +60,8 @@ func (r *replying) do(at tools.State) tools.Event {
 	switch at {
 	case tools.Streaming:
 		return r.stream()
-	case tools.Deciding:
-		event, refused := r.out.step.Decide()
+	case tools.Reviewing:
+		event, refused := r.out.step.Review()
 		if event == tools.Refused {
 			r.tellCall(refused)
 		}

@@ -9,7 +9,7 @@ type State int
 // The states of a turn.
 const (
 	Streaming State = iota // the model is asked, and its reply arrives
-	Deciding               // the next calls of the step are looked at
+	Reviewing              // the next calls of the step are looked at
 	Running                // they run
 	Fitting                // the step is over: its results are stored, and the next request is built
 	Ended                  // the ending of the turn is stored
@@ -25,7 +25,7 @@ const (
 	GaveUp                 // the provider failed and is not asked again, or the store failed
 	Refused                // the next call does not run: its result says why
 	Allowed                // the next calls may run
-	Decided                // no call is left
+	Reviewed               // no call is left
 	Returned               // the calls that ran have results
 	Built                  // the next request may be sent
 	Exhausted              // the turn has reached a limit
@@ -39,12 +39,12 @@ var transitions = [...]struct {
 	next  State
 }{
 	{Streaming, Replied, Ended},
-	{Streaming, Called, Deciding},
+	{Streaming, Called, Reviewing},
 	{Streaming, GaveUp, Ended},
-	{Deciding, Refused, Deciding},
-	{Deciding, Allowed, Running},
-	{Deciding, Decided, Fitting},
-	{Running, Returned, Deciding},
+	{Reviewing, Refused, Reviewing},
+	{Reviewing, Allowed, Running},
+	{Reviewing, Reviewed, Fitting},
+	{Running, Returned, Reviewing},
 	{Fitting, Built, Streaming},
 	{Fitting, Exhausted, Ended},
 	{Fitting, GaveUp, Ended},

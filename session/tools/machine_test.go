@@ -6,8 +6,8 @@ import (
 )
 
 var (
-	states = []State{Streaming, Deciding, Running, Fitting, Ended}
-	events = []Event{Replied, Called, GaveUp, Refused, Allowed, Decided, Returned, Built, Exhausted, Stopped}
+	states = []State{Streaming, Reviewing, Running, Fitting, Ended}
+	events = []Event{Replied, Called, GaveUp, Refused, Allowed, Reviewed, Returned, Built, Exhausted, Stopped}
 )
 
 // next is Next, false for an event that does not happen in the state.
@@ -19,9 +19,9 @@ func next(at State, event Event) (to State, happens bool) {
 // The specification's table, state by state: each event that is not in it does not happen.
 func TestEachEventInEachState(t *testing.T) {
 	want := map[State]map[Event]State{
-		Streaming: {Replied: Ended, Called: Deciding, GaveUp: Ended, Stopped: Ended},
-		Deciding:  {Refused: Deciding, Allowed: Running, Decided: Fitting, Stopped: Ended},
-		Running:   {Returned: Deciding, Stopped: Ended},
+		Streaming: {Replied: Ended, Called: Reviewing, GaveUp: Ended, Stopped: Ended},
+		Reviewing: {Refused: Reviewing, Allowed: Running, Reviewed: Fitting, Stopped: Ended},
+		Running:   {Returned: Reviewing, Stopped: Ended},
 		Fitting:   {Built: Streaming, Exhausted: Ended, GaveUp: Ended, Stopped: Ended},
 		Ended:     {},
 	}

@@ -105,11 +105,11 @@ func (s *Set) NewStep(message []history.Block, tokens int, count func(text strin
 // Calls returns the number of calls.
 func (s *Step) Calls() int { return len(s.calls) }
 
-// Decide decides on the next calls: the event is Allowed if they may run, Refused if the next one must not, whose progress is
-// then returned, and Decided if there is none left.
-func (s *Step) Decide() (Event, Progress) {
+// Review decides on the next calls: the event is Allowed if they may run, Refused if the next one must not, whose progress is
+// then returned, and Reviewed if there is none left.
+func (s *Step) Review() (Event, Progress) {
 	if s.next == len(s.calls) {
-		return Decided, Progress{}
+		return Reviewed, Progress{}
 	}
 	c := &s.calls[s.next]
 	if refusal := s.refusal(c); refusal != nil {
@@ -141,7 +141,7 @@ func (s *Step) refusal(c *stepCall) *Result {
 	return nil
 }
 
-// Run runs the calls that Decide allowed, side by side, each on a goroutine of spawn. It calls tell for each change of their
+// Run runs the calls that Review allowed, side by side, each on a goroutine of spawn. It calls tell for each change of their
 // progress, one call at a time. It returns when all have a result or ctx has ended; later results are dropped.
 func (s *Step) Run(ctx context.Context, spawn func(func()), tell func(Progress)) {
 	group := s.calls[s.next:s.until]

@@ -35,12 +35,12 @@ func stepOf(t *testing.T, tools []Tool, tokens int, calls ...string) *Step {
 // finish decides on all calls and runs them.
 func finish(ctx context.Context, s *Step, tell func(Progress)) {
 	for {
-		switch event, p := s.Decide(); event {
+		switch event, p := s.Review(); event {
 		case Refused:
 			tell(p)
 		case Allowed:
 			s.Run(ctx, func(run func()) { go run() }, tell)
-		case Decided:
+		case Reviewed:
 			return
 		}
 	}
@@ -120,7 +120,7 @@ func TestACancelledStepIsSettled(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var told atomic.Int32
 		var all sync.WaitGroup
-		event, _ := step.Decide()
+		event, _ := step.Review()
 		equal(t, "event", event, Allowed)
 		time.AfterFunc(time.Second, cancel)
 		start := time.Now()

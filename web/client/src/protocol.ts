@@ -1176,6 +1176,7 @@ export type Update =
   | MessageChunk
   | ToolCall
   | ToolCallUpdate
+  | Plan
   | UsageUpdate
   | SessionInfoUpdate
   | ConfigOptionUpdate
@@ -1198,6 +1199,26 @@ export interface ToolContent {
   content: ContentBlock;
 }
 
+/** A file that a call concerns. */
+export interface ToolLocation {
+  /** Absolute. */
+  path: string;
+  /** From 1. */
+  line?: number;
+}
+
+export interface PlanEntry {
+  content: string;
+  priority: 'high' | 'medium' | 'low';
+  status: 'pending' | 'in_progress' | 'completed';
+}
+
+/** What the model plans to do. It replaces the plan before. */
+export interface Plan {
+  sessionUpdate: 'plan';
+  entries: PlanEntry[];
+}
+
 export interface ToolCall {
   sessionUpdate: 'tool_call';
   toolCallId: string;
@@ -1206,6 +1227,7 @@ export interface ToolCall {
   status: ToolStatus;
   rawInput?: Json;
   content?: ToolContent[];
+  locations?: ToolLocation[];
 }
 
 export interface ToolCallUpdate {
@@ -1216,6 +1238,7 @@ export interface ToolCallUpdate {
   status?: ToolStatus;
   rawInput?: Json;
   content?: ToolContent[];
+  locations?: ToolLocation[];
 }
 
 export interface UsageUpdate {

@@ -14,6 +14,7 @@ import (
 	"strata/session/compacting"
 	"strata/session/current"
 	"strata/session/outlines"
+	"strata/session/profile"
 )
 
 // Store is what a session needs of the database. Every method may block and returns when ctx ends.
@@ -139,3 +140,23 @@ const (
 	StateClosing    State = "closing"
 	StateClosed     State = "closed" // not loaded any more
 )
+
+// Info tells about a session.
+type Info struct {
+	Session  history.Session
+	Config   history.Config // choices in force, defaults filled in
+	Model    llm.Model
+	State    State
+	Running  string // id of the running turn
+	Unsaved  bool   // a turn's result is not stored yet
+	Epoch    string
+	Seq      uint64
+	Totals   history.Totals
+	Messages int // in the transcript
+	InView   int // of them in the working history
+	Tokens   int // of the working history
+	Files    int
+	Profiles []profile.Profile // that can be chosen, by name
+	Phases   []profile.Phase   // of the profile in force; the current one is Config.Mode
+	Notices  []string          // for clients that open the session
+}

@@ -3,10 +3,13 @@ package session
 import (
 	"context"
 	"fmt"
+	"runtime"
 
 	"strata/history"
+	"strata/llm"
 	"strata/llm/reply"
 	"strata/session/assembly"
+	"strata/session/clients"
 	"strata/session/content"
 	"strata/session/events"
 	"strata/session/saving"
@@ -194,4 +197,35 @@ func (t *turns) callChanged(of *turn, p tools.Progress) {
 	if p.Result != nil && p.Result.Plan != nil {
 		t.emit(events.Event{Kind: events.Plan, Turn: of.record.ID, Data: events.PlanInfo{Entries: p.Result.Plan}})
 	}
+}
+
+// ToolSettings are the settings of the tools that the model can call.
+type ToolSettings struct {
+	Enabled  bool
+	MaxSteps int // of a turn
+}
+
+// toolbox returns the tools for a turn, nil for none, and makes the next requests tell of them.
+func (t *turns) toolbox(shown tools.Shown) *tools.Set {
+	t.context.Tools, t.context.Guide = nil, ""
+	if !t.deps.Tools.Enabled || t.choices.Model.NoTools || t.workspace.Roots() == nil {
+		return nil
+	}
+	set, err := tools.NewSet(t.workspace.Tools(shown, t.editor)...)
+	if err != nil {
+		panic(err) // the built-in tools are a set
+	}
+	for _, d := range set.Definitions() {
+		t.context.Tools = append(t.context.Tools, llm.Tool{Name: d.Name, Description: d.Description, Schema: d.Schema})
+	}
+	t.context.Guide = tools.Guide(tools.Surroundings{
+		Folder: t.workspace.Roots().Folder(), Platform: runtime.GOOS, Git: t.workspace.IsRepository(), Date: t.deps.Now(),
+	})
+	return set
+}
+
+// editor returns the client that reads files for the running turn, nil for none. It is called from goroutines of calls.
+func (t *turns) editor() (editor clients.Client) {
+	t.mailbox.Wait(func() { editor = t.clients.For(clients.ReadFiles) })
+	return editor
 }

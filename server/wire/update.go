@@ -214,12 +214,15 @@ func (c *Encoder) update(e *events.Event) (update any, ok bool) {
 func blockUpdate(e *events.Event) any {
 	switch b := e.Block; b.Type {
 	case history.BlockToolCall:
-		update := ToolCallUpdate{Kind: "tool_call", ID: b.CallID, Title: b.Name, ToolKind: "other", Status: "pending", Input: b.Args}
+		update := ToolCallUpdate{Kind: "tool_call", ID: b.CallID, Title: b.Name, ToolKind: "other", Status: "pending"}
 		if b.Incomplete {
 			update.Status = "failed"
 		}
-		if json.Valid([]byte(b.Args)) {
+		switch {
+		case json.Valid([]byte(b.Args)):
 			update.Input = json.RawMessage(b.Args)
+		case b.Args != "":
+			update.Input = b.Args
 		}
 		return update
 	case history.BlockToolResult:

@@ -59,7 +59,11 @@ func newPlan(plan []PlanEntry) Result {
 			open++
 		}
 	}
-	r := text("The plan has %d entries, %d of them open.", len(plan), open)
+	entries := "entries"
+	if len(plan) == 1 {
+		entries = "entry"
+	}
+	r := text("The plan has %d %s, %d of them open.", len(plan), entries, open)
 	r.Plan = append([]PlanEntry{}, plan...) // not nil: an empty plan replaces the one before
 	return r
 }

@@ -208,7 +208,7 @@ export type Block =
   | { type: 'resource'; uri: string; text?: string; mimeType?: string }
   /** `args` is JSON unless `incomplete`: then it is truncated, and the call must not be executed. */
   | { type: 'tool_call'; callId: string; name: string; args?: string; incomplete?: boolean; signature?: string }
-  | { type: 'tool_result'; callId: string; content?: (TextBlock | ImageBlock)[]; isError?: boolean };
+  | { type: 'tool_result'; callId: string; content?: (TextBlock | ImageBlock)[]; isError?: boolean; call?: CallShown };
 
 export interface TextBlock {
   type: 'text';
@@ -698,6 +698,8 @@ export interface SearchHit {
 export interface Call extends Usage {
   callId: string;
   turnId?: string;
+  /** Of the turn, from 1. */
+  step?: number;
   purpose: string;
   /** `provider/model`. */
   model: string;
@@ -1197,6 +1199,14 @@ export type ToolStatus = 'pending' | 'in_progress' | 'completed' | 'failed';
 export interface ToolContent {
   type: 'content';
   content: ContentBlock;
+}
+
+/** What clients were shown of a call. */
+export interface CallShown {
+  title?: string;
+  kind?: string;
+  locations?: ToolLocation[];
+  plan?: PlanEntry[];
 }
 
 /** A file that a call concerns. */

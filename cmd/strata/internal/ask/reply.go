@@ -55,6 +55,7 @@ func (r *reply) update(params json.RawMessage) {
 		Update struct {
 			Kind    string `json:"sessionUpdate"`
 			Title   string `json:"title"`
+			Status  string `json:"status"`
 			Content struct {
 				Text string `json:"text"`
 			} `json:"content"`
@@ -68,6 +69,19 @@ func (r *reply) update(params json.RawMessage) {
 		r.text(n.Update.Content.Text)
 	case "notice":
 		r.note(n.Update.Title)
+	case "tool_call_update":
+		r.call(n.Update.Title, n.Update.Status)
+	}
+}
+
+// call shows a tool call when it begins, and if it fails.
+func (r *reply) call(title, status string) {
+	switch {
+	case title == "":
+	case status == "in_progress":
+		r.note(title)
+	case status == "failed":
+		r.note(title + ": failed")
 	}
 }
 

@@ -18,6 +18,9 @@ func turn(a *reply, end string) {
 		`{"sessionUpdate":"notice","title":"a.txt was left out"}`,
 		`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":" \u001b[31mworld"}}`,
 		`{"sessionUpdate":"tool_call_update","content":[]}`,
+		`{"sessionUpdate":"tool_call_update","title":"Read a.go","status":"in_progress"}`,
+		`{"sessionUpdate":"tool_call_update","title":"Read a.go","status":"completed"}`,
+		`{"sessionUpdate":"tool_call_update","title":"Search","status":"failed"}`,
 	} {
 		a.notified("session/update", json.RawMessage(`{"sessionId":"sess_1","update":`+update+`}`))
 	}
@@ -38,7 +41,7 @@ func TestReplyGoesToStandardOutputAndRemarksDoNot(t *testing.T) {
 	if got, want := out.String(), "Hello\n [31mworld\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := notes.String(), "session sess_1\n[a.txt was left out]\n[omitted: b.txt is binary]\n[overloaded: attempt 1 of 4 failed; next attempt in 1.5s]\n[the reply was truncated at the model's output limit]\n"; got != want {
+	if got, want := notes.String(), "session sess_1\n[a.txt was left out]\n[Read a.go]\n[Search: failed]\n[omitted: b.txt is binary]\n[overloaded: attempt 1 of 4 failed; next attempt in 1.5s]\n[the reply was truncated at the model's output limit]\n"; got != want {
 		t.Errorf("got notes %q, want %q", got, want)
 	}
 }
@@ -89,7 +92,7 @@ func TestReplyAsJSONIsOneObjectPerLine(t *testing.T) {
 	turn(a, "end_turn")
 	a.failed(fmt.Errorf("ask: %w", &rpc.Error{Code: -32012, Message: "provider failed", Data: json.RawMessage(`{"status":529}`)}))
 	lines := bytes.Split(bytes.TrimSpace(out.Bytes()), []byte("\n"))
-	if len(lines) != 7 || notes.Len() != 0 {
+	if len(lines) != 10 || notes.Len() != 0 {
 		t.Fatalf("got %d lines and notes %q", len(lines), &notes)
 	}
 	for _, line := range lines {
@@ -98,7 +101,7 @@ func TestReplyAsJSONIsOneObjectPerLine(t *testing.T) {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
-	if got, want := string(lines[6]), `{"error":{"code":-32012,"data":{"status":529},"message":"provider failed"},"sessionId":"sess_1"}`; got != want {
+	if got, want := string(lines[9]), `{"error":{"code":-32012,"data":{"status":529},"message":"provider failed"},"sessionId":"sess_1"}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

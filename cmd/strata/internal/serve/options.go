@@ -52,7 +52,7 @@ func serverOptions(p *cli.Process, c *config.Config, opt options, client *llm.Cl
 		Models:            catalogue{client},
 		Workspaces:        workspaces{c, rules, guard},
 		Sessions: session.Settings{
-			Tools: session.ToolSettings{Enabled: c.Tools.Enabled, MaxSteps: c.Tools.MaxSteps},
+			Tools:          session.ToolSettings{Enabled: c.Tools.Enabled, MaxSteps: c.Tools.MaxSteps},
 			Rules:          rules,
 			DefaultConfig:  history.Config{Model: c.Model, ThoughtLevel: c.ThoughtLevel},
 			Files:          filecontext.Limits{FileBytes: c.Limits.FileBytes},

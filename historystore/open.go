@@ -84,7 +84,8 @@ func (s *Store) start(ctx context.Context, found contents) error {
 	if s.present, err = newPresence(s.path, s.opt.Log); err != nil {
 		return err
 	}
-	s.writer.prepare = func() error { return s.prepareWriter(found.unchecked) }
+	sound := s.soundness(found.unchecked)
+	s.writer.prepare = func() error { return s.prepareWriter(sound) }
 	s.writer.present = s.present.check
 	s.writer.queue = make(chan *job, queueLength)
 	s.writer.onCommit = s.opt.OnCommit
@@ -93,22 +94,37 @@ func (s *Store) start(ctx context.Context, found contents) error {
 	return nil
 }
 
-// prepareWriter checks size bytes of content, and opens the writer's connection if they are sound. A damaged database is
-// not opened for writing: that would move its log into it.
-func (s *Store) prepareWriter(size int64) error {
-	if err := s.check(size); err != nil {
-		return err
-	}
+// prepareWriter opens the writer's connection if the content is sound. A damaged database is not opened for writing: that
+// would move its log into it.
+func (s *Store) prepareWriter(sound func() error) error {
 	if err := s.present.check(); err != nil {
 		return err
 	}
-	if err := s.writer.connect(background, s.opt.BusyTimeout); err != nil {
+	if err := sound(); err != nil {
 		return err
+	}
+	if s.writer.tx == nil {
+		if err := s.writer.connect(background, s.opt.BusyTimeout); err != nil {
+			return err
+		}
 	}
 	if err := dropUnfinishedImports(s.writer.tx, s.opt.Now()); err != nil {
 		s.opt.Log.Warn("interrupted imports not marked as deleted, the next start does it", "err", err)
 	}
 	return s.present.rememberLog()
+}
+
+// soundness returns a function that checks size bytes of content, until it has found them sound or damaged.
+func (s *Store) soundness(size int64) func() error {
+	var known bool
+	var result error
+	return func() error {
+		if !known {
+			result = s.check(size)
+			known = result == nil || errors.Is(result, ErrDamaged)
+		}
+		return result
+	}
 }
 
 // check checks size bytes of content, in the background if they are many. Only an error of a smaller database is returned.
@@ -121,7 +137,7 @@ func (s *Store) check(size int64) error {
 		return nil
 	}
 	err := s.checkContent(background)
-	if err != nil {
+	if errors.Is(err, ErrDamaged) {
 		s.opt.OnDamage(err)
 	}
 	return err

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"strata/history"
 	"strata/historystore/schema"
@@ -407,6 +408,25 @@ func TestNoChangeBeforeTheCheck(t *testing.T) {
 			t.Errorf("%s%s changed: %v", path, suffix, err)
 		}
 	}
+}
+
+// A database that is away at the first change can be changed when it is back.
+func TestFirstChangeWhileTheDatabaseIsAway(t *testing.T) {
+	path := closedDatabase(t)
+	s, err := Open(ctx, path, Options{indexDelay: time.Hour}) // no upkeep comes before the change
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, s.Commit(ctx, createSession("sess_new")), ErrMoved)
+	if err := os.Rename(path+".away", path); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, s, createSession("sess_new"))
+	load(t, s, "sess_new")
 }
 
 // moveLog moves the write-ahead log into the database.

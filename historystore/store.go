@@ -35,7 +35,7 @@ type Options struct {
 	// the next commit.
 	OnCommit func(changes int)
 
-	// OnDamage is called if the check of the content finds damage or cannot read it. All changes fail then.
+	// OnDamage is called if the check of the content finds damage. All changes fail then.
 	OnDamage func(error)
 
 	// Observe is called after each operation with its name (load, commit, search, …) and duration.

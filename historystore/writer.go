@@ -73,34 +73,32 @@ func (w *writer) close() error {
 	return errors.Join(w.tx.close(), w.db.Close())
 }
 
-// run writes queued jobs until the queue is closed and empty.
+// run writes queued jobs until the queue is closed and empty. While the database cannot be prepared, they fail.
 func (w *writer) run() {
-	first, more := w.firstJobs()
-	if len(first) == 0 && !more {
-		return
-	}
-	if err := w.prepare(); err != nil {
+	for wait := true; ; wait = false {
+		first, more := w.firstJobs(wait)
+		if len(first) == 0 && !more {
+			return
+		}
+		err := w.prepare()
+		if err == nil {
+			w.writeAll(first)
+			return
+		}
 		w.refuse(first, err)
-		return
-	}
-	for _, j := range first {
-		w.write(j)
-	}
-	for j, open := w.await(); open; j, open = w.await() {
-		w.write(j)
 	}
 }
 
-// firstJobs waits for the first job that is not patient, for upkeep, or for the end of the queue: the check of the database
-// would compete with the first reads. It returns the jobs until then, and whether there can be more.
-func (w *writer) firstJobs() (jobs []*job, more bool) {
+// firstJobs waits for the first job, for upkeep, or for the end of the queue. If wait is set, patient jobs do not count: the
+// check of the database would compete with the first reads. It returns the jobs until then, and whether there can be more.
+func (w *writer) firstJobs(wait bool) (jobs []*job, more bool) {
 	for {
 		select {
 		case j, open := <-w.queue:
 			if !open {
 				return jobs, false
 			}
-			if jobs = append(jobs, j); j.patient {
+			if jobs = append(jobs, j); wait && j.patient {
 				continue
 			}
 		case done := <-w.index.Asked():
@@ -113,27 +111,23 @@ func (w *writer) firstJobs() (jobs []*job, more bool) {
 	}
 }
 
-// refuse lets the first and all later jobs fail with err until the queue is closed and empty.
-func (w *writer) refuse(first []*job, err error) {
+// refuse lets jobs fail with err, and ends the upkeep.
+func (w *writer) refuse(jobs []*job, err error) {
 	w.index.GiveUp()
-	refuse := func(j *job) {
+	for _, j := range jobs {
 		if j.state.CompareAndSwap(waiting, taken) {
 			j.done <- err
 		}
 	}
+}
+
+// writeAll writes the first jobs, and all later ones until the queue is closed and empty.
+func (w *writer) writeAll(first []*job) {
 	for _, j := range first {
-		refuse(j)
+		w.write(j)
 	}
-	for {
-		select {
-		case j, open := <-w.queue:
-			if !open {
-				return
-			}
-			refuse(j)
-		case done := <-w.index.Asked():
-			close(done)
-		}
+	for j, open := w.await(); open; j, open = w.await() {
+		w.write(j)
 	}
 }
 

@@ -76,6 +76,7 @@ func (t *turns) prompt(a *asked) {
 		t.refuseNew(a.Prompt, t.unsaved.refusal(), a.reply)
 	case t.running != nil && a.ID != "" && t.running.record.PromptID == a.ID:
 		t.running.waiters = append(t.running.waiters, a.waiter())
+		t.clients.Prompted(a.Client)
 		a.turn = t.running
 	case t.running != nil && t.running.cancelled:
 		t.promptAfter(a)

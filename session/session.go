@@ -21,6 +21,7 @@ import (
 	"strata/session/mailbox"
 	"strata/session/outlines"
 	"strata/session/saving"
+	"strata/session/tools"
 	"strata/session/workspace"
 	"strata/tokens"
 )
@@ -116,7 +117,7 @@ func newSession(deps *Deps, id string) *Session {
 	s.accounts = accounts.New(accountsHost{c}, c.mailbox, c.events)
 	s.shelf = &shelf{core: c, accounts: s.accounts}
 	s.subscriptions = &subscriptions{core: c, shown: s.shown, tellUsage: s.accounts.TellUsage}
-	s.turns = &turns{core: c, subs: s.subscriptions, accounts: s.accounts, stopping: make(chan struct{})}
+	s.turns = &turns{core: c, subs: s.subscriptions, accounts: s.accounts, stopping: make(chan struct{}), newest: new(tools.Set)}
 	s.compacting = compacting.New(id, deps.compaction(), compactionHost{c, s.turns, s.accounts}, c.mailbox, c.events, deps.Log, deps.Host.Describe)
 	s.subscriptions.compacts = s.compacting.RunningID
 	requests := &requests{core: c, compacting: s.compacting}

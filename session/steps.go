@@ -211,10 +211,11 @@ func (t *turns) toolbox(shown tools.Shown) *tools.Set {
 	if !t.deps.Tools.Enabled || t.choices.Model.NoTools || t.workspace.Roots() == nil {
 		return nil
 	}
-	set, err := tools.NewSet(t.workspace.Tools(shown, t.editor)...)
+	set, err := t.newest.With(t.workspace.Tools(shown, t.editor)...)
 	if err != nil {
 		panic(err) // the built-in tools are a set
 	}
+	t.newest = set
 	for _, d := range set.Definitions() {
 		t.context.Tools = append(t.context.Tools, llm.Tool{Name: d.Name, Description: d.Description, Schema: d.Schema})
 	}

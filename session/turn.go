@@ -38,6 +38,7 @@ type turns struct {
 	stopping   chan struct{} // closed when the session begins to close
 
 	clients  clients.Choice
+	newest   *tools.Set // of the newest turn with tools; its schemas are parsed
 	running  *turn
 	unsaved  *ending
 	deferred []deferral

@@ -6,6 +6,7 @@
 package tools
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -122,27 +123,43 @@ var toolName = lazy.Regexp(`^[A-Za-z0-9_-]{1,64}$`)
 
 // NewSet returns a set. The error names the tool that cannot be called: its name is invalid or is used twice, or its schema
 // cannot be used.
-func NewSet(tools ...Tool) (*Set, error) {
+func NewSet(tools ...Tool) (*Set, error) { return new(Set).With(tools...) }
+
+// With is NewSet, but does not parse the schemas again that s has for tools of the same names.
+func (s *Set) With(tools ...Tool) (*Set, error) {
 	if len(tools) > MaxTools {
 		return nil, fmt.Errorf("%d tools exceeds the limit of %d", len(tools), MaxTools)
 	}
-	s := &Set{tools: slices.SortedFunc(slices.Values(tools), func(a, b Tool) int { return cmp.Compare(a.Name, b.Name) })}
-	for i := range s.tools {
-		t := &s.tools[i]
+	next := &Set{tools: slices.SortedFunc(slices.Values(tools), func(a, b Tool) int { return cmp.Compare(a.Name, b.Name) })}
+	for i := range next.tools {
+		t := &next.tools[i]
 		switch {
 		case !toolName().MatchString(t.Name):
 			return nil, fmt.Errorf("tool %q: the name must have 1 to 64 letters, digits, _ or -", clip.Name(t.Name))
-		case i > 0 && s.tools[i-1].Name == t.Name:
+		case i > 0 && next.tools[i-1].Name == t.Name:
 			return nil, fmt.Errorf("tool %s: the name is used twice", t.Name)
 		}
-		schema, err := ParseSchema(t.Schema)
-		if err != nil {
-			return nil, fmt.Errorf("tool %s: inputSchema%w", t.Name, err)
+		schema := s.schema(t)
+		if schema == nil {
+			var err error
+			if schema, err = ParseSchema(t.Schema); err != nil {
+				return nil, fmt.Errorf("tool %s: inputSchema%w", t.Name, err)
+			}
 		}
 		t.Schema = schema.raw
-		s.schemas = append(s.schemas, schema)
+		next.schemas = append(next.schemas, schema)
 	}
-	return s, nil
+	return next, nil
+}
+
+// schema returns the parsed schema of a tool, nil if the set has no tool with this name and schema.
+func (s *Set) schema(t *Tool) *Schema {
+	for i := range s.tools {
+		if s.tools[i].Name == t.Name && bytes.Equal(s.schemas[i].raw, t.Schema) {
+			return s.schemas[i]
+		}
+	}
+	return nil
 }
 
 // Definitions returns the definitions sorted by name: equal tools give equal bytes.

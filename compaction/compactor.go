@@ -86,7 +86,7 @@ func (r *run) compact(ctx context.Context) {
 		r.out.Result = NothingToDo
 		return
 	}
-	if r.strategy.NeedsBoundary() {
+	if r.strategy.NeedsBoundary(r.history, r.numbers) {
 		plan = r.strategy.Plan(r.history, r.numbers, r.boundary(ctx))
 	}
 	if len(plan.Summarise) == 0 {

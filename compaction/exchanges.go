@@ -84,6 +84,13 @@ func (k keeping) set(r span, keep bool) {
 	}
 }
 
+// add also keeps the messages that other, which may be nil, keeps.
+func (k keeping) add(other keeping) {
+	for i := range other {
+		k[i] = k[i] || other[i]
+	}
+}
+
 // all returns a keeping of all messages.
 func (s *shape) all() keeping {
 	k := make(keeping, len(s.messages))

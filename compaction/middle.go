@@ -17,12 +17,18 @@ var MiddleModes = []string{KeepNone, KeepLastTwo, KeepHalf, KeepQuarter}
 // or a further step. It removes whole pairs, so that roles still alternate.
 type middle struct{}
 
-func (middle) NeedsBoundary() bool { return false }
+func (middle) NeedsBoundary(History, Numbers) bool { return false }
 
-func (middle) Fill(h History, n Numbers) Fill { return above(h.Tokens(), n.TriggerTokens) }
+func (middle) Fill(h History, n Numbers) Fill {
+	s := shapeOf(h.Messages)
+	return fuller(above(s.finished(&h), n.TriggerTokens), s.outgrows(h.Tokens(), &n))
+}
 
 func (middle) Plan(h History, n Numbers, _ Boundary) Plan {
 	s := shapeOf(h.Messages)
+	if s.outgrows(h.Tokens(), &n).Due {
+		return s.insideTurn(&n, s.firstExchange()).digested(&n)
+	}
 	pairs := s.removablePairs()
 	mode := n.MiddleMode
 	if mode == "" {
@@ -36,22 +42,31 @@ func (middle) Plan(h History, n Numbers, _ Boundary) Plan {
 	for _, p := range pairs[:leaving] {
 		k.set(p.span, false)
 	}
-	if len(s.exchanges[len(s.exchanges)-1].steps) == 0 {
-		k[s.newest()] = true // not answered yet
+	if _, answered := s.answer(&s.exchanges[len(s.exchanges)-1]); !answered {
+		k[s.newest()] = true
 	}
 	if leaving < len(pairs) && !pairs[leaving].opens {
 		k[s.exchanges[pairs[leaving].exchange].start] = true
 	}
 	plan := Plan{Drop: s.dropped(k), Reason: fmt.Sprintf("%d pairs after the first removed (%s)", leaving, mode)}
-	plan.digest(n)
-	return plan
+	return plan.digested(&n)
 }
 
-// digest adds a summary without a model to the plan if there is a budget for one.
-func (p *Plan) digest(n Numbers) {
+// digested returns the plan with a summary without a model if there is a budget for one.
+func (p Plan) digested(n *Numbers) Plan {
 	if n.SummaryBudgetTokens > 0 && !p.Empty() {
-		p.Summarise, p.Budget, p.Rewrite, p.Words = p.Drop, n.SummaryBudgetTokens, true, true
+		p = p.summarised(n)
+		p.Words = true
 	}
+	return p
+}
+
+// firstExchange returns a keeping of the first prompt with its answer.
+func (s *shape) firstExchange() keeping {
+	k := make(keeping, len(s.messages))
+	k[s.exchanges[0].start] = true
+	s.keepAnswers(k)
+	return k
 }
 
 // byNeed returns the mode for a history of the given size.
@@ -84,19 +99,25 @@ type pair struct {
 }
 
 // removablePairs returns the pairs that can be removed, in order. In the first exchange the first step is always kept,
-// and so is the last step if another exchange follows: it is the reply to which the next user message responds.
+// and so is the last step if another exchange follows: it is the reply to which the next user message responds. Of a running
+// turn the newest steps are kept.
 func (s *shape) removablePairs() []pair {
 	var pairs []pair
+	running := s.running()
 	for i := range s.exchanges {
-		of := s.exchanges[i].pairs(i)
+		e := &s.exchanges[i]
+		of := e.pairs(i)
+		first, last := 0, len(of)
 		if i == 0 {
-			last := len(of)
-			if len(s.exchanges) > 1 {
-				last = max(last-1, 1)
-			}
-			of = of[1:last]
+			first = 1
 		}
-		pairs = append(pairs, of...)
+		switch {
+		case e == running:
+			last -= recentSteps
+		case i == 0 && len(s.exchanges) > 1:
+			last--
+		}
+		pairs = append(pairs, of[first:max(first, last)]...)
 	}
 	return pairs
 }

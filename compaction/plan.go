@@ -40,6 +40,12 @@ type History struct {
 // Tokens returns the tokens of the messages and of the summary.
 func (h *History) Tokens() int { return h.SummaryTokens + size(h.Messages) }
 
+// Finished returns the tokens of the history without the steps of a turn that is still running.
+func (h *History) Finished() int {
+	s := shapeOf(h.Messages)
+	return s.finished(h)
+}
+
 func size(messages []Message) int {
 	sum := 0
 	for i := range messages {
@@ -66,12 +72,14 @@ type Numbers struct {
 	SummaryThreshold int      // prune: number of steps at which they are summarized
 	MaxSteps         int      // prune: number of steps above which they are pruned if no summary is made
 	KeepFirst        int      // prune: number of first steps to keep
-	KeepLast         int      // prune: number of last steps to keep
+	KeepLast         int      // prune: number of last steps to keep, with summaries those of a running turn
 	FailureWords     []string // prune: words that mark a step as failed, case-sensitive
 
 	MiddleMode string // middle: none, lastTwo, half, quarter; empty: by need
 	RoomTokens int    // middle, window: maximum size of the history; required by window, which is due above it
 	FillTokens int    // window: size to which the history is reduced, to delay the next compaction; 0: RoomTokens
+
+	TurnRoomTokens int // all: maximum size of a history with a running turn; 0: steps of the turn never leave
 }
 
 // Plan is the plan of a compaction. An empty plan changes nothing.
@@ -95,8 +103,8 @@ type Strategy interface {
 	// Fill returns how far a history is on its way to an automatic compaction, and whether one is due. It reads no message
 	// texts.
 	Fill(h History, n Numbers) Fill
-	// NeedsBoundary reports whether Plan uses the start of the newest topic.
-	NeedsBoundary() bool
+	// NeedsBoundary reports whether Plan uses the start of the newest topic of this history.
+	NeedsBoundary(h History, n Numbers) bool
 }
 
 // Boundary is the start of the newest topic of a conversation.

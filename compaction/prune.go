@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// prune summarizes all steps when their number reaches the threshold, but for the answer of the newest prompt. Without
-// summaries it keeps the first steps, the last ones, all failures, and the answers of the prompts of these. A step is an
-// assistant message with its tool results.
+// prune summarizes all steps when their number reaches the threshold, but for the answer of the newest prompt and the last
+// steps of a running turn, which do not count. Without summaries it keeps the first steps, the last ones, all failures, and
+// the answers of the prompts of these. A step is an assistant message with its tool results.
 type prune struct{}
 
-func (prune) NeedsBoundary() bool { return false }
+func (prune) NeedsBoundary(History, Numbers) bool { return false }
 
 func (prune) Fill(h History, n Numbers) Fill {
 	s := shapeOf(h.Messages)
-	return from(atSteps(n), s.steps(), Steps)
+	return fuller(from(atSteps(n), s.steps()-s.lastRunning(&n), Steps), s.outgrows(h.Tokens(), &n))
 }
 
 // atSteps returns the number of steps at which prune is due.
@@ -28,7 +28,9 @@ func atSteps(n Numbers) int {
 func (prune) Plan(h History, n Numbers, _ Boundary) Plan {
 	s := shapeOf(h.Messages)
 	steps := s.steps()
-	if steps == 0 || !n.Asked && steps < atSteps(n) {
+	leaving := steps - s.lastRunning(&n)
+	outgrown := s.outgrows(h.Tokens(), &n).Due
+	if leaving == 0 || !n.Asked && leaving < atSteps(n) && !outgrown {
 		return Plan{}
 	}
 	if n.NoSummary && len(s.exchanges) > 0 {
@@ -37,14 +39,22 @@ func (prune) Plan(h History, n Numbers, _ Boundary) Plan {
 		return Plan{} // nothing of it could begin a conversation
 	}
 	k := s.withoutSteps()
-	drop := s.dropped(k)
-	return Plan{
-		Drop:      drop,
-		Summarise: drop,
-		Budget:    n.SummaryBudgetTokens,
-		Rewrite:   true,
-		Reason:    fmt.Sprintf("%d steps summarised", steps-s.stepsKept(k)),
+	if e := s.running(); e != nil {
+		k.add(s.recent(e, &n, n.KeepLast))
 	}
+	plan := Plan{Drop: s.dropped(k)}
+	plan.Reason = fmt.Sprintf("%d steps summarised", steps-s.stepsKept(k))
+	return plan.summarised(&n)
+}
+
+// lastRunning returns how many of the last steps of a running turn a summary of the others leaves. Without summaries it is
+// 0: the last steps are then those of all turns.
+func (s *shape) lastRunning(n *Numbers) int {
+	e := s.running()
+	if e == nil || n.NoSummary {
+		return 0
+	}
+	return s.stepsKept(s.recent(e, n, n.KeepLast))
 }
 
 // steps returns the number of steps, those before the first user message included.
@@ -97,6 +107,9 @@ func (s *shape) pruned(n Numbers) Plan {
 		}
 	}
 	s.keepUnanswered(k)
+	if e := s.running(); e != nil {
+		k.add(s.recent(e, &n, recentSteps))
+	}
 	return Plan{
 		Drop:   s.dropped(k),
 		Reason: fmt.Sprintf("all but the first %d steps, the last %d and failures removed", n.KeepFirst, n.KeepLast),

@@ -9,13 +9,23 @@ import (
 // topic keeps the newest topic, or a summary and the newest part verbatim.
 type topic struct{}
 
-func (topic) NeedsBoundary() bool { return true }
+// NeedsBoundary returns false if steps of a running turn leave: a turn is of one topic.
+func (topic) NeedsBoundary(h History, n Numbers) bool {
+	s := shapeOf(h.Messages)
+	return !s.outgrows(h.Tokens(), &n).Due
+}
 
-func (topic) Fill(h History, n Numbers) Fill { return above(h.Tokens(), n.TriggerTokens) }
+func (topic) Fill(h History, n Numbers) Fill {
+	s := shapeOf(h.Messages)
+	return fuller(above(s.finished(&h), n.TriggerTokens), s.outgrows(h.Tokens(), &n))
+}
 
 // Plan returns an empty plan if the whole history is in the verbatim part.
 func (topic) Plan(h History, n Numbers, b Boundary) Plan {
 	s := shapeOf(h.Messages)
+	if s.outgrows(h.Tokens(), &n).Due {
+		return s.insideTurn(&n, nil).summarised(&n)
+	}
 	verbatim := s.verbatim(n)
 	if verbatim == 0 {
 		return Plan{}
@@ -27,9 +37,15 @@ func (topic) Plan(h History, n Numbers, b Boundary) Plan {
 	}
 	plan := Plan{Drop: s.dropped(s.from(s.exchanges[first].start)), Reason: reason, Confidence: confidence}
 	if confidence == 0 || b.By != ByModel {
-		plan.Summarise, plan.Budget, plan.Rewrite = plan.Drop, n.SummaryBudgetTokens, true
+		return plan.summarised(&n)
 	}
 	return plan
+}
+
+// summarised returns the plan with a summary that replaces the previous one.
+func (p Plan) summarised(n *Numbers) Plan {
+	p.Summarise, p.Budget, p.Rewrite = p.Drop, n.SummaryBudgetTokens, true
+	return p
 }
 
 // maxReason limits the reason that a model gives, in characters.
@@ -46,8 +62,8 @@ func (b *Boundary) why() string {
 	return fmt.Sprintf(" with message %d, found by %s", b.Index+1, b.By)
 }
 
-// verbatim returns the index of the first exchange that is kept verbatim: as many as fit the verbatim window, at least
-// the minimum. It returns 0 if all fit or there are none.
+// verbatim returns the index of the first exchange that is kept verbatim: as many as fit the verbatim window, of which a
+// running turn takes nothing, at least the minimum. It returns 0 if all fit or there are none.
 //
 // The window is at most half of the trigger. A larger one would gain little, and the next compaction would follow soon.
 func (s *shape) verbatim(n Numbers) int {
@@ -56,6 +72,9 @@ func (s *shape) verbatim(n Numbers) int {
 		room = min(room, n.TriggerTokens/2)
 	}
 	first := len(s.exchanges)
+	if s.running() != nil {
+		first--
+	}
 	for first > 0 {
 		room -= s.tokens(s.exchanges[first-1].span)
 		if room < 0 {

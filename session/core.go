@@ -120,6 +120,12 @@ func (c *core) extend(messages []history.Message, edits []history.Edit) {
 	}
 }
 
+// edited adopts a stored change with edits of the view and the model calls for them.
+func (c *core) edited(change *history.Change) {
+	c.extend(nil, change.Edits)
+	c.context.Count(change.Calls)
+}
+
 // historyChanged tells the subscribers that the working history changed other than by a turn.
 func (c *core) historyChanged(reason string) {
 	c.used()

@@ -174,9 +174,11 @@ func (h compactionHost) State() assembly.State { return h.state() }
 
 func (h compactionHost) CompactionRules() compacting.Rules { return h.compactionRules() }
 
-func (h compactionHost) Position() (seq int64, generation int) {
-	return h.context.LastSeq(), h.context.Generation
-}
+func (h compactionHost) Position() int64 { return h.context.LastSeq() }
+
+func (h compactionHost) Edits() []history.Edit { return h.context.Log.Edits() }
+
+func (h compactionHost) TokensWith(edit history.Edit) int { return h.context.Log.TokensWith(edit) }
 
 func (h compactionHost) Unfinished() bool { return h.turns.unfinished() != nil }
 
@@ -191,10 +193,7 @@ func (h compactionHost) Change(what string, begin func() (history.Change, error)
 			return nil, err
 		}
 		return h.store(what, change, func() {
-			for _, edit := range change.Edits {
-				h.context.Apply(edit)
-			}
-			h.context.Count(change.Calls)
+			h.edited(&change)
 			then()
 		}), nil
 	}})

@@ -10,6 +10,7 @@ import (
 	"strata/llm/reply"
 	"strata/session/assembly"
 	"strata/session/clients"
+	"strata/session/compacting"
 	"strata/session/content"
 	"strata/session/events"
 	"strata/session/saving"
@@ -129,6 +130,7 @@ func (r *replying) fit() tools.Event {
 	if r.out.err = r.storeResults(); r.out.err != nil {
 		return tools.GaveUp
 	}
+	r.compact()
 	switch {
 	case repeated:
 		r.sayRepeated()
@@ -162,10 +164,32 @@ func (r *replying) storeResults() error {
 		of.open = nil
 		r.extend(change.Messages, nil)
 		r.tellSaved(of)
-		r.state = r.context.Renewed(&r.state, of.model, r.choices)
 	})
 	r.out.step = nil
 	return nil
+}
+
+// compact stores a compaction that was made during the step, and starts one that is due. The next request is made of the
+// state after that.
+func (r *replying) compact() {
+	var made *compacting.Finished
+	var change history.Change
+	r.mailbox.Wait(func() { made, change = r.compacting.Take() })
+	var err error
+	if made != nil {
+		change.Session = r.id
+		err = saving.Commit(context.WithoutCancel(r.mailbox.Context()), r.deps.Store, change)
+	}
+	r.mailbox.Wait(func() {
+		if made != nil {
+			if err == nil {
+				r.edited(&change)
+			}
+			made.Stored(err)
+		}
+		r.compacting.BetweenSteps()
+		r.state = r.context.Renewed(&r.state, r.of.model, r.choices)
+	})
 }
 
 // resultsOf returns the message with the results of a step, without a sequence number and without its tokens.

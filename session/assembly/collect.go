@@ -74,7 +74,7 @@ func (s *State) collect(ctx context.Context) (collected, error) {
 	c.told = told
 	if !s.loops() {
 		for _, summary := range s.summaryItems() {
-			talk = fit.Summarized(talk, summary, s.Summary.Since)
+			talk = fit.Summarized(talk, summary, &s.Summary)
 		}
 		c.items = slices.Insert(fit.Marked(talk, s.Omitted, s.Counter), 0, append(items, notes...)...)
 		return c, nil

@@ -1,7 +1,7 @@
 // Package compacting drives the compactions of one session: when one is due, its job in the pool, and what becomes of its
 // outcome.
 //
-// It must never delay a prompt: an outcome waits for the turn, and a turn never waits for a compaction.
+// It must never delay a prompt: an outcome waits for the step of a turn, and a turn never waits for a compaction.
 package compacting
 
 import (
@@ -66,8 +66,12 @@ type Host interface {
 	State() assembly.State
 	// CompactionRules returns how the session compacts.
 	CompactionRules() Rules
-	// Position returns the newest sequence number, and how many edits have changed which messages the view has.
-	Position() (seq int64, generation int)
+	// Position returns the newest sequence number.
+	Position() int64
+	// Edits returns all edits of the session, in order.
+	Edits() []history.Edit
+	// TokensWith returns the tokens of the history with a further edit.
+	TokensWith(edit history.Edit) int
 	// Unfinished reports whether a turn runs or its result is not stored.
 	Unfinished() bool
 	// AfterTurn runs do when the turn's result is stored, or drop if it never is.
@@ -93,6 +97,7 @@ type Driver struct {
 	describe func(error) history.Failure
 
 	running *run // nil while none is under way
+	waiting *Finished
 	backoff compaction.Backoff
 	last    string // outcome
 }
@@ -104,15 +109,15 @@ func New(session string, services *Services, host Host, box *mailbox.Mailbox, st
 
 // run is a compaction that is under way.
 type run struct {
-	id         string
-	strategy   string
-	generation int // of the view when it began: with another one its result is dropped
-	cancel     func()
-	stopped    bool // the server stops it
-	abandoned  bool // it must not be applied: the position after the newest message belongs to a result that is not stored
-	waiters    []func(Result, error)
-	copies     copies   // of files, once it is done
-	covered    []string // ids of the messages that it removes or summarizes, once it is done
+	id        string
+	strategy  string
+	since     int64 // sequence number when it began
+	cancel    func()
+	stopped   bool // the server stops it
+	abandoned bool // it must not be applied: the position after the newest message belongs to a result that is not stored
+	waiters   []func(Result, error)
+	copies    copies   // of files, once it is done
+	covered   []string // ids of the messages that it removes or summarizes, once it is done
 }
 
 // Compact compacts the history now, and replies when that is done. If a compaction is under way the reply is its result.
@@ -145,12 +150,21 @@ func (d *Driver) Compact(req Request, reply func(Result, error)) (cancel func())
 
 // WhenDue starts a compaction if the strategy wants one. It is called after replies and whenever the history has grown.
 func (d *Driver) WhenDue() {
+	if !d.host.Unfinished() {
+		d.startDue()
+	}
+}
+
+// BetweenSteps is WhenDue for a turn that runs: the results of its newest step are stored.
+func (d *Driver) BetweenSteps() { d.startDue() }
+
+func (d *Driver) startDue() {
 	if d.running != nil || !d.box.IsOpen() {
 		return
 	}
 	state, rules := d.host.State(), d.host.CompactionRules()
 	need := NeedOf(&state, &rules)
-	if !need.Due || d.waitsFor(&state, &need) != "" {
+	if !need.Due || d.waitsForHistory(&state, &need) != "" {
 		return
 	}
 	if _, err := d.start(Request{Strategy: rules.Strategy}, need.asked); err != nil {
@@ -160,9 +174,15 @@ func (d *Driver) WhenDue() {
 
 // waitsFor returns what a compaction that is due has to wait for; empty if nothing.
 func (d *Driver) waitsFor(state *assembly.State, need *Need) string {
-	switch {
-	case d.host.Unfinished():
+	if d.host.Unfinished() {
 		return waitsForTurn
+	}
+	return d.waitsForHistory(state, need)
+}
+
+// waitsForHistory is waitsFor without the running turn.
+func (d *Driver) waitsForHistory(state *assembly.State, need *Need) string {
+	switch {
 	case pendingCalls(state.View):
 		return waitsForResults
 	case !need.shortens:
@@ -193,8 +213,7 @@ func (d *Driver) start(req Request, asked bool) (*run, error) {
 	if req.Keep != "" {
 		j.numbers.MiddleMode, j.dedupePercent = req.Keep, 0 // as asked for, whatever copies would save
 	}
-	r := &run{id: d.services.NewID("cmp_"), strategy: req.Strategy}
-	_, r.generation = d.host.Position()
+	r := &run{id: d.services.NewID("cmp_"), strategy: req.Strategy, since: d.host.Position()}
 	j.draft = func(text string, anew bool) { d.box.Tell(func() { d.drafted(r, text, anew) }, nil) }
 	ended := make(chan struct{})
 	r.cancel, err = d.services.Pool.Submit(d.session, func(ctx context.Context) compaction.Result {
@@ -286,49 +305,94 @@ func saved(before, after int) int {
 	return max(before-after, 0) * 100 / before
 }
 
+// apply stores a compaction as an edit and applies it. While a turn runs it waits for the end of the step: the turn takes the
+// next sequence numbers.
+func (d *Driver) apply(r *run, outcome compaction.Outcome, calls []history.Call, result Result) {
+	f := d.newFinished(r, outcome, calls, result)
+	if !d.host.Unfinished() {
+		d.host.Change("store compaction", f.change, f.adopt, f.fail)
+		return
+	}
+	d.waiting = f
+	d.host.AfterTurn(func() {
+		if d.waiting == f {
+			d.waiting = nil
+			d.apply(r, outcome, calls, result)
+		}
+	}, func() {
+		if d.waiting == f {
+			d.waiting = nil
+			f.fail(errStopped)
+		}
+	})
+}
+
+// Take returns the compaction that waits for the running turn with the change that stores it: the turn stores it between two
+// steps. It returns nil if none waits, or if that one is dropped.
+func (d *Driver) Take() (*Finished, history.Change) {
+	f := d.waiting
+	if f == nil {
+		return nil, history.Change{}
+	}
+	d.waiting = nil
+	change, err := f.change()
+	if err != nil {
+		f.fail(err)
+		return nil, history.Change{}
+	}
+	return f, change
+}
+
+// Finished is a compaction that is made, and not stored.
+type Finished struct {
+	change func() (history.Change, error) // that stores it; an error if it is dropped
+	adopt  func()                         // once that is stored and applied to the history
+	fail   func(error)
+}
+
+// Stored takes note that the change was stored and applied, or of the error.
+func (f *Finished) Stored(err error) {
+	if err != nil {
+		f.fail(err)
+		return
+	}
+	f.adopt()
+}
+
 // Why a finished compaction is not applied.
 var (
 	errEdited  = errors.New("the history was edited meanwhile")
 	errStopped = errors.New("the server stops")
 )
 
-// apply stores a compaction as an edit and applies it, unless the view was edited since it began. While a turn runs it waits
-// for the turn's end: the turn takes the next sequence numbers.
-func (d *Driver) apply(r *run, outcome compaction.Outcome, calls []history.Call, result Result) {
-	if d.host.Unfinished() {
-		d.host.AfterTurn(func() { d.apply(r, outcome, calls, result) }, func() {
-			result.Outcome = Interrupted
-			d.failed(r, result, calls)
-		})
-		return
-	}
+func (d *Driver) newFinished(r *run, outcome compaction.Outcome, calls []history.Call, result Result) *Finished {
 	edit := history.Edit{
 		ID: d.services.NewID("edit_"), Kind: history.EditCompact, At: d.services.Now(), Reason: outcome.Plan.Reason, Messages: r.covered,
 		Patches: r.copies.patches, SavedChars: r.copies.chars,
-		Summary: outcome.Summary, SummaryTokens: outcome.SummaryTokens, Strategy: r.strategy, SavedTokens: outcome.Before - outcome.After,
+		Summary: outcome.Summary, SummaryTokens: outcome.SummaryTokens, Strategy: r.strategy,
 	}
-	begin := func() (history.Change, error) {
-		seq, generation := d.host.Position()
+	change := func() (history.Change, error) {
 		switch {
 		case r.abandoned:
 			return history.Change{}, errStopped
-		case r.generation != generation:
+		case outdated(d.host.Edits(), r.since, r.covered):
 			return history.Change{}, errEdited
 		}
-		edit.Seq, edit.Before = seq+1, d.tokens()
-		edit.After = edit.Before - edit.SavedTokens
+		edit.Seq, edit.Before = d.host.Position()+1, d.tokens()
+		edit.After = d.host.TokensWith(edit)
+		edit.SavedTokens = edit.Before - edit.After
 		record := d.record(r, result.Outcome)
 		record.Seq = edit.Seq
 		return history.Change{Edits: []history.Edit{edit}, Calls: calls, Compaction: record}, nil
 	}
-	applied := func() {
+	adopt := func() {
 		result.Before, result.After, result.Summary = edit.Before, d.tokens(), edit.Summary
 		result.Reason = joined(edit.Reason, result.Reason)
 		d.logCompacted(&edit, &result, r.copies.origins)
 		d.host.HistoryChanged("compaction")
 		d.ended(r, result)
 	}
-	d.host.Change("store compaction", begin, applied, func(err error) {
+	fail := func(err error) {
 		switch {
 		case errors.Is(err, errEdited):
 			result.Outcome, result.Reason = Superseded, err.Error()
@@ -338,7 +402,36 @@ func (d *Driver) apply(r *run, outcome compaction.Outcome, calls []history.Call,
 			result.Outcome, result.Reason = string(compaction.Failed), d.describe(err).Message
 		}
 		d.failed(r, result, calls)
-	})
+	}
+	return &Finished{change: change, adopt: adopt, fail: fail}
+}
+
+// outdated reports whether an edit after a sequence number concerns messages that a compaction covers. Edits that omit or
+// truncate such messages do not: the summary replaces them all the same.
+func outdated(edits []history.Edit, since int64, covered []string) bool {
+	for i := len(edits) - 1; i >= 0 && edits[i].Seq > since; i-- {
+		switch e := &edits[i]; e.Kind {
+		case history.EditTruncate, history.EditDedupe, history.EditUnanswered:
+		case history.EditResult:
+			if concerns(e, covered) {
+				return true
+			}
+		case history.EditRestore:
+			undone := slices.IndexFunc(edits, func(other history.Edit) bool { return other.ID == e.Undoes })
+			if undone < 0 || edits[undone].Kind != history.EditTruncate || concerns(&edits[undone], covered) {
+				return true
+			}
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// concerns reports whether an edit removes or changes one of the messages.
+func concerns(e *history.Edit, ids []string) bool {
+	return slices.ContainsFunc(e.Messages, func(id string) bool { return slices.Contains(ids, id) }) ||
+		slices.ContainsFunc(e.Patches, func(p history.Patch) bool { return slices.Contains(ids, p.Message) })
 }
 
 // joined returns why the view changed and what failed nevertheless.
@@ -436,8 +529,7 @@ func (d *Driver) Status() Status {
 
 // record returns what is stored of a compaction with an outcome.
 func (d *Driver) record(r *run, outcome string) *history.Compaction {
-	seq, _ := d.host.Position()
-	return &history.Compaction{ID: r.id, Outcome: outcome, At: d.services.Now(), Seq: seq, Fruitless: d.backoff.Fruitless, Tokens: d.backoff.Tokens}
+	return &history.Compaction{ID: r.id, Outcome: outcome, At: d.services.Now(), Seq: d.host.Position(), Fruitless: d.backoff.Fruitless, Tokens: d.backoff.Tokens}
 }
 
 // note stores the outcome of a compaction that changed nothing, and the cost of its model calls. It delays nobody, and if it

@@ -31,7 +31,6 @@ type driven struct {
 	at   chan struct{} // a value for each compaction that has reached the gate
 	over chan struct{} // a value for each compaction whose result has been posted to the mailbox
 
-	generation int
 	unfinished bool
 	waiting    []deferred
 	changes    []history.Change
@@ -41,10 +40,14 @@ type driven struct {
 
 func (h *driven) State() assembly.State  { return h.state() }
 func (h *driven) CompactionRules() Rules { return h.rules() }
-func (h *driven) Position() (int64, int) { return h.seq() - 1, h.generation }
-func (h *driven) Unfinished() bool       { return h.unfinished }
-func (h *driven) StateChanged()          {}
-func (h *driven) HistoryChanged(string)  { h.told = append(h.told, "history") }
+func (h *driven) Position() int64        { return h.seq() - 1 }
+func (h *driven) TokensWith(e history.Edit) int {
+	return h.stage.folded().TokensWith(e)
+}
+func (h *driven) Edits() []history.Edit { return h.edits }
+func (h *driven) Unfinished() bool      { return h.unfinished }
+func (h *driven) StateChanged()         {}
+func (h *driven) HistoryChanged(string) { h.told = append(h.told, "history") }
 
 func (h *driven) AfterTurn(do, drop func()) { h.waiting = append(h.waiting, deferred{do, drop}) }
 
@@ -63,7 +66,6 @@ func (h *driven) Change(_ string, begin func() (history.Change, error), then fun
 				h.t.Errorf("the edit has the number %d, the next one is %d", e.Seq, h.seq())
 			}
 			h.stage.apply(e)
-			h.generation++
 		}
 		then()
 		return nil, nil
@@ -388,7 +390,6 @@ func TestAResultIsDroppedAfterAnEditOfTheView(t *testing.T) {
 	result, _ := h.compact()
 	h.box.Wait(func() {
 		h.stage.apply(history.Edit{Kind: history.EditClear})
-		h.generation++
 	})
 	h.open()
 	if r := <-result; r.Outcome != Superseded || r.Reason != errEdited.Error() || r.Summary != "" {
@@ -411,7 +412,7 @@ func TestAResultIsDroppedAfterAnEditThatIsQueued(t *testing.T) {
 		h.box.Enqueue(mailbox.Op{Fail: func(err error) { t.Error(err) }, Begin: func() (mailbox.Work, error) {
 			return func(context.Context) (mailbox.Step, error) {
 				<-hold
-				return mailbox.Done(func() { h.generation++ }), nil
+				return mailbox.Done(func() { h.stage.apply(history.Edit{Kind: history.EditClear}) }), nil
 			}, nil
 		}})
 	})

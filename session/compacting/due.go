@@ -49,14 +49,15 @@ func mostTokens(s *assembly.State) int {
 
 // numbers returns the settings of a strategy, from the profile.
 func numbers(s *assembly.State, rules *Rules, strategy string, asked bool) compaction.Numbers {
-	c, room := settings(s.Profile.Compaction, rules, strategy), historyRoom(s)
+	c, whole := settings(s.Profile.Compaction, rules, strategy), wholeRoom(s)
+	room := historyRoom(s, whole)
 	return compaction.Numbers{
 		TriggerTokens: trigger(s), VerbatimWindowTokens: s.Capacity(c.VerbatimWindowTokens), SummaryBudgetTokens: summaryBudget(strategy, &c),
 		NoSummary:            c.SummaryThreshold == 0,
 		MinVerbatimExchanges: c.MinVerbatimExchanges, MinConfidence: c.MinConfidence, RawWindowSize: c.RawWindowSize,
 		SummarizeEvery: c.SummarizeEvery, SummaryThreshold: c.SummaryThreshold, MaxSteps: c.MaxSteps,
 		KeepFirst: c.KeepFirst, KeepLast: c.KeepLast, FailureWords: c.FailureWords, RoomTokens: room,
-		FillTokens: int(float64(room) * fit.KeepShare), Asked: asked,
+		FillTokens: int(float64(room) * fit.KeepShare), TurnRoomTokens: whole, Asked: asked,
 	}
 }
 
@@ -82,9 +83,12 @@ func summaryBudget(strategy string, c *profile.Compaction) int {
 	return c.SummaryBudgetTokens
 }
 
-// historyRoom returns how many counted tokens the history may have beside everything else.
-func historyRoom(s *assembly.State) int {
-	room := max(s.Capacity(s.Room())-max(s.Beside, 0), 1)
+// wholeRoom returns how many counted tokens the history may have beside everything else while a turn runs.
+func wholeRoom(s *assembly.State) int { return max(s.Capacity(s.Room())-max(s.Beside, 0), 1) }
+
+// historyRoom returns how many of them the finished turns may have.
+func historyRoom(s *assembly.State, whole int) int {
+	room := whole
 	if most := s.Profile.Budget.HistoryTokens; most > 0 {
 		room = min(room, s.Capacity(most))
 	}
@@ -110,7 +114,8 @@ func NeedOf(s *assembly.State, rules *Rules) Need {
 	need := Need{Fill: compaction.New(strategy, n, nil).Fill(h)}
 	need.pressing = need.Unit == compaction.Steps && n.MaxSteps > 0 && need.Size > n.MaxSteps
 	if need.Unit == compaction.Steps && !n.NoSummary {
-		size := compaction.Fill{Size: h.Tokens(), Trigger: n.RoomTokens, Unit: compaction.Tokens, Due: h.Tokens() > n.RoomTokens}
+		size := compaction.Fill{Size: h.Finished(), Trigger: n.RoomTokens, Unit: compaction.Tokens}
+		size.Due = size.Size > size.Trigger
 		if size.Percent() > need.Percent() { // the next request would evict steps that no summary covers
 			need.Fill, need.asked = size, true
 		}
@@ -190,7 +195,7 @@ func (c *Status) needs(s *assembly.State, need *Need) {
 	c.HistoryTokens, c.TriggerTokens = s.History(), need.triggerShown(s)
 	c.Unit, c.Size, c.Trigger = need.Unit, need.Size, need.Trigger
 	if need.Unit == compaction.Tokens {
-		c.Size, c.Trigger = c.HistoryTokens, c.TriggerTokens
+		c.Size, c.Trigger = s.Calibrated(need.Size), c.TriggerTokens
 	}
 	c.PercentUsed, c.NeedsCompaction = need.Percent(), need.Due
 }

@@ -130,7 +130,7 @@ func TestTheWholeRequestIsMeasuredWithAReserve(t *testing.T) {
 		if NeedOf(&state, &rules).Due != want {
 			t.Errorf("a request of %d tokens is due: %v", beside, !want)
 		}
-		if room := historyRoom(&state); want && room > state.HistoryTokens {
+		if room := historyRoom(&state, wholeRoom(&state)); want && room > state.HistoryTokens {
 			t.Errorf("the history of %d tokens has room for %d", state.HistoryTokens, room)
 		}
 	}

@@ -28,11 +28,7 @@ func (h *driven) logged() *bytes.Buffer {
 }
 
 func (h *driven) Ranges(edit *history.Edit) []history.Range {
-	heads := make([]history.Head, len(h.messages))
-	for i := range h.messages {
-		heads[i] = h.messages[i].Head(1)
-	}
-	return history.NewLog(heads, h.edits).Ranges([]history.Edit{*edit})[0]
+	return h.stage.folded().Ranges([]history.Edit{*edit})[0]
 }
 
 // Each compaction is a line of the log: strategy, range of messages, tokens before and after, percentage saved, and copies of

@@ -119,14 +119,18 @@ func (st *stage) Messages(_ context.Context, _ string, seqs []int64) ([]history.
 // Blobs implements assembly.Store.
 func (st *stage) Blobs(context.Context, []string) (map[string][]byte, error) { return nil, nil }
 
-// state returns the state for the next request. Nothing was sent before.
-func (st *stage) state() assembly.State {
-	st.t.Helper()
+func (st *stage) folded() *history.Log {
 	heads := make([]history.Head, len(st.messages))
 	for i := range st.messages {
 		heads[i] = st.messages[i].Head(content.Bytes(st.messages[i].Blocks))
 	}
-	log := history.NewLog(heads, st.edits)
+	return history.NewLog(heads, st.edits)
+}
+
+// state returns the state for the next request. Nothing was sent before.
+func (st *stage) state() assembly.State {
+	st.t.Helper()
+	log := st.folded()
 	mirrors := assembly.NewMirrors()
 	now := func() time.Time { return time.Unix(0, 0) }
 	layout, err := assembly.NewLayout(stability.Options{}, history.Layout{}, func(cache string) *stability.Mirror { return mirrors.Of(cache, now()) })

@@ -28,14 +28,16 @@ func (st *stage) work(n, tokens int) {
 // The steps profile compacts also by size: before the next request evicts steps that no summary covers.
 func TestP01StepsAreDueBySize(t *testing.T) {
 	st := newStage(t, "steps", 128_000)
-	st.work(3, 1500)
+	st.work(2, 2250)
+	st.answer("Done.")
 	rules := st.rules()
 	state := st.state()
 	need := NeedOf(&state, &rules)
 	if need.Due || need.Unit != compaction.Tokens || need.Percent() < 70 {
 		t.Errorf("three steps of 4,500 tokens: %+v", need)
 	}
-	st.work(1, 2200)
+	st.ask("And now?")
+	st.answer("Nothing." + wordsOf(2200))
 	state = st.state()
 	var status Status
 	need = NeedOf(&state, &rules)
@@ -116,7 +118,8 @@ func TestP01ManyStepsDoNotWaitForGrowth(t *testing.T) {
 		h := drive(t)
 		h.box.Wait(func() {
 			h.messages = nil
-			h.stage.work(steps, 10)
+			h.stage.work(steps-1, 10)
+			h.stage.answer("Done.")
 			h.backoff = compaction.Backoff{Fruitless: 2, Tokens: h.tokens()}
 			state, rules := h.state(), h.rules()
 			need := NeedOf(&state, &rules)

@@ -56,7 +56,7 @@ func (f *fitter) fill(order []int, room, most int) {
 	f.without(gone)
 }
 
-// fitHistory makes the conversation fit the limit that a greedy profile gives it, the newest message apart: without copies
+// fitHistory makes the conversation fit the limit that a greedy profile gives it, a running turn apart: without copies
 // of files, and if that does not suffice down to a share of the limit. With other profiles that limit is one of
 // compactions only.
 func (f *fitter) fitHistory(ctx context.Context) error {
@@ -71,24 +71,23 @@ func (f *fitter) fitHistory(ctx context.Context) error {
 	}
 	rank(f.items, f.Budget)
 	goal := int(float64(f.History) * KeepShare)
-	order := slices.DeleteFunc(evictable(f.items, goal), func(i int) bool { return !isHistory(&f.items[i]) })
+	limited := finished(f.items)
+	order := slices.DeleteFunc(evictable(f.items, goal), func(i int) bool { return !limited(&f.items[i]) })
 	f.fill(order, goal+f.size()-historySize(f.items), goal)
 	if over := historySize(f.items) - goal; over > 0 && historySize(f.items) > f.History {
-		return f.truncateGroup(ctx, isHistory, over)
+		return f.truncateGroup(ctx, limited, over)
 	}
 	return nil
 }
 
-// historySize returns the size of the conversation, the summary included and the newest message apart.
+// historySize returns the size of the conversation, the summary included, and the running turn or else the newest message
+// apart.
 func historySize(items []Item) int {
-	sum := 0
+	sum, limited := 0, finished(items)
 	for i := range items {
-		if isHistory(&items[i]) || items[i].Kind == stability.Summary {
+		if limited(&items[i]) || items[i].Kind == stability.Summary {
 			sum += items[i].Size()
 		}
-	}
-	if i := newestMessage(items); i >= 0 {
-		sum -= items[i].Size()
 	}
 	return sum
 }
@@ -193,12 +192,17 @@ func (f *fitter) shorten(ctx context.Context, it *Item, want int) (bool, error) 
 // shortenMessages truncates the texts of an item of the conversation, the largest first, until over tokens are saved. It
 // reports false, and truncates nothing, if the texts have less.
 func (f *fitter) shortenMessages(ctx context.Context, it *Item, over int) (bool, error) {
+	return f.saveInMessages(ctx, it, over, over)
+}
+
+// saveInMessages is shortenMessages that truncates nothing only if fewer than least tokens would be saved.
+func (f *fitter) saveInMessages(ctx context.Context, it *Item, over, least int) (bool, error) {
 	messages, err := f.Read.View(ctx, it.Messages)
 	if err != nil {
 		return false, fmt.Errorf("truncate the history: %w", err)
 	}
 	patches, saves := truncateTexts(messages, over, f.Counter)
-	if saves < over {
+	if saves < least {
 		return false, nil
 	}
 	view := slices.Clone(it.Messages)

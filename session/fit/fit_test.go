@@ -247,7 +247,7 @@ func TestTheSummaryIsAtItsPlace(t *testing.T) {
 		0:  "summary:e msg:1 msg:2 summary:omitted msg:13 msg:14",
 	} {
 		summary := TextItem("summary:e", stability.Summary, "a summary", d.request.Counter)
-		talk := Marked(Summarized(Conversation(view), summary, since), 3, d.request.Counter)
+		talk := Marked(Summarized(Conversation(view), summary, &history.Summary{Since: since}), 3, d.request.Counter)
 		var keys []string
 		for _, it := range talk {
 			keys = append(keys, it.Key)

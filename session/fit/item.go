@@ -195,14 +195,26 @@ func secondExchange(talk []Item) int {
 	return slices.IndexFunc(talk, func(it Item) bool { return isMessage(it) && it.Messages[0].Exchange != first })
 }
 
-// Summarized returns the conversation with a summary: after the first exchange if that is older than the oldest message that
-// the summary replaces, whose sequence number is since; otherwise before everything.
-func Summarized(talk []Item, summary Item, since int64) []Item {
+// Summarized returns the conversation with its summary as an item: after the prompt of a turn of which it replaces steps that
+// were older than those in the conversation; else after the first exchange if that is older than the oldest message that it
+// replaces; otherwise before everything.
+func Summarized(talk []Item, item Item, of *history.Summary) []Item {
 	at := 0
-	if len(talk) > 0 && talk[0].Messages[0].Seq < since {
+	if prompt := promptOfSteps(talk, of.Through); prompt >= 0 {
+		at = prompt + 1
+	} else if len(talk) > 0 && talk[0].Messages[0].Seq < of.Since {
 		at = max(secondExchange(talk), 0)
 	}
-	return slices.Insert(slices.Clip(talk), at, summary)
+	return slices.Insert(slices.Clip(talk), at, item)
+}
+
+// promptOfSteps returns the index of the prompt of an exchange if steps with calls follow it; -1 if not.
+func promptOfSteps(talk []Item, exchange int) int {
+	prompt := slices.IndexFunc(talk, func(it Item) bool { return it.User && it.Messages[0].Exchange == exchange })
+	if prompt < 0 || prompt+1 >= len(talk) || talk[prompt+1].Messages[0].Exchange != exchange || isAnswer(&talk[prompt+1]) {
+		return -1
+	}
+	return prompt
 }
 
 func omittedItem(n int, counter *tokens.Counter) Item {

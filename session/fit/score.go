@@ -56,7 +56,7 @@ func ageGroup(it *Item) int {
 }
 
 // evictable returns the indices of the items that may be evicted, in the order of eviction: not the pinned ones, the
-// user's first message with its answer, the user's newest message, to which the steps after it belong, the newest message or
+// user's first message with its answer, the user's newest message with the newest steps of its turn, the newest message or
 // the last two of the others. Nor files that are larger than goal: they could never come back whole, so they are truncated
 // afterwards.
 func evictable(items []Item, goal int) []int {
@@ -71,9 +71,9 @@ func evictable(items []Item, goal int) []int {
 	}
 	const kept = 3 // the newest message and the last two of the others
 	first, answer := firstExchange(items)
-	newest := newestOfUser(items)
+	stays := pinned(items)
 	for n, i := range talk {
-		if i != first && i != answer && i != newest && n < len(talk)-kept {
+		if i != first && i != answer && !stays[i] && n < len(talk)-kept {
 			order = append(order, i)
 		}
 	}

@@ -41,11 +41,11 @@ func (f *fitter) truncate(ctx context.Context) error {
 // largest returns the index of the largest item that can be truncated or evicted, -1 for none.
 func largest(items []Item) int {
 	first, answer := firstExchange(items)
-	newest, largest := newestMessage(items), -1
+	stays, largest := pinned(items), -1
 	for i := range items {
 		it := &items[i]
 		movable := it.File != nil || it.Kind == stability.Document || it.Kind == stability.Note ||
-			it.Kind == stability.Message && i != first && i != answer && i != newest
+			it.Kind == stability.Message && i != first && i != answer && !stays[i]
 		if movable && (largest < 0 || before(it, &items[largest])) {
 			largest = i
 		}
@@ -131,12 +131,12 @@ func DocumentVersion(d *history.Document) string {
 }
 
 // lastResort truncates the user's first message or its answer, the larger one, or evicts both if truncation does not
-// suffice. If the message is the newest one nothing can be evicted.
+// suffice, and then makes a running turn smaller. If the first message is also the newest one it stays.
 func (f *fitter) lastResort(ctx context.Context) error {
 	for {
 		first, answer := firstExchange(f.items)
 		newest := newestMessage(f.items)
-		if first < 0 || first == newest || f.size() <= f.Limit {
+		if first < 0 || first == newest || first == runningPrompt(f.items) || f.size() <= f.Limit {
 			break
 		}
 		if answer == newest {
@@ -161,6 +161,9 @@ func (f *fitter) lastResort(ctx context.Context) error {
 			}
 			f.without(gone)
 		}
+	}
+	if err := f.shrinkTurn(ctx); err != nil {
+		return err
 	}
 	if f.size() > f.Limit { // not even the marker of omitted messages fits
 		f.items = slices.DeleteFunc(f.items, func(it Item) bool { return it.Key == OmittedKey })

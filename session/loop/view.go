@@ -86,8 +86,8 @@ func exchanges(talk []fit.Item) (finished []exchange, open []fit.Item) {
 
 // Items returns the items of the view, given the items of the conversation and the others: the others but for
 // the goal and the instructions, then the goal, the running summary, the older iterations that no summary covers, the
-// newest iterations, the state and the instructions. open is the newest exchange, which the view shows whole. omitted are
-// the iterations that have no room.
+// newest iterations, the state and the instructions. open is the newest exchange, which the view shows whole; the steps after
+// its prompt do not count to the profile's total. omitted are the iterations that have no room.
 func (v *View) Items(ctx context.Context, others, talk []fit.Item) (items, open []fit.Item, omitted []fit.Omitted, err error) {
 	finished, open := exchanges(talk)
 	goal, err := v.goal(ctx, others)
@@ -104,7 +104,7 @@ func (v *View) Items(ctx context.Context, others, talk []fit.Item) (items, open 
 		return it.Key == fit.DocumentPrefix+goalName || it.Key == fit.DocumentPrefix+instructionsName
 	})
 	summary := v.SummaryItems()
-	fixed := slices.Concat(goal, summary, recent, instructions, v.state(done), open)
+	fixed := slices.Concat(goal, summary, recent, instructions, v.state(done), open[:min(1, len(open))])
 	briefs, told, omitted, err := v.briefs(ctx, finished[:split], v.Room-fit.Size(fixed))
 	if err != nil {
 		return nil, nil, nil, err

@@ -19,6 +19,10 @@ const (
 	// it.
 	EditUnanswered EditKind = "unanswered"
 
+	// EditResume removes a reply that broke off after finished steps of its turn: the prompt was sent again, and the turn goes
+	// on with the newest of these steps.
+	EditResume EditKind = "resume"
+
 	// EditResult moves a tool result that came late behind the calls that it belongs to.
 	EditResult EditKind = "result"
 )

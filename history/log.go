@@ -203,6 +203,9 @@ func (v *view) apply(e *Edit, rewrite func(*Edit) []Viewed) {
 		return
 	case EditUnanswered:
 		return
+	case EditResume:
+		rewrite(e)
+		return
 	case EditResult:
 		v.takeResult(e)
 		return

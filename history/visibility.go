@@ -24,6 +24,7 @@ const (
 	HiddenReplaced   HiddenReason = "replaced"   // removed by a replace
 	HiddenTakenBack  HiddenReason = "taken_back" // a restore returned to an earlier state
 	HiddenUnanswered HiddenReason = "unanswered" // a prompt that failed without a reply, after which another followed
+	HiddenUnfinished HiddenReason = "unfinished" // a reply that broke off, before whose end its turn went on
 )
 
 // ShownPatch is a patch with the kind of its edit.
@@ -113,6 +114,8 @@ func reasonOf(e *Edit) HiddenReason {
 		return HiddenCleared
 	case e.Kind == EditReplace:
 		return HiddenReplaced
+	case e.Kind == EditResume:
+		return HiddenUnfinished
 	case e.Summary != "":
 		return HiddenSummarised
 	}

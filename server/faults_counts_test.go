@@ -153,7 +153,7 @@ func TestF18AHistoryThatHasToWait(t *testing.T) {
 	calls := e.NewSession(ts.work)
 	ts.choose(e, calls, "profile", "steps")
 	messages := []any{map[string]any{"role": "user", "content": "Look at it."}}
-	for i := range 6 {
+	for i := range 10 + 6 { // the last ten of a turn that is not over do not count
 		id := fmt.Sprint("c", i)
 		messages = append(messages,
 			map[string]any{"role": "assistant", "content": []any{map[string]any{"type": "tool_call", "callId": id, "name": "read", "args": "{}"}}},

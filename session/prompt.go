@@ -192,7 +192,8 @@ func (t *turns) sentBefore(ctx context.Context, promptID string) error {
 // admission is a prompt that was read, counted and found to fit.
 type admission struct {
 	message history.Message
-	resent  bool // the message is stored and in the view already
+	resent  bool          // the message is stored and in the view already
+	resume  *history.Edit // takes the reply that broke off out of the view; nil for none
 	files   []workspace.Attachment
 	omitted []fit.Omitted
 }
@@ -226,8 +227,13 @@ func (t *turns) admit(begun *turn, p *Prompt, subscriber *events.Cursor) work {
 			}
 			a.files, a.omitted = fitting, append(a.omitted, omitted...)
 			change := history.Change{Begin: &begun.record, Update: &update, PutFiles: stored}
-			if !a.resent {
+			switch {
+			case !a.resent:
 				change.Messages = []history.Message{a.message}
+			case a.resume != nil:
+				a.resume.ID, a.resume.Seq, a.resume.At = t.deps.NewID("edit_"), seq, begun.record.StartedAt
+				a.resume.Before, a.resume.After = t.context.Tokens(), t.context.Log.TokensWith(*a.resume)
+				change.Edits = []history.Edit{*a.resume}
 			}
 			if !a.resent && len(a.files) == 0 {
 				t.answerAhead(begun, &a.message)
@@ -253,9 +259,12 @@ func admit(ctx context.Context, s *assembly.State, reader *workspace.Reader, p *
 	if err := s.CheckPrompt(a.message.Tokens, workspace.RequiredTokens(ctx, a.files, s.Counter)); err != nil {
 		return a, err
 	}
-	before, err := s.Resent(ctx, &a.message)
+	before, unfinished, err := s.Resent(ctx, &a.message)
 	if before != nil {
 		a.message, a.resent = *before, true
+	}
+	if unfinished != nil {
+		a.resume = &history.Edit{Kind: history.EditResume, Reason: "the prompt was sent again", Messages: []string{unfinished.ID}}
 	}
 	return a, err
 }
@@ -280,6 +289,8 @@ func (t *turns) begin(begun *turn, a admission, update history.Session, subscrib
 		t.context.Log = begun.ahead
 	case !a.resent:
 		t.context.Append([]history.Message{a.message})
+	case a.resume != nil:
+		t.context.Apply(*a.resume)
 	}
 	begun.stored = true
 	begun.unread, begun.omitted = a.omitted, a.omitted
@@ -297,6 +308,9 @@ func (t *turns) begin(begun *turn, a admission, update history.Session, subscrib
 	}
 	if !a.resent && len(t.context.View()) == before {
 		t.historyChanged("unanswered")
+	}
+	if a.resume != nil {
+		t.historyChanged("resume")
 	}
 	t.deps.Meter.TurnStarted()
 	if begun.ahead == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -64,11 +65,8 @@ func (c *call) act(reason reply.StopReason, blocks ...history.Block) {
 func (a *acted) transcript() (lines []string) {
 	a.store.mu.Lock()
 	defer a.store.mu.Unlock()
-	for seq := int64(1); ; seq++ {
-		m, ok := a.store.messages[seq]
-		if !ok {
-			return lines
-		}
+	for _, seq := range slices.Sorted(maps.Keys(a.store.messages)) {
+		m := a.store.messages[seq]
 		line := string(m.Role)
 		for _, b := range m.Blocks {
 			switch b.Type {
@@ -88,6 +86,7 @@ func (a *acted) transcript() (lines []string) {
 		}
 		lines = append(lines, line)
 	}
+	return lines
 }
 
 func (a *acted) wantTranscript(want ...string) {
@@ -343,6 +342,51 @@ func TestAnInterruptedStepIsSettled(t *testing.T) {
 			again.told()
 			again.wantTranscript(tt.want...)
 			again.talk("go on")
+		})
+	}
+}
+
+// The same prompt after a failure is not stored a second time: its turn goes on from the newest finished step, without what
+// broke off after it.
+func TestTheSamePromptGoesOnFromTheLastStep(t *testing.T) {
+	look := `read_file{"path":"a.go"}`
+	for name, tt := range map[string]struct {
+		fail func(c *call)
+		want []string // the transcript after the first step
+	}{
+		"no answer": {func(c *call) { c.done <- called{reply.Result{}, errors.New("no answer")} }, nil},
+		"half of an answer": {func(c *call) {
+			c.say("It defi")
+			c.done <- called{reply.Result{Blocks: []history.Block{{Type: history.BlockText, Text: "It defi"}}}, errors.New("broke off")}
+		}, []string{"assistant It defi failed"}},
+		"calls that did not run": {func(c *call) { c.done <- called{reply.Result{Blocks: callsOf(2, look)}, errors.New("broke off")} },
+			[]string{"assistant call read_file failed", "tool result of tc_2 (not run: the reply was cut off)"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := acting(t)
+			result := a.prompt("what does it define?", nil)
+			a.asked().act(reply.StopToolUse, callsOf(1, look)...)
+			tt.fail(a.asked())
+			if r := <-result; r.err == nil {
+				t.Fatalf("%+v", r.Turn)
+			}
+			again := a.prompt("what does it define?", nil)
+			c := a.asked()
+			if s := texts(c.req); strings.Count(s, "what does it define?") != 1 || !strings.Contains(s, "func Alpha() {}") || strings.Contains(s, "It defi\n") {
+				t.Errorf("the request is\n%s", s)
+			}
+			wantPaired(t, 2, c.req)
+			c.end("It defines Alpha.")
+			if r := <-again; r.err != nil || r.Turn.StopReason != "end_turn" {
+				t.Errorf("%+v, %v", r.Turn, r.err)
+			}
+			visible := len(a.context.View())
+			a.talk("And b.go?")
+			if n := len(a.context.View()); n != visible+2 {
+				t.Errorf("after another turn %d messages are in view, before it %d", n, visible)
+			}
+			a.wantTranscript(append(append([]string{"user what does it define?", "assistant call read_file", "tool result of tc_1"}, tt.want...),
+				"assistant It defines Alpha.", "user And b.go?", "assistant reply to And b.go?")...)
 		})
 	}
 }

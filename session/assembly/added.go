@@ -10,28 +10,46 @@ import (
 	"strata/session/content"
 )
 
-// Resent returns the prompt that ends the view without a reply if it has the same content and the same meta as m, nil
-// otherwise. A prompt that is sent again is not stored a second time.
-func (s *State) Resent(ctx context.Context, m *history.Message) (*history.Message, error) {
-	if len(s.View) == 0 {
-		return nil, nil
+// Resent returns the newest prompt of the view if its turn has no answer yet and it has the same content and the same meta as
+// m, nil otherwise. A prompt that is sent again is not stored a second time: its turn goes on from its newest finished step.
+// unfinished is the reply that broke off after that step, nil for none.
+func (s *State) Resent(ctx context.Context, m *history.Message) (prompt *history.Message, unfinished *history.Viewed, err error) {
+	last, unfinished := unanswered(s.View)
+	if last == nil || last.Turn == "" || len(last.Patches) > 0 || last.Blocks != len(m.Blocks) {
+		return nil, nil, nil
 	}
-	last := s.View[len(s.View)-1]
-	if last.Role != history.RoleUser || last.Turn == "" || len(last.Patches) > 0 || last.Blocks != len(m.Blocks) {
-		return nil, nil
-	}
-	stored, err := s.Messages(ctx, []history.Viewed{last})
+	stored, err := s.Messages(ctx, []history.Viewed{*last})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	before, err := identity(&stored[0])
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if now, err := identity(m); err != nil || !bytes.Equal(before, now) {
-		return nil, err
+		return nil, nil, err
 	}
-	return &stored[0], nil
+	return &stored[0], unfinished, nil
+}
+
+// unanswered returns the newest prompt of a view if nothing follows it, or if finished steps do, with the reply that broke
+// off after these.
+func unanswered(view []history.Viewed) (prompt, unfinished *history.Viewed) {
+	end := len(view) - 1
+	if end > 0 && view[end].Role == history.RoleAssistant && view[end].Status != history.StatusComplete && view[end-1].Role == history.RoleTool {
+		unfinished = &view[end]
+		end--
+	}
+	for i := end; i >= 0; i-- {
+		if view[i].Role != history.RoleUser {
+			continue
+		}
+		if i == end || view[end].Role == history.RoleTool {
+			return &view[i], unfinished
+		}
+		break
+	}
+	return nil, nil
 }
 
 // ShownLines returns the lines of files that the results of tools in the view show.

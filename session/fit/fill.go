@@ -92,8 +92,6 @@ func historySize(items []Item) int {
 	return sum
 }
 
-func isHistory(it *Item) bool { return it.Kind == stability.Message || len(it.Shows) > 0 }
-
 // isCode reports whether an item counts to the share of the code: files, outlines and documents other than rules.
 func isCode(it *Item) bool {
 	switch it.Kind {

@@ -76,6 +76,8 @@ func (it *Item) Size() int { return it.Tokens + it.Overhead }
 
 func isMessage(it Item) bool { return it.Kind == stability.Message }
 
+func isHistory(it *Item) bool { return it.Kind == stability.Message || len(it.Shows) > 0 }
+
 // Size returns the counted tokens of items.
 func Size(items []Item) int {
 	sum := 0

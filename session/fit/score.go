@@ -82,37 +82,3 @@ func evictable(items []Item, goal int) []int {
 }
 
 func oversized(it *Item, goal int) bool { return it.File != nil && it.Size() > goal }
-
-// firstOfUser returns the index of the user's first message, -1 for none.
-func firstOfUser(items []Item) int {
-	return slices.IndexFunc(items, func(it Item) bool { return it.Kind == stability.Message && it.User })
-}
-
-// newestOfUser returns the index of the user's newest message, -1 for none.
-func newestOfUser(items []Item) int {
-	for i := len(items) - 1; i >= 0; i-- {
-		if items[i].Kind == stability.Message && items[i].User {
-			return i
-		}
-	}
-	return -1
-}
-
-// firstExchange returns the indices of the user's first message and of its answer, -1 for what there is not.
-func firstExchange(items []Item) (prompt, answer int) {
-	prompt = firstOfUser(items)
-	if answer, ok := answersOf(items)[prompt]; ok {
-		return prompt, answer
-	}
-	return prompt, -1
-}
-
-// newestMessage returns the index of the newest message, -1 for none.
-func newestMessage(items []Item) int {
-	for i := len(items) - 1; i >= 0; i-- {
-		if items[i].Kind == stability.Message {
-			return i
-		}
-	}
-	return -1
-}

@@ -171,6 +171,43 @@ func (f *fitter) lastResort(ctx context.Context) error {
 	return nil
 }
 
+// shrinkTurn makes a running turn smaller, of which everything else is omitted already: it truncates its steps, the oldest
+// first, evicts all but the newest, and truncates the prompt.
+func (f *fitter) shrinkTurn(ctx context.Context) error {
+	prompt := runningPrompt(f.items)
+	if prompt < 0 {
+		return nil
+	}
+	for i := prompt + 1; i < len(f.items); i++ {
+		if err := f.save(ctx, i); err != nil {
+			return err
+		}
+	}
+	gone := make(map[int]bool)
+	left, newest := f.size(), newestMessage(f.items)
+	for i := prompt + 1; i < newest && left > f.Limit; i++ {
+		if f.items[i].Kind == stability.Message {
+			gone[i] = true
+			left -= f.items[i].Size()
+		}
+	}
+	if len(gone) > 0 {
+		f.without(gone)
+	}
+	return f.save(ctx, runningPrompt(f.items))
+}
+
+// save truncates the texts in an item of the conversation as far as the request does not fit.
+func (f *fitter) save(ctx context.Context, i int) error {
+	it := &f.items[i]
+	over := min(f.size()-f.Limit, it.Tokens-leastShown)
+	if it.Kind != stability.Message || over <= 0 {
+		return nil
+	}
+	_, err := f.saveInMessages(ctx, it, over, 1)
+	return err
+}
+
 // truncateTexts returns the patches that truncate the largest texts of messages, and of the results of tools in them,
 // until over tokens are saved, as far as there are texts, and the tokens that they save.
 func truncateTexts(messages []history.Message, over int, counter *tokens.Counter) (patches []history.Patch, saves int) {

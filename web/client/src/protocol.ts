@@ -273,7 +273,7 @@ export interface Summary {
 /** How the view changes a message. */
 export interface MessageView {
   /** Why the message is not in view; missing if it is. */
-  state?: 'summarised' | 'left_out' | 'cleared' | 'replaced' | 'taken_back' | 'unanswered';
+  state?: 'summarised' | 'left_out' | 'cleared' | 'replaced' | 'taken_back' | 'unanswered' | 'unfinished';
   /** The edit that removed it. */
   editId?: string;
   /** Changed blocks, in the order of the edits. */
@@ -737,7 +737,7 @@ export interface Edit {
   id: string;
   /** Sequence number in the session, shared by edits and messages. */
   seq: number;
-  kind: 'compact' | 'dedupe' | 'truncate' | 'replace' | 'clear' | 'restore' | 'unanswered' | 'result';
+  kind: 'compact' | 'dedupe' | 'truncate' | 'replace' | 'clear' | 'restore' | 'unanswered' | 'resume' | 'result';
   /** Of a `result`: the message with the calls. */
   callsMessage?: string;
   at: Time;

@@ -29,7 +29,7 @@ export const expandKey = (entry: Entry, part: string): string => `${entry.key} $
 
 /** The visibility of messages outside the view, in words. */
 export const visibilities: Record<string, string> = {
-  summarised: "Summarised", left_out: "Evicted to fit", cleared: "Cleared", replaced: "Replaced", taken_back: "Undone", unanswered: "Failed",
+  summarised: "Summarised", left_out: "Evicted to fit", cleared: "Cleared", replaced: "Replaced", taken_back: "Undone", unanswered: "Failed", unfinished: "Broken off",
 };
 
 /** How the view shows a block of a message differently, in words. */

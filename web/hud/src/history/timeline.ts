@@ -34,7 +34,7 @@ export function timeline(edits: readonly ListedEdit[], checkpoints: readonly Che
 
 const titles: Record<ListedEdit["kind"], string> = {
   compact: "History compacted", dedupe: "Duplicates removed", truncate: "Reduced to fit", replace: "History replaced", clear: "History cleared", restore: "Restored",
-  unanswered: "Prompt failed without a reply", result: "Late tool result",
+  unanswered: "Prompt failed without a reply", resume: "Turn went on after a failure", result: "Late tool result",
 };
 
 /** The undone change, by the last word of the reason of the undo. */

@@ -1,7 +1,7 @@
 package fit
 
 import (
-	"context"
+	"slices"
 
 	"strata/stability"
 )
@@ -53,39 +53,36 @@ func finished(items []Item) func(*Item) bool {
 	}
 }
 
-// shrinkTurn makes a running turn smaller, of which everything else is omitted already: it truncates its steps, the oldest
-// first, evicts all but the newest, and truncates the prompt.
-func (f *fitter) shrinkTurn(ctx context.Context) error {
-	prompt := runningPrompt(f.items)
-	if prompt < 0 {
-		return nil
-	}
-	for i := prompt + 1; i < len(f.items); i++ {
-		if err := f.save(ctx, i); err != nil {
-			return err
-		}
-	}
-	gone := make(map[int]bool)
-	left, newest := f.size(), newestMessage(f.items)
-	for i := prompt + 1; i < newest && left > f.Limit; i++ {
-		if f.items[i].Kind == stability.Message {
-			gone[i] = true
-			left -= f.items[i].Size()
-		}
-	}
-	if len(gone) > 0 {
-		f.without(gone)
-	}
-	return f.save(ctx, runningPrompt(f.items))
+// firstOfUser returns the index of the user's first message, -1 for none.
+func firstOfUser(items []Item) int {
+	return slices.IndexFunc(items, func(it Item) bool { return it.Kind == stability.Message && it.User })
 }
 
-// save truncates the texts in an item of the conversation as far as the request does not fit.
-func (f *fitter) save(ctx context.Context, i int) error {
-	it := &f.items[i]
-	over := min(f.size()-f.Limit, it.Tokens-leastShown)
-	if it.Kind != stability.Message || over <= 0 {
-		return nil
+// newestOfUser returns the index of the user's newest message, -1 for none.
+func newestOfUser(items []Item) int {
+	for i := len(items) - 1; i >= 0; i-- {
+		if items[i].Kind == stability.Message && items[i].User {
+			return i
+		}
 	}
-	_, err := f.saveInMessages(ctx, it, over, 1)
-	return err
+	return -1
+}
+
+// firstExchange returns the indices of the user's first message and of its answer, -1 for what there is not.
+func firstExchange(items []Item) (prompt, answer int) {
+	prompt = firstOfUser(items)
+	if answer, ok := answersOf(items)[prompt]; ok {
+		return prompt, answer
+	}
+	return prompt, -1
+}
+
+// newestMessage returns the index of the newest message, -1 for none.
+func newestMessage(items []Item) int {
+	for i := len(items) - 1; i >= 0; i-- {
+		if items[i].Kind == stability.Message {
+			return i
+		}
+	}
+	return -1
 }

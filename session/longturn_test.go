@@ -38,7 +38,7 @@ func playLongTurn(t *testing.T, profile, layout string) {
 	a := acting(t, func(d *Deps) {
 		d.Pool, d.Models = pool, oneModel{d.Models.(oneModel).Streamer, model}
 		d.Rules.Stability = stability.Options{Layout: layout}
-		d.DefaultConfig.Profile, d.Tools.MaxSteps = profile, longTurn+1
+		d.Rules.Profile, d.Tools.MaxSteps = profile, longTurn+1
 		all, err := embedded.All()
 		if err != nil {
 			t.Fatal(err)
@@ -47,6 +47,9 @@ func playLongTurn(t *testing.T, profile, layout string) {
 	})
 	t.Cleanup(pool.Close)
 	a.talk("This was the first task.")
+	if a.choices.Profile.Name != profile {
+		t.Fatalf("the profile is %s", a.choices.Profile.Name)
+	}
 	a.wide(longTurn)
 	const task = "Find out which of the files defines the least number, and tell its name."
 	result := a.prompt(task, nil)

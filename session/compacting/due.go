@@ -183,7 +183,7 @@ type Status struct {
 
 // What a compaction that is due waits for.
 const (
-	waitsForTurn    = "turn"         // the end of the running turn, with its result stored
+	waitsForTurn    = "turn"         // the end of the running turn or of its step, with the result stored
 	waitsForResults = "tool_results" // of the newest tool calls
 	waitsForGrowth  = "growth"       // of the history by a quarter, after two fruitless compactions
 	waitsForHistory = "more_history" // all of the present one has to be kept

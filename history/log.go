@@ -467,6 +467,22 @@ func (l *Log) SeqAt(at time.Time) int64 {
 	return newest
 }
 
+// Place returns the place that a sequence number means: the number itself, but the one before a step for a number inside it,
+// after which the calls of the step would be without their results.
+func (l *Log) Place(seq int64) int64 {
+	i, _ := l.before(seq)
+	if i < 0 || i+1 == len(l.heads) || l.heads[i+1].Role != RoleTool {
+		return seq
+	}
+	for i > 0 && l.heads[i].Role == RoleTool {
+		i--
+	}
+	if !l.heads[i].HasCalls {
+		return seq
+	}
+	return l.heads[i].Seq - 1
+}
+
 // LastSeq returns the highest sequence number of a message or an edit, 0 for an empty session.
 func (l *Log) LastSeq() int64 {
 	last := int64(0)

@@ -297,3 +297,19 @@ func TestWithLeavesTheLogAlone(t *testing.T) {
 		}
 	}
 }
+
+// A sequence number inside a step means the place before the step.
+func TestPlace(t *testing.T) {
+	l := NewLog([]Head{
+		{ID: "p", Seq: 1, Role: RoleUser},
+		{ID: "a", Seq: 2, Role: RoleAssistant, HasCalls: true}, {ID: "r", Seq: 4, Role: RoleTool},
+		{ID: "b", Seq: 5, Role: RoleAssistant, HasCalls: true}, {ID: "s", Seq: 6, Role: RoleTool}, {ID: "t", Seq: 7, Role: RoleTool},
+		{ID: "c", Seq: 8, Role: RoleAssistant},
+		{ID: "lone", Seq: 9, Role: RoleTool},
+	}, []Edit{{ID: "e", Seq: 3, Kind: EditDedupe}})
+	for seq, want := range map[int64]int64{0: 0, 1: 1, 2: 1, 3: 1, 4: 4, 5: 4, 6: 4, 7: 7, 8: 8, 9: 9, 12: 12} {
+		if got := l.Place(seq); got != want {
+			t.Errorf("place of %d: %d, want %d", seq, got, want)
+		}
+	}
+}

@@ -22,14 +22,14 @@ type checkpoints struct {
 	turns *turns
 }
 
-// CreateCheckpoint names the present state of the session.
+// CreateCheckpoint names the present state of the session; while a turn runs, the state before its prompt.
 func (c *checkpoints) CreateCheckpoint(name string, reply func(history.Checkpoint, error)) {
 	mailbox.Change(c.mailbox, reply, func() (work, error) {
 		if len(c.context.Checkpoints) >= MaxCheckpoints {
 			return nil, fmt.Errorf("%w: the session has %d checkpoints, the limit; delete one", ErrInvalid, MaxCheckpoints)
 		}
 		named := history.Checkpoint{
-			ID: c.deps.NewID("cp_"), Seq: c.context.LastSeq(), Name: content.TidyTitle(name, maxCheckpointName), At: c.deps.Now(),
+			ID: c.deps.NewID("cp_"), Seq: c.settledSeq(), Name: content.TidyTitle(name, maxCheckpointName), At: c.deps.Now(),
 		}
 		return c.store("create checkpoint", history.Change{PutCheckpoints: []history.Checkpoint{named}}, func() {
 			c.context.Checkpoints = append(slices.Clone(c.context.Checkpoints), named)

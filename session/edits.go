@@ -187,8 +187,8 @@ type Restored struct {
 	After   string // id of the running turn after which it takes effect; empty for immediately
 }
 
-// Restore restores an earlier state of the view: later edits no longer count and later messages leave the view. The
-// transcript stays, and the restore can be undone. While a turn runs it takes effect after the turn.
+// Restore restores an earlier state of the view: later edits no longer count and later messages leave the view. A place inside
+// a step is the place before the step. The transcript stays, and the restore can be undone. While a turn runs it takes effect after the turn.
 func (e *edits) Restore(req RestoreRequest, reply func(Restored, error)) {
 	mailbox.Ask(e.mailbox, reply, func() {
 		to, err := e.restorePoint(req)
@@ -197,7 +197,7 @@ func (e *edits) Restore(req RestoreRequest, reply func(Restored, error)) {
 			return
 		}
 		e.whenSettled(reply, func(reply func(Restored, error)) {
-			e.rewind(history.Edit{Kind: history.EditRestore, To: to, Reason: "asked for"}, reply)
+			e.rewind(history.Edit{Kind: history.EditRestore, To: e.context.Log.Place(to), Reason: "asked for"}, reply)
 		})
 	})
 }

@@ -54,7 +54,7 @@ func (c *checkpoints) forkPoint(req ForkRequest) (int64, error) {
 	case seq > settled:
 		return 0, &BusyError{TurnID: c.turns.unfinished().record.ID}
 	}
-	return seq, nil
+	return c.context.Log.Place(seq), nil
 }
 
 // settledSeq returns the newest sequence number before an unfinished turn.

@@ -390,3 +390,31 @@ func TestTheSamePromptGoesOnFromTheLastStep(t *testing.T) {
 		})
 	}
 }
+
+// Restores, forks and checkpoints name places between turns, or between the steps of a finished turn.
+func TestAPlaceInsideAStepIsTheOneBefore(t *testing.T) {
+	a := acting(t)
+	result := a.prompt("go", nil)
+	first := a.asked()
+	running, err := answerOf(func(reply func(history.Checkpoint, error)) { a.CreateCheckpoint("while it runs", reply) })
+	if err != nil || running.Seq != 0 {
+		t.Errorf("a checkpoint in a turn is at %d, %v", running.Seq, err)
+	}
+	first.act(reply.StopToolUse, callsOf(1, `list_files{}`)...)
+	a.asked().end("done")
+	if r := <-result; r.err != nil {
+		t.Fatal(r.err)
+	}
+	for seq, want := range map[int64]int64{1: 1, 2: 1, 3: 3, 4: 4} {
+		fork, err := answerOf(func(reply func(Fork, error)) { a.Fork(ForkRequest{Seq: &seq}, reply) })
+		if err != nil || fork.Seq != want || int64(len(fork.Heads)) != want {
+			t.Errorf("a fork at %d is at %d with %d messages, %v", seq, fork.Seq, len(fork.Heads), err)
+		}
+	}
+	if _, err := answerOf(func(reply func(Restored, error)) { a.Restore(RestoreRequest{Seq: 2}, reply) }); err != nil {
+		t.Fatal(err)
+	}
+	if view := a.context.View(); len(view) != 1 || view[0].Role != history.RoleUser {
+		t.Errorf("after a restore into the step the view has %d messages", len(view))
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"strata/session/content"
 	"strata/session/events"
 	"strata/session/mailbox"
+	"strata/session/requests"
 	"strata/tokens"
 )
 
@@ -26,7 +27,7 @@ type Tool = llm.Tool
 type frontends struct {
 	*core
 	turns      *turns
-	requests   *requests
+	requests   *requests.Requests
 	accounts   *accounts.Accounts
 	compacting *compacting.Driver
 
@@ -92,12 +93,12 @@ func (f *frontends) Assemble(tools []Tool, reply func(assembly.Assembled, error)
 		state := f.state()
 		state.Tools = tools
 		return func(ctx context.Context) (step, error) {
-			b, err := f.requests.prepare(ctx, &state, func() {})
+			b, err := f.requests.Prepare(ctx, &state, func() {})
 			if err == nil {
 				err = state.CheckFits(&b)
 			}
 			if err == nil {
-				err = f.evict(&b)
+				err = f.requests.Evict(&b)
 			}
 			if err != nil {
 				return nil, err

@@ -140,60 +140,6 @@ func (c *core) historyTokens() int {
 	return measure.Calibrated(c.context.Tokens())
 }
 
-// evict stores what did not fit a request, so that it stays omitted. It runs outside the mailbox, in a goroutine of a turn
-// or an operation: while one of these runs nothing else takes sequence numbers.
-func (c *core) evict(b *assembly.Built) error {
-	if b.Changes.Empty() {
-		return nil
-	}
-	edits := b.Changes.Edits()
-	var change history.Change
-	c.mailbox.Wait(func() {
-		c.workspace.Refreshed(b.Refreshed) // a range of lines is one of the present version
-		for i := range edits {
-			edits[i].ID, edits[i].Seq, edits[i].At = c.deps.NewID("edit_"), c.context.NextSeq()+int64(i), c.deps.Now()
-		}
-		c.workspace.Hide(b.Changes.Files)
-		change = history.Change{Session: c.id, Edits: edits}
-		c.workspace.TakeDirty(&change)
-	})
-	b.Refreshed = nil
-	err := saving.Commit(context.WithoutCancel(c.mailbox.Context()), c.deps.Store, change)
-	c.mailbox.Wait(func() {
-		if err != nil {
-			c.workspace.UntakeDirty(&change)
-			return
-		}
-		for _, e := range edits {
-			c.context.Apply(e)
-		}
-		c.historyChanged("fitted")
-	})
-	if err != nil {
-		return fmt.Errorf("make the request fit: %w: %w", ErrStorage, err)
-	}
-	return nil
-}
-
-// amend stores an edit of the view that the next request needs, and applies it. It runs where evict does.
-func (c *core) amend(edit history.Edit, what string) error {
-	c.mailbox.Wait(func() {
-		edit.ID, edit.Seq, edit.At = c.deps.NewID("edit_"), c.context.NextSeq(), c.deps.Now()
-		if edit.Kind == history.EditRestore {
-			edit.Before, edit.After = c.context.Tokens(), c.context.Log.TokensWith(edit)
-		}
-	})
-	change := history.Change{Session: c.id, Edits: []history.Edit{edit}}
-	if err := saving.Commit(context.WithoutCancel(c.mailbox.Context()), c.deps.Store, change); err != nil {
-		return fmt.Errorf("%w: %w", ErrStorage, err)
-	}
-	c.mailbox.Wait(func() {
-		c.context.Apply(edit)
-		c.historyChanged(what)
-	})
-	return nil
-}
-
 // answered notes that the provider has read a request, and adds to change what is to be stored of it.
 func (c *core) answered(b *assembly.Built, change *history.Change) {
 	if err := c.context.Answered(b, change); err != nil {

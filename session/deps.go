@@ -15,6 +15,7 @@ import (
 	"strata/session/current"
 	"strata/session/outlines"
 	"strata/session/profile"
+	"strata/session/requests"
 )
 
 // Store is what a session needs of the database. Every method may block and returns when ctx ends.
@@ -113,6 +114,11 @@ func (d *Deps) current() *current.Deps {
 	return &current.Deps{
 		Store: d.Store, Calibrations: d.Calibrations, Mirrors: d.Mirrors, Beginnings: d.Beginnings, RulesFile: d.RulesFile, Log: d.Log, Now: d.Now,
 	}
+}
+
+// requests returns the services for requests.
+func (d *Deps) requests() *requests.Services {
+	return &requests.Services{Store: d.Store, Now: d.Now, NewID: d.NewID}
 }
 
 // choices returns the services for choices.

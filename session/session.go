@@ -15,11 +15,13 @@ import (
 	"strata/history"
 	"strata/session/accounts"
 	"strata/session/assembly"
+	"strata/session/choices"
 	"strata/session/compacting"
 	"strata/session/events"
 	"strata/session/fit"
 	"strata/session/mailbox"
 	"strata/session/outlines"
+	"strata/session/requests"
 	"strata/session/saving"
 	"strata/session/tools"
 	"strata/session/workspace"
@@ -120,12 +122,12 @@ func newSession(deps *Deps, id string) *Session {
 	s.turns = &turns{core: c, subs: s.subscriptions, accounts: s.accounts, stopping: make(chan struct{}), newest: new(tools.Set)}
 	s.compacting = compacting.New(id, deps.compaction(), compactionHost{c, s.turns, s.accounts}, c.mailbox, c.events, deps.Log, deps.Host.Describe)
 	s.subscriptions.compacts = s.compacting.RunningID
-	requests := &requests{core: c, compacting: s.compacting}
-	s.turns.requests, s.turns.compacting = requests, s.compacting
+	made := requests.New(id, deps.requests(), requestsHost{c}, c.mailbox, c.workspace, s.compacting)
+	s.turns.requests, s.turns.compacting = made, s.compacting
 	s.edits = &edits{core: c, turns: s.turns, accounts: s.accounts, compacting: s.compacting}
 	s.checkpoints = &checkpoints{core: c, turns: s.turns}
 	s.options = &options{core: c, turns: s.turns, accounts: s.accounts}
-	s.frontends = &frontends{core: c, turns: s.turns, requests: requests, accounts: s.accounts, compacting: s.compacting}
+	s.frontends = &frontends{core: c, turns: s.turns, requests: made, accounts: s.accounts, compacting: s.compacting}
 	return s
 }
 
@@ -162,6 +164,17 @@ func (h accountsHost) Spent() (history.Totals, history.Call) {
 }
 
 func (h accountsHost) Title() string { return h.choices.Record.Title }
+
+// requestsHost is a session as its requests see it.
+type requestsHost struct{ *core }
+
+func (h requestsHost) Context() *ContextManager { return h.context }
+
+func (h requestsHost) Choices() *choices.Choices { return h.choices }
+
+func (h requestsHost) CompactionRules() compacting.Rules { return h.compactionRules() }
+
+func (h requestsHost) HistoryChanged(reason string) { h.historyChanged(reason) }
 
 // compactionHost is a session as the driver of its compactions sees it.
 type compactionHost struct {

@@ -20,6 +20,7 @@ import (
 	"strata/session/events"
 	"strata/session/fit"
 	"strata/session/mailbox"
+	"strata/session/requests"
 	"strata/session/saving"
 	"strata/session/tools"
 )
@@ -33,7 +34,7 @@ type turns struct {
 	*core
 	subs       *subscriptions
 	accounts   *accounts.Accounts
-	requests   *requests
+	requests   *requests.Requests
 	compacting *compacting.Driver
 	stopping   chan struct{} // closed when the session begins to close
 
@@ -200,10 +201,10 @@ func (t *turns) interrupt(serverStops bool) {
 func (t *turns) converse(of *turn, state *assembly.State, arriving *content.Arriving) (out outcome) {
 	before := 0 // tokens of the request that was refused
 	for n := 1; ; n++ {
-		b, err := t.requests.prepare(of.ctx, state, of.gate.Pass)
+		b, err := t.requests.Prepare(of.ctx, state, of.gate.Pass)
 		if err == nil && !b.Changes.Empty() {
 			of.gate.Pass()
-			err = t.evict(&b)
+			err = t.requests.Evict(&b)
 		}
 		switch {
 		case err != nil:
@@ -227,72 +228,6 @@ func (t *turns) converse(of *turn, state *assembly.State, arriving *content.Arri
 			*state = t.context.Renewed(state, of.model, t.choices)
 		})
 	}
-}
-
-// requests builds requests that are to be sent.
-type requests struct {
-	*core
-	compacting *compacting.Driver
-}
-
-// prepare builds a request. If messages would be evicted without a summary although the profile compacts its history, they
-// are summarized before, without a model: a prompt waits for no network. Only the summary is stored, after a call of first;
-// whatever else does not fit remains to be evicted.
-func (r *requests) prepare(ctx context.Context, state *assembly.State, first func()) (assembly.Built, error) {
-	b, err := state.Build(ctx)
-	for back := err == nil; back; {
-		if back, err = r.readmit(state, &b, first); back {
-			b, err = state.Build(ctx)
-		}
-		back = back && err == nil
-	}
-	for _, by := range compacting.Condensations {
-		if err != nil || len(b.Changes.Evict) == 0 || !state.Profile.Compaction.Enabled {
-			break
-		}
-		first()
-		var shorter bool
-		if shorter, err = r.condense(ctx, state, by, b.Changes.Evict); err == nil && shorter {
-			b, err = state.Build(ctx)
-		}
-	}
-	return b, err
-}
-
-// readmit brings back messages that an earlier request omitted, if the built one has room for them, and makes the state the
-// one with them. It reports whether it did.
-func (r *requests) readmit(state *assembly.State, b *assembly.Built, first func()) (bool, error) {
-	var shed []history.Edit
-	r.mailbox.Wait(func() { shed = r.context.Log.Shedding() })
-	edit, ok := state.Returns(b, shed)
-	if !ok {
-		return false, nil
-	}
-	first()
-	if err := r.amend(edit, "fitted"); err != nil {
-		return false, err
-	}
-	r.mailbox.Wait(func() { *state = r.context.Renewed(state, state.Model, r.choices) })
-	return true, nil
-}
-
-// condense stores a compaction of a state without a model, and makes the state the one after it. It reports whether the
-// history is shorter now.
-func (r *requests) condense(ctx context.Context, state *assembly.State, by compacting.Condensation, evicted []history.Viewed) (bool, error) {
-	var rules compacting.Rules
-	r.mailbox.Wait(func() { rules = r.compactionRules() })
-	edit, ok, err := compacting.Condense(ctx, state, &rules, by, evicted)
-	if err != nil || !ok {
-		return false, err
-	}
-	if err := r.amend(edit, "compaction"); err != nil {
-		return false, err
-	}
-	r.mailbox.Wait(func() {
-		r.compacting.Condensed(&edit)
-		*state = r.context.Renewed(state, state.Model, r.choices)
-	})
-	return true, nil
 }
 
 // receive sends a request, streams the reply, and posts what arrives once the user's message is stored.
@@ -322,7 +257,7 @@ func (t *turns) learnRefusal(of *turn, state *assembly.State, b *assembly.Built,
 	r := state.Refusal(b, e)
 	if len(r.Patches) > 0 {
 		edit := history.Edit{Kind: history.EditTruncate, Reason: r.Reason, Patches: r.Patches, SavedTokens: fit.Saved(r.Patches)}
-		if err := t.amend(edit, "fitted"); err != nil {
+		if err := t.requests.Amend(edit, "fitted"); err != nil {
 			return assembly.Refusal{}, fmt.Errorf("omit pictures: %w", err)
 		}
 	}

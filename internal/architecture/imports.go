@@ -11,7 +11,7 @@ import (
 var imports = map[string][]string{
 	"server": {"server/access", "server/wire", "server/transfer", "rpc",
 		"session", "session/assembly", "session/choices", "session/clients", "session/compacting", "session/documents", "session/events", "session/fit", "session/outlines", "session/profile", "session/workspace", "compaction", "historystore", "history", "web"},
-	"session": {"session/accounts", "session/current", "session/tools", "session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/outlines", "session/fit",
+	"session": {"session/accounts", "session/requests", "session/current", "session/tools", "session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/outlines", "session/fit",
 		"session/clients", "session/content", "session/events", "session/mailbox", "session/profile", "session/saving", "filecontext", "stability", "compaction", "tokens", "llm", "history"},
 	"compaction":   {"tokens", "history"},
 	"filecontext":  {"filecontext/outline", "tokens"},
@@ -41,6 +41,7 @@ var imports = map[string][]string{
 
 	"session/accounts":   {"session/assembly", "session/compacting", "session/content", "session/events", "session/fit", "session/mailbox", "tokens", "history"},
 	"session/current":    {"session/assembly", "session/choices", "session/workspace", "session/documents", "session/content", "session/profile", "stability", "tokens", "llm", "history"},
+	"session/requests":   {"session/current", "session/compacting", "session/assembly", "session/choices", "session/workspace", "session/mailbox", "session/saving", "history"},
 	"session/compacting": {"session/assembly", "session/loop", "session/fit", "session/content", "session/events", "session/mailbox", "session/profile", "compaction", "llm", "history"},
 	"session/assembly":   {"session/loop", "session/documents", "session/outlines", "session/fit", "session/content", "session/profile", "filecontext", "stability", "tokens", "llm", "history"},
 	"session/choices":    {"session/assembly", "session/mailbox", "session/profile", "compaction", "stability", "llm", "history"},

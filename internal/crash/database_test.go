@@ -195,7 +195,15 @@ func (w *world) whole(db *sql.DB, session string) {
 		(SELECT 1 FROM message m WHERE m.session = t.session AND m.id = t.user_id AND m.turn = t.id)`)
 	none("a completed turn without its answer", `SELECT id FROM turn t WHERE session = ? AND status = 'completed' AND NOT EXISTS
 		(SELECT 1 FROM message m WHERE m.session = t.session AND m.id = t.reply_id AND m.status = 'complete')`)
-	none("a turn with more than a prompt and an answer", `SELECT turn, count(*) FROM message WHERE session = ? AND turn <> '' GROUP BY turn HAVING count(*) > 2`)
+	none("a turn with more than a prompt and an answer for each step", `SELECT turn, group_concat(role) FROM message WHERE session = ? AND turn <> ''
+		GROUP BY turn HAVING sum(role = 'user') > 1 OR sum(role = 'assistant') > 1 + sum(role = 'tool')`)
+	none("a step without its results", `SELECT id FROM message m WHERE session = ? AND turn <> '' AND has_calls AND 'tool' IS NOT
+		(SELECT role FROM message r WHERE r.session = m.session AND r.turn = m.turn AND r.seq > m.seq ORDER BY seq LIMIT 1)`)
+	none("results without a step", `SELECT id FROM message r WHERE session = ? AND turn <> '' AND role = 'tool' AND 1 IS NOT
+		(SELECT has_calls FROM message m WHERE m.session = r.session AND m.turn = r.turn AND m.seq < r.seq ORDER BY seq DESC LIMIT 1)`)
+	none("a step with two calls of its model", `SELECT turn, step FROM usage WHERE session = ? AND step > 0 GROUP BY turn, step HAVING count(*) > 1`)
+	none("a turn with another usage than its steps", `SELECT id, status, input, output FROM turn t WHERE session = ? AND (input, output) <>
+		(SELECT coalesce(sum(input), 0), coalesce(sum(output), 0) FROM usage u WHERE u.session = t.session AND u.turn = t.id AND purpose = 'turn')`)
 	none("another count than messages", `SELECT messages FROM session s WHERE id = ? AND messages <> (SELECT count(*) FROM message WHERE session = s.id)`)
 
 	seqs := rows(w.t, db, "SELECT seq FROM message WHERE session = ?1 UNION ALL SELECT seq FROM edit WHERE session = ?1 ORDER BY seq", session)

@@ -215,6 +215,32 @@ func (w *world) whole(db *sql.DB, session string) {
 	}
 }
 
+// begunOnDisk returns the saved text of running replies, by the id of the message.
+func begunOnDisk(t testing.TB, db *sql.DB) map[string]string {
+	t.Helper()
+	begun := make(map[string]string)
+	for _, row := range rows(t, db, "SELECT message, text FROM partial WHERE kind = 'text' ORDER BY session, turn, n") {
+		begun[row[0]] += row[1]
+	}
+	return begun
+}
+
+// stillThere checks that the text of replies that had begun when a server died is in their messages.
+func stillThere(t testing.TB, begun map[string]string, transcripts map[string][]message) {
+	t.Helper()
+	for id, text := range begun {
+		var found []message
+		for _, transcript := range transcripts {
+			if m, ok := find(transcript, id); ok {
+				found = append(found, m)
+			}
+		}
+		if len(found) != 1 || found[0].Text != text || found[0].Status != string(history.StatusInterrupted) {
+			t.Errorf("%d bytes of the message %s were saved, it is %v", len(text), id, found)
+		}
+	}
+}
+
 // ended is a turn in the database.
 type ended struct{ status, user, reply string }
 

@@ -137,25 +137,29 @@ func (s *shift) dies() *shift {
 // goesOn starts the server again and checks everything.
 func (s *shift) goesOn() {
 	s.t.Helper()
+	db := open(s.t, s.Database, "ro")
+	begun := begunOnDisk(s.t, db)
+	db.Close()
 	s.Restart(binary.Options{})
 	s.viewer.attach(s.world)
 	e := s.editor()
 	if _, there := s.sessions(e)[s.session]; !there {
 		s.t.Errorf("session %s is missing", s.session)
 	}
-	s.check(e)
+	stillThere(s.t, begun, s.check(e))
 	s.workAgain(e, s.work)
 	s.do(e, &work{session: s.session, name: "next", steps: 2, parts: 3})
 	s.check(e)
 }
 
-// check checks what is stored, and that an attached client and an export show the same.
-func (s *shift) check(e *testclient.Editor) {
+// check checks what is stored, and that an attached client and an export show the same. It returns the transcript.
+func (s *shift) check(e *testclient.Editor) map[string][]message {
 	s.t.Helper()
 	transcripts := s.audit(e, s.session)
 	s.viewer.catchUp(e)
 	s.viewer.compare(transcripts)
 	s.exported(e, s.session, transcripts[s.session])
+	return transcripts
 }
 
 // Nothing is lost or duplicated, and no request holds a call without its result, whenever the server is killed in turns
@@ -185,14 +189,18 @@ func randomKillsInSteps(t *testing.T, seed uint64, n int) {
 		v.moment(chance)
 		w.Kill()
 		working.Wait()
+		db := open(t, w.Database, "ro")
+		begun := begunOnDisk(t, db)
+		db.Close()
 		w.Restart(binary.Options{})
 
 		v.attach(w)
 		e := w.editor()
 		transcripts := w.audit(e, sessions...)
+		stillThere(t, begun, transcripts)
 		v.catchUp(e)
 		v.compare(transcripts)
-		db := open(t, w.Database, "ro")
+		db = open(t, w.Database, "ro")
 		for _, u := range workers {
 			u.judge(w, db)
 			w.exported(e, u.session, transcripts[u.session])
@@ -209,7 +217,7 @@ func randomKillsInSteps(t *testing.T, seed uint64, n int) {
 			w.workAgain(e, u.open)
 		}
 		w.do(e, &work{session: u.session, name: "end-of-" + u.name, steps: 2, parts: 3})
-		t.Logf("%s: %d prompts, %d sent again after a crash; %v", u.name, len(u.asked), u.again, u.ended)
+		t.Logf("%s: %d prompts, %d sent again after a crash; %v", u.name, len(u.asked), u.again, u.figures())
 	}
 	v.catchUp(e)
 	v.compare(w.audit(e, sessions...))

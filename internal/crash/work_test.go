@@ -187,14 +187,14 @@ const callLost = "the server ended while this ran"
 
 // judgeWork checks how the turn of a work is stored in an idle session. The messages of the turn are the beginning of the
 // work, each once; only in an interrupted turn the newest one is cut, or its calls have the result that says so. It returns
-// the turn's status, "" for a prompt that is not stored.
-func (w *world) judgeWork(db *sql.DB, k *work) string {
+// the turn's status, "" for a prompt that is not stored, and where it ended.
+func (w *world) judgeWork(db *sql.DB, k *work) (status, at string) {
 	w.t.Helper()
 	turn, found := turnOf(w.t, db, &ask{session: k.session, name: k.name})
 	times := w.teller.timesOf(k, 1)
 	if !found {
 		k.lost++
-		return ""
+		return "", "not stored"
 	}
 	j := &judgment{work: k, turn: turn}
 	for _, m := range messagesOnDisk(w.t, db, k.session) {
@@ -217,7 +217,7 @@ func (w *world) judgeWork(db *sql.DB, k *work) string {
 	if fault != "" {
 		w.t.Errorf("%s is %s: %s\n%s", k.name, turn.status, fault, j)
 	}
-	return turn.status
+	return turn.status, j.end()
 }
 
 // judgment compares the stored messages of a turn to its work.
@@ -241,6 +241,25 @@ func (j *judgment) String() string {
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// end returns where the turn ended, in a word for figures.
+func (j *judgment) end() string {
+	if len(j.messages) == 0 {
+		return "lost"
+	}
+	lost := func(b history.Block) bool { return b.IsError }
+	switch m := j.messages[len(j.messages)-1]; {
+	case j.turn.status == "completed":
+		return "completed"
+	case m.Role == history.RoleUser:
+		return "before the reply"
+	case m.Role == history.RoleAssistant:
+		return "in a message"
+	case slices.ContainsFunc(m.Blocks, lost):
+		return "in the calls"
+	}
+	return "between steps"
 }
 
 // fault returns what is wrong, "" for nothing.
@@ -324,7 +343,7 @@ func (w *world) workAgain(e *testclient.Editor, k *work) {
 	}
 	db := open(w.t, w.Database, "ro")
 	defer db.Close()
-	if status := w.judgeWork(db, k); (status == "completed") != (err == nil && reply.StopReason == "end_turn") {
+	if status, _ := w.judgeWork(db, k); (status == "completed") != (err == nil && reply.StopReason == "end_turn") {
 		w.t.Errorf("%s, sent again, ended with %q, %v, and is stored as %s", k.name, reply.StopReason, err, status)
 	}
 }
@@ -338,7 +357,7 @@ func (w *world) do(e *testclient.Editor, k *work) {
 	}
 	db := open(w.t, w.Database, "ro")
 	defer db.Close()
-	if status := w.judgeWork(db, k); status != "completed" {
+	if status, _ := w.judgeWork(db, k); status != "completed" {
 		w.t.Errorf("%s is stored as %q", k.name, status)
 	}
 }

@@ -16,9 +16,9 @@ type worker struct {
 	chance        *rand.Rand
 	open          *work // without a response yet
 	asked         []*work
-	judged        int            // of asked
-	again         int            // that were sent again
-	ended         map[string]int // judged works, by the status of their turns
+	judged        int               // of asked
+	again         int               // that were sent again
+	ended         map[string]string // where, by the name of the work
 }
 
 // newWorkers creates a session for each wire format.
@@ -32,7 +32,7 @@ func newWorkers(w *world, seed uint64) (all []*worker) {
 			w.t.Fatal(err)
 		}
 		all = append(all, &worker{
-			session: session, name: fmt.Sprintf("worker%d", i), chance: rand.New(rand.NewPCG(seed, uint64(i+1))), ended: make(map[string]int),
+			session: session, name: fmt.Sprintf("worker%d", i), chance: rand.New(rand.NewPCG(seed, uint64(i+1))), ended: make(map[string]string),
 		})
 	}
 	return all
@@ -57,7 +57,7 @@ func (u *worker) labor(e *testclient.Editor) error {
 func (u *worker) next() *work {
 	k := &work{
 		session: u.session, name: fmt.Sprintf("%s-%d", u.name, len(u.asked)),
-		steps: u.chance.IntN(workFiles + 1), parts: 1 + u.chance.IntN(20), gap: randomTime(u.chance, 2*time.Millisecond),
+		steps: u.chance.IntN(workFiles + 1), parts: 1 + u.chance.IntN(8), gap: randomTime(u.chance, time.Millisecond),
 	}
 	u.asked = append(u.asked, k)
 	return k
@@ -67,14 +67,21 @@ func (u *worker) next() *work {
 func (u *worker) judge(w *world, db *sql.DB) {
 	w.t.Helper()
 	for _, k := range u.asked[u.judged:] {
-		if status := w.judgeWork(db, k); k != u.open {
-			u.ended[status]++
-		}
+		_, u.ended[k.name] = w.judgeWork(db, k)
 	}
 	u.judged = len(u.asked)
 	if u.open != nil {
 		u.judged-- // still without a response
 	}
+}
+
+// figures returns how often works ended where.
+func (u *worker) figures() map[string]int {
+	times := make(map[string]int)
+	for _, at := range u.ended {
+		times[at]++
+	}
+	return times
 }
 
 func unmarshal(raw json.RawMessage, into any) bool { return json.Unmarshal(raw, into) == nil }

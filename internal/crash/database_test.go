@@ -215,28 +215,46 @@ func (w *world) whole(db *sql.DB, session string) {
 	}
 }
 
-// begunOnDisk returns the saved text of running replies, by the id of the message.
-func begunOnDisk(t testing.TB, db *sql.DB) map[string]string {
+// begun is what is saved of the message of a running step.
+type begun struct{ session, message, thinking, text string }
+
+// begunOnDisk returns what is saved of running replies.
+func begunOnDisk(t testing.TB, path string) (all []begun) {
 	t.Helper()
-	begun := make(map[string]string)
-	for _, row := range rows(t, db, "SELECT message, text FROM partial WHERE kind = 'text' ORDER BY session, turn, n") {
-		begun[row[0]] += row[1]
+	db := open(t, path, "ro")
+	defer db.Close()
+	for _, row := range rows(t, db, "SELECT session, message, kind, text FROM partial ORDER BY session, turn, n") {
+		if n := len(all); n == 0 || all[n-1].message != row[1] {
+			all = append(all, begun{session: row[0], message: row[1]})
+		}
+		last := &all[len(all)-1]
+		if row[2] == string(history.BlockThinking) {
+			last.thinking += row[3]
+		} else {
+			last.text += row[3]
+		}
 	}
-	return begun
+	return all
 }
 
-// stillThere checks that the text of replies that had begun when a server died is in their messages.
-func stillThere(t testing.TB, begun map[string]string, transcripts map[string][]message) {
+// stillThere checks that replies that had begun when a server died are interrupted messages.
+func stillThere(t testing.TB, path string, saved []begun) {
 	t.Helper()
-	for id, text := range begun {
-		var found []message
-		for _, transcript := range transcripts {
-			if m, ok := find(transcript, id); ok {
-				found = append(found, m)
+	db := open(t, path, "ro")
+	defer db.Close()
+	for _, want := range saved {
+		got := begun{session: want.session}
+		for _, m := range messagesOnDisk(t, db, want.session) {
+			if m.ID != want.message || m.Status != history.StatusInterrupted {
+				continue
+			}
+			got.message, got.text = m.ID, m.PlainText()
+			for _, b := range blocksOf(&m, history.BlockThinking) {
+				got.thinking += b.Text
 			}
 		}
-		if len(found) != 1 || found[0].Text != text || found[0].Status != string(history.StatusInterrupted) {
-			t.Errorf("%d bytes of the message %s were saved, it is %v", len(text), id, found)
+		if got != want {
+			t.Errorf("of a message there is %+v, saved was %+v", got, want)
 		}
 	}
 }

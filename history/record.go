@@ -285,6 +285,6 @@ type Loaded struct {
 	Layout      Layout       // zero if there is none
 	Totals      Totals
 	Compaction  *Compaction // the newest one; nil if there was none
-	Unfinished  *Turn       // the turn that was running when the previous server ended
+	Unfinished  *Turn       // the turn that was running when the previous server ended, with the usage of its stored steps
 	Partials    []Partial   // of the running step of Unfinished, by N
 }

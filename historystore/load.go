@@ -58,7 +58,7 @@ func (s *Store) load(ctx context.Context, tx *sql.Tx, id string) (l history.Load
 	return l, s.loadUnfinished(ctx, tx, &l)
 }
 
-// loadUnfinished adds the running turn and the saved chunks of its reply.
+// loadUnfinished adds the running turn, with the usage of its stored steps, and the saved chunks of its reply.
 func (s *Store) loadUnfinished(ctx context.Context, tx *sql.Tx, l *history.Loaded) (err error) {
 	running, err := first(ctx, tx, scanOne[int], "SELECT running FROM session WHERE id = ?", l.Session.ID)
 	if err != nil || running == 0 {
@@ -69,6 +69,14 @@ func (s *Store) loadUnfinished(ctx context.Context, tx *sql.Tx, l *history.Loade
 	if err != nil || l.Unfinished == nil {
 		return err
 	}
+	t := l.Unfinished
+	spent, err := first(ctx, tx, scanTotals, `SELECT count(*), coalesce(sum(input), 0), coalesce(sum(output), 0),
+			coalesce(sum(cache_read), 0), coalesce(sum(cache_write), 0), coalesce(sum(cost), 0.0)
+		FROM usage WHERE session = ? AND turn = ? AND purpose = ?`, l.Session.ID, t.ID, history.PurposeTurn)
+	if err != nil {
+		return err
+	}
+	t.Usage, t.Cost = spent.Usage, spent.Cost
 	l.Partials, err = collect(ctx, tx, scanPartial,
 		"SELECT turn, n, kind, text, message FROM partial WHERE session = ? AND turn = ? ORDER BY n", l.Session.ID, l.Unfinished.ID)
 	return err

@@ -105,6 +105,23 @@ func TestCallsKnowTheirStep(t *testing.T) {
 	equal(t, "messages", messages, step.Messages)
 }
 
+// A turn that is still running is loaded with the usage of its stored steps, and of no other call.
+func TestARunningTurnHasTheUsageOfItsSteps(t *testing.T) {
+	s := openTest(t, "", Options{})
+	first, second := endStep(2), endStep(4)
+	first.Calls[0].Usage, first.Calls[0].Cost = history.Usage{Input: 100, Output: 10, CacheRead: 7}, 0.5
+	second.Calls[0].Usage, second.Calls[0].Cost = history.Usage{Input: 1000, Output: 20, CacheWrite: 3}, 0.25
+	summary := history.Call{ID: "call_summary", Turn: turnID(0), Purpose: history.PurposeSummary, Usage: history.Usage{Input: 5}, Cost: 1, At: epoch}
+	before := history.Call{ID: "call_before", Turn: turnID(7), Purpose: history.PurposeTurn, Usage: history.Usage{Input: 5}, Cost: 1, At: epoch}
+	first.Calls = append(first.Calls, summary, before)
+	commit(t, s, createSession("sess_a"), beginTurn("sess_a", 0))
+	equal(t, "usage before the first step", load(t, s, "sess_a").Unfinished.Usage, history.Usage{})
+	commit(t, s, first, second)
+	turn := load(t, s, "sess_a").Unfinished
+	equal(t, "usage", turn.Usage, history.Usage{Input: 1100, Output: 30, CacheRead: 7, CacheWrite: 3})
+	equal(t, "cost", turn.Cost, 0.75)
+}
+
 // A turn that was running in a database without steps goes on: its chunks belong to the turn's reply, its calls to no step.
 func TestRunningTurnOfADatabaseOfVersion11(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "strata.db")

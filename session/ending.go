@@ -105,10 +105,10 @@ func (t *turns) settleCalls(e *ending) {
 	}
 	reason := callCutOff
 	switch {
+	case t.mailbox.IsShut():
+		reason = callInterrupted
 	case e.turn.cancelled:
 		reason = callCancelled
-	case e.turn.interrupted:
-		reason = callInterrupted
 	}
 	for _, p := range step.Settle(reason) {
 		t.callChanged(e.turn, p)

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -71,9 +72,9 @@ func (s *Session) begin(loaded opening) error {
 		}
 	}
 	ctx := s.mailbox.Context()
-	e := s.unsettled(ctx, &loaded)
+	e, err := s.unsettled(ctx, &loaded)
 	failure := s.settle(ctx, e)
-	if err := ctx.Err(); err != nil {
+	if err = cmp.Or(ctx.Err(), err); err != nil {
 		return fmt.Errorf("load session %s: %w", s.id, err)
 	}
 	s.recoverCompaction(ctx, loaded.Compaction)

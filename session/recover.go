@@ -4,25 +4,25 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 
 	"strata/history"
 	"strata/session/content"
 	"strata/session/saving"
+	"strata/session/tools"
 )
 
 // unsettled returns the ending of a turn that the last server left running, nil for none: the one in a recovery file, else
-// interrupted, with the text that had been saved.
-func (t *turns) unsettled(ctx context.Context, loaded *opening) *ending {
+// interrupted, with the text that had been saved. The error is that of the store.
+func (t *turns) unsettled(ctx context.Context, loaded *opening) (*ending, error) {
 	if loaded.Unfinished == nil {
-		return nil
+		return nil, nil
 	}
 	for _, kept := range loaded.kept {
 		if kept.End != nil && kept.End.ID == loaded.Unfinished.ID {
 			e := t.endingOf(kept)
 			e.kept = true
-			return e
+			return e, nil
 		}
 	}
 	record := *loaded.Unfinished
@@ -39,7 +39,11 @@ func (t *turns) unsettled(ctx context.Context, loaded *opening) *ending {
 	if newest != nil {
 		record.ReplyID = newest.ID
 	}
-	if results := t.lostResults(ctx, loaded.Heads, newest); len(results) > 0 {
+	results, err := t.lostResults(ctx, loaded.Heads, newest)
+	if err != nil {
+		return nil, err
+	}
+	if len(results) > 0 {
 		add(history.Message{ID: t.deps.NewID("msg_"), Role: history.RoleTool, Blocks: results, Status: history.StatusComplete})
 	}
 	if blocks := content.Joined(loaded.Partials); len(blocks) > 0 {
@@ -47,7 +51,7 @@ func (t *turns) unsettled(ctx context.Context, loaded *opening) *ending {
 		add(history.Message{ID: record.ReplyID, Role: history.RoleAssistant, Blocks: blocks, Model: t.choices.Model.Name, Status: history.StatusInterrupted})
 	}
 	change.Edits = t.unanswered(&record, newest != nil || len(change.Messages) > 0)
-	return t.endingOf(change)
+	return t.endingOf(change), nil
 }
 
 // newestStep returns the newest stored message of a turn's reply, nil for none.
@@ -67,23 +71,15 @@ func newestStep(heads []history.Head, turn string) *history.Head {
 const callLost = "the server ended while this ran; whether it took effect is unknown"
 
 // lostResults returns results for the calls of the newest step, none if they are stored.
-func (t *turns) lostResults(ctx context.Context, heads []history.Head, newest *history.Head) (results []history.Block) {
+func (t *turns) lostResults(ctx context.Context, heads []history.Head, newest *history.Head) ([]history.Block, error) {
 	if newest == nil || !newest.HasCalls || newest.ID != heads[len(heads)-1].ID {
-		return nil
+		return nil, nil
 	}
 	messages, err := t.deps.Store.Messages(ctx, t.id, []int64{newest.Seq})
 	if err != nil {
-		t.deps.Log.Error("calls of an interrupted turn have no results", slog.String("session", t.id), slog.Any("error", err))
-		return nil
+		return nil, fmt.Errorf("calls of turn %s: %w: %w", newest.Turn, ErrStorage, err)
 	}
-	for _, b := range messages[0].Blocks {
-		if b.Type == history.BlockToolCall {
-			results = append(results, history.Block{
-				Type: history.BlockToolResult, CallID: b.CallID, IsError: true, Content: []history.Block{{Type: history.BlockText, Text: callLost}},
-			})
-		}
-	}
-	return results
+	return tools.FailedResults(messages[0].Blocks, callLost), nil
 }
 
 // endingOf returns the result of a turn of the last server with what is stored of it.

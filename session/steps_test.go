@@ -324,19 +324,7 @@ func TestAnInterruptedStepIsSettled(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := acting(t)
-			a.talk("hello") // so that there is a session
-			a.Close(ReasonClosed, func() {})
-			<-a.Done()
-			clear(a.store.messages)
-			messages := append([]history.Message{{ID: "msg_user", Role: history.RoleUser, Blocks: []history.Block{{Type: history.BlockText, Text: "go"}}}}, tt.stored...)
-			loaded := history.Loaded{Session: a.choices.Record, Partials: tt.partials,
-				Unfinished: &history.Turn{ID: "turn_1", UserID: "msg_user", ReplyID: "msg_reply", Status: history.TurnRunning, StartedAt: time.Now()}}
-			for i, m := range messages {
-				m.ID, m.Seq, m.Turn, m.Status = fmt.Sprint("msg_", i), int64(i+1), "turn_1", history.StatusComplete
-				a.store.messages[m.Seq] = m
-				loaded.Heads = append(loaded.Heads, m.Head(10))
-			}
-			a.store.loaded = loaded
+			a.diesWith(tt.partials, tt.stored...)
 			again := *a
 			again.Session = closedLater(t, Open(a.deps, a.ID(), nil))
 			again.told()
@@ -417,4 +405,53 @@ func TestAPlaceInsideAStepIsTheOneBefore(t *testing.T) {
 	if view := a.context.View(); len(view) != 1 || view[0].Role != history.RoleUser {
 		t.Errorf("after a restore into the step the view has %d messages", len(view))
 	}
+}
+
+// diesWith makes the stored session one whose server died in a turn with these messages and chunks.
+func (a *acted) diesWith(partials []history.Partial, stored ...history.Message) {
+	a.t.Helper()
+	a.talk("hello") // so that there is a session
+	a.Close(ReasonClosed, func() {})
+	<-a.Done()
+	clear(a.store.messages)
+	messages := append([]history.Message{{ID: "msg_user", Role: history.RoleUser, Blocks: []history.Block{{Type: history.BlockText, Text: "go"}}}}, stored...)
+	loaded := history.Loaded{Session: a.choices.Record, Partials: partials,
+		Unfinished: &history.Turn{ID: "turn_1", UserID: "msg_user", ReplyID: "msg_reply", Status: history.TurnRunning, StartedAt: time.Now()}}
+	for i, m := range messages {
+		m.ID, m.Seq, m.Turn, m.Status = fmt.Sprint("msg_", i), int64(i+1), "turn_1", history.StatusComplete
+		a.store.messages[m.Seq] = m
+		loaded.Heads = append(loaded.Heads, m.Head(10))
+	}
+	a.store.loaded = loaded
+}
+
+// unreadable is a store that cannot read the messages of a session at first.
+type unreadable struct {
+	*lockedStore
+	failed bool
+}
+
+func (s *unreadable) Messages(ctx context.Context, session string, seqs []int64) ([]history.Message, error) {
+	if !s.failed {
+		s.failed = true
+		return nil, errors.New("cannot be read")
+	}
+	return s.lockedStore.Messages(ctx, session, seqs)
+}
+
+// A session whose calls cannot be read is not loaded without their results. The next load settles them.
+func TestCallsThatCannotBeReadAreSettledLater(t *testing.T) {
+	a := acting(t)
+	a.diesWith(nil, history.Message{Role: history.RoleAssistant, Blocks: callsOf(1, `search{}`)})
+	a.deps.Store = &unreadable{lockedStore: a.store}
+	first := Open(a.deps, a.ID(), nil)
+	if _, err := answerOf(first.Info); !errors.Is(err, ErrStorage) {
+		t.Errorf("loaded with %v", err)
+	}
+	<-first.Done()
+	a.wantTranscript("user go", "assistant call search")
+	a.Session = closedLater(t, Open(a.deps, a.ID(), first))
+	a.told()
+	a.wantTranscript("user go", "assistant call search", "tool result of tc_1 ("+callLost+")")
+	a.talk("go on")
 }

@@ -3,6 +3,7 @@ package crash
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -30,14 +31,14 @@ type view struct {
 	messages []*message
 	faults   []string
 
-	told map[string]string // messages reported as stored: id to text
-	turn map[string]string // turn id to the reply's message id
+	told  map[string]string // messages reported as stored: id to text
+	reply []string          // ids of the messages of the running turn's reply
 }
 
 func newViewer(t *testing.T, sessions ...string) *viewer {
 	v := &viewer{t: t, views: make(map[string]*view)}
 	for _, s := range sessions {
-		v.views[s] = &view{told: make(map[string]string), turn: make(map[string]string)}
+		v.views[s] = &view{told: make(map[string]string)}
 	}
 	return v
 }
@@ -154,12 +155,12 @@ func (s *view) start(raw json.RawMessage, older []message) {
 		return
 	}
 	s.place = testclient.Place{Epoch: answer.Epoch, First: answer.Seq, Seq: answer.Seq}
-	s.messages = nil
+	s.messages, s.reply = nil, nil
 	for _, m := range append(older[:len(older):len(older)], all(answer.Snapshot.Messages)...) {
 		s.messages = append(s.messages, &m)
 	}
 	if r := answer.Snapshot.Running; r != nil {
-		s.turn[r.TurnID] = r.MessageID
+		s.reply = []string{r.MessageID}
 		s.messages = append(s.messages, &message{ID: r.MessageID, Role: "assistant", Text: r.Text})
 	}
 }
@@ -177,21 +178,19 @@ func (s *view) follow(f *testclient.Frame) {
 
 // show updates the screen with a notification, and records messages reported as stored.
 func (s *view) show(f *testclient.Frame) {
-	var event struct{ TurnID, MessageID string }
 	switch f.Kind {
 	case testclient.UserChunk:
 		s.told[f.Message] = s.write(f, "user")
 	case testclient.AgentChunk:
 		s.write(f, "assistant")
-	case "turn_started":
-		if json.Unmarshal(f.Params, &event) == nil {
-			s.turn[event.TurnID] = event.MessageID
+		if !f.Replay && !slices.Contains(s.reply, f.Message) {
+			s.reply = append(s.reply, f.Message)
 		}
+	case "turn_started":
+		s.reply = nil
 	case "saved":
-		if json.Unmarshal(f.Params, &event) == nil {
-			if id := s.turn[event.TurnID]; id != "" {
-				s.told[id] = s.text(id)
-			}
+		for _, id := range s.reply {
+			s.told[id] = s.text(id)
 		}
 	}
 }
@@ -241,17 +240,16 @@ func (v *viewer) catchUp(e *testclient.Editor) {
 	v.look()
 }
 
-// compare checks that the screen shows exactly the stored messages, including all that were reported as stored.
+// compare checks that the screen shows exactly the stored messages, including all that were reported as stored. Results of
+// tools are shown with their calls, and messages of nothing but calls have no text.
 func (v *viewer) compare(transcripts map[string][]message) {
 	v.t.Helper()
 	for session, s := range v.views {
 		var got, want []message
 		for _, m := range s.messages {
-			got = append(got, message{ID: m.ID, Role: m.Role, Text: m.Text})
+			got = append(got, *m)
 		}
-		for _, m := range transcripts[session] {
-			want = append(want, message{ID: m.ID, Role: m.Role, Text: m.Text})
-		}
+		got, want = onScreen(got), onScreen(transcripts[session])
 		if diff := gocmp.Diff(want, got); diff != "" {
 			v.t.Errorf("an attached client shows for %s (-stored +shown):\n%s", session, diff)
 		}
@@ -261,6 +259,16 @@ func (v *viewer) compare(transcripts map[string][]message) {
 		}
 		kept(v.t, transcripts[session], s.told)
 	}
+}
+
+// onScreen returns what clients show of messages as text.
+func onScreen(messages []message) (screen []message) {
+	for _, m := range messages {
+		if m.Role != string(history.RoleTool) && m.Text != "" {
+			screen = append(screen, message{ID: m.ID, Role: m.Role, Text: m.Text})
+		}
+	}
+	return screen
 }
 
 // kept checks that every message reported as stored exists.

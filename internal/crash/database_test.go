@@ -195,7 +195,15 @@ func (w *world) whole(db *sql.DB, session string) {
 		(SELECT 1 FROM message m WHERE m.session = t.session AND m.id = t.user_id AND m.turn = t.id)`)
 	none("a completed turn without its answer", `SELECT id FROM turn t WHERE session = ? AND status = 'completed' AND NOT EXISTS
 		(SELECT 1 FROM message m WHERE m.session = t.session AND m.id = t.reply_id AND m.status = 'complete')`)
-	none("a turn with more than a prompt and an answer", `SELECT turn, count(*) FROM message WHERE session = ? AND turn <> '' GROUP BY turn HAVING count(*) > 2`)
+	none("a turn with more than a prompt and an answer for each step", `SELECT turn, group_concat(role) FROM message WHERE session = ? AND turn <> ''
+		GROUP BY turn HAVING sum(role = 'user') > 1 OR sum(role = 'assistant') > 1 + sum(role = 'tool')`)
+	none("a step without its results", `SELECT id FROM message m WHERE session = ? AND turn <> '' AND has_calls AND 'tool' IS NOT
+		(SELECT role FROM message r WHERE r.session = m.session AND r.turn = m.turn AND r.seq > m.seq ORDER BY seq LIMIT 1)`)
+	none("results without a step", `SELECT id FROM message r WHERE session = ? AND turn <> '' AND role = 'tool' AND 1 IS NOT
+		(SELECT has_calls FROM message m WHERE m.session = r.session AND m.turn = r.turn AND m.seq < r.seq ORDER BY seq DESC LIMIT 1)`)
+	none("a step with two calls of its model", `SELECT turn, step FROM usage WHERE session = ? AND step > 0 GROUP BY turn, step HAVING count(*) > 1`)
+	none("a turn with another usage than its steps", `SELECT id, status, input, output FROM turn t WHERE session = ? AND (input, output) <>
+		(SELECT coalesce(sum(input), 0), coalesce(sum(output), 0) FROM usage u WHERE u.session = t.session AND u.turn = t.id AND purpose = 'turn')`)
 	none("another count than messages", `SELECT messages FROM session s WHERE id = ? AND messages <> (SELECT count(*) FROM message WHERE session = s.id)`)
 
 	seqs := rows(w.t, db, "SELECT seq FROM message WHERE session = ?1 UNION ALL SELECT seq FROM edit WHERE session = ?1 ORDER BY seq", session)
@@ -203,6 +211,50 @@ func (w *world) whole(db *sql.DB, session string) {
 		if row[0] != fmt.Sprint(i+1) {
 			w.t.Errorf("session %s has sequence numbers %q", session, seqs)
 			break
+		}
+	}
+}
+
+// begun is what is saved of the message of a running step.
+type begun struct{ session, message, thinking, text string }
+
+// begunOnDisk returns what is saved of running replies.
+func begunOnDisk(t testing.TB, path string) (all []begun) {
+	t.Helper()
+	db := open(t, path, "ro")
+	defer db.Close()
+	for _, row := range rows(t, db, "SELECT session, message, kind, text FROM partial ORDER BY session, turn, n") {
+		if n := len(all); n == 0 || all[n-1].message != row[1] {
+			all = append(all, begun{session: row[0], message: row[1]})
+		}
+		last := &all[len(all)-1]
+		if row[2] == string(history.BlockThinking) {
+			last.thinking += row[3]
+		} else {
+			last.text += row[3]
+		}
+	}
+	return all
+}
+
+// stillThere checks that replies that had begun when a server died are interrupted messages.
+func stillThere(t testing.TB, path string, saved []begun) {
+	t.Helper()
+	db := open(t, path, "ro")
+	defer db.Close()
+	for _, want := range saved {
+		got := begun{session: want.session}
+		for _, m := range messagesOnDisk(t, db, want.session) {
+			if m.ID != want.message || m.Status != history.StatusInterrupted {
+				continue
+			}
+			got.message, got.text = m.ID, m.PlainText()
+			for _, b := range blocksOf(&m, history.BlockThinking) {
+				got.thinking += b.Text
+			}
+		}
+		if got != want {
+			t.Errorf("of a message there is %+v, saved was %+v", got, want)
 		}
 	}
 }

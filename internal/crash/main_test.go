@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"maps"
 	"net/http"
 	"testing"
 	"time"
@@ -59,7 +60,10 @@ func (w *world) editor() *testclient.Editor {
 }
 
 // connect is editor for a server that may die.
-func (w *world) connect() (*testclient.Editor, error) {
+func (w *world) connect() (*testclient.Editor, error) { return w.connectWith(nil) }
+
+// connectWith is connect with further capabilities of the client.
+func (w *world) connectWith(further map[string]any) (*testclient.Editor, error) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
 	header := http.Header{"Authorization": {"Bearer " + w.Token}}
@@ -68,12 +72,11 @@ func (w *world) connect() (*testclient.Editor, error) {
 		return nil, err
 	}
 	e := testclient.New(w.t, stream)
-	return e, e.Call("initialize", map[string]any{
-		"protocolVersion": 1,
-		"clientCapabilities": map[string]any{
-			"session": map[string]any{"compaction": map[string]any{}, "notices": map[string]any{}},
-		},
-	}, nil)
+	capabilities := map[string]any{
+		"session": map[string]any{"compaction": map[string]any{}, "notices": map[string]any{}},
+	}
+	maps.Copy(capabilities, further)
+	return e, e.Call("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": capabilities}, nil)
 }
 
 // crash kills the server and starts it again.

@@ -276,6 +276,17 @@ func (s *Step) Results() []history.Block {
 	return blocks
 }
 
+// FailedResults returns results for the calls of a stored message, which say why they have no others.
+func FailedResults(message []history.Block, reason string) (results []history.Block) {
+	for i := range message {
+		if b := &message[i]; b.Type == history.BlockToolCall {
+			failed := Failed("%s", reason)
+			results = append(results, history.Block{Type: history.BlockToolResult, CallID: b.CallID, IsError: true, Content: failed.Content})
+		}
+	}
+	return results
+}
+
 func (s *Step) resultBlock(c *stepCall) history.Block {
 	p := s.progress(c)
 	shown := p.Shown()

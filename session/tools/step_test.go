@@ -142,6 +142,35 @@ func TestACancelledStepIsSettled(t *testing.T) {
 	})
 }
 
+// A result that is being counted when its step is cancelled is dropped as well.
+func TestAResultThatIsCountedTooLateIsDropped(t *testing.T) {
+	set, err := NewSet(toolOf("look", true, says("seen")))
+	must(t, err)
+	counting, release := make(chan struct{}), make(chan struct{})
+	count := func(text string) int {
+		close(counting)
+		<-release
+		return len(text)
+	}
+	step := set.NewStep([]history.Block{{Type: history.BlockToolCall, CallID: "tc_0", Name: "look", Args: "{}"}}, 1<<20, count, func(string) string { return "" })
+	step.Review()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-counting
+		cancel()
+	}()
+	var all sync.WaitGroup
+	step.Run(ctx, all.Go, func(p Progress) {
+		if p.Status != InProgress {
+			t.Errorf("told as %s", p.Status)
+		}
+	})
+	step.Settle("cancelled by the user")
+	close(release)
+	all.Wait()
+	equal(t, "result", step.Results()[0].Content[0].Text, "cancelled by the user")
+}
+
 // The results of a step share its limit, however many calls it has, and whatever its texts are.
 func TestResultsShareTheLimit(t *testing.T) {
 	long := toolOf("long", true, says(strings.Repeat("a line of a long text\n", 10_000)))

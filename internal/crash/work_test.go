@@ -1,0 +1,389 @@
+package crash
+
+import (
+	"cmp"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"strata/history"
+	"strata/internal/binary"
+	"strata/internal/testclient"
+	"strata/internal/upstream"
+	"strata/llm"
+)
+
+// The models of a workshop, one for each wire format.
+const (
+	chatModel   = "local/test"
+	claudeModel = "claude/test"
+)
+
+// workFiles is the number of files in a workshop's project, and the maximum number of steps of a work.
+const workFiles = 6
+
+// newWorkshop starts a server for works, with a provider that speaks both wire formats and checks each request.
+func newWorkshop(t *testing.T, opt binary.Options) *world {
+	t.Helper()
+	teller := newTeller(t)
+	teller.Choose(func(req *upstream.Request) upstream.Script {
+		checkRequest(t, req)
+		return teller.work(req)
+	})
+	home := binary.NewHome(t, fmt.Sprintf(`listen: 127.0.0.1:0
+model: local/test
+providers:
+  local: {kind: openai, base_url: %q, api_key_env: ""}
+  claude: {kind: anthropic, base_url: %q, api_key_env: ""}
+`, teller.OpenAIURL(), teller.URL))
+	for n := range workFiles {
+		if err := os.WriteFile(filepath.Join(home.Project, fileOfStep(n+1)), []byte(textOfStep(n+1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &world{Server: binary.Start(t, home, opt), t: t, teller: teller}
+}
+
+func fileOfStep(step int) string { return fmt.Sprintf("file%d.txt", step) }
+
+func textOfStep(step int) string { return fmt.Sprintf("needle%d is in this file\n", step) }
+
+// newSession creates a session with a model.
+func (w *world) newSession(e *testclient.Editor, model string) (string, error) {
+	var result struct{ SessionID string }
+	err := e.Call("session/new", map[string]any{
+		"cwd": w.Home.Project, "mcpServers": []any{}, "_meta": map[string]any{"strata": map[string]any{"model": model}},
+	}, &result)
+	return result.SessionID, err
+}
+
+// work is a prompt for a turn with steps: in each of them the provider tells a story and makes calls, and then it tells a
+// last story. Its name is its prompt id.
+type work struct {
+	session, name string
+	steps, parts  int
+	gap           time.Duration // between parts
+	lost          int           // how often it was sent to a server that died before it was stored
+}
+
+func (k *work) text() string {
+	return fmt.Sprintf("Work %s in %d steps of %d parts, %d us apart.", k.name, k.steps, k.parts, k.gap.Microseconds())
+}
+
+var workWanted = regexp.MustCompile(`(?m)^Work (\S+) in (\d+) steps of (\d+) parts, (\d+) us apart\.$`)
+
+func (k *work) send(e *testclient.Editor) *testclient.Turn {
+	return e.StartWith(k.session, []any{map[string]any{"type": "text", "text": k.text()}}, k.name)
+}
+
+// stepName identifies a step of a work, counted from 1; the last story is the step after the last one with calls.
+func (k *work) stepName(step int) string { return fmt.Sprintf("%s-%d", k.name, step) }
+
+func (k *work) said(step int) string { return strings.Join(story(k.stepName(step), k.parts), "") }
+
+// toolCall is a call, and a text of its result.
+type toolCall struct{ tool, input, result string }
+
+// calls returns the calls of a step, none of the last story.
+func (k *work) calls(step int) []toolCall {
+	if step > k.steps {
+		return nil
+	}
+	return []toolCall{
+		{"read_file", fmt.Sprintf(`{"path":%q}`, fileOfStep(step)), fileOfStep(step)},
+		{"search", fmt.Sprintf(`{"pattern":"needle%d"}`, step), "matching line"},
+		{"update_plan", fmt.Sprintf(`{"entries":[{"content":%q,"priority":"high","status":"in_progress"}]}`, k.stepName(step)), "plan"},
+	}
+}
+
+// script is what the provider replies in a step.
+func (k *work) script(step int) (steps []upstream.Step) {
+	steps = append(steps, upstream.Thinking("What is next in "+k.stepName(step)+"?", "sig"+k.stepName(step)))
+	steps = append(steps, upstream.Texts(story(k.stepName(step), k.parts)...)...)
+	for i, c := range k.calls(step) {
+		half := len(c.input) / 2
+		steps = append(steps, upstream.Call(fmt.Sprintf("call_%s_%d", k.stepName(step), i), c.tool, c.input[:half], c.input[half:])...)
+	}
+	return steps
+}
+
+// work returns the script for the newest work that a request contains: its next step.
+func (s *teller) work(req *upstream.Request) upstream.Script {
+	step := 1
+	for _, m := range slices.Backward(req.Messages) {
+		if slices.ContainsFunc(m.Blocks, func(b upstream.Block) bool { return b.Type == "tool_use" }) {
+			step++
+		}
+		found := workWanted.FindAllStringSubmatch(m.Text(), -1)
+		if m.Role != "user" || found == nil {
+			continue
+		}
+		wanted := found[len(found)-1]
+		k := &work{name: wanted[1], steps: number(wanted[2]), parts: number(wanted[3])}
+		s.mu.Lock()
+		s.asked[k.stepName(step)]++
+		s.mu.Unlock()
+		return upstream.Script{
+			Usage: upstream.Usage{Input: req.Tokens(), Output: 10}, Steps: k.script(step), Gap: time.Duration(number(wanted[4])) * time.Microsecond,
+		}
+	}
+	return upstream.Default(req)
+}
+
+// timesOf returns how often a step was requested.
+func (s *teller) timesOf(k *work, step int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked[k.stepName(step)]
+}
+
+var beginnings = regexp.MustCompile(`Work \S+ in \d+ steps|[\w-]+, part 1 of \d+`)
+
+// checkRequest checks that a request is one that providers accept, each of its calls with its stored result, and that it
+// repeats nothing.
+func checkRequest(t *testing.T, req *upstream.Request) {
+	if reason := upstream.Refusal(req, 0); reason != "" {
+		t.Errorf("request %d is one that the provider refuses: %s\n%s", req.N, reason, req.Body)
+	}
+	missing := llm.MissingResult(&history.Block{}).Content[0].Text
+	seen := make(map[string]bool)
+	for _, m := range req.Messages {
+		for _, b := range m.Blocks {
+			if b.Type == "tool_result" && slices.ContainsFunc(b.Content, func(c upstream.Block) bool { return c.Text == missing }) {
+				t.Errorf("request %d has a call without a stored result: %s", req.N, b.ToolUseID)
+			}
+			for _, beginning := range beginnings.FindAllString(b.Text, -1) {
+				if seen[beginning] {
+					t.Errorf("request %d repeats %q", req.N, beginning)
+				}
+				seen[beginning] = true
+			}
+		}
+	}
+}
+
+// messagesOnDisk returns the stored messages of a session.
+func messagesOnDisk(t testing.TB, db *sql.DB, session string) (all []history.Message) {
+	t.Helper()
+	for _, row := range rows(t, db, "SELECT body FROM message WHERE session = ? ORDER BY seq", session) {
+		var m history.Message
+		if err := json.Unmarshal([]byte(row[0]), &m); err != nil {
+			t.Fatalf("stored message of %s: %v", session, err)
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// callLost is the beginning of the result of a call that a server did not live to see.
+const callLost = "the server ended while this ran"
+
+// judgeWork checks how the turn of a work is stored in an idle session. The messages of the turn are the beginning of the
+// work, each once; only in an interrupted turn the newest one is cut, or its calls have the result that says so. It returns
+// the turn's status, "" for a prompt that is not stored, and where it ended.
+func (w *world) judgeWork(db *sql.DB, k *work) (status, at string) {
+	w.t.Helper()
+	turn, found := turnOf(w.t, db, &ask{session: k.session, name: k.name})
+	times := w.teller.timesOf(k, 1)
+	if !found {
+		k.lost++
+		return "", "not stored"
+	}
+	j := &judgment{work: k, turn: turn}
+	for _, m := range messagesOnDisk(w.t, db, k.session) {
+		if m.ID == turn.user {
+			j.id = m.Turn
+		}
+		if m.Turn == j.id && j.id != "" {
+			j.messages = append(j.messages, m)
+		}
+	}
+	fault := j.fault()
+	for step := 2; step <= k.steps+1; step++ {
+		if n := w.teller.timesOf(k, step); n > 1 {
+			fault = cmp.Or(fault, fmt.Sprintf("step %d was requested %d times", step, n))
+		}
+	}
+	if most := 1 + k.lost; times > most {
+		fault = cmp.Or(fault, fmt.Sprintf("step 1 was requested %d times, want at most %d", times, most))
+	}
+	if fault != "" {
+		w.t.Errorf("%s is %s: %s\n%s", k.name, turn.status, fault, j)
+	}
+	return turn.status, j.end()
+}
+
+// judgment compares the stored messages of a turn to its work.
+type judgment struct {
+	work     *work
+	turn     ended
+	id       string
+	messages []history.Message
+}
+
+func (j *judgment) String() string {
+	var lines []string
+	for i := range j.messages {
+		m := &j.messages[i]
+		line := shown(m).String()
+		for _, b := range m.Blocks {
+			if b.CallID != "" {
+				line += " " + string(b.Type) + " " + b.CallID
+			}
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// end returns where the turn ended, in a word for figures.
+func (j *judgment) end() string {
+	if len(j.messages) == 0 {
+		return "lost"
+	}
+	lost := func(b history.Block) bool { return b.IsError }
+	switch m := j.messages[len(j.messages)-1]; {
+	case j.turn.status == "completed":
+		return "completed"
+	case m.Role == history.RoleUser:
+		return "before the reply"
+	case m.Role == history.RoleAssistant:
+		return "in a message"
+	case slices.ContainsFunc(m.Blocks, lost):
+		return "in the calls"
+	}
+	return "between steps"
+}
+
+// fault returns what is wrong, "" for nothing.
+func (j *judgment) fault() string {
+	if len(j.messages) == 0 || j.messages[0].PlainText() != j.work.text() {
+		return "the prompt is missing"
+	}
+	rest, step, newest := j.messages[1:], 1, ""
+	for ; len(rest) > 0; step++ {
+		m := &rest[0]
+		newest, rest = m.ID, rest[1:]
+		calls := blocksOf(m, history.BlockToolCall)
+		if wrong := j.wrongMessage(m, calls, step, len(rest) == 0); wrong != "" {
+			return fmt.Sprintf("step %d: %s", step, wrong)
+		}
+		if len(calls) == 0 {
+			break
+		}
+		if len(rest) == 0 {
+			return fmt.Sprintf("step %d: its calls have no results", step)
+		}
+		if wrong := j.wrongResults(&rest[0], calls, step, len(rest) == 1); wrong != "" {
+			return fmt.Sprintf("step %d: %s", step, wrong)
+		}
+		rest = rest[1:]
+	}
+	switch {
+	case len(rest) > 0:
+		return "messages follow the last one"
+	case j.turn.status == "completed" && step != j.work.steps+1:
+		return fmt.Sprintf("it ends in step %d", step)
+	case newest != "" && j.turn.reply != newest:
+		return fmt.Sprintf("its reply is %s, not %s", j.turn.reply, newest)
+	}
+	return ""
+}
+
+// wrongMessage checks the message of a step.
+func (j *judgment) wrongMessage(m *history.Message, calls []history.Block, step int, last bool) string {
+	said, want := m.PlainText(), j.work.said(step)
+	if m.Role != history.RoleAssistant {
+		return "it has no message"
+	}
+	if m.Status == history.StatusInterrupted && j.turn.status == "interrupted" && last && len(calls) == 0 && strings.HasPrefix(want, said) {
+		return ""
+	}
+	same := slices.EqualFunc(calls, j.work.calls(step), func(b history.Block, c toolCall) bool { return b.Name == c.tool && b.Args == c.input })
+	if m.Status != history.StatusComplete || said != want || !same {
+		return fmt.Sprintf("%s message of %d bytes with %d calls", m.Status, len(said), len(calls))
+	}
+	return ""
+}
+
+// wrongResults checks the results of a step.
+func (j *judgment) wrongResults(m *history.Message, calls []history.Block, step int, last bool) string {
+	results := blocksOf(m, history.BlockToolResult)
+	if m.Role != history.RoleTool || len(results) != len(calls) {
+		return fmt.Sprintf("%d calls have %d results", len(calls), len(results))
+	}
+	for i, want := range j.work.calls(step) {
+		text := (&history.Message{Blocks: results[i : i+1]}).PlainText()
+		lost := last && j.turn.status == "interrupted" && results[i].IsError && strings.HasPrefix(text, callLost)
+		if results[i].CallID != calls[i].CallID || !lost && (results[i].IsError || !strings.Contains(strings.ToLower(text), want.result)) {
+			return fmt.Sprintf("the result of %s is %q", want.tool, text)
+		}
+	}
+	return ""
+}
+
+func blocksOf(m *history.Message, kind history.BlockType) []history.Block {
+	return slices.DeleteFunc(slices.Clone(m.Blocks), func(b history.Block) bool { return b.Type != kind })
+}
+
+// workAgain repeats the prompt of a work whose result the client may not know. If it was stored, the model is not asked
+// again, and the response is the stored result.
+func (w *world) workAgain(e *testclient.Editor, k *work) {
+	w.t.Helper()
+	reply, err := k.send(e).Wait()
+	if err != nil && (fault(err) == nil || fault(err).Code != codeProvider) {
+		w.t.Fatalf("%s, sent again: %v", k.name, err)
+	}
+	db := open(w.t, w.Database, "ro")
+	defer db.Close()
+	if status, _ := w.judgeWork(db, k); (status == "completed") != (err == nil && reply.StopReason == "end_turn") {
+		w.t.Errorf("%s, sent again, ended with %q, %v, and is stored as %s", k.name, reply.StopReason, err, status)
+	}
+}
+
+// do sends a work and expects all of it.
+func (w *world) do(e *testclient.Editor, k *work) {
+	w.t.Helper()
+	reply, err := k.send(e).Wait()
+	if err != nil || reply.StopReason != "end_turn" {
+		w.t.Fatalf("%s ended with %q, %v", k.name, reply.StopReason, err)
+	}
+	db := open(w.t, w.Database, "ro")
+	defer db.Close()
+	if status, _ := w.judgeWork(db, k); status != "completed" {
+		w.t.Errorf("%s is stored as %q", k.name, status)
+	}
+}
+
+// exported checks that an export has the messages of a transcript.
+func (w *world) exported(e *testclient.Editor, session string, transcript []message) {
+	w.t.Helper()
+	var got []message
+	for cursor := ""; ; {
+		var page struct {
+			Lines      []struct{ Message *history.Message }
+			NextCursor string
+		}
+		if err := e.Call("_strata/session/export", map[string]any{"sessionId": session, "cursor": cursor}, &page); err != nil {
+			w.t.Fatal(err)
+		}
+		for _, line := range page.Lines {
+			if line.Message != nil {
+				got = append(got, shown(line.Message))
+			}
+		}
+		if cursor = page.NextCursor; cursor == "" {
+			break
+		}
+	}
+	if !slices.Equal(got, transcript) {
+		w.t.Errorf("the export has %v, the transcript %v", got, transcript)
+	}
+}

@@ -114,6 +114,7 @@ func (r *replying) storeMessage() error {
 	}
 	r.mailbox.Wait(func() {
 		r.adopt(of, &t)
+		r.accounts.EmitUsage(of.record.ID, t.spent.Whole, of.model.Window)
 		of.nextStep(r.deps.NewID("msg_"))
 		r.startPartial(of)
 	})
@@ -195,7 +196,9 @@ func (t *turns) callChanged(of *turn, p tools.Progress) {
 	of.keepOpen(e, p.CallID)
 	t.emit(e)
 	if p.Result != nil && p.Result.Plan != nil {
-		t.emit(events.Event{Kind: events.Plan, Turn: of.record.ID, Data: events.PlanInfo{Entries: p.Result.Plan}})
+		plan := events.Event{Kind: events.Plan, Turn: of.record.ID, Data: events.PlanInfo{Entries: p.Result.Plan}}
+		of.open = append(of.open, plan)
+		t.emit(plan)
 	}
 }
 
@@ -225,8 +228,9 @@ func (t *turns) toolbox(shown tools.Shown) *tools.Set {
 	return set
 }
 
-// editor returns the client that reads files for the running turn, nil for none. It is called from goroutines of calls.
-func (t *turns) editor() (editor clients.Client) {
-	t.mailbox.Wait(func() { editor = t.clients.For(clients.ReadFiles) })
-	return editor
+// editor returns the client that reads files for the running turn, nil for none, and the newest event, which tells that the
+// call runs. It is called from goroutines of calls.
+func (t *turns) editor() (editor clients.Client, after uint64) {
+	t.mailbox.Wait(func() { editor, after = t.clients.For(clients.ReadFiles), t.events.End() })
+	return editor, after
 }

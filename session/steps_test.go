@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"strata/history"
@@ -191,6 +192,124 @@ func TestCallsAreTold(t *testing.T) {
 	}
 	if plans != 1 {
 		t.Errorf("%d plans were told", plans)
+	}
+}
+
+// Each step has its own message and usage, however far the mailbox is behind the stream.
+func TestAStepKeepsItsText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := acting(t)
+		c := a.NewCursor(func() {})
+		result := a.prompt("look", c)
+		first := a.asked()
+		hold, held := make(chan struct{}), make(chan struct{})
+		go a.tell(func() { close(held); <-hold })
+		<-held
+		const words = 40
+		for range words {
+			first.say("word ")
+		}
+		first.act(reply.StopToolUse, append([]history.Block{{Type: history.BlockText, Text: strings.Repeat("word ", words)}}, callsOf(1, `list_files{}`)...)...)
+		synctest.Wait() // the step waits to be stored
+		close(hold)
+		second := a.asked()
+		second.say("done")
+		second.end("done")
+		if r := <-result; r.err != nil {
+			t.Fatal(r.err)
+		}
+		said := map[string]string{} // by message
+		var order []string
+		for {
+			e, ok, err := c.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !ok {
+				break
+			}
+			switch {
+			case e.Kind == events.Text:
+				said[e.Message] += e.Text
+				order = append(order, "text")
+			case e.Kind == events.Usage && e.Turn != "":
+				order = append(order, "usage")
+			}
+		}
+		for seq, want := range map[int64]string{2: strings.Repeat("word ", words), 4: "done"} {
+			if got := said[a.store.messages[seq].ID]; got != want {
+				t.Errorf("message %d was told with the text %q, want %q", seq, got, want)
+			}
+		}
+		if got := strings.Join(slices.Compact(order), " "); got != "text usage text usage" {
+			t.Errorf("the order is %s", got)
+		}
+	})
+}
+
+// A client that comes while a call runs is told of the calls as they are, and of the plan.
+func TestAClientComesWhileACallRuns(t *testing.T) {
+	a := acting(t)
+	stuck := &stuckEditor{reading: make(chan struct{}), release: make(chan struct{})}
+	results := make(chan outcomeOf, 1)
+	a.Prompt(Prompt{Blocks: []history.Block{{Type: history.BlockText, Text: "go"}}, Client: stuck}, nil, func(r PromptResult, _ uint64, err error) { results <- outcomeOf{r, err} })
+	woken := make(chan struct{}, 1)
+	watching := a.NewCursor(func() {
+		select {
+		case woken <- struct{}{}:
+		default:
+		}
+	})
+	a.attach(watching)
+	a.asked().act(reply.StopToolUse, callsOf(1, `update_plan{"entries":[{"content":"read","priority":"high","status":"pending"}]}`, `read_file{"path":"a.go"}`)...)
+	<-stuck.reading
+	until(t, watching, woken, func(e *events.Event) bool { return e.Kind == events.Plan })
+
+	c := a.NewCursor(func() {})
+	if _, err := answerOf(func(reply func(Info, error)) { a.Replay(c, reply) }); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for {
+		e, ok, err := c.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			break
+		}
+		switch e.Kind {
+		case events.CallUpdate:
+			p := e.Data.(tools.Progress)
+			got = append(got, p.CallID+" "+string(p.Status))
+		case events.Plan:
+			got = append(got, "plan")
+		}
+	}
+	slices.Sort(got)
+	if want := []string{"plan", "tc_1 completed", "tc_2 in_progress"}; !slices.Equal(got, want) {
+		t.Errorf("told of %q, want %q", got, want)
+	}
+	close(stuck.release)
+	a.asked().end("done")
+	if r := <-results; r.err != nil {
+		t.Error(r.err)
+	}
+}
+
+// until reads events until one is found.
+func until(t *testing.T, c *events.Cursor, woken <-chan struct{}, found func(*events.Event) bool) {
+	t.Helper()
+	for {
+		e, ok, err := c.Next(t.Context())
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case !ok:
+			<-woken
+		case found(&e):
+			return
+		}
 	}
 }
 

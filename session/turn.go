@@ -142,7 +142,10 @@ func (t *turn) nextStep(message string) {
 
 // keepOpen keeps the present state of a call.
 func (t *turn) keepOpen(e events.Event, callID string) {
-	i := slices.IndexFunc(t.open, func(other events.Event) bool { return other.Data.(tools.Progress).CallID == callID })
+	i := slices.IndexFunc(t.open, func(other events.Event) bool {
+		p, isCall := other.Data.(tools.Progress)
+		return isCall && p.CallID == callID
+	})
 	if i < 0 {
 		t.open = append(t.open, e)
 		return

@@ -95,6 +95,7 @@ const (
 	callCutOff      = "not run: the reply was cut off"
 	callCancelled   = "cancelled by the user"
 	callInterrupted = "interrupted: the session was closed"
+	callWithout     = "not run: there are no tools"
 )
 
 // settleCalls adds the results of calls whose results are not stored, so that no request ever has a call without one.
@@ -109,6 +110,8 @@ func (t *turns) settleCalls(e *ending) {
 		reason = callCancelled
 	case e.turn.interrupted:
 		reason = callInterrupted
+	case e.turn.tools == nil:
+		reason = callWithout
 	}
 	for _, p := range step.Settle(reason) {
 		t.callChanged(e.turn, p)

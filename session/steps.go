@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -83,13 +84,12 @@ func (r *replying) stream() tools.Event {
 	defer arriving.Close() // also after a panic
 	r.out = r.converse(r.of, &r.state, arriving)
 	r.out.tokens = arriving.Tokens(r.out.result.Blocks)
-	if r.of.tools != nil {
-		r.out.step = r.of.tools.NewStep(r.out.result.Blocks, r.state.ResultTokens(), r.state.Counter.Count, r.state.PathOf)
-	}
+	set := cmp.Or(r.of.tools, new(tools.Set))
+	r.out.step = set.NewStep(r.out.result.Blocks, r.state.ResultTokens(), r.state.Counter.Count, r.state.PathOf)
 	switch reason := r.out.result.StopReason; {
 	case r.out.err != nil:
 		return tools.GaveUp
-	case r.out.step == nil || r.out.step.Calls() == 0:
+	case r.of.tools == nil, r.out.step.Calls() == 0:
 		return tools.Replied
 	case reason == reply.StopMaxTokens || reason == reply.StopRefusal:
 		return tools.Replied
@@ -160,7 +160,7 @@ func (r *replying) storeResults() error {
 		return fmt.Errorf("store the results of the step: %w: %w", ErrStorage, err)
 	}
 	r.mailbox.Wait(func() {
-		of.open = nil
+		of.calls.ResultsStored()
 		r.extend(change.Messages, nil)
 		r.tellSaved(of)
 		r.state = r.context.Renewed(&r.state, of.model, r.choices)
@@ -192,14 +192,7 @@ func (r *replying) tellCall(p tools.Progress) { r.mailbox.Feed(func() { r.callCh
 
 // callChanged tells the subscribers of a change of a call, and keeps it for those that subscribe before it is stored.
 func (t *turns) callChanged(of *turn, p tools.Progress) {
-	e := events.Event{Kind: events.CallUpdate, Turn: of.record.ID, Data: p}
-	of.keepOpen(e, p.CallID)
-	t.emit(e)
-	if p.Result != nil && p.Result.Plan != nil {
-		plan := events.Event{Kind: events.Plan, Turn: of.record.ID, Data: events.PlanInfo{Entries: p.Result.Plan}}
-		of.open = append(of.open, plan)
-		t.emit(plan)
-	}
+	t.events.EmitAll(of.calls.Changed(of.record.ID, p))
 }
 
 // ToolSettings are the settings of the tools that the model can call.

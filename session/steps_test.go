@@ -165,14 +165,7 @@ func TestCallsAreTold(t *testing.T) {
 	}
 	told := map[string][]string{}
 	plans := 0
-	for {
-		e, ok, err := c.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !ok {
-			break
-		}
+	for _, e := range received(t, c) {
 		switch e.Kind {
 		case events.Block:
 			if e.Block.Type == history.BlockToolCall {
@@ -220,14 +213,7 @@ func TestAStepKeepsItsText(t *testing.T) {
 		}
 		said := map[string]string{} // by message
 		var order []string
-		for {
-			e, ok, err := c.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !ok {
-				break
-			}
+		for _, e := range received(t, c) {
 			switch {
 			case e.Kind == events.Text:
 				said[e.Message] += e.Text
@@ -270,14 +256,7 @@ func TestAClientComesWhileACallRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for {
-		e, ok, err := c.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !ok {
-			break
-		}
+	for _, e := range received(t, c) {
 		switch e.Kind {
 		case events.CallUpdate:
 			p := e.Data.(tools.Progress)
@@ -297,6 +276,21 @@ func TestAClientComesWhileACallRuns(t *testing.T) {
 	}
 }
 
+// received returns the events that a cursor has at hand.
+func received(t *testing.T, c *events.Cursor) (all []events.Event) {
+	t.Helper()
+	for {
+		e, ok, err := c.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			return all
+		}
+		all = append(all, e)
+	}
+}
+
 // until reads events until one is found.
 func until(t *testing.T, c *events.Cursor, woken <-chan struct{}, found func(*events.Event) bool) {
 	t.Helper()
@@ -311,6 +305,84 @@ func until(t *testing.T, c *events.Cursor, woken <-chan struct{}, found func(*ev
 			return
 		}
 	}
+}
+
+// A reply that is asked for again after calls were announced is another message with other calls: the first ones fail.
+func TestCallsOfARepeatedReplyFail(t *testing.T) {
+	announce := func(c *call, id string) {
+		c.on(reply.Event{Kind: reply.EventToolCall, Call: &reply.ToolCallDelta{ID: id, Name: "read_file"}})
+	}
+	for name, again := range map[string]func(a *acted, first *call) *call{
+		"by the client of the provider": func(_ *acted, first *call) *call {
+			first.on(reply.Event{Kind: reply.EventRetrying, Retry: &reply.Retry{Attempt: 1, Of: 5, Status: 529}})
+			return first
+		},
+		"in a smaller window": func(a *acted, first *call) *call {
+			first.done <- called{reply.Result{Blocks: callsOf(0, `read_file{"pa`)}, &llm.Error{Kind: llm.KindContext, Limit: 3000}}
+			return a.asked()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := acting(t, func(d *Deps) { d.Models = &shrinkingModel{oneModel: d.Models.(oneModel)} })
+			c := a.NewCursor(func() {})
+			result := a.prompt("go", c)
+			first := a.asked()
+			announce(first, "tc_0")
+			again(a, first).act(reply.StopToolUse, callsOf(1, `read_file{"path":"a.go"}`)...)
+			a.asked().end("done")
+			if r := <-result; r.err != nil {
+				t.Fatal(r.err)
+			}
+			told, messages := map[string]string{}, map[string]string{}
+			for _, e := range received(t, c) {
+				switch {
+				case e.Kind == events.Block && e.Block.Type == history.BlockToolCall:
+					messages[e.Block.CallID] = e.Message
+				case e.Kind == events.CallUpdate:
+					p := e.Data.(tools.Progress)
+					told[p.CallID] += string(p.Status) + " "
+					if p.Status == tools.Fails {
+						told[p.CallID] += p.Result.Content[0].Text
+					}
+				}
+			}
+			if told["tc_0"] != "failed not run: the provider broke off" || told["tc_1"] != "in_progress completed " {
+				t.Errorf("clients were told: %q", told)
+			}
+			if messages["tc_0"] == messages["tc_1"] || messages["tc_1"] != a.store.messages[2].ID {
+				t.Errorf("the messages are %q", messages)
+			}
+			a.wantTranscript("user go", "assistant call read_file", "tool result of tc_1", "assistant done")
+		})
+	}
+}
+
+// A model without tools that calls one all the same ends its turn, and the call fails.
+func TestACallOfAModelWithoutTools(t *testing.T) {
+	a := acting(t, func(d *Deps) {
+		models := d.Models.(oneModel)
+		models.model.NoTools = true
+		d.Models = models
+	})
+	c := a.NewCursor(func() {})
+	result := a.prompt("go", c)
+	first := a.asked()
+	if len(first.req.Tools) > 0 {
+		t.Errorf("the request has the tools %v", first.req.Tools)
+	}
+	first.act(reply.StopEndTurn, callsOf(1, `read_file{"path":"a.go"}`)...)
+	if r := <-result; r.err != nil || r.Turn.StopReason != "end_turn" {
+		t.Errorf("%+v, %v", r.Turn, r.err)
+	}
+	a.wantTranscript("user go", "assistant call read_file", "tool result of tc_1 (not run: there are no tools)")
+	failed := slices.ContainsFunc(received(t, c), func(e events.Event) bool {
+		p, ok := e.Data.(tools.Progress)
+		return ok && p.CallID == "tc_1" && p.Status == tools.Fails
+	})
+	if !failed {
+		t.Error("clients were not told that the call failed")
+	}
+	a.talk("and now?")
 }
 
 // Whatever ends a turn, no call is left without a result, and the next prompt works.

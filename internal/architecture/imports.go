@@ -11,7 +11,7 @@ import (
 var imports = map[string][]string{
 	"server": {"server/access", "server/wire", "server/transfer", "rpc",
 		"session", "session/assembly", "session/choices", "session/clients", "session/compacting", "session/documents", "session/events", "session/fit", "session/outlines", "session/profile", "session/workspace", "compaction", "historystore", "history", "web"},
-	"session": {"session/accounts", "session/current", "session/tools", "session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/outlines", "session/fit",
+	"session": {"session/accounts", "session/calls", "session/current", "session/tools", "session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/outlines", "session/fit",
 		"session/clients", "session/content", "session/events", "session/mailbox", "session/profile", "session/saving", "filecontext", "stability", "compaction", "tokens", "llm", "history"},
 	"compaction":   {"tokens", "history"},
 	"filecontext":  {"filecontext/outline", "tokens"},
@@ -40,6 +40,7 @@ var imports = map[string][]string{
 	"server/wire":     {"rpc", "session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/tools", "session/workspace", "compaction", "llm", "historystore", "history"},
 
 	"session/accounts":   {"session/assembly", "session/compacting", "session/content", "session/events", "session/fit", "session/mailbox", "tokens", "history"},
+	"session/calls":      {"session/tools", "session/events", "history"},
 	"session/current":    {"session/assembly", "session/choices", "session/workspace", "session/documents", "session/content", "session/profile", "stability", "tokens", "llm", "history"},
 	"session/compacting": {"session/assembly", "session/loop", "session/fit", "session/content", "session/events", "session/mailbox", "session/profile", "compaction", "llm", "history"},
 	"session/assembly":   {"session/loop", "session/documents", "session/outlines", "session/fit", "session/content", "session/profile", "filecontext", "stability", "tokens", "llm", "history"},

@@ -3,10 +3,8 @@ package session
 import (
 	"context"
 	"fmt"
-	"runtime"
 
 	"strata/history"
-	"strata/llm"
 	"strata/llm/reply"
 	"strata/session/assembly"
 	"strata/session/clients"
@@ -205,28 +203,21 @@ type ToolSettings struct {
 	MaxSteps int // of a turn
 }
 
-// toolbox returns the tools for a turn, nil for none, and makes the next requests tell of them.
-func (t *turns) toolbox(shown tools.Shown) *tools.Set {
-	t.context.Tools, t.context.Guide = nil, ""
-	if !t.deps.Tools.Enabled || t.choices.Model.NoTools || t.workspace.Roots() == nil {
-		return nil
+// openTools returns the tools for a turn, nil for none, and makes the next requests tell of them.
+func (t *turns) openTools(shown tools.Shown) (set *tools.Set) {
+	t.context.Tools, t.context.Withdrawn, t.context.Guide = nil, nil, ""
+	if t.deps.Tools.Enabled && !t.choices.Model.NoTools {
+		set = t.toolbox.Open(t.workspace.Tools(shown, t.editor))
 	}
-	set, err := t.newest.With(t.workspace.Tools(shown, t.editor)...)
-	if err != nil {
-		panic(err) // the built-in tools are a set
+	if set != nil {
+		t.context.Tools, t.context.Withdrawn = t.toolbox.Definitions()
+		t.context.Guide = t.workspace.Guide(t.deps.Now())
 	}
-	t.newest = set
-	for _, d := range set.Definitions() {
-		t.context.Tools = append(t.context.Tools, llm.Tool{Name: d.Name, Description: d.Description, Schema: d.Schema})
-	}
-	t.context.Guide = tools.Guide(tools.Surroundings{
-		Folder: t.workspace.Roots().Folder(), Platform: runtime.GOOS, Git: t.workspace.IsRepository(), Date: t.deps.Now(),
-	})
 	return set
 }
 
 // editor returns the client that reads files for the running turn, nil for none. It is called from goroutines of calls.
 func (t *turns) editor() (editor clients.Client) {
-	t.mailbox.Wait(func() { editor = t.clients.For(clients.ReadFiles) })
+	t.mailbox.Wait(func() { editor = t.subs.clients.For(clients.ReadFiles) })
 	return editor
 }

@@ -3,6 +3,8 @@ package workspace
 import (
 	"context"
 	"errors"
+	"runtime"
+	"time"
 
 	"strata/filecontext"
 	"strata/filecontext/index"
@@ -29,6 +31,14 @@ func (w *Workspace) Tools(shown tools.Shown, editor func() clients.Client) []too
 		view.Symbols = symbols{w.roots, w.outlines}
 	}
 	return tools.Reading(view)
+}
+
+// Guide returns the part of the system prompt about tools in the workspace, empty without a folder.
+func (w *Workspace) Guide(today time.Time) string {
+	if w.roots == nil {
+		return ""
+	}
+	return tools.Guide(tools.Surroundings{Folder: w.roots.Folder(), Platform: runtime.GOOS, Git: w.IsRepository(), Date: today})
 }
 
 // fileReader reads files as the editor shows them, else as a client gave them, else from disk.

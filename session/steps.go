@@ -216,8 +216,12 @@ func (t *turns) openTools(shown tools.Shown) (set *tools.Set) {
 	return set
 }
 
-// editor returns the client that reads files for the running turn, nil for none. It is called from goroutines of calls.
-func (t *turns) editor() (editor clients.Client) {
-	t.mailbox.Wait(func() { editor = t.subs.clients.For(clients.ReadFiles) })
+// editor returns the client that reads files for the running turn, nil for none. It is called from goroutines of calls, with
+// the client whose connection was found to have ended, nil for none.
+func (t *turns) editor(gone clients.Client) (editor clients.Client) {
+	t.mailbox.Wait(func() {
+		t.subs.clients.Remove(gone)
+		editor = t.subs.clients.For(clients.ReadFiles)
+	})
 	return editor
 }

@@ -61,6 +61,9 @@ func CallToolResult(raw json.RawMessage) (toolbox.Result, error) {
 	if err := exact.Decode(raw, "result", &in); err != nil {
 		return toolbox.Result{}, err
 	}
+	if in.Content == nil { // the whole result is null
+		return toolbox.Result{}, exact.Missing("result.content")
+	}
 	if n := len(in.Content); n > maxCallBlocks {
 		return toolbox.Result{}, fmt.Errorf("result.content: %d blocks exceeds the limit of %d", n, maxCallBlocks)
 	}

@@ -15,8 +15,9 @@ import (
 )
 
 // Tools returns the tools that read the workspace as it is now, none without a folder. shown tells what the next request
-// shows. editor returns the client that reads files as its user sees them, nil for none; it is called for each read.
-func (w *Workspace) Tools(shown tools.Shown, editor func() clients.Client) []tools.Tool {
+// shows. editor returns the client that reads files as its user sees them, nil for none. It is called for each read, and again
+// with a client whose connection has ended.
+func (w *Workspace) Tools(shown tools.Shown, editor func(gone clients.Client) clients.Client) []tools.Tool {
 	if w.roots == nil {
 		return nil
 	}
@@ -45,22 +46,25 @@ func (w *Workspace) Guide(today time.Time) string {
 type fileReader struct {
 	roots  *filecontext.Roots
 	texts  map[string]filecontext.Content // by path
-	editor func() clients.Client
+	editor func(gone clients.Client) clients.Client
 }
 
-// Read implements tools.Reader. If the editor cannot read the file, it is read without it.
+// Read implements tools.Reader. If no editor can read the file, it is read without one.
 func (r fileReader) Read(ctx context.Context, path string) (filecontext.Content, error) {
 	ref, err := r.roots.Locate(path)
 	if err != nil {
 		return filecontext.Content{}, err
 	}
-	if editor := r.editor(); editor != nil {
+	for editor := r.editor(nil); editor != nil; editor = r.editor(editor) {
 		text, err := editor.ReadTextFile(ctx, clients.Read{Path: ref.Absolute()}, 0)
 		if err == nil {
 			return r.roots.Opened(ctx, ref, text)
 		}
 		if ctx.Err() != nil {
 			return filecontext.Content{}, ctx.Err()
+		}
+		if !errors.Is(err, clients.ErrGone) {
+			break
 		}
 	}
 	if content, ok := r.texts[ref.Path]; ok {

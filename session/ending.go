@@ -174,7 +174,7 @@ func (t *turns) calls(of *turn, out *outcome, spent *assembly.Spent, at time.Tim
 func (t *turns) finished(e *ending, err error) {
 	of := e.turn
 	t.running = nil
-	t.clients.TurnEnded()
+	t.subs.clients.TurnEnded()
 	if err != nil {
 		t.keepUnsaved(e, err)
 	} else {

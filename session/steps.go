@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"runtime"
 
 	"strata/history"
-	"strata/llm"
 	"strata/llm/reply"
 	"strata/session/assembly"
 	"strata/session/clients"
@@ -84,8 +82,7 @@ func (r *replying) stream() tools.Event {
 	defer arriving.Close() // also after a panic
 	r.out = r.converse(r.of, &r.state, arriving)
 	r.out.tokens = arriving.Tokens(r.out.result.Blocks)
-	set := cmp.Or(r.of.tools, new(tools.Set))
-	r.out.step = set.NewStep(r.out.result.Blocks, r.state.ResultTokens(), r.state.Counter.Count, r.state.PathOf)
+	r.out.step = cmp.Or(r.of.tools, new(tools.Set)).NewStep(r.out.result.Blocks, r.state.ResultTokens(), r.state.Counter.Count, r.state.PathOf)
 	switch reason := r.out.result.StopReason; {
 	case r.out.err != nil:
 		return tools.GaveUp
@@ -201,29 +198,25 @@ type ToolSettings struct {
 	MaxSteps int // of a turn
 }
 
-// toolbox returns the tools for a turn, nil for none, and makes the next requests tell of them.
-func (t *turns) toolbox(shown tools.Shown) *tools.Set {
-	t.context.Tools, t.context.Guide = nil, ""
-	if !t.deps.Tools.Enabled || t.choices.Model.NoTools || t.workspace.Roots() == nil {
-		return nil
+// openTools returns the tools for a turn, nil for none, and makes the next requests tell of them.
+func (t *turns) openTools(shown tools.Shown) (set *tools.Set) {
+	t.context.Tools, t.context.Withdrawn, t.context.Guide = nil, nil, ""
+	if t.deps.Tools.Enabled && !t.choices.Model.NoTools {
+		set = t.toolbox.Open(t.workspace.Tools(shown, t.editor))
 	}
-	set, err := t.newest.With(t.workspace.Tools(shown, t.editor)...)
-	if err != nil {
-		panic(err) // the built-in tools are a set
+	if set != nil {
+		t.context.Tools, t.context.Withdrawn = t.toolbox.Definitions()
+		t.context.Guide = t.workspace.Guide(t.deps.Now())
 	}
-	t.newest = set
-	for _, d := range set.Definitions() {
-		t.context.Tools = append(t.context.Tools, llm.Tool{Name: d.Name, Description: d.Description, Schema: d.Schema})
-	}
-	t.context.Guide = tools.Guide(tools.Surroundings{
-		Folder: t.workspace.Roots().Folder(), Platform: runtime.GOOS, Git: t.workspace.IsRepository(), Date: t.deps.Now(),
-	})
 	return set
 }
 
 // editor returns the client that reads files for the running turn, nil for none, and the newest event, which tells that the
-// call runs. It is called from goroutines of calls.
-func (t *turns) editor() (editor clients.Client, after uint64) {
-	t.mailbox.Wait(func() { editor, after = t.clients.For(clients.ReadFiles), t.events.End() })
+// call runs. It is called from goroutines of calls, with the client whose connection was found to have ended, nil for none.
+func (t *turns) editor(gone clients.Client) (editor clients.Client, after uint64) {
+	t.mailbox.Wait(func() {
+		t.subs.clients.Remove(gone)
+		editor, after = t.subs.clients.For(clients.ReadFiles), t.events.End()
+	})
 	return editor, after
 }

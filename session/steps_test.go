@@ -52,13 +52,19 @@ func callsOf(from int, calls ...string) (blocks []history.Block) {
 
 // act ends a step with calls, as a provider tells them.
 func (c *call) act(reason reply.StopReason, blocks ...history.Block) {
+	c.spend(history.Usage{Input: 100, Output: 10}, reason, blocks...)
+}
+
+// spend is act with the usage that the provider reports.
+func (c *call) spend(usage history.Usage, reason reply.StopReason, blocks ...history.Block) {
+	c.on(reply.Event{Kind: reply.EventUsage, Usage: &usage})
 	for i := range blocks {
 		if b := &blocks[i]; b.Type == history.BlockToolCall {
 			c.on(reply.Event{Kind: reply.EventToolCall, Call: &reply.ToolCallDelta{ID: b.CallID, Name: b.Name}})
 			c.on(reply.Event{Kind: reply.EventToolCall, Call: &reply.ToolCallDelta{ID: b.CallID, Name: b.Name, Args: b.Args}})
 		}
 	}
-	c.done <- called{reply.Result{Blocks: blocks, StopReason: reason, UsageReported: true, Usage: history.Usage{Input: 100, Output: 10}}, nil}
+	c.done <- called{reply.Result{Blocks: blocks, StopReason: reason, UsageReported: true, Usage: usage}, nil}
 }
 
 // transcript returns the stored messages, one line each: the role, and its blocks.

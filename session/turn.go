@@ -15,13 +15,13 @@ import (
 	"strata/session/accounts"
 	"strata/session/assembly"
 	"strata/session/calls"
-	"strata/session/clients"
 	"strata/session/compacting"
 	"strata/session/content"
 	"strata/session/events"
 	"strata/session/fit"
 	"strata/session/mailbox"
 	"strata/session/saving"
+	"strata/session/toolbox"
 	"strata/session/tools"
 )
 
@@ -38,8 +38,7 @@ type turns struct {
 	compacting *compacting.Driver
 	stopping   chan struct{} // closed when the session begins to close
 
-	clients  clients.Choice
-	newest   *tools.Set // of the newest turn with tools; its schemas are parsed
+	toolbox  *toolbox.Toolbox
 	running  *turn
 	unsaved  *ending
 	deferred []deferral
@@ -115,7 +114,7 @@ func (t *turns) newTurn(p Prompt, w waiter) *turn {
 	}
 	begun.ctx, begun.stop = context.WithCancel(t.mailbox.Context())
 	begun.step, begun.message, begun.shown = 1, begun.record.ReplyID, new(tools.View)
-	begun.tools = t.toolbox(begun.shown)
+	begun.tools = t.openTools(begun.shown)
 	t.startPartial(begun)
 	return begun
 }
@@ -334,6 +333,10 @@ func (t *turns) learnRefusal(of *turn, state *assembly.State, b *assembly.Built,
 // built takes the turn's newest request.
 func (t *turns) built(of *turn, b assembly.Built) {
 	of.built = b
+	if len(b.Withdrawn) > 0 {
+		t.toolbox.LeftOut(b.Withdrawn)
+		t.context.Tools, t.context.Withdrawn = t.toolbox.Definitions()
+	}
 	if of.stored {
 		t.tellBuilt(of)
 	}
@@ -408,7 +411,7 @@ func (t *turns) streamed(of *turn, out *outcome) {
 		return
 	}
 	t.running = nil
-	t.clients.TurnEnded()
+	t.subs.clients.TurnEnded()
 	of.reply(PromptResult{Turn: of.record}, 0, err)
 	t.over()
 }

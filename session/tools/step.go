@@ -150,6 +150,7 @@ func (s *Step) refusal(c *stepCall) *Result {
 		r := Failed("%v", err)
 		return &r
 	}
+	call.ID = c.block.CallID
 	c.call = call
 	if !call.Tool.ReadOnly {
 		r := Failed("%s was not run: it can change something, and tools that do are not supported yet. Tell the user what to do instead.", c.block.Name)

@@ -110,7 +110,7 @@ func (t *turns) settleCalls(e *ending) {
 		reason = callCancelled
 	case e.turn.interrupted:
 		reason = callInterrupted
-	case e.turn.tools == nil:
+	case e.turn.tools == nil && e.turn.record.StopReason == "end_turn":
 		reason = callWithout
 	}
 	for _, p := range step.Settle(reason) {

@@ -31,6 +31,7 @@ export class Editor {
   faults = []; // frames that the schema does not allow
   conversations = new Map(); // by session
   files = new Map();
+  tools = new Map(); // functions that run the tools of this client, by name
   #held = new Map(); // resolvers of answers, by path
   #asked = new Map(); // methods of requests, by id
   #waiters = new Set();
@@ -67,8 +68,9 @@ export class Editor {
 
   #connect(stream) {
     const read = (params) => this.#read(params);
+    const runTool = (params) => this.tools.get(params.name)(params);
     if (this.sdk.generation === "1") {
-      const client = { sessionUpdate: () => {}, readTextFile: read, requestPermission: () => ({ outcome: { outcome: "cancelled" } }) };
+      const client = { sessionUpdate: () => {}, readTextFile: read, requestPermission: () => ({ outcome: { outcome: "cancelled" } }), extMethod: (_, params) => runTool(params) };
       const agent = new this.sdk.acp.ClientSideConnection(() => client, stream);
       const methods = { initialize: "initialize", "session/new": "newSession", "session/load": "loadSession", "session/prompt": "prompt" };
       this.send = (method, params) => (methods[method] ? agent[methods[method]](params) : agent.extMethod(method, params));
@@ -76,7 +78,8 @@ export class Editor {
       return;
     }
     const app = this.sdk.acp.client({ name: "tools-check" }).onNotification("*", () => {});
-    const { agent } = app.onRequest("fs/read_text_file", ({ params }) => read(params)).connect(stream);
+    app.onRequest("fs/read_text_file", ({ params }) => read(params)).onRequest("_strata/tool/call", (params) => params, ({ params }) => runTool(params));
+    const { agent } = app.connect(stream);
     this.send = (method, params) => agent.request(method, params);
     this.cancel = (sessionId) => agent.notify("session/cancel", { sessionId });
   }
@@ -120,7 +123,7 @@ export class Editor {
     const method = frame.method ?? this.#asked.get(frame.id);
     const name = frame.method ? paramsOf[method] : frame.error ? "zError" : resultOf[method];
     if (!name) {
-      if (frame.method !== "$/cancel_request" && frame.method) fault("not expected");
+      if (frame.method && !["$/cancel_request", "_strata/tool/call"].includes(frame.method)) fault("not expected");
       return;
     }
     const value = structuredClone(frame.method ? frame.params : (frame.error ?? frame.result));
@@ -166,8 +169,9 @@ export class Editor {
     });
   }
 
-  async newSession(cwd) {
-    return (await this.request("session/new", { cwd, mcpServers: [] })).sessionId;
+  async newSession(cwd, tools) {
+    const declared = tools && { _meta: { strata: { tools } } };
+    return (await this.request("session/new", { cwd, mcpServers: [], ...declared })).sessionId;
   }
 
   load(sessionId, cwd) {

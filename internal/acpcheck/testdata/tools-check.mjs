@@ -6,7 +6,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { Editor, loadSDK } from "./editor.mjs";
+import { Editor, loadSDK, normal } from "./editor.mjs";
 
 const argv = process.argv.slice(2);
 const dashes = argv.indexOf("--");
@@ -128,7 +128,7 @@ function checkOrder(c) {
 }
 
 // A client without fs gets the text from disk.
-async function checkWithoutFiles(sessionId) {
+async function checkWithoutFiles() {
   const editor = await connect({ readsFiles: false });
   const own = await editor.newSession(opt.cwd);
   const { stopReason } = await editor.prompt(own, script(step(call("read_file", { path: "a.txt" })), "say Done."));
@@ -190,7 +190,34 @@ async function checkCancel(editor, sessionId) {
   check("the next prompt works", next.stopReason === "end_turn" && editor.conversation(sessionId).entries.at(-1).agent === "Again.", next);
 }
 
-// TODO(frontend tools): a session/new with _meta.strata.tools, `call`ed here as a step of its own, answered by _strata/tool/call.
+// A tool that the client has declared is called like the others, and its result is shown.
+async function checkClientTool() {
+  const editor = await connect();
+  const own = await editor.newSession(opt.cwd, [
+    { name: "open_tabs", description: "List the open files", kind: "read", readOnly: true, inputSchema: { type: "object", properties: { language: { type: "string" } } } },
+    { name: "close_tab", description: "Close a file", kind: "other", inputSchema: { type: "object" } },
+  ]);
+  const calls = [];
+  editor.tools.set("open_tabs", (params) => (calls.push(params), { content: [{ type: "text", text: "two tabs" }] }));
+  editor.tools.set("close_tab", (params) => (calls.push(params), { content: [] }));
+  const { stopReason } = await editor.prompt(own, script(
+    step(call("open_tabs", { language: "go" }), call("read_file", { path: "b.txt" }), call("open_tabs", { language: 7 }), call("close_tab", {})),
+    "say Done.",
+  ));
+  const [tabs, read, wrong, closed] = editor.conversation(own).calls();
+  check("the client's tool is called", stopReason === "end_turn" && tabs.status === "completed" && tabs.kind === "read" && textOf(tabs).includes("two tabs"), tabs);
+  const want = [{ sessionId: own, toolCallId: tabs.toolCallId, name: "open_tabs", input: { language: "go" } }];
+  check("the client's tool gets its input, once", isDeepStrictEqual(normal(calls), want), calls);
+  const request = editor.frames.findIndex((f) => f.method === "_strata/tool/call");
+  const runs = editor.frames.findIndex((f) => f.params?.update?.toolCallId === tabs.toolCallId && f.params.update.status === "in_progress");
+  check("the request follows the call that it belongs to", 0 <= runs && runs < request, [runs, request]);
+  check("the client's tool runs beside the server's", read.status === "completed" && textOf(read).includes("text of b"), read);
+  check("a wrong input is not sent to the client", wrong.status === "failed" && textOf(wrong).includes("language"), wrong);
+  check("a tool that may change something is not called", closed.status === "failed" && textOf(closed), closed);
+  checkConversation("load with the client's tools", await loaded(own), editor.conversation(own).shown());
+  await editor.close();
+  return own;
+}
 
 async function talk() {
   const editor = await connect();
@@ -198,11 +225,11 @@ async function talk() {
   const shown = {};
   await checkSteps(editor, sessionId);
   checkConversation("load", await loaded(sessionId), editor.conversation(sessionId).shown());
-  const own = await checkWithoutFiles(sessionId);
+  const others = [await checkWithoutFiles(), await checkClientTool()];
   await checkLoadWhileACallRuns(editor, sessionId);
   await checkCancel(editor, sessionId);
   shown[sessionId] = editor.conversation(sessionId).shown();
-  shown[own] = await loaded(own);
+  for (const other of others) shown[other] = await loaded(other);
   checkConversation("load after a cancel", await loaded(sessionId), shown[sessionId]);
   await editor.close();
   await writeFile(opt.state, JSON.stringify(shown));

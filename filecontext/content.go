@@ -22,6 +22,9 @@ type Content struct {
 	foldsCase bool   // the file system ignores case in Path
 }
 
+// DiffersFromDisk reports whether the content is a client's text that the file on disk did not have when the text came.
+func (c *Content) DiffersFromDisk() bool { return c.disk != "" }
+
 // noVersion is the version of a file that is missing or cannot be read.
 const noVersion = "none"
 

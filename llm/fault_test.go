@@ -371,6 +371,71 @@ func TestProvidersGetTheirOwnCallsBack(t *testing.T) {
 	}
 }
 
+// Members of a call that Strata does not know go back to the provider that sent them, and only to it.
+func TestUnknownMembersGoBackOnTheOtherWire(t *testing.T) {
+	p := newRawProvider(t, func(body string) response {
+		if strings.Contains(body, "tool_calls") {
+			return response{body: says("hi")}
+		}
+		return response{body: inCallMessage(blockStart(`{"type":"tool_use","id":"toolu_1","name":"look","input":{},"caller":{"type":"direct"},"thought_signature":"c2ln"}`), callArgs, blockStop)}
+	})
+	req := ask(upstream.Anthropic, "x")
+	req.Tools = []Tool{{Name: "look"}}
+	res, err := p.client.Stream(t.Context(), req, func(reply.Event) {})
+	if err != nil || len(res.Blocks) != 1 {
+		t.Fatalf("%+v, error %v", res, err)
+	}
+	spoken := message(history.RoleAssistant, res.Blocks...)
+	spoken.Model = req.Model
+	req.Entries = append(req.Entries, spoken, message(history.RoleTool, result(res.Blocks[0].CallID, "r")))
+	for _, model := range []string{req.Model, "openai/gpt-4o"} {
+		req.Model = model
+		if _, err := p.client.Stream(t.Context(), req, func(reply.Event) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, part := range []string{`"id":"toolu_1"`, `"tool_use_id":"toolu_1"`, `"caller":{"type":"direct"}`, `"thought_signature":"c2ln"`, `"input":{"path":"/a"}`} {
+		if !strings.Contains(p.bodies[1], part) {
+			t.Errorf("%s is missing in %s", part, p.bodies[1])
+		}
+	}
+	for _, part := range []string{"toolu_1", "caller", "thought_signature"} {
+		if strings.Contains(p.bodies[2], part) {
+			t.Errorf("%s went to another provider: %s", part, p.bodies[2])
+		}
+	}
+}
+
+// Signed thinking goes back before the calls that it led to, as the configuration of the model says.
+func TestSignedThinkingGoesBackWithItsCalls(t *testing.T) {
+	thought := func(s string) history.Block {
+		return history.Block{Type: history.BlockThinking, Text: s, Signature: "seal of " + s}
+	}
+	hidden := history.Block{Type: history.BlockThinking, Data: []byte("hidden")}
+	entries := []Entry{
+		user("a"), message(history.RoleAssistant, thought("first"), call("1")), message(history.RoleTool, result("1", "r")), message(history.RoleAssistant, text("A")),
+		user("b"), message(history.RoleAssistant, thought("second"), hidden, call("2")), message(history.RoleTool, result("2", "r")),
+	}
+	const model = "anthropic/claude-sonnet-4-5"
+	for i := range entries {
+		entries[i].Model = model
+	}
+	for back, want := range map[ThinkingBack][2]bool{"": {true, true}, ThinkingNone: {}, ThinkingOfTurn: {false, true}, ThinkingAlways: {true, true}} {
+		p := newRawProvider(t, constant(response{body: says("hi")}), func(o *Options) { o.Models = map[string]ModelConfig{model: {ThinkingBack: back}} })
+		if _, err := p.client.Stream(t.Context(), Request{Model: model, Tools: []Tool{{Name: "tool_1"}}, Entries: entries}, func(reply.Event) {}); err != nil {
+			t.Fatal(err)
+		}
+		body := messagesOf(p.bodies[0])
+		at := func(part string) int { return strings.Index(body, part) }
+		if got := [2]bool{at("seal of first") > 0, at("seal of second") > 0}; got != want || at(`"data":"hidden"`) > 0 != want[1] {
+			t.Errorf("thinking_back %q: %v in %s", back, got, body)
+		}
+		if want[1] && !(at("seal of second") < at(`"data":"hidden"`) && at(`"data":"hidden"`) < at(`"name":"tool_2"`)) {
+			t.Errorf("thinking_back %q: another order in %s", back, body)
+		}
+	}
+}
+
 func TestContextLengthErrors(t *testing.T) {
 	for _, test := range []struct {
 		body           string

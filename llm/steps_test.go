@@ -136,18 +136,21 @@ func TestModelsWithoutTools(t *testing.T) {
 	request := func(model string) Request {
 		return Request{Model: model, Tools: []Tool{{Name: "read"}}, Entries: runningSteps(model)}
 	}
-	callAnyway := `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"read","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}` + "\n\n"
+	callAnyway := `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"read","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}` + "\n\n" +
+		inCallMessage(callStart, callArgs, blockStop) // in both wire formats
 	p := newRawProvider(t, func(body string) response {
 		if strings.Contains(body, `"tools"`) {
 			return response{status: 400, body: `{"error":{"message":"registry.ollama.ai/library/phi does not support tools"}}`}
 		}
 		return response{body: callAnyway}
-	}, func(o *Options) { o.Models = map[string]ModelConfig{"openai/configured": {Tools: &no}} })
+	}, func(o *Options) {
+		o.Models = map[string]ModelConfig{"openai/configured": {Tools: &no}, "anthropic/configured": {Tools: &no}}
+	})
 	for _, tt := range []struct {
 		model           string
 		before          bool
 		requests, after int // of the first and the second call
-	}{{"openai/configured", true, 1, 2}, {"openai/unheard-of", false, 2, 3}} {
+	}{{"openai/configured", true, 1, 2}, {"openai/unheard-of", false, 2, 3}, {"anthropic/configured", true, 1, 2}, {"anthropic/unheard-of", false, 2, 3}} {
 		p.bodies = nil
 		if m, _ := p.client.Model(tt.model); m.NoTools != tt.before {
 			t.Errorf("%s before: NoTools %t", tt.model, m.NoTools)
@@ -159,7 +162,7 @@ func TestModelsWithoutTools(t *testing.T) {
 			}
 		}
 		last := p.bodies[len(p.bodies)-1]
-		for _, part := range []string{`"tools"`, `"tool_calls"`, `"role":"tool"`, "tc_", "call_0"} {
+		for _, part := range []string{`"tools"`, `"tool_calls"`, `"role":"tool"`, "tool_use", "tool_result", "tc_", "call_0"} {
 			if strings.Contains(last, part) {
 				t.Errorf("%s: %s in %s", tt.model, part, last)
 			}
@@ -174,7 +177,7 @@ func TestModelsWithoutTools(t *testing.T) {
 		}
 	}
 	for _, m := range p.client.Models() {
-		if m.NoTools != (m.Name == "openai/configured") {
+		if m.NoTools != strings.HasSuffix(m.Name, "/configured") {
 			t.Errorf("%s is listed with NoTools %t", m.Name, m.NoTools)
 		}
 	}

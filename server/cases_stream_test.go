@@ -457,7 +457,7 @@ func TestK6_10LargeToolArguments(t *testing.T) {
 		if _, err := e.Prompt(sid, "hello"); err != nil {
 			t.Fatal(err)
 		}
-		if b := lastMessage(t, e, sid).Blocks[0]; b.Args != args || b.Incomplete {
+		if b := lastReply(t, e, sid).Blocks[0]; b.Args != args || b.Incomplete {
 			t.Errorf("stored %d bytes of arguments, incomplete %v", len(b.Args), b.Incomplete)
 		}
 		mustPrompt(t, e, sid, "next")
@@ -477,7 +477,7 @@ func TestK6_11CutToolArguments(t *testing.T) {
 				if err != nil || reply.StopReason != want {
 					t.Errorf("ended with %q, error %v", reply.StopReason, err)
 				}
-				m := lastMessage(t, e, sid)
+				m := lastReply(t, e, sid)
 				if b := m.Blocks[len(m.Blocks)-1]; b.Type != history.BlockToolCall || !b.Incomplete {
 					t.Errorf("stored as %+v", b)
 				}

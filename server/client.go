@@ -9,7 +9,9 @@ import (
 
 	"strata/rpc"
 	"strata/server/wire"
+	"strata/session"
 	"strata/session/clients"
+	"strata/session/toolbox"
 )
 
 // readTime is the time limit of an editor for reading a file.
@@ -31,7 +33,7 @@ func (sub *subscription) Can(c clients.Capability) bool {
 // ReadTextFile implements clients.Client.
 func (sub *subscription) ReadTextFile(ctx context.Context, r clients.Read, after uint64) (string, error) {
 	params := wire.ReadTextFileParams{SessionID: sub.session.ID(), Path: r.Path, Line: r.Line, Limit: r.Limit}
-	result, err := sub.ask(ctx, readTime, wire.MethodReadTextFile, params, after)
+	result, err := sub.peer.ask(ctx, readTime, wire.MethodReadTextFile, params, rpc.Position{Source: sub, Seq: after})
 	if err != nil {
 		return "", err
 	}
@@ -42,13 +44,13 @@ func (sub *subscription) ReadTextFile(ctx context.Context, r clients.Read, after
 	return text, nil
 }
 
-// ask sends a request to the client and returns the result.
-func (sub *subscription) ask(
-	ctx context.Context, limit time.Duration, method string, params any, after uint64,
+// ask sends a request to the client and returns the result. The errors are those of package clients, or the cause of ctx.
+func (p *peer) ask(
+	ctx context.Context, limit time.Duration, method string, params any, after rpc.Position,
 ) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	result, err := sub.peer.conn.Call(ctx, method, params, rpc.Position{Source: sub, Seq: after})
+	result, err := p.conn.Call(ctx, method, params, after)
 	refusal, refused := errors.AsType[*rpc.PeerError](err)
 	switch {
 	case refused:
@@ -63,4 +65,39 @@ func (sub *subscription) ask(
 		err = fmt.Errorf("%w: %w", clients.ErrInvalid, err)
 	}
 	return result, err
+}
+
+// toolTime is the time limit of a frontend for a call of a tool.
+const toolTime = 10 * time.Minute
+
+// frontend is a connection that runs tools for a session. It need not be subscribed to the session.
+type frontend struct {
+	peer    *peer
+	session *session.Session
+}
+
+// offer returns what a connection declares for a session, nil for nothing.
+func (p *peer) offer(s *session.Session, declared *toolbox.Declaration) *toolbox.Offer {
+	if declared == nil {
+		return nil
+	}
+	return &toolbox.Offer{Frontend: frontend{p, s}, Tools: declared}
+}
+
+// CallTool implements toolbox.Frontend.
+func (f frontend) CallTool(ctx context.Context, c toolbox.Call, after uint64) (toolbox.Result, error) {
+	params := wire.CallToolParams{SessionID: f.session.ID(), CallID: c.ID, Name: c.Name, Input: c.Input}
+	var position rpc.Position
+	if sub := f.peer.subscription(f.session); sub != nil {
+		position = rpc.Position{Source: sub, Seq: after}
+	}
+	result, err := f.peer.ask(ctx, toolTime, wire.MethodCallTool, params, position)
+	if err != nil {
+		return toolbox.Result{}, err
+	}
+	r, err := wire.CallToolResult(result)
+	if err != nil {
+		return toolbox.Result{}, fmt.Errorf("%w: %w", clients.ErrInvalid, err)
+	}
+	return r, nil
 }

@@ -29,7 +29,7 @@ func TestR05ArgumentsThatNeverEnd(t *testing.T) {
 	ts.upstream.Push(upstream.Script{Steps: upstream.Call("c1", "write", append([]string{`{"text":"`}, args...)...)})
 	_, err := e.Prompt(sid, "write")
 	wireFault(t, err, wire.CodeProvider)
-	last := lastMessage(t, e, sid)
+	last := lastReply(t, e, sid)
 	if last.Status != history.StatusFailed || len(last.Blocks) != 1 || len(last.Blocks[0].Args) > reply.MaxAnswer || !last.Blocks[0].Incomplete {
 		t.Errorf("the reply is %s, with %d blocks", last.Status, len(last.Blocks))
 	}

@@ -251,6 +251,18 @@ func lastMessage(t testing.TB, e *testclient.Editor, sid string) wire.Message {
 	return all[len(all)-1]
 }
 
+// lastReply returns the newest message of the model in a session.
+func lastReply(t testing.TB, e *testclient.Editor, sid string) wire.Message {
+	t.Helper()
+	for _, m := range slices.Backward(transcript(t, e, sid)) {
+		if m.Role == history.RoleAssistant {
+			return m
+		}
+	}
+	t.Fatalf("session %s has no reply", sid)
+	return wire.Message{}
+}
+
 // wireFault returns the server's error. The test fails if there is none, or if it has another code.
 func wireFault(t testing.TB, err error, code int) *rpc.Error {
 	t.Helper()

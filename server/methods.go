@@ -18,7 +18,7 @@ func methodTable() map[string]method {
 	return map[string]method{
 		"initialize":                on(initialize),
 		"authenticate":              on(authenticate),
-		"session/new":               on(newSession),
+		"session/new":               parsed((*wire.NewSessionParams).Declaration, newSession),
 		"session/load":              on(loadSession),
 		"session/resume":            on(resumeSession),
 		"session/list":              on(listSessions),

@@ -133,7 +133,7 @@ func (p *peer) endIdle() {
 		}
 	}
 	delete(p.subscriptions, idle.session)
-	idle.session.Unsubscribe(idle.cursor.Load())
+	idle.unsubscribe()
 	if p.ending.Add(1) > endingSubscriptions {
 		p.ending.Add(-1)
 		p.conn.Detach(idle)
@@ -173,7 +173,7 @@ func (p *peer) unsubscribe(s *session.Session) {
 	sub := p.subscriptions[s]
 	p.mu.Unlock()
 	if sub != nil {
-		s.Unsubscribe(sub.cursor.Load())
+		sub.unsubscribe()
 		p.drop(sub)
 	}
 }
@@ -193,7 +193,8 @@ func (p *peer) leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for s, sub := range p.subscriptions {
-		s.Unsubscribe(sub.cursor.Load())
+		sub.unsubscribe()
+		s.Toolbox().Leave(frontend{p, s})
 	}
 	p.subscriptions = nil
 	if p.monitor != nil {

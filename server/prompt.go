@@ -9,6 +9,11 @@ import (
 
 // prompt starts a turn and responds when it has ended and the client has received its events.
 func prompt(p *peer, r *rpc.Request, params wire.PromptParams, blocks []history.Block) {
+	declared, err := params.Meta.Strata.Declaration()
+	if err != nil {
+		r.Fail(err)
+		return
+	}
 	p.withSession(r, params.SessionID, func(s *session.Session) {
 		sub, err := p.subscribe(s)
 		if err != nil {
@@ -22,7 +27,10 @@ func prompt(p *peer, r *rpc.Request, params wire.PromptParams, blocks []history.
 			}
 			r.ReplyAfter(wire.NewPromptResult(result), sub, seq)
 		}
-		r.OnCancel(s.Prompt(session.Prompt{ID: params.PromptID(), Blocks: blocks, Meta: params.Attached(), Client: sub}, sub.cursor.Load(), ended))
+		asked := session.Prompt{
+			ID: params.PromptID(), Blocks: blocks, Meta: params.Attached(), Client: sub, Offer: p.offer(s, declared),
+		}
+		r.OnCancel(s.Prompt(asked, sub.cursor.Load(), ended))
 	})
 }
 

@@ -221,13 +221,21 @@ func (s *story) frame(block string, line int) string {
 type question struct {
 	request testclient.Frame
 	cancel  context.CancelFunc
-	out     <-chan read
+	out     <-chan read // nil for one that a turn sends
 }
 
-// asked makes the server ask the editor for a file, and returns the request.
+// asked makes the server ask the editor for a file, or waits for the call of a tool. It returns the request.
 func (s *story) asked(frame object) object {
 	method := frame.at("method")
 	s.methods[method] = true
+	if s.questions == nil {
+		s.questions = make(map[string]*question)
+	}
+	if method == wire.MethodCallTool {
+		q := &question{request: s.editor.Asked(method, 1), cancel: func() {}}
+		s.questions[frame.at("id")] = q
+		return s.named(q.request.Raw)
+	}
 	params, ok := frame.get("params").(object)
 	if method != wire.MethodReadTextFile || !ok {
 		s.t.Fatalf("%s: the test cannot make the server send %s", protocolDoc, method)
@@ -241,9 +249,6 @@ func (s *story) asked(frame object) object {
 	s.t.Cleanup(cancel)
 	out := make(chan read, 1)
 	go func() { out <- outcome(client.ReadTextFile(ctx, file, 0)) }()
-	if s.questions == nil {
-		s.questions = make(map[string]*question)
-	}
 	q := &question{request: s.editor.Asked(method, len(s.questions)+1), cancel: cancel, out: out}
 	s.questions[frame.at("id")] = q
 	return s.named(q.request.Raw)
@@ -265,6 +270,9 @@ func (s *story) respond(frame object, line int) {
 	}
 	if err := s.editor.SendRaw(`{"jsonrpc":"2.0","id":` + string(q.request.ID) + `,"` + name + `":` + string(value) + `}`); err != nil {
 		s.t.Fatal(err)
+	}
+	if q.out == nil {
+		return
 	}
 	if got := <-q.out; got.Text != want.Text || !strings.HasSuffix(got.Error, want.Error) {
 		s.t.Errorf("%s:%d: the server got %+v", protocolDoc, line, got)

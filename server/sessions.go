@@ -14,9 +14,10 @@ import (
 	"strata/session"
 	"strata/session/choices"
 	"strata/session/events"
+	"strata/session/toolbox"
 )
 
-func newSession(p *peer, r *rpc.Request, params wire.NewSessionParams) {
+func newSession(p *peer, r *rpc.Request, params wire.NewSessionParams, declared *toolbox.Declaration) {
 	r.Go(func(context.Context) (any, error) {
 		record, err := p.record(params.FolderParams)
 		if err != nil {
@@ -31,6 +32,7 @@ func newSession(p *peer, r *rpc.Request, params wire.NewSessionParams) {
 			return nil, err
 		}
 		defer release()
+		s.Toolbox().Submit(p.offer(s, declared))
 		return p.enter(r, s, func(i session.Info) any {
 			p.greet(s)
 			p.mcpNotice(s, params.MCPServers)

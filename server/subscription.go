@@ -46,8 +46,12 @@ func (sub *subscription) attach() error {
 	sub.wake = wake
 	sub.touch()
 	sub.cursor.Store(sub.session.NewCursor(wake))
+	sub.session.Join(sub)
 	return nil
 }
+
+// unsubscribe ends the subscription in the session.
+func (sub *subscription) unsubscribe() { sub.session.Unsubscribe(sub.cursor.Load(), sub) }
 
 // touch notes that the subscription is in use.
 func (sub *subscription) touch() { sub.used.Store(sub.peer.uses.Add(1)) }

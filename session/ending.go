@@ -95,6 +95,7 @@ const (
 	callCutOff      = "not run: the reply was cut off"
 	callCancelled   = "cancelled by the user"
 	callInterrupted = "interrupted: the session was closed"
+	callWithout     = "not run: there are no tools"
 )
 
 // settleCalls adds the results of calls whose results are not stored, so that no request ever has a call without one.
@@ -109,6 +110,8 @@ func (t *turns) settleCalls(e *ending) {
 		reason = callInterrupted
 	case e.turn.cancelled:
 		reason = callCancelled
+	case e.turn.tools == nil && e.turn.record.StopReason == "end_turn":
+		reason = callWithout
 	}
 	for _, p := range step.Settle(reason) {
 		t.callChanged(e.turn, p)
@@ -171,7 +174,7 @@ func (t *turns) calls(of *turn, out *outcome, spent *assembly.Spent, at time.Tim
 func (t *turns) finished(e *ending, err error) {
 	of := e.turn
 	t.running = nil
-	t.clients.TurnEnded()
+	t.subs.clients.TurnEnded()
 	if err != nil {
 		t.keepUnsaved(e, err)
 	} else {

@@ -68,7 +68,7 @@ func TestASessionStaysForAWhileAfterItsLastSubscriber(t *testing.T) {
 		t.Fatal(err)
 	}
 	now.Store(int64(time.Hour))
-	a.Unsubscribe(c)
+	a.Unsubscribe(c, nil)
 	a.Unload(start.Add(time.Hour/2), func(bool) {})
 	if _, err := answerOf(a.Info); err != nil {
 		t.Errorf("unloaded: %v", err)

@@ -14,6 +14,7 @@ import (
 	"strata/session/events"
 	"strata/session/fit"
 	"strata/session/mailbox"
+	"strata/session/toolbox"
 	"strata/session/workspace"
 )
 
@@ -23,6 +24,7 @@ type Prompt struct {
 	Blocks []history.Block
 	Meta   json.RawMessage // attached by the client; see history.Meta
 	Client clients.Client  // from which it comes; nil for none
+	Offer  *toolbox.Offer  // of tools; nil: those declared last stay
 }
 
 // PromptResult is how a turn ended, for those that wait for it.
@@ -71,12 +73,14 @@ func (t *turns) prompt(a *asked) {
 	}
 	switch {
 	case t.unsaved != nil && a.ID != "" && t.unsaved.turn.record.PromptID == a.ID:
+		t.toolbox.Declare(a.Offer)
 		t.unsaved.again(a.waiter(), t.events.End())
 	case t.unsaved != nil:
 		t.refuseNew(a.Prompt, t.unsaved.refusal(), a.reply)
 	case t.running != nil && a.ID != "" && t.running.record.PromptID == a.ID:
 		t.running.waiters = append(t.running.waiters, a.waiter())
-		t.clients.Prompted(a.Client)
+		t.subs.clients.Prompted(a.Client)
+		t.toolbox.Declare(a.Offer)
 		a.turn = t.running
 	case t.running != nil && t.running.cancelled:
 		t.promptAfter(a)
@@ -109,7 +113,8 @@ func (t *turns) promptAfter(a *asked) {
 
 func (t *turns) startTurn(a *asked) {
 	t.choices.Renew()
-	t.clients.Prompted(a.Client)
+	t.subs.clients.Prompted(a.Client)
+	t.toolbox.Declare(a.Offer)
 	begun := t.newTurn(a.Prompt, a.waiter())
 	t.running, a.turn = begun, begun
 	t.changed()
@@ -143,7 +148,7 @@ func (t *turns) refuseNew(p Prompt, because error, reply PromptReply) {
 // refuse gives up a turn of which nothing was stored.
 func (t *turns) refuse(begun *turn, err error) {
 	t.running = nil
-	t.clients.TurnEnded()
+	t.subs.clients.TurnEnded()
 	begun.stop()
 	begun.gate.Refuse()
 	t.context.Pictures.Forget(begun.record.UserID)

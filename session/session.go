@@ -23,7 +23,7 @@ import (
 	"strata/session/outlines"
 	"strata/session/requests"
 	"strata/session/saving"
-	"strata/session/tools"
+	"strata/session/toolbox"
 	"strata/session/workspace"
 	"strata/tokens"
 )
@@ -119,7 +119,7 @@ func newSession(deps *Deps, id string) *Session {
 	s.accounts = accounts.New(accountsHost{c}, c.mailbox, c.events)
 	s.shelf = &shelf{core: c, accounts: s.accounts}
 	s.subscriptions = &subscriptions{core: c, shown: s.shown, tellUsage: s.accounts.TellUsage}
-	s.turns = &turns{core: c, subs: s.subscriptions, accounts: s.accounts, stopping: make(chan struct{}), newest: new(tools.Set)}
+	s.turns = &turns{core: c, subs: s.subscriptions, accounts: s.accounts, stopping: make(chan struct{}), toolbox: toolbox.New(c.mailbox, c.events.End)}
 	s.compacting = compacting.New(id, deps.compaction(), compactionHost{c, s.turns, s.accounts}, c.mailbox, c.events, deps.Log, deps.Host.Describe)
 	s.subscriptions.compacts = s.compacting.RunningID
 	made := requests.New(id, deps.requests(), requestsHost{c}, c.mailbox, c.workspace, s.compacting)
@@ -284,6 +284,9 @@ func (s *Session) Compact(req compacting.Request, reply func(compacting.Result, 
 func (s *Session) Compaction(reply func(compacting.Status, error)) {
 	mailbox.Ask(s.mailbox, reply, func() { reply(s.compacting.Status(), nil) })
 }
+
+// Toolbox returns the tools of the session.
+func (s *Session) Toolbox() *toolbox.Toolbox { return s.toolbox }
 
 // Workspace returns the session's files and folders.
 func (s *Session) Workspace() *workspace.Workspace { return s.workspace }

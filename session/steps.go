@@ -1,12 +1,11 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"runtime"
 
 	"strata/history"
-	"strata/llm"
 	"strata/llm/reply"
 	"strata/session/assembly"
 	"strata/session/clients"
@@ -84,13 +83,11 @@ func (r *replying) stream() tools.Event {
 	defer arriving.Close() // also after a panic
 	r.out = r.converse(r.of, &r.state, arriving)
 	r.out.tokens = arriving.Tokens(r.out.result.Blocks)
-	if r.of.tools != nil {
-		r.out.step = r.of.tools.NewStep(r.out.result.Blocks, r.state.ResultTokens(), r.state.Counter.Count, r.state.PathOf)
-	}
+	r.out.step = cmp.Or(r.of.tools, new(tools.Set)).NewStep(r.out.result.Blocks, r.state.ResultTokens(), r.state.Counter.Count, r.state.PathOf)
 	switch reason := r.out.result.StopReason; {
 	case r.out.err != nil:
 		return tools.GaveUp
-	case r.out.step == nil || r.out.step.Calls() == 0:
+	case r.of.tools == nil, r.out.step.Calls() == 0:
 		return tools.Replied
 	case reason == reply.StopMaxTokens || reason == reply.StopRefusal:
 		return tools.Replied
@@ -115,6 +112,7 @@ func (r *replying) storeMessage() error {
 	}
 	r.mailbox.Wait(func() {
 		r.adopt(of, &t)
+		r.accounts.EmitUsage(of.record.ID, t.spent.Whole, of.model.Window)
 		of.nextStep(r.deps.NewID("msg_"))
 		r.startPartial(of)
 	})
@@ -161,7 +159,7 @@ func (r *replying) storeResults() error {
 		return fmt.Errorf("store the results of the step: %w: %w", ErrStorage, err)
 	}
 	r.mailbox.Wait(func() {
-		of.open = nil
+		of.calls.ResultsStored()
 		r.extend(change.Messages, nil)
 		r.tellSaved(of)
 	})
@@ -215,12 +213,7 @@ func (r *replying) tellCall(p tools.Progress) { r.mailbox.Feed(func() { r.callCh
 
 // callChanged tells the subscribers of a change of a call, and keeps it for those that subscribe before it is stored.
 func (t *turns) callChanged(of *turn, p tools.Progress) {
-	e := events.Event{Kind: events.CallUpdate, Turn: of.record.ID, Data: p}
-	of.keepOpen(e, p.CallID)
-	t.emit(e)
-	if p.Result != nil && p.Result.Plan != nil {
-		t.emit(events.Event{Kind: events.Plan, Turn: of.record.ID, Data: events.PlanInfo{Entries: p.Result.Plan}})
-	}
+	t.events.EmitAll(of.calls.Changed(of.record.ID, p))
 }
 
 // ToolSettings are the settings of the tools that the model can call.
@@ -229,28 +222,25 @@ type ToolSettings struct {
 	MaxSteps int // of a turn
 }
 
-// toolbox returns the tools for a turn, nil for none, and makes the next requests tell of them.
-func (t *turns) toolbox(shown tools.Shown) *tools.Set {
-	t.context.Tools, t.context.Guide = nil, ""
-	if !t.deps.Tools.Enabled || t.choices.Model.NoTools || t.workspace.Roots() == nil {
-		return nil
+// openTools returns the tools for a turn, nil for none, and makes the next requests tell of them.
+func (t *turns) openTools(shown tools.Shown) (set *tools.Set) {
+	t.context.Tools, t.context.Withdrawn, t.context.Guide = nil, nil, ""
+	if t.deps.Tools.Enabled && !t.choices.Model.NoTools {
+		set = t.toolbox.Open(t.workspace.Tools(shown, t.editor))
 	}
-	set, err := t.newest.With(t.workspace.Tools(shown, t.editor)...)
-	if err != nil {
-		panic(err) // the built-in tools are a set
+	if set != nil {
+		t.context.Tools, t.context.Withdrawn = t.toolbox.Definitions()
+		t.context.Guide = t.workspace.Guide(t.deps.Now())
 	}
-	t.newest = set
-	for _, d := range set.Definitions() {
-		t.context.Tools = append(t.context.Tools, llm.Tool{Name: d.Name, Description: d.Description, Schema: d.Schema})
-	}
-	t.context.Guide = tools.Guide(tools.Surroundings{
-		Folder: t.workspace.Roots().Folder(), Platform: runtime.GOOS, Git: t.workspace.IsRepository(), Date: t.deps.Now(),
-	})
 	return set
 }
 
-// editor returns the client that reads files for the running turn, nil for none. It is called from goroutines of calls.
-func (t *turns) editor() (editor clients.Client) {
-	t.mailbox.Wait(func() { editor = t.clients.For(clients.ReadFiles) })
-	return editor
+// editor returns the client that reads files for the running turn, nil for none, and the newest event, which tells that the
+// call runs. It is called from goroutines of calls, with the client whose connection was found to have ended, nil for none.
+func (t *turns) editor(gone clients.Client) (editor clients.Client, after uint64) {
+	t.mailbox.Wait(func() {
+		t.subs.clients.Remove(gone)
+		editor, after = t.subs.clients.For(clients.ReadFiles), t.events.End()
+	})
+	return editor, after
 }

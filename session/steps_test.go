@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"strata/history"
@@ -52,13 +53,19 @@ func callsOf(from int, calls ...string) (blocks []history.Block) {
 
 // act ends a step with calls, as a provider tells them.
 func (c *call) act(reason reply.StopReason, blocks ...history.Block) {
+	c.spend(history.Usage{Input: 100, Output: 10}, reason, blocks...)
+}
+
+// spend is act with the usage that the provider reports.
+func (c *call) spend(usage history.Usage, reason reply.StopReason, blocks ...history.Block) {
+	c.on(reply.Event{Kind: reply.EventUsage, Usage: &usage})
 	for i := range blocks {
 		if b := &blocks[i]; b.Type == history.BlockToolCall {
 			c.on(reply.Event{Kind: reply.EventToolCall, Call: &reply.ToolCallDelta{ID: b.CallID, Name: b.Name}})
 			c.on(reply.Event{Kind: reply.EventToolCall, Call: &reply.ToolCallDelta{ID: b.CallID, Name: b.Name, Args: b.Args}})
 		}
 	}
-	c.done <- called{reply.Result{Blocks: blocks, StopReason: reason, UsageReported: true, Usage: history.Usage{Input: 100, Output: 10}}, nil}
+	c.done <- called{reply.Result{Blocks: blocks, StopReason: reason, UsageReported: true, Usage: usage}, nil}
 }
 
 // transcript returns the stored messages, one line each: the role, and its blocks.
@@ -163,14 +170,7 @@ func TestCallsAreTold(t *testing.T) {
 	}
 	told := map[string][]string{}
 	plans := 0
-	for {
-		e, ok, err := c.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !ok {
-			break
-		}
+	for _, e := range received(t, c) {
 		switch e.Kind {
 		case events.Block:
 			if e.Block.Type == history.BlockToolCall {
@@ -191,6 +191,203 @@ func TestCallsAreTold(t *testing.T) {
 	if plans != 1 {
 		t.Errorf("%d plans were told", plans)
 	}
+}
+
+// Each step has its own message and usage, however far the mailbox is behind the stream.
+func TestAStepKeepsItsText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := acting(t)
+		c := a.NewCursor(func() {})
+		result := a.prompt("look", c)
+		first := a.asked()
+		hold, held := make(chan struct{}), make(chan struct{})
+		go a.tell(func() { close(held); <-hold })
+		<-held
+		const words = 40
+		for range words {
+			first.say("word ")
+		}
+		first.act(reply.StopToolUse, append([]history.Block{{Type: history.BlockText, Text: strings.Repeat("word ", words)}}, callsOf(1, `list_files{}`)...)...)
+		synctest.Wait() // the step waits to be stored
+		close(hold)
+		second := a.asked()
+		second.say("done")
+		second.end("done")
+		if r := <-result; r.err != nil {
+			t.Fatal(r.err)
+		}
+		said := map[string]string{} // by message
+		var order []string
+		for _, e := range received(t, c) {
+			switch {
+			case e.Kind == events.Text:
+				said[e.Message] += e.Text
+				order = append(order, "text")
+			case e.Kind == events.Usage && e.Turn != "":
+				order = append(order, "usage")
+			}
+		}
+		for seq, want := range map[int64]string{2: strings.Repeat("word ", words), 4: "done"} {
+			if got := said[a.store.messages[seq].ID]; got != want {
+				t.Errorf("message %d was told with the text %q, want %q", seq, got, want)
+			}
+		}
+		if got := strings.Join(slices.Compact(order), " "); got != "text usage text usage" {
+			t.Errorf("the order is %s", got)
+		}
+	})
+}
+
+// A client that comes while a call runs is told of the calls as they are, and of the plan.
+func TestAClientComesWhileACallRuns(t *testing.T) {
+	a := acting(t)
+	stuck := &stuckEditor{reading: make(chan struct{}), release: make(chan struct{})}
+	results := make(chan outcomeOf, 1)
+	a.Prompt(Prompt{Blocks: []history.Block{{Type: history.BlockText, Text: "go"}}, Client: stuck}, nil, func(r PromptResult, _ uint64, err error) { results <- outcomeOf{r, err} })
+	woken := make(chan struct{}, 1)
+	watching := a.NewCursor(func() {
+		select {
+		case woken <- struct{}{}:
+		default:
+		}
+	})
+	a.attach(watching)
+	a.asked().act(reply.StopToolUse, callsOf(1, `update_plan{"entries":[{"content":"read","priority":"high","status":"pending"}]}`, `read_file{"path":"a.go"}`)...)
+	<-stuck.reading
+	until(t, watching, woken, func(e *events.Event) bool { return e.Kind == events.Plan })
+
+	c := a.NewCursor(func() {})
+	if _, err := answerOf(func(reply func(Info, error)) { a.Replay(c, reply) }); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range received(t, c) {
+		switch e.Kind {
+		case events.CallUpdate:
+			p := e.Data.(tools.Progress)
+			got = append(got, p.CallID+" "+string(p.Status))
+		case events.Plan:
+			got = append(got, "plan")
+		}
+	}
+	slices.Sort(got)
+	if want := []string{"plan", "tc_1 completed", "tc_2 in_progress"}; !slices.Equal(got, want) {
+		t.Errorf("told of %q, want %q", got, want)
+	}
+	close(stuck.release)
+	a.asked().end("done")
+	if r := <-results; r.err != nil {
+		t.Error(r.err)
+	}
+}
+
+// received returns the events that a cursor has at hand.
+func received(t *testing.T, c *events.Cursor) (all []events.Event) {
+	t.Helper()
+	for {
+		e, ok, err := c.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			return all
+		}
+		all = append(all, e)
+	}
+}
+
+// until reads events until one is found.
+func until(t *testing.T, c *events.Cursor, woken <-chan struct{}, found func(*events.Event) bool) {
+	t.Helper()
+	for {
+		e, ok, err := c.Next(t.Context())
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case !ok:
+			<-woken
+		case found(&e):
+			return
+		}
+	}
+}
+
+// A reply that is asked for again after calls were announced is another message with other calls: the first ones fail.
+func TestCallsOfARepeatedReplyFail(t *testing.T) {
+	announce := func(c *call, id string) {
+		c.on(reply.Event{Kind: reply.EventToolCall, Call: &reply.ToolCallDelta{ID: id, Name: "read_file"}})
+	}
+	for name, again := range map[string]func(a *acted, first *call) *call{
+		"by the client of the provider": func(_ *acted, first *call) *call {
+			first.on(reply.Event{Kind: reply.EventRetrying, Retry: &reply.Retry{Attempt: 1, Of: 5, Status: 529}})
+			return first
+		},
+		"in a smaller window": func(a *acted, first *call) *call {
+			first.done <- called{reply.Result{Blocks: callsOf(0, `read_file{"pa`)}, &llm.Error{Kind: llm.KindContext, Limit: 3000}}
+			return a.asked()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := acting(t, func(d *Deps) { d.Models = &shrinkingModel{oneModel: d.Models.(oneModel)} })
+			c := a.NewCursor(func() {})
+			result := a.prompt("go", c)
+			first := a.asked()
+			announce(first, "tc_0")
+			again(a, first).act(reply.StopToolUse, callsOf(1, `read_file{"path":"a.go"}`)...)
+			a.asked().end("done")
+			if r := <-result; r.err != nil {
+				t.Fatal(r.err)
+			}
+			told, messages := map[string]string{}, map[string]string{}
+			for _, e := range received(t, c) {
+				switch {
+				case e.Kind == events.Block && e.Block.Type == history.BlockToolCall:
+					messages[e.Block.CallID] = e.Message
+				case e.Kind == events.CallUpdate:
+					p := e.Data.(tools.Progress)
+					told[p.CallID] += string(p.Status) + " "
+					if p.Status == tools.Fails {
+						told[p.CallID] += p.Result.Content[0].Text
+					}
+				}
+			}
+			if told["tc_0"] != "failed not run: the provider broke off" || told["tc_1"] != "in_progress completed " {
+				t.Errorf("clients were told: %q", told)
+			}
+			if messages["tc_0"] == messages["tc_1"] || messages["tc_1"] != a.store.messages[2].ID {
+				t.Errorf("the messages are %q", messages)
+			}
+			a.wantTranscript("user go", "assistant call read_file", "tool result of tc_1", "assistant done")
+		})
+	}
+}
+
+// A model without tools that calls one all the same ends its turn, and the call fails.
+func TestACallOfAModelWithoutTools(t *testing.T) {
+	a := acting(t, func(d *Deps) {
+		models := d.Models.(oneModel)
+		models.model.NoTools = true
+		d.Models = models
+	})
+	c := a.NewCursor(func() {})
+	result := a.prompt("go", c)
+	first := a.asked()
+	if len(first.req.Tools) > 0 {
+		t.Errorf("the request has the tools %v", first.req.Tools)
+	}
+	first.act(reply.StopEndTurn, callsOf(1, `read_file{"path":"a.go"}`)...)
+	if r := <-result; r.err != nil || r.Turn.StopReason != "end_turn" {
+		t.Errorf("%+v, %v", r.Turn, r.err)
+	}
+	a.wantTranscript("user go", "assistant call read_file", "tool result of tc_1 (not run: there are no tools)")
+	failed := slices.ContainsFunc(received(t, c), func(e events.Event) bool {
+		p, ok := e.Data.(tools.Progress)
+		return ok && p.CallID == "tc_1" && p.Status == tools.Fails
+	})
+	if !failed {
+		t.Error("clients were not told that the call failed")
+	}
+	a.talk("and now?")
 }
 
 // Whatever ends a turn, no call is left without a result, and the next prompt works.

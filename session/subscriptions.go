@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"strata/history"
+	"strata/session/clients"
 	"strata/session/events"
 	"strata/session/mailbox"
 )
@@ -51,6 +52,7 @@ type subscriptions struct {
 	shown     func() (running *events.Running, unsaved bool) // the reply that is not in the transcript yet
 	compacts  func() string                                  // id of the running compaction
 	tellUsage func()                                         // tells how full the window is
+	clients   clients.Choice
 }
 
 // standing returns everything that the session has said so far.
@@ -103,10 +105,14 @@ func (s *subscriptions) present() []events.Event {
 	return present
 }
 
-// Unsubscribe ends c's subscription.
-func (s *subscriptions) Unsubscribe(c *events.Cursor) {
+// Join makes a client that is about to subscribe serve the session's requests, until Unsubscribe.
+func (s *subscriptions) Join(client clients.Client) { s.tell(func() { s.clients.Add(client) }) }
+
+// Unsubscribe ends c's subscription, which is that of a client.
+func (s *subscriptions) Unsubscribe(c *events.Cursor, client clients.Client) {
 	s.tell(func() {
 		s.events.Unsubscribe(c)
+		s.clients.Remove(client)
 		s.used()
 	})
 }

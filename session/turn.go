@@ -14,7 +14,7 @@ import (
 	"strata/llm/reply"
 	"strata/session/accounts"
 	"strata/session/assembly"
-	"strata/session/clients"
+	"strata/session/calls"
 	"strata/session/compacting"
 	"strata/session/content"
 	"strata/session/events"
@@ -22,6 +22,7 @@ import (
 	"strata/session/mailbox"
 	"strata/session/requests"
 	"strata/session/saving"
+	"strata/session/toolbox"
 	"strata/session/tools"
 )
 
@@ -38,8 +39,7 @@ type turns struct {
 	compacting *compacting.Driver
 	stopping   chan struct{} // closed when the session begins to close
 
-	clients  clients.Choice
-	newest   *tools.Set // of the newest turn with tools; its schemas are parsed
+	toolbox  *toolbox.Toolbox
 	running  *turn
 	unsaved  *ending
 	deferred []deferral
@@ -80,8 +80,7 @@ type turn struct {
 	step          int    // from 1
 	message       string // id of its message
 	text, thought strings.Builder
-	calls         []*history.Block // of the message: that they were announced
-	open          []events.Event   // the present state of calls whose results are not stored
+	calls         calls.Told
 	partial       *saving.Partial
 	built         assembly.Built
 
@@ -116,7 +115,7 @@ func (t *turns) newTurn(p Prompt, w waiter) *turn {
 	}
 	begun.ctx, begun.stop = context.WithCancel(t.mailbox.Context())
 	begun.step, begun.message, begun.shown = 1, begun.record.ReplyID, new(tools.View)
-	begun.tools = t.toolbox(begun.shown)
+	begun.tools = t.openTools(begun.shown)
 	t.startPartial(begun)
 	return begun
 }
@@ -136,19 +135,10 @@ func (t *turns) startPartial(of *turn) {
 func (t *turn) nextStep(message string) {
 	t.partial.Stop()
 	t.step++
-	t.message, t.calls, t.built = message, nil, assembly.Built{}
+	t.message, t.built = message, assembly.Built{}
+	t.calls.MessageStored()
 	t.text.Reset()
 	t.thought.Reset()
-}
-
-// keepOpen keeps the present state of a call.
-func (t *turn) keepOpen(e events.Event, callID string) {
-	i := slices.IndexFunc(t.open, func(other events.Event) bool { return other.Data.(tools.Progress).CallID == callID })
-	if i < 0 {
-		t.open = append(t.open, e)
-		return
-	}
-	t.open[i] = e
 }
 
 // reply tells all who wait for the turn how it ended.
@@ -165,7 +155,7 @@ func (t *turn) running() *events.Running {
 		return nil
 	}
 	return &events.Running{
-		Turn: t.record.ID, Message: t.message, Thought: t.thought.String(), Text: t.text.String(), Calls: slices.Clip(t.calls), Open: slices.Clone(t.open),
+		Turn: t.record.ID, Message: t.message, Thought: t.thought.String(), Text: t.text.String(), Calls: t.calls.Announced(), Open: t.calls.Open(),
 	}
 }
 
@@ -224,6 +214,7 @@ func (t *turns) converse(of *turn, state *assembly.State, arriving *content.Arri
 			return out
 		}
 		t.mailbox.Wait(func() {
+			t.brokeOff(of)
 			t.emit(events.Event{Kind: events.Notice, Turn: of.record.ID, Text: learned.Notice})
 			*state = t.context.Renewed(state, of.model, t.choices)
 		})
@@ -277,6 +268,10 @@ func (t *turns) learnRefusal(of *turn, state *assembly.State, b *assembly.Built,
 // built takes the turn's newest request.
 func (t *turns) built(of *turn, b assembly.Built) {
 	of.built = b
+	if len(b.Withdrawn) > 0 {
+		t.toolbox.LeftOut(b.Withdrawn)
+		t.context.Tools, t.context.Withdrawn = t.toolbox.Definitions()
+	}
 	if of.stored {
 		t.tellBuilt(of)
 	}
@@ -307,6 +302,7 @@ func (t *turns) onEvent(of *turn, e reply.Event) {
 			t.announce(of, e.Call)
 		}
 	case reply.EventRetrying:
+		t.brokeOff(of)
 		t.emit(events.Event{Kind: events.Retrying, Turn: of.record.ID, Data: events.RetryInfo{
 			Attempt: e.Retry.Attempt, Of: e.Retry.Of, DelayMs: e.Retry.Delay.Milliseconds(), Status: e.Retry.Status, Reason: e.Retry.Reason,
 		}})
@@ -317,7 +313,19 @@ func (t *turns) onEvent(of *turn, e reply.Event) {
 func (t *turns) announce(of *turn, call *reply.ToolCallDelta) {
 	block := &history.Block{Type: history.BlockToolCall, CallID: call.ID, Name: call.Name}
 	t.events.EmitCall(of.running(), block)
-	of.calls = append(of.calls, block)
+	of.calls.Announce(block)
+}
+
+// brokeOff settles the calls that were announced of a reply that is asked for again, which is another message.
+func (t *turns) brokeOff(of *turn) {
+	ended := of.calls.BrokenOff(of.record.ID)
+	if len(ended) == 0 {
+		return
+	}
+	t.events.EmitAll(ended)
+	of.partial.Stop()
+	of.message = t.deps.NewID("msg_")
+	t.startPartial(of)
 }
 
 // emitText adds text to the reply, whose text or thinking so far is in sofar, and tells the subscribers.
@@ -338,7 +346,7 @@ func (t *turns) streamed(of *turn, out *outcome) {
 		return
 	}
 	t.running = nil
-	t.clients.TurnEnded()
+	t.subs.clients.TurnEnded()
 	of.reply(PromptResult{Turn: of.record}, 0, err)
 	t.over()
 }

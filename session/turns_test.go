@@ -275,7 +275,7 @@ func TestWhenASessionIsUnloaded(t *testing.T) {
 	stays("a client follows it", later)
 	result := a.prompt("again", nil)
 	call := a.asked()
-	a.Unsubscribe(c)
+	a.Unsubscribe(c, nil)
 	stays("a turn runs", later)
 	call.end("done")
 	<-result

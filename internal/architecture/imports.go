@@ -10,8 +10,8 @@ import (
 // import. The order is that of the architecture: packages may only import those below them.
 var imports = map[string][]string{
 	"server": {"server/access", "server/wire", "server/transfer", "rpc",
-		"session", "session/assembly", "session/choices", "session/clients", "session/compacting", "session/documents", "session/events", "session/fit", "session/outlines", "session/profile", "session/workspace", "compaction", "historystore", "history", "web"},
-	"session": {"session/accounts", "session/requests", "session/current", "session/tools", "session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/outlines", "session/fit",
+		"session", "session/assembly", "session/choices", "session/clients", "session/compacting", "session/documents", "session/events", "session/fit", "session/outlines", "session/profile", "session/toolbox", "session/workspace", "compaction", "historystore", "history", "web"},
+	"session": {"session/accounts", "session/requests", "session/calls", "session/current", "session/toolbox", "session/tools", "session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/outlines", "session/fit",
 		"session/clients", "session/content", "session/events", "session/mailbox", "session/profile", "session/saving", "filecontext", "stability", "compaction", "tokens", "llm", "history"},
 	"compaction":   {"tokens", "history"},
 	"filecontext":  {"filecontext/outline", "tokens"},
@@ -37,9 +37,10 @@ var imports = map[string][]string{
 
 	"server/access":   {},
 	"server/transfer": {"server/wire", "rpc", "session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "historystore", "history"},
-	"server/wire":     {"rpc", "session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/tools", "session/workspace", "compaction", "llm", "historystore", "history"},
+	"server/wire":     {"rpc", "session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/toolbox", "session/tools", "session/workspace", "compaction", "llm", "historystore", "history"},
 
 	"session/accounts":   {"session/assembly", "session/compacting", "session/content", "session/events", "session/fit", "session/mailbox", "tokens", "history"},
+	"session/calls":      {"session/tools", "session/events", "history"},
 	"session/current":    {"session/assembly", "session/choices", "session/workspace", "session/documents", "session/content", "session/profile", "stability", "tokens", "llm", "history"},
 	"session/requests":   {"session/current", "session/compacting", "session/assembly", "session/choices", "session/workspace", "session/mailbox", "session/saving", "history"},
 	"session/compacting": {"session/assembly", "session/loop", "session/fit", "session/content", "session/events", "session/mailbox", "session/profile", "compaction", "llm", "history"},
@@ -49,6 +50,7 @@ var imports = map[string][]string{
 	"session/documents":  {"session/fit", "session/profile", "filecontext", "tokens", "history"},
 	"session/workspace":  {"session/tools", "session/clients", "filecontext/index", "session/outlines", "session/fit", "session/events", "session/mailbox", "filecontext", "filecontext/outline", "tokens", "history"},
 	"session/outlines":   {"session/fit", "session/events", "session/mailbox", "filecontext", "filecontext/index", "filecontext/outline", "filecontext/outline/graph", "filecontext/outline/text", "stability", "tokens"},
+	"session/toolbox":    {"session/tools", "session/clients", "session/content", "session/mailbox", "llm", "history"},
 	"session/tools":      {"filecontext", "filecontext/index", "filecontext/outline", "filecontext/outline/text", "history"},
 	"session/fit":        {"session/content", "session/profile", "filecontext", "stability", "tokens", "history"},
 	"session/content":    {"llm", "tokens", "history"},

@@ -9,6 +9,7 @@ import (
 	"strata/internal/clip"
 	"strata/session"
 	"strata/session/fit"
+	"strata/session/toolbox"
 )
 
 // The types of the Agent Client Protocol, version 1, as far as Strata serves it, are in this file, content.go,
@@ -182,6 +183,14 @@ func (p *FolderParams) Record(check func(dir string) (string, error)) (record hi
 // NewSessionParams are the parameters of session/new.
 type NewSessionParams struct {
 	FolderParams
+	Meta struct {
+		Strata DeclaringMeta `json:"strata"`
+	} `json:"_meta"`
+}
+
+// Declaration returns the tools that the client declares, nil if it declares nothing.
+func (p *NewSessionParams) Declaration() (*toolbox.Declaration, error) {
+	return p.Meta.Strata.Declaration()
 }
 
 // OpenSessionParams are the parameters of session/load, session/resume and session/fork.
@@ -273,6 +282,7 @@ type PromptParams struct {
 		Strata struct {
 			PromptID string          `json:"promptId"`
 			Meta     json.RawMessage `json:"meta"` // of the user's message
+			DeclaringMeta
 		} `json:"strata"`
 	} `json:"_meta"`
 }

@@ -3,6 +3,11 @@ package wire
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+
+	"strata/history"
+	"strata/internal/exact"
+	"strata/session/toolbox"
 )
 
 // MethodReadTextFile is ACP's request to an editor for a file as the editor shows it.
@@ -25,4 +30,59 @@ func ReadTextFileContent(result json.RawMessage) (string, error) {
 		return "", errors.New("result.content must be text")
 	}
 	return *read.Content, nil
+}
+
+// MethodCallTool is the request to a client to run a tool that it has declared.
+const MethodCallTool = "_strata/tool/call"
+
+// CallToolParams are the parameters of _strata/tool/call.
+type CallToolParams struct {
+	SessionID string          `json:"sessionId"`
+	CallID    string          `json:"toolCallId"`
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+}
+
+// The bounds of a result of _strata/tool/call.
+const (
+	maxCallResult = 8 << 20 // bytes
+	maxCallBlocks = 100
+)
+
+// CallToolResult returns the content in a result of _strata/tool/call.
+func CallToolResult(raw json.RawMessage) (toolbox.Result, error) {
+	if len(raw) > maxCallResult {
+		return toolbox.Result{}, fmt.Errorf("%d bytes exceeds the limit of %d", len(raw), maxCallResult)
+	}
+	var in struct {
+		Content []ContentBlock `json:"content" need:"value"`
+		IsError bool           `json:"isError"`
+	}
+	if err := exact.Decode(raw, "result", &in); err != nil {
+		return toolbox.Result{}, err
+	}
+	if in.Content == nil { // the whole result is null
+		return toolbox.Result{}, exact.Missing("result.content")
+	}
+	if n := len(in.Content); n > maxCallBlocks {
+		return toolbox.Result{}, fmt.Errorf("result.content: %d blocks exceeds the limit of %d", n, maxCallBlocks)
+	}
+	result := toolbox.Result{IsError: in.IsError}
+	for i := range in.Content {
+		b, err := in.Content[i].resultBlock()
+		if err != nil {
+			err.Path = fmt.Sprintf("result.content[%d]%s", i, err.Path)
+			return toolbox.Result{}, err
+		}
+		result.Content = append(result.Content, b)
+	}
+	return result, nil
+}
+
+// resultBlock returns a block of a tool's result: a text or an image.
+func (c *ContentBlock) resultBlock() (history.Block, *exact.Error) {
+	if c.Type != "text" && c.Type != "image" {
+		return history.Block{}, &exact.Error{Path: ".type", Want: "must be text or image"}
+	}
+	return c.block()
 }

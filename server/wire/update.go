@@ -43,13 +43,13 @@ type (
 
 	// ToolCallUpdate is a tool call or its result.
 	ToolCallUpdate struct {
-		Kind     string        `json:"sessionUpdate"`
-		ID       string        `json:"toolCallId"`
-		Title    string        `json:"title,omitempty"`
-		ToolKind string        `json:"kind,omitempty"`
-		Status   string        `json:"status"`
-		Input    any           `json:"rawInput,omitempty"`
-		Content  []ToolContent `json:"content,omitempty"`
+		Kind     string          `json:"sessionUpdate"`
+		ID       string          `json:"toolCallId"`
+		Title    string          `json:"title,omitempty"`
+		ToolKind string          `json:"kind,omitempty"`
+		Status   string          `json:"status"`
+		Input    json.RawMessage `json:"rawInput,omitempty"`
+		Content  []ToolContent   `json:"content,omitempty"`
 
 		Locations []history.Location `json:"locations,omitempty"`
 	}
@@ -215,14 +215,9 @@ func blockUpdate(e *events.Event) any {
 	switch b := e.Block; b.Type {
 	case history.BlockToolCall:
 		update := ToolCallUpdate{Kind: "tool_call", ID: b.CallID, Title: b.Name, ToolKind: "other", Status: "pending"}
+		update.Input = tools.ShownInput(b.Args)
 		if b.Incomplete {
 			update.Status = "failed"
-		}
-		switch {
-		case json.Valid([]byte(b.Args)):
-			update.Input = json.RawMessage(b.Args)
-		case b.Args != "":
-			update.Input = b.Args
 		}
 		return update
 	case history.BlockToolResult:
@@ -244,12 +239,10 @@ func callUpdate(p tools.Progress) ToolCallUpdate {
 	shown := p.Shown()
 	update := ToolCallUpdate{
 		Kind: "tool_call_update", ID: p.CallID, Status: string(p.Status), Title: shown.Title, ToolKind: shown.Kind, Locations: shown.Locations,
+		Input: p.Input,
 	}
 	if p.Result != nil {
 		update.Content = toolContents(p.Result.Content)
-	}
-	if len(p.Input) > 0 {
-		update.Input = p.Input
 	}
 	return update
 }

@@ -94,6 +94,7 @@ type State struct {
 	AllDocuments []history.Document
 	System       string     // the system prompt
 	Tools        []llm.Tool // that the model may call, by name
+	Withdrawn    []string   // names of those that are no longer there
 	Profile      *profile.Profile
 	Phase        *profile.Phase // nil: the profile has none
 	Thought      llm.ThoughtLevel
@@ -124,6 +125,7 @@ type Built struct {
 	Changes    fit.Changes   // that the session has to store for the request to fit
 	Omitted    []fit.Omitted // everything that the request omits, and why
 	Unanswered int           // tool calls for which the request says that they have no result
+	Withdrawn  []string      // names of the withdrawn tools that the request leaves out
 	Files      []filecontext.Entry
 	Refreshed  []filecontext.Change // that were found on the disk
 	Sent       []SentFile
@@ -185,8 +187,21 @@ func (s *State) build(ctx context.Context) (Built, error) {
 	if err != nil {
 		return Built{}, err
 	}
+	if p.Expect == 0 && len(s.Withdrawn) > 0 {
+		return s.buildWithoutWithdrawn(ctx)
+	}
 	b, err := state.render(ctx, &c, &p, &fitted)
 	b.Changes.Returned, b.Changes.Files = back.Returned, append(back.Files, b.Changes.Files...)
+	return b, err
+}
+
+// buildWithoutWithdrawn builds the request without the withdrawn tools. If nothing of a request is cached, that costs nothing.
+func (s State) buildWithoutWithdrawn(ctx context.Context) (Built, error) {
+	withdrawn := s.Withdrawn
+	s.Tools = slices.DeleteFunc(slices.Clone(s.Tools), func(t llm.Tool) bool { return slices.Contains(withdrawn, t.Name) })
+	s.Withdrawn = nil
+	b, err := s.build(ctx)
+	b.Withdrawn = withdrawn
 	return b, err
 }
 

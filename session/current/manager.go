@@ -44,7 +44,8 @@ type Manager struct {
 	Checkpoints []history.Checkpoint // likewise, oldest first
 	totals      history.Totals
 	Layout      *assembly.Layout
-	Tools       []llm.Tool // that the model may call, by name
+	Tools       []llm.Tool // that the model may call, by name; set when a turn begins
+	Withdrawn   []string   // names of those that are no longer there
 	Guide       string     // to them, a part of the system prompt
 	diffs       *assembly.Diffs
 	Pictures    *content.Gallery
@@ -168,7 +169,7 @@ func (m *Manager) State(c *choices.Choices) assembly.State {
 		First: first, Exchanges: m.Log.Exchanges(), HistoryTokens: m.Log.Tokens(), Beside: m.beside(&measure),
 		Files: m.workspace.List(), Roots: m.workspace.Roots(), Outlines: m.workspace.Outlines(), RulesFile: m.deps.RulesFile,
 		Documents: documents.Shown(m.Documents, &p, c.Phase), AllDocuments: m.Documents,
-		System: m.systemPrompt(c), Tools: m.Tools, Profile: &p, Phase: phase, Thought: c.Thought(),
+		System: m.systemPrompt(c), Tools: m.Tools, Withdrawn: m.Withdrawn, Profile: &p, Phase: phase, Thought: c.Thought(),
 	}
 }
 
@@ -195,7 +196,7 @@ func (m *Manager) Renewed(old *assembly.State, model llm.Model, c *choices.Choic
 	now := m.State(c)
 	now.Measure = m.Measure(model)
 	now.Profile, now.Phase, now.System, now.Counter, now.Thought = old.Profile, old.Phase, old.System, old.Counter, old.Thought
-	now.Documents, now.AllDocuments, now.Tools = old.Documents, old.AllDocuments, old.Tools
+	now.Documents, now.AllDocuments = old.Documents, old.AllDocuments
 	return now
 }
 

@@ -55,6 +55,13 @@ func (s *Stream) Emit(e Event) uint64 {
 	return seq
 }
 
+// EmitAll is Emit for several events.
+func (s *Stream) EmitAll(all []Event) {
+	for _, e := range all {
+		s.Emit(e)
+	}
+}
+
 // EmitDelta appends more text or thinking of a reply, in chunks. sofar is the reply before it.
 func (s *Stream) EmitDelta(kind Kind, sofar *Running, text string) {
 	at := sofar.progress().sent

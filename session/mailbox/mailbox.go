@@ -147,18 +147,26 @@ func (m *Mailbox) Feed(run func()) {
 	}
 }
 
-// Wait runs a job on the mailbox and waits for it. Only for goroutines of Spawn, and others that the mailbox outlives. It
-// ends the goroutine if the mailbox has given it up.
+// Wait runs a job on the mailbox, after the results that the goroutine has fed before, and waits for it. Only for goroutines
+// of Spawn, and others that the mailbox outlives. It ends the goroutine if the mailbox has given it up.
 func (m *Mailbox) Wait(run func()) {
 	ran := make(chan struct{})
 	m.Tell(func() {
 		defer close(ran)
+		m.takeFed()
 		run()
 	}, nil)
 	select {
 	case <-ran:
 	case <-m.gone:
 		runtime.Goexit()
+	}
+}
+
+// takeFed runs the results of streams that are waiting. It belongs to the mailbox.
+func (m *Mailbox) takeFed() {
+	for range len(m.inbox.feed) {
+		m.do(job{run: <-m.inbox.feed})
 	}
 }
 

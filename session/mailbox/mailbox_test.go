@@ -201,6 +201,32 @@ func TestAFeedIsLimited(t *testing.T) {
 	}
 }
 
+// A goroutine that waits for the mailbox finds everything done that it has fed before.
+func TestWaitFollowsWhatWasFed(t *testing.T) {
+	m := running(t)
+	hold, fed := make(chan struct{}), make(chan struct{})
+	m.Tell(func() { <-hold }, nil)
+	var ran, found int
+	done := make(chan struct{})
+	m.Spawn(func() {
+		defer close(done)
+		for range feedLength {
+			m.Feed(func() { ran++ })
+		}
+		close(fed)
+		m.Wait(func() { found = ran })
+	})
+	<-fed
+	for len(m.inbox.ready) == 0 { // until the job of Wait is queued
+		runtime.Gosched()
+	}
+	close(hold)
+	<-done
+	if found != feedLength {
+		t.Errorf("%d of %d results were taken before", found, feedLength)
+	}
+}
+
 // A request that was taken from the inbox together with the job that shuts it still waits.
 func TestR03ShutIfEmptySeesTheRestOfTheBatch(t *testing.T) {
 	m := New("session x", slog.New(slog.DiscardHandler), func() {})

@@ -14,11 +14,14 @@ import (
 // Workspace is what the reading tools work on. Its values are those of one step.
 type Workspace struct {
 	Roots   *filecontext.Roots
-	Reader  Reader                         // of files by their paths
-	Shown   Shown                          // what the next request shows; nil: nothing
-	Texts   map[string]filecontext.Content // by path: texts that a client gave, or that were read through it
-	Symbols Symbols                        // nil: there are no outlines, and no tools for them
+	Reader  Reader  // of files by their paths
+	Shown   Shown   // what the next request shows; nil: nothing
+	Texts   Texts   // that a client gave, or that were read through it; nil: none
+	Symbols Symbols // nil: there are no outlines, and no tools for them
 }
+
+// Texts returns, by path, the texts that are searched instead of the files on disk. The error is that of ctx.
+type Texts func(ctx context.Context) (map[string]filecontext.Content, error)
 
 // Reading returns the built-in tools that read.
 func Reading(w Workspace) []Tool {

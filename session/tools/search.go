@@ -47,12 +47,12 @@ const searchSchema = `{"type":"object","properties":{` +
 // searcher is the tool search.
 type searcher struct {
 	roots *filecontext.Roots
-	texts map[string]filecontext.Content // searched instead of the files
+	texts Texts // nil: none
 	timed func(ctx context.Context) (context.Context, context.CancelFunc)
 	read  func(ctx context.Context, ref filecontext.Ref) (filecontext.Content, error)
 }
 
-func newSearch(roots *filecontext.Roots, texts map[string]filecontext.Content) *searcher {
+func newSearch(roots *filecontext.Roots, texts Texts) *searcher {
 	timed := func(ctx context.Context) (context.Context, context.CancelFunc) {
 		return context.WithTimeout(ctx, searchTime)
 	}
@@ -94,8 +94,12 @@ func (s *searcher) run(ctx context.Context, in searchInput, limit int) (Result, 
 	}
 	timed, cancel := s.timed(ctx)
 	defer cancel()
+	texts, err := s.clientTexts(timed)
+	if err != nil {
+		return Result{}, err
+	}
 	found := report{context: min(in.Context, maxContext), left: limit - reportFrame, skipped: make(map[filecontext.Reason]int)}
-	if one, ok := s.textAt(in.Path); ok {
+	if one, ok := s.textAt(in.Path, texts); ok {
 		found.total = 1
 		s.search(timed, m, []source{one}, &found)
 		return found.result(), ctx.Err()
@@ -110,7 +114,7 @@ func (s *searcher) run(ctx context.Context, in searchInput, limit int) (Result, 
 		return refused(ctx, in.Path, err)
 	}
 	for i := range all {
-		files, err := s.files(timed, &all[i], include)
+		files, err := filesOf(timed, &all[i], include, texts)
 		if err != nil {
 			break
 		}
@@ -128,15 +132,25 @@ type source struct {
 	text *filecontext.Content // nil: it is on disk
 }
 
+// clientTexts returns the texts that are searched instead of the files.
+func (s *searcher) clientTexts(ctx context.Context) (map[string]filecontext.Content, error) {
+	if s.texts == nil {
+		return nil, nil
+	}
+	return s.texts(ctx)
+}
+
 // textAt returns the text of a client that is searched instead of the file at a path, which need not exist.
-func (s *searcher) textAt(path string) (source, bool) {
+func (s *searcher) textAt(path string, texts map[string]filecontext.Content) (source, bool) {
 	ref, err := s.roots.Locate(path)
-	content, ok := s.texts[ref.Path]
+	content, ok := texts[ref.Path]
 	return source{ref, &content}, ok && err == nil
 }
 
-// files returns the files of a folder that a search includes, sorted by path: those on disk, and texts of clients.
-func (s *searcher) files(ctx context.Context, f *folder, include *filecontext.Pattern) ([]source, error) {
+// filesOf returns the files of a folder that a search includes, sorted by path: those on disk, and texts of clients.
+func filesOf(
+	ctx context.Context, f *folder, include *filecontext.Pattern, texts map[string]filecontext.Content,
+) ([]source, error) {
 	listed, err := f.matching(ctx, include)
 	if err != nil {
 		return nil, err
@@ -145,18 +159,18 @@ func (s *searcher) files(ctx context.Context, f *folder, include *filecontext.Pa
 	known := make(map[string]bool)
 	for _, file := range listed {
 		one := source{ref: file.Ref}
-		if content, ok := s.texts[file.Ref.Path]; ok {
+		if content, ok := texts[file.Ref.Path]; ok {
 			one.text = &content
 			known[file.Ref.Path] = true
 		}
 		all = append(all, one)
 	}
-	for _, path := range slices.Sorted(maps.Keys(s.texts)) {
+	for _, path := range slices.Sorted(maps.Keys(texts)) {
 		name, inside := f.name(path)
 		if !inside || known[path] || include != nil && !include.Match(name, strings.TrimPrefix(path, "/")) {
 			continue
 		}
-		content := s.texts[path]
+		content := texts[path]
 		all = append(all, source{filecontext.Ref{Path: path}, &content})
 	}
 	slices.SortFunc(all, func(a, b source) int { return strings.Compare(a.ref.Path, b.ref.Path) })

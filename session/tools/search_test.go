@@ -120,10 +120,11 @@ func TestSearchUsesTheTextsOfClients(t *testing.T) {
 	client := func(path, text string) filecontext.Content {
 		return filecontext.Content{Path: path, Text: text, Hash: "h", Lines: countLines(text)}
 	}
-	w.Texts = map[string]filecontext.Content{
+	texts := map[string]filecontext.Content{
 		"a.go": client("a.go", "new needle\r\n"), "new.go": client("new.go", "a new needle\n"), "sub/deep.go": client("sub/deep.go", "deep needle\n"),
 		"secret": {Path: "secret", Text: "needle\n", Secret: true}, "/elsewhere/x": client("/elsewhere/x", "needle\n"),
 	}
+	w.Texts = func(context.Context) (map[string]filecontext.Content, error) { return texts, nil }
 	r := call(t, w, "search", members{"pattern": "needle"})
 	equal(t, "all", shownText(r), `4 matching lines in 4 files of 5 files searched
 

@@ -1,6 +1,9 @@
 package tools
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func TestSameSchemas(t *testing.T) {
 	all := func() []Tool { return []Tool{readFile(nil, nil, nil), listFiles(nil), UpdatePlan()} }
@@ -14,3 +17,19 @@ func TestSameSchemas(t *testing.T) {
 		}
 	}
 }
+
+// No frontend can declare a tool with the name of one of ours.
+func TestBuiltInNames(t *testing.T) {
+	w := workspaceOf(t, t.TempDir())
+	w.Symbols = noSymbols{}
+	for _, tool := range Reading(w) {
+		if !IsBuiltIn(tool.Name) {
+			t.Errorf("%s is not known as a built-in tool", tool.Name)
+		}
+	}
+	if !slices.IsSorted(builtIn) || IsBuiltIn("fly") {
+		t.Errorf("the names are %v", builtIn)
+	}
+}
+
+type noSymbols struct{ Symbols }

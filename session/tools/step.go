@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 
 	"strata/history"
@@ -31,9 +32,25 @@ type Progress struct {
 	CallID string
 	Status Status
 	Kind   Kind
-	Input  json.RawMessage // nil if it is wrong
+	Input  json.RawMessage // as clients are shown it; nil for none
 	Description
 	Result *Result // nil until the call has one
+}
+
+// ShownInput returns the arguments of a call as clients are shown them: JSON, or as a string if they are not JSON; nil for
+// none.
+func ShownInput(args string) json.RawMessage {
+	switch {
+	case strings.TrimSpace(args) == "":
+		return nil
+	case json.Valid([]byte(args)):
+		return json.RawMessage(args)
+	}
+	quoted, err := json.Marshal(args)
+	if err != nil {
+		panic(err) // no string is refused
+	}
+	return quoted
 }
 
 // Shown returns what is stored of the progress with the result of the call.
@@ -133,6 +150,7 @@ func (s *Step) refusal(c *stepCall) *Result {
 		r := Failed("%v", err)
 		return &r
 	}
+	call.ID = c.block.CallID
 	c.call = call
 	if !call.Tool.ReadOnly {
 		r := Failed("%s was not run: it can change something, and tools that do are not supported yet. Tell the user what to do instead.", c.block.Name)
@@ -230,8 +248,9 @@ func (c *Call) result(ctx context.Context, limit limit) (result *Result) {
 
 func (s *Step) progress(c *stepCall) Progress {
 	p := Progress{CallID: c.block.CallID, Status: Pending, Kind: KindOther, Description: Description{Title: c.block.Name}, Result: c.result}
+	p.Input = ShownInput(c.block.Args)
 	if c.call != nil {
-		p.Kind, p.Input, p.Description = c.call.Tool.Kind, c.call.Args, s.placed(c.call.Describe())
+		p.Kind, p.Description = c.call.Tool.Kind, s.placed(c.call.Describe())
 	}
 	switch {
 	case c.result == nil:

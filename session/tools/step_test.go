@@ -87,6 +87,18 @@ func TestCallsThatDoNotRun(t *testing.T) {
 	hasAll(t, results[2].Content[0].Text, "incomplete")
 }
 
+// Clients are shown the arguments of a call as the model wrote them, whether or not it runs.
+func TestArgumentsAreShown(t *testing.T) {
+	step := stepOf(t, []Tool{toolOf("look", true, says("seen"))}, 1<<20, "look", "look", "look", "unknown")
+	for i, args := range []string{`{"path":"a"}`, ` `, `{"path":"a`, `{"b": 1}`} {
+		step.calls[i].block.Args = args
+	}
+	step.calls[2].block.Incomplete = true
+	told := map[string]string{}
+	finish(t.Context(), step, func(p Progress) { told[p.CallID] = string(p.Input) })
+	equal(t, "inputs", told, map[string]string{"tc_0": `{"path":"a"}`, "tc_1": "", "tc_2": `"{\"path\":\"a"`, "tc_3": `{"b": 1}`})
+}
+
 // At most four calls run at a time, and all of them run.
 func TestParallelCallsAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -36,6 +36,20 @@ const (
 	KindOther   Kind = "other"
 )
 
+var kinds = []Kind{KindRead, KindEdit, KindDelete, KindMove, KindSearch, KindExecute, KindThink, KindFetch, KindOther}
+
+// Valid reports whether ACP has the kind.
+func (k Kind) Valid() bool { return slices.Contains(kinds, k) }
+
+// KindNames returns the names of all kinds, for a message.
+func KindNames() string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = string(k)
+	}
+	return strings.Join(names, ", ")
+}
+
 // Definition is what a model is told of a tool.
 type Definition struct {
 	Name        string          `json:"name"`
@@ -70,8 +84,9 @@ type Location struct {
 
 // Input is the input of a call.
 type Input struct {
-	Args  json.RawMessage
-	Limit int // of the texts in the result, in bytes
+	CallID string
+	Args   json.RawMessage
+	Limit  int // of the texts in the result, in bytes
 }
 
 // Result is the result of a call.
@@ -121,6 +136,17 @@ const MaxTools = 256
 // toolName is a name that all providers accept.
 var toolName = lazy.Regexp(`^[A-Za-z0-9_-]{1,64}$`)
 
+// ValidName reports whether a tool can have the name.
+func ValidName(name string) bool { return toolName().MatchString(name) }
+
+// builtIn are the names of the tools of Strata, by name. A session need not have all of them.
+var builtIn = []string{
+	"delete_file", "edit_file", "find_symbol", "list_files", "move_file", "outline", "read_file", "run_command", "search", "update_plan", "write_file",
+}
+
+// IsBuiltIn reports whether a name is that of a tool of Strata, whether or not a session has it.
+func IsBuiltIn(name string) bool { return slices.Contains(builtIn, name) }
+
 // NewSet returns a set. The error names the tool that cannot be called: its name is invalid or is used twice, or its schema
 // cannot be used.
 func NewSet(tools ...Tool) (*Set, error) { return new(Set).With(tools...) }
@@ -134,7 +160,7 @@ func (s *Set) With(tools ...Tool) (*Set, error) {
 	for i := range next.tools {
 		t := &next.tools[i]
 		switch {
-		case !toolName().MatchString(t.Name):
+		case !ValidName(t.Name):
 			return nil, fmt.Errorf("tool %q: the name must have 1 to 64 letters, digits, _ or -", clip.Name(t.Name))
 		case i > 0 && next.tools[i-1].Name == t.Name:
 			return nil, fmt.Errorf("tool %s: the name is used twice", t.Name)
@@ -150,6 +176,17 @@ func (s *Set) With(tools ...Tool) (*Set, error) {
 		next.schemas = append(next.schemas, schema)
 	}
 	return next, nil
+}
+
+// Without returns the set without the tools that isLeftOut reports.
+func (s *Set) Without(isLeftOut func(name string) bool) *Set {
+	next := new(Set)
+	for i := range s.tools {
+		if !isLeftOut(s.tools[i].Name) {
+			next.tools, next.schemas = append(next.tools, s.tools[i]), append(next.schemas, s.schemas[i])
+		}
+	}
+	return next
 }
 
 // schema returns the parsed schema of a tool, nil if the set has no tool with this name and schema.
@@ -173,6 +210,7 @@ func (s *Set) Definitions() []Definition {
 
 // Call is a call whose input has been checked.
 type Call struct {
+	ID   string // set by the step
 	Tool Tool
 	Args json.RawMessage
 }
@@ -212,7 +250,7 @@ func (c *Call) Describe() Description {
 // Run executes the call. The texts of the result have at most limit bytes. The error is that of ctx.
 func (c *Call) Run(ctx context.Context, limit int) (Result, error) {
 	limit = min(limit, MaxResult)
-	r, err := c.Tool.Run(ctx, Input{Args: c.Args, Limit: limit})
+	r, err := c.Tool.Run(ctx, Input{CallID: c.ID, Args: c.Args, Limit: limit})
 	if err != nil {
 		return Result{}, err
 	}

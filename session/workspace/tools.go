@@ -3,6 +3,8 @@ package workspace
 import (
 	"context"
 	"errors"
+	"runtime"
+	"time"
 
 	"strata/filecontext"
 	"strata/filecontext/index"
@@ -13,47 +15,61 @@ import (
 )
 
 // Tools returns the tools that read the workspace as it is now, none without a folder. shown tells what the next request
-// shows. editor returns the client that reads files as its user sees them, nil for none; it is called for each read.
-func (w *Workspace) Tools(shown tools.Shown, editor func() clients.Client) []tools.Tool {
+// shows.
+func (w *Workspace) Tools(shown tools.Shown, editor Editor) []tools.Tool {
 	if w.roots == nil {
 		return nil
 	}
-	texts := make(map[string]filecontext.Content)
-	for _, e := range w.files.List() {
-		if e.Unsaved && e.Problem == "" {
-			texts[e.Path] = e.Content
-		}
-	}
-	view := tools.Workspace{Roots: w.roots, Reader: fileReader{w.roots, texts, editor}, Shown: shown, Texts: texts}
+	texts := newUnsaved(w.roots, w.files.List())
+	view := tools.Workspace{Roots: w.roots, Reader: fileReader{w.roots, texts, editor}, Shown: shown, Texts: texts.all}
 	if w.outlines != nil && w.outlines.On() {
 		view.Symbols = symbols{w.roots, w.outlines}
 	}
 	return tools.Reading(view)
 }
 
+// Editor returns the client that reads files as its user sees them, nil for none, and the event that its request follows. It
+// is called for each read, and again with a client whose connection has ended.
+type Editor func(gone clients.Client) (editor clients.Client, after uint64)
+
+// Guide returns the part of the system prompt about tools in the workspace, empty without a folder.
+func (w *Workspace) Guide(today time.Time) string {
+	if w.roots == nil {
+		return ""
+	}
+	return tools.Guide(tools.Surroundings{Folder: w.roots.Folder(), Platform: runtime.GOOS, Git: w.IsRepository(), Date: today})
+}
+
 // fileReader reads files as the editor shows them, else as a client gave them, else from disk.
 type fileReader struct {
 	roots  *filecontext.Roots
-	texts  map[string]filecontext.Content // by path
-	editor func() clients.Client
+	texts  *unsaved
+	editor Editor
 }
 
-// Read implements tools.Reader. If the editor cannot read the file, it is read without it.
+// Read implements tools.Reader. If no editor can read the file, it is read without one.
 func (r fileReader) Read(ctx context.Context, path string) (filecontext.Content, error) {
 	ref, err := r.roots.Locate(path)
 	if err != nil {
 		return filecontext.Content{}, err
 	}
-	if editor := r.editor(); editor != nil {
-		text, err := editor.ReadTextFile(ctx, clients.Read{Path: ref.Absolute()}, 0)
+	for editor, after := r.editor(nil); editor != nil; editor, after = r.editor(editor) {
+		text, err := editor.ReadTextFile(ctx, clients.Read{Path: ref.Absolute()}, after)
 		if err == nil {
-			return r.roots.Opened(ctx, ref, text)
+			content, err := r.roots.Opened(ctx, ref, text)
+			if err == nil {
+				r.texts.put(&content)
+			}
+			return content, err
 		}
 		if ctx.Err() != nil {
 			return filecontext.Content{}, ctx.Err()
 		}
+		if !errors.Is(err, clients.ErrGone) {
+			break
+		}
 	}
-	if content, ok := r.texts[ref.Path]; ok {
+	if content, ok := r.texts.get(ref.Path); ok {
 		return content, nil
 	}
 	return r.roots.Read(ctx, ref)

@@ -1,0 +1,75 @@
+// Package calls knows what clients were told of the tool calls of a running turn, for clients that come before their results
+// are stored.
+//
+// It must never run a call, and never tell clients itself: it returns the events.
+package calls
+
+import (
+	"slices"
+
+	"strata/history"
+	"strata/session/events"
+	"strata/session/tools"
+)
+
+// Told is what clients were told of the calls of a turn. The zero value is that of a turn without calls. It is not safe for
+// concurrent use.
+type Told struct {
+	announced []*history.Block // of the message that arrives
+	open      []events.Event   // the present state of calls whose results are not stored, and their plans
+}
+
+// Announce notes that a call of the message that arrives was announced.
+func (t *Told) Announce(call *history.Block) { t.announced = append(t.announced, call) }
+
+// Announced returns the calls of the message that arrives.
+func (t *Told) Announced() []*history.Block { return slices.Clip(t.announced) }
+
+// Open returns the events for a client that comes: the present state of the calls whose results are not stored, and the plans
+// that they made.
+func (t *Told) Open() []events.Event { return slices.Clone(t.open) }
+
+// Changed returns the events for a change of a call, and keeps them for clients that come.
+func (t *Told) Changed(turn string, p tools.Progress) []events.Event {
+	changed := []events.Event{update(turn, p)}
+	i := slices.IndexFunc(t.open, func(other events.Event) bool {
+		before, isCall := other.Data.(tools.Progress)
+		return isCall && before.CallID == p.CallID
+	})
+	if i < 0 {
+		t.open = append(t.open, changed[0])
+	} else {
+		t.open[i] = changed[0]
+	}
+	if p.Result != nil && p.Result.Plan != nil {
+		changed = append(changed, events.Event{Kind: events.Plan, Turn: turn, Data: events.PlanInfo{Entries: p.Result.Plan}})
+		t.open = append(t.open, changed[1])
+	}
+	return changed
+}
+
+// brokenOff is the result of a call of a reply that the provider did not finish, and that is asked for again.
+const brokenOff = "not run: the provider broke off"
+
+// BrokenOff returns the events for the end of all calls of the message that arrives: another one takes its place, with other
+// calls.
+func (t *Told) BrokenOff(turn string) (ended []events.Event) {
+	for _, call := range t.announced {
+		result := tools.Failed(brokenOff)
+		ended = append(ended, update(turn, tools.Progress{
+			CallID: call.CallID, Status: tools.Fails, Kind: tools.KindOther, Description: tools.Description{Title: call.Name}, Result: &result,
+		}))
+	}
+	t.announced = nil
+	return ended
+}
+
+func update(turn string, p tools.Progress) events.Event {
+	return events.Event{Kind: events.CallUpdate, Turn: turn, Data: p}
+}
+
+// MessageStored notes that the message with the announced calls is in the transcript.
+func (t *Told) MessageStored() { t.announced = nil }
+
+// ResultsStored notes that the results of all calls are in the transcript.
+func (t *Told) ResultsStored() { t.open = nil }

@@ -1,0 +1,76 @@
+package calls
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"strata/history"
+	"strata/session/events"
+	"strata/session/tools"
+)
+
+// lines returns events, one line each.
+func lines(all []events.Event) (out []string) {
+	for _, e := range all {
+		switch data := e.Data.(type) {
+		case tools.Progress:
+			line := fmt.Sprintf("%s of %s: %s %s", e.Kind, e.Turn, data.CallID, data.Status)
+			if data.Result != nil && len(data.Result.Content) > 0 {
+				line += ": " + data.Title + " " + data.Result.Content[0].Text
+			}
+			out = append(out, line)
+		case events.PlanInfo:
+			out = append(out, fmt.Sprintf("%s of %s: %d", e.Kind, e.Turn, len(data.Entries)))
+		}
+	}
+	return out
+}
+
+func want(t *testing.T, what string, got []events.Event, want ...string) {
+	t.Helper()
+	if !slices.Equal(lines(got), want) {
+		t.Errorf("%s: %q, want %q", what, lines(got), want)
+	}
+}
+
+// A client that comes is told of each call as it is, and of the newest plan last.
+func TestOpenCallsAreInTheirPresentState(t *testing.T) {
+	var told Told
+	plan := func(entries int) *tools.Result { return &tools.Result{Plan: make([]tools.PlanEntry, entries)} }
+	want(t, "started", told.Changed("t", tools.Progress{CallID: "a", Status: tools.InProgress}), "call_update of t: a in_progress")
+	told.Changed("t", tools.Progress{CallID: "b", Status: tools.InProgress})
+	want(t, "planned", told.Changed("t", tools.Progress{CallID: "b", Status: tools.Completed, Result: plan(1)}), "call_update of t: b completed", "plan of t: 1")
+	told.Changed("t", tools.Progress{CallID: "c", Status: tools.Completed, Result: plan(2)})
+	want(t, "open", told.Open(), "call_update of t: a in_progress", "call_update of t: b completed", "plan of t: 1", "call_update of t: c completed", "plan of t: 2")
+	told.Changed("t", tools.Progress{CallID: "a", Status: tools.Fails})
+	want(t, "afterwards", told.Open()[:1], "call_update of t: a failed")
+	told.MessageStored()
+	if n := len(told.Open()); n != 5 {
+		t.Errorf("%d events are open after the message was stored", n)
+	}
+	told.ResultsStored()
+	want(t, "stored", told.Open())
+}
+
+// The calls of a message that another one replaces fail. Those of the message before do not.
+func TestCallsOfABrokenReplyFail(t *testing.T) {
+	var told Told
+	call := func(id string) *history.Block {
+		return &history.Block{Type: history.BlockToolCall, CallID: id, Name: "read"}
+	}
+	told.Announce(call("a"))
+	told.MessageStored()
+	told.Announce(call("b"))
+	told.Announce(call("c"))
+	if got := told.Announced(); len(got) != 2 || got[0].CallID != "b" {
+		t.Errorf("announced: %v", got)
+	}
+	const failed = " failed: read not run: the provider broke off"
+	want(t, "ended", told.BrokenOff("t"), "call_update of t: b"+failed, "call_update of t: c"+failed)
+	want(t, "once", told.BrokenOff("t"))
+	want(t, "open", told.Open())
+	if got := told.Announced(); len(got) > 0 {
+		t.Errorf("announced afterwards: %v", got)
+	}
+}

@@ -1,0 +1,474 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"strata/history"
+	"strata/llm"
+	"strata/llm/reply"
+	"strata/session/assembly"
+	"strata/session/clients"
+	"strata/session/toolbox"
+	"strata/session/tools"
+)
+
+// runner is a frontend whose tools a test runs.
+type runner struct{ calls chan toolCall }
+
+type toolCall struct {
+	toolbox.Call
+	ctx   context.Context
+	after uint64
+	done  chan toolDone
+}
+
+type toolDone struct {
+	toolbox.Result
+	err error
+}
+
+func newRunner() *runner { return &runner{make(chan toolCall, 10)} }
+
+// CallTool implements toolbox.Frontend.
+func (r *runner) CallTool(ctx context.Context, c toolbox.Call, after uint64) (toolbox.Result, error) {
+	call := toolCall{c, ctx, after, make(chan toolDone, 1)}
+	r.calls <- call
+	select {
+	case d := <-call.done:
+		return d.Result, d.err
+	case <-ctx.Done():
+		return toolbox.Result{}, context.Cause(ctx)
+	}
+}
+
+func (c *toolCall) say(text string) {
+	c.done <- toolDone{toolbox.Result{Content: []history.Block{{Type: history.BlockText, Text: text}}}, nil}
+}
+
+// offers returns an offer of tools that change nothing, whose input is {n: integer}.
+func (r *runner) offers(t testing.TB, names ...string) *toolbox.Offer {
+	t.Helper()
+	declared := []toolbox.Declared{}
+	for _, name := range names {
+		declared = append(declared, declaredTool(name))
+	}
+	return r.offersAll(t, declared)
+}
+
+func declaredTool(name string) toolbox.Declared {
+	return toolbox.Declared{
+		Definition: tools.Definition{Name: name, Description: "Does " + name, Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)},
+		Kind:       tools.KindFetch, ReadOnly: true,
+	}
+}
+
+func (r *runner) offersAll(t testing.TB, declared []toolbox.Declared) *toolbox.Offer {
+	t.Helper()
+	d, err := toolbox.NewDeclaration(declared)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &toolbox.Offer{Frontend: r, Tools: d}
+}
+
+// offering prompts with an offer.
+func (a *acted) offering(words string, o *toolbox.Offer) chan outcomeOf {
+	results := make(chan outcomeOf, 1)
+	p := Prompt{Blocks: []history.Block{{Type: history.BlockText, Text: words}}, Offer: o}
+	a.Prompt(p, nil, func(r PromptResult, _ uint64, err error) { results <- outcomeOf{r, err} })
+	return results
+}
+
+// names returns the names of a request's tools that are not built-in.
+func names(req llm.Request) (all []string) {
+	for _, t := range req.Tools {
+		if !tools.IsBuiltIn(t.Name) {
+			all = append(all, t.Name)
+		}
+	}
+	return all
+}
+
+// A declared tool is in the requests of the turn that declares it, by name among the built-in ones, and the frontend runs it.
+func TestAFrontendRunsItsTools(t *testing.T) {
+	a, r := acting(t), newRunner()
+	result := a.offering("go", r.offers(t, "zoom", "deploy_status"))
+	first := a.asked()
+	if got := names(first.req); !slices.Equal(got, []string{"deploy_status", "zoom"}) || first.req.Tools[0].Name != "deploy_status" {
+		t.Errorf("the request has the tools %v", got)
+	}
+	before := a.told().Seq
+	first.act(reply.StopToolUse, callsOf(1, `zoom{"n":3.0}`, `deploy_status{"n":"x"}`)...)
+	c := <-r.calls
+	if c.ID != "tc_1" || c.Name != "zoom" || string(c.Input) != `{"n":3}` {
+		t.Errorf("the frontend was asked for %s %s of %s", c.Name, c.Input, c.ID)
+	}
+	if c.after <= before {
+		t.Errorf("it is asked after event %d, but the call was announced after event %d", c.after, before)
+	}
+	c.say("closer")
+	second := a.asked()
+	second.end("done")
+	if out := <-result; out.err != nil {
+		t.Fatal(out.err)
+	}
+	a.wantTranscript("user go", "assistant call zoom call deploy_status",
+		"tool result of tc_1 result of tc_2 (deploy_status was not run: n must be a whole number, not \"x\")", "assistant done")
+	m := a.store.messages[3]
+	if got := m.Blocks[0]; got.Content[0].Text != "closer" || got.Call.Title != "zoom" || got.Call.Kind != "fetch" {
+		t.Errorf("stored is %+v, %+v", got.Content, got.Call)
+	}
+}
+
+// What a frontend answers, or that it does not, is told to the model, and the turn goes on.
+func TestAnswersOfAFrontend(t *testing.T) {
+	image := func(data string) []history.Block {
+		return []history.Block{{Type: history.BlockImage, MIME: "image/x", Data: []byte(data)}}
+	}
+	text := func(s string) []history.Block { return []history.Block{{Type: history.BlockText, Text: s}} }
+	picture := "GIF89a\x02\x00\x03\x00\x00\x00\x00;"
+	for name, tt := range map[string]struct {
+		answer toolDone
+		want   string // in the result
+		failed bool
+	}{
+		"nothing":      {toolDone{}, "(no output)", false},
+		"blank":        {toolDone{Result: toolbox.Result{Content: text(" \n")}}, "(no output)", false},
+		"an error":     {toolDone{Result: toolbox.Result{Content: text("no such page"), IsError: true}}, "no such page", true},
+		"gone":         {toolDone{err: clients.ErrGone}, "zoom failed: the editor's connection ended before its response", true},
+		"late":         {toolDone{err: clients.ErrLate}, "zoom failed: the editor did not respond in time", true},
+		"refused":      {toolDone{err: &clients.Refused{Code: -32601, Message: "no zoom"}}, "zoom failed: the editor responded: no zoom (code -32601)", true},
+		"no picture":   {toolDone{Result: toolbox.Result{Content: image("text")}}, "zoom failed: the editor's response is invalid: content[0]: not a PNG", true},
+		"large":        {toolDone{Result: toolbox.Result{Content: text(strings.Repeat("line\n", 1<<20))}}, "lines omitted]", false},
+		"many images":  {toolDone{Result: toolbox.Result{Content: slices.Repeat(image(picture), 5)}}, "more than 4 images", true},
+		"a huge image": {toolDone{Result: toolbox.Result{Content: image(picture + strings.Repeat("x", 5<<20))}}, "exceeds the limit of 5242880", true},
+		"a link":       {toolDone{Result: toolbox.Result{Content: []history.Block{{Type: history.BlockLink}}}}, "content[0] is neither text nor an image", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, r := acting(t), newRunner()
+			result := a.offering("go", r.offers(t, "zoom"))
+			a.asked().act(reply.StopToolUse, callsOf(1, `zoom{}`)...)
+			c := <-r.calls
+			c.done <- tt.answer
+			a.asked().end("done")
+			if out := <-result; out.err != nil {
+				t.Fatal(out.err)
+			}
+			got := a.store.messages[3].Blocks[0]
+			if !strings.Contains(got.Content[0].Text, tt.want) || got.IsError != tt.failed || len(got.Content[0].Text) > tools.MaxResult {
+				t.Errorf("the result is %.200q, error %t", got.Content[0].Text, got.IsError)
+			}
+		})
+	}
+	a, r := acting(t), newRunner()
+	result := a.offering("go", r.offers(t, "zoom"))
+	a.asked().act(reply.StopToolUse, callsOf(1, `zoom{}`)...)
+	c := <-r.calls
+	c.done <- toolDone{Result: toolbox.Result{Content: append(image(picture), text("seen")...)}}
+	a.asked().end("done")
+	<-result
+	if got := a.store.messages[3].Blocks[0].Content; len(got) != 2 || got[0].MIME != "image/gif" || got[0].Width != 2 || got[0].Height != 3 {
+		t.Errorf("stored is %+v", got)
+	}
+}
+
+// A cancel ends the turn at once, and ends the call of the frontend.
+func TestACancelEndsACallOfAFrontend(t *testing.T) {
+	a, r := acting(t), newRunner()
+	result := a.offering("go", r.offers(t, "zoom"))
+	a.asked().act(reply.StopToolUse, callsOf(1, `zoom{}`)...)
+	c := <-r.calls
+	a.Cancel("")
+	if out := <-result; out.err != nil || out.Turn.StopReason != "cancelled" {
+		t.Errorf("%+v, %v", out.Turn, out.err)
+	}
+	<-c.ctx.Done()
+	a.wantTranscript("user go", "assistant call zoom", "tool result of tc_1 (cancelled by the user)")
+}
+
+// A tool that is not declared as reading is not run yet.
+func TestAFrontendsToolThatChangesSomethingIsNotRun(t *testing.T) {
+	a, r := acting(t), newRunner()
+	one := declaredTool("deploy")
+	one.ReadOnly = false
+	result := a.offering("go", r.offersAll(t, []toolbox.Declared{one}))
+	a.asked().act(reply.StopToolUse, callsOf(1, `deploy{}`)...)
+	a.asked().end("done")
+	<-result
+	if got := a.transcript()[2]; !strings.Contains(got, "deploy was not run: it can change something") || len(r.calls) > 0 {
+		t.Errorf("the result is %q", got)
+	}
+}
+
+// play plays a turn in which the model calls a tool once, and returns its requests and the text of the result.
+func (a *acted) play(words, call string, o *toolbox.Offer, run func()) (first, second llm.Request, result string) {
+	a.t.Helper()
+	done := a.offering(words, o)
+	one := a.asked()
+	cached := history.Usage{CacheRead: 1000, CacheWrite: 1, Output: 10} // all of the request
+	one.spend(cached, reply.StopToolUse, callsOf(1, call)...)
+	run()
+	two := a.asked()
+	two.spend(cached, reply.StopEndTurn, history.Block{Type: history.BlockText, Text: "done"})
+	if out := <-done; out.err != nil {
+		a.t.Fatal(out.err)
+	}
+	a.store.mu.Lock()
+	defer a.store.mu.Unlock()
+	for seq := int64(len(a.store.messages)); ; seq-- {
+		if m := a.store.messages[seq]; m.Role == history.RoleTool {
+			return one.req, two.req, m.Blocks[0].Content[0].Text
+		}
+	}
+}
+
+// The last declaration counts: the calls of the same tools go to whoever declared them last, also within a turn.
+func TestTheLastDeclarationCounts(t *testing.T) {
+	a, old, now := acting(t), newRunner(), newRunner()
+	a.Toolbox().Submit(old.offers(t, "zoom"))
+	a.play("one", `zoom{}`, nil, func() { c := <-old.calls; c.say("old") })
+	_, _, result := a.play("two", `zoom{}`, nil, func() {
+		a.Toolbox().Submit(now.offers(t, "zoom"))
+		// The call may have been made before that.
+		select {
+		case c := <-old.calls:
+			c.say("old")
+		case c := <-now.calls:
+			c.say("now")
+		}
+	})
+	_ = result
+	if _, _, result := a.play("three", `zoom{}`, nil, func() { c := <-now.calls; c.say("now") }); result != "now" {
+		t.Errorf("the result is %q", result)
+	}
+	a.Toolbox().Leave(old) // it has been replaced
+	if _, _, result := a.play("four", `zoom{}`, nil, func() { c := <-now.calls; c.say("now") }); result != "now" {
+		t.Errorf("the result is %q", result)
+	}
+	a.Toolbox().Leave(now)
+	first, _, result := a.play("five", `zoom{}`, nil, func() {})
+	if !strings.Contains(result, "the editor that offers it is not connected") || !slices.Equal(names(first), []string{"zoom"}) {
+		t.Errorf("the result is %q, the tools %v", result, names(first))
+	}
+}
+
+// caching makes the model of a session one whose provider caches, so that requests expect something of it.
+func caching(clock func() time.Time) func(*Deps) {
+	return func(d *Deps) {
+		d.Now = clock
+		models := d.Models.(oneModel)
+		models.model.Window, models.model.MinCacheTokens, models.model.Marks = 100_000, 50, true
+		d.Models = models
+	}
+}
+
+// definitions returns the tools of a request as they are sent.
+func definitions(req llm.Request) string {
+	raw, err := json.Marshal(req.Tools)
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
+}
+
+// A withdrawn tool keeps its definition, and the requests their bytes, until nothing of a request is cached.
+func TestAWithdrawalWaitsForTheCut(t *testing.T) {
+	now := time.Now()
+	a, r := acting(t, caching(func() time.Time { return now })), newRunner()
+	first, _, _ := a.play("one", `zoom{}`, r.offers(t, "zoom", "pan"), func() { c := <-r.calls; c.say("closer") })
+	for n, offer := range []*toolbox.Offer{r.offers(t, "pan"), r.offers(t), nil} {
+		again, second, result := a.play(fmt.Sprint("more", n), `zoom{}`, offer, func() {})
+		if definitions(again) != definitions(first) || definitions(second) != definitions(first) {
+			t.Errorf("turn %d: the definitions changed from %s to %s and %s", n, names(first), names(again), names(second))
+		}
+		if result != "zoom was not run: it is no longer available. Do without it." {
+			t.Errorf("turn %d: the result is %q", n, result)
+		}
+	}
+	now = now.Add(2 * time.Hour) // nothing is cached any more
+	again, second, result := a.play("later", `zoom{}`, nil, func() {})
+	if got := slices.Concat(names(again), names(second)); len(got) > 0 {
+		t.Errorf("the requests still have %v", got)
+	}
+	if result != "zoom was not run: it is no longer available. Do without it." {
+		t.Errorf("the result is %q", result)
+	}
+	if _, _, result := a.play("last", `zoom{}`, nil, func() {}); !strings.HasPrefix(result, `there is no tool "zoom"`) {
+		t.Errorf("the result is %q", result)
+	}
+}
+
+// A tool that is declared again before the cut is as if it had not been withdrawn.
+func TestAWithdrawnToolCanComeBack(t *testing.T) {
+	a, r := acting(t, caching(time.Now)), newRunner()
+	first, _, _ := a.play("one", `zoom{}`, r.offers(t, "zoom"), func() { c := <-r.calls; c.say("closer") })
+	a.play("two", `zoom{}`, r.offers(t), func() {})
+	again, _, result := a.play("three", `zoom{}`, r.offers(t, "zoom"), func() { c := <-r.calls; c.say("closer") })
+	if definitions(again) != definitions(first) || result != "closer" {
+		t.Errorf("the tools are %v, the result %q", names(again), result)
+	}
+}
+
+// An addition changes the definitions anyway, so it takes the withdrawn ones with it.
+func TestAnAdditionRemovesTheWithdrawnTools(t *testing.T) {
+	a, r := acting(t, caching(time.Now)), newRunner()
+	a.play("one", `zoom{}`, r.offers(t, "zoom"), func() { c := <-r.calls; c.say("closer") })
+	first, second, _ := a.play("two", `pan{}`, r.offers(t, "pan"), func() { c := <-r.calls; c.say("left") })
+	for _, req := range []llm.Request{first, second} {
+		if got := names(req); !slices.Equal(got, []string{"pan"}) {
+			t.Errorf("the tools are %v", got)
+		}
+	}
+}
+
+// A declaration during a turn changes nothing of its requests, but withdraws its tools at once.
+func TestADeclarationDuringATurnWaits(t *testing.T) {
+	a, r := acting(t, caching(time.Now)), newRunner()
+	result := a.offering("go", r.offers(t, "zoom"))
+	first := a.asked()
+	a.Toolbox().Submit(r.offers(t, "pan"))
+	first.act(reply.StopToolUse, callsOf(1, `zoom{}`, `pan{}`)...)
+	second := a.asked()
+	if definitions(second.req) != definitions(first.req) {
+		t.Errorf("the tools are %v", names(second.req))
+	}
+	second.end("done")
+	<-result
+	got := a.transcript()[2]
+	if !strings.Contains(got, "tc_1 (zoom was not run: it is no longer available") || !strings.Contains(got, `tc_2 (there is no tool "pan"`) {
+		t.Errorf("the results are %q", got)
+	}
+	next := a.offering("and now?", nil)
+	third := a.asked()
+	if got := names(third.req); !slices.Equal(got, []string{"pan"}) {
+		t.Errorf("the tools are %v", got)
+	}
+	third.end("done")
+	<-next
+}
+
+// A prompt that is refused because of the running turn declares nothing; one that joins it does.
+func TestWhichPromptsDeclare(t *testing.T) {
+	a, r, other := acting(t), newRunner(), newRunner()
+	joined := func(id string, o *toolbox.Offer) chan outcomeOf {
+		results := make(chan outcomeOf, 1)
+		p := Prompt{ID: id, Blocks: []history.Block{{Type: history.BlockText, Text: "go"}}, Offer: o}
+		a.Prompt(p, nil, func(r PromptResult, _ uint64, err error) { results <- outcomeOf{r, err} })
+		return results
+	}
+	result := joined("p1", r.offers(t, "zoom"))
+	first := a.asked()
+	if out := <-joined("", other.offers(t, "zoom")); out.err == nil {
+		t.Error("a second prompt was taken")
+	}
+	first.act(reply.StopToolUse, callsOf(1, `zoom{}`)...)
+	c := <-r.calls
+	c.say("closer")
+	second := a.asked()
+	again := joined("p1", other.offers(t, "zoom"))
+	a.told() // so that it has joined
+	second.act(reply.StopToolUse, callsOf(2, `zoom{"n":2}`)...)
+	c = <-other.calls
+	c.say("closer")
+	a.asked().end("done")
+	<-result
+	<-again
+}
+
+// A model without tools gets none, also none of a frontend. A frontend's own request has its own tools only.
+func TestRequestsWithoutAFrontendsTools(t *testing.T) {
+	noTools := false
+	a, r := acting(t, caching(time.Now), func(d *Deps) {
+		models := d.Models.(oneModel)
+		d.Models = varying{models, &noTools}
+	}), newRunner()
+	a.play("one", `zoom{}`, r.offers(t, "zoom"), func() { c := <-r.calls; c.say("closer") })
+	result := a.offering("two", r.offers(t))
+	a.asked().end("done")
+	<-result
+	own, err := answerOf(func(reply func([]string, error)) {
+		a.Preview([]Tool{{Name: "zoom", Schema: json.RawMessage(`{}`)}}, func(b assembly.Assembled, err error) {
+			var all []string
+			for _, one := range b.Tools {
+				all = append(all, one.Name)
+			}
+			reply(all, err)
+		})
+	})
+	if err != nil || !slices.Equal(own, []string{"zoom"}) {
+		t.Errorf("the frontend's own request has the tools %v, %v", own, err)
+	}
+	noTools = true
+	result = a.offering("three", r.offers(t, "zoom"))
+	c := a.asked()
+	if len(c.req.Tools) > 0 {
+		t.Errorf("the request has %v", c.req.Tools)
+	}
+	c.end("done")
+	<-result
+}
+
+// varying is a model that can lose its tools between two turns.
+type varying struct {
+	oneModel
+	noTools *bool
+}
+
+func (v varying) Model(name string) (llm.Model, bool) {
+	m, ok := v.oneModel.Model(name)
+	m.NoTools = *v.noTools
+	return m, ok
+}
+
+// reader is an editor that reads files.
+type reader struct {
+	name string
+	can  bool
+}
+
+func (r *reader) Can(c clients.Capability) bool { return r.can && c == clients.ReadFiles }
+
+func (r *reader) ReadTextFile(context.Context, clients.Read, uint64) (string, error) {
+	return "shown by " + r.name + "\n", nil
+}
+
+// If the editor that sent the prompt is gone, another one that subscribes reads files, and the server if there is none.
+func TestAnotherEditorServesATurn(t *testing.T) {
+	first, page, second := &reader{"the first", true}, &reader{"the page", false}, &reader{"the second", true}
+	for name, tt := range map[string]struct {
+		gone []clients.Client
+		want string
+	}{
+		"nobody is gone":      {nil, "shown by the first"},
+		"the first is gone":   {[]clients.Client{first}, "shown by the second"},
+		"all others are gone": {[]clients.Client{page, second}, "shown by the first"},
+		"everybody is gone":   {[]clients.Client{second, first}, "package a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := acting(t)
+			for _, c := range []clients.Client{first, page, second} {
+				a.Join(c)
+			}
+			results := make(chan outcomeOf, 1)
+			a.Prompt(Prompt{Blocks: []history.Block{{Type: history.BlockText, Text: "go"}}, Client: first}, nil, func(r PromptResult, _ uint64, err error) {
+				results <- outcomeOf{r, err}
+			})
+			asked := a.asked()
+			for _, c := range tt.gone {
+				a.Unsubscribe(a.NewCursor(func() {}), c)
+			}
+			asked.act(reply.StopToolUse, callsOf(1, `read_file{"path":"a.go"}`)...)
+			a.asked().end("done")
+			<-results
+			if got := a.store.messages[3].Blocks[0].Content[0].Text; !strings.Contains(got, tt.want) {
+				t.Errorf("the result is %q, want %q", got, tt.want)
+			}
+		})
+	}
+}

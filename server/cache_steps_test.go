@@ -1,0 +1,171 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"strata/internal/upstream"
+	"strata/session"
+	"strata/stability"
+)
+
+// toolCall is a call of a tool as a scripted model makes it.
+type toolCall struct {
+	name string
+	args map[string]any
+}
+
+func readOf(path string, lines ...int) toolCall {
+	args := map[string]any{"path": path}
+	if len(lines) == 2 {
+		args["start_line"], args["end_line"] = lines[0], lines[1]
+	}
+	return toolCall{"read_file", args}
+}
+
+func searchOf(pattern, include string) toolCall {
+	return toolCall{"search", map[string]any{"pattern": pattern, "include": include}}
+}
+
+func listOf(path string) toolCall { return toolCall{"list_files", map[string]any{"path": path}} }
+
+// acting makes the model reply to each request with the next of steps, and with the stage's answer after them.
+func (s *stage) acting(steps [][]toolCall) {
+	s.upstream.Choose(func(req *upstream.Request) upstream.Script {
+		s.clock.advance(5 * time.Second)
+		script := s.cache.Answer(req)
+		if script.Steps = upstream.Texts(s.answer); len(steps) == 0 {
+			return script
+		}
+		script.Steps = upstream.Texts(fmt.Sprintf("Let me look (%d).", req.N))
+		for i, c := range steps[0] {
+			args, err := json.Marshal(c.args)
+			if err != nil {
+				panic(err) // of texts and numbers
+			}
+			script.Steps = append(script.Steps, upstream.Call(fmt.Sprintf("call_%d_%d", req.N, i), c.name, string(args))...)
+		}
+		steps = steps[1:]
+		return script
+	})
+}
+
+// withTools turns the tools on.
+func withTools(opt *Options) {
+	opt.Sessions.Tools = session.ToolSettings{Enabled: true, MaxSteps: 100}
+}
+
+// readSteps compares the tokens that the provider read for each request with the expected ones, and returns their share.
+func (s *stage) readSteps() (total share) {
+	s.t.Helper()
+	s.planned.mu.Lock()
+	defer s.planned.mu.Unlock()
+	reads, plans := s.cache.Reads(), s.planned.all
+	if len(reads) != len(plans) {
+		s.t.Fatalf("%d requests were sent, %d were planned", len(reads), len(plans))
+	}
+	before := 0 // tokens of the request before
+	for i, read := range reads {
+		plan, u := plans[i], read.Usage
+		total.add(u)
+		switch {
+		case len(read.Marks) > 0 && int64(read.Blocks) != plan.blocks:
+			s.t.Errorf("request %d: %d of %d blocks were read, %d were expected (cut %q)", i, read.Blocks, read.All, plan.blocks, plan.cut)
+		case len(read.Marks) == 0 && int64(u.CacheRead) <= plan.expected-128: // the provider counts more tokens in calls and results
+			s.t.Errorf("request %d: %d tokens were read, %d were expected", i, u.CacheRead, plan.expected)
+		case len(read.Marks) == 0 && s.layout == stability.LayoutLog && plan.cut == "" && u.CacheRead <= before-128:
+			s.t.Errorf("request %d: %d tokens were read, but the request before has %d", i, u.CacheRead, before)
+		}
+		before = u.Input + u.CacheRead + u.CacheWrite
+	}
+	return total
+}
+
+// copySources copies files of this repository into the workspace.
+func (s *stage) copySources(names ...string) {
+	s.t.Helper()
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join("..", name))
+		full := filepath.Join(s.work, name)
+		if err := errors.Join(err, os.MkdirAll(filepath.Dir(full), 0o700), os.WriteFile(full, text, 0o600)); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// explored are the files that the steps of explorations read.
+var explored = []string{
+	"README.md", "docs/context.md", "stability/log.go", "stability/cut.go", "stability/draft.go", "stability/tail.go", "stability/mirror.go",
+	"stability/entry.go", "stability/state.go", "stability/tracker.go", "stability/ripple.go", "stability/cascade.go", "session/steps.go",
+	"session/turn.go", "session/ending.go", "session/recover.go", "session/assembly/assembly.go", "session/assembly/render.go",
+	"session/assembly/collect.go", "session/assembly/layout.go", "session/tools/read.go", "session/tools/search.go", "session/tools/step.go",
+}
+
+// explorations are the numbers of steps with calls in the turns of a session: 60 together.
+var explorations = []int{3, 1, 30, 0, 8, 12, 1, 5}
+
+// explore returns the steps of a turn; number is that of its first step in the session.
+func explore(number, steps int) (turn [][]toolCall) {
+	patterns := []string{"mirror", "Plan(", "func (s *State)", "ErrStorage", "sort"}
+	for n := number; n < number+steps; n++ {
+		path, other := explored[n*7%len(explored)], explored[n*5%len(explored)]
+		switch n % 5 {
+		case 0:
+			turn = append(turn, []toolCall{searchOf(patterns[n/5%5], "*.go")})
+		case 1:
+			turn = append(turn, []toolCall{readOf(path)})
+		case 2:
+			turn = append(turn, []toolCall{readOf(path, 1, 60), readOf(other, 20, 120)})
+		case 3:
+			turn = append(turn, []toolCall{listOf("session"), searchOf("Cut", "stability/*.go"), readOf(path, 100, 140)})
+		default:
+			turn = append(turn, []toolCall{readOf(path, n, n+150)})
+		}
+	}
+	return turn
+}
+
+// TestStepsAreReadFromTheCache runs a session of 60 steps that read and search this repository.
+func TestStepsAreReadFromTheCache(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		layout, model string
+		least         int // percent of the input that is read from the cache
+	}{
+		{stability.LayoutLog, "claude/a", 85},
+		{stability.LayoutLog, "local/x", 85},
+		{stability.LayoutRipple, "claude/a", 0}, // moves nothing inside a turn, so a long turn is not cached
+		{stability.LayoutRipple, "local/x", 85},
+	} {
+		t.Run(test.layout+" "+test.model, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, test.layout, withTools)
+			s.copySources(explored...)
+			s.choose(test.model)
+			s.call("_strata/files/add", map[string]any{"path": "stability/plan.go", "content": lines("plan", 200)})
+			number := 0
+			for i, steps := range explorations {
+				s.acting(explore(number, steps))
+				number += steps
+				s.clock.advance(time.Minute)
+				s.prompt(fmt.Sprintf("Question %d: how do the plan of a request and the session fit together?", i))
+				if i%3 == 1 { // read before, so the model is told of the change
+					s.write("README.md", lines(fmt.Sprint("readme ", i), 100))
+				}
+			}
+			total := s.readSteps()
+			t.Log(total)
+			if requests := number + len(explorations); len(s.cache.Reads()) != requests || number != 60 {
+				t.Errorf("%d requests for %d steps, want %d", len(s.cache.Reads()), number, requests)
+			}
+			if total.read*100 < total.input*test.least {
+				t.Errorf("%v; want %d %%", total, test.least)
+			}
+		})
+	}
+}

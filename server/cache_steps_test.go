@@ -34,25 +34,17 @@ func searchOf(pattern, include string) toolCall {
 
 func listOf(path string) toolCall { return toolCall{"list_files", map[string]any{"path": path}} }
 
-// acting makes the model reply to each request with the next of steps, and with the stage's answer after them.
-func (s *stage) acting(steps [][]toolCall) {
-	s.upstream.Choose(func(req *upstream.Request) upstream.Script {
-		s.clock.advance(5 * time.Second)
-		script := s.cache.Answer(req)
-		if script.Steps = upstream.Texts(s.answer); len(steps) == 0 {
-			return script
+// script returns a reply with a text and calls, whose ids begin with id.
+func script(id, text string, calls ...toolCall) upstream.Script {
+	steps := upstream.Texts(text)
+	for i, c := range calls {
+		args, err := json.Marshal(c.args)
+		if err != nil {
+			panic(err) // of texts and numbers
 		}
-		script.Steps = upstream.Texts(fmt.Sprintf("Let me look (%d).", req.N))
-		for i, c := range steps[0] {
-			args, err := json.Marshal(c.args)
-			if err != nil {
-				panic(err) // of texts and numbers
-			}
-			script.Steps = append(script.Steps, upstream.Call(fmt.Sprintf("call_%d_%d", req.N, i), c.name, string(args))...)
-		}
-		steps = steps[1:]
-		return script
-	})
+		steps = append(steps, upstream.Call(fmt.Sprintf("%s_%d", id, i), c.name, string(args))...)
+	}
+	return upstream.Script{Steps: steps}
 }
 
 // withTools turns the tools on.
@@ -63,9 +55,7 @@ func withTools(opt *Options) {
 // readSteps compares the tokens that the provider read for each request with the expected ones, and returns their share.
 func (s *stage) readSteps() (total share) {
 	s.t.Helper()
-	s.planned.mu.Lock()
-	defer s.planned.mu.Unlock()
-	reads, plans := s.cache.Reads(), s.planned.all
+	reads, plans := s.cache.Reads(), s.planned.since(0)
 	if len(reads) != len(plans) {
 		s.t.Fatalf("%d requests were sent, %d were planned", len(reads), len(plans))
 	}
@@ -110,22 +100,24 @@ var explored = []string{
 var explorations = []int{3, 1, 30, 0, 8, 12, 1, 5}
 
 // explore returns the steps of a turn; number is that of its first step in the session.
-func explore(number, steps int) (turn [][]toolCall) {
+func explore(number, steps int) (turn []upstream.Script) {
 	patterns := []string{"mirror", "Plan(", "func (s *State)", "ErrStorage", "sort"}
 	for n := number; n < number+steps; n++ {
 		path, other := explored[n*7%len(explored)], explored[n*5%len(explored)]
+		var calls []toolCall
 		switch n % 5 {
 		case 0:
-			turn = append(turn, []toolCall{searchOf(patterns[n/5%5], "*.go")})
+			calls = []toolCall{searchOf(patterns[n/5%5], "*.go")}
 		case 1:
-			turn = append(turn, []toolCall{readOf(path)})
+			calls = []toolCall{readOf(path)}
 		case 2:
-			turn = append(turn, []toolCall{readOf(path, 1, 60), readOf(other, 20, 120)})
+			calls = []toolCall{readOf(path, 1, 60), readOf(other, 20, 120)}
 		case 3:
-			turn = append(turn, []toolCall{listOf("session"), searchOf("Cut", "stability/*.go"), readOf(path, 100, 140)})
+			calls = []toolCall{listOf("session"), searchOf("Cut", "stability/*.go"), readOf(path, 100, 140)}
 		default:
-			turn = append(turn, []toolCall{readOf(path, n, n+150)})
+			calls = []toolCall{readOf(path, n, n+150)}
 		}
+		turn = append(turn, script(fmt.Sprint("call_", n), fmt.Sprintf("Let me look (%d).", n), calls...))
 	}
 	return turn
 }
@@ -150,9 +142,9 @@ func TestStepsAreReadFromTheCache(t *testing.T) {
 			s.call("_strata/files/add", map[string]any{"path": "stability/plan.go", "content": lines("plan", 200)})
 			number := 0
 			for i, steps := range explorations {
-				s.acting(explore(number, steps))
+				s.steps = explore(number, steps)
 				number += steps
-				s.clock.advance(time.Minute)
+				s.clock.advance(2 * time.Minute)
 				s.prompt(fmt.Sprintf("Question %d: how do the plan of a request and the session fit together?", i))
 				if i%3 == 1 { // read before, so the model is told of the change
 					s.write("README.md", lines(fmt.Sprint("readme ", i), 100))

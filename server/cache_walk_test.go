@@ -38,6 +38,7 @@ type walk struct {
 	messages  []string             // names
 	failed    map[string]bool      // messages that are prompts without a reply
 	n         int                  // for names and versions
+	tools     bool                 // the model calls tools
 	total     share
 	trace     []string
 
@@ -61,8 +62,14 @@ func newWalk(t *testing.T, layout string, seed uint64) *walk {
 			if seed%2 == 1 {
 				withOutlines(t)(opt)
 			}
-		}), r: rand.New(rand.NewPCG(seed, 7)), seed: seed, model: "claude/a",
+			if hasTools(seed) {
+				withTools(opt)
+			}
+		}), r: rand.New(rand.NewPCG(seed, 7)), seed: seed, tools: hasTools(seed), model: "claude/a",
 		disk: map[string]string{}, files: map[string]*walkFile{}, documents: map[string]string{}, failed: map[string]bool{},
+	}
+	for i := range 5 {
+		w.write(fmt.Sprintf("note%d.txt", i), lines(fmt.Sprint("note ", i), 5+20*i))
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -71,6 +78,9 @@ func newWalk(t *testing.T, layout string, seed uint64) *walk {
 	})
 	return w
 }
+
+// hasTools reports whether the model has tools in the walk of a seed.
+func hasTools(seed uint64) bool { return seed%4 >= 2 }
 
 func (w *walk) did(format string, args ...any) {
 	w.trace = append(w.trace, fmt.Sprintf(format, args...))
@@ -383,6 +393,9 @@ func (w *walk) turn() {
 		w.own(tools, answer...)
 		w.checkHeld()
 		w.messages = answered
+	case kind < 8 && w.tools:
+		w.turnOfSteps(text)
+		return
 	default:
 		w.did("prompt, %s", w.model)
 		said := slices.Clone(w.messages)
@@ -400,10 +413,16 @@ func (w *walk) turn() {
 // checkCache compares the tokens read from the cache with the expected ones.
 func (w *walk) checkCache() {
 	w.t.Helper()
-	when := fmt.Sprint("request ", w.upstream.Last().N)
+	w.checkRead(w.cache.Last(), w.planned.last(), w.upstream.Last())
+}
+
+// checkRead compares the tokens read for a request from the cache with the expected ones.
+func (w *walk) checkRead(read upstream.Read, plan plannedRequest, req *upstream.Request) {
+	w.t.Helper()
+	when := fmt.Sprint("request ", req.N)
 	if strings.HasPrefix(w.model, "claude/") {
-		w.total.add(w.readAsExpected(when).Usage)
-	} else if read, plan := w.cache.Last().Usage.CacheRead, w.planned.last(); int64(read) < plan.expected*95/100-128 && plan.expected > 1200 {
+		w.total.add(w.asExpected(when, read, plan, req).Usage)
+	} else if read := read.Usage.CacheRead; int64(read) < plan.expected*95/100-128 && plan.expected > 1200 {
 		w.t.Errorf("%s: %d tokens were read, %d were expected", when, read, plan.expected)
 	}
 	if w.t.Failed() {
@@ -418,9 +437,15 @@ func (w *walk) checkHeld() {
 		w.look(path)
 		w.gone(path)
 	}
-	req := w.upstream.Last()
+	w.checkContent(w.upstream.Last())
+}
+
+// checkContent compares the content of a request with the expected content.
+func (w *walk) checkContent(req *upstream.Request) {
+	w.t.Helper()
 	s, err := readRequest(req)
 	if err == nil {
+		maps.DeleteFunc(s.files, func(path string, _ []shownFile) bool { return strings.HasPrefix(path, "note") }) // read by tools
 		err = w.compare(s)
 	}
 	if err != nil {

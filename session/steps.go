@@ -105,6 +105,7 @@ func (r *replying) stream() tools.Event {
 func (r *replying) storeMessage() error {
 	of, t := r.of, taken{}
 	r.mailbox.Wait(func() {
+		of.built.Step = true
 		t = r.take(of, &r.out, history.StatusComplete, r.deps.Now())
 		t.change.DropPartials = of.record.ID
 	})

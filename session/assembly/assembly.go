@@ -124,6 +124,7 @@ type Built struct {
 	Changes    fit.Changes   // that the session has to store for the request to fit
 	Omitted    []fit.Omitted // everything that the request omits, and why
 	Unanswered int           // tool calls for which the request says that they have no result
+	Step       bool          // the reply to it is a step: the turn goes on
 	Files      []filecontext.Entry
 	Refreshed  []filecontext.Change // that were found on the disk
 	Sent       []SentFile

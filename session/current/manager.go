@@ -231,7 +231,9 @@ func (m *Manager) Answered(b *assembly.Built, change *history.Change) error {
 	for _, f := range b.Sent {
 		m.workspace.MarkSent(f.Path, f.Hash, f.Whole)
 	}
-	m.workspace.AfterReply()
+	if !b.Step {
+		m.workspace.AfterReply()
+	}
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -159,5 +160,21 @@ func TestStepsAreReadFromTheCache(t *testing.T) {
 				t.Errorf("%v; want %d %%", total, test.least)
 			}
 		})
+	}
+}
+
+// A frontend that calls the model with its own tools gets no guide to the server's.
+func TestFrontendsGetNoGuideToTheServersTools(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, stability.LayoutLog, withTools)
+	s.prompt("hello")
+	const guide = "You can work in the user's workspace with tools"
+	if system := s.upstream.Last().System; len(system) == 0 || !strings.Contains(system[0].Text, guide) {
+		t.Fatalf("the system prompt of a turn is %v", system)
+	}
+	s.say(message("user", "hello again"))
+	s.own([]any{map[string]any{"name": "look"}}, message("assistant", "Fine."))
+	if req := s.upstream.Last(); len(req.Tools) != 1 || strings.Contains(string(req.Body), guide) {
+		t.Errorf("a frontend's request has the tools %v, and as system prompt %v", req.Tools, req.System)
 	}
 }

@@ -46,7 +46,7 @@ func (f *frontends) Preview(tools []Tool, reply func(assembly.Assembled, error))
 	mailbox.Ask(f.mailbox, reply, func() {
 		f.choices.Renew()
 		state := f.state()
-		state.Tools = tools
+		state.Tools, state.Guide = tools, ""
 		f.mailbox.Spawn(func() {
 			b, err := state.Build(f.mailbox.Context())
 			if err == nil {
@@ -90,7 +90,7 @@ func (f *frontends) Assemble(tools []Tool, reply func(assembly.Assembled, error)
 		}
 		f.choices.Renew()
 		state := f.state()
-		state.Tools = tools
+		state.Tools, state.Guide = tools, ""
 		return func(ctx context.Context) (step, error) {
 			b, err := f.requests.prepare(ctx, &state, func() {})
 			if err == nil {

@@ -6,7 +6,6 @@ package current
 import (
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"strata/history"
@@ -168,15 +167,8 @@ func (m *Manager) State(c *choices.Choices) assembly.State {
 		First: first, Exchanges: m.Log.Exchanges(), HistoryTokens: m.Log.Tokens(), Beside: m.beside(&measure),
 		Files: m.workspace.List(), Roots: m.workspace.Roots(), Outlines: m.workspace.Outlines(), RulesFile: m.deps.RulesFile,
 		Documents: documents.Shown(m.Documents, &p, c.Phase), AllDocuments: m.Documents,
-		System: m.systemPrompt(c), Tools: m.Tools, Profile: &p, Phase: phase, Thought: c.Thought(),
+		System: c.SystemPrompt(), Guide: m.Guide, Tools: m.Tools, Profile: &p, Phase: phase, Thought: c.Thought(),
 	}
-}
-
-func (m *Manager) systemPrompt(c *choices.Choices) string {
-	if m.Guide == "" {
-		return c.SystemPrompt()
-	}
-	return strings.TrimRight(c.SystemPrompt(), "\n") + "\n\n" + m.Guide + "\n"
 }
 
 // Expect returns the State with a message that is not stored yet, and the log that contains it; m stays as it is.
@@ -195,7 +187,7 @@ func (m *Manager) Renewed(old *assembly.State, model llm.Model, c *choices.Choic
 	now := m.State(c)
 	now.Measure = m.Measure(model)
 	now.Profile, now.Phase, now.System, now.Counter, now.Thought = old.Profile, old.Phase, old.System, old.Counter, old.Thought
-	now.Documents, now.AllDocuments, now.Tools = old.Documents, old.AllDocuments, old.Tools
+	now.Documents, now.AllDocuments, now.Tools, now.Guide = old.Documents, old.AllDocuments, old.Tools, old.Guide
 	return now
 }
 

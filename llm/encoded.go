@@ -273,17 +273,20 @@ func size(turns []*turn) int {
 	n := 0
 	for _, t := range turns {
 		for _, p := range t.parts {
-			n += 64 + len(p.text) + len(p.text)/8
+			n += 64 + escaped(p.text)
 			if p.block != nil {
-				n += len(p.block.Text) + len(p.block.Args) + len(p.block.Data)*4/3
+				n += escaped(p.block.Text) + escaped(p.block.Args) + len(p.block.Data)*4/3
 			}
 			for _, c := range p.content {
-				n += 64 + len(c.text)
+				n += 64 + escaped(c.text)
 			}
 		}
 	}
 	return n
 }
+
+// escaped returns about how many bytes a text has as JSON. If it is too low for a result, the whole request is copied again.
+func escaped(text string) int { return len(text) + len(text)/8 }
 
 // maxMarkBytes limits the JSON of a mark.
 const maxMarkBytes = 64

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -36,8 +37,10 @@ type stage struct {
 	sid     string
 	options []func(*Options)
 
-	answer string // the model's next reply
-	scale  int    // the provider's count in percent of the session's count
+	answer string            // the model's next reply
+	steps  []upstream.Script // replies before it to requests with tools, without usage
+	during func()            // called before the next of these
+	scale  int               // the provider's count in percent of the session's count
 
 	// After a restart, the session knows nothing of a cache that it used before its last request, so more can be read
 	// than expected.
@@ -91,8 +94,19 @@ func newStage(t *testing.T, layout string, adjust ...func(*Options)) *stage {
 	}
 	t.Cleanup(s.upstream.Close)
 	s.upstream.Choose(func(req *upstream.Request) upstream.Script {
-		script := s.cache.Answer(req)
-		script.Steps = upstream.Texts(s.answer)
+		if len(s.steps) == 0 || len(req.Tools) == 0 {
+			script := s.cache.Answer(req)
+			script.Steps = upstream.Texts(s.answer)
+			return script
+		}
+		if s.during != nil {
+			s.during()
+			s.during = nil
+		}
+		script := s.steps[0]
+		if s.steps = s.steps[1:]; script.Status == 0 {
+			script.Usage = s.cache.Answer(req).Usage
+		}
 		return script
 	})
 	s.options = append([]func(*Options){func(opt *Options) {
@@ -241,12 +255,17 @@ type plannedRequest struct {
 }
 
 func (p *planned) last() plannedRequest {
+	if all := p.since(0); len(all) > 0 {
+		return all[len(all)-1]
+	}
+	return plannedRequest{}
+}
+
+// since returns the figures of the requests after the first n.
+func (p *planned) since(n int) []plannedRequest {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.all) == 0 {
-		return plannedRequest{}
-	}
-	return p.all[len(p.all)-1]
+	return slices.Clone(p.all[n:])
 }
 
 // plannedHandler reads the figures of requests from the log.
@@ -291,7 +310,12 @@ func (h *plannedHandler) Handle(ctx context.Context, r slog.Record) error {
 // readAsExpected compares the tokens that the provider read from its cache with the session's expectation.
 func (s *stage) readAsExpected(when string) upstream.Read {
 	s.t.Helper()
-	read, plan, req := s.cache.Last(), s.planned.last(), s.upstream.Last()
+	return s.asExpected(when, s.cache.Last(), s.planned.last(), s.upstream.Last())
+}
+
+// asExpected compares the tokens that the provider read for a request with the session's expectation.
+func (s *stage) asExpected(when string, read upstream.Read, plan plannedRequest, req *upstream.Request) upstream.Read {
+	s.t.Helper()
 	s.current = fmt.Sprint(req.Model, req.Tools)
 	known := s.known[s.current] && !s.more
 	s.known[s.current] = true

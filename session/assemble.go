@@ -47,7 +47,7 @@ func (f *frontends) Preview(tools []Tool, reply func(assembly.Assembled, error))
 	mailbox.Ask(f.mailbox, reply, func() {
 		f.choices.Renew()
 		state := f.state()
-		state.Tools, state.Withdrawn = tools, nil
+		state.Tools, state.Withdrawn, state.Guide = tools, nil, ""
 		f.mailbox.Spawn(func() {
 			b, err := state.Build(f.mailbox.Context())
 			if err == nil {
@@ -91,7 +91,7 @@ func (f *frontends) Assemble(tools []Tool, reply func(assembly.Assembled, error)
 		}
 		f.choices.Renew()
 		state := f.state()
-		state.Tools, state.Withdrawn = tools, nil
+		state.Tools, state.Withdrawn, state.Guide = tools, nil, ""
 		return func(ctx context.Context) (step, error) {
 			b, err := f.requests.Prepare(ctx, &state, func() {})
 			if err == nil {

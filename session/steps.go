@@ -103,6 +103,7 @@ func (r *replying) stream() tools.Event {
 func (r *replying) storeMessage() error {
 	of, t := r.of, taken{}
 	r.mailbox.Wait(func() {
+		of.built.Step = true
 		t = r.take(of, &r.out, history.StatusComplete, r.deps.Now())
 		t.change.DropPartials = of.record.ID
 	})
@@ -187,6 +188,7 @@ func (r *replying) compact() {
 		}
 		r.compacting.BetweenSteps()
 		r.state = r.context.Renewed(&r.state, r.of.model, r.choices)
+		r.state.Tools, r.state.Withdrawn = r.context.Tools, r.context.Withdrawn // a request can have left some out
 	})
 }
 

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// member is an item and the number of replies for which it has been unchanged.
+// member is an item and the number of turns for which it has been unchanged.
 type member struct {
 	Item
 	n int
 }
 
-// step computes the moves between tiers after one reply.
+// step computes the moves between tiers after one turn.
 type step struct {
 	target  int
 	lead    []Item
@@ -91,10 +91,12 @@ func continues(members *[tiers][]member, stream []*Item) bool {
 	return true
 }
 
-// count increments N of the active items. New and changed items start with -1.
-func (s *step) count() {
+// count increments N of the active items, inside a turn only that of new and changed items, which start with -1.
+func (s *step) count(inside bool) {
 	for i := range s.members[Active] {
-		s.members[Active][i].n++
+		if m := &s.members[Active][i]; !inside || m.n < 0 {
+			m.n++
+		}
 	}
 }
 

@@ -8,9 +8,13 @@ import (
 // firstTiers returns the tiers in which the first outlines of the session start, and reports whether they have been placed
 // with req or before. First are the outlines of the first request that introduces enough of them to fill a tier. The
 // outline of a file that was sent in full with the last request is not introduced: it replaces the file, with N = 0.
-func (t *Tracker) firstTiers(req *Request) (first map[string]Tier, placed bool) {
+// inside tells that req continues a turn: then `ripple` places none.
+func (t *Tracker) firstTiers(req *Request, inside bool) (first map[string]Tier, placed bool) {
 	if t.progress.placed {
 		return nil, true
+	}
+	if t.kind == LayoutRipple && inside {
+		return nil, false
 	}
 	var outlines []Item
 	var known map[string]label // of the last request

@@ -143,7 +143,7 @@ func TestLateOutlinesMoveOtherMembers(t *testing.T) {
 			for word := range strings.FieldsSeq(tt.items) {
 				req.Items = append(req.Items, testItem(word))
 			}
-			r.Commit(r.Plan(req, 1, false, tt.first))
+			r.Commit(r.Plan(req, moment{1, 1}, false, tt.first))
 			if got := tiersOf(r); got != tt.want {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
 			}

@@ -162,7 +162,7 @@ func cheapest(all []candidate, size int) candidate {
 }
 
 // weigh returns the candidate that keeps old[:keep] and writes the rest. Its price is r·K + w·T for the next request
-// plus H·r·(K+T) for the expected further turns.
+// plus H·r·(K+T) for the expected further requests.
 func (d *draft) weigh(keep int) candidate {
 	kept := d.sums[keep]
 	tail, needed := d.tail(keep)
@@ -172,7 +172,7 @@ func (d *draft) weigh(keep int) candidate {
 		write = prices.WriteLong
 	}
 	price := milli(prices.Read)*int64(kept) + milli(write)*int64(tail) +
-		int64(d.turns)*milli(prices.Read)*int64(kept+tail)
+		int64(d.further)*milli(prices.Read)*int64(kept+tail)
 	return candidate{keep: keep, size: kept + tail, dead: kept + tail - needed, price: price}
 }
 

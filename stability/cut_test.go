@@ -13,7 +13,7 @@ func TestPrice(t *testing.T) {
 		name  string
 		cache Cache
 		long  bool
-		want  int64 // thousandths, for 300 kept tokens and 30 new ones with 8 further turns
+		want  int64 // thousandths, for 300 kept tokens and 30 new ones with 8 further requests
 	}{
 		{"marks, five minutes", Cache{}, false, 100*300 + 1250*30 + 8*100*330},
 		{"marks, an hour", Cache{}, true, 100*300 + 2000*30 + 8*100*330},
@@ -30,7 +30,7 @@ func TestPrice(t *testing.T) {
 		s.user(10)
 		req := s.request()
 		req.Cache = tt.cache
-		d := s.tracker.layout.(*log).draft(&req, 1, tt.long)
+		d := s.tracker.layout.(*log).draft(&req, moment{1, 1}, tt.long)
 		if got := d.weigh(3); got.price != tt.want || got.size != 330 || got.dead != 0 {
 			t.Errorf("%s: %+v, want price %d", tt.name, got, tt.want)
 		}
@@ -54,7 +54,7 @@ func TestCandidates(t *testing.T) {
 	}
 	d := func() *draft {
 		req := s.request()
-		return s.tracker.layout.(*log).draft(&req, 30, false)
+		return s.tracker.layout.(*log).draft(&req, moment{30, 30}, false)
 	}
 	all := d().candidates(len(s.tracker.Entries()))
 	if len(all) != maxCandidates+1 || all[0] != len(s.tracker.Entries()) || all[maxCandidates] != 0 {
@@ -150,7 +150,7 @@ func TestAutomaticCandidatesAreBounded(t *testing.T) {
 		s.drop(fmt.Sprintf("file:%02d", 2*i))
 	}
 	req := s.request()
-	d := s.tracker.layout.(*log).draft(&req, 1, false)
+	d := s.tracker.layout.(*log).draft(&req, moment{1, 1}, false)
 	if got := d.candidates(len(d.old)); len(got) != maxCandidates+2 {
 		t.Errorf("%d candidates: %v", len(got), got)
 	}

@@ -5,9 +5,9 @@ import "slices"
 // draft relates the items of a request to the entries of the log, to find the cheapest cut.
 type draft struct {
 	*Request
-	now   int
-	long  bool
-	turns int
+	now     moment
+	long    bool
+	further int // expected further requests
 
 	old    []Entry
 	sums   []int   // tokens of each prefix of old
@@ -28,8 +28,8 @@ type draft struct {
 // need is an item outside the conversation that the request must show.
 type need struct {
 	*Item
-	at  int // index of its newest entry in the log, or -1
-	chg int // request in which its content last changed
+	at  int    // index of its newest entry in the log, or -1
+	chg moment // of the last change of its content
 
 	// Used by walk, which goes through a layout from the end.
 	newest *Entry
@@ -98,11 +98,11 @@ func (d *draft) index() {
 	}
 }
 
-// since returns the request in which the content of n last changed.
-func (d *draft) since(n *need) int {
+// since returns the moment of the last change of the content of n.
+func (d *draft) since(n *need) moment {
 	switch {
 	case n.Kind.atStart():
-		return -entryN[L0]
+		return moment{}.back(entryN[L0])
 	case n.at >= 0 && shown(&d.old[n.at], n.Item):
 		return d.old[n.at].chg
 	}
@@ -119,7 +119,7 @@ func shown(e *Entry, it *Item) bool {
 func (d *draft) backdate(first map[string]Tier) {
 	for i := range d.lead {
 		if t, ok := first[d.lead[i].Key]; ok {
-			d.lead[i].chg = d.now - entryN[t]
+			d.lead[i].chg = d.now.back(entryN[t])
 		}
 	}
 }
@@ -171,17 +171,17 @@ func (d *draft) file(n *need, keep int) (e Entry, ok bool) {
 	if !ok || 2*(tokens+size) > n.Tokens {
 		return whole, true
 	}
-	return Entry{Kind: Diff, Key: n.Key, Blob: hash, Rev: n.Rev, Tokens: size, Blocks: 1, Born: d.now, chg: n.chg}, true
+	return Entry{Kind: Diff, Key: n.Key, Blob: hash, Rev: n.Rev, Tokens: size, Blocks: 1, Born: d.now.request, chg: n.chg}, true
 }
 
 // label sets Dead, N and Tier of entries, which start with old[:keep], and returns the tokens of the unused ones.
 func (d *draft) label(entries []Entry, keep int) int {
 	dead := 0
-	d.walk(entries, keep, func(e *Entry, chg int, unused bool) {
+	d.walk(entries, keep, func(e *Entry, chg moment, unused bool) {
 		if e.Dead = unused; unused {
 			dead += e.Tokens
 		}
-		e.N = d.now - chg
+		e.N, e.fresh = d.now.turn-chg.turn, chg.request == d.now.request
 		e.Tier = tierOf(e.N)
 	})
 	return dead
@@ -191,16 +191,16 @@ func (d *draft) label(entries []Entry, keep int) int {
 func (d *draft) unused(keep int) []bool {
 	all := make([]bool, keep)
 	i := keep
-	d.walk(d.old[:keep], keep, func(_ *Entry, _ int, unused bool) {
+	d.walk(d.old[:keep], keep, func(_ *Entry, _ moment, unused bool) {
 		i--
 		all[i] = unused
 	})
 	return all
 }
 
-// walk calls visit for each of entries, which start with old[:keep], from the end: with the request in which the content of
-// its item last changed, and whether it is unused.
-func (d *draft) walk(entries []Entry, keep int, visit func(e *Entry, chg int, unused bool)) {
+// walk calls visit for each of entries, which start with old[:keep], from the end: with the moment of the last change of
+// its item, and whether it is unused.
+func (d *draft) walk(entries []Entry, keep int, visit func(e *Entry, chg moment, unused bool)) {
 	for _, n := range d.needs {
 		n.newest, n.whole = nil, false
 	}

@@ -20,13 +20,14 @@ type Entry struct {
 	Run  bool // see Item.Run
 	Dead bool // unused, kept because removing it would cost more; see Plan.Dead
 	Tier Tier
-	N    int // replies for which its item has been unchanged
+	N    int // turns for which its item has been unchanged
 	Born int // request in which the entry was laid out, counted from 0; `log` only
 
 	partial    bool
 	unmarkable bool
 	side       side
-	chg        int    // request in which its content last changed
+	chg        moment // of the last change of its content
+	fresh      bool   // its item is new or has changed in this request
 	marked     bool   // had a mark when it was sent
 	prefix     prefix // of all entries up to and including this one
 }
@@ -45,15 +46,15 @@ func (e *Entry) itemKind() Kind {
 	return e.Kind
 }
 
-// newEntry returns an entry for the current content of it, laid out in request now and last changed in request chg.
-func newEntry(it *Item, now, chg int) Entry {
+// newEntry returns an entry for the current content of it, laid out at now and last changed at chg.
+func newEntry(it *Item, now, chg moment) Entry {
 	kind := it.Kind
 	if kind == File {
 		kind = Base
 	}
 	return Entry{
 		Kind: kind, Key: it.Key, Blob: it.Hash, Rev: it.Rev, Tokens: it.Tokens, Blocks: it.blocks(),
-		partial: it.Partial, Run: it.Run, unmarkable: it.Unmarkable, side: sideOf(it), Born: now, chg: chg,
+		partial: it.Partial, Run: it.Run, unmarkable: it.Unmarkable, side: sideOf(it), Born: now.request, chg: chg,
 	}
 }
 

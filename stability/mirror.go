@@ -67,22 +67,38 @@ func lifetime(long bool) time.Duration {
 }
 
 // forget removes the prefixes of p that are longer than the read, if less was read than expected.
-// The provider's count differs from ours, so it compares shares of the whole input, with a margin of a tenth.
+// The provider's count differs from ours, so it compares shares of the whole input.
 func (m *Mirror) forget(p *Plan, u Usage) {
 	read := int64(0)
 	if u.Input > 0 {
 		read = int64(u.Read) * int64(p.Tokens) / int64(u.Input)
 	}
-	read += read / 10
-	if read >= int64(p.Expect) {
+	if read >= m.least(p) {
 		return
 	}
+	read += read / 10
 	sum := int64(0)
 	for i := range p.Entries {
 		if sum += int64(p.Entries[i].Tokens); sum > read {
 			delete(m.used, p.Entries[i].prefix)
 		}
 	}
+}
+
+// least returns the minimum share of p's tokens that counts as the expected read. A provider counts calls and results in
+// another ratio than text, so three quarters are enough if no shorter cached prefix is nearer; ten elevenths always are.
+func (m *Mirror) least(p *Plan) int64 {
+	shorter, sum := int64(0), int64(0)
+	for i := range p.Entries {
+		if sum += int64(p.Entries[i].Tokens); sum >= int64(p.Expect) {
+			break
+		}
+		if u, known := m.used[p.Entries[i].prefix]; known && u.alive(p.at) {
+			shorter = sum
+		}
+	}
+	expect := int64(p.Expect)
+	return min(max(expect*3/4, (expect+shorter)/2), expect*10/11)
 }
 
 // refresh records a use of p and reports whether p is cached. The lifetime remains the one with which p was written.

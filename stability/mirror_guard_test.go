@@ -5,14 +5,21 @@ import (
 	"time"
 )
 
-// The provider counts other tokens than the tracker: a read that is a tenth below the expectation forgets nothing, a
-// lower one does.
+// The provider counts other tokens than the tracker: a read that is a quarter below the expectation forgets nothing, unless
+// a shorter prefix is nearer. A lower one does.
 func TestMirrorAllowsForTheProvidersCount(t *testing.T) {
 	for _, tt := range []struct {
+		system  int // tokens of a shorter prefix
 		percent int // read, of the expectation
 		kept    bool
-	}{{100, true}, {95, true}, {92, true}, {90, false}, {50, false}} {
+	}{
+		{0, 100, true}, {0, 90, true}, {0, 76, true}, {0, 74, false}, {0, 50, false},
+		{9000, 92, true}, {9000, 76, true}, {9000, 74, false},
+		{25000, 92, true}, {25000, 88, true}, {25000, 84, false}, {25000, 72, false},
+		{90000, 92, true}, {90000, 90, false},
+	} {
 		s := newScene(t, Options{})
+		s.put(Item{Key: "system", Kind: System, Tokens: tt.system})
 		s.user(10_000)
 		s.send()
 		s.user(10)
@@ -32,7 +39,7 @@ func TestMirrorAllowsForTheProvidersCount(t *testing.T) {
 		}
 		s.mirror.forget(p, Usage{Read: p.Expect * tt.percent / 100, Input: p.Tokens})
 		if kept := s.mirror.holds(tail, s.now); kept != tt.kept {
-			t.Errorf("%d %% of the expected tokens were read: kept %t, want %t", tt.percent, kept, tt.kept)
+			t.Errorf("%d %% of the expected tokens were read, after %d tokens: kept %t, want %t", tt.percent, tt.system, kept, tt.kept)
 		}
 	}
 }

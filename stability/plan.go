@@ -20,6 +20,7 @@ type Plan struct {
 	automatic bool
 	hit       prefix    // of the expected read
 	after     *progress // of the tracker that made the plan
+	inside    bool      // it continues the turn of the request before
 	placed    bool      // with it, or before, the session's first outlines were placed
 	next      any       // the layout's state after Commit
 	changes   func() []TierChange
@@ -47,11 +48,31 @@ const (
 	CutWindow Cut = "the window is nearly full"
 )
 
+// moment is a point in a session: a request and the turn that it belongs to, both counted from 0. A turn has several requests
+// if the model calls tools.
+type moment struct{ request, turn int }
+
+// back returns the moment n turns of one request before.
+func (m moment) back(n int) moment { return moment{m.request - n, m.turn - n} }
+
+// steps returns the number of requests up to m that continued a turn.
+func (m moment) steps() int { return m.request - m.turn }
+
 // progress is how far a tracker has come. It never changes: each Commit makes a new one, so a plan that holds the
 // tracker's progress was made from its current state.
 type progress struct {
 	answered int       // committed requests
+	steps    int       // of them, those inside a turn
 	last     time.Time // time of the newest one
 	long     bool      // the long lifetime is in use
 	placed   bool      // the session's first outlines were placed
+}
+
+// next returns the moment of the next request, which continues the newest turn if inside is set.
+func (p *progress) next(inside bool) moment {
+	steps := p.steps
+	if inside && p.answered > 0 {
+		steps++
+	}
+	return moment{p.answered, p.answered - steps}
 }

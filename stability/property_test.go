@@ -31,9 +31,10 @@ func TestRandomSessions(t *testing.T) {
 // walker makes random changes to a session.
 type walker struct {
 	*scene
-	r    *rand.Rand
-	revs int
-	last *Plan
+	r     *rand.Rand
+	revs  int
+	last  *Plan
+	shown map[string]string // items of the last request, without the conversation
 
 	restarted bool // the cache may contain prefixes unknown to the mirror
 }
@@ -41,14 +42,17 @@ type walker struct {
 func walk(t *testing.T, opt Options, seed uint64) {
 	w := &walker{scene: newScene(t, opt), r: rand.New(rand.NewPCG(seed, 1))}
 	w.req.Cache.Automatic = w.r.IntN(6) == 0
+	if w.r.IntN(2) == 0 {
+		w.put(Item{Key: "tools", Kind: Tools, Tokens: 100})
+	}
 	w.req.Window = []int{0, 0, 4000}[w.r.IntN(3)]
 	w.req.Diff = func(key, from, to string) (string, int, bool) {
 		sum := len(from)*7 + len(to)*3 + int(to[len(to)-1])
 		return fmt.Sprintf("%s: %s>%s", key, from, to), sum % 90, sum%11 != 0
 	}
-	indexed := w.r.IntN(2) * w.r.IntN(12) // the request from which the workspace has outlines
+	indexed := w.r.IntN(2) * w.r.IntN(9) // the request from which the workspace has outlines
 	w.req.Clusters = [][]string{{"outline:1", "outline:2"}, {"outline:5", "outline:9", "outline:2"}}
-	for i := range 25 {
+	for i := range 15 {
 		if i == indexed {
 			w.index()
 		}
@@ -69,8 +73,41 @@ func walk(t *testing.T, opt Options, seed uint64) {
 		case 1:
 			w.restore(w.state())
 		}
-		w.last = w.send()
-		w.say(Item{Tokens: w.r.IntN(200), Blocks: w.r.IntN(30), Unmarkable: w.r.IntN(5) == 0})
+		w.sent()
+		w.steps(w.r.IntN(3) * w.r.IntN(5))
+		if w.r.IntN(8) > 0 { // otherwise the turn was cancelled
+			w.say(Item{Tokens: w.r.IntN(200), Blocks: w.r.IntN(30), Unmarkable: w.r.IntN(5) == 0})
+		}
+	}
+}
+
+// steps adds n replies with calls and their results, each followed by its request. Some requests fail and are repeated.
+func (w *walker) steps(n int) {
+	w.t.Helper()
+	for range n {
+		w.say(Item{Tokens: w.r.IntN(400), Blocks: 2 + w.r.IntN(30), Open: true})
+		for fails := true; fails; fails = w.r.IntN(10) == 0 {
+			for range w.r.IntN(4) / 2 {
+				w.act()
+			}
+			w.now = w.now.Add(time.Duration(w.r.ExpFloat64() * float64(20*time.Second)))
+			w.request()
+			w.check()
+		}
+		if w.r.IntN(12) == 0 {
+			w.restart()
+			w.restarted = true
+		}
+		w.sent()
+	}
+}
+
+// sent sends the request, and keeps it to compare the next one with it.
+func (w *walker) sent() {
+	w.t.Helper()
+	w.last, w.shown = w.send(), map[string]string{}
+	for _, it := range w.items {
+		w.shown[it.Key] = it.Hash + it.Rev
 	}
 }
 
@@ -149,6 +186,9 @@ func (w *walker) check() {
 	w.checkMarks(p)
 	if w.last != nil && w.opt.Layout == LayoutLog {
 		w.checkKept(p)
+	}
+	if n := len(w.stream); w.last != nil && n > 0 && w.stream[n-1].Open {
+		w.checkInside(p)
 	}
 	if w.req.Cache.Automatic {
 		return
@@ -243,6 +283,29 @@ func (w *walker) checkMarks(p *Plan) {
 	if n := len(p.Entries); n > 0 && !p.Entries[n-1].BlockEnd {
 		w.t.Fatal("the last block is open")
 	}
+}
+
+// checkInside verifies that inside a turn an item that has not changed keeps its N and its tier.
+func (w *walker) checkInside(p *Plan) {
+	w.t.Helper()
+	before := labelsOf(w.last)
+	now := labelsOf(p)
+	for _, it := range w.items {
+		if was, is := before[it.Key], now[it.Key]; w.shown[it.Key] == it.Hash+it.Rev && was != is {
+			w.t.Fatalf("%s moves inside a turn: %s, then %s", it.Key, was, is)
+		}
+	}
+}
+
+// labelsOf returns N and tier of each item that is used.
+func labelsOf(p *Plan) map[string]string {
+	all := make(map[string]string)
+	for _, e := range p.Entries {
+		if !e.Dead {
+			all[e.Key] = fmt.Sprintf("N %d in %s", e.N, e.Tier)
+		}
+	}
+	return all
 }
 
 // checkKept verifies that the kept entries are byte for byte those sent before.

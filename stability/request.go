@@ -2,6 +2,7 @@ package stability
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -49,6 +50,31 @@ func (r *Request) checkKeys(sent *sent) error {
 		keys[it.Key] = struct{}{}
 	}
 	return nil
+}
+
+// insideTurn reports whether the request continues the turn of the request before: the newest message ends with results of
+// tools.
+func (r *Request) insideTurn() bool {
+	for i := range slices.Backward(r.Items) {
+		if r.Items[i].Kind == Message {
+			return r.Items[i].Open
+		}
+	}
+	return false
+}
+
+// The expected number of further requests.
+const (
+	furtherTurns = 8
+	furtherSteps = 20 // of a model with tools
+)
+
+// further returns the expected number of further requests that contain the same.
+func (r *Request) further() int {
+	if slices.ContainsFunc(r.Items, func(it Item) bool { return it.Kind == Tools }) {
+		return furtherSteps
+	}
+	return furtherTurns
 }
 
 // maxItems is the maximum number of items in a request.

@@ -15,13 +15,14 @@ type ripple struct {
 	entries []Entry // the layout of lead and members
 }
 
-// Plan lays out the request with the given number, counted from 0. Each request but the first counts the previous
-// reply.
-func (r *ripple) Plan(req *Request, number int, _ bool, first map[string]Tier) *Plan {
+// Plan lays out the request at now. The first request of each turn but the first counts the previous turn. Inside a turn
+// no item moves: new and changed ones become active.
+func (r *ripple) Plan(req *Request, now moment, _ bool, first map[string]Tier) *Plan {
 	s := register(&r.members, r.target, req)
-	s.count()
+	inside := now.request > 0 && req.insideTurn()
+	s.count(inside)
 	s.place(first)
-	if number > 0 {
+	if now.request > 0 && !inside {
 		s.cascade()
 		s.fold()
 	}
@@ -33,7 +34,7 @@ func (r *ripple) Plan(req *Request, number int, _ bool, first map[string]Tier) *
 		setMarks(next.entries, ends, req.Cache.Minimum)
 	}
 	p := &Plan{Entries: next.entries, Kept: kept, next: next}
-	if number > 0 {
+	if now.request > 0 {
 		from := *r // Commit replaces r
 		p.changes = func() []TierChange { return changes(from.labels(nil), next.labels(s)) }
 	}
@@ -71,7 +72,7 @@ func (r *ripple) layOut() (ends [maxMarks]int) {
 }
 
 func newMemberEntry(m *member, t Tier) Entry {
-	e := newEntry(&m.Item, 0, 0)
+	e := newEntry(&m.Item, moment{}, moment{})
 	e.Tier, e.N = t, m.n
 	return e
 }

@@ -116,7 +116,7 @@ func TestRippleRules(t *testing.T) {
 				req.Items = append(req.Items, testItem(word))
 			}
 			before := tiersOf(r)
-			p := r.Plan(req, 1, false, nil)
+			p := r.Plan(req, moment{1, 1}, false, nil)
 			if after := tiersOf(r); after != before {
 				t.Errorf("planning changes the state from %s to %s", before, after)
 			}

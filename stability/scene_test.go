@@ -89,6 +89,17 @@ func (s *scene) user(tokens int) { s.say(Item{Tokens: tokens, User: true}) }
 
 func (s *scene) reply(tokens int) { s.say(Item{Tokens: tokens}) }
 
+// calls adds a reply with calls and their results.
+func (s *scene) calls(tokens int) { s.say(Item{Tokens: tokens, Open: true, Blocks: 2}) }
+
+// step sends the request after the results of calls, and adds a reply with calls.
+func (s *scene) step() *Plan {
+	s.t.Helper()
+	p := s.send()
+	s.calls(30)
+	return p
+}
+
 func (s *scene) say(it Item) {
 	s.said++
 	it.Kind, it.Key = Message, fmt.Sprintf("msg:%d", s.said)

@@ -28,7 +28,8 @@ type state struct {
 	Version  int             `json:"version"`
 	Layout   string          `json:"layout"`
 	Answered int             `json:"answered"`
-	Last     int64           `json:"last"` // Unix time in nanoseconds
+	Steps    int             `json:"steps,omitempty"` // of the answered requests, those inside a turn
+	Last     int64           `json:"last"`            // Unix time in nanoseconds
 	Long     bool            `json:"long,omitempty"`
 	Placed   bool            `json:"placed,omitempty"`
 	Cached   []cachedPrefix  `json:"cached,omitempty"`
@@ -55,7 +56,7 @@ type Stored struct {
 func (t *Tracker) State(m *Mirror) (Stored, error) {
 	inner, rows := t.layout.save()
 	s := state{
-		Version: stateVersion, Layout: t.kind, Answered: t.progress.answered,
+		Version: stateVersion, Layout: t.kind, Answered: t.progress.answered, Steps: t.progress.steps,
 		Long: t.progress.long, Placed: t.progress.placed, Rows: len(rows),
 	}
 	var err error
@@ -125,11 +126,13 @@ func (t *Tracker) restore(stored Stored, m *Mirror) error {
 		return fmt.Errorf("%d rows of %d", len(stored.Rows), s.Rows)
 	case s.Answered < 0 || s.Answered > maxAnswered:
 		return fmt.Errorf("invalid number of replies: %d", s.Answered)
+	case s.Steps < 0 || s.Steps >= max(s.Answered, 1):
+		return fmt.Errorf("%d of %d replies inside a turn", s.Steps, s.Answered)
 	}
-	if err := t.layout.load(stored.inner(&s), s.Answered); err != nil {
+	now := progress{answered: s.Answered, steps: s.Steps, long: t.progress.long, placed: s.Placed}
+	if err := t.layout.load(stored.inner(&s), now.next(false)); err != nil {
 		return err
 	}
-	now := progress{answered: s.Answered, long: t.progress.long, placed: s.Placed}
 	if s.Answered > 0 {
 		now.last = time.Unix(0, s.Last)
 	}

@@ -154,7 +154,7 @@ func TestPlanRefuses(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
-	for _, opt := range []Options{{Layout: "pile"}, {Lifetime: "2h"}, {Target: -1}, {Turns: -1}, {Turns: maxTurns + 1}} {
+	for _, opt := range []Options{{Layout: "pile"}, {Lifetime: "2h"}, {Target: -1}, {Further: -1}, {Further: maxFurther + 1}} {
 		if _, err := New(opt); err == nil {
 			t.Errorf("accepted %+v", opt)
 		}
@@ -182,7 +182,7 @@ func TestCommitOfStalePlan(t *testing.T) {
 
 // The largest sizes and prices that are accepted do not overflow.
 func TestLargestRequest(t *testing.T) {
-	tracker, err := New(Options{Turns: maxTurns})
+	tracker, err := New(Options{Further: maxFurther})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestLargestRequest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := tracker.layout.(*log).draft(&req, 1, false)
+		d := tracker.layout.(*log).draft(&req, moment{1, 1}, false)
 		for _, keep := range d.candidates(len(d.old)) {
 			if c := d.weigh(keep); c.price <= 0 || c.size != maxItems/2*maxTokens {
 				t.Errorf("candidate %+v", c)

@@ -16,6 +16,7 @@ type storedEntry struct {
 	Blocks     int    `json:"blocks"`
 	Born       int    `json:"born"`
 	Chg        int    `json:"chg"`
+	Steps      int    `json:"steps,omitempty"` // requests up to Chg that continued a turn
 	BlockEnd   bool   `json:"end,omitempty"`
 	Marked     bool   `json:"marked,omitempty"`
 	Dead       bool   `json:"dead,omitempty"`
@@ -35,7 +36,7 @@ func (l *log) save() (any, [][]byte) {
 	rows := make([][]byte, len(l.entries))
 	for i := range l.entries {
 		e := &l.entries[i]
-		now := storedEntry{e.Kind, e.Key, e.Blob, e.Rev, e.Tokens, e.Blocks, e.Born, e.chg,
+		now := storedEntry{e.Kind, e.Key, e.Blob, e.Rev, e.Tokens, e.Blocks, e.Born, e.chg.request, e.chg.steps(),
 			e.BlockEnd, e.marked, e.Dead, e.partial, e.Run, e.unmarkable, e.Before, e.side}
 		if i < len(l.saved) && l.saved[i].entry == now {
 			saved[i] = l.saved[i]
@@ -62,7 +63,7 @@ func (s *storedEntry) encode() []byte {
 	return row
 }
 
-func (l *log) load(data []byte, answered int) error {
+func (l *log) load(data []byte, next moment) error {
 	var stored []storedEntry
 	if err := decode(data, &stored); err != nil {
 		return err
@@ -74,7 +75,7 @@ func (l *log) load(data []byte, answered int) error {
 	based := make(map[string]bool)
 	for i := range stored {
 		s := &stored[i]
-		if err := s.check(answered); err != nil {
+		if err := s.check(next); err != nil {
 			return fmt.Errorf("entry %d: %w", i, err)
 		}
 		if s.Kind == Diff && !based[s.Key] {
@@ -82,16 +83,17 @@ func (l *log) load(data []byte, answered int) error {
 		}
 		based[s.Key] = based[s.Key] || s.Kind == Base
 		entries[i] = Entry{Kind: s.Kind, Key: s.Key, Blob: s.Blob, Rev: s.Rev, Tokens: s.Tokens, Blocks: s.Blocks, Born: s.Born,
-			chg: s.Chg, BlockEnd: s.BlockEnd, marked: s.Marked, Dead: s.Dead, partial: s.Partial, Run: s.Run, unmarkable: s.Unmarkable, Before: s.Before, side: s.Side}
+			chg: moment{s.Chg, s.Chg - s.Steps}, BlockEnd: s.BlockEnd, marked: s.Marked, Dead: s.Dead, partial: s.Partial, Run: s.Run, unmarkable: s.Unmarkable, Before: s.Before, side: s.Side}
 	}
 	seal(entries, 0)
-	relabel(entries, answered-1)
+	relabel(entries, next.turn-1)
 	l.entries = entries
 	l.talk.follow(entries, 0)
 	return nil
 }
 
-func (s *storedEntry) check(answered int) error {
+// check returns an error for an entry that cannot be in the request before next.
+func (s *storedEntry) check(next moment) error {
 	if !s.Kind.inSystemPart() && !s.Kind.inConversation() && !s.Kind.isFileText() && s.Kind != Note {
 		return fmt.Errorf("unknown kind %q", s.Kind)
 	}
@@ -104,21 +106,21 @@ func (s *storedEntry) check(answered int) error {
 		return fmt.Errorf("invalid size: %d tokens, %d blocks", s.Tokens, s.Blocks)
 	case s.Before < NotSeparated || s.Before > Unanswered || s.Side < sideContext || s.Side > sideRun:
 		return fmt.Errorf("invalid separation: %d, side %d", s.Before, s.Side)
-	case s.Born < 0 || s.Born >= answered || s.Chg < -entryN[L0] || s.Chg >= answered:
-		return fmt.Errorf("invalid age: born %d, changed %d, of %d", s.Born, s.Chg, answered)
+	case s.Born < 0 || s.Born >= next.request || s.Chg-s.Steps < -entryN[L0] || s.Chg >= next.request || s.Steps < 0 || s.Steps > next.steps():
+		return fmt.Errorf("invalid age: born %d, changed %d with %d steps, of %d", s.Born, s.Chg, s.Steps, next.request)
 	}
 	return nil
 }
 
-// relabel sets N and Tier of the entries as they were in the request with the given number.
-func relabel(entries []Entry, number int) {
-	chg := make(map[string]int, len(entries))
+// relabel sets N and Tier of the entries as they were in the turn with the given number.
+func relabel(entries []Entry, turn int) {
+	chg := make(map[string]moment, len(entries))
 	for i := range entries {
 		chg[entries[i].Key] = entries[i].chg
 	}
 	for i := range entries {
 		e := &entries[i]
-		e.N = number - chg[e.Key]
+		e.N = turn - chg[e.Key].turn
 		e.Tier = tierOf(e.N)
 	}
 }
@@ -150,7 +152,7 @@ func (r *ripple) save() (any, [][]byte) {
 	return out, nil
 }
 
-func (r *ripple) load(data []byte, answered int) error {
+func (r *ripple) load(data []byte, next moment) error {
 	var stored storedRipple
 	if err := decode(data, &stored); err != nil {
 		return err
@@ -166,7 +168,7 @@ func (r *ripple) load(data []byte, answered int) error {
 	}
 	for i, members := range stored.Tiers {
 		for _, m := range members {
-			if m.N < 0 || m.N > answered+entryN[L0] || m.Kind.atStart() {
+			if m.N < 0 || m.N > next.turn+entryN[L0] || m.Kind.atStart() {
 				return fmt.Errorf("invalid member %s: %s, N %d", m.Key, m.Kind, m.N)
 			}
 			r.members[L0+Tier(i)] = append(r.members[L0+Tier(i)], member{m.Item, m.N})

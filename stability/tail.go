@@ -39,7 +39,7 @@ func (d *draft) firstMark(entries []Entry) int {
 	if n == len(entries) || !entries[n].Run {
 		return leadEnd(entries)
 	}
-	for n < len(entries) && entries[n].Run && entries[n].chg < d.now {
+	for n < len(entries) && entries[n].Run && entries[n].chg.request < d.now.request {
 		n++
 	}
 	return n
@@ -81,13 +81,13 @@ func (d *draft) rebuild(out []Entry) []Entry {
 	out = d.addMissing(out, d.lead, keep)
 	aside, diffs := d.texts(keep)
 	aside = d.addMissing(aside, d.notes, keep)
-	slices.SortStableFunc(aside, func(a, b Entry) int { return a.chg - b.chg })
+	slices.SortStableFunc(aside, func(a, b Entry) int { return a.chg.request - b.chg.request })
 	if len(run) > 0 && !inside {
 		out = d.addMessages(append(append(out, aside...), diffs...), answered)
 		return d.addMessages(out, asked)
 	}
 	for _, e := range d.addMessages(nil, answered[len(run):]) {
-		for len(aside) > 0 && aside[0].chg <= e.chg {
+		for len(aside) > 0 && aside[0].chg.request <= e.chg.request {
 			out, aside = append(out, aside[0]), aside[1:]
 		}
 		out = append(out, e)
@@ -124,8 +124,8 @@ func (d *draft) addMessages(out []Entry, items []*Item) []Entry {
 	return out
 }
 
-// messageChg returns the request in which the current content of it was first sent, or the current request.
-func (d *draft) messageChg(it *Item) int {
+// messageChg returns the moment at which the current content of it was first sent, or the current one.
+func (d *draft) messageChg(it *Item) moment {
 	if e := d.sent.newest(it.Key); e != nil && e.Blob == it.Hash {
 		return e.chg
 	}

@@ -49,6 +49,7 @@ var measures = []struct {
 	{"start", measureStart},
 	{"start-idle", measureStartIdle},
 	{"start-after-kill", measureStartAfterKill},
+	{"steps", measureSteps},
 	{"index", measureIndex},
 	{"tokens", measureTokens},
 	{"first-paint", measureFirstPaint},

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"strata/filecontext"
@@ -92,12 +93,21 @@ type State struct {
 
 	Documents    []history.Document // that the phase shows
 	AllDocuments []history.Document
-	System       string     // the system prompt
+	System       string     // the system prompt, without the guide to the tools
 	Tools        []llm.Tool // that the model may call, by name
 	Withdrawn    []string   // names of those that are no longer there
 	Profile      *profile.Profile
 	Phase        *profile.Phase // nil: the profile has none
 	Thought      llm.ThoughtLevel
+	Guide        string // to the session's own tools, a part of the system prompt
+}
+
+// systemPrompt returns the system prompt with the guide to the tools.
+func (s *State) systemPrompt() string {
+	if s.Guide == "" {
+		return s.System
+	}
+	return strings.TrimRight(s.System, "\n") + "\n\n" + s.Guide + "\n"
 }
 
 // PathOf returns the absolute path of a file of the session, empty for a path that is not in its folders.
@@ -126,6 +136,7 @@ type Built struct {
 	Omitted    []fit.Omitted // everything that the request omits, and why
 	Unanswered int           // tool calls for which the request says that they have no result
 	Withdrawn  []string      // names of the withdrawn tools that the request leaves out
+	Step       bool          // the reply to it is a step: the turn goes on
 	Files      []filecontext.Entry
 	Refreshed  []filecontext.Change // that were found on the disk
 	Sent       []SentFile
@@ -333,7 +344,7 @@ func (s *State) CheckFits(b *Built) error {
 
 // CheckPrompt returns a *BudgetError for a message and required files of so many tokens that cannot fit at all.
 func (s *State) CheckPrompt(message, files int) error {
-	need := s.Calibrated(message + files + s.Counter.Count(s.System))
+	need := s.Calibrated(message + files + s.Counter.Count(s.systemPrompt()))
 	if limit := s.Room(); need > limit {
 		return &BudgetError{Tokens: need, Limit: limit, Files: files > 0}
 	}

@@ -42,8 +42,8 @@ func (s *State) collect(ctx context.Context) (collected, error) {
 	if len(s.Tools) > 0 {
 		items = append(items, s.toolsItem())
 	}
-	if s.System != "" {
-		it := fit.TextItem(fit.SystemKey, stability.System, s.System, s.Counter)
+	if system := s.systemPrompt(); system != "" {
+		it := fit.TextItem(fit.SystemKey, stability.System, system, s.Counter)
 		it.Pinned = true
 		items = append(items, it)
 	}

@@ -6,7 +6,6 @@ package current
 import (
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"strata/history"
@@ -169,15 +168,8 @@ func (m *Manager) State(c *choices.Choices) assembly.State {
 		First: first, Exchanges: m.Log.Exchanges(), HistoryTokens: m.Log.Tokens(), Beside: m.beside(&measure),
 		Files: m.workspace.List(), Roots: m.workspace.Roots(), Outlines: m.workspace.Outlines(), RulesFile: m.deps.RulesFile,
 		Documents: documents.Shown(m.Documents, &p, c.Phase), AllDocuments: m.Documents,
-		System: m.systemPrompt(c), Tools: m.Tools, Withdrawn: m.Withdrawn, Profile: &p, Phase: phase, Thought: c.Thought(),
+		System: c.SystemPrompt(), Guide: m.Guide, Tools: m.Tools, Withdrawn: m.Withdrawn, Profile: &p, Phase: phase, Thought: c.Thought(),
 	}
-}
-
-func (m *Manager) systemPrompt(c *choices.Choices) string {
-	if m.Guide == "" {
-		return c.SystemPrompt()
-	}
-	return strings.TrimRight(c.SystemPrompt(), "\n") + "\n\n" + m.Guide + "\n"
 }
 
 // Expect returns the State with a message that is not stored yet, and the log that contains it; m stays as it is.
@@ -196,7 +188,7 @@ func (m *Manager) Renewed(old *assembly.State, model llm.Model, c *choices.Choic
 	now := m.State(c)
 	now.Measure = m.Measure(model)
 	now.Profile, now.Phase, now.System, now.Counter, now.Thought = old.Profile, old.Phase, old.System, old.Counter, old.Thought
-	now.Documents, now.AllDocuments = old.Documents, old.AllDocuments
+	now.Documents, now.AllDocuments, now.Tools, now.Withdrawn, now.Guide = old.Documents, old.AllDocuments, old.Tools, old.Withdrawn, old.Guide
 	return now
 }
 
@@ -232,7 +224,9 @@ func (m *Manager) Answered(b *assembly.Built, change *history.Change) error {
 	for _, f := range b.Sent {
 		m.workspace.MarkSent(f.Path, f.Hash, f.Whole)
 	}
-	m.workspace.AfterReply()
+	if !b.Step {
+		m.workspace.AfterReply()
+	}
 	return err
 }
 

@@ -215,7 +215,7 @@ func (w *Workspace) MarkSent(path, hash string, whole bool) {
 	w.dirty[path] = true
 }
 
-// AfterReply removes the files that were wanted for one request.
+// AfterReply removes the files that were wanted for one reply, with all its steps.
 func (w *Workspace) AfterReply() {
 	var gone []FileChange
 	for _, e := range w.files.AfterReply() {

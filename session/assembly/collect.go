@@ -14,6 +14,7 @@ import (
 	"strata/session/fit"
 	"strata/session/loop"
 	"strata/session/outlines"
+	"strata/session/reads"
 	"strata/stability"
 	"strata/tokens"
 )
@@ -23,6 +24,7 @@ type collected struct {
 	items     []fit.Item
 	files     []filecontext.Entry
 	told      map[string]string // availability of files, as the notes tell it
+	reads     *reads.Look       // at the files that tools read
 	refreshed []filecontext.Change
 	omitted   []fit.Omitted // already, for whatever reason
 	absent    []fit.Absent
@@ -70,7 +72,10 @@ func (s *State) collect(ctx context.Context) (collected, error) {
 	}
 	items = append(items, outlined...)
 	items = append(items, s.unitItems(&c, fit.Size(items)+said)...)
-	notes, told := s.notes(items, talk, c.files, nil)
+	if c.reads, err = s.look(ctx, c.files); err != nil {
+		return collected{}, err
+	}
+	notes, told := s.notes(items, talk, c.files, c.reads, nil)
 	c.told = told
 	if !s.loops() {
 		for _, summary := range s.summaryItems() {
@@ -242,6 +247,21 @@ func (s *State) refresh(ctx context.Context, c *collected) error {
 		c.files = append(c.files, e)
 	}
 	return nil
+}
+
+// look looks at the files of which the view shows lines that tools read.
+func (s *State) look(ctx context.Context, files []filecontext.Entry) (*reads.Look, error) {
+	return s.Reads.Look(ctx, &reads.Source{Roots: s.Roots, Files: files, Read: s.read, Count: s.Counter.Count}, s.verbatim())
+}
+
+// verbatim returns the messages of the view that a request shows as they are: in the view of a loop, those of the newest
+// exchange.
+func (s *State) verbatim() []history.Viewed {
+	if !s.loops() || len(s.View) == 0 {
+		return s.View
+	}
+	newest := s.View[len(s.View)-1].Exchange
+	return s.View[slices.IndexFunc(s.View, func(v history.Viewed) bool { return v.Exchange == newest }):]
 }
 
 // outlineItems returns the tree of the workspace and the outlines of files that are not shown whole. others are the tokens

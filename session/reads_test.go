@@ -141,3 +141,39 @@ func TestAChangeOfAFileThatAToolReadIsTold(t *testing.T) {
 		t.Errorf("an edit of a file that is no longer shown: %q", got)
 	}
 }
+
+// The rules of a folder follow the result of the first tool that reads a file in it, once.
+func TestTheRulesOfAFolderFollowTheFirstRead(t *testing.T) {
+	a := acting(t, func(d *Deps) { d.RulesFile = true })
+	folder := a.told().Session.CWD
+	if err := os.MkdirAll(filepath.Join(folder, "sub", "deep"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	a.write("CLAUDE.md", "Rules of all.\n")
+	a.write("sub/AGENTS.md", "Rules of sub.\n")
+	a.write("sub/deep/c.go", "package deep\n\nvar c int\n")
+	result := a.prompt("go", nil)
+	first := a.asked()
+	if s := texts(first.req); !strings.Contains(s, "# rules\n\nRules of all.\n") || strings.Contains(s, "Rules of sub.") {
+		t.Errorf("the first request has\n%s", s)
+	}
+	first.act(reply.StopToolUse, callsOf(1, `search{"pattern":"deep"}`)...)
+	second := a.asked()
+	if strings.Contains(texts(second.req), "Rules of sub.") {
+		t.Error("a search brings the rules of the folders that it looked at")
+	}
+	second.act(reply.StopToolUse, callsOf(2, `read_file{"path":"sub/deep/c.go"}`)...)
+	third := a.asked()
+	if last, n := lastContext(third.req, "Rules of sub."); n != 1 || !strings.HasPrefix(last, "# rules:sub (sub/AGENTS.md)\n") {
+		t.Errorf("%d times, the last context is %q", n, last)
+	}
+	third.end("done")
+	<-result
+	result = a.prompt("again", nil)
+	next := a.asked()
+	if _, n := lastContext(next.req, "Rules of sub."); n != 1 {
+		t.Errorf("%d times in the next turn", n)
+	}
+	next.end("done")
+	<-result
+}

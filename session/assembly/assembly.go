@@ -90,7 +90,7 @@ type State struct {
 	Files     []filecontext.Entry
 	Roots     *filecontext.Roots // nil: the session has no folder
 	Outlines  *outlines.Source   // nil: none
-	RulesFile bool               // AGENTS.md is read
+	RulesFile bool               // AGENTS.md and CLAUDE.md are read
 
 	Documents    []history.Document // that the phase shows
 	AllDocuments []history.Document

@@ -9,6 +9,7 @@ import (
 	"strata/session/fit"
 	"strata/session/reads"
 	"strata/stability"
+	"strata/tokens"
 )
 
 // notes returns the notes on files, and on documents that left the request: those that were sent with a message of the
@@ -29,9 +30,9 @@ func (s *State) notes(others, talk []fit.Item, files []filecontext.Entry, read *
 	}
 	now = availability(files)
 	s.noteDocuments(now, told, others)
-	note := s.changesTold(now, told, talk, read)
+	note := changesTold(s.Counter, now, told, talk, read)
 	if note != "" && slices.ContainsFunc(items, func(it fit.Item) bool { return it.Key == newest }) {
-		whole, note = false, s.changesTold(now, nil, talk, read) // one message has one note
+		whole, note = false, changesTold(s.Counter, now, nil, talk, read) // one message has one note
 	}
 	if note == "" && !whole && !toldReadsOnly(s.Layout.lastTold()) {
 		note = noFiles
@@ -51,8 +52,8 @@ func (s *State) notes(others, talk []fit.Item, files []filecontext.Entry, read *
 }
 
 // changesTold adds to now the files that have changed since tools read them, and returns a note with what is not told.
-func (s *State) changesTold(now, told map[string]string, talk []fit.Item, read *reads.Look) string {
-	texts := []string{availabilityNote(told, now), s.noteReads(now, told, talk, read)}
+func changesTold(counter *tokens.Counter, now, told map[string]string, talk []fit.Item, read *reads.Look) string {
+	texts := []string{availabilityNote(told, now), noteReads(counter, now, told, talk, read)}
 	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "\n")
 }
 
@@ -189,7 +190,7 @@ const diffsTold = 4000
 
 // noteReads adds to now the files that have changed since tools read them, and returns what the next note tells of them. told
 // is what earlier notes have told.
-func (s *State) noteReads(now, told map[string]string, talk []fit.Item, l *reads.Look) string {
+func noteReads(counter *tokens.Counter, now, told map[string]string, talk []fit.Item, l *reads.Look) string {
 	var shown []history.Viewed
 	for i := range talk {
 		shown = append(shown, talk[i].Messages...)
@@ -213,7 +214,7 @@ func (s *State) noteReads(now, told map[string]string, talk []fit.Item, l *reads
 		for _, line := range n.Lines {
 			lines.WriteString(line)
 		}
-		if size := s.Counter.Count(n.Diff); size <= room {
+		if size := counter.Count(n.Diff); size <= room {
 			room -= size
 			diffs.WriteString(n.Diff)
 		}

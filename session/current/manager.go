@@ -28,7 +28,7 @@ type Deps struct {
 	Calibrations *assembly.Calibrations
 	Mirrors      *assembly.Mirrors
 	Beginnings   *assembly.Beginnings // nil: what is kept of requests has no limit
-	RulesFile    bool                 // AGENTS.md in the workspace's root becomes the document rules
+	RulesFile    bool                 // AGENTS.md, or CLAUDE.md, of the workspace's folders becomes documents
 	Log          *slog.Logger
 	Now          func() time.Time
 }

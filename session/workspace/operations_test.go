@@ -20,6 +20,7 @@ import (
 	"strata/session/mailbox"
 	"strata/session/outlines"
 	"strata/session/reads"
+	"strata/stability"
 	"strata/tokens"
 )
 
@@ -32,6 +33,8 @@ type keeper struct {
 	broken error // of the store; nil: it works
 	sent   fit.Sent
 	read   []reads.File
+
+	outlined []outlines.Shown
 }
 
 func (k *keeper) Store(_ string, change history.Change, then func()) mailbox.Work {
@@ -50,7 +53,7 @@ func (k *keeper) Store(_ string, change history.Change, then func()) mailbox.Wor
 func (k *keeper) Counter() *tokens.Counter { return tokens.For("") }
 func (k *keeper) Used()                    { k.used++ }
 
-func (k *keeper) Outlined() []outlines.Shown { return nil }
+func (k *keeper) Outlined() []outlines.Shown { return k.outlined }
 
 func (k *keeper) Shown() Shown { return k }
 
@@ -382,6 +385,14 @@ func TestFilesThatToolsReadAreListed(t *testing.T) {
 	if diff := cmp.Diff(want, list(Known{Read: true})); diff != "" {
 		t.Error(diff)
 	}
+	for _, path := range []string{"a", "b", "c", "d"} { // an outline counts if nothing else is shown
+		d.keeper.outlined = append(d.keeper.outlined, outlines.Shown{Key: fit.OutlinePrefix + path, Kind: stability.Outline, Tokens: 5})
+	}
+	want[2] = "c summary_only, outline of the workspace, read true"
+	if diff := cmp.Diff(append(want, "d summary_only, outline of the workspace, read false"), list(Known{Read: true, Outlines: true})); diff != "" {
+		t.Error(diff)
+	}
+	d.keeper.outlined = nil
 	if _, err := result(func(reply func(FileText, error)) { d.FileContent("a", reply) }); err == nil {
 		t.Error("a file that a tool read has a content in the context")
 	}

@@ -177,17 +177,25 @@ func readInfo(f *reads.File) FileInfo {
 
 // withOutlined returns the files with those that have an outline only.
 func (w *Workspace) withOutlined(files []FileInfo, outlined []outlines.Shown) []FileInfo {
-	in := make(map[string]bool)
+	in := make(map[string]*FileInfo)
 	for i := range files {
-		in[files[i].Path] = true
+		in[files[i].Path] = &files[i]
 	}
+	var more []FileInfo
 	for _, o := range outlined {
-		if path, ok := o.Path(); ok && !in[path] {
-			files = append(files, FileInfo{
+		path, ok := o.Path()
+		f := in[path]
+		switch {
+		case !ok:
+		case f == nil:
+			more = append(more, FileInfo{
 				Path: path, State: string(filecontext.SummaryOnly), Reason: reasonOutline, Tokens: o.Tokens, Hash: w.outlines.Hash(path),
 			})
+		case f.Read && f.State == string(filecontext.NotAvailable):
+			f.State, f.Reason, f.Tokens = string(filecontext.SummaryOnly), reasonOutline, o.Tokens
 		}
 	}
+	files = append(files, more...)
 	slices.SortFunc(files, func(a, b FileInfo) int { return strings.Compare(a.Path, b.Path) })
 	return files
 }

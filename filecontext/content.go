@@ -18,15 +18,16 @@ type Content struct {
 	Lossy  bool // Text has U+FFFD for bytes that are not text, so that the file cannot be written back; not stored
 
 	stamp     stamp  // of the file on disk; zero if that was not read
-	disk      string // of an unsaved text: the version on disk when the text came (a hash or noVersion); empty: not known
+	disk      string // of an unsaved text: the version on disk when the text came (a hash or NoFile); empty: not known
 	foldsCase bool   // the file system ignores case in Path
 }
 
-// DiffersFromDisk reports whether the content is a client's text that the file on disk did not have when the text came.
-func (c *Content) DiffersFromDisk() bool { return c.disk != "" }
+// NoFile is the version on disk of a file that is missing or cannot be read.
+const NoFile = "none"
 
-// noVersion is the version of a file that is missing or cannot be read.
-const noVersion = "none"
+// Disk returns the version on disk when the unsaved text of a client came: a hash, or NoFile. It is empty for a text that is
+// from disk.
+func (c *Content) Disk() string { return c.disk }
 
 // sameText reports whether two texts differ at most in their line ends, as a file and the text of it in an editor can.
 func sameText(a, b string) bool { return a == b || unixLines(a) == unixLines(b) }

@@ -132,7 +132,7 @@ func (r *Roots) buffer(ref Ref, text string) (Content, error) {
 		return onDisk, nil
 	}
 	content := newContent(ref.Path, text, []byte(text))
-	content.disk, content.stamp = noVersion, onDisk.stamp
+	content.disk, content.stamp = NoFile, onDisk.stamp
 	if err == nil {
 		content.disk = onDisk.Hash
 	}

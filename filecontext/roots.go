@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -133,6 +134,26 @@ func (r *Roots) Locate(pathOrURI string) (Ref, error) {
 	}
 	ref.Lines, ref.Part = uri.lines, uri.symbol || !uri.lines.IsWhole()
 	return ref, nil
+}
+
+// FoldersOf returns the folders that contain a file, the outer ones first, as Locate takes them: those below its root, and the
+// root if it is not the working folder. It is empty for a path outside the roots.
+func (r *Roots) FoldersOf(file string) (folders []string) {
+	ref, err := r.Locate(file)
+	if err != nil {
+		return nil
+	}
+	folder := ""
+	if ref.place != r.roots[0].place {
+		folder = filepath.ToSlash(ref.place.path)
+		folders = append(folders, folder)
+	}
+	names := strings.Split(filepath.ToSlash(ref.name), "/")
+	for _, name := range names[:len(names)-1] {
+		folder = path.Join(folder, name)
+		folders = append(folders, folder)
+	}
+	return folders
 }
 
 // IsRepository reports whether the working folder is the top folder of a git repository.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -138,4 +139,27 @@ func TestAMissingRootDoesNotDeleteItsFiles(t *testing.T) {
 	must(t, os.Rename(filepath.Join(cwd, "w"), filepath.Join(cwd, "away")))
 	_, err := read(t, r, "a.txt")
 	wantReason(t, "read", err, ReasonUnreadable)
+}
+
+func TestTheFoldersOfAFile(t *testing.T) {
+	work, other := t.TempDir(), t.TempDir()
+	roots, err := NewRoots(t.Context(), work, []string{other}, Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	outer := filepath.ToSlash(roots.roots[1].place.path)
+	for path, want := range map[string][]string{
+		"a.go":                            nil,
+		"a/b/c.go":                        {"a", "a/b"},
+		"./a/../b/c.go":                   {"b"},
+		filepath.Join(work, "a", "b.go"):  {"a"},
+		filepath.Join(other, "b.go"):      {outer},
+		filepath.Join(other, "a", "b.go"): {outer, outer + "/a"},
+		"../outside/a.go":                 nil,
+		"":                                nil,
+	} {
+		if got := roots.FoldersOf(path); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
 }

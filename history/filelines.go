@@ -1,5 +1,10 @@
 package history
 
+import (
+	"cmp"
+	"slices"
+)
+
 // FileLines are lines of one version of a file that a tool result shows to the model. A patch of the text removes them: it
 // does not show the same lines.
 type FileLines struct {
@@ -8,12 +13,26 @@ type FileLines struct {
 	Lines   []Lines `json:"lines"`           // sorted, without overlaps
 	Of      int     `json:"of"`              // lines in the file
 	Lossy   bool    `json:"lossy,omitempty"` // they have U+FFFD for bytes that are not text
+	Disk    string  `json:"disk,omitempty"`  // of a client's unsaved text: hash of the file on disk, or filecontext.NoFile
 }
 
 // Lines is a range of lines, counted from 1; End is included.
 type Lines struct {
 	Start int `json:"start"`
 	End   int `json:"end"`
+}
+
+// MergedLines returns ranges sorted, with those that touch each other as one.
+func MergedLines(all []Lines) (out []Lines) {
+	slices.SortFunc(all, func(a, b Lines) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
+	for _, next := range all {
+		if n := len(out) - 1; n >= 0 && next.Start <= out[n].End+1 {
+			out[n].End = max(out[n].End, next.End)
+			continue
+		}
+		out = append(out, next)
+	}
+	return out
 }
 
 // Whole reports whether f is the whole file.

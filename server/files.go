@@ -25,7 +25,7 @@ func filesChanged(s *session.Session, params wire.FilesChangedParams, reply func
 }
 
 func checkEdit(s *session.Session, params wire.CheckEditParams, reply func(struct{}, error)) {
-	s.Workspace().CheckEdit(params.Path, params.BaseHash, reply)
+	s.Workspace().CheckEdit(workspace.EditRequest{Path: params.Path, Base: params.BaseHash, Lines: params.Lines}, reply)
 }
 
 func findPaths(s *session.Session, params wire.FindParams, reply func([]workspace.FoundPath, error)) {
@@ -37,11 +37,7 @@ func clearFiles(s *session.Session, _ wire.SessionParams, reply func(int, error)
 }
 
 func listFiles(s *session.Session, params wire.ListFilesParams, reply func([]workspace.FileInfo, error)) {
-	if params.Outlines {
-		s.Workspace().KnownFiles(reply)
-		return
-	}
-	s.Workspace().Files(reply)
+	s.Workspace().KnownFiles(workspace.Known{Outlines: params.Outlines, Read: params.Read}, reply)
 }
 
 func outlineOf(s *session.Session, params wire.FileParams, reply func(workspace.OutlineInfo, error)) {

@@ -48,7 +48,7 @@ type Models interface {
 type Settings struct {
 	DefaultConfig history.Config // of a session that chose nothing
 	Rules         choices.Rules
-	RulesFile     bool // AGENTS.md in the workspace's root becomes the document rules
+	RulesFile     bool // AGENTS.md, or CLAUDE.md, of the workspace's folders becomes documents
 	Files         filecontext.Limits
 	Tools         ToolSettings
 

@@ -171,7 +171,7 @@ func (quietHost) Counter() *tokens.Counter                          { return tok
 func (quietHost) Used()                                             {}
 func (quietHost) Outlined() []outlines.Shown                        { return nil }
 
-func (quietHost) SentCopies() func(context.Context, string) ([]fit.Copy, error) { return nil }
+func (quietHost) Shown() workspace.Shown { return nil }
 
 // restarted returns another manager of the same session.
 func (m *managed) restarted() *managed {

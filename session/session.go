@@ -18,7 +18,6 @@ import (
 	"strata/session/choices"
 	"strata/session/compacting"
 	"strata/session/events"
-	"strata/session/fit"
 	"strata/session/mailbox"
 	"strata/session/outlines"
 	"strata/session/requests"
@@ -144,9 +143,7 @@ func (h workspaceHost) Used() { h.used() }
 
 func (h workspaceHost) Outlined() []outlines.Shown { return h.context.Layout.Outlined() }
 
-func (h workspaceHost) SentCopies() func(ctx context.Context, path string) ([]fit.Copy, error) {
-	return h.state().SentCopies
-}
+func (h workspaceHost) Shown() workspace.Shown { return h.state() }
 
 // Accounts returns what tells of the session's next request.
 func (s *Session) Accounts() *accounts.Accounts { return s.accounts }

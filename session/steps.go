@@ -119,7 +119,7 @@ func (r *replying) storeMessage() error {
 	})
 	r.out = outcome{step: r.out.step}
 	shown, err := r.state.ShownLines(of.ctx)
-	*of.shown = *tools.NewView(shown)
+	*of.shown = *shown
 	return err
 }
 

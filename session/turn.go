@@ -20,6 +20,7 @@ import (
 	"strata/session/events"
 	"strata/session/fit"
 	"strata/session/mailbox"
+	"strata/session/reads"
 	"strata/session/requests"
 	"strata/session/saving"
 	"strata/session/toolbox"
@@ -74,7 +75,7 @@ type turn struct {
 	interrupted bool            // the server stops
 
 	tools *tools.Set  // that the model may call; nil for none
-	shown *tools.View // lines of files in the newest request; not touched while calls run
+	shown *reads.View // lines of files in the newest request; not touched while calls run
 
 	// The running step.
 	step          int    // from 1
@@ -114,7 +115,7 @@ func (t *turns) newTurn(p Prompt, w waiter) *turn {
 		gate:    t.mailbox.NewGate(),
 	}
 	begun.ctx, begun.stop = context.WithCancel(t.mailbox.Context())
-	begun.step, begun.message, begun.shown = 1, begun.record.ReplyID, new(tools.View)
+	begun.step, begun.message, begun.shown = 1, begun.record.ReplyID, new(reads.View)
 	begun.tools = t.openTools(begun.shown)
 	t.startPartial(begun)
 	return begun

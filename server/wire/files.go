@@ -40,6 +40,7 @@ func (p *AddFileParams) Request() workspace.FileRequest {
 type ListFilesParams struct {
 	SessionParams
 	Outlines bool `json:"outlines"` // also files of which the newest request had an outline only
+	Read     bool `json:"read"`     // also files that tools read
 }
 
 // FilesChangedParams are the parameters of _strata/files/changed.
@@ -51,7 +52,8 @@ type FilesChangedParams struct {
 // CheckEditParams are the parameters of _strata/files/check_edit.
 type CheckEditParams struct {
 	FileParams
-	BaseHash string `json:"baseHash"`
+	BaseHash string               `json:"baseHash"`
+	Lines    *workspace.FileRange `json:"lines"`
 }
 
 // FindParams are the parameters of _strata/workspace/find and _strata/outline/search.

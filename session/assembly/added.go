@@ -2,12 +2,15 @@ package assembly
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
 
+	"strata/filecontext"
 	"strata/history"
 	"strata/session/content"
+	"strata/session/reads"
 )
 
 // Resent returns the newest prompt of the view if its turn has no answer yet and it has the same content and the same meta as
@@ -53,10 +56,37 @@ func unanswered(view []history.Viewed) (prompt, unfinished *history.Viewed) {
 }
 
 // ShownLines returns the lines of files that the results of tools in the view show.
-func (s *State) ShownLines(ctx context.Context) ([]history.FileLines, error) {
-	results := slices.DeleteFunc(slices.Clone(s.View), func(v history.Viewed) bool { return v.Role != history.RoleTool })
-	messages, err := s.Messages(ctx, results)
-	return history.ShownLines(messages), err
+func (s *State) ShownLines(ctx context.Context) (*reads.View, error) {
+	if err := s.see(ctx); err != nil {
+		return nil, err
+	}
+	v := new(reads.View)
+	shown := s.Reads.Shown(s.verbatim())
+	for i := range shown {
+		v.Add(&shown[i].FileLines)
+	}
+	return v, nil
+}
+
+// Read returns the files that tools read in messages of the view, or since the session was loaded, and that the user did not
+// add, by path: how much of their present versions the next request shows. At most reads.MaxFiles, those read last.
+func (s State) Read(ctx context.Context) ([]reads.File, error) {
+	if err := s.see(ctx); err != nil {
+		return nil, err
+	}
+	l, err := s.look(ctx, s.Files)
+	if err != nil {
+		return nil, err
+	}
+	paths := slices.DeleteFunc(s.Reads.Files(), func(path string) bool {
+		return slices.ContainsFunc(s.Files, func(e filecontext.Entry) bool { return e.Path == path })
+	})
+	files := make([]reads.File, 0, len(paths))
+	for _, path := range paths[max(len(paths)-reads.MaxFiles, 0):] {
+		files = append(files, l.File(path))
+	}
+	slices.SortFunc(files, func(a, b reads.File) int { return cmp.Compare(a.Path, b.Path) })
+	return files, nil
 }
 
 // identity returns what makes two prompts the same: the content, and the data that the client attached.

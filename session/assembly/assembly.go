@@ -23,6 +23,7 @@ import (
 	"strata/session/loop"
 	"strata/session/outlines"
 	"strata/session/profile"
+	"strata/session/reads"
 	"strata/stability"
 	"strata/tokens"
 )
@@ -71,6 +72,7 @@ type State struct {
 	Cache    *fit.RenderCache
 	Diffs    *Diffs
 	Pictures *content.Gallery
+	Reads    *reads.Reads // nil: what tools read is not known
 	Counter  *tokens.Counter
 
 	Beginning *Beginning // what is kept of the newest request; nil: nothing
@@ -89,7 +91,7 @@ type State struct {
 	Files     []filecontext.Entry
 	Roots     *filecontext.Roots // nil: the session has no folder
 	Outlines  *outlines.Source   // nil: none
-	RulesFile bool               // AGENTS.md is read
+	RulesFile bool               // AGENTS.md and CLAUDE.md are read
 
 	Documents    []history.Document // that the phase shows
 	AllDocuments []history.Document
@@ -253,22 +255,30 @@ func (s *State) Messages(ctx context.Context, view []history.Viewed) ([]history.
 // pageBytes limits the messages that are read from the store at once.
 const pageBytes = 256 << 10
 
-// withoutUnfitPictures returns the state with placeholders for the pictures that the model cannot take. It reads the
-// messages that were stored before the session was loaded.
+// withoutUnfitPictures returns the state with placeholders for the pictures that the model cannot take.
 func (s State) withoutUnfitPictures(ctx context.Context) (State, error) {
+	if err := s.see(ctx); err != nil {
+		return State{}, err
+	}
+	s.View = content.WithPatches(s.View, s.Pictures.Unfit(s.View, &s.Model, s.Counter))
+	return s, nil
+}
+
+// see notes the pictures and the lines of files in the messages of the view that were stored before the session was loaded.
+func (s *State) see(ctx context.Context) error {
 	for heads := s.Pictures.Unseen(s.View); len(heads) > 0; {
 		var seqs []int64
 		seqs, heads = history.Page(heads, pageBytes)
 		messages, err := s.read(ctx, seqs)
 		if err != nil {
-			return State{}, err
+			return err
 		}
 		for i := range messages {
 			s.Pictures.Add(&messages[i])
+			s.Reads.Add(&messages[i])
 		}
 	}
-	s.View = content.WithPatches(s.View, s.Pictures.Unfit(s.View, &s.Model, s.Counter))
-	return s, nil
+	return nil
 }
 
 // loops reports whether the profile composes a loop's view.
@@ -289,7 +299,10 @@ func (s *State) fitting(c *collected) fit.Request {
 		History: s.Capacity(s.Profile.Budget.HistoryTokens), Bytes: content.RequestBytes(&s.Model),
 		Counter: s.Counter, Cache: s.Cache, Pictures: s.Pictures, Read: s.read, Name: s.fileName,
 		Log: s.Log.With(slog.String("session", s.Session)), Documents: s,
-		Notes: s.notes, FailureWords: s.Profile.Compaction.FailureWords,
+		Notes: func(others, talk []fit.Item, files []filecontext.Entry, untold []string) ([]fit.Item, map[string]string) {
+			return s.notes(others, talk, files, c.reads, untold)
+		},
+		FailureWords: s.Profile.Compaction.FailureWords,
 	}
 }
 
@@ -300,12 +313,11 @@ func (s State) Copies(ctx context.Context) (fit.Changes, error) {
 	return deduped.Changes, err
 }
 
-// SentCopies returns the copies of a file in those messages of the view that the newest answered request contained as they
-// are now.
-func (s State) SentCopies(ctx context.Context, path string) ([]fit.Copy, error) {
+// Sent returns what those messages of the view that the newest answered request contained as they are now contain of a file.
+func (s State) Sent(ctx context.Context, path string) (fit.Sent, error) {
 	state, err := s.withoutUnfitPictures(ctx)
 	if err != nil {
-		return nil, err
+		return fit.Sent{}, err
 	}
 	sent := make(map[string]string) // hash by key
 	for _, e := range state.Layout.entries() {
@@ -314,7 +326,7 @@ func (s State) SentCopies(ctx context.Context, path string) ([]fit.Copy, error) 
 		}
 	}
 	items := slices.DeleteFunc(fit.Conversation(state.View), func(it fit.Item) bool { return sent[it.Key] != it.Hash })
-	return fit.Copies(ctx, items, state.read, state.fileName, path)
+	return fit.SentOf(ctx, items, state.read, state.fileName, path)
 }
 
 // fileName returns the one name of a file of the session's folders, however a path is written, and any other path as it

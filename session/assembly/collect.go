@@ -14,6 +14,7 @@ import (
 	"strata/session/fit"
 	"strata/session/loop"
 	"strata/session/outlines"
+	"strata/session/reads"
 	"strata/stability"
 	"strata/tokens"
 )
@@ -23,6 +24,7 @@ type collected struct {
 	items     []fit.Item
 	files     []filecontext.Entry
 	told      map[string]string // availability of files, as the notes tell it
+	reads     *reads.Look       // at the files that tools read
 	refreshed []filecontext.Change
 	omitted   []fit.Omitted // already, for whatever reason
 	absent    []fit.Absent
@@ -70,7 +72,10 @@ func (s *State) collect(ctx context.Context) (collected, error) {
 	}
 	items = append(items, outlined...)
 	items = append(items, s.unitItems(&c, fit.Size(items)+said)...)
-	notes, told := s.notes(items, talk, c.files, nil)
+	if c.reads, err = s.look(ctx, c.files); err != nil {
+		return collected{}, err
+	}
+	notes, told := s.notes(items, talk, c.files, c.reads, nil)
 	c.told = told
 	if !s.loops() {
 		for _, summary := range s.summaryItems() {
@@ -100,10 +105,7 @@ func (s *State) toolsItem() fit.Item {
 
 // documentItems returns the documents, the most important first, equal ones by name.
 func (s *State) documentItems(ctx context.Context, c *collected) []fit.Item {
-	all := slices.Clone(s.Documents)
-	if rules, ok := s.rules(ctx, c); ok {
-		all = append(all, rules)
-	}
+	all := append(slices.Clone(s.Documents), s.rules(ctx, c)...)
 	slices.SortFunc(all, func(a, b history.Document) int {
 		return cmp.Or(b.Priority-a.Priority, strings.Compare(a.Name, b.Name))
 	})
@@ -119,27 +121,35 @@ func (s *State) documentItems(ctx context.Context, c *collected) []fit.Item {
 	return items
 }
 
-// rulesPath is the file of a workspace that becomes the document rules, unless the session has one.
-const rulesPath = "AGENTS.md"
-
-// rules returns the workspace's AGENTS.md as the document rules, unless the session has one of its own or AGENTS.md is
-// turned off. A file that cannot be read is omitted.
-func (s *State) rules(ctx context.Context, c *collected) (history.Document, bool) {
-	if documents.Find(s.Documents, fit.DocumentRules) >= 0 || !s.RulesFile || s.Roots == nil {
-		return history.Document{}, false
+// rules returns the rules files of the workspace as documents, unless the session has documents of these names or rules files
+// are turned off: of the session's folder, and in a request with tools of the folders with files of the session or that tools
+// read. Files that cannot be read are omitted.
+func (s *State) rules(ctx context.Context, c *collected) (all []history.Document) {
+	if !s.RulesFile || s.Roots == nil {
+		return nil
 	}
-	ref, err := s.Roots.Locate(rulesPath)
-	if err != nil {
-		return history.Document{}, false
+	folders := []string{""}
+	if len(s.Tools) > 0 {
+		folders = append(folders, touchedFolders(s.Roots, s.Layout.entries(), s.Files, s.Reads.Files())...)
 	}
-	content, err := s.Roots.Read(ctx, ref)
-	if err != nil {
-		if reason := filecontext.ReasonOf(err); reason != filecontext.ReasonMissing && ctx.Err() == nil {
-			c.omit(fit.Omitted{Key: fit.DocumentPrefix + fit.DocumentRules, Reason: string(reason)})
+	ofFolders := 0
+	for _, folder := range folders {
+		name := rulesName(folder)
+		if ofFolders == maxFolderRules || documents.Find(s.Documents, name) >= 0 {
+			continue
 		}
-		return history.Document{}, false
+		d, err := rulesIn(ctx, s.Roots, folder)
+		switch reason := filecontext.ReasonOf(err); {
+		case err == nil:
+			all = append(all, d)
+			if folder != "" {
+				ofFolders++
+			}
+		case reason != filecontext.ReasonMissing && ctx.Err() == nil:
+			c.omit(fit.Omitted{Key: fit.DocumentPrefix + name, Reason: string(reason)})
+		}
 	}
-	return history.Document{Name: fit.DocumentRules, Text: content.Text, Priority: fit.PriorityDefault, Pinned: true}, true
+	return all
 }
 
 // shownDocument returns a document as far as an earlier request could contain it; shown is false if that is not at all.
@@ -242,6 +252,21 @@ func (s *State) refresh(ctx context.Context, c *collected) error {
 		c.files = append(c.files, e)
 	}
 	return nil
+}
+
+// look looks at the files of which the view shows lines that tools read.
+func (s *State) look(ctx context.Context, files []filecontext.Entry) (*reads.Look, error) {
+	return s.Reads.Look(ctx, &reads.Source{Roots: s.Roots, Files: files, Read: s.read, Count: s.Counter.Count}, s.verbatim())
+}
+
+// verbatim returns the messages of the view that a request shows as they are: in the view of a loop, those of the newest
+// exchange.
+func (s *State) verbatim() []history.Viewed {
+	if !s.loops() || len(s.View) == 0 {
+		return s.View
+	}
+	newest := s.View[len(s.View)-1].Exchange
+	return s.View[slices.IndexFunc(s.View, func(v history.Viewed) bool { return v.Exchange == newest }):]
 }
 
 // outlineItems returns the tree of the workspace and the outlines of files that are not shown whole. others are the tokens

@@ -5,15 +5,18 @@ import (
 	"strings"
 
 	"strata/filecontext"
+	"strata/history"
 	"strata/session/fit"
+	"strata/session/reads"
 	"strata/stability"
+	"strata/tokens"
 )
 
 // notes returns the notes on files, and on documents that left the request: those that were sent with a message of the
 // conversation, and one with the changes since the last request. If one of them left with its message the rest are
-// incomplete, and one note tells everything again. untold are the keys of notes that do not fit. now is the availability of
-// files as the model knows it by the notes.
-func (s *State) notes(others, talk []fit.Item, files []filecontext.Entry, untold []string) (items []fit.Item, now map[string]string) {
+// incomplete, and one note tells everything again. read are the files that tools read; untold are the keys of notes that do
+// not fit. now is the availability of files as the model knows it by the notes.
+func (s *State) notes(others, talk []fit.Item, files []filecontext.Entry, read *reads.Look, untold []string) (items []fit.Item, now map[string]string) {
 	newest := fit.NotePrefix // of a request without a message
 	for i := len(talk) - 1; i >= 0 && newest == fit.NotePrefix; i-- {
 		if n := len(talk[i].Messages); n > 0 {
@@ -27,11 +30,11 @@ func (s *State) notes(others, talk []fit.Item, files []filecontext.Entry, untold
 	}
 	now = availability(files)
 	s.noteDocuments(now, told, others)
-	note := availabilityNote(told, now)
+	note := changesTold(s.Counter, now, told, talk, read)
 	if note != "" && slices.ContainsFunc(items, func(it fit.Item) bool { return it.Key == newest }) {
-		whole, note = false, availabilityNote(nil, now) // one message has one note
+		whole, note = false, changesTold(s.Counter, now, nil, talk, read) // one message has one note
 	}
-	if note == "" && !whole {
+	if note == "" && !whole && !toldReadsOnly(s.Layout.lastTold()) {
 		note = noFiles
 	}
 	if slices.Contains(untold, newest) {
@@ -46,6 +49,12 @@ func (s *State) notes(others, talk []fit.Item, files []filecontext.Entry, untold
 	it := fit.TextItem(newest, stability.Note, note, s.Counter)
 	it.Pinned = true
 	return append(items, it), now
+}
+
+// changesTold adds to now the files that have changed since tools read them, and returns a note with what is not told.
+func changesTold(counter *tokens.Counter, now, told map[string]string, talk []fit.Item, read *reads.Look) string {
+	texts := []string{availabilityNote(told, now), noteReads(counter, now, told, talk, read)}
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "\n")
 }
 
 // sentNotes returns the notes of the last request whose messages are in talk, and whether these are all of them.
@@ -126,12 +135,12 @@ const (
 func availabilityNote(told, now map[string]string) string {
 	var lines []string
 	for path, state := range now {
-		if told[path] != state {
+		if told[path] != state && !isRead(path) {
 			lines = append(lines, state+": "+path)
 		}
 	}
 	for path, state := range told {
-		if _, still := now[path]; !still && state != removedFile {
+		if _, still := now[path]; !still && state != removedFile && !isRead(path) {
 			lines = append(lines, removedFile+": "+path)
 		}
 	}
@@ -140,7 +149,7 @@ func availabilityNote(told, now map[string]string) string {
 	}
 	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(pathOf(a), pathOf(b)) })
 	heading := "Changes to the files available for this step:\n"
-	if len(told) == 0 {
+	if len(told) == 0 || toldReadsOnly(told) {
 		heading = filesHeading
 	}
 	return heading + strings.Join(lines, "\n") + "\n"
@@ -171,4 +180,59 @@ func availability(entries []filecontext.Entry) map[string]string {
 		}
 	}
 	return now
+}
+
+// readPrefix leads the names that notes have for files that tools read.
+const readPrefix = "read "
+
+// diffsTold is the maximum size of the diffs that one note has of files that tools read, in tokens.
+const diffsTold = 4000
+
+// noteReads adds to now the files that have changed since tools read them, and returns what the next note tells of them. told
+// is what earlier notes have told.
+func noteReads(counter *tokens.Counter, now, told map[string]string, talk []fit.Item, l *reads.Look) string {
+	var shown []history.Viewed
+	for i := range talk {
+		shown = append(shown, talk[i].Messages...)
+	}
+	stale := l.Stale(shown)
+	var lines, diffs strings.Builder
+	room := diffsTold
+	for _, path := range slices.Sorted(l.Paths()) {
+		name := readPrefix + filecontext.Printable(path)
+		n, changed := stale[path]
+		if !changed {
+			if before, was := told[name]; was && !strings.HasPrefix(before, l.Present(path).Version+" ") {
+				lines.WriteString("The newest lines of " + filecontext.Printable(path) + " in this conversation are its present text again.\n")
+			}
+			continue
+		}
+		now[name] = n.Version + " " + fit.Hash(strings.Join(n.Lines, ""))[:16]
+		if told[name] == now[name] {
+			continue
+		}
+		for _, line := range n.Lines {
+			lines.WriteString(line)
+		}
+		if size := counter.Count(n.Diff); size <= room {
+			room -= size
+			diffs.WriteString(n.Diff)
+		}
+	}
+	if lines.Len() == 0 {
+		return ""
+	}
+	return "Changes to files that were read:\n" + lines.String() + diffs.String()
+}
+
+func isRead(name string) bool { return strings.HasPrefix(name, readPrefix) }
+
+// toldReadsOnly reports whether notes have told only of files that tools read.
+func toldReadsOnly(told map[string]string) bool {
+	for name := range told {
+		if !isRead(name) {
+			return false
+		}
+	}
+	return len(told) > 0
 }

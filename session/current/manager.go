@@ -15,6 +15,7 @@ import (
 	"strata/session/content"
 	"strata/session/documents"
 	"strata/session/profile"
+	"strata/session/reads"
 	"strata/session/workspace"
 	"strata/stability"
 	"strata/tokens"
@@ -26,7 +27,7 @@ type Deps struct {
 	Calibrations *assembly.Calibrations
 	Mirrors      *assembly.Mirrors
 	Beginnings   *assembly.Beginnings // nil: what is kept of requests has no limit
-	RulesFile    bool                 // AGENTS.md in the workspace's root becomes the document rules
+	RulesFile    bool                 // AGENTS.md, or CLAUDE.md, of the workspace's folders becomes documents
 	Log          *slog.Logger
 	Now          func() time.Time
 }
@@ -48,6 +49,7 @@ type Manager struct {
 	Guide       string     // to them, a part of the system prompt
 	diffs       *assembly.Diffs
 	Pictures    *content.Gallery
+	Reads       *reads.Reads
 	beginning   *assembly.Beginning
 	Generation  int          // edits that changed which messages the view has, since the session was loaded
 	Last        history.Call // the newest call for a reply whose usage was reported
@@ -67,7 +69,7 @@ func New(deps *Deps, rules *choices.Rules, loaded history.Loaded, files *workspa
 	m := &Manager{
 		deps: deps, session: loaded.Session.ID, workspace: files, Log: history.NewLog(loaded.Heads, loaded.Edits),
 		Documents: loaded.Documents, Checkpoints: loaded.Checkpoints, totals: loaded.Totals,
-		diffs: new(assembly.Diffs), Pictures: new(content.Gallery), beginning: deps.Beginnings.New(), Drift: 1,
+		diffs: new(assembly.Diffs), Pictures: new(content.Gallery), Reads: new(reads.Reads), beginning: deps.Beginnings.New(), Drift: 1,
 	}
 	var err error
 	m.Layout, err = assembly.NewLayout(rules.Stability, loaded.Layout, func(cache string) *stability.Mirror { return deps.Mirrors.Of(cache, deps.Now()) })
@@ -102,6 +104,7 @@ func (m *Manager) Totals() history.Totals { return m.totals }
 func (m *Manager) Append(messages []history.Message) {
 	for i := range messages {
 		m.Pictures.Add(&messages[i])
+		m.Reads.Add(&messages[i])
 		m.Log.Append(messages[i].Head(content.Bytes(messages[i].Blocks)))
 	}
 }
@@ -163,7 +166,7 @@ func (m *Manager) State(c *choices.Choices) assembly.State {
 	return assembly.State{
 		Session: m.session, Store: m.deps.Store, Log: m.deps.Log, Now: m.deps.Now,
 		Measure: measure, Mirrors: m.deps.Mirrors, Layout: m.Layout, Cache: m.workspace.Cache(), Diffs: m.diffs, Pictures: m.Pictures,
-		Beginning: m.beginning, Counter: tokens.For(c.Model.Encoding),
+		Reads: m.Reads, Beginning: m.beginning, Counter: tokens.For(c.Model.Encoding),
 		View: m.Log.View(), Summary: m.Log.Summary(), Omitted: m.Log.Omitted(), Evicted: m.Log.Shed(), Truncated: m.Log.Documents(),
 		First: first, Exchanges: m.Log.Exchanges(), HistoryTokens: m.Log.Tokens(), Beside: m.beside(&measure),
 		Files: m.workspace.List(), Roots: m.workspace.Roots(), Outlines: m.workspace.Outlines(), RulesFile: m.deps.RulesFile,

@@ -1,11 +1,15 @@
 package fit
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"strata/filecontext"
 	"strata/history"
+	"strata/session/content"
 	"strata/tokens"
 )
 
@@ -91,8 +95,8 @@ func TestRenderingsOfFiles(t *testing.T) {
 	}
 }
 
-// A text that says which lines of a file it shows is a copy of the file only if these are all lines, whatever the call was,
-// and it is not searched for headings, which are in the file.
+// A text that says which lines of a file it shows is a copy of the whole file only if these are all lines, whatever the call
+// was, and it is not searched for headings, which are in the file.
 func TestCopiesInTypedResults(t *testing.T) {
 	const body = "package a\n\n// FULL CONTENT of file: b.go\npackage b\n"
 	typed := func(lines filecontext.Range, of int) history.Block {
@@ -104,26 +108,97 @@ func TestCopiesInTypedResults(t *testing.T) {
 	for name, tt := range map[string]struct {
 		args    string
 		content []history.Block
-		want    bool
+		whole   int // copies of the whole file
+		parts   int
 	}{
-		"the whole file":            {`{"path":"a.go"}`, []history.Block{typed(filecontext.Range{Start: 1, End: 4}, 4)}, true},
-		"the whole file by lines":   {`{"path":"x/../a.go","start_line":1}`, []history.Block{typed(filecontext.Range{Start: 1, End: 4}, 4)}, true},
-		"a part":                    {`{"path":"a.go"}`, []history.Block{typed(filecontext.Range{Start: 1, End: 4}, 8)}, false},
-		"head and tail":             {`{"path":"a.go"}`, []history.Block{typed(filecontext.Range{Start: 1, End: 4}, 12), note, typed(filecontext.Range{Start: 9, End: 12}, 12)}, false},
-		"lines that a search found": {`{"path":"a.go"}`, []history.Block{found}, false},
+		"the whole file":            {`{"path":"a.go"}`, []history.Block{typed(filecontext.Range{Start: 1, End: 4}, 4)}, 1, 0},
+		"the whole file by lines":   {`{"path":"x/../a.go","start_line":1}`, []history.Block{typed(filecontext.Range{Start: 1, End: 4}, 4)}, 1, 0},
+		"a part":                    {`{"path":"a.go"}`, []history.Block{typed(filecontext.Range{Start: 1, End: 4}, 8)}, 0, 1},
+		"head and tail":             {`{"path":"a.go"}`, []history.Block{typed(filecontext.Range{Start: 1, End: 4}, 12), note, typed(filecontext.Range{Start: 9, End: 12}, 12)}, 0, 2},
+		"lines that a search found": {`{"path":"a.go"}`, []history.Block{found}, 0, 0},
 	} {
 		s := newSearch(func(path string) string { return path })
 		s.message(history.Message{Blocks: []history.Block{
 			{Type: history.BlockToolCall, CallID: "1", Name: "read_file", Args: tt.args}, {Type: history.BlockToolResult, CallID: "1", Content: tt.content},
 		}}, place{})
-		if (len(s.found) == 1) != tt.want || len(s.found) > 1 {
-			t.Errorf("%s: %d copies", name, len(s.found))
+		parts := 0
+		for i := range s.found {
+			if s.found[i].isPart() {
+				parts++
+			}
+		}
+		if whole := len(s.found) - parts; whole != tt.whole || parts != tt.parts {
+			t.Errorf("%s: %d copies and %d parts", name, whole, parts)
 		}
 		for i := range s.found {
 			c := &s.found[i]
 			if text := s.texts[c.place]; c.Path != "a.go" || c.origin != OriginRead || c.content(text) != body || c.Start != 0 || c.End != len(text) {
 				t.Errorf("%s: %+v in %q", name, c, text)
 			}
+		}
+	}
+}
+
+// Of what tools read of a file, the newest text of each line stays: an older read of the same lines is replaced, whatever the
+// version, a part never replaces the whole file, and the result of a search neither replaces nor is replaced.
+func TestDedupeOfLinesThatToolsRead(t *testing.T) {
+	read := func(path, version string, start, end, of int) history.Block {
+		text := strings.Repeat(version+" words of this line\n", end-start+1)
+		lines := filecontext.Range{Start: start, End: end}
+		if start == 1 && end == of {
+			lines = filecontext.Range{}
+		}
+		shown := &history.FileLines{Path: path, Version: version, Lines: []history.Lines{{Start: start, End: end}}, Of: of}
+		return history.Block{Type: history.BlockText, Text: filecontext.RenderLines(path, text, lines, of, false), File: shown}
+	}
+	found := func(path, version string, start, end, of int) history.Block {
+		b := read(path, version, start, end, of)
+		return history.Block{Type: history.BlockText, Text: b.Text, Shows: []history.FileLines{*b.File}}
+	}
+	mention := history.Block{Type: history.BlockText, Text: "--- FULL CONTENT: a ---\n" + strings.Repeat("mentioned words\n", 9)}
+	for name, tt := range map[string]struct {
+		parts []history.Block
+		want  []string // the stand-ins, by the number of their part
+	}{
+		"the same lines again":           {[]history.Block{read("a", "1", 2, 9, 20), read("a", "1", 2, 9, 20)}, []string{"0 lines 2 to 9 of a"}},
+		"a newer version":                {[]history.Block{read("a", "1", 2, 9, 20), read("a", "2", 2, 9, 25)}, []string{"0 lines 2 to 9 of a"}},
+		"more lines":                     {[]history.Block{read("a", "1", 4, 6, 20), read("a", "1", 2, 9, 20)}, []string{"0 lines 4 to 6 of a"}},
+		"fewer lines":                    {[]history.Block{read("a", "1", 2, 9, 20), read("a", "1", 4, 6, 20)}, nil},
+		"some of the lines":              {[]history.Block{read("a", "1", 2, 9, 20), read("a", "1", 5, 12, 20)}, nil},
+		"another file":                   {[]history.Block{read("a", "1", 2, 9, 20), read("b", "1", 2, 9, 20)}, nil},
+		"the whole file after parts":     {[]history.Block{read("a", "1", 2, 9, 20), read("a", "1", 15, 20, 20), read("a", "2", 1, 9, 9)}, []string{"0 lines 2 to 9 of a", "1 lines 15 to 20 of a"}},
+		"a part after the whole file":    {[]history.Block{read("a", "1", 1, 9, 9), read("a", "2", 1, 9, 20)}, nil},
+		"the whole file again":           {[]history.Block{read("a", "1", 1, 9, 9), read("a", "2", 1, 8, 8)}, []string{"0 a"}},
+		"a part, then the whole, a part": {[]history.Block{read("a", "1", 2, 9, 20), read("a", "1", 1, 20, 20), read("a", "1", 2, 9, 20)}, []string{"0 lines 2 to 9 of a"}},
+		"a search after a read":          {[]history.Block{read("a", "1", 2, 9, 20), found("a", "1", 2, 9, 20)}, nil},
+		"a read after a search":          {[]history.Block{found("a", "1", 2, 9, 20), read("a", "1", 2, 9, 20)}, nil},
+		"a mention after a part":         {[]history.Block{read("a", "1", 2, 9, 20), mention}, []string{"0 lines 2 to 9 of a"}},
+	} {
+		d := newDesk(rand.New(rand.NewPCG(1, 1)), false)
+		var heads []history.Head
+		for i, part := range tt.parts {
+			m := history.Message{ID: fmt.Sprint("r", i), Seq: int64(100 + i), Role: history.RoleTool, Blocks: []history.Block{
+				{Type: history.BlockToolResult, CallID: "c", Content: []history.Block{part}},
+			}}
+			if part.File == nil && part.Shows == nil {
+				m.Role, m.Blocks = history.RoleUser, []history.Block{part}
+			}
+			m.Tokens = content.Tokens(t.Context(), d.request.Counter, m.Blocks)
+			d.messages[m.Seq] = m
+			heads = append(heads, m.Head(content.Bytes(m.Blocks)))
+		}
+		d.request.Items = Conversation(history.NewLog(heads, nil).View())
+		result, err := Dedupe(t.Context(), d.request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, p := range result.Changes.Dedupe {
+			what := strings.TrimSuffix(strings.TrimPrefix(p.Text, "[The content of "), " stood here; a newer copy follows below.]\n")
+			got = append(got, strings.TrimPrefix(p.Message, "r")+" "+what)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
 }

@@ -13,26 +13,23 @@ import (
 	"strata/session/content"
 )
 
-// dedupe replaces all but the newest copy of each file in the conversation by a notice that names the file.
+// dedupe replaces all but the newest copy of each file in the conversation by a notice that names the file. Lines that a tool
+// read are replaced if a newer copy has the same lines.
 func (f *fitter) dedupe(ctx context.Context) error {
 	in, err := searched(ctx, f.items, f.Read, f.Name)
 	if err != nil {
 		return err
 	}
 	texts, copies := in.texts, in.found
-	newest := make(map[string]int) // index in copies by path
-	for i, c := range copies {
-		newest[c.Path] = i
-	}
+	newer := newerCopies(copies)
 	older := make(map[place][]copied)
 	var places []place
 	for i, c := range copies {
-		last := newest[c.Path]
-		if last == i {
+		if newer[i] < 0 {
 			continue
 		}
-		if c.Open && f.items[c.item].Messages[c.message].Role != history.RoleTool {
-			c.shrink(texts[c.place], copies[last].lines(texts[copies[last].place]))
+		if last := &copies[newer[i]]; c.Open && f.items[c.item].Messages[c.message].Role != history.RoleTool {
+			c.shrink(texts[c.place], last.linesOf(texts[last.place]))
 		}
 		if c.End == c.Start {
 			continue
@@ -48,6 +45,35 @@ func (f *fitter) dedupe(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// newerCopies returns for each copy the index of the newest copy that has all of its lines, -1 for none.
+func newerCopies(copies []copied) []int {
+	newer := make([]int, len(copies))
+	later := make(map[string][]int) // indices by path, the newest first, of those that no newer one replaces
+	for i := len(copies) - 1; i >= 0; i-- {
+		c := &copies[i]
+		at := slices.IndexFunc(later[c.Path], func(j int) bool { return copies[j].replaces(c) })
+		if newer[i] = -1; at >= 0 {
+			newer[i] = later[c.Path][at]
+		} else {
+			later[c.Path] = append(later[c.Path], i)
+		}
+	}
+	return newer
+}
+
+// replaces reports whether c, which is newer, has all lines of another copy of the file.
+func (c *copied) replaces(old *copied) bool {
+	switch {
+	case !c.isPart():
+		return true
+	case !old.isPart():
+		return false
+	}
+	return !slices.ContainsFunc(old.lines.Lines, func(one history.Lines) bool {
+		return !slices.ContainsFunc(c.lines.Lines, func(all history.Lines) bool { return all.Start <= one.Start && one.End <= all.End })
+	})
 }
 
 // The origins of copies of files.
@@ -79,13 +105,13 @@ func (f *fitter) notice(text string, copies []copied) history.Patch {
 // withoutCopies returns a text with a line instead of each copy, and the paths of the copies.
 func withoutCopies(text string, copies []copied) (shown string, paths []string) {
 	if c := copies[0]; c.argument != "" {
-		return withArgument(text, c.argument, standIn(c.Path)), []string{c.Path}
+		return withArgument(text, c.argument, c.standIn()), []string{c.Path}
 	}
 	var b strings.Builder
 	end := 0
 	for _, c := range copies {
 		b.WriteString(text[end:c.Start])
-		b.WriteString(standIn(c.Path) + "\n")
+		b.WriteString(c.standIn() + "\n")
 		paths = append(paths, c.Path)
 		end = c.End
 	}
@@ -94,8 +120,12 @@ func withoutCopies(text string, copies []copied) (shown string, paths []string) 
 }
 
 // standIn returns the line that replaces a copy.
-func standIn(path string) string {
-	return fmt.Sprintf("[The content of %s stood here; a newer copy follows below.]", filecontext.Printable(path))
+func (c *copied) standIn() string {
+	of := filecontext.Printable(c.Path)
+	if c.isPart() {
+		of = fmt.Sprintf("lines %d to %d of %s", c.lines.Lines[0].Start, c.lines.Lines[0].End, of)
+	}
+	return fmt.Sprintf("[The content of %s stood here; a newer copy follows below.]", of)
 }
 
 // patch applies p to a place in the conversation if that saves tokens, and reports whether it does.
@@ -148,6 +178,7 @@ type search struct {
 	name  func(path string) string
 	texts map[place]string // that contain copies; of a tool call: its arguments
 	found []copied
+	lines []history.FileLines // that results of tools show
 	calls map[string]fileCall // that read, by the call's id
 	edits map[string]bool     // ids of calls that write
 
@@ -234,10 +265,13 @@ func (s *search) result(at place, b history.Block) {
 	s.origin = OriginRead
 	for j := range b.Content {
 		part := &b.Content[j]
-		if part.File == nil || !part.File.Whole() || part.Type != history.BlockText {
+		s.lines = append(s.lines, part.Shows...)
+		if part.File == nil || part.Type != history.BlockText {
 			continue
 		}
+		s.lines = append(s.lines, *part.File)
 		c := whole(part.File.Path, len(part.Text))
+		c.lines = part.File
 		c.Body, c.Stop = filecontext.Unfence(part.Text)
 		at.part = j
 		s.note(at, part.Text, []copied{c})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"strata/history"
 	"strata/session/content"
@@ -98,7 +99,8 @@ func isCode(it *Item) bool {
 	case stability.File, stability.Outline:
 		return true
 	case stability.Document:
-		return it.Key != DocumentPrefix+DocumentRules && len(it.Shows) == 0
+		rules := it.Key == DocumentPrefix+DocumentRules || strings.HasPrefix(it.Key, DocumentPrefix+FolderRules)
+		return !rules && len(it.Shows) == 0
 	}
 	return false
 }

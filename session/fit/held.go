@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"strata/history"
 	"strata/session/content"
 )
 
@@ -15,20 +16,31 @@ type Copy struct {
 	open bool // nothing says where the file ends
 }
 
-// Copies returns the copies of a file in items of the conversation, oldest first. path is the name of the file that name
-// returns.
-func Copies(ctx context.Context, items []Item, read content.Reader, name func(path string) string, path string) ([]Copy, error) {
+// Sent is what messages contain of a file, oldest first.
+type Sent struct {
+	Copies []Copy              // the whole file, in whatever version
+	Lines  []history.FileLines // in the results of tools
+}
+
+// SentOf returns what items of the conversation contain of a file. path is the name of the file that name returns.
+func SentOf(ctx context.Context, items []Item, read content.Reader, name func(path string) string, path string) (Sent, error) {
 	s, err := searched(ctx, items, read, name)
 	if err != nil {
-		return nil, err
+		return Sent{}, err
 	}
-	var copies []Copy
+	var sent Sent
 	for i := range s.found {
-		if c := &s.found[i]; c.Path == path {
-			copies = append(copies, Copy{text: c.content(s.texts[c.place]), open: c.Open})
+		if c := &s.found[i]; c.Path == path && !c.isPart() {
+			sent.Copies = append(sent.Copies, Copy{text: c.content(s.texts[c.place]), open: c.Open})
 		}
 	}
-	return copies, nil
+	for _, lines := range s.lines {
+		if name(lines.Path) == path {
+			lines.Path = path
+			sent.Lines = append(sent.Lines, lines)
+		}
+	}
+	return sent, nil
 }
 
 // content returns the file's text of a copy in a text.

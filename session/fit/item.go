@@ -34,6 +34,7 @@ const (
 // The documents that Strata makes itself unless the session has them.
 const (
 	DocumentRules     = "rules"     // no code in the sense of shares
+	FolderRules       = "rules:"    // and the path of a folder of the workspace: likewise
 	DocumentStructure = "structure" // the tree of the workspace
 )
 

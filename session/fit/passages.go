@@ -3,6 +3,7 @@ package fit
 import (
 	"strings"
 
+	"strata/history"
 	"strata/internal/headings"
 )
 
@@ -12,13 +13,18 @@ type place struct {
 	block, part   int
 }
 
-// copied is a passage of the conversation that is the whole text of a file.
+// copied is a passage of the conversation that is the text of a file: all of it, or lines that a tool read.
 type copied struct {
 	place
 	headings.File        // its offsets are in the text of the place
 	origin        string // OriginRead, OriginWrite or OriginMention
 	argument      string // of a tool call that the text is; the place is then its arguments
+
+	lines *history.FileLines // of the result of a tool that says which lines it shows; nil: it is the whole file
 }
+
+// isPart reports whether c is not the whole file.
+func (c *copied) isPart() bool { return c.lines != nil && !c.lines.Whole() }
 
 // whole returns the copy of a file that a text of so many bytes is.
 func whole(path string, bytes int) copied {
@@ -39,9 +45,9 @@ func (c *copied) blank(text string) bool {
 	return c.Open && strings.TrimSpace(text[c.Body:c.Stop]) == ""
 }
 
-// lines returns the lines of a file's text that are not blank. If its end is open the last paragraph does not count,
+// linesOf returns the lines of a file's text that are not blank. If its end is open the last paragraph does not count,
 // unless it is the only one: it may be the user's words about the file.
-func (c *copied) lines(text string) map[string]bool {
+func (c *copied) linesOf(text string) map[string]bool {
 	body := text[c.Body:c.Stop]
 	if c.Open {
 		trimmed := strings.TrimRight(body, " \t\r\n")

@@ -11,7 +11,7 @@ func FuzzPassages(f *testing.F) {
 				t.Fatalf("%+v in %q, after %d", c, text, end)
 			}
 			end = c.End
-			c.shrink(text, c.lines(text))
+			c.shrink(text, c.linesOf(text))
 			if c.End < c.Start || c.End > end || c.Stop < c.Body {
 				t.Fatalf("%+v shrunk beyond %d", c, end)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"strata/filecontext"
 	"strata/history"
+	"strata/session/reads"
 )
 
 // numbered returns lines that contain their numbers.
@@ -63,7 +64,7 @@ func TestALongFileKeepsWholeLinesAndSaysHowToReadTheOthers(t *testing.T) {
 	if n := again.Size(); n > 1500 {
 		t.Errorf("%d bytes after the second cut", n)
 	}
-	covered := NewView(shownLines(again))
+	covered := reads.NewView(shownLines(again))
 	if covered.Covers("a.txt", "v", history.Lines{Start: 1, End: to}) || !covered.Covers("a.txt", "v", history.Lines{Start: 1, End: 5}) {
 		t.Errorf("the second cut shows %v", shownLines(again))
 	}

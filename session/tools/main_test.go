@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"strata/filecontext"
+	"strata/history"
 	"strata/internal/leak"
 )
 
@@ -30,6 +31,8 @@ func equal(t testing.TB, what string, got, want any) {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
+
+func lines(start, end int) history.Lines { return history.Lines{Start: start, End: end} }
 
 // hasAll checks that a text contains all parts.
 func hasAll(t testing.TB, text string, parts ...string) {

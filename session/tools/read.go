@@ -31,6 +31,12 @@ func (d Disk) Read(ctx context.Context, path string) (filecontext.Content, error
 	return d.Roots.Read(ctx, ref)
 }
 
+// Shown tells which lines of files the next request shows. A reads.View is one.
+type Shown interface {
+	// Covers reports whether all of the lines of a version of a file are shown; the zero Lines are those of an empty file.
+	Covers(path, version string, lines history.Lines) bool
+}
+
 // readInput is the input of read_file.
 type readInput struct {
 	Path  string `json:"path" need:"content"`
@@ -120,7 +126,7 @@ func (in *readInput) result(content *filecontext.Content, shown Shown) Result {
 	case lines.Start > content.Lines:
 		return Failed("%s has only %s; start_line is %d", name, number(content.Lines, "line"), lines.Start)
 	}
-	file := &history.FileLines{Path: content.Path, Version: content.Version(), Of: content.Lines, Lossy: content.Lossy}
+	file := &history.FileLines{Path: content.Path, Version: content.Version(), Of: content.Lines, Lossy: content.Lossy, Disk: content.Disk()}
 	if shown != nil && shown.Covers(file.Path, file.Version, lines) {
 		return text("%s", alreadyShown(name, lines, content.Lines))
 	}

@@ -13,6 +13,7 @@ import (
 
 	"strata/filecontext"
 	"strata/history"
+	"strata/session/reads"
 )
 
 // editor is a client that has texts.
@@ -123,7 +124,7 @@ func TestReadFileShowsWhatTheEditorShows(t *testing.T) {
 func TestLinesInTheViewAreNotRepeated(t *testing.T) {
 	w := workspaceOf(t, folderOf(t, map[string]string{"a.go": numbered(1, 20), "empty": ""}))
 	first := call(t, w, "read_file", members{"path": "a.go", "start_line": 5, "end_line": 10})
-	w.Shown = NewView(shownLines(first))
+	w.Shown = reads.NewView(shownLines(first))
 	for _, tt := range []struct {
 		input members
 		want  string
@@ -135,7 +136,7 @@ func TestLinesInTheViewAreNotRepeated(t *testing.T) {
 	} {
 		hasAll(t, said(t, w, "read_file", tt.input), tt.want)
 	}
-	w.Shown = NewView(shownLines(call(t, w, "read_file", members{"path": "a.go"})))
+	w.Shown = reads.NewView(shownLines(call(t, w, "read_file", members{"path": "a.go"})))
 	again := call(t, w, "read_file", members{"path": "a.go"})
 	equal(t, "whole", shownText(again), "a.go is already shown above, whole and in its present version.")
 	if len(shownLines(again)) > 0 {

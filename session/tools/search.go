@@ -248,7 +248,7 @@ func (s *searcher) file(ctx context.Context, m *matcher, one *source, around int
 	}
 	c.finish()
 	return searched{done: true, matches: c.matches, lines: c.lines,
-		file: history.FileLines{Path: content.Path, Version: content.Version(), Of: content.Lines, Lossy: content.Lossy}}
+		file: history.FileLines{Path: content.Path, Version: content.Version(), Of: content.Lines, Lossy: content.Lossy, Disk: content.Disk()}}
 }
 
 // collector collects the lines of a file to show.
@@ -394,7 +394,7 @@ func (r *report) write(s *searched) {
 		fmt.Fprintf(&r.body, "[%s more in this file]\n", number(more, "line"))
 		r.left -= reportFrame / 16
 	}
-	if s.file.Lines = merged(s.file.Lines); s.file.Lines != nil {
+	if s.file.Lines = history.MergedLines(s.file.Lines); s.file.Lines != nil {
 		r.lines = append(r.lines, s.file)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"strata/history"
 	"strata/internal/patience"
 	"strata/internal/stuckfs"
+	"strata/session/reads"
 )
 
 func TestSearchShowsLinesByFile(t *testing.T) {
@@ -155,7 +156,7 @@ func TestTheShownLinesCountAsSeen(t *testing.T) {
 		{Path: "min.js", Version: sha(long + "\nafter\n"), Lines: []history.Lines{lines(2, 2)}, Of: 2},
 	})
 	hasAll(t, shownText(r), "1: …xxx", "needleüü", "ü…\n2- after\n")
-	w.Shown = NewView(shownLines(r))
+	w.Shown = reads.NewView(shownLines(r))
 	hasAll(t, said(t, w, "read_file", members{"path": "a.go", "start_line": 9, "end_line": 12}), "already shown")
 	if cut := Cut(r, 450); len(shownLines(cut)) > 0 {
 		t.Error("a result of which the middle is omitted claims to show lines")

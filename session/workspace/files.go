@@ -11,6 +11,7 @@ import (
 	"strata/internal/clip"
 	"strata/session/fit"
 	"strata/session/mailbox"
+	"strata/session/reads"
 )
 
 // RefusedError says that a path is not taken, and why.
@@ -60,6 +61,7 @@ type FileInfo struct {
 	Once        bool       `json:"once,omitempty"`
 	LineNumbers bool       `json:"lineNumbers,omitempty"`
 	Unsaved     bool       `json:"unsaved,omitempty"` // the client's text, not the disk's
+	Read        bool       `json:"read,omitempty"`    // a tool read it, and it is not in the context
 }
 
 // FileText is the content of a file as a request would hold it.
@@ -262,15 +264,26 @@ func (w *Workspace) storeRefreshed(changes []filecontext.Change, entries []filec
 	return w.host.Store("store changed files", change, func() { reply(changed, nil) })
 }
 
+// EditRequest asks whether a file may be patched.
+type EditRequest struct {
+	Path  string
+	Base  string     // hash of the version to patch; empty: the present one
+	Lines *FileRange // that the patch concerns; nil: all
+}
+
 // CheckEdit tells whether a file may be patched: a request contained all of its present version, as a file of the context or
-// in a message, and that is the one with the hash base if one is given. The error is otherwise an *EditRefusedError.
-func (w *Workspace) CheckEdit(path, base string, reply func(struct{}, error)) {
+// in messages, or the lines that are named, and that is the version with the hash Base if one is given. The error is otherwise
+// an *EditRefusedError, or a *RefusedError for lines that no file has.
+func (w *Workspace) CheckEdit(req EditRequest, reply func(struct{}, error)) {
 	mailbox.Change(w.box, reply, func() (mailbox.Work, error) {
 		roots, err := w.needRoots()
 		if err != nil {
 			return nil, err
 		}
-		name, copies := w.name(path), w.host.SentCopies()
+		if l := req.Lines; l != nil && (l.Start < 1 || l.End < l.Start) {
+			return nil, &RefusedError{Path: req.Path, Reason: filecontext.ReasonRange}
+		}
+		name, shown := w.name(req.Path), w.host.Shown()
 		var entries []filecontext.Entry
 		if e, in := w.files.Get(name); in {
 			entries = append(entries, e)
@@ -282,7 +295,7 @@ func (w *Workspace) CheckEdit(path, base string, reply func(struct{}, error)) {
 			}
 			return func() (mailbox.Work, error) {
 				w.Refreshed(changes)
-				refused := w.files.CheckEdit(name, base)
+				refused := w.files.CheckEdit(name, req.Base)
 				if refused == nil {
 					reply(struct{}{}, nil)
 					return nil, nil
@@ -292,7 +305,7 @@ func (w *Workspace) CheckEdit(path, base string, reply func(struct{}, error)) {
 					e.Path = name
 				}
 				return func(ctx context.Context) (mailbox.Step, error) {
-					err := checkCopies(ctx, roots, e, base, copies, refused)
+					err := checkMessages(ctx, roots, e, &req, shown, refused)
 					return mailbox.Done(func() { reply(struct{}{}, err) }), nil
 				}, nil
 			}, nil
@@ -300,9 +313,10 @@ func (w *Workspace) CheckEdit(path, base string, reply func(struct{}, error)) {
 	})
 }
 
-// checkCopies tells whether a file may be patched that may not be as a file of the context, for the reason refused: a
-// message that was sent contains all of its present version. The entry of a file that is not in the context has only a path.
-func checkCopies(ctx context.Context, roots *filecontext.Roots, e filecontext.Entry, base string, copies func(context.Context, string) ([]fit.Copy, error), refused error) error {
+// checkMessages tells whether a file may be patched that may not be as a file of the context, for the reason refused: the
+// messages that were sent show all of its present version, or the lines in question. The entry of a file that is not in the
+// context has only a path.
+func checkMessages(ctx context.Context, roots *filecontext.Roots, e filecontext.Entry, req *EditRequest, shown Shown, refused error) error {
 	no := func(reason filecontext.EditReason) error {
 		return &EditRefusedError{Path: e.Path, Reason: reason}
 	}
@@ -323,17 +337,24 @@ func checkCopies(ctx context.Context, roots *filecontext.Roots, e filecontext.En
 			return no(filecontext.EditEncoding)
 		}
 	}
-	found, err := copies(ctx, e.Path)
+	sent, err := shown.Sent(ctx, e.Path)
 	if err != nil {
-		return fmt.Errorf("look for copies of %s: %w", e.Path, err)
+		return fmt.Errorf("look for the text of %s: %w", e.Path, err)
 	}
+	view := reads.NewView(sent.Lines)
+	state, _ := view.Availability(e.Path, e.Version(), e.Lines)
+	lines := req.Lines != nil && view.Covers(e.Path, e.Version(), history.Lines(*req.Lines))
 	switch {
-	case slices.ContainsFunc(found, func(c fit.Copy) bool { return c.Is(e.Text) }):
-		if base != "" && !strings.EqualFold(base, e.Hash) {
+	case lines, state == filecontext.Full, slices.ContainsFunc(sent.Copies, func(c fit.Copy) bool { return c.Is(e.Text) }):
+		if req.Base != "" && !strings.EqualFold(req.Base, e.Hash) {
 			return no(filecontext.EditStale)
 		}
 		return nil
-	case len(found) > 0 && e.State == "":
+	case e.State != "":
+		return refused
+	case state == filecontext.Partial:
+		return no(filecontext.EditSummaryOnly)
+	case len(sent.Copies) > 0, len(sent.Lines) > 0:
 		return no(filecontext.EditStale)
 	}
 	return refused

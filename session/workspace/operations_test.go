@@ -19,6 +19,8 @@ import (
 	"strata/session/fit"
 	"strata/session/mailbox"
 	"strata/session/outlines"
+	"strata/session/reads"
+	"strata/stability"
 	"strata/tokens"
 )
 
@@ -29,6 +31,10 @@ type keeper struct {
 	stored []history.Change
 	used   int
 	broken error // of the store; nil: it works
+	sent   fit.Sent
+	read   []reads.File
+
+	outlined []outlines.Shown
 }
 
 func (k *keeper) Store(_ string, change history.Change, then func()) mailbox.Work {
@@ -47,11 +53,13 @@ func (k *keeper) Store(_ string, change history.Change, then func()) mailbox.Wor
 func (k *keeper) Counter() *tokens.Counter { return tokens.For("") }
 func (k *keeper) Used()                    { k.used++ }
 
-func (k *keeper) Outlined() []outlines.Shown { return nil }
+func (k *keeper) Outlined() []outlines.Shown { return k.outlined }
 
-func (k *keeper) SentCopies() func(context.Context, string) ([]fit.Copy, error) {
-	return func(context.Context, string) ([]fit.Copy, error) { return nil, nil }
-}
+func (k *keeper) Shown() Shown { return k }
+
+func (k *keeper) Sent(context.Context, string) (fit.Sent, error) { return k.sent, nil }
+
+func (k *keeper) Read(context.Context) ([]reads.File, error) { return k.read, nil }
 
 // desk is a workspace whose mailbox runs, with a subscriber.
 type desk struct {
@@ -265,7 +273,7 @@ func TestAFileThatChangedMayNotBePatched(t *testing.T) {
 	d := running(t, map[string]string{"a": "one\n"})
 	info := d.add(FileRequest{Path: "a"})
 	check := func(path, base string) error {
-		_, err := result(func(reply func(struct{}, error)) { d.CheckEdit(path, base, reply) })
+		_, err := result(func(reply func(struct{}, error)) { d.CheckEdit(EditRequest{Path: path, Base: base}, reply) })
 		return err
 	}
 	refused := func(err error) bool {
@@ -344,6 +352,58 @@ func TestLostFilesAreNamed(t *testing.T) {
 		notice := told[len(told)-1]
 		if named := strings.Count(notice, "was deleted"); len(told) != n+1 || named != min(n, maxNamed) || !strings.HasSuffix(notice, "context"+want) {
 			t.Errorf("%d files: %q", n, told)
+		}
+	}
+}
+
+// The files that tools read are listed on request, with the files of the context by path. They are none of the context's.
+func TestFilesThatToolsReadAreListed(t *testing.T) {
+	d := running(t, map[string]string{"b": "one\n", "c": "package c\n"})
+	d.add(FileRequest{Path: "b"})
+	d.keeper.read = []reads.File{
+		{Path: "a", Hash: "h", State: filecontext.Partial, Reason: reads.ReasonRead, Lines: history.Lines{Start: 2, End: 5}},
+		{Path: "c", State: filecontext.NotAvailable, Reason: reads.ReasonReadEarlier},
+	}
+	list := func(also Known) (lines []string) {
+		files, err := result(func(reply func([]FileInfo, error)) { d.KnownFiles(also, reply) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			line := fmt.Sprintf("%s %s, %s, read %t", f.Path, f.State, f.Reason, f.Read)
+			if f.Range != nil {
+				line += fmt.Sprintf(", %d to %d", f.Range.Start, f.Range.End)
+			}
+			lines = append(lines, line)
+		}
+		return lines
+	}
+	if diff := cmp.Diff([]string{"b full, asked for, read false"}, list(Known{Outlines: true})); diff != "" {
+		t.Error(diff)
+	}
+	want := []string{"a partial, read by a tool, read true, 2 to 5", "b full, asked for, read false", "c not_available, read earlier, no longer shown, read true"}
+	if diff := cmp.Diff(want, list(Known{Read: true})); diff != "" {
+		t.Error(diff)
+	}
+	for _, path := range []string{"a", "b", "c", "d"} { // an outline counts if nothing else is shown
+		d.keeper.outlined = append(d.keeper.outlined, outlines.Shown{Key: fit.OutlinePrefix + path, Kind: stability.Outline, Tokens: 5})
+	}
+	want[2] = "c summary_only, outline of the workspace, read true"
+	if diff := cmp.Diff(append(want, "d summary_only, outline of the workspace, read false"), list(Known{Read: true, Outlines: true})); diff != "" {
+		t.Error(diff)
+	}
+	d.keeper.outlined = nil
+	if _, err := result(func(reply func(FileText, error)) { d.FileContent("a", reply) }); err == nil {
+		t.Error("a file that a tool read has a content in the context")
+	}
+	d.keeper.read[1].State = filecontext.Full
+	if info, _ := result(func(reply func(OutlineInfo, error)) { d.Outline("./c", reply) }); info.State != "full" { // without outlines
+		t.Errorf("%+v", info)
+	}
+	for _, lines := range []FileRange{{Start: 0, End: 1}, {Start: 2, End: 1}} {
+		_, err := result(func(reply func(struct{}, error)) { d.CheckEdit(EditRequest{Path: "b", Lines: &lines}, reply) })
+		if _, ok := errors.AsType[*RefusedError](err); !ok {
+			t.Errorf("%v: %v", lines, err)
 		}
 	}
 }

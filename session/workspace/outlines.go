@@ -2,14 +2,17 @@ package workspace
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
 	"strata/filecontext"
 	"strata/filecontext/outline"
+	"strata/history"
 	"strata/session/fit"
 	"strata/session/mailbox"
 	"strata/session/outlines"
+	"strata/session/reads"
 	"strata/tokens"
 )
 
@@ -75,9 +78,12 @@ func (w *Workspace) Outline(path string, reply func(OutlineInfo, error)) {
 			e.Path = path
 		}
 		state, reason := w.shownState(&e, in)
-		counter := w.host.Counter()
+		name, shown, counter := w.name(path), w.host.Shown(), w.host.Counter()
 		w.box.Spawn(func() {
 			ctx := w.box.Context()
+			if f, err := readFile(ctx, shown, name); err == nil && !in && f.State != "" {
+				state, reason = string(f.State), f.Reason
+			}
 			e, err := present(ctx, roots, e)
 			if err != nil {
 				reply(OutlineInfo{}, err)
@@ -104,6 +110,16 @@ func (w *Workspace) shownState(e *filecontext.Entry, in bool) (state, reason str
 	return string(filecontext.NotAvailable), ""
 }
 
+// readFile returns the file with a name if the requests show lines of it that tools read, otherwise one without a state.
+func readFile(ctx context.Context, shown Shown, name string) (reads.File, error) {
+	files, err := shown.Read(ctx)
+	i := slices.IndexFunc(files, func(f reads.File) bool { return f.Path == name && f.State != filecontext.NotAvailable })
+	if i < 0 {
+		return reads.File{}, err
+	}
+	return files[i], nil
+}
+
 // reasonOutline is why a file that nobody added is known to the model.
 const reasonOutline = "outline of the workspace"
 
@@ -114,27 +130,72 @@ func (w *Workspace) SearchOutlines(query string, limit int, reply func(outlines.
 	})
 }
 
-// KnownFiles lists the files of the context, and those of which the newest answered request contained an outline, by path.
-func (w *Workspace) KnownFiles(reply func([]FileInfo, error)) {
+// Known selects the files that are listed besides those of the context.
+type Known struct {
+	Outlines bool // of which the newest answered request contained an outline
+	Read     bool // that tools read
+}
+
+// KnownFiles lists the files of the context, and others, by path.
+func (w *Workspace) KnownFiles(also Known, reply func([]FileInfo, error)) {
 	mailbox.Ask(w.box, reply, func() {
-		outlined := w.host.Outlined()
-		w.Files(func(files []FileInfo, err error) { reply(w.withOutlined(files, outlined), err) })
+		var outlined []outlines.Shown
+		if also.Outlines {
+			outlined = w.host.Outlined()
+		}
+		shown := w.host.Shown()
+		w.Files(func(files []FileInfo, err error) {
+			if err == nil && also.Read {
+				files, err = withRead(w.box.Context(), files, shown)
+			}
+			reply(w.withOutlined(files, outlined), err)
+		})
 	})
+}
+
+// withRead returns the files with those that tools read.
+func withRead(ctx context.Context, files []FileInfo, shown Shown) ([]FileInfo, error) {
+	read, err := shown.Read(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look at the files that tools read: %w", err)
+	}
+	for i := range read {
+		files = append(files, readInfo(&read[i]))
+	}
+	return files, nil
+}
+
+// readInfo describes a file that tools read. Its tokens are those of messages.
+func readInfo(f *reads.File) FileInfo {
+	info := FileInfo{Path: f.Path, State: string(f.State), Reason: f.Reason, Hash: f.Hash, Read: true}
+	if f.Lines != (history.Lines{}) {
+		lines := FileRange(f.Lines)
+		info.Range = &lines
+	}
+	return info
 }
 
 // withOutlined returns the files with those that have an outline only.
 func (w *Workspace) withOutlined(files []FileInfo, outlined []outlines.Shown) []FileInfo {
-	in := make(map[string]bool)
+	in := make(map[string]*FileInfo)
 	for i := range files {
-		in[files[i].Path] = true
+		in[files[i].Path] = &files[i]
 	}
+	var more []FileInfo
 	for _, o := range outlined {
-		if path, ok := o.Path(); ok && !in[path] {
-			files = append(files, FileInfo{
+		path, ok := o.Path()
+		f := in[path]
+		switch {
+		case !ok:
+		case f == nil:
+			more = append(more, FileInfo{
 				Path: path, State: string(filecontext.SummaryOnly), Reason: reasonOutline, Tokens: o.Tokens, Hash: w.outlines.Hash(path),
 			})
+		case f.Read && f.State == string(filecontext.NotAvailable):
+			f.State, f.Reason, f.Tokens = string(filecontext.SummaryOnly), reasonOutline, o.Tokens
 		}
 	}
+	files = append(files, more...)
 	slices.SortFunc(files, func(a, b FileInfo) int { return strings.Compare(a.Path, b.Path) })
 	return files
 }

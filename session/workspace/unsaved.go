@@ -38,7 +38,7 @@ func (u *unsaved) put(content *filecontext.Content) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.drop(content.Path)
-	if content.DiffersFromDisk() && len(content.Text) <= u.room {
+	if content.Disk() != "" && len(content.Text) <= u.room {
 		u.texts[content.Path] = *content
 		u.room -= len(content.Text)
 	}
@@ -68,7 +68,7 @@ func (u *unsaved) all(ctx context.Context) (map[string]filecontext.Content, erro
 	}
 	changes, err := u.roots.Refresh(ctx, entries)
 	for i := range changes {
-		if c := &changes[i]; c.Content.DiffersFromDisk() {
+		if c := &changes[i]; c.Content.Disk() != "" {
 			texts[c.Path] = c.Content
 		} else {
 			delete(texts, c.Path)

@@ -17,6 +17,7 @@ import (
 	"strata/session/fit"
 	"strata/session/mailbox"
 	"strata/session/outlines"
+	"strata/session/reads"
 	"strata/tokens"
 )
 
@@ -30,8 +31,16 @@ type Host interface {
 	Used()
 	// Outlined returns what the newest answered request showed of the workspace, outlines among it.
 	Outlined() []outlines.Shown
-	// SentCopies returns a function that finds the copies of a file that the newest answered request contained in messages.
-	SentCopies() func(ctx context.Context, path string) ([]fit.Copy, error)
+	// Shown returns what the requests of the session show of files in messages, as they are now.
+	Shown() Shown
+}
+
+// Shown finds the files in the messages of a session. It may be used outside the mailbox.
+type Shown interface {
+	// Sent returns what the messages of the newest answered request contain of a file.
+	Sent(ctx context.Context, path string) (fit.Sent, error)
+	// Read returns the files that tools read and that are not in the context, by path: how much of them the next request shows.
+	Read(ctx context.Context) ([]reads.File, error)
 }
 
 // Workspace is the files and folders of one session. It belongs to the session's mailbox.

@@ -422,6 +422,8 @@ export interface FileInfo {
   lineNumbers?: boolean;
   /** The text is the client's unsaved text. */
   unsaved?: boolean;
+  /** A tool read the file, and nobody added it. Its tokens are those of messages. */
+  read?: boolean;
 }
 
 /** A definition in a file. */
@@ -1032,7 +1034,7 @@ export interface Methods {
   '_strata/files/remove': { params: OfSession & { path: string }; result: { removed: boolean } };
   '_strata/files/clear': { params: OfSession; result: { /** The number of removed files. */ removed: number } };
   '_strata/files/list': {
-    params: OfSession & { /** Also list the files of which the newest answered request contained an outline. */ outlines?: boolean };
+    params: OfSession & { /** Also list the files of which the newest answered request contained an outline. */ outlines?: boolean; /** Also list the files that tools read. */ read?: boolean };
     result: { files: FileInfo[] };
   };
   '_strata/files/content': {
@@ -1041,7 +1043,7 @@ export interface Methods {
   };
   '_strata/files/changed': { params: OfSession & { paths: string[] }; result: { changed: string[] } };
   '_strata/files/check_edit': {
-    params: OfSession & { path: string; /** SHA-256 of the version to edit. */ baseHash?: string };
+    params: OfSession & { path: string; /** SHA-256 of the version to edit. */ baseHash?: string; /** The lines to edit; all by default. */ lines?: FileRange };
     result: Empty;
   };
   '_strata/workspace/find': {

@@ -64,8 +64,8 @@ export class SessionView {
   readonly checkpoints = this.value("_strata/checkpoint/list");
   readonly usage = this.value("_strata/usage/list", { newest: true, limit: CALLS_PAGE });
   readonly files = this.value("_strata/files/list");
-  /** The files of the session, and those of which the newest answered request contained an outline. */
-  readonly knownFiles = this.value("_strata/files/list", { outlines: true });
+  /** The files of the session, those that tools read, and those of which the newest answered request contained an outline. */
+  readonly knownFiles = this.value("_strata/files/list", { outlines: true, read: true });
   readonly documents = this.value("_strata/documents/list");
   /** The state of the index of the session's folder. A search for nothing starts the index. */
   readonly index = new Fetched(() => this.fetchIndex(), () => this.reachable);

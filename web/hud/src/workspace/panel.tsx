@@ -39,7 +39,7 @@ function Known({ view }: { view: SessionView }) {
   );
 }
 
-const estimate = (row: KnownRow): number => (row.kind !== "file" ? 36 : row.added ? 48 : 29);
+const estimate = (row: KnownRow): number => (row.kind !== "file" ? 36 : row.stated ? 48 : 29);
 
 function Line({ view, row }: { view: SessionView; row: KnownRow }) {
   switch (row.kind) {
@@ -51,7 +51,7 @@ function Line({ view, row }: { view: SessionView; row: KnownRow }) {
           <button type="button" class="pick" onClick={() => (view.workspace.chosen.value = { path: row.file.path, line: 0 })}>
             <code class="entry-key" title={row.file.path}>{row.file.path}</code>
             <span class="entry-number"><Tokens n={row.file.tokens} /></span>
-            {row.added && <span class={row.file.state === "not_available" ? "pick-more bad" : "pick-more quiet"}>{stateOf(row.file)}</span>}
+            {row.stated && <span class={row.file.state === "not_available" ? "pick-more bad" : "pick-more quiet"}>{stateOf(row.file)}{row.file.read && row.file.state === "not_available" && `: ${row.file.reason}`}</span>}
           </button>
         </div>
       );

@@ -31,20 +31,21 @@ export function keyOfLine(outline: Outline, line: number): string {
 /** A row of the list of files that the model knows. */
 export type KnownRow = Row & (
   | { kind: "head"; title: string; many: string; tokens: number }
-  | { kind: "file"; file: FileInfo; added: boolean }
+  | { kind: "file"; file: FileInfo; stated: boolean }
   | { kind: "none"; text: string }
 );
 
-/** knownRows returns the rows for the files of a session, and for the files that only have an outline in its requests. */
+/** knownRows returns the rows for the files of a session, for those that the model read, and for those that only have an outline in its requests. */
 export function knownRows(known: readonly FileInfo[], files: readonly FileInfo[]): KnownRow[] {
   const added = new Set(files.map((f) => f.path));
   const parts: [string, readonly FileInfo[], boolean][] = [
     ["Added files", known.filter((f) => added.has(f.path)), true],
-    ["Outlines selected by Strata", known.filter((f) => !added.has(f.path)), false],
+    ["Read by the model", known.filter((f) => !added.has(f.path) && f.read), true],
+    ["Outlines selected by Strata", known.filter((f) => !added.has(f.path) && !f.read), false],
   ];
-  const rows = parts.filter(([, inside]) => inside.length > 0).flatMap(([title, inside, isAdded]): KnownRow[] => [
+  const rows = parts.filter(([, inside]) => inside.length > 0).flatMap(([title, inside, stated]): KnownRow[] => [
     { key: `head ${title}`, kind: "head", title, many: plural(inside.length, "file"), tokens: inside.reduce((sum, f) => sum + f.tokens, 0) },
-    ...inside.map((file): KnownRow => ({ key: `file ${file.path}`, kind: "file", file, added: isAdded })),
+    ...inside.map((file): KnownRow => ({ key: `file ${file.path}`, kind: "file", file, stated })),
   ]);
   return rows.length > 0 ? rows : [{ key: "none", kind: "none", text: "No files in the last request. Search for a symbol or a file above." }];
 }

@@ -25,7 +25,7 @@ export function stateWords(outline: Pick<Outline, "state">, file: Pick<FileInfo,
 
 /** whyWords returns why a file is shown as it is, "" if its state explains that. */
 export function whyWords({ state, reason = "" }: Pick<Outline, "state" | "reason">, added: boolean): string {
-  if (!added) return state === "summary_only" ? "selected by Strata, not added" : "";
+  if (!added) return state === "summary_only" ? "selected by Strata, not added" : reason;
   return reason === "asked for" ? "added" : reasonText(reason);
 }
 

@@ -1,4 +1,4 @@
-package tools
+package reads
 
 import (
 	"fmt"
@@ -26,10 +26,10 @@ type Passage struct {
 	Whole bool // it is the whole file
 }
 
-// Changed returns the note on a file that has changed since a passage of it was shown, "" if the passage is still the same at
-// the same place. It is a line with the path and the changed lines. A diff follows if the passage was the whole file and the
-// diff is short; of a file of the user's choice, whatever its length. now is the present text with LF as line ends.
-func Changed(path string, shown Passage, now string, chosen bool, count func(text string) int) string {
+// Changed returns the line that tells that a file has changed since a passage of it was shown, with the path and the changed
+// lines. It is "" if the passage is still the same at the same place. The diff is "" unless the passage was the whole file and
+// the diff is short; of a file of the user's choice, whatever its length. now is the present text with LF as line ends.
+func Changed(path string, shown Passage, now string, chosen bool, count func(text string) int) (line, diff string) {
 	if shown.Whole {
 		return changedWhole(path, shown.Text, now, chosen, count)
 	}
@@ -37,13 +37,13 @@ func Changed(path string, shown Passage, now string, chosen bool, count func(tex
 	lines := strings.SplitAfter(now, "\n")
 	part := strings.SplitAfter(strings.TrimSuffix(shown.Text, "\n"), "\n")
 	if isAt(lines, part, shown.Lines.Start) {
-		return ""
+		return "", ""
 	}
 	if at := places(lines, part); len(at) == 1 {
 		return fmt.Sprintf("%s has changed since it was read: lines %d to %d are now lines %d to %d, unchanged.\n", name,
-			shown.Lines.Start, shown.Lines.End, at[0], at[0]+len(part)-1)
+			shown.Lines.Start, shown.Lines.End, at[0], at[0]+len(part)-1), ""
 	}
-	return fmt.Sprintf("%s has changed since it was read, lines %d to %d too.\n", name, shown.Lines.Start, shown.Lines.End)
+	return fmt.Sprintf("%s has changed since it was read, lines %d to %d too.\n", name, shown.Lines.Start, shown.Lines.End), ""
 }
 
 // places returns the numbers of the first lines of the first two places where a part is among lines.
@@ -62,9 +62,9 @@ func isAt(lines, part []string, first int) bool {
 	return first >= 1 && first+len(part) <= len(lines)+1 && slices.EqualFunc(lines[first-1:first-1+len(part)], part, same)
 }
 
-func changedWhole(path, before, now string, chosen bool, count func(string) int) string {
+func changedWhole(path, before, now string, chosen bool, count func(string) int) (line, diff string) {
 	if before == now {
-		return ""
+		return "", ""
 	}
 	name := filecontext.Printable(path)
 	a, b := strings.SplitAfter(before, "\n"), strings.SplitAfter(now, "\n")
@@ -72,19 +72,19 @@ func changedWhole(path, before, now string, chosen bool, count func(string) int)
 	a, b = a[head:], b[head:]
 	tail := commonEnd(a, b)
 	if (len(a)-tail)*(len(b)-tail) > maxDiffWork {
-		return fmt.Sprintf("%s has changed since it was read: %s.\n", name, span(head+1, head+len(b)-tail))
+		return fmt.Sprintf("%s has changed since it was read: %s.\n", name, span(head+1, head+len(b)-tail)), ""
 	}
 	edits := udiff.Lines(before, now)
-	note := fmt.Sprintf("%s has changed since it was read: %s.\n", name, changedLines(now, edits))
+	line = fmt.Sprintf("%s has changed since it was read: %s.\n", name, changedLines(now, edits))
 	diff, err := udiff.ToUnified(name, name, before, edits, udiff.DefaultContextLines)
 	if err != nil {
-		return note
+		return line, ""
 	}
 	size := count(diff)
 	if !chosen && (size > maxDiffTokens || float64(size) > maxDiffShare*float64(count(now))) {
-		return note
+		return line, ""
 	}
-	return note + filecontext.Fence("Changes to "+name, diff)
+	return line, filecontext.Fence("Changes to "+name, diff)
 }
 
 func commonStart(a, b []string) (n int) {
@@ -128,4 +128,11 @@ func span(first, last int) string {
 		return fmt.Sprintf("line %d", first)
 	}
 	return fmt.Sprintf("lines %d to %d", first, last)
+}
+
+func countLines(text string) (n int) {
+	for range strings.Lines(text) {
+		n++
+	}
+	return n
 }

@@ -1,0 +1,65 @@
+package reads
+
+import (
+	"testing"
+
+	"strata/filecontext"
+	"strata/history"
+)
+
+func lines(start, end int) history.Lines { return history.Lines{Start: start, End: end} }
+
+func TestAViewCoversTheLinesOfAllItsBlocks(t *testing.T) {
+	v := NewView([]history.FileLines{
+		{Path: "a", Version: "1", Lines: []history.Lines{lines(10, 20), lines(1, 4)}, Of: 30},
+		{Path: "a", Version: "1", Lines: []history.Lines{lines(5, 5), lines(18, 25)}, Of: 30},
+		{Path: "a", Version: "2", Lines: []history.Lines{lines(1, 30)}, Of: 30},
+		{Path: "empty", Version: "1"},
+	})
+	for _, tt := range []struct {
+		path, version string
+		lines         history.Lines
+		want          bool
+	}{
+		{"a", "1", lines(1, 5), true},
+		{"a", "1", lines(3, 6), false},
+		{"a", "1", lines(10, 25), true},
+		{"a", "1", lines(10, 26), false},
+		{"a", "2", lines(1, 30), true},
+		{"a", "3", lines(1, 1), false},
+		{"b", "1", lines(1, 1), false},
+		{"empty", "1", history.Lines{}, true},
+		{"empty", "2", history.Lines{}, false},
+	} {
+		if got := v.Covers(tt.path, tt.version, tt.lines); got != tt.want {
+			t.Errorf("%+v: %v", tt, got)
+		}
+	}
+	if new(View).Covers("a", "1", lines(1, 1)) {
+		t.Error("the zero view shows something")
+	}
+}
+
+func TestAvailabilityOfFilesThatToolsRead(t *testing.T) {
+	v := NewView([]history.FileLines{
+		{Path: "whole", Version: "1", Lines: []history.Lines{lines(1, 9)}, Of: 9},
+		{Path: "part", Version: "1", Lines: []history.Lines{lines(2, 9)}, Of: 9},
+		{Path: "empty", Version: "1"},
+	})
+	for _, tt := range []struct {
+		path, version string
+		lines         int
+		state         filecontext.State
+		reason        string
+	}{
+		{"whole", "1", 9, filecontext.Full, "read by a tool"},
+		{"part", "1", 9, filecontext.Partial, "read by a tool"},
+		{"empty", "1", 0, filecontext.Full, "read by a tool"},
+		{"whole", "2", 9, filecontext.NotAvailable, "changed since it was read"},
+		{"gone", "1", 9, filecontext.NotAvailable, "read earlier, no longer shown"},
+	} {
+		if state, reason := v.Availability(tt.path, tt.version, tt.lines); state != tt.state || reason != tt.reason {
+			t.Errorf("%s %s: %s, %q", tt.path, tt.version, state, reason)
+		}
+	}
+}

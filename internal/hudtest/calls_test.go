@@ -172,6 +172,40 @@ func TestACancelledCallIsMarked(t *testing.T) {
 	reloaded.WaitCalls("Read a.txt: cancelled")
 }
 
+func TestThePageWaitsForTheModelBetweenSteps(t *testing.T) {
+	a := newActing(t, map[string]string{"a.txt": "a"})
+	p := a.open()
+	turn := a.editor.Start(a.session, "call list_files\n---\nwait 60s\nsay never")
+	waits := `(() => { const rows = [...document.querySelectorAll(".row")].map((r) => r.className.match(/is-(\S+)/)[1]); return rows.at(-1) === "waiting" && rows.at(-2) === "call" })()`
+	p.Wait(waits)
+	p.WaitCalls("List files: done")
+	second := a.open()
+	second.Wait(waits)
+	if err := a.editor.Cancel(a.session); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := turn.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	p.Wait(`!document.querySelector(".waiting")`)
+}
+
+// TestASearchFindsAResultInItsCall: a message with results has no rows of its own.
+func TestASearchFindsAResultInItsCall(t *testing.T) {
+	a := newActing(t, map[string]string{"a.txt": "a"})
+	turn := a.editor.Start(a.session, strings.Repeat("call list_files\n", 5)+"call read_file {\"path\":\"a.txt\"}\n---\nsay Read.")
+	a.respond(a.asked(1)["a.txt"], "the needle in a file")
+	if _, err := turn.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	p := a.open()
+	p.WaitText(".steps", "6 calls")
+	p.search("needle")
+	p.Click(".hit")
+	p.WaitText(".row.marked .call-body .result pre", "the needle in a file")
+	p.Equals(`[...document.querySelectorAll(".row.marked .call-title")].map((e) => e.innerText).at(-1)`, "Read a.txt")
+}
+
 // TestACallIsShownWhenItsNameIsKnown: also to a page that opens while the arguments arrive.
 func TestACallIsShownWhenItsNameIsKnown(t *testing.T) {
 	a := newActing(t, map[string]string{"a.txt": "a"})

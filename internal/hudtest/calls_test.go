@@ -176,7 +176,7 @@ func TestThePageWaitsForTheModelBetweenSteps(t *testing.T) {
 	a := newActing(t, map[string]string{"a.txt": "a"})
 	p := a.open()
 	turn := a.editor.Start(a.session, "call list_files\n---\nwait 60s\nsay never")
-	waits := `(() => { const rows = [...document.querySelectorAll(".row")].map((r) => r.className.match(/is-(\S+)/)[1]); return rows.at(-1) === "waiting" && rows.at(-2) === "call" })()`
+	waits := `[...document.querySelectorAll(".row")].at(-1)?.querySelector(".waiting") && document.querySelectorAll(".call").length === 1`
 	p.Wait(waits)
 	p.WaitCalls("List files: done")
 	second := a.open()

@@ -5,19 +5,21 @@ import { resultKey } from "../store/tool-calls.ts";
 import { Icon, type IconName } from "../ui/icons.tsx";
 import { callState, indented, oneLine, place, placeBeside, progressOf, type CallState, type ResultPart } from "./calls.ts";
 import { Labeled, Picture } from "./content.tsx";
-import { callName, expandKey, patchLabel, visibilities, type Row } from "./rows.ts";
+import { callName, expandKey, patchLabel, stepsKey, visibilities, type Row, type Toggle } from "./rows.ts";
 
 type CallRow = Extract<Row, { kind: "call" }>;
 
 /** A tool call in one line, which opens to show its input and its result. */
-export function Call({ row, view, toggle }: { row: CallRow; view: SessionView; toggle: (key: string) => void }) {
+export function Call({ row, view, toggle }: { row: CallRow; view: SessionView; toggle: Toggle }) {
   const turnId = row.entry.message.turnId;
   const running = turnId !== undefined && view.running.value?.turnId === turnId;
   const stored = view.transcript.results.value.of.get(resultKey(row.entry, row.callId));
   const state = callState({ ...row, running }, stored, view.calls.all.value.get(row.callId));
+  // Steps fold at the end of their turn, but not around a call that the user has opened.
+  const click = (): void => toggle(expandKey(row.entry, callName(row.callId)), running && !row.open ? stepsKey(turnId) : undefined);
   return (
     <div class="call" data-status={state.status}>
-      <button type="button" class="disclosure" aria-expanded={row.open} onClick={() => toggle(expandKey(row.entry, callName(row.callId)))}>
+      <button type="button" class="disclosure" aria-expanded={row.open} onClick={click}>
         <Icon name="chevron" />
         <CallLine state={state} folder={view.cwd.value} inView={row.entry.message.inView} />
       </button>
@@ -80,7 +82,7 @@ function Part({ part, index, state, failed }: { part: ResultPart; index: number;
 }
 
 /** The folded steps of a finished turn. */
-export function Steps({ row, author, toggle }: { row: Extract<Row, { kind: "steps" }>; author: string; toggle: (key: string) => void }) {
+export function Steps({ row, author, toggle }: { row: Extract<Row, { kind: "steps" }>; author: string; toggle: Toggle }) {
   return (
     <div class="head steps">
       <span class="who">{author}</span>

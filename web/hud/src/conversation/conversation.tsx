@@ -66,9 +66,10 @@ function Transcript({ view }: { view: SessionView }) {
     [entries, transcript.tail.value, newer, summary, results, plan, running, calling, expanded, finished]);
   const marked = useMarked(view, setExpanded);
 
-  const toggle = (key: string): void => {
+  const toggle = (key: string, around?: string): void => {
     const next = new Set(expanded);
     if (!next.delete(key)) next.add(key);
+    if (around !== undefined) next.add(around);
     setExpanded(next);
   };
   const isOf = (row: Row, entry: Entry): boolean => row.kind !== "summary" && (row.entry === entry ||

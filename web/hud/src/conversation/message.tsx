@@ -10,13 +10,13 @@ import { Call, Plan, Steps } from "./call.tsx";
 import { Files, Labeled, Picture } from "./content.tsx";
 import { SegmentView, TailView, Waiting } from "./segments.tsx";
 import { editing } from "./draft.ts";
-import { visibilities, firstLine, plainText, expandKey, type Row } from "./rows.ts";
+import { visibilities, firstLine, plainText, expandKey, type Row, type Toggle } from "./rows.ts";
 
 interface RowProps {
   row: Row;
   view: SessionView;
   marked: boolean;
-  toggle: (key: string) => void;
+  toggle: Toggle;
 }
 
 /** One row of the conversation. */
@@ -27,7 +27,7 @@ export function RowView({ row, view, marked, toggle }: RowProps) {
   return <div class={classes}>{rowBody(row, view, toggle)}</div>;
 }
 
-function rowBody(row: Exclude<Row, { kind: "summary" }>, view: SessionView, toggle: (key: string) => void): ComponentChildren {
+function rowBody(row: Exclude<Row, { kind: "summary" }>, view: SessionView, toggle: Toggle): ComponentChildren {
   switch (row.kind) {
     case "head":
       return <Head entry={row.entry} continued={row.continued} view={view} toggle={toggle} />;
@@ -84,7 +84,7 @@ interface HeadProps {
   /** A further step of a reply does not name the author again. */
   continued: boolean;
   view: SessionView;
-  toggle: (key: string) => void;
+  toggle: Toggle;
 }
 
 function Head({ entry, continued, view, toggle }: HeadProps) {
@@ -115,7 +115,7 @@ function omittedPictures(id: string, view: SessionView): string[] {
 }
 
 /** The visibility of a message outside the view. A click shows or hides the message. */
-function Visibility({ entry, toggle, open }: { entry: Entry; toggle: (key: string) => void; open: boolean }) {
+function Visibility({ entry, toggle, open }: { entry: Entry; toggle: Toggle; open: boolean }) {
   const state = entry.message.view?.state ?? "";
   return (
     <button type="button" class="visibility" aria-expanded={open} onClick={() => toggle(expandKey(entry, "all"))}>
@@ -124,7 +124,7 @@ function Visibility({ entry, toggle, open }: { entry: Entry; toggle: (key: strin
   );
 }
 
-function Folded({ entry, toggle }: { entry: Entry; toggle: (key: string) => void }) {
+function Folded({ entry, toggle }: { entry: Entry; toggle: Toggle }) {
   return (
     <div class="folded-line" tabIndex={-1} data-message={entry.message.id}>
       <Visibility entry={entry} toggle={toggle} open={false} />
@@ -134,7 +134,7 @@ function Folded({ entry, toggle }: { entry: Entry; toggle: (key: string) => void
   );
 }
 
-function Thinking({ row, toggle }: { row: Extract<Row, { kind: "thinking" }>; toggle: (key: string) => void }) {
+function Thinking({ row, toggle }: { row: Extract<Row, { kind: "thinking" }>; toggle: Toggle }) {
   return (
     <button type="button" class="disclosure" aria-expanded={row.open} onClick={() => toggle(expandKey(row.entry, row.part))}>
       <Icon name="chevron" />
@@ -143,7 +143,7 @@ function Thinking({ row, toggle }: { row: Extract<Row, { kind: "thinking" }>; to
   );
 }
 
-function Patched({ row, toggle }: { row: Extract<Row, { kind: "patched" }>; toggle: (key: string) => void }) {
+function Patched({ row, toggle }: { row: Extract<Row, { kind: "patched" }>; toggle: Toggle }) {
   return (
     <div class="patched">
       <p class="patched-label">

@@ -31,6 +31,9 @@ export type Expanded = ReadonlySet<string>;
 
 export const expandKey = (entry: Entry, part: string): string => `${entry.key} ${part}`;
 
+/** Toggle expands or closes a part. The part around it (optional) is expanded, so that it stays in sight. */
+export type Toggle = (key: string, around?: string) => void;
+
 /** The visibility of messages outside the view, in words. */
 export const visibilities: Record<string, string> = {
   summarised: "Summarised", left_out: "Evicted to fit", cleared: "Cleared", replaced: "Replaced", taken_back: "Undone", unanswered: "Failed",

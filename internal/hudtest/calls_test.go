@@ -194,7 +194,20 @@ func TestThePageWaitsForTheModelBetweenSteps(t *testing.T) {
 	if _, err := turn.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	p.Wait(`!document.querySelector(".waiting")`)
+	for _, page := range []*Page{p, second} {
+		page.Wait(`!document.querySelector(".waiting")`)
+	}
+}
+
+// TestAFailedStepLeavesNoCallOpen: the calls of a step that the provider broke off have ended.
+func TestAFailedStepLeavesNoCallOpen(t *testing.T) {
+	a := newActing(t, map[string]string{"a.txt": "a"})
+	p := a.open()
+	if _, err := a.editor.Prompt(a.session, "call list_files\n---\ncall list_files\nfail 500"); err == nil {
+		t.Fatal("the turn did not fail")
+	}
+	p.Wait(`document.querySelector(".failure")`)
+	p.WaitCalls("List files: done", "list_files: not run")
 }
 
 // TestASearchFindsAResultInItsCall: a message with results has no rows of its own.

@@ -349,9 +349,7 @@ export class SessionView {
     if (event.error && event.status === "failed") this.failedTurn(event.turnId, event.error);
     this.spoken.value = event.status === "completed" ? "Reply complete." : `Reply ${event.status}.`;
     const isStored = this.unsaved.value === "";
-    const open = this.calls.open();
     void this.refresh().then((loaded) => {
-      this.calls.drop(open);
       if (loaded && isStored) this.transcript.ended(event.turnId);
     });
   }

@@ -112,7 +112,7 @@ export class Transcript {
     this.tail.value = this.tail.value.filter((e) => e.message.id !== messageId);
   }
 
-  /** ended removes the replies of a turn that were not stored, such as a step that failed before its first text. */
+  /** ended removes the replies of a turn that were not stored, such as one of a step that ended before its first text. */
   ended(turnId: string): void {
     this.tail.value = this.tail.value.filter((e) => !e.live || e.message.turnId !== turnId);
   }

@@ -28,9 +28,9 @@ export function Call({ row, view, toggle }: { row: CallRow; view: SessionView; t
   );
 }
 
-const kindIcons: Record<string, IconName> = {
-  read: "file", search: "search", edit: "edit", delete: "trash", move: "fork", execute: "terminal", think: "list", fetch: "download",
-};
+const kindIcons = new Map<string, IconName>([
+  ["read", "file"], ["search", "search"], ["edit", "edit"], ["delete", "trash"], ["move", "fork"], ["execute", "terminal"], ["think", "list"], ["fetch", "download"],
+]);
 
 const failures: ReadonlySet<string> = new Set(["failed", "incomplete", "interrupted", "not run"]);
 
@@ -39,7 +39,7 @@ function CallLine({ state, folder, inView }: { state: CallState; folder: string;
   const hidden = inView && state.stored && !state.stored.entry.message.inView;
   return (
     <>
-      <Icon name={kindIcons[state.kind] ?? "tool"} />
+      <Icon name={kindIcons.get(state.kind) ?? "tool"} />
       <span class="hidden">{oneLine(state.kind)}: </span>
       <bdi class="call-title" title={state.title}>{state.title}</bdi>
       {beside !== "" && <bdi class="call-place" title={beside}>{beside}</bdi>}
@@ -95,9 +95,9 @@ export function Steps({ row, author, toggle }: { row: Extract<Row, { kind: "step
   );
 }
 
-const planMarks: Record<string, [mark: string, words: string]> = {
-  completed: ["☑", "done"], in_progress: ["◐", "in progress"], pending: ["☐", "open"],
-};
+const planMarks = new Map<string, [mark: string, words: string]>([
+  ["completed", ["☑", "done"]], ["in_progress", ["◐", "in progress"]], ["pending", ["☐", "open"]],
+]);
 
 /** The newest plan of the model, as a checklist. */
 export function Plan({ entries }: { entries: readonly PlanEntry[] }) {
@@ -106,7 +106,7 @@ export function Plan({ entries }: { entries: readonly PlanEntry[] }) {
       <p class="plan-head">Plan <span class="quiet">{progressOf(entries)}</span></p>
       <ul>
         {entries.map((entry, i) => {
-          const [mark, words] = planMarks[entry.status] ?? ["☐", entry.status];
+          const [mark, words] = planMarks.get(entry.status) ?? ["☐", entry.status];
           return (
             <li key={i} data-status={entry.status}>
               <span aria-hidden="true">{mark}</span>

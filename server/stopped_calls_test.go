@@ -30,8 +30,6 @@ type stuckTurn struct {
 	said  string           // of a reply that was cut off
 }
 
-func withTools(o *Options) { o.Sessions.Tools = session.ToolSettings{Enabled: true, MaxSteps: 100} }
-
 const planInput = `{"entries":[{"content":"look","priority":"high","status":"pending"}]}`
 
 // startStuck starts a turn whose first step makes a plan and calls a tool.

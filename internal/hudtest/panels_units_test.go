@@ -56,6 +56,35 @@ func TestFiguresOfThePanels(t *testing.T) {
 			`["L0", "L1", "active", "x"].map(module.above)`:                                                                                             `["","L0","L3",""]`,
 			`[[0, 0, []], [5, 0, [1]], [5, 5, [1]], [5, 2, [1]]].map(([tokens, cached, items]) => module.cachedWords({tokens, cached, items}, String))`: `["empty","not cached","cached","2 cached"]`,
 		},
+		"conversation/calls.ts": {
+			`["c1", "c2", "c3", "c4", "c5", "c6"].map((id) => module.callState({name: "look", args: "", incomplete: id === "c6", running: id === "c5"}, undefined, live[id]).status)`:                                                                                                                                       `["pending","running","done","cancelled","pending","incomplete"]`,
+			`[["", false], ["bad", true], ["not run: the reply was cut off", true], ["interrupted: x", true], ["cancelled by the user", false]].map(([text, isError]) => module.callState({name: "look"}, {block: {isError, content: [{type: "text", text}]}}, live.c1).status)`:                                            `["done","failed","not run","interrupted","done"]`,
+			`[module.callState({name: "look", args: ""}, undefined, live.c2), module.callState({name: "look", args: "{}"}, {block: {call: {title: "Look", kind: "read"}}}, live.c2)].map(({title, kind, input}) => [title, kind, input])`:                                                                                   `[["Look at it","read","{\"a\":1}"],["Look","read","{}"]]`,
+			`module.callState({name: "look", args: ""}, undefined, {content: [{content: {type: "text", text: "a"}}, {content: {type: "image", data: "AA==", mimeType: "image/png"}}, {content: {type: "resource_link", uri: "file:///a"}}, {content: {type: "odd"}}]}).parts.map((q) => q.type + " " + (q.text ?? q.data))`: `["text a","image AA==","text file:///a"]`,
+			`module.callState({name: "look"}, undefined, undefined).status`:                          `""`,
+			`module.oneLine("a\n\tb\u202e\u0000c ").length + module.oneLine("a\n\tb\u202e\u0000c ")`: `"5a b c"`,
+			`module.oneLine("x".repeat(5000)).length`:                                                `300`,
+			`[["/w/a.go", "/w"], ["/w/a.go", "/w/"], ["/wider/a.go", "/w"], ["C:\\w\\a.go", "C:\\w"], ["/w", "/w"]].map(([path, folder]) => module.place({path, line: 3}, folder))`:                                             `["a.go:3","a.go:3","/wider/a.go:3","a.go:3","/w:3"]`,
+			`[["Read a.go", ["/w/a.go"]], ["Read", ["/w/a.go"]], ["Read", ["/w/a.go", "/w/b.go"]], ["Read", []]].map(([title, paths]) => module.placeBeside({title, locations: paths.map((path) => ({path, line: 2}))}, "/w"))`: `["","a.go:2","a.go:2 and 1 more",""]`,
+			`[module.indented("{\"a\":1}"), module.indented("{\"a")]`: `["{\n  \"a\": 1\n}","{\"a"]`,
+		},
+		"store/tool-calls.ts": {
+			`(() => { const all = [entry("m1", call("c")), entry("m2", result("c")), entry("m3", call("c")), entry("m4", result("x"), result("c"))], {of, joined} = module.joinResults(all); return [[...of].map(([key, r]) => key + " " + r.entry.key + r.index), [...joined].map(([e, set]) => e.key + [...set])] })()`: `[["m1 c m20","m3 c m41"],["m20","m41"]]`,
+			`[[entry("m1", result("c", ["a"])), entry("m2", result("c", []))], [entry("m1", result("c", ["a"])), entry("m2", result("c", ["b"]), result("d"))], []].map((all) => module.newestPlan(all)?.entries ?? null)`:                                                                                                `[["a"],["b"],null]`,
+			`(() => { const calls = new module.LiveCalls(); for (let i = 0; i < 300; i++) calls.update({toolCallId: "c" + i, status: "pending"}); calls.update({toolCallId: "c299", title: "t"}); return [calls.all.value.size, calls.all.value.get("c299"), calls.all.value.has("c99"), calls.open().length] })()`:       `[200,{"status":"pending","title":"t"},false,200]`,
+			`(() => { const calls = new module.LiveCalls(); calls.update({toolCallId: "a", status: "completed"}); calls.update({toolCallId: "b", status: "in_progress"}); const open = calls.open(); calls.drop(["a", "x"]); return [open, [...calls.all.value.keys()]] })()`:                                             `[["b"],["b"]]`,
+		},
+		"conversation/rows.ts": {
+			`kinds(module.allRows(shown([said("u", "user"), step("m1", 2), results("m1", 2), said("m2", "assistant")])))`:                                                      `["u/head","u/p0","m1/head","m1/call m1.0","m1/call m1.1","m2/head","m2/p0"]`,
+			`kinds(module.allRows(shown([said("u", "user"), step("m1", 4), results("m1", 4), step("m2", 1), results("m2", 1), said("m3", "assistant")])))`:                     `["u/head","u/p0","t/steps","m3/head","m3/p0"]`,
+			`kinds(module.allRows({...shown([step("m1", 5), results("m1", 5), said("m3", "assistant")]), expanded: new Set([module.stepsKey("t")])})).length`:                  `9`,
+			`kinds(module.allRows({...shown([step("m1", 5), results("m1", 5), said("m3", "assistant")]), running: "t"})).at(-1)`:                                               `"m3/waiting"`,
+			`kinds(module.allRows({...shown([step("m1", 5), results("m1", 5)]), running: "t", calling: true})).length`:                                                         `6`,
+			`kinds(module.allRows(shown([step("m1", 6), results("m1", 6)]))).length`:                                                                                           `7`,
+			`kinds(module.allRows({...shown([step("m1", 1), said("m2", "assistant"), said("u", "user"), said("m3", "assistant", "t2")]), plan: {turnId: "t", entries: [1]}}))`: `["m1/head","m1/call m1.0","m2/head","m2/p0","t/plan","u/head","u/p0","m3/head","m3/p0"]`,
+			`module.allRows(shown([step("m1", 1), said("m2", "assistant"), said("m3", "assistant", "t2")])).flatMap((r) => r.kind === "head" ? [r.continued] : [])`:            `[false,true,false]`,
+			`kinds(module.allRows(shown([results("m1", 1), said("m2", "assistant")])))`:                                                                                        `["rm1/head","rm1/result0.0","m2/head","m2/p0"]`,
+		},
 		"cost/calls.ts": {
 			`module.joined([], []).calls`:                                                                                         `[]`,
 			`module.joined(ids("abc"), ids("bcd"))`:                                                                               `{"calls":[{"callId":"a"},{"callId":"b"},{"callId":"c"},{"callId":"d"}],"gap":false}`,
@@ -100,6 +129,17 @@ func TestFiguresOfThePanels(t *testing.T) {
 			Eval[int](p, bundle(t, "../../web/hud/src/"+path))
 			Eval[int](p, `(window.ids = (s) => [...s].map((callId) => ({callId})), window.budget = {used: 400, maxInputTokens: 1000, reservedOutput: 200, remaining: 400},
 				window.tiers = {changes: [], tiers: [{tier: "L1", items: [["system:a", "system"], ["outline-heading", "outline"], ["outline:a", "outline"], ["file:b", "file"], ["outline:z", "outline"]].map(([key, kind]) => ({key, kind}))}, {tier: "active", items: [{key: "msg:c", kind: "message"}]}]},
+				window.live = {c1: {status: "pending"}, c2: {status: "in_progress", title: "Look at it", kind: "read", rawInput: {a: 1}}, c3: {status: "completed"}, c4: {status: "failed", content: [{content: {type: "text", text: "cancelled by the user"}}]}},
+				window.entry = (key, ...blocks) => ({key, message: {inView: true, turnId: "t", blocks}}),
+				window.call = (callId) => ({type: "tool_call", callId}), window.result = (callId, plan) => ({type: "tool_result", callId, content: [{type: "text", text: "r"}], ...(plan ? {call: {plan}} : {})}),
+				window.kinds = (rows) => rows.map((r) => r.key),
+				window.message = (id, role, turnId, blocks) => ({key: id, message: {id, role, blocks, seq: 1, inView: true, ...(role === "user" ? {} : {turnId})}}),
+				window.said = (id, role, turnId = "t") => message(id, role, turnId, [{type: "text", text: "words"}]),
+				window.range = (id, n, make) => Array.from({length: n}, (_, i) => make(id + "." + i)),
+				window.step = (id, n) => message(id, "assistant", "t", range(id, n, call)),
+				window.results = (of, n) => message("r" + of, "tool", "t", range(of, n, result)),
+				window.shown = (entries) => ({entries, tail: [], plan: null, running: "", calling: false, expanded: new Set(), results: joined(entries)}),
+				window.joined = (entries) => ({of: new Map(), joined: new Map(entries.filter((e) => e.message.role === "tool" && entries.some((c) => "r" + c.key === e.key)).map((e) => [e, new Set(e.message.blocks.keys())]))}),
 				window.breakdown = {used: 200, categories: [{name: "odd", tokens: 100}, {name: "history", tokens: 90}, {name: "system", tokens: 10}]}, 1)`)
 			for line, want := range lines {
 				if got := Eval[string](p, "JSON.stringify("+line+")"); got != want {

@@ -92,6 +92,14 @@ func TestScreenshots(t *testing.T) {
 	})
 	close(gate)
 	p.Wait(`document.querySelector("button[aria-label='Send prompt']")`)
+	gate = make(chan struct{})
+	s.Model.Choose(s.searching(gate))
+	p.Prompt("Where is the width of a character measured?")
+	p.WaitText(".transcript", "measured in")
+	p.toggleCall("Search for")
+	p.shoot(s, "calls", func() { p.Wait(`document.querySelector(".call-body .result")`) })
+	close(gate)
+	p.Wait(`document.querySelector("button[aria-label='Send prompt']")`)
 
 	outside := newPage(t)
 	outside.shoot(s, "entry", func() {

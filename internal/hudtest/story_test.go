@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"strata/internal/binary"
@@ -200,6 +202,23 @@ var storyPages = []storyPage{
 	{prompt: "Is the README still correct?", answer: "One sentence is wrong: it says that columns count bytes. I suggest:\n\n> Columns count characters from 1, as editors show them."},
 	{prompt: "What remains before this can be merged?", thought: "The planner is no longer in the session. The changelog, the tab question and the lexer benchmark remain.",
 		answer: "Three small things:\n\n1. **The changelog** has no line yet.\n2. **Tabs** count as one column. Editors differ there, so the README should say it.\n3. **The lexer** decodes each rune now. A benchmark before and after shows the cost:\n\n```go\nfunc BenchmarkLexer(b *testing.B) {\n\tfor b.Loop() {\n\t\tlexAll(longQuery)\n\t}\n}\n```\n\nThe first two are a minute's work."},
+}
+
+// searching returns the replies of a turn with calls of tools, whose last part waits for gate.
+func (s *story) searching(gate <-chan struct{}) func(*upstream.Request) upstream.Script {
+	const plan = `{"entries":[{"content":"Find the code that measures","priority":"high","status":"completed"},` +
+		`{"content":"Compare it to the tests","priority":"medium","status":"in_progress"},{"content":"Write a benchmark","priority":"low","status":"pending"}]}`
+	steps := [][]upstream.Step{
+		slices.Concat([]upstream.Step{upstream.Text("I look for it in the lexer and in the tests.")},
+			upstream.Call("toolu_1", "search", `{"pattern":"RuneLen","include":"*.go"}`), upstream.Call("toolu_2", "read_file", `{"path":"lexer_test.go"}`)),
+		slices.Concat(upstream.Call("toolu_3", "update_plan", plan), upstream.Call("toolu_4", "read_file", `{"path":"lexer.go","start_line":1,"end_line":40}`)),
+		{upstream.Text("The width is measured in "), upstream.Hold(gate), upstream.Text("`lexer.go`.")},
+	}
+	var n atomic.Int32
+	return func(req *upstream.Request) upstream.Script {
+		step := min(int(n.Add(1)), len(steps)) - 1
+		return upstream.Script{Steps: steps[step], Usage: s.cache.Serve(req).Usage}
+	}
 }
 
 // streamed is the turn that runs while the conversation is shown.

@@ -240,7 +240,7 @@ func TestUpdatesOfEvents(t *testing.T) {
 		return `{"sessionId":"s","update":{"sessionUpdate":"compaction_update","compactionId":"cmp_1","status":"` + status + `","summary":[]` + more + `},` + meta
 	}
 	toolCall := func(status, input string) string {
-		return `{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"read","kind":"other","status":"` + status + `","rawInput":` + input + `},` + meta
+		return `{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"read","kind":"other","status":"` + status + `","rawInput":` + input + `,"_meta":{"strata":{"messageId":"m"}}},` + meta
 	}
 	toolResult := func(status string) string {
 		return `{"sessionId":"s","update":{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"` + status + `","content":[{"type":"content","content":{"type":"text","text":"x"}}]},` + meta
@@ -253,8 +253,8 @@ func TestUpdatesOfEvents(t *testing.T) {
 		client Capabilities
 		want   string
 	}{
-		"a call":              {at(events.Event{Kind: events.Block, Block: call(`{"a":1}`, false)}), all, toolCall("pending", `{"a":1}`)},
-		"one that was cut":    {at(events.Event{Kind: events.Block, Block: call(`{"a`, true)}), all, toolCall("failed", `"{\"a"`)},
+		"a call":              {at(events.Event{Kind: events.Block, Message: "m", Block: call(`{"a":1}`, false)}), all, toolCall("pending", `{"a":1}`)},
+		"one that was cut":    {at(events.Event{Kind: events.Block, Message: "m", Block: call(`{"a`, true)}), all, toolCall("failed", `"{\"a"`)},
 		"a result":            {at(events.Event{Kind: events.Block, Block: result(false)}), all, toolResult("completed")},
 		"an error":            {at(events.Event{Kind: events.Block, Block: result(true)}), all, toolResult("failed")},
 		"the user's words":    {at(events.Event{Kind: events.Block, Message: "m", Role: history.RoleUser, Block: words}), all, chunk("user_message_chunk", meta)},

@@ -52,6 +52,14 @@ type (
 		Content  []ToolContent   `json:"content,omitempty"`
 
 		Locations []history.Location `json:"locations,omitempty"`
+		Meta      *CallMeta          `json:"_meta,omitempty"` // of an announcement
+	}
+
+	// CallMeta is the part of a tool call that ACP does not define.
+	CallMeta struct {
+		Strata struct {
+			MessageID string `json:"messageId"` // of the message with the call
+		} `json:"strata"`
 	}
 
 	// PlanUpdate is what the model plans to do.
@@ -214,7 +222,8 @@ func (c *Encoder) update(e *events.Event) (update any, ok bool) {
 func blockUpdate(e *events.Event) any {
 	switch b := e.Block; b.Type {
 	case history.BlockToolCall:
-		update := ToolCallUpdate{Kind: "tool_call", ID: b.CallID, Title: b.Name, ToolKind: "other", Status: "pending"}
+		update := ToolCallUpdate{Kind: "tool_call", ID: b.CallID, Title: b.Name, ToolKind: "other", Status: "pending", Meta: new(CallMeta)}
+		update.Meta.Strata.MessageID = e.Message
 		update.Input = tools.ShownInput(b.Args)
 		if b.Incomplete {
 			update.Status = "failed"

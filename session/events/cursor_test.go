@@ -132,6 +132,15 @@ func (st *stage) delta(kind Kind, words string) {
 	})
 }
 
+// call announces a call in the reply.
+func (st *stage) call(id string) {
+	st.onMailbox(func() {
+		block := &history.Block{Type: history.BlockToolCall, CallID: id}
+		st.EmitCall(st.running, block)
+		st.running.Calls = append(st.running.Calls, block)
+	})
+}
+
 // finishAnswer stores the reply.
 func (st *stage) finishAnswer() {
 	st.onMailbox(func() {
@@ -388,6 +397,7 @@ func TestARunningReplyGoesOnAfterASnapshot(t *testing.T) {
 	st.begin()
 	st.delta(Thought, "hm, yes")
 	st.delta(Text, "añ and more")
+	st.call("tc_1")
 	c := st.NewCursor(func() {})
 	var shown *Running
 	st.onMailbox(func() {
@@ -399,6 +409,7 @@ func TestARunningReplyGoesOnAfterASnapshot(t *testing.T) {
 		t.Errorf("%+v", shown)
 	}
 	st.delta(Text, "!")
+	st.call("tc_2")
 	var got []string
 	for {
 		e, ok, err := c.Next(t.Context())
@@ -408,9 +419,12 @@ func TestARunningReplyGoesOnAfterASnapshot(t *testing.T) {
 		if !ok {
 			break
 		}
+		if e.Kind == Block {
+			e.Text = " " + e.Block.CallID
+		}
 		got = append(got, string(e.Kind)+e.Text)
 	}
-	if diff := cmp.Diff([]string{"thought, yes", "textñ and more", "text!"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"thought, yes", "textñ and more", "block tc_1", "text!", "block tc_2"}, got); diff != "" {
 		t.Error(diff)
 	}
 }

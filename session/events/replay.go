@@ -34,8 +34,10 @@ type Running struct {
 	Open  []Event          `json:"-"` // the present state of calls whose results are not in the transcript
 }
 
-// Shortened returns the beginning of the running text: at most n bytes of the text and of the thinking, each.
+// Shortened returns the beginning of the running text: at most n bytes of the text and of the thinking, each. It has no calls:
+// a snapshot does not show them.
 func (r Running) Shortened(n int) *Running {
+	r.Calls = nil
 	r.Thought, r.Text = clip.Bytes(r.Thought, n), clip.Bytes(r.Text, n)
 	return &r
 }

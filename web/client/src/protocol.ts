@@ -1240,6 +1240,8 @@ export interface ToolCall {
   rawInput?: Json;
   content?: ToolContent[];
   locations?: ToolLocation[];
+  /** The message with the call. */
+  _meta?: { strata: { messageId: string } };
 }
 
 export interface ToolCallUpdate {

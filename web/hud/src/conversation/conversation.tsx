@@ -9,7 +9,9 @@ import { VirtualList } from "../ui/virtual-list.tsx";
 import { Composer } from "./composer.tsx";
 import { RowView } from "./message.tsx";
 import { TurnStatus } from "./turn-status.tsx";
-import { allRows, estimate, expandKey, type Row } from "./rows.ts";
+import { resultKey } from "../store/tool-calls.ts";
+import type { Entry } from "../store/transcript.ts";
+import { allRows, callName, estimate, expandKey, stepsKey, type Row } from "./rows.ts";
 
 /** The conversation of a session: notices, messages and the prompt form. */
 export function Conversation({ view }: { view: SessionView }) {
@@ -56,26 +58,35 @@ function Transcript({ view }: { view: SessionView }) {
   const live = tail.findLast((e) => e.live)?.live;
   const finished = live?.finished.value ?? 0;
   const summary = transcript.summary.value;
-  const rows = useMemo(() => allRows(entries, tail, summary, expanded), [entries, transcript.tail.value, newer, summary, expanded, finished, live?.thoughtChars === 0]);
+  const results = transcript.results.value;
+  const plan = view.plan.value;
+  const running = newer ? "" : (view.running.value?.turnId ?? "");
+  const calling = view.calling.value;
+  const rows = useMemo(() => allRows({ entries, tail, summary, results, plan, running, calling, expanded }),
+    [entries, transcript.tail.value, newer, summary, results, plan, running, calling, expanded, finished]);
   const marked = useMarked(view, setExpanded);
 
-  const toggle = (key: string): void => {
+  const toggle = (key: string, around?: string): void => {
     const next = new Set(expanded);
     if (!next.delete(key)) next.add(key);
+    if (around !== undefined) next.add(around);
     setExpanded(next);
   };
+  const isOf = (row: Row, entry: Entry): boolean => row.kind !== "summary" && (row.entry === entry ||
+    (row.kind === "call" && results.of.get(resultKey(row.entry, row.callId))?.entry === entry));
+  const markedEntry = marked > 0 ? entries.find((e) => e.message.seq === marked) : undefined;
   const target = useMemo(() => {
-    const entry = entries.find((e) => e.message.seq === marked);
-    const row = entry && rows.find((r) => r.kind !== "summary" && r.entry === entry);
+    const row = markedEntry && rows.find((r) => isOf(r, markedEntry));
     return row ? { key: row.key } : null;
-  }, [marked, marked > 0 && entries.some((e) => e.message.seq === marked)]);
+  }, [marked, markedEntry !== undefined]);
+
 
   if (rows.length === 0) return <div class="window transcript"><NoMessages view={view} /></div>;
   return (
     <div class="transcript-frame">
       {transcript.loading.value !== "" && <Progress value={undefined} label="Loading messages" />}
       <VirtualList class="transcript" role="log" label="Conversation" sticky rows={rows} estimate={estimate} target={target}
-        draw={(row: Row) => <RowView row={row} view={view} toggle={toggle} marked={row.kind !== "summary" && marked > 0 && row.entry.message.seq === marked} />}
+        draw={(row: Row) => <RowView row={row} view={view} toggle={toggle} marked={markedEntry !== undefined && isOf(row, markedEntry)} />}
         onNearTop={() => void transcript.loadOlder().catch(failed("Cannot load older messages"))}
         onNearEnd={() => void transcript.loadNewer().catch(failed("Cannot load newer messages"))}
         onEnd={setAtEnd} />
@@ -102,6 +113,21 @@ function scrollToEnd(): void {
   });
 }
 
+/** partsAround returns the keys of what has to be expanded to show a message. A result is shown in its call. */
+function partsAround(view: SessionView, entry: Entry): string[] {
+  const { results, entries } = view.transcript;
+  const keys = entry.message.inView ? [] : [expandKey(entry, "all")];
+  if (entry.message.turnId) keys.push(stepsKey(entry.message.turnId));
+  if (entry.message.role !== "tool") return keys;
+  for (const caller of entries.peek()) {
+    const calls = caller.message.blocks.filter((b) => b.type === "tool_call");
+    const own = calls.filter((b) => results.peek().of.get(resultKey(caller, b.callId))?.entry === entry);
+    if (own.length > 0 && !caller.message.inView) keys.push(expandKey(caller, "all"));
+    keys.push(...own.map((b) => expandKey(caller, callName(b.callId))));
+  }
+  return keys;
+}
+
 /** useMarked loads and expands the message in the address. It returns its sequence number, 0 for none. */
 function useMarked(view: SessionView, setExpanded: (change: (now: ReadonlySet<string>) => ReadonlySet<string>) => void): number {
   const here = route.value;
@@ -110,7 +136,7 @@ function useMarked(view: SessionView, setExpanded: (change: (now: ReadonlySet<st
     if (at === 0) return;
     view.transcript.show(at).then(() => {
       const entry = view.transcript.entries.peek().find((e) => e.message.seq === at);
-      if (entry && !entry.message.inView) setExpanded((now) => new Set(now).add(expandKey(entry, "all")));
+      if (entry) setExpanded((now) => new Set([...now, ...partsAround(view, entry)]));
     }, failed("Cannot load the message"));
   }, [view, at]);
   return at;

@@ -1,45 +1,46 @@
-import type { Block, Summary } from "@strata/client";
+import type { Summary } from "@strata/client";
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
-import { base, count, fully, plural, sentence, when } from "../text/format.ts";
+import { base, fully, plural, sentence, when } from "../text/format.ts";
 import { isPictureReason, reasonText } from "../text/reasons.ts";
 import type { SessionView } from "../store/session.ts";
 import type { Entry } from "../store/transcript.ts";
 import { CopyButton, IconButton } from "../ui/controls.tsx";
 import { Icon } from "../ui/icons.tsx";
-import { SegmentView, TailView } from "./segments.tsx";
+import { Call, Plan, Steps } from "./call.tsx";
+import { Files, Labeled, Picture } from "./content.tsx";
+import { SegmentView, TailView, Waiting } from "./segments.tsx";
 import { editing } from "./draft.ts";
-import { visibilities, firstLine, plainText, expandKey, type Row } from "./rows.ts";
+import { visibilities, firstLine, plainText, expandKey, type Row, type Toggle } from "./rows.ts";
 
 interface RowProps {
   row: Row;
   view: SessionView;
   marked: boolean;
-  toggle: (key: string) => void;
+  toggle: Toggle;
 }
 
 /** One row of the conversation. */
 export function RowView({ row, view, marked, toggle }: RowProps) {
   if (row.kind === "summary") return <SummaryRow summary={row.summary} />;
   const outside = !row.entry.message.inView && row.entry.message.seq > 0;
-  const classes = ["row", row.tone, row.edge, `is-${row.kind}`, outside ? "outside" : "", marked ? "marked" : ""].filter((c) => c !== "").join(" ");
+  const classes = ["row", row.tone, row.edge, `is-${row.kind}`, row.kind === "head" && row.continued ? "continued" : "", outside ? "outside" : "", marked ? "marked" : ""].filter((c) => c !== "").join(" ");
   return <div class={classes}>{rowBody(row, view, toggle)}</div>;
 }
 
-function rowBody(row: Exclude<Row, { kind: "summary" }>, view: SessionView, toggle: (key: string) => void): ComponentChildren {
+function rowBody(row: Exclude<Row, { kind: "summary" }>, view: SessionView, toggle: Toggle): ComponentChildren {
   switch (row.kind) {
     case "head":
-      return <Head entry={row.entry} view={view} toggle={toggle} />;
+      return <Head entry={row.entry} continued={row.continued} view={view} toggle={toggle} />;
     case "folded":
       return <Folded entry={row.entry} toggle={toggle} />;
     case "thinking":
-      return <Thinking chars={row.chars} entry={row.entry} toggle={toggle} />;
+      return <Thinking row={row} toggle={toggle} />;
     case "thought":
       return <p class="thought">{row.segment.text}</p>;
     case "segment":
       return <SegmentView segment={row.segment} all={row.all} at={row.at} />;
     case "tail":
-      return <TailView live={row.live} of={row.of} />;
+      return <TailView live={row.live} run={row.run} />;
     case "patched":
       return <Patched row={row} toggle={toggle} />;
     case "files":
@@ -47,13 +48,19 @@ function rowBody(row: Exclude<Row, { kind: "summary" }>, view: SessionView, togg
     case "picture":
       return <Picture block={row.block} />;
     case "resource":
-      return <Result text={row.block.text ?? ""} label={row.block.uri} />;
+      return <Labeled text={row.block.text ?? ""} label={row.block.uri} />;
     case "call":
-      return <Call block={row.block} />;
+      return <Call row={row} view={view} toggle={toggle} />;
     case "result":
-      return <Result text={row.text} label={row.isError ? "Failed" : "Result"} bad={row.isError} />;
+      return <Labeled text={row.text} label={row.isError ? "Failed" : "Result"} bad={row.isError} />;
     case "end":
       return <p class="ending">{endings[row.status] ?? row.status}</p>;
+    case "steps":
+      return <Steps row={row} author={author(row.entry)} toggle={toggle} />;
+    case "waiting":
+      return <Waiting />;
+    case "plan":
+      return <Plan entries={row.entries} />;
   }
 }
 
@@ -72,13 +79,21 @@ function author(entry: Entry): string {
   return role === "assistant" && model ? base(model) : roles[role];
 }
 
-function Head({ entry, view, toggle }: { entry: Entry; view: SessionView; toggle: (key: string) => void }) {
+interface HeadProps {
+  entry: Entry;
+  /** A further step of a reply does not name the author again. */
+  continued: boolean;
+  view: SessionView;
+  toggle: Toggle;
+}
+
+function Head({ entry, continued, view, toggle }: HeadProps) {
   const { message } = entry;
   const outside = !message.inView && message.seq > 0;
   const editable = message.role === "user" && message.id !== "" && message.inView && view.canRestore && !entry.live;
   return (
-    <header class="head" tabIndex={-1} data-message={message.id}>
-      <span class="who">{author(entry)}</span>
+    <header class={continued ? "head continued" : "head"} tabIndex={-1} data-message={message.id}>
+      <span class={continued ? "hidden" : "who"}>{author(entry)}</span>
       {outside && <Visibility entry={entry} toggle={toggle} open />}
       {!outside && omittedPictures(message.id, view).map((text) => <span key={text} class="mark">{text}</span>)}
       <span class="head-facts">
@@ -100,7 +115,7 @@ function omittedPictures(id: string, view: SessionView): string[] {
 }
 
 /** The visibility of a message outside the view. A click shows or hides the message. */
-function Visibility({ entry, toggle, open }: { entry: Entry; toggle: (key: string) => void; open: boolean }) {
+function Visibility({ entry, toggle, open }: { entry: Entry; toggle: Toggle; open: boolean }) {
   const state = entry.message.view?.state ?? "";
   return (
     <button type="button" class="visibility" aria-expanded={open} onClick={() => toggle(expandKey(entry, "all"))}>
@@ -109,7 +124,7 @@ function Visibility({ entry, toggle, open }: { entry: Entry; toggle: (key: strin
   );
 }
 
-function Folded({ entry, toggle }: { entry: Entry; toggle: (key: string) => void }) {
+function Folded({ entry, toggle }: { entry: Entry; toggle: Toggle }) {
   return (
     <div class="folded-line" tabIndex={-1} data-message={entry.message.id}>
       <Visibility entry={entry} toggle={toggle} open={false} />
@@ -119,16 +134,16 @@ function Folded({ entry, toggle }: { entry: Entry; toggle: (key: string) => void
   );
 }
 
-function Thinking({ chars, entry, toggle }: { chars: number; entry: Entry; toggle: (key: string) => void }) {
+function Thinking({ row, toggle }: { row: Extract<Row, { kind: "thinking" }>; toggle: Toggle }) {
   return (
-    <button type="button" class="disclosure" onClick={() => toggle(expandKey(entry, "thinking"))}>
+    <button type="button" class="disclosure" aria-expanded={row.open} onClick={() => toggle(expandKey(row.entry, row.part))}>
       <Icon name="chevron" />
-      Thinking <span class="quiet">{plural(chars, "character")}</span>
+      Thinking <span class="quiet">{plural(row.chars, "character")}</span>
     </button>
   );
 }
 
-function Patched({ row, toggle }: { row: Extract<Row, { kind: "patched" }>; toggle: (key: string) => void }) {
+function Patched({ row, toggle }: { row: Extract<Row, { kind: "patched" }>; toggle: Toggle }) {
   return (
     <div class="patched">
       <p class="patched-label">
@@ -138,71 +153,6 @@ function Patched({ row, toggle }: { row: Extract<Row, { kind: "patched" }>; togg
         </button>
       </p>
       <p class="patched-text">{row.text}</p>
-    </div>
-  );
-}
-
-function Files({ blocks }: { blocks: Block[] }) {
-  return (
-    <ul class="chips" aria-label="Attached files">
-      {blocks.map((b) => b.type === "resource_link" && (
-        <li key={b.uri} class="chip" title={b.uri}>
-          <Icon name="file" />
-          {b.name || base(b.uri)}
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-/** The types of pictures that are shown. Their data is in the message. */
-const pictureTypes = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
-
-function Picture({ block }: { block: Extract<Block, { type: "image" }> }) {
-  if (!block.data || !pictureTypes.has(block.mimeType ?? "")) return <p class="quiet">Picture ({block.mimeType ?? "unknown type"})</p>;
-  return <img class="picture" alt="Picture in this message" src={`data:${block.mimeType};base64,${block.data}`} />;
-}
-
-function Call({ block }: { block: Extract<Block, { type: "tool_call" }> }) {
-  return (
-    <details class="call">
-      <summary>
-        <Icon name="chevron" />
-        <span class="call-name">{block.name}</span>
-        <code class="call-args">{(block.args ?? "").slice(0, 200)}</code>
-        {block.incomplete && <span class="mark bad">incomplete</span>}
-      </summary>
-      <pre>{pretty(block.args ?? "")}</pre>
-    </details>
-  );
-}
-
-function pretty(args: string): string {
-  try {
-    return JSON.stringify(JSON.parse(args), null, 2);
-  } catch {
-    return args;
-  }
-}
-
-/** Characters of a long result that are shown at first. */
-const SHOWN_RESULT = 4000;
-
-function Result({ text, label, bad = false }: { text: string; label: string; bad?: boolean }) {
-  const [all, setAll] = useState(false);
-  const hidden = text.length - SHOWN_RESULT;
-  return (
-    <div class={bad ? "result bad" : "result"}>
-      <p class="result-label">
-        {label}
-        <CopyButton text={() => text} label="Copy result" />
-      </p>
-      <pre tabIndex={0}>{all ? text : text.slice(0, SHOWN_RESULT)}</pre>
-      {hidden > 0 && (
-        <button type="button" class="link" onClick={() => setAll(!all)}>
-          {all ? "Show less" : `Show ${count(hidden)} more characters`}
-        </button>
-      )}
     </div>
   );
 }

@@ -1,23 +1,27 @@
-import type { Block, ListedMessage, Summary } from "@strata/client";
-import { segments, type Segment, type Splitter } from "../text/segments.ts";
+import type { Block, ListedMessage, PlanEntry, Summary } from "@strata/client";
+import { segments, type Segment } from "../text/segments.ts";
 import type { Entry } from "../store/transcript.ts";
-import type { LiveText } from "../store/live-text.ts";
+import type { LivePart, LiveRun, LiveText } from "../store/live-text.ts";
+import { resultKey, type Results, type ShownPlan } from "../store/tool-calls.ts";
 
 /** Row is a row of the conversation: the head of a message, a segment of its text, a tool call, its ending. */
 export type Row = { key: string; entry: Entry; tone: "user" | "reply"; edge: "" | "first" | "last" } & (
-  | { kind: "head" }
+  | { kind: "head"; continued: boolean }
   | { kind: "folded" }
-  | { kind: "thinking"; chars: number }
+  | { kind: "thinking"; chars: number; part: string; open: boolean }
   | { kind: "thought"; segment: Segment }
   | { kind: "segment"; segment: Segment; all: readonly Segment[]; at: number }
-  | { kind: "tail"; live: LiveText; of: "text" | "thought" }
+  | { kind: "tail"; live: LiveText; run: LiveRun | null }
   | { kind: "patched"; block: number; part: number; text: string; label: string }
   | { kind: "files"; blocks: Block[] }
   | { kind: "picture"; block: Extract<Block, { type: "image" }> }
   | { kind: "resource"; block: Extract<Block, { type: "resource" }> }
-  | { kind: "call"; block: Extract<Block, { type: "tool_call" }> }
+  | { kind: "call"; callId: string; name: string; args: string; incomplete: boolean; open: boolean }
   | { kind: "result"; text: string; isError: boolean }
   | { kind: "end"; status: string }
+  | { kind: "steps"; part: string; calls: number; failed: number; open: boolean }
+  | { kind: "waiting" }
+  | { kind: "plan"; entries: readonly PlanEntry[] }
 ) | { key: string; kind: "summary"; summary: Summary };
 
 type Body = Row extends infer R ? (R extends { edge: string } ? Omit<R, "key" | "entry" | "tone" | "edge"> : never) : never;
@@ -27,15 +31,25 @@ export type Expanded = ReadonlySet<string>;
 
 export const expandKey = (entry: Entry, part: string): string => `${entry.key} ${part}`;
 
+/** Toggle expands or closes a part. The part around it (optional) is expanded, so that it stays in sight. */
+export type Toggle = (key: string, around?: string) => void;
+
 /** The visibility of messages outside the view, in words. */
 export const visibilities: Record<string, string> = {
   summarised: "Summarised", left_out: "Evicted to fit", cleared: "Cleared", replaced: "Replaced", taken_back: "Undone", unanswered: "Failed", unfinished: "Broken off",
 };
 
+/** stepsKey is the key of the expanded steps of a turn. */
+export const stepsKey = (turnId: string): string => `${turnId} steps`;
+
 /** How the view shows a block of a message differently, in words. */
 const patches: Record<string, string> = {
   duplicate: "Duplicate: the model receives only the newer copy", shortened: "Truncated for the model",
 };
+
+/** patchLabel returns how the view shows a text or a picture differently, in words. */
+export const patchLabel = (state: string, picture: boolean): string =>
+  picture ? "Picture omitted from requests" : patches[state] ?? "Changed for the model";
 
 /** isSilent reports whether a block of a reply says nothing. */
 const isSilent = (block: Block): boolean => block.type === "thinking" || (block.type === "text" && !block.text?.trim());
@@ -44,39 +58,58 @@ const isSilent = (block: Block): boolean => block.type === "thinking" || (block.
 const isPicture = (block: Block | undefined, part: number): boolean =>
   block?.type === "image" || (block?.type === "tool_result" && block.content?.[part]?.type === "image");
 
-const cache = new WeakMap<Entry, { expanded: string; rows: Row[] }>();
+/** Around is what the rows of an entry depend on besides the entry. */
+interface Around {
+  expanded: Expanded;
+  /** The entry continues a reply: it is a further step of the same turn. */
+  continued: boolean;
+  /** The blocks of the entry that are shown with their calls. */
+  joined: ReadonlySet<number> | undefined;
+}
 
-/** rowsOf returns the rows of an entry, cached until its expanded parts change. */
-export function rowsOf(entry: Entry, expanded: Expanded): readonly Row[] {
-  if (entry.live) return liveRows(entry, entry.live, expanded);
-  const own = [...expanded].filter((key) => key.startsWith(entry.key + " ")).join();
+const cache = new WeakMap<Entry, { around: string; rows: Row[] }>();
+
+/** rowsOf returns the rows of an entry, cached until that on which they depend changes. */
+function rowsOf(entry: Entry, around: Around): readonly Row[] {
+  if (entry.live) return liveRows(entry, entry.live, around);
+  const own = [...around.expanded].filter((key) => key.startsWith(entry.key + " ")).join();
+  const id = [own, around.continued, [...(around.joined ?? [])].join()].join("|");
   const known = cache.get(entry);
-  if (known && known.expanded === own) return known.rows;
-  const rows = new Builder(entry).stored(expanded);
-  cache.set(entry, { expanded: own, rows });
+  if (known && known.around === id) return known.rows;
+  const rows = new Builder(entry, around).stored();
+  cache.set(entry, { around: id, rows });
   return rows;
 }
 
 class Builder {
   private readonly rows: Row[] = [];
   private texts = 0;
+  private thoughts = 0;
 
-  constructor(private readonly entry: Entry) {}
+  constructor(
+    private readonly entry: Entry,
+    private readonly around: Around,
+  ) {}
 
   private add(name: string, body: Body): void {
     const tone = this.entry.message.role === "user" ? "user" : "reply";
     this.rows.push({ key: `${this.entry.key}/${name}`, entry: this.entry, tone, edge: "", ...body } as Row);
   }
 
-  stored(expanded: Expanded): Row[] {
+  private isOpen(part: string): boolean {
+    return this.around.expanded.has(expandKey(this.entry, part));
+  }
+
+  stored(): Row[] {
     const { message } = this.entry;
+    if (message.blocks.length > 0 && this.around.joined?.size === message.blocks.length) return [];
     const outside = !message.inView && message.seq > 0;
-    if (outside && !expanded.has(expandKey(this.entry, "all"))) {
+    if (outside && !this.isOpen("all")) {
       this.add("folded", { kind: "folded" });
       return this.finish();
     }
-    this.add("head", { kind: "head" });
-    message.blocks.forEach((block, i) => this.block(block, i, expanded));
+    this.add("head", { kind: "head", continued: this.around.continued });
+    message.blocks.forEach((block, i) => this.block(block, i));
     const links = message.blocks.filter((b) => b.type === "resource_link");
     if (links.length > 0) this.add("files", { kind: "files", blocks: links });
     if (message.status && message.status !== "complete") this.add("end", { kind: "end", status: message.status });
@@ -92,26 +125,29 @@ class Builder {
     return this.rows;
   }
 
-  private block(block: Block, i: number, expanded: Expanded): void {
+  private block(block: Block, i: number): void {
     switch (block.type) {
       case "text":
-        if (!this.patched(i, 0, expanded)) this.text(block.text ?? "");
+        if (!this.patched(i, 0)) this.text(block.text ?? "");
         break;
       case "thinking":
-        this.thinking(i, block.text ?? "", expanded);
+        this.thinking(block.text ?? "");
         break;
       case "image":
-        if (!this.patched(i, 0, expanded)) this.add(`image${i}`, { kind: "picture", block });
+        if (!this.patched(i, 0)) this.add(`image${i}`, { kind: "picture", block });
         break;
       case "resource":
-        if (!this.patched(i, 0, expanded)) this.add(`resource${i}`, { kind: "resource", block });
+        if (!this.patched(i, 0)) this.add(`resource${i}`, { kind: "resource", block });
         break;
-      case "tool_call":
-        this.add(`call${i}`, { kind: "call", block });
+      case "tool_call": {
+        const { callId, name, args = "", incomplete = false } = block;
+        this.add(callName(callId), { kind: "call", callId, name, args, incomplete, open: this.isOpen(callName(callId)) });
         break;
+      }
       case "tool_result":
+        if (this.around.joined?.has(i)) break;
         (block.content ?? []).forEach((part, j) => {
-          if (this.patched(i, j, expanded)) return;
+          if (this.patched(i, j)) return;
           if (part.type === "image") this.add(`result${i}.${j}`, { kind: "picture", block: part });
           else this.add(`result${i}.${j}`, { kind: "result", text: part.text ?? "", isError: block.isError ?? false });
         });
@@ -120,12 +156,12 @@ class Builder {
   }
 
   /** Adds a row for the patch of a block, if it has one. Reports whether the original stays hidden. */
-  private patched(block: number, part: number, expanded: Expanded): boolean {
+  private patched(block: number, part: number): boolean {
     const { view, blocks } = this.entry.message;
     const patch = view?.patches?.find((p) => p.block === block && p.part === part);
     if (!patch) return false;
-    this.add(`patch${block}.${part}`, { kind: "patched", block, part, text: patch.text, label: isPicture(blocks[block], part) ? "Picture omitted from requests" : patches[patch.state] ?? "Changed for the model" });
-    return !expanded.has(expandKey(this.entry, `patch${block}.${part}`));
+    this.add(`patch${block}.${part}`, { kind: "patched", block, part, text: patch.text, label: patchLabel(patch.state, isPicture(blocks[block], part)) });
+    return !this.isOpen(`patch${block}.${part}`);
   }
 
   private text(text: string): void {
@@ -133,61 +169,159 @@ class Builder {
     all.forEach((segment, at) => this.add(`p${this.texts++}`, { kind: "segment", segment, all, at }));
   }
 
-  private thinking(i: number, text: string, expanded: Expanded): void {
-    this.add("thinking", { kind: "thinking", chars: text.length });
-    if (!expanded.has(expandKey(this.entry, "thinking"))) return;
-    segments(text).forEach((segment, n) => this.add(`t${i}.${n}`, { kind: "thought", segment }));
+  private thinking(text: string): void {
+    const n = this.thoughts++;
+    const part = thinkingName(n);
+    const open = this.isOpen(part);
+    this.add(part, { kind: "thinking", chars: text.length, part, open });
+    if (open) segments(text).forEach((segment, at) => this.add(`t${n}.${at}`, { kind: "thought", segment }));
   }
 }
 
-/** The rows of a streaming reply. The rows of finished segments are created once. */
-interface LiveRows {
-  head: Row;
-  text: Row[];
-  thought: Row[];
-}
+/** callName and thinkingName name rows; the same for a reply while it streams and when it is stored. */
+export const callName = (callId: string): string => `call ${callId}`;
+const thinkingName = (n: number): string => `thinking${n || ""}`;
 
-const liveCache = new WeakMap<LiveText, LiveRows>();
+/** The rows of the parts of a streaming reply that do not change any more: each is created once. */
+const liveCache = new WeakMap<LivePart, Row[]>();
 
-function liveRows(entry: Entry, live: LiveText, expanded: Expanded): readonly Row[] {
-  let known = liveCache.get(live);
+function liveRows(entry: Entry, live: LiveText, { expanded, continued }: Around): readonly Row[] {
   const base = { entry, tone: "reply", edge: "" } as const;
-  if (!known) liveCache.set(live, (known = { head: { ...base, key: `${entry.key}/head`, kind: "head", edge: "first" }, text: [], thought: [] }));
-  grow(known.text, live.text, (segment, at) => ({ ...base, key: `${entry.key}/p${at}`, kind: "segment", segment, all: live.text.done, at }));
-  grow(known.thought, live.thought, (segment, at) => ({ ...base, key: `${entry.key}/t0.${at}`, kind: "thought", segment }));
-  const rows: Row[] = [known.head];
-  if (live.thoughtChars > 0) {
-    rows.push({ ...base, key: `${entry.key}/thinking`, kind: "thinking", chars: live.thoughtChars });
-    if (expanded.has(expandKey(entry, "thinking"))) {
-      for (const row of known.thought) rows.push(row);
-      rows.push({ ...base, key: `${entry.key}/t0.${known.thought.length}`, kind: "tail", live, of: "thought" });
+  const keyed = (name: string) => ({ ...base, key: `${entry.key}/${name}` });
+  const rows: Row[] = [{ ...keyed("head"), kind: "head", continued, edge: "first" }];
+  const last = live.parts.at(-1);
+  let texts = 0;
+  let thoughts = 0;
+  for (const part of live.parts) {
+    switch (part.kind) {
+      case "call": {
+        const open = expanded.has(expandKey(entry, callName(part.callId)));
+        rows.push({ ...keyed(callName(part.callId)), kind: "call", callId: part.callId, name: part.name, args: "", incomplete: false, open });
+        break;
+      }
+      case "text": {
+        const from = texts;
+        for (const row of grown(part, (segment, at) => ({ ...keyed(`p${from + at}`), kind: "segment", segment, all: part.text.done, at }))) rows.push(row);
+        texts += part.text.done.length;
+        if (part === last) rows.push({ ...keyed(`p${texts}`), kind: "tail", live, run: part });
+        break;
+      }
+      case "thought": {
+        const n = thoughts++;
+        const name = thinkingName(n);
+        const open = expanded.has(expandKey(entry, name));
+        rows.push({ ...keyed(name), kind: "thinking", chars: part.chars, part: name, open });
+        if (!open) break;
+        for (const row of grown(part, (segment, at) => ({ ...keyed(`t${n}.${at}`), kind: "thought", segment }))) rows.push(row);
+        if (part === last) rows.push({ ...keyed(`t${n}.${part.text.done.length}`), kind: "tail", live, run: part });
+        break;
+      }
     }
   }
-  for (const row of known.text) rows.push(row);
-  rows.push({ ...base, key: `${entry.key}/p${known.text.length}`, kind: "tail", live, of: "text", edge: "last" });
+  if (last === undefined || last.kind === "thought") rows.push({ ...keyed(`p${texts}`), kind: "tail", live, run: null });
   return rows;
 }
 
-function grow(rows: Row[], splitter: Splitter, make: (segment: Segment, at: number) => Row): void {
-  for (let at = rows.length; at < splitter.done.length; at++) {
-    const segment = splitter.done[at];
+/** grown returns the rows of the finished segments of a run. */
+function grown(run: LiveRun, make: (segment: Segment, at: number) => Row): readonly Row[] {
+  let rows = liveCache.get(run);
+  if (!rows) liveCache.set(run, (rows = []));
+  for (let at = rows.length; at < run.text.done.length; at++) {
+    const segment = run.text.done[at];
     if (segment) rows.push(make(segment, at));
   }
+  return rows;
+}
+
+/** Shown is all that the conversation shows. */
+export interface Shown {
+  entries: readonly Entry[];
+  /** Messages after the entries. */
+  tail: readonly Entry[];
+  summary: Summary | undefined;
+  results: Results;
+  plan: ShownPlan | null;
+  /** The id of the running turn, "" for none. */
+  running: string;
+  /** A call of the running turn has no result yet. */
+  calling: boolean;
+  expanded: Expanded;
 }
 
 /** allRows returns the rows of a transcript. The summary is before the first message in the view. */
-export function allRows(entries: readonly Entry[], tail: readonly Entry[], summary: Summary | undefined, expanded: Expanded): Row[] {
+export function allRows(shown: Shown): Row[] {
   const rows: Row[] = [];
-  let pendingSummary = summary;
-  for (const entry of [...entries, ...tail]) {
-    if (pendingSummary && entry.message.inView) {
+  let pendingSummary = shown.summary;
+  const groups = repliesOf([...shown.entries, ...shown.tail]);
+  const planned = shown.plan === null ? undefined : groups.findLast((g) => turnOf(g) === shown.plan?.turnId);
+  for (const group of groups) {
+    if (pendingSummary && group.some((e) => e.message.inView)) {
       rows.push({ key: "summary", kind: "summary", summary: pendingSummary });
       pendingSummary = undefined;
     }
-    for (const row of rowsOf(entry, expanded)) rows.push(row);
+    addReply(rows, group, shown);
+    if (shown.plan && group === planned) addPlan(rows, group, shown.plan);
   }
   if (pendingSummary) rows.push({ key: "summary", kind: "summary", summary: pendingSummary });
   return rows;
+}
+
+/** turnOf returns the turn of a reply, "" for other messages. */
+const turnOf = (group: readonly Entry[]): string => (group[0]?.message.role === "user" ? "" : (group[0]?.message.turnId ?? ""));
+
+/** repliesOf groups the messages of each reply. Every other message is a group. */
+function repliesOf(entries: readonly Entry[]): Entry[][] {
+  const groups: Entry[][] = [];
+  for (const entry of entries) {
+    const group = groups.at(-1);
+    if (group && entry.message.role !== "user" && entry.message.turnId && entry.message.turnId === turnOf(group)) group.push(entry);
+    else groups.push([entry]);
+  }
+  return groups;
+}
+
+/** The least number of calls of a finished turn whose steps are folded. */
+const FOLDED_CALLS = 5;
+
+/** addReply adds the rows of a reply: of its steps, which are folded if there are many, and of its last message. */
+function addReply(rows: Row[], group: readonly Entry[], shown: Shown): void {
+  const steps = shown.running !== "" && turnOf(group) === shown.running ? [] : foldable(group);
+  const folded = steps.length > 0 ? stepsRow(steps, shown) : null;
+  if (folded) rows.push(folded);
+  let continued = folded !== null;
+  for (const entry of folded && !folded.open ? group.slice(steps.length) : group) {
+    for (const row of rowsOf(entry, { expanded: shown.expanded, continued, joined: shown.results.joined.get(entry) })) rows.push(row);
+    continued = continued || entry.message.role === "assistant";
+  }
+  const last = group.at(-1);
+  const waits = shown.running !== "" && turnOf(group) === shown.running && !shown.calling && group.every((e) => !e.live);
+  if (last && waits) rows.push({ key: `${last.key}/waiting`, entry: last, tone: "reply", edge: "", kind: "waiting" });
+}
+
+/** foldable returns the messages of a reply before its last one of the model, if they have enough calls. */
+function foldable(group: readonly Entry[]): readonly Entry[] {
+  const last = group.findLastIndex((e) => e.message.role === "assistant");
+  const steps = group.slice(0, Math.max(last, 0));
+  return callsOf(steps).length >= FOLDED_CALLS ? steps : [];
+}
+
+const callsOf = (entries: readonly Entry[]): string[] =>
+  entries.flatMap((e) => e.message.blocks.flatMap((b) => (b.type === "tool_call" ? [resultKey(e, b.callId)] : [])));
+
+function stepsRow(steps: readonly Entry[], shown: Shown): Extract<Row, { kind: "steps" }> | null {
+  const entry = steps.find((e) => e.message.role === "assistant");
+  if (!entry) return null;
+  const turnId = entry.message.turnId ?? "";
+  const calls = callsOf(steps);
+  const failed = calls.filter((key) => shown.results.of.get(key)?.block.isError).length;
+  const part = stepsKey(turnId);
+  return { key: `${turnId}/steps`, entry, tone: "reply", edge: "first", kind: "steps", part, calls: calls.length, failed, open: shown.expanded.has(part) };
+}
+
+function addPlan(rows: Row[], group: readonly Entry[], plan: ShownPlan): void {
+  const last = group.at(-1);
+  if (!last || (!last.message.inView && last.message.seq > 0)) return;
+  rows.push({ key: `${plan.turnId}/plan`, entry: last, tone: "reply", edge: "", kind: "plan", entries: plan.entries });
 }
 
 /** estimate returns the approximate height of a row, in pixels. */
@@ -201,13 +335,17 @@ export function estimate(row: Row, width: number): number {
     case "tail":
       return 36;
     case "head":
-      return 40;
+      return row.continued ? 20 : 40;
     case "folded":
       return 34;
     case "result":
       return Math.min(text(row.text, 19, 7.4), 160) + 24;
     case "picture":
       return 200;
+    case "call":
+      return row.open ? 300 : 30;
+    case "plan":
+      return 36 + 24 * row.entries.length;
     case "summary":
       return text(row.summary.text, 22, 7) + 60;
     default:

@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Segment } from "../text/segments.ts";
 import { render } from "../text/markdown.ts";
-import type { LiveText } from "../store/live-text.ts";
+import type { LiveRun, LiveText } from "../store/live-text.ts";
 import { CopyButton } from "../ui/controls.tsx";
 
 /** Markdown as harmless elements. */
@@ -39,19 +39,19 @@ export function SegmentView({ segment, all, at }: { segment: Segment; all: reado
 }
 
 /** The open segment, the only one drawn again while a reply streams. */
-export function TailView({ live, of }: { live: LiveText; of: "text" | "thought" }) {
+export function TailView({ live, run }: { live: LiveText; run: LiveRun | null }) {
   void live.grown.value;
-  const segment = live[of].tail();
-  if (of === "thought") return <p class="thought">{segment?.text ?? ""}</p>;
-  if (!segment) return live.textChars > 0 || live.thoughtChars > 0 ? <span class="caret" aria-hidden="true" /> : <Waiting />;
+  const segment = run?.text.tail();
+  if (run?.kind === "thought") return <p class="thought">{segment?.text ?? ""}</p>;
+  if (!segment) return live.parts.length > 0 ? <span class="caret" aria-hidden="true" /> : <Waiting />;
   return (
     <div class="growing">
-      <SegmentView segment={segment} all={live.text.done} at={live.text.done.length} />
+      <SegmentView segment={segment} all={run?.text.done ?? []} at={run?.text.done.length ?? 0} />
     </div>
   );
 }
 
-function Waiting() {
+export function Waiting() {
   return (
     <p class="waiting" role="status">
       Waiting for the model

@@ -1,27 +1,60 @@
 import { signal } from "@preact/signals";
 import { Splitter } from "../text/segments.ts";
 
+/** LiveRun is a run of text or of thinking in a streaming reply. */
+export interface LiveRun {
+  readonly kind: "text" | "thought";
+  readonly text: Splitter;
+  chars: number;
+}
+
+/** LivePart is a part of a streaming reply: a run of text or thinking, or the announcement of a tool call. */
+export type LivePart = LiveRun | { readonly kind: "call"; readonly callId: string; readonly name: string };
+
 /**
- * LiveText is the text of a streaming reply. The cost of a delta does not depend on the length of the reply: the delta is
- * appended to the open segment, and components are notified once per frame.
+ * LiveText is a streaming reply. The cost of a delta does not depend on the length of the reply: the delta is appended to
+ * the open segment, and components are notified once per frame.
  */
 export class LiveText {
-  readonly text = new Splitter();
-  readonly thought = new Splitter();
-  /** Number of frames in which the open segment grew. */
+  /** In the order of their arrival. Only the last one grows. */
+  readonly parts: LivePart[] = [];
+  /** Number of frames in which the reply grew. */
   readonly grown = signal(0);
-  /** Number of finished segments. */
+  /** Number of parts and finished segments. */
   readonly finished = signal(0);
-  thoughtChars = 0;
-  textChars = 0;
+  private segments = 0; // of the parts before the last one
   private scheduled = false;
 
-  add(kind: "text" | "thought", delta: string): void {
-    const splitter = kind === "text" ? this.text : this.thought;
-    splitter.add(delta);
-    if (kind === "text") this.textChars += delta.length;
-    else this.thoughtChars += delta.length;
+  add(kind: LiveRun["kind"], delta: string): void {
+    if (delta === "") return;
+    const run = this.run(kind);
+    run.text.add(delta);
+    run.chars += delta.length;
     this.schedule();
+  }
+
+  /** call adds the announcement of a call. */
+  call(callId: string, name: string): void {
+    this.endRun();
+    this.parts.push({ kind: "call", callId, name });
+    this.schedule();
+  }
+
+  /** run returns the last part if it is of the kind, otherwise a new one. */
+  private run(kind: LiveRun["kind"]): LiveRun {
+    const last = this.parts.at(-1);
+    if (last?.kind === kind) return last as LiveRun;
+    this.endRun();
+    const run: LiveRun = { kind, text: new Splitter(), chars: 0 };
+    this.parts.push(run);
+    return run;
+  }
+
+  private endRun(): void {
+    const last = this.parts.at(-1);
+    if (!last || last.kind === "call") return;
+    last.text.end();
+    this.segments += last.text.done.length;
   }
 
   private schedule(): void {
@@ -29,7 +62,9 @@ export class LiveText {
     this.scheduled = true;
     frame(() => {
       this.scheduled = false;
-      this.finished.value = this.text.done.length + this.thought.done.length;
+      const last = this.parts.at(-1);
+      const open = last && last.kind !== "call" ? last.text.done.length : 0;
+      this.finished.value = this.parts.length + this.segments + open;
       this.grown.value++;
     });
   }

@@ -5,8 +5,10 @@ import type {
 } from "@strata/client";
 import { call, client, isOpen, offers } from "./connection.ts";
 import { Fetched } from "./fetched.ts";
+import { LiveCalls, type ShownPlan } from "./tool-calls.ts";
 import { Transcript, type Entry } from "./transcript.ts";
 import { failed } from "./toasts.ts";
+import type { LiveText } from "./live-text.ts";
 import { WorkspaceSearch } from "./workspace-search.ts";
 
 /** A prompt that was not sent, or whose turn failed. */
@@ -19,7 +21,7 @@ export interface Failure {
   userMessageId: string;
 }
 
-/** The running turn. */
+/** The running turn, and the message of its newest step. */
 export interface Running {
   turnId: string;
   messageId: string;
@@ -54,6 +56,9 @@ export class SessionView {
   readonly spoken = signal("");
   readonly busy = computed(() => this.running.value !== null || this.sending.value !== null);
   readonly transcript: Transcript;
+  readonly calls = new LiveCalls();
+  /** The newest plan of the model, null for none. */
+  readonly plan = computed(() => this.newPlan.value ?? this.transcript.plan.value);
 
   readonly budget = this.value("_strata/context/budget");
   readonly breakdown = this.value("_strata/context/breakdown");
@@ -72,7 +77,11 @@ export class SessionView {
   readonly workspace = new WorkspaceSearch(this);
   readonly info = this.value("_strata/session/info");
 
+  /** A call of the running turn has no result yet. */
+  readonly calling = computed(() => this.calls.open().length > 0);
+
   private readonly sending = signal<Turn | null>(null);
+  private readonly newPlan = signal<ShownPlan | null>(null);
   private readonly handle: SessionHandle;
   private readonly ended = new AbortController();
   private stopConnection: () => void;
@@ -196,6 +205,8 @@ export class SessionView {
     this.notices.value = snapshot.notices ?? [];
     this.unsaved.value = snapshot.unsaved ? "retrying" : "";
     this.transcript.reset(snapshot.messages, snapshot.summary, snapshot.nextCursor !== undefined);
+    this.calls.clear();
+    this.newPlan.value = null;
     this.running.value = null;
     if (snapshot.running) {
       const { turnId, messageId, text, thought } = snapshot.running;
@@ -219,22 +230,30 @@ export class SessionView {
     }
   }
 
-  /** The notice of a retry ends when the reply goes on. */
-  private goesOn(): void {
-    if (!this.running.value?.retry) return;
-    const { turnId, messageId } = this.running.value;
-    this.running.value = { turnId, messageId };
+  /** arriving returns the reply to which an update belongs, undefined if it is stored. The notice of a retry ends. */
+  private arriving(messageId: string): LiveText | undefined {
+    const running = this.running.value;
+    if (running && (running.retry || running.messageId !== messageId)) this.running.value = { turnId: running.turnId, messageId };
+    return this.transcript.live(messageId, running?.turnId);
   }
 
   private update(update: Update): void {
     switch (update.sessionUpdate) {
       case "agent_message_chunk":
-        this.goesOn();
-        if (update.content.type === "text") this.transcript.live(update.messageId)?.add("text", update.content.text);
+        if (update.content.type === "text") this.arriving(update.messageId)?.add("text", update.content.text);
         break;
       case "agent_thought_chunk":
-        this.goesOn();
-        if (update.content.type === "text") this.transcript.live(update.messageId)?.add("thought", update.content.text);
+        if (update.content.type === "text") this.arriving(update.messageId)?.add("thought", update.content.text);
+        break;
+      case "tool_call":
+        if (update._meta) this.arriving(update._meta.strata.messageId)?.call(update.toolCallId, update.title);
+        if (this.running.value) this.calls.update(update);
+        break;
+      case "tool_call_update":
+        if (this.running.value) this.calls.update(update);
+        break;
+      case "plan":
+        this.newPlan.value = { turnId: this.running.value?.turnId ?? "", entries: update.entries };
         break;
       case "user_message_chunk":
         this.transcript.userBlock(update.messageId, update.content as Block);
@@ -329,7 +348,10 @@ export class SessionView {
     if (!event.messageId && running) this.transcript.drop(running.messageId);
     if (event.error && event.status === "failed") this.failedTurn(event.turnId, event.error);
     this.spoken.value = event.status === "completed" ? "Reply complete." : `Reply ${event.status}.`;
-    void this.refresh();
+    const isStored = this.unsaved.value === "";
+    void this.refresh().then((loaded) => {
+      if (loaded && isStored) this.transcript.ended(event.turnId);
+    });
   }
 
   private failedTurn(turnId: string, error: RpcErrorObject): void {
@@ -341,11 +363,19 @@ export class SessionView {
     };
   }
 
-  /** Loads changed messages. A lost connection is not reported here: the page shows it, and a snapshot follows. */
-  private refresh(): Promise<void> {
-    return this.transcript.refresh().catch((error: unknown) => {
+  /**
+   * Loads changed messages, and reports whether that succeeded. A lost connection is not reported here: the page shows it,
+   * and a snapshot follows.
+   */
+  private async refresh(): Promise<boolean> {
+    try {
+      await this.transcript.refresh();
+    } catch (error) {
       if (!(error instanceof ConnectionLost)) failed("Cannot load messages")(error);
-    });
+      return false;
+    }
+    this.calls.drop([...this.transcript.results.peek().of.values()].map((result) => result.block.callId));
+    return true;
   }
 
   /** prompt sends a prompt. The reply arrives as events; a failure is shown in the conversation. */

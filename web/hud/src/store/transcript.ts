@@ -1,7 +1,8 @@
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import type { Block, ListedMessage as Message, Summary } from "@strata/client";
 import { call } from "./connection.ts";
 import { LiveText } from "./live-text.ts";
+import { joinResults, newestPlan } from "./tool-calls.ts";
 
 /** Entry is one message on the page. Entries are immutable, so their rows can be cached. */
 export interface Entry {
@@ -34,6 +35,9 @@ export class Transcript {
   /** There are newer messages than the last loaded one. */
   readonly newer = signal(false);
   readonly loading = signal<"" | "older" | "newer" | "around">("");
+  /** The loaded results of calls. */
+  readonly results = computed(() => joinResults(this.entries.value));
+  readonly plan = computed(() => newestPlan(this.entries.value));
 
   private refreshing: Promise<void> | null = null;
   private refreshAgain = false;
@@ -106,6 +110,11 @@ export class Transcript {
   /** drop removes a reply without content. */
   drop(messageId: string): void {
     this.tail.value = this.tail.value.filter((e) => e.message.id !== messageId);
+  }
+
+  /** ended removes the replies of a turn that were not stored, such as one of a step that ended before its first text. */
+  ended(turnId: string): void {
+    this.tail.value = this.tail.value.filter((e) => !e.live || e.message.turnId !== turnId);
   }
 
   /**

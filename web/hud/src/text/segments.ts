@@ -49,6 +49,16 @@ export class Splitter {
     if (line !== "") this.line(line);
   }
 
+  /** end ends the text and its open segment. */
+  end(): void {
+    this.finish();
+    const tail = this.tail();
+    this.lines = [];
+    this.chars = 0;
+    this.open = null;
+    if (tail) this.done.push(tail);
+  }
+
   /** tail returns the open segment so far, null if it is empty. */
   tail(): Segment | null {
     const rest = this.closes(this.rest) ? [] : [this.rest];
@@ -139,7 +149,6 @@ export class Splitter {
 export function segments(text: string): Segment[] {
   const splitter = new Splitter();
   splitter.add(text);
-  splitter.finish();
-  const tail = splitter.tail();
-  return tail ? [...splitter.done, tail] : splitter.done;
+  splitter.end();
+  return splitter.done;
 }

@@ -1,0 +1,121 @@
+import type { PlanEntry } from "@strata/client";
+import { plural } from "../text/format.ts";
+import type { SessionView } from "../store/session.ts";
+import { resultKey } from "../store/tool-calls.ts";
+import { Icon, type IconName } from "../ui/icons.tsx";
+import { callState, indented, oneLine, place, placeBeside, progressOf, type CallState, type ResultPart } from "./calls.ts";
+import { Labeled, Picture } from "./content.tsx";
+import { callName, expandKey, patchLabel, stepsKey, visibilities, type Row, type Toggle } from "./rows.ts";
+
+type CallRow = Extract<Row, { kind: "call" }>;
+
+/** A tool call in one line, which opens to show its input and its result. */
+export function Call({ row, view, toggle }: { row: CallRow; view: SessionView; toggle: Toggle }) {
+  const turnId = row.entry.message.turnId;
+  const running = turnId !== undefined && view.running.value?.turnId === turnId;
+  const stored = view.transcript.results.value.of.get(resultKey(row.entry, row.callId));
+  const state = callState({ ...row, running }, stored, view.calls.all.value.get(row.callId));
+  // Steps fold at the end of their turn, but not around a call that the user has opened.
+  const click = (): void => toggle(expandKey(row.entry, callName(row.callId)), running && !row.open ? stepsKey(turnId) : undefined);
+  return (
+    <div class="call" data-status={state.status}>
+      <button type="button" class="disclosure" aria-expanded={row.open} onClick={click}>
+        <Icon name="chevron" />
+        <CallLine state={state} folder={view.cwd.value} inView={row.entry.message.inView} />
+      </button>
+      {row.open && <CallBody state={state} folder={view.cwd.value} />}
+    </div>
+  );
+}
+
+const kindIcons = new Map<string, IconName>([
+  ["read", "file"], ["search", "search"], ["edit", "edit"], ["delete", "trash"], ["move", "fork"], ["execute", "terminal"], ["think", "list"], ["fetch", "download"],
+]);
+
+const failures: ReadonlySet<string> = new Set(["failed", "incomplete", "interrupted", "not run"]);
+
+function CallLine({ state, folder, inView }: { state: CallState; folder: string; inView: boolean }) {
+  const beside = placeBeside(state, folder);
+  const hidden = inView && state.stored && !state.stored.entry.message.inView;
+  return (
+    <>
+      <Icon name={kindIcons.get(state.kind) ?? "tool"} />
+      <span class="hidden">{oneLine(state.kind)}: </span>
+      <bdi class="call-title" title={state.title}>{state.title}</bdi>
+      {beside !== "" && <bdi class="call-place" title={beside}>{beside}</bdi>}
+      {hidden && <span class="call-status">{visibilities[state.stored?.entry.message.view?.state ?? ""] ?? "Not in view"}</span>}
+      {state.status !== "" && <span class={failures.has(state.status) ? "call-status bad" : "call-status"}>{state.status}</span>}
+    </>
+  );
+}
+
+function CallBody({ state, folder }: { state: CallState; folder: string }) {
+  const failed = failures.has(state.status) || state.status === "cancelled";
+  return (
+    <div class="call-body">
+      {state.locations.length > 0 && (
+        <ul class="call-places" aria-label="Locations">
+          {state.locations.map((l, i) => <li key={i}><bdi>{place(l, folder)}</bdi></li>)}
+        </ul>
+      )}
+      {state.input !== "" && <Labeled text={indented(state.input)} label="Input" />}
+      {state.parts.map((part, i) => <Part key={i} part={part} index={i} state={state} failed={failed} />)}
+    </div>
+  );
+}
+
+/** A text or a picture of a result, after what the model receives instead. */
+function Part({ part, index, state, failed }: { part: ResultPart; index: number; state: CallState; failed: boolean }) {
+  const { stored } = state;
+  const patch = stored?.entry.message.view?.patches?.find((p) => p.block === stored.index && p.part === index);
+  return (
+    <>
+      {patch && (
+        <div class="patched">
+          <p class="patched-label">{patchLabel(patch.state, part.type === "image")}</p>
+          <p class="patched-text">{patch.text}</p>
+        </div>
+      )}
+      {part.type === "image" ? <Picture block={part} /> : <Labeled text={part.text ?? ""} label={failed ? "Failed" : "Result"} bad={failed} />}
+    </>
+  );
+}
+
+/** The folded steps of a finished turn. */
+export function Steps({ row, author, toggle }: { row: Extract<Row, { kind: "steps" }>; author: string; toggle: Toggle }) {
+  return (
+    <div class="head steps">
+      <span class="who">{author}</span>
+      <button type="button" class="disclosure" aria-expanded={row.open} onClick={() => toggle(row.part)}>
+        <Icon name="chevron" />
+        {plural(row.calls, "call")}
+        {row.failed > 0 && <span class="bad">{row.failed} failed</span>}
+      </button>
+    </div>
+  );
+}
+
+const planMarks = new Map<string, [mark: string, words: string]>([
+  ["completed", ["☑", "done"]], ["in_progress", ["◐", "in progress"]], ["pending", ["☐", "open"]],
+]);
+
+/** The newest plan of the model, as a checklist. */
+export function Plan({ entries }: { entries: readonly PlanEntry[] }) {
+  return (
+    <section class="plan" aria-label="Plan">
+      <p class="plan-head">Plan <span class="quiet">{progressOf(entries)}</span></p>
+      <ul>
+        {entries.map((entry, i) => {
+          const [mark, words] = planMarks.get(entry.status) ?? ["☐", entry.status];
+          return (
+            <li key={i} data-status={entry.status}>
+              <span aria-hidden="true">{mark}</span>
+              <bdi>{entry.content}</bdi>
+              <span class="hidden">({words})</span>
+            </li>
+          );
+        })}
+      </ul>
+    </section>
+  );
+}

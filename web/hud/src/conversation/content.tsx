@@ -1,0 +1,49 @@
+import type { Block } from "@strata/client";
+import { useState } from "preact/hooks";
+import { base, count } from "../text/format.ts";
+import { CopyButton } from "../ui/controls.tsx";
+import { Icon } from "../ui/icons.tsx";
+
+export function Files({ blocks }: { blocks: Block[] }) {
+  return (
+    <ul class="chips" aria-label="Attached files">
+      {blocks.map((b) => b.type === "resource_link" && (
+        <li key={b.uri} class="chip" title={b.uri}>
+          <Icon name="file" />
+          {b.name || base(b.uri)}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The types of pictures that are shown. Their data is in the message. */
+const pictureTypes = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+
+export function Picture({ block }: { block: Extract<Block, { type: "image" }> }) {
+  if (!block.data || !pictureTypes.has(block.mimeType ?? "")) return <p class="quiet">Picture ({block.mimeType ?? "unknown type"})</p>;
+  return <img class="picture" alt="Picture in this message" src={`data:${block.mimeType};base64,${block.data}`} />;
+}
+
+/** Characters of a long text that are shown at first. */
+const SHOWN_TEXT = 4000;
+
+/** A text with a label, monospace, at first the beginning of a long one. */
+export function Labeled({ text, label, bad = false }: { text: string; label: string; bad?: boolean }) {
+  const [all, setAll] = useState(false);
+  const hidden = text.length - SHOWN_TEXT;
+  return (
+    <div class={bad ? "result bad" : "result"}>
+      <p class="result-label">
+        {label}
+        <CopyButton text={() => text} label={label === "Input" ? "Copy input" : "Copy result"} />
+      </p>
+      <pre tabIndex={0}>{all ? text : text.slice(0, SHOWN_TEXT)}</pre>
+      {hidden > 0 && (
+        <button type="button" class="link" onClick={() => setAll(!all)}>
+          {all ? "Show less" : `Show ${count(hidden)} more characters`}
+        </button>
+      )}
+    </div>
+  );
+}

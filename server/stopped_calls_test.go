@@ -13,7 +13,6 @@ import (
 	"strata/internal/testclient"
 	"strata/internal/upstream"
 	"strata/server/wire"
-	"strata/session"
 )
 
 // stuckTurn is a turn with a step whose first call has a result, while something else never ends.

@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -100,7 +101,7 @@ func completedCalls(session string, n int) testclient.Condition {
 		done := 0
 		for _, f := range fs.Of(session).Kind("tool_call_update") {
 			var update struct{ Update struct{ Status string } }
-			if unmarshal(f.Params, &update) && update.Update.Status == "completed" {
+			if json.Unmarshal(f.Params, &update) == nil && update.Update.Status == "completed" {
 				done++
 			}
 		}
@@ -184,7 +185,7 @@ func randomKillsInSteps(t *testing.T, seed uint64, n int) {
 		for _, u := range workers {
 			e := w.editor()
 			working.Go(func() {
-				if err := u.labor(e); fault(err) != nil {
+				if err := u.work(e); fault(err) != nil {
 					t.Errorf("%s: %v", u.name, err)
 				}
 			})

@@ -191,7 +191,6 @@ const callLost = "the server ended while this ran"
 func (w *world) judgeWork(db *sql.DB, k *work) (status, at string) {
 	w.t.Helper()
 	turn, found := turnOf(w.t, db, &ask{session: k.session, name: k.name})
-	times := w.teller.timesOf(k, 1)
 	if !found {
 		k.lost++
 		return "", "not stored"
@@ -205,19 +204,20 @@ func (w *world) judgeWork(db *sql.DB, k *work) (status, at string) {
 			j.messages = append(j.messages, m)
 		}
 	}
-	fault := j.fault()
-	for step := 2; step <= k.steps+1; step++ {
-		if n := w.teller.timesOf(k, step); n > 1 {
-			fault = cmp.Or(fault, fmt.Sprintf("step %d was requested %d times", step, n))
-		}
-	}
-	if most := 1 + k.lost; times > most {
-		fault = cmp.Or(fault, fmt.Sprintf("step 1 was requested %d times, want at most %d", times, most))
-	}
-	if fault != "" {
-		w.t.Errorf("%s is %s: %s\n%s", k.name, turn.status, fault, j)
+	if wrong := cmp.Or(j.fault(), w.teller.askedTooOften(k)); wrong != "" {
+		w.t.Errorf("%s is %s: %s\n%s", k.name, turn.status, wrong, j)
 	}
 	return turn.status, j.end()
+}
+
+// askedTooOften returns a step that was requested again, "" for none. The first one is requested before its prompt is stored.
+func (s *teller) askedTooOften(k *work) string {
+	for step, most := 1, 1+k.lost; step <= k.steps+1; step, most = step+1, 1 {
+		if n := s.timesOf(k, step); n > most {
+			return fmt.Sprintf("step %d was requested %d times, want at most %d", step, n, most)
+		}
+	}
+	return ""
 }
 
 // judgment compares the stored messages of a turn to its work.

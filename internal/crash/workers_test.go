@@ -2,7 +2,6 @@ package crash
 
 import (
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -38,8 +37,8 @@ func newWorkers(w *world, seed uint64) (all []*worker) {
 	return all
 }
 
-// labor sends prompts until the connection ends.
-func (u *worker) labor(e *testclient.Editor) error {
+// work sends prompts until the connection ends.
+func (u *worker) work(e *testclient.Editor) error {
 	for {
 		if u.open != nil {
 			u.again++
@@ -83,5 +82,3 @@ func (u *worker) figures() map[string]int {
 	}
 	return times
 }
-
-func unmarshal(raw json.RawMessage, into any) bool { return json.Unmarshal(raw, into) == nil }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Client, DeclaredTool, NewSessionOptions, SessionHandle } from '../src/index.js';
-import { connected, cut, restart, state, world } from './control.js';
+import { connected, cut, restart, state, stop, world } from './control.js';
 import { FakeServer, settled } from './fake.js';
 
 // Tools that the client declares.
@@ -47,6 +47,7 @@ test('the model calls a tool of the client, also after a lost connection and a r
   await cut();
   await state(client, 'open');
   assert.equal(await play(s), 'closer');
+  await stop();
   await restart();
   await state(client, 'open');
   assert.equal(await play(s), 'closer');

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -233,17 +234,18 @@ func TestTheLastDeclarationCounts(t *testing.T) {
 	a, old, now := acting(t), newRunner(), newRunner()
 	a.Toolbox().Submit(old.offers(t, "zoom"))
 	a.play("one", `zoom{}`, nil, func() { c := <-old.calls; c.say("old") })
-	_, _, result := a.play("two", `zoom{}`, nil, func() {
-		a.Toolbox().Submit(now.offers(t, "zoom"))
-		// The call may have been made before that.
-		select {
-		case c := <-old.calls:
-			c.say("old")
-		case c := <-now.calls:
-			c.say("now")
-		}
-	})
-	_ = result
+	result := a.offering("two", nil)
+	first := a.asked()
+	first.act(reply.StopToolUse, callsOf(1, `zoom{}`)...)
+	c := <-old.calls
+	a.Toolbox().Submit(now.offers(t, "zoom"))
+	c.say("old") // that call was made before
+	second := a.asked()
+	second.act(reply.StopToolUse, callsOf(2, `zoom{}`)...)
+	c = <-now.calls
+	c.say("now")
+	a.asked().end("done")
+	<-result
 	if _, _, result := a.play("three", `zoom{}`, nil, func() { c := <-now.calls; c.say("now") }); result != "now" {
 		t.Errorf("the result is %q", result)
 	}
@@ -252,9 +254,9 @@ func TestTheLastDeclarationCounts(t *testing.T) {
 		t.Errorf("the result is %q", result)
 	}
 	a.Toolbox().Leave(now)
-	first, _, result := a.play("five", `zoom{}`, nil, func() {})
-	if !strings.Contains(result, "the editor that offers it is not connected") || !slices.Equal(names(first), []string{"zoom"}) {
-		t.Errorf("the result is %q, the tools %v", result, names(first))
+	req, _, told := a.play("five", `zoom{}`, nil, func() {})
+	if !strings.Contains(told, "the editor that offers it is not connected") || !slices.Equal(names(req), []string{"zoom"}) {
+		t.Errorf("the result is %q, the tools %v", told, names(req))
 	}
 }
 
@@ -279,8 +281,8 @@ func definitions(req llm.Request) string {
 
 // A withdrawn tool keeps its definition, and the requests their bytes, until nothing of a request is cached.
 func TestAWithdrawalWaitsForTheCut(t *testing.T) {
-	now := time.Now()
-	a, r := acting(t, caching(func() time.Time { return now })), newRunner()
+	start, passed := time.Now(), atomic.Int64{}
+	a, r := acting(t, caching(func() time.Time { return start.Add(time.Duration(passed.Load())) })), newRunner()
 	first, _, _ := a.play("one", `zoom{}`, r.offers(t, "zoom", "pan"), func() { c := <-r.calls; c.say("closer") })
 	for n, offer := range []*toolbox.Offer{r.offers(t, "pan"), r.offers(t), nil} {
 		again, second, result := a.play(fmt.Sprint("more", n), `zoom{}`, offer, func() {})
@@ -291,7 +293,7 @@ func TestAWithdrawalWaitsForTheCut(t *testing.T) {
 			t.Errorf("turn %d: the result is %q", n, result)
 		}
 	}
-	now = now.Add(2 * time.Hour) // nothing is cached any more
+	passed.Store(int64(2 * time.Hour)) // nothing is cached any more
 	again, second, result := a.play("later", `zoom{}`, nil, func() {})
 	if got := slices.Concat(names(again), names(second)); len(got) > 0 {
 		t.Errorf("the requests still have %v", got)
@@ -470,5 +472,29 @@ func TestAnotherEditorServesATurn(t *testing.T) {
 				t.Errorf("the result is %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// goneReader is an editor whose connection has ended, which the session has not been told.
+type goneReader struct{ reader }
+
+func (*goneReader) ReadTextFile(context.Context, clients.Read, uint64) (string, error) {
+	return "", clients.ErrGone
+}
+
+// An editor that is found to be gone when it is asked is replaced in the same way.
+func TestAnotherEditorServesWhenOneIsFoundGone(t *testing.T) {
+	a := acting(t)
+	first, second := &goneReader{reader{"the first", true}}, &reader{"the second", true}
+	a.Join(second)
+	results := make(chan outcomeOf, 1)
+	a.Prompt(Prompt{Blocks: []history.Block{{Type: history.BlockText, Text: "go"}}, Client: first}, nil, func(r PromptResult, _ uint64, err error) {
+		results <- outcomeOf{r, err}
+	})
+	a.asked().act(reply.StopToolUse, callsOf(1, `read_file{"path":"a.go"}`)...)
+	a.asked().end("done")
+	<-results
+	if got := a.store.messages[3].Blocks[0].Content[0].Text; !strings.Contains(got, "shown by the second") {
+		t.Errorf("the result is %q", got)
 	}
 }

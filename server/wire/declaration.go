@@ -18,7 +18,7 @@ type ToolDeclaration struct {
 
 // DeclaringMeta is the _meta of requests that can declare tools.
 type DeclaringMeta struct {
-	Tools *[]ToolDeclaration `json:"tools"` // nil: those declared before stay
+	Tools []ToolDeclaration `json:"tools"` // nil: those declared before stay
 }
 
 // Declaration returns the tools that a client declares, nil if it declares nothing.
@@ -26,8 +26,8 @@ func (m *DeclaringMeta) Declaration() (*toolbox.Declaration, error) {
 	if m.Tools == nil {
 		return nil, nil
 	}
-	declared := make([]toolbox.Declared, len(*m.Tools))
-	for i, t := range *m.Tools {
+	declared := make([]toolbox.Declared, len(m.Tools))
+	for i, t := range m.Tools {
 		declared[i] = toolbox.Declared{
 			Definition: tools.Definition{Name: t.Name, Description: t.Description, Schema: t.InputSchema}, Kind: tools.Kind(t.Kind), ReadOnly: t.ReadOnly,
 		}

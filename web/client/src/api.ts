@@ -1,6 +1,7 @@
 import type {
   ClientCapabilities,
   Counts,
+  DeclaredTool,
   Implementation,
   InitializeResult,
   Methods,
@@ -107,7 +108,7 @@ export interface Client {
 
   /**
    * Serves requests of the server for a method; a later handler replaces an earlier one. The capability must be named in
-   * `clientCapabilities`. If the handler throws an `RpcError`, the server receives it unchanged; it receives other errors
+   * `clientCapabilities`, and tools must be declared. If the handler throws an `RpcError`, the server receives it unchanged; it receives other errors
    * as internal errors, with their message. Requests for methods without a handler get `methodNotFound`. Returns a
    * function that removes the handler.
    */
@@ -122,13 +123,18 @@ export interface Client {
   /** Returns a handle to a session. It sends no request. */
   session(sessionId: string): SessionHandle;
 
-  newSession(params: NewSessionParams): Promise<SessionHandle>;
+  newSession(params: NewSessionParams, options?: NewSessionOptions): Promise<SessionHandle>;
 
   /** Events of all sessions, from now on. */
   serverEvents(options?: CallOptions): AsyncIterableIterator<ServerEvent>;
 
   /** Closes the connection and rejects waiting calls. */
   close(): Promise<void>;
+}
+
+export interface NewSessionOptions {
+  /** Tools that the model can call; `serve('_strata/tool/call', ...)` runs them. The handle declares them with each of its prompts. */
+  tools?: DeclaredTool[];
 }
 
 export type ServerEvent =
@@ -176,6 +182,8 @@ export interface PromptOptions {
   signal?: AbortSignal;
   /** Identifies the prompt in the session, at most 200 bytes; random by default. */
   promptId?: string;
+  /** Replaces the tools that the handle has declared, also for its later prompts; an empty list withdraws them. */
+  tools?: DeclaredTool[];
 }
 
 /** A turn: its updates, which can be iterated once, and its result. */

@@ -3,6 +3,7 @@ import type {
   Client,
   ConnectionState,
   ConnectOptions,
+  NewSessionOptions,
   PromptOptions,
   ServerEvent,
   SessionEvent,
@@ -15,7 +16,15 @@ import { abortReason, ClientClosed, RpcError } from './errors.js';
 import { unsubscribe } from './subscription.js';
 import { Subscriptions } from './subscriptions.js';
 import { CancelledUnsent, Link, type Follower } from './link.js';
-import { ErrorCode, type ContentBlock, type InitializeResult, type Methods, type NewSessionParams, type ServerRequests } from './protocol.js';
+import {
+  ErrorCode,
+  type ContentBlock,
+  type DeclaredTool,
+  type InitializeResult,
+  type Methods,
+  type NewSessionParams,
+  type ServerRequests,
+} from './protocol.js';
 import { ServerEvents } from './server-events.js';
 import { PromptTurn } from './turn.js';
 import { Watcher } from './watcher.js';
@@ -92,10 +101,10 @@ class LinkedClient implements Client, Follower {
     return new Handle(sessionId, this.#link, this.#subscriptions);
   }
 
-  async newSession(params: NewSessionParams): Promise<SessionHandle> {
-    const { sessionId } = await this.call('session/new', params);
+  async newSession(params: NewSessionParams, { tools }: NewSessionOptions = {}): Promise<SessionHandle> {
+    const { sessionId } = await this.call('session/new', tools ? { ...params, _meta: { strata: { tools } } } : params);
     if (!this.#subscriptions.has(sessionId)) unsubscribe(this.#link, sessionId); // a session is subscribed to by watching it
-    return this.session(sessionId);
+    return new Handle(sessionId, this.#link, this.#subscriptions, tools);
   }
 
   serverEvents(options: CallOptions = {}): AsyncIterableIterator<ServerEvent> {
@@ -143,14 +152,18 @@ function isCancelled(error: Error): boolean {
 class Handle implements SessionHandle {
   readonly #link: Link;
   readonly #subscriptions: Subscriptions;
+  /** Declared with each prompt: the server forgets them if it is restarted, and cannot call them on a lost connection. */
+  #tools: DeclaredTool[] | undefined;
 
   constructor(
     readonly id: string,
     link: Link,
     subscriptions: Subscriptions,
+    tools?: DeclaredTool[],
   ) {
     this.#link = link;
     this.#subscriptions = subscriptions;
+    this.#tools = tools;
   }
 
   watch(options: WatchOptions = {}): AsyncIterableIterator<SessionEvent> {
@@ -158,7 +171,8 @@ class Handle implements SessionHandle {
   }
 
   prompt(content: string | ContentBlock[], options: PromptOptions = {}): Turn {
-    return new PromptTurn(this.#link, this.#subscriptions, this.id, content, options);
+    this.#tools = options.tools ?? this.#tools;
+    return new PromptTurn(this.#link, this.#subscriptions, this.id, content, this.#tools ? { ...options, tools: this.#tools } : options);
   }
 
   cancel(): void {

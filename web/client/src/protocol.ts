@@ -899,8 +899,37 @@ export interface Options {
   _meta?: { strata: { afterTurn: string } };
 }
 
+/** What a tool does: clients choose an icon by it. */
+export type ToolKind = 'read' | 'edit' | 'delete' | 'move' | 'search' | 'execute' | 'think' | 'fetch' | 'other';
+
+/** A tool that a client declares. The server calls it with `_strata/tool/call`, see {@link ServerRequests}. */
+export interface DeclaredTool {
+  /** 1 to 64 letters, digits, `_` or `-`; not the name of a built-in tool. */
+  name: string;
+  /** For the model. */
+  description?: string;
+  /** A JSON Schema of type `object`. */
+  inputSchema: { type: 'object'; [keyword: string]: unknown };
+  kind: ToolKind;
+  /** The tool changes nothing. Others are not run yet. */
+  readOnly?: boolean;
+}
+
+/** The result of a call of a declared tool. */
+export interface ToolResult {
+  content: Extract<ContentBlock, { type: 'text' | 'image' }>[];
+  /** The call failed: the text tells the model why. */
+  isError?: boolean;
+}
+
 /** The parameters of `session/new`. */
-export type NewSessionParams = Folders;
+export interface NewSessionParams extends Folders {
+  _meta?: {
+    strata?: {
+      tools?: DeclaredTool[];
+    };
+  };
+}
 
 export interface OpenSessionParams extends OfSession, Folders {
   /** Initial settings of the session. */
@@ -921,6 +950,8 @@ export interface PromptParams extends OfSession {
       promptId?: string;
       /** Attached to the user's message. */
       meta?: Json | MessageMeta;
+      /** Replaces the tools declared before; an empty list withdraws them. */
+      tools?: DeclaredTool[];
     };
   };
 }
@@ -1139,6 +1170,17 @@ export interface ServerRequests {
       limit?: number;
     };
     result: { content: string };
+  };
+  /** Runs a tool that this client has declared. The server waits 10 minutes at most. */
+  '_strata/tool/call': {
+    params: OfSession & {
+      /** As in the updates of the call. */
+      toolCallId: string;
+      name: string;
+      /** Matches the tool's `inputSchema`. */
+      input: { [member: string]: any };
+    };
+    result: ToolResult;
   };
 }
 

@@ -7,6 +7,7 @@ import { CancelledUnsent, type Link, type Pending } from './link.js';
 import type {
   AttachResult,
   ContentBlock,
+  DeclaredTool,
   Methods,
   Position,
   PromptResult,
@@ -44,6 +45,7 @@ export class PromptTurn implements Turn, Listener {
   readonly #sessionId: string;
   readonly #prompt: ContentBlock[];
   readonly #signal: AbortSignal | undefined;
+  readonly #tools: DeclaredTool[] | undefined;
   readonly #updates = new Queue<Update>();
   readonly #abort = () => this.cancel();
   readonly #whole: Promise<void>;
@@ -70,6 +72,7 @@ export class PromptTurn implements Turn, Listener {
     this.#sessionId = sessionId;
     this.#prompt = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
     this.#signal = options.signal;
+    this.#tools = options.tools;
     this.promptId = options.promptId ?? randomId();
     this.result = new Promise((resolve, reject) => (this.#settle = { resolve, reject }));
     this.#whole = new Promise((resolve, reject) => (this.#settleWhole = { resolve, reject }));
@@ -116,7 +119,8 @@ export class PromptTurn implements Turn, Listener {
   }
 
   #params(): Methods['session/prompt']['params'] {
-    return { sessionId: this.#sessionId, prompt: this.#prompt, _meta: { strata: { promptId: this.promptId } } };
+    const tools = this.#tools && { tools: this.#tools };
+    return { sessionId: this.#sessionId, prompt: this.#prompt, _meta: { strata: { promptId: this.promptId, ...tools } } };
   }
 
   #send(): void {

@@ -507,6 +507,32 @@ func TestRequestsOfTheServerPass(t *testing.T) {
 	server.wants("session/list") // the second response was dropped
 }
 
+// The tools that an editor declares, and the calls of them, pass as they are.
+func TestToolsOfAnEditorPass(t *testing.T) {
+	s := newStage(t, nil)
+	server := s.server()
+	s.greet(server)
+	const tools = `[{"name":"zoom","inputSchema":{"type":"object"},"kind":"other","readOnly":true}]`
+	s.editor.sends(`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/w","_meta":{"strata":{"tools":%s}}}}`, tools)
+	s.editor.sends(`{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"s","prompt":[],"_meta":{"strata":{"tools":%s}}}}`, tools)
+	for _, method := range []string{"session/new", "session/prompt"} {
+		if f := server.wants(method); !strings.Contains(string(f.Params), `"tools":`+tools) {
+			t.Errorf("the server got %s", f.raw)
+		}
+	}
+	const call = `{"sessionId":"s","toolCallId":"tc_1","name":"zoom","input":{"n":1}}`
+	server.sends(`{"jsonrpc":"2.0","id":"strata-1","method":"_strata/tool/call","params":%s}`, call)
+	asked := s.editor.wants("_strata/tool/call")
+	if string(asked.Params) != call {
+		t.Errorf("the editor got %s", asked.raw)
+	}
+	const result = `{"content":[{"type":"text","text":"closer"}],"isError":false}`
+	s.editor.sends(`{"jsonrpc":"2.0","id":%s,"result":%s}`, asked.ID, result)
+	if f := server.wants(""); string(f.ID) != `"strata-1"` || string(f.Result) != result {
+		t.Errorf("the server got %s", f.raw)
+	}
+}
+
 // A server may ask before the bridge has opened the editor's sessions. Its requests end with the connection, even if that
 // is lost meanwhile.
 func TestRequestsOfAServerThatIsGoneBeforeItWasReady(t *testing.T) {

@@ -147,7 +147,7 @@ type Outlines struct {
 
 // Tools configures what the model can do.
 type Tools struct {
-	Enabled  bool `yaml:"enabled" default:"true" doc:"Let the model read and search the folders of a session."`
+	Enabled  bool `yaml:"enabled" default:"true" doc:"Let the model read and search the folders of a session, and call the tools of clients."`
 	MaxSteps int  `yaml:"max_steps" default:"100" min:"1" doc:"Maximum number of calls of the model in one turn."`
 }
 

@@ -114,7 +114,7 @@ func (t *turns) settleCalls(e *ending) {
 		reason = callWithout
 	}
 	for _, p := range step.Settle(reason) {
-		t.callChanged(e.turn, p)
+		t.events.EmitAll(e.turn.calls.Changed(e.turn.record.ID, p))
 	}
 	m := t.resultsOf(e.turn, step)
 	m.Seq = t.context.NextSeq() + int64(len(e.change.Messages))

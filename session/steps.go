@@ -211,11 +211,8 @@ func (r *replying) sayRepeated() {
 }
 
 // tellCall tells the subscribers of a change of a call.
-func (r *replying) tellCall(p tools.Progress) { r.mailbox.Feed(func() { r.callChanged(r.of, p) }) }
-
-// callChanged tells the subscribers of a change of a call, and keeps it for those that subscribe before it is stored.
-func (t *turns) callChanged(of *turn, p tools.Progress) {
-	t.events.EmitAll(of.calls.Changed(of.record.ID, p))
+func (r *replying) tellCall(p tools.Progress) {
+	r.mailbox.Feed(func() { r.events.EmitAll(r.of.calls.Changed(r.of.record.ID, p)) })
 }
 
 // ToolSettings are the settings of the tools that the model can call.

@@ -8,7 +8,7 @@ import (
 
 // The payloads of events. Those of other kinds belong to the packages that emit them.
 
-// UsageInfo tells how full the window is after a turn.
+// UsageInfo tells how full the window is after a step of a turn.
 type UsageInfo struct {
 	Used int     `json:"used"` // tokens in context
 	Size int     `json:"size"` // the model's window in tokens

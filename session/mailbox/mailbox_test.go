@@ -204,8 +204,9 @@ func TestAFeedIsLimited(t *testing.T) {
 // A goroutine that waits for the mailbox finds everything done that it has fed before.
 func TestWaitFollowsWhatWasFed(t *testing.T) {
 	m := running(t)
-	hold, fed := make(chan struct{}), make(chan struct{})
-	m.Tell(func() { <-hold }, nil)
+	held, hold, fed := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	m.Tell(func() { close(held); <-hold }, nil)
+	<-held
 	var ran, found int
 	done := make(chan struct{})
 	m.Spawn(func() {

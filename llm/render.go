@@ -81,22 +81,6 @@ func arguments(call *history.Block) json.RawMessage {
 	return args
 }
 
-// schemaOf is a tool's schema with its keys sorted, so that the order in which a frontend writes them changes no bytes.
-// Where it has none that can be read, it is the schema of a tool without parameters.
-func schemaOf(t Tool) json.RawMessage {
-	in := json.NewDecoder(bytes.NewReader(t.Schema))
-	in.UseNumber()
-	var schema map[string]any
-	if in.Decode(&schema) != nil || schema == nil {
-		schema = map[string]any{"type": "object", "properties": map[string]any{}}
-	}
-	if _, typed := schema["type"]; !typed {
-		schema["type"] = "object" // without it Anthropic refuses the request
-	}
-	out, _ := json.Marshal(schema) // what was decoded can be encoded
-	return out
-}
-
 // safeName makes s an id or name of the characters that all providers take, the same for call and result.
 func safeName(s string) string {
 	return strings.Map(func(r rune) rune {

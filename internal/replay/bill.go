@@ -77,6 +77,9 @@ func (r *Request) check() error {
 		if !sane(int64(r.Items[i].Tokens)) {
 			return fmt.Errorf("item %d has %d tokens", i, r.Items[i].Tokens)
 		}
+		if !sane(int64(r.Items[i].Blocks)) {
+			return fmt.Errorf("item %d has %d blocks", i, r.Items[i].Blocks)
+		}
 		if r.Items[i].Mark {
 			marks++
 		}
@@ -104,7 +107,7 @@ type position struct {
 	Item
 	prefix prefix
 	tokens int // up to this position
-	block  int // of the item
+	block  int // of the item, the last one of several
 }
 
 // bill adds a request: the tokens read, those between the longest hit and the last mark, and the rest.
@@ -153,6 +156,7 @@ func positions(items []Item) []position {
 	for i, it := range items {
 		tokens += it.Tokens
 		before = sha256.Sum256(fmt.Appendf(before[:], "%t %s", it.End, it.Hash))
+		block += max(it.Blocks, 1) - 1
 		out[i] = position{it, before, tokens, block}
 		if it.End {
 			block++

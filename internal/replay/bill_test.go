@@ -21,7 +21,7 @@ func request(t *testing.T, gap float64, words string) Request {
 			t.Fatal(err)
 		}
 		flags := rest[len(n):]
-		req.Items = append(req.Items, Item{h, tokens, strings.Contains(flags, "|"), strings.ContainsAny(flags, "^L"), strings.Contains(flags, "L")})
+		req.Items = append(req.Items, Item{h, tokens, strings.Contains(flags, "|"), strings.ContainsAny(flags, "^L"), strings.Contains(flags, "L"), 0})
 	}
 	return req
 }
@@ -81,6 +81,20 @@ func TestBillingRules(t *testing.T) {
 	}
 }
 
+// An item of several blocks takes as many of the twenty that a mark looks back.
+func TestItemsOfSeveralBlocks(t *testing.T) {
+	for blocks, read := range map[int]int{19: 2000, 20: 0} {
+		b := biller{cache: map[prefix]cached{}}
+		first := Item{Hash: "a", Tokens: 2000, End: true, Mark: true}
+		b.bill(&Request{Items: []Item{first}})
+		first.Mark = false
+		b.bill(&Request{Items: []Item{first, {Hash: "b", Tokens: 500, End: true, Mark: true, Blocks: blocks}}})
+		if b.Read != read {
+			t.Errorf("before %d blocks %d tokens were read, want %d", blocks, b.Read, read)
+		}
+	}
+}
+
 // blocks returns n blocks of one token, the last of them marked.
 func blocks(n int, mark string) string {
 	var out strings.Builder
@@ -98,6 +112,7 @@ func TestBillRefuses(t *testing.T) {
 		{`{"gap":-1}`, "pause"},
 		{`{"gap":1e99}`, "pause"},
 		{`{"gap":0,"items":[{"h":"a","tok":-1}]}`, "-1 tokens"},
+		{`{"gap":0,"items":[{"h":"a","tok":1,"blocks":-1}]}`, "-1 blocks"},
 		{five, "5 marks"},
 	} {
 		if _, err := BillRequests(strings.NewReader(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {

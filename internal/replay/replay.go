@@ -13,7 +13,8 @@ import (
 
 // Request is a printed request.
 type Request struct {
-	Gap   float64 `json:"gap"` // minutes since the last request
+	Gap   float64 `json:"gap"`            // minutes since the last request
+	Step  int     `json:"step,omitempty"` // steps of the turn before the request
 	Items []Item  `json:"items"`
 }
 
@@ -21,9 +22,10 @@ type Request struct {
 type Item struct {
 	Hash   string `json:"h"`
 	Tokens int    `json:"tok"`
-	End    bool   `json:"end"`  // a block ends here
-	Mark   bool   `json:"bp"`   // has a cache mark at its end
-	Long   bool   `json:"long"` // the mark has a lifetime of an hour
+	End    bool   `json:"end"`              // a block ends here
+	Mark   bool   `json:"bp"`               // has a cache mark at its end
+	Long   bool   `json:"long"`             // the mark has a lifetime of an hour
+	Blocks int    `json:"blocks,omitempty"` // of an item with several, all ended; 0: 1
 }
 
 // minCached is the length of the shortest prefix that can be cached by the billing rules, in tokens.
@@ -77,12 +79,11 @@ func Replay(r io.Reader, w io.Writer, opt Options) error {
 		if err != nil {
 			return errors.Join(err, out.Flush())
 		}
-		plan, err := s.turn(&u)
+		err = s.turn(&u, func(gap float64, step int, plan *stability.Plan) error {
+			return enc.Encode(printed(gap, step, plan))
+		})
 		if err != nil {
 			return errors.Join(t.at(err), out.Flush())
-		}
-		if err := enc.Encode(printed(u.Gap, plan)); err != nil {
-			return fmt.Errorf("write request: %w", err)
 		}
 	}
 }
@@ -108,10 +109,31 @@ func newSession(h *header, opt Options) (*session, error) {
 	return s, nil
 }
 
-// turn replays one turn and returns the layout of its request.
-func (s *session) turn(u *turn) (*stability.Plan, error) {
-	s.now = s.now.Add(time.Duration(u.Gap * float64(time.Minute)))
+// turn replays one turn and calls on for each of its requests: with the minutes since the last request, the number of steps
+// before it, and its layout.
+func (s *session) turn(u *turn, on func(gap float64, step int, plan *stability.Plan) error) error {
 	s.world.ask(u)
+	gap := u.Gap
+	for n := 0; ; n++ {
+		plan, err := s.request(gap)
+		if err != nil {
+			return err
+		}
+		if err := on(gap, n, plan); err != nil {
+			return fmt.Errorf("request after %d steps: %w", n, err)
+		}
+		if n == len(u.Steps) {
+			s.world.answer(u)
+			return nil
+		}
+		s.world.act(u.Steps[n], n)
+		gap = u.Steps[n][stepGap]
+	}
+}
+
+// request lays out the next request, some minutes after the last one.
+func (s *session) request(gap float64) (*stability.Plan, error) {
+	s.now = s.now.Add(time.Duration(gap * float64(time.Minute)))
 	plan, err := s.tracker.Plan(stability.Request{
 		Now: s.now, Items: s.world.items(), Clusters: s.clusters, Diff: s.world.diff,
 		Cache: stability.Cache{Mirror: s.mirror, Minimum: minCached},
@@ -121,18 +143,17 @@ func (s *session) turn(u *turn) (*stability.Plan, error) {
 	}
 	// There is no provider that reports usage: the expectation is assumed to be met.
 	s.mirror.Answered(plan, stability.Usage{Read: plan.Expect, Write: plan.Tokens - plan.Expect, Input: plan.Tokens})
-	if err := s.tracker.Commit(plan); err != nil {
-		return nil, err
-	}
-	s.world.answer(u)
-	return plan, nil
+	return plan, s.tracker.Commit(plan)
 }
 
-func printed(gap float64, plan *stability.Plan) Request {
-	out := Request{Gap: gap, Items: make([]Item, len(plan.Entries))}
+func printed(gap float64, step int, plan *stability.Plan) Request {
+	out := Request{Gap: gap, Step: step, Items: make([]Item, len(plan.Entries))}
 	for i := range plan.Entries {
 		e := &plan.Entries[i]
-		out.Items[i] = Item{e.Blob, e.Tokens, e.BlockEnd, e.Mark, e.Mark && plan.Long}
+		out.Items[i] = Item{e.Blob, e.Tokens, e.BlockEnd, e.Mark, e.Mark && plan.Long, 0}
+		if e.Blocks > 1 {
+			out.Items[i].Blocks = e.Blocks
+		}
 	}
 	return out
 }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -106,6 +108,13 @@ func TestBrokenTraces(t *testing.T) {
 		{"unknown file edited", head + "\n" + `{"ed":[[3,1,1,1,1,1,1]]}`, "line 2: edit of unknown file 3 of 3"},
 		{"short edit", head + "\n" + `{"ed":[[1,1]]}`, "line 2: edit has 2 columns"},
 		{"negative diff", head + "\n" + `{"ed":[[1,1,1,-1,1,1,1]]}`, "line 2: edit of file 1: invalid size"},
+		{"step without results", head + "\n" + `{"st":[[0,5]]}`, "line 2: step has 2 columns"},
+		{"step without end", head + "\n" + `{"st":[[0,5` + strings.Repeat(",1", maxSteps+1) + `]]}`, "line 2: step has 1003 columns"},
+		{"step in the past", head + "\n" + `{"st":[[-1,5,6]]}`, "line 2: invalid pause"},
+		{"negative result", head + "\n" + `{"st":[[0,5,-6]]}`, "line 2: invalid size in a step"},
+		{"endless result", head + "\n" + `{"st":[[0,5,1e9]]}`, "line 2: invalid size in a step"},
+		{"too many steps", head + "\n" + `{"st":[[0,1,1]` + strings.Repeat(`,[0,1,1]`, maxSteps) + `]}`, "line 2: 1001 steps"},
+		{"negative tools", `{"id":"x","tools":-1,"files":[]}`, "line 1: invalid size"},
 		{"endless line", head + "\n" + strings.Repeat("x", maxLine+1), "line 2: bufio.Scanner: token too long"},
 		{"too many files", `{"id":"x","files":[[]` + strings.Repeat(`,[]`, maxFiles) + `]}`, "line 1: 100001 files"},
 	}
@@ -143,7 +152,7 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
 // tokens sent in excess of the needed ones equal the unused tokens of the plan.
 func TestBillMatchesExpectation(t *testing.T) {
 	for _, layout := range Layouts {
-		for _, path := range traces(t) {
+		for _, path := range append(traces(t), explored) {
 			text, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
@@ -172,21 +181,94 @@ func checkTrace(t *testing.T, layout, path string, text []byte) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := s.turn(&u)
+		err = s.turn(&u, func(gap float64, step int, plan *stability.Plan) error {
+			req := printed(gap, step, plan)
+			before := b.Read
+			b.bill(&req)
+			if read := b.Read - before; read != plan.Expect {
+				return fmt.Errorf("%d tokens read, %d expected", read, plan.Expect)
+			}
+			return nil
+		})
 		if err != nil {
-			t.Fatal(err)
-		}
-		req := printed(u.Gap, plan)
-		before := b.Read
-		b.bill(&req)
-		if read := b.Read - before; read != plan.Expect {
-			t.Fatalf("%s, %s, line %d: %d tokens read, %d expected", layout, path, tr.line, read, plan.Expect)
+			t.Fatalf("%s, %s, line %d: %v", layout, path, tr.line, err)
 		}
 	}
 }
 
+const explored = "testdata/steps/explore.jsonl"
+
+// A turn with steps has a request for each of them, which follows its calls and results.
+func TestReplayingSteps(t *testing.T) {
+	const tools = `{"id":"x","cls":"agent","sys":2000,"tools":900,"files":[]}` + "\n"
+	requests, err := replayed(tools+`{"u":5,"a":7,"st":[[0.5,30,400],[0.25,20,100,200]]}`+"\n"+`{"g":1,"u":6}`, stability.LayoutLog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range requests {
+		line := fmt.Sprintf("gap %g step %d:", r.Gap, r.Step)
+		for _, it := range r.Items[2:] {
+			line += fmt.Sprintf(" %s:%d/%d", it.Hash, it.Tokens, max(it.Blocks, 1))
+		}
+		got = append(got, line)
+	}
+	want := []string{
+		"gap 0 step 0: user:0:5/1",
+		"gap 0.5 step 1: user:0:5/1 step0:0:430/3",
+		"gap 0.25 step 2: user:0:5/1 step0:0:430/3 step1:0:320/5",
+		"gap 1 step 0: user:0:5/1 step0:0:430/3 step1:0:320/5 reply:0:7/1 user:1:6/1",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("requests\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if first := requests[0].Items; first[0].Hash != "tools" || first[0].Tokens != 900 || first[1].Hash != "system" {
+		t.Errorf("the first request begins with %v", first[:2])
+	}
+}
+
+// A summary replaces whole turns: the steps that remain follow their prompt.
+func TestCompactionKeepsStepsWithTheirPrompt(t *testing.T) {
+	const long = `{"g":9,"u":1,"a":2,"st":[[0,10,9000],[0,10,9000],[0,10,9000]]}` + "\n"
+	requests, err := replayed(twoFiles+long+long+`{"g":9,"u":6}`, stability.LayoutLog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, it := range requests[len(requests)-1].Items[2:] {
+		got = append(got, it.Hash)
+	}
+	if want := "summary:2 user:1 step0:1 step1:1 step2:1 reply:1 user:2"; strings.Join(got, " ") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, " "), want)
+	}
+}
+
+// A session of 60 steps that read and search is mostly read from the cache, also inside its longest turn.
+func TestStepsAreReadFromTheCache(t *testing.T) {
+	text, err := os.ReadFile(explored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := Replay(bytes.NewReader(text), &out, Defaults(stability.LayoutLog)); err != nil {
+		t.Fatal(err)
+	}
+	steps := 0
+	for line := range strings.Lines(out.String()) {
+		if strings.Contains(line, `"step":`) {
+			steps++
+		}
+	}
+	bill, err := BillRequests(&out)
+	if err != nil || steps != 60 || bill.Requests != 68 || bill.ReadShare() < 0.85 {
+		t.Errorf("%d of %d requests follow a step, %.3f of the tokens are read, %v", steps, bill.Requests, bill.ReadShare(), err)
+	}
+	t.Logf("%.1f %% read, relative cost %.3f", 100*bill.ReadShare(), bill.Relative())
+}
+
 // FuzzReplay: any trace is replayed and billed, or refused.
 func FuzzReplay(f *testing.F) {
+	f.Add([]byte(twoFiles + `{"u":5,"a":7,"st":[[0.5,30,400],[0.25,20,100,200]]}`))
 	f.Add([]byte(twoFiles + `{"g":1,"u":5,"a":3000,"sel":[0],"ed":[[0,510,77,10,60,88,0],[2,520,78,20,0,0,0]],"del":[1]}` + "\n" + `{"g":9,"u":6,"c":1}`))
 	if text, err := os.ReadFile(train + "/acdc-22.jsonl"); err == nil {
 		f.Add(text)

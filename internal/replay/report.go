@@ -125,9 +125,19 @@ func need(r io.Reader) (class string, tokens int, err error) {
 			return "", 0, err
 		}
 		w.ask(&u)
-		for _, it := range w.items() {
-			tokens += it.Tokens
+		tokens += w.tokens()
+		for n, s := range u.Steps {
+			w.act(s, n)
+			tokens += w.tokens()
 		}
 		w.answer(&u)
 	}
+}
+
+// tokens returns those of all items of the next request.
+func (w *world) tokens() (n int) {
+	for _, it := range w.items() {
+		n += it.Tokens
+	}
+	return n
 }

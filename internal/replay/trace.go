@@ -19,6 +19,7 @@ const (
 	maxFiles  = 100_000
 	maxTokens = 1 << 24         // of one file, message or diff
 	maxGap    = 10 * 366 * 1440 // minutes
+	maxSteps  = 1000            // of a turn, and results of a step
 )
 
 // header is a trace's first line.
@@ -26,6 +27,7 @@ type header struct {
 	ID    string      `json:"id"`
 	Class string      `json:"cls"`
 	Sys   int         `json:"sys"`   // tokens of the system prompt
+	Tools int         `json:"tools"` // tokens of the definitions of tools
 	Files [][]float64 `json:"files"` // dir, kind, tokens, outline's tokens, age in days, edits in 90 days
 }
 
@@ -39,6 +41,37 @@ type turn struct {
 	Edits   [][]int64 `json:"ed"` // file, tokens, hash, diff's tokens, outline's tokens or 0, outline's hash, made outside
 	Deleted []int     `json:"del"`
 	Compact int       `json:"c"`
+	Steps   []step    `json:"st"` // before the reply
+}
+
+// step is a message of the model with calls, and their results: minutes since the last request, tokens of the message, and
+// tokens of each result.
+type step []float64
+
+// The columns of a step.
+const stepGap, stepMessage, stepResults = 0, 1, 2
+
+// tokens returns the tokens of the message and of the results.
+func (s step) tokens() (n int) {
+	for _, tokens := range s[stepMessage:] {
+		n += int(tokens)
+	}
+	return n
+}
+
+func (s step) check() error {
+	if len(s) <= stepResults || len(s) > stepResults+maxSteps {
+		return fmt.Errorf("step has %d columns; want a pause, a message and 1 to %d results", len(s), maxSteps)
+	}
+	if !(s[stepGap] >= 0 && s[stepGap] <= maxGap) {
+		return fmt.Errorf("invalid pause of %g minutes in a step", s[stepGap])
+	}
+	for _, tokens := range s[stepMessage:] {
+		if !(tokens >= 0 && tokens <= maxTokens/maxSteps) {
+			return fmt.Errorf("invalid size in a step: %g", tokens)
+		}
+	}
+	return nil
 }
 
 // The used columns of header.Files and turn.Edits.
@@ -107,8 +140,8 @@ func (h *header) check() error {
 	switch {
 	case h.ID == "" || h.Files == nil:
 		return errors.New("not the first line of a trace: id or files missing")
-	case !sane(int64(h.Sys)):
-		return fmt.Errorf("invalid size %d of the system prompt", h.Sys)
+	case !sane(int64(h.Sys)) || !sane(int64(h.Tools)):
+		return fmt.Errorf("invalid size %d of the system prompt or %d of the tools", h.Sys, h.Tools)
 	case len(h.Files) > maxFiles:
 		return fmt.Errorf("%d files exceeds the limit of %d", len(h.Files), maxFiles)
 	}
@@ -129,6 +162,14 @@ func (u *turn) check(files int) error {
 	}
 	if !sane(int64(u.User)) || !sane(int64(u.Reply)) {
 		return fmt.Errorf("invalid sizes of messages: %d, %d", u.User, u.Reply)
+	}
+	if len(u.Steps) > maxSteps {
+		return fmt.Errorf("%d steps exceeds the limit of %d", len(u.Steps), maxSteps)
+	}
+	for _, s := range u.Steps {
+		if err := s.check(); err != nil {
+			return err
+		}
 	}
 	for _, list := range [][]int{u.In, u.Out, u.Deleted} {
 		for _, f := range list {

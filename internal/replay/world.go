@@ -19,6 +19,7 @@ const (
 // world is the state of a recorded session between two of its turns.
 type world struct {
 	sys      int
+	tools    int
 	files    []file
 	messages []stability.Item
 	turns    int
@@ -40,7 +41,7 @@ type version struct {
 }
 
 func newWorld(h *header) *world {
-	w := &world{sys: h.Sys, files: make([]file, len(h.Files))}
+	w := &world{sys: h.Sys, tools: h.Tools, files: make([]file, len(h.Files))}
 	for i, f := range h.Files {
 		tokens := int(f[fileTokens])
 		w.files[i] = file{
@@ -81,6 +82,13 @@ func (w *world) ask(u *turn) {
 		w.files[i].full = w.files[i].exists
 	}
 	w.say("user", u.User, true)
+}
+
+// act adds a step of the current turn, counted from 0.
+func (w *world) act(s step, number int) {
+	w.say(fmt.Sprintf("step%d", number), s.tokens(), false)
+	last := &w.messages[len(w.messages)-1]
+	last.Open, last.Blocks = true, 1+2*(len(s)-stepResults)
 }
 
 // answer runs the part of a turn after its request.
@@ -125,13 +133,22 @@ func (w *world) compact(asked bool) {
 	}
 	name := fmt.Sprintf("summary:%d", w.turns)
 	summary := stability.Item{Key: name, Kind: stability.Summary, Hash: name, Tokens: summaryTokens}
-	kept := w.messages[len(w.messages)-keepMessages:]
-	w.messages = append([]stability.Item{summary}, kept...)
+	from := len(w.messages) - keepMessages
+	for from > 0 && !w.messages[from].User { // steps stay with their prompt
+		from--
+	}
+	if from == 0 {
+		return
+	}
+	w.messages = append([]stability.Item{summary}, w.messages[from:]...)
 }
 
 // items returns the items of the next request.
 func (w *world) items() []stability.Item {
 	out := []stability.Item{{Key: "system", Kind: stability.System, Hash: "system", Tokens: w.sys}}
+	if w.tools > 0 {
+		out = append(out, stability.Item{Key: "tools", Kind: stability.Tools, Hash: "tools", Tokens: w.tools})
+	}
 	for i := range w.files {
 		switch f := &w.files[i]; {
 		case !f.exists:

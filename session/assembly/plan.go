@@ -42,15 +42,13 @@ func (s *State) layOut(ctx context.Context, items []fit.Item, clusters [][]strin
 	if err != nil {
 		return planned{}, err
 	}
-	p := planned{revisions: revisions}
+	p, set := planned{revisions: revisions}, ""
 	plain := make([]stability.Item, len(items))
 	for i := range items {
 		p.overhead += items[i].Overhead
-		plain[i] = items[i].Item
-	}
-	set := ""
-	if len(s.Tools) > 0 {
-		set = s.toolsItem().Hash
+		if plain[i] = items[i].Item; items[i].Kind == stability.Tools {
+			set = items[i].Hash
+		}
 	}
 	p.cache = cacheName(s.Model, s.Thought, set)
 	p.mirror = s.Mirrors.Of(p.cache, s.Now())

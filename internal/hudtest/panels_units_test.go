@@ -115,7 +115,7 @@ func TestFiguresOfThePanels(t *testing.T) {
 			`module.outlineRows({language: "go", imports: [{path: "io", line: 3}], symbols: [{name: "a", line: 5}]}).map((r) => r.key)`:                                                `["head imports","import 0","head symbols","symbol 0"]`,
 			`["", "go"].map((language) => module.outlineRows({language, imports: [], symbols: []})[0].text)`:                                                                           `["No outlines for files of this kind","No definitions in this file"]`,
 			`[0, 5, 6].map((line) => module.keyOfLine({symbols: [{line: 1}, {line: 5}]}, line))`:                                                                                       `["","symbol 1",""]`,
-			`module.knownRows([{path: "a", tokens: 0, read: true}, {path: "b", tokens: 7}, {path: "c", tokens: 1}], [{path: "b"}]).map((r) => r.key)`: `["head Added files","file b","head Read by the model","file a","head Outlines selected by Strata","file c"]`,
+			`module.knownRows([{path: "a", tokens: 0, read: true}, {path: "b", tokens: 7}, {path: "c", tokens: 1}], [{path: "b"}]).map((r) => r.key)`:                                  `["head Added files","file b","head Read by the model","file a","head Outlines selected by Strata","file c"]`,
 			`module.knownRows([{path: "a", tokens: 5}, {path: "b", tokens: 7}, {path: "c", tokens: 1}], [{path: "b"}]).map((r) => r.key + (r.kind === "head" ? ": " + r.tokens : ""))`: `["head Added files: 7","file b","head Outlines selected by Strata: 6","file a","file c"]`,
 			`module.knownRows([], []).map((r) => r.kind)`: `["none"]`,
 		},

@@ -10,6 +10,7 @@ import (
 	"strata/filecontext"
 	"strata/history"
 	"strata/session/content"
+	"strata/stability"
 	"strata/tokens"
 )
 
@@ -199,6 +200,38 @@ func TestDedupeOfLinesThatToolsRead(t *testing.T) {
 		}
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// What messages contain of a file: whole copies of whatever origin, and the lines that tools showed.
+func TestSentOfAFile(t *testing.T) {
+	d := newDesk(rand.New(rand.NewPCG(1, 1)), false)
+	part := &history.FileLines{Path: "./a", Version: "v", Lines: []history.Lines{{Start: 1, End: 1}}, Of: 2}
+	all := &history.FileLines{Path: "a", Version: "v", Lines: []history.Lines{{Start: 1, End: 2}}, Of: 2}
+	m := history.Message{ID: "r", Seq: 100, Role: history.RoleTool, Blocks: []history.Block{{Type: history.BlockToolResult, CallID: "c", Content: []history.Block{
+		{Type: history.BlockText, Text: filecontext.RenderLines("a", "one\n", filecontext.Range{Start: 1, End: 1}, 2, false), File: part},
+		{Type: history.BlockText, Text: filecontext.RenderLines("a", "one\ntwo\n", filecontext.Range{}, 2, false), File: all},
+		{Type: history.BlockText, Text: "1: one", Shows: []history.FileLines{*part, {Path: "b", Version: "v", Of: 9}}},
+	}}}}
+	d.messages[m.Seq] = m
+	items := Conversation(history.NewLog([]history.Head{m.Head(content.Bytes(m.Blocks))}, nil).View())
+	sent, err := SentOf(t.Context(), items, d.request.Read, func(path string) string { return strings.TrimPrefix(path, "./") }, "a")
+	if err != nil || len(sent.Copies) != 1 || !sent.Copies[0].Is("one\ntwo\n") || len(sent.Lines) != 3 {
+		t.Fatalf("%+v, %v", sent, err)
+	}
+	for _, lines := range sent.Lines {
+		if lines.Path != "a" {
+			t.Errorf("%+v", lines)
+		}
+	}
+}
+
+// Rules are no code in the sense of shares, whatever folder they are of.
+func TestRulesAreNoCode(t *testing.T) {
+	for name, want := range map[string]bool{"rules": false, "rules:sub": false, "rulesets": true, "design": true} {
+		if it := TextItem(DocumentPrefix+name, stability.Document, "text", tokens.For("")); isCode(&it) != want {
+			t.Errorf("%s is code: %t", name, !want)
 		}
 	}
 }

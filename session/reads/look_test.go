@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"strata/filecontext"
@@ -278,4 +279,46 @@ func TestWhatCannotBeRead(t *testing.T) {
 	}
 	d.add(blockOf("dir", "x\n", history.Lines{}))
 	d.wantFile("dir", filecontext.Full, ReasonRead) // nobody knows better
+}
+
+// The notes are those on what a request shows in the end, which can be less than the view of the look.
+func TestNotesOnWhatARequestShows(t *testing.T) {
+	d := newDesk(t, map[string]string{"a": "a\n"})
+	d.read("a")
+	d.read("a")
+	d.write("a", "A\n")
+	l := d.look()
+	patched := slices.Clone(d.view)
+	for i := range patched {
+		patched[i].Patches = []history.Patch{{Message: patched[i].ID, Text: "gone"}}
+	}
+	for name, tt := range map[string]struct {
+		view []history.Viewed
+		want int
+	}{
+		"all": {d.view, 1}, "the older one": {d.view[:1], 1}, "a newer one only": {[]history.Viewed{patched[0], d.view[1]}, 1},
+		"both replaced": {patched, 0}, "none": {nil, 0},
+	} {
+		if n := len(l.Stale(tt.view)["a"].Lines); n != tt.want {
+			t.Errorf("%s: %d lines", name, n)
+		}
+	}
+}
+
+// Requests are built on several goroutines while messages are added.
+func TestReadsAreUsedConcurrently(t *testing.T) {
+	d := newDesk(t, map[string]string{"a": "a\n"})
+	d.read("a")
+	d.write("a", "A\n")
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			l, err := d.reads.Look(t.Context(), &Source{Roots: d.src.Roots, Count: words, Read: func(context.Context, []int64) ([]history.Message, error) { return d.stored, nil }}, d.view)
+			if err != nil || l.Stale(d.view)["a"].Lines == nil || d.reads.Files() == nil {
+				t.Errorf("%+v, %v", l, err)
+			}
+		})
+		all.Go(func() { d.reads.Add(&d.stored[0]) })
+	}
+	all.Wait()
 }

@@ -99,7 +99,15 @@ func (w *walk) cancelled(text, last string) {
 	}
 }
 
-// calls returns the calls of a step: up to four that read, some of them twice the same, and some that fail.
+// writeNotes writes the files that steps read.
+func (w *walk) writeNotes() {
+	for i := range 5 {
+		w.write(fmt.Sprintf("note%d.txt", i), lines(fmt.Sprint("note ", i), 5+20*i))
+	}
+}
+
+// calls returns the calls of a step: up to four that read, some of them twice the same, and some that fail. The first call of
+// each step is another one: a model that repeats its calls is stopped.
 func (w *walk) calls() (calls []toolCall) {
 	note := fmt.Sprintf("note%d.txt", w.r.IntN(5))
 	all := []toolCall{
@@ -109,7 +117,8 @@ func (w *walk) calls() (calls []toolCall) {
 	if w.exact { // copies are removed if nothing is known to be cached, and a restart loses the knowledge of earlier caches
 		all = all[2:]
 	}
-	for range 1 + w.r.IntN(4) {
+	calls = append(calls, searchOf(fmt.Sprintf("line %d of", w.n), "note*.txt"))
+	for range w.r.IntN(4) {
 		calls = append(calls, all[w.r.IntN(len(all))])
 	}
 	return calls

@@ -69,8 +69,8 @@ func newWalk(t *testing.T, layout string, seed uint64) *walk {
 		}), r: rand.New(rand.NewPCG(seed, 7)), seed: seed, tools: hasTools(seed), model: "claude/a",
 		disk: map[string]string{}, files: map[string]*walkFile{}, documents: map[string]string{}, failed: map[string]bool{},
 	}
-	for i := range 5 {
-		w.write(fmt.Sprintf("note%d.txt", i), lines(fmt.Sprint("note ", i), 5+20*i))
+	if w.tools {
+		w.writeNotes()
 	}
 	t.Cleanup(func() {
 		if t.Failed() {

@@ -86,7 +86,8 @@ func (m *Mirror) forget(p *Plan, u Usage) {
 }
 
 // least returns the minimum share of p's tokens that counts as the expected read. A provider counts calls and results in
-// another ratio than text, so three quarters are enough if no shorter cached prefix is nearer; ten elevenths always are.
+// another ratio than text, so a read is the expected one if no shorter cached prefix is nearer, or if it is above ten
+// elevenths.
 func (m *Mirror) least(p *Plan) int64 {
 	shorter, sum := int64(0), int64(0)
 	for i := range p.Entries {
@@ -98,7 +99,7 @@ func (m *Mirror) least(p *Plan) int64 {
 		}
 	}
 	expect := int64(p.Expect)
-	return min(max(expect*3/4, (expect+shorter)/2), expect*10/11)
+	return min((expect+shorter)/2, expect*10/11)
 }
 
 // refresh records a use of p and reports whether p is cached. The lifetime remains the one with which p was written.

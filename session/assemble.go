@@ -40,14 +40,15 @@ type assembled struct {
 	built assembly.Built
 }
 
-// Preview builds the next request as it would be sent now, and changes nothing: it cannot be committed, and a frontend's own
-// assembled request stays the one that can.
+// Preview builds the next request as it would be sent now, with the session's own tools if none are given, and changes
+// nothing: it cannot be committed, and a frontend's own assembled request stays the one that can.
 func (f *frontends) Preview(tools []Tool, reply func(assembly.Assembled, error)) {
 	sortTools(tools)
 	mailbox.Ask(f.mailbox, reply, func() {
-		f.choices.Renew()
-		state := f.state()
-		state.Tools, state.Withdrawn, state.Guide = tools, nil, ""
+		state := f.turns.nextState()
+		if tools != nil {
+			state.Tools, state.Withdrawn, state.Guide = tools, nil, ""
+		}
 		f.mailbox.Spawn(func() {
 			b, err := state.Build(f.mailbox.Context())
 			if err == nil {

@@ -115,7 +115,7 @@ func newSession(deps *Deps, id string) *Session {
 	c.workspace = workspace.New(workspaceHost{c}, c.mailbox, c.events)
 
 	s.core = c
-	s.accounts = accounts.New(accountsHost{c}, c.mailbox, c.events)
+	s.accounts = accounts.New(accountsHost{c, s}, c.mailbox, c.events)
 	s.shelf = &shelf{core: c, accounts: s.accounts}
 	s.subscriptions = &subscriptions{core: c, shown: s.shown, tellUsage: s.accounts.TellUsage}
 	s.turns = &turns{core: c, subs: s.subscriptions, accounts: s.accounts, stopping: make(chan struct{}), toolbox: toolbox.New(c.mailbox, c.events.End)}
@@ -149,11 +149,13 @@ func (h workspaceHost) Shown() workspace.Shown { return h.state() }
 func (s *Session) Accounts() *accounts.Accounts { return s.accounts }
 
 // accountsHost is a session as its accounts see it.
-type accountsHost struct{ *core }
+type accountsHost struct {
+	*core
+	session *Session
+}
 
 func (h accountsHost) Next() (assembly.State, compacting.Rules) {
-	h.choices.Renew()
-	return h.state(), h.compactionRules()
+	return h.session.nextState(), h.compactionRules()
 }
 
 func (h accountsHost) Spent() (history.Totals, history.Call) {

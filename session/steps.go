@@ -12,6 +12,7 @@ import (
 	"strata/session/compacting"
 	"strata/session/content"
 	"strata/session/events"
+	"strata/session/reads"
 	"strata/session/saving"
 	"strata/session/tools"
 )
@@ -232,6 +233,15 @@ func (t *turns) openTools(shown tools.Shown) (set *tools.Set) {
 		t.context.Guide = t.workspace.Guide(t.deps.Now())
 	}
 	return set
+}
+
+// nextState returns what the next request is made of: that of the running turn, or that of a turn that would begin now.
+func (t *turns) nextState() assembly.State {
+	t.choices.Renew()
+	if t.running == nil {
+		t.openTools(new(reads.View))
+	}
+	return t.state()
 }
 
 // editor returns the client that reads files for the running turn, nil for none, and the newest event, which tells that the

@@ -31,10 +31,13 @@ type ToolParams struct {
 	InputSchema json.RawMessage `json:"inputSchema"`
 }
 
-// SessionTools returns the tools for the session.
+// SessionTools returns the tools for the session, nil if the parameter is missing.
 func (p *AssembleParams) SessionTools() ([]session.Tool, error) {
 	if len(p.Tools) > maxTools {
 		return nil, InvalidParams("params.tools: %d exceed the limit of %d", len(p.Tools), maxTools)
+	}
+	if p.Tools == nil {
+		return nil, nil
 	}
 	tools := make([]session.Tool, len(p.Tools))
 	names := make(map[string]bool, len(p.Tools))

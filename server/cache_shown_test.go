@@ -18,6 +18,7 @@ type shown struct {
 	documents map[string][]string    // by name; all versions, in order
 	messages  []string               // names, in order
 	gone      map[string]int         // number of versions that notes revoke, by document
+	tree      bool                   // the heading of the document structure was read
 	available map[string]string      // by path, as the notes report it
 	lists     int                    // number of notes that list all files
 }
@@ -98,8 +99,16 @@ func (s *shown) read(text string) error {
 
 func (s *shown) readLine(line string) {
 	s.messages = append(s.messages, messageName.FindAllString(line, -1)...)
-	for _, m := range documentName.FindAllStringSubmatch(line, -1) {
+	named := documentName.FindAllStringSubmatch(line, -1)
+	for _, m := range named {
 		s.documents[m[1]] = append(s.documents[m[1]], m[2])
+	}
+	if line == "# structure" {
+		s.tree = true
+	} else if s.tree && line != "" {
+		if s.tree = false; named == nil { // the tree of the workspace replaces the document
+			s.gone["structure"] = len(s.documents["structure"])
+		}
 	}
 	if strings.HasPrefix(line, "Files available for this step:") {
 		s.available = map[string]string{}

@@ -35,7 +35,7 @@ func TestDeathAtEveryFailpointOfAStep(t *testing.T) {
 				spec := fmt.Sprintf("%s:%d", point, n)
 				t.Run(spec+" "+wire, func(t *testing.T) {
 					t.Parallel()
-					s := newShift(t, model, armed(spec))
+					s := newShift(t, shop{}, model, armed(spec))
 					if strings.HasPrefix(point, "partial.") {
 						s.work.gap = 30 * time.Millisecond // a step is saved in several chunks
 					}
@@ -53,7 +53,7 @@ func TestDeathWhileSettlingCalls(t *testing.T) {
 		for wire, model := range models {
 			t.Run(spec+" "+wire, func(t *testing.T) {
 				t.Parallel()
-				s := newShift(t, model, armed("append.before:2")).dies()
+				s := newShift(t, shop{}, model, armed("append.before:2")).dies()
 				s.Restart(armed(spec))
 				if _, err := s.work.send(s.editor()).Wait(); err == nil || fault(err) != nil {
 					t.Fatalf("the server is still running: %v", err)
@@ -72,7 +72,7 @@ func TestDeathBetweenCalls(t *testing.T) {
 		for wire, model := range models {
 			t.Run(fmt.Sprintf("step %d %s", step+1, wire), func(t *testing.T) {
 				t.Parallel()
-				s := newShift(t, model, binary.Options{})
+				s := newShift(t, shop{}, model, binary.Options{})
 				e, err := s.connectWith(map[string]any{"fs": map[string]any{"readTextFile": true}})
 				if err != nil {
 					t.Fatal(err)
@@ -117,9 +117,9 @@ type shift struct {
 	work    *work
 }
 
-func newShift(t *testing.T, model string, opt binary.Options) *shift {
+func newShift(t *testing.T, in shop, model string, opt binary.Options) *shift {
 	t.Helper()
-	w := newWorkshop(t, opt)
+	w := newWorkshop(t, in, opt)
 	session, err := w.newSession(w.editor(), model)
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func (s *shift) check(e *testclient.Editor) {
 func TestRandomKillsInTurnsWithSteps(t *testing.T) { inWorlds(t, randomKillsInSteps) }
 
 func randomKillsInSteps(t *testing.T, seed uint64, n int) {
-	w := newWorkshop(t, binary.Options{})
+	w := newWorkshop(t, shop{}, binary.Options{})
 	workers := newWorkers(w, seed)
 	var sessions []string
 	for _, u := range workers {

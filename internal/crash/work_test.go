@@ -27,7 +27,7 @@ const (
 )
 
 // workFiles is the number of files in a workshop's project, and the maximum number of steps of a work.
-const workFiles = 6
+const workFiles = 9
 
 // shop is what a workshop has for its works. The zero shop has small files, and models with large windows.
 type shop struct {
@@ -36,7 +36,7 @@ type shop struct {
 }
 
 // smallShop is a shop in which a turn with all steps outgrows the window of its model.
-var smallShop = shop{lines: 70, more: `models:
+var smallShop = shop{lines: 90, more: `models:
   local/test: {window: 8000, max_output: 500}
   claude/test: {window: 8000, max_output: 500}
 `}

@@ -69,6 +69,29 @@ func (c *compactions) withinTurns(messages []history.Message) (n int) {
 	return n
 }
 
+// compactionsOf returns the stored compactions of sessions, in their order.
+func (w *world) compactionsOf(sessions []string) (all []compactions) {
+	w.t.Helper()
+	db := open(w.t, w.Database, "ro")
+	defer db.Close()
+	for _, session := range sessions {
+		all = append(all, compactionsOnDisk(w.t, db, session))
+	}
+	return all
+}
+
+// compactedWithin returns how many compactions of sessions were stored between two steps of a turn.
+func (w *world) compactedWithin(sessions []string) (n int) {
+	w.t.Helper()
+	db := open(w.t, w.Database, "ro")
+	defer db.Close()
+	for _, session := range sessions {
+		c := compactionsOnDisk(w.t, db, session)
+		n += c.withinTurns(messagesOnDisk(w.t, db, session))
+	}
+	return n
+}
+
 // compacted checks the compactions of an idle session after a restart: what was stored is there whole, and the client is told
 // of it; one that was under way was interrupted. before is what the server left on disk.
 func (w *world) compacted(e *testclient.Editor, session string, before *compactions) {

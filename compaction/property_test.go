@@ -204,6 +204,87 @@ func TestF22PlansKeepAnswersWithTheirPrompts(t *testing.T) {
 	}
 }
 
+// withRunningTurn returns the history with a turn that is still running, after some steps.
+func withRunningTurn(r *rand.Rand, h History) History {
+	add := func(m Message) {
+		m.ID, m.Tokens = fmt.Sprintf("m%d", len(h.Messages)+1), r.IntN(300)
+		h.Messages = append(h.Messages, m)
+	}
+	add(Message{Role: history.RoleUser})
+	for range 1 + r.IntN(12) {
+		add(Message{Role: history.RoleAssistant, Calls: true})
+		for range 1 + r.IntN(3) {
+			add(Message{Role: history.RoleTool, Failed: r.IntN(8) == 0})
+		}
+	}
+	return h
+}
+
+// newest returns the ids of the newest user message and of the messages of the newest steps after it.
+func newest(messages []Message, steps int) (ids []string) {
+	from := lastUser(messages)
+	ids = append(ids, messages[from].ID)
+	for i := len(messages) - 1; i > from && steps > 0; i-- {
+		ids = append(ids, messages[i].ID)
+		if messages[i].Role == history.RoleAssistant {
+			steps--
+		}
+	}
+	return ids
+}
+
+// However often a history with a running turn is compacted, and by which strategies, the prompt of the turn and its newest two
+// steps stay, no call is without its results, and in the end nothing is left to do.
+func TestPlansKeepARunningTurn(t *testing.T) {
+	strategies := []string{Topic, Rolling, Prune, Middle, Window}
+	inside := make(map[string]int) // plans that remove steps of the running turn, by strategy
+	for seed := range uint64(500) {
+		for _, name := range strategies {
+			compactRunning(t, seed, inside, name)
+		}
+		compactRunning(t, seed, inside, strategies...)
+	}
+	for _, name := range strategies {
+		if inside[name] < 100 {
+			t.Errorf("only %d plans of %s remove steps of the running turn", inside[name], name)
+		}
+	}
+}
+
+// compactRunning applies plans of strategies in turn until none of them removes anything.
+func compactRunning(t *testing.T, seed uint64, inside map[string]int, strategies ...string) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 14))
+	left := withRunningTurn(r, randomHistory(r, r.IntN(2) == 0))
+	n := randomNumbers(r)
+	n.Asked, n.TurnRoomTokens = r.IntN(2) == 0, r.IntN(4_000)
+	kept := newest(left.Messages, 2)
+	const most = 60
+	for plans, empty := 0, 0; empty < len(strategies); plans++ {
+		name := strategies[plans%len(strategies)]
+		p := named(t, name).Plan(left, n, Boundary{Index: r.IntN(len(left.Messages)+2) - 1, Confidence: r.Float64()})
+		if p.Empty() {
+			empty++
+			continue
+		}
+		empty = 0
+		if slices.ContainsFunc(kept, func(id string) bool { return slices.Contains(p.Drop, id) }) {
+			t.Fatalf("seed %d: %s drops %v, of which %v must stay", seed, name, p.Drop, kept)
+		}
+		if batch := splitBatch(left, p); batch != "" {
+			t.Fatalf("seed %d: %s splits the batch of %s", seed, name, batch)
+		}
+		if plans > most {
+			t.Fatalf("seed %d: %s still drops %v after %d plans", seed, name, p.Drop, plans)
+		}
+		running := left.Messages[lastUser(left.Messages):]
+		if slices.ContainsFunc(running, func(m Message) bool { return slices.Contains(p.Drop, m.ID) }) {
+			inside[name]++
+		}
+		left = after(left, p)
+	}
+}
+
 // splitBatch returns the id of an assistant message of which only some results are kept.
 func splitBatch(h History, p Plan) string {
 	for i, m := range h.Messages {

@@ -192,7 +192,8 @@ func (w *world) whole(db *sql.DB, session string) {
 	none("text of no running turn", "SELECT turn, n FROM partial WHERE session = ?")
 	none("a duplicate prompt", "SELECT id, text FROM message WHERE session = ? AND role = 'user' GROUP BY text HAVING count(*) > 1")
 	none("a turn without its prompt", `SELECT id FROM turn t WHERE session = ? AND NOT EXISTS
-		(SELECT 1 FROM message m WHERE m.session = t.session AND m.id = t.user_id AND m.turn = t.id)`)
+		(SELECT 1 FROM message m JOIN turn f ON f.session = m.session AND f.id = m.turn -- of this turn, or of the first that it goes on with
+		WHERE m.session = t.session AND m.id = t.user_id AND m.role = 'user' AND f.user_id = m.id AND f.rowid <= t.rowid)`)
 	none("a completed turn without its answer", `SELECT id FROM turn t WHERE session = ? AND status = 'completed' AND NOT EXISTS
 		(SELECT 1 FROM message m WHERE m.session = t.session AND m.id = t.reply_id AND m.status = 'complete')`)
 	none("a turn with more than a prompt and an answer for each step", `SELECT turn, group_concat(role) FROM message WHERE session = ? AND turn <> ''

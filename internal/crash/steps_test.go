@@ -35,7 +35,7 @@ func TestDeathAtEveryFailpointOfAStep(t *testing.T) {
 				spec := fmt.Sprintf("%s:%d", point, n)
 				t.Run(spec+" "+wire, func(t *testing.T) {
 					t.Parallel()
-					s := newShift(t, model, armed(spec))
+					s := newShift(t, shop{}, model, armed(spec))
 					if strings.HasPrefix(point, "partial.") {
 						s.work.gap = 30 * time.Millisecond // a step is saved in several chunks
 					}
@@ -53,7 +53,7 @@ func TestDeathWhileSettlingCalls(t *testing.T) {
 		for wire, model := range models {
 			t.Run(spec+" "+wire, func(t *testing.T) {
 				t.Parallel()
-				s := newShift(t, model, armed("append.before:2")).dies()
+				s := newShift(t, shop{}, model, armed("append.before:2")).dies()
 				s.Restart(armed(spec))
 				if _, err := s.work.send(s.editor()).Wait(); err == nil || fault(err) != nil {
 					t.Fatalf("the server is still running: %v", err)
@@ -72,7 +72,7 @@ func TestDeathBetweenCalls(t *testing.T) {
 		for wire, model := range models {
 			t.Run(fmt.Sprintf("step %d %s", step+1, wire), func(t *testing.T) {
 				t.Parallel()
-				s := newShift(t, model, binary.Options{})
+				s := newShift(t, shop{}, model, binary.Options{})
 				e, err := s.connectWith(map[string]any{"fs": map[string]any{"readTextFile": true}})
 				if err != nil {
 					t.Fatal(err)
@@ -117,9 +117,9 @@ type shift struct {
 	work    *work
 }
 
-func newShift(t *testing.T, model string, opt binary.Options) *shift {
+func newShift(t *testing.T, in shop, model string, opt binary.Options) *shift {
 	t.Helper()
-	w := newWorkshop(t, opt)
+	w := newWorkshop(t, in, opt)
 	session, err := w.newSession(w.editor(), model)
 	if err != nil {
 		t.Fatal(err)
@@ -168,10 +168,17 @@ func (s *shift) check(e *testclient.Editor) {
 
 // Nothing is lost or duplicated, and no request holds a call without its result, whenever the server is killed in turns
 // with steps. The moments are derived from a seed.
-func TestRandomKillsInTurnsWithSteps(t *testing.T) { inWorlds(t, randomKillsInSteps) }
+func TestRandomKillsInTurnsWithSteps(t *testing.T) {
+	inWorlds(t, func(t *testing.T, seed uint64, kills int) { randomKillsInSteps(t, shop{}, seed, kills) })
+}
 
-func randomKillsInSteps(t *testing.T, seed uint64, n int) {
-	w := newWorkshop(t, binary.Options{})
+// The same in windows so small that turns are compacted while they run. The test continues until one was.
+func TestRandomKillsWhileTurnsAreCompacted(t *testing.T) {
+	inWorlds(t, func(t *testing.T, seed uint64, kills int) { randomKillsInSteps(t, smallShop, seed, kills) })
+}
+
+func randomKillsInSteps(t *testing.T, in shop, seed uint64, n int) {
+	w := newWorkshop(t, in, binary.Options{})
 	workers := newWorkers(w, seed)
 	var sessions []string
 	for _, u := range workers {
@@ -180,7 +187,8 @@ func randomKillsInSteps(t *testing.T, seed uint64, n int) {
 	v := newViewer(t, sessions...)
 	v.attach(w)
 	chance := rand.New(rand.NewPCG(seed, 7))
-	for round := range n {
+	const most = 300
+	for round := 0; round < n || in == smallShop && round < most && w.compactedWithin(sessions) == 0; round++ {
 		var working sync.WaitGroup
 		for _, u := range workers {
 			e := w.editor()
@@ -193,13 +201,16 @@ func randomKillsInSteps(t *testing.T, seed uint64, n int) {
 		v.moment(chance)
 		w.Kill()
 		working.Wait()
-		saved := begunOnDisk(t, w.Database)
+		saved, compacted := begunOnDisk(t, w.Database), w.compactionsOf(sessions)
 		w.Restart(binary.Options{})
 
 		v.attach(w)
 		e := w.editor()
 		transcripts := w.audit(e, sessions...)
 		stillThere(t, w.Database, saved)
+		for i, session := range sessions {
+			w.compacted(e, session, &compacted[i])
+		}
 		v.catchUp(e)
 		v.compare(transcripts)
 		db := open(t, w.Database, "ro")
@@ -224,4 +235,9 @@ func randomKillsInSteps(t *testing.T, seed uint64, n int) {
 	v.catchUp(e)
 	v.compare(w.audit(e, sessions...))
 	w.Stop()
+	within := w.compactedWithin(sessions)
+	t.Logf("%d compactions between two steps", within)
+	if in == smallShop && within == 0 {
+		t.Error("no turn was compacted while it ran")
+	}
 }

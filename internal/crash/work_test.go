@@ -27,14 +27,26 @@ const (
 )
 
 // workFiles is the number of files in a workshop's project, and the maximum number of steps of a work.
-const workFiles = 6
+const workFiles = 9
+
+// shop is what a workshop has for its works. The zero shop has small files, and models with large windows.
+type shop struct {
+	lines int    // of a file, besides its first one
+	more  string // configuration
+}
+
+// smallShop is a shop in which a turn with all steps outgrows the window of its model.
+var smallShop = shop{lines: 90, more: `models:
+  local/test: {window: 8000, max_output: 500}
+  claude/test: {window: 8000, max_output: 500}
+`}
 
 // newWorkshop starts a server for works, with a provider that speaks both wire formats and checks each request.
-func newWorkshop(t *testing.T, opt binary.Options) *world {
+func newWorkshop(t *testing.T, in shop, opt binary.Options) *world {
 	t.Helper()
 	teller := newTeller(t)
 	teller.Choose(func(req *upstream.Request) upstream.Script {
-		checkRequest(t, req)
+		checkRequest(t, req, in == smallShop)
 		return teller.work(req)
 	})
 	home := binary.NewHome(t, fmt.Sprintf(`listen: 127.0.0.1:0
@@ -42,9 +54,9 @@ model: local/test
 providers:
   local: {kind: openai, base_url: %q, api_key_env: ""}
   claude: {kind: anthropic, base_url: %q, api_key_env: ""}
-`, teller.OpenAIURL(), teller.URL))
+`+in.more, teller.OpenAIURL(), teller.URL))
 	for n := range workFiles {
-		if err := os.WriteFile(filepath.Join(home.Project, fileOfStep(n+1)), []byte(textOfStep(n+1)), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(home.Project, fileOfStep(n+1)), []byte(in.textOfStep(n+1)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -53,7 +65,14 @@ providers:
 
 func fileOfStep(step int) string { return fmt.Sprintf("file%d.txt", step) }
 
-func textOfStep(step int) string { return fmt.Sprintf("needle%d is in this file\n", step) }
+func (in shop) textOfStep(step int) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "needle%d is in this file\n", step)
+	for line := range in.lines {
+		fmt.Fprintf(&text, "line %d of file %d names the number %d\n", line, step, line*step%97)
+	}
+	return text.String()
+}
 
 // newSession creates a session with a model.
 func (w *world) newSession(e *testclient.Editor, model string) (string, error) {
@@ -71,6 +90,7 @@ type work struct {
 	steps, parts  int
 	gap           time.Duration // between parts
 	lost          int           // how often it was sent to a server that died before it was stored
+	resumed       int           // how often its turn was to go on after a crash
 }
 
 func (k *work) text() string {
@@ -79,8 +99,11 @@ func (k *work) text() string {
 
 var workWanted = regexp.MustCompile(`(?m)^Work (\S+) in (\d+) steps of (\d+) parts, (\d+) us apart\.$`)
 
-func (k *work) send(e *testclient.Editor) *testclient.Turn {
-	return e.StartWith(k.session, []any{map[string]any{"type": "text", "text": k.text()}}, k.name)
+func (k *work) send(e *testclient.Editor) *testclient.Turn { return k.sendAs(e, k.name) }
+
+// sendAs sends the work with a prompt id, none if it is empty.
+func (k *work) sendAs(e *testclient.Editor, promptID string) *testclient.Turn {
+	return e.StartWith(k.session, []any{map[string]any{"type": "text", "text": k.text()}}, promptID)
 }
 
 // stepName identifies a step of a work, counted from 1; the last story is the step after the last one with calls.
@@ -116,26 +139,42 @@ func (k *work) script(step int) (steps []upstream.Step) {
 
 // work returns the script for the newest work that a request contains: its next step.
 func (s *teller) work(req *upstream.Request) upstream.Script {
-	step := 1
+	k, done := workOf(req)
+	if k == nil {
+		return upstream.Default(req)
+	}
+	s.mu.Lock()
+	s.asked[k.stepName(len(done)+1)]++
+	s.mu.Unlock()
+	return upstream.Script{Usage: upstream.Usage{Input: req.Tokens(), Output: 10}, Steps: k.script(len(done) + 1), Gap: k.gap}
+}
+
+// summaryMark begins the message that replaces what was summarized.
+const summaryMark = "# Background: summary of"
+
+// workOf returns the newest work that a request contains, nil for none, and its steps that have calls: done[n-1] tells whether
+// the request contains step n. Older steps can be summarized.
+func workOf(req *upstream.Request) (k *work, done []bool) {
 	for _, m := range slices.Backward(req.Messages) {
-		if slices.ContainsFunc(m.Blocks, func(b upstream.Block) bool { return b.Type == "tool_use" }) {
-			step++
+		for _, b := range m.Blocks {
+			if made := madeIn.FindStringSubmatch(b.ID); b.Type == "tool_use" && made != nil {
+				step := number(made[2])
+				done = append(done, make([]bool, max(step-len(done), 0))...)
+				done[step-1] = true
+			}
 		}
 		found := workWanted.FindAllStringSubmatch(m.Text(), -1)
-		if m.Role != "user" || found == nil {
+		if m.Role != "user" || found == nil || strings.HasPrefix(m.Text(), summaryMark) {
 			continue
 		}
 		wanted := found[len(found)-1]
-		k := &work{name: wanted[1], steps: number(wanted[2]), parts: number(wanted[3])}
-		s.mu.Lock()
-		s.asked[k.stepName(step)]++
-		s.mu.Unlock()
-		return upstream.Script{
-			Usage: upstream.Usage{Input: req.Tokens(), Output: 10}, Steps: k.script(step), Gap: time.Duration(number(wanted[4])) * time.Microsecond,
-		}
+		return &work{name: wanted[1], steps: number(wanted[2]), parts: number(wanted[3]), gap: time.Duration(number(wanted[4])) * time.Microsecond}, done
 	}
-	return upstream.Default(req)
+	return nil, done
 }
+
+// madeIn matches the id of a call as the provider knows it.
+var madeIn = regexp.MustCompile(`^call_(\S+)-(\d+)_\d$`)
 
 // timesOf returns how often a step was requested.
 func (s *teller) timesOf(k *work, step int) int {
@@ -146,9 +185,25 @@ func (s *teller) timesOf(k *work, step int) int {
 
 var beginnings = regexp.MustCompile(`Work \S+ in \d+ steps|[\w-]+, part 1 of \d+`)
 
+// recentSteps is the number of newest steps of a running turn that are in each request, however small the window is.
+const recentSteps = 2
+
 // checkRequest checks that a request is one that providers accept, each of its calls with its stored result, and that it
-// repeats nothing.
-func checkRequest(t *testing.T, req *upstream.Request) {
+// repeats nothing. It contains the prompt of the running turn with its finished steps, in a small window at least the newest
+// ones, and nothing that was said after these.
+func checkRequest(t *testing.T, req *upstream.Request, small bool) {
+	k, done := workOf(req)
+	if k == nil && len(done) > 0 {
+		t.Errorf("request %d lacks the prompt of the running turn\n%s", req.N, req.Body)
+	}
+	for i, there := range done {
+		if !there && (!small || i >= len(done)-recentSteps) {
+			t.Errorf("request %d lacks step %d of %d\n%s", req.N, i+1, len(done), req.Body)
+		}
+	}
+	if k != nil && strings.Contains(string(req.Body), k.stepName(len(done)+1)+", part") {
+		t.Errorf("request %d has a part of step %d, which is not finished\n%s", req.N, len(done)+1, req.Body)
+	}
 	if reason := upstream.Refusal(req, 0); reason != "" {
 		t.Errorf("request %d is one that the provider refuses: %s\n%s", req.N, reason, req.Body)
 	}
@@ -204,15 +259,21 @@ func (w *world) judgeWork(db *sql.DB, k *work) (status, at string) {
 			j.messages = append(j.messages, m)
 		}
 	}
-	if wrong := cmp.Or(j.fault(), w.teller.askedTooOften(k)); wrong != "" {
-		w.t.Errorf("%s is %s: %s\n%s", k.name, turn.status, wrong, j)
-	}
+	w.report(j)
 	return turn.status, j.end()
+}
+
+// report fails the test if something is wrong.
+func (w *world) report(j *judgment) {
+	w.t.Helper()
+	if wrong := cmp.Or(j.fault(), w.teller.askedTooOften(j.work)); wrong != "" {
+		w.t.Errorf("%s is %s: %s\n%s", j.work.name, j.turn.status, wrong, j)
+	}
 }
 
 // askedTooOften returns a step that was requested again, "" for none. The first one is requested before its prompt is stored.
 func (s *teller) askedTooOften(k *work) string {
-	for step, most := 1, 1+k.lost; step <= k.steps+1; step, most = step+1, 1 {
+	for step, most := 1, 1+k.lost; step <= k.steps+1; step, most = step+1, 1+k.resumed {
 		if n := s.timesOf(k, step); n > most {
 			return fmt.Sprintf("step %d was requested %d times, want at most %d", step, n, most)
 		}
@@ -281,7 +342,7 @@ func (j *judgment) fault() string {
 		if len(rest) == 0 {
 			return fmt.Sprintf("step %d: its calls have no results", step)
 		}
-		if wrong := j.wrongResults(&rest[0], calls, step, len(rest) == 1); wrong != "" {
+		if wrong := j.wrongResults(&rest[0], calls, step, j.cutAfter(rest)); wrong != "" {
 			return fmt.Sprintf("step %d: %s", step, wrong)
 		}
 		rest = rest[1:]
@@ -295,6 +356,14 @@ func (j *judgment) fault() string {
 		return fmt.Sprintf("its reply is %s, not %s", j.turn.reply, newest)
 	}
 	return ""
+}
+
+// cutAfter reports whether a turn was interrupted after the first of the rest of the messages.
+func (j *judgment) cutAfter(rest []history.Message) bool {
+	if len(rest) == 1 {
+		return j.turn.status == "interrupted"
+	}
+	return rest[0].Turn != rest[1].Turn // the next one goes on
 }
 
 // wrongMessage checks the message of a step.
@@ -314,14 +383,14 @@ func (j *judgment) wrongMessage(m *history.Message, calls []history.Block, step 
 }
 
 // wrongResults checks the results of a step.
-func (j *judgment) wrongResults(m *history.Message, calls []history.Block, step int, last bool) string {
+func (j *judgment) wrongResults(m *history.Message, calls []history.Block, step int, cut bool) string {
 	results := blocksOf(m, history.BlockToolResult)
 	if m.Role != history.RoleTool || len(results) != len(calls) {
 		return fmt.Sprintf("%d calls have %d results", len(calls), len(results))
 	}
 	for i, want := range j.work.calls(step) {
 		text := (&history.Message{Blocks: results[i : i+1]}).PlainText()
-		lost := last && j.turn.status == "interrupted" && results[i].IsError && strings.HasPrefix(text, callLost)
+		lost := cut && results[i].IsError && strings.HasPrefix(text, callLost)
 		if results[i].CallID != calls[i].CallID || !lost && (results[i].IsError || !strings.Contains(strings.ToLower(text), want.result)) {
 			return fmt.Sprintf("the result of %s is %q", want.tool, text)
 		}

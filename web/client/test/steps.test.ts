@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { DeclaredTool, ToolCall, ToolCallUpdate, Turn, Update } from '../src/index.js';
-import { connected, cut, state, textOf, world } from './control.js';
+import { RpcError, type DeclaredTool, type ToolCall, type ToolCallUpdate, type Turn, type Update } from '../src/index.js';
+import { connected, cut, kill, restart, state, textOf, world } from './control.js';
 import { FakeServer, settled, snapshot } from './fake.js';
 
 // Replies with several steps, each with a message of its own.
@@ -142,6 +142,26 @@ test('a prompt that joins a turn gets all steps, while it runs and afterwards', 
     const thoughts = updates.filter(({ sessionUpdate }) => sessionUpdate === 'agent_thought_chunk');
     assert.equal(thoughts.length, 1);
   }
+});
+
+test('a turn whose server ended in mid-call has the finished steps, and its call has failed', async () => {
+  const tool = new Gated();
+  const id = await tool.session();
+  const turn = (await connected()).session(id).prompt(STEPS);
+  await tool.called();
+  tool.letGo();
+  await tool.called();
+  await kill();
+  await restart();
+  const interrupted = (error: unknown) => error instanceof RpcError && /the server ended/.test(error.message);
+  await assert.rejects(turn.result, interrupted);
+  const updates: Update[] = [];
+  await assert.rejects(async () => {
+    for await (const update of turn) updates.push(update);
+  }, interrupted);
+  assert.deepEqual(messages(updates), ['One.', 'Two.']);
+  assert.equal(states(updates).at(-1), 'tool_call_update 2 failed');
+  await assert.rejects(turn.calls(), interrupted);
 });
 
 // Against a server in this process, which sends what is wanted.

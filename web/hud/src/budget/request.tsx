@@ -16,7 +16,7 @@ export function Request({ view }: { view: SessionView }) {
   return (
     <section class="card" aria-labelledby="request">
       <h2 id="request">Next request</h2>
-      <p class="note">The next request, without the new prompt. Viewing it changes nothing.</p>
+      <p class="note">The next request, without the new prompt and the tools. Viewing it changes nothing.</p>
       <button type="button" class="button" id="show-request" disabled={!isOpen.value} onClick={() => setOpen(true)}>Show request</button>
       {open && <Opened view={view} onClose={() => setOpen(false)} />}
     </section>

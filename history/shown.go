@@ -13,8 +13,20 @@ type CallShown struct {
 	Kind      string     `json:"kind,omitempty"`      // of ACP: read, search, edit, execute, think, other and so on
 	Locations []Location `json:"locations,omitempty"` // files that the call concerns
 
-	Plan []PlanEntry `json:"plan,omitempty"` // that the call has made the session's plan
+	Outcome CallOutcome `json:"outcome,omitempty"` // set if the result is Strata's own, not the tool's
+	Plan    []PlanEntry `json:"plan,omitempty"`    // that the call has made the session's plan
 }
+
+// CallOutcome says why a call has a result of Strata instead of one of its tool.
+type CallOutcome string
+
+// The outcomes.
+const (
+	CallCancelled   CallOutcome = "cancelled"   // by the user
+	CallInterrupted CallOutcome = "interrupted" // the session was closed
+	CallLost        CallOutcome = "lost"        // the server ended; whether the call took effect is unknown
+	CallNotRun      CallOutcome = "not_run"     // the reply was cut off, or there are no tools
+)
 
 // PlanEntry is one entry of a plan, as ACP has it.
 type PlanEntry struct {
@@ -31,7 +43,7 @@ type Location struct {
 
 // The bounds of a CallShown.
 const (
-	MaxShownText      = 4 << 10 // bytes of a title, a kind or a path
+	MaxShownText      = 4 << 10 // bytes of a title, a kind, an outcome or a path
 	MaxShownLocations = 100
 	MaxPlan           = 100 // entries
 	maxShownLine      = 1 << 40
@@ -68,6 +80,9 @@ func (c *CallShown) check() error {
 		return err
 	}
 	if err := tooLong("kind", c.Kind); err != nil {
+		return err
+	}
+	if err := tooLong("outcome", string(c.Outcome)); err != nil {
 		return err
 	}
 	if n := len(c.Locations); n > MaxShownLocations {

@@ -12,6 +12,7 @@ func TestWhatClientsWereShownIsBounded(t *testing.T) {
 		"":                               result(CallShown{}),
 		"[1].call.title: 4097 bytes exc": result(CallShown{Title: long + "x"}),
 		"[1].call.kind: 4097 bytes":      result(CallShown{Kind: long + "x"}),
+		"[1].call.outcome: 4097 bytes":   result(CallShown{Outcome: CallOutcome(long + "x")}),
 		"[1].call.locations: 101 elements exceeds the limit of 100": result(CallShown{Locations: make([]Location, MaxShownLocations+1)}),
 		"[1].call.locations[1].path: 4097 bytes":                    result(CallShown{Locations: []Location{{Path: long}, {Path: long + "x"}}}),
 		"[1].call.locations[0].line: must be a whole number from 0": result(CallShown{Locations: []Location{{Path: "a", Line: -1}}}),

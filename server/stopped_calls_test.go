@@ -90,6 +90,7 @@ func (s *stuckTurn) onDisk() *stuckTurn {
 type toolFrame struct {
 	Update struct {
 		ToolCallID, Title, Status string
+		Meta                      wire.CallMeta `json:"_meta"`
 	}
 }
 
@@ -108,13 +109,14 @@ func (s *stuckTurn) called(status string) testclient.Condition {
 
 // toldCalls are the calls that a client was told of, in order, with their newest status.
 type toldCalls struct {
-	ids    []string
-	status map[string]string
-	last   int // index of the newest frame of a call
+	ids     []string
+	status  map[string]string
+	outcome map[string]history.CallOutcome
+	last    int // index of the newest frame of a call
 }
 
 func calls(fs testclient.Frames) toldCalls {
-	told := toldCalls{status: make(map[string]string)}
+	told := toldCalls{status: make(map[string]string), outcome: make(map[string]history.CallOutcome)}
 	for i, f := range fs {
 		var frame toolFrame
 		if !strings.HasPrefix(f.Kind, "tool_call") || json.Unmarshal(f.Params, &frame) != nil {
@@ -127,6 +129,7 @@ func calls(fs testclient.Frames) toldCalls {
 		if frame.Update.Status != "" {
 			told.status[id] = frame.Update.Status
 		}
+		told.outcome[id] = frame.Update.Meta.Strata.Outcome
 		told.last = i
 	}
 	return told
@@ -134,23 +137,24 @@ func calls(fs testclient.Frames) toldCalls {
 
 // stops are the ways in which a turn is stopped, each with the reason that its calls get.
 var stops = map[string]struct {
-	stop   func(s *stuckTurn)
-	reason string
-	status history.MessageStatus
+	stop    func(s *stuckTurn)
+	reason  string
+	outcome history.CallOutcome
+	status  history.MessageStatus
 }{
-	"cancelled":         {func(s *stuckTurn) { must(s.t, s.Cancel(s.sid)) }, "cancelled by the user", history.StatusCancelled},
-	"request cancelled": {func(s *stuckTurn) { must(s.t, s.turn.Cancel()) }, "cancelled by the user", history.StatusCancelled},
+	"cancelled":         {func(s *stuckTurn) { must(s.t, s.Cancel(s.sid)) }, "cancelled by the user", history.CallCancelled, history.StatusCancelled},
+	"request cancelled": {func(s *stuckTurn) { must(s.t, s.turn.Cancel()) }, "cancelled by the user", history.CallCancelled, history.StatusCancelled},
 	"closed": {func(s *stuckTurn) {
 		call[any](s.testServer, s.Editor, "session/close", s.sid, nil)
-	}, "interrupted: the session was closed", history.StatusCancelled},
+	}, "interrupted: the session was closed", history.CallInterrupted, history.StatusCancelled},
 	"deleted": {func(s *stuckTurn) {
 		call[any](s.testServer, s.Editor, "session/delete", s.sid, nil)
 		call[any](s.testServer, s.Editor, "_strata/session/undelete", s.sid, nil)
-	}, "interrupted: the session was closed", history.StatusCancelled},
+	}, "interrupted: the session was closed", history.CallInterrupted, history.StatusCancelled},
 	"shut down": {func(s *stuckTurn) {
 		s.testServer.close()
 		s.testServer.start(withTools)
-	}, "interrupted: the session was closed", history.StatusInterrupted},
+	}, "interrupted: the session was closed", history.CallInterrupted, history.StatusInterrupted},
 }
 
 // Whatever a turn waits for, it ends without that when it is stopped: each call has a result, told and stored, and the next
@@ -171,12 +175,12 @@ func TestAStoppedTurnWaitsForNobody(t *testing.T) {
 						if err != nil || reply.StopReason != "cancelled" {
 							t.Fatalf("ended with %q, %v", reply.StopReason, err)
 						}
-						s.told(reply)
+						s.told(reply, stop.outcome)
 					}
 					if how == "shut down" {
 						s.Editor = s.testServer.editor()
 					}
-					s.stored(stop.reason, stop.status)
+					s.stored(stop.reason, stop.outcome, stop.status)
 					s.goesOn(how != "shut down")
 				})
 			}
@@ -185,12 +189,15 @@ func TestAStoppedTurnWaitsForNobody(t *testing.T) {
 }
 
 // told checks that the subscribers were told the end of each call before that of the turn.
-func (s *stuckTurn) told(reply testclient.Reply) {
+func (s *stuckTurn) told(reply testclient.Reply, outcome history.CallOutcome) {
 	s.t.Helper()
 	told := calls(reply.Frames)
 	for i, id := range told.ids {
 		if want := map[bool]string{true: "failed", false: "completed"}[i == s.stuck]; told.status[id] != want {
 			s.t.Errorf("call %d is told as %s, want %s", i, told.status[id], want)
+		}
+		if want := map[bool]history.CallOutcome{true: outcome}[i == s.stuck]; told.outcome[id] != want {
+			s.t.Errorf("call %d is told with the outcome %q, want %q", i, told.outcome[id], want)
 		}
 	}
 	finished := slices.IndexFunc(reply.Frames, func(f testclient.Frame) bool { return f.Kind == "turn_finished" })
@@ -211,7 +218,7 @@ func (s *stuckTurn) told(reply testclient.Reply) {
 }
 
 // stored checks the transcript.
-func (s *stuckTurn) stored(reason string, status history.MessageStatus) {
+func (s *stuckTurn) stored(reason string, outcome history.CallOutcome, status history.MessageStatus) {
 	s.t.Helper()
 	var tools, results []string
 	all := transcript(s.t, s.Editor, s.sid)
@@ -228,6 +235,9 @@ func (s *stuckTurn) stored(reason string, status history.MessageStatus) {
 				text := ""
 				if b.IsError {
 					text = b.Content[0].Text
+				}
+				if want := map[bool]history.CallOutcome{true: outcome}[b.IsError]; b.Call.Outcome != want {
+					s.t.Errorf("the outcome of a call is stored as %q, want %q", b.Call.Outcome, want)
 				}
 				results = append(results, text)
 			}

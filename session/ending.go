@@ -12,6 +12,7 @@ import (
 	"strata/session/events"
 	"strata/session/loop"
 	"strata/session/saving"
+	"strata/session/tools"
 	"strata/tokens"
 )
 
@@ -90,30 +91,22 @@ func (t *turns) take(of *turn, out *outcome, status history.MessageStatus, at ti
 	return got
 }
 
-// The results of calls that did not run, or whose results came too late.
-const (
-	callCutOff      = "not run: the reply was cut off"
-	callCancelled   = "cancelled by the user"
-	callInterrupted = "interrupted: the session was closed"
-	callWithout     = "not run: there are no tools"
-)
-
 // settleCalls adds the results of calls whose results are not stored, so that no request ever has a call without one.
 func (t *turns) settleCalls(e *ending) {
 	step := e.turn.outcome.step
 	if step == nil || step.Calls() == 0 {
 		return
 	}
-	reason := callCutOff
+	why := tools.CutOff
 	switch {
 	case t.mailbox.IsShut():
-		reason = callInterrupted
+		why = tools.Interrupted
 	case e.turn.cancelled:
-		reason = callCancelled
+		why = tools.Cancelled
 	case e.turn.tools == nil && e.turn.record.StopReason == "end_turn":
-		reason = callWithout
+		why = tools.NoTools
 	}
-	for _, p := range step.Settle(reason) {
+	for _, p := range step.Settle(why) {
 		t.events.EmitAll(e.turn.calls.Changed(e.turn.record.ID, p))
 	}
 	m := t.resultsOf(e.turn, step)

@@ -67,9 +67,6 @@ func newestStep(heads []history.Head, turn string) *history.Head {
 	return nil
 }
 
-// callLost is the result of a call that the server did not live to see.
-const callLost = "the server ended while this ran; whether it took effect is unknown"
-
 // lostResults returns results for the calls of the newest step, none if they are stored.
 func (t *turns) lostResults(ctx context.Context, heads []history.Head, newest *history.Head) ([]history.Block, error) {
 	if newest == nil || !newest.HasCalls || newest.ID != heads[len(heads)-1].ID {
@@ -79,7 +76,7 @@ func (t *turns) lostResults(ctx context.Context, heads []history.Head, newest *h
 	if err != nil {
 		return nil, fmt.Errorf("calls of turn %s: %w: %w", newest.Turn, ErrStorage, err)
 	}
-	return tools.FailedResults(messages[0].Blocks, callLost), nil
+	return tools.Lost.Results(messages[0].Blocks), nil
 }
 
 // endingOf returns the result of a turn of the last server with what is stored of it.

@@ -510,7 +510,7 @@ func TestAnInterruptedStepIsSettled(t *testing.T) {
 		"a call without a result": {
 			[]history.Message{{Role: history.RoleAssistant, Blocks: callsOf(1, `search{}`, `search{}`)}}, nil,
 			[]string{"user go", "assistant call search call search",
-				"tool result of tc_1 (" + callLost + ") result of tc_2 (" + callLost + ")"},
+				"tool result of tc_1 (" + tools.Lost.String() + ") result of tc_2 (" + tools.Lost.String() + ")"},
 		},
 		"a part of the next step": {
 			[]history.Message{{Role: history.RoleAssistant, Blocks: callsOf(1, `search{}`)},
@@ -649,6 +649,6 @@ func TestCallsThatCannotBeReadAreSettledLater(t *testing.T) {
 	a.wantTranscript("user go", "assistant call search")
 	a.Session = closedLater(t, Open(a.deps, a.ID(), first))
 	a.told()
-	a.wantTranscript("user go", "assistant call search", "tool result of tc_1 ("+callLost+")")
+	a.wantTranscript("user go", "assistant call search", "tool result of tc_1 ("+tools.Lost.String()+")")
 	a.talk("go on")
 }

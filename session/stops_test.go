@@ -61,9 +61,9 @@ func TestATurnThatIsStoppedWhileAStepIsStored(t *testing.T) {
 				}
 				want := "tool result of tc_1 result of tc_2 (there is no tool"
 				if commit == "message" {
-					reason := callInterrupted
+					reason := tools.Interrupted
 					if stop == "cancelled" {
-						reason = callCancelled
+						reason = tools.Cancelled
 					}
 					want = fmt.Sprintf("tool result of tc_1 (%s) result of tc_2 (%[1]s)", reason)
 				}

@@ -123,7 +123,8 @@ func TestCallsAreShownLiveAndAfterReload(t *testing.T) {
 	second.WaitText(".transcript", "I read both.")
 	a.respond(requests["a.txt"], "unsaved a")
 	c := a.asked(3)["c.txt"]
-	for _, page := range []*Page{p, second} {
+	third := a.open() // the results of the step are not stored yet
+	for _, page := range []*Page{p, second, third} {
 		page.WaitCalls("Read a.txt: done", "Read b.txt: done", "Search for (: failed", "Update the plan: done", "Read c.txt from line 2: running")
 		page.WaitText(".plan", "1 of 3 done")
 	}
@@ -135,7 +136,7 @@ func TestCallsAreShownLiveAndAfterReload(t *testing.T) {
 	p.Wait(`document.querySelector("button[aria-label='Send prompt']")`)
 	settled := []string{"Read a.txt: done", "Read b.txt: done", "Search for (: failed", "Update the plan: done", "Read c.txt from line 2: done"}
 	reloaded := a.open()
-	for _, page := range []*Page{p, second, reloaded} {
+	for _, page := range []*Page{p, second, third, reloaded} {
 		page.WaitText(".transcript", "Both are read.")
 		page.WaitText(".steps", "5 calls")
 		if page != p { // whose user has opened a call

@@ -56,9 +56,19 @@ func TestFiguresOfThePanels(t *testing.T) {
 			`["L0", "L1", "active", "x"].map(module.above)`:                                                                                             `["","L0","L3",""]`,
 			`[[0, 0, []], [5, 0, [1]], [5, 5, [1]], [5, 2, [1]]].map(([tokens, cached, items]) => module.cachedWords({tokens, cached, items}, String))`: `["empty","not cached","cached","2 cached"]`,
 		},
+		"store/live-calls.ts": {
+			`(() => { const calls = new module.LiveCalls(); for (let i = 0; i < 300; i++) calls.update({toolCallId: "c" + i, status: "pending"}); calls.update({toolCallId: "c299", title: "t"}); return [calls.all.value.size, calls.all.value.get("c299"), calls.all.value.has("c99"), calls.open().length] })()`: `[200,{"status":"pending","title":"t"},false,200]`,
+			`(() => { const calls = new module.LiveCalls(); calls.update({toolCallId: "a", status: "completed"}); calls.update({toolCallId: "b", status: "in_progress"}); const open = calls.open(); calls.drop(["a", "x"]); return [open, [...calls.all.value.keys()]] })()`:                                       `[["b"],["b"]]`,
+			`(() => { const calls = new module.LiveCalls(); calls.update({toolCallId: "a", _meta: {strata: {messageId: "m"}}}); calls.update({toolCallId: "a", status: "failed", _meta: {strata: {outcome: "lost"}}}); return calls.all.value.get("a") })()`:                                                        `{"status":"failed","outcome":"lost"}`,
+		},
+		"store/unanswered.ts": {
+			`[[], ["user t"], ["user"], ["assistant t"], ["user t", "assistant t"], ["user t", "assistant t failed"], ["user t", "assistant t", "user t"]].map((all) => module.unanswered(told(all))?.steps ?? "")`:                                                         `["",false,"","","","",false]`,
+			`[["tool t"], ["tool t", "assistant t failed"], ["tool t", "assistant t"], ["tool"], ["tool t", "assistant t failed out"], ["tool t", "assistant t failed", "tool t"]].map((more) => module.unanswered(told(["user t", "assistant t", ...more]))?.steps ?? "")`: `[true,true,"","",true,true]`,
+			`[module.unanswered(told(["user s", "assistant s", "user t", "assistant t", "tool t"])).prompt.key, module.unanswered([{message: {role: "user", turnId: "t", inView: true, view: {patches: [{}]}}}]).changed]`:                                                  `[2,true]`,
+		},
 		"conversation/calls.ts": {
 			`["c1", "c2", "c3", "c4", "c5", "c6"].map((id) => module.callState({name: "look", args: "", incomplete: id === "c6", running: id === "c5"}, undefined, live[id]).status)`:                                                                                                                                       `["pending","running","done","cancelled","pending","incomplete"]`,
-			`[["", false], ["bad", true], ["not run: the reply was cut off", true], ["interrupted: x", true], ["cancelled by the user", false]].map(([text, isError]) => module.callState({name: "look"}, {block: {isError, content: [{type: "text", text}]}}, live.c1).status)`:                                            `["done","failed","not run","interrupted","done"]`,
+			`[[false], [true], [true, "not_run"], [true, "interrupted"], [true, "lost"], [true, "constructor"]].map(([isError, outcome]) => module.callState({name: "look"}, {block: {isError, call: {outcome}, content: [{type: "text", text: "cancelled by the user"}]}}, live.c1).status)`:                               `["done","failed","not run","interrupted","interrupted","failed"]`,
 			`[module.callState({name: "look", args: ""}, undefined, live.c2), module.callState({name: "look", args: "{}"}, {block: {call: {title: "Look", kind: "read"}}}, live.c2)].map(({title, kind, input}) => [title, kind, input])`:                                                                                   `[["Look at it","read","{\"a\":1}"],["Look","read","{}"]]`,
 			`module.callState({name: "look", args: ""}, undefined, {content: [{content: {type: "text", text: "a"}}, {content: {type: "image", data: "AA==", mimeType: "image/png"}}, {content: {type: "resource_link", uri: "file:///a"}}, {content: {type: "odd"}}]}).parts.map((q) => q.type + " " + (q.text ?? q.data))`: `["text a","image AA==","text file:///a"]`,
 			`module.callState({name: "look"}, undefined, undefined).status`:                          `""`,
@@ -71,8 +81,6 @@ func TestFiguresOfThePanels(t *testing.T) {
 		"store/tool-calls.ts": {
 			`(() => { const all = [entry("m1", call("c")), entry("m2", result("c")), entry("m3", call("c")), entry("m4", result("x"), result("c"))], {of, joined} = module.joinResults(all); return [[...of].map(([key, r]) => key + " " + r.entry.key + r.index), [...joined].map(([e, set]) => e.key + [...set])] })()`: `[["m1 c m20","m3 c m41"],["m20","m41"]]`,
 			`[[entry("m1", result("c", ["a"])), entry("m2", result("c", []))], [entry("m1", result("c", ["a"])), entry("m2", result("c", ["b"]), result("d"))], []].map((all) => module.newestPlan(all)?.entries ?? null)`:                                                                                                `[["a"],["b"],null]`,
-			`(() => { const calls = new module.LiveCalls(); for (let i = 0; i < 300; i++) calls.update({toolCallId: "c" + i, status: "pending"}); calls.update({toolCallId: "c299", title: "t"}); return [calls.all.value.size, calls.all.value.get("c299"), calls.all.value.has("c99"), calls.open().length] })()`:       `[200,{"status":"pending","title":"t"},false,200]`,
-			`(() => { const calls = new module.LiveCalls(); calls.update({toolCallId: "a", status: "completed"}); calls.update({toolCallId: "b", status: "in_progress"}); const open = calls.open(); calls.drop(["a", "x"]); return [open, [...calls.all.value.keys()]] })()`:                                             `[["b"],["b"]]`,
 		},
 		"conversation/rows.ts": {
 			`kinds(module.allRows(shown([said("u", "user"), step("m1", 2), results("m1", 2), said("m2", "assistant")])))`:                                                      `["u/head","u/p0","m1/head","m1/call m1.0","m1/call m1.1","m2/head","m2/p0"]`,
@@ -129,9 +137,10 @@ func TestFiguresOfThePanels(t *testing.T) {
 			Eval[int](p, bundle(t, "../../web/hud/src/"+path))
 			Eval[int](p, `(window.ids = (s) => [...s].map((callId) => ({callId})), window.budget = {used: 400, maxInputTokens: 1000, reservedOutput: 200, remaining: 400},
 				window.tiers = {changes: [], tiers: [{tier: "L1", items: [["system:a", "system"], ["outline-heading", "outline"], ["outline:a", "outline"], ["file:b", "file"], ["outline:z", "outline"]].map(([key, kind]) => ({key, kind}))}, {tier: "active", items: [{key: "msg:c", kind: "message"}]}]},
-				window.live = {c1: {status: "pending"}, c2: {status: "in_progress", title: "Look at it", kind: "read", rawInput: {a: 1}}, c3: {status: "completed"}, c4: {status: "failed", content: [{content: {type: "text", text: "cancelled by the user"}}]}},
+				window.live = {c1: {status: "pending"}, c2: {status: "in_progress", title: "Look at it", kind: "read", rawInput: {a: 1}}, c3: {status: "completed"}, c4: {status: "failed", outcome: "cancelled"}},
 				window.entry = (key, ...blocks) => ({key, message: {inView: true, turnId: "t", blocks}}),
 				window.call = (callId) => ({type: "tool_call", callId}), window.result = (callId, plan) => ({type: "tool_result", callId, content: [{type: "text", text: "r"}], ...(plan ? {call: {plan}} : {})}),
+				window.told = (lines) => lines.map((line, key) => ((words) => ({key, message: {role: words[0], turnId: words[1], status: words[2] ?? "complete", inView: words[3] !== "out"}}))(line.split(" "))),
 				window.kinds = (rows) => rows.map((r) => r.key),
 				window.message = (id, role, turnId, blocks) => ({key: id, message: {id, role, blocks, seq: 1, inView: true, ...(role === "user" ? {} : {turnId})}}),
 				window.said = (id, role, turnId = "t") => message(id, role, turnId, [{type: "text", text: "words"}]),

@@ -13,6 +13,7 @@ func bundle(t *testing.T, path string) string {
 	t.Helper()
 	result := api.Build(api.BuildOptions{
 		EntryPoints: []string{path}, Bundle: true, Format: api.FormatIIFE, GlobalName: "module", LogLevel: api.LogLevelSilent,
+		Alias: map[string]string{"@preact/signals": "./testdata/signals.js"},
 	})
 	if len(result.Errors) > 0 || len(result.OutputFiles) != 1 {
 		t.Fatalf("bundle %s: %v", path, result.Errors)

@@ -227,6 +227,8 @@ func TestUpdatesOfEvents(t *testing.T) {
 	result := func(failed bool) *history.Block {
 		return &history.Block{Type: history.BlockToolResult, CallID: "c", IsError: failed, Content: []history.Block{{Type: history.BlockText, Text: "x"}}}
 	}
+	lost := result(true)
+	lost.Call = &history.CallShown{Title: "read", Kind: "other", Outcome: history.CallLost}
 	words := &history.Block{Type: history.BlockText, Text: "x"}
 	all := Capabilities{Notices: true, Compaction: true}
 	at := func(e events.Event) events.Event {
@@ -245,6 +247,7 @@ func TestUpdatesOfEvents(t *testing.T) {
 	toolResult := func(status string) string {
 		return `{"sessionId":"s","update":{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"` + status + `","content":[{"type":"content","content":{"type":"text","text":"x"}}]},` + meta
 	}
+	lostResult := strings.NewReplacer(`"toolCallId":"c",`, `"toolCallId":"c","title":"read","kind":"other",`, `"text":"x"}}]}`, `"text":"x"}}],"_meta":{"strata":{"outcome":"lost"}}}`).Replace(toolResult("failed"))
 	chunk := func(kind, meta string) string {
 		return `{"sessionId":"s","update":{"sessionUpdate":"` + kind + `","content":{"type":"text","text":"x"},"messageId":"m"},` + meta
 	}
@@ -257,6 +260,7 @@ func TestUpdatesOfEvents(t *testing.T) {
 		"one that was cut":    {at(events.Event{Kind: events.Block, Message: "m", Block: call(`{"a`, true)}), all, toolCall("failed", `"{\"a"`)},
 		"a result":            {at(events.Event{Kind: events.Block, Block: result(false)}), all, toolResult("completed")},
 		"an error":            {at(events.Event{Kind: events.Block, Block: result(true)}), all, toolResult("failed")},
+		"a lost result":       {at(events.Event{Kind: events.Block, Block: lost}), all, lostResult},
 		"the user's words":    {at(events.Event{Kind: events.Block, Message: "m", Role: history.RoleUser, Block: words}), all, chunk("user_message_chunk", meta)},
 		"the assistant's":     {at(events.Event{Kind: events.Block, Message: "m", Role: history.RoleAssistant, Block: words}), all, chunk("agent_message_chunk", meta)},
 		"merged deltas":       {events.Event{Kind: events.Text, Message: "m", Text: "x", First: 4, Seq: 9}, all, chunk("agent_message_chunk", `"_meta":{"strata":{"epoch":"e","first":4,"seq":9}}}`)},

@@ -52,13 +52,14 @@ type (
 		Content  []ToolContent   `json:"content,omitempty"`
 
 		Locations []history.Location `json:"locations,omitempty"`
-		Meta      *CallMeta          `json:"_meta,omitempty"` // of an announcement
+		Meta      *CallMeta          `json:"_meta,omitempty"` // of an announcement, and of a call that Strata has ended
 	}
 
 	// CallMeta is the part of a tool call that ACP does not define.
 	CallMeta struct {
 		Strata struct {
-			MessageID string `json:"messageId"` // of the message with the call
+			MessageID string              `json:"messageId,omitempty"` // of the message with the call
+			Outcome   history.CallOutcome `json:"outcome,omitempty"`
 		} `json:"strata"`
 	}
 
@@ -236,6 +237,7 @@ func blockUpdate(e *events.Event) any {
 		}
 		if b.Call != nil {
 			update.Title, update.ToolKind, update.Locations = b.Call.Title, b.Call.Kind, b.Call.Locations
+			update.Meta = outcomeMeta(b.Call)
 		}
 		return update
 	default:
@@ -243,12 +245,22 @@ func blockUpdate(e *events.Event) any {
 	}
 }
 
+// outcomeMeta returns the outcome of a call that Strata has ended, nil for other calls.
+func outcomeMeta(shown *history.CallShown) *CallMeta {
+	if shown.Outcome == "" {
+		return nil
+	}
+	m := new(CallMeta)
+	m.Strata.Outcome = shown.Outcome
+	return m
+}
+
 // callUpdate returns the state of a call that runs.
 func callUpdate(p tools.Progress) ToolCallUpdate {
 	shown := p.Shown()
 	update := ToolCallUpdate{
 		Kind: "tool_call_update", ID: p.CallID, Status: string(p.Status), Title: shown.Title, ToolKind: shown.Kind, Locations: shown.Locations,
-		Input: p.Input,
+		Input: p.Input, Meta: outcomeMeta(shown),
 	}
 	if p.Result != nil {
 		update.Content = toolContents(p.Result.Content)

@@ -48,14 +48,11 @@ func (t *Told) Changed(turn string, p tools.Progress) []events.Event {
 	return changed
 }
 
-// brokenOff is the result of a call of a reply that the provider did not finish, and that is asked for again.
-const brokenOff = "not run: the provider broke off"
-
 // BrokenOff returns the events for the end of all calls of the message that arrives: another one takes its place, with other
 // calls.
 func (t *Told) BrokenOff(turn string) (ended []events.Event) {
 	for _, call := range t.announced {
-		result := tools.Failed(brokenOff)
+		result := tools.BrokenOff.Result()
 		ended = append(ended, update(turn, tools.Progress{
 			CallID: call.CallID, Status: tools.Fails, Kind: tools.KindOther, Description: tools.Description{Title: call.Name}, Result: &result,
 		}))

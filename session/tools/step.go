@@ -61,6 +61,9 @@ func (p *Progress) Shown() *history.CallShown {
 			shown.Locations = append(shown.Locations, history.Location{Path: l.Path, Line: l.Line})
 		}
 	}
+	if p.Result != nil {
+		shown.Outcome, shown.Plan = p.Result.Outcome, p.Result.Plan
+	}
 	return shown
 }
 
@@ -275,10 +278,10 @@ func (s *Step) placed(d Description) Description {
 }
 
 // Settle gives every call without a result one that says why, and returns the progress of these calls.
-func (s *Step) Settle(reason string) (settled []Progress) {
+func (s *Step) Settle(why NoResult) (settled []Progress) {
 	for i := range s.calls {
 		if c := &s.calls[i]; c.result == nil {
-			r := Failed("%s", reason)
+			r := why.Result()
 			c.result = &r
 			settled = append(settled, s.progress(c))
 		}
@@ -295,23 +298,10 @@ func (s *Step) Results() []history.Block {
 	return blocks
 }
 
-// FailedResults returns results for the calls of a stored message, which say why they have no others.
-func FailedResults(message []history.Block, reason string) (results []history.Block) {
-	for i := range message {
-		if b := &message[i]; b.Type == history.BlockToolCall {
-			failed := Failed("%s", reason)
-			results = append(results, history.Block{Type: history.BlockToolResult, CallID: b.CallID, IsError: true, Content: failed.Content})
-		}
-	}
-	return results
-}
-
 func (s *Step) resultBlock(c *stepCall) history.Block {
 	p := s.progress(c)
-	shown := p.Shown()
-	shown.Plan = c.result.Plan
 	return history.Block{
-		Type: history.BlockToolResult, CallID: c.block.CallID, Content: c.result.Content, IsError: c.result.IsError, Call: shown,
+		Type: history.BlockToolResult, CallID: c.block.CallID, Content: c.result.Content, IsError: c.result.IsError, Call: p.Shown(),
 	}
 }
 

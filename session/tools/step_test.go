@@ -144,14 +144,34 @@ func TestACancelledStepIsSettled(t *testing.T) {
 		if took := time.Since(start); took != time.Second {
 			t.Errorf("the step ended after %v", took)
 		}
-		settled := step.Settle("cancelled by the user")
+		settled := step.Settle(Cancelled)
 		close(release)
 		all.Wait()
 		results := step.Results()
 		if len(settled) != 6 || told.Load() != 1 || results[0].Content[0].Text != "seen" || results[1].Content[0].Text != "cancelled by the user" {
 			t.Errorf("%d calls are settled, %d returned, results %+v", len(settled), told.Load(), results)
 		}
+		equal(t, "outcome of a call with a result", results[0].Call.Outcome, history.CallOutcome(""))
+		equal(t, "outcome of a call without one", results[1].Call.Outcome, history.CallCancelled)
 	})
+}
+
+// Whatever the reason is, the result of a stored call says so in a text and in its outcome, and it is shown as its call was.
+func TestResultsOfCallsWithoutATool(t *testing.T) {
+	message := []history.Block{{Type: history.BlockText, Text: "I look."}, {Type: history.BlockToolCall, CallID: "tc_1", Name: "look", Args: "{}"}}
+	for why, want := range map[NoResult]string{
+		CutOff: "not_run not run: the reply was cut off", BrokenOff: "not_run not run: the provider broke off",
+		NoTools: "not_run not run: there are no tools", Cancelled: "cancelled cancelled by the user",
+		Interrupted: "interrupted interrupted: the session was closed", Lost: "lost the server ended while this ran; whether it took effect is unknown",
+	} {
+		results := why.Results(message)
+		if len(results) != 1 {
+			t.Fatalf("%d results", len(results))
+		}
+		r := &results[0]
+		equal(t, "result", string(r.Call.Outcome)+" "+r.Content[0].Text, want)
+		equal(t, "call", fmt.Sprint(r.CallID, " ", r.IsError, " ", r.Call.Title, " ", r.Call.Kind), "tc_1 true look other")
+	}
 }
 
 // A result that is being counted when its step is cancelled is dropped as well.
@@ -177,7 +197,7 @@ func TestAResultThatIsCountedTooLateIsDropped(t *testing.T) {
 			t.Errorf("told as %s", p.Status)
 		}
 	})
-	step.Settle("cancelled by the user")
+	step.Settle(Cancelled)
 	close(release)
 	all.Wait()
 	equal(t, "result", step.Results()[0].Content[0].Text, "cancelled by the user")

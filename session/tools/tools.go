@@ -93,7 +93,8 @@ type Input struct {
 type Result struct {
 	Content []history.Block // texts and images, as in a block of type tool_result
 	IsError bool
-	Plan    []PlanEntry // of update_plan
+	Plan    []PlanEntry         // of update_plan
+	Outcome history.CallOutcome // of a call that Strata has ended
 }
 
 // Failed returns a result that tells the model why a call did nothing.

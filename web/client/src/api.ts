@@ -4,6 +4,8 @@ import type {
   DeclaredTool,
   Implementation,
   InitializeResult,
+  Json,
+  MessageMeta,
   Methods,
   NewSessionParams,
   Position,
@@ -183,6 +185,8 @@ export interface PromptOptions {
   signal?: AbortSignal;
   /** Identifies the prompt in the session, at most 200 bytes; random by default. */
   promptId?: string;
+  /** Attached to the user's message. */
+  meta?: Json | MessageMeta;
   /** Replaces the tools that the handle has declared, also for its later prompts; an empty list withdraws them. */
   tools?: DeclaredTool[];
 }

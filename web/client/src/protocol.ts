@@ -190,8 +190,8 @@ export interface Totals {
 export type ContentBlock =
   | { type: 'text'; text: string }
   | { type: 'image'; /** base64 */ data: string; mimeType: string; uri?: string }
-  /** `allow` adds the file even if it looks like a secret. */
-  | { type: 'resource_link'; uri: string; name?: string; mimeType?: string; _meta?: { strata: { allow?: boolean } } }
+  /** `allow` adds the file even if it looks like a secret; `required` refuses the prompt if the file cannot be added. */
+  | { type: 'resource_link'; uri: string; name?: string; mimeType?: string; _meta?: { strata: { allow?: boolean; required?: boolean } } }
   | { type: 'resource'; resource: { uri: string; mimeType?: string; text?: string; /** base64 */ blob?: string } };
 
 export type Role = 'user' | 'assistant' | 'tool';
@@ -307,7 +307,8 @@ export interface NewMessage {
   meta?: Json | MessageMeta;
 }
 
-export type StopReason = 'end_turn' | 'max_tokens' | 'refusal' | 'cancelled';
+/** `max_turn_requests`: the turn had the maximum number of steps. */
+export type StopReason = 'end_turn' | 'max_tokens' | 'refusal' | 'cancelled' | 'max_turn_requests';
 
 /** An item omitted from a request. */
 export interface LeftOut {
@@ -845,6 +846,8 @@ export type TransferLine =
 export interface TransferCall {
   id: string;
   turnId?: string;
+  /** Of the turn, from 1. */
+  step?: number;
   purpose: string;
   model: string;
   usage: Usage;
@@ -1245,11 +1248,19 @@ export interface ToolContent {
   content: ContentBlock;
 }
 
+/**
+ * Why a call has a result of Strata instead of one of its tool: `cancelled` by the user, `interrupted` (the session was
+ * closed), `lost` (the server ended; whether the call took effect is unknown) or `not_run` (the reply was cut off, or there
+ * are no tools).
+ */
+export type CallOutcome = 'cancelled' | 'interrupted' | 'lost' | 'not_run';
+
 /** What clients were shown of a call. */
 export interface CallShown {
   title?: string;
-  kind?: string;
+  kind?: ToolKind | (string & {});
   locations?: ToolLocation[];
+  outcome?: CallOutcome;
   plan?: PlanEntry[];
 }
 
@@ -1277,7 +1288,7 @@ export interface ToolCall {
   sessionUpdate: 'tool_call';
   toolCallId: string;
   title: string;
-  kind?: string;
+  kind?: ToolKind | (string & {});
   status: ToolStatus;
   rawInput?: Json;
   content?: ToolContent[];
@@ -1290,11 +1301,12 @@ export interface ToolCallUpdate {
   sessionUpdate: 'tool_call_update';
   toolCallId: string;
   title?: string;
-  kind?: string;
+  kind?: ToolKind | (string & {});
   status?: ToolStatus;
   rawInput?: Json;
   content?: ToolContent[];
   locations?: ToolLocation[];
+  _meta?: { strata: { outcome?: CallOutcome } };
 }
 
 export interface UsageUpdate {
@@ -1374,7 +1386,7 @@ export type StrataEvent =
     }
   | {
       type: 'context_changed';
-      reason: 'append' | 'clear' | 'commit' | 'compaction' | 'document' | 'restore' | 'fitted' | (string & {});
+      reason: 'append' | 'clear' | 'commit' | 'compaction' | 'document' | 'restore' | 'unanswered' | 'resume' | 'fitted' | (string & {});
       historyTokens: number;
       /** Sequence number in the transcript. */
       transcriptSeq: number;

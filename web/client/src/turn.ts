@@ -49,6 +49,7 @@ export class PromptTurn implements Turn, Listener {
   readonly #prompt: ContentBlock[];
   readonly #signal: AbortSignal | undefined;
   readonly #tools: DeclaredTool[] | undefined;
+  readonly #meta: PromptOptions['meta'];
   readonly #updates = new Queue<Update>();
   readonly #abort = () => this.cancel();
   readonly #whole: Promise<void>;
@@ -75,6 +76,7 @@ export class PromptTurn implements Turn, Listener {
     this.#prompt = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
     this.#signal = options.signal;
     this.#tools = options.tools;
+    this.#meta = options.meta;
     this.promptId = options.promptId ?? randomId();
     this.result = new Promise((resolve, reject) => (this.#settle = { resolve, reject }));
     this.#whole = new Promise((resolve, reject) => (this.#settleWhole = { resolve, reject }));
@@ -126,7 +128,8 @@ export class PromptTurn implements Turn, Listener {
 
   #params(): Methods['session/prompt']['params'] {
     const tools = this.#tools && { tools: this.#tools };
-    return { sessionId: this.#sessionId, prompt: this.#prompt, _meta: { strata: { promptId: this.promptId, ...tools } } };
+    const meta = this.#meta === undefined ? {} : { meta: this.#meta };
+    return { sessionId: this.#sessionId, prompt: this.#prompt, _meta: { strata: { promptId: this.promptId, ...meta, ...tools } } };
   }
 
   #send(): void {

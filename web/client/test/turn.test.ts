@@ -87,6 +87,15 @@ test('a prompt with a known id returns the stored result and the same reply', as
   assert.equal(await asked(), before);
 });
 
+test('a prompt attaches data to its message', async () => {
+  const client = await connected();
+  const s = await session(client);
+  await script({ text: 'noted' });
+  await s.prompt('Note it', { meta: { tool: 'notes', mine: [1, null] } }).result;
+  const { messages } = await client.call('_strata/history/list', { sessionId: s.id });
+  assert.deepEqual(messages.map((m) => m.meta), [{ tool: 'notes', mine: [1, null] }, undefined]);
+});
+
 test('an aborted turn ends as cancelled and keeps the partial reply', async () => {
   const client = await connected();
   const s = await session(client);

@@ -1,5 +1,6 @@
 import type { Block, ContentBlock, PlanEntry, ToolContent, ToolLocation } from "@strata/client";
-import type { LiveCall, StoredResult } from "../store/tool-calls.ts";
+import type { LiveCall } from "../store/live-calls.ts";
+import type { StoredResult } from "../store/tool-calls.ts";
 
 /** CallState is what the page shows of a tool call: of the stored message and result, or of updates. */
 export interface CallState {
@@ -19,15 +20,15 @@ export type CallStatus = "" | "pending" | "running" | "done" | "failed" | "cance
 /** ResultPart is a text or a picture of a result. */
 export type ResultPart = Extract<Block, { type: "text" | "image" }>;
 
-/** The statuses of calls that the server gave a result instead of the tool, by the start of that result. */
-const endings: readonly [start: string, status: CallStatus][] = [
-  ["cancelled by the user", "cancelled"],
-  ["interrupted: ", "interrupted"],
-  ["the server ended while this ran", "interrupted"],
-  ["not run: ", "not run"],
-];
+/** The statuses of calls that the server gave a result instead of the tool. */
+const outcomes = new Map<string, CallStatus>([
+  ["cancelled", "cancelled"],
+  ["interrupted", "interrupted"],
+  ["lost", "interrupted"],
+  ["not_run", "not run"],
+]);
 
-const liveStatuses: Record<string, CallStatus> = { pending: "pending", in_progress: "running", completed: "done", failed: "failed" };
+const liveStatuses = new Map<string, CallStatus>([["pending", "pending"], ["in_progress", "running"], ["completed", "done"], ["failed", "failed"]]);
 
 interface Announced {
   name: string;
@@ -45,7 +46,7 @@ export function callState(call: Announced, stored: StoredResult | undefined, liv
   return {
     title: oneLine(shown?.title || call.name),
     kind: shown?.kind ?? "other",
-    status: stored ? endOf(stored.block.isError ?? false, parts) : live?.status ? endOf(live.status === "failed", parts, liveStatuses[live.status]) : unsettled(call),
+    status: outcomes.get(shown?.outcome ?? "") ?? (stored ? (stored.block.isError ? "failed" : "done") : (liveStatuses.get(live?.status ?? "") ?? unsettled(call))),
     locations: shown?.locations ?? [],
     input: call.args || inputOf(live),
     parts,
@@ -56,12 +57,6 @@ export function callState(call: Announced, stored: StoredResult | undefined, liv
 function unsettled(call: Announced): CallStatus {
   if (call.incomplete) return "incomplete";
   return call.running ? "pending" : "";
-}
-
-function endOf(failed: boolean, parts: readonly ResultPart[], status: CallStatus = "done"): CallStatus {
-  if (!failed) return status;
-  const text = parts.find((p) => p.type === "text")?.text ?? "";
-  return endings.find(([start]) => text.startsWith(start))?.[1] ?? "failed";
 }
 
 function inputOf(live: LiveCall | undefined): string {

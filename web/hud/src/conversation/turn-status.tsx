@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { editing } from "./draft.ts";
 import type { Running, SessionView } from "../store/session.ts";
+import { unanswered } from "../store/unanswered.ts";
 import { failed } from "../store/toasts.ts";
 import { plural } from "../text/format.ts";
 import { reasonText } from "../text/reasons.ts";
@@ -30,18 +31,17 @@ export function TurnStatus({ view }: { view: SessionView }) {
   );
 }
 
-/** A notice that the last prompt has no reply: its turn failed, or the server stopped before the reply started. */
+/** A notice that the last prompt has no complete reply: its turn failed or was cancelled, or the server stopped. */
 function MissingReply({ view }: { view: SessionView }) {
-  const last = view.transcript.entries.value.at(-1);
-  const missing = last?.message.role === "user" && last.message.turnId && last.message.inView;
+  const missing = unanswered(view.transcript.entries.value);
   if (!missing || view.busy.value || view.transcript.tail.value.length > 0 || view.transcript.newer.value || editing.value) return null;
   return (
     <div class="failure mild">
-      <p>No reply to this prompt.</p>
+      <p>{missing.steps ? "The reply to the last prompt is incomplete." : "No reply to this prompt."}</p>
       {view.canRestore && (
         <button type="button" class="button"
-          onClick={() => view.again(last).catch(failed("Cannot resend the prompt"))}>
-          Resend prompt
+          onClick={() => view.again(missing.prompt).catch(failed("Cannot resend the prompt"))}>
+          {missing.steps ? "Continue reply" : "Resend prompt"}
         </button>
       )}
     </div>

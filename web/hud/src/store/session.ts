@@ -1,14 +1,16 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { ConnectionLost } from "@strata/client";
 import type {
-  Block, Config, ConfigOption, ContentBlock, IndexStatus, ListedEdit, Methods, RpcErrorObject, SessionEvent, SessionHandle, Snapshot, StrataEvent, Totals, Turn, Update,
+  Block, Config, ConfigOption, ContentBlock, IndexStatus, ListedEdit, Message, Methods, RpcErrorObject, SessionEvent, SessionHandle, Snapshot, StrataEvent, Totals, Turn, Update,
 } from "@strata/client";
 import { call, client, isOpen, offers } from "./connection.ts";
 import { Fetched } from "./fetched.ts";
-import { LiveCalls, type ShownPlan } from "./tool-calls.ts";
+import { LiveCalls } from "./live-calls.ts";
+import type { ShownPlan } from "./tool-calls.ts";
 import { Transcript, type Entry } from "./transcript.ts";
 import { failed } from "./toasts.ts";
 import type { LiveText } from "./live-text.ts";
+import { unanswered } from "./unanswered.ts";
 import { WorkspaceSearch } from "./workspace-search.ts";
 
 /** A prompt that was not sent, or whose turn failed. */
@@ -379,10 +381,10 @@ export class SessionView {
   }
 
   /** prompt sends a prompt. The reply arrives as events; a failure is shown in the conversation. */
-  async prompt(blocks: ContentBlock[]): Promise<void> {
+  async prompt(blocks: ContentBlock[], meta?: Message["meta"]): Promise<void> {
     this.failure.value = null;
     if (this.transcript.newer.peek()) await this.transcript.showNewest();
-    const turn = this.handle.prompt(blocks);
+    const turn = this.handle.prompt(blocks, meta === undefined ? {} : { meta });
     const { promptId } = turn;
     this.transcript.prompted(promptId, blocks as Block[]);
     this.sending.value = turn;
@@ -404,21 +406,28 @@ export class SessionView {
   }
 
   /** promptInstead replaces an earlier prompt: it restores the view before that prompt and sends the new one. */
-  async promptInstead(userMessageId: string, blocks: ContentBlock[]): Promise<void> {
+  async promptInstead(userMessageId: string, blocks: ContentBlock[], meta?: Message["meta"]): Promise<void> {
     await this.call("_strata/checkpoint/restore", { beforeMessageId: userMessageId });
-    await this.prompt(blocks);
+    await this.prompt(blocks, meta);
   }
 
-  /** again sends a stored prompt again, in place of itself. */
-  async again(entry: Entry): Promise<void> {
-    await this.promptInstead(entry.message.id, asPrompt(entry.message.blocks));
+  /** again sends a stored prompt again. Its turn goes on from the newest finished step; an answered prompt replaces itself. */
+  async again(prompt: Entry): Promise<void> {
+    if (this.transcript.newer.peek()) await this.transcript.showNewest();
+    else await this.transcript.refresh();
+    const { id, blocks, meta } = prompt.message;
+    const open = unanswered(this.transcript.entries.peek());
+    if (open?.prompt.message.id === id && !open.changed) await this.prompt(asPrompt(blocks), meta);
+    else await this.promptInstead(id, asPrompt(blocks), meta);
   }
 
   /** retry sends a failed prompt again. */
   async retry(): Promise<void> {
     const failure = this.failure.peek();
     if (!failure?.blocks) return;
-    if (failure.userMessageId) await this.promptInstead(failure.userMessageId, failure.blocks);
+    const stored = this.transcript.entries.peek().find((e) => e.message.id === failure.userMessageId);
+    if (stored) await this.again(stored);
+    else if (failure.userMessageId) await this.promptInstead(failure.userMessageId, failure.blocks);
     else await this.prompt(failure.blocks);
   }
 
@@ -459,18 +468,18 @@ function concerns(failure: Failure, snapshot: Snapshot): boolean {
   return snapshot.messages.findLast((m) => m.role === "user")?.id === failure.userMessageId;
 }
 
-/** asPrompt returns the blocks of a stored prompt as prompt content. */
+/** asPrompt returns the blocks of a stored prompt as the same prompt content. */
 function asPrompt(blocks: readonly Block[]): ContentBlock[] {
   return blocks.flatMap((b): ContentBlock[] => {
     switch (b.type) {
       case "text":
         return [{ type: "text", text: b.text ?? "" }];
       case "image":
-        return b.data && b.mimeType ? [{ type: "image", data: b.data, mimeType: b.mimeType }] : [];
+        return b.data && b.mimeType ? [{ type: "image", data: b.data, mimeType: b.mimeType, ...(b.uri ? { uri: b.uri } : {}) }] : [];
       case "resource_link":
         return [b];
       case "resource":
-        return [{ type: "resource", resource: { uri: b.uri, text: b.text ?? "" } }];
+        return [{ type: "resource", resource: { uri: b.uri, text: b.text ?? "", ...(b.mimeType ? { mimeType: b.mimeType } : {}) } }];
       default:
         return [];
     }

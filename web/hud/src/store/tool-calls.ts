@@ -1,44 +1,5 @@
-import { signal } from "@preact/signals";
-import type { Block, PlanEntry, ToolCall, ToolCallUpdate } from "@strata/client";
+import type { Block, PlanEntry } from "@strata/client";
 import type { Entry } from "./transcript.ts";
-
-/** LiveCall is what updates report of a call whose result is not stored. */
-export type LiveCall = Omit<ToolCallUpdate, "sessionUpdate" | "toolCallId">;
-
-/** Maximum number of live calls. The one that changed least recently is dropped. */
-const MAX_LIVE_CALLS = 200;
-
-/** LiveCalls holds the calls of a running turn whose results are not loaded yet, by their ids. */
-export class LiveCalls {
-  readonly all = signal<ReadonlyMap<string, LiveCall>>(new Map());
-
-  update({ sessionUpdate: _, toolCallId, ...changed }: ToolCall | ToolCallUpdate): void {
-    const all = new Map(this.all.peek());
-    const known = all.get(toolCallId);
-    all.delete(toolCallId);
-    all.set(toolCallId, { ...known, ...changed });
-    const oldest = all.keys().next();
-    if (all.size > MAX_LIVE_CALLS && !oldest.done) all.delete(oldest.value);
-    this.all.value = all;
-  }
-
-  /** open returns the ids of the calls without a result. */
-  open(): string[] {
-    return [...this.all.value].flatMap(([id, { status }]) => (status === "pending" || status === "in_progress" ? [id] : []));
-  }
-
-  /** drop drops the calls with the given ids. */
-  drop(callIds: Iterable<string>): void {
-    const all = new Map(this.all.peek());
-    let dropped = false;
-    for (const id of callIds) dropped = all.delete(id) || dropped;
-    if (dropped) this.all.value = all;
-  }
-
-  clear(): void {
-    if (this.all.peek().size > 0) this.all.value = new Map();
-  }
-}
 
 export type ToolResult = Extract<Block, { type: "tool_result" }>;
 

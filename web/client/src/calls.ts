@@ -43,7 +43,7 @@ export class Calls {
           _meta: { strata: { messageId } },
         });
       case 'tool_result': {
-        const { title, kind, locations } = block.call ?? {};
+        const { title, kind, locations, outcome } = block.call ?? {};
         return this.add({
           sessionUpdate: 'tool_call_update',
           toolCallId: block.callId,
@@ -52,6 +52,7 @@ export class Calls {
           status: block.isError ? 'failed' : 'completed',
           content: (block.content ?? []).map((content) => ({ type: 'content', content }) as ToolContent),
           ...(locations ? { locations } : {}),
+          ...(outcome !== undefined ? { _meta: { strata: { outcome } } } : {}),
         });
       }
       default:
@@ -73,7 +74,8 @@ export class Calls {
   }
 
   #change(known: ToolCall, update: ToolCallUpdate): ToolCallUpdate {
-    if (this.#takes(update)) this.#calls.set(known.toolCallId, { ...known, ...update, sessionUpdate: 'tool_call' } as ToolCall);
+    const meta = known._meta || update._meta ? { _meta: { strata: { ...known._meta?.strata, ...update._meta?.strata } } } : {};
+    if (this.#takes(update)) this.#calls.set(known.toolCallId, { ...known, ...update, ...meta, sessionUpdate: 'tool_call' } as ToolCall);
     return update;
   }
 

@@ -1293,8 +1293,15 @@ export interface ToolCall {
   rawInput?: Json;
   content?: ToolContent[];
   locations?: ToolLocation[];
-  /** The message with the call. */
-  _meta?: { strata: { messageId: string } };
+  _meta?: { strata: CallMeta };
+}
+
+/** The part of a tool call that ACP does not define. */
+export interface CallMeta {
+  /** The message with the call, in its announcement. */
+  messageId?: string;
+  /** Why the call has no result of its tool. */
+  outcome?: CallOutcome;
 }
 
 export interface ToolCallUpdate {
@@ -1306,7 +1313,7 @@ export interface ToolCallUpdate {
   rawInput?: Json;
   content?: ToolContent[];
   locations?: ToolLocation[];
-  _meta?: { strata: { outcome?: CallOutcome } };
+  _meta?: { strata: CallMeta };
 }
 
 export interface UsageUpdate {

@@ -248,7 +248,7 @@ export class SessionView {
         if (update.content.type === "text") this.arriving(update.messageId)?.add("thought", update.content.text);
         break;
       case "tool_call":
-        if (update._meta) this.arriving(update._meta.strata.messageId)?.call(update.toolCallId, update.title);
+        if (update._meta?.strata.messageId) this.arriving(update._meta.strata.messageId)?.call(update.toolCallId, update.title);
         if (this.running.value) this.calls.update(update);
         break;
       case "tool_call_update":

@@ -79,11 +79,14 @@ func (s *shift) resumes() {
 	s.finishes(e)
 }
 
-// finishes sends the work again under another prompt id, and then another work.
+// finishes sends the work again, the first time without a prompt id, then under another one, and after it another work.
 func (s *shift) finishes(e *testclient.Editor) {
 	s.t.Helper()
-	s.work.resumed++
-	if reply, err := s.work.sendAs(e, "another").Wait(); err != nil || reply.StopReason != "end_turn" {
+	promptID := ""
+	if s.work.resumed++; s.work.resumed > 1 {
+		promptID = "another"
+	}
+	if reply, err := s.work.sendAs(e, promptID).Wait(); err != nil || reply.StopReason != "end_turn" {
 		s.t.Fatalf("the work ended with %q, %v", reply.StopReason, err)
 	}
 	db := open(s.t, s.Database, "ro")

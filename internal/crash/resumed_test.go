@@ -36,10 +36,7 @@ func TestTheSamePromptGoesOnAfterACrash(t *testing.T) {
 			for wire, model := range models {
 				t.Run(fmt.Sprintf("%s %s %s", at.first, second, wire), func(t *testing.T) {
 					t.Parallel()
-					s := newShift(t, shop{}, model, binary.Options{})
-					s.Stop()
-					s.Restart(armed(at.first))
-					s.viewer.attach(s.world)
+					s := newShift(t, shop{}, model, armed(at.first))
 					s.work.gap = 10 * time.Millisecond
 					if strings.HasPrefix(at.second, "edit.") {
 						s.work.gap = 30 * time.Millisecond // a step is saved in several chunks

@@ -13,6 +13,7 @@ import type {
   ServerRequests,
   Snapshot,
   SessionEventNotification,
+  ToolCall,
   Update,
 } from './protocol.js';
 
@@ -186,13 +187,26 @@ export interface PromptOptions {
   tools?: DeclaredTool[];
 }
 
-/** A turn: its updates, which can be iterated once, and its result. */
+/**
+ * A turn: its updates, which can be iterated once, and its result. The reply has one or more steps, each with a message of
+ * its own: the updates are the chunks of all messages, the calls, the plan, and what else the session reports meanwhile.
+ * After a lost connection no chunk is missing or repeated, and a call is told again only if its state has changed.
+ */
 export interface Turn extends AsyncIterable<Update> {
   readonly promptId: string;
   /** Rejects with `RpcError` if the turn failed. */
   readonly result: Promise<PromptResult>;
-  /** Resolves with the whole text of the reply when the turn has ended. Rejects like `result`. */
+  /**
+   * Resolves with the text of the reply when the turn has ended. If the reply has several steps, this is the text of all
+   * their messages, in order and separated by blank lines, without thinking and calls. Rejects like `result`, and with
+   * `LimitExceeded` if the text is longer than 4 Mi characters.
+   */
   text(): Promise<string>;
+  /**
+   * Resolves with the tool calls of the reply in their last state, in the order of their announcements, when the turn has
+   * ended. Rejects like `result`, and with `LimitExceeded` if the calls are longer than 16 Mi characters.
+   */
+  calls(): Promise<ToolCall[]>;
   /** Cancels the turn. */
   cancel(): void;
 }

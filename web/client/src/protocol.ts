@@ -334,7 +334,7 @@ export interface PromptResult {
 export interface PromptOutcome {
   turnId: string;
   userMessageId: string;
-  /** The id of the reply. Missing if the turn ended before the model said anything. */
+  /** The id of the last message of the reply. Missing if the turn ended before the model said anything. */
   messageId?: string;
   /** `interrupted`: the server stopped. ACP's `stopReason` is then `cancelled`. */
   status: 'completed' | 'cancelled' | 'interrupted';
@@ -353,7 +353,7 @@ export interface Snapshot {
   messages: ListedMessage[];
   summary?: Summary;
   nextCursor?: string;
-  /** The running turn's reply so far; the rest of a long one follows as updates. */
+  /** The message of the running turn's newest step so far; the rest of a long one follows as updates. */
   running?: { turnId: string; messageId: string; thought?: string; text: string };
   /** The id of the running compaction. */
   compacting?: string;
@@ -1354,14 +1354,14 @@ export type StrataEvent =
       turnId: string;
       promptId?: string;
       userMessageId: string;
-      /** The id that the reply will have. */
+      /** The id that the first message of the reply will have. */
       messageId: string;
       model: string;
     }
   | {
       type: 'turn_finished';
       turnId: string;
-      /** Missing if there was no reply. */
+      /** The id of the last message of the reply; missing if there was none. */
       messageId?: string;
       status: 'completed' | 'cancelled' | 'failed' | 'interrupted';
       stopReason?: StopReason;

@@ -8,10 +8,12 @@ import type {
   AttachResult,
   ContentBlock,
   DeclaredTool,
+  ListedMessage,
   Methods,
   Position,
   PromptResult,
   SessionEventNotification,
+  ToolCall,
   Update,
 } from './protocol.js';
 import { Queue } from './queue.js';
@@ -20,11 +22,12 @@ import { joined } from './watcher.js';
 /** The maximum number of queued updates of a turn; consecutive chunks of a text count as one. */
 export const MAX_UPDATES = 1_024;
 
-/** The maximum length of the text kept for `text`, in characters. The server limits a reply to 2 MiB. */
-export const MAX_TEXT = 4 << 20;
+/** The number of messages to ask for in a page of the transcript. */
+const PAGE = 100;
 
-/** The number of messages at the end of the transcript to search for a reply. */
-const NEWEST = 100;
+/** The maximum number of pages at the end of the transcript to search for a reply, and of pages to read of one. */
+const MAX_SEARCHED = 10;
+const MAX_PAGES = 500;
 
 type Outcome = { result: PromptResult } | { error: Error };
 
@@ -33,7 +36,7 @@ const CANCELLED: Outcome = { result: { stopReason: 'cancelled' } };
 /**
  * A prompt and its turn. It listens to the session from its position before the prompt. After a lost connection it sends
  * the prompt again, which joins the turn or returns its stored result. The missed part of the reply is taken from the
- * events, a snapshot, or finally the transcript.
+ * events, a snapshot and the transcript: while the session works for the turn, all its updates are those of the turn.
  */
 export class PromptTurn implements Turn, Listener {
   readonly promptId: string;
@@ -58,13 +61,12 @@ export class PromptTurn implements Turn, Listener {
   #cancelled = false;
   #outcome: Outcome | null = null;
 
-  #turnId: string | null = null;
   #reply: Reply | null = null;
+  #held: Update[] | null = null; // updates that wait for messages before them to be read
+  #readings = 0;
   #gap = false;
   #finished = false;
   #iterated = false;
-  #text: string[] = [];
-  #textLength = 0;
 
   constructor(link: Link, subscriptions: Subscriptions, sessionId: string, content: string | ContentBlock[], options: PromptOptions) {
     this.#link = link;
@@ -94,8 +96,12 @@ export class PromptTurn implements Turn, Listener {
 
   async text(): Promise<string> {
     await this.#whole;
-    if (this.#textLength > MAX_TEXT) throw new LimitExceeded(`the reply exceeds ${MAX_TEXT} characters`);
-    return this.#text.join('');
+    return this.#reply?.text() ?? '';
+  }
+
+  async calls(): Promise<ToolCall[]> {
+    await this.#whole;
+    return this.#reply?.calls() ?? [];
   }
 
   cancel(): void {
@@ -151,32 +157,40 @@ export class PromptTurn implements Turn, Listener {
 
   event(event: SessionEventNotification): void {
     if (event.type === 'turn_started' && event.promptId === this.promptId) {
-      this.#turnId = event.turnId;
-      this.#reply = new Reply(event.messageId, (chunk) => this.#push(chunk));
+      this.#reply = this.#replyOf(event.turnId);
       this.#gap = false;
     }
-    if (event.type === 'turn_finished' && event.turnId === this.#turnId) this.#finished = true;
+    if (event.type === 'turn_finished' && event.turnId === this.#reply?.turnId) this.#finished = true;
   }
 
   update(update: Update): void {
     if (!this.#reply || this.#finished) return;
-    switch (update.sessionUpdate) {
-      case 'user_message_chunk':
-        return;
-      case 'agent_message_chunk':
-      case 'agent_thought_chunk':
-        if (update.messageId !== this.#reply.messageId) return;
-        if (update.content?.type === 'text') this.#reply.chunk(update.sessionUpdate, String(update.content.text));
-        else this.#push(update);
-        return;
-      default:
-        this.#push(update);
-    }
+    if (!this.#held) return this.#reply.update(update);
+    if (this.#held.length < MAX_UPDATES) this.#held.push(update);
+    else this.#lag();
   }
 
   snapshot(state: AttachResult): void {
-    if (this.#reply?.inSnapshot(state.snapshot!)) this.#finished = true;
-    else if (state.snapshot!.running?.messageId !== this.#reply?.messageId) this.#gap = true;
+    const reply = this.#reply;
+    if (!reply || this.#gap) return;
+    const { messages, nextCursor, running } = state.snapshot!;
+    this.#held = [];
+    this.#read(reply, messages, nextCursor, (error, stored) => {
+      if (error) return this.#lag();
+      const held = this.#held!;
+      this.#held = null;
+      reply.stored(stored);
+      if (running?.turnId === reply.turnId) reply.running(running);
+      else this.#finished = true;
+      for (const update of held) reply.update(update);
+    });
+  }
+
+  /** Delivers nothing more before the end of the turn. */
+  #lag(): void {
+    this.#readings++;
+    this.#held = null;
+    this.#gap = this.#finished = true;
   }
 
   ended(): void {
@@ -184,7 +198,6 @@ export class PromptTurn implements Turn, Listener {
   }
 
   #push(update: Update): void {
-    if (update.sessionUpdate === 'agent_message_chunk' && update.content.type === 'text') this.#keep(update.content.text);
     const last = this.#updates.last;
     const longer = last ? joined(last, update) : null;
     if (longer) this.#updates.last = longer;
@@ -195,9 +208,33 @@ export class PromptTurn implements Turn, Listener {
     }
   }
 
-  #keep(text: string): void {
-    this.#textLength += text.length;
-    if (this.#textLength <= MAX_TEXT) this.#text.push(text);
+  #replyOf(turnId: string): Reply {
+    return this.#reply?.turnId === turnId ? this.#reply : new Reply(turnId, (update) => this.#push(update));
+  }
+
+  /**
+   * Completes the messages of the transcript from the cursor on, oldest first, by those of the turn before them that were
+   * not delivered. A later call replaces an earlier one. `read` is called at once if nothing is missing.
+   */
+  #read(reply: Reply, messages: ListedMessage[], cursor: string | undefined, read: (error: Error | null, messages: ListedMessage[]) => void): void {
+    const reading = ++this.#readings;
+    let pages = 0;
+    const more = () => {
+      if (reply.joins(messages) || cursor === undefined) return read(null, messages);
+      const isFound = messages.some(({ turnId }) => turnId === reply.turnId);
+      if (pages >= (isFound ? MAX_PAGES : MAX_SEARCHED)) return read(isFound ? new LimitExceeded('the reply has too many messages') : null, messages);
+      const params = { sessionId: this.#sessionId, limit: PAGE, ...(cursor === '' ? {} : { cursor }) };
+      this.#request('_strata/history/list', params, (error, page) => {
+        if (reading !== this.#readings) return;
+        if (error instanceof ConnectionLost) return more();
+        if (error) return read(error, messages);
+        pages++;
+        messages = [...page!.messages, ...messages.filter(({ turnId }) => turnId === reply.turnId)];
+        cursor = page!.nextCursor;
+        more();
+      });
+    };
+    more();
   }
 
   // Ending
@@ -208,21 +245,18 @@ export class PromptTurn implements Turn, Listener {
     if ('result' in outcome) this.#settle.resolve(outcome.result);
     else this.#settle.reject(outcome.error);
 
-    const isWhole = this.#reply !== null && !this.#gap && (this.#finished || this.#subscription?.caughtUp(this));
-    const messageId = this.#reply?.messageId ?? ('result' in outcome ? outcome.result._meta?.strata.messageId : undefined);
+    const isWhole = this.#reply !== null && !this.#gap && !this.#held && (this.#finished || this.#subscription?.caughtUp(this));
+    const turnId = this.#reply?.turnId ?? ('result' in outcome ? outcome.result._meta?.strata.turnId : undefined);
     this.#subscription?.remove(this);
-    if (isWhole || messageId === undefined) this.#conclude();
-    else this.#readTranscript(messageId);
+    if (isWhole || turnId === undefined) this.#conclude();
+    else this.#readTranscript(turnId);
   }
 
   /** Delivers the missed part of the reply from the transcript. */
-  #readTranscript(messageId: string): void {
-    const reply = this.#reply ?? new Reply(messageId, (chunk) => this.#push(chunk));
-    const params = { sessionId: this.#sessionId, limit: NEWEST };
-    this.#request('_strata/history/list', params, (error, page) => {
-      if (error instanceof ConnectionLost) return this.#readTranscript(messageId);
-      const message = page?.messages.find(({ id }) => id === messageId);
-      if (message) reply.stored(message);
+  #readTranscript(turnId: string): void {
+    const reply = (this.#reply = this.#replyOf(turnId));
+    this.#read(reply, [], '', (error, messages) => {
+      if (!error) reply.stored(messages);
       this.#conclude(error ?? undefined);
     });
   }

@@ -1,0 +1,97 @@
+import { LimitExceeded } from './errors.js';
+import type { Block, Json, ToolCall, ToolCallUpdate, ToolContent } from './protocol.js';
+
+/** The maximum length of the updates of all kept calls, in characters of JSON. */
+export const MAX_CALL_CHARS = 16 << 20;
+
+type CallUpdate = ToolCall | ToolCallUpdate;
+
+/**
+ * The tool calls of a turn. Updates can be repeated after a lost connection, by the server or from stored messages; a
+ * repeated one says nothing new.
+ */
+export class Calls {
+  readonly #calls = new Map<string, ToolCall>();
+  #chars = 0;
+
+  /** The calls in their present state, in the order of their announcements. Throws `LimitExceeded` if they are too large. */
+  all(): ToolCall[] {
+    if (this.#chars > MAX_CALL_CHARS) throw new LimitExceeded(`the calls of the reply exceed ${MAX_CALL_CHARS} characters`);
+    return [...this.#calls.values()];
+  }
+
+  /** Adds an update, and returns it as it is to be delivered; null if it says nothing new. */
+  add(update: CallUpdate): CallUpdate | null {
+    const known = this.#calls.get(update.toolCallId);
+    if (!known) return this.#begin(update);
+    if (update.sessionUpdate === 'tool_call') return this.#announcedAgain(known, update);
+    if (isOver(known) || Object.entries(update).every(([name, value]) => name === 'sessionUpdate' || isSame(value, known[name as keyof ToolCall]))) return null;
+    return this.#change(known, update);
+  }
+
+  /** Adds a block of a stored message; blocks of other types are ignored. */
+  addStored(block: Block, messageId: string): CallUpdate | null {
+    switch (block.type) {
+      case 'tool_call':
+        return this.add({
+          sessionUpdate: 'tool_call',
+          toolCallId: block.callId,
+          title: block.name,
+          kind: 'other',
+          status: block.incomplete ? 'failed' : 'pending',
+          ...inputOf(block.args),
+          _meta: { strata: { messageId } },
+        });
+      case 'tool_result': {
+        const { title, kind, locations } = block.call ?? {};
+        return this.add({
+          sessionUpdate: 'tool_call_update',
+          toolCallId: block.callId,
+          ...(title !== undefined ? { title } : {}),
+          ...(kind !== undefined ? { kind } : {}),
+          status: block.isError ? 'failed' : 'completed',
+          content: (block.content ?? []).map((content) => ({ type: 'content', content }) as ToolContent),
+          ...(locations ? { locations } : {}),
+        });
+      }
+      default:
+        return null;
+    }
+  }
+
+  #begin(update: CallUpdate): CallUpdate {
+    if (this.#takes(update)) this.#calls.set(update.toolCallId, { title: '', status: 'pending', ...update, sessionUpdate: 'tool_call' });
+    return update;
+  }
+
+  /** A second announcement can bring the input, and that the call is incomplete; its status is older than that of the call. */
+  #announcedAgain(known: ToolCall, { toolCallId, status, rawInput }: ToolCall): CallUpdate | null {
+    const input = known.rawInput === undefined && rawInput !== undefined ? { rawInput } : {};
+    const end = status === 'failed' && !isOver(known) ? { status } : {};
+    const update: ToolCallUpdate = { sessionUpdate: 'tool_call_update', toolCallId, ...input, ...end };
+    return 'rawInput' in update || 'status' in update ? this.#change(known, update) : null;
+  }
+
+  #change(known: ToolCall, update: ToolCallUpdate): ToolCallUpdate {
+    if (this.#takes(update)) this.#calls.set(known.toolCallId, { ...known, ...update, sessionUpdate: 'tool_call' } as ToolCall);
+    return update;
+  }
+
+  #takes(update: CallUpdate): boolean {
+    this.#chars += JSON.stringify(update).length;
+    return this.#chars <= MAX_CALL_CHARS;
+  }
+}
+
+const isOver = ({ status }: ToolCall) => status === 'completed' || status === 'failed';
+
+const isSame = (a: unknown, b: unknown) => a === b || JSON.stringify(a) === JSON.stringify(b);
+
+/** The input of a call from its arguments; nothing if they are not JSON. */
+function inputOf(args: string | undefined): { rawInput?: Json } {
+  try {
+    return args ? { rawInput: JSON.parse(args) as Json } : {};
+  } catch {
+    return {};
+  }
+}

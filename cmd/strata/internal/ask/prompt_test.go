@@ -81,7 +81,7 @@ func TestTheEndOfAReply(t *testing.T) {
 		var out, notes bytes.Buffer
 		r := &reply{out: &out, notes: &notes}
 		for _, text := range tt.chunks {
-			r.text(text)
+			r.text("msg_1", text)
 		}
 		complete := r.end(json.RawMessage(`{"stopReason":"` + tt.end + `"}`))
 		if out.String() != tt.out || notes.String() != tt.notes || complete != tt.complete {
@@ -94,7 +94,7 @@ func TestTheEndOfAReply(t *testing.T) {
 func TestOnlyTerminalsAreProtected(t *testing.T) {
 	for terminal, want := range map[bool]string{true: "[31mred", false: "\x1b[31mred"} {
 		var out bytes.Buffer
-		(&reply{out: &out, terminal: terminal}).text("\x1b[31mred")
+		(&reply{out: &out, terminal: terminal}).text("msg_1", "\x1b[31mred")
 		if out.String() != want {
 			t.Errorf("terminal %t: %q", terminal, out.String())
 		}

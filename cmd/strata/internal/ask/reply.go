@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,8 +23,10 @@ type reply struct {
 	json       bool
 	terminal   bool // standard output is a terminal, which control characters of the model must not reach
 	session    string
-	some       bool // some text was shown
-	midLine    bool // the last byte shown was not a line break
+	some       bool     // some text was shown
+	message    string   // that the newest text is of
+	midLine    bool     // the last byte shown was not a line break
+	running    []string // ids of calls
 }
 
 func newReply(p *cli.Process, asJSON bool) *reply {
@@ -53,29 +56,41 @@ func (r *reply) notified(method string, params json.RawMessage) {
 func (r *reply) update(params json.RawMessage) {
 	var n struct {
 		Update struct {
-			Kind    string `json:"sessionUpdate"`
-			Title   string `json:"title"`
-			Status  string `json:"status"`
-			Content struct {
-				Text string `json:"text"`
-			} `json:"content"`
+			Kind    string          `json:"sessionUpdate"`
+			Message string          `json:"messageId"`
+			Content json.RawMessage `json:"content"`
+			Call    string          `json:"toolCallId"`
+			Title   string          `json:"title"` // of a call or a notice
+			Status  string          `json:"status"`
 		} `json:"update"`
 	}
 	if json.Unmarshal(params, &n) != nil {
 		return
 	}
-	switch n.Update.Kind {
+	switch u := &n.Update; u.Kind {
 	case "agent_message_chunk":
-		r.text(n.Update.Content.Text)
+		var block struct {
+			Text string `json:"text"`
+		}
+		if json.Unmarshal(u.Content, &block) == nil {
+			r.text(u.Message, block.Text)
+		}
 	case "notice":
-		r.note(n.Update.Title)
+		r.note(u.Title)
 	case "tool_call_update":
-		r.call(n.Update.Title, n.Update.Status)
+		r.call(u.Call, u.Title, u.Status)
 	}
 }
 
-// call shows a tool call when it begins, and if it fails.
-func (r *reply) call(title, status string) {
+// call shows a tool call once when it begins, and if it fails.
+func (r *reply) call(id, title, status string) {
+	if status == "in_progress" && slices.Contains(r.running, id) {
+		return
+	}
+	r.running = slices.DeleteFunc(r.running, func(other string) bool { return other == id })
+	if status == "in_progress" {
+		r.running = append(r.running, id)
+	}
 	switch {
 	case title == "":
 	case status == "in_progress":
@@ -146,11 +161,16 @@ func leftOut(key, reason string) string {
 	return key + ": " + reason
 }
 
-func (r *reply) text(s string) {
+// text shows a part of a message. A blank line is between the messages of a reply with several steps.
+func (r *reply) text(message, s string) {
 	if s == "" {
 		return
 	}
-	r.some = true
+	if r.some && r.message != message {
+		r.finishLine()
+		io.WriteString(r.out, "\n")
+	}
+	r.some, r.message = true, message
 	if r.terminal {
 		s = cli.Printable(s)
 	}
@@ -194,6 +214,8 @@ func (r *reply) endText(stopReason string) {
 		if !r.some {
 			r.note("the reply is empty")
 		}
+	case "max_turn_requests":
+		r.note("the reply ended: the maximum number of steps was reached")
 	case "max_tokens":
 		r.note("the reply was truncated at the model's output limit")
 	case "refusal":

@@ -18,9 +18,9 @@ func turn(a *reply, end string) {
 		`{"sessionUpdate":"notice","title":"a.txt was left out"}`,
 		`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":" \u001b[31mworld"}}`,
 		`{"sessionUpdate":"tool_call_update","content":[]}`,
-		`{"sessionUpdate":"tool_call_update","title":"Read a.go","status":"in_progress"}`,
-		`{"sessionUpdate":"tool_call_update","title":"Read a.go","status":"completed"}`,
-		`{"sessionUpdate":"tool_call_update","title":"Search","status":"failed"}`,
+		`{"sessionUpdate":"tool_call_update","toolCallId":"a","title":"Read a.go","status":"in_progress"}`,
+		`{"sessionUpdate":"tool_call_update","toolCallId":"a","title":"Read a.go","status":"completed"}`,
+		`{"sessionUpdate":"tool_call_update","toolCallId":"b","title":"Search","status":"failed"}`,
 	} {
 		a.notified("session/update", json.RawMessage(`{"sessionId":"sess_1","update":`+update+`}`))
 	}
@@ -43,6 +43,35 @@ func TestReplyGoesToStandardOutputAndRemarksDoNot(t *testing.T) {
 	}
 	if got, want := notes.String(), "session sess_1\n[a.txt was left out]\n[Read a.go]\n[Search: failed]\n[omitted: b.txt is binary]\n[overloaded: attempt 1 of 4 failed; next attempt in 1.5s]\n[the reply was truncated at the model's output limit]\n"; got != want {
 		t.Errorf("got notes %q, want %q", got, want)
+	}
+}
+
+// The messages of a reply with steps are paragraphs, and a call is one line, with a second one only if it fails.
+func TestAReplyWithSteps(t *testing.T) {
+	var out, notes bytes.Buffer
+	a := &reply{out: &out, notes: &notes}
+	for _, update := range []string{
+		`{"sessionUpdate":"agent_message_chunk","messageId":"m1","content":{"type":"text","text":"On"}}`,
+		`{"sessionUpdate":"agent_message_chunk","messageId":"m1","content":{"type":"text","text":"e."}}`,
+		`{"sessionUpdate":"tool_call","toolCallId":"c1","title":"read_file","status":"pending"}`,
+		`{"sessionUpdate":"tool_call_update","toolCallId":"c1","title":"Read a.go","status":"in_progress","rawInput":{"path":"a.go"}}`,
+		`{"sessionUpdate":"tool_call_update","toolCallId":"c1","title":"Read a.go","status":"in_progress","content":[]}`,
+		`{"sessionUpdate":"tool_call_update","toolCallId":"c2","title":"Read b.go","status":"in_progress"}`,
+		`{"sessionUpdate":"tool_call_update","toolCallId":"c1","title":"Read a.go","status":"completed","content":[{"type":"content","content":{"type":"text","text":"x"}}]}`,
+		`{"sessionUpdate":"tool_call_update","toolCallId":"c2","title":"Read b.go","status":"failed","content":[{"type":"content","content":{"type":"text","text":"x"}}]}`,
+		`{"sessionUpdate":"plan","entries":[]}`,
+		`{"sessionUpdate":"agent_message_chunk","messageId":"m3","content":{"type":"text","text":"Three.\n"}}`,
+		`{"sessionUpdate":"agent_message_chunk","messageId":"m4","content":{"type":"text","text":"Four."}}`,
+	} {
+		a.notified("session/update", json.RawMessage(`{"sessionId":"sess_1","update":`+update+`}`))
+	}
+	a.end(json.RawMessage(`{"stopReason":"max_turn_requests"}`))
+	if got, want := out.String(), "One.\n\nThree.\n\nFour.\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	const lines = "[Read a.go]\n[Read b.go]\n[Read b.go: failed]\n[the reply ended: the maximum number of steps was reached]\n"
+	if got := notes.String(); got != lines {
+		t.Errorf("got notes %q, want %q", got, lines)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -197,12 +198,26 @@ func writeMessages(w io.Writer, messages []json.RawMessage) error {
 		if m.Status != "" && m.Status != history.StatusComplete {
 			status = ", " + string(m.Status)
 		}
-		_, err := fmt.Fprintf(w, "\n--- %s, %s%s\n%s\n", m.Role, m.At.Local().Format(time.DateTime), status, cli.Printable(m.PlainText()))
+		_, err := fmt.Fprintf(w, "\n--- %s, %s%s\n%s\n", m.Role, m.At.Local().Format(time.DateTime), status, cli.Printable(textOf(&m)))
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// textOf returns the text of a message, with a line for each of its calls.
+func textOf(m *history.Message) string {
+	var parts []string
+	if text := m.PlainText(); text != "" {
+		parts = append(parts, text)
+	}
+	for i := range m.Blocks {
+		if b := &m.Blocks[i]; b.Type == history.BlockToolCall {
+			parts = append(parts, cli.OneLine(fmt.Sprintf("[%s %s]", b.Name, b.Args)))
+		}
+	}
+	return strings.Join(parts, "\n")
 }
 
 func newDelete(p *cli.Process) *cobra.Command {

@@ -396,6 +396,43 @@ func TestF36AttachedEditors(t *testing.T) {
 	}
 }
 
+// A call that was open when the server died ends for the editor with the next server: no update tells its end.
+func TestCallsOfAServerThatDied(t *testing.T) {
+	s := newStage(t, nil)
+	server := s.server()
+	s.greet(server)
+	s.opens(server, "s")
+	for i, update := range []string{
+		`{"sessionUpdate":"tool_call","toolCallId":"a","title":"read_file","status":"pending"}`,
+		`{"sessionUpdate":"tool_call","toolCallId":"b","title":"read_file","status":"pending"}`,
+		`{"sessionUpdate":"tool_call_update","toolCallId":"a","status":"completed"}`,
+		`{"sessionUpdate":"tool_call_update","toolCallId":"b","status":"in_progress"}`,
+	} {
+		server.sends(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":%s,"_meta":{"strata":{"epoch":"e","seq":%d}}}}`, update, i+1)
+		s.editor.wants("session/update")
+	}
+	server.stream.Close(closeNow, "")
+
+	server = s.server()
+	s.again(server)
+	server.responds(server.wants("_strata/session/attach"), `{"epoch":"f","complete":false}`)
+	server.responds(server.wants("_strata/session/detach"), `{}`)
+	server.responds(server.wants("session/resume"), `{}`)
+	if f := s.editor.wants("session/update"); string(f.Params) != `{"sessionId":"s","update":{"sessionUpdate":"tool_call_update","toolCallId":"b","status":"failed"}}` {
+		t.Errorf("the editor got %s", f.raw)
+	}
+	server.stream.Close(closeNow, "")
+
+	server = s.server() // and only once
+	s.again(server)
+	server.responds(server.wants("_strata/session/attach"), `{"epoch":"g","complete":false}`)
+	server.responds(server.wants("_strata/session/detach"), `{}`)
+	server.responds(server.wants("session/resume"), `{}`)
+	s.editor.sends(`{"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}`)
+	server.responds(server.wants("session/list"), `{}`)
+	s.editor.wants("")
+}
+
 // A server that stopped is not replaced before the editor needs one; another that appears is used.
 func TestF36AStoppedServer(t *testing.T) {
 	s := newStage(t, nil)

@@ -42,10 +42,13 @@ func (b *bridge) restore(server *connect.Stream, same bool) error {
 // reopen opens a session. If the server is the same, the editor gets what it has missed. A session that cannot be opened
 // any more is forgotten: the editor's next request for it gets the reason. The error is one of the connection.
 func (b *bridge) reopen(server *connect.Stream, s *openSession, same bool) error {
-	complete := false
+	complete, loaded := false, !same
 	var err error
 	if same && s.epoch != "" {
-		complete, err = b.catchUp(server, s)
+		complete, loaded, err = b.catchUp(server, s)
+	}
+	if err == nil && loaded {
+		err = b.endCalls(s)
 	}
 	switch {
 	case err != nil || complete:
@@ -77,16 +80,35 @@ func (b *bridge) reopen(server *connect.Stream, s *openSession, same bool) error
 }
 
 // catchUp attaches to a session after the last event that the editor received. complete is false if the server no longer
-// has all events since then.
-func (b *bridge) catchUp(server *connect.Stream, s *openSession) (complete bool, err error) {
+// has all events since then; loaded says that it has loaded the session since then.
+func (b *bridge) catchUp(server *connect.Stream, s *openSession) (complete, loaded bool, err error) {
 	var attached struct {
-		Complete bool `json:"complete"`
+		Complete bool   `json:"complete"`
+		Epoch    string `json:"epoch"`
 	}
 	err = b.call(server, "_strata/session/attach", map[string]any{"sessionId": s.id, "epoch": s.epoch, "after": s.seq}, &attached)
+	loaded = attached.Epoch != s.epoch
 	if err != nil || attached.Complete && s.attached {
-		return attached.Complete, err
+		return attached.Complete, loaded, err
 	}
-	return attached.Complete, b.call(server, "_strata/session/detach", map[string]any{"sessionId": s.id}, nil)
+	return attached.Complete, loaded, b.call(server, "_strata/session/detach", map[string]any{"sessionId": s.id}, nil)
+}
+
+// endCalls tells the editor that the open tool calls of a session have failed: they ended with the turn when the session was
+// loaded again, and no update tells that.
+func (b *bridge) endCalls(s *openSession) error {
+	for _, id := range s.calls {
+		update := callUpdate{Kind: "tool_call_update", Call: id, Status: "failed"}
+		if err := b.announce(methodUpdate, map[string]any{"sessionId": s.id, "update": update}); err != nil {
+			return err
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if o := b.sessions.find(s.id); o != nil {
+		o.calls = nil
+	}
+	return nil
 }
 
 // subscribe subscribes to the updates of a session whose folders are unknown.

@@ -22,7 +22,12 @@ type openSession struct {
 
 	epoch string // and seq: the last event that the editor received
 	seq   uint64
+
+	calls []string // ids of the tool calls whose end the editor has not received, at most maxCalls
 }
+
+// maxCalls limits the open calls of a session that are known: more than a model makes in a step.
+const maxCalls = 256
 
 // folders are the parameters that open a session, as the editor sent them.
 type folders struct {
@@ -119,6 +124,7 @@ func (s *sessions) received(e rpc.Envelope) bool {
 		Meta struct {
 			Strata position `json:"strata"`
 		} `json:"_meta"`
+		Update callUpdate `json:"update"`
 	}
 	isEvent := e.Method == methodEvent
 	if !isEvent && e.Method != methodUpdate || json.Unmarshal(e.Params, &p) != nil {
@@ -135,7 +141,29 @@ func (s *sessions) received(e rpc.Envelope) bool {
 	if at.Epoch != "" && at.Seq > 0 {
 		o.epoch, o.seq = at.Epoch, at.Seq
 	}
+	if p.Update.Call != "" {
+		o.told(p.Update)
+	}
 	return !isEvent || o.attached
+}
+
+// callUpdate is an update of a tool call.
+type callUpdate struct {
+	Kind   string `json:"sessionUpdate"`
+	Call   string `json:"toolCallId"`
+	Status string `json:"status"`
+}
+
+// told records an update of a call.
+func (o *openSession) told(u callUpdate) {
+	open := u.Status == "" || u.Status == "pending" || u.Status == "in_progress"
+	known := slices.Contains(o.calls, u.Call)
+	switch {
+	case !open:
+		o.calls = slices.DeleteFunc(slices.Clone(o.calls), func(id string) bool { return id == u.Call })
+	case !known && u.Kind == "tool_call" && len(o.calls) < maxCalls:
+		o.calls = append(o.calls[:len(o.calls):len(o.calls)], u.Call)
+	}
 }
 
 // all returns copies of the sessions.

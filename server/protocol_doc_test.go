@@ -157,6 +157,8 @@ type story struct {
 	text    string          // the corrected document
 
 	questions map[string]*question // requests of the server, by id in the document
+	asks      map[string]int       // number of these requests, by method
+	prompt    string               // id of a prompt without a response; "" for none
 }
 
 var jsonBlock = regexp.MustCompile("(?s)```json\n(.*?)```\n")
@@ -171,6 +173,7 @@ func tellStory(t *testing.T, text string) *story {
 	ts.write("util.go", "package main\n\n// Double returns twice n.\nfunc Double(n int) int { return 2 * n }\n")
 	s := &story{
 		t: t, ts: ts, names: newExampleNames(ts.testServer), methods: make(map[string]bool), kinds: make(map[string]bool),
+		questions: make(map[string]*question), asks: make(map[string]int),
 		editor: testclient.Connect(t, ts.ready.WebSocket, ts.token.Reveal()),
 	}
 	end := 0
@@ -207,6 +210,9 @@ func (s *story) frame(block string, line int) string {
 	}
 	s.methods[method] = true
 	s.prepare(method)
+	if method == "session/prompt" {
+		s.prompt = frame.at("id")
+	}
 	request := s.names.real(printLine(frame))
 	if method == "_strata/checkpoint/restore" {
 		request = realTime.ReplaceAllString(request, s.created.Format(time.RFC3339Nano))
@@ -224,15 +230,13 @@ type question struct {
 	out     <-chan read // nil for one that a turn sends
 }
 
-// asked makes the server ask the editor for a file, or waits for the call of a tool. It returns the request.
+// asked waits for a request of a running turn, or makes the server ask the editor for a file. It returns the request.
 func (s *story) asked(frame object) object {
 	method := frame.at("method")
 	s.methods[method] = true
-	if s.questions == nil {
-		s.questions = make(map[string]*question)
-	}
-	if method == wire.MethodCallTool {
-		q := &question{request: s.editor.Asked(method, 1), cancel: func() {}}
+	s.asks[method]++
+	if s.prompt != "" {
+		q := &question{request: s.editor.Asked(method, s.asks[method]), cancel: func() {}}
 		s.questions[frame.at("id")] = q
 		return s.named(q.request.Raw)
 	}
@@ -249,7 +253,7 @@ func (s *story) asked(frame object) object {
 	s.t.Cleanup(cancel)
 	out := make(chan read, 1)
 	go func() { out <- outcome(client.ReadTextFile(ctx, file, 0)) }()
-	q := &question{request: s.editor.Asked(method, len(s.questions)+1), cancel: cancel, out: out}
+	q := &question{request: s.editor.Asked(method, s.asks[method]), cancel: cancel, out: out}
 	s.questions[frame.at("id")] = q
 	return s.named(q.request.Raw)
 }
@@ -315,6 +319,9 @@ func printBlock(frame object) string { return printJSON(frame, exampleWidth, 0) 
 // answer returns the response to the request with the id of frame.
 func (s *story) answer(frame object, line int) object {
 	id := printLine(frame.get("id"))
+	if frame.at("id") == s.prompt {
+		s.prompt = ""
+	}
 	if err := s.editor.Await(testclient.Answers(id)); err != nil {
 		s.t.Fatalf("%s:%d: %v", protocolDoc, line, err)
 	}

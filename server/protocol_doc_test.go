@@ -401,22 +401,30 @@ func kindOf(frame object) string {
 	return frame.at("method")
 }
 
-// compare returns the block of a frame if a received frame has its shape, otherwise the block of the first received
-// frame.
+// compare returns the block of a frame if a received frame has its shape and its names, otherwise the block of the first
+// received frame, of one with this shape if there is one.
 func (s *story) compare(frame object, line int, came ...object) string {
 	s.t.Helper()
-	for _, c := range came {
-		if shape(unmerged(c)) == shape(unmerged(frame)) {
+	want, names := shape(unmerged(frame)), namesIn(frame)
+	nearest := came[0]
+	for _, c := range slices.Backward(came) {
+		if shape(unmerged(c)) != want {
+			continue
+		}
+		if nearest = c; slices.Equal(namesIn(c), names) {
 			return printBlock(frame)
 		}
 	}
 	if *updateDocs {
-		return printBlock(came[0])
+		return printBlock(nearest)
 	}
-	s.t.Errorf("%s:%d: the server's frame has another shape, see -update (-document +server):\n%s",
-		protocolDoc, line, cmp.Diff(shape(frame), shape(came[0])))
+	s.t.Errorf("%s:%d: the server's frame has another shape or other names, see -update (-document +server):\n%s%s",
+		protocolDoc, line, cmp.Diff(shape(frame), shape(nearest)), cmp.Diff(names, namesIn(nearest)))
 	return printBlock(frame)
 }
+
+// namesIn returns the names in a frame that stand for ids, in order.
+func namesIn(frame object) []string { return exampleID.FindAllString(printLine(frame), -1) }
 
 // unmerged returns a frame without the parts that depend on the number of merged deltas.
 func unmerged(value any) any {
@@ -448,7 +456,7 @@ func rareFrames(t *testing.T, c *wire.Encoder) (frames [][]byte) {
 		{Kind: events.Progress, First: 13, Seq: 13, Turn: "turn_1", Data: events.ProgressInfo{MessageID: "msg_1", Markers: []string{"the parser reads lists"}}},
 		{Kind: events.Completed, First: 14, Seq: 14, Turn: "turn_1", Data: events.CompletedInfo{MessageID: "msg_1", Iterations: 24}},
 		{Kind: events.Mode, First: 9, Seq: 9, Text: "planning"},
-		{Kind: events.SummaryChunk, First: 10, Seq: 10, Message: "cmp_1", Text: "Decided: the greeting stays."},
+		{Kind: events.SummaryChunk, First: 10, Seq: 10, Message: "cmp_EXAMPLE", Text: "Decided: the greeting stays."},
 	} {
 		n, _, err := c.Encode(&e)
 		if err != nil {

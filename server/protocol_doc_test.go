@@ -364,8 +364,12 @@ func (s *story) watch(id string) {
 	}
 }
 
-// seen waits for notifications of the same kind as frame, and returns all that have arrived.
+// seen waits for notifications of the same kind as frame, those of a running turn until it has ended. It returns all that have
+// arrived.
 func (s *story) seen(frame object, line int) []object {
+	if s.prompt != "" {
+		s.editor.Expect(testclient.Answers(s.prompt))
+	}
 	kind := kindOf(frame)
 	if rare, ok := s.rare[kind]; ok {
 		return []object{rare}

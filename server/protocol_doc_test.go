@@ -157,6 +157,8 @@ type story struct {
 	text    string          // the corrected document
 
 	questions map[string]*question // requests of the server, by id in the document
+	asks      map[string]int       // number of these requests, by method
+	prompt    string               // id of a prompt without a response; "" for none
 }
 
 var jsonBlock = regexp.MustCompile("(?s)```json\n(.*?)```\n")
@@ -171,6 +173,7 @@ func tellStory(t *testing.T, text string) *story {
 	ts.write("util.go", "package main\n\n// Double returns twice n.\nfunc Double(n int) int { return 2 * n }\n")
 	s := &story{
 		t: t, ts: ts, names: newExampleNames(ts.testServer), methods: make(map[string]bool), kinds: make(map[string]bool),
+		questions: make(map[string]*question), asks: make(map[string]int),
 		editor: testclient.Connect(t, ts.ready.WebSocket, ts.token.Reveal()),
 	}
 	end := 0
@@ -207,6 +210,9 @@ func (s *story) frame(block string, line int) string {
 	}
 	s.methods[method] = true
 	s.prepare(method)
+	if method == "session/prompt" {
+		s.prompt = frame.at("id")
+	}
 	request := s.names.real(printLine(frame))
 	if method == "_strata/checkpoint/restore" {
 		request = realTime.ReplaceAllString(request, s.created.Format(time.RFC3339Nano))
@@ -224,15 +230,13 @@ type question struct {
 	out     <-chan read // nil for one that a turn sends
 }
 
-// asked makes the server ask the editor for a file, or waits for the call of a tool. It returns the request.
+// asked waits for a request of a running turn, or makes the server ask the editor for a file. It returns the request.
 func (s *story) asked(frame object) object {
 	method := frame.at("method")
 	s.methods[method] = true
-	if s.questions == nil {
-		s.questions = make(map[string]*question)
-	}
-	if method == wire.MethodCallTool {
-		q := &question{request: s.editor.Asked(method, 1), cancel: func() {}}
+	s.asks[method]++
+	if s.prompt != "" {
+		q := &question{request: s.editor.Asked(method, s.asks[method]), cancel: func() {}}
 		s.questions[frame.at("id")] = q
 		return s.named(q.request.Raw)
 	}
@@ -249,7 +253,7 @@ func (s *story) asked(frame object) object {
 	s.t.Cleanup(cancel)
 	out := make(chan read, 1)
 	go func() { out <- outcome(client.ReadTextFile(ctx, file, 0)) }()
-	q := &question{request: s.editor.Asked(method, len(s.questions)+1), cancel: cancel, out: out}
+	q := &question{request: s.editor.Asked(method, s.asks[method]), cancel: cancel, out: out}
 	s.questions[frame.at("id")] = q
 	return s.named(q.request.Raw)
 }
@@ -315,6 +319,9 @@ func printBlock(frame object) string { return printJSON(frame, exampleWidth, 0) 
 // answer returns the response to the request with the id of frame.
 func (s *story) answer(frame object, line int) object {
 	id := printLine(frame.get("id"))
+	if frame.at("id") == s.prompt {
+		s.prompt = ""
+	}
 	if err := s.editor.Await(testclient.Answers(id)); err != nil {
 		s.t.Fatalf("%s:%d: %v", protocolDoc, line, err)
 	}
@@ -357,8 +364,12 @@ func (s *story) watch(id string) {
 	}
 }
 
-// seen waits for notifications of the same kind as frame, and returns all that have arrived.
+// seen waits for notifications of the same kind as frame, those of a running turn until it has ended. It returns all that have
+// arrived.
 func (s *story) seen(frame object, line int) []object {
+	if s.prompt != "" {
+		s.editor.Expect(testclient.Answers(s.prompt))
+	}
 	kind := kindOf(frame)
 	if rare, ok := s.rare[kind]; ok {
 		return []object{rare}
@@ -394,22 +405,30 @@ func kindOf(frame object) string {
 	return frame.at("method")
 }
 
-// compare returns the block of a frame if a received frame has its shape, otherwise the block of the first received
-// frame.
+// compare returns the block of a frame if a received frame has its shape and its names, otherwise the block of the first
+// received frame, of one with this shape if there is one.
 func (s *story) compare(frame object, line int, came ...object) string {
 	s.t.Helper()
-	for _, c := range came {
-		if shape(unmerged(c)) == shape(unmerged(frame)) {
+	want, names := shape(unmerged(frame)), namesIn(frame)
+	nearest := came[0]
+	for _, c := range slices.Backward(came) {
+		if shape(unmerged(c)) != want {
+			continue
+		}
+		if nearest = c; slices.Equal(namesIn(c), names) {
 			return printBlock(frame)
 		}
 	}
 	if *updateDocs {
-		return printBlock(came[0])
+		return printBlock(nearest)
 	}
-	s.t.Errorf("%s:%d: the server's frame has another shape, see -update (-document +server):\n%s",
-		protocolDoc, line, cmp.Diff(shape(frame), shape(came[0])))
+	s.t.Errorf("%s:%d: the server's frame has another shape or other names, see -update (-document +server):\n%s%s",
+		protocolDoc, line, cmp.Diff(shape(frame), shape(nearest)), cmp.Diff(names, namesIn(nearest)))
 	return printBlock(frame)
 }
+
+// namesIn returns the names in a frame that stand for ids, in order.
+func namesIn(frame object) []string { return exampleID.FindAllString(printLine(frame), -1) }
 
 // unmerged returns a frame without the parts that depend on the number of merged deltas.
 func unmerged(value any) any {
@@ -441,7 +460,7 @@ func rareFrames(t *testing.T, c *wire.Encoder) (frames [][]byte) {
 		{Kind: events.Progress, First: 13, Seq: 13, Turn: "turn_1", Data: events.ProgressInfo{MessageID: "msg_1", Markers: []string{"the parser reads lists"}}},
 		{Kind: events.Completed, First: 14, Seq: 14, Turn: "turn_1", Data: events.CompletedInfo{MessageID: "msg_1", Iterations: 24}},
 		{Kind: events.Mode, First: 9, Seq: 9, Text: "planning"},
-		{Kind: events.SummaryChunk, First: 10, Seq: 10, Message: "cmp_1", Text: "Decided: the greeting stays."},
+		{Kind: events.SummaryChunk, First: 10, Seq: 10, Message: "cmp_EXAMPLE", Text: "Decided: the greeting stays."},
 	} {
 		n, _, err := c.Encode(&e)
 		if err != nil {

@@ -10,7 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"strata/filecontext"
 )
@@ -205,6 +207,10 @@ func TestAChangeOfSomethingElseIsNotMade(t *testing.T) {
 			must(d.t, os.Rename(d.folder, d.folder+".old"))
 			must(d.t, os.Symlink(elsewhere.folder, d.folder))
 		}},
+		"deletion: a link to it": {planDelete, func(d *desk) {
+			must(d.t, os.Rename(d.path("dir"), d.path("old")))
+			d.link("../old/a.txt", "dir/a.txt")
+		}},
 		"made read-only":            {planEdit, func(d *desk) { must(d.t, os.Chmod(d.path("dir/a.txt"), 0o444)) }},
 		"deletion: edited":          {planDelete, func(d *desk) { d.put("dir/a.txt", "b\n") }},
 		"deletion: removed":         {planDelete, func(d *desk) { must(d.t, os.Remove(d.path("dir/a.txt"))) }},
@@ -261,14 +267,67 @@ func snapshot(t testing.TB, folder string) map[string]string {
 	return all
 }
 
-func TestAFailedMoveOrNewFileLeavesNoFolders(t *testing.T) {
+func TestAFailedChangeLeavesNothing(t *testing.T) {
 	d := newDesk(t, map[string]string{"a.txt": "a\n"})
-	p := d.move("a.txt", "x/y/b.txt")
-	d.put("a.txt", "b\n")
-	if err := p.Make(t.Context()); !errors.Is(err, ErrChanged) {
-		t.Errorf("%v", err)
+	long := "x/y/" + strings.Repeat("n", 300) // longer than a name may be
+	for _, p := range []*Plan{d.write(long, "x\n"), d.move("a.txt", long)} {
+		before := snapshot(t, d.folder)
+		wantReason(t, string(p.Kind), p.Make(t.Context()), filecontext.ReasonBadPath)
+		equal(t, "files", snapshot(t, d.folder), before)
 	}
-	d.want("x", "none")
+}
+
+// A file that is replaced while a change is being made is noticed right before the effect.
+func TestAFileIsComparedRightBeforeTheEffect(t *testing.T) {
+	for _, text := range []string{"a\n", "b\n"} {
+		d := newDesk(t, map[string]string{"dir/a.txt": "a\n"})
+		p := planEdit(d)
+		_, err := filecontext.Reach(t.Context(), d.files.Roots, p.refs[0], func(f *filecontext.Reached) (int, error) {
+			s, err := p.ready(f, 0)
+			must(t, err)
+			defer s.close()
+			d.put("other", text)
+			must(t, os.Rename(d.path("other"), d.path("dir/a.txt")))
+			return 0, p.do(t.Context(), f, s, func() error { t.Error("an effect"); return nil })
+		})
+		if !errors.Is(err, ErrChanged) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func TestOneChangeOfAFileAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &busy{until: make(map[string]chan struct{})}
+		leave, err := b.enter(t.Context(), "a")
+		must(t, err)
+		other, err := b.enter(t.Context(), "b")
+		must(t, err)
+		other()
+		ctx, cancel := context.WithCancel(t.Context())
+		var entered atomic.Bool
+		go func() {
+			if _, err := b.enter(ctx, "a"); !errors.Is(err, context.Canceled) {
+				t.Errorf("%v", err)
+			}
+		}()
+		go func() {
+			leave, err := b.enter(t.Context(), "a")
+			must(t, err)
+			entered.Store(true)
+			leave()
+		}()
+		cancel()
+		synctest.Wait()
+		if entered.Load() {
+			t.Error("two changes of one file")
+		}
+		leave()
+		synctest.Wait()
+		if !entered.Load() || len(b.until) > 0 {
+			t.Errorf("%v, %v", entered.Load(), b.until)
+		}
+	})
 }
 
 func TestACancelledChangeIsNotMade(t *testing.T) {

@@ -33,6 +33,8 @@ const (
 	ReasonFull       Reason = "no_room"        // the session has the maximum number of files or bytes
 	ReasonNoOutline  Reason = "no_outline"     // in no language that has outlines
 	ReasonNoPicture  Reason = "no_picture"     // read as a picture, and not a PNG, JPEG, GIF or WebP
+	ReasonExists     Reason = "exists"         // a new file would be there, and something is
+	ReasonReadOnly   Reason = "read_only"      // may be read, and not be changed
 )
 
 // explanations describe the problem and, if possible, the remedy.
@@ -56,6 +58,8 @@ var explanations = map[Reason]string{
 	ReasonFull:       "does not fit; remove files from the session first",
 	ReasonNoOutline:  "is in no language that has outlines; add it in full",
 	ReasonNoPicture:  "is no picture that can be shown",
+	ReasonExists:     "exists already",
+	ReasonReadOnly:   "is read-only",
 }
 
 // Explain returns a description of r to follow the path in a sentence.

@@ -14,6 +14,42 @@ type FileLines struct {
 	Of      int     `json:"of"`              // lines in the file
 	Lossy   bool    `json:"lossy,omitempty"` // they have U+FFFD for bytes that are not text
 	Disk    string  `json:"disk,omitempty"`  // of a client's unsaved text: hash of the file on disk, or filecontext.NoFile
+
+	From *FileChange `json:"from,omitempty"` // of a change that the call has made: the version before it. Version is empty for a deleted file
+}
+
+// FileChange is how the model made a version of a file from an earlier one. Lines outside of the hunks are in both.
+type FileChange struct {
+	Path    string     `json:"path,omitempty"` // of the earlier version, if the file was moved
+	Version string     `json:"version"`        // the earlier one
+	Hunks   []LineHunk `json:"hunks,omitempty"`
+}
+
+// LineHunk is lines of an earlier version of a file and the lines in their place. Lines are counted from 1; a side without
+// lines starts at the line before which they would be.
+type LineHunk struct {
+	OldStart int `json:"oldStart"`
+	OldLines int `json:"oldLines"`
+	NewStart int `json:"newStart"`
+	NewLines int `json:"newLines"`
+}
+
+// Carried returns those of the lines of the earlier version that are in the later one, with their numbers there.
+func (c *FileChange) Carried(lines []Lines) (carried []Lines) {
+	for _, one := range lines {
+		shift := 0
+		for _, h := range c.Hunks {
+			if before := (Lines{one.Start, min(one.End, h.OldStart-1)}); before.Start <= before.End {
+				carried = append(carried, Lines{before.Start + shift, before.End + shift})
+			}
+			one.Start = max(one.Start, h.OldStart+h.OldLines)
+			shift += h.NewLines - h.OldLines
+		}
+		if one.Start <= one.End {
+			carried = append(carried, Lines{one.Start + shift, one.End + shift})
+		}
+	}
+	return carried
 }
 
 // Lines is a range of lines, counted from 1; End is included.

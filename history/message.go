@@ -65,7 +65,7 @@ type Block struct {
 	Call   *CallShown `json:"call,omitempty"`   // of a tool result
 
 	File  *FileLines  `json:"file,omitempty"`  // of a text in a tool result that is these lines of a file, fenced below a heading
-	Shows []FileLines `json:"shows,omitempty"` // of any other text in a tool result: lines of files that it contains unchanged
+	Shows []FileLines `json:"shows,omitempty"` // of any other text in a tool result: lines of files that it or its call contains unchanged
 }
 
 // Origin preserves the provider's own form of a block. It is sent back unchanged to this provider and to no other.

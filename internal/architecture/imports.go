@@ -23,6 +23,7 @@ var imports = map[string][]string{
 	"web":          {},
 	"history":      {},
 
+	"filecontext/change":        {"filecontext"},
 	"filecontext/outline":       {},
 	"filecontext/index":         {"filecontext", "filecontext/outline", "filecontext/outline/graph"},
 	"filecontext/outline/graph": {"filecontext/outline"},
@@ -51,7 +52,7 @@ var imports = map[string][]string{
 	"session/workspace":  {"session/tools", "session/reads", "session/clients", "filecontext/index", "session/outlines", "session/fit", "session/events", "session/mailbox", "filecontext", "filecontext/outline", "tokens", "history"},
 	"session/outlines":   {"session/fit", "session/events", "session/mailbox", "filecontext", "filecontext/index", "filecontext/outline", "filecontext/outline/graph", "filecontext/outline/text", "stability", "tokens"},
 	"session/toolbox":    {"session/tools", "session/clients", "session/content", "session/mailbox", "llm", "history"},
-	"session/tools":      {"filecontext", "filecontext/index", "filecontext/outline", "filecontext/outline/text", "history"},
+	"session/tools":      {"filecontext", "filecontext/change", "filecontext/index", "filecontext/outline", "filecontext/outline/text", "history"},
 	"session/fit":        {"session/content", "session/profile", "filecontext", "stability", "tokens", "history"},
 	"session/reads":      {"filecontext", "history"},
 	"session/content":    {"llm", "tokens", "history"},

@@ -248,20 +248,24 @@ type Stale struct {
 }
 
 // Stale returns the notes on the files that have changed since they were read, by path: those on the blocks that a view shows,
-// unless a later block shows the same lines, or the whole file, as they are now.
+// unless a later block shows the same lines, or the whole file, as they are now, or tells of the change: it was the model's own.
 func (l *Look) Stale(view []history.Viewed) map[string]Stale {
 	if l == nil || len(l.notes) == 0 {
 		return nil
 	}
 	stale, fresh, in := make(map[string]Stale), new(View), byID(view)
+	told := make(map[fileVersion]bool) // versions of which the later blocks say how the present one was made
 	for i := len(l.blocks) - 1; i >= 0; i-- {
 		b := &l.blocks[i]
 		v := in[b.Message]
 		now, known := l.now[b.Path]
 		switch {
 		case v == nil || isPatched(v, b.Place) || !known:
-		case now.shows(&b.FileLines):
+		case now.shows(&b.FileLines), told[fileVersion{b.Path, b.Version}]:
 			fresh.Add(&b.FileLines)
+			if b.From != nil && b.From.Path == "" {
+				told[fileVersion{b.Path, b.From.Version}] = true
+			}
 		case l.notes[b.Place].Line != "" && !fresh.Replaces(&b.FileLines):
 			s := stale[b.Path]
 			s.Version = now.Version

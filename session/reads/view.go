@@ -4,6 +4,7 @@
 package reads
 
 import (
+	"cmp"
 	"slices"
 
 	"strata/filecontext"
@@ -34,10 +35,20 @@ func (v *View) Add(f *history.FileLines) {
 	if v.files == nil {
 		v.files, v.read, v.whole = make(map[fileVersion][]history.Lines), make(map[string]bool), make(map[string]bool)
 	}
-	key := fileVersion{f.Path, f.Version}
-	v.files[key] = history.MergedLines(append(slices.Clone(v.files[key]), f.Lines...))
 	v.read[f.Path] = true
+	if f.Version != "" { // of a deleted file nothing is shown
+		key := fileVersion{f.Path, f.Version}
+		v.files[key] = history.MergedLines(slices.Concat(v.files[key], f.Lines, v.carried(f)))
+	}
 	v.whole[f.Path] = v.whole[f.Path] || f.Of == 0 || v.Covers(f.Path, f.Version, history.Lines{Start: 1, End: f.Of})
+}
+
+// carried returns the lines that the model knows because a change of its own left them as they were shown before.
+func (v *View) carried(f *history.FileLines) []history.Lines {
+	if f.From == nil {
+		return nil
+	}
+	return f.From.Carried(v.files[fileVersion{cmp.Or(f.From.Path, f.Path), f.From.Version}])
 }
 
 // Replaces reports whether the view shows a version of a file whole, or the same lines in any version.

@@ -1,8 +1,9 @@
-// Package tools defines what a tool of the model is, and has the built-in tools that read: files, folders, searches,
-// outlines, and the plan.
+// Package tools defines what a tool of the model is, and has the built-in tools: those that read files, folders, searches,
+// outlines, the plan, and those that change files.
 //
-// A tool must never read what filecontext refuses, never return more than its limit, and never change a file. What is wrong
-// with a call is told to the model in its result; an error is only that of the context.
+// A tool must never read or change what filecontext refuses, never return more than its limit, and never change a file before
+// its call was prepared, nor lines of it that the model was not shown. What is wrong with a call is told to the model in its
+// result; an error is only that of the context.
 package tools
 
 import (
@@ -66,8 +67,12 @@ type Tool struct {
 	// Describe returns what clients show of a call before its result. nil: the name of the tool.
 	Describe func(input json.RawMessage) Description
 
-	// Run executes a call whose input has been checked. The error is that of ctx.
+	// Run executes a call whose input has been checked. The error is that of ctx. It is nil for a tool with Prepare.
 	Run func(ctx context.Context, in Input) (Result, error)
+
+	// Prepare checks a call that can change something, before anything is changed. The error is that of ctx. It is nil for a
+	// tool with Run.
+	Prepare func(ctx context.Context, in Input) (*Prepared, error)
 }
 
 // Description is what clients show of a call.
@@ -95,6 +100,8 @@ type Result struct {
 	IsError bool
 	Plan    []PlanEntry         // of update_plan
 	Outcome history.CallOutcome // of a call that Strata has ended
+	Plan    []PlanEntry         // of update_plan
+	Diffs   []history.Diff      // of files that the call has changed; at most history.MaxDiff bytes
 }
 
 // Failed returns a result that tells the model why a call did nothing.

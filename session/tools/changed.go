@@ -1,0 +1,123 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+
+	"strata/filecontext"
+	"strata/history"
+)
+
+// told returns what the model is told of a change that was made. now is the file after it, nil for none and for bytes that are
+// not text.
+type told func(p *Planned, now *filecontext.Content) Result
+
+// prepared returns a planned change with what clients are shown of it.
+func (c changer) prepared(p *Planned, tell told) *Prepared {
+	return &Prepared{
+		Diffs: p.diffs(p.After), Effects: p.Effects, Image: p.Image,
+		Make: func(ctx context.Context) (Result, error) {
+			now, err := p.Make(ctx)
+			if err != nil {
+				return notChanged(ctx, p.Effects[0].Path, err)
+			}
+			r := tell(p, now)
+			r.Diffs = p.diffs(now)
+			for i := range r.Content {
+				for j := range r.Content[i].Shows {
+					c.seen.Add(&r.Content[i].Shows[j])
+				}
+			}
+			return r, nil
+		},
+	}
+}
+
+// diffs returns the diff for clients: none of a move.
+func (p *Planned) diffs(now *filecontext.Content) []history.Diff {
+	if len(p.Effects) > 1 {
+		return nil
+	}
+	e := &p.Effects[0]
+	d := diffOf(e.Path, p.Before, now).shown(history.MaxDiff)
+	d.Created, d.Deleted = e.Before == filecontext.NoFile, e.After == filecontext.NoFile
+	return []history.Diff{d}
+}
+
+// edited is the result of edit_file: the diff.
+func edited(p *Planned, now *filecontext.Content) Result {
+	d := diffOf(now.Path, p.Before, now)
+	if len(d.hunks) == 0 {
+		return text("The edits were made, but the editor has undone them: %s is as it was.\n", filecontext.Printable(now.Path))
+	}
+	note := ""
+	if now.Version() != p.After.Version() {
+		note = " The editor has changed the text further when it was saved; the diff shows what it is now."
+	}
+	r := text("Edited %s, which has %s now.%s\n", filecontext.Printable(now.Path), number(now.Lines, "line"), note)
+	r.Content[0].Shows = []history.FileLines{version(now, nil, p.Before, d)}
+	return r.withDiff(d, now)
+}
+
+// withDiff adds a diff to the result. It is a text of its own: if there is no room for it, the rest stays as it is.
+func (r Result) withDiff(d *fileDiff, now *filecontext.Content) Result {
+	block := textBlock(filecontext.Fence("Changes to "+filecontext.Printable(now.Path), d.unified()))
+	block.Shows = []history.FileLines{version(now, d.newLines(), nil, nil)}
+	r.Content = append(r.Content, block)
+	return r
+}
+
+// version returns lines of a version of a file that a result shows, and how the version was made of the one before.
+func version(now *filecontext.Content, lines []history.Lines, before *filecontext.Content, d *fileDiff) history.FileLines {
+	shown := history.FileLines{Path: now.Path, Version: now.Version(), Lines: lines, Of: now.Lines, Disk: now.Disk()}
+	if before != nil {
+		shown.From = &history.FileChange{Version: before.Version(), Hunks: merged(d.lineHunks())}
+	}
+	return shown
+}
+
+// written is the result of write_file: the call has the text. If an editor has changed it, the result has the difference.
+func written(p *Planned, now *filecontext.Content) Result {
+	name := filecontext.Printable(now.Path)
+	what := "Made " + name
+	if p.Before != nil {
+		what = fmt.Sprintf("Replaced %s, which had %s,", name, number(p.Before.Lines, "line"))
+	}
+	r := text("%s with %s.\n", what, number(now.Lines, "line"))
+	var whole []history.Lines
+	if now.Lines > 0 {
+		whole = []history.Lines{wholeFile(now)}
+	}
+	r.Content[0].Shows = []history.FileLines{version(now, whole, p.Before, diffOf(now.Path, p.Before, now))}
+	if now.Version() == p.After.Version() {
+		return r
+	}
+	r.Content[0].Text += "The editor has changed the text when it was saved:\n"
+	return r.withDiff(diffOf(now.Path, p.After, now), now)
+}
+
+// deleted is the result of delete_file.
+func deleted(p *Planned, _ *filecontext.Content) Result {
+	path := p.Effects[0].Path
+	r := text("Deleted %s.\n", filecontext.Printable(path))
+	if p.Before != nil {
+		r.Content[0].Shows = []history.FileLines{gone(path, p.Before)}
+	}
+	return r
+}
+
+// gone returns that there is no file any more at a path where one was.
+func gone(path string, before *filecontext.Content) history.FileLines {
+	return history.FileLines{Path: path, From: &history.FileChange{Version: before.Version()}}
+}
+
+// moved is the result of move_file. The lines that were shown of the file are shown of it at its new path.
+func moved(p *Planned, now *filecontext.Content) Result {
+	from, to := p.Effects[0].Path, p.Effects[1].Path
+	r := text("Moved %s to %s.\n", filecontext.Printable(from), filecontext.Printable(to))
+	if now != nil && p.Before != nil {
+		at := history.FileLines{Path: to, Version: now.Version(), Of: now.Lines, From: &history.FileChange{Path: from, Version: p.Before.Version()}}
+		r.Content[0].Shows = []history.FileLines{at, gone(from, p.Before)}
+	}
+	return r
+}

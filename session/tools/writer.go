@@ -1,0 +1,78 @@
+package tools
+
+import (
+	"context"
+
+	"strata/filecontext"
+	"strata/filecontext/change"
+)
+
+// Writer plans changes of files for tools. A text has LF as line ends, or the line ends of a new file. The errors are those of
+// change.Files: a *filecontext.RefusedError, a *change.EditError, change.ErrNothing, or that of ctx.
+type Writer interface {
+	Edit(ctx context.Context, path string, edits []change.Edit) (*Planned, error)
+	Write(ctx context.Context, path, text string) (*Planned, error)
+	Delete(ctx context.Context, path string) (*Planned, error)
+	Move(ctx context.Context, from, to string) (*Planned, error)
+}
+
+// Planned is a change of a file that is not made yet.
+type Planned struct {
+	Effects []change.Effect // of a move two: the old path and the new one
+	Image   []byte          // bytes of the file before; nil for a new one
+
+	Before *filecontext.Content // nil for a new file, and for bytes that are not text
+	After  *filecontext.Content // likewise for a deleted one
+
+	Covered []filecontext.Range // the lines of Before that the old texts of edits cover
+
+	// Make makes the change and returns what the file is then: After, or what an editor made of it. The error is a
+	// *filecontext.RefusedError, change.ErrChanged, a *change.WriteError, or that of ctx.
+	Make func(ctx context.Context) (*filecontext.Content, error)
+}
+
+// DiskWriter changes files on disk.
+type DiskWriter struct{ Roots *filecontext.Roots }
+
+// Edit implements Writer.
+func (w DiskWriter) Edit(ctx context.Context, path string, edits []change.Edit) (*Planned, error) {
+	return w.plan(path, func(files change.Files, ref filecontext.Ref) (*change.Plan, error) {
+		return files.Edit(ctx, ref, edits)
+	})
+}
+
+// Write implements Writer.
+func (w DiskWriter) Write(ctx context.Context, path, text string) (*Planned, error) {
+	return w.plan(path, func(files change.Files, ref filecontext.Ref) (*change.Plan, error) {
+		return files.Write(ctx, ref, text)
+	})
+}
+
+// Delete implements Writer.
+func (w DiskWriter) Delete(ctx context.Context, path string) (*Planned, error) {
+	return w.plan(path, func(files change.Files, ref filecontext.Ref) (*change.Plan, error) { return files.Delete(ctx, ref) })
+}
+
+// Move implements Writer.
+func (w DiskWriter) Move(ctx context.Context, from, to string) (*Planned, error) {
+	goal, err := w.Roots.Locate(to)
+	if err != nil {
+		return nil, err
+	}
+	return w.plan(from, func(files change.Files, ref filecontext.Ref) (*change.Plan, error) { return files.Move(ctx, ref, goal) })
+}
+
+func (w DiskWriter) plan(path string, plan func(change.Files, filecontext.Ref) (*change.Plan, error)) (*Planned, error) {
+	ref, err := w.Roots.Locate(path)
+	if err != nil {
+		return nil, err
+	}
+	p, err := plan(change.Files{Roots: w.Roots}, ref)
+	if err != nil {
+		return nil, err
+	}
+	return &Planned{
+		Effects: p.Effects, Image: p.BeforeBytes, Before: p.Before, After: p.After, Covered: p.Covered,
+		Make: func(ctx context.Context) (*filecontext.Content, error) { return p.After, p.Make(ctx) },
+	}, nil
+}

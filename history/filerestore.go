@@ -64,6 +64,8 @@ type turned struct {
 // one before it left. Otherwise somebody else wrote the file, and it is a conflict; so are the files that moves link to it.
 // A file that is already as it was is unchanged. Changes without effect, and those that are restored already, do not count.
 // A change that is planned or unknown counts if the file has the content that it would have left.
+//
+// Before files are put back, their present bytes should be stored as images of their changes: PlanUndo needs them.
 func PlanRestore(changes []FileChange, now func(path string) FileVersion) *RestorePlan {
 	p := newRestoring(now)
 	for i := range changes {

@@ -15,11 +15,11 @@ type FileLines struct {
 	Lossy   bool    `json:"lossy,omitempty"` // they have U+FFFD for bytes that are not text
 	Disk    string  `json:"disk,omitempty"`  // of a client's unsaved text: hash of the file on disk, or filecontext.NoFile
 
-	From *FileChange `json:"from,omitempty"` // of a change that the call has made: the version before it. Version is empty for a deleted file
+	From *Derivation `json:"from,omitempty"` // of a change that the call has made: the version before it. Version is empty for a deleted file
 }
 
-// FileChange is how the model made a version of a file from an earlier one. Lines outside of the hunks are in both.
-type FileChange struct {
+// Derivation is how the model made a version of a file from an earlier one. Lines outside of the hunks are in both.
+type Derivation struct {
 	Path    string     `json:"path,omitempty"` // of the earlier version, if the file was moved
 	Version string     `json:"version"`        // the earlier one
 	Hunks   []LineHunk `json:"hunks,omitempty"`
@@ -35,7 +35,7 @@ type LineHunk struct {
 }
 
 // Carried returns those of the lines of the earlier version that are in the later one, with their numbers there.
-func (c *FileChange) Carried(lines []Lines) (carried []Lines) {
+func (c *Derivation) Carried(lines []Lines) (carried []Lines) {
 	for _, one := range lines {
 		shift := 0
 		for _, h := range c.Hunks {

@@ -228,7 +228,7 @@ type Compaction struct {
 // previous server has crashed.
 const CompactionRunning = "running"
 
-// Blob is a rendered entry of a request, kept while a layout refers to it.
+// Blob is a rendered entry of a request, kept while a layout refers to it, or the content of a changed file.
 type Blob struct {
 	Hash  string // SHA-256 of Bytes, in hex
 	Bytes []byte
@@ -272,6 +272,9 @@ type Change struct {
 	DropCheckpoints []string // ids
 
 	Compaction *Compaction // replaces the stored one
+
+	PutFileChanges []FileChange // new ones, and stored ones with new states
+	FileImages     []Blob       // contents of their files before and after
 }
 
 // Loaded is the part of a session that is kept in memory.
@@ -287,4 +290,6 @@ type Loaded struct {
 	Compaction  *Compaction // the newest one; nil if there was none
 	Unfinished  *Turn       // the turn that was running when the previous server ended, with the usage of its stored steps
 	Partials    []Partial   // of the running step of Unfinished, by N
+
+	Planned []FileChange // whose effect is not known, in their order: the previous server has crashed
 }

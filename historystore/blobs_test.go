@@ -155,7 +155,7 @@ func TestPurgeOfManyBlobs(t *testing.T) {
 	commits := 0
 	s := openTest(t, "", Options{OnCommit: func(int) { commits++ }})
 	ch := layOut("sess_a", nil)
-	for i := range 3*purgeRefs + 1 {
+	for i := range 151 {
 		ch.Blobs = append(ch.Blobs, testBlob(strings.Repeat("x", i)))
 	}
 	commit(t, s, createSession("sess_a"), ch)

@@ -10,6 +10,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"strata/history"
+	"strata/historystore/blobs"
 	"strata/historystore/body"
 )
 
@@ -22,12 +23,18 @@ import (
 // The end of a turn updates the session's UpdatedAt. A chunk of a reply whose message is stored is not stored; that is no
 // error. Times are stored in UTC with microseconds. A record that a change
 // both drops and puts is kept. A blob is kept until a layout of its session with KeepBlobs omits it or the session is
-// purged, and longer if another session refers to it. KeepBlobs may name blobs put by other sessions; unknown hashes are
+// purged, and longer if another session or a file change refers to it. KeepBlobs may name blobs put by other sessions; unknown hashes are
 // ignored.
+//
+// A file change with the id of a stored one replaces its state, its content afterwards, its mode and RestoredBy; the error is
+// ErrDuplicate if it differs in anything else. Its contents are kept as images if they are in FileImages or stored already,
+// by any session. A session has images of at most MaxFileImageBytes: those whose newest change is the oldest are deleted
+// first.
 func (s *Store) Commit(ctx context.Context, ch history.Change) error {
 	_, since := s.messages.Lookup(nil, nil)
 	p, err := prepare(&ch)
 	if err == nil {
+		p.images = s.opt.imageBytes
 		err = s.write(ctx, "commit", kinds(&ch), p.write)
 	}
 	if errors.Is(err, errAgain) {
@@ -76,7 +83,8 @@ func prepare(ch *history.Change) (*prepared, error) {
 		encodeAll(&p.messages, ch.Messages, encodeMessage),
 		encodeAll(&p.edits, ch.Edits, encodeEdit),
 		encodeAll(&p.documents, ch.PutDocuments, encodeDocument),
-		p.prepareBlobs(),
+		blobs.Check(ch.Blobs),
+		blobs.CheckFiles(ch),
 	); err != nil {
 		return nil, err
 	}
@@ -99,7 +107,7 @@ func encodeAll[R, T any](rows *[]R, records []T, encode func(T) (R, error)) erro
 func (p *prepared) apply(tx *writeTx) error {
 	for _, part := range []func(*writeTx) error{
 		p.session, p.begin, p.insertMessages, p.insertEdits, p.dropPartials, p.partial, p.end, p.insertCalls,
-		p.putFiles, p.putDocuments, p.putCheckpoints, p.putCompaction, p.layout, p.putBlobs, p.calibration,
+		p.putFiles, p.putDocuments, p.putCheckpoints, p.putCompaction, p.layout, p.putBlobs, p.putFileChanges, p.calibration,
 	} {
 		if err := part(tx); err != nil {
 			return err

@@ -183,11 +183,16 @@ func TestFailingChangeLeavesNothing(t *testing.T) {
 		"last part that fails":     {nil, func(ch *history.Change) { ch.Calibration.Ratio = math.NaN() }},
 		"create of another":        {nil, func(ch *history.Change) { ch.Create = createSession("sess_b").Create }},
 		"failure that is not JSON": {nil, func(ch *history.Change) { ch.End.Failure = &history.Failure{Data: json.RawMessage("{")} }},
+		"file change without path": {nil, func(ch *history.Change) { ch.PutFileChanges[0].Path = "" }},
+		"hash of image":            {nil, func(ch *history.Change) { ch.FileImages[0].Bytes = []byte("other") }},
+		"image of no file":         {nil, func(ch *history.Change) { ch.FileImages = append(ch.FileImages, testBlob("other")) }},
+		"other file change":        {ErrDuplicate, func(ch *history.Change) { ch.PutFileChanges[0].ID = "fc_7" }},
 		"no session":               {nil, func(ch *history.Change) { ch.Session = "" }},
 	}
 	s := openTest(t, "", Options{})
 	commit(t, s, createSession("sess_a"), beginTurn("sess_a", 0), endTurn("sess_a", 0), compactEdit("sess_a", 30, "msg_1"),
-		putDocuments("sess_a", document("old", "to be dropped"), document("rules", "to be replaced")))
+		putDocuments("sess_a", document("old", "to be dropped"), document("rules", "to be replaced")),
+		putFileChanges("sess_a", editFile(7, "old", "new")))
 	before := dump(t, s)
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -216,6 +221,8 @@ func changeOfEverything() history.Change {
 	ch.Update = createSession("sess_a").Create
 	ch.PutFiles = []history.File{{Path: "a.go", State: json.RawMessage("{}")}}
 	ch.PutDocuments, ch.DropDocuments = []history.Document{document("rules", "new")}, []string{"old"}
+	put := putFileChanges("sess_a", editFile(1, "old", "new"))
+	ch.PutFileChanges, ch.FileImages = put.PutFileChanges, put.FileImages
 	ch.KeepBlobs = []string{ch.Blobs[0].Hash} // drops the blob of the first turn
 	return ch
 }

@@ -30,6 +30,8 @@ var script = []struct {
 		PutDocuments: []history.Document{document("old", ""), document("rules", "")}})},
 	{"layout", store(replaceContext())},
 	{"compaction", store(history.Change{Session: "sess_a", Compaction: &history.Compaction{ID: "cmp_1", Outcome: history.CompactionRunning, Seq: 6}})},
+	{"filechange", store(putFileChanges("sess_a", editFile(1, "old", "new"), editFile(2, "new", "newer")))},
+	{"filechange_done", store(fileChangeDone("sess_a", editFile(1, "old", "new")))},
 	{"delete", func(s *Store) error { return s.Delete(context.Background(), "sess_a", epoch) }},
 	{"undelete", func(s *Store) error { return s.Undelete(context.Background(), "sess_a") }},
 	{"import", store(hiddenSession("sess_b"))},
@@ -92,7 +94,7 @@ func scriptDumps(t *testing.T) []string {
 // reported.
 func TestKillAtCommit(t *testing.T) {
 	dumps := scriptDumps(t)
-	for _, point := range append([]string{"commit.before:5", "commit.after:5", "layout.before:2", "layout.after:2", "outlines.before", "outlines.after", "outlines.before:2", "outlines.after:2"}, Failpoints...) {
+	for _, point := range append([]string{"commit.before:5", "commit.after:5", "layout.before:2", "layout.after:2", "filechange.before:2", "filechange.after:2", "outlines.before", "outlines.after", "outlines.before:2", "outlines.after:2"}, Failpoints...) {
 		if point == "show.before" {
 			continue // see TestUnfinishedImportIsPurged
 		}

@@ -9,7 +9,7 @@ import (
 // Each commit of changes hits "commit" and the kinds of its changes; the end of a turn with a layout hits "end" and "layout".
 // A change that stores a step and deletes its saved chunks hits "step".
 var Failpoints = failpointNames(
-	"commit", "create", "update", "begin", "partial", "step", "end", "edit", "append", "layout", "compaction",
+	"commit", "create", "update", "begin", "partial", "step", "end", "edit", "append", "layout", "compaction", "filechange",
 	"delete", "undelete", "show", "purge", "outlines", "index",
 )
 
@@ -38,6 +38,7 @@ func kinds(ch *history.Change) []string {
 	add("append", len(ch.Messages) > 0 && ch.Begin == nil && ch.End == nil && ch.DropPartials == "" && len(ch.Edits) == 0)
 	add("layout", ch.Layout != nil)
 	add("compaction", ch.Compaction != nil)
+	add("filechange", len(ch.PutFileChanges) > 0)
 	add("update", len(names) == 0)
 	return names
 }

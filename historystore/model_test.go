@@ -16,7 +16,7 @@ import (
 	"strata/history"
 )
 
-// model is an in-memory model of a store. It covers changes without files and calibrations.
+// model is an in-memory model of a store. It covers changes without files, file changes and calibrations.
 type model struct {
 	sessions map[string]*modelSession
 }

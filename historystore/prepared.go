@@ -8,8 +8,8 @@ type prepared struct {
 	messages  []messageRow
 	edits     []string // bodies of Edits
 	documents []string // bodies of PutDocuments
-	kept      string   // KeepBlobs as JSON; empty if all blobs are kept
 	gone      []string // hashes of the blobs that apply deleted
+	images    int64    // maximum size of the session's images, in bytes
 }
 
 // messageRow is a row of the table message.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"strata/history"
+	"strata/historystore/blobs"
 	"strata/historystore/heads"
 )
 
@@ -15,7 +16,6 @@ const (
 	purgeMessages = 100
 	purgeBytes    = 512 << 10
 	purgeRows     = 500
-	purgeRefs     = 50
 	vacuumPages   = 256
 	mergePages    = 256
 )
@@ -45,7 +45,7 @@ func (s *Store) purge(ctx context.Context, before time.Time) (purged int, err er
 		return 0, err
 	}
 	for _, id := range ids {
-		if err := s.purgeRecord(ctx, id); err != nil {
+		if err := s.repeat(ctx, func(tx *writeTx) (bool, error) { return false, tx.must("DELETE FROM session WHERE id = ?", id) }); err != nil {
 			return purged, err
 		}
 		purged++
@@ -74,18 +74,17 @@ func (s *Store) purgeContent(ctx context.Context, id string) error {
 	if err := s.repeat(ctx, func(tx *writeTx) (bool, error) { return purgeSomeMessages(tx, id) }); err != nil {
 		return err
 	}
-	for _, table := range []string{"head_block", "partial", "turn", "edit", "checkpoint", "compaction", "usage", "file", "document", "layout", "layout_row"} {
+	for _, table := range []string{"head_block", "partial", "turn", "edit", "checkpoint", "compaction", "usage", "file", "file_change", "document", "layout", "layout_row"} {
 		if err := s.repeat(ctx, func(tx *writeTx) (bool, error) { return purgeSomeRows(tx, table, id) }); err != nil {
 			return err
 		}
 	}
-	return s.purgeBlobs(ctx, id)
-}
-
-func (s *Store) purgeRecord(ctx context.Context, id string) error {
-	return s.write(ctx, "purge", []string{"purge"}, func(tx *writeTx) error {
-		return tx.must("DELETE FROM session WHERE id = ?", id)
-	})
+	for _, refs := range []blobs.References{blobs.OfLayouts, blobs.OfFiles} {
+		if err := s.purgeBlobs(ctx, refs, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // repeat runs step, each time in a new transaction, until it returns false.
@@ -188,17 +187,13 @@ func emptyLog(tx *writeTx) error {
 	return errors.Join(errs...)
 }
 
-// purgeBlobs removes all blob references of session, in small transactions.
-func (s *Store) purgeBlobs(ctx context.Context, session string) error {
-	var gone []string
-	defer func() { s.blobs.Drop(gone) }()
+// purgeBlobs removes all blob references of session from one of the tables, in small transactions.
+func (s *Store) purgeBlobs(ctx context.Context, refs blobs.References, session string) error {
+	var all []string
+	defer func() { s.blobs.Drop(all) }()
 	return s.repeat(ctx, func(tx *writeTx) (more bool, err error) {
-		hashes, err := collect(background, tx, scanOne[string], "SELECT hash FROM blob_ref WHERE session = ? LIMIT ?", session, purgeRefs)
-		if err != nil {
-			return false, err
-		}
-		deleted, err := dropBlobs(tx, session, hashes)
-		gone = append(gone, deleted...)
-		return len(hashes) == purgeRefs, err
+		gone, more, err := blobs.Purge(tx.blobs(), refs, session, purgeBytes)
+		all = append(all, gone...)
+		return more, err
 	})
 }

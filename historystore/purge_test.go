@@ -66,7 +66,7 @@ const secret = "xyzzyplugh"
 func TestPurgeLeavesNothingOfASession(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "strata.db")
 	s := openTest(t, path, Options{})
-	commit(t, s, createSession("sess_keep"), beginTurn("sess_keep", 0), endTurn("sess_keep", 0))
+	commit(t, s, createSession("sess_keep"), beginTurn("sess_keep", 0), endTurn("sess_keep", 0), putFileChanges("sess_keep", editFile(1, "of all sessions", "kept")))
 	want := dump(t, s)
 	shared := endTurn("sess_keep", 0).Blobs[0]
 	for _, id := range []string{"sess_a", "sess_b"} {
@@ -76,7 +76,8 @@ func TestPurgeLeavesNothingOfASession(t *testing.T) {
 		edit.Edits[0].Patches[0].Text = secret
 		commit(t, s, createSession(id), beginTurn(id, 500), savePartial(id, 500, 0, secret), beginTurn(id, 501), end,
 			edit, putDocuments(id, document(secret, secret)),
-			history.Change{Session: id, PutFiles: []history.File{{Path: secret}}, Blobs: []history.Blob{shared, testBlob(secret + id)}})
+			history.Change{Session: id, PutFiles: []history.File{{Path: secret}}, Blobs: []history.Blob{shared, testBlob(secret + id)}},
+			putFileChanges(id, editFile(1, "of all sessions", secret), editFile(2, secret, strings.Repeat(secret, purgeBytes/10))))
 		for seq := int64(1); seq <= 300; seq++ {
 			commit(t, s, appendText(id, seq, fmt.Sprintf("%s %d %s", secret, seq, strings.Repeat("and more text ", 300))))
 		}

@@ -14,6 +14,9 @@ import (
 	"strata/historystore/lock"
 )
 
+// MaxFileImageBytes is the maximum size of the images of a session's changed files.
+const MaxFileImageBytes = 256 << 20
+
 const (
 	defaultCacheBytes = 64 << 20
 
@@ -42,6 +45,7 @@ type Options struct {
 	Observe func(op string, took time.Duration)
 
 	indexDelay time.Duration // default indexDelay
+	imageBytes int64         // maximum size of a session's images, default MaxFileImageBytes
 }
 
 func (o Options) withDefaults() Options {
@@ -59,6 +63,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.indexDelay == 0 {
 		o.indexDelay = indexDelay
+	}
+	if o.imageBytes == 0 {
+		o.imageBytes = MaxFileImageBytes
 	}
 	if o.OnCommit == nil {
 		o.OnCommit = func(int) {}

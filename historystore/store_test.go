@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"strata/history"
+	"strata/historystore/blobs"
 	"strata/internal/leak"
 )
 
@@ -129,7 +130,7 @@ func endTurn(session string, n int64) history.Change {
 }
 
 func testBlob(text string) history.Blob {
-	return history.Blob{Hash: hashOf([]byte(text)), Bytes: []byte(text)}
+	return history.Blob{Hash: blobs.Hash([]byte(text)), Bytes: []byte(text)}
 }
 
 func savePartial(session string, turn int64, n int, text string) history.Change {
@@ -155,7 +156,7 @@ func layOut(session string, kept []string, blobs ...history.Blob) history.Change
 	return history.Change{Session: session, Layout: &history.LayoutChange{Head: []byte(strings.Join(kept, " "))}, KeepBlobs: append([]string{}, kept...), Blobs: blobs}
 }
 
-var tables = []string{"session", "turn", "message", "head_block", "edit", "checkpoint", "partial", "usage", "file", "document", "layout", "layout_row", "blob", "blob_ref", "outline", "listing", "calibration"}
+var tables = []string{"session", "turn", "message", "head_block", "edit", "checkpoint", "partial", "usage", "file", "file_change", "file_image", "document", "layout", "layout_row", "blob", "blob_ref", "outline", "listing", "calibration"}
 
 // dump returns the content of the database as text, after checking the index.
 func dump(t testing.TB, s *Store) string {

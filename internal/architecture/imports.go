@@ -17,7 +17,7 @@ var imports = map[string][]string{
 	"filecontext":  {"filecontext/outline", "tokens"},
 	"stability":    {},
 	"llm":          {"history"},
-	"historystore": {"historystore/body", "historystore/cache", "historystore/disk", "historystore/fulltext", "historystore/heads", "historystore/lock", "history"},
+	"historystore": {"historystore/blobs", "historystore/body", "historystore/cache", "historystore/disk", "historystore/fulltext", "historystore/heads", "historystore/lock", "history"},
 	"tokens":       {},
 	"rpc":          {},
 	"web":          {},
@@ -29,6 +29,7 @@ var imports = map[string][]string{
 	"filecontext/outline/graph": {"filecontext/outline"},
 	"filecontext/outline/text":  {"filecontext/outline"},
 
+	"historystore/blobs":    {"history"},
 	"historystore/body":     {"history"},
 	"historystore/disk":     {},
 	"historystore/fulltext": {},

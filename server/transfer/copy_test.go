@@ -3,6 +3,8 @@ package transfer
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"strata/history"
+	"strata/historystore"
 	"strata/rpc"
 	"strata/server/wire"
 	"strata/session"
@@ -217,6 +220,70 @@ func TestAForkHasItsSourcesState(t *testing.T) {
 	}
 }
 
+// fileChange returns the creation of a file with a text, and its content.
+func fileChange(seq int64, text string) (history.FileChange, history.Blob) {
+	sum := sha256.Sum256([]byte(text))
+	content := history.Blob{Hash: hex.EncodeToString(sum[:]), Bytes: []byte(text)}
+	return history.FileChange{ID: fmt.Sprint("fc_", seq), Turn: "turn_a", Step: 1, Call: fmt.Sprint("tc_", seq), Seq: seq,
+		Kind: history.FileCreated, Path: "/project/" + text, After: content.Hash, Mode: 0o644, At: noon, State: history.FileChangeDone}, content
+}
+
+// withFileChanges stores a session with a file change at each of the places 1 to n.
+func withFileChanges(t *testing.T, in *Importer, n int64) (source string) {
+	t.Helper()
+	source = imported(t, in, ImportPage{Lines: full()})
+	for seq := range n {
+		c, content := fileChange(seq+1, fmt.Sprint("text ", seq+1))
+		ch := history.Change{Session: source, PutFileChanges: []history.FileChange{c}, FileImages: []history.Blob{content}}
+		if err := in.Store.Commit(t.Context(), ch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return source
+}
+
+// A fork can put back the files that were changed up to its place, also when its source is gone.
+func TestAForkHasTheFileChangesUpToItsPlace(t *testing.T) {
+	in := newTestImporter(t)
+	source := withFileChanges(t, in, 4)
+	state := stateOf(t, in, source)
+	state.Seq = 3
+	record, err := in.Fork(t.Context(), state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := in.Store.Delete(t.Context(), source, noon); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Store.Purge(t.Context(), noon.Add(1)); err != nil {
+		t.Fatal(err)
+	}
+	changes, err := in.Store.FileChangeStore().List(t.Context(), record.ID, historystore.FileChangeQuery{})
+	if err != nil || len(changes) != 3 {
+		t.Fatalf("%+v, error %v", changes, err)
+	}
+	turn := ownID(record.ID, "turn_a")
+	for i, c := range changes {
+		want, content := fileChange(int64(i+1), fmt.Sprint("text ", i+1))
+		want.ID, want.Turn, want.HasAfter = ownID(record.ID, want.ID), turn, true
+		if diff := cmp.Diff(want, c); diff != "" {
+			t.Error(diff)
+		}
+		images, err := in.Store.FileChangeStore().Images(t.Context(), record.ID, []string{c.After})
+		if err != nil || !bytes.Equal(images[c.After], content.Bytes) {
+			t.Errorf("image %q, error %v", images, err)
+		}
+	}
+}
+
+func TestAnExportHasNoFileChanges(t *testing.T) {
+	in := newTestImporter(t)
+	with, without := exported(t, in, withFileChanges(t, in, 2)), exported(t, in, imported(t, in, ImportPage{Lines: full()}))
+	if len(with) != len(without) {
+		t.Errorf("%d lines with file changes, %d without", len(with), len(without))
+	}
+}
+
 // dying is a context that is cancelled when it has been asked so many times.
 type dying struct {
 	context.Context
@@ -238,7 +305,7 @@ func TestAForkThatIsCancelledLeavesNothing(t *testing.T) {
 	in := newTestImporter(t)
 	var log bytes.Buffer
 	in.Log = slog.New(slog.NewTextHandler(&log, nil))
-	source := stateOf(t, in, imported(t, in, ImportPage{Lines: full()}))
+	source := stateOf(t, in, withFileChanges(t, in, 2))
 	cancelled := 0
 	for n := range int64(1000) {
 		ctx, cancel := context.WithCancel(t.Context())

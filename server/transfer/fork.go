@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"strata/history"
+	"strata/historystore"
 	"strata/session"
 )
 
@@ -22,6 +23,9 @@ func (in *Importer) Fork(ctx context.Context, state session.Fork) (history.Sessi
 	}
 	defer in.end(record.ID)
 	err := in.copy(ctx, source, record, state.Loaded)
+	if err == nil {
+		err = in.copyFileChanges(ctx, source, record.ID, state.Seq)
+	}
 	if err == nil {
 		err = in.Show(ctx, record.ID)
 	}
@@ -62,6 +66,27 @@ func (in *Importer) copy(ctx context.Context, source string, record history.Sess
 		ch := history.Change{Session: record.ID}
 		for _, m := range messages {
 			ch.Messages = append(ch.Messages, m.WithIDs(own))
+		}
+		if err := in.Store.Commit(ctx, ch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyFileChanges stores the file changes of source up to a place in another session. Their images are found by their
+// hashes: those that source lacks, or drops meanwhile, the fork may lack too.
+func (in *Importer) copyFileChanges(ctx context.Context, source, session string, place int64) error {
+	own := func(id string) string { return ownID(session, id) }
+	all, err := in.Store.FileChangeStore().List(ctx, source, historystore.FileChangeQuery{})
+	if err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(c history.FileChange) bool { return c.Seq > place })
+	for changes := range slices.Chunk(all, pageLines) {
+		ch := history.Change{Session: session}
+		for _, c := range changes {
+			ch.PutFileChanges = append(ch.PutFileChanges, c.WithIDs(own))
 		}
 		if err := in.Store.Commit(ctx, ch); err != nil {
 			return err

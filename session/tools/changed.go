@@ -71,7 +71,7 @@ func (r Result) withDiff(d *fileDiff, now *filecontext.Content) Result {
 func version(now *filecontext.Content, lines []history.Lines, before *filecontext.Content, d *fileDiff) history.FileLines {
 	shown := history.FileLines{Path: now.Path, Version: now.Version(), Lines: lines, Of: now.Lines, Disk: now.Disk()}
 	if before != nil {
-		shown.From = &history.FileChange{Version: before.Version(), Hunks: merged(d.lineHunks())}
+		shown.From = &history.Derivation{Version: before.Version(), Hunks: merged(d.lineHunks())}
 	}
 	return shown
 }
@@ -108,7 +108,7 @@ func deleted(p *Planned, _ *filecontext.Content) Result {
 
 // gone returns that there is no file any more at a path where one was.
 func gone(path string, before *filecontext.Content) history.FileLines {
-	return history.FileLines{Path: path, From: &history.FileChange{Version: before.Version()}}
+	return history.FileLines{Path: path, From: &history.Derivation{Version: before.Version()}}
 }
 
 // moved is the result of move_file. The lines that were shown of the file are shown of it at its new path.
@@ -116,7 +116,7 @@ func moved(p *Planned, now *filecontext.Content) Result {
 	from, to := p.Effects[0].Path, p.Effects[1].Path
 	r := text("Moved %s to %s.\n", filecontext.Printable(from), filecontext.Printable(to))
 	if now != nil && p.Before != nil {
-		at := history.FileLines{Path: to, Version: now.Version(), Of: now.Lines, From: &history.FileChange{Path: from, Version: p.Before.Version()}}
+		at := history.FileLines{Path: to, Version: now.Version(), Of: now.Lines, From: &history.Derivation{Path: from, Version: p.Before.Version()}}
 		r.Content[0].Shows = []history.FileLines{at, gone(from, p.Before)}
 	}
 	return r

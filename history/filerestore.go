@@ -1,0 +1,304 @@
+package history
+
+import (
+	"maps"
+	"slices"
+)
+
+// RestoreOutcome is what a restore does with a file.
+type RestoreOutcome string
+
+// The outcomes of a restore for a file.
+const (
+	FileRestored  RestoreOutcome = "restored"  // it is put back
+	FileUnchanged RestoreOutcome = "unchanged" // it is already as it was
+	FileConflict  RestoreOutcome = "conflict"  // it stays as it is, for the Reason
+)
+
+// ConflictReason says why a restore leaves a file as it is.
+type ConflictReason string
+
+// The reasons of conflicts.
+const (
+	ConflictChanged ConflictReason = "changed"  // the file does not have the content that the change left
+	ConflictMissing ConflictReason = "missing"  // somebody else removed the file
+	ConflictExists  ConflictReason = "exists"   // somebody else made a file at the path
+	ConflictBetween ConflictReason = "between"  // somebody else wrote the file between two of the changes
+	ConflictNoImage ConflictReason = "no_image" // the bytes to put back are not stored any more
+	ConflictLinked  ConflictReason = "linked"   // changes moved the file to or from a path with a conflict
+)
+
+// FileRestore is what a restore does at one path.
+type FileRestore struct {
+	Path    string
+	Outcome RestoreOutcome
+	Reason  ConflictReason // of a conflict
+
+	// Of a file that is put back: Now is replaced, and must still be there right before that. Put is put in its place; an
+	// empty hash removes the file.
+	Now, Put FileVersion
+
+	// From is a path that has the bytes of Put now. It is empty if they are stored as an image.
+	From string
+
+	group int
+}
+
+// RestorePlan is what a restore of files does. It is also its preview.
+type RestorePlan struct {
+	Files []FileRestore // by path
+	turns []turned
+}
+
+// turned is a change that the plan makes ineffective, or effective again.
+type turned struct {
+	change FileChange
+	to     FileChangeState
+	group  int
+}
+
+// PlanRestore returns the plan that puts files back as they were before changes, which are sorted, newest first: all changes
+// after a place. now returns what is at a path.
+//
+// A file is put back only if it has the content that the newest change left, and each change found the content that the
+// one before it left. Otherwise somebody else wrote the file, and it is a conflict; so are the files that moves link to it.
+// A file that is already as it was is unchanged. Changes without effect, and those that are restored already, do not count.
+// A change that is planned or unknown counts if the file has the content that it would have left.
+//
+// Before files are put back, their present bytes should be stored as images of their changes: PlanUndo needs them.
+func PlanRestore(changes []FileChange, now func(path string) FileVersion) *RestorePlan {
+	p := newRestoring(now)
+	for i := range changes {
+		switch c := &changes[i]; c.State {
+		case FileChangeDone, FileChangePlanned, FileChangeUnknown:
+			var back []step
+			for _, s := range c.steps() {
+				back = append(back, step{s.path, s.to, s.from})
+			}
+			p.take(c, back, FileChangeRestored)
+		}
+	}
+	return p.plan(changes)
+}
+
+// PlanUndo returns the plan that puts files forward again: it undoes a restore. changes are those that the restore put back,
+// sorted, oldest first. The rules are those of PlanRestore.
+func PlanUndo(changes []FileChange, now func(path string) FileVersion) *RestorePlan {
+	p := newRestoring(now)
+	for i := range changes {
+		if c := &changes[i]; c.State == FileChangeRestored {
+			p.take(c, c.steps(), FileChangeDone)
+		}
+	}
+	return p.plan(changes)
+}
+
+// Settle returns the changes with their new states, in the order of the plan's changes, once its files are put back.
+// restore is the id of the restore's edit, empty for an undo. failed are the paths that could not be put back: the changes of
+// these files, and of those that moves link to them, keep their states.
+func (p *RestorePlan) Settle(restore string, failed map[string]bool) (settled []FileChange) {
+	skip := make(map[int]bool)
+	for i := range p.Files {
+		if f := &p.Files[i]; f.Outcome == FileConflict || failed[f.Path] {
+			skip[f.group] = true
+		}
+	}
+	for _, t := range p.turns {
+		if skip[t.group] {
+			continue
+		}
+		t.change.State, t.change.RestoredBy = t.to, ""
+		if t.to == FileChangeRestored {
+			t.change.RestoredBy = restore
+		}
+		settled = append(settled, t.change)
+	}
+	return settled
+}
+
+// restoring is a plan under construction.
+type restoring struct {
+	now   func(path string) FileVersion
+	files map[string]*restored
+	turns []turned
+}
+
+// restored is a path whose changes are being turned.
+type restored struct {
+	path      string
+	now, then FileVersion // what is there, and what the changes so far lead to
+	left      FileVersion // what the first change expects to be there
+	gap       bool        // a change led to nothing, so that then is another file than now
+	changes   int
+	reason    ConflictReason // of the first change that does not fit; empty: none
+	linked    *restored      // towards the representative of the files that moves link; nil: this one
+}
+
+func newRestoring(now func(path string) FileVersion) *restoring {
+	return &restoring{now: now, files: make(map[string]*restored)}
+}
+
+func (p *restoring) file(path string) *restored {
+	f := p.files[path]
+	if f == nil {
+		v := p.now(path)
+		f = &restored{path: path, now: v, then: v}
+		p.files[path] = f
+	}
+	return f
+}
+
+// take adds a change and what turning it does.
+func (p *restoring) take(c *FileChange, steps []step, to FileChangeState) {
+	certain := c.State == FileChangeDone || c.State == FileChangeRestored
+	if !certain && p.without(steps) {
+		to = FileChangeNotDone
+	}
+	for _, s := range steps {
+		f := p.file(s.path)
+		if to != FileChangeNotDone {
+			f.take(s)
+		}
+		f.root().join(p.file(steps[0].path).root())
+	}
+	p.turns = append(p.turns, turned{change: *c, to: to})
+}
+
+// without reports whether all paths are already as the steps would leave them, and not as the steps find them.
+func (p *restoring) without(steps []step) bool {
+	for _, s := range steps {
+		then := p.file(s.path).then
+		if !then.Same(s.to) || then.Same(s.from) {
+			return false
+		}
+	}
+	return true
+}
+
+// take goes on by a step.
+func (f *restored) take(s step) {
+	if f.reason == "" && !f.then.Same(s.from) {
+		f.reason = f.mismatch(s.from)
+	}
+	if f.changes == 0 {
+		f.left = s.from
+	}
+	f.then = s.to
+	f.changes++
+	f.gap = f.gap || !s.to.exists()
+}
+
+// mismatch returns why then is not the wanted version.
+func (f *restored) mismatch(wanted FileVersion) ConflictReason {
+	switch {
+	case f.changes > 0:
+		return ConflictBetween
+	case !f.now.exists():
+		return ConflictMissing
+	case !wanted.exists():
+		return ConflictExists
+	}
+	return ConflictChanged
+}
+
+func (f *restored) root() *restored {
+	for f.linked != nil {
+		if f.linked.linked != nil {
+			f.linked = f.linked.linked // so that long chains of moves stay short
+		}
+		f = f.linked
+	}
+	return f
+}
+
+func (f *restored) join(to *restored) {
+	if f != to {
+		f.linked = to
+	}
+}
+
+// plan completes the plan.
+func (p *restoring) plan(changes []FileChange) *RestorePlan {
+	done := &RestorePlan{turns: p.turns}
+	sources := p.sources(changes)
+	groups, causes := make(map[*restored]int), make(map[int]ConflictReason)
+	for _, path := range slices.Sorted(maps.Keys(p.files)) {
+		f := p.files[path]
+		if _, known := groups[f.root()]; !known {
+			groups[f.root()] = len(groups)
+		}
+		r := f.result(sources)
+		r.group = groups[f.root()]
+		if causes[r.group] == "" || r.Reason != "" && r.Reason != ConflictNoImage {
+			causes[r.group] = r.Reason
+		}
+		done.Files = append(done.Files, r)
+	}
+	for i := range done.Files {
+		if f := &done.Files[i]; f.follows(causes[f.group]) {
+			*f = FileRestore{Path: f.Path, Outcome: FileConflict, Reason: ConflictLinked, group: f.group}
+		}
+	}
+	for i := range done.turns {
+		done.turns[i].group = groups[p.files[done.turns[i].change.Path].root()]
+	}
+	return done
+}
+
+// follows reports whether a file is in conflict only for a linked file with a reason. The bytes of a file that was moved away
+// are not stored if they are expected at the other path.
+func (r *FileRestore) follows(reason ConflictReason) bool {
+	if r.Outcome != FileConflict {
+		return reason != ""
+	}
+	return r.Reason == ConflictNoImage && reason != ConflictNoImage
+}
+
+// sources returns where the bytes of hashes are: an empty path for those that are stored, else the path of a file.
+func (p *restoring) sources(changes []FileChange) map[string]string {
+	at := make(map[string]string)
+	for _, path := range slices.Sorted(maps.Keys(p.files)) {
+		if now := p.files[path].now; now.Hash != "" && !now.Unreadable {
+			at[now.Hash] = path
+		}
+	}
+	for i := range changes {
+		if c := &changes[i]; c.HasBefore {
+			at[c.Before] = ""
+		}
+		if c := &changes[i]; c.HasAfter {
+			at[c.After] = ""
+		}
+	}
+	return at
+}
+
+// result returns what happens to the file, without regard to the files that are linked to it.
+func (f *restored) result(sources map[string]string) FileRestore {
+	r := FileRestore{Path: f.path}
+	put := FileVersion{Hash: f.then.Hash, Mode: f.mode()}
+	source, there := sources[put.Hash]
+	switch {
+	case f.now.Same(put) && (f.now.Mode == put.Mode || f.reason != ""):
+		r.Outcome = FileUnchanged
+	case f.reason != "":
+		r.Outcome, r.Reason = FileConflict, f.reason
+	case put.Hash != "" && !there:
+		r.Outcome, r.Reason = FileConflict, ConflictNoImage
+	default:
+		r.Outcome, r.Now, r.Put, r.From = FileRestored, f.now, put, source
+	}
+	return r
+}
+
+// mode returns the mode of the file that is put back. Changes that keep a file keep its mode too: if it differs, somebody
+// else set it, and it stays.
+func (f *restored) mode() uint32 {
+	switch {
+	case !f.then.exists():
+		return 0
+	case f.now.exists() && (!f.gap || f.now.Mode != f.left.Mode):
+		return f.now.Mode
+	}
+	return f.then.Mode
+}

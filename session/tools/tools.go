@@ -99,9 +99,8 @@ type Result struct {
 	Content []history.Block // texts and images, as in a block of type tool_result
 	IsError bool
 	Plan    []PlanEntry         // of update_plan
-	Outcome history.CallOutcome // of a call that Strata has ended
-	Plan    []PlanEntry         // of update_plan
 	Diffs   []history.Diff      // of files that the call has changed; at most history.MaxDiff bytes
+	Outcome history.CallOutcome // of a call that Strata has ended
 }
 
 // Failed returns a result that tells the model why a call did nothing.

@@ -10,7 +10,8 @@ type State int
 const (
 	Streaming State = iota // the model is asked, and its reply arrives
 	Reviewing              // the next calls of the step are looked at
-	Running                // they run
+	Asking                 // the next call can change something: the rules, or else the user, decide whether it may run
+	Running                // the calls run that may
 	Fitting                // the step is over: its results are stored, and the next request is built
 	Ended                  // the ending of the turn is stored
 )
@@ -23,6 +24,7 @@ const (
 	Replied   Event = iota // the reply has no call that may run: it is the answer, or it was cut off
 	Called                 // the reply has calls, and its message is stored
 	GaveUp                 // the provider failed and is not asked again, or the store failed
+	Asks                   // the next call can change something
 	Refused                // the next call does not run: its result says why
 	Allowed                // the next calls may run
 	Reviewed               // no call is left
@@ -43,8 +45,12 @@ var transitions = [...]struct {
 	{Streaming, GaveUp, Ended},
 	{Reviewing, Refused, Reviewing},
 	{Reviewing, Allowed, Running},
+	{Reviewing, Asks, Asking},
 	{Reviewing, Reviewed, Fitting},
+	{Asking, Allowed, Running},
+	{Asking, Refused, Reviewing},
 	{Running, Returned, Reviewing},
+	{Running, GaveUp, Ended},
 	{Fitting, Built, Streaming},
 	{Fitting, Exhausted, Ended},
 	{Fitting, GaveUp, Ended},

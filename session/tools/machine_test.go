@@ -6,8 +6,8 @@ import (
 )
 
 var (
-	states = []State{Streaming, Reviewing, Running, Fitting, Ended}
-	events = []Event{Replied, Called, GaveUp, Refused, Allowed, Reviewed, Returned, Built, Exhausted, Stopped}
+	states = []State{Streaming, Reviewing, Asking, Running, Fitting, Ended}
+	events = []Event{Replied, Called, GaveUp, Asks, Refused, Allowed, Reviewed, Returned, Built, Exhausted, Stopped}
 )
 
 // next is Next, false for an event that does not happen in the state.
@@ -20,8 +20,9 @@ func next(at State, event Event) (to State, happens bool) {
 func TestEachEventInEachState(t *testing.T) {
 	want := map[State]map[Event]State{
 		Streaming: {Replied: Ended, Called: Reviewing, GaveUp: Ended, Stopped: Ended},
-		Reviewing: {Refused: Reviewing, Allowed: Running, Reviewed: Fitting, Stopped: Ended},
-		Running:   {Returned: Reviewing, Stopped: Ended},
+		Reviewing: {Refused: Reviewing, Allowed: Running, Asks: Asking, Reviewed: Fitting, Stopped: Ended},
+		Asking:    {Allowed: Running, Refused: Reviewing, Stopped: Ended},
+		Running:   {Returned: Reviewing, GaveUp: Ended, Stopped: Ended},
 		Fitting:   {Built: Streaming, Exhausted: Ended, GaveUp: Ended, Stopped: Ended},
 		Ended:     {},
 	}

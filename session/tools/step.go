@@ -73,8 +73,10 @@ type Step struct {
 	limit limit // of one result
 	place func(path string) string
 	calls []stepCall
-	next  int // the first call on which nothing was decided
-	until int // the calls from next to it may run
+
+	stored int // the calls before it have results that are stored
+	next   int // the first call on which nothing was decided
+	until  int // the calls from next to it may run
 }
 
 type stepCall struct {
@@ -125,21 +127,49 @@ func (s *Set) NewStep(message []history.Block, tokens int, count func(text strin
 // Calls returns the number of calls.
 func (s *Step) Calls() int { return len(s.calls) }
 
-// Review decides on the next calls: the event is Allowed if they may run, Refused if the next one must not, whose progress is
-// then returned, and Reviewed if there is none left.
+// Review decides on the next calls: the event is Allowed if they may run, which is so for calls that change nothing, Asks if
+// the next one can change something, Refused if it must not run, and Reviewed if there is none left. For Asks and Refused it
+// returns the progress of the next call.
 func (s *Step) Review() (Event, Progress) {
 	if s.next == len(s.calls) {
 		return Reviewed, Progress{}
 	}
 	c := &s.calls[s.next]
 	if refusal := s.refusal(c); refusal != nil {
-		s.next++
-		c.result = refusal
-		return Refused, s.progress(c)
+		return Refused, s.refuse(*refusal)
 	}
-	for s.until = s.next + 1; s.until < len(s.calls) && s.refusal(&s.calls[s.until]) == nil; s.until++ {
+	if !c.call.Tool.ReadOnly {
+		return Asks, s.progress(c)
+	}
+	for s.until = s.next + 1; s.until < len(s.calls) && s.reads(&s.calls[s.until]); s.until++ {
 	}
 	return Allowed, Progress{}
+}
+
+// reads reports whether a call may run beside others: it is right, and changes nothing.
+func (s *Step) reads(c *stepCall) bool { return s.refusal(c) == nil && c.call.Tool.ReadOnly }
+
+// Asked returns the call on which Review asks.
+func (s *Step) Asked() *Call { return s.calls[s.next].call }
+
+// Allow lets the call run on which Review asks. It runs alone.
+func (s *Step) Allow() { s.until = s.next + 1 }
+
+// Refuse gives the call on which Review asks a result that says why it does not run, and returns its progress.
+func (s *Step) Refuse(why string) Progress { return s.refuse(Failed("%s", why)) }
+
+func (s *Step) refuse(why Result) Progress {
+	c := &s.calls[s.next]
+	s.next++
+	c.result = &why
+	return s.progress(c)
+}
+
+// Changed reports whether the newest call that ran can have changed something: its result is to be stored before anything
+// else happens.
+func (s *Step) Changed() bool {
+	c := &s.calls[s.next-1]
+	return c.call != nil && !c.call.Tool.ReadOnly
 }
 
 // refusal checks a call. It returns the result of one that must not run.
@@ -155,10 +185,6 @@ func (s *Step) refusal(c *stepCall) *Result {
 	}
 	call.ID = c.block.CallID
 	c.call = call
-	if !call.Tool.ReadOnly {
-		r := Failed("%s was not run: it can change something, and tools that do are not supported yet. Tell the user what to do instead.", c.block.Name)
-		return &r
-	}
 	return nil
 }
 
@@ -289,14 +315,17 @@ func (s *Step) Settle(why NoResult) (settled []Progress) {
 	return settled
 }
 
-// Results returns the results as blocks, in the model's order. Every call must have one.
-func (s *Step) Results() []history.Block {
-	blocks := make([]history.Block, len(s.calls))
-	for i := range s.calls {
-		blocks[i] = s.resultBlock(&s.calls[i])
+// Results returns the results that are not stored, as blocks, in the model's order: those of the calls before the first one
+// without a result.
+func (s *Step) Results() (blocks []history.Block) {
+	for i := s.stored; i < len(s.calls) && s.calls[i].result != nil; i++ {
+		blocks = append(blocks, s.resultBlock(&s.calls[i]))
 	}
 	return blocks
 }
+
+// Stored notes that so many further results are stored.
+func (s *Step) Stored(results int) { s.stored += results }
 
 func (s *Step) resultBlock(c *stepCall) history.Block {
 	p := s.progress(c)

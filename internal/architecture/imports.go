@@ -41,6 +41,7 @@ var imports = map[string][]string{
 
 	"session/accounts":   {"session/assembly", "session/compacting", "session/content", "session/events", "session/fit", "session/mailbox", "tokens", "history"},
 	"session/approval":   {},
+	"session/asking":     {"session/approval", "session/clients", "session/mailbox", "session/tools"},
 	"session/calls":      {"session/tools", "session/events", "history"},
 	"session/current":    {"session/reads", "session/assembly", "session/choices", "session/workspace", "session/documents", "session/content", "session/profile", "stability", "tokens", "llm", "history"},
 	"session/requests":   {"session/current", "session/compacting", "session/assembly", "session/choices", "session/workspace", "session/mailbox", "session/saving", "history"},
@@ -58,7 +59,7 @@ var imports = map[string][]string{
 	"session/content":    {"llm", "tokens", "history"},
 	"session/events":     {"history"},
 	"session/saving":     {"history"},
-	"session/clients":    {},
+	"session/clients":    {"session/approval", "session/tools"},
 	"session/mailbox":    {},
 	"session/profile":    {},
 

@@ -38,6 +38,7 @@ type Config struct {
 	Profile      string `json:"profile,omitempty"`
 	Mode         string `json:"mode,omitempty"`
 	Compaction   string `json:"compaction,omitempty"` // strategy
+	Approval     string `json:"approval,omitempty"`   // of tool calls that can change something
 }
 
 // TurnStatus is the status of a turn.

@@ -28,7 +28,11 @@ func TestAChangeOfModeIsTold(t *testing.T) {
 		{"the same once more", "session/set_mode", map[string]any{"modeId": "interface"}, false, ""},
 		{"by the option", "session/set_config_option", map[string]any{"configId": "mode", "value": "testing"}, true, "testing"},
 		{"an option that is none of it", "session/set_config_option", map[string]any{"configId": "compaction", "value": "topic"}, false, ""},
-		{"a profile without phases", "session/set_config_option", map[string]any{"configId": "profile", "value": "chat"}, false, ""},
+		{"a profile without phases", "session/set_config_option", map[string]any{"configId": "profile", "value": "chat"}, true, "ask"},
+		{"an approval as a mode", "session/set_mode", map[string]any{"modeId": "edits"}, false, "edits"},
+		{"by its option", "session/set_config_option", map[string]any{"configId": "approval", "value": "auto"}, true, "auto"},
+		{"phases again", "session/set_config_option", map[string]any{"configId": "profile", "value": "phased"}, true, "planning"},
+		{"an approval behind phases", "session/set_config_option", map[string]any{"configId": "approval", "value": "ask"}, false, ""},
 	}
 	var own, others []string
 	for _, s := range steps {
@@ -54,7 +58,7 @@ func TestAChangeOfModeIsTold(t *testing.T) {
 			t.Errorf("told: %v, want %v", got, want)
 		}
 	}
-	if n := len(e.Frames().Of(sid).Kind("config_option_update")); n != 2 {
+	if n := len(e.Frames().Of(sid).Kind("config_option_update")); n != 3 {
 		t.Errorf("the client that sets the mode received the options %d times", n)
 	}
 }

@@ -436,6 +436,10 @@ type reader struct {
 
 func (r *reader) Can(c clients.Capability) bool { return r.can && c == clients.ReadFiles }
 
+func (r *reader) RequestPermission(context.Context, clients.Permission, uint64) (clients.Answer, error) {
+	return clients.Answer{}, clients.ErrDismissed
+}
+
 func (r *reader) ReadTextFile(context.Context, clients.Read, uint64) (string, error) {
 	return "shown by " + r.name + "\n", nil
 }

@@ -30,24 +30,25 @@ type Configured struct {
 // told are the subscribers that need not receive a change, since the response tells them.
 type told struct{ options, mode *events.Cursor }
 
-// Configure chooses a value for an option. It is stored with the session and takes effect with the next turn. author learns
+// Configure chooses a value for an option. It is stored with the session and takes effect with the next turn, the approval at once. author learns
 // the options from the response, and receives an event for a change of mode that comes with it.
 func (o *options) Configure(option, value string, author *events.Cursor, reply func(Configured, error)) {
-	o.configure(option, value, told{options: author}, reply)
+	o.configure(func() string { return option }, value, told{options: author}, reply)
 }
 
-// SetMode chooses a phase of the profile, as Configure does. author, who chose it, receives the options as an event.
+// SetMode chooses a phase of the profile, or the approval if there are none, as Configure does. author, who chose it, receives the options as an event.
 func (o *options) SetMode(mode string, author *events.Cursor, reply func(Configured, error)) {
-	o.configure(choices.OptionMode, mode, told{mode: author}, reply)
+	o.configure(o.choices.ModeOption, mode, told{mode: author}, reply)
 }
 
-func (o *options) configure(option, value string, told told, reply func(Configured, error)) {
+func (o *options) configure(of func() string, value string, told told, reply func(Configured, error)) {
 	mailbox.Change(o.mailbox, reply, func() (work, error) {
+		option := of()
 		update, err := o.choices.With(option, value)
 		if err != nil {
 			return nil, err
 		}
-		return o.update(update, func() { o.configured(told, reply) }), nil
+		return o.update(update, func() { o.configured(option, told, reply) }), nil
 	})
 }
 
@@ -60,15 +61,15 @@ func (o *options) update(record history.Session, then func()) work {
 	})
 }
 
-func (o *options) configured(told told, reply func(Configured, error)) {
-	mode := o.choices.Phase
+func (o *options) configured(option string, told told, reply func(Configured, error)) {
+	mode := o.choices.Mode()
 	o.choices.Renew()
 	configured := Configured{Info: o.info()}
-	if o.turns.running != nil {
+	if o.turns.running != nil && !choices.TakesEffectAtOnce(option) {
 		configured.After = o.turns.running.record.ID
 	}
 	o.emit(events.Event{Kind: events.Options, Data: configured.Info, Origin: told.options.Identity()})
-	if now := o.choices.Phase; now != mode && now != "" {
+	if now := o.choices.Mode(); now != mode {
 		o.emit(events.Event{Kind: events.Mode, Text: now, Origin: told.mode.Identity()})
 	}
 	o.emit(events.Event{Kind: events.ConfigChanged, Data: events.ConfigInfo{Config: o.choices.Config()}})

@@ -458,6 +458,10 @@ type stuckEditor struct{ reading, release chan struct{} }
 
 func (*stuckEditor) Can(c clients.Capability) bool { return c == clients.ReadFiles }
 
+func (*stuckEditor) RequestPermission(context.Context, clients.Permission, uint64) (clients.Answer, error) {
+	return clients.Answer{}, clients.ErrDismissed
+}
+
 func (e *stuckEditor) ReadTextFile(context.Context, clients.Read, uint64) (string, error) {
 	close(e.reading)
 	<-e.release

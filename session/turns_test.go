@@ -10,6 +10,7 @@ import (
 	"strata/history"
 	"strata/llm"
 	"strata/llm/reply"
+	"strata/session/choices"
 	"strata/session/events"
 )
 
@@ -184,6 +185,34 @@ func TestWhenARequestIsSentAgain(t *testing.T) {
 				t.Errorf("%d calls, want %d", n, tt.calls)
 			}
 		})
+	}
+}
+
+// The approval takes effect while a turn runs; other options take effect after it.
+func TestTheApprovalChangesInARunningTurn(t *testing.T) {
+	a := act(t)
+	result := a.prompt("hello", nil)
+	c := a.asked()
+	running := a.told().Running
+	for option, after := range map[string]string{choices.OptionApproval: "", choices.OptionCompaction: running} {
+		value := map[string]string{choices.OptionApproval: "auto", choices.OptionCompaction: "rolling"}[option]
+		configured, err := answerOf(func(reply func(Configured, error)) { a.Configure(option, value, nil, reply) })
+		if err != nil || configured.After != after {
+			t.Errorf("%s takes effect after %q, %v", option, configured.After, err)
+		}
+	}
+	if configured, err := answerOf(func(reply func(Configured, error)) { a.SetMode("edits", nil, reply) }); err != nil || configured.After != "" || configured.Info.Config.Approval != "edits" {
+		t.Errorf("as a mode: %+v, %v", configured, err)
+	}
+	c.end("done")
+	<-result
+	for option, value := range map[string]string{choices.OptionApproval: "yolo", choices.OptionMode: "auto"} {
+		if _, err := answerOf(func(reply func(Configured, error)) { a.Configure(option, value, nil, reply) }); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s %s: %v", option, value, err)
+		}
+	}
+	if got := a.told().Config.Approval; got != "edits" {
+		t.Errorf("the approval is %s", got)
 	}
 }
 

@@ -39,15 +39,17 @@ var imports = map[string][]string{
 
 	"server/access":   {},
 	"server/transfer": {"server/wire", "rpc", "session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "historystore", "history"},
-	"server/wire":     {"rpc", "session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/toolbox", "session/tools", "session/workspace", "compaction", "llm", "historystore", "history"},
+	"server/wire":     {"rpc", "session", "session/approval", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/toolbox", "session/tools", "session/workspace", "compaction", "llm", "historystore", "history"},
 
 	"session/accounts":   {"session/assembly", "session/compacting", "session/content", "session/events", "session/fit", "session/mailbox", "tokens", "history"},
+	"session/approval":   {},
+	"session/asking":     {"session/approval", "session/clients", "session/mailbox", "session/tools"},
 	"session/calls":      {"session/tools", "session/events", "history"},
 	"session/current":    {"session/reads", "session/assembly", "session/choices", "session/workspace", "session/documents", "session/content", "session/profile", "stability", "tokens", "llm", "history"},
 	"session/requests":   {"session/current", "session/compacting", "session/assembly", "session/choices", "session/workspace", "session/mailbox", "session/saving", "history"},
 	"session/compacting": {"session/assembly", "session/loop", "session/fit", "session/content", "session/events", "session/mailbox", "session/profile", "compaction", "llm", "history"},
 	"session/assembly":   {"session/reads", "session/loop", "session/documents", "session/outlines", "session/fit", "session/content", "session/profile", "filecontext", "stability", "tokens", "llm", "history"},
-	"session/choices":    {"session/assembly", "session/mailbox", "session/profile", "compaction", "stability", "llm", "history"},
+	"session/choices":    {"session/approval", "session/assembly", "session/mailbox", "session/profile", "compaction", "stability", "llm", "history"},
 	"session/loop":       {"session/fit", "session/content", "session/profile", "stability", "tokens", "history"},
 	"session/documents":  {"session/fit", "session/profile", "filecontext", "tokens", "history"},
 	"session/workspace":  {"session/tools", "session/reads", "session/clients", "filecontext/index", "session/outlines", "session/fit", "session/events", "session/mailbox", "filecontext", "filecontext/outline", "tokens", "history"},
@@ -59,7 +61,7 @@ var imports = map[string][]string{
 	"session/content":    {"llm", "tokens", "history"},
 	"session/events":     {"history"},
 	"session/saving":     {"history"},
-	"session/clients":    {},
+	"session/clients":    {"session/approval", "session/tools"},
 	"session/mailbox":    {},
 	"session/profile":    {},
 

@@ -80,6 +80,21 @@ func TestARefusedFirstPageLeavesNothing(t *testing.T) {
 	}
 }
 
+// A file of somebody else does not decide what the model may do without asking.
+func TestAnImportHasNoApproval(t *testing.T) {
+	in := newTestImporter(t)
+	lines := firstLines(words(1, "one"))
+	lines[0].Header.Session.Config = history.Config{Profile: "loop", Approval: "auto"}
+	result, err := in.Import(t.Context(), ImportPage{Lines: lines, Done: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := in.Store.Session(t.Context(), result.SessionID)
+	if err != nil || record.Config != (history.Config{Profile: "loop"}) {
+		t.Errorf("%+v, %v", record.Config, err)
+	}
+}
+
 // A later page that is refused can be sent again, and the import goes on.
 func TestARefusedPageCanBeSentAgain(t *testing.T) {
 	in := newTestImporter(t)

@@ -16,11 +16,13 @@ import (
 	"strata/llm"
 	"strata/rpc"
 	"strata/session"
+	"strata/session/approval"
 	"strata/session/assembly"
 	"strata/session/choices"
 	"strata/session/compacting"
 	"strata/session/documents"
 	"strata/session/events"
+	"strata/session/profile"
 	"strata/session/workspace"
 )
 
@@ -312,6 +314,37 @@ func TestOptionsOnOffer(t *testing.T) {
 	}
 	if _, is := offered("local/b")[choices.OptionMode]; is {
 		t.Error("a profile without phases offers some")
+	}
+}
+
+// One option has the category mode, and its values are the modes: the phases, or those of approval without phases.
+func TestTheModesOfASession(t *testing.T) {
+	phases := []profile.Phase{{ID: "plan", Title: "Plan"}, {ID: "build", Title: "Build"}}
+	for name, test := range map[string]struct {
+		info    session.Info
+		options string // the last ones, with their category
+		modes   string // the current one first
+	}{
+		"without phases": {session.Info{Config: history.Config{Approval: "edits"}}, "approval:mode", "edits: read-only ask edits auto"},
+		"with phases":    {session.Info{Config: history.Config{Approval: "edits", Mode: "build"}, Phases: phases}, "mode:mode approval:", "build: plan build"},
+	} {
+		var got []string
+		for _, o := range ConfigOptions(test.info, nil)[3:] {
+			got = append(got, o.ID+":"+o.Category)
+		}
+		state := Modes(test.info)
+		modes := state.Current + ":"
+		for _, m := range state.Modes {
+			modes += " " + m.ID
+		}
+		if strings.Join(got, " ") != test.options || modes != test.modes {
+			t.Errorf("%s: options %v, modes %s", name, got, modes)
+		}
+	}
+	for i, mode := range approval.Modes() {
+		if i >= len(approvals) || approvals[i].ID != string(mode) {
+			t.Errorf("approval %s is not offered", mode)
+		}
 	}
 }
 

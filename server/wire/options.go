@@ -5,6 +5,7 @@ import (
 
 	"strata/compaction"
 	"strata/session"
+	"strata/session/approval"
 	"strata/session/choices"
 )
 
@@ -90,36 +91,55 @@ func ConfigOptions(i session.Info, models []Model) []ConfigOption {
 	}
 	options = append(options, profile, strategy)
 
-	if modes := Modes(i); modes != nil {
-		phase := ConfigOption{
-			ID: choices.OptionMode, Name: "Phase", Category: "mode", Type: "select", CurrentValue: modes.Current,
-			Description: "The phase of work, with its own documents",
-		}
-		for _, m := range modes.Modes {
-			phase.Options = append(phase.Options, ConfigValue{Value: m.ID, Name: m.Name})
-		}
-		options = append(options, phase)
+	asking := ConfigOption{
+		ID: choices.OptionApproval, Name: "Approval", Type: "select", CurrentValue: i.Config.Approval,
+		Description: "What the model may do without asking",
 	}
-	return options
+	for _, m := range approvals {
+		asking.Options = append(asking.Options, ConfigValue{Value: m.ID, Name: m.Name, Description: m.Description})
+	}
+	if len(i.Phases) == 0 {
+		asking.Category = modeCategory
+		return append(options, asking)
+	}
+	phase := ConfigOption{
+		ID: choices.OptionMode, Name: "Phase", Category: modeCategory, Type: "select", CurrentValue: i.Config.Mode,
+		Description: "The phase of work, with its own documents",
+	}
+	for _, p := range i.Phases {
+		phase.Options = append(phase.Options, ConfigValue{Value: p.ID, Name: p.Title})
+	}
+	return append(options, phase, asking)
 }
 
-// ModeState holds the phases of a session's profile as ACP's modes.
+// modeCategory is the category of the option that a session's modes choose.
+const modeCategory = "mode"
+
+// approvals are the values of the option approval, in the order of approval.Modes.
+var approvals = []Mode{
+	{string(approval.ReadOnly), "Read only", "Refuses calls that can change something"},
+	{string(approval.Ask), "Ask", "Asks before every change"},
+	{string(approval.Edits), "Edits", "Changes files in the session's folders without asking"},
+	{string(approval.Auto), "Auto", "Changes files and runs commands without asking"},
+}
+
+// ModeState holds the phases of a session's profile, or the values of approval, as ACP's modes.
 type ModeState struct {
 	Current string `json:"currentModeId"`
 	Modes   []Mode `json:"availableModes"`
 }
 
-// Mode is a phase of a profile.
+// Mode is a phase of a profile, or a value of approval.
 type Mode struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 }
 
-// Modes returns the modes of a session, nil if its profile has none.
+// Modes returns the modes of a session.
 func Modes(i session.Info) *ModeState {
 	if len(i.Phases) == 0 {
-		return nil
+		return &ModeState{Current: i.Config.Approval, Modes: approvals}
 	}
 	state := &ModeState{Current: i.Config.Mode}
 	for _, phase := range i.Phases {

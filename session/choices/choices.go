@@ -1,8 +1,9 @@
-// Package choices determines which model, profile and phase are in force in a session: its own choices, else the rules of its
+// Package choices determines which model, profile, phase and approval are in force in a session: its own choices, else the rules of its
 // folder, else the settings of the server.
 package choices
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"strata/history"
 	"strata/internal/clip"
 	"strata/llm"
+	"strata/session/approval"
 	"strata/session/assembly"
 	"strata/session/mailbox"
 	"strata/session/profile"
@@ -51,6 +53,8 @@ type Choices struct {
 	Model   llm.Model // narrowed by the profile
 	Profile profile.Profile
 	Phase   string // of the profile, whose documents are shown; empty: all
+
+	Approval approval.Mode // the session's own or approval.Default: no folder has a rule for it
 
 	// Notices for clients that open the session: of damage, and while there is something to say of the folder's rules, the
 	// folder, and the chosen model.
@@ -104,7 +108,14 @@ func (c *Choices) Renew() {
 	if phase, ok := c.Profile.Phase(c.Record.Config.Mode); ok {
 		c.Phase = phase.ID
 	}
+	c.Approval = approval.Mode(c.Record.Config.Approval)
+	if !c.Approval.Valid() {
+		c.Approval = approval.Default
+	}
 }
+
+// Mode returns the mode that clients of ACP are shown: the phase, or the approval in a profile without phases.
+func (c *Choices) Mode() string { return cmp.Or(c.Phase, string(c.Approval)) }
 
 // chooseModel sets the model in force: the session's own, or the default if the session chose none or its model is no
 // longer configured.
@@ -149,7 +160,7 @@ func (c *Choices) SystemPrompt() string {
 func (c *Choices) Config() history.Config {
 	config, d := c.Record.Config, &c.services.Default
 	config.Model = c.Model.Name
-	config.Profile, config.Compaction = c.Profile.Name, c.Strategy()
+	config.Profile, config.Compaction, config.Approval = c.Profile.Name, c.Strategy(), string(c.Approval)
 	if c.Phase != "" {
 		config.Mode = c.Phase
 	}
@@ -200,7 +211,19 @@ const (
 	OptionProfile    = "profile"
 	OptionMode       = "mode" // a phase of the profile
 	OptionCompaction = "compaction"
+	OptionApproval   = "approval"
 )
+
+// TakesEffectAtOnce reports whether a change of an option concerns the running turn.
+func TakesEffectAtOnce(option string) bool { return option == OptionApproval }
+
+// ModeOption returns the option that a mode of ACP chooses.
+func (c *Choices) ModeOption() string {
+	if len(c.Profile.Phases) == 0 {
+		return OptionApproval
+	}
+	return OptionMode
+}
 
 // With returns the session's record with a value chosen for an option. The error for a value that cannot be chosen wraps
 // mailbox.ErrInvalid.
@@ -232,6 +255,11 @@ func (c *Choices) With(option, value string) (history.Session, error) {
 			return update, fmt.Errorf("%w: %w", mailbox.ErrInvalid, err)
 		}
 		update.Config.Compaction = value
+	case OptionApproval:
+		if !approval.Mode(value).Valid() {
+			return update, fmt.Errorf("%w: there is no approval %q", mailbox.ErrInvalid, clip.Name(value))
+		}
+		update.Config.Approval = value
 	default:
 		return update, fmt.Errorf("%w: unknown option %q", mailbox.ErrInvalid, clip.Name(option))
 	}

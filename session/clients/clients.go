@@ -1,5 +1,5 @@
-// Package clients chooses the connection that serves a session's requests to its editor, such as to read a file with its
-// unsaved text.
+// Package clients chooses the connections that serve a session's requests to its editor, such as to read a file with its
+// unsaved text, or to ask the user.
 //
 // It must never know how requests reach a connection, or what a session does with their results.
 package clients
@@ -14,11 +14,12 @@ import (
 // Capability is a group of requests that an editor may serve.
 type Capability int
 
-// The capabilities of ACP's editors.
+// The capabilities of ACP's clients.
 const (
 	ReadFiles Capability = iota + 1
 	WriteFiles
 	Terminals
+	Permissions // it asks the user whether a call may run
 )
 
 // Client is a connection that is subscribed to a session. It is comparable, and safe for concurrent use.
@@ -32,6 +33,9 @@ type Client interface {
 
 	// ReadTextFile returns a file as the editor shows it.
 	ReadTextFile(ctx context.Context, r Read, after uint64) (text string, err error)
+
+	// RequestPermission asks the user whether a call may run. ErrDismissed is an error of it too.
+	RequestPermission(ctx context.Context, p Permission, after uint64) (Answer, error)
 }
 
 // Read is a file, or some of its lines.
@@ -64,6 +68,16 @@ func (e *Refused) Error() string {
 type Choice struct {
 	clients []Client // those that sent or joined a prompt before the others, the newest first
 	serving Client   // of the running turn: sent its prompt, or joined it last; nil for none, or if that is gone
+}
+
+// All returns all clients with a capability, those that sent or joined a prompt first, the newest of them first.
+func (c *Choice) All(capability Capability) (all []Client) {
+	for _, client := range c.clients {
+		if client.Can(capability) {
+			all = append(all, client)
+		}
+	}
+	return all
 }
 
 // Add adds a client that has subscribed. It has no effect if it is known.

@@ -14,6 +14,28 @@ type editor struct {
 
 func (e *editor) Can(c Capability) bool                                      { return slices.Contains(e.can, c) }
 func (e *editor) ReadTextFile(context.Context, Read, uint64) (string, error) { return e.name, nil }
+func (e *editor) RequestPermission(context.Context, Permission, uint64) (Answer, error) {
+	return Answer{}, nil
+}
+
+func TestAllWithACapability(t *testing.T) {
+	var c Choice
+	first, second, third := &editor{"first", []Capability{Permissions}}, &editor{name: "second"}, &editor{"third", []Capability{Permissions}}
+	if all := c.All(Permissions); len(all) != 0 {
+		t.Errorf("got %v", all)
+	}
+	for _, e := range []*editor{first, second, third} {
+		c.Add(e)
+	}
+	c.Prompted(third)
+	if all := c.All(Permissions); !slices.Equal(all, []Client{third, first}) {
+		t.Errorf("got %v", all)
+	}
+	c.Remove(third)
+	if all := c.All(Permissions); !slices.Equal(all, []Client{first}) {
+		t.Errorf("got %v", all)
+	}
+}
 
 func TestChoice(t *testing.T) {
 	reader, other := &editor{"reader", []Capability{ReadFiles}}, &editor{"other", []Capability{ReadFiles, WriteFiles, Terminals}}

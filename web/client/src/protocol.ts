@@ -106,7 +106,7 @@ export interface AuthMethod {
 }
 
 /** The id of a config option. The session's model and profile determine which exist. */
-export type ConfigId = 'model' | 'thought_level' | 'profile' | 'compaction' | 'mode';
+export type ConfigId = 'model' | 'thought_level' | 'profile' | 'compaction' | 'mode' | 'approval';
 
 /** A config option of a session. */
 export interface ConfigOption {
@@ -125,7 +125,7 @@ export interface ConfigValue {
   description?: string;
 }
 
-/** The phases of a session's profile. */
+/** The phases of a session's profile; without phases the values of `approval`. */
 export interface ModeState {
   currentModeId: string;
   availableModes: Mode[];
@@ -146,6 +146,8 @@ export interface Config {
   mode?: string;
   /** The compaction strategy. */
   compaction?: string;
+  /** What the model may do without asking: `read-only`, `ask`, `edits` or `auto`. */
+  approval?: string;
 }
 
 export interface SessionInfo {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"strata/server/access"
+	"strata/session/approval"
 )
 
 // check checks what depends on more than one value.
@@ -18,6 +19,8 @@ func (l *loader) check() {
 		l.wrong("tls.key", "tls.cert is missing: a private key needs its certificate")
 	}
 	l.checkListen()
+	l.checkRules("tools.allow", l.Tools.Allow)
+	l.checkRules("tools.deny", l.Tools.Deny)
 	for _, name := range slices.Sorted(maps.Keys(l.Providers)) {
 		l.checkProvider("providers."+name, l.Providers[name])
 	}
@@ -45,6 +48,13 @@ func (l *loader) checkListen() {
 	}
 	if err := access.CheckListen(l.Listen, opt); err != nil {
 		l.wrong("listen", "%w", err)
+	}
+}
+
+// checkRules checks the number of rules: each was read by itself.
+func (l *loader) checkRules(dotted string, texts []string) {
+	if _, err := approval.ParseRules(texts, approval.ParseDeny); err != nil {
+		l.wrong(dotted, "%w", err)
 	}
 }
 

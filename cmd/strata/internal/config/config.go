@@ -149,6 +149,10 @@ type Outlines struct {
 type Tools struct {
 	Enabled  bool `yaml:"enabled" default:"true" doc:"Let the model read and search the folders of a session, and call the tools of clients."`
 	MaxSteps int  `yaml:"max_steps" default:"100" min:"1" doc:"Maximum number of calls of the model in one turn."`
+
+	Allow           []string      `yaml:"allow" allow:"allowing" doc:"Calls that run without asking, if they can change something."`
+	Deny            []string      `yaml:"deny" allow:"denying" doc:"Calls that are refused, also if another rule allows them."`
+	ApprovalTimeout time.Duration `yaml:"approval_timeout" default:"1h" min:"1s" doc:"Longest wait for an approval while no client can be asked."`
 }
 
 // Limits bound the resources that clients can use.

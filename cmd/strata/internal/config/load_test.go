@@ -110,6 +110,9 @@ func TestNoFileGivesTheDefaults(t *testing.T) {
 func TestErrorsNameThePlaceAndTheAllowedValues(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"unknown key", "model: offline/digest\nlisen: x\n", `:2:1: unknown key "lisen"; allowed: listen, behind_proxy, `},
+		{"rule of no tool", "tools:\n  allow:\n    - edit_file\n    - edit file\n", `:4:7: tools.allow: rule "edit file": it must begin with the name of a tool`},
+		{"rule that allows too much", "tools: {allow: [run_command(sudo apt *)]}\n", `tools.allow: rule "run_command(sudo apt *)": sudo can run any program`},
+		{"too many rules", "tools: {deny: [" + strings.Repeat("edit_file, ", 201) + "]}\n", `tools.deny: 201 rules exceeds the limit of 200`},
 		{"unknown inner key", "log:\n  levle: debug\n", `:2:3: log: unknown key "levle"; allowed: level, format, file`},
 		{"key twice", "db: a\ndb: b\n", `:2:1: mapping key "db" already defined at [1:1]`},
 		{"number for text", "listen: 7717\n", `:1:9: listen: number 7717 is not an address such as 127.0.0.1:7717`},

@@ -11,6 +11,7 @@ import (
 	"strata/filecontext"
 	"strata/internal/lazy"
 	"strata/server/access"
+	"strata/session/approval"
 )
 
 // rule is what a value, or the name of an entry, must be.
@@ -36,6 +37,8 @@ var rules = map[string]rule{
 	"model":    {"a model named provider/model, such as offline/digest", isModel},
 	"provider": {"a provider's name: lower-case letters, digits, '.', '-' and '_'", isProvider},
 	"profile":  oneOf(ProfileNames...),
+	"allowing": {callRule, func(s string) bool { return faults["allowing"](s) == nil }},
+	"denying":  {callRule, func(s string) bool { return faults["denying"](s) == nil }},
 	"header":   {"a header's name: letters, digits and '-'", matches(64, `[A-Za-z0-9-]+`)},
 
 	"bool":          {"true or false", anyText},
@@ -45,6 +48,14 @@ var rules = map[string]rule{
 	"*int":          {"a whole number of at least MIN", anyText},
 	"*float64":      {"a number of at least MIN", anyText},
 	"time.Duration": {"a duration such as 90s, 30m or 168h, at least MIN", anyText},
+}
+
+const callRule = "a rule such as edit_file, run_command(make check) or run_command(go test *)"
+
+// faults are the rules that can say more of a text than that it does not follow.
+var faults = map[string]func(text string) error{
+	"allowing": func(s string) error { _, err := approval.ParseAllow(s); return err },
+	"denying":  func(s string) error { _, err := approval.ParseDeny(s); return err },
 }
 
 func oneOf(words ...string) rule {

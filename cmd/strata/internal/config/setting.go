@@ -193,7 +193,7 @@ func (s setting) set(texts ...string) (int, error) {
 			one = v.Index(i)
 		}
 		if !s.parse(one, text) {
-			return i, s.refuse(quote(text), s.rule().want)
+			return i, s.fault(text)
 		}
 	}
 	s.field.Set(v)
@@ -272,6 +272,14 @@ func (s setting) want() string {
 		return "a list, each " + s.rule().want
 	}
 	return s.rule().want
+}
+
+// fault returns the error for a text that is not allowed.
+func (s setting) fault(text string) error {
+	if explain := faults[s.tag.Get("allow")]; explain != nil {
+		return explain(text)
+	}
+	return s.refuse(quote(text), s.rule().want)
 }
 
 // refuse returns the error for a value that is not allowed.

@@ -46,6 +46,7 @@ func TestAWorkspaceOverridesTheFileOnly(t *testing.T) {
 func TestAWorkspaceMaySetNothingElse(t *testing.T) {
 	for text, want := range map[string]string{
 		"providers: {openai: {base_url: http://evil}}\n": `.strata.yaml:1:1: unknown key "providers"; allowed: system_prompt, profile, profiles, stability`,
+		"tools: {allow: [edit_file]}\n":                  `.strata.yaml:1:1: unknown key "tools"; allowed: `,
 		"stability: {layout: flat}\n":                    `.strata.yaml:1:21: stability.layout: "flat" is not one of log, ripple`,
 	} {
 		_, err := Default().ForWorkspace(workspace(t, text), os.OpenRoot)

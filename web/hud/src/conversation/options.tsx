@@ -3,9 +3,9 @@ import { failed } from "../store/toasts.ts";
 import { Icon } from "../ui/icons.tsx";
 
 /** The order of the options; others follow. */
-const order = ["model", "thought_level", "profile", "mode", "compaction"];
+const order = ["model", "thought_level", "approval", "profile", "mode", "compaction"];
 
-/** The session's options as selects: model, thought level, profile, phase and compaction strategy, if available. */
+/** The session's options as selects: model, thought level, approval, profile, phase and compaction strategy, if available. */
 export function Options({ view }: { view: SessionView }) {
   if (view.optionsProblem.value !== "") return <span class="mark bad" title={view.optionsProblem.value}>Options unavailable: {view.optionsProblem.value}</span>;
   const orderOf = (id: string): number => (order.includes(id) ? order.indexOf(id) : order.length);

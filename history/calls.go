@@ -125,3 +125,19 @@ func (f *fold) takeResult(e *Edit) {
 		f.link(from, after)
 	}
 }
+
+// Unanswered returns the calls in messages that have no result in them.
+func Unanswered(messages []Message) (calls []Block) {
+	answered := make(map[string]bool)
+	for i := range messages {
+		for _, b := range messages[i].Blocks {
+			switch b.Type {
+			case BlockToolCall:
+				calls = append(calls, b)
+			case BlockToolResult:
+				answered[b.CallID] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(calls, func(call Block) bool { return answered[call.CallID] })
+}

@@ -110,6 +110,9 @@ func (t *turns) settleCalls(e *ending) {
 		t.events.EmitAll(e.turn.calls.Changed(e.turn.record.ID, p))
 	}
 	m := t.resultsOf(e.turn, step)
+	if len(m.Blocks) == 0 {
+		return
+	}
 	m.Seq = t.context.NextSeq() + int64(len(e.change.Messages))
 	m.Tokens = content.Tokens(context.Background(), t.counter(), m.Blocks)
 	e.change.Messages = append(e.change.Messages, m)

@@ -68,6 +68,9 @@ func (o *options) configured(option string, told told, reply func(Configured, er
 	if o.turns.running != nil && !choices.TakesEffectAtOnce(option) {
 		configured.After = o.turns.running.record.ID
 	}
+	if option == choices.OptionApproval {
+		o.turns.asking.Reconsider()
+	}
 	o.emit(events.Event{Kind: events.Options, Data: configured.Info, Origin: told.options.Identity()})
 	if now := o.choices.Mode(); now != mode {
 		o.emit(events.Event{Kind: events.Mode, Text: now, Origin: told.mode.Identity()})

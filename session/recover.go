@@ -67,16 +67,23 @@ func newestStep(heads []history.Head, turn string) *history.Head {
 	return nil
 }
 
-// lostResults returns results for the calls of the newest step, none if they are stored.
+// lostResults returns results for those calls of the newest step that have none.
 func (t *turns) lostResults(ctx context.Context, heads []history.Head, newest *history.Head) ([]history.Block, error) {
-	if newest == nil || !newest.HasCalls || newest.ID != heads[len(heads)-1].ID {
+	if newest == nil || !newest.HasCalls {
 		return nil, nil
 	}
-	messages, err := t.deps.Store.Messages(ctx, t.id, []int64{newest.Seq})
+	var seqs []int64
+	for i := len(heads) - 1; heads[i].Seq >= newest.Seq; i-- {
+		seqs = append(seqs, heads[i].Seq)
+		if i == 0 {
+			break
+		}
+	}
+	messages, err := t.deps.Store.Messages(ctx, t.id, seqs)
 	if err != nil {
 		return nil, fmt.Errorf("calls of turn %s: %w: %w", newest.Turn, ErrStorage, err)
 	}
-	return tools.Lost.Results(messages[0].Blocks), nil
+	return tools.Lost.Results(history.Unanswered(messages)), nil
 }
 
 // endingOf returns the result of a turn of the last server with what is stored of it.

@@ -14,8 +14,10 @@ import (
 
 	"strata/history"
 	"strata/session/accounts"
+	"strata/session/asking"
 	"strata/session/assembly"
 	"strata/session/choices"
+	"strata/session/clients"
 	"strata/session/compacting"
 	"strata/session/events"
 	"strata/session/mailbox"
@@ -119,6 +121,11 @@ func newSession(deps *Deps, id string) *Session {
 	s.shelf = &shelf{core: c, accounts: s.accounts}
 	s.subscriptions = &subscriptions{core: c, shown: s.shown, tellUsage: s.accounts.TellUsage}
 	s.turns = &turns{core: c, subs: s.subscriptions, accounts: s.accounts, stopping: make(chan struct{}), toolbox: toolbox.New(c.mailbox, c.events.End)}
+	s.turns.asking = asking.New(c.mailbox, asking.Services{
+		Clients: func() []clients.Client { return s.subscriptions.clients.All(clients.Permissions) },
+		Newest:  func() uint64 { return s.events.End() }, Timeout: deps.Tools.ApprovalTimeout,
+	})
+	s.subscriptions.asking = s.turns.asking
 	s.compacting = compacting.New(id, deps.compaction(), compactionHost{c, s.turns, s.accounts}, c.mailbox, c.events, deps.Log, deps.Host.Describe)
 	s.subscriptions.compacts = s.compacting.RunningID
 	made := requests.New(id, deps.requests(), requestsHost{c}, c.mailbox, c.workspace, s.compacting)

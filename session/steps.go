@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"strata/history"
 	"strata/llm/reply"
+	"strata/session/approval"
+	"strata/session/asking"
 	"strata/session/assembly"
 	"strata/session/clients"
 	"strata/session/compacting"
@@ -24,6 +27,7 @@ type replying struct {
 	state   assembly.State
 	out     outcome
 	repeats tools.Repeats
+	asks    tools.Progress // of the call on which nothing was decided
 }
 
 // outcome is how the reply of a turn ended: that of its newest step, of which nothing is stored unless it says so.
@@ -65,14 +69,18 @@ func (r *replying) do(at tools.State) tools.Event {
 	case tools.Streaming:
 		return r.stream()
 	case tools.Reviewing:
-		event, refused := r.out.step.Review()
-		if event == tools.Refused {
-			r.tellCall(refused)
+		event, next := r.out.step.Review()
+		switch event {
+		case tools.Refused:
+			r.tellCall(next)
+		case tools.Asks:
+			r.asks = next
 		}
 		return event
+	case tools.Asking:
+		return r.ask()
 	case tools.Running:
-		r.out.step.Run(r.of.ctx, r.mailbox.Spawn, r.tellCall)
-		return tools.Returned
+		return r.runCalls()
 	default:
 		return r.fit()
 	}
@@ -124,12 +132,51 @@ func (r *replying) storeMessage() error {
 	return err
 }
 
+// ask decides whether the next call may run: by the rules, or else the user does.
+func (r *replying) ask() tools.Event {
+	call := r.out.step.Asked()
+	asked := approval.Call{Tool: call.Tool.Name, Effect: approval.Anything}
+	outcome, err := r.asking.Ask(r.of.ctx, asking.Question{
+		Tool: call.Tool.Name, Call: r.asks,
+		Decide: func() approval.Decision { return r.policy().Decide(&asked) },
+	})
+	switch {
+	case err != nil:
+		return tools.Stopped
+	case !outcome.Allowed:
+		r.tellCall(r.out.step.Refuse(outcome.Refusal))
+		return tools.Refused
+	}
+	if outcome.Rule != (approval.Rule{}) {
+		r.mailbox.Wait(func() { r.rules = r.rules.With(outcome.Rule) })
+	}
+	r.out.step.Allow()
+	return tools.Allowed
+}
+
+// policy returns what decisions on calls depend on now.
+func (t *turns) policy() *approval.Policy {
+	return &approval.Policy{Mode: t.choices.Approval, Session: t.rules, Allow: t.deps.Tools.Allow, Deny: t.deps.Tools.Deny}
+}
+
+// runCalls runs the calls that may run. The result of a call that can have changed something is stored before anything else.
+func (r *replying) runCalls() tools.Event {
+	r.out.step.Run(r.of.ctx, r.mailbox.Spawn, r.tellCall)
+	if r.of.ctx.Err() == nil && r.out.step.Changed() {
+		if r.out.err = r.storeResults(); r.out.err != nil {
+			return tools.GaveUp
+		}
+	}
+	return tools.Returned
+}
+
 // fit stores the results of a step and makes the state the one after it, unless the turn has reached a limit.
 func (r *replying) fit() tools.Event {
 	repeated := r.repeats.Note(r.out.step)
 	if r.out.err = r.storeResults(); r.out.err != nil {
 		return tools.GaveUp
 	}
+	r.out.step = nil
 	r.compact()
 	switch {
 	case repeated:
@@ -145,10 +192,13 @@ func (r *replying) fit() tools.Event {
 // stopMaxSteps is the stop reason of a turn with too many steps, as ACP names it.
 const stopMaxSteps = "max_turn_requests"
 
-// storeResults stores the results of a step in one message.
+// storeResults stores those results of a step that are not stored, in one message.
 func (r *replying) storeResults() error {
 	of := r.of
 	m := r.resultsOf(of, r.out.step)
+	if len(m.Blocks) == 0 {
+		return nil
+	}
 	m.Tokens = content.Tokens(context.WithoutCancel(of.ctx), r.state.Counter, m.Blocks)
 	change := history.Change{Session: r.id}
 	r.mailbox.Wait(func() {
@@ -161,11 +211,11 @@ func (r *replying) storeResults() error {
 		return fmt.Errorf("store the results of the step: %w: %w", ErrStorage, err)
 	}
 	r.mailbox.Wait(func() {
-		of.calls.ResultsStored()
+		of.calls.ResultsStored(m.Blocks)
 		r.extend(change.Messages, nil)
 		r.tellSaved(of)
 	})
-	r.out.step = nil
+	r.out.step.Stored(len(m.Blocks))
 	return nil
 }
 
@@ -220,6 +270,9 @@ func (r *replying) tellCall(p tools.Progress) {
 type ToolSettings struct {
 	Enabled  bool
 	MaxSteps int // of a turn
+
+	Allow, Deny     approval.Rules // of the user's configuration
+	ApprovalTimeout time.Duration  // longest wait for an approval while nobody can be asked
 }
 
 // openTools returns the tools for a turn, nil for none, and makes the next requests tell of them.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"strata/history"
+	"strata/session/asking"
 	"strata/session/clients"
 	"strata/session/events"
 	"strata/session/mailbox"
@@ -53,6 +54,7 @@ type subscriptions struct {
 	compacts  func() string                                  // id of the running compaction
 	tellUsage func()                                         // tells how full the window is
 	clients   clients.Choice
+	asking    *asking.Asking
 }
 
 // standing returns everything that the session has said so far.
@@ -106,13 +108,21 @@ func (s *subscriptions) present() []events.Event {
 }
 
 // Join makes a client that is about to subscribe serve the session's requests, until Unsubscribe.
-func (s *subscriptions) Join(client clients.Client) { s.tell(func() { s.clients.Add(client) }) }
+func (s *subscriptions) Join(client clients.Client) { s.tell(func() { s.join(client) }) }
+
+func (s *subscriptions) join(client clients.Client) {
+	s.clients.Add(client)
+	if client.Can(clients.Permissions) {
+		s.asking.Subscribed(client)
+	}
+}
 
 // Unsubscribe ends c's subscription, which is that of a client.
 func (s *subscriptions) Unsubscribe(c *events.Cursor, client clients.Client) {
 	s.tell(func() {
 		s.events.Unsubscribe(c)
 		s.clients.Remove(client)
+		s.asking.Left(client)
 		s.used()
 	})
 }

@@ -13,6 +13,8 @@ import (
 	"strata/llm"
 	"strata/llm/reply"
 	"strata/session/accounts"
+	"strata/session/approval"
+	"strata/session/asking"
 	"strata/session/assembly"
 	"strata/session/calls"
 	"strata/session/compacting"
@@ -41,6 +43,8 @@ type turns struct {
 	stopping   chan struct{} // closed when the session begins to close
 
 	toolbox  *toolbox.Toolbox
+	asking   *asking.Asking
+	rules    approval.Rules // of the session, made by the user's answers
 	running  *turn
 	unsaved  *ending
 	deferred []deferral

@@ -11,7 +11,7 @@ import (
 var imports = map[string][]string{
 	"server": {"server/access", "server/wire", "server/transfer", "rpc",
 		"session", "session/assembly", "session/choices", "session/clients", "session/compacting", "session/documents", "session/events", "session/fit", "session/outlines", "session/profile", "session/toolbox", "session/workspace", "compaction", "historystore", "history", "web"},
-	"session": {"session/accounts", "session/requests", "session/calls", "session/current", "session/toolbox", "session/tools", "session/reads", "session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/outlines", "session/fit",
+	"session": {"session/accounts", "session/requests", "session/calls", "session/current", "session/toolbox", "session/tools", "session/approval", "session/asking", "session/reads", "session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/outlines", "session/fit",
 		"session/clients", "session/content", "session/events", "session/mailbox", "session/profile", "session/saving", "filecontext", "stability", "compaction", "tokens", "llm", "history"},
 	"compaction":   {"tokens", "history"},
 	"filecontext":  {"filecontext/outline", "tokens"},

@@ -16,7 +16,13 @@ import (
 // concurrent use.
 type Told struct {
 	announced []*history.Block // of the message that arrives
-	open      []events.Event   // the present state of calls whose results are not stored, and their plans
+	open      []openCall       // calls whose results are not stored
+}
+
+// openCall is what clients were told last of a call.
+type openCall struct {
+	id     string
+	events []events.Event // its present state, and then the plan that it made
 }
 
 // Announce notes that a call of the message that arrives was announced.
@@ -27,25 +33,26 @@ func (t *Told) Announced() []*history.Block { return slices.Clip(t.announced) }
 
 // Open returns the events for a client that comes: the present state of the calls whose results are not stored, and the plans
 // that they made.
-func (t *Told) Open() []events.Event { return slices.Clone(t.open) }
+func (t *Told) Open() (all []events.Event) {
+	for i := range t.open {
+		all = append(all, t.open[i].events...)
+	}
+	return all
+}
 
 // Changed returns the events for a change of a call, and keeps them for clients that come.
 func (t *Told) Changed(turn string, p tools.Progress) []events.Event {
 	changed := []events.Event{update(turn, p)}
-	i := slices.IndexFunc(t.open, func(other events.Event) bool {
-		before, isCall := other.Data.(tools.Progress)
-		return isCall && before.CallID == p.CallID
-	})
-	if i < 0 {
-		t.open = append(t.open, changed[0])
-	} else {
-		t.open[i] = changed[0]
-	}
 	if p.Result != nil && p.Result.Plan != nil {
 		changed = append(changed, events.Event{Kind: events.Plan, Turn: turn, Data: events.PlanInfo{Entries: p.Result.Plan}})
-		t.open = append(t.open, changed[1])
 	}
-	return changed
+	now := openCall{p.CallID, changed}
+	if i := slices.IndexFunc(t.open, func(c openCall) bool { return c.id == p.CallID }); i >= 0 {
+		t.open[i] = now
+	} else {
+		t.open = append(t.open, now)
+	}
+	return slices.Clone(changed)
 }
 
 // BrokenOff returns the events for the end of all calls of the message that arrives: another one takes its place, with other
@@ -68,5 +75,9 @@ func update(turn string, p tools.Progress) events.Event {
 // MessageStored notes that the message with the announced calls is in the transcript.
 func (t *Told) MessageStored() { t.announced = nil }
 
-// ResultsStored notes that the results of all calls are in the transcript.
-func (t *Told) ResultsStored() { t.open = nil }
+// ResultsStored notes that results of calls are in the transcript.
+func (t *Told) ResultsStored(results []history.Block) {
+	t.open = slices.DeleteFunc(t.open, func(c openCall) bool {
+		return slices.ContainsFunc(results, func(result history.Block) bool { return result.CallID == c.id })
+	})
+}

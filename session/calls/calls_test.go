@@ -49,8 +49,11 @@ func TestOpenCallsAreInTheirPresentState(t *testing.T) {
 	if n := len(told.Open()); n != 5 {
 		t.Errorf("%d events are open after the message was stored", n)
 	}
-	told.ResultsStored()
-	want(t, "stored", told.Open())
+	result := func(call string) history.Block { return history.Block{Type: history.BlockToolResult, CallID: call} }
+	told.ResultsStored([]history.Block{result("a"), result("b")})
+	want(t, "two are stored", told.Open(), "call_update of t: c completed", "plan of t: 2")
+	told.ResultsStored([]history.Block{result("c")})
+	want(t, "all are stored", told.Open())
 }
 
 // The calls of a message that another one replaces fail. Those of the message before do not.

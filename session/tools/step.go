@@ -356,7 +356,7 @@ func (r *Repeats) Note(s *Step) (exhausted bool) {
 		} else {
 			r.last, r.times = sum, 1
 		}
-		if r.times == repeatsTold {
+		if r.times == repeatsTold && i >= s.stored {
 			told := *c.result
 			told.Content = append(told.Content[:len(told.Content):len(told.Content)],
 				textBlock(fmt.Sprintf("[The last %d calls and their results were identical. Another such call will not help; try something else.]", repeatsTold)))

@@ -89,8 +89,8 @@ func TestImportFaults(t *testing.T) {
 			"strata/cmd/strata imports strata/internal/upstream: internal/upstream is for tests only",
 		}},
 		{"a folder below with a row", "strata/server/wire", []string{"strata/rpc", "strata/server/access", "strata/web"}, []string{
-			"strata/server/wire imports strata/server/access: of this module, server/wire may import only [rpc session session/approval session/assembly session/choices session/compacting session/documents session/events session/fit session/profile session/toolbox session/tools session/workspace compaction llm historystore history]",
-			"strata/server/wire imports strata/web: of this module, server/wire may import only [rpc session session/approval session/assembly session/choices session/compacting session/documents session/events session/fit session/profile session/toolbox session/tools session/workspace compaction llm historystore history]",
+			"strata/server/wire imports strata/server/access: of this module, server/wire may import only [rpc session session/approval session/assembly session/choices session/clients session/compacting session/documents session/events session/fit session/profile session/toolbox session/tools session/workspace compaction llm historystore history]",
+			"strata/server/wire imports strata/web: of this module, server/wire may import only [rpc session session/approval session/assembly session/choices session/clients session/compacting session/documents session/events session/fit session/profile session/toolbox session/tools session/workspace compaction llm historystore history]",
 		}},
 		{"a folder below with a row is not for all", "strata/session", []string{"strata/server/wire"}, []string{
 			"strata/session imports strata/server/wire: of this module, session may import only [session/accounts session/requests session/calls session/current session/toolbox session/tools session/reads session/choices session/compacting session/assembly session/loop session/documents session/workspace session/outlines session/fit session/clients session/content session/events session/mailbox session/profile session/saving filecontext stability compaction tokens llm history]",

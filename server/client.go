@@ -26,6 +26,8 @@ func (sub *subscription) Can(c clients.Capability) bool {
 		return can.WriteFiles
 	case clients.Terminals:
 		return can.Terminals
+	case clients.Permissions:
+		return can.Permissions
 	}
 	return false
 }
@@ -42,6 +44,23 @@ func (sub *subscription) ReadTextFile(ctx context.Context, r clients.Read, after
 		return "", fmt.Errorf("%w: %w", clients.ErrInvalid, err)
 	}
 	return text, nil
+}
+
+// permissionTime is the time limit of a user for an answer. It ends requests to clients that nobody looks at any more.
+const permissionTime = 24 * time.Hour
+
+// RequestPermission implements clients.Client.
+func (sub *subscription) RequestPermission(ctx context.Context, p clients.Permission, after uint64) (clients.Answer, error) {
+	params := wire.NewPermissionParams(sub.session.ID(), p)
+	result, err := sub.peer.ask(ctx, permissionTime, wire.MethodRequestPermission, params, rpc.Position{Source: sub, Seq: after})
+	if err != nil {
+		return clients.Answer{}, err
+	}
+	answer, err := wire.PermissionAnswer(result)
+	if err != nil && !errors.Is(err, clients.ErrDismissed) {
+		err = fmt.Errorf("%w: %w", clients.ErrInvalid, err)
+	}
+	return answer, err
 }
 
 // ask sends a request to the client and returns the result. The errors are those of package clients, or the cause of ctx.

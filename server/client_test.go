@@ -14,7 +14,9 @@ import (
 	"strata/rpc"
 	"strata/server/wire"
 	"strata/session"
+	"strata/session/approval"
 	"strata/session/clients"
+	"strata/session/tools"
 )
 
 // read is the outcome of a request for a file.
@@ -251,21 +253,84 @@ func TestServerAsksAnEditorThatLeaves(t *testing.T) {
 	}
 }
 
+// permission is a question whether a file may be changed.
+func permission() clients.Permission {
+	d := approval.Decision{Always: approval.Rules{}}
+	if rule, err := approval.ParseAllow("edit_file"); err == nil {
+		d.Always = append(d.Always, rule)
+	}
+	return clients.Permission{
+		Call: tools.Progress{
+			CallID: "tc_1", Status: tools.Pending, Kind: tools.KindEdit, Input: json.RawMessage(`{"path":"main.go"}`),
+			Description: tools.Description{Title: "Edit main.go", Locations: []tools.Location{{Path: "/home/me/project/main.go", Line: 3}}},
+		},
+		Options: d.Options(),
+	}
+}
+
+func TestServerAsksForPermission(t *testing.T) {
+	t.Parallel()
+	ts := startAskable(t)
+	e := testclient.Connect(t, ts.ready.WebSocket, ts.token.Reveal())
+	e.InitializeWith(nil)
+	sid := e.NewSession(ts.work)
+	client := ts.client(e, sid)
+	const call = `{"toolCallId":"tc_1","title":"Edit main.go","kind":"edit","status":"pending","rawInput":{"path":"main.go"},"locations":[{"path":"/home/me/project/main.go","line":3}]}`
+	const options = `[{"optionId":"allow_once","name":"Allow once","kind":"allow_once"},` +
+		`{"optionId":"allow_always","name":"Always allow edit_file in this session","kind":"allow_always"},` +
+		`{"optionId":"reject_once","name":"Reject","kind":"reject_once"}]`
+	params := fmt.Sprintf(`{"sessionId":%q,"toolCall":%s,"options":%s}`, sid, call, options)
+	for n, test := range []struct {
+		result string
+		want   clients.Answer
+		err    error
+	}{
+		{`{"outcome":{"outcome":"selected","optionId":"allow_once"}}`, clients.Answer{OptionID: "allow_once"}, nil},
+		{`{"outcome":{"outcome":"selected","optionId":"reject_once"},"_meta":{"strata":{"message":" use b.go\n"}}}`, clients.Answer{OptionID: "reject_once", Words: "use b.go"}, nil},
+		{`{"outcome":{"outcome":"cancelled"}}`, clients.Answer{}, clients.ErrDismissed},
+		{`{"outcome":{"outcome":"allowed"}}`, clients.Answer{}, clients.ErrInvalid},
+		{`null`, clients.Answer{}, clients.ErrInvalid},
+	} {
+		type answered struct {
+			clients.Answer
+			err error
+		}
+		out := make(chan answered, 1)
+		go func() {
+			answer, err := client.RequestPermission(t.Context(), permission(), 0)
+			out <- answered{answer, err}
+		}()
+		asked := e.Asked("session/request_permission", n+1)
+		if string(asked.Params) != params {
+			t.Errorf("got %s, want %s", asked.Params, params)
+		}
+		if err := e.Respond(asked, json.RawMessage(test.result)); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-out; got.Answer != test.want || !errors.Is(got.err, test.err) {
+			t.Errorf("%s: got %+v, want %+v, %v", test.result, got, test.want, test.err)
+		}
+	}
+}
+
 // The choice among the subscriptions of a session follows their editors' capabilities.
 func TestCapabilitiesOfAnEditorsConnection(t *testing.T) {
 	t.Parallel()
 	ts := startAskable(t)
 	for name, capabilities := range map[string]map[string]any{
-		"[false false false]": nil,
-		"[true false false]":  {"fs": map[string]any{"readTextFile": true, "writeTextFile": false}, "terminal": nil},
-		"[true true true]":    {"fs": map[string]any{"readTextFile": true, "writeTextFile": true}, "terminal": true},
-		"[false false true]":  {"fs": nil, "terminal": true},
+		"[false false false true]":  nil,
+		"[true false false true]":   {"fs": map[string]any{"readTextFile": true, "writeTextFile": false}, "terminal": nil},
+		"[true true true true]":     {"fs": map[string]any{"readTextFile": true, "writeTextFile": true}, "terminal": true},
+		"[false false true true]":   {"fs": nil, "terminal": true, "_meta": map[string]any{"other": 1}},
+		"[false false false false]": {"_meta": map[string]any{"strata": map[string]any{}}},
+		"[false false true false]":  {"_meta": map[string]any{"strata": map[string]any{"permission": false}}, "terminal": true},
+		"[true false true true]":    {"_meta": map[string]any{"strata": map[string]any{"permission": true}}, "fs": map[string]any{"readTextFile": true}, "terminal": true},
 	} {
 		e := testclient.Connect(t, ts.ready.WebSocket, ts.token.Reveal())
 		e.InitializeWith(capabilities)
 		sid := e.NewSession(ts.work)
 		sub := ts.client(e, sid)
-		got := fmt.Sprint([]bool{sub.Can(clients.ReadFiles), sub.Can(clients.WriteFiles), sub.Can(clients.Terminals)})
+		got := fmt.Sprint([]bool{sub.Can(clients.ReadFiles), sub.Can(clients.WriteFiles), sub.Can(clients.Terminals), sub.Can(clients.Permissions)})
 		if got != name || sub.Can(0) {
 			t.Errorf("%v: got %s", capabilities, got)
 		}

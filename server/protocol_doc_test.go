@@ -241,7 +241,7 @@ func (s *story) asked(frame object) object {
 		return s.named(q.request.Raw)
 	}
 	params, ok := frame.get("params").(object)
-	if method != wire.MethodReadTextFile || !ok {
+	if !ok || method != wire.MethodReadTextFile && method != wire.MethodRequestPermission {
 		s.t.Fatalf("%s: the test cannot make the server send %s", protocolDoc, method)
 	}
 	var file clients.Read
@@ -252,10 +252,19 @@ func (s *story) asked(frame object) object {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	s.t.Cleanup(cancel)
 	out := make(chan read, 1)
-	go func() { out <- outcome(client.ReadTextFile(ctx, file, 0)) }()
+	if method == wire.MethodRequestPermission {
+		go func() { out <- answered(client.RequestPermission(ctx, permission(), 0)) }()
+	} else {
+		go func() { out <- outcome(client.ReadTextFile(ctx, file, 0)) }()
+	}
 	q := &question{request: s.editor.Asked(method, s.asks[method]), cancel: cancel, out: out}
 	s.questions[frame.at("id")] = q
 	return s.named(q.request.Raw)
+}
+
+// answered returns an answer of the user as text.
+func answered(a clients.Answer, err error) read {
+	return outcome(a.OptionID+" "+a.Words, err)
 }
 
 // respond sends the response to a request of the server, which must receive it if the request was not cancelled.
@@ -269,6 +278,9 @@ func (s *story) respond(frame object, line int) {
 	name, value := "result", response.Result
 	if value != nil {
 		want.Text, _ = wire.ReadTextFileContent(value)
+		if q.request.Method == wire.MethodRequestPermission {
+			want = answered(wire.PermissionAnswer(value))
+		}
 	} else {
 		name, value, want = "error", response.Error, read{Error: context.Canceled.Error()}
 	}

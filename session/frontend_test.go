@@ -193,18 +193,126 @@ func TestACancelEndsACallOfAFrontend(t *testing.T) {
 	a.wantTranscript("user go", "assistant call zoom", "tool result of tc_1 (cancelled by the user)")
 }
 
-// A tool that is not declared as reading is not run yet.
-func TestAFrontendsToolThatChangesSomethingIsNotRun(t *testing.T) {
-	a, r := acting(t), newRunner()
-	one := declaredTool("deploy")
+// window is a client whose user answers when a test says so.
+type window struct {
+	*stuckEditor
+	asked chan permission
+}
+
+type permission struct {
+	clients.Permission
+	ctx    context.Context
+	answer chan clients.Answer
+}
+
+func newWindow() *window { return &window{asked: make(chan permission, 10)} }
+
+// Can implements clients.Client.
+func (*window) Can(c clients.Capability) bool { return c == clients.Permissions }
+
+// RequestPermission implements clients.Client.
+func (w *window) RequestPermission(ctx context.Context, p clients.Permission, _ uint64) (clients.Answer, error) {
+	q := permission{p, ctx, make(chan clients.Answer, 1)}
+	w.asked <- q
+	select {
+	case a := <-q.answer:
+		return a, nil
+	case <-ctx.Done():
+		return clients.Answer{}, context.Cause(ctx)
+	}
+}
+
+// changing returns an offer of a tool that can change something.
+func (r *runner) changing(t testing.TB, name string) *toolbox.Offer {
+	t.Helper()
+	one := declaredTool(name)
 	one.ReadOnly = false
-	result := a.offering("go", r.offersAll(t, []toolbox.Declared{one}))
+	return r.offersAll(t, []toolbox.Declared{one})
+}
+
+// A tool of a frontend that can change something runs alone, when the user allows it, and its result is stored before anything
+// else happens. An answer can hold for the session. A rejected call does not run, and the model gets the user's words.
+func TestAFrontendsToolThatChangesSomething(t *testing.T) {
+	a, r, w := acting(t, func(d *Deps) { d.Tools.ApprovalTimeout = time.Hour }), newRunner(), newWindow()
+	a.Join(w)
+	result := a.offering("go", r.changing(t, "deploy"))
+	a.asked().act(reply.StopToolUse, callsOf(1, `list_files{}`, `deploy{"n":1}`, `list_files{}`)...)
+	q := <-w.asked
+	if q.Call.CallID != "tc_2" || len(r.calls) > 0 {
+		t.Errorf("the user is asked about %s while %d calls run", q.Call.CallID, len(r.calls))
+	}
+	q.answer <- clients.Answer{OptionID: "allow_once"}
+	run := <-r.calls
+	run.say("deployed")
+	second := a.asked()
+	a.wantTranscript("user go", "assistant call list_files call deploy call list_files", "tool result of tc_1 result of tc_2", "tool result of tc_3")
+	second.act(reply.StopToolUse, callsOf(4, `deploy{"n":2}`)...)
+	q = <-w.asked
+	q.answer <- clients.Answer{OptionID: "reject_once", Words: "Not on Fridays."}
+	third := a.asked()
+	if s := texts(third.req); !strings.Contains(s, "Not on Fridays.") || len(r.calls) > 0 {
+		t.Errorf("the model is told\n%s", s)
+	}
+	third.act(reply.StopToolUse, callsOf(5, `deploy{"n":3}`)...)
+	q = <-w.asked
+	q.answer <- clients.Answer{OptionID: "allow_always"}
+	run = <-r.calls
+	run.say("deployed")
+	a.asked().act(reply.StopToolUse, callsOf(6, `deploy{"n":4}`)...)
+	run = <-r.calls // without a question
+	run.say("deployed")
+	a.asked().end("done")
+	if out := <-result; out.err != nil || out.Turn.StopReason != "end_turn" || len(w.asked) > 0 {
+		t.Errorf("%+v, %v, %d further questions", out.Turn, out.err, len(w.asked))
+	}
+}
+
+// A session that is read-only runs no such tool, and a choice that is made while the user is asked counts at once.
+func TestTheApprovalDecides(t *testing.T) {
+	a, r, w := acting(t, func(d *Deps) { d.Tools.ApprovalTimeout = time.Hour }), newRunner(), newWindow()
+	a.Join(w)
+	result := a.offering("go", r.changing(t, "deploy"))
 	a.asked().act(reply.StopToolUse, callsOf(1, `deploy{}`)...)
+	q := <-w.asked
+	if _, err := answerOf(func(reply func(Configured, error)) { a.Configure("approval", "read-only", nil, reply) }); err != nil {
+		t.Fatal(err)
+	}
+	<-q.ctx.Done()
 	a.asked().end("done")
 	<-result
-	if got := a.transcript()[2]; !strings.Contains(got, "deploy was not run: it can change something") || len(r.calls) > 0 {
+	if got := a.transcript()[2]; !strings.Contains(got, "the session is read-only") || len(r.calls) > 0 {
 		t.Errorf("the result is %q", got)
 	}
+}
+
+// A cancel does not wait for the user, and a server that dies after a call with effects loses no result that was stored.
+func TestACancelDoesNotWaitForTheUser(t *testing.T) {
+	a, r, w := acting(t, func(d *Deps) { d.Tools.ApprovalTimeout = time.Hour }), newRunner(), newWindow()
+	a.Join(w)
+	result := a.offering("go", r.changing(t, "deploy"))
+	a.asked().act(reply.StopToolUse, callsOf(1, `deploy{}`, `deploy{"n":2}`)...)
+	q := <-w.asked
+	q.answer <- clients.Answer{OptionID: "allow_once"}
+	run := <-r.calls
+	run.say("deployed")
+	<-w.asked
+	a.Cancel("")
+	if out := <-result; out.err != nil || out.Turn.StopReason != "cancelled" {
+		t.Errorf("%+v, %v", out.Turn, out.err)
+	}
+	a.wantTranscript("user go", "assistant call deploy call deploy", "tool result of tc_1", "tool result of tc_2 (cancelled by the user)")
+	a.talk("and now?")
+}
+
+// After a crash only the calls without a stored result are settled.
+func TestStoredResultsSurviveACrash(t *testing.T) {
+	a := acting(t)
+	a.diesWith(nil, history.Message{Role: history.RoleAssistant, Blocks: callsOf(1, `deploy{}`, `deploy{"n":2}`)},
+		history.Message{Role: history.RoleTool, Blocks: []history.Block{{Type: history.BlockToolResult, CallID: "tc_1", Content: []history.Block{{Type: history.BlockText, Text: "deployed"}}}}})
+	a.Session = closedLater(t, Open(a.deps, a.ID(), nil))
+	a.told()
+	a.wantTranscript("user go", "assistant call deploy call deploy", "tool result of tc_1", "tool result of tc_2 ("+tools.Lost.String()+")")
+	a.talk("go on")
 }
 
 // play plays a turn in which the model calls a tool once, and returns its requests and the text of the result.

@@ -39,7 +39,7 @@ var imports = map[string][]string{
 
 	"server/access":   {},
 	"server/transfer": {"server/wire", "rpc", "session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "historystore", "history"},
-	"server/wire":     {"rpc", "session", "session/approval", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/toolbox", "session/tools", "session/workspace", "compaction", "llm", "historystore", "history"},
+	"server/wire":     {"rpc", "session", "session/approval", "session/assembly", "session/choices", "session/clients", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/toolbox", "session/tools", "session/workspace", "compaction", "llm", "historystore", "history"},
 
 	"session/accounts":   {"session/assembly", "session/compacting", "session/content", "session/events", "session/fit", "session/mailbox", "tokens", "history"},
 	"session/approval":   {},

@@ -42,6 +42,11 @@ type InitializeParams struct {
 			WriteTextFile bool `json:"writeTextFile"`
 		} `json:"fs"`
 		Terminal bool `json:"terminal"`
+		Meta     struct {
+			Strata *struct {
+				Permission bool `json:"permission"`
+			} `json:"strata"` // of a client that knows Strata
+		} `json:"_meta"`
 	} `json:"clientCapabilities"`
 }
 
@@ -52,6 +57,7 @@ func (p *InitializeParams) Capabilities() Capabilities {
 		TerminalAuth: can.Auth.Terminal,
 		ReadFiles:    can.FS.ReadTextFile, WriteFiles: can.FS.WriteTextFile, Terminals: can.Terminal,
 	}
+	c.Permissions = can.Meta.Strata == nil || can.Meta.Strata.Permission
 	if s := can.Session; s != nil {
 		c.Compaction, c.Notices = s.Compaction != nil, s.Notices != nil
 	}
@@ -69,6 +75,8 @@ type Capabilities struct {
 	ReadFiles  bool // fs/read_text_file
 	WriteFiles bool // fs/write_text_file
 	Terminals  bool // terminal/create and all others of terminals
+
+	Permissions bool // session/request_permission, as all clients of ACP; one that knows Strata says so
 }
 
 // InitializeResult is the result of initialize.

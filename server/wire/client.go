@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"strata/history"
+	"strata/internal/clip"
 	"strata/internal/exact"
+	"strata/session/clients"
 	"strata/session/toolbox"
 )
 
@@ -30,6 +33,59 @@ func ReadTextFileContent(result json.RawMessage) (string, error) {
 		return "", errors.New("result.content must be text")
 	}
 	return *read.Content, nil
+}
+
+// MethodRequestPermission is ACP's request to a client to ask the user whether a call may run.
+const MethodRequestPermission = "session/request_permission"
+
+// PermissionParams are the parameters of session/request_permission.
+type PermissionParams struct {
+	SessionID string             `json:"sessionId"`
+	Call      ToolCallUpdate     `json:"toolCall"`
+	Options   []PermissionOption `json:"options"`
+}
+
+// PermissionOption is an answer that the user can select.
+type PermissionOption struct {
+	ID   string `json:"optionId"`
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+}
+
+// NewPermissionParams returns the parameters of a question in a session.
+func NewPermissionParams(sessionID string, p clients.Permission) PermissionParams {
+	params := PermissionParams{SessionID: sessionID, Call: callUpdate(p.Call)}
+	params.Call.Kind = ""
+	for _, o := range p.Options {
+		params.Options = append(params.Options, PermissionOption{ID: o.ID, Name: o.Name, Kind: o.Kind})
+	}
+	return params
+}
+
+// PermissionAnswer returns the answer in a result of session/request_permission. The error is clients.ErrDismissed for the
+// outcome cancelled.
+func PermissionAnswer(raw json.RawMessage) (clients.Answer, error) {
+	var in struct {
+		Outcome struct {
+			Outcome  string `json:"outcome" need:"content"`
+			OptionID string `json:"optionId"`
+		} `json:"outcome" need:"value"`
+		Meta struct {
+			Strata struct {
+				Message string `json:"message"`
+			} `json:"strata"`
+		} `json:"_meta"`
+	}
+	if err := exact.Decode(raw, "result", &in); err != nil {
+		return clients.Answer{}, err
+	}
+	switch in.Outcome.Outcome {
+	case "selected":
+		return clients.Answer{OptionID: in.Outcome.OptionID, Words: clip.Bytes(strings.TrimSpace(in.Meta.Strata.Message), clients.MaxWords)}, nil
+	case "cancelled":
+		return clients.Answer{}, clients.ErrDismissed
+	}
+	return clients.Answer{}, &exact.Error{Path: "result.outcome.outcome", Want: "must be selected or cancelled"}
 }
 
 // MethodCallTool is the request to a client to run a tool that it has declared.

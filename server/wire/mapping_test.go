@@ -19,6 +19,7 @@ import (
 	"strata/session/approval"
 	"strata/session/assembly"
 	"strata/session/choices"
+	"strata/session/clients"
 	"strata/session/compacting"
 	"strata/session/documents"
 	"strata/session/events"
@@ -314,6 +315,31 @@ func TestOptionsOnOffer(t *testing.T) {
 	}
 	if _, is := offered("local/b")[choices.OptionMode]; is {
 		t.Error("a profile without phases offers some")
+	}
+}
+
+func TestPermissionAnswers(t *testing.T) {
+	long := strings.Repeat("x", clients.MaxWords+1)
+	for raw, want := range map[string]struct {
+		clients.Answer
+		err string
+	}{
+		`{"outcome":{"outcome":"selected","optionId":"a"},"more":1}`:                                      {clients.Answer{OptionID: "a"}, ""},
+		`{"outcome":{"outcome":"selected","optionId":"a"},"_meta":null}`:                                  {clients.Answer{OptionID: "a"}, ""},
+		`{"outcome":{"outcome":"selected","optionId":"a"},"_meta":{"strata":{"message":"` + long + `"}}}`: {clients.Answer{OptionID: "a", Words: long[1:]}, ""},
+		`{"outcome":{"outcome":"selected"}}`:                                                              {clients.Answer{}, ""}, // no such option
+		`{"outcome":{"outcome":"cancelled","optionId":"a"}}`:                                              {clients.Answer{}, "cancelled the question"},
+		`{"outcome":{"outcome":"other"}}`:                                                                 {clients.Answer{}, "result.outcome.outcome: must be selected or cancelled"},
+		`{"outcome":{}}`:                                                                                  {clients.Answer{}, "result.outcome.outcome"},
+		`{"outcome":"selected"}`:                                                                          {clients.Answer{}, "result.outcome"},
+		`{}`:                                                                                              {clients.Answer{}, "result.outcome"},
+		`null`:                                                                                            {clients.Answer{}, "result.outcome"},
+		`{"outcome":{"outcome":"selected","optionId":7}}`:                                                 {clients.Answer{}, "result.outcome.optionId"},
+	} {
+		got, err := PermissionAnswer(json.RawMessage(raw))
+		if got != want.Answer || (err == nil) != (want.err == "") || err != nil && !strings.Contains(err.Error(), want.err) {
+			t.Errorf("%.80s: got %.80v, %v, want %s", raw, got, err, want.err)
+		}
 	}
 }
 

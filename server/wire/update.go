@@ -43,7 +43,7 @@ type (
 
 	// ToolCallUpdate is a tool call or its result.
 	ToolCallUpdate struct {
-		Kind     string          `json:"sessionUpdate"`
+		Kind     string          `json:"sessionUpdate,omitempty"` // empty in a question about the call
 		ID       string          `json:"toolCallId"`
 		Title    string          `json:"title,omitempty"`
 		ToolKind string          `json:"kind,omitempty"`

@@ -90,7 +90,7 @@ func runsAnother(argument string) bool {
 	if strings.ContainsAny(option, "*?[") {
 		return true
 	}
-	name := strings.ToLower(strings.TrimLeft(option, "-"))
+	name := strings.TrimLeft(option, "-")
 	return slices.ContainsFunc(runningOptions, func(running string) bool { return strings.HasPrefix(name, running) })
 }
 
@@ -153,7 +153,7 @@ var runningArguments = map[string][]string{
 	"yarn":   {"dlx", "exec"},
 }
 
-// runningOptions are the beginnings of options, in lower case and without dashes, by which programs run another or remove
+// runningOptions are the beginnings of options, without dashes, by which programs run another or remove
 // files.
 var runningOptions = []string{
 	"checkpoint-action", "compress-program", "delete", "exec", "fls", "fprint", "ok", "pre", "rsh", "to-command", "toolexec",

@@ -190,10 +190,10 @@ func (r Rule) checkAllow() error {
 	return nil
 }
 
-// allows reports whether the rule allows a call. Two simple commands are never one line.
+// allows reports whether the rule allows a call, also if it is one that ParseAllow would refuse.
 func (r Rule) allows(c *Call) bool {
 	switch {
-	case r.tool != c.Tool || r.checkAllow() != nil:
+	case r.tool != c.Tool:
 		return false
 	case c.Effect != RunsCommand:
 		return r.line == ""

@@ -72,9 +72,7 @@ func (a *Asking) Ask(ctx context.Context, q Question) (Outcome, error) {
 	a.mailbox.Wait(func() { a.begin(asked) })
 	select {
 	case outcome := <-asked.outcome:
-		if ctx.Err() == nil {
-			return outcome, nil
-		}
+		return outcome, nil
 	case <-ctx.Done():
 	}
 	a.mailbox.Wait(func() { a.drop(asked) })
@@ -145,7 +143,7 @@ func (a *Asking) request(client clients.Client) {
 			err = failed
 		}
 		a.mailbox.Tell(func() {
-			if a.open == q && q.requests[client] == r {
+			if q.requests[client] == r {
 				a.responded(client, answer, err)
 			}
 		}, nil)

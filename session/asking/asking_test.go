@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,10 +65,15 @@ type desk struct {
 	decision approval.Decision
 	newest   uint64
 
-	cancel  context.CancelFunc // of the turn
+	cancel context.CancelFunc     // of the turn
+	ending atomic.Pointer[ending] // nil while the question is open
+}
+
+// ending is what Ask returned, and when.
+type ending struct {
 	outcome Outcome
 	err     error
-	ended   time.Time // zero while the question is open
+	at      time.Time
 }
 
 var edit = approval.Call{Tool: "edit_file", Effect: approval.ChangesFiles, Paths: []approval.Path{{Name: "a.go", Inside: true}}}
@@ -95,12 +101,13 @@ func ask(t *testing.T, present ...*window) *desk {
 // again asks the question.
 func (d *desk) again() {
 	ctx, cancel := context.WithCancel(d.t.Context())
-	d.cancel, d.ended, d.outcome, d.err = cancel, time.Time{}, Outcome{}, nil
+	d.cancel = cancel
+	d.ending.Store(nil)
 	d.t.Cleanup(cancel)
 	d.mailbox.Spawn(func() {
 		q := Question{Tool: "edit_file", Call: tools.Progress{CallID: "tc_1"}, Decide: func() approval.Decision { return d.decision }}
-		d.outcome, d.err = d.Ask(ctx, q)
-		d.ended = time.Now()
+		outcome, err := d.Ask(ctx, q)
+		d.ending.Store(&ending{outcome, err, time.Now()})
 	})
 	synctest.Wait()
 }
@@ -123,14 +130,22 @@ func (d *desk) decides(by approval.Decision) {
 	synctest.Wait()
 }
 
-func (d *desk) isOpen() bool { return d.ended.IsZero() }
+func (d *desk) isOpen() bool { return d.ending.Load() == nil }
+
+// end returns the ending, an empty one while the question is open.
+func (d *desk) end() ending {
+	if e := d.ending.Load(); e != nil {
+		return *e
+	}
+	return ending{}
+}
 
 // want checks that the question has ended like this, and that no request is open.
 func (d *desk) want(allowed bool, text string) {
 	d.t.Helper()
 	synctest.Wait()
-	if d.isOpen() || d.err != nil || d.outcome.Allowed != allowed || !strings.Contains(d.outcome.By+d.outcome.Refusal, text) {
-		d.t.Errorf("got %+v, %v (open: %v), want %v with %q", d.outcome, d.err, d.isOpen(), allowed, text)
+	if e := d.end(); d.isOpen() || e.err != nil || e.outcome.Allowed != allowed || !strings.Contains(e.outcome.By+e.outcome.Refusal, text) {
+		d.t.Errorf("got %+v (open: %v), want %v with %q", e, d.isOpen(), allowed, text)
 	}
 }
 
@@ -152,16 +167,16 @@ func TestAnswers(t *testing.T) {
 		}
 		a.selects("allow_once")
 		d.want(true, "the user")
-		if d.outcome.Rule != (approval.Rule{}) {
-			t.Errorf("a rule %v", d.outcome.Rule)
+		if d.end().outcome.Rule != (approval.Rule{}) {
+			t.Errorf("a rule %v", d.end().outcome.Rule)
 		}
 	})
 	run(t, "allowed always", func(t *testing.T, a, _ *window) {
 		d := ask(t, a)
 		a.selects("allow_always")
 		d.want(true, "the user")
-		if d.outcome.Rule.String() != "edit_file" {
-			t.Errorf("a rule %v", d.outcome.Rule)
+		if d.end().outcome.Rule.String() != "edit_file" {
+			t.Errorf("a rule %v", d.end().outcome.Rule)
 		}
 	})
 	run(t, "rejected", func(t *testing.T, a, _ *window) {
@@ -173,7 +188,7 @@ func TestAnswers(t *testing.T) {
 		d := ask(t, a)
 		a.responses <- response{answer: clients.Answer{OptionID: "reject_once", Words: "use b.go" + strings.Repeat("!", clients.MaxWords)}}
 		d.want(false, "the user rejected the call. The user says: use b.go!")
-		if n := len(d.outcome.Refusal); n > clients.MaxWords+100 {
+		if n := len(d.end().outcome.Refusal); n > clients.MaxWords+100 {
 			t.Errorf("a refusal of %d bytes", n)
 		}
 	})
@@ -207,7 +222,7 @@ func TestAClientIsOut(t *testing.T) {
 			fail(a)
 			synctest.Wait()
 			if !d.isOpen() || b.cancelled != 0 {
-				t.Fatalf("got %+v, cancelled %d", d.outcome, b.cancelled)
+				t.Fatalf("got %+v, cancelled %d", d.end().outcome, b.cancelled)
 			}
 			b.selects("allow_once")
 			d.want(true, "the user")
@@ -223,7 +238,7 @@ func TestAClientIsOut(t *testing.T) {
 		d := ask(t, a, b)
 		d.leaves(a)
 		if !d.isOpen() || a.cancelled != 1 {
-			t.Fatalf("got %+v, cancelled %d", d.outcome, a.cancelled)
+			t.Fatalf("got %+v, cancelled %d", d.end().outcome, a.cancelled)
 		}
 		b.selects("allow_once")
 		d.want(true, "the user")
@@ -279,11 +294,11 @@ func TestNobodyIsThere(t *testing.T) {
 		time.Sleep(timeout - time.Second)
 		synctest.Wait()
 		if !d.isOpen() {
-			t.Fatalf("ended after %v", d.ended.Sub(begun))
+			t.Fatalf("ended after %v", d.end().at.Sub(begun))
 		}
 		time.Sleep(time.Second)
 		d.want(false, "edit_file was not run: nobody was there to allow it")
-		if waited := d.ended.Sub(begun); waited != timeout {
+		if waited := d.end().at.Sub(begun); waited != timeout {
 			t.Errorf("ended after %v", waited)
 		}
 	})
@@ -294,7 +309,7 @@ func TestNobodyIsThere(t *testing.T) {
 		out := time.Now()
 		time.Sleep(timeout)
 		d.want(false, "nobody was there")
-		if waited := d.ended.Sub(out); waited != timeout {
+		if waited := d.end().at.Sub(out); waited != timeout {
 			t.Errorf("ended %v after the last one was out", waited)
 		}
 	})
@@ -306,7 +321,7 @@ func TestNobodyIsThere(t *testing.T) {
 		time.Sleep(2 * timeout)
 		synctest.Wait()
 		if !d.isOpen() {
-			t.Fatalf("got %+v", d.outcome)
+			t.Fatalf("got %+v", d.end().outcome)
 		}
 		a.selects("allow_once")
 		d.want(true, "the user")
@@ -315,8 +330,8 @@ func TestNobodyIsThere(t *testing.T) {
 		d := ask(t)
 		d.cancel()
 		synctest.Wait()
-		if !errors.Is(d.err, context.Canceled) {
-			t.Fatal(d.err)
+		if !errors.Is(d.end().err, context.Canceled) {
+			t.Fatal(d.end().err)
 		}
 		d.again() // the time of the first question is over before that of the second
 		time.Sleep(timeout - time.Second)
@@ -353,7 +368,7 @@ func TestAChangedApprovalDecides(t *testing.T) {
 		b.selects("allow_always") // to one of its two requests: either that of before, which does not count, or one that did not offer it
 		synctest.Wait()
 		if !d.isOpen() {
-			t.Fatalf("got %+v", d.outcome)
+			t.Fatalf("got %+v", d.end().outcome)
 		}
 		b.selects("allow_once")
 		b.selects("allow_once")
@@ -380,8 +395,8 @@ func TestACancelledTurnEndsAtOnce(t *testing.T) {
 		begun := time.Now()
 		d.cancel()
 		synctest.Wait()
-		if d.isOpen() || !errors.Is(d.err, context.Canceled) || d.outcome != (Outcome{}) || d.ended != begun {
-			t.Fatalf("got %+v, %v after %v", d.outcome, d.err, d.ended.Sub(begun))
+		if d.isOpen() || !errors.Is(d.end().err, context.Canceled) || d.end().outcome != (Outcome{}) || d.end().at != begun {
+			t.Fatalf("got %+v, %v after %v", d.end().outcome, d.end().err, d.end().at.Sub(begun))
 		}
 		if a.cancelled != 1 {
 			t.Error("the request is not cancelled")

@@ -62,6 +62,8 @@ export interface ClientCapabilities {
   /** The requests of the server that the client serves, see {@link ServerRequests}. */
   fs?: { readTextFile?: boolean; writeTextFile?: boolean };
   terminal?: boolean;
+  /** `permission`: the client serves `session/request_permission`. */
+  _meta?: { strata?: { permission?: boolean } };
   [other: string]: unknown;
 }
 
@@ -1164,6 +1166,13 @@ export interface ClientNotifications {
   '$/cancel_request': { requestId: string | number };
 }
 
+/** An answer that the user can select. */
+export interface PermissionOption {
+  optionId: string;
+  name: string;
+  kind: 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always';
+}
+
 /** The requests of the server to a client. */
 export interface ServerRequests {
   /** Returns a file, with unsaved changes. The client must have the capability `fs.readTextFile`. */
@@ -1177,6 +1186,22 @@ export interface ServerRequests {
       limit?: number;
     };
     result: { content: string };
+  };
+  /**
+   * Asks the user whether a call may run. The client must have the capability `_meta.strata.permission`. The signal of the
+   * handler is aborted when another client was first.
+   */
+  'session/request_permission': {
+    params: OfSession & {
+      /** The present state of the call. */
+      toolCall: Omit<ToolCallUpdate, 'sessionUpdate'>;
+      options: PermissionOption[];
+    };
+    result: {
+      outcome: { outcome: 'selected'; optionId: string } | { outcome: 'cancelled' };
+      /** The user's words to the model, with a rejection. */
+      _meta?: { strata?: { message?: string } };
+    };
   };
   /** Runs a tool that this client has declared. The server waits 10 minutes at most. */
   '_strata/tool/call': {

@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"strata/history"
+	"strata/session/calls"
 	"strata/session/content"
 	"strata/session/saving"
-	"strata/session/tools"
 )
 
 // unsettled returns the ending of a turn that the last server left running, nil for none: the one in a recovery file, else
@@ -35,13 +34,13 @@ func (t *turns) unsettled(ctx context.Context, loaded *opening) (*ending, error)
 		m.Tokens = content.Tokens(ctx, t.counter(), m.Blocks)
 		change.Messages = append(change.Messages, m)
 	}
-	newest := newestStep(loaded.Heads, record.ID)
+	newest := calls.NewestStep(loaded.Heads, record.ID)
 	if newest != nil {
 		record.ReplyID = newest.ID
 	}
-	results, err := t.lostResults(ctx, loaded.Heads, newest)
+	results, err := newest.Lost(func(seqs []int64) ([]history.Message, error) { return t.deps.Store.Messages(ctx, t.id, seqs) })
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("calls of turn %s: %w: %w", record.ID, ErrStorage, err)
 	}
 	if len(results) > 0 {
 		add(history.Message{ID: t.deps.NewID("msg_"), Role: history.RoleTool, Blocks: results, Status: history.StatusComplete})
@@ -52,38 +51,6 @@ func (t *turns) unsettled(ctx context.Context, loaded *opening) (*ending, error)
 	}
 	change.Edits = t.unanswered(&record, newest != nil || len(change.Messages) > 0)
 	return t.endingOf(change), nil
-}
-
-// newestStep returns the newest stored message of a turn's reply, nil for none.
-func newestStep(heads []history.Head, turn string) *history.Head {
-	for i := range slices.Backward(heads) {
-		switch h := &heads[i]; {
-		case h.Turn != turn:
-			return nil
-		case h.Role == history.RoleAssistant:
-			return h
-		}
-	}
-	return nil
-}
-
-// lostResults returns results for those calls of the newest step that have none.
-func (t *turns) lostResults(ctx context.Context, heads []history.Head, newest *history.Head) ([]history.Block, error) {
-	if newest == nil || !newest.HasCalls {
-		return nil, nil
-	}
-	var seqs []int64
-	for i := len(heads) - 1; heads[i].Seq >= newest.Seq; i-- {
-		seqs = append(seqs, heads[i].Seq)
-		if i == 0 {
-			break
-		}
-	}
-	messages, err := t.deps.Store.Messages(ctx, t.id, seqs)
-	if err != nil {
-		return nil, fmt.Errorf("calls of turn %s: %w: %w", newest.Turn, ErrStorage, err)
-	}
-	return tools.Lost.Results(history.Unanswered(messages)), nil
 }
 
 // endingOf returns the result of a turn of the last server with what is stored of it.

@@ -38,6 +38,13 @@ func finish(ctx context.Context, s *Step, tell func(Progress)) {
 		switch event, p := s.Review(); event {
 		case Refused:
 			tell(p)
+		case Asks:
+			if s.Asked().Tool.Name == "forbidden" {
+				tell(s.Refuse("forbidden was not run: the user rejected the call."))
+				continue
+			}
+			s.Allow()
+			s.Run(ctx, func(run func()) { go run() }, tell)
 		case Allowed:
 			s.Run(ctx, func(run func()) { go run() }, tell)
 		case Reviewed:
@@ -75,16 +82,46 @@ func TestAStepHasTheResultsInOrder(t *testing.T) {
 
 func TestCallsThatDoNotRun(t *testing.T) {
 	var ran atomic.Int32
-	changes := toolOf("change", false, func(context.Context, Input) (Result, error) { ran.Add(1); return text("done"), nil })
-	step := stepOf(t, []Tool{changes, toolOf("look", true, says("seen"))}, 1<<20, "look", "change", "look")
+	changes := toolOf("forbidden", false, func(context.Context, Input) (Result, error) { ran.Add(1); return text("done"), nil })
+	step := stepOf(t, []Tool{changes, toolOf("look", true, says("seen"))}, 1<<20, "look", "forbidden", "look")
 	step.calls[2].block.Incomplete = true
 	finish(t.Context(), step, func(Progress) {})
 	results := step.Results()
 	if results[0].IsError || !results[1].IsError || !results[2].IsError || ran.Load() != 0 {
 		t.Errorf("results %+v, %d calls with effects ran", results, ran.Load())
 	}
-	hasAll(t, results[1].Content[0].Text, "change was not run", "not supported")
+	hasAll(t, results[1].Content[0].Text, "forbidden was not run", "rejected")
 	hasAll(t, results[2].Content[0].Text, "incomplete")
+}
+
+// A call that can change something runs alone, after the calls before it and before those after it.
+func TestCallsWithEffectsRunAlone(t *testing.T) {
+	var now, order atomic.Int32
+	look := toolOf("look", true, func(context.Context, Input) (Result, error) {
+		now.Add(1)
+		defer now.Add(-1)
+		return text("%d", order.Load()), nil
+	})
+	change := toolOf("change", false, func(context.Context, Input) (Result, error) {
+		if now.Load() > 0 {
+			t.Error("another call runs")
+		}
+		return text("changed %d", order.Add(1)), nil
+	})
+	step := stepOf(t, []Tool{look, change}, 1<<20, "look", "look", "change", "look", "change")
+	finish(t.Context(), step, func(Progress) {})
+	var got []string
+	for _, b := range step.Results() {
+		got = append(got, b.Content[0].Text)
+	}
+	equal(t, "results", got, []string{"0", "0", "changed 1", "1", "changed 2"})
+	if !step.Changed() {
+		t.Error("the newest call can have changed something")
+	}
+	step.Stored(2)
+	if rest := step.Results(); len(rest) != 3 || rest[0].CallID != "tc_2" {
+		t.Errorf("after two results were stored: %+v", rest)
+	}
 }
 
 // Clients are shown the arguments of a call as the model wrote them, whether or not it runs.

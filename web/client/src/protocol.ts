@@ -920,7 +920,7 @@ export interface DeclaredTool {
   /** A JSON Schema of type `object`. */
   inputSchema: { type: 'object'; [keyword: string]: unknown };
   kind: ToolKind;
-  /** The tool changes nothing. Others are not run yet. */
+  /** The tool changes nothing. Calls of others need an approval. */
   readOnly?: boolean;
 }
 

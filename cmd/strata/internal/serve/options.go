@@ -15,6 +15,7 @@ import (
 	"strata/server"
 	"strata/server/access"
 	"strata/session"
+	"strata/session/approval"
 )
 
 // serverOptions returns the options of a server. The caller closes client.
@@ -52,7 +53,7 @@ func serverOptions(p *cli.Process, c *config.Config, opt options, client *llm.Cl
 		Models:            catalogue{client},
 		Workspaces:        workspaces{c, rules, guard},
 		Sessions: session.Settings{
-			Tools:          session.ToolSettings{Enabled: c.Tools.Enabled, MaxSteps: c.Tools.MaxSteps},
+			Tools:          toolSettings(&c.Tools),
 			Rules:          rules,
 			DefaultConfig:  history.Config{Model: c.Model, ThoughtLevel: c.ThoughtLevel},
 			Files:          filecontext.Limits{FileBytes: c.Limits.FileBytes},
@@ -62,6 +63,13 @@ func serverOptions(p *cli.Process, c *config.Config, opt options, client *llm.Cl
 		Outlines: outlines(p, c),
 		Debug:    opt.debug, Log: log,
 	}, nil
+}
+
+// toolSettings returns the settings of tools. The rules were checked when the configuration was loaded.
+func toolSettings(c *config.Tools) session.ToolSettings {
+	allow, _ := approval.ParseRules(c.Allow, approval.ParseAllow)
+	deny, _ := approval.ParseRules(c.Deny, approval.ParseDeny)
+	return session.ToolSettings{Enabled: c.Enabled, MaxSteps: c.MaxSteps, Allow: allow, Deny: deny, ApprovalTimeout: c.ApprovalTimeout}
 }
 
 // outlines returns the settings of the indexes; nil turns them off.

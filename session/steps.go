@@ -135,11 +135,10 @@ func (r *replying) storeMessage() error {
 // ask decides whether the next call may run: by the rules, or else the user does.
 func (r *replying) ask() tools.Event {
 	call := r.out.step.Asked()
-	asked := approval.Call{Tool: call.Tool.Name, Effect: approval.Anything}
-	outcome, err := r.asking.Ask(r.of.ctx, asking.Question{
-		Tool: call.Tool.Name, Call: r.asks,
-		Decide: func() approval.Decision { return r.policy().Decide(&asked) },
-	})
+	outcome, err := r.asking.Ask(r.of.ctx, asking.Question{Tool: call.Tool.Name, Call: r.asks, Decide: func() approval.Decision {
+		now := approval.Policy{Mode: r.choices.Approval, Session: r.rules, Allow: r.deps.Tools.Allow, Deny: r.deps.Tools.Deny}
+		return now.Decide(&approval.Call{Tool: call.Tool.Name, Effect: approval.Anything})
+	}})
 	switch {
 	case err != nil:
 		return tools.Stopped
@@ -152,11 +151,6 @@ func (r *replying) ask() tools.Event {
 	}
 	r.out.step.Allow()
 	return tools.Allowed
-}
-
-// policy returns what decisions on calls depend on now.
-func (t *turns) policy() *approval.Policy {
-	return &approval.Policy{Mode: t.choices.Approval, Session: t.rules, Allow: t.deps.Tools.Allow, Deny: t.deps.Tools.Deny}
 }
 
 // runCalls runs the calls that may run. The result of a call that can have changed something is stored before anything else.
@@ -301,7 +295,10 @@ func (t *turns) nextState() assembly.State {
 // call runs. It is called from goroutines of calls, with the client whose connection was found to have ended, nil for none.
 func (t *turns) editor(gone clients.Client) (editor clients.Client, after uint64) {
 	t.mailbox.Wait(func() {
-		t.subs.clients.Remove(gone)
+		if gone != nil {
+			t.subs.clients.Remove(gone)
+			t.asking.Left(gone)
+		}
 		editor, after = t.subs.clients.For(clients.ReadFiles), t.events.End()
 	})
 	return editor, after

@@ -70,6 +70,7 @@ func (s *subscriptions) NewCursor(wake func()) *events.Cursor { return s.events.
 // subscribe makes c a subscriber at the log's end, unless it is one already. It receives the notices first.
 func (s *subscriptions) subscribe(c *events.Cursor) {
 	s.events.Subscribe(c, s.standing(), s.noticeEvents())
+	s.ask()
 }
 
 // noticeEvents returns the notices of a snapshot for a subscriber that gets no snapshot.
@@ -94,6 +95,7 @@ func (s *subscriptions) Resume(c *events.Cursor, reply func(Info, error)) {
 	mailbox.Ask(s.mailbox, reply, func() {
 		reply(s.info(), nil)
 		s.events.Subscribe(c, s.standing(), s.present())
+		s.ask()
 		s.tellUsage()
 	})
 }
@@ -108,11 +110,11 @@ func (s *subscriptions) present() []events.Event {
 }
 
 // Join makes a client that is about to subscribe serve the session's requests, until Unsubscribe.
-func (s *subscriptions) Join(client clients.Client) { s.tell(func() { s.join(client) }) }
+func (s *subscriptions) Join(client clients.Client) { s.tell(func() { s.clients.Add(client) }) }
 
-func (s *subscriptions) join(client clients.Client) {
-	s.clients.Add(client)
-	if client.Can(clients.Permissions) {
+// ask asks clients that have subscribed the open question, behind the events that they receive.
+func (s *subscriptions) ask() {
+	for _, client := range s.clients.All(clients.Permissions) {
 		s.asking.Subscribed(client)
 	}
 }
@@ -133,6 +135,7 @@ func (s *subscriptions) Replay(c *events.Cursor, reply func(Info, error)) {
 	mailbox.Ask(s.mailbox, reply, func() {
 		// The next request is built after the replay: both need the messages, and the user waits for the replay.
 		s.events.Replay(c, s.standing(), s.present(), func() { s.tell(s.tellUsage) })
+		s.ask()
 		reply(s.info(), nil)
 	})
 }
@@ -150,6 +153,7 @@ func (s *subscriptions) Attach(c *events.Cursor, since events.Since, reply func(
 		if s.events.Reaches(since) {
 			a.Complete = true
 			s.events.Continue(c, since, func() { reply(a, nil) })
+			s.ask()
 			return
 		}
 		s.attachWithSnapshot(c, a, now, unsaved, reply)
@@ -184,6 +188,7 @@ func (s *subscriptions) attachWithSnapshot(c *events.Cursor, a Attached, now eve
 			a.Snapshot = snap
 			reply(a, nil)
 			hold.Place()
+			s.ask()
 		}, unread)
 	})
 }

@@ -87,17 +87,19 @@ func (r *Reads) Look(ctx context.Context, src *Source, view []history.Viewed) (*
 
 // compare notes how the files are now.
 func (r *Reads) compare(ctx context.Context, src *Source, l *Look, chosen map[string]*filecontext.Entry) error {
-	var entries []filecontext.Entry
 	known := r.lastLook()
-	for _, b := range slices.Backward(l.blocks) {
+	entries := make([]filecontext.Entry, 0, min(len(l.blocks), MaxFiles))
+	looksAt := make(map[string]bool, cap(entries))
+	for i := len(l.blocks) - 1; i >= 0; i-- {
+		b := &l.blocks[i]
 		if e := chosen[b.Path]; e != nil && e.Problem == "" && e.Hash != "" {
 			l.now[b.Path] = Present{e.Version(), e.Hash, e.Lines}
 			continue
 		}
-		same := func(e filecontext.Entry) bool { return e.Path == b.Path }
-		if !b.Read || len(entries) == MaxFiles || slices.ContainsFunc(entries, same) {
+		if !b.Read || len(entries) == MaxFiles || looksAt[b.Path] {
 			continue
 		}
+		looksAt[b.Path] = true
 		e := filecontext.Entry{Content: filecontext.Content{Path: b.Path}}
 		if old, ok := known[b.Path]; ok && !old.gone {
 			e = old.entry

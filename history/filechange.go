@@ -77,6 +77,8 @@ func (c *FileChange) check() error {
 	switch {
 	case c.ID == "":
 		return errors.New("no id")
+	case c.Turn == "":
+		return errors.New("no turn")
 	case c.Seq < 1:
 		return fmt.Errorf("sequence number %d", c.Seq)
 	case c.Step < 0 || c.Step > maxStep:

@@ -44,6 +44,7 @@ func (d disk) now(path string) FileVersion {
 func TestChangesThatContradictThemselvesAreRefused(t *testing.T) {
 	for name, spoil := range map[string]func(c *FileChange){
 		"no id":              func(c *FileChange) { c.ID = "" },
+		"no turn":            func(c *FileChange) { c.Turn = "" },
 		"no path":            func(c *FileChange) { c.Path = "" },
 		"no place":           func(c *FileChange) { c.Seq = 0 },
 		"negative step":      func(c *FileChange) { c.Step = -1 },

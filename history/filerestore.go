@@ -164,11 +164,10 @@ func (p *restoring) take(c *FileChange, steps []step, to FileChangeState) {
 	p.turns = append(p.turns, turned{change: *c, to: to})
 }
 
-// without reports whether all paths are already as the steps would leave them, and not as the steps find them.
+// without reports whether all paths are already as the steps would leave them.
 func (p *restoring) without(steps []step) bool {
 	for _, s := range steps {
-		then := p.file(s.path).then
-		if !then.Same(s.to) || then.Same(s.from) {
+		if !p.file(s.path).then.Same(s.to) {
 			return false
 		}
 	}

@@ -96,6 +96,42 @@ func TestPlansOfRestores(t *testing.T) {
 	}
 }
 
+func TestPlansOfUndos(t *testing.T) {
+	back := func(changes ...FileChange) []FileChange {
+		for i := range changes {
+			changes[i].State = FileChangeRestored
+		}
+		return changes
+	}
+	edit1, edit2 := changed("1", FileEdited, "a", "one", "two"), changed("2", FileEdited, "a", "two", "three")
+	gone := edit2
+	gone.HasAfter = false
+	tests := map[string]struct {
+		changes []FileChange
+		on      disk
+		want    string
+	}{
+		"edits":                   {back(edit1, edit2), disk{"a": "one"}, "a restored 0644"},
+		"edits that are in force": {[]FileChange{edit1, edit2}, disk{"a": "one"}, ""},
+		"written by others":       {back(edit1, edit2), disk{"a": "x"}, "a conflict changed"},
+		"put forward by others":   {back(edit1, edit2), disk{"a": "three"}, "a unchanged"},
+		"bytes that are lost":     {back(edit1, gone), disk{"a": "one"}, "a conflict no_image"},
+		"created":                 {back(changed("1", FileCreated, "a", "", "one")), disk{}, "a restored 0644"},
+		"created, path used":      {back(changed("1", FileCreated, "a", "", "one")), disk{"a": "x"}, "a conflict exists"},
+		"deleted":                 {back(changed("1", FileDeleted, "a", "one", "")), disk{"a": "one"}, "a restored removed"},
+		"deleted, then written":   {back(changed("1", FileDeleted, "a", "one", "")), disk{"a": "x"}, "a conflict changed"},
+		"moved":                   {back(moved("1", "a", "b", "one")), disk{"a": "one"}, "a restored removed; b restored 0644 from a"},
+		"moved, path used":        {back(moved("1", "a", "b", "one")), disk{"a": "one", "b": "x"}, "a conflict linked; b conflict exists"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := PlanUndo(tt.changes, tt.on.now).summary(); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestAFolderInThePlaceOfAFileIsAConflict(t *testing.T) {
 	folder := func(string) FileVersion { return FileVersion{Unreadable: true} }
 	for want, c := range map[string]FileChange{
@@ -200,7 +236,7 @@ func (w *world) touch(path string, v FileVersion) {
 func (w *world) tool() {
 	path, to := w.path(), w.path()
 	old, next := w.files[path], w.text()
-	c := FileChange{ID: fmt.Sprint("fc_", len(w.changes)), Seq: 1, Path: path, State: FileChangeDone, HasBefore: true, HasAfter: true}
+	c := FileChange{ID: fmt.Sprint("fc_", len(w.changes)), Turn: "turn_a", Seq: 1, Path: path, State: FileChangeDone, HasBefore: true, HasAfter: true}
 	switch kind := w.r.IntN(4); {
 	case !old.exists():
 		c.Kind, c.After, c.Mode = FileCreated, next.Hash, next.Mode

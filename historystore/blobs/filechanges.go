@@ -72,7 +72,7 @@ func ByTurn(ctx context.Context, tx Querier, session string, before int64, limit
 	found, err := collect(ctx, tx, func(row scanner) (t turn, err error) {
 		err = row.Scan(&t.id, &t.newest)
 		return t, err
-	}, "SELECT turn, max(seq) AS newest FROM file_change WHERE session = ? GROUP BY turn HAVING newest < ? ORDER BY newest DESC, turn LIMIT ?",
+	}, "SELECT turn, max(seq) AS newest FROM file_change WHERE session = ? AND turn <> '' GROUP BY turn HAVING newest < ? ORDER BY newest DESC, turn LIMIT ?",
 		session, before, limit+1)
 	if len(found) > limit {
 		found = found[:limit]

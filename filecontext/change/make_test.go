@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -343,6 +345,61 @@ func TestACancelledChangeIsNotMade(t *testing.T) {
 		d.wantState(p, NotDone)
 	}
 	equal(t, "files", snapshot(t, d.folder), before)
+}
+
+// A change whose context ends is made in whole or never, and Make knows which.
+func TestAChangeIsMadeOrAbandoned(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		end  func(p *Plan, cancel context.CancelFunc) // within the change, right before its effect
+		want error
+	}{
+		{"cancelled before the effect", func(_ *Plan, cancel context.CancelFunc) { cancel() }, context.Canceled},
+		{"cancelled after it has begun", func(p *Plan, cancel context.CancelFunc) {
+			must(t, p.begin())
+			cancel()
+		}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := newDesk(t, map[string]string{"dir/a.txt": "a\n"})
+			p := planEdit(d)
+			ctx, cancel := context.WithCancel(t.Context())
+			leave, err := busyFiles.enter(ctx, d.path("dir/a.txt"))
+			must(t, err)
+			result := make(chan error)
+			go func() { result <- p.Make(ctx) }()
+			for !d.hasTemp("dir") {
+				runtime.Gosched()
+			}
+			tt.end(p, cancel)
+			if tt.want != nil {
+				err = <-result // although the change still waits
+			}
+			leave()
+			if tt.want == nil {
+				err = <-result
+			}
+			if !errors.Is(err, tt.want) {
+				t.Errorf("%v", err)
+			}
+			if tt.want == nil {
+				d.wantState(p, Done)
+				return
+			}
+			d.wantState(p, NotDone)
+			for d.hasTemp("dir") { // what goes on does not make it
+				runtime.Gosched()
+			}
+			d.wantState(p, NotDone)
+		})
+	}
+}
+
+func (d *desk) hasTemp(folder string) bool {
+	d.t.Helper()
+	all, err := os.ReadDir(d.path(folder))
+	must(d.t, err)
+	return slices.ContainsFunc(all, func(e os.DirEntry) bool { return tempName().MatchString(e.Name()) })
 }
 
 // Temporary files of a process that crashed go with the next change in their folder, those of a running change do not.

@@ -13,7 +13,8 @@ type CallShown struct {
 	Kind      string     `json:"kind,omitempty"`      // of ACP: read, search, edit, execute, think, other and so on
 	Locations []Location `json:"locations,omitempty"` // files that the call concerns
 
-	Plan []PlanEntry `json:"plan,omitempty"` // that the call has made the session's plan
+	Plan  []PlanEntry `json:"plan,omitempty"`  // that the call has made the session's plan
+	Diffs []Diff      `json:"diffs,omitempty"` // of files that the call has changed
 }
 
 // PlanEntry is one entry of a plan, as ACP has it.
@@ -68,6 +69,9 @@ func (c *CallShown) check() error {
 		return err
 	}
 	if err := tooLong("kind", c.Kind); err != nil {
+		return err
+	}
+	if err := checkDiffs(c.Diffs); err != nil {
 		return err
 	}
 	if n := len(c.Locations); n > MaxShownLocations {

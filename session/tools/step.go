@@ -274,6 +274,16 @@ func (s *Step) placed(d Description) Description {
 	return d
 }
 
+// placedDiffs returns diffs with absolute paths.
+func (s *Step) placedDiffs(diffs []history.Diff) (placed []history.Diff) {
+	for _, d := range diffs {
+		if d.Path = s.place(d.Path); d.Path != "" {
+			placed = append(placed, d)
+		}
+	}
+	return placed
+}
+
 // Settle gives every call without a result one that says why, and returns the progress of these calls.
 func (s *Step) Settle(reason string) (settled []Progress) {
 	for i := range s.calls {
@@ -309,7 +319,7 @@ func FailedResults(message []history.Block, reason string) (results []history.Bl
 func (s *Step) resultBlock(c *stepCall) history.Block {
 	p := s.progress(c)
 	shown := p.Shown()
-	shown.Plan = c.result.Plan
+	shown.Plan, shown.Diffs = c.result.Plan, s.placedDiffs(c.result.Diffs)
 	return history.Block{
 		Type: history.BlockToolResult, CallID: c.block.CallID, Content: c.result.Content, IsError: c.result.IsError, Call: shown,
 	}

@@ -6,8 +6,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"regexp"
 	"sync"
+
+	"strata/internal/lazy"
 )
 
 // The names of temporary files: tempPrefix, the process, a hyphen, the file. Those of another process are left from a crash.
@@ -16,8 +17,9 @@ const (
 	maxListed  = 100_000 // names of a folder that are looked at
 )
 
-var tempName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\.strata-tmp-([0-9a-f]{12})-[0-9a-f]{16}$`) })
+var tempName = lazy.Regexp(`^\.strata-tmp-([0-9a-f]{12})-[0-9a-f]{16}$`)
 
+// process identifies this process.
 var process = sync.OnceValue(func() string { return random(6) })
 
 func random(bytes int) string {

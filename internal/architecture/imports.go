@@ -41,6 +41,7 @@ var imports = map[string][]string{
 	"server/wire":     {"rpc", "session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/toolbox", "session/tools", "session/workspace", "compaction", "llm", "historystore", "history"},
 
 	"session/accounts":   {"session/assembly", "session/compacting", "session/content", "session/events", "session/fit", "session/mailbox", "tokens", "history"},
+	"session/changing":   {"session/tools", "filecontext", "filecontext/change", "history"},
 	"session/calls":      {"session/tools", "session/events", "history"},
 	"session/current":    {"session/reads", "session/assembly", "session/choices", "session/workspace", "session/documents", "session/content", "session/profile", "stability", "tokens", "llm", "history"},
 	"session/requests":   {"session/current", "session/compacting", "session/assembly", "session/choices", "session/workspace", "session/mailbox", "session/saving", "history"},
@@ -49,7 +50,7 @@ var imports = map[string][]string{
 	"session/choices":    {"session/assembly", "session/mailbox", "session/profile", "compaction", "stability", "llm", "history"},
 	"session/loop":       {"session/fit", "session/content", "session/profile", "stability", "tokens", "history"},
 	"session/documents":  {"session/fit", "session/profile", "filecontext", "tokens", "history"},
-	"session/workspace":  {"session/tools", "session/reads", "session/clients", "filecontext/index", "session/outlines", "session/fit", "session/events", "session/mailbox", "filecontext", "filecontext/outline", "tokens", "history"},
+	"session/workspace":  {"session/changing", "session/tools", "session/reads", "session/clients", "filecontext/index", "session/outlines", "session/fit", "session/events", "session/mailbox", "filecontext", "filecontext/outline", "tokens", "history"},
 	"session/outlines":   {"session/fit", "session/events", "session/mailbox", "filecontext", "filecontext/index", "filecontext/outline", "filecontext/outline/graph", "filecontext/outline/text", "stability", "tokens"},
 	"session/toolbox":    {"session/tools", "session/clients", "session/content", "session/mailbox", "llm", "history"},
 	"session/tools":      {"filecontext", "filecontext/change", "filecontext/index", "filecontext/outline", "filecontext/outline/text", "history"},

@@ -1,7 +1,6 @@
-package tools
+package changing
 
 import (
-	"encoding/json"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -12,7 +11,7 @@ import (
 )
 
 func content(text string) *filecontext.Content {
-	return &filecontext.Content{Path: "a", Text: text, Lines: countLines(text)}
+	return &filecontext.Content{Path: "a", Text: text, Lines: len(linesOf(text))}
 }
 
 func randomLines(r *rand.Rand) string {
@@ -91,18 +90,4 @@ func TestManyHunksAreRememberedAsOne(t *testing.T) {
 	if shown := many.shown(1 << 30); len(shown.Hunks) != maxHunks || !shown.Cut {
 		t.Errorf("%d hunks, cut: %v", len(shown.Hunks), shown.Cut)
 	}
-}
-
-// The diffs of a call are stored with its result.
-func TestAResultKeepsItsDiffs(t *testing.T) {
-	diff := history.Diff{Path: "a", Hunks: []history.TextHunk{{OldStart: 1, NewStart: 1, New: "x\n"}}}
-	s := Step{place: func(path string) string { return "/folder/" + path }}
-	b := s.resultBlock(&stepCall{block: &history.Block{Name: "edit_file"}, result: &Result{Diffs: []history.Diff{diff}}})
-	diff.Path = "/folder/a"
-	equal(t, "stored", b.Call.Diffs, []history.Diff{diff})
-	raw, err := json.Marshal(b)
-	must(t, err)
-	var again history.Block
-	must(t, json.Unmarshal(raw, &again))
-	equal(t, "read again", again, b)
 }

@@ -1,4 +1,4 @@
-package tools
+package changing
 
 import (
 	"context"
@@ -13,13 +13,14 @@ import (
 	"strata/filecontext/change"
 	"strata/history"
 	"strata/session/reads"
+	"strata/session/tools"
 )
 
 // bench is a workspace whose files tools read and change.
 type bench struct {
 	t      *testing.T
 	folder string
-	work   Workspace
+	work   tools.Workspace
 	view   *reads.View
 	writer Writer
 }
@@ -45,9 +46,9 @@ func (b *bench) read(path string, start, end int) {
 	}
 }
 
-func (b *bench) prepare(name string, input any) *Prepared {
+func (b *bench) prepare(name string, input any) *tools.Prepared {
 	b.t.Helper()
-	set, err := NewSet(Changing(b.writer, b.view)...)
+	set, err := tools.NewSet(Tools(b.writer, b.view)...)
 	must(b.t, err)
 	args, err := json.Marshal(input)
 	must(b.t, err)
@@ -56,13 +57,13 @@ func (b *bench) prepare(name string, input any) *Prepared {
 	if d := c.Describe(); d.Title == "" || len(d.Locations) == 0 || c.Tool.ReadOnly {
 		b.t.Errorf("%s: %+v", name, d)
 	}
-	p, err := c.Prepare(b.t.Context(), MaxResult)
+	p, err := c.Prepare(b.t.Context(), tools.MaxResult)
 	must(b.t, err)
 	return p
 }
 
 // made makes a change that must be possible and returns its result.
-func (b *bench) made(name string, input any) Result {
+func (b *bench) made(name string, input any) tools.Result {
 	b.t.Helper()
 	p := b.prepare(name, input)
 	if p.Refusal != nil {
@@ -271,7 +272,7 @@ func (e formatter) formatting(p *Planned, err error) (*Planned, error) {
 		if err := os.WriteFile(path, []byte(e.format.Replace(p.After.Text)), 0o600); err != nil {
 			return nil, err
 		}
-		content, err := Disk{e.Roots}.Read(ctx, p.After.Path)
+		content, err := tools.Disk{Roots: e.Roots}.Read(ctx, p.After.Path)
 		return &content, err
 	}
 	return p, nil
@@ -306,7 +307,7 @@ func TestALargeDiffIsBounded(t *testing.T) {
 	}
 	r, err := p.Make(t.Context())
 	must(t, err)
-	if r.Size() > MaxResult {
+	if r.Size() > tools.MaxResult {
 		t.Errorf("%d bytes", r.Size())
 	}
 	hasAll(t, shownText(r), "Edited a.txt, which has 20000 lines now.", "omitted]")

@@ -474,6 +474,54 @@ func TestOnlyOneOfManyChangesIsMade(t *testing.T) {
 	}
 }
 
+func TestANewFileWhereThereAreNoLinks(t *testing.T) {
+	d := newDesk(t, map[string]string{"a.txt": "a\n"})
+	folder, err := os.OpenRoot(d.folder)
+	must(t, err)
+	defer folder.Close()
+	for name, exists := range map[string]bool{"a.txt": true, "new.txt": false} {
+		temp, err := writeTemp(folder, []byte("new\n"), nil)
+		must(t, err)
+		if err := temp.renameNew(name); errors.Is(err, fs.ErrExist) != exists || err == nil == exists {
+			t.Errorf("%s: %v", name, err)
+		}
+		temp.remove()
+	}
+	d.want("a.txt", "a\n")
+	d.want("new.txt", "new\n")
+	d.wantNoTemps()
+	lost, err := writeTemp(folder, []byte("new\n"), nil)
+	must(t, err)
+	lost.remove()
+	if err := lost.renameNew("lost.txt"); err == nil {
+		t.Error("a file that is gone was put in place")
+	}
+	d.want("lost.txt", "none")
+}
+
+// Between two file systems a moved file is a copy with the same mode.
+func TestAMoveToAnotherFileSystem(t *testing.T) {
+	other, err := os.MkdirTemp("/dev/shm", "strata")
+	if err != nil {
+		t.Skip("there is no second file system")
+	}
+	t.Cleanup(func() { os.RemoveAll(other) })
+	d := newDesk(t, map[string]string{"a.txt": "a\n"})
+	must(t, os.Chmod(d.path("a.txt"), 0o751))
+	roots, err := filecontext.NewRoots(t.Context(), d.folder, []string{other}, filecontext.Limits{})
+	must(t, err)
+	d.files = Files{Roots: roots}
+	d.make(d.move("a.txt", filepath.Join(other, "b.txt")))
+	d.want("a.txt", "none")
+	data, err := os.ReadFile(filepath.Join(other, "b.txt"))
+	must(t, err)
+	info, err := os.Stat(filepath.Join(other, "b.txt"))
+	must(t, err)
+	if string(data) != "a\n" || info.Mode() != 0o751 {
+		t.Errorf("%q, %v", data, info.Mode())
+	}
+}
+
 // Random files, changed by random edits on disk: bytes, mode, links.
 func TestRandomChangesOnDisk(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))

@@ -11,7 +11,8 @@ import (
 	"strata/internal/lazy"
 )
 
-// The names of temporary files: tempPrefix, the process, a hyphen, the file. Those of another process are left from a crash.
+// The names of temporary files: tempPrefix, the process, a hyphen, the file. Those of another process are
+// left from a crash; if that process is alive, its change fails and says so.
 const (
 	tempPrefix = ".strata-tmp-"
 	maxListed  = 100_000 // names of a folder that are looked at
@@ -85,6 +86,11 @@ func (t *temp) linkNew(name string) error {
 	if err == nil || !isUnsupported(err) {
 		return err
 	}
+	return t.renameNew(name)
+}
+
+// renameNew is linkNew without a link.
+func (t *temp) renameNew(name string) error {
 	keeper, err := t.folder.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err

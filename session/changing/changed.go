@@ -13,8 +13,9 @@ import (
 // not text.
 type told func(p *Planned, now *filecontext.Content) tools.Result
 
-// prepared returns a planned change with what clients are shown of it.
-func (c changer) prepared(p *Planned, tell told) *tools.Prepared {
+// prepared returns a planned change with what clients are shown of it. Its result has at most limit bytes of text: what does not
+// fit is not shown.
+func (c changer) prepared(p *Planned, tell told, limit int) *tools.Prepared {
 	return &tools.Prepared{
 		Diffs: p.diffs(p.After), Effects: p.Effects, Image: p.Image,
 		Make: func(ctx context.Context) (tools.Result, error) {
@@ -22,7 +23,7 @@ func (c changer) prepared(p *Planned, tell told) *tools.Prepared {
 			if err != nil {
 				return notChanged(ctx, p.Effects[0].Path, err)
 			}
-			r := tell(p, now)
+			r := tools.Cut(tell(p, now), limit)
 			r.Diffs = p.diffs(now)
 			for i := range r.Content {
 				for j := range r.Content[i].Shows {
@@ -51,12 +52,13 @@ func edited(p *Planned, now *filecontext.Content) tools.Result {
 	if len(d.hunks) == 0 {
 		return text("The edits were made, but the editor has undone them: %s is as it was.\n", filecontext.Printable(now.Path))
 	}
-	note := ""
+	note, own := "", d.changedLines()
 	if now.Version() != p.After.Version() {
+		own = nil // they are the editor's, too
 		note = " The editor has changed the text further when it was saved; the diff shows what it is now."
 	}
 	r := text("Edited %s, which has %s now.%s\n", filecontext.Printable(now.Path), lineCount(now.Lines), note)
-	r.Content[0].Shows = []history.FileLines{version(now, nil, p.Before, d)}
+	r.Content[0].Shows = []history.FileLines{version(now, own, p.Before, d)}
 	return withDiff(r, d, now)
 }
 

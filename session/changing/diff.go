@@ -132,6 +132,16 @@ func (d *fileDiff) newLines() (shown []history.Lines) {
 	return history.MergedLines(shown)
 }
 
+// changedLines returns the lines of the new version that are not in the old one.
+func (d *fileDiff) changedLines() (changed []history.Lines) {
+	for _, h := range d.hunks {
+		if h.NewLines > 0 {
+			changed = append(changed, history.Lines{Start: h.NewStart, End: h.NewStart + h.NewLines - 1})
+		}
+	}
+	return history.MergedLines(changed)
+}
+
 // lineHunks returns the hunks as a result remembers them.
 func (d *fileDiff) lineHunks() []history.LineHunk {
 	hunks := make([]history.LineHunk, len(d.hunks))

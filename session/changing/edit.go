@@ -66,7 +66,7 @@ func (c changer) editFile() tools.Tool {
 			in := decoded[editInput](raw)
 			return tools.Description{Title: "Edit " + titlePath(in.Path), Locations: []tools.Location{{Path: in.Path}}}
 		},
-		Prepare: preparing(func(ctx context.Context, in editInput) (*tools.Prepared, error) {
+		Prepare: preparing(func(ctx context.Context, in editInput, limit int) (*tools.Prepared, error) {
 			p, err := c.writer.Edit(ctx, in.Path, in.Edits)
 			if err != nil {
 				return notPlanned(ctx, in.Path, err)
@@ -74,19 +74,19 @@ func (c changer) editFile() tools.Tool {
 			if unseen := c.unseen(p); unseen != "" {
 				return tools.Refuse(tools.Failed("%s", unseen)), nil
 			}
-			return c.prepared(p, edited), nil
+			return c.prepared(p, edited, limit), nil
 		}),
 	}
 }
 
-// preparing returns the Prepare of a tool whose input is a T.
-func preparing[T any](do func(ctx context.Context, in T) (*tools.Prepared, error)) func(context.Context, tools.Input) (*tools.Prepared, error) {
+// preparing returns the Prepare of a tool whose input is a T: do gets the input and the limit of the result.
+func preparing[T any](do func(ctx context.Context, in T, limit int) (*tools.Prepared, error)) func(context.Context, tools.Input) (*tools.Prepared, error) {
 	return func(ctx context.Context, call tools.Input) (*tools.Prepared, error) {
 		var in T
 		if err := exact.Decode(call.Args, "", &in); err != nil {
 			return tools.Refuse(tools.Failed("%v", err)), nil
 		}
-		return do(ctx, in)
+		return do(ctx, in, call.Limit)
 	}
 }
 
@@ -138,7 +138,7 @@ func (c changer) writeFile() tools.Tool {
 			in := decoded[writeInput](raw)
 			return tools.Description{Title: "Write " + titlePath(in.Path), Locations: []tools.Location{{Path: in.Path}}}
 		},
-		Prepare: preparing(func(ctx context.Context, in writeInput) (*tools.Prepared, error) {
+		Prepare: preparing(func(ctx context.Context, in writeInput, limit int) (*tools.Prepared, error) {
 			p, err := c.writer.Write(ctx, in.Path, in.Content)
 			switch {
 			case err != nil:
@@ -147,7 +147,7 @@ func (c changer) writeFile() tools.Tool {
 				return tools.Refuse(tools.Failed("Nothing was changed: %s exists, and you were not shown its present version whole. Read it first with read_file, "+
 					"or change parts of it with edit_file.", filecontext.Printable(p.Before.Path))), nil
 			}
-			return c.prepared(p, written), nil
+			return c.prepared(p, written, limit), nil
 		}),
 	}
 }
@@ -180,12 +180,12 @@ func (c changer) deleteFile() tools.Tool {
 			in := decoded[deleteInput](raw)
 			return tools.Description{Title: "Delete " + titlePath(in.Path), Locations: []tools.Location{{Path: in.Path}}}
 		},
-		Prepare: preparing(func(ctx context.Context, in deleteInput) (*tools.Prepared, error) {
+		Prepare: preparing(func(ctx context.Context, in deleteInput, limit int) (*tools.Prepared, error) {
 			p, err := c.writer.Delete(ctx, in.Path)
 			if err != nil {
 				return notPlanned(ctx, in.Path, err)
 			}
-			return c.prepared(p, deleted), nil
+			return c.prepared(p, deleted, limit), nil
 		}),
 	}
 }
@@ -213,12 +213,12 @@ func (c changer) moveFile() tools.Tool {
 			in := decoded[moveInput](raw)
 			return tools.Description{Title: "Move " + titlePath(in.From) + " to " + titlePath(in.To), Locations: []tools.Location{{Path: in.From}, {Path: in.To}}}
 		},
-		Prepare: preparing(func(ctx context.Context, in moveInput) (*tools.Prepared, error) {
+		Prepare: preparing(func(ctx context.Context, in moveInput, limit int) (*tools.Prepared, error) {
 			p, err := c.writer.Move(ctx, in.From, in.To)
 			if err != nil {
 				return notPlanned(ctx, in.From, err)
 			}
-			return c.prepared(p, moved), nil
+			return c.prepared(p, moved, limit), nil
 		}),
 	}
 }
@@ -247,7 +247,7 @@ func notChanged(ctx context.Context, path string, err error) (tools.Result, erro
 	case errors.Is(err, change.ErrNothing):
 		return tools.Failed("Nothing was changed: %s is already like that.", titlePath(path)), nil
 	case errors.Is(err, change.ErrChanged):
-		return tools.Failed("Nothing was changed: %s has changed since this change was prepared. Read it again, then decide.", titlePath(path)), nil
+		return tools.Failed("Nothing was changed: %v. Read it again, then decide.", err), nil
 	}
 	return tools.Failed("Nothing was changed: %v", err), nil
 }

@@ -316,22 +316,30 @@ func TestALargeDiffIsBounded(t *testing.T) {
 	b.made("edit_file", edit("a.txt", "row 10000\n", "x\n")) // the model's own text
 }
 
-// Lines around a change that the result has no room for were not shown.
+// Of a diff that the result has no room for the model knows only what it wrote itself.
 func TestLinesOfADiffThatIsCutAreNotShown(t *testing.T) {
-	b := newBench(t, map[string]string{"a.txt": numbered(1, 9)})
-	b.read("a.txt", 5, 5)
-	set, err := tools.NewSet(Tools(b.writer, b.view)...)
-	must(t, err)
-	c, err := set.Check("edit_file", `{"path": "a.txt", "edits": [{"old_text": "line 5", "new_text": "five"}]}`)
-	must(t, err)
-	p, err := c.Prepare(t.Context(), 60)
-	must(t, err)
-	r, err := p.Make(t.Context())
-	must(t, err)
-	if r.Size() > 60 {
-		t.Errorf("%d bytes: %s", r.Size(), shownText(r))
+	for _, format := range []*strings.Replacer{strings.NewReplacer(), strings.NewReplacer("five", "FIVE")} {
+		b := newBench(t, map[string]string{"a.txt": strings.ReplaceAll(numbered(1, 9), "\n", strings.Repeat("-", 200)+"\n")})
+		b.writer = formatter{DiskWriter{Roots: b.work.Roots}, format}
+		b.read("a.txt", 5, 5)
+		set, err := tools.NewSet(Tools(b.writer, b.view)...)
+		must(t, err)
+		c, err := set.Check("edit_file", `{"path": "a.txt", "edits": [{"old_text": "line 5", "new_text": "five"}]}`)
+		must(t, err)
+		p, err := c.Prepare(t.Context(), 600)
+		must(t, err)
+		r, err := p.Make(t.Context())
+		must(t, err)
+		if r.Size() > 600 {
+			t.Errorf("%d bytes: %s", r.Size(), shownText(r))
+		}
+		hasAll(t, b.refused("edit_file", edit("a.txt", "line 6", "x")), "line 6")
+		if format.Replace("five") == "five" {
+			b.made("edit_file", edit("a.txt", "five", "5"))
+		} else {
+			hasAll(t, b.refused("edit_file", edit("a.txt", "FIVE", "5")), "line 5")
+		}
 	}
-	hasAll(t, b.refused("edit_file", edit("a.txt", "line 6", "x")), "line 6")
 }
 
 func TestTheUserAllowsASecret(t *testing.T) {

@@ -1,5 +1,11 @@
 package history
 
+import (
+	"fmt"
+
+	"strata/internal/exact"
+)
+
 // Diff is the change of one file as clients are shown it.
 type Diff struct {
 	Path    string     `json:"path"`
@@ -17,5 +23,34 @@ type TextHunk struct {
 	New      string `json:"new,omitempty"`
 }
 
-// MaxDiff is the maximum size of the texts in the diffs of a call, in bytes.
-const MaxDiff = 64 << 10
+// The bounds of the diffs of a call.
+const (
+	MaxDiff      = 64 << 10 // bytes of all texts
+	maxDiffHunks = 10_000   // which have few lines
+	maxDiffs     = 100
+)
+
+// checkDiffs returns an error with the place of a diff that exceeds the bounds.
+func checkDiffs(diffs []Diff) error {
+	if n := len(diffs); n > maxDiffs {
+		return &exact.Error{Path: "diffs", Want: fmt.Sprintf("%d elements exceeds the limit of %d", n, maxDiffs)}
+	}
+	size, hunks := 0, 0
+	for i := range diffs {
+		d := &diffs[i]
+		if len(d.Path) > MaxShownText {
+			return &exact.Error{Path: fmt.Sprintf("diffs[%d].path", i), Want: fmt.Sprintf("%d bytes exceeds the limit of %d", len(d.Path), MaxShownText)}
+		}
+		hunks += len(d.Hunks)
+		for j, h := range d.Hunks {
+			if min(h.OldStart, h.NewStart) < 0 || max(h.OldStart, h.NewStart) > maxShownLine {
+				return &exact.Error{Path: fmt.Sprintf("diffs[%d].hunks[%d]", i, j), Want: fmt.Sprintf("must start at a line from 0 to %d", maxShownLine)}
+			}
+			size += len(h.Old) + len(h.New)
+		}
+	}
+	if size > MaxDiff || hunks > maxDiffHunks {
+		return &exact.Error{Path: "diffs", Want: fmt.Sprintf("%d bytes in %d hunks exceeds the limit of %d", size, hunks, MaxDiff)}
+	}
+	return nil
+}

@@ -2,6 +2,7 @@ package history
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -78,6 +79,28 @@ func TestLinesThatAreTheWholeFile(t *testing.T) {
 	} {
 		if tt.file.Whole() != tt.want {
 			t.Errorf("%+v is whole: %v", tt.file, !tt.want)
+		}
+	}
+}
+
+func TestLinesThatAChangeCarries(t *testing.T) {
+	c := Derivation{Hunks: []LineHunk{
+		{OldStart: 3, OldLines: 2, NewStart: 3, NewLines: 1}, // 3, 4 -> 3
+		{OldStart: 7, OldLines: 0, NewStart: 6, NewLines: 3}, // before 7
+		{OldStart: 9, OldLines: 1, NewStart: 11, NewLines: 0},
+	}}
+	for _, tt := range []struct{ lines, want []Lines }{
+		{nil, nil},
+		{[]Lines{{1, 2}}, []Lines{{1, 2}}},
+		{[]Lines{{1, 3}}, []Lines{{1, 2}}},
+		{[]Lines{{3, 4}}, nil},
+		{[]Lines{{4, 6}}, []Lines{{4, 5}}},
+		{[]Lines{{5, 8}}, []Lines{{4, 5}, {9, 10}}},
+		{[]Lines{{9, 9}, {12, 20}}, []Lines{{13, 21}}},
+		{[]Lines{{1, 20}}, []Lines{{1, 2}, {4, 5}, {9, 10}, {11, 21}}},
+	} {
+		if got := c.Carried(tt.lines); !slices.Equal(got, tt.want) {
+			t.Errorf("%v are carried to %v, want %v", tt.lines, got, tt.want)
 		}
 	}
 }

@@ -15,6 +15,7 @@ type CallShown struct {
 
 	Outcome CallOutcome `json:"outcome,omitempty"` // set if the result is Strata's own, not the tool's
 	Plan    []PlanEntry `json:"plan,omitempty"`    // that the call has made the session's plan
+	Diffs   []Diff      `json:"diffs,omitempty"`   // of files that the call has changed
 }
 
 // CallOutcome says why a call has a result of Strata instead of one of its tool.
@@ -83,6 +84,9 @@ func (c *CallShown) check() error {
 		return err
 	}
 	if err := tooLong("outcome", string(c.Outcome)); err != nil {
+		return err
+	}
+	if err := checkDiffs(c.Diffs); err != nil {
 		return err
 	}
 	if n := len(c.Locations); n > MaxShownLocations {

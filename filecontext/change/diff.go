@@ -1,14 +1,11 @@
 package change
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
 )
-
-// maxDiffWork bounds the product of the lines that differ on each side, which is the work of the worst case. Above it, all
-// lines between the first and the last difference count as changed.
-const maxDiffWork = 4_000_000
 
 // Hunk is lines that differ between two versions of a text. Lines are counted from 1; a side without lines starts at the line
 // before which they would be.
@@ -38,20 +35,33 @@ func countLines(text string) int {
 	return n
 }
 
-// diff returns the replacements of whole lines that make after of before.
-func diff(before, after string) []span {
+// diff returns the replacements of whole lines that make after of before. udiff looks for about a hundred differences and takes
+// what is between the others as one, so that its work is bounded.
+func diff(before, after string) (spans []span) {
 	start := wholeLines(before, after, commonPrefix(before, after))
 	end := commonEnd(before[start:], after[start:])
 	old, text := before[start:len(before)-end], after[start:len(after)-end]
-	switch {
-	case old == "" && text == "":
-		return nil
-	case countLines(old)*countLines(text) > maxDiffWork:
-		return []span{{start, start + len(old), text}}
-	}
-	var spans []span
 	for _, e := range udiff.Lines(old, text) {
-		spans = append(spans, span{start + e.Start, start + e.End, e.New})
+		spans = append(spans, span{start + e.Start, start + e.End, e.New}.byLine(before)...)
+	}
+	return spans
+}
+
+// byLine returns the span as those of its lines that differ, if it has as many lines as it replaces.
+func (s span) byLine(before string) (spans []span) {
+	old, lines := slices.Collect(strings.Lines(before[s.start:s.end])), slices.Collect(strings.Lines(s.text))
+	if len(old) != len(lines) {
+		return []span{s}
+	}
+	at, text := s.start, 0 // of the line, in before and in the text of s
+	for i, line := range lines {
+		end := at + len(old[i])
+		if n := len(spans) - 1; n >= 0 && spans[n].end == at && line != old[i] {
+			spans[n].end, spans[n].text = end, s.text[text-len(spans[n].text):text+len(line)]
+		} else if line != old[i] {
+			spans = append(spans, span{at, end, line})
+		}
+		at, text = end, text+len(line)
 	}
 	return spans
 }

@@ -11,7 +11,13 @@ import (
 	"strata/internal/leak"
 )
 
-func TestMain(m *testing.M) { leak.Main(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(crashEnv) != "" {
+		crash()
+		os.Exit(0)
+	}
+	leak.Main(m)
+}
 
 func must(t testing.TB, err error) {
 	t.Helper()

@@ -10,6 +10,7 @@ import (
 
 	"strata/filecontext"
 	"strata/internal/clip"
+	"strata/internal/failpoint"
 )
 
 // ErrChanged is the error of a change whose file, or the folder of it, is not what it was when the change was planned.
@@ -38,17 +39,68 @@ func (e *WriteError) Unwrap() error {
 	return e.Err
 }
 
-// Make makes the change, if the files and their folders are still what they were. If ctx ends, it may have been made:
-// StateOf tells. The error is ErrChanged, wrapped, a *filecontext.RefusedError, a *WriteError, or that of ctx; except for that
-// of ctx, nothing has changed.
+// stage is how far a change is. Its first effect and the end of its context decide between them whether it is made.
+type stage = int32
+
+const (
+	planned   stage = iota
+	begun           // it is made, even if its context ends
+	abandoned       // its context has ended before: it is never made
+)
+
+// Make makes the change, if the files and their folders are still what they were. If ctx ends before the first effect, the
+// change is not made, and Make returns at once; otherwise Make waits for it. The error is ErrChanged, wrapped, a
+// *filecontext.RefusedError, a *WriteError, or that of ctx. With an error nothing has changed, unless the disk did not respond:
+// then StateOf tells.
 func (p *Plan) Make(ctx context.Context) error {
-	work := map[Kind]func(context.Context, *filecontext.Reached) error{
-		Create: p.makeNew, Replace: p.replaceFile, Delete: p.deleteFile, Move: p.moveFile,
-	}[p.Kind]
-	_, err := filecontext.Reach(ctx, p.files.Roots, p.refs[0], func(f *filecontext.Reached) (struct{}, error) {
-		return struct{}{}, work(ctx, f)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	running, abandon := context.WithCancel(context.WithoutCancel(ctx))
+	defer abandon()
+	defer context.AfterFunc(ctx, func() {
+		if p.stage.CompareAndSwap(planned, abandoned) {
+			abandon()
+		}
+	})()
+	_, err := filecontext.Reach(running, p.files.Roots, p.refs[0], func(f *filecontext.Reached) (struct{}, error) {
+		return struct{}{}, p.work()(running, f)
 	})
+	if err != nil && running.Err() != nil {
+		return ctx.Err()
+	}
 	return err
+}
+
+func (p *Plan) work() func(context.Context, *filecontext.Reached) error {
+	switch p.Kind {
+	case Create:
+		return p.makeNew
+	case Replace:
+		return p.replaceFile
+	case Delete:
+		return p.deleteFile
+	}
+	return p.moveFile
+}
+
+// effect makes an effect, unless the change was abandoned.
+func (p *Plan) effect(do func() error) error {
+	if err := p.begin(); err != nil {
+		return err
+	}
+	failpoint.Hit("change.before")
+	err := do()
+	failpoint.Hit("change.after")
+	return err
+}
+
+// begin must be called before an effect. The error is that of an abandoned change.
+func (p *Plan) begin() error {
+	if p.stage.CompareAndSwap(planned, begun) || p.stage.Load() == begun {
+		return nil
+	}
+	return context.Canceled
 }
 
 // ready returns where the path with the index leads, if that is what was planned, with the bytes that were planned.
@@ -96,9 +148,6 @@ func (p *Plan) do(ctx context.Context, f *filecontext.Reached, s *spot, effect f
 		return err
 	}
 	defer leave()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	data, info, err := f.Read(s.open, s.base)
 	switch {
 	case err != nil:
@@ -106,7 +155,7 @@ func (p *Plan) do(ctx context.Context, f *filecontext.Reached, s *spot, effect f
 	case !os.SameFile(info, p.found[0].file) || !bytes.Equal(data, p.BeforeBytes):
 		return p.changed(0)
 	}
-	return effect()
+	return p.effect(effect)
 }
 
 func (p *Plan) replaceFile(ctx context.Context, f *filecontext.Reached) error {
@@ -132,12 +181,12 @@ func (p *Plan) replaceFile(ctx context.Context, f *filecontext.Reached) error {
 	})
 }
 
-func (p *Plan) makeNew(ctx context.Context, f *filecontext.Reached) error {
-	return p.create(ctx, f, 0, func(folder *os.Root, base string) error { return writeNew(ctx, folder, base, p.AfterBytes, nil) })
+func (p *Plan) makeNew(_ context.Context, f *filecontext.Reached) error {
+	return p.create(f, 0, func(folder *os.Root, base string) error { return p.writeNew(folder, base, nil) })
 }
 
 // create makes the folders of the path with the index, and the file, by put, whose error is fs.ErrExist if there is one.
-func (p *Plan) create(ctx context.Context, f *filecontext.Reached, index int, put func(folder *os.Root, base string) error) error {
+func (p *Plan) create(f *filecontext.Reached, index int, put func(folder *os.Root, base string) error) error {
 	s, err := p.ready(f, index)
 	if err != nil {
 		return err
@@ -158,7 +207,7 @@ func (p *Plan) create(ctx context.Context, f *filecontext.Reached, index int, pu
 	made.undo()
 	var refused *filecontext.RefusedError
 	switch {
-	case ctx.Err() != nil, errors.As(err, &refused), errors.Is(err, ErrChanged):
+	case errors.Is(err, context.Canceled), errors.As(err, &refused), errors.Is(err, ErrChanged):
 		return err
 	case errors.Is(err, fs.ErrExist):
 		return p.changed(index)
@@ -166,17 +215,14 @@ func (p *Plan) create(ctx context.Context, f *filecontext.Reached, index int, pu
 	return p.failed(index, err)
 }
 
-// writeNew writes a new file, with the attributes of another, if there is one.
-func writeNew(ctx context.Context, folder *os.Root, base string, data []byte, like fs.FileInfo) error {
-	temp, err := writeTemp(folder, data, like)
+// writeNew writes the new file, with the attributes of another, if there is one.
+func (p *Plan) writeNew(folder *os.Root, base string, like fs.FileInfo) error {
+	temp, err := writeTemp(folder, p.AfterBytes, like)
 	if err != nil {
 		return err
 	}
 	defer temp.remove()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return temp.linkNew(base)
+	return p.effect(func() error { return temp.linkNew(base) })
 }
 
 func (p *Plan) deleteFile(ctx context.Context, f *filecontext.Reached) error {
@@ -208,8 +254,8 @@ func (p *Plan) moveFile(ctx context.Context, f *filecontext.Reached) error {
 		return err
 	}
 	defer goal.Folder.Close()
-	err = p.create(ctx, goal, 1, func(folder *os.Root, base string) error {
-		return p.do(ctx, f, s, func() error { return p.sameAt(ctx, s, folder, base) })
+	err = p.create(goal, 1, func(folder *os.Root, base string) error {
+		return p.do(ctx, f, s, func() error { return p.sameAt(s, folder, base) })
 	})
 	if err != nil {
 		return err
@@ -221,10 +267,10 @@ func (p *Plan) moveFile(ctx context.Context, f *filecontext.Reached) error {
 }
 
 // sameAt gives the file of a spot a second name, or makes a copy where it cannot have one.
-func (p *Plan) sameAt(ctx context.Context, s *spot, folder *os.Root, base string) error {
+func (p *Plan) sameAt(s *spot, folder *os.Root, base string) error {
 	err := link(s.open, s.base, folder, base)
 	if err != nil && (isUnsupported(err) || errors.Is(err, errors.ErrUnsupported)) {
-		return writeNew(ctx, folder, base, p.AfterBytes, s.file)
+		return p.writeNew(folder, base, s.file)
 	}
 	if err != nil {
 		return err

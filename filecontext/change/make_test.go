@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -345,6 +347,61 @@ func TestACancelledChangeIsNotMade(t *testing.T) {
 	equal(t, "files", snapshot(t, d.folder), before)
 }
 
+// A change whose context ends is made in whole or never, and Make knows which.
+func TestAChangeIsMadeOrAbandoned(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		end  func(p *Plan, cancel context.CancelFunc) // within the change, right before its effect
+		want error
+	}{
+		{"cancelled before the effect", func(_ *Plan, cancel context.CancelFunc) { cancel() }, context.Canceled},
+		{"cancelled after it has begun", func(p *Plan, cancel context.CancelFunc) {
+			must(t, p.begin())
+			cancel()
+		}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := newDesk(t, map[string]string{"dir/a.txt": "a\n"})
+			p := planEdit(d)
+			ctx, cancel := context.WithCancel(t.Context())
+			leave, err := busyFiles.enter(ctx, d.path("dir/a.txt"))
+			must(t, err)
+			result := make(chan error)
+			go func() { result <- p.Make(ctx) }()
+			for !d.hasTemp("dir") {
+				runtime.Gosched()
+			}
+			tt.end(p, cancel)
+			if tt.want != nil {
+				err = <-result // although the change still waits
+			}
+			leave()
+			if tt.want == nil {
+				err = <-result
+			}
+			if !errors.Is(err, tt.want) {
+				t.Errorf("%v", err)
+			}
+			if tt.want == nil {
+				d.wantState(p, Done)
+				return
+			}
+			d.wantState(p, NotDone)
+			for d.hasTemp("dir") { // what goes on does not make it
+				runtime.Gosched()
+			}
+			d.wantState(p, NotDone)
+		})
+	}
+}
+
+func (d *desk) hasTemp(folder string) bool {
+	d.t.Helper()
+	all, err := os.ReadDir(d.path(folder))
+	must(d.t, err)
+	return slices.ContainsFunc(all, func(e os.DirEntry) bool { return tempName().MatchString(e.Name()) })
+}
+
 // Temporary files of a process that crashed go with the next change in their folder, those of a running change do not.
 func TestTemporaryFilesOfACrashAreRemoved(t *testing.T) {
 	left, similar := ".strata-tmp-0123456789ab-0123456789abcdef", ".strata-tmp-notes"
@@ -414,6 +471,54 @@ func TestOnlyOneOfManyChangesIsMade(t *testing.T) {
 		effects := plans[winner].Effects
 		d.want(effects[len(effects)-1].Path, string(plans[winner].AfterBytes))
 		d.wantNoTemps()
+	}
+}
+
+func TestANewFileWhereThereAreNoLinks(t *testing.T) {
+	d := newDesk(t, map[string]string{"a.txt": "a\n"})
+	folder, err := os.OpenRoot(d.folder)
+	must(t, err)
+	defer folder.Close()
+	for name, exists := range map[string]bool{"a.txt": true, "new.txt": false} {
+		temp, err := writeTemp(folder, []byte("new\n"), nil)
+		must(t, err)
+		if err := temp.renameNew(name); errors.Is(err, fs.ErrExist) != exists || err == nil == exists {
+			t.Errorf("%s: %v", name, err)
+		}
+		temp.remove()
+	}
+	d.want("a.txt", "a\n")
+	d.want("new.txt", "new\n")
+	d.wantNoTemps()
+	lost, err := writeTemp(folder, []byte("new\n"), nil)
+	must(t, err)
+	lost.remove()
+	if err := lost.renameNew("lost.txt"); err == nil {
+		t.Error("a file that is gone was put in place")
+	}
+	d.want("lost.txt", "none")
+}
+
+// Between two file systems a moved file is a copy with the same mode.
+func TestAMoveToAnotherFileSystem(t *testing.T) {
+	other, err := os.MkdirTemp("/dev/shm", "strata")
+	if err != nil {
+		t.Skip("there is no second file system")
+	}
+	t.Cleanup(func() { os.RemoveAll(other) })
+	d := newDesk(t, map[string]string{"a.txt": "a\n"})
+	must(t, os.Chmod(d.path("a.txt"), 0o751))
+	roots, err := filecontext.NewRoots(t.Context(), d.folder, []string{other}, filecontext.Limits{})
+	must(t, err)
+	d.files = Files{Roots: roots}
+	d.make(d.move("a.txt", filepath.Join(other, "b.txt")))
+	d.want("a.txt", "none")
+	data, err := os.ReadFile(filepath.Join(other, "b.txt"))
+	must(t, err)
+	info, err := os.Stat(filepath.Join(other, "b.txt"))
+	must(t, err)
+	if string(data) != "a\n" || info.Mode() != 0o751 {
+		t.Errorf("%q, %v", data, info.Mode())
 	}
 }
 

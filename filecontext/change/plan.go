@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"sync/atomic"
 
 	"strata/filecontext"
 )
@@ -46,6 +47,7 @@ type Plan struct {
 	files Files
 	refs  []filecontext.Ref // the paths: one, of a move that of the file and that of its new place
 	found []found           // where they lead
+	stage atomic.Int32
 }
 
 // Files plans changes of the files of a session. It is safe for concurrent use.

@@ -6,18 +6,21 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"regexp"
 	"sync"
+
+	"strata/internal/lazy"
 )
 
-// The names of temporary files: tempPrefix, the process, a hyphen, the file. Those of another process are left from a crash.
+// The names of temporary files: tempPrefix, the process, a hyphen, the file. Those of another process are
+// left from a crash; if that process is alive, its change fails and says so.
 const (
 	tempPrefix = ".strata-tmp-"
 	maxListed  = 100_000 // names of a folder that are looked at
 )
 
-var tempName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\.strata-tmp-([0-9a-f]{12})-[0-9a-f]{16}$`) })
+var tempName = lazy.Regexp(`^\.strata-tmp-([0-9a-f]{12})-[0-9a-f]{16}$`)
 
+// process identifies this process.
 var process = sync.OnceValue(func() string { return random(6) })
 
 func random(bytes int) string {
@@ -83,6 +86,11 @@ func (t *temp) linkNew(name string) error {
 	if err == nil || !isUnsupported(err) {
 		return err
 	}
+	return t.renameNew(name)
+}
+
+// renameNew is linkNew without a link.
+func (t *temp) renameNew(name string) error {
 	keeper, err := t.folder.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err

@@ -63,3 +63,35 @@ func TestAvailabilityOfFilesThatToolsRead(t *testing.T) {
 		}
 	}
 }
+
+// A change of the model's own leaves it with what it knew of the file, for as long as the view shows both.
+func TestAViewAfterOwnChanges(t *testing.T) {
+	read := history.FileLines{Path: "a", Version: "1", Lines: []history.Lines{lines(1, 10)}, Of: 30}
+	change := history.FileLines{Path: "a", Version: "2", Of: 31, From: &history.Derivation{Version: "1", Hunks: []history.LineHunk{{OldStart: 5, OldLines: 1, NewStart: 5, NewLines: 2}}}}
+	diff := history.FileLines{Path: "a", Version: "2", Lines: []history.Lines{lines(2, 9)}, Of: 31}
+	moved := history.FileLines{Path: "b", Version: "2", Of: 31, From: &history.Derivation{Path: "a", Version: "2"}}
+	gone := history.FileLines{Path: "a", From: &history.Derivation{Version: "2"}}
+	for _, tt := range []struct {
+		name  string
+		shown []history.FileLines
+		path  string
+		lines history.Lines
+		want  bool
+	}{
+		{"lines before the change", []history.FileLines{read, change}, "a", lines(1, 4), true},
+		{"lines after it, with their new numbers", []history.FileLines{read, change}, "a", lines(7, 11), true},
+		{"lines that were not read", []history.FileLines{read, change}, "a", lines(11, 12), false},
+		{"new lines that are not shown", []history.FileLines{read, change}, "a", lines(5, 6), false},
+		{"new lines that the diff shows", []history.FileLines{read, change, diff}, "a", lines(1, 11), true},
+		{"without the read", []history.FileLines{change, diff}, "a", lines(1, 4), false},
+		{"only the diff", []history.FileLines{change, diff}, "a", lines(2, 9), true},
+		{"a moved file", []history.FileLines{read, change, diff, moved, gone}, "b", lines(1, 11), true},
+	} {
+		if got := NewView(tt.shown).Covers(tt.path, "2", tt.lines); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+	if state, _ := NewView([]history.FileLines{read, gone}).Availability("a", "", 0); state != filecontext.NotAvailable {
+		t.Errorf("a deleted file is %s", state)
+	}
+}

@@ -20,8 +20,8 @@ type Prepared struct {
 	Make func(ctx context.Context) (Result, error)
 }
 
-// unprepared returns a call that cannot be made.
-func unprepared(why Result) *Prepared { return &Prepared{Refusal: &why} }
+// Refuse returns a call that cannot be made.
+func Refuse(why Result) *Prepared { return &Prepared{Refusal: &why} }
 
 // Prepare checks a call that can change something, and does nothing yet. The texts of its results have at most limit bytes. The
 // error is that of ctx.
@@ -32,7 +32,7 @@ func (c *Call) Prepare(ctx context.Context, limit int) (*Prepared, error) {
 	case err != nil:
 		return nil, err
 	case p.Refusal != nil:
-		return unprepared(Cut(*p.Refusal, limit)), nil
+		return Refuse(Cut(*p.Refusal, limit)), nil
 	}
 	bounded := *p
 	bounded.Make = func(ctx context.Context) (Result, error) {

@@ -163,19 +163,14 @@ func refused(ctx context.Context, path string, err error) (Result, error) {
 	if ctx.Err() != nil {
 		return Result{}, ctx.Err()
 	}
-	return Failed("%s", explained(path, err, remedies)), nil
-}
-
-// explained returns why a path is refused, as words say it.
-func explained(path string, err error, words map[filecontext.Reason]string) string {
 	reason, detail := filecontext.ReasonOf(err), ""
 	var refusal *filecontext.RefusedError
 	if errors.As(err, &refusal) && refusal.Detail != "" {
 		detail = " (" + refusal.Detail + ")"
 	}
-	why := words[reason]
+	why := remedies[reason]
 	if why == "" {
 		why = reason.Explain()
 	}
-	return titlePath(path) + " " + why + detail
+	return Failed("%s %s%s", titlePath(path), why, detail), nil
 }

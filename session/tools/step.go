@@ -303,6 +303,16 @@ func (s *Step) placed(d Description) Description {
 	return d
 }
 
+// placedDiffs returns diffs with absolute paths.
+func (s *Step) placedDiffs(diffs []history.Diff) (placed []history.Diff) {
+	for _, d := range diffs {
+		if d.Path = s.place(d.Path); d.Path != "" {
+			placed = append(placed, d)
+		}
+	}
+	return placed
+}
+
 // Settle gives every call without a result one that says why, and returns the progress of these calls.
 func (s *Step) Settle(why NoResult) (settled []Progress) {
 	for i := range s.calls {
@@ -329,8 +339,10 @@ func (s *Step) Stored(results int) { s.stored += results }
 
 func (s *Step) resultBlock(c *stepCall) history.Block {
 	p := s.progress(c)
+	shown := p.Shown()
+	shown.Diffs = s.placedDiffs(c.result.Diffs)
 	return history.Block{
-		Type: history.BlockToolResult, CallID: c.block.CallID, Content: c.result.Content, IsError: c.result.IsError, Call: p.Shown(),
+		Type: history.BlockToolResult, CallID: c.block.CallID, Content: c.result.Content, IsError: c.result.IsError, Call: shown,
 	}
 }
 

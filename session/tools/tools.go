@@ -1,9 +1,8 @@
-// Package tools defines what a tool of the model is, and has the built-in tools: those that read files, folders, searches,
-// outlines, the plan, and those that change files.
+// Package tools defines what a tool of the model is, and has the built-in tools that read: files, folders, searches,
+// outlines, and the plan.
 //
-// A tool must never read or change what filecontext refuses, never return more than its limit, and never change a file before
-// its call was prepared, nor lines of it that the model was not shown. What is wrong with a call is told to the model in its
-// result; an error is only that of the context.
+// A tool must never read what filecontext refuses, never return more than its limit, and never change anything before its call
+// was prepared. What is wrong with a call is told to the model in its result; an error is only that of the context.
 package tools
 
 import (

@@ -1,4 +1,4 @@
-package tools
+package changing
 
 import (
 	"fmt"
@@ -70,7 +70,7 @@ func (d *fileDiff) shown(limit int) history.Diff {
 		h := history.TextHunk{OldStart: g.oldStart + 1, NewStart: g.newStart + 1}
 		old, oldCut := joined(d.old[g.oldStart:g.oldEnd], limit/2)
 		text, newCut := joined(d.new[g.newStart:g.newEnd], limit-len(old))
-		if shown.Cut = oldCut || newCut; shown.Cut && len(shown.Hunks) > 0 {
+		if shown.Cut = oldCut || newCut || len(shown.Hunks) == maxHunks; shown.Cut && len(shown.Hunks) > 0 {
 			break
 		}
 		h.Old, h.New = old, text
@@ -132,6 +132,16 @@ func (d *fileDiff) newLines() (shown []history.Lines) {
 	return history.MergedLines(shown)
 }
 
+// changedLines returns the lines of the new version that are not in the old one.
+func (d *fileDiff) changedLines() (changed []history.Lines) {
+	for _, h := range d.hunks {
+		if h.NewLines > 0 {
+			changed = append(changed, history.Lines{Start: h.NewStart, End: h.NewStart + h.NewLines - 1})
+		}
+	}
+	return history.MergedLines(changed)
+}
+
 // lineHunks returns the hunks as a result remembers them.
 func (d *fileDiff) lineHunks() []history.LineHunk {
 	hunks := make([]history.LineHunk, len(d.hunks))
@@ -141,7 +151,7 @@ func (d *fileDiff) lineHunks() []history.LineHunk {
 	return hunks
 }
 
-// maxHunks is the maximum number of hunks that a result remembers.
+// maxHunks is the maximum number of hunks that clients are shown, and that a result remembers.
 const maxHunks = 1000
 
 // merged returns hunks of which there are too many as one.

@@ -1,4 +1,4 @@
-package tools
+package changing
 
 import (
 	"context"
@@ -32,7 +32,10 @@ type Planned struct {
 }
 
 // DiskWriter changes files on disk.
-type DiskWriter struct{ Roots *filecontext.Roots }
+type DiskWriter struct {
+	Roots   *filecontext.Roots
+	Secrets bool // the user allows it to change files that look like secrets
+}
 
 // Edit implements Writer.
 func (w DiskWriter) Edit(ctx context.Context, path string, edits []change.Edit) (*Planned, error) {
@@ -59,6 +62,7 @@ func (w DiskWriter) Move(ctx context.Context, from, to string) (*Planned, error)
 	if err != nil {
 		return nil, err
 	}
+	goal.Allow = w.Secrets
 	return w.plan(from, func(files change.Files, ref filecontext.Ref) (*change.Plan, error) { return files.Move(ctx, ref, goal) })
 }
 
@@ -67,6 +71,7 @@ func (w DiskWriter) plan(path string, plan func(change.Files, filecontext.Ref) (
 	if err != nil {
 		return nil, err
 	}
+	ref.Allow = w.Secrets
 	p, err := plan(change.Files{Roots: w.Roots}, ref)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package tools
+package changing
 
 import (
 	"context"
@@ -13,13 +13,14 @@ import (
 	"strata/filecontext/change"
 	"strata/history"
 	"strata/session/reads"
+	"strata/session/tools"
 )
 
 // bench is a workspace whose files tools read and change.
 type bench struct {
 	t      *testing.T
 	folder string
-	work   Workspace
+	work   tools.Workspace
 	view   *reads.View
 	writer Writer
 }
@@ -28,7 +29,7 @@ func newBench(t *testing.T, files map[string]string) *bench {
 	t.Helper()
 	folder := folderOf(t, files)
 	b := &bench{t: t, folder: folder, work: workspaceOf(t, folder), view: new(reads.View)}
-	b.work.Shown, b.writer = b.view, DiskWriter{b.work.Roots}
+	b.work.Shown, b.writer = b.view, DiskWriter{Roots: b.work.Roots}
 	return b
 }
 
@@ -45,9 +46,9 @@ func (b *bench) read(path string, start, end int) {
 	}
 }
 
-func (b *bench) prepare(name string, input any) *Prepared {
+func (b *bench) prepare(name string, input any) *tools.Prepared {
 	b.t.Helper()
-	set, err := NewSet(Changing(b.writer, b.view)...)
+	set, err := tools.NewSet(Tools(b.writer, b.view)...)
 	must(b.t, err)
 	args, err := json.Marshal(input)
 	must(b.t, err)
@@ -56,13 +57,13 @@ func (b *bench) prepare(name string, input any) *Prepared {
 	if d := c.Describe(); d.Title == "" || len(d.Locations) == 0 || c.Tool.ReadOnly {
 		b.t.Errorf("%s: %+v", name, d)
 	}
-	p, err := c.Prepare(b.t.Context(), MaxResult)
+	p, err := c.Prepare(b.t.Context(), tools.MaxResult)
 	must(b.t, err)
 	return p
 }
 
 // made makes a change that must be possible and returns its result.
-func (b *bench) made(name string, input any) Result {
+func (b *bench) made(name string, input any) tools.Result {
 	b.t.Helper()
 	p := b.prepare(name, input)
 	if p.Refusal != nil {
@@ -231,7 +232,7 @@ func TestAFileThatChangedWhileTheUserWasAsked(t *testing.T) {
 	if !r.IsError || len(r.Diffs) > 0 {
 		t.Errorf("%+v", r)
 	}
-	hasAll(t, shownText(r), "Nothing was changed: a.txt has changed since this change was prepared")
+	hasAll(t, shownText(r), "Nothing was changed: a.txt has changed since the change was planned")
 	b.want("a.txt", "else\n")
 }
 
@@ -271,7 +272,7 @@ func (e formatter) formatting(p *Planned, err error) (*Planned, error) {
 		if err := os.WriteFile(path, []byte(e.format.Replace(p.After.Text)), 0o600); err != nil {
 			return nil, err
 		}
-		content, err := Disk{e.Roots}.Read(ctx, p.After.Path)
+		content, err := tools.Disk{Roots: e.Roots}.Read(ctx, p.After.Path)
 		return &content, err
 	}
 	return p, nil
@@ -280,7 +281,7 @@ func (e formatter) formatting(p *Planned, err error) (*Planned, error) {
 // What an editor writes is the version; what it changed is told, and the next edit is not stale.
 func TestAnEditorThatFormats(t *testing.T) {
 	b := newBench(t, map[string]string{"a.txt": "a\n b\nc\n"})
-	b.writer = formatter{DiskWriter{b.work.Roots}, strings.NewReplacer(" b", "b", "\t", "    ", "undo", "C")}
+	b.writer = formatter{DiskWriter{Roots: b.work.Roots}, strings.NewReplacer(" b", "b", "\t", "    ", "undo", "C")}
 	b.read("a.txt", 0, 0)
 	r := b.made("edit_file", edit("a.txt", "c", "C"))
 	hasAll(t, shownText(r), "The editor has changed the text further", "- b\n-c\n+b\n+C\n")
@@ -295,7 +296,9 @@ func TestAnEditorThatFormats(t *testing.T) {
 func TestALargeDiffIsBounded(t *testing.T) {
 	b := newBench(t, map[string]string{"a.txt": numbered(1, 20_000)})
 	b.read("a.txt", 0, 0)
-	b.view.Add(&history.FileLines{Path: "a.txt", Version: sha(numbered(1, 20_000)), Of: 20_000, Lines: []history.Lines{lines(1, 20_000)}})
+	b.view.Add(&history.FileLines{Path: "a.txt", Version: sha(numbered(1, 20_000)), Of: 20_000, Lines: []history.Lines{lines(1, 10_000)}})
+	hasAll(t, b.refused("edit_file", members{"path": "a.txt", "edits": []members{{"old_text": "line", "new_text": "row", "replace_all": true}}}), "lines 1 to 20000")
+	b.view.Add(&history.FileLines{Path: "a.txt", Version: sha(numbered(1, 20_000)), Of: 20_000, Lines: []history.Lines{lines(10_000, 20_000)}})
 	p := b.prepare("edit_file", members{"path": "a.txt", "edits": []members{{"old_text": "line", "new_text": "row", "replace_all": true}}})
 	size := 0
 	for _, h := range p.Diffs[0].Hunks {
@@ -306,8 +309,42 @@ func TestALargeDiffIsBounded(t *testing.T) {
 	}
 	r, err := p.Make(t.Context())
 	must(t, err)
-	if r.Size() > MaxResult {
+	if r.Size() > tools.MaxResult {
 		t.Errorf("%d bytes", r.Size())
 	}
 	hasAll(t, shownText(r), "Edited a.txt, which has 20000 lines now.", "omitted]")
+	b.made("edit_file", edit("a.txt", "row 10000\n", "x\n")) // the model's own text
+}
+
+// Of a diff that the result has no room for the model knows only what it wrote itself.
+func TestLinesOfADiffThatIsCutAreNotShown(t *testing.T) {
+	for _, format := range []*strings.Replacer{strings.NewReplacer(), strings.NewReplacer("five", "FIVE")} {
+		b := newBench(t, map[string]string{"a.txt": strings.ReplaceAll(numbered(1, 9), "\n", strings.Repeat("-", 200)+"\n")})
+		b.writer = formatter{DiskWriter{Roots: b.work.Roots}, format}
+		b.read("a.txt", 5, 5)
+		set, err := tools.NewSet(Tools(b.writer, b.view)...)
+		must(t, err)
+		c, err := set.Check("edit_file", `{"path": "a.txt", "edits": [{"old_text": "line 5", "new_text": "five"}]}`)
+		must(t, err)
+		p, err := c.Prepare(t.Context(), 600)
+		must(t, err)
+		r, err := p.Make(t.Context())
+		must(t, err)
+		if r.Size() > 600 {
+			t.Errorf("%d bytes: %s", r.Size(), shownText(r))
+		}
+		hasAll(t, b.refused("edit_file", edit("a.txt", "line 6", "x")), "line 6")
+		if format.Replace("five") == "five" {
+			b.made("edit_file", edit("a.txt", "five", "5"))
+		} else {
+			hasAll(t, b.refused("edit_file", edit("a.txt", "FIVE", "5")), "line 5")
+		}
+	}
+}
+
+func TestTheUserAllowsASecret(t *testing.T) {
+	b := newBench(t, map[string]string{".env": "a\n"})
+	b.writer = DiskWriter{Roots: b.work.Roots, Secrets: true}
+	b.made("move_file", members{"from": ".env", "to": "sub/.env"})
+	b.made("delete_file", members{"path": "sub/.env"})
 }

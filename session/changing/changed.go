@@ -1,4 +1,4 @@
-package tools
+package changing
 
 import (
 	"context"
@@ -6,22 +6,24 @@ import (
 
 	"strata/filecontext"
 	"strata/history"
+	"strata/session/tools"
 )
 
 // told returns what the model is told of a change that was made. now is the file after it, nil for none and for bytes that are
 // not text.
-type told func(p *Planned, now *filecontext.Content) Result
+type told func(p *Planned, now *filecontext.Content) tools.Result
 
-// prepared returns a planned change with what clients are shown of it.
-func (c changer) prepared(p *Planned, tell told) *Prepared {
-	return &Prepared{
+// prepared returns a planned change with what clients are shown of it. Its result has at most limit bytes of text: what does not
+// fit is not shown.
+func (c changer) prepared(p *Planned, tell told, limit int) *tools.Prepared {
+	return &tools.Prepared{
 		Diffs: p.diffs(p.After), Effects: p.Effects, Image: p.Image,
-		Make: func(ctx context.Context) (Result, error) {
+		Make: func(ctx context.Context) (tools.Result, error) {
 			now, err := p.Make(ctx)
 			if err != nil {
 				return notChanged(ctx, p.Effects[0].Path, err)
 			}
-			r := tell(p, now)
+			r := tools.Cut(tell(p, now), limit)
 			r.Diffs = p.diffs(now)
 			for i := range r.Content {
 				for j := range r.Content[i].Shows {
@@ -45,23 +47,25 @@ func (p *Planned) diffs(now *filecontext.Content) []history.Diff {
 }
 
 // edited is the result of edit_file: the diff.
-func edited(p *Planned, now *filecontext.Content) Result {
+func edited(p *Planned, now *filecontext.Content) tools.Result {
 	d := diffOf(now.Path, p.Before, now)
 	if len(d.hunks) == 0 {
 		return text("The edits were made, but the editor has undone them: %s is as it was.\n", filecontext.Printable(now.Path))
 	}
-	note := ""
+	note, own := "", d.changedLines()
 	if now.Version() != p.After.Version() {
+		own = nil // they are the editor's, too
 		note = " The editor has changed the text further when it was saved; the diff shows what it is now."
 	}
-	r := text("Edited %s, which has %s now.%s\n", filecontext.Printable(now.Path), number(now.Lines, "line"), note)
-	r.Content[0].Shows = []history.FileLines{version(now, nil, p.Before, d)}
-	return r.withDiff(d, now)
+	r := text("Edited %s, which has %s now.%s\n", filecontext.Printable(now.Path), lineCount(now.Lines), note)
+	r.Content[0].Shows = []history.FileLines{version(now, own, p.Before, d)}
+	return withDiff(r, d, now)
 }
 
 // withDiff adds a diff to the result. It is a text of its own: if there is no room for it, the rest stays as it is.
-func (r Result) withDiff(d *fileDiff, now *filecontext.Content) Result {
-	block := textBlock(filecontext.Fence("Changes to "+filecontext.Printable(now.Path), d.unified()))
+func withDiff(r tools.Result, d *fileDiff, now *filecontext.Content) tools.Result {
+	name := filecontext.Printable(now.Path)
+	block := history.Block{Type: history.BlockText, Text: filecontext.Fence("Changes to "+name, d.unified())}
 	block.Shows = []history.FileLines{version(now, d.newLines(), nil, nil)}
 	r.Content = append(r.Content, block)
 	return r
@@ -77,13 +81,13 @@ func version(now *filecontext.Content, lines []history.Lines, before *filecontex
 }
 
 // written is the result of write_file: the call has the text. If an editor has changed it, the result has the difference.
-func written(p *Planned, now *filecontext.Content) Result {
+func written(p *Planned, now *filecontext.Content) tools.Result {
 	name := filecontext.Printable(now.Path)
 	what := "Made " + name
 	if p.Before != nil {
-		what = fmt.Sprintf("Replaced %s, which had %s,", name, number(p.Before.Lines, "line"))
+		what = fmt.Sprintf("Replaced %s, which had %s,", name, lineCount(p.Before.Lines))
 	}
-	r := text("%s with %s.\n", what, number(now.Lines, "line"))
+	r := text("%s with %s.\n", what, lineCount(now.Lines))
 	var whole []history.Lines
 	if now.Lines > 0 {
 		whole = []history.Lines{wholeFile(now)}
@@ -93,11 +97,11 @@ func written(p *Planned, now *filecontext.Content) Result {
 		return r
 	}
 	r.Content[0].Text += "The editor has changed the text when it was saved:\n"
-	return r.withDiff(diffOf(now.Path, p.After, now), now)
+	return withDiff(r, diffOf(now.Path, p.After, now), now)
 }
 
 // deleted is the result of delete_file.
-func deleted(p *Planned, _ *filecontext.Content) Result {
+func deleted(p *Planned, _ *filecontext.Content) tools.Result {
 	path := p.Effects[0].Path
 	r := text("Deleted %s.\n", filecontext.Printable(path))
 	if p.Before != nil {
@@ -112,7 +116,7 @@ func gone(path string, before *filecontext.Content) history.FileLines {
 }
 
 // moved is the result of move_file. The lines that were shown of the file are shown of it at its new path.
-func moved(p *Planned, now *filecontext.Content) Result {
+func moved(p *Planned, now *filecontext.Content) tools.Result {
 	from, to := p.Effects[0].Path, p.Effects[1].Path
 	r := text("Moved %s to %s.\n", filecontext.Printable(from), filecontext.Printable(to))
 	if now != nil && p.Before != nil {

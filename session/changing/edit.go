@@ -1,4 +1,8 @@
-package tools
+// Package changing has the tools of a model that change files.
+//
+// A tool must never change lines that the model was not shown in their present version, and never anything before its call was
+// prepared. What is wrong with a call is told to the model in its result; an error is only that of the context.
+package changing
 
 import (
 	"context"
@@ -11,20 +15,21 @@ import (
 	"strata/filecontext/change"
 	"strata/history"
 	"strata/internal/exact"
+	"strata/session/tools"
 )
 
 // Seen is what the model was shown, for tools that change files. A reads.View is one. Calls that change files run alone, so
 // that nothing else uses it when lines are added.
 type Seen interface {
-	Shown
+	tools.Shown
 	// Add adds lines that a result shows.
 	Add(lines *history.FileLines)
 }
 
-// Changing returns the built-in tools that change files.
-func Changing(writer Writer, seen Seen) []Tool {
+// Tools returns the built-in tools that change files.
+func Tools(writer Writer, seen Seen) []tools.Tool {
 	c := changer{writer, seen}
-	return []Tool{c.editFile(), c.writeFile(), c.deleteFile(), c.moveFile()}
+	return []tools.Tool{c.editFile(), c.writeFile(), c.deleteFile(), c.moveFile()}
 }
 
 // changer makes changes for the model.
@@ -47,41 +52,41 @@ const editSchema = `{"type":"object","properties":{` +
 	`"required":["old_text","new_text"],"additionalProperties":false}}},` +
 	`"required":["path","edits"],"additionalProperties":false}`
 
-func (c changer) editFile() Tool {
-	return Tool{
-		Definition: Definition{
+func (c changer) editFile() tools.Tool {
+	return tools.Tool{
+		Definition: tools.Definition{
 			Name: "edit_file",
 			Description: "Replace texts in a text file of the workspace. Each old_text must occur exactly once, unless replace_all is set, and its " +
 				"lines must have been shown to you in their present version, by read_file, search, or an earlier change. The file keeps " +
 				"its encoding and line ends; write lines with LF. The result is the diff: a file need not be read again after your own edit. At most 100 edits.",
 			Schema: json.RawMessage(editSchema),
 		},
-		Kind: KindEdit,
-		Describe: func(raw json.RawMessage) Description {
+		Kind: tools.KindEdit,
+		Describe: func(raw json.RawMessage) tools.Description {
 			in := decoded[editInput](raw)
-			return Description{Title: "Edit " + titlePath(in.Path), Locations: []Location{{Path: in.Path}}}
+			return tools.Description{Title: "Edit " + titlePath(in.Path), Locations: []tools.Location{{Path: in.Path}}}
 		},
-		Prepare: preparing(func(ctx context.Context, in editInput) (*Prepared, error) {
+		Prepare: preparing(func(ctx context.Context, in editInput, limit int) (*tools.Prepared, error) {
 			p, err := c.writer.Edit(ctx, in.Path, in.Edits)
 			if err != nil {
 				return notPlanned(ctx, in.Path, err)
 			}
 			if unseen := c.unseen(p); unseen != "" {
-				return unprepared(Failed("%s", unseen)), nil
+				return tools.Refuse(tools.Failed("%s", unseen)), nil
 			}
-			return c.prepared(p, edited), nil
+			return c.prepared(p, edited, limit), nil
 		}),
 	}
 }
 
-// preparing returns the Prepare of a tool whose input is a T.
-func preparing[T any](do func(ctx context.Context, in T) (*Prepared, error)) func(context.Context, Input) (*Prepared, error) {
-	return func(ctx context.Context, call Input) (*Prepared, error) {
+// preparing returns the Prepare of a tool whose input is a T: do gets the input and the limit of the result.
+func preparing[T any](do func(ctx context.Context, in T, limit int) (*tools.Prepared, error)) func(context.Context, tools.Input) (*tools.Prepared, error) {
+	return func(ctx context.Context, call tools.Input) (*tools.Prepared, error) {
 		var in T
 		if err := exact.Decode(call.Args, "", &in); err != nil {
-			return unprepared(Failed("%v", err)), nil
+			return tools.Refuse(tools.Failed("%v", err)), nil
 		}
-		return do(ctx, in)
+		return do(ctx, in, call.Limit)
 	}
 }
 
@@ -110,13 +115,6 @@ func (c changer) unseen(p *Planned) string {
 		"read_file and start_line %d, then edit.", strings.Join(all, ", "), filecontext.Printable(path), first)
 }
 
-func lineNames(r filecontext.Range) string {
-	if r.Start == r.End {
-		return fmt.Sprintf("line %d", r.Start)
-	}
-	return fmt.Sprintf("lines %d to %d", r.Start, r.End)
-}
-
 type writeInput struct {
 	Path    string `json:"path" need:"content"`
 	Content string `json:"content"`
@@ -127,29 +125,29 @@ const writeSchema = `{"type":"object","properties":{` +
 	`"content":{"type":"string","description":"The whole text of the file"}},` +
 	`"required":["path","content"],"additionalProperties":false}`
 
-func (c changer) writeFile() Tool {
-	return Tool{
-		Definition: Definition{
+func (c changer) writeFile() tools.Tool {
+	return tools.Tool{
+		Definition: tools.Definition{
 			Name: "write_file",
 			Description: "Make a new text file in the workspace, with the folders it needs, or replace the whole text of a file whose present version " +
 				"was shown to you whole. To change parts of a file, use edit_file. A replaced file keeps its encoding and line ends.",
 			Schema: json.RawMessage(writeSchema),
 		},
-		Kind: KindEdit,
-		Describe: func(raw json.RawMessage) Description {
+		Kind: tools.KindEdit,
+		Describe: func(raw json.RawMessage) tools.Description {
 			in := decoded[writeInput](raw)
-			return Description{Title: "Write " + titlePath(in.Path), Locations: []Location{{Path: in.Path}}}
+			return tools.Description{Title: "Write " + titlePath(in.Path), Locations: []tools.Location{{Path: in.Path}}}
 		},
-		Prepare: preparing(func(ctx context.Context, in writeInput) (*Prepared, error) {
+		Prepare: preparing(func(ctx context.Context, in writeInput, limit int) (*tools.Prepared, error) {
 			p, err := c.writer.Write(ctx, in.Path, in.Content)
 			switch {
 			case err != nil:
 				return notPlanned(ctx, in.Path, err)
 			case p.Before != nil && !c.seen.Covers(p.Before.Path, p.Before.Version(), wholeFile(p.Before)):
-				return unprepared(Failed("Nothing was changed: %s exists, and you were not shown its present version whole. Read it first with read_file, "+
+				return tools.Refuse(tools.Failed("Nothing was changed: %s exists, and you were not shown its present version whole. Read it first with read_file, "+
 					"or change parts of it with edit_file.", filecontext.Printable(p.Before.Path))), nil
 			}
-			return c.prepared(p, written), nil
+			return c.prepared(p, written, limit), nil
 		}),
 	}
 }
@@ -170,24 +168,24 @@ const deleteSchema = `{"type":"object","properties":{` +
 	`"path":{"type":"string","description":"Path of the file, relative to the workspace folder or absolute"}},` +
 	`"required":["path"],"additionalProperties":false}`
 
-func (c changer) deleteFile() Tool {
-	return Tool{
-		Definition: Definition{
+func (c changer) deleteFile() tools.Tool {
+	return tools.Tool{
+		Definition: tools.Definition{
 			Name:        "delete_file",
 			Description: "Delete a file of the workspace. Folders and symbolic links are not deleted.",
 			Schema:      json.RawMessage(deleteSchema),
 		},
-		Kind: KindDelete,
-		Describe: func(raw json.RawMessage) Description {
+		Kind: tools.KindDelete,
+		Describe: func(raw json.RawMessage) tools.Description {
 			in := decoded[deleteInput](raw)
-			return Description{Title: "Delete " + titlePath(in.Path), Locations: []Location{{Path: in.Path}}}
+			return tools.Description{Title: "Delete " + titlePath(in.Path), Locations: []tools.Location{{Path: in.Path}}}
 		},
-		Prepare: preparing(func(ctx context.Context, in deleteInput) (*Prepared, error) {
+		Prepare: preparing(func(ctx context.Context, in deleteInput, limit int) (*tools.Prepared, error) {
 			p, err := c.writer.Delete(ctx, in.Path)
 			if err != nil {
 				return notPlanned(ctx, in.Path, err)
 			}
-			return c.prepared(p, deleted), nil
+			return c.prepared(p, deleted, limit), nil
 		}),
 	}
 }
@@ -202,70 +200,54 @@ const moveSchema = `{"type":"object","properties":{` +
 	`"to":{"type":"string","description":"Its new path, where no file is"}},` +
 	`"required":["from","to"],"additionalProperties":false}`
 
-func (c changer) moveFile() Tool {
-	return Tool{
-		Definition: Definition{
+func (c changer) moveFile() tools.Tool {
+	return tools.Tool{
+		Definition: tools.Definition{
 			Name: "move_file",
 			Description: "Move or rename a file of the workspace, with the folders that its new path needs. It never replaces an existing file. Folders " +
 				"and symbolic links are not moved.",
 			Schema: json.RawMessage(moveSchema),
 		},
-		Kind: KindMove,
-		Describe: func(raw json.RawMessage) Description {
+		Kind: tools.KindMove,
+		Describe: func(raw json.RawMessage) tools.Description {
 			in := decoded[moveInput](raw)
-			return Description{Title: "Move " + titlePath(in.From) + " to " + titlePath(in.To), Locations: []Location{{Path: in.From}, {Path: in.To}}}
+			return tools.Description{Title: "Move " + titlePath(in.From) + " to " + titlePath(in.To), Locations: []tools.Location{{Path: in.From}, {Path: in.To}}}
 		},
-		Prepare: preparing(func(ctx context.Context, in moveInput) (*Prepared, error) {
+		Prepare: preparing(func(ctx context.Context, in moveInput, limit int) (*tools.Prepared, error) {
 			p, err := c.writer.Move(ctx, in.From, in.To)
 			if err != nil {
 				return notPlanned(ctx, in.From, err)
 			}
-			return c.prepared(p, moved), nil
+			return c.prepared(p, moved, limit), nil
 		}),
 	}
 }
 
-// changeRemedies are those of remedies that differ for a change.
-var changeRemedies = map[filecontext.Reason]string{
-	filecontext.ReasonOutside:    "is outside the workspace; tools change only files in it",
-	filecontext.ReasonOwn:        "belongs to the program that runs the tools, and cannot be changed",
-	filecontext.ReasonSecret:     "looks like a secret, and cannot be changed unless the user allows it",
-	filecontext.ReasonMissing:    "does not exist; write_file makes new files",
-	filecontext.ReasonDirectory:  "is a folder",
-	filecontext.ReasonTooLarge:   "is too large to change",
-	filecontext.ReasonReplaced:   "is in a folder that was replaced by another, and cannot be changed",
-	filecontext.ReasonEncoding:   "has bytes that are not UTF-8, which a change would lose",
-	filecontext.ReasonBinary:     "is not text",
-	filecontext.ReasonExists:     "exists already; choose another path",
-	filecontext.ReasonReadOnly:   "is read-only; ask the user to make it writable",
-	filecontext.ReasonUnreadable: "cannot be changed",
-}
-
 // notPlanned returns the refusal for an error of a Writer, or the error of ctx.
-func notPlanned(ctx context.Context, path string, err error) (*Prepared, error) {
+func notPlanned(ctx context.Context, path string, err error) (*tools.Prepared, error) {
 	r, err := notChanged(ctx, path, err)
 	if err != nil {
 		return nil, err
 	}
-	return unprepared(r), nil
+	return tools.Refuse(r), nil
 }
 
 // notChanged returns the result for an error of a Writer, or the error of ctx.
-func notChanged(ctx context.Context, path string, err error) (Result, error) {
+func notChanged(ctx context.Context, path string, err error) (tools.Result, error) {
 	if ctx.Err() != nil {
-		return Result{}, ctx.Err()
+		return tools.Result{}, ctx.Err()
 	}
 	var refusal *filecontext.RefusedError
 	var edit *change.EditError
 	switch {
 	case errors.As(err, &refusal):
-		return Failed("Nothing was changed: %s", explained(refusal.Path, err, changeRemedies)), nil
+		return tools.Failed("Nothing was changed: %s", explained(refusal)), nil
 	case errors.As(err, &edit):
-		return Failed("Nothing was changed in %s: %v", titlePath(path), err), nil
+		return tools.Failed("Nothing was changed in %s: %v", titlePath(path), err), nil
 	case errors.Is(err, change.ErrNothing):
-		return Failed("Nothing was changed: %s is already like that.", titlePath(path)), nil
+		return tools.Failed("Nothing was changed: %s is already like that.", titlePath(path)), nil
 	case errors.Is(err, change.ErrChanged):
-		return Failed("Nothing was changed: %s has changed since this change was prepared. Read it again, then decide.", titlePath(path)), nil
+		return tools.Failed("Nothing was changed: %v. Read it again, then decide.", err), nil
 	}
-	return Failed("Nothing was changed: %v", err), nil
+	return tools.Failed("Nothing was changed: %v", err), nil
 }

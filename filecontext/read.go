@@ -165,11 +165,7 @@ func (r *Roots) statNow(ref Ref) (stamp, error) {
 		return stamp{}, err
 	}
 	defer folder.Close()
-	info, err := regular(folder, ref)
-	if err != nil {
-		return stamp{}, err
-	}
-	return newStamp(info, r.now()), nil
+	return r.stampIn(folder, ref)
 }
 
 // open opens a regular file with at most limit bytes. It checks the file before opening, because opening a device can have

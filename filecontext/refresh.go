@@ -53,12 +53,13 @@ func (c *Change) Explain() string {
 // text it returns a change if the file on disk has changed since the text came. The error is that of ctx.
 func (r *Roots) Refresh(ctx context.Context, entries []Entry) ([]Change, error) {
 	var changes []Change
+	stamps := r.stamps(ctx, entries)
 	for _, e := range entries {
 		look := r.look
 		if e.Unsaved {
 			look = r.lookBehind
 		}
-		change, found := look(ctx, e)
+		change, found := look(ctx, e, stamps)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -71,13 +72,13 @@ func (r *Roots) Refresh(ctx context.Context, entries []Entry) ([]Change, error) 
 }
 
 // look compares one file to its entry and reports whether there is a change to apply.
-func (r *Roots) look(ctx context.Context, e Entry) (Change, bool) {
+func (r *Roots) look(ctx context.Context, e Entry, stamps map[string]stamped) (Change, bool) {
 	ref, err := r.Locate(e.Path)
 	if err != nil {
 		return lost(e, err)
 	}
 	ref.Allow = e.Allowed
-	now, err := r.stat(ctx, ref)
+	now, err := r.known(ctx, ref, stamps)
 	if err != nil {
 		return lost(e, err)
 	}
@@ -100,13 +101,13 @@ func (r *Roots) look(ctx context.Context, e Entry) (Change, bool) {
 
 // lookBehind compares the file on disk with the version that it had when the unsaved text of e came, and reports whether
 // there is a change to apply. Unsaved text of a file that is missing or cannot be read stays: nothing else has it.
-func (r *Roots) lookBehind(ctx context.Context, e Entry) (Change, bool) {
+func (r *Roots) lookBehind(ctx context.Context, e Entry, stamps map[string]stamped) (Change, bool) {
 	ref, err := r.Locate(e.Path)
 	if err != nil {
 		return Change{}, false
 	}
 	ref.Allow = e.Allowed
-	now, err := r.stat(ctx, ref)
+	now, err := r.known(ctx, ref, stamps)
 	if err != nil || e.stamp.current(now) {
 		return Change{}, false
 	}
@@ -120,6 +121,14 @@ func (r *Roots) lookBehind(ctx context.Context, e Entry) (Change, bool) {
 		return Change{Kind: touched, Content: kept, unsaved: true}, true
 	}
 	return Change{Kind: Changed, Content: content}, true
+}
+
+// known returns the stamp of a file, from stamps if it is there.
+func (r *Roots) known(ctx context.Context, ref Ref, stamps map[string]stamped) (stamp, error) {
+	if s, ok := stamps[ref.Path]; ok {
+		return s.stamp, s.err
+	}
+	return r.stat(ctx, ref)
 }
 
 // lost returns the change for a file that cannot be read. It returns false if the entry already has this problem.

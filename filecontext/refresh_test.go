@@ -111,7 +111,7 @@ func TestASettledFileIsNotReadAgain(t *testing.T) {
 	look := func() bool {
 		c := text("f", "remembered")
 		c.stamp = load(t, r, "f").stamp
-		_, found := r.look(t.Context(), put(t, f, c, AddOptions{}))
+		_, found := r.look(t.Context(), put(t, f, c, AddOptions{}), nil)
 		return found
 	}
 	if !look() {

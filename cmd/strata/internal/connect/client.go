@@ -54,7 +54,10 @@ func initialize(ctx context.Context, p *cli.Process, stream *Stream, on OnNotifi
 	params := map[string]any{
 		"protocolVersion":    1,
 		"clientInfo":         map[string]any{"name": "strata", "title": "Strata's command line", "version": p.Version},
-		"clientCapabilities": map[string]any{"session": map[string]any{"notices": map[string]any{}}},
+		"clientCapabilities": map[string]any{
+			"session": map[string]any{"notices": map[string]any{}},
+			"_meta":   map[string]any{"strata": map[string]any{"permission": false}}, // nobody is asked here
+		},
 	}
 	var result json.RawMessage
 	if err := client.Call(ctx, "initialize", params, &result); err != nil {

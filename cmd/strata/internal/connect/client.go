@@ -52,8 +52,8 @@ func OpenServer(ctx context.Context, p *cli.Process, running access.ServerFile) 
 func initialize(ctx context.Context, p *cli.Process, stream *Stream, on OnNotification) (*rpc.Client, error) {
 	client := rpc.NewClient(stream, on)
 	params := map[string]any{
-		"protocolVersion":    1,
-		"clientInfo":         map[string]any{"name": "strata", "title": "Strata's command line", "version": p.Version},
+		"protocolVersion": 1,
+		"clientInfo":      map[string]any{"name": "strata", "title": "Strata's command line", "version": p.Version},
 		"clientCapabilities": map[string]any{
 			"session": map[string]any{"notices": map[string]any{}},
 			"_meta":   map[string]any{"strata": map[string]any{"permission": false}}, // nobody is asked here

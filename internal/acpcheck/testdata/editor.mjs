@@ -19,7 +19,7 @@ export async function loadSDK(generation) {
 }
 
 // The schemas of the frames that the server sends, by method.
-const paramsOf = { "session/update": "zSessionNotification", "fs/read_text_file": "zReadTextFileRequest" };
+const paramsOf = { "session/update": "zSessionNotification", "fs/read_text_file": "zReadTextFileRequest", "session/request_permission": "zRequestPermissionRequest" };
 const resultOf = {
   initialize: "zInitializeResponse", "session/new": "zNewSessionResponse", "session/load": "zLoadSessionResponse",
   "session/prompt": "zPromptResponse",
@@ -32,6 +32,8 @@ export class Editor {
   conversations = new Map(); // by session
   files = new Map();
   tools = new Map(); // functions that run the tools of this client, by name
+  questions = []; // of the server to the user
+  answers = []; // of the user, as ids of options
   #held = new Map(); // resolvers of answers, by path
   #asked = new Map(); // methods of requests, by id
   #waiters = new Set();
@@ -70,7 +72,7 @@ export class Editor {
     const read = (params) => this.#read(params);
     const runTool = (params) => this.tools.get(params.name)(params);
     if (this.sdk.generation === "1") {
-      const client = { sessionUpdate: () => {}, readTextFile: read, requestPermission: () => ({ outcome: { outcome: "cancelled" } }), extMethod: (_, params) => runTool(params) };
+      const client = { sessionUpdate: () => {}, readTextFile: read, requestPermission: (params) => this.permit(params), extMethod: (_, params) => runTool(params) };
       const agent = new this.sdk.acp.ClientSideConnection(() => client, stream);
       const methods = { initialize: "initialize", "session/new": "newSession", "session/load": "loadSession", "session/prompt": "prompt" };
       this.send = (method, params) => (methods[method] ? agent[methods[method]](params) : agent.extMethod(method, params));
@@ -78,10 +80,17 @@ export class Editor {
       return;
     }
     const app = this.sdk.acp.client({ name: "tools-check" }).onNotification("*", () => {});
+    app.onRequest("session/request_permission", ({ params }) => this.permit(params));
     app.onRequest("fs/read_text_file", ({ params }) => read(params)).onRequest("_strata/tool/call", (params) => params, ({ params }) => runTool(params));
     const { agent } = app.connect(stream);
     this.send = (method, params) => agent.request(method, params);
     this.cancel = (sessionId) => agent.notify("session/cancel", { sessionId });
+  }
+
+  // permit answers a question with the next of answers, which are ids of options.
+  permit(params) {
+    this.questions.push(params);
+    return { outcome: { outcome: "selected", optionId: this.answers.shift() } };
   }
 
   async #read({ path }) {

@@ -200,20 +200,27 @@ async function checkClientTool() {
   const calls = [];
   editor.tools.set("open_tabs", (params) => (calls.push(params), { content: [{ type: "text", text: "two tabs" }] }));
   editor.tools.set("close_tab", (params) => (calls.push(params), { content: [] }));
+  editor.answers = ["reject_once", "allow_once"];
   const { stopReason } = await editor.prompt(own, script(
-    step(call("open_tabs", { language: "go" }), call("read_file", { path: "b.txt" }), call("open_tabs", { language: 7 }), call("close_tab", {})),
+    step(call("open_tabs", { language: "go" }), call("read_file", { path: "b.txt" }), call("open_tabs", { language: 7 }), call("close_tab", {}), call("close_tab", { again: true })),
     "say Done.",
   ));
-  const [tabs, read, wrong, closed] = editor.conversation(own).calls();
+  const [tabs, read, wrong, closed, again] = editor.conversation(own).calls();
   check("the client's tool is called", stopReason === "end_turn" && tabs.status === "completed" && tabs.kind === "read" && textOf(tabs).includes("two tabs"), tabs);
-  const want = [{ sessionId: own, toolCallId: tabs.toolCallId, name: "open_tabs", input: { language: "go" } }];
+  const want = [
+    { sessionId: own, toolCallId: tabs.toolCallId, name: "open_tabs", input: { language: "go" } },
+    { sessionId: own, toolCallId: again.toolCallId, name: "close_tab", input: { again: true } },
+  ];
   check("the client's tool gets its input, once", isDeepStrictEqual(normal(calls), want), calls);
   const request = editor.frames.findIndex((f) => f.method === "_strata/tool/call");
   const runs = editor.frames.findIndex((f) => f.params?.update?.toolCallId === tabs.toolCallId && f.params.update.status === "in_progress");
   check("the request follows the call that it belongs to", 0 <= runs && runs < request, [runs, request]);
   check("the client's tool runs beside the server's", read.status === "completed" && textOf(read).includes("text of b"), read);
   check("a wrong input is not sent to the client", wrong.status === "failed" && textOf(wrong).includes("language"), wrong);
-  check("a tool that may change something is not called", closed.status === "failed" && textOf(closed), closed);
+  check("a call that the user rejects does not run", closed.status === "failed" && textOf(closed).includes("rejected"), closed);
+  check("a call that the user allows runs", again.status === "completed", again);
+  check("the user is asked about both calls", isDeepStrictEqual(editor.questions.map((q) => q.toolCall.toolCallId), [closed.toolCallId, again.toolCallId]), editor.questions);
+  check("there are three answers", isDeepStrictEqual(editor.questions[0].options.map((o) => o.kind), ["allow_once", "allow_always", "reject_once"]), editor.questions[0]);
   checkConversation("load with the client's tools", await loaded(own), editor.conversation(own).shown());
   await editor.close();
   return own;

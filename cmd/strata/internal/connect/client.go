@@ -56,7 +56,7 @@ func initialize(ctx context.Context, p *cli.Process, stream *Stream, on OnNotifi
 		"clientInfo":      map[string]any{"name": "strata", "title": "Strata's command line", "version": p.Version},
 		"clientCapabilities": map[string]any{
 			"session": map[string]any{"notices": map[string]any{}},
-			"_meta":   map[string]any{"strata": map[string]any{"permission": false}}, // nobody is asked here
+			"_meta":   map[string]any{"strata": map[string]any{"permission": false}}, // it cannot ask its user
 		},
 	}
 	var result json.RawMessage

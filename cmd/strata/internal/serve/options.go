@@ -28,6 +28,10 @@ func serverOptions(p *cli.Process, c *config.Config, opt options, client *llm.Cl
 	if err != nil {
 		return server.Options{}, err
 	}
+	tools, err := toolSettings(&c.Tools)
+	if err != nil {
+		return server.Options{}, err
+	}
 	certificate, err := loadTLS(c.TLS)
 	if err != nil {
 		return server.Options{}, err
@@ -53,7 +57,7 @@ func serverOptions(p *cli.Process, c *config.Config, opt options, client *llm.Cl
 		Models:            catalogue{client},
 		Workspaces:        workspaces{c, rules, guard},
 		Sessions: session.Settings{
-			Tools:          toolSettings(&c.Tools),
+			Tools:          tools,
 			Rules:          rules,
 			DefaultConfig:  history.Config{Model: c.Model, ThoughtLevel: c.ThoughtLevel},
 			Files:          filecontext.Limits{FileBytes: c.Limits.FileBytes},
@@ -65,11 +69,17 @@ func serverOptions(p *cli.Process, c *config.Config, opt options, client *llm.Cl
 	}, nil
 }
 
-// toolSettings returns the settings of tools. The rules were checked when the configuration was loaded.
-func toolSettings(c *config.Tools) session.ToolSettings {
-	allow, _ := approval.ParseRules(c.Allow, approval.ParseAllow)
-	deny, _ := approval.ParseRules(c.Deny, approval.ParseDeny)
-	return session.ToolSettings{Enabled: c.Enabled, MaxSteps: c.MaxSteps, Allow: allow, Deny: deny, ApprovalTimeout: c.ApprovalTimeout}
+// toolSettings returns the settings of tools. A rule that cannot be read must not be left out: it can be one that refuses.
+func toolSettings(c *config.Tools) (session.ToolSettings, error) {
+	allow, err := approval.ParseRules(c.Allow, approval.ParseAllow)
+	if err != nil {
+		return session.ToolSettings{}, fmt.Errorf("tools.allow: %w", err)
+	}
+	deny, err := approval.ParseRules(c.Deny, approval.ParseDeny)
+	if err != nil {
+		return session.ToolSettings{}, fmt.Errorf("tools.deny: %w", err)
+	}
+	return session.ToolSettings{Enabled: c.Enabled, MaxSteps: c.MaxSteps, Allow: allow, Deny: deny, ApprovalTimeout: c.ApprovalTimeout}, nil
 }
 
 // outlines returns the settings of the indexes; nil turns them off.

@@ -21,19 +21,32 @@ func selected(option string) map[string]any {
 	return map[string]any{"outcome": map[string]any{"outcome": "selected", "optionId": option}}
 }
 
-// Every client of a session is asked whether a call may run that can change something, after the call was announced. The first
-// answer counts, and the request to the others is cancelled.
-func TestACallThatChangesSomethingIsAskedAbout(t *testing.T) {
-	t.Parallel()
-	ts := startActing(t)
-	e, other := ts.editor(), ts.editor()
+// startDeploying starts a server with a session to which two editors are subscribed. The first one has declared a tool, deploy,
+// that can change something.
+func startDeploying(t *testing.T) (ts *askable, e, other *testclient.Editor, sid string) {
+	t.Helper()
+	ts = startActing(t)
+	e, other = ts.editor(), ts.editor()
 	sid, err := newWith(ts, e, changing("deploy"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := other.Call("session/load", map[string]any{"sessionId": sid, "cwd": ts.work, "mcpServers": []any{}}, nil); err != nil {
+	load(t, ts, other, sid)
+	return ts, e, other, sid
+}
+
+func load(t *testing.T, ts *askable, e *testclient.Editor, sid string) {
+	t.Helper()
+	if err := e.Call("session/load", map[string]any{"sessionId": sid, "cwd": ts.work, "mcpServers": []any{}}, nil); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Every client of a session is asked whether a call may run that can change something, after the call was announced. The first
+// answer counts, and the request to the others is cancelled.
+func TestACallThatChangesSomethingIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	_, e, other, sid := startDeploying(t)
 	turn := prompting(e, sid, `call deploy {"n": 1}`, nil)
 	asked, also := e.Asked(wire.MethodRequestPermission, 1), other.Asked(wire.MethodRequestPermission, 1)
 	var params struct {
@@ -78,23 +91,13 @@ func TestACallThatChangesSomethingIsAskedAbout(t *testing.T) {
 // The editor that is asked leaves and comes back: it is asked again. A rejection brings the user's words to the model.
 func TestAnEditorThatComesBackIsAskedAgain(t *testing.T) {
 	t.Parallel()
-	ts := startActing(t)
-	e, other := ts.editor(), ts.editor()
-	sid, err := newWith(ts, e, changing("deploy"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := other.Call("session/load", map[string]any{"sessionId": sid, "cwd": ts.work, "mcpServers": []any{}}, nil); err != nil {
-		t.Fatal(err)
-	}
+	ts, e, other, sid := startDeploying(t)
 	turn := prompting(e, sid, `call deploy {"n": 1}`, nil)
 	other.Asked(wire.MethodRequestPermission, 1)
 	e.Asked(wire.MethodRequestPermission, 1)
 	other.Close()
 	again := ts.editor()
-	if err := again.Call("session/load", map[string]any{"sessionId": sid, "cwd": ts.work, "mcpServers": []any{}}, nil); err != nil {
-		t.Fatal(err)
-	}
+	load(t, ts, again, sid)
 	answer := selected("reject_once")
 	answer["_meta"] = map[string]any{"strata": map[string]any{"message": "Not on Fridays."}}
 	if err := again.Respond(again.Asked(wire.MethodRequestPermission, 1), answer); err != nil {

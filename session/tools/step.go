@@ -174,6 +174,9 @@ func (s *Step) Changed() bool {
 
 // refusal checks a call. It returns the result of one that must not run.
 func (s *Step) refusal(c *stepCall) *Result {
+	if c.call != nil {
+		return nil // it was checked before
+	}
 	if c.block.Incomplete {
 		r := Failed("%s was not run: its input is incomplete", c.block.Name)
 		return &r

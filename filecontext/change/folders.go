@@ -46,7 +46,7 @@ func (f *folders) undo() {
 	f.made = nil
 }
 
-// sync makes the folders and what is in them durable.
+// sync writes the folders and their entries to the disk.
 func (f *folders) sync() {
 	_ = syncFolder(f.base) // the file is there; StateOf tells whether it is after a crash
 	for _, folder := range f.open {

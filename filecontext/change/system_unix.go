@@ -20,7 +20,7 @@ func own(file *os.File, like fs.FileInfo) bool {
 	return ok && file.Chown(int(stat.Uid), int(stat.Gid)) == nil
 }
 
-// isUnsupported reports whether a file system cannot do what was asked.
+// isUnsupported reports whether the file system lacks the operation.
 func isUnsupported(err error) bool {
 	for _, one := range []syscall.Errno{syscall.EPERM, syscall.EACCES, syscall.ENOTSUP, syscall.ENOSYS, syscall.EXDEV, syscall.EMLINK, syscall.EINVAL} {
 		if errors.Is(err, one) {

@@ -72,7 +72,7 @@ func fill(file *os.File, data []byte, like fs.FileInfo) error {
 	return file.Sync()
 }
 
-// rename makes the file the one with a name, in place of what has the name.
+// rename gives the file a name, and replaces the file that had it.
 func (t *temp) rename(name string) error {
 	err := t.folder.Rename(t.name, name)
 	t.gone = err == nil

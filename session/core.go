@@ -43,7 +43,6 @@ type core struct {
 	mailbox   *mailbox.Mailbox
 	events    *events.Stream
 	workspace *workspace.Workspace
-	info      func() Info  // what there is to tell of the session
 	changed   func()       // tells the server what the session is doing
 	active    atomic.Int64 // when the session was used last, see LastUsed
 

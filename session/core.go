@@ -113,10 +113,7 @@ func (c *core) unanswered(of *history.Turn, replied bool) []history.Edit {
 
 // extend adds stored messages, and edits that follow them, to the working history.
 func (c *core) extend(messages []history.Message, edits []history.Edit) {
-	c.context.Append(messages)
-	for _, edit := range edits {
-		c.context.Apply(edit)
-	}
+	c.context.Extend(messages, edits)
 }
 
 // edited adopts a stored change with edits of the view and the model calls for them.

@@ -14,17 +14,21 @@ import (
 	"strata/session/compacting"
 	"strata/session/current"
 	"strata/session/following"
+	"strata/session/frontends"
 	"strata/session/outlines"
 	"strata/session/record"
 	"strata/session/requests"
 )
 
-// What a session's methods reply with, by the packages of their parts.
+// What a session's methods take and reply with, from the packages of their parts.
 type (
-	Info       = following.Info
-	Attached   = following.Attached
-	List       = following.List
-	Configured = record.Configured
+	Info          = following.Info
+	Attached      = following.Attached
+	List          = following.List
+	Configured    = record.Configured
+	Tool          = frontends.Tool
+	CommitRequest = frontends.CommitRequest
+	Committed     = frontends.Committed
 )
 
 // Store is what a session needs of the database. Every method may block and returns when ctx ends.
@@ -128,6 +132,11 @@ func (d *Deps) current() *current.Deps {
 // requests returns the services for requests.
 func (d *Deps) requests() *requests.Services {
 	return &requests.Services{Store: d.Store, Now: d.Now, NewID: d.NewID}
+}
+
+// frontends returns the services for frontends.
+func (d *Deps) frontends() *frontends.Services {
+	return &frontends.Services{Now: d.Now, NewID: d.NewID}
 }
 
 // record returns the services for changes of the record.

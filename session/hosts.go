@@ -1,14 +1,18 @@
 package session
 
 import (
+	"context"
+
 	"strata/history"
+	"strata/session/assembly"
 	"strata/session/choices"
+	"strata/session/content"
 	"strata/session/events"
 	"strata/session/mailbox"
 	"strata/tokens"
 )
 
-// partHost is a session as those of its parts see it that answer clients: following, record and shelf.
+// partHost is a session as those of its parts see it that answer clients: following, frontends, record and shelf.
 type partHost struct {
 	*core
 	session *Session
@@ -34,6 +38,31 @@ func (h partHost) Running() string {
 	}
 	return h.session.running.record.ID
 }
+
+func (h partHost) Busy() error {
+	if h.session.running == nil {
+		return nil
+	}
+	return &BusyError{TurnID: h.session.running.record.ID}
+}
+
+func (h partHost) CheckDocuments() error { return h.checkDocuments() }
+
+func (h partHost) State() assembly.State { return h.state() }
+
+func (h partHost) NextState() assembly.State { return h.session.nextState() }
+
+func (h partHost) Number(messages []history.Message) []history.Message { return h.number(messages) }
+
+func (h partHost) Measured(ctx context.Context, s *assembly.State, messages []history.Message) ([]content.Late, error) {
+	return measured(ctx, s, messages)
+}
+
+func (h partHost) Answered(b *assembly.Built, change *history.Change) { h.answered(b, change) }
+
+func (h partHost) TellProgress(m *history.Message) { h.tellProgress(m) }
+
+func (h partHost) HistoryChanged(reason string) { h.historyChanged(reason) }
 
 func (h partHost) Store(what string, change history.Change, then func()) mailbox.Work {
 	return h.store(what, change, then)

@@ -21,6 +21,7 @@ import (
 	"strata/session/compacting"
 	"strata/session/events"
 	"strata/session/following"
+	"strata/session/frontends"
 	"strata/session/mailbox"
 	"strata/session/outlines"
 	"strata/session/record"
@@ -44,8 +45,9 @@ const (
 
 // The parts of a session in packages of their own. The aliases keep the embedded fields from being exported.
 type (
-	recordChanges = record.Changes
-	documentShelf = shelf.Shelf
+	recordChanges   = record.Changes
+	documentShelf   = shelf.Shelf
+	servedFrontends = frontends.Frontends
 )
 
 // Session is one loaded session, put together from its parts. Its exported methods, most of which are those of its parts,
@@ -60,7 +62,7 @@ type Session struct {
 	*recordChanges
 	*documentShelf
 	accounts *accounts.Accounts
-	*frontends
+	*servedFrontends
 	compacting *compacting.Driver
 
 	done chan struct{}
@@ -142,7 +144,9 @@ func newSession(deps *Deps, id string) *Session {
 	s.turns.requests, s.turns.compacting = made, s.compacting
 	s.edits = &edits{core: c, turns: s.turns, accounts: s.accounts, compacting: s.compacting}
 	s.checkpoints = &checkpoints{core: c, turns: s.turns}
-	s.frontends = &frontends{core: c, turns: s.turns, requests: made, accounts: s.accounts, compacting: s.compacting}
+	s.servedFrontends = frontends.New(host, deps.frontends(), frontends.Parts{
+		Mailbox: c.mailbox, Events: c.events, Workspace: c.workspace, Requests: made, Accounts: s.accounts, Compacting: s.compacting,
+	})
 	return s
 }
 

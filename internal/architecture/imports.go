@@ -15,7 +15,7 @@ var imports = map[string][]string{
 	"filecontext":  {"filecontext/outline", "tokens"},
 	"stability":    {},
 	"llm":          {"history"},
-	"historystore": {"historystore/blobs", "historystore/body", "historystore/cache", "historystore/disk", "historystore/fulltext", "historystore/heads", "historystore/lock", "history"},
+	"historystore": {"historystore/blobs", "historystore/body", "historystore/cache", "historystore/database", "historystore/disk", "historystore/fulltext", "historystore/heads", "historystore/lock", "historystore/schema", "history"},
 	"tokens":       {},
 	"rpc":          {},
 	"web":          {},
@@ -29,11 +29,13 @@ var imports = map[string][]string{
 
 	"historystore/blobs":    {"history"},
 	"historystore/body":     {"history"},
+	"historystore/database": {"historystore/disk", "historystore/schema", "history"},
 	"historystore/disk":     {},
 	"historystore/fulltext": {},
 	"historystore/heads":    {"history"},
 	"historystore/cache":    {},
 	"historystore/lock":     {},
+	"historystore/schema":   {},
 
 	"server/access":   {},
 	"server/transfer": {"server/wire", "rpc", "session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "historystore", "history"},

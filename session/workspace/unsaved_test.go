@@ -28,6 +28,8 @@ func (e editorOf) ReadTextFile(_ context.Context, r clients.Read, after uint64) 
 	return text, nil
 }
 
+func (editorOf) WriteTextFile(context.Context, clients.Write, uint64) error { return clients.ErrGone }
+
 // calling returns a function that calls a tool of a workspace and returns the text of its result.
 func calling(t *testing.T, w *Workspace, editor clients.Client) func(tool, args string) string {
 	t.Helper()

@@ -47,6 +47,7 @@ type Plan struct {
 	files Files
 	refs  []filecontext.Ref // the paths: one, of a move that of the file and that of its new place
 	found []found           // where they lead
+	path  string            // the first one, absolute and without links
 	stage atomic.Int32
 }
 
@@ -83,7 +84,7 @@ func (files Files) replace(ctx context.Context, ref filecontext.Ref, change func
 		if err != nil {
 			return nil, err
 		}
-		p := &Plan{Kind: Replace, BeforeBytes: data, Before: before, files: files, refs: []filecontext.Ref{ref}, found: []found{s.found}}
+		p := &Plan{Kind: Replace, BeforeBytes: data, Before: before, files: files, refs: []filecontext.Ref{ref}, found: []found{s.found}, path: s.path}
 		after, covered, err := change(&text)
 		if err != nil {
 			return nil, err
@@ -121,7 +122,7 @@ func (files Files) create(ctx context.Context, ref filecontext.Ref, text string)
 			return nil, err
 		}
 		defer s.close()
-		p := &Plan{Kind: Create, AfterBytes: []byte(text), files: files, refs: []filecontext.Ref{ref}, found: []found{s.found}}
+		p := &Plan{Kind: Create, AfterBytes: []byte(text), files: files, refs: []filecontext.Ref{ref}, found: []found{s.found}, path: s.path}
 		if p.After, _, err = decode(f, p.AfterBytes); err != nil {
 			return nil, err
 		}
@@ -184,7 +185,7 @@ func (files Files) present(f *filecontext.Reached, ref filecontext.Ref) (*Plan, 
 		s.close()
 		return nil, nil, f.Refuse(filecontext.ReasonNotRegular, "it is a symbolic link")
 	}
-	p := &Plan{BeforeBytes: data, files: files, refs: []filecontext.Ref{ref}, found: []found{s.found}}
+	p := &Plan{BeforeBytes: data, files: files, refs: []filecontext.Ref{ref}, found: []found{s.found}, path: s.path}
 	if content, err := f.Decode(data); err == nil {
 		p.Before = &content
 	}

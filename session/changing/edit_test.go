@@ -267,13 +267,13 @@ func (e formatter) formatting(p *Planned, err error) (*Planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Make = func(ctx context.Context) (*filecontext.Content, error) {
+	p.Make = func(ctx context.Context) (*Made, error) {
 		path := filepath.Join(e.Roots.Folder(), p.After.Path)
 		if err := os.WriteFile(path, []byte(e.format.Replace(p.After.Text)), 0o600); err != nil {
 			return nil, err
 		}
 		content, err := tools.Disk{Roots: e.Roots}.Read(ctx, p.After.Path)
-		return &content, err
+		return &Made{State: change.Done, Effects: p.Effects, Content: &content}, err
 	}
 	return p, nil
 }

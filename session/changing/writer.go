@@ -26,9 +26,20 @@ type Planned struct {
 
 	Covered []filecontext.Range // the lines of Before that the old texts of edits cover
 
-	// Make makes the change and returns what the file is then: After, or what an editor made of it. The error is a
-	// *filecontext.RefusedError, change.ErrChanged, a *change.WriteError, or that of ctx.
-	Make func(ctx context.Context) (*filecontext.Content, error)
+	// Make makes the change. With an error nothing was changed: a *filecontext.RefusedError, change.ErrChanged, a
+	// *change.WriteError, or one of package clients. After that of ctx the effects tell whether the change was made.
+	Make func(ctx context.Context) (*Made, error)
+}
+
+// Made is what became of a change.
+type Made struct {
+	State   change.State
+	Effects []change.Effect // as planned, with the hashes that the files have now, or will have once the editor has saved them
+	Bytes   []byte          // of the file then; nil if there is none, or if the state is not change.Done
+
+	Content *filecontext.Content // what the file is now: After, or what an editor made of it; nil for none, and for bytes that are not text
+
+	Note string // a sentence about what the editor said and did; "" for none
 }
 
 // DiskWriter changes files on disk.
@@ -78,6 +89,11 @@ func (w DiskWriter) plan(path string, plan func(change.Files, filecontext.Ref) (
 	}
 	return &Planned{
 		Effects: p.Effects, Image: p.BeforeBytes, Before: p.Before, After: p.After, Covered: p.Covered,
-		Make: func(ctx context.Context) (*filecontext.Content, error) { return p.After, p.Make(ctx) },
+		Make: func(ctx context.Context) (*Made, error) {
+			if err := p.Make(ctx); err != nil {
+				return nil, err
+			}
+			return &Made{State: change.Done, Effects: p.Effects, Bytes: p.AfterBytes, Content: p.After}, nil
+		},
 	}, nil
 }

@@ -16,8 +16,16 @@ type Prepared struct {
 	Image   []byte          // bytes of the file before the change; nil for a new file
 
 	// Make makes the change, unless something has changed since: then the result says so, and nothing is changed. It may be
-	// called once. The error is that of ctx; then the effects tell whether the change was made.
+	// called once. The result's Made has what became of the files. The error is that of ctx; then the effects tell whether the
+	// change was made.
 	Make func(ctx context.Context) (Result, error)
+}
+
+// Made is what a prepared call did to files, which is not always what it planned: an editor may format what it writes.
+type Made struct {
+	State   change.State    // Unknown: neither the files before nor the change are there
+	Effects []change.Effect // those of the Prepared, with the hashes that the files have after the call
+	Image   []byte          // bytes of the file after the call; nil if there is none, or if the state is not Done
 }
 
 // Refuse returns a call that cannot be made.

@@ -58,7 +58,7 @@ func (r fileReader) Read(ctx context.Context, path string) (filecontext.Content,
 		if err == nil {
 			content, err := r.roots.Opened(ctx, ref, text)
 			if err == nil {
-				r.texts.put(&content)
+				r.texts.Put(&content)
 			}
 			return content, err
 		}
@@ -69,7 +69,7 @@ func (r fileReader) Read(ctx context.Context, path string) (filecontext.Content,
 			break
 		}
 	}
-	if content, ok := r.texts.get(ref.Path); ok {
+	if content, ok := r.texts.Get(ref.Path); ok {
 		return content, nil
 	}
 	return r.roots.Read(ctx, ref)

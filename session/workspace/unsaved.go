@@ -33,8 +33,8 @@ func newUnsaved(roots *filecontext.Roots, files []filecontext.Entry) *unsaved {
 	return u
 }
 
-// put notes the text of a file that an editor has returned. A text that exceeds the limit is not kept.
-func (u *unsaved) put(content *filecontext.Content) {
+// Put implements changing.Texts. A text that exceeds the limit is not kept.
+func (u *unsaved) Put(content *filecontext.Content) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.drop(content.Path)
@@ -49,7 +49,8 @@ func (u *unsaved) drop(path string) {
 	delete(u.texts, path)
 }
 
-func (u *unsaved) get(path string) (content filecontext.Content, ok bool) {
+// Get implements changing.Texts.
+func (u *unsaved) Get(path string) (content filecontext.Content, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	content, ok = u.texts[path]

@@ -108,7 +108,7 @@ func TestTextsOfAnEditorAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		content.Text = strings.Repeat("x", size)
-		u.put(&content)
+		u.Put(&content)
 	}
 	has := func(want ...string) {
 		t.Helper()
@@ -117,7 +117,7 @@ func TestTextsOfAnEditorAreBounded(t *testing.T) {
 			t.Errorf("%d texts, want %v, %v", len(texts), want, err)
 		}
 		for _, path := range want {
-			if _, ok := u.get(path); !ok {
+			if _, ok := u.Get(path); !ok {
 				t.Errorf("%s is not kept", path)
 			}
 		}

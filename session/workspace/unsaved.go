@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"strata/filecontext"
+	"strata/session/changing"
 )
 
 // maxRead limits the unsaved texts that a turn has read through an editor, in bytes.
@@ -21,6 +22,8 @@ type unsaved struct {
 	texts map[string]filecontext.Content // by path
 	room  int                            // bytes of texts that can be added
 }
+
+var _ changing.Texts = (*unsaved)(nil)
 
 // newUnsaved returns the texts that a client gave with files.
 func newUnsaved(roots *filecontext.Roots, files []filecontext.Entry) *unsaved {

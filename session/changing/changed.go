@@ -49,7 +49,7 @@ func (p *Planned) diffs(now *filecontext.Content) []history.Diff {
 	}
 	e := &p.Effects[0]
 	d := diffOf(e.Path, p.Before, now).shown(history.MaxDiff)
-	d.Created, d.Deleted = e.Before == filecontext.NoFile, e.After == filecontext.NoFile
+	d.Created, d.Deleted = e.Before == filecontext.NoFile && p.Before == nil, e.After == filecontext.NoFile
 	return []history.Diff{d}
 }
 

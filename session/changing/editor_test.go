@@ -102,6 +102,9 @@ func TestANewFileThatAnEditorShowsAsEmpty(t *testing.T) {
 	r := d.makes("edit_file", edit("other.txt", "not saved yet", "saved"))
 	d.want("other.txt", "saved\n")
 	d.wantMade(r, "other.txt", change.Done, filecontext.NoFile)
+	if r.Diffs[0].Created {
+		t.Error("the diff is that of a new file, although the editor had a text")
+	}
 }
 
 // The text in the editor is the present one, saved or not.
@@ -452,22 +455,23 @@ func TestChangesOfAFileWaitForAnEditor(t *testing.T) {
 				<-written
 				return errDo
 			}
-			results := make(chan tools.Result, 2)
-			run := func(p *tools.Prepared) {
-				r, err := p.Make(t.Context())
-				if err != nil {
-					t.Error(err)
-				}
-				results <- r
+			run := func(p *tools.Prepared) <-chan tools.Result {
+				result := make(chan tools.Result, 1)
+				go func() {
+					r, err := p.Make(t.Context())
+					if err != nil {
+						t.Error(err)
+					}
+					result <- r
+				}()
+				synctest.Wait()
+				return result
 			}
-			go run(first)
-			synctest.Wait()
-			go run(other)
-			synctest.Wait()
+			made, waiting := run(first), run(other)
 			d.want("a.txt", "a\n")
 			close(written)
-			hasAll(t, shownText(<-results), "Edited a.txt")
-			hasAll(t, shownText(<-results), "Nothing was changed: a.txt has changed since the change was planned")
+			hasAll(t, shownText(<-made), "Edited a.txt")
+			hasAll(t, shownText(<-waiting), "Nothing was changed: a.txt has changed since the change was planned")
 			d.want("a.txt", "first\n")
 		})
 	}

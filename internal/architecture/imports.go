@@ -49,7 +49,7 @@ var imports = map[string][]string{
 	"session/approval":    {},
 	"session/asking":      {"session/approval", "session/clients", "session/mailbox", "session/tools"},
 	"session/filechanges": {"session/tools", "filecontext", "filecontext/change", "history"},
-	"session/changing":    {"session/tools", "filecontext", "filecontext/change", "history"},
+	"session/changing":    {"session/tools", "session/clients", "filecontext", "filecontext/change", "history"},
 	"session/calls":       {"session/tools", "session/events", "history"},
 	"session/current":     {"session/reads", "session/assembly", "session/choices", "session/workspace", "session/documents", "session/content", "session/profile", "stability", "tokens", "llm", "history"},
 	"session/requests":    {"session/current", "session/compacting", "session/assembly", "session/choices", "session/workspace", "session/mailbox", "session/saving", "history"},

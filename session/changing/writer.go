@@ -26,12 +26,23 @@ type Planned struct {
 
 	Covered []filecontext.Range // the lines of Before that the old texts of edits cover
 
-	// Make makes the change and returns what the file is then: After, or what an editor made of it. The error is a
-	// *filecontext.RefusedError, change.ErrChanged, a *change.WriteError, or that of ctx.
-	Make func(ctx context.Context) (*filecontext.Content, error)
+	// Make makes the change. With an error nothing was changed: a *filecontext.RefusedError, change.ErrChanged, a
+	// *change.WriteError, one of package clients, or that of ctx; unless State says otherwise.
+	Make func(ctx context.Context) (*Made, error)
 
 	// State tells whether the change was made, after an error of Make.
 	State func(ctx context.Context) change.State
+}
+
+// Made is what became of a change.
+type Made struct {
+	State   change.State
+	Effects []change.Effect // as planned, with the hashes that the files have now, or will have once the editor has saved them
+	Bytes   []byte          // of the file then; nil if there is none, or if the state is not change.Done
+
+	Content *filecontext.Content // what the file is now: After, or what an editor made of it; nil for none, and for bytes that are not text
+
+	Note string // a sentence about what the editor said and did; "" for none
 }
 
 // DiskWriter changes files on disk.
@@ -82,7 +93,12 @@ func (w DiskWriter) plan(path string, plan func(change.Files, filecontext.Ref) (
 	return &Planned{
 		Change: tools.Change{Effects: p.Effects, Names: p.Names, Mode: p.Mode, Image: p.BeforeBytes, Next: p.AfterBytes},
 		Before: p.Before, After: p.After, Covered: p.Covered,
-		Make:  func(ctx context.Context) (*filecontext.Content, error) { return p.After, p.Make(ctx) },
+		Make: func(ctx context.Context) (*Made, error) {
+			if err := p.Make(ctx); err != nil {
+				return nil, err
+			}
+			return &Made{State: change.Done, Effects: p.Effects, Bytes: p.AfterBytes, Content: p.After}, nil
+		},
 		State: p.State,
 	}, nil
 }

@@ -28,10 +28,12 @@ func (e editorOf) ReadTextFile(_ context.Context, r clients.Read, after uint64) 
 	return text, nil
 }
 
+func (editorOf) WriteTextFile(context.Context, clients.Write, uint64) error { return clients.ErrGone }
+
 // calling returns a function that calls a tool of a workspace and returns the text of its result.
 func calling(t *testing.T, w *Workspace, editor clients.Client) func(tool, args string) string {
 	t.Helper()
-	set, err := tools.NewSet(w.Tools(nil, func(clients.Client) (clients.Client, uint64) { return editor, 7 })...)
+	set, err := tools.NewSet(w.Tools(nil, func(clients.Capability, clients.Client) (clients.Client, uint64) { return editor, 7 })...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +108,7 @@ func TestTextsOfAnEditorAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		content.Text = strings.Repeat("x", size)
-		u.put(&content)
+		u.Put(&content)
 	}
 	has := func(want ...string) {
 		t.Helper()
@@ -115,7 +117,7 @@ func TestTextsOfAnEditorAreBounded(t *testing.T) {
 			t.Errorf("%d texts, want %v, %v", len(texts), want, err)
 		}
 		for _, path := range want {
-			if _, ok := u.get(path); !ok {
+			if _, ok := u.Get(path); !ok {
 				t.Errorf("%s is not kept", path)
 			}
 		}

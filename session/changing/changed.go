@@ -2,6 +2,7 @@ package changing
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"strata/filecontext"
@@ -14,32 +15,44 @@ import (
 // not text; note is a sentence about the editor that made it, or "".
 type told func(p *Planned, now *filecontext.Content, note string) tools.Result
 
-// prepared returns a planned change with what clients are shown of it. Its result has at most limit bytes of text: what does not
-// fit is not shown.
+// prepared returns a planned change with what clients are shown of it. Its result has at most limit bytes of text.
 func (c changer) prepared(p *Planned, tell told, limit int) *tools.Prepared {
 	return &tools.Prepared{
-		Diffs: p.diffs(p.After), Effects: p.Effects, Image: p.Image,
+		Change: p.Change, Diffs: p.diffs(p.After),
 		Make: func(ctx context.Context) (tools.Result, error) {
 			made, err := p.Make(ctx)
 			if err != nil {
-				return notChanged(ctx, p.Effects[0].Path, err)
+				return p.notMade(ctx, err)
 			}
-			files := &tools.Made{State: made.State, Effects: made.Effects, Image: made.Bytes}
 			if made.State != change.Done {
 				r := tools.Cut(tools.Failed("%s", made.Note), limit)
-				r.Made = files
+				r.Made = &made.Made
 				return r, nil
 			}
 			r := tools.Cut(tell(p, made.Content, made.Note), limit)
-			r.Diffs, r.Made = p.diffs(made.Content), files
-			for i := range r.Content {
-				for j := range r.Content[i].Shows {
-					c.seen.Add(&r.Content[i].Shows[j])
-				}
-			}
+			r.Diffs, r.Made = p.diffs(made.Content), &made.Made
 			return r, nil
 		},
 	}
+}
+
+// notMade returns the result of a change whose Make has failed.
+func (p *Planned) notMade(ctx context.Context, failed error) (r tools.Result, err error) {
+	if ended := ctx.Err(); ended != nil && errors.Is(failed, ended) {
+		return tools.Result{}, ended
+	}
+	ctx = context.WithoutCancel(ctx)
+	path, state := p.Effects[0].Path, p.State(ctx)
+	switch state {
+	case change.NotDone:
+		r, err = notChanged(ctx, path, failed)
+	case change.Done:
+		r = tools.Failed("%s was changed, but then: %v.", titlePath(path), failed)
+	default:
+		r = tools.Failed("Whether %s was changed is unknown: %v. Read it before you go on.", titlePath(path), failed)
+	}
+	r.Made = &tools.Made{State: state}
+	return r, err
 }
 
 // diffs returns the diff for clients: none of a move.

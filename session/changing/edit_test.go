@@ -59,6 +59,15 @@ func (b *bench) prepare(name string, input any) *tools.Prepared {
 	}
 	p, err := c.Prepare(b.t.Context(), tools.MaxResult)
 	must(b.t, err)
+	if make := p.Make; make != nil {
+		p.Make = func(ctx context.Context) (tools.Result, error) {
+			r, err := make(ctx)
+			for _, lines := range shownLines(r) {
+				b.view.Add(&lines)
+			}
+			return r, err
+		}
+	}
 	return p
 }
 
@@ -273,7 +282,7 @@ func (e formatter) formatting(p *Planned, err error) (*Planned, error) {
 			return nil, err
 		}
 		content, err := tools.Disk{Roots: e.Roots}.Read(ctx, p.After.Path)
-		return &Made{State: change.Done, Effects: p.Effects, Content: &content}, err
+		return &Made{Made: tools.Made{State: change.Done}, Content: &content}, err
 	}
 	return p, nil
 }
@@ -330,6 +339,9 @@ func TestLinesOfADiffThatIsCutAreNotShown(t *testing.T) {
 		must(t, err)
 		r, err := p.Make(t.Context())
 		must(t, err)
+		for _, lines := range shownLines(r) {
+			b.view.Add(&lines)
+		}
 		if r.Size() > 600 {
 			t.Errorf("%d bytes: %s", r.Size(), shownText(r))
 		}
@@ -358,6 +370,9 @@ func TestLinesThatAnEditorHasChangedInANewFile(t *testing.T) {
 		must(t, err)
 		r, err := p.Make(t.Context())
 		must(t, err)
+		for _, lines := range shownLines(r) {
+			b.view.Add(&lines)
+		}
 		var own []history.Lines
 		for _, shown := range r.Content[0].Shows {
 			own = append(own, shown.Lines...)

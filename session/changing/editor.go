@@ -2,6 +2,7 @@ package changing
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"strata/filecontext"
 	"strata/filecontext/change"
 	"strata/session/clients"
+	"strata/session/tools"
 )
 
 // Editors returns the client that writes files for the turn, nil for none, and the event that its requests follow. It is called
@@ -104,9 +106,10 @@ func (w *EditorWriter) planWith(ctx context.Context, e editing, path string, rev
 		return nil, err
 	}
 	c := &edition{w: w, ref: ref, site: site, before: before, draft: draft}
+	next := site.Saved(draft.Text)
 	return &Planned{
-		Effects: []change.Effect{site.Effect(site.Saved(draft.Text))}, Image: site.Bytes, Before: before, After: draft.After, Covered: draft.Covered,
-		Make: c.make,
+		Change: tools.Change{Effects: []change.Effect{site.Effect(next)}, Names: site.Names(), Mode: site.Mode(), Image: site.Bytes, Next: next},
+		Before: before, After: draft.After, Covered: draft.Covered, Make: c.make, State: c.stateAfterError,
 	}, nil
 }
 
@@ -164,6 +167,8 @@ type edition struct {
 	site   *change.Site
 	before *filecontext.Content // nil for a new file
 	draft  *change.Draft
+
+	onlyDisk *Planned // once it is made without an editor
 }
 
 // make makes the change through the editor that serves the turn now, else on disk.
@@ -184,24 +189,29 @@ func (c *edition) through(ctx context.Context, e editing) (*Made, error) {
 		return nil, err
 	}
 	defer leave()
-	now, _, err := e.present(ctx, c.ref, c.site)
-	if err != nil {
-		return nil, err
-	}
-	if !sameVersion(now, c.before) {
-		return nil, c.changed()
-	}
-	if err := c.site.Check(ctx); err != nil {
-		return nil, err
+	if err := c.check(ctx, e); err != nil {
+		return nil, cmp.Or(ctx.Err(), err)
 	}
 	said := e.editor.WriteTextFile(ctx, clients.Write{Path: c.ref.Absolute(), Content: c.draft.Text}, e.after)
 	switch {
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		said = errCancelled
 	case errors.Is(said, clients.ErrBusy):
 		return nil, said // it was not sent
 	}
-	return c.outcome(ctx, e, said)
+	return c.outcome(ctx, e, said), nil
+}
+
+// check returns an error unless the text and the file are still those for which the change was planned.
+func (c *edition) check(ctx context.Context, e editing) error {
+	now, _, err := e.present(ctx, c.ref, c.site)
+	switch {
+	case err != nil:
+		return err
+	case !sameVersion(now, c.before):
+		return c.changed()
+	}
+	return c.site.Check(ctx)
 }
 
 func (c *edition) changed() error {
@@ -229,5 +239,14 @@ func (c *edition) onDisk(ctx context.Context) (*Made, error) {
 	case !sameVersion(p.Before, c.before) || !bytes.Equal(p.Image, c.site.Bytes):
 		return nil, c.changed()
 	}
+	c.onlyDisk = p
 	return p.Make(ctx)
+}
+
+// stateAfterError returns whether the change was made after an error of make: by an editor it was not.
+func (c *edition) stateAfterError(ctx context.Context) change.State {
+	if c.onlyDisk == nil {
+		return change.NotDone
+	}
+	return c.onlyDisk.State(ctx)
 }

@@ -29,6 +29,10 @@ func (d *desk) makes(name string, input any) tools.Result {
 	return r
 }
 
+func (d *desk) effect(name, before, after string) change.Effect {
+	return change.Effect{Path: name, File: filepath.Join(d.folder, name), Before: before, After: after}
+}
+
 // wantMade checks what a result says about a file, compared with the disk.
 func (d *desk) wantMade(r tools.Result, name string, state change.State, before string) {
 	d.t.Helper()
@@ -40,19 +44,29 @@ func (d *desk) wantMade(r tools.Result, name string, state change.State, before 
 		d.t.Errorf("%s is an error: %v", state, r.IsError)
 	}
 	if state != change.Done {
-		equal(d.t, "before", r.Made.Effects[0].Before, before)
+		equal(d.t, "made", r.Made, &tools.Made{State: state})
 		return
 	}
-	equal(d.t, "effects", r.Made.Effects, []change.Effect{{Path: name, Before: before, After: d.hash(name)}})
-	equal(d.t, "bytes", string(r.Made.Image), d.onDisk(name))
+	if d.editor == nil { // made as prepared
+		equal(d.t, "made", r.Made, &tools.Made{State: state})
+		return
+	}
+	if r.Made.Effects == nil {
+		d.t.Fatal("the effects are not told")
+	}
+	equal(d.t, "effects", r.Made.Effects, []change.Effect{d.effect(name, before, d.hash(name))})
+	equal(d.t, "bytes", string(r.Made.Next), d.onDisk(name))
 }
 
 func TestAnEditThroughAnEditor(t *testing.T) {
 	d := newDesk(t, map[string]string{"a.txt": "one\r\ntwo\r\nthree\r\n"}, &fakeEditor{keeps: true})
 	d.read("a.txt", 0, 0)
 	p := d.prepare("edit_file", edit("a.txt", "two", "2"))
-	equal(t, "effects", p.Effects, []change.Effect{{Path: "a.txt", Before: d.hash("a.txt"), After: sha("one\r\n2\r\nthree\r\n")}})
+	equal(t, "effects", p.Effects, []change.Effect{d.effect("a.txt", d.hash("a.txt"), sha("one\r\n2\r\nthree\r\n"))})
 	equal(t, "image", string(p.Image), "one\r\ntwo\r\nthree\r\n")
+	equal(t, "next", string(p.Next), "one\r\n2\r\nthree\r\n")
+	equal(t, "names", p.Names, []string{"a.txt"})
+	equal(t, "mode", p.Mode, uint32(0o600))
 	before := d.hash("a.txt")
 	r, err := p.Make(t.Context())
 	must(t, err)
@@ -234,11 +248,11 @@ func TestAnEditorThatCannotBeAsked(t *testing.T) {
 		d.editor.reading = func(string) error { return said }
 		r, err := p.Make(t.Context())
 		must(t, err)
-		if !r.IsError || r.Made != nil || d.editor.wrote() > 0 {
+		if !r.IsError || r.Made.State != change.NotDone || d.editor.wrote() > 0 {
 			t.Errorf("%v: %+v", said, r)
 		}
 		d.editor.reading, d.editor.writing = nil, func(context.Context, string) error { return clients.ErrBusy }
-		if r = d.makes("edit_file", edit("a.txt", "a", "b")); !r.IsError || r.Made != nil {
+		if r = d.makes("edit_file", edit("a.txt", "a", "b")); !r.IsError || r.Made.State != change.NotDone {
 			t.Errorf("%+v", r)
 		}
 		hasAll(t, shownText(r), "Nothing was changed in a.txt: too many requests")
@@ -298,7 +312,7 @@ func TestWhatChangesWhileTheUserIsAskedIsNotWritten(t *testing.T) {
 		disturb(d)
 		r, err := p.Make(t.Context())
 		must(t, err)
-		if d.editor.wrote() > 0 || !r.IsError || r.Made != nil {
+		if d.editor.wrote() > 0 || !r.IsError || r.Made.State != change.NotDone {
 			t.Errorf("%s: %q, %+v", name, d.editor.asked, r)
 		}
 		hasAll(t, shownText(r), "Nothing was changed: sub/a.txt ")
@@ -412,26 +426,58 @@ func TestEncodingsThroughAnEditor(t *testing.T) {
 	d.want("m.txt", "\ufeffa\r\nc\r\n")
 }
 
+// A cancelled call waits for no editor. If the editor was told to write, the disk says what it has done.
 func TestACancelledCallDoesNotWaitForAnEditor(t *testing.T) {
-	d := newDesk(t, map[string]string{"a.txt": "a\n"}, &fakeEditor{})
-	ctx, cancel := context.WithCancelCause(t.Context())
-	d.editor.writing = func(ctx context.Context, _ string) error {
-		cancel(errors.New("the user"))
-		<-ctx.Done()
-		return context.Cause(ctx)
-	}
-	d.read("a.txt", 0, 0)
-	p := d.prepare("edit_file", edit("a.txt", "a", "b"))
-	asked := len(d.editor.asked)
-	if _, err := p.Make(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
-	if n := len(d.editor.asked) - asked; n != 2 {
-		t.Errorf("%q", d.editor.asked[asked:])
-	}
-	state, err := change.StateOf(t.Context(), d.work.Roots, p.Effects)
-	if err != nil || state != change.NotDone {
-		t.Errorf("%v, %v", state, err)
+	for _, tt := range []struct {
+		during string
+		writes bool
+		state  change.State
+		want   string
+	}{
+		{"read", false, change.NotDone, ""},
+		{"write", false, change.NotDone, "Nothing was changed yet: the call was cancelled while the editor wrote the file; a.txt is as it was. The editor may still write it"},
+		{"write", true, change.Done, "The text is there, although the call was cancelled while the editor wrote the file."},
+		{"read back", false, change.Done, "Edited a.txt"},
+	} {
+		d := newDesk(t, map[string]string{"a.txt": "a\n"}, &fakeEditor{})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		waits := func() error {
+			cancel(errors.New("the user"))
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}
+		d.read("a.txt", 0, 0)
+		p := d.prepare("edit_file", edit("a.txt", "a", "b"))
+		asked := len(d.editor.asked)
+		requests := map[string]int{"read": 1, "write": 2, "read back": 3}[tt.during]
+		d.editor.reading = func(string) error {
+			if len(d.editor.asked)-asked == requests {
+				return waits()
+			}
+			return nil
+		}
+		d.editor.writing = func(context.Context, string) error {
+			if tt.writes {
+				write(t, filepath.Join(d.folder, "a.txt"), "b\n")
+			}
+			if tt.during == "write" {
+				return waits()
+			}
+			return errDo
+		}
+		r, err := p.Make(ctx)
+		if n := len(d.editor.asked) - asked; n != requests {
+			t.Errorf("%s: %q", tt.during, d.editor.asked[asked:])
+		}
+		if tt.want == "" {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%v", err)
+			}
+			continue
+		}
+		must(t, err)
+		hasAll(t, shownText(r), tt.want)
+		d.wantMade(r, "a.txt", tt.state, sha("a\n"))
 	}
 }
 

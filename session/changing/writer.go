@@ -5,6 +5,7 @@ import (
 
 	"strata/filecontext"
 	"strata/filecontext/change"
+	"strata/session/tools"
 )
 
 // Writer plans changes of files for tools. A text has LF as line ends, or the line ends of a new file. The errors are those of
@@ -18,28 +19,26 @@ type Writer interface {
 
 // Planned is a change of a file that is not made yet.
 type Planned struct {
-	Effects []change.Effect // of a move two: the old path and the new one
-	Image   []byte          // bytes of the file before; nil for a new one
+	tools.Change
 
 	Before *filecontext.Content // nil for a new file, and for bytes that are not text
 	After  *filecontext.Content // likewise for a deleted one
 
 	Covered []filecontext.Range // the lines of Before that the old texts of edits cover
 
-	// Make makes the change. With an error nothing was changed: a *filecontext.RefusedError, change.ErrChanged, a
-	// *change.WriteError, or one of package clients. After that of ctx the effects tell whether the change was made.
+	// Make makes the change. The error is a *filecontext.RefusedError, change.ErrChanged, a *change.WriteError, one of package
+	// clients, or that of ctx.
 	Make func(ctx context.Context) (*Made, error)
+
+	// State tells whether the change was made, after an error of Make.
+	State func(ctx context.Context) change.State
 }
 
 // Made is what became of a change.
 type Made struct {
-	State   change.State
-	Effects []change.Effect // as planned, with the hashes that the files have now, or will have once the editor has saved them
-	Bytes   []byte          // of the file then; nil if there is none, or if the state is not change.Done
-
+	tools.Made
 	Content *filecontext.Content // what the file is now: After, or what an editor made of it; nil for none, and for bytes that are not text
-
-	Note string // a sentence about what the editor said and did; "" for none
+	Note    string               // a sentence about what the editor said and did; "" for none
 }
 
 // DiskWriter changes files on disk.
@@ -88,12 +87,14 @@ func (w DiskWriter) plan(path string, plan func(change.Files, filecontext.Ref) (
 		return nil, err
 	}
 	return &Planned{
-		Effects: p.Effects, Image: p.BeforeBytes, Before: p.Before, After: p.After, Covered: p.Covered,
+		Change: tools.Change{Effects: p.Effects, Names: p.Names, Mode: p.Mode, Image: p.BeforeBytes, Next: p.AfterBytes},
+		Before: p.Before, After: p.After, Covered: p.Covered,
 		Make: func(ctx context.Context) (*Made, error) {
 			if err := p.Make(ctx); err != nil {
 				return nil, err
 			}
-			return &Made{State: change.Done, Effects: p.Effects, Bytes: p.AfterBytes, Content: p.After}, nil
+			return &Made{Made: tools.Made{State: change.Done}, Content: p.After}, nil
 		},
+		State: p.State,
 	}, nil
 }

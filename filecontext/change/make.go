@@ -56,7 +56,7 @@ func (p *Plan) Make(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	leave, err := heldFiles.enter(ctx, p.path)
+	leave, err := heldFiles.enter(ctx, p.Effects[0].File)
 	if err != nil {
 		return err
 	}

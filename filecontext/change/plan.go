@@ -51,7 +51,6 @@ type Plan struct {
 	files Files
 	refs  []filecontext.Ref // the paths: one, of a move that of the file and that of its new place
 	found []found           // where they lead
-	path  string            // the first one, absolute and without links
 	stage atomic.Int32
 }
 
@@ -204,9 +203,7 @@ const newMode = 0o666
 
 // concerns adds a path to the plan, and where it leads.
 func (p *Plan) concerns(f *filecontext.Reached, ref filecontext.Ref, s *spot) {
-	if p.refs, p.found = append(p.refs, ref), append(p.found, s.found); len(p.refs) == 1 {
-		p.path = s.path
-	}
+	p.refs, p.found = append(p.refs, ref), append(p.found, s.found)
 	p.Names = append(p.Names, filepath.ToSlash(f.Name))
 	if name, err := filepath.Rel(f.Folder.Name(), s.path); err == nil && name != f.Name {
 		p.Names = append(p.Names, filepath.ToSlash(name))

@@ -11,8 +11,8 @@ import (
 type Site struct {
 	Bytes []byte // of the file; nil if there is none
 
-	plan Plan // that the file is replaced, for what a plan checks
-	path string
+	plan Plan   // that the file is replaced, for what a plan checks
+	file string // the file itself: its absolute path without links below the root
 }
 
 // Site returns the site of a path. It refuses the paths that Edit and Write refuse; the file need not be text. The error is a
@@ -48,22 +48,22 @@ func (files Files) site(f *filecontext.Reached, ref filecontext.Ref, check func(
 	if err != nil {
 		return nil, err
 	}
-	s := &Site{Bytes: data, path: at.path}
-	s.plan.BeforeBytes, s.plan.files, s.plan.Mode = data, files, newMode
+	s := &Site{Bytes: data, file: at.path}
+	s.plan.BeforeBytes, s.plan.Mode, s.plan.files = data, newMode, files
 	s.plan.concerns(f, ref, at)
 	return s, nil
 }
 
 func (s *Site) ref() filecontext.Ref { return s.plan.refs[0] }
 
-// Names returns the names of the file relative to its root, with slashes: as given, and where links lead.
-func (s *Site) Names() []string { return s.plan.Names }
-
-// Mode returns the permission bits of the file, as Unix has them: of a new one those that it will have at most.
-func (s *Site) Mode() uint32 { return s.plan.Mode }
-
 // Path returns the path as filecontext names it.
 func (s *Site) Path() string { return s.ref().Path }
+
+// Names returns the names of all files concerned, as Plan has them.
+func (s *Site) Names() []string { return s.plan.Names }
+
+// Mode returns the permission bits of the file, or those of a new one, as Plan has them.
+func (s *Site) Mode() uint32 { return s.plan.Mode }
 
 // Hash returns the SHA-256 of the bytes, in hex, or filecontext.NoFile.
 func (s *Site) Hash() string { return hashOrNone(s.Bytes) }
@@ -93,7 +93,7 @@ func (s *Site) Check(ctx context.Context) error {
 // Hold waits until no other change of this process is made at the path, and keeps others waiting until leave is called. The
 // error is that of ctx.
 func (s *Site) Hold(ctx context.Context) (leave func(), err error) {
-	return heldFiles.enter(ctx, s.path)
+	return heldFiles.enter(ctx, s.file)
 }
 
 // Text returns the text of the file, which must be one that can be written back exactly, and the same with its own line ends
@@ -160,7 +160,7 @@ func (s *Site) Saved(text string) []byte {
 
 // Effect returns what it does to the path that the file has other bytes; nil is no file.
 func (s *Site) Effect(after []byte) Effect {
-	return Effect{Path: s.Path(), File: s.path, Before: hashOrNone(s.Bytes), After: hashOrNone(after)}
+	return Effect{Path: s.Path(), File: s.file, Before: hashOrNone(s.Bytes), After: hashOrNone(after)}
 }
 
 func hashOrNone(data []byte) string {

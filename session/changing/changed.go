@@ -24,14 +24,13 @@ func (c changer) prepared(p *Planned, tell told, limit int) *tools.Prepared {
 			if err != nil {
 				return p.notMade(ctx, err)
 			}
-			files := &tools.Made{State: made.State, Effects: made.Effects, Next: made.Bytes}
 			if made.State != change.Done {
 				r := tools.Cut(tools.Failed("%s", made.Note), limit)
-				r.Made = files
+				r.Made = &made.Made
 				return r, nil
 			}
 			r := tools.Cut(tell(p, made.Content, made.Note), limit)
-			r.Diffs, r.Made = p.diffs(made.Content), files
+			r.Diffs, r.Made = p.diffs(made.Content), &made.Made
 			return r, nil
 		},
 	}
@@ -39,15 +38,11 @@ func (c changer) prepared(p *Planned, tell told, limit int) *tools.Prepared {
 
 // notMade returns the result of a change whose Make has failed.
 func (p *Planned) notMade(ctx context.Context, failed error) (r tools.Result, err error) {
-	ended := ctx.Err()
-	ctx = context.WithoutCancel(ctx)
-	path, state := p.Effects[0].Path, p.State(ctx)
-	if ended != nil && errors.Is(failed, ended) {
-		if state != change.NotDone {
-			ended = fmt.Errorf("%w: %w", tools.ErrUnknown, ended)
-		}
+	if ended := ctx.Err(); ended != nil && errors.Is(failed, ended) {
 		return tools.Result{}, ended
 	}
+	ctx = context.WithoutCancel(ctx)
+	path, state := p.Effects[0].Path, p.State(ctx)
 	switch state {
 	case change.NotDone:
 		r, err = notChanged(ctx, path, failed)

@@ -282,7 +282,7 @@ func (e formatter) formatting(p *Planned, err error) (*Planned, error) {
 			return nil, err
 		}
 		content, err := tools.Disk{Roots: e.Roots}.Read(ctx, p.After.Path)
-		return &Made{State: change.Done, Effects: p.Effects, Content: &content}, err
+		return &Made{Made: tools.Made{State: change.Done}, Content: &content}, err
 	}
 	return p, nil
 }

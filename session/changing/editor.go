@@ -2,6 +2,7 @@ package changing
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +53,7 @@ func (w *EditorWriter) Edit(ctx context.Context, path string, edits []change.Edi
 		return before.Edited(edits)
 	})
 	if p == nil && err == nil {
-		return w.DiskWriter.Edit(ctx, path, edits)
+		return w.saved(w.DiskWriter.Edit(ctx, path, edits))
 	}
 	return p, err
 }
@@ -70,9 +71,21 @@ func (w *EditorWriter) Write(ctx context.Context, path, text string) (*Planned, 
 		return after, nil, err
 	})
 	if p == nil && err == nil {
-		return w.DiskWriter.Write(ctx, path, text)
+		return w.saved(w.DiskWriter.Write(ctx, path, text))
 	}
 	return p, err
+}
+
+// saved returns a change on disk, if the file has no unsaved text: the model was shown that, and the change would be lost when
+// the user saves it.
+func (w *EditorWriter) saved(p *Planned, err error) (*Planned, error) {
+	if err != nil || p.Before == nil {
+		return p, err
+	}
+	if text, ok := w.texts.Get(p.Before.Path); ok && text.Version() != p.Before.Version() && text.Disk() == p.Effects[0].Before {
+		return nil, fmt.Errorf("%s has changes in the user's editor that are not saved; ask the user to save it first", titlePath(p.Before.Path))
+	}
+	return p, nil
 }
 
 // edit plans a change through the editor that serves the turn. It returns nil if there is none.
@@ -105,11 +118,10 @@ func (w *EditorWriter) planWith(ctx context.Context, e editing, path string, rev
 		return nil, err
 	}
 	c := &edition{w: w, ref: ref, site: site, before: before, draft: draft}
-	saved := site.Saved(draft.Text)
+	next := site.Saved(draft.Text)
 	return &Planned{
-		Change: tools.Change{Effects: []change.Effect{site.Effect(saved)}, Names: site.Names(), Mode: site.Mode(), Image: site.Bytes, Next: saved},
-		Before: before, After: draft.After, Covered: draft.Covered,
-		Make: c.make, State: c.stateAfterError,
+		Change: tools.Change{Effects: []change.Effect{site.Effect(next)}, Names: site.Names(), Mode: site.Mode(), Image: site.Bytes, Next: next},
+		Before: before, After: draft.After, Covered: draft.Covered, Make: c.make, State: c.stateAfterError,
 	}, nil
 }
 
@@ -168,8 +180,7 @@ type edition struct {
 	before *filecontext.Content // nil for a new file
 	draft  *change.Draft
 
-	sent bool     // the editor was told to write
-	disk *Planned // the change on disk, if no editor made it
+	onlyDisk *Planned // once it is made without an editor
 }
 
 // make makes the change through the editor that serves the turn now, else on disk.
@@ -190,26 +201,29 @@ func (c *edition) through(ctx context.Context, e editing) (*Made, error) {
 		return nil, err
 	}
 	defer leave()
-	now, _, err := e.present(ctx, c.ref, c.site)
-	if err != nil {
-		return nil, err
+	if err := c.check(ctx, e); err != nil {
+		return nil, cmp.Or(ctx.Err(), err)
 	}
-	if !sameVersion(now, c.before) {
-		return nil, c.changed()
-	}
-	if err := c.site.Check(ctx); err != nil {
-		return nil, err
-	}
-	c.sent = true
 	said := e.editor.WriteTextFile(ctx, clients.Write{Path: c.ref.Absolute(), Content: c.draft.Text}, e.after)
 	switch {
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		said = errCancelled
 	case errors.Is(said, clients.ErrBusy):
-		c.sent = false
-		return nil, said
+		return nil, said // it was not sent
 	}
-	return c.outcome(ctx, e, said)
+	return c.outcome(ctx, e, said), nil
+}
+
+// check returns an error unless the text and the file are still those for which the change was planned.
+func (c *edition) check(ctx context.Context, e editing) error {
+	now, _, err := e.present(ctx, c.ref, c.site)
+	switch {
+	case err != nil:
+		return err
+	case !sameVersion(now, c.before):
+		return c.changed()
+	}
+	return c.site.Check(ctx)
 }
 
 func (c *edition) changed() error {
@@ -237,17 +251,14 @@ func (c *edition) onDisk(ctx context.Context) (*Made, error) {
 	case !sameVersion(p.Before, c.before) || !bytes.Equal(p.Image, c.site.Bytes):
 		return nil, c.changed()
 	}
-	c.disk = p
+	c.onlyDisk = p
 	return p.Make(ctx)
 }
 
-// stateAfterError returns whether the change was made, after an error of make.
+// stateAfterError returns whether the change was made after an error of make: by an editor it was not.
 func (c *edition) stateAfterError(ctx context.Context) change.State {
-	switch {
-	case c.disk != nil:
-		return c.disk.State(ctx)
-	case c.sent:
-		return change.Unknown
+	if c.onlyDisk == nil {
+		return change.NotDone
 	}
-	return change.NotDone
+	return c.onlyDisk.State(ctx)
 }

@@ -29,6 +29,10 @@ func (d *desk) makes(name string, input any) tools.Result {
 	return r
 }
 
+func (d *desk) effect(name, before, after string) change.Effect {
+	return change.Effect{Path: name, File: filepath.Join(d.folder, name), Before: before, After: after}
+}
+
 // wantMade checks what a result says about a file, compared with the disk.
 func (d *desk) wantMade(r tools.Result, name string, state change.State, before string) {
 	d.t.Helper()
@@ -40,10 +44,17 @@ func (d *desk) wantMade(r tools.Result, name string, state change.State, before 
 		d.t.Errorf("%s is an error: %v", state, r.IsError)
 	}
 	if state != change.Done {
-		equal(d.t, "before", r.Made.Effects[0].Before, before)
+		equal(d.t, "made", r.Made, &tools.Made{State: state})
 		return
 	}
-	equal(d.t, "effects", r.Made.Effects, []change.Effect{{Path: name, File: filepath.Join(d.folder, name), Before: before, After: d.hash(name)}})
+	if d.editor == nil { // made as prepared
+		equal(d.t, "made", r.Made, &tools.Made{State: state})
+		return
+	}
+	if r.Made.Effects == nil {
+		d.t.Fatal("the effects are not told")
+	}
+	equal(d.t, "effects", r.Made.Effects, []change.Effect{d.effect(name, before, d.hash(name))})
 	equal(d.t, "bytes", string(r.Made.Next), d.onDisk(name))
 }
 
@@ -51,8 +62,11 @@ func TestAnEditThroughAnEditor(t *testing.T) {
 	d := newDesk(t, map[string]string{"a.txt": "one\r\ntwo\r\nthree\r\n"}, &fakeEditor{keeps: true})
 	d.read("a.txt", 0, 0)
 	p := d.prepare("edit_file", edit("a.txt", "two", "2"))
-	equal(t, "effects", p.Effects, []change.Effect{{Path: "a.txt", File: filepath.Join(d.folder, "a.txt"), Before: d.hash("a.txt"), After: sha("one\r\n2\r\nthree\r\n")}})
+	equal(t, "effects", p.Effects, []change.Effect{d.effect("a.txt", d.hash("a.txt"), sha("one\r\n2\r\nthree\r\n"))})
 	equal(t, "image", string(p.Image), "one\r\ntwo\r\nthree\r\n")
+	equal(t, "next", string(p.Next), "one\r\n2\r\nthree\r\n")
+	equal(t, "names", p.Names, []string{"a.txt"})
+	equal(t, "mode", p.Mode, uint32(0o600))
 	before := d.hash("a.txt")
 	r, err := p.Make(t.Context())
 	must(t, err)
@@ -305,6 +319,7 @@ func TestWhatChangesWhileTheUserIsAskedIsNotWritten(t *testing.T) {
 	}
 	d := newDesk(t, nil, &fakeEditor{})
 	p := d.prepare("write_file", members{"path": "new.txt", "content": "a\n"})
+	equal(t, "mode", p.Mode, uint32(0o666))
 	write(t, filepath.Join(d.folder, "new.txt"), "else\n")
 	r, err := p.Make(t.Context())
 	must(t, err)
@@ -412,26 +427,58 @@ func TestEncodingsThroughAnEditor(t *testing.T) {
 	d.want("m.txt", "\ufeffa\r\nc\r\n")
 }
 
+// A cancelled call waits for no editor. If the editor was told to write, the disk says what it has done.
 func TestACancelledCallDoesNotWaitForAnEditor(t *testing.T) {
-	d := newDesk(t, map[string]string{"a.txt": "a\n"}, &fakeEditor{})
-	ctx, cancel := context.WithCancelCause(t.Context())
-	d.editor.writing = func(ctx context.Context, _ string) error {
-		cancel(errors.New("the user"))
-		<-ctx.Done()
-		return context.Cause(ctx)
-	}
-	d.read("a.txt", 0, 0)
-	p := d.prepare("edit_file", edit("a.txt", "a", "b"))
-	asked := len(d.editor.asked)
-	if _, err := p.Make(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
-	if n := len(d.editor.asked) - asked; n != 2 {
-		t.Errorf("%q", d.editor.asked[asked:])
-	}
-	state, err := change.StateOf(t.Context(), d.work.Roots, p.Effects)
-	if err != nil || state != change.NotDone {
-		t.Errorf("%v, %v", state, err)
+	for _, tt := range []struct {
+		during string
+		writes bool
+		state  change.State
+		want   string
+	}{
+		{"read", false, change.NotDone, ""},
+		{"write", false, change.NotDone, "Nothing was changed yet: the call was cancelled while the editor wrote the file; a.txt is as it was. The editor may still write it"},
+		{"write", true, change.Done, "The text is there, although the call was cancelled while the editor wrote the file."},
+		{"read back", false, change.Done, "Edited a.txt"},
+	} {
+		d := newDesk(t, map[string]string{"a.txt": "a\n"}, &fakeEditor{})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		waits := func() error {
+			cancel(errors.New("the user"))
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}
+		d.read("a.txt", 0, 0)
+		p := d.prepare("edit_file", edit("a.txt", "a", "b"))
+		asked := len(d.editor.asked)
+		requests := map[string]int{"read": 1, "write": 2, "read back": 3}[tt.during]
+		d.editor.reading = func(string) error {
+			if len(d.editor.asked)-asked == requests {
+				return waits()
+			}
+			return nil
+		}
+		d.editor.writing = func(context.Context, string) error {
+			if tt.writes {
+				write(t, filepath.Join(d.folder, "a.txt"), "b\n")
+			}
+			if tt.during == "write" {
+				return waits()
+			}
+			return errDo
+		}
+		r, err := p.Make(ctx)
+		if n := len(d.editor.asked) - asked; n != requests {
+			t.Errorf("%s: %q", tt.during, d.editor.asked[asked:])
+		}
+		if tt.want == "" {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%v", err)
+			}
+			continue
+		}
+		must(t, err)
+		hasAll(t, shownText(r), tt.want)
+		d.wantMade(r, "a.txt", tt.state, sha("a\n"))
 	}
 }
 
@@ -475,4 +522,23 @@ func TestChangesOfAFileWaitForAnEditor(t *testing.T) {
 			d.want("a.txt", "first\n")
 		})
 	}
+}
+
+// Without an editor that writes, a file whose unsaved text a client has given stays as it is until the user saves it.
+func TestAFileWithUnsavedTextIsNotChangedOnDisk(t *testing.T) {
+	b := newBench(t, map[string]string{"a.txt": "one\ntwo\n"})
+	texts := make(shownTexts)
+	b.writer = NewEditorWriter(DiskWriter{Roots: b.work.Roots}, func(clients.Client) (clients.Client, uint64) { return nil, 0 }, texts)
+	ref, err := b.work.Roots.Locate("a.txt")
+	must(t, err)
+	unsaved, err := b.work.Roots.Opened(t.Context(), ref, "one\nmine\n")
+	must(t, err)
+	texts.Put(&unsaved)
+	b.read("a.txt", 0, 0)
+	for name, input := range map[string]any{"edit_file": edit("a.txt", "two", "2"), "write_file": members{"path": "a.txt", "content": "x"}} {
+		hasAll(t, b.refused(name, input), "Nothing was changed: a.txt has changes in the user's editor that are not saved")
+	}
+	write(t, filepath.Join(b.folder, "a.txt"), "one\nmine\n") // the user saves it
+	b.read("a.txt", 0, 0)
+	b.made("edit_file", edit("a.txt", "mine", "2"))
 }

@@ -20,20 +20,22 @@ type readBack struct {
 	edited  bool                 // the content is that of the editor, saved or not
 }
 
-// outcome returns what became of a change that the editor was told to make. said is the error of its response.
-func (c *edition) outcome(ctx context.Context, e editing, said error) (*Made, error) {
+// errCancelled is what is known of an editor's response after a cancel.
+var errCancelled = errors.New("the call was cancelled while the editor wrote the file")
+
+// outcome returns what became of a change that the editor was told to make. said is the error of its response. After a cancel
+// it waits for nothing but the disk.
+func (c *edition) outcome(ctx context.Context, e editing, said error) *Made {
 	now := c.readBack(ctx, e, said)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	made := &Made{State: c.state(now, said), Content: now.content, Effects: []change.Effect{c.site.Effect(c.site.Saved(c.draft.Text))}}
+	made := &Made{Content: now.content}
+	made.State = c.state(now, said)
 	name := titlePath(c.ref.Path)
 	as := name + " is as it was"
 	if c.site.Bytes == nil && c.before == nil {
 		as = "there is no " + name
 	}
 	switch {
-	case made.State == change.NotDone && errors.Is(said, clients.ErrLate):
+	case made.State == change.NotDone && (errors.Is(said, clients.ErrLate) || errors.Is(said, errCancelled)):
 		made.Note = fmt.Sprintf("Nothing was changed yet: %s; %s. The editor may still write it: read it again before you change it.", words(said), as)
 	case made.State == change.NotDone:
 		made.Note = fmt.Sprintf("Nothing was changed: %s; %s.", words(said), as)
@@ -45,7 +47,7 @@ func (c *edition) outcome(ctx context.Context, e editing, said error) (*Made, er
 	if made.State == change.Done {
 		c.saved(made, now)
 	}
-	return made, nil
+	return made
 }
 
 // words returns what an editor said, as the end of a sentence.
@@ -66,7 +68,7 @@ func words(said error) string {
 }
 
 // editorErrors are the errors of requests to an editor but for its own.
-var editorErrors = []error{clients.ErrGone, clients.ErrLate, clients.ErrBusy, clients.ErrInvalid}
+var editorErrors = []error{clients.ErrGone, clients.ErrLate, clients.ErrBusy, clients.ErrInvalid, errCancelled}
 
 // isOfEditor reports whether an error is one of a request to an editor.
 func isOfEditor(err error) bool {
@@ -75,7 +77,8 @@ func isOfEditor(err error) bool {
 
 // readBack returns the file as it is now: as the editor shows it if it has responded, else as it is on disk.
 func (c *edition) readBack(ctx context.Context, e editing, said error) (now readBack) {
-	site, err := c.site.Again(ctx)
+	disk := context.WithoutCancel(ctx)
+	site, err := c.site.Again(disk)
 	if err != nil {
 		return now
 	}
@@ -86,7 +89,7 @@ func (c *edition) readBack(ctx context.Context, e editing, said error) (now read
 			return now
 		}
 	}
-	if now.content, _, err = site.Text(ctx); err == nil && now.content != nil {
+	if now.content, _, err = site.Text(disk); err == nil && now.content != nil {
 		e.w.texts.Put(now.content)
 	}
 	return now
@@ -113,10 +116,10 @@ func (c *edition) state(now readBack, said error) change.State {
 // saved completes a change that was made with the bytes of the file: those on disk, or, if the editor has not saved its text
 // yet, those that it will have if the editor keeps its encoding and line ends.
 func (c *edition) saved(made *Made, now readBack) {
-	made.Bytes = now.site.Bytes
+	made.Next = now.site.Bytes
 	if now.site.Is(c.site) && now.content.Disk() != "" {
-		made.Bytes = c.site.Saved(now.content.Text)
+		made.Next = c.site.Saved(now.content.Text)
 		made.Note = strings.TrimSpace(made.Note + " The editor has not saved it yet.")
 	}
-	made.Effects = []change.Effect{c.site.Effect(made.Bytes)}
+	made.Effects = []change.Effect{c.site.Effect(made.Next)}
 }

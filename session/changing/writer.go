@@ -26,8 +26,8 @@ type Planned struct {
 
 	Covered []filecontext.Range // the lines of Before that the old texts of edits cover
 
-	// Make makes the change. With an error nothing was changed: a *filecontext.RefusedError, change.ErrChanged, a
-	// *change.WriteError, one of package clients, or that of ctx; unless State says otherwise.
+	// Make makes the change. The error is a *filecontext.RefusedError, change.ErrChanged, a *change.WriteError, one of package
+	// clients, or that of ctx.
 	Make func(ctx context.Context) (*Made, error)
 
 	// State tells whether the change was made, after an error of Make.
@@ -36,13 +36,9 @@ type Planned struct {
 
 // Made is what became of a change.
 type Made struct {
-	State   change.State
-	Effects []change.Effect // as planned, with the hashes that the files have now, or will have once the editor has saved them
-	Bytes   []byte          // of the file then; nil if there is none, or if the state is not change.Done
-
+	tools.Made
 	Content *filecontext.Content // what the file is now: After, or what an editor made of it; nil for none, and for bytes that are not text
-
-	Note string // a sentence about what the editor said and did; "" for none
+	Note    string               // a sentence about what the editor said and did; "" for none
 }
 
 // DiskWriter changes files on disk.
@@ -97,7 +93,7 @@ func (w DiskWriter) plan(path string, plan func(change.Files, filecontext.Ref) (
 			if err := p.Make(ctx); err != nil {
 				return nil, err
 			}
-			return &Made{State: change.Done, Effects: p.Effects, Bytes: p.AfterBytes, Content: p.After}, nil
+			return &Made{Made: tools.Made{State: change.Done}, Content: p.After}, nil
 		},
 		State: p.State,
 	}, nil

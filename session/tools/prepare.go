@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"errors"
 
 	"strata/filecontext/change"
 	"strata/history"
@@ -16,13 +15,9 @@ type Prepared struct {
 	Diffs []history.Diff // what the call would change, to be shown for approval
 
 	// Make makes the change, unless something has changed since: then the result says so, and nothing is changed. It may be
-	// called once. The result says what was made. The error is that of ctx: the change was not made, and never will be; with
-	// ErrUnknown, it may have been, or may be made later.
+	// called once. The result says what was made. The error is that of ctx: the change was not made, and never will be.
 	Make func(ctx context.Context) (Result, error)
 }
-
-// ErrUnknown is the error of a change that was interrupted after somebody else was told to make it.
-var ErrUnknown = errors.New("it is not known whether the change was made")
 
 // Change is what a call does to a file.
 type Change struct {
@@ -34,11 +29,12 @@ type Change struct {
 	Next  []byte // bytes of the file after it; nil for a deleted one
 }
 
-// Made is what a prepared call did to files, which is not always what it planned: an editor may format what it writes.
+// Made is what became of a Change.
 type Made struct {
-	State   change.State
-	Effects []change.Effect // those of the Change, with the hashes that the files have after the call; nil: as planned
-	Next    []byte          // bytes of the file after the call; nil if there is none, or as planned
+	State change.State
+	// Of a change that an editor has made: what became of the file. Otherwise nil, and it is what was prepared.
+	Effects []change.Effect
+	Next    []byte
 }
 
 // Refuse returns a call that cannot be made.

@@ -89,7 +89,7 @@ type stepCall struct {
 	call     *Call     // nil for a call that is wrong
 	prepared *Prepared // of a call that changes files, once that is known
 	started  bool
-	returned bool // and it is known what it did
+	returned bool
 	result   *Result
 }
 
@@ -297,8 +297,7 @@ func (s *Step) Run(ctx context.Context, spawn func(func()), tell func(Progress))
 		c := &group[i]
 		r.started(c)
 		spawn(func() {
-			result, known := c.run(ctx, s.limit)
-			r.returned(c, result, known)
+			r.returned(c, c.run(ctx, s.limit))
 			<-places
 		})
 	}
@@ -312,8 +311,8 @@ func (s *Step) Run(ctx context.Context, spawn func(func()), tell func(Progress))
 	r.close()
 }
 
-// run returns the result of the call, nil if ctx has ended before it had any, and whether it is known what it did.
-func (c *stepCall) run(ctx context.Context, limit limit) (result *Result, known bool) {
+// run returns the result of the call, nil if ctx has ended before it had any.
+func (c *stepCall) run(ctx context.Context, limit limit) *Result {
 	if c.prepared != nil {
 		return c.call.result(limit, func() (Result, error) { return c.prepared.Make(ctx) })
 	}
@@ -343,14 +342,14 @@ func (r *run) started(c *stepCall) {
 	r.tell(p)
 }
 
-// returned takes the result of a call, nil if its context has ended, and whether it is known what the call did.
-func (r *run) returned(c *stepCall, result *Result, known bool) {
+// returned takes the result of a call, nil if its context has ended.
+func (r *run) returned(c *stepCall, result *Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return
 	}
-	c.returned = known
+	c.returned = true
 	if result != nil {
 		c.result = result
 		r.tell(r.step.progress(c))
@@ -375,9 +374,8 @@ func (r *run) close() {
 	r.closed = true
 }
 
-// result does what the call does, and returns its result within the limit; nil for the error of a context. It also returns
-// whether it is known what the call did.
-func (c *Call) result(limit limit, do func() (Result, error)) (result *Result, known bool) {
+// result does what the call does, and returns its result within the limit; nil for the error of a context.
+func (c *Call) result(limit limit, do func() (Result, error)) (result *Result) {
 	defer func() {
 		if failed := recover(); failed != nil {
 			r := Failed("%s failed: internal error", c.Tool.Name)
@@ -387,12 +385,12 @@ func (c *Call) result(limit limit, do func() (Result, error)) (result *Result, k
 	r, err := do()
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return nil, !errors.Is(err, ErrUnknown)
+		return nil
 	case err != nil:
 		r = Failed("%s failed: %v", c.Tool.Name, err)
 	}
 	r = limit.cut(r)
-	return &r, true
+	return &r
 }
 
 func (s *Step) progress(c *stepCall) Progress {

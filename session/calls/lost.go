@@ -41,15 +41,15 @@ func (n *Newest) Lost(changes []history.FileChange, read func(seqs []int64) ([]h
 		return nil, err
 	}
 	for _, call := range history.Unanswered(messages) {
-		results = append(results, reason(call.CallID, changes).Block(&call))
+		results = append(results, reason(&call, changes).Block(&call))
 	}
 	return results, nil
 }
 
-// reason returns why a call has no result.
-func reason(call string, changes []history.FileChange) tools.NoResult {
+// reason returns why a call has no result. One that changes files is stored before it does: without a record it has not begun.
+func reason(call *history.Block, changes []history.FileChange) tools.NoResult {
 	for i := range changes {
-		if changes[i].Call != call {
+		if changes[i].Call != call.CallID {
 			continue
 		}
 		switch changes[i].State {
@@ -58,6 +58,10 @@ func reason(call string, changes []history.FileChange) tools.NoResult {
 		case history.FileChangeNotDone:
 			return tools.LostNotMade
 		}
+		return tools.Lost
+	}
+	if tools.ChangesFiles(call.Name) {
+		return tools.LostNotMade
 	}
 	return tools.Lost
 }

@@ -1,0 +1,175 @@
+package crash
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"strata/internal/binary"
+)
+
+// changeDeaths are the moments around a change of a file at which a server dies, with the state of the record after it, "" for none:
+// around the commit of the plan, the effect, and the commit of the result, and in the next step.
+var changeDeaths = map[string]string{
+	"filechange.before:1": "", "filechange.after:1": "not_done",
+	"change.before:1": "not_done", "change.after:1": "done",
+	"filechange.before:2": "done", "filechange.after:2": "done",
+	"step.before:3": "done", "step.after:3": "done", "end.before:1": "done",
+}
+
+// moveDeaths are those of a move, which makes the file at its new path before it removes the old one.
+var moveDeaths = map[string]string{"change.after:1": "unknown", "change.before:2": "unknown", "change.after:2": "done"}
+
+// deskFiles are the files of a desk with a deed; the line ends of the first one are not those of a tool.
+func deskFiles() files { return files{"a.txt": "one\r\ntwo\r\nthree", "other.txt": "other\n"} }
+
+// deeds are one of each kind, with the point around its effect.
+var deeds = map[string]func(d *desk) deed{
+	"edit":            func(d *desk) deed { return d.edit("a.txt", "two", "2") },
+	"replace":         func(d *desk) deed { return d.write("a.txt", "new\ntext\n", "new\r\ntext\r\n", "replaced") },
+	"new":             func(d *desk) deed { return d.write("n.txt", "n\n", "n\n", "made") },
+	"new in a folder": func(d *desk) deed { return d.write("x/y/n.txt", "n\n", "n\n", "made") },
+	"delete":          func(d *desk) deed { return d.remove("a.txt") },
+	"move":            func(d *desk) deed { return d.move("a.txt", "b.txt") },
+}
+
+// After a crash at any moment of a change, the file has its old or its new content, the record and the result of the call say
+// which, and the next change leaves nothing of the crash in the folder.
+func TestDeathAroundChangesOfFiles(t *testing.T) {
+	t.Parallel()
+	for name, do := range deeds {
+		at := maps.Clone(changeDeaths)
+		if name == "move" {
+			maps.Copy(at, moveDeaths)
+		}
+		for spec, state := range at {
+			for wire, model := range models {
+				t.Run(fmt.Sprintf("%s %s %s", name, spec, wire), func(t *testing.T) {
+					t.Parallel()
+					c := newChangingShift(t, model, do, armed(spec))
+					c.dies()
+					c.comesBack(state)
+				})
+			}
+		}
+	}
+}
+
+// The same holds for a server that dies while it settles the change of a crashed one.
+func TestDeathWhileSettlingChangesOfFiles(t *testing.T) {
+	t.Parallel()
+	for died, state := range map[string]string{"change.before": "not_done", "change.after": "done"} {
+		for _, spec := range []string{"filechange.before", "filechange.after"} {
+			t.Run(died+" "+spec, func(t *testing.T) {
+				t.Parallel()
+				c := newChangingShift(t, chatModel, deeds["edit"], armed(died))
+				c.dies()
+				c.Restart(armed(spec))
+				if _, err := c.work.send(c.editor()).Wait(); err == nil || fault(err) != nil {
+					t.Fatalf("the server is still running: %v", err)
+				}
+				c.Wait()
+				c.comesBack(state)
+			})
+		}
+	}
+}
+
+// changingShift is a shift whose work looks at the files of a desk, does a deed, and reads again.
+type changingShift struct {
+	*shift
+	desk *desk
+	deed deed
+}
+
+func newChangingShift(t *testing.T, model string, do func(d *desk) deed, opt binary.Options) *changingShift {
+	t.Helper()
+	c := &changingShift{shift: newShift(t, deskShop, model, opt)}
+	c.desk = newDesk(c.world, "desk", deskFiles())
+	c.deed = do(c.desk)
+	c.work.gap, c.work.parts = time.Microsecond, 3
+	c.work.plan = [][]toolCall{c.desk.looks(), {c.deed.toolCall}, {{"read_file", `{"path":"desk/other.txt"}`, "other.txt"}}}
+	return c
+}
+
+// after returns the files after a change in a state.
+func (c *changingShift) after(state string) files {
+	before, after := deskFiles(), deskFiles()
+	c.deed.do(after)
+	for _, content := range after {
+		c.desk.knows(content)
+	}
+	switch state {
+	case "done":
+		return after
+	case "unknown": // of a move
+		maps.Copy(after, before)
+		return after
+	}
+	return before
+}
+
+// comesBack starts the server again after a crash that left the change in a state, and checks everything.
+func (c *changingShift) comesBack(state string) {
+	c.t.Helper()
+	want := c.after(state)
+	left, temps := c.desk.look()
+	if wrong := left.differs(want); wrong != "" {
+		c.t.Errorf("after the crash: %s", wrong)
+	}
+	c.Restart(binary.Options{})
+	c.viewer.attach(c.world)
+	e := c.editor()
+	c.check(e)
+	c.workAgain(e, c.work)
+	db := open(c.t, c.Database, "ro")
+	c.desk.audit(db, c.session)
+	if wrong := c.desk.files.differs(want); wrong != "" {
+		c.t.Errorf("after the restart: %s", wrong)
+	}
+	var states []string
+	for _, r := range recordsOf(c.t, db, c.session) {
+		states = append(states, r.state)
+	}
+	if got := strings.Join(states, " "); got != state {
+		c.t.Errorf("the records are %q, want %q", got, state)
+	}
+	c.changesAll(temps)
+}
+
+// changesAll changes each file that there is and makes one in each folder, and checks that the temporary files are gone.
+func (c *changingShift) changesAll(temps []string) {
+	c.t.Helper()
+	e, d := c.editor(), c.desk
+	next := &work{session: c.session, name: "next", steps: 2, parts: 3, plan: [][]toolCall{d.looks(), nil}}
+	want := maps.Clone(d.files)
+	all := []deed{d.write("z.txt", "z\n", "z\n", "made"), d.write("x/y/z.txt", "z\n", "z\n", "made")}
+	for _, name := range d.files.names() {
+		line, _, _ := strings.Cut(strings.ReplaceAll(d.files[name], "\r\n", "\n"), "\n")
+		all = append(all, d.edit(name, line, line+" changed"))
+	}
+	for _, do := range all {
+		do.do(want)
+		next.plan[1] = append(next.plan[1], do.toolCall)
+	}
+	for _, content := range want {
+		d.knows(content)
+	}
+	c.do(e, next)
+	c.check(e)
+	d.audit(open(c.t, c.Database, "ro"), c.session)
+	if wrong := d.files.differs(want); wrong != "" {
+		c.t.Errorf("after the next work: %s", wrong)
+	}
+	if _, left := d.look(); len(left) > 0 {
+		c.t.Errorf("%q are left of %q", left, temps)
+	}
+	for _, f := range slices.Concat(e.Frames(), c.viewer.editor.Frames()) {
+		if strings.Contains(string(f.Params), tempMark) || strings.Contains(string(f.Result), tempMark) {
+			c.t.Errorf("a client was shown %s%s", f.Params, f.Result)
+		}
+	}
+}

@@ -40,6 +40,7 @@ type desk struct {
 
 	base     files             // as they were when the first record after last was stored
 	last     string            // rowid of the newest record before that
+	records  []fileRecord      // at the last audit
 	contents map[string]string // that a work has made or would have made, by hash
 	made     int               // number of names and lines, which are all different
 }
@@ -249,6 +250,25 @@ func (d *desk) text(chance *rand.Rand) (text string) {
 	return text
 }
 
+// everything is an edit of each file, and a new file in each folder.
+func (d *desk) everything() (all []deed) {
+	for _, name := range d.files.names() {
+		line, _, _ := strings.Cut(strings.ReplaceAll(d.files[name], "\r\n", "\n"), "\n")
+		all = append(all, d.edit(name, line, line+" changed"))
+	}
+	err := filepath.WalkDir(d.folder, func(place string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			d.made++
+			all = append(all, d.write(path.Join(d.nameOf(place), fmt.Sprintf("z%d.txt", d.made)), "z\n", "z\n", "made"))
+		}
+		return err
+	})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return all
+}
+
 // fileRecord is a stored change of a file.
 type fileRecord struct{ rowid, id, call, kind, path, to, before, after, state string }
 
@@ -266,11 +286,11 @@ func recordsOf(t testing.TB, db *sql.DB, session string) (all []fileRecord) {
 // takes over the files.
 func (d *desk) audit(db *sql.DB, session string) {
 	d.t.Helper()
-	records := recordsOf(d.t, db, session)
+	d.records = recordsOf(d.t, db, session)
 	told := calledOn(d.t, db, session)
 	want := maps.Clone(d.base)
 	rebased := d.last != "0"
-	for _, r := range records {
+	for _, r := range d.records {
 		if rebased {
 			rebased = r.rowid != d.last
 			delete(told, r.call)
@@ -291,7 +311,7 @@ func (d *desk) audit(db *sql.DB, session string) {
 	}
 	now, _ := d.look()
 	if wrong := now.differs(want); wrong != "" {
-		d.t.Errorf("%s of session %s: %s\n%s", d.name, session, wrong, listOf(records))
+		d.t.Errorf("%s of session %s: %s\n%s", d.name, session, wrong, listOf(d.records))
 	}
 	d.files = now
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"strata/internal/binary"
+	"strata/internal/testclient"
 )
 
 // changeDeaths are the moments around a change of a file at which a server dies, with the state of the record after it, "" for none:
@@ -140,36 +141,42 @@ func (c *changingShift) comesBack(state string) {
 	c.changesAll(temps)
 }
 
-// changesAll changes each file that there is and makes one in each folder, and checks that the temporary files are gone.
+// changesAll lets a work change everything on the desk, and checks that temporary files of a crash are gone, and were never shown.
 func (c *changingShift) changesAll(temps []string) {
 	c.t.Helper()
-	e, d := c.editor(), c.desk
-	next := &work{session: c.session, name: "next", steps: 2, parts: 3, plan: [][]toolCall{d.looks(), nil}}
-	want := maps.Clone(d.files)
-	all := []deed{d.write("z.txt", "z\n", "z\n", "made"), d.write("x/y/z.txt", "z\n", "z\n", "made")}
-	for _, name := range d.files.names() {
-		line, _, _ := strings.Cut(strings.ReplaceAll(d.files[name], "\r\n", "\n"), "\n")
-		all = append(all, d.edit(name, line, line+" changed"))
-	}
-	for _, do := range all {
-		do.do(want)
-		next.plan[1] = append(next.plan[1], do.toolCall)
-	}
-	for _, content := range want {
-		d.knows(content)
-	}
-	c.do(e, next)
+	e := c.editor()
+	c.world.changesAll(e, c.session, c.desk, "next")
 	c.check(e)
-	d.audit(open(c.t, c.Database, "ro"), c.session)
-	if wrong := d.files.differs(want); wrong != "" {
-		c.t.Errorf("after the next work: %s", wrong)
-	}
-	if _, left := d.look(); len(left) > 0 {
+	if _, left := c.desk.look(); len(left) > 0 {
 		c.t.Errorf("%q are left of %q", left, temps)
 	}
-	for _, f := range slices.Concat(e.Frames(), c.viewer.editor.Frames()) {
+	neverShown(c.t, e.Frames(), c.viewer.editor.Frames())
+}
+
+// neverShown checks that clients received nothing of temporary files.
+func neverShown(t *testing.T, received ...testclient.Frames) {
+	t.Helper()
+	for _, f := range slices.Concat(received...) {
 		if strings.Contains(string(f.Params), tempMark) || strings.Contains(string(f.Result), tempMark) {
-			c.t.Errorf("a client was shown %s%s", f.Params, f.Result)
+			t.Errorf("a client was shown %s%s", f.Params, f.Result)
 		}
+	}
+}
+
+// changesAll lets a work change each file of a desk and make one in each folder.
+func (w *world) changesAll(e *testclient.Editor, session string, d *desk, name string) {
+	w.t.Helper()
+	k := &work{session: session, name: name, steps: 2, parts: 3, plan: [][]toolCall{d.looks(), nil}, leaves: maps.Clone(d.files)}
+	for _, do := range d.everything() {
+		do.do(k.leaves)
+		k.plan[1] = append(k.plan[1], do.toolCall)
+	}
+	for _, content := range k.leaves {
+		d.knows(content)
+	}
+	w.do(e, k)
+	d.audit(open(w.t, w.Database, "ro"), session)
+	if wrong := d.files.differs(k.leaves); wrong != "" {
+		w.t.Errorf("after %s: %s", name, wrong)
 	}
 }

@@ -90,6 +90,7 @@ type work struct {
 	steps, parts  int
 	gap           time.Duration // between parts
 	plan          [][]toolCall  // of its steps, nil for calls that read
+	leaves        files         // of a desk, after all calls of the plan
 	lost          int           // how often it was sent to a server that died before it was stored
 	resumed       int           // how often its turn was to go on after a crash
 }

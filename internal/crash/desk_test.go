@@ -19,8 +19,9 @@ import (
 	"strata/history"
 )
 
-// deskShop is a shop in which tools may change files.
-var deskShop = shop{more: "tools: {allow: [edit_file, write_file, delete_file, move_file]}\n"}
+// deskShop is a shop in which tools may change files. Nothing is compacted: a summary would hide from the model what it has read
+// before, while a work expects to change it.
+var deskShop = shop{more: "compaction: {enabled: false}\ntools: {allow: [edit_file, write_file, delete_file, move_file]}\n"}
 
 // tempMark begins the names of the temporary files of changes.
 const tempMark = ".strata-tmp-"

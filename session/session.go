@@ -22,6 +22,7 @@ import (
 	"strata/session/events"
 	"strata/session/mailbox"
 	"strata/session/outlines"
+	"strata/session/permissions"
 	"strata/session/requests"
 	"strata/session/saving"
 	"strata/session/toolbox"
@@ -126,6 +127,10 @@ func newSession(deps *Deps, id string) *Session {
 		Newest:  func() uint64 { return s.events.End() }, Timeout: deps.Tools.ApprovalTimeout,
 	})
 	s.subscriptions.asking = s.turns.asking
+	s.turns.permits = permissions.New(c.mailbox, permissions.Services{
+		Session: id, Configured: deps.Tools.Rules, Choices: func() *choices.Choices { return c.choices }, Store: c.store, Emit: c.emit,
+		Reconsider: s.turns.asking.Reconsider, Now: deps.Now, Log: deps.Log,
+	})
 	s.compacting = compacting.New(id, deps.compaction(), compactionHost{c, s.turns, s.accounts}, c.mailbox, c.events, deps.Log, deps.Host.Describe)
 	s.subscriptions.compacts = s.compacting.RunningID
 	made := requests.New(id, deps.requests(), requestsHost{c}, c.mailbox, c.workspace, s.compacting)
@@ -293,6 +298,9 @@ func (s *Session) Compaction(reply func(compacting.Status, error)) {
 
 // Toolbox returns the tools of the session.
 func (s *Session) Toolbox() *toolbox.Toolbox { return s.toolbox }
+
+// Permissions returns the rules by which calls run without asking.
+func (s *Session) Permissions() *permissions.Permissions { return s.permits }
 
 // Workspace returns the session's files and folders.
 func (s *Session) Workspace() *workspace.Workspace { return s.workspace }

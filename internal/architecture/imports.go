@@ -10,8 +10,8 @@ import (
 // import. The order is that of the architecture: packages may only import those below them.
 var imports = map[string][]string{
 	"server": {"server/access", "server/wire", "server/transfer", "rpc",
-		"session", "session/assembly", "session/choices", "session/clients", "session/compacting", "session/documents", "session/events", "session/fit", "session/outlines", "session/profile", "session/toolbox", "session/workspace", "compaction", "historystore", "history", "web"},
-	"session": {"session/accounts", "session/requests", "session/calls", "session/current", "session/toolbox", "session/tools", "session/approval", "session/asking", "session/reads", "session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/outlines", "session/fit",
+		"session", "session/assembly", "session/choices", "session/clients", "session/compacting", "session/documents", "session/events", "session/fit", "session/outlines", "session/permissions", "session/profile", "session/toolbox", "session/workspace", "compaction", "historystore", "history", "web"},
+	"session": {"session/accounts", "session/requests", "session/calls", "session/current", "session/toolbox", "session/tools", "session/permissions", "session/approval", "session/asking", "session/reads", "session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/outlines", "session/fit",
 		"session/clients", "session/content", "session/events", "session/mailbox", "session/profile", "session/saving", "filecontext", "stability", "compaction", "tokens", "llm", "history"},
 	"compaction":   {"tokens", "history"},
 	"filecontext":  {"filecontext/outline", "tokens"},
@@ -65,6 +65,8 @@ var imports = map[string][]string{
 	"session/clients":    {"session/approval", "session/tools"},
 	"session/mailbox":    {},
 	"session/profile":    {},
+
+	"session/permissions": {"session/approval", "session/choices", "session/events", "session/mailbox", "history"},
 
 	// Too large for a helper, so it has its own row: the code of `strata replay`.
 	"internal/replay": {"stability"},

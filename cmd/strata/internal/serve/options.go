@@ -16,6 +16,7 @@ import (
 	"strata/server/access"
 	"strata/session"
 	"strata/session/approval"
+	"strata/session/permissions"
 )
 
 // serverOptions returns the options of a server. The caller closes client.
@@ -79,7 +80,8 @@ func toolSettings(c *config.Tools) (session.ToolSettings, error) {
 	if err != nil {
 		return session.ToolSettings{}, fmt.Errorf("tools.deny: %w", err)
 	}
-	return session.ToolSettings{Enabled: c.Enabled, MaxSteps: c.MaxSteps, Allow: allow, Deny: deny, ApprovalTimeout: c.ApprovalTimeout}, nil
+	rules := permissions.NewConfigured(allow, deny, nil)
+	return session.ToolSettings{Enabled: c.Enabled, MaxSteps: c.MaxSteps, Rules: rules, ApprovalTimeout: c.ApprovalTimeout}, nil
 }
 
 // outlines returns the settings of the indexes; nil turns them off.

@@ -13,7 +13,8 @@ func TestRulesOfTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	policy := approval.Policy{Allow: s.Allow, Deny: s.Deny}
+	var policy approval.Policy
+	policy.Allow, policy.Deny = s.Rules.Rules()
 	for tool, want := range map[string]approval.Verdict{"zoom": approval.Allowed, "deploy": approval.Refused, "pan": approval.Asks} {
 		if got := policy.Decide(&approval.Call{Tool: tool}).Verdict; got != want {
 			t.Errorf("%s: verdict %d, want %d", tool, got, want)

@@ -23,14 +23,27 @@ func WithAllowed(path, text, rule string) (string, error) {
 		return text, nil
 	}
 	for _, at := range placesForAllowed(d, text) {
-		for _, scalar := range []string{rule, "'" + strings.ReplaceAll(rule, "'", "''") + "'"} {
-			edited := text[:at.offset] + at.before + scalar + at.after + text[at.offset:]
-			if after, _, err := readText(path, edited); err == nil && differsByAllowed(before, after, rule) {
-				return edited, nil
-			}
+		if at.offset > len(text) {
+			continue
+		}
+		edited := text[:at.offset] + at.before + scalarOf(rule) + at.after + text[at.offset:]
+		if after, _, err := readText(path, edited); err == nil && differsByAllowed(before, after, rule) {
+			return edited, nil
 		}
 	}
 	return "", fmt.Errorf("%s: no place for the rule was found; add it to tools.allow yourself", path)
+}
+
+// plainRule is a rule that needs no quotes. Others have them, whether or not they need them: a rule can contain a command line of
+// a model.
+var plainRule = matches(200, `[a-z]+_[a-z]+(\([A-Za-z0-9_./ -]+( \*)?\))?`)
+
+// scalarOf returns a rule as a YAML value.
+func scalarOf(rule string) string {
+	if plainRule(rule) {
+		return rule
+	}
+	return "'" + strings.ReplaceAll(rule, "'", "''") + "'"
 }
 
 // readText reads the values that the text of a file sets.
@@ -101,10 +114,22 @@ func entryOf(mapping *ast.MappingNode, name string) *ast.MappingValueNode {
 	return nil
 }
 
-// lines are the lines of a text, with their ends.
+// lines are the lines of a text, with their ends. The last one has none.
 type lines []string
 
-func linesOf(text string) lines { return strings.SplitAfter(text, "\n") }
+// linesOf splits a text as the parser numbers its lines.
+func linesOf(text string) (all lines) {
+	for rest := text; ; {
+		end := strings.IndexAny(rest, "\r\n")
+		if end < 0 {
+			return append(all, rest)
+		}
+		if strings.HasPrefix(rest[end:], "\r\n") {
+			end++
+		}
+		all, rest = append(all, rest[:end+1]), rest[end+1:]
+	}
+}
 
 // at returns the offset of a token.
 func (l lines) at(t *token.Token) int {

@@ -9,7 +9,7 @@ import (
 
 // The rules of the configuration reach the sessions, and a wrong one is an error: the calls that it denies would be allowed.
 func TestRulesOfTools(t *testing.T) {
-	s, err := toolSettings(&config.Tools{Allow: []string{"zoom"}, Deny: []string{"deploy"}})
+	s, err := toolSettings(&config.Config{Tools: config.Tools{Allow: []string{"zoom"}, Deny: []string{"deploy"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +21,7 @@ func TestRulesOfTools(t *testing.T) {
 		}
 	}
 	for _, wrong := range []config.Tools{{Allow: []string{"("}}, {Deny: []string{"("}}} {
-		if _, err := toolSettings(&wrong); err == nil {
+		if _, err := toolSettings(&config.Config{Tools: wrong}); err == nil {
 			t.Errorf("%+v is accepted", wrong)
 		}
 	}

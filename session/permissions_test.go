@@ -56,6 +56,9 @@ func TestARuleIsStoredBeforeItsCallRuns(t *testing.T) {
 	if got := a.storedRules(); !slices.Equal(got, []string{"deploy"}) {
 		t.Errorf("while the call runs, the stored rules are %q", got)
 	}
+	if info := a.told(); info.Config.Rules != nil {
+		t.Errorf("clients are told the rules %q with the options", info.Config.Rules)
+	}
 	run.say("deployed")
 	if _, err := answerOf(func(reply func(struct{}, error)) { a.Permissions().Revoke("deploy", reply) }); err != nil {
 		t.Fatal(err)
@@ -67,9 +70,6 @@ func TestARuleIsStoredBeforeItsCallRuns(t *testing.T) {
 	a.asked().end("done")
 	if out := <-result; out.err != nil || len(r.calls) > 0 {
 		t.Errorf("%v, %d calls", out.err, len(r.calls))
-	}
-	if info := a.told(); info.Config.Rules != nil {
-		t.Errorf("clients are told the rules %q with the options", info.Config.Rules)
 	}
 }
 

@@ -20,6 +20,7 @@ func TestARuleIsAddedToTheText(t *testing.T) {
 		"a list":                       {"tools:\n  allow:\n    - edit_file # yes\n    # no more\n  deny: [x]\n", "tools:\n  allow:\n    - edit_file # yes\n    - zoom_in\n    # no more\n  deny: [x]\n"},
 		"a list not indented":          {"tools:\n  allow:\n  - edit_file\nmodel: offline/digest\n", "tools:\n  allow:\n  - edit_file\n  - zoom_in\nmodel: offline/digest\n"},
 		"a folded item":                {"tools:\n  allow:\n    - >-\n      edit_file\n    - |-\n      pan\n", "tools:\n  allow:\n    - zoom_in\n    - >-\n      edit_file\n    - |-\n      pan\n"},
+		"an item in two lines":         {"tools:\n  allow:\n    - 'run_command(a\n      b)'\n", "tools:\n  allow:\n    - zoom_in\n    - 'run_command(a\n      b)'\n"},
 		"an empty list":                {"tools: {allow: [], max_steps: 5}\n", "tools: {allow: [zoom_in], max_steps: 5}\n"},
 		"brackets":                     {"tools:\n  allow: [edit_file, pan] # two\n", "tools:\n  allow: [edit_file, pan, zoom_in] # two\n"},
 		"brackets with a comma":        {"tools:\n  allow: [edit_file, pan,]\n", "tools:\n  allow: [zoom_in, edit_file, pan,]\n"},

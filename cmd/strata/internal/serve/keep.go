@@ -51,14 +51,7 @@ func (f ruleFile) keep(ctx context.Context, rule approval.Rule) error {
 	if err != nil || edited == text {
 		return err
 	}
-	plan, err := planOf(ctx, path, edited)
-	switch {
-	case err != nil:
-		return err
-	case !bytes.Equal(plan.BeforeBytes, data):
-		return fmt.Errorf("%s %w", path, change.ErrChanged)
-	}
-	return plan.Make(ctx)
+	return replace(ctx, path, data, edited)
 }
 
 // plainText returns the content of a file without a byte order mark, and with "\n" at the end of lines.
@@ -129,6 +122,19 @@ func readRegular(path string) ([]byte, error) {
 	}
 	defer file.Close()
 	return io.ReadAll(io.LimitReader(file, maxRuleFile))
+}
+
+// replace gives a file a text, with the line ends that it has. The error is change.ErrChanged, wrapped, if its content is not data
+// any more.
+func replace(ctx context.Context, path string, data []byte, text string) error {
+	plan, err := planOf(ctx, path, text)
+	switch {
+	case err != nil:
+		return err
+	case !bytes.Equal(plan.BeforeBytes, data):
+		return fmt.Errorf("%s %w", path, change.ErrChanged)
+	}
+	return plan.Make(ctx)
 }
 
 // planOf plans that a file has a text.

@@ -1134,6 +1134,15 @@ export interface Methods {
     result: { messageIds: string[]; messageId: string; usage: Usage; cost: number; estimated?: boolean };
   };
 
+  '_strata/permissions/list': {
+    params: OfSession;
+    result: { /** Those of the session, then those of the configuration. */ rules: PermissionRule[] };
+  };
+  /** Removes a rule of the session. */
+  '_strata/permissions/revoke': { params: OfSession & { rule: string }; result: Empty };
+  /** Copies a rule of the session to `tools.allow` of the user's configuration. */
+  '_strata/permissions/keep': { params: OfSession & { rule: string }; result: Empty };
+
   '_strata/usage/list': {
     params: OfSession & Page & { /** Start with the newest page instead of the oldest. */ newest?: boolean };
     result: { /** Oldest first. */ calls: Call[]; totals: UsageTotals; nextCursor?: string };
@@ -1167,6 +1176,18 @@ export interface ClientNotifications {
 }
 
 /** An answer that the user can select. */
+/** A rule by which calls run, or are refused, without a question. */
+export interface PermissionRule {
+  /** The text of the rule, by which it is named. */
+  rule: string;
+  effect: 'allow' | 'deny';
+  /** `config`: of the user's configuration; it holds for all sessions. */
+  scope: 'session' | 'config';
+  tool: string;
+  /** Of `run_command`: a command line, or its first words and ` *`. */
+  command?: string;
+}
+
 export interface PermissionOption {
   optionId: string;
   name: string;
@@ -1460,6 +1481,8 @@ export type StrataEvent =
   | { type: 'saved'; turnId: string }
   | { type: 'save_failed'; turnId: string; reason: string }
   | { type: 'config_changed'; config: Config }
+  /** The rules by which calls run without asking; see `_strata/permissions/list`. */
+  | { type: 'permissions_changed' }
   /** Events were dropped because this client was too slow. Watchers get a snapshot instead. */
   | { type: 'resynced' }
   /** Always the last event. */

@@ -134,7 +134,7 @@ func rejected(params json.RawMessage, show *reply) (any, error) {
 
 // lines is the user's keyboard.
 type lines interface {
-	Line(ctx context.Context) (string, error)
+	Line(ctx context.Context, show func()) (string, error)
 }
 
 // asker asks the user at the terminal, one question after the other.
@@ -174,9 +174,9 @@ func (a *asker) asked(ctx context.Context, params json.RawMessage) (any, error) 
 
 // ask shows a question until it has an answer. The remark explains an answer that the user did not type.
 func (a *asker) ask(ctx context.Context, q *question) (given answer, remark string) {
-	a.show.question(q.text() + q.prompt())
+	text := q.text()
 	for {
-		typed, err := a.keys.Line(ctx)
+		typed, err := a.keys.Line(ctx, func() { a.show.question(text + q.prompt()) })
 		switch {
 		case a.command.Err() != nil:
 			return answer{}, ""
@@ -189,6 +189,6 @@ func (a *asker) ask(ctx context.Context, q *question) (given answer, remark stri
 		if given, ok := q.answer(typed); ok {
 			return given, ""
 		}
-		a.show.question("Type one of the keys; words can follow only a rejection. " + q.prompt())
+		text = "Type one of the keys; words can follow only a rejection. "
 	}
 }

@@ -16,7 +16,8 @@ type user struct {
 	typed chan string // closed: the end of the input
 }
 
-func (u *user) Line(ctx context.Context) (string, error) {
+func (u *user) Line(ctx context.Context, show func()) (string, error) {
+	show()
 	select {
 	case text, more := <-u.typed:
 		if !more {

@@ -61,11 +61,13 @@ func newKeyboard(in io.Reader, discard func(), stop func() bool) *Keyboard {
 	return &Keyboard{in: bufio.NewReader(in), discard: discard, stop: stop}
 }
 
-// Line waits for a line that is typed from now on, and returns it without its end. Text that the user ends with the end of
-// the input instead is no line. The error is io.EOF at the end of the input, that of the terminal, or that of ctx.
-func (k *Keyboard) Line(ctx context.Context) (string, error) {
+// Line drops what was typed before, calls show, which shows what the line is wanted for, and returns the next line without
+// its end. Text that the user ends with the end of the input instead is no line. The error is io.EOF at the end of the
+// input, that of the terminal, or that of ctx.
+func (k *Keyboard) Line(ctx context.Context, show func()) (string, error) {
 	got := make(chan line, 1)
 	k.want(got)
+	show()
 	select {
 	case l := <-got:
 		return l.text, l.err

@@ -38,7 +38,7 @@ func TestLines(t *testing.T) {
 		"first\nsecond\n\n": {text: "first"},
 	} {
 		k := newKeyboard(strings.NewReader(typed), none, func() bool { return true })
-		text, err := k.Line(t.Context())
+		text, err := k.Line(t.Context(), none)
 		if text != want.text || !errors.Is(err, want.err) {
 			t.Errorf("%.20q: %.20q with %d bytes, %v", typed, text, len(text), err)
 		}
@@ -54,7 +54,7 @@ func TestALineThatWasGivenUp(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		given := make(chan error, 1)
 		go func() {
-			_, err := k.Line(ctx)
+			_, err := k.Line(ctx, none)
 			given <- err
 		}()
 		synctest.Wait()
@@ -66,7 +66,7 @@ func TestALineThatWasGivenUp(t *testing.T) {
 		synctest.Wait()
 		next := make(chan string, 1)
 		go func() {
-			text, err := k.Line(t.Context())
+			text, err := k.Line(t.Context(), none)
 			if err != nil {
 				t.Error(err)
 			}
@@ -87,13 +87,13 @@ func TestAReadOutlivesItsQuestionButNotTheKeyboard(t *testing.T) {
 		over, cancel := context.WithCancel(t.Context())
 		cancel()
 		for range 3 {
-			if _, err := k.Line(over); !errors.Is(err, context.Canceled) {
+			if _, err := k.Line(over, none); !errors.Is(err, context.Canceled) {
 				t.Fatal(err)
 			}
 		}
 		next := make(chan string, 1)
 		go func() {
-			text, _ := k.Line(t.Context())
+			text, _ := k.Line(t.Context(), none)
 			next <- text
 		}()
 		synctest.Wait()
@@ -101,7 +101,7 @@ func TestAReadOutlivesItsQuestionButNotTheKeyboard(t *testing.T) {
 		if got := <-next; got != "one" {
 			t.Errorf("got %q", got)
 		}
-		if _, err := k.Line(over); !errors.Is(err, context.Canceled) {
+		if _, err := k.Line(over, none); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
 	})

@@ -83,7 +83,7 @@ func Command(p *cli.Process) *cobra.Command {
 	cmd.Flags().StringArrayVar(&opt.files, "file", nil, "add the file at `PATH`; repeatable")
 	cmd.Flags().BoolVar(&opt.allow, "allow-secrets", false, "add files even if they look like secrets")
 	cmd.Flags().StringVarP(&opt.model, "model", "m", "", "select `PROVIDER/MODEL`; the session keeps it")
-	cmd.Flags().StringVar(&opt.mode, "approval", "", "select what the model may do without asking: `MODE` read-only, ask, edits or auto; the session keeps it")
+	cmd.Flags().StringVar(&opt.mode, "approval", "", "select `MODE` (read-only, ask, edits or auto), what the model may do without asking; the session keeps it")
 	cmd.Flags().BoolVar(&opt.json, "json", false, "print one JSON object per update, question and answer, and one for the result")
 	cmd.MarkFlagsMutuallyExclusive("session", "continue")
 	cli.CompleteFlag(cmd, "session", pick.Complete(p, math.MaxInt))

@@ -28,24 +28,25 @@ type terminal struct {
 }
 
 // runsOnTerminal starts strata on a terminal. stdin replaces the terminal as standard input if it is not nil.
-func (d *deployed) runsOnTerminal(stdin io.Reader, args ...string) *terminal {
-	d.t.Helper()
-	master, slave := openTerminal(d.t)
-	cmd := exec.CommandContext(d.t.Context(), "strata", args...)
-	cmd.Env = append(os.Environ(), "HOME="+d.home, "XDG_RUNTIME_DIR=", "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "XDG_DATA_HOME=")
+func (u *user) runsOnTerminal(stdin io.Reader, args ...string) *terminal {
+	u.t.Helper()
+	master, slave := openTerminal(u.t)
+	cmd := exec.CommandContext(u.t.Context(), "strata", args...)
+	cmd.Env = append(os.Environ(), "HOME="+u.home, "XDG_RUNTIME_DIR=", "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "XDG_DATA_HOME=")
+	cmd.Dir = u.home
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 	if stdin != nil {
 		cmd.Stdin = stdin
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 2}
 	if err := cmd.Start(); err != nil {
-		d.t.Fatal(err)
+		u.t.Fatal(err)
 	}
 	slave.Close()
-	s := &terminal{t: d.t, master: master, parts: make(chan string, 1000), ended: make(chan error, 1)}
+	s := &terminal{t: u.t, master: master, parts: make(chan string, 1000), ended: make(chan error, 1)}
 	go s.read()
 	go func() { s.ended <- cmd.Wait() }()
-	d.t.Cleanup(func() {
+	u.t.Cleanup(func() {
 		cmd.Process.Kill()
 		for range s.parts { // until all processes have closed the terminal
 		}
@@ -170,6 +171,42 @@ func TestCallsAreApprovedAtTheTerminal(t *testing.T) {
 		t.Errorf("always: ended with %d", code)
 	}
 	d.has("ask", 4)
+}
+
+// The user sees the change of a file before it is made. A path that others trust is asked about even in a session that
+// edits without asking.
+func TestAChangeOfAFileIsShownAtTheTerminal(t *testing.T) {
+	u := newUser(t, "model: offline/actor\n")
+	for name, text := range map[string]string{"a.txt": "one\ntwo\nthree\n", "AGENTS.md": "Be kind.\n"} {
+		if err := os.WriteFile(u.path(name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := u.runsOnTerminal(nil, "ask", `call read_file {"path": "a.txt"}
+---
+call edit_file {"path": "a.txt", "edits": [{"old_text": "two", "new_text": "\u001b[2J2"}]}`)
+	s.shows("[Edit a.txt needs your approval]\n    " + u.path("a.txt"))
+	s.shows("    @@ -1 +1 @@\n     one\n    -two\n    +\\x1b[2J2\n     three\n  y  Allow once\n")
+	s.shows("y/a/n? ")
+	s.types("y\n")
+	s.shows("Done.")
+	s.ends()
+	if text, err := os.ReadFile(u.path("a.txt")); err != nil || string(text) != "one\n\x1b[2J2\nthree\n" {
+		t.Errorf("the file is %q, %v", text, err)
+	}
+	s = u.runsOnTerminal(nil, "ask", "--approval", "edits", `call read_file {"path": "AGENTS.md"}
+---
+call edit_file {"path": "a.txt", "edits": [{"old_text": "one", "new_text": "1"}]}
+call delete_file {"path": "AGENTS.md"}`)
+	s.shows("AGENTS.md needs your approval]\n")
+	s.shows("    -Be kind.\n  y  Allow once\n  n  Reject; or n and words for the model\n")
+	s.shows("y/n? ")
+	s.types("n\n")
+	s.shows("Done.")
+	s.ends()
+	if _, err := os.Stat(u.path("AGENTS.md")); err != nil {
+		t.Error(err)
+	}
 }
 
 // A line typed before a question is no answer to it.

@@ -35,13 +35,21 @@ type call struct {
 
 // callContent is a part of a call: a hunk of a diff, or a text.
 type callContent struct {
-	Type    string `json:"type"`
-	Path    string `json:"path"`
-	OldText string `json:"oldText"`
-	NewText string `json:"newText"`
+	Type    string  `json:"type"`
+	Path    string  `json:"path"`
+	OldText *string `json:"oldText"` // nil: a new file
+	NewText string  `json:"newText"`
 	Content struct {
 		Text string `json:"text"`
 	} `json:"content"`
+	Meta struct {
+		Strata struct {
+			OldLine int  `json:"oldLine"` // the first one of the hunk
+			NewLine int  `json:"newLine"`
+			Deleted bool `json:"deleted"`
+			Cut     bool `json:"cut"` // parts of the diff are omitted
+		} `json:"strata"`
+	} `json:"_meta"`
 }
 
 // option is an answer that the server accepts.
@@ -169,15 +177,12 @@ func (c *call) details() string {
 		}
 		b.WriteString("\n")
 	}
-	for i, content := range c.Content {
-		switch content.Type {
+	for i := range c.Content {
+		switch content := &c.Content[i]; content.Type {
 		case "diff":
-			if i == 0 || c.Content[i-1].Type != "diff" || c.Content[i-1].Path != content.Path {
-				fmt.Fprintf(&b, "diff of %s\n", visibleLine(content.Path))
-			} else {
-				b.WriteString("@@\n")
-			}
-			b.WriteString(hunk(content.OldText, content.NewText))
+			first := i == 0 || c.Content[i-1].Type != "diff" || c.Content[i-1].Path != content.Path
+			last := i == len(c.Content)-1 || c.Content[i+1].Type != "diff" || c.Content[i+1].Path != content.Path
+			content.writeHunk(&b, first, last)
 		case "content":
 			writeLines(&b, "", content.Content.Text)
 		}
@@ -186,6 +191,27 @@ func (c *call) details() string {
 		writeLines(&b, "", compact(c.Input))
 	}
 	return b.String()
+}
+
+// writeHunk writes a hunk of a diff, which may be the first or the last one of its file.
+func (c *callContent) writeHunk(b *strings.Builder, first, last bool) {
+	kind, old := "changes of", ""
+	switch {
+	case c.OldText == nil:
+		kind = "new file"
+	case c.Meta.Strata.Deleted:
+		kind, old = "deletes", *c.OldText
+	default:
+		old = *c.OldText
+	}
+	if first {
+		fmt.Fprintf(b, "%s %s\n", kind, visibleLine(c.Path))
+	}
+	fmt.Fprintf(b, "@@ -%d +%d @@\n", c.Meta.Strata.OldLine, c.Meta.Strata.NewLine)
+	b.WriteString(hunk(old, c.NewText))
+	if last && c.Meta.Strata.Cut {
+		b.WriteString("(parts of the change are not shown: it is too large)\n")
+	}
 }
 
 // visibleLine returns a text of a call as a part of a line.

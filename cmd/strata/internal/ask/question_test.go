@@ -56,24 +56,31 @@ func TestResults(t *testing.T) {
 func TestTheTextOfAQuestion(t *testing.T) {
 	for name, tt := range map[string]struct{ call, options, want string }{
 		"an edit": {`{"title":"Edit a.go","locations":[{"path":"/x/a.go","line":3},{"path":"/x/b.go"}],"rawInput":{"path":"a.go"},"content":[` +
-			`{"type":"diff","path":"/x/a.go","oldText":"one\ntwo\nthree\n","newText":"one\n2\nthree\n"},` +
-			`{"type":"diff","path":"/x/a.go","oldText":"end","newText":"end\n"},` +
-			`{"type":"diff","path":"/x/b.go","oldText":null,"newText":"new\n"},` +
+			`{"type":"diff","path":"/x/a.go","oldText":"one\ntwo\nthree\n","newText":"one\n2\nthree\n","_meta":{"strata":{"oldLine":2,"newLine":2}}},` +
+			`{"type":"diff","path":"/x/a.go","oldText":"end","newText":"end\n","_meta":{"strata":{"oldLine":9,"newLine":10,"cut":true}}},` +
+			`{"type":"diff","path":"/x/b.go","oldText":null,"newText":"new\n","_meta":{"strata":{"oldLine":1,"newLine":1}}},` +
+			`{"type":"diff","path":"/x/c.go","oldText":"old\n","newText":"","_meta":{"strata":{"oldLine":1,"newLine":1,"deleted":true}}},` +
 			`{"type":"terminal"},{"type":"content","content":{"type":"text","text":"a\nb"}}]}`, offered, `
 [Edit a.go needs your approval]
     /x/a.go:3
     /x/b.go
-    diff of /x/a.go
+    changes of /x/a.go
+    @@ -2 +2 @@
      one
     -two
     +2
      three
-    @@
+    @@ -9 +10 @@
     -end
     \ no line end at the end of the file
     +end
-    diff of /x/b.go
+    (parts of the change are not shown: it is too large)
+    new file /x/b.go
+    @@ -1 +1 @@
     +new
+    deletes /x/c.go
+    @@ -1 +1 @@
+    -old
     a
     b
   y  Allow once
@@ -92,7 +99,8 @@ func TestTheTextOfAQuestion(t *testing.T) {
 			`[{"optionId":"a","name":"Allow\n\u001b[8m","kind":"allow_once"}]`, `
 [Edit \x1b[2Ja\n[x needs your approval] needs your approval]
     /x/\u202ea\n  y  Allow
-    diff of /x/\r\n
+    new file /x/\r\n
+    @@ -0 +0 @@
     +\x1b]0;x\a\rgood\u0085\u2028y
     +	b
   y  Allow\n\x1b[8m

@@ -28,9 +28,6 @@ type askFunc func(ctx context.Context, params json.RawMessage) (result any, err 
 // changed. ctx is that of the command.
 func chooseApproval(ctx context.Context, p *cli.Process, named approval.Mode, show *reply) approving {
 	a := approving{mode: named, keeps: named != "", close: func() {}}
-	if named == approval.ReadOnly {
-		return a
-	}
 	if keys := openKeyboard(p, named); keys != nil {
 		a.asked, a.close = newAsker(ctx, keys, show).asked, keys.Close
 		return a

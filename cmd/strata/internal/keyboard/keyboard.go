@@ -29,7 +29,7 @@ type Keyboard struct {
 
 	mu      sync.Mutex
 	reading bool
-	wanted  chan<- line // of the call of Line that waits; nil for none
+	wanted  chan<- line // of the newest call of Line; capacity 1
 }
 
 // line is a line or an error.
@@ -72,19 +72,15 @@ func (k *Keyboard) Line(ctx context.Context, show func()) (string, error) {
 	case l := <-got:
 		return l.text, l.err
 	case <-ctx.Done():
-		k.want(nil)
 		return "", ctx.Err()
 	}
 }
 
-// want makes the next line one for got. nil drops it.
+// want makes the next line one for got. A line for an earlier call that was given up is dropped with its channel.
 func (k *Keyboard) want(got chan<- line) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.wanted = got
-	if got == nil {
-		return
-	}
 	k.discard()
 	if !k.reading {
 		k.reading = true
@@ -98,10 +94,7 @@ func (k *Keyboard) read() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.reading = false
-	if k.wanted != nil {
-		k.wanted <- l
-		k.wanted = nil
-	}
+	k.wanted <- l
 }
 
 func (k *Keyboard) next() line {

@@ -54,6 +54,9 @@ func TestAcpx(t *testing.T) {
 			if asked := len(frames.Of("fs/read_text_file")) > 0; asked != tt.asked {
 				t.Errorf("acpx was asked for files: %t", asked)
 			}
+			if wrote := len(frames.Of("fs/write_text_file")) > 0; wrote != (tt.asked && tt.code == 0) {
+				t.Errorf("acpx wrote the file: %t", wrote)
+			}
 			last := frames[len(frames)-1]
 			if !strings.Contains(string(last.Result), `"stopReason":"end_turn"`) {
 				t.Errorf("the last message is %+v", last)

@@ -1,5 +1,5 @@
 import { LimitExceeded } from './errors.js';
-import type { Block, Json, ToolCall, ToolCallUpdate, ToolContent } from './protocol.js';
+import type { Block, FileDiff, Json, ToolCall, ToolCallUpdate, ToolContent, ToolDiff } from './protocol.js';
 
 /** The maximum length of the updates of all kept calls, in characters of JSON. */
 export const MAX_CALL_CHARS = 16 << 20;
@@ -43,14 +43,14 @@ export class Calls {
           _meta: { strata: { messageId } },
         });
       case 'tool_result': {
-        const { title, kind, locations, outcome } = block.call ?? {};
+        const { title, kind, locations, outcome, diffs = [] } = block.call ?? {};
         return this.add({
           sessionUpdate: 'tool_call_update',
           toolCallId: block.callId,
           ...(title !== undefined ? { title } : {}),
           ...(kind !== undefined ? { kind } : {}),
           status: block.isError ? 'failed' : 'completed',
-          content: (block.content ?? []).map((content) => ({ type: 'content', content }) as ToolContent),
+          content: [...(block.content ?? []).map((content) => ({ type: 'content', content }) as ToolContent), ...diffs.flatMap(diffContents)],
           ...(locations ? { locations } : {}),
           ...(outcome !== undefined ? { _meta: { strata: { outcome } } } : {}),
         });
@@ -96,4 +96,15 @@ function inputOf(args: string | undefined): { rawInput?: Json } {
   } catch {
     return {};
   }
+}
+
+/** The stored diff of a file, as updates have it. */
+function diffContents({ path, created, deleted, hunks, cut }: FileDiff): ToolDiff[] {
+  return hunks.map(({ oldStart, newStart, old = '', new: text = '' }) => ({
+    type: 'diff',
+    path,
+    oldText: created ? null : old,
+    newText: text,
+    _meta: { strata: { oldStart, newStart, ...(deleted ? { deleted } : {}), ...(cut ? { cut } : {}) } },
+  }));
 }

@@ -1,0 +1,95 @@
+import type { PermissionOption } from "@strata/client";
+import type { TargetedKeyboardEvent } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import type { Question } from "../store/questions.ts";
+import { visible } from "../text/visible.ts";
+import { indented, inputOf, oneLine, place } from "./calls.ts";
+import { Labeled } from "./content.tsx";
+import { Diffs } from "./diff.tsx";
+import { diffsOf } from "./diffs.ts";
+
+/** Characters of the user's words to the model. The server takes 16 KiB. */
+const MAX_WORDS = 4000;
+
+export const questionTitle = ({ call }: Question): string => oneLine(call.title ?? "") || "Run a tool";
+
+/** A question to the user: what a call would do, and the answers. It does not take the focus when it appears. */
+export function QuestionView({ question, folder }: { question: Question; folder: string }) {
+  const { call, options } = question;
+  const title = questionTitle(question);
+  const diffs = diffsOf(call.content ?? []);
+  const changed = new Set(diffs.map((d) => d.path));
+  const places = (call.locations ?? []).filter((l) => !changed.has(l.path));
+  const input = diffs.length > 0 ? "" : visible(indented(inputOf(call)));
+  return (
+    <section ref={useFocusAfter()} class="question" aria-label={`Permission: ${title}`}>
+      <p class="question-title"><span>Permission needed</span> <bdi>{title}</bdi></p>
+      {places.length > 0 && (
+        <ul class="call-places" aria-label="Locations">
+          {places.map((l, i) => <li key={i}><bdi>{place(l, folder)}</bdi></li>)}
+        </ul>
+      )}
+      <Diffs diffs={diffs} folder={folder} />
+      {input !== "" && input !== "{}" && <Labeled text={input} label="Input" />}
+      {question.wording.value
+        ? <Rejection question={question} />
+        : (
+          <div class="question-answers" role="group" aria-label="Answers">
+            {options.map((option) => <Answer key={option.optionId} question={question} option={option} />)}
+            {rejection(question) && (
+              <button type="button" class="button" onClick={() => (question.wording.value = true)}>Reject with message</button>
+            )}
+          </div>
+        )}
+    </section>
+  );
+}
+
+function Answer({ question, option }: { question: Question; option: PermissionOption }) {
+  return (
+    <button type="button" class={option.kind === "allow_once" ? "button primary" : "button"} data-kind={option.kind}
+      onClick={() => question.answer(option.optionId)}>{oneLine(option.name)}</button>
+  );
+}
+
+/** The option that rejects a call once. */
+const rejection = ({ options }: Question): PermissionOption | undefined => options.find((o) => o.kind === "reject_once");
+
+/** The form of a rejection with words to the model. */
+function Rejection({ question }: { question: Question }) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  useLayoutEffect(() => field.current?.focus({ preventScroll: true }), []);
+  const send = (): void => question.answer(rejection(question)?.optionId ?? "", question.words.peek());
+  const keys = (event: TargetedKeyboardEvent<HTMLTextAreaElement>): void => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      send();
+    } else if (event.key === "Escape") {
+      event.stopPropagation();
+      question.wording.value = false;
+    }
+  };
+  return (
+    <form class="question-words" aria-label="Reject with message" onSubmit={(e) => { e.preventDefault(); send(); }}>
+      <textarea ref={field} class="field" rows={2} maxLength={MAX_WORDS} aria-label="Message to the model" placeholder="What should the model do instead?"
+        value={question.words.value} onInput={(e) => (question.words.value = e.currentTarget.value)} onKeyDown={keys} />
+      <div class="question-answers">
+        <button type="submit" class="button primary" title="Reject call (Ctrl+Enter)">Reject call</button>
+        <button type="button" class="button" onClick={() => (question.wording.value = false)}>Cancel</button>
+      </div>
+    </form>
+  );
+}
+
+/** useFocusAfter returns a ref for an element. If the focus is inside when the element is removed, its call gets the focus. */
+function useFocusAfter() {
+  const element = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    const own = element.current;
+    const call = own?.closest(".call")?.querySelector<HTMLElement>(".disclosure");
+    return () => {
+      if (own?.contains(document.activeElement)) (call ?? document.getElementById("prompt"))?.focus({ preventScroll: true });
+    };
+  }, []);
+  return element;
+}

@@ -232,9 +232,9 @@ func TestDiffsAreShownInTheQuestionAndInTheCall(t *testing.T) {
 	a := newAsking(t, false)
 	path := filepath.Join(a.Home.Project, "main.go")
 	updates := []any{
-		map[string]any{"type": "diff", "path": path, "oldText": "a\nb\nc\n", "newText": "a\nB\nc\n", "_meta": map[string]any{"strata": map[string]any{"oldStart": 7, "newStart": 7}}},
-		map[string]any{"type": "diff", "path": path, "oldText": "x\n", "newText": "", "_meta": map[string]any{"strata": map[string]any{"oldStart": 20, "newStart": 20, "cut": true}}},
-		map[string]any{"type": "diff", "path": filepath.Join(a.Home.Project, "new.txt"), "oldText": nil, "newText": "new\n", "_meta": map[string]any{"strata": map[string]any{"oldStart": 0, "newStart": 1}}},
+		map[string]any{"type": "diff", "path": path, "oldText": "a\nb\nc\n", "newText": "a\nB\nc\n", "_meta": map[string]any{"strata": map[string]any{"oldLine": 7, "newLine": 7}}},
+		map[string]any{"type": "diff", "path": path, "oldText": "x\n", "newText": "", "_meta": map[string]any{"strata": map[string]any{"oldLine": 20, "newLine": 20, "cut": true}}},
+		map[string]any{"type": "diff", "path": filepath.Join(a.Home.Project, "new.txt"), "oldText": nil, "newText": "new\n", "_meta": map[string]any{"strata": map[string]any{"oldLine": 0, "newLine": 1}}},
 	}
 	stored := []any{
 		map[string]any{"path": path, "hunks": []any{map[string]any{"oldStart": 7, "newStart": 7, "old": "a\nb\nc\n", "new": "a\nB\nc\n"}, map[string]any{"oldStart": 20, "newStart": 20, "old": "x\n"}}, "cut": true},

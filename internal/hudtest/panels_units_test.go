@@ -98,7 +98,7 @@ func TestFiguresOfThePanels(t *testing.T) {
 			`module.linesOf({old: "a\n".repeat(2000), new: "b\n".repeat(2000)}).map((l) => l.sign).join("").replace(/(.)\1+/g, "$1")`: `"-+"`,
 		},
 		"conversation/diffs.ts": {
-			`module.diffsOf([{type: "content"}, {type: "diff", path: "a", oldText: "x", newText: "y", _meta: {strata: {oldStart: 3, newStart: 4}}}, {type: "diff", path: "b", oldText: null, newText: "n"}, {type: "diff", path: "a", oldText: "p", newText: "", _meta: {strata: {cut: true}}}]).map((d) => [d.path, d.state, d.hunks.length, d.cut])`: `[["a","changed",2,true],["b","new",1,false]]`,
+			`module.diffsOf([{type: "content"}, {type: "diff", path: "a", oldText: "x", newText: "y", _meta: {strata: {oldLine: 3, newLine: 4}}}, {type: "diff", path: "b", oldText: null, newText: "n"}, {type: "diff", path: "a", oldText: "p", newText: "", _meta: {strata: {cut: true}}}]).map((d) => [d.path, d.state, d.hunks.length, d.cut, d.hunks[0].oldStart])`: `[["a","changed",2,true,3],["b","new",1,false,null]]`,
 			`module.diffsOf([{type: "diff", path: "a", oldText: "x", newText: "", _meta: {strata: {deleted: true}}}])[0].state`:                                 `"deleted"`,
 			`((content) => module.diffsOf(content) === module.diffsOf(content))([])`:                                                                            `true`,
 			`module.storedDiffs([{path: "a", created: true, hunks: [{oldStart: 0, newStart: 1, new: "n"}]}, {path: "b", deleted: true, hunks: [], cut: true}])`: `[{"path":"a","cut":false,"state":"new","hunks":[{"old":"","new":"n","oldStart":0,"newStart":1}]},{"path":"b","cut":true,"state":"deleted","hunks":[]}]`,

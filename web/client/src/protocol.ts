@@ -1197,15 +1197,14 @@ export interface ServerRequests {
     };
     result: { content: string };
   };
-  /** Writes a file, like an edit of the user. The client must have the capability `fs.writeTextFile`. */
+  /** Writes the text of a file, which need not exist. The client must have the capability `fs.writeTextFile`. */
   'fs/write_text_file': {
     params: OfSession & {
       /** Absolute. */
       path: string;
-      /** The whole text. */
       content: string;
     };
-    result: object | null;
+    result: { [member: string]: unknown } | null;
   };
   /** Starts a command. The client must have the capability `terminal`, which stands for all methods of terminals. */
   'terminal/create': {
@@ -1227,9 +1226,9 @@ export interface ServerRequests {
   };
   'terminal/wait_for_exit': { params: OfTerminal; result: ExitStatus };
   /** Ends the command. The terminal and its output remain. */
-  'terminal/kill': { params: OfTerminal; result: object | null };
+  'terminal/kill': { params: OfTerminal; result: { [member: string]: unknown } | null };
   /** Ends the command and the terminal. */
-  'terminal/release': { params: OfTerminal; result: object | null };
+  'terminal/release': { params: OfTerminal; result: { [member: string]: unknown } | null };
   /**
    * Asks the user whether a call may run. The client must have the capability `_meta.strata.permission`. The signal of the
    * handler is aborted when another client was first.
@@ -1330,8 +1329,8 @@ export interface ToolDiff {
 /** The part of a diff that ACP does not define. */
 export interface DiffMeta {
   /** The first lines of both texts in the file, from 1. */
-  oldStart?: number;
-  newStart?: number;
+  oldLine?: number;
+  newLine?: number;
   /** There is no file after the change. */
   deleted?: boolean;
   /** Lines or groups are omitted because the diff exceeds 64 KiB. */

@@ -23,12 +23,12 @@ export function diffsOf(content: readonly ToolContent[]): readonly ShownDiff[] {
 function byFile(parts: readonly ToolDiff[]): ShownDiff[] {
   const files = new Map<string, ShownDiff & { hunks: Hunk[] }>();
   for (const { path, oldText, newText, _meta } of parts) {
-    const { oldStart, newStart, deleted, cut } = _meta?.strata ?? {};
+    const { oldLine, newLine, deleted, cut } = _meta?.strata ?? {};
     const file = files.get(path) ?? { path, state: "changed", hunks: [], cut: false };
     if (oldText === null || oldText === undefined) file.state = "new";
     if (deleted) file.state = "deleted";
     file.cut ||= cut === true;
-    file.hunks.push({ old: oldText ?? "", new: newText, ...(oldStart === undefined ? {} : { oldStart }), ...(newStart === undefined ? {} : { newStart }) });
+    file.hunks.push({ old: oldText ?? "", new: newText, oldStart: oldLine, newStart: newLine });
     files.set(path, file);
   }
   return [...files.values()];

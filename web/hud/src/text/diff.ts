@@ -3,8 +3,8 @@ export interface Hunk {
   old: string;
   new: string;
   /** The numbers of the first lines, from 1; missing if they are not known. */
-  oldStart?: number;
-  newStart?: number;
+  oldStart?: number | undefined;
+  newStart?: number | undefined;
 }
 
 /** DiffLine is a line of a hunk: removed, added or unchanged. */

@@ -86,6 +86,7 @@ func TestThePageAsksUnderTheCallAndAllowsIt(t *testing.T) {
 	p.WaitText(".question pre", `"key": "Tab"`)
 	p.Run(chromedp.Reload())
 	p.WaitText(".question pre", `"key": "Tab"`) // the new page is asked again
+	Eval[bool](p, `document.querySelector(".question button[data-kind=reject_once]").dispatchEvent(new MouseEvent("click", { bubbles: true, detail: 2 }))`)
 	p.Click(".question button[data-kind=allow_always]")
 	a.end(turn)
 	p.WaitCalls("press: done", "press: done", "press: done")
@@ -93,9 +94,25 @@ func TestThePageAsksUnderTheCallAndAllowsIt(t *testing.T) {
 	p.Equals(`[...document.querySelectorAll(".line-state")].map((e) => e.innerText)`, []string{})
 }
 
+// countQuestions counts the server's requests for permission, and those that it no longer waits for.
+const countQuestions = `{
+	window.asked = window.cancelled = 0;
+	const Native = window.WebSocket;
+	window.WebSocket = class extends Native {
+		set onmessage(run) {
+			super.onmessage = (event) => {
+				const { method } = JSON.parse(event.data);
+				run(event);
+				if (method === "session/request_permission") window.asked++;
+				if (method === "$/cancel_request") window.cancelled++;
+			};
+		}
+	};
+}`
+
 func TestAQuestionIsRejectedWithWordsByTheKeyboard(t *testing.T) {
 	a := newAsking(t, false)
-	p := a.open()
+	p := a.openWith(countQuestions)
 	p.Click("#prompt")
 	p.Type("I am ")
 	turn := a.editor.Start(a.session, pressing("Any"))
@@ -109,20 +126,22 @@ func TestAQuestionIsRejectedWithWordsByTheKeyboard(t *testing.T) {
 	p.Type(kb.Enter)
 	p.Wait(`document.activeElement.matches(".question textarea")`)
 	p.Type("a key that exists")
-	// A change of the approval asks again, with the words typed so far.
+	// A change of the approval asks again. The user goes on typing.
 	a.call("session/set_config_option", map[string]any{"configId": "approval", "value": "edits"})
-	p.Wait(`document.querySelector(".question textarea")?.value === "a key that exists"`)
-	p.tabTo(`document.activeElement.matches(".question textarea")`)
+	p.Wait(`window.asked === 2 && window.cancelled === 1`)
+	p.Wait(`document.activeElement.matches(".question textarea")`)
+	p.Type(", please")
+	p.Equals(`[...document.querySelectorAll(".question textarea")].map((e) => e.value)`, []string{"a key that exists, please"})
 	p.Type(kb.Escape)
 	p.Wait(`document.querySelector(".question button[data-kind]")`)
 	p.clickAnswer("Reject with message")
-	p.Wait(`document.activeElement.value === "a key that exists"`)
+	p.Wait(`document.activeElement.value === "a key that exists, please"`)
 	p.Type(kb.Enter, chromedp.KeyModifiers(chromedp.ModifierCtrl))
 	a.end(turn)
 	p.WaitCalls("press: failed")
 	p.Wait(noQuestion + ` && document.activeElement.matches(".call > .disclosure")`)
 	p.Type(kb.Enter)
-	p.WaitText(".call-body .result.bad", "The user says: a key that exists")
+	p.WaitText(".call-body .result.bad", "The user says: a key that exists, please")
 }
 
 func TestTheFirstOfTwoPagesAnswers(t *testing.T) {

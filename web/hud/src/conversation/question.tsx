@@ -22,7 +22,7 @@ export function QuestionView({ question, folder }: { question: Question; folder:
   const places = (call.locations ?? []).filter((l) => !changed.has(l.path));
   const input = diffs.length > 0 ? "" : visible(indented(inputOf(call)));
   return (
-    <section ref={useFocusAfter()} class="question" aria-label={`Permission: ${title}`}>
+    <section ref={useFocusAfter(question)} class="question" aria-label={`Permission: ${title}`}>
       <p class="question-title"><span>Permission needed</span> <bdi>{title}</bdi></p>
       {places.length > 0 && (
         <ul class="call-places" aria-label="Locations">
@@ -37,7 +37,7 @@ export function QuestionView({ question, folder }: { question: Question; folder:
           <div class="question-answers" role="group" aria-label="Answers">
             {options.map((option) => <Answer key={option.optionId} question={question} option={option} />)}
             {rejection(question) && (
-              <button type="button" class="button" onClick={() => (question.wording.value = true)}>Reject with message</button>
+              <button type="button" class="button" onClick={() => question.word()}>Reject with message</button>
             )}
           </div>
         )}
@@ -45,10 +45,15 @@ export function QuestionView({ question, folder }: { question: Question; folder:
   );
 }
 
+/** The button of an option. The second click of a double click, which may meet the next question, does not count. */
 function Answer({ question, option }: { question: Question; option: PermissionOption }) {
+  const click = (event: MouseEvent): void => {
+    if (event.detail < 2) question.answer(option.optionId);
+  };
   return (
-    <button type="button" class={option.kind === "allow_once" ? "button primary" : "button"} data-kind={option.kind}
-      onClick={() => question.answer(option.optionId)}>{oneLine(option.name)}</button>
+    <button type="button" class={option.kind === "allow_once" ? "button primary" : "button"} data-kind={option.kind} onClick={click}>
+      {oneLine(option.name)}
+    </button>
   );
 }
 
@@ -58,7 +63,12 @@ const rejection = ({ options }: Question): PermissionOption | undefined => optio
 /** The form of a rejection with words to the model. */
 function Rejection({ question }: { question: Question }) {
   const field = useRef<HTMLTextAreaElement>(null);
-  useLayoutEffect(() => field.current?.focus({ preventScroll: true }), []);
+  useLayoutEffect(() => {
+    const here = document.activeElement;
+    const isFree = here === null || here === document.body || field.current?.closest(".call")?.contains(here);
+    if (question.takesFocus && isFree) field.current?.focus({ preventScroll: true });
+    question.takesFocus = false;
+  }, [question]);
   const send = (): void => question.answer(rejection(question)?.optionId ?? "", question.words.peek());
   const keys = (event: TargetedKeyboardEvent<HTMLTextAreaElement>): void => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
@@ -81,14 +91,21 @@ function Rejection({ question }: { question: Question }) {
   );
 }
 
-/** useFocusAfter returns a ref for an element. If the focus is inside when the element is removed, its call gets the focus. */
-function useFocusAfter() {
+/**
+ * useFocusAfter returns a ref for a question. If the focus is inside when the question is removed, its call gets the focus,
+ * and the field for the words gets it back if the same is asked again.
+ */
+function useFocusAfter(question: Question) {
   const element = useRef<HTMLElement>(null);
+  const newest = useRef(question);
+  newest.current = question;
   useLayoutEffect(() => {
     const own = element.current;
     const call = own?.closest(".call")?.querySelector<HTMLElement>(".disclosure");
     return () => {
-      if (own?.contains(document.activeElement)) (call ?? document.getElementById("prompt"))?.focus({ preventScroll: true });
+      if (!own?.contains(document.activeElement)) return;
+      newest.current.takesFocus = document.activeElement?.matches("textarea") ?? false;
+      (call ?? document.getElementById("prompt"))?.focus({ preventScroll: true });
     };
   }, []);
   return element;

@@ -12,6 +12,8 @@ export class Question {
   readonly words = signal("");
   /** The field for the words is open. */
   readonly wording = signal(false);
+  /** The field takes the focus when it is drawn next: the user has opened it, or was in it when the question ended. */
+  takesFocus = false;
 
   constructor(
     params: Asked["params"],
@@ -28,10 +30,19 @@ export class Question {
     this.settle({ outcome: { outcome: "selected", optionId }, ...(message === "" ? {} : { _meta: { strata: { message } } }) });
   }
 
-  /** goOn keeps what the user has typed in a question that asks the same. */
-  goOn(from: Question): void {
-    this.words.value = from.words.peek();
-    this.wording.value = from.wording.peek();
+  /** word opens the field for the words. */
+  word(): void {
+    this.takesFocus = true;
+    this.wording.value = true;
+  }
+
+  /** replaces reports whether this question is about the same call as an older one, and keeps what the user has typed there. */
+  replaces(older: Question): boolean {
+    if (older.sessionId !== this.sessionId || older.call.toolCallId !== this.call.toolCallId) return false;
+    this.words.value = older.words.peek();
+    this.wording.value = older.wording.peek();
+    this.takesFocus = older.takesFocus;
+    return true;
   }
 
   /** end ends a question that the server no longer asks. */
@@ -40,25 +51,28 @@ export class Question {
   }
 }
 
-/** The open questions of all sessions that this page is subscribed to, oldest first. */
+/** The open questions of all sessions that this page is subscribed to, oldest first, one for each call. */
 export const questions = signal<readonly Question[]>([]);
 
-/** The newest question that the server ended. It asks again after a lost connection, or if the approval has changed. */
+/**
+ * The newest question that the server ended. After a lost connection, or if the approval has changed, it asks the same
+ * again: before or after the end of the older question.
+ */
 let ended: Question | null = null;
 
-/** ask asks the user. A question ends when this client, another one or nobody answers it. */
+/** ask asks the user. The question ends when this client or another one answers it, or the server no longer asks. */
 export const ask: RequestHandler<"session/request_permission"> = (params, { signal: abort }) =>
   new Promise((resolve) => {
     const question: Question = new Question(params, (result) => {
       questions.value = questions.peek().filter((q) => q !== question);
       resolve(result);
     });
-    if (ended?.call.toolCallId === question.call.toolCallId) question.goOn(ended);
+    if (ended) question.replaces(ended);
     abort.addEventListener("abort", () => {
       ended = question;
       question.end();
     });
-    questions.value = [...questions.peek(), question];
+    questions.value = [...questions.peek().filter((q) => !question.replaces(q)), question];
   });
 
 /** questionsOf returns the open questions of a session. */

@@ -280,7 +280,8 @@ func TestDiffsAreShownInTheQuestionAndInTheCall(t *testing.T) {
 	}
 	p.Wait(`document.querySelector(".question .diff")`)
 	shows()
-	p.Equals(`document.querySelectorAll(".question .result, .question .call-places").length`, 0)
+	p.Equals(`document.querySelectorAll(".question .call-places").length`, 0)
+	p.WaitText(".question .result", `"key": "Enter"`) // the diff is not whole
 	p.toggleCall("press")
 	p.clickAnswer("Allow once")
 	p.WaitText(".call-body .result pre", "pressed Enter")

@@ -35,6 +35,7 @@ say Done.`)
 	p.Wait(`document.querySelector(".question .diff")`)
 	p.Equals(diffLines, edited)
 	p.WaitText(".diff-path", "main.txt")
+	p.Equals(`document.querySelectorAll(".question .result").length`, 0)
 	p.toggleCall("Edit main.txt") // its body has no second diff
 	p.WaitText(".call-body .result", "old_text")
 	p.Equals(diffLines, edited)

@@ -20,7 +20,8 @@ export function QuestionView({ question, folder }: { question: Question; folder:
   const diffs = diffsOf(call.content ?? []);
   const changed = new Set(diffs.map((d) => d.path));
   const places = (call.locations ?? []).filter((l) => !changed.has(l.path));
-  const input = diffs.length > 0 ? "" : visible(indented(inputOf(call)));
+  const isWhole = diffs.length > 0 && !diffs.some((d) => d.cut); // otherwise the input may say more
+  const input = isWhole ? "" : visible(indented(inputOf(call)));
   return (
     <section ref={useFocusAfter(question)} class="question" aria-label={`Permission: ${title}`}>
       <p class="question-title"><span>Permission needed</span> <bdi>{title}</bdi></p>

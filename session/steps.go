@@ -346,15 +346,16 @@ func (t *turns) nextState() assembly.State {
 	return t.state()
 }
 
-// editor returns the client that reads files for the running turn, nil for none, and the newest event, which tells that the
-// call runs. It is called from goroutines of calls, with the client whose connection was found to have ended, nil for none.
-func (t *turns) editor(gone clients.Client) (editor clients.Client, after uint64) {
+// editor returns the client that reads or writes files for the running turn, nil for none, and the newest event, which tells
+// that the call runs. It is called from goroutines of calls, with the client whose connection was found to have ended, nil for
+// none.
+func (t *turns) editor(to clients.Capability, gone clients.Client) (editor clients.Client, after uint64) {
 	t.mailbox.Wait(func() {
 		if gone != nil {
 			t.subs.clients.Remove(gone)
 			t.asking.Left(gone)
 		}
-		editor, after = t.subs.clients.For(clients.ReadFiles), t.events.End()
+		editor, after = t.subs.clients.For(to), t.events.End()
 	})
 	return editor, after
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import type { Client, ClientTool, ConnectOptions, RequestHandlers, ServerRequests, SessionHandle, Turn } from '../src/index.js';
 import { RpcError } from '../src/index.js';
@@ -124,6 +125,30 @@ test('the server reads the text of the editor, and is told of an error', async (
   const [read, locked] = await results(s.prompt('call read_file {"path":"open.txt"}\n---\ncall read_file {"path":"locked.txt"}\n---\nsay Done.'));
   assert.match(read!, /unsaved text of open\.txt/);
   assert.doesNotMatch(locked!, /unsaved/);
+});
+
+test('the model changes a text of the editor when the user has seen the diff', async () => {
+  const texts = new Map<string, string>();
+  const diffs: unknown[] = [];
+  const client = await connected({
+    handlers: {
+      permission: ({ toolCall }) => {
+        for (const part of toolCall.content ?? []) if (part.type === 'diff') diffs.push([part.oldText, part.newText]);
+        return select('allow_once');
+      },
+      readTextFile: ({ path }) => ({ content: texts.get(path) ?? 'one\ntwo\n' }),
+      writeTextFile: ({ path, content }) => { texts.set(path, content); return null; },
+    },
+  });
+  const s = await acting(client);
+  await writeFile(`${(await world()).project}/edited.txt`, 'one\ntwo\n');
+  const edit = JSON.stringify({ path: 'edited.txt', edits: [{ old_text: 'two', new_text: '2' }] });
+  const turn = s.prompt(`call read_file {"path":"edited.txt"}\n---\ncall edit_file ${edit}\n---\nsay Done.`);
+  const calls = await turn.calls();
+  assert.deepEqual(calls.map(({ status }) => status), ['completed', 'completed']);
+  assert.deepEqual([...texts.values()], ['one\n2\n']);
+  assert.deepEqual(diffs, [['one\ntwo\n', 'one\n2\n']]);
+  assert.equal(calls[1]!.content?.[0]?.type, 'diff');
 });
 
 const nothing = () => null;

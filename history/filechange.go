@@ -56,6 +56,14 @@ type FileChange struct {
 	HasAfter  bool `json:"hasAfter,omitempty"`
 }
 
+// FileChangeQuery selects changes of files. Each field that is set limits the result further.
+type FileChangeQuery struct {
+	Turn       string // only changes of this turn
+	After      int64  // only changes after this sequence number
+	RestoredBy string // only changes that the restore with this edit put back
+	Planned    bool   // only changes whose effect is not known
+}
+
 // WithIDs returns a copy of c for another session. own maps ids. The id of the call stays, as those in messages do.
 func (c FileChange) WithIDs(own func(id string) string) FileChange {
 	c.ID, c.Turn, c.RestoredBy = own(c.ID), own(c.Turn), own(c.RestoredBy)

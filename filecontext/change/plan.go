@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io/fs"
 	"sync/atomic"
 
 	"strata/filecontext"
@@ -48,6 +49,7 @@ type Plan struct {
 	refs  []filecontext.Ref // the paths: one, of a move that of the file and that of its new place
 	found []found           // where they lead
 	stage atomic.Int32
+	mode  *fs.FileMode // of the new bytes; nil: that of the file before, or of a new file
 }
 
 // Files plans changes of the files of a session. It is safe for concurrent use.

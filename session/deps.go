@@ -16,6 +16,7 @@ import (
 	"strata/session/outlines"
 	"strata/session/profile"
 	"strata/session/requests"
+	"strata/session/restoring"
 )
 
 // Store is what a session needs of the database. Every method may block and returns when ctx ends.
@@ -94,6 +95,7 @@ type Deps struct {
 	Now   func() time.Time
 	NewID func(prefix string) string // prefix + ULID
 
+	FileChanges  restoring.Store    // nil: none
 	Outlines     *outlines.Services // nil: none
 	Pool         *compaction.Pool
 	Calibrations *assembly.Calibrations

@@ -71,19 +71,27 @@ func (f *Files) tell(ctx context.Context, plan *history.RestorePlan) (told []Fil
 	return told, omitted, nil
 }
 
+// sorted returns files with conflicts first, else in their order.
 func sorted(files []history.FileRestore) []*history.FileRestore {
 	all := make([]*history.FileRestore, len(files))
 	for i := range files {
 		all[i] = &files[i]
 	}
-	rank := func(r *history.FileRestore) int {
-		if r.Outcome == history.FileConflict {
-			return 0
-		}
-		return 1
-	}
-	slices.SortStableFunc(all, func(a, b *history.FileRestore) int { return cmp.Compare(rank(a), rank(b)) })
+	slices.SortStableFunc(all, func(a, b *history.FileRestore) int {
+		return stayFirst(a.Outcome == history.FileConflict, b.Outcome == history.FileConflict)
+	})
 	return all
+}
+
+// stayFirst compares two files by whether they stay as they are.
+func stayFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
 }
 
 // movesOf returns the files that only get another path: for each path of such a pair, the other one.
@@ -165,7 +173,11 @@ func (d *Done) fail(faults map[string]fault) {
 		}
 		file.blame(why)
 	}
+	slices.SortStableFunc(d.Files, func(a, b File) int { return stayFirst(a.stays(), b.stays()) })
 }
+
+// stays reports whether the file could not be put back.
+func (f *File) stays() bool { return f.Outcome == Conflict || f.Outcome == Unavailable }
 
 // maxNamed is the number of files that a sentence names.
 const maxNamed = 5
@@ -177,7 +189,7 @@ func (d *Done) Left() string {
 	}
 	var names []string
 	for i := range d.Files {
-		if f := &d.Files[i]; f.Outcome == Conflict || f.Outcome == Unavailable {
+		if f := &d.Files[i]; f.stays() {
 			names = append(names, filecontext.Printable(clip.Path(f.Path)))
 		}
 	}

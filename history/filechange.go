@@ -184,6 +184,17 @@ func (c *FileChange) steps() []step {
 	return []step{{c.Path, before, after}}
 }
 
+// leaves returns the path at which the change leaves a file, "" for a deletion.
+func (c *FileChange) leaves() string {
+	switch c.Kind {
+	case FileDeleted:
+		return ""
+	case FileMoved:
+		return c.To
+	}
+	return c.Path
+}
+
 // Settled returns the state of a change whose result is not known, by what is at its paths now: done, not done or unknown.
 func (c *FileChange) Settled(now func(path string) FileVersion) FileChangeState {
 	done, notDone := true, true

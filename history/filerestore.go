@@ -112,11 +112,14 @@ func PlanUndo(changes []FileChange, chosen func(*FileChange) bool, now func(path
 // Settle returns the changes with their new states, in the order of the plan's changes, once its files are put back.
 // restore is the id of the restore's edit, empty for an undo. failed are the paths that could not be put back: the changes of
 // these files, and of those that moves link to them, keep their states.
+// A file that was removed is remembered with the mode that it had.
 func (p *RestorePlan) Settle(restore string, failed map[string]bool) (settled []FileChange) {
-	skip := make(map[int]bool)
+	skip, modes := make(map[int]bool), make(map[string]uint32)
 	for i := range p.Files {
-		if f := &p.Files[i]; f.Outcome == FileConflict || failed[f.Path] {
-			skip[f.Group] = true
+		f := &p.Files[i]
+		skip[f.Group] = skip[f.Group] || f.Outcome == FileConflict || failed[f.Path]
+		if f.Outcome == FileRestored && f.Put.Hash == "" {
+			modes[f.Path] = f.Now.Mode
 		}
 	}
 	for _, t := range p.turns {
@@ -126,6 +129,12 @@ func (p *RestorePlan) Settle(restore string, failed map[string]bool) (settled []
 		t.change.State, t.change.RestoredBy = t.to, ""
 		if t.to == FileChangeRestored {
 			t.change.RestoredBy = restore
+			if mode, removed := modes[t.change.leaves()]; removed {
+				t.change.Mode = mode
+			}
+			if t.change.Kind == FileDeleted || t.change.Kind == FileMoved {
+				delete(modes, t.change.Path) // older changes left another file there
+			}
 		}
 		settled = append(settled, t.change)
 	}

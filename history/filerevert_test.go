@@ -115,3 +115,17 @@ func TestRevertsInAnyOrderKeepTheChain(t *testing.T) {
 		t.Errorf("%d changes were taken back, %d put forward, %d files in conflict", reverted, forward, refused)
 	}
 }
+
+// A file that a restore removes comes back with the mode that it had then, whatever mode its change has.
+func TestARemovedFileIsRememberedWithItsMode(t *testing.T) {
+	first, gone, second := changed("1", FileCreated, "a", "", "one"), changed("2", FileDeleted, "a", "one", ""), changed("3", FileCreated, "a", "", "two")
+	first.Mode, gone.Mode, second.Mode = 0o755, 0o755, 0o666
+	on := func(string) FileVersion { return FileVersion{Hash: digest("two"), Mode: 0o640} }
+	settled := PlanRestore(newestFirst(first, gone, second), on).Settle("edit_1", nil)
+	if modes := [3]uint32{settled[2].Mode, settled[1].Mode, settled[0].Mode}; modes != [3]uint32{0o755, 0o755, 0o640} {
+		t.Errorf("%#o", modes)
+	}
+	if got := PlanUndo(newestFirst(settled...), anyChange, disk{}.now).summary(); got != "a restored 0640" {
+		t.Error(got)
+	}
+}

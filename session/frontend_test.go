@@ -101,7 +101,7 @@ func TestAFrontendRunsItsTools(t *testing.T) {
 	a, r := acting(t), newRunner()
 	result := a.offering("go", r.offers(t, "zoom", "deploy_status"))
 	first := a.asked()
-	if got := names(first.req); !slices.Equal(got, []string{"deploy_status", "zoom"}) || first.req.Tools[0].Name != "deploy_status" {
+	if got := names(first.req); !slices.Equal(got, []string{"deploy_status", "zoom"}) || first.req.Tools[1].Name != "deploy_status" {
 		t.Errorf("the request has the tools %v", got)
 	}
 	before := a.told().Seq

@@ -26,7 +26,7 @@ type changer struct {
 	changes int
 }
 
-func changing(t *testing.T) *changer {
+func restorable(t *testing.T) *changer {
 	t.Helper()
 	store, err := historystore.Open(t.Context(), filepath.Join(t.TempDir(), "strata.db"), historystore.Options{})
 	if err != nil {
@@ -37,7 +37,7 @@ func changing(t *testing.T) *changer {
 			t.Error(err)
 		}
 	})
-	a := acting(t, func(d *Deps) { d.Store, d.FileChanges = store, store.FileChangeStore() })
+	a, _ := editing(t, "edits", func(d *Deps) { d.Store, d.FileChanges = store, store.FileChangeStore() })
 	return &changer{acted: a, disk: store}
 }
 
@@ -100,7 +100,7 @@ func (a *changer) revert(req RevertRequest) (string, error) {
 }
 
 func TestARestorePutsFilesBack(t *testing.T) {
-	a := changing(t)
+	a := restorable(t)
 	a.talk("one", "two")
 	a.edit("a.go", "package a // two\n")
 	a.edit("b.go", "package b // two\n")
@@ -148,7 +148,7 @@ func TestARestorePutsFilesBack(t *testing.T) {
 }
 
 func TestSingleFileChangesAreReverted(t *testing.T) {
-	a := changing(t)
+	a := restorable(t)
 	a.talk("one")
 	first := a.edit("a.go", "package a // one\n")
 	second := a.edit("a.go", "package a // two\n")
@@ -179,7 +179,7 @@ func TestSingleFileChangesAreReverted(t *testing.T) {
 
 // Files are not put back beside a turn. An undo waits for it, and tells then which files stay.
 func TestFilesArePutBackBetweenTurns(t *testing.T) {
-	a := changing(t)
+	a := restorable(t)
 	a.talk("one")
 	id := a.edit("a.go", "package a // one\n")
 	if _, err := a.restore(RestoreRequest{Seq: 1, Files: true}); err != nil {
@@ -232,9 +232,61 @@ func TestFilesArePutBackBetweenTurns(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
+// What the tools of a turn did is taken back by the name of its prompt, or step by step, and put forward again.
+func TestWhatToolsDidIsTakenBack(t *testing.T) {
+	a := restorable(t)
+	at := func() string {
+		var all []string
+		for _, name := range []string{"a.go", "b.go", "c.go", "new/d.go"} {
+			text := strings.TrimSpace(a.file(name))
+			if info, err := os.Stat(a.path(name)); err == nil {
+				text = fmt.Sprintf("%s %#o", text, info.Mode().Perm())
+			}
+			all = append(all, name+": "+text[strings.LastIndex(text, "\n")+1:])
+		}
+		return strings.Join(all, "; ")
+	}
+	before := at()
+	result := a.prompt("go", nil)
+	a.asked().act(reply.StopToolUse, callsOf(1, `read_file{"path":"a.go"}`)...)
+	a.asked().act(reply.StopToolUse, callsOf(2, editA, `write_file{"path":"new/d.go","content":"package d\n"}`)...)
+	c := a.asked()
+	first := a.list(0, 10).Messages
+	c.act(reply.StopToolUse, callsOf(4, `move_file{"from":"b.go","to":"c.go"}`, `delete_file{"path":"a.go"}`)...)
+	c = a.asked()
+	after := at()
+	c.end("done")
+	if r := <-result; r.err != nil {
+		t.Fatal(r.err)
+	}
+	if want := "a.go: none; b.go: none; c.go: func Beta() {} 0600; new/d.go: package d 0644"; after != want {
+		t.Fatalf("the tools left %s, want %s", after, want)
+	}
+	if r, err := a.restore(RestoreRequest{Seq: first[len(first)-1].Seq, Files: true}); err != nil || outcomes(r.Files) != "a.go restored, c.go restored" {
+		t.Errorf("one step: %+v, %s, %v", r, outcomes(r.Files), err)
+	}
+	if want := "a.go: func Alpha() int { return 1 } 0600; b.go: func Beta() {} 0600; c.go: none; new/d.go: package d 0644"; at() != want {
+		t.Errorf("after one step: %s", at())
+	}
+	if r, err := a.restore(RestoreRequest{Before: first[0].ID, Files: true}); err != nil || outcomes(r.Files) != "a.go restored, d.go restored" || a.told().InView != 0 {
+		t.Errorf("all: %+v, %s, %v", r, outcomes(r.Files), err)
+	}
+	if at() != before {
+		t.Errorf("taken back: %s, want %s", at(), before)
+	}
+	for range 2 {
+		if _, err := answerOf(a.Undo); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if at() != after {
+		t.Errorf("put forward: %s, want %s", at(), after)
+	}
+}
+
 // The model is told once that a file that it read is not as it was.
 func TestTheModelIsToldOfFilesThatWerePutBack(t *testing.T) {
-	a := changing(t)
+	a := restorable(t)
 	a.talk("one")
 	id := a.edit("a.go", "package a // one\n")
 	result := a.prompt("read", nil)
@@ -269,7 +321,7 @@ func (s refusing) Commit(ctx context.Context, ch history.Change) error {
 
 // If the restore cannot be stored, the view stays, and the same restore works later.
 func TestARestoreThatCannotBeStoredIsRepeated(t *testing.T) {
-	a := changing(t)
+	a := restorable(t)
 	a.talk("one")
 	a.edit("a.go", "package a // one\n")
 	store := a.deps.Store

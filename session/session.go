@@ -20,10 +20,14 @@ import (
 	"strata/session/clients"
 	"strata/session/compacting"
 	"strata/session/events"
+	"strata/session/following"
+	"strata/session/frontends"
 	"strata/session/mailbox"
 	"strata/session/outlines"
+	"strata/session/record"
 	"strata/session/requests"
 	"strata/session/saving"
+	"strata/session/shelf"
 	"strata/session/toolbox"
 	"strata/session/workspace"
 	"strata/tokens"
@@ -39,8 +43,15 @@ const (
 	ended
 )
 
+// The parts of a session in packages of their own. The aliases keep the embedded fields from being exported.
+type (
+	recordChanges   = record.Changes
+	documentShelf   = shelf.Shelf
+	servedFrontends = frontends.Frontends
+)
+
 // Session is one loaded session, put together from its parts. Its exported methods, most of which are those of its parts,
-// may be called from any goroutine; those with a reply function return immediately and call it later, exactly once, on a
+// may be called from any goroutine unless they say that they belong to the mailbox; those with a reply function return immediately and call it later, exactly once, on a
 // goroutine of the session, mostly the mailbox: it must not block.
 type Session struct {
 	*core
@@ -48,10 +59,10 @@ type Session struct {
 	*subscriptions
 	*edits
 	*checkpoints
-	*options
-	*shelf
+	*recordChanges
+	*documentShelf
 	accounts *accounts.Accounts
-	*frontends
+	*servedFrontends
 	compacting *compacting.Driver
 
 	done chan struct{}
@@ -111,15 +122,17 @@ func newSession(deps *Deps, id string) *Session {
 	s := &Session{done: make(chan struct{})}
 	c := &core{id: id, deps: deps}
 	c.used()
-	c.info, c.changed = s.tellInfo, func() { deps.Host.Changed(id, s.doing()) }
+	c.changed = func() { deps.Host.Changed(id, s.doing()) }
 	c.mailbox = mailbox.New("session "+id, deps.Log, s.endIfIdle)
 	c.events = events.New(id, deps.NewID(""), deps.Store, s.standing)
 	c.workspace = workspace.New(workspaceHost{c}, c.mailbox, c.events)
 
 	s.core = c
 	s.accounts = accounts.New(accountsHost{c, s}, c.mailbox, c.events)
-	s.shelf = &shelf{core: c, accounts: s.accounts}
-	s.subscriptions = &subscriptions{core: c, shown: s.shown, tellUsage: s.accounts.TellUsage}
+	host := partHost{c, s}
+	s.documentShelf = shelf.New(host, c.mailbox, deps.Now)
+	s.recordChanges = record.New(id, deps.record(), host, c.mailbox, c.events, c.workspace)
+	s.subscriptions = &subscriptions{core: c, followers: following.New(id, host, deps.Store, c.mailbox, c.events)}
 	s.turns = &turns{core: c, subs: s.subscriptions, accounts: s.accounts, stopping: make(chan struct{}), toolbox: toolbox.New(c.mailbox, c.events.End)}
 	s.turns.asking = asking.New(c.mailbox, asking.Services{
 		Clients: func() []clients.Client { return s.subscriptions.clients.All(clients.Permissions) },
@@ -127,13 +140,13 @@ func newSession(deps *Deps, id string) *Session {
 	})
 	s.subscriptions.asking = s.turns.asking
 	s.compacting = compacting.New(id, deps.compaction(), compactionHost{c, s.turns, s.accounts}, c.mailbox, c.events, deps.Log, deps.Host.Describe)
-	s.subscriptions.compacts = s.compacting.RunningID
 	made := requests.New(id, deps.requests(), requestsHost{c}, c.mailbox, c.workspace, s.compacting)
 	s.turns.requests, s.turns.compacting = made, s.compacting
 	s.edits = &edits{core: c, turns: s.turns, accounts: s.accounts, compacting: s.compacting}
 	s.checkpoints = &checkpoints{core: c, turns: s.turns}
-	s.options = &options{core: c, turns: s.turns, accounts: s.accounts}
-	s.frontends = &frontends{core: c, turns: s.turns, requests: made, accounts: s.accounts, compacting: s.compacting}
+	s.servedFrontends = frontends.New(host, deps.frontends(), frontends.Parts{
+		Mailbox: c.mailbox, Events: c.events, Workspace: c.workspace, Requests: made, Accounts: s.accounts, Compacting: s.compacting,
+	})
 	return s
 }
 
@@ -237,7 +250,7 @@ func (s *Session) Epoch() string { return s.events.Epoch() }
 
 // Info returns what there is to tell of the session.
 func (s *Session) Info(reply func(Info, error)) {
-	mailbox.Ask(s.mailbox, reply, func() { reply(s.info(), nil) })
+	mailbox.Ask(s.mailbox, reply, func() { reply(s.tellInfo(), nil) })
 }
 
 // Notify sends the session's present subscribers a notice for their user.
@@ -249,22 +262,22 @@ func (s *Session) Notify(text string) {
 	})
 }
 
-// shown returns the reply that is not in the transcript yet, and whether it waits to be stored.
-func (s *Session) shown() (running *events.Running, unsaved bool) {
+// saidSoFar returns everything that the session has said so far: the transcript, and the reply that is not in it yet.
+func (s *Session) saidSoFar() events.Standing {
+	now := events.Standing{Seq: s.events.End(), Heads: s.context.Transcript()}
 	switch {
 	case s.running != nil:
-		return s.running.running(), false
+		now.Running = s.running.running()
 	case s.unsaved != nil:
-		return s.unsaved.turn.running(), true
+		now.Running = s.unsaved.turn.running()
 	}
-	return nil, false
+	return now
 }
 
-// standing returns everything that the session has said so far, also after its end: a slow subscriber still receives all of
-// it. It must not be called on the mailbox.
+// standing is saidSoFar also after the session's end: a slow subscriber still receives all of it. It must not be called on the mailbox.
 func (s *Session) standing(ctx context.Context) (events.Standing, error) {
 	answers := make(chan events.Standing, 1)
-	s.tell(func() { answers <- s.subscriptions.standing() })
+	s.tell(func() { answers <- s.saidSoFar() })
 	select {
 	case now := <-answers:
 		return now, nil
@@ -275,8 +288,8 @@ func (s *Session) standing(ctx context.Context) (events.Standing, error) {
 	if s.context == nil {
 		return events.Standing{}, fmt.Errorf("session %s: %w", s.id, ErrClosed)
 	}
-	now := s.subscriptions.standing() // nothing else touches the session any more
-	now.Seq--                         // the last event, closed, is still in the log
+	now := s.saidSoFar() // nothing else touches the session any more
+	now.Seq--            // the last event, closed, is still in the log
 	return now, nil
 }
 

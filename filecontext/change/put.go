@@ -67,7 +67,7 @@ func (files Files) Put(ctx context.Context, path, now string, put Version) (*Pla
 		}
 		mode := fileMode(put.Mode)
 		p.mode, p.found = &mode, []found{s.found}
-		p.Effects = []Effect{{Path: ref.Path, Before: now, After: put.Hash()}}
+		p.Effects = []Effect{{Path: ref.Path, File: s.path, Before: now, After: put.Hash()}}
 		return p, nil
 	})
 }

@@ -2,9 +2,11 @@ package changing
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"strata/filecontext"
+	"strata/filecontext/change"
 	"strata/history"
 	"strata/session/tools"
 )
@@ -13,26 +15,39 @@ import (
 // not text.
 type told func(p *Planned, now *filecontext.Content) tools.Result
 
-// prepared returns a planned change with what clients are shown of it. Its result has at most limit bytes of text: what does not
-// fit is not shown.
+// prepared returns a planned change with what clients are shown of it. Its result has at most limit bytes of text.
 func (c changer) prepared(p *Planned, tell told, limit int) *tools.Prepared {
 	return &tools.Prepared{
-		Diffs: p.diffs(p.After), Effects: p.Effects, Image: p.Image,
+		Change: p.Change, Diffs: p.diffs(p.After),
 		Make: func(ctx context.Context) (tools.Result, error) {
 			now, err := p.Make(ctx)
 			if err != nil {
-				return notChanged(ctx, p.Effects[0].Path, err)
+				return p.notMade(ctx, err)
 			}
 			r := tools.Cut(tell(p, now), limit)
-			r.Diffs = p.diffs(now)
-			for i := range r.Content {
-				for j := range r.Content[i].Shows {
-					c.seen.Add(&r.Content[i].Shows[j])
-				}
-			}
+			r.Diffs, r.Made = p.diffs(now), &tools.Made{State: change.Done}
 			return r, nil
 		},
 	}
+}
+
+// notMade returns the result of a change whose Make has failed.
+func (p *Planned) notMade(ctx context.Context, failed error) (r tools.Result, err error) {
+	if ended := ctx.Err(); ended != nil && errors.Is(failed, ended) {
+		return tools.Result{}, ended
+	}
+	ctx = context.WithoutCancel(ctx)
+	path, state := p.Effects[0].Path, p.State(ctx)
+	switch state {
+	case change.NotDone:
+		r, err = notChanged(ctx, path, failed)
+	case change.Done:
+		r = tools.Failed("%s was changed, but then: %v.", titlePath(path), failed)
+	default:
+		r = tools.Failed("Whether %s was changed is unknown: %v. Read it before you go on.", titlePath(path), failed)
+	}
+	r.Made = &tools.Made{State: state}
+	return r, err
 }
 
 // diffs returns the diff for clients: none of a move.

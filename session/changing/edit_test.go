@@ -59,6 +59,15 @@ func (b *bench) prepare(name string, input any) *tools.Prepared {
 	}
 	p, err := c.Prepare(b.t.Context(), tools.MaxResult)
 	must(b.t, err)
+	if make := p.Make; make != nil {
+		p.Make = func(ctx context.Context) (tools.Result, error) {
+			r, err := make(ctx)
+			for _, lines := range shownLines(r) {
+				b.view.Add(&lines)
+			}
+			return r, err
+		}
+	}
 	return p
 }
 
@@ -330,6 +339,9 @@ func TestLinesOfADiffThatIsCutAreNotShown(t *testing.T) {
 		must(t, err)
 		r, err := p.Make(t.Context())
 		must(t, err)
+		for _, lines := range shownLines(r) {
+			b.view.Add(&lines)
+		}
 		if r.Size() > 600 {
 			t.Errorf("%d bytes: %s", r.Size(), shownText(r))
 		}

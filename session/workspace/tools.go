@@ -9,6 +9,7 @@ import (
 	"strata/filecontext"
 	"strata/filecontext/index"
 	"strata/filecontext/outline"
+	"strata/session/changing"
 	"strata/session/clients"
 	"strata/session/outlines"
 	"strata/session/tools"
@@ -25,7 +26,7 @@ func (w *Workspace) Tools(shown tools.Shown, editor Editor) []tools.Tool {
 	if w.outlines != nil && w.outlines.On() {
 		view.Symbols = symbols{w.roots, w.outlines}
 	}
-	return tools.Reading(view)
+	return append(tools.Reading(view), changing.Tools(changing.DiskWriter{Roots: w.roots}, shown)...)
 }
 
 // Editor returns the client that reads files as its user sees them, nil for none, and the event that its request follows. It

@@ -23,8 +23,10 @@ import (
 	"strata/rpc"
 	"strata/server/wire"
 	"strata/session"
+	"strata/session/approval"
 	"strata/session/clients"
 	"strata/session/events"
+	"strata/session/permissions"
 	"strata/tokens"
 )
 
@@ -242,20 +244,26 @@ func (s *story) asked(frame object) object {
 		return s.named(q.request.Raw)
 	}
 	params, ok := frame.get("params").(object)
-	if !ok || method != wire.MethodReadTextFile && method != wire.MethodRequestPermission {
+	if !ok || !slices.Contains([]string{wire.MethodReadTextFile, wire.MethodWriteTextFile, wire.MethodRequestPermission}, method) {
 		s.t.Fatalf("%s: the test cannot make the server send %s", protocolDoc, method)
 	}
 	var file clients.Read
-	if err := json.Unmarshal([]byte(s.names.real(printLine(params))), &file); err != nil {
-		s.t.Fatal(err)
+	var text clients.Write
+	for _, in := range []any{&file, &text} {
+		if err := json.Unmarshal([]byte(s.names.real(printLine(params))), in); err != nil {
+			s.t.Fatal(err)
+		}
 	}
 	client := s.ts.client(s.editor, s.names.real(params.at("sessionId")))
 	ctx, cancel := context.WithCancel(s.t.Context())
 	s.t.Cleanup(cancel)
 	out := make(chan read, 1)
-	if method == wire.MethodRequestPermission {
+	switch method {
+	case wire.MethodRequestPermission:
 		go func() { out <- answered(client.RequestPermission(ctx, permission(), 0)) }()
-	} else {
+	case wire.MethodWriteTextFile:
+		go func() { out <- outcome("", client.WriteTextFile(ctx, text, 0)) }()
+	default:
 		go func() { out <- outcome(client.ReadTextFile(ctx, file, 0)) }()
 	}
 	q := &question{request: s.editor.Asked(method, s.asks[method]), cancel: cancel, out: out}
@@ -492,6 +500,7 @@ func rareFrames(t *testing.T, c *wire.Encoder) (frames [][]byte) {
 		{Kind: events.Resynced, First: 3, Seq: 8},
 		{Kind: events.Progress, First: 13, Seq: 13, Turn: "turn_1", Data: events.ProgressInfo{MessageID: "msg_1", Markers: []string{"the parser reads lists"}}},
 		{Kind: events.Completed, First: 14, Seq: 14, Turn: "turn_1", Data: events.CompletedInfo{MessageID: "msg_1", Iterations: 24}},
+		{Kind: events.PermissionsChanged, First: 15, Seq: 15},
 		{Kind: events.Mode, First: 9, Seq: 9, Text: "planning"},
 		{Kind: events.SummaryChunk, First: 10, Seq: 10, Message: "cmp_EXAMPLE", Text: "Decided: the greeting stays."},
 	} {
@@ -589,8 +598,17 @@ func exampleModels(ts *testServer, opt *Options, shortest int) {
 		return true
 	}
 	opt.Models, opt.Sessions.DefaultConfig = all, history.Config{Model: exampleModel}
-	opt.Sessions.Tools = session.ToolSettings{Enabled: true, MaxSteps: 100}
+	opt.Sessions.Tools = session.ToolSettings{Enabled: true, MaxSteps: 100, Rules: exampleRules()}
 	opt.Sessions.Rules.SystemPrompt = "You are an assistant inside an editor."
+}
+
+// exampleRules are those of a configuration that allows no call and denies one, and in which rules can be kept.
+func exampleRules() *permissions.Configured {
+	deny, err := approval.ParseRules([]string{"run_command(git push *)"}, approval.ParseDeny)
+	if err != nil {
+		panic(err)
+	}
+	return permissions.NewConfigured(nil, deny, new(kept).keep)
 }
 
 func exampleCatalogue() []wire.Model {

@@ -552,6 +552,8 @@ func (r *reader) ReadTextFile(context.Context, clients.Read, uint64) (string, er
 	return "shown by " + r.name + "\n", nil
 }
 
+func (r *reader) WriteTextFile(context.Context, clients.Write, uint64) error { return clients.ErrGone }
+
 // If the editor that sent the prompt is gone, another one that subscribes reads files, and the server if there is none.
 func TestAnotherEditorServesATurn(t *testing.T) {
 	first, page, second := &reader{"the first", true}, &reader{"the page", false}, &reader{"the second", true}

@@ -1,5 +1,5 @@
-// Package session is one session: its mailbox, its life, its turns, the state that requests are made of, and the changes
-// that clients make of it.
+// Package session is one session: its life, its turns, and the edits of its history. It puts the session together from these
+// and from the parts in the packages below it.
 //
 // Everything a Session has is touched by its mailbox goroutine only, unless it says otherwise. The mailbox never blocks on
 // the store, a provider, a file or a client: such work runs in goroutines that the session owns, on copies, and its result
@@ -15,7 +15,6 @@ import (
 	"strata/history"
 	"strata/session/accounts"
 	"strata/session/asking"
-	"strata/session/assembly"
 	"strata/session/choices"
 	"strata/session/clients"
 	"strata/session/compacting"
@@ -23,14 +22,13 @@ import (
 	"strata/session/following"
 	"strata/session/frontends"
 	"strata/session/mailbox"
-	"strata/session/outlines"
+	"strata/session/permissions"
 	"strata/session/record"
 	"strata/session/requests"
 	"strata/session/saving"
 	"strata/session/shelf"
 	"strata/session/toolbox"
 	"strata/session/workspace"
-	"strata/tokens"
 )
 
 // phase is where a session is in its life. It only moves on.
@@ -51,8 +49,8 @@ type (
 )
 
 // Session is one loaded session, put together from its parts. Its exported methods, most of which are those of its parts,
-// may be called from any goroutine unless they say that they belong to the mailbox; those with a reply function return immediately and call it later, exactly once, on a
-// goroutine of the session, mostly the mailbox: it must not block.
+// may be called from any goroutine unless they say that they belong to the mailbox. Those with a reply function return
+// immediately and call it later, exactly once, on a goroutine of the session, mostly the mailbox: it must not block.
 type Session struct {
 	*core
 	*turns
@@ -139,6 +137,10 @@ func newSession(deps *Deps, id string) *Session {
 		Newest:  func() uint64 { return s.events.End() }, Timeout: deps.Tools.ApprovalTimeout,
 	})
 	s.subscriptions.asking = s.turns.asking
+	s.turns.permits = permissions.New(c.mailbox, permissions.Services{
+		Session: id, Configured: deps.Tools.Rules, Choices: func() *choices.Choices { return c.choices }, Store: c.store, Emit: c.emit,
+		Reconsider: s.turns.asking.Reconsider, Now: deps.Now, Log: deps.Log,
+	})
 	s.compacting = compacting.New(id, deps.compaction(), compactionHost{c, s.turns, s.accounts}, c.mailbox, c.events, deps.Log, deps.Host.Describe)
 	made := requests.New(id, deps.requests(), requestsHost{c}, c.mailbox, c.workspace, s.compacting)
 	s.turns.requests, s.turns.compacting = made, s.compacting
@@ -149,98 +151,6 @@ func newSession(deps *Deps, id string) *Session {
 	})
 	return s
 }
-
-// workspaceHost is a session as its workspace sees it.
-type workspaceHost struct{ *core }
-
-func (h workspaceHost) Store(what string, change history.Change, then func()) mailbox.Work {
-	return h.store(what, change, then)
-}
-
-func (h workspaceHost) Counter() *tokens.Counter { return h.counter() }
-
-func (h workspaceHost) Used() { h.used() }
-
-func (h workspaceHost) Outlined() []outlines.Shown { return h.context.Layout.Outlined() }
-
-func (h workspaceHost) Shown() workspace.Shown { return h.state() }
-
-// Accounts returns what tells of the session's next request.
-func (s *Session) Accounts() *accounts.Accounts { return s.accounts }
-
-// accountsHost is a session as its accounts see it.
-type accountsHost struct {
-	*core
-	session *Session
-}
-
-func (h accountsHost) Next() (assembly.State, compacting.Rules) {
-	return h.session.nextState(), h.compactionRules()
-}
-
-func (h accountsHost) Spent() (history.Totals, history.Call) {
-	return h.context.Totals(), h.context.Last
-}
-
-func (h accountsHost) Title() string { return h.choices.Record.Title }
-
-// requestsHost is a session as its requests see it.
-type requestsHost struct{ *core }
-
-func (h requestsHost) Context() *ContextManager { return h.context }
-
-func (h requestsHost) Choices() *choices.Choices { return h.choices }
-
-func (h requestsHost) CompactionRules() compacting.Rules { return h.compactionRules() }
-
-func (h requestsHost) HistoryChanged(reason string) { h.historyChanged(reason) }
-
-// compactionHost is a session as the driver of its compactions sees it.
-type compactionHost struct {
-	*core
-	turns    *turns
-	accounts *accounts.Accounts
-}
-
-func (h compactionHost) State() assembly.State { return h.state() }
-
-func (h compactionHost) CompactionRules() compacting.Rules { return h.compactionRules() }
-
-func (h compactionHost) Position() int64 { return h.context.LastSeq() }
-
-func (h compactionHost) Edits() []history.Edit { return h.context.Log.Edits() }
-
-func (h compactionHost) TokensWith(edit history.Edit) int { return h.context.Log.TokensWith(edit) }
-
-func (h compactionHost) Unfinished() bool { return h.turns.unfinished() != nil }
-
-func (h compactionHost) AfterTurn(do, drop func()) {
-	h.turns.deferred = append(h.turns.deferred, deferral{do: do, drop: drop})
-}
-
-func (h compactionHost) Change(what string, begin func() (history.Change, error), then func(), fail func(error)) {
-	h.mailbox.Enqueue(mailbox.Op{Fail: fail, Begin: func() (work, error) {
-		change, err := begin()
-		if err != nil {
-			return nil, err
-		}
-		return h.store(what, change, func() {
-			h.edited(&change)
-			then()
-		}), nil
-	}})
-}
-
-func (h compactionHost) HistoryChanged(reason string) {
-	h.historyChanged(reason)
-	h.accounts.TellUsage()
-}
-
-func (h compactionHost) Ranges(edit *history.Edit) []history.Range {
-	return h.context.Log.Ranges([]history.Edit{*edit})[0]
-}
-
-func (h compactionHost) StateChanged() { h.changed() }
 
 // ID returns the session's id.
 func (s *Session) ID() string { return s.id }
@@ -304,8 +214,14 @@ func (s *Session) Compaction(reply func(compacting.Status, error)) {
 	mailbox.Ask(s.mailbox, reply, func() { reply(s.compacting.Status(), nil) })
 }
 
+// Accounts returns what tells of the session's next request.
+func (s *Session) Accounts() *accounts.Accounts { return s.accounts }
+
 // Toolbox returns the tools of the session.
 func (s *Session) Toolbox() *toolbox.Toolbox { return s.toolbox }
+
+// Permissions returns the rules by which calls run without asking.
+func (s *Session) Permissions() *permissions.Permissions { return s.permits }
 
 // Workspace returns the session's files and folders.
 func (s *Session) Workspace() *workspace.Workspace { return s.workspace }

@@ -458,6 +458,10 @@ type stuckEditor struct{ reading, release chan struct{} }
 
 func (*stuckEditor) Can(c clients.Capability) bool { return c == clients.ReadFiles }
 
+func (*stuckEditor) WriteTextFile(context.Context, clients.Write, uint64) error {
+	return clients.ErrGone
+}
+
 func (*stuckEditor) RequestPermission(context.Context, clients.Permission, uint64) (clients.Answer, error) {
 	return clients.Answer{}, clients.ErrDismissed
 }

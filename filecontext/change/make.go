@@ -56,6 +56,11 @@ func (p *Plan) Make(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	leave, err := heldFiles.enter(ctx, p.Effects[0].File)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	running, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
 	defer context.AfterFunc(ctx, func() {
@@ -63,7 +68,7 @@ func (p *Plan) Make(ctx context.Context) error {
 			abandon()
 		}
 	})()
-	_, err := filecontext.Reach(running, p.files.Roots, p.refs[0], func(f *filecontext.Reached) (struct{}, error) {
+	_, err = filecontext.Reach(running, p.files.Roots, p.refs[0], func(f *filecontext.Reached) (struct{}, error) {
 		return struct{}{}, p.work()(running, f)
 	})
 	if err != nil {

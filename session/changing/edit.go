@@ -238,6 +238,8 @@ func notChanged(ctx context.Context, path string, err error) (tools.Result, erro
 		return tools.Failed("Nothing was changed in %s: %v", titlePath(path), err), nil
 	case errors.Is(err, change.ErrNothing):
 		return tools.Failed("Nothing was changed: %s is already like that.", titlePath(path)), nil
+	case isOfEditor(err):
+		return tools.Failed("Nothing was changed in %s: %s.", titlePath(path), words(err)), nil
 	case errors.Is(err, change.ErrChanged):
 		return tools.Failed("Nothing was changed: %v. Read it again, then decide.", err), nil
 	}

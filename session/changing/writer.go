@@ -26,12 +26,19 @@ type Planned struct {
 
 	Covered []filecontext.Range // the lines of Before that the old texts of edits cover
 
-	// Make makes the change and returns what the file is then: After, or what an editor made of it. The error is a
-	// *filecontext.RefusedError, change.ErrChanged, a *change.WriteError, or that of ctx.
-	Make func(ctx context.Context) (*filecontext.Content, error)
+	// Make makes the change. The error is a *filecontext.RefusedError, change.ErrChanged, a *change.WriteError, one of package
+	// clients, or that of ctx.
+	Make func(ctx context.Context) (*Made, error)
 
 	// State tells whether the change was made, after an error of Make.
 	State func(ctx context.Context) change.State
+}
+
+// Made is what became of a change.
+type Made struct {
+	tools.Made
+	Content *filecontext.Content // what the file is now: After, or what an editor made of it; nil for none, and for bytes that are not text
+	Note    string               // a sentence about what the editor said and did; "" for none
 }
 
 // DiskWriter changes files on disk.
@@ -82,7 +89,12 @@ func (w DiskWriter) plan(path string, plan func(change.Files, filecontext.Ref) (
 	return &Planned{
 		Change: tools.Change{Effects: p.Effects, Names: p.Names, Mode: p.Mode, Image: p.BeforeBytes, Next: p.AfterBytes},
 		Before: p.Before, After: p.After, Covered: p.Covered,
-		Make:  func(ctx context.Context) (*filecontext.Content, error) { return p.After, p.Make(ctx) },
+		Make: func(ctx context.Context) (*Made, error) {
+			if err := p.Make(ctx); err != nil {
+				return nil, err
+			}
+			return &Made{Made: tools.Made{State: change.Done}, Content: p.After}, nil
+		},
 		State: p.State,
 	}, nil
 }

@@ -144,6 +144,42 @@ func TestNothingIsWrittenThatCannotBeStored(t *testing.T) {
 	d.want("a", "two")
 }
 
+// full is a store that drops all its images when it gets one.
+type full struct {
+	Store
+	saver interface {
+		Commit(context.Context, history.Change) error
+	}
+	dropped bool
+}
+
+func (f *full) Commit(ctx context.Context, ch history.Change) error {
+	f.dropped = f.dropped || len(ch.FileImages) > 0
+	return f.saver.Commit(ctx, ch)
+}
+
+func (f *full) Images(ctx context.Context, session string, hashes []string) (map[string][]byte, error) {
+	if f.dropped {
+		return nil, nil
+	}
+	return f.Store.Images(ctx, session, hashes)
+}
+
+// What is put back is not lost because the store drops it for what is replaced.
+func TestAStoreThatIsFull(t *testing.T) {
+	d := newDesk(t, map[string]string{"a": "one", "m": "moved"})
+	c, images := d.tool("a", file{"two", 0o644})
+	d.commit(images[:1], c, d.move("m", "n"))
+	store := &full{Store: d.files.Store, saver: d.files.Saver}
+	d.files.Store, d.files.Saver = store, store
+	d.wantTold("restored", d.restore(After(0), "edit_1"), "a restored put_back; n to m restored moved")
+	d.want("a", "one")
+	d.want("m", "moved")
+	if !store.dropped {
+		t.Error("nothing was stored")
+	}
+}
+
 // racing is a store that calls a function before the nth look for an image.
 type racing struct {
 	Store

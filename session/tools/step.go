@@ -232,7 +232,7 @@ func (s *Step) Changed() bool {
 // Made returns what became of the change of the newest call that ran, nil if that is not known, or if it was not prepared.
 func (s *Step) Made() *Made {
 	switch c := &s.calls[s.next-1]; {
-	case c.prepared == nil || !c.returned:
+	case c.prepared == nil || c.isUnknown():
 		return nil
 	case c.result == nil:
 		return &Made{State: change.NotDone}
@@ -240,6 +240,9 @@ func (s *Step) Made() *Made {
 		return c.result.Made
 	}
 }
+
+// isUnknown reports whether the call may have changed its file, or still may.
+func (c *stepCall) isUnknown() bool { return c.prepared != nil && c.started && !c.returned }
 
 // Shows returns the lines of files that the result of the newest call that ran shows, if it has changed files.
 func (s *Step) Shows() (shown []history.FileLines) {
@@ -438,8 +441,11 @@ func (s *Step) Settle(why NoResult) (settled []Progress) {
 	for i := range s.calls {
 		if c := &s.calls[i]; c.result == nil {
 			r := why.Result()
-			if c.prepared != nil && c.started && !c.returned {
+			switch {
+			case c.isUnknown():
 				r.Content[0].Text += "; whether it changed the file is unknown"
+			case c.prepared != nil:
+				r.Made = &Made{State: change.NotDone}
 			}
 			c.result = &r
 			settled = append(settled, s.progress(c))

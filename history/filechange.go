@@ -56,6 +56,14 @@ type FileChange struct {
 	HasAfter  bool `json:"hasAfter,omitempty"`
 }
 
+// FileChangeQuery selects changes of files. Each field that is set limits the result further.
+type FileChangeQuery struct {
+	Turn       string // only changes of this turn
+	After      int64  // only changes after this sequence number
+	RestoredBy string // only changes that the restore with this edit put back
+	Planned    bool   // only changes whose effect is not known
+}
+
 // WithIDs returns a copy of c for another session. own maps ids. The id of the call stays, as those in messages do.
 func (c FileChange) WithIDs(own func(id string) string) FileChange {
 	c.ID, c.Turn, c.RestoredBy = own(c.ID), own(c.Turn), own(c.RestoredBy)
@@ -174,6 +182,17 @@ func (c *FileChange) steps() []step {
 		return []step{{c.Path, before, FileVersion{}}, {c.To, FileVersion{}, after}}
 	}
 	return []step{{c.Path, before, after}}
+}
+
+// leaves returns the path at which the change leaves a file, "" for a deletion.
+func (c *FileChange) leaves() string {
+	switch c.Kind {
+	case FileDeleted:
+		return ""
+	case FileMoved:
+		return c.To
+	}
+	return c.Path
 }
 
 // Settled returns the state of a change whose result is not known, by what is at its paths now: done, not done or unknown.

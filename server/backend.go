@@ -84,7 +84,7 @@ func newBackend(store *historystore.Store, opt Options) (*backend, error) {
 	}
 	prepare, prepareLater := b.preparation(opt.Prepare)
 	b.sessions = newRegistry(&session.Deps{
-		Settings: opt.Sessions, Store: store, Models: opt.Models, Workspaces: opt.Workspaces, Host: sessionHost{b}, Meter: opt.Metrics, Log: opt.Log,
+		Settings: opt.Sessions, Store: store, FileChanges: store.FileChangeStore(), Models: opt.Models, Workspaces: opt.Workspaces, Host: sessionHost{b}, Meter: opt.Metrics, Log: opt.Log,
 		Now: opt.Host.Now, NewID: b.newID, Pool: b.pool, Outlines: b.outlines, Calibrations: assembly.NewCalibrations(stored), Mirrors: assembly.NewMirrors(),
 		Beginnings: assembly.NewBeginnings(),
 	}, opt.Memory, prepare, prepareLater)

@@ -52,6 +52,7 @@ type Plan struct {
 	refs  []filecontext.Ref // the paths: one, of a move that of the file and that of its new place
 	found []found           // where they lead
 	stage atomic.Int32
+	mode  *fs.FileMode // of the new bytes; nil: that of the file before, or of a new file
 }
 
 // Files plans changes of the files of a session. It is safe for concurrent use.
@@ -211,17 +212,6 @@ func (p *Plan) concerns(f *filecontext.Reached, ref filecontext.Ref, s *spot) {
 	if s.file != nil {
 		p.Mode = unixMode(s.file.Mode())
 	}
-}
-
-// unixMode returns the permission bits of a mode, with set-user-id, set-group-id and the sticky bit, as Unix has them.
-func unixMode(mode fs.FileMode) uint32 {
-	bits := uint32(mode.Perm())
-	for i, bit := range []fs.FileMode{fs.ModeSticky, fs.ModeSetgid, fs.ModeSetuid} {
-		if mode&bit != 0 {
-			bits |= 0o1000 << i
-		}
-	}
-	return bits
 }
 
 func hashOf(data []byte) string {

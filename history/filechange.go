@@ -45,7 +45,7 @@ type FileChange struct {
 
 	Before string `json:"before,omitempty"` // SHA-256 of the bytes before the change, in hex; empty: there was no file
 	After  string `json:"after,omitempty"`  // likewise after the change; of a move the same as Before
-	Mode   uint32 `json:"mode"`             // permission bits of the file
+	Mode   uint32 `json:"mode"`             // permission bits of the file; 0 for a new file: the system decided
 
 	At         time.Time       `json:"at"`
 	State      FileChangeState `json:"state"`

@@ -38,7 +38,7 @@ type Plan struct {
 	Kind    Kind
 	Effects []Effect // one for each path
 	Names   []string // of all files concerned, relative to their roots, with slashes: also where links lead
-	Mode    uint32   // permission bits of the file, as Unix has them
+	Mode    uint32   // permission bits of the file, as Unix has them; 0 for a new one: the system decides
 
 	BeforeBytes []byte // of the file; nil for a new one
 	AfterBytes  []byte // likewise for a deleted one
@@ -127,7 +127,7 @@ func (files Files) create(ctx context.Context, ref filecontext.Ref, text string)
 			return nil, err
 		}
 		defer s.close()
-		p := &Plan{Kind: Create, AfterBytes: []byte(text), Mode: newMode, files: files}
+		p := &Plan{Kind: Create, AfterBytes: []byte(text), files: files}
 		p.concerns(f, ref, s)
 		if p.After, _, err = decode(f, p.AfterBytes); err != nil {
 			return nil, err
@@ -198,9 +198,6 @@ func (files Files) present(f *filecontext.Reached, ref filecontext.Ref) (*Plan, 
 	}
 	return p, s, nil
 }
-
-// newMode is the mode of a new file, which the system can restrict.
-const newMode = 0o666
 
 // concerns adds a path to the plan, and where it leads.
 func (p *Plan) concerns(f *filecontext.Reached, ref filecontext.Ref, s *spot) {

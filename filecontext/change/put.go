@@ -12,7 +12,7 @@ import (
 type Version struct {
 	Exists bool
 	Bytes  []byte
-	Mode   uint32 // permission bits, as Unix has them
+	Mode   uint32 // permission bits, as Unix has them; 0: those of the file that it replaces, or of a new file
 }
 
 // Hash returns the hash of the bytes, filecontext.NoFile without a file.
@@ -65,8 +65,11 @@ func (files Files) Put(ctx context.Context, path, now string, put Version) (*Pla
 		if p.Kind != Create && hashOf(p.BeforeBytes) != now || !s.isItself(f) {
 			return nil, p.changed(0)
 		}
-		mode := fileMode(put.Mode)
-		p.mode, p.found = &mode, []found{s.found}
+		p.found = []found{s.found}
+		if put.Mode != 0 {
+			mode := fileMode(put.Mode)
+			p.mode = &mode
+		}
 		p.Effects = []Effect{{Path: ref.Path, File: s.path, Before: now, After: put.Hash()}}
 		return p, nil
 	})

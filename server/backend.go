@@ -37,6 +37,8 @@ type backend struct {
 	clients  *connections
 	pool     *compaction.Pool
 	outlines *outlines.Services // nil: turned off
+	guard    *workspace.Guard   // of the files that no session reads
+	outputs  commandOutputs
 	budget   *rpc.Budget        // of frames not yet dispatched, on all connections
 	newID    func(prefix string) string
 	started  time.Time
@@ -62,6 +64,7 @@ func newBackend(store *historystore.Store, opt Options) (*backend, error) {
 	if opt.Sessions.Files.Guard, err = newGuard(opt, store.Files()); err != nil {
 		return nil, err
 	}
+	b.guard = opt.Sessions.Files.Guard
 	b.importer = transfer.NewImporter(transfer.Options{
 		Store: store, Show: b.show, Folders: b.folders.Check, NewID: b.newID, Now: opt.Host.Now, Log: opt.Log,
 	})

@@ -30,6 +30,7 @@ type peer struct {
 	refused     bool // the first request was not initialize; the connection is being closed
 	can         wire.Capabilities
 
+	runs   commandRuns
 	uses   atomic.Uint64 // counts the uses of subscriptions
 	ending atomic.Int64  // subscriptions that have to tell that they end
 

@@ -55,6 +55,7 @@ func (p *peer) enter(r *rpc.Request, s *session.Session, result func(session.Inf
 			p.monitors.forget(s.ID())
 			return
 		}
+		sub.tellCommands(true)
 		p.monitors.created(i.Session)
 	})
 	return rpc.Later, nil
@@ -87,6 +88,7 @@ func loadSession(p *peer, r *rpc.Request, params wire.OpenSessionParams) {
 				return
 			}
 			r.ReplyAfter(p.reopened(i), sub, afterReplay)
+			sub.tellCommands(true)
 		})
 	})
 }
@@ -94,7 +96,7 @@ func loadSession(p *peer, r *rpc.Request, params wire.OpenSessionParams) {
 // resumeSession responds without a replay.
 func resumeSession(p *peer, r *rpc.Request, params wire.OpenSessionParams) {
 	p.reopen(r, params, func(s *session.Session, sub *subscription) {
-		s.Resume(sub.cursor.Load(), responder(r, s, p.reopened))
+		s.Resume(sub.cursor.Load(), thenCommands(sub, responder(r, s, p.reopened)))
 	})
 }
 
@@ -246,13 +248,13 @@ func attach(p *peer, r *rpc.Request, params wire.AttachParams) {
 		}
 		sub.all.Store(true)
 		since := events.Since{Epoch: params.Epoch, After: uint64(params.After)}
-		s.Attach(sub.cursor.Load(), since, responder(r, s, func(a session.Attached) any {
+		s.Attach(sub.cursor.Load(), since, thenCommands(sub, responder(r, s, func(a session.Attached) any {
 			result := wire.NewAttached(a)
 			if result.Snapshot != nil {
 				result.Snapshot.Session.SetFolder(p.folders.Known(result.Snapshot.Session.CWD))
 			}
 			return result
-		}))
+		})))
 	})
 }
 

@@ -24,6 +24,8 @@ type subscription struct {
 	ends    atomic.Bool                   // it was ended to make room for another one
 	all     atomic.Bool                   // the client has attached: it receives all kinds of events
 
+	commands commandList // of the session, as the client knows them
+
 	farewell []events.Event // left to send once it ends; belongs to the writer
 }
 

@@ -9,8 +9,8 @@ import (
 // imports lists for each package, including its subfolders without their own rows, which others of this module it may
 // import. The order is that of the architecture: packages may only import those below them.
 var imports = map[string][]string{
-	"server": {"server/access", "server/wire", "server/transfer", "rpc",
-		"session", "session/assembly", "session/choices", "session/clients", "session/compacting", "session/documents", "session/events", "session/fit", "session/outlines", "session/profile", "session/toolbox", "session/workspace", "compaction", "historystore", "history", "web"},
+	"server": {"server/access", "server/wire", "server/transfer", "server/slash", "rpc",
+		"session", "session/commands", "session/assembly", "session/choices", "session/clients", "session/compacting", "session/documents", "session/events", "session/fit", "session/outlines", "session/profile", "session/toolbox", "session/workspace", "compaction", "historystore", "history", "web"},
 	"session": {"session/accounts", "session/requests", "session/calls", "session/current", "session/toolbox", "session/tools", "session/approval", "session/asking", "session/reads", "session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/outlines", "session/fit",
 		"session/clients", "session/content", "session/events", "session/mailbox", "session/profile", "session/saving", "filecontext", "stability", "compaction", "tokens", "llm", "history"},
 	"compaction":   {"tokens", "history"},
@@ -38,8 +38,9 @@ var imports = map[string][]string{
 	"historystore/lock":     {},
 
 	"server/access":   {},
+	"server/slash":    {"session", "session/assembly", "session/choices", "session/commands", "session/compacting", "session/workspace", "compaction", "history"},
 	"server/transfer": {"server/wire", "rpc", "session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "historystore", "history"},
-	"server/wire":     {"rpc", "session", "session/approval", "session/assembly", "session/choices", "session/clients", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/toolbox", "session/tools", "session/workspace", "compaction", "llm", "historystore", "history"},
+	"server/wire":     {"rpc", "session", "session/approval", "session/assembly", "session/choices", "session/clients", "session/commands", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/toolbox", "session/tools", "session/workspace", "compaction", "llm", "historystore", "history"},
 
 	"session/accounts":   {"session/assembly", "session/compacting", "session/content", "session/events", "session/fit", "session/mailbox", "tokens", "history"},
 	"session/approval":   {},
@@ -63,6 +64,7 @@ var imports = map[string][]string{
 	"session/events":     {"history"},
 	"session/saving":     {"history"},
 	"session/clients":    {"session/approval", "session/tools"},
+	"session/commands":   {"filecontext", "history"},
 	"session/mailbox":    {},
 	"session/profile":    {},
 

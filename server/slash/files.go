@@ -42,7 +42,7 @@ func (r *Runner) drop(ctx context.Context, call commands.Call) (string, error) {
 	return eachPath(call, func(path string) (string, error) {
 		removed, err := await.Reply(ctx, func(reply func(bool, error)) { r.Session.Workspace().RemoveFile(path, reply) })
 		if err == nil && !removed {
-			err = fmt.Errorf("%w: %w", session.ErrInvalid, &workspace.UnknownFileError{Path: path})
+			err = &workspace.UnknownFileError{Path: path}
 		}
 		return fmt.Sprintf("Removed `%s`.", path), err
 	})

@@ -74,11 +74,14 @@ func (r *Runner) named(name string) func(context.Context, commands.Call) (string
 func Shown(err error) (text string, ok bool) {
 	missing, isMissing := errors.AsType[*session.MissingError](err)
 	refused, isRefused := errors.AsType[*workspace.RefusedError](err)
+	unknown, isUnknown := errors.AsType[*workspace.UnknownFileError](err)
 	switch {
 	case isMissing:
 		return sentence(missing.Error()), true
-	case isRefused:
-		return sentence(refused.Error()), true
+	case isRefused: // it begins with the path
+		return refused.Error() + ".", true
+	case isUnknown:
+		return unknown.Error() + ".", true
 	case errors.Is(err, session.ErrInvalid):
 		return sentence(strings.TrimPrefix(err.Error(), session.ErrInvalid.Error()+": ")), true
 	}

@@ -61,6 +61,7 @@ type reading struct {
 var (
 	errTooMany  = errors.New("is one file too many: a folder has at most 100 commands and 1 MiB")
 	errBadName  = errors.New("has a name that no command can have: use letters, digits, - and _, at most 64 in all")
+	errNoFolder = errors.New("is not a folder")
 	errNotPlain = errors.New("is not in UTF-8 as a whole")
 )
 
@@ -97,6 +98,9 @@ func (r *reading) names(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	return filecontext.Reach(ctx, r.roots, ref, func(at *filecontext.Reached) ([]string, error) {
+		if info, err := at.Folder.Stat(at.Name); err == nil && !info.IsDir() { // to open a pipe would wait
+			return nil, errNoFolder
+		}
 		below, err := at.Folder.OpenRoot(at.Name)
 		if err != nil {
 			return nil, at.RefuseOS(err)

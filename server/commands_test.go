@@ -399,20 +399,6 @@ func TestACommandThatIsSentAgainRunsOnce(t *testing.T) {
 	}
 }
 
-func TestTheOutputsOfCommandsAreBounded(t *testing.T) {
-	var outputs commandOutputs
-	for i := range maxOutputs + 1 {
-		outputs.put(commandKey{"s", fmt.Sprint(i)}, "text")
-	}
-	outputs.put(commandKey{"s", ""}, "text")
-	_, first := outputs.get(commandKey{"s", "0"})
-	_, second := outputs.get(commandKey{"s", "1"})
-	_, none := outputs.get(commandKey{"s", ""})
-	if first || !second || none || len(outputs.texts) != maxOutputs || len(outputs.order) != maxOutputs {
-		t.Errorf("known: %t, %t, %t; %d outputs", first, second, none, len(outputs.texts))
-	}
-}
-
 func TestCommandsAreRefusedWhileATurnRuns(t *testing.T) {
 	t.Parallel()
 	ts := startServer(t)

@@ -18,7 +18,7 @@ func prompt(p *peer, r *rpc.Request, params wire.PromptParams, blocks []history.
 	}
 	asked := session.Prompt{ID: params.PromptID(), Blocks: blocks, Meta: params.Attached()}
 	if call, ok := commands.Parse(blocks); ok {
-		p.command(r, params, asked, declared, call)
+		p.command(r, params.SessionID, asked, declared, call)
 		return
 	}
 	p.withSession(r, params.SessionID, func(s *session.Session) {
@@ -28,7 +28,7 @@ func prompt(p *peer, r *rpc.Request, params wire.PromptParams, blocks []history.
 			return
 		}
 		r.OnCancel(p.turn(r, sub, asked, declared))
-		sub.tellCommands(false)
+		sub.commands.Update(false)
 	})
 }
 
@@ -48,7 +48,7 @@ func (p *peer) turn(r *rpc.Request, sub *subscription, asked session.Prompt, dec
 // cancelTurn cancels the running turn, and the commands of this connection. A session that is not in memory has none.
 func cancelTurn(p *peer, r *rpc.Request, params wire.CancelParams) {
 	if params.Meta.Strata.TurnID == "" {
-		p.runs.cancel(params.SessionID)
+		p.runs.Cancel(params.SessionID)
 	}
 	if s, ok := p.sessions.get(params.SessionID); ok {
 		s.Cancel(params.Meta.Strata.TurnID)

@@ -89,14 +89,14 @@ func TestImportFaults(t *testing.T) {
 			"strata/cmd/strata imports strata/internal/upstream: internal/upstream is for tests only",
 		}},
 		{"a folder below with a row", "strata/server/wire", []string{"strata/rpc", "strata/server/access", "strata/web"}, []string{
-			"strata/server/wire imports strata/server/access: of this module, server/wire may import only [rpc session session/approval session/assembly session/choices session/clients session/compacting session/documents session/events session/fit session/profile session/toolbox session/tools session/workspace compaction llm historystore history]",
-			"strata/server/wire imports strata/web: of this module, server/wire may import only [rpc session session/approval session/assembly session/choices session/clients session/compacting session/documents session/events session/fit session/profile session/toolbox session/tools session/workspace compaction llm historystore history]",
+			"strata/server/wire imports strata/server/access: of this module, server/wire may import only [rpc session session/approval session/assembly session/choices session/clients session/commands session/compacting session/documents session/events session/fit session/profile session/toolbox session/tools session/workspace compaction llm historystore history]",
+			"strata/server/wire imports strata/web: of this module, server/wire may import only [rpc session session/approval session/assembly session/choices session/clients session/commands session/compacting session/documents session/events session/fit session/profile session/toolbox session/tools session/workspace compaction llm historystore history]",
 		}},
 		{"a folder below with a row is not for all", "strata/session", []string{"strata/server/wire"}, []string{
 			"strata/session imports strata/server/wire: of this module, session may import only [session/accounts session/requests session/calls session/current session/toolbox session/tools session/approval session/asking session/reads session/choices session/compacting session/assembly session/loop session/documents session/workspace session/outlines session/fit session/clients session/content session/events session/mailbox session/profile session/saving filecontext stability compaction tokens llm history]",
 		}},
 		{"no package imports the program", "strata/server", []string{"strata/cmd/strata/internal/config"}, []string{
-			"strata/server imports strata/cmd/strata/internal/config: of this module, server may import only [server/access server/wire server/transfer rpc session session/assembly session/choices session/clients session/compacting session/documents session/events session/fit session/outlines session/profile session/toolbox session/workspace compaction historystore history web]",
+			"strata/server imports strata/cmd/strata/internal/config: of this module, server may import only [server/access server/wire server/transfer server/slash rpc session session/commands session/assembly session/choices session/clients session/compacting session/documents session/events session/fit session/outlines session/profile session/toolbox session/workspace compaction historystore history web]",
 		}},
 		{"small pieces are for all", "strata/rpc", []string{"strata/internal/failpoint"}, nil},
 		{"small pieces import the vocabulary", "strata/internal/failpoint", []string{"strata/history"}, nil},

@@ -36,16 +36,20 @@ func NewCommandsUpdate(all []commands.Command) CommandsUpdate {
 }
 
 // Aside returns a notification of an update that is no event of the session and so has no sequence number.
-func (c *Encoder) Aside(update any) (rpc.Notification, error) { return c.aside(update, "") }
-
-// CommandOutput returns the notification of what a command shows, as a message with an id of its own.
-func (c *Encoder) CommandOutput(name, messageID, text string) (rpc.Notification, error) {
-	return c.aside(ChunkUpdate{Kind: chunkOfReply, Content: textBlock(text), MessageID: messageID}, name)
+func (c *Encoder) Aside(update any) (rpc.Notification, error) {
+	return c.aside(update, Position{Epoch: c.Epoch})
 }
 
-func (c *Encoder) aside(update any, command string) (rpc.Notification, error) {
+// CommandOutput returns the notification of what a command shows, as a message with an id of its own. The id of the prompt
+// may be empty.
+func (c *Encoder) CommandOutput(name, promptID, messageID, text string) (rpc.Notification, error) {
+	update := ChunkUpdate{Kind: chunkOfReply, Content: textBlock(text), MessageID: messageID}
+	return c.aside(update, Position{Epoch: c.Epoch, Command: name, PromptID: promptID})
+}
+
+func (c *Encoder) aside(update any, at Position) (rpc.Notification, error) {
 	params := SessionNotification{SessionID: c.SessionID, Update: update}
-	params.Meta.Strata = Position{Epoch: c.Epoch, Command: command}
+	params.Meta.Strata = at
 	return notification(MethodUpdate, 0, params)
 }
 

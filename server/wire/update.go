@@ -31,7 +31,8 @@ type Position struct {
 	Seq    uint64 `json:"seq,omitempty"`
 	Replay bool   `json:"replay,omitempty"`
 
-	Command string `json:"command,omitempty"` // of which the notification is the output
+	Command  string `json:"command,omitempty"`  // of which the notification is the output
+	PromptID string `json:"promptId,omitempty"` // of the prompt with the command
 }
 
 // The updates of ACP. Kind names the type of the update.

@@ -11,6 +11,8 @@ export interface Listener {
   snapshot(state: AttachResult): void;
   update(update: Update, size: number): void;
   event(event: SessionEventNotification, size: number): void;
+  /** Receives the output of a slash command, which is no event of the session. */
+  output?(update: Update, promptId: unknown): void;
   /** No more events follow. */
   ended(error?: Error): void;
 }
@@ -128,6 +130,10 @@ export class Subscription {
   updated(params: any, size: number): void {
     const meta = params._meta?.strata;
     if (typeof params.update?.sessionUpdate !== 'string' || typeof meta?.epoch !== 'string') return;
+    if (typeof meta.command === 'string') {
+      for (const listener of [...this.#listeners.keys()]) listener.output?.(params.update, meta.promptId);
+      return;
+    }
     if (typeof meta.seq !== 'number') {
       this.#unnumbered(params.update, meta.epoch, size);
       return;
@@ -172,7 +178,8 @@ export class Subscription {
 
   #unnumbered(update: Update, epoch: string, size: number): void {
     for (const [listener, delivery] of [...this.#listeners]) {
-      if (delivery.live && delivery.fresh && listener.position?.epoch === epoch) listener.update(update, size);
+      const isCurrent = delivery.fresh || update.sessionUpdate === 'available_commands_update';
+      if (delivery.live && isCurrent && listener.position?.epoch === epoch) listener.update(update, size);
     }
   }
 

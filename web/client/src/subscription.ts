@@ -1,7 +1,7 @@
 import { delay } from './backoff.js';
 import { ClientClosed, ConnectionLost, LimitExceeded, RpcError } from './errors.js';
 import type { Link } from './link.js';
-import { ErrorCode, type AttachResult, type Position, type SessionEventNotification, type Update } from './protocol.js';
+import { ErrorCode, type AttachResult, type AvailableCommand, type Position, type SessionEventNotification, type Update } from './protocol.js';
 
 /** A receiver of a session's events. Its methods must not throw. */
 export interface Listener {
@@ -13,6 +13,8 @@ export interface Listener {
   event(event: SessionEventNotification, size: number): void;
   /** Receives the output of a slash command, which is no event of the session. */
   output?(update: Update, promptId: unknown): void;
+  /** Receives the slash commands, which are no event of the session. */
+  commands?(commands: AvailableCommand[]): void;
   /** No more events follow. */
   ended(error?: Error): void;
 }
@@ -134,6 +136,11 @@ export class Subscription {
       for (const listener of [...this.#listeners.keys()]) listener.output?.(params.update, meta.promptId);
       return;
     }
+    if (params.update.sessionUpdate === 'available_commands_update') {
+      if (!Array.isArray(params.update.availableCommands)) return;
+      for (const listener of [...this.#listeners.keys()]) listener.commands?.(params.update.availableCommands);
+      return;
+    }
     if (typeof meta.seq !== 'number') {
       this.#unnumbered(params.update, meta.epoch, size);
       return;
@@ -178,8 +185,7 @@ export class Subscription {
 
   #unnumbered(update: Update, epoch: string, size: number): void {
     for (const [listener, delivery] of [...this.#listeners]) {
-      const isCurrent = delivery.fresh || update.sessionUpdate === 'available_commands_update';
-      if (delivery.live && isCurrent && listener.position?.epoch === epoch) listener.update(update, size);
+      if (delivery.live && delivery.fresh && listener.position?.epoch === epoch) listener.update(update, size);
     }
   }
 

@@ -171,7 +171,7 @@ export class SessionView {
 
   private async follow(): Promise<void> {
     try {
-      for await (const event of this.handle.watch({ signal: this.ended.signal })) this.apply(event);
+      for await (const event of this.handle.watch({ signal: this.ended.signal, commands: true })) this.apply(event);
       if (!this.ended.signal.aborted) this.phase.value = "closed";
     } catch (error) {
       if (this.ended.signal.aborted) return;
@@ -190,6 +190,9 @@ export class SessionView {
         break;
       case "event":
         this.event(event.event);
+        break;
+      case "commands":
+        this.commands.value = event.commands;
         break;
     }
   }
@@ -263,9 +266,6 @@ export class SessionView {
         break;
       case "user_message_chunk":
         this.transcript.userBlock(update.messageId, update.content as Block);
-        break;
-      case "available_commands_update":
-        this.commands.value = update.availableCommands;
         break;
       case "session_info_update":
         this.title.value = update.title;

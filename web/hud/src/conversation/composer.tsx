@@ -41,7 +41,7 @@ export function Composer({ view }: { view: SessionView }) {
   const [files, setFiles] = useState<readonly Attachment[]>(() => draftOf(view.id).files);
   const [picking, setPicking] = useState(false);
   const [stopHint, setStopHint] = useState(0);
-  const [chosen, setChosen] = useState(0);
+  const [marked, setMarked] = useState({ text: "", at: 0 }); // the command that the list marks for a text
   const [closed, setClosed] = useState(""); // the text for which the list of commands was closed
   const box = useRef<HTMLTextAreaElement>(null);
   const edited = editing.value;
@@ -61,7 +61,7 @@ export function Composer({ view }: { view: SessionView }) {
   }, [text]);
 
   const suggested = edited || closed === text ? [] : matching(text, view.commands.value);
-  useEffect(() => setChosen(0), [text]);
+  const chosen = marked.text === text ? marked.at : 0;
 
   const running = view.busy.value;
   const canSend = !running && isOpen.value && text.trim() !== "";
@@ -90,8 +90,8 @@ export function Composer({ view }: { view: SessionView }) {
   const choose = (key: string): boolean => {
     const command = suggested[chosen];
     if (!command) return false;
-    if (key === "ArrowDown") setChosen(Math.min(chosen + 1, suggested.length - 1));
-    else if (key === "ArrowUp") setChosen(Math.max(chosen - 1, 0));
+    if (key === "ArrowDown") setMarked({ text, at: Math.min(chosen + 1, suggested.length - 1) });
+    else if (key === "ArrowUp") setMarked({ text, at: Math.max(chosen - 1, 0) });
     else if (key === "Enter" || key === "Tab") complete(command);
     else if (key === "Escape") setClosed(text);
     else return false;

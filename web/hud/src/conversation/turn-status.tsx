@@ -1,7 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
 import { editing } from "./draft.ts";
-import { IconButton } from "../ui/controls.tsx";
-import { Markdown } from "./segments.tsx";
 import type { Running, SessionView } from "../store/session.ts";
 import { unanswered } from "../store/unanswered.ts";
 import { failed } from "../store/toasts.ts";
@@ -29,20 +27,7 @@ export function TurnStatus({ view }: { view: SessionView }) {
         </div>
       )}
       {!failure && <MissingReply view={view} />}
-      <Output view={view} />
     </div>
-  );
-}
-
-/** The output of a slash command, until the next prompt. */
-function Output({ view }: { view: SessionView }) {
-  const output = view.output.value;
-  if (!output) return null;
-  return (
-    <section class="command-output" aria-label={`Output of /${output.command}`} role="status">
-      <Markdown text={output.text} />
-      <IconButton icon="close" label="Close output" onClick={() => (view.output.value = null)} />
-    </section>
   );
 }
 

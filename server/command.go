@@ -60,9 +60,12 @@ func (run *commandRun) run(ctx context.Context, sub *subscription) error {
 		return err
 	}
 	again, err := run.sentBefore(ctx)
+	text, known := run.peer.outputs.Get(run.key())
 	switch {
 	case err != nil:
 		return err
+	case known:
+		return run.respond(sub, text)
 	case again:
 		return run.start(sub, run.prompt)
 	case !commands.IsBuiltin(run.call.Name):
@@ -74,6 +77,9 @@ func (run *commandRun) run(ctx context.Context, sub *subscription) error {
 	}
 	return run.operation(ctx, sub)
 }
+
+// key names the prompt, if it has an id, for the outputs that are kept.
+func (run *commandRun) key() slash.Key { return slash.Key{Session: run.session, PromptID: run.prompt.ID} }
 
 // sentBefore reports whether the prompt was sent before and has become a turn.
 func (run *commandRun) sentBefore(ctx context.Context) (bool, error) {
@@ -128,12 +134,8 @@ func (run *commandRun) retry(ctx context.Context, sub *subscription) error {
 	return run.start(sub, prompt)
 }
 
-// operation runs a command that is no turn. One that was sent before is not run again, if its output is still known.
+// operation runs a command that is no turn, and keeps its output: if it is sent again, it is not run again.
 func (run *commandRun) operation(ctx context.Context, sub *subscription) error {
-	key := slash.Key{Session: run.session, PromptID: run.prompt.ID}
-	if text, known := run.peer.outputs.Get(key); known {
-		return run.respond(sub, text)
-	}
 	p := run.peer
 	runner := slash.Runner{
 		Session: sub.session, Rewinder: slash.View{}, Stop: run.stop,
@@ -153,7 +155,7 @@ func (run *commandRun) operation(ctx context.Context, sub *subscription) error {
 	if err != nil {
 		return err
 	}
-	p.outputs.Put(key, text)
+	p.outputs.Put(run.key(), text)
 	sub.commands.Update(false)
 	return run.respond(sub, text)
 }

@@ -15,6 +15,14 @@ type Diff struct {
 	Cut     bool       `json:"cut,omitempty"` // lines or hunks are omitted for their size
 }
 
+// FirstLine returns the first line after the change that the diff shows, 0 for none.
+func (d *Diff) FirstLine() int {
+	if len(d.Hunks) == 0 {
+		return 0
+	}
+	return d.Hunks[0].NewStart
+}
+
 // TextHunk is lines of a file before and after a change, with lines around them that did not change.
 type TextHunk struct {
 	OldStart int    `json:"oldStart"` // from 1

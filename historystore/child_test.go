@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"strata/historystore/database"
 	"strata/internal/failpoint"
 )
 
@@ -75,7 +76,7 @@ func runSteps(s *Store) error {
 }
 
 func holdLock(path string) error {
-	db, err := sql.Open("sqlite", dsn(path, "rw"))
+	db, err := sql.Open("sqlite", database.Name(path, "rw"))
 	if err != nil {
 		return err
 	}

@@ -1,14 +1,9 @@
 package historystore
 
 import (
-	"database/sql"
 	"errors"
-	"fmt"
 
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
-
-	"strata/history"
+	"strata/historystore/database"
 	"strata/historystore/lock"
 )
 
@@ -18,68 +13,27 @@ var (
 	ErrLocked = lock.ErrLocked
 
 	// ErrDamaged means that the database is damaged. The wrapping error contains the path and the remedy.
-	ErrDamaged = errors.New("database is damaged")
+	ErrDamaged = database.ErrDamaged
 
 	// ErrNewer means that a newer version of the program wrote the database.
-	ErrNewer = errors.New("database was written by a newer version")
+	ErrNewer = database.ErrNewer
 
 	// ErrBusy means that another process held a lock on the database for longer than the busy timeout.
 	// Nothing was stored; a retry may succeed.
-	ErrBusy error = refusal("database is busy")
+	ErrBusy = database.ErrBusy
 
 	// ErrFull means that the disk is full. Nothing was stored.
-	ErrFull error = refusal("disk is full")
+	ErrFull = database.ErrFull
 
 	// ErrReadOnly means that the database cannot be written. Nothing was stored.
-	ErrReadOnly error = refusal("database is read-only")
+	ErrReadOnly = database.ErrReadOnly
 
 	// ErrDuplicate means that another record with the same id, sequence number or prompt id exists. Nothing was stored.
-	ErrDuplicate error = refusal("already stored")
+	ErrDuplicate = database.ErrDuplicate
 
 	// ErrCursor means that a cursor is malformed or belongs to another list.
 	ErrCursor = errors.New("invalid cursor")
 
 	// ErrClosed means that the store was closed.
-	ErrClosed error = refusal("store is closed")
+	ErrClosed error = database.Refusal("store is closed")
 )
-
-// translate converts an error of SQLite to one of this package, by its code. It keeps the text but not the type.
-func translate(path string, err error) error {
-	if errors.Is(err, sql.ErrNoRows) {
-		return history.ErrNotFound
-	}
-	var e *sqlite.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	switch e.Code() {
-	case sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_TRIGGER:
-		return fmt.Errorf("%w: %s", ErrDuplicate, e)
-	case sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
-		return history.ErrNotFound
-	}
-	switch e.Code() & 0xff { // the primary code
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return fmt.Errorf("%w: %s", ErrBusy, path)
-	case sqlite3.SQLITE_FULL:
-		return fmt.Errorf("%w: %s", ErrFull, path)
-	case sqlite3.SQLITE_READONLY:
-		return fmt.Errorf("%w: %s", ErrReadOnly, path)
-	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return damaged(path, e.Error())
-	}
-	return errors.New(e.Error())
-}
-
-func damaged(path, detail string) error {
-	return fmt.Errorf("%w: %s: %s; nothing was deleted: restore the file from a backup, or move it away "+
-		"to start with a new one (sqlite3's .recover may save its content)", ErrDamaged, path, detail)
-}
-
-// A refusal is an error after which nothing is stored, so that a caller needs no further attempt to know.
-type refusal string
-
-func (r refusal) Error() string { return string(r) }
-
-// Is reports whether target is history.ErrUnchanged.
-func (r refusal) Is(target error) bool { return target == history.ErrUnchanged }

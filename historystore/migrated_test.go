@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"strata/history"
+	"strata/historystore/database"
 	"strata/historystore/heads"
 	"strata/historystore/schema"
 )
@@ -27,7 +28,7 @@ func TestHeadsAreReadFromTheirIndex(t *testing.T) {
 // databaseOfVersion creates a database with an earlier schema.
 func databaseOfVersion(t *testing.T, path string, version int) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite", dsn(path, "rwc"))
+	db, err := sql.Open("sqlite", database.Name(path, "rwc"))
 	if err != nil {
 		t.Fatal(err)
 	}

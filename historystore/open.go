@@ -9,6 +9,7 @@ import (
 
 	"strata/history"
 	"strata/historystore/cache"
+	"strata/historystore/database"
 	"strata/historystore/disk"
 	"strata/historystore/fulltext"
 	"strata/historystore/heads"
@@ -52,24 +53,24 @@ func open(ctx context.Context, path string, opt Options) (_ *Store, err error) {
 	if s.lock, err = lock.Acquire(path); err != nil {
 		return nil, err
 	}
-	found, err := prepareFile(ctx, path, opt.BusyTimeout)
+	found, err := database.Prepare(ctx, path, opt.BusyTimeout)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.start(ctx, found); err != nil {
-		return nil, translate(path, err)
+		return nil, database.Translate(path, err)
 	}
 	return s, nil
 }
 
 // start migrates an outdated database and starts the writer.
-func (s *Store) start(ctx context.Context, found contents) error {
-	db, err := openWriter(s.path, s.opt.BusyTimeout)
+func (s *Store) start(ctx context.Context, found database.Contents) error {
+	db, err := database.OpenWriter(s.path, s.opt.BusyTimeout)
 	if err != nil {
 		return err
 	}
 	s.writer = &writer{db: db, heads: heads.NewPacker(s.opt.Log)}
-	if found.outdated {
+	if found.Outdated {
 		all, err := schema.Migrations()
 		if err != nil {
 			return err
@@ -78,13 +79,13 @@ func (s *Store) start(ctx context.Context, found contents) error {
 			return err
 		}
 	}
-	if s.read, err = openReaders(s.path, s.opt.BusyTimeout, readers); err != nil {
+	if s.read, err = database.OpenReaders(s.path, s.opt.BusyTimeout, readers); err != nil {
 		return err
 	}
 	if s.present, err = newPresence(s.path, s.opt.Log); err != nil {
 		return err
 	}
-	sound := s.soundness(found.unchecked)
+	sound := s.soundness(found.Unchecked)
 	s.writer.prepare = func() error { return s.prepareWriter(sound) }
 	s.writer.present = s.present.check
 	s.writer.queue = make(chan *job, queueLength)
@@ -132,7 +133,7 @@ func (s *Store) check(size int64) error {
 	switch {
 	case size == 0:
 		return nil
-	case size > quickCheckBytes:
+	case size > database.QuickCheckBytes:
 		s.done.Go(func() { s.checkContent(s.closing) })
 		return nil
 	}
@@ -145,7 +146,7 @@ func (s *Store) check(size int64) error {
 
 // checkContent reads the whole database and logs the result, unless ctx has ended.
 func (s *Store) checkContent(ctx context.Context) error {
-	err := translate(s.path, quickCheck(ctx, s.read, s.path))
+	err := database.Translate(s.path, database.QuickCheck(ctx, s.read, s.path))
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
@@ -154,4 +155,19 @@ func (s *Store) checkContent(ctx context.Context) error {
 		s.opt.Log.Info("database check passed", "path", s.path)
 	}
 	return err
+}
+
+// Check reads the whole database at path through a read-only connection. It returns an error if Open would refuse the
+// database, or if it is damaged, which Open detects only later in a large database. Another process may have the
+// database open; this process must not, as SQLite's locks end when any file descriptor of the file is closed. The error
+// for a missing file wraps os.ErrNotExist.
+func Check(ctx context.Context, path string) error { return database.Check(ctx, path) }
+
+// Holder reports whether a process has the database at path open, and its process id, or 0 if that is unknown.
+func Holder(path string) (pid int, held bool) {
+	path, err := disk.Resolve(path)
+	if err != nil {
+		return 0, false
+	}
+	return lock.Holder(path)
 }

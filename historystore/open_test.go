@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"strata/history"
+	"strata/historystore/database"
 	"strata/historystore/schema"
 )
 
@@ -441,7 +442,7 @@ func TestLargeDatabaseIsCheckedInTheBackground(t *testing.T) {
 	s := openTest(t, "", Options{})
 	records := make(chan slog.Record, 1)
 	s.opt.Log = slog.New(recordHandler{slog.DiscardHandler, records})
-	if err := s.check(quickCheckBytes + 1); err != nil {
+	if err := s.check(database.QuickCheckBytes + 1); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "log", (<-records).Message, "database check passed")
@@ -493,7 +494,7 @@ func TestCheckFindsWhatOpenRefuses(t *testing.T) {
 
 // pragma sets a pragma of a closed database.
 func pragma(path, statement string) error {
-	db, err := openWriter(path, defaultBusyTimeout)
+	db, err := database.OpenWriter(path, database.DefaultBusyTimeout)
 	if err != nil {
 		return err
 	}

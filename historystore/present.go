@@ -8,11 +8,13 @@ import (
 	"maps"
 	"os"
 	"sync/atomic"
+
+	"strata/historystore/database"
 )
 
 // ErrMoved means that the file at the path of the database is not the open one any more: it was moved, deleted or
 // replaced. Nothing was stored. Writes succeed again when the file is back.
-var ErrMoved error = refusal("database file was moved, deleted or replaced")
+var ErrMoved error = database.Refusal("database file was moved, deleted or replaced")
 
 // errReplaced, wrapped in an ErrMoved, means that another file is at the path. Reads may return its content.
 var errReplaced = errors.New("there is another file at")

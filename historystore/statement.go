@@ -9,6 +9,7 @@ import (
 	"modernc.org/sqlite"
 
 	"strata/history"
+	"strata/historystore/database"
 	"strata/historystore/heads"
 )
 
@@ -55,7 +56,7 @@ func (tx *writeTx) begin(durable bool) error {
 // patience returns the pragma that sets how long a transaction waits for locks.
 func (tx *writeTx) patience(durable bool) string {
 	brief := min(tx.busy, 50*time.Millisecond)
-	return busyPragma(map[bool]time.Duration{true: tx.busy, false: brief}[durable])
+	return database.BusyPragma(map[bool]time.Duration{true: tx.busy, false: brief}[durable])
 }
 
 // written returns the number of pages that were written since the last reset.

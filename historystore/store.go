@@ -11,6 +11,7 @@ import (
 
 	"strata/history"
 	"strata/historystore/cache"
+	"strata/historystore/database"
 	"strata/historystore/lock"
 )
 
@@ -59,7 +60,7 @@ func (o Options) withDefaults() Options {
 		o.CacheBytes = defaultCacheBytes
 	}
 	if o.BusyTimeout == 0 {
-		o.BusyTimeout = defaultBusyTimeout
+		o.BusyTimeout = database.DefaultBusyTimeout
 	}
 	if o.indexDelay == 0 {
 		o.indexDelay = indexDelay
@@ -117,7 +118,7 @@ func (s *Store) Close() error {
 	}
 	s.closed = true
 	if err := s.release(); err != nil {
-		return fmt.Errorf("close database: %w", translate(s.path, err))
+		return fmt.Errorf("close database: %w", database.Translate(s.path, err))
 	}
 	return nil
 }
@@ -176,7 +177,7 @@ func (s *Store) view(ctx context.Context, op string, fn func(tx *sql.Tx) error) 
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	err = translate(s.path, err)
+	err = database.Translate(s.path, err)
 	if gone != nil && err != nil && !errors.Is(err, history.ErrNotFound) {
 		return gone
 	}
@@ -212,5 +213,5 @@ func (s *Store) run(ctx context.Context, op string, j *job) error {
 		}
 		err = <-j.done
 	}
-	return translate(s.path, err)
+	return database.Translate(s.path, err)
 }

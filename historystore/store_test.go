@@ -14,6 +14,7 @@ import (
 
 	"strata/history"
 	"strata/historystore/blobs"
+	"strata/historystore/database"
 	"strata/internal/leak"
 )
 
@@ -54,7 +55,7 @@ func openTest(t testing.TB, path string, opt Options) *Store {
 func checked(s *Store) error {
 	j := &job{alone: true, apply: func(*writeTx) error { return nil }, done: make(chan error, 1)}
 	s.writer.queue <- j
-	return translate(s.path, <-j.done)
+	return database.Translate(s.path, <-j.done)
 }
 
 func commit(t testing.TB, s *Store, changes ...history.Change) {

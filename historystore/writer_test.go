@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"strata/history"
+	"strata/historystore/database"
 )
 
 // gatedStore returns a store whose writer blocks after its first commit until open is called.
@@ -224,8 +225,8 @@ func TestReadOnlyDatabase(t *testing.T) {
 
 func TestK4_03_AnotherProcessWritesFor3Seconds(t *testing.T) {
 	t.Parallel()
-	if defaultBusyTimeout <= 3*time.Second {
-		t.Errorf("another process is waited for for %v only", defaultBusyTimeout)
+	if database.DefaultBusyTimeout <= 3*time.Second {
+		t.Errorf("another process is waited for for %v only", database.DefaultBusyTimeout)
 	}
 	path := filepath.Join(t.TempDir(), "strata.db")
 	s := openTest(t, path, Options{BusyTimeout: 2 * time.Minute}) // on a busy machine the three seconds may become more

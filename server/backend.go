@@ -20,6 +20,7 @@ import (
 	"strata/server/wire"
 	"strata/session"
 	"strata/session/assembly"
+	"strata/session/following"
 	"strata/session/outlines"
 	"strata/session/profile"
 	"strata/session/workspace"
@@ -138,8 +139,8 @@ func (b *backend) now() time.Time { return b.Host.Now() }
 // sessionHost is the backend as sessions see it.
 type sessionHost struct{ *backend }
 
-func (h sessionHost) Changed(id string, state session.State) { h.monitors.state(id, state) }
-func (h sessionHost) Ended(id, epoch string)                 { h.sessions.ended(id, epoch) }
+func (h sessionHost) Changed(id string, state following.State) { h.monitors.state(id, state) }
+func (h sessionHost) Ended(id, epoch string)                   { h.sessions.ended(id, epoch) }
 func (h sessionHost) Leave(id, epoch string, shut func() bool) bool {
 	return h.sessions.leave(id, epoch, shut)
 }

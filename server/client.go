@@ -14,8 +14,11 @@ import (
 	"strata/session/toolbox"
 )
 
-// readTime is the time limit of an editor for reading a file.
-const readTime = 10 * time.Second
+// The time limits of an editor for a file.
+const (
+	readTime  = 10 * time.Second
+	writeTime = 10 * time.Second
+)
 
 // Can implements clients.Client.
 func (sub *subscription) Can(c clients.Capability) bool {
@@ -44,6 +47,13 @@ func (sub *subscription) ReadTextFile(ctx context.Context, r clients.Read, after
 		return "", fmt.Errorf("%w: %w", clients.ErrInvalid, err)
 	}
 	return text, nil
+}
+
+// WriteTextFile implements clients.Client.
+func (sub *subscription) WriteTextFile(ctx context.Context, w clients.Write, after uint64) error {
+	params := wire.WriteTextFileParams{SessionID: sub.session.ID(), Path: w.Path, Content: w.Content}
+	_, err := sub.peer.ask(ctx, writeTime, wire.MethodWriteTextFile, params, rpc.Position{Source: sub, Seq: after})
+	return err
 }
 
 // permissionTime is the time limit of a user for an answer. It ends requests to clients that nobody looks at any more.

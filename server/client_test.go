@@ -129,6 +129,46 @@ func TestServerReadsAFileOfTheEditor(t *testing.T) {
 	}
 }
 
+// An editor writes a file; its result says nothing.
+func TestServerWritesAFileOfTheEditor(t *testing.T) {
+	t.Parallel()
+	ts := startAskable(t)
+	e := ts.withFiles()
+	sid := e.NewSession(ts.work)
+	client := ts.client(e, sid)
+	results := []any{nil, map[string]any{}, map[string]any{"_meta": map[string]any{"saved": true}}, &rpc.Error{Code: -32603, Message: "the file is read-only"}}
+	var asked []wire.WriteTextFileParams
+	e.Serve("fs/write_text_file", func(params json.RawMessage) (any, *rpc.Error) {
+		result := results[len(asked)]
+		asked = append(asked, wire.WriteTextFileParams{})
+		if err := json.Unmarshal(params, &asked[len(asked)-1]); err != nil {
+			t.Error(err)
+		}
+		if refused, ok := result.(*rpc.Error); ok {
+			return nil, refused
+		}
+		return result, nil
+	})
+	at := e.Frames().Place(sid).Seq
+	call[any](ts.testServer, e, "_strata/session/rename", sid, map[string]any{"title": "renamed"})
+	file := clients.Write{Path: "/w/<a>.go", Content: "\ufeffa\r\n\x01\U0001F600"}
+	for n, want := range []read{{}, {}, {}, {Code: -32603, Error: "the file is read-only"}} {
+		got := outcome("", client.WriteTextFile(t.Context(), file, at+1))
+		params := wire.WriteTextFileParams{SessionID: sid, Path: file.Path, Content: file.Content}
+		if got != want || len(asked) != n+1 || asked[n] != params {
+			t.Errorf("got %+v for %+v, want %+v for %+v", got, asked[n:], want, params)
+		}
+	}
+	if seq := e.Frames()[:e.Asked("fs/write_text_file", 1).N].Place(sid).Seq; seq < at+1 {
+		t.Errorf("the request after event %d follows event %d", at+1, seq)
+	}
+	expired, end := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer end()
+	if got := outcome("", client.WriteTextFile(expired, clients.Write{Path: "/w/a.go"}, 0)); got.Error != "late" {
+		t.Errorf("got %+v", got)
+	}
+}
+
 // A request follows the event that it names.
 func TestServerAsksAfterTheEvent(t *testing.T) {
 	t.Parallel()

@@ -8,7 +8,7 @@ import (
 	"strata/history"
 	"strata/rpc"
 	"strata/server/wire"
-	"strata/session"
+	"strata/session/following"
 )
 
 // maxWaiting is the maximum number of events that wait for one monitor. A monitor that exceeds it is told to list the
@@ -68,14 +68,14 @@ type monitors struct {
 	mu     sync.Mutex
 	all    map[*monitor]struct{}
 	last   wire.Counts
-	states map[string]session.State // of loaded sessions that are not idle
-	news   map[string]session.State // sessions that no client may learn of yet, see expect; their states
+	states map[string]following.State // of loaded sessions that are not idle
+	news   map[string]following.State // sessions that no client may learn of yet, see expect; their states
 }
 
 func newMonitors(b *backend) *monitors {
 	return &monitors{
 		counts: b.counts, storage: b.storage, folder: b.folders.Known,
-		all: make(map[*monitor]struct{}), states: make(map[string]session.State), news: make(map[string]session.State),
+		all: make(map[*monitor]struct{}), states: make(map[string]following.State), news: make(map[string]following.State),
 	}
 }
 
@@ -156,10 +156,10 @@ func (h *monitors) renamed(record history.Session) {
 func (h *monitors) deleted(id string) { h.send(wire.ServerEvent{Type: "deleted", ID: id}) }
 
 // state reports the state of a loaded session.
-func (h *monitors) state(id string, state session.State) {
+func (h *monitors) state(id string, state following.State) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if state == session.StateIdle || state == session.StateClosed {
+	if state == following.StateIdle || state == following.StateClosed {
 		delete(h.states, id)
 	} else {
 		h.states[id] = state

@@ -244,20 +244,26 @@ func (s *story) asked(frame object) object {
 		return s.named(q.request.Raw)
 	}
 	params, ok := frame.get("params").(object)
-	if !ok || method != wire.MethodReadTextFile && method != wire.MethodRequestPermission {
+	if !ok || !slices.Contains([]string{wire.MethodReadTextFile, wire.MethodWriteTextFile, wire.MethodRequestPermission}, method) {
 		s.t.Fatalf("%s: the test cannot make the server send %s", protocolDoc, method)
 	}
 	var file clients.Read
-	if err := json.Unmarshal([]byte(s.names.real(printLine(params))), &file); err != nil {
-		s.t.Fatal(err)
+	var text clients.Write
+	for _, in := range []any{&file, &text} {
+		if err := json.Unmarshal([]byte(s.names.real(printLine(params))), in); err != nil {
+			s.t.Fatal(err)
+		}
 	}
 	client := s.ts.client(s.editor, s.names.real(params.at("sessionId")))
 	ctx, cancel := context.WithCancel(s.t.Context())
 	s.t.Cleanup(cancel)
 	out := make(chan read, 1)
-	if method == wire.MethodRequestPermission {
+	switch method {
+	case wire.MethodRequestPermission:
 		go func() { out <- answered(client.RequestPermission(ctx, permission(), 0)) }()
-	} else {
+	case wire.MethodWriteTextFile:
+		go func() { out <- outcome("", client.WriteTextFile(ctx, text, 0)) }()
+	default:
 		go func() { out <- outcome(client.ReadTextFile(ctx, file, 0)) }()
 	}
 	q := &question{request: s.editor.Asked(method, s.asks[method]), cancel: cancel, out: out}

@@ -43,7 +43,6 @@ type core struct {
 	mailbox   *mailbox.Mailbox
 	events    *events.Stream
 	workspace *workspace.Workspace
-	info      func() Info  // what there is to tell of the session
 	changed   func()       // tells the server what the session is doing
 	active    atomic.Int64 // when the session was used last, see LastUsed
 
@@ -114,10 +113,7 @@ func (c *core) unanswered(of *history.Turn, replied bool) []history.Edit {
 
 // extend adds stored messages, and edits that follow them, to the working history.
 func (c *core) extend(messages []history.Message, edits []history.Edit) {
-	c.context.Append(messages)
-	for _, edit := range edits {
-		c.context.Apply(edit)
-	}
+	c.context.Extend(messages, edits)
 }
 
 // edited adopts a stored change with edits of the view and the model calls for them.

@@ -71,3 +71,17 @@ func TestANewSessionThatCannotBeStoredEnds(t *testing.T) {
 	}
 	<-s.Done()
 }
+
+func TestAModeCanBeChosenWhileTheSessionIsStored(t *testing.T) {
+	store := &createStore{newLockedStore(), make(chan error)}
+	host := watchedHost{looked: make(chan string, 10)}
+	s := Create(depsOf(store, newProvider(), host), history.Session{ID: "sess_new", CWD: t.TempDir()})
+	replies := make(chan error, 1)
+	s.SetMode("edits", nil, func(_ Configured, err error) { replies <- err })
+	close(store.release)
+	if err := <-replies; err != nil {
+		t.Error(err)
+	}
+	s.Close(ReasonClosed, func() {})
+	<-s.Done()
+}

@@ -13,9 +13,22 @@ import (
 	"strata/session/choices"
 	"strata/session/compacting"
 	"strata/session/current"
+	"strata/session/following"
+	"strata/session/frontends"
 	"strata/session/outlines"
-	"strata/session/profile"
+	"strata/session/record"
 	"strata/session/requests"
+)
+
+// What a session's methods take and reply with, from the packages of their parts.
+type (
+	Info          = following.Info
+	Attached      = following.Attached
+	List          = following.List
+	Configured    = record.Configured
+	Tool          = frontends.Tool
+	CommitRequest = frontends.CommitRequest
+	Committed     = frontends.Committed
 )
 
 // Store is what a session needs of the database. Every method may block and returns when ctx ends.
@@ -58,7 +71,7 @@ type Settings struct {
 // Host is the server in which sessions live. Methods are safe for concurrent use.
 type Host interface {
 	// Changed receives the state of a session whenever it changes. It must not block.
-	Changed(session string, state State)
+	Changed(session string, state following.State)
 	// Ended receives the id and the epoch of a session that has ended. It must not block.
 	Ended(session, epoch string)
 
@@ -121,6 +134,16 @@ func (d *Deps) requests() *requests.Services {
 	return &requests.Services{Store: d.Store, Now: d.Now, NewID: d.NewID}
 }
 
+// frontends returns the services for frontends.
+func (d *Deps) frontends() *frontends.Services {
+	return &frontends.Services{Now: d.Now, NewID: d.NewID}
+}
+
+// record returns the services for changes of the record.
+func (d *Deps) record() *record.Services {
+	return &record.Services{Choices: d.choices(), Files: d.Files, Outlines: d.Outlines, Now: d.Now}
+}
+
 // choices returns the services for choices.
 func (d *Deps) choices() *choices.Services {
 	return &choices.Services{
@@ -133,36 +156,4 @@ type Meter interface {
 	TurnStarted()
 	TurnFinished(status history.TurnStatus, usage history.Usage, cost float64)
 	Deltas(n int)
-}
-
-// State is what a session is doing.
-type State string
-
-// The states of a loaded session.
-const (
-	StateIdle       State = "idle"
-	StateRunning    State = "running"
-	StateCompacting State = "compacting"
-	StateClosing    State = "closing"
-	StateClosed     State = "closed" // not loaded any more
-)
-
-// Info tells about a session.
-type Info struct {
-	Session  history.Session
-	Config   history.Config // choices in force, defaults filled in
-	Model    llm.Model
-	State    State
-	Running  string // id of the running turn
-	Unsaved  bool   // a turn's result is not stored yet
-	Epoch    string
-	Seq      uint64
-	Totals   history.Totals
-	Messages int // in the transcript
-	InView   int // of them in the working history
-	Tokens   int // of the working history
-	Files    int
-	Profiles []profile.Profile // that can be chosen, by name
-	Phases   []profile.Phase   // of the profile in force; the current one is Config.Mode
-	Notices  []string          // for clients that open the session
 }

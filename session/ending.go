@@ -106,6 +106,7 @@ func (t *turns) settleCalls(e *ending) {
 	case e.turn.tools == nil && e.turn.record.StopReason == "end_turn":
 		why = tools.NoTools
 	}
+	e.turn.outcome.settleFile(&e.change)
 	for _, p := range step.Settle(why) {
 		t.events.EmitAll(e.turn.calls.Changed(e.turn.record.ID, p))
 	}

@@ -101,7 +101,7 @@ func TestAFrontendRunsItsTools(t *testing.T) {
 	a, r := acting(t), newRunner()
 	result := a.offering("go", r.offers(t, "zoom", "deploy_status"))
 	first := a.asked()
-	if got := names(first.req); !slices.Equal(got, []string{"deploy_status", "zoom"}) || first.req.Tools[0].Name != "deploy_status" {
+	if got := names(first.req); !slices.Equal(got, []string{"deploy_status", "zoom"}) || first.req.Tools[1].Name != "deploy_status" {
 		t.Errorf("the request has the tools %v", got)
 	}
 	before := a.told().Seq
@@ -551,6 +551,8 @@ func (r *reader) RequestPermission(context.Context, clients.Permission, uint64) 
 func (r *reader) ReadTextFile(context.Context, clients.Read, uint64) (string, error) {
 	return "shown by " + r.name + "\n", nil
 }
+
+func (r *reader) WriteTextFile(context.Context, clients.Write, uint64) error { return clients.ErrGone }
 
 // If the editor that sent the prompt is gone, another one that subscribes reads files, and the server if there is none.
 func TestAnotherEditorServesATurn(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 	"strata/session/choices"
 	"strata/session/current"
 	"strata/session/events"
+	"strata/session/following"
 	"strata/session/mailbox"
 	"strata/session/saving"
-	"strata/session/workspace"
 )
 
 // Done is closed when the session has ended and everything it owned has.
@@ -59,7 +59,7 @@ func (s *Session) begin(loaded opening) error {
 		}
 	}
 	damaged(s.workspace.Restore(loaded.Files))
-	s.useFolders(workspace.OpenFolders(s.mailbox.UntilShut(), s.choices.Record.CWD, s.choices.Record.Roots, s.deps.Files, s.deps.Host.Allowed))
+	s.OpenFolders()
 	var err error
 	s.context, err = current.New(s.deps.current(), &s.choices.Rules, loaded.Loaded, s.workspace)
 	damaged(err)
@@ -84,7 +84,7 @@ func (s *Session) begin(loaded opening) error {
 	if failure != nil {
 		s.keepUnsaved(e, failure)
 	}
-	s.deps.Host.Changed(s.id, StateIdle)
+	s.deps.Host.Changed(s.id, following.StateIdle)
 	return nil
 }
 
@@ -193,7 +193,7 @@ func (s *Session) endIfIdle() {
 		return
 	}
 	s.phase = ended
-	s.deps.Host.Changed(s.id, StateClosed)
+	s.deps.Host.Changed(s.id, following.StateClosed)
 	s.emit(events.Event{Kind: events.Closed, Data: events.ClosedInfo{Reason: s.reason}})
 	s.release(fmt.Errorf("session %s: %w", s.id, ErrClosed))
 }
@@ -224,14 +224,14 @@ func (s *Session) tellInfo() Info {
 }
 
 // doing returns what the session is doing.
-func (s *Session) doing() State {
+func (s *Session) doing() following.State {
 	switch {
 	case s.phase == closing:
-		return StateClosing
+		return following.StateClosing
 	case s.running != nil:
-		return StateRunning
+		return following.StateRunning
 	case s.compacting.Running():
-		return StateCompacting
+		return following.StateCompacting
 	}
-	return StateIdle
+	return following.StateIdle
 }

@@ -13,6 +13,7 @@ import (
 	"strata/history"
 	"strata/session/choices"
 	"strata/session/events"
+	"strata/session/following"
 	"strata/session/workspace"
 )
 
@@ -186,11 +187,11 @@ func TestTheRunningTextOfASnapshotIsBounded(t *testing.T) {
 	a := act(t)
 	result := a.prompt("hello", nil)
 	call := a.asked()
-	const size = 3 * snapshotBytes
+	const size = 3 * following.SnapshotBytes
 	call.say(strings.Repeat("x", size))
 	c := a.NewCursor(func() {})
 	attached, err := answerOf(func(reply func(Attached, error)) { a.Attach(c, events.Since{}, reply) })
-	if err != nil || len(attached.Snapshot.Running.Text) != snapshotBytes {
+	if err != nil || len(attached.Snapshot.Running.Text) != following.SnapshotBytes {
 		t.Fatalf("%d bytes in the snapshot, %v", len(attached.Snapshot.Running.Text), err)
 	}
 	a.told() // the events follow the response
@@ -204,7 +205,7 @@ func TestTheRunningTextOfASnapshotIsBounded(t *testing.T) {
 			follows += len(e.Text)
 		}
 	}
-	if follows != size-snapshotBytes {
+	if follows != size-following.SnapshotBytes {
 		t.Errorf("%d bytes follow", follows)
 	}
 	call.end("x")

@@ -12,6 +12,7 @@ import (
 	"strata/history"
 	"strata/session/compacting"
 	"strata/session/content"
+	"strata/session/following"
 	"strata/session/profile"
 )
 
@@ -133,7 +134,7 @@ func TestAppendedMessagesAreCompacted(t *testing.T) {
 			t.Fatal(err)
 		}
 		status, err := answerOf(a.Compaction)
-		if err != nil || !status.Running || a.told().State != StateCompacting {
+		if err != nil || !status.Running || a.told().State != following.StateCompacting {
 			t.Errorf("%+v, %s, %v", status, a.told().State, err)
 		}
 		synctest.Wait() // the beginning is recorded
@@ -149,7 +150,7 @@ func TestAppendedMessagesAreCompacted(t *testing.T) {
 			asked <- r
 		})
 		close(release)
-		if r := <-asked; r.Outcome == compacting.Running || a.told().State != StateIdle {
+		if r := <-asked; r.Outcome == compacting.Running || a.told().State != following.StateIdle {
 			t.Errorf("%+v, %s", r, a.told().State)
 		}
 	})

@@ -69,7 +69,7 @@ func (a *asked) waiter() waiter { return waiter{a.reply, a.subscriber} }
 func (t *turns) prompt(a *asked) {
 	t.core.used()
 	if a.subscriber != nil {
-		t.subs.subscribe(a.subscriber)
+		t.subs.Enter(a.subscriber)
 	}
 	switch {
 	case t.unsaved != nil && a.ID != "" && t.unsaved.turn.record.PromptID == a.ID:

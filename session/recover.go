@@ -4,17 +4,24 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 
 	"strata/history"
 	"strata/session/calls"
 	"strata/session/content"
+	"strata/session/filechanges"
 	"strata/session/saving"
 )
 
 // unsettled returns the ending of a turn that the last server left running, nil for none: the one in a recovery file, else
 // interrupted, with the text that had been saved. The error is that of the store.
 func (t *turns) unsettled(ctx context.Context, loaded *opening) (*ending, error) {
+	changes, err := filechanges.Lost(ctx, t.workspace.Roots(), loaded.Planned)
+	if err != nil {
+		return nil, err
+	}
 	if loaded.Unfinished == nil {
+		t.storeLost(ctx, changes)
 		return nil, nil
 	}
 	for _, kept := range loaded.kept {
@@ -28,7 +35,7 @@ func (t *turns) unsettled(ctx context.Context, loaded *opening) (*ending, error)
 	record.Status, record.EndedAt = history.TurnInterrupted, t.deps.Now()
 	failure := t.deps.Host.Describe(fmt.Errorf("turn %s: %w", record.ID, ErrInterrupted))
 	record.Failure = &failure
-	change := history.Change{Session: t.id, End: &record}
+	change := history.Change{Session: t.id, End: &record, PutFileChanges: changes}
 	add := func(m history.Message) {
 		m.Seq, m.Turn, m.At = t.context.NextSeq()+int64(len(change.Messages)), record.ID, record.EndedAt
 		m.Tokens = content.Tokens(ctx, t.counter(), m.Blocks)
@@ -38,7 +45,7 @@ func (t *turns) unsettled(ctx context.Context, loaded *opening) (*ending, error)
 	if newest != nil {
 		record.ReplyID = newest.ID
 	}
-	results, err := newest.Lost(func(seqs []int64) ([]history.Message, error) { return t.deps.Store.Messages(ctx, t.id, seqs) })
+	results, err := newest.Lost(changes, func(seqs []int64) ([]history.Message, error) { return t.deps.Store.Messages(ctx, t.id, seqs) })
 	if err != nil {
 		return nil, fmt.Errorf("calls of turn %s: %w: %w", record.ID, ErrStorage, err)
 	}
@@ -51,6 +58,16 @@ func (t *turns) unsettled(ctx context.Context, loaded *opening) (*ending, error)
 	}
 	change.Edits = t.unanswered(&record, newest != nil || len(change.Messages) > 0)
 	return t.endingOf(change), nil
+}
+
+// storeLost stores what became of file changes that are older than the newest turn: its disk did not respond then.
+func (t *turns) storeLost(ctx context.Context, changes []history.FileChange) {
+	if len(changes) == 0 {
+		return
+	}
+	if err := saving.Commit(ctx, t.deps.Store, history.Change{Session: t.id, PutFileChanges: changes}); err != nil {
+		t.deps.Log.Warn("file changes not settled, the next load does it", slog.String("session", t.id), slog.Any("error", err))
+	}
 }
 
 // endingOf returns the result of a turn of the last server with what is stored of it.

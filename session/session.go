@@ -1,5 +1,5 @@
-// Package session is one session: its mailbox, its life, its turns, the state that requests are made of, and the changes
-// that clients make of it.
+// Package session is one session: its life, its turns, and the edits of its history. It puts the session together from these
+// and from the parts in the packages below it.
 //
 // Everything a Session has is touched by its mailbox goroutine only, unless it says otherwise. The mailbox never blocks on
 // the store, a provider, a file or a client: such work runs in goroutines that the session owns, on copies, and its result
@@ -15,18 +15,18 @@ import (
 	"strata/history"
 	"strata/session/accounts"
 	"strata/session/asking"
-	"strata/session/assembly"
-	"strata/session/choices"
 	"strata/session/clients"
 	"strata/session/compacting"
 	"strata/session/events"
+	"strata/session/following"
+	"strata/session/frontends"
 	"strata/session/mailbox"
-	"strata/session/outlines"
+	"strata/session/record"
 	"strata/session/requests"
 	"strata/session/saving"
+	"strata/session/shelf"
 	"strata/session/toolbox"
 	"strata/session/workspace"
-	"strata/tokens"
 )
 
 // phase is where a session is in its life. It only moves on.
@@ -39,19 +39,26 @@ const (
 	ended
 )
 
+// The parts of a session in packages of their own. The aliases keep the embedded fields from being exported.
+type (
+	recordChanges   = record.Changes
+	documentShelf   = shelf.Shelf
+	servedFrontends = frontends.Frontends
+)
+
 // Session is one loaded session, put together from its parts. Its exported methods, most of which are those of its parts,
-// may be called from any goroutine; those with a reply function return immediately and call it later, exactly once, on a
-// goroutine of the session, mostly the mailbox: it must not block.
+// may be called from any goroutine unless they say that they belong to the mailbox. Those with a reply function return
+// immediately and call it later, exactly once, on a goroutine of the session, mostly the mailbox: it must not block.
 type Session struct {
 	*core
 	*turns
 	*subscriptions
 	*edits
 	*checkpoints
-	*options
-	*shelf
+	*recordChanges
+	*documentShelf
 	accounts *accounts.Accounts
-	*frontends
+	*servedFrontends
 	compacting *compacting.Driver
 
 	done chan struct{}
@@ -111,15 +118,17 @@ func newSession(deps *Deps, id string) *Session {
 	s := &Session{done: make(chan struct{})}
 	c := &core{id: id, deps: deps}
 	c.used()
-	c.info, c.changed = s.tellInfo, func() { deps.Host.Changed(id, s.doing()) }
+	c.changed = func() { deps.Host.Changed(id, s.doing()) }
 	c.mailbox = mailbox.New("session "+id, deps.Log, s.endIfIdle)
 	c.events = events.New(id, deps.NewID(""), deps.Store, s.standing)
 	c.workspace = workspace.New(workspaceHost{c}, c.mailbox, c.events)
 
 	s.core = c
 	s.accounts = accounts.New(accountsHost{c, s}, c.mailbox, c.events)
-	s.shelf = &shelf{core: c, accounts: s.accounts}
-	s.subscriptions = &subscriptions{core: c, shown: s.shown, tellUsage: s.accounts.TellUsage}
+	host := partHost{c, s}
+	s.documentShelf = shelf.New(host, c.mailbox, deps.Now)
+	s.recordChanges = record.New(id, deps.record(), host, c.mailbox, c.events, c.workspace)
+	s.subscriptions = &subscriptions{core: c, followers: following.New(id, host, deps.Store, c.mailbox, c.events)}
 	s.turns = &turns{core: c, subs: s.subscriptions, accounts: s.accounts, stopping: make(chan struct{}), toolbox: toolbox.New(c.mailbox, c.events.End)}
 	s.turns.asking = asking.New(c.mailbox, asking.Services{
 		Clients: func() []clients.Client { return s.subscriptions.clients.All(clients.Permissions) },
@@ -127,107 +136,15 @@ func newSession(deps *Deps, id string) *Session {
 	})
 	s.subscriptions.asking = s.turns.asking
 	s.compacting = compacting.New(id, deps.compaction(), compactionHost{c, s.turns, s.accounts}, c.mailbox, c.events, deps.Log, deps.Host.Describe)
-	s.subscriptions.compacts = s.compacting.RunningID
 	made := requests.New(id, deps.requests(), requestsHost{c}, c.mailbox, c.workspace, s.compacting)
 	s.turns.requests, s.turns.compacting = made, s.compacting
 	s.edits = &edits{core: c, turns: s.turns, accounts: s.accounts, compacting: s.compacting}
 	s.checkpoints = &checkpoints{core: c, turns: s.turns}
-	s.options = &options{core: c, turns: s.turns, accounts: s.accounts}
-	s.frontends = &frontends{core: c, turns: s.turns, requests: made, accounts: s.accounts, compacting: s.compacting}
+	s.servedFrontends = frontends.New(host, deps.frontends(), frontends.Parts{
+		Mailbox: c.mailbox, Events: c.events, Workspace: c.workspace, Requests: made, Accounts: s.accounts, Compacting: s.compacting,
+	})
 	return s
 }
-
-// workspaceHost is a session as its workspace sees it.
-type workspaceHost struct{ *core }
-
-func (h workspaceHost) Store(what string, change history.Change, then func()) mailbox.Work {
-	return h.store(what, change, then)
-}
-
-func (h workspaceHost) Counter() *tokens.Counter { return h.counter() }
-
-func (h workspaceHost) Used() { h.used() }
-
-func (h workspaceHost) Outlined() []outlines.Shown { return h.context.Layout.Outlined() }
-
-func (h workspaceHost) Shown() workspace.Shown { return h.state() }
-
-// Accounts returns what tells of the session's next request.
-func (s *Session) Accounts() *accounts.Accounts { return s.accounts }
-
-// accountsHost is a session as its accounts see it.
-type accountsHost struct {
-	*core
-	session *Session
-}
-
-func (h accountsHost) Next() (assembly.State, compacting.Rules) {
-	return h.session.nextState(), h.compactionRules()
-}
-
-func (h accountsHost) Spent() (history.Totals, history.Call) {
-	return h.context.Totals(), h.context.Last
-}
-
-func (h accountsHost) Title() string { return h.choices.Record.Title }
-
-// requestsHost is a session as its requests see it.
-type requestsHost struct{ *core }
-
-func (h requestsHost) Context() *ContextManager { return h.context }
-
-func (h requestsHost) Choices() *choices.Choices { return h.choices }
-
-func (h requestsHost) CompactionRules() compacting.Rules { return h.compactionRules() }
-
-func (h requestsHost) HistoryChanged(reason string) { h.historyChanged(reason) }
-
-// compactionHost is a session as the driver of its compactions sees it.
-type compactionHost struct {
-	*core
-	turns    *turns
-	accounts *accounts.Accounts
-}
-
-func (h compactionHost) State() assembly.State { return h.state() }
-
-func (h compactionHost) CompactionRules() compacting.Rules { return h.compactionRules() }
-
-func (h compactionHost) Position() int64 { return h.context.LastSeq() }
-
-func (h compactionHost) Edits() []history.Edit { return h.context.Log.Edits() }
-
-func (h compactionHost) TokensWith(edit history.Edit) int { return h.context.Log.TokensWith(edit) }
-
-func (h compactionHost) Unfinished() bool { return h.turns.unfinished() != nil }
-
-func (h compactionHost) AfterTurn(do, drop func()) {
-	h.turns.deferred = append(h.turns.deferred, deferral{do: do, drop: drop})
-}
-
-func (h compactionHost) Change(what string, begin func() (history.Change, error), then func(), fail func(error)) {
-	h.mailbox.Enqueue(mailbox.Op{Fail: fail, Begin: func() (work, error) {
-		change, err := begin()
-		if err != nil {
-			return nil, err
-		}
-		return h.store(what, change, func() {
-			h.edited(&change)
-			then()
-		}), nil
-	}})
-}
-
-func (h compactionHost) HistoryChanged(reason string) {
-	h.historyChanged(reason)
-	h.accounts.TellUsage()
-}
-
-func (h compactionHost) Ranges(edit *history.Edit) []history.Range {
-	return h.context.Log.Ranges([]history.Edit{*edit})[0]
-}
-
-func (h compactionHost) StateChanged() { h.changed() }
 
 // ID returns the session's id.
 func (s *Session) ID() string { return s.id }
@@ -237,7 +154,7 @@ func (s *Session) Epoch() string { return s.events.Epoch() }
 
 // Info returns what there is to tell of the session.
 func (s *Session) Info(reply func(Info, error)) {
-	mailbox.Ask(s.mailbox, reply, func() { reply(s.info(), nil) })
+	mailbox.Ask(s.mailbox, reply, func() { reply(s.tellInfo(), nil) })
 }
 
 // Notify sends the session's present subscribers a notice for their user.
@@ -249,22 +166,22 @@ func (s *Session) Notify(text string) {
 	})
 }
 
-// shown returns the reply that is not in the transcript yet, and whether it waits to be stored.
-func (s *Session) shown() (running *events.Running, unsaved bool) {
+// saidSoFar returns everything that the session has said so far: the transcript, and the reply that is not in it yet.
+func (s *Session) saidSoFar() events.Standing {
+	now := events.Standing{Seq: s.events.End(), Heads: s.context.Transcript()}
 	switch {
 	case s.running != nil:
-		return s.running.running(), false
+		now.Running = s.running.running()
 	case s.unsaved != nil:
-		return s.unsaved.turn.running(), true
+		now.Running = s.unsaved.turn.running()
 	}
-	return nil, false
+	return now
 }
 
-// standing returns everything that the session has said so far, also after its end: a slow subscriber still receives all of
-// it. It must not be called on the mailbox.
+// standing is saidSoFar also after the session's end: a slow subscriber still receives all of it. It must not be called on the mailbox.
 func (s *Session) standing(ctx context.Context) (events.Standing, error) {
 	answers := make(chan events.Standing, 1)
-	s.tell(func() { answers <- s.subscriptions.standing() })
+	s.tell(func() { answers <- s.saidSoFar() })
 	select {
 	case now := <-answers:
 		return now, nil
@@ -275,8 +192,8 @@ func (s *Session) standing(ctx context.Context) (events.Standing, error) {
 	if s.context == nil {
 		return events.Standing{}, fmt.Errorf("session %s: %w", s.id, ErrClosed)
 	}
-	now := s.subscriptions.standing() // nothing else touches the session any more
-	now.Seq--                         // the last event, closed, is still in the log
+	now := s.saidSoFar() // nothing else touches the session any more
+	now.Seq--            // the last event, closed, is still in the log
 	return now, nil
 }
 
@@ -290,6 +207,9 @@ func (s *Session) Compact(req compacting.Request, reply func(compacting.Result, 
 func (s *Session) Compaction(reply func(compacting.Status, error)) {
 	mailbox.Ask(s.mailbox, reply, func() { reply(s.compacting.Status(), nil) })
 }
+
+// Accounts returns what tells of the session's next request.
+func (s *Session) Accounts() *accounts.Accounts { return s.accounts }
 
 // Toolbox returns the tools of the session.
 func (s *Session) Toolbox() *toolbox.Toolbox { return s.toolbox }

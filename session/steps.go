@@ -15,6 +15,7 @@ import (
 	"strata/session/compacting"
 	"strata/session/content"
 	"strata/session/events"
+	"strata/session/filechanges"
 	"strata/session/reads"
 	"strata/session/saving"
 	"strata/session/tools"
@@ -28,6 +29,7 @@ type replying struct {
 	out     outcome
 	repeats tools.Repeats
 	asks    tools.Progress // of the call on which nothing was decided
+	seq     int64          // of the message of the newest step
 }
 
 // outcome is how the reply of a turn ended: that of its newest step, of which nothing is stored unless it says so.
@@ -37,9 +39,10 @@ type outcome struct {
 	shown  bool // a part of the reply was shown
 	err    error
 
-	step  *tools.Step // the calls whose results are not stored; nil for none
-	limit string      // stop reason of a turn that has reached a limit of ours
-	taken *taken      // what could not be stored of the step; nil: nothing was tried
+	step  *tools.Step         // the calls whose results are not stored; nil for none
+	file  *history.FileChange // that the newest call makes, planned; nil for none
+	limit string              // stop reason of a turn that has reached a limit of ours
+	taken *taken              // what could not be stored of the step; nil: nothing was tried
 }
 
 // answer runs in the turn's goroutine: it gets the reply and posts how that ended.
@@ -69,14 +72,9 @@ func (r *replying) do(at tools.State) tools.Event {
 	case tools.Streaming:
 		return r.stream()
 	case tools.Reviewing:
-		event, next := r.out.step.Review()
-		switch event {
-		case tools.Refused:
-			r.tellCall(next)
-		case tools.Asks:
-			r.asks = next
-		}
-		return event
+		return r.decided(r.out.step.Review())
+	case tools.Preparing:
+		return r.decided(r.out.step.Prepare(r.of.ctx, r.mailbox.Spawn))
 	case tools.Asking:
 		return r.ask()
 	case tools.Running:
@@ -84,6 +82,20 @@ func (r *replying) do(at tools.State) tools.Event {
 	default:
 		return r.fit()
 	}
+}
+
+// decided takes what was found out of the next call.
+func (r *replying) decided(event tools.Event, next tools.Progress) tools.Event {
+	switch event {
+	case tools.Refused:
+		r.tellCall(next)
+	case tools.Asks:
+		r.asks = next
+		if next.Diffs != nil {
+			r.tellCall(next)
+		}
+	}
+	return event
 }
 
 // stream gets one message of the model. If it has calls that may run, it is stored.
@@ -111,8 +123,10 @@ func (r *replying) stream() tools.Event {
 // storeMessage stores the message of a step, with the usage of its call, before any of its calls runs.
 func (r *replying) storeMessage() error {
 	of, t := r.of, taken{}
+	var files []history.FileLines
 	r.mailbox.Wait(func() {
 		of.built.Step = true
+		files = of.built.ShownLines()
 		t = r.take(of, &r.out, history.StatusComplete, r.deps.Now())
 		t.change.DropPartials = of.record.ID
 	})
@@ -120,6 +134,7 @@ func (r *replying) storeMessage() error {
 		r.out.taken = &t
 		return fmt.Errorf("store the step: %w: %w", ErrStorage, err)
 	}
+	r.seq = t.reply.Seq
 	r.mailbox.Wait(func() {
 		r.adopt(of, &t)
 		r.accounts.EmitUsage(of.record.ID, t.spent.Whole, of.model.Window)
@@ -129,15 +144,22 @@ func (r *replying) storeMessage() error {
 	r.out = outcome{step: r.out.step}
 	shown, err := r.state.ShownLines(of.ctx)
 	*of.shown = *shown
+	for i := range files {
+		of.shown.Add(&files[i])
+	}
 	return err
 }
 
 // ask decides whether the next call may run: by the rules, or else the user does.
 func (r *replying) ask() tools.Event {
-	call := r.out.step.Asked()
+	call, change := r.out.step.Asked()
+	decided := approval.Call{Tool: call.Tool.Name}
+	if change != nil {
+		decided.Changes(change.Names)
+	}
 	outcome, err := r.asking.Ask(r.of.ctx, asking.Question{Tool: call.Tool.Name, Call: r.asks, Decide: func() approval.Decision {
 		now := approval.Policy{Mode: r.choices.Approval, Session: r.rules, Allow: r.deps.Tools.Allow, Deny: r.deps.Tools.Deny}
-		return now.Decide(&approval.Call{Tool: call.Tool.Name, Effect: approval.Anything})
+		return now.Decide(&decided)
 	}})
 	switch {
 	case err != nil:
@@ -153,15 +175,39 @@ func (r *replying) ask() tools.Event {
 	return tools.Allowed
 }
 
-// runCalls runs the calls that may run. The result of a call that can have changed something is stored before anything else.
+// runCalls runs the calls that may run. What undoes a change of files is stored before it; the result of a call that can have
+// changed something is stored before anything else.
 func (r *replying) runCalls() tools.Event {
+	if r.out.err = r.storePlanned(); r.out.err != nil {
+		return tools.GaveUp
+	}
 	r.out.step.Run(r.of.ctx, r.mailbox.Spawn, r.tellCall)
+	for _, lines := range r.out.step.Shows() {
+		r.of.shown.Add(&lines)
+	}
 	if r.of.ctx.Err() == nil && r.out.step.Changed() {
 		if r.out.err = r.storeResults(); r.out.err != nil {
 			return tools.GaveUp
 		}
 	}
 	return tools.Returned
+}
+
+// storePlanned stores the change of files that the next call makes, if it makes one.
+func (r *replying) storePlanned() error {
+	call, planned := r.out.step.Allowed()
+	if planned == nil {
+		return nil
+	}
+	change := history.Change{Session: r.id}
+	record := filechanges.Put(&change, filechanges.Place{
+		ID: r.deps.NewID("fc_"), Turn: r.of.record.ID, Step: r.of.step - 1, Call: call.ID, Seq: r.seq, At: r.deps.Now(),
+	}, planned)
+	if err := saving.Commit(context.WithoutCancel(r.mailbox.Context()), r.deps.Store, change); err != nil {
+		return fmt.Errorf("store the change of %s: %w: %w", record.Path, ErrStorage, err)
+	}
+	r.out.file = &record
+	return nil
 }
 
 // fit stores the results of a step and makes the state the one after it, unless the turn has reached a limit.
@@ -195,6 +241,7 @@ func (r *replying) storeResults() error {
 	}
 	m.Tokens = content.Tokens(context.WithoutCancel(of.ctx), r.state.Counter, m.Blocks)
 	change := history.Change{Session: r.id}
+	r.out.settleFile(&change)
 	r.mailbox.Wait(func() {
 		m.Seq = r.context.NextSeq()
 		change.Messages = []history.Message{m}
@@ -210,7 +257,15 @@ func (r *replying) storeResults() error {
 		r.tellSaved(of)
 	})
 	r.out.step.Stored(len(m.Blocks))
+	r.out.file = nil
 	return nil
+}
+
+// settleFile adds to what is stored what became of the change that the newest call has made.
+func (out *outcome) settleFile(to *history.Change) {
+	if out.file != nil {
+		filechanges.Settle(to, *out.file, out.step.Made())
+	}
 }
 
 // compact stores a compaction that was made during the step, and starts one that is due. The next request is made of the
@@ -291,15 +346,16 @@ func (t *turns) nextState() assembly.State {
 	return t.state()
 }
 
-// editor returns the client that reads files for the running turn, nil for none, and the newest event, which tells that the
-// call runs. It is called from goroutines of calls, with the client whose connection was found to have ended, nil for none.
-func (t *turns) editor(gone clients.Client) (editor clients.Client, after uint64) {
+// editor returns the client that reads or writes files for the running turn, nil for none, and the newest event, which tells
+// that the call runs. It is called from goroutines of calls, with the client whose connection was found to have ended, nil for
+// none.
+func (t *turns) editor(to clients.Capability, gone clients.Client) (editor clients.Client, after uint64) {
 	t.mailbox.Wait(func() {
 		if gone != nil {
 			t.subs.clients.Remove(gone)
 			t.asking.Left(gone)
 		}
-		editor, after = t.subs.clients.For(clients.ReadFiles), t.events.End()
+		editor, after = t.subs.clients.For(to), t.events.End()
 	})
 	return editor, after
 }

@@ -119,7 +119,7 @@ func TestATurnHasSteps(t *testing.T) {
 	a := acting(t)
 	result := a.prompt("what do the files define?", nil)
 	first := a.asked()
-	if n := len(first.req.Tools); n != 4 || first.req.Tools[0].Name != "list_files" {
+	if n := len(first.req.Tools); n != 8 || first.req.Tools[0].Name != "delete_file" {
 		t.Fatalf("%d tools: %v", n, first.req.Tools)
 	}
 	if s := texts(first.req); !strings.Contains(s, "You can work in the user's workspace with tools") {
@@ -418,7 +418,7 @@ func TestEveryCallHasAResult(t *testing.T) {
 			first.act(reply.StopToolUse, callsOf(1, `fly{}`, `read_file{"path":7}`)...)
 			a.asked().end("sorry")
 		}, []string{"assistant call fly call read_file",
-			`tool result of tc_1 (there is no tool "fly"; the tools are list_files, read_file, search, update_plan) result of tc_2 (read_file was not run: path must be a string, not 7)`,
+			`tool result of tc_1 (there is no tool "fly"; the tools are delete_file, edit_file, list_files, move_file, read_file, search, update_plan, write_file) result of tc_2 (read_file was not run: path must be a string, not 7)`,
 			"assistant sorry"}, "end_turn"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -457,6 +457,10 @@ func TestACancelDoesNotWaitForTools(t *testing.T) {
 type stuckEditor struct{ reading, release chan struct{} }
 
 func (*stuckEditor) Can(c clients.Capability) bool { return c == clients.ReadFiles }
+
+func (*stuckEditor) WriteTextFile(context.Context, clients.Write, uint64) error {
+	return clients.ErrGone
+}
 
 func (*stuckEditor) RequestPermission(context.Context, clients.Permission, uint64) (clients.Answer, error) {
 	return clients.Answer{}, clients.ErrDismissed

@@ -3,16 +3,9 @@ package session
 import (
 	"fmt"
 	"log/slog"
-	"time"
 
 	"strata/session/events"
-)
-
-// How a result that could not be stored is stored later.
-const (
-	retryFirst    = 250 * time.Millisecond
-	retryMax      = 10 * time.Second
-	shutdownGrace = 5 * time.Second // of retries at shutdown, before the recovery file
+	"strata/session/saving"
 )
 
 // keepUnsaved keeps a result that could not be stored and retries until it is. Until then the session takes no prompt, so at
@@ -30,26 +23,12 @@ func (t *turns) keepUnsaved(e *ending, err error) {
 // retrySave runs in a goroutine of its own until the result is stored, or written to the recovery file of a server that has
 // to stop.
 func (t *turns) retrySave(e *ending) {
-	var grace <-chan time.Time
-	stopping := t.stopping
-	for wait := retryFirst; ; wait = min(2*wait, retryMax) {
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-stopping:
-			timer.Stop()
-			stopping, grace, wait = nil, time.After(shutdownGrace), retryFirst
-		case <-grace:
-			timer.Stop()
-			t.toRecoveryFile(e)
-			return
-		}
-		if err := t.deps.Store.Commit(t.mailbox.Context(), e.change); err == nil {
-			t.dropRecoveryFile(e)
-			t.tell(func() { t.savedLate(e) })
-			return
-		}
+	if !saving.Later(t.mailbox.Context(), t.deps.Store, e.change, t.stopping) {
+		t.toRecoveryFile(e)
+		return
 	}
+	t.dropRecoveryFile(e)
+	t.tell(func() { t.savedLate(e) })
 }
 
 // dropRecoveryFile removes the recovery file of a stored result: to store it again has no effect but that.

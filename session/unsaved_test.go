@@ -11,6 +11,7 @@ import (
 	"strata/history"
 	"strata/llm"
 	"strata/session/events"
+	"strata/session/saving"
 )
 
 // refusingStore stores no results of turns while it refuses them.
@@ -81,7 +82,7 @@ func TestChangesFollowAResultThatIsStoredLate(t *testing.T) {
 			t.Errorf("attached: %+v, %v", attached, err)
 		}
 		store.refuses.Store(false)
-		time.Sleep(2 * retryMax)
+		time.Sleep(2 * saving.RetryMax)
 		if info := a.told(); info.Unsaved || info.Messages != 2 || info.InView != 0 {
 			t.Errorf("%d messages, %d in view, unsaved %t", info.Messages, info.InView, info.Unsaved)
 		}
@@ -110,7 +111,7 @@ func TestEachPromptIsAnsweredOnce(t *testing.T) {
 			synctest.Wait()
 		}
 		store.refuses.Store(false)
-		time.Sleep(2 * retryMax)
+		time.Sleep(2 * saving.RetryMax)
 		for i := range answers {
 			if n := answers[i].Load(); n != 1 {
 				t.Errorf("prompt %d was answered %d times", i, n)
@@ -154,9 +155,9 @@ func TestChangesThatAreDroppedAreReported(t *testing.T) {
 func TestAResultIsStoredWhileTheServerStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, store, _, kept := actUnsaved(t)
-		time.Sleep(6 * retryMax) // the interval is the longest
+		time.Sleep(6 * saving.RetryMax) // the interval is the longest
 		a.Close(ReasonShutdown, func() {})
-		time.Sleep(shutdownGrace / 5)
+		time.Sleep(saving.ShutdownGrace / 5)
 		store.refuses.Store(false)
 		<-a.Done()
 		if n := len(store.messages); n != 2 || kept.Load() != 0 {

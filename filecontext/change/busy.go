@@ -14,6 +14,10 @@ type busy struct {
 
 var busyFiles = &busy{until: make(map[string]chan struct{})}
 
+// heldFiles are the files that changes of this process, those by an editor too, are making. An editor may take longer than
+// work on a disk, so that a change enters it before it begins that work. It comes before busyFiles.
+var heldFiles = &busy{until: make(map[string]chan struct{})}
+
 // enter waits until a file is free, and makes it busy until leave is called. The error is that of ctx.
 func (b *busy) enter(ctx context.Context, path string) (leave func(), err error) {
 	for {

@@ -51,11 +51,16 @@ const (
 // Make makes the change, if the files and their folders are still what they were. If ctx ends before the first effect, the
 // change is not made, and Make returns at once; otherwise Make waits for it. The error is ErrChanged, wrapped, a
 // *filecontext.RefusedError, a *WriteError, or that of ctx. With an error nothing has changed, unless the disk did not respond:
-// then StateOf tells.
+// then State tells.
 func (p *Plan) Make(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	leave, err := heldFiles.enter(ctx, p.Effects[0].File)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	running, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
 	defer context.AfterFunc(ctx, func() {
@@ -63,13 +68,28 @@ func (p *Plan) Make(ctx context.Context) error {
 			abandon()
 		}
 	})()
-	_, err := filecontext.Reach(running, p.files.Roots, p.refs[0], func(f *filecontext.Reached) (struct{}, error) {
+	_, err = filecontext.Reach(running, p.files.Roots, p.refs[0], func(f *filecontext.Reached) (struct{}, error) {
 		return struct{}{}, p.work()(running, f)
 	})
+	if err != nil {
+		p.stage.CompareAndSwap(planned, abandoned) // the work of a disk that did not respond may go on
+	}
 	if err != nil && running.Err() != nil {
 		return ctx.Err()
 	}
 	return err
+}
+
+// State returns whether the change was made, after an error of Make.
+func (p *Plan) State(ctx context.Context) State {
+	if p.stage.Load() != begun {
+		return NotDone
+	}
+	state, err := StateOf(ctx, p.files.Roots, p.Effects)
+	if err != nil {
+		return Unknown
+	}
+	return state
 }
 
 func (p *Plan) work() func(context.Context, *filecontext.Reached) error {

@@ -12,6 +12,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io/fs"
+	"path/filepath"
 	"sync/atomic"
 
 	"strata/filecontext"
@@ -35,6 +37,8 @@ var ErrNothing = errors.New("is already as the change would make it")
 type Plan struct {
 	Kind    Kind
 	Effects []Effect // one for each path
+	Names   []string // of all files concerned, relative to their roots, with slashes: also where links lead
+	Mode    uint32   // permission bits of the file, as Unix has them
 
 	BeforeBytes []byte // of the file; nil for a new one
 	AfterBytes  []byte // likewise for a deleted one
@@ -83,7 +87,8 @@ func (files Files) replace(ctx context.Context, ref filecontext.Ref, change func
 		if err != nil {
 			return nil, err
 		}
-		p := &Plan{Kind: Replace, BeforeBytes: data, Before: before, files: files, refs: []filecontext.Ref{ref}, found: []found{s.found}}
+		p := &Plan{Kind: Replace, BeforeBytes: data, Before: before, files: files}
+		p.concerns(f, ref, s)
 		after, covered, err := change(&text)
 		if err != nil {
 			return nil, err
@@ -95,7 +100,7 @@ func (files Files) replace(ctx context.Context, ref filecontext.Ref, change func
 		if p.After, _, err = decode(f, p.AfterBytes); err != nil {
 			return nil, err
 		}
-		p.Effects = []Effect{{Path: ref.Path, Before: hashOf(data), After: hashOf(p.AfterBytes)}}
+		p.Effects = []Effect{{Path: ref.Path, File: s.path, Before: hashOf(data), After: hashOf(p.AfterBytes)}}
 		return p, nil
 	})
 }
@@ -121,11 +126,12 @@ func (files Files) create(ctx context.Context, ref filecontext.Ref, text string)
 			return nil, err
 		}
 		defer s.close()
-		p := &Plan{Kind: Create, AfterBytes: []byte(text), files: files, refs: []filecontext.Ref{ref}, found: []found{s.found}}
+		p := &Plan{Kind: Create, AfterBytes: []byte(text), Mode: newMode, files: files}
+		p.concerns(f, ref, s)
 		if p.After, _, err = decode(f, p.AfterBytes); err != nil {
 			return nil, err
 		}
-		p.Effects = []Effect{{Path: ref.Path, Before: filecontext.NoFile, After: hashOf(p.AfterBytes)}}
+		p.Effects = []Effect{{Path: ref.Path, File: s.path, Before: filecontext.NoFile, After: hashOf(p.AfterBytes)}}
 		return p, nil
 	})
 }
@@ -139,7 +145,7 @@ func (files Files) Delete(ctx context.Context, ref filecontext.Ref) (*Plan, erro
 		}
 		defer s.close()
 		p.Kind = Delete
-		p.Effects = []Effect{{Path: ref.Path, Before: hashOf(p.BeforeBytes), After: filecontext.NoFile}}
+		p.Effects = []Effect{{Path: ref.Path, File: s.path, Before: hashOf(p.BeforeBytes), After: filecontext.NoFile}}
 		return p, nil
 	})
 }
@@ -164,11 +170,11 @@ func (files Files) Move(ctx context.Context, from, to filecontext.Ref) (*Plan, e
 		}
 		defer end.close()
 		p.Kind, p.AfterBytes, p.After = Move, p.BeforeBytes, p.Before
-		p.refs, p.found = append(p.refs, to), append(p.found, end.found)
+		p.concerns(goal, to, end)
 		hash := hashOf(p.BeforeBytes)
 		p.Effects = []Effect{
-			{Path: from.Path, Before: hash, After: filecontext.NoFile},
-			{Path: to.Path, Before: filecontext.NoFile, After: hash},
+			{Path: from.Path, File: s.path, Before: hash, After: filecontext.NoFile},
+			{Path: to.Path, File: end.path, Before: filecontext.NoFile, After: hash},
 		}
 		return p, nil
 	})
@@ -184,11 +190,38 @@ func (files Files) present(f *filecontext.Reached, ref filecontext.Ref) (*Plan, 
 		s.close()
 		return nil, nil, f.Refuse(filecontext.ReasonNotRegular, "it is a symbolic link")
 	}
-	p := &Plan{BeforeBytes: data, files: files, refs: []filecontext.Ref{ref}, found: []found{s.found}}
+	p := &Plan{BeforeBytes: data, files: files}
+	p.concerns(f, ref, s)
 	if content, err := f.Decode(data); err == nil {
 		p.Before = &content
 	}
 	return p, s, nil
+}
+
+// newMode is the mode of a new file, which the system can restrict.
+const newMode = 0o666
+
+// concerns adds a path to the plan, and where it leads.
+func (p *Plan) concerns(f *filecontext.Reached, ref filecontext.Ref, s *spot) {
+	p.refs, p.found = append(p.refs, ref), append(p.found, s.found)
+	p.Names = append(p.Names, filepath.ToSlash(f.Name))
+	if name, err := filepath.Rel(f.Folder.Name(), s.path); err == nil && name != f.Name {
+		p.Names = append(p.Names, filepath.ToSlash(name))
+	}
+	if s.file != nil {
+		p.Mode = unixMode(s.file.Mode())
+	}
+}
+
+// unixMode returns the permission bits of a mode, with set-user-id, set-group-id and the sticky bit, as Unix has them.
+func unixMode(mode fs.FileMode) uint32 {
+	bits := uint32(mode.Perm())
+	for i, bit := range []fs.FileMode{fs.ModeSticky, fs.ModeSetgid, fs.ModeSetuid} {
+		if mode&bit != 0 {
+			bits |= 0o1000 << i
+		}
+	}
+	return bits
 }
 
 func hashOf(data []byte) string {

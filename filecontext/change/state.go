@@ -9,6 +9,7 @@ import (
 // Effect is what a change does to one path. A stored effect tells after a crash whether it was done.
 type Effect struct {
 	Path   string // as filecontext names it
+	File   string // the file itself: its absolute path without links below the root
 	Before string // SHA-256 of the bytes, in hex, or filecontext.NoFile
 	After  string // likewise
 }

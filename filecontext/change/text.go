@@ -138,6 +138,13 @@ func (t *Text) Bytes() []byte {
 	return []byte(b.String())
 }
 
+// String returns the text in UTF-8, with the line ends of the file, and with its byte order mark if the file is in UTF-8.
+func (t *Text) String() string {
+	plain := *t
+	plain.encoding, plain.bom = utf8Text, t.bom && t.encoding == utf8Text
+	return string(plain.Bytes())
+}
+
 func encode16(text string, order binary.AppendByteOrder) []byte {
 	data := make([]byte, 0, 2*len(text))
 	var units []uint16

@@ -73,7 +73,7 @@ func TestImportFaults(t *testing.T) {
 	}{
 		{"what the table allows", "strata/session", []string{"fmt", "strata/llm", "golang.org/x/sync/errgroup"}, nil},
 		{"upwards", "strata/session", []string{"strata/server"}, []string{
-			"strata/session imports strata/server: of this module, session may import only [session/accounts session/requests session/calls session/current session/toolbox session/tools session/approval session/asking session/reads session/choices session/compacting session/assembly session/loop session/documents session/workspace session/outlines session/fit session/clients session/content session/events session/mailbox session/profile session/saving filecontext stability compaction tokens llm history]",
+			"strata/session imports strata/server: of this module, session may import only [session/frontends session/record session/shelf session/following session/accounts session/requests session/calls session/filechanges session/current session/toolbox session/tools session/approval session/asking session/reads session/choices session/compacting session/assembly session/loop session/documents session/workspace session/outlines session/fit session/clients session/content session/events session/mailbox session/profile session/saving filecontext stability compaction tokens llm history]",
 		}},
 		{"none allowed", "strata/rpc", []string{"strata/history"}, []string{
 			"strata/rpc imports strata/history: of this module, rpc may import only []",
@@ -89,14 +89,14 @@ func TestImportFaults(t *testing.T) {
 			"strata/cmd/strata imports strata/internal/upstream: internal/upstream is for tests only",
 		}},
 		{"a folder below with a row", "strata/server/wire", []string{"strata/rpc", "strata/server/access", "strata/web"}, []string{
-			"strata/server/wire imports strata/server/access: of this module, server/wire may import only [rpc session session/approval session/assembly session/choices session/clients session/commands session/compacting session/documents session/events session/fit session/profile session/toolbox session/tools session/workspace compaction llm historystore history]",
-			"strata/server/wire imports strata/web: of this module, server/wire may import only [rpc session session/approval session/assembly session/choices session/clients session/commands session/compacting session/documents session/events session/fit session/profile session/toolbox session/tools session/workspace compaction llm historystore history]",
+			"strata/server/wire imports strata/server/access: of this module, server/wire may import only [rpc session session/approval session/assembly session/choices session/clients session/commands session/compacting session/documents session/events session/fit session/following session/profile session/toolbox session/tools session/workspace compaction llm historystore history]",
+			"strata/server/wire imports strata/web: of this module, server/wire may import only [rpc session session/approval session/assembly session/choices session/clients session/commands session/compacting session/documents session/events session/fit session/following session/profile session/toolbox session/tools session/workspace compaction llm historystore history]",
 		}},
 		{"a folder below with a row is not for all", "strata/session", []string{"strata/server/wire"}, []string{
-			"strata/session imports strata/server/wire: of this module, session may import only [session/accounts session/requests session/calls session/current session/toolbox session/tools session/approval session/asking session/reads session/choices session/compacting session/assembly session/loop session/documents session/workspace session/outlines session/fit session/clients session/content session/events session/mailbox session/profile session/saving filecontext stability compaction tokens llm history]",
+			"strata/session imports strata/server/wire: of this module, session may import only [session/frontends session/record session/shelf session/following session/accounts session/requests session/calls session/filechanges session/current session/toolbox session/tools session/approval session/asking session/reads session/choices session/compacting session/assembly session/loop session/documents session/workspace session/outlines session/fit session/clients session/content session/events session/mailbox session/profile session/saving filecontext stability compaction tokens llm history]",
 		}},
 		{"no package imports the program", "strata/server", []string{"strata/cmd/strata/internal/config"}, []string{
-			"strata/server imports strata/cmd/strata/internal/config: of this module, server may import only [server/access server/wire server/transfer server/slash rpc session session/commands session/assembly session/choices session/clients session/compacting session/documents session/events session/fit session/outlines session/profile session/toolbox session/workspace compaction historystore history web]",
+			"strata/server imports strata/cmd/strata/internal/config: of this module, server may import only [server/access server/wire server/transfer server/slash rpc session session/assembly session/choices session/clients session/commands session/compacting session/documents session/events session/fit session/following session/outlines session/profile session/toolbox session/workspace compaction historystore history web]",
 		}},
 		{"small pieces are for all", "strata/rpc", []string{"strata/internal/failpoint"}, nil},
 		{"small pieces import the vocabulary", "strata/internal/failpoint", []string{"strata/history"}, nil},
@@ -106,7 +106,7 @@ func TestImportFaults(t *testing.T) {
 		}},
 		{"an internal package with a row", "strata/internal/replay", []string{"strata/stability", "strata/internal/failpoint"}, nil},
 		{"an internal package with a row is not for all", "strata/session", []string{"strata/internal/replay"}, []string{
-			"strata/session imports strata/internal/replay: of this module, session may import only [session/accounts session/requests session/calls session/current session/toolbox session/tools session/approval session/asking session/reads session/choices session/compacting session/assembly session/loop session/documents session/workspace session/outlines session/fit session/clients session/content session/events session/mailbox session/profile session/saving filecontext stability compaction tokens llm history]",
+			"strata/session imports strata/internal/replay: of this module, session may import only [session/frontends session/record session/shelf session/following session/accounts session/requests session/calls session/filechanges session/current session/toolbox session/tools session/approval session/asking session/reads session/choices session/compacting session/assembly session/loop session/documents session/workspace session/outlines session/fit session/clients session/content session/events session/mailbox session/profile session/saving filecontext stability compaction tokens llm history]",
 		}},
 		{"packages for tests import anything", "strata/internal/testclient", []string{"strata/rpc", "strata/internal/binary"}, nil},
 		{"an unplanned package", "strata/utils", nil, []string{"strata/utils is not in the table of packages"}},

@@ -9,6 +9,7 @@ import (
 	"strata/internal/clip"
 	"strata/session"
 	"strata/session/fit"
+	"strata/session/following"
 	"strata/session/toolbox"
 )
 
@@ -263,7 +264,7 @@ func NewSessionInfo(s history.Session) SessionInfo {
 }
 
 // SetState adds the present state of the session to its entry.
-func (i *SessionInfo) SetState(s session.State) { i.meta().Strata.State = string(s) }
+func (i *SessionInfo) SetState(s following.State) { i.meta().Strata.State = string(s) }
 
 // SetFolder adds what is known of the session's folder to its entry: its path without links, and whether it is missing.
 func (i *SessionInfo) SetFolder(real string, missing bool) {

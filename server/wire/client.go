@@ -35,6 +35,16 @@ func ReadTextFileContent(result json.RawMessage) (string, error) {
 	return *read.Content, nil
 }
 
+// MethodWriteTextFile is ACP's request to an editor to write a file. Its result says nothing.
+const MethodWriteTextFile = "fs/write_text_file"
+
+// WriteTextFileParams are the parameters of fs/write_text_file.
+type WriteTextFileParams struct {
+	SessionID string `json:"sessionId"`
+	Path      string `json:"path"`
+	Content   string `json:"content"`
+}
+
 // MethodRequestPermission is ACP's request to a client to ask the user whether a call may run.
 const MethodRequestPermission = "session/request_permission"
 

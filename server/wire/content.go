@@ -133,8 +133,8 @@ func contentOf(b *history.Block) ContentBlock {
 const MaxToolText = 40 << 10
 
 // toolContents returns the content of a tool's result, with long texts truncated.
-func toolContents(blocks []history.Block) []ToolContent {
-	contents := make([]ToolContent, 0, len(blocks))
+func toolContents(blocks []history.Block) []any {
+	contents := make([]any, 0, len(blocks))
 	for i := range blocks {
 		b := blocks[i]
 		if text := clip.Bytes(b.Text, MaxToolText); text != b.Text {

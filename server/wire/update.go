@@ -52,7 +52,7 @@ type (
 		ToolKind string          `json:"kind,omitempty"`
 		Status   string          `json:"status"`
 		Input    json.RawMessage `json:"rawInput,omitempty"`
-		Content  []ToolContent   `json:"content,omitempty"`
+		Content  []any           `json:"content,omitempty"` // each a ToolContent or a ToolDiff
 
 		Locations []history.Location `json:"locations,omitempty"`
 		Meta      *CallMeta          `json:"_meta,omitempty"` // of an announcement, and of a call that Strata has ended
@@ -76,6 +76,25 @@ type (
 	ToolContent struct {
 		Type    string       `json:"type"`
 		Content ContentBlock `json:"content"`
+	}
+
+	// ToolDiff is a hunk of a file that a call changes, or would change.
+	ToolDiff struct {
+		Type    string   `json:"type"`
+		Path    string   `json:"path"`
+		OldText *string  `json:"oldText"` // nil: there was no file
+		NewText string   `json:"newText"`
+		Meta    DiffMeta `json:"_meta"`
+	}
+
+	// DiffMeta is the part of a diff that ACP does not define.
+	DiffMeta struct {
+		Strata struct {
+			OldLine int  `json:"oldLine"` // the first one of the hunk, from 1
+			NewLine int  `json:"newLine"` // likewise
+			Deleted bool `json:"deleted,omitempty"`
+			Cut     bool `json:"cut,omitempty"` // parts of the diff are omitted for its size
+		} `json:"strata"`
 	}
 
 	// UsageUpdate reports the tokens used and the size of the window, and the cost of the session.
@@ -239,6 +258,7 @@ func blockUpdate(e *events.Event) any {
 			update.Status = "failed"
 		}
 		if b.Call != nil {
+			update.Content = withDiffs(b.Call.Diffs, update.Content)
 			update.Title, update.ToolKind, update.Locations = b.Call.Title, b.Call.Kind, b.Call.Locations
 			update.Meta = outcomeMeta(b.Call)
 		}
@@ -268,7 +288,39 @@ func callUpdate(p tools.Progress) ToolCallUpdate {
 	if p.Result != nil {
 		update.Content = toolContents(p.Result.Content)
 	}
+	update.Content = withDiffs(p.Diffs, update.Content)
 	return update
+}
+
+// withDiffs returns the content of a call with its diffs before it. The first text of a result says what was done; the rest
+// tells the model what the diffs show.
+func withDiffs(diffs []history.Diff, content []any) []any {
+	if len(diffs) == 0 {
+		return content
+	}
+	var all []any
+	for i := range diffs {
+		all = append(all, hunksOf(&diffs[i])...)
+	}
+	return append(all, content[:min(len(content), 1)]...)
+}
+
+// hunksOf returns a diff as clients are shown it: an empty hunk if it has none.
+func hunksOf(d *history.Diff) (hunks []any) {
+	texts := d.Hunks
+	if len(texts) == 0 {
+		texts = []history.TextHunk{{OldStart: 1, NewStart: 1}}
+	}
+	for i := range texts {
+		h := ToolDiff{Type: "diff", Path: d.Path, OldText: &texts[i].Old, NewText: texts[i].New}
+		if d.Created {
+			h.OldText = nil
+		}
+		h.Meta.Strata.OldLine, h.Meta.Strata.NewLine = texts[i].OldStart, texts[i].NewStart
+		h.Meta.Strata.Deleted, h.Meta.Strata.Cut = d.Deleted, d.Cut
+		hunks = append(hunks, h)
+	}
+	return hunks
 }
 
 // The kinds of a ChunkUpdate.

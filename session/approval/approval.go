@@ -57,6 +57,14 @@ type Call struct {
 	Trusted bool // the user's configuration trusts that server
 }
 
+// Changes makes c a call that changes files inside the roots, with these names.
+func (c *Call) Changes(names []string) {
+	c.Effect = ChangesFiles
+	for _, name := range names {
+		c.Paths = append(c.Paths, Path{Name: name, Inside: true})
+	}
+}
+
 // Path is a path of a call.
 type Path struct {
 	Name   string // relative to its root, with slashes

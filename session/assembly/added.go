@@ -68,6 +68,25 @@ func (s *State) ShownLines(ctx context.Context) (*reads.View, error) {
 	return v, nil
 }
 
+// ShownLines returns the lines of the user's files that the request shows: of files that are in it whole.
+func (b *Built) ShownLines() (shown []history.FileLines) {
+	for i := range b.Files {
+		e := &b.Files[i]
+		if slices.Contains(b.Sent, SentFile{Path: e.Path, Hash: e.Hash, Whole: true}) {
+			shown = append(shown, history.FileLines{Path: e.Path, Version: e.Version(), Lines: wholeFile(e.Lines), Of: e.Lines, Disk: e.Disk()})
+		}
+	}
+	return shown
+}
+
+// wholeFile returns the lines of a whole file, none for an empty one.
+func wholeFile(lines int) []history.Lines {
+	if lines == 0 {
+		return nil
+	}
+	return []history.Lines{{Start: 1, End: lines}}
+}
+
 // Read returns the files that tools read in messages of the view, or since the session was loaded, and that the user did not
 // add, by path: how much of their present versions the next request shows. At most reads.MaxFiles, those read last.
 func (s State) Read(ctx context.Context) ([]reads.File, error) {

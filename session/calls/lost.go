@@ -26,9 +26,9 @@ func NewestStep(transcript []history.Head, turn string) *Newest {
 	return nil
 }
 
-// Lost returns results for those calls of the step that have none; a nil step has no calls. The error is that of read, which
-// reads the messages with the given sequence numbers.
-func (n *Newest) Lost(read func(seqs []int64) ([]history.Message, error)) ([]history.Block, error) {
+// Lost returns results for those calls of the step that have none; a nil step has no calls. changes are the file changes of
+// these calls, settled. The error is that of read, which reads the messages with the given sequence numbers.
+func (n *Newest) Lost(changes []history.FileChange, read func(seqs []int64) ([]history.Message, error)) (results []history.Block, err error) {
 	if n == nil || !n.heads[0].HasCalls {
 		return nil, nil
 	}
@@ -40,5 +40,24 @@ func (n *Newest) Lost(read func(seqs []int64) ([]history.Message, error)) ([]his
 	if err != nil {
 		return nil, err
 	}
-	return tools.Lost.Results(history.Unanswered(messages)), nil
+	for _, call := range history.Unanswered(messages) {
+		results = append(results, reason(call.CallID, changes).Block(&call))
+	}
+	return results, nil
+}
+
+// reason returns why a call has no result.
+func reason(call string, changes []history.FileChange) tools.NoResult {
+	for i := range changes {
+		if changes[i].Call != call {
+			continue
+		}
+		switch changes[i].State {
+		case history.FileChangeDone:
+			return tools.LostMade
+		case history.FileChangeNotDone:
+			return tools.LostNotMade
+		}
+	}
+	return tools.Lost
 }

@@ -2,37 +2,57 @@ package changing
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"strata/filecontext"
+	"strata/filecontext/change"
 	"strata/history"
 	"strata/session/tools"
 )
 
 // told returns what the model is told of a change that was made. now is the file after it, nil for none and for bytes that are
-// not text.
-type told func(p *Planned, now *filecontext.Content) tools.Result
+// not text; note is a sentence about the editor that made it, or "".
+type told func(p *Planned, now *filecontext.Content, note string) tools.Result
 
-// prepared returns a planned change with what clients are shown of it. Its result has at most limit bytes of text: what does not
-// fit is not shown.
+// prepared returns a planned change with what clients are shown of it. Its result has at most limit bytes of text.
 func (c changer) prepared(p *Planned, tell told, limit int) *tools.Prepared {
 	return &tools.Prepared{
-		Diffs: p.diffs(p.After), Effects: p.Effects, Image: p.Image,
+		Change: p.Change, Diffs: p.diffs(p.After),
 		Make: func(ctx context.Context) (tools.Result, error) {
-			now, err := p.Make(ctx)
+			made, err := p.Make(ctx)
 			if err != nil {
-				return notChanged(ctx, p.Effects[0].Path, err)
+				return p.notMade(ctx, err)
 			}
-			r := tools.Cut(tell(p, now), limit)
-			r.Diffs = p.diffs(now)
-			for i := range r.Content {
-				for j := range r.Content[i].Shows {
-					c.seen.Add(&r.Content[i].Shows[j])
-				}
+			if made.State != change.Done {
+				r := tools.Cut(tools.Failed("%s", made.Note), limit)
+				r.Made = &made.Made
+				return r, nil
 			}
+			r := tools.Cut(tell(p, made.Content, made.Note), limit)
+			r.Diffs, r.Made = p.diffs(made.Content), &made.Made
 			return r, nil
 		},
 	}
+}
+
+// notMade returns the result of a change whose Make has failed.
+func (p *Planned) notMade(ctx context.Context, failed error) (r tools.Result, err error) {
+	if ended := ctx.Err(); ended != nil && errors.Is(failed, ended) {
+		return tools.Result{}, ended
+	}
+	ctx = context.WithoutCancel(ctx)
+	path, state := p.Effects[0].Path, p.State(ctx)
+	switch state {
+	case change.NotDone:
+		r, err = notChanged(ctx, path, failed)
+	case change.Done:
+		r = tools.Failed("%s was changed, but then: %v.", titlePath(path), failed)
+	default:
+		r = tools.Failed("Whether %s was changed is unknown: %v. Read it before you go on.", titlePath(path), failed)
+	}
+	r.Made = &tools.Made{State: state}
+	return r, err
 }
 
 // diffs returns the diff for clients: none of a move.
@@ -42,22 +62,22 @@ func (p *Planned) diffs(now *filecontext.Content) []history.Diff {
 	}
 	e := &p.Effects[0]
 	d := diffOf(e.Path, p.Before, now).shown(history.MaxDiff)
-	d.Created, d.Deleted = e.Before == filecontext.NoFile, e.After == filecontext.NoFile
+	d.Created, d.Deleted = e.Before == filecontext.NoFile && p.Before == nil, e.After == filecontext.NoFile
 	return []history.Diff{d}
 }
 
 // edited is the result of edit_file: the diff.
-func edited(p *Planned, now *filecontext.Content) tools.Result {
+func edited(p *Planned, now *filecontext.Content, note string) tools.Result {
 	d := diffOf(now.Path, p.Before, now)
 	if len(d.hunks) == 0 {
-		return text("The edits were made, but the editor has undone them: %s is as it was.\n", filecontext.Printable(now.Path))
+		return text("The edits were made, but the editor has undone them: %s is as it was.%s\n", filecontext.Printable(now.Path), after(note))
 	}
-	note, own := "", d.changedLines()
+	further, own := "", d.changedLines()
 	if now.Version() != p.After.Version() {
 		own = nil // they are the editor's, too
-		note = " The editor has changed the text further when it was saved; the diff shows what it is now."
+		further = " The editor has changed the text further when it was saved; the diff shows what it is now."
 	}
-	r := text("Edited %s, which has %s now.%s\n", filecontext.Printable(now.Path), lineCount(now.Lines), note)
+	r := text("Edited %s, which has %s now.%s%s\n", filecontext.Printable(now.Path), lineCount(now.Lines), further, after(note))
 	r.Content[0].Shows = []history.FileLines{version(now, own, p.Before, d)}
 	return withDiff(r, d, now)
 }
@@ -81,27 +101,32 @@ func version(now *filecontext.Content, lines []history.Lines, before *filecontex
 }
 
 // written is the result of write_file: the call has the text. If an editor has changed it, the result has the difference.
-func written(p *Planned, now *filecontext.Content) tools.Result {
+func written(p *Planned, now *filecontext.Content, note string) tools.Result {
 	name := filecontext.Printable(now.Path)
 	what := "Made " + name
 	if p.Before != nil {
 		what = fmt.Sprintf("Replaced %s, which had %s,", name, lineCount(p.Before.Lines))
 	}
-	r := text("%s with %s.\n", what, lineCount(now.Lines))
-	var whole []history.Lines
-	if now.Lines > 0 {
-		whole = []history.Lines{wholeFile(now)}
-	}
-	r.Content[0].Shows = []history.FileLines{version(now, whole, p.Before, diffOf(now.Path, p.Before, now))}
+	r := text("%s with %s.%s\n", what, lineCount(now.Lines), after(note))
+	d := diffOf(now.Path, p.After, now)
+	r.Content[0].Shows = []history.FileLines{version(now, d.sameLines(), p.Before, diffOf(now.Path, p.Before, now))}
 	if now.Version() == p.After.Version() {
 		return r
 	}
 	r.Content[0].Text += "The editor has changed the text when it was saved:\n"
-	return withDiff(r, diffOf(now.Path, p.After, now), now)
+	return withDiff(r, d, now)
+}
+
+// after returns a sentence as it follows another.
+func after(sentence string) string {
+	if sentence == "" {
+		return ""
+	}
+	return " " + sentence
 }
 
 // deleted is the result of delete_file.
-func deleted(p *Planned, _ *filecontext.Content) tools.Result {
+func deleted(p *Planned, _ *filecontext.Content, _ string) tools.Result {
 	path := p.Effects[0].Path
 	r := text("Deleted %s.\n", filecontext.Printable(path))
 	if p.Before != nil {
@@ -116,7 +141,7 @@ func gone(path string, before *filecontext.Content) history.FileLines {
 }
 
 // moved is the result of move_file. The lines that were shown of the file are shown of it at its new path.
-func moved(p *Planned, now *filecontext.Content) tools.Result {
+func moved(p *Planned, now *filecontext.Content, _ string) tools.Result {
 	from, to := p.Effects[0].Path, p.Effects[1].Path
 	r := text("Moved %s to %s.\n", filecontext.Printable(from), filecontext.Printable(to))
 	if now != nil && p.Before != nil {

@@ -142,6 +142,21 @@ func (d *fileDiff) changedLines() (changed []history.Lines) {
 	return history.MergedLines(changed)
 }
 
+// sameLines returns the lines of the new version that are in the old one, too.
+func (d *fileDiff) sameLines() (same []history.Lines) {
+	next := 1
+	for _, h := range d.hunks {
+		if h.NewStart > next {
+			same = append(same, history.Lines{Start: next, End: h.NewStart - 1})
+		}
+		next = h.NewStart + h.NewLines
+	}
+	if last := len(d.new); last >= next {
+		same = append(same, history.Lines{Start: next, End: last})
+	}
+	return same
+}
+
 // lineHunks returns the hunks as a result remembers them.
 func (d *fileDiff) lineHunks() []history.LineHunk {
 	hunks := make([]history.LineHunk, len(d.hunks))

@@ -18,16 +18,8 @@ import (
 	"strata/session/tools"
 )
 
-// Seen is what the model was shown, for tools that change files. A reads.View is one. Calls that change files run alone, so
-// that nothing else uses it when lines are added.
-type Seen interface {
-	tools.Shown
-	// Add adds lines that a result shows.
-	Add(lines *history.FileLines)
-}
-
-// Tools returns the built-in tools that change files.
-func Tools(writer Writer, seen Seen) []tools.Tool {
+// Tools returns the built-in tools that change files. seen is what the model was shown.
+func Tools(writer Writer, seen tools.Shown) []tools.Tool {
 	c := changer{writer, seen}
 	return []tools.Tool{c.editFile(), c.writeFile(), c.deleteFile(), c.moveFile()}
 }
@@ -35,7 +27,7 @@ func Tools(writer Writer, seen Seen) []tools.Tool {
 // changer makes changes for the model.
 type changer struct {
 	writer Writer
-	seen   Seen
+	seen   tools.Shown
 }
 
 type editInput struct {
@@ -246,6 +238,8 @@ func notChanged(ctx context.Context, path string, err error) (tools.Result, erro
 		return tools.Failed("Nothing was changed in %s: %v", titlePath(path), err), nil
 	case errors.Is(err, change.ErrNothing):
 		return tools.Failed("Nothing was changed: %s is already like that.", titlePath(path)), nil
+	case isOfEditor(err):
+		return tools.Failed("Nothing was changed in %s: %s.", titlePath(path), words(err)), nil
 	case errors.Is(err, change.ErrChanged):
 		return tools.Failed("Nothing was changed: %v. Read it again, then decide.", err), nil
 	}

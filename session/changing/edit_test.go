@@ -59,6 +59,15 @@ func (b *bench) prepare(name string, input any) *tools.Prepared {
 	}
 	p, err := c.Prepare(b.t.Context(), tools.MaxResult)
 	must(b.t, err)
+	if make := p.Make; make != nil {
+		p.Make = func(ctx context.Context) (tools.Result, error) {
+			r, err := make(ctx)
+			for _, lines := range shownLines(r) {
+				b.view.Add(&lines)
+			}
+			return r, err
+		}
+	}
 	return p
 }
 
@@ -267,13 +276,13 @@ func (e formatter) formatting(p *Planned, err error) (*Planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Make = func(ctx context.Context) (*filecontext.Content, error) {
+	p.Make = func(ctx context.Context) (*Made, error) {
 		path := filepath.Join(e.Roots.Folder(), p.After.Path)
 		if err := os.WriteFile(path, []byte(e.format.Replace(p.After.Text)), 0o600); err != nil {
 			return nil, err
 		}
 		content, err := tools.Disk{Roots: e.Roots}.Read(ctx, p.After.Path)
-		return &content, err
+		return &Made{Made: tools.Made{State: change.Done}, Content: &content}, err
 	}
 	return p, nil
 }
@@ -330,6 +339,9 @@ func TestLinesOfADiffThatIsCutAreNotShown(t *testing.T) {
 		must(t, err)
 		r, err := p.Make(t.Context())
 		must(t, err)
+		for _, lines := range shownLines(r) {
+			b.view.Add(&lines)
+		}
 		if r.Size() > 600 {
 			t.Errorf("%d bytes: %s", r.Size(), shownText(r))
 		}
@@ -339,6 +351,39 @@ func TestLinesOfADiffThatIsCutAreNotShown(t *testing.T) {
 		} else {
 			hasAll(t, b.refused("edit_file", edit("a.txt", "FIVE", "5")), "line 5")
 		}
+	}
+}
+
+// Of a text that an editor has changed, the model knows the lines that are as it wrote them, and those that the diff shows.
+func TestLinesThatAnEditorHasChangedInANewFile(t *testing.T) {
+	for _, limit := range []int{600, tools.MaxResult} {
+		b := newBench(t, nil)
+		b.writer = formatter{DiskWriter{Roots: b.work.Roots}, strings.NewReplacer("line 1", "LINE 1", "line 2", "LINE 2", "line 8", "LINE 8")}
+		set, err := tools.NewSet(Tools(b.writer, b.view)...)
+		must(t, err)
+		long := strings.ReplaceAll(numbered(1, 9), "\n", strings.Repeat("-", 200)+"\n")
+		args, err := json.Marshal(members{"path": "a.txt", "content": long})
+		must(t, err)
+		c, err := set.Check("write_file", string(args))
+		must(t, err)
+		p, err := c.Prepare(t.Context(), limit)
+		must(t, err)
+		r, err := p.Make(t.Context())
+		must(t, err)
+		for _, lines := range shownLines(r) {
+			b.view.Add(&lines)
+		}
+		var own []history.Lines
+		for _, shown := range r.Content[0].Shows {
+			own = append(own, shown.Lines...)
+		}
+		equal(t, "own lines", own, []history.Lines{lines(3, 7), lines(9, 9)})
+		if limit == tools.MaxResult {
+			b.made("edit_file", edit("a.txt", "LINE 8", "8"))
+		} else {
+			hasAll(t, b.refused("edit_file", edit("a.txt", "LINE 8", "8")), "line 8 of a.txt")
+		}
+		b.made("edit_file", edit("a.txt", "line 5", "5"))
 	}
 }
 

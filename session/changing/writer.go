@@ -5,6 +5,7 @@ import (
 
 	"strata/filecontext"
 	"strata/filecontext/change"
+	"strata/session/tools"
 )
 
 // Writer plans changes of files for tools. A text has LF as line ends, or the line ends of a new file. The errors are those of
@@ -18,17 +19,26 @@ type Writer interface {
 
 // Planned is a change of a file that is not made yet.
 type Planned struct {
-	Effects []change.Effect // of a move two: the old path and the new one
-	Image   []byte          // bytes of the file before; nil for a new one
+	tools.Change
 
 	Before *filecontext.Content // nil for a new file, and for bytes that are not text
 	After  *filecontext.Content // likewise for a deleted one
 
 	Covered []filecontext.Range // the lines of Before that the old texts of edits cover
 
-	// Make makes the change and returns what the file is then: After, or what an editor made of it. The error is a
-	// *filecontext.RefusedError, change.ErrChanged, a *change.WriteError, or that of ctx.
-	Make func(ctx context.Context) (*filecontext.Content, error)
+	// Make makes the change. The error is a *filecontext.RefusedError, change.ErrChanged, a *change.WriteError, one of package
+	// clients, or that of ctx.
+	Make func(ctx context.Context) (*Made, error)
+
+	// State tells whether the change was made, after an error of Make.
+	State func(ctx context.Context) change.State
+}
+
+// Made is what became of a change.
+type Made struct {
+	tools.Made
+	Content *filecontext.Content // what the file is now: After, or what an editor made of it; nil for none, and for bytes that are not text
+	Note    string               // a sentence about what the editor said and did; "" for none
 }
 
 // DiskWriter changes files on disk.
@@ -77,7 +87,14 @@ func (w DiskWriter) plan(path string, plan func(change.Files, filecontext.Ref) (
 		return nil, err
 	}
 	return &Planned{
-		Effects: p.Effects, Image: p.BeforeBytes, Before: p.Before, After: p.After, Covered: p.Covered,
-		Make: func(ctx context.Context) (*filecontext.Content, error) { return p.After, p.Make(ctx) },
+		Change: tools.Change{Effects: p.Effects, Names: p.Names, Mode: p.Mode, Image: p.BeforeBytes, Next: p.AfterBytes},
+		Before: p.Before, After: p.After, Covered: p.Covered,
+		Make: func(ctx context.Context) (*Made, error) {
+			if err := p.Make(ctx); err != nil {
+				return nil, err
+			}
+			return &Made{Made: tools.Made{State: change.Done}, Content: p.After}, nil
+		},
+		State: p.State,
 	}, nil
 }

@@ -34,6 +34,9 @@ type Client interface {
 	// ReadTextFile returns a file as the editor shows it.
 	ReadTextFile(ctx context.Context, r Read, after uint64) (text string, err error)
 
+	// WriteTextFile makes the editor write a file. With any error but ErrBusy the editor may have written it, or still write it.
+	WriteTextFile(ctx context.Context, w Write, after uint64) error
+
 	// RequestPermission asks the user whether a call may run. ErrDismissed is an error of it too.
 	RequestPermission(ctx context.Context, p Permission, after uint64) (Answer, error)
 }
@@ -43,6 +46,12 @@ type Read struct {
 	Path  string // absolute
 	Line  int    // the first line, from 1; 0: from the start
 	Limit int    // maximum number of lines; 0: all
+}
+
+// Write is the new text of a file.
+type Write struct {
+	Path    string // absolute
+	Content string
 }
 
 // The errors of requests to a client, wrapped.

@@ -14,6 +14,7 @@ type editor struct {
 
 func (e *editor) Can(c Capability) bool                                      { return slices.Contains(e.can, c) }
 func (e *editor) ReadTextFile(context.Context, Read, uint64) (string, error) { return e.name, nil }
+func (e *editor) WriteTextFile(context.Context, Write, uint64) error         { return nil }
 func (e *editor) RequestPermission(context.Context, Permission, uint64) (Answer, error) {
 	return Answer{}, nil
 }

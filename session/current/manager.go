@@ -117,6 +117,14 @@ func (m *Manager) Apply(edit history.Edit) {
 	}
 }
 
+// Extend adds stored messages, and edits that follow them, to the working history.
+func (m *Manager) Extend(messages []history.Message, edits []history.Edit) {
+	m.Append(messages)
+	for _, edit := range edits {
+		m.Apply(edit)
+	}
+}
+
 // Count adds model calls to the totals. The newest call that answered a prompt is shown as the last one.
 func (m *Manager) Count(calls []history.Call) {
 	for _, c := range calls {

@@ -10,6 +10,7 @@ type State int
 const (
 	Streaming State = iota // the model is asked, and its reply arrives
 	Reviewing              // the next calls of the step are looked at
+	Preparing              // the next call changes files: what it would change is found out
 	Asking                 // the next call can change something: the rules, or else the user, decide whether it may run
 	Running                // the calls run that may
 	Fitting                // the step is over: its results are stored, and the next request is built
@@ -24,6 +25,7 @@ const (
 	Replied   Event = iota // the reply has no call that may run: it is the answer, or it was cut off
 	Called                 // the reply has calls, and its message is stored
 	GaveUp                 // the provider failed and is not asked again, or the store failed
+	Prepares               // the next call changes files, and what it would change is not known yet
 	Asks                   // the next call can change something
 	Refused                // the next call does not run: its result says why
 	Allowed                // the next calls may run
@@ -45,8 +47,11 @@ var transitions = [...]struct {
 	{Streaming, GaveUp, Ended},
 	{Reviewing, Refused, Reviewing},
 	{Reviewing, Allowed, Running},
+	{Reviewing, Prepares, Preparing},
 	{Reviewing, Asks, Asking},
 	{Reviewing, Reviewed, Fitting},
+	{Preparing, Refused, Reviewing},
+	{Preparing, Asks, Asking},
 	{Asking, Allowed, Running},
 	{Asking, Refused, Reviewing},
 	{Running, Returned, Reviewing},

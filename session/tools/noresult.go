@@ -5,7 +5,8 @@ import "strata/history"
 // NoResult is why a call has no result of its tool.
 type NoResult int
 
-// The reasons. A call that has Lost its result ran in a server that ended; whether it took effect is unknown.
+// The reasons. A call that has Lost its result ran in a server that ended; whether it took effect is unknown, unless it changed
+// a file: then it was made, or not.
 const (
 	CutOff NoResult = iota
 	BrokenOff
@@ -13,6 +14,8 @@ const (
 	Cancelled
 	Interrupted
 	Lost
+	LostMade
+	LostNotMade
 )
 
 var noResults = [...]struct {
@@ -25,6 +28,8 @@ var noResults = [...]struct {
 	Cancelled:   {history.CallCancelled, "cancelled by the user"},
 	Interrupted: {history.CallInterrupted, "interrupted: the session was closed"},
 	Lost:        {history.CallLost, "the server ended while this ran; whether it took effect is unknown"},
+	LostMade:    {history.CallLost, "the server ended while this ran; the file is as the call would make it"},
+	LostNotMade: {history.CallLost, "the server ended while this ran; the file was not changed"},
 }
 
 // String returns the text of the result.
@@ -37,16 +42,9 @@ func (why NoResult) Result() Result {
 	return r
 }
 
-// Results returns the results for the calls of a stored message, whose tools are unknown.
-func (why NoResult) Results(message []history.Block) (results []history.Block) {
-	for i := range message {
-		if b := &message[i]; b.Type == history.BlockToolCall {
-			r := why.Result()
-			p := Progress{Kind: KindOther, Description: Description{Title: b.Name}, Result: &r}
-			results = append(results, history.Block{
-				Type: history.BlockToolResult, CallID: b.CallID, IsError: true, Content: r.Content, Call: p.Shown(),
-			})
-		}
-	}
-	return results
+// Block returns the result for a call of a stored message, whose tool is unknown.
+func (why NoResult) Block(call *history.Block) history.Block {
+	r := why.Result()
+	p := Progress{Kind: KindOther, Description: Description{Title: call.Name}, Result: &r}
+	return history.Block{Type: history.BlockToolResult, CallID: call.CallID, IsError: true, Content: r.Content, Call: p.Shown()}
 }

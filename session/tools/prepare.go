@@ -7,17 +7,34 @@ import (
 	"strata/history"
 )
 
-// Prepared is a call that can change something, before it does. Its caller asks for approval and stores what undoes the change.
+// Prepared is a call that changes files, before it does. Its caller asks for approval and stores what undoes the change.
 type Prepared struct {
 	Refusal *Result // why the call cannot be made; the other fields are zero then
 
-	Diffs   []history.Diff  // what the call would change, to be shown for approval
-	Effects []change.Effect // on files; they tell after a crash whether the change was made
-	Image   []byte          // bytes of the file before the change; nil for a new file
+	Change
+	Diffs []history.Diff // what the call would change, to be shown for approval
 
 	// Make makes the change, unless something has changed since: then the result says so, and nothing is changed. It may be
-	// called once. The error is that of ctx; then the effects tell whether the change was made.
+	// called once. The result says what was made. The error is that of ctx: the change was not made, and never will be.
 	Make func(ctx context.Context) (Result, error)
+}
+
+// Change is what a call does to a file.
+type Change struct {
+	Effects []change.Effect // of a move two: at the old path and at the new one
+	Names   []string        // of all files concerned, relative to their roots, with slashes: also where links lead
+	Mode    uint32          // permission bits of the file, as Unix has them
+
+	Image []byte // bytes of the file before the change; nil for a new file
+	Next  []byte // bytes of the file after it; nil for a deleted one
+}
+
+// Made is what became of a Change.
+type Made struct {
+	State change.State
+	// Of a change that an editor has made: what became of the file. Otherwise nil, and it is what was prepared.
+	Effects []change.Effect
+	Next    []byte
 }
 
 // Refuse returns a call that cannot be made.

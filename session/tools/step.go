@@ -1,14 +1,18 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
+	"strata/filecontext/change"
 	"strata/history"
 	"strata/internal/clip"
 )
@@ -34,7 +38,8 @@ type Progress struct {
 	Kind   Kind
 	Input  json.RawMessage // as clients are shown it; nil for none
 	Description
-	Result *Result // nil until the call has one
+	Diffs  []history.Diff // of files that the call has changed, or would change; with absolute paths
+	Result *Result        // nil until the call has one
 }
 
 // ShownInput returns the arguments of a call as clients are shown them: JSON, or as a string if they are not JSON; nil for
@@ -55,7 +60,7 @@ func ShownInput(args string) json.RawMessage {
 
 // Shown returns what is stored of the progress with the result of the call.
 func (p *Progress) Shown() *history.CallShown {
-	shown := &history.CallShown{Title: clip.Bytes(p.Title, history.MaxShownText), Kind: string(p.Kind)}
+	shown := &history.CallShown{Title: clip.Bytes(p.Title, history.MaxShownText), Kind: string(p.Kind), Diffs: p.Diffs}
 	for _, l := range p.Locations {
 		if len(shown.Locations) < history.MaxShownLocations && len(l.Path) <= history.MaxShownText {
 			shown.Locations = append(shown.Locations, history.Location{Path: l.Path, Line: l.Line})
@@ -80,9 +85,12 @@ type Step struct {
 }
 
 type stepCall struct {
-	block  *history.Block
-	call   *Call // nil for a call that is wrong
-	result *Result
+	block    *history.Block
+	call     *Call     // nil for a call that is wrong
+	prepared *Prepared // of a call that changes files, once that is known
+	started  bool
+	returned bool
+	result   *Result
 }
 
 // limit is how much text a result may have.
@@ -128,8 +136,8 @@ func (s *Set) NewStep(message []history.Block, tokens int, count func(text strin
 func (s *Step) Calls() int { return len(s.calls) }
 
 // Review decides on the next calls: the event is Allowed if they may run, which is so for calls that change nothing, Asks if
-// the next one can change something, Refused if it must not run, and Reviewed if there is none left. For Asks and Refused it
-// returns the progress of the next call.
+// the next one can change something, Prepares if it has to be prepared before that, Refused if it must not run, and Reviewed
+// if there is none left. For Asks and Refused it returns the progress of the next call.
 func (s *Step) Review() (Event, Progress) {
 	if s.next == len(s.calls) {
 		return Reviewed, Progress{}
@@ -138,7 +146,11 @@ func (s *Step) Review() (Event, Progress) {
 	if refusal := s.refusal(c); refusal != nil {
 		return Refused, s.refuse(*refusal)
 	}
-	if !c.call.Tool.ReadOnly {
+	switch {
+	case c.call.Tool.ReadOnly:
+	case c.call.Tool.Prepare != nil:
+		return Prepares, Progress{}
+	default:
 		return Asks, s.progress(c)
 	}
 	for s.until = s.next + 1; s.until < len(s.calls) && s.reads(&s.calls[s.until]); s.until++ {
@@ -149,8 +161,53 @@ func (s *Step) Review() (Event, Progress) {
 // reads reports whether a call may run beside others: it is right, and changes nothing.
 func (s *Step) reads(c *stepCall) bool { return s.refusal(c) == nil && c.call.Tool.ReadOnly }
 
-// Asked returns the call on which Review asks.
-func (s *Step) Asked() *Call { return s.calls[s.next].call }
+// Prepare finds out what the next call would change, on a goroutine of spawn. The event is Asks or Refused, with the progress
+// of the call. If ctx ends, it returns at once.
+func (s *Step) Prepare(ctx context.Context, spawn func(func())) (Event, Progress) {
+	c := &s.calls[s.next]
+	prepared := make(chan *Prepared, 1)
+	spawn(func() { prepared <- c.call.prepare(ctx, s.limit) })
+	select {
+	case c.prepared = <-prepared:
+	case <-ctx.Done():
+		return Asks, Progress{}
+	}
+	if c.prepared.Refusal != nil {
+		return Refused, s.refuse(*c.prepared.Refusal)
+	}
+	return Asks, s.progress(c)
+}
+
+// prepare prepares the call. What fails is a refusal.
+func (c *Call) prepare(ctx context.Context, limit limit) (prepared *Prepared) {
+	defer func() {
+		if failed := recover(); failed != nil {
+			prepared = Refuse(Failed("%s failed: internal error", c.Tool.Name))
+		}
+	}()
+	prepared, err := c.Prepare(ctx, limit.bytes())
+	if err != nil {
+		return Refuse(Failed("%s failed: %v", c.Tool.Name, err))
+	}
+	return prepared
+}
+
+// Asked returns the call on which Review asks, and its change if it is prepared, else nil.
+func (s *Step) Asked() (*Call, *Change) {
+	c := &s.calls[s.next]
+	if c.prepared == nil {
+		return c.call, nil
+	}
+	return c.call, &c.prepared.Change
+}
+
+// Allowed returns the call that Allow has let run, and its change if it is prepared; nil if the next calls only read.
+func (s *Step) Allowed() (*Call, *Change) {
+	if s.until != s.next+1 {
+		return nil, nil
+	}
+	return s.Asked()
+}
 
 // Allow lets the call run on which Review asks. It runs alone.
 func (s *Step) Allow() { s.until = s.next + 1 }
@@ -172,6 +229,33 @@ func (s *Step) Changed() bool {
 	return c.call != nil && !c.call.Tool.ReadOnly
 }
 
+// Made returns what became of the change of the newest call that ran, nil if that is not known, or if it was not prepared.
+func (s *Step) Made() *Made {
+	switch c := &s.calls[s.next-1]; {
+	case c.prepared == nil || c.isUnknown():
+		return nil
+	case c.result == nil:
+		return &Made{State: change.NotDone}
+	default:
+		return c.result.Made
+	}
+}
+
+// isUnknown reports whether the call may have changed its file, or still may.
+func (c *stepCall) isUnknown() bool { return c.prepared != nil && c.started && !c.returned }
+
+// Shows returns the lines of files that the result of the newest call that ran shows, if it has changed files.
+func (s *Step) Shows() (shown []history.FileLines) {
+	c := &s.calls[s.next-1]
+	if c.prepared == nil || c.result == nil {
+		return nil
+	}
+	for i := range c.result.Content {
+		shown = append(shown, c.result.Content[i].Shows...)
+	}
+	return shown
+}
+
 // refusal checks a call. It returns the result of one that must not run.
 func (s *Step) refusal(c *stepCall) *Result {
 	if c.call != nil {
@@ -191,7 +275,11 @@ func (s *Step) refusal(c *stepCall) *Result {
 	return nil
 }
 
-// Run runs the calls that Review allowed, side by side, each on a goroutine of spawn. It calls tell for each change of their
+// makeGrace is the longest time that a cancelled turn waits for a change of files that has begun. It ends at once if the disk
+// responds.
+const makeGrace = 50 * time.Millisecond
+
+// Run runs the calls that may run, side by side, each on a goroutine of spawn. It calls tell for each change of their
 // progress, one call at a time. It returns when all have a result or ctx has ended; later results are dropped.
 func (s *Step) Run(ctx context.Context, spawn func(func()), tell func(Progress)) {
 	group := s.calls[s.next:s.until]
@@ -209,15 +297,29 @@ func (s *Step) Run(ctx context.Context, spawn func(func()), tell func(Progress))
 		c := &group[i]
 		r.started(c)
 		spawn(func() {
-			r.returned(c, c.call.result(ctx, s.limit))
+			r.returned(c, c.run(ctx, s.limit))
 			<-places
 		})
 	}
 	select {
 	case <-r.all:
 	case <-ctx.Done():
+		if group[0].prepared != nil {
+			r.wait(makeGrace)
+		}
 	}
 	r.close()
+}
+
+// run returns the result of the call, nil if ctx has ended before it had any.
+func (c *stepCall) run(ctx context.Context, limit limit) *Result {
+	if c.prepared != nil {
+		return c.call.result(limit, func() (Result, error) { return c.prepared.Make(ctx) })
+	}
+	return c.call.result(limit, func() (Result, error) {
+		r, err := c.call.Run(ctx, limit.bytes())
+		return r, cmp.Or(ctx.Err(), err)
+	})
 }
 
 // run is the common state of calls that run side by side.
@@ -234,6 +336,7 @@ type run struct {
 func (r *run) started(c *stepCall) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	c.started = true
 	p := r.step.progress(c)
 	p.Status = InProgress
 	r.tell(p)
@@ -243,13 +346,25 @@ func (r *run) started(c *stepCall) {
 func (r *run) returned(c *stepCall, result *Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed || result == nil {
+	if r.closed {
 		return
 	}
-	c.result = result
-	r.tell(r.step.progress(c))
+	c.returned = true
+	if result != nil {
+		c.result = result
+		r.tell(r.step.progress(c))
+	}
 	if r.left--; r.left == 0 {
 		close(r.all)
+	}
+}
+
+func (r *run) wait(longest time.Duration) {
+	timer := time.NewTimer(longest)
+	defer timer.Stop()
+	select {
+	case <-r.all:
+	case <-timer.C:
 	}
 }
 
@@ -259,17 +374,17 @@ func (r *run) close() {
 	r.closed = true
 }
 
-// result runs the call. It returns nil if ctx has ended.
-func (c *Call) result(ctx context.Context, limit limit) (result *Result) {
+// result does what the call does, and returns its result within the limit; nil for the error of a context.
+func (c *Call) result(limit limit, do func() (Result, error)) (result *Result) {
 	defer func() {
 		if failed := recover(); failed != nil {
 			r := Failed("%s failed: internal error", c.Tool.Name)
 			result = &r
 		}
 	}()
-	r, err := c.Run(ctx, limit.bytes())
+	r, err := do()
 	switch {
-	case ctx.Err() != nil:
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return nil
 	case err != nil:
 		r = Failed("%s failed: %v", c.Tool.Name, err)
@@ -285,11 +400,16 @@ func (s *Step) progress(c *stepCall) Progress {
 		p.Kind, p.Description = c.call.Tool.Kind, s.placed(c.call.Describe())
 	}
 	switch {
+	case c.result == nil && c.prepared != nil:
+		p.Diffs = s.placedDiffs(c.prepared.Diffs)
 	case c.result == nil:
 	case c.result.IsError:
 		p.Status = Fails
 	default:
-		p.Status = Completed
+		p.Status, p.Diffs = Completed, s.placedDiffs(c.result.Diffs)
+	}
+	if len(p.Diffs) > 0 && len(p.Locations) > 0 && p.Locations[0].Line == 0 {
+		p.Locations[0].Line = p.Diffs[0].FirstLine()
 	}
 	return p
 }
@@ -321,6 +441,12 @@ func (s *Step) Settle(why NoResult) (settled []Progress) {
 	for i := range s.calls {
 		if c := &s.calls[i]; c.result == nil {
 			r := why.Result()
+			switch {
+			case c.isUnknown():
+				r.Content[0].Text += "; whether it changed the file is unknown"
+			case c.prepared != nil:
+				r.Made = &Made{State: change.NotDone}
+			}
 			c.result = &r
 			settled = append(settled, s.progress(c))
 		}
@@ -342,10 +468,8 @@ func (s *Step) Stored(results int) { s.stored += results }
 
 func (s *Step) resultBlock(c *stepCall) history.Block {
 	p := s.progress(c)
-	shown := p.Shown()
-	shown.Diffs = s.placedDiffs(c.result.Diffs)
 	return history.Block{
-		Type: history.BlockToolResult, CallID: c.block.CallID, Content: c.result.Content, IsError: c.result.IsError, Call: shown,
+		Type: history.BlockToolResult, CallID: c.block.CallID, Content: c.result.Content, IsError: c.result.IsError, Call: p.Shown(),
 	}
 }
 

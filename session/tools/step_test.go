@@ -38,8 +38,15 @@ func finish(ctx context.Context, s *Step, tell func(Progress)) {
 		switch event, p := s.Review(); event {
 		case Refused:
 			tell(p)
+		case Prepares:
+			if event, p := s.Prepare(ctx, func(run func()) { go run() }); event == Refused {
+				tell(p)
+				continue
+			}
+			s.Allow()
+			s.Run(ctx, func(run func()) { go run() }, tell)
 		case Asks:
-			if s.Asked().Tool.Name == "forbidden" {
+			if call, _ := s.Asked(); call.Tool.Name == "forbidden" {
 				tell(s.Refuse("forbidden was not run: the user rejected the call."))
 				continue
 			}
@@ -195,17 +202,13 @@ func TestACancelledStepIsSettled(t *testing.T) {
 
 // Whatever the reason is, the result of a stored call says so in a text and in its outcome, and it is shown as its call was.
 func TestResultsOfCallsWithoutATool(t *testing.T) {
-	message := []history.Block{{Type: history.BlockText, Text: "I look."}, {Type: history.BlockToolCall, CallID: "tc_1", Name: "look", Args: "{}"}}
+	call := history.Block{Type: history.BlockToolCall, CallID: "tc_1", Name: "look", Args: "{}"}
 	for why, want := range map[NoResult]string{
 		CutOff: "not_run not run: the reply was cut off", BrokenOff: "not_run not run: the provider broke off",
 		NoTools: "not_run not run: there are no tools", Cancelled: "cancelled cancelled by the user",
 		Interrupted: "interrupted interrupted: the session was closed", Lost: "lost the server ended while this ran; whether it took effect is unknown",
 	} {
-		results := why.Results(message)
-		if len(results) != 1 {
-			t.Fatalf("%d results", len(results))
-		}
-		r := &results[0]
+		r := why.Block(&call)
 		equal(t, "result", string(r.Call.Outcome)+" "+r.Content[0].Text, want)
 		equal(t, "call", fmt.Sprint(r.CallID, " ", r.IsError, " ", r.Call.Title, " ", r.Call.Kind), "tc_1 true look other")
 	}

@@ -99,6 +99,7 @@ type Result struct {
 	IsError bool
 	Plan    []PlanEntry         // of update_plan
 	Diffs   []history.Diff      // of files that the call has changed; at most history.MaxDiff bytes
+	Made    *Made               // what became of a prepared change
 	Outcome history.CallOutcome // of a call that Strata has ended
 }
 

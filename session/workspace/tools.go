@@ -9,12 +9,13 @@ import (
 	"strata/filecontext"
 	"strata/filecontext/index"
 	"strata/filecontext/outline"
+	"strata/session/changing"
 	"strata/session/clients"
 	"strata/session/outlines"
 	"strata/session/tools"
 )
 
-// Tools returns the tools that read the workspace as it is now, none without a folder. shown tells what the next request
+// Tools returns the tools that read and change the workspace, as it is now, none without a folder. shown tells what the next request
 // shows.
 func (w *Workspace) Tools(shown tools.Shown, editor Editor) []tools.Tool {
 	if w.roots == nil {
@@ -25,12 +26,16 @@ func (w *Workspace) Tools(shown tools.Shown, editor Editor) []tools.Tool {
 	if w.outlines != nil && w.outlines.On() {
 		view.Symbols = symbols{w.roots, w.outlines}
 	}
-	return tools.Reading(view)
+	writer := changing.NewEditorWriter(changing.DiskWriter{Roots: w.roots}, editor.writing, texts)
+	return append(tools.Reading(view), changing.Tools(writer, shown)...)
 }
 
-// Editor returns the client that reads files as its user sees them, nil for none, and the event that its request follows. It
-// is called for each read, and again with a client whose connection has ended.
-type Editor func(gone clients.Client) (editor clients.Client, after uint64)
+// Editor returns the client that reads or writes files as its user sees them, nil for none, and the event that its request
+// follows. It is called for each file, and again with a client whose connection has ended.
+type Editor func(to clients.Capability, gone clients.Client) (editor clients.Client, after uint64)
+
+func (e Editor) reading(gone clients.Client) (clients.Client, uint64) { return e(clients.ReadFiles, gone) }
+func (e Editor) writing(gone clients.Client) (clients.Client, uint64) { return e(clients.WriteFiles, gone) }
 
 // Guide returns the part of the system prompt about tools in the workspace, empty without a folder.
 func (w *Workspace) Guide(today time.Time) string {
@@ -53,12 +58,12 @@ func (r fileReader) Read(ctx context.Context, path string) (filecontext.Content,
 	if err != nil {
 		return filecontext.Content{}, err
 	}
-	for editor, after := r.editor(nil); editor != nil; editor, after = r.editor(editor) {
+	for editor, after := r.editor.reading(nil); editor != nil; editor, after = r.editor.reading(editor) {
 		text, err := editor.ReadTextFile(ctx, clients.Read{Path: ref.Absolute()}, after)
 		if err == nil {
 			content, err := r.roots.Opened(ctx, ref, text)
 			if err == nil {
-				r.texts.put(&content)
+				r.texts.Put(&content)
 			}
 			return content, err
 		}
@@ -69,7 +74,7 @@ func (r fileReader) Read(ctx context.Context, path string) (filecontext.Content,
 			break
 		}
 	}
-	if content, ok := r.texts.get(ref.Path); ok {
+	if content, ok := r.texts.Get(ref.Path); ok {
 		return content, nil
 	}
 	return r.roots.Read(ctx, ref)

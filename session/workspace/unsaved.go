@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"strata/filecontext"
+	"strata/session/changing"
 )
 
 // maxRead limits the unsaved texts that a turn has read through an editor, in bytes.
@@ -22,6 +23,8 @@ type unsaved struct {
 	room  int                            // bytes of texts that can be added
 }
 
+var _ changing.Texts = (*unsaved)(nil)
+
 // newUnsaved returns the texts that a client gave with files.
 func newUnsaved(roots *filecontext.Roots, files []filecontext.Entry) *unsaved {
 	u := &unsaved{roots: roots, texts: make(map[string]filecontext.Content), room: maxRead}
@@ -33,8 +36,8 @@ func newUnsaved(roots *filecontext.Roots, files []filecontext.Entry) *unsaved {
 	return u
 }
 
-// put notes the text of a file that an editor has returned. A text that exceeds the limit is not kept.
-func (u *unsaved) put(content *filecontext.Content) {
+// Put implements changing.Texts. A text that exceeds the limit is not kept.
+func (u *unsaved) Put(content *filecontext.Content) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.drop(content.Path)
@@ -49,7 +52,8 @@ func (u *unsaved) drop(path string) {
 	delete(u.texts, path)
 }
 
-func (u *unsaved) get(path string) (content filecontext.Content, ok bool) {
+// Get implements changing.Texts.
+func (u *unsaved) Get(path string) (content filecontext.Content, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	content, ok = u.texts[path]

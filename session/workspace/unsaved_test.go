@@ -7,7 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"strata/history"
+	"strata/session/changing"
 	"strata/session/clients"
+	"strata/session/reads"
 	"strata/session/tools"
 )
 
@@ -28,10 +31,19 @@ func (e editorOf) ReadTextFile(_ context.Context, r clients.Read, after uint64) 
 	return text, nil
 }
 
+// WriteTextFile does not save the text.
+func (e editorOf) WriteTextFile(_ context.Context, w clients.Write, after uint64) error {
+	if after != 7 {
+		return &clients.Refused{Message: "too early"}
+	}
+	e[filepath.Base(w.Path)] = w.Content
+	return nil
+}
+
 // calling returns a function that calls a tool of a workspace and returns the text of its result.
 func calling(t *testing.T, w *Workspace, editor clients.Client) func(tool, args string) string {
 	t.Helper()
-	set, err := tools.NewSet(w.Tools(nil, func(clients.Client) (clients.Client, uint64) { return editor, 7 })...)
+	set, err := tools.NewSet(w.Tools(nil, func(clients.Capability, clients.Client) (clients.Client, uint64) { return editor, 7 })...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,6 +103,49 @@ func TestASearchFindsTextsThatAnEditorHasShown(t *testing.T) {
 	find("a needle that was saved", "needle")
 }
 
+// A text that an editor was made to write, and has not saved, is searched, and edited again in the version that was read.
+func TestASearchFindsTextsThatAnEditorHasWritten(t *testing.T) {
+	w, _ := opened(t, map[string]string{"a": "one\ntwo\n"})
+	editor, view, texts := editorOf{"a": "one\nunsaved\n"}, new(reads.View), newUnsaved(w.roots, nil)
+	serving := Editor(func(clients.Capability, clients.Client) (clients.Client, uint64) { return editor, 7 })
+	work := tools.Workspace{Roots: w.roots, Reader: fileReader{w.roots, texts, serving}, Shown: view, Texts: texts.all}
+	set, err := tools.NewSet(append(tools.Reading(work), changing.Tools(changing.NewEditorWriter(changing.DiskWriter{Roots: w.roots}, serving.writing, texts), view)...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := func(tool, args, want string) {
+		t.Helper()
+		c, err := set.Check(tool, args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := func(ctx context.Context) (tools.Result, error) { return c.Run(ctx, tools.MaxResult) }
+		if c.Tool.Prepare != nil {
+			p, err := c.Prepare(t.Context(), tools.MaxResult)
+			if err != nil || p.Refusal != nil {
+				t.Fatalf("%+v, %v", p, err)
+			}
+			run = p.Make
+		}
+		r, err := run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := history.ShownLines([]history.Message{{Blocks: []history.Block{{Type: history.BlockToolResult, Content: r.Content}}}})
+		for i := range shown {
+			view.Add(&shown[i])
+		}
+		if got := r.Content[0].Text; !strings.Contains(got, want) {
+			t.Errorf("%s %s: %q", tool, args, got)
+		}
+	}
+	call("read_file", `{"path":"a"}`, "unsaved")
+	call("edit_file", `{"path":"a","edits":[{"old_text":"unsaved","new_text":"needle"}]}`, "The editor has not saved it yet.")
+	call("search", `{"pattern":"needle"}`, "2: needle\n")
+	call("edit_file", `{"path":"a","edits":[{"old_text":"needle","new_text":"two"}]}`, "Edited a, which has 2 lines now.\n")
+	call("search", `{"pattern":"two"}`, "2: two\n")
+}
+
 // The texts that are kept for searches are bounded.
 func TestTextsOfAnEditorAreBounded(t *testing.T) {
 	w, _ := opened(t, nil)
@@ -106,7 +161,7 @@ func TestTextsOfAnEditorAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		content.Text = strings.Repeat("x", size)
-		u.put(&content)
+		u.Put(&content)
 	}
 	has := func(want ...string) {
 		t.Helper()
@@ -115,7 +170,7 @@ func TestTextsOfAnEditorAreBounded(t *testing.T) {
 			t.Errorf("%d texts, want %v, %v", len(texts), want, err)
 		}
 		for _, path := range want {
-			if _, ok := u.get(path); !ok {
+			if _, ok := u.Get(path); !ok {
 				t.Errorf("%s is not kept", path)
 			}
 		}

@@ -1195,6 +1195,15 @@ export interface ServerRequests {
     };
     result: { content: string };
   };
+  /** Writes the text of a file, which need not exist. The client must have the capability `fs.writeTextFile`. */
+  'fs/write_text_file': {
+    params: OfSession & {
+      /** Absolute. */
+      path: string;
+      content: string;
+    };
+    result: { [member: string]: unknown } | null;
+  };
   /**
    * Asks the user whether a call may run. The client must have the capability `_meta.strata.permission`. The signal of the
    * handler is aborted when another client was first.

@@ -1,4 +1,8 @@
-package historystore
+// Package database is the file of a store: creating it, checking it before it is opened, its connections, and the errors of
+// SQLite by their meaning.
+//
+// It must never replace a damaged database by a new one.
+package database
 
 import (
 	"bytes"
@@ -17,25 +21,24 @@ import (
 	"modernc.org/sqlite"
 
 	"strata/historystore/disk"
-	"strata/historystore/lock"
 	"strata/historystore/schema"
 )
 
-// quickCheckBytes is the maximum size of a database whose content is checked before it is changed, at about 0.1 GB per
+// QuickCheckBytes is the maximum size of a database whose content is checked before it is changed, at about 0.1 GB per
 // second.
-const quickCheckBytes = 64 << 20
+const QuickCheckBytes = 64 << 20
 
-// defaultBusyTimeout is the default of Options.BusyTimeout.
-const defaultBusyTimeout = 5 * time.Second
+// DefaultBusyTimeout is how long a connection waits for the lock of another process unless a caller says otherwise.
+const DefaultBusyTimeout = 5 * time.Second
 
 // walBytes is the size to which the write-ahead log is truncated after a checkpoint.
 const walBytes = 64 << 20
 
 var header = []byte("SQLite format 3\x00")
 
-// dsn returns the data source name for the file at path, which may contain any character, with pragmas for each
+// Name returns the data source name for the file at path, which may contain any character, with pragmas for each
 // connection. mode is SQLite's "rw" or "ro"; neither creates a file.
-func dsn(path, mode string, pragmas ...string) string {
+func Name(path, mode string, pragmas ...string) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") { // C:/folder
 		path = "/" + path
@@ -44,17 +47,18 @@ func dsn(path, mode string, pragmas ...string) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String()
 }
 
-func busyPragma(timeout time.Duration) string {
+// BusyPragma returns the pragma that limits how long a connection waits for the locks of other processes.
+func BusyPragma(timeout time.Duration) string {
 	return "busy_timeout(" + strconv.FormatInt(timeout.Milliseconds(), 10) + ")"
 }
 
-// openWriter returns a pool of one connection. It makes SQLite sync with fdatasync where that exists: the time of the last
+// OpenWriter returns a pool of one connection. It makes SQLite sync with fdatasync where that exists: the time of the last
 // change, which fsync also writes, is not needed to read a file.
-func openWriter(path string, busy time.Duration) (*sql.DB, error) {
+func OpenWriter(path string, busy time.Duration) (*sql.DB, error) {
 	if _, err := sqlite.Fdatasync(true); err != nil && !errors.Is(err, sqlite.ErrFdatasyncUnavailable) {
 		return nil, err
 	}
-	db, err := sql.Open("sqlite", dsn(path, "rw", busyPragma(busy), "journal_mode(WAL)", "synchronous(FULL)",
+	db, err := sql.Open("sqlite", Name(path, "rw", BusyPragma(busy), "journal_mode(WAL)", "synchronous(FULL)",
 		"foreign_keys(1)", "secure_delete(1)", "journal_size_limit("+strconv.Itoa(walBytes)+")"))
 	if err == nil {
 		db.SetMaxOpenConns(1)
@@ -62,9 +66,9 @@ func openWriter(path string, busy time.Duration) (*sql.DB, error) {
 	return db, err
 }
 
-// openReaders returns a pool of up to n read-only connections.
-func openReaders(path string, busy time.Duration, n int) (*sql.DB, error) {
-	db, err := sql.Open("sqlite", dsn(path, "ro", busyPragma(busy)))
+// OpenReaders returns a pool of up to n read-only connections.
+func OpenReaders(path string, busy time.Duration, n int) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", Name(path, "ro", BusyPragma(busy)))
 	if err == nil {
 		db.SetMaxOpenConns(n)
 		db.SetMaxIdleConns(n)
@@ -72,40 +76,40 @@ func openReaders(path string, busy time.Duration, n int) (*sql.DB, error) {
 	return db, err
 }
 
-// contents is what is known of a database before it is opened for changes.
-type contents struct {
-	unchecked int64 // bytes whose content was not checked
-	outdated  bool  // its schema has to be migrated
+// Contents is what is known of a database before it is opened for changes.
+type Contents struct {
+	Unchecked int64 // bytes whose content was not checked
+	Outdated  bool  // its schema has to be migrated
 }
 
-// prepareFile creates the database at path, or checks the existing one.
-func prepareFile(ctx context.Context, path string, busy time.Duration) (contents, error) {
+// Prepare creates the database at path, or checks the existing one.
+func Prepare(ctx context.Context, path string, busy time.Duration) (Contents, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return contents{}, create(ctx, path)
+		return Contents{}, create(ctx, path)
 	case err != nil:
-		return contents{}, err
+		return Contents{}, err
 	case !info.Mode().IsRegular():
-		return contents{}, fmt.Errorf("%s is not a file", path)
+		return Contents{}, fmt.Errorf("%s is not a file", path)
 	}
 	if err := checkHead(path); err != nil {
-		return contents{}, err
+		return Contents{}, err
 	}
-	c := contents{unchecked: info.Size()}
+	c := Contents{Unchecked: info.Size()}
 	err = readOnly(path, busy, func(db *sql.DB) error {
-		if c.outdated, err = checkVersion(ctx, db, path); err != nil || !c.outdated || c.unchecked > quickCheckBytes {
+		if c.Outdated, err = checkVersion(ctx, db, path); err != nil || !c.Outdated || c.Unchecked > QuickCheckBytes {
 			return err
 		}
-		c.unchecked = 0
-		return quickCheck(ctx, db, path)
+		c.Unchecked = 0
+		return QuickCheck(ctx, db, path)
 	})
 	return c, err
 }
 
-// Check reads the whole database at path through a read-only connection. It returns an error if Open would refuse the
-// database, or if it is damaged, which Open detects only later in a large database. Another process may have the
-// database open; this process must not, as SQLite's locks end when any file descriptor of the file is closed. The error
+// Check reads the whole database at path through a read-only connection. It returns an error if Prepare would refuse the
+// database, or if it is damaged, which Prepare does not detect in a large database. Another process may have the database
+// open; this process must not, as SQLite's locks end when any file descriptor of the file is closed. The error
 // for a missing file wraps os.ErrNotExist.
 func Check(ctx context.Context, path string) error {
 	path, err := disk.Resolve(path)
@@ -122,22 +126,22 @@ func Check(ctx context.Context, path string) error {
 	if err := checkHead(path); err != nil {
 		return err
 	}
-	return readOnly(path, defaultBusyTimeout, func(db *sql.DB) error {
+	return readOnly(path, DefaultBusyTimeout, func(db *sql.DB) error {
 		if _, err := checkVersion(ctx, db, path); err != nil {
 			return err
 		}
-		return quickCheck(ctx, db, path)
+		return QuickCheck(ctx, db, path)
 	})
 }
 
 // readOnly runs fn with a read-only connection to the database.
 func readOnly(path string, busy time.Duration, fn func(db *sql.DB) error) error {
-	db, err := openReaders(path, busy, 1)
+	db, err := OpenReaders(path, busy, 1)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	return translate(path, fn(db))
+	return Translate(path, fn(db))
 }
 
 // checkHead checks that the files can be written, and the first bytes of the database.
@@ -177,7 +181,7 @@ func create(ctx context.Context, path string) error {
 		return err
 	}
 	if err := fill(ctx, unfinished); err != nil {
-		return translate(path, err)
+		return Translate(path, err)
 	}
 	if err := os.Rename(unfinished, path); err != nil {
 		return err
@@ -187,7 +191,7 @@ func create(ctx context.Context, path string) error {
 
 // fill writes the newest schema into an empty file. auto_vacuum must be set before the first table is created.
 func fill(ctx context.Context, path string) error {
-	db, err := sql.Open("sqlite", dsn(path, "rw", "auto_vacuum(INCREMENTAL)", "synchronous(FULL)"))
+	db, err := sql.Open("sqlite", Name(path, "rw", "auto_vacuum(INCREMENTAL)", "synchronous(FULL)"))
 	if err != nil {
 		return err
 	}
@@ -230,8 +234,8 @@ func checkVersion(ctx context.Context, db *sql.DB, path string) (outdated bool, 
 	return version < newest, err
 }
 
-// quickCheck reads every page of the database and returns ErrDamaged with the first fault.
-func quickCheck(ctx context.Context, db *sql.DB, path string) error {
+// QuickCheck reads every page of the database and returns ErrDamaged with the first fault.
+func QuickCheck(ctx context.Context, db *sql.DB, path string) error {
 	var result string
 	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&result); err != nil {
 		return err
@@ -240,13 +244,4 @@ func quickCheck(ctx context.Context, db *sql.DB, path string) error {
 		return damaged(path, strings.ReplaceAll(result, "\n", " "))
 	}
 	return nil
-}
-
-// Holder reports whether a process has the database at path open, and its process id, or 0 if that is unknown.
-func Holder(path string) (pid int, held bool) {
-	path, err := disk.Resolve(path)
-	if err != nil {
-		return 0, false
-	}
-	return lock.Holder(path)
 }

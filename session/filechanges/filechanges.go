@@ -1,0 +1,129 @@
+// Package filechanges makes the stored records of file changes: what a call is about to do, and what became of it.
+//
+// It must never change a file.
+package filechanges
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"strata/filecontext"
+	"strata/filecontext/change"
+	"strata/history"
+	"strata/session/tools"
+)
+
+// Place is the call that changes a file.
+type Place struct {
+	ID   string // of the record
+	Turn string
+	Step int    // of the turn, from 1
+	Call string // its id
+	Seq  int64  // of the message with the call
+	At   time.Time
+}
+
+// Put adds the record of a change to what is stored, before its effect, with the bytes of the file before and after it. It
+// returns the record.
+func Put(to *history.Change, at Place, c *tools.Change) history.FileChange {
+	record := history.FileChange{
+		ID: at.ID, Turn: at.Turn, Step: at.Step, Call: at.Call, Seq: at.Seq, At: at.At, Mode: c.Mode, State: history.FileChangePlanned,
+	}
+	setEffects(&record, c.Effects)
+	if record.Kind == history.FileMoved {
+		add(to, record) // the bytes are at the new path
+	} else {
+		add(to, record, c.Image, c.Next)
+	}
+	return record
+}
+
+// Settle adds a record to what is stored, with what became of the change. made is nil if that is not known: then the record
+// stays planned, and nothing is added.
+func Settle(to *history.Change, record history.FileChange, made *tools.Made) {
+	if made == nil {
+		return
+	}
+	record.State = states[made.State]
+	if made.Effects != nil {
+		setEffects(&record, made.Effects)
+	}
+	add(to, record, made.Next)
+}
+
+var states = map[change.State]history.FileChangeState{
+	change.Done: history.FileChangeDone, change.NotDone: history.FileChangeNotDone, change.Unknown: history.FileChangeUnknown,
+}
+
+// setEffects sets what a record says of the files.
+func setEffects(record *history.FileChange, effects []change.Effect) {
+	first, last := effects[0], effects[len(effects)-1]
+	record.Path, record.Before, record.After = first.File, stored(first.Before), stored(last.After)
+	switch {
+	case len(effects) > 1:
+		record.Kind, record.To = history.FileMoved, last.File
+	case record.Before == "":
+		record.Kind = history.FileCreated
+	case record.After == "":
+		record.Kind = history.FileDeleted
+	default:
+		record.Kind = history.FileEdited
+	}
+}
+
+// stored returns a hash of a file as records have it.
+func stored(hash string) string {
+	if hash == filecontext.NoFile {
+		return ""
+	}
+	return hash
+}
+
+func add(to *history.Change, record history.FileChange, images ...[]byte) {
+	to.PutFileChanges = append(to.PutFileChanges, record)
+	for _, image := range images {
+		if image != nil {
+			sum := sha256.Sum256(image)
+			to.FileImages = append(to.FileImages, history.Blob{Hash: hex.EncodeToString(sum[:]), Bytes: image})
+		}
+	}
+}
+
+// Lost settles records of a server that has ended: by what their files have now. Without roots nothing is known. The error is
+// that of ctx.
+func Lost(ctx context.Context, roots *filecontext.Roots, planned []history.FileChange) ([]history.FileChange, error) {
+	settled := make([]history.FileChange, len(planned))
+	for i := range planned {
+		settled[i] = planned[i]
+		settled[i].State = history.FileChangeUnknown
+		if roots == nil {
+			continue
+		}
+		state, err := change.StateOf(ctx, roots, effectsOf(&planned[i]))
+		if err != nil {
+			return nil, err
+		}
+		settled[i].State = states[state]
+	}
+	return settled, nil
+}
+
+// effectsOf returns the effects of a record.
+func effectsOf(record *history.FileChange) []change.Effect {
+	hash := func(stored string) string {
+		if stored == "" {
+			return filecontext.NoFile
+		}
+		return stored
+	}
+	before, after := hash(record.Before), hash(record.After)
+	if record.Kind == history.FileMoved {
+		return []change.Effect{
+			{Path: record.Path, File: record.Path, Before: before, After: filecontext.NoFile},
+			{Path: record.To, File: record.To, Before: filecontext.NoFile, After: after},
+		}
+	}
+	return []change.Effect{{Path: record.Path, File: record.Path, Before: before, After: after}}
+}

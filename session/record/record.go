@@ -1,0 +1,182 @@
+// Package record changes the record of a session: its choices, its title and its folders.
+//
+// A change must never take effect before it is stored.
+package record
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"strata/filecontext"
+	"strata/history"
+	"strata/internal/clip"
+	"strata/session/choices"
+	"strata/session/content"
+	"strata/session/events"
+	"strata/session/following"
+	"strata/session/mailbox"
+	"strata/session/outlines"
+	"strata/session/workspace"
+)
+
+// Host is a session as the changes of its record see it. Its methods belong to the mailbox.
+type Host interface {
+	// Choices returns the choices of the session, which hold the record.
+	Choices() *choices.Choices
+	// Info returns what there is to tell of the session.
+	Info() following.Info
+	// Running returns the id of the running turn, empty for none.
+	Running() string
+	// Store returns the work that stores a change under the name of the operation, and then runs then on the mailbox.
+	Store(what string, change history.Change, then func()) mailbox.Work
+	// Reconsider decides anew on the call that waits for an approval.
+	Reconsider()
+	// TellUsage tells the subscribers how full the window is.
+	TellUsage()
+}
+
+// Services is what changes of records need of the server.
+type Services struct {
+	Choices  *choices.Services
+	Files    filecontext.Limits
+	Outlines *outlines.Services // nil: none
+	Now      func() time.Time
+}
+
+// Changes are the changes of one session's record. They belong to the session's mailbox; the methods with a reply can be
+// called from any goroutine.
+type Changes struct {
+	session   string
+	services  *Services
+	host      Host
+	mailbox   *mailbox.Mailbox
+	events    *events.Stream
+	workspace *workspace.Workspace
+}
+
+// New returns the changes of a session's record.
+func New(session string, services *Services, host Host, box *mailbox.Mailbox, stream *events.Stream, files *workspace.Workspace) *Changes {
+	return &Changes{session: session, services: services, host: host, mailbox: box, events: stream, workspace: files}
+}
+
+// Configured is the response to a change of an option.
+type Configured struct {
+	Info  following.Info
+	After string // id of the running turn after which it takes effect; empty for immediately
+}
+
+// told are the subscribers that need not receive a change, since the response tells them.
+type told struct{ options, mode *events.Cursor }
+
+// Configure chooses a value for an option. It is stored with the session and takes effect with the next turn, the approval
+// at once. author learns the options from the response, and receives an event for a change of mode that comes with it.
+func (c *Changes) Configure(option, value string, author *events.Cursor, reply func(Configured, error)) {
+	c.configure(func() string { return option }, value, told{options: author}, reply)
+}
+
+// SetMode chooses a phase of the profile, or the approval if there are none, as Configure does. author, who chose it,
+// receives the options as an event.
+func (c *Changes) SetMode(mode string, author *events.Cursor, reply func(Configured, error)) {
+	c.configure(func() string { return c.host.Choices().ModeOption() }, mode, told{mode: author}, reply)
+}
+
+func (c *Changes) configure(of func() string, value string, told told, reply func(Configured, error)) {
+	mailbox.Change(c.mailbox, reply, func() (mailbox.Work, error) {
+		option := of()
+		update, err := c.host.Choices().With(option, value)
+		if err != nil {
+			return nil, err
+		}
+		return c.update(update, func() { c.configured(option, told, reply) }), nil
+	})
+}
+
+// update returns the work that stores a changed record; then runs on the mailbox once it is stored.
+func (c *Changes) update(record history.Session, then func()) mailbox.Work {
+	record.UpdatedAt = c.services.Now()
+	return c.host.Store("update session "+c.session, history.Change{Update: &record}, func() {
+		c.host.Choices().Record = record
+		then()
+	})
+}
+
+func (c *Changes) configured(option string, told told, reply func(Configured, error)) {
+	own := c.host.Choices()
+	mode := own.Mode()
+	own.Renew()
+	configured := Configured{Info: c.host.Info()}
+	if choices.TakesEffectAtOnce(option) {
+		c.host.Reconsider()
+	} else {
+		configured.After = c.host.Running()
+	}
+	c.events.Emit(events.Event{Kind: events.Options, Data: configured.Info, Origin: told.options.Identity()})
+	if now := own.Mode(); now != mode {
+		c.events.Emit(events.Event{Kind: events.Mode, Text: now, Origin: told.mode.Identity()})
+	}
+	c.events.Emit(events.Event{Kind: events.ConfigChanged, Data: events.ConfigInfo{Config: own.Config()}})
+	c.host.TellUsage()
+	reply(configured, nil)
+}
+
+// Rename gives the session a title, which no rule replaces any more.
+func (c *Changes) Rename(title string, reply func(following.Info, error)) {
+	mailbox.Change(c.mailbox, reply, func() (mailbox.Work, error) {
+		update := c.host.Choices().Record
+		update.Title, update.TitleByUser = content.TidyTitle(title, content.MaxTitle), true
+		if update.Title == "" {
+			return nil, fmt.Errorf("%w: the title is empty", mailbox.ErrInvalid)
+		}
+		return c.update(update, func() {
+			now := c.host.Choices().Record
+			c.events.Emit(events.Event{Kind: events.Info, Data: events.TitleInfo{Title: now.Title, UpdatedAt: now.UpdatedAt}})
+			reply(c.host.Info(), nil)
+		}), nil
+	})
+}
+
+// SetFolders replaces the session's folder and its further roots, which must have been checked.
+func (c *Changes) SetFolders(cwd string, roots []string, reply func(following.Info, error)) {
+	mailbox.Change(c.mailbox, reply, func() (mailbox.Work, error) {
+		moves := c.host.Choices().Record.CWD != cwd
+		return func(ctx context.Context) (mailbox.Step, error) {
+			opened := workspace.OpenFolders(ctx, cwd, roots, c.services.Files, c.services.Choices.Allowed)
+			var read choices.FolderRules
+			if moves {
+				read = c.services.Choices.RulesOf(ctx, cwd)
+			}
+			return func() (mailbox.Work, error) {
+				update := c.host.Choices().Record
+				update.CWD, update.Roots = cwd, roots
+				return c.update(update, func() {
+					if moves {
+						c.host.Choices().Use(read)
+						c.events.Emit(events.Event{Kind: events.Options, Data: c.host.Info()})
+					}
+					c.useFolders(opened)
+					reply(c.host.Info(), nil)
+				}), nil
+			}, nil
+		}, nil
+	})
+}
+
+// OpenFolders opens the folders of a session that is loaded. It belongs to the mailbox.
+func (c *Changes) OpenFolders() {
+	r := c.host.Choices().Record
+	c.useFolders(workspace.OpenFolders(c.mailbox.UntilShut(), r.CWD, r.Roots, c.services.Files, c.services.Choices.Allowed))
+}
+
+// useFolders makes opened folders those of the session.
+func (c *Changes) useFolders(opened workspace.Folders) {
+	c.workspace.Use(opened, c.services.Outlines)
+	own := c.host.Choices()
+	if own.Profile.Budget.ShowsWorkspace() {
+		c.workspace.Outlines().Open()
+	}
+	own.FolderNotice = ""
+	if c.workspace.Roots() == nil {
+		own.FolderNotice = "Cannot open the session folder " + clip.Name(own.Record.CWD) + "; files are unavailable. If the folder has moved, open the session with the new one."
+	}
+}

@@ -79,7 +79,9 @@ func (run *commandRun) run(ctx context.Context, sub *subscription) error {
 }
 
 // key names the prompt, if it has an id, for the outputs that are kept.
-func (run *commandRun) key() slash.Key { return slash.Key{Session: run.session, PromptID: run.prompt.ID} }
+func (run *commandRun) key() slash.Key {
+	return slash.Key{Session: run.session, PromptID: run.prompt.ID}
+}
 
 // sentBefore reports whether the prompt was sent before and has become a turn.
 func (run *commandRun) sentBefore(ctx context.Context) (bool, error) {

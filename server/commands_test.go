@@ -276,7 +276,7 @@ func TestUndoShowsTheLastTurnBeforeItTakesItBack(t *testing.T) {
 		one := viewOf(t, e, sid)
 		mustPrompt(t, e, sid, "say two")
 		two := viewOf(t, e, sid)
-		wantText(t, run(t, e, sid, "/undo"), "This would be taken back:", "“say two” and the 1 messages after it", "`/undo now`")
+		wantText(t, run(t, e, sid, "/undo"), "This would be taken back:", "“say two” and the 1 messages after it", "Files on the disk stay", "`/undo now`")
 		if got := viewOf(t, e, sid); got != two {
 			t.Errorf("a preview made the view\n%s", got)
 		}

@@ -30,13 +30,16 @@ type Rewound struct {
 // View is the Rewinder that restores the view only.
 type View struct{}
 
+// filesStay is the note of a View.
+const filesStay = "Files on the disk stay as they are."
+
 // Rewind implements Rewinder.
 func (View) Rewind(ctx context.Context, s *session.Session, to session.RestoreRequest, preview bool) (Rewound, error) {
 	if preview {
-		return Rewound{}, nil
+		return Rewound{Note: filesStay}, nil
 	}
 	restored, err := await.Reply(ctx, func(reply func(session.Restored, error)) { s.Restore(to, reply) })
-	return Rewound{After: restored.After}, err
+	return Rewound{After: restored.After, Note: filesStay}, err
 }
 
 // The arguments of /undo.

@@ -119,11 +119,12 @@ func (run *commandRun) expanded(ctx context.Context, sub *subscription) error {
 	return run.start(sub, prompt)
 }
 
-// retry starts a turn of the last prompt.
+// retry starts a turn of the last prompt. Once the view is changed for it, the turn is started in any case, so that the prompt
+// is not lost: a cancel ends the turn.
 func (run *commandRun) retry(ctx context.Context, sub *subscription) error {
 	last, err := slash.LastPrompt(ctx, sub.session)
 	if err == nil {
-		err = last.Prepare(ctx, sub.session)
+		err = last.Prepare(context.WithoutCancel(ctx), sub.session)
 	}
 	if text, ok := slash.Shown(err); ok {
 		return run.respond(sub, text)

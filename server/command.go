@@ -60,27 +60,19 @@ func (run *commandRun) run(ctx context.Context, sub *subscription) error {
 		return err
 	}
 	again, err := run.sentBefore(ctx)
-	text, known := run.peer.outputs.Get(run.key())
 	switch {
 	case err != nil:
 		return err
-	case known:
-		return run.respond(sub, text)
 	case again:
 		return run.start(sub, run.prompt)
 	case !commands.IsBuiltin(run.call.Name):
 		return run.expanded(ctx, sub)
+	case run.call.Name != commands.Retry:
+		return run.operation(ctx, sub, info.Running)
 	case info.Running != "":
 		return &session.BusyError{TurnID: info.Running}
-	case run.call.Name == commands.Retry:
-		return run.retry(ctx, sub)
 	}
-	return run.operation(ctx, sub)
-}
-
-// key names the prompt, if it has an id, for the outputs that are kept.
-func (run *commandRun) key() slash.Key {
-	return slash.Key{Session: run.session, PromptID: run.prompt.ID}
+	return run.retry(ctx, sub)
 }
 
 // sentBefore reports whether the prompt was sent before and has become a turn.
@@ -137,8 +129,31 @@ func (run *commandRun) retry(ctx context.Context, sub *subscription) error {
 	return run.start(sub, prompt)
 }
 
-// operation runs a command that is no turn, and keeps its output: if it is sent again, it is not run again.
-func (run *commandRun) operation(ctx context.Context, sub *subscription) error {
+// operation runs a command that is no turn, unless a turn runs, and keeps its output: if it is sent again, it is not run again.
+func (run *commandRun) operation(ctx context.Context, sub *subscription, running string) error {
+	key := slash.Key{Session: run.session, PromptID: run.prompt.ID}
+	text, known, end, err := run.peer.outputs.Begin(ctx, key)
+	if err != nil {
+		return err
+	}
+	if !known {
+		if running != "" {
+			err = &session.BusyError{TurnID: running}
+		} else {
+			text, err = run.output(ctx, sub)
+		}
+		end(text, err)
+	}
+	if err != nil {
+		return err
+	}
+	sub.commands.Update(false)
+	return run.respond(sub, text)
+}
+
+// output runs the command. Except for a compaction, which can take long, it runs to its end without its connection, so that
+// the output is known if the prompt is sent again.
+func (run *commandRun) output(ctx context.Context, sub *subscription) (string, error) {
 	p := run.peer
 	runner := slash.Runner{
 		Session: sub.session, Rewinder: slash.View{}, Stop: run.stop,
@@ -154,13 +169,10 @@ func (run *commandRun) operation(ctx context.Context, sub *subscription) error {
 	for _, m := range p.Models.Catalogue() {
 		runner.Models = append(runner.Models, m.Name)
 	}
-	text, err := runner.Run(ctx, run.call)
-	if err != nil {
-		return err
+	if run.call.Name != commands.Compact {
+		ctx = run.stop
 	}
-	p.outputs.Put(run.key(), text)
-	sub.commands.Update(false)
-	return run.respond(sub, text)
+	return runner.Run(ctx, run.call)
 }
 
 // respond shows the output of the command, behind the events that it has caused, and then ends the request.

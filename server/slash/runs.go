@@ -51,35 +51,69 @@ const MaxOutputs = 256
 // Key is a prompt with a command.
 type Key struct{ Session, PromptID string }
 
-// Outputs are the outputs of the newest commands whose prompts have an id. The zero value has none. Safe for concurrent use.
+// Outputs are the outputs of the newest commands whose prompts have an id, and the ones that run. The zero value has none.
+// Safe for concurrent use.
 type Outputs struct {
 	mu    sync.Mutex
-	texts map[Key]string
-	order []Key // the oldest first
+	all   map[Key]*output
+	order []Key // of those that have succeeded, the oldest first
 }
 
-// Get returns the output of a command that has succeeded.
-func (o *Outputs) Get(key Key) (text string, known bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	text, known = o.texts[key]
-	return text, known
+type output struct {
+	ended chan struct{}
+	text  string
+	err   error
 }
 
-// Put keeps an output. A prompt without an id has none.
-func (o *Outputs) Put(key Key, text string) {
+// Begin returns the output of a command that has succeeded; if it runs, Begin waits for its end. Otherwise known is false,
+// and the caller runs the command and then calls end. The error is that of ctx.
+func (o *Outputs) Begin(ctx context.Context, key Key) (text string, known bool, end func(text string, err error), err error) {
+	if key.PromptID == "" {
+		return "", false, func(string, error) {}, nil
+	}
+	for {
+		one, mine := o.claim(key)
+		if mine {
+			return "", false, func(text string, err error) { o.end(key, one, text, err) }, nil
+		}
+		select {
+		case <-one.ended:
+			if one.err == nil {
+				return one.text, true, nil, nil
+			}
+		case <-ctx.Done():
+			return "", false, nil, ctx.Err()
+		}
+	}
+}
+
+// claim returns the output of a command, and whether it is a new one.
+func (o *Outputs) claim(key Key) (one *output, mine bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if _, known := o.texts[key]; known || key.PromptID == "" {
+	if one, known := o.all[key]; known {
+		return one, false
+	}
+	if o.all == nil {
+		o.all = make(map[Key]*output)
+	}
+	one = &output{ended: make(chan struct{})}
+	o.all[key] = one
+	return one, true
+}
+
+func (o *Outputs) end(key Key, one *output, text string, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	one.text, one.err = text, err
+	close(one.ended)
+	if err != nil {
+		delete(o.all, key)
 		return
 	}
-	if o.texts == nil {
-		o.texts = make(map[Key]string)
-	}
 	if len(o.order) == MaxOutputs {
-		delete(o.texts, o.order[0])
+		delete(o.all, o.order[0])
 		o.order = o.order[1:]
 	}
-	o.texts[key] = text
 	o.order = append(o.order, key)
 }

@@ -2,6 +2,7 @@ package slash
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -13,16 +14,60 @@ func TestMain(m *testing.M) { leak.Main(m) }
 
 func TestOutputsAreBounded(t *testing.T) {
 	var outputs Outputs
+	known := func(id string) bool {
+		_, known, end, _ := outputs.Begin(t.Context(), Key{"s", id})
+		if !known {
+			end("", errors.New("not run"))
+		}
+		return known
+	}
 	for i := range MaxOutputs + 1 {
-		outputs.Put(Key{"s", fmt.Sprint(i)}, "text")
+		_, _, end, _ := outputs.Begin(t.Context(), Key{"s", fmt.Sprint(i)})
+		end("text", nil)
 	}
-	outputs.Put(Key{"s", ""}, "text")
-	_, first := outputs.Get(Key{"s", "0"})
-	_, second := outputs.Get(Key{"s", "1"})
-	_, none := outputs.Get(Key{"s", ""})
-	if first || !second || none || len(outputs.texts) != MaxOutputs || len(outputs.order) != MaxOutputs {
-		t.Errorf("known: %t, %t, %t; %d outputs", first, second, none, len(outputs.texts))
+	_, _, end, _ := outputs.Begin(t.Context(), Key{"s", ""})
+	end("text", nil)
+	if known("0") || !known("1") || known("") || len(outputs.all) != MaxOutputs || len(outputs.order) != MaxOutputs {
+		t.Errorf("%d outputs, %d in order", len(outputs.all), len(outputs.order))
 	}
+}
+
+// A command that is sent again while it runs waits for the first one, and runs only if that fails.
+func TestACommandRunsOnceAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var outputs Outputs
+		key := Key{"s", "p"}
+		_, _, fail, _ := outputs.Begin(t.Context(), key)
+		texts := make(chan string, 2)
+		var succeed func(string, error)
+		for range 2 {
+			go func() {
+				text, known, end, _ := outputs.Begin(t.Context(), key)
+				if !known {
+					succeed = end
+					return
+				}
+				texts <- text
+			}()
+		}
+		synctest.Wait()
+		if succeed != nil || len(texts) > 0 {
+			t.Fatal("a command did not wait")
+		}
+		fail("", errors.New("busy"))
+		synctest.Wait()
+		succeed("done", nil)
+		if got := <-texts; got != "done" {
+			t.Errorf("got %q", got)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		_, _, end, _ := outputs.Begin(ctx, Key{"s", "other"})
+		cancel()
+		if _, known, _, err := outputs.Begin(ctx, Key{"s", "other"}); known || !errors.Is(err, context.Canceled) {
+			t.Errorf("known %t, error %v", known, err)
+		}
+		end("", nil)
+	})
 }
 
 func TestCancelReachesTheCommandsOfASession(t *testing.T) {

@@ -73,6 +73,9 @@ func TestProtocolDocument(t *testing.T) {
 			t.Errorf("%s has no example of %s", protocolDoc, name)
 		}
 	}
+	if !story.kinds[testclient.Commands] {
+		t.Errorf("%s has no example of a notification %s", protocolDoc, testclient.Commands)
+	}
 	for _, kind := range constants[string](t, "../session/events/event.go", func(name, kind string) bool { return kind == "Kind" }) {
 		wanted, isUpdate := kindsOfUpdate[events.Kind(kind)]
 		if !isUpdate {

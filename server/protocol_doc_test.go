@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -22,8 +23,10 @@ import (
 	"strata/rpc"
 	"strata/server/wire"
 	"strata/session"
+	"strata/session/approval"
 	"strata/session/clients"
 	"strata/session/events"
+	"strata/session/permissions"
 	"strata/tokens"
 )
 
@@ -69,6 +72,9 @@ func TestProtocolDocument(t *testing.T) {
 		if !story.methods[name] {
 			t.Errorf("%s has no example of %s", protocolDoc, name)
 		}
+	}
+	if !story.kinds[testclient.Commands] {
+		t.Errorf("%s has no example of a notification %s", protocolDoc, testclient.Commands)
 	}
 	for _, kind := range constants[string](t, "../session/events/event.go", func(name, kind string) bool { return kind == "Kind" }) {
 		wanted, isUpdate := kindsOfUpdate[events.Kind(kind)]
@@ -325,10 +331,30 @@ func (s *story) prepare(method string) {
 		s.other.Expect(testclient.Says(s.names.real("sess_EXAMPLE"), testclient.AgentChunk, unending))
 	case "_strata/checkpoint/create":
 		s.created = time.Now()
+	case "_strata/turn/changes":
+		s.changeNotes()
 	case "_strata/outline/search":
 		indexed(s.ts.testServer, s.other, s.names.real("sess_EXAMPLE"))
 	case "_strata/files/changed":
 		s.ts.write("main.go", strings.Replace(mainGo, "hello", "good morning", 1))
+	}
+}
+
+// changeNotes makes and stores the change of a file by a tool, after the newest checkpoint.
+func (s *story) changeNotes() {
+	before, after := "# Notes\n\nSay hello.\n", "# Notes\n\nSay good morning.\n"
+	path := filepath.Join(s.ts.work, "NOTES.md")
+	s.ts.write("NOTES.md", after)
+	err := s.ts.server.store.Commit(s.t.Context(), history.Change{
+		Session:    s.names.real("sess_EXAMPLE"),
+		FileImages: []history.Blob{{Hash: sha(before), Bytes: []byte(before)}, {Hash: sha(after), Bytes: []byte(after)}},
+		PutFileChanges: []history.FileChange{{
+			ID: s.ts.server.newID("fc_"), Turn: s.names.real("turn_EXAMPLE"), Step: 1, Call: "tc_EXAMPLE0", Seq: 15,
+			Kind: history.FileEdited, Path: path, Before: sha(before), After: sha(after), Mode: 0o600, At: time.Now(), State: history.FileChangeDone,
+		}},
+	})
+	if err != nil {
+		s.t.Fatal(err)
 	}
 }
 
@@ -477,6 +503,7 @@ func rareFrames(t *testing.T, c *wire.Encoder) (frames [][]byte) {
 		{Kind: events.Resynced, First: 3, Seq: 8},
 		{Kind: events.Progress, First: 13, Seq: 13, Turn: "turn_1", Data: events.ProgressInfo{MessageID: "msg_1", Markers: []string{"the parser reads lists"}}},
 		{Kind: events.Completed, First: 14, Seq: 14, Turn: "turn_1", Data: events.CompletedInfo{MessageID: "msg_1", Iterations: 24}},
+		{Kind: events.PermissionsChanged, First: 15, Seq: 15},
 		{Kind: events.Mode, First: 9, Seq: 9, Text: "planning"},
 		{Kind: events.SummaryChunk, First: 10, Seq: 10, Message: "cmp_EXAMPLE", Text: "Decided: the greeting stays."},
 	} {
@@ -574,8 +601,17 @@ func exampleModels(ts *testServer, opt *Options, shortest int) {
 		return true
 	}
 	opt.Models, opt.Sessions.DefaultConfig = all, history.Config{Model: exampleModel}
-	opt.Sessions.Tools = session.ToolSettings{Enabled: true, MaxSteps: 100}
+	opt.Sessions.Tools = session.ToolSettings{Enabled: true, MaxSteps: 100, Rules: exampleRules()}
 	opt.Sessions.Rules.SystemPrompt = "You are an assistant inside an editor."
+}
+
+// exampleRules are those of a configuration that allows no call and denies one, and in which rules can be kept.
+func exampleRules() *permissions.Configured {
+	deny, err := approval.ParseRules([]string{"run_command(git push *)"}, approval.ParseDeny)
+	if err != nil {
+		panic(err)
+	}
+	return permissions.NewConfigured(nil, deny, new(kept).keep)
 }
 
 func exampleCatalogue() []wire.Model {

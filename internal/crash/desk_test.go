@@ -43,6 +43,7 @@ type desk struct {
 	last     string            // rowid of the newest record before that
 	records  []fileRecord      // at the last audit
 	contents map[string]string // that a work has made or would have made, by hash
+	foreign  map[string]bool   // names of files that another program has written
 	made     int               // number of names and lines, which are all different
 }
 
@@ -52,7 +53,7 @@ func newDesk(w *world, name string, content files) *desk {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	d := &desk{t: w.t, folder: filepath.Join(project, name), name: name, last: "0", contents: make(map[string]string)}
+	d := &desk{t: w.t, folder: filepath.Join(project, name), name: name, last: "0", contents: make(map[string]string), foreign: make(map[string]bool)}
 	for _, file := range content.names() {
 		d.put(file, content[file])
 	}

@@ -175,6 +175,7 @@ func (w *world) changesAll(e *testclient.Editor, session string, d *desk, name s
 		d.knows(content)
 	}
 	w.do(e, k)
+	d.files = k.leaves
 	d.audit(open(w.t, w.Database, "ro"), session)
 	if wrong := d.files.differs(k.leaves); wrong != "" {
 		w.t.Errorf("after %s: %s", name, wrong)

@@ -61,8 +61,15 @@ func randomKillsOfChanges(t *testing.T, seed uint64, n int) {
 			_, temps := u.desk.look()
 			seen["temporary files"] += len(temps)
 		}
+		for _, u := range workers {
+			u.desk.listedChanges(e, u.session)
+		}
 		neverShown(t, e.Frames(), v.editor.Frames())
 		e.Close()
+		if chance.IntN(4) == 0 {
+			restoreAll(w, workers, chance, seen)
+			v.attach(w)
+		}
 		if t.Failed() {
 			t.Fatalf("round %d: death at %s", round, at)
 		}
@@ -74,6 +81,50 @@ func randomKillsOfChanges(t *testing.T, seed uint64, n int) {
 		}
 	}
 	t.Logf("%v", seen)
+}
+
+// restoreAll restores all desks, while other programs write files, and sometimes undoes that. The server can die meanwhile; then
+// the same restore does the rest.
+func restoreAll(w *world, workers []*worker, chance *rand.Rand, seen map[string]int) {
+	w.t.Helper()
+	for _, u := range workers {
+		u.open = nil // its plan is one for the files that there were
+		u.judged = len(u.asked)
+		r := u.desk.beforeRestore(chance, 20)
+		dies := chance.IntN(2) == 0
+		if dies {
+			at := restorePoints[chance.IntN(len(restorePoints))]
+			w.Kill()
+			w.Restart(armed(fmt.Sprintf("%s:%d", at, 1+chance.IntN(3))))
+			if _, err := w.restoreFiles(w.editor(), u.session); fault(err) != nil {
+				w.t.Errorf("%s: %v", u.name, err)
+			} else if err != nil {
+				w.Wait()
+				seen["death in a restore at "+at]++
+			} else {
+				w.Kill()
+			}
+			w.Restart(binary.Options{})
+		}
+		e := w.editor()
+		told, err := w.restoreFiles(e, u.session)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		r.restored(told)
+		for _, p := range told {
+			seen["restore "+p.Outcome+" "+p.Change+p.Reason]++
+		}
+		if !dies && chance.IntN(2) == 0 {
+			if err := e.Call("_strata/checkpoint/undo", map[string]any{"sessionId": u.session}, nil); err != nil {
+				w.t.Errorf("undo: %v", err)
+			}
+			r.undone()
+			seen["restore undone"]++
+		}
+		e.Close()
+		u.desk.rebase(w, u.session)
+	}
 }
 
 // plannedIn returns the ids of the changes that a server has left without a result.

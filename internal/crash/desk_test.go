@@ -39,6 +39,7 @@ type desk struct {
 	name   string // of the folder in the project
 	files  files  // as they are while no turn runs
 
+	origin   files             // to which a restore leads
 	base     files             // as they were when the first record after last was stored
 	last     string            // rowid of the newest record before that
 	records  []fileRecord      // at the last audit
@@ -58,7 +59,7 @@ func newDesk(w *world, name string, content files) *desk {
 		d.put(file, content[file])
 	}
 	d.files = content
-	d.base = maps.Clone(content)
+	d.base, d.origin = maps.Clone(content), maps.Clone(content)
 	return d
 }
 

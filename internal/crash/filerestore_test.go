@@ -55,6 +55,9 @@ func (d *desk) beforeRestore(chance *rand.Rand, oneIn int) *restoring {
 			d.foreign[name] = true
 			if changed[name] {
 				r.foes = append(r.foes, name)
+			} else {
+				content, _ := d.look()
+				d.origin[name] = content[name]
 			}
 		}
 	}
@@ -89,7 +92,7 @@ func (r *restoring) link(a, b string) {
 }
 
 // restored checks the files after a restore: those that nobody else touched have the content that they had, the others stay
-// and are named. These files are the base of later records.
+// and are named. The next restore leads to these files.
 func (r *restoring) restored(told []putBack) {
 	r.t.Helper()
 	stay := make(map[string]bool)
@@ -104,12 +107,13 @@ func (r *restoring) restored(told []putBack) {
 		stay[name] = stay[name] || p.stays()
 	}
 	now, _ := r.look()
-	want := r.doubtful(now, r.base)
+	want := r.doubtful(now, r.origin)
 	for _, name := range r.foes {
 		if !stay[name] || now[name] != r.before[name] {
 			r.t.Errorf("%s was changed by somebody else, and became %q: %+v", name, now[name], told)
 		}
 	}
+	r.origin = maps.Clone(now)
 	if wrong := now.differs(want); wrong != "" {
 		r.t.Errorf("%s restored: %s\n%+v\n%s", r.name, wrong, told, listOf(r.records))
 	}
@@ -131,9 +135,10 @@ func (r *restoring) doubtful(now, want files) files {
 	return want
 }
 
-// undone checks the files after the undo of a restore.
-func (r *restoring) undone() {
+// undone checks the files after the undo of a restore, before which they were back to origin.
+func (r *restoring) undone(origin files) {
 	r.t.Helper()
+	r.origin = origin
 	now, _ := r.look()
 	want := r.doubtful(now, r.before)
 	if wrong := now.differs(want); wrong != "" {
@@ -235,11 +240,11 @@ func restoreAndDie(t *testing.T, spec string) {
 	w.Wait()
 	half, _ := d.look()
 	for name, content := range half {
-		if content != r.before[name] && content != d.base[name] {
+		if content != r.before[name] && content != d.origin[name] {
 			t.Errorf("after the crash %s is %q", name, content)
 		}
 	}
-	for name := range d.base {
+	for name := range d.origin {
 		_, before := r.before[name]
 		if _, there := half[name]; before && !there {
 			t.Errorf("after the crash %s is missing", name)

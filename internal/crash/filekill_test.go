@@ -91,7 +91,6 @@ func restoreAll(w *world, workers []*worker, chance *rand.Rand, seen map[string]
 		u.open = nil // its plan is one for the files that there were
 		u.judged = len(u.asked)
 		r := u.desk.beforeRestore(chance, 20)
-		origin := u.desk.origin
 		dies := chance.IntN(2) == 0
 		if dies {
 			at := restorePoints[chance.IntN(len(restorePoints))]
@@ -120,7 +119,7 @@ func restoreAll(w *world, workers []*worker, chance *rand.Rand, seen map[string]
 			if err := e.Call("_strata/checkpoint/undo", map[string]any{"sessionId": u.session}, nil); err != nil {
 				w.t.Errorf("undo: %v", err)
 			}
-			r.undone(origin)
+			r.undone()
 			seen["restore undone"]++
 		}
 		e.Close()

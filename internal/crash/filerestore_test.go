@@ -14,8 +14,9 @@ import (
 // putBack is an entry of the answer to a restore with files.
 type putBack struct{ Path, To, Outcome, Change, Reason string }
 
-// stays reports whether the file stays as it is, because somebody else has changed it.
-func (p putBack) stays() bool { return p.Outcome == "conflict" }
+// stays reports whether the file stays as it is, because somebody else has changed it. A moved file is the only place that has
+// its bytes.
+func (p putBack) stays() bool { return p.Outcome == "conflict" || p.Outcome == "unavailable" }
 
 // restoreFiles restores a session to the state before its first message, with its files.
 func (w *world) restoreFiles(e *testclient.Editor, session string) ([]putBack, error) {
@@ -92,7 +93,7 @@ func (r *restoring) link(a, b string) {
 }
 
 // restored checks the files after a restore: those that nobody else touched have the content that they had, the others stay
-// and are named. The next restore leads to these files.
+// and are named.
 func (r *restoring) restored(told []putBack) {
 	r.t.Helper()
 	stay := make(map[string]bool)
@@ -113,19 +114,20 @@ func (r *restoring) restored(told []putBack) {
 			r.t.Errorf("%s was changed by somebody else, and became %q: %+v", name, now[name], told)
 		}
 	}
-	r.origin = maps.Clone(now)
 	if wrong := now.differs(want); wrong != "" {
 		r.t.Errorf("%s restored: %s\n%+v\n%s", r.name, wrong, told, listOf(r.records))
 	}
 }
 
-// doubtful returns what files should be, but for those that may have stayed as they were.
+// doubtful returns what files should be, but for those that may have stayed as they were, or are as before all changes.
 func (r *restoring) doubtful(now, want files) files {
 	want = maps.Clone(want)
 	for _, name := range slices.Concat(now.names(), want.names()) {
 		content, there := now[name]
-		switch before, was := r.before[name]; {
-		case !r.doubt[r.group(name)] || content != before || there != was:
+		before, was := r.before[name]
+		first, had := r.origin[name]
+		switch may := content == before && there == was || content == first && there == had; {
+		case !may || !r.doubt[r.group(name)]:
 		case there:
 			want[name] = content
 		default:
@@ -135,10 +137,9 @@ func (r *restoring) doubtful(now, want files) files {
 	return want
 }
 
-// undone checks the files after the undo of a restore, before which they were back to origin.
-func (r *restoring) undone(origin files) {
+// undone checks the files after the undo of a restore.
+func (r *restoring) undone() {
 	r.t.Helper()
-	r.origin = origin
 	now, _ := r.look()
 	want := r.doubtful(now, r.before)
 	if wrong := now.differs(want); wrong != "" {

@@ -12,7 +12,7 @@ import (
 	"strata/internal/testclient"
 )
 
-// changeDeaths are the moments around a change of a file at which a server dies, with the state of the record after it, "" for none:
+// changeDeaths are the moments around a change of a file at which a server dies, with the states of the records after it, "" for none:
 // around the commit of the plan, the effect, and the commit of the result, and in the next step.
 var changeDeaths = map[string]string{
 	"filechange.before:1": "", "filechange.after:1": "not_done",
@@ -22,7 +22,7 @@ var changeDeaths = map[string]string{
 }
 
 // moveDeaths are those of a move, which makes the file at its new path before it removes the old one.
-var moveDeaths = map[string]string{"change.after:1": "unknown", "change.before:2": "unknown", "change.after:2": "done"}
+var moveDeaths = map[string]string{"change.after:1": halfMoved, "change.before:2": halfMoved, "change.after:2": "done"}
 
 // deskFiles are the files of a desk with a deed; the line ends of the first one are not those of a tool.
 func deskFiles() files { return files{"a.txt": "one\r\ntwo\r\nthree", "other.txt": "other\n"} }
@@ -106,7 +106,7 @@ func (c *changingShift) after(state string) files {
 	switch state {
 	case "done":
 		return after
-	case "unknown": // of a move
+	case halfMoved:
 		maps.Copy(after, before)
 		return after
 	}

@@ -33,7 +33,7 @@ type restoring struct {
 	*desk
 	before files
 	groups map[string]string // the paths that moves link, by a path: one of them
-	doubt  map[string]bool   // groups that need not be put back: somebody else has changed them, or a move was cut
+	doubt  map[string]bool   // groups that need not be put back: somebody else has changed one of them
 	foes   []string          // files that have changes which a restore would take back, and that somebody else has changed
 }
 
@@ -43,7 +43,7 @@ func (d *desk) beforeRestore(chance *rand.Rand, oneIn int) *restoring {
 	r := &restoring{desk: d, groups: make(map[string]string), doubt: make(map[string]bool)}
 	changed := make(map[string]bool)
 	for _, c := range d.records {
-		if c.state == "done" || c.state == "unknown" {
+		if c.state == "done" {
 			changed[d.nameOf(c.path)] = true
 			if c.to != "" {
 				changed[d.nameOf(c.to)] = true
@@ -63,17 +63,12 @@ func (d *desk) beforeRestore(chance *rand.Rand, oneIn int) *restoring {
 		}
 	}
 	for _, c := range d.records {
-		if c.to != "" {
+		if c.to != "" && c.state != "not_done" {
 			r.link(d.nameOf(c.path), d.nameOf(c.to))
 		}
 	}
 	for name := range d.foreign {
 		r.doubt[r.group(name)] = true
-	}
-	for _, c := range d.records {
-		if c.state == "unknown" {
-			r.doubt[r.group(d.nameOf(c.path))] = true
-		}
 	}
 	r.before, _ = d.look()
 	return r

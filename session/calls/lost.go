@@ -48,20 +48,20 @@ func (n *Newest) Lost(changes []history.FileChange, read func(seqs []int64) ([]h
 
 // reason returns why a call has no result. One that changes files is stored before it does: without a record it has not begun.
 func reason(call *history.Block, changes []history.FileChange) tools.NoResult {
-	for i := range changes {
-		if changes[i].Call != call.CallID {
-			continue
-		}
-		switch changes[i].State {
-		case history.FileChangeDone:
-			return tools.LostMade
-		case history.FileChangeNotDone:
-			return tools.LostNotMade
-		}
-		return tools.Lost
-	}
+	why := tools.Lost
 	if tools.ChangesFiles(call.Name) {
-		return tools.LostNotMade
+		why = tools.LostNotMade
 	}
-	return tools.Lost
+	for i := range changes {
+		switch c := &changes[i]; {
+		case c.Call != call.CallID, c.State == history.FileChangeNotDone:
+		case c.State != history.FileChangeDone:
+			why = tools.Lost
+		case call.Name == tools.MoveFile && c.Kind == history.FileCreated:
+			why = tools.LostCopied
+		default:
+			why = tools.LostMade
+		}
+	}
+	return why
 }

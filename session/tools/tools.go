@@ -154,10 +154,13 @@ var builtIn = []string{
 // IsBuiltIn reports whether a name is that of a tool of Strata, whether or not a session has it.
 func IsBuiltIn(name string) bool { return slices.Contains(builtIn, name) }
 
+// MoveFile is the name of the tool that moves files.
+const MoveFile = "move_file"
+
 // ChangesFiles reports whether a name is that of a tool of Strata that changes files.
 func ChangesFiles(name string) bool {
 	switch name {
-	case "delete_file", "edit_file", "move_file", "write_file":
+	case "delete_file", "edit_file", MoveFile, "write_file":
 		return true
 	}
 	return false

@@ -246,6 +246,11 @@ func restoreAndDie(t *testing.T, spec string) {
 			t.Errorf("after the crash %s is missing", name)
 		}
 	}
+	for from, to := range map[string]string{"c.txt": "in/c.txt", "d.txt": "e.txt"} {
+		if half[from] == "" && half[to] == "" {
+			t.Errorf("after the crash %s is missing, and %s, too", from, to)
+		}
+	}
 
 	w.Restart(binary.Options{})
 	e = w.editor()

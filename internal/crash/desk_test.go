@@ -63,11 +63,14 @@ func newDesk(w *world, name string, content files) *desk {
 	return d
 }
 
-// put writes a file as another program does.
+// put writes a file as another program does. It replaces the file: a move that was cut leaves two names of the same one.
 func (d *desk) put(name, content string) {
 	d.t.Helper()
 	place := filepath.Join(d.folder, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
+		d.t.Fatal(err)
+	}
+	if err := os.RemoveAll(place); err != nil {
 		d.t.Fatal(err)
 	}
 	if err := os.WriteFile(place, []byte(content), 0o640); err != nil {

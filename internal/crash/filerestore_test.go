@@ -22,6 +22,9 @@ func (p putBack) stays() bool { return p.Outcome == "conflict" || p.Outcome == "
 func (w *world) restoreFiles(e *testclient.Editor, session string) ([]putBack, error) {
 	w.t.Helper()
 	first := rows(w.t, open(w.t, w.Database, "ro"), "SELECT id FROM message WHERE session = ? ORDER BY seq LIMIT 1", session)
+	if len(first) == 0 {
+		return nil, nil // nothing was said yet
+	}
 	var result struct{ Files []putBack }
 	params := map[string]any{"sessionId": session, "beforeMessageId": first[0][0], "files": true}
 	err := e.Call("_strata/checkpoint/restore", params, &result)

@@ -115,7 +115,7 @@ func restoreAll(w *world, workers []*worker, chance *rand.Rand, seen map[string]
 		for _, p := range told {
 			seen["restore "+p.Outcome+" "+p.Change+p.Reason]++
 		}
-		if !dies && chance.IntN(2) == 0 {
+		if !dies && len(told) > 0 && chance.IntN(2) == 0 {
 			if err := e.Call("_strata/checkpoint/undo", map[string]any{"sessionId": u.session}, nil); err != nil {
 				w.t.Errorf("undo: %v", err)
 			}

@@ -1,0 +1,349 @@
+#!/usr/bin/env node
+// Changes of files as ACP editors see them, with the model offline/actor.
+//   node changes-check.mjs --sdk 1|2 --cwd DIR --state FILE --phase talk|load (--url ws://HOST/acp --token T | -- COMMAND [ARG...])
+// DIR is empty. `talk` has files changed in several sessions and stores in FILE what editors show of them; `load` wants the same of
+// another server process, which must wait a second for an approval while nobody can be asked. The model local/test makes told.txt with
+// write_file and then says what it was told.
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { at, call, check, checkConversation, checkKept, connect, keep, loaded, opt, run, script, sdk, step, textOf } from "./checks.mjs";
+
+const read = (path) => call("read_file", { path });
+const edit = (path, old_text, new_text) => call("edit_file", { path, edits: [{ old_text, new_text }] });
+const write = (path, content) => call("write_file", { path, content });
+const onDisk = (name) => readFile(at(name), "utf8").catch(() => null);
+const diffsOf = (c) => (c.content ?? []).filter((part) => part.type === "diff");
+const unix = (text) => text?.replaceAll("\r\n", "\n");
+const shown = {}; // by session: what an editor shows of it
+
+// patched returns a text after the changes that a client was shown, or null if they don't belong to it.
+function patched(text, diffs) {
+  const lines = (text ?? "").split(/(?<=\n)/);
+  let moved = 0; // lines that were added before
+  for (const { oldText, newText, _meta } of diffs) {
+    const [before, after] = [oldText ?? "", newText].map((t) => t.split(/(?<=\n)/).filter(Boolean));
+    const start = _meta.strata.oldLine - 1 + moved;
+    if (start !== _meta.strata.newLine - 1 || lines.splice(start, before.length, ...after).join("") !== before.join("")) return null;
+    moved += after.length - before.length;
+  }
+  return lines.join("");
+}
+
+// start returns a session with an editor, and with files that have these texts.
+async function start(files, options, approval) {
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(at(name)), { recursive: true });
+    await writeFile(at(name), text);
+  }
+  const editor = await connect({ readsFiles: false, ...options });
+  const sessionId = await editor.newSession(opt.cwd);
+  if (approval) await editor.choose(sessionId, "approval", approval);
+  return { editor, sessionId, c: editor.conversation(sessionId) };
+}
+
+// finish checks that another connection shows the session as the editor does, and keeps that.
+async function finish(name, editor, sessionId) {
+  shown[sessionId] = editor.conversation(sessionId).shown();
+  checkConversation(name, await loaded(sessionId), shown[sessionId]);
+  await editor.close();
+}
+
+async function ended(name, reply) {
+  const { stopReason } = await reply;
+  check(`${name}: the turn ends`, stopReason === "end_turn", stopReason);
+}
+
+// An edit is shown with its diff, asked about, and made once it is allowed. The next one is asked about, too, until always.
+async function checkAllowed() {
+  const before = "one\ntwo\nthree\nfour\nfive\nsix\n";
+  const { editor, sessionId, c } = await start({ "allowed.txt": before });
+  const reply = editor.prompt(sessionId, script(
+    step("say I read.", read("allowed.txt")),
+    edit("allowed.txt", "two\n", "2\n"),
+    edit("allowed.txt", "2\n", "zwei\n"),
+    step(edit("allowed.txt", "zwei\n", "deux\n"), edit("allowed.txt", "six", "6")),
+    write("made.txt", "new\n"),
+    "say Done.",
+  ));
+  const question = await editor.asks();
+  const pending = c.calls()[1];
+  const { toolCall, options } = question.params;
+  check("the question has the diff", patched(before, diffsOf(toolCall)) === before.replace("two", "2"), toolCall);
+  check("the question has the call as it is shown", isDeepStrictEqual(pending, { ...pending, ...toolCall }) && toolCall.status === "pending" && toolCall.kind === "edit", [toolCall, pending]);
+  check("the question has the absolute path", toolCall.locations[0].path === at("allowed.txt") && diffsOf(toolCall).every((d) => d.path === at("allowed.txt")), toolCall);
+  check("there are three answers", options.map((o) => o.kind).join() === "allow_once,allow_always,reject_once", options);
+  check("the question follows the call that it belongs to", followsDiff(editor, question), toolCall.toolCallId);
+  check("nothing is changed before the answer", (await onDisk("allowed.txt")) === before);
+  editor.answers = ["allow_once", "allow_always"]; // to the next ones
+  question.answer("allow_once");
+  const made = await editor.asks("the question about another tool");
+  const asked = editor.questions.map((q) => q.toolCall.toolCallId);
+  check("once holds once, always for all edits", isDeepStrictEqual(asked, [1, 2, 3, 5].map((i) => c.calls()[i].toolCallId)), [asked, c.calls()]);
+  made.answer("allow_once");
+  await ended("allowed", reply);
+  const edits = c.calls().slice(1, 5);
+  check("each edit is made", edits.every((x) => x.status === "completed" && textOf(x).includes("Edited allowed.txt")) && (await onDisk("allowed.txt")) === "one\ndeux\nthree\nfour\nfive\n6\n", edits);
+  check("the results have the diffs", edits.reduce((text, x) => patched(text, diffsOf(x)), before) === (await onDisk("allowed.txt")), edits);
+  const [diff] = diffsOf(c.calls()[5]);
+  check("a new file is shown as one", diff.oldText === null && diff.newText === "new\n" && (await onDisk("made.txt")) === "new\n", c.calls()[5]);
+  await finish("allowed", editor, sessionId);
+}
+
+// followsDiff reports whether a question came after the update that shows its diff.
+function followsDiff(editor, { id, params: { toolCall } }) {
+  const asked = editor.frames.findIndex((f) => f.id === id && f.method);
+  const told = editor.frames.findIndex((f) => f.params?.update?.toolCallId === toolCall.toolCallId && diffsOf(f.params.update).length);
+  return 0 <= told && told < asked;
+}
+
+// A rejection brings the user's words to the model, which goes on.
+async function checkRejected() {
+  const { editor, sessionId, c } = await start({});
+  await editor.choose(sessionId, "model", "local/test");
+  editor.answers = [{ outcome: { outcome: "selected", optionId: "reject_once" }, _meta: { strata: { message: "Not on Fridays." } } }];
+  await ended("rejected", editor.prompt(sessionId, "Make told.txt"));
+  const [made] = c.calls();
+  check("a rejected change is not made", made.status === "failed" && (await onDisk("told.txt")) === null, made);
+  check("the result has the user's words", textOf(made).includes("rejected") && textOf(made).includes("Not on Fridays."), made);
+  const said = c.entries.findLast((e) => e.agent)?.agent;
+  check("the model's next request has the user's words", said?.startsWith("I was told: ") && said.includes("Not on Fridays."), said);
+  await finish("rejected", editor, sessionId);
+}
+
+// With two windows the first answer counts. The other's question is cancelled, and it sees what comes of the call.
+async function checkTwoWindows() {
+  const { editor, sessionId, c } = await start({ "windows.txt": "one\n" });
+  const other = await connect({ readsFiles: false });
+  await other.load(sessionId, opt.cwd);
+  const reply = editor.prompt(sessionId, script(read("windows.txt"), edit("windows.txt", "one", "1"), edit("windows.txt", "1", "eins"), "say Done."));
+  for (const [answers, waits, option, status] of [[other, editor, "allow_once", "completed"], [editor, other, "reject_once", "failed"]]) {
+    const [first, late] = [await answers.asks(), await waits.asks()];
+    const { toolCall } = first.params;
+    check("both windows are asked the same", isDeepStrictEqual(first.params, late.params), [first.params, late.params]);
+    first.answer(option);
+    await waits.until(() => late.isCancelled, "the cancellation");
+    check("the SDK has cancelled the question", opt.sdk === "1" || late.signal.aborted);
+    const seen = await waits.until(() => waits.conversation(sessionId).calls().find((x) => x.toolCallId === toolCall.toolCallId && x.status === status), status);
+    check(`the other window sees the call ${status}`, seen);
+    check("the window that has answered is not cancelled", !answers.frames.some((f) => f.method === "$/cancel_request" && f.params.requestId === first.id));
+  }
+  await ended("two windows", reply);
+  check("the change is made once", (await onDisk("windows.txt")) === "1\n", await onDisk("windows.txt"));
+  await other.until(() => other.conversation(sessionId).entries.at(-1)?.agent === "Done.", "the end in the other window");
+  other.conversation(sessionId).entries[0].id ??= c.entries[0].id;
+  checkConversation("the other window", other.conversation(sessionId).shown(), c.shown());
+  await other.close();
+  await finish("two windows", editor, sessionId);
+}
+
+// An editor goes away while it is asked. It is asked again when it is back, and the turn has waited.
+async function checkBack() {
+  const { editor, sessionId } = await start({ "back.txt": "one\n" });
+  const reply = editor.prompt(sessionId, script(read("back.txt"), edit("back.txt", "one", "1"), "say Done.")).catch((e) => e);
+  const asked = (await editor.asks()).params;
+  await editor.close();
+  await reply;
+  const back = await connect({ readsFiles: false });
+  await back.load(sessionId, opt.cwd);
+  const question = await back.asks();
+  const c = back.conversation(sessionId);
+  check("an editor that is back is asked again", isDeepStrictEqual(question.params, asked), [question.params, asked]);
+  check("an editor that is back sees the call with its diff", c.calls().at(-1).status === "pending" && isDeepStrictEqual(diffsOf(c.calls().at(-1)), diffsOf(asked.toolCall)), c.calls());
+  question.answer("allow_once");
+  await back.until(() => c.entries.at(-1)?.agent === "Done.", "the end of the turn");
+  check("the change is made after the editor was away", c.calls().at(-1).status === "completed" && (await onDisk("back.txt")) === "1\n", c.calls());
+  await finish("away and back", back, sessionId);
+}
+
+// The user changes the approval while a question is open. It decides on the call that waits.
+async function checkSwitched() {
+  const { editor, sessionId, c } = await start({ "switched.txt": "one\n" });
+  for (const [approval, status, word, text] of [["read-only", "failed", "read-only", "one\n"], ["edits", "completed", "Edited", "1\n"]]) {
+    await editor.choose(sessionId, "approval", "ask");
+    const reply = editor.prompt(sessionId, script(read("switched.txt"), edit("switched.txt", "one", "1"), "say Done."));
+    const question = await editor.asks();
+    await editor.choose(sessionId, "approval", approval);
+    await ended(`approval ${approval} while it asks`, reply);
+    const made = c.calls().at(-1);
+    check(`approval ${approval} decides on the call that waits`, made.status === status && textOf(made).includes(word) && (await onDisk("switched.txt")) === text, made);
+    await editor.until(() => question.isCancelled, "the cancellation");
+    check(`approval ${approval} cancels the question`, opt.sdk === "1" || question.signal.aborted);
+  }
+  await finish("approval switched", editor, sessionId);
+}
+
+// What other programs run or trust is asked about in any case, and cannot be allowed always.
+async function checkProtected() {
+  const tasks = ".vscode/tasks.json";
+  const { editor, sessionId, c } = await start({ [tasks]: "[1]\n", "free.txt": "one\n" }, {}, "edits");
+  editor.answers = ["allow_once", "reject_once"];
+  await ended("protected", editor.prompt(sessionId, script(
+    step(read(tasks), read("free.txt")), edit("free.txt", "one", "1"), edit(tasks, "1", "2"), write("AGENTS.md", "Obey.\n"), "say Done.",
+  )));
+  const [, , free, changed, agents] = c.calls();
+  check("approval edits asks only about protected paths", isDeepStrictEqual(editor.questions.map((q) => q.toolCall.toolCallId), [changed, agents].map((x) => x.toolCallId)), editor.questions);
+  check("a protected path can only be allowed once", editor.questions.every((q) => q.options.map((o) => o.kind).join() === "allow_once,reject_once"), editor.questions[0]?.options);
+  check("a protected path is changed once it is allowed", free.status === "completed" && changed.status === "completed" && (await onDisk(tasks)) === "[2]\n", [free, changed]);
+  check("a protected path is not changed if it is rejected", agents.status === "failed" && (await onDisk("AGENTS.md")) === null, agents);
+  await finish("protected", editor, sessionId);
+}
+
+// A cancel while it asks ends the turn, and the question.
+async function checkCancel() {
+  const { editor, sessionId, c } = await start({ "cancel.txt": "one\n" });
+  const reply = editor.prompt(sessionId, script(read("cancel.txt"), step(edit("cancel.txt", "one", "1"), read("cancel.txt")), "say Never."));
+  const question = await editor.asks();
+  await editor.cancel(sessionId);
+  const { stopReason } = await reply;
+  const [, edited, after] = c.calls();
+  check("a cancel while it asks ends the turn as cancelled", stopReason === "cancelled", stopReason);
+  check("a cancel while it asks settles the calls", [edited, after].every((x) => x.status === "failed" && x._meta.strata.outcome === "cancelled"), [edited, after]);
+  await editor.until(() => question.isCancelled, "the cancellation");
+  await editor.fence();
+  check("a cancelled change is not made", (await onDisk("cancel.txt")) === "one\n");
+  await finish("cancelled", editor, sessionId);
+}
+
+// What editors do with a text that they are told to save: they return what they save. `text` is the file before, `read` the text as
+// the editor shows it, if it is not that of the disk.
+const habits = {
+  "keeps the text": { text: "one\r\n\ttwo\nthree", edited: "one\r\n\tzwei\nthree", saves: (text) => text },
+  "normalises line ends": { text: "one\r\ntwo\r\nthree\r\n", saves: (text) => text.replaceAll("\r\n", "\n"), edited: "one\nzwei\nthree\n" },
+  "shows LF and saves CRLF": { text: "one\r\ntwo\r\nthree\r\n", read: "one\ntwo\nthree\n", saves: (text) => text.replaceAll("\n", "\r\n"), edited: "one\r\nzwei\r\nthree\r\n" },
+  "adds a final line end": { text: "one\ntwo", saves: (text) => text.replace(/\n?$/, "\n"), edited: "one\nzwei\n", further: true },
+  "formats the text": { text: "one\n\ttwo\n\tthree\n", saves: (text) => text.replaceAll("\t", "  "), edited: "one\n  zwei\n  three\n", further: true },
+  "saves what was unsaved": { text: "one\ntwo\n", read: "unsaved\none\ntwo\n", saves: (text) => text, edited: "unsaved\none\nzwei\n" },
+};
+
+// nameOf returns the name of a file for a habit.
+const nameOf = (habit) => habit.replaceAll(" ", "-") + ".txt";
+
+// withFiles returns the options of an editor that serves files.
+const withFiles = { readsFiles: true, writesFiles: true };
+
+// told returns the text after the changes that the client was told of, one call after the other.
+const told = (text, edits) => edits.reduce((now, x) => patched(now, diffsOf(x)), unix(text));
+
+// Editors save a text in their own way. The next edit of the same lines needs no read.
+async function checkHabits() {
+  const files = Object.fromEntries(Object.entries(habits).map(([habit, { text }]) => [nameOf(habit), text]));
+  const { editor, sessionId, c } = await start(files, withFiles, "edits");
+  const saved = []; // as they were sent
+  editor.write = async ({ path, content }) => {
+    const { saves } = habits[Object.keys(habits).find((habit) => at(nameOf(habit)) === path)];
+    saved.push(content);
+    await writeFile(path, saves(content));
+    editor.files.delete(path); // it shows what is on disk
+    if (path === at(nameOf("shows LF and saves CRLF"))) editor.files.set(path, unix(saves(content)));
+  };
+  for (const [habit, { text, read: open, edited, further }] of Object.entries(habits)) {
+    const name = nameOf(habit);
+    if (open) editor.files.set(at(name), open);
+    const first = c.calls().length;
+    await ended(habit, editor.prompt(sessionId, script(read(name), edit(name, "two", "2"), edit(name, "2", "zwei"), "say Done.")));
+    const edits = c.calls().slice(first + 1);
+    check(`an editor that ${habit}: both edits are made`, edits.length === 2 && edits.every((x) => x.status === "completed"), edits);
+    check(`an editor that ${habit}: the file is right`, (await onDisk(name)) === edited, await onDisk(name));
+    check(`an editor that ${habit}: the client was told the changes`, told(open ?? text, edits) === unix(edited), [told(open ?? text, edits), edits]);
+    check(`an editor that ${habit}: the result says so`, textOf(edits[0]).includes("changed the text further") === Boolean(further) && !textOf(edits[1]).includes("changed the text further"), edits);
+  }
+  check("the editor is told to save each edit", saved.length === 2 * Object.keys(habits).length, saved);
+  check("the user is asked about no edit", editor.questions.length === 0);
+  await finish("editors that save", editor, sessionId);
+}
+
+// An editor does not save at once, or refuses. Nothing is lost, and the result says what became of the change.
+async function checkUnsaved() {
+  const text = "one\ntwo\n";
+  const { editor, sessionId, c } = await start({ "later.txt": text, "refused.txt": text, "lies.txt": text }, withFiles, "edits");
+  editor.write = async ({ path, content }) => {
+    if (path === at("later.txt")) editor.files.set(path, content);
+    if (path === at("refused.txt")) throw new sdk.acp.RequestError(-32001, "the file is locked");
+  };
+  const twice = (name) => editor.prompt(sessionId, script(read(name), edit(name, "two", "2"), edit(name, name === "later.txt" ? "2" : "two", "zwei"), "say Done."));
+  await ended("an editor that saves later", twice("later.txt"));
+  const later = c.calls().slice(-2);
+  check("an edit that is not saved is made in the editor", later.every((x) => x.status === "completed") && editor.files.get(at("later.txt")) === "one\nzwei\n" && (await onDisk("later.txt")) === text, later);
+  check("an edit that is not saved: the client was told the changes", told(text, later) === "one\nzwei\n", later);
+  check("an edit that is not saved: the result says so", later.every((x) => textOf(x).includes("not saved it yet")), later);
+  await ended("an editor that refuses", twice("refused.txt"));
+  const refused = c.calls().slice(-2);
+  check("an editor that refuses: nothing is changed", refused.every((x) => x.status === "failed") && (await onDisk("refused.txt")) === text, refused);
+  check("an editor that refuses: the result has its words", refused.every((x) => textOf(x).includes("the file is locked") && textOf(x).includes("refused.txt is as it was")), refused);
+  await ended("an editor that does nothing", twice("lies.txt"));
+  const lies = c.calls().slice(-2);
+  check("an editor that does nothing: the result says so", lies.every((x) => x.status === "failed" && textOf(x).includes("has not written the text")) && (await onDisk("lies.txt")) === text, lies);
+  await finish("editors that do not save", editor, sessionId);
+}
+
+// The editor goes away while it saves: before it has saved, or after it. The server finds out, and goes on without it.
+async function checkGone() {
+  const text = "one\ntwo\n";
+  for (const [name, saves] of [["gone-before.txt", false], ["gone-after.txt", true]]) {
+    const { editor, sessionId } = await start({ [name]: text }, withFiles, "edits");
+    editor.write = async ({ path, content }) => {
+      if (saves) await writeFile(path, content);
+      await editor.close();
+    };
+    await editor.prompt(sessionId, script(read(name), edit(name, "two", "2"), edit(name, saves ? "2" : "two", "zwei"), "say Done.")).catch(() => {});
+    const back = await connect({ readsFiles: false });
+    await back.load(sessionId, opt.cwd);
+    const c = back.conversation(sessionId);
+    await back.until(() => c.entries.at(-1)?.agent === "Done.", "the end of the turn");
+    const [first, second] = c.calls().slice(-2);
+    const words = saves ? "The text is there, although the editor's connection ended" : `Nothing was changed: the editor's connection ended before its response; ${name} is as it was`;
+    check(`${name}: what became of the change is known`, first.status === (saves ? "completed" : "failed") && textOf(first).includes(words), first);
+    check(`${name}: the next edit is made without the editor and without a read`, second.status === "completed" && (await onDisk(name)) === "one\nzwei\n", second);
+    check(`${name}: the client was told the changes`, told(text, saves ? [first, second] : [second]) === "one\nzwei\n", [first, second]);
+    await finish(name, back, sessionId);
+  }
+}
+
+// Without fs, or with reading only, files are changed on disk, but not below an unsaved text.
+async function checkOnDisk() {
+  const text = "\ufeffone\r\ntwo\r\nthree";
+  for (const readsFiles of [false, true]) {
+    const name = readsFiles ? "read-only.txt" : "without-fs.txt";
+    const { editor, sessionId, c } = await start({ [name]: text, "unsaved.txt": "one\n" }, { readsFiles }, "edits");
+    editor.files.set(at("unsaved.txt"), "one\nunsaved\n");
+    await ended(name, editor.prompt(sessionId, script(
+      step(read(name), read("unsaved.txt")), edit(name, "two", "2"), edit(name, "2", "zwei"), edit("unsaved.txt", "one", "1"), "say Done.",
+    )));
+    const edits = c.calls().slice(2, 4);
+    check(`${name}: the file is changed on disk, and all else is kept`, edits.every((x) => x.status === "completed") && (await onDisk(name)) === "\ufeffone\r\nzwei\r\nthree", [edits, await onDisk(name)]);
+    check(`${name}: the client was told the changes`, told(text.slice(1), edits) === "one\nzwei\nthree", edits);
+    check(`${name}: the editor is asked for nothing that it cannot do`, !editor.frames.some((f) => f.method === "fs/write_text_file" || (!readsFiles && f.method?.startsWith("fs/"))));
+    const unsaved = c.calls()[4];
+    if (readsFiles) check("an unsaved text is not lost", unsaved.status === "failed" && textOf(unsaved).includes("not saved") && (await onDisk("unsaved.txt")) === "one\n", unsaved);
+    else check("without fs, an editor's unsaved text is unknown", unsaved.status === "completed" && (await onDisk("unsaved.txt")) === "1\n", unsaved);
+    await finish(name, editor, sessionId);
+  }
+}
+
+// Nobody can be asked: the call is refused after the time limit, and the turn goes on.
+async function checkNobody() {
+  const { editor, sessionId, c } = await start({ "nobody.txt": "one\n" }, { capabilities: { _meta: { strata: {} } } });
+  await ended("nobody is there", editor.prompt(sessionId, script(read("nobody.txt"), edit("nobody.txt", "one", "1"), "say Done.")));
+  const edited = c.calls()[1];
+  check("nobody is there: the change is not made", edited.status === "failed" && textOf(edited).includes("nobody was there") && (await onDisk("nobody.txt")) === "one\n", edited);
+  check("nobody is there: nobody is asked", editor.questions.length === 0);
+  checkConversation("nobody is there", await loaded(sessionId), c.shown());
+  await editor.close();
+}
+
+async function talk() {
+  const checks = [
+    checkAllowed, checkRejected, checkTwoWindows, checkBack, checkSwitched, checkProtected, checkCancel,
+    checkHabits, checkUnsaved, checkGone, checkOnDisk,
+  ];
+  for (const check of checks) await check();
+  await keep(shown);
+}
+
+async function load() {
+  await checkKept();
+  await checkNobody();
+}
+
+await run("changes-check", { talk, load });

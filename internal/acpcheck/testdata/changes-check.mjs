@@ -4,10 +4,10 @@
 // DIR is empty. `talk` has files changed in several sessions and stores in FILE what editors show of them; `load` wants the same of
 // another server process, which must wait a second for an approval while nobody can be asked. The model local/test makes told.txt with
 // write_file and then says what it was told.
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { at, call, check, checkConversation, checkKept, connect, keep, loaded, opt, run, script, sdk, step, textOf } from "./checks.mjs";
+import { at, call, check, checkConversation, checkShown, connect, keep, kept, loaded, opt, run, script, sdk, step, textOf } from "./checks.mjs";
 
 const read = (path) => call("read_file", { path });
 const edit = (path, old_text, new_text) => call("edit_file", { path, edits: [{ old_text, new_text }] });
@@ -16,6 +16,7 @@ const onDisk = (name) => readFile(at(name), "utf8").catch(() => null);
 const diffsOf = (c) => (c.content ?? []).filter((part) => part.type === "diff");
 const unix = (text) => text?.replaceAll("\r\n", "\n");
 const shown = {}; // by session: what an editor shows of it
+const goesOn = {}; // session and file of an edit that another one follows after the restart
 
 // patched returns a text after the changes that a client was shown, or null if they don't belong to it.
 function patched(text, diffs) {
@@ -104,7 +105,7 @@ async function checkRejected() {
   editor.answers = [{ outcome: { outcome: "selected", optionId: "reject_once" }, _meta: { strata: { message: "Not on Fridays." } } }];
   await ended("rejected", editor.prompt(sessionId, "Make told.txt"));
   const [made] = c.calls();
-  check("a rejected change is not made", made.status === "failed" && (await onDisk("told.txt")) === null, made);
+  check("a rejected change is not made", made.status === "failed" && diffsOf(made).length === 0 && (await onDisk("told.txt")) === null, made);
   check("the result has the user's words", textOf(made).includes("rejected") && textOf(made).includes("Not on Fridays."), made);
   const said = c.entries.findLast((e) => e.agent)?.agent;
   check("the model's next request has the user's words", said?.startsWith("I was told: ") && said.includes("Not on Fridays."), said);
@@ -189,6 +190,68 @@ async function checkProtected() {
   await finish("protected", editor, sessionId);
 }
 
+// What is changed while it asks is not overwritten: another text, or another file with the same text.
+async function checkSwapped() {
+  const text = "one\ntwo\n";
+  const paths = ["swapped/text.txt", "swapped/link.txt", "swapped/folder/file.txt"];
+  const { editor, sessionId, c } = await start({ ...Object.fromEntries(paths.map((path) => [path, text])), "elsewhere/file.txt": text });
+  const swaps = [
+    () => writeFile(at(paths[0]), "one\ntwo!\n"),
+    () => rm(at(paths[1])).then(() => symlink(at("elsewhere/file.txt"), at(paths[1]))),
+    () => rm(at("swapped/folder"), { recursive: true }).then(() => symlink(at("elsewhere"), at("swapped/folder"))),
+  ];
+  for (const [i, path] of paths.entries()) {
+    const reply = editor.prompt(sessionId, script(read(path), edit(path, "two", "2"), "say Done."));
+    const question = await editor.asks();
+    await swaps[i]();
+    question.answer("allow_once");
+    await ended(path, reply);
+    const changed = c.calls().at(-1);
+    check(`${path} is swapped while it asks: the change is not made`, changed.status === "failed" && textOf(changed).includes("Nothing was changed"), changed);
+  }
+  check("what was changed while it asked stays", (await onDisk(paths[0])) === "one\ntwo!\n" && (await onDisk("elsewhere/file.txt")) === text);
+  await finish("swapped", editor, sessionId);
+}
+
+// The user types in a file while it asks: that is not overwritten.
+async function checkTyped() {
+  const { editor, sessionId, c } = await start({ "typed.txt": "one\n" }, withFiles);
+  const reply = editor.prompt(sessionId, script(read("typed.txt"), edit("typed.txt", "one", "1"), "say Done."));
+  const question = await editor.asks();
+  editor.files.set(at("typed.txt"), "one\ntyped\n");
+  question.answer("allow_once");
+  await ended("typed", reply);
+  const changed = c.calls().at(-1);
+  check("what the user types while it asks is not overwritten", changed.status === "failed" && textOf(changed).includes("typed.txt has changed") && !editor.frames.some((f) => f.method === "fs/write_text_file"), changed);
+  await finish("typed", editor, sessionId);
+}
+
+// New files are made by the editor, with the folders that they need. Files are deleted and moved on disk.
+async function checkOtherTools() {
+  const { editor, sessionId, c } = await start({ "delete.txt": "gone\n", "move.txt": "one\ntwo\n" }, withFiles);
+  const saved = [];
+  editor.write = async ({ path, content }) => {
+    saved.push(path);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, content);
+  };
+  editor.answers = Array(6).fill("allow_once");
+  await ended("other tools", editor.prompt(sessionId, script(
+    step(read("delete.txt"), read("move.txt")), write("new/folder/file.txt", "new\n"), edit("new/folder/file.txt", "new", "neu"),
+    call("delete_file", { path: "delete.txt" }), call("move_file", { from: "move.txt", to: "moved/to.txt" }), edit("moved/to.txt", "two", "2"), "say Done.",
+  )));
+  const [, , made, , deleted, moved, edited] = c.calls();
+  check("the other tools change files", c.calls().every((x) => x.status === "completed") && [made, deleted, moved].map((x) => x.kind).join() === "edit,delete,move", c.calls());
+  check("a file is made by the editor, and then edited", (await onDisk("new/folder/file.txt")) === "neu\n" && told("", [made]) === "new\n" && diffsOf(made)[0].oldText === null, made);
+  const [diff] = diffsOf(deleted);
+  check("a deletion is shown as one", diff.oldText === "gone\n" && diff.newText === "" && diff._meta.strata.deleted && (await onDisk("delete.txt")) === null, deleted);
+  check("a move has both places", isDeepStrictEqual(moved.locations.map((l) => l.path), [at("move.txt"), at("moved/to.txt")]) && (await onDisk("move.txt")) === null, moved);
+  check("a moved file is edited without a read", (await onDisk("moved/to.txt")) === "one\n2\n", edited);
+  check("the editor is told to save what it can", isDeepStrictEqual(saved, ["new/folder/file.txt", "new/folder/file.txt", "moved/to.txt"].map(at)), saved);
+  check("the user is asked about each", editor.questions.length === 5, editor.questions);
+  await finish("other tools", editor, sessionId);
+}
+
 // A cancel while it asks ends the turn, and the question.
 async function checkCancel() {
   const { editor, sessionId, c } = await start({ "cancel.txt": "one\n" });
@@ -216,41 +279,43 @@ const habits = {
   "saves what was unsaved": { text: "one\ntwo\n", read: "unsaved\none\ntwo\n", saves: (text) => text, edited: "unsaved\none\nzwei\n" },
 };
 
-// nameOf returns the name of a file for a habit.
-const nameOf = (habit) => habit.replaceAll(" ", "-") + ".txt";
-
 // withFiles returns the options of an editor that serves files.
 const withFiles = { readsFiles: true, writesFiles: true };
 
 // told returns the text after the changes that the client was told of, one call after the other.
 const told = (text, edits) => edits.reduce((now, x) => patched(now, diffsOf(x)), unix(text));
 
-// Editors save a text in their own way. The next edit of the same lines needs no read.
+// Editors save a text in their own way. The next edit of the same lines needs no read, whether the editor or the disk shows it.
 async function checkHabits() {
-  const files = Object.fromEntries(Object.entries(habits).map(([habit, { text }]) => [nameOf(habit), text]));
-  const { editor, sessionId, c } = await start(files, withFiles, "edits");
+  await checkSaving("reads and saves", withFiles, habits);
+  const ofDisk = Object.entries(habits).filter(([, { read }]) => !read);
+  await checkSaving("only saves", { writesFiles: true }, Object.fromEntries(ofDisk));
+}
+
+async function checkSaving(does, options, habits) {
+  const nameOf = (habit) => `${does} ${habit}.txt`.replaceAll(" ", "-");
+  const files = Object.entries(habits).map(([habit, { text }]) => [nameOf(habit), text]);
+  const { editor, sessionId, c } = await start(Object.fromEntries(files), options, "edits");
   const saved = []; // as they were sent
-  editor.write = async ({ path, content }) => {
-    const { saves } = habits[Object.keys(habits).find((habit) => at(nameOf(habit)) === path)];
-    saved.push(content);
-    await writeFile(path, saves(content));
-    editor.files.delete(path); // it shows what is on disk
-    if (path === at(nameOf("shows LF and saves CRLF"))) editor.files.set(path, unix(saves(content)));
-  };
-  for (const [habit, { text, read: open, edited, further }] of Object.entries(habits)) {
-    const name = nameOf(habit);
+  for (const [habit, { text, read: open, saves, edited, further }] of Object.entries(habits)) {
+    const [who, name, first] = [`an editor that ${does} and ${habit}`, nameOf(habit), c.calls().length];
     if (open) editor.files.set(at(name), open);
-    const first = c.calls().length;
-    await ended(habit, editor.prompt(sessionId, script(read(name), edit(name, "two", "2"), edit(name, "2", "zwei"), "say Done.")));
+    editor.write = async ({ path, content }) => {
+      saved.push(content);
+      await writeFile(path, saves(content));
+      if (open) editor.files.set(path, unix(saves(content)));
+    };
+    await ended(who, editor.prompt(sessionId, script(read(name), edit(name, "two", "2"), edit(name, "2", "zwei"), "say Done.")));
     const edits = c.calls().slice(first + 1);
-    check(`an editor that ${habit}: both edits are made`, edits.length === 2 && edits.every((x) => x.status === "completed"), edits);
-    check(`an editor that ${habit}: the file is right`, (await onDisk(name)) === edited, await onDisk(name));
-    check(`an editor that ${habit}: the client was told the changes`, told(open ?? text, edits) === unix(edited), [told(open ?? text, edits), edits]);
-    check(`an editor that ${habit}: the result says so`, textOf(edits[0]).includes("changed the text further") === Boolean(further) && !textOf(edits[1]).includes("changed the text further"), edits);
+    check(`${who}: both edits are made`, edits.length === 2 && edits.every((x) => x.status === "completed"), edits);
+    check(`${who}: the file is right`, (await onDisk(name)) === edited, await onDisk(name));
+    check(`${who}: the client was told the changes`, told(open ?? text, edits) === unix(edited), [told(open ?? text, edits), edits]);
+    check(`${who}: the result says so`, textOf(edits[0]).includes("changed the text further") === Boolean(further) && !textOf(edits[1]).includes("changed the text further"), edits);
   }
-  check("the editor is told to save each edit", saved.length === 2 * Object.keys(habits).length, saved);
-  check("the user is asked about no edit", editor.questions.length === 0);
-  await finish("editors that save", editor, sessionId);
+  Object.assign(goesOn, { sessionId, name: nameOf("formats the text") });
+  check(`an editor that ${does} is told to save each edit`, saved.length === 2 * Object.keys(habits).length, saved);
+  check(`an editor that ${does} is asked about no edit`, editor.questions.length === 0);
+  await finish(`an editor that ${does}`, editor, sessionId);
 }
 
 // An editor does not save at once, or refuses. Nothing is lost, and the result says what became of the change.
@@ -300,6 +365,22 @@ async function checkGone() {
   }
 }
 
+// The editor goes away with a text that was not saved, while it is told to save it. The model's edit was made in that text.
+async function checkGoneUnsaved() {
+  const { editor, sessionId } = await start({ "gone-unsaved.txt": "one\n" }, withFiles, "edits");
+  editor.files.set(at("gone-unsaved.txt"), "one\nunsaved\n");
+  editor.write = () => editor.close();
+  await editor.prompt(sessionId, script(read("gone-unsaved.txt"), edit("gone-unsaved.txt", "unsaved", "1"), edit("gone-unsaved.txt", "one", "1"), "say Done.")).catch(() => {});
+  const back = await connect({ readsFiles: false });
+  await back.load(sessionId, opt.cwd);
+  const c = back.conversation(sessionId);
+  await back.until(() => c.entries.at(-1)?.agent === "Done.", "the end of the turn");
+  const [first, second] = c.calls().slice(-2);
+  check("an editor that goes away with an unsaved text: nothing is changed", first.status === "failed" && textOf(first).includes("Nothing was changed"), first);
+  check("an editor that goes away with an unsaved text: its lines must be read again", second.status === "failed" && textOf(second).includes("Read them first") && (await onDisk("gone-unsaved.txt")) === "one\n", second);
+  await finish("gone-unsaved.txt", back, sessionId);
+}
+
 // Without fs, or with reading only, files are changed on disk, but not below an unsaved text.
 async function checkOnDisk() {
   const text = "\ufeffone\r\ntwo\r\nthree";
@@ -321,28 +402,83 @@ async function checkOnDisk() {
   }
 }
 
-// Nobody can be asked: the call is refused after the time limit, and the turn goes on.
-async function checkNobody() {
-  const { editor, sessionId, c } = await start({ "nobody.txt": "one\n" }, { capabilities: { _meta: { strata: {} } } });
-  await ended("nobody is there", editor.prompt(sessionId, script(read("nobody.txt"), edit("nobody.txt", "one", "1"), "say Done.")));
-  const edited = c.calls()[1];
-  check("nobody is there: the change is not made", edited.status === "failed" && textOf(edited).includes("nobody was there") && (await onDisk("nobody.txt")) === "one\n", edited);
-  check("nobody is there: nobody is asked", editor.questions.length === 0);
-  checkConversation("nobody is there", await loaded(sessionId), c.shown());
+// The server stops while a question is open. The question is left to the next phase.
+async function leaveOpen() {
+  const { editor, sessionId, c } = await start({ "left.txt": "one\n" });
+  editor.prompt(sessionId, script(read("left.txt"), edit("left.txt", "one", "1"), "say Never.")).catch(() => {});
+  await editor.asks();
+  return { sessionId, asked: c.calls().at(-1) };
+}
+
+// A call that was open when the server stopped is settled.
+async function checkLeft({ sessionId, asked }) {
+  const editor = await connect();
+  await editor.load(sessionId, opt.cwd);
+  const left = editor.conversation(sessionId).calls().at(-1);
+  check("a call that waited when the server stopped is settled", left.toolCallId === asked.toolCallId && left.status === "failed" && left._meta.strata.outcome === "interrupted", left);
+  check("a call that waited when the server stopped has changed nothing", diffsOf(left).length === 0 && (await onDisk("left.txt")) === "one\n", left);
+  await editor.fence();
+  check("nobody is asked about it again", editor.questions.length === 0);
   await editor.close();
 }
 
+// What the model was shown before the server was restarted need not be read again.
+async function checkGoesOn({ sessionId, name }) {
+  const editor = await connect(withFiles);
+  await editor.load(sessionId, opt.cwd);
+  await ended("after a restart", editor.prompt(sessionId, script(edit(name, "zwei", "drei"), "say Done.")));
+  const edited = editor.conversation(sessionId).calls().at(-1);
+  check("after a restart an edit needs no read, and the approval is as it was", edited.status === "completed" && (await onDisk(name)).includes("drei") && editor.questions.length === 0, edited);
+  await editor.close();
+}
+
+// Nobody can be asked: a call is refused after the time limit, and the turn goes on. The editor that sends the prompt asks nobody, or
+// others have asked and are gone.
+async function checkNobody() {
+  const { editor, sessionId, c } = await start({ "nobody.txt": "one\n" }, { capabilities: { _meta: { strata: {} } } });
+  const others = [await connect(), await connect()];
+  for (const other of others) await other.load(sessionId, opt.cwd);
+  const reply = editor.prompt(sessionId, script(read("nobody.txt"), edit("nobody.txt", "one", "1"), edit("nobody.txt", "one", "1"), "say Done."));
+  for (const other of others) await other.asks();
+  others[0].open[0].answer({ outcome: { outcome: "cancelled" } });
+  others[0].answers = [{ outcome: { outcome: "cancelled" } }];
+  await others[1].close();
+  await ended("nobody is there", reply);
+  const [, first, second] = c.calls();
+  const refused = (x) => x.status === "failed" && textOf(x).includes("nobody was there");
+  check("nobody is there: no change is made", refused(first) && refused(second) && (await onDisk("nobody.txt")) === "one\n", [first, second]);
+  check("nobody is there: an editor that cannot ask is not asked", editor.questions.length === 0);
+  check("nobody is there: an editor that has dismissed a question is asked the next one", others[0].questions.length === 2, others[0].questions);
+  checkConversation("nobody is there", await loaded(sessionId), c.shown());
+  for (const e of [editor, others[0]]) await e.close();
+}
+
 async function talk() {
-  const checks = [
-    checkAllowed, checkRejected, checkTwoWindows, checkBack, checkSwitched, checkProtected, checkCancel,
-    checkHabits, checkUnsaved, checkGone, checkOnDisk,
-  ];
-  for (const check of checks) await check();
-  await keep(shown);
+  await checkAllowed();
+  await checkRejected();
+  await checkTwoWindows();
+  await checkBack();
+  await checkSwitched();
+  await checkProtected();
+  await checkSwapped();
+  await checkTyped();
+  await checkOtherTools();
+  await checkCancel();
+  await checkHabits();
+  await checkUnsaved();
+  await checkGone();
+  await checkGoneUnsaved();
+  await checkOnDisk();
+  await keep({ shown, left: await leaveOpen(), goesOn });
 }
 
 async function load() {
-  await checkKept();
+  const { shown, left, goesOn } = await kept();
+  await checkShown(shown);
+  const diffs = Object.values(shown).flatMap((s) => s.entries.flatMap((e) => (e.call ? diffsOf(e.call) : [])));
+  check("there are diffs to load", diffs.length > 40, diffs.length);
+  await checkLeft(left);
+  await checkGoesOn(goesOn);
   await checkNobody();
 }
 

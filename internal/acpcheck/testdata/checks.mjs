@@ -56,14 +56,13 @@ export function checkConversation(name, got, want) {
   check(`${name}: the same plan`, isDeepStrictEqual(got.plan, want.plan), [got.plan, want.plan]);
 }
 
-// keep stores what editors show of sessions, by id, for another phase.
-export const keep = (shown) => writeFile(opt.state, JSON.stringify(shown));
+// keep stores a value for another phase, and kept returns it.
+export const keep = (value) => writeFile(opt.state, JSON.stringify(value));
+export const kept = async () => JSON.parse(await readFile(opt.state, "utf8"));
 
-// checkKept compares what the server shows of the sessions with what was stored.
-export async function checkKept() {
-  for (const [sessionId, shown] of Object.entries(JSON.parse(await readFile(opt.state, "utf8")))) {
-    checkConversation("load after a restart", await loaded(sessionId), shown);
-  }
+// checkShown compares what the server shows of sessions with what editors have shown before, by id.
+export async function checkShown(shown) {
+  for (const [sessionId, before] of Object.entries(shown)) checkConversation("load after a restart", await loaded(sessionId), before);
 }
 
 // run runs the phase that the options name, and exits.

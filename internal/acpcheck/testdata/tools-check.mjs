@@ -4,7 +4,7 @@
 // DIR contains a.txt, b.txt, c.txt and slow.txt. `talk` talks in a session and stores what the editor shows of it in FILE; `load` wants
 // the same of another server process. One line per check: ok / FAIL. Exit 1 on any FAIL.
 import { isDeepStrictEqual } from "node:util";
-import { at, call, check, checkConversation, checkKept, connect, keep, loaded, opt, run, script, step, textOf } from "./checks.mjs";
+import { at, call, check, checkConversation, checkShown, connect, keep, kept, loaded, opt, run, script, step, textOf } from "./checks.mjs";
 import { normal } from "./editor.mjs";
 
 const unsaved = "unsaved needle of the editor\n";
@@ -190,4 +190,4 @@ async function talk() {
   await keep(shown);
 }
 
-await run("tools-check", { talk, load: checkKept });
+await run("tools-check", { talk, load: async () => checkShown(await kept()) });

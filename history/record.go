@@ -39,6 +39,8 @@ type Config struct {
 	Mode         string `json:"mode,omitempty"`
 	Compaction   string `json:"compaction,omitempty"` // strategy
 	Approval     string `json:"approval,omitempty"`   // of tool calls that can change something
+
+	Rules []string `json:"rules,omitempty"` // that allow such calls, made by the user's answers
 }
 
 // TurnStatus is the status of a turn.

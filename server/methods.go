@@ -9,6 +9,7 @@ import (
 	"strata/server/wire"
 	"strata/session"
 	"strata/session/documents"
+	"strata/session/permissions"
 	"strata/session/workspace"
 )
 
@@ -75,6 +76,9 @@ func methodTable() map[string]method {
 		"_strata/context/count":     parsed((*wire.CountParams).History, countTokens),
 
 		"_strata/context/compaction":   query((*session.Session).Compaction, nil),
+		"_strata/permissions/list":     inSession(listRules, under[[]permissions.Listed]("rules")),
+		"_strata/permissions/revoke":   inSession(revokeRule, nil),
+		"_strata/permissions/keep":     on(keepRule),
 		"_strata/usage/list":           parsed((*wire.UsageParams).Size, listUsage),
 		"_strata/providers/list":       on(listProviders),
 		"_strata/providers/set_key":    on(setKey),

@@ -22,8 +22,10 @@ import (
 	"strata/rpc"
 	"strata/server/wire"
 	"strata/session"
+	"strata/session/approval"
 	"strata/session/clients"
 	"strata/session/events"
+	"strata/session/permissions"
 	"strata/tokens"
 )
 
@@ -477,6 +479,7 @@ func rareFrames(t *testing.T, c *wire.Encoder) (frames [][]byte) {
 		{Kind: events.Resynced, First: 3, Seq: 8},
 		{Kind: events.Progress, First: 13, Seq: 13, Turn: "turn_1", Data: events.ProgressInfo{MessageID: "msg_1", Markers: []string{"the parser reads lists"}}},
 		{Kind: events.Completed, First: 14, Seq: 14, Turn: "turn_1", Data: events.CompletedInfo{MessageID: "msg_1", Iterations: 24}},
+		{Kind: events.PermissionsChanged, First: 15, Seq: 15},
 		{Kind: events.Mode, First: 9, Seq: 9, Text: "planning"},
 		{Kind: events.SummaryChunk, First: 10, Seq: 10, Message: "cmp_EXAMPLE", Text: "Decided: the greeting stays."},
 	} {
@@ -574,8 +577,17 @@ func exampleModels(ts *testServer, opt *Options, shortest int) {
 		return true
 	}
 	opt.Models, opt.Sessions.DefaultConfig = all, history.Config{Model: exampleModel}
-	opt.Sessions.Tools = session.ToolSettings{Enabled: true, MaxSteps: 100}
+	opt.Sessions.Tools = session.ToolSettings{Enabled: true, MaxSteps: 100, Rules: exampleRules()}
 	opt.Sessions.Rules.SystemPrompt = "You are an assistant inside an editor."
+}
+
+// exampleRules are those of a configuration that allows no call and denies one, and in which rules can be kept.
+func exampleRules() *permissions.Configured {
+	deny, err := approval.ParseRules([]string{"run_command(git push *)"}, approval.ParseDeny)
+	if err != nil {
+		panic(err)
+	}
+	return permissions.NewConfigured(nil, deny, new(kept).keep)
 }
 
 func exampleCatalogue() []wire.Model {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -145,15 +144,7 @@ func (c *core) answered(b *assembly.Built, change *history.Change) {
 
 // checkDocuments returns an ErrInvalid if the phase in force requires a document that is not set.
 func (c *core) checkDocuments() error {
-	phase, ok := c.choices.Profile.Phase(c.choices.Record.Config.Mode)
-	if !ok {
-		return nil
-	}
-	missing := func(name string) bool { return documents.Find(c.context.Documents, name) < 0 }
-	if i := slices.IndexFunc(phase.Required, missing); i >= 0 {
-		return fmt.Errorf("%w: the phase %s needs the document %q: set it with documents/set", ErrInvalid, phase.ID, phase.Required[i])
-	}
-	return nil
+	return c.choices.CheckDocuments(func(name string) bool { return documents.Find(c.context.Documents, name) >= 0 })
 }
 
 // tellProgress tells the progress that a reply of a loop reports.

@@ -53,6 +53,7 @@ func (s *Session) over() {
 // begin adopts what was loaded. A new session looks at its folders while it is stored, and takes requests afterwards.
 func (s *Session) begin(loaded opening) error {
 	s.choices = choices.New(s.mailbox.UntilShut(), s.deps.choices(), loaded.Session)
+	s.permits.Restore()
 	damaged := func(err error) {
 		if err != nil {
 			s.choices.Notices = append(s.choices.Notices, "Some of this session's context could not be restored: "+err.Error())

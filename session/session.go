@@ -15,12 +15,14 @@ import (
 	"strata/history"
 	"strata/session/accounts"
 	"strata/session/asking"
+	"strata/session/choices"
 	"strata/session/clients"
 	"strata/session/compacting"
 	"strata/session/events"
 	"strata/session/following"
 	"strata/session/frontends"
 	"strata/session/mailbox"
+	"strata/session/permissions"
 	"strata/session/record"
 	"strata/session/requests"
 	"strata/session/saving"
@@ -135,6 +137,10 @@ func newSession(deps *Deps, id string) *Session {
 		Newest:  func() uint64 { return s.events.End() }, Timeout: deps.Tools.ApprovalTimeout,
 	})
 	s.subscriptions.asking = s.turns.asking
+	s.turns.permits = permissions.New(c.mailbox, permissions.Services{
+		Session: id, Configured: deps.Tools.Rules, Choices: func() *choices.Choices { return c.choices }, Store: c.store, Emit: c.emit,
+		Reconsider: s.turns.asking.Reconsider, Now: deps.Now, Log: deps.Log,
+	})
 	s.compacting = compacting.New(id, deps.compaction(), compactionHost{c, s.turns, s.accounts}, c.mailbox, c.events, deps.Log, deps.Host.Describe)
 	made := requests.New(id, deps.requests(), requestsHost{c}, c.mailbox, c.workspace, s.compacting)
 	s.turns.requests, s.turns.compacting = made, s.compacting
@@ -213,6 +219,9 @@ func (s *Session) Accounts() *accounts.Accounts { return s.accounts }
 
 // Toolbox returns the tools of the session.
 func (s *Session) Toolbox() *toolbox.Toolbox { return s.toolbox }
+
+// Permissions returns the rules by which calls run without asking.
+func (s *Session) Permissions() *permissions.Permissions { return s.permits }
 
 // Workspace returns the session's files and folders.
 func (s *Session) Workspace() *workspace.Workspace { return s.workspace }

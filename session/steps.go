@@ -16,6 +16,7 @@ import (
 	"strata/session/content"
 	"strata/session/events"
 	"strata/session/filechanges"
+	"strata/session/permissions"
 	"strata/session/reads"
 	"strata/session/saving"
 	"strata/session/tools"
@@ -158,8 +159,7 @@ func (r *replying) ask() tools.Event {
 		decided.Changes(change.Names)
 	}
 	outcome, err := r.asking.Ask(r.of.ctx, asking.Question{Tool: call.Tool.Name, Call: r.asks, Decide: func() approval.Decision {
-		now := approval.Policy{Mode: r.choices.Approval, Session: r.rules, Allow: r.deps.Tools.Allow, Deny: r.deps.Tools.Deny}
-		return now.Decide(&decided)
+		return r.permits.Decide(&decided)
 	}})
 	switch {
 	case err != nil:
@@ -168,9 +168,7 @@ func (r *replying) ask() tools.Event {
 		r.tellCall(r.out.step.Refuse(outcome.Refusal))
 		return tools.Refused
 	}
-	if outcome.Rule != (approval.Rule{}) {
-		r.mailbox.Wait(func() { r.rules = r.rules.With(outcome.Rule) })
-	}
+	r.permits.Grant(r.of.ctx, outcome.Rule)
 	r.out.step.Allow()
 	return tools.Allowed
 }
@@ -320,8 +318,8 @@ type ToolSettings struct {
 	Enabled  bool
 	MaxSteps int // of a turn
 
-	Allow, Deny     approval.Rules // of the user's configuration
-	ApprovalTimeout time.Duration  // longest wait for an approval while nobody can be asked
+	Rules           *permissions.Configured // of the user's configuration; nil: none
+	ApprovalTimeout time.Duration           // longest wait for an approval while nobody can be asked
 }
 
 // openTools returns the tools for a turn, nil for none, and makes the next requests tell of them.

@@ -13,7 +13,6 @@ import (
 	"strata/llm"
 	"strata/llm/reply"
 	"strata/session/accounts"
-	"strata/session/approval"
 	"strata/session/asking"
 	"strata/session/assembly"
 	"strata/session/calls"
@@ -22,6 +21,7 @@ import (
 	"strata/session/events"
 	"strata/session/fit"
 	"strata/session/mailbox"
+	"strata/session/permissions"
 	"strata/session/reads"
 	"strata/session/requests"
 	"strata/session/saving"
@@ -44,7 +44,7 @@ type turns struct {
 
 	toolbox  *toolbox.Toolbox
 	asking   *asking.Asking
-	rules    approval.Rules // of the session, made by the user's answers
+	permits  *permissions.Permissions
 	running  *turn
 	unsaved  *ending
 	deferred []deferral

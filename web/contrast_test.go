@@ -14,10 +14,11 @@ const minContrast = 4.5
 
 // pairs are the colours of text and the grounds that it stands on.
 var pairs = map[string][]string{
-	"text":        {"ground", "sheet", "raised", "hover", "accent-soft", "mark"},
-	"quiet":       {"ground", "sheet", "raised", "hover"},
+	"text":        {"ground", "sheet", "raised", "hover", "accent-soft", "mark", "good-soft", "bad-soft"},
+	"quiet":       {"ground", "sheet", "raised", "hover", "good-soft", "bad-soft"},
 	"accent":      {"ground", "sheet", "raised", "accent-soft"},
 	"bad":         {"ground", "sheet", "raised", "bad-soft"},
+	"good":        {"raised", "good-soft"},
 	"accent-text": {"accent"},
 }
 

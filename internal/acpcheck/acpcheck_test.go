@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { binary.Main(m) }
 const longPrompt = "Count slowly, one number per line, without an end."
 
 func TestWebSocketClients(t *testing.T) {
-	dir := installed(t)
+	dir := client(t)
 	tests := []struct{ name, sdk, bearerIn string }{
 		{"sdk 2, token in a header", "2", "header"},
 		{"sdk 2, token in a subprotocol", "2", "subprotocol"},
@@ -48,10 +48,10 @@ func verifyStdio(t *testing.T, home *binary.Home) {
 	t.Helper()
 	stdio := home.Command(t.Context(), "stdio")
 	args := []string{"--cwd", home.Project, "--long", longPrompt, "--", "env", "-i"}
-	verify(t, installed(t), "stdio-check.mjs", append(append(args, stdio.Env...), stdio.Args...)...)
+	verify(t, client(t), "stdio-check.mjs", append(append(args, stdio.Env...), stdio.Args...)...)
 }
 
-func installed(t *testing.T) string {
+func client(t *testing.T) string {
 	t.Helper()
 	dir, err := Install(t.Context())
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package acpcheck runs clients of the Agent Client Protocol, built with its official npm SDKs, against a server: one over
-// WebSocket, with two generations of the SDK, and one over stdin and stdout.
+// Package acpcheck runs clients of the Agent Client Protocol against a server: two built with its official npm SDKs, one
+// over WebSocket, with two generations of the SDK, and one over stdin and stdout; and acpx, a headless client that others
+// have built.
 //
 // It needs node and npm, which `make test` installs. It must only be used by tests.
 package acpcheck
@@ -20,37 +21,52 @@ import (
 //go:embed testdata/*.mjs testdata/*.json
 var scripts embed.FS
 
+//go:embed testdata/acpx/*.json
+var acpxPackages embed.FS
+
+// packages are an embedded folder with files and with the packages that they need.
+type packages struct {
+	name   string
+	from   embed.FS
+	folder string
+	npm    string // the command of npm that installs the packages
+}
+
 // Install returns a folder with the scripts and the packages that they import. The folder is created once per version of
 // these files, in the user's cache. Test processes may call Install concurrently.
 func Install(ctx context.Context) (dir string, err error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("install ACP clients: %w", err)
-	}
-	return install(ctx, filepath.Join(cache, "strata-test"))
+	return packages{"acpcheck", scripts, "testdata", "ci"}.install(ctx)
 }
 
-func install(ctx context.Context, cache string) (string, error) {
-	files, err := fs.Sub(scripts, "testdata")
+func (p packages) install(ctx context.Context) (dir string, err error) {
+	cache, err := os.UserCacheDir()
+	if err == nil {
+		dir, err = p.installBelow(ctx, filepath.Join(cache, "strata-test"))
+	}
 	if err != nil {
-		return "", err
-	}
-	version, err := hash(files)
-	if err != nil {
-		return "", fmt.Errorf("install ACP clients: %w", err)
-	}
-	dir := filepath.Join(cache, "acpcheck-"+version)
-	if _, err := os.Stat(dir); err == nil {
-		return dir, nil
-	}
-	if err := installInto(ctx, dir, files); err != nil {
 		return "", fmt.Errorf("install ACP clients: %w", err)
 	}
 	return dir, nil
 }
 
+func (p packages) installBelow(ctx context.Context, cache string) (string, error) {
+	files, err := fs.Sub(p.from, p.folder)
+	if err != nil {
+		return "", err
+	}
+	version, err := hash(files)
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, p.name+"-"+version)
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	return dir, p.installInto(ctx, dir, files)
+}
+
 // installInto creates the folder under a temporary name and renames it when it is complete.
-func installInto(ctx context.Context, dir string, files fs.FS) error {
+func (p packages) installInto(ctx context.Context, dir string, files fs.FS) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return err
 	}
@@ -62,10 +78,10 @@ func installInto(ctx context.Context, dir string, files fs.FS) error {
 	if err := os.CopyFS(building, files); err != nil {
 		return err
 	}
-	npm := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	npm := exec.CommandContext(ctx, "npm", p.npm, "--ignore-scripts", "--no-audit", "--no-fund")
 	npm.Dir = building
 	if out, err := npm.CombinedOutput(); err != nil {
-		return fmt.Errorf("npm ci (make test installs node and npm): %w\n%s", err, out)
+		return fmt.Errorf("npm %s (make test installs node and npm): %w\n%s", p.npm, err, out)
 	}
 	err = os.Rename(building, dir)
 	if errors.Is(err, fs.ErrExist) { // another process was faster

@@ -12,7 +12,7 @@ import (
 // An editor sees the calls of a model, serves the files that they read, and loads the same conversation: in another
 // connection, while a call runs, and after a restart of the server.
 func TestToolsInAnEditor(t *testing.T) {
-	dir := installed(t)
+	dir := client(t)
 	tests := []struct {
 		name, sdk string
 		target    func(*binary.Server) []string // arguments for the script

@@ -9,8 +9,8 @@ import (
 // imports lists for each package, including its subfolders without their own rows, which others of this module it may
 // import. The order is that of the architecture: packages may only import those below them.
 var imports = map[string][]string{
-	"server":       {"server/access", "server/wire", "server/transfer", "rpc", "session", "session/assembly", "session/choices", "session/clients", "session/compacting", "session/documents", "session/events", "session/fit", "session/following", "session/outlines", "session/profile", "session/toolbox", "session/workspace", "compaction", "historystore", "history", "web"},
-	"session":      {"session/frontends", "session/record", "session/shelf", "session/following", "session/accounts", "session/requests", "session/calls", "session/filechanges", "session/current", "session/toolbox", "session/tools", "session/approval", "session/asking", "session/reads", "session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/outlines", "session/fit", "session/clients", "session/content", "session/events", "session/mailbox", "session/profile", "session/saving", "filecontext", "stability", "compaction", "tokens", "llm", "history"},
+	"server":       {"server/access", "server/wire", "server/transfer", "rpc", "session", "session/assembly", "session/choices", "session/clients", "session/compacting", "session/documents", "session/events", "session/fit", "session/following", "session/outlines", "session/permissions", "session/profile", "session/toolbox", "session/workspace", "compaction", "historystore", "history", "web"},
+	"session":      {"session/frontends", "session/record", "session/shelf", "session/following", "session/accounts", "session/requests", "session/calls", "session/filechanges", "session/current", "session/toolbox", "session/tools", "session/permissions", "session/approval", "session/asking", "session/reads", "session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/outlines", "session/fit", "session/clients", "session/content", "session/events", "session/mailbox", "session/profile", "session/saving", "filecontext", "stability", "compaction", "tokens", "llm", "history"},
 	"compaction":   {"tokens", "history"},
 	"filecontext":  {"filecontext/outline", "tokens"},
 	"stability":    {},
@@ -47,6 +47,7 @@ var imports = map[string][]string{
 	"session/following":   {"session/current", "session/choices", "session/events", "session/mailbox", "session/profile", "llm", "history"},
 	"session/accounts":    {"session/assembly", "session/compacting", "session/content", "session/events", "session/fit", "session/mailbox", "tokens", "history"},
 	"session/approval":    {},
+	"session/permissions": {"session/approval", "session/choices", "session/events", "session/mailbox", "history"},
 	"session/asking":      {"session/approval", "session/clients", "session/mailbox", "session/tools"},
 	"session/filechanges": {"session/tools", "filecontext", "filecontext/change", "history"},
 	"session/changing":    {"session/tools", "session/clients", "filecontext", "filecontext/change", "history"},

@@ -39,6 +39,7 @@ func exportHead(ctx context.Context, store *historystore.Store, id string) (Page
 	if err != nil {
 		return Page{}, err
 	}
+	l.Session.Config.Rules = nil
 	p := Page{NextCursor: "m:0", Lines: []Line{{Type: "header", Header: &Header{Format: Format, Version: Version, Session: l.Session}}}}
 	for i := range l.Edits {
 		p.Lines = append(p.Lines, Line{Type: "edit", Edit: &l.Edits[i]})

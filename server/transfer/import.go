@@ -112,7 +112,7 @@ func (in *Importer) header(p ImportPage) (history.Session, error) {
 	}
 	record.ID, record.CWD, record.Roots = in.NewID("sess_"), checked.CWD, checked.Roots
 	record.Hidden, record.DeletedAt, record.Messages = true, time.Time{}, 0
-	record.Config.Approval = "" // the file may be somebody else's
+	record.Config.Approval, record.Config.Rules = "", nil // the file may be somebody else's
 	return record, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -84,13 +85,13 @@ func TestARefusedFirstPageLeavesNothing(t *testing.T) {
 func TestAnImportHasNoApproval(t *testing.T) {
 	in := newTestImporter(t)
 	lines := firstLines(words(1, "one"))
-	lines[0].Header.Session.Config = history.Config{Profile: "loop", Approval: "auto"}
+	lines[0].Header.Session.Config = history.Config{Profile: "loop", Approval: "auto", Rules: []string{"edit_file"}}
 	result, err := in.Import(t.Context(), ImportPage{Lines: lines, Done: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	record, err := in.Store.Session(t.Context(), result.SessionID)
-	if err != nil || record.Config != (history.Config{Profile: "loop"}) {
+	if err != nil || !reflect.DeepEqual(record.Config, history.Config{Profile: "loop"}) {
 		t.Errorf("%+v, %v", record.Config, err)
 	}
 }

@@ -154,6 +154,12 @@ type ModeParams struct {
 	ModeID string `json:"modeId" need:"content"`
 }
 
+// RuleParams are the parameters of _strata/permissions/revoke and keep. Rule is the text of a rule, as the list has it.
+type RuleParams struct {
+	SessionParams
+	Rule string `json:"rule" need:"content"`
+}
+
 // NewModeSet returns the result of session/set_mode.
 func NewModeSet(c session.Configured) any {
 	if c.After == "" {

@@ -89,6 +89,11 @@ type Decision struct {
 	Always  []Rule // of Asks: the rules that the user can make of the call, the narrowest first
 }
 
+// Equal reports whether two decisions are the same, with the same rules on offer.
+func (d Decision) Equal(other Decision) bool {
+	return d.Verdict == other.Verdict && d.By == other.By && d.Refusal == other.Refusal && slices.Equal(d.Always, other.Always)
+}
+
 // Policy is all that decisions depend on. The zero Policy asks about each change.
 type Policy struct {
 	Mode    Mode  // empty: Default
@@ -174,7 +179,7 @@ func (p *Policy) offered(c *Call) (rules []Rule) {
 		}
 	}
 	for _, rule := range candidates {
-		if len(rule.String()) <= MaxRule && len(p.Session) < MaxRules && strings.TrimSpace(c.Tool) != "" {
+		if len(rule.String()) <= MaxRule && p.Session.HasRoomFor(rule) && strings.TrimSpace(c.Tool) != "" {
 			rules = append(rules, rule)
 		}
 	}

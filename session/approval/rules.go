@@ -16,8 +16,9 @@ const CommandTool = "run_command"
 
 // The bounds of rules.
 const (
-	MaxRules = 200     // in a list
-	MaxRule  = 4 << 10 // bytes of a rule's text
+	MaxRules = 200      // in a list
+	MaxRule  = 4 << 10  // bytes of a rule's text
+	MaxBytes = 32 << 10 // of the texts of a session's rules
 )
 
 // Rule names calls: those of a tool, or those that run certain commands. It is comparable. As text it is one of
@@ -36,6 +37,17 @@ type Rule struct {
 
 // Rules are a list of rules with at most MaxRules.
 type Rules []Rule
+
+// Tool returns the name of the tool.
+func (r Rule) Tool() string { return r.tool }
+
+// Command returns the command line, or the words with which command lines begin and " *". It is empty for a rule of a tool.
+func (r Rule) Command() string {
+	if r.begins {
+		return r.line + " *"
+	}
+	return r.line
+}
 
 // ParseAllow parses the text of a rule that allows. It refuses one that would allow commands that it does not name. The error
 // names the rule.
@@ -74,6 +86,31 @@ func ParseRules(texts []string, one func(text string) (Rule, error)) (rules Rule
 		}
 	}
 	return rules, nil
+}
+
+// RestoreRules parses the stored texts of rules that allow. It drops those that cannot be read and those beyond the bounds of
+// a session's rules, and returns an error for each.
+func RestoreRules(texts []string) (rules Rules, dropped []error) {
+	for _, text := range texts {
+		rule, err := ParseAllow(text)
+		switch {
+		case err != nil:
+			dropped = append(dropped, err)
+		case !rules.HasRoomFor(rule):
+			dropped = append(dropped, ruleError(text, errors.New("the session has too many rules")))
+		default:
+			rules = rules.With(rule)
+		}
+	}
+	return rules, dropped
+}
+
+// Texts returns the texts of the rules, in their order. It is nil for no rules.
+func (r Rules) Texts() (texts []string) {
+	for _, rule := range r {
+		texts = append(texts, rule.String())
+	}
+	return texts
 }
 
 func ruleError(text string, err error) error {
@@ -149,9 +186,18 @@ func (r Rule) String() string {
 // shown returns the rule as a phrase has it.
 func (r Rule) shown() string { return clip.Name(r.String()) }
 
-// With returns the list with a rule. It returns the same list if the rule is in it, or if it is full.
+// HasRoomFor reports whether a rule is in a session's list, or can be added within MaxRules and MaxBytes.
+func (r Rules) HasRoomFor(rule Rule) bool {
+	bytes := len(rule.String())
+	for _, other := range r {
+		bytes += len(other.String())
+	}
+	return slices.Contains(r, rule) || len(r) < MaxRules && bytes <= MaxBytes
+}
+
+// With returns a session's list with a rule. It returns the same list if the rule is in it, or if there is no room for it.
 func (r Rules) With(rule Rule) Rules {
-	if slices.Contains(r, rule) || len(r) >= MaxRules {
+	if slices.Contains(r, rule) || !r.HasRoomFor(rule) {
 		return r
 	}
 	return append(slices.Clip(r), rule)

@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -241,6 +242,69 @@ func FuzzCommands(f *testing.F) {
 		}
 		if slices.Contains([]string{"sh", "bash", "python", "sudo", "env", "xargs", "ssh"}, program) {
 			t.Fatalf("%q may be allowed", begin)
+		}
+	})
+}
+
+// The stored rules of a session are read as they were written. What cannot be read, or is beyond the bounds, is dropped.
+func TestStoredRulesAreRestored(t *testing.T) {
+	var rules Rules
+	for _, text := range []string{"edit_file", "run_command(go test *)", `run_command("go test *")`} {
+		rules = rules.With(mustAllow(t, text))
+	}
+	got, dropped := RestoreRules(append(rules.Texts(), "run_command", "run_command(sudo *)", "", "edit_file"))
+	if !slices.Equal(got, rules) || len(dropped) != 3 {
+		t.Errorf("restored %v, dropped %v", got, dropped)
+	}
+	long := func(i int) string { return fmt.Sprintf("run_command(%d %s)", i, strings.Repeat("x", 1000)) }
+	var many, large []string
+	for i := range MaxRules + 10 {
+		many, large = append(many, fmt.Sprint("tool", i)), append(large, long(i))
+	}
+	if got, dropped := RestoreRules(many); len(got) != MaxRules || len(dropped) != 10 {
+		t.Errorf("%d rules, %d dropped", len(got), len(dropped))
+	}
+	got, _ = RestoreRules(large)
+	if size := len(strings.Join(got.Texts(), "")); size > MaxBytes || size < MaxBytes-2000 {
+		t.Errorf("the rules have %d bytes", size)
+	}
+	if next := mustAllow(t, long(500)); got.HasRoomFor(next) || len(got.With(next)) != len(got) || !got.HasRoomFor(got[0]) {
+		t.Error("a full list has room")
+	}
+	d := (&Policy{Session: got}).Decide(&Call{Tool: CommandTool, Effect: RunsCommand, Command: "go test " + strings.Repeat("x", 1000)})
+	for _, o := range d.Options() {
+		if o.ID == "allow_always" {
+			t.Error("a rule is offered for which there is no room")
+		}
+	}
+}
+
+func mustAllow(t testing.TB, text string) Rule {
+	t.Helper()
+	rule, err := ParseAllow(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rule
+}
+
+// FuzzRestoreRules checks that hostile stored rules allow nothing that a rule must not allow.
+func FuzzRestoreRules(f *testing.F) {
+	for _, text := range []string{"edit_file", "run_command", "run_command(* *)", "run_command(go *)", "run_command(sh -c *)", "edit_file\x00", `run_command("")`} {
+		f.Add(text, "go test ./...")
+	}
+	f.Fuzz(func(t *testing.T, text, line string) {
+		rules, dropped := RestoreRules([]string{text, text})
+		if len(rules) > 1 || len(rules) == 0 && len(dropped) != 2 {
+			t.Fatalf("%v, dropped %v", rules, dropped)
+		}
+		again, _ := RestoreRules(rules.Texts())
+		if !slices.Equal(again, rules) {
+			t.Fatalf("%v are restored as %v", rules, again)
+		}
+		d := (&Policy{Session: rules}).Decide(&Call{Tool: CommandTool, Effect: RunsCommand, Command: line})
+		if d.Verdict == Allowed && rules[0].Command() != line && !strings.HasPrefix(strings.Join(words(line), " ")+" ", rules[0].line+" ") {
+			t.Fatalf("%v allows %q", rules, line)
 		}
 	})
 }

@@ -144,6 +144,17 @@ func (c *Choices) chooseProfile() {
 	}
 }
 
+// CheckDocuments returns an error that wraps mailbox.ErrInvalid if the phase in force requires a document that is not set.
+func (c *Choices) CheckDocuments(isSet func(name string) bool) error {
+	phase, _ := c.Profile.Phase(c.Record.Config.Mode)
+	for _, name := range phase.Required {
+		if !isSet(name) {
+			return fmt.Errorf("%w: the phase %s needs the document %q: set it with documents/set", mailbox.ErrInvalid, phase.ID, name)
+		}
+	}
+	return nil
+}
+
 // SystemPrompt returns the configured prompt or the profile's, with the phase's.
 func (c *Choices) SystemPrompt() string {
 	prompt := c.Rules.SystemPrompt
@@ -156,9 +167,10 @@ func (c *Choices) SystemPrompt() string {
 	return prompt
 }
 
-// Config returns the choices in force.
+// Config returns the choices in force, without the rules that allow calls.
 func (c *Choices) Config() history.Config {
 	config, d := c.Record.Config, &c.services.Default
+	config.Rules = nil
 	config.Model = c.Model.Name
 	config.Profile, config.Compaction, config.Approval = c.Profile.Name, c.Strategy(), string(c.Approval)
 	if c.Phase != "" {

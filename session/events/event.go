@@ -43,6 +43,8 @@ const (
 	ConfigChanged  Kind = "config_changed"
 	Resynced       Kind = "resynced" // the events First to Seq were dropped; their text was sent again
 	Closed         Kind = "closed"   // always the last
+
+	PermissionsChanged Kind = "permissions_changed" // the rules by which calls run without asking
 )
 
 // Update reports whether clients that are not attached receive events of this kind.

@@ -34,8 +34,12 @@ func (w *Workspace) Tools(shown tools.Shown, editor Editor) []tools.Tool {
 // follows. It is called for each file, and again with a client whose connection has ended.
 type Editor func(to clients.Capability, gone clients.Client) (editor clients.Client, after uint64)
 
-func (e Editor) reading(gone clients.Client) (clients.Client, uint64) { return e(clients.ReadFiles, gone) }
-func (e Editor) writing(gone clients.Client) (clients.Client, uint64) { return e(clients.WriteFiles, gone) }
+func (e Editor) reading(gone clients.Client) (clients.Client, uint64) {
+	return e(clients.ReadFiles, gone)
+}
+func (e Editor) writing(gone clients.Client) (clients.Client, uint64) {
+	return e(clients.WriteFiles, gone)
+}
 
 // Guide returns the part of the system prompt about tools in the workspace, empty without a folder.
 func (w *Workspace) Guide(today time.Time) string {

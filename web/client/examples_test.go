@@ -26,7 +26,10 @@ type frame struct {
 }
 
 // serverRequests are the requests of the server to clients.
-var serverRequests = map[string]bool{"fs/read_text_file": true, "fs/write_text_file": true, "session/request_permission": true, "_strata/tool/call": true}
+var serverRequests = map[string]bool{
+	"fs/read_text_file": true, "fs/write_text_file": true, "session/request_permission": true, "_strata/tool/call": true,
+	"terminal/create": true, "terminal/output": true, "terminal/wait_for_exit": true, "terminal/kill": true, "terminal/release": true,
+}
 
 // clientNotifications are the notifications of clients, which look like those of the server.
 var clientNotifications = map[string]bool{"session/cancel": true, "$/cancel_request": true}

@@ -16,6 +16,7 @@ import type {
   Snapshot,
   SessionEventNotification,
   ToolCall,
+  ToolResult,
   Update,
 } from './protocol.js';
 
@@ -53,8 +54,13 @@ export interface ConnectOptions extends Partial<Endpoint> {
   /** Called for the endpoint before each attempt, instead of `url`, `token` and `page`: a restarted server may have a new one. */
   find?: () => Endpoint | Promise<Endpoint>;
   clientInfo?: Implementation;
-  /** By default, notices and the progress of compactions are requested. */
+  /**
+   * By default, notices and the progress of compactions are requested. The capabilities of `handlers` are added, and
+   * `_meta.strata.permission` is false without a handler.
+   */
   clientCapabilities?: ClientCapabilities;
+  /** Serve the requests of the server. */
+  handlers?: RequestHandlers;
   /** Used instead of the global one. */
   WebSocket?: SocketConstructor;
   backoff?: Backoff;
@@ -81,6 +87,52 @@ export interface CallOptions {
 export interface ServeOptions {
   /** Is aborted if the server no longer waits for the response, and when the connection ends. */
   signal: AbortSignal;
+}
+
+/**
+ * Serves a request of the server. The server receives an `RpcError` that it throws unchanged, and other errors as internal
+ * errors with their message. When `signal` is aborted, the request has been responded to, and the outcome is dropped.
+ */
+export type RequestHandler<M extends keyof ServerRequests> = (
+  params: ServerRequests[M]['params'],
+  options: ServeOptions,
+) => ServerRequests[M]['result'] | Promise<ServerRequests[M]['result']>;
+
+/** The functions that serve the requests of the server. Each is optional; the client has the capabilities of those given. */
+export interface RequestHandlers {
+  /** Asks the user whether a call may run. */
+  permission?: RequestHandler<'session/request_permission'>;
+  /** Returns the text of a file, with unsaved changes. */
+  readTextFile?: RequestHandler<'fs/read_text_file'>;
+  /** Replaces the text of a file. */
+  writeTextFile?: RequestHandler<'fs/write_text_file'>;
+  terminal?: TerminalHandlers;
+  /** Runs the tools that were declared without `run`. */
+  toolCall?: RequestHandler<'_strata/tool/call'>;
+}
+
+/** Run commands in terminals of the editor. */
+export interface TerminalHandlers {
+  create: RequestHandler<'terminal/create'>;
+  output: RequestHandler<'terminal/output'>;
+  waitForExit: RequestHandler<'terminal/wait_for_exit'>;
+  kill: RequestHandler<'terminal/kill'>;
+  release: RequestHandler<'terminal/release'>;
+}
+
+/** A tool that the model can call. */
+export interface ClientTool extends DeclaredTool {
+  /**
+   * Runs a call. `input` matches `inputSchema`. A text stands for a result with this text. The model receives the message
+   * of an error that it throws. Calls of a tool without `run` get the handler `toolCall`.
+   */
+  run?: (input: { [member: string]: any }, options: ToolRunOptions) => string | ToolResult | Promise<string | ToolResult>;
+}
+
+export interface ToolRunOptions extends ServeOptions {
+  sessionId: string;
+  /** As in the updates of the call. */
+  toolCallId: string;
 }
 
 /** A client that reconnects automatically. `connect` creates it. */
@@ -110,18 +162,11 @@ export interface Client {
   ): Promise<Methods[M]['result']>;
 
   /**
-   * Serves requests of the server for a method; a later handler replaces an earlier one. The capability must be named in
-   * `clientCapabilities`, and tools must be declared. If the handler throws an `RpcError`, the server receives it unchanged; it receives other errors
-   * as internal errors, with their message. Requests for methods without a handler get `methodNotFound`. Returns a
-   * function that removes the handler.
+   * Serves requests of the server for a method, in place of an earlier handler, also one of `handlers`. The capability must
+   * be named in `clientCapabilities`. Requests for methods without a handler get `methodNotFound`. Returns a function that
+   * removes the handler.
    */
-  serve<M extends keyof ServerRequests>(
-    method: M,
-    handler: (
-      params: ServerRequests[M]['params'],
-      options: ServeOptions,
-    ) => ServerRequests[M]['result'] | Promise<ServerRequests[M]['result']>,
-  ): () => void;
+  serve<M extends keyof ServerRequests>(method: M, handler: RequestHandler<M>): () => void;
 
   /** Returns a handle to a session. It sends no request. */
   session(sessionId: string): SessionHandle;
@@ -136,8 +181,8 @@ export interface Client {
 }
 
 export interface NewSessionOptions {
-  /** Tools that the model can call; `serve('_strata/tool/call', ...)` runs them. The handle declares them with each of its prompts. */
-  tools?: DeclaredTool[];
+  /** Tools that the model can call. The handle declares them with each of its prompts. */
+  tools?: ClientTool[];
 }
 
 export type ServerEvent =
@@ -188,7 +233,7 @@ export interface PromptOptions {
   /** Attached to the user's message. */
   meta?: Json | MessageMeta;
   /** Replaces the tools that the handle has declared, also for its later prompts; an empty list withdraws them. */
-  tools?: DeclaredTool[];
+  tools?: ClientTool[];
 }
 
 /**

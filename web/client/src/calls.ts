@@ -1,5 +1,5 @@
 import { LimitExceeded } from './errors.js';
-import type { Block, Json, ToolCall, ToolCallUpdate, ToolContent } from './protocol.js';
+import type { Block, FileDiff, ImageBlock, Json, TextBlock, ToolCall, ToolCallUpdate, ToolContent, ToolDiff } from './protocol.js';
 
 /** The maximum length of the updates of all kept calls, in characters of JSON. */
 export const MAX_CALL_CHARS = 16 << 20;
@@ -43,14 +43,14 @@ export class Calls {
           _meta: { strata: { messageId } },
         });
       case 'tool_result': {
-        const { title, kind, locations, outcome } = block.call ?? {};
+        const { title, kind, locations, outcome, diffs = [] } = block.call ?? {};
         return this.add({
           sessionUpdate: 'tool_call_update',
           toolCallId: block.callId,
           ...(title !== undefined ? { title } : {}),
           ...(kind !== undefined ? { kind } : {}),
           status: block.isError ? 'failed' : 'completed',
-          content: (block.content ?? []).map((content) => ({ type: 'content', content }) as ToolContent),
+          content: contentsOf(block.content ?? [], diffs),
           ...(locations ? { locations } : {}),
           ...(outcome !== undefined ? { _meta: { strata: { outcome } } } : {}),
         });
@@ -96,4 +96,22 @@ function inputOf(args: string | undefined): { rawInput?: Json } {
   } catch {
     return {};
   }
+}
+
+/** The stored content of a result, as updates have it: after diffs only the text that says what was done. */
+function contentsOf(content: readonly (TextBlock | ImageBlock)[], diffs: readonly FileDiff[]): ToolContent[] {
+  const shown = diffs.length > 0 ? content.slice(0, 1) : content;
+  return [...diffs.flatMap(hunksOf), ...shown.map((content) => ({ type: 'content', content }) as ToolContent)];
+}
+
+/** The stored diff of a file, as updates have it: an empty hunk if it has none. */
+function hunksOf({ path, created, deleted, hunks, cut }: FileDiff): ToolDiff[] {
+  const shown = hunks.length > 0 ? hunks : [{ oldStart: 1, newStart: 1 }];
+  return shown.map(({ oldStart, newStart, old = '', new: text = '' }: FileDiff['hunks'][number]) => ({
+    type: 'diff',
+    path,
+    oldText: created ? null : old,
+    newText: text,
+    _meta: { strata: { oldLine: oldStart, newLine: newStart, ...(deleted ? { deleted } : {}), ...(cut ? { cut } : {}) } },
+  }));
 }

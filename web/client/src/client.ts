@@ -1,31 +1,33 @@
 import type {
   CallOptions,
   Client,
+  ClientTool,
   ConnectionState,
   ConnectOptions,
   NewSessionOptions,
   PromptOptions,
+  RequestHandler,
   ServerEvent,
   SessionEvent,
-  ServeOptions,
   SessionHandle,
   Turn,
   WatchOptions,
 } from './api.js';
 import { abortReason, ClientClosed, RpcError } from './errors.js';
+import { methodsOf } from './handlers.js';
 import { unsubscribe } from './subscription.js';
 import { Subscriptions } from './subscriptions.js';
 import { CancelledUnsent, Link, type Follower } from './link.js';
 import {
   ErrorCode,
   type ContentBlock,
-  type DeclaredTool,
   type InitializeResult,
   type Methods,
   type NewSessionParams,
   type ServerRequests,
 } from './protocol.js';
 import { ServerEvents } from './server-events.js';
+import { asDeclared, Tools } from './tools.js';
 import { PromptTurn } from './turn.js';
 import { Watcher } from './watcher.js';
 
@@ -43,9 +45,12 @@ class LinkedClient implements Client, Follower {
   readonly #link: Link;
   readonly #subscriptions: Subscriptions;
   readonly #serverEvents: ServerEvents;
+  readonly #tools = new Tools();
 
   constructor(options: ConnectOptions) {
     this.#link = new Link(options, this);
+    this.#link.serve('_strata/tool/call', (params, more) => this.#tools.call(params, more));
+    for (const [method, handler] of methodsOf(options.handlers ?? {})) this.serve(method, handler as RequestHandler<typeof method>);
     this.#subscriptions = new Subscriptions(this.#link);
     this.#serverEvents = new ServerEvents(this.#link);
   }
@@ -87,24 +92,20 @@ class LinkedClient implements Client, Follower {
     });
   }
 
-  serve<M extends keyof ServerRequests>(
-    method: M,
-    handler: (
-      params: ServerRequests[M]['params'],
-      options: ServeOptions,
-    ) => ServerRequests[M]['result'] | Promise<ServerRequests[M]['result']>,
-  ): () => void {
+  serve<M extends keyof ServerRequests>(method: M, handler: RequestHandler<M>): () => void {
+    if (method === '_strata/tool/call') return this.#tools.serve(handler);
     return this.#link.serve(method, handler);
   }
 
   session(sessionId: string): SessionHandle {
-    return new Handle(sessionId, this.#link, this.#subscriptions);
+    return new Handle(sessionId, this.#link, this.#subscriptions, this.#tools);
   }
 
   async newSession(params: NewSessionParams, { tools }: NewSessionOptions = {}): Promise<SessionHandle> {
-    const { sessionId } = await this.call('session/new', tools ? { ...params, _meta: { strata: { tools } } } : params);
+    const { sessionId } = await this.call('session/new', tools ? { ...params, _meta: { strata: { tools: asDeclared(tools) } } } : params);
     if (!this.#subscriptions.has(sessionId)) unsubscribe(this.#link, sessionId); // a session is subscribed to by watching it
-    return new Handle(sessionId, this.#link, this.#subscriptions, tools);
+    if (tools) this.#tools.declare(sessionId, tools);
+    return new Handle(sessionId, this.#link, this.#subscriptions, this.#tools, tools);
   }
 
   serverEvents(options: CallOptions = {}): AsyncIterableIterator<ServerEvent> {
@@ -152,18 +153,15 @@ function isCancelled(error: Error): boolean {
 class Handle implements SessionHandle {
   readonly #link: Link;
   readonly #subscriptions: Subscriptions;
+  readonly #tools: Tools;
   /** Declared with each prompt: the server forgets them if it is restarted, and cannot call them on a lost connection. */
-  #tools: DeclaredTool[] | undefined;
+  #declared: ClientTool[] | undefined;
 
-  constructor(
-    readonly id: string,
-    link: Link,
-    subscriptions: Subscriptions,
-    tools?: DeclaredTool[],
-  ) {
+  constructor(readonly id: string, link: Link, subscriptions: Subscriptions, tools: Tools, declared?: ClientTool[]) {
     this.#link = link;
     this.#subscriptions = subscriptions;
     this.#tools = tools;
+    this.#declared = declared;
   }
 
   watch(options: WatchOptions = {}): AsyncIterableIterator<SessionEvent> {
@@ -171,8 +169,9 @@ class Handle implements SessionHandle {
   }
 
   prompt(content: string | ContentBlock[], options: PromptOptions = {}): Turn {
-    this.#tools = options.tools ?? this.#tools;
-    return new PromptTurn(this.#link, this.#subscriptions, this.id, content, this.#tools ? { ...options, tools: this.#tools } : options);
+    const tools = (this.#declared = options.tools ?? this.#declared);
+    if (tools) this.#tools.declare(this.id, tools);
+    return new PromptTurn(this.#link, this.#subscriptions, this.id, content, tools ? { ...options, tools: asDeclared(tools) } : options);
   }
 
   cancel(): void {

@@ -1,5 +1,6 @@
 import type { ConnectOptions, Endpoint, Socket } from './api.js';
 import { asError, ConnectionLost, ConnectionRefused, LimitExceeded, RpcError } from './errors.js';
+import { capabilitiesOf } from './handlers.js';
 import { frameBytes, requestFrame, tooLarge } from './limits.js';
 import { ErrorCode, type InitializeResult } from './protocol.js';
 import { failure, Serving, type Handlers, type Outcome } from './serving.js';
@@ -229,7 +230,7 @@ function initialize(connection: Connection, options: ConnectOptions, signal: Abo
   const params = {
     protocolVersion: PROTOCOL_VERSION,
     clientInfo: options.clientInfo ?? { name: 'strata-client', version: VERSION },
-    clientCapabilities: options.clientCapabilities ?? { session: { notices: {}, compaction: {} } },
+    clientCapabilities: capabilitiesOf(options),
   };
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);

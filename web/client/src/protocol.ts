@@ -1134,6 +1134,15 @@ export interface Methods {
     result: { messageIds: string[]; messageId: string; usage: Usage; cost: number; estimated?: boolean };
   };
 
+  '_strata/permissions/list': {
+    params: OfSession;
+    result: { /** Those of the session, then those of the configuration. */ rules: PermissionRule[] };
+  };
+  /** Removes a rule of the session. */
+  '_strata/permissions/revoke': { params: OfSession & { rule: string }; result: Empty };
+  /** Copies a rule of the session to `tools.allow` of the user's configuration. */
+  '_strata/permissions/keep': { params: OfSession & { rule: string }; result: Empty };
+
   '_strata/usage/list': {
     params: OfSession & Page & { /** Start with the newest page instead of the oldest. */ newest?: boolean };
     result: { /** Oldest first. */ calls: Call[]; totals: UsageTotals; nextCursor?: string };
@@ -1167,10 +1176,32 @@ export interface ClientNotifications {
 }
 
 /** An answer that the user can select. */
+/** A rule by which calls run, or are refused, without a question. */
+export interface PermissionRule {
+  /** The text of the rule, by which it is named. */
+  rule: string;
+  effect: 'allow' | 'deny';
+  /** `config`: of the user's configuration; it holds for all sessions. */
+  scope: 'session' | 'config';
+  tool: string;
+  /** Of `run_command`: a command line, or its first words and ` *`. */
+  command?: string;
+}
+
 export interface PermissionOption {
   optionId: string;
   name: string;
   kind: 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always';
+}
+
+interface OfTerminal extends OfSession {
+  terminalId: string;
+}
+
+/** How a command has ended: with a code, or by a signal. */
+export interface ExitStatus {
+  exitCode?: number | null;
+  signal?: string | null;
 }
 
 /** The requests of the server to a client. */
@@ -1196,6 +1227,29 @@ export interface ServerRequests {
     };
     result: { [member: string]: unknown } | null;
   };
+  /** Starts a command. The client must have the capability `terminal`, which stands for all methods of terminals. */
+  'terminal/create': {
+    params: OfSession & {
+      command: string;
+      args?: string[];
+      env?: { name: string; value: string }[];
+      /** Absolute. */
+      cwd?: string | null;
+      /** Of a longer output, the client keeps the end. */
+      outputByteLimit?: number | null;
+    };
+    result: { terminalId: string };
+  };
+  /** Returns the output so far. */
+  'terminal/output': {
+    params: OfTerminal;
+    result: { output: string; truncated: boolean; exitStatus?: ExitStatus | null };
+  };
+  'terminal/wait_for_exit': { params: OfTerminal; result: ExitStatus };
+  /** Ends the command. The terminal and its output remain. */
+  'terminal/kill': { params: OfTerminal; result: { [member: string]: unknown } | null };
+  /** Ends the command and the terminal. */
+  'terminal/release': { params: OfTerminal; result: { [member: string]: unknown } | null };
   /**
    * Asks the user whether a call may run. The client must have the capability `_meta.strata.permission`. The signal of the
    * handler is aborted when another client was first.
@@ -1279,9 +1333,29 @@ export interface MessageChunk {
 
 export type ToolStatus = 'pending' | 'in_progress' | 'completed' | 'failed';
 
-export interface ToolContent {
-  type: 'content';
-  content: ContentBlock;
+/** A part of what a call shows. */
+export type ToolContent = { type: 'content'; content: ContentBlock } | ToolDiff | { type: 'terminal'; terminalId: string };
+
+/** A change of a file: one group of changed lines with the lines around them. A file with several groups has one diff for each. */
+export interface ToolDiff {
+  type: 'diff';
+  /** Absolute. */
+  path: string;
+  /** `null` for a new file. */
+  oldText?: string | null;
+  newText: string;
+  _meta?: { strata?: DiffMeta };
+}
+
+/** The part of a diff that ACP does not define. */
+export interface DiffMeta {
+  /** The first lines of both texts in the file, from 1. */
+  oldLine?: number;
+  newLine?: number;
+  /** There is no file after the change. */
+  deleted?: boolean;
+  /** Lines or groups are omitted because the diff exceeds 64 KiB. */
+  cut?: boolean;
 }
 
 /**
@@ -1298,6 +1372,21 @@ export interface CallShown {
   locations?: ToolLocation[];
   outcome?: CallOutcome;
   plan?: PlanEntry[];
+  /** The files that the call has changed. */
+  diffs?: FileDiff[];
+}
+
+/** The change of a file, as it is stored with the result of a call. */
+export interface FileDiff {
+  path: string;
+  /** There was no file. */
+  created?: boolean;
+  /** There is no file after the change. */
+  deleted?: boolean;
+  /** Line numbers are from 1. */
+  hunks: { oldStart: number; newStart: number; old?: string; new?: string }[];
+  /** Lines or hunks are omitted for their size. */
+  cut?: boolean;
 }
 
 /** A file that a call concerns. */
@@ -1460,6 +1549,8 @@ export type StrataEvent =
   | { type: 'saved'; turnId: string }
   | { type: 'save_failed'; turnId: string; reason: string }
   | { type: 'config_changed'; config: Config }
+  /** The rules by which calls run without asking; see `_strata/permissions/list`. */
+  | { type: 'permissions_changed' }
   /** Events were dropped because this client was too slow. Watchers get a snapshot instead. */
   | { type: 'resynced' }
   /** Always the last event. */

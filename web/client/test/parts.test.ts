@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MessageText } from '../src/reply.js';
+import { Calls } from '../src/calls.js';
 import { delay, FIRST_DELAY, MOST_DELAY } from '../src/backoff.js';
 import type { TextBlock } from '../src/index.js';
 import { Queue } from '../src/queue.js';
@@ -85,4 +86,26 @@ test('a message is delivered whole, whatever happens in between', () => {
     answer.stored([{ type: 'text', text: whole.slice(0, 5) }, { type: 'text', text: whole.slice(5) }]);
     assert.equal(told, whole);
   }
+});
+
+test('a stored call has the diffs of its updates, and the text that says what was done', () => {
+  const calls = new Calls();
+  const content = [{ type: 'text', text: 'Edited a.go.' }, { type: 'text', text: 'the diff, for the model' }] as TextBlock[];
+  const diffs = [
+    { path: '/w/a.go', hunks: [{ oldStart: 3, newStart: 4, old: 'a\n', new: 'b\n' }, { oldStart: 9, newStart: 10, new: 'c\n' }], cut: true },
+    { path: '/w/empty', created: true, hunks: [] },
+    { path: '/w/old', deleted: true, hunks: [{ oldStart: 1, newStart: 1, old: 'x\n' }] },
+  ];
+  const updated = {
+    sessionUpdate: 'tool_call_update', toolCallId: 'c', status: 'completed',
+    content: [
+      { type: 'diff', path: '/w/a.go', oldText: 'a\n', newText: 'b\n', _meta: { strata: { oldLine: 3, newLine: 4, cut: true } } },
+      { type: 'diff', path: '/w/a.go', oldText: '', newText: 'c\n', _meta: { strata: { oldLine: 9, newLine: 10, cut: true } } },
+      { type: 'diff', path: '/w/empty', oldText: null, newText: '', _meta: { strata: { oldLine: 1, newLine: 1 } } },
+      { type: 'diff', path: '/w/old', oldText: 'x\n', newText: '', _meta: { strata: { oldLine: 1, newLine: 1, deleted: true } } },
+      { type: 'content', content: content[0] },
+    ],
+  };
+  assert.deepEqual(calls.addStored({ type: 'tool_result', callId: 'c', content, call: { diffs } }, 'm'), updated);
+  assert.equal(calls.add(updated as any), null);
 });

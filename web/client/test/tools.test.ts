@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Client, DeclaredTool, NewSessionOptions, SessionHandle } from '../src/index.js';
+import type { Client, ClientTool, NewSessionOptions, SessionHandle } from '../src/index.js';
 import { connected, cut, restart, state, stop, world } from './control.js';
 import { FakeServer, settled } from './fake.js';
 
 // Tools that the client declares.
 
-const zoom: DeclaredTool = {
+const zoom: ClientTool = {
   name: 'zoom',
   description: 'Zooms',
   inputSchema: { type: 'object', properties: { n: { type: 'integer' } } },
@@ -22,13 +22,13 @@ async function acting(client: Client, options: NewSessionOptions = {}): Promise<
 }
 
 /** Plays a turn with one call, and returns the text of its result. */
-async function play(s: SessionHandle, options: { tools?: DeclaredTool[] } = {}): Promise<string> {
+async function play(s: SessionHandle, options: { tools?: ClientTool[] } = {}): Promise<string> {
   const turn = s.prompt('call zoom {"n": 3}\n---\nsay Done.', options);
   let text = '';
   for await (const update of turn) {
     if (update.sessionUpdate !== 'tool_call_update') continue;
     const [first] = update.content ?? [];
-    if (first?.content.type === 'text') text = first.content.text;
+    if (first?.type === 'content' && first.content.type === 'text') text = first.content.text;
   }
   assert.equal((await turn.result).stopReason, 'end_turn');
   return text;

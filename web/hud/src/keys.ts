@@ -7,6 +7,7 @@ export const shortcuts: readonly { keys: string[]; action: string }[] = [
   { keys: ["/"], action: "Search all messages" },
   { keys: ["n"], action: "Create session" },
   { keys: ["c"], action: "Focus the prompt" },
+  { keys: ["a"], action: "Focus the answers to a permission request" },
   { keys: ["Ctrl", "Enter"], action: "Send the prompt" },
   { keys: ["@"], action: "Attach a file to the prompt" },
   { keys: ["Esc"], action: "Close or cancel; press twice during a reply to stop it" },
@@ -38,6 +39,11 @@ const actions: Record<string, () => void | false> = {
     dialog.value = "new";
   },
   c: () => focus("prompt"),
+  a: () => {
+    const answer = document.querySelector<HTMLElement>(".question-answers button");
+    if (!answer) return false;
+    answer.focus();
+  },
   f: () => focus("filter"),
   s: () => go("#/server"),
   "?": () => {

@@ -5,6 +5,7 @@ import { listen } from "./keys.ts";
 import { route } from "./routes.ts";
 import { enter } from "./store/access.ts";
 import { client, isOpen, start } from "./store/connection.ts";
+import { questions } from "./store/questions.ts";
 import { connectionChanged } from "./store/server.ts";
 import { current, open } from "./store/session.ts";
 import { follow, lost } from "./store/sessions.ts";
@@ -31,6 +32,7 @@ effect(() => {
 });
 effect(() => {
   const title = current.value?.title.value;
-  document.title = title ? `${title} · Strata` : "Strata";
+  const asked = questions.value.length;
+  document.title = (asked > 0 ? `(${asked}) ` : "") + (title ? `${title} · Strata` : "Strata");
 });
 void start();

@@ -25,6 +25,7 @@ import (
 	"strata/cmd/strata/internal/pick"
 	"strata/cmd/strata/internal/serve"
 	"strata/rpc"
+	"strata/session/approval"
 )
 
 const (
@@ -40,6 +41,7 @@ type options struct {
 	files   []string
 	allow   bool // files that look like secrets
 	model   string
+	mode    string // of --approval; empty for none
 	json    bool
 }
 
@@ -55,12 +57,20 @@ func Command(p *cli.Process) *cobra.Command {
 		Long: "Send a prompt and stream the reply.\n\n" +
 			"Standard input that is not a terminal is appended to PROMPT; without PROMPT, or with -, it is the prompt.\n" +
 			"In a loop that reads standard input, write </dev/null after the command.\n\n" +
-			"If a file of --file cannot be sent, nothing is sent.",
+			"If a file of --file cannot be sent, nothing is sent.\n\n" +
+			"On a terminal, the session's approval is in force (ask, in a new session), and calls that need an approval are\n" +
+			"shown with their changes: y allows the call, n rejects it, and words after n go to the model. Without a terminal\n" +
+			"on standard input and standard error, the turn is read-only, and the session has its own approval again after it.\n" +
+			"With --approval, the session keeps that approval, and the terminal is used even if standard input is not one.\n" +
+			"If there is none, edits and auto reject what would need an approval, and ask waits for another client.",
 		Example: "  strata ask \"What does this package do?\" --file main.go\n" +
 			"  git diff | strata ask \"Review this\"\n" +
 			"  strata ask --continue \"And its tests?\"",
 		Args: cli.UsageArgs(onePrompt),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if opt.mode != "" && !approval.Mode(opt.mode).Valid() {
+				return cli.UsageError{Command: cmd, Err: fmt.Errorf("--approval %s: expected one of %s", opt.mode, strings.Join(modes(), ", "))}
+			}
 			prompt, err := readPrompt(cmd, p, strings.Join(args, ""))
 			if err != nil {
 				return err
@@ -73,12 +83,22 @@ func Command(p *cli.Process) *cobra.Command {
 	cmd.Flags().StringArrayVar(&opt.files, "file", nil, "add the file at `PATH`; repeatable")
 	cmd.Flags().BoolVar(&opt.allow, "allow-secrets", false, "add files even if they look like secrets")
 	cmd.Flags().StringVarP(&opt.model, "model", "m", "", "select `PROVIDER/MODEL`; the session keeps it")
-	cmd.Flags().BoolVar(&opt.json, "json", false, "print one JSON object per update, and one for the result")
+	cmd.Flags().StringVar(&opt.mode, "approval", "", "select `MODE` (read-only, ask, edits or auto), what the model may do without asking; the session keeps it")
+	cmd.Flags().BoolVar(&opt.json, "json", false, "print one JSON object per update, question and answer, and one for the result")
 	cmd.MarkFlagsMutuallyExclusive("session", "continue")
 	cli.CompleteFlag(cmd, "session", pick.Complete(p, math.MaxInt))
 	cli.CompleteFlag(cmd, "file", cli.AnyFile)
+	cli.CompleteFlag(cmd, "approval", cli.Words(modes()...))
 	cli.CompleteFlag(cmd, "model", serve.CompleteModels(p))
 	return cmd
+}
+
+// modes are the values of --approval.
+func modes() (names []string) {
+	for _, mode := range approval.Modes() {
+		names = append(names, string(mode))
+	}
+	return names
 }
 
 func onePrompt(_ *cobra.Command, args []string) error {
@@ -135,7 +155,9 @@ func ask(ctx context.Context, p *cli.Process, prompt string, opt options) error 
 		return err
 	}
 	show := newReply(p, opt.json)
-	client, err := connect.Open(ctx, p, show.notified)
+	approves := chooseApproval(ctx, p, approval.Mode(opt.mode), show)
+	defer approves.close()
+	client, err := connect.OpenWith(ctx, p, connect.Handlers{Notified: show.notified, Asked: approves.asked})
 	if err != nil {
 		return err
 	}
@@ -145,6 +167,11 @@ func ask(ctx context.Context, p *cli.Process, prompt string, opt options) error 
 	if err != nil {
 		return err
 	}
+	restore, err := setApproval(ctx, p, client, session, approves)
+	if err != nil {
+		return errors.Join(err, discardRefused(ctx, client, session, opt, err))
+	}
+	defer restore()
 	if err := attach(ctx, client, session); err != nil {
 		return err
 	}
@@ -299,6 +326,10 @@ type info struct {
 	Session struct {
 		CWD string `json:"cwd"`
 	} `json:"session"`
+	Running string `json:"running"` // ID of the turn; empty for none
+	Config  struct {
+		Approval approval.Mode `json:"approval"`
+	} `json:"config"`
 	Epoch string `json:"epoch"`
 	Seq   uint64 `json:"seq"`
 }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"strata/cmd/strata/internal/cli"
@@ -17,16 +18,20 @@ import (
 
 // reply shows a turn while it runs: the model's text on standard output and remarks on standard error, or everything as
 // JSON lines on standard output. Write errors are those of cli.Output: a turn goes on without its reader, and the command
-// fails afterwards.
+// fails afterwards. begin, notified, asks, question, typed, answered, end and failed are safe for concurrent use.
 type reply struct {
 	out, notes io.Writer
 	json       bool
 	terminal   bool // standard output is a terminal, which control characters of the model must not reach
-	session    string
-	some       bool     // some text was shown
-	message    string   // that the newest text is of
-	midLine    bool     // the last byte shown was not a line break
-	running    []string // ids of calls
+
+	mu      sync.Mutex
+	session string
+	ended   bool     // later notifications are not of the turn
+	asking  bool     // the last line of notes is a question, behind which the user types
+	some    bool     // some text was shown
+	message string   // that the newest text is of
+	midLine bool     // the last byte shown was not a line break
+	running []string // ids of calls
 }
 
 func newReply(p *cli.Process, asJSON bool) *reply {
@@ -35,6 +40,8 @@ func newReply(p *cli.Process, asJSON bool) *reply {
 
 // begin shows the session.
 func (r *reply) begin(session string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.session = session
 	if !r.json {
 		fmt.Fprintf(r.notes, "session %s\n", session)
@@ -43,7 +50,10 @@ func (r *reply) begin(session string) {
 
 // notified shows a notification. It ignores unknown content.
 func (r *reply) notified(method string, params json.RawMessage) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	switch {
+	case r.ended:
 	case method == "session/update" && r.json:
 		r.line(params)
 	case method == "session/update":
@@ -170,6 +180,7 @@ func (r *reply) text(message, s string) {
 		r.finishLine()
 		io.WriteString(r.out, "\n")
 	}
+	r.leaveQuestion()
 	r.some, r.message = true, message
 	if r.terminal {
 		s = cli.Printable(s)
@@ -185,14 +196,66 @@ func (r *reply) note(s string) {
 }
 
 func (r *reply) finishLine() {
+	r.leaveQuestion()
 	if r.midLine {
 		io.WriteString(r.out, "\n")
 		r.midLine = false
 	}
 }
 
+// leaveQuestion continues on a new line if the user was about to type.
+func (r *reply) leaveQuestion() {
+	if r.asking {
+		io.WriteString(r.notes, "\n")
+		r.asking = false
+	}
+}
+
+// asks records that the server asks whether a call may run.
+func (r *reply) asks(q *question) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.json && !r.ended {
+		r.line(map[string]any{"sessionId": r.session, "permissionRequest": q})
+	}
+}
+
+// question shows a question, or a part of it, behind which the user types.
+func (r *reply) question(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.finishLine()
+	io.WriteString(r.notes, text)
+	r.asking = true
+}
+
+// typed records that the user has typed a line, which the terminal shows.
+func (r *reply) typed() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asking = false
+}
+
+// answered shows what became of a question. The remark may be empty.
+func (r *reply) answered(q *question, a answer, remark string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.leaveQuestion()
+	if r.json && !r.ended {
+		outcome := a.result()
+		outcome["toolCallId"] = q.call.ID
+		r.line(map[string]any{"sessionId": r.session, "permissionOutcome": outcome})
+	}
+	if remark != "" && !r.ended {
+		r.note(q.call.Title + ": " + remark)
+	}
+}
+
 // end shows the stop reason, unless the reply is simply complete. complete is false if the turn was cancelled.
 func (r *reply) end(result json.RawMessage) (complete bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
 	var turn struct {
 		StopReason string `json:"stopReason"`
 	}
@@ -227,6 +290,9 @@ func (r *reply) endText(stopReason string) {
 
 // failed ends the output of a turn that failed; the caller reports the error.
 func (r *reply) failed(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
 	if r.json {
 		r.line(map[string]any{"sessionId": r.session, "error": jsonError(err)})
 		return

@@ -118,6 +118,21 @@ func TestPrintableText(t *testing.T) {
 	}
 }
 
+// Text that the user decides on hides nothing, and cannot control the terminal.
+func TestVisibleText(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain ä 漢'\"\\":                  "plain ä 漢'\"\\",
+		"a\tb\nc":                         "a\tb\nc",
+		"\x1b[2Ja\rb\x00\u009b":           `\x1b[2Ja\rb\x00\u009b`,
+		"a\u202eb\u200bc\u00a0\U000e0041": `a\u202eb\u200bc\u00a0\U000e0041`,
+		"\xff":                            "\ufffd",
+	} {
+		if got := Visible(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
 // A token of the configuration is used as it is; otherwise the one of the file, which is created once.
 func TestTheTokenInForce(t *testing.T) {
 	c := &config.Config{TokenFile: filepath.Join(t.TempDir(), "token")}

@@ -3,6 +3,7 @@ package cli
 import (
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -52,6 +53,20 @@ func Printable(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// Visible returns s with escapes, such as \x1b or \u202e, in the place of the characters that are not printed. Line breaks
+// and tabs stay. Unlike Printable it hides nothing: it is for text that the user decides on.
+func Visible(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.IsPrint(r) || r == '\n' || r == '\t' {
+			b.WriteRune(r)
+			continue
+		}
+		b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+	}
+	return b.String()
 }
 
 // OneLine returns s as one printable line without tabs, for a column of a table.

@@ -26,8 +26,22 @@ const openAttempts = 3
 // OnNotification receives the notifications of a server. It may be nil.
 type OnNotification func(method string, params json.RawMessage)
 
+// Handlers serve what a server sends. All may be nil.
+type Handlers struct {
+	Notified OnNotification
+
+	// Asked answers session/request_permission, as the functions of rpc.Client.Serve do. The server asks only a client
+	// that has it.
+	Asked func(ctx context.Context, params json.RawMessage) (result any, err error)
+}
+
 // Open returns an initialized connection to the running server, and starts a server if none is running.
 func Open(ctx context.Context, p *cli.Process, on OnNotification) (*rpc.Client, error) {
+	return OpenWith(ctx, p, Handlers{Notified: on})
+}
+
+// OpenWith is Open with handlers.
+func OpenWith(ctx context.Context, p *cli.Process, on Handlers) (*rpc.Client, error) {
 	for attempt := 1; ; attempt++ {
 		stream, err := Dial(ctx, p)
 		if err != nil {
@@ -46,17 +60,20 @@ func OpenServer(ctx context.Context, p *cli.Process, running access.ServerFile) 
 	if err != nil {
 		return nil, err
 	}
-	return initialize(ctx, p, stream, nil)
+	return initialize(ctx, p, stream, Handlers{})
 }
 
-func initialize(ctx context.Context, p *cli.Process, stream *Stream, on OnNotification) (*rpc.Client, error) {
-	client := rpc.NewClient(stream, on)
+func initialize(ctx context.Context, p *cli.Process, stream *Stream, on Handlers) (*rpc.Client, error) {
+	client := rpc.NewClient(stream, on.Notified)
+	if on.Asked != nil {
+		client.Serve("session/request_permission", on.Asked)
+	}
 	params := map[string]any{
 		"protocolVersion": 1,
 		"clientInfo":      map[string]any{"name": "strata", "title": "Strata's command line", "version": p.Version},
 		"clientCapabilities": map[string]any{
 			"session": map[string]any{"notices": map[string]any{}},
-			"_meta":   map[string]any{"strata": map[string]any{"permission": false}}, // it cannot ask its user
+			"_meta":   map[string]any{"strata": map[string]any{"permission": on.Asked != nil}},
 		},
 	}
 	var result json.RawMessage

@@ -16,6 +16,7 @@ import (
 	"strata/server/access"
 	"strata/session"
 	"strata/session/approval"
+	"strata/session/permissions"
 )
 
 // serverOptions returns the options of a server. The caller closes client.
@@ -28,7 +29,7 @@ func serverOptions(p *cli.Process, c *config.Config, opt options, client *llm.Cl
 	if err != nil {
 		return server.Options{}, err
 	}
-	tools, err := toolSettings(&c.Tools)
+	tools, err := toolSettings(c)
 	if err != nil {
 		return server.Options{}, err
 	}
@@ -70,16 +71,19 @@ func serverOptions(p *cli.Process, c *config.Config, opt options, client *llm.Cl
 }
 
 // toolSettings returns the settings of tools. A rule that cannot be read must not be left out: it can be one that refuses.
-func toolSettings(c *config.Tools) (session.ToolSettings, error) {
-	allow, err := approval.ParseRules(c.Allow, approval.ParseAllow)
+func toolSettings(c *config.Config) (session.ToolSettings, error) {
+	allow, err := approval.ParseRules(c.Tools.Allow, approval.ParseAllow)
 	if err != nil {
 		return session.ToolSettings{}, fmt.Errorf("tools.allow: %w", err)
 	}
-	deny, err := approval.ParseRules(c.Deny, approval.ParseDeny)
+	deny, err := approval.ParseRules(c.Tools.Deny, approval.ParseDeny)
 	if err != nil {
 		return session.ToolSettings{}, fmt.Errorf("tools.deny: %w", err)
 	}
-	return session.ToolSettings{Enabled: c.Enabled, MaxSteps: c.MaxSteps, Allow: allow, Deny: deny, ApprovalTimeout: c.ApprovalTimeout}, nil
+	return session.ToolSettings{
+		Enabled: c.Tools.Enabled, MaxSteps: c.Tools.MaxSteps, ApprovalTimeout: c.Tools.ApprovalTimeout,
+		Rules: permissions.NewConfigured(allow, deny, newRuleFile(c).keep),
+	}, nil
 }
 
 // outlines returns the settings of the indexes; nil turns them off.

@@ -1,10 +1,13 @@
 import type { PlanEntry } from "@strata/client";
 import { plural } from "../text/format.ts";
 import type { SessionView } from "../store/session.ts";
+import { questionsOf } from "../store/questions.ts";
 import { resultKey } from "../store/tool-calls.ts";
 import { Icon, type IconName } from "../ui/icons.tsx";
 import { callState, indented, oneLine, place, placeBeside, progressOf, type CallState, type ResultPart } from "./calls.ts";
 import { Labeled, Picture } from "./content.tsx";
+import { Diffs } from "./diff.tsx";
+import { QuestionView } from "./question.tsx";
 import { callName, expandKey, patchLabel, stepsKey, visibilities, type Row, type Toggle } from "./rows.ts";
 
 type CallRow = Extract<Row, { kind: "call" }>;
@@ -15,6 +18,7 @@ export function Call({ row, view, toggle }: { row: CallRow; view: SessionView; t
   const running = turnId !== undefined && view.running.value?.turnId === turnId;
   const stored = view.transcript.results.value.of.get(resultKey(row.entry, row.callId));
   const state = callState({ ...row, running }, stored, view.calls.all.value.get(row.callId));
+  const question = questionsOf(view.id).find((q) => q.call.toolCallId === row.callId);
   // Steps fold at the end of their turn, but not around a call that the user has opened.
   const click = (): void => toggle(expandKey(row.entry, callName(row.callId)), running && !row.open ? stepsKey(turnId) : undefined);
   return (
@@ -23,7 +27,8 @@ export function Call({ row, view, toggle }: { row: CallRow; view: SessionView; t
         <Icon name="chevron" />
         <CallLine state={state} folder={view.cwd.value} inView={row.entry.message.inView} />
       </button>
-      {row.open && <CallBody state={state} folder={view.cwd.value} />}
+      {row.open && <CallBody state={question ? { ...state, diffs: [] } : state} folder={view.cwd.value} />}
+      {question && <QuestionView key={question.call.toolCallId} question={question} folder={view.cwd.value} />}
     </div>
   );
 }
@@ -58,6 +63,7 @@ function CallBody({ state, folder }: { state: CallState; folder: string }) {
           {state.locations.map((l, i) => <li key={i}><bdi>{place(l, folder)}</bdi></li>)}
         </ul>
       )}
+      <Diffs diffs={state.diffs} folder={folder} />
       {state.input !== "" && <Labeled text={indented(state.input)} label="Input" />}
       {state.parts.map((part, i) => <Part key={i} part={part} index={i} state={state} failed={failed} />)}
     </div>

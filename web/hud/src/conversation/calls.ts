@@ -1,6 +1,7 @@
 import type { Block, ContentBlock, PlanEntry, ToolContent, ToolLocation } from "@strata/client";
 import type { LiveCall } from "../store/live-calls.ts";
 import type { StoredResult } from "../store/tool-calls.ts";
+import { diffsOf, storedDiffs, type ShownDiff } from "./diffs.ts";
 
 /** CallState is what the page shows of a tool call: of the stored message and result, or of updates. */
 export interface CallState {
@@ -11,6 +12,8 @@ export interface CallState {
   /** JSON, if it is complete; "" if unknown. */
   input: string;
   parts: readonly ResultPart[];
+  /** The changes of files. */
+  diffs: readonly ShownDiff[];
   /** The stored result, if there is one. */
   stored?: StoredResult;
 }
@@ -29,6 +32,8 @@ const outcomes = new Map<string, CallStatus>([
 ]);
 
 const liveStatuses = new Map<string, CallStatus>([["pending", "pending"], ["in_progress", "running"], ["completed", "done"], ["failed", "failed"]]);
+
+const NONE: readonly never[] = [];
 
 interface Announced {
   name: string;
@@ -50,6 +55,7 @@ export function callState(call: Announced, stored: StoredResult | undefined, liv
     locations: shown?.locations ?? [],
     input: call.args || inputOf(live),
     parts,
+    diffs: stored ? storedDiffs(stored.block.call?.diffs ?? NONE) : diffsOf(live?.content ?? NONE),
     ...(stored ? { stored } : {}),
   };
 }
@@ -59,11 +65,14 @@ function unsettled(call: Announced): CallStatus {
   return call.running ? "pending" : "";
 }
 
-function inputOf(live: LiveCall | undefined): string {
+/** inputOf returns the input of a call as JSON, "" if it is unknown. */
+export function inputOf(live: Pick<LiveCall, "rawInput"> | undefined): string {
   return live?.rawInput === undefined ? "" : typeof live.rawInput === "string" ? live.rawInput : JSON.stringify(live.rawInput);
 }
 
-function partOf({ content }: ToolContent): ResultPart[] {
+function partOf(part: ToolContent): ResultPart[] {
+  if (part.type !== "content") return [];
+  const { content } = part;
   const text = textOf(content);
   if (text !== undefined) return [{ type: "text", text }];
   return content.type === "image" ? [{ type: "image", data: content.data, mimeType: content.mimeType }] : [];

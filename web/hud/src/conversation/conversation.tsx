@@ -8,7 +8,9 @@ import { Icon } from "../ui/icons.tsx";
 import { VirtualList } from "../ui/virtual-list.tsx";
 import { Composer } from "./composer.tsx";
 import { RowView } from "./message.tsx";
+import { QuestionView, questionTitle } from "./question.tsx";
 import { TurnStatus } from "./turn-status.tsx";
+import { questionsOf, type Question } from "../store/questions.ts";
 import { resultKey } from "../store/tool-calls.ts";
 import type { Entry } from "../store/transcript.ts";
 import { allRows, callName, estimate, expandKey, stepsKey, type Row } from "./rows.ts";
@@ -31,6 +33,7 @@ export function Conversation({ view }: { view: SessionView }) {
       <Transcript key={view.id} view={view} />
       <Composer key={view.id} view={view} />
       <p class="hidden" role="status" aria-live="polite">{view.spoken.value}</p>
+      <p class="hidden" role="status" aria-live="polite">{questionsOf(view.id).map((q) => `Permission needed: ${questionTitle(q)}`).join(". ")}</p>
     </div>
   );
 }
@@ -79,17 +82,19 @@ function Transcript({ view }: { view: SessionView }) {
     const row = markedEntry && rows.find((r) => isOf(r, markedEntry));
     return row ? { key: row.key } : null;
   }, [marked, markedEntry !== undefined]);
-
+  const [jump, setJump] = useState<{ key: string } | null>(null);
+  useEffect(() => setJump(null), [target]);
 
   if (rows.length === 0) return <div class="window transcript"><NoMessages view={view} /></div>;
   return (
     <div class="transcript-frame">
       {transcript.loading.value !== "" && <Progress value={undefined} label="Loading messages" />}
-      <VirtualList class="transcript" role="log" label="Conversation" sticky rows={rows} estimate={estimate} target={target}
+      <VirtualList class="transcript" role="log" label="Conversation" sticky rows={rows} estimate={estimate} target={jump ?? target}
         draw={(row: Row) => <RowView row={row} view={view} toggle={toggle} marked={markedEntry !== undefined && isOf(row, markedEntry)} />}
         onNearTop={() => void transcript.loadOlder().catch(failed("Cannot load older messages"))}
         onNearEnd={() => void transcript.loadNewer().catch(failed("Cannot load newer messages"))}
         onEnd={setAtEnd} />
+      <Questions view={view} rows={rows} atEnd={atEnd} onShow={(key) => setJump({ key })} />
       <TurnStatus view={view} />
       {(newer || !atEnd) && (
         <button type="button" class="to-end" aria-label="Go to newest message" title="Go to newest message"
@@ -100,6 +105,37 @@ function Transcript({ view }: { view: SessionView }) {
           <Icon name="down" />
         </button>
       )}
+    </div>
+  );
+}
+
+interface QuestionsProps {
+  view: SessionView;
+  rows: readonly Row[];
+  /** The newest messages are in sight. */
+  atEnd: boolean;
+  /** Scrolls to a row. */
+  onShow: (key: string) => void;
+}
+
+/** The open questions whose calls are not loaded, and the way to those whose calls may be out of sight. */
+function Questions({ view, rows, atEnd, onShow }: QuestionsProps) {
+  const open = questionsOf(view.id);
+  if (open.length === 0) return null;
+  const rowOf = ({ call }: Question): Row | undefined => rows.find((row) => row.kind === "call" && row.callId === call.toolCallId);
+  return (
+    <div class="below questions">
+      {open.map((question) => {
+        const row = rowOf(question);
+        if (!row) return <QuestionView key={question.call.toolCallId} question={question} folder={view.cwd.value} />;
+        if (atEnd) return null;
+        return (
+          <p key={row.key} class="question-link">
+            <span>Permission needed: {questionTitle(question)}</span>
+            <button type="button" class="button small" onClick={() => onShow(row.key)}>Show call</button>
+          </p>
+        );
+      })}
     </div>
   );
 }

@@ -3,6 +3,7 @@ import type { TargetedKeyboardEvent } from "preact";
 import { useMemo, useRef } from "preact/hooks";
 import { go, route, sessionAddress } from "../routes.ts";
 import { isOpen } from "../store/connection.ts";
+import { questionsOf } from "../store/questions.ts";
 import { query, search } from "../store/search.ts";
 import { folders, listMore, loading, nextCursor, sessions, stale, titleOf, type Listed } from "../store/sessions.ts";
 import { importSession, transfers } from "../store/transfer.ts";
@@ -115,10 +116,11 @@ function FolderLine({ line }: { line: Extract<Line, { kind: "folder" }> }) {
   );
 }
 
-const states: Record<string, string> = { running: "running", compacting: "compacting", closing: "closing", loading: "loading" };
+const states: Record<string, string> = { running: "running", asking: "needs permission", compacting: "compacting", closing: "closing", loading: "loading" };
 
 function SessionLine({ listed }: { listed: Listed }) {
-  const { info, state } = listed;
+  const { info } = listed;
+  const state = questionsOf(info.sessionId).length > 0 ? "asking" : listed.state;
   const here = route.value.page === "session" && route.value.id === info.sessionId;
   return (
     <div class={here ? "line here" : "line"} role="listitem">

@@ -2,6 +2,7 @@ import type { TargetedKeyboardEvent } from "preact";
 import { useState } from "preact/hooks";
 import { go, sessionAddress } from "../routes.ts";
 import { call, isOpen, offers } from "../store/connection.ts";
+import { questionsOf } from "../store/questions.ts";
 import type { SessionView } from "../store/session.ts";
 import { discard, rename } from "../store/sessions.ts";
 import { failed, toast } from "../store/toasts.ts";
@@ -30,7 +31,7 @@ export function TitleBar({ view }: { view: SessionView }) {
         {naming ? <TitleField view={view} title={view.title.value} onDone={() => setNaming(false)} /> : <h1 onDblClick={() => setNaming(true)}>{title}</h1>}
         <p class="title-path" title={view.cwd.value}>
           {view.compacting.value !== "" && <span class="title-state">compacting</span>}
-          {view.running.value && <span class="title-state">replying</span>}
+          {view.running.value && <span class="title-state">{questionsOf(view.id).length > 0 ? "needs permission" : "replying"}</span>}
           {view.cwd.value}
         </p>
       </div>

@@ -1,6 +1,7 @@
 import { computed, signal } from "@preact/signals";
 import { connect, type Client, type ConnectionState, type Methods } from "@strata/client";
 import { access } from "./access.ts";
+import { ask } from "./questions.ts";
 
 /** The state of the page's only connection. */
 export const connection = signal<ConnectionState>({ kind: "connecting", attempt: 1 });
@@ -22,7 +23,7 @@ export async function start(): Promise<void> {
     client.value = await connect({
       find: () => ({ url, page: access() }),
       clientInfo: { name: "strata-hud", version: "1" },
-      clientCapabilities: { session: { notices: {}, compaction: {} } },
+      handlers: { permission: ask },
       onState: (state) => {
         connection.value = state;
       },

@@ -13,7 +13,7 @@ import (
 // An editor is asked about the changes of files that a model makes, makes them in its own way, and loads the same
 // conversation with their diffs after a restart of the server.
 func TestChangesInAnEditor(t *testing.T) {
-	dir := installed(t)
+	dir := client(t)
 	tests := []struct {
 		name, sdk string
 		target    func(*binary.Server) []string // arguments for the script

@@ -160,11 +160,13 @@ async function checkBack() {
 // The user changes the approval while a question is open. It decides on the call that waits.
 async function checkSwitched() {
   const { editor, sessionId, c } = await start({ "switched.txt": "one\n" });
-  for (const [approval, status, word, text] of [["read-only", "failed", "read-only", "one\n"], ["edits", "completed", "Edited", "1\n"]]) {
-    await editor.choose(sessionId, "approval", "ask");
+  const choose = (value) => editor.choose(sessionId, "approval", value);
+  const mode = (modeId) => editor.request("session/set_mode", { sessionId, modeId });
+  for (const [approval, set, status, word, text] of [["read-only", choose, "failed", "read-only", "one\n"], ["edits", mode, "completed", "Edited", "1\n"]]) {
+    await choose("ask");
     const reply = editor.prompt(sessionId, script(read("switched.txt"), edit("switched.txt", "one", "1"), "say Done."));
     const question = await editor.asks();
-    await editor.choose(sessionId, "approval", approval);
+    await set(approval);
     await ended(`approval ${approval} while it asks`, reply);
     const made = c.calls().at(-1);
     check(`approval ${approval} decides on the call that waits`, made.status === status && textOf(made).includes(word) && (await onDisk("switched.txt")) === text, made);
@@ -381,6 +383,58 @@ async function checkGoneUnsaved() {
   await finish("gone-unsaved.txt", back, sessionId);
 }
 
+// The window that has sent the prompt is told to save, whoever allows it. Once it is gone, the other one is.
+async function checkHandedOver() {
+  const { editor, sessionId } = await start({ "handed.txt": "one\n" }, withFiles);
+  const other = await connect(withFiles);
+  await other.load(sessionId, opt.cwd);
+  const savedBy = [];
+  for (const [name, window] of Object.entries({ editor, other })) {
+    const saves = window.write;
+    window.write = (params) => (savedBy.push(name), saves(params));
+  }
+  const reply = editor.prompt(sessionId, script(read("handed.txt"), edit("handed.txt", "one", "1"), edit("handed.txt", "1", "eins"), "say Done.")).catch(() => {});
+  const first = await other.asks();
+  first.answer("allow_once");
+  const second = await other.until(() => other.open.find((q) => q !== first && !q.isCancelled), "the second question");
+  await editor.close();
+  await reply;
+  second.answer("allow_once");
+  const c = other.conversation(sessionId);
+  await other.until(() => c.entries.at(-1)?.agent === "Done.", "the end of the turn");
+  check("the window of the prompt saves, and the other one after it", savedBy.join() === "editor,other" && (await onDisk("handed.txt")) === "eins\n", [savedBy, c.calls()]);
+  await finish("handed over", other, sessionId);
+}
+
+// signal returns something to wait for.
+function signal() {
+  let give;
+  return { given: new Promise((resolve) => (give = resolve)), give };
+}
+
+// A cancel while the editor saves does not wait for it. The result says what is known.
+async function checkCancelSaving() {
+  for (const [name, saves] of [["cancelled-before.txt", false], ["cancelled-after.txt", true]]) {
+    const { editor, sessionId, c } = await start({ [name]: "one\n" }, withFiles, "edits");
+    const [saving, late] = [signal(), signal()];
+    editor.write = async ({ path, content }) => {
+      if (saves) await writeFile(path, content);
+      saving.give();
+      await late.given;
+    };
+    const reply = editor.prompt(sessionId, script(read(name), edit(name, "one", "1"), "say Never."));
+    await editor.within(saving.given, "the request to save");
+    await editor.cancel(sessionId);
+    const { stopReason } = await reply;
+    const edited = c.calls().at(-1);
+    check(`${name}: a cancel while the editor saves ends the turn`, stopReason === "cancelled", stopReason);
+    check(`${name}: the result says what is known`, textOf(edited).includes(saves ? "The text is there" : "The editor may still write it"), edited);
+    late.give();
+    await editor.fence();
+    await finish(name, editor, sessionId);
+  }
+}
+
 // Without fs, or with reading only, files are changed on disk, but not below an unsaved text.
 async function checkOnDisk() {
   const text = "\ufeffone\r\ntwo\r\nthree";
@@ -468,6 +522,8 @@ async function talk() {
   await checkUnsaved();
   await checkGone();
   await checkGoneUnsaved();
+  await checkHandedOver();
+  await checkCancelSaving();
   await checkOnDisk();
   await keep({ shown, left: await leaveOpen(), goesOn });
 }

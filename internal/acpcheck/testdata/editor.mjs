@@ -25,7 +25,7 @@ const paramsOf = {
 };
 const resultOf = {
   initialize: "zInitializeResponse", "session/new": "zNewSessionResponse", "session/load": "zLoadSessionResponse",
-  "session/prompt": "zPromptResponse", "session/set_config_option": "zSetSessionConfigOptionResponse",
+  "session/prompt": "zPromptResponse", "session/set_config_option": "zSetSessionConfigOptionResponse", "session/set_mode": "zSetSessionModeResponse",
 };
 
 // Editor is one connection. Its files are texts by path, which it shows; it answers an unknown path from the disk.
@@ -82,7 +82,7 @@ export class Editor {
     if (this.sdk.generation === "1") {
       const client = { sessionUpdate: () => {}, readTextFile: read, writeTextFile: write, requestPermission: (params) => this.#permit(params), extMethod: (_, params) => runTool(params) };
       const agent = new this.sdk.acp.ClientSideConnection(() => client, stream);
-      const methods = { initialize: "initialize", "session/new": "newSession", "session/load": "loadSession", "session/prompt": "prompt", "session/set_config_option": "setSessionConfigOption" };
+      const methods = { initialize: "initialize", "session/new": "newSession", "session/load": "loadSession", "session/prompt": "prompt", "session/set_config_option": "setSessionConfigOption", "session/set_mode": "setSessionMode" };
       this.send = (method, params) => (methods[method] ? agent[methods[method]](params) : agent.extMethod(method, params));
       this.cancel = (sessionId) => agent.cancel({ sessionId });
       return;

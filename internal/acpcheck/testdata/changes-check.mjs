@@ -16,7 +16,7 @@ const onDisk = (name) => readFile(at(name), "utf8").catch(() => null);
 const diffsOf = (c) => (c.content ?? []).filter((part) => part.type === "diff");
 const unix = (text) => text?.replaceAll("\r\n", "\n");
 const shown = {}; // by session: what an editor shows of it
-const goesOn = {}; // session and file of an edit that another one follows after the restart
+const goesOn = []; // the edits that follow after the restart
 
 // patched returns a text after the changes that a client was shown, or null if they don't belong to it.
 function patched(text, diffs) {
@@ -88,6 +88,9 @@ async function checkAllowed() {
   check("the results have the diffs", edits.reduce((text, x) => patched(text, diffsOf(x)), before) === (await onDisk("allowed.txt")), edits);
   const [diff] = diffsOf(c.calls()[5]);
   check("a new file is shown as one", diff.oldText === null && diff.newText === "new\n" && (await onDisk("made.txt")) === "new\n", c.calls()[5]);
+  await ended("allowed always", editor.prompt(sessionId, script(edit("allowed.txt", "deux", "trois"), "say Done.")));
+  check("always holds in the next turn", editor.questions.length === 4 && (await onDisk("allowed.txt")).includes("trois"), editor.questions);
+  goesOn.push({ sessionId, name: "allowed.txt", from: "trois", to: "tre" });
   await finish("allowed", editor, sessionId);
 }
 
@@ -314,7 +317,7 @@ async function checkSaving(does, options, habits) {
     check(`${who}: the client was told the changes`, told(open ?? text, edits) === unix(edited), [told(open ?? text, edits), edits]);
     check(`${who}: the result says so`, textOf(edits[0]).includes("changed the text further") === Boolean(further) && !textOf(edits[1]).includes("changed the text further"), edits);
   }
-  Object.assign(goesOn, { sessionId, name: nameOf("formats the text") });
+  goesOn.push({ sessionId, name: nameOf("formats the text"), from: "zwei", to: "drei" });
   check(`an editor that ${does} is told to save each edit`, saved.length === 2 * Object.keys(habits).length, saved);
   check(`an editor that ${does} is asked about no edit`, editor.questions.length === 0);
   await finish(`an editor that ${does}`, editor, sessionId);
@@ -476,13 +479,14 @@ async function checkLeft({ sessionId, asked }) {
   await editor.close();
 }
 
-// What the model was shown before the server was restarted need not be read again.
-async function checkGoesOn({ sessionId, name }) {
+// What the model was shown before the restart need not be read again, and what was allowed is not asked about again.
+async function checkGoesOn({ sessionId, name, from, to }) {
   const editor = await connect(withFiles);
   await editor.load(sessionId, opt.cwd);
-  await ended("after a restart", editor.prompt(sessionId, script(edit(name, "zwei", "drei"), "say Done.")));
+  await ended("after a restart", editor.prompt(sessionId, script(edit(name, from, to), "say Done.")));
   const edited = editor.conversation(sessionId).calls().at(-1);
-  check("after a restart an edit needs no read, and the approval is as it was", edited.status === "completed" && (await onDisk(name)).includes("drei") && editor.questions.length === 0, edited);
+  check(`after a restart ${name} is edited without a read`, edited.status === "completed" && (await onDisk(name)).includes(to), edited);
+  check(`after a restart nobody is asked about ${name}`, editor.questions.length === 0, editor.questions);
   await editor.close();
 }
 
@@ -534,7 +538,7 @@ async function load() {
   const diffs = Object.values(shown).flatMap((s) => s.entries.flatMap((e) => (e.call ? diffsOf(e.call) : [])));
   check("there are diffs to load", diffs.length > 40, diffs.length);
   await checkLeft(left);
-  await checkGoesOn(goesOn);
+  for (const edit of goesOn) await checkGoesOn(edit);
   await checkNobody();
 }
 

@@ -45,7 +45,7 @@ type FileChange struct {
 
 	Before string `json:"before,omitempty"` // SHA-256 of the bytes before the change, in hex; empty: there was no file
 	After  string `json:"after,omitempty"`  // likewise after the change; of a move the same as Before
-	Mode   uint32 `json:"mode"`             // permission bits of the file
+	Mode   uint32 `json:"mode"`             // permission bits of the file; 0 for a new file: the system decided
 
 	At         time.Time       `json:"at"`
 	State      FileChangeState `json:"state"`
@@ -54,6 +54,14 @@ type FileChange struct {
 	// The store sets these when it reads a change: whether it has the bytes of Before and of After.
 	HasBefore bool `json:"hasBefore,omitempty"`
 	HasAfter  bool `json:"hasAfter,omitempty"`
+}
+
+// FileChangeQuery selects changes of files. Each field that is set limits the result further.
+type FileChangeQuery struct {
+	Turn       string // only changes of this turn
+	After      int64  // only changes after this sequence number
+	RestoredBy string // only changes that the restore with this edit put back
+	Planned    bool   // only changes whose effect is not known
 }
 
 // WithIDs returns a copy of c for another session. own maps ids. The id of the call stays, as those in messages do.
@@ -174,6 +182,17 @@ func (c *FileChange) steps() []step {
 		return []step{{c.Path, before, FileVersion{}}, {c.To, FileVersion{}, after}}
 	}
 	return []step{{c.Path, before, after}}
+}
+
+// leaves returns the path at which the change leaves a file, "" for a deletion.
+func (c *FileChange) leaves() string {
+	switch c.Kind {
+	case FileDeleted:
+		return ""
+	case FileMoved:
+		return c.To
+	}
+	return c.Path
 }
 
 // Settled returns the state of a change whose result is not known, by what is at its paths now: done, not done or unknown.

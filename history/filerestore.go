@@ -26,6 +26,8 @@ const (
 	ConflictBetween ConflictReason = "between"  // somebody else wrote the file between two of the changes
 	ConflictNoImage ConflictReason = "no_image" // the bytes to put back are not stored any more
 	ConflictLinked  ConflictReason = "linked"   // changes moved the file to or from a path with a conflict
+	ConflictLater   ConflictReason = "later"    // a later change of the file stays in force
+	ConflictFailed  ConflictReason = "failed"   // the file could not be put back
 )
 
 // FileRestore is what a restore does at one path.
@@ -33,6 +35,8 @@ type FileRestore struct {
 	Path    string
 	Outcome RestoreOutcome
 	Reason  ConflictReason // of a conflict
+	Later   string         // id of the change of ConflictLater
+	Group   int            // number of the files that moves link: all of them are put back, or none
 
 	// Of a file that is put back: Now is replaced, and must still be there right before that. Put is put in its place; an
 	// empty hash removes the file.
@@ -40,8 +44,6 @@ type FileRestore struct {
 
 	// From is a path that has the bytes of Put now. It is empty if they are stored as an image.
 	From string
-
-	group int
 }
 
 // RestorePlan is what a restore of files does. It is also its preview.
@@ -67,27 +69,41 @@ type turned struct {
 //
 // Before files are put back, their present bytes should be stored as images of their changes: PlanUndo needs them.
 func PlanRestore(changes []FileChange, now func(path string) FileVersion) *RestorePlan {
+	return PlanRevert(changes, func(*FileChange) bool { return true }, now)
+}
+
+// PlanRevert is PlanRestore for some of the changes after a place. The others stay in force: a file that they changed after a
+// chosen one did is a conflict, whatever it contains.
+func PlanRevert(changes []FileChange, chosen func(*FileChange) bool, now func(path string) FileVersion) *RestorePlan {
 	p := newRestoring(now)
 	for i := range changes {
-		switch c := &changes[i]; c.State {
-		case FileChangeDone, FileChangePlanned, FileChangeUnknown:
+		switch c := &changes[i]; {
+		case c.State != FileChangeDone && c.State != FileChangePlanned && c.State != FileChangeUnknown:
+		case chosen(c):
 			var back []step
 			for _, s := range c.steps() {
 				back = append(back, step{s.path, s.to, s.from})
 			}
 			p.take(c, back, FileChangeRestored)
+		case c.State == FileChangeDone:
+			p.stays(c)
 		}
 	}
 	return p.plan(changes)
 }
 
-// PlanUndo returns the plan that puts files forward again: it undoes a restore. changes are those that the restore put back,
-// sorted, oldest first. The rules are those of PlanRestore.
-func PlanUndo(changes []FileChange, now func(path string) FileVersion) *RestorePlan {
+// PlanUndo returns the plan that puts files forward again: it undoes a restore. The chosen ones of changes, which are sorted,
+// oldest first, were put back. The rules are those of PlanRevert.
+func PlanUndo(changes []FileChange, chosen func(*FileChange) bool, now func(path string) FileVersion) *RestorePlan {
 	p := newRestoring(now)
 	for i := range changes {
-		if c := &changes[i]; c.State == FileChangeRestored {
+		switch c := &changes[i]; {
+		case c.State == FileChangeRestored && chosen(c):
 			p.take(c, c.steps(), FileChangeDone)
+		case c.State == FileChangeRestored:
+			p.skips(c)
+		case c.State == FileChangeDone:
+			p.covers(c)
 		}
 	}
 	return p.plan(changes)
@@ -96,11 +112,14 @@ func PlanUndo(changes []FileChange, now func(path string) FileVersion) *RestoreP
 // Settle returns the changes with their new states, in the order of the plan's changes, once its files are put back.
 // restore is the id of the restore's edit, empty for an undo. failed are the paths that could not be put back: the changes of
 // these files, and of those that moves link to them, keep their states.
+// A file that was removed is remembered with the mode that it had.
 func (p *RestorePlan) Settle(restore string, failed map[string]bool) (settled []FileChange) {
-	skip := make(map[int]bool)
+	skip, modes := make(map[int]bool), make(map[string]uint32)
 	for i := range p.Files {
-		if f := &p.Files[i]; f.Outcome == FileConflict || failed[f.Path] {
-			skip[f.group] = true
+		f := &p.Files[i]
+		skip[f.Group] = skip[f.Group] || f.Outcome == FileConflict || failed[f.Path]
+		if f.Outcome == FileRestored && f.Put.Hash == "" {
+			modes[f.Path] = f.Now.Mode
 		}
 	}
 	for _, t := range p.turns {
@@ -110,6 +129,12 @@ func (p *RestorePlan) Settle(restore string, failed map[string]bool) (settled []
 		t.change.State, t.change.RestoredBy = t.to, ""
 		if t.to == FileChangeRestored {
 			t.change.RestoredBy = restore
+			if mode, removed := modes[t.change.leaves()]; removed {
+				t.change.Mode = mode
+			}
+			if t.change.Kind == FileDeleted || t.change.Kind == FileMoved {
+				delete(modes, t.change.Path) // older changes left another file there
+			}
 		}
 		settled = append(settled, t.change)
 	}
@@ -120,6 +145,8 @@ func (p *RestorePlan) Settle(restore string, failed map[string]bool) (settled []
 type restoring struct {
 	now   func(path string) FileVersion
 	files map[string]*restored
+	later map[string]string // ids of changes that stay in force, by path: the oldest after those that were taken
+	lacks map[string]bool   // paths with older changes that stay put back
 	turns []turned
 }
 
@@ -131,11 +158,13 @@ type restored struct {
 	gap       bool        // a change led to nothing, so that then is another file than now
 	changes   int
 	reason    ConflictReason // of the first change that does not fit; empty: none
+	later     string         // of ConflictLater
+	strict    bool           // a content that fits by chance does not do: the changes before are not in force
 	linked    *restored      // towards the representative of the files that moves link; nil: this one
 }
 
 func newRestoring(now func(path string) FileVersion) *restoring {
-	return &restoring{now: now, files: make(map[string]*restored)}
+	return &restoring{now: now, files: make(map[string]*restored), later: make(map[string]string), lacks: make(map[string]bool)}
 }
 
 func (p *restoring) file(path string) *restored {
@@ -148,6 +177,36 @@ func (p *restoring) file(path string) *restored {
 	return f
 }
 
+// stays notes a change that stays in force, while newer changes are put back.
+func (p *restoring) stays(c *FileChange) {
+	for _, s := range c.steps() {
+		p.later[s.path] = c.ID
+	}
+}
+
+// covers notes a change that is in force, while older changes are put forward.
+func (p *restoring) covers(c *FileChange) {
+	for _, s := range c.steps() {
+		if f := p.files[s.path]; f != nil {
+			f.covered(c.ID)
+		}
+	}
+}
+
+// skips notes a change that stays put back, while newer changes are put forward.
+func (p *restoring) skips(c *FileChange) {
+	for _, s := range c.steps() {
+		p.lacks[s.path] = true
+	}
+}
+
+// covered notes that a later change of the file stays in force.
+func (f *restored) covered(by string) {
+	if f.later == "" {
+		f.reason, f.later = ConflictLater, by
+	}
+}
+
 // take adds a change and what turning it does.
 func (p *restoring) take(c *FileChange, steps []step, to FileChangeState) {
 	certain := c.State == FileChangeDone || c.State == FileChangeRestored
@@ -158,6 +217,10 @@ func (p *restoring) take(c *FileChange, steps []step, to FileChangeState) {
 		f := p.file(s.path)
 		if to != FileChangeNotDone {
 			f.take(s)
+			f.strict = f.strict || p.lacks[s.path]
+			if later := p.later[s.path]; later != "" {
+				f.covered(later)
+			}
 		}
 		f.root().join(p.file(steps[0].path).root())
 	}
@@ -227,15 +290,15 @@ func (p *restoring) plan(changes []FileChange) *RestorePlan {
 			groups[f.root()] = len(groups)
 		}
 		r := f.result(sources)
-		r.group = groups[f.root()]
-		if causes[r.group] == "" || r.Reason != "" && r.Reason != ConflictNoImage {
-			causes[r.group] = r.Reason
+		r.Group = groups[f.root()]
+		if causes[r.Group] == "" || r.Reason != "" && r.Reason != ConflictNoImage {
+			causes[r.Group] = r.Reason
 		}
 		done.Files = append(done.Files, r)
 	}
 	for i := range done.Files {
-		if f := &done.Files[i]; f.follows(causes[f.group]) {
-			*f = FileRestore{Path: f.Path, Outcome: FileConflict, Reason: ConflictLinked, group: f.group}
+		if f := &done.Files[i]; f.follows(causes[f.Group]) {
+			*f = FileRestore{Path: f.Path, Outcome: FileConflict, Reason: ConflictLinked, Group: f.Group}
 		}
 	}
 	for i := range done.turns {
@@ -278,16 +341,24 @@ func (f *restored) result(sources map[string]string) FileRestore {
 	put := FileVersion{Hash: f.then.Hash, Mode: f.mode()}
 	source, there := sources[put.Hash]
 	switch {
-	case f.now.Same(put) && (f.now.Mode == put.Mode || f.reason != ""):
+	case f.isAlready(put):
 		r.Outcome = FileUnchanged
 	case f.reason != "":
-		r.Outcome, r.Reason = FileConflict, f.reason
+		r.Outcome, r.Reason, r.Later = FileConflict, f.reason, f.later
 	case put.Hash != "" && !there:
 		r.Outcome, r.Reason = FileConflict, ConflictNoImage
 	default:
 		r.Outcome, r.Now, r.Put, r.From = FileRestored, f.now, put, source
 	}
 	return r
+}
+
+// isAlready reports whether the file is already as it should become.
+func (f *restored) isAlready(put FileVersion) bool {
+	if f.reason != "" {
+		return f.now.Same(put) && f.later == "" && !f.strict
+	}
+	return f.now.Same(put) && f.now.Mode == put.Mode
 }
 
 // mode returns the mode of the file that is put back. Changes that keep a file keep its mode too: if it differs, somebody

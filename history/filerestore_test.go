@@ -15,7 +15,7 @@ func (p *RestorePlan) summary() string {
 		line := f.Path + " " + string(f.Outcome)
 		switch {
 		case f.Outcome == FileConflict:
-			line += " " + string(f.Reason)
+			line += strings.TrimRight(" "+string(f.Reason)+" "+f.Later, " ")
 		case f.Outcome == FileRestored && f.Put.Hash == "":
 			line += " removed"
 		case f.Outcome == FileRestored:
@@ -28,6 +28,8 @@ func (p *RestorePlan) summary() string {
 	}
 	return strings.Join(lines, "; ")
 }
+
+func anyChange(*FileChange) bool { return true }
 
 func newestFirst(changes ...FileChange) []FileChange {
 	slices.Reverse(changes)
@@ -125,7 +127,7 @@ func TestPlansOfUndos(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := PlanUndo(tt.changes, tt.on.now).summary(); got != tt.want {
+			if got := PlanUndo(tt.changes, anyChange, tt.on.now).summary(); got != tt.want {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
 			}
 		})
@@ -383,7 +385,7 @@ func TestRestoresOfRandomChanges(t *testing.T) {
 				t.Fatalf("seed %d: %s is %s", seed, f.Path, f.Outcome)
 			}
 		}
-		undo := PlanUndo(newestFirst(plan.Settle("edit_1", nil)...), w.now)
+		undo := PlanUndo(newestFirst(plan.Settle("edit_1", nil)...), anyChange, w.now)
 		w.apply(undo, w.stored())
 		for path, f := range before {
 			changedByOthers := w.broken[path] || f.Hash != w.left[path].Hash // and as it was by chance

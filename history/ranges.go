@@ -78,7 +78,14 @@ func (l *Log) runs(at []int) (runs []Range) {
 // TokensWith returns the tokens that the working history would have after e, which must be the next edit. It does not
 // apply e.
 func (l *Log) TokensWith(e Edit) int {
-	next := Log{heads: l.heads, edits: append(l.edits[:len(l.edits):len(l.edits)], e), view: view{unanswered: l.unanswered}}
-	v := next.at(e.Seq)
+	v := l.with(e)
 	return v.Tokens()
+}
+
+// LengthWith is TokensWith for the number of messages.
+func (l *Log) LengthWith(e Edit) int { return len(l.with(e).messages) }
+
+func (l *Log) with(e Edit) view {
+	next := Log{heads: l.heads, edits: append(l.edits[:len(l.edits):len(l.edits)], e), view: view{unanswered: l.unanswered}}
+	return next.at(e.Seq)
 }

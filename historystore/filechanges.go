@@ -10,9 +10,6 @@ import (
 	"strata/historystore/blobs"
 )
 
-// FileChangeQuery selects file changes.
-type FileChangeQuery = blobs.Query
-
 // FileChangeStore is the part of a Store that lists the changes of files by tools, and has the contents of these files, the
 // images. Commit stores both.
 type FileChangeStore struct{ store *Store }
@@ -36,7 +33,7 @@ func (f FileChangeStore) view(ctx context.Context, session string, fn func(tx *s
 
 // List returns file changes of a session, oldest first, and which of their contents are stored. Damaged records are omitted.
 // The error is history.ErrNotFound if the session does not exist.
-func (f FileChangeStore) List(ctx context.Context, session string, q FileChangeQuery) (list []history.FileChange, err error) {
+func (f FileChangeStore) List(ctx context.Context, session string, q history.FileChangeQuery) (list []history.FileChange, err error) {
 	err = f.view(ctx, session, func(tx *sql.Tx) error {
 		list, err = blobs.FileChanges(ctx, tx, session, q, f.store.opt.Log)
 		return err

@@ -60,7 +60,7 @@ func stored(changes ...history.FileChange) []history.FileChange {
 	return changes
 }
 
-func fileChanges(t *testing.T, s *Store, session string, q FileChangeQuery) []history.FileChange {
+func fileChanges(t *testing.T, s *Store, session string, q history.FileChangeQuery) []history.FileChange {
 	t.Helper()
 	list, err := s.FileChangeStore().List(ctx, session, q)
 	if err != nil {
@@ -101,10 +101,10 @@ func TestFileChangesAreStored(t *testing.T) {
 		putFileChanges("sess_b", editFile(1, "x", "y")))
 	for range 2 {
 		all := stored(create, edit, move, remove)
-		equal(t, "changes", fileChanges(t, s, "sess_a", FileChangeQuery{}), all)
-		equal(t, "of a turn", fileChanges(t, s, "sess_a", FileChangeQuery{Turn: turnID(1)}), all[3:])
-		equal(t, "after a place", fileChanges(t, s, "sess_a", FileChangeQuery{After: 2}), all[2:])
-		equal(t, "of another turn after a place", len(fileChanges(t, s, "sess_a", FileChangeQuery{After: 3, Turn: turnID(0)})), 0)
+		equal(t, "changes", fileChanges(t, s, "sess_a", history.FileChangeQuery{}), all)
+		equal(t, "of a turn", fileChanges(t, s, "sess_a", history.FileChangeQuery{Turn: turnID(1)}), all[3:])
+		equal(t, "after a place", fileChanges(t, s, "sess_a", history.FileChangeQuery{After: 2}), all[2:])
+		equal(t, "of another turn after a place", len(fileChanges(t, s, "sess_a", history.FileChangeQuery{After: 3, Turn: turnID(0)})), 0)
 		equal(t, "images", imagesOf(t, s, "sess_a", "two", "x", "one"), []string{"two", "one"})
 		equal(t, "planned", load(t, s, "sess_a").Planned, all)
 		if err := s.Close(); err != nil {
@@ -112,7 +112,7 @@ func TestFileChangesAreStored(t *testing.T) {
 		}
 		s = openTest(t, path, Options{})
 	}
-	_, err := s.FileChangeStore().List(ctx, "sess_x", FileChangeQuery{})
+	_, err := s.FileChangeStore().List(ctx, "sess_x", history.FileChangeQuery{})
 	wantError(t, err, history.ErrNotFound)
 }
 
@@ -124,12 +124,12 @@ func TestStatesOfFileChanges(t *testing.T) {
 	formatted := editFile(1, "old", "new\n")
 	formatted.State, formatted.Mode = history.FileChangeDone, 0o600
 	commit(t, s, putFileChanges("sess_a", formatted), putFileChanges("sess_a", formatted))
-	equal(t, "changes", fileChanges(t, s, "sess_a", FileChangeQuery{}), stored(formatted, two))
+	equal(t, "changes", fileChanges(t, s, "sess_a", history.FileChangeQuery{}), stored(formatted, two))
 	equal(t, "planned", load(t, s, "sess_a").Planned, stored(two))
 
 	two.State, two.RestoredBy = history.FileChangeRestored, "edit_9"
 	commit(t, s, history.Change{Session: "sess_a", PutFileChanges: []history.FileChange{two}})
-	equal(t, "restored", fileChanges(t, s, "sess_a", FileChangeQuery{RestoredBy: "edit_9"}), stored(two))
+	equal(t, "restored", fileChanges(t, s, "sess_a", history.FileChangeQuery{RestoredBy: "edit_9"}), stored(two))
 	equal(t, "planned", len(load(t, s, "sess_a").Planned), 0)
 
 	before := dump(t, s)
@@ -197,7 +197,7 @@ func TestImagesOfASessionAreBounded(t *testing.T) {
 	equal(t, "images at the limit", imagesOf(t, s, "sess_a", a, b, c, d, e), []string{a, c, d, e})
 	equal(t, "image of another session", imagesOf(t, s, "sess_b", b), []string{b})
 
-	list := fileChanges(t, s, "sess_a", FileChangeQuery{})
+	list := fileChanges(t, s, "sess_a", history.FileChangeQuery{})
 	var has []bool
 	for _, c := range list {
 		has = append(has, c.HasBefore, c.HasAfter)
@@ -206,7 +206,7 @@ func TestImagesOfASessionAreBounded(t *testing.T) {
 
 	commit(t, s, putFileChanges("sess_a", editFile(6, strings.Repeat("x", 50), "")))
 	equal(t, "images after one above the limit", len(imagesOf(t, s, "sess_a", a, c, d, e, strings.Repeat("x", 50))), 0)
-	equal(t, "changes", len(fileChanges(t, s, "sess_a", FileChangeQuery{})), 6)
+	equal(t, "changes", len(fileChanges(t, s, "sess_a", history.FileChangeQuery{})), 6)
 	equal(t, "image of another session", imagesOf(t, s, "sess_b", b), []string{b})
 }
 
@@ -270,7 +270,7 @@ func TestImagesOfOtherSessionsAreFound(t *testing.T) {
 	copied := editFile(1, "one", "three")
 	commit(t, s, history.Change{Session: "sess_b", PutFileChanges: []history.FileChange{copied}})
 	copied.HasBefore = true
-	equal(t, "copy", fileChanges(t, s, "sess_b", FileChangeQuery{}), []history.FileChange{copied})
+	equal(t, "copy", fileChanges(t, s, "sess_b", history.FileChangeQuery{}), []history.FileChange{copied})
 	if err := s.Delete(ctx, "sess_a", epoch); err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +323,7 @@ func FuzzDamagedFileChanges(f *testing.F) {
 			return // the id of the other change
 		}
 		log.Reset()
-		list, err := s.FileChangeStore().List(ctx, "sess_a", FileChangeQuery{})
+		list, err := s.FileChangeStore().List(ctx, "sess_a", history.FileChangeQuery{})
 		if err != nil || len(list) == 0 || list[len(list)-1].ID != "fc_2" {
 			t.Fatalf("%s: %+v, %v", column, list, err)
 		}
@@ -442,7 +442,7 @@ func TestFileChangesOfADatabaseOfVersion12(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := openTest(t, path, Options{})
-	equal(t, "changes", len(fileChanges(t, s, "sess_a", FileChangeQuery{})), 0)
+	equal(t, "changes", len(fileChanges(t, s, "sess_a", history.FileChangeQuery{})), 0)
 	commit(t, s, putFileChanges("sess_a", editFile(1, "one", "two")))
 	equal(t, "images", imagesOf(t, s, "sess_a", "one", "two"), []string{"one", "two"})
 }

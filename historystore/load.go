@@ -56,7 +56,7 @@ func (s *Store) load(ctx context.Context, tx *sql.Tx, id string) (l history.Load
 	if l.Totals, err = first(ctx, tx, scanTotals, "SELECT calls, input, output, cache_read, cache_write, cost FROM session WHERE id = ?", id); err != nil {
 		return l, err
 	}
-	if l.Planned, err = blobs.FileChanges(ctx, tx, id, blobs.Query{Planned: true}, s.opt.Log); err != nil {
+	if l.Planned, err = blobs.FileChanges(ctx, tx, id, history.FileChangeQuery{Planned: true}, s.opt.Log); err != nil {
 		return l, err
 	}
 	return l, s.loadUnfinished(ctx, tx, &l)

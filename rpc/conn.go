@@ -220,6 +220,14 @@ func (c *Conn) Attach(src Source) (wake func(), err error) { return c.out.attach
 // Detach removes a source. A notification that is already being written is still sent.
 func (c *Conn) Detach(src Source) { c.out.detach(src) }
 
+// Notify queues a notification that comes from no source. It is written after everything that was queued before it for the
+// same position, and as Call writes a request: once the source of after has sent everything up to its sequence number, has
+// nothing more to send, or is detached. The outbox does not bound the notifications: the caller must queue at most a few for
+// each request of the peer.
+func (c *Conn) Notify(n Notification, after Position) {
+	c.out.put(&outgoing{frame: append(appendCall(nil, n.Method, n.Params), '}')}, after.Source, after.Seq)
+}
+
 func (c *Conn) newRequest(number uint64, params json.RawMessage) *Request {
 	r := &Request{conn: c, number: number, ctx: c.ctx, cancel: func() {}}
 	if params != nil && params[0] == '{' {

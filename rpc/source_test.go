@@ -68,6 +68,38 @@ func TestSourceIsPulledWhenItWakes(t *testing.T) {
 	})
 }
 
+// A notification that comes from no source keeps its place before or after a response that waits for the same position.
+func TestNotifyKeepsTheOrderOfTheQueue(t *testing.T) {
+	overAll(t, func(t *testing.T, tr transport) {
+		var src feedLog
+		aside := func(n int) Notification {
+			return Notification{Method: "aside", Params: json.RawMessage(fmt.Sprintf(`{"n":%d}`, n))}
+		}
+		s := serve(t, tr, methods{
+			"turn": func(c *Conn, r *Request) {
+				end := Position{&src, 1000}
+				src.add(1, 2)
+				c.Notify(aside(1), end)
+				r.ReplyAfter("end", &src, 1000)
+				c.Notify(aside(2), end)
+			},
+			"gone": func(c *Conn, r *Request) {
+				r.Reply("gone")
+				c.Notify(aside(3), Position{new(feedLog), 5})
+				c.Notify(aside(4), Position{})
+			},
+		}, Options{}, Limits{})
+		src.attach(t, s.conn)
+		frame := func(n int) string { return fmt.Sprintf(`{"jsonrpc":"2.0","method":"aside","params":{"n":%d}}`, n) }
+		for i := range 3 {
+			s.send(call("1", "turn", ""))
+			s.want(notification(1), notification(2), frame(1), result("1", `"end"`), frame(2))
+			s.send(call(fmt.Sprint(i+2), "gone", ""))
+			s.want(result(fmt.Sprint(i+2), `"gone"`), frame(3), frame(4))
+		}
+	})
+}
+
 func TestResponseWaitsForItsSource(t *testing.T) {
 	overAll(t, func(t *testing.T, tr transport) {
 		var src feedLog

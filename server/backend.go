@@ -15,6 +15,7 @@ import (
 	"strata/historystore"
 	"strata/rpc"
 	"strata/server/access"
+	"strata/server/slash"
 	"strata/server/transfer"
 	"strata/server/wire"
 	"strata/session"
@@ -38,6 +39,8 @@ type backend struct {
 	clients  *connections
 	pool     *compaction.Pool
 	outlines *outlines.Services // nil: turned off
+	commands slash.Folders      // of the users and the workspaces
+	outputs  slash.Outputs      // of commands
 	budget   *rpc.Budget        // of frames not yet dispatched, on all connections
 	newID    func(prefix string) string
 	started  time.Time
@@ -63,6 +66,7 @@ func newBackend(store *historystore.Store, opt Options) (*backend, error) {
 	if opt.Sessions.Files.Guard, err = newGuard(opt, store.Files()); err != nil {
 		return nil, err
 	}
+	b.commands = slash.Folders{User: opt.CommandsDir, Guard: opt.Sessions.Files.Guard, Allowed: b.folders.Allowed}
 	b.importer = transfer.NewImporter(transfer.Options{
 		Store: store, Show: b.show, Folders: b.folders.Check, NewID: b.newID, Now: opt.Host.Now, Log: opt.Log,
 	})
@@ -84,7 +88,7 @@ func newBackend(store *historystore.Store, opt Options) (*backend, error) {
 	}
 	prepare, prepareLater := b.preparation(opt.Prepare)
 	b.sessions = newRegistry(&session.Deps{
-		Settings: opt.Sessions, Store: store, Models: opt.Models, Workspaces: opt.Workspaces, Host: sessionHost{b}, Meter: opt.Metrics, Log: opt.Log,
+		Settings: opt.Sessions, Store: store, FileChanges: store.FileChangeStore(), Models: opt.Models, Workspaces: opt.Workspaces, Host: sessionHost{b}, Meter: opt.Metrics, Log: opt.Log,
 		Now: opt.Host.Now, NewID: b.newID, Pool: b.pool, Outlines: b.outlines, Calibrations: assembly.NewCalibrations(stored), Mirrors: assembly.NewMirrors(),
 		Beginnings: assembly.NewBeginnings(),
 	}, opt.Memory, prepare, prepareLater)

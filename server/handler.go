@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 
+	"strata/internal/await"
 	"strata/rpc"
 	"strata/server/wire"
 	"strata/session"
@@ -83,19 +84,7 @@ func responder[T any](r *rpc.Request, s *session.Session, show func(T) any) func
 
 // wait calls a session's method and waits for its reply.
 func wait[T any](ctx context.Context, call func(reply func(T, error))) (T, error) {
-	type result struct {
-		value T
-		err   error
-	}
-	results := make(chan result, 1)
-	call(func(value T, err error) { results <- result{value, err} })
-	select {
-	case r := <-results:
-		return r.value, r.err
-	case <-ctx.Done():
-		var none T
-		return none, context.Cause(ctx)
-	}
+	return await.Reply(ctx, call)
 }
 
 // under returns a function that wraps a value as the only member of a result.

@@ -9,6 +9,7 @@ import (
 	"strata/server/wire"
 	"strata/session"
 	"strata/session/compacting"
+	"strata/session/restoring"
 )
 
 func listHistory(p *peer, r *rpc.Request, params wire.HistoryParams, page wire.SeqPage) {
@@ -71,4 +72,26 @@ func deleteCheckpoint(s *session.Session, params wire.CheckpointParams, reply fu
 
 func restoreCheckpoint(s *session.Session, params wire.RestoreParams, reply func(session.Restored, error)) {
 	s.Restore(params.Request(), reply)
+}
+
+// turnChanges lists the changes of files by tools, of one turn or of the newest turns.
+func turnChanges(p *peer, r *rpc.Request, params wire.ChangesParams, page wire.SeqPage) {
+	r.Go(func(ctx context.Context) (any, error) {
+		store := p.store.FileChangeStore()
+		var changes restoring.Page
+		var err error
+		if params.TurnID != "" {
+			changes, err = restoring.Changes(ctx, store, params.SessionID, params.TurnID)
+		} else {
+			changes, err = restoring.Latest(ctx, store, params.SessionID, page.Before, page.Size)
+		}
+		if err != nil {
+			return nil, wire.SessionError(params.SessionID, err)
+		}
+		return wire.NewChangesPage(changes), nil
+	})
+}
+
+func revertChanges(s *session.Session, params wire.RevertParams, reply func(*restoring.Done, error)) {
+	s.Revert(params.Request(), reply)
 }

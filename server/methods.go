@@ -54,6 +54,8 @@ func methodTable() map[string]method {
 		"_strata/checkpoint/delete":  inSession(deleteCheckpoint, removed),
 		"_strata/checkpoint/restore": inSession(restoreCheckpoint, wire.NewRestored),
 		"_strata/checkpoint/undo":    query((*session.Session).Undo, wire.NewRestored),
+		"_strata/turn/changes":       parsed((*wire.ChangesParams).SeqPage, turnChanges),
+		"_strata/changes/revert":     inSession(revertChanges, wire.NewReverted),
 
 		"_strata/files/add":         inSession(addFile, nil),
 		"_strata/files/remove":      inSession(removeFile, removed),

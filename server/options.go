@@ -36,11 +36,13 @@ type Options struct {
 	Hosts      []string // additional allowed Host values
 	ServerFile string   // path of the file by which editors find the server; default: none
 
-	StateDir string   // the server's own folder, in which no session may work
-	LogFile  string   // path, reported to clients; empty if there is none
-	Roots    []string // folders in which sessions may work; default: any
-	Own      []string // further files and folders of the server's own, which no session reads; they need not exist
-	Secrets  []string // patterns of files that need an explicit allow; default: the built-in ones
+	StateDir    string   // the server's own folder, in which no session may work
+	LogFile     string   // path, reported to clients; empty if there is none
+	Roots       []string // folders in which sessions may work; default: any
+	Own         []string // further files and folders of the server's own, which no session reads; they need not exist
+	CommandsDir string   // folder with the user's command files; default: none
+
+	Secrets []string // patterns of files that need an explicit allow; default: the built-in ones
 
 	Retention  time.Duration // of deleted sessions
 	IdleUnload time.Duration // idle time before a session without subscribers is unloaded

@@ -7,6 +7,7 @@ import (
 
 	"strata/internal/clip"
 	"strata/rpc"
+	"strata/server/slash"
 	"strata/server/wire"
 	"strata/session"
 	"strata/session/events"
@@ -30,6 +31,7 @@ type peer struct {
 	refused     bool // the first request was not initialize; the connection is being closed
 	can         wire.Capabilities
 
+	runs   slash.Runs
 	uses   atomic.Uint64 // counts the uses of subscriptions
 	ending atomic.Int64  // subscriptions that have to tell that they end
 
@@ -145,6 +147,16 @@ func (p *peer) endIdle() {
 func tooManySubscriptions(limit int) *rpc.Error {
 	return &rpc.Error{
 		Code: rpc.CodeInvalidRequest, Message: "too many subscriptions on this connection", Data: map[string]int{"limit": limit},
+	}
+}
+
+// aside sends a notification that is no event, after everything that was queued before. A subscription that has ended sends
+// nothing more.
+func (p *peer) aside(sub *subscription, n rpc.Notification) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.subscriptions[sub.session] == sub {
+		p.conn.Notify(n, rpc.Position{Source: sub, Seq: afterReplay})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -71,6 +72,9 @@ func TestProtocolDocument(t *testing.T) {
 		if !story.methods[name] {
 			t.Errorf("%s has no example of %s", protocolDoc, name)
 		}
+	}
+	if !story.kinds[testclient.Commands] {
+		t.Errorf("%s has no example of a notification %s", protocolDoc, testclient.Commands)
 	}
 	for _, kind := range constants[string](t, "../session/events/event.go", func(name, kind string) bool { return kind == "Kind" }) {
 		wanted, isUpdate := kindsOfUpdate[events.Kind(kind)]
@@ -327,10 +331,30 @@ func (s *story) prepare(method string) {
 		s.other.Expect(testclient.Says(s.names.real("sess_EXAMPLE"), testclient.AgentChunk, unending))
 	case "_strata/checkpoint/create":
 		s.created = time.Now()
+	case "_strata/turn/changes":
+		s.changeNotes()
 	case "_strata/outline/search":
 		indexed(s.ts.testServer, s.other, s.names.real("sess_EXAMPLE"))
 	case "_strata/files/changed":
 		s.ts.write("main.go", strings.Replace(mainGo, "hello", "good morning", 1))
+	}
+}
+
+// changeNotes makes and stores the change of a file by a tool, after the newest checkpoint.
+func (s *story) changeNotes() {
+	before, after := "# Notes\n\nSay hello.\n", "# Notes\n\nSay good morning.\n"
+	path := filepath.Join(s.ts.work, "NOTES.md")
+	s.ts.write("NOTES.md", after)
+	err := s.ts.server.store.Commit(s.t.Context(), history.Change{
+		Session:    s.names.real("sess_EXAMPLE"),
+		FileImages: []history.Blob{{Hash: sha(before), Bytes: []byte(before)}, {Hash: sha(after), Bytes: []byte(after)}},
+		PutFileChanges: []history.FileChange{{
+			ID: s.ts.server.newID("fc_"), Turn: s.names.real("turn_EXAMPLE"), Step: 1, Call: "tc_EXAMPLE0", Seq: 15,
+			Kind: history.FileEdited, Path: path, Before: sha(before), After: sha(after), Mode: 0o600, At: time.Now(), State: history.FileChangeDone,
+		}},
+	})
+	if err != nil {
+		s.t.Fatal(err)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 
 	"strata/history"
 	"strata/historystore"
@@ -55,6 +54,7 @@ func (p *peer) enter(r *rpc.Request, s *session.Session, result func(session.Inf
 			p.monitors.forget(s.ID())
 			return
 		}
+		sub.commands.Update(true)
 		p.monitors.created(i.Session)
 	})
 	return rpc.Later, nil
@@ -74,10 +74,6 @@ func (p *peer) mcpNotice(s *session.Session, servers []json.RawMessage) {
 	}
 }
 
-// afterReplay is the position of a response after everything that its subscription has to send. Replayed updates have
-// no sequence numbers of their own: after the number of the newest event they could still be to come.
-const afterReplay = math.MaxUint64
-
 // loadSession replays the transcript, then responds.
 func loadSession(p *peer, r *rpc.Request, params wire.OpenSessionParams) {
 	p.reopen(r, params, func(s *session.Session, sub *subscription) {
@@ -87,6 +83,7 @@ func loadSession(p *peer, r *rpc.Request, params wire.OpenSessionParams) {
 				return
 			}
 			r.ReplyAfter(p.reopened(i), sub, afterReplay)
+			sub.commands.Update(true)
 		})
 	})
 }
@@ -94,8 +91,18 @@ func loadSession(p *peer, r *rpc.Request, params wire.OpenSessionParams) {
 // resumeSession responds without a replay.
 func resumeSession(p *peer, r *rpc.Request, params wire.OpenSessionParams) {
 	p.reopen(r, params, func(s *session.Session, sub *subscription) {
-		s.Resume(sub.cursor.Load(), responder(r, s, p.reopened))
+		s.Resume(sub.cursor.Load(), thenCommands(sub, responder(r, s, p.reopened)))
 	})
+}
+
+// thenCommands returns a function that responds, and then tells the client the commands of the session.
+func thenCommands[T any](sub *subscription, respond func(T, error)) func(T, error) {
+	return func(value T, err error) {
+		respond(value, err)
+		if err == nil {
+			sub.commands.Update(true)
+		}
+	}
 }
 
 // reopened returns the result for a stored session.
@@ -246,13 +253,13 @@ func attach(p *peer, r *rpc.Request, params wire.AttachParams) {
 		}
 		sub.all.Store(true)
 		since := events.Since{Epoch: params.Epoch, After: uint64(params.After)}
-		s.Attach(sub.cursor.Load(), since, responder(r, s, func(a session.Attached) any {
+		s.Attach(sub.cursor.Load(), since, thenCommands(sub, responder(r, s, func(a session.Attached) any {
 			result := wire.NewAttached(a)
 			if result.Snapshot != nil {
 				result.Snapshot.Session.SetFolder(p.folders.Known(result.Snapshot.Session.CWD))
 			}
 			return result
-		}))
+		})))
 	})
 }
 

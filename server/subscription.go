@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"math"
 	"sync/atomic"
 
 	"strata/rpc"
+	"strata/server/slash"
 	"strata/server/wire"
 	"strata/session"
+	"strata/session/commands"
 	"strata/session/events"
 )
 
@@ -24,16 +28,46 @@ type subscription struct {
 	ends    atomic.Bool                   // it was ended to make room for another one
 	all     atomic.Bool                   // the client has attached: it receives all kinds of events
 
+	commands *slash.List // of the session, as the client knows them
+
 	farewell []events.Event // left to send once it ends; belongs to the writer
 }
 
 func newSubscription(p *peer, s *session.Session) *subscription {
-	return &subscription{
+	sub := &subscription{
 		peer: p, session: s, encoder: wire.Encoder{SessionID: s.ID(), Epoch: s.Epoch(), Client: p.can, Models: p.Models.Catalogue},
 		farewell: []events.Event{
 			{Kind: events.Notice, Text: fmt.Sprintf("The updates of this session end here: the connection has %d subscriptions, the limit. Open the session again to go on.", p.Memory)},
 			{Kind: wire.EventUnsubscribed},
 		},
+	}
+	sub.commands = slash.NewList(sub, p.background.Go)
+	return sub
+}
+
+// afterReplay is the position of a frame after everything that its subscription has to send. Replayed updates have
+// no sequence numbers of their own: after the number of the newest event they could still be to come.
+const afterReplay = math.MaxUint64
+
+// Commands implements slash.Listener.
+func (sub *subscription) Commands(ctx context.Context) (commands.Set, []commands.Skipped, error) {
+	return sub.peer.commands.Commands(ctx, sub.session)
+}
+
+// TellCommands implements slash.Listener.
+func (sub *subscription) TellCommands(all []commands.Command) {
+	n, err := sub.encoder.Aside(wire.NewCommandsUpdate(all))
+	if err != nil {
+		sub.peer.Log.Error("commands not sent", slog.Any("error", err))
+		return
+	}
+	sub.peer.aside(sub, n)
+}
+
+// SkippedCommands implements slash.Listener.
+func (sub *subscription) SkippedCommands(skipped []commands.Skipped) {
+	for _, s := range skipped {
+		sub.peer.Log.Warn("command file skipped", slog.String("session", sub.session.ID()), slog.String("file", s.Path), slog.String("reason", s.Reason))
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"strata/session/outlines"
 	"strata/session/record"
 	"strata/session/requests"
+	"strata/session/restoring"
 )
 
 // What a session's methods take and reply with, from the packages of their parts.
@@ -107,6 +108,7 @@ type Deps struct {
 	Now   func() time.Time
 	NewID func(prefix string) string // prefix + ULID
 
+	FileChanges  restoring.Store    // nil: none
 	Outlines     *outlines.Services // nil: none
 	Pool         *compaction.Pool
 	Calibrations *assembly.Calibrations

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"strata/session/content"
 	"strata/session/events"
 	"strata/session/mailbox"
+	"strata/session/restoring"
 )
 
 // edits are the changes of the transcript and of its view other than by turns and compactions. They belong to the mailbox.
@@ -172,37 +174,49 @@ func (e *edits) clear(reply func(int64, error)) {
 	}})
 }
 
-// RestoreRequest says to which state the view is restored. Exactly one field is set.
+// RestoreRequest says to which state the view is restored. Exactly one of the first four fields is set.
 type RestoreRequest struct {
 	Checkpoint string // id
 	Seq        int64
 	Before     string // message id: to the state before it
 	At         time.Time
+
+	Files   bool // the files that tools changed since are put back, too
+	Preview bool // nothing is done
 }
 
 // Restored is the response to a change that restores the view.
 type Restored struct {
-	Seq     int64  // of the edit; 0 if it is still to come
-	Removed int    // messages that left the view
-	After   string // id of the running turn after which it takes effect; empty for immediately
+	Seq     int64           // of the edit; 0 if it is still to come
+	Removed int             // messages that left the view
+	After   string          // id of the running turn after which it takes effect; empty for immediately
+	Files   *restoring.Done // nil: no files were asked for
 }
 
 // Restore restores an earlier state of the view: later edits no longer count and later messages leave the view. A place inside
-// a step is the place before the step. The transcript stays, and the restore can be undone. While a turn runs it takes effect after the turn.
+// a step is the place before the step. The transcript stays, and the restore can be undone. While a turn runs it takes effect
+// after the turn; with files, and as a preview, it is refused.
 func (e *edits) Restore(req RestoreRequest, reply func(Restored, error)) {
 	mailbox.Ask(e.mailbox, reply, func() {
 		to, err := e.restorePoint(req)
+		if err == nil && (req.Files || req.Preview) {
+			err = e.turns.refusal()
+		}
 		if err != nil {
 			reply(Restored{}, err)
 			return
 		}
-		e.whenSettled(reply, func(reply func(Restored, error)) {
-			e.rewind(history.Edit{Kind: history.EditRestore, To: e.context.Log.Place(to), Reason: "asked for"}, reply)
-		})
+		edit := history.Edit{Kind: history.EditRestore, To: e.context.Log.Place(to), Reason: "asked for"}
+		var files *restoring.Request
+		if req.Files {
+			files = restoring.After(edit.To)
+		}
+		e.whenSettled(reply, func(reply func(Restored, error)) { e.rewind(edit, files, req.Preview, reply) })
 	})
 }
 
-// Undo makes the newest clear, compaction or restore that is in force ineffective. Later messages stay.
+// Undo makes the newest clear, compaction or restore that is in force ineffective. Later messages stay. Files that a restore put
+// back are put forward again.
 func (e *edits) Undo(reply func(Restored, error)) {
 	mailbox.Ask(e.mailbox, reply, func() {
 		e.whenSettled(reply, func(reply func(Restored, error)) {
@@ -211,7 +225,11 @@ func (e *edits) Undo(reply func(Restored, error)) {
 				reply(Restored{}, fmt.Errorf("%w: nothing is in force that could be undone", ErrInvalid))
 				return
 			}
-			e.rewind(history.Edit{Kind: history.EditRestore, Undoes: undone.ID, Reason: "undo of a " + string(undone.Kind)}, reply)
+			var files *restoring.Request
+			if undone.Kind == history.EditRestore {
+				files = restoring.UndoOf(undone.ID)
+			}
+			e.rewind(history.Edit{Kind: history.EditRestore, Undoes: undone.ID, Reason: "undo of a " + string(undone.Kind)}, files, false, reply)
 		})
 	})
 }
@@ -223,7 +241,12 @@ func (e *edits) whenSettled(reply func(Restored, error), change func(func(Restor
 		change(reply)
 		return
 	}
-	late := func(_ Restored, err error) { e.tellLate("The history could not be restored: ", err) }
+	late := func(r Restored, err error) {
+		e.tellLate("The history could not be restored: ", err)
+		if left := r.Files.Left(); left != "" {
+			e.emit(events.Event{Kind: events.Notice, Text: left})
+		}
+	}
 	err := e.turns.afterTurn(deferral{do: func() { change(late) }, drop: func() { late(Restored{}, after.notStored()) }})
 	if err != nil {
 		reply(Restored{}, err)
@@ -232,8 +255,9 @@ func (e *edits) whenSettled(reply func(Restored, error), change func(func(Restor
 	reply(Restored{After: after.record.ID}, nil)
 }
 
-// rewind stores an edit that restores a state, and applies it.
-func (e *edits) rewind(edit history.Edit, reply func(Restored, error)) {
+// rewind stores an edit that restores a state, with the files that are put back, and applies it; a preview only tells what it
+// does.
+func (e *edits) rewind(edit history.Edit, request *restoring.Request, preview bool, reply func(Restored, error)) {
 	e.mailbox.Enqueue(mailbox.Op{Fail: func(err error) { reply(Restored{}, err) }, Begin: func() (work, error) {
 		edit.ID, edit.Seq, edit.At = e.deps.NewID("edit_"), e.context.NextSeq(), e.deps.Now()
 		if edit.Undoes == "" && edit.To >= edit.Seq {
@@ -241,12 +265,57 @@ func (e *edits) rewind(edit history.Edit, reply func(Restored, error)) {
 		}
 		edit.Before, edit.After = e.context.Tokens(), e.context.Log.TokensWith(edit)
 		edit.SavedTokens = max(edit.Before-edit.After, 0)
-		return e.store("restore", history.Change{Edits: []history.Edit{edit}}, func() {
-			before := len(e.context.View())
-			e.applied(edit, "restore", func() {})
-			reply(Restored{Seq: edit.Seq, Removed: max(before-len(e.context.View()), 0)}, nil)
+		restored := Restored{Seq: edit.Seq, Removed: max(len(e.context.View())-e.context.Log.LengthWith(edit), 0)}
+		done := func() { reply(restored, nil) }
+		return e.withFiles(request, preview, func(files *restoring.Done) work {
+			if restored.Files = files; preview {
+				return func(context.Context) (step, error) { return mailbox.Done(done), nil }
+			}
+			change := history.Change{Edits: []history.Edit{edit}, PutFileChanges: files.Settled(edit.ID)}
+			return e.store("restore", change, func() { e.applied(edit, "restore", func() {}); done() })
 		}), nil
 	}})
+}
+
+// withFiles returns the work that puts files back, and then does what then returns.
+func (e *edits) withFiles(request *restoring.Request, preview bool, then func(*restoring.Done) work) work {
+	files := restoring.Files{Session: e.id, Store: e.deps.FileChanges, Saver: e.deps.Store, Roots: e.workspace.Roots()}
+	return func(ctx context.Context) (step, error) {
+		done, err := files.Do(ctx, request, preview)
+		if unknown, ok := errors.AsType[*restoring.UnknownError](err); ok {
+			return nil, &MissingError{Kind: "change", ID: unknown.ID}
+		}
+		if err != nil && ctx.Err() == nil && !errors.Is(err, ErrInvalid) {
+			err = fmt.Errorf("restore files: %w: %w", ErrStorage, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return then(done)(ctx)
+	}
+}
+
+// RevertRequest names single changes of files.
+type RevertRequest struct {
+	IDs     []string
+	Forward bool // changes that were taken back are put forward again
+	Preview bool // nothing is done
+}
+
+// Revert takes single changes of files back. The view stays. It is refused while a turn runs or its result is not stored.
+func (e *edits) Revert(req RevertRequest, reply func(*restoring.Done, error)) {
+	mailbox.Change(e.mailbox, reply, func() (work, error) {
+		if err := e.turns.refusal(); err != nil {
+			return nil, err
+		}
+		return e.withFiles(restoring.Single(req.IDs, req.Forward), req.Preview, func(files *restoring.Done) work {
+			settled, done := files.Settled(""), func() { reply(files, nil) }
+			if req.Preview || len(settled) == 0 {
+				return func(context.Context) (step, error) { return mailbox.Done(done), nil }
+			}
+			return e.store("revert files", history.Change{PutFileChanges: settled}, func() { e.historyChanged("revert"); done() })
+		}), nil
+	})
 }
 
 // EditInfo is an edit of the view as the timeline shows it.

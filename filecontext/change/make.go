@@ -187,7 +187,7 @@ func (p *Plan) replaceFile(ctx context.Context, f *filecontext.Reached) error {
 	if err := s.checkWritable(f); err != nil {
 		return err
 	}
-	temp, err := writeTemp(s.open, p.AfterBytes, s.file)
+	temp, err := writeTemp(s.open, p.AfterBytes, p.like(s.file))
 	if err != nil {
 		return p.failed(0, err)
 	}
@@ -202,7 +202,7 @@ func (p *Plan) replaceFile(ctx context.Context, f *filecontext.Reached) error {
 }
 
 func (p *Plan) makeNew(_ context.Context, f *filecontext.Reached) error {
-	return p.create(f, 0, func(folder *os.Root, base string) error { return p.writeNew(folder, base, nil) })
+	return p.create(f, 0, func(folder *os.Root, base string) error { return p.writeNew(folder, base, p.like(nil)) })
 }
 
 // create makes the folders of the path with the index, and the file, by put, whose error is fs.ErrExist if there is one.

@@ -38,7 +38,7 @@ type Plan struct {
 	Kind    Kind
 	Effects []Effect // one for each path
 	Names   []string // of all files concerned, relative to their roots, with slashes: also where links lead
-	Mode    uint32   // permission bits of the file, as Unix has them
+	Mode    uint32   // permission bits of the file, as Unix has them; 0 for a new one: the system decides
 
 	BeforeBytes []byte // of the file; nil for a new one
 	AfterBytes  []byte // likewise for a deleted one
@@ -52,6 +52,7 @@ type Plan struct {
 	refs  []filecontext.Ref // the paths: one, of a move that of the file and that of its new place
 	found []found           // where they lead
 	stage atomic.Int32
+	mode  *fs.FileMode // of the new bytes; nil: that of the file before, or of a new file
 }
 
 // Files plans changes of the files of a session. It is safe for concurrent use.
@@ -126,7 +127,7 @@ func (files Files) create(ctx context.Context, ref filecontext.Ref, text string)
 			return nil, err
 		}
 		defer s.close()
-		p := &Plan{Kind: Create, AfterBytes: []byte(text), Mode: newMode, files: files}
+		p := &Plan{Kind: Create, AfterBytes: []byte(text), files: files}
 		p.concerns(f, ref, s)
 		if p.After, _, err = decode(f, p.AfterBytes); err != nil {
 			return nil, err
@@ -198,9 +199,6 @@ func (files Files) present(f *filecontext.Reached, ref filecontext.Ref) (*Plan, 
 	return p, s, nil
 }
 
-// newMode is the mode of a new file, which the system can restrict.
-const newMode = 0o666
-
 // concerns adds a path to the plan, and where it leads.
 func (p *Plan) concerns(f *filecontext.Reached, ref filecontext.Ref, s *spot) {
 	p.refs, p.found = append(p.refs, ref), append(p.found, s.found)
@@ -211,17 +209,6 @@ func (p *Plan) concerns(f *filecontext.Reached, ref filecontext.Ref, s *spot) {
 	if s.file != nil {
 		p.Mode = unixMode(s.file.Mode())
 	}
-}
-
-// unixMode returns the permission bits of a mode, with set-user-id, set-group-id and the sticky bit, as Unix has them.
-func unixMode(mode fs.FileMode) uint32 {
-	bits := uint32(mode.Perm())
-	for i, bit := range []fs.FileMode{fs.ModeSticky, fs.ModeSetgid, fs.ModeSetuid} {
-		if mode&bit != 0 {
-			bits |= 0o1000 << i
-		}
-	}
-	return bits
 }
 
 func hashOf(data []byte) string {

@@ -49,7 +49,7 @@ func (files Files) site(f *filecontext.Reached, ref filecontext.Ref, check func(
 		return nil, err
 	}
 	s := &Site{Bytes: data, file: at.path}
-	s.plan.BeforeBytes, s.plan.Mode, s.plan.files = data, newMode, files
+	s.plan.BeforeBytes, s.plan.files = data, files
 	s.plan.concerns(f, ref, at)
 	return s, nil
 }

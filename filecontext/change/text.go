@@ -111,6 +111,9 @@ func unixEnds(text string) string {
 	return unix
 }
 
+// Unix returns the text with LF as line ends and without byte order mark.
+func (t *Text) Unix() string { return t.unix }
+
 // Bytes returns the file.
 func (t *Text) Bytes() []byte {
 	var b strings.Builder

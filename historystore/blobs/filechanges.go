@@ -10,16 +10,8 @@ import (
 	"strata/history"
 )
 
-// Query selects changes of files. Each field that is set limits the result further.
-type Query struct {
-	Turn       string // only changes of this turn
-	After      int64  // only changes after this sequence number
-	RestoredBy string // only changes that the restore with this edit put back
-	Planned    bool   // only changes whose effect is not known
-}
-
-// condition returns q as a condition and its arguments.
-func (q *Query) condition(session string) (where string, args []any) {
+// condition returns a query as a condition and its arguments.
+func condition(q *history.FileChangeQuery, session string) (where string, args []any) {
 	where, args = "c.session = ?", []any{session}
 	add := func(set bool, condition string, value ...any) {
 		if set {
@@ -35,8 +27,8 @@ func (q *Query) condition(session string) (where string, args []any) {
 
 // FileChanges returns changes of files in session, oldest first, and which of their contents are stored. It logs damaged
 // records and omits them.
-func FileChanges(ctx context.Context, tx Querier, session string, q Query, log *slog.Logger) (sound []history.FileChange, err error) {
-	where, args := q.condition(session)
+func FileChanges(ctx context.Context, tx Querier, session string, q history.FileChangeQuery, log *slog.Logger) (sound []history.FileChange, err error) {
+	where, args := condition(&q, session)
 	all, err := collect(ctx, tx, scanFileChange, `SELECT c.id, c.turn, c.step, c.call, c.seq, c.kind, c.path, c.target,
 			c.hash_before, c.hash_after, c.mode, c.at, c.state, c.restored_by,
 			EXISTS (SELECT 1 FROM file_image i WHERE i.session = c.session AND i.hash = c.hash_before),
@@ -80,7 +72,7 @@ func ByTurn(ctx context.Context, tx Querier, session string, before int64, limit
 	}
 	for i := 0; i < len(found) && err == nil; i++ {
 		var changes []history.FileChange
-		changes, err = FileChanges(ctx, tx, session, Query{Turn: found[i].id}, log)
+		changes, err = FileChanges(ctx, tx, session, history.FileChangeQuery{Turn: found[i].id}, log)
 		if len(changes) > 0 { // not all of them are damaged
 			turns = append(turns, changes)
 		}

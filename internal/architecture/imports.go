@@ -9,8 +9,8 @@ import (
 // imports lists for each package, including its subfolders without their own rows, which others of this module it may
 // import. The order is that of the architecture: packages may only import those below them.
 var imports = map[string][]string{
-	"server":       {"server/access", "server/wire", "server/transfer", "rpc", "session", "session/assembly", "session/choices", "session/clients", "session/compacting", "session/documents", "session/events", "session/fit", "session/following", "session/outlines", "session/permissions", "session/profile", "session/toolbox", "session/workspace", "compaction", "historystore", "history", "web"},
-	"session":      {"session/frontends", "session/record", "session/shelf", "session/following", "session/accounts", "session/requests", "session/calls", "session/filechanges", "session/current", "session/toolbox", "session/tools", "session/permissions", "session/approval", "session/asking", "session/reads", "session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/outlines", "session/fit", "session/clients", "session/content", "session/events", "session/mailbox", "session/profile", "session/saving", "filecontext", "stability", "compaction", "tokens", "llm", "history"},
+	"server":       {"server/access", "server/wire", "server/transfer", "server/slash", "rpc", "session", "session/assembly", "session/choices", "session/clients", "session/commands", "session/compacting", "session/documents", "session/events", "session/fit", "session/following", "session/outlines", "session/permissions", "session/profile", "session/restoring", "session/toolbox", "session/workspace", "compaction", "historystore", "history", "web"},
+	"session":      {"session/frontends", "session/record", "session/shelf", "session/following", "session/accounts", "session/requests", "session/calls", "session/filechanges", "session/current", "session/toolbox", "session/tools", "session/permissions", "session/approval", "session/asking", "session/reads", "session/choices", "session/compacting", "session/assembly", "session/loop", "session/documents", "session/workspace", "session/outlines", "session/fit", "session/clients", "session/content", "session/events", "session/mailbox", "session/profile", "session/restoring", "session/saving", "filecontext", "stability", "compaction", "tokens", "llm", "history"},
 	"compaction":   {"tokens", "history"},
 	"filecontext":  {"filecontext/outline", "tokens"},
 	"stability":    {},
@@ -38,8 +38,9 @@ var imports = map[string][]string{
 	"historystore/schema":   {},
 
 	"server/access":   {},
+	"server/slash":    {"session", "session/assembly", "session/choices", "session/commands", "session/compacting", "session/restoring", "session/workspace", "compaction", "filecontext", "history"},
 	"server/transfer": {"server/wire", "rpc", "session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "historystore", "history"},
-	"server/wire":     {"rpc", "session", "session/approval", "session/assembly", "session/choices", "session/clients", "session/compacting", "session/documents", "session/events", "session/fit", "session/following", "session/profile", "session/toolbox", "session/tools", "session/workspace", "compaction", "llm", "historystore", "history"},
+	"server/wire":     {"rpc", "session", "session/approval", "session/assembly", "session/choices", "session/clients", "session/commands", "session/compacting", "session/documents", "session/events", "session/fit", "session/following", "session/profile", "session/restoring", "session/toolbox", "session/tools", "session/workspace", "compaction", "llm", "historystore", "history"},
 
 	"session/frontends":   {"session/accounts", "session/requests", "session/current", "session/compacting", "session/choices", "session/assembly", "session/workspace", "session/content", "session/events", "session/mailbox", "llm", "tokens", "history"},
 	"session/record":      {"session/following", "session/choices", "session/workspace", "session/outlines", "session/content", "session/events", "session/mailbox", "filecontext", "history"},
@@ -51,6 +52,7 @@ var imports = map[string][]string{
 	"session/asking":      {"session/approval", "session/clients", "session/mailbox", "session/tools"},
 	"session/filechanges": {"session/tools", "filecontext", "filecontext/change", "history"},
 	"session/changing":    {"session/tools", "session/clients", "filecontext", "filecontext/change", "history"},
+	"session/restoring":   {"session/changing", "session/mailbox", "session/saving", "filecontext", "filecontext/change", "history"},
 	"session/calls":       {"session/tools", "session/events", "history"},
 	"session/current":     {"session/reads", "session/assembly", "session/choices", "session/workspace", "session/documents", "session/content", "session/profile", "stability", "tokens", "llm", "history"},
 	"session/requests":    {"session/current", "session/compacting", "session/assembly", "session/choices", "session/workspace", "session/mailbox", "session/saving", "history"},
@@ -69,6 +71,7 @@ var imports = map[string][]string{
 	"session/events":      {"history"},
 	"session/saving":      {"history"},
 	"session/clients":     {"session/approval", "session/tools"},
+	"session/commands":    {"filecontext", "history"},
 	"session/mailbox":     {},
 	"session/profile":     {},
 

@@ -106,6 +106,7 @@ const (
 	UserChunk    = "user_message_chunk"
 	AgentChunk   = "agent_message_chunk"
 	ThoughtChunk = "agent_thought_chunk"
+	Commands     = "available_commands_update"
 )
 
 // Frames are frames in the order of arrival, possibly from several consecutive connections.

@@ -17,7 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"strata/history"
-	"strata/historystore"
 	"strata/rpc"
 	"strata/server/wire"
 	"strata/session"
@@ -258,7 +257,7 @@ func TestAForkHasTheFileChangesUpToItsPlace(t *testing.T) {
 	if _, err := in.Store.Purge(t.Context(), noon.Add(1)); err != nil {
 		t.Fatal(err)
 	}
-	changes, err := in.Store.FileChangeStore().List(t.Context(), record.ID, historystore.FileChangeQuery{})
+	changes, err := in.Store.FileChangeStore().List(t.Context(), record.ID, history.FileChangeQuery{})
 	if err != nil || len(changes) != 3 {
 		t.Fatalf("%+v, error %v", changes, err)
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"strata/history"
-	"strata/historystore"
 	"strata/session"
 )
 
@@ -78,7 +77,7 @@ func (in *Importer) copy(ctx context.Context, source string, record history.Sess
 // hashes: those that source lacks, or drops meanwhile, the fork may lack too.
 func (in *Importer) copyFileChanges(ctx context.Context, source, session string, place int64) error {
 	own := func(id string) string { return ownID(session, id) }
-	all, err := in.Store.FileChangeStore().List(ctx, source, historystore.FileChangeQuery{})
+	all, err := in.Store.FileChangeStore().List(ctx, source, history.FileChangeQuery{})
 	if err != nil {
 		return err
 	}

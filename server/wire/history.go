@@ -211,28 +211,6 @@ type CheckpointParams struct {
 	CheckpointID string `json:"checkpointId" need:"content"`
 }
 
-// RestoreParams are the parameters of _strata/checkpoint/restore. Exactly one of the four is set.
-type RestoreParams struct {
-	SessionParams
-	CheckpointID string    `json:"checkpointId"`
-	Seq          int64     `json:"seq"`
-	Before       string    `json:"beforeMessageId"`
-	At           time.Time `json:"at"`
-}
-
-// Request returns the request to the session.
-func (p *RestoreParams) Request() session.RestoreRequest {
-	return session.RestoreRequest{Checkpoint: p.CheckpointID, Seq: p.Seq, Before: p.Before, At: p.At}
-}
-
-// NewRestored returns the result of _strata/checkpoint/restore and _strata/checkpoint/undo.
-func NewRestored(r session.Restored) any {
-	if r.After != "" {
-		return AfterTurn(r.After)
-	}
-	return map[string]any{"seq": r.Seq, "removed": r.Removed}
-}
-
 // EditPage is the result of _strata/history/edits.
 type EditPage struct {
 	Edits      []session.EditInfo `json:"edits"`

@@ -30,6 +30,9 @@ type Position struct {
 	First  uint64 `json:"first,omitempty"`
 	Seq    uint64 `json:"seq,omitempty"`
 	Replay bool   `json:"replay,omitempty"`
+
+	Command  string `json:"command,omitempty"`  // of which the notification is the output
+	PromptID string `json:"promptId,omitempty"` // of the prompt with the command
 }
 
 // The updates of ACP. Kind names the type of the update.

@@ -319,7 +319,7 @@ func TestWhatChangesWhileTheUserIsAskedIsNotWritten(t *testing.T) {
 	}
 	d := newDesk(t, nil, &fakeEditor{})
 	p := d.prepare("write_file", members{"path": "new.txt", "content": "a\n"})
-	equal(t, "mode", p.Mode, uint32(0o666))
+	equal(t, "mode", p.Mode, uint32(0))
 	write(t, filepath.Join(d.folder, "new.txt"), "else\n")
 	r, err := p.Make(t.Context())
 	must(t, err)

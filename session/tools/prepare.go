@@ -23,7 +23,7 @@ type Prepared struct {
 type Change struct {
 	Effects []change.Effect // of a move two: at the old path and at the new one
 	Names   []string        // of all files concerned, relative to their roots, with slashes: also where links lead
-	Mode    uint32          // permission bits of the file, as Unix has them
+	Mode    uint32          // permission bits of the file, as Unix has them; 0 for a new one
 
 	Image []byte // bytes of the file before the change; nil for a new file
 	Next  []byte // bytes of the file after it; nil for a deleted one

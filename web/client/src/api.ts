@@ -1,4 +1,5 @@
 import type {
+  AvailableCommand,
   ClientCapabilities,
   Counts,
   DeclaredTool,
@@ -194,6 +195,8 @@ export interface WatchOptions {
   signal?: AbortSignal;
   /** The position of the last event already seen. */
   after?: Position;
+  /** Also deliver the slash commands of the session. */
+  commands?: boolean;
 }
 
 export type SessionEvent =
@@ -204,7 +207,9 @@ export type SessionEvent =
   | ({ type: 'snapshot'; running: string | null; snapshot: Snapshot } & Position)
   /** The rest of a long running reply that did not fit a snapshot has the snapshot's sequence number. */
   | ({ type: 'update'; update: Update } & Position)
-  | ({ type: 'event'; event: SessionEventNotification } & Position);
+  | ({ type: 'event'; event: SessionEventNotification } & Position)
+  /** The slash commands, if the watcher wants them. This is no event of the session: it has the position of the event before. */
+  | ({ type: 'commands'; commands: AvailableCommand[] } & Position);
 
 export interface SessionHandle {
   readonly id: string;

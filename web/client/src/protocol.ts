@@ -332,8 +332,16 @@ export interface LeftOut {
 
 export interface PromptResult {
   stopReason: StopReason;
-  /** Missing only if the prompt was cancelled before it was sent. */
+  /** The slash command, if the prompt was one that is no turn. */
+  command?: string;
+  /** Missing for such a command, and if the prompt was cancelled before it was sent. */
   _meta?: { strata: PromptOutcome };
+}
+
+/** The result of a prompt with a slash command that is no turn, as the server sends it. */
+export interface CommandResult {
+  stopReason: StopReason;
+  _meta: { strata: { command: string } };
 }
 
 export interface PromptOutcome {
@@ -983,7 +991,7 @@ export interface Methods {
   };
   'session/close': { params: OfSession; result: Empty };
   'session/delete': { params: OfSession; result: Empty };
-  'session/prompt': { params: PromptParams; result: PromptResult };
+  'session/prompt': { params: PromptParams; result: PromptResult | CommandResult };
   'session/set_mode': {
     params: OfSession & { modeId: string };
     result: { _meta?: { strata: { afterTurn: string } } };
@@ -1306,6 +1314,10 @@ export interface UpdateNotification extends OfSession {
       /** Missing in updates replayed from the transcript. */
       seq?: number;
       replay?: boolean;
+      /** The slash command of which the update is the output. It has no `seq`. */
+      command?: string;
+      /** The prompt with the command. */
+      promptId?: string;
     };
   };
 }
@@ -1321,8 +1333,22 @@ export type Update =
   | ConfigOptionUpdate
   | Notice
   | CurrentModeUpdate
+  | AvailableCommandsUpdate
   | CompactionUpdate
   | CompactionSummaryChunk;
+
+/** The slash commands of the session. It has no `seq`. */
+export interface AvailableCommandsUpdate {
+  sessionUpdate: 'available_commands_update';
+  availableCommands: AvailableCommand[];
+}
+
+export interface AvailableCommand {
+  name: string;
+  description: string;
+  /** Missing for a command without arguments. */
+  input?: { hint: string };
+}
 
 /** The next chunk of a message. */
 export interface MessageChunk {

@@ -1,7 +1,7 @@
 import { delay } from './backoff.js';
 import { ClientClosed, ConnectionLost, LimitExceeded, RpcError } from './errors.js';
 import type { Link } from './link.js';
-import { ErrorCode, type AttachResult, type Position, type SessionEventNotification, type Update } from './protocol.js';
+import { ErrorCode, type AttachResult, type AvailableCommand, type Position, type SessionEventNotification, type Update } from './protocol.js';
 
 /** A receiver of a session's events. Its methods must not throw. */
 export interface Listener {
@@ -11,6 +11,10 @@ export interface Listener {
   snapshot(state: AttachResult): void;
   update(update: Update, size: number): void;
   event(event: SessionEventNotification, size: number): void;
+  /** Receives the output of a slash command, which is no event of the session. */
+  output?(update: Update, promptId: unknown): void;
+  /** Receives the slash commands, which are no event of the session. */
+  commands?(commands: AvailableCommand[]): void;
   /** No more events follow. */
   ended(error?: Error): void;
 }
@@ -128,6 +132,15 @@ export class Subscription {
   updated(params: any, size: number): void {
     const meta = params._meta?.strata;
     if (typeof params.update?.sessionUpdate !== 'string' || typeof meta?.epoch !== 'string') return;
+    if (typeof meta.command === 'string') {
+      for (const listener of [...this.#listeners.keys()]) listener.output?.(params.update, meta.promptId);
+      return;
+    }
+    if (params.update.sessionUpdate === 'available_commands_update') {
+      if (!Array.isArray(params.update.availableCommands)) return;
+      for (const listener of [...this.#listeners.keys()]) listener.commands?.(params.update.availableCommands);
+      return;
+    }
     if (typeof meta.seq !== 'number') {
       this.#unnumbered(params.update, meta.epoch, size);
       return;

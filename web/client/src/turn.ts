@@ -6,6 +6,7 @@ import type { Subscriptions } from './subscriptions.js';
 import { CancelledUnsent, type Link, type Pending } from './link.js';
 import type {
   AttachResult,
+  CommandResult,
   ContentBlock,
   DeclaredTool,
   ListedMessage,
@@ -62,6 +63,7 @@ export class PromptTurn implements Turn, Listener {
   #cancelled = false;
   #outcome: Outcome | null = null;
 
+  #output = ''; // of a slash command
   #reply: Reply | null = null;
   #held: Update[] | null = null; // updates that wait for messages before them to be read
   #readings = 0;
@@ -98,7 +100,7 @@ export class PromptTurn implements Turn, Listener {
 
   async text(): Promise<string> {
     await this.#whole;
-    return this.#reply?.text() ?? '';
+    return this.#reply?.text() ?? this.#output;
   }
 
   async calls(): Promise<ToolCall[]> {
@@ -137,7 +139,7 @@ export class PromptTurn implements Turn, Listener {
       if (error instanceof ConnectionLost) this.#sendAgain();
       else if (error instanceof CancelledUnsent) this.#end(CANCELLED);
       else if (error instanceof ClientClosed && this.#sentBefore) this.#end({ error: new ConnectionLost(error.message) });
-      else this.#end(error ? { error } : { result: result! });
+      else this.#end(error ? { error } : { result: promptResult(result!) });
     });
   }
 
@@ -171,6 +173,13 @@ export class PromptTurn implements Turn, Listener {
     if (!this.#held) return this.#reply.update(update);
     if (this.#held.length < MAX_UPDATES) this.#held.push(update);
     else this.#lag();
+  }
+
+  output(update: Update, promptId: unknown): void {
+    if (promptId !== this.promptId || this.#output !== '' || update.sessionUpdate !== 'agent_message_chunk') return;
+    if (update.content?.type !== 'text') return;
+    this.#output = String(update.content.text);
+    this.#push(update);
   }
 
   snapshot(state: AttachResult): void {
@@ -271,6 +280,12 @@ export class PromptTurn implements Turn, Listener {
     if (error) this.#settleWhole.reject(error);
     else this.#settleWhole.resolve();
   }
+}
+
+/** Tells the result of a slash command that is no turn apart from that of a turn. */
+function promptResult(result: PromptResult | CommandResult): PromptResult {
+  const strata = result._meta?.strata;
+  return strata && 'command' in strata ? { stopReason: result.stopReason, command: strata.command } : (result as PromptResult);
 }
 
 function randomId(): string {

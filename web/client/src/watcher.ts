@@ -1,7 +1,7 @@
 import type { SessionEvent, WatchOptions } from './api.js';
 import type { Subscription, Listener } from './subscription.js';
 import type { Subscriptions } from './subscriptions.js';
-import type { AttachResult, Position, SessionEventNotification, Update } from './protocol.js';
+import type { AttachResult, AvailableCommand, Position, SessionEventNotification, Update } from './protocol.js';
 import { Queue } from './queue.js';
 
 /** The maximum number of queued events, and of the characters of their frames. */
@@ -18,12 +18,14 @@ export class Watcher implements Listener {
 
   readonly #subscription: Subscription | null = null;
   readonly #signal: AbortSignal | undefined;
+  readonly #wantsCommands: boolean;
   readonly #abort = () => this.#leave();
   #chars = 0;
   #lags = false;
 
-  constructor(subscriptions: Subscriptions, sessionId: string, { signal, after }: WatchOptions) {
+  constructor(subscriptions: Subscriptions, sessionId: string, { signal, after, commands }: WatchOptions) {
     this.#signal = signal;
+    this.#wantsCommands = commands === true;
     this.position = after ? { ...after } : null;
     this.events = new Queue(
       () => this.#leave(),
@@ -55,6 +57,11 @@ export class Watcher implements Listener {
 
   event(event: SessionEventNotification, size: number): void {
     if (this.#takes(size, 1)) this.events.push({ type: 'event', event, ...this.position! });
+  }
+
+  commands(commands: AvailableCommand[]): void {
+    if (!this.#wantsCommands || !this.position) return;
+    if (this.#takes(0, 1)) this.events.push({ type: 'commands', commands, ...this.position });
   }
 
   ended(error?: Error): void {

@@ -26,6 +26,39 @@ test('a turn has updates, a result and a text', async () => {
   assert.throws(() => turn[Symbol.asyncIterator](), /once/);
 });
 
+test('a slash command has an output and no turn', async () => {
+  const client = await connected();
+  const s = await session(client);
+  const turn = s.prompt('/checkpoint here');
+  const updates = await all(turn);
+  assert.deepEqual(updates.map(textOf), ['The checkpoint “here” names the present state.']);
+  assert.equal(await turn.text(), textOf(updates[0]!));
+  assert.deepEqual(await turn.calls(), []);
+  assert.deepEqual(await turn.result, { stopReason: 'end_turn', command: 'checkpoint' });
+});
+
+test('a slash command whose response was lost runs once and has its output once', async () => {
+  const client = await connected();
+  const s = await session(client);
+  const other = s.prompt('/help');
+  const turns = ['a', 'b', 'c'].map((name) => s.prompt(`/checkpoint ${name}`));
+  await cut();
+  for (const turn of turns) assert.equal((await all(turn)).length, 1);
+  assert.match(await other.text(), /`\/help`/);
+  const { checkpoints } = await client.call('_strata/checkpoint/list', { sessionId: s.id });
+  assert.deepEqual(checkpoints.map(({ name }) => name).sort(), ['a', 'b', 'c']);
+});
+
+test('watch delivers the slash commands to who wants them', async () => {
+  const client = await connected();
+  const s = await session(client);
+  for await (const event of s.watch({ commands: true })) {
+    if (event.type !== 'commands') continue;
+    assert.equal(event.commands[0]?.name, 'compact');
+    break;
+  }
+});
+
 test('a turn survives lost connections: nothing repeated, nothing missing, one request to the model', async () => {
   const client = await connected();
   const s = await session(client);

@@ -51,7 +51,7 @@ func serverOptions(p *cli.Process, c *config.Config, opt options, client *llm.Cl
 		Token: token, TokenFile: tokenFile, Origins: c.Origins, Hosts: c.Hosts,
 		ServerFile: serverFile,
 		StateDir:   c.Folders.State, LogFile: c.Log.File, Roots: c.Workspaces.Roots,
-		Own: own(c, serverFile), Secrets: c.Files.Secrets,
+		Own: own(c, serverFile), Secrets: c.Files.Secrets, CommandsDir: filepath.Join(c.Folders.Config, "commands"),
 		Retention: c.Retention, IdleUnload: c.IdleUnload, ExitIdle: opt.exitIdle,
 		Connections: c.Limits.Connections, Requests: c.Limits.Requests, FrameBytes: c.Limits.FrameBytes,
 		CompactionWorkers: c.Compaction.Workers,

@@ -1,4 +1,4 @@
-import type { ContentBlock } from "@strata/client";
+import type { AvailableCommand, ContentBlock } from "@strata/client";
 import type { TargetedKeyboardEvent } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isOpen } from "../store/connection.ts";
@@ -8,6 +8,7 @@ import { count, fileURI, short } from "../text/format.ts";
 import { IconButton } from "../ui/controls.tsx";
 import { useFetched } from "../ui/fetched.tsx";
 import { Icon } from "../ui/icons.tsx";
+import { CommandList, matching, typed } from "./commands.tsx";
 import { Options } from "./options.tsx";
 import { draftOf, editing, keepDraft, type Attachment } from "./draft.ts";
 import { FilePicker } from "./file-picker.tsx";
@@ -40,6 +41,8 @@ export function Composer({ view }: { view: SessionView }) {
   const [files, setFiles] = useState<readonly Attachment[]>(() => draftOf(view.id).files);
   const [picking, setPicking] = useState(false);
   const [stopHint, setStopHint] = useState(0);
+  const [marked, setMarked] = useState({ text: "", at: 0 }); // the command that the list marks for a text
+  const [closed, setClosed] = useState(""); // the text for which the list of commands was closed
   const box = useRef<HTMLTextAreaElement>(null);
   const edited = editing.value;
 
@@ -56,6 +59,9 @@ export function Composer({ view }: { view: SessionView }) {
     element.style.height = "auto";
     element.style.height = `${element.scrollHeight}px`;
   }, [text]);
+
+  const suggested = edited || closed === text ? [] : matching(text, view.commands.value);
+  const chosen = marked.text === text ? marked.at : 0;
 
   const running = view.busy.value;
   const canSend = !running && isOpen.value && text.trim() !== "";
@@ -74,8 +80,29 @@ export function Composer({ view }: { view: SessionView }) {
     endEditing();
   };
 
+  const complete = (command: AvailableCommand): void => {
+    setText(typed(command));
+    setClosed(typed(command));
+    box.current?.focus();
+  };
+
+  /** Handles the keys of the list of commands, and reports whether the key was one. */
+  const choose = (key: string): boolean => {
+    const command = suggested[chosen];
+    if (!command) return false;
+    if (key === "ArrowDown") setMarked({ text, at: Math.min(chosen + 1, suggested.length - 1) });
+    else if (key === "ArrowUp") setMarked({ text, at: Math.max(chosen - 1, 0) });
+    else if (key === "Enter" || key === "Tab") complete(command);
+    else if (key === "Escape") setClosed(text);
+    else return false;
+    return true;
+  };
+
   const keys = (event: TargetedKeyboardEvent<HTMLTextAreaElement>): void => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    if (!event.ctrlKey && !event.metaKey && choose(event.key)) {
+      event.preventDefault();
+      event.stopPropagation();
+    } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
       send();
     } else if (event.key === "@" && /(^|\s)$/.test(event.currentTarget.value.slice(0, event.currentTarget.selectionStart))) {
@@ -122,8 +149,10 @@ export function Composer({ view }: { view: SessionView }) {
         </ul>
       )}
       {picking && <FilePicker view={view} onPick={attach} onClose={() => { setPicking(false); box.current?.focus(); }} />}
+      {suggested.length > 0 && <CommandList commands={suggested} chosen={chosen} onPick={complete} />}
       <textarea ref={box} id="prompt" rows={1} value={text} placeholder="Ask, or type @ to attach a file"
-        aria-label="Prompt" onInput={(e) => setText(e.currentTarget.value)} onKeyDown={keys} />
+        aria-label="Prompt" aria-controls={suggested.length > 0 ? "command-list" : undefined}
+        aria-activedescendant={suggested.length > 0 ? `command-${chosen}` : undefined} onInput={(e) => setText(e.currentTarget.value)} onKeyDown={keys} />
       <div class="composer-bar">
         <IconButton icon="attach" label="Attach file (@)" onClick={() => setPicking(!picking)} pressed={picking} />
         <Options view={view} />

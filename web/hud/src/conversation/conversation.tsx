@@ -6,6 +6,7 @@ import { MovedFolder } from "../sessions/moved-folder.tsx";
 import { Empty, Progress } from "../ui/controls.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { VirtualList } from "../ui/virtual-list.tsx";
+import { CommandOutput } from "./commands.tsx";
 import { Composer } from "./composer.tsx";
 import { RowView } from "./message.tsx";
 import { QuestionView, questionTitle } from "./question.tsx";
@@ -31,6 +32,7 @@ export function Conversation({ view }: { view: SessionView }) {
     <div class="conversation">
       <Notices view={view} />
       <Transcript key={view.id} view={view} />
+      <CommandOutput view={view} />
       <Composer key={view.id} view={view} />
       <p class="hidden" role="status" aria-live="polite">{view.spoken.value}</p>
       <p class="hidden" role="status" aria-live="polite">{questionsOf(view.id).map((q) => `Permission needed: ${questionTitle(q)}`).join(". ")}</p>

@@ -1,7 +1,7 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { ConnectionLost } from "@strata/client";
 import type {
-  Block, Config, ConfigOption, ContentBlock, IndexStatus, ListedEdit, Message, Methods, RpcErrorObject, SessionEvent, SessionHandle, Snapshot, StrataEvent, Totals, Turn, Update,
+  AvailableCommand, Block, Config, ConfigOption, ContentBlock, IndexStatus, ListedEdit, Message, Methods, RpcErrorObject, SessionEvent, SessionHandle, Snapshot, StrataEvent, Totals, Turn, Update,
 } from "@strata/client";
 import { call, client, isOpen, offers } from "./connection.ts";
 import { Fetched } from "./fetched.ts";
@@ -54,6 +54,10 @@ export class SessionView {
   readonly failure = signal<Failure | null>(null);
   /** The newest changes of tiers. */
   readonly tierChanges = signal<readonly { key: string; from: string; to: string; reason: string }[]>([]);
+  /** The slash commands of the session. */
+  readonly commands = signal<readonly AvailableCommand[]>([]);
+  /** The output of the last prompt, if it was a slash command that is no turn; null for none. */
+  readonly output = signal<{ command: string; text: string } | null>(null);
   /** Announced by screen readers. */
   readonly spoken = signal("");
   readonly busy = computed(() => this.running.value !== null || this.sending.value !== null);
@@ -167,7 +171,7 @@ export class SessionView {
 
   private async follow(): Promise<void> {
     try {
-      for await (const event of this.handle.watch({ signal: this.ended.signal })) this.apply(event);
+      for await (const event of this.handle.watch({ signal: this.ended.signal, commands: true })) this.apply(event);
       if (!this.ended.signal.aborted) this.phase.value = "closed";
     } catch (error) {
       if (this.ended.signal.aborted) return;
@@ -186,6 +190,9 @@ export class SessionView {
         break;
       case "event":
         this.event(event.event);
+        break;
+      case "commands":
+        this.commands.value = event.commands;
         break;
     }
   }
@@ -382,14 +389,18 @@ export class SessionView {
 
   /** prompt sends a prompt. The reply arrives as events; a failure is shown in the conversation. */
   async prompt(blocks: ContentBlock[], meta?: Message["meta"]): Promise<void> {
-    this.failure.value = null;
+    this.failure.value = this.output.value = null;
     if (this.transcript.newer.peek()) await this.transcript.showNewest();
     const turn = this.handle.prompt(blocks, meta === undefined ? {} : { meta });
     const { promptId } = turn;
     this.transcript.prompted(promptId, blocks as Block[]);
     this.sending.value = turn;
     try {
-      await turn.result;
+      const { command } = await turn.result;
+      if (command !== undefined) {
+        this.transcript.unprompted(promptId);
+        this.output.value = { command, text: await turn.text() };
+      }
     } catch (error) {
       this.unsent(promptId, blocks, error as Error & { code?: number });
     } finally {

@@ -1,0 +1,12 @@
+package changing
+
+import (
+	"strata/filecontext/change"
+	"strata/history"
+)
+
+// Diff returns the difference of two texts with LF as line ends, as clients are shown it, with at most limit bytes of text.
+func Diff(path, before, after string, limit int) history.Diff {
+	d := &fileDiff{path: path, old: linesOf(before), new: linesOf(after), hunks: change.Hunks(before, after)}
+	return d.shown(limit)
+}

@@ -1,0 +1,9 @@
+package commands
+
+import (
+	"testing"
+
+	"strata/internal/leak"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }

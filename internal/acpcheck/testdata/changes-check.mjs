@@ -4,8 +4,9 @@
 // DIR is empty. `talk` has files changed in several sessions and stores in FILE what editors show of them; `load` wants the same of
 // another server process, which must wait a second for an approval while nobody can be asked. The model local/test makes told.txt with
 // write_file and then says what it was told.
+import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { at, call, check, checkConversation, checkShown, connect, keep, kept, loaded, opt, run, script, sdk, step, textOf } from "./checks.mjs";
 
@@ -17,6 +18,8 @@ const diffsOf = (c) => (c.content ?? []).filter((part) => part.type === "diff");
 const unix = (text) => text?.replaceAll("\r\n", "\n");
 const shown = {}; // by session: what an editor shows of it
 const goesOn = []; // the edits that follow after the restart
+
+const changing = ["edit", "delete", "move"]; // kinds of calls
 
 // patched returns a text after the changes that a client was shown, or null if they don't belong to it.
 function patched(text, diffs) {
@@ -46,8 +49,31 @@ async function start(files, options, approval) {
 // finish checks that another connection shows the session as the editor does, and keeps that.
 async function finish(name, editor, sessionId) {
   shown[sessionId] = editor.conversation(sessionId).shown();
+  await checkListed(name, editor, sessionId);
   checkConversation(name, await loaded(sessionId), shown[sessionId]);
   await editor.close();
+}
+
+const typed = new Set(); // paths of files with a text that the user had not saved before the change
+const unsaved = new Set(); // paths of files with a text that the editor has not saved after it
+
+// checkListed checks that the server lists the changes of a session as its calls have made them, with the bytes that files have now.
+async function checkListed(name, editor, sessionId) {
+  const { changes } = await editor.request("_strata/turn/changes", { sessionId });
+  const made = editor.conversation(sessionId).calls().filter((x) => changing.includes(x.kind) && x.status === "completed");
+  const turns = [...new Set(changes.map((x) => x.turnId))].reverse();
+  const done = turns.flatMap((turn) => changes.filter((x) => x.turnId === turn)).filter((x) => x.state === "done"); // oldest first
+  check(`${name}: the changes are listed`, isDeepStrictEqual(done.map((x) => x.callId), made.map((x) => x.toolCallId)), [changes, made]);
+  check(`${name}: changes that were not made are listed as such`, changes.every((x) => x.state === "done" || x.state === "not_done"), changes);
+  const told = done.filter((x) => !typed.has(x.path)).map((x) => ({ call: made.find((y) => y.toolCallId === x.callId), hunks: x.diff?.hunks ?? [] }));
+  const wrong = told.filter(({ call, hunks }) => !isDeepStrictEqual(hunks.map((h) => [h.oldStart, h.newStart, h.old ?? "", h.new ?? ""]), diffsOf(call).map((d) => [d._meta.strata.oldLine, d._meta.strata.newLine, d.oldText ?? "", d.newText])));
+  check(`${name}: the diffs are those that the client was told`, wrong.length === 0, wrong);
+  const last = new Map(done.map((x) => [x.path, x]));
+  for (const { path, kind, after } of last.values()) {
+    const bytes = await readFile(path).catch(() => null);
+    const now = bytes && createHash("sha256").update(bytes).digest("hex");
+    if (kind !== "move" && !unsaved.has(path)) check(`${name}: ${basename(path)} is as listed`, now === (kind === "delete" ? null : after), [now, last.get(path)]);
+  }
 }
 
 async function ended(name, reply) {
@@ -305,6 +331,7 @@ async function checkSaving(does, options, habits) {
   for (const [habit, { text, read: open, saves, edited, further }] of Object.entries(habits)) {
     const [who, name, first] = [`an editor that ${does} and ${habit}`, nameOf(habit), c.calls().length];
     if (open) editor.files.set(at(name), open);
+    if (open && open !== unix(text)) typed.add(at(name));
     editor.write = async ({ path, content }) => {
       saved.push(content);
       await writeFile(path, saves(content));
@@ -331,6 +358,7 @@ async function checkUnsaved() {
     if (path === at("later.txt")) editor.files.set(path, content);
     if (path === at("refused.txt")) throw new sdk.acp.RequestError(-32001, "the file is locked");
   };
+  for (const paths of [typed, unsaved]) paths.add(at("later.txt"));
   const twice = (name) => editor.prompt(sessionId, script(read(name), edit(name, "two", "2"), edit(name, name === "later.txt" ? "2" : "two", "zwei"), "say Done."));
   await ended("an editor that saves later", twice("later.txt"));
   const later = c.calls().slice(-2);

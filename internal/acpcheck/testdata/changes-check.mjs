@@ -223,13 +223,18 @@ async function checkProtected() {
 
 // What is changed while it asks is not overwritten: another text, or another file with the same text.
 async function checkSwapped() {
+  await checkSwappedIn("swapped", {});
+  await checkSwappedIn("swapped-in-an-editor", withFiles);
+}
+
+async function checkSwappedIn(folder, options) {
   const text = "one\ntwo\n";
-  const paths = ["swapped/text.txt", "swapped/link.txt", "swapped/folder/file.txt"];
-  const { editor, sessionId, c } = await start({ ...Object.fromEntries(paths.map((path) => [path, text])), "elsewhere/file.txt": text });
+  const paths = ["text.txt", "link.txt", "folder/file.txt"].map((name) => `${folder}/${name}`);
+  const { editor, sessionId, c } = await start({ ...Object.fromEntries(paths.map((path) => [path, text])), "elsewhere/file.txt": text }, options);
   const swaps = [
     () => writeFile(at(paths[0]), "one\ntwo!\n"),
     () => rm(at(paths[1])).then(() => symlink(at("elsewhere/file.txt"), at(paths[1]))),
-    () => rm(at("swapped/folder"), { recursive: true }).then(() => symlink(at("elsewhere"), at("swapped/folder"))),
+    () => rm(at(`${folder}/folder`), { recursive: true }).then(() => symlink(at("elsewhere"), at(`${folder}/folder`))),
   ];
   for (const [i, path] of paths.entries()) {
     const reply = editor.prompt(sessionId, script(read(path), edit(path, "two", "2"), "say Done."));
@@ -240,8 +245,9 @@ async function checkSwapped() {
     const changed = c.calls().at(-1);
     check(`${path} is swapped while it asks: the change is not made`, changed.status === "failed" && textOf(changed).includes("Nothing was changed"), changed);
   }
-  check("what was changed while it asked stays", (await onDisk(paths[0])) === "one\ntwo!\n" && (await onDisk("elsewhere/file.txt")) === text);
-  await finish("swapped", editor, sessionId);
+  check(`${folder}: the editor is not told to save`, !editor.frames.some((f) => f.method === "fs/write_text_file"));
+  check(`${folder}: what was changed while it asked stays`, (await onDisk(paths[0])) === "one\ntwo!\n" && (await onDisk("elsewhere/file.txt")) === text);
+  await finish(folder, editor, sessionId);
 }
 
 // The user types in a file while it asks: that is not overwritten.

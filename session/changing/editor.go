@@ -120,7 +120,7 @@ func (w *EditorWriter) planWith(ctx context.Context, e editing, path string, rev
 	c := &edition{w: w, ref: ref, site: site, before: before, draft: draft}
 	next := site.Saved(draft.Text)
 	return &Planned{
-		Change: tools.Change{Effects: []change.Effect{site.Effect(next)}, Names: site.Names(), Mode: site.Mode(), Image: site.Bytes, Next: next},
+		Change: tools.Change{Effects: []change.Effect{site.Effect(site.Bytes, next)}, Names: site.Names(), Mode: site.Mode(), Image: site.Bytes, Next: next},
 		Before: before, After: draft.After, Covered: draft.Covered, Make: c.make, State: c.stateAfterError,
 	}, nil
 }

@@ -54,7 +54,6 @@ async function finish(name, editor, sessionId) {
   await editor.close();
 }
 
-const typed = new Set(); // paths of files with a text that the user had not saved before the change
 const unsaved = new Set(); // paths of files with a text that the editor has not saved after it
 
 // checkListed checks that the server lists the changes of a session as its calls have made them, with the bytes that files have now.
@@ -65,7 +64,7 @@ async function checkListed(name, editor, sessionId) {
   const done = turns.flatMap((turn) => changes.filter((x) => x.turnId === turn)).filter((x) => x.state === "done"); // oldest first
   check(`${name}: the changes are listed`, isDeepStrictEqual(done.map((x) => x.callId), made.map((x) => x.toolCallId)), [changes, made]);
   check(`${name}: changes that were not made are listed as such`, changes.every((x) => x.state === "done" || x.state === "not_done"), changes);
-  const told = done.filter((x) => !typed.has(x.path)).map((x) => ({ call: made.find((y) => y.toolCallId === x.callId), hunks: x.diff?.hunks ?? [] }));
+  const told = done.map((x) => ({ call: made.find((y) => y.toolCallId === x.callId), hunks: x.diff?.hunks ?? [] }));
   const wrong = told.filter(({ call, hunks }) => !isDeepStrictEqual(hunks.map((h) => [h.oldStart, h.newStart, h.old ?? "", h.new ?? ""]), diffsOf(call).map((d) => [d._meta.strata.oldLine, d._meta.strata.newLine, d.oldText ?? "", d.newText])));
   check(`${name}: the diffs are those that the client was told`, wrong.length === 0, wrong);
   const last = new Map(done.map((x) => [x.path, x]));
@@ -337,7 +336,6 @@ async function checkSaving(does, options, habits) {
   for (const [habit, { text, read: open, saves, edited, further }] of Object.entries(habits)) {
     const [who, name, first] = [`an editor that ${does} and ${habit}`, nameOf(habit), c.calls().length];
     if (open) editor.files.set(at(name), open);
-    if (open && open !== unix(text)) typed.add(at(name));
     editor.write = async ({ path, content }) => {
       saved.push(content);
       await writeFile(path, saves(content));
@@ -364,7 +362,7 @@ async function checkUnsaved() {
     if (path === at("later.txt")) editor.files.set(path, content);
     if (path === at("refused.txt")) throw new sdk.acp.RequestError(-32001, "the file is locked");
   };
-  for (const paths of [typed, unsaved]) paths.add(at("later.txt"));
+  unsaved.add(at("later.txt"));
   const twice = (name) => editor.prompt(sessionId, script(read(name), edit(name, "two", "2"), edit(name, name === "later.txt" ? "2" : "two", "zwei"), "say Done."));
   await ended("an editor that saves later", twice("later.txt"));
   const later = c.calls().slice(-2);
@@ -379,6 +377,27 @@ async function checkUnsaved() {
   const lies = c.calls().slice(-2);
   check("an editor that does nothing: the result says so", lies.every((x) => x.status === "failed" && textOf(x).includes("has not written the text")) && (await onDisk("lies.txt")) === text, lies);
   await finish("editors that do not save", editor, sessionId);
+}
+
+// A change is taken back, and put forward again. What the user had typed before it is not lost, although it was not saved.
+async function checkTakenBack() {
+  const { editor, sessionId } = await start({ "taken-back.txt": "one\ntwo\n" }, withFiles, "edits");
+  editor.files.set(at("taken-back.txt"), "typed\none\ntwo\n");
+  editor.write = async ({ path, content }) => {
+    await writeFile(path, content);
+    editor.files.delete(path);
+  };
+  const name = "taken-back.txt";
+  await ended(name, editor.prompt(sessionId, script(read(name), edit(name, "two", "2"), edit(name, "2", "zwei"), "say Done.")));
+  const { changes } = await editor.request("_strata/turn/changes", { sessionId });
+  const revert = (how) => editor.request("_strata/changes/revert", { sessionId, changeIds: changes.map((x) => x.id), ...how });
+  const preview = await revert({ preview: true });
+  check("a preview shows what would be taken back", preview.files[0].diff.hunks[0].new === "typed\none\ntwo\n" && (await onDisk(name)) === "typed\none\nzwei\n", preview);
+  const back = await revert();
+  check("what the user had typed is there after changes are taken back", back.files[0].outcome === "restored" && (await onDisk(name)) === "typed\none\ntwo\n", [back, await onDisk(name)]);
+  const forward = await revert({ forward: true });
+  check("changes are put forward again", forward.files[0].outcome === "restored" && (await onDisk(name)) === "typed\none\nzwei\n", [forward, await onDisk(name)]);
+  await finish(name, editor, sessionId);
 }
 
 // The editor goes away while it saves: before it has saved, or after it. The server finds out, and goes on without it.
@@ -558,6 +577,7 @@ async function talk() {
   await checkCancel();
   await checkHabits();
   await checkUnsaved();
+  await checkTakenBack();
   await checkGone();
   await checkGoneUnsaved();
   await checkHandedOver();

@@ -46,8 +46,8 @@ type FileChange struct {
 	// SHA-256 of the bytes before the change, in hex; empty: there was no file. Once an editor has made the change, a text that
 	// it had not saved counts as saved before.
 	Before string `json:"before,omitempty"`
-	After  string `json:"after,omitempty"`  // likewise after the change; of a move the same as Before
-	Mode   uint32 `json:"mode"`             // permission bits of the file; 0 for a new file: the system decided
+	After  string `json:"after,omitempty"` // likewise after the change; of a move the same as Before
+	Mode   uint32 `json:"mode"`            // permission bits of the file; 0 for a new file: the system decided
 
 	At         time.Time       `json:"at"`
 	State      FileChangeState `json:"state"`

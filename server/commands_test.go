@@ -721,7 +721,7 @@ func TestUndoTakesFilesBack(t *testing.T) {
 	mustPrompt(t, e, sid, "call edit_file {\"path\": \"a.txt\", \"edits\": [{\"old_text\": \"one\", \"new_text\": \"two\"}]}\n"+
 		`call write_file {"path": "b.txt", "content": "new\n"}`+"\n"+`call write_file {"path": "c.txt", "content": "new\n"}`)
 	ts.write("c.txt", "mine\n")
-	files := []string{"a.txt`: gets its content back\n", "b.txt`: is deleted\n", "c.txt`: stays, because somebody else has changed it since\n"}
+	files := []string{"- `a.txt`: gets its content back\n", "- `b.txt`: is deleted\n", "- `c.txt`: stays, because somebody else has changed it since\n"}
 	wantText(t, run(t, e, sid, "/undo"), append(files, "This would be taken back:")...)
 	if ts.text(t, "a.txt") != "two\n" || ts.text(t, "b.txt") != "new\n" {
 		t.Error("a preview has changed files")

@@ -1,35 +1,42 @@
 package slash
 
 import (
+	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"strata/filecontext"
 	"strata/history"
+	"strata/internal/await"
 	"strata/internal/clip"
 	"strata/session/restoring"
 )
 
-// filesTold returns what became of files, or what would: a line of a list for each.
-func filesTold(done *restoring.Done) string {
+// filesTold returns what became of files, or what would: a line of a list for each, with its path in the session's folder.
+func (r *Runner) filesTold(ctx context.Context, done *restoring.Done) (string, error) {
 	if done == nil || len(done.Files) == 0 {
-		return ""
+		return "", nil
+	}
+	info, err := await.Reply(ctx, r.Session.Info)
+	if err != nil {
+		return "", err
 	}
 	var text strings.Builder
 	for i := range done.Files {
-		text.WriteString("- " + fileTold(&done.Files[i]) + "\n")
+		text.WriteString("- " + fileTold(&done.Files[i], info.Session.CWD) + "\n")
 	}
 	if done.Omitted > 0 {
 		fmt.Fprintf(&text, "- and %d more files\n", done.Omitted)
 	}
-	return text.String() + "\n" + restoring.Note + "\n"
+	return text.String() + "\n" + restoring.Note + "\n", nil
 }
 
-func fileTold(f *restoring.File) string {
-	name := shownPath(f.Path)
+func fileTold(f *restoring.File, folder string) string {
+	name := shownPath(f.Path, folder)
 	switch f.Outcome {
 	case restoring.Restored:
-		return name + ": " + effects[f.Change] + shownTarget(f.To)
+		return name + ": " + effects[f.Change] + shownPath(f.To, folder)
 	case restoring.Unchanged:
 		return name + ": is already as it was"
 	case restoring.Unavailable:
@@ -55,12 +62,13 @@ var reasons = map[history.ConflictReason]string{
 	history.ConflictLater:   "a later change of it stays",
 }
 
-// shownPath returns a path in backticks.
-func shownPath(path string) string { return "`" + filecontext.Printable(clip.Path(path)) + "`" }
-
-func shownTarget(path string) string {
+// shownPath returns a path in backticks, relative to the folder if it is in it; "" for none.
+func shownPath(path, folder string) string {
 	if path == "" {
 		return ""
 	}
-	return shownPath(path)
+	if name, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(name) {
+		path = filepath.ToSlash(name)
+	}
+	return "`" + filecontext.Printable(clip.Path(path)) + "`"
 }

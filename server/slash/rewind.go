@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"strata/history"
@@ -38,11 +39,8 @@ func (r *Runner) undoEdit(ctx context.Context) (string, error) {
 	case restored.After != "":
 		return "The last edit of the history will be undone after the running turn.", nil
 	}
-	text := "The last edit of the history is undone."
-	if files := filesTold(restored.Files); files != "" {
-		text += "\n\n" + files
-	}
-	return text, nil
+	files, err := r.filesTold(ctx, restored.Files)
+	return strings.TrimSpace("The last edit of the history is undone.\n\n" + files), err
 }
 
 func (r *Runner) undoTurn(ctx context.Context, preview bool) (string, error) {
@@ -58,12 +56,16 @@ func (r *Runner) undoTurn(ctx context.Context, preview bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	files, err := r.filesTold(ctx, done.Files)
+	if err != nil {
+		return "", err
+	}
 	begin, end := "Taken back:\n\n", "\n`/undo edit` brings it back."
 	if preview {
 		begin, end = "This would be taken back:\n\n", "\n`/undo now` takes it back."
 	}
 	messages := fmt.Sprintf("- the prompt “%s” and the %d messages after it\n", last.words(), last.following)
-	return begin + messages + filesTold(done.Files) + end, nil
+	return begin + messages + files + end, nil
 }
 
 func (r *Runner) checkpoint(ctx context.Context, call commands.Call) (string, error) {

@@ -379,24 +379,29 @@ async function checkUnsaved() {
   await finish("editors that do not save", editor, sessionId);
 }
 
-// A change is taken back, and put forward again. What the user had typed before it is not lost, although it was not saved.
+// Changes are taken back, and put forward again. What the user had typed before them is not lost, although it was not saved.
 async function checkTakenBack() {
-  const { editor, sessionId } = await start({ "taken-back.txt": "one\ntwo\n" }, withFiles, "edits");
-  editor.files.set(at("taken-back.txt"), "typed\none\ntwo\n");
+  await checkTypedComesBack("typed-in.txt", { "typed-in.txt": "one\ntwo\n" });
+  await checkTypedComesBack("never-saved.txt", {});
+}
+
+async function checkTypedComesBack(name, files) {
+  const [before, after] = ["typed\none\ntwo\n", "typed\none\nzwei\n"];
+  const { editor, sessionId } = await start(files, withFiles, "edits");
+  editor.files.set(at(name), before);
   editor.write = async ({ path, content }) => {
     await writeFile(path, content);
     editor.files.delete(path);
   };
-  const name = "taken-back.txt";
   await ended(name, editor.prompt(sessionId, script(read(name), edit(name, "two", "2"), edit(name, "2", "zwei"), "say Done.")));
   const { changes } = await editor.request("_strata/turn/changes", { sessionId });
   const revert = (how) => editor.request("_strata/changes/revert", { sessionId, changeIds: changes.map((x) => x.id), ...how });
   const preview = await revert({ preview: true });
-  check("a preview shows what would be taken back", preview.files[0].diff.hunks[0].new === "typed\none\ntwo\n" && (await onDisk(name)) === "typed\none\nzwei\n", preview);
+  check(`${name}: a preview shows what would be taken back`, preview.files[0].diff.hunks[0].new === before && (await onDisk(name)) === after, preview);
   const back = await revert();
-  check("what the user had typed is there after changes are taken back", back.files[0].outcome === "restored" && (await onDisk(name)) === "typed\none\ntwo\n", [back, await onDisk(name)]);
+  check(`${name}: what the user had typed is there after the changes are taken back`, back.files[0].outcome === "restored" && (await onDisk(name)) === before, [back, await onDisk(name)]);
   const forward = await revert({ forward: true });
-  check("changes are put forward again", forward.files[0].outcome === "restored" && (await onDisk(name)) === "typed\none\nzwei\n", [forward, await onDisk(name)]);
+  check(`${name}: the changes are put forward again`, forward.files[0].outcome === "restored" && (await onDisk(name)) === after, [forward, await onDisk(name)]);
   await finish(name, editor, sessionId);
 }
 

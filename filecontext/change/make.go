@@ -123,7 +123,8 @@ func (p *Plan) begin() error {
 	return context.Canceled
 }
 
-// ready returns where the path with the index leads, if that is what was planned, with the bytes that were planned.
+// ready returns where the path with the index leads, if that is what was planned, with the bytes that were planned. It removes
+// what a crash left in the folder.
 func (p *Plan) ready(f *filecontext.Reached, index int) (*spot, error) {
 	planned := &p.found[index]
 	var s *spot
@@ -141,6 +142,7 @@ func (p *Plan) ready(f *filecontext.Reached, index int) (*spot, error) {
 		s.close()
 		return nil, p.changed(index)
 	}
+	clean(s.open)
 	return s, nil
 }
 

@@ -195,7 +195,7 @@ const moveSchema = `{"type":"object","properties":{` +
 func (c changer) moveFile() tools.Tool {
 	return tools.Tool{
 		Definition: tools.Definition{
-			Name: "move_file",
+			Name: tools.MoveFile,
 			Description: "Move or rename a file of the workspace, with the folders that its new path needs. It never replaces an existing file. Folders " +
 				"and symbolic links are not moved.",
 			Schema: json.RawMessage(moveSchema),

@@ -308,15 +308,17 @@ func TestAPathThatLeadsElsewhereWhileTheUserIsAsked(t *testing.T) {
 		call string
 		swap func(folder, outside string) error
 	}{
-		"folder, for one inside":        {edit, func(f, _ string) error { return link(f, "other", "dir") }},
-		"folder, for .git":              {edit, func(f, _ string) error { return link(f, ".git", "dir") }},
-		"folder, for one outside":       {edit, func(f, o string) error { return link(f, o, "dir") }},
-		"folder, for a real one":        {edit, func(f, _ string) error { return os.Rename(filepath.Join(f, "dir"), filepath.Join(f, "dir2")) }},
-		"file, for a link":              {edit, func(f, _ string) error { return link(f, "../other/a.txt", "dir/a.txt") }},
-		"file, for a device":            {edit, func(f, _ string) error { return link(f, "/dev/tty", "dir/a.txt") }},
-		"file, for a folder":            {edit, func(f, _ string) error { return swapForFolder(filepath.Join(f, "dir/a.txt")) }},
-		"file, for a pipe":              {edit, func(f, _ string) error { return swapForPipe(filepath.Join(f, "dir/a.txt")) }},
-		"file, for an equal one":        {edit, func(f, _ string) error { return os.Rename(filepath.Join(f, "other/a.txt"), filepath.Join(f, "dir/a.txt")) }},
+		"folder, for one inside":  {edit, func(f, _ string) error { return link(f, "other", "dir") }},
+		"folder, for .git":        {edit, func(f, _ string) error { return link(f, ".git", "dir") }},
+		"folder, for one outside": {edit, func(f, o string) error { return link(f, o, "dir") }},
+		"folder, for a real one":  {edit, func(f, _ string) error { return os.Rename(filepath.Join(f, "dir"), filepath.Join(f, "dir2")) }},
+		"file, for a link":        {edit, func(f, _ string) error { return link(f, "../other/a.txt", "dir/a.txt") }},
+		"file, for a device":      {edit, func(f, _ string) error { return link(f, "/dev/tty", "dir/a.txt") }},
+		"file, for a folder":      {edit, func(f, _ string) error { return swapForFolder(filepath.Join(f, "dir/a.txt")) }},
+		"file, for a pipe":        {edit, func(f, _ string) error { return swapForPipe(filepath.Join(f, "dir/a.txt")) }},
+		"file, for an equal one": {edit, func(f, _ string) error {
+			return os.Rename(filepath.Join(f, "other/a.txt"), filepath.Join(f, "dir/a.txt"))
+		}},
 		"new file, into another folder": {`write_file{"path":"dir/new.txt","content":"x"}`, func(f, _ string) error { return link(f, ".git", "dir") }},
 		"new file, outside":             {`write_file{"path":"dir/new.txt","content":"x"}`, func(f, o string) error { return link(f, o, "dir") }},
 		"new folder, a link":            {`write_file{"path":"made/new.txt","content":"x"}`, func(f, _ string) error { return os.Symlink(".git", filepath.Join(f, "made")) }},

@@ -662,6 +662,9 @@ func (w *walk) identity(name string) uint64 {
 	return info.Sys().(*syscall.Stat_t).Ino
 }
 
+// cutDiff is the line in a diff that stands for others, which begin with other characters.
+var cutDiff = regexp.MustCompile(`\n\[\d+ (line|byte)s? omitted\]\n`)
+
 var hunk = regexp.MustCompile(`^@@ -(\d+),(\d+) \+(\d+),(\d+) @@$`)
 
 // edited takes from the result of an edit which lines the model knows now: those that it shows, and those that it knew.
@@ -672,7 +675,7 @@ func (w *walk) edited(name string, before, after *sheet, r tools.Result) {
 	known := slices.Clone(w.state(name, before))
 	text := shownText(r)
 	_, diff, isWhole := strings.Cut(text, "\nChanges to ")
-	if !isWhole || strings.Contains(diff, "omitted]") && len(diff) > 40<<10 {
+	if !isWhole || cutDiff.MatchString(diff) {
 		for i := range state {
 			state[i] = max(state[i], uncertain)
 		}

@@ -467,6 +467,9 @@ func (w *walk) replacings(s *sheet) (edits []replacing) {
 		case 4, 5:
 			e.all = true
 		}
+		if w.chance(15) { // as many lines as before
+			e.text = strings.NewReplacer("l", "L", "e", "E", "\r\n", "\n", "\r", "\n").Replace(e.old)
+		}
 		if w.chance(30) {
 			e.old = strings.ReplaceAll(strings.ReplaceAll(e.old, "\r", "\n"), "\n", one(w, "\n", "\r\n"))
 		}

@@ -416,3 +416,15 @@ func TestTheUserAllowsASecret(t *testing.T) {
 	b.made("move_file", members{"from": ".env", "to": "sub/.env"})
 	b.made("delete_file", members{"path": "sub/.env"})
 }
+
+// An address of the web is no path, although a folder could have its name.
+func TestAddressesAreNoPaths(t *testing.T) {
+	b := newBench(t, map[string]string{"a.txt": "a\n"})
+	for name, input := range map[string]any{
+		"write_file": members{"path": "https://example.com/a.txt", "content": "x"},
+		"move_file":  members{"from": "a.txt", "to": "http://example.com/a.txt"},
+	} {
+		hasAll(t, b.refused(name, input), "example.com/a.txt is not a path")
+	}
+	b.made("write_file", members{"path": "a:b.txt", "content": "x\n"})
+}

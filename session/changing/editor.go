@@ -100,11 +100,10 @@ func (w *EditorWriter) edit(ctx context.Context, path string, revised revise) (*
 }
 
 func (w *EditorWriter) planWith(ctx context.Context, e editing, path string, revised revise) (*Planned, error) {
-	ref, err := w.Roots.Locate(path)
+	ref, err := w.locate(path)
 	if err != nil {
 		return nil, err
 	}
-	ref.Allow = w.Secrets
 	site, err := change.Files{Roots: w.Roots}.Site(ctx, ref)
 	if err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ func Settle(to *history.Change, record history.FileChange, made *tools.Made) {
 	if made.Effects != nil {
 		setEffects(&record, made.Effects)
 	}
-	add(to, record, made.Next)
+	add(to, record, made.Image, made.Next)
 }
 
 var states = map[change.State]history.FileChangeState{

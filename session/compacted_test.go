@@ -405,3 +405,19 @@ func TestAClearWaitsWhileATurnIsCompacted(t *testing.T) {
 		})
 	}
 }
+
+// A read repeats lines that the request shows if a compaction under way may remove them from the next one.
+func TestAReadWhileACompactionWaitsIsNotReferredToTheTextAbove(t *testing.T) {
+	o := outgrow(t)
+	if !strings.Contains(texts(o.open.req), "file 1 line 39 ") {
+		t.Fatal("the request does not show the file")
+	}
+	o.open.act(reply.StopToolUse, callsOf(o.step, `read_file{"path":"file1.txt"}`)...)
+	next := o.asked()
+	if text := texts(next.req); !strings.Contains(text, "file 1 line 39 ") || strings.Contains(text, "already shown") {
+		t.Errorf("the next request does not show the file:\n%s", text)
+	}
+	o.wantOutcome(string(compaction.Compacted), 1)
+	o.open = next
+	o.ends()
+}

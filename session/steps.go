@@ -125,9 +125,10 @@ func (r *replying) stream() tools.Event {
 func (r *replying) storeMessage() error {
 	of, t := r.of, taken{}
 	var files []history.FileLines
+	var compacts bool
 	r.mailbox.Wait(func() {
 		of.built.Step = true
-		files = of.built.ShownLines()
+		files, compacts = of.built.ShownLines(), r.compacting.Running()
 		t = r.take(of, &r.out, history.StatusComplete, r.deps.Now())
 		t.change.DropPartials = of.record.ID
 	})
@@ -144,7 +145,10 @@ func (r *replying) storeMessage() error {
 	})
 	r.out = outcome{step: r.out.step}
 	shown, err := r.state.ShownLines(of.ctx)
-	*of.shown = *shown
+	*of.shown, *of.lasting = *shown, reads.View{}
+	if !compacts {
+		*of.lasting = *shown.Clone()
+	}
 	for i := range files {
 		of.shown.Add(&files[i])
 	}
@@ -182,6 +186,7 @@ func (r *replying) runCalls() tools.Event {
 	r.out.step.Run(r.of.ctx, r.mailbox.Spawn, r.tellCall)
 	for _, lines := range r.out.step.Shows() {
 		r.of.shown.Add(&lines)
+		r.of.lasting.Add(&lines)
 	}
 	if r.of.ctx.Err() == nil && r.out.step.Changed() {
 		if r.out.err = r.storeResults(); r.out.err != nil {
@@ -322,11 +327,12 @@ type ToolSettings struct {
 	ApprovalTimeout time.Duration           // longest wait for an approval while nobody can be asked
 }
 
-// openTools returns the tools for a turn, nil for none, and makes the next requests tell of them.
-func (t *turns) openTools(shown tools.Shown) (set *tools.Set) {
+// openTools returns the tools for a turn, nil for none, and makes the next requests tell of them. shown is what the newest
+// request shows, and lasting what the next one will show, too.
+func (t *turns) openTools(shown, lasting tools.Shown) (set *tools.Set) {
 	t.context.Tools, t.context.Withdrawn, t.context.Guide = nil, nil, ""
 	if t.deps.Tools.Enabled && !t.choices.Model.NoTools {
-		set = t.toolbox.Open(t.workspace.Tools(shown, t.editor))
+		set = t.toolbox.Open(t.workspace.Tools(shown, lasting, t.editor))
 	}
 	if set != nil {
 		t.context.Tools, t.context.Withdrawn = t.toolbox.Definitions()
@@ -339,7 +345,7 @@ func (t *turns) openTools(shown tools.Shown) (set *tools.Set) {
 func (t *turns) nextState() assembly.State {
 	t.choices.Renew()
 	if t.running == nil {
-		t.openTools(new(reads.View))
+		t.openTools(new(reads.View), new(reads.View))
 	}
 	return t.state()
 }

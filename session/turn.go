@@ -79,7 +79,9 @@ type turn struct {
 	interrupted bool            // the server stops
 
 	tools *tools.Set  // that the model may call; nil for none
-	shown *reads.View // lines of files in the newest request; not touched while calls run
+	// Lines of files; not touched while reading calls run.
+	shown   *reads.View // in the newest request
+	lasting *reads.View // of tool results in it that the next one has, too: none while a compaction may remove them
 
 	// The running step.
 	step          int    // from 1
@@ -119,8 +121,8 @@ func (t *turns) newTurn(p Prompt, w waiter) *turn {
 		gate:    t.mailbox.NewGate(),
 	}
 	begun.ctx, begun.stop = context.WithCancel(t.mailbox.Context())
-	begun.step, begun.message, begun.shown = 1, begun.record.ReplyID, new(reads.View)
-	begun.tools = t.openTools(begun.shown)
+	begun.step, begun.message, begun.shown, begun.lasting = 1, begun.record.ReplyID, new(reads.View), new(reads.View)
+	begun.tools = t.openTools(begun.shown, begun.lasting)
 	t.startPartial(begun)
 	return begun
 }

@@ -5,6 +5,7 @@ package reads
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"strata/filecontext"
@@ -28,6 +29,11 @@ func NewView(shown []history.FileLines) *View {
 		v.Add(&shown[i])
 	}
 	return v
+}
+
+// Clone returns a copy of the view.
+func (v *View) Clone() *View {
+	return &View{files: maps.Clone(v.files), read: maps.Clone(v.read), whole: maps.Clone(v.whole)} // lines are replaced, never changed
 }
 
 // Add adds lines to the view.

@@ -15,14 +15,14 @@ import (
 	"strata/session/tools"
 )
 
-// Tools returns the tools that read and change the workspace, as it is now, none without a folder. shown tells what the next request
-// shows.
-func (w *Workspace) Tools(shown tools.Shown, editor Editor) []tools.Tool {
+// Tools returns the tools that read and change the workspace, as it is now, none without a folder. shown is what
+// the newest request shows, and lasting what the next one will show, too.
+func (w *Workspace) Tools(shown, lasting tools.Shown, editor Editor) []tools.Tool {
 	if w.roots == nil {
 		return nil
 	}
 	texts := newUnsaved(w.roots, w.files.List())
-	view := tools.Workspace{Roots: w.roots, Reader: fileReader{w.roots, texts, editor}, Shown: shown, Texts: texts.all}
+	view := tools.Workspace{Roots: w.roots, Reader: fileReader{w.roots, texts, editor}, Shown: lasting, Texts: texts.all}
 	if w.outlines != nil && w.outlines.On() {
 		view.Symbols = symbols{w.roots, w.outlines}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"strata/history"
 	"strata/session/calls"
@@ -26,6 +27,7 @@ func (t *turns) unsettled(ctx context.Context, loaded *opening) (*ending, error)
 	}
 	for _, kept := range loaded.kept {
 		if kept.End != nil && kept.End.ID == loaded.Unfinished.ID {
+			kept.PutFileChanges = append(slices.DeleteFunc(changes, settledBy(&kept)), kept.PutFileChanges...)
 			e := t.endingOf(kept)
 			e.kept = true
 			return e, nil
@@ -60,8 +62,16 @@ func (t *turns) unsettled(ctx context.Context, loaded *opening) (*ending, error)
 	return t.endingOf(change), nil
 }
 
+// settledBy returns a function that reports whether a change settles a record, too.
+func settledBy(kept *history.Change) func(history.FileChange) bool {
+	return func(lost history.FileChange) bool {
+		return slices.ContainsFunc(kept.PutFileChanges, func(c history.FileChange) bool { return c.ID == lost.ID })
+	}
+}
+
 // storeLost stores what became of file changes that are older than the newest turn: its disk did not respond then.
 func (t *turns) storeLost(ctx context.Context, changes []history.FileChange) {
+	changes = slices.DeleteFunc(changes, func(c history.FileChange) bool { return c.State == history.FileChangePlanned })
 	if len(changes) == 0 {
 		return
 	}

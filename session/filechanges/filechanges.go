@@ -91,7 +91,7 @@ func add(to *history.Change, record history.FileChange, images ...[]byte) {
 	}
 }
 
-// Lost settles records of a server that has ended: by what their files have now. Without roots nothing is known. A move that was
+// Lost settles records of a server that has ended: by what their files have now. Without roots they stay planned. A move that was
 // cut has left the file at both paths: it was not done, and a further record has the new file. The error is that of ctx.
 func Lost(ctx context.Context, roots *filecontext.Roots, planned []history.FileChange) (settled []history.FileChange, err error) {
 	for i := range planned {
@@ -105,7 +105,6 @@ func Lost(ctx context.Context, roots *filecontext.Roots, planned []history.FileC
 }
 
 func lost(ctx context.Context, roots *filecontext.Roots, record history.FileChange) ([]history.FileChange, error) {
-	record.State = history.FileChangeUnknown
 	if roots == nil {
 		return []history.FileChange{record}, nil
 	}

@@ -69,7 +69,7 @@ func TestLostChangesAreSettledByTheirFiles(t *testing.T) {
 		if got := told(settled); got != tt.want {
 			t.Errorf("%s with %v: %q, want %q", tt.kind, tt.now, got, tt.want)
 		}
-		if settled, err = Lost(t.Context(), nil, []history.FileChange{planned}); err != nil || len(settled) != 1 || settled[0].State != history.FileChangeUnknown {
+		if settled, err = Lost(t.Context(), nil, []history.FileChange{planned}); err != nil || len(settled) != 1 || settled[0].State != history.FileChangePlanned {
 			t.Errorf("without a folder: %+v, %v", settled, err)
 		}
 	}

@@ -26,9 +26,9 @@ type Store interface {
 	Images(ctx context.Context, session string, hashes []string) (map[string][]byte, error)
 }
 
-// Note tells what a restore does not cover.
-const Note = "This covers the files that edit_file, write_file, delete_file and move_file changed. " +
-	"What commands and the tools of frontends changed stays as it is."
+// Note says which changes a restore does not cover.
+const Note = "Only changes made with edit_file, write_file, delete_file and move_file are included, not those made by commands " +
+	"or by tools of clients."
 
 // Files are the files of a session that can be put back. It may be used outside the mailbox, by one goroutine.
 type Files struct {

@@ -214,7 +214,7 @@ func TestCompactShortensTheHistory(t *testing.T) {
 	onOfflineModels(t, func(t *testing.T, ts *testServer) {
 		e := ts.editor()
 		sid := e.NewSession(ts.work)
-		wantText(t, run(t, e, sid, "/compact prune"), "Nothing was compacted.")
+		wantText(t, run(t, e, sid, "/compact prune"), "Nothing was compacted: ")
 		for i := range 12 {
 			mustPrompt(t, e, sid, fmt.Sprintf("say %d %s", i, strings.Repeat("words of a long story ", 60)))
 		}

@@ -202,7 +202,7 @@ func TestClearCanBeUndone(t *testing.T) {
 			t.Errorf("the view is\n%s", got)
 		}
 		wantText(t, run(t, e, sid, "/undo"), "no turn to undo")
-		wantText(t, run(t, e, sid, "/undo edit"), "undone")
+		wantText(t, run(t, e, sid, "/undo edit"), "Undid")
 		if got := viewOf(t, e, sid); got != before {
 			t.Errorf("the view is\n%s", got)
 		}
@@ -214,7 +214,7 @@ func TestCompactShortensTheHistory(t *testing.T) {
 	onOfflineModels(t, func(t *testing.T, ts *testServer) {
 		e := ts.editor()
 		sid := e.NewSession(ts.work)
-		wantText(t, run(t, e, sid, "/compact prune"), "Nothing was compacted.")
+		wantText(t, run(t, e, sid, "/compact prune"), "Nothing was compacted: ")
 		for i := range 12 {
 			mustPrompt(t, e, sid, fmt.Sprintf("say %d %s", i, strings.Repeat("words of a long story ", 60)))
 		}
@@ -236,7 +236,7 @@ func TestCheckpointAndRestore(t *testing.T) {
 		mustPrompt(t, e, sid, "say two")
 		wantText(t, run(t, e, sid, "/restore"), "- before the change (")
 		wantText(t, run(t, e, sid, "/restore nothing"), "Checkpoint nothing not found.")
-		wantText(t, run(t, e, sid, "/restore before the change"), "is restored")
+		wantText(t, run(t, e, sid, "/restore before the change"), "Restored the checkpoint")
 		if got := viewOf(t, e, sid); got != before {
 			t.Errorf("the view is\n%s", got)
 		}
@@ -276,15 +276,15 @@ func TestUndoShowsTheLastTurnBeforeItTakesItBack(t *testing.T) {
 		one := viewOf(t, e, sid)
 		mustPrompt(t, e, sid, "say two")
 		two := viewOf(t, e, sid)
-		wantText(t, run(t, e, sid, "/undo"), "This would be taken back:", "“say two” and the 1 messages after it", "`/undo now`")
+		wantText(t, run(t, e, sid, "/undo"), "`/undo now` would undo this turn:", "“say two” and 1 message after it")
 		if got := viewOf(t, e, sid); got != two {
 			t.Errorf("a preview made the view\n%s", got)
 		}
-		wantText(t, run(t, e, sid, "/undo now"), "Taken back:", "“say two”", "`/undo edit`")
+		wantText(t, run(t, e, sid, "/undo now"), "Undone:", "“say two”", "`/undo edit`")
 		if got := viewOf(t, e, sid); got != one {
 			t.Errorf("the view is\n%s", got)
 		}
-		wantText(t, run(t, e, sid, "/undo edit"), "undone")
+		wantText(t, run(t, e, sid, "/undo edit"), "Undid")
 		if got := viewOf(t, e, sid); got != two {
 			t.Errorf("the view is\n%s", got)
 		}
@@ -312,7 +312,7 @@ func TestUndoFindsAPromptFarBack(t *testing.T) {
 		}
 		call[any](ts, e, "_strata/history/append", sid, map[string]any{"messages": all})
 	}
-	wantText(t, run(t, e, sid, "/undo now"), "“the prompt” and the 301 messages after it")
+	wantText(t, run(t, e, sid, "/undo now"), "“the prompt” and 301 messages after it")
 	if got := viewOf(t, e, sid); got != "" {
 		t.Errorf("the view is\n%s", got)
 	}
@@ -721,16 +721,16 @@ func TestUndoTakesFilesBack(t *testing.T) {
 	mustPrompt(t, e, sid, "call edit_file {\"path\": \"a.txt\", \"edits\": [{\"old_text\": \"one\", \"new_text\": \"two\"}]}\n"+
 		`call write_file {"path": "b.txt", "content": "new\n"}`+"\n"+`call write_file {"path": "c.txt", "content": "new\n"}`)
 	ts.write("c.txt", "mine\n")
-	files := []string{"- `a.txt`: gets its content back\n", "- `b.txt`: is deleted\n", "- `c.txt`: stays, because somebody else has changed it since\n"}
-	wantText(t, run(t, e, sid, "/undo"), append(files, "This would be taken back:")...)
+	files := []string{"- `a.txt`: content restored\n", "- `b.txt`: deleted\n", "- `c.txt`: not restored; somebody else has changed it since\n"}
+	wantText(t, run(t, e, sid, "/undo"), append(files, "`/undo now` would undo this turn:")...)
 	if ts.text(t, "a.txt") != "two\n" || ts.text(t, "b.txt") != "new\n" {
 		t.Error("a preview has changed files")
 	}
-	wantText(t, run(t, e, sid, "/undo now"), append(files, "Taken back:", "What commands and the tools of frontends changed stays")...)
+	wantText(t, run(t, e, sid, "/undo now"), append(files, "Undone:", "not those made by commands")...)
 	if a, b, c := ts.text(t, "a.txt"), ts.text(t, "b.txt"), ts.text(t, "c.txt"); a != "one\n" || b != "none" || c != "mine\n" {
 		t.Errorf("%q, %q, %q", a, b, c)
 	}
-	wantText(t, run(t, e, sid, "/undo edit"), "undone", "a.txt`: gets its content back", "b.txt`: is there again")
+	wantText(t, run(t, e, sid, "/undo edit"), "Undid the newest edit", "a.txt`: content restored", "b.txt`: created again")
 	if a, b, c := ts.text(t, "a.txt"), ts.text(t, "b.txt"), ts.text(t, "c.txt"); a != "two\n" || b != "new\n" || c != "mine\n" {
 		t.Errorf("%q, %q, %q", a, b, c)
 	}

@@ -183,12 +183,12 @@ func TestWrongRequestsForRules(t *testing.T) {
 		{"list", map[string]any{"sessionId": "sess_x"}, "not found"},
 		{"revoke", map[string]any{"sessionId": sid}, "params.rule is missing"},
 		{"revoke", map[string]any{"sessionId": sid, "rule": 7}, "params.rule: must be"},
-		{"revoke", map[string]any{"sessionId": sid, "rule": "pan"}, `rule "pan" is one of the configuration`},
-		{"revoke", map[string]any{"sessionId": sid, "rule": "run_command(rm *)"}, "is none of the session's rules"},
+		{"revoke", map[string]any{"sessionId": sid, "rule": "pan"}, `rule "pan" belongs to the configuration`},
+		{"revoke", map[string]any{"sessionId": sid, "rule": "run_command(rm *)"}, "the session has no such rule"},
 		{"keep", map[string]any{"sessionId": "sess_x", "rule": "zoom"}, "not found"},
-		{"keep", map[string]any{"sessionId": sid, "rule": strings.Repeat("x", 100_000)}, "is none of the session's rules"},
-		{"keep", map[string]any{"sessionId": sid, "rule": "pan"}, `rule "pan" is one of the configuration`},
-		{"keep", map[string]any{"sessionId": sid, "rule": "zoom"}, `rule "zoom" was not kept: /home/me/strata.yaml: read-only`},
+		{"keep", map[string]any{"sessionId": sid, "rule": strings.Repeat("x", 100_000)}, "the session has no such rule"},
+		{"keep", map[string]any{"sessionId": sid, "rule": "pan"}, `rule "pan" belongs to the configuration`},
+		{"keep", map[string]any{"sessionId": sid, "rule": "zoom"}, `rule "zoom" was not added to the configuration: /home/me/strata.yaml: read-only`},
 	} {
 		err := e.Call("_strata/permissions/"+tt.method, tt.params, nil)
 		fault, ok := errors.AsType[*rpc.Error](err)

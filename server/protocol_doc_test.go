@@ -263,7 +263,7 @@ func (s *story) asked(frame object) object {
 	out := make(chan read, 1)
 	switch method {
 	case wire.MethodRequestPermission:
-		go func() { out <- answered(client.RequestPermission(ctx, permission(), 0)) }()
+		go func() { out <- answered(client.RequestPermission(ctx, permissionWithDiff(), 0)) }()
 	case wire.MethodWriteTextFile:
 		go func() { out <- outcome("", client.WriteTextFile(ctx, text, 0)) }()
 	default:
@@ -272,6 +272,14 @@ func (s *story) asked(frame object) object {
 	q := &question{request: s.editor.Asked(method, s.asks[method]), cancel: cancel, out: out}
 	s.questions[frame.at("id")] = q
 	return s.named(q.request.Raw)
+}
+
+// permissionWithDiff returns permission with the change that the call would make.
+func permissionWithDiff() clients.Permission {
+	p := permission()
+	hunk := history.TextHunk{OldStart: 2, NewStart: 2, Old: "\nfunc main() {}\n", New: "\nfunc main() { run() }\n"}
+	p.Call.Diffs = []history.Diff{{Path: "/home/me/project/main.go", Hunks: []history.TextHunk{hunk}}}
+	return p
 }
 
 // answered returns an answer of the user as text.

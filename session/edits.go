@@ -181,8 +181,8 @@ type RestoreRequest struct {
 	Before     string // message id: to the state before it
 	At         time.Time
 
-	Files   bool // the files that tools changed since are put back, too
-	Preview bool // nothing is done
+	Files   bool // also revert the file changes of tools since then
+	Preview bool // change nothing
 }
 
 // Restored is the response to a change that restores the view.
@@ -215,8 +215,8 @@ func (e *edits) Restore(req RestoreRequest, reply func(Restored, error)) {
 	})
 }
 
-// Undo makes the newest clear, compaction or restore that is in force ineffective. Later messages stay. Files that a restore put
-// back are put forward again.
+// Undo undoes the newest clear, compaction or restore that is in force. Later messages stay. File changes that the restore has
+// reverted are reapplied.
 func (e *edits) Undo(reply func(Restored, error)) {
 	mailbox.Ask(e.mailbox, reply, func() {
 		e.whenSettled(reply, func(reply func(Restored, error)) {
@@ -255,8 +255,7 @@ func (e *edits) whenSettled(reply func(Restored, error), change func(func(Restor
 	reply(Restored{After: after.record.ID}, nil)
 }
 
-// rewind stores an edit that restores a state, with the files that are put back, and applies it; a preview only tells what it
-// does.
+// rewind restores files, stores an edit that restores a state, and applies the edit; a preview only returns the result.
 func (e *edits) rewind(edit history.Edit, request *restoring.Request, preview bool, reply func(Restored, error)) {
 	e.mailbox.Enqueue(mailbox.Op{Fail: func(err error) { reply(Restored{}, err) }, Begin: func() (work, error) {
 		edit.ID, edit.Seq, edit.At = e.deps.NewID("edit_"), e.context.NextSeq(), e.deps.Now()
@@ -277,7 +276,7 @@ func (e *edits) rewind(edit history.Edit, request *restoring.Request, preview bo
 	}})
 }
 
-// withFiles returns the work that puts files back, and then does what then returns.
+// withFiles returns the work that restores files, and then does the work that then returns.
 func (e *edits) withFiles(request *restoring.Request, preview bool, then func(*restoring.Done) work) work {
 	files := restoring.Files{Session: e.id, Store: e.deps.FileChanges, Saver: e.deps.Store, Roots: e.workspace.Roots()}
 	return func(ctx context.Context) (step, error) {
@@ -298,11 +297,11 @@ func (e *edits) withFiles(request *restoring.Request, preview bool, then func(*r
 // RevertRequest names single changes of files.
 type RevertRequest struct {
 	IDs     []string
-	Forward bool // changes that were taken back are put forward again
+	Forward bool // reapply changes that were reverted
 	Preview bool // nothing is done
 }
 
-// Revert takes single changes of files back. The view stays. It is refused while a turn runs or its result is not stored.
+// Revert reverts single file changes. The view does not change. Revert is refused while a turn runs or its result is not stored.
 func (e *edits) Revert(req RevertRequest, reply func(*restoring.Done, error)) {
 	mailbox.Change(e.mailbox, reply, func() (work, error) {
 		if err := e.turns.refusal(); err != nil {

@@ -221,7 +221,7 @@ func TestFilesArePutBackBetweenTurns(t *testing.T) {
 			continue
 		}
 		if e.Kind == events.Notice {
-			if want := "These files stay as they are: " + a.path("a.go") + "."; e.Text != want {
+			if want := "These files were not restored: " + a.path("a.go") + "."; e.Text != want {
 				t.Errorf("notice %q, want %q", e.Text, want)
 			}
 			break

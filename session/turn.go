@@ -78,7 +78,7 @@ type turn struct {
 	cancelled   bool            // by the user
 	interrupted bool            // the server stops
 
-	tools *tools.Set  // that the model may call; nil for none
+	tools *tools.Set // that the model may call; nil for none
 	// Lines of files; not touched while reading calls run.
 	shown   *reads.View // in the newest request
 	lasting *reads.View // of tool results in it that the next one has, too: none while a compaction may remove them

@@ -133,7 +133,7 @@ func TestApprovalsWithoutATerminal(t *testing.T) {
 	}
 	d.has("auto", 0)
 	out, _ := d.asked("--approval", "edits", "--json")
-	if !strings.Contains(out, `"permissionRequest":`) || !strings.Contains(out, `"message":"strata ask has no terminal, so the user cannot be asked."`) {
+	if !strings.Contains(out, `"permissionRequest":`) || !strings.Contains(out, `"message":"strata ask has no terminal, so it cannot ask the user."`) {
 		t.Errorf("lines: %s", out)
 	}
 	d.has("edits", 0)

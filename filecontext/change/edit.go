@@ -9,21 +9,21 @@ import (
 	"strata/filecontext"
 )
 
-// Edit replaces a text. Texts are compared with LF as line ends, whatever the file has.
+// Edit replaces a text. Texts are compared with LF line ends, whatever line ends the file has.
 type Edit struct {
 	OldText    string `json:"old_text"` // must occur exactly once, unless ReplaceAll is set
 	NewText    string `json:"new_text"`
 	ReplaceAll bool   `json:"replace_all"`
 }
 
-// The bounds of edits.
+// The limits of edits.
 const (
 	MaxEdits = 100     // of one change
 	maxNamed = 8       // lines that an error names
 	maxQuote = 2 << 10 // bytes of lines that an error shows
 )
 
-// EditError is an edit that cannot be made.
+// EditError reports an edit that cannot be made.
 type EditError struct {
 	Index   int    // of the edit
 	Problem string // a sentence, perhaps with lines of the file below it
@@ -41,13 +41,13 @@ func (t *Text) Edited(edits []Edit) (after Text, covered []filecontext.Range, er
 	for i := range edits {
 		if problem := d.edit(&edits[i]); problem != "" {
 			if i > 0 && d.text.unix != t.unix {
-				problem += " (line numbers are those after the edits before it)"
+				problem += " (line numbers count after the previous edits)"
 			}
 			return Text{}, nil, &EditError{Index: i, Problem: problem}
 		}
 	}
 	if d.text.unix == t.unix {
-		return Text{}, nil, &EditError{Index: len(edits) - 1, Problem: "the edits leave the file as it is"}
+		return Text{}, nil, &EditError{Index: len(edits) - 1, Problem: "the edits do not change the file"}
 	}
 	return d.text, d.ranges(), nil
 }
@@ -79,7 +79,7 @@ func (d *draft) edit(e *Edit) (problem string) {
 	old, text := unixEnds(e.OldText), unixEnds(e.NewText)
 	switch {
 	case old == "":
-		return "old_text is empty; write_file makes a file or replaces all of it"
+		return "old_text is empty; write_file creates a file or replaces its whole text"
 	case !utf8.ValidString(text):
 		return "new_text is not UTF-8"
 	case old == text:
@@ -178,7 +178,7 @@ func (d *draft) ambiguous(places []int) string {
 		strings.Join(lines, ", "), more)
 }
 
-// miss tells that old does not occur, and where the file is most like it.
+// miss returns that old does not occur, with the most similar place of the file.
 func (d *draft) miss(old string) string {
 	start, end, found := nearest(d.text.unix, old)
 	if !found {

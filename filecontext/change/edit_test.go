@@ -60,8 +60,8 @@ func TestEditsThatAreNotMade(t *testing.T) {
 		{"twice", "a\nb\na\n", "old_text occurs 2 times, at lines 1, 3;", []Edit{{OldText: "a", NewText: "x"}}},
 		{"overlapping", "aaa", "old_text occurs 2 times, at lines 1, 1;", []Edit{{OldText: "aa", NewText: "x"}}},
 		{"often", strings.Repeat("a\n", 20), "occurs 20 times, at lines 1, 2, 3, 4, 5, 6, 7, 8 and more;", []Edit{{OldText: "a", NewText: "x"}}},
-		{"back again", "a", "edits[1]: the edits leave the file as it is", []Edit{{OldText: "a", NewText: "b"}, {OldText: "b", NewText: "a"}}},
-		{"the second", "a\nb", "edits[1]: old_text does not occur in the file, nor anything like it; read the file again (line numbers are those after",
+		{"back again", "a", "edits[1]: the edits do not change the file", []Edit{{OldText: "a", NewText: "b"}, {OldText: "b", NewText: "a"}}},
+		{"the second", "a\nb", "edits[1]: old_text does not occur in the file, nor anything like it; read the file again (line numbers count after",
 			[]Edit{{OldText: "a", NewText: "x"}, {OldText: "a", NewText: "y"}}},
 		{"not UTF-8", "a", "new_text is not UTF-8", []Edit{{OldText: "a", NewText: "\xff"}}},
 	} {

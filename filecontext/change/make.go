@@ -13,10 +13,10 @@ import (
 	"strata/internal/failpoint"
 )
 
-// ErrChanged is the error of a change whose file, or the folder of it, is not what it was when the change was planned.
+// ErrChanged is the error of a change whose file or folder has changed since the change was planned.
 var ErrChanged = errors.New("has changed since the change was planned")
 
-// WriteError is a change that the system did not let us make. The file is as it was.
+// WriteError is a failed change: the system refused a file operation. The file has not changed.
 type WriteError struct {
 	Path string
 	Err  error
@@ -48,10 +48,10 @@ const (
 	abandoned       // its context has ended before: it is never made
 )
 
-// Make makes the change, if the files and their folders are still what they were. If ctx ends before the first effect, the
-// change is not made, and Make returns at once; otherwise Make waits for it. The error is ErrChanged, wrapped, a
-// *filecontext.RefusedError, a *WriteError, or that of ctx. With an error nothing has changed, unless the disk did not respond:
-// then State tells.
+// Make makes the change, if its files and folders have not changed. If ctx ends before the first effect, Make returns
+// immediately and the change is not made; otherwise Make waits for the change. The error is a *filecontext.RefusedError, a
+// *WriteError, that of ctx, or wraps ErrChanged. After an error nothing has changed, unless the disk did not respond: State
+// then returns the outcome.
 func (p *Plan) Make(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -305,7 +305,7 @@ func (p *Plan) sameAt(s *spot, folder *os.Root, base string) error {
 	return nil
 }
 
-// takeBack removes the file that a move has made.
+// takeBack removes the file that a move has created.
 func (p *Plan) takeBack(goal *filecontext.Reached) error {
 	s, data, err := readSpot(goal)
 	if err != nil {

@@ -1,9 +1,8 @@
 // Package change plans and makes changes of files: edits, new files, deletions and moves. A plan has the bytes before and
 // after, so that a caller can show them, ask for approval, and store them before the change is made.
 //
-// It must never change a file that is not what it was when the change was planned, never write over a file whose replacement
-// was not planned, and never touch a path that filecontext refuses. Everything that an edit does not cover stays byte for byte
-// as it was.
+// It must never change a file that has changed since the plan was made, never replace a file that the plan does not replace, and
+// never touch a path that filecontext refuses. An edit never changes the bytes around the edited texts.
 package change
 
 import (
@@ -19,7 +18,7 @@ import (
 	"strata/filecontext"
 )
 
-// Kind is what a change does.
+// Kind is the kind of a change.
 type Kind string
 
 // The kinds of changes.
@@ -30,7 +29,7 @@ const (
 	Move    Kind = "move"
 )
 
-// ErrNothing is the error of a change that would leave the file as it is.
+// ErrNothing is the error of a change that would not change the file.
 var ErrNothing = errors.New("is already as the change would make it")
 
 // Plan is a change that is not made yet. Make may be called once; everything else is immutable.
@@ -63,7 +62,7 @@ func (files Files) Edit(ctx context.Context, ref filecontext.Ref, edits []Edit) 
 	return files.replace(ctx, ref, func(t *Text) (Text, []filecontext.Range, error) { return t.Edited(edits) })
 }
 
-// Write plans that a file has a text. An existing file keeps its encoding, and the line ends of the lines that stay. The error
+// Write plans a file with a text. An existing file keeps its encoding, and the line ends of unchanged lines. The error
 // is a *filecontext.RefusedError, ErrNothing, or that of ctx.
 func (files Files) Write(ctx context.Context, ref filecontext.Ref, text string) (*Plan, error) {
 	plan, err := files.replace(ctx, ref, func(t *Text) (Text, []filecontext.Range, error) { return t.Rewritten(text), nil, nil })
@@ -151,7 +150,7 @@ func (files Files) Delete(ctx context.Context, ref filecontext.Ref) (*Plan, erro
 	})
 }
 
-// Move plans that a file, which need not be text, gets another path where no file is. The error is a
+// Move plans the move of a file, which need not be text, to a path without a file. The error is a
 // *filecontext.RefusedError, or that of ctx.
 func (files Files) Move(ctx context.Context, from, to filecontext.Ref) (*Plan, error) {
 	return filecontext.Reach(ctx, files.Roots, from, func(f *filecontext.Reached) (*Plan, error) {

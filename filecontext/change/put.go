@@ -8,14 +8,14 @@ import (
 	"strata/filecontext"
 )
 
-// Version is what is at a path.
+// Version is a version of the file at a path.
 type Version struct {
 	Exists bool
 	Bytes  []byte
 	Mode   uint32 // permission bits, as Unix has them; 0: those of the file that it replaces, or of a new file
 }
 
-// Hash returns the hash of the bytes, filecontext.NoFile without a file.
+// Hash returns the SHA-256 of the bytes in hex, or filecontext.NoFile.
 func (v Version) Hash() string {
 	if !v.Exists {
 		return filecontext.NoFile
@@ -23,8 +23,8 @@ func (v Version) Hash() string {
 	return hashOf(v.Bytes)
 }
 
-// Look returns what is at a path, which must be that of the file itself: links are not followed. Files that look like secrets
-// are not refused. The error is a *filecontext.RefusedError, or that of ctx.
+// Look returns the version at a path. The path must be that of the file itself: Look follows no links. It does not refuse files
+// that look like secrets. The error is a *filecontext.RefusedError, or that of ctx.
 func (files Files) Look(ctx context.Context, path string) (Version, error) {
 	ref, err := files.itself(path)
 	if err != nil {
@@ -47,9 +47,9 @@ func (files Files) Look(ctx context.Context, path string) (Version, error) {
 	return v, err
 }
 
-// Put plans that a path has another version: bytes that were there before, or none. now is the hash of what is there,
-// filecontext.NoFile for nothing. The path must be that of the file itself, as for Look. The error is ErrChanged, wrapped,
-// a *filecontext.RefusedError, or that of ctx.
+// Put plans to restore a version at a path, or to remove the file. now is the hash of the current file, or filecontext.NoFile.
+// The path must be that of the file itself, as for Look. The error is a *filecontext.RefusedError, that of ctx, or wraps
+// ErrChanged.
 func (files Files) Put(ctx context.Context, path, now string, put Version) (*Plan, error) {
 	ref, err := files.itself(path)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strata/filecontext"
 )
 
-// Site is a path whose text an editor changes, with the file on disk when it was looked at. It is immutable.
+// Site is a path whose text an editor changes, with the file that was on disk at that time. It is immutable.
 type Site struct {
 	Bytes []byte // of the file; nil if there is none
 
@@ -23,7 +23,7 @@ func (files Files) Site(ctx context.Context, ref filecontext.Ref) (*Site, error)
 	})
 }
 
-// Again returns the site as it is now, even if the file is read-only.
+// Again returns the current site, even if the file is read-only.
 func (s *Site) Again(ctx context.Context) (*Site, error) {
 	return filecontext.Reach(ctx, s.plan.files.Roots, s.ref(), func(f *filecontext.Reached) (*Site, error) {
 		return s.plan.files.site(f, s.ref(), func(*spot, *filecontext.Reached) error { return nil })
@@ -73,7 +73,7 @@ func (s *Site) Refuse(reason filecontext.Reason) error {
 	return &filecontext.RefusedError{Path: s.Path(), Reason: reason}
 }
 
-// Check returns ErrChanged, wrapped, if the path leads elsewhere or the file has other bytes than when it was looked at. Other
+// Check returns an error that wraps ErrChanged if the path leads elsewhere now, or if the bytes of the file have changed. Other
 // errors are a *filecontext.RefusedError, or that of ctx.
 func (s *Site) Check(ctx context.Context) error {
 	_, err := filecontext.Reach(ctx, s.plan.files.Roots, s.ref(), func(f *filecontext.Reached) (struct{}, error) {
@@ -90,14 +90,15 @@ func (s *Site) Check(ctx context.Context) error {
 	return err
 }
 
-// Hold waits until no other change of this process is made at the path, and keeps others waiting until leave is called. The
-// error is that of ctx.
+// Hold waits until this process makes no other change at the path, and delays other changes until leave is called. The error is
+// that of ctx.
 func (s *Site) Hold(ctx context.Context) (leave func(), err error) {
 	return heldFiles.enter(ctx, s.file)
 }
 
-// Text returns the text of the file, which must be one that can be written back exactly, and the same with its own line ends
-// and in UTF-8, as for an editor. It returns nil if there is no file. The error is a *filecontext.RefusedError, or that of ctx.
+// Text returns the content of the file, and its text with the file's own line ends in UTF-8, as for an editor. The content is
+// nil if there is no file. The file must be text that can be written back exactly. The error is a *filecontext.RefusedError, or
+// that of ctx.
 func (s *Site) Text(ctx context.Context) (*filecontext.Content, string, error) {
 	if s.Bytes == nil {
 		return nil, "", nil
@@ -158,7 +159,7 @@ func (s *Site) Saved(text string) []byte {
 	return after.Bytes()
 }
 
-// Effect returns what it does to the path that the file gets other bytes; nil is no file.
+// Effect returns the effect of replacing the bytes of the file; nil is no file.
 func (s *Site) Effect(before, after []byte) Effect {
 	return Effect{Path: s.Path(), File: s.file, Before: hashOrNone(before), After: hashOrNone(after)}
 }
@@ -170,7 +171,7 @@ func hashOrNone(data []byte) string {
 	return hashOf(data)
 }
 
-// Is reports whether the file has the same bytes as another time, or is missing both times.
+// Is reports whether both sites have the same bytes, or no file.
 func (s *Site) Is(other *Site) bool {
 	return (s.Bytes == nil) == (other.Bytes == nil) && bytes.Equal(s.Bytes, other.Bytes)
 }

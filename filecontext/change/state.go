@@ -6,7 +6,7 @@ import (
 	"strata/filecontext"
 )
 
-// Effect is what a change does to one path. A stored effect tells after a crash whether it was done.
+// Effect is the effect of a change on one path. After a crash, a stored effect shows whether the change was made.
 type Effect struct {
 	Path   string // as filecontext names it
 	File   string // the file itself: its absolute path without links below the root
@@ -24,7 +24,7 @@ const (
 	Unknown State = "unknown" // the files are neither as they were before nor as they are after it, or cannot be read
 )
 
-// StateOf returns whether a change with these effects was made. The error is that of ctx.
+// StateOf compares the files with the effects of a change, and returns whether the change was made. The error is that of ctx.
 func StateOf(ctx context.Context, roots *filecontext.Roots, effects []Effect) (State, error) {
 	done, notDone := true, true
 	for _, e := range effects {

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Text is the text of a file and how the file encodes it. It is immutable. The zero Text is that of an empty file.
+// Text is the text of a file with its encoding and line ends. It is immutable. The zero Text is that of an empty file.
 type Text struct {
 	unix     string   // without byte order mark; each line end is LF
 	ends     []ending // of the line ends in unix, in their order
@@ -17,7 +17,7 @@ type Text struct {
 	bom      bool
 }
 
-// ending is how a file writes a line end.
+// ending is the form of a line end.
 type ending uint8
 
 const (
@@ -111,10 +111,10 @@ func unixEnds(text string) string {
 	return unix
 }
 
-// Unix returns the text with LF as line ends and without byte order mark.
+// Unix returns the text with LF line ends and without a byte order mark.
 func (t *Text) Unix() string { return t.unix }
 
-// Bytes returns the file.
+// Bytes returns the encoded text, as in the file.
 func (t *Text) Bytes() []byte {
 	var b strings.Builder
 	b.Grow(len(t.unix) + len(t.ends) + len(byteOrderMark))

@@ -266,7 +266,7 @@ func messagesOnDisk(t testing.TB, db *sql.DB, session string) (all []history.Mes
 }
 
 // callLost is the beginning of the result of a call that a server did not live to see.
-const callLost = "the server ended while this ran"
+const callLost = "the server ended while this call ran"
 
 // judgeWork checks how the turn of a work is stored in an idle session. The messages of the turn are the beginning of the
 // work, each once; only in an interrupted turn the newest one is cut, or its calls have the result that says so. It returns

@@ -39,7 +39,7 @@ func TestCommandsAreCompletedAndShowTheirOutput(t *testing.T) {
 	p.Wait(`!document.querySelector("#command-list")`)
 	p.Run(chromedp.SendKeys("#prompt", "here"))
 	p.Click("button[aria-label='Send prompt']")
-	p.WaitText(".command-output", "The checkpoint “here” names the present state.")
+	p.WaitText(".command-output", "Created the checkpoint “here”.")
 	p.Wait(`!document.querySelector("[aria-label='Stop reply']")`)
 	p.WaitText(".transcript", "No messages yet")
 	p.Prompt("Hello.")

@@ -48,8 +48,8 @@ func (r *Runner) drop(ctx context.Context, call commands.Call) (string, error) {
 	})
 }
 
-// eachPath does something with each path of a command and returns a line for each. It ends at the first error that is not
-// about the path.
+// eachPath calls do for each path of a command and returns the lines as text. An error that Shown recognizes is a line;
+// eachPath returns at the first other error.
 func eachPath(call commands.Call, do func(path string) (string, error)) (string, error) {
 	paths, err := commands.Words(call.Arguments)
 	if err != nil {
@@ -76,7 +76,7 @@ func eachPath(call commands.Call, do func(path string) (string, error)) (string,
 	return list(lines), nil
 }
 
-// list returns lines as a list, and a single one as it is.
+// list returns lines as a list. A single line is not a list.
 func list(lines []string) string {
 	if len(lines) == 1 {
 		return lines[0]

@@ -11,18 +11,18 @@ import (
 	"strata/session/workspace"
 )
 
-// below is the folder with commands in that of a session.
+// below is the path of the command files in a session's folder.
 const below = ".strata/commands"
 
-// Folders are where the files with commands are.
+// Folders finds the command files of sessions.
 type Folders struct {
 	User    string // the user's folder; empty for none
 	Guard   *workspace.Guard
 	Allowed func(ctx context.Context, folder string) error // an error for a folder in which no session may work
 }
 
-// Commands returns the commands of a session, and the files that are none. It reads folders. The error is that of the session
-// or of ctx.
+// Commands reads the folders and returns the commands of a session, and the skipped files. The error is that of the session or
+// of ctx.
 func (f *Folders) Commands(ctx context.Context, s *session.Session) (commands.Set, []commands.Skipped, error) {
 	info, err := await.Reply(ctx, s.Info)
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 // last is the newest prompt of a view, with what follows it there.
 type last struct {
 	prompt    history.Message
-	patched   bool // the view shows the prompt changed
+	patched   bool // an edit has changed the prompt in the view
 	following int  // messages after it
-	open      bool // the turn has no complete reply: nothing follows but finished steps, and a reply that broke off
+	open      bool // the turn has no complete reply: only finished steps and a partial reply follow
 }
 
 // The pages of the transcript that are searched for the prompt.
@@ -51,8 +51,8 @@ func findLast(ctx context.Context, s *session.Session) (*last, error) {
 	return nil, fmt.Errorf("%w: the last turn has too many messages", session.ErrInvalid)
 }
 
-// isOpen reports whether messages after a prompt, the newest first, are at most the finished steps of its turn and a reply
-// that broke off after them: the same prompt then goes on from there.
+// isOpen reports whether the messages after a prompt, newest first, are only finished steps of its turn and a partial reply:
+// then the same prompt continues the turn.
 func isOpen(after []history.Message) bool {
 	if len(after) > 1 && after[0].Role == history.RoleAssistant && after[0].Status != history.StatusComplete && after[1].Role == history.RoleTool {
 		after = after[1:]
@@ -68,7 +68,8 @@ type Prompt struct {
 	instead string // id of the prompt that it replaces in the view; empty: the prompt is the newest one without a reply
 }
 
-// LastPrompt returns the last prompt of the view for commands.Retry. The error is a session.ErrInvalid if there is none.
+// LastPrompt returns the last prompt of the view for commands.Retry. If the view has no prompt, the error wraps
+// session.ErrInvalid.
 func LastPrompt(ctx context.Context, s *session.Session) (Prompt, error) {
 	last, err := findLast(ctx, s)
 	switch {
@@ -90,7 +91,7 @@ func LastPrompt(ctx context.Context, s *session.Session) (Prompt, error) {
 	return p, nil
 }
 
-// Prepare takes the turn of the prompt out of the view if it has a reply. The error is a *session.BusyError if a turn runs.
+// Prepare removes the turn of the prompt from the view if it has a reply. The error is a *session.BusyError if a turn runs.
 func (p Prompt) Prepare(ctx context.Context, s *session.Session) error {
 	if p.instead == "" {
 		return nil

@@ -12,13 +12,13 @@ import (
 // readTime is the time limit for reading the folders with commands in the background.
 const readTime = 5 * time.Second
 
-// Listener is a client that is told the commands of a session. A List calls one method at a time.
+// Listener is a client that receives the commands of a session. A List calls one method at a time.
 type Listener interface {
-	// Commands returns the commands of the session, and the files that are none.
+	// Commands returns the commands of the session, and the skipped files.
 	Commands(ctx context.Context) (commands.Set, []commands.Skipped, error)
 	// TellCommands sends the commands to the client.
 	TellCommands(all []commands.Command)
-	// SkippedCommands is called when the files that are none have changed.
+	// SkippedCommands is called when the skipped files have changed.
 	SkippedCommands(skipped []commands.Skipped)
 }
 
@@ -30,20 +30,20 @@ type List struct {
 	mu      sync.Mutex
 	reading bool // a goroutine reads the folders
 	wanted  bool // it must read them again
-	always  bool // the client is told even if nothing has changed
+	always  bool // the commands are sent even if they have not changed
 
 	// These belong to the goroutine that reads.
 	told    []commands.Command
 	skipped []commands.Skipped
 }
 
-// NewList returns the list of a client that was told nothing. run starts a goroutine, which ends after a few seconds.
+// NewList returns the list of a client that has received no commands yet. run starts a goroutine, which ends after the reading
+// that the last Update asked for.
 func NewList(listener Listener, run func(func())) *List {
 	return &List{listener: listener, run: run}
 }
 
-// Update reads the commands in the background and tells them to the client: always, or only if they have changed since they
-// were told.
+// Update reads the commands in the background, and sends them to the client if they have changed or if always is set.
 func (l *List) Update(always bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,7 +13,8 @@ import (
 	"strata/session/restoring"
 )
 
-// filesTold returns what became of files, or what would: a line of a list for each, with its path in the session's folder.
+// filesTold returns a list with the outcome of a restore, or of its preview, for each file, and restoring.Note. Paths are
+// relative to the session's folder.
 func (r *Runner) filesTold(ctx context.Context, done *restoring.Done) (string, error) {
 	if done == nil || len(done.Files) == 0 {
 		return "", nil
@@ -38,28 +39,28 @@ func fileTold(f *restoring.File, folder string) string {
 	case restoring.Restored:
 		return name + ": " + effects[f.Change] + shownPath(f.To, folder)
 	case restoring.Unchanged:
-		return name + ": is already as it was"
+		return name + ": no change needed"
 	case restoring.Unavailable:
-		return name + ": stays, because its earlier content is not stored any more"
+		return name + ": not restored; its earlier content is no longer stored"
 	}
 	why := reasons[f.Reason]
 	if why == "" {
 		why = clip.Line(filecontext.Printable(f.Detail), 200)
 	}
-	return name + ": stays, because " + why
+	return name + ": not restored; " + why
 }
 
 var effects = map[restoring.Effect]string{
-	restoring.PutBack: "gets its content back", restoring.Created: "is there again", restoring.Deleted: "is deleted", restoring.Moved: "is moved to ",
+	restoring.PutBack: "content restored", restoring.Created: "created again", restoring.Deleted: "deleted", restoring.Moved: "moved to ",
 }
 
 var reasons = map[history.ConflictReason]string{
 	history.ConflictChanged: "somebody else has changed it since",
 	history.ConflictMissing: "somebody else has removed it",
-	history.ConflictExists:  "somebody else has made a file there",
-	history.ConflictBetween: "somebody else changed it between two of the changes",
-	history.ConflictLinked:  "it was moved from or to a path that cannot be put back",
-	history.ConflictLater:   "a later change of it stays",
+	history.ConflictExists:  "somebody else has created a file at this path",
+	history.ConflictBetween: "somebody else changed it between two of the turn's changes",
+	history.ConflictLinked:  "it was moved, and the file at its other path cannot be restored",
+	history.ConflictLater:   "it has a later change that is not undone",
 }
 
 // shownPath returns a path in backticks, relative to the folder if it is in it; "" for none.

@@ -20,7 +20,7 @@ const (
 	undoEdit = "edit"
 )
 
-// undo shows the last turn, takes it back, or makes the last edit of the view ineffective.
+// undo previews the undo of the last turn, undoes it, or undoes the newest edit of the view.
 func (r *Runner) undo(ctx context.Context, call commands.Call) (string, error) {
 	switch call.Arguments {
 	case "", undoNow:
@@ -37,10 +37,10 @@ func (r *Runner) undoEdit(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", err
 	case restored.After != "":
-		return "The last edit of the history will be undone after the running turn.", nil
+		return "The newest edit of the history will be undone after the running turn.", nil
 	}
 	files, err := r.filesTold(ctx, restored.Files)
-	return strings.TrimSpace("The last edit of the history is undone.\n\n" + files), err
+	return strings.TrimSpace("Undid the newest edit of the history.\n\n" + files), err
 }
 
 func (r *Runner) undoTurn(ctx context.Context, preview bool) (string, error) {
@@ -60,12 +60,22 @@ func (r *Runner) undoTurn(ctx context.Context, preview bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	begin, end := "Taken back:\n\n", "\n`/undo edit` brings it back."
+	begin, end := "Undone:\n\n", "\n`/undo edit` restores the turn and its files."
 	if preview {
-		begin, end = "This would be taken back:\n\n", "\n`/undo now` takes it back."
+		begin, end = "`/undo now` would undo this turn:\n\n", "\nNothing has changed yet."
 	}
-	messages := fmt.Sprintf("- the prompt “%s” and the %d messages after it\n", last.words(), last.following)
-	return begin + messages + files + end, nil
+	return begin + last.messages() + files + end, nil
+}
+
+// messages returns the prompt and the number of messages after it as a line of a list.
+func (l *last) messages() string {
+	switch l.following {
+	case 0:
+		return fmt.Sprintf("- the prompt “%s”\n", l.words())
+	case 1:
+		return fmt.Sprintf("- the prompt “%s” and 1 message after it\n", l.words())
+	}
+	return fmt.Sprintf("- the prompt “%s” and %d messages after it\n", l.words(), l.following)
 }
 
 func (r *Runner) checkpoint(ctx context.Context, call commands.Call) (string, error) {
@@ -76,13 +86,13 @@ func (r *Runner) checkpoint(ctx context.Context, call commands.Call) (string, er
 	if err != nil {
 		return "", err
 	}
-	return "The checkpoint “" + made.Name + "” names the present state.", nil
+	return "Created the checkpoint “" + made.Name + "”.", nil
 }
 
 // maxListed is the maximum number of checkpoints in a list.
 const maxListed = 50
 
-// restore restores the newest checkpoint of a name, or the one with an id. Without a name it lists the checkpoints.
+// restore restores the newest checkpoint with a name or an id. Without a name it lists the checkpoints.
 func (r *Runner) restore(ctx context.Context, call commands.Call) (string, error) {
 	all, err := await.Reply(ctx, r.Session.Checkpoints)
 	if err != nil {
@@ -105,7 +115,7 @@ func (r *Runner) restore(ctx context.Context, call commands.Call) (string, error
 	case done.After != "":
 		return "The checkpoint “" + all[i].Name + "” will be restored after the running turn.", nil
 	}
-	return "The checkpoint “" + all[i].Name + "” is restored; `/undo edit` takes that back. Files on the disk stay as they are.", nil
+	return "Restored the checkpoint “" + all[i].Name + "”. Files on disk did not change. `/undo edit` undoes this.", nil
 }
 
 func checkpointList(all []history.Checkpoint) string {

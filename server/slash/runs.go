@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Runs are the commands of a connection that are not answered. The zero value has none. Safe for concurrent use.
+// Runs are the running commands of a connection. The zero value has none. Safe for concurrent use.
 type Runs struct {
 	mu  sync.Mutex
 	all map[*run]struct{}
@@ -16,7 +16,8 @@ type run struct {
 	cancel  context.CancelFunc
 }
 
-// Add adds a command of a session until its request ends. The context ends when the command is cancelled, and not with the request.
+// Add adds a command of a session until its request ends. stop ends when the command is cancelled; unlike the context of the
+// request, it does not end with the request.
 func (r *Runs) Add(request context.Context, session string) (stop context.Context, cancel context.CancelFunc) {
 	stop, cancel = context.WithCancel(context.WithoutCancel(request))
 	one := &run{session, cancel}
@@ -45,14 +46,14 @@ func (r *Runs) Cancel(session string) {
 	}
 }
 
-// MaxOutputs is the number of outputs that are kept for prompts that are sent again.
+// MaxOutputs is the maximum number of outputs kept for prompts that are sent again.
 const MaxOutputs = 256
 
-// Key is a prompt with a command.
+// Key identifies a prompt with a command.
 type Key struct{ Session, PromptID string }
 
-// Outputs are the outputs of the newest commands whose prompts have an id, and the ones that run. The zero value has none.
-// Safe for concurrent use.
+// Outputs are the running commands whose prompts have an id, and the outputs of the newest MaxOutputs successful ones. The
+// zero value has none. Safe for concurrent use.
 type Outputs struct {
 	mu    sync.Mutex
 	all   map[Key]*output
@@ -65,8 +66,8 @@ type output struct {
 	err   error
 }
 
-// Begin returns the output of a command that has succeeded; if it runs, Begin waits for its end. Otherwise known is false,
-// and the caller runs the command and then calls end. The error is that of ctx.
+// Begin returns the output of a command that has succeeded. It waits for a command that still runs. If known is false, the
+// caller must run the command and then call end. The error is that of ctx.
 func (o *Outputs) Begin(ctx context.Context, key Key) (text string, known bool, end func(text string, err error), err error) {
 	if key.PromptID == "" {
 		return "", false, func(string, error) {}, nil
@@ -87,7 +88,7 @@ func (o *Outputs) Begin(ctx context.Context, key Key) (text string, known bool, 
 	}
 }
 
-// claim returns the output of a command, and whether it is a new one.
+// claim returns the output of a command, and whether it was created now.
 func (o *Outputs) claim(key Key) (one *output, mine bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

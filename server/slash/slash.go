@@ -1,4 +1,4 @@
-// Package slash runs the built-in slash commands on sessions, and says in words what they did.
+// Package slash runs the built-in slash commands on sessions, and returns their outcome as text for the user.
 //
 // It must never start a turn, and never send anything to a client.
 package slash
@@ -21,20 +21,20 @@ import (
 	"strata/session/workspace"
 )
 
-// MaxOutput is the maximum size of what a command shows, in bytes.
+// MaxOutput is the maximum size of a command's output, in bytes.
 const MaxOutput = 32 << 10
 
 // Runner runs commands on one session.
 type Runner struct {
 	Session  *session.Session
 	Commands func(context.Context) commands.Set // of the session
-	Models   []string                           // on offer
+	Models   []string                           // that the user can select
 	Renamed  func(history.Session)              // called when the session has a new title
-	Stop     context.Context                    // ends when the user cancels the command; a compaction outlives the connection otherwise
+	Stop     context.Context                    // ends when the user cancels the command, but not with the connection
 }
 
-// Run runs a built-in command and returns what to show, at most MaxOutput. The error is that of the session, but for an error about the
-// arguments, which is shown. commands.Retry is refused: see LastPrompt.
+// Run runs a built-in command and returns its output, at most MaxOutput. An error that Shown recognizes is output; any other
+// error of the session is returned. Run refuses commands.Retry: see LastPrompt.
 func (r *Runner) Run(ctx context.Context, call commands.Call) (string, error) {
 	run := r.named(call.Name)
 	if run == nil {
@@ -69,7 +69,8 @@ func (r *Runner) named(name string) func(context.Context, commands.Call) (string
 	}[name]
 }
 
-// Shown returns an error about the arguments of a command as text for the user. ok is false for other errors, and for none.
+// Shown returns the text for the user of an error that is about the arguments of a command. ok is false for other errors and
+// for nil.
 func Shown(err error) (text string, ok bool) {
 	missing, isMissing := errors.AsType[*session.MissingError](err)
 	refused, isRefused := errors.AsType[*workspace.RefusedError](err)
@@ -111,9 +112,9 @@ func (r *Runner) compact(ctx context.Context, call commands.Call) (string, error
 	case compaction.Compacted:
 		return fmt.Sprintf("Compacted (%s): the history had %d tokens and now has %d.", done.Strategy, done.Before, done.After), nil
 	case compaction.NothingToDo:
-		return "The history is short enough. Nothing was compacted.", nil
+		return "Nothing was compacted: the history is short enough.", nil
 	case compaction.NoGain:
-		return "A compaction would save nothing. Nothing was compacted.", nil
+		return "Nothing was compacted: a compaction would save nothing.", nil
 	}
 	text := "The compaction was not applied: " + done.Outcome
 	if done.Reason != "" {
@@ -130,7 +131,7 @@ func (r *Runner) clear(ctx context.Context, _ commands.Call) (string, error) {
 	case cleared.After != "":
 		return "The history will be cleared after the running turn.", nil
 	}
-	return "The working history is empty. The transcript stays; `/undo edit` brings the history back.", nil
+	return "The working history is empty. The transcript is kept; `/undo edit` restores the history.", nil
 }
 
 func (r *Runner) context(ctx context.Context, _ commands.Call) (string, error) {
@@ -148,7 +149,7 @@ func (r *Runner) context(ctx context.Context, _ commands.Call) (string, error) {
 // contextText describes the next request.
 func contextText(budget *assembly.Budget, parts *assembly.Breakdown) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "The next request to %s has %d of %d tokens (%d %%); %d are free.\n\n",
+	fmt.Fprintf(&text, "The next request to %s uses %d of %d tokens (%d %%); %d are free.\n\n",
 		parts.Model, budget.Used, budget.MaxInputTokens, budget.PercentUsed, budget.Remaining)
 	for _, c := range parts.Categories {
 		if c.Tokens > 0 {
@@ -173,7 +174,7 @@ func (r *Runner) model(ctx context.Context, call commands.Call) (string, error) 
 		if err != nil {
 			return "", err
 		}
-		text := "The model is `" + info.Config.Model + "`. `/model NAME` selects another one:\n\n"
+		text := "The model is `" + info.Config.Model + "`. `/model NAME` selects one of these:\n\n"
 		for _, name := range r.Models {
 			text += "- `" + name + "`\n"
 		}

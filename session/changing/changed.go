@@ -11,11 +11,11 @@ import (
 	"strata/session/tools"
 )
 
-// told returns what the model is told of a change that was made. now is the file after it, nil for none and for bytes that are
-// not text; note is a sentence about the editor that made it, or "".
+// told returns the result for the model of a change that was made. now is the file after the change, nil for no file and for
+// bytes that are not text; note is a sentence about the editor that made the change, or empty.
 type told func(p *Planned, now *filecontext.Content, note string) tools.Result
 
-// prepared returns a planned change with what clients are shown of it. Its result has at most limit bytes of text.
+// prepared returns a planned change with its diffs for clients. Its result has at most limit bytes of text.
 func (c changer) prepared(p *Planned, tell told, limit int) *tools.Prepared {
 	return &tools.Prepared{
 		Change: p.Change, Diffs: p.diffs(p.After),
@@ -49,13 +49,13 @@ func (p *Planned) notMade(ctx context.Context, failed error) (r tools.Result, er
 	case change.Done:
 		r = tools.Failed("%s was changed, but then: %v.", titlePath(path), failed)
 	default:
-		r = tools.Failed("Whether %s was changed is unknown: %v. Read it before you go on.", titlePath(path), failed)
+		r = tools.Failed("It is unknown whether %s was changed: %v. Read it before you continue.", titlePath(path), failed)
 	}
 	r.Made = &tools.Made{State: state}
 	return r, err
 }
 
-// diffs returns the diff for clients: none of a move.
+// diffs returns the diff for clients; a move has none.
 func (p *Planned) diffs(now *filecontext.Content) []history.Diff {
 	if len(p.Effects) > 1 {
 		return nil
@@ -70,19 +70,19 @@ func (p *Planned) diffs(now *filecontext.Content) []history.Diff {
 func edited(p *Planned, now *filecontext.Content, note string) tools.Result {
 	d := diffOf(now.Path, p.Before, now)
 	if len(d.hunks) == 0 {
-		return text("The edits were made, but the editor has undone them: %s is as it was.%s\n", filecontext.Printable(now.Path), after(note))
+		return text("The edits were made, but the editor undid them: %s has not changed.%s\n", filecontext.Printable(now.Path), after(note))
 	}
 	further, own := "", d.changedLines()
 	if now.Version() != p.After.Version() {
-		own = nil // they are the editor's, too
-		further = " The editor has changed the text further when it was saved; the diff shows what it is now."
+		own = nil // some of the lines are the editor's
+		further = " The editor changed the text further when saving; the diff includes that."
 	}
-	r := text("Edited %s, which has %s now.%s%s\n", filecontext.Printable(now.Path), lineCount(now.Lines), further, after(note))
+	r := text("Edited %s, which now has %s.%s%s\n", filecontext.Printable(now.Path), lineCount(now.Lines), further, after(note))
 	r.Content[0].Shows = []history.FileLines{version(now, own, p.Before, d)}
 	return withDiff(r, d, now)
 }
 
-// withDiff adds a diff to the result. It is a text of its own: if there is no room for it, the rest stays as it is.
+// withDiff adds a diff to the result as a text of its own, so that truncating the diff keeps the rest.
 func withDiff(r tools.Result, d *fileDiff, now *filecontext.Content) tools.Result {
 	name := filecontext.Printable(now.Path)
 	block := history.Block{Type: history.BlockText, Text: filecontext.Fence("Changes to "+name, d.unified())}
@@ -103,7 +103,7 @@ func version(now *filecontext.Content, lines []history.Lines, before *filecontex
 // written is the result of write_file: the call has the text. If an editor has changed it, the result has the difference.
 func written(p *Planned, now *filecontext.Content, note string) tools.Result {
 	name := filecontext.Printable(now.Path)
-	what := "Made " + name
+	what := "Created " + name
 	if p.Before != nil {
 		what = fmt.Sprintf("Replaced %s, which had %s,", name, lineCount(p.Before.Lines))
 	}
@@ -113,11 +113,11 @@ func written(p *Planned, now *filecontext.Content, note string) tools.Result {
 	if now.Version() == p.After.Version() {
 		return r
 	}
-	r.Content[0].Text += "The editor has changed the text when it was saved:\n"
+	r.Content[0].Text += "The editor changed the text when saving:\n"
 	return withDiff(r, d, now)
 }
 
-// after returns a sentence as it follows another.
+// after returns a sentence with a blank before it.
 func after(sentence string) string {
 	if sentence == "" {
 		return ""
@@ -135,7 +135,7 @@ func deleted(p *Planned, _ *filecontext.Content, _ string) tools.Result {
 	return r
 }
 
-// gone returns that there is no file any more at a path where one was.
+// gone records that the file at a path no longer exists.
 func gone(path string, before *filecontext.Content) history.FileLines {
 	return history.FileLines{Path: path, From: &history.Derivation{Version: before.Version()}}
 }

@@ -1,7 +1,7 @@
-// Package changing has the tools of a model that change files.
+// Package changing contains the tools with which a model changes files.
 //
-// A tool must never change lines that the model was not shown in their present version, and never anything before its call was
-// prepared. What is wrong with a call is told to the model in its result; an error is only that of the context.
+// A tool must never change lines that the model has not seen in their current version, and never change anything before its
+// call was prepared and allowed. A failure is a result for the model; the only error is that of the context.
 package changing
 
 import (
@@ -18,7 +18,7 @@ import (
 	"strata/session/tools"
 )
 
-// Tools returns the built-in tools that change files. seen is what the model was shown.
+// Tools returns the built-in tools that change files. seen reports which lines the model has seen.
 func Tools(writer Writer, seen tools.Shown) []tools.Tool {
 	c := changer{writer, seen}
 	return []tools.Tool{c.editFile(), c.writeFile(), c.deleteFile(), c.moveFile()}
@@ -37,9 +37,9 @@ type editInput struct {
 
 const editSchema = `{"type":"object","properties":{` +
 	`"path":{"type":"string","description":"Path of the file, relative to the workspace folder or absolute"},` +
-	`"edits":{"type":"array","description":"The edits, made one after the other; all of them or none","items":{"type":"object","properties":{` +
+	`"edits":{"type":"array","description":"The edits, applied in order: all of them or none","items":{"type":"object","properties":{` +
 	`"old_text":{"type":"string","description":"Text to replace, exactly as it is in the file, with enough lines around it to occur only once"},` +
-	`"new_text":{"type":"string","description":"Text to put in its place"},` +
+	`"new_text":{"type":"string","description":"Text to put in place of old_text"},` +
 	`"replace_all":{"type":"boolean","description":"Whether to replace every occurrence; default false"}},` +
 	`"required":["old_text","new_text"],"additionalProperties":false}}},` +
 	`"required":["path","edits"],"additionalProperties":false}`
@@ -49,8 +49,9 @@ func (c changer) editFile() tools.Tool {
 		Definition: tools.Definition{
 			Name: "edit_file",
 			Description: "Replace texts in a text file of the workspace. Each old_text must occur exactly once, unless replace_all is set, and its " +
-				"lines must have been shown to you in their present version, by read_file, search, or an earlier change. The file keeps " +
-				"its encoding and line ends; write lines with LF. The result is the diff: a file need not be read again after your own edit. At most 100 edits.",
+				"lines must have been shown to you in their current version, by read_file, search, or an earlier change. The file keeps " +
+				"its encoding and line ends; end lines with LF. The result is the diff, so do not read the file again after your own " +
+				"edit. At most 100 edits.",
 			Schema: json.RawMessage(editSchema),
 		},
 		Kind: tools.KindEdit,
@@ -82,8 +83,8 @@ func preparing[T any](do func(ctx context.Context, in T, limit int) (*tools.Prep
 	}
 }
 
-// unseen returns which lines that edits cover the model was not shown, and how to read them; "" for none. limit is that of a
-// result.
+// unseen returns a sentence with the lines to edit that the model has not seen, and how to read them; empty for none. limit is
+// that of a result.
 func (c changer) unseen(p *Planned, limit int) string {
 	path := p.Before.Path
 	var all []string
@@ -107,7 +108,7 @@ func (c changer) unseen(p *Planned, limit int) string {
 	if more := len(all) - most; more > 0 {
 		all = append(all[:most], fmt.Sprintf("%d more places", more))
 	}
-	return fmt.Sprintf("Nothing was changed: old_text covers %s of %s, which you were not shown in their present version. Read them first with "+
+	return fmt.Sprintf("Nothing was changed: old_text covers %s of %s, which you have not seen in their current version. Read them first with "+
 		"read_file and start_line %d, then edit.", strings.Join(all, ", "), filecontext.Printable(path), first)
 }
 
@@ -144,8 +145,8 @@ func (c changer) writeFile() tools.Tool {
 	return tools.Tool{
 		Definition: tools.Definition{
 			Name: "write_file",
-			Description: "Make a new text file in the workspace, with the folders it needs, or replace the whole text of a file whose present version " +
-				"was shown to you whole. To change parts of a file, use edit_file. A replaced file keeps its encoding and line ends.",
+			Description: "Create a text file in the workspace, with its missing folders, or replace the whole text of a file whose current version " +
+				"was shown to you in full. To change parts of a file, use edit_file. A replaced file keeps its encoding and line ends.",
 			Schema: json.RawMessage(writeSchema),
 		},
 		Kind: tools.KindEdit,
@@ -174,7 +175,7 @@ func (c changer) unseenFile(p *Planned, limit int) string {
 	if tooLong := c.tooLong(p.Before, wholeFile(p.Before), limit); tooLong != "" {
 		return "Nothing was changed: the file exists, with " + tooLong
 	}
-	return fmt.Sprintf("Nothing was changed: %s exists, and you were not shown its present version whole. Read it first with read_file, "+
+	return fmt.Sprintf("Nothing was changed: %s exists, and you have not seen its current version in full. Read it first with read_file, "+
 		"or change parts of it with edit_file.", filecontext.Printable(p.Before.Path))
 }
 
@@ -198,7 +199,7 @@ func (c changer) deleteFile() tools.Tool {
 	return tools.Tool{
 		Definition: tools.Definition{
 			Name:        "delete_file",
-			Description: "Delete a file of the workspace. Folders and symbolic links are not deleted.",
+			Description: "Delete a file of the workspace. Folders and symbolic links cannot be deleted.",
 			Schema:      json.RawMessage(deleteSchema),
 		},
 		Kind: tools.KindDelete,
@@ -223,15 +224,15 @@ type moveInput struct {
 
 const moveSchema = `{"type":"object","properties":{` +
 	`"from":{"type":"string","description":"Path of the file, relative to the workspace folder or absolute"},` +
-	`"to":{"type":"string","description":"Its new path, where no file is"}},` +
+	`"to":{"type":"string","description":"New path of the file, which must not exist yet"}},` +
 	`"required":["from","to"],"additionalProperties":false}`
 
 func (c changer) moveFile() tools.Tool {
 	return tools.Tool{
 		Definition: tools.Definition{
 			Name: tools.MoveFile,
-			Description: "Move or rename a file of the workspace, with the folders that its new path needs. It never replaces an existing file. Folders " +
-				"and symbolic links are not moved.",
+			Description: "Move or rename a file of the workspace; missing folders of the new path are created. The new path must not exist yet. Folders " +
+				"and symbolic links cannot be moved.",
 			Schema: json.RawMessage(moveSchema),
 		},
 		Kind: tools.KindMove,
@@ -249,7 +250,7 @@ func (c changer) moveFile() tools.Tool {
 	}
 }
 
-// notPlanned returns the refusal for an error of a Writer, or the error of ctx.
+// notPlanned returns the refusal of a call after an error of a Writer, or the error of ctx.
 func notPlanned(ctx context.Context, path string, err error) (*tools.Prepared, error) {
 	r, err := notChanged(ctx, path, err)
 	if err != nil {
@@ -258,7 +259,7 @@ func notPlanned(ctx context.Context, path string, err error) (*tools.Prepared, e
 	return tools.Refuse(r), nil
 }
 
-// notChanged returns the result for an error of a Writer, or the error of ctx.
+// notChanged returns the result of a call after an error of a Writer, or the error of ctx.
 func notChanged(ctx context.Context, path string, err error) (tools.Result, error) {
 	if ctx.Err() != nil {
 		return tools.Result{}, ctx.Err()
@@ -271,7 +272,7 @@ func notChanged(ctx context.Context, path string, err error) (tools.Result, erro
 	case errors.As(err, &edit):
 		return tools.Failed("Nothing was changed in %s: %v", titlePath(path), err), nil
 	case errors.Is(err, change.ErrNothing):
-		return tools.Failed("Nothing was changed: %s is already like that.", titlePath(path)), nil
+		return tools.Failed("Nothing was changed: %s already has this content.", titlePath(path)), nil
 	case isOfEditor(err):
 		return tools.Failed("Nothing was changed in %s: %s.", titlePath(path), words(err)), nil
 	case errors.Is(err, change.ErrChanged):

@@ -130,7 +130,7 @@ func TestEditFile(t *testing.T) {
 	r, err := p.Make(t.Context())
 	must(t, err)
 	equal(t, "diffs after", r.Diffs, diffs)
-	equal(t, "result", shownText(r), "Edited a.txt, which has 31 lines now.\nChanges to a.txt\n```\n@@ -7,7 +7,8 @@\n line 7\n line 8\n line 9\n-line 10\n+ten\n+10\n"+
+	equal(t, "result", shownText(r), "Edited a.txt, which now has 31 lines.\nChanges to a.txt\n```\n@@ -7,7 +7,8 @@\n line 7\n line 8\n line 9\n-line 10\n+ten\n+10\n"+
 		" line 11\n line 12\n line 13\n@@ -17,7 +18,7 @@\n line 17\n line 18\n line 19\n-line 20\n+twenty\n line 21\n line 22\n line 23\n```\n")
 	b.want("a.txt", strings.ReplaceAll(numbered(1, 9)+"ten\n10\n"+numbered(11, 19)+"twenty\n"+numbered(21, 30), "\n", "\r\n"))
 }
@@ -143,9 +143,9 @@ func TestOwnChangesMoveTheVersionOn(t *testing.T) {
 	b.made("edit_file", edit("a.txt", "line 20", "twenty"))
 	b.made("edit_file", edit("a.txt", "five", "V"))
 	hasAll(t, b.refused("edit_file", edit("a.txt", "line 25\nline 26", "x", "line 30\n", "y\n")),
-		"lines 26 to 27, line 31 of a.txt, which you were not shown in their present version", "start_line 26")
+		"lines 26 to 27, line 31 of a.txt, which you have not seen in their current version", "start_line 26")
 	b.made("edit_file", edit("a.txt", "line 23", "23")) // line 24, which the diff showed
-	hasAll(t, b.refused("write_file", members{"path": "a.txt", "content": "x"}), "a.txt exists, and you were not shown its present version whole")
+	hasAll(t, b.refused("write_file", members{"path": "a.txt", "content": "x"}), "a.txt exists, and you have not seen its current version in full")
 	b.read("a.txt", 0, 0)
 	b.made("write_file", members{"path": "a.txt", "content": numbered(1, 3)})
 	b.made("edit_file", edit("a.txt", "line 3", "three"))
@@ -203,7 +203,7 @@ func TestANewFile(t *testing.T) {
 	}
 	r, err := p.Make(t.Context())
 	must(t, err)
-	equal(t, "result", shownText(r), "Made x/new.txt with 2 lines.\n")
+	equal(t, "result", shownText(r), "Created x/new.txt with 2 lines.\n")
 	b.want("x/new.txt", "a\r\nb")
 	b.made("edit_file", edit("x/new.txt", "b", "c"))
 	b.want("x/new.txt", "a\r\nc")
@@ -236,14 +236,14 @@ func TestChangesThatAreRefused(t *testing.T) {
 		{"edit_file", edit("a.txt", "x", "y"), "Nothing was changed in a.txt: edits[0]: old_text does not occur"},
 		{"edit_file", edit("b.txt", "b", "y"), "old_text occurs 2 times, at lines 1, 2"},
 		{"edit_file", edit("a.txt"), "edits: must be a list"},
-		{"edit_file", edit("missing", "x", "y"), "missing does not exist; write_file makes new files"},
+		{"edit_file", edit("missing", "x", "y"), "missing does not exist; write_file creates files"},
 		{"edit_file", edit("../x", "x", "y"), "../x is outside the workspace; tools change only files in it"},
 		{"write_file", members{"path": ".env", "content": "x"}, ".env looks like a secret, and cannot be changed"},
 		{"write_file", members{"path": "x", "content": "a\x00"}, "x is not text"},
 		{"write_file", members{"path": "dir", "content": "a"}, "dir is a folder"},
-		{"write_file", members{"path": "a.txt", "content": "a\n"}, "a.txt is already like that"},
+		{"write_file", members{"path": "a.txt", "content": "a\n"}, "a.txt already has this content"},
 		{"delete_file", members{"path": "missing"}, "missing does not exist"},
-		{"move_file", members{"from": "a.txt", "to": "b.txt"}, "b.txt exists already"},
+		{"move_file", members{"from": "a.txt", "to": "b.txt"}, "b.txt already exists"},
 		{"move_file", members{"from": "a.txt", "to": "../b.txt"}, "../b.txt is outside"},
 		{"move_file", members{"from": "missing", "to": "c.txt"}, "missing does not exist"},
 	} {
@@ -316,13 +316,13 @@ func TestAnEditorThatFormats(t *testing.T) {
 	b.writer = formatter{DiskWriter{Roots: b.work.Roots}, strings.NewReplacer(" b", "b", "\t", "    ", "undo", "C")}
 	b.read("a.txt", 0, 0)
 	r := b.made("edit_file", edit("a.txt", "c", "C"))
-	hasAll(t, shownText(r), "The editor has changed the text further", "- b\n-c\n+b\n+C\n")
+	hasAll(t, shownText(r), "The editor changed the text further", "- b\n-c\n+b\n+C\n")
 	b.made("edit_file", edit("a.txt", "b\nC", "x\nC"))
 	r = b.made("write_file", members{"path": "new.txt", "content": "if\n\tx\n"})
-	equal(t, "result", shownText(r), "Made new.txt with 2 lines.\nThe editor has changed the text when it was saved:\nChanges to new.txt\n```\n@@ -1,2 +1,2 @@\n if\n-\tx\n+    x\n```\n")
+	equal(t, "result", shownText(r), "Created new.txt with 2 lines.\nThe editor changed the text when saving:\nChanges to new.txt\n```\n@@ -1,2 +1,2 @@\n if\n-\tx\n+    x\n```\n")
 	b.made("edit_file", edit("new.txt", "    x", "    y"))
 	r = b.made("edit_file", edit("a.txt", "C", "undo"))
-	hasAll(t, shownText(r), "the editor has undone them: a.txt is as it was")
+	hasAll(t, shownText(r), "the editor undid them: a.txt has not changed")
 }
 
 func TestALargeDiffIsBounded(t *testing.T) {
@@ -344,7 +344,7 @@ func TestALargeDiffIsBounded(t *testing.T) {
 	if r.Size() > tools.MaxResult {
 		t.Errorf("%d bytes", r.Size())
 	}
-	hasAll(t, shownText(r), "Edited a.txt, which has 20000 lines now.", "omitted]")
+	hasAll(t, shownText(r), "Edited a.txt, which now has 20000 lines.", "omitted]")
 	b.made("edit_file", edit("a.txt", "row 10000\n", "x\n")) // the model's own text
 }
 

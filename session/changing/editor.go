@@ -15,15 +15,15 @@ import (
 	"strata/session/tools"
 )
 
-// Editors returns the client that writes files for the turn, nil for none, and the event that its requests follow. It is called
-// for each change, and again with a client whose connection has ended.
+// Editors returns the client that writes files for the turn, nil for none, and the event that its requests must follow. It is
+// called for each change, and again with the client gone if the connection of that client has ended.
 type Editors func(gone clients.Client) (editor clients.Client, after uint64)
 
-// Texts are the texts of files that differ from the disk, as clients have shown them. They are safe for concurrent use.
+// Texts are the unsaved texts of files, as clients have last returned them. They are safe for concurrent use.
 type Texts interface {
-	// Get returns the text that was shown last.
+	// Get returns the newest unsaved text of a file.
 	Get(path string) (filecontext.Content, bool)
-	// Put notes that a text is the present one. It is forgotten if it is that of the disk.
+	// Put stores the current text of a file, or forgets the file if the text equals the disk.
 	Put(*filecontext.Content)
 }
 
@@ -35,7 +35,7 @@ type EditorWriter struct {
 	texts   Texts
 }
 
-// NewEditorWriter returns a Writer that uses disk for what no editor does.
+// NewEditorWriter returns a Writer that uses disk for deletions and moves, and if no editor can write.
 func NewEditorWriter(disk DiskWriter, editors Editors, texts Texts) *EditorWriter {
 	return &EditorWriter{DiskWriter: disk, editors: editors, texts: texts}
 }
@@ -83,7 +83,7 @@ func (w *EditorWriter) saved(p *Planned, err error) (*Planned, error) {
 		return p, err
 	}
 	if text, ok := w.texts.Get(p.Before.Path); ok && text.Version() != p.Before.Version() && text.Disk() == p.Effects[0].Before {
-		return nil, fmt.Errorf("%s has changes in the user's editor that are not saved; ask the user to save it first", titlePath(p.Before.Path))
+		return nil, fmt.Errorf("%s has unsaved changes in the user's editor; ask the user to save it first", titlePath(p.Before.Path))
 	}
 	return p, nil
 }

@@ -70,7 +70,7 @@ func TestAnEditThroughAnEditor(t *testing.T) {
 	before := d.hash("a.txt")
 	r, err := p.Make(t.Context())
 	must(t, err)
-	hasAll(t, shownText(r), "Edited a.txt, which has 3 lines now.\n", "-two\n+2\n")
+	hasAll(t, shownText(r), "Edited a.txt, which now has 3 lines.\n", "-two\n+2\n")
 	d.want("a.txt", "one\r\n2\r\nthree\r\n")
 	d.wantMade(r, "a.txt", change.Done, before)
 	equal(t, "diffs", r.Diffs, p.Diffs)
@@ -84,17 +84,17 @@ func TestAnEditThroughAnEditor(t *testing.T) {
 func TestWritingThroughAnEditor(t *testing.T) {
 	d := newDesk(t, map[string]string{"a.txt": "a\n"}, &fakeEditor{})
 	r := d.makes("write_file", members{"path": "x/new.txt", "content": "a\r\nb"})
-	equal(t, "result", shownText(r), "Made x/new.txt with 2 lines.\n")
+	equal(t, "result", shownText(r), "Created x/new.txt with 2 lines.\n")
 	d.want("x/new.txt", "a\r\nb")
 	d.wantMade(r, "x/new.txt", change.Done, filecontext.NoFile)
 	r = d.makes("write_file", members{"path": "empty", "content": ""})
 	d.want("empty", "")
 	d.wantMade(r, "empty", change.Done, filecontext.NoFile)
 	d.made("write_file", members{"path": "empty", "content": "x\n"})
-	hasAll(t, d.refused("write_file", members{"path": "a.txt", "content": "b\n"}), "a.txt exists, and you were not shown")
+	hasAll(t, d.refused("write_file", members{"path": "a.txt", "content": "b\n"}), "a.txt exists, and you have not seen")
 	d.read("a.txt", 0, 0)
-	hasAll(t, d.refused("write_file", members{"path": "a.txt", "content": "a\n"}), "a.txt is already like that")
-	hasAll(t, d.refused("edit_file", edit("missing", "a", "b")), "missing does not exist; write_file makes new files")
+	hasAll(t, d.refused("write_file", members{"path": "a.txt", "content": "a\n"}), "a.txt already has this content")
+	hasAll(t, d.refused("edit_file", edit("missing", "a", "b")), "missing does not exist; write_file creates files")
 	d.made("write_file", members{"path": "a.txt", "content": "b\n"})
 	wrote := d.editor.wrote()
 	d.made("move_file", members{"from": "a.txt", "to": "b.txt"})
@@ -111,7 +111,7 @@ func TestANewFileThatAnEditorShowsAsEmpty(t *testing.T) {
 	d.made("write_file", members{"path": "new.txt", "content": "a\n"})
 	d.want("new.txt", "a\n")
 	d.editor.buffers["other.txt"] = "not saved yet\n"
-	hasAll(t, d.refused("write_file", members{"path": "other.txt", "content": "a\n"}), "other.txt exists, and you were not shown")
+	hasAll(t, d.refused("write_file", members{"path": "other.txt", "content": "a\n"}), "other.txt exists, and you have not seen")
 	d.read("other.txt", 0, 0)
 	r := d.makes("edit_file", edit("other.txt", "not saved yet", "saved"))
 	d.want("other.txt", "saved\n")
@@ -143,7 +143,7 @@ func TestAnEditorThatSavesLater(t *testing.T) {
 	before := d.hash("a.txt")
 	r := d.makes("edit_file", edit("a.txt", "two", "2"))
 	d.want("a.txt", "one\r\ntwo\r\n")
-	hasAll(t, shownText(r), "The editor has changed the text further", "The editor has not saved it yet.", "+end\n")
+	hasAll(t, shownText(r), "The editor changed the text further", "The editor has not saved it yet.", "+end\n")
 	if _, ok := d.texts.Get("a.txt"); !ok {
 		t.Error("searches do not find the text")
 	}
@@ -165,29 +165,29 @@ func TestWhatAnEditorDidIsTold(t *testing.T) {
 		want         string
 	}{
 		"refuses":                        {said: refused, state: change.NotDone, want: "Nothing was changed: " + quoted},
-		"refuses, and writes":            {text: after, said: refused, state: change.Done, want: "The text is there, although " + quoted},
+		"refuses, and writes":            {text: after, said: refused, state: change.Done, want: "The file has the new text, although " + quoted},
 		"refuses, and does not save":     {buffer: after, said: refused, state: change.Done, want: "The editor has not saved it yet."},
-		"refuses, and writes otherwise":  {text: "else\n", said: refused, state: change.Unknown, want: "It is not known whether a.txt was changed: " + quoted},
-		"ignores":                        {state: change.NotDone, want: "Nothing was changed: the editor reported success, but has not written the text; a.txt is as it was."},
+		"refuses, and writes otherwise":  {text: "else\n", said: refused, state: change.Unknown, want: "It is unknown whether a.txt was changed: " + quoted},
+		"ignores":                        {state: change.NotDone, want: "Nothing was changed: the editor reported success, but did not write the text; a.txt has not changed."},
 		"writes otherwise":               {text: "else\n", state: change.Done, want: "+else\n"},
-		"ends before":                    {said: clients.ErrGone, state: change.NotDone, want: "Nothing was changed: the editor's connection ended before its response; a.txt is as it was."},
-		"ends after":                     {text: after, said: clients.ErrGone, state: change.Done, want: "The text is there, although the editor's connection ended"},
-		"ends, and wrote otherwise":      {text: "else\n", said: clients.ErrGone, state: change.Unknown, want: "It is not known whether a.txt was changed: the editor's connection ended"},
-		"ends, and did not save":         {buffer: after, said: clients.ErrGone, state: change.NotDone, want: "a.txt is as it was"},
-		"is late":                        {said: fmt.Errorf("%w: 10 s", clients.ErrLate), state: change.NotDone, want: "Nothing was changed yet: the editor did not respond in time; a.txt is as it was. The editor may still write it"},
-		"is late, and writes":            {text: after, said: clients.ErrLate, state: change.Done, want: "The text is there, although the editor did not respond in time."},
-		"responds with nonsense":         {said: fmt.Errorf("%w: <evil>", clients.ErrInvalid), state: change.NotDone, want: "the editor's response is invalid; a.txt is as it was"},
-		"deletes":                        {text: filecontext.NoFile, state: change.Unknown, want: "It is not known whether a.txt was changed"},
-		"ignores, and cannot read":       {writeOnly: true, state: change.Unknown, want: "the editor reported success, but has not written the text. Read it"},
+		"ends before":                    {said: clients.ErrGone, state: change.NotDone, want: "Nothing was changed: the editor's connection ended before its response; a.txt has not changed."},
+		"ends after":                     {text: after, said: clients.ErrGone, state: change.Done, want: "The file has the new text, although the editor's connection ended"},
+		"ends, and wrote otherwise":      {text: "else\n", said: clients.ErrGone, state: change.Unknown, want: "It is unknown whether a.txt was changed: the editor's connection ended"},
+		"ends, and did not save":         {buffer: after, said: clients.ErrGone, state: change.NotDone, want: "a.txt has not changed"},
+		"is late":                        {said: fmt.Errorf("%w: 10 s", clients.ErrLate), state: change.NotDone, want: "Nothing was changed so far: the editor did not respond in time; a.txt has not changed. The editor may still write the file"},
+		"is late, and writes":            {text: after, said: clients.ErrLate, state: change.Done, want: "The file has the new text, although the editor did not respond in time."},
+		"responds with nonsense":         {said: fmt.Errorf("%w: <evil>", clients.ErrInvalid), state: change.NotDone, want: "the editor's response is invalid; a.txt has not changed"},
+		"deletes":                        {text: filecontext.NoFile, state: change.Unknown, want: "It is unknown whether a.txt was changed"},
+		"ignores, and cannot read":       {writeOnly: true, state: change.Unknown, want: "the editor reported success, but did not write the text. Read it"},
 		"writes, and cannot read":        {text: after, writeOnly: true, state: change.Done, want: "+2\n"},
 		"formats, and cannot read":       {text: "else\n", writeOnly: true, state: change.Done, want: "+else\n"},
 		"refuses, and cannot read":       {said: refused, writeOnly: true, state: change.NotDone, want: "Nothing was changed: " + quoted},
-		"writes bytes, and cannot read":  {text: "\x00\x01", writeOnly: true, state: change.Unknown, want: "It is not known"},
-		"ends, and wrote bytes":          {text: "\x00\x01", said: clients.ErrGone, state: change.Unknown, want: "It is not known"},
-		"writes only other line ends":    {text: "one\r\ntwo\r\n", state: change.Done, want: "the editor has undone them: a.txt is as it was"},
+		"writes bytes, and cannot read":  {text: "\x00\x01", writeOnly: true, state: change.Unknown, want: "It is unknown"},
+		"ends, and wrote bytes":          {text: "\x00\x01", said: clients.ErrGone, state: change.Unknown, want: "It is unknown"},
+		"writes only other line ends":    {text: "one\r\ntwo\r\n", state: change.Done, want: "the editor undid them: a.txt has not changed"},
 		"writes with other line ends":    {text: "one\r\n2\r\n", said: clients.ErrGone, state: change.Done, want: "+2\n"},
-		"writes with a byte order mark":  {text: "\ufeffone\n2\n", state: change.Done, want: "Edited a.txt, which has 2 lines now.\n"},
-		"writes the text and formats it": {text: after, buffer: "one\n2\n3\n", state: change.Done, want: "The editor has changed the text further"},
+		"writes with a byte order mark":  {text: "\ufeffone\n2\n", state: change.Done, want: "Edited a.txt, which now has 2 lines.\n"},
+		"writes the text and formats it": {text: after, buffer: "one\n2\n3\n", state: change.Done, want: "The editor changed the text further"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, map[string]string{"a.txt": before}, &fakeEditor{writeOnly: tt.writeOnly})
@@ -225,11 +225,11 @@ func TestANewFileThatAnEditorDoesNotWrite(t *testing.T) {
 	d := newDesk(t, nil, &fakeEditor{})
 	d.editor.writing = func(context.Context, string) error { return &clients.Refused{Code: 1, Message: "outside the project"} }
 	r := d.makes("write_file", members{"path": "new.txt", "content": "a\n"})
-	equal(t, "result", shownText(r), "Nothing was changed: the editor responded with an error: outside the project (code 1); there is no new.txt.")
+	equal(t, "result", shownText(r), "Nothing was changed: the editor responded with an error: outside the project (code 1); new.txt does not exist.")
 	d.wantMade(r, "new.txt", change.NotDone, filecontext.NoFile)
 	d.editor.writing = func(context.Context, string) error { return nil }
 	r = d.makes("write_file", members{"path": "new.txt", "content": "a\n"})
-	hasAll(t, shownText(r), "It is not known whether new.txt was changed: the editor reported success, but has not written the text.")
+	hasAll(t, shownText(r), "It is unknown whether new.txt was changed: the editor reported success, but did not write the text.")
 	d.wantMade(r, "new.txt", change.Unknown, filecontext.NoFile)
 }
 
@@ -405,7 +405,7 @@ func TestEncodingsThroughAnEditor(t *testing.T) {
 	d := newDesk(t, map[string]string{"a.txt": "gr\xfcn\nb\n"}, latin)
 	d.editor.buffers["a.txt"] = "gr\ufffdn\nb\n"
 	d.read("a.txt", 0, 0)
-	hasAll(t, d.refused("edit_file", edit("a.txt", "b", "c")), "a.txt has bytes that are not UTF-8, which a change would lose")
+	hasAll(t, d.refused("edit_file", edit("a.txt", "b", "c")), "a.txt cannot be changed: it contains bytes that are not UTF-8, which would be lost")
 	latin.buffers["a.txt"] = "grün\nb\n"
 	latin.writing = func(context.Context, string) error {
 		latin.buffers["a.txt"] = "grün\nc\n"
@@ -415,7 +415,7 @@ func TestEncodingsThroughAnEditor(t *testing.T) {
 	d.read("a.txt", 0, 0)
 	before := d.hash("a.txt")
 	r := d.makes("edit_file", edit("a.txt", "b", "c"))
-	equal(t, "result", strings.Split(shownText(r), "\n")[0], "Edited a.txt, which has 2 lines now.")
+	equal(t, "result", strings.Split(shownText(r), "\n")[0], "Edited a.txt, which now has 2 lines.")
 	d.wantMade(r, "a.txt", change.Done, before)
 
 	wide := "\xff\xfea\x00\r\x00\n\x00b\x00\r\x00\n\x00"
@@ -437,8 +437,8 @@ func TestACancelledCallDoesNotWaitForAnEditor(t *testing.T) {
 		want   string
 	}{
 		{"read", false, change.NotDone, ""},
-		{"write", false, change.NotDone, "Nothing was changed yet: the call was cancelled while the editor wrote the file; a.txt is as it was. The editor may still write it"},
-		{"write", true, change.Done, "The text is there, although the call was cancelled while the editor wrote the file."},
+		{"write", false, change.NotDone, "Nothing was changed so far: the call was cancelled while the editor wrote the file; a.txt has not changed. The editor may still write the file"},
+		{"write", true, change.Done, "The file has the new text, although the call was cancelled while the editor wrote the file."},
 		{"read back", false, change.Done, "Edited a.txt"},
 	} {
 		d := newDesk(t, map[string]string{"a.txt": "a\n"}, &fakeEditor{})
@@ -537,7 +537,7 @@ func TestAFileWithUnsavedTextIsNotChangedOnDisk(t *testing.T) {
 	texts.Put(&unsaved)
 	b.read("a.txt", 0, 0)
 	for name, input := range map[string]any{"edit_file": edit("a.txt", "two", "2"), "write_file": members{"path": "a.txt", "content": "x"}} {
-		hasAll(t, b.refused(name, input), "Nothing was changed: a.txt has changes in the user's editor that are not saved")
+		hasAll(t, b.refused(name, input), "Nothing was changed: a.txt has unsaved changes in the user's editor")
 	}
 	write(t, filepath.Join(b.folder, "a.txt"), "one\nmine\n") // the user saves it
 	b.read("a.txt", 0, 0)

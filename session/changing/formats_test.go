@@ -124,7 +124,7 @@ func (p *play) edit(old string, isKnown bool) {
 		p.t.Fatalf("%q in %q: %s", old, before, shownText(*prepared.Refusal))
 	}
 	if prepared.Refusal != nil {
-		hasAll(p.t, shownText(*prepared.Refusal), "which you were not shown in their present version")
+		hasAll(p.t, shownText(*prepared.Refusal), "which you have not seen in their current version")
 		p.read("a.txt", 0, 0)
 		prepared = p.prepare("edit_file", edit("a.txt", old, text))
 	}

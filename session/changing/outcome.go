@@ -13,36 +13,36 @@ import (
 	"strata/session/clients"
 )
 
-// readBack is a file after an editor was told to write it.
+// readBack is a file after the request to an editor to write it.
 type readBack struct {
 	content *filecontext.Content // nil if there is none, or if it is not text
 	site    *change.Site         // on disk; nil if it cannot be read
-	edited  bool                 // the content is that of the editor, saved or not
+	edited  bool                 // content is the text in the editor, saved or not
 }
 
-// errCancelled is what is known of an editor's response after a cancel.
+// errCancelled stands for an editor's response after the call was cancelled.
 var errCancelled = errors.New("the call was cancelled while the editor wrote the file")
 
-// outcome returns what became of a change that the editor was told to make. said is the error of its response. After a cancel
-// it waits for nothing but the disk.
+// outcome returns the outcome of a change that the editor was asked to make. said is the error of the editor's response. After
+// a cancel, outcome waits only for the disk.
 func (c *edition) outcome(ctx context.Context, e editing, said error) *Made {
 	now := c.readBack(ctx, e, said)
 	made := &Made{Content: now.content}
 	made.State = c.state(now, said)
 	name := titlePath(c.ref.Path)
-	as := name + " is as it was"
+	as := name + " has not changed"
 	if c.site.Bytes == nil && c.before == nil {
-		as = "there is no " + name
+		as = name + " does not exist"
 	}
 	switch {
 	case made.State == change.NotDone && (errors.Is(said, clients.ErrLate) || errors.Is(said, errCancelled)):
-		made.Note = fmt.Sprintf("Nothing was changed yet: %s; %s. The editor may still write it: read it again before you change it.", words(said), as)
+		made.Note = fmt.Sprintf("Nothing was changed so far: %s; %s. The editor may still write the file: read it again before you change it.", words(said), as)
 	case made.State == change.NotDone:
 		made.Note = fmt.Sprintf("Nothing was changed: %s; %s.", words(said), as)
 	case made.State == change.Unknown:
-		made.Note = fmt.Sprintf("It is not known whether %s was changed: %s. Read it before you change it.", name, words(said))
+		made.Note = fmt.Sprintf("It is unknown whether %s was changed: %s. Read it before you change it.", name, words(said))
 	case said != nil:
-		made.Note = fmt.Sprintf("The text is there, although %s.", words(said))
+		made.Note = fmt.Sprintf("The file has the new text, although %s.", words(said))
 	}
 	if made.State == change.Done {
 		c.saved(made, now)
@@ -50,10 +50,10 @@ func (c *edition) outcome(ctx context.Context, e editing, said error) *Made {
 	return made
 }
 
-// words returns what an editor said, as the end of a sentence.
+// words returns an editor's response as the end of a sentence.
 func words(said error) string {
 	if said == nil {
-		return "the editor reported success, but has not written the text"
+		return "the editor reported success, but did not write the text"
 	}
 	if refused, ok := errors.AsType[*clients.Refused](said); ok {
 		const most = 500 // characters
@@ -67,7 +67,7 @@ func words(said error) string {
 	return "the request to the editor failed"
 }
 
-// editorErrors are the errors of requests to an editor but for its own.
+// editorErrors are the errors of requests to an editor, except those with which the editor responds.
 var editorErrors = []error{clients.ErrGone, clients.ErrLate, clients.ErrBusy, clients.ErrInvalid, errCancelled}
 
 // isOfEditor reports whether an error is one of a request to an editor.
@@ -95,7 +95,7 @@ func (c *edition) readBack(ctx context.Context, e editing, said error) (now read
 	return now
 }
 
-// state returns whether the change was made. An editor that has failed is not believed: the text must be there.
+// state returns whether the change was made. After an error of the editor, the file must have the new text.
 func (c *edition) state(now readBack, said error) change.State {
 	if now.site == nil {
 		return change.Unknown

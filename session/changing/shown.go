@@ -5,7 +5,7 @@ import (
 	"strata/history"
 )
 
-// Diff returns the difference of two texts with LF as line ends, as clients are shown it, with at most limit bytes of text.
+// Diff returns the diff of two texts with LF line ends, in the form for clients and with at most limit bytes of text.
 func Diff(path, before, after string, limit int) history.Diff {
 	d := &fileDiff{path: path, old: linesOf(before), new: linesOf(after), hunks: change.Hunks(before, after)}
 	return d.shown(limit)

@@ -31,27 +31,27 @@ func lineNames(r filecontext.Range) string {
 
 func titlePath(path string) string { return filecontext.Printable(clip.Path(path)) }
 
-// decoded returns an input as far as it is valid, for a description.
+// decoded returns the valid members of an input, for a description.
 func decoded[T any](args json.RawMessage) (in T) {
 	_ = exact.Decode(args, "", &in) // the members before the wrong one
 	return in
 }
 
-// remedies tell a model why a path is refused, and what it can do instead.
+// remedies are predicates of a path, for the model: why the path is refused, and a remedy.
 var remedies = map[filecontext.Reason]string{
-	filecontext.ReasonBadURI:     "is not a path of this machine",
+	filecontext.ReasonBadURI:     "is not a path on this machine",
 	filecontext.ReasonNoFile:     "is not a path",
 	filecontext.ReasonOutside:    "is outside the workspace; tools change only files in it",
 	filecontext.ReasonOwn:        "belongs to the program that runs the tools, and cannot be changed",
 	filecontext.ReasonSecret:     "looks like a secret, and cannot be changed unless the user allows it",
-	filecontext.ReasonMissing:    "does not exist; write_file makes new files",
+	filecontext.ReasonMissing:    "does not exist; write_file creates files",
 	filecontext.ReasonDirectory:  "is a folder",
 	filecontext.ReasonTooLarge:   "is too large to change",
-	filecontext.ReasonReplaced:   "is in a folder that was replaced by another, and cannot be changed",
+	filecontext.ReasonReplaced:   "cannot be changed: its folder was replaced by another one",
 	filecontext.ReasonNoFolder:   "cannot be changed: the workspace folder cannot be opened",
-	filecontext.ReasonEncoding:   "has bytes that are not UTF-8, which a change would lose",
+	filecontext.ReasonEncoding:   "cannot be changed: it contains bytes that are not UTF-8, which would be lost",
 	filecontext.ReasonBinary:     "is not text",
-	filecontext.ReasonExists:     "exists already; choose another path",
+	filecontext.ReasonExists:     "already exists; choose another path",
 	filecontext.ReasonReadOnly:   "is read-only; ask the user to make it writable",
 	filecontext.ReasonUnreadable: "cannot be changed",
 }

@@ -10,8 +10,8 @@ import (
 	"strata/session/tools"
 )
 
-// Writer plans changes of files for tools. A text has LF as line ends, or the line ends of a new file. The errors are those of
-// change.Files: a *filecontext.RefusedError, a *change.EditError, change.ErrNothing, or that of ctx.
+// Writer plans changes of files for tools. Texts of existing files have LF line ends; a new file gets the line ends of its
+// text. The errors are those of change.Files: a *filecontext.RefusedError, a *change.EditError, change.ErrNothing, or that of ctx.
 type Writer interface {
 	Edit(ctx context.Context, path string, edits []change.Edit) (*Planned, error)
 	Write(ctx context.Context, path, text string) (*Planned, error)
@@ -32,15 +32,15 @@ type Planned struct {
 	// clients, or that of ctx.
 	Make func(ctx context.Context) (*Made, error)
 
-	// State tells whether the change was made, after an error of Make.
+	// State returns whether the change was made, after an error of Make.
 	State func(ctx context.Context) change.State
 }
 
-// Made is what became of a change.
+// Made is the outcome of a change.
 type Made struct {
 	tools.Made
-	Content *filecontext.Content // what the file is now: After, or what an editor made of it; nil for none, and for bytes that are not text
-	Note    string               // a sentence about what the editor said and did; "" for none
+	Content *filecontext.Content // the current file: After, or the editor's version of it; nil for no file, and for bytes that are not text
+	Note    string               // a sentence about the editor's response; empty for none
 }
 
 // DiskWriter changes files on disk.

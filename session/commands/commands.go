@@ -1,5 +1,5 @@
-// Package commands is what a user can type in the place of a prompt: the built-in slash commands, and those that are
-// Markdown files of the user or of a workspace. It finds the command of a prompt, reads the files, and lists the commands.
+// Package commands defines the slash commands that a user can type as a prompt: the built-in commands, and the Markdown files
+// of the user and of a workspace. It finds the command of a prompt, reads the files, and lists the commands.
 //
 // It must never run a command, and never write a file.
 package commands
@@ -15,7 +15,7 @@ import (
 type Command struct {
 	Name        string // without the slash
 	Description string // one line
-	Hint        string // what its arguments are, empty for a command without arguments
+	Hint        string // its arguments, such as "PATH…"; empty for a command without arguments
 }
 
 // The names of the built-in commands.
@@ -38,14 +38,14 @@ const (
 // builtin are the built-in commands in the order of the list.
 var builtin = []Command{
 	{Compact, "Shorten the history", "[strategy]"},
-	{Undo, "Take back the last turn, after showing it", "[now | edit]"},
+	{Undo, "Preview undoing the last turn; now: undo it; edit: undo the last history edit", "[now | edit]"},
 	{Clear, "Empty the working history; the transcript stays", ""},
 	{Context, "Show what the next request contains", ""},
 	{Files, "List the files of the context", ""},
 	{Add, "Add files to the context", "PATH…"},
 	{Drop, "Remove files from the context", "PATH…"},
-	{Checkpoint, "Name the present state", "NAME"},
-	{Restore, "Restore the state of a checkpoint", "NAME"},
+	{Checkpoint, "Create a checkpoint of the current state", "NAME"},
+	{Restore, "Restore a checkpoint, or list the checkpoints", "[NAME]"},
 	{Rename, "Change the title of the session", "TITLE"},
 	{Model, "Show the models, or select one", "[NAME]"},
 	{Retry, "Send the last prompt again", ""},
@@ -60,7 +60,7 @@ func Usage(name string) string {
 
 func (c Command) usage() string { return strings.TrimRight("/"+c.Name+" "+c.Hint, " ") }
 
-// IsBuiltin reports whether a command is built in. The case of its letters counts.
+// IsBuiltin reports whether a command is built in. Case is significant.
 func IsBuiltin(name string) bool {
 	return slices.ContainsFunc(builtin, func(c Command) bool { return c.Name == name })
 }
@@ -70,8 +70,8 @@ type Set struct {
 	files []File // by name
 }
 
-// NewSet returns the built-in commands and those of files. A file of the user must not have the name of a built-in command,
-// and a file of the workspace not that of either. The case of letters makes no difference here. The files that are left out are returned.
+// NewSet returns the built-in commands and those of files. It skips, and returns, a user's file with the name of a built-in
+// command, and a workspace's file with the name of a built-in command or of a user's file. Case is ignored.
 func NewSet(user, workspace []File) (Set, []Skipped) {
 	taken := make(map[string]string)
 	for _, c := range builtin {
@@ -91,7 +91,7 @@ func NewSet(user, workspace []File) (Set, []Skipped) {
 		}
 	}
 	add(user, "is a command of the user")
-	add(workspace, "is another command of the workspace")
+	add(workspace, "is also the name of another file of the workspace")
 	slices.SortFunc(set.files, func(a, b File) int { return cmp.Compare(a.Name, b.Name) })
 	return set, skipped
 }
@@ -121,6 +121,6 @@ func (s Set) Text() string {
 	for _, c := range s.All() {
 		fmt.Fprintf(&text, "- `%s`: %s\n", c.usage(), c.Description)
 	}
-	text.WriteString("\nA command is the first word of a prompt. An unknown command is sent to the model as text.\n")
+	text.WriteString("\nA prompt that begins with an unknown command is sent to the model.\n")
 	return text.String()
 }

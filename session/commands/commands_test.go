@@ -23,7 +23,7 @@ func TestNoFileShadowsABuiltinCommandOrOneOfTheUser(t *testing.T) {
 		{"Clear.md", "/Clear is the name of a built-in command"},
 		{"REVIEW.md", "/REVIEW is a command of the user"},
 		{"help.md", "/help is the name of a built-in command"},
-		{"Fix.md", "/Fix is another command of the workspace"},
+		{"Fix.md", "/Fix is also the name of another file of the workspace"},
 	}
 	if !slices.Equal(skipped, want) {
 		t.Errorf("skipped %q, want %q", skipped, want)

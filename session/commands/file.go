@@ -25,12 +25,12 @@ type File struct {
 	prompt string
 }
 
-// Expand returns the prompt of the command: the file, with the arguments in each place of $ARGUMENTS. Arguments for a file
-// without such a place follow the text as a paragraph. The error says that the prompt would be too long.
+// Expand returns the prompt of the command: the text of the file with the arguments in place of each $ARGUMENTS. If the file
+// does not contain $ARGUMENTS, the arguments follow as a paragraph. The error is for a prompt of more than MaxExpansion bytes.
 func (f File) Expand(arguments string) (string, error) {
 	places := strings.Count(f.prompt, Arguments)
 	if size := len(f.prompt) + max(places, 1)*len(arguments); size > MaxExpansion {
-		return "", fmt.Errorf("/%s with these arguments exceeds %d bytes", f.Name, MaxExpansion)
+		return "", fmt.Errorf("/%s with these arguments: %d bytes exceeds the limit of %d", f.Name, size, MaxExpansion)
 	}
 	if places > 0 {
 		return strings.ReplaceAll(f.prompt, Arguments, arguments), nil
@@ -41,15 +41,15 @@ func (f File) Expand(arguments string) (string, error) {
 // The faults of a command file. They are predicates of its path.
 var (
 	errNoPrompt  = errors.New("has no prompt")
-	errUnclosed  = errors.New("has a front matter that does not end with ---")
-	errLongFront = errors.New("has a front matter of more than 100 lines")
+	errUnclosed  = errors.New("has front matter that does not end with ---")
+	errLongFront = errors.New("has front matter of more than 100 lines")
 )
 
 // maxFront is the maximum number of lines of a front matter.
 const maxFront = 100
 
-// ParseFile returns the command of a file. Its front matter, which may be missing, is lines `description: TEXT` and `argument-hint: TEXT`
-// between two lines `---`. Other keys are ignored. Without a description the first line of the prompt is the description.
+// ParseFile returns the command of a file. The front matter is optional: lines `description: TEXT` and `argument-hint: TEXT`
+// between two lines `---`; other keys are ignored. The default description is the first line of the prompt.
 func ParseFile(name, path, text string) (File, error) {
 	f := File{Command: Command{Name: name}, Path: path}
 	body, err := f.parseFront(strings.ReplaceAll(text, "\r\n", "\n"))

@@ -22,21 +22,21 @@ const (
 // extension is that of the files.
 const extension = ".md"
 
-// Folder is where files with commands can be.
+// Folder is a folder that can contain command files.
 type Folder struct {
 	Root  string             // absolute path of a folder; links in it do not lead out of it
 	Below string             // path of the commands below the root, with slashes
 	Guard *filecontext.Guard // files that are not read; nil: none
 }
 
-// Skipped is a file that is no command, and why.
+// Skipped is a file that does not define a command, and the reason.
 type Skipped struct {
 	Path   string
 	Reason string // a predicate of the path
 }
 
-// Read returns the commands of the folder by name, and the files that it skipped, at most MaxFiles and one for the rest. A
-// folder that does not exist has none. The error is that of ctx.
+// Read returns the commands of the folder by name, and the files that it skipped. It stops after MaxFiles commands, or more
+// than MaxFiles skipped files. A missing folder has no commands. The error is that of ctx.
 func (f Folder) Read(ctx context.Context) (files []File, skipped []Skipped, err error) {
 	r := reading{Folder: f}
 	err = r.read(ctx)
@@ -59,10 +59,10 @@ type reading struct {
 }
 
 var (
-	errTooMany  = errors.New("is one file too many: a folder has at most 100 commands and 1 MiB")
-	errBadName  = errors.New("has a name that no command can have: use letters, digits, - and _, at most 64 in all")
+	errTooMany  = errors.New("exceeds the limit of a folder: 100 commands and 1 MiB; this file and those after it are ignored")
+	errBadName  = errors.New("has an invalid name: use letters, digits, - and _, at most 64 in all")
 	errNoFolder = errors.New("is not a folder")
-	errNotPlain = errors.New("is not in UTF-8 as a whole")
+	errNotPlain = errors.New("is not UTF-8 text")
 )
 
 func (r *reading) read(ctx context.Context) (err error) {

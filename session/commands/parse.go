@@ -14,14 +14,14 @@ const MaxName = 64
 // Call is a prompt that begins with a command.
 type Call struct {
 	Name      string
-	Arguments string   // the rest of the block, without blanks around it
+	Arguments string   // the rest of the block, trimmed
 	Links     []string // URIs of the resources in the prompt
 
 	block int // index of the block with the command
 }
 
-// Parse returns the command of a prompt: its first text block is the command alone, or the command and a blank. ok is false
-// for any other prompt. Whether there is such a command is not checked.
+// Parse returns the command of a prompt whose first text block is a command alone, or begins with a command and a blank. ok is
+// false for any other prompt. Parse does not check whether the command exists.
 func Parse(blocks []history.Block) (call Call, ok bool) {
 	call.block = slices.IndexFunc(blocks, func(b history.Block) bool { return b.Type == history.BlockText })
 	if call.block < 0 {
@@ -44,14 +44,15 @@ func Parse(blocks []history.Block) (call Call, ok bool) {
 	return call, true
 }
 
-// Replace returns the prompt with a text in the place of the command. The other blocks stay.
+// Replace returns the prompt with a text instead of the command. The other blocks are unchanged.
 func (c Call) Replace(blocks []history.Block, text string) []history.Block {
 	blocks = slices.Clone(blocks)
 	blocks[c.block].Text = text
 	return blocks
 }
 
-// isName reports whether a name is one that a command can have: letters and digits of ASCII, then also - and _.
+// isName reports whether a name is valid for a command: 1 to MaxName ASCII letters, digits, - and _, of which the first is a
+// letter or a digit.
 func isName(name string) bool {
 	for i := range len(name) {
 		c := name[i]
@@ -65,7 +66,7 @@ func isName(name string) bool {
 
 var errQuote = errors.New("a quote is not closed")
 
-// Words returns the words of arguments. Quotes, " or ', keep the blanks between them in a word.
+// Words splits arguments into words. Quotes (" or ') keep a word with blanks together. The error is for an unclosed quote.
 func Words(arguments string) ([]string, error) {
 	var words []string
 	var word strings.Builder

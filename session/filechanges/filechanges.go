@@ -1,4 +1,4 @@
-// Package filechanges makes the stored records of file changes: what a call is about to do, and what became of it.
+// Package filechanges creates the stored records of file changes: the planned effect of a call, and its outcome.
 //
 // It must never change a file.
 package filechanges
@@ -25,8 +25,8 @@ type Place struct {
 	At   time.Time
 }
 
-// Put adds the record of a change to what is stored, before its effect, with the bytes of the file before and after it. It
-// returns the record.
+// Put adds the record of a planned change to a store change, with the contents of the file before and after. It returns the
+// record. Store it before the change is made.
 func Put(to *history.Change, at Place, c *tools.Change) history.FileChange {
 	record := history.FileChange{
 		ID: at.ID, Turn: at.Turn, Step: at.Step, Call: at.Call, Seq: at.Seq, At: at.At, Mode: c.Mode, State: history.FileChangePlanned,
@@ -40,8 +40,8 @@ func Put(to *history.Change, at Place, c *tools.Change) history.FileChange {
 	return record
 }
 
-// Settle adds a record to what is stored, with what became of the change. made is nil if that is not known: then the record
-// stays planned, and nothing is added.
+// Settle adds a record with the outcome of its change to a store change. If made is nil, the outcome is unknown: Settle adds
+// nothing, and the record stays planned.
 func Settle(to *history.Change, record history.FileChange, made *tools.Made) {
 	if made == nil {
 		return
@@ -57,7 +57,7 @@ var states = map[change.State]history.FileChangeState{
 	change.Done: history.FileChangeDone, change.NotDone: history.FileChangeNotDone, change.Unknown: history.FileChangeUnknown,
 }
 
-// setEffects sets what a record says of the files.
+// setEffects sets the kind, the paths and the hashes of a record.
 func setEffects(record *history.FileChange, effects []change.Effect) {
 	first, last := effects[0], effects[len(effects)-1]
 	record.Path, record.Before, record.After = first.File, stored(first.Before), stored(last.After)
@@ -73,7 +73,7 @@ func setEffects(record *history.FileChange, effects []change.Effect) {
 	}
 }
 
-// stored returns a hash of a file as records have it.
+// stored returns the hash in the form of records: empty for no file.
 func stored(hash string) string {
 	if hash == filecontext.NoFile {
 		return ""
@@ -91,8 +91,9 @@ func add(to *history.Change, record history.FileChange, images ...[]byte) {
 	}
 }
 
-// Lost settles records of a server that has ended: by what their files have now. Without roots they stay planned. A move that was
-// cut has left the file at both paths: it was not done, and a further record has the new file. The error is that of ctx.
+// Lost returns planned records of a server that has ended, with the states that the current contents of their files show. Without
+// roots they stay planned. A move that was interrupted has left the file at both paths: it was not done, and a further record has
+// the new file. The error is that of ctx.
 func Lost(ctx context.Context, roots *filecontext.Roots, planned []history.FileChange) (settled []history.FileChange, err error) {
 	for i := range planned {
 		records, err := lost(ctx, roots, planned[i])

@@ -1,4 +1,4 @@
-// Package following lets clients follow a session: what they are told when they open it, their subscriptions to its events,
+// Package following serves the clients that follow a session: its state when they open it, their subscriptions to its events,
 // and the pages of its transcript.
 //
 // It must never change the session.
@@ -19,9 +19,9 @@ import (
 // rest of the running text follows as deltas.
 const SnapshotBytes = 128 << 10
 
-// Host is a session as those that follow it see it. Its methods belong to the mailbox.
+// Host is the part of a session that its followers use. Its methods belong to the mailbox.
 type Host interface {
-	// Info returns what there is to tell of the session.
+	// Info returns the state of the session for clients.
 	Info() Info
 	Choices() *choices.Choices
 	Context() *current.Manager
@@ -33,14 +33,14 @@ type Host interface {
 	// Compacts returns the id of the running compaction, empty for none.
 	Compacts() string
 
-	// TellUsage tells the subscribers how full the window is.
+	// TellUsage sends subscribers the use of the window.
 	TellUsage()
-	// Subscribed is called behind the events that a new subscriber receives first.
+	// Subscribed is called after the events that a new subscriber receives first.
 	Subscribed()
 }
 
-// Following is the ways to follow a session and to read its transcript. It belongs to the session's mailbox; the methods
-// with a reply can be called from any goroutine.
+// Following subscribes clients to a session and reads its transcript. It belongs to the session's mailbox; the methods with a
+// reply can be called from any goroutine.
 type Following struct {
 	session string
 	host    Host
@@ -49,7 +49,7 @@ type Following struct {
 	events  *events.Stream
 }
 
-// New returns the ways to follow a session.
+// New returns the Following of a session.
 func New(session string, host Host, store events.Messages, box *mailbox.Mailbox, stream *events.Stream) *Following {
 	return &Following{session: session, host: host, store: store, mailbox: box, events: stream}
 }
@@ -82,7 +82,7 @@ func (f *Following) Subscribe(c *events.Cursor, reply func(Info, error)) {
 	})
 }
 
-// Resume is Subscribe for a client that opens a stored session: c also receives the title and how full the window is.
+// Resume is Subscribe for a client that opens a stored session: c also receives the title and the use of the window.
 func (f *Following) Resume(c *events.Cursor, reply func(Info, error)) {
 	mailbox.Ask(f.mailbox, reply, func() {
 		reply(f.host.Info(), nil)
@@ -92,7 +92,7 @@ func (f *Following) Resume(c *events.Cursor, reply func(Info, error)) {
 	})
 }
 
-// present returns what a client that opens a stored session needs to know besides its messages: the notices and the title.
+// present returns the events for a client that opens a stored session, besides its messages: the notices and the title.
 func (f *Following) present() []events.Event {
 	present := f.notices()
 	if r := f.host.Choices().Record; r.Title != "" {
@@ -101,8 +101,8 @@ func (f *Following) present() []events.Event {
 	return present
 }
 
-// Replay makes c a subscriber that receives the whole transcript, the running reply included, the title, how full the
-// window is, and then all later events.
+// Replay makes c a subscriber that receives the whole transcript, including the running reply, the title, the use of the
+// window, and then all later events.
 func (f *Following) Replay(c *events.Cursor, reply func(Info, error)) {
 	mailbox.Ask(f.mailbox, reply, func() {
 		// The next request is built after the replay: both need the messages, and the user waits for the replay.

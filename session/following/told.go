@@ -7,7 +7,7 @@ import (
 	"strata/session/profile"
 )
 
-// State is what a session is doing.
+// State is the activity of a session.
 type State string
 
 // The states of a loaded session.
@@ -19,7 +19,7 @@ const (
 	StateClosed     State = "closed" // not loaded any more
 )
 
-// Info tells about a session.
+// Info is the state of a session for clients.
 type Info struct {
 	Session  history.Session
 	Config   history.Config // choices in force, defaults filled in
@@ -39,7 +39,7 @@ type Info struct {
 	Notices  []string          // for clients that open the session
 }
 
-// Attached is where a subscription starts.
+// Attached is the start of a subscription.
 type Attached struct {
 	Epoch    string    `json:"epoch"`
 	Seq      uint64    `json:"seq"`      // newest event
@@ -48,7 +48,7 @@ type Attached struct {
 	Snapshot *Snapshot `json:"snapshot"` // the present state unless Complete, otherwise nil
 }
 
-// Snapshot is the present state of a session.
+// Snapshot is the current state of a session.
 type Snapshot struct {
 	Session  history.Session
 	Config   history.Config // choices in force, defaults filled in

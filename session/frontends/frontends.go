@@ -1,4 +1,5 @@
-// Package frontends serves frontends that call a model themselves: they get the request of a session, and hand in the reply.
+// Package frontends serves frontends that call a model themselves: it gives them the next request of a session, and stores the
+// replies that they return.
 //
 // It must never call a model.
 package frontends
@@ -29,7 +30,7 @@ import (
 // Tool is a tool that the model may call.
 type Tool = llm.Tool
 
-// Host is a session as its frontends see it. Its methods belong to the mailbox, except Measured.
+// Host is the part of a session that its frontends use. Its methods belong to the mailbox, except Measured.
 type Host interface {
 	Choices() *choices.Choices
 	Context() *current.Manager
@@ -38,7 +39,7 @@ type Host interface {
 	Busy() error
 	// CheckDocuments returns an error if the phase in force requires a document that is not set.
 	CheckDocuments() error
-	// State returns what the next request is made of as things are.
+	// State returns the contents of the next request as things are now.
 	State() assembly.State
 	// NextState returns what the next request is made of with the user's present choices: that of the running turn, or that of a turn that would begin now.
 	NextState() assembly.State
@@ -53,13 +54,13 @@ type Host interface {
 	// Store returns the work that stores a change under the name of the operation, and then runs then on the mailbox.
 	Store(what string, change history.Change, then func()) mailbox.Work
 
-	// TellProgress tells the progress that a message reports.
+	// TellProgress sends subscribers the progress that a message reports.
 	TellProgress(m *history.Message)
-	// HistoryChanged tells the subscribers that the working history changed other than by a turn.
+	// HistoryChanged notifies subscribers that something other than a turn changed the working history.
 	HistoryChanged(reason string)
 }
 
-// Services is what frontends need of the server.
+// Services are the parts of the server that frontends use.
 type Services struct {
 	Now   func() time.Time
 	NewID func(prefix string) string // prefix + ULID
@@ -75,7 +76,7 @@ type Parts struct {
 	Compacting *compacting.Driver
 }
 
-// Frontends serve the frontends of one session. They belong to the session's mailbox; the methods with a reply can be called
+// Frontends serves the frontends of one session. It belongs to the session's mailbox; the methods with a reply can be called
 // from any goroutine.
 type Frontends struct {
 	host     Host
@@ -85,7 +86,7 @@ type Frontends struct {
 	newest *assembled // nil after it was committed
 }
 
-// New returns what serves the frontends of a session.
+// New returns the Frontends of a session.
 func New(host Host, services *Services, parts Parts) *Frontends {
 	return &Frontends{host: host, services: services, parts: parts}
 }
@@ -176,7 +177,7 @@ func (f *Frontends) Assemble(tools []Tool, reply func(assembly.Assembled, error)
 // CommitRequest is the reply to a frontend's own call.
 type CommitRequest struct {
 	AssemblyID string
-	Messages   []history.Message // the reply, with the results of its tool calls if they are there already
+	Messages   []history.Message // the reply, optionally with the results of its tool calls
 	Usage      *history.Usage    // nil if the provider reported none
 }
 
@@ -186,7 +187,7 @@ type Committed struct {
 	MessageID  string        `json:"messageId"`
 	Usage      history.Usage `json:"usage"`
 	Cost       float64       `json:"cost"`
-	Estimated  bool          `json:"estimated,omitempty"` // not all of the usage was told: the rest is counted
+	Estimated  bool          `json:"estimated,omitempty"` // the provider reported only a part of the usage; Strata counted the rest
 }
 
 // Commit stores the reply to a frontend's own call with its usage, and counts the reply.

@@ -12,7 +12,8 @@ import (
 	"strata/session/mailbox"
 )
 
-// Keeper stores a rule that allows in the user's configuration, if it is not there. An error is a sentence for the user.
+// Keeper adds an allow rule to the user's configuration, unless the configuration contains it. The text of an error is for the
+// user.
 type Keeper func(ctx context.Context, rule approval.Rule) error
 
 // Configured are the rules of the user's configuration, which all sessions of a server share. A nil *Configured has none.
@@ -25,7 +26,7 @@ type Configured struct {
 	allow, deny approval.Rules // replaced, never changed
 }
 
-// NewConfigured returns the rules that were read from the configuration. A nil keeper keeps no rule.
+// NewConfigured returns the rules of the configuration. Without a keeper, Keep fails.
 func NewConfigured(allow, deny approval.Rules, keeper Keeper) *Configured {
 	return &Configured{allow: allow, deny: deny, keeper: keeper}
 }
@@ -40,8 +41,8 @@ func (c *Configured) Rules() (allow, deny approval.Rules) {
 	return c.allow, c.deny
 }
 
-// Keep stores a rule that allows in the user's configuration, and then adds it to Rules. It blocks. The text of an
-// error is for the user; it wraps mailbox.ErrInvalid.
+// Keep adds an allow rule to the user's configuration, and then to Rules. It blocks. An error wraps mailbox.ErrInvalid; its
+// text is for the user.
 func (c *Configured) Keep(ctx context.Context, rule approval.Rule) error {
 	if c == nil || c.keeper == nil {
 		return notKept(rule, errors.New("this server has no configuration file"))
@@ -49,7 +50,7 @@ func (c *Configured) Keep(ctx context.Context, rule approval.Rule) error {
 	c.keeping.Lock()
 	defer c.keeping.Unlock()
 	if allow, _ := c.Rules(); len(allow) >= approval.MaxRules && !slices.Contains(allow, rule) {
-		return notKept(rule, fmt.Errorf("tools.allow has %d rules, the maximum", len(allow)))
+		return notKept(rule, fmt.Errorf("tools.allow has %d rules, the maximum; remove one", len(allow)))
 	}
 	if err := c.keeper(ctx, rule); err != nil {
 		return notKept(rule, err)
@@ -63,5 +64,5 @@ func (c *Configured) Keep(ctx context.Context, rule approval.Rule) error {
 }
 
 func notKept(rule approval.Rule, err error) error {
-	return fmt.Errorf("%w: rule %q was not kept: %w", mailbox.ErrInvalid, clip.Name(rule.String()), err)
+	return fmt.Errorf("%w: rule %q was not added to the configuration: %w", mailbox.ErrInvalid, clip.Name(rule.String()), err)
 }

@@ -16,14 +16,14 @@ const (
 
 // Listed is a rule of a list.
 type Listed struct {
-	Rule    string `json:"rule"`   // its text, by which it is named
+	Rule    string `json:"rule"`   // its text, which identifies the rule
 	Effect  string `json:"effect"` // allow, deny
 	Scope   string `json:"scope"`  // session, config
 	Tool    string `json:"tool"`
 	Command string `json:"command,omitempty"` // a line, or words and " *" for lines that begin with them
 }
 
-// List replies with the rules of the session, and those of the configuration, in their orders.
+// List replies with the rules of the session, then with the allow and the deny rules of the configuration.
 func (p *Permissions) List(reply func([]Listed, error)) {
 	mailbox.Ask(p.mailbox, reply, func() {
 		allow, deny := p.services.Configured.Rules()

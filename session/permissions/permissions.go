@@ -1,7 +1,7 @@
-// Package permissions has the rules by which calls of a session run without asking: those that the user's answers made for the
-// session, which are stored with it, and those of the user's configuration.
+// Package permissions holds the approval rules that apply to a session: its own, which the user's answers have added and which
+// are stored with the session, and those of the user's configuration.
 //
-// It must never decide on a call itself: that is the business of package approval.
+// It must never decide on a call itself: package approval decides.
 package permissions
 
 import (
@@ -48,13 +48,13 @@ type decided struct {
 	decision approval.Decision
 }
 
-// New returns the permissions of a session without rules of its own.
+// New returns the permissions of a session that has no rules of its own; Restore loads them.
 func New(m *mailbox.Mailbox, services Services) *Permissions {
 	return &Permissions{mailbox: m, services: services}
 }
 
-// Restore takes the rules of the session's record. A rule that cannot be read allows nothing: it is logged, and dropped from
-// the record with the next change of the rules.
+// Restore loads the rules of the session's record. An invalid rule is ignored and logged; the next change of the rules removes
+// the rule from the record.
 func (p *Permissions) Restore() {
 	rules, dropped := approval.RestoreRules(p.services.Choices().Record.Config.Rules)
 	p.rules = rules
@@ -75,9 +75,9 @@ func (p *Permissions) decide(c *approval.Call) approval.Decision {
 	return policy.Decide(c)
 }
 
-// Grant adds a rule that an answer of the user made to those of the session; the zero Rule is none. It returns when the rule is
-// stored or ctx has ended. If the rule cannot be stored it is not added, and subscribers receive a notice: the answer then
-// holds for its call only. Grant is for the goroutine of the turn.
+// Grant adds a rule from an answer of the user to the session; it ignores the zero Rule. It returns when the rule is stored or
+// ctx has ended. If the rule cannot be stored, it is not added, and subscribers receive a notice: the answer then applies to
+// its call only. The goroutine of the turn calls Grant.
 func (p *Permissions) Grant(ctx context.Context, rule approval.Rule) {
 	if rule == (approval.Rule{}) {
 		return
@@ -95,15 +95,15 @@ func (p *Permissions) Grant(ctx context.Context, rule approval.Rule) {
 	}
 }
 
-// notGranted tells that a rule was not added. Emit belongs to the mailbox, which the failure of a change need not run on.
+// notGranted logs that a rule was not added, and notifies subscribers. It may run outside the mailbox.
 func (p *Permissions) notGranted(rule approval.Rule, err error) {
 	p.services.Log.Error("rule of the session not stored", slog.String("session", p.services.Session), slog.String("rule", rule.String()), slog.Any("error", err))
-	text := fmt.Sprintf("The rule %s was not stored. The answer holds for this call only.", clip.Name(rule.String()))
+	text := fmt.Sprintf("The rule %s was not stored. The answer applies to this call only.", clip.Name(rule.String()))
 	p.mailbox.Tell(func() { p.services.Emit(events.Event{Kind: events.Notice, Text: text}) }, nil)
 }
 
-// Revoke removes the rule with the given text from those of the session, also for the call that waits for the user. The error
-// for a text that is none of them wraps mailbox.ErrInvalid.
+// Revoke removes the rule with the given text from the session, also for the call that waits for the user. If the session does
+// not have the rule, the error wraps mailbox.ErrInvalid.
 func (p *Permissions) Revoke(text string, reply func(struct{}, error)) {
 	p.change(reply, func() (approval.Rules, error) {
 		rule, err := p.find(text)
@@ -111,7 +111,7 @@ func (p *Permissions) Revoke(text string, reply func(struct{}, error)) {
 	})
 }
 
-// Find returns the rule of the session with the given text. The error for another text wraps mailbox.ErrInvalid.
+// Find returns the rule of the session with the given text. If there is none, the error wraps mailbox.ErrInvalid.
 func (p *Permissions) Find(text string, reply func(approval.Rule, error)) {
 	mailbox.Ask(p.mailbox, reply, func() { reply(p.find(text)) })
 }
@@ -123,12 +123,12 @@ func (p *Permissions) find(text string) (approval.Rule, error) {
 	}
 	allow, deny := p.services.Configured.Rules()
 	if slices.ContainsFunc(allow, named) || slices.ContainsFunc(deny, named) {
-		return approval.Rule{}, fmt.Errorf("%w: rule %q is one of the configuration, not of the session; edit the configuration file and restart the server", mailbox.ErrInvalid, clip.Name(text))
+		return approval.Rule{}, fmt.Errorf("%w: rule %q belongs to the configuration, not to the session; edit the configuration file and restart the server", mailbox.ErrInvalid, clip.Name(text))
 	}
-	return approval.Rule{}, fmt.Errorf("%w: rule %q is none of the session's rules", mailbox.ErrInvalid, clip.Name(text))
+	return approval.Rule{}, fmt.Errorf("%w: rule %q: the session has no such rule", mailbox.ErrInvalid, clip.Name(text))
 }
 
-// change stores the rules that next returns, and then puts them in force.
+// change stores the rules that next returns, and then applies them.
 func (p *Permissions) change(reply func(struct{}, error), next func() (approval.Rules, error)) {
 	mailbox.Change(p.mailbox, reply, func() (mailbox.Work, error) {
 		rules, err := next()
@@ -145,8 +145,8 @@ func (p *Permissions) change(reply func(struct{}, error), next func() (approval.
 	})
 }
 
-// Changed tells the subscribers that rules have changed, and decides anew on the call that waits for the user if the decision
-// is another one now.
+// Changed notifies subscribers that rules have changed, and reconsiders the call that waits for the user if its decision
+// changes.
 func (p *Permissions) Changed() {
 	p.services.Emit(events.Event{Kind: events.PermissionsChanged})
 	if call := p.newest.call; call != nil && !p.newest.decision.Equal(p.decide(call)) {

@@ -166,10 +166,10 @@ func TestRevokedRules(t *testing.T) {
 			t.Error("the stored rule does not hold")
 		}
 		for text, want := range map[string]string{
-			"":       "none of the session's rules",
-			"zoo":    "none of the session's rules",
-			"pan":    "is one of the configuration",
-			"deploy": "is one of the configuration",
+			"":       "the session has no such rule",
+			"zoo":    "the session has no such rule",
+			"pan":    "belongs to the configuration",
+			"deploy": "belongs to the configuration",
 		} {
 			if err := d.revoke(text); !errors.Is(err, mailbox.ErrInvalid) || !strings.Contains(err.Error(), want) {
 				t.Errorf("revoking %q: %v", text, err)
@@ -256,7 +256,7 @@ func TestAKeptRuleHoldsAtOnce(t *testing.T) {
 			t.Fatal("the rule holds for another session")
 		}
 		failure = errors.New("strata.yaml: read-only")
-		if err := keep(); !errors.Is(err, mailbox.ErrInvalid) || !strings.Contains(err.Error(), `rule "zoom" was not kept: strata.yaml: read-only`) || other.reconsidered > 0 {
+		if err := keep(); !errors.Is(err, mailbox.ErrInvalid) || !strings.Contains(err.Error(), `rule "zoom" was not added to the configuration: strata.yaml: read-only`) || other.reconsidered > 0 {
 			t.Errorf("%v, decided anew %d times", err, other.reconsidered)
 		}
 		failure = nil

@@ -1,4 +1,4 @@
-// Package record changes the record of a session: its choices, its title and its folders.
+// Package record changes the record of a session: its options, its title and its folders.
 //
 // A change must never take effect before it is stored.
 package record
@@ -20,23 +20,23 @@ import (
 	"strata/session/workspace"
 )
 
-// Host is a session as the changes of its record see it. Its methods belong to the mailbox.
+// Host is the part of a session that changes of its record use. Its methods belong to the mailbox.
 type Host interface {
 	// Choices returns the choices of the session, which hold the record.
 	Choices() *choices.Choices
-	// Info returns what there is to tell of the session.
+	// Info returns the state of the session for clients.
 	Info() following.Info
 	// Running returns the id of the running turn, empty for none.
 	Running() string
 	// Store returns the work that stores a change under the name of the operation, and then runs then on the mailbox.
 	Store(what string, change history.Change, then func()) mailbox.Work
-	// Reconsider decides anew on the call that waits for an approval.
+	// Reconsider decides again on the call that waits for an approval.
 	Reconsider()
-	// TellUsage tells the subscribers how full the window is.
+	// TellUsage sends subscribers the use of the window.
 	TellUsage()
 }
 
-// Services is what changes of records need of the server.
+// Services are the parts of the server that changes of records use.
 type Services struct {
 	Choices  *choices.Services
 	Files    filecontext.Limits
@@ -44,7 +44,7 @@ type Services struct {
 	Now      func() time.Time
 }
 
-// Changes are the changes of one session's record. They belong to the session's mailbox; the methods with a reply can be
+// Changes changes the record of one session. It belongs to the session's mailbox; the methods with a reply can be
 // called from any goroutine.
 type Changes struct {
 	session   string
@@ -55,7 +55,7 @@ type Changes struct {
 	workspace *workspace.Workspace
 }
 
-// New returns the changes of a session's record.
+// New returns the Changes of a session.
 func New(session string, services *Services, host Host, box *mailbox.Mailbox, stream *events.Stream, files *workspace.Workspace) *Changes {
 	return &Changes{session: session, services: services, host: host, mailbox: box, events: stream, workspace: files}
 }
@@ -66,17 +66,17 @@ type Configured struct {
 	After string // id of the running turn after which it takes effect; empty for immediately
 }
 
-// told are the subscribers that need not receive a change, since the response tells them.
+// told are the subscribers that receive no event for a change, because the response contains it.
 type told struct{ options, mode *events.Cursor }
 
-// Configure chooses a value for an option. It is stored with the session and takes effect with the next turn, the approval
-// at once. author learns the options from the response, and receives an event for a change of mode that comes with it.
+// Configure selects a value for an option, and stores it with the session. The value takes effect with the next turn; the
+// approval takes effect immediately. author receives the options in the response, and an event only if the mode changes, too.
 func (c *Changes) Configure(option, value string, author *events.Cursor, reply func(Configured, error)) {
 	c.configure(func() string { return option }, value, told{options: author}, reply)
 }
 
-// SetMode chooses a phase of the profile, or the approval if there are none, as Configure does. author, who chose it,
-// receives the options as an event.
+// SetMode selects a phase of the profile, or the approval if the profile has no phases, as Configure does. author receives an
+// event with the options, because the response has none.
 func (c *Changes) SetMode(mode string, author *events.Cursor, reply func(Configured, error)) {
 	c.configure(func() string { return c.host.Choices().ModeOption() }, mode, told{mode: author}, reply)
 }
@@ -120,7 +120,7 @@ func (c *Changes) configured(option string, told told, reply func(Configured, er
 	reply(configured, nil)
 }
 
-// Rename gives the session a title, which no rule replaces any more.
+// Rename sets the title of the session. Automatic titles no longer replace it.
 func (c *Changes) Rename(title string, reply func(following.Info, error)) {
 	mailbox.Change(c.mailbox, reply, func() (mailbox.Work, error) {
 		update := c.host.Choices().Record
@@ -136,7 +136,7 @@ func (c *Changes) Rename(title string, reply func(following.Info, error)) {
 	})
 }
 
-// SetFolders replaces the session's folder and its further roots, which must have been checked.
+// SetFolders replaces the session's folder and its further roots. The caller must have checked them.
 func (c *Changes) SetFolders(cwd string, roots []string, reply func(following.Info, error)) {
 	mailbox.Change(c.mailbox, reply, func() (mailbox.Work, error) {
 		moves := c.host.Choices().Record.CWD != cwd
@@ -168,7 +168,7 @@ func (c *Changes) OpenFolders() {
 	c.useFolders(workspace.OpenFolders(c.mailbox.UntilShut(), r.CWD, r.Roots, c.services.Files, c.services.Choices.Allowed))
 }
 
-// useFolders makes opened folders those of the session.
+// useFolders sets the opened folders of the session.
 func (c *Changes) useFolders(opened workspace.Folders) {
 	c.workspace.Use(opened, c.services.Outlines)
 	own := c.host.Choices()

@@ -15,13 +15,13 @@ import (
 // maxHeld limits the bytes of images that are kept in memory because the store may drop them for newer ones.
 const maxHeld = 64 << 20
 
-// fault is why a file could not be put back.
+// fault is the reason why a file could not be restored.
 type fault struct {
 	reason history.ConflictReason
 	detail string
 }
 
-// applying is a plan while it is done.
+// applying is a plan that is being carried out.
 type applying struct {
 	*Files
 	plan    *history.RestorePlan
@@ -34,8 +34,8 @@ type applying struct {
 	broken map[int]bool     // groups with a fault
 }
 
-// apply does a plan: it stores what is replaced, writes files, then removes files. Files that moves link are put back together
-// or not at all. It returns why some could not be put back. The error is one of the store or of ctx: then the rest was not done.
+// apply carries out a plan: it stores the replaced contents, writes files, then removes files. Files that moves link are all
+// restored, or none. It returns the files that could not be restored. An error is one of the store or of ctx, and ends apply.
 func (f *Files) apply(ctx context.Context, plan *history.RestorePlan, changes []history.FileChange) (map[string]fault, error) {
 	a := &applying{
 		Files: f, plan: plan, changes: changes, held: make(map[string][]byte), room: maxHeld,
@@ -58,7 +58,7 @@ func (f *Files) apply(ctx context.Context, plan *history.RestorePlan, changes []
 	return a.faults, a.takeBack(ctx)
 }
 
-// restore puts one file back, or notes why it could not. The error is one of the store or of ctx.
+// restore restores one file, or records its fault. The error is one of the store or of ctx.
 func (a *applying) restore(ctx context.Context, r *history.FileRestore) error {
 	failpoint.Hit("restore.file")
 	switch err := a.put(ctx, r.Path, r.Now, r.Put); {
@@ -76,7 +76,7 @@ func (a *applying) restore(ctx context.Context, r *history.FileRestore) error {
 	return nil
 }
 
-// takeBack makes the files of broken groups again what they were.
+// takeBack undoes the restore of files in broken groups.
 func (a *applying) takeBack(ctx context.Context) error {
 	for _, r := range slices.Backward(a.made) {
 		if !a.broken[r.Group] {
@@ -110,7 +110,7 @@ func (e *fileError) fault() fault {
 	return fault{history.ConflictFailed, e.err.Error()}
 }
 
-// put replaces one version of a file by another. The error is a *fileError, or one of the store or of ctx.
+// put replaces a version of a file by another version. The error is a *fileError, or one of the store or of ctx.
 func (a *applying) put(ctx context.Context, path string, now, put history.FileVersion) error {
 	v := change.Version{}
 	if put.Hash != "" {
@@ -146,7 +146,7 @@ func (a *applying) bytes(ctx context.Context, hash string) ([]byte, error) {
 	return data, err
 }
 
-// keep stores the bytes that a restore replaces, and those that are only in other files, unless they are stored.
+// keep stores the contents that the restore replaces, and those that exist only in other files, unless they are stored.
 func (a *applying) keep(ctx context.Context) error {
 	stored := make(map[string]bool)
 	for i := range a.changes {
@@ -167,7 +167,7 @@ func (a *applying) keep(ctx context.Context) error {
 	return nil
 }
 
-// keepOf is keep for one file. If its bytes are not there any more, it is not put back.
+// keepOf is keep for one file. If a content no longer exists, the file is not restored.
 func (a *applying) keepOf(ctx context.Context, r *history.FileRestore, stored map[string]bool) error {
 	for hash, path := range map[string]string{r.Now.Hash: r.Path, r.Put.Hash: r.From} {
 		if hash == "" || path == "" || stored[hash] {
@@ -192,8 +192,8 @@ func (a *applying) keepOf(ctx context.Context, r *history.FileRestore, stored ma
 	return nil
 }
 
-// hold keeps images in memory that are about to be put back: the store drops old ones for those that it gets. What has no room,
-// or cannot be read, is looked for again when it is needed.
+// hold keeps images in memory that are needed to restore files, because the store may drop them when it stores new ones. An
+// image that exceeds maxHeld or cannot be read is read again when it is needed.
 func (a *applying) hold(ctx context.Context) {
 	for i := range a.plan.Files {
 		r := &a.plan.Files[i]
@@ -213,7 +213,7 @@ func (a *applying) holdOne(hash string, data []byte) {
 	}
 }
 
-// store stores an image, with a change that has it.
+// store stores an image, together with a change that refers to it.
 func (a *applying) store(ctx context.Context, image history.Blob) error {
 	i := slices.IndexFunc(a.changes, func(c history.FileChange) bool { return c.Before == image.Hash || c.After == image.Hash })
 	if i < 0 {

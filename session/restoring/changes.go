@@ -7,20 +7,20 @@ import (
 	"strata/history"
 )
 
-// Change is a change of a file by a tool, for review.
+// Change is a file change with its diff, for review.
 type Change struct {
 	history.FileChange
-	Diff *history.Diff `json:"diff,omitempty"` // of a text whose contents are stored, and not of a move
+	Diff *history.Diff `json:"diff,omitempty"` // nil for a move, and if the contents are not text or not stored
 }
 
-// Page is some changes: newest turn first, and the changes of a turn oldest first.
+// Page is a page of changes: newest turn first, and the changes of a turn oldest first.
 type Page struct {
 	Changes []Change
-	Omitted int   // changes that have no room
+	Omitted int   // changes that exceed the limits
 	Older   int64 // number of the page of older turns, 0 for none
 }
 
-// MaxTurns limits the turns of a page.
+// MaxTurns is the maximum number of turns on a page.
 const MaxTurns = 50
 
 // Changes returns the changes of a turn. The error is one of the store or of ctx.
@@ -32,8 +32,8 @@ func Changes(ctx context.Context, store Store, session, turn string) (Page, erro
 	return page(ctx, store, session, changes, 0)
 }
 
-// Latest returns the changes of the newest turns with changes, or of those before a number. The error is one of the store or of
-// ctx.
+// Latest returns the changes of the newest turns that changed files; before is Older of the page with newer turns, or 0. The
+// error is one of the store or of ctx.
 func Latest(ctx context.Context, store Store, session string, before int64, turns int) (Page, error) {
 	changes, older, err := store.ByTurn(ctx, session, before, min(turns, MaxTurns))
 	if err != nil {

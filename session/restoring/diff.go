@@ -10,21 +10,21 @@ import (
 	"strata/session/changing"
 )
 
-// The bounds of an answer, in bytes.
+// The limits of a response, in bytes.
 const (
-	maxRows  = 1 << 20 // of all that is no diff
+	maxRows  = 1 << 20 // of everything but diffs
 	maxDiffs = 1 << 20 // of all diffs; one has at most history.MaxDiff
 	perRow   = 500     // of a row without its paths
 	perHunk  = 100
 	minDiff  = 1 << 10 // with less room a diff is not made
 )
 
-// room is what an answer can still get.
+// room is the number of bytes that a response can still contain.
 type room struct{ rows, diffs int }
 
 func newRoom() *room { return &room{maxRows, maxDiffs} }
 
-// row reports whether there is room for a row with paths of so many bytes, and takes it.
+// row reports whether a row with paths of so many bytes fits, and then subtracts its size.
 func (r *room) row(paths int) bool {
 	if perRow+paths > r.rows {
 		return false
@@ -33,8 +33,8 @@ func (r *room) row(paths int) bool {
 	return true
 }
 
-// diff returns a diff with the lines that differ in two contents, nil if they are not text or not stored. Without room it has
-// no lines.
+// diff returns d with the lines that differ in two contents, nil if the contents are not text or not stored. If the limit is
+// reached, the diff has no lines.
 func (r *room) diff(d history.Diff, contents func() (before, after []byte, err error)) (*history.Diff, error) {
 	if r.diffs < minDiff {
 		d.Hunks, d.Cut = []history.TextHunk{}, true
@@ -60,14 +60,14 @@ func (r *room) diff(d history.Diff, contents func() (before, after []byte, err e
 	return &d, nil
 }
 
-// textOf returns bytes as a text with LF as line ends.
+// textOf decodes a file to a text with LF line ends; ok is false for other bytes.
 func textOf(data []byte) (text string, ok bool) {
 	t, err := change.Decode(data)
 	return t.Unix(), err == nil && !strings.Contains(t.Unix(), "\x00")
 }
 
-// errNoImage is the error for bytes that are not there any more.
-var errNoImage = errors.New("the bytes are not stored any more")
+// errNoImage is the error for a content that is no longer stored.
+var errNoImage = errors.New("the former content is no longer stored")
 
 // image returns a stored content. The error is errNoImage, or one of the store or of ctx.
 func image(ctx context.Context, store Store, session, hash string) ([]byte, error) {

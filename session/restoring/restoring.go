@@ -1,7 +1,7 @@
-// Package restoring takes back the changes that tools made of files, and puts them forward again.
+// Package restoring reverts the changes that tools made to files, and reapplies them.
 //
-// It must never replace or remove a file that does not have the content that the changes left, and never write before the
-// store has what is replaced. A restore that dies can be repeated.
+// It must never replace or remove a file whose content differs from what the changes left, and never write before the store has
+// the replaced content. A restore that a crash interrupts can be repeated.
 package restoring
 
 import (
@@ -16,9 +16,9 @@ import (
 	"strata/session/saving"
 )
 
-// Store is the part of the store that has the changes of files and their images.
+// Store is the part of the store with the file changes of sessions and their images, the contents before and after.
 type Store interface {
-	// List returns changes of files, oldest first, and which of their images are stored.
+	// List returns file changes, oldest first, with HasBefore and HasAfter set.
 	List(ctx context.Context, session string, q history.FileChangeQuery) ([]history.FileChange, error)
 	// ByTurn returns the changes of a page of turns, newest turn first, and the number of the page of older turns, 0 for none.
 	ByTurn(ctx context.Context, session string, before int64, limit int) (turns [][]history.FileChange, older int64, err error)
@@ -26,11 +26,11 @@ type Store interface {
 	Images(ctx context.Context, session string, hashes []string) (map[string][]byte, error)
 }
 
-// Note tells what a restore does not cover.
-const Note = "This covers the files that edit_file, write_file, delete_file and move_file changed. " +
-	"What commands and the tools of frontends changed stays as it is."
+// Note says which changes a restore does not cover.
+const Note = "Only changes made with edit_file, write_file, delete_file and move_file are included, not those made by commands " +
+	"or by tools of clients."
 
-// Files are the files of a session that can be put back. It may be used outside the mailbox, by one goroutine.
+// Files reverts and reapplies the file changes of a session. One goroutine may use it, also outside the mailbox.
 type Files struct {
 	Session string
 	Store   Store // nil: there are no changes
@@ -41,32 +41,32 @@ type Files struct {
 // ErrNoFolder is the error of a restore in a session whose folder cannot be opened.
 var ErrNoFolder = fmt.Errorf("%w: the session's folder cannot be opened", mailbox.ErrInvalid)
 
-// UnknownError says that a session has no such change of a file.
+// UnknownError reports that a session has no file change with an id.
 type UnknownError struct{ ID string }
 
 func (e *UnknownError) Error() string { return fmt.Sprintf("file change %q not found", e.ID) }
 
-// Request says which changes are taken back, or put forward again.
+// Request selects the changes to revert or to reapply.
 type Request struct {
 	find    history.FileChangeQuery
 	ids     []string // of the changes; nil: those that find finds
 	forward bool
 }
 
-// After takes back all changes after a place.
+// After reverts all changes after a place.
 func After(place int64) *Request { return &Request{find: history.FileChangeQuery{After: place}} }
 
-// UndoOf puts forward what the restore with an edit took back.
+// UndoOf reapplies the changes that the restore with an edit has reverted.
 func UndoOf(edit string) *Request {
 	return &Request{find: history.FileChangeQuery{RestoredBy: edit}, forward: true}
 }
 
-// Single takes back single changes, or puts them forward again if they were taken back.
+// Single reverts single changes, or, with forward, reapplies those that were reverted.
 func Single(ids []string, forward bool) *Request {
 	return &Request{ids: append([]string{}, ids...), forward: forward}
 }
 
-// Done is what a restore does, or did. A nil *Done did nothing.
+// Done is the outcome of a restore, or of its preview. A nil *Done did nothing.
 type Done struct {
 	Files   []File
 	Omitted int // files that have no room in Files
@@ -75,8 +75,8 @@ type Done struct {
 	failed map[string]bool
 }
 
-// Settled returns the changes with their new states, which must be stored. edit is the id of the edit of a restore, empty for
-// none.
+// Settled returns the changes with their new states, which the caller must store. edit is the id of the restore's edit, empty
+// for none.
 func (d *Done) Settled(edit string) []history.FileChange {
 	if d == nil {
 		return nil
@@ -84,9 +84,10 @@ func (d *Done) Settled(edit string) []history.FileChange {
 	return d.plan.Settle(edit, d.failed)
 }
 
-// Do takes changes back, or puts them forward. It returns nil for a nil request, and for the undo of a restore without files. The
-// caller stores the changes that are settled. preview returns what it would do now. The error is ErrNoFolder, an *UnknownError, or one of the store or of ctx. With an error,
-// files may have been put back; then the same request does the rest.
+// Do reverts or reapplies changes; with preview it changes nothing and returns the outcome that Do would have now. It returns
+// nil for a nil request, and for the undo of a restore without files. The caller must store the changes of Settled. The error is
+// ErrNoFolder, an *UnknownError, or one of the store or of ctx. After an error some files may be restored; the same request
+// restores the others.
 func (f *Files) Do(ctx context.Context, req *Request, preview bool) (*Done, error) {
 	if req == nil || f.Store == nil {
 		return nil, nil

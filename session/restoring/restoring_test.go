@@ -65,7 +65,7 @@ func TestARestoreLeavesWhatOthersWrote(t *testing.T) {
 		d.want(name, text)
 	}
 	equal(t, "states", d.states(), "fc_1 done; fc_2 restored edit_1; fc_3 done; fc_4 restored edit_1; fc_5 done; fc_6 done")
-	equal(t, "sentence", done.Left(), "These files stay as they are: "+strings.Join([]string{
+	equal(t, "sentence", done.Left(), "These files were not restored: "+strings.Join([]string{
 		d.path("a"), d.path("gone"), d.path("m"), d.path("n"), d.path("new")}, ", ")+".")
 }
 

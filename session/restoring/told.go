@@ -13,43 +13,43 @@ import (
 	"strata/internal/clip"
 )
 
-// Outcome is what becomes of a file.
+// Outcome is the outcome of a restore for a file.
 type Outcome string
 
 // The outcomes.
 const (
 	Restored    Outcome = "restored"
-	Unchanged   Outcome = "unchanged"   // it is already as it should become
-	Conflict    Outcome = "conflict"    // it stays, for the reason
-	Unavailable Outcome = "unavailable" // it stays, because the bytes to put back are not stored any more
+	Unchanged   Outcome = "unchanged"   // it already has the content to restore
+	Conflict    Outcome = "conflict"    // it was not changed, for the reason
+	Unavailable Outcome = "unavailable" // it was not changed: the content to restore is no longer stored
 )
 
-// Effect is what happens to a file that is put back.
+// Effect is how a file is restored.
 type Effect string
 
 // The effects.
 const (
-	PutBack Effect = "put_back" // it gets the bytes and the mode that it had
-	Created Effect = "created"  // it is there again
+	PutBack Effect = "put_back" // it has its former content and mode again
+	Created Effect = "created"  // it exists again
 	Deleted Effect = "deleted"
 	Moved   Effect = "moved" // to another path
 )
 
-// File is what a restore does with a file.
+// File is the outcome of a restore for one file.
 type File struct {
 	Path    string  `json:"path"`
 	To      string  `json:"to,omitempty"` // of a file that is moved
 	Outcome Outcome `json:"outcome"`
-	Change  Effect  `json:"change,omitempty"` // of a file that is put back
+	Change  Effect  `json:"change,omitempty"` // of a restored file
 
 	Reason history.ConflictReason `json:"reason,omitempty"` // of a conflict
-	Later  string                 `json:"later,omitempty"`  // id of the change that is on top, for the reason "later"
+	Later  string                 `json:"later,omitempty"`  // id of the later change, for the reason "later"
 	Detail string                 `json:"detail,omitempty"` // of the reason "failed"
 
-	Diff *history.Diff `json:"diff,omitempty"` // of a text that is put back
+	Diff *history.Diff `json:"diff,omitempty"` // of a restored text
 }
 
-// tell returns what a plan does: conflicts first, then by path. Diffs and files that have no room are omitted.
+// tell returns the files of a plan: conflicts first, then by path. It omits diffs and files that exceed the limits.
 func (f *Files) tell(ctx context.Context, plan *history.RestorePlan) (told []File, omitted int, err error) {
 	moves, room := movesOf(plan), newRoom()
 	for _, r := range sorted(plan.Files) {
@@ -94,7 +94,7 @@ func stayFirst(a, b bool) int {
 	return 1
 }
 
-// movesOf returns the files that only get another path: for each path of such a pair, the other one.
+// movesOf returns the files that are only moved: it maps each of the two paths to the file at the other one.
 func movesOf(plan *history.RestorePlan) map[string]*history.FileRestore {
 	type content struct {
 		group int
@@ -137,7 +137,7 @@ func outcomeOf(r, moved *history.FileRestore) File {
 	return file
 }
 
-// blame makes a file one that is not put back.
+// blame sets the reason why a file is not restored.
 func (f *File) blame(why fault) {
 	f.Outcome, f.Change, f.Diff, f.To = Conflict, "", nil, ""
 	f.Reason, f.Detail = why.reason, why.detail
@@ -146,7 +146,7 @@ func (f *File) blame(why fault) {
 	}
 }
 
-// fail notes the files that could not be put back, and those that moves link to them.
+// fail sets the reasons of the files that could not be restored, and of those that moves link to them.
 func (d *Done) fail(faults map[string]fault) {
 	if d.failed = make(map[string]bool); len(faults) == 0 {
 		return
@@ -176,13 +176,13 @@ func (d *Done) fail(faults map[string]fault) {
 	slices.SortStableFunc(d.Files, func(a, b File) int { return stayFirst(a.stays(), b.stays()) })
 }
 
-// stays reports whether the file could not be put back.
+// stays reports whether the file was not restored.
 func (f *File) stays() bool { return f.Outcome == Conflict || f.Outcome == Unavailable }
 
 // maxNamed is the number of files that a sentence names.
 const maxNamed = 5
 
-// Left returns a sentence about the files that were not put back, empty for none.
+// Left returns a sentence with the files that were not restored, empty for none.
 func (d *Done) Left() string {
 	if d == nil {
 		return ""
@@ -199,10 +199,10 @@ func (d *Done) Left() string {
 	if more := len(names) - maxNamed; more > 0 {
 		names = append(names[:maxNamed], fmt.Sprintf("%d more", more))
 	}
-	return "These files stay as they are: " + strings.Join(names, ", ") + "."
+	return "These files were not restored: " + strings.Join(names, ", ") + "."
 }
 
-// diff returns the diff of a file that is put back, nil if it is not text or cannot be read.
+// diff returns the diff of a restored file, nil if the file is not text or cannot be read.
 func (f *Files) diff(ctx context.Context, r *history.FileRestore, room *room) (*history.Diff, error) {
 	d := history.Diff{Path: r.Path, Created: r.Now.Hash == "", Deleted: r.Put.Hash == ""}
 	return room.diff(d, func() (before, after []byte, err error) {

@@ -1,4 +1,4 @@
-// Package shelf keeps the documents of a session: it stores them, removes them and lists them.
+// Package shelf stores, removes and lists the documents of a session.
 package shelf
 
 import (
@@ -14,7 +14,7 @@ import (
 	"strata/tokens"
 )
 
-// Host is a session as its shelf sees it. Its methods belong to the mailbox.
+// Host is the part of a session that its shelf uses. Its methods belong to the mailbox.
 type Host interface {
 	// Context returns the session's ContextManager, which holds the documents.
 	Context() *current.Manager
@@ -26,7 +26,7 @@ type Host interface {
 	DocumentChanged()
 }
 
-// Shelf is the documents of one session. It belongs to the session's mailbox; the methods with a reply can be called from
+// Shelf manages the documents of one session. It belongs to the session's mailbox; the methods with a reply can be called from
 // any goroutine.
 type Shelf struct {
 	host    Host
@@ -60,7 +60,7 @@ func (s *Shelf) SetDocument(req documents.Request, reply func(documents.Info, er
 	})
 }
 
-// RemoveDocument removes a document and tells whether it existed.
+// RemoveDocument removes a document and reports whether it existed.
 func (s *Shelf) RemoveDocument(name string, reply func(bool, error)) {
 	mailbox.Change(s.mailbox, reply, func() (mailbox.Work, error) {
 		name := strings.TrimSpace(name)

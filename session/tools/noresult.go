@@ -2,11 +2,11 @@ package tools
 
 import "strata/history"
 
-// NoResult is why a call has no result of its tool.
+// NoResult is the reason why Strata gives a call its result instead of the tool.
 type NoResult int
 
-// The reasons. A call that has Lost its result ran in a server that ended; whether it took effect is unknown, unless it changed
-// a file: then it was made, or not, or a move has made the new file only.
+// The reasons. A lost call ran while the server ended. Lost: it is unknown whether the call took effect. LostMade, LostNotMade
+// and LostCopied: the call changed a file, whose content says whether the change was made, or that a move made the new file only.
 const (
 	CutOff NoResult = iota
 	BrokenOff
@@ -28,10 +28,10 @@ var noResults = [...]struct {
 	NoTools:     {history.CallNotRun, "not run: there are no tools"},
 	Cancelled:   {history.CallCancelled, "cancelled by the user"},
 	Interrupted: {history.CallInterrupted, "interrupted: the session was closed"},
-	Lost:        {history.CallLost, "the server ended while this ran; whether it took effect is unknown"},
-	LostMade:    {history.CallLost, "the server ended while this ran; the file is as the call would make it"},
-	LostNotMade: {history.CallLost, "the server ended while this ran; the file was not changed"},
-	LostCopied:  {history.CallLost, "the server ended while this ran; the file is at both paths"},
+	Lost:        {history.CallLost, "the server ended while this call ran; it is unknown whether the call took effect"},
+	LostMade:    {history.CallLost, "the server ended while this call ran; the file was changed as requested"},
+	LostNotMade: {history.CallLost, "the server ended while this call ran; the file was not changed"},
+	LostCopied:  {history.CallLost, "the server ended while this call ran; the file is at both paths"},
 }
 
 // String returns the text of the result.

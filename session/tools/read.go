@@ -57,7 +57,7 @@ func readFile(roots *filecontext.Roots, reader Reader, shown Shown) Tool {
 			Name: "read_file",
 			Description: "Read a text file of the workspace, or some of its lines. The text is what the user sees in the editor, " +
 				"with changes that are not saved. A result has at most 50 KB: of longer texts it has the first and the last lines, " +
-				"and says which lines are omitted. Lines that are already shown above in their present version are not repeated. " +
+				"and says which lines are omitted. Lines that are already shown above in their current version are not repeated. " +
 				"Pictures (PNG, JPEG, GIF, WebP, at most 5 MB) are shown as pictures.",
 			Schema: json.RawMessage(readSchema),
 		},
@@ -134,12 +134,12 @@ func (in *readInput) result(content *filecontext.Content, shown Shown) Result {
 	return Result{Content: []history.Block{fileBlock(file, asked, lines)}}
 }
 
-// alreadyShown returns the line that stands for lines that the next request shows in their present version.
+// alreadyShown returns the line that stands for lines that the next request shows in their current version.
 func alreadyShown(name string, lines history.Lines, of int) string {
 	if lines.Start <= 1 && lines.End == of {
-		return fmt.Sprintf("%s is already shown above, whole and in its present version.", name)
+		return fmt.Sprintf("%s is already shown above, whole and in its current version.", name)
 	}
-	return fmt.Sprintf("Lines %d to %d of %s are already shown above in their present version.", lines.Start, lines.End, name)
+	return fmt.Sprintf("Lines %d to %d of %s are already shown above in their current version.", lines.Start, lines.End, name)
 }
 
 // remedies tell a model what it can do instead.

@@ -129,7 +129,7 @@ func TestLinesInTheViewAreNotRepeated(t *testing.T) {
 		input members
 		want  string
 	}{
-		{members{"path": "a.go", "start_line": 6, "end_line": 10}, "Lines 6 to 10 of a.go are already shown above in their present version."},
+		{members{"path": "a.go", "start_line": 6, "end_line": 10}, "Lines 6 to 10 of a.go are already shown above in their current version."},
 		{members{"path": "a.go", "start_line": 5, "end_line": 11}, "a.go (lines 5 to 11 of 20)\n"},
 		{members{"path": "a.go"}, "a.go\n```\nline 1\n"},
 		{members{"path": "empty"}, "empty\n```\n```\n"},
@@ -138,7 +138,7 @@ func TestLinesInTheViewAreNotRepeated(t *testing.T) {
 	}
 	w.Shown = reads.NewView(shownLines(call(t, w, "read_file", members{"path": "a.go"})))
 	again := call(t, w, "read_file", members{"path": "a.go"})
-	equal(t, "whole", shownText(again), "a.go is already shown above, whole and in its present version.")
+	equal(t, "whole", shownText(again), "a.go is already shown above, whole and in its current version.")
 	if len(shownLines(again)) > 0 {
 		t.Error("the line counts as the file")
 	}

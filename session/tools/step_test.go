@@ -206,7 +206,7 @@ func TestResultsOfCallsWithoutATool(t *testing.T) {
 	for why, want := range map[NoResult]string{
 		CutOff: "not_run not run: the reply was cut off", BrokenOff: "not_run not run: the provider broke off",
 		NoTools: "not_run not run: there are no tools", Cancelled: "cancelled cancelled by the user",
-		Interrupted: "interrupted interrupted: the session was closed", Lost: "lost the server ended while this ran; whether it took effect is unknown",
+		Interrupted: "interrupted interrupted: the session was closed", Lost: "lost the server ended while this call ran; it is unknown whether the call took effect",
 	} {
 		r := why.Block(&call)
 		equal(t, "result", string(r.Call.Outcome)+" "+r.Content[0].Text, want)

@@ -142,7 +142,7 @@ func TestASearchFindsTextsThatAnEditorHasWritten(t *testing.T) {
 	call("read_file", `{"path":"a"}`, "unsaved")
 	call("edit_file", `{"path":"a","edits":[{"old_text":"unsaved","new_text":"needle"}]}`, "The editor has not saved it yet.")
 	call("search", `{"pattern":"needle"}`, "2: needle\n")
-	call("edit_file", `{"path":"a","edits":[{"old_text":"needle","new_text":"two"}]}`, "Edited a, which has 2 lines now.\n")
+	call("edit_file", `{"path":"a","edits":[{"old_text":"needle","new_text":"two"}]}`, "Edited a, which now has 2 lines.\n")
 	call("search", `{"pattern":"two"}`, "2: two\n")
 }
 

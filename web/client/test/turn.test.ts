@@ -31,7 +31,7 @@ test('a slash command has an output and no turn', async () => {
   const s = await session(client);
   const turn = s.prompt('/checkpoint here');
   const updates = await all(turn);
-  assert.deepEqual(updates.map(textOf), ['The checkpoint “here” names the present state.']);
+  assert.deepEqual(updates.map(textOf), ['Created the checkpoint “here”.']);
   assert.equal(await turn.text(), textOf(updates[0]!));
   assert.deepEqual(await turn.calls(), []);
   assert.deepEqual(await turn.result, { stopReason: 'end_turn', command: 'checkpoint' });

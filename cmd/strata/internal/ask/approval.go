@@ -70,7 +70,7 @@ func setApproval(
 	case info.Config.Approval == a.mode, info.Config.Approval == "" && !a.keeps: // the server has no approvals
 		return none, nil
 	case info.Running != "":
-		return none, errors.New("the session is busy: a turn is running, and the approval would apply to it")
+		return none, errors.New("the session is busy: the approval would apply to the running turn; wait until it has ended")
 	}
 	if err := setMode(ctx, client, session, a.mode); err != nil {
 		return none, fmt.Errorf("approval %s: %w", a.mode, err)
@@ -124,7 +124,7 @@ func rejected(params json.RawMessage, show *reply) (any, error) {
 		return nil, err
 	}
 	show.asks(q)
-	a := q.rejection("strata ask has no terminal, so the user cannot be asked.")
+	a := q.rejection("strata ask has no terminal, so it cannot ask the user.")
 	show.answered(q, a, "rejected: there is no terminal to ask on")
 	return a.result(), nil
 }

@@ -57,12 +57,13 @@ func Command(p *cli.Process) *cobra.Command {
 		Long: "Send a prompt and stream the reply.\n\n" +
 			"Standard input that is not a terminal is appended to PROMPT; without PROMPT, or with -, it is the prompt.\n" +
 			"In a loop that reads standard input, write </dev/null after the command.\n\n" +
-			"If a file of --file cannot be sent, nothing is sent.\n\n" +
-			"On a terminal, the session's approval is in force (ask, in a new session), and calls that need an approval are\n" +
-			"shown with their changes: y allows the call, n rejects it, and words after n go to the model. Without a terminal\n" +
-			"on standard input and standard error, the turn is read-only, and the session has its own approval again after it.\n" +
-			"With --approval, the session keeps that approval, and the terminal is used even if standard input is not one.\n" +
-			"If there is none, edits and auto reject what would need an approval, and ask waits for another client.",
+			"If a file of --file cannot be sent, nothing is sent. PROMPT can be a slash command: strata ask /help lists them.\n\n" +
+			"The session's approval selects the calls that run without asking. A new session asks before each change. strata ask\n" +
+			"shows the diff and reads the answer from the terminal: y allows the call, a allows the tool in this session,\n" +
+			"n rejects the call; the words after n are a message to the model.\n\n" +
+			"If standard input or standard error is not a terminal, the turn is read-only; after the turn, the session's own\n" +
+			"approval applies again. --approval overrides both, and the session keeps it. If strata ask then has no terminal,\n" +
+			"edits and auto reject calls that need an approval; ask waits for the answer of another client.",
 		Example: "  strata ask \"What does this package do?\" --file main.go\n" +
 			"  git diff | strata ask \"Review this\"\n" +
 			"  strata ask --continue \"And its tests?\"",
@@ -83,7 +84,7 @@ func Command(p *cli.Process) *cobra.Command {
 	cmd.Flags().StringArrayVar(&opt.files, "file", nil, "add the file at `PATH`; repeatable")
 	cmd.Flags().BoolVar(&opt.allow, "allow-secrets", false, "add files even if they look like secrets")
 	cmd.Flags().StringVarP(&opt.model, "model", "m", "", "select `PROVIDER/MODEL`; the session keeps it")
-	cmd.Flags().StringVar(&opt.mode, "approval", "", "select `MODE` (read-only, ask, edits or auto), what the model may do without asking; the session keeps it")
+	cmd.Flags().StringVar(&opt.mode, "approval", "", "let the model act without asking as `MODE` allows (read-only, ask, edits or auto); the session keeps it")
 	cmd.Flags().BoolVar(&opt.json, "json", false, "print one JSON object per update, question and answer, and one for the result")
 	cmd.MarkFlagsMutuallyExclusive("session", "continue")
 	cli.CompleteFlag(cmd, "session", pick.Complete(p, math.MaxInt))

@@ -18,11 +18,11 @@ import (
 	"strata/session/approval"
 )
 
-// ruleFile is the user's configuration file, in which rules are kept.
+// ruleFile is the user's configuration file, to which rules are added.
 type ruleFile struct {
 	path   string // absolute; the file may not exist
-	setBy  string // the variable or flag that sets tools.allow instead of the file; empty for none
-	folder string // the user's configuration folder, which is made if it is missing
+	setBy  string // the variable or flag that overrides tools.allow of the file; empty for none
+	folder string // the user's configuration folder, which is created if it is missing
 }
 
 func newRuleFile(c *config.Config) ruleFile {
@@ -36,11 +36,11 @@ func newRuleFile(c *config.Config) ruleFile {
 	return f
 }
 
-// keep adds a rule to tools.allow of the file, unless it is there. Everything else of the file stays as it is: its other bytes,
-// its mode, its owner, and a link to it. It implements permissions.Keeper.
+// keep adds a rule to tools.allow in the file, unless the file contains the rule. All other bytes of the file, its mode, its
+// owner, and a link to it do not change. keep implements permissions.Keeper.
 func (f ruleFile) keep(ctx context.Context, rule approval.Rule) error {
 	if f.setBy != "" {
-		return fmt.Errorf("tools.allow is set by %s, which counts more than the file", f.setBy)
+		return fmt.Errorf("%s overrides tools.allow of the file; remove it and restart the server, or add the rule there", f.setBy)
 	}
 	path, data, err := f.read(ctx)
 	if err != nil {
@@ -59,7 +59,7 @@ func plainText(data []byte) string {
 	return strings.ReplaceAll(string(bytes.TrimPrefix(data, []byte("\ufeff"))), "\r\n", "\n")
 }
 
-// read returns the path of the file to which the user's file may be a link, and its content, nil for a file that does not exist.
+// read returns the path of the file without links, and its content; nil if the file does not exist.
 func (f ruleFile) read(ctx context.Context) (path string, data []byte, err error) {
 	type file struct {
 		path string
@@ -76,7 +76,7 @@ func (f ruleFile) read(ctx context.Context) (path string, data []byte, err error
 	return got.path, got.data, err
 }
 
-// resolve returns the path of the file without links, and makes the user's configuration folder for a file that does not exist.
+// resolve returns the path of the file without links. If the file does not exist, resolve creates the configuration folder.
 func (f ruleFile) resolve() (string, error) {
 	path, err := filepath.EvalSymlinks(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -86,14 +86,14 @@ func (f ruleFile) resolve() (string, error) {
 	case err != nil:
 		return "", err
 	case filepath.Base(path) == config.WorkspaceFile, filepath.Base(f.path) == config.WorkspaceFile:
-		return "", fmt.Errorf("%s is the file of a workspace, which can have no rules", path)
+		return "", fmt.Errorf("%s is the file of a workspace, which cannot contain rules", path)
 	}
 	return path, nil
 }
 
 func (f ruleFile) resolveNew() (string, error) {
 	if _, err := os.Lstat(f.path); err == nil {
-		return "", fmt.Errorf("%s is a link to a file that does not exist", f.path)
+		return "", fmt.Errorf("%s is a link to a file that does not exist; create the file or remove the link", f.path)
 	}
 	if err := os.MkdirAll(f.folder, 0o700); err != nil {
 		return "", fmt.Errorf("configuration folder: %w", err)
@@ -102,7 +102,7 @@ func (f ruleFile) resolveNew() (string, error) {
 	return filepath.Join(folder, filepath.Base(f.path)), err
 }
 
-// maxRuleFile is more than a configuration file can have.
+// maxRuleFile is larger than the limit of a configuration file, in bytes.
 const maxRuleFile = 1 << 20
 
 // readRegular returns the content of a file, nil if it does not exist.
@@ -124,8 +124,8 @@ func readRegular(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxRuleFile))
 }
 
-// replace gives a file a text, with the line ends that it has. The error is change.ErrChanged, wrapped, if its content is not data
-// any more.
+// replace replaces the text of a file and keeps its line ends. The error wraps change.ErrChanged if the content of the file is
+// no longer data.
 func replace(ctx context.Context, path string, data []byte, text string) error {
 	plan, err := planOf(ctx, path, text)
 	switch {
@@ -137,7 +137,7 @@ func replace(ctx context.Context, path string, data []byte, text string) error {
 	return plan.Make(ctx)
 }
 
-// planOf plans that a file has a text.
+// planOf plans to replace the text of a file.
 func planOf(ctx context.Context, path, text string) (*change.Plan, error) {
 	guard, err := filecontext.NewGuard(filecontext.GuardOptions{})
 	if err != nil {

@@ -219,7 +219,7 @@ func TestARuleOfAVariableIsNotKeptInTheFile(t *testing.T) {
 	h.env["STRATA_TOOLS_ALLOW"] = "zoom"
 	rules := h.rules()
 	err := rules.Keep(t.Context(), ruleOf(t, "edit_file"))
-	if err == nil || !strings.Contains(err.Error(), "tools.allow is set by STRATA_TOOLS_ALLOW") {
+	if err == nil || !strings.Contains(err.Error(), "STRATA_TOOLS_ALLOW overrides tools.allow") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(h.path()); err == nil {

@@ -579,7 +579,7 @@ func (w *walk) guarded(p *tools.Prepared, name string, s *sheet, covered []int, 
 			w.wantTooLong(s, state, covered, why)
 			return nil
 		}
-		hasAll(w.t, why, filecontext.Printable(name)+", which you were not shown in their present version", "Nothing was changed")
+		hasAll(w.t, why, filecontext.Printable(name)+", which you have not seen in their current version", "Nothing was changed")
 		m := advice.FindStringSubmatch(why)
 		if m == nil {
 			w.t.Fatalf("no advice: %s", why)
@@ -781,7 +781,7 @@ func (w *walk) write(name string) {
 		if p.Refusal == nil {
 			w.t.Fatalf("%q is replaced, of which the model knows %v (%v)", before.shown(), state, had)
 		}
-		w.wantRefusal(p, "exists, and you were not shown its present version whole")
+		w.wantRefusal(p, "exists, and you have not seen its current version in full")
 		return
 	}
 	if p.Refusal != nil {
@@ -867,7 +867,7 @@ func (w *walk) move(name, to string) {
 		return
 	}
 	if w.files[w.resolve(to)] != nil {
-		w.wantRefusal(p, "exists already; choose another path")
+		w.wantRefusal(p, "already exists; choose another path")
 		return
 	}
 	from := w.resolve(name)

@@ -313,7 +313,9 @@ function changedFiles(group: readonly Entry[], { running, results }: Shown): num
     for (const block of entry.message.blocks) {
       const result = block.type === "tool_call" && changing.has(block.name) ? results.of.get(resultKey(entry, block.callId))?.block : undefined;
       if (!result || (result.isError && result.call?.outcome !== "lost")) continue;
-      const path = result.call?.diffs?.[0]?.path ?? result.call?.locations?.at(-1)?.path;
+      const [from, to] = result.call?.locations ?? [];
+      if (from && to) paths.delete(from.path); // a file that was moved
+      const path = (to ?? from)?.path;
       if (path !== undefined) paths.add(path);
     }
   }

@@ -30,7 +30,7 @@ const reasons: Record<NonNullable<RestoredFile["reason"]>, string> = {
   later: "a later change of it is in force", failed: "it cannot be written",
 };
 
-const effects: Record<NonNullable<RestoredFile["change"]>, string> = { put_back: "gets its other content", created: "is made again", deleted: "is removed", moved: "moves" };
+const effects: Record<NonNullable<RestoredFile["change"]>, string> = { put_back: "is put back", created: "is made again", deleted: "is removed", moved: "moves" };
 
 /** outcomeWords returns what becomes of a file, in words. */
 export function outcomeWords(file: RestoredFile, folder: string): string {
@@ -57,7 +57,7 @@ export function doneWords(done: RestoredFiles, forward: boolean, folder: string)
   const first = kept[0];
   const parts = back > 0 || !first ? [`${plural(back, "file")} ${verb}.`] : [];
   if (first) {
-    const more = kept.length > 1 ? ` ${plural(kept.length - 1, "more file", "more files")} stay.` : "";
+    const more = kept.length > 1 ? ` ${plural(kept.length - 1, "more file stays", "more files stay")}.` : "";
     parts.push(`${place({ path: first.path }, folder)} ${outcomeWords(first, folder)}.${more}`);
   }
   return parts.join(" ");

@@ -120,7 +120,7 @@ func (g *Guard) LooksSecret(pathOrURI string) bool {
 // owns reports whether a file is one of the program's own, or in one of its folders, under whatever name. The path has no
 // links.
 func (g *Guard) owns(real string, info fs.FileInfo) bool {
-	if info == nil && slices.ContainsFunc(g.own, func(path string) bool { return samePath(path, real) }) {
+	if TempOf(filepath.Base(real)) != "" || info == nil && slices.ContainsFunc(g.own, func(path string) bool { return samePath(path, real) }) {
 		return true
 	}
 	own := g.ownFiles()

@@ -159,7 +159,7 @@ func (s *surveyor) lookAtStart(ctx context.Context, ref Ref) (fs.FileInfo, error
 		switch {
 		case err != nil:
 			return nil, refuseOS(ref.Path, err)
-		case info.IsDir() && own.holds(real), !info.IsDir() && (own.isOne(info) || own.holds(filepath.Dir(real))):
+		case info.IsDir() && own.holds(real), !info.IsDir() && (TempOf(filepath.Base(real)) != "" || own.isOne(info) || own.holds(filepath.Dir(real))):
 			return nil, refuse(ref.Path, ReasonOwn, "")
 		case info.IsDir():
 			return info, nil
@@ -235,7 +235,7 @@ func (s *surveyor) visit(ctx context.Context, q queued) {
 	for _, e := range entries {
 		child := path.Join(q.name, e.Name())
 		switch {
-		case slices.Contains(versionFolders, e.Name()):
+		case slices.Contains(versionFolders, e.Name()), TempOf(e.Name()) != "":
 		case e.Type().IsRegular():
 			if !here.ignore(child) {
 				files = append(files, e.Name())

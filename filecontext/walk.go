@@ -72,7 +72,7 @@ func (w *walker) enter(ctx context.Context, name string, depth int, above *rules
 	for _, e := range entries {
 		child := path.Join(name, e.Name())
 		switch {
-		case e.Name() == ".git":
+		case e.Name() == ".git", TempOf(e.Name()) != "":
 		case e.Type().IsRegular():
 			w.add(child, here)
 		case e.IsDir() && depth > 1 && !here.ignore(child+"/"):

@@ -43,9 +43,11 @@ type FileChange struct {
 	Path string         `json:"path"`         // of the file itself, not of a link to it
 	To   string         `json:"to,omitempty"` // of a move
 
-	Before string `json:"before,omitempty"` // SHA-256 of the bytes before the change, in hex; empty: there was no file
-	After  string `json:"after,omitempty"`  // likewise after the change; of a move the same as Before
-	Mode   uint32 `json:"mode"`             // permission bits of the file; 0 for a new file: the system decided
+	// SHA-256 of the bytes before the change, in hex; empty: there was no file. Once an editor has made the change, a text that
+	// it had not saved counts as saved before.
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"` // likewise after the change; of a move the same as Before
+	Mode   uint32 `json:"mode"`            // permission bits of the file; 0 for a new file: the system decided
 
 	At         time.Time       `json:"at"`
 	State      FileChangeState `json:"state"`

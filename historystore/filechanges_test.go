@@ -121,7 +121,7 @@ func TestStatesOfFileChanges(t *testing.T) {
 	s := openTest(t, "", Options{})
 	one, two := editFile(1, "old", "new"), editFile(2, "new", "newer")
 	commit(t, s, createSession("sess_a"), putFileChanges("sess_a", one), putFileChanges("sess_a", two))
-	formatted := editFile(1, "old", "new\n")
+	formatted := editFile(1, "unsaved", "new\n")
 	formatted.State, formatted.Mode = history.FileChangeDone, 0o600
 	commit(t, s, putFileChanges("sess_a", formatted), putFileChanges("sess_a", formatted))
 	equal(t, "changes", fileChanges(t, s, "sess_a", history.FileChangeQuery{}), stored(formatted, two))

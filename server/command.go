@@ -156,7 +156,7 @@ func (run *commandRun) operation(ctx context.Context, sub *subscription, running
 func (run *commandRun) output(ctx context.Context, sub *subscription) (string, error) {
 	p := run.peer
 	runner := slash.Runner{
-		Session: sub.session, Rewinder: slash.View{}, Stop: run.stop,
+		Session: sub.session, Stop: run.stop,
 		Renamed: p.monitors.renamed,
 		Commands: func(ctx context.Context) commands.Set {
 			set, _, err := sub.Commands(ctx)

@@ -276,7 +276,7 @@ func TestUndoShowsTheLastTurnBeforeItTakesItBack(t *testing.T) {
 		one := viewOf(t, e, sid)
 		mustPrompt(t, e, sid, "say two")
 		two := viewOf(t, e, sid)
-		wantText(t, run(t, e, sid, "/undo"), "This would be taken back:", "“say two” and the 1 messages after it", "Files on the disk stay", "`/undo now`")
+		wantText(t, run(t, e, sid, "/undo"), "This would be taken back:", "“say two” and the 1 messages after it", "`/undo now`")
 		if got := viewOf(t, e, sid); got != two {
 			t.Errorf("a preview made the view\n%s", got)
 		}
@@ -710,5 +710,28 @@ func TestACommandOfAnUnknownSessionFails(t *testing.T) {
 	for _, text := range []string{"/help", "/retry", "/unknown"} {
 		_, err := e.Prompt("sess_missing", text)
 		wireFault(t, err, wire.CodeNotFound)
+	}
+}
+
+// /undo takes back the files of the turn, too: all but those that somebody else has changed since.
+func TestUndoTakesFilesBack(t *testing.T) {
+	t.Parallel()
+	ts, e, sid := startEditing(t)
+	mustPrompt(t, e, sid, `call read_file {"path": "a.txt"}`)
+	mustPrompt(t, e, sid, "call edit_file {\"path\": \"a.txt\", \"edits\": [{\"old_text\": \"one\", \"new_text\": \"two\"}]}\n"+
+		`call write_file {"path": "b.txt", "content": "new\n"}`+"\n"+`call write_file {"path": "c.txt", "content": "new\n"}`)
+	ts.write("c.txt", "mine\n")
+	files := []string{"- `a.txt`: gets its content back\n", "- `b.txt`: is deleted\n", "- `c.txt`: stays, because somebody else has changed it since\n"}
+	wantText(t, run(t, e, sid, "/undo"), append(files, "This would be taken back:")...)
+	if ts.text(t, "a.txt") != "two\n" || ts.text(t, "b.txt") != "new\n" {
+		t.Error("a preview has changed files")
+	}
+	wantText(t, run(t, e, sid, "/undo now"), append(files, "Taken back:", "What commands and the tools of frontends changed stays")...)
+	if a, b, c := ts.text(t, "a.txt"), ts.text(t, "b.txt"), ts.text(t, "c.txt"); a != "one\n" || b != "none" || c != "mine\n" {
+		t.Errorf("%q, %q, %q", a, b, c)
+	}
+	wantText(t, run(t, e, sid, "/undo edit"), "undone", "a.txt`: gets its content back", "b.txt`: is there again")
+	if a, b, c := ts.text(t, "a.txt"), ts.text(t, "b.txt"), ts.text(t, "c.txt"); a != "two\n" || b != "new\n" || c != "mine\n" {
+		t.Errorf("%q, %q, %q", a, b, c)
 	}
 }

@@ -341,6 +341,7 @@ func TestALostChangeIsSettledByItsFile(t *testing.T) {
 		"made":     {"new\n", tools.LostMade.String(), history.FileChangeDone},
 		"not made": {"old\n", tools.LostNotMade.String(), history.FileChangeNotDone},
 		"unknown":  {"other\n", tools.Lost.String(), history.FileChangeUnknown},
+		"no plan":  {"old\n", tools.LostNotMade.String(), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := acting(t)
@@ -353,11 +354,15 @@ func TestALostChangeIsSettledByItsFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			a.write("a.go", tt.now)
-			a.store.loaded.Planned = []history.FileChange{p}
+			var want []string
+			if tt.state != "" {
+				a.store.loaded.Planned = []history.FileChange{p}
+				want = []string{"edit a.go " + string(tt.state) + " with its result"}
+			}
 			a.Session = closedLater(t, Open(a.deps, a.ID(), nil))
 			a.told()
 			a.wantTranscript("user go", "assistant call read_file call edit_file", "tool result of tc_1", "tool result of tc_2 ("+tt.want+")")
-			wants(t, "stored", a.fileChanges(), "edit a.go "+string(tt.state)+" with its result")
+			wants(t, "stored", a.fileChanges(), want...)
 		})
 	}
 }

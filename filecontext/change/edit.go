@@ -68,6 +68,9 @@ func newDraft(t *Text) *draft {
 			number++
 		}
 	}
+	if t.unix == "" || strings.HasSuffix(t.unix, "\n") {
+		d.origins[len(d.origins)-1] = 0 // after the last line end there is no line
+	}
 	return d
 }
 

@@ -106,6 +106,7 @@ func TestCoveredLines(t *testing.T) {
 		{"new lines", "a\nb\nc\n", []Edit{{OldText: "a\n", NewText: "x\ny\nz\n"}, {OldText: "y", NewText: "d"}}, []filecontext.Range{r(1, 1)}},
 		{"a line joined to one that was edited", "a\nb\nc\n", []Edit{{OldText: "a\n", NewText: "x"}, {OldText: "xb", NewText: "d"}}, []filecontext.Range{r(1, 2)}},
 		{"a lone CR is within a line", "a\rb\nc\n", []Edit{{OldText: "c", NewText: "x"}}, []filecontext.Range{r(2, 2)}},
+		{"there is no line after the last line end", "a\n", []Edit{{OldText: "a\n", NewText: "xy"}, {OldText: "y", NewText: "z"}}, []filecontext.Range{r(1, 1)}},
 		{"CRLF", "a\r\nb\r\nc", []Edit{{OldText: "b\nc", NewText: "x"}}, []filecontext.Range{r(2, 3)}},
 	} {
 		_, covered, err := textOf(t, tt.text).Edited(tt.edits)

@@ -147,7 +147,7 @@ func (d *desk) want(name, text string) {
 func (d *desk) wantNoTemps() {
 	d.t.Helper()
 	must(d.t, filepath.WalkDir(d.folder, func(path string, e os.DirEntry, err error) error {
-		if tempName().MatchString(filepath.Base(path)) {
+		if filecontext.TempOf(filepath.Base(path)) != "" {
 			d.t.Errorf("%s is left", path)
 		}
 		return err

@@ -123,7 +123,8 @@ func (p *Plan) begin() error {
 	return context.Canceled
 }
 
-// ready returns where the path with the index leads, if that is what was planned, with the bytes that were planned.
+// ready returns where the path with the index leads, if that is what was planned, with the bytes that were planned. It removes
+// what a crash left in the folder.
 func (p *Plan) ready(f *filecontext.Reached, index int) (*spot, error) {
 	planned := &p.found[index]
 	var s *spot
@@ -141,6 +142,7 @@ func (p *Plan) ready(f *filecontext.Reached, index int) (*spot, error) {
 		s.close()
 		return nil, p.changed(index)
 	}
+	clean(s.open)
 	return s, nil
 }
 
@@ -202,11 +204,12 @@ func (p *Plan) replaceFile(ctx context.Context, f *filecontext.Reached) error {
 }
 
 func (p *Plan) makeNew(_ context.Context, f *filecontext.Reached) error {
-	return p.create(f, 0, func(folder *os.Root, base string) error { return p.writeNew(folder, base, p.like(nil)) })
+	return p.create(f, 0, func(in *folders, base string) error { return p.writeNew(in.last(), base, p.like(nil)) })
 }
 
-// create makes the folders of the path with the index, and the file, by put, whose error is fs.ErrExist if there is one.
-func (p *Plan) create(f *filecontext.Reached, index int, put func(folder *os.Root, base string) error) error {
+// create makes the folders of the path with the index, and the file, by put, whose error is fs.ErrExist if there is one. With an
+// error of put there is no file, and the folders are removed.
+func (p *Plan) create(f *filecontext.Reached, index int, put func(in *folders, base string) error) error {
 	s, err := p.ready(f, index)
 	if err != nil {
 		return err
@@ -218,7 +221,7 @@ func (p *Plan) create(f *filecontext.Reached, index int, put func(folder *os.Roo
 		err = f.Check(nil)
 	}
 	if err == nil {
-		err = put(made.last(), s.base)
+		err = put(made, s.base)
 	}
 	if err == nil {
 		made.sync()
@@ -226,8 +229,9 @@ func (p *Plan) create(f *filecontext.Reached, index int, put func(folder *os.Roo
 	}
 	made.undo()
 	var refused *filecontext.RefusedError
+	var failed *WriteError
 	switch {
-	case errors.Is(err, context.Canceled), errors.As(err, &refused), errors.Is(err, ErrChanged):
+	case errors.Is(err, context.Canceled), errors.As(err, &refused), errors.Is(err, ErrChanged), errors.As(err, &failed):
 		return err
 	case errors.Is(err, fs.ErrExist):
 		return p.changed(index)
@@ -274,16 +278,16 @@ func (p *Plan) moveFile(ctx context.Context, f *filecontext.Reached) error {
 		return err
 	}
 	defer goal.Folder.Close()
-	err = p.create(goal, 1, func(folder *os.Root, base string) error {
-		return p.do(ctx, f, s, func() error { return p.sameAt(s, folder, base) })
+	return p.create(goal, 1, func(in *folders, base string) error {
+		if err := p.do(ctx, f, s, func() error { return p.sameAt(s, in.last(), base) }); err != nil {
+			return err
+		}
+		in.sync()
+		if err := p.do(ctx, f, s, func() error { return p.removeFile(s) }); err != nil {
+			return errors.Join(err, p.takeBack(goal))
+		}
+		return nil
 	})
-	if err != nil {
-		return err
-	}
-	if err := p.do(ctx, f, s, func() error { return p.removeFile(s) }); err != nil {
-		return errors.Join(err, p.takeBack(goal))
-	}
-	return nil
 }
 
 // sameAt gives the file of a spot a second name, or makes a copy where it cannot have one.

@@ -399,15 +399,19 @@ func (d *desk) hasTemp(folder string) bool {
 	d.t.Helper()
 	all, err := os.ReadDir(d.path(folder))
 	must(d.t, err)
-	return slices.ContainsFunc(all, func(e os.DirEntry) bool { return tempName().MatchString(e.Name()) })
+	return slices.ContainsFunc(all, func(e os.DirEntry) bool { return filecontext.TempOf(e.Name()) != "" })
 }
 
 // Temporary files of a process that crashed go with the next change in their folder, those of a running change do not.
 func TestTemporaryFilesOfACrashAreRemoved(t *testing.T) {
 	left, similar := ".strata-tmp-0123456789ab-0123456789abcdef", ".strata-tmp-notes"
-	running := tempPrefix + process() + "-0123456789abcdef"
-	for _, change := range []func(*desk) *Plan{planEdit, planNewHere} {
-		d := newDesk(t, map[string]string{"dir/a.txt": "a\n", "dir/" + left: "x", "dir/" + similar: "x", "dir/" + running: "x", left: "x"})
+	running := filecontext.TempName(process(), "0123456789abcdef")
+	planDelete := func(d *desk) *Plan { return d.delete("dir/a.txt") }
+	planMoveHere := func(d *desk) *Plan { return d.move("else/other.txt", "dir/b.txt") }
+	for _, change := range []func(*desk) *Plan{planEdit, planNewHere, planDelete, planMoveHere} {
+		d := newDesk(t, map[string]string{
+			"dir/a.txt": "a\n", "else/other.txt": "o\n", "dir/" + left: "x", "dir/" + similar: "x", "dir/" + running: "x", left: "x",
+		})
 		must(t, change(d).Make(t.Context()))
 		d.want("dir/"+left, "none")
 		d.want("dir/"+similar, "x")

@@ -158,9 +158,9 @@ func (s *Site) Saved(text string) []byte {
 	return after.Bytes()
 }
 
-// Effect returns what it does to the path that the file has other bytes; nil is no file.
-func (s *Site) Effect(after []byte) Effect {
-	return Effect{Path: s.Path(), File: s.file, Before: hashOrNone(s.Bytes), After: hashOrNone(after)}
+// Effect returns what it does to the path that the file gets other bytes; nil is no file.
+func (s *Site) Effect(before, after []byte) Effect {
+	return Effect{Path: s.Path(), File: s.file, Before: hashOrNone(before), After: hashOrNone(after)}
 }
 
 func hashOrNone(data []byte) string {

@@ -37,7 +37,7 @@ func TestTheBytesOfATextThatAnEditorSaves(t *testing.T) {
 		d.put("f", tt.want)
 		again, err := s.Again(t.Context())
 		must(t, err)
-		equal(t, name+": effect", s.Effect(again.Bytes), Effect{Path: "f", File: d.path("f"), Before: s.Hash(), After: hashOf(saved)})
+		equal(t, name+": effect", s.Effect(s.Bytes, again.Bytes), Effect{Path: "f", File: d.path("f"), Before: s.Hash(), After: hashOf(saved)})
 		if again.Is(s) || !again.Is(again) {
 			t.Errorf("%s: the file is as before", name)
 		}

@@ -14,10 +14,18 @@ import (
 // openFlags prevent an open from waiting for the other end of a pipe, and from acquiring a controlling terminal.
 const openFlags = syscall.O_NONBLOCK | syscall.O_NOCTTY
 
-// own gives a file the owner and the group of another. It reports whether the file has them.
+// own gives a file the owner and the group of another. It reports whether the file has them. Only the system's administrator
+// can give files away; the group, through which others may have their access, is kept by its members, too.
 func own(file *os.File, like fs.FileInfo) bool {
 	stat, ok := like.Sys().(*syscall.Stat_t)
-	return ok && file.Chown(int(stat.Uid), int(stat.Gid)) == nil
+	if !ok {
+		return false
+	}
+	if file.Chown(int(stat.Uid), int(stat.Gid)) == nil {
+		return true
+	}
+	_ = file.Chown(-1, int(stat.Gid))
+	return false
 }
 
 // isUnsupported reports whether the file system lacks the operation.

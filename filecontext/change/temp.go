@@ -8,17 +8,11 @@ import (
 	"os"
 	"sync"
 
-	"strata/internal/lazy"
+	"strata/filecontext"
 )
 
-// The names of temporary files: tempPrefix, the process, a hyphen, the file. Those of another process are
-// left from a crash; if that process is alive, its change fails and says so.
-const (
-	tempPrefix = ".strata-tmp-"
-	maxListed  = 100_000 // names of a folder that are looked at
-)
-
-var tempName = lazy.Regexp(`^\.strata-tmp-([0-9a-f]{12})-[0-9a-f]{16}$`)
+// maxListed is the maximum number of names of a folder that are looked at.
+const maxListed = 100_000
 
 // process identifies this process.
 var process = sync.OnceValue(func() string { return random(6) })
@@ -37,10 +31,9 @@ type temp struct {
 }
 
 // writeTemp writes a durable file next to the one that it will become, with the mode and the owner of another, if there is
-// one. It removes what a crash left in the folder.
+// one.
 func writeTemp(folder *os.Root, data []byte, like fs.FileInfo) (*temp, error) {
-	clean(folder)
-	t := &temp{folder: folder, name: tempPrefix + process() + "-" + random(8)}
+	t := &temp{folder: folder, name: filecontext.TempName(process(), random(8))}
 	mode := fs.FileMode(0o666)
 	if like != nil {
 		mode = 0o600
@@ -108,7 +101,8 @@ func (t *temp) remove() {
 	}
 }
 
-// clean removes temporary files that a process left in a folder when it crashed.
+// clean removes temporary files that a process left in a folder when it crashed. If that process is alive, its change fails and
+// says so.
 func clean(folder *os.Root) {
 	file, err := folder.Open(".")
 	if err != nil {
@@ -118,7 +112,7 @@ func clean(folder *os.Root) {
 	for listed := 0; listed < maxListed; {
 		names, err := file.Readdirnames(1000)
 		for _, name := range names {
-			if m := tempName().FindStringSubmatch(name); m != nil && m[1] != process() {
+			if of := filecontext.TempOf(name); of != "" && of != process() {
 				removeRegular(folder, name)
 			}
 		}

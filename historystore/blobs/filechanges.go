@@ -137,9 +137,11 @@ func PutFiles(tx Tx, ch *history.Change, limit int64) (gone []string, taken stri
 func putFileChange(tx Tx, session string, c *history.FileChange) (rows int64, err error) {
 	rows, err = tx.Exec(`INSERT INTO file_change (session, id, turn, step, call, seq, kind, path, target, hash_before, hash_after, mode, at, state, restored_by)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (session, id) DO UPDATE SET hash_after = excluded.hash_after, mode = excluded.mode, state = excluded.state, restored_by = excluded.restored_by
-		WHERE turn = excluded.turn AND step = excluded.step AND call = excluded.call AND seq = excluded.seq AND kind = excluded.kind
-			AND path = excluded.path AND target = excluded.target AND hash_before = excluded.hash_before`,
+		ON CONFLICT (session, id) DO UPDATE SET kind = excluded.kind, hash_before = excluded.hash_before, hash_after = excluded.hash_after,
+			mode = excluded.mode, state = excluded.state, restored_by = excluded.restored_by
+		WHERE turn = excluded.turn AND step = excluded.step AND call = excluded.call AND seq = excluded.seq
+			AND path = excluded.path AND target = excluded.target
+			AND (file_change.state = 'planned' OR kind = excluded.kind AND hash_before = excluded.hash_before)`,
 		session, c.ID, c.Turn, c.Step, c.Call, c.Seq, c.Kind, c.Path, c.To, c.Before, c.After, c.Mode, c.At.UnixMicro(), c.State, c.RestoredBy)
 	if err != nil || rows == 0 {
 		return 0, err

@@ -53,8 +53,7 @@ func (r Report) With(status Status) []Check {
 	return found
 }
 
-// Run runs one of the installed scripts, acp-check.mjs or stdio-check.mjs. A failed check is not an error;
-// the error means that the script did not run to its end.
+// Run runs one of the installed scripts. A failed check is not an error; the error means that the script did not run to its end.
 func Run(ctx context.Context, dir, script string, args ...string) (Report, error) {
 	cmd := exec.CommandContext(ctx, "node", append([]string{filepath.Join(dir, script)}, args...)...)
 	var out strings.Builder

@@ -12,6 +12,11 @@ import (
 // An editor sees the calls of a model, serves the files that they read, and loads the same conversation: in another
 // connection, while a call runs, and after a restart of the server.
 func TestToolsInAnEditor(t *testing.T) {
+	inEditors(t, "tools-check.mjs", actingHome, binary.Options{})
+}
+
+// inEditors runs the phases of a script with each SDK over each transport: talk, and then load, after a restart of the server.
+func inEditors(t *testing.T, script string, home func(*testing.T) *binary.Home, restarted binary.Options) {
 	dir := client(t)
 	tests := []struct {
 		name, sdk string
@@ -25,15 +30,15 @@ func TestToolsInAnEditor(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			server := binary.Start(t, actingHome(t), binary.Options{})
+			server := binary.Start(t, home(t), binary.Options{})
 			state := filepath.Join(t.TempDir(), "state.json")
 			phase := func(name string) {
 				args := []string{"--sdk", tt.sdk, "--cwd", server.Home.Project, "--state", state, "--phase", name}
-				verify(t, dir, "tools-check.mjs", append(args, tt.target(server)...)...)
+				verify(t, dir, script, append(args, tt.target(server)...)...)
 			}
 			phase("talk")
 			server.Stop()
-			server.Restart(binary.Options{})
+			server.Restart(restarted)
 			phase("load")
 			server.Stop()
 		})

@@ -38,7 +38,7 @@ var imports = map[string][]string{
 	"historystore/schema":   {},
 
 	"server/access":   {},
-	"server/slash":    {"session", "session/assembly", "session/choices", "session/commands", "session/compacting", "session/workspace", "compaction", "history"},
+	"server/slash":    {"session", "session/assembly", "session/choices", "session/commands", "session/compacting", "session/restoring", "session/workspace", "compaction", "filecontext", "history"},
 	"server/transfer": {"server/wire", "rpc", "session", "session/assembly", "session/choices", "session/compacting", "session/documents", "session/events", "session/fit", "session/profile", "session/workspace", "historystore", "history"},
 	"server/wire":     {"rpc", "session", "session/approval", "session/assembly", "session/choices", "session/clients", "session/commands", "session/compacting", "session/documents", "session/events", "session/fit", "session/following", "session/profile", "session/restoring", "session/toolbox", "session/tools", "session/workspace", "compaction", "llm", "historystore", "history"},
 

@@ -201,7 +201,7 @@ func (w *world) whole(db *sql.DB, session string) {
 	none("a step without its results", `SELECT id FROM message m WHERE session = ? AND turn <> '' AND has_calls AND 'tool' IS NOT
 		(SELECT role FROM message r WHERE r.session = m.session AND r.turn = m.turn AND r.seq > m.seq ORDER BY seq LIMIT 1)`)
 	none("results without a step", `SELECT id FROM message r WHERE session = ? AND turn <> '' AND role = 'tool' AND 1 IS NOT
-		(SELECT has_calls FROM message m WHERE m.session = r.session AND m.turn = r.turn AND m.seq < r.seq ORDER BY seq DESC LIMIT 1)`)
+		(SELECT has_calls FROM message m WHERE m.session = r.session AND m.turn = r.turn AND m.seq < r.seq AND role <> 'tool' ORDER BY seq DESC LIMIT 1)`)
 	none("a step with two calls of its model", `SELECT turn, step FROM usage WHERE session = ? AND step > 0 GROUP BY turn, step HAVING count(*) > 1`)
 	none("a turn with another usage than its steps", `SELECT id, status, input, output FROM turn t WHERE session = ? AND (input, output) <>
 		(SELECT coalesce(sum(input), 0), coalesce(sum(output), 0) FROM usage u WHERE u.session = t.session AND u.turn = t.id AND purpose = 'turn')`)

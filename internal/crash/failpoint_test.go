@@ -29,8 +29,8 @@ var furtherHits = map[string][]int{
 func TestDeathAtEveryFailpoint(t *testing.T) {
 	t.Parallel()
 	for _, point := range append(slices.Clone(historystore.Failpoints), rpc.ReplyBefore, rpc.ReplyAfter) {
-		if strings.HasPrefix(point, "step.") || strings.HasPrefix(point, "filechange.") { // no turn of these lives has steps before its last one
-			continue
+		if strings.HasPrefix(point, "step.") || strings.HasPrefix(point, "filechange.") {
+			continue // see TestDeathAtEveryFailpointOfAStep and TestDeathAroundChangesOfFiles
 		}
 		if strings.HasPrefix(point, "purge.") || strings.HasPrefix(point, "compaction.") {
 			continue // see TestDeathWhilePurging and TestDeathAroundEditsOfTheView

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -180,24 +179,13 @@ func TestRandomKillsWhileTurnsAreCompacted(t *testing.T) {
 func randomKillsInSteps(t *testing.T, in shop, seed uint64, n int) {
 	w := newWorkshop(t, in, binary.Options{})
 	workers := newWorkers(w, seed)
-	var sessions []string
-	for _, u := range workers {
-		sessions = append(sessions, u.session)
-	}
+	sessions := workedIn(workers)
 	v := newViewer(t, sessions...)
 	v.attach(w)
 	chance := rand.New(rand.NewPCG(seed, 7))
 	const most = 300
 	for round := 0; round < n || in == smallShop && round < most && w.compactedWithin(sessions) == 0; round++ {
-		var working sync.WaitGroup
-		for _, u := range workers {
-			e := w.editor()
-			working.Go(func() {
-				if err := u.work(e); fault(err) != nil {
-					t.Errorf("%s: %v", u.name, err)
-				}
-			})
-		}
+		working := startWorkers(w, workers)
 		v.moment(chance)
 		w.Kill()
 		working.Wait()
@@ -206,35 +194,17 @@ func randomKillsInSteps(t *testing.T, in shop, seed uint64, n int) {
 
 		v.attach(w)
 		e := w.editor()
-		transcripts := w.audit(e, sessions...)
+		judgeWorkers(w, e, v, workers)
 		stillThere(t, w.Database, saved)
 		for i, session := range sessions {
 			w.compacted(e, session, &compacted[i])
 		}
-		v.catchUp(e)
-		v.compare(transcripts)
-		db := open(t, w.Database, "ro")
-		for _, u := range workers {
-			u.judge(w, db)
-			w.exported(e, u.session, transcripts[u.session])
-		}
-		db.Close()
 		e.Close()
 		if t.Failed() {
 			t.Fatalf("round %d", round)
 		}
 	}
-	e := w.editor()
-	for _, u := range workers {
-		if u.open != nil {
-			w.workAgain(e, u.open)
-		}
-		w.do(e, &work{session: u.session, name: "end-of-" + u.name, steps: 2, parts: 3})
-		t.Logf("%s: %d prompts, %d sent again after a crash; %v", u.name, len(u.asked), u.again, u.figures())
-	}
-	v.catchUp(e)
-	v.compare(w.audit(e, sessions...))
-	w.Stop()
+	finishWorkers(w, v, workers)
 	within := w.compactedWithin(sessions)
 	t.Logf("%d compactions between two steps", within)
 	if in == smallShop && within == 0 {

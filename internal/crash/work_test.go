@@ -89,15 +89,38 @@ type work struct {
 	session, name string
 	steps, parts  int
 	gap           time.Duration // between parts
+	plan          [][]toolCall  // of its steps, nil for calls that read
+	leaves        files         // of a desk, after all calls of the plan
 	lost          int           // how often it was sent to a server that died before it was stored
 	resumed       int           // how often its turn was to go on after a crash
 }
 
 func (k *work) text() string {
-	return fmt.Sprintf("Work %s in %d steps of %d parts, %d us apart.", k.name, k.steps, k.parts, k.gap.Microseconds())
+	text := fmt.Sprintf("Work %s in %d steps of %d parts, %d us apart.", k.name, k.steps, k.parts, k.gap.Microseconds())
+	if k.plan == nil {
+		return text
+	}
+	plan, err := json.Marshal(k.plan)
+	if err != nil {
+		panic(err)
+	}
+	return text + "\nCalls: " + string(plan)
 }
 
-var workWanted = regexp.MustCompile(`(?m)^Work (\S+) in (\d+) steps of (\d+) parts, (\d+) us apart\.$`)
+var workWanted = regexp.MustCompile(`(?m)^Work (\S+) in (\d+) steps of (\d+) parts, (\d+) us apart\.(?:\nCalls: (.+))?$`)
+
+// wantedWork returns the work of a match of workWanted.
+func wantedWork(match []string) *work {
+	k := &work{
+		name: match[1], steps: number(match[2]), parts: number(match[3]), gap: time.Duration(number(match[4])) * time.Microsecond,
+	}
+	if match[5] != "" {
+		if err := json.Unmarshal([]byte(match[5]), &k.plan); err != nil {
+			panic(err)
+		}
+	}
+	return k
+}
 
 func (k *work) send(e *testclient.Editor) *testclient.Turn { return k.sendAs(e, k.name) }
 
@@ -111,13 +134,16 @@ func (k *work) stepName(step int) string { return fmt.Sprintf("%s-%d", k.name, s
 
 func (k *work) said(step int) string { return strings.Join(story(k.stepName(step), k.parts), "") }
 
-// toolCall is a call, and a text of its result.
-type toolCall struct{ tool, input, result string }
+// toolCall is a call, and a text of its result in lower case.
+type toolCall struct{ Tool, Input, Result string }
 
 // calls returns the calls of a step, none of the last story.
 func (k *work) calls(step int) []toolCall {
 	if step > k.steps {
 		return nil
+	}
+	if k.plan != nil {
+		return k.plan[step-1]
 	}
 	return []toolCall{
 		{"read_file", fmt.Sprintf(`{"path":%q}`, fileOfStep(step)), fileOfStep(step)},
@@ -131,8 +157,8 @@ func (k *work) script(step int) (steps []upstream.Step) {
 	steps = append(steps, upstream.Thinking("What is next in "+k.stepName(step)+"?", "sig"+k.stepName(step)))
 	steps = append(steps, upstream.Texts(story(k.stepName(step), k.parts)...)...)
 	for i, c := range k.calls(step) {
-		half := len(c.input) / 2
-		steps = append(steps, upstream.Call(fmt.Sprintf("call_%s_%d", k.stepName(step), i), c.tool, c.input[:half], c.input[half:])...)
+		half := len(c.Input) / 2
+		steps = append(steps, upstream.Call(fmt.Sprintf("call_%s_%d", k.stepName(step), i), c.Tool, c.Input[:half], c.Input[half:])...)
 	}
 	return steps
 }
@@ -167,8 +193,7 @@ func workOf(req *upstream.Request) (k *work, done []bool) {
 		if m.Role != "user" || found == nil || strings.HasPrefix(m.Text(), summaryMark) {
 			continue
 		}
-		wanted := found[len(found)-1]
-		return &work{name: wanted[1], steps: number(wanted[2]), parts: number(wanted[3]), gap: time.Duration(number(wanted[4])) * time.Microsecond}, done
+		return wantedWork(found[len(found)-1]), done
 	}
 	return nil, done
 }
@@ -206,6 +231,9 @@ func checkRequest(t *testing.T, req *upstream.Request, small bool) {
 	}
 	if reason := upstream.Refusal(req, 0); reason != "" {
 		t.Errorf("request %d is one that the provider refuses: %s\n%s", req.N, reason, req.Body)
+	}
+	if strings.Contains(string(req.Body), tempMark) {
+		t.Errorf("request %d names a temporary file\n%s", req.N, req.Body)
 	}
 	missing := llm.MissingResult(&history.Block{}).Content[0].Text
 	seen := make(map[string]bool)
@@ -342,10 +370,11 @@ func (j *judgment) fault() string {
 		if len(rest) == 0 {
 			return fmt.Sprintf("step %d: its calls have no results", step)
 		}
-		if wrong := j.wrongResults(&rest[0], calls, step, j.cutAfter(rest)); wrong != "" {
+		results := resultsOf(rest)
+		if wrong := j.wrongResults(joined(rest[:results]), calls, step, j.cutAfter(rest[results-1:])); wrong != "" {
 			return fmt.Sprintf("step %d: %s", step, wrong)
 		}
-		rest = rest[1:]
+		rest = rest[results:]
 	}
 	switch {
 	case len(rest) > 0:
@@ -356,6 +385,26 @@ func (j *judgment) fault() string {
 		return fmt.Sprintf("its reply is %s, not %s", j.turn.reply, newest)
 	}
 	return ""
+}
+
+// resultsOf returns the number of messages with the results of one step: each result of a call that changes something is stored
+// for itself.
+func resultsOf(messages []history.Message) int {
+	n := 1
+	for n < len(messages) && messages[n].Role == history.RoleTool {
+		n++
+	}
+	return n
+}
+
+// joined returns messages as one.
+func joined(messages []history.Message) *history.Message {
+	all := messages[0]
+	all.Blocks = nil
+	for i := range messages {
+		all.Blocks = append(all.Blocks, messages[i].Blocks...)
+	}
+	return &all
 }
 
 // cutAfter reports whether a turn was interrupted after the first of the rest of the messages.
@@ -375,7 +424,7 @@ func (j *judgment) wrongMessage(m *history.Message, calls []history.Block, step 
 	if m.Status == history.StatusInterrupted && j.turn.status == "interrupted" && last && len(calls) == 0 && strings.HasPrefix(want, said) {
 		return ""
 	}
-	same := slices.EqualFunc(calls, j.work.calls(step), func(b history.Block, c toolCall) bool { return b.Name == c.tool && b.Args == c.input })
+	same := slices.EqualFunc(calls, j.work.calls(step), func(b history.Block, c toolCall) bool { return b.Name == c.Tool && b.Args == c.Input })
 	if m.Status != history.StatusComplete || said != want || !same {
 		return fmt.Sprintf("%s message of %d bytes with %d calls", m.Status, len(said), len(calls))
 	}
@@ -391,8 +440,8 @@ func (j *judgment) wrongResults(m *history.Message, calls []history.Block, step 
 	for i, want := range j.work.calls(step) {
 		text := (&history.Message{Blocks: results[i : i+1]}).PlainText()
 		lost := cut && results[i].IsError && strings.HasPrefix(text, callLost)
-		if results[i].CallID != calls[i].CallID || !lost && (results[i].IsError || !strings.Contains(strings.ToLower(text), want.result)) {
-			return fmt.Sprintf("the result of %s is %q", want.tool, text)
+		if results[i].CallID != calls[i].CallID || !lost && (results[i].IsError || !strings.Contains(strings.ToLower(text), want.Result)) {
+			return fmt.Sprintf("the result of %s is %q", want.Tool, text)
 		}
 	}
 	return ""

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"strata/internal/testclient"
@@ -17,6 +18,7 @@ type worker struct {
 	asked         []*work
 	judged        int               // of asked
 	again         int               // that were sent again
+	desk          *desk             // whose files its works change; nil for works that read
 	ended         map[string]string // where, by the name of the work
 }
 
@@ -49,6 +51,9 @@ func (u *worker) work(e *testclient.Editor) error {
 		if f := fault(err); err != nil && (f == nil || f.Code != codeProvider) {
 			return err
 		}
+		if err == nil && u.desk != nil {
+			u.desk.files = u.open.leaves
+		}
 		u.open = nil
 	}
 }
@@ -57,6 +62,10 @@ func (u *worker) next() *work {
 	k := &work{
 		session: u.session, name: fmt.Sprintf("%s-%d", u.name, len(u.asked)),
 		steps: u.chance.IntN(workFiles + 1), parts: 1 + u.chance.IntN(8), gap: randomTime(u.chance, time.Millisecond),
+	}
+	if u.desk != nil {
+		k.steps = 1 + u.chance.IntN(5)
+		k.plan, k.leaves = u.desk.plan(u.chance, k.steps)
 	}
 	u.asked = append(u.asked, k)
 	return k
@@ -81,4 +90,59 @@ func (u *worker) figures() map[string]int {
 		times[at]++
 	}
 	return times
+}
+
+func workedIn(workers []*worker) (sessions []string) {
+	for _, u := range workers {
+		sessions = append(sessions, u.session)
+	}
+	return sessions
+}
+
+// startWorkers starts all workers, which work until the server dies. It returns when they are connected.
+func startWorkers(w *world, workers []*worker) *sync.WaitGroup {
+	w.t.Helper()
+	var all sync.WaitGroup
+	for _, u := range workers {
+		e := w.editor()
+		all.Go(func() {
+			if err := u.work(e); fault(err) != nil {
+				w.t.Errorf("%s: %v", u.name, err)
+			}
+		})
+	}
+	return &all
+}
+
+// judgeWorkers checks, after a restart, what is stored of all works and what a viewer and an export show of it.
+func judgeWorkers(w *world, e *testclient.Editor, v *viewer, workers []*worker) {
+	w.t.Helper()
+	transcripts := w.audit(e, workedIn(workers)...)
+	v.catchUp(e)
+	v.compare(transcripts)
+	db := open(w.t, w.Database, "ro")
+	defer db.Close()
+	for _, u := range workers {
+		u.judge(w, db)
+		w.exported(e, u.session, transcripts[u.session])
+		if u.desk != nil {
+			u.desk.audit(db, u.session)
+		}
+	}
+}
+
+// finishWorkers sends the open works again, lets each worker do a last one, and checks everything.
+func finishWorkers(w *world, v *viewer, workers []*worker) {
+	w.t.Helper()
+	e := w.editor()
+	for _, u := range workers {
+		if u.open != nil {
+			w.workAgain(e, u.open)
+		}
+		w.do(e, &work{session: u.session, name: "end-of-" + u.name, steps: 2, parts: 3})
+		w.t.Logf("%s: %d prompts, %d sent again after a crash; %v", u.name, len(u.asked), u.again, u.figures())
+	}
+	v.catchUp(e)
+	v.compare(w.audit(e, workedIn(workers)...))
+	w.Stop()
 }

@@ -14,34 +14,6 @@ import (
 	"strata/session/commands"
 )
 
-// Rewinder restores an earlier state of a session: the view, and the files that turns have changed since.
-type Rewinder interface {
-	// Rewind restores a state. With preview it changes nothing and returns what it would do.
-	Rewind(ctx context.Context, s *session.Session, to session.RestoreRequest, preview bool) (Rewound, error)
-}
-
-// Rewound is what a Rewinder has done.
-type Rewound struct {
-	After string   // id of the running turn after which it takes effect; empty for immediately
-	Files []string // a line for each file: what happens to it
-	Note  string   // a sentence about what is not restored, may be empty
-}
-
-// View is the Rewinder that restores the view only.
-type View struct{}
-
-// filesStay is the note of a View.
-const filesStay = "Files on the disk stay as they are."
-
-// Rewind implements Rewinder.
-func (View) Rewind(ctx context.Context, s *session.Session, to session.RestoreRequest, preview bool) (Rewound, error) {
-	if preview {
-		return Rewound{Note: filesStay}, nil
-	}
-	restored, err := await.Reply(ctx, func(reply func(session.Restored, error)) { s.Restore(to, reply) })
-	return Rewound{After: restored.After, Note: filesStay}, err
-}
-
 // The arguments of /undo.
 const (
 	undoNow  = "now"
@@ -67,7 +39,8 @@ func (r *Runner) undoEdit(ctx context.Context) (string, error) {
 	case restored.After != "":
 		return "The last edit of the history will be undone after the running turn.", nil
 	}
-	return "The last edit of the history is undone.", nil
+	files, err := r.filesTold(ctx, restored.Files)
+	return strings.TrimSpace("The last edit of the history is undone.\n\n" + files), err
 }
 
 func (r *Runner) undoTurn(ctx context.Context, preview bool) (string, error) {
@@ -78,32 +51,21 @@ func (r *Runner) undoTurn(ctx context.Context, preview bool) (string, error) {
 	if last == nil {
 		return "The working history has no turn to undo.", nil
 	}
-	done, err := r.Rewinder.Rewind(ctx, r.Session, session.RestoreRequest{Before: last.prompt.ID}, preview)
+	to := session.RestoreRequest{Before: last.prompt.ID, Files: true, Preview: preview}
+	done, err := await.Reply(ctx, func(reply func(session.Restored, error)) { r.Session.Restore(to, reply) })
 	if err != nil {
 		return "", err
 	}
-	var text strings.Builder
-	switch {
-	case preview:
-		text.WriteString("This would be taken back:\n\n")
-	case done.After != "":
-		text.WriteString("This will be taken back after the running turn:\n\n")
-	default:
-		text.WriteString("Taken back:\n\n")
+	files, err := r.filesTold(ctx, done.Files)
+	if err != nil {
+		return "", err
 	}
-	fmt.Fprintf(&text, "- the prompt “%s” and the %d messages after it\n", last.words(), last.following)
-	for _, file := range done.Files {
-		text.WriteString("- " + file + "\n")
-	}
-	if done.Note != "" {
-		text.WriteString("\n" + done.Note + "\n")
-	}
+	begin, end := "Taken back:\n\n", "\n`/undo edit` brings it back."
 	if preview {
-		text.WriteString("\n`/undo now` takes it back.")
-	} else {
-		text.WriteString("\n`/undo edit` brings it back.")
+		begin, end = "This would be taken back:\n\n", "\n`/undo now` takes it back."
 	}
-	return text.String(), nil
+	messages := fmt.Sprintf("- the prompt “%s” and the %d messages after it\n", last.words(), last.following)
+	return begin + messages + files + end, nil
 }
 
 func (r *Runner) checkpoint(ctx context.Context, call commands.Call) (string, error) {
@@ -135,19 +97,15 @@ func (r *Runner) restore(ctx context.Context, call commands.Call) (string, error
 	if i < 0 {
 		return "", &session.MissingError{Kind: "checkpoint", ID: call.Arguments}
 	}
-	done, err := r.Rewinder.Rewind(ctx, r.Session, session.RestoreRequest{Checkpoint: all[i].ID}, false)
+	to := session.RestoreRequest{Checkpoint: all[i].ID}
+	done, err := await.Reply(ctx, func(reply func(session.Restored, error)) { r.Session.Restore(to, reply) })
 	switch {
 	case err != nil:
 		return "", err
 	case done.After != "":
 		return "The checkpoint “" + all[i].Name + "” will be restored after the running turn.", nil
 	}
-	lines := []string{"The checkpoint “" + all[i].Name + "” is restored; `/undo edit` takes that back."}
-	lines = append(lines, done.Files...)
-	if done.Note != "" {
-		lines = append(lines, done.Note)
-	}
-	return list(lines), nil
+	return "The checkpoint “" + all[i].Name + "” is restored; `/undo edit` takes that back. Files on the disk stay as they are.", nil
 }
 
 func checkpointList(all []history.Checkpoint) string {

@@ -30,8 +30,7 @@ type Runner struct {
 	Commands func(context.Context) commands.Set // of the session
 	Models   []string                           // on offer
 	Renamed  func(history.Session)              // called when the session has a new title
-	Rewinder Rewinder
-	Stop     context.Context // ends when the user cancels the command; a compaction outlives the connection otherwise
+	Stop     context.Context                    // ends when the user cancels the command; a compaction outlives the connection otherwise
 }
 
 // Run runs a built-in command and returns what to show, at most MaxOutput. The error is that of the session, but for an error about the

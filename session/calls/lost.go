@@ -41,23 +41,27 @@ func (n *Newest) Lost(changes []history.FileChange, read func(seqs []int64) ([]h
 		return nil, err
 	}
 	for _, call := range history.Unanswered(messages) {
-		results = append(results, reason(call.CallID, changes).Block(&call))
+		results = append(results, reason(&call, changes).Block(&call))
 	}
 	return results, nil
 }
 
-// reason returns why a call has no result.
-func reason(call string, changes []history.FileChange) tools.NoResult {
+// reason returns why a call has no result. One that changes files is stored before it does: without a record it has not begun.
+func reason(call *history.Block, changes []history.FileChange) tools.NoResult {
+	why := tools.Lost
+	if tools.ChangesFiles(call.Name) {
+		why = tools.LostNotMade
+	}
 	for i := range changes {
-		if changes[i].Call != call {
-			continue
-		}
-		switch changes[i].State {
-		case history.FileChangeDone:
-			return tools.LostMade
-		case history.FileChangeNotDone:
-			return tools.LostNotMade
+		switch c := &changes[i]; {
+		case c.Call != call.CallID, c.State == history.FileChangeNotDone:
+		case c.State != history.FileChangeDone:
+			why = tools.Lost
+		case call.Name == tools.MoveFile && c.Kind == history.FileCreated:
+			why = tools.LostCopied
+		default:
+			why = tools.LostMade
 		}
 	}
-	return tools.Lost
+	return why
 }

@@ -63,7 +63,7 @@ func (c changer) editFile() tools.Tool {
 			if err != nil {
 				return notPlanned(ctx, in.Path, err)
 			}
-			if unseen := c.unseen(p); unseen != "" {
+			if unseen := c.unseen(p, limit); unseen != "" {
 				return tools.Refuse(tools.Failed("%s", unseen)), nil
 			}
 			return c.prepared(p, edited, limit), nil
@@ -82,14 +82,18 @@ func preparing[T any](do func(ctx context.Context, in T, limit int) (*tools.Prep
 	}
 }
 
-// unseen returns which lines that edits cover the model was not shown, and how to read them; "" for none.
-func (c changer) unseen(p *Planned) string {
-	path, version := p.Before.Path, p.Before.Version()
+// unseen returns which lines that edits cover the model was not shown, and how to read them; "" for none. limit is that of a
+// result.
+func (c changer) unseen(p *Planned, limit int) string {
+	path := p.Before.Path
 	var all []string
 	first := 0
 	for _, lines := range p.Covered {
-		if c.seen.Covers(path, version, history.Lines(lines)) {
+		if c.isShown(p.Before, history.Lines(lines)) {
 			continue
+		}
+		if tooLong := c.tooLong(p.Before, history.Lines(lines), limit); tooLong != "" {
+			return "Nothing was changed: old_text covers " + tooLong
 		}
 		if first == 0 {
 			first = lines.Start
@@ -105,6 +109,25 @@ func (c changer) unseen(p *Planned) string {
 	}
 	return fmt.Sprintf("Nothing was changed: old_text covers %s of %s, which you were not shown in their present version. Read them first with "+
 		"read_file and start_line %d, then edit.", strings.Join(all, ", "), filecontext.Printable(path), first)
+}
+
+// isShown reports whether the model was shown lines of a version of a file.
+func (c changer) isShown(file *filecontext.Content, lines history.Lines) bool {
+	return c.seen.Covers(file.Path, file.Version(), lines)
+}
+
+// tooLong returns which of some lines no result can show whole, so that the advice to read it would not help; "" for none.
+func (c changer) tooLong(file *filecontext.Content, lines history.Lines, limit int) string {
+	number := 0
+	for line := range strings.Lines(file.UnixText()) {
+		number++
+		if number < lines.Start || number > lines.End || tools.HasRoomForLine(file.Path, len(line), limit) || c.isShown(file, history.Lines{Start: number, End: number}) {
+			continue
+		}
+		return fmt.Sprintf("line %d of %s, which has %d bytes, too many to be shown to you whole. Do not try to change it with this tool; tell the user.",
+			number, filecontext.Printable(file.Path), len(line))
+	}
+	return ""
 }
 
 type writeInput struct {
@@ -132,16 +155,27 @@ func (c changer) writeFile() tools.Tool {
 		},
 		Prepare: preparing(func(ctx context.Context, in writeInput, limit int) (*tools.Prepared, error) {
 			p, err := c.writer.Write(ctx, in.Path, in.Content)
-			switch {
-			case err != nil:
+			if err != nil {
 				return notPlanned(ctx, in.Path, err)
-			case p.Before != nil && !c.seen.Covers(p.Before.Path, p.Before.Version(), wholeFile(p.Before)):
-				return tools.Refuse(tools.Failed("Nothing was changed: %s exists, and you were not shown its present version whole. Read it first with read_file, "+
-					"or change parts of it with edit_file.", filecontext.Printable(p.Before.Path))), nil
+			}
+			if unseen := c.unseenFile(p, limit); unseen != "" {
+				return tools.Refuse(tools.Failed("%s", unseen)), nil
 			}
 			return c.prepared(p, written, limit), nil
 		}),
 	}
+}
+
+// unseenFile returns that the model was not shown the whole file that a text would replace, and how to read it; "" for none.
+func (c changer) unseenFile(p *Planned, limit int) string {
+	if p.Before == nil || c.isShown(p.Before, wholeFile(p.Before)) {
+		return ""
+	}
+	if tooLong := c.tooLong(p.Before, wholeFile(p.Before), limit); tooLong != "" {
+		return "Nothing was changed: the file exists, with " + tooLong
+	}
+	return fmt.Sprintf("Nothing was changed: %s exists, and you were not shown its present version whole. Read it first with read_file, "+
+		"or change parts of it with edit_file.", filecontext.Printable(p.Before.Path))
 }
 
 // wholeFile returns the lines of a whole file, the zero Lines for an empty one.
@@ -195,7 +229,7 @@ const moveSchema = `{"type":"object","properties":{` +
 func (c changer) moveFile() tools.Tool {
 	return tools.Tool{
 		Definition: tools.Definition{
-			Name: "move_file",
+			Name: tools.MoveFile,
 			Description: "Move or rename a file of the workspace, with the folders that its new path needs. It never replaces an existing file. Folders " +
 				"and symbolic links are not moved.",
 			Schema: json.RawMessage(moveSchema),

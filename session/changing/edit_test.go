@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -169,6 +170,28 @@ func TestTheGuardRefusesWhatWasNotShown(t *testing.T) {
 	}
 	b.made("edit_file", edit("a.txt", "line 7", "seven"))
 	b.want("a.txt", "new\n"+numbered(1, 6)+"seven\n"+numbered(8, 9))
+}
+
+// A line for which a result has room is shown whole, by the advice of the refusal. A longer one cannot be read, so that no advice
+// is given that would not help.
+func TestTheGuardOfLongLines(t *testing.T) {
+	for _, size := range []int{30_000, 40_000, 50_600, 50_700, 60_000} {
+		b := newBench(t, map[string]string{"a.txt": "first\n" + strings.Repeat("x", size) + "end\n" + strings.Repeat(numbered(1, 100), 60)})
+		why := b.refused("edit_file", edit("a.txt", "first\nxx", "1"))
+		if size > 50_600 {
+			hasAll(t, why, fmt.Sprintf("old_text covers line 2 of a.txt, which has %d bytes", size+len("end\n")), "too many to be shown to you whole", "tell the user")
+			hasAll(t, b.refused("write_file", members{"path": "a.txt", "content": ""}), "the file exists, with line 2 of a.txt, which has", "too many to be shown")
+			continue
+		}
+		hasAll(t, why, "lines 1 to 2 of a.txt", "start_line 1")
+		for _, start := range []int{1, 2} {
+			for _, lines := range shownLines(call(t, b.work, "read_file", members{"path": "a.txt", "start_line": start})) {
+				b.view.Add(&lines)
+			}
+		}
+		b.made("edit_file", edit("a.txt", "first\nxx", "1"))
+		b.made("edit_file", edit("a.txt", "xxend", "end"))
+	}
 }
 
 func TestANewFile(t *testing.T) {
@@ -392,4 +415,16 @@ func TestTheUserAllowsASecret(t *testing.T) {
 	b.writer = DiskWriter{Roots: b.work.Roots, Secrets: true}
 	b.made("move_file", members{"from": ".env", "to": "sub/.env"})
 	b.made("delete_file", members{"path": "sub/.env"})
+}
+
+// An address of the web is no path, although a folder could have its name.
+func TestAddressesAreNoPaths(t *testing.T) {
+	b := newBench(t, map[string]string{"a.txt": "a\n"})
+	for name, input := range map[string]any{
+		"write_file": members{"path": "https://example.com/a.txt", "content": "x"},
+		"move_file":  members{"from": "a.txt", "to": "http://example.com/a.txt"},
+	} {
+		hasAll(t, b.refused(name, input), "example.com/a.txt is not a path")
+	}
+	b.made("write_file", members{"path": "a:b.txt", "content": "x\n"})
 }

@@ -100,11 +100,10 @@ func (w *EditorWriter) edit(ctx context.Context, path string, revised revise) (*
 }
 
 func (w *EditorWriter) planWith(ctx context.Context, e editing, path string, revised revise) (*Planned, error) {
-	ref, err := w.Roots.Locate(path)
+	ref, err := w.locate(path)
 	if err != nil {
 		return nil, err
 	}
-	ref.Allow = w.Secrets
 	site, err := change.Files{Roots: w.Roots}.Site(ctx, ref)
 	if err != nil {
 		return nil, err
@@ -120,7 +119,7 @@ func (w *EditorWriter) planWith(ctx context.Context, e editing, path string, rev
 	c := &edition{w: w, ref: ref, site: site, before: before, draft: draft}
 	next := site.Saved(draft.Text)
 	return &Planned{
-		Change: tools.Change{Effects: []change.Effect{site.Effect(next)}, Names: site.Names(), Mode: site.Mode(), Image: site.Bytes, Next: next},
+		Change: tools.Change{Effects: []change.Effect{site.Effect(site.Bytes, next)}, Names: site.Names(), Mode: site.Mode(), Image: site.Bytes, Next: next},
 		Before: before, After: draft.After, Covered: draft.Covered, Make: c.make, State: c.stateAfterError,
 	}, nil
 }

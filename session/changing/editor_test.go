@@ -115,13 +115,14 @@ func TestANewFileThatAnEditorShowsAsEmpty(t *testing.T) {
 	d.read("other.txt", 0, 0)
 	r := d.makes("edit_file", edit("other.txt", "not saved yet", "saved"))
 	d.want("other.txt", "saved\n")
-	d.wantMade(r, "other.txt", change.Done, filecontext.NoFile)
+	d.wantMade(r, "other.txt", change.Done, sha("not saved yet\n"))
+	equal(t, "image", string(r.Made.Image), "not saved yet\n")
 	if r.Diffs[0].Created {
 		t.Error("the diff is that of a new file, although the editor had a text")
 	}
 }
 
-// The text in the editor is the present one, saved or not.
+// The text in the editor is the present one, saved or not. It is also what comes back if the change is taken back.
 func TestAnEditAppliesToTextThatIsNotSaved(t *testing.T) {
 	d := newDesk(t, map[string]string{"a.txt": "one\r\ntwo\r\n"}, &fakeEditor{keeps: true})
 	d.read("a.txt", 0, 0)
@@ -129,10 +130,10 @@ func TestAnEditAppliesToTextThatIsNotSaved(t *testing.T) {
 	hasAll(t, d.refused("edit_file", edit("a.txt", "two", "2")), "old_text does not occur")
 	hasAll(t, d.refused("edit_file", edit("a.txt", "zwei", "2")), "line 2 of a.txt", "start_line 2")
 	d.read("a.txt", 0, 0)
-	before := d.hash("a.txt")
 	r := d.makes("edit_file", edit("a.txt", "zwei", "2"))
 	d.want("a.txt", "one\r\n2\r\n")
-	d.wantMade(r, "a.txt", change.Done, before)
+	d.wantMade(r, "a.txt", change.Done, sha("one\r\nzwei\r\n"))
+	equal(t, "image", string(r.Made.Image), "one\r\nzwei\r\n")
 }
 
 // An editor that saves later has the text; the effects are what the file will be.

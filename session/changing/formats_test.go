@@ -147,6 +147,13 @@ func (p *play) edit(old string, isKnown bool) {
 		p.editor.buffers["a.txt"], err = p.editor.text("a.txt") // it is open still
 		must(p.t, err)
 	}
+	if r.Made.Image != nil {
+		equal(p.t, "image", unix(string(r.Made.Image)), before)
+		hash = sha(string(r.Made.Image))
+	}
+	if isUnsaved := unix(disk) != before; isUnsaved != (r.Made.Image != nil) {
+		p.t.Errorf("an image of %q, with %q on disk", r.Made.Image, disk)
+	}
 	p.wantMade(r, "a.txt", change.Done, hash)
 }
 
@@ -170,7 +177,7 @@ func (p *play) changed(before string) string {
 }
 
 // Editors that normalise or format do not make the next edit stale: lines that the editor made can be edited without a read. The
-// bytes before and after are those of the disk.
+// bytes before and after are those of the disk, or those of the text before that was not saved.
 func TestManyChangesThroughManyEditors(t *testing.T) {
 	for name, editor := range manyEditors() {
 		t.Run(name, func(t *testing.T) {

@@ -121,5 +121,16 @@ func (c *edition) saved(made *Made, now readBack) {
 		made.Next = c.site.Saved(now.content.Text)
 		made.Note = strings.TrimSpace(made.Note + " The editor has not saved it yet.")
 	}
-	made.Effects = []change.Effect{c.site.Effect(made.Next)}
+	before := c.site.Bytes
+	if c.wasUnsaved() {
+		before = c.site.Saved(c.before.Text)
+		made.Image = before
+	}
+	made.Effects = []change.Effect{c.site.Effect(before, made.Next)}
+}
+
+// wasUnsaved reports whether the text before the change was not on disk. Whoever takes the change back wants that text, not
+// that of the disk.
+func (c *edition) wasUnsaved() bool {
+	return c.before != nil && c.before.Disk() != "" && c.site.IsExact()
 }

@@ -2,9 +2,11 @@ package changing
 
 import (
 	"context"
+	"strings"
 
 	"strata/filecontext"
 	"strata/filecontext/change"
+	"strata/internal/lazy"
 	"strata/session/tools"
 )
 
@@ -68,20 +70,30 @@ func (w DiskWriter) Delete(ctx context.Context, path string) (*Planned, error) {
 
 // Move implements Writer.
 func (w DiskWriter) Move(ctx context.Context, from, to string) (*Planned, error) {
-	goal, err := w.Roots.Locate(to)
+	goal, err := w.locate(to)
 	if err != nil {
 		return nil, err
 	}
-	goal.Allow = w.Secrets
 	return w.plan(from, func(files change.Files, ref filecontext.Ref) (*change.Plan, error) { return files.Move(ctx, ref, goal) })
 }
 
-func (w DiskWriter) plan(path string, plan func(change.Files, filecontext.Ref) (*change.Plan, error)) (*Planned, error) {
+// locate returns the place of a path. An address of the web would be taken for a path with a folder "http:".
+func (w DiskWriter) locate(path string) (filecontext.Ref, error) {
+	if address().MatchString(path) && !strings.HasPrefix(path, "file:") {
+		return filecontext.Ref{}, &filecontext.RefusedError{Path: path, Reason: filecontext.ReasonNoFile}
+	}
 	ref, err := w.Roots.Locate(path)
+	ref.Allow = w.Secrets
+	return ref, err
+}
+
+var address = lazy.Regexp(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+
+func (w DiskWriter) plan(path string, plan func(change.Files, filecontext.Ref) (*change.Plan, error)) (*Planned, error) {
+	ref, err := w.locate(path)
 	if err != nil {
 		return nil, err
 	}
-	ref.Allow = w.Secrets
 	p, err := plan(change.Files{Roots: w.Roots}, ref)
 	if err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ func Settle(to *history.Change, record history.FileChange, made *tools.Made) {
 	if made.Effects != nil {
 		setEffects(&record, made.Effects)
 	}
-	add(to, record, made.Next)
+	add(to, record, made.Image, made.Next)
 }
 
 var states = map[change.State]history.FileChangeState{
@@ -91,23 +91,58 @@ func add(to *history.Change, record history.FileChange, images ...[]byte) {
 	}
 }
 
-// Lost settles records of a server that has ended: by what their files have now. Without roots nothing is known. The error is
-// that of ctx.
-func Lost(ctx context.Context, roots *filecontext.Roots, planned []history.FileChange) ([]history.FileChange, error) {
-	settled := make([]history.FileChange, len(planned))
+// Lost settles records of a server that has ended: by what their files have now. Without roots nothing is known. A move that was
+// cut has left the file at both paths: it was not done, and a further record has the new file. The error is that of ctx.
+func Lost(ctx context.Context, roots *filecontext.Roots, planned []history.FileChange) (settled []history.FileChange, err error) {
 	for i := range planned {
-		settled[i] = planned[i]
-		settled[i].State = history.FileChangeUnknown
-		if roots == nil {
-			continue
-		}
-		state, err := change.StateOf(ctx, roots, effectsOf(&planned[i]))
+		records, err := lost(ctx, roots, planned[i])
 		if err != nil {
 			return nil, err
 		}
-		settled[i].State = states[state]
+		settled = append(settled, records...)
 	}
 	return settled, nil
+}
+
+func lost(ctx context.Context, roots *filecontext.Roots, record history.FileChange) ([]history.FileChange, error) {
+	record.State = history.FileChangeUnknown
+	if roots == nil {
+		return []history.FileChange{record}, nil
+	}
+	effects := effectsOf(&record)
+	state, err := change.StateOf(ctx, roots, effects)
+	if err != nil {
+		return nil, err
+	}
+	record.State = states[state]
+	if state != change.Unknown || record.Kind != history.FileMoved {
+		return []history.FileChange{record}, nil
+	}
+	isCopied, err := copied(ctx, roots, effects)
+	if err != nil || !isCopied {
+		return []history.FileChange{record}, err
+	}
+	record.State = history.FileChangeNotDone
+	return []history.FileChange{record, copyOf(record)}, nil
+}
+
+// copied reports whether a move has made the file at its new path, and has not removed it at the old one.
+func copied(ctx context.Context, roots *filecontext.Roots, effects []change.Effect) (bool, error) {
+	source, err := change.StateOf(ctx, roots, effects[:1])
+	if err != nil {
+		return false, err
+	}
+	goal, err := change.StateOf(ctx, roots, effects[1:])
+	return source == change.NotDone && goal == change.Done, err
+}
+
+// copyOf returns the record of the file that a move has made before it was cut.
+func copyOf(move history.FileChange) history.FileChange {
+	made := move
+	made.ID += "_copy"
+	made.Kind, made.Path, made.To, made.Before = history.FileCreated, move.To, "", ""
+	made.State = history.FileChangeDone
+	return made
 }
 
 // effectsOf returns the effects of a record.

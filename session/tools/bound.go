@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -143,7 +144,7 @@ func cutFile(b *history.Block, limit int) []history.Block {
 	if room < leastCut/2 {
 		return []history.Block{textBlock(cutText(b.Text, limit))}
 	}
-	head, tail := linesWithin(text, room*2/3), ""
+	head, tail := cmp.Or(linesWithin(text, room*2/3), linesWithin(text, room)), ""
 	if head == "" {
 		return []history.Block{textBlock(cutLine(f, text, lines, limit))}
 	}
@@ -190,6 +191,11 @@ func cutLine(f *history.FileLines, text string, lines history.Lines, limit int) 
 
 // noteRoom is room for the line between head and tail of a file, and for the lines that their headings name, in bytes.
 const noteRoom = 256
+
+// HasRoomForLine reports whether a result of read_file with the limit can show a line of so many bytes whole.
+func HasRoomForLine(path string, bytes, limit int) bool {
+	return bytes+2*len(filecontext.Printable(path))+2*noteRoom <= min(limit, MaxResult)
+}
 
 // longestFence returns an upper bound for the fence of a text.
 func longestFence(text string) int {

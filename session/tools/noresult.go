@@ -6,7 +6,7 @@ import "strata/history"
 type NoResult int
 
 // The reasons. A call that has Lost its result ran in a server that ended; whether it took effect is unknown, unless it changed
-// a file: then it was made, or not.
+// a file: then it was made, or not, or a move has made the new file only.
 const (
 	CutOff NoResult = iota
 	BrokenOff
@@ -16,6 +16,7 @@ const (
 	Lost
 	LostMade
 	LostNotMade
+	LostCopied
 )
 
 var noResults = [...]struct {
@@ -30,6 +31,7 @@ var noResults = [...]struct {
 	Lost:        {history.CallLost, "the server ended while this ran; whether it took effect is unknown"},
 	LostMade:    {history.CallLost, "the server ended while this ran; the file is as the call would make it"},
 	LostNotMade: {history.CallLost, "the server ended while this ran; the file was not changed"},
+	LostCopied:  {history.CallLost, "the server ended while this ran; the file is at both paths"},
 }
 
 // String returns the text of the result.

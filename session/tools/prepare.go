@@ -34,6 +34,7 @@ type Made struct {
 	State change.State
 	// Of a change that an editor has made: what became of the file. Otherwise nil, and it is what was prepared.
 	Effects []change.Effect
+	Image   []byte // bytes of the file before the change, if they are not those that were prepared
 	Next    []byte
 }
 

@@ -154,6 +154,18 @@ var builtIn = []string{
 // IsBuiltIn reports whether a name is that of a tool of Strata, whether or not a session has it.
 func IsBuiltIn(name string) bool { return slices.Contains(builtIn, name) }
 
+// MoveFile is the name of the tool that moves files.
+const MoveFile = "move_file"
+
+// ChangesFiles reports whether a name is that of a tool of Strata that changes files.
+func ChangesFiles(name string) bool {
+	switch name {
+	case "delete_file", "edit_file", MoveFile, "write_file":
+		return true
+	}
+	return false
+}
+
 // NewSet returns a set. The error names the tool that cannot be called: its name is invalid or is used twice, or its schema
 // cannot be used.
 func NewSet(tools ...Tool) (*Set, error) { return new(Set).With(tools...) }

@@ -1,7 +1,7 @@
-// An editor as tools-check.mjs needs it: the real npm SDK over WebSocket or a child's stdin and stdout, with every frame kept in order,
+// An editor as the checks need it: the real npm SDK over WebSocket or a child's stdin and stdout, with every frame kept in order,
 // checked against the schema of the SDK, and folded into the conversation that the editor would show.
 import { spawn } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { Readable, Writable } from "node:stream";
 import WebSocket from "ws";
 
@@ -19,10 +19,13 @@ export async function loadSDK(generation) {
 }
 
 // The schemas of the frames that the server sends, by method.
-const paramsOf = { "session/update": "zSessionNotification", "fs/read_text_file": "zReadTextFileRequest", "session/request_permission": "zRequestPermissionRequest" };
+const paramsOf = {
+  "session/update": "zSessionNotification", "session/request_permission": "zRequestPermissionRequest",
+  "fs/read_text_file": "zReadTextFileRequest", "fs/write_text_file": "zWriteTextFileRequest",
+};
 const resultOf = {
   initialize: "zInitializeResponse", "session/new": "zNewSessionResponse", "session/load": "zLoadSessionResponse",
-  "session/prompt": "zPromptResponse",
+  "session/prompt": "zPromptResponse", "session/set_config_option": "zSetSessionConfigOptionResponse", "session/set_mode": "zSetSessionModeResponse",
 };
 
 // Editor is one connection. Its files are texts by path, which it shows; it answers an unknown path from the disk.
@@ -32,15 +35,19 @@ export class Editor {
   conversations = new Map(); // by session
   files = new Map();
   tools = new Map(); // functions that run the tools of this client, by name
-  questions = []; // of the server to the user
-  answers = []; // of the user, as ids of options
+  questions = []; // of the server to the user: the parameters
+  answers = []; // of the user to the next questions: ids of options, or results
+  open = []; // questions without an answer: {id, answer, isCancelled}
   #held = new Map(); // resolvers of answers, by path
   #asked = new Map(); // methods of requests, by id
+  #questionIds = []; // of questions that have arrived and are not yet shown
+  #cancelledIds = new Set(); // of requests
   #waiters = new Set();
 
-  constructor(sdk, target, { readsFiles = true } = {}) {
+  // capabilities are added to those of the editor.
+  constructor(sdk, target, { readsFiles = true, writesFiles = false, capabilities = {} } = {}) {
     this.sdk = sdk;
-    this.readsFiles = readsFiles;
+    this.capabilities = { fs: { readTextFile: readsFiles, writeTextFile: writesFiles }, terminal: false, ...capabilities };
     const { readable, writable } = target.url ? this.#socket(target) : this.#child(target);
     const into = new TransformStream({ transform: (frame, to) => (this.#record(frame), to.enqueue(frame)) });
     const out = new TransformStream({ transform: (frame, to) => (this.#note(frame), to.enqueue(frame)) });
@@ -70,27 +77,54 @@ export class Editor {
 
   #connect(stream) {
     const read = (params) => this.#read(params);
+    const write = async (params) => (await this.write(params), {});
     const runTool = (params) => this.tools.get(params.name)(params);
     if (this.sdk.generation === "1") {
-      const client = { sessionUpdate: () => {}, readTextFile: read, requestPermission: (params) => this.permit(params), extMethod: (_, params) => runTool(params) };
+      const client = { sessionUpdate: () => {}, readTextFile: read, writeTextFile: write, requestPermission: (params) => this.#permit(params), extMethod: (_, params) => runTool(params) };
       const agent = new this.sdk.acp.ClientSideConnection(() => client, stream);
-      const methods = { initialize: "initialize", "session/new": "newSession", "session/load": "loadSession", "session/prompt": "prompt" };
+      const methods = { initialize: "initialize", "session/new": "newSession", "session/load": "loadSession", "session/prompt": "prompt", "session/set_config_option": "setSessionConfigOption", "session/set_mode": "setSessionMode" };
       this.send = (method, params) => (methods[method] ? agent[methods[method]](params) : agent.extMethod(method, params));
       this.cancel = (sessionId) => agent.cancel({ sessionId });
       return;
     }
-    const app = this.sdk.acp.client({ name: "tools-check" }).onNotification("*", () => {});
-    app.onRequest("session/request_permission", ({ params }) => this.permit(params));
+    const app = this.sdk.acp.client({ name: "acp-check" }).onNotification("*", () => {});
+    app.onRequest("session/request_permission", ({ params, signal }) => this.#permit(params, signal));
+    app.onRequest("fs/write_text_file", ({ params }) => write(params));
     app.onRequest("fs/read_text_file", ({ params }) => read(params)).onRequest("_strata/tool/call", (params) => params, ({ params }) => runTool(params));
     const { agent } = app.connect(stream);
     this.send = (method, params) => agent.request(method, params);
     this.cancel = (sessionId) => agent.notify("session/cancel", { sessionId });
   }
 
-  // permit answers a question with the next of answers, which are ids of options.
-  permit(params) {
+  // permit answers a question with the next of answers. Without one, the question is open until somebody answers or cancels it.
+  #permit(params, signal) {
+    const id = this.#questionIds.shift();
     this.questions.push(params);
-    return { outcome: { outcome: "selected", optionId: this.answers.shift() } };
+    if (this.#cancelledIds.has(id)) return cancelled;
+    if (this.answers.length) return selection(this.answers.shift());
+    return new Promise((resolve) => {
+      const question = { id, params, isCancelled: false, signal, answer: (a) => (drop(this.open, question), resolve(selection(a))) };
+      this.open.push(question);
+      this.#wake();
+    });
+  }
+
+  #cancel(id) {
+    this.#cancelledIds.add(id);
+    const question = this.open.find((q) => q.id === id);
+    if (!question) return;
+    question.isCancelled = true;
+    question.answer(cancelled);
+  }
+
+  // asks returns the open question, once there is one.
+  asks(what = "a question") {
+    return this.until(() => this.open[0], what);
+  }
+
+  // write saves a text as the server has sent it.
+  async write({ path, content }) {
+    await writeFile(path, content);
   }
 
   async #read({ path }) {
@@ -121,6 +155,12 @@ export class Editor {
     this.frames.push(structuredClone(frame));
     this.#validate(frame);
     if (frame.method === "session/update") this.conversation(frame.params.sessionId).add(frame.params);
+    if (frame.method === "session/request_permission") this.#questionIds.push(frame.id);
+    if (frame.method === "$/cancel_request") this.#cancel(frame.params.requestId);
+    this.#wake();
+  }
+
+  #wake() {
     for (const check of this.#waiters) check();
   }
 
@@ -173,8 +213,8 @@ export class Editor {
   initialize() {
     return this.request("initialize", {
       protocolVersion: 1,
-      clientCapabilities: { fs: { readTextFile: this.readsFiles, writeTextFile: false }, terminal: false },
-      clientInfo: { name: "tools-check", title: "tools check", version: "1.0.0" },
+      clientCapabilities: this.capabilities,
+      clientInfo: { name: "acp-check", title: "ACP check", version: "1.0.0" },
     });
   }
 
@@ -187,6 +227,11 @@ export class Editor {
     return this.request("session/load", { sessionId, cwd, mcpServers: [] });
   }
 
+  // choose selects a value of a session's option.
+  choose(sessionId, configId, value) {
+    return this.request("session/set_config_option", { sessionId, configId, value });
+  }
+
   async prompt(sessionId, text) {
     const conversation = this.conversation(sessionId);
     const own = conversation.own(text);
@@ -197,13 +242,24 @@ export class Editor {
 
   // fence returns when the server has answered a request that is sent now: its frames before that have come by then.
   fence() {
-    return this.send("_tools-check.example/fence", {}).catch(() => {});
+    return this.send("_acp-check.example/fence", {}).catch(() => {});
   }
 
   // asked returns the requests for a file.
   asked(path) {
     return this.frames.filter((f) => f.method === "fs/read_text_file" && f.params.path === path);
   }
+}
+
+const cancelled = { outcome: { outcome: "cancelled" } };
+
+// selection returns the result for an answer: the id of an option, or the result itself.
+function selection(answer) {
+  return typeof answer === "string" ? { outcome: { outcome: "selected", optionId: answer } } : answer;
+}
+
+function drop(list, item) {
+  list.splice(list.indexOf(item), 1);
 }
 
 // dropped returns the paths of the values that another value does not have.

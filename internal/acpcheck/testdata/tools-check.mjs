@@ -3,64 +3,12 @@
 //   node tools-check.mjs --sdk 1|2 --cwd DIR --state FILE --phase talk|load (--url ws://HOST/acp --token T | -- COMMAND [ARG...])
 // DIR contains a.txt, b.txt, c.txt and slow.txt. `talk` talks in a session and stores what the editor shows of it in FILE; `load` wants
 // the same of another server process. One line per check: ok / FAIL. Exit 1 on any FAIL.
-import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { Editor, loadSDK, normal } from "./editor.mjs";
-
-const argv = process.argv.slice(2);
-const dashes = argv.indexOf("--");
-const command = dashes < 0 ? null : argv.splice(dashes).slice(1);
-const opt = {};
-for (let i = 0; i < argv.length; i += 2) opt[argv[i].replace(/^--/, "")] = argv[i + 1];
-const at = (name) => join(opt.cwd, name);
-
-const counts = { ok: 0, FAIL: 0, skip: 0 };
-function check(name, passed, detail) {
-  const status = passed ? "ok" : "FAIL";
-  counts[status]++;
-  if (typeof detail === "object") detail = JSON.stringify(detail);
-  console.log(`${status.padEnd(4)} ${name}${detail && !passed ? "  -- " + detail.replaceAll("\n", "\\n").slice(0, 4000) : ""}`);
-}
-
-// What the SDK rejects shows up on console.error only. A held answer is too late for it, as it is for the server.
-const complaints = [];
-console.error = (...parts) => complaints.push(parts.map((p) => (typeof p === "string" ? p : (p?.stack ?? JSON.stringify(p)))).join(" "));
-
-const sdk = await loadSDK(opt.sdk);
-const editors = [];
-async function connect(options) {
-  const editor = new Editor(sdk, command ? { command } : { url: opt.url, token: opt.token }, options);
-  editors.push(editor);
-  await editor.initialize();
-  return editor;
-}
-
-const call = (tool, input) => `call ${tool} ${typeof input === "string" ? input : JSON.stringify(input)}`;
-const step = (...lines) => lines.join("\n");
-const script = (...steps) => steps.join("\n---\n");
-const textOf = (c) => c.content?.map((part) => part.content?.text).join("");
-const called = (conversation, title) => conversation.calls().filter((c) => c.title.includes(title));
+import { at, call, check, checkConversation, checkShown, connect, keep, kept, loaded, opt, run, script, step, textOf } from "./checks.mjs";
+import { normal } from "./editor.mjs";
 
 const unsaved = "unsaved needle of the editor\n";
 const plan = (status) => ({ entries: [{ content: "read both", priority: "high", status }, { content: "answer", priority: "low", status: "pending" }] });
-
-// checkConversation compares what a connection shows with what another one showed.
-function checkConversation(name, got, want) {
-  const all = (c) => c.entries.length;
-  const i = want.entries.findIndex((entry, n) => !isDeepStrictEqual(entry, got.entries[n]));
-  check(`${name}: the same messages and calls in the same order`, i < 0 && all(got) === all(want), i < 0 ? [all(got), all(want)] : [i, got.entries[i], want.entries[i]]);
-  check(`${name}: the same plan`, isDeepStrictEqual(got.plan, want.plan), [got.plan, want.plan]);
-}
-
-// loaded returns what a new connection shows of a session.
-async function loaded(sessionId) {
-  const editor = await connect();
-  await editor.load(sessionId, opt.cwd);
-  const shown = editor.conversation(sessionId).shown();
-  await editor.close();
-  return shown;
-}
 
 // A model reads two files side by side, searches, updates its plan and answers.
 async function checkSteps(editor, sessionId) {
@@ -239,23 +187,7 @@ async function talk() {
   for (const other of others) shown[other] = await loaded(other);
   checkConversation("load after a cancel", await loaded(sessionId), shown[sessionId]);
   await editor.close();
-  await writeFile(opt.state, JSON.stringify(shown));
+  await keep(shown);
 }
 
-async function load() {
-  for (const [sessionId, shown] of Object.entries(JSON.parse(await readFile(opt.state, "utf8")))) {
-    checkConversation("load after a restart", await loaded(sessionId), shown);
-  }
-}
-
-console.log(`# tools-check sdk=${opt.sdk} phase=${opt.phase} ${command ? "stdio" : opt.url}`);
-try {
-  await { talk, load }[opt.phase]();
-  const faults = editors.flatMap((e) => e.faults);
-  check("every frame is as the schema says", faults.length === 0 && editors.every((e) => e.frames.length > 0), [faults.length, ...faults.slice(0, 5)]);
-  check("the SDK rejected nothing", complaints.length === 0, complaints.slice(0, 3));
-} catch (e) {
-  check("the checks ran to their end", false, e?.stack ?? JSON.stringify(e));
-}
-console.log(`# ${counts.ok} ok, ${counts.FAIL} FAIL, ${counts.skip} skip`);
-process.exit(counts.FAIL ? 1 : 0);
+await run("tools-check", { talk, load: async () => checkShown(await kept()) });

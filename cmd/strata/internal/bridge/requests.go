@@ -193,6 +193,7 @@ func (q *requests) wake() {
 type asked struct {
 	last int
 	open map[string]question // by id of the bridge
+	some chan struct{}       // closed when there is one; nil without a waiter
 }
 
 // question is a request of a server.
@@ -209,7 +210,25 @@ func (a *asked) add(server *connect.Stream, id json.RawMessage) json.RawMessage 
 	a.last++
 	own := strconv.Quote(fmt.Sprintf("strata-%d", a.last))
 	a.open[own] = question{bytes.Clone(id), server}
+	a.wake()
 	return json.RawMessage(own)
+}
+
+// whenAny returns a channel that is closed when there is a request.
+func (a *asked) whenAny() <-chan struct{} {
+	if a.some == nil {
+		a.some = make(chan struct{})
+	}
+	some := a.some
+	a.wake()
+	return some
+}
+
+func (a *asked) wake() {
+	if len(a.open) > 0 && a.some != nil {
+		close(a.some)
+		a.some = nil
+	}
 }
 
 // answered removes the request that the editor responds to. known is false for a request of an earlier connection, or one

@@ -238,15 +238,17 @@ func (b *bridge) note(format string, args ...any) {
 	fmt.Fprintf(b.Stderr, "strata: %s\n", cli.Printable(fmt.Sprintf(format, args...)))
 }
 
-// drain waits until no response is missing, for at most limit.
+// drain waits until no response is missing, for at most limit. It ends as soon as the server asks the editor, which cannot
+// respond any more: the server should know that.
 func (b *bridge) drain(ctx context.Context, limit time.Duration) {
 	b.mu.Lock()
-	none := b.requests.whenNone()
+	none, asked := b.requests.whenNone(), b.asked.whenAny()
 	b.mu.Unlock()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
 	case <-none:
+	case <-asked:
 	case <-timer.C:
 	case <-ctx.Done():
 	}

@@ -58,6 +58,28 @@ func TestDrainIsBounded(t *testing.T) {
 	})
 }
 
+func TestDrainEndsWhenTheServerAsksTheEditor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b bridge
+		b.requests.add(of("1", "session/prompt"))
+		start := time.Now()
+		go func() {
+			time.Sleep(time.Second)
+			b.mu.Lock()
+			b.asked.add(nil, json.RawMessage("1"))
+			b.mu.Unlock()
+		}()
+		b.drain(t.Context(), time.Hour)
+		if took := time.Since(start); took != time.Second {
+			t.Errorf("waited %v", took)
+		}
+		b.drain(t.Context(), time.Hour)
+		if took := time.Since(start); took != time.Second {
+			t.Errorf("waited %v with an open question", took)
+		}
+	})
+}
+
 func TestF36PausesGrowToABound(t *testing.T) {
 	last := time.Duration(0)
 	for attempt := 1; attempt < 100; attempt++ {

@@ -39,8 +39,8 @@ func TestWordsAndRowsOfTheReview(t *testing.T) {
 		},
 		"store/reviews.ts": {
 			`(async () => { const asked = [], r = reviews(asked, 25); const stop = r.newest.watch(); await settled(r.newest); const first = [r.newest.value.value.changes.length, r.newest.value.value.older]; r.wantOlder(); await settled(r.newest); stop(); return [first, r.newest.value.value.changes.length, asked.at(-1).cursor] })()`: `[[10,true],20,"10"]`,
-			`(async () => { const asked = [], r = reviews(asked, 2000); const stop = r.newest.watch(); for (let i = 0; i < 30; i++) r.wantOlder(); await settled(r.newest); stop(); return [r.newest.value.value.changes.length, r.newest.value.value.older] })()`:                                                                                              `[100,false]`,
-			`(async () => { const asked = [], r = reviews(asked, 3); r.show("t9"); const stop = r.open.value.listed.watch(); await settled(r.open.value.listed); stop(); const n = r.values.length; r.close(); return [asked.map((a) => a.turnId), n, r.values.length] })()`:                                                                                               `[["t9"],2,1]`,
+			`(async () => { const asked = [], r = reviews(asked, 2000); const stop = r.newest.watch(); for (let i = 0; i < 30; i++) r.wantOlder(); await settled(r.newest); stop(); return [r.newest.value.value.changes.length, r.newest.value.value.older] })()`:                                                                            `[100,false]`,
+			`(async () => { const asked = [], r = reviews(asked, 3); r.show("t9"); const stop = r.open.value.listed.watch(); await settled(r.open.value.listed); stop(); const n = r.values.length; r.close(); return [asked.map((a) => a.turnId), n, r.values.length] })()`:                                                                  `[["t9"],2,1]`,
 		},
 		"conversation/rows.ts": {
 			`changed([["edit_file", ["a"]], ["edit_file", ["a"]], ["write_file", ["b"]], ["read_file", ["c"]]])`: `["t:2"]`,

@@ -66,7 +66,7 @@ say Done.`
 var beforeTheTurn = map[string]string{"a.txt": "one\ntwo\n", "d.txt": "old\n"}
 
 // reviewed are the files of a review, each with its kinds, its state and its actions.
-const reviewed = `[...document.querySelectorAll(".review-file")].map((f) => [f.dataset.file, [...f.querySelectorAll("header .mark")].map((m) => m.innerText).join("+"),
+const reviewed = `[...document.querySelectorAll("dialog .review-file")].map((f) => [f.dataset.file, [...f.querySelectorAll("header .mark")].map((m) => m.innerText).join("+"),
 	f.querySelector(".review-state").innerText, [...f.querySelectorAll("header button.small")].map((b) => b.innerText).join("+")].join(", "))`
 
 // act clicks an action of a review by its name for screen readers.
@@ -124,14 +124,16 @@ func TestTheReviewNamesTheFilesThatStay(t *testing.T) {
 	p := a.open()
 	a.run(changingTurn)
 	a.put("a.txt", "mine\n")
+	p.Tab(a.session, "changes")
+	p.WaitText(".panel", "a.txt")
 	p.Click(".changes-line")
 	p.act("Take back: a.txt, change 1")
 	p.WaitText(".review-preview", "1 file would stay as it is")
 	p.WaitText(".review-preview [data-outcome=conflict]", "a.txt stays: a later change of it is in force")
 	p.Wait(`document.activeElement.innerText === "Close"`)
 	p.Type(kb.Escape)
-	p.Wait(`!document.querySelector(".review-preview") && document.querySelector("dialog[open]") && document.activeElement.innerText === "Take back"`)
-	p.Click(".review-turn button")
+	p.Wait(`!document.querySelector(".review-preview") && document.querySelector("dialog[open]") && document.activeElement.matches("dialog [data-actions] button")`)
+	p.Click("dialog .review-turn button")
 	p.WaitText(".review-preview [data-outcome=conflict]", "a.txt stays: somebody else changed it")
 	p.Equals(`[...document.querySelectorAll(".review-preview li")].map((l) => l.innerText.trim().split("\n")[0])`,
 		[]string{"a.txt stays: somebody else changed it", "b.txt is already as it should be", "c.txt is removed", "d.txt is made again"})

@@ -165,8 +165,9 @@ function Waiting({ name, action, preview, view, takeBack }: WaitingProps) {
   const others = preview.files.length - kept + (preview.omitted ?? 0);
   const verb = action.forward ? "Put forward" : "Take back";
   const leave = (run: () => void): void => {
+    const list = first.current?.closest(".review"); // the panel and the dialog can show the same changes
     run();
-    requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-actions="${CSS.escape(name)}"] button`)?.focus());
+    requestAnimationFrame(() => list?.querySelector<HTMLElement>(`[data-actions="${CSS.escape(name)}"] button`)?.focus());
   };
   const title = kept === 0 ? "The files:" : `${plural(kept, "file")} would stay as ${kept === 1 ? "it is" : "they are"}:`;
   return (

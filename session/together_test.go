@@ -39,7 +39,7 @@ func (a *acted) counts(writer, to int) (refused int) {
 		switch got := a.results()[0]; {
 		case strings.HasPrefix(got, "Edited shared.txt"):
 			n++
-		case strings.HasPrefix(got, "Nothing was changed") && (strings.Contains(got, "has changed since") || strings.Contains(got, "you were not shown")):
+		case strings.HasPrefix(got, "Nothing was changed") && (strings.Contains(got, "has changed since") || strings.Contains(got, "you have not seen")):
 			refused++
 			calls++
 			read()

@@ -284,6 +284,7 @@ func TestDiffsAreShownInTheQuestionAndInTheCall(t *testing.T) {
 	p.WaitText(".question .result", `"key": "Enter"`) // the diff is not whole
 	p.toggleCall("press")
 	p.clickAnswer("Allow once")
+	p.Click(".call-body .disclosure")
 	p.WaitText(".call-body .result pre", "pressed Enter")
 	shows()
 	if err := a.editor.Cancel(a.session); err != nil {

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -76,6 +78,9 @@ func TestScreenshots(t *testing.T) {
 		session("budget", `document.querySelector(".panel").innerText.includes("Calibrated:")`)()
 		p.Wait(`((b) => b && (b.click(), true))([...document.querySelectorAll(".panel .button")].find((b) => b.innerText === "Show request"))`)
 		p.Wait(`document.querySelector(".panel pre, .panel .window")`)
+		// The system prompt is closed: it is long and has the date.
+		p.Wait(`((b) => b?.getAttribute("aria-expanded") === "false" || (b?.click(), false))(document.querySelector("[data-entry='0'] .disclosure-line"))`)
+		p.WaitText(".request-lines", "grammar")
 	})
 	p.shoot(s, "server", func() {
 		Eval[string](p, `location.hash = "#/server"`)
@@ -101,6 +106,8 @@ func TestScreenshots(t *testing.T) {
 	close(gate)
 	p.Wait(`document.querySelector("button[aria-label='Send prompt']")`)
 
+	s.tour(t, p)
+
 	outside := newPage(t)
 	outside.shoot(s, "entry", func() {
 		outside.Run(chromedp.Navigate(s.HTTP("/")))
@@ -108,6 +115,56 @@ func TestScreenshots(t *testing.T) {
 		outside.Allow("401")
 	})
 }
+
+// tour shows the session of docs/tour.md: the review of its turn, and then a question about the next change.
+func (s *story) tour(t *testing.T, p *Page) {
+	t.Helper()
+	folder := s.cwd(t, "greet")
+	cmd := exec.CommandContext(t.Context(), "sh", "-ec", strings.TrimPrefix(newTour(t, s.World).next(), "sh\n"))
+	cmd.Dir = folder
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	prompt, err := os.ReadFile(filepath.Join(folder, "prompt.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sid := s.e.NewSession(folder)
+	ask[any](t, s.e, "_strata/session/rename", sid, map[string]any{"title": "A default for greet.sh"})
+	choose := func(option, value string) {
+		ask[any](t, s.e, "session/set_config_option", sid, map[string]any{"configId": option, "value": value})
+	}
+	choose("model", "offline/actor")
+	choose("approval", "edits")
+	if _, err := s.e.Start(sid, string(prompt)).Wait(); err != nil {
+		t.Fatal(err)
+	}
+	listed := ask[struct{ Changes []struct{ ID string } }](t, s.e, "_strata/turn/changes", sid, nil)
+	ask[any](t, s.e, "_strata/changes/revert", sid, map[string]any{"changeIds": []string{listed.Changes[1].ID}})
+	p.Session(sid)
+	p.shoot(s, "review", func() {
+		p.Tab(sid, "changes")
+		p.WaitText(".changes-line", "2 files changed")
+		p.Wait(`document.querySelector("dialog") || (document.querySelector(".changes-line").click(), false)`)
+		p.WaitText("dialog .review-file", "Put forward")
+	})
+	p.Click("dialog button[aria-label='Close']")
+	choose("approval", "ask")
+	turn := s.e.Start(sid, greetEverybody)
+	p.WaitText(".question .diff", "everybody")
+	p.shoot(s, "question", func() { p.WaitText(".question .diff", "everybody") })
+	p.Click(".question button[data-kind=reject_once]")
+	if _, err := turn.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const greetEverybody = `say A greeting without a name can be for everybody.
+call edit_file {"path": "greet.sh", "edits": [{"old_text": "name=${1:-world}\n", "new_text": "# Without a name, everybody is greeted.\nname=${1:-everybody}\n"}]}
+
+---
+
+say The greeting stays as it was.`
 
 // shoot writes pictures of the page after show, in light and dark.
 func (p *Page) shoot(s *story, name string, show func()) {

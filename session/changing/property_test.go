@@ -539,7 +539,7 @@ func (w *walk) cannot(p *tools.Prepared, name string, f *file) bool {
 	case f.mode.Perm()&0o200 == 0:
 		w.wantRefusal(p, "is read-only")
 	case f.sheet == nil:
-		w.wantRefusal(p, "has bytes that are not UTF-8")
+		w.wantRefusal(p, "contains bytes that are not UTF-8")
 	default:
 		return false
 	}

@@ -784,8 +784,68 @@ export interface ListedEdit extends Edit {
   inForce: boolean;
 }
 
-/** Whether a change takes effect now or after the running turn. */
-export type Restored = { seq: number; removed: number } | { afterTurn: string };
+/** Whether a change takes effect now or after the running turn. The files are those that are put back, if that was asked for. */
+export type Restored = ({ seq: number; removed: number } & Partial<RestoredFiles>) | { afterTurn: string };
+
+/** What becomes of files, or would become of them in a preview. */
+export interface RestoredFiles {
+  /** Those that stay as they are come first. */
+  files: RestoredFile[];
+  /** The number of files that have no room in the list. */
+  omitted?: number;
+  /** What this does not cover. */
+  note?: string;
+}
+
+export interface RestoredFile {
+  /** Absolute. */
+  path: string;
+  /** Of a file that is moved. */
+  to?: string;
+  /** `unchanged`: it was already as it should become. With `conflict` and `unavailable` the file stays as it is. */
+  outcome: 'restored' | 'unchanged' | 'conflict' | 'unavailable';
+  /** Of a file that is put back. */
+  change?: 'put_back' | 'created' | 'deleted' | 'moved';
+  /** Of a conflict. */
+  reason?: 'changed' | 'missing' | 'exists' | 'between' | 'linked' | 'later' | 'failed';
+  /** With the reason `later`: the id of the change that stays in force. */
+  later?: string;
+  /** Of the reason `failed`. */
+  detail?: string;
+  /** How a text changes by being put back. */
+  diff?: FileDiff;
+}
+
+/** A change of a file by a tool of the server. */
+export interface TurnChange {
+  id: string;
+  turnId: string;
+  /** From 1. */
+  step: number;
+  callId: string;
+  /** Sequence number of the message with the call. */
+  seq: number;
+  kind: 'edit' | 'create' | 'delete' | 'move';
+  /** Absolute. */
+  path: string;
+  /** The new path of a move. */
+  to?: string;
+  /** SHA-256 of the bytes; missing if there was no file. */
+  before?: string;
+  after?: string;
+  /** Permission bits; 0 for a new file. */
+  mode: number;
+  at: Time;
+  /** `unknown`: after a crash, the file had neither content. `restored`: the change was taken back. */
+  state: 'planned' | 'done' | 'not_done' | 'unknown' | 'restored';
+  /** The edit of the restore that took the change back. */
+  restoredBy?: string;
+  /** Whether the bytes are stored. */
+  hasBefore?: boolean;
+  hasAfter?: boolean;
+  /** Of a text whose bytes are stored. */
+  diff?: FileDiff;
+}
 
 export interface Provider {
   name: string;
@@ -1056,10 +1116,41 @@ export interface Methods {
   '_strata/checkpoint/list': { params: OfSession; result: { checkpoints: Checkpoint[] } };
   '_strata/checkpoint/delete': { params: OfSession & { checkpointId: string }; result: { removed: boolean } };
   '_strata/checkpoint/restore': {
-    params: OfSession & ({ checkpointId: string } | { seq: number } | { beforeMessageId: string } | { /** A time as of RFC 3339. */ at: string });
+    params: OfSession &
+      ({ checkpointId: string } | { seq: number } | { beforeMessageId: string } | { /** A time as of RFC 3339. */ at: string }) & {
+        /** Also put back the files that tools changed after that place. */
+        files?: boolean;
+        /** Return what the restore would do now. */
+        preview?: boolean;
+      };
     result: Restored;
   };
   '_strata/checkpoint/undo': { params: OfSession; result: Restored };
+
+  '_strata/turn/changes': {
+    /** With `turnId`: of that turn. Otherwise of the newest turns with changes; `limit` is the number of turns. */
+    params: OfSession & Page & { turnId?: string };
+    result: {
+      /** Newest turn first; the changes of a turn are in order. */
+      changes: TurnChange[];
+      /** The number of changes that have no room in the page. */
+      omitted?: number;
+      /** For older turns. */
+      nextCursor?: string;
+    };
+  };
+  /** Takes back single changes of files. The view stays. */
+  '_strata/changes/revert': {
+    params: OfSession & {
+      /** At most 1,000. */
+      changeIds: string[];
+      /** Puts changes forward again that were taken back. */
+      forward?: boolean;
+      /** Return what would become of the files now. */
+      preview?: boolean;
+    };
+    result: RestoredFiles;
+  };
 
   '_strata/files/add': {
     params: OfSession & {
@@ -1183,7 +1274,6 @@ export interface ClientNotifications {
   '$/cancel_request': { requestId: string | number };
 }
 
-/** An answer that the user can select. */
 /** A rule by which calls run, or are refused, without a question. */
 export interface PermissionRule {
   /** The text of the rule, by which it is named. */
@@ -1196,6 +1286,7 @@ export interface PermissionRule {
   command?: string;
 }
 
+/** An answer that the user can select. */
 export interface PermissionOption {
   optionId: string;
   name: string;

@@ -3,6 +3,7 @@ import { Conversation } from "./conversation/conversation.tsx";
 import { dialog } from "./dialogs.ts";
 import { shortcuts } from "./keys.ts";
 import { panels } from "./panels.ts";
+import { Review } from "./review/dialog.tsx";
 import { go, route, sessionAddress } from "./routes.ts";
 import { ServerPage } from "./server/page.tsx";
 import { NewSession } from "./sessions/new-session.tsx";
@@ -72,6 +73,7 @@ function SessionPage({ view, tab }: { view: SessionView; tab: string }) {
           <Inspected view={view} tab={chosen.id} />
         </aside>
       )}
+      <Review view={view} />
     </main>
   );
 }

@@ -8,6 +8,7 @@ export const shortcuts: readonly { keys: string[]; action: string }[] = [
   { keys: ["n"], action: "Create session" },
   { keys: ["c"], action: "Focus the prompt" },
   { keys: ["a"], action: "Focus the answers to a permission request" },
+  { keys: ["r"], action: "Review the newest changes of files" },
   { keys: ["Ctrl", "Enter"], action: "Send the prompt" },
   { keys: ["@"], action: "Attach a file to the prompt" },
   { keys: ["Esc"], action: "Close or cancel; press twice during a reply to stop it" },
@@ -43,6 +44,12 @@ const actions: Record<string, () => void | false> = {
     const answer = document.querySelector<HTMLElement>(".question-answers button");
     if (!answer) return false;
     answer.focus();
+  },
+  r: () => {
+    const review = [...document.querySelectorAll<HTMLElement>(".changes-line")].at(-1);
+    if (!review) return false;
+    review.focus();
+    review.click();
   },
   f: () => focus("filter"),
   s: () => go("#/server"),

@@ -3,6 +3,8 @@ import { BudgetPanel } from "./budget/panel.tsx";
 import { CostPanel } from "./cost/panel.tsx";
 import { FilesPanel } from "./files/panel.tsx";
 import { HistoryPanel } from "./history/panel.tsx";
+import { ChangesPanel } from "./review/panel.tsx";
+import { RulesPanel } from "./rules/panel.tsx";
 import type { SessionView } from "./store/session.ts";
 import { TiersPanel } from "./tiers/panel.tsx";
 import { WorkspacePanel } from "./workspace/panel.tsx";
@@ -24,6 +26,8 @@ export const panels: readonly Panel[] = [
   { id: "tiers", title: "Tiers", component: TiersPanel },
   { id: "cost", title: "Cost", component: CostPanel },
   { id: "history", title: "History", component: HistoryPanel },
+  { id: "changes", title: "Changes", component: ChangesPanel },
   { id: "files", title: "Files", component: FilesPanel },
   { id: "workspace", title: "Workspace", component: WorkspacePanel },
+  { id: "rules", title: "Rules", component: RulesPanel },
 ];

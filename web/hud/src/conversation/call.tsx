@@ -1,4 +1,5 @@
 import type { PlanEntry } from "@strata/client";
+import { useState } from "preact/hooks";
 import { plural } from "../text/format.ts";
 import type { SessionView } from "../store/session.ts";
 import { questionsOf } from "../store/questions.ts";
@@ -82,7 +83,20 @@ function Part({ part, index, state, failed }: { part: ResultPart; index: number;
           <p class="patched-text">{patch.text}</p>
         </div>
       )}
-      {part.type === "image" ? <Picture block={part} /> : <Labeled text={part.text ?? ""} label={failed ? "Failed" : "Result"} bad={failed} />}
+      {part.type === "image" ? <Picture block={part} />
+        : state.diffs.length > 0 && !failed ? <Received text={part.text ?? ""} />
+        : <Labeled text={part.text ?? ""} label={failed ? "Failed" : "Result"} bad={failed} />}
+    </>
+  );
+}
+
+/** The result of a call whose changes are shown: the model receives them as text. */
+function Received({ text }: { text: string }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" class="disclosure" aria-expanded={open} onClick={() => setOpen(!open)}><Icon name="chevron" />What the model receives</button>
+      {open && <Labeled text={text} label="Result" />}
     </>
   );
 }

@@ -5,6 +5,7 @@ import { isOpen } from "../store/connection.ts";
 import type { SessionView } from "../store/session.ts";
 import { failed } from "../store/toasts.ts";
 import { count, fileURI, short } from "../text/format.ts";
+import { PutBack } from "../review/put-back.tsx";
 import { IconButton } from "../ui/controls.tsx";
 import { useFetched } from "../ui/fetched.tsx";
 import { Icon } from "../ui/icons.tsx";
@@ -42,6 +43,7 @@ export function Composer({ view }: { view: SessionView }) {
   const [picking, setPicking] = useState(false);
   const [stopHint, setStopHint] = useState(0);
   const [marked, setMarked] = useState({ text: "", at: 0 }); // the command that the list marks for a text
+  const [putBack, setPutBack] = useState(false); // files, with the edited prompt
   const [closed, setClosed] = useState(""); // the text for which the list of commands was closed
   const box = useRef<HTMLTextAreaElement>(null);
   const edited = editing.value;
@@ -75,7 +77,7 @@ export function Composer({ view }: { view: SessionView }) {
   const send = (): void => {
     if (!canSend) return;
     const blocks: ContentBlock[] = [{ type: "text", text }, ...files.map((f) => ({ type: "resource_link" as const, ...f }))];
-    const sent = edited ? view.promptInstead(edited.message.id, blocks) : view.prompt(blocks);
+    const sent = edited ? view.promptInstead(edited.message.id, blocks, undefined, putBack) : view.prompt(blocks);
     sent.catch(failed("Cannot send the prompt"));
     endEditing();
   };
@@ -132,10 +134,11 @@ export function Composer({ view }: { view: SessionView }) {
   return (
     <form class="composer" aria-label="Prompt" onSubmit={(e) => { e.preventDefault(); send(); }}>
       {edited && (
-        <p class="composer-note">
+        <div class="composer-note">
           Sending replaces the earlier prompt and removes later messages from the view.
           <button type="button" class="link" onClick={endEditing}>Cancel edit</button>
-        </p>
+          <PutBack key={edited.message.id} view={view} target={{ beforeMessageId: edited.message.id }} checked={putBack} onChange={setPutBack} />
+        </div>
       )}
       {files.length > 0 && (
         <ul class="chips" aria-label="Attached files">

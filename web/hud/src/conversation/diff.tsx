@@ -15,7 +15,8 @@ export function Diffs({ diffs, folder }: { diffs: readonly ShownDiff[]; folder: 
 
 const states = { new: "New file", changed: "", deleted: "Deleted" } as const;
 
-function Diff({ diff, folder }: { diff: ShownDiff; folder: string }) {
+/** The change of one file. */
+export function Diff({ diff, folder }: { diff: ShownDiff; folder: string }) {
   const [all, setAll] = useState(false);
   const rows = useMemo(() => rowsOfDiff(diff), [diff]);
   const { added, removed } = useMemo(() => sizeOf(rows), [rows]);

@@ -43,7 +43,8 @@ export function storedDiffs(stored: readonly FileDiff[]): readonly ShownDiff[] {
   return diffs;
 }
 
-const shownOf = ({ path, created, deleted, hunks, cut = false }: FileDiff): ShownDiff => ({
+/** shownOf returns a stored change of one file. */
+export const shownOf = ({ path, created, deleted, hunks, cut = false }: FileDiff): ShownDiff => ({
   path, cut, state: created ? "new" : deleted ? "deleted" : "changed",
   hunks: hunks.map(({ old = "", new: now = "", oldStart, newStart }) => ({ old, new: now, oldStart, newStart })),
 });

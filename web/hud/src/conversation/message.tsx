@@ -59,6 +59,8 @@ function rowBody(row: Exclude<Row, { kind: "summary" }>, view: SessionView, togg
       return <Steps row={row} author={author(row.entry)} toggle={toggle} />;
     case "waiting":
       return <Waiting />;
+    case "changes":
+      return <button type="button" class="changes-line" onClick={() => view.reviews.show(row.turnId)}><Icon name="edit" />{plural(row.files, "file")} changed</button>;
     case "plan":
       return <Plan entries={row.entries} />;
   }

@@ -1,3 +1,6 @@
+import { Fragment } from "preact";
+import { sessionAddress } from "../routes.ts";
+import { offers } from "../store/connection.ts";
 import type { SessionView } from "../store/session.ts";
 import { failed } from "../store/toasts.ts";
 import { Icon } from "../ui/icons.tsx";
@@ -12,8 +15,8 @@ export function Options({ view }: { view: SessionView }) {
   const options = [...view.options.value].sort((a, b) => orderOf(a.id) - orderOf(b.id));
   return (
     <div class="choices">
-      {options.map((o) => (
-        <label key={o.id} class="choice" title={`${o.name}: ${o.description ?? ""}`}>
+      {options.map((o) => (<Fragment key={o.id}>
+        <label class="choice" title={`${o.name}: ${o.description ?? ""}`}>
           <span class="hidden">{o.name}</span>
           <select value={o.currentValue} data-option={o.id}
             onChange={(e) => view.choose(o.id, e.currentTarget.value).catch(failed(`Cannot set ${o.name}`))}>
@@ -23,7 +26,10 @@ export function Options({ view }: { view: SessionView }) {
           </select>
           <Icon name="down" />
         </label>
-      ))}
+        {o.id === "approval" && offers("_strata/permissions/list") && (
+          <a class="icon-button" href={sessionAddress(view.id, "rules")} aria-label="Rules of approval" title="Rules of approval"><Icon name="list" /></a>
+        )}
+      </Fragment>))}
     </div>
   );
 }

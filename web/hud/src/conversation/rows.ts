@@ -21,6 +21,7 @@ export type Row = { key: string; entry: Entry; tone: "user" | "reply"; edge: "" 
   | { kind: "end"; status: string }
   | { kind: "steps"; part: string; calls: number; failed: number; open: boolean }
   | { kind: "waiting" }
+  | { kind: "changes"; turnId: string; files: number }
   | { kind: "plan"; entries: readonly PlanEntry[] }
 ) | { key: string; kind: "summary"; summary: Summary };
 
@@ -294,8 +295,31 @@ function addReply(rows: Row[], group: readonly Entry[], shown: Shown): void {
     continued = continued || entry.message.role === "assistant";
   }
   const last = group.at(-1);
+  const files = changedFiles(group, shown);
+  if (last && files > 0) rows.push({ key: `${turnOf(group)}/changes`, entry: last, tone: "reply", edge: "", kind: "changes", turnId: turnOf(group), files });
   const waits = shown.running !== "" && turnOf(group) === shown.running && !shown.calling && group.every((e) => !e.live);
   if (last && waits) rows.push({ key: `${last.key}/waiting`, entry: last, tone: "reply", edge: "", kind: "waiting" });
+}
+
+/** The tools that change files. */
+const changing: ReadonlySet<string> = new Set(["edit_file", "write_file", "delete_file", "move_file"]);
+
+/** changedFiles returns the number of files that a finished turn has changed, 0 for a reply that is not in the view. */
+function changedFiles(group: readonly Entry[], { running, results }: Shown): number {
+  const turn = turnOf(group);
+  if (turn === "" || turn === running || !group.some((e) => e.message.inView)) return 0;
+  const paths = new Set<string>();
+  for (const entry of group) {
+    for (const block of entry.message.blocks) {
+      const result = block.type === "tool_call" && changing.has(block.name) ? results.of.get(resultKey(entry, block.callId))?.block : undefined;
+      if (!result || (result.isError && result.call?.outcome !== "lost")) continue;
+      const [from, to] = result.call?.locations ?? [];
+      if (from && to) paths.delete(from.path); // a file that was moved
+      const path = (to ?? from)?.path;
+      if (path !== undefined) paths.add(path);
+    }
+  }
+  return paths.size;
 }
 
 /** foldable returns the messages of a reply before its last one of the model, if they have enough calls. */

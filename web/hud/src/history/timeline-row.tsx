@@ -1,6 +1,7 @@
 import type { Checkpoint, ListedEdit } from "@strata/client";
 import { useState } from "preact/hooks";
 import { restore, undo } from "../store/compaction.ts";
+import { PutBack } from "../review/put-back.tsx";
 import { isOpen } from "../store/connection.ts";
 import type { SessionView } from "../store/session.ts";
 import { failed, toast } from "../store/toasts.ts";
@@ -39,10 +40,27 @@ function EditRow({ view, edit, undoable, title }: { view: SessionView; edit: Lis
       <div class="timeline-row-actions">
         {edit.summary && <button type="button" class="link" aria-expanded={open} onClick={() => setOpen(!open)}>{open ? "Hide summary" : <>Show summary, <Tokens n={edit.summaryTokens ?? 0} /> tokens</>}</button>}
         {undoable && <Confirm label="Undo" about={title} question="Undo this change?" yes="Undo" disabled={!isOpen.value} onYes={() => void undo(view)} />}
-        {!undoable && <Confirm label="Restore this state" about={title} question="Removes later messages from the view. Restore?" yes="Restore" disabled={!isOpen.value}
-          onYes={() => void restore(view, { seq: edit.seq }, `the state after “${title}”`)} />}
+        {!undoable && <Restore view={view} target={{ seq: edit.seq }} about={title} name={`the state after “${title}”`} />}
       </div>
     </div>
+  );
+}
+
+interface RestoreProps {
+  view: SessionView;
+  target: { checkpointId: string } | { seq: number };
+  about: string;
+  /** The state, in a sentence. */
+  name: string;
+}
+
+function Restore({ view, target, about, name }: RestoreProps) {
+  const [putBack, setPutBack] = useState(false);
+  return (
+    <Confirm label="Restore this state" about={about} question="Removes later messages from the view. Restore?" yes="Restore" disabled={!isOpen.value}
+      onYes={() => void restore(view, target, name, putBack)}>
+      <PutBack view={view} target={target} checked={putBack} onChange={setPutBack} />
+    </Confirm>
   );
 }
 
@@ -64,8 +82,7 @@ function CheckpointRow({ view, checkpoint }: { view: SessionView; checkpoint: Ch
         <Time at={checkpoint.at} />
       </header>
       <div class="timeline-row-actions">
-        <Confirm label="Restore this state" about={name} question="Removes later messages from the view. Restore?" yes="Restore" disabled={!isOpen.value}
-          onYes={() => void restore(view, { checkpointId: checkpoint.checkpointId }, name)} />
+        <Restore view={view} target={{ checkpointId: checkpoint.checkpointId }} about={name} name={name} />
         <Confirm label="Delete checkpoint" about={name} question="Delete this checkpoint?" yes="Delete" disabled={!isOpen.value} onYes={remove} />
       </div>
     </div>

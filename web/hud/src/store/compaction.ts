@@ -2,6 +2,7 @@ import { signal } from "@preact/signals";
 import type { Compaction, Strategy } from "@strata/client";
 import { plural, short } from "../text/format.ts";
 import type { SessionView } from "./session.ts";
+import { tellFiles } from "./take-back.ts";
 import { failed, toast } from "./toasts.ts";
 
 /** A running compaction that this page started. */
@@ -61,10 +62,11 @@ const upper = (text: string): string => text.charAt(0).toUpperCase() + text.slic
 
 type Target = { checkpointId: string } | { seq: number };
 
-/** restore restores an earlier state of the view and offers an undo. */
-export async function restore(view: SessionView, to: Target, name: string): Promise<void> {
+/** restore restores an earlier state of the view, and files if putBack is set. It offers an undo. */
+export async function restore(view: SessionView, to: Target, name: string, putBack = false): Promise<void> {
   try {
-    const done = await view.call("_strata/checkpoint/restore", to);
+    const done = await view.call("_strata/checkpoint/restore", putBack ? { ...to, files: true } : to);
+    tellFiles(done, false, view.cwd.peek());
     if ("afterTurn" in done) return toast(`${upper(name)} will be restored after the running turn.`);
     toast(`${upper(name)} restored; ${plural(done.removed, "message")} removed from the view.`, { action: { label: "Undo", run: () => void undo(view) } });
   } catch (error) {
@@ -76,6 +78,7 @@ export async function restore(view: SessionView, to: Target, name: string): Prom
 export async function undo(view: SessionView): Promise<void> {
   try {
     const done = await view.call("_strata/checkpoint/undo", {});
+    tellFiles(done, true, view.cwd.peek());
     if ("afterTurn" in done) return toast("The undo takes effect after the running turn.");
     toast("Undone.", { action: { label: "Redo", run: () => void restore(view, { seq: done.seq - 1 }, "the state before the undo") } });
   } catch (error) {

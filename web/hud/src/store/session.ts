@@ -6,8 +6,10 @@ import type {
 import { call, client, isOpen, offers } from "./connection.ts";
 import { Fetched } from "./fetched.ts";
 import { LiveCalls } from "./live-calls.ts";
+import { Reviews } from "./reviews.ts";
 import type { ShownPlan } from "./tool-calls.ts";
 import { Transcript, type Entry } from "./transcript.ts";
+import { tellFiles } from "./take-back.ts";
 import { failed } from "./toasts.ts";
 import type { LiveText } from "./live-text.ts";
 import { unanswered } from "./unanswered.ts";
@@ -82,6 +84,9 @@ export class SessionView {
   readonly index = new Fetched(() => this.fetchIndex(), () => this.reachable);
   readonly workspace = new WorkspaceSearch(this);
   readonly info = this.value("_strata/session/info");
+  /** The rules by which calls run without a question. */
+  readonly rules = this.value("_strata/permissions/list");
+  readonly reviews = new Reviews((params) => this.call("_strata/turn/changes", params, { signal: this.ended.signal }), () => this.reachable);
 
   /** A call of the running turn has no result yet. */
   readonly calling = computed(() => this.calls.open().length > 0);
@@ -147,7 +152,7 @@ export class SessionView {
   }
 
   private get values(): Fetched<unknown>[] {
-    return [this.budget, this.breakdown, this.compaction, this.edits, this.checkpoints, this.usage, this.files, this.knownFiles, this.documents, this.index, this.info];
+    return [this.budget, this.breakdown, this.compaction, this.edits, this.checkpoints, this.usage, this.files, this.knownFiles, this.documents, this.index, this.info, this.rules, ...this.reviews.values];
   }
 
   private followConnection(): () => void {
@@ -308,7 +313,7 @@ export class SessionView {
         this.unsaved.value = event.reason;
         break;
       case "context_changed":
-        this.changed(this.budget, this.breakdown, this.edits, this.compaction, this.checkpoints, this.info, this.documents, this.knownFiles);
+        this.changed(this.budget, this.breakdown, this.edits, this.compaction, this.checkpoints, this.info, this.documents, this.knownFiles, ...this.reviews.values);
         void this.refresh();
         break;
       case "compaction":
@@ -328,6 +333,9 @@ export class SessionView {
       case "config_changed":
         this.config.value = event.config;
         this.changed(this.budget, this.breakdown, this.compaction, this.info);
+        break;
+      case "permissions_changed":
+        this.changed(this.rules);
         break;
       case "resynced":
         this.changed(...this.values);
@@ -353,7 +361,7 @@ export class SessionView {
   private finished(event: Extract<StrataEvent, { type: "turn_finished" }>): void {
     const running = this.running.value;
     this.running.value = null;
-    this.changed(this.budget, this.breakdown, this.usage, this.compaction, this.info, this.files, this.knownFiles);
+    this.changed(this.budget, this.breakdown, this.usage, this.compaction, this.info, this.files, this.knownFiles, ...this.reviews.values);
     if (!event.messageId && running) this.transcript.drop(running.messageId);
     if (event.error && event.status === "failed") this.failedTurn(event.turnId, event.error);
     this.spoken.value = event.status === "completed" ? "Reply complete." : `Reply ${event.status}.`;
@@ -416,9 +424,13 @@ export class SessionView {
     this.failure.value ??= { text: error.message, code: error.code ?? 0, blocks, userMessageId: "" };
   }
 
-  /** promptInstead replaces an earlier prompt: it restores the view before that prompt and sends the new one. */
-  async promptInstead(userMessageId: string, blocks: ContentBlock[], meta?: Message["meta"]): Promise<void> {
-    await this.call("_strata/checkpoint/restore", { beforeMessageId: userMessageId });
+  /**
+   * promptInstead replaces an earlier prompt: it restores the view before that prompt and sends the new one. putBack also puts
+   * back the files that tools changed since.
+   */
+  async promptInstead(userMessageId: string, blocks: ContentBlock[], meta?: Message["meta"], putBack = false): Promise<void> {
+    const restored = await this.call("_strata/checkpoint/restore", { beforeMessageId: userMessageId, ...(putBack ? { files: true } : {}) });
+    tellFiles(restored, false, this.cwd.peek());
     await this.prompt(blocks, meta);
   }
 
@@ -514,7 +526,8 @@ const FOLDER_NOTICE = "Cannot open the session folder";
 const MAX_NOTICES = 8;
 
 type SessionMethod = { [M in keyof Methods]: Methods[M]["params"] extends { sessionId: string } ? M : never }[keyof Methods];
-type SessionParams<M extends SessionMethod> = Omit<Methods[M]["params"], "sessionId">;
+type SessionParams<M extends SessionMethod> = WithoutSession<Methods[M]["params"]>;
+type WithoutSession<P> = P extends unknown ? Omit<P, "sessionId"> : never;
 
 /** The view of the open session, null for none. At most one is open. */
 export const current = signal<SessionView | null>(null);

@@ -108,11 +108,13 @@ interface ConfirmProps {
   /** The text of the confirming button. */
   yes: string;
   disabled?: boolean;
+  /** What can be chosen with the question. */
+  children?: ComponentChildren;
   onYes: () => void;
 }
 
 /** A button that asks for confirmation in place before it runs its action. */
-export function Confirm({ label, about, question, yes, disabled = false, onYes }: ConfirmProps) {
+export function Confirm({ label, about, question, yes, disabled = false, children, onYes }: ConfirmProps) {
   const [asking, setAsking] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   const sure = useRef<HTMLButtonElement>(null);
@@ -132,6 +134,7 @@ export function Confirm({ label, about, question, yes, disabled = false, onYes }
   return (
     <span class="confirm" role="group" aria-label={question} onKeyDown={(e) => { if (e.key === "Escape") { e.stopPropagation(); leave(); } }}>
       <span>{question}</span>
+      {children}
       <button ref={sure} type="button" class="button small primary" disabled={disabled} onClick={() => { leave(); onYes(); }}>{yes}</button>
       <button type="button" class="button small" onClick={leave}>Cancel</button>
     </span>

@@ -761,7 +761,7 @@ func (w *walk) write(name string) {
 	}
 	before := f.sheet
 	if slices.Equal(chars(content), before.chars()) {
-		w.wantRefusal(p, "is already like that")
+		w.wantRefusal(p, "already has this content")
 		return
 	}
 	had := w.knowsText(name, before)

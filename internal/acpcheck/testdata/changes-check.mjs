@@ -372,10 +372,10 @@ async function checkUnsaved() {
   await ended("an editor that refuses", twice("refused.txt"));
   const refused = c.calls().slice(-2);
   check("an editor that refuses: nothing is changed", refused.every((x) => x.status === "failed") && (await onDisk("refused.txt")) === text, refused);
-  check("an editor that refuses: the result has its words", refused.every((x) => textOf(x).includes("the file is locked") && textOf(x).includes("refused.txt is as it was")), refused);
+  check("an editor that refuses: the result has its words", refused.every((x) => textOf(x).includes("the file is locked") && textOf(x).includes("refused.txt has not changed")), refused);
   await ended("an editor that does nothing", twice("lies.txt"));
   const lies = c.calls().slice(-2);
-  check("an editor that does nothing: the result says so", lies.every((x) => x.status === "failed" && textOf(x).includes("has not written the text")) && (await onDisk("lies.txt")) === text, lies);
+  check("an editor that does nothing: the result says so", lies.every((x) => x.status === "failed" && textOf(x).includes("did not write the text")) && (await onDisk("lies.txt")) === text, lies);
   await finish("editors that do not save", editor, sessionId);
 }
 
@@ -420,7 +420,7 @@ async function checkGone() {
     const c = back.conversation(sessionId);
     await back.until(() => c.entries.at(-1)?.agent === "Done.", "the end of the turn");
     const [first, second] = c.calls().slice(-2);
-    const words = saves ? "The text is there, although the editor's connection ended" : `Nothing was changed: the editor's connection ended before its response; ${name} is as it was`;
+    const words = saves ? "The file has the new text, although the editor's connection ended" : `Nothing was changed: the editor's connection ended before its response; ${name} has not changed`;
     check(`${name}: what became of the change is known`, first.status === (saves ? "completed" : "failed") && textOf(first).includes(words), first);
     check(`${name}: the next edit is made without the editor and without a read`, second.status === "completed" && (await onDisk(name)) === "one\nzwei\n", second);
     check(`${name}: the client was told the changes`, told(text, saves ? [first, second] : [second]) === "one\nzwei\n", [first, second]);
@@ -489,7 +489,7 @@ async function checkCancelSaving() {
     const { stopReason } = await reply;
     const edited = c.calls().at(-1);
     check(`${name}: a cancel while the editor saves ends the turn`, stopReason === "cancelled", stopReason);
-    check(`${name}: the result says what is known`, textOf(edited).includes(saves ? "The text is there" : "The editor may still write it"), edited);
+    check(`${name}: the result says what is known`, textOf(edited).includes(saves ? "The file has the new text" : "The editor may still write the file"), edited);
     late.give();
     await editor.fence();
     await finish(name, editor, sessionId);
@@ -511,7 +511,7 @@ async function checkOnDisk() {
     check(`${name}: the client was told the changes`, told(text.slice(1), edits) === "one\nzwei\nthree", edits);
     check(`${name}: the editor is asked for nothing that it cannot do`, !editor.frames.some((f) => f.method === "fs/write_text_file" || (!readsFiles && f.method?.startsWith("fs/"))));
     const unsaved = c.calls()[4];
-    if (readsFiles) check("an unsaved text is not lost", unsaved.status === "failed" && textOf(unsaved).includes("not saved") && (await onDisk("unsaved.txt")) === "one\n", unsaved);
+    if (readsFiles) check("an unsaved text is not lost", unsaved.status === "failed" && textOf(unsaved).includes("has unsaved changes") && (await onDisk("unsaved.txt")) === "one\n", unsaved);
     else check("without fs, an editor's unsaved text is unknown", unsaved.status === "completed" && (await onDisk("unsaved.txt")) === "1\n", unsaved);
     await finish(name, editor, sessionId);
   }

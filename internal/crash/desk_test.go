@@ -235,7 +235,7 @@ func (d *desk) random(chance *rand.Rand, now files) deed {
 
 func (d *desk) new(chance *rand.Rand) deed {
 	text := d.text(chance)
-	return d.write(d.unused(chance), text, text, "made")
+	return d.write(d.unused(chance), text, text, "created")
 }
 
 // unused returns a name that no file has had, in one of a few folders.
@@ -265,7 +265,7 @@ func (d *desk) everything() (all []deed) {
 	err := filepath.WalkDir(d.folder, func(place string, e fs.DirEntry, err error) error {
 		if err == nil && e.IsDir() {
 			d.made++
-			all = append(all, d.write(path.Join(d.nameOf(place), fmt.Sprintf("z%d.txt", d.made)), "z\n", "z\n", "made"))
+			all = append(all, d.write(path.Join(d.nameOf(place), fmt.Sprintf("z%d.txt", d.made)), "z\n", "z\n", "created"))
 		}
 		return err
 	})
@@ -371,7 +371,7 @@ func (c callResult) says(state string) bool {
 	case c.text == "":
 		return false
 	case state == "done":
-		return !c.fail || lost && strings.HasSuffix(c.text, "the file is as the call would make it")
+		return !c.fail || lost && strings.HasSuffix(c.text, "the file was changed as requested")
 	case state == halfMoved:
 		return lost && strings.HasSuffix(c.text, "the file is at both paths")
 	}

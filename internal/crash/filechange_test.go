@@ -31,8 +31,8 @@ func deskFiles() files { return files{"a.txt": "one\r\ntwo\r\nthree", "other.txt
 var deeds = map[string]func(d *desk) deed{
 	"edit":            func(d *desk) deed { return d.edit("a.txt", "two", "2") },
 	"replace":         func(d *desk) deed { return d.write("a.txt", "new\ntext\n", "new\r\ntext\r\n", "replaced") },
-	"new":             func(d *desk) deed { return d.write("n.txt", "n\n", "n\n", "made") },
-	"new in a folder": func(d *desk) deed { return d.write("x/y/n.txt", "n\n", "n\n", "made") },
+	"new":             func(d *desk) deed { return d.write("n.txt", "n\n", "n\n", "created") },
+	"new in a folder": func(d *desk) deed { return d.write("x/y/n.txt", "n\n", "n\n", "created") },
 	"delete":          func(d *desk) deed { return d.remove("a.txt") },
 	"move":            func(d *desk) deed { return d.move("a.txt", "b.txt") },
 }

@@ -215,7 +215,7 @@ func restoreAndDie(t *testing.T, spec string) {
 	k := &work{session: session, name: "changes", steps: 2, parts: 1, leaves: maps.Clone(d.files), plan: [][]toolCall{d.looks(), nil}}
 	for _, do := range []deed{
 		d.edit("a.txt", "a", "aa"), d.remove("b.txt"), d.move("c.txt", "in/c.txt"), d.edit("in/c.txt", "c", "cc"),
-		d.write("n.txt", "n\n", "n\n", "made"), d.edit("foreign.txt", "f", "ff"), d.move("d.txt", "e.txt"),
+		d.write("n.txt", "n\n", "n\n", "created"), d.edit("foreign.txt", "f", "ff"), d.move("d.txt", "e.txt"),
 	} {
 		do.do(k.leaves)
 		k.plan[1] = append(k.plan[1], do.toolCall)

@@ -192,7 +192,7 @@ func TestARestoreCanPutFilesBack(t *testing.T) {
 	p.Click(".put-back input")
 	p.Equals(`[...document.querySelectorAll(".outcomes li")].map((l) => l.innerText.trim().split("\n")[0])`,
 		[]string{"a.txt is put back", "b.txt is already as it should be", "c.txt is removed", "d.txt is made again"})
-	p.WaitText(".put-back .note", "What commands")
+	p.WaitText(".put-back .note", "not those made by commands")
 	p.Click(".outcomes summary")
 	p.WaitText(".outcomes .diff", "two")
 	p.Click(".confirm .primary")

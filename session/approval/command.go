@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"strata/internal/lazy"
 )
 
 // operators are the characters with which a shell joins, redirects, groups or replaces commands.
@@ -43,11 +45,11 @@ func checkBeginning(begin string) error {
 	switch {
 	case strings.HasPrefix(argument, "-"):
 		return errors.New("the first argument is an option; a rule can only allow whole command lines")
-	case slices.Contains(runners, program) || slices.Contains(runners, withoutVersion(program)):
+	case slices.Contains(runners(), program) || slices.Contains(runners(), withoutVersion(program)):
 		return fmt.Errorf("%s can run any program; a rule can only allow whole command lines", program)
-	case program == "git" && !slices.Contains(gitCommands, argument):
+	case program == "git" && !slices.Contains(gitCommands(), argument):
 		return fmt.Errorf("git %s can run any program; a rule can only allow whole command lines", argument)
-	case slices.Contains(runningArguments[program], argument):
+	case slices.Contains(runningArguments(program), argument):
 		return fmt.Errorf("%s %s can run any program; a rule can only allow whole command lines", program, argument)
 	}
 	return nil
@@ -114,7 +116,7 @@ func looseWords(line string) []string {
 
 // runners are the programs that can run any other by their arguments or their input: shells, interpreters, wrappers, and
 // those that run commands on other machines or exchange data with them.
-var runners = strings.Fields(`
+var runners = lazy.Words(`
 	sh ash bash csh dash fish ksh mksh rbash tcsh zsh busybox toybox cmd powershell pwsh elvish nu osh xonsh
 	. source alias builtin command coproc eval exec trap if then else elif do while until for case function select time
 
@@ -132,25 +134,31 @@ var runners = strings.Fields(`
 	netcat oc podman rclone rsh rsync scp sftp socat ssh telnet vagrant wget
 `)
 
-// runningArguments are the first arguments with which programs run any other.
-var runningArguments = map[string][]string{
-	"bundle": {"exec"},
-	"cabal":  {"exec"},
-	"cargo":  {"run"},
-	"conda":  {"run"},
-	"dotnet": {"exec", "run"},
-	"go":     {"generate", "run", "tool"},
-	"hatch":  {"run"},
-	"mise":   {"exec", "x"},
-	"npm":    {"exec", "explore", "x"},
-	"opam":   {"exec"},
-	"pipenv": {"run", "shell"},
-	"pnpm":   {"dlx", "exec"},
-	"poetry": {"run", "shell"},
-	"rustup": {"run"},
-	"stack":  {"exec", "runghc", "script"},
-	"uv":     {"run", "tool", "x"},
-	"yarn":   {"dlx", "exec"},
+// runningArguments returns the first arguments with which a program runs any other.
+func runningArguments(program string) []string {
+	switch program {
+	case "bundle", "cabal", "opam":
+		return []string{"exec"}
+	case "cargo", "conda", "hatch", "rustup":
+		return []string{"run"}
+	case "dotnet":
+		return []string{"exec", "run"}
+	case "go":
+		return []string{"generate", "run", "tool"}
+	case "mise":
+		return []string{"exec", "x"}
+	case "npm":
+		return []string{"exec", "explore", "x"}
+	case "pipenv", "poetry":
+		return []string{"run", "shell"}
+	case "pnpm", "yarn":
+		return []string{"dlx", "exec"}
+	case "stack":
+		return []string{"exec", "runghc", "script"}
+	case "uv":
+		return []string{"run", "tool", "x"}
+	}
+	return nil
 }
 
 // runningOptions are the beginnings of options, without dashes, by which programs run another or remove
@@ -162,7 +170,7 @@ var runningOptions = []string{
 
 // gitCommands are the commands of git that run no other program by their arguments and talk to no other machine. git takes no
 // alias for them.
-var gitCommands = strings.Fields(`
+var gitCommands = lazy.Words(`
 	add am apply blame branch cat-file check-attr check-ignore checkout cherry cherry-pick clean commit count-objects
 	describe diff diff-files diff-index diff-tree for-each-ref fsck log ls-files ls-tree merge-base mv name-rev notes
 	reflog reset restore rev-list rev-parse revert rm shortlog show show-ref stash status switch tag worktree

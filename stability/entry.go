@@ -23,6 +23,8 @@ type Entry struct {
 	N    int // turns for which its item has been unchanged
 	Born int // request in which the entry was laid out, counted from 0; `log` only
 
+	version    string // of bases and diffs: see Item.Version
+	led        led    // of the newest base or diff of a file; of an older one, what it was then
 	partial    bool
 	unmarkable bool
 	side       side
@@ -54,7 +56,7 @@ func newEntry(it *Item, now, chg moment) Entry {
 	}
 	return Entry{
 		Kind: kind, Key: it.Key, Blob: it.Hash, Rev: it.Rev, Tokens: it.Tokens, Blocks: it.blocks(),
-		partial: it.Partial, Run: it.Run, unmarkable: it.Unmarkable, side: sideOf(it), Born: now.request, chg: chg,
+		version: it.Version, partial: it.Partial, Run: it.Run, unmarkable: it.Unmarkable, side: sideOf(it), Born: now.request, chg: chg,
 	}
 }
 

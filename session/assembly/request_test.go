@@ -269,14 +269,14 @@ func TestTextsThatADiffCanBeginWith(t *testing.T) {
 			}
 		}
 		item := fit.Item{Item: stability.Item{Key: "file:a.go", Rev: fit.Hash("now")}}
-		revs := s.shownRevisions(map[string]*fit.Item{item.Key: &item})[item.Key]
+		revs := s.shownRevisions(map[string]*fit.Item{item.Key: &item}, nil)[item.Key]
 		if len(revs) == 0 || revs[len(revs)-1] != fit.Hash(text) || bases > 1 && len(revs) != 1 {
 			t.Errorf("with %d whole texts a diff can begin with %d texts: %q", bases, len(revs), revs)
 		}
 		numbered, part := item, item
 		numbered.Rev, part.Partial = item.Rev+fit.NoDiff, true
 		for _, it := range []fit.Item{numbered, part} {
-			if revs := s.shownRevisions(map[string]*fit.Item{it.Key: &it}); len(revs) != 0 {
+			if revs := s.shownRevisions(map[string]*fit.Item{it.Key: &it}, nil); len(revs) != 0 {
 				t.Errorf("%+v: %q", it.Item, revs)
 			}
 		}

@@ -1,0 +1,115 @@
+package stability
+
+// Move is a change of a file that a message tells completely: the model made it, and the message has its call and its result. A
+// reader who knows the version From knows the version To.
+type Move struct {
+	Key      string // of the file
+	From, To string // see Item.Version. "" for a version that a reader of the message cannot know
+}
+
+// placedMove is a move with the index of its message in the conversation.
+type placedMove struct {
+	*Move
+	at int
+}
+
+// noteMoves notes the moves of the item of the conversation with index at.
+func (d *draft) noteMoves(at int, moves []Move) {
+	for i := range moves {
+		if d.moves == nil {
+			d.moves = make(map[string][]placedMove)
+		}
+		d.moves[moves[i].Key] = append(d.moves[moves[i].Key], placedMove{&moves[i], at})
+	}
+}
+
+// led is the text of a file to which messages lead from an entry before them. Later diffs begin with it. The zero led means none.
+type led struct {
+	rev, version string
+	chg          moment // at which it was new
+}
+
+// shows reports whether l is the current content of it.
+func (l *led) shows(it *Item) bool {
+	return l.rev != "" && l.rev == it.Rev || l.version != "" && l.version == it.Version
+}
+
+// Led returns the revision to which messages after the entry lead, or led in the last request that needed it; "" for none.
+func (e *Entry) Led() string { return e.led.rev }
+
+// changed returns the moment of the last change of what e shows, the newest entry of its item, with the messages after it.
+func (e *Entry) changed() moment {
+	if e.led != (led{}) {
+		return e.led.chg
+	}
+	return e.chg
+}
+
+// follow returns the version of a file that a reader knows who has read old up to its entry with the index last and the
+// conversation after that; "" for one that is not known exactly. moved is false if the conversation has no changes of it, or if
+// messages cannot tell of the entry.
+func (d *draft) follow(last int) (version string, moved bool) {
+	e := &d.old[last]
+	version = e.version
+	if version == "" {
+		return "", false
+	}
+	for _, m := range d.moves[e.Key] {
+		switch {
+		case m.at < d.sentMessages[last+1]:
+			continue
+		case m.From != version || version == "":
+			return "", true
+		}
+		version, moved = m.To, true
+	}
+	return version, moved
+}
+
+// known returns the revision of the file n that a reader knows who has read old up to its entry with the index last and the
+// conversation after that, and whether that is its current content. The revision is "" if it is not known exactly.
+func (d *draft) known(n *need, last int) (rev string, current bool) {
+	e := &d.old[last]
+	version, moved := d.follow(last)
+	switch {
+	case moved && version == "":
+		return "", false
+	case moved && version == n.Version:
+		return n.Rev, true
+	case !moved, version == e.version:
+		return e.Rev, shown(e, n.Item)
+	case version == e.led.version:
+		return e.led.rev, e.led.rev == n.Rev
+	}
+	return "", false
+}
+
+// leadOn notes in kept, the first entries of the log, to which text messages lead the newest entry of each file that needs no
+// other.
+func (d *draft) leadOn(kept []Entry) {
+	for i := range d.files {
+		n := &d.files[i]
+		if _, missing := d.file(n, len(kept)); missing {
+			continue
+		}
+		last := d.newest(n, len(kept))
+		e := &kept[last]
+		switch version, moved := d.follow(last); {
+		case !moved:
+			e.led = led{}
+		case !e.led.shows(n.Item):
+			e.led = led{n.Rev, version, n.chg}
+		default:
+			e.led.rev = n.Rev
+		}
+	}
+}
+
+// lastMove returns the index of the newest message with a change of a file, -1 for none.
+func (d *draft) lastMove(key string) int {
+	moves := d.moves[key]
+	if len(moves) == 0 {
+		return -1
+	}
+	return moves[len(moves)-1].at
+}

@@ -71,6 +71,7 @@ func newWalk(t *testing.T, layout string, seed uint64) *walk {
 	}
 	if w.tools {
 		w.writeNotes()
+		w.call("session/set_config_option", map[string]any{"configId": "approval", "value": "edits"})
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -444,7 +445,7 @@ func (w *walk) checkHeld() {
 // checkContent compares the content of a request with the expected content.
 func (w *walk) checkContent(req *upstream.Request) {
 	w.t.Helper()
-	s, err := readRequest(req)
+	s, err := readRequest(req, w.layout == stability.LayoutLog)
 	if err == nil {
 		maps.DeleteFunc(s.files, func(path string, _ []shownFile) bool { return strings.HasPrefix(path, "note") }) // read by tools
 		err = w.compare(s)

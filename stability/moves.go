@@ -94,13 +94,9 @@ func (d *draft) leadOn(kept []Entry) {
 		}
 		last := d.newest(n, len(kept))
 		e := &kept[last]
-		switch version, moved := d.follow(last); {
-		case !moved:
-			e.led = led{}
-		case !e.led.shows(n.Item):
+		e.led = led{}
+		if version, moved := d.follow(last); moved {
 			e.led = led{n.Rev, version, n.chg}
-		default:
-			e.led.rev = n.Rev
 		}
 	}
 }

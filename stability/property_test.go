@@ -17,14 +17,18 @@ var (
 
 // TestRandomSessions walks through random sessions and checks the invariants at every request.
 func TestRandomSessions(t *testing.T) {
+	told := 0
 	for i := range *walks {
 		n := *seed + uint64(i)
 		opt := Options{Layout: []string{LayoutLog, LayoutRipple}[i%2], Target: 150 * (i / 2 % 3)}
 		opt.Strict = i%8 == 6
 		opt.Lifetime = []string{LifetimeAuto, Lifetime5m, Lifetime1h}[i/2%3]
-		if !t.Run(fmt.Sprintf("seed=%d", n), func(t *testing.T) { walk(t, opt, n) }) {
+		if !t.Run(fmt.Sprintf("seed=%d", n), func(t *testing.T) { told += walk(t, opt, n) }) {
 			t.Fatalf("repeat with -args -walks=%d -seed=%d", i+1, *seed)
 		}
+	}
+	if *walks >= 20 && told == 0 {
+		t.Error("no message told the present text of a file")
 	}
 }
 
@@ -41,7 +45,8 @@ type walker struct {
 	toldFiles int             // requests in which messages alone told the present text of a file
 }
 
-func walk(t *testing.T, opt Options, seed uint64) {
+// walk returns how often messages alone told the present text of a file.
+func walk(t *testing.T, opt Options, seed uint64) (told int) {
 	w := &walker{versioned: map[string]bool{}, scene: newScene(t, opt), r: rand.New(rand.NewPCG(seed, 1))}
 	w.req.Cache.Automatic = w.r.IntN(6) == 0
 	if w.r.IntN(2) == 0 {
@@ -81,6 +86,7 @@ func walk(t *testing.T, opt Options, seed uint64) {
 			w.say(Item{Tokens: w.r.IntN(200), Blocks: w.r.IntN(30), Unmarkable: w.r.IntN(5) == 0})
 		}
 	}
+	return w.toldFiles
 }
 
 // steps adds n replies with calls and their results, each followed by its request. Some requests fail and are repeated.

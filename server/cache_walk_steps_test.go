@@ -30,6 +30,9 @@ type editedFile struct {
 // refusal of the provider, or because the user cancels it.
 func (w *walk) turnOfSteps(text string) {
 	w.t.Helper()
+	if w.r.IntN(2) == 0 {
+		w.addPlain(w.path())
+	}
 	said, sent, plans := slices.Clone(w.messages), w.upstream.Last(), len(w.planned.since(0))
 	turn := acted{written: map[string]string{}}
 	w.steps = nil
@@ -82,15 +85,16 @@ func (w *walk) writeDuring(turn *acted) {
 
 // edits returns calls that edit files of the context, each after the one before. Some undo the edit before them.
 func (w *walk) edits(turn *acted) (calls []toolCall) {
-	for range w.r.IntN(4) {
-		path := w.path()
+	paths := slices.Sorted(maps.Keys(w.files))
+	for range min(w.r.IntN(4), len(paths)) {
+		path := paths[w.r.IntN(len(paths))]
 		f, text := w.files[path], w.disk[path]
 		for _, e := range turn.edited {
 			if e.path == path {
 				text = e.text
 			}
 		}
-		if f == nil || *f != (walkFile{}) || strings.Contains(text, "\r") {
+		if *f != (walkFile{}) || strings.Contains(text, "\r") {
 			continue
 		}
 		old := w.lineOnce(text)
@@ -104,6 +108,7 @@ func (w *walk) edits(turn *acted) (calls []toolCall) {
 			edit := func(old, next string) {
 				text = strings.Replace(text, old, next, 1)
 				calls = append(calls, toolCall{"edit_file", map[string]any{"path": path, "edits": []any{map[string]any{"old_text": old, "new_text": next}}}})
+				w.did("edit of step %d: %s", len(turn.names)-1, path)
 				turn.edited = append(turn.edited, editedFile{len(turn.names) - 1, path, text})
 			}
 			edit(old, next)
@@ -114,6 +119,19 @@ func (w *walk) edits(turn *acted) (calls []toolCall) {
 		}
 	}
 	return calls
+}
+
+// addPlain writes a file and adds it, with nothing that keeps messages from telling its changes.
+func (w *walk) addPlain(path string) {
+	w.did("write and add %s", path)
+	var all []string
+	for range 10 + w.r.IntN(60) {
+		all = append(all, w.lineOf())
+	}
+	w.put(path, strings.Join(all, "\n")+"\n")
+	w.call("_strata/files/remove", map[string]any{"path": path})
+	w.call("_strata/files/add", map[string]any{"path": path})
+	w.files[path] = &walkFile{}
 }
 
 func (w *walk) lineOf() string { return fmt.Sprintf("line %d of the text", w.r.IntN(500)) }

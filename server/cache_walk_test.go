@@ -603,6 +603,7 @@ func compareRestarted(t *testing.T, layout string, seed uint64) {
 		if when.IntN(4) == 0 {
 			restarted.did("restart")
 			restarted.restart()
+			restarted.more = true
 		}
 		restarted.step()
 		a, b := plain.upstream.Last(), restarted.upstream.Last()

@@ -31,7 +31,7 @@ type led struct {
 
 // shows reports whether l is the current content of it.
 func (l *led) shows(it *Item) bool {
-	return l.rev != "" && l.rev == it.Rev || l.version != "" && l.version == it.Version
+	return l.rev != "" && l.rev == it.Rev && !it.Partial || l.version != "" && l.version == it.Version
 }
 
 // Led returns the revision to which messages after the entry lead, or led in the last request that needed it; "" for none.
@@ -79,7 +79,7 @@ func (d *draft) known(n *need, last int) (rev string, current bool) {
 	case !moved, version == e.version:
 		return e.Rev, shown(e, n.Item)
 	case version == e.led.version:
-		return e.led.rev, e.led.rev == n.Rev
+		return e.led.rev, e.led.shows(n.Item)
 	}
 	return "", false
 }

@@ -81,6 +81,33 @@ func TestMessagesDoNotTellOfOtherFiles(t *testing.T) {
 	s.wantLayout(s.send(), "system|^ file:a=1|^ msg:1|^ msg:2| file:a+2|^")
 }
 
+// A part of a file, and a text that is not saved, are told although messages have told the whole text, unless they are the same.
+func TestAnotherFormOfAToldTextIsTold(t *testing.T) {
+	for _, tt := range []struct {
+		it   Item
+		want string
+	}{
+		{Item{Rev: "2", Hash: "part", Partial: true}, "part"},
+		{Item{Rev: "2#", Hash: "numbered"}, "numbered"},
+		{Item{Rev: "3"}, "file:a: 2>3"},
+		{Item{Rev: "1"}, "file:a: 2>1"},
+		{Item{Rev: "2"}, hash("file:a@1")},
+	} {
+		s := next(t)
+		tt.it.Key, tt.it.Kind, tt.it.Tokens = "file:a", File, 500
+		s.req.Diff = func(key, from, to string) (string, int, bool) {
+			hash, tokens, _ := tinyDiff(key, from, to)
+			return hash, tokens, !strings.HasSuffix(to, "#")
+		}
+		s.put(tt.it)
+		for range 2 {
+			if e := find(s.turn(), "file:a"); e[len(e)-1].Blob != tt.want {
+				t.Errorf("%+v: told as %s, want %s", tt.it, e[len(e)-1].Blob, tt.want)
+			}
+		}
+	}
+}
+
 // next is a scene whose model has changed a file from 1 to 2, in a request that was answered.
 func next(t *testing.T) *scene {
 	s := newScene(t, Options{})

@@ -211,7 +211,13 @@ func (w *walker) act() {
 			}
 		}
 	case 8:
-		w.put(Item{Key: "file:" + path, Kind: File, Rev: w.rev(), Tokens: tokens, Partial: true})
+		rev := w.rev()
+		for _, it := range w.items {
+			if it.Key == "file:"+path && w.r.IntN(2) == 0 {
+				rev = it.Rev
+			}
+		}
+		w.put(Item{Key: "file:" + path, Kind: File, Hash: hash("part of " + path + rev), Rev: rev, Tokens: tokens, Partial: true})
 		w.drop("outline:" + path)
 	case 9:
 		w.drop("file:" + path)
